@@ -1,0 +1,148 @@
+#include <gtest/gtest.h>
+
+#include "libs/base/cancel.h"
+#include "libs/base/clock.h"
+#include "libs/base/fail_point.h"
+#include "libs/base/hash.h"
+#include "libs/base/random.h"
+#include "libs/base/status.h"
+
+namespace splitlet {
+namespace {
+
+Status Fails() {
+  RETURN_IF_ERROR(NotFound("no pod {}", "web"), "stop {}", "abc");
+  return OkStatus();
+}
+
+StatusOr<int> Doubles(const StatusOr<int>& in) {
+  ASSIGN_OR_RETURN(const int n, in, "read n");
+  return 2 * n;
+}
+
+TEST(StatusTest, ContextIsPutBeforeTheReasonAndTheCodeIsKept) {
+  EXPECT_EQ(ToString(Fails()), "stop abc: no pod web (NOT_FOUND)");
+  EXPECT_EQ(Doubles(21).value(), 42);
+  EXPECT_EQ(ToString(Doubles(Unavailable("away")).status()), "read n: away (UNAVAILABLE)");
+}
+
+Status Guarded() {
+  FAIL_POINT("base.test.before");
+  return OkStatus();
+}
+
+bool Dropped() { return FAIL_POINT_DROP("base.test.drop"); }
+
+TEST(FailPointTest, Terms) {
+  const struct {
+    const char* name;
+    const char* term;
+    std::vector<bool> fails;  // call by call
+  } kCases[] = {
+      {"off does nothing", "off", {false, false}},
+      {"return fails each call", "return(unavailable)", {true, true, true}},
+      {"a count ends", "2*return(unavailable,busy)->off", {true, true, false, false}},
+      {"a step without successor ends in off", "1*return(aborted)", {true, false}},
+      {"a probability of nothing never acts", "0%return(aborted)", {false, false}},
+      {"steps follow each other", "1*off->1*return(aborted)", {false, true, false}},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    FailPoints points({[] {}, [](int64_t) {}});
+    FailPoints::SetCurrent(&points);
+    ASSERT_TRUE(points.Set("base.test.before", c.term).ok());
+    for (const bool fails : c.fails) EXPECT_EQ(!Guarded().ok(), fails);
+    FailPoints::SetCurrent(nullptr);
+  }
+}
+
+TEST(FailPointTest, BadTermsAreRefusedWithAReason) {
+  const struct {
+    const char* term;
+    const char* want;
+  } kCases[] = {
+      {"explode", "unknown action explode"},
+      {"return(nonsense)", "unknown code nonsense"},
+      {"delay(5)", "unit us, ms, s or m is missing"},
+      {"x*crash", "bad number before *"},
+      {"return(aborted", "closing parenthesis"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.term);
+    FailPoints points;
+    const Status status = points.SetAll(std::string("a.b=") + c.term);
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+    EXPECT_NE(Message(status).find(c.want), std::string::npos) << Message(status);
+  }
+}
+
+TEST(FailPointTest, DropCrashAndDelayAct) {
+  int crashes = 0;
+  int64_t slept = 0;
+  FailPoints points({[&] { ++crashes; }, [&](int64_t ns) { slept += ns; }});
+  FailPoints::SetCurrent(&points);
+  ASSERT_TRUE(points.SetAll("base.test.drop=1*drop;base.test.before=1*crash->1*delay(20ms)").ok());
+  EXPECT_TRUE(Dropped());
+  EXPECT_FALSE(Dropped());
+  EXPECT_FALSE(Guarded().ok());
+  EXPECT_TRUE(Guarded().ok());
+  EXPECT_EQ(crashes, 1);
+  EXPECT_EQ(slept, 20'000'000);
+  FailPoints::SetCurrent(nullptr);
+}
+
+TEST(FailPointTest, SitesAreListedBeforeTheyRunAndALockedSetRefuses) {
+  FailPoints points;
+  bool found = false;
+  for (const auto& info : points.List()) found |= info.name == "base.test.drop" && info.term == "off";
+  EXPECT_TRUE(found);
+  points.Lock();
+  EXPECT_EQ(points.Set("base.test.drop", "drop").code(), StatusCode::kFailedPrecondition);
+}
+
+TEST(ClockTest, Rfc3339) {
+  const WallTime time = WallTime{std::chrono::sys_days{std::chrono::year{2026} / 2 / 3}} + 3723s + 5ms;
+  EXPECT_EQ(FormatRfc3339(time), "2026-02-03T01:02:03Z");
+  EXPECT_EQ(FormatRfc3339Micro(time), "2026-02-03T01:02:03.005000Z");
+}
+
+TEST(ClockTest, RemainingIsNeverNegative) {
+  FakeClock clock;
+  const Deadline deadline = After(clock, 5s);
+  EXPECT_EQ(Remaining(clock, deadline), 5s);
+  clock.Advance(6s);
+  EXPECT_EQ(Remaining(clock, deadline), 0s);
+}
+
+TEST(CancelTokenTest, TellsEachCallbackOnce) {
+  CancelToken token;
+  int told = 0;
+  const int removed = token.Add([&] { told += 100; });
+  token.Add([&] { ++told; });
+  token.Remove(removed);
+  token.Cancel();
+  token.Cancel();
+  EXPECT_EQ(told, 1);
+  token.Add([&] { ++told; });
+  EXPECT_EQ(told, 2);
+}
+
+TEST(HashTest, KnownValues) {
+  EXPECT_EQ(Fnv1a32(""), 2166136261U);
+  EXPECT_EQ(Fnv1a32("a"), 0xE40C292CU);
+  EXPECT_EQ(HexHash("a"), "af63dc4c8601ec8c");
+}
+
+TEST(RandomTest, TheSeedDecides) {
+  Random a(7);
+  Random b(7);
+  EXPECT_EQ(a.Next(), b.Next());
+  for (int i = 0; i < 100; ++i) {
+    const Duration d = a.Jitter(10s, 0.5);
+    EXPECT_GE(d, 10s);
+    EXPECT_LT(d, 15s);
+  }
+}
+
+}  // namespace
+}  // namespace splitlet

@@ -1,0 +1,101 @@
+#pragma once
+
+/// Named fail points at each outside effect. Off by default: one relaxed atomic load.
+///   FAIL_POINT("pod-worker.create-sandbox.before");   // in a function that returns Status or StatusOr
+///   FAIL_POINT_VOID("bus.put.after");                 // where nothing can be returned: crash, delay and pause only
+///   if (FAIL_POINT_DROP("bus.publish")) return;       // true when the effect is to be left out
+/// Not in templates or inline functions: each site is a static record that `fault list` shows.
+/// Terms, after fail(9): off | return(code,message) | delay(100ms) | pause | crash | drop, each with an optional count
+/// "3*" or probability "5%", joined by "->": "3*return(unavailable,busy)->off".
+/// Threads: any. Errors: a bad term is INVALID_ARGUMENT naming it.
+/// Source: DESIGN.md "Fault injection".
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libs/base/status.h"
+
+namespace splitlet {
+
+class FailPoints {
+ public:
+  struct Outcome {
+    Status status;      // what to return; OK to go on
+    bool drop = false;  // leave the effect out
+  };
+  /// What `crash`, `delay` and `pause` do; the simulation puts its own in. `pause` blocks until the point is changed.
+  struct Actions {
+    std::function<void()> crash;                    // default: SIGKILL to this process
+    std::function<void(int64_t nanoseconds)> delay;  // default: sleeps
+  };
+
+  FailPoints();
+  explicit FailPoints(Actions actions);
+  ~FailPoints();
+
+  /// Replaces the term of one point. The name need not exist yet (it is listed all the same).
+  /// FAILED_PRECONDITION when locked.
+  Status Set(std::string_view name, std::string_view term);
+  /// "a=crash;b=5%drop", the form of SPLITLET_FAILPOINTS. Nothing is set when one part is bad.
+  Status SetAll(std::string_view list);
+  /// "" clears all.
+  void Clear(std::string_view name);
+  /// For production: no point can be set any more.
+  void Lock();
+
+  struct Info {
+    std::string name;
+    std::string term;  // "off" when not set
+    uint64_t hits = 0;  // times a term other than off acted
+  };
+  /// Every site of this program and every name set, sorted by name.
+  std::vector<Info> List() const;
+
+  Outcome Hit(std::string_view name);
+
+  /// The set that sites ask: of the process, or the one that the simulation puts in while it runs a process's step.
+  static FailPoints& Current();
+  static void SetCurrent(FailPoints* points);  // nullptr: back to the process's own
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+namespace fail_point_internal {
+extern std::atomic<int> armed;  // number of sets with at least one term
+inline bool Armed() { return armed.load(std::memory_order_relaxed) != 0; }
+}  // namespace fail_point_internal
+
+}  // namespace splitlet
+
+#define SPLITLET_FAIL_POINT_SITE(name)                                                       \
+  static const char* const splitlet_fail_site __attribute__((section("splitlet_fail_sites"), \
+                                                             used)) = name
+
+#define FAIL_POINT(name)                                                                       \
+  do {                                                                                         \
+    SPLITLET_FAIL_POINT_SITE(name);                                                            \
+    if (::splitlet::fail_point_internal::Armed()) [[unlikely]] {                               \
+      const auto splitlet_outcome = ::splitlet::FailPoints::Current().Hit(name);               \
+      if (!splitlet_outcome.status.ok()) return splitlet_outcome.status;                       \
+    }                                                                                          \
+  } while (false)
+
+#define FAIL_POINT_VOID(name)                                                                  \
+  do {                                                                                         \
+    SPLITLET_FAIL_POINT_SITE(name);                                                            \
+    if (::splitlet::fail_point_internal::Armed()) [[unlikely]]                                 \
+      static_cast<void>(::splitlet::FailPoints::Current().Hit(name));                          \
+  } while (false)
+
+#define FAIL_POINT_DROP(name)                                                                  \
+  ([]() -> bool {                                                                              \
+    SPLITLET_FAIL_POINT_SITE(name);                                                            \
+    return ::splitlet::fail_point_internal::Armed() &&                                         \
+           ::splitlet::FailPoints::Current().Hit(name).drop;                                   \
+  }())

@@ -1,0 +1,18 @@
+#pragma once
+
+/// Small hashes for names and spreading, not for secrets.
+/// Threads: any. Errors: none.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace splitlet {
+
+uint64_t Fnv1a64(std::string_view text);
+uint32_t Fnv1a32(std::string_view text);
+
+/// 16 lower-case hex digits of Fnv1a64.
+std::string HexHash(std::string_view text);
+
+}  // namespace splitlet

@@ -1,0 +1,93 @@
+#pragma once
+
+/// Structured logging: a constant lower-case message and fields. The sink is set up by libs/daemon.
+///   log.Info("sandbox created", {{"pod", "default/web"}, {"sandboxID", id}});
+/// Field names are the kubelet's (`pod`, `podUID`, `containerName`, `err`). Threads: any. Errors: none.
+/// Source: STYLE.md section 13; metrics-and-logging spec.
+
+#include <fmt/format.h>
+
+#include <initializer_list>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libs/base/status.h"
+
+namespace splitlet {
+
+enum class LogLevel { kDebug, kInfo, kWarn, kError };
+
+struct LogField {
+  std::string key;
+  std::string value;
+};
+
+/// KV("attempt", 3), KV("error", status): anything that fmt can print.
+template <class T>
+LogField KV(std::string_view key, const T& value) {
+  return {std::string(key), fmt::format("{}", value)};
+}
+
+class LogSink {
+ public:
+  virtual ~LogSink() = default;
+  virtual bool Enabled(LogLevel level) const = 0;
+  virtual void Write(LogLevel level, std::string_view message, const std::vector<LogField>& fields) = 0;
+};
+
+/// A cheap value: a sink that outlives it and fields that every line carries.
+class Log {
+ public:
+  explicit Log(LogSink& sink) : sink_(&sink) {}
+
+  /// Error: somebody must act. Warn: degraded, heals itself. Info: a pod or process changed state. Debug: each call.
+  void Error(std::string_view message, std::vector<LogField> fields = {}) const {
+    Write(LogLevel::kError, message, std::move(fields));
+  }
+  void Warn(std::string_view message, std::vector<LogField> fields = {}) const {
+    Write(LogLevel::kWarn, message, std::move(fields));
+  }
+  void Info(std::string_view message, std::vector<LogField> fields = {}) const {
+    Write(LogLevel::kInfo, message, std::move(fields));
+  }
+  void Debug(std::string_view message, std::vector<LogField> fields = {}) const {
+    Write(LogLevel::kDebug, message, std::move(fields));
+  }
+  /// The end of an error that nobody above can use: one Warn line.
+  void LogIfError(const Status& status, std::string_view what) const {
+    if (!status.ok()) Warn("an action failed", {KV("action", what), KV("err", status)});
+  }
+
+ private:
+  void Write(LogLevel level, std::string_view message, std::vector<LogField> fields) const {
+    if (sink_->Enabled(level)) sink_->Write(level, message, fields);
+  }
+  LogSink* sink_;
+};
+
+/// Keeps every line, for tests.
+class FakeLogSink final : public LogSink {
+ public:
+  struct Line {
+    LogLevel level;
+    std::string message;
+    std::vector<LogField> fields;
+  };
+  bool Enabled(LogLevel) const override { return true; }
+  void Write(LogLevel level, std::string_view message, const std::vector<LogField>& fields) override {
+    const std::lock_guard lock(mutex_);
+    lines_.push_back({level, std::string(message), fields});
+  }
+  std::vector<Line> lines() const {
+    const std::lock_guard lock(mutex_);
+    return lines_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<Line> lines_;
+};
+
+}  // namespace splitlet

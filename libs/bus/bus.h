@@ -1,0 +1,110 @@
+#pragma once
+
+/// Tables, views and signals: list-and-watch between the processes of one node.
+/// One process owns a table and alone writes it; others keep views. Changes travel over NATS, lists over gRPC.
+/// Everything here is used on the loop thread only, callbacks run there too. Records are serialised protobuf messages;
+/// the typed wrappers Table<R> and View<R> are in typed.h. FakeBus for tests and the simulation is in fake_bus.h.
+/// Errors: a record above 16 MiB is RESOURCE_EXHAUSTED; the bus being away is never an error, only latency.
+/// Source: DESIGN.md "How state is shared".
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+
+namespace splitlet::bus {
+
+/// Tables with one scope of completeness use this one; `desired` has one per source.
+inline constexpr std::string_view kAll = "all";
+
+inline constexpr size_t kMaxRecordBytes = 16u << 20;
+inline constexpr size_t kMaxPublishedBytes = 256u << 10;
+
+/// What an owner says of its table in each beat and list.
+struct Completeness {
+  std::set<std::string> scopes;            // complete scopes
+  Clock::Time observed_at;                 // `runtime`: when the last complete listing began; else free
+  std::set<std::string> not_vouched;       // `runtime`: keys the last listing does not vouch for
+  bool operator==(const Completeness&) const = default;
+};
+
+class RawTable {
+ public:
+  virtual ~RawTable() = default;
+  /// Numbers, keeps, and publishes. An unchanged record is not published again. `traceparent` may be empty.
+  virtual Status Put(const std::string& key, std::string record, std::string_view traceparent) = 0;
+  /// OK when there is none.
+  virtual void Remove(const std::string& key) = 0;
+  /// nullptr when there is none.
+  virtual const std::string* Get(const std::string& key) const = 0;
+  virtual std::vector<std::string> Keys() const = 0;
+  /// Goes out with the next beat at once.
+  virtual void SetComplete(Completeness completeness) = 0;
+  virtual const Completeness& completeness() const = 0;
+};
+
+enum class ViewState {
+  kSyncing,  // no list of the owner's present start yet; content of an earlier start may be there
+  kLive,
+  kStale,    // neither beat nor answer for 3 s; keeps its last content
+};
+
+class RawView {
+ public:
+  using Record = std::shared_ptr<const std::string>;  // nullptr: present, but unknown (cannot be decoded)
+  struct Change {
+    std::string key;
+    bool present_before = false, present_after = false;
+    Record before, after;
+    std::string traceparent;
+  };
+  virtual ~RawView() = default;
+  virtual ViewState state() const = 0;
+  /// Since when the view is stale; no time when it is not.
+  virtual Clock::Time stale_since() const = 0;
+  /// True when the owner's present start says so at a sequence that this view has applied.
+  /// Says nothing of staleness: ask state() too.
+  virtual bool IsComplete(std::string_view scope) const = 0;
+  virtual const Completeness& completeness() const = 0;
+  /// True from the first applied list on; stays.
+  virtual bool was_live() const = 0;
+  virtual bool Contains(const std::string& key) const = 0;
+  virtual Record Find(const std::string& key) const = 0;
+  virtual void ForEach(const std::function<void(const std::string& key, const Record&)>& f) const = 0;
+  virtual size_t size() const = 0;
+  /// One each, set before the loop runs. Intermediate values may be skipped, never the last.
+  virtual void OnChange(std::function<void(const Change&)> f) = 0;
+  /// State or completeness changed.
+  virtual void OnState(std::function<void()> f) = 0;
+};
+
+class Bus {
+ public:
+  virtual ~Bus() = default;
+  /// The table that this process owns; one per process.
+  virtual StatusOr<std::unique_ptr<RawTable>> OwnRaw(const std::string& table) = 0;
+  /// `owner` is the process's name: its socket serves the list.
+  virtual StatusOr<std::unique_ptr<RawView>> ViewRaw(const std::string& table, const std::string& owner) = 0;
+  /// "Look now": may be lost. The subject is splitlet.<node>.<this process>.<signal>.
+  virtual void Signal(const std::string& signal, const std::string& payload) = 0;
+  virtual void OnSignal(const std::string& process, const std::string& signal,
+                        std::function<void(const std::string& payload)> f) = 0;
+  virtual bool connected() const = 0;
+};
+
+/// "splitlet.<hex hash of node>.<rest>".
+std::string Subject(std::string_view node, std::string_view rest);
+
+/// Owner of each table, for view authors and the producer check: {"desired","config-source"}, ...
+std::string OwnerOf(std::string_view table);
+
+/// UIDs of [A-Za-z0-9-] up to 64 characters stay as they are, anything else becomes its hex hash.
+std::string KeyOf(std::string_view uid);
+
+}  // namespace splitlet::bus

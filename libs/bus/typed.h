@@ -1,0 +1,96 @@
+#pragma once
+
+/// Table<R> and View<R>: the bus with protobuf records. R is complete only where this is used in a .cc file.
+/// Loop thread only. Errors: see bus.h; a record that does not parse is present and unknown (DESIGN.md, rule 11).
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libs/bus/bus.h"
+
+namespace splitlet::bus {
+
+template <class R>
+class Table {
+ public:
+  explicit Table(std::unique_ptr<RawTable> raw) : raw_(std::move(raw)) {}
+  Status Put(const std::string& key, const R& record, std::string_view traceparent = {}) {
+    return raw_->Put(key, record.SerializeAsString(), traceparent);
+  }
+  void Remove(const std::string& key) { raw_->Remove(key); }
+  std::unique_ptr<R> Get(const std::string& key) const {
+    const std::string* bytes = raw_->Get(key);
+    auto record = std::make_unique<R>();
+    if (bytes == nullptr || !record->ParseFromString(*bytes)) return nullptr;
+    return record;
+  }
+  bool Contains(const std::string& key) const { return raw_->Get(key) != nullptr; }
+  std::vector<std::string> Keys() const { return raw_->Keys(); }
+  void SetComplete(Completeness completeness) { raw_->SetComplete(std::move(completeness)); }
+  const Completeness& completeness() const { return raw_->completeness(); }
+
+ private:
+  std::unique_ptr<RawTable> raw_;
+};
+
+/// Parses on use and keeps nothing parsed: hold a record yourself where you read it often.
+template <class R>
+class View {
+ public:
+  using Record = std::shared_ptr<const R>;
+  struct Change {
+    std::string key;
+    bool present_before = false, present_after = false;
+    Record before, after;  // nullptr while present: unknown
+    std::string traceparent;
+  };
+  explicit View(std::unique_ptr<RawView> raw) : raw_(std::move(raw)) {}
+  ViewState state() const { return raw_->state(); }
+  bool live() const { return raw_->state() == ViewState::kLive; }
+  Clock::Time stale_since() const { return raw_->stale_since(); }
+  bool IsComplete(std::string_view scope = kAll) const { return raw_->IsComplete(scope); }
+  /// Live and complete: the only ground for acting on an absence (rule 8).
+  bool LiveAndComplete(std::string_view scope = kAll) const { return live() && IsComplete(scope); }
+  const Completeness& completeness() const { return raw_->completeness(); }
+  bool was_live() const { return raw_->was_live(); }
+  bool Contains(const std::string& key) const { return raw_->Contains(key); }
+  /// nullptr: absent or unknown; Contains() tells which.
+  Record Find(const std::string& key) const { return Parse(raw_->Find(key)); }
+  void ForEach(const std::function<void(const std::string&, const Record&)>& f) const {
+    raw_->ForEach([&f](const std::string& key, const RawView::Record& bytes) { f(key, Parse(bytes)); });
+  }
+  size_t size() const { return raw_->size(); }
+  void OnChange(std::function<void(const Change&)> f) {
+    raw_->OnChange([f = std::move(f)](const RawView::Change& c) {
+      f({c.key, c.present_before, c.present_after, Parse(c.before), Parse(c.after), c.traceparent});
+    });
+  }
+  void OnState(std::function<void()> f) { raw_->OnState(std::move(f)); }
+
+ private:
+  static Record Parse(const RawView::Record& bytes) {
+    if (bytes == nullptr) return nullptr;
+    auto record = std::make_shared<R>();
+    if (!record->ParseFromString(*bytes)) return nullptr;
+    return record;
+  }
+  std::unique_ptr<RawView> raw_;
+};
+
+template <class R>
+StatusOr<Table<R>> Own(Bus& bus, const std::string& table) {
+  ASSIGN_OR_RETURN(auto raw, bus.OwnRaw(table), "own table {}", table);
+  return Table<R>(std::move(raw));
+}
+
+template <class R>
+StatusOr<View<R>> ViewOf(Bus& bus, const std::string& table) {
+  ASSIGN_OR_RETURN(auto raw, bus.ViewRaw(table, OwnerOf(table)), "view table {}", table);
+  return View<R>(std::move(raw));
+}
+
+}  // namespace splitlet::bus

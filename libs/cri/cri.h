@@ -1,0 +1,179 @@
+#pragma once
+
+/// The CRI calls that splitlet makes, cut into roles; each process gets the narrowest: Reader looks only, Runner makes
+/// and stops sandboxes and containers, Images handles images, Remover removes what is dead, Stats measures.
+/// The gRPC client is in grpc_runtime.h, FakeRuntime (keeps real state, virtual time, faults) in fake_runtime.h; both
+/// pass the same contract test.
+/// Threads: any; each call blocks until its answer or its deadline. Errors: gRPC codes, unchanged; a removal of what is
+/// gone is OK. Units: CRI times are nanoseconds since the epoch, memory bytes.
+/// Source: CRI v1; runtime-sync spec, "Reading records from the runtime"; images spec.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+#include "libs/base/strong_id.h"
+
+namespace runtime::v1 {
+class PodSandboxConfig;
+class ContainerConfig;
+class AuthConfig;
+}  // namespace runtime::v1
+
+namespace splitlet::cri {
+
+struct SandboxIdTag;
+struct ContainerIdTag;
+using SandboxId = StrongId<SandboxIdTag>;
+using ContainerId = StrongId<ContainerIdTag>;
+
+using StringMap = std::map<std::string, std::string>;
+
+enum class SandboxState { kReady, kNotReady };
+enum class ContainerState { kCreated, kRunning, kExited, kUnknown };
+
+/// As listed; `ips` only from PodSandboxStatus.
+struct Sandbox {
+  SandboxId id;
+  std::string pod_name, pod_namespace, pod_uid;
+  uint32_t attempt = 0;
+  SandboxState state = SandboxState::kNotReady;
+  int64_t created_at_ns = 0;
+  StringMap labels, annotations;
+  std::string runtime_handler;
+  std::vector<std::string> ips;       // first is the primary one
+  bool host_network = false;          // NODE namespace; only from PodSandboxStatus
+};
+
+/// As listed; the fields below `--` only from ContainerStatus.
+struct Container {
+  ContainerId id;
+  SandboxId sandbox_id;
+  std::string name;
+  uint32_t attempt = 0;
+  ContainerState state = ContainerState::kUnknown;
+  int64_t created_at_ns = 0;
+  StringMap labels, annotations;
+  std::string image;      // as asked for
+  std::string image_ref;  // as the runtime resolved it
+  std::string image_id;
+  // --
+  int64_t started_at_ns = 0, finished_at_ns = 0;
+  int32_t exit_code = 0;
+  std::string reason, message, log_path;
+};
+
+struct ContainerFilter {
+  std::string pod_uid;       // label io.kubernetes.pod.uid; empty: all
+  SandboxId sandbox_id;      // empty: all
+};
+
+struct RuntimeInfo {
+  std::string name, version, api_version;  // "containerd", "1.6.20~ds1", "v1"
+};
+
+struct RuntimeCondition {
+  std::string type;  // RuntimeReady, NetworkReady
+  bool status = false;
+  std::string reason, message;
+};
+
+struct Image {
+  std::string id;
+  std::vector<std::string> tags, digests;
+  uint64_t size_bytes = 0;
+  bool pinned = false;
+};
+
+struct ContainerStats {
+  ContainerId id;
+  uint64_t cpu_usage_ns = 0, memory_working_set_bytes = 0, writable_layer_bytes = 0;
+};
+
+struct FsUsage {
+  std::string mountpoint;
+  uint64_t used_bytes = 0, inodes_used = 0;
+};
+
+/// A container event says only "look at this pod".
+struct ContainerEvent {
+  enum class Kind { kCreated, kStarted, kStopped, kDeleted };
+  Kind kind = Kind::kCreated;
+  std::string container_id;
+  std::string pod_uid;  // may be empty where the stream knows containers only
+};
+
+class Reader {
+ public:
+  virtual ~Reader() = default;
+  virtual StatusOr<RuntimeInfo> Version(Deadline deadline) = 0;
+  virtual StatusOr<std::vector<RuntimeCondition>> RuntimeConditions(Deadline deadline) = 0;
+  /// All sandboxes, ready or not, newest first. `pod_uid` empty: of all pods. None is an empty vector, not an error.
+  virtual StatusOr<std::vector<Sandbox>> ListPodSandbox(const std::string& pod_uid, Deadline deadline) = 0;
+  /// NOT_FOUND when gone.
+  virtual StatusOr<Sandbox> PodSandboxStatus(const SandboxId& id, Deadline deadline) = 0;
+  /// All containers in any state, newest first.
+  virtual StatusOr<std::vector<Container>> ListContainers(const ContainerFilter& filter, Deadline deadline) = 0;
+  /// NOT_FOUND when gone.
+  virtual StatusOr<Container> ContainerStatus(const ContainerId& id, Deadline deadline) = 0;
+};
+
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  /// ALREADY_EXISTS when a sandbox of this name, namespace, UID and attempt exists or is reserved in the runtime.
+  virtual StatusOr<SandboxId> RunPodSandbox(const runtime::v1::PodSandboxConfig& config,
+                                            const std::string& handler, Deadline deadline) = 0;
+  virtual Status StopPodSandbox(const SandboxId& id, Deadline deadline) = 0;
+  /// ALREADY_EXISTS when a container of this name and attempt exists or is reserved in the sandbox.
+  virtual StatusOr<ContainerId> CreateContainer(const SandboxId& sandbox, const runtime::v1::ContainerConfig& config,
+                                                const runtime::v1::PodSandboxConfig& sandbox_config,
+                                                Deadline deadline) = 0;
+  virtual Status StartContainer(const ContainerId& id, Deadline deadline) = 0;
+  /// TERM, then KILL after `grace_seconds`. One that is dead or gone is OK. The deadline must leave room for the grace.
+  virtual Status StopContainer(const ContainerId& id, int64_t grace_seconds, Deadline deadline) = 0;
+};
+
+class Remover {
+ public:
+  virtual ~Remover() = default;
+  virtual Status RemovePodSandbox(const SandboxId& id, Deadline deadline) = 0;
+  virtual Status RemoveContainer(const ContainerId& id, Deadline deadline) = 0;
+  virtual Status RemoveImage(const std::string& id, Deadline deadline) = 0;
+};
+
+class Images {
+ public:
+  virtual ~Images() = default;
+  virtual StatusOr<std::vector<Image>> ListImages(Deadline deadline) = 0;
+  /// nullopt when the image is not there.
+  virtual StatusOr<std::optional<Image>> ImageStatus(const std::string& image, Deadline deadline) = 0;
+  /// The image's reference.
+  virtual StatusOr<std::string> PullImage(const std::string& image, const runtime::v1::AuthConfig* auth,
+                                          const runtime::v1::PodSandboxConfig& sandbox_config, Deadline deadline) = 0;
+  virtual StatusOr<std::vector<FsUsage>> ImageFsInfo(Deadline deadline) = 0;
+};
+
+class Stats {
+ public:
+  virtual ~Stats() = default;
+  virtual StatusOr<std::vector<ContainerStats>> ListContainerStats(Deadline deadline) = 0;
+};
+
+/// A stream of container events. Reconnecting is the caller's business (pleg chooses the source anew).
+class EventStream {
+ public:
+  virtual ~EventStream() = default;
+  /// Blocks until the stream ends; UNIMPLEMENTED when the runtime has none. `on_open` once when it is established,
+  /// `on_event` for each, both on this thread. Ends early when `deadline.cancel` is cancelled (then CANCELLED);
+  /// `deadline.at` bounds only the opening.
+  virtual Status Follow(Deadline deadline, const std::function<void()>& on_open,
+                        const std::function<void(const ContainerEvent&)>& on_event) = 0;
+};
+
+}  // namespace splitlet::cri

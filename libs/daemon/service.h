@@ -1,0 +1,102 @@
+#pragma once
+
+/// What every process has: flags, configuration file, lock, loop, strands, bus, log, metrics, health, gRPC server.
+/// A service is made from a ServiceContext and lives on its loop thread.
+/// Threads: as said at each. Errors: a bad flag or configuration is one line on stderr that names file, key and reason,
+/// and exit code 1.
+/// Source: DESIGN.md "Threads and time", rules of safety 4; configuration spec.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/log.h"
+#include "libs/base/status.h"
+#include "libs/bus/bus.h"
+#include "libs/exec/exec.h"
+#include "libs/fs/file_system.h"
+
+namespace grpc {
+class Channel;
+class Service;
+}  // namespace grpc
+namespace prometheus {
+class Registry;
+}
+
+namespace splitlet::daemon {
+
+/// The same flags for every process.
+struct Flags {
+  std::string process;           // "pleg"
+  std::string config_file;       // --config: KubeletConfiguration; may be empty
+  std::string run_dir = "/run/splitlet";        // --run-dir: sockets, facts of this boot
+  std::string state_dir = "/var/lib/splitlet";  // --state-dir: facts for ever, pod directories
+  std::string log_dir = "/var/log/pods";        // --log-dir: pod logs
+  std::string runtime_endpoint;  // --runtime-endpoint; over containerRuntimeEndpoint of the file
+  std::string node_name;         // --node-name; default: host name; lower case
+  std::string manifests;         // --manifests; over staticPodPath of the file
+  std::string nats_url;          // --nats-url
+  std::string nats_creds;        // --nats-creds: file with user, then password, a line each
+  std::string http_address = "127.0.0.1:0";  // --http-address: metrics and health
+  std::string log_format = "text";           // --log-format: text or json
+  std::string log_level = "info";            // --log-level
+};
+
+/// Is the process fit? Live: its loop turns. Ready: it can do its work.
+struct Health {
+  bool ready = true;
+  std::string reason;  // why not
+};
+
+class Service {
+ public:
+  virtual ~Service() = default;
+  /// On the loop thread, once; the loop runs already.
+  virtual void Start() = 0;
+  /// On the loop thread. Ready or why not; also shown by /readyz.
+  virtual Health GetHealth() const = 0;
+  /// gRPC services to serve beside Tables and Admin.
+  virtual std::vector<grpc::Service*> GrpcServices() = 0;
+};
+
+/// An event for `kubectl describe` (kept by status). Best effort; never blocks.
+struct PodEvent {
+  bool warning = false;
+  std::string reason, message;       // "Pulled", "Successfully pulled ..."
+  std::string name_space, name, uid;  // of the pod
+  std::string container;              // may be empty
+};
+
+class EventRecorder {
+ public:
+  virtual ~EventRecorder() = default;
+  virtual void Record(PodEvent event) = 0;  // any thread
+};
+
+class ServiceContext {
+ public:
+  virtual ~ServiceContext() = default;
+  virtual const Flags& flags() const = 0;
+  /// The configuration file's document, parsed once; see kubelet_config.h. Null document when there is no file.
+  virtual const class KubeletConfig& config() const = 0;
+  virtual const Clock& clock() const = 0;
+  virtual exec::EventLoop& loop() = 0;
+  virtual exec::Strands& strands() = 0;
+  virtual bus::Bus& bus() = 0;
+  virtual fs::FileSystem& files() = 0;
+  virtual const Log& log() const = 0;
+  virtual prometheus::Registry& metrics() = 0;
+  virtual EventRecorder& events() = 0;
+  /// Channel to another process of this node.
+  virtual std::shared_ptr<grpc::Channel> Peer(const std::string& process) = 0;
+};
+
+using MakeService = std::function<StatusOr<std::unique_ptr<Service>>(ServiceContext&)>;
+
+/// The main of every process: returns its exit code.
+int RunService(const std::string& process, int argc, char** argv, const MakeService& make);
+
+}  // namespace splitlet::daemon

@@ -1,0 +1,60 @@
+#pragma once
+
+/// What runs code in a process: one event loop thread that owns the state, and strands for work that blocks.
+/// Interfaces; the real ones are in loop_thread.h and strand_pool.h, the ones on virtual time in fake_exec.h.
+/// Threads: Post and Run from any; timers too. Errors: none.
+/// Source: DESIGN.md "Threads and time".
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "libs/base/clock.h"
+
+namespace splitlet::exec {
+
+using Task = std::function<void()>;
+using TimerId = uint64_t;  // 0 is no timer
+
+class EventLoop {
+ public:
+  virtual ~EventLoop() = default;
+  /// Runs `task` on the loop, after all that was posted before it.
+  virtual void Post(Task task) = 0;
+  /// Runs `task` on the loop once, not before `delay` has passed.
+  virtual TimerId RunAfter(Duration delay, Task task) = 0;
+  /// No effect when it ran already or is unknown. Called on the loop: the timer does not run any more.
+  virtual void CancelTimer(TimerId timer) = 0;
+  virtual bool IsCurrent() const = 0;
+};
+
+/// Work that may block. Tasks of one key run one at a time in the order given; keys run side by side on a capped,
+/// elastic pool; a key without work holds no thread.
+class Strands {
+ public:
+  virtual ~Strands() = default;
+  virtual void Run(const std::string& key, Task task) = 0;
+  /// Tasks of `key` that wait or run.
+  virtual size_t Pending(const std::string& key) const = 0;
+};
+
+/// Runs `task` on the loop every `period` until destroyed; the first time after one period, or at once by Kick().
+/// Loop thread only.
+class Periodic {
+ public:
+  Periodic(EventLoop& loop, Duration period, Task task);
+  ~Periodic();
+  Periodic(const Periodic&) = delete;
+  Periodic& operator=(const Periodic&) = delete;
+  void SetPeriod(Duration period);  ///< from the next round on
+  void Kick();                      ///< runs soon, then again every period
+
+ private:
+  void Arm(Duration delay);
+  EventLoop& loop_;
+  Duration period_;
+  Task task_;
+  TimerId timer_ = 0;
+};
+
+}  // namespace splitlet::exec

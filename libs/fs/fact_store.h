@@ -1,0 +1,49 @@
+#pragma once
+
+/// One small file per pod, replaced atomically, for facts that cannot be read back (DESIGN.md, rule 3).
+/// A file holds a header line (format, schema level, boot, checksum) and the serialised record.
+/// Threads: any; calls block. Errors: a file that is broken or of a higher schema level is listed as such and kept.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "libs/fs/file_system.h"
+
+namespace splitlet::fs {
+
+class FactStore {
+ public:
+  struct Options {
+    std::string directory;
+    bool this_boot_only = false;  // records of another boot are void: removed by ReadAll, not returned
+    uint32_t schema = 1;          // files of a higher level are kept and reported as unreadable
+  };
+  struct Fact {
+    std::string key;    // [A-Za-z0-9._-], for instance a pod UID
+    std::string bytes;  // the serialised record
+    uint64_t boot = 0;  // when it was written
+  };
+  struct Unreadable {
+    std::string key;
+    std::string reason;  // "schema level 3 is above 1", "checksum does not match"
+  };
+  struct All {
+    std::vector<Fact> facts;
+    std::vector<Unreadable> unreadable;
+  };
+  FactStore(FileSystem& files, const Clock& clock, Options options);
+
+  StatusOr<All> ReadAll() const;
+  /// On return a SIGKILL cannot lose it; with `sync`, a power cut neither.
+  Status Save(const std::string& key, std::string_view bytes, bool sync) const;
+  /// One that is not there is OK.
+  Status Forget(const std::string& key) const;
+
+ private:
+  FileSystem& files_;
+  const Clock& clock_;
+  Options options_;
+};
+
+}  // namespace splitlet::fs
