@@ -1,0 +1,46 @@
+# The commands of a day's work; each is a script in scripts/ or deploy/local/.
+#
+#   make run     start the local stack; returns when the demo pod runs    make stop    end it
+#   make test    build and run all tests                                  make lint    check format and rules
+#
+# Variables of run and stop: STATE_DIR, MANIFESTS, RUNTIME_ENDPOINT, KUBELET_CONFIG, NODE_NAME, DEMO, PRESET.
+
+STATE_DIR ?= $(CURDIR)/.run
+MANIFESTS ?=
+RUNTIME_ENDPOINT ?=
+KUBELET_CONFIG ?=
+NODE_NAME ?=
+DEMO ?= 1
+PRESET ?= release
+
+STACK = STATE_DIR='$(STATE_DIR)' MANIFESTS='$(MANIFESTS)' RUNTIME_ENDPOINT='$(RUNTIME_ENDPOINT)' \
+  KUBELET_CONFIG='$(KUBELET_CONFIG)' NODE_NAME='$(NODE_NAME)' DEMO='$(DEMO)' PRESET='$(PRESET)'
+
+PROGRAMS = splitlet-config-source splitlet-sync-loop splitlet-pod-worker splitlet-pleg splitlet-status \
+  splitlet-gc splitletctl
+
+.PHONY: setup build run stop test lint tidy clean
+
+setup:
+	@scripts/setup.sh
+
+build: setup
+	@scripts/build.sh $(PRESET) $(PROGRAMS)
+
+run: build
+	@$(STACK) deploy/local/run.sh
+
+stop:
+	@STATE_DIR='$(STATE_DIR)' deploy/local/stop.sh
+
+test: setup
+	@scripts/test.sh
+
+lint: setup
+	@scripts/lint.sh
+
+tidy: setup
+	@scripts/tidy.sh
+
+clean: stop
+	@rm -rf build '$(STATE_DIR)'

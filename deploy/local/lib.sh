@@ -1,0 +1,104 @@
+# shellcheck shell=bash
+# What the scripts of the local stack share. Sourced, never run.
+#
+# Everything the stack starts carries one variable in its environment that names its directory
+# (SPLITLET_STACK or SPLITLET_RUNTIME). That is how the stop scripts find what is theirs, whatever
+# pid files say, and how two stacks on one machine never touch each other.
+
+# The longest unix socket path the kernel takes is 107 bytes; the longest we put below the state
+# directory is /run/config-source/rpc.sock, with room for a name of a later process.
+# shellcheck disable=SC2034  # used by the scripts that source this file
+readonly MAX_STATE_DIR=75
+
+say() { printf '%s\n' "$*"; }
+note() { printf '%s\n' "$*" >&2; }
+die() {
+  note "error: $*"
+  exit 1
+}
+
+# An absolute path with no symlinks, for a directory that need not exist yet.
+absolute() { realpath -m -- "$1"; }
+
+# Eight hex digits that stand for a directory in names which the kernel keeps short.
+short_hash() { printf '%s' "$1" | sha256sum | cut -c1-8; }
+
+need_root() {
+  [[ $EUID -eq 0 ]] || die "the local stack needs root (it makes containers, mounts and a bridge)"
+}
+
+need_commands() {
+  local command missing=()
+  for command in "$@"; do
+    command -v "$command" >/dev/null || missing+=("$command")
+  done
+  [[ ${#missing[@]} -eq 0 ]] || die "not installed: ${missing[*]} (make setup installs them)"
+}
+
+# wait_until SECONDS COMMAND...: true as soon as the command succeeds, false when time is up.
+wait_until() {
+  local deadline=$((SECONDS + $1))
+  shift
+  until "$@"; do
+    ((SECONDS < deadline)) || return 1
+    sleep 0.1
+  done
+}
+
+# Process ids that carry NAME=VALUE in their environment, one per line.
+pids_with() {
+  local files
+  files=$(grep -lzFx -- "$1=$2" /proc/[0-9]*/environ 2>/dev/null || true)
+  [[ -z $files ]] || sed -E 's|/proc/([0-9]+)/environ|\1|' <<<"$files"
+}
+
+none_with() { [[ -z $(pids_with "$1" "$2") ]]; }
+
+# end_all_with NAME VALUE: TERM, five seconds, then KILL for every process that carries the variable.
+end_all_with() {
+  local pids
+  mapfile -t pids < <(pids_with "$1" "$2")
+  [[ ${#pids[@]} -gt 0 ]] || return 0
+  kill -TERM "${pids[@]}" 2>/dev/null || true
+  wait_until 5 none_with "$1" "$2" && return 0
+  mapfile -t pids < <(pids_with "$1" "$2")
+  [[ ${#pids[@]} -eq 0 ]] || kill -KILL "${pids[@]}" 2>/dev/null || true
+  wait_until 5 none_with "$1" "$2" || die "these processes cannot be ended: $(pids_with "$1" "$2" | xargs)"
+}
+
+# Mount points at or below a directory, the innermost first.
+mounts_below() {
+  awk -v dir="$1" '$5 == dir || index($5, dir "/") == 1 {print length($5) "\t" $5}' \
+    /proc/self/mountinfo | sort -rn | cut -f2-
+}
+
+# One mount point may carry several mounts, so look again until none is left.
+unmount_below() {
+  local point round
+  for round in 1 2 3 4 5; do
+    [[ -n $(mounts_below "$1") ]] || return 0
+    while IFS= read -r point; do
+      umount "$point" 2>/dev/null || umount -l "$point" 2>/dev/null || true
+    done < <(mounts_below "$1")
+  done
+  [[ -z $(mounts_below "$1") ]] || die "still mounted after $round rounds: $(mounts_below "$1" | xargs)"
+}
+
+# What run.sh and stop.sh know of one stack; STATE_DIR is absolute by then.
+
+# shellcheck disable=SC2034  # used by the scripts that source this file
+readonly PROCESSES=(config-source sync-loop pod-worker pleg status gc)
+
+# Two commands on one stack would undo each other's steps; the second waits.
+lock_stack() {
+  exec {stack_lock}>"$STATE_DIR/stack.lock"
+  flock -w 60 "$stack_lock" || die "another run.sh or stop.sh works on $STATE_DIR"
+}
+
+supervisor_pid() {
+  local pid
+  for pid in $(pids_with SPLITLET_STACK "$STATE_DIR"); do
+    [[ $(cat "/proc/$pid/comm" 2>/dev/null) == runsvdir ]] && say "$pid"
+  done
+  return 0
+}

@@ -1,0 +1,254 @@
+#!/usr/bin/env bash
+# Starts the local stack in the background: nats-server, a private containerd and the six processes
+# under runit, and a demo pod. Returns 0 once the demo pod runs, else non-zero with a reason within
+# 120 seconds. Again on a running stack: starts what is missing, restarts what is configured anew.
+#
+# Variables: STATE_DIR (.run), MANIFESTS ($STATE_DIR/manifests), RUNTIME_ENDPOINT (a private containerd),
+# KUBELET_CONFIG (none), NODE_NAME (this host), DEMO (1; 0 for no demo pod), PRESET (release),
+# BIN_DIR (build/$PRESET/bin). SPLITLET_FAILPOINTS reaches the processes.
+set -euo pipefail
+umask 022
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=deploy/local/lib.sh
+source "$here/lib.sh"
+
+tree=$(absolute "$here/../..")
+readonly LIMIT=110 # seconds; the rest of the 120 is for saying why
+STATE_DIR=$(absolute "${STATE_DIR:-$tree/.run}")
+readonly STATE_DIR
+MANIFESTS=$(absolute "${MANIFESTS:-$STATE_DIR/manifests}")
+BIN_DIR=$(absolute "${BIN_DIR:-$tree/build/${PRESET:-release}/bin}")
+NODE_NAME=${NODE_NAME:-$(hostname)}
+NODE_NAME=${NODE_NAME,,}
+readonly MANIFESTS BIN_DIR NODE_NAME DEMO=${DEMO:-1}
+readonly PRIVATE_RUNTIME=$STATE_DIR/containerd
+private=1
+endpoint=unix://$PRIVATE_RUNTIME/containerd.sock
+if [[ -n ${RUNTIME_ENDPOINT:-} && $RUNTIME_ENDPOINT != "$endpoint" ]]; then
+  private=0
+  endpoint=$RUNTIME_ENDPOINT
+fi
+readonly private endpoint
+
+ctl() { timeout -s KILL 10 "$BIN_DIR/splitletctl" --state-dir "$STATE_DIR" "$@"; }
+
+check() {
+  local process
+  need_root
+  need_commands runsvdir runsv sv svlogd nats-server jq flock timeout
+  ((${#STATE_DIR} <= MAX_STATE_DIR)) || die "STATE_DIR is ${#STATE_DIR} characters long, unix sockets below it" \
+    "allow $MAX_STATE_DIR: choose a shorter one, as in: make run STATE_DIR=/tmp/splitlet"
+  for process in "${PROCESSES[@]/#/splitlet-}" splitletctl; do
+    [[ -x $BIN_DIR/$process ]] || die "$BIN_DIR/$process is missing: make build"
+  done
+  [[ -z ${KUBELET_CONFIG:-} || -r $KUBELET_CONFIG ]] || die "KUBELET_CONFIG: cannot read $KUBELET_CONFIG"
+  ((private)) || [[ -S ${endpoint#unix://} ]] || die "RUNTIME_ENDPOINT: $endpoint is not a unix socket"
+}
+
+# A changed runtime would leave the pods of the other one without an agent.
+check_same_runtime() {
+  local before
+  [[ -n $(supervisor_pid) && -s $STATE_DIR/endpoint ]] || return 0
+  before=$(<"$STATE_DIR/endpoint")
+  [[ $before == "$endpoint" ]] || die "the stack runs with the runtime $before; make stop first"
+}
+
+# write_service NAME COMMAND...: a runit service with its log. True if it is new or differs.
+write_service() {
+  local name=$1 home=$STATE_DIR/sv/$1
+  shift
+  mkdir -p "$home/log" "$STATE_DIR/log/$name"
+  printf 's1000000\nn5\n' >"$STATE_DIR/log/$name/config"
+  printf '#!/usr/bin/env bash\nexec svlogd %q\n' "$STATE_DIR/log/$name" >"$home/log/run"
+  {
+    printf '#!/usr/bin/env bash\nexec 2>&1\nexec'
+    printf ' %q' "$@"
+    printf '\n'
+  } >"$home/run.new"
+  chmod +x "$home/log/run" "$home/run.new"
+  if cmp -s "$home/run" "$home/run.new"; then
+    rm "$home/run.new"
+    return 1
+  fi
+  mv "$home/run.new" "$home/run"
+}
+
+# Not started before the runtime and its images are there: a first attempt that fails costs a back-off.
+write_processes() {
+  local process flags
+  for process in "${PROCESSES[@]}"; do
+    flags=(--run-dir "$STATE_DIR/run" --state-dir "$STATE_DIR/state" --log-dir "$STATE_DIR/log/pods"
+      --runtime-endpoint "$endpoint" --node-name "$NODE_NAME" --manifests "$MANIFESTS"
+      --nats-url "$("$here/nats.sh" url "$STATE_DIR/nats")" --nats-creds "$STATE_DIR/nats/creds/$process"
+      --http-address 127.0.0.1:0 --log-format text)
+    [[ -z ${KUBELET_CONFIG:-} ]] || flags+=(--config "$(absolute "$KUBELET_CONFIG")")
+    if [[ ! -e $STATE_DIR/sv/$process/run ]]; then
+      mkdir -p "$STATE_DIR/sv/$process"
+      touch "$STATE_DIR/sv/$process/down"
+    fi
+    if write_service "$process" "$BIN_DIR/splitlet-$process" "${flags[@]}" &&
+      [[ ! -e $STATE_DIR/sv/$process/down ]]; then
+      changed+=("$process")
+    fi
+  done
+}
+
+write_stack() {
+  mkdir -p "$STATE_DIR"/{sv,log/pods,run,state,nats} "$MANIFESTS"
+  chmod 0700 "$STATE_DIR/nats" "$STATE_DIR/state"
+  say "$endpoint" >"$STATE_DIR/endpoint"
+  "$here/nats.sh" config "$STATE_DIR/nats"
+  write_service nats "$here/nats.sh" serve "$STATE_DIR/nats" || true
+  write_service recorder "$here/recorder.sh" "$STATE_DIR" "$BIN_DIR/splitletctl" || true
+  if ((private)); then
+    "$here/runtime.sh" config "$PRIVATE_RUNTIME"
+    write_service containerd "$here/runtime.sh" serve "$PRIVATE_RUNTIME" || true
+  fi
+  write_processes
+}
+
+supervised() { [[ -p $STATE_DIR/sv/$1/supervise/ok ]] && sv status "$STATE_DIR/sv/$1" >/dev/null 2>&1; }
+
+start_supervisor() {
+  local service
+  if [[ -z $(supervisor_pid) ]]; then
+    SPLITLET_STACK=$STATE_DIR setsid runsvdir -P "$STATE_DIR/sv" \
+      </dev/null >>"$STATE_DIR/log/runsvdir" 2>&1 {stack_lock}>&- &
+  fi
+  for service in "$STATE_DIR"/sv/*; do
+    wait_until 15 supervised "$(basename "$service")" || die "runit does not supervise $service; see $STATE_DIR/log/runsvdir"
+  done
+}
+
+# Images of the demo, for a runtime of somebody else only when it is a containerd that we may talk to.
+load_images() {
+  if ((private)); then
+    "$here/runtime.sh" ready "$PRIVATE_RUNTIME" || die "containerd did not start: $(last_lines containerd)"
+  elif [[ $DEMO != 0 ]]; then
+    "$here/images.sh" load "${endpoint#unix://}" overlayfs >/dev/null 2>&1 ||
+      note "note: could not import splitlet.local/busybox:1 into $endpoint; the demo pod needs it"
+  fi
+}
+
+start_processes() {
+  local process
+  for process in "${PROCESSES[@]}"; do
+    rm -f "$STATE_DIR/sv/$process/down"
+    sv up "$STATE_DIR/sv/$process" >/dev/null
+  done
+  for process in "${changed[@]}"; do
+    sv -w 15 restart "$STATE_DIR/sv/$process" >/dev/null || note "warning: $process did not restart in time"
+  done
+}
+
+# By rename, so that no reader sees half of it. An edited demo stays as it is.
+place_demo() {
+  local target=$MANIFESTS/demo.yaml
+  if [[ $DEMO == 0 ]]; then
+    ! cmp -s "$here/demo.yaml" "$target" || rm -f "$target"
+    return
+  fi
+  [[ ! -e $target ]] || return 0
+  cp "$here/demo.yaml" "$MANIFESTS/.demo.yaml.$$"
+  mv "$MANIFESTS/.demo.yaml.$$" "$target"
+}
+
+last_lines() { tail -n "${2:-2}" "$STATE_DIR/log/$1/current" 2>/dev/null || true; }
+
+processes_healthy() {
+  ctl get processes -o json 2>/dev/null |
+    jq -e --argjson want "${#PROCESSES[@]}" 'length == $want and all(.[]; .healthy)' >/dev/null 2>&1
+}
+
+demo_running() {
+  ctl get pods -o json 2>/dev/null | jq -e --arg name "demo-$NODE_NAME" \
+    '[.items[]? | select(.metadata.name == $name and .status.phase == "Running")] | length > 0' >/dev/null 2>&1
+}
+
+# Prints the first process that is not up or not older than a second.
+young_process() {
+  local process state
+  for process in "${PROCESSES[@]}"; do
+    state=$(sv status "$STATE_DIR/sv/$process" 2>/dev/null || true)
+    if [[ ! $state =~ ^run:.*\)\ ([0-9]+)s ]] || ((BASH_REMATCH[1] <= 1)); then
+      say "$process"
+      return
+    fi
+  done
+}
+
+fail_with_reasons() {
+  local process
+  note "error: $1"
+  note "$(ctl get pods 2>&1 || true)"
+  note "$(ctl get processes 2>&1 || true)"
+  for process in "${PROCESSES[@]}"; do
+    note "--- $process (the end of $STATE_DIR/log/$process/current)"
+    note "$(last_lines "$process" 3)"
+  done
+  note "the stack is left running to be looked at; make stop ends it"
+  exit 1
+}
+
+wait_for_pod() {
+  local what=demo_running young dying=0
+  [[ $DEMO != 0 ]] || what=processes_healthy
+  until "$what"; do
+    ((SECONDS < LIMIT)) || fail_with_reasons "not ready after $LIMIT seconds (waiting for: ${what/_/ })"
+    young=$(young_process)
+    dying=$((${#young} > 0 ? dying + 1 : 0))
+    ((dying < 20)) || fail_with_reasons "$young does not stay up: $(last_lines "$young" 1)"
+    sleep 0.5
+  done
+}
+
+wait_for_recorder() {
+  local pid
+  pid=$(cat "$STATE_DIR/sv/nats/supervise/pid" 2>/dev/null || true)
+  wait_until 10 grep -qx "$pid" "$STATE_DIR/nats/recorder.ready" 2>/dev/null ||
+    note "warning: no flight recorder: $(last_lines recorder 1)"
+}
+
+report() {
+  local process address tool=$BIN_DIR/splitletctl
+  [[ $tool != "$PWD"/* ]] || tool=${tool#"$PWD"/}
+  printf 'splitlet runs in %s\n\n' "$STATE_DIR"
+  ctl get pods
+  printf '\n%s\n' "logs       $STATE_DIR/log/<process>/current, of pods: $STATE_DIR/log/pods"
+  printf '%s\n' "manifests  $MANIFESTS" metrics
+  for process in "${PROCESSES[@]}"; do
+    address=$(cat "$STATE_DIR/run/$process/http.addr" 2>/dev/null || say unknown)
+    printf '           %-14s http://%s/metrics\n' "$process" "$address"
+  done
+  cat <<TRY
+
+Three things to try:
+  1. kill -9 \$(cat $STATE_DIR/sv/pleg/supervise/pid)
+     $tool --state-dir $STATE_DIR get processes       (one restart more; the pod never noticed)
+  2. sed -i s/hello/bonjour/ $MANIFESTS/demo.yaml
+     $tool --state-dir $STATE_DIR get pods -w         (the container is replaced)
+  3. $tool --state-dir $STATE_DIR trace pod demo-$NODE_NAME
+     (its way through the processes, in milliseconds)
+End it with: make stop
+TRY
+}
+
+main() {
+  changed=()
+  check
+  mkdir -p "$STATE_DIR"
+  lock_stack
+  check_same_runtime
+  write_stack
+  start_supervisor
+  load_images
+  "$here/nats.sh" ready "$STATE_DIR/nats" || die "nats-server did not start: $(last_lines nats)"
+  place_demo
+  start_processes
+  wait_for_pod
+  wait_for_recorder
+  report
+}
+
+main "$@"

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Configures (once) and builds a preset into build/PRESET: everything, or the targets named.
+#
+#   build.sh [dev|release|asan|tsan] [TARGET...]
+#
+# JOBS overrides how many compilers run at once.
+set -euo pipefail
+
+tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+preset=${1:-dev}
+shift || true
+
+# One for each core, and none without 1.5 GB: a compiler that is killed for memory explains nothing.
+jobs() {
+  local by_memory cores
+  cores=$(nproc)
+  by_memory=$(awk '/^MemAvailable:/ {print int($2 / 1572864)}' /proc/meminfo)
+  ((by_memory >= 1)) || by_memory=1
+  printf '%d' "$((by_memory < cores ? by_memory : cores))"
+}
+
+cd "$tree"
+if [[ ! -f build/$preset/build.ninja ]]; then
+  cmake --preset "$preset"
+fi
+exec ninja -C "build/$preset" -j "${JOBS:-$(jobs)}" "$@"
