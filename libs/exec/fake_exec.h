@@ -1,0 +1,153 @@
+#pragma once
+
+/// Event loops and strands on virtual time, for unit tests and the deterministic simulation.
+/// Nothing here waits: a Scheduler runs tasks one after the other as steps, and moves a FakeClock
+/// to the time of each.
+///   FakeClock clock; FakeLoop loop(clock); FakeStrands strands(loop);   // one process
+///   Scheduler all(clock); FakeLoop a(all, all.NewOwner("pleg"));        // several that share time
+/// Threads: one. Errors: CHECK when the tasks never come to an end.
+/// Source: DESIGN.md "Threads and time"; STYLE.md section 15, Simulation.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/random.h"
+#include "libs/exec/exec.h"
+
+namespace splitlet::exec {
+
+/// A task of an owner waits in a lane: its loop, or one strand. Each lane runs one task at a time,
+/// in order.
+class Scheduler {
+ public:
+  using Owner = int;
+  struct Step {
+    Owner owner = 0;
+    std::string name;    // of the owner
+    std::string strand;  // "" is the loop
+  };
+  /// Thrown by an injected `crash` action: the step ends at that line and its owner is dropped.
+  struct CrashedHere {};
+
+  explicit Scheduler(FakeClock& clock) : clock_(clock) {}
+
+  /// One per start of a process: a restarted process is a new owner.
+  Owner NewOwner(std::string name);
+  /// Drops all its tasks and takes no more: a crash. Allowed inside a step of that owner; the step
+  /// goes on.
+  void Drop(Owner owner);
+  bool alive(Owner owner) const;
+  /// A paused process runs nothing; its tasks keep until Resume.
+  void Pause(Owner owner);
+  void Resume(Owner owner);
+  /// Runs nothing of this owner before `duration` has passed.
+  void Delay(Owner owner, Duration duration);
+
+  /// Called by a fake seam inside a step: the call took that long. The clock stands later for the
+  /// rest of the step, what the step posts comes that much later, and its lane is busy so long;
+  /// other lanes and owners are not held up.
+  void Charge(Duration duration);
+
+  /// Which of the lanes that are ready runs next: by time and posting without `random`, else by its
+  /// choice.
+  void SetRandom(Random* random) { random_ = random; }
+  void SetBeforeStep(std::function<void(const Step&)> hook) { before_ = std::move(hook); }
+  /// `crashed`: the step ended by CrashedHere.
+  void SetAfterStep(std::function<void(const Step&, bool crashed)> hook) {
+    after_ = std::move(hook);
+  }
+
+  /// One task that is due now; false when there is none.
+  bool RunOne();
+  /// Everything due now, and all that it posts for now.
+  void RunUntilIdle();
+  /// Moves the time, and runs on the way what is due by time, then by posting, and all it posts,
+  /// until idle.
+  void Advance(Duration duration);
+  /// When the next task is due (not before now); no time when nothing waits.
+  Clock::Time NextDue() const;
+  uint64_t steps() const { return steps_; }
+  FakeClock& clock() { return clock_; }
+
+ private:
+  friend class FakeLoop;
+  friend class FakeStrands;
+  using Order = std::pair<Duration, uint64_t>;  // time of {monotonic}, then number of the posting
+  struct Lane {
+    std::map<Order, Task> tasks;
+    Duration free_at{0};
+    bool running = false;
+  };
+  struct Process {
+    std::string name;
+    bool alive = true;
+    bool paused = false;
+    Duration not_before{0};
+    std::map<std::string, Lane> lanes;  // "" is the loop
+  };
+  struct Ready {
+    Owner owner = 0;
+    std::string lane;
+    Order order;
+  };
+  uint64_t Add(Owner owner, const std::string& lane, Duration at, Task task);
+  void Cancel(Owner owner, uint64_t number);
+  std::vector<Ready> ReadyBy(Duration time) const;
+  void Run(const Ready& ready);
+
+  static constexpr uint64_t kMaxStepsAtOnce = 5'000'000;
+  FakeClock& clock_;
+  Random* random_ = nullptr;
+  std::function<void(const Step&)> before_;
+  std::function<void(const Step&, bool)> after_;
+  std::map<Owner, Process> owners_;
+  Owner last_owner_ = 0;
+  uint64_t last_number_ = 0;
+  uint64_t steps_ = 0;
+  const Step* running_ = nullptr;
+  Duration charged_{0};
+};
+
+class FakeLoop final : public EventLoop {
+ public:
+  /// With a scheduler of its own.
+  explicit FakeLoop(FakeClock& clock);
+  FakeLoop(Scheduler& scheduler, Scheduler::Owner owner);
+  ~FakeLoop() override;
+
+  void Post(Task task) override;
+  TimerId RunAfter(Duration delay, Task task) override;
+  void CancelTimer(TimerId timer) override;
+  /// True in a task of this loop, and outside of every step (the test itself); false in a strand's
+  /// task.
+  bool IsCurrent() const override;
+
+  void RunUntilIdle() { scheduler_.RunUntilIdle(); }
+  void Advance(Duration duration) { scheduler_.Advance(duration); }
+  Scheduler& scheduler() { return scheduler_; }
+  Scheduler::Owner owner() const { return owner_; }
+
+ private:
+  std::unique_ptr<Scheduler> own_;
+  Scheduler& scheduler_;
+  Scheduler::Owner owner_;
+};
+
+class FakeStrands final : public Strands {
+ public:
+  explicit FakeStrands(FakeLoop& loop) : scheduler_(loop.scheduler()), owner_(loop.owner()) {}
+  void Run(const std::string& key, Task task) override;
+  size_t Pending(const std::string& key) const override;
+
+ private:
+  Scheduler& scheduler_;
+  Scheduler::Owner owner_;
+};
+
+}  // namespace splitlet::exec

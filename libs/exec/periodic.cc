@@ -1,0 +1,29 @@
+#include <utility>
+
+#include "libs/exec/exec.h"
+
+namespace splitlet::exec {
+
+Periodic::Periodic(EventLoop& loop, Duration period, Task task)
+    : loop_(loop), period_(period), task_(std::move(task)) {
+  Arm(period_);
+}
+
+Periodic::~Periodic() { loop_.CancelTimer(timer_); }
+
+void Periodic::SetPeriod(Duration period) { period_ = period; }
+
+void Periodic::Kick() {
+  loop_.CancelTimer(timer_);
+  Arm(Duration{0});
+}
+
+void Periodic::Arm(Duration delay) {
+  timer_ = loop_.RunAfter(delay, [this] {
+    Arm(period_);  // before the task, which may destroy this
+    const Task task = task_;
+    task();
+  });
+}
+
+}  // namespace splitlet::exec
