@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Tests of lint.py: for each rule text that must be found, and text that must not."""
+
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lint  # noqa: E402  (the path is set just above)
+
+
+def messages(path, text):
+    return [finding.message for finding in lint.check_source(lint.Source(path, text))]
+
+
+def functions(text):
+    source = lint.Source("libs/base/x.cc", text)
+    return [(f.name, f.parameters) for f in lint.functions_of(source.code)]
+
+
+class Includes(unittest.TestCase):
+    CASES = (
+        ("a service uses a library", "services/gc/a.cc", "libs/bus/bus.h", None),
+        ("a service uses itself", "services/gc/a.cc", "services/gc/b.h", None),
+        ("a service uses another service", "services/gc/a.cc", "services/pleg/cache.h", "may include a service"),
+        ("a test of a service uses another service", "services/gc/a_test.cc", "services/pleg/a.h", "may include a service"),
+        ("the simulation uses all services", "tests/sim/a.cc", "services/pleg/a.h", None),
+        ("a library uses a service", "libs/bus/a.cc", "services/pleg/a.h", "may include a service"),
+        ("the tool uses a service", "ctl/a.cc", "services/pleg/a.h", "may include a service"),
+        ("a library uses one below", "libs/exec/a.cc", "libs/base/status.h", None),
+        ("a library uses one two levels below", "libs/rpc/a.cc", "libs/base/status.h", None),
+        ("a library uses one above", "libs/base/a.cc", "libs/exec/exec.h", "libs/base may not use libs/exec"),
+        ("a library uses one beside", "libs/fs/a.cc", "libs/kube/pod.h", "libs/fs may not use libs/kube"),
+        ("a library's test uses any library", "libs/fs/a_test.cc", "libs/kube/pod.h", None),
+        ("a library uses a fake in tests", "libs/fs/a.cc", "tests/fake_cri/a.h", "libs may not include tests"),
+        ("an unknown library", "libs/util/a.cc", "libs/base/status.h", "libs/util is not in the table"),
+        ("a path from the folder", "libs/base/a.cc", "../base/status.h", "from the root"),
+        ("Abseil past the one header", "libs/base/a.cc", "absl/status/status.h", "Abseil"),
+        ("Abseil in the one header", "libs/base/status.h", "absl/status/status.h", None),
+    )
+
+    def test_arrows(self):
+        for name, path, included, want in self.CASES:
+            with self.subTest(name):
+                found = messages(path, f'#include "{included}"\n')
+                if want is None:
+                    self.assertEqual(found, [])
+                else:
+                    self.assertTrue(any(want in message for message in found), found)
+
+    def test_a_system_include_of_abseil_is_found_too(self):
+        self.assertEqual(len(messages("libs/base/a.cc", "#include <absl/status/status.h>\n")), 1)
+
+
+class BannedCalls(unittest.TestCase):
+    CASES = (
+        ("wall clock", "services/gc/a.cc", "auto t = std::chrono::system_clock::now();", 1),
+        ("steady clock", "services/gc/a.cc", "auto t = std::chrono::steady_clock::now();", 1),
+        ("a clock type is no call", "services/gc/a.cc", "std::chrono::steady_clock::time_point t;", 0),
+        ("the clock's own file", "libs/base/clock.cc", "return std::chrono::steady_clock::now();", 0),
+        ("sleep", "libs/bus/a.cc", "std::this_thread::sleep_for(1s);", 1),
+        ("sleep of C", "libs/bus/a.cc", "::sleep(1); usleep(1);", 2),
+        ("a method of that name", "libs/bus/a.cc", "fake.sleep(1); x->sleep(1);", 0),
+        ("sleep in a comment", "libs/bus/a.cc", "// never sleep_for here\n/* nor std::async */", 0),
+        ("sleep in a string", "libs/bus/a.cc", 'Say("sleep_for");', 0),
+        ("async", "libs/bus/a.cc", "auto f = std::async(g);", 1),
+        ("detach", "libs/bus/a.cc", "thread.detach();", 1),
+        ("mutex in a service", "services/gc/a.cc", "std::mutex m;", 1),
+        ("mutex in a library", "libs/exec/a.cc", "std::mutex m;", 0),
+        ("mutex in a service's test", "services/gc/a_test.cc", "std::mutex m;", 0),
+    )
+
+    def test_calls(self):
+        for name, path, text, want in self.CASES:
+            with self.subTest(name):
+                self.assertEqual(len(messages(path, text + "\n")), want)
+
+    def test_the_line_is_right(self):
+        found = list(lint.check_source(lint.Source("libs/bus/a.cc", "/* a\nb */\nint x;\nstd::async(f);\n")))
+        self.assertEqual([f.line for f in found], [4])
+
+
+class Comments(unittest.TestCase):
+    def test_unfinished_work_is_found_in_all_text(self):
+        for path in ("libs/base/a.cc", "scripts/a.sh", "proto/splitlet/v1/a.proto"):
+            self.assertEqual(len(messages(path, "// TO" "DO: later\n")), 1, path)
+
+    def test_a_silenced_check_needs_name_and_reason(self):
+        mark = "NO" "LINT"
+        for text, want in ((f"int x;  // {mark}", 1), (f"int x;  // {mark}(bugprone-x)", 1),
+                           (f"int x;  // {mark}(bugprone-x): the loop owns it", 0),
+                           (f"// {mark}NEXTLINE(bugprone-x): the loop owns it\nint x;", 0)):
+            with self.subTest(text):
+                self.assertEqual(len(messages("libs/base/a.cc", text + "\n")), want)
+
+
+class Sizes(unittest.TestCase):
+    def test_file(self):
+        self.assertEqual(messages("libs/base/a.cc", "int x;\n" * 700), [])
+        self.assertEqual(messages("libs/base/a.cc", "int x;\n" * 701), ["701 lines, at most 700"])
+
+    def test_function(self):
+        self.assertEqual(messages("libs/base/a.cc", "void F() {\n" + "  G();\n" * 68 + "}\n"), [])
+        self.assertEqual(messages("libs/base/a.cc", "void F() {\n" + "  G();\n" * 69 + "}\n"), ["F: 71 lines, at most 70"])
+
+    def test_a_long_class_or_table_is_no_function(self):
+        for head in ("class A {", "namespace a {", "const struct {\n  int a;\n} kCases[] = {", "enum class A {",
+                     "const std::vector<int> kNumbers{"):
+            with self.subTest(head):
+                self.assertEqual(messages("libs/base/a.cc", head + "\n" + "\n" * 80 + "};\n"), [])
+
+    def test_functions_are_recognised(self):
+        cases = (
+            ("plain", "int F(int a, int b) { return a; }", [("F", 2)]),
+            ("no parameters", "void F() {}", [("F", 0)]),
+            ("member", "class A {\n public:\n  void F(int a) const override { b; }\n  int g = 0;\n};", [("F", 1)]),
+            ("constructor with a list", "A::A(int a, int b) : a_(a), b_{b} {\n  F();\n}", [("A::A", 2)]),
+            ("template commas are not parameters", "void F(std::map<int, int> m, int b) {}", [("F", 2)]),
+            ("template head", "template <class T, class U>\nvoid F(T t, U u) {}", [("F", 2)]),
+            ("default argument", "void F(int a = G(1, 2), B b = {1, 2}) {}", [("F", 2)]),
+            ("trailing return", "auto F(int a) -> std::string { return {}; }", [("F", 1)]),
+            ("struct result", "struct A F(int a);\nB G(int a) { return B{.x = 1}; }", [("G", 1)]),
+            ("test macro", "TEST(A, B) {\n  if (x) {\n  }\n}", [("TEST", 0)]),
+            ("after a table", "const int kA[] = {1, 2};\nvoid F(int a) {}", [("F", 1)]),
+            ("after a class", "struct A {\n  int a = 0;\n};\nvoid F(int a) {}", [("F", 1)]),
+            ("braces in strings and characters", "void F(int a) { G(\"}\", '{'); }\nvoid H() {}", [("F", 1), ("H", 0)]),
+            ("raw string", 'void F() { G(R"x({ " })x"); }\nvoid H() {}', [("F", 0), ("H", 0)]),
+            ("digit separators", "void F() { G(1'000'000); }\nvoid H() {}", [("F", 0), ("H", 0)]),
+            ("macro definition", "#define A(x) \\\n  if (x) {\nvoid F() {}", [("F", 0)]),
+        )
+        for name, text, want in cases:
+            with self.subTest(name):
+                self.assertEqual(functions(text + "\n"), want)
+
+    def test_parameters(self):
+        self.assertEqual(messages("libs/base/a.cc", "void F(int a, int b, int c, int d) {}\n"), [])
+        found = messages("libs/base/a.cc", "void F(int a, int b, int c, int d, int e) {}\n")
+        self.assertEqual(found, ["F: 5 parameters, at most 4; use a struct"])
+
+
+class Documents(unittest.TestCase):
+    def findings(self, files):
+        with tempfile.TemporaryDirectory() as root:
+            for path, text in files.items():
+                os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+                with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+                    file.write(text)
+            return [finding.message for finding in lint.lint(root)]
+
+    METRICS = 'Gauge& pods = F.Name("kubelet_running_pods");\nauto x = F.Name("rest_calls_total");\n'
+
+    def test_metric_without_a_line_in_the_page(self):
+        found = self.findings({"services/gc/metrics.h": self.METRICS, "docs/metrics.md": "`kubelet_running_pods`"})
+        self.assertEqual(found, ["metric rest_calls_total is not in docs/metrics.md"])
+
+    def test_all_documented(self):
+        page = "`kubelet_running_pods` and `rest_calls_total`"
+        self.assertEqual(self.findings({"services/gc/metrics.h": self.METRICS, "docs/metrics.md": page}), [])
+
+    def test_metric_that_is_gone(self):
+        self.assertEqual(self.findings({"docs/metrics.md": "`splitlet_gone_total`"}),
+                         ["metric splitlet_gone_total is documented, but nothing has it"])
+
+    def test_metric_names_in_tests_do_not_count(self):
+        self.assertEqual(self.findings({"services/gc/a_test.cc": 'Want("kubelet_running_pods");\n'}), [])
+
+    def test_fail_points(self):
+        code = 'Status F() {\n  FAIL_POINT("gc.remove.before");\n  FAIL_POINT_VOID(\n      "gc.remove.after");\n}\n'
+        self.assertEqual(self.findings({"services/gc/a.cc": code, "docs/fail-points.md": "| `gc.remove.before` | x |\n"}),
+                         ["fail point gc.remove.after is not in docs/fail-points.md"])
+        page = "| `gc.remove.before` | x |\n| `gc.remove.after` | x |\n| `gc.gone` | x |\n"
+        self.assertEqual(self.findings({"services/gc/a.cc": code, "docs/fail-points.md": page}),
+                         ["fail point gc.gone is documented, but nothing has it"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=0)
