@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# The local stack on real containerd: two side by side, every process killed, one stopped beside the other,
+# nothing left behind. Needs root; BIN_DIR names the programs (build/dev/bin).
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=deploy/local/lib.sh
+source "$here/lib.sh"
+
+if [[ $EUID -ne 0 ]]; then
+  note 'skipped: needs root'
+  exit 77
+fi
+BIN_DIR=$(absolute "${BIN_DIR:-$here/../../build/dev/bin}")
+export BIN_DIR
+work=$(mktemp -d /tmp/splitlet-stack.XXXXXX)
+readonly work
+readonly FIRST=$work/a SECOND=$work/deep/clone/splitlet/.run
+step=start
+
+cleanup() {
+  local code=$? stack
+  if ((code != 0)); then
+    note "FAILED in step: $step"
+    tail -n 5 "$work"/*.txt "$FIRST"/log/*/current >&2 2>/dev/null || true
+  fi
+  for stack in "$FIRST" "$SECOND"; do
+    STATE_DIR=$stack "$here/stop.sh" >/dev/null 2>&1 || note "warning: stop.sh failed for $stack"
+  done
+  rm -rf --one-file-system "$work"
+  exit "$code"
+}
+trap cleanup EXIT
+
+begin() {
+  step=$1
+  say "--- $step"
+}
+
+ctl() {
+  local stack=$1
+  shift
+  timeout -s KILL 10 "$BIN_DIR/splitletctl" --state-dir "$stack" "$@"
+}
+
+run() { STATE_DIR=$1 NODE_NAME=$2 "$here/run.sh" >"$work/$2.txt" 2>&1 || { cat "$work/$2.txt" >&2 && return 1; }; }
+
+# Container id and restart count of the demo's container, as the API shows them.
+demo_container() {
+  ctl "$1" get pods -o json | jq -er --arg name "demo-$2" '.items[] | select(.metadata.name == $name)
+    | .status.containerStatuses[0] | "\(.containerID) \(.restartCount)"'
+}
+
+healthy() {
+  ctl "$1" get processes -o json 2>/dev/null |
+    jq -e 'length == 6 and all(.[]; .healthy)' >/dev/null 2>&1
+}
+
+pid_of() { cat "$1/sv/$2/supervise/pid" 2>/dev/null; }
+
+has_new_pid() {
+  local pid
+  pid=$(pid_of "$1" "$2")
+  [[ -n $pid && $pid != "$3" ]]
+}
+
+# kill_one STACK NODE SERVICE: it is back, all are healthy, and the pod noticed nothing.
+kill_one() {
+  local before pid
+  before=$(demo_container "$1" "$2")
+  pid=$(pid_of "$1" "$3")
+  kill -KILL "$pid"
+  wait_until 20 has_new_pid "$1" "$3" "$pid" || die "$3 was not restarted"
+  wait_until 45 healthy "$1" || die "not healthy after kill -9 of $3: $(ctl "$1" get processes 2>&1)"
+  wait_until 20 same_container "$1" "$2" "$before" || die "kill -9 of $3 changed the pod: $before -> $(demo_container "$1" "$2")"
+}
+
+same_container() { [[ $(demo_container "$1" "$2" 2>/dev/null) == "$3" ]]; }
+
+recorder_made_again() {
+  local pid
+  pid=$(pid_of "$1" nats)
+  grep -qx "$pid" "$1/nats/recorder.ready" 2>/dev/null
+}
+
+# What a stack could leave on the machine, one finding a line.
+leftovers() {
+  local id network bridge
+  network=splitlet-$(short_hash "$1/containerd")
+  bridge=splt$(short_hash "$1/containerd")
+  mounts_below "$1" | sed 's/^/mount: /'
+  pids_with SPLITLET_STACK "$1" | sed 's/^/process: /'
+  pids_with SPLITLET_RUNTIME "$1/containerd" | sed 's/^/process: /'
+  ip -o link show "$bridge" 2>/dev/null | sed 's/^/bridge: /'
+  iptables-save -t nat 2>/dev/null | grep -F "$network" | sed 's/^/rule: /' || true
+  find /var/lib/cni/results -name "$network-*" 2>/dev/null | sed 's/^/network state: /' || true
+  while read -r id; do
+    find /sys/fs/cgroup -type d -name "*$id*" | sed 's/^/cgroup: /'
+  done <"$2"
+}
+
+container_ids() { ls "$1/containerd/runc/k8s.io"; }
+
+stop_and_look() {
+  local found
+  container_ids "$1" >"$work/ids"
+  [[ $(wc -l <"$work/ids") -ge 2 ]] || die "no containers to look for: the check below would see nothing"
+  STATE_DIR=$1 "$here/stop.sh"
+  found=$(leftovers "$1" "$work/ids")
+  [[ -z $found ]] || die "left behind by stop:"$'\n'"$found"
+  [[ -s $1/log/pod-worker/current ]] || die "stop took the logs away"
+}
+
+begin 'bad settings are refused with a reason'
+for settings in "STATE_DIR=/tmp/$(printf 'x%.0s' {1..90})" "BIN_DIR=$work/none" "RUNTIME_ENDPOINT=unix:///none.sock" \
+  "KUBELET_CONFIG=$work/none.yaml"; do
+  if env STATE_DIR="$work/refused" "$settings" "$here/run.sh" >"$work/refused.txt" 2>&1; then
+    die "run.sh took $settings"
+  fi
+  grep -q '^error: ' "$work/refused.txt" || die "no reason given for $settings"
+done
+
+begin 'two stacks start side by side'
+run "$FIRST" node-a
+run "$SECOND" node-b
+[[ $(<"$FIRST/nats/port") != "$(<"$SECOND/nats/port")" ]] || die 'one port for both'
+demo_container "$FIRST" node-a >/dev/null
+demo_container "$SECOND" node-b >/dev/null
+recorder_made_again "$FIRST" || die 'no flight recorder'
+
+begin 'run again changes nothing'
+before=$(demo_container "$FIRST" node-a)
+run "$FIRST" node-a
+[[ $(demo_container "$FIRST" node-a) == "$before" ]] || die "run on a running stack changed the pod"
+
+for process in "${PROCESSES[@]}" nats containerd; do
+  begin "kill -9 of $process"
+  kill_one "$FIRST" node-a "$process"
+done
+wait_until 20 recorder_made_again "$FIRST" || die 'the flight recorder was not made again for the new nats-server'
+
+begin 'stop of one leaves the other alone'
+before=$(demo_container "$SECOND" node-b)
+stop_and_look "$FIRST"
+[[ $(demo_container "$SECOND" node-b) == "$before" ]] || die 'stop of one stack changed a pod of the other'
+healthy "$SECOND" || die 'stop of one stack hurt the other'
+
+begin 'stop with a dead containerd and stopped processes'
+kill -STOP "$(pid_of "$SECOND" pod-worker)"
+kill -KILL "$(pid_of "$SECOND" containerd)"
+stop_and_look "$SECOND"
+STATE_DIR=$SECOND "$here/stop.sh" >/dev/null || die 'stop of a stopped stack failed'
+
+begin 'a stopped stack starts again'
+run "$FIRST" node-a
+demo_container "$FIRST" node-a >/dev/null
+stop_and_look "$FIRST"
+say 'all steps passed'
