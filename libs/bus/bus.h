@@ -84,6 +84,14 @@ class RawView {
   virtual void OnState(std::function<void()> f) = 0;
 };
 
+/// One line of `splitletctl get processes`.
+struct ViewInfo {
+  std::string table;
+  ViewState state = ViewState::kSyncing;
+  size_t records = 0;
+  bool complete = false;  // in every scope that its owner names
+};
+
 class Bus {
  public:
   virtual ~Bus() = default;
@@ -96,6 +104,8 @@ class Bus {
   virtual void OnSignal(const std::string& process, const std::string& signal,
                         std::function<void(const std::string& payload)> f) = 0;
   virtual bool connected() const = 0;
+  /// Every view made here and not destroyed, in the order of making.
+  virtual std::vector<ViewInfo> Views() const { return {}; }
 };
 
 /// "splitlet.<hex hash of node>.<rest>".
