@@ -19,7 +19,7 @@ STATE_DIR=$(absolute "${STATE_DIR:-$tree/.run}")
 readonly STATE_DIR
 MANIFESTS=$(absolute "${MANIFESTS:-$STATE_DIR/manifests}")
 BIN_DIR=$(absolute "${BIN_DIR:-$tree/build/${PRESET:-release}/bin}")
-NODE_NAME=${NODE_NAME:-$(hostname)}
+NODE_NAME=${NODE_NAME:-$(uname -n)}
 NODE_NAME=${NODE_NAME,,}
 readonly MANIFESTS BIN_DIR NODE_NAME DEMO=${DEMO:-1}
 readonly PRIVATE_RUNTIME=$STATE_DIR/containerd
@@ -37,6 +37,8 @@ check() {
   local process
   need_root
   need_commands runsvdir runsv sv svlogd nats-server jq flock timeout
+  # Overlay mounts, TOML and /proc/mounts each have characters of their own.
+  [[ $STATE_DIR =~ ^[A-Za-z0-9._/@%+=-]+$ ]] || die "STATE_DIR: letters, digits and ._/@%+=- only: $STATE_DIR"
   ((${#STATE_DIR} <= MAX_STATE_DIR)) || die "STATE_DIR is ${#STATE_DIR} characters long, unix sockets below it" \
     "allow $MAX_STATE_DIR: choose a shorter one, as in: make run STATE_DIR=/tmp/splitlet"
   for process in "${PROCESSES[@]/#/splitlet-}" splitletctl; do

@@ -15,7 +15,7 @@ BIN_DIR=$(absolute "${BIN_DIR:-$here/../../build/dev/bin}")
 export BIN_DIR
 work=$(mktemp -d /tmp/splitlet-stack.XXXXXX)
 readonly work
-readonly FIRST=$work/a SECOND=$work/deep/clone/splitlet/.run
+readonly OWN_RUNTIME=$work/own FIRST=$work/a SECOND=$work/deep/clone/splitlet/.run
 step=start
 
 cleanup() {
@@ -27,6 +27,7 @@ cleanup() {
   for stack in "$FIRST" "$SECOND"; do
     STATE_DIR=$stack "$here/stop.sh" >/dev/null 2>&1 || note "warning: stop.sh failed for $stack"
   done
+  "$here/runtime.sh" stop "$OWN_RUNTIME" || note "warning: runtime.sh stop failed"
   rm -rf --one-file-system "$work"
   exit "$code"
 }
@@ -112,7 +113,7 @@ stop_and_look() {
 }
 
 begin 'bad settings are refused with a reason'
-for settings in "STATE_DIR=/tmp/$(printf 'x%.0s' {1..90})" "BIN_DIR=$work/none" "RUNTIME_ENDPOINT=unix:///none.sock" \
+for settings in "STATE_DIR=/tmp/$(printf 'x%.0s' {1..90})" "BIN_DIR=$work/none" "RUNTIME_ENDPOINT=unix:///none.sock" "STATE_DIR=$work/a b" \
   "KUBELET_CONFIG=$work/none.yaml"; do
   if env STATE_DIR="$work/refused" "$settings" "$here/run.sh" >"$work/refused.txt" 2>&1; then
     die "run.sh took $settings"
@@ -155,4 +156,16 @@ begin 'a stopped stack starts again'
 run "$FIRST" node-a
 demo_container "$FIRST" node-a >/dev/null
 stop_and_look "$FIRST"
+
+begin 'with a runtime of somebody else, stop leaves the pods as they are'
+RUNTIME_ENDPOINT=$("$here/runtime.sh" start "$OWN_RUNTIME")
+export RUNTIME_ENDPOINT
+run "$FIRST" node-a
+before=$(demo_container "$FIRST" node-a)
+STATE_DIR=$FIRST "$here/stop.sh"
+[[ -z $(pids_with SPLITLET_STACK "$FIRST") ]] || die 'stop left processes of the agent'
+[[ $(ctr --address "$OWN_RUNTIME/containerd.sock" -n k8s.io tasks list | grep -c RUNNING) -eq 2 ]] || die 'stop touched the pod'
+run "$FIRST" node-a
+[[ $(demo_container "$FIRST" node-a) == "$before" ]] || die "the pod was not taken over again: $before"
+STATE_DIR=$FIRST "$here/stop.sh"
 say 'all steps passed'
