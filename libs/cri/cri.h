@@ -1,12 +1,12 @@
 #pragma once
 
-/// The CRI calls that splitlet makes, cut into roles; each process gets the narrowest: Reader looks only, Runner makes
-/// and stops sandboxes and containers, Images handles images, Remover removes what is dead, Stats measures.
-/// The gRPC client is in grpc_runtime.h, FakeRuntime (keeps real state, virtual time, faults) in fake_runtime.h; both
-/// pass the same contract test.
-/// Threads: any; each call blocks until its answer or its deadline. Errors: gRPC codes, unchanged; a removal of what is
-/// gone is OK. Units: CRI times are nanoseconds since the epoch, memory bytes.
-/// Source: CRI v1; runtime-sync spec, "Reading records from the runtime"; images spec.
+/// The CRI calls that splitlet makes, cut into roles; each process gets the narrowest: Reader looks
+/// only, Runner makes and stops sandboxes and containers, Images handles images, Remover removes
+/// what is dead, Stats measures. The gRPC client is in grpc_runtime.h, FakeRuntime (keeps real
+/// state, virtual time, faults) in fake_runtime.h; both pass the same contract test. Threads: any;
+/// each call blocks until its answer or its deadline. Errors: gRPC codes, unchanged; a removal of
+/// what is gone is OK. Units: CRI times are nanoseconds since the epoch, memory bytes. Source: CRI
+/// v1; runtime-sync spec, "Reading records from the runtime"; images spec.
 
 #include <cstdint>
 #include <functional>
@@ -46,8 +46,13 @@ struct Sandbox {
   int64_t created_at_ns = 0;
   StringMap labels, annotations;
   std::string runtime_handler;
-  std::vector<std::string> ips;       // first is the primary one
-  bool host_network = false;          // NODE namespace; only from PodSandboxStatus
+  std::vector<std::string> ips;  // first is the primary one
+  bool host_network = false;     // NODE namespace; only from PodSandboxStatus
+};
+
+struct Mount {
+  std::string container_path, host_path;
+  bool read_only = false;
 };
 
 /// As listed; the fields below `--` only from ContainerStatus.
@@ -65,12 +70,14 @@ struct Container {
   // --
   int64_t started_at_ns = 0, finished_at_ns = 0;
   int32_t exit_code = 0;
-  std::string reason, message, log_path;
+  std::string reason, message;
+  std::string log_path;  // absolute
+  std::vector<Mount> mounts;
 };
 
 struct ContainerFilter {
-  std::string pod_uid;       // label io.kubernetes.pod.uid; empty: all
-  SandboxId sandbox_id;      // empty: all
+  std::string pod_uid;   // label io.kubernetes.pod.uid; empty: all
+  SandboxId sandbox_id;  // empty: all
 };
 
 struct RuntimeInfo {
@@ -88,6 +95,13 @@ struct Image {
   std::vector<std::string> tags, digests;
   uint64_t size_bytes = 0;
   bool pinned = false;
+  std::optional<int64_t> uid;  // user of the image when it is a number
+  std::string username;        // when it is a name
+};
+
+struct ExecResult {
+  int32_t exit_code = 0;
+  std::string out, err;
 };
 
 struct ContainerStats {
@@ -113,12 +127,15 @@ class Reader {
   virtual ~Reader() = default;
   virtual StatusOr<RuntimeInfo> Version(Deadline deadline) = 0;
   virtual StatusOr<std::vector<RuntimeCondition>> RuntimeConditions(Deadline deadline) = 0;
-  /// All sandboxes, ready or not, newest first. `pod_uid` empty: of all pods. None is an empty vector, not an error.
-  virtual StatusOr<std::vector<Sandbox>> ListPodSandbox(const std::string& pod_uid, Deadline deadline) = 0;
+  /// All sandboxes, ready or not, newest first. `pod_uid` empty: of all pods. None is an empty
+  /// vector, not an error.
+  virtual StatusOr<std::vector<Sandbox>> ListPodSandbox(const std::string& pod_uid,
+                                                        Deadline deadline) = 0;
   /// NOT_FOUND when gone.
   virtual StatusOr<Sandbox> PodSandboxStatus(const SandboxId& id, Deadline deadline) = 0;
   /// All containers in any state, newest first.
-  virtual StatusOr<std::vector<Container>> ListContainers(const ContainerFilter& filter, Deadline deadline) = 0;
+  virtual StatusOr<std::vector<Container>> ListContainers(const ContainerFilter& filter,
+                                                          Deadline deadline) = 0;
   /// NOT_FOUND when gone.
   virtual StatusOr<Container> ContainerStatus(const ContainerId& id, Deadline deadline) = 0;
 };
@@ -126,17 +143,30 @@ class Reader {
 class Runner {
  public:
   virtual ~Runner() = default;
-  /// ALREADY_EXISTS when a sandbox of this name, namespace, UID and attempt exists or is reserved in the runtime.
+  /// ALREADY_EXISTS when a sandbox of this name, namespace, UID and attempt exists or is reserved
+  /// in the runtime.
   virtual StatusOr<SandboxId> RunPodSandbox(const runtime::v1::PodSandboxConfig& config,
                                             const std::string& handler, Deadline deadline) = 0;
   virtual Status StopPodSandbox(const SandboxId& id, Deadline deadline) = 0;
   /// ALREADY_EXISTS when a container of this name and attempt exists or is reserved in the sandbox.
-  virtual StatusOr<ContainerId> CreateContainer(const SandboxId& sandbox, const runtime::v1::ContainerConfig& config,
+  virtual StatusOr<ContainerId> CreateContainer(const SandboxId& sandbox,
+                                                const runtime::v1::ContainerConfig& config,
                                                 const runtime::v1::PodSandboxConfig& sandbox_config,
                                                 Deadline deadline) = 0;
   virtual Status StartContainer(const ContainerId& id, Deadline deadline) = 0;
-  /// TERM, then KILL after `grace_seconds`. One that is dead or gone is OK. The deadline must leave room for the grace.
+  /// TERM, then KILL after `grace_seconds`. One that is dead or gone is OK. The deadline must leave
+  /// room for the grace.
   virtual Status StopContainer(const ContainerId& id, int64_t grace_seconds, Deadline deadline) = 0;
+};
+
+class Exec {
+ public:
+  virtual ~Exec() = default;
+  /// Runs a command in a running container until it ends. The runtime kills it after `timeout` (0:
+  /// never), then DEADLINE_EXCEEDED; the deadline must leave room for it.
+  virtual StatusOr<ExecResult> ExecSync(const ContainerId& id,
+                                        const std::vector<std::string>& command, Duration timeout,
+                                        Deadline deadline) = 0;
 };
 
 class Remover {
@@ -152,10 +182,13 @@ class Images {
   virtual ~Images() = default;
   virtual StatusOr<std::vector<Image>> ListImages(Deadline deadline) = 0;
   /// nullopt when the image is not there.
-  virtual StatusOr<std::optional<Image>> ImageStatus(const std::string& image, Deadline deadline) = 0;
+  virtual StatusOr<std::optional<Image>> ImageStatus(const std::string& image,
+                                                     Deadline deadline) = 0;
   /// The image's reference.
-  virtual StatusOr<std::string> PullImage(const std::string& image, const runtime::v1::AuthConfig* auth,
-                                          const runtime::v1::PodSandboxConfig& sandbox_config, Deadline deadline) = 0;
+  virtual StatusOr<std::string> PullImage(const std::string& image,
+                                          const runtime::v1::AuthConfig* auth,
+                                          const runtime::v1::PodSandboxConfig& sandbox_config,
+                                          Deadline deadline) = 0;
   virtual StatusOr<std::vector<FsUsage>> ImageFsInfo(Deadline deadline) = 0;
 };
 
@@ -165,13 +198,14 @@ class Stats {
   virtual StatusOr<std::vector<ContainerStats>> ListContainerStats(Deadline deadline) = 0;
 };
 
-/// A stream of container events. Reconnecting is the caller's business (pleg chooses the source anew).
+/// A stream of container events. Reconnecting is the caller's business (pleg chooses the source
+/// anew).
 class EventStream {
  public:
   virtual ~EventStream() = default;
-  /// Blocks until the stream ends; UNIMPLEMENTED when the runtime has none. `on_open` once when it is established,
-  /// `on_event` for each, both on this thread. Ends early when `deadline.cancel` is cancelled (then CANCELLED);
-  /// `deadline.at` bounds only the opening.
+  /// Blocks until the stream ends; UNIMPLEMENTED when the runtime has none. `on_open` once when it
+  /// is established, `on_event` for each, both on this thread. Ends early when `deadline.cancel` is
+  /// cancelled (then CANCELLED); `deadline.at` bounds only the opening.
   virtual Status Follow(Deadline deadline, const std::function<void()>& on_open,
                         const std::function<void(const ContainerEvent&)>& on_event) = 0;
 };

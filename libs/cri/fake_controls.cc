@@ -1,0 +1,253 @@
+// The controls of FakeRuntime: what a test sets, moves and looks at.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "libs/cri/fake_runtime.h"
+#include "libs/cri/fake_world.h"
+
+namespace splitlet::cri {
+
+void FakeRuntime::SetBehaviour(const std::string& pod_uid, const std::string& container,
+                               std::vector<ContainerBehaviour> behaviours) {
+  const std::lock_guard lock(mutex_);
+  world_->behaviours[{pod_uid, container}] = std::move(behaviours);
+}
+
+void FakeRuntime::SetExec(const std::string& pod_uid, const std::string& container,
+                          StatusOr<ExecResult> result) {
+  const std::lock_guard lock(mutex_);
+  world_->execs.insert_or_assign({pod_uid, container}, std::move(result));
+}
+
+void FakeRuntime::SetPull(const std::string& image, PullBehaviour behaviour) {
+  const std::lock_guard lock(mutex_);
+  world_->pulls[NormalImageName(image)] = std::move(behaviour);
+}
+
+void FakeRuntime::AddImage(const std::string& image, uint64_t size_bytes) {
+  const std::lock_guard lock(mutex_);
+  world_->StoreImage(image, size_bytes);
+}
+
+void FakeRuntime::SetImageFs(FsUsage usage) {
+  const std::lock_guard lock(mutex_);
+  world_->image_fs = {std::move(usage)};
+}
+
+void FakeRuntime::SetStats(const ContainerId& id, ContainerStats stats) {
+  const std::lock_guard lock(mutex_);
+  world_->stats[id] = std::move(stats);
+}
+
+int FakeRuntime::AddFault(Fault fault) {
+  const std::lock_guard lock(mutex_);
+  world_->faults[++world_->last_fault] = {std::move(fault), 0};
+  return world_->last_fault;
+}
+
+void FakeRuntime::RemoveFault(int id) {
+  const std::lock_guard lock(mutex_);
+  world_->faults.erase(id);
+}
+
+void FakeRuntime::ClearFaults() {
+  const std::lock_guard lock(mutex_);
+  world_->faults.clear();
+}
+
+size_t FakeRuntime::Hanging() const {
+  const std::lock_guard lock(mutex_);
+  size_t count = 0;
+  for (const auto& [id, entry] : world_->faults) count += static_cast<size_t>(entry.hanging);
+  return count;
+}
+
+void FakeRuntime::SetDown(bool down) {
+  {
+    const std::lock_guard lock(mutex_);
+    world_->down = down;
+    if (down) world_->EndStreams(Unavailable("the runtime is down"));
+  }
+  Deliver();
+}
+
+void FakeRuntime::SetConditions(std::vector<RuntimeCondition> conditions) {
+  const std::lock_guard lock(mutex_);
+  world_->conditions = std::move(conditions);
+}
+
+void FakeRuntime::SetEvents(bool available) {
+  {
+    const std::lock_guard lock(mutex_);
+    world_->events_available = available;
+    if (!available) world_->EndStreams(Unavailable("the stream ended"));
+  }
+  Deliver();
+}
+
+void FakeRuntime::DropEvents(int count) {
+  const std::lock_guard lock(mutex_);
+  world_->drop_events = count;
+}
+
+void FakeRuntime::DoubleEvents(int count) {
+  const std::lock_guard lock(mutex_);
+  world_->double_events = count;
+}
+
+void FakeRuntime::SetExitLag(Duration lag) {
+  const std::lock_guard lock(mutex_);
+  world_->exit_lag = lag;
+}
+
+void FakeRuntime::EndStreams(const Status& status) {
+  {
+    const std::lock_guard lock(mutex_);
+    world_->EndStreams(status);
+  }
+  Deliver();
+}
+
+Status FakeRuntime::ExitContainer(const std::string& pod_uid, const std::string& name, int32_t code,
+                                  const std::string& reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    world_->Tick();
+    World::ContainerEntry* newest = nullptr;
+    for (auto& [id, entry] : world_->containers) {
+      if (!world_->IsRunning(id) || entry.record.name != name) continue;
+      if (world_->PodUidOf(entry.record) != pod_uid) continue;
+      if (newest == nullptr || entry.record.created_at_ns > newest->record.created_at_ns)
+        newest = &entry;
+    }
+    if (newest == nullptr) return NotFound("no running container {} in pod {}", name, pod_uid);
+    world_->Exit(*newest, clock_.Now(), code, reason);
+  }
+  Deliver();
+  return OkStatus();
+}
+
+void FakeRuntime::BreakSandbox(const std::string& pod_uid) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [id, entry] : world_->sandboxes) {
+      if (entry.record.pod_uid == pod_uid) world_->StopSandbox(entry);
+    }
+  }
+  Deliver();
+}
+
+Status FakeRuntime::SetUnknown(const ContainerId& id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = world_->containers.find(id);
+  if (found == world_->containers.end()) return NotFound("no container {}", id);
+  found->second.record.state = ContainerState::kUnknown;
+  return OkStatus();
+}
+
+void FakeRuntime::SetIps(const SandboxId& id, std::vector<std::string> ips) {
+  const std::lock_guard lock(mutex_);
+  const auto found = world_->sandboxes.find(id);
+  if (found != world_->sandboxes.end()) found->second.record.ips = std::move(ips);
+}
+
+void FakeRuntime::AddForeignPod(const ForeignPod& pod) {
+  {
+    const std::lock_guard lock(mutex_);
+    Sandbox sandbox;
+    sandbox.pod_name = pod.name;
+    sandbox.pod_namespace = pod.name_space;
+    sandbox.pod_uid = pod.uid;
+    sandbox.annotations = pod.annotations;
+    sandbox.labels = {{"io.kubernetes.pod.name", pod.name},
+                      {"io.kubernetes.pod.namespace", pod.name_space},
+                      {"io.kubernetes.pod.uid", pod.uid}};
+    const auto made = world_->AddSandbox(sandbox, "/var/log/pods/" + pod.uid);
+    if (!made.ok()) return;  // the pod is there already
+    for (const auto& name : pod.containers) {
+      Container container;
+      container.name = name;
+      container.image = world_->StoreImage("foreign/" + name, 1 << 20).id;
+      container.labels = sandbox.labels;
+      container.labels["io.kubernetes.container.name"] = name;
+      const auto id = world_->AddContainer(*made, container, {});
+      CHECK(id.ok() && world_->Start(*id).ok(), "a foreign container");
+    }
+  }
+  Deliver();
+}
+
+void FakeRuntime::Reboot() {
+  {
+    const std::lock_guard lock(mutex_);
+    world_->EndStreams(Unavailable("the machine went down"));
+    for (auto& [id, entry] : world_->containers) world_->Exit(entry, clock_.Now(), 255, "Unknown");
+    for (auto& [id, entry] : world_->sandboxes) world_->StopSandbox(entry);
+    world_->outbox.erase(
+        std::remove_if(world_->outbox.begin(), world_->outbox.end(),
+                       [](const World::Outgoing& out) { return out.event.has_value(); }),
+        world_->outbox.end());
+  }
+  Deliver();
+}
+
+void FakeRuntime::Tick() {
+  {
+    const std::lock_guard lock(mutex_);
+    world_->Tick();
+  }
+  Deliver();
+}
+
+std::optional<Clock::Time> FakeRuntime::NextDue() const {
+  const std::lock_guard lock(mutex_);
+  return world_->NextDue();
+}
+
+std::vector<Sandbox> FakeRuntime::Sandboxes() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Sandbox> all;
+  for (const auto& [id, entry] : world_->sandboxes) all.push_back(entry.record);
+  std::sort(all.begin(), all.end(),
+            [](const Sandbox& a, const Sandbox& b) { return a.created_at_ns < b.created_at_ns; });
+  return all;
+}
+
+std::vector<Container> FakeRuntime::Containers() const {
+  const std::lock_guard lock(mutex_);
+  world_->Tick();
+  std::vector<Container> all;
+  for (const auto& [id, entry] : world_->containers) all.push_back(entry.record);
+  std::sort(all.begin(), all.end(), [](const Container& a, const Container& b) {
+    return a.created_at_ns < b.created_at_ns;
+  });
+  return all;
+}
+
+std::vector<std::string> FakeRuntime::Running(const std::string& pod_uid) const {
+  const std::lock_guard lock(mutex_);
+  world_->Tick();
+  std::vector<std::string> names;
+  for (const auto& [id, entry] : world_->containers) {
+    if (world_->IsRunning(id) && world_->PodUidOf(entry.record) == pod_uid)
+      names.push_back(entry.record.name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+size_t FakeRuntime::Calls(std::string_view method) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = world_->calls.find(method);
+  return found == world_->calls.end() ? 0 : found->second;
+}
+
+std::vector<std::string> FakeRuntime::Violations() const {
+  const std::lock_guard lock(mutex_);
+  return world_->violations;
+}
+
+}  // namespace splitlet::cri

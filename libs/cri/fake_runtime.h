@@ -1,0 +1,235 @@
+#pragma once
+
+/// A container runtime in memory for tests and the simulation: sandboxes with attempts, containers,
+/// images, reserved names and exits are real state; time is the clock's, so a container ends when
+/// the clock says so. Faults per method and pod, containers that do as programmed, foreign pods,
+/// events that are late, lost or doubled. Threads: any. A call that has to take time (grace, delay,
+/// hang, pull) lets it pass through the Waiter; without one it takes none: what would be waited for
+/// has happened, and a hang ends in DEADLINE_EXCEEDED at once. Errors: as containerd gives them
+/// after the client has translated them (cri.h). Source: runtime-sync spec; DESIGN.md "Runtime
+/// events without waiting".
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+#include "libs/cri/cri.h"
+
+namespace splitlet::cri {
+
+/// How a call lets time pass.
+class Waiter {
+ public:
+  virtual ~Waiter() = default;
+  /// Returns when `max` has passed or `done` holds. The fake's lock is not held.
+  virtual void WaitFor(Duration max, const std::function<bool()>& done) = 0;
+};
+/// Moves the fake clock forward: for tests of one thread.
+std::unique_ptr<Waiter> MakeAdvancingWaiter(FakeClock& clock);
+/// Waits on the machine's clock: for a server on RealClock.
+std::unique_ptr<Waiter> MakeRealWaiter();
+
+/// What a container does once started, and before.
+struct ContainerBehaviour {
+  std::optional<Duration> exit_after;  // unset: runs until stopped
+  int32_t exit_code = 0;
+  std::string reason;                                // empty: "Completed" for 0, else "Error"
+  std::string message;                               // as the runtime reports it
+  std::string termination_message;                   // what it writes into its termination log
+  std::optional<Duration> term_after = Duration{0};  // from TERM to its exit; unset: ignores TERM
+  int32_t term_code = 143;
+  Status create_error, start_error;
+};
+
+struct Fault {
+  enum class Kind {
+    kFail,          // answers `code`, no effect
+    kDelay,         // takes `delay` longer
+    kHang,          // until the fault is removed or the deadline
+    kLoseResponse,  // has its effect, answers `code`
+  };
+  std::string method;   // "RunPodSandbox"; empty: every method
+  std::string pod_uid;  // empty: every pod and the calls about none
+  Kind kind = Kind::kFail;
+  StatusCode code = StatusCode::kUnavailable;
+  std::string message = "injected";
+  Duration delay{0};
+  int times = -1;  // how often it acts; negative: until removed
+};
+
+struct PullBehaviour {
+  Status error;
+  Duration takes{0};
+  uint64_t size_bytes = 1 << 20;
+};
+
+/// A pod that somebody else has made.
+struct ForeignPod {
+  std::string uid, name, name_space = "default";
+  std::vector<std::string> containers;
+  StringMap annotations;
+};
+
+class FakeRuntime final : public Reader,
+                          public Runner,
+                          public Exec,
+                          public Remover,
+                          public Images,
+                          public Stats,
+                          public EventStream {
+ public:
+  struct Options {
+    RuntimeInfo info{"containerd", "1.6.20~fake", "v1"};
+    Waiter* waiter = nullptr;  // outlives the runtime
+    /// Asked before each call; an error is the answer (a process that is dead in the simulation).
+    std::function<Status(std::string_view method, const std::string& pod_uid)> intercept;
+    /// Termination messages and log lines go through it, when set.
+    std::function<void(const std::string& path, const std::string& content)> append_file;
+  };
+  explicit FakeRuntime(const Clock& clock);
+  FakeRuntime(const Clock& clock, Options options);
+  ~FakeRuntime() override;
+
+  // Reader.
+  StatusOr<RuntimeInfo> Version(Deadline deadline) override;
+  StatusOr<std::vector<RuntimeCondition>> RuntimeConditions(Deadline deadline) override;
+  StatusOr<std::vector<Sandbox>> ListPodSandbox(const std::string& pod_uid,
+                                                Deadline deadline) override;
+  StatusOr<Sandbox> PodSandboxStatus(const SandboxId& id, Deadline deadline) override;
+  StatusOr<std::vector<Container>> ListContainers(const ContainerFilter& filter,
+                                                  Deadline deadline) override;
+  StatusOr<Container> ContainerStatus(const ContainerId& id, Deadline deadline) override;
+  // Runner.
+  StatusOr<SandboxId> RunPodSandbox(const runtime::v1::PodSandboxConfig& config,
+                                    const std::string& handler, Deadline deadline) override;
+  Status StopPodSandbox(const SandboxId& id, Deadline deadline) override;
+  StatusOr<ContainerId> CreateContainer(const SandboxId& sandbox,
+                                        const runtime::v1::ContainerConfig& config,
+                                        const runtime::v1::PodSandboxConfig& sandbox_config,
+                                        Deadline deadline) override;
+  Status StartContainer(const ContainerId& id, Deadline deadline) override;
+  Status StopContainer(const ContainerId& id, int64_t grace_seconds, Deadline deadline) override;
+  // Exec.
+  StatusOr<ExecResult> ExecSync(const ContainerId& id, const std::vector<std::string>& command,
+                                Duration timeout, Deadline deadline) override;
+  // Remover.
+  Status RemovePodSandbox(const SandboxId& id, Deadline deadline) override;
+  Status RemoveContainer(const ContainerId& id, Deadline deadline) override;
+  Status RemoveImage(const std::string& id, Deadline deadline) override;
+  // Images.
+  StatusOr<std::vector<Image>> ListImages(Deadline deadline) override;
+  StatusOr<std::optional<Image>> ImageStatus(const std::string& image, Deadline deadline) override;
+  StatusOr<std::string> PullImage(const std::string& image, const runtime::v1::AuthConfig* auth,
+                                  const runtime::v1::PodSandboxConfig& sandbox_config,
+                                  Deadline deadline) override;
+  StatusOr<std::vector<FsUsage>> ImageFsInfo(Deadline deadline) override;
+  // Stats.
+  StatusOr<std::vector<ContainerStats>> ListContainerStats(Deadline deadline) override;
+  // EventStream: blocks through the waiter; UNIMPLEMENTED without one, or when events are off. See
+  // Subscribe.
+  Status Follow(Deadline deadline, const std::function<void()>& on_open,
+                const std::function<void(const ContainerEvent&)>& on_event) override;
+
+  /// Events without a thread: `on_event` runs on the thread of the call that caused it, or of
+  /// Tick(); `on_end` when the stream breaks. UNIMPLEMENTED when events are off, UNAVAILABLE when
+  /// the runtime is down.
+  struct Subscriber {
+    std::function<void(const ContainerEvent&)> on_event;
+    std::function<void(const Status&)> on_end;
+  };
+  StatusOr<int> Subscribe(Subscriber subscriber);
+  void Unsubscribe(int id);
+
+  // Containers as programmed. An empty uid or name stands for all; the more exact entry wins. The
+  // n-th start of a container takes the n-th behaviour, the last one repeats.
+  void SetBehaviour(const std::string& pod_uid, const std::string& container,
+                    std::vector<ContainerBehaviour> behaviours);
+  void SetExec(const std::string& pod_uid, const std::string& container,
+               StatusOr<ExecResult> result);
+  void SetPull(const std::string& image, PullBehaviour behaviour);
+  void AddImage(const std::string& image, uint64_t size_bytes = 1 << 20);
+  void SetImageFs(FsUsage usage);
+  void SetStats(const ContainerId& id, ContainerStats stats);
+
+  // Faults.
+  int AddFault(Fault fault);
+  void RemoveFault(int id);  ///< releases what hangs in it
+  void ClearFaults();
+  size_t Hanging() const;   ///< calls that hang now
+  void SetDown(bool down);  ///< every call is UNAVAILABLE, streams end
+  void SetConditions(std::vector<RuntimeCondition> conditions);
+
+  // Events.
+  void SetEvents(bool available);  ///< off: UNIMPLEMENTED, streams end
+  void DropEvents(int count);      ///< the next ones are lost
+  void DoubleEvents(int count);    ///< the next ones come twice
+  void SetExitLag(Duration lag);   ///< an exit's event comes that much before calls show the exit
+  void EndStreams(const Status& status);
+
+  // The world moves.
+  /// The newest running container of that name exits now. NOT_FOUND when there is none.
+  Status ExitContainer(const std::string& pod_uid, const std::string& name, int32_t code,
+                       const std::string& reason = {});
+  void BreakSandbox(
+      const std::string& pod_uid);  ///< its ready sandboxes are not, their containers are killed
+  Status SetUnknown(const ContainerId& id);  ///< state UNKNOWN from now on
+  void SetIps(const SandboxId& id, std::vector<std::string> ips);
+  void AddForeignPod(const ForeignPod& pod);
+  void Reboot();  ///< nothing runs any more, records stay
+  /// Carries out what is due by the clock; each call does so first. For a simulation without calls.
+  void Tick();
+  /// When the next exit is due; nullopt when nothing is.
+  std::optional<Clock::Time> NextDue() const;
+
+  // What is, without faults and lag.
+  std::vector<Sandbox> Sandboxes() const;
+  std::vector<Container> Containers() const;
+  /// Names of running containers of a pod, sorted.
+  std::vector<std::string> Running(const std::string& pod_uid) const;
+  size_t Calls(std::string_view method) const;
+  /// What no agent may do: two running containers of one name in a pod, removal of what runs.
+  std::vector<std::string> Violations() const;
+
+  /// Everything that outlives a restart of a runtime: for a server's state file.
+  std::string Save() const;
+  Status Restore(const std::string& saved);
+
+ private:
+  struct World;
+  struct Call {
+    std::string method, pod_uid;
+    Deadline deadline;
+  };
+  template <class R, class F>
+  R Serve(const Call& call, F effect);
+  struct Admission {
+    Status refused;  // the answer, without effect
+    Status lost;     // the answer after the effect
+  };
+  Admission Admit(const Call& call);
+  Status Hang(const Call& call, int fault);
+  Status Wait(const Deadline& deadline, Clock::Time until, const std::function<bool()>& done);
+  Status WaitForExit(const ContainerId& id, const Deadline& deadline);
+  std::string UidOf(const ContainerId& id) const;
+  std::string UidOf(const SandboxId& id) const;
+  void Deliver();
+
+  const Clock& clock_;
+  Options options_;
+  mutable std::mutex mutex_;  // guards world_
+  std::unique_ptr<World> world_;
+};
+
+/// "busybox" is "docker.io/library/busybox:latest".
+std::string NormalImageName(const std::string& image);
+
+}  // namespace splitlet::cri

@@ -1,0 +1,118 @@
+#pragma once
+
+/// The state behind FakeRuntime: what a runtime remembers, and how it changes with time. No locks,
+/// no faults. Threads: one at a time (FakeRuntime's lock). Errors: as in cri.h. Units: as in cri.h.
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+#include "libs/cri/cri.h"
+#include "libs/cri/fake_runtime.h"
+
+namespace splitlet::cri {
+
+struct FakeRuntime::World {
+  struct SandboxEntry {
+    Sandbox record;
+    std::string log_directory;
+  };
+  struct ContainerEntry {
+    Container record;
+    ContainerBehaviour behaviour;
+    std::optional<Clock::Time> exit_due;
+    int32_t due_code = 0;
+    std::string due_reason;
+    std::optional<Clock::Time> shown_from;  // an exit that calls do not show before
+  };
+  struct FaultEntry {
+    Fault fault;
+    int hanging = 0;
+  };
+  struct Stream {
+    Subscriber subscriber;
+  };
+  using PodAndName = std::pair<std::string, std::string>;
+
+  World(const Clock& c, const Options& o) : clock(c), options(o) {}
+
+  /// The name that the runtime reserves.
+  static std::string NameOf(const Sandbox& sandbox);
+  static std::string NameOf(const std::string& pod_uid, const Container& container);
+
+  // Time.
+  void Tick();
+  std::optional<Clock::Time> NextDue() const;
+  int64_t NewTimestamp();  // wall, nanoseconds; no two alike
+
+  // Sandboxes.
+  StatusOr<SandboxId> AddSandbox(Sandbox record, const std::string& log_directory);
+  void StopSandbox(SandboxEntry& sandbox);
+  void RemoveSandbox(const SandboxId& id);
+
+  // Containers.
+  StatusOr<ContainerId> AddContainer(const SandboxId& sandbox, Container record,
+                                     std::vector<Mount> mounts);
+  Status Start(const ContainerId& id);
+  void BeginStop(ContainerEntry& entry, Duration grace);
+  void Exit(ContainerEntry& entry, Clock::Time when, int32_t code, const std::string& reason);
+  void RemoveContainer(const ContainerId& id);
+  Container Show(const ContainerEntry& entry) const;
+  bool IsRunning(const ContainerId& id) const;
+  const ContainerBehaviour& BehaviourOf(const std::string& uid, const std::string& name);
+  std::string PodUidOf(const Container& record) const;
+
+  // Images.
+  const Image* FindImage(const std::string& name) const;
+  const Image& StoreImage(const std::string& image, uint64_t size_bytes);
+
+  void Emit(ContainerEvent::Kind kind, const std::string& id, const std::string& uid);
+  void EndStreams(const Status& status);
+  std::string NewId(std::string_view kind);
+
+  const Clock& clock;
+  const Options& options;
+  std::map<SandboxId, SandboxEntry> sandboxes;
+  std::map<ContainerId, ContainerEntry> containers;
+  std::map<std::string, SandboxId> sandbox_names;      // name_namespace_uid_attempt
+  std::map<std::string, ContainerId> container_names;  // name_uid_attempt
+  std::map<std::string, Image> images;                 // by id
+  std::vector<FsUsage> image_fs{{"/var/lib/containerd", 1 << 30, 1000}};
+  std::map<ContainerId, ContainerStats> stats;
+  std::vector<RuntimeCondition> conditions{{"RuntimeReady", true, "", ""},
+                                           {"NetworkReady", true, "", ""}};
+
+  std::map<PodAndName, std::vector<ContainerBehaviour>> behaviours;
+  std::map<PodAndName, size_t> starts;
+  std::map<PodAndName, StatusOr<ExecResult>> execs;
+  std::map<std::string, PullBehaviour> pulls;  // by normal name
+
+  bool down = false;
+  int last_fault = 0;
+  std::map<int, FaultEntry> faults;
+  std::map<std::string, size_t, std::less<>> calls;
+
+  bool events_available = true;
+  int drop_events = 0, double_events = 0;
+  Duration exit_lag{0};
+  int last_stream = 0;
+  std::map<int, Stream> streams;
+  struct Outgoing {
+    Subscriber to;
+    std::optional<ContainerEvent> event;  // unset: the end
+    Status end;
+  };
+  std::deque<Outgoing> outbox;
+
+  std::vector<std::string> violations;
+  int64_t last_timestamp = 0;
+  uint64_t last_id = 0;
+};
+
+}  // namespace splitlet::cri
