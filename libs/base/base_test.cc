@@ -61,10 +61,8 @@ TEST(FailPointTest, BadTermsAreRefusedWithAReason) {
     const char* term;
     const char* want;
   } kCases[] = {
-      {"explode", "unknown action explode"},
-      {"return(nonsense)", "unknown code nonsense"},
-      {"delay(5)", "unit us, ms, s or m is missing"},
-      {"x*crash", "bad number before *"},
+      {"explode", "unknown action explode"},          {"return(nonsense)", "unknown code nonsense"},
+      {"delay(5)", "unit us, ms, s or m is missing"}, {"x*crash", "bad number before *"},
       {"return(aborted", "closing parenthesis"},
   };
   for (const auto& c : kCases) {
@@ -94,14 +92,16 @@ TEST(FailPointTest, DropCrashAndDelayAct) {
 TEST(FailPointTest, SitesAreListedBeforeTheyRunAndALockedSetRefuses) {
   FailPoints points;
   bool found = false;
-  for (const auto& info : points.List()) found |= info.name == "base.test.drop" && info.term == "off";
+  for (const auto& info : points.List())
+    found |= info.name == "base.test.drop" && info.term == "off";
   EXPECT_TRUE(found);
   points.Lock();
   EXPECT_EQ(points.Set("base.test.drop", "drop").code(), StatusCode::kFailedPrecondition);
 }
 
 TEST(ClockTest, Rfc3339) {
-  const WallTime time = WallTime{std::chrono::sys_days{std::chrono::year{2026} / 2 / 3}} + 3723s + 5ms;
+  const WallTime time =
+      WallTime{std::chrono::sys_days{std::chrono::year{2026} / 2 / 3}} + 3723s + 5ms;
   EXPECT_EQ(FormatRfc3339(time), "2026-02-03T01:02:03Z");
   EXPECT_EQ(FormatRfc3339Micro(time), "2026-02-03T01:02:03.005000Z");
 }

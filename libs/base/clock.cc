@@ -40,7 +40,8 @@ Clock::Time RealClock::Now() const { return {boot_, ReadClock(CLOCK_MONOTONIC)};
 WallTime RealClock::WallNow() const { return WallTime{ReadClock(CLOCK_REALTIME)}; }
 
 std::string FormatRfc3339(WallTime time) {
-  const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
+  const std::time_t seconds =
+      std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
   std::tm parts{};
   gmtime_r(&seconds, &parts);
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}Z", parts);

@@ -1,9 +1,9 @@
 #pragma once
 
-/// Time of a process. `Clock::Time` is {boot, CLOCK_MONOTONIC}: it measures, goes into files and records, and compares
-/// between all processes of a boot. `WallTime` is for people and the API only.
-/// Threads: any. Errors: none. Units: nanoseconds.
-/// Source: DESIGN.md, rules of safety 5 and 6.
+/// Time of a process. `Clock::Time` is {boot, CLOCK_MONOTONIC}: it measures, goes into files and
+/// records, and compares between all processes of a boot. `WallTime` is for people and the API
+/// only. Threads: any. Errors: none. Units: nanoseconds. Source: DESIGN.md, rules of safety 5
+/// and 6.
 
 #include <atomic>
 #include <chrono>
@@ -27,11 +27,12 @@ class CancelToken;
 class Clock {
  public:
   struct Time {
-    uint64_t boot = 0;         ///< first 8 bytes of the kernel's boot id; 0 means "no time"
-    Duration monotonic{0};     ///< CLOCK_MONOTONIC
+    uint64_t boot = 0;      ///< first 8 bytes of the kernel's boot id; 0 means "no time"
+    Duration monotonic{0};  ///< CLOCK_MONOTONIC
     bool operator==(const Time&) const = default;
     explicit operator bool() const { return boot != 0; }
-    /// Of one boot only; a time of another boot is earlier than every time of this one only by caller's rule 6.
+    /// Of one boot only; a time of another boot is earlier than every time of this one only by
+    /// caller's rule 6.
     bool SameBoot(const Time& other) const { return boot == other.boot; }
     Time operator+(Duration d) const { return {boot, monotonic + d}; }
     Time operator-(Duration d) const { return {boot, monotonic - d}; }
@@ -58,7 +59,8 @@ inline Deadline After(const Clock& clock, Duration d) { return {clock.Now() + d}
 /// Never negative: what is left of a deadline.
 Duration Remaining(const Clock& clock, const Deadline& deadline);
 
-/// The kernel's clocks. SPLITLET_BOOT_ID in the environment replaces the boot id (a hook of the tests).
+/// The kernel's clocks. SPLITLET_BOOT_ID in the environment replaces the boot id (a hook of the
+/// tests).
 class RealClock final : public Clock {
  public:
   RealClock();

@@ -33,7 +33,7 @@ enum class Kind { kOff, kReturn, kDelay, kPause, kCrash, kDrop };
 
 struct Step {
   Kind kind = Kind::kOff;
-  int64_t count = -1;         // -1: without end
+  int64_t count = -1;  // -1: without end
   double probability = 1.0;
   Status status;
   int64_t delay_ns = 0;
@@ -58,7 +58,8 @@ StatusOr<int64_t> ParseDelay(std::string_view text) {
   static const std::map<std::string_view, double> kUnits = {
       {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}};
   const auto found = kUnits.find(unit);
-  if (found == kUnits.end()) return InvalidArgument("bad duration {}: unit us, ms, s or m is missing", text);
+  if (found == kUnits.end())
+    return InvalidArgument("bad duration {}: unit us, ms, s or m is missing", text);
   return static_cast<int64_t>(number * found->second);
 }
 
@@ -209,7 +210,8 @@ void FailPoints::Lock() {
 std::vector<FailPoints::Info> FailPoints::List() const {
   std::map<std::string, Info> all;
   if (__start_splitlet_fail_sites != nullptr) {
-    for (const char* const* site = __start_splitlet_fail_sites; site != __stop_splitlet_fail_sites; ++site)
+    for (const char* const* site = __start_splitlet_fail_sites; site != __stop_splitlet_fail_sites;
+         ++site)
       all[*site] = {*site, "off", 0};
   }
   const std::lock_guard lock(impl_->mutex);
@@ -259,6 +261,8 @@ FailPoints& FailPoints::Current() {
   return points != nullptr ? *points : process;
 }
 
-void FailPoints::SetCurrent(FailPoints* points) { current.store(points, std::memory_order_release); }
+void FailPoints::SetCurrent(FailPoints* points) {
+  current.store(points, std::memory_order_release);
+}
 
 }  // namespace splitlet

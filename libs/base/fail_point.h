@@ -1,14 +1,15 @@
 #pragma once
 
 /// Named fail points at each outside effect. Off by default: one relaxed atomic load.
-///   FAIL_POINT("pod-worker.create-sandbox.before");   // in a function that returns Status or StatusOr
-///   FAIL_POINT_VOID("bus.put.after");                 // where nothing can be returned: crash, delay and pause only
-///   if (FAIL_POINT_DROP("bus.publish")) return;       // true when the effect is to be left out
+///   FAIL_POINT("pod-worker.create-sandbox.before");   // in a function that returns Status or
+///   StatusOr FAIL_POINT_VOID("bus.put.after");                 // where nothing can be returned:
+///   crash, delay and pause only if (FAIL_POINT_DROP("bus.publish")) return;       // true when the
+///   effect is to be left out
 /// Not in templates or inline functions: each site is a static record that `fault list` shows.
-/// Terms, after fail(9): off | return(code,message) | delay(100ms) | pause | crash | drop, each with an optional count
-/// "3*" or probability "5%", joined by "->": "3*return(unavailable,busy)->off".
-/// Threads: any. Errors: a bad term is INVALID_ARGUMENT naming it.
-/// Source: DESIGN.md "Fault injection".
+/// Terms, after fail(9): off | return(code,message) | delay(100ms) | pause | crash | drop, each
+/// with an optional count "3*" or probability "5%", joined by "->":
+/// "3*return(unavailable,busy)->off". Threads: any. Errors: a bad term is INVALID_ARGUMENT naming
+/// it. Source: DESIGN.md "Fault injection".
 
 #include <atomic>
 #include <functional>
@@ -27,9 +28,10 @@ class FailPoints {
     Status status;      // what to return; OK to go on
     bool drop = false;  // leave the effect out
   };
-  /// What `crash`, `delay` and `pause` do; the simulation puts its own in. `pause` blocks until the point is changed.
+  /// What `crash`, `delay` and `pause` do; the simulation puts its own in. `pause` blocks until the
+  /// point is changed.
   struct Actions {
-    std::function<void()> crash;                    // default: SIGKILL to this process
+    std::function<void()> crash;                     // default: SIGKILL to this process
     std::function<void(int64_t nanoseconds)> delay;  // default: sleeps
   };
 
@@ -49,7 +51,7 @@ class FailPoints {
 
   struct Info {
     std::string name;
-    std::string term;  // "off" when not set
+    std::string term;   // "off" when not set
     uint64_t hits = 0;  // times a term other than off acted
   };
   /// Every site of this program and every name set, sorted by name.
@@ -57,7 +59,8 @@ class FailPoints {
 
   Outcome Hit(std::string_view name);
 
-  /// The set that sites ask: of the process, or the one that the simulation puts in while it runs a process's step.
+  /// The set that sites ask: of the process, or the one that the simulation puts in while it runs a
+  /// process's step.
   static FailPoints& Current();
   static void SetCurrent(FailPoints* points);  // nullptr: back to the process's own
 
@@ -73,29 +76,29 @@ inline bool Armed() { return armed.load(std::memory_order_relaxed) != 0; }
 
 }  // namespace splitlet
 
-#define SPLITLET_FAIL_POINT_SITE(name)                                                       \
-  static const char* const splitlet_fail_site __attribute__((section("splitlet_fail_sites"), \
-                                                             used)) = name
+#define SPLITLET_FAIL_POINT_SITE(name)        \
+  static const char* const splitlet_fail_site \
+      __attribute__((section("splitlet_fail_sites"), used)) = name
 
-#define FAIL_POINT(name)                                                                       \
-  do {                                                                                         \
-    SPLITLET_FAIL_POINT_SITE(name);                                                            \
-    if (::splitlet::fail_point_internal::Armed()) [[unlikely]] {                               \
-      const auto splitlet_outcome = ::splitlet::FailPoints::Current().Hit(name);               \
-      if (!splitlet_outcome.status.ok()) return splitlet_outcome.status;                       \
-    }                                                                                          \
+#define FAIL_POINT(name)                                                         \
+  do {                                                                           \
+    SPLITLET_FAIL_POINT_SITE(name);                                              \
+    if (::splitlet::fail_point_internal::Armed()) [[unlikely]] {                 \
+      const auto splitlet_outcome = ::splitlet::FailPoints::Current().Hit(name); \
+      if (!splitlet_outcome.status.ok()) return splitlet_outcome.status;         \
+    }                                                                            \
   } while (false)
 
-#define FAIL_POINT_VOID(name)                                                                  \
-  do {                                                                                         \
-    SPLITLET_FAIL_POINT_SITE(name);                                                            \
-    if (::splitlet::fail_point_internal::Armed()) [[unlikely]]                                 \
-      static_cast<void>(::splitlet::FailPoints::Current().Hit(name));                          \
+#define FAIL_POINT_VOID(name)                                         \
+  do {                                                                \
+    SPLITLET_FAIL_POINT_SITE(name);                                   \
+    if (::splitlet::fail_point_internal::Armed()) [[unlikely]]        \
+      static_cast<void>(::splitlet::FailPoints::Current().Hit(name)); \
   } while (false)
 
-#define FAIL_POINT_DROP(name)                                                                  \
-  ([]() -> bool {                                                                              \
-    SPLITLET_FAIL_POINT_SITE(name);                                                            \
-    return ::splitlet::fail_point_internal::Armed() &&                                         \
-           ::splitlet::FailPoints::Current().Hit(name).drop;                                   \
+#define FAIL_POINT_DROP(name)                                \
+  ([]() -> bool {                                            \
+    SPLITLET_FAIL_POINT_SITE(name);                          \
+    return ::splitlet::fail_point_internal::Armed() &&       \
+           ::splitlet::FailPoints::Current().Hit(name).drop; \
   }())

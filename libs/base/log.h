@@ -2,8 +2,8 @@
 
 /// Structured logging: a constant lower-case message and fields. The sink is set up by libs/daemon.
 ///   log.Info("sandbox created", {{"pod", "default/web"}, {"sandboxID", id}});
-/// Field names are the kubelet's (`pod`, `podUID`, `containerName`, `err`). Threads: any. Errors: none.
-/// Source: STYLE.md section 13; metrics-and-logging spec.
+/// Field names are the kubelet's (`pod`, `podUID`, `containerName`, `err`). Threads: any. Errors:
+/// none. Source: STYLE.md section 13; metrics-and-logging spec.
 
 #include <fmt/format.h>
 
@@ -34,7 +34,8 @@ class LogSink {
  public:
   virtual ~LogSink() = default;
   virtual bool Enabled(LogLevel level) const = 0;
-  virtual void Write(LogLevel level, std::string_view message, const std::vector<LogField>& fields) = 0;
+  virtual void Write(LogLevel level, std::string_view message,
+                     const std::vector<LogField>& fields) = 0;
 };
 
 /// A cheap value: a sink that outlives it and fields that every line carries.
@@ -42,7 +43,8 @@ class Log {
  public:
   explicit Log(LogSink& sink) : sink_(&sink) {}
 
-  /// Error: somebody must act. Warn: degraded, heals itself. Info: a pod or process changed state. Debug: each call.
+  /// Error: somebody must act. Warn: degraded, heals itself. Info: a pod or process changed state.
+  /// Debug: each call.
   void Error(std::string_view message, std::vector<LogField> fields = {}) const {
     Write(LogLevel::kError, message, std::move(fields));
   }
@@ -76,7 +78,8 @@ class FakeLogSink final : public LogSink {
     std::vector<LogField> fields;
   };
   bool Enabled(LogLevel) const override { return true; }
-  void Write(LogLevel level, std::string_view message, const std::vector<LogField>& fields) override {
+  void Write(LogLevel level, std::string_view message,
+             const std::vector<LogField>& fields) override {
     const std::lock_guard lock(mutex_);
     lines_.push_back({level, std::string(message), fields});
   }

@@ -27,7 +27,8 @@ std::string_view CodeName(StatusCode code) {
     case StatusCode::kUnavailable: return "UNAVAILABLE";
     case StatusCode::kDataLoss: return "DATA_LOSS";
     case StatusCode::kUnauthenticated: return "UNAUTHENTICATED";
-    case StatusCode::kDoNotUseReservedForFutureExpansionUseDefaultInSwitchInstead_: return "UNKNOWN";
+    case StatusCode::kDoNotUseReservedForFutureExpansionUseDefaultInSwitchInstead_:
+      return "UNKNOWN";
   }
   return "UNKNOWN";  // a number above the known codes, from a newer peer
 }

@@ -1,9 +1,9 @@
 #pragma once
 
-/// Status and StatusOr of the whole tree: Abseil's, under names of ours, with macros that add context.
-/// The codes are gRPC's. Debian's Abseil has a string_view of its own that neither the standard library nor fmt takes;
-/// this header is the one place that knows.
-/// Threads: values, any. Errors: none.
+/// Status and StatusOr of the whole tree: Abseil's, under names of ours, with macros that add
+/// context. The codes are gRPC's. Debian's Abseil has a string_view of its own that neither the
+/// standard library nor fmt takes; this header is the one place that knows. Threads: values, any.
+/// Errors: none.
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
@@ -35,14 +35,14 @@ Status MakeStatus(StatusCode code, fmt::format_string<First, Rest...> format, Fi
 }
 
 /// One function for each code in use: InvalidArgument("{} is not in 1..65535", port).
-#define SPLITLET_STATUS_MAKER(Name)                                                  \
-  inline Status Name(std::string_view message) {                                     \
-    return MakeStatus(StatusCode::k##Name, message);                                 \
-  }                                                                                  \
-  template <class First, class... Rest>                                              \
-  Status Name(fmt::format_string<First, Rest...> format, First&& f, Rest&&... r) {   \
-    return MakeStatus(StatusCode::k##Name, format, std::forward<First>(f),           \
-                      std::forward<Rest>(r)...);                                     \
+#define SPLITLET_STATUS_MAKER(Name)                                                \
+  inline Status Name(std::string_view message) {                                   \
+    return MakeStatus(StatusCode::k##Name, message);                               \
+  }                                                                                \
+  template <class First, class... Rest>                                            \
+  Status Name(fmt::format_string<First, Rest...> format, First&& f, Rest&&... r) { \
+    return MakeStatus(StatusCode::k##Name, format, std::forward<First>(f),         \
+                      std::forward<Rest>(r)...);                                   \
   }
 SPLITLET_STATUS_MAKER(Aborted)
 SPLITLET_STATUS_MAKER(AlreadyExists)
@@ -84,7 +84,8 @@ StatusOr<T> Annotate(StatusOr<T> value, std::string_view context) {
 /// errno as a Status with the fitting code: "no such file or directory".
 Status ErrnoStatus(int error);
 
-/// True for codes worth another try without a human: unavailable, deadline exceeded, aborted, resource exhausted.
+/// True for codes worth another try without a human: unavailable, deadline exceeded, aborted,
+/// resource exhausted.
 bool IsRetryable(StatusCode code);
 
 namespace status_internal {
@@ -105,29 +106,30 @@ const Status& GetStatus(const StatusOr<T>& value) {
 #define SPLITLET_CONCAT(a, b) SPLITLET_CONCAT_INNER(a, b)
 
 /// RETURN_IF_ERROR(Stop(id), "stop {}", id): the context is a must.
-#define RETURN_IF_ERROR(expression, ...)                                                    \
-  do {                                                                                      \
-    const auto& splitlet_result = (expression);                                             \
-    if (!splitlet_result.ok())                                                              \
-      return ::splitlet::Annotate(::splitlet::status_internal::GetStatus(splitlet_result),  \
-                                  ::fmt::format(__VA_ARGS__));                              \
+#define RETURN_IF_ERROR(expression, ...)                                                   \
+  do {                                                                                     \
+    const auto& splitlet_result = (expression);                                            \
+    if (!splitlet_result.ok())                                                             \
+      return ::splitlet::Annotate(::splitlet::status_internal::GetStatus(splitlet_result), \
+                                  ::fmt::format(__VA_ARGS__));                             \
   } while (false)
 
 /// ASSIGN_OR_RETURN(const auto pod, ReadPod(path), "read {}", path).
-#define ASSIGN_OR_RETURN(declaration, expression, ...) \
-  SPLITLET_ASSIGN_OR_RETURN(SPLITLET_CONCAT(splitlet_or_, __LINE__), declaration, expression, __VA_ARGS__)
-#define SPLITLET_ASSIGN_OR_RETURN(temporary, declaration, expression, ...)               \
-  auto temporary = (expression);                                                         \
-  if (!temporary.ok())                                                                   \
-    return ::splitlet::Annotate(temporary.status(), ::fmt::format(__VA_ARGS__));         \
+#define ASSIGN_OR_RETURN(declaration, expression, ...)                                        \
+  SPLITLET_ASSIGN_OR_RETURN(SPLITLET_CONCAT(splitlet_or_, __LINE__), declaration, expression, \
+                            __VA_ARGS__)
+#define SPLITLET_ASSIGN_OR_RETURN(temporary, declaration, expression, ...)       \
+  auto temporary = (expression);                                                 \
+  if (!temporary.ok())                                                           \
+    return ::splitlet::Annotate(temporary.status(), ::fmt::format(__VA_ARGS__)); \
   declaration = std::move(temporary).value()
 
 /// CHECK(loop_.IsCurrent()); CHECK(n > 0, "n is {}", n): an invariant of our own, also in release.
-#define CHECK(condition, ...)                                                             \
-  do {                                                                                    \
-    if (!(condition)) [[unlikely]]                                                        \
-      ::splitlet::CheckFailed(#condition, __FILE__,                                       \
-                              __LINE__ __VA_OPT__(, ::fmt::format(__VA_ARGS__)));         \
+#define CHECK(condition, ...)                                                     \
+  do {                                                                            \
+    if (!(condition)) [[unlikely]]                                                \
+      ::splitlet::CheckFailed(#condition, __FILE__,                               \
+                              __LINE__ __VA_OPT__(, ::fmt::format(__VA_ARGS__))); \
   } while (false)
 
 /// After a switch over all enumerators.
