@@ -17,9 +17,11 @@
 #include "libs/base/random.h"
 
 extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier): the linker makes these names of the section's.
 // Made by the linker: first and past-the-last site of this program; absent when there is none.
 extern const char* const __start_splitlet_fail_sites[] __attribute__((weak));
 extern const char* const __stop_splitlet_fail_sites[] __attribute__((weak));
+// NOLINTEND(bugprone-reserved-identifier)
 }
 
 namespace splitlet {
@@ -217,6 +219,7 @@ std::vector<FailPoints::Info> FailPoints::List() const {
   const std::lock_guard lock(impl_->mutex);
   for (const auto& [name, point] : impl_->points) all[name] = {name, point.term, point.hits};
   std::vector<Info> list;
+  list.reserve(all.size());
   for (auto& [name, info] : all) list.push_back(std::move(info));
   return list;
 }
