@@ -1,11 +1,12 @@
 #pragma once
 
 /// Tables, views and signals: list-and-watch between the processes of one node.
-/// One process owns a table and alone writes it; others keep views. Changes travel over NATS, lists over gRPC.
-/// Everything here is used on the loop thread only, callbacks run there too. Records are serialised protobuf messages;
-/// the typed wrappers Table<R> and View<R> are in typed.h. FakeBus for tests and the simulation is in fake_bus.h.
-/// Errors: a record above 16 MiB is RESOURCE_EXHAUSTED; the bus being away is never an error, only latency.
-/// Source: DESIGN.md "How state is shared".
+/// One process owns a table and alone writes it; others keep views. Changes travel over NATS, lists
+/// over gRPC. Everything here is used on the loop thread only, callbacks run there too. Records are
+/// serialised protobuf messages; the typed wrappers Table<R> and View<R> are in typed.h. FakeBus
+/// for tests and the simulation is in fake_bus.h. Errors: a record above 16 MiB is
+/// RESOURCE_EXHAUSTED; the bus being away is never an error, only latency. Source: DESIGN.md "How
+/// state is shared".
 
 #include <cstdint>
 #include <functional>
@@ -28,16 +29,17 @@ inline constexpr size_t kMaxPublishedBytes = 256u << 10;
 
 /// What an owner says of its table in each beat and list.
 struct Completeness {
-  std::set<std::string> scopes;            // complete scopes
-  Clock::Time observed_at;                 // `runtime`: when the last complete listing began; else free
-  std::set<std::string> not_vouched;       // `runtime`: keys the last listing does not vouch for
+  std::set<std::string> scopes;       // complete scopes; kAll covers every scope
+  Clock::Time observed_at;            // `runtime`: when the last complete listing began; else free
+  std::set<std::string> not_vouched;  // `runtime`: keys the last listing does not vouch for
   bool operator==(const Completeness&) const = default;
 };
 
 class RawTable {
  public:
   virtual ~RawTable() = default;
-  /// Numbers, keeps, and publishes. An unchanged record is not published again. `traceparent` may be empty.
+  /// Numbers, keeps, and publishes. An unchanged record is not published again. `traceparent` may
+  /// be empty.
   virtual Status Put(const std::string& key, std::string record, std::string_view traceparent) = 0;
   /// OK when there is none.
   virtual void Remove(const std::string& key) = 0;
@@ -52,12 +54,13 @@ class RawTable {
 enum class ViewState {
   kSyncing,  // no list of the owner's present start yet; content of an earlier start may be there
   kLive,
-  kStale,    // neither beat nor answer for 3 s; keeps its last content
+  kStale,  // neither beat nor answer for 3 s; keeps its last content
 };
 
 class RawView {
  public:
-  using Record = std::shared_ptr<const std::string>;  // nullptr: present, but unknown (cannot be decoded)
+  using Record =
+      std::shared_ptr<const std::string>;  // nullptr: present, but unknown (cannot be decoded)
   struct Change {
     std::string key;
     bool present_before = false, present_after = false;
@@ -66,7 +69,7 @@ class RawView {
   };
   virtual ~RawView() = default;
   virtual ViewState state() const = 0;
-  /// Since when the view is stale; no time when it is not.
+  /// When the owner last spoke; no time when the view is not stale.
   virtual Clock::Time stale_since() const = 0;
   /// True when the owner's present start says so at a sequence that this view has applied.
   /// Says nothing of staleness: ask state() too.
@@ -76,7 +79,8 @@ class RawView {
   virtual bool was_live() const = 0;
   virtual bool Contains(const std::string& key) const = 0;
   virtual Record Find(const std::string& key) const = 0;
-  virtual void ForEach(const std::function<void(const std::string& key, const Record&)>& f) const = 0;
+  virtual void ForEach(
+      const std::function<void(const std::string& key, const Record&)>& f) const = 0;
   virtual size_t size() const = 0;
   /// One each, set before the loop runs. Intermediate values may be skipped, never the last.
   virtual void OnChange(std::function<void(const Change&)> f) = 0;
@@ -98,7 +102,8 @@ class Bus {
   /// The table that this process owns; one per process.
   virtual StatusOr<std::unique_ptr<RawTable>> OwnRaw(const std::string& table) = 0;
   /// `owner` is the process's name: its socket serves the list.
-  virtual StatusOr<std::unique_ptr<RawView>> ViewRaw(const std::string& table, const std::string& owner) = 0;
+  virtual StatusOr<std::unique_ptr<RawView>> ViewRaw(const std::string& table,
+                                                     const std::string& owner) = 0;
   /// "Look now": may be lost. The subject is splitlet.<node>.<this process>.<signal>.
   virtual void Signal(const std::string& signal, const std::string& payload) = 0;
   virtual void OnSignal(const std::string& process, const std::string& signal,

@@ -1,7 +1,8 @@
 #pragma once
 
-/// Table<R> and View<R>: the bus with protobuf records. R is complete only where this is used in a .cc file.
-/// Loop thread only. Errors: see bus.h; a record that does not parse is present and unknown (DESIGN.md, rule 11).
+/// Table<R> and View<R>: the bus with protobuf records. R is complete only where this is used in a
+/// .cc file. Loop thread only. Errors: see bus.h; a record that does not parse is present and
+/// unknown (DESIGN.md, rule 11).
 
 #include <functional>
 #include <map>
@@ -12,14 +13,21 @@
 
 #include "libs/bus/bus.h"
 
+namespace google::protobuf {
+class MessageLite;
+}
+
 namespace splitlet::bus {
+
+/// With map fields in order, so that equal messages have equal bytes.
+std::string SerializeSorted(const google::protobuf::MessageLite& message);
 
 template <class R>
 class Table {
  public:
   explicit Table(std::unique_ptr<RawTable> raw) : raw_(std::move(raw)) {}
   Status Put(const std::string& key, const R& record, std::string_view traceparent = {}) {
-    return raw_->Put(key, record.SerializeAsString(), traceparent);
+    return raw_->Put(key, SerializeSorted(record), traceparent);
   }
   void Remove(const std::string& key) { raw_->Remove(key); }
   std::unique_ptr<R> Get(const std::string& key) const {
@@ -61,7 +69,8 @@ class View {
   /// nullptr: absent or unknown; Contains() tells which.
   Record Find(const std::string& key) const { return Parse(raw_->Find(key)); }
   void ForEach(const std::function<void(const std::string&, const Record&)>& f) const {
-    raw_->ForEach([&f](const std::string& key, const RawView::Record& bytes) { f(key, Parse(bytes)); });
+    raw_->ForEach(
+        [&f](const std::string& key, const RawView::Record& bytes) { f(key, Parse(bytes)); });
   }
   size_t size() const { return raw_->size(); }
   void OnChange(std::function<void(const Change&)> f) {

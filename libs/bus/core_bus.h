@@ -1,0 +1,99 @@
+#pragma once
+
+/// The bus of one process over any transport: owns the cores, beats, ticks, and asks for the lists
+/// that views want. NatsBus and FakeBus are this class with a transport. Threads: the loop thread
+/// only. Errors: see bus.h; a second table of a process is ALREADY_EXISTS, a table of another
+/// process PERMISSION_DENIED.
+/// Source: DESIGN.md "How state is shared".
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/bus/message.h"
+#include "libs/bus/table_core.h"
+#include "libs/bus/view_core.h"
+#include "libs/exec/exec.h"
+
+namespace splitlet::bus {
+
+/// How messages and lists travel. Loop thread only.
+class Transport {
+ public:
+  using Listed = std::function<void(StatusOr<ListAnswer>)>;
+  virtual ~Transport() = default;
+  /// May lose it.
+  virtual void Publish(const std::string& table, const Envelope& envelope) = 0;
+  /// From now on CoreBus::OnEnvelope is called for messages of this table.
+  virtual void Subscribe(const std::string& table) = 0;
+  /// Calls `listed` once, later, on the loop; at the latest after kListLimit.
+  virtual void List(const std::string& owner, const std::string& table, const Since& since,
+                    Listed listed) = 0;
+  virtual void PublishSignal(const std::string& signal, const std::string& payload) = 0;
+  virtual void SubscribeSignal(const std::string& process, const std::string& signal) = 0;
+  virtual bool connected() const = 0;
+};
+
+/// For metrics.
+struct ViewStats {
+  ViewInfo info;
+  Clock::Time heard_at;
+  ViewCore::Counts counts;
+};
+
+class CoreBus final : public Bus {
+ public:
+  CoreBus(std::string process, exec::EventLoop& loop, const Clock& clock, Transport& transport);
+  ~CoreBus() override;
+
+  StatusOr<std::unique_ptr<RawTable>> OwnRaw(const std::string& table) override;
+  StatusOr<std::unique_ptr<RawView>> ViewRaw(const std::string& table,
+                                             const std::string& owner) override;
+  void Signal(const std::string& signal, const std::string& payload) override;
+  void OnSignal(const std::string& process, const std::string& signal,
+                std::function<void(const std::string& payload)> f) override;
+  bool connected() const override { return transport_.connected(); }
+
+  // From the transport.
+  void OnEnvelope(const std::string& table, const Envelope& envelope);
+  void OnSignalReceived(const std::string& process, const std::string& signal,
+                        const std::string& payload);
+  void OnConnection(bool connected);
+  /// Messages of this table were dropped before they came here.
+  void OnLost(const std::string& table);
+  /// For Tables.List. NOT_FOUND when this process does not own the table (yet).
+  StatusOr<ListAnswer> ListTable(const std::string& table, const Since& since) const;
+
+  std::vector<ViewInfo> Views() const override;
+  std::vector<ViewStats> Stats() const;
+  /// The newest start id given to a table, and one that the next has to be above.
+  Clock::Time last_start() const { return last_start_; }
+  void SetEarliestStart(Clock::Time after) { last_start_ = after; }
+  /// Changes published so far.
+  uint64_t published() const { return published_; }
+
+ private:
+  class OwnedTable;
+  class OpenView;
+  struct Members;  // what handles and callbacks may outlive
+  void Publish(const std::string& table, Envelope envelope);
+  void Tick();
+  void Pump(OpenView& view);
+
+  const std::string process_;
+  exec::EventLoop& loop_;
+  const Clock& clock_;
+  Transport& transport_;
+  std::shared_ptr<Members> members_;
+  std::map<std::pair<std::string, std::string>,
+           std::vector<std::function<void(const std::string&)>>>
+      signals_;
+  Clock::Time last_start_;
+  uint64_t published_ = 0;
+  exec::Periodic tick_;
+};
+
+}  // namespace splitlet::bus

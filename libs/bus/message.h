@@ -1,0 +1,71 @@
+#pragma once
+
+/// What owners and views of a table say to each other, free of its form on the wire.
+/// Threads: values; records are shared and immutable. Errors: none.
+/// Source: DESIGN.md "How state is shared".
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libs/bus/bus.h"
+
+namespace splitlet::bus {
+
+/// Level of the records that this build writes and the highest that it can read.
+inline constexpr uint32_t kSchema = 1;
+
+/// One start of an owner. Later starts of one boot are greater; starts of two boots do not compare.
+struct StartId {
+  uint64_t boot = 0;  // 0: none
+  int64_t ns = 0;     // CLOCK_MONOTONIC at the start
+  bool operator==(const StartId&) const = default;
+  explicit operator bool() const { return boot != 0; }
+  bool Before(const StartId& other) const { return ns < other.ns; }
+};
+
+/// What a reader has; without a start it asks for everything.
+struct Since {
+  StartId start;
+  uint64_t sequence = 0;
+};
+
+struct Change {
+  std::string key;
+  bool removal = false;
+  bool too_large = false;  // published without its content
+  uint32_t schema = kSchema;
+  std::shared_ptr<const std::string> record;  // nullptr: removal, or too large
+  std::string traceparent;
+};
+
+/// What an owner promises of its table. `version` counts the promises of one start, so that an old
+/// one that arrives late never replaces a newer one.
+struct Promise {
+  uint64_t version = 0;
+  Completeness completeness;
+};
+
+/// A message on the subject of a table: a change, or else a beat.
+struct Envelope {
+  StartId start;
+  uint64_t sequence = 0;  // of this change; in a beat: of the last change before it
+  std::string producer;
+  std::optional<Change> change;
+  Promise promise;      // beats only
+  Clock::Time sent_at;  // beats only
+};
+
+/// A snapshot of a table, or what changed in it since what the reader has.
+struct ListAnswer {
+  StartId start;
+  uint64_t sequence = 0;
+  bool full = false;
+  Promise promise;
+  Clock::Time sent_at;
+  std::vector<Change> changes;
+};
+
+}  // namespace splitlet::bus

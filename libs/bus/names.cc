@@ -1,0 +1,51 @@
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include "libs/base/hash.h"
+#include "libs/bus/bus.h"
+#include "libs/bus/scope.h"
+#include "libs/bus/typed.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::bus {
+
+std::string Subject(std::string_view node, std::string_view rest) {
+  return fmt::format("splitlet.{}.{}", HexHash(node), rest);
+}
+
+std::string OwnerOf(std::string_view table) {
+  static const std::map<std::string, std::string, std::less<>> kOwners = {
+      {"desired", "config-source"}, {"admission", "sync-loop"}, {"workers", "pod-worker"},
+      {"runtime", "pleg"},          {"podstatus", "status"},    {"pressure", "gc"},
+  };
+  const auto it = kOwners.find(table);
+  return it == kOwners.end() ? std::string() : it->second;
+}
+
+std::string KeyOf(std::string_view uid) {
+  const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-'; };
+  if (!uid.empty() && uid.size() <= 64 && std::ranges::all_of(uid, plain)) return std::string(uid);
+  return HexHash(uid);
+}
+
+std::string ScopeOf(std::string_view table, const std::string& record) {
+  if (table != "desired") return std::string(kAll);
+  v1::DesiredRecord desired;
+  return desired.ParseFromString(record) ? desired.source() : std::string();
+}
+
+std::string SerializeSorted(const google::protobuf::MessageLite& message) {
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  CHECK(message.SerializeToCodedStream(&coded));
+  coded.Trim();
+  return bytes;
+}
+
+}  // namespace splitlet::bus

@@ -1,0 +1,54 @@
+#pragma once
+
+/// The owner's side of a table, without I/O: numbering, the ring of recent changes, and lists.
+/// Threads: one. Errors: a record above 16 MiB is RESOURCE_EXHAUSTED and leaves the table as it
+/// was. Source: DESIGN.md "How state is shared".
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "libs/bus/message.h"
+
+namespace splitlet::bus {
+
+class TableCore {
+ public:
+  TableCore(std::string producer, StartId start) : producer_(std::move(producer)), start_(start) {}
+
+  /// What to publish; nothing when the record is there already, byte for byte.
+  StatusOr<std::optional<Envelope>> Put(const std::string& key, std::string record,
+                                        std::string_view traceparent);
+  std::optional<Envelope> Remove(const std::string& key);
+  /// A beat to publish at once; nothing when nothing changed.
+  std::optional<Envelope> SetComplete(Completeness completeness);
+
+  Envelope Beat() const;
+  /// A delta when `since` is of this start and the ring reaches back to it, else everything.
+  ListAnswer List(const Since& since) const;
+
+  const std::string* Get(const std::string& key) const;
+  std::vector<std::string> Keys() const;
+  const Completeness& completeness() const { return promise_.completeness; }
+  uint64_t sequence() const { return sequence_; }
+
+ private:
+  struct Entry {
+    std::shared_ptr<const std::string> record;
+    std::string traceparent;
+  };
+  Envelope Number(Change change);
+  Change ChangeOf(const std::string& key) const;
+
+  /// The ring holds keys only; the records of a delta are those of its moment.
+  static constexpr size_t kRing = 4096;
+  std::string producer_;
+  StartId start_;
+  uint64_t sequence_ = 0;
+  Promise promise_;
+  std::map<std::string, Entry> entries_;
+  std::deque<std::string> ring_;  // keys of changes sequence_ - ring_.size() + 1 to sequence_
+};
+
+}  // namespace splitlet::bus

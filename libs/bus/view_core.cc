@@ -1,0 +1,285 @@
+#include "libs/bus/view_core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "libs/bus/scope.h"
+
+namespace splitlet::bus {
+
+ViewCore::ViewCore(Options options, std::function<void(const RawView::Change&)> on_change,
+                   std::function<void()> on_state)
+    : options_(std::move(options)),
+      on_change_(std::move(on_change)),
+      on_state_(std::move(on_state)),
+      not_before_(options_.now),
+      poll_at_(options_.now),
+      heard_at_(options_.now),
+      beat_at_(options_.now) {}
+
+void ViewCore::OnEnvelope(const Envelope& envelope, Clock::Time now) {
+  if (envelope.producer != options_.owner) {
+    ++counts_.foreign;
+    return;
+  }
+  if (envelope.start.boot != options_.now.boot || envelope.start.Before(seen_)) {
+    ++counts_.obsolete;
+    return;
+  }
+  if (envelope.start != seen_) {
+    BeginStart(envelope.start);
+    not_before_ = now;
+  }
+  known_ = std::max(known_, envelope.sequence);
+  if (envelope.change) {
+    OnMessage(envelope);
+  } else {
+    Heard(envelope.sent_at, now);
+    beat_at_ = std::max(beat_at_, std::min(envelope.sent_at, now));
+    KeepPromise(envelope);
+  }
+  AcceptPromise();
+  Update(now);
+}
+
+void ViewCore::BeginStart(const StartId& start) {
+  seen_ = start;
+  known_ = 0;
+  held_.clear();
+  held_bytes_ = 0;
+  newest_beat_.reset();
+  shown_ = {};
+  sweep_ = false;
+  changed_ = true;
+}
+
+void ViewCore::OnMessage(const Envelope& envelope) {
+  if (synced() && envelope.sequence <= applied_) {
+    ++counts_.duplicates;
+    return;
+  }
+  const bool waits = !synced() || (in_flight_ && in_flight_->holds_back);
+  if (waits || envelope.sequence != applied_ + 1) {
+    Hold(envelope);
+    return;
+  }
+  if (envelope.change->too_large) return;  // known_ is above applied_ now: a gap
+  applied_ = envelope.sequence;
+  ++counts_.changes;
+  Apply(*envelope.change);
+  ApplyHeld();
+}
+
+void ViewCore::Hold(const Envelope& envelope) {
+  const Change& change = *envelope.change;
+  if (change.too_large) return;
+  const size_t bytes = change.record == nullptr ? 0 : change.record->size();
+  if (held_.size() >= kMaxHeld || held_bytes_ + bytes > kMaxHeldBytes) {
+    ++counts_.overflows;
+    return;
+  }
+  if (held_.emplace(envelope.sequence, change).second) held_bytes_ += bytes;
+}
+
+void ViewCore::ApplyHeld() {
+  while (!held_.empty() && held_.begin()->first <= applied_ + 1) {
+    const auto [sequence, change] = *held_.begin();
+    held_.erase(held_.begin());
+    held_bytes_ -= change.record == nullptr ? 0 : change.record->size();
+    if (sequence <= applied_) continue;
+    applied_ = sequence;
+    ++counts_.changes;
+    Apply(change);
+  }
+}
+
+void ViewCore::KeepPromise(const Envelope& beat) {
+  if (newest_beat_ && newest_beat_->promise.version >= beat.promise.version) return;
+  newest_beat_ = beat;
+  // What is taken back counts at once, even from a beat that is ahead of us.
+  const auto& scopes = beat.promise.completeness.scopes;
+  if (!synced() || beat.promise.version <= claimed_.version) return;
+  const auto gone = std::erase_if(claimed_.completeness.scopes,
+                                  [&](const auto& s) { return !scopes.contains(s); });
+  if (gone > 0) Show();
+}
+
+void ViewCore::AcceptPromise() {
+  if (!newest_beat_ || !synced() || newest_beat_->sequence > applied_) return;
+  if (newest_beat_->promise.version <= claimed_.version) return;
+  claimed_ = newest_beat_->promise;
+  Show();
+}
+
+void ViewCore::OnListed(uint64_t id, const ListAnswer& answer, Clock::Time now) {
+  if (!in_flight_ || in_flight_->id != id) return;
+  const InFlight request = *std::exchange(in_flight_, std::nullopt);
+  const bool dead = answer.start.boot != options_.now.boot || answer.start.Before(seen_);
+  const bool fits = answer.full || (answer.start == start_ && request.since.start == start_);
+  const bool behind = answer.full && answer.start == start_ && answer.sequence < applied_;
+  if (dead || !fits || behind) {
+    ++counts_.obsolete;
+    not_before_ = now + kPollPeriod;
+    ApplyHeld();
+    Update(now);
+    return;
+  }
+  if (answer.start != seen_) BeginStart(answer.start);
+  checked_ = std::max(checked_, request.lost_mark);
+  known_ = std::max(known_, answer.sequence);
+  Heard(answer.sent_at, now);
+  if (answer.full) {
+    ApplyFull(answer);
+  } else {
+    ApplyDelta(answer);
+  }
+  ApplyHeld();
+  AcceptPromise();
+  Update(now);
+}
+
+void ViewCore::ApplyFull(const ListAnswer& answer) {
+  ++counts_.full_lists;
+  std::set<std::string> absent;
+  for (const auto& [key, record] : records_) absent.insert(key);
+  start_ = answer.start;
+  applied_ = answer.sequence;
+  claimed_ = {};
+  shown_ = {};
+  leftovers_.clear();
+  for (const auto& change : answer.changes) {
+    Apply(change);
+    absent.erase(change.key);
+  }
+  claimed_ = answer.promise;
+  for (const auto& key : absent) {
+    if (Claims(key)) {
+      Erase(key, {});
+    } else {
+      leftovers_.insert(key);
+    }
+  }
+  Show();
+}
+
+void ViewCore::ApplyDelta(const ListAnswer& answer) {
+  ++counts_.delta_lists;
+  if (answer.sequence > applied_) {
+    applied_ = answer.sequence;
+    for (const auto& change : answer.changes) Apply(change);
+  }
+  if (answer.promise.version <= claimed_.version) return;
+  claimed_ = answer.promise;
+  Show();
+}
+
+void ViewCore::Apply(const Change& change) {
+  const bool judged = leftovers_.erase(change.key) > 0;
+  if (change.removal) {
+    Erase(change.key, change.traceparent);
+  } else {
+    RawView::Record after = change.record;
+    if (change.schema > kSchema) {
+      ++counts_.unknown;
+      after = nullptr;
+    }
+    const auto [it, added] = records_.try_emplace(change.key);
+    const RawView::Record before = std::exchange(it->second, after);
+    const bool same =
+        !added && (before == after || (before != nullptr && after != nullptr && *before == *after));
+    if (!same) on_change_({change.key, !added, true, before, after, change.traceparent});
+  }
+  if (judged) Show();
+}
+
+void ViewCore::Erase(const std::string& key, const std::string& traceparent) {
+  const auto it = records_.find(key);
+  if (it == records_.end()) return;
+  const RawView::Record before = it->second;
+  records_.erase(it);
+  on_change_({key, true, false, before, nullptr, traceparent});
+}
+
+bool ViewCore::Claims(const std::string& key) const {
+  const auto& scopes = claimed_.completeness.scopes;
+  if (scopes.contains(std::string(kAll))) return true;
+  const auto& record = records_.at(key);
+  return record != nullptr && scopes.contains(ScopeOf(options_.table, *record));
+}
+
+void ViewCore::Show() {
+  shown_ = claimed_.completeness;
+  sweep_ = false;
+  for (const auto& key : leftovers_) {
+    if (!Claims(key)) continue;
+    sweep_ = true;
+    shown_.scopes.erase(std::string(kAll));
+    if (const auto& record = records_.at(key))
+      shown_.scopes.erase(ScopeOf(options_.table, *record));
+  }
+  changed_ = true;
+}
+
+bool ViewCore::IsComplete(std::string_view scope) const {
+  if (!synced()) return false;
+  return shown_.scopes.contains(std::string(scope)) || shown_.scopes.contains(std::string(kAll));
+}
+
+void ViewCore::OnListFailed(uint64_t id, Clock::Time now) {
+  if (!in_flight_ || in_flight_->id != id) return;
+  in_flight_.reset();
+  ++counts_.failed_lists;
+  not_before_ = now + kPollPeriod;
+  ApplyHeld();
+  AcceptPromise();
+  Update(now);
+}
+
+void ViewCore::OnConnection(bool connected, Clock::Time now) {
+  if (connected) {
+    ++lost_;
+    not_before_ = now;
+  }
+  connected_ = connected;
+}
+
+void ViewCore::OnLost() { ++lost_; }
+
+bool ViewCore::Wanted() const {
+  return checked_ < lost_ || !synced() || known_ > applied_ || sweep_;
+}
+
+std::optional<ViewCore::ListRequest> ViewCore::NextList(Clock::Time now) {
+  Update(now);
+  if (in_flight_) return std::nullopt;
+  const bool away = !connected_ || now - beat_at_ >= kAwayAfter;
+  const bool wanted = Wanted() && now >= not_before_;
+  const bool poll = away && now >= std::max(poll_at_, not_before_);
+  if (!wanted && !poll) return std::nullopt;
+  if (synced() && known_ > applied_) ++counts_.gaps;
+  poll_at_ = now + kPollPeriod;
+  InFlight request;
+  request.id = ++last_id_;
+  request.holds_back = !synced() || sweep_;
+  if (!request.holds_back) request.since = {start_, applied_};
+  request.lost_mark = lost_;
+  in_flight_ = request;
+  return ListRequest{request.id, request.since};
+}
+
+void ViewCore::Heard(Clock::Time sent_at, Clock::Time now) {
+  // The owner's clock is ours: what lay in a queue while we stood still does not look fresh.
+  if (!sent_at.SameBoot(now)) return;
+  heard_at_ = std::max(heard_at_, std::min(sent_at, now));
+}
+
+void ViewCore::Update(Clock::Time now) {
+  ViewState state = synced() ? ViewState::kLive : ViewState::kSyncing;
+  if (was_live() && now - heard_at_ >= kStaleAfter) state = ViewState::kStale;
+  if (state == state_ && !changed_) return;
+  state_ = state;
+  changed_ = false;
+  on_state_();
+}
+
+}  // namespace splitlet::bus
