@@ -147,15 +147,11 @@ FakeRuntime::Admission FakeRuntime::Admit(const Call& call) {
   for (const auto& [id, fault] : hits) {
     Status status;
     switch (fault.kind) {
-      case Fault::Kind::kFail:
-        status = MakeStatus(fault.code, fault.message);
-        break;
+      case Fault::Kind::kFail: status = MakeStatus(fault.code, fault.message); break;
       case Fault::Kind::kDelay:
         status = Wait(call.deadline, clock_.Now() + fault.delay, [] { return false; });
         break;
-      case Fault::Kind::kHang:
-        status = Hang(call, id);
-        break;
+      case Fault::Kind::kHang: status = Hang(call, id); break;
       case Fault::Kind::kLoseResponse:
         admission.lost = MakeStatus(fault.code, fault.message);
         break;

@@ -1,0 +1,165 @@
+#include "libs/cri/observe.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "libs/kube/pod_types.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::cri {
+namespace {
+
+std::string Find(const StringMap& map, std::string_view key) {
+  const auto found = map.find(std::string(key));
+  return found == map.end() ? "" : found->second;
+}
+
+// 0 when absent or not a number.
+int64_t FindNumber(const StringMap& map, std::string_view key) {
+  const std::string text = Find(map, key);
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size() ? value : 0;
+}
+
+bool IsIp(const std::string& text) {
+  in6_addr bytes{};
+  return inet_pton(AF_INET, text.c_str(), &bytes) == 1 ||
+         inet_pton(AF_INET6, text.c_str(), &bytes) == 1;
+}
+
+v1::ContainerRecord::State ToRecord(ContainerState state) {
+  switch (state) {
+    case ContainerState::kCreated: return v1::ContainerRecord::CREATED;
+    case ContainerState::kRunning: return v1::ContainerRecord::RUNNING;
+    case ContainerState::kExited: return v1::ContainerRecord::EXITED;
+    case ContainerState::kUnknown: return v1::ContainerRecord::UNKNOWN;
+  }
+  UNREACHABLE();
+}
+
+}  // namespace
+
+v1::SandboxRecord ToRecord(const Sandbox& sandbox) {
+  v1::SandboxRecord record;
+  record.set_id(sandbox.id.str());
+  record.set_attempt(sandbox.attempt);
+  record.set_state(sandbox.state == SandboxState::kReady ? v1::SandboxRecord::READY
+                                                         : v1::SandboxRecord::NOT_READY);
+  record.set_created_at_ns(sandbox.created_at_ns);
+  for (const auto& ip : sandbox.ips) record.add_ips(ip);
+  record.set_host_network(sandbox.host_network);
+  record.set_node_annotation(Find(sandbox.annotations, kube::kNodeAnnotation));
+  record.set_source_annotation(Find(sandbox.annotations, kube::kConfigSource));
+  record.set_runtime_handler(sandbox.runtime_handler);
+  return record;
+}
+
+v1::ContainerRecord ToRecord(const Container& container) {
+  v1::ContainerRecord record;
+  record.set_id(container.id.str());
+  record.set_sandbox_id(container.sandbox_id.str());
+  const std::string name = Find(container.labels, kube::kContainerNameLabel);
+  record.set_name(name.empty() ? container.name : name);
+  record.set_attempt(container.attempt);
+  record.set_state(ToRecord(container.state));
+  record.set_created_at_ns(container.created_at_ns);
+  const bool exited = container.state == ContainerState::kExited;
+  if (container.state != ContainerState::kCreated)
+    record.set_started_at_ns(container.started_at_ns);
+  if (exited) {
+    record.set_finished_at_ns(container.finished_at_ns);
+    record.set_exit_code(container.exit_code);
+    record.set_reason(container.reason);
+    record.set_message(container.message);
+  }
+  record.set_image(container.image);
+  record.set_image_ref(container.image_ref);
+  record.set_image_id(container.image_id.empty() ? container.image_ref : container.image_id);
+  record.set_log_path(container.log_path);
+  const StringMap& notes = container.annotations;
+  record.set_hash(Find(notes, kube::kContainerHash));
+  record.set_restart_count(static_cast<int32_t>(FindNumber(notes, kube::kContainerRestartCount)));
+  const int64_t deletion_grace = FindNumber(notes, kube::kPodDeletionGracePeriod);
+  record.set_grace_period_seconds(
+      deletion_grace > 0 ? deletion_grace : FindNumber(notes, kube::kPodTerminationGracePeriod));
+  record.set_termination_message_path(Find(notes, kube::kTerminationMessagePath));
+  record.set_termination_message_policy(Find(notes, kube::kTerminationMessagePolicy));
+  return record;
+}
+
+StatusOr<std::string> Observer::RuntimeName(const Deadline& deadline) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!runtime_name_.empty()) return runtime_name_;
+  }
+  ASSIGN_OR_RETURN(const RuntimeInfo info, deps_.reader.Version(deadline), "Version");
+  const std::lock_guard lock(mutex_);
+  runtime_name_ = info.name;
+  return info.name;
+}
+
+StatusOr<v1::ObservedPod> Observer::Observe(const std::string& uid, const Deadline& deadline) {
+  v1::ObservedPod pod;
+  pod.set_uid(uid);
+  const Clock::Time listed_at =
+      deps_.clock.Now();  // before the questions: it must never look newer than the answers
+  pod.mutable_listed_at()->set_boot(listed_at.boot);
+  pod.mutable_listed_at()->set_monotonic_ns(listed_at.monotonic.count());
+  ASSIGN_OR_RETURN(const std::string name, RuntimeName(deadline), "runtime");
+  pod.set_runtime_name(name);
+  ASSIGN_OR_RETURN(const auto sandboxes, deps_.reader.ListPodSandbox(uid, deadline),
+                   "ListPodSandbox");
+  ASSIGN_OR_RETURN(const auto containers, deps_.reader.ListContainers({.pod_uid = uid}, deadline),
+                   "ListContainers");
+  if (!sandboxes.empty()) {
+    pod.set_name(sandboxes.front().pod_name);
+    pod.set_namespace_(sandboxes.front().pod_namespace);
+  } else if (!containers.empty()) {
+    pod.set_name(Find(containers.front().labels, kube::kPodNameLabel));
+    pod.set_namespace_(Find(containers.front().labels, kube::kPodNamespaceLabel));
+  }
+  RETURN_IF_ERROR(AddSandboxes(sandboxes, deadline, pod), "sandboxes");
+  RETURN_IF_ERROR(AddContainers(containers, deadline, pod), "containers");
+  return pod;
+}
+
+Status Observer::AddSandboxes(const std::vector<Sandbox>& listed, const Deadline& deadline,
+                              v1::ObservedPod& pod) {
+  for (const Sandbox& sandbox : listed) {
+    const auto status = deps_.reader.PodSandboxStatus(sandbox.id, deadline);
+    if (status.status().code() == StatusCode::kNotFound) continue;  // removed since the listing
+    RETURN_IF_ERROR(status.status(), "PodSandboxStatus {}", sandbox.id);
+    v1::SandboxRecord record = ToRecord(*status);
+    // Only the newest sandbox, while it is ready, has addresses of the pod.
+    const bool newest = pod.sandboxes().empty();
+    const bool valid = std::all_of(status->ips.begin(), status->ips.end(), IsIp);
+    if (!newest || status->state != SandboxState::kReady || !valid) record.clear_ips();
+    *pod.add_sandboxes() = std::move(record);
+  }
+  return OkStatus();
+}
+
+Status Observer::AddContainers(const std::vector<Container>& listed, const Deadline& deadline,
+                               v1::ObservedPod& pod) {
+  for (const Container& container : listed) {
+    auto status = deps_.reader.ContainerStatus(container.id, deadline);
+    if (status.status().code() == StatusCode::kNotFound) continue;  // removed since the listing
+    RETURN_IF_ERROR(status.status(), "ContainerStatus {}", container.id);
+    // The status of CRI does not name the sandbox.
+    if (status->sandbox_id.empty()) status->sandbox_id = container.sandbox_id;
+    if (deps_.read_tail) status->message = ResolveMessage(*status, deps_.read_tail);
+    *pod.add_containers() = ToRecord(*status);
+  }
+  return OkStatus();
+}
+
+StatusOr<v1::ObservedPod> ObservePod(Reader& reader, const std::string& uid, const Clock& clock,
+                                     const Deadline& deadline) {
+  return Observer({reader, clock, {}}).Observe(uid, deadline);
+}
+
+}  // namespace splitlet::cri

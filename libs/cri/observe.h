@@ -1,0 +1,57 @@
+#pragma once
+
+/// A pod as the runtime shows it now: all its sandboxes and containers with status, as records.
+/// Threads: any; calls block until the runtime's answers or the deadline. Errors: the runtime's;
+/// what is removed between listing and looking is left out. Source: pleg spec 2.4; runtime-sync
+/// spec, "Reading records from the runtime" and "Labels and annotations".
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+#include "libs/cri/cri.h"
+#include "libs/cri/termination_message.h"
+
+namespace splitlet::v1 {
+class ContainerRecord;
+class ObservedPod;
+class SandboxRecord;
+}  // namespace splitlet::v1
+
+namespace splitlet::cri {
+
+/// Identity is taken from the newest sandbox, else from the newest container's labels. A pod that
+/// the runtime does not know is one with its uid and `listed_at` only.
+class Observer {
+ public:
+  struct Deps {
+    Reader& reader;
+    const Clock& clock;
+    TailReader read_tail;  // unset: termination messages stay as the runtime gives them
+  };
+  explicit Observer(Deps deps) : deps_(std::move(deps)) {}
+  StatusOr<v1::ObservedPod> Observe(const std::string& uid, const Deadline& deadline);
+
+ private:
+  StatusOr<std::string> RuntimeName(const Deadline& deadline);
+  Status AddSandboxes(const std::vector<Sandbox>& listed, const Deadline& deadline,
+                      v1::ObservedPod& pod);
+  Status AddContainers(const std::vector<Container>& listed, const Deadline& deadline,
+                       v1::ObservedPod& pod);
+
+  Deps deps_;
+  std::mutex mutex_;
+  std::string runtime_name_;  // as first answered; guarded by mutex_
+};
+
+/// The same for one look, without termination messages.
+StatusOr<v1::ObservedPod> ObservePod(Reader& reader, const std::string& uid, const Clock& clock,
+                                     const Deadline& deadline);
+
+/// What a sandbox or container says of itself. Sandboxes: IPs as reported.
+v1::SandboxRecord ToRecord(const Sandbox& sandbox);
+v1::ContainerRecord ToRecord(const Container& container);
+
+}  // namespace splitlet::cri

@@ -1,0 +1,135 @@
+#include "libs/cri/termination_message.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <rapidjson/document.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <vector>
+
+#include "libs/kube/pod_types.h"
+
+namespace splitlet::cri {
+namespace {
+
+constexpr uint64_t kLogWindowBytes = 256 << 10;  // holds 80 lines of any sensible length
+
+std::string Annotation(const Container& container, std::string_view key) {
+  const auto found = container.annotations.find(std::string(key));
+  return found == container.annotations.end() ? "" : found->second;
+}
+
+// "2026-01-02T03:04:05.6Z stdout F text"; P marks a part of a longer line.
+bool AppendCriLine(std::string_view line, std::string& out) {
+  size_t at = 0;
+  std::string_view tag;
+  for (int field = 0; field < 3; ++field) {
+    const size_t space = line.find(' ', at);
+    if (space == std::string_view::npos) return false;
+    tag = line.substr(at, space - at);
+    at = space + 1;
+  }
+  if (!tag.starts_with('F') && !tag.starts_with('P')) return false;
+  out += line.substr(at);
+  if (tag.starts_with('F')) out += '\n';
+  return true;
+}
+
+// {"log":"text\n","stream":"stdout","time":"..."}
+bool AppendDockerLine(std::string_view line, std::string& out) {
+  if (!line.starts_with('{')) return false;
+  rapidjson::Document document;
+  document.Parse(line.data(), line.size());
+  if (document.HasParseError() || !document.IsObject()) return false;
+  const auto log = document.FindMember("log");
+  if (log == document.MemberEnd() || !log->value.IsString()) return false;
+  out.append(log->value.GetString(), log->value.GetStringLength());
+  return true;
+}
+
+struct FileCloser {
+  int fd;
+  ~FileCloser() { close(fd); }
+};
+
+StatusOr<std::string> ReadTail(const std::string& path, uint64_t max_bytes) {
+  // O_NONBLOCK: a container could have put a pipe there.
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return ErrnoStatus(errno);
+  const FileCloser closer{fd};
+  struct stat info {};
+  if (fstat(fd, &info) != 0) return ErrnoStatus(errno);
+  if (!S_ISREG(info.st_mode)) return InvalidArgument("not a regular file");
+  const auto size = static_cast<uint64_t>(info.st_size);
+  const uint64_t length = std::min(size, max_bytes);
+  std::string text(length, '\0');
+  const ssize_t got = pread(fd, text.data(), text.size(), static_cast<off_t>(size - length));
+  if (got < 0) return ErrnoStatus(errno);
+  text.resize(static_cast<size_t>(got));
+  return text;
+}
+
+std::string MessageFromLog(const Container& container, const TailReader& read_tail) {
+  const auto log = read_tail(container.log_path, kLogWindowBytes);
+  if (!log.ok()) {
+    return fmt::format("Error on reading termination message from logs: {}", Message(log.status()));
+  }
+  std::string text = LastLogLines(*log, log->size() == kLogWindowBytes);
+  if (text.size() > kMaxLogMessageBytes) text.erase(0, text.size() - kMaxLogMessageBytes);
+  return text;
+}
+
+std::string OwnMessage(const Container& container, const TailReader& read_tail) {
+  const std::string path = Annotation(container, kube::kTerminationMessagePath);
+  const bool may_use_log =
+      Annotation(container, kube::kTerminationMessagePolicy) == "FallbackToLogsOnError" &&
+      container.exit_code != 0 && container.reason != "ContainerCannotRun";
+  const auto otherwise = [&] {
+    return may_use_log ? MessageFromLog(container, read_tail) : std::string();
+  };
+  if (path.empty()) return otherwise();
+  const auto mount = std::find_if(container.mounts.begin(), container.mounts.end(),
+                                  [&path](const Mount& m) { return m.container_path == path; });
+  if (mount == container.mounts.end()) return otherwise();
+  auto text = read_tail(mount->host_path, kMaxTerminationMessageBytes);
+  if (!text.ok() && text.status().code() != StatusCode::kNotFound) {
+    return fmt::format("Error on reading termination log {}: {}", mount->host_path,
+                       Message(text.status()));
+  }
+  if (!text.ok() || text->empty()) return otherwise();
+  return *std::move(text);
+}
+
+}  // namespace
+
+std::string LastLogLines(std::string_view log, bool cut) {
+  std::vector<std::string_view> lines;
+  while (!log.empty()) {
+    const size_t end = log.find('\n');
+    lines.push_back(log.substr(0, end));
+    log.remove_prefix(end == std::string_view::npos ? log.size() : end + 1);
+  }
+  size_t first = cut && !lines.empty() ? 1 : 0;
+  if (lines.size() > kMaxLogMessageLines)
+    first = std::max(first, lines.size() - kMaxLogMessageLines);
+  std::string text;
+  for (size_t i = first; i < lines.size(); ++i) {
+    if (!AppendDockerLine(lines[i], text)) AppendCriLine(lines[i], text);
+  }
+  return text;
+}
+
+std::string ResolveMessage(const Container& container, const TailReader& read_tail) {
+  if (container.state != ContainerState::kExited) return container.message;
+  const std::string own = OwnMessage(container, read_tail);
+  if (own.empty()) return container.message;
+  return container.message.empty() ? own : container.message + ": " + own;
+}
+
+TailReader MakeTailReader() { return ReadTail; }
+
+}  // namespace splitlet::cri
