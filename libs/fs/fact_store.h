@@ -1,8 +1,9 @@
 #pragma once
 
-/// One small file per pod, replaced atomically, for facts that cannot be read back (DESIGN.md, rule 3).
-/// A file holds a header line (format, schema level, boot, checksum) and the serialised record.
-/// Threads: any; calls block. Errors: a file that is broken or of a higher schema level is listed as such and kept.
+/// One small file per pod, replaced atomically, for facts that cannot be read back (DESIGN.md, rule
+/// 3). A file holds a header line (format, schema level, boot, checksum) and the serialised record.
+/// Threads: any; calls block. Errors: a file that is broken or of a higher schema level is listed
+/// as such and kept.
 
 #include <cstdint>
 #include <string>
@@ -16,8 +17,9 @@ class FactStore {
  public:
   struct Options {
     std::string directory;
-    bool this_boot_only = false;  // records of another boot are void: removed by ReadAll, not returned
-    uint32_t schema = 1;          // files of a higher level are kept and reported as unreadable
+    bool this_boot_only =
+        false;            // records of another boot are void: removed by ReadAll, not returned
+    uint32_t schema = 1;  // files of a higher level are kept and reported as unreadable
   };
   struct Fact {
     std::string key;    // [A-Za-z0-9._-], for instance a pod UID

@@ -1,0 +1,296 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "libs/base/cancel.h"
+#include "libs/exec/limit.h"
+#include "libs/exec/loop_thread.h"
+#include "libs/exec/strand_pool.h"
+
+namespace splitlet::exec {
+namespace {
+
+/// A loop with a thread of its own.
+class RunningLoop {
+ public:
+  RunningLoop() : thread_([this] { loop.Run(); }) {}
+  ~RunningLoop() {
+    loop.Stop();
+    thread_.join();
+  }
+  RealClock clock;
+  LoopThread loop{clock};
+
+ private:
+  std::thread thread_;
+};
+
+TEST(LoopThread, RunsPostedTasksInOrderOnOneThread) {
+  RunningLoop running;
+  std::vector<int> ran;  // no lock: only the loop touches it
+  std::promise<void> done;
+  EXPECT_FALSE(running.loop.IsCurrent());
+  for (int i = 0; i < 1000; ++i) {
+    running.loop.Post([&, i] {
+      EXPECT_TRUE(running.loop.IsCurrent());
+      ran.push_back(i);
+      if (i == 999) done.set_value();
+    });
+  }
+  done.get_future().wait();
+  ASSERT_EQ(ran.size(), 1000u);
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(ran[static_cast<size_t>(i)], i);
+}
+
+TEST(LoopThread, TimersRunByTimeNeverEarlyAndCancelledOnesNever) {
+  RunningLoop running;
+  std::vector<std::string> ran;
+  std::promise<void> done;
+  const Clock::Time start = running.clock.Now();
+  running.loop.Post([&] {
+    running.loop.RunAfter(30ms, [&] {
+      EXPECT_GE(running.clock.Now() - start, Duration{30ms});
+      ran.push_back("second");
+      done.set_value();
+    });
+    running.loop.RunAfter(10ms, [&] { ran.push_back("first"); });
+    const TimerId cancelled = running.loop.RunAfter(20ms, [&] { ran.push_back("cancelled"); });
+    running.loop.CancelTimer(cancelled);
+  });
+  done.get_future().wait();
+  EXPECT_EQ(ran, (std::vector<std::string>{"first", "second"}));
+}
+
+TEST(LoopThread, TellsHowLongATaskHadToWait) {
+  RealClock clock;
+  LoopThread loop(clock);
+  Duration worst{0};
+  loop.OnLag([&](Duration lag) { worst = std::max(worst, lag); });
+  loop.Post([&] {
+    const Clock::Time start = clock.Now();
+    while (clock.Now() - start < 5ms) {
+    }
+  });
+  loop.Post([&] { loop.Stop(); });
+  loop.Run();
+  EXPECT_GE(worst, Duration{5ms});
+}
+
+TEST(LoopThread, TasksThatNeverRanAreDestroyedWithIt) {
+  const auto held = std::make_shared<int>(1);
+  {
+    RealClock clock;
+    LoopThread loop(clock);
+    loop.Post([held] {});
+    loop.RunAfter(1h, [held] {});
+    EXPECT_EQ(held.use_count(), 3);
+  }
+  EXPECT_EQ(held.use_count(), 1);
+}
+
+/// Tasks that wait until the test lets them go on.
+class Gate {
+ public:
+  void Wait() {
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return open_; });
+  }
+  void AwaitWaiting(int n) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return waiting_ >= n; });
+  }
+  void Open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int waiting_ = 0;
+  bool open_ = false;
+};
+
+TEST(StrandPool, KeysRunSideBySideAndTasksOfOneKeyOneAtATime) {
+  StrandPool pool({.max_threads = 8});
+  Gate gate;
+  std::map<std::string, std::vector<int>> ran;
+  for (const std::string key : {"a", "b", "c", "d"}) ran[key];
+  std::atomic<int> left = 4 * 50;
+  std::promise<void> done;
+  for (const std::string key : {"a", "b", "c", "d"}) {
+    pool.Run(key, [&] { gate.Wait(); });
+    for (int i = 0; i < 50; ++i) {
+      pool.Run(key, [&, key, i] {
+        ran.at(key).push_back(i);  // no lock: only this strand touches it
+        if (--left == 0) done.set_value();
+      });
+    }
+    EXPECT_EQ(pool.Pending(key), 51u);
+  }
+  gate.AwaitWaiting(4);
+  EXPECT_EQ(pool.load().threads, 4u);
+  gate.Open();
+  done.get_future().wait();
+  for (const auto& [key, order] : ran) {
+    ASSERT_EQ(order.size(), 50u) << key;
+    EXPECT_TRUE(std::is_sorted(order.begin(), order.end())) << key;
+  }
+}
+
+TEST(StrandPool, AboveTheCapKeysWaitTheirTurn) {
+  StrandPool pool({.max_threads = 2});
+  Gate gate;
+  std::promise<void> done;
+  pool.Run("a", [&] { gate.Wait(); });
+  pool.Run("b", [&] { gate.Wait(); });
+  pool.Run("c", [&] { done.set_value(); });
+  gate.AwaitWaiting(2);
+  EXPECT_EQ(pool.load().threads, 2u);
+  EXPECT_EQ(pool.load().waiting_keys, 1u);
+  gate.Open();
+  done.get_future().wait();
+}
+
+TEST(StrandPool, IdleThreadsEnd) {
+  StrandPool pool({.max_threads = 4, .idle_limit = 1ms});
+  std::promise<void> done;
+  pool.Run("a", [&] { done.set_value(); });
+  done.get_future().wait();
+  const RealClock clock;
+  const Deadline deadline = After(clock, 10s);
+  while (pool.load().threads > 0 && Remaining(clock, deadline) > 0ms) std::this_thread::yield();
+  EXPECT_EQ(pool.load().threads, 0u);
+  std::promise<void> again;
+  pool.Run("a", [&] { again.set_value(); });
+  again.get_future().wait();
+}
+
+TEST(StrandPool, StopLetsTheRunningTaskEndAndDropsTheRest) {
+  StrandPool pool({.max_threads = 1});
+  Gate gate;
+  std::atomic<bool> first = false, second = false;
+  pool.Run("a", [&] {
+    gate.Wait();
+    first = true;
+  });
+  pool.Run("a", [&] { second = true; });
+  gate.AwaitWaiting(1);
+  std::thread stopper([&] { pool.Stop(); });
+  const RealClock clock;
+  const Deadline deadline = After(clock, 10s);
+  while (pool.Pending("a") > 1 && Remaining(clock, deadline) > 0ms) std::this_thread::yield();
+  gate.Open();
+  stopper.join();
+  EXPECT_TRUE(first);
+  EXPECT_FALSE(second);
+  pool.Run("b", [&] { second = true; });
+  EXPECT_FALSE(second);
+}
+
+/// A runtime whose calls take `alone` each up to `cores` at once, and share the cores beyond.
+double LimitFoundFor(Duration alone, double cores) {
+  LimitCore core({.initial = 2});
+  FakeClock clock;
+  for (int round = 0; round < 300; ++round) {
+    std::vector<LimitCore::Ticket> batch;
+    while (core.MayStart(clock.Now())) batch.push_back(core.Start(clock.Now()));
+    const double slower = std::max(1.0, static_cast<double>(batch.size()) / cores);
+    clock.Advance(std::chrono::duration_cast<Duration>(alone * slower));
+    for (const auto ticket : batch) core.Finish(ticket, clock.Now(), true);
+  }
+  return core.limit();
+}
+
+TEST(LimitCore, FindsWhatTheRuntimeCanDo) {
+  const struct {
+    const char* name;
+    double cores, at_least, at_most;
+  } kCases[] = {
+      {"two cores take a few calls at once", 2, 2, 8},
+      {"eight cores take more", 8, 8, 24},
+      {"calls that only wait reach the maximum", 1000, 64, 64},
+      {"one core never goes below the minimum", 0.5, 2, 4},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const double found = LimitFoundFor(20ms, c.cores);
+    EXPECT_GE(found, c.at_least);
+    EXPECT_LE(found, c.at_most);
+  }
+}
+
+TEST(LimitCore, AHungCallStopsCounting) {
+  LimitCore core({.initial = 2});
+  FakeClock clock;
+  for (int i = 0; i < 4; ++i) {
+    const auto ticket = core.Start(clock.Now());
+    clock.Advance(50ms);
+    core.Finish(ticket, clock.Now(), true);
+  }
+  const auto hung = core.Start(clock.Now());
+  const auto hung_too = core.Start(clock.Now());
+  EXPECT_FALSE(core.MayStart(clock.Now()));
+  EXPECT_EQ(core.NextSlow(clock.Now()), clock.Now() + 200ms);
+  clock.Advance(199ms);
+  EXPECT_FALSE(core.MayStart(clock.Now()));
+  clock.Advance(1ms);
+  EXPECT_TRUE(core.MayStart(clock.Now()));
+  EXPECT_FALSE(core.NextSlow(clock.Now()));
+  core.Finish(hung, clock.Now(), false);
+  core.Finish(hung_too, clock.Now(), false);
+  EXPECT_EQ(core.running(), 0u);
+}
+
+TEST(LimitCore, SlowCallsToohaveAnEnd) {
+  LimitCore core({.initial = 2, .max_running = 3});
+  FakeClock clock;
+  core.Start(clock.Now());
+  core.Start(clock.Now());
+  clock.Advance(1min);
+  core.Start(clock.Now());
+  clock.Advance(1min);
+  EXPECT_FALSE(core.MayStart(clock.Now()));
+}
+
+TEST(AdaptiveLimit, WaitersStartInOrderAndGiveUpAtTheirDeadlineOrWhenCancelled) {
+  RealClock clock;
+  AdaptiveLimit limit(clock, {.min = 1, .initial = 1, .slow_unmeasured = 1h});
+  auto first = limit.Acquire(After(clock, 10s));
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(limit.Acquire(After(clock, 1ms)).status().code(), StatusCode::kDeadlineExceeded);
+  Deadline cancelled = After(clock, 1h);
+  cancelled.cancel = std::make_shared<CancelToken>();
+  std::thread giver([&] { cancelled.cancel->Cancel(); });
+  EXPECT_EQ(limit.Acquire(cancelled).status().code(), StatusCode::kCancelled);
+  giver.join();
+  std::promise<void> got;
+  std::thread waiter([&] {
+    if (limit.Acquire(After(clock, 10s)).ok()) got.set_value();
+  });
+  { const Permit done = std::move(*first); }
+  got.get_future().wait();
+  waiter.join();
+}
+
+TEST(AdaptiveLimit, AHungCallLetsOthersPass) {
+  RealClock clock;
+  AdaptiveLimit limit(clock, {.min = 1, .initial = 1, .slow_unmeasured = 5ms});
+  const auto hung = limit.Acquire(After(clock, 10s));
+  ASSERT_TRUE(hung.ok());
+  EXPECT_TRUE(limit.Acquire(After(clock, 10s)).ok());
+}
+
+}  // namespace
+}  // namespace splitlet::exec

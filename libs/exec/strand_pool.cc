@@ -1,0 +1,89 @@
+#include "libs/exec/strand_pool.h"
+
+#include <utility>
+
+namespace splitlet::exec {
+
+void StrandPool::Run(const std::string& key, Task task) {
+  const std::lock_guard lock(mutex_);
+  if (stopping_) return;
+  for (auto& thread : ended_) thread.join();
+  ended_.clear();
+  Strand& strand = strands_[key];
+  strand.tasks.push_back(std::move(task));
+  if (strand.running || strand.tasks.size() > 1) return;
+  ready_.push_back(key);
+  if (idle_ >= ready_.size()) {
+    wake_.notify_one();
+  } else if (threads_.size() < options_.max_threads) {
+    const auto self = threads_.emplace(threads_.end());
+    *self = std::thread([this, self] { Work(self); });
+  }
+}
+
+void StrandPool::Work(std::list<std::thread>::iterator self) {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (!ready_.empty()) {
+      RunFront(lock);
+      continue;
+    }
+    ++idle_;
+    const bool woken =
+        wake_.wait_for(lock, options_.idle_limit, [this] { return stopping_ || !ready_.empty(); });
+    --idle_;
+    if (woken) continue;
+    ended_.splice(ended_.end(), threads_, self);
+    return;
+  }
+}
+
+void StrandPool::RunFront(std::unique_lock<std::mutex>& lock) {
+  const std::string key = std::move(ready_.front());
+  ready_.pop_front();
+  Strand& strand = strands_.at(key);
+  strand.running = true;
+  Task task = std::move(strand.tasks.front());
+  strand.tasks.pop_front();
+  lock.unlock();
+  task();
+  task = nullptr;  // what it holds is destroyed without the lock
+  lock.lock();
+  strand.running = false;
+  if (strand.tasks.empty()) {
+    strands_.erase(key);
+  } else {
+    ready_.push_back(key);  // behind the other keys: none can take a thread for itself
+  }
+}
+
+size_t StrandPool::Pending(const std::string& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = strands_.find(key);
+  return it == strands_.end() ? 0 : it->second.tasks.size() + (it->second.running ? 1 : 0);
+}
+
+void StrandPool::Stop() {
+  std::list<std::thread> all;
+  std::deque<Task> dropped;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    ready_.clear();
+    for (auto& [key, strand] : strands_) {
+      for (auto& task : strand.tasks) dropped.push_back(std::move(task));
+      strand.tasks.clear();
+    }
+    all.splice(all.end(), threads_);
+    all.splice(all.end(), ended_);
+  }
+  wake_.notify_all();
+  for (auto& thread : all) thread.join();
+}
+
+StrandPool::Load StrandPool::load() const {
+  const std::lock_guard lock(mutex_);
+  return {threads_.size(), threads_.size() - idle_, ready_.size()};
+}
+
+}  // namespace splitlet::exec

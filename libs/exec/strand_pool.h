@@ -1,0 +1,59 @@
+#pragma once
+
+/// Strands on threads: an elastic pool that makes a thread when a key has work and all threads are
+/// busy, up to a cap, and ends threads that found nothing to do for a while. Above the cap keys
+/// wait their turn in order. Threads: any. Errors: none. Source: DESIGN.md "Threads and time".
+
+#include <condition_variable>
+#include <deque>
+#include <list>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "libs/base/clock.h"
+#include "libs/exec/exec.h"
+
+namespace splitlet::exec {
+
+class StrandPool final : public Strands {
+ public:
+  struct Options {
+    size_t max_threads = 64;
+    Duration idle_limit = std::chrono::seconds{10};
+  };
+  struct Load {
+    size_t threads = 0;
+    size_t busy = 0;
+    size_t waiting_keys = 0;  // keys with work and no thread
+  };
+  explicit StrandPool(Options options) : options_(options) {}
+  ~StrandPool() override { Stop(); }
+
+  void Run(const std::string& key, Task task) override;
+  size_t Pending(const std::string& key) const override;
+  /// Lets running tasks end, drops those that wait, joins. Later Run() calls do nothing.
+  void Stop();
+  Load load() const;
+
+ private:
+  struct Strand {
+    std::deque<Task> tasks;
+    bool running = false;
+  };
+  void Work(std::list<std::thread>::iterator self);
+  void RunFront(std::unique_lock<std::mutex>& lock);
+
+  const Options options_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::map<std::string, Strand> strands_;
+  std::deque<std::string> ready_;  // keys with work that none of the threads has
+  std::list<std::thread> threads_;
+  std::list<std::thread> ended_;  // about to return; joined by whoever comes next
+  size_t idle_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace splitlet::exec

@@ -1,0 +1,105 @@
+#include "libs/fs/fact_store.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <utility>
+
+#include "libs/base/fail_point.h"
+#include "libs/base/hash.h"
+
+namespace splitlet::fs {
+namespace {
+
+constexpr uint64_t kMaxFactBytes = 32u << 20;
+constexpr std::string_view kMagic = "splitlet-fact";
+
+struct Header {
+  uint64_t schema = 0, boot = 0, checksum = 0;
+};
+
+bool IsKey(std::string_view key) {
+  return !key.empty() && key.front() != '.' && key.size() <= 200 &&
+         std::all_of(key.begin(), key.end(), [](char c) {
+           return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' ||
+                  c == '-';
+         });
+}
+
+/// Takes " <number>" off the front of `text`.
+bool TakeNumber(std::string_view& text, int base, uint64_t& number) {
+  if (!text.starts_with(' ')) return false;
+  text.remove_prefix(1);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  if (error != std::errc{}) return false;
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  return true;
+}
+
+/// "splitlet-fact <schema> <boot> <checksum>\n", the last two in hex; leaves the record in
+/// `content`.
+bool TakeHeader(std::string_view& content, Header& header) {
+  const size_t end = content.find('\n');
+  if (end == std::string_view::npos || !content.starts_with(kMagic)) return false;
+  std::string_view line = content.substr(kMagic.size(), end - kMagic.size());
+  content.remove_prefix(end + 1);
+  return TakeNumber(line, 10, header.schema) && TakeNumber(line, 16, header.boot) &&
+         TakeNumber(line, 16, header.checksum) && line.empty();
+}
+
+}  // namespace
+
+FactStore::FactStore(FileSystem& files, const Clock& clock, Options options)
+    : files_(files), clock_(clock), options_(std::move(options)) {}
+
+StatusOr<FactStore::All> FactStore::ReadAll() const {
+  All all;
+  const auto entries = files_.List(options_.directory);
+  if (entries.status().code() == StatusCode::kNotFound) return all;
+  RETURN_IF_ERROR(entries, "list {}", options_.directory);
+  for (const DirEntry& entry : *entries) {
+    if (!IsKey(entry.name)) continue;  // new content whose writer was killed
+    const auto content = files_.Read(options_.directory + "/" + entry.name, kMaxFactBytes);
+    if (!content.ok()) {
+      all.unreadable.push_back({entry.name, Message(content.status())});
+      continue;
+    }
+    std::string_view record = *content;
+    Header header;
+    if (!TakeHeader(record, header)) {
+      all.unreadable.push_back({entry.name, "no header"});
+    } else if (header.schema > options_.schema) {
+      all.unreadable.push_back(
+          {entry.name, fmt::format("schema level {} is above {}", header.schema, options_.schema)});
+    } else if (options_.this_boot_only && header.boot != clock_.Now().boot) {
+      RETURN_IF_ERROR(Forget(entry.name), "fact of another boot");
+    } else if (header.checksum != Fnv1a64(record)) {
+      all.unreadable.push_back({entry.name, "checksum does not match"});
+    } else {
+      all.facts.push_back({entry.name, std::string(record), header.boot});
+    }
+  }
+  return all;
+}
+
+Status FactStore::Save(const std::string& key, std::string_view bytes, bool sync) const {
+  FAIL_POINT("fs.save-fact.before");
+  CHECK(IsKey(key), "{} cannot be the name of a fact", key);
+  const std::string content = fmt::format("{} {} {:x} {:x}\n{}", kMagic, options_.schema,
+                                          clock_.Now().boot, Fnv1a64(bytes), bytes);
+  RETURN_IF_ERROR(files_.Replace(options_.directory + "/" + key, content, {.sync = sync}),
+                  "save {}/{}", options_.directory, key);
+  FAIL_POINT("fs.save-fact.after");
+  return OkStatus();
+}
+
+Status FactStore::Forget(const std::string& key) const {
+  FAIL_POINT("fs.forget-fact.before");
+  CHECK(IsKey(key), "{} cannot be the name of a fact", key);
+  RETURN_IF_ERROR(files_.Remove(options_.directory + "/" + key), "remove {}/{}", options_.directory,
+                  key);
+  FAIL_POINT("fs.forget-fact.after");
+  return OkStatus();
+}
+
+}  // namespace splitlet::fs

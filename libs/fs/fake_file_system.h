@@ -1,0 +1,96 @@
+#pragma once
+
+/// Files in memory, with faults. Passes the contract test of the real one.
+/// Threads: any, but what hooks do is the test's affair. Errors: as the real one, and those that
+/// the test asks for.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "libs/fs/file_system.h"
+#include "libs/fs/file_watcher.h"
+
+namespace splitlet::fs {
+
+class FakeFileSystem final : public FileSystem {
+ public:
+  explicit FakeFileSystem(const Clock& clock);
+
+  /// Every operation on `prefix` or below gives this error; OK heals.
+  void Fail(const std::string& prefix, const Status& status);
+  /// Runs before each operation ("replace", "read", ...), without a lock; an error is what the
+  /// operation gives. For delays (Scheduler::Charge), crashed processes (CANCELLED) and counting.
+  void SetHook(std::function<Status(std::string_view operation, const std::string& path)> hook);
+  /// Nothing grows at `prefix` or below: Replace, MakeDirs and MakeSymlink give RESOURCE_EXHAUSTED.
+  void SetFull(const std::string& prefix, bool full);
+  void SetMountPoint(const std::string& path);
+  void SetUsage(const std::string& prefix, const DiskUsage& usage);
+  /// Files go back to their last synced content; those never synced are gone.
+  void PowerCut();
+
+  StatusOr<std::string> Read(const std::string& path, uint64_t max_bytes) override;
+  Status Replace(const std::string& path, std::string_view content, WriteOptions options) override;
+  StatusOr<std::vector<DirEntry>> List(const std::string& path) override;
+  StatusOr<FileInfo> Stat(const std::string& path, bool follow) override;
+  Status MakeDirs(const std::string& path, uint32_t mode) override;
+  Status MakeSymlink(const std::string& target, const std::string& path) override;
+  StatusOr<std::string> ReadSymlink(const std::string& path) override;
+  Status Remove(const std::string& path) override;
+  Status RemoveTree(const std::string& path) override;
+  Status Rename(const std::string& from, const std::string& to) override;
+  StatusOr<DiskUsage> Usage(const std::string& path) override;
+
+ private:
+  friend class FakeFileWatcher;
+  struct Node {
+    FileInfo::Kind kind = FileInfo::Kind::kDirectory;
+    std::string content;  // of a symlink: its target
+    uint64_t inode = 0;
+    WallTime modified;
+  };
+  using Nodes = std::map<std::string, Node>;
+  Status Enter(std::string_view operation, const std::string& path);
+  /// The path with every symlink on the way followed; the last one only with `last`.
+  StatusOr<std::string> Resolve(const std::string& path, bool last, int depth = 0) const;
+  Status MakeDirsAt(const std::string& path);
+  Status CheckRoom(const std::string& path) const;
+  Node NewNode(FileInfo::Kind kind, std::string content);
+  Nodes::iterator FirstBelow(const std::string& path) { return nodes_.lower_bound(path + "/"); }
+  void Changed(const std::string& path);
+
+  const Clock& clock_;
+  std::mutex mutex_;
+  Nodes nodes_;
+  Nodes durable_;
+  uint64_t last_inode_ = 1;
+  std::map<std::string, Status> failures_;
+  std::map<std::string, bool> full_;
+  std::map<std::string, DiskUsage> usage_;
+  std::vector<std::string> mounts_;
+  std::function<Status(std::string_view, const std::string&)> hook_;
+  struct Watch {
+    std::string path;
+    std::function<void()> on_change;
+  };
+  std::map<const void*, Watch> watches_;
+};
+
+/// Told of changes at the path, below it, and of its coming and going, on the thread that changes;
+/// a test may mute it, as if events were lost.
+class FakeFileWatcher final : public FileWatcher {
+ public:
+  explicit FakeFileWatcher(FakeFileSystem& files) : files_(files) {}
+  ~FakeFileWatcher() override;
+  Status Start(const std::string& path, std::function<void()> on_change) override;
+  void Mute(bool muted) { muted_ = muted; }
+
+ private:
+  FakeFileSystem& files_;
+  bool muted_ = false;
+};
+
+}  // namespace splitlet::fs

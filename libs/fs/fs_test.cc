@@ -1,0 +1,346 @@
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "libs/base/fail_point.h"
+#include "libs/fs/fact_store.h"
+#include "libs/fs/fake_file_system.h"
+#include "libs/fs/path.h"
+#include "libs/fs/real_file_system.h"
+
+namespace splitlet::fs {
+namespace {
+
+class TempDir {
+ public:
+  TempDir() {
+    char path[] = "/tmp/splitlet-fs-XXXXXX";
+    path_ = ::mkdtemp(path);
+  }
+  ~TempDir() {
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// What every FileSystem does, real or fake.
+class FileSystemContract : public testing::TestWithParam<bool> {
+ protected:
+  FileSystemContract() {
+    if (GetParam()) {
+      files_ = std::make_unique<RealFileSystem>();
+    } else {
+      files_ = std::make_unique<FakeFileSystem>(clock_);
+      EXPECT_TRUE(files_->MakeDirs(dir_.path(), 0750).ok());
+    }
+  }
+  std::string At(const std::string& name) const { return dir_.path() + "/" + name; }
+  std::string Content(const std::string& name) const {
+    const auto read = files_->Read(At(name), 1000);
+    return read.ok() ? *read : "error: " + ToString(read.status());
+  }
+  std::vector<std::string> Names(const std::string& name) const {
+    std::vector<std::string> names;
+    const auto entries = files_->List(At(name));
+    if (!entries.ok()) return {ToString(entries.status())};
+    for (const auto& e : *entries) names.push_back(e.name);
+    return names;
+  }
+  StatusCode ReadCode(const std::string& name) const {
+    return files_->Read(At(name), 1000).status().code();
+  }
+
+  FakeClock clock_;
+  TempDir dir_;
+  std::unique_ptr<FileSystem> files_;
+};
+
+TEST_P(FileSystemContract, ReplaceMakesFoldersAndLeavesNothingBeside) {
+  EXPECT_TRUE(files_->Replace(At("a/b/c"), "one", {}).ok());
+  EXPECT_TRUE(files_->Replace(At("a/b/c"), "two", {.sync = true}).ok());
+  EXPECT_EQ(Content("a/b/c"), "two");
+  EXPECT_EQ(Names("a/b"), std::vector<std::string>{"c"});
+  EXPECT_EQ(files_->Stat(At("a/b/c"), true)->size, 3u);
+}
+
+TEST_P(FileSystemContract, ReplaceGivesANewInode) {
+  EXPECT_TRUE(files_->Replace(At("f"), "one", {}).ok());
+  const auto before = files_->Stat(At("f"), true)->inode;
+  EXPECT_TRUE(files_->Replace(At("f"), "two", {}).ok());
+  EXPECT_NE(files_->Stat(At("f"), true)->inode, before);
+}
+
+TEST_P(FileSystemContract, ReadsAreBoundedAndTellWhatIsWrong) {
+  EXPECT_TRUE(files_->Replace(At("f"), std::string(1001, 'x'), {}).ok());
+  EXPECT_EQ(ReadCode("f"), StatusCode::kResourceExhausted);
+  EXPECT_TRUE(files_->Replace(At("f"), std::string(1000, 'x'), {}).ok());
+  EXPECT_EQ(ReadCode("f"), StatusCode::kOk);
+  EXPECT_EQ(ReadCode("missing"), StatusCode::kNotFound);
+  EXPECT_EQ(ReadCode("f/below"), StatusCode::kNotFound);
+  EXPECT_EQ(ReadCode(""), StatusCode::kFailedPrecondition);
+}
+
+TEST_P(FileSystemContract, ListsSortedWithKinds) {
+  EXPECT_TRUE(files_->Replace(At("b"), "", {}).ok());
+  EXPECT_TRUE(files_->MakeDirs(At("a.d/deep"), 0750).ok());
+  EXPECT_TRUE(files_->MakeSymlink("b", At("c")).ok());
+  const auto entries = files_->List(dir_.path());
+  ASSERT_TRUE(entries.ok());
+  ASSERT_EQ(entries->size(), 3u);
+  EXPECT_EQ((*entries)[0].name, "a.d");
+  EXPECT_EQ((*entries)[0].kind, FileInfo::Kind::kDirectory);
+  EXPECT_EQ((*entries)[1].kind, FileInfo::Kind::kFile);
+  EXPECT_EQ((*entries)[2].kind, FileInfo::Kind::kSymlink);
+  EXPECT_EQ(files_->List(At("none")).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(files_->List(At("b")).status().code(), StatusCode::kNotFound);
+}
+
+TEST_P(FileSystemContract, SymlinksAreFollowedAndLoopsFound) {
+  EXPECT_TRUE(files_->Replace(At("v1/f"), "one", {}).ok());
+  EXPECT_TRUE(files_->MakeSymlink("v1", At("now")).ok());
+  EXPECT_EQ(Content("now/f"), "one");
+  EXPECT_EQ(*files_->ReadSymlink(At("now")), "v1");
+  EXPECT_EQ(files_->Stat(At("now"), true)->kind, FileInfo::Kind::kDirectory);
+  EXPECT_EQ(files_->Stat(At("now"), false)->kind, FileInfo::Kind::kSymlink);
+  EXPECT_TRUE(files_->MakeSymlink("v2", At("next")).ok());
+  EXPECT_TRUE(files_->Replace(At("v2/f"), "two", {}).ok());
+  EXPECT_TRUE(files_->Rename(At("next"), At("now")).ok());
+  EXPECT_EQ(Content("now/f"), "two");
+  EXPECT_TRUE(files_->MakeSymlink("x", At("y")).ok());
+  EXPECT_TRUE(files_->MakeSymlink("y", At("x")).ok());
+  EXPECT_EQ(ReadCode("x"), StatusCode::kInvalidArgument);
+  EXPECT_EQ(files_->MakeSymlink("z", At("x")).code(), StatusCode::kAlreadyExists);
+}
+
+TEST_P(FileSystemContract, RemovingWhatIsGoneIsOk) {
+  EXPECT_TRUE(files_->Replace(At("d/f"), "x", {}).ok());
+  EXPECT_FALSE(files_->Remove(At("d")).ok()) << "not empty";
+  EXPECT_TRUE(files_->Remove(At("d/f")).ok());
+  EXPECT_TRUE(files_->Remove(At("d/f")).ok());
+  EXPECT_TRUE(files_->Remove(At("d")).ok());
+  EXPECT_EQ(files_->Stat(At("d"), true).status().code(), StatusCode::kNotFound);
+}
+
+TEST_P(FileSystemContract, RemoveTreeDoesNotFollowSymlinks) {
+  EXPECT_TRUE(files_->Replace(At("keep/f"), "x", {}).ok());
+  EXPECT_TRUE(files_->Replace(At("go/a/b/f"), "x", {}).ok());
+  EXPECT_TRUE(files_->MakeSymlink(At("keep"), At("go/a/link")).ok());
+  EXPECT_TRUE(files_->RemoveTree(At("go")).ok());
+  EXPECT_TRUE(files_->RemoveTree(At("go")).ok());
+  EXPECT_EQ(Content("keep/f"), "x");
+  EXPECT_EQ(Names(""), std::vector<std::string>{"keep"});
+}
+
+TEST_P(FileSystemContract, RenameMovesAFolderWhole) {
+  EXPECT_TRUE(files_->Replace(At("a/b/f"), "x", {}).ok());
+  EXPECT_TRUE(files_->Rename(At("a"), At("z")).ok());
+  EXPECT_EQ(Content("z/b/f"), "x");
+  EXPECT_EQ(files_->Rename(At("a"), At("y")).code(), StatusCode::kNotFound);
+}
+
+TEST_P(FileSystemContract, UsageTellsRoomAndInodes) {
+  const auto usage = files_->Usage(dir_.path());
+  ASSERT_TRUE(usage.ok());
+  EXPECT_GT(usage->capacity_bytes, 0u);
+  EXPECT_GE(usage->capacity_bytes, usage->available_bytes);
+  EXPECT_EQ(files_->Usage(At("none")).status().code(), StatusCode::kNotFound);
+}
+
+TEST_P(FileSystemContract, FactsComeBackAndBrokenOnesAreKept) {
+  FactStore store(*files_, clock_, {.directory = At("facts"), .schema = 2});
+  EXPECT_TRUE(store.ReadAll()->facts.empty()) << "no directory yet";
+  EXPECT_TRUE(store.Save("uid-1", std::string("a\n\0b", 4), true).ok());
+  EXPECT_TRUE(store.Save("uid-2", "", false).ok());
+  FactStore later(*files_, clock_, {.directory = At("facts"), .schema = 3});
+  EXPECT_TRUE(later.Save("from-later", "x", false).ok());
+  EXPECT_TRUE(files_->Replace(At("facts/broken"), "splitlet-fact 2 1 0\nx", {}).ok());
+  EXPECT_TRUE(files_->Replace(At("facts/.uid-9.new"), "half", {}).ok());
+  const auto all = store.ReadAll();
+  ASSERT_TRUE(all.ok());
+  ASSERT_EQ(all->facts.size(), 2u);
+  EXPECT_EQ(all->facts[0].key, "uid-1");
+  EXPECT_EQ(all->facts[0].bytes, std::string("a\n\0b", 4));
+  EXPECT_EQ(all->facts[0].boot, clock_.Now().boot);
+  ASSERT_EQ(all->unreadable.size(), 2u);
+  EXPECT_EQ(all->unreadable[0].key, "broken");
+  EXPECT_EQ(all->unreadable[0].reason, "checksum does not match");
+  EXPECT_EQ(all->unreadable[1].reason, "schema level 3 is above 2");
+  EXPECT_TRUE(store.Forget("uid-1").ok());
+  EXPECT_TRUE(store.Forget("uid-1").ok());
+  EXPECT_EQ(store.ReadAll()->facts.size(), 1u);
+}
+
+TEST_P(FileSystemContract, FactsOfAnotherBootAreVoidWhereTheOwnerSaysSo) {
+  const FactStore boot(*files_, clock_, {.directory = At("run"), .this_boot_only = true});
+  const FactStore ever(*files_, clock_, {.directory = At("state")});
+  EXPECT_TRUE(boot.Save("a", "1", false).ok());
+  EXPECT_TRUE(ever.Save("a", "1", false).ok());
+  EXPECT_EQ(boot.ReadAll()->facts.size(), 1u);
+  clock_.SetBoot(77);
+  EXPECT_TRUE(boot.ReadAll()->facts.empty());
+  EXPECT_EQ(Names("run"), std::vector<std::string>{});
+  ASSERT_EQ(ever.ReadAll()->facts.size(), 1u);
+  EXPECT_NE(ever.ReadAll()->facts[0].boot, 77u);
+}
+
+TEST_P(FileSystemContract, AFailPointBeforeTheWriteLeavesTheOldFact) {
+  const FactStore store(*files_, clock_, {.directory = At("facts")});
+  EXPECT_TRUE(store.Save("a", "old", false).ok());
+  FailPoints points;
+  FailPoints::SetCurrent(&points);
+  EXPECT_TRUE(points.Set("fs.save-fact.before", "return(unavailable,planned)").ok());
+  EXPECT_EQ(store.Save("a", "new", false).code(), StatusCode::kUnavailable);
+  FailPoints::SetCurrent(nullptr);
+  EXPECT_EQ(store.ReadAll()->facts.at(0).bytes, "old");
+}
+
+INSTANTIATE_TEST_SUITE_P(Real, FileSystemContract, testing::Values(true));
+INSTANTIATE_TEST_SUITE_P(Fake, FileSystemContract, testing::Values(false));
+
+TEST(Path, ParentAndName) {
+  const struct {
+    const char *path, *parent, *name;
+  } kCases[] = {
+      {"/a/b", "/a", "b"}, {"/a", "/", "a"}, {"/", "/", ""}, {"/a/b/", "/a", "b"}, {"a", ".", "a"}};
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.path);
+    EXPECT_EQ(ParentOf(c.path), c.parent);
+    EXPECT_EQ(NameOf(c.path), c.name);
+  }
+  EXPECT_EQ(NewContentPath("/a/b"), "/a/.b.new");
+}
+
+TEST(FakeFileSystem, FaultsHitTheirPrefixOnly) {
+  FakeClock clock;
+  FakeFileSystem files(clock);
+  files.Fail("/state", Unavailable("planned"));
+  EXPECT_EQ(files.Replace("/state/a", "x", {}).code(), StatusCode::kUnavailable);
+  EXPECT_TRUE(files.Replace("/stateful", "x", {}).ok());
+  files.Fail("/state", OkStatus());
+  files.SetFull("/state", true);
+  EXPECT_EQ(files.Replace("/state/a", "x", {}).code(), StatusCode::kResourceExhausted);
+  files.SetFull("/state", false);
+  std::vector<std::string> seen;
+  files.SetHook([&](std::string_view operation, const std::string& path) {
+    seen.push_back(std::string(operation) + " " + path);
+    return path == "/dead" ? Cancelled("crashed") : OkStatus();
+  });
+  EXPECT_TRUE(files.Replace("/state/a", "x", {}).ok());
+  EXPECT_EQ(files.Remove("/dead").code(), StatusCode::kCancelled);
+  EXPECT_EQ(seen, (std::vector<std::string>{"replace /state/a", "remove /dead"}));
+  files.SetMountPoint("/state/a");
+  EXPECT_EQ(files.RemoveTree("/state").code(), StatusCode::kFailedPrecondition);
+}
+
+TEST(FakeFileSystem, APowerCutLosesWhatWasNotSynced) {
+  FakeClock clock;
+  FakeFileSystem files(clock);
+  EXPECT_TRUE(files.Replace("/d/synced", "old", {.sync = true}).ok());
+  EXPECT_TRUE(files.Replace("/d/synced", "new", {}).ok());
+  EXPECT_TRUE(files.Replace("/d/never", "x", {}).ok());
+  files.PowerCut();
+  EXPECT_EQ(*files.Read("/d/synced", 10), "old");
+  EXPECT_EQ(files.Read("/d/never", 10).status().code(), StatusCode::kNotFound);
+}
+
+TEST(FakeFileWatcher, TellsOfChangesUnlessMuted) {
+  FakeClock clock;
+  FakeFileSystem files(clock);
+  int changes = 0;
+  FakeFileWatcher watcher(files);
+  EXPECT_TRUE(watcher.Start("/manifests", [&] { ++changes; }).ok());
+  EXPECT_TRUE(files.Replace("/manifests/web.yaml", "x", {}).ok());
+  EXPECT_TRUE(files.Replace("/elsewhere", "x", {}).ok());
+  EXPECT_EQ(changes, 1);
+  watcher.Mute(true);
+  EXPECT_TRUE(files.Remove("/manifests/web.yaml").ok());
+  EXPECT_EQ(changes, 1);
+}
+
+/// Counts changes; tests wait for one more than they saw.
+class Changes {
+ public:
+  std::function<void()> Callback() {
+    return [this] {
+      const std::lock_guard lock(mutex_);
+      ++count_;
+      changed_.notify_all();
+    };
+  }
+  int count() {
+    const std::lock_guard lock(mutex_);
+    return count_;
+  }
+  bool MoreThan(int before) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds{10}, [&] { return count_ > before; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int count_ = 0;
+};
+
+TEST(InotifyWatcher, FollowsAPathThatComesGoesAndIsReplaced) {
+  TempDir dir;
+  RealFileSystem files;
+  const std::string path = dir.path() + "/etc/manifests";
+  Changes changes;
+  const auto watcher = MakeInotifyWatcher();
+  ASSERT_TRUE(watcher->Start(path, changes.Callback()).ok());
+  const auto expect_change = [&](const char* what, const Status& done) {
+    SCOPED_TRACE(what);
+    EXPECT_TRUE(done.ok()) << done;
+  };
+  const struct {
+    const char* name;
+    std::function<Status()> act;
+  } kSteps[] = {
+      {"the directory appears with its parent", [&] { return files.MakeDirs(path, 0750); }},
+      {"a file appears", [&] { return files.Replace(path + "/a.yaml", "1", {}); }},
+      {"a file is replaced", [&] { return files.Replace(path + "/a.yaml", "2", {}); }},
+      {"the directory is moved away", [&] { return files.Rename(path, path + ".old"); }},
+      {"another one takes its place", [&] { return files.MakeDirs(path, 0750); }},
+      {"the new one is watched", [&] { return files.Replace(path + "/b.yaml", "1", {}); }},
+      {"a file goes", [&] { return files.Remove(path + "/b.yaml"); }},
+      {"the directory goes", [&] { return files.RemoveTree(path); }},
+      {"the parent goes", [&] { return files.RemoveTree(dir.path() + "/etc"); }},
+      {"all comes back", [&] { return files.Replace(path + "/c.yaml", "1", {}); }},
+      {"and is watched again", [&] { return files.Replace(path + "/c.yaml", "2", {}); }},
+  };
+  for (const auto& step : kSteps) {
+    SCOPED_TRACE(step.name);
+    const int before = changes.count();
+    expect_change(step.name, step.act());
+    EXPECT_TRUE(changes.MoreThan(before));
+  }
+}
+
+TEST(InotifyWatcher, WatchesASingleFileThroughItsFolder) {
+  TempDir dir;
+  RealFileSystem files;
+  const std::string path = dir.path() + "/pod.yaml";
+  ASSERT_TRUE(files.Replace(path, "1", {}).ok());
+  Changes changes;
+  const auto watcher = MakeInotifyWatcher();
+  ASSERT_TRUE(watcher->Start(path, changes.Callback()).ok());
+  EXPECT_TRUE(files.Replace(path, "2", {}).ok());
+  EXPECT_TRUE(changes.MoreThan(0));
+}
+
+}  // namespace
+}  // namespace splitlet::fs

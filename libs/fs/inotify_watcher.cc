@@ -1,0 +1,132 @@
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "libs/fs/file_watcher.h"
+#include "libs/fs/path.h"
+
+namespace splitlet::fs {
+namespace {
+
+constexpr uint32_t kMask = IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE |
+                           IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF;
+constexpr uint32_t kMoved = IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT | IN_Q_OVERFLOW;
+constexpr int kNone = -1;
+
+bool Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+bool IsDirectory(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+class InotifyWatcher final : public FileWatcher {
+ public:
+  ~InotifyWatcher() override {
+    if (thread_.joinable()) {
+      const uint64_t one = 1;
+      // Cannot fail: the counter is far from its maximum.
+      static_cast<void>(::write(stop_, &one, sizeof(one)) == sizeof(one));
+      thread_.join();
+    }
+    if (inotify_ >= 0) ::close(inotify_);
+    if (stop_ >= 0) ::close(stop_);
+  }
+
+  Status Start(const std::string& path, std::function<void()> on_change) override {
+    CHECK(inotify_ < 0, "started twice");
+    path_ = path;
+    on_change_ = std::move(on_change);
+    inotify_ = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (inotify_ < 0) return ErrnoStatus(errno);
+    stop_ = ::eventfd(0, EFD_CLOEXEC);
+    if (stop_ < 0) return ErrnoStatus(errno);
+    RETURN_IF_ERROR(Arm(), "watch {}", path_);
+    thread_ = std::thread([this] { Run(); });
+    return OkStatus();
+  }
+
+ private:
+  /// Watches the path when it is a directory, and always the name that leads to it in its nearest
+  /// existing parent, which tells of its coming, going and replacement.
+  Status Arm() {
+    Forget(target_);
+    Forget(parent_);
+    while (true) {
+      std::string below = path_;
+      while (below != "/" && !Exists(ParentOf(below))) below = ParentOf(below);
+      name_ = NameOf(below);
+      if (below != "/")
+        parent_ = ::inotify_add_watch(inotify_, ParentOf(below).c_str(), kMask | IN_ONLYDIR);
+      if (below != "/" && parent_ < 0 && errno != ENOENT) return ErrnoStatus(errno);
+      if (IsDirectory(path_)) {
+        target_ = ::inotify_add_watch(inotify_, path_.c_str(), kMask | IN_ONLYDIR);
+        if (target_ < 0 && errno != ENOENT) return ErrnoStatus(errno);
+        return OkStatus();
+      }
+      // What came into being before the watch stood is found by looking again.
+      if (below == path_ || !Exists(below)) return OkStatus();
+      Forget(parent_);
+    }
+  }
+
+  void Forget(int& watch) {
+    if (watch >= 0) ::inotify_rm_watch(inotify_, watch);
+    watch = kNone;
+  }
+
+  void Run() {
+    while (true) {
+      pollfd fds[] = {{inotify_, POLLIN, 0}, {stop_, POLLIN, 0}};
+      if (::poll(fds, 2, -1) < 0) continue;
+      if (fds[1].revents != 0) return;
+      bool changed = false, rearm = false;
+      ReadEvents(changed, rearm);
+      // When no watch can be set, the reader's own polling is what is left.
+      if (rearm) static_cast<void>(Arm().ok());
+      if (changed) on_change_();
+    }
+  }
+
+  void ReadEvents(bool& changed, bool& rearm) {
+    alignas(inotify_event) char buffer[16384];
+    while (true) {
+      const ssize_t n = ::read(inotify_, buffer, sizeof(buffer));
+      if (n <= 0) return;
+      for (ssize_t at = 0; at < n;) {
+        inotify_event event;
+        std::memcpy(&event, buffer + at, sizeof(event));
+        const char* name = event.len > 0 ? buffer + at + sizeof(event) : "";
+        at += static_cast<ssize_t>(sizeof(event) + event.len);
+        const bool leads_here = event.wd == parent_ && name_ == name;
+        const bool ours = event.wd == target_ || event.wd == parent_ || event.wd == -1;
+        const bool moved = ours && (event.mask & kMoved) != 0;
+        rearm = rearm || moved || leads_here;
+        changed = changed || moved || leads_here || event.wd == target_;
+      }
+    }
+  }
+
+  std::string path_;
+  std::function<void()> on_change_;
+  int inotify_ = -1;
+  int stop_ = -1;
+  int target_ = kNone;
+  int parent_ = kNone;
+  std::string name_;  // of the entry in the parent that leads to the path
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<FileWatcher> MakeInotifyWatcher() { return std::make_unique<InotifyWatcher>(); }
+
+}  // namespace splitlet::fs

@@ -1,0 +1,29 @@
+#pragma once
+
+/// The files of this machine. See file_system.h for the contract.
+/// Threads: any; calls block. Two writers of one path must take turns (the new content has one name
+/// beside it).
+
+#include <string>
+#include <vector>
+
+#include "libs/fs/file_system.h"
+
+namespace splitlet::fs {
+
+class RealFileSystem final : public FileSystem {
+ public:
+  StatusOr<std::string> Read(const std::string& path, uint64_t max_bytes) override;
+  Status Replace(const std::string& path, std::string_view content, WriteOptions options) override;
+  StatusOr<std::vector<DirEntry>> List(const std::string& path) override;
+  StatusOr<FileInfo> Stat(const std::string& path, bool follow) override;
+  Status MakeDirs(const std::string& path, uint32_t mode) override;
+  Status MakeSymlink(const std::string& target, const std::string& path) override;
+  StatusOr<std::string> ReadSymlink(const std::string& path) override;
+  Status Remove(const std::string& path) override;
+  Status RemoveTree(const std::string& path) override;
+  Status Rename(const std::string& from, const std::string& to) override;
+  StatusOr<DiskUsage> Usage(const std::string& path) override;
+};
+
+}  // namespace splitlet::fs
