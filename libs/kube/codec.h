@@ -1,0 +1,71 @@
+#pragma once
+
+/// YAML and JSON to Kubernetes messages and back, by reflection.
+/// Threads: any. Errors: INVALID_ARGUMENT that names file, field, reason and line:
+///   web.yaml: spec.containers[1].ports[0].hostPort: expected a number, found "x" (line 12)
+/// Limits: those of tokens.h. Quantities are kept in their canonical text.
+/// Source: config-sources spec, decoding; Kubernetes API conventions.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libs/base/status.h"
+
+namespace google::protobuf {
+class Message;
+}
+
+namespace splitlet::kube {
+
+/// What an unknown or duplicate field is.
+enum class Strictness { kStrict, kLenient };
+
+struct Decoded {
+  std::string api_version, kind;
+  std::shared_ptr<google::protobuf::Message> object;  // of the prototype's type
+  std::vector<std::string> warnings;  // "web.yaml: spec.foo: unknown field (line 3)"
+
+  /// nullptr when it is of another type: decoded.As<kube::Pod>().
+  template <class T>
+  std::shared_ptr<T> As() const {
+    return std::dynamic_pointer_cast<T>(object);
+  }
+};
+
+/// A kind that Decode accepts.
+struct KnownKind {
+  std::string_view api_version, kind;
+  const google::protobuf::Message* prototype;
+};
+/// v1 Pod and PodList.
+const std::vector<KnownKind>& PodKinds();
+
+/// By apiVersion and kind of the document. `file` only stands in errors.
+StatusOr<Decoded> Decode(std::string_view text, const std::string& file, Strictness strictness,
+                         const std::vector<KnownKind>& kinds = PodKinds());
+
+/// Whatever kind the document says it is. `message` is cleared first, and unspecified after an
+/// error.
+StatusOr<std::vector<std::string>> DecodeInto(std::string_view text, const std::string& file,
+                                              Strictness strictness,
+                                              google::protobuf::Message& message);
+
+/// Line of the field ("spec.containers[0].image") or of the innermost part of the path that is
+/// there; 0 without any.
+size_t FindLine(std::string_view text, std::string_view path);
+
+struct EncodeOptions {
+  /// Printed first when set.
+  std::string api_version, kind;
+  /// Fields by name, as kubectl prints; else in the order of the schema.
+  bool sorted = false;
+  /// JSON only: spaces for each level, 4 for kubectl; 0: on one line.
+  int indent = 0;
+};
+/// What is set and not an empty list or map. Maps in the order of their keys.
+std::string ToJson(const google::protobuf::Message& message, const EncodeOptions& options = {});
+std::string ToYaml(const google::protobuf::Message& message, const EncodeOptions& options = {});
+
+}  // namespace splitlet::kube

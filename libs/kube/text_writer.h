@@ -1,0 +1,84 @@
+#pragma once
+
+/// JSON and YAML texts from the same calls, in the styles of kubectl.
+/// Threads: one. Errors: none; calls out of order make a text that is not valid.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace splitlet::kube {
+
+class TextWriter {
+ public:
+  virtual ~TextWriter() = default;
+  virtual void BeginMap() = 0;
+  virtual void Key(std::string_view key) = 0;
+  virtual void EndMap() = 0;
+  virtual void BeginList() = 0;
+  virtual void EndList() = 0;
+  virtual void String(std::string_view text) = 0;
+  /// A number, true, false or null.
+  virtual void Plain(std::string_view text) = 0;
+};
+
+class JsonWriter final : public TextWriter {
+ public:
+  explicit JsonWriter(int indent) : indent_(static_cast<size_t>(indent)) {}
+  std::string Take() { return std::move(out_); }
+
+  void BeginMap() override { Open('{'); }
+  void Key(std::string_view key) override;
+  void EndMap() override { Close('}'); }
+  void BeginList() override { Open('['); }
+  void EndList() override { Close(']'); }
+  void String(std::string_view text) override;
+  void Plain(std::string_view text) override;
+
+ private:
+  void Open(char c);
+  void Close(char c);
+  void Separate();
+  void NewLine();
+
+  size_t indent_;
+  std::string out_;
+  std::vector<size_t> counts_;  // values so far in each open map or list
+  bool after_key_ = false;
+};
+
+class YamlWriter final : public TextWriter {
+ public:
+  std::string Take() { return std::move(out_); }
+
+  void BeginMap() override { Open(false); }
+  void Key(std::string_view key) override;
+  void EndMap() override { Close("{}"); }
+  void BeginList() override { Open(true); }
+  void EndList() override { Close("[]"); }
+  void String(std::string_view text) override;
+  void Plain(std::string_view text) override;
+
+ private:
+  enum class After { kNothing, kKey, kDash };
+  struct Frame {
+    bool list = false;
+    size_t indent = 0;
+    size_t count = 0;
+    After opened_after = After::kNothing;
+  };
+  void Open(bool list);
+  void Close(std::string_view empty);
+  /// Begins a line for the next key or item, unless it goes on behind a dash.
+  void BeginEntry();
+  /// Dash of a list item, if the value stands in a list.
+  void BeginValue();
+  void Value(std::string_view text);
+  void Block(std::string_view text);
+
+  std::string out_;
+  std::vector<Frame> frames_;
+  After after_ = After::kNothing;
+};
+
+}  // namespace splitlet::kube

@@ -1,0 +1,38 @@
+#pragma once
+
+/// Times, durations and bytes as the Kubernetes API writes them in JSON.
+/// Threads: any. Errors: INVALID_ARGUMENT, the reason only. Units: seconds and nanoseconds since
+/// the epoch. Source: RFC 3339, RFC 4648; Go's duration notation ("1h2m0.5s").
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "libs/base/status.h"
+
+namespace splitlet::kube {
+
+struct TimeParts {
+  int64_t seconds = 0;
+  int32_t nanos = 0;
+};
+
+/// "2026-01-02T03:04:05Z", with any fraction and zone offset; years 0000 to 9999.
+StatusOr<TimeParts> ParseTime(std::string_view text);
+/// In UTC with `digits` of fraction: 0 or 6. A time outside of the years 0000 to 9999 is shown as
+/// the nearest one inside.
+std::string FormatTime(TimeParts time, int digits);
+
+/// Nanoseconds of "300ms", "-1.5h", "2h45m", "0".
+StatusOr<int64_t> ParseDuration(std::string_view text);
+/// "1m30s", "1.5s", "100ms", "0s".
+std::string FormatDuration(int64_t nanoseconds);
+
+/// Standard alphabet with padding; line breaks are skipped.
+StatusOr<std::string> DecodeBase64(std::string_view text);
+std::string EncodeBase64(std::string_view bytes);
+
+/// Offset of the first byte that is not UTF-8; npos when all is.
+size_t FindInvalidUtf8(std::string_view text);
+
+}  // namespace splitlet::kube

@@ -1,0 +1,65 @@
+#pragma once
+
+/// A document as a stream of tokens, the same for JSON and YAML.
+/// Threads: a source belongs to one. Errors: INVALID_ARGUMENT with "(line n)"; the reason only.
+/// Limits: 10 MB of text, 100 levels, a million tokens after aliases are followed.
+/// Source: config-sources spec, decoding.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "libs/base/status.h"
+
+namespace splitlet::kube {
+
+inline constexpr size_t kMaxDocumentBytes = 10u << 20;
+inline constexpr int kMaxNesting = 100;
+inline constexpr size_t kMaxTokens = 1'000'000;
+
+struct Scalar {
+  enum class Kind { kNull, kBool, kNumber, kString };
+  Kind kind = Kind::kNull;
+  /// The string; the number as JSON writes it; "true" or "false"; empty.
+  std::string_view text;
+};
+
+/// Views are valid during the call only. `position` is for TokenSource::LineOf. False stops the
+/// stream.
+class TokenSink {
+ public:
+  virtual ~TokenSink() = default;
+  virtual bool OnScalar(const Scalar& scalar, size_t position) = 0;
+  virtual bool OnBeginMap(size_t position) = 0;
+  virtual bool OnKey(std::string_view key, size_t position) = 0;
+  virtual bool OnEndMap() = 0;
+  virtual bool OnBeginList(size_t position) = 0;
+  virtual bool OnEndList() = 0;
+};
+
+class TokenSource {
+ public:
+  virtual ~TokenSource() = default;
+  /// From the start to the end, or until the sink stops it, which is no error.
+  virtual Status Replay(TokenSink& sink) = 0;
+  /// Counted from 1.
+  virtual size_t LineOf(size_t position) const = 0;
+};
+
+/// JSON when the first character that is not blank is '{', else YAML 1.1, of which only the first
+/// document counts. `text` outlives the source.
+StatusOr<std::unique_ptr<TokenSource>> OpenTokens(std::string_view text);
+
+/// The parts of OpenTokens.
+std::unique_ptr<TokenSource> OpenJson(std::string_view text);
+StatusOr<std::unique_ptr<TokenSource>> OpenYaml(std::string_view text);
+
+/// What an unquoted YAML 1.1 scalar means; a number is given as JSON writes it.
+struct ResolvedScalar {
+  Scalar::Kind kind = Scalar::Kind::kString;
+  std::string text;
+};
+ResolvedScalar ResolveYamlScalar(std::string_view plain);
+
+}  // namespace splitlet::kube

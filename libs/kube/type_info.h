@@ -1,0 +1,64 @@
+#pragma once
+
+/// The JSON form of a message type, worked out once from its descriptor: names, order, inlined
+/// structs, and which types are written as a text or a list instead of an object. Threads: any;
+/// what is returned never changes and lives as long as the process. Errors: none. Source:
+/// proto/splitlet/v1/options.proto; Kubernetes API conventions.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace google::protobuf {
+class Descriptor;
+class FieldDescriptor;
+class Message;
+}  // namespace google::protobuf
+
+namespace splitlet::kube {
+
+/// How a message is written.
+enum class Form {
+  kObject,
+  kQuantity,
+  kTime,
+  kMicroTime,
+  kDuration,
+  kIntOrString,
+  kRaw,         // bytes that are JSON already
+  kStringList,  // a message that only holds a list
+};
+
+struct TypeInfo;
+
+struct FieldInfo {
+  const google::protobuf::FieldDescriptor* field = nullptr;
+  std::string json_name;
+  /// Messages between the object and the field that have no name in JSON, outermost first.
+  std::vector<const google::protobuf::FieldDescriptor*> inlined;
+  /// Of the message, of the map's values, or nullptr.
+  const TypeInfo* type = nullptr;
+  bool is_map = false;
+  bool is_list = false;
+  size_t index = 0;  // in TypeInfo::fields
+};
+
+struct TypeInfo {
+  const google::protobuf::Descriptor* descriptor = nullptr;
+  Form form = Form::kObject;
+  std::vector<FieldInfo> fields;  // in the order of the schema
+  std::vector<size_t> by_name;    // indexes in the order of the names
+  std::unordered_map<std::string_view, const FieldInfo*> lookup;  // by JSON name
+};
+
+const TypeInfo& TypeInfoOf(const google::protobuf::Descriptor& descriptor);
+
+/// The message that holds `field`: itself, or an inlined part, made when it is missing.
+google::protobuf::Message& HolderOf(google::protobuf::Message& message, const FieldInfo& field);
+/// nullptr when an inlined part is not set.
+const google::protobuf::Message* FindHolder(const google::protobuf::Message& message,
+                                            const FieldInfo& field);
+
+}  // namespace splitlet::kube

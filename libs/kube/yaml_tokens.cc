@@ -1,0 +1,384 @@
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <istream>
+#include <map>
+#include <streambuf>
+#include <vector>
+
+#include "libs/kube/time_text.h"
+#include "libs/kube/tokens.h"
+
+namespace splitlet::kube {
+namespace {
+
+struct Event {
+  enum class Kind : uint8_t { kScalar, kAlias, kBeginMap, kEndMap, kBeginList, kEndList };
+  Kind kind = Kind::kScalar;
+  bool plain = false;   // to be resolved by its text
+  uint32_t line = 0;    // from 0
+  uint32_t target = 0;  // alias: its anchored event; begin: its end
+  std::string text;
+};
+
+/// Ends the parse from inside of yaml-cpp; caught in OpenYaml.
+struct Refused {
+  std::string reason;
+  size_t line;
+};
+
+class Collector final : public YAML::EventHandler {
+ public:
+  std::vector<Event> events;
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    Add(Event::Kind::kScalar, mark, anchor).plain = true;
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto target = anchors_.find(anchor);
+    if (target == anchors_.end()) throw Refused{"unknown alias", LineOf(mark)};
+    const size_t at = target->second;
+    Add(Event::Kind::kAlias, mark, 0).target = static_cast<uint32_t>(at);
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    Event& event = Add(Event::Kind::kScalar, mark, anchor);
+    event.text = value;
+    event.plain = tag == "?" || IsResolvedTag(tag);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    Begin(Event::Kind::kBeginList, mark, anchor);
+  }
+  void OnSequenceEnd() override { End(Event::Kind::kEndList); }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    Begin(Event::Kind::kBeginMap, mark, anchor);
+  }
+  void OnMapEnd() override { End(Event::Kind::kEndMap); }
+
+ private:
+  static size_t LineOf(const YAML::Mark& mark) {
+    return mark.line < 0 ? 0 : static_cast<size_t>(mark.line);
+  }
+  static bool IsResolvedTag(const std::string& tag) {
+    return tag == "tag:yaml.org,2002:int" || tag == "tag:yaml.org,2002:bool" ||
+           tag == "tag:yaml.org,2002:float" || tag == "tag:yaml.org,2002:null";
+  }
+  Event& Add(Event::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
+    if (events.size() >= kMaxTokens) throw Refused{"too many values", LineOf(mark)};
+    if (anchor != 0) anchors_[anchor] = events.size();
+    Event& event = events.emplace_back();
+    event.kind = kind;
+    event.line = static_cast<uint32_t>(LineOf(mark));
+    return event;
+  }
+  void Begin(Event::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
+    if (open_.size() >= static_cast<size_t>(kMaxNesting))
+      throw Refused{fmt::format("nested more than {} levels deep", kMaxNesting), LineOf(mark)};
+    open_.push_back(events.size());
+    Add(kind, mark, anchor);
+  }
+  void End(Event::Kind kind) {
+    const size_t begin = open_.back();
+    open_.pop_back();
+    events[begin].target = static_cast<uint32_t>(events.size());
+    Event& event = events.emplace_back();
+    event.kind = kind;
+    event.line = events[begin].line;
+  }
+
+  std::map<YAML::anchor_t, size_t> anchors_;
+  std::vector<size_t> open_;
+};
+
+/// Walks the events for one sink; follows aliases and merge keys within the limits.
+class Walker {
+ public:
+  Walker(const std::vector<Event>& events, TokenSink& sink) : events_(events), sink_(sink) {}
+
+  const std::string& refusal() const { return refusal_; }
+  size_t refused_at() const { return refused_at_; }
+
+  /// The value that starts at `at`; false when the sink or a limit stopped the walk.
+  bool Value(size_t at, int depth) {
+    at = Follow(at);
+    const Event& event = events_[at];
+    if (++tokens_ > kMaxTokens) return Refuse("aliases unfold to too many values", event.line);
+    if (depth > kMaxNesting)
+      return Refuse(fmt::format("nested more than {} levels deep", kMaxNesting), event.line);
+    if (event.kind == Event::Kind::kScalar) return EmitScalar(event);
+    if (event.kind == Event::Kind::kBeginMap) {
+      return sink_.OnBeginMap(event.line) && Entries(at, {}, depth) && sink_.OnEndMap();
+    }
+    if (!sink_.OnBeginList(event.line)) return false;
+    for (size_t item = at + 1; item < event.target; item = After(item))
+      if (!Value(item, depth + 1)) return false;
+    return sink_.OnEndList();
+  }
+
+ private:
+  bool Refuse(std::string reason, size_t line) {
+    refusal_ = std::move(reason);
+    refused_at_ = line;
+    return false;
+  }
+  /// An alias is never the target of an anchor, so one step is enough.
+  size_t Follow(size_t at) const {
+    return events_[at].kind == Event::Kind::kAlias ? events_[at].target : at;
+  }
+  size_t After(size_t at) const {
+    const Event& event = events_[at];
+    const bool opens =
+        event.kind == Event::Kind::kBeginMap || event.kind == Event::Kind::kBeginList;
+    return (opens ? event.target : at) + 1;
+  }
+  bool EmitScalar(const Event& event) {
+    if (!event.plain) return sink_.OnScalar({Scalar::Kind::kString, event.text}, event.line);
+    const auto resolved = ResolveYamlScalar(event.text);
+    return sink_.OnScalar({resolved.kind, resolved.text}, event.line);
+  }
+  static bool IsMerge(const Event& key) { return key.plain && key.text == "<<"; }
+
+  /// The text of a key; a null or a collection is none.
+  bool KeyText(size_t at, std::string& text) {
+    const Event& key = events_[Follow(at)];
+    if (key.kind != Event::Kind::kScalar) return Refuse("a key is not a plain value", key.line);
+    text = key.text;
+    if (!key.plain) return true;
+    auto resolved = ResolveYamlScalar(key.text);
+    if (resolved.kind == Scalar::Kind::kNull) return Refuse("a key is empty", key.line);
+    text = std::move(resolved.text);
+    return true;
+  }
+
+  /// The entries of a map but those with a name in `hidden`, then what its merge keys bring.
+  bool Entries(size_t map, const std::vector<std::string>& hidden, int depth) {
+    std::vector<size_t> merges;
+    std::vector<std::string> names = hidden;
+    const bool has_merge = HasMerge(map);
+    for (size_t key = map + 1; key < events_[map].target;) {
+      const size_t value = After(key);
+      const size_t next = After(value);
+      if (IsMerge(events_[key])) {
+        merges.push_back(value);
+      } else if (!Entry({key, value}, hidden, has_merge ? &names : nullptr, depth)) {
+        return false;
+      }
+      key = next;
+    }
+    return std::all_of(merges.begin(), merges.end(),
+                       [&](size_t value) { return Merge(value, names, depth); });
+  }
+  struct Pair {
+    size_t key, value;
+  };
+  bool Entry(Pair pair, const std::vector<std::string>& hidden, std::vector<std::string>* names,
+             int depth) {
+    std::string text;
+    if (!KeyText(pair.key, text)) return false;
+    if (++tokens_ > kMaxTokens) return Refuse("too many values", events_[pair.key].line);
+    if (std::find(hidden.begin(), hidden.end(), text) != hidden.end()) return true;
+    if (!sink_.OnKey(text, events_[pair.key].line) || !Value(pair.value, depth + 1)) return false;
+    if (names != nullptr) names->push_back(std::move(text));
+    return true;
+  }
+  bool HasMerge(size_t map) const {
+    for (size_t key = map + 1; key < events_[map].target; key = After(After(key)))
+      if (IsMerge(events_[key])) return true;
+    return false;
+  }
+  /// `<<: *a` or `<<: [*a, *b]`; the earlier wins.
+  bool Merge(size_t value, std::vector<std::string>& names, int depth) {
+    if (depth > kMaxNesting) return Refuse("merge keys unfold too deep", events_[value].line);
+    const size_t at = Follow(value);
+    if (events_[at].kind == Event::Kind::kBeginMap) return MergeMap(at, names, depth);
+    if (events_[at].kind != Event::Kind::kBeginList)
+      return Refuse("a merge key needs a map or a list of maps", events_[value].line);
+    for (size_t item = at + 1; item < events_[at].target; item = After(item)) {
+      if (events_[Follow(item)].kind != Event::Kind::kBeginMap)
+        return Refuse("a merge key needs a map or a list of maps", events_[item].line);
+      if (!MergeMap(Follow(item), names, depth)) return false;
+    }
+    return true;
+  }
+  bool MergeMap(size_t map, std::vector<std::string>& names, int depth) {
+    if (++merged_ > kMaxMerged || names.size() > kMaxMergedNames)
+      return Refuse("merge keys unfold to too many values", events_[map].line);
+    if (!Entries(map, names, depth + 1)) return false;
+    for (size_t key = map + 1; key < events_[map].target; key = After(After(key))) {
+      std::string text;
+      if (!IsMerge(events_[key]) && KeyText(key, text)) names.push_back(std::move(text));
+    }
+    return true;
+  }
+
+  static constexpr size_t kMaxMerged = 1000, kMaxMergedNames = 1000;
+
+  const std::vector<Event>& events_;
+  TokenSink& sink_;
+  size_t tokens_ = 0;
+  size_t merged_ = 0;
+  std::string refusal_;
+  size_t refused_at_ = 0;
+};
+
+class YamlSource final : public TokenSource {
+ public:
+  explicit YamlSource(std::vector<Event> events) : events_(std::move(events)) {}
+
+  Status Replay(TokenSink& sink) override {
+    if (events_.empty()) {
+      sink.OnScalar({}, 0);
+      return OkStatus();
+    }
+    Walker walker(events_, sink);
+    if (walker.Value(0, 1) || walker.refusal().empty()) return OkStatus();
+    return InvalidArgument("{} (line {})", walker.refusal(), walker.refused_at() + 1);
+  }
+  size_t LineOf(size_t position) const override { return position + 1; }
+
+ private:
+  std::vector<Event> events_;
+};
+
+/// Reads a view without a copy.
+class ViewBuffer : public std::streambuf {
+ public:
+  explicit ViewBuffer(std::string_view text) {
+    char* begin = const_cast<char*>(text.data());  // a get area is never written to
+    setg(begin, begin, begin + text.size());
+  }
+};
+
+bool AllDigits(std::string_view text, std::string_view digits) {
+  return !text.empty() && text.find_first_not_of(digits) == std::string_view::npos;
+}
+
+/// A whole number of YAML 1.1 (hex, octal, binary, underscores) in decimal; empty when it is none.
+std::string ResolveInteger(std::string_view text) {
+  const bool negative = text[0] == '-';
+  if (negative || text[0] == '+') text.remove_prefix(1);
+  const std::string sign = negative ? "-" : "";
+  int base = 10;
+  if (text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) base = 16;
+  if (text.size() > 2 && text[0] == '0' && (text[1] == 'b' || text[1] == 'B')) base = 2;
+  const bool marked_octal = text.size() > 2 && text[0] == '0' && (text[1] == 'o' || text[1] == 'O');
+  if (marked_octal) base = 8;
+  const bool bare_octal = base == 10 && text.size() > 1 && text[0] == '0';
+  if (base != 10) text.remove_prefix(2);
+  if (bare_octal) base = 8;
+  static constexpr std::string_view kDigits = "0123456789abcdefABCDEF";
+  const size_t allowed = base == 16 ? kDigits.size() : static_cast<size_t>(base);
+  if (!AllDigits(text, kDigits.substr(0, allowed))) return {};
+  if (base == 10) return sign + std::string(text);
+  uint64_t value = 0;
+  for (const char c : text) {
+    if (value >> 58U != 0) return {};  // a string, as it is too long for a number
+    const auto digit = c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
+    value = value * static_cast<uint64_t>(base) + static_cast<uint64_t>(digit);
+  }
+  return sign + std::to_string(value);
+}
+
+/// [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)? as JSON writes it; empty when it is none.
+std::string ResolveFloat(std::string_view text) {
+  std::string out;
+  if (text[0] == '-') out = "-";
+  if (text[0] == '-' || text[0] == '+') text.remove_prefix(1);
+  const auto take_digits = [&text] {
+    size_t n = 0;
+    while (n < text.size() && text[n] >= '0' && text[n] <= '9') ++n;
+    const std::string_view digits = text.substr(0, n);
+    text.remove_prefix(n);
+    return digits;
+  };
+  std::string whole(take_digits());
+  std::string_view fraction;
+  if (!text.empty() && text[0] == '.') {
+    text.remove_prefix(1);
+    fraction = take_digits();
+  }
+  if (whole.empty() && fraction.empty()) return {};
+  whole.erase(0, std::min(whole.find_first_not_of('0'), whole.size()));
+  out += whole.empty() ? "0" : whole;
+  if (!fraction.empty()) out.append(".").append(fraction);
+  if (text.empty()) return out;
+  if (text[0] != 'e' && text[0] != 'E') return {};
+  out += 'e';
+  text.remove_prefix(1);
+  if (!text.empty() && (text[0] == '-' || text[0] == '+')) {
+    out += text[0];
+    text.remove_prefix(1);
+  }
+  const std::string_view exponent = take_digits();
+  if (exponent.empty() || !text.empty()) return {};
+  return out.append(exponent);
+}
+
+bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), text) != words.end();
+}
+
+}  // namespace
+
+ResolvedScalar ResolveYamlScalar(std::string_view plain) {
+  if (IsOneOf(plain, {"", "~", "null", "Null", "NULL"})) return {Scalar::Kind::kNull, {}};
+  if (IsOneOf(plain, {"y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"}))
+    return {Scalar::Kind::kBool, "true"};
+  if (IsOneOf(plain, {"n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"}))
+    return {Scalar::Kind::kBool, "false"};
+  const bool numeric = std::string_view("0123456789+-.").find(plain[0]) != std::string_view::npos;
+  if (!numeric || plain.size() > 400) return {Scalar::Kind::kString, std::string(plain)};
+  std::string bare(plain);
+  if (bare.find_first_of("0123456789") != std::string::npos)
+    bare.erase(std::remove(bare.begin(), bare.end(), '_'), bare.end());
+  std::string number = ResolveInteger(bare);
+  if (number.empty()) number = ResolveFloat(bare);
+  if (number.empty()) return {Scalar::Kind::kString, std::string(plain)};
+  return {Scalar::Kind::kNumber, std::move(number)};
+}
+
+StatusOr<std::unique_ptr<TokenSource>> OpenYaml(std::string_view text) {
+  Collector collector;
+  try {
+    ViewBuffer buffer(text);
+    std::istream in(&buffer);
+    YAML::Parser parser(in);
+    parser.HandleNextDocument(collector);
+  } catch (const Refused& refused) {
+    return InvalidArgument("{} (line {})", refused.reason, refused.line + 1);
+  } catch (const YAML::Exception& error) {
+    return InvalidArgument("not YAML: {} (line {})", error.msg, error.mark.line + 1);
+  } catch (const std::exception& error) {
+    return InvalidArgument("not YAML: {}", error.what());
+  }
+  return std::make_unique<YamlSource>(std::move(collector.events));
+}
+
+StatusOr<std::unique_ptr<TokenSource>> OpenTokens(std::string_view text) {
+  if (text.size() >= kMaxDocumentBytes)
+    return InvalidArgument("the read limit is reached: {} bytes", text.size());
+  if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
+  const auto line_of = [&](size_t at) {
+    return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+  };
+  const size_t invalid = FindInvalidUtf8(text);
+  if (invalid != std::string_view::npos)
+    return InvalidArgument("not UTF-8 (line {})", line_of(invalid));
+  const auto control = std::find_if(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r';
+  });
+  if (control != text.end())
+    return InvalidArgument("a control character, so not text (line {})",
+                           line_of(static_cast<size_t>(control - text.begin())));
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && text[first] == '{') return OpenJson(text);
+  return OpenYaml(text);
+}
+
+}  // namespace splitlet::kube
