@@ -1,11 +1,12 @@
 #pragma once
 
 /// gRPC between the processes of one node, on unix sockets <run>/<process>/rpc.sock.
-/// Server: peers checked by SO_PEERCRED, threads bounded. Channel: quick reconnects, wait-for-ready, a deadline on each
-/// call, trace context carried. Handlers run on gRPC's threads and go to the loop by OnLoop().
-/// Threads: as said at each. Errors: gRPC codes, kept in both directions.
-/// Source: DESIGN.md "The calls"; BUILD-NOTES 16 to 19.
+/// Server: peers checked by SO_PEERCRED, threads bounded. Channel: quick reconnects,
+/// wait-for-ready, a deadline on each call, trace context carried. Handlers run on gRPC's threads
+/// and go to the loop by OnLoop(). Threads: as said at each. Errors: gRPC codes, kept in both
+/// directions. Source: DESIGN.md "The calls"; BUILD-NOTES 16 to 19.
 
+#include <cstdint>
 #include <functional>
 #include <future>
 #include <memory>
@@ -33,12 +34,15 @@ Status FromGrpc(const grpc::Status& status);
 std::string SocketPath(const std::string& run_dir, const std::string& process);
 
 /// Never fails: the peer may come later. Calls wait until it is there or their deadline.
-/// The peer's socket must belong to this user or root.
+/// The peer's socket must belong to this user, to root, or to the owner of its directory where this
+/// user or root made that directory and strangers cannot write there; else calls are
+/// PERMISSION_DENIED.
 std::shared_ptr<grpc::Channel> Connect(const std::string& socket_path);
 /// The same for a CRI endpoint: "unix:///run/containerd/containerd.sock", or a bare path.
 std::shared_ptr<grpc::Channel> ConnectEndpoint(const std::string& endpoint);
 
-/// Sets deadline, wait-for-ready and traceparent on a call, and cancels it with the deadline's token.
+/// Sets deadline, wait-for-ready and traceparent on a call, and cancels it with the deadline's
+/// token.
 class ClientCall {
  public:
   ClientCall(const Clock& clock, const Deadline& deadline, const std::string& traceparent = {});
@@ -54,7 +58,7 @@ class ClientCall {
 
 /// Who calls: user id and pid from SO_PEERCRED.
 struct Peer {
-  uint32_t uid = 0;
+  uint32_t uid = UINT32_MAX;  // nobody: not known
   int32_t pid = 0;
 };
 Peer PeerOf(const grpc::ServerContextBase& context);
@@ -65,10 +69,11 @@ struct ServerOptions {
   std::string socket_path;
   std::vector<grpc::Service*> services;  // outlive the server
   int max_threads = 32;
-  std::vector<uint32_t> allowed_uids;    // empty: this user and root
+  std::vector<uint32_t> allowed_uids;  // empty: this user and root
 };
 
-/// Holds the socket until destroyed. Takes over a dead socket file; the caller holds the process's lock first.
+/// Holds the socket until destroyed. Takes over a dead socket file; the caller holds the process's
+/// lock first.
 class Server {
  public:
   virtual ~Server() = default;
@@ -77,14 +82,16 @@ class Server {
 };
 StatusOr<std::unique_ptr<Server>> StartServer(ServerOptions options, Log log);
 
-/// Runs `f` on the loop and waits for it on this (gRPC) thread: the way from a handler to the state.
-/// The loop never waits for a handler, so this cannot deadlock. UNAVAILABLE when the loop did not answer in `limit`.
+/// Runs `f` on the loop and waits for it on this (gRPC) thread: the way from a handler to the
+/// state. The loop never waits for a handler, so this cannot deadlock. UNAVAILABLE when the loop
+/// did not answer in `limit`.
 template <class R>
 StatusOr<R> OnLoop(exec::EventLoop& loop, Duration limit, std::function<StatusOr<R>()> f) {
   auto promise = std::make_shared<std::promise<StatusOr<R>>>();
   auto future = promise->get_future();
   loop.Post([promise, f = std::move(f)] { promise->set_value(f()); });
-  if (future.wait_for(limit) != std::future_status::ready) return Unavailable("the event loop does not answer");
+  if (future.wait_for(limit) != std::future_status::ready)
+    return Unavailable("the event loop does not answer");
   return future.get();
 }
 
@@ -94,7 +101,9 @@ StatusOr<R> OnLoopLater(exec::EventLoop& loop, Duration limit,
                         std::function<void(std::function<void(StatusOr<R>)> done)> f) {
   auto promise = std::make_shared<std::promise<StatusOr<R>>>();
   auto future = promise->get_future();
-  loop.Post([promise, f = std::move(f)] { f([promise](StatusOr<R> r) { promise->set_value(std::move(r)); }); });
+  loop.Post([promise, f = std::move(f)] {
+    f([promise](StatusOr<R> r) { promise->set_value(std::move(r)); });
+  });
   if (future.wait_for(limit) != std::future_status::ready) return Unavailable("no answer in time");
   return future.get();
 }

@@ -1,0 +1,134 @@
+#include <grpc/support/time.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/support/client_interceptor.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libs/base/cancel.h"
+#include "libs/rpc/rpc.h"
+
+namespace splitlet::rpc {
+namespace {
+
+constexpr int kMaxMessageBytes = 32 << 20;
+
+grpc::ChannelArguments Arguments() {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  arguments.SetMaxSendMessageSize(kMaxMessageBytes);
+  return arguments;
+}
+
+/// A directory that this user or root made for its owner, and that strangers cannot write.
+bool IsPrivate(const struct stat& dir, const struct stat& parent) {
+  const bool made_by_us = parent.st_uid == geteuid() || parent.st_uid == 0;
+  return made_by_us && (dir.st_mode & S_IWOTH) == 0 && (parent.st_mode & S_IWOTH) == 0;
+}
+
+/// The socket's owner is this user, root, or the owner of a private directory around it. No socket
+/// is fine: whoever calls waits for it.
+Status CheckSocket(const std::string& path) {
+  struct stat socket {};
+  if (stat(path.c_str(), &socket) != 0) return OkStatus();
+  if (socket.st_uid == geteuid() || socket.st_uid == 0) return OkStatus();
+  const std::string dir_path = path.substr(0, path.rfind('/'));
+  struct stat dir {
+  }, parent{};
+  const bool found =
+      stat(dir_path.c_str(), &dir) == 0 && stat((dir_path + "/..").c_str(), &parent) == 0;
+  if (found && dir.st_uid == socket.st_uid && IsPrivate(dir, parent)) return OkStatus();
+  return PermissionDenied("{} belongs to user {}", path, socket.st_uid);
+}
+
+/// Answers a call itself when the socket belongs to a stranger.
+class CheckOwner final : public grpc::experimental::Interceptor {
+ public:
+  explicit CheckOwner(std::string path) : path_(std::move(path)) {}
+
+  void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
+    using Point = grpc::experimental::InterceptionHookPoints;
+    if (methods->QueryInterceptionHookPoint(Point::PRE_SEND_INITIAL_METADATA)) {
+      status_ = CheckSocket(path_);
+      if (!status_.ok()) {
+        methods->Hijack();
+        return;
+      }
+    }
+    if (!status_.ok()) Refuse(*methods);
+    methods->Proceed();
+  }
+
+ private:
+  void Refuse(grpc::experimental::InterceptorBatchMethods& methods) {
+    using Point = grpc::experimental::InterceptionHookPoints;
+    if (methods.QueryInterceptionHookPoint(Point::PRE_RECV_MESSAGE))
+      methods.FailHijackedRecvMessage();
+    if (methods.QueryInterceptionHookPoint(Point::PRE_SEND_MESSAGE))
+      methods.FailHijackedSendMessage();
+    if (methods.QueryInterceptionHookPoint(Point::PRE_RECV_STATUS))
+      *methods.GetRecvStatus() = ToGrpc(status_);
+  }
+
+  const std::string path_;
+  Status status_;
+};
+
+class CheckOwnerFactory final : public grpc::experimental::ClientInterceptorFactoryInterface {
+ public:
+  explicit CheckOwnerFactory(std::string path) : path_(std::move(path)) {}
+  // gRPC takes the pointer.
+  grpc::experimental::Interceptor* CreateClientInterceptor(
+      grpc::experimental::ClientRpcInfo* /*info*/) override {
+    return std::make_unique<CheckOwner>(path_).release();
+  }
+
+ private:
+  const std::string path_;
+};
+
+}  // namespace
+
+std::shared_ptr<grpc::Channel> Connect(const std::string& socket_path) {
+  std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(std::make_unique<CheckOwnerFactory>(socket_path));
+  return grpc::experimental::CreateCustomChannelWithInterceptors(
+      "unix:" + socket_path, grpc::InsecureChannelCredentials(), Arguments(),
+      std::move(interceptors));
+}
+
+std::shared_ptr<grpc::Channel> ConnectEndpoint(const std::string& endpoint) {
+  const bool bare = endpoint.starts_with('/');
+  return grpc::CreateCustomChannel(bare ? "unix://" + endpoint : endpoint,
+                                   grpc::InsecureChannelCredentials(), Arguments());
+}
+
+struct ClientCall::Impl {
+  grpc::ClientContext context;
+  std::shared_ptr<CancelToken> cancel;
+  int cancel_id = 0;
+};
+
+ClientCall::ClientCall(const Clock& clock, const Deadline& deadline, const std::string& traceparent)
+    : impl_(std::make_unique<Impl>()) {
+  const Duration left = Remaining(clock, deadline);
+  impl_->context.set_deadline(
+      gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(left.count(), GPR_TIMESPAN)));
+  impl_->context.set_wait_for_ready(true);
+  if (!traceparent.empty()) impl_->context.AddMetadata("traceparent", traceparent);
+  if (deadline.cancel == nullptr) return;
+  impl_->cancel = deadline.cancel;
+  impl_->cancel_id = deadline.cancel->Add([context = &impl_->context] { context->TryCancel(); });
+}
+
+ClientCall::~ClientCall() {
+  if (impl_->cancel != nullptr) impl_->cancel->Remove(impl_->cancel_id);
+}
+
+grpc::ClientContext& ClientCall::context() { return impl_->context; }
+
+}  // namespace splitlet::rpc

@@ -1,0 +1,23 @@
+#include <grpcpp/impl/codegen/status.h>
+
+#include "libs/rpc/rpc.h"
+
+namespace splitlet::rpc {
+
+// The codes of Abseil and gRPC are the same numbers by design.
+grpc::Status ToGrpc(const Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  return {static_cast<grpc::StatusCode>(status.raw_code()), Message(status)};
+}
+
+Status FromGrpc(const grpc::Status& status) {
+  if (status.ok()) return OkStatus();
+  return MakeStatus(static_cast<StatusCode>(status.error_code()),
+                    std::string_view(status.error_message()));
+}
+
+std::string SocketPath(const std::string& run_dir, const std::string& process) {
+  return run_dir + "/" + process + "/rpc.sock";
+}
+
+}  // namespace splitlet::rpc

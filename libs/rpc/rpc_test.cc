@@ -1,0 +1,266 @@
+#include "libs/rpc/rpc.h"
+
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <filesystem>
+#include <latch>
+#include <mutex>
+#include <thread>
+
+#include "libs/base/cancel.h"
+#include "splitlet/v1/services.grpc.pb.h"
+
+namespace splitlet::rpc {
+namespace {
+
+class TempDir {
+ public:
+  TempDir() {
+    char name[] = "/tmp/splitlet-rpc-XXXXXX";
+    CHECK(mkdtemp(name) != nullptr);
+    path_ = name;
+  }
+  ~TempDir() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// SetFault does what its name says; GetProcess says who asks; ListFaults blocks until let go.
+class TestAdmin final : public v1::Admin::Service {
+ public:
+  grpc::Status GetProcess(grpc::ServerContext* context, const v1::GetProcessRequest*,
+                          v1::ProcessInfo* info) override {
+    const Peer peer = PeerOf(*context);
+    info->set_pid(peer.pid);
+    info->set_restarts(peer.uid);
+    info->set_name(TraceparentOf(*context));
+    return grpc::Status::OK;
+  }
+  grpc::Status SetFault(grpc::ServerContext*, const v1::SetFaultRequest* request,
+                        v1::FaultList*) override {
+    return ToGrpc(NotFound("no {}", request->name()));
+  }
+  grpc::Status ListFaults(grpc::ServerContext* context, const v1::ListFaultsRequest*,
+                          v1::FaultList*) override {
+    ++blocked;
+    blocked.notify_all();
+    while (!released && !context->IsCancelled()) std::this_thread::yield();
+    return grpc::Status::OK;
+  }
+  void Release() { released = true; }
+  std::atomic<int> blocked = 0;
+  std::atomic<bool> released = false;
+};
+
+struct World {
+  World() { options.services = {&admin}; }
+  ~World() { admin.Release(); }
+  void Start() {
+    auto started = StartServer(options, Log(sink));
+    ASSERT_TRUE(started.ok()) << ToString(started.status());
+    server = *std::move(started);
+  }
+  StatusOr<v1::ProcessInfo> GetProcess(Duration limit, const std::string& traceparent = {}) {
+    ClientCall call(clock, After(clock, limit), traceparent);
+    v1::ProcessInfo info;
+    const Status status = FromGrpc(stub->GetProcess(&call.context(), {}, &info));
+    if (!status.ok()) return status;
+    return info;
+  }
+  Status ListFaults(const Deadline& deadline) {
+    ClientCall call(clock, deadline);
+    v1::FaultList list;
+    return FromGrpc(stub->ListFaults(&call.context(), {}, &list));
+  }
+  TempDir dir;
+  FakeLogSink sink;
+  RealClock clock;
+  TestAdmin admin;
+  ServerOptions options{.socket_path = SocketPath(dir.path(), "pleg")};
+  std::unique_ptr<Server> server;
+  std::unique_ptr<v1::Admin::Stub> stub = v1::Admin::NewStub(Connect(options.socket_path));
+};
+
+TEST(Rpc, StatusesKeepTheirCodeAndText) {
+  for (int code = 0; code <= 16; ++code) {
+    const Status status = MakeStatus(static_cast<StatusCode>(code), code == 0 ? "" : "why");
+    EXPECT_EQ(FromGrpc(ToGrpc(status)), status);
+  }
+}
+
+TEST(Rpc, TheHandlerKnowsWhoCallsAndTheTrace) {
+  World world;
+  world.Start();
+  const auto info = world.GetProcess(10s, "00-abc-def-01");
+  ASSERT_TRUE(info.ok()) << ToString(info.status());
+  EXPECT_EQ(info->pid(), getpid());
+  EXPECT_EQ(info->restarts(), geteuid());
+  EXPECT_EQ(info->name(), "00-abc-def-01");
+}
+
+TEST(Rpc, AnErrorOfTheHandlerArrivesUnchanged) {
+  World world;
+  world.Start();
+  ClientCall call(world.clock, After(world.clock, 10s));
+  v1::SetFaultRequest request;
+  request.set_name("such point");
+  v1::FaultList list;
+  EXPECT_EQ(FromGrpc(world.stub->SetFault(&call.context(), request, &list)),
+            NotFound("no such point"));
+}
+
+TEST(Rpc, ACallWaitsForItsServerUntilTheDeadline) {
+  World world;
+  EXPECT_EQ(world.GetProcess(50ms).status().code(), StatusCode::kDeadlineExceeded);
+  std::jthread caller([&] { EXPECT_TRUE(world.GetProcess(20s).ok()); });
+  world.Start();
+}
+
+TEST(Rpc, ARestartedServerIsFoundAgain) {
+  World world;
+  for (int i = 0; i < 3; ++i) {
+    world.Start();
+    EXPECT_TRUE(world.GetProcess(20s).ok());
+    world.server = nullptr;
+    EXPECT_FALSE(std::filesystem::exists(world.options.socket_path));
+  }
+}
+
+TEST(Rpc, ADeadSocketFileIsTakenOver) {
+  World world;
+  std::filesystem::create_directory(world.dir.path() + "/pleg");
+  const int dead = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{AF_UNIX, {}};
+  world.options.socket_path.copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(bind(dead, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  close(dead);
+  world.Start();
+  EXPECT_TRUE(world.GetProcess(10s).ok());
+}
+
+TEST(Rpc, TheSocketIsForOwnerAndGroup) {
+  World world;
+  world.Start();
+  struct stat info {};
+  ASSERT_EQ(stat(world.options.socket_path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0660u);
+}
+
+TEST(Rpc, APathThatDoesNotFitIsAnError) {
+  World world;
+  world.options.socket_path = world.dir.path() + "/" + std::string(120, 'x');
+  EXPECT_EQ(StartServer(world.options, Log(world.sink)).status().code(),
+            StatusCode::kInvalidArgument);
+}
+
+TEST(Rpc, AUserWhoIsNotAllowedIsRefusedAndLoggedOnce) {
+  World world;
+  world.options.allowed_uids = {geteuid() + 12345};
+  world.Start();
+  EXPECT_EQ(world.GetProcess(500ms).status().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(world.GetProcess(500ms).status().code(), StatusCode::kDeadlineExceeded);
+  const auto lines = world.sink.lines();
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].message, "refused a connection");
+}
+
+TEST(Rpc, AStrangersSocketIsNotCalled) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a socket away";
+  World world;
+  world.Start();
+  ASSERT_TRUE(world.GetProcess(10s).ok());
+  ASSERT_EQ(chown(world.options.socket_path.c_str(), 65534, 65534), 0);
+  EXPECT_EQ(world.GetProcess(10s).status().code(), StatusCode::kPermissionDenied);
+  const std::string dir = world.dir.path() + "/pleg";
+  ASSERT_EQ(chown(dir.c_str(), 65534, 65534), 0);
+  EXPECT_TRUE(world.GetProcess(10s).ok()) << "the process's own directory, made by us";
+  ASSERT_EQ(chmod(dir.c_str(), 0777), 0);
+  EXPECT_EQ(world.GetProcess(10s).status().code(), StatusCode::kPermissionDenied);
+}
+
+TEST(Rpc, ACallThatIsGivenUpEndsAtOnce) {
+  World world;
+  world.Start();
+  const auto token = std::make_shared<CancelToken>();
+  std::jthread canceller([&] {
+    world.admin.blocked.wait(0);
+    token->Cancel();
+  });
+  EXPECT_EQ(world.ListFaults({world.clock.Now() + 100s, token}).code(), StatusCode::kCancelled);
+}
+
+TEST(Rpc, MoreCallsThanThreadsAreRefused) {
+  World world;
+  world.options.max_threads = 4;
+  world.Start();
+  std::atomic<int> refused = 0;
+  std::vector<std::jthread> callers;
+  for (int i = 0; i < 10; ++i) {
+    callers.emplace_back([&] {
+      if (world.ListFaults(After(world.clock, 60s)).code() == StatusCode::kResourceExhausted)
+        ++refused;
+      refused.notify_all();
+    });
+  }
+  for (int seen = 0; seen < 6; seen = refused) refused.wait(seen);
+  world.admin.Release();
+  callers.clear();
+  EXPECT_GE(refused, 6);
+  EXPECT_LE(world.admin.blocked, 4);
+}
+
+/// A loop on a thread, as small as can be.
+class TestLoop final : public exec::EventLoop {
+ public:
+  void Post(exec::Task task) override {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+    filled_.notify_one();
+  }
+  exec::TimerId RunAfter(Duration, exec::Task) override { return 0; }
+  void CancelTimer(exec::TimerId) override {}
+  bool IsCurrent() const override { return std::this_thread::get_id() == thread_.get_id(); }
+
+ private:
+  void Run(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (filled_.wait(lock, stop, [this] { return !tasks_.empty(); })) {
+      auto task = std::move(tasks_.front());
+      tasks_.pop_front();
+      lock.unlock();
+      task();
+      lock.lock();
+    }
+  }
+  std::mutex mutex_;
+  std::condition_variable_any filled_;
+  std::deque<exec::Task> tasks_;
+  std::jthread thread_{[this](const std::stop_token& stop) { Run(stop); }};
+};
+
+TEST(OnLoop, BringsTheAnswerBackOrSaysThatTheLoopHangs) {
+  TestLoop loop;
+  const std::function<StatusOr<bool>()> ask = [&]() -> StatusOr<bool> { return loop.IsCurrent(); };
+  EXPECT_EQ(*OnLoop<bool>(loop, 10s, ask), true);
+  std::latch hang(1);
+  loop.Post([&] { hang.wait(); });
+  EXPECT_EQ(OnLoop<bool>(loop, 10ms, ask).status().code(), StatusCode::kUnavailable);
+  hang.count_down();
+  EXPECT_TRUE(OnLoop<bool>(loop, 10s, ask).ok());
+}
+
+}  // namespace
+}  // namespace splitlet::rpc

@@ -1,0 +1,194 @@
+#include <fcntl.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/server_posix.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <set>
+#include <thread>
+
+#include "libs/rpc/rpc.h"
+
+namespace splitlet::rpc {
+namespace {
+
+constexpr int kMaxMessageBytes = 32 << 20;
+constexpr int kBacklog = 64;
+
+class Fd {
+ public:
+  explicit Fd(int fd = -1) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(other.Release()) {}
+  Fd& operator=(Fd&& other) noexcept {
+    if (this != &other) {
+      Close();
+      fd_ = other.Release();
+    }
+    return *this;
+  }
+  ~Fd() { Close(); }
+  int get() const { return fd_; }
+  int Release() { return std::exchange(fd_, -1); }
+  void Close() {
+    if (fd_ >= 0) close(std::exchange(fd_, -1));
+  }
+
+ private:
+  int fd_;
+};
+
+Peer PeerOfSocket(int fd) {
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return {};
+  return {credentials.uid, credentials.pid};
+}
+
+StatusOr<Fd> Listen(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path)
+    return InvalidArgument("the path of the socket is longer than {} bytes: {}",
+                           sizeof address.sun_path - 1, path);
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const std::string dir = path.substr(0, path.rfind('/'));
+  if (mkdir(dir.c_str(), 0750) != 0 && errno != EEXIST)
+    return Annotate(ErrnoStatus(errno), "make " + dir);
+  Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (fd.get() < 0) return Annotate(ErrnoStatus(errno), "make a socket");
+  if (unlink(path.c_str()) != 0 && errno != ENOENT)
+    return Annotate(ErrnoStatus(errno), "remove " + path);
+  if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    return Annotate(ErrnoStatus(errno), "bind " + path);
+  // Nobody can connect before listen, so the mode is right from the first moment.
+  if (chmod(path.c_str(), 0660) != 0)
+    return Annotate(ErrnoStatus(errno), "set the mode of " + path);
+  if (listen(fd.get(), kBacklog) != 0) return Annotate(ErrnoStatus(errno), "listen on " + path);
+  return fd;
+}
+
+class UnixServer final : public Server {
+ public:
+  UnixServer(ServerOptions options, Log log, Fd listener, Fd wake)
+      : options_(std::move(options)),
+        log_(log),
+        listener_(std::move(listener)),
+        wake_(std::move(wake)) {}
+  ~UnixServer() override { Stop(Duration{0}); }
+  UnixServer(const UnixServer&) = delete;
+  UnixServer& operator=(const UnixServer&) = delete;
+
+  Status Start() {
+    grpc::ServerBuilder builder;
+    grpc::ResourceQuota quota("rpc");
+    quota.SetMaxThreads(options_.max_threads);
+    builder.SetResourceQuota(quota);
+    builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+    builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
+    builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
+    builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+    builder.SetMaxSendMessageSize(kMaxMessageBytes);
+    for (auto* service : options_.services) builder.RegisterService(service);
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr) return Internal("gRPC does not start a server");
+    acceptor_ = std::jthread([this] { AcceptUntilStopped(); });
+    return OkStatus();
+  }
+
+  void Stop(Duration grace) override {
+    if (server_ == nullptr) return;
+    const uint64_t one = 1;
+    CHECK(write(wake_.get(), &one, sizeof one) == sizeof one);
+    if (acceptor_.joinable()) acceptor_.join();
+    listener_.Close();
+    unlink(options_.socket_path.c_str());
+    server_->Shutdown(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                                   gpr_time_from_nanos(grace.count(), GPR_TIMESPAN)));
+    server_->Wait();
+    server_.reset();
+  }
+
+ private:
+  void AcceptUntilStopped() {
+    pollfd fds[] = {{listener_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
+    while (true) {
+      if (poll(fds, 2, -1) < 0 && errno != EINTR) return;
+      if ((fds[1].revents & POLLIN) != 0) return;
+      if ((fds[0].revents & POLLIN) != 0) AcceptOne();
+    }
+  }
+
+  void AcceptOne() {
+    Fd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (fd.get() < 0) {
+      if (errno == EMFILE || errno == ENFILE) WaitForFds();
+      return;
+    }
+    const Peer peer = PeerOfSocket(fd.get());
+    if (!Allowed(peer.uid)) {
+      if (refused_.insert(peer.uid).second)
+        log_.Warn("refused a connection", {KV("uid", peer.uid), KV("pid", peer.pid)});
+      return;
+    }
+    grpc::AddInsecureChannelFromFd(server_.get(), fd.Release());
+  }
+
+  /// The connection waits in the backlog; without a pause this thread would spin until a descriptor
+  /// is free.
+  void WaitForFds() {
+    pollfd wake{wake_.get(), POLLIN, 0};
+    poll(&wake, 1, 100);
+  }
+
+  bool Allowed(uint32_t uid) const {
+    if (options_.allowed_uids.empty()) return uid == geteuid() || uid == 0;
+    return std::ranges::find(options_.allowed_uids, uid) != options_.allowed_uids.end();
+  }
+
+  const ServerOptions options_;
+  const Log log_;
+  Fd listener_, wake_;
+  std::unique_ptr<grpc::Server> server_;
+  std::set<uint32_t> refused_;  // acceptor's thread
+  std::jthread acceptor_;
+};
+
+}  // namespace
+
+Peer PeerOf(const grpc::ServerContextBase& context) {
+  // gRPC names a connection that it was given by its descriptor, "fd:17", which is open while a
+  // call of it runs.
+  const std::string name = context.peer();
+  int fd = -1;
+  if (!name.starts_with("fd:")) return {};
+  const char* digits = name.data() + 3;
+  const auto parsed = std::from_chars(digits, name.data() + name.size(), fd);
+  return parsed.ec == std::errc() ? PeerOfSocket(fd) : Peer{};
+}
+
+std::string TraceparentOf(const grpc::ServerContextBase& context) {
+  const auto& metadata = context.client_metadata();
+  const auto it = metadata.find("traceparent");
+  return it == metadata.end() ? std::string() : std::string(it->second.data(), it->second.size());
+}
+
+StatusOr<std::unique_ptr<Server>> StartServer(ServerOptions options, Log log) {
+  ASSIGN_OR_RETURN(Fd listener, Listen(options.socket_path), "open socket");
+  Fd wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (wake.get() < 0) return Annotate(ErrnoStatus(errno), "make an eventfd");
+  auto server =
+      std::make_unique<UnixServer>(std::move(options), log, std::move(listener), std::move(wake));
+  RETURN_IF_ERROR(server->Start(), "start server");
+  return std::unique_ptr<Server>(std::move(server));
+}
+
+}  // namespace splitlet::rpc
