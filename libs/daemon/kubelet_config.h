@@ -1,9 +1,9 @@
 #pragma once
 
-/// The KubeletConfiguration file and the key `splitlet` beside it, read strictly: an unknown key, a wrong type or an
-/// impossible value is an error that names file, key and reason.
-/// The whole file is checked by every process, so that all start or none does.
-/// Threads: immutable after Load. Units: as the names say. Source: configuration spec, field tables and defaults.
+/// The KubeletConfiguration file and the key `splitlet` beside it, read strictly: an unknown key, a
+/// wrong type or an impossible value is an error that names file, key and reason. The whole file is
+/// checked by every process, so that all start or none does. Threads: immutable after Load. Units:
+/// as the names say. Source: configuration spec, field tables and defaults.
 
 #include <chrono>
 #include <cstdint>
@@ -16,12 +16,13 @@
 
 namespace splitlet::daemon {
 
-/// Fields used so far, with the kubelet's defaults; all other fields of the kind are checked and kept unused.
+/// Fields used so far, with the kubelet's defaults; all other fields of the kind are checked and
+/// kept unused.
 class KubeletConfig {
  public:
   // Sources.
-  std::string static_pod_path;                       // staticPodPath
-  std::string static_pod_url;                        // staticPodURL
+  std::string static_pod_path;  // staticPodPath
+  std::string static_pod_url;   // staticPodURL
   std::map<std::string, std::vector<std::string>> static_pod_url_header;
   Duration file_check_frequency = std::chrono::seconds{20};
   Duration http_check_frequency = std::chrono::seconds{20};

@@ -1,10 +1,10 @@
 #pragma once
 
-/// What every process has: flags, configuration file, lock, loop, strands, bus, log, metrics, health, gRPC server.
-/// A service is made from a ServiceContext and lives on its loop thread.
-/// Threads: as said at each. Errors: a bad flag or configuration is one line on stderr that names file, key and reason,
-/// and exit code 1.
-/// Source: DESIGN.md "Threads and time", rules of safety 4; configuration spec.
+/// What every process has: flags, configuration file, lock, loop, strands, bus, log, metrics,
+/// health, gRPC server. A service is made from a ServiceContext and lives on its loop thread.
+/// Threads: as said at each. Errors: a bad flag or configuration is one line on stderr that names
+/// file, key and reason, and exit code 1. Source: DESIGN.md "Threads and time", rules of safety 4;
+/// configuration spec.
 
 #include <functional>
 #include <memory>
@@ -30,8 +30,8 @@ namespace splitlet::daemon {
 
 /// The same flags for every process.
 struct Flags {
-  std::string process;           // "pleg"
-  std::string config_file;       // --config: KubeletConfiguration; may be empty
+  std::string process;                          // "pleg"
+  std::string config_file;                      // --config: KubeletConfiguration; may be empty
   std::string run_dir = "/run/splitlet";        // --run-dir: sockets, facts of this boot
   std::string state_dir = "/var/lib/splitlet";  // --state-dir: facts for ever, pod directories
   std::string log_dir = "/var/log/pods";        // --log-dir: pod logs
@@ -65,7 +65,7 @@ class Service {
 /// An event for `kubectl describe` (kept by status). Best effort; never blocks.
 struct PodEvent {
   bool warning = false;
-  std::string reason, message;       // "Pulled", "Successfully pulled ..."
+  std::string reason, message;        // "Pulled", "Successfully pulled ..."
   std::string name_space, name, uid;  // of the pod
   std::string container;              // may be empty
 };
@@ -80,7 +80,8 @@ class ServiceContext {
  public:
   virtual ~ServiceContext() = default;
   virtual const Flags& flags() const = 0;
-  /// The configuration file's document, parsed once; see kubelet_config.h. Null document when there is no file.
+  /// The configuration file's document, parsed once; see kubelet_config.h. Null document when there
+  /// is no file.
   virtual const class KubeletConfig& config() const = 0;
   virtual const Clock& clock() const = 0;
   virtual exec::EventLoop& loop() = 0;

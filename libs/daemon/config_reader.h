@@ -1,0 +1,49 @@
+#pragma once
+
+/// Typed looks into a YAML document, with the rules of YAML 1.1 that Kubernetes keeps.
+/// Included by the .cc files of the configuration only: it brings yaml-cpp.
+/// Threads: any. Errors: no value when the node is absent or of another type.
+
+#include <yaml-cpp/yaml.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libs/base/clock.h"
+
+namespace splitlet::daemon {
+
+bool IsQuoted(const YAML::Node& node);
+/// A scalar that YAML takes for a string: quoted, or not a number, boolean or null.
+bool IsString(const YAML::Node& node);
+std::optional<bool> ReadBool(const YAML::Node& node);
+std::optional<int64_t> ReadInt(const YAML::Node& node);
+std::optional<double> ReadFloat(const YAML::Node& node);
+
+/// "a.b.c" in `document`; an undefined node when it is absent or null.
+YAML::Node At(const YAML::Node& document, std::string_view path);
+
+/// What a checked document says at a path. An absent key, and a zero that means "not set", give no
+/// value.
+class ConfigReader {
+ public:
+  explicit ConfigReader(const YAML::Node& document) : document_(document) {}
+  bool Has(std::string_view path) const { return At(document_, path).IsDefined(); }
+  std::optional<bool> Bool(std::string_view path) const;
+  std::optional<int64_t> Int(std::string_view path) const;
+  std::optional<double> Float(std::string_view path) const;
+  std::optional<std::string> String(std::string_view path) const;
+  std::optional<Duration> Time(std::string_view path) const;
+  std::vector<std::string> Strings(std::string_view path) const;
+  /// Scalars of a map, in the order of the document.
+  std::vector<std::pair<std::string, std::string>> Map(std::string_view path) const;
+  YAML::Node Node(std::string_view path) const { return At(document_, path); }
+
+ private:
+  const YAML::Node& document_;
+};
+
+}  // namespace splitlet::daemon

@@ -1,0 +1,338 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "libs/daemon/flags.h"
+#include "libs/daemon/kubelet_config.h"
+#include "libs/daemon/scalars.h"
+
+namespace splitlet::daemon {
+namespace {
+
+constexpr const char* kHead =
+    "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
+
+/// What Load says of a document that stands below the two lines of the head.
+std::string ErrorOf(const std::string& body) {
+  const auto config = KubeletConfig::Load("/etc/k/config.yaml", kHead + body);
+  return config.ok() ? "" : Message(config.status());
+}
+
+KubeletConfig Loaded(const std::string& body, const std::string& path = "/etc/k/config.yaml") {
+  auto config = KubeletConfig::Load(path, kHead + body);
+  EXPECT_TRUE(config.ok()) << config.status();
+  return config.ok() ? *config : KubeletConfig{};
+}
+
+struct BadCase {
+  const char* name;
+  const char* body;
+  const char* want;  // after "/etc/k/config.yaml: "
+};
+
+void ExpectErrors(const std::vector<BadCase>& cases) {
+  for (const BadCase& c : cases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(ErrorOf(c.body), std::string("/etc/k/config.yaml: ") + c.want);
+  }
+}
+
+TEST(ConfigFile, UnknownKeysAndWrongTypes) {
+  ExpectErrors({
+      {"an unknown key", "foo: 1\n", "foo: unknown key (line 3)"},
+      {"an unknown key further down", "authentication:\n  x509:\n    clientCaFile: a\n",
+       "authentication.x509.clientCaFile: unknown key (line 5)"},
+      {"an unknown key of ours", "splitlet:\n  killForeignPod: true\n",
+       "splitlet.killForeignPod: unknown key (line 4)"},
+      {"a key in other letters", "MaxPods: 3\n", "MaxPods: unknown key (line 3)"},
+      {"a key twice", "maxPods: 3\nmaxPods: 4\n", "maxPods: the key is there twice (line 4)"},
+      {"a word for a number", "port: abc\n", "port: want an integer, not \"abc\" (line 3)"},
+      {"a quoted number for a number", "maxPods: \"3\"\n",
+       "maxPods: want an integer, not \"3\" (line 3)"},
+      {"a fraction for a number", "maxPods: 1.5\n", "maxPods: want an integer, not 1.5 (line 3)"},
+      {"a number for a word", "clusterDomain: 12\n",
+       "clusterDomain: want a string, not 12 (line 3)"},
+      {"a boolean for a word", "clusterDomain: yes\n",
+       "clusterDomain: want a string, not yes (line 3)"},
+      {"a word for a boolean", "failSwapOn: maybe\n",
+       "failSwapOn: want true or false, not \"maybe\" (line 3)"},
+      {"a quoted boolean", "failSwapOn: \"true\"\n",
+       "failSwapOn: want true or false, not \"true\" (line 3)"},
+      {"a bare number for a duration", "syncFrequency: 60\n",
+       "syncFrequency: want a duration such as 1m30s, not 60 (line 3)"},
+      {"a word for a list", "clusterDNS: 10.0.0.1\n",
+       "clusterDNS: want a list, not \"10.0.0.1\" (line 3)"},
+      {"a number in a list of words", "clusterDNS: [10.0.0.1, 5]\n",
+       "clusterDNS[1]: want a string, not 5 (line 3)"},
+      {"a list for an object", "authentication: []\n",
+       "authentication: want an object, not a list (line 3)"},
+      {"a word for an object", "splitlet: on\n", "splitlet: want an object, not on (line 3)"},
+      {"a word for a gate", "featureGates:\n  A: high\n",
+       "featureGates[A]: want true or false, not \"high\" (line 4)"},
+      {"a header that is no list", "staticPodURLHeader:\n  A: b\n",
+       "staticPodURLHeader[A]: want a list, not \"b\" (line 4)"},
+      {"an unknown key in a list of objects",
+       "registerWithTaints:\n- key: a\n  efect: NoSchedule\n",
+       "registerWithTaints[].efect: unknown key (line 5)"},
+      {"two faults at once", "port: 70000\nfoo: 1\n",
+       "port: 70000 is not in 1..65535 (line 3); foo: unknown key (line 4)"},
+  });
+}
+
+TEST(ConfigFile, ImpossibleValues) {
+  ExpectErrors({
+      {"a port above all ports", "port: 65536\n", "port: 65536 is not in 1..65535 (line 3)"},
+      {"a negative number of pods", "maxPods: -1\n", "maxPods: -1 is below 0 (line 3)"},
+      {"a number that does not fit", "maxPods: 3000000000\n",
+       "maxPods: 3000000000 is not in 0..2147483647 (line 3)"},
+      {"a percentage above a hundred", "imageGCHighThresholdPercent: 101\n",
+       "imageGCHighThresholdPercent: 101 is not in 0..100 (line 3)"},
+      {"thresholds that meet", "imageGCLowThresholdPercent: 85\n",
+       "imageGCLowThresholdPercent: 85 is not below imageGCHighThresholdPercent 85 (line 3)"},
+      {"images too old before they may go", "imageMaximumGCAge: 1m\n",
+       "imageMaximumGCAge: 1m is not above imageMinimumGCAge 120s (line 3)"},
+      {"a negative duration", "imageMinimumGCAge: -1s\n",
+       "imageMinimumGCAge: -1s is negative (line 3)"},
+      {"a watch too quick", "containerLogMonitorInterval: 2s\n",
+       "containerLogMonitorInterval: 2s is below 3s (line 3)"},
+      {"one log file", "containerLogMaxFiles: 1\n", "containerLogMaxFiles: 1 is below 2 (line 3)"},
+      {"no quantity", "containerLogMaxSize: 10MB\n",
+       "containerLogMaxSize: want a quantity such as 10Mi, not \"10MB\" (line 3)"},
+      {"a back-off cap above five minutes",
+       "crashLoopBackOff:\n  maxContainerRestartPeriod: 301s\n",
+       "crashLoopBackOff.maxContainerRestartPeriod: 301s is not in 1s..300s (line 4)"},
+      {"a relative log folder", "podLogsDir: logs\n",
+       "podLogsDir: logs is not an absolute path (line 3)"},
+      {"a log folder with a slash at its end", "podLogsDir: /logs/\n",
+       "podLogsDir: /logs/ is not a normalized path (line 3)"},
+      {"an unknown mode", "authorization:\n  mode: RBAC\n",
+       "authorization.mode: RBAC is not one of AlwaysAllow, Webhook (line 4)"},
+      {"none with others", "enforceNodeAllocatable: [none, pods]\n",
+       "enforceNodeAllocatable: none stands with other values (line 3)"},
+      {"a value twice", "enforceNodeAllocatable: [pods, pods]\n",
+       "enforceNodeAllocatable: a value is there twice (line 3)"},
+      {"enforcement without its cgroup", "enforceNodeAllocatable: [kube-reserved]\n",
+       "enforceNodeAllocatable: kube-reserved needs kubeReservedCgroup (line 3)"},
+      {"pulls side by side and one by one", "maxParallelImagePulls: 5\nserializeImagePulls: true\n",
+       "maxParallelImagePulls: a value above 1 needs serializeImagePulls: false (line 3)"},
+      {"a shutdown too short", "shutdownGracePeriod: 500ms\n",
+       "shutdownGracePeriod: 500ms is below 1s (line 3)"},
+      {"critical pods longer than all",
+       "shutdownGracePeriod: 10s\nshutdownGracePeriodCriticalPods: 20s\n",
+       "shutdownGracePeriodCriticalPods: 20s is above shutdownGracePeriod 10s (line 4)"},
+      {"an unknown signal", "evictionHard:\n  memory.free: 1Gi\n",
+       "evictionHard[memory.free]: memory.free is not one of memory.available, nodefs.available, "
+       "nodefs.inodesFree, "
+       "imagefs.available, imagefs.inodesFree, containerfs.available, containerfs.inodesFree, "
+       "allocatableMemory.available, pid.available (line 4)"},
+      {"a threshold of nothing", "evictionHard:\n  memory.available: \"0\"\n",
+       "evictionHard[memory.available]: 0 is not above zero (line 4)"},
+      {"a threshold above everything", "evictionHard:\n  nodefs.available: 101%\n",
+       "evictionHard[nodefs.available]: 101% is not in 0%..100% (line 4)"},
+      {"a soft threshold without grace", "evictionSoft:\n  memory.available: 1Gi\n",
+       "evictionSoft: memory.available has no value in evictionSoftGracePeriod (line 4)"},
+      {"a negative reservation", "systemReserved:\n  cpu: -1\n",
+       "systemReserved[cpu]: -1 is negative (line 4)"},
+      {"reserved gold", "kubeReserved:\n  gold: 1\n",
+       "kubeReserved[gold]: gold is not one of cpu, memory, ephemeral-storage, pid (line 4)"},
+      {"sampling above all", "tracing:\n  samplingRatePerMillion: 2000000\n",
+       "tracing.samplingRatePerMillion: 2000000 is not in 0..1000000 (line 4)"},
+      {"traces by http", "tracing:\n  endpoint: http://x\n",
+       "tracing.endpoint: scheme http is not one of dns, unix, unix-abstract (line 4)"},
+      {"running once", "runOnce: true\n", "runOnce: running once is no longer possible (line 3)"},
+      {"too few threads", "splitlet:\n  maxBlockingThreads: 1\n",
+       "splitlet.maxBlockingThreads: 1 is not in 4..4096 (line 4)"},
+  });
+}
+
+TEST(ConfigFile, WhatIsNoSuchDocument) {
+  const struct {
+    const char* name;
+    const char* content;
+    const char* want;
+  } kCases[] = {
+      {"nothing at all", "", "k.yaml: the file is empty"},
+      {"a comment only", "# nothing\n", "k.yaml: the file is empty"},
+      {"no object", "- a\n", "k.yaml: want an object, not a list (line 1)"},
+      {"two documents", "a: 1\n---\nb: 2\n", "k.yaml: the file holds 2 documents, want one"},
+      {"no version", "kind: KubeletConfiguration\n", "k.yaml: apiVersion: the key is missing"},
+      {"another version", "apiVersion: kubelet.config.k8s.io/v1\nkind: KubeletConfiguration\n",
+       "k.yaml: apiVersion: kubelet.config.k8s.io/v1 is not kubelet.config.k8s.io/v1beta1 (line "
+       "1)"},
+      {"another kind", "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: Pod\n",
+       "k.yaml: kind: Pod is not KubeletConfiguration (line 2)"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const auto config = KubeletConfig::Load("k.yaml", c.content);
+    ASSERT_FALSE(config.ok());
+    EXPECT_EQ(Message(config.status()), c.want);
+    EXPECT_EQ(config.status().code(), StatusCode::kInvalidArgument);
+  }
+  const auto broken = KubeletConfig::Load("k.yaml", "a: [1\nb: 2\n");
+  ASSERT_FALSE(broken.ok());
+  EXPECT_TRUE(Message(broken.status()).starts_with("k.yaml: not YAML: ")) << broken.status();
+  EXPECT_FALSE(KubeletConfig::Load("k.yaml", std::string(100'000, '[')).ok());
+}
+
+TEST(ConfigFile, AnEmptyDocumentHasTheDefaults) {
+  const KubeletConfig config = Loaded("");
+  EXPECT_EQ(config.max_pods, 110);
+  EXPECT_EQ(config.sync_frequency, Duration{60s});
+  EXPECT_EQ(config.container_log_max_size_bytes, 10 << 20);
+  EXPECT_EQ(config.resolver_config, "/etc/resolv.conf");
+  EXPECT_EQ(config.eviction_hard.size(), 5U);
+  EXPECT_TRUE(config.serialize_image_pulls);
+}
+
+TEST(ConfigFile, ValuesAreTaken) {
+  const KubeletConfig config = Loaded(
+      "maxPods: 7\nsyncFrequency: 1m30s\nclusterDNS: [10.0.0.10]\nsystemReserved: {cpu: 500m, "
+      "memory: 1Gi}\n"
+      "containerLogMaxSize: 2Ki\nstaticPodURLHeader: {X-A: [b, c]}\nregistryPullQPS: 0\n"
+      "splitlet: {killForeignPods: true, maxBlockingThreads: 9, containerGCMinAge: 5s}\n");
+  EXPECT_EQ(config.max_pods, 7);
+  EXPECT_EQ(config.sync_frequency, Duration{90s});
+  EXPECT_EQ(config.cluster_dns, std::vector<std::string>{"10.0.0.10"});
+  EXPECT_EQ(config.system_reserved.at("cpu"), "500m");
+  EXPECT_EQ(config.container_log_max_size_bytes, 2048);
+  EXPECT_EQ(config.static_pod_url_header.at("X-A").size(), 2U);
+  EXPECT_EQ(config.registry_pull_qps, 0) << "zero counts where unset can be told apart";
+  EXPECT_TRUE(config.splitlet.kill_foreign_pods);
+  EXPECT_EQ(config.splitlet.max_blocking_threads, 9);
+  EXPECT_EQ(config.splitlet.container_gc_min_age, Duration{5s});
+}
+
+TEST(ConfigFile, ZeroOftenMeansNotSet) {
+  const KubeletConfig config =
+      Loaded("port: 0\nmaxPods: 0\nsyncFrequency: 0s\nauthorization: {mode: \"\"}\n");
+  EXPECT_EQ(config.max_pods, 110);
+  EXPECT_EQ(config.sync_frequency, Duration{60s});
+  EXPECT_EQ(Loaded("resolvConf: \"\"\n").resolver_config, "")
+      << "an empty resolver file is a choice";
+  EXPECT_EQ(Loaded("maxPods: null\n").max_pods, 110);
+}
+
+TEST(ConfigFile, PathsStartAtTheFile) {
+  EXPECT_EQ(Loaded("staticPodPath: manifests\n").static_pod_path, "/etc/k/manifests");
+  EXPECT_EQ(Loaded("staticPodPath: /m\n").static_pod_path, "/m");
+  EXPECT_EQ(Loaded("staticPodPath: m\n", "config.yaml").static_pod_path, "m");
+}
+
+TEST(ConfigFile, ParallelPullsAreNotSerial) {
+  EXPECT_FALSE(Loaded("maxParallelImagePulls: 5\n").serialize_image_pulls);
+  EXPECT_TRUE(Loaded("maxParallelImagePulls: 1\n").serialize_image_pulls);
+}
+
+TEST(ConfigFile, OneEvictionSignalReplacesAllUnlessMerged) {
+  EXPECT_EQ(Loaded("evictionHard: {memory.available: 1Gi}\n").eviction_hard.size(), 1U);
+  EXPECT_TRUE(Loaded("evictionHard: {}\n").eviction_hard.empty());
+  const auto merged =
+      Loaded("mergeDefaultEvictionSettings: true\nevictionHard: {memory.available: 1Gi}\n");
+  EXPECT_EQ(merged.eviction_hard.size(), 5U);
+  EXPECT_EQ(merged.eviction_hard.at("memory.available"), "1Gi");
+}
+
+TEST(ConfigFile, JsonIsYaml) {
+  const auto config = KubeletConfig::Load(
+      "k.json",
+      R"({"apiVersion":"kubelet.config.k8s.io/v1beta1","kind":"KubeletConfiguration","maxPods":5})");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->max_pods, 5);
+}
+
+TEST(Scalars, Durations) {
+  const struct {
+    const char* text;
+    int64_t ns;
+  } kGood[] = {
+      {"1m30s", 90'000'000'000}, {"100ms", 100'000'000}, {"1.5h", 5'400'000'000'000}, {"0", 0},
+      {"-2s", -2'000'000'000},   {"1us", 1000},          {"1\xC2\xB5s", 1000}};
+  for (const auto& c : kGood)
+    EXPECT_EQ(ParseGoDuration(c.text).value_or(Duration{-1}).count(), c.ns) << c.text;
+  for (const char* text : {"", "5", "s", "1m 30s", "1d", "1s5", "9999999h", "--1s"})
+    EXPECT_FALSE(ParseGoDuration(text).ok()) << text;
+}
+
+TEST(Scalars, Quantities) {
+  const struct {
+    const char* text;
+    int64_t value;
+  } kGood[] = {{"10Mi", 10 << 20}, {"1", 1},
+               {"0.5", 1},         {"1500m", 2},
+               {"1e3", 1000},      {"1E", 1'000'000'000'000'000'000},
+               {"-3", -3},         {"100Ei", INT64_MAX},
+               {"2k", 2000}};
+  for (const auto& c : kGood) EXPECT_EQ(ParseQuantity(c.text).value_or(-99), c.value) << c.text;
+  for (const char* text : {"", "abc", "10MB", "1 Gi", "Mi", "1e", "0x10", "1e999"})
+    EXPECT_FALSE(ParseQuantity(text).ok()) << text;
+}
+
+StatusOr<CommandLine> Parse(std::vector<const char*> args) {
+  args.insert(args.begin(), "splitlet-pleg");
+  return ParseCommandLine("pleg", static_cast<int>(args.size()), args.data());
+}
+
+TEST(CommandLineFlags, BadOnesAreNamed) {
+  const struct {
+    const char* name;
+    std::vector<const char*> args;
+    const char* part;
+  } kCases[] = {
+      {"an unknown flag", {"--bogus"}, "--bogus"},
+      {"a flag without its value", {"--config"}, "--config"},
+      {"a word that is no flag", {"hello"}, "hello"},
+      {"an unknown log format", {"--log-format", "xml"}, "--log-format"},
+      {"an unknown log level", {"--log-level", "loud"}, "--log-level"},
+      {"a relative run folder", {"--run-dir", "run"}, "--run-dir: \"run\" is not an absolute path"},
+      {"an empty node name", {"--node-name", "  "}, "--node-name: empty hostname is invalid"},
+      {"a node name with an underscore",
+       {"--node-name", "a_b"},
+       "--node-name: \"a_b\" may hold only a-z, 0-9, - and ."},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const auto line = Parse(c.args);
+    ASSERT_FALSE(line.ok());
+    EXPECT_NE(Message(line.status()).find(c.part), std::string::npos) << line.status();
+    EXPECT_EQ(Message(line.status()).find('\n'), std::string::npos);
+  }
+}
+
+TEST(CommandLineFlags, TheNodeNameIsLowerCaseAndTrimmed) {
+  const auto line = Parse({"--node-name", " Node-A.Example "});
+  ASSERT_TRUE(line.ok()) << line.status();
+  EXPECT_EQ(line->flags.node_name, "node-a.example");
+  EXPECT_EQ(line->flags.process, "pleg");
+  EXPECT_FALSE(line->print);
+}
+
+TEST(CommandLineFlags, HelpAndVersionPrint) {
+  const auto help = Parse({"--help"});
+  ASSERT_TRUE(help.ok() && help->print);
+  EXPECT_NE(help->print->find("--manifests"), std::string::npos);
+  const auto version = Parse({"--version"});
+  ASSERT_TRUE(version.ok() && version->print);
+  EXPECT_EQ(*version->print, std::string("splitlet-pleg ") + Version() + "\n");
+}
+
+TEST(CommandLineFlags, FlagsWinOverTheFileAndBothAgree) {
+  KubeletConfig config = Loaded(
+      "podLogsDir: /file\nstaticPodPath: /file-m\ncontainerRuntimeEndpoint: unix:///file.sock\n");
+  auto given =
+      Parse({"--log-dir", "/flag", "--manifests", "/m", "--runtime-endpoint", "unix:///flag.sock"});
+  auto plain = Parse({});
+  ASSERT_TRUE(given.ok() && plain.ok()) << given.status() << plain.status();
+  KubeletConfig other = config;
+  Reconcile(*given, config);
+  EXPECT_EQ(config.pod_logs_dir, "/flag");
+  EXPECT_EQ(config.static_pod_path, "/m");
+  EXPECT_EQ(config.container_runtime_endpoint, "unix:///flag.sock");
+  Reconcile(*plain, other);
+  EXPECT_EQ(plain->flags.log_dir, "/file");
+  EXPECT_EQ(plain->flags.manifests, "/file-m");
+  EXPECT_EQ(plain->flags.runtime_endpoint, "unix:///file.sock");
+}
+
+}  // namespace
+}  // namespace splitlet::daemon

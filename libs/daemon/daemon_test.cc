@@ -1,0 +1,348 @@
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "libs/daemon/event_recorder.h"
+#include "libs/daemon/http_server.h"
+#include "libs/daemon/lock_file.h"
+#include "libs/daemon/log_sink.h"
+#include "libs/daemon/metrics.h"
+#include "libs/daemon/starts.h"
+#include "libs/daemon/supervisor.h"
+#include "libs/daemon/vitals.h"
+#include "libs/exec/fake_exec.h"
+#include "libs/fs/fake_file_system.h"
+
+namespace splitlet::daemon {
+namespace {
+
+class TempDir {
+ public:
+  TempDir() {
+    std::string name = std::filesystem::temp_directory_path() / "daemon-test-XXXXXX";
+    path_ = mkdtemp(name.data());
+  }
+  ~TempDir() {
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+  }
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+// Lock.
+
+TEST(Lock, TheSecondStartIsRefusedWithThePidOfTheFirst) {
+  const TempDir dir;
+  auto first = LockFile::Take(dir / "state/pleg.lock");
+  ASSERT_TRUE(first.ok()) << first.status();
+  const auto second = LockFile::Take(dir / "state/pleg.lock");
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Message(second.status()),
+            fmt::format("{} is held by process {}: this runs already with the same state directory",
+                        dir / "state/pleg.lock", getpid()));
+}
+
+TEST(Lock, ItIsFreeAgainWhenItsHolderIsGone) {
+  const TempDir dir;
+  { ASSERT_TRUE(LockFile::Take(dir / "pleg.lock").ok()); }
+  EXPECT_TRUE(LockFile::Take(dir / "pleg.lock").ok());
+}
+
+TEST(Lock, AFolderThatCannotBeMadeIsAnError) {
+  const TempDir dir;
+  std::ofstream(dir / "file") << "x";
+  EXPECT_FALSE(LockFile::Take(dir / "file/pleg.lock").ok());
+}
+
+// Logs.
+
+const LogOrigin kOrigin{"pleg", 1234};
+const WallTime kNoon{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21} + std::chrono::hours{12} +
+                     std::chrono::microseconds{42}};
+
+TEST(LogFormat, TextIsLikeKlog) {
+  const std::vector<LogField> fields = {KV("pod", "default/web"), KV("attempt", 3)};
+  EXPECT_EQ(FormatText({LogLevel::kInfo, "sandbox created", fields}, kOrigin, kNoon),
+            R"(I1121 12:00:00.000042    1234 pleg] "sandbox created" pod="default/web" attempt="3")");
+}
+
+TEST(LogFormat, JsonHasMillisecondsAndNoLevelOnErrors) {
+  const std::vector<LogField> fields = {KV("pod", "default/web")};
+  const std::string start = R"({"ts":1795262400000.042,"logger":"pleg","msg":"it broke")";
+  EXPECT_EQ(FormatJson({LogLevel::kError, "it broke", fields}, kOrigin, kNoon), start + R"(,"pod":"default/web"})");
+  EXPECT_EQ(FormatJson({LogLevel::kInfo, "it broke", {}}, kOrigin, kNoon), start + R"(,"v":0})");
+  EXPECT_EQ(FormatJson({LogLevel::kDebug, "it broke", {}}, kOrigin, kNoon), start + R"(,"v":4})");
+}
+
+TEST(LogFormat, NoByteBreaksTheLine) {
+  const struct {
+    const char* name;
+    std::string text;
+    const char* want;
+  } kCases[] = {
+      {"quotes and backslashes", "a\"b\\c", R"("a\"b\\c")"},
+      {"line breaks", "a\nb\r\t", R"("a\nb\r\t")"},
+      {"control characters", std::string("a\0\x1b", 3), R"("a\u0000\u001b")"},
+      {"UTF-8", "\xC3\xA4\xE2\x82\xAC", "\"\xC3\xA4\xE2\x82\xAC\""},
+      {"a lone byte", "a\xFF", "\"a\xEF\xBF\xBD\""},
+      {"half of a sequence", "\xE2\x82", "\"\xEF\xBF\xBD\xEF\xBF\xBD\""},
+      {"a surrogate", "\xED\xA0\x80", "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\""},
+  };
+  for (const auto& c : kCases) EXPECT_EQ(Quoted(c.text), c.want) << c.name;
+}
+
+TEST(StderrLog, RemembersTheLastErrorOnly) {
+  FakeClock clock;
+  StderrSink sink(clock, {.origin = kOrigin});
+  const Log log(sink);
+  log.Info("fine");
+  EXPECT_EQ(sink.last_error().text, "");
+  log.Error("it broke", {KV("pod", "a")});
+  log.Warn("degraded");
+  EXPECT_EQ(sink.last_error().text, R"("it broke" pod="a")");
+  EXPECT_EQ(sink.last_error().at, clock.WallNow());
+  EXPECT_FALSE(sink.Enabled(LogLevel::kDebug));
+}
+
+// HTTP.
+
+/// Sends `request` and reads until the server closes.
+std::string Exchange(const std::string& address, const std::string& request) {
+  const auto port = static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const timeval limit{.tv_sec = 5, .tv_usec = 0};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(port);
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  std::string reply;
+  if (connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof(to)) == 0 &&
+      send(fd, request.data(), request.size(), MSG_NOSIGNAL) > 0) {
+    std::array<char, 4096> part{};
+    for (ssize_t got = 0; (got = recv(fd, part.data(), part.size(), 0)) > 0;)
+      reply.append(part.data(), static_cast<size_t>(got));
+  }
+  close(fd);
+  return reply;
+}
+
+std::unique_ptr<HttpServer> EchoServer() {
+  auto server = StartHttpServer("127.0.0.1:0", [](const std::string& path) {
+    return path == "/ok" ? HttpReply{.body = "fine\n"} : HttpReply{.status = 404, .body = "no " + path + "\n"};
+  });
+  EXPECT_TRUE(server.ok()) << server.status();
+  return server.ok() ? std::move(*server) : nullptr;
+}
+
+TEST(Http, AnswersAndForgetsTheQuery) {
+  const auto server = EchoServer();
+  ASSERT_NE(server, nullptr);
+  const std::string reply = Exchange(server->address(), "GET /ok?a=b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_TRUE(reply.starts_with("HTTP/1.1 200 OK\r\n")) << reply;
+  EXPECT_TRUE(reply.ends_with("\r\n\r\nfine\n")) << reply;
+  EXPECT_TRUE(Exchange(server->address(), "GET /x HTTP/1.0\r\n\r\n").starts_with("HTTP/1.0 404 Not Found\r\n"));
+}
+
+TEST(Http, RefusesWhatItIsNotFor) {
+  const auto server = EchoServer();
+  ASSERT_NE(server, nullptr);
+  const std::string post =
+      Exchange(server->address(), "POST /ok HTTP/1.1\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx");
+  EXPECT_TRUE(post.starts_with("HTTP/1.1 405 ")) << post;
+  const std::string head = Exchange(server->address(), "HEAD /ok HTTP/1.1\r\nConnection: close\r\n\r\n");
+  EXPECT_NE(head.find("Content-Length: 5\r\n"), std::string::npos) << head;
+  EXPECT_TRUE(head.ends_with("\r\n\r\n")) << head;
+  EXPECT_EQ(Exchange(server->address(), "GET /" + std::string(20'000, 'a') + " HTTP/1.1\r\n\r\n"), "");
+  EXPECT_EQ(Exchange(server->address(), "nonsense\r\n\r\n"), "");
+  EXPECT_TRUE(Exchange(server->address(), "GET /ok HTTP/1.0\r\n\r\n").ends_with("fine\n")) << "it still serves";
+}
+
+TEST(Http, BadAddressesAreNamed) {
+  const auto handler = [](const std::string&) { return HttpReply{}; };
+  for (const char* address : {"", "127.0.0.1", "127.0.0.1:", "127.0.0.1:70000", "host:1", "127.0.0.1:1x"}) {
+    const auto server = StartHttpServer(address, handler);
+    ASSERT_FALSE(server.ok()) << address;
+    EXPECT_TRUE(Message(server.status()).starts_with("--http-address: ")) << server.status();
+  }
+  const auto server = EchoServer();
+  EXPECT_FALSE(StartHttpServer(server->address(), handler).ok()) << "the port is taken";
+}
+
+TEST(Scraping, EveryProcessHasTheseMetrics) {
+  prometheus::Registry registry;
+  const Metrics metrics(registry, "pleg", "1.2.3");
+  const std::string text = Scrape(registry);
+  for (const char* line :
+       {"splitlet_build_info{process=\"pleg\",version=\"1.2.3\"} 1\n", "splitlet_process_ready 0\n",
+        "splitlet_process_restarts 0\n", "splitlet_bus_connected 0\n", "splitlet_loop_lag_seconds_count 0\n",
+        "splitlet_loop_last_turn_age_seconds 0\n", "splitlet_pool_threads 0\n", "splitlet_pool_busy_threads 0\n",
+        "splitlet_pool_waiting_strands 0\n", "splitlet_events_sent_total 0\n", "splitlet_events_dropped_total 0\n",
+        "# TYPE process_cpu_seconds_total counter\n", "# TYPE process_resident_memory_bytes gauge\n",
+        "# TYPE process_open_fds gauge\n", "# TYPE process_start_time_seconds gauge\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line;
+}
+
+// Starts.
+
+TEST(Starts, AreCountedWithinOneBoot) {
+  FakeClock clock;
+  fs::FakeFileSystem files(clock);
+  EXPECT_EQ(CountStart(files, clock, "/run/pleg/starts").value_or(99), 0U);
+  EXPECT_EQ(CountStart(files, clock, "/run/pleg/starts").value_or(99), 1U);
+  clock.SetBoot(77);
+  EXPECT_EQ(CountStart(files, clock, "/run/pleg/starts").value_or(99), 0U) << "another boot counts anew";
+  ASSERT_TRUE(files.Replace("/run/pleg/starts", "nonsense", {}).ok());
+  EXPECT_EQ(CountStart(files, clock, "/run/pleg/starts").value_or(99), 0U) << "a broken file counts as none";
+}
+
+// Vitals.
+
+TEST(Vital, AHungLoopIsNotLiveAndNotReady) {
+  FakeClock clock;
+  Vitals vitals(clock);
+  EXPECT_TRUE(vitals.Live().ready);
+  EXPECT_EQ(vitals.Ready().reason, "starting");
+  vitals.Set({.turned_at = clock.Now(), .health = {}});
+  EXPECT_TRUE(vitals.Ready().ready);
+  clock.Advance(Vitals::kLiveLimit);
+  EXPECT_TRUE(vitals.Live().ready) << "at the limit";
+  clock.Advance(1s);
+  EXPECT_FALSE(vitals.Live().ready);
+  EXPECT_EQ(vitals.Ready().reason, "the event loop has not turned for 11 s");
+}
+
+// Events.
+
+struct RecorderFixture {
+  FakeClock clock;
+  exec::FakeLoop loop{clock};
+  exec::FakeStrands strands{loop};
+  Status answer = OkStatus();
+  std::vector<size_t> batches;
+  size_t sent = 0, dropped = 0;
+  BatchingRecorder recorder{{.loop = loop,
+                             .strands = strands,
+                             .send =
+                                 [this](const std::vector<PodEvent>& events) {
+                                   batches.push_back(events.size());
+                                   return answer;
+                                 },
+                             .on_sent = [this](size_t n) { sent += n; },
+                             .on_dropped = [this](size_t n) { dropped += n; }}};
+  void Record(size_t count) {
+    for (size_t i = 0; i < count; ++i) recorder.Record({.reason = "Pulled", .name = std::to_string(i)});
+  }
+};
+
+TEST(Recorder, EventsGoInBatches) {
+  RecorderFixture f;
+  f.Record(250);
+  f.loop.Advance(1s);
+  EXPECT_EQ(f.batches, (std::vector<size_t>{100, 100, 50}));
+  EXPECT_EQ(f.sent, 250U);
+  f.loop.Advance(10s);
+  EXPECT_EQ(f.batches.size(), 3U) << "nothing is sent without events";
+}
+
+TEST(Recorder, WhileStatusIsAwayTheBoundHoldsAndLossIsCounted) {
+  RecorderFixture f;
+  f.answer = Unavailable("away");
+  f.Record(BatchingRecorder::kMaxWaiting + 7);
+  EXPECT_EQ(f.dropped, 7U);
+  f.loop.Advance(5s);
+  EXPECT_EQ(f.sent, 0U);
+  f.answer = OkStatus();
+  f.loop.Advance(10s);
+  EXPECT_EQ(f.sent, BatchingRecorder::kMaxWaiting) << "what waited is sent when status is back";
+  EXPECT_EQ(f.dropped, 7U);
+}
+
+TEST(Recorder, WhatStatusRefusesIsDropped) {
+  RecorderFixture f;
+  f.answer = InvalidArgument("no");
+  f.Record(3);
+  f.loop.Advance(1s);
+  EXPECT_EQ(f.dropped, 3U);
+  f.answer = OkStatus();
+  f.Record(1);
+  f.loop.Advance(1s);
+  EXPECT_EQ(f.sent, 1U);
+}
+
+// Supervisor.
+
+class NotifySocket {
+ public:
+  explicit NotifySocket(const std::string& path) : fd_(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+    EXPECT_EQ(bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    setenv("NOTIFY_SOCKET", path.c_str(), 1);
+  }
+  ~NotifySocket() {
+    close(fd_);
+    unsetenv("NOTIFY_SOCKET");
+  }
+  NotifySocket(const NotifySocket&) = delete;
+  NotifySocket& operator=(const NotifySocket&) = delete;
+  std::string Receive() const {
+    std::array<char, 100> text{};
+    const ssize_t got = recv(fd_, text.data(), text.size(), MSG_DONTWAIT);
+    return got > 0 ? std::string(text.data(), static_cast<size_t>(got)) : "";
+  }
+
+ private:
+  int fd_;
+};
+
+TEST(Supervisor, IsToldBySocketWhenThereIsOne) {
+  unsetenv("NOTIFY_SOCKET");
+  EXPECT_TRUE(NotifySupervisor("READY=1").ok()) << "no supervisor is no error";
+  const TempDir dir;
+  const NotifySocket socket(dir / "notify");
+  EXPECT_TRUE(NotifySupervisor("READY=1").ok());
+  EXPECT_EQ(socket.Receive(), "READY=1");
+}
+
+TEST(Supervisor, TheWatchdogIsHalfItsLimitAndNeverHasty) {
+  const struct {
+    const char* name;
+    const char* usec;
+    const char* pid;
+    int64_t want_ms;  // -1: an error; 0: none
+  } kCases[] = {
+      {"none is asked for", nullptr, nullptr, 0}, {"ten seconds", "10000000", nullptr, 5000},
+      {"of another process", "10000000", "1", 0}, {"two seconds are too short", "2000000", nullptr, -1},
+      {"no number", "abc", nullptr, 0},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    c.usec != nullptr ? setenv("WATCHDOG_USEC", c.usec, 1) : unsetenv("WATCHDOG_USEC");
+    c.pid != nullptr ? setenv("WATCHDOG_PID", c.pid, 1) : unsetenv("WATCHDOG_PID");
+    const auto period = WatchdogPeriod();
+    EXPECT_EQ(period.ok(), c.want_ms >= 0);
+    if (period.ok()) EXPECT_EQ(period->value_or(Duration{0}) / 1ms, c.want_ms);
+  }
+  unsetenv("WATCHDOG_USEC");
+  unsetenv("WATCHDOG_PID");
+}
+
+}  // namespace
+}  // namespace splitlet::daemon

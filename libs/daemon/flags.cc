@@ -1,0 +1,119 @@
+#include "libs/daemon/flags.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "libs/daemon/scalars.h"
+
+#ifndef SPLITLET_VERSION
+#define SPLITLET_VERSION "0.0.0"
+#endif
+
+namespace splitlet::daemon {
+namespace {
+
+std::string Trimmed(std::string text) {
+  const auto space = [](unsigned char c) { return std::isspace(c) != 0; };
+  text.erase(text.begin(), std::ranges::find_if_not(text, space));
+  while (!text.empty() && space(static_cast<unsigned char>(text.back()))) text.pop_back();
+  return text;
+}
+
+std::string Lower(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+std::string HostName() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
+}
+
+void Declare(CLI::App& app, Flags& flags) {
+  app.add_option("--config", flags.config_file, "KubeletConfiguration file, read strictly");
+  app.add_option("--run-dir", flags.run_dir, "Sockets and facts of this boot")
+      ->capture_default_str();
+  app.add_option("--state-dir", flags.state_dir, "Facts for ever, pod directories")
+      ->capture_default_str();
+  app.add_option("--log-dir", flags.log_dir, "Pod logs; over podLogsDir of the file")
+      ->capture_default_str();
+  app.add_option("--runtime-endpoint", flags.runtime_endpoint,
+                 "CRI socket; over containerRuntimeEndpoint of the file");
+  app.add_option("--node-name", flags.node_name, "Name of this node; default: the host name");
+  app.add_option("--manifests", flags.manifests,
+                 "Folder of static pods; over staticPodPath of the file");
+  app.add_option("--nats-url", flags.nats_url, "nats://host:port");
+  app.add_option("--nats-creds", flags.nats_creds, "File with user and password, a line each");
+  app.add_option("--http-address", flags.http_address, "Address of metrics and health")
+      ->capture_default_str();
+  app.add_option("--log-format", flags.log_format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  app.add_option("--log-level", flags.log_level, "debug, info, warn or error")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
+      ->capture_default_str();
+}
+
+Status CheckDirectories(const Flags& flags) {
+  const std::array<std::pair<const char*, const std::string&>, 3> paths = {
+      {{"--run-dir", flags.run_dir},
+       {"--state-dir", flags.state_dir},
+       {"--log-dir", flags.log_dir}}};
+  for (const auto& [flag, path] : paths)
+    if (!path.starts_with('/'))
+      return InvalidArgument("{}: \"{}\" is not an absolute path", flag, path);
+  return OkStatus();
+}
+
+Status SettleNodeName(Flags& flags, bool given) {
+  const std::string name = given ? flags.node_name : HostName();
+  flags.node_name = Lower(Trimmed(name));
+  return Annotate(CheckNodeName(flags.node_name), "--node-name");
+}
+
+}  // namespace
+
+const char* Version() { return SPLITLET_VERSION; }
+
+StatusOr<CommandLine> ParseCommandLine(const std::string& process, int argc,
+                                       const char* const* argv) {
+  CommandLine line;
+  line.flags.process = process;
+  CLI::App app("splitlet " + process + ": one process of a Kubernetes node agent",
+               "splitlet-" + process);
+  Declare(app, line.flags);
+  app.set_version_flag("--version", fmt::format("splitlet-{} {}", process, Version()));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    line.print = app.help();
+    return line;
+  } catch (const CLI::CallForVersion& e) {
+    line.print = std::string(e.what()) + "\n";
+    return line;
+  } catch (const CLI::Error& e) {
+    return InvalidArgument("{}", e.what());
+  }
+  line.log_dir_given = app.count("--log-dir") > 0;
+  RETURN_IF_ERROR(CheckDirectories(line.flags), "flags");
+  RETURN_IF_ERROR(SettleNodeName(line.flags, app.count("--node-name") > 0), "flags");
+  return line;
+}
+
+void Reconcile(CommandLine& line, KubeletConfig& config) {
+  Flags& flags = line.flags;
+  if (line.log_dir_given) config.pod_logs_dir = flags.log_dir;
+  flags.log_dir = config.pod_logs_dir;
+  if (!flags.runtime_endpoint.empty()) config.container_runtime_endpoint = flags.runtime_endpoint;
+  flags.runtime_endpoint = config.container_runtime_endpoint;
+  if (!flags.manifests.empty()) config.static_pod_path = flags.manifests;
+  flags.manifests = config.static_pod_path;
+}
+
+}  // namespace splitlet::daemon

@@ -1,0 +1,31 @@
+#pragma once
+
+/// The command line of a process, and what the configuration file adds to it.
+/// Threads: any. Errors: INVALID_ARGUMENT naming the flag.
+/// Source: configuration spec, "Command line"; DESIGN.md "The calls".
+
+#include <optional>
+#include <string>
+
+#include "libs/base/status.h"
+#include "libs/daemon/kubelet_config.h"
+#include "libs/daemon/service.h"
+
+namespace splitlet::daemon {
+
+struct CommandLine {
+  Flags flags;
+  std::optional<std::string> print;  // --help and --version: print this and leave with 0
+  bool log_dir_given = false;
+};
+
+StatusOr<CommandLine> ParseCommandLine(const std::string& process, int argc,
+                                       const char* const* argv);
+
+/// Flags win over the file; afterwards both say the same.
+void Reconcile(CommandLine& line, KubeletConfig& config);
+
+/// "0.1.0".
+const char* Version();
+
+}  // namespace splitlet::daemon

@@ -1,0 +1,155 @@
+#include "libs/daemon/kubelet_config.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <optional>
+
+#include "libs/daemon/config_reader.h"
+#include "libs/daemon/config_schema.h"
+#include "libs/daemon/scalars.h"
+
+namespace splitlet::daemon {
+namespace {
+
+/// Several documents, or none, are no configuration.
+StatusOr<YAML::Node> Parse(const std::string& content) {
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(content);
+    if (documents.empty() || documents[0].IsNull()) return InvalidArgument("the file is empty");
+    if (documents.size() > 1)
+      return InvalidArgument("the file holds {} documents, want one", documents.size());
+    return documents[0];
+  } catch (const YAML::Exception& e) {
+    if (e.mark.is_null()) return InvalidArgument("not YAML: {}", e.msg);
+    return InvalidArgument("not YAML: {} (line {}, column {})", e.msg, e.mark.line + 1,
+                           e.mark.column + 1);
+  }
+}
+
+/// One line for all of them.
+Status ToStatus(const std::vector<ConfigProblem>& problems) {
+  std::string line;
+  for (const ConfigProblem& problem : problems) {
+    if (!line.empty()) line += "; ";
+    if (!problem.key.empty()) line += problem.key + ": ";
+    line += problem.reason;
+    if (problem.line > 0) line += fmt::format(" (line {})", problem.line);
+  }
+  return line.empty() ? OkStatus() : InvalidArgument(line);
+}
+
+Status Check(const YAML::Node& document) {
+  std::vector<ConfigProblem> problems = CheckSchema(document);
+  if (!document.IsMap()) return ToStatus(problems);
+  for (const char* key : {"kind", "apiVersion"})
+    if (!At(document, key).IsDefined())
+      problems.insert(problems.begin(), {key, "the key is missing", 0});
+  if (problems.empty()) problems = CheckRules(document);
+  return ToStatus(problems);
+}
+
+template <class T, class U>
+void Take(T& target, const std::optional<U>& value) {
+  if (value) target = static_cast<T>(*value);
+}
+
+std::map<std::string, std::string> MapOf(const ConfigReader& read, std::string_view path) {
+  std::map<std::string, std::string> map;
+  for (auto& [key, value] : read.Map(path)) map[key] = value;
+  return map;
+}
+
+/// Relative paths of the main file start at its folder.
+std::string Beside(const std::string& config_file, const std::string& path) {
+  if (path.empty() || path.front() == '/') return path;
+  const auto slash = config_file.rfind('/');
+  return slash == std::string::npos ? path : config_file.substr(0, slash + 1) + path;
+}
+
+void FillSources(KubeletConfig& c, const ConfigReader& read, const std::string& file) {
+  Take(c.static_pod_path, read.String("staticPodPath"));
+  c.static_pod_path = Beside(file, c.static_pod_path);
+  Take(c.static_pod_url, read.String("staticPodURL"));
+  const YAML::Node headers = read.Node("staticPodURLHeader");
+  if (headers.IsDefined())
+    for (const auto& header : headers)
+      for (const YAML::Node& value : header.second)
+        c.static_pod_url_header[header.first.Scalar()].push_back(value.Scalar());
+  Take(c.file_check_frequency, read.Time("fileCheckFrequency"));
+  Take(c.http_check_frequency, read.Time("httpCheckFrequency"));
+  Take(c.sync_frequency, read.Time("syncFrequency"));
+}
+
+void FillRuntime(KubeletConfig& c, const ConfigReader& read) {
+  Take(c.container_runtime_endpoint, read.String("containerRuntimeEndpoint"));
+  Take(c.runtime_request_timeout, read.Time("runtimeRequestTimeout"));
+  Take(c.max_pods, read.Int("maxPods"));
+  Take(c.registry_pull_qps, read.Int("registryPullQPS"));
+  Take(c.registry_burst, read.Int("registryBurst"));
+  c.serialize_image_pulls =
+      read.Bool("serializeImagePulls").value_or(read.Int("maxParallelImagePulls").value_or(1) < 2);
+  c.allowed_unsafe_sysctls = read.Strings("allowedUnsafeSysctls");
+  Take(c.crash_loop_max_container_restart_period,
+       read.Time("crashLoopBackOff.maxContainerRestartPeriod"));
+}
+
+void FillNode(KubeletConfig& c, const ConfigReader& read, const std::string& file) {
+  Take(c.cluster_domain, read.String("clusterDomain"));
+  c.cluster_dns = read.Strings("clusterDNS");
+  Take(c.resolver_config, read.String("resolvConf"));
+  c.resolver_config = Beside(file, c.resolver_config);
+  if (const auto size = read.String("containerLogMaxSize"))
+    c.container_log_max_size_bytes = ParseQuantity(*size).value_or(c.container_log_max_size_bytes);
+  Take(c.container_log_max_files, read.Int("containerLogMaxFiles"));
+  Take(c.pod_logs_dir, read.String("podLogsDir"));
+  c.system_reserved = MapOf(read, "systemReserved");
+  c.kube_reserved = MapOf(read, "kubeReserved");
+}
+
+/// The default of hard eviction stands only when a file is used and does not name the key.
+void FillEviction(KubeletConfig& c, const ConfigReader& read) {
+  const std::map<std::string, std::string> defaults = {{"memory.available", "100Mi"},
+                                                       {"nodefs.available", "10%"},
+                                                       {"nodefs.inodesFree", "5%"},
+                                                       {"imagefs.available", "15%"},
+                                                       {"imagefs.inodesFree", "5%"}};
+  c.eviction_hard = MapOf(read, "evictionHard");
+  const bool merge = read.Bool("mergeDefaultEvictionSettings").value_or(false);
+  if (merge || !read.Has("evictionHard")) c.eviction_hard.insert(defaults.begin(), defaults.end());
+}
+
+void FillImages(KubeletConfig& c, const ConfigReader& read) {
+  Take(c.image_minimum_gc_age, read.Time("imageMinimumGCAge"));
+  Take(c.image_maximum_gc_age, read.Time("imageMaximumGCAge"));
+  Take(c.image_gc_high_threshold_percent, read.Int("imageGCHighThresholdPercent"));
+  Take(c.image_gc_low_threshold_percent, read.Int("imageGCLowThresholdPercent"));
+}
+
+void FillOwn(KubeletConfig::Splitlet& c, const ConfigReader& read) {
+  Take(c.container_gc_min_age, read.Time("splitlet.containerGCMinAge"));
+  Take(c.container_gc_max_per_pod, read.Int("splitlet.containerGCMaxPerPod"));
+  Take(c.container_gc_max_total, read.Int("splitlet.containerGCMaxTotal"));
+  Take(c.kill_foreign_pods, read.Bool("splitlet.killForeignPods"));
+  Take(c.offline_start, read.Bool("splitlet.offlineStart"));
+  Take(c.max_blocking_threads, read.Int("splitlet.maxBlockingThreads"));
+  Take(c.lock_fail_points, read.Bool("splitlet.lockFailPoints"));
+}
+
+}  // namespace
+
+StatusOr<KubeletConfig> KubeletConfig::Load(const std::string& path, const std::string& content) {
+  ASSIGN_OR_RETURN(const YAML::Node document, Parse(content), "{}", path);
+  RETURN_IF_ERROR(Check(document), "{}", path);
+  const ConfigReader read(document);
+  KubeletConfig config;
+  FillSources(config, read, path);
+  FillRuntime(config, read);
+  FillNode(config, read, path);
+  FillEviction(config, read);
+  FillImages(config, read);
+  FillOwn(config.splitlet, read);
+  return config;
+}
+
+}  // namespace splitlet::daemon

@@ -1,0 +1,69 @@
+#pragma once
+
+/// Where the log lines of a process go: stderr, as text like klog's or as JSON, one line each.
+/// Remembers the last error for the Admin service. Threads: any. Errors: none. Units: JSON `ts` is
+/// milliseconds since the epoch. Source: metrics-and-logging spec, "Log lines operators search
+/// for", Format.
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "libs/base/clock.h"
+#include "libs/base/log.h"
+
+namespace splitlet::daemon {
+
+struct LogLine {
+  LogLevel level = LogLevel::kInfo;
+  std::string_view message;
+  const std::vector<LogField>& fields;
+};
+
+struct LogOrigin {
+  std::string process;
+  int pid = 0;
+};
+
+/// I1121 22:53:35.123456    1234 pleg] "sandbox created" pod="default/web"
+std::string FormatText(const LogLine& line, const LogOrigin& origin, WallTime at);
+/// {"ts":1795301615123.456,"logger":"pleg","msg":"sandbox created","v":0,"pod":"default/web"};
+/// errors have no `v`.
+std::string FormatJson(const LogLine& line, const LogOrigin& origin, WallTime at);
+
+/// Text in double quotes, with control characters, quotes and bytes that are not UTF-8 escaped.
+std::string Quoted(std::string_view text);
+
+class StderrSink final : public LogSink {
+ public:
+  struct Options {
+    LogOrigin origin;
+    bool json = false;
+    LogLevel level = LogLevel::kInfo;
+  };
+  StderrSink(const Clock& clock, Options options);
+  ~StderrSink() override;
+
+  bool Enabled(LogLevel level) const override { return level >= options_.level; }
+  void Write(LogLevel level, std::string_view message,
+             const std::vector<LogField>& fields) override;
+
+  struct LastError {
+    std::string text;  // empty: none so far
+    WallTime at;
+  };
+  LastError last_error() const;
+
+ private:
+  struct Output;
+  const Clock& clock_;
+  const Options options_;
+  std::unique_ptr<Output> output_;
+  mutable std::mutex mutex_;
+  LastError last_error_;
+};
+
+/// "debug", "info", "warn", "error"; anything else is info.
+LogLevel LevelOf(std::string_view name);
+
+}  // namespace splitlet::daemon

@@ -1,0 +1,33 @@
+#pragma once
+
+/// The scalar notations of a KubeletConfiguration: Go durations, quantities, percentages.
+/// Threads: any. Errors: INVALID_ARGUMENT with the reason only. Units: as the names say.
+/// Source: configuration spec, "Rules of reading the main file" and the notes on eviction values.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+
+namespace splitlet::daemon {
+
+/// "1m30s", "100ms", "-1s", "0"; a bare number other than 0 is an error.
+StatusOr<Duration> ParseGoDuration(std::string_view text);
+
+/// "10Mi", "0.5", "1e3", "200m": thousandths, rounded away from zero.
+/// What does not fit is the largest value, so that comparisons stay right.
+StatusOr<int64_t> ParseQuantityMillis(std::string_view text);
+
+/// The same in whole units, rounded up.
+StatusOr<int64_t> ParseQuantity(std::string_view text);
+
+/// "15%", "7.5%": 0 to 100.
+StatusOr<double> ParsePercent(std::string_view text);
+
+/// A DNS-1123 subdomain, as node names are: at most 253 of [a-z0-9.-], labels that begin and end
+/// alphanumeric.
+Status CheckNodeName(std::string_view name);
+
+}  // namespace splitlet::daemon
