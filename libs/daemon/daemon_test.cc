@@ -72,19 +72,21 @@ TEST(Lock, AFolderThatCannotBeMadeIsAnError) {
 // Logs.
 
 const LogOrigin kOrigin{"pleg", 1234};
-const WallTime kNoon{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21} + std::chrono::hours{12} +
-                     std::chrono::microseconds{42}};
+const WallTime kNoon{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21} +
+                     std::chrono::hours{12} + std::chrono::microseconds{42}};
 
 TEST(LogFormat, TextIsLikeKlog) {
   const std::vector<LogField> fields = {KV("pod", "default/web"), KV("attempt", 3)};
-  EXPECT_EQ(FormatText({LogLevel::kInfo, "sandbox created", fields}, kOrigin, kNoon),
-            R"(I1121 12:00:00.000042    1234 pleg] "sandbox created" pod="default/web" attempt="3")");
+  EXPECT_EQ(
+      FormatText({LogLevel::kInfo, "sandbox created", fields}, kOrigin, kNoon),
+      R"(I1121 12:00:00.000042    1234 pleg] "sandbox created" pod="default/web" attempt="3")");
 }
 
 TEST(LogFormat, JsonHasMillisecondsAndNoLevelOnErrors) {
   const std::vector<LogField> fields = {KV("pod", "default/web")};
   const std::string start = R"({"ts":1795262400000.042,"logger":"pleg","msg":"it broke")";
-  EXPECT_EQ(FormatJson({LogLevel::kError, "it broke", fields}, kOrigin, kNoon), start + R"(,"pod":"default/web"})");
+  EXPECT_EQ(FormatJson({LogLevel::kError, "it broke", fields}, kOrigin, kNoon),
+            start + R"(,"pod":"default/web"})");
   EXPECT_EQ(FormatJson({LogLevel::kInfo, "it broke", {}}, kOrigin, kNoon), start + R"(,"v":0})");
   EXPECT_EQ(FormatJson({LogLevel::kDebug, "it broke", {}}, kOrigin, kNoon), start + R"(,"v":4})");
 }
@@ -144,7 +146,8 @@ std::string Exchange(const std::string& address, const std::string& request) {
 
 std::unique_ptr<HttpServer> EchoServer() {
   auto server = StartHttpServer("127.0.0.1:0", [](const std::string& path) {
-    return path == "/ok" ? HttpReply{.body = "fine\n"} : HttpReply{.status = 404, .body = "no " + path + "\n"};
+    return path == "/ok" ? HttpReply{.body = "fine\n"}
+                         : HttpReply{.status = 404, .body = "no " + path + "\n"};
   });
   EXPECT_TRUE(server.ok()) << server.status();
   return server.ok() ? std::move(*server) : nullptr;
@@ -153,29 +156,35 @@ std::unique_ptr<HttpServer> EchoServer() {
 TEST(Http, AnswersAndForgetsTheQuery) {
   const auto server = EchoServer();
   ASSERT_NE(server, nullptr);
-  const std::string reply = Exchange(server->address(), "GET /ok?a=b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  const std::string reply =
+      Exchange(server->address(), "GET /ok?a=b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   EXPECT_TRUE(reply.starts_with("HTTP/1.1 200 OK\r\n")) << reply;
   EXPECT_TRUE(reply.ends_with("\r\n\r\nfine\n")) << reply;
-  EXPECT_TRUE(Exchange(server->address(), "GET /x HTTP/1.0\r\n\r\n").starts_with("HTTP/1.0 404 Not Found\r\n"));
+  EXPECT_TRUE(Exchange(server->address(), "GET /x HTTP/1.0\r\n\r\n")
+                  .starts_with("HTTP/1.0 404 Not Found\r\n"));
 }
 
 TEST(Http, RefusesWhatItIsNotFor) {
   const auto server = EchoServer();
   ASSERT_NE(server, nullptr);
-  const std::string post =
-      Exchange(server->address(), "POST /ok HTTP/1.1\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx");
+  const std::string post = Exchange(
+      server->address(), "POST /ok HTTP/1.1\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx");
   EXPECT_TRUE(post.starts_with("HTTP/1.1 405 ")) << post;
-  const std::string head = Exchange(server->address(), "HEAD /ok HTTP/1.1\r\nConnection: close\r\n\r\n");
+  const std::string head =
+      Exchange(server->address(), "HEAD /ok HTTP/1.1\r\nConnection: close\r\n\r\n");
   EXPECT_NE(head.find("Content-Length: 5\r\n"), std::string::npos) << head;
   EXPECT_TRUE(head.ends_with("\r\n\r\n")) << head;
-  EXPECT_EQ(Exchange(server->address(), "GET /" + std::string(20'000, 'a') + " HTTP/1.1\r\n\r\n"), "");
+  EXPECT_EQ(Exchange(server->address(), "GET /" + std::string(20'000, 'a') + " HTTP/1.1\r\n\r\n"),
+            "");
   EXPECT_EQ(Exchange(server->address(), "nonsense\r\n\r\n"), "");
-  EXPECT_TRUE(Exchange(server->address(), "GET /ok HTTP/1.0\r\n\r\n").ends_with("fine\n")) << "it still serves";
+  EXPECT_TRUE(Exchange(server->address(), "GET /ok HTTP/1.0\r\n\r\n").ends_with("fine\n"))
+      << "it still serves";
 }
 
 TEST(Http, BadAddressesAreNamed) {
   const auto handler = [](const std::string&) { return HttpReply{}; };
-  for (const char* address : {"", "127.0.0.1", "127.0.0.1:", "127.0.0.1:70000", "host:1", "127.0.0.1:1x"}) {
+  for (const char* address :
+       {"", "127.0.0.1", "127.0.0.1:", "127.0.0.1:70000", "host:1", "127.0.0.1:1x"}) {
     const auto server = StartHttpServer(address, handler);
     ASSERT_FALSE(server.ok()) << address;
     EXPECT_TRUE(Message(server.status()).starts_with("--http-address: ")) << server.status();
@@ -190,11 +199,13 @@ TEST(Scraping, EveryProcessHasTheseMetrics) {
   const std::string text = Scrape(registry);
   for (const char* line :
        {"splitlet_build_info{process=\"pleg\",version=\"1.2.3\"} 1\n", "splitlet_process_ready 0\n",
-        "splitlet_process_restarts 0\n", "splitlet_bus_connected 0\n", "splitlet_loop_lag_seconds_count 0\n",
-        "splitlet_loop_last_turn_age_seconds 0\n", "splitlet_pool_threads 0\n", "splitlet_pool_busy_threads 0\n",
-        "splitlet_pool_waiting_strands 0\n", "splitlet_events_sent_total 0\n", "splitlet_events_dropped_total 0\n",
-        "# TYPE process_cpu_seconds_total counter\n", "# TYPE process_resident_memory_bytes gauge\n",
-        "# TYPE process_open_fds gauge\n", "# TYPE process_start_time_seconds gauge\n"})
+        "splitlet_process_restarts 0\n", "splitlet_bus_connected 0\n",
+        "splitlet_loop_lag_seconds_count 0\n", "splitlet_loop_last_turn_age_seconds 0\n",
+        "splitlet_pool_threads 0\n", "splitlet_pool_busy_threads 0\n",
+        "splitlet_pool_waiting_strands 0\n", "splitlet_events_sent_total 0\n",
+        "splitlet_events_dropped_total 0\n", "# TYPE process_cpu_seconds_total counter\n",
+        "# TYPE process_resident_memory_bytes gauge\n", "# TYPE process_open_fds gauge\n",
+        "# TYPE process_start_time_seconds gauge\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line;
 }
 
@@ -206,9 +217,11 @@ TEST(Starts, AreCountedWithinOneBoot) {
   EXPECT_EQ(CountStart(files, clock, "/run/pleg/starts").value_or(99), 0U);
   EXPECT_EQ(CountStart(files, clock, "/run/pleg/starts").value_or(99), 1U);
   clock.SetBoot(77);
-  EXPECT_EQ(CountStart(files, clock, "/run/pleg/starts").value_or(99), 0U) << "another boot counts anew";
+  EXPECT_EQ(CountStart(files, clock, "/run/pleg/starts").value_or(99), 0U)
+      << "another boot counts anew";
   ASSERT_TRUE(files.Replace("/run/pleg/starts", "nonsense", {}).ok());
-  EXPECT_EQ(CountStart(files, clock, "/run/pleg/starts").value_or(99), 0U) << "a broken file counts as none";
+  EXPECT_EQ(CountStart(files, clock, "/run/pleg/starts").value_or(99), 0U)
+      << "a broken file counts as none";
 }
 
 // Vitals.
@@ -246,7 +259,8 @@ struct RecorderFixture {
                              .on_sent = [this](size_t n) { sent += n; },
                              .on_dropped = [this](size_t n) { dropped += n; }}};
   void Record(size_t count) {
-    for (size_t i = 0; i < count; ++i) recorder.Record({.reason = "Pulled", .name = std::to_string(i)});
+    for (size_t i = 0; i < count; ++i)
+      recorder.Record({.reason = "Pulled", .name = std::to_string(i)});
   }
 };
 
@@ -289,7 +303,8 @@ TEST(Recorder, WhatStatusRefusesIsDropped) {
 
 class NotifySocket {
  public:
-  explicit NotifySocket(const std::string& path) : fd_(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+  explicit NotifySocket(const std::string& path)
+      : fd_(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
@@ -328,8 +343,10 @@ TEST(Supervisor, TheWatchdogIsHalfItsLimitAndNeverHasty) {
     const char* pid;
     int64_t want_ms;  // -1: an error; 0: none
   } kCases[] = {
-      {"none is asked for", nullptr, nullptr, 0}, {"ten seconds", "10000000", nullptr, 5000},
-      {"of another process", "10000000", "1", 0}, {"two seconds are too short", "2000000", nullptr, -1},
+      {"none is asked for", nullptr, nullptr, 0},
+      {"ten seconds", "10000000", nullptr, 5000},
+      {"of another process", "10000000", "1", 0},
+      {"two seconds are too short", "2000000", nullptr, -1},
       {"no number", "abc", nullptr, 0},
   };
   for (const auto& c : kCases) {
@@ -338,7 +355,9 @@ TEST(Supervisor, TheWatchdogIsHalfItsLimitAndNeverHasty) {
     c.pid != nullptr ? setenv("WATCHDOG_PID", c.pid, 1) : unsetenv("WATCHDOG_PID");
     const auto period = WatchdogPeriod();
     EXPECT_EQ(period.ok(), c.want_ms >= 0);
-    if (period.ok()) EXPECT_EQ(period->value_or(Duration{0}) / 1ms, c.want_ms);
+    if (period.ok()) {
+      EXPECT_EQ(period->value_or(Duration{0}) / 1ms, c.want_ms);
+    }
   }
   unsetenv("WATCHDOG_USEC");
   unsetenv("WATCHDOG_PID");
