@@ -16,6 +16,7 @@
 #include "libs/fs/fake_file_system.h"
 #include "libs/fs/path.h"
 #include "libs/fs/real_file_system.h"
+#include "libs/fs/state_id.h"
 
 namespace splitlet::fs {
 namespace {
@@ -205,6 +206,12 @@ TEST_P(FileSystemContract, AFailPointBeforeTheWriteLeavesTheOldFact) {
   EXPECT_EQ(store.Save("a", "new", false).code(), StatusCode::kUnavailable);
   FailPoints::SetCurrent(nullptr);
   EXPECT_EQ(store.ReadAll()->facts.at(0).bytes, "old");
+}
+
+TEST_P(FileSystemContract, AStateDirectoryHasOneId) {
+  EXPECT_EQ(*EnsureStateId(*files_, At("state"), "first"), "first");
+  EXPECT_EQ(*EnsureStateId(*files_, At("state"), "second"), "first");
+  EXPECT_EQ(NodeAnnotationValue("first", "n1"), "first/n1");
 }
 
 INSTANTIATE_TEST_SUITE_P(Real, FileSystemContract, testing::Values(true));

@@ -1,0 +1,26 @@
+#pragma once
+
+/// Who made a sandbox: the identity of a state directory, and with the node's name the value of the
+/// annotation splitlet.dev/node. Processes that start at the same time agree on one id: it is the
+/// target of a symlink, which only one of them can make. Threads: any; calls block. Errors: those
+/// of the file system. Source: DESIGN.md, rules of safety 10.
+
+#include <string>
+
+#include "libs/fs/file_system.h"
+
+namespace splitlet::fs {
+
+/// The id of this state directory; `fresh` becomes it when there is none.
+StatusOr<std::string> EnsureStateId(FileSystem& files, const std::string& state_dir,
+                                    const std::string& fresh);
+
+/// A random id from the kernel, for `fresh`.
+StatusOr<std::string> RandomStateId(FileSystem& files);
+
+/// "<state id>/<node name>".
+inline std::string NodeAnnotationValue(const std::string& state_id, const std::string& node_name) {
+  return state_id + "/" + node_name;
+}
+
+}  // namespace splitlet::fs
