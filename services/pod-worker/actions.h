@@ -1,0 +1,81 @@
+#pragma once
+
+/// What one sync of a pod has to do, computed from what should be and what the runtime showed.
+/// Threads: pure functions, any. Errors: none; a pod that cannot be brought up shows in the doing.
+/// Source: runtime-sync spec, "Is the sandbox still right?" and "Decision table"; DESIGN.md,
+/// rule 17.
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libs/kube/pod_types.h"
+
+namespace splitlet::v1 {
+class ContainerRecord;
+class ObservedPod;
+}  // namespace splitlet::v1
+
+namespace splitlet::pod_worker {
+
+struct ContainerStop {
+  std::string id, name;
+  std::string message;    // of the event `Killing`
+  bool replaced = false;  // another attempt follows whatever the restart policy
+  bool operator==(const ContainerStop&) const = default;
+};
+
+struct ContainerStart {
+  std::string name;
+  bool init = false;
+  bool sidecar = false;
+  /// A created container of the same hash in the right sandbox: from just before a crash; it is
+  /// started as it is.
+  std::string created_id;
+  /// Created or unknown records of the name that must be gone before a new attempt.
+  std::vector<std::string> remove;
+  /// Unset: there is no record; the log directory knows.
+  std::optional<uint32_t> restart_count;
+  /// The newest exited record, for the crash-loop back-off; empty id without one.
+  std::string exited_id;
+  int64_t exited_at_ns = 0;
+};
+
+struct PodActions {
+  std::optional<uint32_t> create_sandbox_attempt;  // set: make a sandbox with this attempt number
+  bool sandbox_changed = false;                    // worth the event SandboxChanged
+  bool kill_pod = false;                           // stop all containers and sandboxes first
+  std::string sandbox_id;  // the one to start containers in, when none is made
+  std::vector<ContainerStop> stop;
+  std::vector<ContainerStart> start_init, start;  // in spec order
+  std::vector<std::string> remove;                // dead init records nobody needs
+};
+
+/// `replacing`: ids of containers that were stopped to be replaced; their names start again
+/// whatever the policy.
+PodActions ComputePodActions(const kube::Pod& pod, const v1::ObservedPod& seen,
+                             const std::set<std::string>& replacing = {});
+
+/// The newest record of a container name; nullptr without one.
+const v1::ContainerRecord* NewestRecord(const v1::ObservedPod& seen, const std::string& name);
+
+/// Would this container be started again after what its newest record says? nullptr: no record.
+bool ShouldRestart(const kube::Pod& pod, const kube::Container& container,
+                   const v1::ContainerRecord* newest);
+
+/// Ended badly: exit code not 0, killed for memory, or unknown.
+bool HasFailed(const v1::ContainerRecord& record);
+
+/// "Succeeded" or "Failed" when nothing of the pod will ever run again by itself; else empty.
+std::string TerminalPhase(const kube::Pod& pod, const v1::ObservedPod& seen,
+                          const std::set<std::string>& replacing = {});
+
+/// The phase with which a pod that was ended is left. Static pods are not forced into a terminal
+/// one: may be empty.
+std::string PhaseAfterKill(const kube::Pod& pod, const v1::ObservedPod& seen);
+
+bool AnyRunning(const v1::ObservedPod& seen);
+
+}  // namespace splitlet::pod_worker

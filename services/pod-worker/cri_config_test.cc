@@ -1,0 +1,419 @@
+#include "services/pod-worker/cri_config.h"
+
+#include <gtest/gtest.h>
+
+#include "k8s.io/api/core/v1/security.pb.h"
+#include "k8s.io/api/core/v1/volume.pb.h"
+#include "k8s.io/api/core/v1/volume_source.pb.h"
+#include "libs/fs/fake_file_system.h"
+#include "runtime/v1/api.pb.h"
+#include "services/pod-worker/environment.h"
+#include "services/pod-worker/resources.h"
+#include "services/pod-worker/test_pods.h"
+#include "services/pod-worker/volumes.h"
+
+namespace splitlet::pod_worker {
+namespace {
+
+const NodeInfo kNode{.name = "node-1",
+                     .annotation = "state-1/node-1",
+                     .ips = {"192.0.2.1"},
+                     .cpu_millicores = 4000,
+                     .memory_bytes = 10LL << 30,
+                     .storage_bytes = 100,
+                     .cluster_domain = "cluster.local",
+                     .cluster_dns = {"10.0.0.10"},
+                     .resolver_config = "/etc/resolv.conf",
+                     .pod_logs_dir = "/var/log/pods",
+                     .container_links_dir = "/var/log/containers",
+                     .pods_dir = "/state/pods",
+                     .seccomp_dir = "/state/seccomp"};
+
+TEST(Expand, EveryForm) {
+  const std::map<std::string, std::string> known{{"A", "1"}, {"B", "$(A)"}};
+  const struct {
+    const char *name, *text, *want;
+  } kCases[] = {
+      {"a known name", "x$(A)y", "x1y"},
+      {"an unknown name stays", "$(C)", "$(C)"},
+      {"a doubled dollar is one", "$$(A)", "$(A)"},
+      {"the result is not scanned again", "$(B)", "$(A)"},
+      {"an open bracket stays", "$(A", "$(A"},
+      {"a bare name stays", "$A", "$A"},
+      {"a dollar at the end stays", "a$", "a$"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(Expand(c.text, known), c.want);
+  }
+}
+
+class EnvironmentTest : public testing::Test {
+ protected:
+  void Plain(const std::string& name, const std::string& value) {
+    auto& variable = *container().add_env();
+    variable.set_name(name);
+    variable.set_value(value);
+  }
+  void Field(const std::string& name, const std::string& path) {
+    auto& variable = *container().add_env();
+    variable.set_name(name);
+    variable.mutable_value_from()->mutable_field_ref()->set_field_path(path);
+  }
+  void Resource(const std::string& name, const std::string& path, const std::string& divisor) {
+    auto& variable = *container().add_env();
+    variable.set_name(name);
+    auto& selector = *variable.mutable_value_from()->mutable_resource_field_ref();
+    selector.set_resource(path);
+    selector.mutable_divisor()->set_string(divisor);
+  }
+  kube::Container& container() { return *pod_.mutable_spec()->mutable_containers(0); }
+  Environment Make() { return MakeEnvironment({pod_, container(), kNode, {"10.1.2.3"}}).value(); }
+
+  kube::Pod pod_ = TestPod{}.Make();
+};
+
+TEST_F(EnvironmentTest, LaterOnesAreNotVisible) {
+  Plain("A", "$(B)");
+  Plain("B", "x");
+  Plain("C", "$(B)");
+  EXPECT_EQ(Make(), (Environment{{"A", "$(B)"}, {"B", "x"}, {"C", "x"}}));
+}
+
+TEST_F(EnvironmentTest, FieldsOfThePod) {
+  (*pod_.mutable_metadata()->mutable_labels())["b"] = "2";
+  (*pod_.mutable_metadata()->mutable_labels())["a"] = "say \"hi\"";
+  Field("NAME", "metadata.name");
+  Field("LABELS", "metadata.labels");
+  Field("LABEL", "metadata.labels['b']");
+  Field("NONE", "metadata.labels['c']");
+  Field("NODE", "spec.nodeName");
+  Field("HOST", "status.hostIP");
+  Field("IP", "status.podIP");
+  EXPECT_EQ(Make(), (Environment{{"NAME", "web"},
+                                 {"LABELS", "a=\"say \\\"hi\\\"\"\nb=\"2\""},
+                                 {"LABEL", "2"},
+                                 {"NONE", ""},
+                                 {"NODE", "node-1"},
+                                 {"HOST", "192.0.2.1"},
+                                 {"IP", "10.1.2.3"}}));
+}
+
+TEST_F(EnvironmentTest, Resources) {
+  (*container().mutable_resources()->mutable_requests())["cpu"].set_string("250m");
+  Resource("LIMIT", "limits.cpu", "");
+  Resource("REQUEST", "requests.cpu", "1");
+  Resource("MILLI", "requests.cpu", "1m");
+  Resource("MEMORY", "limits.memory", "1Gi");
+  Resource("NOTHING", "requests.memory", "0");
+  EXPECT_EQ(
+      Make(),
+      (Environment{
+          {"LIMIT", "4"}, {"REQUEST", "1"}, {"MILLI", "250"}, {"MEMORY", "10"}, {"NOTHING", "0"}}));
+}
+
+TEST_F(EnvironmentTest, WhatCannotBeReadHereIsRefusedUnlessOptional) {
+  auto& variable = *container().add_env();
+  variable.set_name("S");
+  variable.mutable_value_from()->mutable_secret_key_ref()->set_optional(true);
+  EXPECT_EQ(Make(), Environment{});
+  variable.mutable_value_from()->mutable_secret_key_ref()->set_optional(false);
+  EXPECT_FALSE(MakeEnvironment({pod_, container(), kNode, {}}).ok());
+}
+
+TEST(Resources, OfAContainer) {
+  kube::Pod pod = TestPod{}.Make();
+  auto& resources = *pod.mutable_spec()->mutable_containers(0)->mutable_resources();
+  (*resources.mutable_requests())["cpu"].set_string("100m");
+  (*resources.mutable_limits())["cpu"].set_string("500m");
+  (*resources.mutable_limits())["memory"].set_string("128Mi");
+  runtime::v1::LinuxContainerResources out;
+  SetContainerResources(pod, pod.spec().containers(0), kNode, out);
+  EXPECT_EQ(out.cpu_shares(), 102);
+  EXPECT_EQ(out.cpu_quota(), 50000);
+  EXPECT_EQ(out.cpu_period(), 100000);
+  EXPECT_EQ(out.memory_limit_in_bytes(), 128 << 20);
+  EXPECT_EQ(CpuShares(0), 2);
+  EXPECT_EQ(CpuShares(1'000'000), 262144);
+  EXPECT_EQ(CpuQuota(5, 100000), 1000);
+}
+
+TEST(Resources, QosAndOomScore) {
+  const struct {
+    const char *name, *request, *limit;
+    bool cpu_too;
+    Qos qos;
+    int64_t score;
+  } kCases[] = {
+      {"nothing asked for", "", "", false, Qos::kBestEffort, 1000},
+      {"a tenth of the node", "1Gi", "", false, Qos::kBurstable, 900},
+      {"the whole node", "10Gi", "", false, Qos::kBurstable, 3},
+      {"a sliver", "1", "", false, Qos::kBurstable, 999},
+      {"request is limit", "1Gi", "1Gi", true, Qos::kGuaranteed, -997},
+      {"limit alone", "", "1Gi", true, Qos::kGuaranteed, -997},
+      {"memory alone", "1Gi", "1Gi", false, Qos::kBurstable, 900},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    kube::Pod pod = TestPod{}.Make();
+    auto& resources = *pod.mutable_spec()->mutable_containers(0)->mutable_resources();
+    if (*c.request != '\0') (*resources.mutable_requests())["memory"].set_string(c.request);
+    if (*c.limit != '\0') (*resources.mutable_limits())["memory"].set_string(c.limit);
+    if (c.cpu_too) (*resources.mutable_limits())["cpu"].set_string("1");
+    EXPECT_EQ(QosOf(pod), c.qos);
+    EXPECT_EQ(OomScoreAdj(pod, pod.spec().containers(0), kNode), c.score);
+  }
+}
+
+TEST(Dns, ByPolicy) {
+  const Dns host{{"8.8.8.8"}, {"example.com"}, {"timeout:1"}};
+  const struct {
+    const char *name, *policy;
+    bool host_network;
+    Dns want;
+  } kCases[] = {
+      {"the cluster's",
+       "ClusterFirst",
+       false,
+       {{"10.0.0.10"},
+        {"default.svc.cluster.local", "svc.cluster.local", "cluster.local", "example.com"},
+        {"ndots:5"}}},
+      {"the host's in its network", "ClusterFirst", true, host},
+      {"the cluster's in the host's network when asked",
+       "ClusterFirstWithHostNet",
+       true,
+       {{"10.0.0.10"},
+        {"default.svc.cluster.local", "svc.cluster.local", "cluster.local", "example.com"},
+        {"ndots:5"}}},
+      {"the host's", "Default", false, host},
+      {"none", "None", false, {}},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    kube::Pod pod = TestPod{}.Make();
+    pod.mutable_spec()->set_dns_policy(c.policy);
+    pod.mutable_spec()->set_host_network(c.host_network);
+    const PodDns got = MakeDns(pod, kNode, host);
+    EXPECT_EQ(got.dns, c.want);
+    EXPECT_TRUE(got.warnings.empty());
+  }
+}
+
+TEST(Dns, WishesLimitsAndWarnings) {
+  kube::Pod pod = TestPod{}.Make();
+  auto& wishes = *pod.mutable_spec()->mutable_dns_config();
+  for (const char* server : {"1.1.1.1", "8.8.8.8", "2.2.2.2", "3.3.3.3"})
+    wishes.add_nameservers(server);
+  auto& option = *wishes.add_options();
+  option.set_name("timeout");
+  option.set_value("5");
+  const PodDns got = MakeDns(pod, kNode, {{"8.8.8.8"}, {}, {"timeout:1", "rotate"}});
+  EXPECT_EQ(got.dns.servers, (std::vector<std::string>{"8.8.8.8", "1.1.1.1", "2.2.2.2"}));
+  EXPECT_EQ(got.dns.options, (std::vector<std::string>{"timeout:5", "rotate"}));
+  ASSERT_EQ(got.warnings.size(), 1u);
+  EXPECT_EQ(got.warnings[0].reason, "DNSConfigForming");
+  pod.mutable_spec()->set_dns_policy("ClusterFirst");
+  NodeInfo bare = kNode;
+  bare.cluster_dns.clear();
+  EXPECT_EQ(MakeDns(pod, bare, {}).warnings.at(0).reason, "MissingClusterDNS");
+}
+
+TEST(Dns, ResolverFile) {
+  const auto parsed = ParseResolverFile(
+      "# a comment\nnameserver 1.1.1.1\nsearch old.example\nsearch a.example. . b.example\n"
+      "options ndots:2 rotate\noptions ndots:3\nnameserver 2.2.2.2\n");
+  EXPECT_EQ(parsed.value(),
+            (Dns{{"1.1.1.1", "2.2.2.2"}, {"a.example", "b.example"}, {"ndots:3", "rotate"}}));
+  EXPECT_FALSE(ParseResolverFile("nameserver\n").ok());
+}
+
+TEST(SandboxConfig, EveryField) {
+  kube::Pod pod = TestPod{}.Make();
+  pod.mutable_spec()->set_host_ipc(true);
+  auto& container = *pod.mutable_spec()->mutable_containers(0);
+  container.mutable_security_context()->set_privileged(true);
+  auto& port = *container.add_ports();
+  port.set_container_port(80);
+  port.set_host_port(8080);
+  port.set_protocol("UDP");
+  *container.add_ports() = port;
+  auto& context = *pod.mutable_spec()->mutable_security_context();
+  context.set_fs_group(7);
+  auto& sysctl = *context.add_sysctls();
+  sysctl.set_name("net/ipv4/tcp_syncookies");
+  sysctl.set_value("1");
+  runtime::v1::PodSandboxConfig out;
+  ASSERT_TRUE(MakeSandboxConfig({pod, kNode, {{"1.1.1.1"}, {}, {}}, 3}, out).ok());
+  EXPECT_EQ(out.metadata().attempt(), 3u);
+  EXPECT_EQ(out.hostname(), "web");
+  EXPECT_EQ(out.log_directory(), "/var/log/pods/default_web_uid-web");
+  EXPECT_EQ(out.annotations().at("splitlet.dev/node"), "state-1/node-1");
+  EXPECT_EQ(out.annotations().at("kubernetes.io/config.source"), "file");
+  EXPECT_EQ(out.labels().at("io.kubernetes.pod.uid"), "uid-web");
+  ASSERT_EQ(out.port_mappings_size(), 1);
+  EXPECT_EQ(out.port_mappings(0).protocol(), runtime::v1::UDP);
+  const auto& security = out.linux().security_context();
+  EXPECT_TRUE(security.privileged());
+  EXPECT_EQ(security.namespace_options().ipc(), runtime::v1::NODE);
+  EXPECT_EQ(security.namespace_options().network(), runtime::v1::POD);
+  EXPECT_EQ(security.namespace_options().pid(), runtime::v1::CONTAINER);
+  EXPECT_EQ(security.supplemental_groups(0), 7);
+  EXPECT_EQ(out.linux().sysctls().at("net.ipv4.tcp_syncookies"), "1");
+  EXPECT_TRUE(out.linux().cgroup_parent().empty());
+}
+
+TEST(SandboxConfig, HostNames) {
+  kube::Pod pod = TestPod{.name = std::string(62, 'a') + ".b"}.Make();
+  EXPECT_EQ(HostNamesOf(pod, "c.local")->host, std::string(62, 'a'));
+  pod = TestPod{}.Make();
+  pod.mutable_spec()->set_subdomain("sub");
+  EXPECT_EQ(HostNamesOf(pod, "c.local")->domain, "sub.default.svc.c.local");
+  pod.mutable_spec()->set_set_hostname_as_fqdn(true);
+  EXPECT_TRUE(HostNamesOf(pod, "c.local").ok());
+  EXPECT_FALSE(HostNamesOf(pod, std::string(60, 'd')).ok());
+}
+
+TEST(HostsFile, OfBothNetworks) {
+  kube::Pod pod = TestPod{}.Make();
+  auto& alias = *pod.mutable_spec()->add_host_aliases();
+  alias.set_ip("1.2.3.4");
+  alias.add_hostnames("x");
+  alias.add_hostnames("y");
+  const std::string own = HostsFile(pod, {"10.1.2.3"}, {"web", "sub.local"}, "");
+  EXPECT_TRUE(own.starts_with("# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n"));
+  EXPECT_TRUE(
+      own.ends_with("fe00::2\tip6-allrouters\n10.1.2.3\tweb.sub.local\tweb\n\n"
+                    "# Entries added by HostAliases.\n1.2.3.4\tx\ty\n"));
+  pod.mutable_spec()->set_host_network(true);
+  pod.mutable_spec()->clear_host_aliases();
+  EXPECT_EQ(HostsFile(pod, {}, {}, "127.0.0.1 me\n"),
+            "# Kubernetes-managed hosts file (host network).\n127.0.0.1 me\n");
+}
+
+class ContainerConfigTest : public testing::Test {
+ protected:
+  Status Make() {
+    out_.Clear();
+    return MakeContainerConfig(
+        {pod_, container(), kNode, files_, {"10.1.2.3"}, "sha256:1", image_, 2}, out_);
+  }
+  kube::Container& container() { return *pod_.mutable_spec()->mutable_containers(0); }
+
+  kube::Pod pod_ = TestPod{}.Make();
+  ContainerFiles files_{{{"data", "/state/data"}}, "/state/hosts", "/state/term"};
+  std::optional<cri::Image> image_;
+  runtime::v1::ContainerConfig out_;
+};
+
+TEST_F(ContainerConfigTest, CommandMountsAndNames) {
+  auto& variable = *container().add_env();
+  variable.set_name("A");
+  variable.set_value("1");
+  container().add_command("run");
+  container().add_args("$(A)");
+  auto& mount = *container().add_volume_mounts();
+  mount.set_name("data");
+  mount.set_mount_path("data");
+  mount.set_read_only(true);
+  mount.set_mount_propagation("Bidirectional");
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(out_.metadata().attempt(), 2u);
+  EXPECT_EQ(out_.image().image(), "sha256:1");
+  EXPECT_EQ(out_.image().user_specified_image(), "busybox:1.36");
+  EXPECT_EQ(out_.args(0), "1");
+  EXPECT_EQ(out_.log_path(), "app/2.log");
+  ASSERT_EQ(out_.mounts_size(), 3);
+  EXPECT_EQ(out_.mounts(0).container_path(), "/data");
+  EXPECT_TRUE(out_.mounts(0).readonly());
+  EXPECT_EQ(out_.mounts(0).propagation(), runtime::v1::PROPAGATION_BIDIRECTIONAL);
+  EXPECT_EQ(out_.mounts(1).container_path(), "/etc/hosts");
+  EXPECT_EQ(out_.mounts(2).container_path(), "/dev/termination-log");
+}
+
+TEST_F(ContainerConfigTest, AHostsFileOfItsOwnReplacesTheManagedOne) {
+  auto& mount = *container().add_volume_mounts();
+  mount.set_name("data");
+  mount.set_mount_path("/etc/hosts");
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(out_.mounts(0).host_path(), "/state/data");
+  EXPECT_EQ(out_.mounts(1).container_path(), "/dev/termination-log");
+}
+
+TEST_F(ContainerConfigTest, AMissingVolumeIsNamed) {
+  auto& mount = *container().add_volume_mounts();
+  mount.set_name("v");
+  mount.set_mount_path("/x");
+  EXPECT_EQ(Message(Make()), "cannot find volume \"v\" to mount into container \"app\"");
+}
+
+TEST_F(ContainerConfigTest, Security) {
+  auto& context = *container().mutable_security_context();
+  context.set_run_as_user(1000);
+  context.set_allow_privilege_escalation(false);
+  context.set_read_only_root_filesystem(true);
+  context.mutable_capabilities()->add_drop("ALL");
+  context.mutable_seccomp_profile()->set_type("Localhost");
+  EXPECT_FALSE(Make().ok()) << "a local profile needs a name";
+  context.mutable_seccomp_profile()->set_localhost_profile("p.json");
+  pod_.mutable_spec()->mutable_security_context()->set_run_as_group(5);
+  ASSERT_TRUE(Make().ok());
+  const auto& out = out_.linux().security_context();
+  EXPECT_EQ(out.run_as_user().value(), 1000);
+  EXPECT_EQ(out.run_as_group().value(), 5);
+  EXPECT_TRUE(out.no_new_privs());
+  EXPECT_TRUE(out.readonly_rootfs());
+  EXPECT_EQ(out.capabilities().drop_capabilities(0), "ALL");
+  EXPECT_EQ(out.seccomp().localhost_ref(), "/state/seccomp/p.json");
+  EXPECT_EQ(out.masked_paths(0), "/proc/asound");
+  context.clear_seccomp_profile();
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(out_.linux().security_context().seccomp().profile_type(),
+            runtime::v1::SecurityProfile::Unconfined);
+}
+
+TEST_F(ContainerConfigTest, RunAsNonRoot) {
+  container().mutable_security_context()->set_run_as_non_root(true);
+  EXPECT_TRUE(NeedsImageUser(pod_, container()));
+  image_ = cri::Image{.username = "app"};
+  EXPECT_NE(Message(Make()).find("non-numeric user (app)"), std::string::npos);
+  image_ = cri::Image{.uid = 0};
+  EXPECT_NE(Message(Make()).find("image will run as root"), std::string::npos);
+  image_ = cri::Image{.uid = 33};
+  EXPECT_TRUE(Make().ok());
+  container().mutable_security_context()->set_run_as_user(0);
+  EXPECT_NE(Message(Make()).find("breaks non-root policy"), std::string::npos);
+}
+
+TEST(Volumes, OnlyThoseOnDisk) {
+  FakeClock clock;
+  fs::FakeFileSystem files(clock);
+  kube::Pod pod = TestPod{}.Make();
+  const auto add = [&pod](const std::string& name) -> auto& {
+    auto& volume = *pod.mutable_spec()->add_volumes();
+    volume.set_name(name);
+    return *volume.mutable_volume_source();
+  };
+  add("scratch").mutable_empty_dir();
+  auto& host = *add("host").mutable_host_path();
+  host.set_path("/srv/data");
+  host.set_type("DirectoryOrCreate");
+  const auto paths = VolumePaths(pod, "/state/pods/uid-web");
+  EXPECT_EQ(paths.value(),
+            (std::map<std::string, std::string>{
+                {"scratch", "/state/pods/uid-web/volumes/kubernetes.io~empty-dir/scratch"},
+                {"host", "/srv/data"}}));
+  ASSERT_TRUE(EnsureVolumes(pod, "/state/pods/uid-web", files).ok());
+  EXPECT_TRUE(files.Stat(paths->at("scratch"), false).ok());
+  EXPECT_TRUE(files.Stat("/srv/data", false).ok());
+  host.set_type("File");
+  EXPECT_EQ(Message(EnsureVolumes(pod, "/state/pods/uid-web", files)),
+            "hostPath type check failed: /srv/data is not a file");
+  ASSERT_TRUE(RemoveVolumes("/state/pods/uid-web", files).ok());
+  EXPECT_FALSE(files.Stat(paths->at("scratch"), false).ok());
+  EXPECT_TRUE(files.Stat("/srv/data", false).ok());
+  add("secret").mutable_secret();
+  EXPECT_EQ(Message(VolumePaths(pod, "/x").status()), "volume type \"secret\" is not supported");
+}
+
+}  // namespace
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,62 @@
+#pragma once
+
+/// Whether a container's image is used as it is, pulled, or refused, and what people are told; and
+/// the back-off after failed pulls. Threads: pure functions and values, any. Errors: a bad name is
+/// INVALID_ARGUMENT with the reason only. Source: images spec, sections 2, 3, 7 and 9.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+#include "libs/cri/cri.h"
+
+namespace splitlet::pod_worker {
+
+/// The string for the runtime: as written, with ":latest" where there is neither tag nor digest.
+StatusOr<std::string> WithDefaultTag(const std::string& image);
+/// "Always" for no tag or `latest`, else "IfNotPresent". `policy` when it is not empty.
+std::string PullPolicyOf(const std::string& policy, const std::string& image);
+
+struct ImageEvent {
+  bool warning = false;
+  std::string reason, message;
+};
+
+/// What is known of pulls of one image for one pod.
+struct PullMemory {
+  std::string pulled_ref;  // the answer of a pull nobody has used yet
+  bool pulling = false;
+  Duration delay{0};  // 0: never failed
+  Clock::Time failed_at;
+  std::string reason, message;  // of the last real failure
+};
+
+struct ImageDecision {
+  enum class Kind { kUse, kPull, kWaitForPull, kFail };
+  Kind kind = Kind::kFail;
+  std::string ref;                      // kUse
+  std::string reason, message;          // kFail
+  std::optional<Clock::Time> retry_at;  // back-off
+  std::vector<ImageEvent> events;
+};
+
+struct ImageQuestion {
+  std::string image;   // as in the spec
+  std::string policy;  // may be empty
+  Clock::Time now;
+};
+
+/// Must the runtime be asked whether it has the image?
+bool NeedsImageStatus(const ImageQuestion& question, const PullMemory& memory);
+/// `local`: the answer of ImageStatus; nullptr when it was not asked.
+ImageDecision DecideImage(const ImageQuestion& question, const PullMemory& memory,
+                          const StatusOr<std::optional<cri::Image>>* local);
+
+/// After a failed pull: remembers it, doubles the delay, returns reason and message of the
+/// container.
+ImageDecision PullFailed(const ImageQuestion& question, const Status& error, PullMemory& memory);
+
+}  // namespace splitlet::pod_worker
