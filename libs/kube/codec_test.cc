@@ -318,15 +318,9 @@ std::string Mutate(std::string text, const std::vector<std::string>& corpus,
     const size_t at = pick(text.size() + 1),
                  length = pick(std::min<size_t>(text.size() - at, 40) + 1);
     switch (pick(5)) {
-      case 0:
-        text.erase(at, length);
-        break;
-      case 1:
-        text.insert(at, text.substr(pick(text.size() + 1), pick(60)));
-        break;
-      case 2:
-        text.insert(at, kTokens[pick(kTokens.size())]);
-        break;
+      case 0: text.erase(at, length); break;
+      case 1: text.insert(at, text.substr(pick(text.size() + 1), pick(60))); break;
+      case 2: text.insert(at, kTokens[pick(kTokens.size())]); break;
       case 3:
         if (at < text.size()) text[at] = static_cast<char>(random());
         break;

@@ -146,9 +146,7 @@ class Encoder {
         writer_.String(FormatTime({Number(message, 1), static_cast<int32_t>(Number(message, 2))},
                                   type.form == Form::kTime ? 0 : 6));
         return;
-      case Form::kDuration:
-        writer_.String(FormatDuration(Number(message, 1)));
-        return;
+      case Form::kDuration: writer_.String(FormatDuration(Number(message, 1))); return;
       case Form::kIntOrString:
         if (Number(message, 1) == 1) {
           writer_.String(Text(message, 3));
@@ -156,9 +154,7 @@ class Encoder {
           writer_.Plain(std::to_string(Number(message, 2)));
         }
         return;
-      case Form::kRaw:
-        Raw(Text(message, 1));
-        return;
+      case Form::kRaw: Raw(Text(message, 1)); return;
       case Form::kStringList:
         List(message, *message.GetDescriptor()->FindFieldByNumber(1), nullptr);
         return;

@@ -16,14 +16,10 @@ constexpr size_t kMaxWarnings = 100;
 
 std::string Describe(const Scalar& scalar) {
   switch (scalar.kind) {
-    case Scalar::Kind::kNull:
-      return "null";
-    case Scalar::Kind::kBool:
-      return fmt::format("the boolean {}", scalar.text);
-    case Scalar::Kind::kNumber:
-      return fmt::format("the number {}", scalar.text.substr(0, 40));
-    case Scalar::Kind::kString:
-      return fmt::format("\"{}\"", scalar.text.substr(0, 40));
+    case Scalar::Kind::kNull: return "null";
+    case Scalar::Kind::kBool: return fmt::format("the boolean {}", scalar.text);
+    case Scalar::Kind::kNumber: return fmt::format("the number {}", scalar.text.substr(0, 40));
+    case Scalar::Kind::kString: return fmt::format("\"{}\"", scalar.text.substr(0, 40));
   }
   UNREACHABLE();
 }
@@ -219,10 +215,8 @@ bool MessageBuilder::SetFormed(Message& message, Form form, const Scalar& scalar
     return Fail(position, fmt::format("expected {}, found {}", want, Describe(scalar)));
   };
   switch (form) {
-    case Form::kObject:
-      return wrong("an object");
-    case Form::kStringList:
-      return wrong("a list");
+    case Form::kObject: return wrong("an object");
+    case Form::kStringList: return wrong("a list");
     case Form::kRaw: {
       raw_.clear();
       raw_first_ = true;

@@ -126,21 +126,11 @@ void AppendJsonString(std::string& out, std::string_view text) {
       continue;
     out.append(text.substr(written, i - written));
     switch (text[i]) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\t': out += "\\t"; break;
       default:
         if (separator) {
           out += text[i + 2] == '\xA8' ? "\\u2028" : "\\u2029";

@@ -1,0 +1,43 @@
+#pragma once
+
+/// What the API server fills in for a pod, and the identity of a static pod.
+/// Threads: any. Errors: INVALID_ARGUMENT, with the path of the field.
+/// Source: config-sources spec, sections 6 to 10.
+
+#include <string>
+#include <string_view>
+
+#include "libs/base/status.h"
+#include "libs/kube/pod_types.h"
+
+namespace splitlet::kube {
+
+/// Defaults of the pod, its containers and its volumes, then the fix-ups of the conversion to the
+/// internal type. Doing it twice changes nothing.
+Status ApplyDefaults(Pod& pod);
+
+/// "Always" for no tag or `latest` without a digest, else "IfNotPresent".
+std::string_view DefaultPullPolicy(std::string_view image);
+
+struct StaticPodOrigin {
+  std::string source;  // kFileSource or kHttpSource
+  std::string node_name;
+  std::string location;  // path of the manifest, or URL
+};
+
+/// UID (a hash unless the manifest gives one), name with node, namespace, node name, annotation
+/// config.hash, toleration, phase. `pod` has its defaults already. The UID depends on the pod and
+/// its origin only.
+void ApplyStaticIdentity(Pod& pod, const StaticPodOrigin& origin);
+
+/// "static pods may not reference secrets", and the like: objects that only an API server has.
+Status CheckStaticReferences(const Pod& pod);
+
+/// All that stands between a decoded manifest and a pod to run, in this order: defaults, a name,
+/// identity, validation, references.
+Status CompleteStaticPod(Pod& pod, const StaticPodOrigin& origin);
+
+/// 32 hex digits, FNV-1a of 128 bits.
+std::string HexHash128(std::string_view text);
+
+}  // namespace splitlet::kube

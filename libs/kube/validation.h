@@ -1,0 +1,54 @@
+#pragma once
+
+/// The checks that the API server makes when a pod is created, for pods that never meet one.
+/// The pod has its defaults already. Threads: any. Errors: all that are found, in the order of the
+/// fields. Source: config-sources spec, section 9.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libs/base/status.h"
+#include "libs/kube/pod_types.h"
+
+namespace splitlet::kube {
+
+struct FieldError {
+  std::string path;    // spec.containers[0].ports[1].hostPort
+  std::string kind;    // "Required value", "Invalid value", "Duplicate value", ...
+  std::string value;   // as printed; empty for kinds that print none
+  std::string detail;  // may be empty
+  /// "<path>: <kind>[: <value>][: <detail>]".
+  std::string ToString() const;
+};
+
+/// Collects what is wrong; `path` is the field's.
+class FieldErrors {
+ public:
+  void Required(std::string path, std::string detail = {});
+  void Invalid(std::string path, std::string_view value, std::string detail);
+  void Invalid(std::string path, int64_t value, std::string detail);
+  void Duplicate(std::string path, std::string_view value);
+  void Unsupported(std::string path, std::string_view value,
+                   const std::vector<std::string_view>& supported);
+  void Forbidden(std::string path, std::string detail);
+  void NotFound(std::string path, std::string_view value);
+  void TooLong(std::string path, size_t limit);
+  void TooMany(std::string path, size_t count, size_t limit);
+  /// Invalid when `problem`, the answer of a function of names.h, is not empty.
+  void Check(const std::string& path, std::string_view value, const std::string& problem);
+
+  bool empty() const { return errors_.empty(); }
+  std::vector<FieldError> Take() { return std::move(errors_); }
+
+ private:
+  std::vector<FieldError> errors_;
+};
+
+/// Empty for a good pod.
+std::vector<FieldError> ValidatePod(const Pod& pod);
+
+/// "invalid pod: [<e1> <e2>]"; OK for none.
+Status ToStatus(const std::vector<FieldError>& errors);
+
+}  // namespace splitlet::kube

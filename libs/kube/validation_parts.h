@@ -1,0 +1,42 @@
+#pragma once
+
+/// How the checks of a pod are divided; see validation.h. Each adds what it finds to `errors`.
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "libs/kube/pod_types.h"
+#include "libs/kube/validation.h"
+
+namespace splitlet::kube {
+
+/// "spec" + "name" is "spec.name".
+inline std::string Field(const std::string& path, std::string_view name) {
+  return path.empty() ? std::string(name) : path + "." + std::string(name);
+}
+inline std::string At(const std::string& path, int index) {
+  return path + "[" + std::to_string(index) + "]";
+}
+inline std::string AtKey(const std::string& path, std::string_view key) {
+  return path + "[" + std::string(key) + "]";
+}
+
+/// What the checks of a part need to know of the rest of the pod.
+struct PodFacts {
+  const Pod& pod;
+  std::map<std::string, bool> volumes;  // name -> is an emptyDir
+  std::set<std::string> claims;         // names of resource claims
+};
+
+void ValidateMetadata(const Pod& pod, FieldErrors& errors);
+void ValidateVolumes(const PodSpec& spec, FieldErrors& errors);
+void ValidateContainers(const PodFacts& facts, FieldErrors& errors);
+void ValidateResources(const ResourceRequirements& resources, const PodFacts& facts,
+                       const std::string& path, FieldErrors& errors);
+void ValidatePodResources(const PodFacts& facts, FieldErrors& errors);
+void ValidateSecurity(const PodSpec& spec, FieldErrors& errors);
+void ValidateContainerSecurity(const Container& container, const PodSpec& spec,
+                               const std::string& path, FieldErrors& errors);
+
+}  // namespace splitlet::kube
