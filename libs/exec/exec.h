@@ -1,9 +1,9 @@
 #pragma once
 
-/// What runs code in a process: one event loop thread that owns the state, and strands for work that blocks.
-/// Interfaces; the real ones are in loop_thread.h and strand_pool.h, the ones on virtual time in fake_exec.h.
-/// Threads: Post and Run from any; timers too. Errors: none.
-/// Source: DESIGN.md "Threads and time".
+/// What runs code in a process: one event loop thread that owns the state, and strands for work
+/// that blocks. Interfaces; the real ones are in loop_thread.h and strand_pool.h, the ones on
+/// virtual time in fake_exec.h. Threads: Post and Run from any; timers too. Errors: none. Source:
+/// DESIGN.md "Threads and time".
 
 #include <cstdint>
 #include <functional>
@@ -23,13 +23,14 @@ class EventLoop {
   virtual void Post(Task task) = 0;
   /// Runs `task` on the loop once, not before `delay` has passed.
   virtual TimerId RunAfter(Duration delay, Task task) = 0;
-  /// No effect when it ran already or is unknown. Called on the loop: the timer does not run any more.
+  /// No effect when it ran already or is unknown. Called on the loop: the timer does not run any
+  /// more.
   virtual void CancelTimer(TimerId timer) = 0;
   virtual bool IsCurrent() const = 0;
 };
 
-/// Work that may block. Tasks of one key run one at a time in the order given; keys run side by side on a capped,
-/// elastic pool; a key without work holds no thread.
+/// Work that may block. Tasks of one key run one at a time in the order given; keys run side by
+/// side on a capped, elastic pool; a key without work holds no thread.
 class Strands {
  public:
   virtual ~Strands() = default;
@@ -38,8 +39,8 @@ class Strands {
   virtual size_t Pending(const std::string& key) const = 0;
 };
 
-/// Runs `task` on the loop every `period` until destroyed; the first time after one period, or at once by Kick().
-/// Loop thread only.
+/// Runs `task` on the loop every `period` until destroyed; the first time after one period, or at
+/// once by Kick(). Loop thread only.
 class Periodic {
  public:
   Periodic(EventLoop& loop, Duration period, Task task);

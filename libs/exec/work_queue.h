@@ -1,7 +1,7 @@
 #pragma once
 
-/// Keys that are to be worked on at a time, each at most once, with exponential back-off after failures.
-/// Loop thread only. Errors: none. Source: sync-loop spec, work queue.
+/// Keys that are to be worked on at a time, each at most once, with exponential back-off after
+/// failures. Loop thread only. Errors: none. Source: sync-loop spec, work queue.
 
 #include <functional>
 #include <map>

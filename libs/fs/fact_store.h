@@ -29,7 +29,8 @@ class FactStore {
   struct Unreadable {
     std::string key;
     std::string reason;  // "schema level 3 is above 1", "checksum does not match"
-    bool newer = false;  // of a higher schema level: its pod is unknown; else broken, and may be replaced
+    bool newer =
+        false;  // of a higher schema level: its pod is unknown; else broken, and may be replaced
   };
   struct All {
     std::vector<Fact> facts;

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Files as splitlet uses them, behind one interface: bounded reads, atomic replacement, listing, statfs.
-/// RealFileSystem is in real_file_system.h, FakeFileSystem (in memory, with faults) in fake_file_system.h; both pass
-/// the same contract test. Watching for changes is FileWatcher in file_watcher.h.
-/// Threads: any; calls block on the disk, so not on a loop thread. Errors: by errno (ErrnoStatus), the reason only.
-/// Units: bytes; wall times for people only.
+/// Files as splitlet uses them, behind one interface: bounded reads, atomic replacement, listing,
+/// statfs. RealFileSystem is in real_file_system.h, FakeFileSystem (in memory, with faults) in
+/// fake_file_system.h; both pass the same contract test. Watching for changes is FileWatcher in
+/// file_watcher.h. Threads: any; calls block on the disk, so not on a loop thread. Errors: by errno
+/// (ErrnoStatus), the reason only. Units: bytes; wall times for people only.
 
 #include <cstdint>
 #include <string>
@@ -38,15 +38,17 @@ struct DiskUsage {
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
-  /// The whole file; RESOURCE_EXHAUSTED when it is longer than `max_bytes`. Follows symlinks; a loop is INVALID_ARGUMENT.
+  /// The whole file; RESOURCE_EXHAUSTED when it is longer than `max_bytes`. Follows symlinks; a
+  /// loop is INVALID_ARGUMENT.
   virtual StatusOr<std::string> Read(const std::string& path, uint64_t max_bytes) = 0;
-  /// Replaces the file whole: written beside it, renamed over it. With `sync`, file and folder are on disk on return.
-  /// Makes missing folders. Mode 0600 unless given.
+  /// Replaces the file whole: written beside it, renamed over it. With `sync`, file and folder are
+  /// on disk on return. Makes missing folders. Mode 0600 unless given.
   struct WriteOptions {
     bool sync = false;
     uint32_t mode = 0600;
   };
-  virtual Status Replace(const std::string& path, std::string_view content, WriteOptions options) = 0;
+  virtual Status Replace(const std::string& path, std::string_view content,
+                         WriteOptions options) = 0;
   /// Sorted by name; NOT_FOUND when there is no such directory.
   virtual StatusOr<std::vector<DirEntry>> List(const std::string& path) = 0;
   /// `follow`: of the target of a symlink.
@@ -56,8 +58,8 @@ class FileSystem {
   virtual StatusOr<std::string> ReadSymlink(const std::string& path) = 0;
   /// One file, symlink or empty directory; one that is not there is OK.
   virtual Status Remove(const std::string& path) = 0;
-  /// A tree, without following symlinks and without crossing into another file system (FAILED_PRECONDITION at a
-  /// mount point). One that is not there is OK.
+  /// A tree, without following symlinks and without crossing into another file system
+  /// (FAILED_PRECONDITION at a mount point). One that is not there is OK.
   virtual Status RemoveTree(const std::string& path) = 0;
   virtual Status Rename(const std::string& from, const std::string& to) = 0;
   virtual StatusOr<DiskUsage> Usage(const std::string& path) = 0;
