@@ -70,7 +70,8 @@ StatusOr<FactStore::All> FactStore::ReadAll() const {
       all.unreadable.push_back({entry.name, "no header"});
     } else if (header.schema > options_.schema) {
       all.unreadable.push_back(
-          {entry.name, fmt::format("schema level {} is above {}", header.schema, options_.schema)});
+          {entry.name, fmt::format("schema level {} is above {}", header.schema, options_.schema),
+           true});
     } else if (options_.this_boot_only && header.boot != clock_.Now().boot) {
       RETURN_IF_ERROR(Forget(entry.name), "fact of another boot");
     } else if (header.checksum != Fnv1a64(record)) {

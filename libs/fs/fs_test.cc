@@ -179,6 +179,8 @@ TEST_P(FileSystemContract, FactsComeBackAndBrokenOnesAreKept) {
   EXPECT_EQ(all->unreadable[0].key, "broken");
   EXPECT_EQ(all->unreadable[0].reason, "checksum does not match");
   EXPECT_EQ(all->unreadable[1].reason, "schema level 3 is above 2");
+  EXPECT_TRUE(all->unreadable[1].newer);
+  EXPECT_FALSE(all->unreadable[0].newer);
   EXPECT_TRUE(store.Forget("uid-1").ok());
   EXPECT_TRUE(store.Forget("uid-1").ok());
   EXPECT_EQ(store.ReadAll()->facts.size(), 1u);
