@@ -1,0 +1,28 @@
+#include "services/config-source/config.h"
+
+#include "libs/daemon/kubelet_config.h"
+#include "libs/daemon/service.h"
+
+namespace splitlet::config_source {
+
+StatusOr<ConfigSourceConfig> LoadConfigSourceConfig(const daemon::KubeletConfig& file,
+                                                    const daemon::Flags& flags) {
+  ConfigSourceConfig config{.node_name = flags.node_name,
+                            .static_pod_path = file.static_pod_path,
+                            .file_check_frequency = file.file_check_frequency,
+                            .static_pod_url = file.static_pod_url,
+                            .static_pod_url_header = file.static_pod_url_header,
+                            .http_check_frequency = file.http_check_frequency,
+                            .facts_directory = flags.state_dir + "/config-source"};
+  if (!flags.manifests.empty()) config.static_pod_path = flags.manifests;
+  while (config.static_pod_path.size() > 1 && config.static_pod_path.ends_with('/'))
+    config.static_pod_path.pop_back();
+  if (config.node_name.empty()) return InvalidArgument("--node-name: must not be empty");
+  if (config.file_check_frequency <= Duration{0})
+    return InvalidArgument("fileCheckFrequency: must be greater than 0");
+  if (config.http_check_frequency <= Duration{0})
+    return InvalidArgument("httpCheckFrequency: must be greater than 0");
+  return config;
+}
+
+}  // namespace splitlet::config_source

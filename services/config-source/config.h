@@ -1,0 +1,34 @@
+#pragma once
+
+/// What config-source takes from flags and KubeletConfiguration.
+/// Threads: values. Errors: INVALID_ARGUMENT that names the key. Source: config-sources spec,
+/// sections 1 and 2.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+
+namespace splitlet::daemon {
+struct Flags;
+class KubeletConfig;
+}  // namespace splitlet::daemon
+
+namespace splitlet::config_source {
+
+struct ConfigSourceConfig {
+  std::string node_name;
+  std::string static_pod_path;  // empty: no source `file`
+  Duration file_check_frequency = std::chrono::seconds{20};
+  std::string static_pod_url;  // empty: no source `http`
+  std::map<std::string, std::vector<std::string>> static_pod_url_header;
+  Duration http_check_frequency = std::chrono::seconds{20};
+  std::string facts_directory;  // for ever
+};
+
+StatusOr<ConfigSourceConfig> LoadConfigSourceConfig(const daemon::KubeletConfig& file,
+                                                    const daemon::Flags& flags);
+
+}  // namespace splitlet::config_source

@@ -1,0 +1,375 @@
+#include "services/config-source/config_source_service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "libs/kube/pod_types.h"
+#include "services/config-source/file_source.h"
+#include "services/config-source/http_source.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::config_source {
+namespace {
+
+std::string EventMessage(const SourcePod& pod, const std::string& source, const std::string& why) {
+  return fmt::format("Error validating pod {}({}) from {} {}",
+                     kube::FullName(pod.name, pod.name_space), pod.uid, source, why);
+}
+
+}  // namespace
+
+ConfigSourceService::ConfigSourceService(ConfigSourceDeps deps, ConfigSourceConfig config)
+    : deps_(std::move(deps)),
+      config_(std::move(config)),
+      metrics_(deps_.metrics),
+      book_({.clock = deps_.clock,
+             .loop = deps_.loop,
+             .strands = deps_.strands,
+             .facts = std::make_shared<fs::FactStore>(
+                 deps_.files, deps_.clock,
+                 fs::FactStore::Options{.directory = config_.facts_directory}),
+             .table = std::move(deps_.table),
+             .log = deps_.log,
+             .metrics = metrics_},
+            [this](const std::string& uid) { OnPut(uid); }) {
+  deps_.workers.OnChange([this](const auto& change) { OnWorker(change.key); });
+  deps_.workers.OnState([this] { OnWorkers(); });
+  MakeSources();
+}
+
+ConfigSourceService::~ConfigSourceService() { deps_.loop.CancelTimer(workers_timer_); }
+
+void ConfigSourceService::MakeSources() {
+  const auto timer = [this](std::string_view source) {
+    return [this, name = std::string(source)](Duration taken) {
+      metrics_.read_seconds.Add({{"source", name}}, kReadBuckets)
+          .Observe(std::chrono::duration<double>(taken).count());
+    };
+  };
+  if (!config_.static_pod_path.empty()) {
+    AddSource(std::make_unique<FileSource>(
+        FileSource::Deps{deps_.clock, deps_.loop, deps_.strands, deps_.files,
+                         std::move(deps_.watcher), DecodeManifest, deps_.log,
+                         timer(kube::kFileSource)},
+        FileSource::Options{config_.static_pod_path, config_.node_name,
+                            config_.file_check_frequency}));
+  }
+  if (!config_.static_pod_url.empty()) {
+    AddSource(std::make_unique<HttpSource>(
+        HttpSource::Deps{deps_.clock, deps_.loop, deps_.strands, std::move(deps_.fetcher),
+                         deps_.log, timer(kube::kHttpSource)},
+        HttpSource::Options{config_.static_pod_url, config_.static_pod_url_header,
+                            config_.node_name, config_.http_check_frequency}));
+  }
+}
+
+void ConfigSourceService::AddSource(std::unique_ptr<Source> source) {
+  metrics_.AddSource(source->name());
+  const std::string name = source->name();
+  sources_[name].source = std::move(source);
+}
+
+void ConfigSourceService::Start() {
+  CHECK(deps_.loop.IsCurrent());
+  workers_timer_ = deps_.loop.RunAfter(kWorkersWait, [this] { OnWorkersKnown(); });
+  book_.Load([this] { OnFactsRead(); });
+}
+
+void ConfigSourceService::OnFactsRead() {
+  facts_read_ = true;
+  std::map<std::string, std::vector<SourcePodRef>> remembered;
+  std::vector<std::string> unconfigured;
+  for (const auto& [uid, pod] : book_.pods()) {
+    if (pod.removed) continue;
+    if (!sources_.contains(pod.source)) unconfigured.push_back(uid);
+    remembered[pod.source].push_back(std::make_shared<const SourcePod>(
+        SourcePod{uid, pod.name, pod.name_space, pod.origin, pod.pod}));
+  }
+  for (const auto& uid : unconfigured) Remove(uid);
+  for (auto& [name, state] : sources_) {
+    state.source->Start(std::move(remembered[name]),
+                        [this, &state](const SourceSet& set) { OnSet(state, set); });
+  }
+  OnWorkers();
+  PutCompleteness();
+}
+
+void ConfigSourceService::OnSet(SourceState& state, const SourceSet& set) {
+  CHECK(deps_.loop.IsCurrent());
+  state.set = set;
+  state.heard = true;
+  // A UID that this source gave up may be what another source waits for.
+  if (Merge(state)) MergeAll();
+  PutCompleteness();
+}
+
+void ConfigSourceService::MergeAll() {
+  for (auto& [name, state] : sources_)
+    if (state.heard) Merge(state);
+}
+
+/// True when a pod was removed.
+bool ConfigSourceService::Merge(SourceState& state) {
+  bool removed = false;
+  const MergeResult result = ComputeMerge(book_.pods(), state.source->name(), state.set);
+  TakeStanding(state, result);
+  for (const Change& change : result.changes) {
+    if (!Apply(state, change)) continue;
+    removed = removed || change.operation == Operation::kRemove;
+    metrics_.operations
+        .Add({{"source", state.source->name()},
+              {"operation", std::string(OperationName(change.operation))}})
+        .Increment();
+    const KnownPod& pod = book_.pods().at(change.uid);
+    deps_.log.Info("desired pod changed",
+                   {KV("operation", OperationName(change.operation)),
+                    KV("pod", kube::PodKey(pod.name_space, pod.name)), KV("podUID", change.uid),
+                    KV("source", pod.source), KV("path", pod.origin)});
+  }
+  TellIgnored(state, result.ignored);
+  CountPods();
+  return removed;
+}
+
+/// Pods of the set that mean what is known of them, and the problem each one has.
+void ConfigSourceService::TakeStanding(SourceState& state, const MergeResult& result) {
+  std::set<std::string> skip;
+  for (const auto& change : result.changes) skip.insert(change.uid);
+  std::set<SourcePodRef> ignored;
+  for (const auto& entry : result.ignored) ignored.insert(entry.pod);
+  state.uids.clear();
+  for (const WantedPod& wanted : state.set.pods) {
+    if (ignored.contains(wanted.pod)) continue;
+    state.uids.insert(wanted.pod->uid);
+    if (skip.contains(wanted.pod->uid)) continue;
+    book_.SetFrom(wanted.pod->uid, wanted.pod->bytes);
+    book_.PutAgain(wanted.pod->uid, wanted.problem);
+  }
+}
+
+/// False when it must wait: for what `workers` knows of a new pod, or for ever.
+bool ConfigSourceService::Apply(SourceState& state, const Change& change) {
+  if (book_.IsBlocked(change.uid)) return false;
+  switch (change.operation) {
+    case Operation::kRemove: Remove(change.uid); return true;
+    case Operation::kAdd:
+      if (!workers_known_ && !book_.pods().contains(change.uid)) return false;
+      Add(state.source->name(), change);
+      return true;
+    case Operation::kUpdate:
+    case Operation::kDelete:
+    case Operation::kReconcile: Update(change); return true;
+  }
+  UNREACHABLE();
+}
+
+void ConfigSourceService::Add(const std::string& source, const Change& change) {
+  const WallTime now = deps_.clock.WallNow();
+  const auto at = book_.pods().find(change.uid);
+  const auto worker = LifeOf(change.uid);
+  const Life life = ChooseLife(at == book_.pods().end() ? nullptr : &at->second,
+                               worker ? &*worker : nullptr, now);
+  const SourcePod& pod = *change.pod;
+  book_.Set(change.uid, {.name = pod.name,
+                         .name_space = pod.name_space,
+                         .source = source,
+                         .origin = pod.origin,
+                         .incarnation = life.incarnation,
+                         .generation = life.generation,
+                         .seen_at = now,
+                         .pod = StampPod(*pod.bytes, nullptr, source, now),
+                         .from = pod.bytes});
+}
+
+void ConfigSourceService::Remove(const std::string& uid) {
+  KnownPod pod = book_.pods().at(uid);
+  pod.removed = true;
+  pod.generation = NextNumber(pod.generation, deps_.clock.WallNow());
+  pod.problem.clear();
+  book_.Set(uid, std::move(pod));
+}
+
+void ConfigSourceService::Update(const Change& change) {
+  KnownPod pod = book_.pods().at(change.uid);
+  const WallTime now = deps_.clock.WallNow();
+  pod.pod = StampPod(*change.pod->bytes, pod.pod.get(), pod.source, now);
+  pod.from = change.pod->bytes;
+  pod.name = change.pod->name;
+  pod.name_space = change.pod->name_space;
+  pod.origin = change.pod->origin;
+  pod.problem.clear();
+  if (change.operation != Operation::kReconcile) pod.generation = NextNumber(pod.generation, now);
+  book_.Set(change.uid, std::move(pod));
+}
+
+void ConfigSourceService::TellIgnored(SourceState& state, const std::vector<Ignored>& ignored) {
+  const std::string& source = state.source->name();
+  const auto told = std::exchange(state.ignored, {});
+  std::set<std::string> events;
+  for (const auto& [pod, duplicate_name, reason] : ignored) {
+    Problem problem{pod->origin,
+                    fmt::format("pod {}: {}", kube::PodKey(pod->name_space, pod->name), reason),
+                    deps_.clock.WallNow()};
+    for (const auto& old : told)
+      if (old.where == problem.where && old.reason == problem.reason) problem.since = old.since;
+    state.ignored.push_back(std::move(problem));
+    if (!duplicate_name) continue;
+    events.insert(pod->uid);
+    if (state.events_told.contains(pod->uid)) continue;
+    deps_.events.Record({.warning = true,
+                         .reason = "FailedValidation",
+                         .message = EventMessage(*pod, source, reason),
+                         .name_space = pod->name_space,
+                         .name = pod->name,
+                         .uid = pod->uid});
+  }
+  state.events_told = std::move(events);
+  state.ignored_log.Tell(deps_.log, source, state.ignored);
+}
+
+void ConfigSourceService::OnWorkers() {
+  if (!facts_read_) return;
+  if (!workers_known_ && deps_.workers.LiveAndComplete()) OnWorkersKnown();
+  std::vector<std::string> uids;
+  for (const auto& [uid, pod] : book_.pods()) uids.push_back(uid);
+  for (const auto& uid : uids) {
+    ForgetIfFinished(uid);
+    CatchUpWith(uid);
+  }
+}
+
+void ConfigSourceService::OnWorkersKnown() {
+  deps_.loop.CancelTimer(std::exchange(workers_timer_, 0));
+  if (workers_known_) return;
+  workers_known_ = true;
+  MergeAll();
+  PutCompleteness();
+}
+
+void ConfigSourceService::OnWorker(const std::string& key) {
+  if (!facts_read_) return;
+  const auto record = deps_.workers.Find(key);
+  if (record == nullptr) return;
+  ForgetIfFinished(record->uid());
+  CatchUpWith(record->uid());
+}
+
+std::optional<WorkerLife> ConfigSourceService::LifeOf(const std::string& uid) const {
+  const auto record = deps_.workers.Find(bus::KeyOf(uid));
+  if (record == nullptr || record->uid() != uid) return std::nullopt;
+  const bool working =
+      record->state() == v1::SYNCING || record->state() == v1::WORKER_STATE_UNSPECIFIED;
+  // A pod that ended by itself has a verdict; it is not to run a second time because our memory is
+  // gone.
+  const bool by_itself = record->evicted() || !record->verdict().phase().empty();
+  return WorkerLife{.incarnation = record->incarnation(),
+                    .generation = record->generation(),
+                    .finished = record->state() == v1::FINISHED,
+                    .ended = !working && !by_itself};
+}
+
+/// One-way facts may be acted on from any view.
+void ConfigSourceService::ForgetIfFinished(const std::string& uid) {
+  const auto at = book_.pods().find(uid);
+  if (at == book_.pods().end() || !at->second.removed) return;
+  const auto life = LifeOf(uid);
+  if (!life) return;
+  const int64_t ours = at->second.incarnation;
+  if (life->incarnation > ours || (life->incarnation == ours && life->finished)) book_.Forget(uid);
+}
+
+void ConfigSourceService::CatchUpWith(const std::string& uid) {
+  const auto at = book_.pods().find(uid);
+  const auto worker = LifeOf(uid);
+  if (at == book_.pods().end() || !worker) return;
+  const auto life = CatchUp(at->second, *worker, deps_.clock.WallNow());
+  if (!life) return;
+  deps_.log.Warn("worker is in a later life of the pod than remembered here", {KV("podUID", uid)});
+  KnownPod pod = at->second;
+  pod.incarnation = life->incarnation;
+  pod.generation = life->generation;
+  book_.Set(uid, std::move(pod));
+}
+
+void ConfigSourceService::OnPut(const std::string& uid) {
+  ForgetIfFinished(uid);
+  if (!book_.pods().contains(uid)) CountPods();
+  PutCompleteness();
+}
+
+void ConfigSourceService::CountPods() {
+  std::map<std::string, int> wanted;
+  int removed = 0;
+  for (const auto& [uid, pod] : book_.pods()) pod.removed ? ++removed : ++wanted[pod.source];
+  metrics_.removed_pods.Set(removed);
+  for (const auto& [name, state] : sources_) {
+    metrics_.pods.Add({{"source", name}}).Set(wanted[name]);
+    metrics_.problems.Add({{"source", name}})
+        .Set(static_cast<double>(state.set.problems.size() + state.ignored.size()));
+  }
+}
+
+bool ConfigSourceService::AllPut(const SourceState& state) const {
+  return std::ranges::all_of(state.uids,
+                             [this](const std::string& uid) { return book_.IsPut(uid); });
+}
+
+std::string ConfigSourceService::WhyIncomplete(const SourceState& state) const {
+  if (!facts_read_) return "remembered pods are not read yet";
+  if (!book_.blocked().empty())
+    return fmt::format("pod {} was remembered by a newer version", *book_.blocked().begin());
+  if (!state.heard) return "not read yet";
+  if (!state.set.complete) return state.set.reason;
+  // New pods of a source that is complete already take nothing from that.
+  if (!state.complete && !AllPut(state)) return "pods are being remembered";
+  return {};
+}
+
+void ConfigSourceService::PutCompleteness() {
+  std::set<std::string> scopes;
+  for (auto& [name, state] : sources_) {
+    state.complete = WhyIncomplete(state).empty();
+    metrics_.complete.Add({{"source", name}}).Set(state.complete ? 1 : 0);
+    if (state.complete) scopes.insert(name);
+  }
+  const bool all = facts_read_ && book_.blocked().empty() && scopes.size() == sources_.size();
+  if (all) scopes.insert(std::string(bus::kAll));
+  book_.SetComplete(std::move(scopes));
+}
+
+daemon::Health ConfigSourceService::GetHealth() const {
+  if (!book_.error().empty()) return {false, book_.error()};
+  if (!facts_read_) return {false, "remembered pods are not read yet"};
+  for (const auto& [name, state] : sources_) {
+    if (!state.heard) return {false, fmt::format("source {} is not read yet", name)};
+  }
+  return {};
+}
+
+std::vector<SourceView> ConfigSourceService::GetSources() const {
+  std::vector<SourceView> views;
+  for (const auto& [name, state] : sources_) {
+    SourceView view{.name = name,
+                    .place = state.source->place(),
+                    .complete = state.complete,
+                    .reason = WhyIncomplete(state),
+                    .pods = state.uids.size(),
+                    .problems = state.set.problems};
+    view.problems.insert(view.problems.end(), state.ignored.begin(), state.ignored.end());
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+StatusOr<std::unique_ptr<v1::DesiredRecord>> ConfigSourceService::GetPod(
+    const std::string& uid) const {
+  if (!facts_read_) return Unavailable("remembered pods are not read yet");
+  for (const auto& [name, state] : sources_) {
+    if (!state.complete)
+      return Unavailable("source {} is not complete: {}", name, WhyIncomplete(state));
+  }
+  if (book_.IsBlocked(uid)) return Unavailable("the pod was remembered by a newer version");
+  return book_.Get(uid);
+}
+
+}  // namespace splitlet::config_source

@@ -1,0 +1,119 @@
+#pragma once
+
+/// Where pods come from: merges the sets of all sources into the table `desired`.
+/// In:    sets of the sources (files, URL), `workers`.
+/// Owns:  table `desired`: pod UID -> pod, source, incarnation, generation, WANTED or REMOVED.
+/// Out:   puts to `desired`; completeness of each source; event FailedValidation.
+/// Killed at any line: facts of every pod are on disk before its record is put; the next start
+/// reads them, reads every source, and removes nothing before its source was read. Threads: loop
+/// thread only. Errors: in GetSources and GetHealth. Source: config-sources spec, sections 11 to
+/// 14; DESIGN.md, rules 1 to 3, 6 to 9, 26.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libs/base/log.h"
+#include "libs/bus/typed.h"
+#include "libs/daemon/service.h"
+#include "libs/exec/exec.h"
+#include "libs/fs/file_watcher.h"
+#include "services/config-source/config.h"
+#include "services/config-source/desired_book.h"
+#include "services/config-source/http_fetcher.h"
+#include "services/config-source/problem_log.h"
+#include "services/config-source/source.h"
+
+namespace splitlet::v1 {
+class WorkerRecord;
+}
+
+namespace splitlet::config_source {
+
+/// A pod without facts waits this long for what `workers` knows of it.
+inline constexpr Duration kWorkersWait = std::chrono::seconds{3};
+
+struct ConfigSourceDeps {
+  const Clock& clock;
+  exec::EventLoop& loop;
+  exec::Strands& strands;
+  fs::FileSystem& files;
+  std::unique_ptr<fs::FileWatcher> watcher;  // for the source `file`
+  std::unique_ptr<HttpFetcher> fetcher;      // for the source `http`
+  bus::Table<v1::DesiredRecord> table;
+  bus::View<v1::WorkerRecord> workers;
+  Log log;
+  prometheus::Registry& metrics;
+  daemon::EventRecorder& events;
+};
+
+/// What GetSources shows.
+struct SourceView {
+  std::string name, place;
+  bool complete = false;
+  std::string reason;  // why not
+  size_t pods = 0;
+  std::vector<Problem> problems;
+};
+
+class ConfigSourceService {
+ public:
+  ConfigSourceService(ConfigSourceDeps deps, ConfigSourceConfig config);
+  ~ConfigSourceService();
+
+  /// Another source, before Start.
+  void AddSource(std::unique_ptr<Source> source);
+  void Start();
+  daemon::Health GetHealth() const;
+  std::vector<SourceView> GetSources() const;
+  /// nullptr: nobody wants it. UNAVAILABLE unless every configured source is complete.
+  StatusOr<std::unique_ptr<v1::DesiredRecord>> GetPod(const std::string& uid) const;
+
+ private:
+  struct SourceState {
+    std::unique_ptr<Source> source;
+    SourceSet set;               // the newest
+    bool heard = false;          // of a set in this start
+    bool complete = false;       // as told to the table
+    std::set<std::string> uids;  // taken from the newest set
+    std::vector<Problem> ignored;
+    ProblemLog ignored_log;
+    std::set<std::string> events_told;  // UIDs
+  };
+  void MakeSources();
+  void OnFactsRead();
+  void OnSet(SourceState& state, const SourceSet& set);
+  void OnWorkers();
+  void OnWorkersKnown();
+  void OnWorker(const std::string& uid);
+  void OnPut(const std::string& uid);
+  bool Merge(SourceState& state);
+  void MergeAll();
+  bool Apply(SourceState& state, const Change& change);
+  void Add(const std::string& source, const Change& change);
+  void Remove(const std::string& uid);
+  void Update(const Change& change);
+  void TakeStanding(SourceState& state, const MergeResult& result);
+  void TellIgnored(SourceState& state, const std::vector<Ignored>& ignored);
+  void ForgetIfFinished(const std::string& uid);
+  void CatchUpWith(const std::string& uid);
+  std::optional<WorkerLife> LifeOf(const std::string& uid) const;
+  void PutCompleteness();
+  bool AllPut(const SourceState& state) const;
+  std::string WhyIncomplete(const SourceState& state) const;
+  void CountPods();
+
+  ConfigSourceDeps deps_;
+  const ConfigSourceConfig config_;
+  ConfigMetrics metrics_;
+  DesiredBook book_;
+  std::map<std::string, SourceState> sources_;
+  bool facts_read_ = false;
+  bool workers_known_ = false;
+  exec::TimerId workers_timer_ = 0;
+};
+
+}  // namespace splitlet::config_source

@@ -1,0 +1,694 @@
+#include <fmt/ranges.h>
+
+#include "services/config-source/testing.h"
+
+namespace splitlet::config_source {
+namespace {
+
+TEST(ConfigSource, AManifestBecomesADesiredPod) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Start();
+  node.RunFor(100ms);
+  const auto record = node.Find("web");
+  ASSERT_NE(record, nullptr);
+  EXPECT_EQ(record->state(), v1::DesiredRecord::WANTED);
+  EXPECT_EQ(record->source(), "file");
+  EXPECT_EQ(record->origin(), "/m/web.yaml");
+  EXPECT_GT(record->incarnation(), 0);
+  EXPECT_GT(record->generation(), 0);
+  const kube::Pod pod = node.PodOf("web");
+  EXPECT_EQ(pod.metadata().name(), "web-node-a");
+  EXPECT_EQ(pod.metadata().uid(), record->uid());
+  EXPECT_EQ(pod.spec().node_name(), "node-a");
+  EXPECT_EQ(kube::AnnotationOf(pod, kube::kConfigHash), record->uid());
+  EXPECT_EQ(kube::AnnotationOf(pod, kube::kConfigSource), "file");
+  EXPECT_EQ(kube::AnnotationOf(pod, kube::kConfigSeen),
+            FormatSeen(WallFromNanos(record->seen_at_wall_ns())));
+  EXPECT_TRUE(node.Complete("file"));
+  EXPECT_TRUE(node.Complete(std::string(bus::kAll)));
+  // A source that is not configured is not listed.
+  EXPECT_EQ(node.desired.completeness().scopes,
+            (std::set<std::string>{"file", std::string(bus::kAll)}));
+  EXPECT_TRUE(node.process->service->GetHealth().ready);
+}
+
+TEST(ConfigSource, AMissingDirectoryIsCompleteAndEmptyAndIsFoundLater) {
+  TestNode node;
+  node.config.static_pod_path = "/later";
+  node.Start();
+  node.RunFor(100ms);
+  EXPECT_TRUE(node.Complete("file"));
+  EXPECT_EQ(node.Show(), "");
+  node.process->watcher->Mute(true);
+  node.Write("/later/web.yaml", Manifest("web"));
+  node.RunFor(20s);
+  EXPECT_EQ(node.Show(), "web");
+}
+
+TEST(ConfigSource, HiddenFilesAndDirectoriesAreSkipped) {
+  TestNode node;
+  node.Write("/m/a.yaml", Manifest("a"));
+  node.Write("/m/.b.yaml", Manifest("b"));
+  node.Write("/m/c/c.yaml", Manifest("c"));
+  node.Start();
+  node.RunFor(100ms);
+  EXPECT_EQ(node.Show(), "a");
+  EXPECT_EQ(node.LogLines("not a manifest, skipped").size(), 1u);
+}
+
+TEST(ConfigSource, ASingleFileIsASourceToo) {
+  TestNode node;
+  node.config.static_pod_path = "/etc/web.yaml";
+  node.Write("/etc/web.yaml", "kind: nonsense");
+  node.Start();
+  node.RunFor(100ms);
+  EXPECT_FALSE(node.Complete("file"));
+  node.Write("/etc/web.yaml", Manifest("web"));
+  node.RunFor(1s);
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_TRUE(node.Complete("file"));
+  node.Write("/etc/web.yaml", "broken: [");
+  node.RunFor(60s);
+  EXPECT_EQ(node.Show(), "web!");
+}
+
+TEST(ConfigSource, ABrokenManifestAmongGoodOnesHarmsNoOther) {
+  const struct {
+    const char* name;
+    std::string text;
+    const char* reason;
+  } cases[] = {
+      {"not YAML", "a: [b", "couldn't parse as pod("},
+      {"empty", "", "expected an object, found 'null'"},
+      {"another kind", "apiVersion: apps/v1\nkind: Deployment\n", "no kind \"Deployment\""},
+      {"a list", "apiVersion: v1\nkind: PodList\nitems: []\n", "couldn't parse as pod("},
+      {"no name", "apiVersion: v1\nkind: Pod\nspec: {containers: [{name: a, image: b}]}\n",
+       "name is needed for the pod"},
+      {"two containers of one name",
+       "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  containers:\n"
+       "  - {name: a, image: b}\n  - {name: a, image: b}\n",
+       "spec.containers[1].name: Duplicate value"},
+      {"a bad quantity",
+       "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  containers:\n"
+       "  - {name: a, image: b, resources: {limits: {cpu: much}}}\n",
+       "spec.containers[0].resources.limits"},
+      {"20 MB", std::string(20 << 20, 'x'), "the read limit is reached"},
+      {"binary",
+       std::string("\x7f"
+                   "ELF\x00\x01\xff",
+                   7),
+       "couldn't parse as pod("},
+      {"a UID that is no file name", Manifest("x", "nginx", "../../etc"), "metadata.uid"},
+      {"a reference to a secret",
+       "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  containers:\n"
+       "  - {name: a, image: b, envFrom: [{secretRef: {name: s}}]}\n",
+       "static pods may not reference secrets"},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    TestNode node;
+    node.Write("/m/a.yaml", Manifest("a"));
+    node.Write("/m/b.yaml", c.text);
+    node.Write("/m/c.yaml", Manifest("c"));
+    node.Start();
+    node.RunFor(1s);
+    EXPECT_EQ(node.Show(), "a c");
+    EXPECT_FALSE(node.Complete("file"));
+    const SourceView view = node.SourceNamed("file");
+    ASSERT_EQ(view.problems.size(), 1u);
+    EXPECT_EQ(view.problems[0].where, "/m/b.yaml");
+    EXPECT_NE(view.problems[0].reason.find(c.reason), std::string::npos) << view.problems[0].reason;
+    EXPECT_EQ(node.LogLines("problem with a manifest").size(), 1u);
+    node.Delete("/m/b.yaml");
+    node.RunFor(1s);
+    EXPECT_TRUE(node.Complete("file"));
+    EXPECT_TRUE(node.SourceNamed("file").problems.empty());
+  }
+}
+
+TEST(ConfigSource, AnUnknownFieldIsIgnoredAndTold) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web") + "  foo: 1\n");
+  node.Start();
+  node.RunFor(100ms);
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_TRUE(node.Complete("file"));
+  ASSERT_EQ(node.SourceNamed("file").problems.size(), 1u);
+  EXPECT_NE(node.SourceNamed("file").problems[0].reason.find("spec.foo"), std::string::npos);
+}
+
+TEST(ConfigSource, LinksAreFollowedAndALoopIsAProblem) {
+  TestNode node;
+  node.Write("/elsewhere/web.yaml", Manifest("web"));
+  ASSERT_TRUE(node.files.MakeSymlink("/elsewhere/web.yaml", "/m/web.yaml").ok());
+  ASSERT_TRUE(node.files.MakeSymlink("/m/y.yaml", "/m/x.yaml").ok());
+  ASSERT_TRUE(node.files.MakeSymlink("/m/x.yaml", "/m/y.yaml").ok());
+  node.Start();
+  node.RunFor(100ms);
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_EQ(node.SourceNamed("file").problems.size(), 2u);
+}
+
+TEST(ConfigSource, ALinkWhoseTargetIsAwayKeepsItsPod) {
+  TestNode node;
+  node.Write("/elsewhere/web.yaml", Manifest("web"));
+  ASSERT_TRUE(node.files.MakeSymlink("/elsewhere/web.yaml", "/m/web.yaml").ok());
+  node.Start();
+  node.RunFor(100ms);
+  node.Delete("/elsewhere/web.yaml");
+  node.RunFor(60s);
+  EXPECT_EQ(node.Show(), "web!");
+}
+
+TEST(ConfigSource, AManifestThatBreaksKeepsItsPodAlsoOverARestart) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Start();
+  node.RunFor(100ms);
+  const auto before = node.Find("web");
+  node.Write("/m/web.yaml", Manifest("web").substr(0, 40));
+  node.RunFor(60s);
+  EXPECT_EQ(node.Show(), "web!");
+  EXPECT_EQ(node.Find("web")->problem().find("/m/web.yaml: "), 0u);
+  node.Restart();
+  EXPECT_EQ(node.Show(), "web!");
+  EXPECT_TRUE(node.Complete("file"));
+  EXPECT_EQ(node.Find("web")->uid(), before->uid());
+  EXPECT_EQ(node.Find("web")->incarnation(), before->incarnation());
+  EXPECT_EQ(node.Find("web")->generation(), before->generation());
+  EXPECT_EQ(node.Find("web")->pod(), before->pod());
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.RunFor(1s);
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_EQ(node.Find("web")->incarnation(), before->incarnation());
+}
+
+TEST(ConfigSource, AHalfWrittenManifestIsReadAgainSoonWithoutAnEvent) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web").substr(0, 40));
+  node.Start();
+  node.RunFor(50ms);
+  EXPECT_EQ(node.Show(), "");
+  node.process->watcher->Mute(true);
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.RunFor(500ms);
+  EXPECT_EQ(node.Show(), "web");
+}
+
+TEST(ConfigSource, AManifestThatGoesRemovesItsPodWhichStaysUntilTheWorkerIsFinished) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Start();
+  node.RunFor(100ms);
+  const auto before = node.Find("web");
+  node.PutWorker(*before, v1::SYNCING);
+  node.Delete("/m/web.yaml");
+  node.RunFor(40ms);
+  EXPECT_EQ(node.Show(), "web-");
+  const auto removed = node.Find("web");
+  EXPECT_EQ(removed->incarnation(), before->incarnation());
+  EXPECT_GT(removed->generation(), before->generation());
+  EXPECT_EQ(removed->pod(), before->pod());
+  node.RunFor(1h);
+  node.PutWorker(*removed, v1::TERMINATED);
+  node.RunFor(1s);
+  node.Restart();
+  EXPECT_EQ(node.Show(), "web-");
+  node.PutWorker(*removed, v1::FINISHED);
+  node.RunFor(1s);
+  EXPECT_EQ(node.Show(), "");
+  node.Restart();
+  EXPECT_EQ(node.Show(), "");
+}
+
+TEST(ConfigSource, APodThatFinishedByItselfStaysWanted) {
+  TestNode node;
+  node.Write("/m/job.yaml", Manifest("job"));
+  node.Start();
+  node.RunFor(100ms);
+  const auto before = node.Find("job");
+  node.PutWorker(*before, v1::FINISHED);
+  node.RunFor(1min);
+  node.Restart();
+  ASSERT_EQ(node.Show(), "job");
+  EXPECT_EQ(node.Find("job")->incarnation(), before->incarnation());
+}
+
+TEST(ConfigSource, AManifestThatComesBackBeginsALaterLifeOfTheSameUid) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Start();
+  node.RunFor(100ms);
+  const auto before = node.Find("web");
+  node.Delete("/m/web.yaml");
+  node.RunFor(1s);
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.RunFor(1s);
+  const auto after = node.Find("web");
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_EQ(after->uid(), before->uid());
+  EXPECT_GT(after->incarnation(), before->incarnation());
+}
+
+TEST(ConfigSource, AMovedManifestIsAnotherPod) {
+  TestNode node;
+  node.Write("/m/a.yaml", Manifest("web"));
+  node.Start();
+  node.RunFor(100ms);
+  const auto before = node.Find("web");
+  ASSERT_TRUE(node.files.Rename("/m/a.yaml", "/m/b.yaml").ok());
+  node.RunFor(1s);
+  EXPECT_EQ(node.Show(), "web web-");
+  EXPECT_NE(node.Find("web")->uid(), before->uid());
+}
+
+TEST(ConfigSource, ATouchedManifestChangesNothing) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Start();
+  node.RunFor(100ms);
+  const auto before = node.Find("web");
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.RunFor(1min);
+  EXPECT_EQ(node.Find("web")->SerializeAsString(), before->SerializeAsString());
+}
+
+TEST(ConfigSource, AnEditedLabelIsANewPodWithTheOldOneRemovedFirst) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Start();
+  node.RunFor(100ms);
+  std::vector<std::string> seen;
+  node.desired.OnChange([&](const auto& change) {
+    seen.push_back(change.after->state() == v1::DesiredRecord::REMOVED ? "removed" : "wanted");
+  });
+  node.Write("/m/web.yaml", Manifest("web", "nginx:1.26"));
+  node.RunFor(1s);
+  EXPECT_EQ(seen, (std::vector<std::string>{"removed", "wanted"}));
+}
+
+TEST(ConfigSource, AFixedUidIsUpdatedInPlace) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web", "nginx:1", "fixed-1"));
+  node.Start();
+  node.RunFor(100ms);
+  const auto before = node.Find("web");
+  node.RunFor(10s);
+  node.Write("/m/web.yaml", Manifest("web", "nginx:2", "fixed-1"));
+  node.RunFor(1s);
+  const auto after = node.Find("web");
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_EQ(after->uid(), "fixed-1");
+  EXPECT_EQ(after->incarnation(), before->incarnation());
+  EXPECT_GT(after->generation(), before->generation());
+  const kube::Pod pod = node.PodOf("web");
+  EXPECT_EQ(pod.spec().containers(0).image(), "nginx:2");
+  EXPECT_EQ(kube::AnnotationOf(pod, kube::kConfigHash), "fixed-1");
+  EXPECT_EQ(kube::AnnotationOf(pod, kube::kConfigSeen),
+            FormatSeen(WallFromNanos(before->seen_at_wall_ns())));
+}
+
+TEST(ConfigSource, TwoManifestsOfOnePod) {
+  TestNode node;
+  node.Write("/m/a.yaml", Manifest("web"));
+  node.Write("/m/b.yaml", Manifest("web"));
+  node.Start();
+  node.RunFor(100ms);
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_EQ(node.Find("web")->origin(), "/m/a.yaml");
+  EXPECT_EQ(node.SourceNamed("file").problems.size(), 1u);
+  node.Delete("/m/a.yaml");
+  node.RunFor(1s);
+  EXPECT_EQ(node.Show(), "web web-");
+}
+
+TEST(ConfigSource, TheLargestManifestIsOneByteBelowTheLimit) {
+  const std::string pod = Manifest("web");
+  TestNode node;
+  node.Write("/m/a.yaml", pod + "#" + std::string(kMaxConfigBytes - pod.size() - 1, 'x'));
+  node.Write("/m/b.yaml",
+             Manifest("b") + "#" + std::string(kMaxConfigBytes - Manifest("b").size() - 2, 'x'));
+  node.Start();
+  node.RunFor(1s);
+  EXPECT_EQ(node.Show(), "b");
+  ASSERT_EQ(node.SourceNamed("file").problems.size(), 1u);
+  EXPECT_EQ(node.SourceNamed("file").problems[0].reason, "/m/a.yaml: the read limit is reached");
+}
+
+TEST(ConfigSource, OnlyTheFirstDocumentOfAFileCounts) {
+  TestNode node;
+  node.Write("/m/a.yaml", Manifest("one") + "---\n" + Manifest("two"));
+  node.Start();
+  node.RunFor(100ms);
+  EXPECT_EQ(node.Show(), "one");
+}
+
+TEST(ConfigSource, AnUnreadableDirectoryIsIncompleteNeverEmpty) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Start();
+  node.RunFor(100ms);
+  node.files.Fail("/m", PermissionDenied("permission denied"));
+  node.RunFor(1h);
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_FALSE(node.Complete("file"));
+  node.Restart();
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_FALSE(node.Complete("file"));
+  EXPECT_EQ(node.process->service->GetPod("u").status().code(), StatusCode::kUnavailable);
+  node.files.Fail("/m", OkStatus());
+  node.RunFor(20s);
+  EXPECT_TRUE(node.Complete("file"));
+  EXPECT_EQ(node.Show(), "web");
+}
+
+TEST(ConfigSource, ARemovedDirectoryKeepsItsPodsForTwoPassesTwentySecondsApart) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Start();
+  node.RunFor(100ms);
+  ASSERT_TRUE(node.files.RemoveTree("/m").ok());
+  node.RunFor(19s);
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_FALSE(node.Complete("file"));
+  node.RunFor(3s);
+  EXPECT_EQ(node.Show(), "web-");
+  EXPECT_TRUE(node.Complete("file"));
+}
+
+TEST(ConfigSource, ADirectoryThatIsRemovedAndMadeAgainLosesNoPod) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Start();
+  node.RunFor(100ms);
+  const auto before = node.Find("web");
+  ASSERT_TRUE(node.files.RemoveTree("/m").ok());
+  node.RunFor(10s);
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.RunFor(1min);
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_EQ(node.Find("web")->incarnation(), before->incarnation());
+}
+
+TEST(ConfigSource, AManifestDeletedWhileTheProcessWasAwayIsRemovedAndNeverPutAsWanted) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Write("/m/stay.yaml", Manifest("stay"));
+  node.Start();
+  node.RunFor(100ms);
+  node.Kill();
+  node.Delete("/m/web.yaml");
+  bool wanted_again = false;
+  node.Start();
+  node.desired.OnChange([&](const auto& change) {
+    if (change.after != nullptr && change.after->name() == "web-node-a" &&
+        change.after->state() == v1::DesiredRecord::WANTED)
+      wanted_again = true;
+  });
+  node.RunFor(1s);
+  EXPECT_EQ(node.Show(), "stay web-");
+  EXPECT_FALSE(wanted_again);
+}
+
+TEST(ConfigSource, PodsOfASourceThatIsNoLongerConfiguredAreRemoved) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Start();
+  node.RunFor(100ms);
+  node.config.static_pod_path.clear();
+  node.Restart();
+  EXPECT_EQ(node.Show(), "web-");
+  EXPECT_TRUE(node.process->service->GetSources().empty());
+  EXPECT_TRUE(node.Complete(std::string(bus::kAll)));
+}
+
+TEST(ConfigSource, FiveHundredManifestsAtOnce) {
+  TestNode node;
+  node.Start();
+  node.RunFor(100ms);
+  for (int i = 0; i < 500; ++i)
+    node.Write(fmt::format("/m/p{}.yaml", i), Manifest(fmt::format("p{}", i)));
+  node.RunFor(1s);
+  EXPECT_EQ(node.desired.size(), 500u);
+  EXPECT_TRUE(node.Complete("file"));
+  node.Restart();
+  EXPECT_EQ(node.desired.size(), 500u);
+  EXPECT_TRUE(node.Complete("file"));
+  EXPECT_EQ(node.Show().find('-'), std::string::npos);
+}
+
+TEST(ConfigSource, WithoutItsFileAPodGoesOnInTheLifeItsWorkerKnows) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Start();
+  node.RunFor(100ms);
+  const auto before = node.Find("web");
+  node.PutWorker(*before, v1::SYNCING);
+  node.Kill();
+  ASSERT_TRUE(node.files.RemoveTree("/state").ok());
+  node.RunFor(10s);
+  node.Start();
+  node.RunFor(1s);
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_EQ(node.Find("web")->incarnation(), before->incarnation());
+  EXPECT_GT(node.Find("web")->generation(), before->generation());
+}
+
+TEST(ConfigSource, ANewPodWaitsThreeSecondsForWorkersAndNoLonger) {
+  TestNode node;
+  node.network.SetCallsFail("pod-worker", true);
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Start();
+  node.RunFor(2900ms);
+  EXPECT_EQ(node.Show(), "");
+  EXPECT_FALSE(node.Complete("file"));
+  node.RunFor(200ms);
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_TRUE(node.Complete("file"));
+}
+
+TEST(ConfigSource, AWorkerInALaterLifeIsCaughtUpWith) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Start();
+  node.RunFor(100ms);
+  v1::DesiredRecord later = *node.Find("web");
+  later.set_incarnation(later.incarnation() + 1000);
+  node.PutWorker(later, v1::SYNCING);
+  node.RunFor(100ms);
+  EXPECT_EQ(node.Find("web")->incarnation(), later.incarnation());
+}
+
+TEST(ConfigSource, AFactOfANewerVersionMakesItsPodUnknown) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web", "nginx", "fixed"));
+  node.Write("/m/other.yaml", Manifest("other"));
+  node.Write("/state/config-source/fixed", "splitlet-fact 9 1 0\nwhatever");
+  node.Start();
+  node.RunFor(10s);
+  EXPECT_EQ(node.Show(), "other");
+  EXPECT_FALSE(node.Complete("file"));
+  EXPECT_NE(node.SourceNamed("file").reason.find("newer"), std::string::npos);
+  EXPECT_EQ(*node.files.Read("/state/config-source/fixed", 1000), "splitlet-fact 9 1 0\nwhatever");
+}
+
+TEST(ConfigSource, ABrokenFactIsReplaced) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web", "nginx", "fixed"));
+  node.Write("/state/config-source/fixed", "");
+  node.Start();
+  node.RunFor(100ms);
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_TRUE(node.Complete("file"));
+}
+
+TEST(ConfigSource, NothingIsSaidWhileTheFactsCannotBeRead) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Write("/state/config-source/x", "");
+  node.files.Fail("/state", Unavailable("input/output error"));
+  node.Start();
+  node.RunFor(10s);
+  EXPECT_EQ(node.Show(), "");
+  EXPECT_FALSE(node.Complete("file"));
+  EXPECT_FALSE(node.process->service->GetHealth().ready);
+  node.files.Fail("/state", OkStatus());
+  node.RunFor(2s);
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_TRUE(node.process->service->GetHealth().ready);
+}
+
+TEST(ConfigSource, AFullDiskHoldsBackNewPodsButNotRemovals) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Start();
+  node.RunFor(100ms);
+  node.files.SetFull("/state", true);
+  node.Write("/m/new.yaml", Manifest("new"));
+  node.Delete("/m/web.yaml");
+  node.RunFor(5s);
+  EXPECT_EQ(node.Show(), "web-");
+  EXPECT_FALSE(node.process->service->GetHealth().ready);
+  node.files.SetFull("/state", false);
+  node.RunFor(2s);
+  EXPECT_EQ(node.Show(), "new web-");
+  EXPECT_TRUE(node.process->service->GetHealth().ready);
+}
+
+TEST(ConfigSource, GetPodAnswersOnlyWhenEverySourceIsComplete) {
+  TestNode node;
+  node.config.static_pod_url = "http://host/pods";
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Start();
+  node.RunFor(100ms);
+  EXPECT_TRUE(node.Complete("file"));
+  EXPECT_EQ(node.process->service->GetPod("nobody").status().code(), StatusCode::kUnavailable);
+  node.fetcher.AnswerBody(Manifest("remote"));
+  node.RunFor(20s);
+  ASSERT_TRUE(node.process->service->GetPod("nobody").ok());
+  EXPECT_EQ(*node.process->service->GetPod("nobody"), nullptr);
+  const auto uid = node.Find("web")->uid();
+  ASSERT_TRUE(node.process->service->GetPod(uid).ok());
+  EXPECT_EQ((*node.process->service->GetPod(uid))->uid(), uid);
+}
+
+TEST(ConfigSource, OneUidInTwoSourcesBelongsToTheFirst) {
+  TestNode node;
+  node.config.static_pod_url = "http://host/pods";
+  node.Write("/m/web.yaml", Manifest("web", "nginx:1", "fixed"));
+  node.Start();
+  node.RunFor(100ms);
+  node.fetcher.AnswerBody(Manifest("remote", "nginx:2", "fixed"));
+  node.RunFor(20s);
+  EXPECT_EQ(node.Show(), "web");
+  ASSERT_EQ(node.SourceNamed("http").problems.size(), 1u);
+  const auto before = node.Find("web");
+  node.Delete("/m/web.yaml");
+  node.RunFor(1s);
+  ASSERT_EQ(node.Show(), "remote");
+  EXPECT_GT(node.Find("remote")->incarnation(), before->incarnation());
+  EXPECT_TRUE(node.SourceNamed("http").problems.empty());
+}
+
+std::string List(const std::vector<std::string>& names) {
+  std::string text = "apiVersion: v1\nkind: PodList\nitems:\n";
+  for (const auto& name : names)
+    text += fmt::format(
+        "- metadata: {{name: {0}, uid: uid-{1}}}\n  spec: {{containers: [{{name: a, image: "
+        "b}}]}}\n",
+        name, &name - names.data());
+  return text;
+}
+
+struct HttpNode : TestNode {
+  HttpNode() {
+    config.static_pod_path.clear();
+    config.static_pod_url = "http://host/pods";
+  }
+};
+
+TEST(HttpSource, APodListBecomesItsPods) {
+  HttpNode node;
+  node.config.static_pod_url_header = {{"X-A", {"1", "2"}}};
+  node.fetcher.AnswerBody(List({"a", "b"}));
+  node.Start();
+  node.RunFor(100ms);
+  EXPECT_EQ(node.Show(), "a b");
+  EXPECT_EQ(node.Find("a")->source(), "http");
+  EXPECT_EQ(node.Find("a")->origin(), "http://host/pods");
+  EXPECT_EQ(node.PodOf("a").spec().tolerations_size(), 0);
+  EXPECT_TRUE(node.Complete("http"));
+  EXPECT_EQ(node.fetcher.last_request().headers.at("X-A"), (std::vector<std::string>{"1", "2"}));
+}
+
+TEST(HttpSource, AFailureChangesNothingAndIsLoggedFourTimes) {
+  HttpNode node;
+  node.fetcher.AnswerBody(List({"a", "b"}));
+  node.Start();
+  node.RunFor(100ms);
+  const StatusOr<HttpReply> failures[] = {
+      HttpReply{404, "404 Not Found", "x"}, Unavailable("connection refused"),
+      HttpReply{200, "200 OK", std::string(kMaxConfigBytes, 'x')},
+      HttpReply{200, "200 OK", List({"a", "NOT A NAME"})},
+      HttpReply{200, "200 OK", "apiVersion: v1\nkind: List\nitems: []\n"}};
+  for (const auto& failure : failures) {
+    node.fetcher.Answer(failure);
+    node.RunFor(20s);
+    EXPECT_EQ(node.Show(), "a b");
+    EXPECT_FALSE(node.Complete("http"));
+    EXPECT_EQ(node.SourceNamed("http").problems.size(), 1u);
+  }
+  EXPECT_EQ(node.LogLines("cannot read pods from the URL").size(), 4u);
+  EXPECT_EQ(
+      node.LogLines("cannot read pods from the URL, told from now on at debug level only").size(),
+      1u);
+  node.fetcher.AnswerBody(List({"a", "b"}));
+  node.RunFor(20s);
+  EXPECT_TRUE(node.Complete("http"));
+  EXPECT_EQ(node.LogLines("pods read from the URL again").size(), 1u);
+}
+
+TEST(HttpSource, AUrlThatNeverAnswersIsIncomplete) {
+  HttpNode node;
+  node.Start();
+  node.RunFor(1h);
+  EXPECT_FALSE(node.Complete("http"));
+  EXPECT_EQ(node.fetcher.calls(), 181);
+}
+
+TEST(HttpSource, RememberedPodsStayWhileTheUrlIsAwayAfterARestart) {
+  HttpNode node;
+  node.fetcher.AnswerBody(List({"a"}));
+  node.Start();
+  node.RunFor(100ms);
+  const auto before = node.Find("a");
+  node.fetcher.Answer(Unavailable("connection refused"));
+  node.Restart();
+  EXPECT_EQ(node.Show(), "a");
+  EXPECT_EQ(node.Find("a")->incarnation(), before->incarnation());
+  EXPECT_FALSE(node.Complete("http"));
+}
+
+TEST(HttpSource, AnEmptyAnswerRemovesAllAndTheSameBodyBringsThemBack) {
+  HttpNode node;
+  node.fetcher.AnswerBody(List({"a"}));
+  node.Start();
+  node.RunFor(100ms);
+  node.fetcher.AnswerBody("");
+  node.RunFor(20s);
+  EXPECT_EQ(node.Show(), "a-");
+  EXPECT_TRUE(node.Complete("http"));
+  EXPECT_EQ(node.SourceNamed("http").problems[0].reason,
+            "zero-length data received from http://host/pods");
+  node.fetcher.AnswerBody(List({"a"}));
+  node.RunFor(20s);
+  EXPECT_EQ(node.Show(), "a");
+}
+
+TEST(HttpSource, ABadBodyServedTwiceFailsTwice) {
+  HttpNode node;
+  node.fetcher.AnswerBody("nonsense");
+  node.Start();
+  node.RunFor(21s);
+  EXPECT_FALSE(node.Complete("http"));
+  EXPECT_EQ(node.LogLines("cannot read pods from the URL").size(), 2u);
+}
+
+TEST(HttpSource, TheSecondPodOfOneNameGetsAnEvent) {
+  HttpNode node;
+  node.fetcher.AnswerBody(List({"a", "a"}));
+  node.Start();
+  node.RunFor(1min);
+  EXPECT_EQ(node.Show(), "a");
+  EXPECT_TRUE(node.Complete("http"));
+  ASSERT_EQ(node.process->events.events.size(), 1u);
+  const auto& event = node.process->events.events[0];
+  EXPECT_EQ(event.reason, "FailedValidation");
+  EXPECT_EQ(event.message,
+            "Error validating pod a-node-a_default(uid-1) from http due to duplicate pod name "
+            "\"a-node-a\", ignoring");
+}
+
+}  // namespace
+}  // namespace splitlet::config_source

@@ -1,0 +1,15 @@
+#pragma once
+
+/// HttpFetcher over libcurl, with the system's TLS roots.
+/// Threads: one call at a time. Errors: see http_fetcher.h.
+
+#include <memory>
+
+#include "services/config-source/http_fetcher.h"
+
+namespace splitlet::config_source {
+
+/// `clock` tells what is left of a deadline.
+std::unique_ptr<HttpFetcher> MakeCurlFetcher(const Clock& clock);
+
+}  // namespace splitlet::config_source

@@ -1,0 +1,239 @@
+#include "services/config-source/desired_book.h"
+
+#include <utility>
+
+#include "libs/base/fail_point.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::config_source {
+namespace {
+
+constexpr Duration kRetry = std::chrono::seconds{1};
+const char* const kLoadStrand = "facts";
+
+std::string StrandOf(const std::string& uid) { return "fact-" + uid; }
+
+StatusOr<fs::FactStore::All> ReadFacts(const fs::FactStore& facts) {
+  FAIL_POINT("config-source.read-facts");
+  return facts.ReadAll();
+}
+
+Status SaveFact(const fs::FactStore& facts, const std::string& key, const std::string& bytes) {
+  FAIL_POINT("config-source.save-fact.before");
+  RETURN_IF_ERROR(facts.Save(key, bytes, false), "save fact {}", key);
+  FAIL_POINT("config-source.save-fact.after");
+  return OkStatus();
+}
+
+Status ForgetFact(const fs::FactStore& facts, const std::string& key) {
+  FAIL_POINT("config-source.forget-fact.before");
+  RETURN_IF_ERROR(facts.Forget(key), "forget fact {}", key);
+  FAIL_POINT("config-source.forget-fact.after");
+  return OkStatus();
+}
+
+}  // namespace
+
+DesiredBook::DesiredBook(Deps deps, std::function<void(const std::string& uid)> on_put)
+    : deps_(std::move(deps)), on_put_(std::move(on_put)) {}
+
+DesiredBook::~DesiredBook() {
+  deps_.loop.CancelTimer(load_retry_);
+  for (const auto& [uid, progress] : progress_) deps_.loop.CancelTimer(progress.retry);
+}
+
+void DesiredBook::Load(std::function<void()> done) {
+  load_retry_ = 0;
+  deps_.strands.Run(kLoadStrand, [this, facts = deps_.facts, done = std::move(done)] {
+    auto all = ReadFacts(*facts);
+    deps_.loop.Post([this, a = std::move(all), done] { OnLoaded(a, done); });
+  });
+}
+
+void DesiredBook::OnLoaded(const StatusOr<fs::FactStore::All>& all,
+                           const std::function<void()>& done) {
+  if (!all.ok()) {
+    deps_.metrics.fact_errors.Increment();
+    const std::string error = fmt::format("read facts: {}", all.status());
+    if (error != error_) deps_.log.Error("remembered pods cannot be read", {KV("err", error)});
+    error_ = error;
+    load_retry_ = deps_.loop.RunAfter(kRetry, [this, done] { Load(done); });
+    return;
+  }
+  error_.clear();
+  for (const auto& fact : all->facts) Remember(fact);
+  for (const auto& bad : all->unreadable) {
+    deps_.metrics.fact_errors.Increment();
+    deps_.log.Error("remembered pod cannot be read",
+                    {KV("podUID", bad.key), KV("err", bad.reason), KV("newer", bad.newer)});
+    if (bad.newer) blocked_.insert(bad.key);
+  }
+  for (const auto& [uid, pod] : pods_)
+    if (pod.removed) PutDesired(uid);
+  done();
+}
+
+void DesiredBook::Remember(const fs::FactStore::Fact& fact) {
+  v1::DesiredRecord record;
+  if (!record.ParseFromString(fact.bytes) || record.uid().empty()) {
+    deps_.metrics.fact_errors.Increment();
+    deps_.log.Error("remembered pod is no record", {KV("podUID", fact.key)});
+    return;
+  }
+  KnownPod& pod = pods_[record.uid()];
+  pod.name = record.name();
+  pod.name_space = record.namespace_();
+  pod.source = record.source();
+  pod.origin = record.origin();
+  pod.removed = record.state() == v1::DesiredRecord::REMOVED;
+  pod.incarnation = record.incarnation();
+  pod.generation = record.generation();
+  pod.seen_at = WallFromNanos(record.seen_at_wall_ns());
+  pod.pod = std::make_shared<const std::string>(std::move(*record.mutable_pod()));
+}
+
+bool DesiredBook::IsPut(const std::string& uid) const {
+  const auto at = progress_.find(uid);
+  return at != progress_.end() && at->second.put;
+}
+
+bool DesiredBook::IsBlocked(const std::string& uid) const {
+  return blocked_.contains(bus::KeyOf(uid));
+}
+
+void DesiredBook::Set(const std::string& uid, KnownPod pod) {
+  pods_.insert_or_assign(uid, std::move(pod));
+  Progress& progress = progress_[uid];
+  if (progress.saving) {
+    progress.changed = true;
+  } else {
+    Save(uid);
+  }
+}
+
+void DesiredBook::SetFrom(const std::string& uid, std::shared_ptr<const std::string> from) {
+  pods_.at(uid).from = std::move(from);
+}
+
+void DesiredBook::PutAgain(const std::string& uid, const std::string& problem) {
+  KnownPod& pod = pods_.at(uid);
+  if (IsPut(uid) && pod.problem == problem) return;
+  pod.problem = problem;
+  // While a save is under way its end puts the record, and not before: the file comes first.
+  const auto at = progress_.find(uid);
+  if (at == progress_.end() || (!at->second.saving && at->second.retry == 0)) PutDesired(uid);
+}
+
+void DesiredBook::Save(const std::string& uid) {
+  Progress& progress = progress_[uid];
+  deps_.loop.CancelTimer(std::exchange(progress.retry, 0));
+  progress.saving = true;
+  progress.changed = false;
+  deps_.strands.Run(StrandOf(uid),
+                    [this, uid, facts = deps_.facts, bytes = RecordOf(uid).SerializeAsString()] {
+                      const Status saved = SaveFact(*facts, bus::KeyOf(uid), bytes);
+                      deps_.loop.Post([this, uid, saved] { OnSaved(uid, saved); });
+                    });
+}
+
+void DesiredBook::OnSaved(const std::string& uid, const Status& saved) {
+  Progress& progress = progress_[uid];
+  progress.saving = false;
+  if (progress.changed) {
+    Save(uid);
+    return;
+  }
+  if (!saved.ok()) RetryLater(uid, saved, [this, uid] { Save(uid); });
+  if (saved.ok()) error_.clear();
+  // That a pod is gone can be read again from its source, so it need not wait for a disk that is
+  // full.
+  if (saved.ok() || pods_.at(uid).removed) PutDesired(uid);
+}
+
+void DesiredBook::RetryLater(const std::string& uid, const Status& status, exec::Task again) {
+  deps_.metrics.fact_errors.Increment();
+  const std::string error = ToString(status);
+  if (error != error_)
+    deps_.log.Error("remembered pod cannot be saved", {KV("podUID", uid), KV("err", error)});
+  error_ = error;
+  progress_[uid].retry = deps_.loop.RunAfter(kRetry, std::move(again));
+}
+
+void DesiredBook::PutDesired(const std::string& uid) {
+  FAIL_POINT_VOID("config-source.put.before");
+  const Status put = deps_.table.Put(bus::KeyOf(uid), RecordOf(uid));
+  FAIL_POINT_VOID("config-source.put.after");
+  if (!put.ok()) {
+    deps_.log.Error("desired pod cannot be put", {KV("podUID", uid), KV("err", put)});
+    return;
+  }
+  progress_[uid].put = true;
+  on_put_(uid);
+}
+
+void DesiredBook::Forget(const std::string& uid) {
+  Progress& progress = progress_[uid];
+  if (progress.saving) return;  // OnSaved puts the record, and the pod is looked at again then
+  deps_.loop.CancelTimer(std::exchange(progress.retry, 0));
+  progress.saving = true;
+  progress.changed = false;
+  deps_.strands.Run(StrandOf(uid), [this, uid, facts = deps_.facts] {
+    const Status forgotten = ForgetFact(*facts, bus::KeyOf(uid));
+    deps_.loop.Post([this, uid, forgotten] { OnForgotten(uid, forgotten); });
+  });
+}
+
+void DesiredBook::OnForgotten(const std::string& uid, const Status& forgotten) {
+  Progress& progress = progress_[uid];
+  progress.saving = false;
+  if (progress.changed) {
+    Save(uid);  // it came back meanwhile
+    return;
+  }
+  if (!forgotten.ok()) {
+    RetryLater(uid, forgotten, [this, uid] { Forget(uid); });
+    return;
+  }
+  FAIL_POINT_VOID("config-source.remove.before");
+  deps_.table.Remove(bus::KeyOf(uid));
+  FAIL_POINT_VOID("config-source.remove.after");
+  progress_.erase(uid);
+  pods_.erase(uid);
+  on_put_(uid);
+}
+
+v1::DesiredRecord DesiredBook::RecordOf(const std::string& uid) const {
+  const KnownPod& pod = pods_.at(uid);
+  v1::DesiredRecord record;
+  record.set_uid(uid);
+  record.set_name(pod.name);
+  record.set_namespace_(pod.name_space);
+  record.set_source(pod.source);
+  record.set_origin(pod.origin);
+  record.set_incarnation(pod.incarnation);
+  record.set_generation(pod.generation);
+  record.set_state(pod.removed ? v1::DesiredRecord::REMOVED : v1::DesiredRecord::WANTED);
+  record.set_pod(*pod.pod);
+  record.set_seen_at_wall_ns(ToNanos(pod.seen_at));
+  record.set_problem(pod.problem);
+  const Clock::Time now = deps_.clock.Now();
+  record.mutable_put_at()->set_boot(now.boot);
+  record.mutable_put_at()->set_monotonic_ns(now.monotonic.count());
+  return record;
+}
+
+std::unique_ptr<v1::DesiredRecord> DesiredBook::Get(const std::string& uid) const {
+  if (!pods_.contains(uid)) return nullptr;
+  if (auto put = deps_.table.Get(bus::KeyOf(uid))) return put;
+  return std::make_unique<v1::DesiredRecord>(RecordOf(uid));
+}
+
+void DesiredBook::SetComplete(std::set<std::string> scopes) {
+  if (deps_.table.completeness().scopes == scopes) return;
+  FAIL_POINT_VOID("config-source.complete.before");
+  bus::Completeness completeness;
+  completeness.scopes = std::move(scopes);
+  deps_.table.SetComplete(std::move(completeness));
+}
+
+}  // namespace splitlet::config_source

@@ -1,0 +1,94 @@
+#pragma once
+
+/// The pods of the table `desired` with what must not be forgotten of them: file first, then table.
+/// Owns:  table `desired`; one fact file for each pod, for ever: the record with incarnation,
+/// generation, last good pod. Killed at any line: a pod whose file was written and whose record was
+/// not put is put by the next start. Threads: loop thread; files are read and written on strands.
+/// Errors: a save that fails is tried again every second, and shows in error(); a removal does not
+/// wait for it. Source: DESIGN.md, rules 3 and 9.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libs/base/log.h"
+#include "libs/bus/typed.h"
+#include "libs/exec/exec.h"
+#include "libs/fs/fact_store.h"
+#include "services/config-source/merge.h"
+#include "services/config-source/metrics.h"
+
+namespace splitlet::v1 {
+class DesiredRecord;
+}
+
+namespace splitlet::config_source {
+
+class DesiredBook {
+ public:
+  struct Deps {
+    const Clock& clock;
+    exec::EventLoop& loop;
+    exec::Strands& strands;
+    std::shared_ptr<fs::FactStore> facts;
+    bus::Table<v1::DesiredRecord> table;
+    Log log;
+    ConfigMetrics& metrics;
+  };
+  /// `on_put` after a record is in the table, or gone from it.
+  DesiredBook(Deps deps, std::function<void(const std::string& uid)> on_put);
+  ~DesiredBook();
+
+  /// Reads all facts, again and again until that works; then puts the removed pods and calls
+  /// `done`.
+  void Load(std::function<void()> done);
+
+  const KnownPods& pods() const { return pods_; }
+  bool IsPut(const std::string& uid) const;
+  /// Facts of a newer version of the program: nothing may be said of these pods.
+  const std::set<std::string>& blocked() const { return blocked_; }
+  bool IsBlocked(const std::string& uid) const;
+  /// Why the last save or read failed; empty when it did not.
+  const std::string& error() const { return error_; }
+
+  /// Takes over `pod` as it is to be: file, then table.
+  void Set(const std::string& uid, KnownPod pod);
+  /// Remembers what the source gave, where that means the same as the record.
+  void SetFrom(const std::string& uid, std::shared_ptr<const std::string> from);
+  /// Puts a remembered pod that still stands, or one with another problem; there is nothing to save
+  /// in either case.
+  void PutAgain(const std::string& uid, const std::string& problem);
+  /// Forgets a removed pod: file, then table.
+  void Forget(const std::string& uid);
+  std::unique_ptr<v1::DesiredRecord> Get(const std::string& uid) const;
+  void SetComplete(std::set<std::string> scopes);
+
+ private:
+  struct Progress {
+    bool put = false;      // some version of it is in the table
+    bool saving = false;   // its strand is at work
+    bool changed = false;  // since the save began
+    exec::TimerId retry = 0;
+  };
+  void OnLoaded(const StatusOr<fs::FactStore::All>& all, const std::function<void()>& done);
+  void Remember(const fs::FactStore::Fact& fact);
+  void Save(const std::string& uid);
+  void OnSaved(const std::string& uid, const Status& saved);
+  void OnForgotten(const std::string& uid, const Status& forgotten);
+  void PutDesired(const std::string& uid);
+  void RetryLater(const std::string& uid, const Status& status, exec::Task again);
+  v1::DesiredRecord RecordOf(const std::string& uid) const;
+
+  Deps deps_;
+  std::function<void(const std::string&)> on_put_;
+  KnownPods pods_;
+  std::map<std::string, Progress> progress_;
+  std::set<std::string> blocked_;  // keys
+  std::string error_;
+  exec::TimerId load_retry_ = 0;
+};
+
+}  // namespace splitlet::config_source

@@ -1,0 +1,160 @@
+#include "services/config-source/file_catalog.h"
+
+#include <algorithm>
+#include <set>
+
+#include "libs/kube/pod_types.h"
+
+namespace splitlet::config_source {
+
+void FileCatalog::Remember(const SourcePodRef& pod) {
+  files_[pod->origin].good = pod;
+  ++version_;
+}
+
+void FileCatalog::OnListing(const Listing& listing, Clock::Time now) {
+  const auto before = std::pair(outcome_, unreadable_);
+  outcome_ = listing.outcome;
+  unreadable_.clear();
+  switch (listing.outcome) {
+    case Listing::Outcome::kListed:
+      path_missing_since_ = {};
+      OnListed(listing, now);
+      break;
+    case Listing::Outcome::kMissing: OnPathMissing(now); break;
+    case Listing::Outcome::kUnreadable:
+      unreadable_ = Message(listing.status);
+      for (auto& [path, file] : files_) file.judged = true;
+      break;
+  }
+  if (before != std::pair(outcome_, unreadable_)) ++version_;
+}
+
+void FileCatalog::OnListed(const Listing& listing, Clock::Time now) {
+  const std::set<std::string> there(listing.paths.begin(), listing.paths.end());
+  for (auto at = files_.begin(); at != files_.end();) {
+    File& file = at->second;
+    if (there.contains(at->first)) {
+      if (file.missing_since) ++version_;
+      file.missing_since = {};
+      ++at;
+      continue;
+    }
+    const bool gone =
+        file.good == nullptr || (file.missing_since && now - file.missing_since >= kVanishedGap);
+    if (!file.missing_since) file.missing_since = now;
+    ++version_;
+    at = gone ? files_.erase(at) : std::next(at);
+  }
+  for (const auto& path : listing.paths) {
+    if (files_.try_emplace(path).second) ++version_;
+  }
+}
+
+void FileCatalog::OnPathMissing(Clock::Time now) {
+  std::erase_if(files_, [](const auto& entry) { return entry.second.good == nullptr; });
+  if (!path_missing_since_) path_missing_since_ = now;
+  if (now - path_missing_since_ >= kPathMissingGap) files_.clear();
+  for (auto& [path, file] : files_) file.judged = true;
+  ++version_;
+}
+
+void FileCatalog::OnRead(const ReadFile& read, WallTime now) {
+  const auto at = files_.find(read.path);
+  if (at == files_.end()) return;
+  File& file = at->second;
+  const bool same = file.judged && file.content == read.content;
+  file.judged = true;
+  file.content = read.content;
+  if (read.pod.ok()) {
+    if (same && file.problem.empty() && file.good == *read.pod) return;
+    file.good = *read.pod;
+    file.problem.clear();
+    file.problem_since = now;
+    file.bad_looks = 0;
+  } else {
+    const std::string problem = Message(read.pod.status());
+    const bool told = same && file.problem == problem;
+    file.bad_looks = told ? file.bad_looks + 1 : 0;
+    if (told) return;
+    if (file.problem.empty()) file.problem_since = now;
+    file.problem = problem;
+  }
+  file.warnings = read.warnings;
+  ++version_;
+}
+
+SourceSet FileCatalog::Set() const {
+  SourceSet set;
+  std::map<std::string, std::string> taken;  // full name or UID -> path
+  AddPods(true, set, taken);
+  AddPods(false, set, taken);
+  AddCompleteness(set);
+  return set;
+}
+
+void FileCatalog::AddPods(bool present, SourceSet& set,
+                          std::map<std::string, std::string>& taken) const {
+  for (const auto& [path, file] : files_) {
+    if (present == static_cast<bool>(file.missing_since)) continue;
+    if (!file.problem.empty()) set.problems.push_back({path, file.problem, file.problem_since});
+    for (const auto& warning : file.warnings)
+      set.problems.push_back({path, warning, file.problem_since});
+    if (file.good == nullptr) continue;
+    const SourcePod& pod = *file.good;
+    if (!file.judged) {
+      set.undecided.insert(pod.uid);
+      continue;
+    }
+    const auto [by_uid, new_uid] = taken.try_emplace("uid " + pod.uid, path);
+    const auto [by_name, new_name] =
+        taken.try_emplace(kube::FullName(pod.name, pod.name_space), path);
+    if (!new_uid || !new_name) {
+      if (!present) continue;
+      const auto& winner = new_uid ? by_name->second : by_uid->second;
+      set.problems.push_back({path,
+                              fmt::format("the same pod {} is in {}, which comes first",
+                                          kube::PodKey(pod.name_space, pod.name), winner),
+                              file.problem_since});
+      continue;
+    }
+    set.pods.push_back({file.good, file.problem});
+  }
+}
+
+void FileCatalog::AddCompleteness(SourceSet& set) const {
+  if (outcome_ == Listing::Outcome::kUnreadable) {
+    set.reason = unreadable_;
+    return;
+  }
+  if (outcome_ == Listing::Outcome::kMissing && !files_.empty()) {
+    set.reason = "path does not exist; the pods known from it stay for now";
+    return;
+  }
+  for (const auto& [path, file] : files_) {
+    if (file.missing_since) continue;
+    if (!file.judged) {
+      set.reason = fmt::format("{}: not read yet", path);
+      return;
+    }
+    if (file.good == nullptr) {
+      set.reason = file.problem;
+      return;
+    }
+  }
+  set.complete = true;
+}
+
+Duration FileCatalog::NextLook(Clock::Time now) const {
+  Duration wait = period_;
+  if (outcome_ == Listing::Outcome::kMissing) wait = std::min(wait, kPathMissingRetry);
+  for (const auto& [path, file] : files_) {
+    if (file.missing_since)
+      wait = std::min(wait, std::max(Duration{0}, kVanishedGap - (now - file.missing_since)));
+    if (!file.problem.empty() && file.bad_looks < 20)
+      wait = std::min(wait, kBrokenRetry * (1 << file.bad_looks));
+  }
+  return wait;
+}
+
+}  // namespace splitlet::config_source

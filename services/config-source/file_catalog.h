@@ -1,0 +1,83 @@
+#pragma once
+
+/// What the file source knows of each manifest, and the set of pods that follows from it. No I/O,
+/// no clock. A manifest that exists and cannot be used keeps its last good pod. One that vanished
+/// from a directory goes when a second look some milliseconds later misses it too; a configured
+/// path that does not exist empties the source only when it was missing on two looks
+/// kPathMissingGap apart, or when no pod was known. Threads: one. Errors: none; broken manifests
+/// become problems of the set. Source: config-sources spec, section 3; DESIGN.md, rule 9.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+#include "services/config-source/source.h"
+
+namespace splitlet::config_source {
+
+inline constexpr Duration kPathMissingGap = std::chrono::seconds{20};
+/// An editor that moves the old file away and writes a new one is done within this time.
+inline constexpr Duration kVanishedGap = std::chrono::milliseconds{10};
+/// The first other look at a manifest that could not be used; doubles up to the regular period.
+inline constexpr Duration kBrokenRetry = std::chrono::milliseconds{100};
+inline constexpr Duration kPathMissingRetry = std::chrono::seconds{1};
+
+/// Names below the configured path that count as manifests, or why there are none.
+struct Listing {
+  enum class Outcome { kListed, kMissing, kUnreadable };
+  Outcome outcome = Outcome::kUnreadable;
+  Status status;                     // kUnreadable: why
+  std::vector<std::string> paths;    // sorted
+  std::vector<std::string> skipped;  // directories and what is no file, for the log
+};
+
+/// One manifest as read.
+struct ReadFile {
+  std::string path;
+  uint64_t content = 0;               // differs when the content does
+  StatusOr<SourcePodRef> pod;         // the error names the file
+  std::vector<std::string> warnings;  // fields that are ignored
+};
+
+class FileCatalog {
+ public:
+  explicit FileCatalog(Duration period) : period_(period) {}
+
+  /// From the time before this start.
+  void Remember(const SourcePodRef& pod);
+  void OnListing(const Listing& listing, Clock::Time now);
+  void OnRead(const ReadFile& read, WallTime now);
+
+  SourceSet Set() const;
+  /// How long until the next look, when nothing tells of a change before.
+  Duration NextLook(Clock::Time now) const;
+  /// Grows when Set() may have changed.
+  uint64_t version() const { return version_; }
+
+ private:
+  struct File {
+    SourcePodRef good;       // last good; nullptr: none known
+    bool judged = false;     // looked at in this start
+    std::string problem;     // why the newest content cannot be used
+    WallTime problem_since;  // without problem: when `good` was read
+    std::vector<std::string> warnings;
+    uint64_t content = 0;
+    int bad_looks = 0;          // at the same content
+    Clock::Time missing_since;  // no time: it is there
+  };
+  void OnListed(const Listing& listing, Clock::Time now);
+  void OnPathMissing(Clock::Time now);
+  void AddPods(bool present, SourceSet& set, std::map<std::string, std::string>& taken) const;
+  void AddCompleteness(SourceSet& set) const;
+
+  const Duration period_;
+  std::map<std::string, File> files_;  // by path: the first by name wins
+  Listing::Outcome outcome_ = Listing::Outcome::kUnreadable;
+  std::string unreadable_ = "not read yet";
+  Clock::Time path_missing_since_;
+  uint64_t version_ = 0;
+};
+
+}  // namespace splitlet::config_source

@@ -1,0 +1,70 @@
+#pragma once
+
+/// The source `file`: a directory of manifests, or one. Looks again when the watcher says so, every
+/// period, and soon after a manifest that could not be used. In:    the watcher's hints, the
+/// period, what the strand has read. Out:   sets of pods. Killed at any line: nothing is lost; the
+/// next start reads everything. Threads: loop thread; the watcher's hint on any. Errors: in the
+/// sets. Source: config-sources spec, section 3.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libs/base/log.h"
+#include "libs/exec/exec.h"
+#include "libs/fs/file_watcher.h"
+#include "services/config-source/file_catalog.h"
+#include "services/config-source/manifest_reader.h"
+#include "services/config-source/problem_log.h"
+
+namespace splitlet::config_source {
+
+class FileSource final : public Source {
+ public:
+  struct Deps {
+    const Clock& clock;
+    exec::EventLoop& loop;
+    exec::Strands& strands;
+    fs::FileSystem& files;
+    std::unique_ptr<fs::FileWatcher> watcher;
+    ManifestReader::Decode decode;
+    Log log;
+    std::function<void(Duration)> on_read_time;  // of one pass
+  };
+  struct Options {
+    std::string path;
+    std::string node_name;
+    Duration period;
+  };
+  FileSource(Deps deps, Options options);
+  ~FileSource() override;
+
+  const std::string& name() const override { return name_; }
+  const std::string& place() const override { return options_.path; }
+  void Start(std::vector<SourcePodRef> remembered, OnSet on_set) override;
+  /// Something may have changed.
+  void OnHint();
+
+ private:
+  void StartPass();
+  void OnListing(const Listing& listing);
+  void OnRead(const std::vector<ReadFile>& batch);
+  void OnPassDone(Clock::Time started);
+  void PutSet();
+  void Arm(Duration delay);
+
+  const std::string name_;
+  Deps deps_;
+  const Options options_;
+  std::shared_ptr<ManifestReader> reader_;  // used on the strand alone
+  FileCatalog catalog_;
+  ProblemLog problems_;
+  OnSet on_set_;
+  std::vector<std::string> skipped_;
+  uint64_t told_version_ = 0;
+  bool reading_ = false;
+  bool again_ = false;
+  exec::TimerId timer_ = 0;
+};
+
+}  // namespace splitlet::config_source

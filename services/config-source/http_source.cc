@@ -1,0 +1,122 @@
+#include "services/config-source/http_source.h"
+
+#include <utility>
+
+#include "libs/base/fail_point.h"
+#include "libs/kube/pod_types.h"
+
+namespace splitlet::config_source {
+namespace {
+
+const char* const kStrand = "source-http";
+constexpr int kToldFailures = 3;
+
+StatusOr<HttpReply> Fetch(HttpFetcher& fetcher, const HttpRequest& request, Deadline deadline) {
+  FAIL_POINT("config-source.fetch.before");
+  auto reply = fetcher.Get(request, std::move(deadline));
+  FAIL_POINT("config-source.fetch.after");
+  return reply;
+}
+
+}  // namespace
+
+PollResult JudgeReply(const StatusOr<HttpReply>& reply, const std::string& last_body,
+                      const Origin& origin, const decltype(DecodePayload)& decode) {
+  PollResult result{.body = last_body, .pods = DecodedPods{}};
+  if (!reply.ok()) {
+    result.pods = Annotate(reply.status(), origin.location);
+  } else if (reply->code != 200) {
+    result.pods = Unavailable("{}: {}", origin.location, reply->status);
+  } else if (reply->body.empty()) {
+    result.body.clear();
+    result.empty = true;
+  } else if (reply->body == last_body) {
+    result.unchanged = true;
+  } else {
+    result.pods = decode(reply->body, origin);
+    if (result.pods.ok()) result.body = reply->body;
+  }
+  return result;
+}
+
+HttpSource::HttpSource(Deps deps, Options options)
+    : name_(kube::kHttpSource), deps_(std::move(deps)), options_(std::move(options)) {}
+
+HttpSource::~HttpSource() { deps_.loop.CancelTimer(timer_); }
+
+void HttpSource::Start(std::vector<SourcePodRef> remembered, OnSet on_set) {
+  on_set_ = std::move(on_set);
+  pods_ = std::move(remembered);
+  Poll();
+}
+
+void HttpSource::Poll() {
+  timer_ = 0;
+  deps_.strands.Run(kStrand, [this, last = body_, started = deps_.clock.Now()] {
+    const HttpRequest request{options_.url, options_.headers, kMaxConfigBytes};
+    const auto reply = Fetch(*deps_.fetcher, request, After(deps_.clock, kHttpTimeout));
+    PollResult result =
+        JudgeReply(reply, last, {std::string(kube::kHttpSource), options_.node_name, options_.url});
+    deps_.loop.Post([this, r = std::move(result), started] {
+      deps_.on_read_time(deps_.clock.Now() - started);
+      OnPolled(r);
+    });
+  });
+}
+
+void HttpSource::OnPolled(const PollResult& result) {
+  body_ = result.body;
+  if (!result.pods.ok()) {
+    const std::string reason = Message(result.pods.status());
+    OnFailure(reason);
+    PutSet(false, reason, {});
+  } else if (result.empty) {
+    const std::string reason = fmt::format("zero-length data received from {}", options_.url);
+    OnFailure(reason);
+    pods_.clear();
+    PutSet(true, reason, {});
+  } else {
+    OnSuccess();
+    if (!result.unchanged) {
+      pods_ = result.pods->pods;
+      warnings_ = result.pods->warnings;
+    }
+    PutSet(true, {}, warnings_);
+  }
+  timer_ = deps_.loop.RunAfter(options_.period, [this] { Poll(); });
+}
+
+void HttpSource::OnFailure(const std::string& reason) {
+  ++failures_;
+  const std::vector<LogField> fields = {KV("url", options_.url), KV("err", reason)};
+  if (failures_ <= kToldFailures) {
+    deps_.log.Warn("cannot read pods from the URL", fields);
+  } else if (failures_ == kToldFailures + 1) {
+    deps_.log.Warn("cannot read pods from the URL, told from now on at debug level only", fields);
+  } else {
+    deps_.log.Debug("cannot read pods from the URL", fields);
+  }
+}
+
+void HttpSource::OnSuccess() {
+  if (failures_ > 0)
+    deps_.log.Info("pods read from the URL again",
+                   {KV("url", options_.url), KV("failures", failures_)});
+  failures_ = 0;
+}
+
+void HttpSource::PutSet(bool complete, const std::string& problem,
+                        std::vector<std::string> warnings) {
+  if (problem != problem_) problem_since_ = deps_.clock.WallNow();
+  problem_ = problem;
+  SourceSet set;
+  set.complete = complete;
+  if (!complete) set.reason = problem;
+  if (!problem.empty()) set.problems.push_back({options_.url, problem, problem_since_});
+  for (auto& warning : warnings)
+    set.problems.push_back({options_.url, std::move(warning), problem_since_});
+  for (const auto& pod : pods_) set.pods.push_back({pod, {}});
+  on_set_(set);
+}
+
+}  // namespace splitlet::config_source

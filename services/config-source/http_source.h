@@ -1,0 +1,80 @@
+#pragma once
+
+/// The source `http`: one URL that answers with a Pod or a PodList, asked every period after the
+/// end of the last answer. Only an answer that can be used changes what is wanted; an empty 200
+/// wants nothing. In:    answers of the URL. Out:   sets of pods. Killed at any line: nothing is
+/// lost; the next start asks again. Threads: loop thread. Errors: in the sets. Source:
+/// config-sources spec, section 4 (with H3 and H4 mended: a body counts as known only after it was
+/// taken).
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libs/base/log.h"
+#include "libs/exec/exec.h"
+#include "services/config-source/http_fetcher.h"
+#include "services/config-source/manifest.h"
+#include "services/config-source/source.h"
+
+namespace splitlet::config_source {
+
+inline constexpr Duration kHttpTimeout = std::chrono::seconds{10};
+
+/// What one poll says.
+struct PollResult {
+  bool unchanged = false;      // the body that is wanted already
+  std::string body;            // to compare the next one with; empty after an empty answer
+  StatusOr<DecodedPods> pods;  // an error leaves what was wanted before
+  bool empty = false;          // a 200 without a body: nothing is wanted, and somebody should know
+};
+
+/// Pure: `reply` against the body that was taken last.
+PollResult JudgeReply(const StatusOr<HttpReply>& reply, const std::string& last_body,
+                      const Origin& origin, const decltype(DecodePayload)& decode = DecodePayload);
+
+class HttpSource final : public Source {
+ public:
+  struct Deps {
+    const Clock& clock;
+    exec::EventLoop& loop;
+    exec::Strands& strands;
+    std::unique_ptr<HttpFetcher> fetcher;
+    Log log;
+    std::function<void(Duration)> on_read_time;  // of one poll
+  };
+  struct Options {
+    std::string url;
+    std::map<std::string, std::vector<std::string>> headers;
+    std::string node_name;
+    Duration period;
+  };
+  HttpSource(Deps deps, Options options);
+  ~HttpSource() override;
+
+  const std::string& name() const override { return name_; }
+  const std::string& place() const override { return options_.url; }
+  void Start(std::vector<SourcePodRef> remembered, OnSet on_set) override;
+
+ private:
+  void Poll();
+  void OnPolled(const PollResult& result);
+  void OnFailure(const std::string& reason);
+  void OnSuccess();
+  void PutSet(bool complete, const std::string& problem, std::vector<std::string> warnings);
+
+  const std::string name_;
+  Deps deps_;
+  const Options options_;
+  OnSet on_set_;
+  std::vector<SourcePodRef> pods_;
+  std::string body_;
+  std::vector<std::string> warnings_;
+  std::string problem_;
+  WallTime problem_since_;
+  int failures_ = 0;
+  exec::TimerId timer_ = 0;
+};
+
+}  // namespace splitlet::config_source

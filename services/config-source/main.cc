@@ -1,0 +1,41 @@
+#include "libs/daemon/kubelet_config.h"
+#include "libs/daemon/service.h"
+#include "libs/fs/file_watcher.h"
+#include "services/config-source/config.h"
+#include "services/config-source/config_source_service.h"
+#include "services/config-source/curl_fetcher.h"
+#include "services/config-source/rpc.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::config_source {
+namespace {
+
+StatusOr<std::unique_ptr<daemon::Service>> MakeConfigSource(daemon::ServiceContext& context) {
+  ASSIGN_OR_RETURN(auto config, LoadConfigSourceConfig(context.config(), context.flags()),
+                   "configuration");
+  ASSIGN_OR_RETURN(auto table, bus::Own<v1::DesiredRecord>(context.bus(), "desired"),
+                   "table desired");
+  ASSIGN_OR_RETURN(auto workers, bus::ViewOf<v1::WorkerRecord>(context.bus(), "workers"),
+                   "view workers");
+  ConfigSourceDeps deps{.clock = context.clock(),
+                        .loop = context.loop(),
+                        .strands = context.strands(),
+                        .files = context.files(),
+                        .watcher = fs::MakeInotifyWatcher(),
+                        .fetcher = MakeCurlFetcher(context.clock()),
+                        .table = std::move(table),
+                        .workers = std::move(workers),
+                        .log = context.log(),
+                        .metrics = context.metrics(),
+                        .events = context.events()};
+  return ServeConfigSource(
+      context.loop(), std::make_unique<ConfigSourceService>(std::move(deps), std::move(config)));
+}
+
+}  // namespace
+}  // namespace splitlet::config_source
+
+int main(int argc, char** argv) {
+  return splitlet::daemon::RunService("config-source", argc, argv,
+                                      splitlet::config_source::MakeConfigSource);
+}

@@ -1,0 +1,116 @@
+#include "services/config-source/manifest_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "libs/base/fail_point.h"
+#include "libs/base/hash.h"
+#include "libs/kube/pod_types.h"
+
+namespace splitlet::config_source {
+
+ManifestReader::ManifestReader(fs::FileSystem& files, std::string path, std::string node_name,
+                               Decode decode)
+    : files_(files),
+      path_(std::move(path)),
+      node_name_(std::move(node_name)),
+      decode_(std::move(decode)) {}
+
+Listing ManifestReader::List() {
+  StatusOr<Listing> listing = TryList();
+  if (listing.ok()) return *std::move(listing);
+  Listing failed;
+  failed.outcome = Listing::Outcome::kUnreadable;
+  failed.status = listing.status();
+  return failed;
+}
+
+StatusOr<Listing> ManifestReader::TryList() {
+  FAIL_POINT("config-source.list-manifests");
+  Listing listing;
+  const auto info = files_.Stat(path_, true);
+  if (info.status().code() == StatusCode::kNotFound) {
+    listing.outcome = Listing::Outcome::kMissing;
+    return listing;
+  }
+  RETURN_IF_ERROR(info, "stat {}", path_);
+  listing.outcome = Listing::Outcome::kListed;
+  if (info->kind == fs::FileInfo::Kind::kFile) {
+    listing.paths.push_back(path_);
+    return listing;
+  }
+  if (info->kind != fs::FileInfo::Kind::kDirectory)
+    return InvalidArgument("{}: path is not a directory or file", path_);
+  ASSIGN_OR_RETURN(const auto entries, files_.List(path_), "list {}", path_);
+  for (const auto& entry : entries) RETURN_IF_ERROR(AddEntry(entry, listing), "list {}", path_);
+  std::ranges::sort(listing.paths);
+  return listing;
+}
+
+Status ManifestReader::AddEntry(const fs::DirEntry& entry, Listing& listing) {
+  if (entry.name.starts_with('.')) return OkStatus();
+  const std::string path = path_ + "/" + entry.name;
+  auto kind = entry.kind;
+  if (kind != fs::FileInfo::Kind::kFile) {
+    const auto info = files_.Stat(path, true);
+    // A link that leads nowhere is a manifest that cannot be used; reading it says why.
+    kind = info.ok() ? info->kind : fs::FileInfo::Kind::kFile;
+  }
+  if (kind == fs::FileInfo::Kind::kFile) {
+    listing.paths.push_back(path);
+  } else {
+    listing.skipped.push_back(path);
+  }
+  return OkStatus();
+}
+
+StatusOr<ManifestReader::Stamp> ManifestReader::StampOf(const std::string& path) {
+  ASSIGN_OR_RETURN(const auto info, files_.Stat(path, true), "stat");
+  return Stamp{info.inode, info.size, info.modified};
+}
+
+StatusOr<std::string> ManifestReader::ReadSettled(const std::string& path) {
+  FAIL_POINT("config-source.read-manifest");
+  ASSIGN_OR_RETURN(const Stamp before, StampOf(path), "{}", path);
+  auto text = files_.Read(path, kMaxConfigBytes - 1);
+  if (text.status().code() == StatusCode::kResourceExhausted)
+    return InvalidArgument("{}: the read limit is reached", path);
+  RETURN_IF_ERROR(text, "{}", path);
+  ASSIGN_OR_RETURN(const Stamp after, StampOf(path), "{}", path);
+  if (before != after) return Aborted("{}: changed while it was read", path);
+  return text;
+}
+
+std::optional<ReadFile> ManifestReader::Read(const std::string& path) {
+  ReadFile read;
+  read.path = path;
+  const auto text = ReadSettled(path);
+  if (!text.ok()) {
+    const bool link = files_.Stat(path, false).ok();
+    if (text.status().code() == StatusCode::kNotFound && !link) return std::nullopt;
+    cache_.erase(path);
+    read.pod = text.status();
+    return read;
+  }
+  read.content = Fnv1a64(*text) ^ text->size();
+  const auto known = cache_.find(path);
+  if (known != cache_.end() && known->second.content == read.content) return known->second;
+  auto decoded = decode_(*text, {std::string(kube::kFileSource), node_name_, path});
+  if (decoded.ok()) {
+    CHECK(decoded->pods.size() == 1, "{} pods in one manifest", decoded->pods.size());
+    read.pod = decoded->pods.front();
+    read.warnings = std::move(decoded->warnings);
+  } else {
+    read.pod = decoded.status();
+  }
+  cache_.insert_or_assign(path, read);
+  return read;
+}
+
+void ManifestReader::Collect(const Listing& listing) {
+  std::erase_if(cache_, [&listing](const auto& entry) {
+    return !std::ranges::binary_search(listing.paths, entry.first);
+  });
+}
+
+}  // namespace splitlet::config_source

@@ -1,0 +1,50 @@
+#pragma once
+
+/// Reads the configured path: which manifests there are, and each one as a pod. Content that was
+/// seen before is not decoded again. Threads: one at a time (the strand of the file source); calls
+/// block on files. Errors: in what is returned. Source: config-sources spec, section 3.2.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libs/fs/file_system.h"
+#include "services/config-source/file_catalog.h"
+#include "services/config-source/manifest.h"
+
+namespace splitlet::config_source {
+
+class ManifestReader {
+ public:
+  using Decode = std::function<StatusOr<DecodedPods>(std::string_view text, const Origin& origin)>;
+  /// `path`: a directory or one manifest.
+  ManifestReader(fs::FileSystem& files, std::string path, std::string node_name, Decode decode);
+
+  Listing List();
+  /// nullopt: the file went away meanwhile.
+  std::optional<ReadFile> Read(const std::string& path);
+  /// Drops what is kept of files that are not in `listing`.
+  void Collect(const Listing& listing);
+
+ private:
+  struct Stamp {
+    uint64_t inode = 0, size = 0;
+    WallTime modified;
+    bool operator==(const Stamp&) const = default;
+  };
+  StatusOr<Listing> TryList();
+  Status AddEntry(const fs::DirEntry& entry, Listing& listing);
+  StatusOr<Stamp> StampOf(const std::string& path);
+  /// ABORTED when it changed while it was read.
+  StatusOr<std::string> ReadSettled(const std::string& path);
+
+  fs::FileSystem& files_;
+  const std::string path_;
+  const std::string node_name_;
+  const Decode decode_;
+  std::map<std::string, ReadFile> cache_;  // by path
+};
+
+}  // namespace splitlet::config_source

@@ -1,0 +1,200 @@
+#include "services/config-source/merge.h"
+
+#include <google/protobuf/message.h>
+
+#include <algorithm>
+#include <ctime>
+#include <set>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/quantity.h"
+#include "services/config-source/pod_bytes.h"
+
+namespace splitlet::config_source {
+namespace {
+
+namespace pb = google::protobuf;
+
+const std::string kLocalKeys[] = {std::string(kube::kConfigSource),
+                                  std::string(kube::kConfigMirror), std::string(kube::kConfigSeen)};
+
+/// Pods hold no amounts finer than a thousandth. What is no quantity stays as it is.
+std::string CanonicalQuantity(const std::string& text) {
+  const auto amount = kube::Quantity::Parse(text);
+  if (!amount.ok()) return text;
+  return amount->IsInteger() ? kube::Quantity::FromInt(amount->Value()).ToString()
+                             : kube::Quantity::FromMilli(amount->MilliValue()).ToString();
+}
+
+/// Writes every quantity below `message` in one form, so that "1000m" equals "1".
+void CanonicalizeQuantities(pb::Message& message) {
+  const pb::Reflection& reflection = *message.GetReflection();
+  const pb::Descriptor& type = *message.GetDescriptor();
+  if (type.name() == "Quantity") {
+    const pb::FieldDescriptor* text = type.FindFieldByName("string");
+    reflection.SetString(&message, text, CanonicalQuantity(reflection.GetString(message, text)));
+    return;
+  }
+  std::vector<const pb::FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  for (const pb::FieldDescriptor* field : fields) {
+    if (field->cpp_type() != pb::FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    if (!field->is_repeated()) {
+      CanonicalizeQuantities(*reflection.MutableMessage(&message, field));
+      continue;
+    }
+    for (int i = 0; i < reflection.FieldSize(message, field); ++i)
+      CanonicalizeQuantities(*reflection.MutableRepeatedMessage(&message, field, i));
+  }
+}
+
+/// Only what counts as a change of the pod, status left out.
+kube::Pod Comparable(const kube::Pod& pod) {
+  kube::Pod out;
+  *out.mutable_spec() = pod.spec();
+  auto& meta = *out.mutable_metadata();
+  const auto& from = pod.metadata();
+  *meta.mutable_labels() = from.labels();
+  *meta.mutable_annotations() = from.annotations();
+  for (const auto& key : kLocalKeys) meta.mutable_annotations()->erase(key);
+  if (from.has_deletion_timestamp()) *meta.mutable_deletion_timestamp() = from.deletion_timestamp();
+  if (from.has_deletion_grace_period_seconds())
+    meta.set_deletion_grace_period_seconds(from.deletion_grace_period_seconds());
+  return out;
+}
+
+bool SameMeaning(kube::Pod a, kube::Pod b) {
+  if (SerializeStable(a) == SerializeStable(b)) return true;
+  CanonicalizeQuantities(a);
+  CanonicalizeQuantities(b);
+  return SerializeStable(a) == SerializeStable(b);
+}
+
+kube::Pod OnlyStatus(const kube::Pod& pod) {
+  kube::Pod out;
+  *out.mutable_status() = pod.status();
+  return out;
+}
+
+/// A record of ours that does not parse cannot be compared: it counts as changed.
+std::optional<Operation> ClassifyBytes(const std::string& stored, const std::string& wanted) {
+  kube::Pod before, after;
+  if (!before.ParseFromString(stored) || !after.ParseFromString(wanted)) return Operation::kUpdate;
+  return Classify(before, after);
+}
+
+std::optional<Operation> OperationFor(const KnownPod* known, const SourcePod& pod) {
+  if (known == nullptr || known->removed) return Operation::kAdd;
+  if (known->pod == pod.bytes) return std::nullopt;
+  if (known->from != nullptr && (known->from == pod.bytes || *known->from == *pod.bytes))
+    return std::nullopt;
+  return ClassifyBytes(*known->pod, *pod.bytes);
+}
+
+}  // namespace
+
+std::string_view OperationName(Operation operation) {
+  switch (operation) {
+    case Operation::kRemove: return "REMOVE";
+    case Operation::kAdd: return "ADD";
+    case Operation::kUpdate: return "UPDATE";
+    case Operation::kDelete: return "DELETE";
+    case Operation::kReconcile: return "RECONCILE";
+  }
+  UNREACHABLE();
+}
+
+std::optional<Operation> Classify(const kube::Pod& stored, const kube::Pod& wanted) {
+  if (SameMeaning(Comparable(stored), Comparable(wanted))) {
+    if (SameMeaning(OnlyStatus(stored), OnlyStatus(wanted))) return std::nullopt;
+    return Operation::kReconcile;
+  }
+  return wanted.metadata().has_deletion_timestamp() ? Operation::kDelete : Operation::kUpdate;
+}
+
+MergeResult ComputeMerge(const KnownPods& known, const std::string& source, const SourceSet& set) {
+  MergeResult result;
+  std::set<std::string> names, uids;
+  for (const WantedPod& wanted : set.pods) {
+    const SourcePod& pod = *wanted.pod;
+    if (!names.insert(kube::FullName(pod.name, pod.name_space)).second) {
+      result.ignored.push_back(
+          {wanted.pod, true, fmt::format("due to duplicate pod name \"{}\", ignoring", pod.name)});
+      continue;
+    }
+    const auto at = known.find(pod.uid);
+    const KnownPod* entry = at == known.end() ? nullptr : &at->second;
+    const bool foreign = entry != nullptr && !entry->removed && entry->source != source;
+    if (foreign || !uids.insert(pod.uid).second) {
+      result.ignored.push_back({wanted.pod, false,
+                                fmt::format("metadata.uid {} belongs to another pod of source {}",
+                                            pod.uid, foreign ? entry->source : source)});
+      continue;
+    }
+    if (const auto operation = OperationFor(entry, pod))
+      result.changes.push_back({*operation, pod.uid, wanted.pod});
+  }
+  for (const auto& [uid, entry] : known) {
+    const bool stays = entry.removed || entry.source != source || uids.contains(uid) ||
+                       set.undecided.contains(uid);
+    if (!stays) result.changes.push_back({Operation::kRemove, uid, nullptr});
+  }
+  std::ranges::stable_sort(result.changes, {}, &Change::operation);
+  return result;
+}
+
+int64_t NextNumber(int64_t last, WallTime now) {
+  return std::max(last + 1,
+                  std::chrono::floor<std::chrono::milliseconds>(now.time_since_epoch()).count());
+}
+
+Life ChooseLife(const KnownPod* known, const WorkerLife* worker, WallTime now) {
+  const int64_t incarnation =
+      std::max(known ? known->incarnation : 0, worker ? worker->incarnation : 0);
+  const int64_t generation =
+      NextNumber(std::max(known ? known->generation : 0, worker ? worker->generation : 0), now);
+  const bool goes_on = known == nullptr && worker != nullptr && !worker->ended;
+  return {goes_on ? incarnation : NextNumber(incarnation, now), generation};
+}
+
+std::optional<Life> CatchUp(const KnownPod& known, const WorkerLife& worker, WallTime now) {
+  if (known.removed || worker.incarnation <= known.incarnation) return std::nullopt;
+  const int64_t generation = NextNumber(std::max(known.generation, worker.generation), now);
+  return Life{worker.ended ? NextNumber(worker.incarnation, now) : worker.incarnation, generation};
+}
+
+std::string FormatSeen(WallTime time) {
+  const auto since_epoch = time.time_since_epoch();
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(since_epoch);
+  const std::time_t whole = seconds.count();
+  std::tm local{};
+  localtime_r(&whole, &local);
+  const long offset = local.tm_gmtoff / 60;
+  const std::string zone = offset == 0
+                               ? "Z"
+                               : fmt::format("{}{:02}:{:02}", offset < 0 ? '-' : '+',
+                                             std::labs(offset) / 60, std::labs(offset) % 60);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:09}{}", local.tm_year + 1900,
+                     local.tm_mon + 1, local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec,
+                     (since_epoch - seconds).count(), zone);
+}
+
+std::shared_ptr<const std::string> StampPod(const std::string& wanted, const std::string* stored,
+                                            const std::string& source, WallTime now) {
+  kube::Pod pod, before;
+  CHECK(pod.ParseFromString(wanted), "a source delivered bytes that are no pod");
+  auto& annotations = *pod.mutable_metadata()->mutable_annotations();
+  const bool known = stored != nullptr && before.ParseFromString(*stored);
+  if (known) {
+    for (const auto& key : kLocalKeys) {
+      const auto& old = before.metadata().annotations();
+      if (const auto at = old.find(key); at != old.end()) annotations[key] = at->second;
+    }
+  } else {
+    annotations[std::string(kube::kConfigSeen)] = FormatSeen(now);
+  }
+  annotations[std::string(kube::kConfigSource)] = source;
+  return std::make_shared<const std::string>(SerializeStable(pod));
+}
+
+}  // namespace splitlet::config_source

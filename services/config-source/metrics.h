@@ -1,0 +1,33 @@
+#pragma once
+
+/// All metrics of config-source. Threads: any. Errors: none. Units: seconds.
+/// Source: STYLE.md section 13.
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include <string>
+
+namespace splitlet::config_source {
+
+extern const prometheus::Histogram::BucketBoundaries kReadBuckets;
+
+struct ConfigMetrics {
+  explicit ConfigMetrics(prometheus::Registry& registry);
+  /// Makes the series of a source, so that a scrape shows them before anything happens.
+  void AddSource(const std::string& source);
+
+  prometheus::Family<prometheus::Gauge>& pods;  // source: wanted
+  prometheus::Family<prometheus::Gauge>&
+      problems;  // source: manifests and lists that somebody must mend
+  prometheus::Family<prometheus::Gauge>& complete;          // source: 1 or 0
+  prometheus::Family<prometheus::Counter>& operations;      // source, operation
+  prometheus::Family<prometheus::Histogram>& read_seconds;  // source: one look at all of it
+  prometheus::Counter& fact_errors;                         // saves, reads and removals that failed
+  prometheus::Gauge& removed_pods;                          // REMOVED and not finished yet
+};
+
+}  // namespace splitlet::config_source

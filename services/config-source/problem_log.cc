@@ -1,0 +1,34 @@
+#include "services/config-source/problem_log.h"
+
+#include <utility>
+
+namespace splitlet::config_source {
+namespace {
+
+bool Holds(const std::multimap<std::string, std::string>& all, const std::string& where,
+           const std::string& reason) {
+  const auto [first, last] = all.equal_range(where);
+  for (auto at = first; at != last; ++at)
+    if (at->second == reason) return true;
+  return false;
+}
+
+}  // namespace
+
+void ProblemLog::Tell(const Log& log, const std::string& source,
+                      const std::vector<Problem>& problems) {
+  std::multimap<std::string, std::string> now;
+  for (const Problem& problem : problems) {
+    now.emplace(problem.where, problem.reason);
+    if (!Holds(told_, problem.where, problem.reason))
+      log.Warn("problem with a manifest",
+               {KV("source", source), KV("path", problem.where), KV("err", problem.reason)});
+  }
+  for (const auto& [where, reason] : told_) {
+    if (!now.contains(where))
+      log.Info("manifest has no problem any more", {KV("source", source), KV("path", where)});
+  }
+  told_ = std::move(now);
+}
+
+}  // namespace splitlet::config_source

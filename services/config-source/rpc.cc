@@ -1,0 +1,81 @@
+#include "services/config-source/rpc.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <utility>
+
+#include "libs/rpc/rpc.h"
+#include "services/config-source/config_source_service.h"
+#include "splitlet/v1/services.grpc.pb.h"
+
+namespace splitlet::config_source {
+namespace {
+
+constexpr Duration kLoopLimit = std::chrono::seconds{2};
+
+v1::Source ToProto(const SourceView& view) {
+  v1::Source out;
+  out.set_name(view.name);
+  out.set_path(view.place);
+  out.set_complete(view.complete);
+  out.set_reason(view.reason);
+  out.set_pods(static_cast<uint32_t>(view.pods));
+  for (const Problem& problem : view.problems) {
+    auto& to = *out.add_problems();
+    to.set_where(problem.where);
+    to.set_reason(problem.reason);
+    to.set_since_wall_ns(ToNanos(problem.since));
+  }
+  return out;
+}
+
+class ConfigSourceRpc final : public v1::ConfigSource::Service {
+ public:
+  ConfigSourceRpc(exec::EventLoop& loop, ConfigSourceService& service)
+      : loop_(loop), service_(service) {}
+
+  grpc::Status GetSources(grpc::ServerContext*, const v1::GetSourcesRequest*,
+                          v1::Sources* reply) override {
+    const auto views = rpc::OnLoop<std::vector<SourceView>>(
+        loop_, kLoopLimit, [this] { return service_.GetSources(); });
+    if (!views.ok()) return rpc::ToGrpc(views.status());
+    for (const auto& view : *views) *reply->add_sources() = ToProto(view);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status GetPod(grpc::ServerContext*, const v1::GetDesiredRequest* request,
+                      v1::GetDesiredReply* reply) override {
+    auto record = rpc::OnLoop<std::unique_ptr<v1::DesiredRecord>>(
+        loop_, kLoopLimit, [this, uid = request->uid()] { return service_.GetPod(uid); });
+    if (!record.ok()) return rpc::ToGrpc(record.status());
+    reply->set_known(*record != nullptr);
+    if (*record != nullptr) reply->mutable_record()->Swap(record->get());
+    return grpc::Status::OK;
+  }
+
+ private:
+  exec::EventLoop& loop_;
+  ConfigSourceService& service_;
+};
+
+class Process final : public daemon::Service {
+ public:
+  Process(exec::EventLoop& loop, std::unique_ptr<ConfigSourceService> service)
+      : service_(std::move(service)), rpc_(loop, *service_) {}
+  void Start() override { service_->Start(); }
+  daemon::Health GetHealth() const override { return service_->GetHealth(); }
+  std::vector<grpc::Service*> GrpcServices() override { return {&rpc_}; }
+
+ private:
+  std::unique_ptr<ConfigSourceService> service_;
+  ConfigSourceRpc rpc_;
+};
+
+}  // namespace
+
+std::unique_ptr<daemon::Service> ServeConfigSource(exec::EventLoop& loop,
+                                                   std::unique_ptr<ConfigSourceService> service) {
+  return std::make_unique<Process>(loop, std::move(service));
+}
+
+}  // namespace splitlet::config_source
