@@ -25,16 +25,19 @@ struct StaticPodOrigin {
   std::string location;  // path of the manifest, or URL
 };
 
-/// UID (a hash unless the manifest gives one), name with node, namespace, node name, annotation
-/// config.hash, toleration, phase. `pod` has its defaults already. The UID depends on the pod and
-/// its origin only.
+/// metadata.uid, unless the manifest gives one: a hash of the pod as it stands, which is before its
+/// defaults, and of its origin. See docs/decisions/static-pod-uid.md.
+void EnsureStaticUid(Pod& pod, const StaticPodOrigin& origin);
+
+/// UID, name with node, namespace, node name, annotation config.hash, toleration, phase. `pod` has
+/// its defaults already, and its UID from before them.
 void ApplyStaticIdentity(Pod& pod, const StaticPodOrigin& origin);
 
 /// "static pods may not reference secrets", and the like: objects that only an API server has.
 Status CheckStaticReferences(const Pod& pod);
 
-/// All that stands between a decoded manifest and a pod to run, in this order: defaults, a name,
-/// identity, validation, references.
+/// All that stands between a decoded manifest and a pod to run, in this order: UID, defaults, a
+/// name, identity, validation, references.
 Status CompleteStaticPod(Pod& pod, const StaticPodOrigin& origin);
 
 /// 32 hex digits, FNV-1a of 128 bits.

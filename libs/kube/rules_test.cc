@@ -342,6 +342,7 @@ TEST(StaticPod, IdentityFromManifestAndNode) {
   EXPECT_EQ(uid("name: web", {"http", "a", "http://x"}),
             uid("name: web", {"http", "b", "http://x"}));
   EXPECT_EQ(uid("name: web, uid: fixed-1", file), "fixed-1");
+  EXPECT_EQ(first, "c896ac33effaed883831a3165bfeb6e1") << "pods would restart with this version";
 }
 
 TEST(StaticPod, TheTolerationStandsOnceAndOnlyOnFilePods) {

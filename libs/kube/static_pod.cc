@@ -114,15 +114,19 @@ std::string HexHash128(std::string_view text) {
                      static_cast<uint64_t>(hash));
 }
 
-void ApplyStaticIdentity(Pod& pod, const StaticPodOrigin& origin) {
+void EnsureStaticUid(Pod& pod, const StaticPodOrigin& origin) {
   auto& metadata = *pod.mutable_metadata();
-  if (metadata.uid().empty()) {
-    // The JSON text has every field that is set, maps in order of their keys.
-    std::string content = ToJson(pod);
-    content += origin.source == kFileSource ? "host:" + origin.node_name + "file:" + origin.location
-                                            : "url:" + origin.location;
-    metadata.set_uid(HexHash128(content));
-  }
+  if (!metadata.uid().empty()) return;
+  // The JSON text has every field that is set, maps in order of their keys.
+  std::string content = ToJson(pod);
+  content += origin.source == kFileSource ? "host:" + origin.node_name + "file:" + origin.location
+                                          : "url:" + origin.location;
+  metadata.set_uid(HexHash128(content));
+}
+
+void ApplyStaticIdentity(Pod& pod, const StaticPodOrigin& origin) {
+  EnsureStaticUid(pod, origin);
+  auto& metadata = *pod.mutable_metadata();
   metadata.set_name(metadata.name() + "-" + LowerCase(origin.node_name));
   if (metadata.namespace_().empty()) metadata.set_namespace_(std::string(kDefaultNamespace));
   pod.mutable_spec()->set_node_name(origin.node_name);
@@ -147,6 +151,8 @@ Status CheckStaticReferences(const Pod& pod) {
 }
 
 Status CompleteStaticPod(Pod& pod, const StaticPodOrigin& origin) {
+  // Before the defaults: a version that knows one more of them is not to restart every pod.
+  EnsureStaticUid(pod, origin);
   if (const Status status = ApplyDefaults(pod); !status.ok()) return status;
   if (pod.metadata().name().empty())
     return InvalidArgument("invalid pod: metadata.name: name is needed for the pod");
