@@ -147,7 +147,7 @@ void FileCatalog::AddCompleteness(SourceSet& set) const {
 
 Duration FileCatalog::NextLook(Clock::Time now) const {
   Duration wait = period_;
-  if (outcome_ == Listing::Outcome::kMissing) wait = std::min(wait, kPathMissingRetry);
+  if (outcome_ != Listing::Outcome::kListed) wait = std::min(wait, kNoListingRetry);
   for (const auto& [path, file] : files_) {
     if (file.missing_since)
       wait = std::min(wait, std::max(Duration{0}, kVanishedGap - (now - file.missing_since)));

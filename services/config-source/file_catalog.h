@@ -22,7 +22,7 @@ inline constexpr Duration kPathMissingGap = std::chrono::seconds{20};
 inline constexpr Duration kVanishedGap = std::chrono::milliseconds{10};
 /// The first other look at a manifest that could not be used; doubles up to the regular period.
 inline constexpr Duration kBrokenRetry = std::chrono::milliseconds{100};
-inline constexpr Duration kPathMissingRetry = std::chrono::seconds{1};
+inline constexpr Duration kNoListingRetry = std::chrono::seconds{1};
 
 /// Names below the configured path that count as manifests, or why there are none.
 struct Listing {

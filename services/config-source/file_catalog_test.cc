@@ -133,7 +133,7 @@ TEST(FileCatalog, AMissingPathRemovesOnlyAfterTwoLooksFarApart) {
   c.Good("/m/a", "u1", "a");
   c.files.OnListing(Missing(), kStart + 1s);
   EXPECT_TRUE(c.Show().starts_with("u1 incomplete"));
-  EXPECT_EQ(c.files.NextLook(kStart + 1s), kPathMissingRetry);
+  EXPECT_EQ(c.files.NextLook(kStart + 1s), kNoListingRetry);
   c.files.OnListing(Missing(), kStart + 20s);
   EXPECT_TRUE(c.Show().starts_with("u1 incomplete"));
   c.files.OnListing(Missing(), kStart + 21s);

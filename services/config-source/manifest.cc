@@ -5,6 +5,7 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/codec.h"
+#include "libs/kube/validation.h"
 #include "services/config-source/pod_bytes.h"
 
 namespace splitlet::config_source {
@@ -25,10 +26,29 @@ Status CheckUid(const std::string& uid) {
       uid);
 }
 
-Status AddPod(kube::Pod& pod, const Origin& origin, DecodedPods& out) {
+struct Document {
+  std::string_view text;
+  std::string prefix;  // of paths in it: "items[2]."
+  const Origin& origin;
+};
+
+/// Names the manifest, and the line of the first field that is wrong.
+Status Complete(kube::Pod& pod, const Document& document) {
+  const Origin& origin = document.origin;
   if (!pod.metadata().uid().empty())
     RETURN_IF_ERROR(CheckUid(pod.metadata().uid()), "{}", origin.location);
-  RETURN_IF_ERROR(kube::CompleteStaticPod(pod, origin), "{}", origin.location);
+  const Status status = kube::CompleteStaticPod(pod, origin);
+  if (status.ok()) return status;
+  const auto errors = kube::ValidatePod(pod);
+  const bool invalid = !errors.empty() && kube::ToStatus(errors) == status;
+  const size_t line = invalid ? kube::FindLine(document.text, document.prefix + errors[0].path) : 0;
+  if (line == 0) return Annotate(status, origin.location);
+  return InvalidArgument("{}: {} (line {})", origin.location, Message(status), line);
+}
+
+Status AddPod(kube::Pod& pod, const Document& document, DecodedPods& out) {
+  const Origin& origin = document.origin;
+  if (const Status status = Complete(pod, document); !status.ok()) return status;
   auto bytes = std::make_shared<const std::string>(SerializeStable(pod));
   if (bytes->size() > kMaxPodBytes)
     return InvalidArgument("{}: the pod takes {} bytes, more than {}", origin.location,
@@ -48,7 +68,7 @@ StatusOr<DecodedPods> DecodeManifest(std::string_view text, const Origin& origin
     return InvalidArgument("{}: couldn't parse as pod({}), please check config file",
                            origin.location, Message(decoded.status()));
   DecodedPods out{.pods = {}, .warnings = std::move(decoded->warnings)};
-  const Status added = AddPod(*decoded->As<kube::Pod>(), origin, out);
+  const Status added = AddPod(*decoded->As<kube::Pod>(), {text, {}, origin}, out);
   if (!added.ok()) return added;
   return out;
 }
@@ -60,12 +80,13 @@ StatusOr<DecodedPods> DecodePayload(std::string_view text, const Origin& origin)
                            Message(decoded.status()));
   DecodedPods out{.pods = {}, .warnings = std::move(decoded->warnings)};
   if (const auto pod = decoded->As<kube::Pod>()) {
-    const Status added = AddPod(*pod, origin, out);
+    const Status added = AddPod(*pod, {text, {}, origin}, out);
     if (!added.ok()) return added;
     return out;
   }
-  for (auto& pod : *decoded->As<kube::PodList>()->mutable_items()) {
-    const Status added = AddPod(pod, origin, out);
+  auto& items = *decoded->As<kube::PodList>()->mutable_items();
+  for (int i = 0; i < items.size(); ++i) {
+    const Status added = AddPod(items[i], {text, fmt::format("items[{}].", i), origin}, out);
     if (!added.ok()) return added;
   }
   return out;
