@@ -43,8 +43,9 @@ class CoreBus::OwnedTable final : public RawTable {
   const Completeness& completeness() const override { return core_.completeness(); }
 
   void BeatIfDue(Clock::Time now) {
-    if (!last_beat_ || now - last_beat_ >= kBeatPeriod) Beat(core_.Beat());
+    if (!last_beat_ || now - last_beat_ >= kBeatPeriod) BeatNow();
   }
+  void BeatNow() { Beat(core_.Beat()); }
   const std::string& name() const { return name_; }
   const TableCore& core() const { return core_; }
 
@@ -216,6 +217,8 @@ void CoreBus::OnSignalReceived(const std::string& process, const std::string& si
 }
 
 void CoreBus::OnConnection(bool connected) {
+  // Whoever missed our last messages hears of it now rather than a second later.
+  if (connected && members_->table != nullptr) members_->table->BeatNow();
   for (auto* view : members_->views) view->core().OnConnection(connected, clock_.Now());
   Tick();
 }

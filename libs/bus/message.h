@@ -63,6 +63,7 @@ struct ListAnswer {
   StartId start;
   uint64_t sequence = 0;
   bool full = false;
+  uint32_t schema = kSchema;
   Promise promise;
   Clock::Time sent_at;
   std::vector<Change> changes;

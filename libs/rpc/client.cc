@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "libs/base/cancel.h"
+#include "libs/rpc/library.h"
 #include "libs/rpc/rpc.h"
 
 namespace splitlet::rpc {
@@ -14,6 +15,7 @@ namespace {
 constexpr int kMaxMessageBytes = 32 << 20;
 
 grpc::ChannelArguments Arguments() {
+  KeepLibraryUp();
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);

@@ -1,5 +1,7 @@
+#include <grpc/grpc.h>
 #include <grpcpp/impl/codegen/status.h>
 
+#include "libs/rpc/library.h"
 #include "libs/rpc/rpc.h"
 
 namespace splitlet::rpc {
@@ -14,6 +16,13 @@ Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return OkStatus();
   return MakeStatus(static_cast<StatusCode>(status.error_code()),
                     std::string_view(status.error_message()));
+}
+
+void KeepLibraryUp() {
+  [[maybe_unused]] static const bool up = [] {
+    grpc_init();
+    return true;
+  }();
 }
 
 std::string SocketPath(const std::string& run_dir, const std::string& process) {

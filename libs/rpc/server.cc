@@ -16,6 +16,7 @@
 #include <set>
 #include <thread>
 
+#include "libs/rpc/library.h"
 #include "libs/rpc/rpc.h"
 
 namespace splitlet::rpc {
@@ -88,6 +89,7 @@ class UnixServer final : public Server {
   UnixServer& operator=(const UnixServer&) = delete;
 
   Status Start() {
+    KeepLibraryUp();
     grpc::ServerBuilder builder;
     grpc::ResourceQuota quota("rpc");
     quota.SetMaxThreads(options_.max_threads);

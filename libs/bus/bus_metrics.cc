@@ -1,0 +1,87 @@
+#include "libs/bus/bus_metrics.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace splitlet::bus {
+namespace {
+
+double Seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
+
+prometheus::Counter& Plain(prometheus::Registry& registry, const std::string& name,
+                           const std::string& help) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({});
+}
+
+prometheus::Family<prometheus::Counter>& Counters(prometheus::Registry& registry,
+                                                  const std::string& name,
+                                                  const std::string& help) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
+}
+
+prometheus::Family<prometheus::Gauge>& Gauges(prometheus::Registry& registry,
+                                              const std::string& name, const std::string& help) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
+}
+
+/// The cores count by themselves; a counter of Prometheus takes only what was added since.
+void Raise(prometheus::Counter& counter, uint64_t to) {
+  counter.Increment(std::max(0.0, static_cast<double>(to) - counter.Value()));
+}
+
+}  // namespace
+
+BusMetrics::BusMetrics(prometheus::Registry& registry)
+    : published(Plain(registry, "splitlet_bus_published_total",
+                      "Changes of the own table that were numbered")),
+      publish_dropped(
+          Plain(registry, "splitlet_bus_publish_dropped_total", "Messages that were not sent")),
+      permission_errors(
+          Plain(registry, "splitlet_bus_permission_errors_total", "Refusals by the bus")),
+      errors(Plain(registry, "splitlet_bus_errors_total", "Other errors of the connection")),
+      overflows(Plain(registry, "splitlet_bus_overflows_total",
+                      "Messages dropped because the loop was behind")),
+      undecodable(Plain(registry, "splitlet_bus_undecodable_messages_total",
+                        "Messages that are not understood")),
+      lag(prometheus::BuildHistogram()
+              .Name("splitlet_bus_beat_lag_seconds")
+              .Help("From the sending of a beat to its taking")
+              .Register(registry)),
+      changes(Counters(registry, "splitlet_bus_changes_total", "Changes taken from messages")),
+      gaps(Counters(registry, "splitlet_bus_gaps_total", "Messages found missing")),
+      lists(Counters(registry, "splitlet_bus_lists_total", "Lists by outcome")),
+      rejected(Counters(registry, "splitlet_bus_rejected_total",
+                        "Messages that say nothing new or make no sense")),
+      records(Gauges(registry, "splitlet_bus_view_records", "Records in the view")),
+      age(Gauges(registry, "splitlet_bus_view_age_seconds", "Since the owner last spoke")),
+      live(Gauges(registry, "splitlet_bus_view_live", "1 while the view is live")) {}
+
+void BusMetrics::ObserveLag(const std::string& table, Duration delay) {
+  lag.Add({{"table", table}},
+          prometheus::Histogram::BucketBoundaries{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
+                                                  0.1, 0.25, 0.5, 1, 2.5, 5})
+      .Observe(Seconds(delay));
+}
+
+void BusMetrics::Update(const std::vector<ViewStats>& views, uint64_t published_so_far,
+                        Clock::Time now) {
+  Raise(published, published_so_far);
+  for (const auto& view : views) {
+    const std::string& table = view.info.table;
+    const auto& counts = view.counts;
+    Raise(changes.Add({{"table", table}}), counts.changes);
+    Raise(gaps.Add({{"table", table}}), counts.gaps);
+    Raise(lists.Add({{"table", table}, {"kind", "full"}}), counts.full_lists);
+    Raise(lists.Add({{"table", table}, {"kind", "delta"}}), counts.delta_lists);
+    Raise(lists.Add({{"table", table}, {"kind", "failed"}}), counts.failed_lists);
+    Raise(rejected.Add({{"table", table}, {"reason", "foreign"}}), counts.foreign);
+    Raise(rejected.Add({{"table", table}, {"reason", "obsolete"}}), counts.obsolete);
+    Raise(rejected.Add({{"table", table}, {"reason", "duplicate"}}), counts.duplicates);
+    Raise(rejected.Add({{"table", table}, {"reason", "unknown"}}), counts.unknown);
+    records.Add({{"table", table}}).Set(static_cast<double>(view.info.records));
+    age.Add({{"table", table}}).Set(Seconds(now - view.heard_at));
+    live.Add({{"table", table}}).Set(view.info.state == ViewState::kLive ? 1 : 0);
+  }
+}
+
+}  // namespace splitlet::bus

@@ -1,0 +1,96 @@
+#include "libs/bus/list_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include "libs/base/fail_point.h"
+#include "libs/bus/view_core.h"
+#include "libs/bus/wire.h"
+#include "libs/rpc/rpc.h"
+#include "splitlet/v1/services.grpc.pb.h"
+
+namespace splitlet::bus {
+
+class ListClient::Call final : public grpc::ClientReadReactor<v1::ListItem> {
+ public:
+  Call(ListClient& client, const std::shared_ptr<grpc::Channel>& channel, Done done)
+      : client_(client),
+        stub_(v1::Tables::NewStub(channel)),
+        call_(client.clock_, After(client.clock_, kListLimit)),
+        done_(std::move(done)) {}
+
+  void Start(const std::string& table, const Since& since) {
+    EncodeRequest(table, since, request_);
+    stub_->async()->List(&call_.context(), &request_, this);
+    StartRead(&item_);
+    StartCall();
+  }
+  void Cancel() { call_.context().TryCancel(); }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return;
+    decoded_ = DecodeItem(item_, !std::exchange(begun_, true), answer_);
+    item_.Clear();
+    if (!decoded_.ok()) Cancel();
+    StartRead(&item_);
+  }
+  void OnDone(const grpc::Status& status) override {
+    done_(Result(status));
+    client_.Finished(this);
+  }
+
+ private:
+  StatusOr<ListAnswer> Result(const grpc::Status& status) {
+    RETURN_IF_ERROR(decoded_, "decode list");
+    RETURN_IF_ERROR(rpc::FromGrpc(status), "list");
+    if (!begun_) return DataLoss("a list without a head");
+    return std::move(answer_);
+  }
+
+  ListClient& client_;
+  std::unique_ptr<v1::Tables::Stub> stub_;
+  rpc::ClientCall call_;
+  Done done_;
+  v1::ListRequest request_;
+  v1::ListItem item_;
+  bool begun_ = false;
+  Status decoded_;
+  ListAnswer answer_;
+};
+
+ListClient::ListClient(std::string run_dir, const Clock& clock)
+    : run_dir_(std::move(run_dir)), clock_(clock) {}
+
+ListClient::~ListClient() {
+  std::unique_lock lock(mutex_);
+  for (const auto& [call, owned] : calls_) call->Cancel();
+  finished_.wait(lock, [this] { return calls_.empty(); });
+}
+
+void ListClient::List(const std::string& owner, const std::string& table, const Since& since,
+                      Done done) {
+  if (FAIL_POINT_DROP("bus.list.before")) {
+    done(Unavailable("left out by a fail point"));
+    return;
+  }
+  auto& channel = channels_[owner];
+  if (channel == nullptr) channel = rpc::Connect(rpc::SocketPath(run_dir_, owner));
+  auto made = std::make_unique<Call>(*this, channel, std::move(done));
+  Call* call = made.get();
+  {
+    const std::lock_guard lock(mutex_);
+    calls_[call] = std::move(made);
+  }
+  call->Start(table, since);
+}
+
+void ListClient::Finished(Call* call) {
+  // Destroyed outside of the lock: the last use of the call is this line.
+  std::unique_ptr<Call> owned;
+  const std::lock_guard lock(mutex_);
+  const auto it = calls_.find(call);
+  owned = std::move(it->second);
+  calls_.erase(it);
+  finished_.notify_all();
+}
+
+}  // namespace splitlet::bus

@@ -1,0 +1,235 @@
+#include "libs/bus/nats_bus.h"
+
+#include <atomic>
+#include <fstream>
+#include <set>
+#include <utility>
+
+#include "libs/bus/bus_metrics.h"
+#include "libs/bus/core_bus.h"
+#include "libs/bus/list_client.h"
+#include "libs/bus/nats_link.h"
+#include "libs/bus/tables_service.h"
+#include "libs/bus/wire.h"
+
+namespace splitlet::bus {
+namespace {
+
+constexpr size_t kMaxUntaken = 16384;  // messages posted to the loop and not taken yet
+constexpr size_t kMaxUntakenBytes = 16u << 20;
+constexpr Duration kMetricsPeriod = 1s;
+
+class RealBus final : public NatsBus, private Transport {
+ public:
+  RealBus(NatsBusOptions options, LinkOptions link);
+  ~RealBus() override;
+  RealBus(const RealBus&) = delete;
+  RealBus& operator=(const RealBus&) = delete;
+
+  StatusOr<std::unique_ptr<RawTable>> OwnRaw(const std::string& table) override {
+    return core_.OwnRaw(table);
+  }
+  StatusOr<std::unique_ptr<RawView>> ViewRaw(const std::string& table,
+                                             const std::string& owner) override {
+    return core_.ViewRaw(table, owner);
+  }
+  void Signal(const std::string& signal, const std::string& payload) override {
+    core_.Signal(signal, payload);
+  }
+  void OnSignal(const std::string& process, const std::string& signal,
+                std::function<void(const std::string&)> f) override {
+    core_.OnSignal(process, signal, std::move(f));
+  }
+  bool connected() const override { return link_ != nullptr && link_->connected(); }
+  std::vector<ViewInfo> Views() const override { return core_.Views(); }
+  grpc::Service& TablesService() override { return tables_; }
+
+ private:
+  void Publish(const std::string& table, const Envelope& envelope) override;
+  void Subscribe(const std::string& table) override;
+  void List(const std::string& owner, const std::string& table, const Since& since,
+            Listed listed) override;
+  void PublishSignal(const std::string& signal, const std::string& payload) override;
+  void SubscribeSignal(const std::string& process, const std::string& signal) override;
+
+  // On threads of the library.
+  void OnMessage(std::string_view subject, std::string_view bytes);
+  void OnTableMessage(const std::string& table, std::string_view bytes);
+  void OnSignalMessage(const std::string& rest, std::string_view bytes);
+  void OnError(const std::string& text, bool permission);
+  void PostLost();
+  void PostBounded(size_t bytes, exec::Task task);
+  /// Runs on the loop unless this bus is gone by then.
+  void Post(exec::Task task);
+
+  // On the loop.
+  void OnBeatTaken(const std::string& table, const Envelope& envelope);
+
+  const NatsBusOptions options_;
+  const std::string prefix_;  // "splitlet.<node>."
+  BusMetrics metrics_;
+  const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+  std::atomic<size_t> untaken_ = 0, untaken_bytes_ = 0;
+  std::atomic<bool> lost_posted_ = false;
+  std::set<std::string> told_errors_;  // loop
+  CoreBus core_;
+  class TablesService tables_;
+  exec::Periodic update_metrics_;
+  std::unique_ptr<NatsLink> link_;  // nullptr: no NATS
+  ListClient lists_;
+};
+
+RealBus::RealBus(NatsBusOptions options, LinkOptions link)
+    : options_(std::move(options)),
+      prefix_(Subject(options_.node_name, "")),
+      metrics_(options_.metrics),
+      core_(options_.process, options_.loop, options_.clock, *this),
+      tables_(options_.loop,
+              [this, alive = std::weak_ptr<int>(alive_)](
+                  const std::string& table, const Since& since) -> StatusOr<ListAnswer> {
+                if (alive.expired()) return Unavailable("the process ends");
+                return core_.ListTable(table, since);
+              }),
+      update_metrics_(
+          options_.loop, kMetricsPeriod,
+          [this] { metrics_.Update(core_.Stats(), core_.published(), options_.clock.Now()); }),
+      lists_(options_.run_dir, options_.clock) {
+  if (link.url.empty()) return;
+  LinkEvents events;
+  events.message = [this](std::string_view subject, std::string_view bytes) {
+    OnMessage(subject, bytes);
+  };
+  events.connection = [this](bool up) {
+    Post([this, up] {
+      options_.log.Info(up ? "connected to the bus" : "the bus is away");
+      core_.OnConnection(up);
+    });
+  };
+  events.error = [this](const std::string& text, bool permission) { OnError(text, permission); };
+  events.lost = [this] { PostLost(); };
+  link_ = std::make_unique<NatsLink>(std::move(link), std::move(events));
+}
+
+RealBus::~RealBus() { link_.reset(); }
+
+void RealBus::Publish(const std::string& table, const Envelope& envelope) {
+  if (link_ == nullptr) return;
+  if (!link_->Publish(prefix_ + table, EncodeEnvelope(envelope)))
+    metrics_.publish_dropped.Increment();
+}
+
+void RealBus::PublishSignal(const std::string& signal, const std::string& payload) {
+  if (link_ == nullptr) return;
+  if (!link_->Publish(prefix_ + options_.process + "." + signal, payload))
+    metrics_.publish_dropped.Increment();
+}
+
+void RealBus::Subscribe(const std::string& table) {
+  if (link_ != nullptr) link_->Subscribe(prefix_ + table);
+}
+
+void RealBus::SubscribeSignal(const std::string& process, const std::string& signal) {
+  if (link_ != nullptr) link_->Subscribe(prefix_ + process + "." + signal);
+}
+
+void RealBus::List(const std::string& owner, const std::string& table, const Since& since,
+                   Listed listed) {
+  lists_.List(owner, table, since, [this, listed = std::move(listed)](StatusOr<ListAnswer> answer) {
+    Post([listed, answer = std::move(answer)]() mutable { listed(std::move(answer)); });
+  });
+}
+
+void RealBus::Post(exec::Task task) {
+  options_.loop.Post([alive = std::weak_ptr<int>(alive_), task = std::move(task)] {
+    if (!alive.expired()) task();
+  });
+}
+
+void RealBus::PostBounded(size_t bytes, exec::Task task) {
+  if (untaken_ >= kMaxUntaken || untaken_bytes_ + bytes > kMaxUntakenBytes) {
+    metrics_.overflows.Increment();
+    PostLost();
+    return;
+  }
+  ++untaken_;
+  untaken_bytes_ += bytes;
+  Post([this, bytes, task = std::move(task)] {
+    --untaken_;
+    untaken_bytes_ -= bytes;
+    task();
+  });
+}
+
+void RealBus::PostLost() {
+  if (lost_posted_.exchange(true)) return;
+  Post([this] {
+    lost_posted_ = false;
+    for (const auto& view : core_.Views()) core_.OnLost(view.table);
+  });
+}
+
+void RealBus::OnMessage(std::string_view subject, std::string_view bytes) {
+  if (!subject.starts_with(prefix_)) return;
+  const std::string rest(subject.substr(prefix_.size()));
+  if (rest.find('.') == std::string::npos) {
+    OnTableMessage(rest, bytes);
+  } else {
+    OnSignalMessage(rest, bytes);
+  }
+}
+
+void RealBus::OnTableMessage(const std::string& table, std::string_view bytes) {
+  auto envelope = DecodeEnvelope(bytes);
+  if (!envelope.ok()) {
+    metrics_.undecodable.Increment();
+    return;
+  }
+  PostBounded(bytes.size(), [this, table, envelope = *std::move(envelope)] {
+    if (!envelope.change) OnBeatTaken(table, envelope);
+    core_.OnEnvelope(table, envelope);
+  });
+}
+
+void RealBus::OnSignalMessage(const std::string& rest, std::string_view bytes) {
+  const size_t dot = rest.find('.');
+  PostBounded(bytes.size(),
+              [this, process = rest.substr(0, dot), signal = rest.substr(dot + 1),
+               payload = std::string(bytes)] { core_.OnSignalReceived(process, signal, payload); });
+}
+
+void RealBus::OnBeatTaken(const std::string& table, const Envelope& envelope) {
+  const auto now = options_.clock.Now();
+  if (envelope.sent_at.SameBoot(now)) metrics_.ObserveLag(table, now - envelope.sent_at);
+}
+
+void RealBus::OnError(const std::string& text, bool permission) {
+  (permission ? metrics_.permission_errors : metrics_.errors).Increment();
+  Post([this, text, permission] {
+    if (!told_errors_.insert(text).second) return;
+    if (permission) {
+      options_.log.Error("the bus refuses this process", {KV("err", text)});
+    } else {
+      options_.log.Warn("an error of the bus", {KV("err", text)});
+    }
+  });
+}
+
+Status ReadCredentials(const std::string& path, LinkOptions& link) {
+  std::ifstream file(path);
+  if (!std::getline(file, link.user) || !std::getline(file, link.password))
+    return InvalidArgument("{}: not readable, or without user and password on a line each", path);
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<NatsBus>> ConnectBus(NatsBusOptions options) {
+  LinkOptions link;
+  link.url = options.nats_url;
+  link.name = options.process;
+  if (!options.nats_creds.empty())
+    RETURN_IF_ERROR(ReadCredentials(options.nats_creds, link), "bus credentials");
+  return std::unique_ptr<NatsBus>(std::make_unique<RealBus>(std::move(options), std::move(link)));
+}
+
+}  // namespace splitlet::bus

@@ -1,0 +1,47 @@
+#pragma once
+
+/// The bus between real processes: changes and signals over NATS, lists over gRPC on the owners'
+/// sockets. Without NATS everything works a little slower, by polling. Threads: as bus.h; made and
+/// destroyed on the loop thread, or while the loop does not run. The gRPC server that serves
+/// TablesService() is stopped before this is destroyed. Errors: what the server forbids is logged
+/// as an error, once for each text, and counted. Source: DESIGN.md "How state is shared";
+/// BUILD-NOTES 11 to 14.
+
+#include <memory>
+#include <string>
+
+#include "libs/base/log.h"
+#include "libs/bus/bus.h"
+#include "libs/exec/exec.h"
+
+namespace grpc {
+class Service;
+}
+namespace prometheus {
+class Registry;
+}
+
+namespace splitlet::bus {
+
+struct NatsBusOptions {
+  std::string process;  // "pleg"
+  std::string node_name;
+  std::string run_dir;     // where the sockets of the owners are
+  std::string nats_url;    // "nats://127.0.0.1:4222"; empty: no NATS, polling only
+  std::string nats_creds;  // file with user, then password, a line each; empty: none
+  exec::EventLoop& loop;
+  const Clock& clock;
+  prometheus::Registry& metrics;
+  Log log;
+};
+
+class NatsBus : public Bus {
+ public:
+  /// Serves List of the table that this process owns; lives as long as the bus.
+  virtual grpc::Service& TablesService() = 0;
+};
+
+/// Fails only for a credentials file that cannot be read; never because NATS is away.
+StatusOr<std::unique_ptr<NatsBus>> ConnectBus(NatsBusOptions options);
+
+}  // namespace splitlet::bus

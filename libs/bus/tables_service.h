@@ -1,0 +1,29 @@
+#pragma once
+
+/// Serves List of this process's table. Threads: gRPC's; the snapshot is taken on the loop in one
+/// step, and written from here. Errors: NOT_FOUND for a table that is not ours, UNAVAILABLE when
+/// the loop does not answer.
+
+#include <functional>
+
+#include "libs/bus/message.h"
+#include "libs/exec/exec.h"
+#include "splitlet/v1/services.grpc.pb.h"
+
+namespace splitlet::bus {
+
+class TablesService final : public v1::Tables::Service {
+ public:
+  /// Called on the loop.
+  using ListTable =
+      std::function<StatusOr<ListAnswer>(const std::string& table, const Since& since)>;
+  TablesService(exec::EventLoop& loop, ListTable list) : loop_(loop), list_(std::move(list)) {}
+  grpc::Status List(grpc::ServerContext* context, const v1::ListRequest* request,
+                    grpc::ServerWriter<v1::ListItem>* writer) override;
+
+ private:
+  exec::EventLoop& loop_;
+  const ListTable list_;
+};
+
+}  // namespace splitlet::bus

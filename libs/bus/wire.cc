@@ -1,0 +1,141 @@
+#include "libs/bus/wire.h"
+
+#include "splitlet/v1/records.pb.h"
+#include "splitlet/v1/services.pb.h"
+
+namespace splitlet::bus {
+namespace {
+
+void EncodeTime(const Clock::Time& time, v1::BootTime& out) {
+  out.set_boot(time.boot);
+  out.set_monotonic_ns(time.monotonic.count());
+}
+
+Clock::Time DecodeTime(const v1::BootTime& time) {
+  return {time.boot(), Duration{time.monotonic_ns()}};
+}
+
+void EncodeBeat(const Promise& promise, Clock::Time sent_at, v1::Beat& out) {
+  const auto& complete = promise.completeness;
+  for (const auto& scope : complete.scopes) out.add_complete(scope);
+  if (complete.observed_at) EncodeTime(complete.observed_at, *out.mutable_observed_at());
+  for (const auto& key : complete.not_vouched) out.add_not_vouched(key);
+  out.set_version(promise.version);
+  EncodeTime(sent_at, *out.mutable_sent_at());
+}
+
+Promise DecodePromise(const v1::Beat& beat) {
+  Promise promise;
+  promise.version = beat.version();
+  promise.completeness.scopes.insert(beat.complete().begin(), beat.complete().end());
+  promise.completeness.observed_at = DecodeTime(beat.observed_at());
+  promise.completeness.not_vouched.insert(beat.not_vouched().begin(), beat.not_vouched().end());
+  return promise;
+}
+
+void EncodeChange(const Change& change, v1::Change& out) {
+  out.set_key(change.key);
+  out.set_removal(change.removal);
+  out.set_too_large(change.too_large);
+  if (change.record != nullptr) out.set_record(*change.record);
+}
+
+Change DecodeChange(v1::Change& change, uint32_t schema) {
+  Change decoded;
+  decoded.key = std::move(*change.mutable_key());
+  decoded.removal = change.removal();
+  decoded.too_large = change.too_large();
+  decoded.schema = schema;
+  decoded.traceparent = std::move(*change.mutable_traceparent());
+  if (!decoded.removal && !decoded.too_large)
+    decoded.record = std::make_shared<const std::string>(std::move(*change.mutable_record()));
+  return decoded;
+}
+
+}  // namespace
+
+std::string EncodeEnvelope(const Envelope& envelope) {
+  v1::Envelope out;
+  out.set_start_boot(envelope.start.boot);
+  out.set_start_ns(envelope.start.ns);
+  out.set_sequence(envelope.sequence);
+  out.set_producer(envelope.producer);
+  out.set_schema(kSchema);
+  if (envelope.change) {
+    out.set_traceparent(envelope.change->traceparent);
+    EncodeChange(*envelope.change, *out.mutable_change());
+  } else {
+    EncodeBeat(envelope.promise, envelope.sent_at, *out.mutable_beat());
+  }
+  return out.SerializeAsString();
+}
+
+StatusOr<Envelope> DecodeEnvelope(std::string_view bytes) {
+  v1::Envelope in;
+  if (!in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return InvalidArgument("not an envelope");
+  Envelope envelope;
+  envelope.start = {in.start_boot(), in.start_ns()};
+  envelope.sequence = in.sequence();
+  envelope.producer = in.producer();
+  if (in.has_change()) {
+    envelope.change = DecodeChange(*in.mutable_change(), in.schema());
+    envelope.change->traceparent = in.traceparent();
+    if (envelope.change->key.empty() || envelope.sequence == 0)
+      return InvalidArgument("a change without key or number");
+  } else if (in.has_beat()) {
+    envelope.promise = DecodePromise(in.beat());
+    envelope.sent_at = DecodeTime(in.beat().sent_at());
+  } else {
+    return InvalidArgument("neither change nor beat");
+  }
+  return envelope;
+}
+
+void EncodeRequest(const std::string& table, const Since& since, v1::ListRequest& request) {
+  request.set_table(table);
+  request.set_since_boot(since.start.boot);
+  request.set_since_start_ns(since.start.ns);
+  request.set_since_sequence(since.sequence);
+}
+
+Since DecodeSince(const v1::ListRequest& request) {
+  return {{request.since_boot(), request.since_start_ns()}, request.since_sequence()};
+}
+
+void EncodeHead(const ListAnswer& answer, v1::ListItem& item) {
+  auto& head = *item.mutable_head();
+  head.set_start_boot(answer.start.boot);
+  head.set_start_ns(answer.start.ns);
+  head.set_sequence(answer.sequence);
+  head.set_full(answer.full);
+  head.set_schema(kSchema);
+  EncodeBeat(answer.promise, answer.sent_at, *head.mutable_beat());
+}
+
+void EncodeItem(const Change& change, v1::ListItem& item) {
+  auto& out = *item.mutable_change();
+  EncodeChange(change, out);
+  out.set_traceparent(change.traceparent);
+}
+
+Status DecodeItem(v1::ListItem& item, bool first, ListAnswer& answer) {
+  if (first != item.has_head() || first == item.has_change())
+    return InvalidArgument("not a head, then changes");
+  if (!first) {
+    answer.changes.push_back(DecodeChange(*item.mutable_change(), answer.schema));
+    if (answer.changes.back().key.empty()) return InvalidArgument("a change without key");
+    return OkStatus();
+  }
+  const auto& head = item.head();
+  answer.start = {head.start_boot(), head.start_ns()};
+  answer.sequence = head.sequence();
+  answer.full = head.full();
+  answer.schema = head.schema();
+  answer.promise = DecodePromise(head.beat());
+  answer.sent_at = DecodeTime(head.beat().sent_at());
+  if (!answer.start) return InvalidArgument("a list without a start");
+  return OkStatus();
+}
+
+}  // namespace splitlet::bus

@@ -1,0 +1,31 @@
+#pragma once
+
+/// The messages of message.h as protobuf, and back. What comes from outside is checked.
+/// Threads: any. Errors: INVALID_ARGUMENT for bytes that are no message.
+/// Source: proto/splitlet/v1/records.proto and services.proto.
+
+#include <string>
+#include <string_view>
+
+#include "libs/bus/message.h"
+
+namespace splitlet::v1 {
+class ListItem;
+class ListRequest;
+}  // namespace splitlet::v1
+
+namespace splitlet::bus {
+
+std::string EncodeEnvelope(const Envelope& envelope);
+StatusOr<Envelope> DecodeEnvelope(std::string_view bytes);
+
+void EncodeRequest(const std::string& table, const Since& since, v1::ListRequest& request);
+Since DecodeSince(const v1::ListRequest& request);
+
+/// A list is a head, then one item for each change.
+void EncodeHead(const ListAnswer& answer, v1::ListItem& item);
+void EncodeItem(const Change& change, v1::ListItem& item);
+/// Takes the next item of a list; the first must be the head.
+Status DecodeItem(v1::ListItem& item, bool first, ListAnswer& answer);
+
+}  // namespace splitlet::bus
