@@ -1,0 +1,25 @@
+#include <memory>
+
+#include "libs/daemon/service.h"
+
+namespace {
+
+/// The least service there can be, for the test of RunService.
+class ProbeService final : public splitlet::daemon::Service {
+ public:
+  void Start() override {}
+  splitlet::daemon::Health GetHealth() const override { return {}; }
+  std::vector<grpc::Service*> GrpcServices() override { return {}; }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return splitlet::daemon::RunService(
+      "probe", argc, argv,
+      [](splitlet::daemon::ServiceContext& context)
+          -> splitlet::StatusOr<std::unique_ptr<splitlet::daemon::Service>> {
+        context.events().Record({.reason = "Started", .name = "probe"});
+        return std::make_unique<ProbeService>();
+      });
+}

@@ -1,0 +1,257 @@
+#include "libs/daemon/process.h"
+
+#include <grpcpp/channel.h>
+#include <unistd.h>
+
+#include <future>
+
+#include "libs/base/fail_point.h"
+#include "libs/bus/nats_bus.h"
+#include "libs/daemon/admin.h"
+#include "libs/daemon/starts.h"
+#include "splitlet/v1/services.grpc.pb.h"
+
+namespace splitlet::daemon {
+namespace {
+
+constexpr Duration kTickPeriod = 500ms;
+constexpr Duration kSendLimit = 2s;
+constexpr Duration kRpcGrace = 300ms;
+constexpr int kMaxRpcThreads = 32;
+
+std::string_view StateName(bus::ViewState state) {
+  switch (state) {
+    case bus::ViewState::kSyncing: return "syncing";
+    case bus::ViewState::kLive: return "live";
+    case bus::ViewState::kStale: return "stale";
+  }
+  UNREACHABLE();
+}
+
+void Fill(v1::EventRecord& record, const PodEvent& event, const std::string& process) {
+  record.set_type(event.warning ? "Warning" : "Normal");
+  record.set_reason(event.reason);
+  record.set_message(event.message);
+  record.set_component(process);
+  record.set_kind("Pod");
+  record.set_namespace_(event.name_space);
+  record.set_name(event.name);
+  record.set_uid(event.uid);
+  if (!event.container.empty())
+    record.set_field_path(fmt::format("spec.containers{{{}}}", event.container));
+  record.set_count(1);
+}
+
+}  // namespace
+
+Process::Process(Flags flags, KubeletConfig config)
+    : flags_(std::move(flags)),
+      config_(std::move(config)),
+      started_at_(clock_.WallNow()),
+      sink_(clock_, {.origin = {flags_.process, getpid()},
+                     .json = flags_.log_format == "json",
+                     .level = LevelOf(flags_.log_level)}),
+      log_(sink_),
+      metrics_(registry_, flags_.process, Version()),
+      vitals_(clock_),
+      loop_(clock_),
+      strands_({.max_threads = static_cast<size_t>(config_.splitlet.max_blocking_threads)}),
+      recorder_(
+          {.loop = loop_,
+           .strands = strands_,
+           .send = [this](const std::vector<PodEvent>& events) { return SendEvents(events); },
+           .on_sent = [this](size_t n) { metrics_.events_sent.Increment(static_cast<double>(n)); },
+           .on_dropped =
+               [this](size_t n) { metrics_.events_dropped.Increment(static_cast<double>(n)); }}) {
+  metrics_.start_time.Set(static_cast<double>(ToNanos(started_at_)) / 1e9);
+}
+
+Process::~Process() { Stop(); }
+
+std::string Process::RunPath(const std::string& name) const {
+  return flags_.run_dir + "/" + flags_.process + "/" + name;
+}
+
+Status Process::Start(const MakeService& make) {
+  if (Status taken = TakePlaces(); !taken.ok()) return taken;
+  loop_.OnLag([this](Duration lag) {
+    metrics_.loop_lag.Observe(std::chrono::duration<double>(lag).count());
+  });
+  loop_thread_ = std::thread([this] { loop_.Run(); });
+  if (Status listening = StartHttp(); !listening.ok()) return listening;
+  RETURN_IF_ERROR(StartBus(), "connect to the bus");
+  Status made = OkStatus();
+  OnLoopAndWait([&] { made = StartService(make); });
+  if (!made.ok()) return made;
+  RETURN_IF_ERROR(StartRpc(), "serve gRPC");
+  log_.Info("started", {KV("version", Version()), KV("restarts", restarts_),
+                        KV("node", flags_.node_name), KV("metrics", http_->address())});
+  return OkStatus();
+}
+
+/// The lock first: what follows would take the sockets of a live process.
+Status Process::TakePlaces() {
+  ASSIGN_OR_RETURN(LockFile lock,
+                   LockFile::Take(fmt::format("{}/{}.lock", flags_.state_dir, flags_.process)),
+                   "lock");
+  lock_.emplace(std::move(lock));
+  RETURN_IF_ERROR(files_.MakeDirs(RunPath(""), 0750), "make {}", RunPath(""));
+  ASSIGN_OR_RETURN(restarts_, CountStart(files_, clock_, RunPath("starts")), "run folder");
+  metrics_.restarts.Set(static_cast<double>(restarts_));
+  return OkStatus();
+}
+
+Status Process::StartHttp() {
+  ASSIGN_OR_RETURN(
+      http_,
+      StartHttpServer(flags_.http_address, [this](const std::string& path) { return Serve(path); }),
+      "flags");
+  return Annotate(files_.Replace(RunPath("http.addr"), http_->address() + "\n", {.mode = 0640}),
+                  "write http.addr");
+}
+
+Status Process::StartBus() {
+  StatusOr<std::unique_ptr<bus::NatsBus>> made = Unknown("not tried");
+  OnLoopAndWait([this, &made] {
+    made = bus::ConnectBus({.process = flags_.process,
+                            .node_name = flags_.node_name,
+                            .run_dir = flags_.run_dir,
+                            .nats_url = flags_.nats_url,
+                            .nats_creds = flags_.nats_creds,
+                            .loop = loop_,
+                            .clock = clock_,
+                            .metrics = registry_,
+                            .log = log_});
+  });
+  if (!made.ok()) return made.status();
+  bus_ = std::move(*made);
+  return OkStatus();
+}
+
+/// Last, when there is something to answer with.
+Status Process::StartRpc() {
+  admin_ = MakeAdminService([this](v1::ProcessInfo& info) { Describe(info); });
+  std::vector<grpc::Service*> services = {admin_.get(), &bus_->TablesService()};
+  OnLoopAndWait([this, &services] {
+    for (grpc::Service* service : service_->GrpcServices()) services.push_back(service);
+  });
+  rpc::ServerOptions options{.socket_path = rpc::SocketPath(flags_.run_dir, flags_.process),
+                             .services = std::move(services),
+                             .max_threads = kMaxRpcThreads};
+  ASSIGN_OR_RETURN(rpc_, rpc::StartServer(std::move(options), log_), "socket");
+  return OkStatus();
+}
+
+bus::Bus& Process::bus() { return *bus_; }
+
+Status Process::StartService(const MakeService& make) {
+  auto made = make(*this);
+  if (!made.ok()) return made.status();
+  service_ = std::move(*made);
+  service_->Start();
+  tick_ = std::make_unique<exec::Periodic>(loop_, kTickPeriod, [this] { Tick(); });
+  Tick();
+  return OkStatus();
+}
+
+void Process::OnLoopAndWait(const std::function<void()>& f) {
+  std::promise<void> done;
+  loop_.Post([&f, &done] {
+    f();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+/// Strands end before the service that they use; the bus after it.
+void Process::Stop() {
+  if (!loop_thread_.joinable()) return;
+  if (rpc_ != nullptr) rpc_->Stop(kRpcGrace);
+  rpc_.reset();
+  strands_.Stop();
+  OnLoopAndWait([this] {
+    tick_.reset();
+    service_.reset();
+    bus_.reset();
+  });
+  loop_.Stop();
+  loop_thread_.join();
+  http_.reset();
+}
+
+void Process::Tick() {
+  vitals_.Set({.turned_at = clock_.Now(),
+               .health = service_->GetHealth(),
+               .bus_connected = bus_->connected(),
+               .views = bus_->Views()});
+}
+
+HttpReply Process::Serve(const std::string& path) {
+  if (path == "/metrics")
+    return {.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = ServeMetrics()};
+  if (path != "/healthz" && path != "/livez" && path != "/readyz")
+    return {.status = 404, .body = "want /metrics, /healthz or /readyz\n"};
+  const Health health = path == "/readyz" ? vitals_.Ready() : vitals_.Live();
+  if (health.ready) return {.body = "ok\n"};
+  return {.status = 503, .body = health.reason + "\n"};
+}
+
+std::string Process::ServeMetrics() {
+  const exec::StrandPool::Load load = strands_.load();
+  metrics_.pool_threads.Set(static_cast<double>(load.threads));
+  metrics_.pool_busy.Set(static_cast<double>(load.busy));
+  metrics_.pool_waiting.Set(static_cast<double>(load.waiting_keys));
+  metrics_.loop_idle.Set(std::chrono::duration<double>(vitals_.Age()).count());
+  metrics_.ready.Set(vitals_.Ready().ready ? 1 : 0);
+  metrics_.bus_connected.Set(vitals_.Get().bus_connected ? 1 : 0);
+  return Scrape(registry_);
+}
+
+void Process::Describe(v1::ProcessInfo& info) const {
+  const Vitals::Snapshot seen = vitals_.Get();
+  const Health live = vitals_.Live(), ready = vitals_.Ready();
+  const StderrSink::LastError error = sink_.last_error();
+  info.set_name(flags_.process);
+  info.set_pid(getpid());
+  info.set_version(Version());
+  info.set_started_at_wall_ns(ToNanos(started_at_));
+  info.set_live(live.ready);
+  info.set_ready(ready.ready);
+  info.set_reason(ready.reason);
+  info.set_bus_connected(seen.bus_connected);
+  for (const bus::ViewInfo& view : seen.views) {
+    v1::ProcessInfo::View& row = *info.add_views();
+    row.set_table(view.table);
+    row.set_state(std::string(StateName(view.state)));
+    row.set_records(view.records);
+    row.set_complete(view.complete);
+  }
+  info.set_last_error(error.text);
+  if (!error.text.empty()) info.set_last_error_wall_ns(ToNanos(error.at));
+  info.set_metrics_address(http_->address());
+  info.set_restarts(restarts_);
+}
+
+std::shared_ptr<grpc::Channel> Process::Peer(const std::string& process) {
+  const std::lock_guard lock(peers_mutex_);
+  auto& channel = peers_[process];
+  if (channel == nullptr) channel = rpc::Connect(rpc::SocketPath(flags_.run_dir, process));
+  return channel;
+}
+
+Status Process::SendEvents(const std::vector<PodEvent>& events) {
+  v1::RecordEventRequest request;
+  const int64_t now = ToNanos(clock_.WallNow());
+  for (const PodEvent& event : events) {
+    v1::EventRecord& record = *request.add_events();
+    Fill(record, event, flags_.process);
+    record.set_first_wall_ns(now);
+    record.set_last_wall_ns(now);
+  }
+  v1::RecordEventReply reply;
+  const auto stub = v1::Status::NewStub(Peer("status"));
+  rpc::ClientCall call(clock_, After(clock_, kSendLimit));
+  return rpc::FromGrpc(stub->RecordEvent(&call.context(), request, &reply));
+}
+
+}  // namespace splitlet::daemon

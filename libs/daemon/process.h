@@ -1,0 +1,105 @@
+#pragma once
+
+/// One process from its first line to its last: makes what a ServiceContext gives, starts the
+/// service on its loop, serves gRPC and HTTP, stops all of it in order. Pods are not touched by a
+/// stop. Threads: Start and Stop on the main thread; the context as service.h says. Errors: of
+/// Start, one line. Source: DESIGN.md "Threads and time", rules of safety 1 and 4.
+
+#include <prometheus/registry.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "libs/daemon/event_recorder.h"
+#include "libs/daemon/flags.h"
+#include "libs/daemon/http_server.h"
+#include "libs/daemon/kubelet_config.h"
+#include "libs/daemon/lock_file.h"
+#include "libs/daemon/log_sink.h"
+#include "libs/daemon/metrics.h"
+#include "libs/daemon/service.h"
+#include "libs/daemon/vitals.h"
+#include "libs/exec/loop_thread.h"
+#include "libs/exec/strand_pool.h"
+#include "libs/fs/real_file_system.h"
+#include "libs/rpc/rpc.h"
+
+namespace splitlet::bus {
+class NatsBus;
+}
+namespace splitlet::v1 {
+class ProcessInfo;
+}
+
+namespace splitlet::daemon {
+
+class Process final : public ServiceContext {
+ public:
+  Process(Flags flags, KubeletConfig config);
+  ~Process() override;
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  Status Start(const MakeService& make);
+  void Stop();
+  bool live() const { return vitals_.Live().ready; }
+
+  const Flags& flags() const override { return flags_; }
+  const KubeletConfig& config() const override { return config_; }
+  const Clock& clock() const override { return clock_; }
+  exec::EventLoop& loop() override { return loop_; }
+  exec::Strands& strands() override { return strands_; }
+  bus::Bus& bus() override;
+  fs::FileSystem& files() override { return files_; }
+  const Log& log() const override { return log_; }
+  prometheus::Registry& metrics() override { return registry_; }
+  EventRecorder& events() override { return recorder_; }
+  std::shared_ptr<grpc::Channel> Peer(const std::string& process) override;
+
+ private:
+  std::string RunPath(const std::string& name) const;
+  Status TakePlaces();
+  Status StartHttp();
+  Status StartBus();
+  Status StartService(const MakeService& make);
+  Status StartRpc();
+  /// Runs `f` on the loop and waits for it.
+  void OnLoopAndWait(const std::function<void()>& f);
+  void Tick();
+  HttpReply Serve(const std::string& path);
+  std::string ServeMetrics();
+  void Describe(v1::ProcessInfo& info) const;
+  Status SendEvents(const std::vector<PodEvent>& events);
+
+  const Flags flags_;
+  const KubeletConfig config_;
+  const RealClock clock_;
+  const WallTime started_at_;
+  StderrSink sink_;
+  const Log log_;
+  prometheus::Registry registry_;
+  Metrics metrics_;
+  fs::RealFileSystem files_;
+  std::optional<LockFile> lock_;
+  uint64_t restarts_ = 0;
+  Vitals vitals_;
+  exec::LoopThread loop_;
+  exec::StrandPool strands_;
+  std::mutex peers_mutex_;
+  std::map<std::string, std::shared_ptr<grpc::Channel>> peers_;
+  BatchingRecorder recorder_;
+  std::unique_ptr<HttpServer> http_;
+  std::thread loop_thread_;
+  std::unique_ptr<bus::NatsBus> bus_;     // used and destroyed on the loop
+  std::unique_ptr<Service> service_;      // likewise
+  std::unique_ptr<exec::Periodic> tick_;  // likewise
+  std::unique_ptr<grpc::Service> admin_;
+  std::unique_ptr<rpc::Server> rpc_;
+};
+
+}  // namespace splitlet::daemon

@@ -1,0 +1,112 @@
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <optional>
+
+#include "libs/base/fail_point.h"
+#include "libs/daemon/flags.h"
+#include "libs/daemon/process.h"
+#include "libs/daemon/service.h"
+#include "libs/daemon/supervisor.h"
+
+namespace splitlet::daemon {
+namespace {
+
+constexpr uint64_t kMaxConfigBytes = 1 << 20;
+constexpr unsigned kStopLimitSeconds = 5;
+
+StatusOr<KubeletConfig> ReadConfig(const std::string& path) {
+  if (path.empty()) return KubeletConfig{};
+  fs::RealFileSystem files;
+  ASSIGN_OR_RETURN(const std::string content, files.Read(path, kMaxConfigBytes), "{}", path);
+  return KubeletConfig::Load(path, content);
+}
+
+/// Threads made later inherit the mask, so that only the main thread sees these signals.
+sigset_t BlockStopSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  return set;
+}
+
+/// A stop that takes too long ends here: pods are not touched, and the next start is a recovery
+/// anyway.
+void LimitStop(const sigset_t& stop_signals) {
+  signal(SIGALRM, [](int) { _exit(0); });
+  signal(SIGTERM, [](int) { _exit(1); });
+  signal(SIGINT, [](int) { _exit(1); });
+  pthread_sigmask(SIG_UNBLOCK, &stop_signals, nullptr);
+  alarm(kStopLimitSeconds);
+}
+
+Status SetFailPoints(const KubeletConfig& config) {
+  if (const char* const list = std::getenv("SPLITLET_FAILPOINTS"); list != nullptr)
+    RETURN_IF_ERROR(FailPoints::Current().SetAll(list), "SPLITLET_FAILPOINTS");
+  if (config.splitlet.lock_fail_points) FailPoints::Current().Lock();
+  return OkStatus();
+}
+
+/// Until TERM or INT. Feeds the watchdog meanwhile, as long as the loop turns.
+void WaitForStop(const Process& process, const sigset_t& stop_signals,
+                 std::optional<Duration> watchdog) {
+  if (!watchdog) {
+    int signal_number = 0;
+    while (sigwait(&stop_signals, &signal_number) != 0) {
+    }
+    return;
+  }
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(*watchdog);
+  const timespec period{.tv_sec = seconds.count(), .tv_nsec = (*watchdog - seconds).count()};
+  while (sigtimedwait(&stop_signals, nullptr, &period) < 0) {
+    if (errno == EAGAIN && process.live())
+      process.log().LogIfError(NotifySupervisor("WATCHDOG=1"), "feed the watchdog");
+  }
+}
+
+Status Run(CommandLine line, const MakeService& make, const sigset_t& stop_signals) {
+  ASSIGN_OR_RETURN(KubeletConfig config, ReadConfig(line.flags.config_file), "configuration");
+  Reconcile(line, config);
+  RETURN_IF_ERROR(SetFailPoints(config), "environment");
+  ASSIGN_OR_RETURN(const std::optional<Duration> watchdog, WatchdogPeriod(), "environment");
+  Process process(std::move(line.flags), std::move(config));
+  RETURN_IF_ERROR(process.Start(make), "start");
+  process.log().LogIfError(NotifySupervisor("READY=1"), "tell the supervisor");
+  WaitForStop(process, stop_signals, watchdog);
+  LimitStop(stop_signals);
+  process.log().LogIfError(NotifySupervisor("STOPPING=1"), "tell the supervisor");
+  process.log().Info("stopping");
+  process.Stop();
+  return OkStatus();
+}
+
+int Fail(const std::string& process, const Status& status) {
+  fmt::print(stderr, "splitlet-{}: {}\n", process, Message(status));
+  return 1;
+}
+
+}  // namespace
+
+int RunService(const std::string& process, int argc, char** argv, const MakeService& make) {
+  umask(027);
+  auto line = ParseCommandLine(process, argc, argv);
+  if (!line.ok()) return Fail(process, line.status());
+  if (line->print) {
+    fmt::print("{}", *line->print);
+    return 0;
+  }
+  const sigset_t stop_signals = BlockStopSignals();
+  const Status ran = Run(std::move(*line), make, stop_signals);
+  return ran.ok() ? 0 : Fail(process, ran);
+}
+
+}  // namespace splitlet::daemon

@@ -1,0 +1,198 @@
+#include <fcntl.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+
+#include "libs/rpc/rpc.h"
+#include "splitlet/v1/services.grpc.pb.h"
+
+extern char** environ;
+
+namespace splitlet::daemon {
+namespace {
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+bool Until(const std::function<bool()>& condition) {
+  const RealClock clock;
+  const Deadline deadline = After(clock, 20s);
+  while (!condition()) {
+    if (Remaining(clock, deadline) == Duration{0}) return false;
+    poll(nullptr, 0, 10);
+  }
+  return true;
+}
+
+/// A run and a state folder, and processes of the program `daemon_probe` on them.
+class RunServiceTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = std::filesystem::temp_directory_path() / "run-service-XXXXXX";
+    dir_ = mkdtemp(name.data());
+  }
+  void TearDown() override {
+    for (const pid_t pid : running_) {
+      kill(pid, SIGKILL);
+      waitpid(pid, nullptr, 0);
+    }
+    std::error_code error;
+    std::filesystem::remove_all(dir_, error);
+  }
+
+  pid_t Start(std::vector<std::string> more = {}) {
+    std::vector<std::string> args = {
+        PROBE_PATH, "--run-dir", dir_ + "/run", "--state-dir", dir_ + "/state", "--node-name", "n"};
+    args.insert(args.end(), more.begin(), more.end());
+    std::vector<char*> argv;
+    for (std::string& arg : args) argv.push_back(arg.data());
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, Stderr().c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    pid_t pid = 0;
+    EXPECT_EQ(posix_spawn(&pid, PROBE_PATH, &actions, nullptr, argv.data(), environ), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    running_.push_back(pid);
+    return pid;
+  }
+  /// Its exit code; 128 and the signal's number when a signal ended it.
+  int Wait(pid_t pid) {
+    int status = 0;
+    EXPECT_TRUE(Until([&] { return waitpid(pid, &status, WNOHANG) == pid; }));
+    std::erase(running_, pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  StatusOr<v1::ProcessInfo> Ask() {
+    const auto stub = v1::Admin::NewStub(rpc::Connect(rpc::SocketPath(dir_ + "/run", "probe")));
+    rpc::ClientCall call(clock_, After(clock_, 10s));
+    v1::ProcessInfo info;
+    const grpc::Status status = stub->GetProcess(&call.context(), {}, &info);
+    if (!status.ok()) return rpc::FromGrpc(status);
+    return info;
+  }
+  bool Serves(pid_t pid) {
+    return Until([&] {
+      const auto info = Ask();
+      return info.ok() && info->pid() == pid && info->ready();
+    });
+  }
+  std::string Stderr() const { return dir_ + "/stderr"; }
+
+  std::string dir_;
+  RealClock clock_;
+  std::vector<pid_t> running_;
+};
+
+TEST_F(RunServiceTest, ServesAndStopsWhenTold) {
+  const pid_t pid = Start();
+  ASSERT_TRUE(Serves(pid)) << ReadAll(Stderr());
+  const auto info = Ask();
+  ASSERT_TRUE(info.ok()) << info.status();
+  EXPECT_EQ(info->name(), "probe");
+  EXPECT_TRUE(info->live());
+  EXPECT_EQ(info->restarts(), 0U);
+  EXPECT_EQ(info->metrics_address() + "\n", ReadAll(dir_ + "/run/probe/http.addr"));
+  struct stat socket {};
+  ASSERT_EQ(stat((dir_ + "/run/probe/rpc.sock").c_str(), &socket), 0);
+  EXPECT_EQ(socket.st_mode & 0777, 0660U);
+  kill(pid, SIGTERM);
+  EXPECT_EQ(Wait(pid), 0) << ReadAll(Stderr());
+}
+
+TEST_F(RunServiceTest, TheSecondOfTwoIsRefusedAndTheFirstGoesOn) {
+  const pid_t first = Start();
+  ASSERT_TRUE(Serves(first));
+  EXPECT_EQ(Wait(Start()), 1);
+  const std::string error = ReadAll(Stderr());
+  EXPECT_NE(error.find("this runs already with the same state directory"), std::string::npos)
+      << error;
+  EXPECT_EQ(std::ranges::count(error, '\n'), 1) << error;
+  EXPECT_TRUE(Serves(first));
+}
+
+TEST_F(RunServiceTest, AKilledOneStartsAgainAndIsCounted) {
+  for (uint64_t restarts = 0; restarts < 3; ++restarts) {
+    const pid_t pid = Start();
+    ASSERT_TRUE(Serves(pid)) << ReadAll(Stderr());
+    EXPECT_EQ(Ask()->restarts(), restarts);
+    kill(pid, SIGKILL);
+    EXPECT_EQ(Wait(pid), 128 + SIGKILL);
+  }
+}
+
+TEST_F(RunServiceTest, BadInputIsOneLineAndExitCodeOne) {
+  const std::string config = dir_ + "/config.yaml";
+  std::ofstream(config)
+      << "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPodz: 3\n";
+  const struct {
+    const char* name;
+    std::vector<std::string> args;
+    std::string want;
+  } kCases[] = {
+      {"an unknown key", {"--config", config}, config + ": maxPodz: unknown key (line 3)"},
+      {"no such file", {"--config", dir_ + "/none"}, dir_ + "/none: "},
+      {"an unknown flag", {"--bogus"}, "--bogus"},
+      {"no such address",
+       {"--http-address", "nowhere"},
+       "--http-address: \"nowhere\" is not host:port"},
+      {"no such credentials",
+       {"--nats-url", "nats://127.0.0.1:1", "--nats-creds", dir_ + "/none"},
+       dir_ + "/none"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(Wait(Start(c.args)), 1);
+    const std::string error = ReadAll(Stderr());
+    EXPECT_NE(error.find(c.want), std::string::npos) << error;
+    EXPECT_EQ(std::ranges::count(error, '\n'), 1) << error;
+    EXPECT_TRUE(error.starts_with("splitlet-probe: ")) << error;
+  }
+}
+
+TEST_F(RunServiceTest, FaultsAreSetByCallAndByEnvironment) {
+  setenv("SPLITLET_FAILPOINTS", "some.point=delay(1ms)", 1);
+  const pid_t pid = Start();
+  unsetenv("SPLITLET_FAILPOINTS");
+  ASSERT_TRUE(Serves(pid));
+  const auto stub = v1::Admin::NewStub(rpc::Connect(rpc::SocketPath(dir_ + "/run", "probe")));
+  const auto set = [&](const std::string& name, const std::string& term, v1::FaultList& list) {
+    v1::SetFaultRequest request;
+    request.set_name(name);
+    request.set_term(term);
+    rpc::ClientCall call(clock_, After(clock_, 10s));
+    return rpc::FromGrpc(stub->SetFault(&call.context(), request, &list));
+  };
+  const auto term_of = [](const v1::FaultList& list, const std::string& name) {
+    for (const auto& fault : list.faults())
+      if (fault.name() == name) return fault.term();
+    return std::string("absent");
+  };
+  v1::FaultList list;
+  ASSERT_TRUE(set("other.point", "3*return(unavailable)->off", list).ok());
+  EXPECT_EQ(term_of(list, "some.point"), "delay(1ms)");
+  EXPECT_EQ(term_of(list, "other.point"), "3*return(unavailable)->off");
+  EXPECT_EQ(set("other.point", "explode", list).code(), StatusCode::kInvalidArgument);
+  v1::FaultList cleared;
+  ASSERT_TRUE(set("", "off", cleared).ok());
+  EXPECT_EQ(term_of(cleared, "some.point"), "off");
+}
+
+}  // namespace
+}  // namespace splitlet::daemon
