@@ -1,0 +1,167 @@
+#include "services/sync-loop/admission.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/resources.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::sync_loop {
+namespace {
+
+using Ground = Refusal::Ground;
+constexpr std::string_view kMemoryPressure = "MemoryPressure";
+
+/// Resources that are always known to a node, in the order in which lacks are told.
+constexpr std::array kBasic = {kube::kCpu, kube::kMemory, kube::kEphemeralStorage};
+
+std::optional<Refusal> PressureRefusal(const AdmissionInput& input) {
+  if (input.pressure.empty() || kube::IsCritical(input.pod)) return std::nullopt;
+  if (input.pressure.size() == 1 && input.pressure[0] == kMemoryPressure) {
+    const auto qos = kube::QosOf(input.pod);
+    if (qos.ok() && *qos != kube::QosClass::kBestEffort) return std::nullopt;
+    if (Tolerates(input.pod.spec(), {"node.kubernetes.io/memory-pressure", "", "NoSchedule"}))
+      return std::nullopt;
+  }
+  return Refusal{Ground::kPressure, "Evicted",
+                 fmt::format("The node had condition: [{}]. ", fmt::join(input.pressure, " "))};
+}
+
+std::optional<Refusal> SysctlRefusal(const AdmissionInput& input) {
+  std::string why = input.sysctls.WhyForbidden(input.pod.spec());
+  if (why.empty()) return std::nullopt;
+  return Refusal{Ground::kPod, "SysctlForbidden", std::move(why)};
+}
+
+std::optional<Refusal> OsRefusal(const AdmissionInput& input) {
+  const auto& labels = input.pod.metadata().labels();
+  const auto wanted = labels.find(std::string(kube::kOsLabel));
+  if (wanted != labels.end()) {
+    std::string os = "linux";
+    if (input.node != nullptr && input.node->labels.contains(std::string(kube::kOsLabel)))
+      os = input.node->labels.at(std::string(kube::kOsLabel));
+    if (wanted->second != os)
+      return Refusal{
+          Ground::kPod, "PodOSSelectorNodeLabelDoesNotMatch",
+          "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"};
+  }
+  if (input.pod.spec().has_os() && input.pod.spec().os().name() != "linux")
+    return Refusal{Ground::kPod, "PodOSNotSupported",
+                   "Failed to admit pod as the OS field doesn't match node OS"};
+  return std::nullopt;
+}
+
+Refusal Lack(std::string_view resource, int64_t requested, int64_t used, int64_t capacity) {
+  return {Ground::kResources, fmt::format("OutOf{}", resource),
+          fmt::format("Node didn't have enough resource: {}, requested: {}, used: {}, capacity: {}",
+                      resource, requested, used, capacity)};
+}
+
+/// Extended resources belong to device plugins: a name with a domain of its own.
+bool IsExtended(const std::string& resource) {
+  return resource.find('/') != std::string::npos &&
+         resource.find("kubernetes.io/") == std::string::npos;
+}
+
+std::optional<Refusal> LackOf(const AdmissionInput& input, const std::string& resource,
+                              int64_t requested) {
+  const auto it = input.node->allocatable.find(resource);
+  // Of a resource that the node does not know somebody else takes care (cluster-level resources).
+  if (it == input.node->allocatable.end() && IsExtended(resource)) return std::nullopt;
+  const int64_t capacity = it == input.node->allocatable.end() ? 0 : it->second;
+  const int64_t used = input.load.Used(resource);
+  if (requested <= capacity - used) return std::nullopt;
+  return Lack(resource, requested, used, capacity);
+}
+
+std::optional<Refusal> ResourceRefusal(const AdmissionInput& input) {
+  if (input.node == nullptr || input.node->allocatable.empty()) return std::nullopt;
+  const auto pods = input.node->allocatable.find("pods");
+  const int64_t max_pods = pods == input.node->allocatable.end() ? input.max_pods : pods->second;
+  const int64_t count = static_cast<int64_t>(input.load.pods());
+  if (count + 1 > max_pods) return Lack("pods", 1, count, max_pods);
+  for (const auto basic : kBasic) {
+    const auto it = input.claim.requests.find(std::string(basic));
+    if (it == input.claim.requests.end()) continue;
+    if (auto lack = LackOf(input, it->first, it->second)) return lack;
+  }
+  for (const auto& [resource, requested] : input.claim.requests) {
+    if (std::find(kBasic.begin(), kBasic.end(), resource) != kBasic.end()) continue;
+    if (auto lack = LackOf(input, resource, requested)) return lack;
+  }
+  return std::nullopt;
+}
+
+Refusal PredicateFailed(Ground ground, std::string_view predicate, std::string_view why) {
+  return {ground, std::string(predicate), fmt::format("Predicate {} failed: {}", predicate, why)};
+}
+
+std::optional<Refusal> PlacementRefusal(const AdmissionInput& input) {
+  const auto& spec = input.pod.spec();
+  if (input.node != nullptr && !MatchesNode(spec, input.node->labels, input.node_name))
+    return PredicateFailed(Ground::kNodeLabels, "NodeAffinity",
+                           "node(s) didn't match Pod's node affinity/selector");
+  if (!spec.node_name().empty() && spec.node_name() != input.node_name)
+    return PredicateFailed(Ground::kPod, "NodeName",
+                           "node(s) didn't match the requested node name");
+  const auto& ports = input.claim.ports;
+  if (!std::all_of(ports.begin(), ports.end(),
+                   [&input](const HostPort& port) { return input.load.IsFree(port); }))
+    return PredicateFailed(Ground::kResources, "NodePorts",
+                           "node(s) didn't have free ports for the requested pod ports");
+  if (input.node == nullptr || kube::IsStatic(input.pod)) return std::nullopt;
+  for (const Taint& taint : input.node->taints) {
+    if (taint.effect == "NoExecute" && !Tolerates(spec, taint))
+      return PredicateFailed(Ground::kNodeLabels, "TaintToleration",
+                             "node(s) had taints that the pod didn't tolerate");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+NodeFacts ReadNode(const v1::NodeRecord& record) {
+  NodeFacts node;
+  node.name = record.name();
+  node.labels = {record.labels().begin(), record.labels().end()};
+  for (const auto& taint : record.taints())
+    node.taints.push_back({taint.key(), taint.value(), taint.effect()});
+  for (const auto& [resource, quantity] : record.allocatable()) {
+    const auto amount = AmountOf(resource, quantity);
+    if (amount.ok()) node.allocatable[resource] = *amount;
+  }
+  return node;
+}
+
+std::optional<Refusal> FindRefusal(const AdmissionInput& input) {
+  using Find = std::optional<Refusal> (*)(const AdmissionInput&);
+  std::array<Find, 5> order = {PressureRefusal, SysctlRefusal, OsRefusal, ResourceRefusal,
+                               PlacementRefusal};
+  // For a critical pod room could be made; so what cannot be mended is told first.
+  if (kube::IsCritical(input.pod)) std::swap(order[3], order[4]);
+  for (const Find find : order) {
+    if (auto refusal = find(input)) return refusal;
+  }
+  return std::nullopt;
+}
+
+std::string ReasonLabel(const std::string& reason) {
+  static constexpr std::array<std::string_view, 10> kKept = {"Evicted",
+                                                             "SysctlForbidden",
+                                                             "PodOSSelectorNodeLabelDoesNotMatch",
+                                                             "PodOSNotSupported",
+                                                             "OutOfcpu",
+                                                             "OutOfmemory",
+                                                             "OutOfephemeral-storage",
+                                                             "OutOfpods",
+                                                             "InvalidNodeInfo",
+                                                             "UnexpectedAdmissionError"};
+  if (std::find(kKept.begin(), kKept.end(), reason) != kKept.end()) return reason;
+  return reason.starts_with("OutOf") ? "OutOfExtendedResources" : "Other";
+}
+
+}  // namespace splitlet::sync_loop

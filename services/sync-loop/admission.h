@@ -1,0 +1,57 @@
+#pragma once
+
+/// May a pod run on this node? Decided from what is known of the node and of the pods that count
+/// already. Threads: pure functions, any. Errors: a refusal is a value. Source: sync-loop spec,
+/// sections 6.2 and 6.3; messages and reasons are the kubelet's.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libs/kube/pod_types.h"
+#include "services/sync-loop/claim.h"
+#include "services/sync-loop/node_match.h"
+#include "services/sync-loop/sysctls.h"
+
+namespace splitlet::v1 {
+class NodeRecord;
+}
+
+namespace splitlet::sync_loop {
+
+/// The node as admission sees it.
+struct NodeFacts {
+  std::string name;
+  Labels labels;
+  std::vector<Taint> taints;
+  Amounts allocatable;  // empty: not known, refuses nothing
+};
+/// A quantity that does not parse counts as not known.
+NodeFacts ReadNode(const v1::NodeRecord& record);
+
+struct Refusal {
+  /// What it rests on: it stands only while that is known well enough (DESIGN.md, rule 12).
+  enum class Ground { kPod, kPressure, kResources, kNodeLabels };
+  Ground ground = Ground::kPod;
+  std::string reason, message;
+  bool operator==(const Refusal&) const = default;
+};
+
+struct AdmissionInput {
+  const kube::Pod& pod;
+  const Claim& claim;
+  const NodeFacts* node = nullptr;           // nullptr: not known, refuses nothing
+  const std::vector<std::string>& pressure;  // conditions of the node; empty when not known
+  const NodeLoad& load;                      // without this pod
+  const SysctlPolicy& sysctls;
+  const std::string& node_name;
+  int64_t max_pods = 110;  // where allocatable does not say
+};
+
+/// The first refusal in the kubelet's order; nothing: admitted.
+std::optional<Refusal> FindRefusal(const AdmissionInput& input);
+
+/// Value of the label `reason` of admission_rejections_total, from a closed set.
+std::string ReasonLabel(const std::string& reason);
+
+}  // namespace splitlet::sync_loop

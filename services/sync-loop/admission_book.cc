@@ -1,0 +1,144 @@
+#include "services/sync-loop/admission_book.h"
+
+#include <utility>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/fail_point.h"
+
+namespace splitlet::sync_loop {
+namespace {
+
+constexpr const char* kReadKey = "(all)";  // no pod: has a character that keys do not have
+
+std::string FileStrand(const std::string& key) { return "file/" + key; }
+
+Status SaveFact(const fs::FactStore& store, const std::string& key, const std::string& bytes) {
+  FAIL_POINT("sync-loop.save-admission.before");
+  RETURN_IF_ERROR(store.Save(key, bytes, /*sync=*/false), "admission");
+  FAIL_POINT("sync-loop.save-admission.after");
+  return OkStatus();
+}
+
+}  // namespace
+
+AdmissionBook::AdmissionBook(const Deps& deps, std::string directory,
+                             std::function<void(const std::string&)> saved)
+    : deps_(deps),
+      store_(deps.files, deps.clock, {.directory = std::move(directory), .this_boot_only = true}),
+      saved_(std::move(saved)),
+      backoff_(deps.clock, {.initial = 1s, .max = 30s}),
+      retries_(deps.loop, deps.clock, [this](const std::string& key) {
+        if (key == kReadKey) {
+          Read(std::move(read_done_));
+        } else if (entries_.contains(key)) {
+          Save(key);
+        }
+      }) {}
+
+void AdmissionBook::Read(std::function<void()> done) {
+  read_done_ = std::move(done);
+  deps_.strands.Run(FileStrand(kReadKey), [this] {
+    auto all = store_.ReadAll();
+    deps_.loop.Post([this, all = std::move(all)] { OnRead(all); });
+  });
+}
+
+void AdmissionBook::OnRead(const StatusOr<fs::FactStore::All>& all) {
+  if (!all.ok()) {
+    const Duration wait = backoff_.Next(kReadKey);
+    deps_.log.Error("admissions cannot be read",
+                    {KV("err", all.status()), KV("retryInSeconds", wait / 1s)});
+    retries_.Add(kReadKey, wait);
+    return;
+  }
+  for (const auto& broken : all->unreadable) {
+    unreadable_.insert(broken.key);
+    deps_.log.Error("admission of a pod cannot be used",
+                    {KV("podUID", broken.key), KV("err", broken.reason)});
+  }
+  for (const auto& fact : all->facts) Take(fact);
+  read_ = true;
+  deps_.table.SetComplete({.scopes = {std::string(bus::kAll)}});
+  std::exchange(read_done_, nullptr)();
+}
+
+void AdmissionBook::Take(const fs::FactStore::Fact& fact) {
+  Entry entry{.saved = true, .earlier = true};
+  kube::Pod pod;
+  const bool parsed =
+      entry.fact.ParseFromString(fact.bytes) && pod.ParseFromString(entry.fact.pod());
+  auto claim = ClaimOf(pod);
+  if (!parsed || !claim.ok()) {
+    unreadable_.insert(fact.key);
+    deps_.log.Error("admission of a pod cannot be used",
+                    {KV("podUID", fact.key), KV("err", "not a record of ours")});
+    return;
+  }
+  if (entry.admitted()) load_.Set(fact.key, std::move(*claim));
+  PutAdmission(fact.key, entry);
+  entries_[fact.key] = std::move(entry);
+}
+
+const AdmissionBook::Entry* AdmissionBook::Find(const std::string& key) const {
+  const auto it = entries_.find(key);
+  return it == entries_.end() ? nullptr : &it->second;
+}
+
+void AdmissionBook::Decide(const std::string& key, v1::AdmissionFact fact, const Claim& claim,
+                           const std::string& traceparent) {
+  Entry& entry = entries_[key];
+  entry = {.fact = std::move(fact), .traceparent = traceparent};
+  if (entry.admitted()) {
+    load_.Set(key, claim);
+  } else {
+    load_.Erase(key);
+  }
+  Save(key);
+}
+
+void AdmissionBook::Save(const std::string& key) {
+  const Entry& entry = entries_.at(key);
+  deps_.strands.Run(FileStrand(key), [this, key, incarnation = entry.incarnation(),
+                                      bytes = entry.fact.SerializeAsString()] {
+    const Status status = SaveFact(store_, key, bytes);
+    deps_.loop.Post([this, key, incarnation, status] { OnSaved(key, incarnation, status); });
+  });
+}
+
+void AdmissionBook::OnSaved(const std::string& key, int64_t incarnation, const Status& status) {
+  const auto it = entries_.find(key);
+  if (it == entries_.end() || it->second.incarnation() != incarnation)
+    return;  // forgotten or judged anew meanwhile
+  if (!status.ok()) {
+    const Duration wait = backoff_.Next(key);
+    deps_.log.Warn("admission not saved",
+                   {KV("podUID", key), KV("err", status), KV("retryInSeconds", wait / 1s)});
+    retries_.Add(key, wait);
+    return;
+  }
+  backoff_.Reset(key);
+  it->second.saved = true;
+  PutAdmission(key, it->second);
+  saved_(key);
+}
+
+void AdmissionBook::PutAdmission(const std::string& key, const Entry& entry) {
+  FAIL_POINT_VOID("sync-loop.put-admission.before");
+  deps_.log.LogIfError(deps_.table.Put(key, entry.fact.record(), entry.traceparent),
+                       "put admission");
+  FAIL_POINT_VOID("sync-loop.put-admission.after");
+}
+
+void AdmissionBook::Forget(const std::string& key) {
+  entries_.erase(key);
+  load_.Erase(key);
+  retries_.Remove(key);
+  backoff_.Reset(key);
+  deps_.table.Remove(key);
+  deps_.strands.Run(FileStrand(key), [this, key] {
+    // A file that stays is read by the next start, and forgotten then.
+    deps_.log.LogIfError(store_.Forget(key), "forget admission");
+  });
+}
+
+}  // namespace splitlet::sync_loop

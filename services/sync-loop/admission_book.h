@@ -1,0 +1,83 @@
+#pragma once
+
+/// The verdicts of this boot: on disk first, then in the table `admission`; and the load of the
+/// pods that count. Killed after the file was written: the next start reads it and puts the record.
+/// Killed before: the pod is judged again. Threads: loop thread; files on strands. Errors: a file
+/// that cannot be written is tried again; reading that fails is told by Read. Source: DESIGN.md,
+/// rules 3, 12 and 15; sync-loop spec, section 6.
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "libs/base/log.h"
+#include "libs/bus/typed.h"
+#include "libs/exec/exec.h"
+#include "libs/exec/work_queue.h"
+#include "libs/fs/fact_store.h"
+#include "services/sync-loop/claim.h"
+#include "splitlet/v1/sync_loop.pb.h"
+
+namespace splitlet::sync_loop {
+
+class AdmissionBook {
+ public:
+  struct Deps {
+    const Clock& clock;
+    exec::EventLoop& loop;
+    exec::Strands& strands;
+    fs::FileSystem& files;
+    bus::Table<v1::AdmissionRecord>& table;
+    const Log& log;
+  };
+  struct Entry {
+    v1::AdmissionFact fact;
+    bool saved = false;    // on disk, and in the table
+    bool earlier = false;  // from an earlier start of this process
+    std::string traceparent;
+    int64_t incarnation() const { return fact.record().incarnation(); }
+    bool admitted() const { return fact.record().verdict() == v1::AdmissionRecord::ADMITTED; }
+    bool rejected() const { return fact.record().verdict() == v1::AdmissionRecord::REJECTED; }
+  };
+  /// `saved`: told of each verdict that came to be on disk and in the table.
+  AdmissionBook(const Deps& deps, std::string directory,
+                std::function<void(const std::string& key)> saved);
+
+  /// Reads the files on a strand; tries again until it worked, then `done`. Puts the records, and
+  /// says complete.
+  void Read(std::function<void()> done);
+  bool was_read() const { return read_; }
+  /// Pods whose file cannot be used: nothing is started or stopped for them.
+  bool IsUnreadable(const std::string& key) const { return unreadable_.contains(key); }
+  /// nullptr: no verdict.
+  const Entry* Find(const std::string& key) const;
+  const std::map<std::string, Entry>& entries() const { return entries_; }
+  /// Counts an admitted pod from now on, before anything is on disk.
+  void Decide(const std::string& key, v1::AdmissionFact fact, const Claim& claim,
+              const std::string& traceparent);
+  /// Its containers have stopped: it takes nothing any more.
+  void Release(const std::string& key) { load_.Erase(key); }
+  void Forget(const std::string& key);
+  const NodeLoad& load() const { return load_; }
+
+ private:
+  void OnRead(const StatusOr<fs::FactStore::All>& all);
+  void Take(const fs::FactStore::Fact& fact);
+  void Save(const std::string& key);
+  void OnSaved(const std::string& key, int64_t incarnation, const Status& status);
+  void PutAdmission(const std::string& key, const Entry& entry);
+
+  Deps deps_;
+  fs::FactStore store_;
+  std::function<void(const std::string&)> saved_;
+  std::function<void()> read_done_;
+  std::map<std::string, Entry> entries_;
+  std::set<std::string> unreadable_;
+  NodeLoad load_;
+  bool read_ = false;
+  exec::Backoff backoff_;
+  exec::WorkQueue retries_;
+};
+
+}  // namespace splitlet::sync_loop

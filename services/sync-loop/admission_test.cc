@@ -1,0 +1,350 @@
+#include "services/sync-loop/admission.h"
+
+#include <gtest/gtest.h>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/codec.h"
+#include "services/sync-loop/allocated.h"
+
+namespace splitlet::sync_loop {
+namespace {
+
+kube::Pod PodOf(const std::string& yaml) {
+  kube::Pod pod;
+  const auto decoded = kube::DecodeInto(yaml, "pod.yaml", kube::Strictness::kStrict, pod);
+  EXPECT_TRUE(decoded.ok()) << decoded.status();
+  return pod;
+}
+
+Claim ClaimOrDie(const kube::Pod& pod) {
+  auto claim = ClaimOf(pod);
+  EXPECT_TRUE(claim.ok()) << claim.status();
+  return *claim;
+}
+
+NodeFacts TestNode() {
+  return {.name = "n1",
+          .labels = {{"kubernetes.io/os", "linux"}, {"zone", "a"}, {"cores", "8"}},
+          .taints = {},
+          .allocatable = {{"cpu", 1000},
+                          {"memory", 1 << 30},
+                          {"pods", 3},
+                          {"example.com/gpu", 1},
+                          {"ephemeral-storage", 1000}}};
+}
+
+struct World {
+  NodeFacts node = TestNode();
+  NodeLoad load;
+  std::vector<std::string> pressure;
+  SysctlPolicy sysctls{"6.1.0-13-amd64", {"net.core.*", "kernel.msgmax"}};
+  std::string name = "n1";
+
+  std::string Judge(const std::string& yaml, bool node_known = true) {
+    const kube::Pod pod = PodOf(yaml);
+    const Claim claim = ClaimOrDie(pod);
+    const auto refusal = FindRefusal({.pod = pod,
+                                      .claim = claim,
+                                      .node = node_known ? &node : nullptr,
+                                      .pressure = pressure,
+                                      .load = load,
+                                      .sysctls = sysctls,
+                                      .node_name = name});
+    return refusal ? refusal->reason + ": " + refusal->message : "admitted";
+  }
+  void Add(const std::string& key, const std::string& yaml) {
+    load.Set(key, ClaimOrDie(PodOf(yaml)));
+  }
+};
+
+std::string Wants(const std::string& requests) {
+  return "spec: {containers: [{name: c, resources: {requests: {" + requests + "}}}]}";
+}
+std::string WithPort(const std::string& port) {
+  return "spec: {containers: [{name: c, ports: [" + port + "]}]}";
+}
+const char* const kStatic = "metadata: {annotations: {kubernetes.io/config.source: file}}\n";
+
+TEST(Admission, ResourcesAreToldInOrderWithExactNumbers) {
+  World world;
+  world.Add("a", Wants("cpu: 600m, memory: 512Mi"));
+  const struct {
+    const char *name, *requests, *want;
+  } kCases[] = {
+      {"what fits is admitted", "cpu: 400m, memory: 512Mi", "admitted"},
+      {"too little cpu", "cpu: 500m",
+       "OutOfcpu: Node didn't have enough resource: cpu, requested: 500, used: 600, capacity: "
+       "1000"},
+      {"cpu is told before memory", "cpu: 500m, memory: 1Gi",
+       "OutOfcpu: Node didn't have enough resource: cpu, requested: 500, used: 600, capacity: "
+       "1000"},
+      {"too little memory", "memory: 1Gi",
+       "OutOfmemory: Node didn't have enough resource: memory, requested: 1073741824, used: "
+       "536870912, capacity: "
+       "1073741824"},
+      {"too little ephemeral storage", "ephemeral-storage: 1001",
+       "OutOfephemeral-storage: Node didn't have enough resource: ephemeral-storage, requested: "
+       "1001, used: 0, "
+       "capacity: 1000"},
+      {"too few devices", "example.com/gpu: 2",
+       "OutOfexample.com/gpu: Node didn't have enough resource: example.com/gpu, requested: 2, "
+       "used: 0, capacity: 1"},
+      {"a resource of the cluster is not this node's affair", "example.com/licence: 2", "admitted"},
+      {"huge pages that the node has not", "hugepages-2Mi: 2Mi",
+       "OutOfhugepages-2Mi: Node didn't have enough resource: hugepages-2Mi, requested: 2097152, "
+       "used: 0, capacity: 0"},
+      {"nothing requested", "", "admitted"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(world.Judge(Wants(c.requests)), c.want);
+  }
+}
+
+TEST(Admission, TheNumberOfPodsIsLimitedAlsoForPodsThatRequestNothing) {
+  World world;
+  for (const char* key : {"a", "b", "c"}) world.Add(key, Wants(""));
+  EXPECT_EQ(
+      world.Judge(Wants("")),
+      "OutOfpods: Node didn't have enough resource: pods, requested: 1, used: 3, capacity: 3");
+  world.load.Erase("b");
+  EXPECT_EQ(world.Judge(Wants("")), "admitted");
+}
+
+TEST(Admission, AnUnknownNodeRefusesNothingForItsResourcesAndLabels) {
+  World world;
+  EXPECT_EQ(world.Judge(Wants("cpu: 100"), /*node_known=*/false), "admitted");
+  EXPECT_EQ(world.Judge("spec: {nodeSelector: {zone: b}}", false), "admitted");
+  world.node.allocatable.clear();
+  EXPECT_EQ(world.Judge(Wants("cpu: 100")), "admitted");
+}
+
+TEST(Admission, HostPortsConflictByAddressAndProtocol) {
+  World world;
+  world.Add("a", WithPort("{containerPort: 80, hostPort: 80, protocol: TCP, hostIP: 10.0.0.1}"));
+  world.Add("b", WithPort("{containerPort: 53, hostPort: 53, protocol: UDP}"));
+  const std::string refused =
+      "NodePorts: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod "
+      "ports";
+  const struct {
+    const char *name, *port;
+    bool free;
+  } kCases[] = {
+      {"the same address", "{containerPort: 1, hostPort: 80, hostIP: 10.0.0.1}", false},
+      {"another address", "{containerPort: 1, hostPort: 80, hostIP: 10.0.0.2}", true},
+      {"every address", "{containerPort: 1, hostPort: 80}", false},
+      {"another protocol", "{containerPort: 1, hostPort: 80, protocol: UDP}", true},
+      {"one address of a port that has all",
+       "{containerPort: 1, hostPort: 53, protocol: UDP, hostIP: 10.0.0.2}", false},
+      {"no host port", "{containerPort: 80}", true},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(world.Judge(WithPort(c.port)), c.free ? "admitted" : refused);
+  }
+  world.load.Erase("a");
+  EXPECT_EQ(world.Judge(WithPort("{containerPort: 1, hostPort: 80}")), "admitted");
+}
+
+TEST(Admission, LabelsAffinityNameAndOs) {
+  World world;
+  const std::string affinity =
+      "NodeAffinity: Predicate NodeAffinity failed: node(s) didn't match Pod's node "
+      "affinity/selector";
+  const auto with_terms = [](const std::string& terms) {
+    return "spec: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+           "{nodeSelectorTerms: [" +
+           terms + "]}}}}";
+  };
+  const struct {
+    const char* name;
+    std::string yaml, want;
+  } kCases[] = {
+      {"selector matches", "spec: {nodeSelector: {zone: a}}", "admitted"},
+      {"selector does not match", "spec: {nodeSelector: {zone: b}}", affinity},
+      {"In", with_terms("{matchExpressions: [{key: zone, operator: In, values: [b, a]}]}"),
+       "admitted"},
+      {"NotIn", with_terms("{matchExpressions: [{key: zone, operator: NotIn, values: [a]}]}"),
+       affinity},
+      {"NotIn of a label that is not there",
+       with_terms("{matchExpressions: [{key: x, operator: NotIn, values: [a]}]}"), "admitted"},
+      {"Exists and DoesNotExist",
+       with_terms(
+           "{matchExpressions: [{key: zone, operator: Exists}, {key: x, operator: DoesNotExist}]}"),
+       "admitted"},
+      {"Gt", with_terms("{matchExpressions: [{key: cores, operator: Gt, values: ['7']}]}"),
+       "admitted"},
+      {"Lt", with_terms("{matchExpressions: [{key: cores, operator: Lt, values: ['8']}]}"),
+       affinity},
+      {"Gt of what is no number",
+       with_terms("{matchExpressions: [{key: zone, operator: Gt, values: ['1']}]}"), affinity},
+      {"one of two terms is enough",
+       with_terms("{matchExpressions: [{key: zone, operator: In, values: [b]}]}, {matchFields: "
+                  "[{key: metadata.name, "
+                  "operator: In, values: [n1]}]}"),
+       "admitted"},
+      {"an empty term matches nothing", with_terms("{}"), affinity},
+      {"another node's name", "spec: {nodeName: n2}",
+       "NodeName: Predicate NodeName failed: node(s) didn't match the requested node name"},
+      {"this node's name", "spec: {nodeName: n1}", "admitted"},
+      {"label of another OS", "metadata: {labels: {kubernetes.io/os: windows}}",
+       "PodOSSelectorNodeLabelDoesNotMatch: Failed to admit pod as the `kubernetes.io/os` label "
+       "doesn't match node "
+       "label"},
+      {"field of another OS", "spec: {os: {name: windows}}",
+       "PodOSNotSupported: Failed to admit pod as the OS field doesn't match node OS"},
+      {"both of this OS",
+       "metadata: {labels: {kubernetes.io/os: linux}}\nspec: {os: {name: linux}}", "admitted"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(world.Judge(c.yaml), c.want);
+  }
+}
+
+TEST(Admission, NoExecuteTaintsRefuseApiPodsThatDoNotTolerateThem) {
+  World world;
+  world.node.taints = {{"other", "", "NoSchedule"}, {"gone", "soon", "NoExecute"}};
+  const std::string refused =
+      "TaintToleration: Predicate TaintToleration failed: node(s) had taints that the pod didn't "
+      "tolerate";
+  const struct {
+    const char* name;
+    std::string yaml;
+    bool admitted;
+  } kCases[] = {
+      {"not tolerated", "spec: {}", false},
+      {"a static pod is not asked", std::string(kStatic) + "spec: {}", true},
+      {"tolerated by value", "spec: {tolerations: [{key: gone, value: soon}]}", true},
+      {"another value", "spec: {tolerations: [{key: gone, operator: Equal, value: later}]}", false},
+      {"tolerated by key",
+       "spec: {tolerations: [{key: gone, operator: Exists, effect: NoExecute}]}", true},
+      {"another effect", "spec: {tolerations: [{key: gone, operator: Exists, effect: NoSchedule}]}",
+       false},
+      {"everything tolerated", "spec: {tolerations: [{operator: Exists}]}", true},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(world.Judge(c.yaml), c.admitted ? "admitted" : refused);
+  }
+}
+
+TEST(Admission, PressureRefusesByConditionAndClass) {
+  const std::string burstable = Wants("cpu: 1m");
+  const std::string tolerant =
+      "spec: {containers: [{name: c}], tolerations: [{key: node.kubernetes.io/memory-pressure, "
+      "operator: Exists}]}";
+  const struct {
+    const char* name;
+    std::vector<std::string> conditions;
+    std::string yaml, want;
+  } kCases[] = {
+      {"no pressure", {}, Wants(""), "admitted"},
+      {"BestEffort under memory pressure",
+       {"MemoryPressure"},
+       Wants(""),
+       "Evicted: The node had condition: [MemoryPressure]. "},
+      {"Burstable under memory pressure", {"MemoryPressure"}, burstable, "admitted"},
+      {"tolerated memory pressure", {"MemoryPressure"}, tolerant, "admitted"},
+      {"static under memory pressure",
+       {"MemoryPressure"},
+       std::string(kStatic) + Wants(""),
+       "admitted"},
+      {"Burstable under disk pressure",
+       {"DiskPressure"},
+       burstable,
+       "Evicted: The node had condition: [DiskPressure]. "},
+      {"two conditions",
+       {"DiskPressure", "MemoryPressure"},
+       burstable,
+       "Evicted: The node had condition: [DiskPressure MemoryPressure]. "},
+      {"critical by priority", {"DiskPressure"}, "spec: {priority: 2000000000}", "admitted"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    World world;
+    world.pressure = c.conditions;
+    EXPECT_EQ(world.Judge(c.yaml), c.want);
+  }
+}
+
+TEST(Admission, ACriticalPodHearsFirstOfWhatRoomCannotMend) {
+  World world;
+  world.Add("a", WithPort("{containerPort: 80, hostPort: 80}"));
+  const std::string spec =
+      "spec: {containers: [{name: c, ports: [{containerPort: 80, hostPort: 80}], resources: "
+      "{requests: {cpu: 2}}}]}";
+  EXPECT_TRUE(world.Judge(std::string(kStatic) + spec).starts_with("NodePorts"));
+  EXPECT_TRUE(world.Judge(spec).starts_with("OutOfcpu"));
+}
+
+TEST(Admission, SysctlsAreSafeAllowedOrForbidden) {
+  const struct {
+    const char *name, *spec, *want;
+  } kCases[] = {
+      {"a safe one", "sysctls: [{name: net.ipv4.tcp_syncookies, value: '1'}]", "admitted"},
+      {"written with slashes", "sysctls: [{name: net/ipv4/tcp_syncookies, value: '1'}]",
+       "admitted"},
+      {"allowed by prefix", "sysctls: [{name: net.core.somaxconn, value: '1'}]", "admitted"},
+      {"allowed by name", "sysctls: [{name: kernel.msgmax, value: '1'}]", "admitted"},
+      {"not listed", "sysctls: [{name: kernel.msgmnb, value: '1'}]",
+       "SysctlForbidden: forbidden sysctl: \"kernel.msgmnb\" not allowlisted"},
+  };
+  World world;
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(world.Judge("spec: {securityContext: {" + std::string(c.spec) + "}}"), c.want);
+  }
+  EXPECT_EQ(
+      world.Judge(
+          "spec: {hostNetwork: true, securityContext: {sysctls: [{name: net.core.somaxconn, value: "
+          "'1'}]}}"),
+      "SysctlForbidden: forbidden sysctl: \"net.core.somaxconn\" not allowed with host Net "
+      "enabled");
+  EXPECT_EQ(
+      world.Judge(
+          "spec: {hostIPC: true, securityContext: {sysctls: [{name: kernel.msgmax, value: '1'}]}}"),
+      "SysctlForbidden: forbidden sysctl: \"kernel.msgmax\" not allowed with host IPC enabled");
+  const SysctlPolicy old("3.10.0", {});
+  EXPECT_FALSE(
+      old.WhyForbidden(
+             PodOf("spec: {securityContext: {sysctls: [{name: net.ipv4.tcp_rmem, value: '1'}]}}")
+                 .spec())
+          .empty());
+}
+
+TEST(Admission, ReasonLabelsAreAClosedSet) {
+  EXPECT_EQ(ReasonLabel("OutOfcpu"), "OutOfcpu");
+  EXPECT_EQ(ReasonLabel("OutOfexample.com/gpu"), "OutOfExtendedResources");
+  EXPECT_EQ(ReasonLabel("NodePorts"), "Other");
+}
+
+TEST(NodeLoad, AReplacedClaimCountsOnce) {
+  NodeLoad load;
+  load.Set("a", ClaimOrDie(PodOf(Wants("cpu: 1"))));
+  load.Set("a", ClaimOrDie(PodOf(Wants("cpu: 500m"))));
+  EXPECT_EQ(load.Used("cpu"), 500);
+  EXPECT_EQ(load.pods(), 1u);
+  load.Erase("a");
+  load.Erase("a");
+  EXPECT_EQ(load.Used("cpu"), 0);
+}
+
+TEST(Allocated, ResourcesStayAsAdmittedAndAllElseFollows) {
+  const kube::Pod admitted =
+      PodOf("spec: {containers: [{name: a, image: v1, resources: {requests: {cpu: 1}}}]}");
+  const kube::Pod wanted = PodOf(
+      "spec: {containers: [{name: a, image: v2, resources: {requests: {cpu: 4}}}, {name: b, "
+      "resources: "
+      "{requests: {cpu: 2}}}]}");
+  const auto sent = WithAllocated(wanted.SerializeAsString(), admitted.SerializeAsString());
+  ASSERT_TRUE(sent.ok());
+  kube::Pod pod;
+  ASSERT_TRUE(pod.ParseFromString(*sent));
+  EXPECT_EQ(pod.spec().containers(0).image(), "v2");
+  EXPECT_EQ(ClaimOrDie(pod).requests.at("cpu"), 3000);
+  EXPECT_FALSE(WithAllocated("\xff", "x").ok());
+}
+
+}  // namespace
+}  // namespace splitlet::sync_loop

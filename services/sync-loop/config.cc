@@ -1,0 +1,27 @@
+#include "services/sync-loop/config.h"
+
+#include <sys/utsname.h>
+
+#include "libs/base/hash.h"
+#include "libs/daemon/kubelet_config.h"
+#include "libs/daemon/service.h"
+#include "libs/fs/state_id.h"
+
+namespace splitlet::sync_loop {
+
+SyncLoopConfig MakeSyncLoopConfig(const daemon::Flags& flags, const daemon::KubeletConfig& kubelet,
+                                  const std::string& state_id) {
+  utsname kernel{};
+  static_cast<void>(::uname(&kernel));  // only fails for a bad address
+  return {.node_name = flags.node_name,
+          .node_annotation = fs::NodeAnnotationValue(state_id, flags.node_name),
+          .facts_dir = flags.run_dir + "/sync-loop/admission",
+          .kernel_release = kernel.release,
+          .allowed_unsafe_sysctls = kubelet.allowed_unsafe_sysctls,
+          .sync_frequency = kubelet.sync_frequency,
+          .max_pods = kubelet.max_pods,
+          .kill_foreign_pods = kubelet.splitlet.kill_foreign_pods,
+          .seed = Fnv1a64(flags.node_name)};
+}
+
+}  // namespace splitlet::sync_loop

@@ -1,0 +1,35 @@
+#pragma once
+
+/// Settings of sync-loop, from the KubeletConfiguration and the flags.
+/// Threads: immutable. Errors: none; the file was checked when it was read. Source: configuration
+/// spec.
+
+#include <string>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+
+namespace splitlet::daemon {
+struct Flags;
+class KubeletConfig;
+}  // namespace splitlet::daemon
+
+namespace splitlet::sync_loop {
+
+struct SyncLoopConfig {
+  std::string node_name;
+  std::string node_annotation;  // splitlet.dev/node of what is made here
+  std::string facts_dir;        // <run>/sync-loop/admission
+  std::string kernel_release;   // of uname
+  std::vector<std::string> allowed_unsafe_sysctls;
+  Duration sync_frequency = std::chrono::seconds{60};
+  int64_t max_pods = 110;
+  bool kill_foreign_pods = false;
+  uint64_t seed = 1;  // of jitter
+};
+
+SyncLoopConfig MakeSyncLoopConfig(const daemon::Flags& flags, const daemon::KubeletConfig& kubelet,
+                                  const std::string& state_id);
+
+}  // namespace splitlet::sync_loop

@@ -1,0 +1,73 @@
+#pragma once
+
+/// What sync-loop needs of the records of others, kept small and parsed once per change.
+/// Threads: values. Errors: nothing comes from a record that cannot be understood (DESIGN.md, rule
+/// 11).
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+
+namespace splitlet::v1 {
+class DesiredRecord;
+class RuntimeRecord;
+class WorkerRecord;
+}  // namespace splitlet::v1
+
+namespace splitlet::sync_loop {
+
+/// From `desired`.
+struct PodFacts {
+  enum class State { kUnknown, kWanted, kUnconfirmed, kRemoved, kMirror };
+  State state = State::kUnknown;
+  std::string uid, name, name_space, source;
+  int64_t incarnation = 0, generation = 0;
+  int64_t order_ns = 0;  // wall time of creation, else of when its source first showed it
+  bool is_static = false;
+  bool ending = false;    // has a deletion timestamp
+  bool terminal = false;  // Succeeded or Failed in the API
+  std::string traceparent;
+  std::shared_ptr<const v1::DesiredRecord> record;
+};
+PodFacts ReadPod(std::shared_ptr<const v1::DesiredRecord> record);
+
+/// From `workers`.
+struct WorkerFacts {
+  enum class State { kUnknown, kSyncing, kTerminating, kTerminated, kFinished };
+  State state = State::kUnknown;
+  std::string uid;
+  int64_t incarnation = 0, generation = 0;
+  bool granted = false;
+  bool sync_failed = false, more_work = false;
+  std::optional<Clock::Time> retry_at;  // the earliest end of a back-off
+  std::set<std::string> probes_wrong;   // "<container id> <kind>" without success
+};
+WorkerFacts ReadWorker(const v1::WorkerRecord& record);
+
+/// From `runtime`.
+struct RuntimeFacts {
+  struct Sandbox {
+    std::string id, node_annotation;
+    bool operator==(const Sandbox&) const = default;
+  };
+  std::string uid, name, name_space;
+  std::vector<Sandbox> sandboxes;
+  bool running = false;       // a ready sandbox or a running container
+  bool looked_at = true;      // the last inspection went well
+  int64_t grace_seconds = 1;  // greatest of the annotations, at least 1
+};
+RuntimeFacts ReadRuntime(const v1::RuntimeRecord& record);
+
+/// A liveness probe that begins to fail, and every change of the others.
+bool ProbesMakeWork(const std::set<std::string>& before, const std::set<std::string>& after);
+
+/// False when all that happened is the removal of what was dead: such an event makes no work.
+bool MakesWork(const v1::RuntimeRecord* before, const v1::RuntimeRecord& after);
+
+}  // namespace splitlet::sync_loop

@@ -1,0 +1,27 @@
+#pragma once
+
+/// All metrics of sync-loop. Threads: any. Errors: none.
+/// Source: sync-loop spec, section 15; metrics-and-logging spec.
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/registry.h>
+
+namespace splitlet::sync_loop {
+
+struct SyncLoopMetrics {
+  explicit SyncLoopMetrics(prometheus::Registry& registry);
+
+  prometheus::Family<prometheus::Gauge>& desired_pods;  // static: "" or "true"
+  prometheus::Family<prometheus::Gauge>& active_pods;   // static
+  prometheus::Gauge& mirror_pods;
+  prometheus::Gauge& waiting_pods;                          // to be judged
+  prometheus::Gauge& foreign_pods;                          // in the runtime, made by nobody here
+  prometheus::Family<prometheus::Counter>& rejections;      // reason
+  prometheus::Family<prometheus::Counter>& restarted_pods;  // static
+  prometheus::Counter& orphans;
+  prometheus::Family<prometheus::Counter>& calls;  // operation, code
+};
+
+}  // namespace splitlet::sync_loop

@@ -1,0 +1,75 @@
+#include "services/sync-loop/next_call.h"
+
+#include <algorithm>
+
+namespace splitlet::sync_loop {
+namespace {
+
+using Kind = NextCall::Kind;
+using Worker = WorkerFacts::State;
+
+constexpr double kJitter = 0.5;
+constexpr Duration kErrorDelay = 10s;
+constexpr Duration kMoreWorkDelay = 1s;
+constexpr Duration kLongestBackoff = 60s;
+
+NextCall Kill(int64_t incarnation) { return {.kind = Kind::kKill, .incarnation = incarnation}; }
+
+/// For a pod that must not run: its worker is told once to end it, unless it does already.
+NextCall EndOf(const CallInput& input) {
+  const bool syncs = input.worker != nullptr && input.worker->state == Worker::kSyncing;
+  const bool unheard_of = input.worker == nullptr && input.worker_known && input.running;
+  if (syncs) return Kill(input.worker->incarnation);
+  return unheard_of ? Kill(input.pod->incarnation) : NextCall{};
+}
+
+NextCall CallForAdmitted(const CallInput& input) {
+  const PodFacts& pod = *input.pod;
+  const NextCall create{Kind::kCreate, pod.incarnation, pod.generation};
+  const WorkerFacts* worker = input.worker;
+  if (worker == nullptr) return input.worker_known ? create : NextCall{};
+  if (worker->incarnation < pod.incarnation)
+    return create;  // the earlier life is finished, see the caller
+  if (worker->state == Worker::kTerminated || worker->state == Worker::kFinished) return {};
+  if (!worker->granted) return create;
+  if (worker->generation < pod.generation) return {Kind::kUpdate, pod.incarnation, pod.generation};
+  if (input.sync_due && worker->state == Worker::kSyncing)
+    return {Kind::kSync, pod.incarnation, pod.generation};
+  return {};
+}
+
+}  // namespace
+
+NextCall ComputeNextCall(const CallInput& input) {
+  if (input.pod == nullptr) return {};
+  const PodFacts& pod = *input.pod;
+  const WorkerFacts* worker = input.worker;
+  if (worker != nullptr &&
+      (worker->state == Worker::kUnknown || worker->incarnation > pod.incarnation))
+    return {};
+  switch (pod.state) {
+    case PodFacts::State::kUnknown:
+    case PodFacts::State::kUnconfirmed:
+    case PodFacts::State::kMirror: return {};
+    case PodFacts::State::kRemoved: return EndOf(input);
+    case PodFacts::State::kWanted: break;
+  }
+  if (worker != nullptr && worker->incarnation < pod.incarnation &&
+      worker->state != Worker::kFinished)
+    return EndOf(input);
+  const bool begun = worker != nullptr && worker->incarnation == pod.incarnation && worker->granted;
+  if ((pod.ending || pod.terminal) && !begun) return EndOf(input);
+  if (input.admitted_incarnation != pod.incarnation) return {};
+  return CallForAdmitted(input);
+}
+
+Duration ComputeResync(const WorkerFacts& worker, Clock::Time now, Duration sync_frequency,
+                       Random& random) {
+  if (worker.retry_at && worker.retry_at->SameBoot(now))
+    return random.Jitter(std::clamp(*worker.retry_at - now, Duration{0}, kLongestBackoff), kJitter);
+  if (worker.sync_failed) return random.Jitter(kErrorDelay, kJitter);
+  if (worker.more_work) return random.Jitter(kMoreWorkDelay, kJitter);
+  return random.Jitter(sync_frequency, kJitter);
+}
+
+}  // namespace splitlet::sync_loop

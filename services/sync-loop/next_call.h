@@ -1,0 +1,39 @@
+#pragma once
+
+/// What pod-worker has to be told about a pod, found by comparing what is wanted and admitted with
+/// what the worker says; and when a pod is to be looked at again. Threads: pure functions, any.
+/// Errors: none. Source: sync-loop spec, sections 5, 10 and 12; DESIGN.md, rules 7, 8, 14 and 15.
+
+#include <cstdint>
+#include <optional>
+
+#include "libs/base/random.h"
+#include "services/sync-loop/facts.h"
+
+namespace splitlet::sync_loop {
+
+struct NextCall {
+  enum class Kind { kNone, kCreate, kUpdate, kSync, kKill };
+  Kind kind = Kind::kNone;
+  int64_t incarnation = 0;
+  int64_t generation = 0;
+  bool operator==(const NextCall&) const = default;
+};
+
+struct CallInput {
+  const PodFacts* pod = nullptr;        // nullptr: no record in `desired`
+  const WorkerFacts* worker = nullptr;  // nullptr: no record in `workers`
+  bool worker_known = false;            // `workers` is live and complete: no record means no worker
+  int64_t admitted_incarnation = 0;     // 0: none
+  bool running = false;                 // the runtime shows something running
+  bool sync_due = false;
+};
+
+/// An absent record in `desired` makes no call: see orphans.h.
+NextCall ComputeNextCall(const CallInput& input);
+
+/// From now to the next look at a pod whose worker syncs.
+Duration ComputeResync(const WorkerFacts& worker, Clock::Time now, Duration sync_frequency,
+                       Random& random);
+
+}  // namespace splitlet::sync_loop

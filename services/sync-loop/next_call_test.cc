@@ -1,0 +1,188 @@
+#include "services/sync-loop/next_call.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+
+#include "services/sync-loop/orphans.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::sync_loop {
+namespace {
+
+bool Says(const std::string& text, const std::string& word) {
+  return text.find(word) != std::string::npos;
+}
+
+/// "wanted", "removed ending", ... of incarnation 5, generation 7.
+PodFacts PodAs(const std::string& text) {
+  using State = PodFacts::State;
+  PodFacts pod;
+  pod.state = Says(text, "wanted")        ? State::kWanted
+              : Says(text, "removed")     ? State::kRemoved
+              : Says(text, "unconfirmed") ? State::kUnconfirmed
+              : Says(text, "mirror")      ? State::kMirror
+                                          : State::kUnknown;
+  pod.ending = Says(text, "ending");
+  pod.terminal = Says(text, "terminal");
+  pod.incarnation = 5;
+  pod.generation = 7;
+  return pod;
+}
+
+/// "syncing 5/7": incarnation and generation, generation 0 without a grant.
+WorkerFacts WorkerAs(const std::string& text) {
+  using State = WorkerFacts::State;
+  WorkerFacts worker;
+  worker.state = Says(text, "syncing")       ? State::kSyncing
+                 : Says(text, "terminating") ? State::kTerminating
+                 : Says(text, "terminated")  ? State::kTerminated
+                 : Says(text, "finished")    ? State::kFinished
+                                             : State::kUnknown;
+  char slash = 0;
+  std::string word;
+  std::istringstream(text) >> word >> worker.incarnation >> slash >> worker.generation;
+  worker.granted = worker.generation > 0;
+  return worker;
+}
+
+std::string Print(const NextCall& call) {
+  constexpr const char* kNames[] = {"", "create", "update", "sync", "kill"};
+  if (call.kind == NextCall::Kind::kNone) return "";
+  return fmt::format("{} {}/{}", kNames[static_cast<int>(call.kind)], call.incarnation,
+                     call.generation);
+}
+
+/// `more`: "admitted" (this incarnation), "known" (a missing worker means none), "running", "due".
+const struct {
+  const char *name, *pod, *worker, *more, *want;
+} kNextCalls[] = {
+    {"admitted, no worker", "wanted", "", "admitted known", "create 5/7"},
+    {"a missing worker is unknown", "wanted", "", "admitted", ""},
+    {"not admitted", "wanted", "", "known", ""},
+    {"admitted in an earlier life only", "wanted", "finished 4/3", "known", ""},
+    {"not granted", "wanted", "syncing 5/0", "admitted", "create 5/7"},
+    {"lower generation", "wanted", "syncing 5/6", "admitted known", "update 5/7"},
+    {"granted and quiet", "wanted", "syncing 5/7", "admitted running", ""},
+    {"granted and due", "wanted", "syncing 5/7", "admitted running due", "sync 5/7"},
+    {"terminating and due", "wanted ending", "terminating 5/7", "admitted running due", ""},
+    {"terminating, lower generation", "wanted ending", "terminating 5/6", "admitted", "update 5/7"},
+    {"terminated", "wanted", "terminated 5/6", "admitted due", ""},
+    {"finished", "wanted ending", "finished 5/6", "admitted due", ""},
+    {"an earlier life still runs", "wanted", "syncing 4/3", "known running", "kill 4/0"},
+    {"an earlier life ends", "wanted", "terminating 4/3", "admitted running", ""},
+    {"an earlier life has ended", "wanted", "finished 4/3", "admitted", "create 5/7"},
+    {"the worker knows a later life", "removed", "syncing 6/9", "admitted running", ""},
+    {"removed, worker syncs", "removed", "syncing 5/7", "admitted running", "kill 5/0"},
+    {"removed, worker ends it", "removed", "terminating 5/7", "admitted running", ""},
+    {"removed, never granted", "removed", "", "known", ""},
+    {"removed, no worker, yet it runs", "removed", "", "known running", "kill 5/0"},
+    {"removed, worker unknown, it runs", "removed", "", "running", ""},
+    {"deleted before it was granted", "wanted ending", "", "admitted known", ""},
+    {"deleted while granted", "wanted ending", "syncing 5/6", "admitted", "update 5/7"},
+    {"terminal in the API, nothing runs", "wanted terminal", "", "known", ""},
+    {"terminal in the API, and it runs", "wanted terminal", "", "known running", "kill 5/0"},
+    {"unconfirmed", "unconfirmed", "syncing 5/6", "admitted running due", ""},
+    {"mirror", "mirror", "", "known", ""},
+    {"state unknown", "?", "syncing 5/6", "admitted running due", ""},
+    {"worker not understood", "wanted", "? 5/6", "admitted running due", ""},
+};
+
+TEST(NextCall, EveryDifferenceBetweenWantedAndWorker) {
+  for (const auto& c : kNextCalls) {
+    SCOPED_TRACE(c.name);
+    const PodFacts pod = PodAs(c.pod);
+    const WorkerFacts worker = WorkerAs(c.worker);
+    const std::string more = c.more;
+    EXPECT_EQ(Print(ComputeNextCall({.pod = &pod,
+                                     .worker = std::string(c.worker).empty() ? nullptr : &worker,
+                                     .worker_known = Says(more, "known"),
+                                     .admitted_incarnation = Says(more, "admitted") ? 5 : 0,
+                                     .running = Says(more, "running"),
+                                     .sync_due = Says(more, "due")})),
+              c.want);
+  }
+  EXPECT_EQ(Print(ComputeNextCall({})), "") << "no record says nothing";
+}
+
+TEST(Resync, TheNextLookDependsOnTheLastOne) {
+  FakeClock clock;
+  Random random(1);
+  const auto delay = [&](auto change) {
+    WorkerFacts worker;
+    change(worker);
+    return ComputeResync(worker, clock.Now(), 60s, random);
+  };
+  const struct {
+    const char* name;
+    Duration found, least, most;
+  } kCases[] = {
+      {"all well", delay([](WorkerFacts&) {}), 60s, 90s},
+      {"failed", delay([](WorkerFacts& w) { w.sync_failed = true; }), 10s, 15s},
+      {"more to do", delay([](WorkerFacts& w) { w.more_work = true; }), 1s, 1500ms},
+      {"back-off of 40 s", delay([&](WorkerFacts& w) { w.retry_at = clock.Now() + 40s; }), 40s,
+       60s},
+      {"back-off of 5 min", delay([&](WorkerFacts& w) { w.retry_at = clock.Now() + 300s; }), 60s,
+       90s},
+      {"back-off is over", delay([&](WorkerFacts& w) { w.retry_at = clock.Now() - 1s; }), 0s, 0s},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_GE(c.found, c.least);
+    EXPECT_LE(c.found, c.most);
+  }
+}
+
+TEST(RuntimeChange, OnlyARemovalOfTheDeadMakesNoWork) {
+  v1::RuntimeRecord before;
+  auto* sandbox = before.mutable_pod()->add_sandboxes();
+  sandbox->set_id("s");
+  sandbox->set_state(v1::SandboxRecord::READY);
+  auto* dead = before.mutable_pod()->add_containers();
+  dead->set_id("dead");
+  dead->set_state(v1::ContainerRecord::EXITED);
+  auto* runs = before.mutable_pod()->add_containers();
+  runs->set_id("runs");
+  runs->set_state(v1::ContainerRecord::RUNNING);
+  v1::RuntimeRecord removed = before;
+  removed.mutable_pod()->mutable_containers()->DeleteSubrange(0, 1);
+  EXPECT_FALSE(MakesWork(&before, removed));
+  v1::RuntimeRecord died = before;
+  died.mutable_pod()->mutable_containers(1)->set_state(v1::ContainerRecord::EXITED);
+  EXPECT_TRUE(MakesWork(&before, died));
+  EXPECT_TRUE(MakesWork(nullptr, before));
+}
+
+TEST(ProbeChange, LivenessCountsOnlyWhenItBeginsToFail) {
+  using Wrong = std::set<std::string>;
+  EXPECT_TRUE(ProbesMakeWork({}, Wrong{"c1 liveness"}));
+  EXPECT_FALSE(ProbesMakeWork(Wrong{"c1 liveness"}, {}));
+  EXPECT_FALSE(ProbesMakeWork(Wrong{"c1 readiness"}, Wrong{"c1 readiness"}));
+  EXPECT_TRUE(ProbesMakeWork(Wrong{"c1 readiness"}, {}));
+  EXPECT_TRUE(ProbesMakeWork(Wrong{"c1 startup"}, {}));
+}
+
+TEST(OrphanWatch, TakesTwoEqualPassesApart) {
+  FakeClock clock;
+  OrphanWatch watch;
+  using Suspects = std::vector<OrphanWatch::Suspect>;
+  const Suspects one{{.key = "a", .sandboxes = {"s1"}}};
+  const Suspects more{{.key = "a", .sandboxes = {"s1", "s2"}}};
+  EXPECT_EQ(watch.Pass(one, clock.Now()), Suspects{});
+  EXPECT_EQ(watch.Pass(one, clock.Now()), Suspects{}) << "at the same time is one pass";
+  clock.Advance(2s);
+  EXPECT_EQ(watch.Pass(more, clock.Now()), Suspects{}) << "other sandboxes are another suspect";
+  clock.Advance(2s);
+  EXPECT_EQ(watch.Pass(more, clock.Now()), more);
+  watch.Reset();
+  clock.Advance(2s);
+  EXPECT_EQ(watch.Pass(more, clock.Now()), Suspects{});
+  clock.Advance(2s);
+  EXPECT_EQ(watch.Pass({}, clock.Now()), Suspects{});
+  clock.Advance(2s);
+  EXPECT_EQ(watch.Pass(more, clock.Now()), Suspects{});
+}
+
+}  // namespace
+}  // namespace splitlet::sync_loop

@@ -1,0 +1,30 @@
+#pragma once
+
+/// Does a node suit a pod's node selector, node affinity and tolerations?
+/// Threads: pure functions, any. Errors: none; a requirement that makes no sense matches nothing.
+/// Source: sync-loop spec, section 6.3; Kubernetes API, NodeSelectorTerm and Toleration.
+
+#include <map>
+#include <string>
+
+#include "libs/kube/pod_types.h"
+
+namespace k8s::io::api::core::v1 {
+class NodeSelector;
+class Toleration;
+}  // namespace k8s::io::api::core::v1
+
+namespace splitlet::sync_loop {
+
+using Labels = std::map<std::string, std::string>;
+
+struct Taint {
+  std::string key, value, effect;
+};
+
+/// The node selector and the required part of the node affinity.
+bool MatchesNode(const kube::PodSpec& spec, const Labels& labels, const std::string& node_name);
+
+bool Tolerates(const kube::PodSpec& spec, const Taint& taint);
+
+}  // namespace splitlet::sync_loop

@@ -1,0 +1,32 @@
+#include "services/sync-loop/orphans.h"
+
+#include <algorithm>
+
+namespace splitlet::sync_loop {
+
+std::vector<std::string> OwnSandboxes(const RuntimeFacts& pod, const OrphanOptions& options) {
+  std::vector<std::string> ids;
+  for (const auto& sandbox : pod.sandboxes) {
+    if (options.kill_foreign || sandbox.node_annotation == options.node_annotation)
+      ids.push_back(sandbox.id);
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+std::vector<OrphanWatch::Suspect> OrphanWatch::Pass(const std::vector<Suspect>& suspects,
+                                                    Clock::Time now) {
+  std::map<std::string, Seen> seen;
+  std::vector<Suspect> certain;
+  for (const Suspect& suspect : suspects) {
+    const auto before = seen_.find(suspect.key);
+    const bool same = before != seen_.end() && before->second.suspect == suspect;
+    const Clock::Time first = same ? before->second.first : now;
+    seen[suspect.key] = {suspect, first};
+    if (same && now - first >= kBetweenPasses) certain.push_back(suspect);
+  }
+  seen_ = std::move(seen);
+  return certain;
+}
+
+}  // namespace splitlet::sync_loop

@@ -1,0 +1,52 @@
+#pragma once
+
+/// Finds what runs although nobody wants it: runtime pods without any record, and workers without
+/// one in `desired`. A pass may only be made while every view it rests on is live and complete; it
+/// takes two passes, and then config-source is asked again by whoever acts. Threads: one at a time.
+/// Errors: none. Source: DESIGN.md, rules 8 and 10.
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "services/sync-loop/facts.h"
+
+namespace splitlet::sync_loop {
+
+inline constexpr Duration kBetweenPasses = std::chrono::seconds{2};
+
+struct OrphanOptions {
+  std::string node_annotation;  // of sandboxes made here
+  bool kill_foreign = false;
+};
+
+/// The ids of the sandboxes that may be killed: made here, or any with kill_foreign.
+std::vector<std::string> OwnSandboxes(const RuntimeFacts& pod, const OrphanOptions& options);
+
+class OrphanWatch {
+ public:
+  struct Suspect {
+    std::string key;
+    int64_t incarnation = 0;             // of the worker; 0: a runtime pod
+    std::vector<std::string> sandboxes;  // of a runtime pod
+    bool operator==(const Suspect&) const = default;
+  };
+  /// The suspects of a pass that were the same in an earlier pass, at least kBetweenPasses ago.
+  std::vector<Suspect> Pass(const std::vector<Suspect>& suspects, Clock::Time now);
+  /// The views do not allow a pass: counting starts anew.
+  void Reset() { seen_.clear(); }
+  /// Acted on: it takes two more passes to be told again.
+  void Restart(const std::string& key) { seen_.erase(key); }
+
+ private:
+  struct Seen {
+    Suspect suspect;
+    Clock::Time first;
+  };
+  std::map<std::string, Seen> seen_;
+};
+
+}  // namespace splitlet::sync_loop

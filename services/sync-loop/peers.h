@@ -1,0 +1,33 @@
+#pragma once
+
+/// The other processes as sync-loop calls them. The gRPC ones are in rpc.h.
+/// Threads: strands; calls block up to their deadline. Errors: gRPC codes, unchanged.
+/// Source: DESIGN.md "The calls".
+
+#include <string>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+
+namespace splitlet::v1 {
+class KillPodRequest;
+class UpdatePodRequest;
+}  // namespace splitlet::v1
+
+namespace splitlet::sync_loop {
+
+class WorkerClient {
+ public:
+  virtual ~WorkerClient() = default;
+  virtual Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline& deadline) = 0;
+  virtual Status KillPod(const v1::KillPodRequest& request, const Deadline& deadline) = 0;
+};
+
+class ConfigClient {
+ public:
+  virtual ~ConfigClient() = default;
+  /// Is the pod wanted by any source? UNAVAILABLE when that is not certain.
+  virtual StatusOr<bool> IsKnown(const std::string& uid, const Deadline& deadline) = 0;
+};
+
+}  // namespace splitlet::sync_loop

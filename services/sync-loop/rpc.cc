@@ -1,0 +1,104 @@
+#include "services/sync-loop/rpc.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <utility>
+
+#include "libs/rpc/rpc.h"
+#include "services/sync-loop/sync_loop_service.h"
+#include "splitlet/v1/services.grpc.pb.h"
+
+namespace splitlet::sync_loop {
+namespace {
+
+constexpr Duration kLoopLimit = 5s;
+
+class SyncLoopRpc final : public v1::SyncLoop::Service {
+ public:
+  SyncLoopRpc(exec::EventLoop& loop, SyncLoopService& service) : loop_(loop), service_(service) {}
+
+  grpc::Status GetState(grpc::ServerContext*, const v1::GetLoopStateRequest*,
+                        v1::LoopState* reply) override {
+    const auto view = rpc::OnLoop<LoopView>(
+        loop_, kLoopLimit, [this]() -> StatusOr<LoopView> { return service_.GetState(); });
+    if (!view.ok()) return rpc::ToGrpc(view.status());
+    reply->set_admitted(static_cast<uint32_t>(view->admitted));
+    reply->set_rejected(static_cast<uint32_t>(view->rejected));
+    reply->set_waiting(static_cast<uint32_t>(view->waiting));
+    reply->set_waiting_reason(view->waiting_reason);
+    for (const auto& uid : view->orphans) reply->add_orphans(uid);
+    for (const auto& uid : view->foreign) reply->add_foreign(uid);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status Resync(grpc::ServerContext*, const v1::ResyncRequest*, v1::ResyncReply*) override {
+    const auto done = rpc::OnLoop<bool>(loop_, kLoopLimit, [this]() -> StatusOr<bool> {
+      service_.OnResync();
+      return true;
+    });
+    return rpc::ToGrpc(done.status());
+  }
+
+ private:
+  exec::EventLoop& loop_;
+  SyncLoopService& service_;
+};
+
+class GrpcWorkerClient final : public WorkerClient {
+ public:
+  GrpcWorkerClient(const Clock& clock, const std::shared_ptr<grpc::Channel>& channel)
+      : clock_(clock), stub_(v1::PodWorker::NewStub(channel)) {}
+
+  Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline& deadline) override {
+    rpc::ClientCall call(clock_, deadline);
+    v1::UpdatePodReply reply;
+    return rpc::FromGrpc(stub_->UpdatePod(&call.context(), request, &reply));
+  }
+
+  Status KillPod(const v1::KillPodRequest& request, const Deadline& deadline) override {
+    rpc::ClientCall call(clock_, deadline);
+    v1::KillPodReply reply;
+    return rpc::FromGrpc(stub_->KillPod(&call.context(), request, &reply));
+  }
+
+ private:
+  const Clock& clock_;
+  std::unique_ptr<v1::PodWorker::Stub> stub_;
+};
+
+class GrpcConfigClient final : public ConfigClient {
+ public:
+  GrpcConfigClient(const Clock& clock, const std::shared_ptr<grpc::Channel>& channel)
+      : clock_(clock), stub_(v1::ConfigSource::NewStub(channel)) {}
+
+  StatusOr<bool> IsKnown(const std::string& uid, const Deadline& deadline) override {
+    rpc::ClientCall call(clock_, deadline);
+    v1::GetDesiredRequest request;
+    request.set_uid(uid);
+    v1::GetDesiredReply reply;
+    RETURN_IF_ERROR(rpc::FromGrpc(stub_->GetPod(&call.context(), request, &reply)), "GetPod");
+    return reply.known();
+  }
+
+ private:
+  const Clock& clock_;
+  std::unique_ptr<v1::ConfigSource::Stub> stub_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeSyncLoopRpc(exec::EventLoop& loop, SyncLoopService& service) {
+  return std::make_unique<SyncLoopRpc>(loop, service);
+}
+
+std::unique_ptr<WorkerClient> MakeWorkerClient(const Clock& clock,
+                                               std::shared_ptr<grpc::Channel> channel) {
+  return std::make_unique<GrpcWorkerClient>(clock, channel);
+}
+
+std::unique_ptr<ConfigClient> MakeConfigClient(const Clock& clock,
+                                               std::shared_ptr<grpc::Channel> channel) {
+  return std::make_unique<GrpcConfigClient>(clock, channel);
+}
+
+}  // namespace splitlet::sync_loop

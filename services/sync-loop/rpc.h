@@ -1,0 +1,28 @@
+#pragma once
+
+/// gRPC of sync-loop: the service it serves, and its clients of other processes.
+/// Threads: gRPC's; calls go to the loop and wait there. Errors: gRPC codes.
+
+#include <memory>
+
+#include "libs/exec/exec.h"
+#include "services/sync-loop/peers.h"
+
+namespace grpc {
+class Channel;
+class Service;
+}  // namespace grpc
+
+namespace splitlet::sync_loop {
+
+class SyncLoopService;
+
+/// Both arguments outlive it.
+std::unique_ptr<grpc::Service> MakeSyncLoopRpc(exec::EventLoop& loop, SyncLoopService& service);
+
+std::unique_ptr<WorkerClient> MakeWorkerClient(const Clock& clock,
+                                               std::shared_ptr<grpc::Channel> channel);
+std::unique_ptr<ConfigClient> MakeConfigClient(const Clock& clock,
+                                               std::shared_ptr<grpc::Channel> channel);
+
+}  // namespace splitlet::sync_loop

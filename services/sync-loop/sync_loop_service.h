@@ -1,0 +1,160 @@
+#pragma once
+
+/// Decides which pods may run here and tells pod-worker, by comparing what is wanted with what is.
+/// In:    `desired`, `runtime`, `workers`, `pressure`, the node's record in `podstatus`; a tick
+/// every 2 s; Resync calls. Owns:  table `admission`: pod UID -> admitted, or rejected with reason
+/// and message. Out:   puts to `admission`; UpdatePod and KillPod to pod-worker; events of
+/// rejections. Killed at any line: a verdict is on disk before it is in the table, and in the table
+/// before the grant; the next start reads the verdicts, compares, and sends what is missing.
+/// Threads: loop thread only. Errors: in GetState and GetHealth.
+/// Source: sync-loop spec; DESIGN.md, rules 6 to 12, 14 and 15.
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libs/base/log.h"
+#include "libs/base/random.h"
+#include "libs/bus/typed.h"
+#include "libs/daemon/service.h"
+#include "libs/exec/exec.h"
+#include "libs/exec/work_queue.h"
+#include "services/sync-loop/admission.h"
+#include "services/sync-loop/admission_book.h"
+#include "services/sync-loop/config.h"
+#include "services/sync-loop/facts.h"
+#include "services/sync-loop/metrics.h"
+#include "services/sync-loop/orphans.h"
+#include "services/sync-loop/peers.h"
+#include "services/sync-loop/worker_calls.h"
+
+namespace splitlet::v1 {
+class PodStatusRecord;
+class PressureRecord;
+}  // namespace splitlet::v1
+
+namespace splitlet::sync_loop {
+
+inline constexpr Duration kTick = std::chrono::seconds{2};
+/// How long static pods wait for the node's record after the start.
+inline constexpr Duration kNodeWait = std::chrono::seconds{3};
+/// A refusal for labels or taints stands when it still holds after this: the node's record may lag
+/// behind the API.
+inline constexpr Duration kLabelsWait = std::chrono::seconds{3};
+
+struct SyncLoopDeps {
+  const Clock& clock;
+  exec::EventLoop& loop;
+  exec::Strands& strands;
+  fs::FileSystem& files;
+  bus::Table<v1::AdmissionRecord> table;
+  bus::View<v1::DesiredRecord> desired;
+  bus::View<v1::WorkerRecord> workers;
+  bus::View<v1::RuntimeRecord> runtime;
+  bus::View<v1::PressureRecord> pressure;
+  bus::View<v1::PodStatusRecord> podstatus;
+  std::unique_ptr<WorkerClient> worker;
+  std::unique_ptr<ConfigClient> config_source;
+  Log log;
+  prometheus::Registry& metrics;
+  daemon::EventRecorder& events;
+};
+
+/// What splitletctl shows.
+struct LoopView {
+  size_t admitted = 0, rejected = 0, waiting = 0;
+  std::string waiting_reason;                 // of the first one
+  std::vector<std::string> orphans, foreign;  // UIDs
+};
+
+class SyncLoopService {
+ public:
+  SyncLoopService(SyncLoopDeps deps, SyncLoopConfig config);
+
+  void Start();
+  daemon::Health GetHealth() const;
+  LoopView GetState() const;
+  /// Compares everything again at once.
+  void OnResync();
+
+ private:
+  // Inputs.
+  void OnDesiredChanged(const bus::View<v1::DesiredRecord>::Change& change);
+  void OnWorkersChanged(const bus::View<v1::WorkerRecord>::Change& change);
+  void OnRuntimeChanged(const bus::View<v1::RuntimeRecord>::Change& change);
+  void OnNodeChanged();
+  void OnViewState();
+  void OnWaitOver(const std::string& key);
+  void OnTick();
+  void OnResyncDue(const std::string& key);
+  void OnSaved(const std::string& key);
+
+  // Judging (judging.cc).
+  void JudgeSoon(const std::string& key);
+  void JudgeAllWaiting();
+  void JudgePending();
+  /// Why nothing can be judged; empty when it can.
+  std::string WhyNotJudging() const;
+  /// Nothing: decided, or nothing to decide. Else what it waits for.
+  std::string Judge(const std::string& key);
+  bool NeedsVerdict(const std::string& key, const PodFacts& facts) const;
+  std::string WhyWaits(const std::string& key, const PodFacts& facts) const;
+  std::string JudgeByNode(const std::string& key, const PodFacts& facts);
+  std::string WhyRefusalWaits(const std::string& key, const Refusal& refusal);
+  void Decide(const std::string& key, const PodFacts& facts, const std::optional<Refusal>& refusal,
+              const Claim& claim);
+  std::vector<std::string> Pressure() const;
+
+  // Telling pod-worker.
+  NextCall Compare(const std::string& key) const;
+  std::optional<OutgoingCall> Build(const std::string& key, const NextCall& what);
+  void OnAnswered(const std::string& key, const NextCall& what, const Status& status);
+  std::string NewRequestId(const std::string& key);
+
+  // What nobody wants (cleanup.cc).
+  void LookForOrphans();
+  std::vector<OrphanWatch::Suspect> Suspects() const;
+  void Kill(const OrphanWatch::Suspect& suspect);
+  void OnKilled(const OrphanWatch::Suspect& suspect, const Status& status);
+  void ReportForeign();
+  void ForgetOldAdmissions();
+  void SetGauges();
+
+  const WorkerFacts* WorkerOf(const std::string& key) const;
+  bool IsRunning(const std::string& key) const;
+  bool HasStopped(const std::string& key, int64_t incarnation) const;
+
+  SyncLoopDeps deps_;
+  SyncLoopConfig config_;
+  SyncLoopMetrics metrics_;
+  SysctlPolicy sysctls_;
+  OrphanOptions orphan_options_;
+  Random random_;
+
+  std::map<std::string, PodFacts> pods_;        // `desired`
+  std::map<std::string, WorkerFacts> workers_;  // `workers`
+  std::map<std::string, RuntimeFacts> runtime_;
+  std::optional<NodeFacts> node_;
+
+  AdmissionBook book_;
+  std::set<std::string> pending_;                // to be judged in this turn
+  std::map<std::string, std::string> waiting_;   // key -> for what
+  std::map<std::string, Clock::Time> mismatch_;  // key -> since when labels or taints do not suit
+  bool judge_posted_ = false;
+  Clock::Time started_;
+
+  std::set<std::string> sync_due_;
+  WorkerCalls calls_;
+  exec::WorkQueue resyncs_;
+  uint64_t last_request_ = 0;
+
+  OrphanWatch orphans_;
+  std::set<std::string> foreign_, told_foreign_;
+  std::set<std::string> killing_;
+  exec::WorkQueue rejudge_;
+  exec::Periodic tick_;
+};
+
+}  // namespace splitlet::sync_loop

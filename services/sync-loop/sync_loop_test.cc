@@ -1,0 +1,700 @@
+#include <gtest/gtest.h>
+#include <prometheus/registry.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/fail_point.h"
+#include "libs/bus/fake_bus.h"
+#include "libs/exec/fake_exec.h"
+#include "libs/fs/fact_store.h"
+#include "libs/fs/fake_file_system.h"
+#include "libs/kube/codec.h"
+#include "services/sync-loop/sync_loop_service.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::sync_loop {
+namespace {
+
+constexpr const char* kOurs = "state-1/n1";
+
+/// A process of the node, as far as sync-loop sees it: the owner of a table.
+template <class Record>
+struct Owner {
+  Owner(bus::FakeBusNetwork& network, const char* process, const char* name, exec::EventLoop& loop)
+      : bus(network, process, loop), table(*bus::Own<Record>(bus, name)) {}
+  void Complete() { table.SetComplete({.scopes = {std::string(bus::kAll)}}); }
+  bus::FakeBus bus;
+  bus::Table<Record> table;
+};
+
+/// pod-worker with real state: what it takes shows in its table.
+class FakePodWorker {
+ public:
+  explicit FakePodWorker(Owner<v1::WorkerRecord>& owner, exec::EventLoop& loop)
+      : owner_(owner), loop_(loop) {}
+
+  Status Update(const v1::UpdatePodRequest& request) {
+    if (!failure.ok()) return failure;
+    calls.push_back(fmt::format("{} {} {}/{}", v1::UpdatePodRequest::Kind_Name(request.kind()),
+                                request.uid(), request.incarnation(), request.generation()));
+    if (!request.pod().empty()) pods[request.uid()] = request.pod();
+    loop_.Post([this, request] { Take(request); });
+    return OkStatus();
+  }
+  Status Kill(const v1::KillPodRequest& request) {
+    if (!failure.ok()) return failure;
+    calls.push_back(fmt::format("KILL {} {}", request.uid(), request.incarnation()));
+    kills.push_back(request);
+    loop_.Post([this, request] { Set(request.uid(), v1::TERMINATING); });
+    return OkStatus();
+  }
+  void Set(const std::string& uid, v1::WorkerState state) {
+    if (auto record = owner_.table.Get(uid)) {
+      record->set_state(state);
+      EXPECT_TRUE(owner_.table.Put(uid, *record).ok());
+    }
+  }
+  std::vector<std::string> TakeCalls() { return std::exchange(calls, {}); }
+
+  std::vector<std::string> calls;
+  std::vector<v1::KillPodRequest> kills;
+  std::map<std::string, std::string> pods;
+  Status failure;
+  bool mute = false;  // takes calls, but its records do not change
+
+ private:
+  void Take(const v1::UpdatePodRequest& request) {
+    if (mute) return;
+    v1::WorkerRecord record;
+    record.set_uid(request.uid());
+    record.set_incarnation(request.incarnation());
+    record.set_generation(request.generation());
+    record.set_state(v1::SYNCING);
+    record.set_granted(true);
+    EXPECT_TRUE(owner_.table.Put(request.uid(), record).ok());
+  }
+  Owner<v1::WorkerRecord>& owner_;
+  exec::EventLoop& loop_;
+};
+
+class WorkerSeam final : public WorkerClient {
+ public:
+  explicit WorkerSeam(FakePodWorker& worker) : worker_(worker) {}
+  Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline&) override {
+    return worker_.Update(request);
+  }
+  Status KillPod(const v1::KillPodRequest& request, const Deadline&) override {
+    return worker_.Kill(request);
+  }
+
+ private:
+  FakePodWorker& worker_;
+};
+
+struct ConfigAnswer {
+  StatusOr<bool> known = false;
+  int asked = 0;
+};
+
+class ConfigSeam final : public ConfigClient {
+ public:
+  explicit ConfigSeam(ConfigAnswer& answer) : answer_(answer) {}
+  StatusOr<bool> IsKnown(const std::string&, const Deadline&) override {
+    ++answer_.asked;
+    return answer_.known;
+  }
+
+ private:
+  ConfigAnswer& answer_;
+};
+
+class FakeEvents final : public daemon::EventRecorder {
+ public:
+  void Record(daemon::PodEvent event) override {
+    all.push_back(event.reason + ": " + event.message);
+  }
+  std::vector<std::string> all;
+};
+
+/// sync-loop between the owners of the tables it views; it can be crashed and started again.
+class Node {
+ public:
+  Node() {
+    desired.Complete();
+    workers.Complete();
+    runtime.Complete();
+    Settle();
+  }
+
+  ~Node() { Crash(); }
+
+  void StartLoop(bool kill_foreign = false) {
+    loop_ = std::make_unique<exec::FakeLoop>(scheduler_, scheduler_.NewOwner("sync-loop"));
+    strands_ = std::make_unique<exec::FakeStrands>(*loop_);
+    bus_ = std::make_unique<bus::FakeBus>(network, "sync-loop", *loop_);
+    registry_ = std::make_unique<prometheus::Registry>();
+    SyncLoopDeps deps{.clock = clock,
+                      .loop = *loop_,
+                      .strands = *strands_,
+                      .files = files,
+                      .table = *bus::Own<v1::AdmissionRecord>(*bus_, "admission"),
+                      .desired = *bus::ViewOf<v1::DesiredRecord>(*bus_, "desired"),
+                      .workers = *bus::ViewOf<v1::WorkerRecord>(*bus_, "workers"),
+                      .runtime = *bus::ViewOf<v1::RuntimeRecord>(*bus_, "runtime"),
+                      .pressure = *bus::ViewOf<v1::PressureRecord>(*bus_, "pressure"),
+                      .podstatus = *bus::ViewOf<v1::PodStatusRecord>(*bus_, "podstatus"),
+                      .worker = std::make_unique<WorkerSeam>(worker),
+                      .config_source = std::make_unique<ConfigSeam>(config),
+                      .log = Log(log_sink),
+                      .metrics = *registry_,
+                      .events = events};
+    service = std::make_unique<SyncLoopService>(
+        std::move(deps), SyncLoopConfig{.node_name = "n1",
+                                        .node_annotation = kOurs,
+                                        .facts_dir = "/run/sync-loop/admission",
+                                        .kernel_release = "6.1.0",
+                                        .kill_foreign_pods = kill_foreign});
+    service->Start();
+  }
+  void Crash() {
+    service.reset();
+    bus_.reset();
+    strands_.reset();
+    loop_.reset();
+  }
+  void Restart() {
+    Crash();
+    StartLoop();
+    Settle();
+  }
+  void Settle() { scheduler_.Advance(300ms); }
+  void Advance(Duration d) { scheduler_.Advance(d); }
+
+  struct Want {
+    std::string uid;
+    std::string spec = "containers: [{name: c}]";
+    std::string source = "api";
+    std::string metadata;
+    int64_t incarnation = 1;
+    int64_t generation = 1;
+    v1::DesiredRecord::State state = v1::DesiredRecord::WANTED;
+    int64_t created = 0;
+  };
+  void Put(const Want& want) {
+    kube::Pod pod;
+    const std::string yaml = "metadata: {name: " + want.uid +
+                             ", namespace: default, uid: " + want.uid +
+                             ", annotations: {kubernetes.io/config.source: " + want.source + "}" +
+                             want.metadata + "}\nspec: {" + want.spec + "}";
+    const auto decoded = kube::DecodeInto(yaml, want.uid, kube::Strictness::kStrict, pod);
+    ASSERT_TRUE(decoded.ok()) << decoded.status();
+    if (want.created != 0)
+      pod.mutable_metadata()->mutable_creation_timestamp()->set_seconds(want.created);
+    v1::DesiredRecord record;
+    record.set_uid(want.uid);
+    record.set_name(want.uid);
+    record.set_namespace_("default");
+    record.set_source(want.source);
+    record.set_incarnation(want.incarnation);
+    record.set_generation(want.generation);
+    record.set_state(want.state);
+    record.set_pod(pod.SerializeAsString());
+    ASSERT_TRUE(desired.table.Put(want.uid, record).ok());
+  }
+  void PutNode(const std::string& cpu = "1", const std::string& zone = "a") {
+    v1::PodStatusRecord record;
+    (*record.mutable_node()->mutable_labels())["zone"] = zone;
+    (*record.mutable_node()->mutable_allocatable())["cpu"] = cpu;
+    (*record.mutable_node()->mutable_allocatable())["memory"] = "1Gi";
+    (*record.mutable_node()->mutable_allocatable())["pods"] = "110";
+    ASSERT_TRUE(podstatus.table.Put("node", record).ok());
+  }
+  void PutRuntime(const std::string& uid, const std::string& annotation, bool ready = true) {
+    v1::RuntimeRecord record;
+    record.mutable_pod()->set_uid(uid);
+    auto* sandbox = record.mutable_pod()->add_sandboxes();
+    sandbox->set_id("s-" + uid);
+    sandbox->set_state(ready ? v1::SandboxRecord::READY : v1::SandboxRecord::NOT_READY);
+    sandbox->set_node_annotation(annotation);
+    auto* container = record.mutable_pod()->add_containers();
+    container->set_id("c-" + uid);
+    container->set_state(ready ? v1::ContainerRecord::RUNNING : v1::ContainerRecord::EXITED);
+    container->set_grace_period_seconds(7);
+    ASSERT_TRUE(runtime.table.Put(uid, record).ok());
+  }
+  /// What the table `admission` says, asked through a view of its own.
+  std::string Verdict(const std::string& uid) {
+    bus::FakeBus reader(network, "reader", owners);
+    auto view = *bus::ViewOf<v1::AdmissionRecord>(reader, "admission");
+    Settle();
+    const auto record = view.Find(uid);
+    if (record == nullptr) return "none";
+    if (record->verdict() == v1::AdmissionRecord::ADMITTED) return "admitted";
+    return record->reason() + ": " + record->message();
+  }
+  std::vector<std::string> Calls() {
+    Settle();
+    return worker.TakeCalls();
+  }
+
+  FakeClock clock;
+  exec::Scheduler scheduler_{clock};
+  exec::FakeLoop owners{scheduler_, scheduler_.NewOwner("owners")};
+  bus::FakeBusNetwork network{clock, 1};
+  Owner<v1::DesiredRecord> desired{network, "config-source", "desired", owners};
+  Owner<v1::WorkerRecord> workers{network, "pod-worker", "workers", owners};
+  Owner<v1::RuntimeRecord> runtime{network, "pleg", "runtime", owners};
+  Owner<v1::PodStatusRecord> podstatus{network, "status", "podstatus", owners};
+  Owner<v1::PressureRecord> pressure{network, "gc", "pressure", owners};
+  fs::FakeFileSystem files{clock};
+  FakeLogSink log_sink;
+  FakeEvents events;
+  FakePodWorker worker{workers, owners};
+  ConfigAnswer config;
+  std::unique_ptr<SyncLoopService> service;
+
+ private:
+  std::unique_ptr<prometheus::Registry> registry_;
+  std::unique_ptr<exec::FakeLoop> loop_;
+  std::unique_ptr<exec::FakeStrands> strands_;
+  std::unique_ptr<bus::FakeBus> bus_;
+};
+
+using Calls = std::vector<std::string>;
+
+TEST(SyncLoop, AnApiPodIsAdmittedGrantedUpdatedAndEnded) {
+  Node node;
+  node.PutNode();
+  node.StartLoop();
+  node.Put({.uid = "web"});
+  EXPECT_EQ(node.Calls(), Calls{"CREATE web 1/1"});
+  EXPECT_EQ(node.Verdict("web"), "admitted");
+  node.Put({.uid = "web", .generation = 2});
+  EXPECT_EQ(node.Calls(), Calls{"UPDATE web 1/2"});
+  node.Put({.uid = "web", .generation = 2, .state = v1::DesiredRecord::REMOVED});
+  EXPECT_EQ(node.Calls(), Calls{"KILL web 1"});
+  node.worker.Set("web", v1::FINISHED);
+  node.Settle();
+  node.desired.table.Remove("web");
+  node.Advance(3s);
+  EXPECT_EQ(node.Verdict("web"), "none");
+  EXPECT_TRUE(node.files.List("/run/sync-loop/admission")->empty());
+  EXPECT_EQ(node.Calls(), Calls{});
+}
+
+TEST(SyncLoop, ARefusedPodIsToldAndTheOthersRun) {
+  Node node;
+  node.PutNode();
+  node.StartLoop();
+  const std::string port =
+      "containers: [{name: c, ports: [{containerPort: 80, hostPort: 80, protocol: TCP}]}]";
+  node.Put({.uid = "first", .spec = port, .created = 1});
+  node.Put({.uid = "second", .spec = port, .created = 2});
+  node.Put({.uid = "third", .created = 3});
+  EXPECT_EQ(node.Calls(), (Calls{"CREATE first 1/1", "CREATE third 1/1"}));
+  EXPECT_EQ(node.Verdict("second"),
+            "NodePorts: Predicate NodePorts failed: node(s) didn't have free ports for the "
+            "requested pod ports");
+  ASSERT_EQ(node.events.all.size(), 1u);
+  EXPECT_TRUE(node.events.all[0].starts_with("NodePorts: "));
+  EXPECT_EQ(node.service->GetState().rejected, 1u);
+  node.Advance(10min);
+  for (const auto& call : node.Calls()) EXPECT_EQ(call.find("second"), std::string::npos) << call;
+}
+
+TEST(SyncLoop, OlderPodsAreJudgedFirst) {
+  Node node;
+  node.PutNode("1");
+  const std::string spec = "containers: [{name: c, resources: {requests: {cpu: 600m}}}]";
+  node.Put({.uid = "a-young", .spec = spec, .created = 20});
+  node.Put({.uid = "b-old", .spec = spec, .created = 10});
+  node.StartLoop();
+  node.Settle();
+  EXPECT_EQ(node.Verdict("b-old"), "admitted");
+  EXPECT_EQ(
+      node.Verdict("a-young"),
+      "OutOfcpu: Node didn't have enough resource: cpu, requested: 600, used: 600, capacity: 1000");
+}
+
+TEST(SyncLoop, APodThatEndedFreesItsRoomAndOneThatEndsDoesNot) {
+  Node node;
+  node.PutNode("1");
+  node.StartLoop();
+  const std::string spec = "containers: [{name: c, resources: {requests: {cpu: 600m}}}]";
+  node.Put({.uid = "a", .spec = spec});
+  node.Settle();
+  node.Put({.uid = "a", .spec = spec, .state = v1::DesiredRecord::REMOVED});
+  node.Settle();
+  node.Put({.uid = "b", .spec = spec});
+  node.Settle();
+  EXPECT_TRUE(node.Verdict("b").starts_with("OutOfcpu")) << "a terminates and still counts";
+  node.worker.Set("a", v1::TERMINATED);
+  node.Settle();
+  node.Put({.uid = "c", .spec = spec});
+  node.Settle();
+  EXPECT_EQ(node.Verdict("c"), "admitted");
+}
+
+TEST(SyncLoop, StaticPodsDoNotWaitForTheNodeAndApiPodsDo) {
+  Node node;
+  node.StartLoop();
+  node.Put({.uid = "static", .source = "file"});
+  node.Put({.uid = "api"});
+  EXPECT_EQ(node.Calls(), Calls{}) << "the node's record may come at once";
+  node.Advance(3s);
+  EXPECT_EQ(node.Calls(), Calls{"CREATE static 1/1"});
+  EXPECT_EQ(node.service->GetState().waiting, 1u);
+  node.PutNode();
+  EXPECT_EQ(node.Calls(), Calls{"CREATE api 1/1"});
+}
+
+TEST(SyncLoop, NothingIsAdmittedBeforeAllWorkersAreKnown) {
+  Node node;
+  node.PutNode();
+  node.workers.table.SetComplete({});
+  node.Settle();
+  node.StartLoop();
+  node.Put({.uid = "web", .source = "file"});
+  node.Advance(10s);
+  EXPECT_EQ(node.Calls(), Calls{});
+  EXPECT_FALSE(node.service->GetHealth().ready);
+  node.workers.Complete();
+  EXPECT_EQ(node.Calls(), Calls{"CREATE web 1/1"});
+  EXPECT_TRUE(node.service->GetHealth().ready);
+}
+
+TEST(SyncLoop, ALabelThatComesLateStillAdmits) {
+  Node node;
+  node.PutNode("1", "old");
+  node.StartLoop();
+  node.Put({.uid = "web", .spec = "containers: [{name: c}], nodeSelector: {zone: new}"});
+  node.Advance(1s);
+  EXPECT_EQ(node.Verdict("web"), "none");
+  node.PutNode("1", "new");
+  node.Settle();
+  EXPECT_EQ(node.Verdict("web"), "admitted");
+  node.Put({.uid = "never", .spec = "containers: [{name: c}], nodeSelector: {zone: other}"});
+  node.Advance(4s);
+  EXPECT_TRUE(node.Verdict("never").starts_with("NodeAffinity"));
+}
+
+TEST(SyncLoop, WantOfRoomRefusesNobodyWhileThePodsAreNotAllKnown) {
+  Node node;
+  node.StartLoop();
+  node.Put({.uid = "small",
+            .spec = "containers: [{name: c, resources: {requests: {cpu: 600m}}}]",
+            .created = 1});
+  node.Put({.uid = "big",
+            .spec = "containers: [{name: c, resources: {requests: {cpu: 500m}}}]",
+            .created = 2});
+  node.Settle();
+  node.network.SetConnected("config-source", false);
+  node.network.SetCallsFail("config-source", true);
+  node.Advance(10s);
+  node.PutNode("1");
+  node.Advance(5s);
+  EXPECT_EQ(node.Verdict("small"), "admitted");
+  EXPECT_EQ(node.Verdict("big"), "none");
+  EXPECT_TRUE(node.service->GetState().waiting_reason.starts_with("OutOfcpu, but"));
+  node.network.SetConnected("config-source", true);
+  node.network.SetCallsFail("config-source", false);
+  node.Advance(5s);
+  EXPECT_TRUE(node.Verdict("big").starts_with("OutOfcpu"));
+}
+
+TEST(SyncLoop, ARestartKeepsVerdictsAndJudgesRejectedStaticPodsAgain) {
+  Node node;
+  node.PutNode("1");
+  node.StartLoop();
+  const std::string half = "containers: [{name: c, resources: {requests: {cpu: 600m}}}]";
+  node.Put({.uid = "runs", .spec = half});
+  node.Settle();
+  node.Put({.uid = "static", .spec = half, .source = "file"});
+  node.Put({.uid = "api", .spec = half});
+  EXPECT_EQ(node.Calls(), Calls{"CREATE runs 1/1"});
+  EXPECT_TRUE(node.Verdict("static").starts_with("OutOfcpu"));
+  node.PutNode("2");
+  node.Advance(1min);
+  EXPECT_TRUE(node.Verdict("static").starts_with("OutOfcpu")) << "judged once in a start";
+  node.worker.TakeCalls();
+  node.Restart();
+  EXPECT_EQ(node.Verdict("runs"), "admitted");
+  EXPECT_EQ(node.Verdict("static"), "admitted");
+  EXPECT_TRUE(node.Verdict("api").starts_with("OutOfcpu"));
+  EXPECT_EQ(node.Calls(), Calls{"CREATE static 1/1"});
+}
+
+TEST(SyncLoop, ARunningPodIsNotRefusedAfterARestartAlthoughItNoLongerFits) {
+  Node node;
+  node.PutNode("2");
+  node.StartLoop();
+  node.Put({.uid = "web", .spec = "containers: [{name: c, resources: {requests: {cpu: 1500m}}}]"});
+  node.Settle();
+  node.PutNode("1");
+  ASSERT_TRUE(node.files.RemoveTree("/run/sync-loop").ok());
+  node.worker.TakeCalls();
+  node.Restart();
+  EXPECT_EQ(node.Verdict("web"), "admitted") << "its grant says that it was admitted";
+  EXPECT_EQ(node.Calls(), Calls{});
+}
+
+TEST(SyncLoop, ARebootVoidsVerdicts) {
+  Node node;
+  node.StartLoop();
+  node.Put(
+      {.uid = "web", .spec = "containers: [{name: c}], os: {name: windows}", .source = "file"});
+  node.Advance(4s);
+  EXPECT_TRUE(node.Verdict("web").starts_with("PodOSNotSupported"));
+  node.Crash();
+  node.clock.SetBoot(99);
+  node.desired.table.Remove("web");
+  node.StartLoop();
+  node.Advance(10s);
+  EXPECT_EQ(node.service->GetState().rejected, 0u);
+}
+
+TEST(SyncLoop, AVerdictThatCannotBeSavedGrantsNothing) {
+  Node node;
+  node.PutNode();
+  node.StartLoop();
+  node.Settle();
+  node.files.SetFull("/run", true);
+  node.Put({.uid = "web"});
+  node.Advance(10s);
+  EXPECT_EQ(node.Calls(), Calls{});
+  EXPECT_EQ(node.Verdict("web"), "none");
+  node.files.SetFull("/run", false);
+  node.Advance(40s);
+  EXPECT_EQ(node.Verdict("web"), "admitted");
+  EXPECT_EQ(node.Calls().front(), "CREATE web 1/1");
+}
+
+TEST(SyncLoop, CallsAreTriedAgainAndSentAgainWhenTheirEffectDoesNotShow) {
+  Node node;
+  node.PutNode();
+  node.StartLoop();
+  node.worker.failure = Unavailable("away");
+  node.Put({.uid = "web"});
+  node.Advance(10s);
+  EXPECT_EQ(node.Calls(), Calls{});
+  node.worker.failure = OkStatus();
+  node.worker.mute = true;
+  node.Advance(8s);
+  const Calls calls = node.Calls();
+  EXPECT_GE(calls.size(), 1u);
+  EXPECT_LE(calls.size(), 4u) << "not before its effect had time to show";
+  node.worker.mute = false;
+  node.Advance(5s);
+  node.worker.TakeCalls();
+  node.Advance(30s);
+  EXPECT_EQ(node.Calls(), Calls{});
+}
+
+TEST(SyncLoop, SyncsComeFromTheRuntimeAndFromTime) {
+  Node node;
+  node.PutNode();
+  node.StartLoop();
+  node.Put({.uid = "web"});
+  node.Settle();
+  node.PutRuntime("web", kOurs);
+  EXPECT_EQ(node.Calls(), (Calls{"CREATE web 1/1", "SYNC web 1/1"}));
+  node.Advance(59s);
+  EXPECT_EQ(node.Calls(), Calls{});
+  node.Advance(31s);
+  EXPECT_EQ(node.Calls(), Calls{"SYNC web 1/1"});
+  node.PutRuntime("stranger", kOurs);
+  EXPECT_EQ(node.Calls(), Calls{}) << "no work for who is not wanted";
+}
+
+TEST(SyncLoop, AFurtherLifeWaitsForTheEndOfTheEarlierOne) {
+  Node node;
+  node.PutNode();
+  node.StartLoop();
+  node.Put({.uid = "web", .source = "file"});
+  node.Settle();
+  node.Put({.uid = "web", .source = "file", .incarnation = 2, .generation = 5});
+  EXPECT_EQ(node.Calls(), (Calls{"CREATE web 1/1", "KILL web 1"}));
+  EXPECT_EQ(node.service->GetState().waiting_reason, "an earlier life of the pod has not ended");
+  node.worker.Set("web", v1::FINISHED);
+  EXPECT_EQ(node.Calls(), Calls{"CREATE web 2/5"});
+}
+
+TEST(SyncLoop, ResourcesStayAsAdmitted) {
+  Node node;
+  node.PutNode("1");
+  node.StartLoop();
+  node.Put({.uid = "web",
+            .spec = "containers: [{name: c, image: v1, resources: {requests: {cpu: 500m}}}]"});
+  node.Settle();
+  node.Put({.uid = "web",
+            .spec = "containers: [{name: c, image: v2, resources: {requests: {cpu: 50}}}]",
+            .generation = 2});
+  EXPECT_EQ(node.Calls(), (Calls{"CREATE web 1/1", "UPDATE web 1/2"}));
+  kube::Pod pod;
+  ASSERT_TRUE(pod.ParseFromString(node.worker.pods.at("web")));
+  EXPECT_EQ(pod.spec().containers(0).image(), "v2");
+  EXPECT_EQ(pod.spec().containers(0).resources().requests().at("cpu").string(), "500m");
+}
+
+TEST(SyncLoop, AnOrphanIsKilledAfterTwoPassesWithTheGraceOfItsAnnotation) {
+  Node node;
+  node.PutNode();
+  node.PutRuntime("lost", kOurs);
+  node.StartLoop();
+  node.Advance(3s);
+  EXPECT_EQ(node.Calls(), Calls{}) << "one pass is not enough";
+  node.Advance(4s);
+  EXPECT_GE(node.config.asked, 1);
+  ASSERT_FALSE(node.worker.kills.empty());
+  const auto& kill = node.worker.kills[0];
+  EXPECT_EQ(kill.incarnation(), 0);
+  EXPECT_EQ(kill.sandbox_ids_size(), 1);
+  EXPECT_EQ(kill.sandbox_ids(0), "s-lost");
+  EXPECT_TRUE(kill.has_grace());
+  EXPECT_EQ(kill.grace_period_seconds(), 7);
+}
+
+TEST(SyncLoop, NoOrphanIsKilledWithoutCertainty) {
+  const struct {
+    const char* name;
+    std::function<void(Node&)> make;
+  } kCases[] = {
+      {"a source is not read", [](Node& n) { n.desired.table.SetComplete({.scopes = {"file"}}); }},
+      {"pod-worker does not know all workers", [](Node& n) { n.workers.table.SetComplete({}); }},
+      {"the runtime was not listed", [](Node& n) { n.runtime.table.SetComplete({}); }},
+      {"pleg does not vouch for it",
+       [](Node& n) {
+         n.runtime.table.SetComplete({.scopes = {std::string(bus::kAll)}, .not_vouched = {"lost"}});
+       }},
+      {"config-source wants it", [](Node& n) { n.config.known = true; }},
+      {"config-source does not answer", [](Node& n) { n.config.known = Unavailable("starting"); }},
+      {"it was not made here", [](Node& n) { n.PutRuntime("lost", "other/n1"); }},
+      {"nothing of it runs", [](Node& n) { n.PutRuntime("lost", kOurs, /*ready=*/false); }},
+      {"the owner of `desired` is away",
+       [](Node& n) {
+         n.network.SetConnected("config-source", false);
+         n.network.SetCallsFail("config-source", true);
+       }},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    Node node;
+    node.PutNode();
+    node.PutRuntime("lost", kOurs);
+    c.make(node);
+    node.Settle();
+    node.StartLoop();
+    node.Advance(30s);
+    EXPECT_EQ(node.Calls(), Calls{});
+  }
+}
+
+TEST(SyncLoop, ForeignPodsAreReportedAndKilledOnlyWhenAskedTo) {
+  for (const bool kill_foreign : {false, true}) {
+    Node node;
+    node.PutNode();
+    node.PutRuntime("kubelet-made", "");
+    node.StartLoop(kill_foreign);
+    node.Advance(10s);
+    EXPECT_EQ(node.worker.kills.empty(), !kill_foreign);
+    EXPECT_EQ(node.service->GetState().foreign.size(), kill_foreign ? 0u : 1u);
+  }
+}
+
+TEST(SyncLoop, AWorkerWithoutADesiredRecordIsEndedWithItsOwnGrace) {
+  Node node;
+  node.PutNode();
+  v1::WorkerRecord record;
+  record.set_uid("left");
+  record.set_incarnation(3);
+  record.set_granted(true);
+  record.set_state(v1::SYNCING);
+  ASSERT_TRUE(node.workers.table.Put("left", record).ok());
+  node.StartLoop();
+  node.Advance(10s);
+  ASSERT_EQ(node.worker.kills.size(), 1u);
+  EXPECT_EQ(node.worker.kills[0].incarnation(), 3);
+  EXPECT_FALSE(node.worker.kills[0].has_grace());
+}
+
+TEST(SyncLoop, APodWithAnUnusableFileIsNeitherStartedNorStopped) {
+  Node node;
+  node.PutNode();
+  ASSERT_TRUE(node.files.Replace("/run/sync-loop/admission/web", "garbage", {}).ok());
+  node.StartLoop();
+  node.Put({.uid = "web"});
+  node.Put({.uid = "other"});
+  node.Advance(10s);
+  EXPECT_EQ(node.Calls(), Calls{"CREATE other 1/1"});
+}
+
+TEST(SyncLoop, PressureOfThisBootRefusesAndUnknownPressureDoesNot) {
+  Node node;
+  node.PutNode();
+  node.StartLoop();
+  v1::PressureRecord record;
+  record.add_conditions("DiskPressure");
+  record.mutable_observed_at()->set_boot(node.clock.Now().boot + 1);
+  ASSERT_TRUE(node.pressure.table.Put("node", record).ok());
+  node.Settle();
+  node.Put({.uid = "a"});
+  node.Settle();
+  EXPECT_EQ(node.Verdict("a"), "admitted");
+  record.mutable_observed_at()->set_boot(node.clock.Now().boot);
+  ASSERT_TRUE(node.pressure.table.Put("node", record).ok());
+  node.Settle();
+  node.Put({.uid = "b"});
+  node.Settle();
+  EXPECT_EQ(node.Verdict("b"), "Evicted: The node had condition: [DiskPressure]. ");
+}
+
+TEST(SyncLoop, RemovedAndUnconfirmedPodsAreNeverStarted) {
+  Node node;
+  node.PutNode();
+  node.StartLoop();
+  node.Put({.uid = "removed", .state = v1::DesiredRecord::REMOVED});
+  node.Put({.uid = "unconfirmed", .state = v1::DesiredRecord::UNCONFIRMED});
+  node.Put({.uid = "mirror", .state = v1::DesiredRecord::MIRROR});
+  node.Put({.uid = "deleted", .metadata = ", deletionTimestamp: '2026-01-01T00:00:00Z'"});
+  node.Advance(2min);
+  EXPECT_EQ(node.Calls(), Calls{});
+  for (const char* uid : {"removed", "unconfirmed", "mirror", "deleted"})
+    EXPECT_EQ(node.Verdict(uid), "none");
+}
+
+/// Whatever line it is killed at, a pod ends up admitted once and granted.
+TEST(SyncLoop, ACrashAtAnyFailPointOnlyDelays) {
+  for (const char* point : {"sync-loop.save-admission.before", "sync-loop.save-admission.after",
+                            "sync-loop.put-admission.before", "sync-loop.put-admission.after",
+                            "sync-loop.update-pod.before", "sync-loop.update-pod.after"}) {
+    SCOPED_TRACE(point);
+    Node node;
+    node.PutNode();
+    node.StartLoop();
+    bool crashed = false;
+    FailPoints points({.crash =
+                           [&crashed] {
+                             crashed = true;
+                             throw exec::Scheduler::CrashedHere{};
+                           },
+                       .delay = [](int64_t) {}});
+    FailPoints::SetCurrent(&points);
+    ASSERT_TRUE(points.Set(point, "1*crash->off").ok());
+    node.Put({.uid = "web"});
+    node.Settle();
+    FailPoints::SetCurrent(nullptr);
+    EXPECT_TRUE(crashed);
+    node.Restart();
+    node.Advance(5s);
+    EXPECT_EQ(node.Verdict("web"), "admitted");
+    EXPECT_EQ(node.Calls().front(), "CREATE web 1/1");
+  }
+}
+
+}  // namespace
+}  // namespace splitlet::sync_loop

@@ -1,0 +1,103 @@
+#include "services/sync-loop/worker_calls.h"
+
+#include <utility>
+
+#include "libs/base/fail_point.h"
+
+namespace splitlet::sync_loop {
+namespace {
+
+using Kind = NextCall::Kind;
+
+std::string OperationOf(Kind kind) {
+  switch (kind) {
+    case Kind::kNone: return "none";
+    case Kind::kCreate: return "create";
+    case Kind::kUpdate: return "update";
+    case Kind::kSync: return "sync";
+    case Kind::kKill: return "kill";
+  }
+  UNREACHABLE();
+}
+
+Status UpdatePod(WorkerClient& client, const v1::UpdatePodRequest& request,
+                 const Deadline& deadline) {
+  FAIL_POINT("sync-loop.update-pod.before");
+  RETURN_IF_ERROR(client.UpdatePod(request, deadline), "UpdatePod");
+  FAIL_POINT("sync-loop.update-pod.after");
+  return OkStatus();
+}
+
+Status KillPod(WorkerClient& client, const v1::KillPodRequest& request, const Deadline& deadline) {
+  FAIL_POINT("sync-loop.kill-pod.before");
+  RETURN_IF_ERROR(client.KillPod(request, deadline), "KillPod");
+  FAIL_POINT("sync-loop.kill-pod.after");
+  return OkStatus();
+}
+
+}  // namespace
+
+WorkerCalls::WorkerCalls(const Deps& deps, Hooks hooks)
+    : deps_(deps),
+      hooks_(std::move(hooks)),
+      backoff_(deps.clock, {.initial = 100ms, .max = 5s, .jitter = 0.5}),
+      queue_(deps.loop, deps.clock, [this](const std::string& key) { Work(key); }) {}
+
+void WorkerCalls::Check(const std::string& key) { queue_.Add(key, backoff_.Remaining(key)); }
+
+void WorkerCalls::Forget(const std::string& key) {
+  queue_.Remove(key);
+  sent_.erase(key);
+  again_.erase(key);
+  backoff_.Reset(key);
+}
+
+void WorkerCalls::Work(const std::string& key) {
+  if (in_flight_.contains(key)) {
+    again_.insert(key);
+    return;
+  }
+  const NextCall what = hooks_.compare(key);
+  if (what.kind == Kind::kNone) return;
+  const auto sent = sent_.find(key);
+  if (sent != sent_.end() && what.kind != Kind::kSync && sent->second.what == what) {
+    const Duration age = deps_.clock.Now() - sent->second.at;
+    if (age < kEcho) {
+      queue_.Add(key, kEcho - age);
+      return;
+    }
+  }
+  if (auto call = hooks_.build(key, what)) Send(key, std::move(*call));
+}
+
+void WorkerCalls::Send(const std::string& key, OutgoingCall call) {
+  in_flight_.insert(key);
+  deps_.strands.Run("call/" + key, [this, key, call = std::move(call),
+                                    deadline = After(deps_.clock, kCallTimeout)] {
+    const Status status = call.what.kind == Kind::kKill
+                              ? KillPod(deps_.client, call.kill, deadline)
+                              : UpdatePod(deps_.client, call.update, deadline);
+    deps_.loop.Post([this, key, what = call.what, status] { OnAnswered(key, what, status); });
+  });
+}
+
+void WorkerCalls::OnAnswered(const std::string& key, const NextCall& what, const Status& status) {
+  in_flight_.erase(key);
+  deps_.metrics.calls
+      .Add({{"operation", OperationOf(what.kind)}, {"code", std::string(CodeName(status.code()))}})
+      .Increment();
+  Duration wait{0};
+  if (status.ok()) {
+    backoff_.Reset(key);
+    sent_[key] = {what, deps_.clock.Now()};
+  } else {
+    wait = backoff_.Next(key, &deps_.random);
+    deps_.log.Warn("pod-worker did not take a call",
+                   {KV("podUID", key), KV("operation", OperationOf(what.kind)), KV("err", status),
+                    KV("retryInMs", wait / 1ms)});
+  }
+  hooks_.answered(key, what, status);
+  if (again_.erase(key) > 0 || !status.ok()) queue_.Add(key, wait);
+}
+
+}  // namespace splitlet::sync_loop
