@@ -9,7 +9,11 @@ void FakeBusNetwork::Join(FakeBus& bus) {
   buses_[bus.process_] = &bus;
 }
 
-void FakeBusNetwork::Leave(FakeBus& bus) { buses_.erase(bus.process_); }
+// The process's next start may have joined already.
+void FakeBusNetwork::Leave(FakeBus& bus) {
+  const auto found = buses_.find(bus.process_);
+  if (found != buses_.end() && found->second == &bus) buses_.erase(found);
+}
 
 void FakeBusNetwork::SetUp(bool up) {
   if (up == up_) return;

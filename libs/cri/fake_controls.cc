@@ -111,7 +111,7 @@ void FakeRuntime::EndStreams(const Status& status) {
   Deliver();
 }
 
-Status FakeRuntime::ExitContainer(const std::string& pod_uid, const std::string& name, int32_t code,
+Status FakeRuntime::ExitContainer(const std::string& pod, const std::string& name, int32_t code,
                                   const std::string& reason) {
   {
     const std::lock_guard lock(mutex_);
@@ -119,12 +119,23 @@ Status FakeRuntime::ExitContainer(const std::string& pod_uid, const std::string&
     World::ContainerEntry* newest = nullptr;
     for (auto& [id, entry] : world_->containers) {
       if (!world_->IsRunning(id) || entry.record.name != name) continue;
-      if (world_->PodUidOf(entry.record) != pod_uid) continue;
+      if (!world_->IsAbout(pod, world_->PodUidOf(entry.record), nullptr)) continue;
       if (newest == nullptr || entry.record.created_at_ns > newest->record.created_at_ns)
         newest = &entry;
     }
-    if (newest == nullptr) return NotFound("no running container {} in pod {}", name, pod_uid);
+    if (newest == nullptr) return NotFound("no running container {} in pod {}", name, pod);
     world_->Exit(*newest, clock_.Now(), code, reason);
+  }
+  Deliver();
+  return OkStatus();
+}
+
+Status FakeRuntime::ExitContainer(const ContainerId& id, int32_t code, const std::string& reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    world_->Tick();
+    if (!world_->IsRunning(id)) return NotFound("no running container {}", id);
+    world_->Exit(world_->containers.at(id), clock_.Now(), code, reason);
   }
   Deliver();
   return OkStatus();

@@ -138,7 +138,7 @@ FakeRuntime::Admission FakeRuntime::Admit(const Call& call) {
     for (auto& [id, entry] : world_->faults) {
       Fault& fault = entry.fault;
       const bool fits = (fault.method.empty() || fault.method == call.method) &&
-                        (fault.pod_uid.empty() || fault.pod_uid == call.pod_uid);
+                        world_->IsAbout(fault.pod, call.pod_uid, call.sandbox);
       if (!fits || fault.times == 0) continue;
       if (fault.times > 0) --fault.times;
       hits.emplace_back(id, fault);
@@ -278,11 +278,12 @@ StatusOr<SandboxId> FakeRuntime::RunPodSandbox(const runtime::v1::PodSandboxConf
   record.host_network =
       config.linux().security_context().namespace_options().network() == runtime::v1::NODE;
   using Answer = StatusOr<SandboxId>;
-  return Serve<Answer>({"RunPodSandbox", record.pod_uid, deadline}, [&](World& world) -> Answer {
-    if (record.pod_name.empty() || record.pod_uid.empty())
-      return InvalidArgument("metadata is incomplete");
-    return world.AddSandbox(record, config.log_directory());
-  });
+  return Serve<Answer>({"RunPodSandbox", record.pod_uid, deadline, &record},
+                       [&](World& world) -> Answer {
+                         if (record.pod_name.empty() || record.pod_uid.empty())
+                           return InvalidArgument("metadata is incomplete");
+                         return world.AddSandbox(record, config.log_directory());
+                       });
 }
 
 Status FakeRuntime::StopPodSandbox(const SandboxId& id, Deadline deadline) {

@@ -57,8 +57,9 @@ struct Fault {
     kHang,          // until the fault is removed or the deadline
     kLoseResponse,  // has its effect, answers `code`
   };
-  std::string method;   // "RunPodSandbox"; empty: every method
-  std::string pod_uid;  // empty: every pod and the calls about none
+  std::string method;  // "RunPodSandbox"; empty: every method
+  /// UID, name, or name without "-<node>" of a pod; empty: every pod and the calls about none.
+  std::string pod;
   Kind kind = Kind::kFail;
   StatusCode code = StatusCode::kUnavailable;
   std::string message = "injected";
@@ -149,9 +150,9 @@ class FakeRuntime final : public Reader,
   StatusOr<int> Subscribe(Subscriber subscriber);
   void Unsubscribe(int id);
 
-  // Containers as programmed. An empty uid or name stands for all; the more exact entry wins. The
-  // n-th start of a container takes the n-th behaviour, the last one repeats.
-  void SetBehaviour(const std::string& pod_uid, const std::string& container,
+  // Containers as programmed, by UID or name of the pod. Empty stands for all; the more exact entry
+  // wins. The n-th start of a container takes the n-th behaviour, the last one repeats.
+  void SetBehaviour(const std::string& pod, const std::string& container,
                     std::vector<ContainerBehaviour> behaviours);
   void SetExec(const std::string& pod_uid, const std::string& container,
                StatusOr<ExecResult> result);
@@ -177,8 +178,9 @@ class FakeRuntime final : public Reader,
 
   // The world moves.
   /// The newest running container of that name exits now. NOT_FOUND when there is none.
-  Status ExitContainer(const std::string& pod_uid, const std::string& name, int32_t code,
+  Status ExitContainer(const std::string& pod, const std::string& name, int32_t code,
                        const std::string& reason = {});
+  Status ExitContainer(const ContainerId& id, int32_t code, const std::string& reason = {});
   void BreakSandbox(
       const std::string& pod_uid);  ///< its ready sandboxes are not, their containers are killed
   Status SetUnknown(const ContainerId& id);  ///< state UNKNOWN from now on
@@ -208,6 +210,7 @@ class FakeRuntime final : public Reader,
   struct Call {
     std::string method, pod_uid;
     Deadline deadline;
+    const Sandbox* sandbox = nullptr;  // the one to be made
   };
   template <class R, class F>
   R Serve(const Call& call, F effect);

@@ -101,10 +101,8 @@ TEST_F(FakeRuntimeTest, AStopThatTimesOutGoesOnInTheRuntime) {
 TEST_F(FakeRuntimeTest, FaultsActOnTheirMethodAndPod) {
   StartOne(runtime_, pod_, "app");
   const SandboxId other = *runtime_.RunPodSandbox(TestPod{"db", "uid-2"}.Config(), "", Soon());
-  runtime_.AddFault({.method = "PodSandboxStatus",
-                     .pod_uid = "uid-1",
-                     .code = StatusCode::kInternal,
-                     .times = 1});
+  runtime_.AddFault(
+      {.method = "PodSandboxStatus", .pod = "uid-1", .code = StatusCode::kInternal, .times = 1});
   EXPECT_TRUE(runtime_.PodSandboxStatus(other, Soon()).ok());
   EXPECT_EQ(runtime_.PodSandboxStatus(sandbox_, Soon()).status().code(), StatusCode::kInternal);
   EXPECT_TRUE(runtime_.PodSandboxStatus(sandbox_, Soon()).ok());

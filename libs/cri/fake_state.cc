@@ -5,50 +5,18 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/util/delimited_message_util.h>
 
-#include <sstream>
+#include <string>
 #include <utility>
 
 #include "libs/cri/fake_runtime.h"
 #include "libs/cri/fake_world.h"
+#include "libs/cri/to_proto.h"
 #include "runtime/v1/api.pb.h"
 
 namespace splitlet::cri {
 namespace {
 
 using google::protobuf::util::ParseDelimitedFromZeroCopyStream;
-using google::protobuf::util::SerializeDelimitedToOstream;
-
-template <class Map>
-void Fill(const StringMap& from, Map* to) {
-  for (const auto& [key, value] : from) (*to)[key] = value;
-}
-
-runtime::v1::ContainerStatus ToProto(const Container& from) {
-  runtime::v1::ContainerStatus to;
-  to.set_id(from.id.str());
-  to.mutable_metadata()->set_name(from.name);
-  to.mutable_metadata()->set_attempt(from.attempt);
-  to.set_state(static_cast<runtime::v1::ContainerState>(from.state));
-  to.set_created_at(from.created_at_ns);
-  to.set_started_at(from.started_at_ns);
-  to.set_finished_at(from.finished_at_ns);
-  to.set_exit_code(from.exit_code);
-  to.set_reason(from.reason);
-  to.set_message(from.message);
-  to.mutable_image()->set_image(from.image);
-  to.set_image_ref(from.image_ref);
-  to.set_image_id(from.image_id);
-  to.set_log_path(from.log_path);
-  Fill(from.labels, to.mutable_labels());
-  Fill(from.annotations, to.mutable_annotations());
-  for (const Mount& mount : from.mounts) {
-    auto* made = to.add_mounts();
-    made->set_container_path(mount.container_path);
-    made->set_host_path(mount.host_path);
-    made->set_readonly(mount.read_only);
-  }
-  return to;
-}
 
 Container FromProto(const runtime::v1::ContainerStatus& from, const SandboxId& sandbox) {
   Container to;
@@ -75,28 +43,6 @@ Container FromProto(const runtime::v1::ContainerStatus& from, const SandboxId& s
   return to;
 }
 
-runtime::v1::PodSandboxStatus ToProto(const Sandbox& from) {
-  runtime::v1::PodSandboxStatus to;
-  to.set_id(from.id.str());
-  to.mutable_metadata()->set_name(from.pod_name);
-  to.mutable_metadata()->set_namespace_(from.pod_namespace);
-  to.mutable_metadata()->set_uid(from.pod_uid);
-  to.mutable_metadata()->set_attempt(from.attempt);
-  to.set_state(from.state == SandboxState::kReady ? runtime::v1::SANDBOX_READY
-                                                  : runtime::v1::SANDBOX_NOTREADY);
-  to.set_created_at(from.created_at_ns);
-  to.set_runtime_handler(from.runtime_handler);
-  Fill(from.labels, to.mutable_labels());
-  Fill(from.annotations, to.mutable_annotations());
-  if (!from.ips.empty()) to.mutable_network()->set_ip(from.ips.front());
-  for (size_t i = 1; i < from.ips.size(); ++i)
-    to.mutable_network()->add_additional_ips()->set_ip(from.ips[i]);
-  if (from.host_network) {
-    to.mutable_linux()->mutable_namespaces()->mutable_options()->set_network(runtime::v1::NODE);
-  }
-  return to;
-}
-
 Sandbox FromProto(const runtime::v1::PodSandboxStatus& from) {
   Sandbox to;
   to.id = SandboxId(from.id());
@@ -116,12 +62,20 @@ Sandbox FromProto(const runtime::v1::PodSandboxStatus& from) {
   return to;
 }
 
+// The same state is the same bytes, which maps by themselves are not.
+void Append(const google::protobuf::MessageLite& message, std::string& out) {
+  google::protobuf::io::StringOutputStream stream(&out);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  google::protobuf::util::SerializeDelimitedToCodedStream(message, &coded);
+}
+
 }  // namespace
 
 std::string FakeRuntime::Save() const {
   const std::lock_guard lock(mutex_);
   world_->Tick();
-  std::ostringstream out;
+  std::string out;
   for (const auto& [id, entry] : world_->sandboxes) {
     runtime::v1::PodSandboxStatusResponse pod;
     *pod.mutable_status() = ToProto(entry.record);
@@ -129,21 +83,17 @@ std::string FakeRuntime::Save() const {
     for (const auto& [container, inside] : world_->containers) {
       if (inside.record.sandbox_id == id) *pod.add_containers_statuses() = ToProto(inside.record);
     }
-    SerializeDelimitedToOstream(pod, &out);
+    Append(pod, out);
   }
   runtime::v1::PodSandboxStatusResponse end;
   (*end.mutable_info())["last_id"] = std::to_string(world_->last_id);
-  SerializeDelimitedToOstream(end, &out);
+  Append(end, out);
   runtime::v1::ListImagesResponse images;
   for (const auto& [id, image] : world_->images) {
-    auto* made = images.add_images();
-    made->set_id(image.id);
-    for (const auto& tag : image.tags) made->add_repo_tags(tag);
-    for (const auto& digest : image.digests) made->add_repo_digests(digest);
-    made->set_size(image.size_bytes);
+    *images.add_images() = ToProto(image);
   }
-  SerializeDelimitedToOstream(images, &out);
-  return out.str();
+  Append(images, out);
+  return out;
 }
 
 Status FakeRuntime::Restore(const std::string& saved) {

@@ -54,6 +54,29 @@ std::string FakeRuntime::World::PodUidOf(const Container& record) const {
   return label == record.labels.end() ? "" : label->second;
 }
 
+std::vector<std::string> FakeRuntime::World::AliasesOf(const std::string& uid,
+                                                       const Sandbox* sandbox) const {
+  for (auto it = sandboxes.begin(); sandbox == nullptr && it != sandboxes.end(); ++it) {
+    if (it->second.record.pod_uid == uid) sandbox = &it->second.record;
+  }
+  std::vector<std::string> aliases{uid};
+  if (sandbox == nullptr) return aliases;
+  const std::string& name = sandbox->pod_name;
+  aliases.push_back(name);
+  const auto node = sandbox->annotations.find("splitlet.dev/node");
+  if (node == sandbox->annotations.end()) return aliases;
+  const std::string suffix = "-" + node->second.substr(node->second.rfind('/') + 1);
+  if (name.ends_with(suffix)) aliases.push_back(name.substr(0, name.size() - suffix.size()));
+  return aliases;
+}
+
+bool FakeRuntime::World::IsAbout(const std::string& pod, const std::string& uid,
+                                 const Sandbox* sandbox) const {
+  if (pod.empty()) return true;
+  const auto aliases = AliasesOf(uid, sandbox);
+  return std::find(aliases.begin(), aliases.end(), pod) != aliases.end();
+}
+
 void FakeRuntime::World::Emit(ContainerEvent::Kind kind, const std::string& id,
                               const std::string& uid) {
   if (drop_events > 0) {
@@ -177,8 +200,12 @@ StatusOr<ContainerId> FakeRuntime::World::AddContainer(const SandboxId& sandbox,
 const ContainerBehaviour& FakeRuntime::World::BehaviourOf(const std::string& uid,
                                                           const std::string& name) {
   static const ContainerBehaviour kDefault;
-  for (const PodAndName& key :
-       {PodAndName{uid, name}, PodAndName{"", name}, PodAndName{uid, ""}, PodAndName{}}) {
+  std::vector<PodAndName> keys;
+  for (const auto& alias : AliasesOf(uid, nullptr)) keys.push_back({alias, name});
+  keys.push_back({"", name});
+  for (const auto& alias : AliasesOf(uid, nullptr)) keys.push_back({alias, ""});
+  keys.push_back({"", ""});
+  for (const PodAndName& key : keys) {
     const auto found = behaviours.find(key);
     if (found == behaviours.end() || found->second.empty()) continue;
     const size_t turn = std::min(starts[{uid, name}], found->second.size() - 1);

@@ -67,6 +67,10 @@ struct FakeRuntime::World {
   bool IsRunning(const ContainerId& id) const;
   const ContainerBehaviour& BehaviourOf(const std::string& uid, const std::string& name);
   std::string PodUidOf(const Container& record) const;
+  /// UID, name, and name without "-<node>" of a pod; `sandbox` where it has none yet.
+  std::vector<std::string> AliasesOf(const std::string& uid, const Sandbox* sandbox) const;
+  /// Is the call of this pod one that `pod` (UID, name, name without node) means?
+  bool IsAbout(const std::string& pod, const std::string& uid, const Sandbox* sandbox) const;
 
   // Images.
   const Image* FindImage(const std::string& name) const;

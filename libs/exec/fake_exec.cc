@@ -56,7 +56,7 @@ std::vector<Scheduler::Ready> Scheduler::ReadyBy(Duration time) const {
   for (const auto& [owner, process] : owners_) {
     if (!process.alive || process.paused) continue;
     for (const auto& [name, lane] : process.lanes) {
-      if (lane.tasks.empty()) continue;
+      if (lane.tasks.empty() || lane.running) continue;
       const Order& head = lane.tasks.begin()->first;
       const Duration at = std::max({head.first, lane.free_at, process.not_before});
       if (at <= time) ready.push_back({owner, name, {at, head.second}});
@@ -76,6 +76,7 @@ void Scheduler::Run(const Ready& ready) {
   if (before_) before_(step);
   running_ = &step;
   charged_ = Duration{0};
+  ++depth_;
   bool crashed = false;
   try {
     task();
@@ -84,6 +85,7 @@ void Scheduler::Run(const Ready& ready) {
     Drop(ready.owner);
   }
   running_ = nullptr;
+  --depth_;
   const auto it = process.lanes.find(ready.lane);  // gone when the step dropped its owner
   if (it != process.lanes.end()) {
     it->second.running = false;
@@ -93,6 +95,26 @@ void Scheduler::Run(const Ready& ready) {
   }
   clock_.Advance(-charged_);
   if (after_) after_(step, crashed);
+}
+
+bool Scheduler::WaitInStep(Clock::Time until, const std::function<bool()>& done) {
+  CHECK(running_ != nullptr, "only a step can wait");
+  const Step* const waiting = std::exchange(running_, nullptr);
+  bool held = done();
+  while (!held && alive(waiting->owner)) {
+    if (!RunOne()) {
+      const Clock::Time next = NextDue();
+      const Clock::Time now = clock_.Now();
+      if (now >= until) break;
+      clock_.Advance((next && next < until ? next : until) - now);
+    }
+    held = done();
+  }
+  // What was charged before has passed for all; it is not taken back at the end of the step.
+  charged_ = Duration{0};
+  running_ = waiting;
+  if (!alive(waiting->owner)) throw CrashedHere{};
+  return held;
 }
 
 bool Scheduler::RunOne() {

@@ -54,6 +54,13 @@ class Scheduler {
   /// other lanes and owners are not held up.
   void Charge(Duration duration);
 
+  /// Called by a fake seam inside a step: the step waits for others, who go on meanwhile, until
+  /// `done` holds or `until` has come (then false). Its own lane stays busy. Throws CrashedHere
+  /// when the step's owner has died on the way, so its frames must outlive it.
+  bool WaitInStep(Clock::Time until, const std::function<bool()>& done);
+  /// Steps that are on the stack now.
+  int depth() const { return depth_; }
+
   /// Which of the lanes that are ready runs next: by time and posting without `random`, else by its
   /// choice.
   void SetRandom(Random* random) { random_ = random; }
@@ -112,6 +119,7 @@ class Scheduler {
   uint64_t steps_ = 0;
   const Step* running_ = nullptr;
   Duration charged_{0};
+  int depth_ = 0;
 };
 
 class FakeLoop final : public EventLoop {

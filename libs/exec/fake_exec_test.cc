@@ -231,5 +231,42 @@ TEST(Backoff, DoublesToItsMaximumAndStartsAnewWhenUnused) {
   EXPECT_EQ(backoff.size(), 0u);
 }
 
+TEST(SchedulerTest, AStepThatWaitsLetsTheOthersGoOn) {
+  FakeClock clock;
+  Scheduler scheduler(clock);
+  FakeLoop caller(scheduler, scheduler.NewOwner("caller"));
+  FakeStrands strands(caller);
+  FakeLoop server(scheduler, scheduler.NewOwner("server"));
+  Names ran;
+  bool answered = false;
+  strands.Run("a", [&] {
+    server.RunAfter(3s, [&] { answered = true; });
+    const auto until = clock.Now() + 10s;
+    ran.push_back(scheduler.WaitInStep(until, [&] { return answered; }) ? "answer" : "none");
+    ran.push_back(scheduler.WaitInStep(until, [] { return false; }) ? "answer" : "none");
+  });
+  strands.Run("a", [&] { ran.push_back("next of a"); });
+  caller.RunAfter(1s, [&] { ran.push_back("loop of the caller"); });
+  const auto start = clock.Now();
+  scheduler.RunUntilIdle();
+  EXPECT_EQ(ran, (Names{"loop of the caller", "answer", "none", "next of a"}));
+  EXPECT_EQ(clock.Now() - start, Duration{10s});
+}
+
+TEST(SchedulerTest, AStepWhoseOwnerDiesWhileItWaitsEndsThere) {
+  FakeClock clock;
+  Scheduler scheduler(clock);
+  FakeLoop caller(scheduler, scheduler.NewOwner("caller"));
+  FakeLoop killer(scheduler, scheduler.NewOwner("killer"));
+  bool went_on = false;
+  caller.Post([&] {
+    killer.RunAfter(1s, [&] { scheduler.Drop(caller.owner()); });
+    scheduler.WaitInStep(clock.Now() + 5s, [] { return false; });
+    went_on = true;
+  });
+  scheduler.RunUntilIdle();
+  EXPECT_FALSE(went_on);
+}
+
 }  // namespace
 }  // namespace splitlet::exec

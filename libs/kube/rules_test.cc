@@ -129,148 +129,149 @@ TEST(Defaults, PodLevelRequestsComeFromContainersOrLimits) {
   EXPECT_EQ(pod.spec().resources().requests().at("memory").string(), "1Gi");
 }
 
+std::string One(const std::string& more) {
+  return "containers: [{name: a, image: x, " + more + "}]";
+}
+
+std::string With(const std::string& more) { return std::string(kGoodSpec) + ", " + more; }
+
+const struct {
+  const char* name;
+  std::string spec, want;
+} kSpecRules[] = {
+    {"a good pod", kGoodSpec, ""},
+    {"no containers", "containers: []", "spec.containers: Required value"},
+    {"two containers of one name", "containers: [{name: a, image: x}, {name: a, image: x}]",
+     "spec.containers[1].name: Duplicate value: \"a\""},
+    {"an init container of the same name",
+     "containers: [{name: a, image: x}], initContainers: [{name: a, image: x}]",
+     "spec.initContainers[0].name: Duplicate value: \"a\""},
+    {"no image", "containers: [{name: a}]", "spec.containers[0].image: Required value"},
+    {"an image with blanks", "containers: [{name: a, image: ' x'}]",
+     "spec.containers[0].image: Invalid value: \" x\": must not have leading or trailing "
+     "whitespace"},
+    {"a container name that is no DNS label", "containers: [{name: A_b, image: x}]",
+     "spec.containers[0].name: Invalid value: \"A_b\""},
+    {"a host port out of range",
+     One("ports: [{containerPort: 1}, {containerPort: 2, hostPort: 70000}]"),
+     "spec.containers[0].ports[1].hostPort: Invalid value: 70000: is not in 1..65535"},
+    {"no container port", One("ports: [{hostPort: 1}]"),
+     "spec.containers[0].ports[0].containerPort: Required value"},
+    {"one host port twice",
+     One("ports: [{containerPort: 1, hostPort: 9}, {containerPort: 2, hostPort: 9}]"),
+     "spec.containers[0].ports[1].hostPort: Duplicate value: \"TCP//9\""},
+    {"a port name that is too long", One("ports: [{containerPort: 1, name: abcdefghijklmnop}]"),
+     "spec.containers[0].ports[0].name: Invalid value"},
+    {"another protocol", One("ports: [{containerPort: 1, protocol: ICMP}]"),
+     "spec.containers[0].ports[0].protocol: Unsupported value: \"ICMP\": supported values: "
+     "\"TCP\", \"UDP\", "
+     "\"SCTP\""},
+    {"host network with another host port",
+     "hostNetwork: true, " + One("ports: [{containerPort: 1, hostPort: 2}]"),
+     "spec.containers[0].ports[0].hostPort: Invalid value: 2: must match `containerPort` when "
+     "`hostNetwork` is "
+     "true"},
+    {"an unknown restart policy", With("restartPolicy: Sometimes"),
+     "spec.restartPolicy: Unsupported value: \"Sometimes\": supported values: \"Always\", "
+     "\"OnFailure\", "
+     "\"Never\""},
+    {"a request above its limit", One("resources: {requests: {cpu: 2}, limits: {cpu: 1}}"),
+     "spec.containers[0].resources.requests[cpu]: Invalid value: \"2\": must be less than or "
+     "equal to cpu "
+     "limit of 1"},
+    {"a negative amount", One("resources: {requests: {cpu: -1}}"),
+     "spec.containers[0].resources.requests[cpu]: Invalid value: \"-1\": must be greater than or "
+     "equal to 0"},
+    {"an unknown resource", One("resources: {requests: {disk: 1}}"),
+     "spec.containers[0].resources.requests[disk]: Invalid value: \"disk\""},
+    {"an extended resource without a limit", One("resources: {requests: {vendor.com/x: 1}}"),
+     "spec.containers[0].resources.limits[vendor.com/x]: Required value"},
+    {"huge pages alone", One("resources: {limits: {hugepages-2Mi: 4Mi}}"),
+     "spec.containers[0].resources: Forbidden: HugePages require cpu or memory"},
+    {"an env name with =", One("env: [{name: 'a=b', value: c}]"),
+     "spec.containers[0].env[0].name: Invalid value: \"a=b\""},
+    {"a value and its source",
+     One("env: [{name: A, value: c, valueFrom: {fieldRef: {fieldPath: metadata.uid}}}]"),
+     "spec.containers[0].env[0].valueFrom: Invalid value: \"\": may not be specified when "
+     "`value` is not empty"},
+    {"a field that env may not name",
+     One("env: [{name: A, valueFrom: {fieldRef: {fieldPath: spec.hostname}}}]"),
+     "spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Unsupported value: "
+     "\"spec.hostname\""},
+    {"a mount without a volume", One("volumeMounts: [{name: v, mountPath: /x}]"),
+     "spec.containers[0].volumeMounts[0].name: Not found: \"v\""},
+    {"one mount path twice",
+     "volumes: [{name: v}], " +
+         One("volumeMounts: [{name: v, mountPath: /x}, {name: v, mountPath: /x}]"),
+     "spec.containers[0].volumeMounts[1].mountPath: Invalid value: \"/x\": must be unique"},
+    {"a sub path that leaves its volume",
+     "volumes: [{name: v}], " + One("volumeMounts: [{name: v, mountPath: /x, subPath: a/../..}]"),
+     "spec.containers[0].volumeMounts[0].subPath: Invalid value: \"a/../..\": must not contain "
+     "'..'"},
+    {"two volumes of one name", With("volumes: [{name: v}, {name: v}]"),
+     "spec.volumes[1].name: Duplicate value: \"v\""},
+    {"a volume with two sources", With("volumes: [{name: v, emptyDir: {}, hostPath: {path: /x}}]"),
+     "spec.volumes[0].emptyDir: Forbidden: may not specify more than 1 volume type"},
+    {"a host path with ..", With("volumes: [{name: v, hostPath: {path: /x/../y}}]"),
+     "spec.volumes[0].hostPath.path: Invalid value: \"/x/../y\": must not contain '..'"},
+    {"an unknown host path type", With("volumes: [{name: v, hostPath: {path: /x, type: Pipe}}]"),
+     "spec.volumes[0].hostPath.type: Unsupported value: \"Pipe\""},
+    {"a token without service account",
+     With("volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: t}}]}}]"),
+     "spec.volumes[0].projected.sources[0].serviceAccountToken: Forbidden: must not be specified "
+     "when "
+     "serviceAccountName is not set"},
+    {"a probe without handler", One("livenessProbe: {}"),
+     "spec.containers[0].livenessProbe: Required value: must specify a handler type"},
+    {"a liveness probe that must succeed twice",
+     One("livenessProbe: {exec: {command: [x]}, successThreshold: 2}"),
+     "spec.containers[0].livenessProbe.successThreshold: Invalid value: 2: must be 1"},
+    {"a probe of an init container",
+     With("initContainers: [{name: i, image: x, readinessProbe: {exec: {command: [x]}}}]"),
+     "spec.initContainers[0].readinessProbe: Forbidden"},
+    {"a probe of a sidecar",
+     With("initContainers: [{name: i, image: x, restartPolicy: Always, readinessProbe: {exec: "
+          "{command: [x]}}}]"),
+     ""},
+    {"a sleep longer than the grace period", One("lifecycle: {preStop: {sleep: {seconds: 31}}}"),
+     "spec.containers[0].lifecycle.preStop.sleep.seconds: Invalid value: 31"},
+    {"ephemeral containers", With("ephemeralContainers: [{name: e, image: x}]"),
+     "spec.ephemeralContainers: Forbidden: cannot be set on create"},
+    {"scheduling gates on a pod of a node", With("nodeName: node, schedulingGates: [{name: g}]"),
+     "spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared"},
+    {"no escalation but privileged",
+     One("securityContext: {privileged: true, allowPrivilegeEscalation: false}"),
+     "spec.containers[0].securityContext: Invalid value: \"\": cannot set "
+     "`allowPrivilegeEscalation` to false "
+     "and `privileged` to true"},
+    {"a user id below zero", One("securityContext: {runAsUser: -1}"),
+     "spec.containers[0].securityContext.runAsUser: Invalid value: -1"},
+    {"a network sysctl with the host network",
+     "hostNetwork: true, securityContext: {sysctls: [{name: net.core.somaxconn, value: '1'}]}, " +
+         std::string(kGoodSpec),
+     "spec.securityContext.sysctls[0].name: Invalid value: \"net.core.somaxconn\""},
+    {"user namespaces with the host network", With("hostUsers: false, hostNetwork: true"),
+     "spec.hostNetwork: Forbidden"},
+    {"DNS policy None without nameserver", With("dnsPolicy: None"),
+     "spec.dnsConfig.nameservers: Required value"},
+    {"a deadline of zero", With("activeDeadlineSeconds: 0"),
+     "spec.activeDeadlineSeconds: Invalid value: 0"},
+    {"a host name with dots", With("hostname: a.b"), "spec.hostname: Invalid value: \"a.b\""},
+    {"a toleration without key", With("tolerations: [{effect: NoSchedule}]"),
+     "spec.tolerations[0].operator: Invalid value: \"\": operator must be Exists when `key` is "
+     "empty"},
+    {"too many restart rules without policy",
+     One("restartPolicyRules: [{action: Restart, exitCodes: {operator: In, values: [1]}}]"),
+     "spec.containers[0].restartPolicy: Required value"},
+    {"a pod-level request below that of its containers",
+     "resources: {requests: {cpu: 1}}, " + One("resources: {requests: {cpu: 2}}"),
+     "spec.resources.requests[cpu]: Invalid value: \"1\": must be greater than or equal to "
+     "aggregate container "
+     "requests of 2"},
+};
+
 TEST(Validation, EveryRuleNamesItsField) {
-  const std::string a = "name: a, image: x";
-  const auto one = [&](const std::string& more) {
-    return "containers: [{" + a + ", " + more + "}]";
-  };
-  const auto with = [&](const std::string& more) { return std::string(kGoodSpec) + ", " + more; };
-  const struct {
-    const char* name;
-    std::string spec, want;
-  } kCases[] = {
-      {"a good pod", kGoodSpec, ""},
-      {"no containers", "containers: []", "spec.containers: Required value"},
-      {"two containers of one name", "containers: [{name: a, image: x}, {name: a, image: x}]",
-       "spec.containers[1].name: Duplicate value: \"a\""},
-      {"an init container of the same name",
-       "containers: [{name: a, image: x}], initContainers: [{name: a, image: x}]",
-       "spec.initContainers[0].name: Duplicate value: \"a\""},
-      {"no image", "containers: [{name: a}]", "spec.containers[0].image: Required value"},
-      {"an image with blanks", "containers: [{name: a, image: ' x'}]",
-       "spec.containers[0].image: Invalid value: \" x\": must not have leading or trailing "
-       "whitespace"},
-      {"a container name that is no DNS label", "containers: [{name: A_b, image: x}]",
-       "spec.containers[0].name: Invalid value: \"A_b\""},
-      {"a host port out of range",
-       one("ports: [{containerPort: 1}, {containerPort: 2, hostPort: 70000}]"),
-       "spec.containers[0].ports[1].hostPort: Invalid value: 70000: is not in 1..65535"},
-      {"no container port", one("ports: [{hostPort: 1}]"),
-       "spec.containers[0].ports[0].containerPort: Required value"},
-      {"one host port twice",
-       one("ports: [{containerPort: 1, hostPort: 9}, {containerPort: 2, hostPort: 9}]"),
-       "spec.containers[0].ports[1].hostPort: Duplicate value: \"TCP//9\""},
-      {"a port name that is too long", one("ports: [{containerPort: 1, name: abcdefghijklmnop}]"),
-       "spec.containers[0].ports[0].name: Invalid value"},
-      {"another protocol", one("ports: [{containerPort: 1, protocol: ICMP}]"),
-       "spec.containers[0].ports[0].protocol: Unsupported value: \"ICMP\": supported values: "
-       "\"TCP\", \"UDP\", "
-       "\"SCTP\""},
-      {"host network with another host port",
-       "hostNetwork: true, " + one("ports: [{containerPort: 1, hostPort: 2}]"),
-       "spec.containers[0].ports[0].hostPort: Invalid value: 2: must match `containerPort` when "
-       "`hostNetwork` is "
-       "true"},
-      {"an unknown restart policy", with("restartPolicy: Sometimes"),
-       "spec.restartPolicy: Unsupported value: \"Sometimes\": supported values: \"Always\", "
-       "\"OnFailure\", "
-       "\"Never\""},
-      {"a request above its limit", one("resources: {requests: {cpu: 2}, limits: {cpu: 1}}"),
-       "spec.containers[0].resources.requests[cpu]: Invalid value: \"2\": must be less than or "
-       "equal to cpu "
-       "limit of 1"},
-      {"a negative amount", one("resources: {requests: {cpu: -1}}"),
-       "spec.containers[0].resources.requests[cpu]: Invalid value: \"-1\": must be greater than or "
-       "equal to 0"},
-      {"an unknown resource", one("resources: {requests: {disk: 1}}"),
-       "spec.containers[0].resources.requests[disk]: Invalid value: \"disk\""},
-      {"an extended resource without a limit", one("resources: {requests: {vendor.com/x: 1}}"),
-       "spec.containers[0].resources.limits[vendor.com/x]: Required value"},
-      {"huge pages alone", one("resources: {limits: {hugepages-2Mi: 4Mi}}"),
-       "spec.containers[0].resources: Forbidden: HugePages require cpu or memory"},
-      {"an env name with =", one("env: [{name: 'a=b', value: c}]"),
-       "spec.containers[0].env[0].name: Invalid value: \"a=b\""},
-      {"a value and its source",
-       one("env: [{name: A, value: c, valueFrom: {fieldRef: {fieldPath: metadata.uid}}}]"),
-       "spec.containers[0].env[0].valueFrom: Invalid value: \"\": may not be specified when "
-       "`value` is not empty"},
-      {"a field that env may not name",
-       one("env: [{name: A, valueFrom: {fieldRef: {fieldPath: spec.hostname}}}]"),
-       "spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Unsupported value: "
-       "\"spec.hostname\""},
-      {"a mount without a volume", one("volumeMounts: [{name: v, mountPath: /x}]"),
-       "spec.containers[0].volumeMounts[0].name: Not found: \"v\""},
-      {"one mount path twice",
-       "volumes: [{name: v}], " +
-           one("volumeMounts: [{name: v, mountPath: /x}, {name: v, mountPath: /x}]"),
-       "spec.containers[0].volumeMounts[1].mountPath: Invalid value: \"/x\": must be unique"},
-      {"a sub path that leaves its volume",
-       "volumes: [{name: v}], " + one("volumeMounts: [{name: v, mountPath: /x, subPath: a/../..}]"),
-       "spec.containers[0].volumeMounts[0].subPath: Invalid value: \"a/../..\": must not contain "
-       "'..'"},
-      {"two volumes of one name", with("volumes: [{name: v}, {name: v}]"),
-       "spec.volumes[1].name: Duplicate value: \"v\""},
-      {"a volume with two sources",
-       with("volumes: [{name: v, emptyDir: {}, hostPath: {path: /x}}]"),
-       "spec.volumes[0].emptyDir: Forbidden: may not specify more than 1 volume type"},
-      {"a host path with ..", with("volumes: [{name: v, hostPath: {path: /x/../y}}]"),
-       "spec.volumes[0].hostPath.path: Invalid value: \"/x/../y\": must not contain '..'"},
-      {"an unknown host path type", with("volumes: [{name: v, hostPath: {path: /x, type: Pipe}}]"),
-       "spec.volumes[0].hostPath.type: Unsupported value: \"Pipe\""},
-      {"a token without service account",
-       with("volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: t}}]}}]"),
-       "spec.volumes[0].projected.sources[0].serviceAccountToken: Forbidden: must not be specified "
-       "when "
-       "serviceAccountName is not set"},
-      {"a probe without handler", one("livenessProbe: {}"),
-       "spec.containers[0].livenessProbe: Required value: must specify a handler type"},
-      {"a liveness probe that must succeed twice",
-       one("livenessProbe: {exec: {command: [x]}, successThreshold: 2}"),
-       "spec.containers[0].livenessProbe.successThreshold: Invalid value: 2: must be 1"},
-      {"a probe of an init container",
-       with("initContainers: [{name: i, image: x, readinessProbe: {exec: {command: [x]}}}]"),
-       "spec.initContainers[0].readinessProbe: Forbidden"},
-      {"a probe of a sidecar",
-       with("initContainers: [{name: i, image: x, restartPolicy: Always, readinessProbe: {exec: "
-            "{command: [x]}}}]"),
-       ""},
-      {"a sleep longer than the grace period", one("lifecycle: {preStop: {sleep: {seconds: 31}}}"),
-       "spec.containers[0].lifecycle.preStop.sleep.seconds: Invalid value: 31"},
-      {"ephemeral containers", with("ephemeralContainers: [{name: e, image: x}]"),
-       "spec.ephemeralContainers: Forbidden: cannot be set on create"},
-      {"scheduling gates on a pod of a node", with("nodeName: node, schedulingGates: [{name: g}]"),
-       "spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared"},
-      {"no escalation but privileged",
-       one("securityContext: {privileged: true, allowPrivilegeEscalation: false}"),
-       "spec.containers[0].securityContext: Invalid value: \"\": cannot set "
-       "`allowPrivilegeEscalation` to false "
-       "and `privileged` to true"},
-      {"a user id below zero", one("securityContext: {runAsUser: -1}"),
-       "spec.containers[0].securityContext.runAsUser: Invalid value: -1"},
-      {"a network sysctl with the host network",
-       "hostNetwork: true, securityContext: {sysctls: [{name: net.core.somaxconn, value: '1'}]}, " +
-           std::string(kGoodSpec),
-       "spec.securityContext.sysctls[0].name: Invalid value: \"net.core.somaxconn\""},
-      {"user namespaces with the host network", with("hostUsers: false, hostNetwork: true"),
-       "spec.hostNetwork: Forbidden"},
-      {"DNS policy None without nameserver", with("dnsPolicy: None"),
-       "spec.dnsConfig.nameservers: Required value"},
-      {"a deadline of zero", with("activeDeadlineSeconds: 0"),
-       "spec.activeDeadlineSeconds: Invalid value: 0"},
-      {"a host name with dots", with("hostname: a.b"), "spec.hostname: Invalid value: \"a.b\""},
-      {"a toleration without key", with("tolerations: [{effect: NoSchedule}]"),
-       "spec.tolerations[0].operator: Invalid value: \"\": operator must be Exists when `key` is "
-       "empty"},
-      {"too many restart rules without policy",
-       one("restartPolicyRules: [{action: Restart, exitCodes: {operator: In, values: [1]}}]"),
-       "spec.containers[0].restartPolicy: Required value"},
-      {"a pod-level request below that of its containers",
-       "resources: {requests: {cpu: 1}}, " + one("resources: {requests: {cpu: 2}}"),
-       "spec.resources.requests[cpu]: Invalid value: \"1\": must be greater than or equal to "
-       "aggregate container "
-       "requests of 2"},
-  };
-  for (const auto& c : kCases) {
+  for (const auto& c : kSpecRules) {
     SCOPED_TRACE(c.name);
     Pod pod = Defaulted(c.spec, "name: web, namespace: default");
     const auto errors = ValidatePod(pod);

@@ -118,8 +118,8 @@ void ValidateMounts(const Container& container, const PodFacts& facts, const std
   }
 }
 
-void ValidateResize(const Container& container, const PodSpec& spec, bool restartable,
-                    const std::string& path, FieldErrors& errors) {
+void ValidateResize(const ContainerInPod& checked, FieldErrors& errors) {
+  const auto& [container, spec, long_lived, path] = checked;
   std::set<std::string> seen;
   for (int i = 0; i < container.resize_policy_size(); ++i) {
     const auto& policy = container.resize_policy(i);
@@ -131,7 +131,7 @@ void ValidateResize(const Container& container, const PodSpec& spec, bool restar
       errors.Unsupported(Field(at, "restartPolicy"), policy.restart_policy(),
                          {"NotRequired", "RestartContainer"});
     if (policy.restart_policy() == "RestartContainer" &&
-        (spec.restart_policy() == "Never" || !restartable))
+        (spec.restart_policy() == "Never" || !long_lived))
       errors.Invalid(Field(at, "restartPolicy"), policy.restart_policy(),
                      "must be 'NotRequired' for a container that is never restarted");
   }
@@ -185,9 +185,8 @@ void ValidateImage(const Container& container, const std::string& path, FieldErr
 }
 
 /// What regular and init containers have in common.
-void ValidateContainer(const Container& container, const PodFacts& facts, bool long_lived,
-                       const std::string& path, FieldErrors& errors) {
-  const PodSpec& spec = facts.pod.spec();
+void ValidateContainer(const ContainerInPod& checked, const PodFacts& facts, FieldErrors& errors) {
+  const auto& [container, spec, long_lived, path] = checked;
   if (container.name().empty()) {
     errors.Required(Field(path, "name"));
   } else {
@@ -198,9 +197,9 @@ void ValidateContainer(const Container& container, const PodFacts& facts, bool l
   ValidateEnv(container, facts, path, errors);
   ValidateMounts(container, facts, path, errors);
   ValidateResources(container.resources(), facts, Field(path, "resources"), errors);
-  ValidateResize(container, spec, long_lived, path, errors);
+  ValidateResize(checked, errors);
   ValidateRestartRules(container, path, errors);
-  ValidateProbes(container, spec, long_lived, path, errors);
+  ValidateProbes(checked, errors);
   ValidateContainerSecurity(container, spec, Field(path, "securityContext"), errors);
 }
 
@@ -214,7 +213,7 @@ void ValidateContainers(const PodFacts& facts, FieldErrors& errors) {
   for (int i = 0; i < spec.containers_size(); ++i) {
     const std::string path = At("spec.containers", i);
     const Container& container = spec.containers(i);
-    ValidateContainer(container, facts, true, path, errors);
+    ValidateContainer({container, spec, true, path}, facts, errors);
     if (!names.insert(container.name()).second)
       errors.Duplicate(Field(path, "name"), container.name());
     ClaimHostPorts(container, host_ports, path, errors);
@@ -222,7 +221,7 @@ void ValidateContainers(const PodFacts& facts, FieldErrors& errors) {
   for (int i = 0; i < spec.init_containers_size(); ++i) {
     const std::string path = At("spec.initContainers", i);
     const Container& container = spec.init_containers(i);
-    ValidateContainer(container, facts, IsSidecar(container), path, errors);
+    ValidateContainer({container, spec, IsSidecar(container), path}, facts, errors);
     if (!names.insert(container.name()).second)
       errors.Duplicate(Field(path, "name"), container.name());
     HostPorts own;

@@ -8,8 +8,14 @@ namespace splitlet::kube {
 
 void ValidateEnv(const Container& container, const PodFacts& facts, const std::string& path,
                  FieldErrors& errors);
-/// `hooks`: probes and life-cycle hooks are allowed, as in regular containers and sidecars.
-void ValidateProbes(const Container& container, const PodSpec& spec, bool hooks,
-                    const std::string& path, FieldErrors& errors);
+/// A container with what its pod says of it.
+struct ContainerInPod {
+  const Container& container;
+  const PodSpec& spec;
+  /// A regular container or a sidecar: probes, life-cycle hooks and restarts are allowed.
+  bool long_lived;
+  const std::string& path;
+};
+void ValidateProbes(const ContainerInPod& checked, FieldErrors& errors);
 
 }  // namespace splitlet::kube

@@ -92,10 +92,10 @@ void ValidateHook(const core::LifecycleHandler& hook, int64_t grace, const std::
 
 }  // namespace
 
-void ValidateProbes(const Container& container, const PodSpec& spec, bool hooks,
-                    const std::string& path, FieldErrors& errors) {
+void ValidateProbes(const ContainerInPod& checked, FieldErrors& errors) {
+  const auto& [container, spec, long_lived, path] = checked;
   const std::string lifecycle = Field(path, "lifecycle");
-  if (!hooks) {
+  if (!long_lived) {
     static constexpr std::string_view kWhy =
         "may not be set for init containers without restartPolicy=Always";
     if (container.has_lifecycle()) errors.Forbidden(lifecycle, std::string(kWhy));

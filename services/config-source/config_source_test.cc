@@ -131,7 +131,7 @@ TEST(ConfigSource, AProblemNamesFileFieldAndLine) {
   TestNode node;
   node.Write("/m/web.yaml", Manifest("web", "''"));
   node.Start();
-  node.RunFor(100ms);
+  node.RunFor(1s);
   ASSERT_EQ(node.SourceNamed("file").problems.size(), 1u);
   EXPECT_EQ(node.SourceNamed("file").problems[0].reason,
             "/m/web.yaml: invalid pod: [spec.containers[0].image: Required value] (line 8)");
@@ -155,7 +155,7 @@ TEST(ConfigSource, LinksAreFollowedAndALoopIsAProblem) {
   ASSERT_TRUE(node.files.MakeSymlink("/m/y.yaml", "/m/x.yaml").ok());
   ASSERT_TRUE(node.files.MakeSymlink("/m/x.yaml", "/m/y.yaml").ok());
   node.Start();
-  node.RunFor(100ms);
+  node.RunFor(1s);
   EXPECT_EQ(node.Show(), "web");
   EXPECT_EQ(node.SourceNamed("file").problems.size(), 2u);
 }

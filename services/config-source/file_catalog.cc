@@ -76,6 +76,7 @@ void FileCatalog::OnRead(const ReadFile& read, WallTime now) {
     const std::string problem = Message(read.pod.status());
     const bool told = same && file.problem == problem;
     file.bad_looks = told ? file.bad_looks + 1 : 0;
+    if (told && file.bad_looks == 1) ++version_;
     if (told) return;
     if (file.problem.empty()) file.problem_since = now;
     file.problem = problem;
@@ -97,7 +98,8 @@ void FileCatalog::AddPods(bool present, SourceSet& set,
                           std::map<std::string, std::string>& taken) const {
   for (const auto& [path, file] : files_) {
     if (present == static_cast<bool>(file.missing_since)) continue;
-    if (!file.problem.empty()) set.problems.push_back({path, file.problem, file.problem_since});
+    const std::string problem = file.bad_looks > 0 ? file.problem : std::string();
+    if (!problem.empty()) set.problems.push_back({path, problem, file.problem_since});
     for (const auto& warning : file.warnings)
       set.problems.push_back({path, warning, file.problem_since});
     if (file.good == nullptr) continue;
@@ -118,7 +120,7 @@ void FileCatalog::AddPods(bool present, SourceSet& set,
                               file.problem_since});
       continue;
     }
-    set.pods.push_back({file.good, file.problem});
+    set.pods.push_back({file.good, problem});
   }
 }
 

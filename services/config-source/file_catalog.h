@@ -64,7 +64,7 @@ class FileCatalog {
     WallTime problem_since;  // without problem: when `good` was read
     std::vector<std::string> warnings;
     uint64_t content = 0;
-    int bad_looks = 0;          // at the same content
+    int bad_looks = 0;          // at the same content, after the first: it may be half written then
     Clock::Time missing_since;  // no time: it is there
   };
   void OnListed(const Listing& listing, Clock::Time now);

@@ -29,6 +29,10 @@ struct Catalog {
     files.OnRead({path, content, PodFrom(path, uid, name), {}}, kWall);
   }
   void Bad(const std::string& path, uint64_t content = 2) {
+    BadOnce(path, content);
+    BadOnce(path, content);
+  }
+  void BadOnce(const std::string& path, uint64_t content = 2) {
     files.OnRead({path, content, InvalidArgument("{}: spec: broken", path), {}}, kWall);
   }
   /// "u1 u2!|complete": wanted UIDs, those with a problem marked.
@@ -75,6 +79,19 @@ TEST(FileCatalog, ABrokenManifestKeepsItsLastGoodPod) {
   c.Good("/m/a", "u3", "a", 3);
   EXPECT_EQ(c.Show(), "u3 u2 complete");
   EXPECT_TRUE(c.files.Set().problems.empty());
+}
+
+TEST(FileCatalog, AHalfWrittenManifestIsNoProblemUntilASecondLook) {
+  Catalog c;
+  c.files.OnListing(Listed({"/m/a"}), kStart);
+  c.Good("/m/a", "u1", "a");
+  c.BadOnce("/m/a");
+  EXPECT_EQ(c.Show(), "u1 complete");
+  EXPECT_TRUE(c.files.Set().problems.empty());
+  const auto version = c.files.version();
+  c.BadOnce("/m/a");
+  EXPECT_EQ(c.Show(), "u1! complete");
+  EXPECT_GT(c.files.version(), version);
 }
 
 TEST(FileCatalog, ABrokenManifestThatWasNeverGoodMakesTheSourceIncomplete) {
@@ -200,13 +217,13 @@ TEST(FileCatalog, ABrokenManifestIsLookedAtSoonThenSlower) {
   c.files.OnListing(Listed({"/m/a"}), kStart);
   std::vector<Duration> waits;
   for (int i = 0; i < 10; ++i) {
-    c.Bad("/m/a");
+    c.BadOnce("/m/a");
     waits.push_back(c.files.NextLook(kStart));
   }
   EXPECT_EQ(waits[0], 100ms);
   EXPECT_EQ(waits[1], 200ms);
   EXPECT_EQ(waits[9], 20s);
-  c.Bad("/m/a", 3);
+  c.BadOnce("/m/a", 3);
   EXPECT_EQ(c.files.NextLook(kStart), 100ms);
 }
 

@@ -1,0 +1,266 @@
+#include "ctl/client.h"
+
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/bus/bus.h"
+#include "libs/rpc/rpc.h"
+#include "splitlet/v1/services.grpc.pb.h"
+
+namespace splitlet::ctl {
+namespace {
+
+constexpr Duration kCallLimit = 3s;
+constexpr Duration kGcLimit = 120s;
+
+/// One unary call, its error with the process's name before it.
+template <class Stub, class Request, class Reply>
+Status Call(const Clock& clock, Duration limit, Stub& stub,
+            grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Reply*),
+            const Request& request, Reply* reply) {
+  rpc::ClientCall call(clock, After(clock, limit));
+  return rpc::FromGrpc((stub.*method)(&call.context(), request, reply));
+}
+
+template <class R>
+std::shared_ptr<R> Parsed(const Records& records, const std::string& key) {
+  const auto found = records.find(key);
+  auto record = std::make_shared<R>();
+  if (found == records.end() || !record->ParseFromString(found->second)) return nullptr;
+  return record;
+}
+
+template <class R>
+void Name(PodView& view, const std::shared_ptr<R>& record) {
+  if (record == nullptr || !view.name.empty()) return;
+  view.name = record->name();
+  view.name_space = record->namespace_();
+}
+
+/// The tables of the node; null when its owner did not answer.
+struct Tables {
+  std::map<std::string, Records> by_name;
+  const Records& Of(const std::string& table) const {
+    static const Records none;
+    const auto found = by_name.find(table);
+    return found == by_name.end() ? none : found->second;
+  }
+};
+
+PodView MakeView(const std::string& uid, const Tables& tables) {
+  PodView view;
+  view.uid = uid;
+  view.desired = Parsed<v1::DesiredRecord>(tables.Of("desired"), uid);
+  view.admission = Parsed<v1::AdmissionRecord>(tables.Of("admission"), uid);
+  view.worker = Parsed<v1::WorkerRecord>(tables.Of("workers"), uid);
+  view.runtime = Parsed<v1::RuntimeRecord>(tables.Of("runtime"), uid);
+  const auto status = Parsed<v1::PodStatusRecord>(tables.Of("podstatus"), uid);
+  Name(view, view.desired);
+  Name(view, status);
+  Name(view, view.worker);
+  view.pod = std::make_shared<kube::Pod>();
+  if (view.desired != nullptr) {
+    view.source = view.desired->source();
+    view.removed = view.desired->state() == v1::DesiredRecord::REMOVED;
+    view.seen_at_wall_ns = view.desired->seen_at_wall_ns();
+    view.pod->ParseFromString(view.desired->pod());
+  } else {
+    view.pod->mutable_metadata()->set_name(view.name);
+    view.pod->mutable_metadata()->set_namespace_(view.name_space);
+    view.pod->mutable_metadata()->set_uid(uid);
+  }
+  view.has_status =
+      status != nullptr && view.pod->mutable_status()->ParseFromString(status->status());
+  return view;
+}
+
+/// Mirrors are the API's image of a pod that is in the list already.
+bool IsShown(const PodView& view) {
+  return !view.name.empty() &&
+         (view.desired == nullptr || view.desired->state() != v1::DesiredRecord::MIRROR);
+}
+
+}  // namespace
+
+Status Client::CheckRuns(const std::string& process) const {
+  const std::string path = rpc::SocketPath(layout_.run_dir, process);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path))
+    return InvalidArgument("the path of the socket is too long: {}", path);
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return ErrnoStatus(errno);
+  const bool listens =
+      connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+  const int error = errno;
+  close(fd);
+  if (listens || error == EAGAIN) return OkStatus();  // EAGAIN: its queue is full, so it is there
+  if (error == EACCES)
+    return PermissionDenied("{}: no permission for its socket {}", process, path);
+  return Unavailable("{} does not run (nothing listens on {})", process, path);
+}
+
+StatusOr<std::shared_ptr<grpc::Channel>> Client::ChannelTo(const std::string& process) const {
+  const Status runs = CheckRuns(process);
+  if (!runs.ok()) return runs;
+  return rpc::Connect(rpc::SocketPath(layout_.run_dir, process));
+}
+
+StatusOr<Records> Client::ListTable(const std::string& table) const {
+  const std::string owner = bus::OwnerOf(table);
+  auto channel = ChannelTo(owner);
+  if (!channel.ok()) return channel.status();
+  const auto stub = v1::Tables::NewStub(*channel);
+  rpc::ClientCall call(clock_, After(clock_, kCallLimit));
+  v1::ListRequest request;
+  request.set_table(table);
+  const auto reader = stub->List(&call.context(), request);
+  Records records;
+  v1::ListItem item;
+  while (reader->Read(&item))
+    if (item.has_change() && !item.change().removal())
+      records[item.change().key()] = item.change().record();
+  const grpc::Status status = reader->Finish();
+  if (!status.ok())
+    return Annotate(rpc::FromGrpc(status), fmt::format("{} does not answer", owner));
+  return records;
+}
+
+NodePods Client::ListPods() const {
+  const std::vector<std::string> names = {"desired", "podstatus", "workers", "admission",
+                                          "runtime"};
+  std::vector<StatusOr<Records>> answers(names.size(), Unavailable("not asked"));
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < names.size(); ++i)
+      threads.emplace_back([this, &answers, &names, i] { answers[i] = ListTable(names[i]); });
+  }
+  Tables tables;
+  NodePods node;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (answers[i].ok())
+      tables.by_name[names[i]] = std::move(*answers[i]);
+    else
+      node.problems.push_back(Message(answers[i].status()));
+  }
+  std::set<std::string> uids;
+  for (const char* table : {"desired", "podstatus", "workers"}) {
+    node.listed = node.listed || tables.by_name.contains(table);
+    for (const auto& [uid, record] : tables.Of(table)) uids.insert(uid);
+  }
+  uids.erase("node");
+  for (const std::string& uid : uids)
+    if (PodView view = MakeView(uid, tables); IsShown(view)) node.pods.push_back(std::move(view));
+  std::ranges::sort(node.pods, {},
+                    [](const PodView& v) { return std::tie(v.name_space, v.name, v.uid); });
+  return node;
+}
+
+ProcessView Client::Ask(const std::string& process) const {
+  ProcessView view{.name = process};
+  std::ifstream starts(layout_.run_dir + "/" + process + "/starts");
+  uint64_t boot = 0, count = 0;
+  if (starts >> boot >> count && count > 0) view.restarts = count - 1;
+  const auto channel = ChannelTo(process);
+  if (!channel.ok()) {
+    view.problem = Message(channel.status());
+    return view;
+  }
+  const auto stub = v1::Admin::NewStub(*channel);
+  auto info = std::make_shared<v1::ProcessInfo>();
+  const Status asked = Call(clock_, kCallLimit, *stub, &v1::Admin::Stub::GetProcess,
+                            v1::GetProcessRequest(), info.get());
+  if (asked.ok())
+    view.info = std::move(info);
+  else
+    view.problem = Message(Annotate(asked, process + " does not answer"));
+  return view;
+}
+
+std::vector<ProcessView> Client::ListProcesses() const {
+  const auto& names = ProcessNames();
+  std::vector<ProcessView> views(names.size());
+  std::vector<std::jthread> threads;
+  for (size_t i = 0; i < names.size(); ++i)
+    threads.emplace_back([this, &views, &names, i] { views[i] = Ask(names[i]); });
+  threads.clear();
+  return views;
+}
+
+StatusOr<std::shared_ptr<v1::Sources>> Client::GetSources() const {
+  auto channel = ChannelTo("config-source");
+  if (!channel.ok()) return channel.status();
+  const auto stub = v1::ConfigSource::NewStub(*channel);
+  auto sources = std::make_shared<v1::Sources>();
+  RETURN_IF_ERROR(Call(clock_, kCallLimit, *stub, &v1::ConfigSource::Stub::GetSources,
+                       v1::GetSourcesRequest(), sources.get()),
+                  "config-source");
+  return sources;
+}
+
+StatusOr<std::shared_ptr<v1::GcReport>> Client::RunGc(bool dry_run) const {
+  auto channel = ChannelTo("gc");
+  if (!channel.ok()) return channel.status();
+  const auto stub = v1::Gc::NewStub(*channel);
+  v1::GcRunRequest request;
+  request.set_dry_run(dry_run);
+  auto report = std::make_shared<v1::GcReport>();
+  RETURN_IF_ERROR(Call(clock_, kGcLimit, *stub, &v1::Gc::Stub::Run, request, report.get()), "gc");
+  return report;
+}
+
+StatusOr<std::vector<std::shared_ptr<v1::EventRecord>>> Client::ListEvents(
+    const std::string& uid) const {
+  auto channel = ChannelTo("status");
+  if (!channel.ok()) return channel.status();
+  const auto stub = v1::Status::NewStub(*channel);
+  v1::ListEventsRequest request;
+  request.set_uid(uid);
+  v1::ListEventsReply reply;
+  RETURN_IF_ERROR(Call(clock_, kCallLimit, *stub, &v1::Status::Stub::ListEvents, request, &reply),
+                  "status");
+  std::vector<std::shared_ptr<v1::EventRecord>> events;
+  for (const auto& event : reply.events())
+    events.push_back(std::make_shared<v1::EventRecord>(event));
+  return events;
+}
+
+StatusOr<std::shared_ptr<v1::FaultList>> Client::ListFaults(const std::string& process) const {
+  auto channel = ChannelTo(process);
+  if (!channel.ok()) return channel.status();
+  const auto stub = v1::Admin::NewStub(*channel);
+  auto list = std::make_shared<v1::FaultList>();
+  RETURN_IF_ERROR(Call(clock_, kCallLimit, *stub, &v1::Admin::Stub::ListFaults,
+                       v1::ListFaultsRequest(), list.get()),
+                  "{}", process);
+  return list;
+}
+
+StatusOr<std::shared_ptr<v1::FaultList>> Client::SetFault(const std::string& process,
+                                                          const std::string& name,
+                                                          const std::string& term) const {
+  auto channel = ChannelTo(process);
+  if (!channel.ok()) return channel.status();
+  const auto stub = v1::Admin::NewStub(*channel);
+  v1::SetFaultRequest request;
+  request.set_name(name);
+  request.set_term(term);
+  auto list = std::make_shared<v1::FaultList>();
+  RETURN_IF_ERROR(Call(clock_, kCallLimit, *stub, &v1::Admin::Stub::SetFault, request, list.get()),
+                  "{}", process);
+  return list;
+}
+
+}  // namespace splitlet::ctl

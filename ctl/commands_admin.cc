@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "ctl/commands.h"
+#include "ctl/doctor.h"
+#include "ctl/text.h"
+#include "splitlet/v1/services.pb.h"
+
+namespace splitlet::ctl {
+namespace {
+
+std::string FaultTable(const v1::FaultList& list, const FaultOptions& options) {
+  Table table({"NAME", "TERM", "HITS"});
+  for (const v1::Fault& fault : list.faults())
+    table.Add({fault.name(), fault.term(), fmt::format("{}", fault.hits())});
+  return table.Text(!options.no_headers);
+}
+
+Status CheckProcess(const std::string& process) {
+  const auto& names = ProcessNames();
+  if (std::ranges::find(names, process) != names.end()) return OkStatus();
+  std::string list;
+  for (const auto& name : names) list += (list.empty() ? "" : ", ") + name;
+  return InvalidArgument("there is no process {}: want one of {}", process, list);
+}
+
+}  // namespace
+
+Status Gc(const Context& context, bool dry_run) {
+  const auto answer = context.client.RunGc(dry_run);
+  if (!answer.ok()) return answer.status();
+  const v1::GcReport& report = **answer;
+  Table table({"KIND", "NAME", "SIZE", dry_run ? "WOULD GO" : "REMOVED", "REASON"});
+  uint64_t bytes = 0;
+  for (const auto& item : report.items()) {
+    bytes += item.bytes();
+    const std::string done = dry_run || item.removed() ? "yes" : "no";
+    table.Add({item.kind(), item.name(), item.bytes() == 0 ? "-" : HumanBytes(item.bytes()), done,
+               item.error().empty() ? item.reason() : item.reason() + "; " + item.error()});
+  }
+  if (!table.empty()) context.out << table.Text() << "\n";
+  for (const auto& line : report.kept()) context.out << "kept: " << line << "\n";
+  context.out << fmt::format("{} things, {}, {}\n", report.items_size(), HumanBytes(bytes),
+                             dry_run ? "nothing was removed (dry run)" : "done");
+  return report.error().empty() ? OkStatus() : Aborted("the round ended early: {}", report.error());
+}
+
+Status ListFaultsCommand(const Context& context, const FaultOptions& options) {
+  const Status known = CheckProcess(options.process);
+  if (!known.ok()) return known;
+  const auto list = context.client.ListFaults(options.process);
+  if (!list.ok()) return list.status();
+  context.out << FaultTable(**list, options);
+  return OkStatus();
+}
+
+Status SetFaultCommand(const Context& context, const FaultOptions& options) {
+  const Status known = CheckProcess(options.process);
+  if (!known.ok()) return known;
+  const auto before = context.client.ListFaults(options.process);
+  if (!before.ok()) return before.status();
+  const auto& faults = (*before)->faults();
+  if (std::ranges::none_of(faults,
+                           [&options](const v1::Fault& f) { return f.name() == options.name; }))
+    context.err << "warning: " << options.process << " has no fail point " << options.name
+                << " (splitletctl fault list " << options.process << ")\n";
+  const auto list = context.client.SetFault(options.process, options.name, options.term);
+  if (!list.ok()) return list.status();
+  context.out << fmt::format("{}: {} = {}\n", options.process, options.name, options.term);
+  return OkStatus();
+}
+
+Status ClearFaults(const Context& context, const FaultOptions& options) {
+  const Status known = CheckProcess(options.process);
+  if (!known.ok()) return known;
+  const auto list = context.client.SetFault(options.process, options.name, "off");
+  if (!list.ok()) return list.status();
+  context.out << options.process << ": "
+              << (options.name.empty() ? "all fail points" : options.name) << " off\n";
+  return OkStatus();
+}
+
+Status Doctor(const Context& context, const std::string& runtime_endpoint) {
+  const auto findings = Examine(context.client, runtime_endpoint);
+  context.out << DoctorText(findings);
+  const bool bad = std::ranges::any_of(
+      findings, [](const Finding& f) { return f.grade == Finding::Grade::kBad; });
+  return bad ? FailedPrecondition("the stack is not well") : OkStatus();
+}
+
+}  // namespace splitlet::ctl

@@ -1,0 +1,106 @@
+#include <fmt/format.h>
+
+#include <iterator>
+#include <ostream>
+#include <set>
+
+#include "ctl/bus_source.h"
+#include "ctl/commands.h"
+#include "ctl/trace.h"
+#include "splitlet/v1/services.pb.h"
+
+namespace splitlet::ctl {
+namespace {
+
+/// What the bus said of pods of this name.
+struct Recorded {
+  std::vector<BusEvent> events;
+  std::map<std::string, std::string> pods;  // uid -> "default/web"
+};
+
+StatusOr<Recorded> ReadAbout(const Context& context, const std::string& name, Duration since) {
+  BusReader reader;
+  std::vector<BusEvent> all;
+  const WallTime from = context.client.clock().WallNow() - since;
+  const Status read =
+      ReadRecorder(context.client.layout().bus, from, [&](const BusMessage& message) {
+        BusEvent event = reader.Read(message);
+        if (!event.beat) all.push_back(std::move(event));
+        return !context.stopped();
+      });
+  if (!read.ok()) return read;
+  Recorded recorded{.events = {}, .pods = reader.PodsNamed(name)};
+  for (BusEvent& event : all)
+    if (recorded.pods.contains(event.key)) recorded.events.push_back(std::move(event));
+  return recorded;
+}
+
+/// Of one pod that is still in the tables.
+void AddPresent(const Context& context, const PodView& view, std::vector<TraceLine>& lines) {
+  auto more = LinesOf(view);
+  lines.insert(lines.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
+  const auto events = context.client.ListEvents(view.uid);
+  if (!events.ok()) {
+    context.err << "warning: no events: " << Message(events.status()) << "\n";
+    return;
+  }
+  more = LinesOf(*events);
+  lines.insert(lines.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
+}
+
+}  // namespace
+
+Status Events(const Context& context, const EventOptions& options) {
+  const BusAccess& bus = context.client.layout().bus;
+  BusReader reader;
+  const auto print = [&](const BusMessage& message) {
+    const BusEvent event = reader.Read(message);
+    if (!event.beat || options.beats) context.out << EventLine(event);
+    if (options.follow) context.out.flush();
+    return !context.stopped();
+  };
+  if (options.since.empty() && !options.follow)
+    return InvalidArgument("events wants -f, --since 10m, or both");
+  if (!options.since.empty()) {
+    const auto since = ParseSince(options.since);
+    if (!since.ok()) return Annotate(since.status(), "--since");
+    const Status read = ReadRecorder(bus, context.client.clock().WallNow() - *since, print);
+    if (!read.ok()) return read;
+  }
+  return options.follow ? FollowBus(bus, context.stopped, print) : OkStatus();
+}
+
+Status EnsureRecorderCommand(const Context& context) {
+  BusAccess access = context.client.layout().bus;
+  access.creds = context.client.layout().recorder_creds;
+  const auto done = EnsureRecorder(access);
+  if (!done.ok()) return done.status();
+  context.out << *done << "\n";
+  return OkStatus();
+}
+
+Status TracePod(const Context& context, const std::string& name, const std::string& since_text) {
+  const auto since = ParseSince(since_text);
+  if (!since.ok()) return Annotate(since.status(), "--since");
+  const auto recorded = ReadAbout(context, name, *since);
+  std::vector<TraceLine> lines;
+  if (!recorded.ok())
+    context.err << "warning: no flight recorder: " << Message(recorded.status()) << "\n";
+  else
+    for (const BusEvent& event : recorded->events) lines.push_back(LineOf(event));
+  const NodePods node = context.client.ListPods();
+  for (const auto& problem : node.problems) context.err << "warning: " << problem << "\n";
+  for (const PodView& view : node.pods) {
+    const bool same = recorded.ok() && recorded->pods.contains(view.uid);
+    if (same || view.name == name || view.uid == name || view.name_space + "/" + view.name == name)
+      AddPresent(context, view, lines);
+  }
+  if (lines.empty())
+    return NotFound("nothing is known of a pod \"{}\" in the last {}", name, since_text);
+  context.out << TraceText(std::move(lines));
+  return OkStatus();
+}
+
+}  // namespace splitlet::ctl

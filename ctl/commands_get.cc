@@ -1,0 +1,171 @@
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <map>
+#include <ostream>
+
+#include "ctl/commands.h"
+#include "ctl/describe.h"
+#include "ctl/processes.h"
+#include "splitlet/v1/services.pb.h"
+
+namespace splitlet::ctl {
+namespace {
+
+constexpr int kWatchMs = 300;
+
+bool Matches(const PodView& view, const std::string& name) {
+  return view.name == name || view.uid == name || view.name_space + "/" + view.name == name;
+}
+
+void Warn(const Context& context, const std::vector<std::string>& problems) {
+  for (const std::string& problem : problems) context.err << "warning: " << problem << "\n";
+}
+
+/// The pods that are asked for. What is missing is said on stderr, but hides nothing else.
+StatusOr<std::vector<PodView>> Pods(const Context& context, const GetOptions& options,
+                                    bool quiet = false) {
+  NodePods node = context.client.ListPods();
+  if (!node.listed) {
+    std::string reasons;
+    for (const auto& problem : node.problems) reasons += (reasons.empty() ? "" : "; ") + problem;
+    return Unavailable("no process tells which pods there are: {}", reasons);
+  }
+  if (!quiet) Warn(context, node.problems);
+  std::erase_if(node.pods, [&options](const PodView& view) {
+    return (!options.name_space.empty() && view.name_space != options.name_space) ||
+           (!options.name.empty() && !Matches(view, options.name));
+  });
+  return std::move(node.pods);
+}
+
+StatusOr<PodView> OnePod(const Context& context, const GetOptions& options) {
+  auto pods = Pods(context, options);
+  if (!pods.ok()) return pods.status();
+  if (pods->empty()) return NotFound("there is no pod \"{}\" on this node", options.name);
+  if (pods->size() == 1) return std::move(pods->front());
+  std::string names;
+  for (const PodView& view : *pods)
+    names += fmt::format(" {}/{} ({})", view.name_space, view.name, view.uid);
+  return InvalidArgument("\"{}\" is several pods, name one by its UID:{}", options.name, names);
+}
+
+PodTableOptions TableOptions(const GetOptions& options, const std::vector<PodView>& pods) {
+  const bool several = std::ranges::any_of(
+      pods, [&pods](const PodView& v) { return v.name_space != pods.front().name_space; });
+  return {.wide = options.output == "wide",
+          .namespaces = options.all_namespaces || several,
+          .header = !options.no_headers};
+}
+
+/// Without the ages: they change by themselves.
+std::string RowKey(const PodView& view, WallTime now) {
+  const PodRow row = MakePodRow(view, now);
+  return fmt::format("{} {} {} {} {}", row.ready, row.total, row.status, row.restarts, row.ip);
+}
+
+/// Prints each pod when it comes, changes, or goes.
+Status WatchPods(const Context& context, const GetOptions& options) {
+  std::map<std::string, std::string> shown;
+  bool first = true;
+  std::string last_error;
+  while (!context.stopped()) {
+    const auto pods = Pods(context, options, /*quiet=*/!first);
+    const std::string error = pods.ok() ? "" : Message(pods.status());
+    if (error != last_error && !error.empty()) context.err << "warning: " << error << "\n";
+    last_error = error;
+    const WallTime now = context.client.clock().WallNow();
+    std::vector<PodView> changed;
+    std::map<std::string, std::string> present;
+    for (const PodView& view : pods.ok() ? *pods : std::vector<PodView>{}) {
+      present[view.uid] = RowKey(view, now);
+      if (!shown.contains(view.uid) || shown[view.uid] != present[view.uid])
+        changed.push_back(view);
+    }
+    if (pods.ok()) shown = std::move(present);
+    PodTableOptions table = TableOptions(options, changed);
+    table.header = first && !options.no_headers;
+    if (pods.ok() && (first || !changed.empty())) {
+      context.out << PodTable(changed, now, table) << std::flush;
+      first = false;
+    }
+    poll(nullptr, 0, kWatchMs);
+  }
+  return OkStatus();
+}
+
+Status CheckOutput(const std::string& output, std::initializer_list<std::string_view> allowed) {
+  if (output.empty() || std::ranges::find(allowed, output) != allowed.end()) return OkStatus();
+  std::string list;
+  for (const auto word : allowed) list += (list.empty() ? "" : ", ") + std::string(word);
+  return InvalidArgument("-o {}: want one of {}", output, list);
+}
+
+}  // namespace
+
+Status GetPods(const Context& context, const GetOptions& options) {
+  const Status valid = CheckOutput(options.output, {"wide", "json", "yaml"});
+  if (!valid.ok()) return valid;
+  if (options.watch) return WatchPods(context, options);
+  const auto pods = Pods(context, options);
+  if (!pods.ok()) return pods.status();
+  if (options.output == "json")
+    context.out << PodListJson(*pods);
+  else if (options.output == "yaml")
+    context.out << PodListYaml(*pods);
+  else if (pods->empty())
+    context.err << "no pods on this node\n";
+  else
+    context.out << PodTable(*pods, context.client.clock().WallNow(), TableOptions(options, *pods));
+  return OkStatus();
+}
+
+Status GetPod(const Context& context, const GetOptions& options) {
+  const Status valid = CheckOutput(options.output, {"wide", "json", "yaml"});
+  if (!valid.ok()) return valid;
+  if (options.watch) return WatchPods(context, options);
+  const auto pod = OnePod(context, options);
+  if (!pod.ok()) return pod.status();
+  if (options.output == "json")
+    context.out << PodJson(*pod);
+  else if (options.output == "yaml")
+    context.out << PodYaml(*pod);
+  else
+    context.out << PodTable({*pod}, context.client.clock().WallNow(),
+                            TableOptions(options, {*pod}));
+  return OkStatus();
+}
+
+Status DescribePodCommand(const Context& context, const GetOptions& options) {
+  const auto pod = OnePod(context, options);
+  if (!pod.ok()) return pod.status();
+  auto events = context.client.ListEvents(pod->uid);
+  if (!events.ok()) {
+    Warn(context, {"no events: " + Message(events.status())});
+    events = std::vector<std::shared_ptr<v1::EventRecord>>{};
+  }
+  context.out << DescribePod(*pod, *events, context.client.clock().WallNow());
+  return OkStatus();
+}
+
+Status GetProcesses(const Context& context, const std::string& output) {
+  const Status valid = CheckOutput(output, {"wide", "json"});
+  if (!valid.ok()) return valid;
+  const auto processes = context.client.ListProcesses();
+  const WallTime now = context.client.clock().WallNow();
+  context.out << (output == "json" ? ProcessJson(processes, now) : ProcessTable(processes, now));
+  return OkStatus();
+}
+
+Status GetSources(const Context& context, const std::string& output) {
+  const Status valid = CheckOutput(output, {"wide", "json"});
+  if (!valid.ok()) return valid;
+  const auto sources = context.client.GetSources();
+  if (!sources.ok()) return sources.status();
+  const WallTime now = context.client.clock().WallNow();
+  context.out << (output == "json" ? SourceJson(**sources) : SourceTable(**sources, now));
+  return OkStatus();
+}
+
+}  // namespace splitlet::ctl

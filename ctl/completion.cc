@@ -1,0 +1,97 @@
+#include "ctl/completion.h"
+
+namespace splitlet::ctl {
+namespace {
+
+constexpr const char* kBash = R"(_splitletctl() {
+  local current=${COMP_WORDS[COMP_CWORD]} words=() word skip=0
+  local top=(--state-dir)
+  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    if ((skip)); then skip=0; top+=("$word"); continue; fi
+    case $word in
+      --state-dir) skip=1 ;;
+      -*) ;;
+      *) words+=("$word") ;;
+    esac
+  done
+  ((${#top[@]} > 1)) || top=()
+  local processes="config-source sync-loop pod-worker pleg status gc" choices=""
+  case "${words[*]}" in
+    "") choices="get describe events recorder trace gc fault doctor completion --state-dir --help --version" ;;
+    get) choices="pods pod processes sources" ;;
+    "get pods") choices="-o -w -A -n --no-headers" ;;
+    "get processes" | "get sources") choices="-o" ;;
+    describe | trace) choices="pod" ;;
+    "get pod" | "describe pod" | "trace pod")
+      choices=$(splitletctl "${top[@]}" get pods --no-headers 2>/dev/null | cut -d' ' -f1) ;;
+    events) choices="-f --since --beats" ;;
+    recorder) choices="ensure" ;;
+    gc) choices="--dry-run" ;;
+    fault) choices="set list clear" ;;
+    "fault set" | "fault list" | "fault clear") choices=$processes ;;
+    "fault set "* | "fault clear "*)
+      choices=$(splitletctl "${top[@]}" fault list "${words[2]}" --no-headers 2>/dev/null | cut -d' ' -f1) ;;
+    completion) choices="bash zsh fish" ;;
+  esac
+  case ${COMP_WORDS[COMP_CWORD-1]} in
+    --state-dir) mapfile -t COMPREPLY < <(compgen -d -- "$current"); return ;;
+    -o) choices="wide json yaml" ;;
+  esac
+  mapfile -t COMPREPLY < <(compgen -W "$choices" -- "$current")
+}
+complete -F _splitletctl splitletctl
+)";
+
+// zsh runs the completion of bash.
+constexpr const char* kZshHead =
+    "autoload -Uz bashcompinit && bashcompinit\nmapfile() {\n"
+    "  local line; shift 1; COMPREPLY=()\n"
+    "  while IFS= read -r line; do COMPREPLY+=(\"$line\"); done\n}\n";
+
+constexpr const char* kFish = R"(function __splitletctl_words
+  set -l words
+  set -l skip 0
+  for word in (commandline -opc)[2..-1]
+    if test $skip = 1
+      set skip 0
+    else if test $word = --state-dir
+      set skip 1
+    else if not string match -q -- '-*' $word
+      set words $words $word
+    end
+  end
+  string join ' ' -- $words
+end
+function __splitletctl_is
+  test (__splitletctl_words) = "$argv"
+end
+function __splitletctl_pods
+  splitletctl get pods --no-headers 2>/dev/null | string split -f1 ' '
+end
+complete -c splitletctl -f
+complete -c splitletctl -l state-dir -r -a '(__fish_complete_directories)' -d 'Directory of the stack'
+complete -c splitletctl -n '__splitletctl_is' -a 'get describe events recorder trace gc fault doctor completion'
+complete -c splitletctl -n '__splitletctl_is get' -a 'pods pod processes sources'
+complete -c splitletctl -n '__splitletctl_is describe' -a pod
+complete -c splitletctl -n '__splitletctl_is trace' -a pod
+complete -c splitletctl -n '__splitletctl_is get pod; or __splitletctl_is describe pod; or __splitletctl_is trace pod' -a '(__splitletctl_pods)'
+complete -c splitletctl -n '__splitletctl_is recorder' -a ensure
+complete -c splitletctl -n '__splitletctl_is gc' -l dry-run
+complete -c splitletctl -n '__splitletctl_is events' -l since -r
+complete -c splitletctl -n '__splitletctl_is events' -s f
+complete -c splitletctl -n '__splitletctl_is fault' -a 'set list clear'
+complete -c splitletctl -n '__splitletctl_is fault set; or __splitletctl_is fault list; or __splitletctl_is fault clear' -a 'config-source sync-loop pod-worker pleg status gc'
+complete -c splitletctl -n '__splitletctl_is completion' -a 'bash zsh fish'
+complete -c splitletctl -s o -r -a 'wide json yaml'
+)";
+
+}  // namespace
+
+StatusOr<std::string> CompletionScript(const std::string& shell) {
+  if (shell == "bash") return std::string(kBash);
+  if (shell == "zsh") return std::string("#compdef splitletctl\n") + kZshHead + kBash;
+  if (shell == "fish") return std::string(kFish);
+  return InvalidArgument("{} is not one of bash, zsh, fish", shell);
+}
+
+}  // namespace splitlet::ctl

@@ -1,0 +1,534 @@
+#include <gtest/gtest.h>
+
+#include "ctl/bus_text.h"
+#include "ctl/completion.h"
+#include "ctl/describe.h"
+#include "ctl/doctor.h"
+#include "ctl/pods.h"
+#include "ctl/processes.h"
+#include "ctl/text.h"
+#include "ctl/trace.h"
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/codec.h"
+#include "splitlet/v1/services.pb.h"
+
+namespace splitlet::ctl {
+namespace {
+
+const WallTime kNow{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21} +
+                    std::chrono::hours{12}};
+
+int64_t Before(Duration d) { return ToNanos(kNow - d); }
+
+bool Has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// Text.
+
+TEST(Ages, AreThoseOfKubectl) {
+  const struct {
+    Duration d;
+    const char* want;
+  } kCases[] = {{0s, "0s"},          {-1s, "0s"},          {-5s, "<invalid>"}, {119s, "119s"},
+                {120s, "2m"},        {125s, "2m5s"},       {599s, "9m59s"},    {600s, "10m"},
+                {179min, "179m"},    {180min, "3h"},       {201min, "3h21m"},  {8h, "8h"},
+                {47h, "47h"},        {48h, "2d"},          {53h, "2d5h"},      {8 * 24h, "8d"},
+                {365 * 24h, "365d"}, {800 * 24h, "2y70d"}, {3000 * 24h, "8y"}};
+  for (const auto& c : kCases) EXPECT_EQ(HumanDuration(c.d), c.want);
+  EXPECT_EQ(Age(kNow, 0), "<unknown>");
+}
+
+TEST(Since, IsADuration) {
+  EXPECT_EQ(ParseSince("10m").value_or(0s), Duration{10min});
+  EXPECT_EQ(ParseSince("1h30m").value_or(0s), Duration{90min});
+  EXPECT_EQ(ParseSince("45").value_or(0s), Duration{45s});
+  EXPECT_EQ(ParseSince("2d").value_or(0s), Duration{48h});
+  for (const char* text : {"", "m", "10x", "-5m", "1.5h", "99999999d"})
+    EXPECT_FALSE(ParseSince(text).ok()) << text;
+}
+
+TEST(Tables, AlignByCharactersAndEndWithoutSpaces) {
+  Table table({"NAME", "AGE"});
+  table.Add({"\xC3\xA4\xC3\xB6", "1s"});
+  table.Add({"longer-name", ""});
+  EXPECT_EQ(table.Text(), "NAME          AGE\n\xC3\xA4\xC3\xB6            1s\nlonger-name\n");
+  EXPECT_EQ(table.Text(false), "\xC3\xA4\xC3\xB6            1s\nlonger-name\n");
+}
+
+TEST(Indenting, LeavesEmptyLinesEmpty) { EXPECT_EQ(Indented("a\n\nb\n", 2), "  a\n\n  b\n"); }
+
+TEST(Bytes, AreRounded) {
+  EXPECT_EQ(HumanBytes(312), "312 B");
+  EXPECT_EQ(HumanBytes(1536), "1.5 KiB");
+  EXPECT_EQ(HumanBytes(3ULL << 40), "3.0 TiB");
+}
+
+// Pods.
+
+PodView ViewOf(const std::string& spec, const std::string& status) {
+  PodView view{.uid = "u1", .name = "web", .name_space = "default", .source = "file"};
+  view.pod = std::make_shared<kube::Pod>();
+  const std::string text =
+      "{\"metadata\": {\"name\": \"web\", \"namespace\": \"default\", \"uid\": \"u1\"}, "
+      "\"spec\": " +
+      spec + ", \"status\": " + status + "}";
+  const auto decoded = kube::DecodeInto(text, "pod", kube::Strictness::kStrict, *view.pod);
+  EXPECT_TRUE(decoded.ok()) << decoded.status();
+  view.has_status = true;
+  view.seen_at_wall_ns = Before(5min);
+  return view;
+}
+
+constexpr const char* kTwo = R"({"containers": [{"name": "a"}, {"name": "b"}]})";
+constexpr const char* kInit =
+    R"({"initContainers": [{"name": "i"}, {"name": "j"}], "containers": [{"name": "a"}]})";
+constexpr const char* kSidecar =
+    R"({"initContainers": [{"name": "s", "restartPolicy": "Always"}, {"name": "i"}], "containers": [{"name": "a"}]})";
+
+TEST(PodStatusColumn, SaysWhatKubectlSays) {
+  const struct {
+    const char* name;
+    const char* spec;
+    const char* status;
+    const char* want;  // status ready/total restarts
+  } kCases[] = {
+      {"nothing reported yet", kTwo, R"({"phase": "Pending"})", "Pending 0/2 0"},
+      {"both run, one is ready", kTwo,
+       R"({"phase": "Running", "containerStatuses": [
+          {"name": "a", "ready": true, "restartCount": 1, "state": {"running": {}}},
+          {"name": "b", "ready": false, "restartCount": 2, "state": {"running": {}}}]})",
+       "Running 1/2 3"},
+      {"the first container that waits names the state", kTwo,
+       R"({"phase": "Running", "containerStatuses": [
+          {"name": "a", "ready": false, "state": {"waiting": {"reason": "CrashLoopBackOff"}}},
+          {"name": "b", "ready": true, "state": {"running": {}}}]})",
+       "CrashLoopBackOff 1/2 0"},
+      {"an image that cannot be pulled", kTwo,
+       R"({"phase": "Pending", "containerStatuses": [{"name": "a", "state": {"waiting": {"reason": "ImagePullBackOff"}}}]})",
+       "ImagePullBackOff 0/2 0"},
+      {"completed", kTwo,
+       R"({"phase": "Succeeded", "containerStatuses": [
+          {"name": "a", "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}},
+          {"name": "b", "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}}]})",
+       "Completed 0/2 0"},
+      {"one completed, the other runs, and the pod is ready", kTwo,
+       R"({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": [
+          {"name": "a", "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}},
+          {"name": "b", "ready": true, "state": {"running": {}}}]})",
+       "Running 1/2 0"},
+      {"one completed, the other runs, and the pod is not ready", kTwo,
+       R"({"phase": "Running", "containerStatuses": [
+          {"name": "a", "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}},
+          {"name": "b", "ready": true, "state": {"running": {}}}]})",
+       "NotReady 1/2 0"},
+      {"an exit without a reason", kTwo,
+       R"({"phase": "Failed", "containerStatuses": [{"name": "a", "state": {"terminated": {"exitCode": 3}}}]})",
+       "ExitCode:3 0/2 0"},
+      {"killed by a signal", kTwo,
+       R"({"phase": "Failed", "containerStatuses": [{"name": "a", "state": {"terminated": {"signal": 9}}}]})",
+       "Signal:9 0/2 0"},
+      {"evicted", kTwo, R"({"phase": "Failed", "reason": "Evicted"})", "Evicted 0/2 0"},
+      {"rejected", kTwo, R"({"phase": "Failed", "reason": "OutOfcpu"})", "OutOfcpu 0/2 0"},
+      {"the first init container runs", kInit,
+       R"({"phase": "Pending", "initContainerStatuses": [{"name": "i", "state": {"running": {}}},
+          {"name": "j", "state": {"waiting": {"reason": "PodInitializing"}}}]})",
+       "Init:0/2 0/1 0"},
+      {"the second init container waits for its turn", kInit,
+       R"({"phase": "Pending", "initContainerStatuses": [{"name": "i", "state": {"terminated": {"exitCode": 0}}},
+          {"name": "j", "restartCount": 4, "state": {"waiting": {"reason": "PodInitializing"}}}]})",
+       "Init:1/2 0/1 4"},
+      {"an init container fails again and again", kInit,
+       R"({"phase": "Pending", "initContainerStatuses": [
+          {"name": "i", "restartCount": 2, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]})",
+       "Init:CrashLoopBackOff 0/1 2"},
+      {"an init container failed", kInit,
+       R"({"phase": "Failed", "initContainerStatuses": [{"name": "i", "state": {"terminated": {"exitCode": 1, "reason": "Error"}}}]})",
+       "Init:Error 0/1 0"},
+      {"an init container failed without a reason", kInit,
+       R"({"phase": "Failed", "initContainerStatuses": [{"name": "i", "state": {"terminated": {"exitCode": 1}}}]})",
+       "Init:ExitCode:1 0/1 0"},
+      {"restarts of init containers are forgotten when they are done", kInit,
+       R"({"phase": "Running", "initContainerStatuses": [
+          {"name": "i", "restartCount": 5, "state": {"terminated": {"exitCode": 0}}},
+          {"name": "j", "state": {"terminated": {"exitCode": 0}}}],
+          "containerStatuses": [{"name": "a", "ready": true, "restartCount": 1, "state": {"running": {}}}]})",
+       "Running 1/1 1"},
+      {"a sidecar counts as a container", kSidecar,
+       R"({"phase": "Running", "initContainerStatuses": [
+          {"name": "s", "started": true, "ready": true, "restartCount": 2, "state": {"running": {}}},
+          {"name": "i", "state": {"terminated": {"exitCode": 0}}}],
+          "containerStatuses": [{"name": "a", "ready": true, "restartCount": 1, "state": {"running": {}}}]})",
+       "Running 2/2 3"},
+      {"a sidecar that has not started holds the pod up", kSidecar,
+       R"({"phase": "Pending", "initContainerStatuses": [{"name": "s", "started": false, "state": {"running": {}}}]})",
+       "Init:0/2 0/2 0"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const PodRow row = MakePodRow(ViewOf(c.spec, c.status), kNow);
+    EXPECT_EQ(fmt::format("{} {}/{} {}", row.status, row.ready, row.total, row.restarts), c.want);
+  }
+}
+
+TEST(PodStatusColumn, EndingAndUnknownPods) {
+  PodView view = ViewOf(kTwo, R"({"phase": "Running"})");
+  view.removed = true;
+  EXPECT_EQ(MakePodRow(view, kNow).status, "Terminating");
+  PodView over = ViewOf(kTwo, R"({"phase": "Failed", "reason": "Evicted"})");
+  over.removed = true;
+  EXPECT_EQ(MakePodRow(over, kNow).status, "Evicted") << "what has ended does not end any more";
+  PodView silent = ViewOf(kTwo, "{}");
+  silent.has_status = false;
+  EXPECT_EQ(MakePodRow(silent, kNow).status, "Unknown");
+}
+
+PodView RestartedView() {
+  return ViewOf(
+      R"({"nodeName": "n1", "containers": [{"name": "a"}]})",
+      R"({"phase": "Running", "podIP": "10.1.2.3", "containerStatuses": [{"name": "a", "ready": true,
+                   "restartCount": 3, "state": {"running": {}},
+                   "lastState": {"terminated": {"exitCode": 1, "finishedAt": "2026-11-21T11:58:00Z"}}}]})");
+}
+
+TEST(PodTables, HaveTheColumnsOfKubectl) {
+  EXPECT_EQ(PodTable({RestartedView()}, kNow, {}),
+            "NAME   READY   STATUS    RESTARTS     AGE\n"
+            "web    1/1     Running   3 (2m ago)   5m\n");
+  EXPECT_EQ(PodTable({RestartedView()}, kNow, {.wide = true, .namespaces = true, .header = false}),
+            "default     web    1/1     Running   3 (2m ago)   5m    10.1.2.3   n1     <none>      "
+            "     <none>\n");
+}
+
+TEST(PodObjects, AreThoseOfTheApi) {
+  const PodView view =
+      ViewOf(R"({"containers": [{"name": "a", "image": "x"}]})", R"({"phase": "Running"})");
+  const auto pod = kube::Decode(PodJson(view), "out", kube::Strictness::kStrict);
+  ASSERT_TRUE(pod.ok()) << pod.status();
+  EXPECT_EQ(pod->kind, "Pod");
+  EXPECT_EQ(pod->As<kube::Pod>()->status().phase(), "Running");
+  EXPECT_TRUE(kube::Decode(PodYaml(view), "out", kube::Strictness::kStrict).ok());
+  EXPECT_TRUE(PodYaml(view).starts_with("apiVersion: v1\nkind: Pod\n")) << PodYaml(view);
+}
+
+TEST(PodObjects, ListsHoldWholeObjects) {
+  const PodView view = ViewOf(R"({"containers": [{"name": "a"}]})", R"({"phase": "Running"})");
+  const std::string json = PodListJson({view, view});
+  EXPECT_TRUE(
+      json.starts_with("{\n    \"apiVersion\": \"v1\",\n    \"items\": [\n        {\n            "
+                       "\"apiVersion\": \"v1\",\n"))
+      << json;
+  EXPECT_TRUE(Has(json, "        },\n        {\n")) << json;
+  EXPECT_TRUE(Has(json, "    ],\n    \"kind\": \"List\",")) << json;
+  const std::string yaml = PodListYaml({view});
+  EXPECT_TRUE(yaml.starts_with("apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n")) << yaml;
+  EXPECT_TRUE(Has(PodListJson({}), "\"items\": [],")) << PodListJson({});
+  EXPECT_TRUE(Has(PodListYaml({}), "items: []\nkind: List")) << PodListYaml({});
+}
+
+TEST(Describing, ShowsContainersProcessesAndEvents) {
+  PodView view = RestartedView();
+  view.worker = std::make_shared<v1::WorkerRecord>();
+  view.worker->set_state(v1::SYNCING);
+  view.worker->set_granted(true);
+  view.worker->set_sync_error("pull image: no route");
+  auto event = std::make_shared<v1::EventRecord>();
+  event->set_type("Warning");
+  event->set_reason("BackOff");
+  event->set_message("Back-off restarting");
+  event->set_component("pod-worker");
+  event->set_count(4);
+  event->set_first_wall_ns(Before(10min));
+  event->set_last_wall_ns(Before(30s));
+  const std::string text = DescribePod(view, {event}, kNow);
+  for (const char* part :
+       {"Name:             web\n", "Status:           Running\n", "IP:               10.1.2.3\n",
+        "Restart Count:  3\n", "Last State:     Terminated\n", "Exit Code:    1\n",
+        "pod-worker:     SYNCING, granted\n", "sync error:   pull image: no route\n",
+        "30s (x4 over 10m)   pod-worker   Back-off restarting\n"})
+    EXPECT_TRUE(Has(text, part)) << part << "\nin\n" << text;
+  EXPECT_TRUE(Has(DescribePod(view, {}, kNow), "Events:           <none>\n"));
+}
+
+// Processes.
+
+ProcessView RunningProcess() {
+  ProcessView view{.name = "pleg", .info = std::make_shared<v1::ProcessInfo>()};
+  view.info->set_name("pleg");
+  view.info->set_pid(42);
+  view.info->set_version("0.1.0");
+  view.info->set_started_at_wall_ns(Before(90s));
+  view.info->set_live(true);
+  view.info->set_ready(true);
+  view.info->set_bus_connected(true);
+  view.info->set_metrics_address("127.0.0.1:4000");
+  view.info->set_restarts(2);
+  return view;
+}
+
+void AddViewTo(ProcessView& process, const std::string& table, const std::string& state,
+               bool complete) {
+  auto& view = *process.info->add_views();
+  view.set_table(table);
+  view.set_state(state);
+  view.set_complete(complete);
+}
+
+TEST(ProcessTables, OneThatIsDownHidesNoOther) {
+  const ProcessView down{.name = "gc",
+                         .problem = "gc does not run (nothing listens on run/gc/rpc.sock)",
+                         .restarts = 7};
+  EXPECT_EQ(ProcessTable({RunningProcess(), down}, kNow),
+            "NAME   PID   VERSION   STARTED   RESTARTS   HEALTH   BUS         VIEWS   LAST ERROR\n"
+            "pleg   42    0.1.0     90s ago   2          ok       connected   -       -\n"
+            "gc     -     -         -         7          down     -           -       -\n"
+            "\ngc is down: gc does not run (nothing listens on run/gc/rpc.sock)\n");
+}
+
+TEST(ProcessTables, HealthAndViewsAreInWords) {
+  ProcessView view = RunningProcess();
+  AddViewTo(view, "desired", "live", true);
+  AddViewTo(view, "runtime", "stale", true);
+  AddViewTo(view, "workers", "live", false);
+  view.info->set_ready(false);
+  view.info->set_reason("the runtime does not answer");
+  view.info->set_last_error("\"it broke\"");
+  view.info->set_last_error_wall_ns(Before(30s));
+  const std::string text = ProcessTable({view}, kNow);
+  EXPECT_TRUE(Has(
+      text,
+      "not ready   connected   1 live, runtime stale, workers incomplete   30s ago: \"it broke\""))
+      << text;
+  EXPECT_TRUE(Has(text, "pleg is not ready: the runtime does not answer\n")) << text;
+  view.info->set_live(false);
+  EXPECT_TRUE(Has(ProcessTable({view}, kNow), " hung "));
+}
+
+TEST(ProcessJsons, KeepTheContract) {
+  const ProcessView down{.name = "gc", .problem = "away", .restarts = 7};
+  const std::string json = ProcessJson({RunningProcess(), down}, kNow);
+  EXPECT_TRUE(json.starts_with(
+      "[\n    {\n        \"name\": \"pleg\",\n        \"pid\": 42,\n        \"restarts\": 2,\n"
+      "        \"healthy\": true,\n        \"uptimeSeconds\": 90,\n"
+      "        \"metricsAddress\": \"127.0.0.1:4000\",\n"))
+      << json;
+  EXPECT_TRUE(Has(json,
+                  "        \"name\": \"gc\",\n        \"pid\": 0,\n        \"restarts\": 7,\n      "
+                  "  \"healthy\": false,\n"
+                  "        \"uptimeSeconds\": 0,\n        \"metricsAddress\": \"\",\n"))
+      << json;
+  EXPECT_EQ(ProcessJson({}, kNow), "[]\n");
+}
+
+TEST(SourceTables, ShowWhatIsWrongWhere) {
+  v1::Sources sources;
+  v1::Source& file = *sources.add_sources();
+  file.set_name("file");
+  file.set_path("/m");
+  file.set_reason("not listed yet");
+  file.set_pods(2);
+  v1::SourceProblem& problem = *file.add_problems();
+  problem.set_where("web.yaml");
+  problem.set_reason("spec.containers: required value (line 4)");
+  problem.set_since_wall_ns(Before(5s));
+  EXPECT_EQ(SourceTable(sources, kNow),
+            "NAME   PATH   COMPLETE   PODS   PROBLEMS\n"
+            "file   /m     no         2      1\n"
+            "\nfile is not complete: not listed yet\n"
+            "\nSOURCE   SINCE   WHERE      REASON\n"
+            "file     5s      web.yaml   spec.containers: required value (line 4)\n");
+  EXPECT_TRUE(
+      Has(SourceJson(sources),
+          R"x("where": "web.yaml", "reason": "spec.containers: required value (line 4)")x"));
+}
+
+// Bus.
+
+template <class R>
+std::string TableMessage(const std::string& key, const R& record) {
+  v1::Envelope envelope;
+  envelope.set_producer("pleg");
+  envelope.mutable_change()->set_key(key);
+  envelope.mutable_change()->set_record(record.SerializeAsString());
+  return envelope.SerializeAsString();
+}
+
+v1::RuntimeRecord RuntimeWith(v1::ContainerRecord::State state, int exit_code) {
+  v1::RuntimeRecord record;
+  record.mutable_pod()->set_name("web");
+  record.mutable_pod()->set_namespace_("default");
+  auto& container = *record.mutable_pod()->add_containers();
+  container.set_id("c1");
+  container.set_name("app");
+  container.set_state(state);
+  container.set_exit_code(exit_code);
+  return record;
+}
+
+TEST(BusLines, SayWhatIsNew) {
+  BusReader reader;
+  const auto read = [&reader](const std::string& subject, const std::string& bytes) {
+    return reader.Read({.at = kNow + 7ms, .subject = subject, .bytes = bytes});
+  };
+  EXPECT_EQ(EventLine(read("splitlet.ab.runtime",
+                           TableMessage("u1", RuntimeWith(v1::ContainerRecord::RUNNING, 0)))),
+            "12:00:00.007  pleg           runtime      default/web  app running\n");
+  EXPECT_EQ(
+      read("splitlet.ab.runtime", TableMessage("u1", RuntimeWith(v1::ContainerRecord::EXITED, 3)))
+          .text,
+      "app exited 3");
+  EXPECT_EQ(read("splitlet.ab.runtime", TableMessage("u1", v1::RuntimeRecord())).text,
+            "gone: app exited 3");
+  EXPECT_EQ(EventLine(read("splitlet.ab.pleg.pod-changed", "u1")),
+            "12:00:00.007  pleg           pod-changed  default/web  signal\n");
+  v1::Envelope removal;
+  removal.mutable_change()->set_key("u1");
+  removal.mutable_change()->set_removal(true);
+  EXPECT_EQ(read("splitlet.ab.runtime", removal.SerializeAsString()).text, "record removed");
+  EXPECT_EQ(reader.PodsNamed("web").size(), 1U);
+  EXPECT_EQ(reader.PodsNamed("default/web").size(), 1U);
+  EXPECT_TRUE(reader.PodsNamed("eb").empty());
+}
+
+TEST(BusLines, StrangeMessagesAreNamed) {
+  BusReader reader;
+  EXPECT_EQ(reader.Read({.at = kNow, .subject = "foreign", .bytes = ""}).text,
+            "not a subject of splitlet");
+  EXPECT_EQ(reader.Read({.at = kNow, .subject = "splitlet.ab.runtime", .bytes = "\xFF\xFF"}).text,
+            "cannot be decoded");
+  v1::Envelope beat;
+  beat.set_sequence(5);
+  beat.mutable_beat()->add_complete("all");
+  const BusEvent event = reader.Read(
+      {.at = kNow, .subject = "splitlet.ab.workers", .bytes = beat.SerializeAsString()});
+  EXPECT_TRUE(event.beat);
+  EXPECT_EQ(event.process, "pod-worker") << "the owner, when the message does not say";
+  EXPECT_EQ(event.text, "beat, sequence 5, complete: all");
+}
+
+template <class R>
+std::string Made(const std::function<void(R&)>& fill) {
+  R record;
+  fill(record);
+  return record.SerializeAsString();
+}
+
+TEST(BusLines, EachTableHasItsWords) {
+  using Desired = v1::DesiredRecord;
+  using Admission = v1::AdmissionRecord;
+  using Worker = v1::WorkerRecord;
+  const auto desired = [](Desired::State state, int64_t generation, const std::string& problem) {
+    return Made<Desired>([&](Desired& r) {
+      r.set_state(state);
+      r.set_source("file");
+      r.set_generation(generation);
+      r.set_problem(problem);
+    });
+  };
+  const auto worker = [](v1::WorkerState state, const std::string& error) {
+    return Made<Worker>([&](Worker& r) {
+      r.set_state(state);
+      r.set_sync_error(error);
+    });
+  };
+  const struct {
+    const char* name;
+    const char* table;
+    std::string before, after;
+    const char* want;
+  } kCases[] = {
+      {"a new pod", "desired", "", desired(Desired::WANTED, 1, ""), "wanted by file"},
+      {"a changed spec", "desired", desired(Desired::WANTED, 1, ""),
+       desired(Desired::WANTED, 2, ""), "spec changed"},
+      {"a broken manifest", "desired", desired(Desired::WANTED, 1, ""),
+       desired(Desired::WANTED, 1, "web.yaml: bad"), "the last good version stays: web.yaml: bad"},
+      {"a removed pod", "desired", desired(Desired::WANTED, 1, ""),
+       desired(Desired::REMOVED, 2, ""), "removed by file"},
+      {"admitted", "admission", "",
+       Made<Admission>([](Admission& r) { r.set_verdict(Admission::ADMITTED); }), "admitted"},
+      {"rejected", "admission", "", Made<Admission>([](Admission& r) {
+         r.set_verdict(Admission::REJECTED);
+         r.set_reason("OutOfcpu");
+         r.set_message("too little");
+       }),
+       "rejected: OutOfcpu: too little"},
+      {"a worker begins", "workers", "", worker(v1::SYNCING, ""), "syncing"},
+      {"a sync fails", "workers", worker(v1::SYNCING, ""), worker(v1::SYNCING, "no image"),
+       "sync failed: no image"},
+      {"a sync goes well again", "workers", worker(v1::SYNCING, "no image"),
+       worker(v1::SYNCING, ""), "sync went well again"},
+      {"a container waits", "workers", worker(v1::SYNCING, ""), Made<Worker>([](Worker& r) {
+         r.set_state(v1::SYNCING);
+         auto& note = *r.add_containers();
+         note.set_name("app");
+         note.set_reason("CrashLoopBackOff");
+       }),
+       "app waits: CrashLoopBackOff"},
+      {"pressure", "pressure", "",
+       Made<v1::PressureRecord>([](v1::PressureRecord& r) { r.add_conditions("DiskPressure"); }),
+       "DiskPressure"},
+      {"an unknown table", "other", "", "x", "updated"},
+  };
+  for (const auto& c : kCases)
+    EXPECT_EQ(DescribeChange(c.table, c.before, c.after), c.want) << c.name;
+}
+
+TEST(Tracing, IsInOrderAndInMilliseconds) {
+  const std::string text = TraceText({{kNow + 120ms, "pleg", "runtime: app running"},
+                                      {kNow, "config-source", "desired: wanted by file"},
+                                      {kNow + 1500us, "sync-loop", "admission: admitted"}});
+  EXPECT_EQ(text,
+            "TIME (UTC)     +MS     WHO             WHAT\n"
+            "12:00:00.000   0.0     config-source   desired: wanted by file\n"
+            "12:00:00.001   1.5     sync-loop       admission: admitted\n"
+            "12:00:00.120   120.0   pleg            runtime: app running\n");
+  EXPECT_EQ(TraceText({}), "");
+}
+
+TEST(Tracing, TablesGiveTheTimesTheyHold) {
+  PodView view = ViewOf(kTwo, R"({"phase": "Running", "conditions": [
+      {"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T11:59:00Z"}]})");
+  view.runtime = std::make_shared<v1::RuntimeRecord>(RuntimeWith(v1::ContainerRecord::EXITED, 3));
+  auto& container = *view.runtime->mutable_pod()->mutable_containers(0);
+  container.set_created_at_ns(Before(10s));
+  container.set_finished_at_ns(Before(1s));
+  const std::string text = TraceText(LinesOf(view));
+  EXPECT_TRUE(Has(text, "app (attempt 0) created\n")) << text;
+  EXPECT_TRUE(Has(text, "app (attempt 0) exited 3\n")) << text;
+  EXPECT_FALSE(Has(text, "started")) << "a time that is not known makes no line";
+  EXPECT_TRUE(Has(text, "status    condition Ready=True since then\n")) << text;
+}
+
+// Doctor.
+
+TEST(DoctorsJudgement, SaysWhatToDo) {
+  using Grade = Finding::Grade;
+  EXPECT_EQ(JudgeCgroups(true, false).grade, Grade::kOk);
+  EXPECT_EQ(JudgeCgroups(false, true).grade, Grade::kNote);
+  EXPECT_EQ(JudgeCgroups(false, false).grade, Grade::kBad);
+  EXPECT_EQ(JudgeDisk("/s", 100, 50).grade, Grade::kOk);
+  EXPECT_EQ(JudgeDisk("/s", 100, 14).grade, Grade::kNote);
+  EXPECT_EQ(JudgeDisk("/s", 100, 4).grade, Grade::kBad);
+  EXPECT_EQ(JudgeDisk("/s", 0, 0).grade, Grade::kBad);
+  ProcessView view = RunningProcess();
+  EXPECT_EQ(JudgeProcess(view).grade, Grade::kOk);
+  view.info->set_restarts(5);
+  EXPECT_EQ(JudgeProcess(view).grade, Grade::kNote);
+  view.info->set_ready(false);
+  EXPECT_EQ(JudgeProcess(view).grade, Grade::kBad);
+  EXPECT_EQ(JudgeProcess({.name = "gc", .problem = "away"}).found, "away");
+  EXPECT_EQ(DoctorText({JudgeCgroups(true, false), JudgeCgroups(false, false)}),
+            "ok    cgroups         version 2\n"
+            "BAD   cgroups         none mounted at /sys/fs/cgroup\n"
+            "                      -> mount -t cgroup2 none /sys/fs/cgroup\n"
+            "\n2 checks, 1 bad, 0 to note\n");
+}
+
+TEST(Completion, KnowsThreeShells) {
+  for (const char* shell : {"bash", "zsh", "fish"})
+    EXPECT_TRUE(CompletionScript(shell).ok()) << shell;
+  EXPECT_EQ(Message(CompletionScript("sh").status()), "sh is not one of bash, zsh, fish");
+}
+
+}  // namespace
+}  // namespace splitlet::ctl

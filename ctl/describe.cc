@@ -1,0 +1,217 @@
+#include "ctl/describe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "splitlet/v1/services.pb.h"
+
+namespace splitlet::ctl {
+namespace {
+
+namespace core = k8s::io::api::core::v1;
+using Time = k8s::io::apimachinery::pkg::apis::meta::v1::Time;
+
+/// Lines "Key:   value", values in one column.
+class Lines {
+ public:
+  explicit Lines(size_t indent = 0, size_t column = 18) : indent_(indent), column_(column) {}
+  void Add(std::string_view key, std::string_view value) {
+    const std::string head = std::string(indent_, ' ') + std::string(key) + ":";
+    text_ += head + std::string(head.size() < column_ ? column_ - head.size() : 1, ' ') +
+             std::string(value) + "\n";
+  }
+  void AddIf(std::string_view key, std::string_view value) {
+    if (!value.empty()) Add(key, value);
+  }
+  void Head(std::string_view key) { text_ += std::string(indent_, ' ') + std::string(key) + ":\n"; }
+  void Raw(std::string_view text) { text_ += text; }
+  const std::string& text() const { return text_; }
+
+ private:
+  size_t indent_, column_;
+  std::string text_;
+};
+
+std::string TimeText(const Time& time) {
+  return FormatRfc3339(WallFromNanos(time.seconds() * 1'000'000'000 + time.nanos()));
+}
+
+template <class Map>
+std::string MapText(const Map& map) {
+  const std::map<std::string, std::string> sorted(map.begin(), map.end());
+  std::string text;
+  for (const auto& [key, value] : sorted)
+    text += (text.empty() ? "" : "\n" + std::string(18, ' ')) + key + "=" + value;
+  return text.empty() ? "<none>" : text;
+}
+
+template <class Quantities>
+void AddQuantities(Lines& lines, std::string_view head, const Quantities& map) {
+  if (map.empty()) return;
+  lines.Raw(fmt::format("    {}:\n", head));
+  std::map<std::string, std::string> sorted;
+  for (const auto& [name, quantity] : map) sorted[name] = quantity.string();
+  for (const auto& [name, text] : sorted)
+    lines.Raw(
+        fmt::format("      {}:{:{}}{}\n", name, "", name.size() < 10 ? 11 - name.size() : 1, text));
+}
+
+void AddState(Lines& lines, std::string_view key, const core::ContainerState& state) {
+  if (state.has_running()) {
+    lines.Add(key, "Running");
+    lines.Add("  Started", TimeText(state.running().started_at()));
+  } else if (state.has_terminated()) {
+    const auto& end = state.terminated();
+    lines.Add(key, "Terminated");
+    lines.AddIf("  Reason", end.reason());
+    lines.AddIf("  Message", end.message());
+    lines.Add("  Exit Code", fmt::format("{}", end.exit_code()));
+    lines.Add("  Started", TimeText(end.started_at()));
+    lines.Add("  Finished", TimeText(end.finished_at()));
+  } else if (state.has_waiting()) {
+    lines.Add(key, "Waiting");
+    lines.AddIf("  Reason", state.waiting().reason());
+    lines.AddIf("  Message", state.waiting().message());
+  }
+}
+
+std::string Joined(const auto& words) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+void AddContainer(Lines& out, const core::Container& spec, const core::ContainerStatus* status) {
+  Lines lines(4, 20);
+  if (status != nullptr) lines.AddIf("Container ID", status->container_id());
+  lines.Add("Image", spec.image());
+  if (status != nullptr) lines.AddIf("Image ID", status->image_id());
+  lines.AddIf("Command", Joined(spec.command()));
+  lines.AddIf("Args", Joined(spec.args()));
+  if (status != nullptr) {
+    AddState(lines, "State", status->state());
+    AddState(lines, "Last State", status->last_state());
+    lines.Add("Ready", status->ready() ? "True" : "False");
+    lines.Add("Restart Count", fmt::format("{}", status->restart_count()));
+  }
+  AddQuantities(lines, "Limits", spec.resources().limits());
+  AddQuantities(lines, "Requests", spec.resources().requests());
+  out.Raw(fmt::format("  {}:\n", spec.name()) + lines.text());
+}
+
+template <class Specs, class Statuses>
+void AddContainers(Lines& out, std::string_view head, const Specs& specs,
+                   const Statuses& statuses) {
+  if (specs.empty()) return;
+  out.Head(head);
+  for (const core::Container& spec : specs) {
+    const auto found =
+        std::ranges::find_if(statuses, [&spec](const auto& s) { return s.name() == spec.name(); });
+    AddContainer(out, spec, found == statuses.end() ? nullptr : &*found);
+  }
+}
+
+void AddConditions(Lines& out, const core::PodStatus& status) {
+  if (status.conditions_size() == 0) return;
+  Table table({"Type", "Status", "Reason"});
+  for (const auto& c : status.conditions()) table.Add({c.type(), c.status(), c.reason()});
+  out.Head("Conditions");
+  out.Raw(Indented(table.Text(), 2));
+}
+
+void AddVolumes(Lines& out, const core::PodSpec& spec) {
+  if (spec.volumes_size() == 0) return;
+  out.Head("Volumes");
+  for (const auto& volume : spec.volumes()) {
+    const auto& source = volume.volume_source();
+    std::string kind = "of another kind";
+    if (source.has_empty_dir()) kind = "emptyDir " + source.empty_dir().medium();
+    if (source.has_host_path()) kind = "hostPath " + source.host_path().path();
+    if (source.has_config_map())
+      kind = "configMap " + source.config_map().local_object_reference().name();
+    if (source.has_secret()) kind = "secret " + source.secret().secret_name();
+    out.Add("  " + volume.name(), kind);
+  }
+}
+
+/// What kubectl cannot know: the processes' own records.
+void AddProcesses(Lines& out, const PodView& view) {
+  out.Head("Processes");
+  Lines lines(2, 18);
+  if (view.desired != nullptr)
+    lines.Add("config-source", fmt::format("{}, source {}, incarnation {}, generation {}",
+                                           v1::DesiredRecord::State_Name(view.desired->state()),
+                                           view.desired->source(), view.desired->incarnation(),
+                                           view.desired->generation()));
+  if (view.desired != nullptr) lines.AddIf("  problem", view.desired->problem());
+  if (view.admission != nullptr)
+    lines.Add("sync-loop",
+              fmt::format("{} {} {}", v1::AdmissionRecord::Verdict_Name(view.admission->verdict()),
+                          view.admission->reason(), view.admission->message()));
+  if (view.worker != nullptr) {
+    lines.Add("pod-worker", fmt::format("{}{}", v1::WorkerState_Name(view.worker->state()),
+                                        view.worker->granted() ? ", granted" : ""));
+    lines.AddIf("  sync error", view.worker->sync_error());
+    for (const auto& note : view.worker->containers())
+      lines.AddIf("  " + note.name(),
+                  note.reason() + (note.message().empty() ? "" : ": " + note.message()));
+  }
+  if (view.runtime != nullptr) {
+    lines.Add("pleg",
+              fmt::format("{} sandboxes, {} containers", view.runtime->pod().sandboxes_size(),
+                          view.runtime->pod().containers_size()));
+    lines.AddIf("  problem", view.runtime->inspect_error());
+  }
+  out.Raw(lines.text());
+}
+
+void AddEvents(Lines& out, const std::vector<std::shared_ptr<v1::EventRecord>>& events,
+               WallTime now) {
+  if (events.empty()) return out.Add("Events", "<none>");
+  Table table({"Type", "Reason", "Age", "From", "Message"});
+  table.Add({"----", "------", "---", "----", "-------"});
+  for (const auto& event : events) {
+    const std::string last = Age(now, event->last_wall_ns());
+    const std::string age = event->count() <= 1
+                                ? last
+                                : fmt::format("{} (x{} over {})", last, event->count(),
+                                              Age(now, event->first_wall_ns()));
+    table.Add({event->type(), event->reason(), age, event->component(), event->message()});
+  }
+  out.Head("Events");
+  out.Raw(Indented(table.Text(), 2));
+}
+
+}  // namespace
+
+std::string DescribePod(const PodView& view,
+                        const std::vector<std::shared_ptr<v1::EventRecord>>& events, WallTime now) {
+  const core::Pod& pod = *view.pod;
+  const PodRow row = MakePodRow(view, now);
+  Lines out;
+  out.Add("Name", view.name);
+  out.Add("Namespace", view.name_space);
+  out.Add("UID", view.uid);
+  out.AddIf("Node", pod.spec().node_name());
+  if (pod.status().has_start_time()) out.Add("Start Time", TimeText(pod.status().start_time()));
+  out.Add("Labels", MapText(pod.metadata().labels()));
+  out.Add("Annotations", MapText(pod.metadata().annotations()));
+  out.Add("Status", row.status);
+  out.AddIf("Reason", pod.status().reason());
+  out.AddIf("Message", pod.status().message());
+  out.AddIf("IP", row.ip);
+  AddContainers(out, "Init Containers", pod.spec().init_containers(),
+                pod.status().init_container_statuses());
+  AddContainers(out, "Containers", pod.spec().containers(), pod.status().container_statuses());
+  AddConditions(out, pod.status());
+  AddVolumes(out, pod.spec());
+  out.AddIf("QoS Class", pod.status().qos_class());
+  AddProcesses(out, view);
+  AddEvents(out, events, now);
+  return out.text();
+}
+
+}  // namespace splitlet::ctl

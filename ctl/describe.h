@@ -1,0 +1,21 @@
+#pragma once
+
+/// `describe pod`: the pod, its containers, conditions and events as kubectl lays them out, then
+/// what the processes of this node think of it. Threads: any. Errors: none.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ctl/pods.h"
+
+namespace splitlet::v1 {
+class EventRecord;
+}
+
+namespace splitlet::ctl {
+
+std::string DescribePod(const PodView& view,
+                        const std::vector<std::shared_ptr<v1::EventRecord>>& events, WallTime now);
+
+}  // namespace splitlet::ctl

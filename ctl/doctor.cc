@@ -1,0 +1,181 @@
+#include "ctl/doctor.h"
+
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "ctl/text.h"
+#include "libs/rpc/rpc.h"
+#include "runtime/v1/api.grpc.pb.h"
+#include "splitlet/v1/services.pb.h"
+
+namespace splitlet::ctl {
+namespace {
+
+using Grade = Finding::Grade;
+constexpr Duration kCallLimit = 3s;
+
+Finding ExamineUser(const Layout& layout) {
+  if (geteuid() == 0) return {Grade::kOk, "user", "root", ""};
+  if (access(layout.run_dir.c_str(), R_OK | X_OK) == 0)
+    return {Grade::kOk, "user", fmt::format("uid {}, may read {}", geteuid(), layout.run_dir), ""};
+  return {Grade::kBad, "user", fmt::format("uid {} may not read {}", geteuid(), layout.run_dir),
+          "run as root, or as a member of the group splitlet"};
+}
+
+Finding ExamineKernel() {
+  utsname name{};
+  if (uname(&name) != 0) return {Grade::kNote, "kernel", "uname does not answer", "look at dmesg"};
+  return {Grade::kOk, "kernel", fmt::format("{} {}", name.sysname, name.release), ""};
+}
+
+Finding ExamineCgroups() {
+  std::error_code error;
+  return JudgeCgroups(std::filesystem::exists("/sys/fs/cgroup/cgroup.controllers", error),
+                      std::filesystem::exists("/sys/fs/cgroup/memory", error));
+}
+
+Finding ExamineDisk(const std::string& directory) {
+  struct statvfs usage {};
+  if (statvfs(directory.c_str(), &usage) != 0)
+    return {Grade::kNote, "disk", fmt::format("{}: {}", directory, Message(ErrnoStatus(errno))),
+            "start the stack; it makes this folder"};
+  return JudgeDisk(directory, usage.f_blocks * usage.f_frsize, usage.f_bavail * usage.f_frsize);
+}
+
+void ExamineBus(const Client& client, std::vector<Finding>& findings) {
+  const auto bus = CheckBus(client.layout().bus);
+  if (!bus.ok()) {
+    findings.push_back({Grade::kBad, "bus", Message(bus.status()),
+                        "start nats-server; until then the processes go on by asking each other"});
+    return;
+  }
+  findings.push_back({Grade::kOk, "bus", *bus, ""});
+  const RealClock clock;
+  bool any = false;
+  const Status recorder =
+      ReadRecorder(client.layout().bus, clock.WallNow() - Duration{10s}, [&any](const BusMessage&) {
+        any = true;
+        return false;
+      });
+  if (!recorder.ok())
+    findings.push_back(
+        {Grade::kNote, "recorder", Message(recorder), "splitletctl recorder ensure"});
+  else if (!any)
+    findings.push_back(
+        {Grade::kNote, "recorder", "nothing recorded in the last 10 s", "do the processes run?"});
+  else
+    findings.push_back({Grade::kOk, "recorder", "records", ""});
+}
+
+/// The runtime's own words about itself.
+Finding ExamineRuntime(const std::string& endpoint, const Clock& clock) {
+  constexpr const char* kName = "runtime";
+  const std::string path = endpoint.starts_with("unix://") ? endpoint.substr(7) : endpoint;
+  std::error_code error;
+  if (!std::filesystem::exists(path, error))
+    return {Grade::kBad, kName, fmt::format("there is no socket {}", path),
+            "start containerd or CRI-O"};
+  const auto stub = runtime::v1::RuntimeService::NewStub(rpc::ConnectEndpoint(endpoint));
+  runtime::v1::VersionResponse version;
+  rpc::ClientCall call(clock, After(clock, kCallLimit));
+  const Status asked = rpc::FromGrpc(stub->Version(&call.context(), {}, &version));
+  if (!asked.ok())
+    return {Grade::kBad, kName, fmt::format("{}: {}", endpoint, Message(asked)),
+            "is its CRI plugin on, and may this user use the socket?"};
+  runtime::v1::StatusResponse status;
+  rpc::ClientCall second(clock, After(clock, kCallLimit));
+  const Status told = rpc::FromGrpc(stub->Status(&second.context(), {}, &status));
+  for (const auto& condition : status.status().conditions())
+    if (!condition.status())
+      return {Grade::kBad, kName,
+              fmt::format("{} {}: {} is false: {} {}", version.runtime_name(),
+                          version.runtime_version(), condition.type(), condition.reason(),
+                          condition.message()),
+              condition.type() == "NetworkReady"
+                  ? "put a CNI configuration into the runtime's folder"
+                  : "see its log"};
+  if (!told.ok()) return {Grade::kNote, kName, Message(told), "see the runtime's log"};
+  return {Grade::kOk, kName,
+          fmt::format("{} {}", version.runtime_name(), version.runtime_version()), ""};
+}
+
+void ExamineSources(const Client& client, std::vector<Finding>& findings) {
+  const auto sources = client.GetSources();
+  if (!sources.ok()) return;  // its process is a finding already
+  for (const auto& source : (*sources)->sources()) {
+    for (const auto& problem : source.problems())
+      findings.push_back({Grade::kBad, "source " + source.name(),
+                          problem.where() + ": " + problem.reason(),
+                          "correct it; the last good version stays meanwhile"});
+    if (!source.complete())
+      findings.push_back({Grade::kNote, "source " + source.name(),
+                          "not complete: " + source.reason(),
+                          "nothing is removed for it until it can be read"});
+  }
+}
+
+}  // namespace
+
+Finding JudgeCgroups(bool unified, bool legacy) {
+  if (unified) return {Grade::kOk, "cgroups", "version 2", ""};
+  if (legacy)
+    return {Grade::kNote, "cgroups", "version 1", "boot with systemd.unified_cgroup_hierarchy=1"};
+  return {Grade::kBad, "cgroups", "none mounted at /sys/fs/cgroup",
+          "mount -t cgroup2 none /sys/fs/cgroup"};
+}
+
+Finding JudgeDisk(const std::string& directory, uint64_t capacity_bytes, uint64_t available_bytes) {
+  const uint64_t percent = capacity_bytes == 0 ? 0 : available_bytes * 100 / capacity_bytes;
+  const std::string found =
+      fmt::format("{}: {} of {} free ({}%)", directory, HumanBytes(available_bytes),
+                  HumanBytes(capacity_bytes), percent);
+  if (percent < 5) return {Grade::kBad, "disk", found, "make room; pods may be evicted"};
+  if (percent < 15) return {Grade::kNote, "disk", found, "unused images are removed at this level"};
+  return {Grade::kOk, "disk", found, ""};
+}
+
+Finding JudgeProcess(const ProcessView& view) {
+  if (view.info == nullptr)
+    return {Grade::kBad, view.name, view.problem, "see its log; its supervisor starts it again"};
+  const v1::ProcessInfo& info = *view.info;
+  if (!info.live())
+    return {Grade::kBad, view.name, info.reason(), "see its log; kill it, and it starts anew"};
+  if (!info.ready()) return {Grade::kBad, view.name, "not ready: " + info.reason(), "see its log"};
+  if (info.restarts() >= 5)
+    return {Grade::kNote, view.name,
+            fmt::format("runs, but was restarted {} times", info.restarts()), "see its log"};
+  if (!info.bus_connected())
+    return {Grade::kNote, view.name, "runs without the bus", "are its bus credentials right?"};
+  return {Grade::kOk, view.name, "runs", ""};
+}
+
+std::vector<Finding> Examine(const Client& client, const std::string& runtime_endpoint) {
+  std::vector<Finding> findings = {ExamineUser(client.layout()), ExamineKernel(), ExamineCgroups(),
+                                   ExamineDisk(client.layout().state_dir),
+                                   ExamineRuntime(runtime_endpoint, client.clock())};
+  ExamineBus(client, findings);
+  for (const ProcessView& view : client.ListProcesses()) findings.push_back(JudgeProcess(view));
+  ExamineSources(client, findings);
+  return findings;
+}
+
+std::string DoctorText(const std::vector<Finding>& findings) {
+  std::string text;
+  int notes = 0, bad = 0;
+  for (const Finding& finding : findings) {
+    const char* mark = "ok  ";
+    if (finding.grade == Grade::kNote) mark = "note", ++notes;
+    if (finding.grade == Grade::kBad) mark = "BAD ", ++bad;
+    text += fmt::format("{}  {:14}  {}\n", mark, finding.what, finding.found);
+    if (finding.grade != Grade::kOk) text += fmt::format("      {:14}  -> {}\n", "", finding.to_do);
+  }
+  return text + fmt::format("\n{} checks, {} bad, {} to note\n", findings.size(), bad, notes);
+}
+
+}  // namespace splitlet::ctl

@@ -1,0 +1,33 @@
+#pragma once
+
+/// `doctor`: looks at everything the stack needs and says what to do about what is missing.
+/// Threads: calls block. Errors: none; they are findings.
+
+#include <string>
+#include <vector>
+
+#include "ctl/client.h"
+
+namespace splitlet::ctl {
+
+struct Finding {
+  enum class Grade { kOk, kNote, kBad };
+  Grade grade = Grade::kOk;
+  std::string what;   // "bus"
+  std::string found;  // "connected to nats://127.0.0.1:24001"
+  std::string to_do;  // only for notes and bad ones
+};
+
+std::vector<Finding> Examine(const Client& client, const std::string& runtime_endpoint);
+
+/// One line for each, the advice below it; the last line counts.
+std::string DoctorText(const std::vector<Finding>& findings);
+
+// The judgements, on facts already gathered.
+
+Finding JudgeCgroups(bool unified, bool legacy);
+/// Of the file system of a directory.
+Finding JudgeDisk(const std::string& directory, uint64_t capacity_bytes, uint64_t available_bytes);
+Finding JudgeProcess(const ProcessView& view);
+
+}  // namespace splitlet::ctl

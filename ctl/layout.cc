@@ -1,0 +1,46 @@
+#include "ctl/layout.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+namespace splitlet::ctl {
+namespace {
+
+/// The first that is there; the first of all when none is.
+std::string FirstOf(const std::vector<std::string>& paths) {
+  std::error_code error;
+  for (const std::string& path : paths)
+    if (std::filesystem::exists(path, error)) return path;
+  return paths.front();
+}
+
+}  // namespace
+
+const std::vector<std::string>& ProcessNames() {
+  static const std::vector<std::string> names = {"config-source", "sync-loop", "pod-worker",
+                                                 "pleg",          "status",    "gc"};
+  return names;
+}
+
+StatusOr<Layout> FindLayout(const std::optional<std::string>& top) {
+  Layout layout;
+  if (!top) return layout;
+  if (chdir(top->c_str()) != 0) return Annotate(ErrnoStatus(errno), "--state-dir " + *top);
+  std::error_code error;
+  if (!std::filesystem::is_directory("run", error))
+    return NotFound("--state-dir {}: there is no stack (no folder run); make run starts one", *top);
+  layout.run_dir = "run";
+  layout.state_dir = "state";
+  layout.manifests = "manifests";
+  layout.bus.creds = FirstOf({"nats/creds/ctl", "etc/bus/ctl.creds"});
+  layout.recorder_creds = FirstOf({"nats/creds/recorder", "etc/bus/recorder.creds"});
+  std::ifstream port("nats/port");
+  std::string number;
+  if (port >> number) layout.bus.url = "nats://127.0.0.1:" + number;
+  return layout;
+}
+
+}  // namespace splitlet::ctl

@@ -1,0 +1,32 @@
+#pragma once
+
+/// Where the processes of a stack have their sockets, and how the bus is reached.
+/// Threads: any. Errors: NOT_FOUND for a directory that is no stack.
+/// Source: the local stack (deploy/local) and the packaged layout under /run/splitlet.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ctl/bus_source.h"
+#include "libs/base/status.h"
+
+namespace splitlet::ctl {
+
+struct Layout {
+  std::string run_dir = "/run/splitlet";
+  std::string state_dir = "/var/lib/splitlet";
+  std::string manifests;  // empty: not known
+  BusAccess bus{.url = "nats://127.0.0.1:4222", .creds = "/etc/splitlet/bus/ctl.creds"};
+  std::string recorder_creds = "/etc/splitlet/bus/recorder.creds";
+};
+
+/// In the order of a pod's way.
+const std::vector<std::string>& ProcessNames();
+
+/// Of the stack below `top`. Changes the working directory to it, since the path of a unix socket
+/// may have only 107 bytes; the layout's paths are relative then. Without `top`: that of the
+/// packages.
+StatusOr<Layout> FindLayout(const std::optional<std::string>& top);
+
+}  // namespace splitlet::ctl

@@ -1,0 +1,175 @@
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <iostream>
+#include <optional>
+
+#include "ctl/commands.h"
+#include "ctl/completion.h"
+
+namespace {
+
+using namespace splitlet;       // NOLINT(google-build-using-namespace): the whole file is wiring
+using namespace splitlet::ctl;  // NOLINT(google-build-using-namespace): the whole file is wiring
+
+volatile sig_atomic_t stop_requested = 0;
+
+struct Arguments {
+  std::optional<std::string> top;
+  GetOptions get;
+  EventOptions events;
+  FaultOptions fault;
+  std::string trace_since = "1h";
+  std::string shell, runtime_endpoint;
+  bool dry_run = false;
+};
+
+using Command = std::function<Status(const Context&)>;
+
+void AddPodFlags(CLI::App& app, Arguments& a) {
+  app.add_option("-o,--output", a.get.output, "wide, json or yaml");
+  app.add_option("-n,--namespace", a.get.name_space, "Only this namespace");
+  app.add_flag("-A,--all-namespaces", a.get.all_namespaces, "Show the column NAMESPACE");
+  app.add_flag("-w,--watch", a.get.watch, "Print pods as they change");
+  app.add_flag("--no-headers", a.get.no_headers, "Rows only");
+}
+
+void DeclareGet(CLI::App& app, Arguments& a, Command& run) {
+  CLI::App* get = app.add_subcommand("get", "Show pods, processes or sources");
+  get->require_subcommand(1);
+  CLI::App* pods = get->add_subcommand("pods", "Every pod of this node");
+  AddPodFlags(*pods, a);
+  pods->callback([&a, &run] { run = [&a](const Context& c) { return GetPods(c, a.get); }; });
+  CLI::App* pod = get->add_subcommand("pod", "One pod, by name, namespace/name or UID");
+  pod->add_option("name", a.get.name)->required();
+  AddPodFlags(*pod, a);
+  pod->callback([&a, &run] { run = [&a](const Context& c) { return GetPod(c, a.get); }; });
+  CLI::App* processes =
+      get->add_subcommand("processes", "The processes of this node and how they fare");
+  processes->add_option("-o,--output", a.get.output, "json");
+  processes->callback(
+      [&a, &run] { run = [&a](const Context& c) { return GetProcesses(c, a.get.output); }; });
+  CLI::App* sources =
+      get->add_subcommand("sources", "Where pods come from, and what is wrong there");
+  sources->add_option("-o,--output", a.get.output, "json");
+  sources->callback(
+      [&a, &run] { run = [&a](const Context& c) { return GetSources(c, a.get.output); }; });
+}
+
+void DeclarePod(CLI::App& app, Arguments& a, Command& run) {
+  CLI::App* describe =
+      app.add_subcommand("describe", "Everything about a pod")->require_subcommand(1);
+  CLI::App* pod = describe->add_subcommand("pod", "By name, namespace/name or UID");
+  pod->add_option("name", a.get.name)->required();
+  pod->callback(
+      [&a, &run] { run = [&a](const Context& c) { return DescribePodCommand(c, a.get); }; });
+  CLI::App* trace =
+      app.add_subcommand("trace", "A pod's way through the processes, in milliseconds")
+          ->require_subcommand(1);
+  CLI::App* traced = trace->add_subcommand("pod", "By name, namespace/name or UID");
+  traced->add_option("name", a.get.name)->required();
+  traced->add_option("--since", a.trace_since, "How far back")->capture_default_str();
+  traced->callback([&a, &run] {
+    run = [&a](const Context& c) { return TracePod(c, a.get.name, a.trace_since); };
+  });
+}
+
+void DeclareBus(CLI::App& app, Arguments& a, Command& run) {
+  CLI::App* events = app.add_subcommand("events", "What flows on the bus");
+  events->add_flag("-f,--follow", a.events.follow, "As it flows");
+  events->add_option("--since", a.events.since, "From the flight recorder: 10m");
+  events->add_flag("--beats", a.events.beats, "Also the beats of the tables");
+  events->callback([&a, &run] { run = [&a](const Context& c) { return Events(c, a.events); }; });
+  CLI::App* recorder = app.add_subcommand("recorder", "The flight recorder")->require_subcommand(1);
+  recorder->add_subcommand("ensure", "Make it, or bring it to its size")->callback([&run] {
+    run = EnsureRecorderCommand;
+  });
+}
+
+void DeclareFault(CLI::App& app, Arguments& a, Command& run) {
+  CLI::App* fault = app.add_subcommand("fault", "Fail points of a process")->require_subcommand(1);
+  CLI::App* set =
+      fault->add_subcommand("set", "splitletctl fault set pleg NAME '3*return(unavailable)->off'");
+  set->add_option("process", a.fault.process)->required();
+  set->add_option("name", a.fault.name)->required();
+  set->add_option("term", a.fault.term,
+                  "off, return(code,message), delay(100ms), pause, crash, drop")
+      ->required();
+  set->callback(
+      [&a, &run] { run = [&a](const Context& c) { return SetFaultCommand(c, a.fault); }; });
+  CLI::App* list = fault->add_subcommand("list", "Its fail points");
+  list->add_option("process", a.fault.process)->required();
+  list->add_flag("--no-headers", a.fault.no_headers, "Rows only");
+  list->callback(
+      [&a, &run] { run = [&a](const Context& c) { return ListFaultsCommand(c, a.fault); }; });
+  CLI::App* clear = fault->add_subcommand("clear", "One, or all");
+  clear->add_option("process", a.fault.process)->required();
+  clear->add_option("name", a.fault.name);
+  clear->callback([&a, &run] { run = [&a](const Context& c) { return ClearFaults(c, a.fault); }; });
+}
+
+void DeclareOthers(CLI::App& app, Arguments& a, Command& run) {
+  CLI::App* gc = app.add_subcommand("gc", "Remove dead containers and unused images now");
+  gc->add_flag("--dry-run", a.dry_run, "Only say what would go");
+  gc->callback([&a, &run] { run = [&a](const Context& c) { return Gc(c, a.dry_run); }; });
+  CLI::App* doctor = app.add_subcommand("doctor", "Check what the stack needs, and say what to do");
+  doctor->add_option("--runtime-endpoint", a.runtime_endpoint,
+                     "CRI socket; default: that of the stack");
+  doctor->callback(
+      [&a, &run] { run = [&a](const Context& c) { return Doctor(c, a.runtime_endpoint); }; });
+  CLI::App* completion = app.add_subcommand(
+      "completion", "Completion for a shell: source <(splitletctl completion bash)");
+  completion->add_option("shell", a.shell, "bash, zsh or fish")->required();
+}
+
+/// The stack writes down its runtime.
+std::string RuntimeEndpoint(const Arguments& a) {
+  if (!a.runtime_endpoint.empty()) return a.runtime_endpoint;
+  std::ifstream file("endpoint");
+  std::string endpoint;
+  return a.top && file >> endpoint ? endpoint : "unix:///run/containerd/containerd.sock";
+}
+
+int Fail(const Status& status) {
+  std::cerr << "error: " << Message(status) << "\n";
+  return 1;
+}
+
+int PrintCompletion(const std::string& shell) {
+  const auto script = CompletionScript(shell);
+  if (!script.ok()) return Fail(script.status());
+  std::cout << *script;
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  Command run;
+  CLI::App app("splitletctl: looks into the processes of a splitlet node", "splitletctl");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "splitletctl " SPLITLET_VERSION);
+  app.add_option("--state-dir", arguments.top,
+                 "Directory of a local stack (default: the packages' folders)");
+  DeclareGet(app, arguments, run);
+  DeclarePod(app, arguments, run);
+  DeclareBus(app, arguments, run);
+  DeclareFault(app, arguments, run);
+  DeclareOthers(app, arguments, run);
+  CLI11_PARSE(app, argc, argv);
+  if (!arguments.shell.empty()) return PrintCompletion(arguments.shell);
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGINT, [](int) { stop_requested = 1; });
+  signal(SIGTERM, [](int) { stop_requested = 1; });
+  auto layout = FindLayout(arguments.top);
+  if (!layout.ok()) return Fail(layout.status());
+  arguments.runtime_endpoint = RuntimeEndpoint(arguments);
+  const RealClock clock;
+  const Client client(std::move(*layout), clock);
+  const Status ran = run({.client = client, .out = std::cout, .err = std::cerr, .stopped = [] {
+                            return stop_requested != 0 || !std::cout;
+                          }});
+  return ran.ok() ? 0 : Fail(ran);
+}

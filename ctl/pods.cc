@@ -1,0 +1,231 @@
+#include "ctl/pods.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/codec.h"
+
+namespace splitlet::ctl {
+namespace {
+
+namespace core = k8s::io::api::core::v1;
+using Time = k8s::io::apimachinery::pkg::apis::meta::v1::Time;
+
+int64_t Nanos(const Time& time) { return time.seconds() * 1'000'000'000 + time.nanos(); }
+
+bool HasCondition(const core::PodStatus& status, std::string_view type) {
+  return std::ranges::any_of(status.conditions(), [type](const core::PodCondition& c) {
+    return c.type() == type && c.status() == "True";
+  });
+}
+
+/// "Signal:9", "ExitCode:1" or the reason that the runtime gave.
+std::string ExitText(const core::ContainerStateTerminated& end) {
+  if (!end.reason().empty()) return end.reason();
+  return end.signal() != 0 ? fmt::format("Signal:{}", end.signal())
+                           : fmt::format("ExitCode:{}", end.exit_code());
+}
+
+void CountRestarts(const core::ContainerStatus& status, PodRow& row) {
+  row.restarts += status.restart_count();
+  if (status.last_state().has_terminated())
+    row.last_restart_wall_ns =
+        std::max(row.last_restart_wall_ns, Nanos(status.last_state().terminated().finished_at()));
+}
+
+/// What kubectl reads from the init containers.
+struct InitResult {
+  bool initializing = false;
+  PodRow sidecars;  // their restarts
+};
+
+/// "" when this one holds nothing up.
+std::string InitReason(const core::ContainerStatus& status, bool sidecar,
+                       const std::string& progress, int& ready) {
+  if (status.state().has_terminated()) {
+    const auto& end = status.state().terminated();
+    return end.exit_code() == 0 ? "" : "Init:" + ExitText(end);
+  }
+  if (sidecar && status.started()) {
+    ready += status.ready() ? 1 : 0;
+    return "";
+  }
+  const auto& waiting = status.state().waiting();
+  if (!waiting.reason().empty() && waiting.reason() != "PodInitializing")
+    return "Init:" + waiting.reason();
+  return progress;
+}
+
+InitResult ReadInitContainers(const core::Pod& pod, PodRow& row) {
+  std::set<std::string> sidecars;
+  for (const auto& container : pod.spec().init_containers())
+    if (kube::IsSidecar(container)) sidecars.insert(container.name());
+  InitResult result;
+  for (int i = 0; i < pod.status().init_container_statuses_size(); ++i) {
+    const auto& status = pod.status().init_container_statuses(i);
+    const bool sidecar = sidecars.contains(status.name());
+    CountRestarts(status, row);
+    if (sidecar) CountRestarts(status, result.sidecars);
+    const std::string progress = fmt::format("Init:{}/{}", i, pod.spec().init_containers_size());
+    const std::string reason = InitReason(status, sidecar, progress, row.ready);
+    if (reason.empty()) continue;
+    row.status = reason;
+    result.initializing = true;
+    break;
+  }
+  return result;
+}
+
+/// True when at least one runs and is ready.
+bool ReadContainers(const core::PodStatus& status, PodRow& row) {
+  bool has_running = false;
+  for (int i = status.container_statuses_size() - 1; i >= 0; --i) {
+    const auto& container = status.container_statuses(i);
+    const auto& state = container.state();
+    CountRestarts(container, row);
+    if (state.has_waiting() && !state.waiting().reason().empty()) {
+      row.status = state.waiting().reason();
+    } else if (state.has_terminated()) {
+      row.status = ExitText(state.terminated());
+    } else if (container.ready() && state.has_running()) {
+      has_running = true;
+      ++row.ready;
+    }
+  }
+  return has_running;
+}
+
+void ReadStatus(const core::Pod& pod, PodRow& row) {
+  const core::PodStatus& status = pod.status();
+  row.status = status.reason().empty() ? status.phase() : status.reason();
+  for (const auto& condition : status.conditions())
+    if (condition.type() == "PodScheduled" && condition.reason() == "SchedulingGated")
+      row.status = condition.reason();
+  const InitResult init = ReadInitContainers(pod, row);
+  if (init.initializing && !HasCondition(status, "Initialized")) return;
+  row.restarts = init.sidecars.restarts;
+  row.last_restart_wall_ns = init.sidecars.last_restart_wall_ns;
+  const bool has_running = ReadContainers(status, row);
+  if (row.status == "Completed" && has_running)
+    row.status = HasCondition(status, "Ready") ? "Running" : "NotReady";
+}
+
+bool IsTerminal(const core::PodStatus& status) {
+  return status.phase() == "Failed" || status.phase() == "Succeeded";
+}
+
+void ReadWide(const core::Pod& pod, PodRow& row) {
+  row.ip = pod.status().pod_ips_size() > 0 ? pod.status().pod_ips(0).ip() : pod.status().pod_ip();
+  row.node = pod.spec().node_name();
+  row.nominated_node = pod.status().nominated_node_name();
+  if (pod.spec().readiness_gates_size() == 0) return;
+  int met = 0;
+  for (const auto& gate : pod.spec().readiness_gates())
+    met += HasCondition(pod.status(), gate.condition_type()) ? 1 : 0;
+  row.readiness_gates = fmt::format("{}/{}", met, pod.spec().readiness_gates_size());
+}
+
+std::string OrNone(const std::string& text) { return text.empty() ? "<none>" : text; }
+
+kube::EncodeOptions PodOptions(int indent) {
+  return {.api_version = "v1", .kind = "Pod", .sorted = true, .indent = indent};
+}
+
+std::string Trimmed(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+const core::Pod& PodOf(const PodView& view) {
+  static const core::Pod none;
+  return view.pod == nullptr ? none : *view.pod;
+}
+
+}  // namespace
+
+int64_t CreatedAt(const PodView& view) {
+  const core::Pod& pod = PodOf(view);
+  if (pod.metadata().has_creation_timestamp()) return Nanos(pod.metadata().creation_timestamp());
+  if (view.seen_at_wall_ns != 0) return view.seen_at_wall_ns;
+  return pod.status().has_start_time() ? Nanos(pod.status().start_time()) : 0;
+}
+
+PodRow MakePodRow(const PodView& view, WallTime now) {
+  const core::Pod& pod = PodOf(view);
+  PodRow row;
+  row.total = pod.spec().containers_size();
+  for (const auto& container : pod.spec().init_containers())
+    row.total += kube::IsSidecar(container) ? 1 : 0;
+  row.status = "Unknown";
+  if (view.has_status) ReadStatus(pod, row);
+  const bool deleted = view.removed || pod.metadata().has_deletion_timestamp();
+  if (deleted && pod.status().reason() == "NodeLost")
+    row.status = "Unknown";
+  else if (deleted && !IsTerminal(pod.status()))
+    row.status = "Terminating";
+  row.age = Age(now, CreatedAt(view));
+  ReadWide(pod, row);
+  return row;
+}
+
+std::string RestartsText(const PodRow& row, WallTime now) {
+  if (row.restarts == 0 || row.last_restart_wall_ns == 0) return fmt::format("{}", row.restarts);
+  return fmt::format("{} ({} ago)", row.restarts, Age(now, row.last_restart_wall_ns));
+}
+
+std::string PodTable(const std::vector<PodView>& pods, WallTime now,
+                     const PodTableOptions& options) {
+  std::vector<std::string> header = {"NAME", "READY", "STATUS", "RESTARTS", "AGE"};
+  if (options.namespaces) header.insert(header.begin(), "NAMESPACE");
+  if (options.wide)
+    header.insert(header.end(), {"IP", "NODE", "NOMINATED NODE", "READINESS GATES"});
+  Table table(std::move(header));
+  for (const PodView& view : pods) {
+    const PodRow row = MakePodRow(view, now);
+    std::vector<std::string> cells = {view.name, fmt::format("{}/{}", row.ready, row.total),
+                                      row.status, RestartsText(row, now), row.age};
+    if (options.namespaces) cells.insert(cells.begin(), view.name_space);
+    if (options.wide)
+      cells.insert(cells.end(), {OrNone(row.ip), OrNone(row.node), OrNone(row.nominated_node),
+                                 OrNone(row.readiness_gates)});
+    table.Add(std::move(cells));
+  }
+  return table.Text(options.header);
+}
+
+std::string PodJson(const PodView& view) {
+  return Trimmed(kube::ToJson(PodOf(view), PodOptions(4))) + "\n";
+}
+
+std::string PodYaml(const PodView& view) {
+  return Trimmed(kube::ToYaml(PodOf(view), PodOptions(0))) + "\n";
+}
+
+std::string PodListJson(const std::vector<PodView>& pods) {
+  std::string items;
+  for (const PodView& view : pods) {
+    if (!items.empty()) items += ",\n";
+    items += Indented(Trimmed(kube::ToJson(PodOf(view), PodOptions(4))), 8);
+  }
+  const std::string list = items.empty() ? "[]" : "[\n" + items + "\n    ]";
+  return "{\n    \"apiVersion\": \"v1\",\n    \"items\": " + list +
+         ",\n    \"kind\": \"List\",\n    \"metadata\": {\n        \"resourceVersion\": \"\"\n    "
+         "}\n}\n";
+}
+
+std::string PodListYaml(const std::vector<PodView>& pods) {
+  std::string items;
+  for (const PodView& view : pods) {
+    std::string text = Indented(Trimmed(kube::ToYaml(PodOf(view), PodOptions(0))), 2);
+    text[0] = '-';
+    items += text + "\n";
+  }
+  return "apiVersion: v1\nitems:" + (items.empty() ? std::string(" []\n") : "\n" + items) +
+         "kind: List\nmetadata:\n  resourceVersion: \"\"\n";
+}
+
+}  // namespace splitlet::ctl

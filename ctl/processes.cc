@@ -1,0 +1,158 @@
+#include "ctl/processes.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "ctl/text.h"
+#include "splitlet/v1/services.pb.h"
+
+namespace splitlet::ctl {
+namespace {
+
+std::string HealthText(const ProcessView& view) {
+  if (view.info == nullptr) return "down";
+  if (view.info->live() && view.info->ready()) return "ok";
+  return view.info->live() ? "not ready" : "hung";
+}
+
+/// "desired live, runtime stale since ..."; all live ones together.
+std::string ViewsText(const v1::ProcessInfo& info) {
+  std::string odd;
+  int live = 0;
+  for (const auto& view : info.views()) {
+    if (view.state() == "live" && view.complete()) {
+      ++live;
+      continue;
+    }
+    odd += fmt::format("{}{} {}", odd.empty() ? "" : ", ", view.table(),
+                       view.state() == "live" ? "incomplete" : view.state());
+  }
+  if (info.views_size() == 0) return "-";
+  if (odd.empty()) return fmt::format("{} live", live);
+  return live == 0 ? odd : fmt::format("{} live, {}", live, odd);
+}
+
+std::string LastErrorText(const v1::ProcessInfo& info, WallTime now) {
+  if (info.last_error().empty()) return "-";
+  return fmt::format("{} ago: {}", Age(now, info.last_error_wall_ns()), info.last_error());
+}
+
+/// One line below the table for each process that is not well.
+std::string Notes(const std::vector<ProcessView>& processes) {
+  std::string notes;
+  for (const ProcessView& view : processes) {
+    const std::string reason = view.info == nullptr ? view.problem : view.info->reason();
+    if (HealthText(view) != "ok")
+      notes += fmt::format("{} is {}: {}\n", view.name, HealthText(view), reason);
+  }
+  return notes.empty() ? "" : "\n" + notes;
+}
+
+std::string ViewsJson(const v1::ProcessInfo& info) {
+  std::string out;
+  for (const auto& view : info.views())
+    out += fmt::format("{}{{\"table\": {}, \"state\": {}, \"complete\": {}, \"records\": {}}}",
+                       out.empty() ? "" : ", ", JsonString(view.table()), JsonString(view.state()),
+                       view.complete(), view.records());
+  return "[" + out + "]";
+}
+
+int64_t UptimeSeconds(const v1::ProcessInfo& info, WallTime now) {
+  return info.started_at_wall_ns() == 0
+             ? 0
+             : (now - WallFromNanos(info.started_at_wall_ns())) / std::chrono::seconds(1);
+}
+
+std::string OneJson(const ProcessView& view, WallTime now) {
+  static const v1::ProcessInfo none;
+  const v1::ProcessInfo& info = view.info == nullptr ? none : *view.info;
+  const std::string started =
+      info.started_at_wall_ns() == 0 ? "" : FormatRfc3339(WallFromNanos(info.started_at_wall_ns()));
+  const std::vector<std::pair<const char*, std::string>> fields = {
+      {"name", JsonString(view.name)},
+      {"pid", fmt::format("{}", info.pid())},
+      {"restarts", fmt::format("{}", view.info == nullptr ? view.restarts : info.restarts())},
+      {"healthy", info.live() && info.ready() ? "true" : "false"},
+      {"uptimeSeconds", fmt::format("{}", UptimeSeconds(info, now))},
+      {"metricsAddress", JsonString(info.metrics_address())},
+      {"version", JsonString(info.version())},
+      {"startTime", JsonString(started)},
+      {"reason", JsonString(view.info == nullptr ? view.problem : info.reason())},
+      {"busConnected", info.bus_connected() ? "true" : "false"},
+      {"views", ViewsJson(info)},
+      {"lastError", JsonString(info.last_error())}};
+  std::string out;
+  for (const auto& [name, value] : fields)
+    out += fmt::format("{}        \"{}\": {}", out.empty() ? "" : ",\n", name, value);
+  return "    {\n" + out + "\n    }";
+}
+
+std::string ProblemsJson(const v1::Source& source) {
+  std::string out;
+  for (const auto& problem : source.problems())
+    out +=
+        fmt::format("{}{{\"where\": {}, \"reason\": {}, \"since\": {}}}", out.empty() ? "" : ", ",
+                    JsonString(problem.where()), JsonString(problem.reason()),
+                    JsonString(problem.since_wall_ns() == 0
+                                   ? ""
+                                   : FormatRfc3339(WallFromNanos(problem.since_wall_ns()))));
+  return "[" + out + "]";
+}
+
+}  // namespace
+
+std::string ProcessTable(const std::vector<ProcessView>& processes, WallTime now) {
+  Table table(
+      {"NAME", "PID", "VERSION", "STARTED", "RESTARTS", "HEALTH", "BUS", "VIEWS", "LAST ERROR"});
+  for (const ProcessView& view : processes) {
+    if (view.info == nullptr) {
+      table.Add(
+          {view.name, "-", "-", "-", fmt::format("{}", view.restarts), "down", "-", "-", "-"});
+      continue;
+    }
+    const v1::ProcessInfo& info = *view.info;
+    table.Add({view.name, fmt::format("{}", info.pid()), info.version(),
+               Age(now, info.started_at_wall_ns()) + " ago", fmt::format("{}", info.restarts()),
+               HealthText(view), info.bus_connected() ? "connected" : "away", ViewsText(info),
+               LastErrorText(info, now)});
+  }
+  return table.Text() + Notes(processes);
+}
+
+std::string ProcessJson(const std::vector<ProcessView>& processes, WallTime now) {
+  std::string out;
+  for (const ProcessView& view : processes) out += (out.empty() ? "" : ",\n") + OneJson(view, now);
+  return out.empty() ? "[]\n" : "[\n" + out + "\n]\n";
+}
+
+std::string SourceTable(const v1::Sources& sources, WallTime now) {
+  Table table({"NAME", "PATH", "COMPLETE", "PODS", "PROBLEMS"});
+  Table problems({"SOURCE", "SINCE", "WHERE", "REASON"});
+  std::string reasons;
+  for (const v1::Source& source : sources.sources()) {
+    table.Add({source.name(), source.path(), source.complete() ? "yes" : "no",
+               fmt::format("{}", source.pods()), fmt::format("{}", source.problems_size())});
+    if (!source.complete() && !source.reason().empty())
+      reasons += fmt::format("{} is not complete: {}\n", source.name(), source.reason());
+    for (const auto& problem : source.problems())
+      problems.Add(
+          {source.name(), Age(now, problem.since_wall_ns()), problem.where(), problem.reason()});
+  }
+  std::string text = table.Text();
+  if (!reasons.empty()) text += "\n" + reasons;
+  return problems.empty() ? text : text + "\n" + problems.Text();
+}
+
+std::string SourceJson(const v1::Sources& sources) {
+  std::string out;
+  for (const v1::Source& source : sources.sources())
+    out += fmt::format(
+        "{}    {{\"name\": {}, \"path\": {}, \"complete\": {}, \"reason\": {}, \"pods\": {}, "
+        "\"problems\": {}}}",
+        out.empty() ? "" : ",\n", JsonString(source.name()), JsonString(source.path()),
+        source.complete(), JsonString(source.reason()), source.pods(), ProblemsJson(source));
+  return out.empty() ? "[]\n" : "[\n" + out + "\n]\n";
+}
+
+}  // namespace splitlet::ctl

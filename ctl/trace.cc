@@ -1,0 +1,88 @@
+#include "ctl/trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "splitlet/v1/services.pb.h"
+
+namespace splitlet::ctl {
+namespace {
+
+void Add(std::vector<TraceLine>& lines, int64_t ns, const char* who, std::string text) {
+  if (ns > 0) lines.push_back({WallFromNanos(ns), who, std::move(text)});
+}
+
+void AddRuntime(std::vector<TraceLine>& lines, const v1::ObservedPod& pod) {
+  for (const v1::SandboxRecord& sandbox : pod.sandboxes())
+    Add(lines, sandbox.created_at_ns(), "runtime",
+        fmt::format("sandbox {} created (attempt {})", sandbox.id().substr(0, 12),
+                    sandbox.attempt()));
+  for (const v1::ContainerRecord& c : pod.containers()) {
+    const std::string name = fmt::format("{} (attempt {})", c.name(), c.attempt());
+    Add(lines, c.created_at_ns(), "runtime", name + " created");
+    Add(lines, c.started_at_ns(), "runtime", name + " started");
+    if (c.state() == v1::ContainerRecord::EXITED)
+      Add(lines, c.finished_at_ns(), "runtime",
+          fmt::format("{} exited {}{}", name, c.exit_code(),
+                      c.reason().empty() ? "" : " (" + c.reason() + ")"));
+  }
+}
+
+}  // namespace
+
+std::vector<TraceLine> LinesOf(const PodView& view) {
+  std::vector<TraceLine> lines;
+  if (view.desired != nullptr)
+    Add(lines, view.desired->seen_at_wall_ns(), "config-source",
+        "first seen by source " + view.desired->source());
+  if (view.admission != nullptr)
+    Add(lines, view.admission->decided_at_wall_ns(), "sync-loop",
+        view.admission->verdict() == v1::AdmissionRecord::ADMITTED
+            ? "admission decided: admitted"
+            : "admission decided: " + view.admission->reason());
+  if (view.worker != nullptr)
+    Add(lines, view.worker->start_time_wall_ns(), "pod-worker", "start time of the pod");
+  if (view.runtime != nullptr) AddRuntime(lines, view.runtime->pod());
+  if (!view.has_status) return lines;
+  for (const auto& condition : view.pod->status().conditions()) {
+    const auto& at = condition.last_transition_time();
+    Add(lines, at.seconds() * 1'000'000'000 + at.nanos(), "status",
+        fmt::format("condition {}={} since then", condition.type(), condition.status()));
+  }
+  return lines;
+}
+
+std::vector<TraceLine> LinesOf(const std::vector<std::shared_ptr<v1::EventRecord>>& events) {
+  std::vector<TraceLine> lines;
+  for (const auto& event : events) {
+    const std::string times =
+        event->count() > 1 ? fmt::format(" (first of {})", event->count()) : "";
+    Add(lines, event->first_wall_ns(), "event",
+        fmt::format("{} {}: {}{}", event->type(), event->reason(), event->message(), times));
+    if (event->count() > 1 && event->last_wall_ns() != event->first_wall_ns())
+      Add(lines, event->last_wall_ns(), "event",
+          fmt::format("{} {}: {} (last of {})", event->type(), event->reason(), event->message(),
+                      event->count()));
+  }
+  return lines;
+}
+
+TraceLine LineOf(const BusEvent& event) {
+  return {event.at, event.process, event.topic + ": " + event.text};
+}
+
+std::string TraceText(std::vector<TraceLine> lines) {
+  if (lines.empty()) return "";
+  std::ranges::stable_sort(lines, {}, &TraceLine::at);
+  Table table({"TIME (UTC)", "+MS", "WHO", "WHAT"});
+  for (const TraceLine& line : lines) {
+    const double ms = static_cast<double>((line.at - lines.front().at).count()) / 1e6;
+    table.Add({ClockTime(line.at), fmt::format("{:.1f}", ms), line.who, line.text});
+  }
+  return table.Text();
+}
+
+}  // namespace splitlet::ctl

@@ -1,0 +1,33 @@
+#pragma once
+
+/// The timeline of one pod: what each process said of it on the bus, what the runtime and the
+/// events say. Threads: any. Errors: none. Units: milliseconds since the first line.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ctl/bus_text.h"
+#include "ctl/pods.h"
+
+namespace splitlet::v1 {
+class EventRecord;
+}
+
+namespace splitlet::ctl {
+
+struct TraceLine {
+  WallTime at;
+  std::string who;  // process, "runtime" or "event"
+  std::string text;
+};
+
+/// From the tables as they are now: source, admission, start time, containers, conditions.
+std::vector<TraceLine> LinesOf(const PodView& view);
+std::vector<TraceLine> LinesOf(const std::vector<std::shared_ptr<v1::EventRecord>>& events);
+TraceLine LineOf(const BusEvent& event);
+
+/// Sorted by time, each with its distance to the first.
+std::string TraceText(std::vector<TraceLine> lines);
+
+}  // namespace splitlet::ctl

@@ -1,0 +1,153 @@
+#include "libs/cri/convert.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace splitlet::cri {
+namespace {
+
+template <class Map>
+StringMap ToStringMap(const Map& map) {
+  return StringMap(map.begin(), map.end());
+}
+
+SandboxState FromProto(runtime::v1::PodSandboxState state) {
+  return state == runtime::v1::SANDBOX_READY ? SandboxState::kReady : SandboxState::kNotReady;
+}
+
+ContainerState FromProto(runtime::v1::ContainerState state) {
+  if (state == runtime::v1::CONTAINER_CREATED) return ContainerState::kCreated;
+  if (state == runtime::v1::CONTAINER_RUNNING) return ContainerState::kRunning;
+  if (state == runtime::v1::CONTAINER_EXITED) return ContainerState::kExited;
+  return ContainerState::kUnknown;
+}
+
+// The parts that a listing and a status share.
+template <class Message>
+Sandbox CommonSandbox(const Message& from) {
+  Sandbox to;
+  to.id = SandboxId(from.id());
+  to.pod_name = from.metadata().name();
+  to.pod_namespace = from.metadata().namespace_();
+  to.pod_uid = from.metadata().uid();
+  to.attempt = from.metadata().attempt();
+  to.state = FromProto(from.state());
+  to.created_at_ns = from.created_at();
+  to.labels = ToStringMap(from.labels());
+  to.annotations = ToStringMap(from.annotations());
+  to.runtime_handler = from.runtime_handler();
+  return to;
+}
+
+template <class Message>
+Container CommonContainer(const Message& from) {
+  Container to;
+  to.id = ContainerId(from.id());
+  to.name = from.metadata().name();
+  to.attempt = from.metadata().attempt();
+  to.state = FromProto(from.state());
+  to.created_at_ns = from.created_at();
+  to.labels = ToStringMap(from.labels());
+  to.annotations = ToStringMap(from.annotations());
+  to.image = from.image().image();
+  to.image_ref = from.image_ref();
+  to.image_id = from.image_id();
+  return to;
+}
+
+}  // namespace
+
+std::vector<Sandbox> FromProto(const runtime::v1::ListPodSandboxResponse& response) {
+  std::vector<Sandbox> listed;
+  for (const auto& item : response.items()) {
+    if (item.has_metadata()) listed.push_back(CommonSandbox(item));
+  }
+  std::sort(listed.begin(), listed.end(), [](const Sandbox& a, const Sandbox& b) {
+    if (a.attempt != b.attempt) return a.attempt > b.attempt;
+    if (a.created_at_ns != b.created_at_ns) return a.created_at_ns > b.created_at_ns;
+    return a.id < b.id;
+  });
+  return listed;
+}
+
+std::vector<Container> FromProto(const runtime::v1::ListContainersResponse& response) {
+  std::vector<Container> listed;
+  for (const auto& item : response.containers()) {
+    if (!item.has_metadata() || item.id().empty() || !item.has_image()) continue;
+    listed.push_back(CommonContainer(item));
+    listed.back().sandbox_id = SandboxId(item.pod_sandbox_id());
+  }
+  std::sort(listed.begin(), listed.end(), [](const Container& a, const Container& b) {
+    if (a.created_at_ns != b.created_at_ns) return a.created_at_ns > b.created_at_ns;
+    return a.id < b.id;
+  });
+  return listed;
+}
+
+StatusOr<Sandbox> FromProto(const runtime::v1::PodSandboxStatusResponse& response) {
+  if (!response.has_status()) return Internal("the runtime answered without a sandbox status");
+  const auto& from = response.status();
+  const auto& metadata = from.metadata();
+  if (from.id().empty() || metadata.name().empty() || metadata.namespace_().empty() ||
+      metadata.uid().empty() || from.created_at() == 0) {
+    return Internal("the status of sandbox {} is incomplete", from.id());
+  }
+  Sandbox to = CommonSandbox(from);
+  if (!from.network().ip().empty()) {
+    to.ips.push_back(from.network().ip());
+    for (const auto& ip : from.network().additional_ips()) to.ips.push_back(ip.ip());
+  }
+  to.host_network = from.linux().namespaces().options().network() == runtime::v1::NODE;
+  return to;
+}
+
+StatusOr<Container> FromProto(const runtime::v1::ContainerStatusResponse& response) {
+  if (!response.has_status()) return Internal("the runtime answered without a container status");
+  const auto& from = response.status();
+  if (from.id().empty() || from.metadata().name().empty() || from.created_at() == 0 ||
+      from.image().image().empty() || from.image_ref().empty()) {
+    return Internal("the status of container {} is incomplete", from.id());
+  }
+  Container to = CommonContainer(from);
+  to.started_at_ns = from.started_at();
+  to.finished_at_ns = from.finished_at();
+  to.exit_code = from.exit_code();
+  to.reason = from.reason();
+  to.message = from.message();
+  to.log_path = from.log_path();
+  for (const auto& mount : from.mounts()) {
+    to.mounts.push_back({mount.container_path(), mount.host_path(), mount.readonly()});
+  }
+  return to;
+}
+
+Image FromProto(const runtime::v1::Image& image) {
+  Image to;
+  to.id = image.id();
+  to.tags.assign(image.repo_tags().begin(), image.repo_tags().end());
+  to.digests.assign(image.repo_digests().begin(), image.repo_digests().end());
+  to.size_bytes = image.size();
+  to.pinned = image.pinned();
+  if (image.has_uid()) to.uid = image.uid().value();
+  to.username = image.username();
+  return to;
+}
+
+ContainerStats FromProto(const runtime::v1::ContainerStats& stats) {
+  ContainerStats to;
+  to.id = ContainerId(stats.attributes().id());
+  to.cpu_usage_ns = stats.cpu().usage_core_nano_seconds().value();
+  to.memory_working_set_bytes = stats.memory().working_set_bytes().value();
+  to.writable_layer_bytes = stats.writable_layer().used_bytes().value();
+  return to;
+}
+
+std::vector<FsUsage> FromProto(const runtime::v1::ImageFsInfoResponse& response) {
+  std::vector<FsUsage> listed;
+  for (const auto& fs : response.image_filesystems()) {
+    listed.push_back({fs.fs_id().mountpoint(), fs.used_bytes().value(), fs.inodes_used().value()});
+  }
+  return listed;
+}
+
+}  // namespace splitlet::cri

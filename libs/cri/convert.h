@@ -1,0 +1,25 @@
+#pragma once
+
+/// CRI messages to the structs of cri.h. An entry that CRI does not allow is INTERNAL, or left out
+/// of a listing. Threads: values. Source: runtime-sync spec, section 2.
+
+#include <vector>
+
+#include "libs/base/status.h"
+#include "libs/cri/cri.h"
+#include "runtime/v1/api.pb.h"
+
+namespace splitlet::cri {
+
+/// Newest first; what has no metadata is left out.
+std::vector<Sandbox> FromProto(const runtime::v1::ListPodSandboxResponse& response);
+/// Newest first; what has no metadata, id or image is left out.
+std::vector<Container> FromProto(const runtime::v1::ListContainersResponse& response);
+StatusOr<Sandbox> FromProto(const runtime::v1::PodSandboxStatusResponse& response);
+/// The sandbox's id is not in it.
+StatusOr<Container> FromProto(const runtime::v1::ContainerStatusResponse& response);
+Image FromProto(const runtime::v1::Image& image);
+ContainerStats FromProto(const runtime::v1::ContainerStats& stats);
+std::vector<FsUsage> FromProto(const runtime::v1::ImageFsInfoResponse& response);
+
+}  // namespace splitlet::cri

@@ -1,0 +1,61 @@
+#pragma once
+
+/// Where container events come from: CRI's own stream, or containerd's beside it; and a source that
+/// runs either on a thread of its own. Events are hints: they may be late, lost or doubled.
+/// Threads: as said at each. Errors: UNIMPLEMENTED when the runtime has no such stream; else why it
+/// ended. Source: DESIGN.md "Runtime events without waiting"; facts/containerd-events.tsv.
+
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "libs/base/cancel.h"
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+#include "libs/cri/cri.h"
+
+namespace grpc {
+class Channel;
+}
+
+namespace splitlet::cri {
+
+/// GetContainerEvents: containerd 1.7 and later, CRI-O.
+std::unique_ptr<EventStream> MakeCriEventStream(std::shared_ptr<grpc::Channel> channel,
+                                                const Clock& clock);
+/// containerd's event service, for versions whose CRI has none. Names container ids only; exits of
+/// exec'd commands are left out.
+std::unique_ptr<EventStream> MakeContainerdEventStream(std::shared_ptr<grpc::Channel> channel,
+                                                       const Clock& clock);
+
+/// One stream at a time, without blocking whoever starts it.
+class EventSource {
+ public:
+  struct Callbacks {
+    std::function<void()> on_open;
+    std::function<void(const ContainerEvent&)> on_event;
+    std::function<void(const Status&)> on_end;  // once, also when it never opened
+  };
+  virtual ~EventSource() = default;
+  /// The callbacks run on any thread, `on_open` and `on_end` perhaps before this returns.
+  virtual void Start(Callbacks callbacks, Duration open_limit) = 0;
+  /// No callback runs once it has returned.
+  virtual void Stop() = 0;
+};
+
+/// Follows a stream on a thread.
+class StreamThread final : public EventSource {
+ public:
+  StreamThread(std::unique_ptr<EventStream> stream, const Clock& clock);
+  ~StreamThread() override;
+  void Start(Callbacks callbacks, Duration open_limit) override;
+  void Stop() override;
+
+ private:
+  std::unique_ptr<EventStream> stream_;
+  const Clock& clock_;
+  std::shared_ptr<CancelToken> cancel_;
+  std::thread thread_;
+};
+
+}  // namespace splitlet::cri

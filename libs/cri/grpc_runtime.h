@@ -1,0 +1,110 @@
+#pragma once
+
+/// A CRI runtime over gRPC: all roles of cri.h on one channel.
+/// Each call ends at the caller's deadline or the limit of its method, whichever comes first.
+/// Threads: any; calls block. Errors: gRPC codes, unchanged but for these: a create whose name is
+/// taken is ALREADY_EXISTS also where the runtime says UNKNOWN (found out by listing, not by text),
+/// a stop or removal of what is gone is OK, an answer that lacks what CRI demands is INTERNAL. Fail
+/// points: cri.<method>.before and .after. Source: runtime-sync spec, constants and section 2;
+/// metrics-and-logging spec, section 3; BUILD-NOTES 16.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+#include "libs/cri/cri.h"
+
+namespace grpc {
+class Channel;
+}
+namespace prometheus {
+class Registry;
+}
+
+namespace splitlet::cri {
+
+/// While it lives, calls of this thread carry this traceparent. Scopes nest.
+class TraceScope {
+ public:
+  explicit TraceScope(std::string traceparent);
+  ~TraceScope();
+  TraceScope(const TraceScope&) = delete;
+  TraceScope& operator=(const TraceScope&) = delete;
+  static const std::string& Current();
+
+ private:
+  std::string before_;
+};
+
+/// How long a call may take at most: runtimeRequestTimeout, and what follows from it.
+struct CallLimits {
+  Duration request = std::chrono::minutes{2};
+  Duration RunPodSandbox() const { return 2 * request; }
+  Duration StopContainer(int64_t grace_seconds) const {
+    return request + std::chrono::seconds{grace_seconds};
+  }
+  /// A runtime ends a pull that makes no progress by itself; this is only so that no call is
+  /// without an end.
+  Duration PullImage() const { return std::chrono::hours{24}; }
+  Duration ExecSync(Duration timeout) const {
+    return timeout > Duration{0} ? request + timeout : std::chrono::hours{24};
+  }
+};
+
+class GrpcRuntime final : public Reader,
+                          public Runner,
+                          public Exec,
+                          public Remover,
+                          public Images,
+                          public Stats {
+ public:
+  /// The registry gets kubelet_runtime_operations_*; one GrpcRuntime for each registry. Both
+  /// outlive this.
+  GrpcRuntime(std::shared_ptr<grpc::Channel> channel, const Clock& clock,
+              prometheus::Registry& registry, CallLimits limits);
+  ~GrpcRuntime() override;
+
+  /// FAILED_PRECONDITION when the runtime speaks another version of CRI.
+  StatusOr<RuntimeInfo> Version(Deadline deadline) override;
+  StatusOr<std::vector<RuntimeCondition>> RuntimeConditions(Deadline deadline) override;
+  StatusOr<std::vector<Sandbox>> ListPodSandbox(const std::string& pod_uid,
+                                                Deadline deadline) override;
+  StatusOr<Sandbox> PodSandboxStatus(const SandboxId& id, Deadline deadline) override;
+  StatusOr<std::vector<Container>> ListContainers(const ContainerFilter& filter,
+                                                  Deadline deadline) override;
+  StatusOr<Container> ContainerStatus(const ContainerId& id, Deadline deadline) override;
+
+  StatusOr<SandboxId> RunPodSandbox(const runtime::v1::PodSandboxConfig& config,
+                                    const std::string& handler, Deadline deadline) override;
+  Status StopPodSandbox(const SandboxId& id, Deadline deadline) override;
+  StatusOr<ContainerId> CreateContainer(const SandboxId& sandbox,
+                                        const runtime::v1::ContainerConfig& config,
+                                        const runtime::v1::PodSandboxConfig& sandbox_config,
+                                        Deadline deadline) override;
+  Status StartContainer(const ContainerId& id, Deadline deadline) override;
+  Status StopContainer(const ContainerId& id, int64_t grace_seconds, Deadline deadline) override;
+
+  StatusOr<ExecResult> ExecSync(const ContainerId& id, const std::vector<std::string>& command,
+                                Duration timeout, Deadline deadline) override;
+
+  Status RemovePodSandbox(const SandboxId& id, Deadline deadline) override;
+  Status RemoveContainer(const ContainerId& id, Deadline deadline) override;
+  Status RemoveImage(const std::string& id, Deadline deadline) override;
+
+  StatusOr<std::vector<Image>> ListImages(Deadline deadline) override;
+  StatusOr<std::optional<Image>> ImageStatus(const std::string& image, Deadline deadline) override;
+  StatusOr<std::string> PullImage(const std::string& image, const runtime::v1::AuthConfig* auth,
+                                  const runtime::v1::PodSandboxConfig& sandbox_config,
+                                  Deadline deadline) override;
+  StatusOr<std::vector<FsUsage>> ImageFsInfo(Deadline deadline) override;
+
+  StatusOr<std::vector<ContainerStats>> ListContainerStats(Deadline deadline) override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace splitlet::cri

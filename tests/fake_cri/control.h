@@ -1,0 +1,41 @@
+#pragma once
+
+/// Steers a running fake-cri over its control socket: one line there, one line back (README.md
+/// lists the commands). Threads: one at a time; calls block up to 10 s. Errors: those of the
+/// command; UNAVAILABLE when fake-cri is not there.
+
+#include <string>
+
+#include "libs/base/status.h"
+
+namespace splitlet::fake_cri {
+
+/// A pod is meant by its UID, its name, or its name without "-<node>"; "*" is all.
+class Control {
+ public:
+  explicit Control(std::string socket) : socket_(std::move(socket)) {}
+
+  /// What follows "OK " in the answer.
+  StatusOr<std::string> Send(const std::string& line);
+
+  Status ExitContainer(const std::string& id, int code);
+  Status ExitContainer(const std::string& pod, const std::string& container, int code);
+  /// Term: "hang", "error UNAVAILABLE", "lose UNAVAILABLE", "delay 2s", each with an optional count
+  /// "3*", or "off". A method of "*" is every one.
+  Status Fault(const std::string& method, const std::string& pod, const std::string& term);
+  Status ClearFaults();
+  /// "exit_after=2s exit_code=1 term_after=never ..."; several of them joined by " | " for the
+  /// first start, the next...
+  Status Behave(const std::string& pod, const std::string& container, const std::string& behaviour);
+  Status AddForeignPod(const std::string& name, const std::string& uid);
+  /// What a reboot does: containers exited, sandboxes not ready.
+  Status StopEverything();
+  Status SetDown(bool down);
+  /// {"sandboxes":[...],"containers":[...],"violations":[...]}
+  StatusOr<std::string> List();
+
+ private:
+  std::string socket_;
+};
+
+}  // namespace splitlet::fake_cri

@@ -1,0 +1,165 @@
+// fake-cri: a container runtime that runs nothing. See README.md.
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+
+#include "libs/cri/fake_runtime.h"
+#include "tests/fake_cri/commands.h"
+#include "tests/fake_cri/server.h"
+
+namespace splitlet::fake_cri {
+namespace {
+
+struct Flags {
+  std::string socket, control, events = "cri", state;
+};
+
+class StderrSink final : public LogSink {
+ public:
+  bool Enabled(LogLevel level) const override { return level >= LogLevel::kWarn; }
+  void Write(LogLevel, std::string_view message, const std::vector<LogField>& fields) override {
+    std::string line(message);
+    for (const auto& field : fields) line += " " + field.key + "=" + field.value;
+    std::fprintf(stderr, "fake-cri: %s\n", line.c_str());
+  }
+};
+
+/// The state on disk, written whole on each change: a kill -9 right after an answer loses nothing.
+class StateFile {
+ public:
+  explicit StateFile(std::string path) : path_(std::move(path)) {}
+
+  void Load(cri::FakeRuntime& runtime, Commands& commands) {
+    if (path_.empty()) return;
+    std::ifstream lines(path_ + ".commands");
+    for (std::string line; std::getline(lines, line);) {
+      CHECK(commands.Run(line).ok(), "the command \"{}\" of the state file", line);
+    }
+    std::ifstream file(path_, std::ios::binary);
+    if (!file) return;
+    std::stringstream content;
+    content << file.rdbuf();
+    const Status restored = runtime.Restore(content.str());
+    CHECK(restored.ok(), "{}: {}", path_, restored);
+  }
+
+  void Save(const cri::FakeRuntime& runtime) {
+    if (path_.empty()) return;
+    const std::lock_guard lock(mutex_);
+    const std::string now = runtime.Save();
+    if (now != saved_) Replace(path_, now);
+    saved_ = now;
+  }
+
+  void SaveCommands(const Commands& commands) {
+    if (path_.empty()) return;
+    std::string all;
+    for (const auto& line : commands.lasting()) all += line + "\n";
+    Replace(path_ + ".commands", all);
+  }
+
+ private:
+  static void Replace(const std::string& path, const std::string& content) {
+    std::ofstream(path + ".new", std::ios::binary) << content;
+    std::filesystem::rename(path + ".new", path);
+  }
+
+  std::string path_, saved_;
+  std::mutex mutex_;
+};
+
+int ListenAt(const std::string& path) {
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  CHECK(path.size() < sizeof address.sun_path, "the path {} is too long", path);
+  std::memcpy(address.sun_path, path.data(), path.size());
+  unlink(path.c_str());
+  CHECK(bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0, "bind {}: {}",
+        path, std::strerror(errno));
+  CHECK(listen(fd, 16) == 0);
+  return fd;
+}
+
+void ServeOne(int fd, Commands& commands) {
+  std::string line;
+  char c = 0;
+  while (recv(fd, &c, 1, 0) == 1 && c != '\n') line += c;
+  const auto answer = commands.Run(line);
+  std::string text = answer.ok() ? "OK " + *answer
+                                 : fmt::format("ERROR {} {}", CodeName(answer.status().code()),
+                                               Message(answer.status()));
+  text += '\n';
+  size_t sent = 0;
+  while (sent < text.size()) {
+    const ssize_t n = send(fd, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+    if (n <= 0) break;
+    sent += static_cast<size_t>(n);
+  }
+  close(fd);
+}
+
+int Run(const Flags& flags) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  StderrSink sink;
+  const RealClock clock;
+  const auto waiter = cri::MakeRealWaiter();
+  const auto append = [](const std::string& path, const std::string& content) {
+    std::ofstream(path, std::ios::app)
+        << content;  // as a runtime: a folder that is not there is the agent's fault
+  };
+  cri::FakeRuntime runtime(clock, {.waiter = waiter.get(), .append_file = append});
+  Commands commands(runtime);
+  StateFile state(flags.state);
+  state.Load(runtime, commands);
+  Server::Options options{flags.socket, EventMode::kCri, [&] { state.Save(runtime); }};
+  if (flags.events == "none") options.events = EventMode::kNone;
+  if (flags.events == "containerd") options.events = EventMode::kContainerd;
+  const auto server = Server::Start(runtime, options, Log(sink));
+  CHECK(server.ok(), "{}", server.status());
+  const int control = ListenAt(flags.control);
+  const int stop = signalfd(-1, &signals, SFD_CLOEXEC);
+  pollfd fds[] = {{control, POLLIN, 0}, {stop, POLLIN, 0}};
+  while (true) {
+    poll(fds, 2, 20);  // exits that are due happen this often
+    runtime.Tick();
+    if ((fds[0].revents & POLLIN) != 0) {
+      ServeOne(accept4(control, nullptr, nullptr, SOCK_CLOEXEC), commands);
+      state.SaveCommands(commands);
+    }
+    state.Save(runtime);
+    if ((fds[1].revents & POLLIN) != 0) break;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace splitlet::fake_cri
+
+int main(int argc, char** argv) {
+  splitlet::fake_cri::Flags flags;
+  CLI::App app("A container runtime that runs nothing");
+  app.add_option("--socket", flags.socket, "where CRI is served")->required();
+  app.add_option("--control", flags.control, "where commands are taken")->required();
+  app.add_option("--events", flags.events)->check(CLI::IsMember({"none", "cri", "containerd"}));
+  app.add_option("--state", flags.state, "file that keeps the state over restarts");
+  CLI11_PARSE(app, argc, argv);
+  return splitlet::fake_cri::Run(flags);
+}

@@ -1,0 +1,32 @@
+#pragma once
+
+/// A CRI runtime on a unix socket, backed by FakeRuntime: RuntimeService, ImageService and
+/// containerd's event service. It answers like containerd: a name that is taken is UNKNOWN with a
+/// text. Threads: gRPC's own. Errors: at Start when the socket or the state file cannot be used.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "libs/base/log.h"
+#include "libs/base/status.h"
+#include "libs/cri/fake_runtime.h"
+
+namespace splitlet::fake_cri {
+
+enum class EventMode { kNone, kCri, kContainerd };
+
+class Server {
+ public:
+  struct Options {
+    std::string socket;
+    EventMode events = EventMode::kCri;
+    std::function<void()>
+        on_change;  // after each call that may have changed the state, before its answer
+  };
+  virtual ~Server() = default;
+  static StatusOr<std::unique_ptr<Server>> Start(cri::FakeRuntime& runtime, Options options,
+                                                 Log log);
+};
+
+}  // namespace splitlet::fake_cri
