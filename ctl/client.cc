@@ -24,14 +24,19 @@ namespace {
 constexpr Duration kCallLimit = 3s;
 constexpr Duration kGcLimit = 120s;
 
-/// One unary call, its error with the process's name before it.
-template <class Stub, class Request, class Reply>
-Status Call(const Clock& clock, Duration limit, Stub& stub,
-            grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Reply*),
-            const Request& request, Reply* reply) {
-  rpc::ClientCall call(clock, After(clock, limit));
-  return rpc::FromGrpc((stub.*method)(&call.context(), request, reply));
-}
+/// Unary calls with a limit of time.
+struct Caller {
+  const Clock& clock;
+  Duration limit = kCallLimit;
+
+  template <class Stub, class Request, class Reply>
+  Status operator()(Stub& stub,
+                    grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Reply*),
+                    const Request& request, Reply* reply) const {
+    rpc::ClientCall call(clock, After(clock, limit));
+    return rpc::FromGrpc((stub.*method)(&call.context(), request, reply));
+  }
+};
 
 template <class R>
 std::shared_ptr<R> Parsed(const Records& records, const std::string& key) {
@@ -180,8 +185,8 @@ ProcessView Client::Ask(const std::string& process) const {
   }
   const auto stub = v1::Admin::NewStub(*channel);
   auto info = std::make_shared<v1::ProcessInfo>();
-  const Status asked = Call(clock_, kCallLimit, *stub, &v1::Admin::Stub::GetProcess,
-                            v1::GetProcessRequest(), info.get());
+  const Status asked =
+      Caller{clock_}(*stub, &v1::Admin::Stub::GetProcess, v1::GetProcessRequest(), info.get());
   if (asked.ok())
     view.info = std::move(info);
   else
@@ -204,8 +209,8 @@ StatusOr<std::shared_ptr<v1::Sources>> Client::GetSources() const {
   if (!channel.ok()) return channel.status();
   const auto stub = v1::ConfigSource::NewStub(*channel);
   auto sources = std::make_shared<v1::Sources>();
-  RETURN_IF_ERROR(Call(clock_, kCallLimit, *stub, &v1::ConfigSource::Stub::GetSources,
-                       v1::GetSourcesRequest(), sources.get()),
+  RETURN_IF_ERROR(Caller{clock_}(*stub, &v1::ConfigSource::Stub::GetSources,
+                                 v1::GetSourcesRequest(), sources.get()),
                   "config-source");
   return sources;
 }
@@ -217,7 +222,8 @@ StatusOr<std::shared_ptr<v1::GcReport>> Client::RunGc(bool dry_run) const {
   v1::GcRunRequest request;
   request.set_dry_run(dry_run);
   auto report = std::make_shared<v1::GcReport>();
-  RETURN_IF_ERROR(Call(clock_, kGcLimit, *stub, &v1::Gc::Stub::Run, request, report.get()), "gc");
+  const Caller call{.clock = clock_, .limit = kGcLimit};
+  RETURN_IF_ERROR(call(*stub, &v1::Gc::Stub::Run, request, report.get()), "gc");
   return report;
 }
 
@@ -229,8 +235,7 @@ StatusOr<std::vector<std::shared_ptr<v1::EventRecord>>> Client::ListEvents(
   v1::ListEventsRequest request;
   request.set_uid(uid);
   v1::ListEventsReply reply;
-  RETURN_IF_ERROR(Call(clock_, kCallLimit, *stub, &v1::Status::Stub::ListEvents, request, &reply),
-                  "status");
+  RETURN_IF_ERROR(Caller{clock_}(*stub, &v1::Status::Stub::ListEvents, request, &reply), "status");
   std::vector<std::shared_ptr<v1::EventRecord>> events;
   for (const auto& event : reply.events())
     events.push_back(std::make_shared<v1::EventRecord>(event));
@@ -242,9 +247,9 @@ StatusOr<std::shared_ptr<v1::FaultList>> Client::ListFaults(const std::string& p
   if (!channel.ok()) return channel.status();
   const auto stub = v1::Admin::NewStub(*channel);
   auto list = std::make_shared<v1::FaultList>();
-  RETURN_IF_ERROR(Call(clock_, kCallLimit, *stub, &v1::Admin::Stub::ListFaults,
-                       v1::ListFaultsRequest(), list.get()),
-                  "{}", process);
+  RETURN_IF_ERROR(
+      Caller{clock_}(*stub, &v1::Admin::Stub::ListFaults, v1::ListFaultsRequest(), list.get()),
+      "{}", process);
   return list;
 }
 
@@ -258,8 +263,8 @@ StatusOr<std::shared_ptr<v1::FaultList>> Client::SetFault(const std::string& pro
   request.set_name(name);
   request.set_term(term);
   auto list = std::make_shared<v1::FaultList>();
-  RETURN_IF_ERROR(Call(clock_, kCallLimit, *stub, &v1::Admin::Stub::SetFault, request, list.get()),
-                  "{}", process);
+  RETURN_IF_ERROR(Caller{clock_}(*stub, &v1::Admin::Stub::SetFault, request, list.get()), "{}",
+                  process);
   return list;
 }
 

@@ -86,85 +86,86 @@ constexpr const char* kInit =
 constexpr const char* kSidecar =
     R"({"initContainers": [{"name": "s", "restartPolicy": "Always"}, {"name": "i"}], "containers": [{"name": "a"}]})";
 
-TEST(PodStatusColumn, SaysWhatKubectlSays) {
-  const struct {
-    const char* name;
-    const char* spec;
-    const char* status;
-    const char* want;  // status ready/total restarts
-  } kCases[] = {
-      {"nothing reported yet", kTwo, R"({"phase": "Pending"})", "Pending 0/2 0"},
-      {"both run, one is ready", kTwo,
-       R"({"phase": "Running", "containerStatuses": [
+const struct {
+  const char* name;
+  const char* spec;
+  const char* status;
+  const char* want;  // status ready/total restarts
+} kStatusCases[] = {
+    {"nothing reported yet", kTwo, R"({"phase": "Pending"})", "Pending 0/2 0"},
+    {"both run, one is ready", kTwo,
+     R"({"phase": "Running", "containerStatuses": [
           {"name": "a", "ready": true, "restartCount": 1, "state": {"running": {}}},
           {"name": "b", "ready": false, "restartCount": 2, "state": {"running": {}}}]})",
-       "Running 1/2 3"},
-      {"the first container that waits names the state", kTwo,
-       R"({"phase": "Running", "containerStatuses": [
+     "Running 1/2 3"},
+    {"the first container that waits names the state", kTwo,
+     R"({"phase": "Running", "containerStatuses": [
           {"name": "a", "ready": false, "state": {"waiting": {"reason": "CrashLoopBackOff"}}},
           {"name": "b", "ready": true, "state": {"running": {}}}]})",
-       "CrashLoopBackOff 1/2 0"},
-      {"an image that cannot be pulled", kTwo,
-       R"({"phase": "Pending", "containerStatuses": [{"name": "a", "state": {"waiting": {"reason": "ImagePullBackOff"}}}]})",
-       "ImagePullBackOff 0/2 0"},
-      {"completed", kTwo,
-       R"({"phase": "Succeeded", "containerStatuses": [
+     "CrashLoopBackOff 1/2 0"},
+    {"an image that cannot be pulled", kTwo,
+     R"({"phase": "Pending", "containerStatuses": [{"name": "a", "state": {"waiting": {"reason": "ImagePullBackOff"}}}]})",
+     "ImagePullBackOff 0/2 0"},
+    {"completed", kTwo,
+     R"({"phase": "Succeeded", "containerStatuses": [
           {"name": "a", "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}},
           {"name": "b", "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}}]})",
-       "Completed 0/2 0"},
-      {"one completed, the other runs, and the pod is ready", kTwo,
-       R"({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": [
+     "Completed 0/2 0"},
+    {"one completed, the other runs, and the pod is ready", kTwo,
+     R"({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": [
           {"name": "a", "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}},
           {"name": "b", "ready": true, "state": {"running": {}}}]})",
-       "Running 1/2 0"},
-      {"one completed, the other runs, and the pod is not ready", kTwo,
-       R"({"phase": "Running", "containerStatuses": [
+     "Running 1/2 0"},
+    {"one completed, the other runs, and the pod is not ready", kTwo,
+     R"({"phase": "Running", "containerStatuses": [
           {"name": "a", "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}},
           {"name": "b", "ready": true, "state": {"running": {}}}]})",
-       "NotReady 1/2 0"},
-      {"an exit without a reason", kTwo,
-       R"({"phase": "Failed", "containerStatuses": [{"name": "a", "state": {"terminated": {"exitCode": 3}}}]})",
-       "ExitCode:3 0/2 0"},
-      {"killed by a signal", kTwo,
-       R"({"phase": "Failed", "containerStatuses": [{"name": "a", "state": {"terminated": {"signal": 9}}}]})",
-       "Signal:9 0/2 0"},
-      {"evicted", kTwo, R"({"phase": "Failed", "reason": "Evicted"})", "Evicted 0/2 0"},
-      {"rejected", kTwo, R"({"phase": "Failed", "reason": "OutOfcpu"})", "OutOfcpu 0/2 0"},
-      {"the first init container runs", kInit,
-       R"({"phase": "Pending", "initContainerStatuses": [{"name": "i", "state": {"running": {}}},
+     "NotReady 1/2 0"},
+    {"an exit without a reason", kTwo,
+     R"({"phase": "Failed", "containerStatuses": [{"name": "a", "state": {"terminated": {"exitCode": 3}}}]})",
+     "ExitCode:3 0/2 0"},
+    {"killed by a signal", kTwo,
+     R"({"phase": "Failed", "containerStatuses": [{"name": "a", "state": {"terminated": {"signal": 9}}}]})",
+     "Signal:9 0/2 0"},
+    {"evicted", kTwo, R"({"phase": "Failed", "reason": "Evicted"})", "Evicted 0/2 0"},
+    {"rejected", kTwo, R"({"phase": "Failed", "reason": "OutOfcpu"})", "OutOfcpu 0/2 0"},
+    {"the first init container runs", kInit,
+     R"({"phase": "Pending", "initContainerStatuses": [{"name": "i", "state": {"running": {}}},
           {"name": "j", "state": {"waiting": {"reason": "PodInitializing"}}}]})",
-       "Init:0/2 0/1 0"},
-      {"the second init container waits for its turn", kInit,
-       R"({"phase": "Pending", "initContainerStatuses": [{"name": "i", "state": {"terminated": {"exitCode": 0}}},
+     "Init:0/2 0/1 0"},
+    {"the second init container waits for its turn", kInit,
+     R"({"phase": "Pending", "initContainerStatuses": [{"name": "i", "state": {"terminated": {"exitCode": 0}}},
           {"name": "j", "restartCount": 4, "state": {"waiting": {"reason": "PodInitializing"}}}]})",
-       "Init:1/2 0/1 4"},
-      {"an init container fails again and again", kInit,
-       R"({"phase": "Pending", "initContainerStatuses": [
+     "Init:1/2 0/1 4"},
+    {"an init container fails again and again", kInit,
+     R"({"phase": "Pending", "initContainerStatuses": [
           {"name": "i", "restartCount": 2, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]})",
-       "Init:CrashLoopBackOff 0/1 2"},
-      {"an init container failed", kInit,
-       R"({"phase": "Failed", "initContainerStatuses": [{"name": "i", "state": {"terminated": {"exitCode": 1, "reason": "Error"}}}]})",
-       "Init:Error 0/1 0"},
-      {"an init container failed without a reason", kInit,
-       R"({"phase": "Failed", "initContainerStatuses": [{"name": "i", "state": {"terminated": {"exitCode": 1}}}]})",
-       "Init:ExitCode:1 0/1 0"},
-      {"restarts of init containers are forgotten when they are done", kInit,
-       R"({"phase": "Running", "initContainerStatuses": [
+     "Init:CrashLoopBackOff 0/1 2"},
+    {"an init container failed", kInit,
+     R"({"phase": "Failed", "initContainerStatuses": [{"name": "i", "state": {"terminated": {"exitCode": 1, "reason": "Error"}}}]})",
+     "Init:Error 0/1 0"},
+    {"an init container failed without a reason", kInit,
+     R"({"phase": "Failed", "initContainerStatuses": [{"name": "i", "state": {"terminated": {"exitCode": 1}}}]})",
+     "Init:ExitCode:1 0/1 0"},
+    {"restarts of init containers are forgotten when they are done", kInit,
+     R"({"phase": "Running", "initContainerStatuses": [
           {"name": "i", "restartCount": 5, "state": {"terminated": {"exitCode": 0}}},
           {"name": "j", "state": {"terminated": {"exitCode": 0}}}],
           "containerStatuses": [{"name": "a", "ready": true, "restartCount": 1, "state": {"running": {}}}]})",
-       "Running 1/1 1"},
-      {"a sidecar counts as a container", kSidecar,
-       R"({"phase": "Running", "initContainerStatuses": [
+     "Running 1/1 1"},
+    {"a sidecar counts as a container", kSidecar,
+     R"({"phase": "Running", "initContainerStatuses": [
           {"name": "s", "started": true, "ready": true, "restartCount": 2, "state": {"running": {}}},
           {"name": "i", "state": {"terminated": {"exitCode": 0}}}],
           "containerStatuses": [{"name": "a", "ready": true, "restartCount": 1, "state": {"running": {}}}]})",
-       "Running 2/2 3"},
-      {"a sidecar that has not started holds the pod up", kSidecar,
-       R"({"phase": "Pending", "initContainerStatuses": [{"name": "s", "started": false, "state": {"running": {}}}]})",
-       "Init:0/2 0/2 0"},
-  };
-  for (const auto& c : kCases) {
+     "Running 2/2 3"},
+    {"a sidecar that has not started holds the pod up", kSidecar,
+     R"({"phase": "Pending", "initContainerStatuses": [{"name": "s", "started": false, "state": {"running": {}}}]})",
+     "Init:0/2 0/2 0"},
+};
+
+TEST(PodStatusColumn, SaysWhatKubectlSays) {
+  for (const auto& c : kStatusCases) {
     SCOPED_TRACE(c.name);
     const PodRow row = MakePodRow(ViewOf(c.spec, c.status), kNow);
     EXPECT_EQ(fmt::format("{} {}/{} {}", row.status, row.ready, row.total, row.restarts), c.want);
