@@ -137,6 +137,20 @@ TEST(ConfigSource, AProblemNamesFileFieldAndLine) {
             "/m/web.yaml: invalid pod: [spec.containers[0].image: Required value] (line 8)");
 }
 
+TEST(ConfigSource, AMisspeltFieldIsNamedBesideTheOneThatIsMissing) {
+  TestNode node;
+  node.Write("/m/web.yaml",
+             "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n"
+             "  - name: app\n    imagee: x\n");
+  node.Start();
+  node.RunFor(1s);
+  ASSERT_EQ(node.SourceNamed("file").problems.size(), 1u);
+  const std::string reason = node.SourceNamed("file").problems[0].reason;
+  EXPECT_NE(reason.find("spec.containers[0].image: Required value"), std::string::npos) << reason;
+  EXPECT_NE(reason.find("spec.containers[0].imagee: unknown field (line 7)"), std::string::npos)
+      << reason;
+}
+
 TEST(ConfigSource, AnUnknownFieldIsIgnoredAndTold) {
   TestNode node;
   node.Write("/m/web.yaml", Manifest("web") + "  foo: 1\n");

@@ -119,8 +119,9 @@ TEST(HttpSource, TheSecondPodOfOneNameGetsAnEvent) {
   node.RunFor(1min);
   EXPECT_EQ(node.Show(), "a");
   EXPECT_TRUE(node.Complete("http"));
-  ASSERT_EQ(node.process->events.events.size(), 1u);
-  const auto& event = node.process->events.events[0];
+  const auto events = node.process->events.events();
+  ASSERT_EQ(events.size(), 1u);
+  const auto& event = events[0];
   EXPECT_EQ(event.reason, "FailedValidation");
   EXPECT_EQ(event.message,
             "Error validating pod a-node-a_default(uid-1) from http due to duplicate pod name "

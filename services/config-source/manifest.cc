@@ -48,7 +48,12 @@ Status Complete(kube::Pod& pod, const Document& document) {
 
 Status AddPod(kube::Pod& pod, const Document& document, DecodedPods& out) {
   const Origin& origin = document.origin;
-  if (const Status status = Complete(pod, document); !status.ok()) return status;
+  if (const Status status = Complete(pod, document); !status.ok()) {
+    // A misspelt field is often why a required one is missing.
+    std::string reason = Message(status);
+    for (const auto& warning : out.warnings) reason += "; " + warning;
+    return InvalidArgument(std::string_view(reason));
+  }
   auto bytes = std::make_shared<const std::string>(SerializeStable(pod));
   if (bytes->size() > kMaxPodBytes)
     return InvalidArgument("{}: the pod takes {} bytes, more than {}", origin.location,

@@ -139,7 +139,7 @@ class RealProcess {
 
   RealClock clock_;
   FakeLogSink sink_;
-  FakeEvents events_;
+  daemon::FakeEventRecorder events_;
   prometheus::Registry registry_;
   fs::RealFileSystem files_;
   exec::LoopThread loop_{clock_};

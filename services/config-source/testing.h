@@ -15,6 +15,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/bus/fake_bus.h"
 #include "libs/bus/typed.h"
+#include "libs/daemon/fake_event_recorder.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
 #include "services/config-source/config_source_service.h"
@@ -23,12 +24,6 @@
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::config_source {
-
-class FakeEvents final : public daemon::EventRecorder {
- public:
-  void Record(daemon::PodEvent event) override { events.push_back(std::move(event)); }
-  std::vector<daemon::PodEvent> events;
-};
 
 /// The fetcher that a test keeps while processes come and go.
 class SharedFetcher final : public HttpFetcher {
@@ -64,7 +59,7 @@ class TestNode {
     exec::FakeStrands strands;
     bus::FakeBus bus;
     prometheus::Registry registry;
-    FakeEvents events;
+    daemon::FakeEventRecorder events;
     fs::FakeFileWatcher* watcher = nullptr;
     std::unique_ptr<ConfigSourceService> service;
   };
