@@ -143,9 +143,9 @@ StatusOr<Records> Client::ListTable(const std::string& table) const {
   return records;
 }
 
-NodePods Client::ListPods() const {
-  const std::vector<std::string> names = {"desired", "podstatus", "workers", "admission",
-                                          "runtime"};
+NodePods Client::ListPods(Detail detail) const {
+  std::vector<std::string> names = {"desired", "podstatus"};
+  if (detail == Detail::kAll) names.insert(names.end(), {"workers", "admission", "runtime"});
   std::vector<StatusOr<Records>> answers(names.size(), Unavailable("not asked"));
   {
     std::vector<std::jthread> threads;

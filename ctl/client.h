@@ -46,7 +46,11 @@ class Client {
 
   /// `table` of its owner.
   StatusOr<Records> ListTable(const std::string& table) const;
-  NodePods ListPods() const;
+  enum class Detail {
+    kList,  // spec and status
+    kAll,   // also what sync-loop, pod-worker and pleg know
+  };
+  NodePods ListPods(Detail detail) const;
   std::vector<ProcessView> ListProcesses() const;
   StatusOr<std::shared_ptr<v1::Sources>> GetSources() const;
   StatusOr<std::shared_ptr<v1::GcReport>> RunGc(bool dry_run) const;

@@ -90,12 +90,11 @@ Status TracePod(const Context& context, const std::string& name, const std::stri
     context.err << "warning: no flight recorder: " << Message(recorded.status()) << "\n";
   else
     for (const BusEvent& event : recorded->events) lines.push_back(LineOf(event));
-  const NodePods node = context.client.ListPods();
+  const NodePods node = context.client.ListPods(Client::Detail::kAll);
   for (const auto& problem : node.problems) context.err << "warning: " << problem << "\n";
   for (const PodView& view : node.pods) {
     const bool same = recorded.ok() && recorded->pods.contains(view.uid);
-    if (same || view.name == name || view.uid == name || view.name_space + "/" + view.name == name)
-      AddPresent(context, view, lines);
+    if (same || IsNamed(view, name)) AddPresent(context, view, lines);
   }
   if (lines.empty())
     return NotFound("nothing is known of a pod \"{}\" in the last {}", name, since_text);

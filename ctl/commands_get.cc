@@ -15,18 +15,14 @@ namespace {
 
 constexpr int kWatchMs = 300;
 
-bool Matches(const PodView& view, const std::string& name) {
-  return view.name == name || view.uid == name || view.name_space + "/" + view.name == name;
-}
-
 void Warn(const Context& context, const std::vector<std::string>& problems) {
   for (const std::string& problem : problems) context.err << "warning: " << problem << "\n";
 }
 
 /// The pods that are asked for. What is missing is said on stderr, but hides nothing else.
 StatusOr<std::vector<PodView>> Pods(const Context& context, const GetOptions& options,
-                                    bool quiet = false) {
-  NodePods node = context.client.ListPods();
+                                    Client::Detail detail, bool quiet = false) {
+  NodePods node = context.client.ListPods(detail);
   if (!node.listed) {
     std::string reasons;
     for (const auto& problem : node.problems) reasons += (reasons.empty() ? "" : "; ") + problem;
@@ -35,20 +31,14 @@ StatusOr<std::vector<PodView>> Pods(const Context& context, const GetOptions& op
   if (!quiet) Warn(context, node.problems);
   std::erase_if(node.pods, [&options](const PodView& view) {
     return (!options.name_space.empty() && view.name_space != options.name_space) ||
-           (!options.name.empty() && !Matches(view, options.name));
+           (!options.name.empty() && !IsNamed(view, options.name));
   });
   return std::move(node.pods);
 }
 
-StatusOr<PodView> OnePod(const Context& context, const GetOptions& options) {
-  auto pods = Pods(context, options);
-  if (!pods.ok()) return pods.status();
-  if (pods->empty()) return NotFound("there is no pod \"{}\" on this node", options.name);
-  if (pods->size() == 1) return std::move(pods->front());
-  std::string names;
-  for (const PodView& view : *pods)
-    names += fmt::format(" {}/{} ({})", view.name_space, view.name, view.uid);
-  return InvalidArgument("\"{}\" is several pods, name one by its UID:{}", options.name, names);
+StatusOr<PodView> OnePod(const Context& context, const GetOptions& options, Client::Detail detail) {
+  const auto pods = Pods(context, options, detail);
+  return pods.ok() ? PickPod(*pods, options.name) : pods.status();
 }
 
 PodTableOptions TableOptions(const GetOptions& options, const std::vector<PodView>& pods) {
@@ -71,7 +61,7 @@ Status WatchPods(const Context& context, const GetOptions& options) {
   bool first = true;
   std::string last_error;
   while (!context.stopped()) {
-    const auto pods = Pods(context, options, /*quiet=*/!first);
+    const auto pods = Pods(context, options, Client::Detail::kList, /*quiet=*/!first);
     const std::string error = pods.ok() ? "" : Message(pods.status());
     if (error != last_error && !error.empty()) context.err << "warning: " << error << "\n";
     last_error = error;
@@ -105,10 +95,11 @@ Status CheckOutput(const std::string& output, std::initializer_list<std::string_
 }  // namespace
 
 Status GetPods(const Context& context, const GetOptions& options) {
+  if (!options.name.empty()) return GetPod(context, options);
   const Status valid = CheckOutput(options.output, {"wide", "json", "yaml"});
   if (!valid.ok()) return valid;
   if (options.watch) return WatchPods(context, options);
-  const auto pods = Pods(context, options);
+  const auto pods = Pods(context, options, Client::Detail::kList);
   if (!pods.ok()) return pods.status();
   if (options.output == "json")
     context.out << PodListJson(*pods);
@@ -125,7 +116,7 @@ Status GetPod(const Context& context, const GetOptions& options) {
   const Status valid = CheckOutput(options.output, {"wide", "json", "yaml"});
   if (!valid.ok()) return valid;
   if (options.watch) return WatchPods(context, options);
-  const auto pod = OnePod(context, options);
+  const auto pod = OnePod(context, options, Client::Detail::kList);
   if (!pod.ok()) return pod.status();
   if (options.output == "json")
     context.out << PodJson(*pod);
@@ -138,7 +129,7 @@ Status GetPod(const Context& context, const GetOptions& options) {
 }
 
 Status DescribePodCommand(const Context& context, const GetOptions& options) {
-  const auto pod = OnePod(context, options);
+  const auto pod = OnePod(context, options, Client::Detail::kAll);
   if (!pod.ok()) return pod.status();
   auto events = context.client.ListEvents(pod->uid);
   if (!events.ok()) {

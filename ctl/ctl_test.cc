@@ -184,6 +184,22 @@ TEST(PodStatusColumn, EndingAndUnknownPods) {
   EXPECT_EQ(MakePodRow(silent, kNow).status, "Unknown");
 }
 
+TEST(Picking, PrefersThePodThatStays) {
+  PodView old = ViewOf(kTwo, "{}"), successor = old, stranger = old;
+  old.removed = true;
+  successor.uid = "u2";
+  stranger.uid = "u3";
+  stranger.name = "other";
+  EXPECT_EQ(PickPod({old, successor, stranger}, "web").value_or(PodView{}).uid, "u2");
+  EXPECT_EQ(PickPod({old, successor}, "u1").value_or(PodView{}).uid, "u1");
+  EXPECT_EQ(PickPod({old, stranger}, "default/web").value_or(PodView{}).uid, "u1")
+      << "the only one, though it ends";
+  EXPECT_EQ(PickPod({stranger}, "web").status().code(), StatusCode::kNotFound);
+  stranger.name = "web";
+  EXPECT_EQ(Message(PickPod({successor, stranger}, "web").status()),
+            "\"web\" is several pods, name one by its UID: default/web (u2) default/web (u3)");
+}
+
 PodView RestartedView() {
   return ViewOf(
       R"({"nodeName": "n1", "containers": [{"name": "a"}]})",
@@ -296,11 +312,9 @@ TEST(ProcessTables, HealthAndViewsAreInWords) {
   view.info->set_last_error("\"it broke\"");
   view.info->set_last_error_wall_ns(Before(30s));
   const std::string text = ProcessTable({view}, kNow);
-  EXPECT_TRUE(Has(
-      text,
-      "not ready   connected   1 live, runtime stale, workers incomplete   30s ago: \"it broke\""))
-      << text;
+  EXPECT_TRUE(Has(text, "not ready   connected   1/3 live   30s ago: \"it broke\"")) << text;
   EXPECT_TRUE(Has(text, "pleg is not ready: the runtime does not answer\n")) << text;
+  EXPECT_TRUE(Has(text, "pleg views: runtime stale, workers incomplete\n")) << text;
   view.info->set_live(false);
   EXPECT_TRUE(Has(ProcessTable({view}, kNow), " hung "));
 }

@@ -38,7 +38,8 @@ void AddPodFlags(CLI::App& app, Arguments& a) {
 void DeclareGet(CLI::App& app, Arguments& a, Command& run) {
   CLI::App* get = app.add_subcommand("get", "Show pods, processes or sources");
   get->require_subcommand(1);
-  CLI::App* pods = get->add_subcommand("pods", "Every pod of this node");
+  CLI::App* pods = get->add_subcommand("pods", "Every pod of this node, or one")->alias("po");
+  pods->add_option("name", a.get.name);
   AddPodFlags(*pods, a);
   pods->callback([&a, &run] { run = [&a](const Context& c) { return GetPods(c, a.get); }; });
   CLI::App* pod = get->add_subcommand("pod", "One pod, by name, namespace/name or UID");

@@ -154,12 +154,31 @@ int64_t CreatedAt(const PodView& view) {
   return pod.status().has_start_time() ? Nanos(pod.status().start_time()) : 0;
 }
 
+bool IsNamed(const PodView& view, const std::string& name) {
+  return view.name == name || view.uid == name || view.name_space + "/" + view.name == name;
+}
+
+StatusOr<PodView> PickPod(const std::vector<PodView>& pods, const std::string& name) {
+  std::vector<const PodView*> named;
+  for (const PodView& view : pods)
+    if (IsNamed(view, name)) named.push_back(&view);
+  if (named.empty()) return NotFound("there is no pod \"{}\" on this node", name);
+  const auto stays = [](const PodView* view) { return !view->removed; };
+  if (std::ranges::count_if(named, stays) == 1) return **std::ranges::find_if(named, stays);
+  if (named.size() == 1) return *named.front();
+  std::string list;
+  for (const PodView* view : named)
+    list += fmt::format(" {}/{} ({})", view->name_space, view->name, view->uid);
+  return InvalidArgument("\"{}\" is several pods, name one by its UID:{}", name, list);
+}
+
 PodRow MakePodRow(const PodView& view, WallTime now) {
   const core::Pod& pod = PodOf(view);
   PodRow row;
   row.total = pod.spec().containers_size();
   for (const auto& container : pod.spec().init_containers())
     row.total += kube::IsSidecar(container) ? 1 : 0;
+  if (row.total == 0) row.total = pod.status().container_statuses_size();  // the spec is not known
   row.status = "Unknown";
   if (view.has_status) ReadStatus(pod, row);
   const bool deleted = view.removed || pod.metadata().has_deletion_timestamp();

@@ -59,6 +59,12 @@ std::string PodYaml(const PodView& view);
 std::string PodListJson(const std::vector<PodView>& pods);
 std::string PodListYaml(const std::vector<PodView>& pods);
 
+/// By name, namespace/name or UID.
+bool IsNamed(const PodView& view, const std::string& name);
+/// The one pod of this name. A pod that its source has taken away gives way to its successor.
+/// NOT_FOUND without one, INVALID_ARGUMENT listing them when there are several.
+StatusOr<PodView> PickPod(const std::vector<PodView>& pods, const std::string& name);
+
 /// Nanoseconds since the epoch; 0 when the pod has no such time.
 int64_t CreatedAt(const PodView& view);
 

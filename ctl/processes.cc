@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "ctl/text.h"
@@ -16,21 +17,23 @@ std::string HealthText(const ProcessView& view) {
   return view.info->live() ? "not ready" : "hung";
 }
 
-/// "desired live, runtime stale since ..."; all live ones together.
+bool IsLive(const v1::ProcessInfo::View& view) { return view.state() == "live" && view.complete(); }
+
+/// "4/5 live".
 std::string ViewsText(const v1::ProcessInfo& info) {
+  if (info.views_size() == 0) return "-";
+  return fmt::format("{}/{} live", std::ranges::count_if(info.views(), IsLive), info.views_size());
+}
+
+/// "runtime stale, workers incomplete": those that are not live and complete.
+std::string OddViews(const v1::ProcessInfo& info) {
   std::string odd;
-  int live = 0;
   for (const auto& view : info.views()) {
-    if (view.state() == "live" && view.complete()) {
-      ++live;
-      continue;
-    }
+    if (IsLive(view)) continue;
     odd += fmt::format("{}{} {}", odd.empty() ? "" : ", ", view.table(),
                        view.state() == "live" ? "incomplete" : view.state());
   }
-  if (info.views_size() == 0) return "-";
-  if (odd.empty()) return fmt::format("{} live", live);
-  return live == 0 ? odd : fmt::format("{} live, {}", live, odd);
+  return odd;
 }
 
 std::string LastErrorText(const v1::ProcessInfo& info, WallTime now) {
@@ -38,13 +41,15 @@ std::string LastErrorText(const v1::ProcessInfo& info, WallTime now) {
   return fmt::format("{} ago: {}", Age(now, info.last_error_wall_ns()), info.last_error());
 }
 
-/// One line below the table for each process that is not well.
+/// Lines below the table for each process that is not well, or that does not see all.
 std::string Notes(const std::vector<ProcessView>& processes) {
   std::string notes;
   for (const ProcessView& view : processes) {
     const std::string reason = view.info == nullptr ? view.problem : view.info->reason();
     if (HealthText(view) != "ok")
       notes += fmt::format("{} is {}: {}\n", view.name, HealthText(view), reason);
+    const std::string odd = view.info == nullptr ? "" : OddViews(*view.info);
+    if (!odd.empty()) notes += fmt::format("{} views: {}\n", view.name, odd);
   }
   return notes.empty() ? "" : "\n" + notes;
 }

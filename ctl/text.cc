@@ -40,6 +40,11 @@ std::string TwoParts(int64_t big, const char* big_unit, int64_t small, const cha
 
 }  // namespace
 
+void Table::Add(std::vector<std::string> row) {
+  for (std::string& cell : row) std::ranges::replace(cell, '\n', ' ');
+  rows_.push_back(std::move(row));
+}
+
 std::string Table::Text(bool with_header) const {
   std::vector<size_t> widths(header_.size(), 0);
   const auto widen = [&widths](const std::vector<std::string>& cells) {

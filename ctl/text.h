@@ -13,10 +13,11 @@
 namespace splitlet::ctl {
 
 /// Columns as wide as their widest cell, three spaces between them, no spaces at the ends of lines.
+/// Line breaks in cells become spaces.
 class Table {
  public:
   explicit Table(std::vector<std::string> header) : header_(std::move(header)) {}
-  void Add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  void Add(std::vector<std::string> row);
   bool empty() const { return rows_.empty(); }
   std::string Text(bool with_header = true) const;
 
