@@ -1,0 +1,39 @@
+#pragma once
+
+/// What status takes from flags and KubeletConfiguration.
+/// Threads: values. Errors: none. Source: configuration spec; DESIGN.md rule 24.
+
+#include <map>
+#include <string>
+
+#include "libs/base/clock.h"
+#include "services/status/machine.h"
+
+namespace splitlet::daemon {
+struct Flags;
+class KubeletConfig;
+}  // namespace splitlet::daemon
+
+namespace splitlet::status {
+
+struct StatusConfig {
+  std::string node_name;
+  std::string state_dir;
+  NodeLimits limits;
+  Duration reconcile_period = std::chrono::seconds{10};
+  Duration ask_timeout = std::chrono::seconds{5};
+  /// How long each process may leave questions without a good answer.
+  std::map<std::string, Duration> answer_limits = {
+      {"pleg", std::chrono::minutes{3}},
+      {"pod-worker", std::chrono::minutes{5}},
+      {"config-source", std::chrono::minutes{5}},
+      {"sync-loop", std::chrono::minutes{5}},
+      {"gc", std::chrono::minutes{5}},
+  };
+  /// After that long without pod-worker pods are told about without its flags.
+  Duration worker_wait = std::chrono::minutes{5};
+};
+
+StatusConfig LoadStatusConfig(const daemon::KubeletConfig& file, const daemon::Flags& flags);
+
+}  // namespace splitlet::status

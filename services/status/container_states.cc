@@ -1,0 +1,371 @@
+#include "services/status/container_states.h"
+
+#include <algorithm>
+
+namespace splitlet::status {
+namespace {
+
+constexpr size_t kMessageBudget = 12288;
+
+struct Seen {
+  const v1::ContainerRecord* newest = nullptr;
+  const v1::ContainerRecord* second = nullptr;
+};
+
+std::map<std::string, Seen> ByName(const v1::ObservedPod* observed) {
+  std::map<std::string, Seen> seen;
+  if (observed == nullptr) return seen;
+  for (const auto& record : observed->containers()) {
+    Seen& slot = seen[record.name()];
+    if (slot.newest == nullptr) {
+      slot.newest = &record;
+    } else if (slot.second == nullptr) {
+      slot.second = &record;
+    }
+  }
+  return seen;
+}
+
+const kube::ContainerStatus* FindStatus(const kube::PodStatus* status, bool init,
+                                        const std::string& name) {
+  if (status == nullptr) return nullptr;
+  const auto& list = init ? status->init_container_statuses() : status->container_statuses();
+  const auto it =
+      std::find_if(list.begin(), list.end(), [&](const auto& one) { return one.name() == name; });
+  return it == list.end() ? nullptr : &*it;
+}
+
+const v1::ContainerNote* FindNote(const v1::WorkerRecord* worker, const std::string& name) {
+  if (worker == nullptr) return nullptr;
+  const auto& notes = worker->containers();
+  const auto it = std::find_if(notes.begin(), notes.end(),
+                               [&](const auto& note) { return note.name() == name; });
+  return it == notes.end() || it->reason().empty() ? nullptr : &*it;
+}
+
+/// Result of a probe for this very container; nullptr: none yet.
+const v1::ProbeResult* FindProbe(const v1::WorkerRecord* worker, const std::string& id,
+                                 std::string_view kind) {
+  if (worker == nullptr) return nullptr;
+  for (const auto& result : worker->probes())
+    if (result.container_id() == id && result.kind() == kind) return &result;
+  return nullptr;
+}
+
+std::string IdOf(const v1::ObservedPod& observed, const v1::ContainerRecord& record) {
+  return observed.runtime_name() + "://" + record.id();
+}
+
+void SetLost(core::ContainerState* state, std::string_view message) {
+  auto* terminated = state->mutable_terminated();
+  terminated->set_exit_code(kLostExitCode);
+  terminated->set_reason(std::string(kStatusUnknown));
+  terminated->set_message(std::string(message));
+}
+
+core::ContainerState StateOf(const v1::ObservedPod& observed, const v1::ContainerRecord& record) {
+  core::ContainerState state;
+  if (record.state() == v1::ContainerRecord::RUNNING) {
+    SetTime(state.mutable_running()->mutable_started_at(), record.started_at_ns());
+  } else if (record.state() == v1::ContainerRecord::EXITED) {
+    auto* ended = state.mutable_terminated();
+    ended->set_exit_code(record.exit_code());
+    if (!record.reason().empty()) ended->set_reason(record.reason());
+    if (!record.message().empty()) ended->set_message(record.message());
+    SetTime(ended->mutable_started_at(), record.started_at_ns());
+    SetTime(ended->mutable_finished_at(), record.finished_at_ns());
+    ended->set_container_id(IdOf(observed, record));
+  } else {
+    state.mutable_waiting();
+  }
+  return state;
+}
+
+void SetMounts(const kube::Container& container, kube::ContainerStatus& status) {
+  for (const auto& mount : container.volume_mounts()) {
+    auto* shown = status.add_volume_mounts();
+    shown->set_name(mount.name());
+    shown->set_mount_path(mount.mount_path());
+    if (!mount.read_only()) continue;
+    shown->set_read_only(true);
+    const bool enabled = mount.recursive_read_only() == "Enabled";
+    shown->set_recursive_read_only(enabled ? "Enabled" : "Disabled");
+  }
+}
+
+/// One container on its way from the spec to its status.
+class Builder {
+ public:
+  Builder(const ContainerInputs& in, const kube::Container& container, bool init, Seen seen)
+      : in_(in),
+        container_(container),
+        init_(init),
+        seen_(seen),
+        previous_(FindStatus(in.previous, init, container.name())) {}
+
+  kube::ContainerStatus Build(bool any_regular_seen) {
+    SetBase();
+    if (seen_.newest != nullptr) {
+      SetSeen();
+    } else if (previous_ != nullptr) {
+      SetMissing();
+    }
+    if (init_ && !kube::IsSidecar(container_)) SetInitDone(any_regular_seen);
+    SetNote();
+    SetFlags();
+    if (container_.has_resources()) SetResources();
+    return std::move(status_);
+  }
+
+ private:
+  void SetBase() {
+    if (previous_ != nullptr && previous_->state().has_terminated()) {
+      status_ = *previous_;
+      return;
+    }
+    status_.set_name(container_.name());
+    status_.set_image(container_.image());
+    status_.set_image_id("");
+    status_.set_restart_count(0);
+    status_.mutable_last_state();
+    const bool initializing = in_.pod.spec().init_containers_size() > 0;
+    status_.mutable_state()->mutable_waiting()->set_reason(initializing ? "PodInitializing"
+                                                                        : "ContainerCreating");
+    SetMounts(container_, status_);
+    if (previous_ == nullptr) return;
+    status_.set_restart_count(previous_->restart_count());
+    *status_.mutable_last_state() = previous_->last_state();
+  }
+
+  /// No record of the container, but there was one: lost only where the observation covers all.
+  void SetMissing() {
+    if (!in_.covers) {
+      status_ = *previous_;
+      return;
+    }
+    const bool was_running = previous_->state().has_running();
+    if (!was_running || previous_->last_state().has_terminated()) return;
+    SetLost(
+        status_.mutable_last_state(),
+        "The container could not be located when the pod was deleted.  The container used to be "
+        "Running");
+    if (!in_.deleted) status_.set_restart_count(previous_->restart_count() + 1);
+  }
+
+  void SetSeen() {
+    const auto& observed = *in_.observed;
+    const auto& record = *seen_.newest;
+    const bool had = previous_ != nullptr;
+    kube::ContainerStatus status;
+    status.set_name(container_.name());
+    *status.mutable_state() = StateOf(observed, record);
+    status.mutable_last_state();
+    status.set_container_id(IdOf(observed, record));
+    status.set_image(record.image().empty() ? container_.image() : record.image());
+    status.set_image_id(record.image_ref());
+    status.set_restart_count(
+        std::max(record.restart_count(), had ? previous_->restart_count() : 0));
+    SetMounts(container_, status);
+    if (had) {
+      const bool another = previous_->container_id() != status.container_id();
+      *status.mutable_last_state() = another && previous_->state().has_terminated()
+                                         ? previous_->state()
+                                         : previous_->last_state();
+    }
+    if (seen_.second != nullptr) *status.mutable_last_state() = StateOf(observed, *seen_.second);
+    if (record.state() == v1::ContainerRecord::UNKNOWN && had && previous_->state().has_running()) {
+      status.mutable_state()->Clear();
+      SetLost(status.mutable_state(),
+              "The container could not be located when the pod was terminated");
+      status.set_restart_count(previous_->restart_count() + 1);
+    }
+    status_ = std::move(status);
+  }
+
+  /// A finished init container whose record is gone, while the pod has moved on.
+  void SetInitDone(bool any_regular_seen) {
+    if (seen_.newest != nullptr || !any_regular_seen || !status_.state().has_waiting()) return;
+    auto* ended = status_.mutable_state()->mutable_terminated();
+    ended->set_exit_code(0);
+    ended->set_reason("Completed");
+    ended->set_message(
+        "Unable to get init container status from container runtime and pod has been initialized, "
+        "treat it as exited normally");
+  }
+
+  bool IsDue() const {
+    if (in_.deleted) return false;
+    if (seen_.newest == nullptr) return !status_.state().has_terminated();
+    if (seen_.newest->state() == v1::ContainerRecord::RUNNING) return false;
+    if (seen_.newest->state() != v1::ContainerRecord::EXITED) return true;
+    const int32_t code = seen_.newest->exit_code();
+    if (init_ && !kube::IsSidecar(container_) && code == 0) return false;
+    return IsRestartable(in_.pod, container_, code);
+  }
+
+  /// Why it does not run yet: pull and start errors, back-off.
+  void SetNote() {
+    const v1::ContainerNote* note = FindNote(in_.worker, container_.name());
+    if (note == nullptr || !IsDue()) return;
+    if (status_.state().has_terminated()) *status_.mutable_last_state() = status_.state();
+    status_.clear_state();
+    auto* waiting = status_.mutable_state()->mutable_waiting();
+    waiting->set_reason(note->reason());
+    if (!note->message().empty()) waiting->set_message(note->message());
+  }
+
+  void SetFlags() {
+    bool started = false, ready = false;
+    const bool running = status_.state().has_running();
+    const bool same = previous_ != nullptr && !status_.container_id().empty() &&
+                      previous_->container_id() == status_.container_id();
+    if (running) started = IsStarted(same);
+    if (init_ && !kube::IsSidecar(container_)) {
+      ready = status_.state().has_terminated() && status_.state().terminated().exit_code() == 0;
+    } else if (started) {
+      ready = IsReady();
+    }
+    if (!in_.workers_live && running) {
+      started = same && previous_->started();
+      ready = started && previous_->ready();
+    }
+    status_.set_started(started);
+    status_.set_ready(ready);
+  }
+
+  bool IsStarted(bool same) const {
+    if (!container_.has_startup_probe() || seen_.newest == nullptr) return true;
+    const auto* result = FindProbe(in_.worker, seen_.newest->id(), "startup");
+    if (result != nullptr) return result->success();
+    return same && previous_->started();
+  }
+
+  bool IsReady() const {
+    if (!container_.has_readiness_probe()) return true;
+    if (seen_.newest == nullptr) return previous_ != nullptr && previous_->ready();
+    const auto* result = FindProbe(in_.worker, seen_.newest->id(), "readiness");
+    return result != nullptr && result->success();
+  }
+
+  void SetResources() {
+    const auto& resources = container_.resources();
+    if (resources.requests_size() > 0)
+      *status_.mutable_allocated_resources() = resources.requests();
+    *status_.mutable_resources() = resources;
+    status_.mutable_resources()->clear_claims();
+  }
+
+  const ContainerInputs& in_;
+  const kube::Container& container_;
+  bool init_;
+  Seen seen_;
+  const kube::ContainerStatus* previous_;
+  kube::ContainerStatus status_;
+};
+
+/// At a boundary between characters.
+void Cut(std::string* text, size_t limit) {
+  if (text->size() <= limit) return;
+  while (limit > 0 && (static_cast<unsigned char>((*text)[limit]) & 0xC0U) == 0x80U) --limit;
+  text->resize(limit);
+}
+
+void CutMessages(const kube::Pod& pod, std::vector<kube::ContainerStatus>& statuses) {
+  const int count = pod.spec().containers_size() + pod.spec().init_containers_size() +
+                    pod.spec().ephemeral_containers_size();
+  const size_t limit = kMessageBudget / static_cast<size_t>(std::max(count, 1));
+  for (auto& status : statuses) {
+    if (status.state().has_terminated() && status.state().terminated().has_message())
+      Cut(status.mutable_state()->mutable_terminated()->mutable_message(), limit);
+    if (status.last_state().has_terminated() && status.last_state().terminated().has_message())
+      Cut(status.mutable_last_state()->mutable_terminated()->mutable_message(), limit);
+  }
+}
+
+void Close(kube::ContainerStatus& status) {
+  if (status.state().has_terminated()) return;
+  status.clear_state();
+  SetLost(status.mutable_state(), "The container could not be located when the pod was terminated");
+  status.set_ready(false);
+  status.set_started(false);
+}
+
+/// Some regular container got past its beginning, so that all init containers had ended.
+bool WasInitialized(const kube::Pod& pod, const ContainerStatuses& statuses) {
+  if (pod.spec().init_containers_size() == 0) return true;
+  const bool any = std::any_of(
+      statuses.regular.begin(), statuses.regular.end(), [](const kube::ContainerStatus& status) {
+        return !status.state().has_waiting() || status.last_state().has_terminated();
+      });
+  if (any || statuses.init.empty()) return any;
+  const auto& last = statuses.init.back();
+  const auto& spec = pod.spec().init_containers(pod.spec().init_containers_size() - 1);
+  if (kube::IsSidecar(spec)) return last.state().has_running() && last.started();
+  return last.state().has_terminated() && last.state().terminated().exit_code() == 0;
+}
+
+}  // namespace
+
+bool IsRestartable(const kube::Pod& pod, const kube::Container& container, int32_t exit_code) {
+  if (container.has_restart_policy()) {
+    for (const auto& rule : container.restart_policy_rules()) {
+      const auto& codes = rule.exit_codes();
+      const bool listed = std::find(codes.values().begin(), codes.values().end(), exit_code) !=
+                          codes.values().end();
+      if (rule.has_exit_codes() && listed == (codes.operator_() == "In")) return true;
+    }
+  }
+  const std::string& policy =
+      container.has_restart_policy() ? container.restart_policy() : pod.spec().restart_policy();
+  if (policy == "Never") return false;
+  return policy != "OnFailure" || exit_code != 0;
+}
+
+ContainerStatuses ComputeContainers(const ContainerInputs& in) {
+  auto seen = ByName(in.observed);
+  const auto& spec = in.pod.spec();
+  const bool any_regular =
+      std::any_of(spec.containers().begin(), spec.containers().end(),
+                  [&](const kube::Container& c) { return seen.contains(c.name()); });
+  ContainerStatuses statuses;
+  for (const auto& container : spec.init_containers())
+    statuses.init.push_back(
+        Builder(in, container, true, seen[container.name()]).Build(any_regular));
+  for (const auto& container : spec.containers())
+    statuses.regular.push_back(
+        Builder(in, container, false, seen[container.name()]).Build(any_regular));
+  std::sort(statuses.regular.begin(), statuses.regular.end(),
+            [](const auto& a, const auto& b) { return a.name() < b.name(); });
+  CutMessages(in.pod, statuses.init);
+  CutMessages(in.pod, statuses.regular);
+  return statuses;
+}
+
+void CloseContainers(const kube::Pod& pod, ContainerStatuses& statuses) {
+  if (WasInitialized(pod, statuses)) {
+    for (auto& status : statuses.regular) Close(status);
+  }
+  // Init containers up to the last that ever began; the first one where none did.
+  size_t last = 0;
+  for (size_t i = 0; i < statuses.init.size(); ++i)
+    if (!statuses.init[i].state().has_waiting() || statuses.init[i].last_state().has_terminated())
+      last = i;
+  for (size_t i = 0; i < statuses.init.size() && i <= last; ++i) Close(statuses.init[i]);
+}
+
+bool IsInitialized(const kube::Pod& pod, const v1::ObservedPod* observed) {
+  if (observed == nullptr) return false;
+  for (const auto& sandbox : observed->sandboxes()) {
+    if (sandbox.state() != v1::SandboxRecord::READY) continue;
+    const auto in_sandbox = [&](const v1::ContainerRecord& record) {
+      if (record.sandbox_id() != sandbox.id()) return false;
+      const auto& regular = pod.spec().containers();
+      return std::any_of(regular.begin(), regular.end(),
+                         [&](const kube::Container& c) { return c.name() == record.name(); });
+    };
+    return std::any_of(observed->containers().begin(), observed->containers().end(), in_sandbox);
+  }
+  return false;
+}
+
+}  // namespace splitlet::status

@@ -1,0 +1,112 @@
+#include "services/status/event_store.h"
+
+#include <algorithm>
+
+namespace splitlet::status {
+namespace {
+
+constexpr std::string_view kCombined = "(combined from similar events): ";
+
+/// Parts that cannot be mistaken for one another.
+std::string Join(std::initializer_list<std::string_view> parts) {
+  std::string key;
+  for (const auto part : parts) key.append(part).append(1, '\0');
+  return key;
+}
+
+std::string ObjectKey(const v1::EventRecord& e) {
+  return Join({e.component(), e.kind(), e.namespace_(), e.name(), e.uid(), e.type()});
+}
+
+std::string FullKey(const v1::EventRecord& e) {
+  return ObjectKey(e) + Join({e.reason(), e.field_path(), e.message()});
+}
+
+/// Forgets the entry that was used longest ago.
+template <class Map>
+void Bound(Map& map, size_t limit) {
+  if (map.size() <= limit) return;
+  map.erase(std::min_element(map.begin(), map.end(), [](const auto& a, const auto& b) {
+    return a.second.at < b.second.at;
+  }));
+}
+
+}  // namespace
+
+bool EventStore::TakeToken(const v1::EventRecord& event) {
+  const auto now = clock_.Now();
+  auto [it, added] = buckets_.emplace(ObjectKey(event), Bucket{options_.burst, now});
+  Bucket& bucket = it->second;
+  const auto passed = std::chrono::duration<double>(now - bucket.at).count();
+  const auto refill = std::chrono::duration<double>(options_.refill).count();
+  bucket.tokens = std::min(options_.burst, bucket.tokens + passed / refill);
+  bucket.at = now;
+  if (bucket.tokens < 1) return false;
+  bucket.tokens -= 1;
+  Bound(buckets_, options_.max_keys);
+  return true;
+}
+
+void EventStore::Aggregate(v1::EventRecord& event) {
+  const auto now = clock_.Now();
+  auto [it, added] = groups_.emplace(ObjectKey(event) + Join({event.reason()}), Group{{}, now});
+  Group& group = it->second;
+  if (now - group.at > options_.similar_window) group.messages.clear();
+  group.at = now;
+  if (group.messages.size() < options_.similar) group.messages[event.message()] = true;
+  if (group.messages.size() >= options_.similar) {
+    event.set_message(std::string(kCombined) + event.message());
+  }
+  Bound(groups_, options_.max_keys);
+}
+
+EventStore::Result EventStore::Record(v1::EventRecord event) {
+  if (!TakeToken(event)) return Result::kSpam;
+  Aggregate(event);
+  const int64_t now = ToNanos(clock_.WallNow());
+  const bool combined = event.message().rfind(kCombined, 0) == 0;
+  if (event.last_wall_ns() == 0) event.set_last_wall_ns(now);
+  if (event.first_wall_ns() == 0) event.set_first_wall_ns(event.last_wall_ns());
+  if (event.count() == 0) event.set_count(1);
+  // Combined events are one whatever their message; it shows the last.
+  const std::string key =
+      combined ? ObjectKey(event) + Join({event.reason(), kCombined}) : FullKey(event);
+  const auto known = by_key_.find(key);
+  if (known != by_key_.end()) {
+    auto& old = *known->second;
+    old.set_count(old.count() + event.count());
+    old.set_last_wall_ns(std::max(old.last_wall_ns(), event.last_wall_ns()));
+    old.set_message(event.message());
+    events_.splice(events_.end(), events_, known->second);
+    return Result::kCounted;
+  }
+  events_.push_back(std::move(event));
+  by_key_[key] = std::prev(events_.end());
+  Trim();
+  return Result::kNew;
+}
+
+void EventStore::Trim() {
+  const int64_t oldest = ToNanos(clock_.WallNow()) - Duration(options_.keep).count();
+  const auto remove_first = [this] {
+    const auto first = events_.begin();
+    std::erase_if(by_key_, [&](const auto& entry) { return entry.second == first; });
+    events_.pop_front();
+  };
+  while (!events_.empty() && events_.front().last_wall_ns() < oldest) remove_first();
+  while (events_.size() > options_.max_events) {
+    remove_first();
+    ++displaced_;
+  }
+}
+
+std::vector<v1::EventRecord> EventStore::List(const std::string& uid) const {
+  const int64_t oldest = ToNanos(clock_.WallNow()) - Duration(options_.keep).count();
+  std::vector<v1::EventRecord> listed;
+  for (const auto& event : events_)
+    if (event.last_wall_ns() >= oldest && (uid.empty() || event.uid() == uid))
+      listed.push_back(event);
+  return listed;
+}
+
+}  // namespace splitlet::status

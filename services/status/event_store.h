@@ -1,0 +1,67 @@
+#pragma once
+
+/// The events of the last hour about pods and the node, counted together as Kubernetes does, and
+/// bounded. Threads: the owner's. Errors: none; what is left out is counted. Source: status spec,
+/// section 10.
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "splitlet/v1/services.pb.h"
+
+namespace splitlet::status {
+
+class EventStore {
+ public:
+  struct Options {
+    size_t max_events = 1000;
+    size_t max_keys = 4096;  // of the two memories below
+    Duration keep = std::chrono::hours{1};
+    uint32_t similar = 10;  // from this many distinct messages on they are one event
+    Duration similar_window = std::chrono::seconds{600};
+    double burst = 25;  // for each source, object and type
+    Duration refill = std::chrono::seconds{300};
+  };
+  enum class Result { kNew, kCounted, kSpam };
+
+  EventStore(const Clock& clock, Options options) : clock_(clock), options_(options) {}
+  explicit EventStore(const Clock& clock) : EventStore(clock, Options{}) {}
+
+  /// Times and count of `event` are the recorder's where set, else now and 1.
+  Result Record(v1::EventRecord event);
+  /// In the order of their last occurrence; of one object, or of all for an empty uid.
+  std::vector<v1::EventRecord> List(const std::string& uid) const;
+  size_t size() const { return events_.size(); }
+  /// Older ones that had to go to make room.
+  uint64_t displaced() const { return displaced_; }
+
+ private:
+  using Events = std::list<v1::EventRecord>;  // oldest occurrence first
+  struct Bucket {
+    double tokens = 0;
+    Clock::Time at;
+  };
+  struct Group {
+    std::map<std::string, bool> messages;
+    Clock::Time at;
+  };
+  bool TakeToken(const v1::EventRecord& event);
+  /// Puts the prefix before the message of an event that has too many relatives.
+  void Aggregate(v1::EventRecord& event);
+  void Trim();
+
+  const Clock& clock_;
+  Options options_;
+  Events events_;
+  std::unordered_map<std::string, Events::iterator> by_key_;
+  std::map<std::string, Bucket> buckets_;
+  std::map<std::string, Group> groups_;
+  uint64_t displaced_ = 0;
+};
+
+}  // namespace splitlet::status

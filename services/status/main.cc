@@ -1,0 +1,45 @@
+#include "libs/bus/typed.h"
+#include "libs/daemon/kubelet_config.h"
+#include "libs/daemon/service.h"
+#include "services/status/rpc.h"
+#include "services/status/status_service.h"
+
+namespace splitlet::status {
+namespace {
+
+StatusOr<std::unique_ptr<daemon::Service>> MakeStatusService(daemon::ServiceContext& context) {
+  auto& bus = context.bus();
+  ASSIGN_OR_RETURN(auto table, bus::Own<v1::PodStatusRecord>(bus, "podstatus"), "table podstatus");
+  ASSIGN_OR_RETURN(auto desired, bus::ViewOf<v1::DesiredRecord>(bus, "desired"), "view desired");
+  ASSIGN_OR_RETURN(auto admission, bus::ViewOf<v1::AdmissionRecord>(bus, "admission"),
+                   "view admission");
+  ASSIGN_OR_RETURN(auto workers, bus::ViewOf<v1::WorkerRecord>(bus, "workers"), "view workers");
+  ASSIGN_OR_RETURN(auto runtime, bus::ViewOf<v1::RuntimeRecord>(bus, "runtime"), "view runtime");
+  ASSIGN_OR_RETURN(auto pressure, bus::ViewOf<v1::PressureRecord>(bus, "pressure"),
+                   "view pressure");
+  auto peers = MakeGrpcPeers(
+      context.clock(), [&context](const std::string& process) { return context.Peer(process); });
+  StatusDeps deps{.clock = context.clock(),
+                  .loop = context.loop(),
+                  .strands = context.strands(),
+                  .files = context.files(),
+                  .table = std::move(table),
+                  .desired = std::move(desired),
+                  .admission = std::move(admission),
+                  .workers = std::move(workers),
+                  .runtime = std::move(runtime),
+                  .pressure = std::move(pressure),
+                  .peers = std::move(peers),
+                  .log = context.log(),
+                  .metrics = context.metrics()};
+  auto config = LoadStatusConfig(context.config(), context.flags());
+  return ServeStatus(context.loop(),
+                     std::make_unique<StatusService>(std::move(deps), std::move(config)));
+}
+
+}  // namespace
+}  // namespace splitlet::status
+
+int main(int argc, char** argv) {
+  return splitlet::daemon::RunService("status", argc, argv, splitlet::status::MakeStatusService);
+}

@@ -1,0 +1,65 @@
+#include "services/status/metrics.h"
+
+namespace splitlet::status {
+namespace {
+
+const prometheus::Histogram::BucketBoundaries kStartBuckets = {
+    0.5, 1,   2,   3,   4,   5,   6,   8,   10,   20,   30,   45,  60,
+    120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600};
+
+}  // namespace
+
+StatusMetrics::StatusMetrics(prometheus::Registry& registry, const std::string& node)
+    : node_name(prometheus::BuildGauge()
+                    .Name("kubelet_node_name")
+                    .Help("Name of the node; always 1")
+                    .Register(registry)
+                    .Add({{"node", node}})),
+      node_ready(prometheus::BuildGauge()
+                     .Name("splitlet_node_ready")
+                     .Help("1 when the node's condition Ready is True")
+                     .Register(registry)
+                     .Add({})),
+      unanswered(prometheus::BuildGauge()
+                     .Name("splitlet_process_unanswered_seconds")
+                     .Help("How long a process was asked for its health without a good answer")
+                     .Register(registry)),
+      pods(prometheus::BuildGauge()
+               .Name("splitlet_status_pods")
+               .Help("Pods with a status, by phase")
+               .Register(registry)),
+      changes(prometheus::BuildCounter()
+                  .Name("splitlet_status_changes_total")
+                  .Help("Pod statuses that differed from the last one")
+                  .Register(registry)
+                  .Add({})),
+      put_errors(prometheus::BuildCounter()
+                     .Name("splitlet_status_put_errors_total")
+                     .Help("Records that the table podstatus did not take")
+                     .Register(registry)
+                     .Add({})),
+      terminated(prometheus::BuildCounter()
+                     .Name("kubelet_terminated_containers_total")
+                     .Help("Containers that a status shows as terminated for the first time")
+                     .Register(registry)),
+      pod_start(prometheus::BuildHistogram()
+                    .Name("kubelet_pod_start_duration_seconds")
+                    .Help("Time from the first sight of a pod to its phase Running")
+                    .Register(registry)
+                    .Add({}, kStartBuckets)),
+      events(prometheus::BuildGauge()
+                 .Name("splitlet_status_events")
+                 .Help("Events that are kept")
+                 .Register(registry)
+                 .Add({})),
+      events_handled(prometheus::BuildCounter()
+                         .Name("splitlet_status_events_handled_total")
+                         .Help("Events recorded by all processes, by what became of them")
+                         .Register(registry)) {
+  for (const char* result : {"new", "counted", "spam", "displaced"})
+    events_handled.Add({{"result", result}});
+  for (const char* phase : {"Pending", "Running", "Succeeded", "Failed"})
+    pods.Add({{"phase", phase}});
+}
+
+}  // namespace splitlet::status

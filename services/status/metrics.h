@@ -1,0 +1,31 @@
+#pragma once
+
+/// All metrics of status. Threads: any. Errors: none. Units: seconds.
+/// Source: STYLE.md section 13; metrics-and-logging spec, section 2.
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include <string>
+
+namespace splitlet::status {
+
+struct StatusMetrics {
+  StatusMetrics(prometheus::Registry& registry, const std::string& node_name);
+
+  prometheus::Gauge& node_name;                       // node: 1
+  prometheus::Gauge& node_ready;                      // 1 or 0
+  prometheus::Family<prometheus::Gauge>& unanswered;  // process
+  prometheus::Family<prometheus::Gauge>& pods;        // phase
+  prometheus::Counter& changes;                       // statuses put
+  prometheus::Counter& put_errors;
+  prometheus::Family<prometheus::Counter>& terminated;      // container_type, exit_code, reason
+  prometheus::Histogram& pod_start;                         // first seen to Running
+  prometheus::Gauge& events;                                // kept
+  prometheus::Family<prometheus::Counter>& events_handled;  // result: new, counted, spam, displaced
+};
+
+}  // namespace splitlet::status

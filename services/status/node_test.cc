@@ -1,0 +1,239 @@
+#include <gtest/gtest.h>
+
+#include "libs/fs/fake_file_system.h"
+#include "services/status/event_store.h"
+#include "services/status/machine.h"
+#include "services/status/node_conditions.h"
+
+namespace splitlet::status {
+namespace {
+
+constexpr const char* kRoute =
+    "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"
+    "cni0\t0000580A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n"
+    "eth0\t00000000\t0101A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n"
+    "eth0\t0001A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n";
+constexpr const char* kTrie =
+    "Local:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 10.88.0.1\n        /32 host LOCAL\n"
+    "     |-- 127.0.0.1\n        /32 host LOCAL\n     |-- 192.168.1.0\n        /24 link UNICAST\n"
+    "     |-- 192.168.1.7\n        /32 host LOCAL\n     |-- 192.168.1.255\n        /32 link "
+    "BROADCAST\n";
+
+TEST(Machine, NumbersOfTheKernel) {
+  EXPECT_EQ(CountCpus("0-3\n"), 4);
+  EXPECT_EQ(CountCpus("0,2-3,7"), 4);
+  EXPECT_EQ(CountCpus("x"), 0);
+  EXPECT_EQ(ParseMemTotal("MemTotal:       16302328 kB\nMemFree: 1 kB\n"), 16302328LL * 1024);
+  EXPECT_EQ(ParseMemTotal("MemFree: 1 kB\n"), 0);
+  EXPECT_EQ(FindAddress(kRoute, kTrie), "192.168.1.7");
+  EXPECT_EQ(FindAddress("", kTrie), "10.88.0.1");
+  EXPECT_EQ(FindAddress("", ""), "");
+}
+
+TEST(Machine, IsReadFromFiles) {
+  FakeClock clock;
+  fs::FakeFileSystem files(clock);
+  const auto put = [&](const std::string& path, const std::string& content) {
+    ASSERT_TRUE(files.Replace(path, content, {}).ok());
+  };
+  EXPECT_FALSE(ReadMachine(files, "/state").ok());
+  put("/sys/devices/system/cpu/online", "0-1\n");
+  put("/proc/meminfo", "MemTotal: 1024 kB\n");
+  put("/proc/sys/kernel/hostname", "box\n");
+  put("/proc/net/route", kRoute);
+  put("/proc/net/fib_trie", kTrie);
+  put("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "3\n");
+  ASSERT_TRUE(files.MakeDirs("/state", 0700).ok());
+  files.SetUsage("/state", {.capacity_bytes = 1000});
+  const auto machine = ReadMachine(files, "/state");
+  ASSERT_TRUE(machine.ok()) << ToString(machine.status());
+  EXPECT_EQ(machine->cpus, 2);
+  EXPECT_EQ(machine->memory_bytes, 1024 * 1024);
+  EXPECT_EQ(machine->storage_bytes, 1000);
+  EXPECT_EQ(machine->hostname, "box");
+  EXPECT_EQ(machine->ips, std::vector<std::string>{"192.168.1.7"});
+  EXPECT_EQ(machine->huge_pages.at("hugepages-2Mi"), 3 * 2048 * 1024);
+}
+
+TEST(NodeResources, AllocatableIsWhatReservationsLeave) {
+  const Machine machine{.cpus = 4,
+                        .memory_bytes = 16LL << 30,
+                        .storage_bytes = 107374182400,
+                        .huge_pages = {{"hugepages-2Mi", 1 << 30}}};
+  const NodeLimits limits{
+      .max_pods = 110,
+      .system_reserved = {{"cpu", "500m"}, {"memory", "1Gi"}},
+      .kube_reserved = {{"memory", "1Gi"}},
+      .eviction_hard = {{"memory.available", "100Mi"}, {"nodefs.available", "10%"}}};
+  const auto node = ComputeNodeResources(machine, limits);
+  ASSERT_TRUE(node.ok()) << ToString(node.status());
+  const auto text = [](const kube::Resources& r, const char* name) {
+    return r.at(name).ToString();
+  };
+  EXPECT_EQ(text(node->capacity, "cpu"), "4");
+  EXPECT_EQ(text(node->capacity, "memory"), "16Gi");
+  EXPECT_EQ(text(node->capacity, "pods"), "110");
+  EXPECT_EQ(text(node->allocatable, "cpu"), "3500m");
+  EXPECT_EQ(text(node->allocatable, "memory"), "13212Mi");
+  EXPECT_EQ(node->allocatable.at("ephemeral-storage").Value(), 107374182400 - 10737418400);
+  EXPECT_EQ(text(node->allocatable, "pods"), "110");
+  NodeLimits too_much = limits;
+  too_much.system_reserved["cpu"] = "8";
+  EXPECT_EQ(Message(ComputeNodeResources(machine, too_much).status()),
+            "invalid Node Allocatable configuration. Resource \"cpu\" has a reservation of 8 but "
+            "capacity of 4. "
+            "Expected capacity >= reservation.");
+}
+
+class Node : public ::testing::Test {
+ protected:
+  std::string Ready() {
+    const auto conditions = ComputeNodeConditions({.ledger = ledger,
+                                                   .runtime = runtime,
+                                                   .pressure = pressure,
+                                                   .missing_capacity = missing,
+                                                   .before = before,
+                                                   .now = clock.WallNow()});
+    before = conditions;
+    return conditions.back().status() + ": " + conditions.back().message();
+  }
+  FakeClock clock;
+  AnswerLedger ledger{{{"pleg", 180s}, {"gc", 300s}}, 25s};
+  RuntimeState runtime{.known = true,
+                       .conditions = {{.type = "RuntimeReady", .status = true},
+                                      {.type = "NetworkReady", .status = true}}};
+  const v1::PressureRecord* pressure = nullptr;
+  std::vector<std::string> missing;
+  std::vector<v1::NodeCondition> before;
+};
+
+TEST_F(Node, IsReadyWhenTheRuntimeIsAndNobodyIsMissing) {
+  EXPECT_EQ(Ready(), "True: kubelet is posting ready status");
+  runtime.known = false;
+  EXPECT_EQ(Ready(), "False: container runtime status check may not have completed yet");
+}
+
+TEST_F(Node, ShowsWhatTheRuntimeMisses) {
+  runtime.conditions[1] = {
+      .type = "NetworkReady", .reason = "NetworkPluginNotReady", .message = "no CNI"};
+  EXPECT_EQ(
+      Ready(),
+      "False: container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady "
+      "message:no CNI");
+  runtime.conditions.clear();
+  missing = {"memory"};
+  EXPECT_EQ(Ready(),
+            "False: [container runtime not ready: RuntimeReady=false reason: message:, container "
+            "runtime network "
+            "not ready: NetworkReady=false reason: message:, missing node capacity for resources: "
+            "memory]");
+}
+
+TEST_F(Node, NamesAProcessOnlyAfterItsWholeLimitOfQuestions) {
+  ledger.OnGood("pleg", clock.Now());
+  for (int i = 0; i < 17; ++i) {
+    clock.Advance(10s);
+    ledger.OnBad("pleg", clock.Now(), "refused");
+    EXPECT_EQ(Ready(), "True: kubelet is posting ready status") << i;
+  }
+  clock.Advance(10s);
+  ledger.OnBad("pleg", clock.Now(), "refused");
+  EXPECT_EQ(Ready(), "False: pleg has not answered for 180s: refused");
+  ledger.OnGood("pleg", clock.Now());
+  EXPECT_EQ(Ready(), "True: kubelet is posting ready status");
+}
+
+TEST_F(Node, TimeWithoutQuestionsSaysNothing) {
+  ledger.OnGood("pleg", clock.Now());
+  clock.Advance(1h);
+  ledger.OnBad("pleg", clock.Now(), "refused");
+  EXPECT_EQ(ledger.AskedWithoutAnswer("pleg"), 0s);
+  EXPECT_EQ(Ready(), "True: kubelet is posting ready status");
+}
+
+TEST_F(Node, PressureIsUnknownUntilGcSpeaks) {
+  Ready();
+  EXPECT_EQ(before[1].status(), "Unknown");
+  v1::PressureRecord record;
+  record.add_conditions("DiskPressure");
+  pressure = &record;
+  clock.Advance(10s);
+  Ready();
+  EXPECT_EQ(before[0].reason(), "KubeletHasSufficientMemory");
+  EXPECT_EQ(before[1].reason(), "KubeletHasDiskPressure");
+  EXPECT_EQ(before[1].since_wall_ns(), ToNanos(clock.WallNow()));
+  clock.Advance(10s);
+  const int64_t since = before[1].since_wall_ns();
+  Ready();
+  EXPECT_EQ(before[1].since_wall_ns(), since);
+}
+
+v1::EventRecord Event(const std::string& reason, const std::string& message,
+                      const std::string& uid = "u1") {
+  v1::EventRecord event;
+  event.set_type("Normal");
+  event.set_reason(reason);
+  event.set_message(message);
+  event.set_kind("Pod");
+  event.set_uid(uid);
+  return event;
+}
+
+TEST(EventStore, EqualOnesAreCountedTogether) {
+  FakeClock clock;
+  EventStore store(clock);
+  EXPECT_EQ(store.Record(Event("Pulled", "m")), EventStore::Result::kNew);
+  clock.Advance(1s);
+  EXPECT_EQ(store.Record(Event("Pulled", "m")), EventStore::Result::kCounted);
+  store.Record(Event("Pulled", "m", "u2"));
+  const auto events = store.List("u1");
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].count(), 2U);
+  EXPECT_EQ(events[0].last_wall_ns() - events[0].first_wall_ns(), 1'000'000'000);
+  EXPECT_EQ(store.List("").size(), 2U);
+}
+
+TEST(EventStore, FromTheTenthMessageOnSimilarOnesAreOne) {
+  FakeClock clock;
+  EventStore store(clock);
+  for (int i = 1; i <= 12; ++i) store.Record(Event("Failed", "message " + std::to_string(i)));
+  const auto events = store.List("u1");
+  ASSERT_EQ(events.size(), 10U);
+  EXPECT_EQ(events.back().message(), "(combined from similar events): message 12");
+  EXPECT_EQ(events.back().count(), 3U);
+  clock.Advance(601s);
+  store.Record(Event("Failed", "later"));
+  EXPECT_EQ(store.List("u1").back().message(), "later");
+}
+
+TEST(EventStore, ABurstOfOneObjectIsCutAtTwentyFive) {
+  FakeClock clock;
+  EventStore store(clock);
+  int passed = 0;
+  const auto record = [&](const std::string& uid) {
+    return store.Record(Event("Killing", "m", uid)) == EventStore::Result::kSpam ? 0 : 1;
+  };
+  for (int i = 0; i < 30; ++i) passed += record("u1");
+  EXPECT_EQ(passed, 25);
+  EXPECT_EQ(record("u2"), 1);
+  clock.Advance(299s);
+  EXPECT_EQ(record("u1"), 0);
+  clock.Advance(2s);
+  EXPECT_EQ(record("u1"), 1);
+}
+
+TEST(EventStore, IsBoundedAndForgetsAfterAnHour) {
+  FakeClock clock;
+  EventStore store(clock, {.max_events = 3});
+  for (int i = 0; i < 5; ++i) store.Record(Event("Pulled", "m", "u" + std::to_string(i)));
+  EXPECT_EQ(store.size(), 3U);
+  EXPECT_EQ(store.displaced(), 2U);
+  EXPECT_TRUE(store.List("u0").empty());
+  clock.Advance(1h + 1s);
+  EXPECT_TRUE(store.List("").empty());
+  store.Record(Event("Pulled", "m", "u9"));
+  EXPECT_EQ(store.size(), 1U);
+}
+
+}  // namespace
+}  // namespace splitlet::status

@@ -1,0 +1,214 @@
+#include "services/status/phase.h"
+
+#include <algorithm>
+#include <array>
+
+namespace splitlet::status {
+namespace {
+
+constexpr std::array<std::string_view, 8> kOwned = {
+    "PodScheduled",        "Ready",
+    "Initialized",         "ContainersReady",
+    "PodResizeInProgress", "PodResizePending",
+    "DisruptionTarget",    "PodReadyToStartContainers"};
+
+struct Counts {
+  int pending_init = 0, failed_init = 0, pending_sidecar = 0;
+  int running = 0, waiting = 0, stopped = 0, succeeded = 0, restartable = 0, unknown = 0;
+};
+
+/// The end that a status shows, now or as its last state; nullptr when it has none.
+const core::ContainerStateTerminated* EndOf(const kube::ContainerStatus& status) {
+  if (status.state().has_terminated()) return &status.state().terminated();
+  if (status.state().has_waiting() && status.last_state().has_terminated())
+    return &status.last_state().terminated();
+  return nullptr;
+}
+
+void CountInit(const kube::Pod& pod, const kube::Container& container,
+               const kube::ContainerStatus& status, Counts& counts) {
+  const auto* end = EndOf(status);
+  if (end == nullptr) {
+    ++counts.pending_init;
+  } else if (end->exit_code() != 0) {
+    const bool again = IsRestartable(pod, container, end->exit_code());
+    ++(again ? counts.pending_init : counts.failed_init);
+  }
+}
+
+void CountSidecar(const kube::ContainerStatus& status, Counts& counts) {
+  if (status.state().has_running()) {
+    ++counts.running;
+    if (!status.started()) ++counts.pending_sidecar;
+  } else if (EndOf(status) == nullptr) {
+    ++counts.pending_sidecar;
+    ++(status.state().has_waiting() ? counts.waiting : counts.unknown);
+  }
+}
+
+void CountRegular(const kube::Pod& pod, const kube::Container& container,
+                  const kube::ContainerStatus& status, Counts& counts) {
+  if (status.state().has_running()) {
+    ++counts.running;
+  } else if (const auto* end = EndOf(status)) {
+    ++counts.stopped;
+    if (status.state().has_terminated() && end->exit_code() == 0) ++counts.succeeded;
+    if (IsRestartable(pod, container, end->exit_code())) ++counts.restartable;
+  } else {
+    ++(status.state().has_waiting() ? counts.waiting : counts.unknown);
+  }
+}
+
+const kube::ContainerStatus* Find(const std::vector<kube::ContainerStatus>& list,
+                                  const std::string& name) {
+  const auto it =
+      std::find_if(list.begin(), list.end(), [&](const auto& s) { return s.name() == name; });
+  return it == list.end() ? nullptr : &*it;
+}
+
+Counts Count(const PhaseInputs& in) {
+  Counts counts;
+  for (const auto& container : in.pod.spec().init_containers()) {
+    const auto* status = Find(in.containers.init, container.name());
+    const bool sidecar = kube::IsSidecar(container);
+    if (status == nullptr) {
+      ++(sidecar ? counts.unknown : counts.pending_init);
+    } else if (sidecar) {
+      CountSidecar(*status, counts);
+    } else {
+      CountInit(in.pod, container, *status, counts);
+    }
+  }
+  for (const auto& container : in.pod.spec().containers()) {
+    const auto* status = Find(in.containers.regular, container.name());
+    if (status == nullptr) {
+      ++counts.unknown;
+    } else {
+      CountRegular(in.pod, container, *status, counts);
+    }
+  }
+  return counts;
+}
+
+std::string Names(std::string_view what, const std::vector<std::string>& names) {
+  std::string text(what);
+  text += " status: [";
+  for (size_t i = 0; i < names.size(); ++i) text += (i > 0 ? " " : "") + names[i];
+  return text + "]";
+}
+
+struct Verdict {
+  std::string status = "True";
+  std::string reason, message;
+};
+
+Verdict JudgeInitialized(const ConditionInputs& in, std::string_view phase) {
+  if (phase == kSucceeded) return {"True", "PodCompleted", {}};
+  for (const auto& status : in.containers.regular)
+    if (status.state().has_running() || status.state().has_terminated()) return {};
+  std::vector<std::string> incomplete;
+  for (const auto& container : in.pod.spec().init_containers()) {
+    const auto* status = Find(in.containers.init, container.name());
+    const bool done =
+        status != nullptr && (kube::IsSidecar(container) ? status->started() : status->ready());
+    if (!done) incomplete.push_back(container.name());
+  }
+  if (incomplete.empty()) return {};
+  return {"False", "ContainersNotInitialized", Names("containers with incomplete", incomplete)};
+}
+
+Verdict JudgeContainersReady(const ConditionInputs& in, std::string_view phase) {
+  if (phase == kSucceeded) return {"False", "PodCompleted", {}};
+  if (phase == kFailed) return {"False", "PodFailed", {}};
+  std::vector<std::string> unready;
+  for (const auto& container : in.pod.spec().init_containers()) {
+    const auto* status = Find(in.containers.init, container.name());
+    if (kube::IsSidecar(container) && (status == nullptr || !status->ready()))
+      unready.push_back(container.name());
+  }
+  for (const auto& container : in.pod.spec().containers()) {
+    const auto* status = Find(in.containers.regular, container.name());
+    if (status == nullptr || !status->ready()) unready.push_back(container.name());
+  }
+  if (unready.empty()) return {};
+  return {"False", "ContainersNotReady", Names("containers with unready", unready)};
+}
+
+/// Conditions that others set in the API object decide beside our own.
+Verdict JudgeReady(const ConditionInputs& in, const Verdict& containers_ready) {
+  if (containers_ready.status != "True") return containers_ready;
+  std::string message;
+  for (const auto& gate : in.pod.spec().readiness_gates()) {
+    const auto& all = in.pod.status().conditions();
+    const auto it = std::find_if(all.begin(), all.end(),
+                                 [&](const auto& c) { return c.type() == gate.condition_type(); });
+    if (it != all.end() && it->status() == "True") continue;
+    if (!message.empty()) message += ", ";
+    message += it == all.end() ? "corresponding condition of pod readiness gate \"" +
+                                     gate.condition_type() + "\" does not exist."
+                               : "the status of pod readiness gate \"" + gate.condition_type() +
+                                     "\" is not \"True\", but " + it->status();
+  }
+  if (message.empty()) return {};
+  return {"False", "ReadinessGatesNotReady", message};
+}
+
+void Add(const ConditionInputs& in, std::string_view type, const Verdict& verdict,
+         kube::PodStatus& status) {
+  auto* condition = status.add_conditions();
+  condition->set_type(std::string(type));
+  condition->set_status(verdict.status);
+  if (!verdict.reason.empty()) condition->set_reason(verdict.reason);
+  if (!verdict.message.empty()) condition->set_message(verdict.message);
+  if (in.pod.metadata().generation() > 0)
+    condition->set_observed_generation(in.pod.metadata().generation());
+  SetTime(condition->mutable_last_transition_time(), ToNanos(in.now));
+  if (in.previous == nullptr) return;
+  for (const auto& before : in.previous->conditions())
+    if (before.type() == type && before.status() == verdict.status)
+      *condition->mutable_last_transition_time() = before.last_transition_time();
+}
+
+}  // namespace
+
+std::string_view ComputePhase(const PhaseInputs& in) {
+  const Counts n = Count(in);
+  if (n.failed_init > 0) return kFailed;
+  if (n.pending_init > 0 || (n.pending_sidecar > 0 && !in.initialized) || n.waiting > 0)
+    return kPending;
+  if (n.running > 0 && n.unknown == 0) return kRunning;
+  if (n.running > 0 || n.stopped == 0 || n.unknown > 0) return kPending;
+  const bool all_good = n.stopped == n.succeeded;
+  if (in.terminal && !kube::IsStatic(in.pod)) return all_good ? kSucceeded : kFailed;
+  if (n.restartable > 0) return kRunning;
+  return all_good ? kSucceeded : kFailed;
+}
+
+bool IsSandboxUsable(const kube::Pod& pod, const v1::ObservedPod* observed) {
+  if (observed == nullptr || observed->sandboxes_size() == 0) return false;
+  const auto& sandboxes = observed->sandboxes();
+  const auto ready = std::count_if(sandboxes.begin(), sandboxes.end(), [](const auto& sandbox) {
+    return sandbox.state() == v1::SandboxRecord::READY;
+  });
+  const auto& newest = sandboxes[0];
+  if (ready != 1 || newest.state() != v1::SandboxRecord::READY) return false;
+  if (newest.host_network() != pod.spec().host_network()) return false;
+  return newest.host_network() || newest.ips_size() > 0;
+}
+
+void AddConditions(const ConditionInputs& in, kube::PodStatus& status) {
+  for (const auto& foreign : in.pod.status().conditions())
+    if (std::find(kOwned.begin(), kOwned.end(), foreign.type()) == kOwned.end())
+      *status.add_conditions() = foreign;
+  if (!in.disrupted.empty())
+    Add(in, "DisruptionTarget", {"True", "TerminationByKubelet", in.disrupted}, status);
+  const bool usable = IsSandboxUsable(in.pod, in.observed);
+  Add(in, "PodReadyToStartContainers", {usable ? "True" : "False", {}, {}}, status);
+  Add(in, "Initialized", JudgeInitialized(in, status.phase()), status);
+  const Verdict containers = JudgeContainersReady(in, status.phase());
+  Add(in, "Ready", JudgeReady(in, containers), status);
+  Add(in, "ContainersReady", containers, status);
+  Add(in, "PodScheduled", {}, status);
+}
+
+}  // namespace splitlet::status

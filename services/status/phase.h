@@ -1,0 +1,44 @@
+#pragma once
+
+/// The phase of a pod and its conditions from its container statuses. Pure.
+/// Threads: any. Errors: none. Source: status spec, sections 5 and 6.
+
+#include <string>
+
+#include "libs/base/clock.h"
+#include "services/status/container_states.h"
+
+namespace splitlet::status {
+
+inline constexpr std::string_view kPending = "Pending";
+inline constexpr std::string_view kRunning = "Running";
+inline constexpr std::string_view kSucceeded = "Succeeded";
+inline constexpr std::string_view kFailed = "Failed";
+
+inline bool IsTerminal(std::string_view phase) { return phase == kSucceeded || phase == kFailed; }
+
+struct PhaseInputs {
+  const kube::Pod& pod;
+  const ContainerStatuses& containers;
+  bool initialized = false;  // a regular container exists in the active sandbox
+  bool terminal = false;     // all containers were stopped for good
+};
+std::string_view ComputePhase(const PhaseInputs& in);
+
+struct ConditionInputs {
+  const kube::Pod& pod;
+  const ContainerStatuses& containers;
+  const v1::ObservedPod* observed = nullptr;
+  const kube::PodStatus* previous = nullptr;  // for transition times
+  std::string disrupted;  // message of DisruptionTarget; empty: no such condition
+  WallTime now;
+};
+/// Appends to `status`, whose phase is set: first what others wrote into the API object, then our
+/// own.
+void AddConditions(const ConditionInputs& in, kube::PodStatus& status);
+
+/// One ready sandbox, the newest, of the right network, with an address unless on the host's
+/// network.
+bool IsSandboxUsable(const kube::Pod& pod, const v1::ObservedPod* observed);
+
+}  // namespace splitlet::status

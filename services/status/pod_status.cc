@@ -1,0 +1,206 @@
+#include "services/status/pod_status.h"
+
+#include "libs/kube/resources.h"
+#include "services/status/container_states.h"
+#include "services/status/phase.h"
+
+namespace splitlet::status {
+namespace {
+
+/// What the statuses rest on: the runtime while the pod is synced, the worker's own look from then
+/// on.
+struct Observation {
+  const v1::ObservedPod* pod = nullptr;
+  bool covers = false;
+};
+
+Observation Choose(const StatusInputs& in) {
+  const bool ending = in.worker != nullptr && in.worker->state() != v1::SYNCING &&
+                      in.worker->state() != v1::WORKER_STATE_UNSPECIFIED;
+  if (!ending) return {in.runtime, in.listing_covers};
+  const bool done = IsWorkerDone(in.worker);
+  if (in.worker->has_observation()) return {&in.worker->observation(), done};
+  if (in.worker->verdict().has_observation()) return {&in.worker->verdict().observation(), done};
+  return {nullptr, false};
+}
+
+bool IsDeleted(const StatusInputs& in) {
+  return in.pod.metadata().has_deletion_timestamp() ||
+         in.desired.state() == v1::DesiredRecord::REMOVED;
+}
+
+std::string QosName(const kube::Pod& pod) {
+  const auto qos = kube::QosOf(pod);
+  // A quantity that does not parse cannot come from a validated pod; no class is better than a
+  // wrong one.
+  return qos.ok() ? std::string(kube::Name(*qos)) : std::string();
+}
+
+kube::PodStatus Rejected(const StatusInputs& in) {
+  kube::PodStatus status;
+  status.set_phase(std::string(kFailed));
+  status.set_reason(in.admission->reason());
+  status.set_message("Pod was rejected: " + in.admission->message());
+  if (auto qos = QosName(in.pod); !qos.empty()) status.set_qos_class(std::move(qos));
+  if (in.previous != nullptr && in.previous->has_start_time()) {
+    *status.mutable_start_time() = in.previous->start_time();
+  } else {
+    SetTime(status.mutable_start_time(), in.admission->decided_at_wall_ns());
+  }
+  return status;
+}
+
+bool IsIpv6(const std::string& ip) { return ip.find(':') != std::string::npos; }
+
+/// One address of each family, that of the node's primary address first.
+std::vector<std::string> Ordered(const std::vector<std::string>& ips, bool ipv6_first) {
+  std::vector<std::string> ordered;
+  for (const bool ipv6 : {ipv6_first, !ipv6_first}) {
+    for (const auto& ip : ips) {
+      if (IsIpv6(ip) != ipv6) continue;
+      ordered.push_back(ip);
+      break;
+    }
+  }
+  return ordered;
+}
+
+std::vector<std::string> PodIps(const StatusInputs& in, const v1::ObservedPod* observed) {
+  const bool ipv6_first = !in.host_ips.empty() && IsIpv6(in.host_ips.front());
+  if (observed != nullptr && observed->sandboxes_size() > 0) {
+    const auto& newest = observed->sandboxes(0);
+    if (newest.state() == v1::SandboxRecord::READY && newest.ips_size() > 0)
+      return Ordered({newest.ips().begin(), newest.ips().end()}, ipv6_first);
+  }
+  if (in.pod.spec().host_network()) return Ordered(in.host_ips, ipv6_first);
+  // After its sandbox has stopped the pod keeps the addresses it had.
+  std::vector<std::string> kept;
+  const bool ending = in.worker != nullptr && in.worker->state() > v1::SYNCING;
+  if (in.previous != nullptr && (ending || observed == nullptr))
+    for (const auto& ip : in.previous->pod_ips()) kept.push_back(ip.ip());
+  return kept;
+}
+
+void SetIps(const StatusInputs& in, const v1::ObservedPod* observed, kube::PodStatus& status) {
+  if (!in.host_ips.empty()) {
+    status.set_host_ip(in.host_ips.front());
+    for (const auto& ip : Ordered(in.host_ips, IsIpv6(in.host_ips.front())))
+      status.add_host_ips()->set_ip(ip);
+  }
+  const auto ips = PodIps(in, observed);
+  if (ips.empty()) return;
+  status.set_pod_ip(ips.front());
+  for (const auto& ip : ips) status.add_pod_ips()->set_ip(ip);
+}
+
+struct Shown {
+  std::string phase, reason, message;
+};
+
+Shown Previous(const StatusInputs& in) {
+  if (in.previous == nullptr) return {};
+  return {in.previous->phase(), in.previous->reason(), in.previous->message()};
+}
+
+/// A terminal phase shows only when nothing can run any more, and then for ever.
+Shown ChoosePhase(const StatusInputs& in, std::string_view computed) {
+  Shown before = Previous(in);
+  if (IsTerminal(before.phase)) return before;
+  if (IsWorkerDone(in.worker)) {
+    const auto& verdict = in.worker->verdict();
+    if (!verdict.phase().empty()) return {verdict.phase(), verdict.reason(), verdict.message()};
+    Shown shown{std::string(computed), in.worker->reason(), in.worker->message()};
+    if (!in.worker->evicted()) shown.reason = shown.message = {};
+    if (!IsTerminal(computed) && !kube::IsStatic(in.pod)) shown.phase = std::string(kFailed);
+    return shown;
+  }
+  if (!IsTerminal(computed)) {
+    if (before.phase != computed) before.reason = before.message = {};
+    before.phase = std::string(computed);
+    return before;
+  }
+  if (before.phase.empty()) before.phase = std::string(kRunning);
+  return before;
+}
+
+/// A container that has started and ended, so that the pod was Running at some time.
+bool HasRun(const ContainerStatuses& containers) {
+  for (const auto& status : containers.regular)
+    if (!status.state().has_waiting() || status.last_state().has_terminated()) return true;
+  return false;
+}
+
+void SetStart(const StatusInputs& in, kube::PodStatus& status) {
+  if (in.worker != nullptr && in.worker->start_time_wall_ns() > 0) {
+    SetTime(status.mutable_start_time(), in.worker->start_time_wall_ns());
+  } else if (in.previous != nullptr && in.previous->has_start_time()) {
+    *status.mutable_start_time() = in.previous->start_time();
+  }
+}
+
+std::string Disrupted(const StatusInputs& in, std::string_view phase) {
+  if (in.worker == nullptr || !in.worker->evicted() || !IsTerminal(phase)) return {};
+  const std::string& message = in.worker->verdict().message();
+  if (!message.empty()) return message;
+  return in.worker->message().empty() ? "evicted" : in.worker->message();
+}
+
+/// A static pod that was refused and is granted after all: the refusal is no floor, nothing had
+/// run.
+bool WasRejectedOnly(const StatusInputs& in) {
+  return in.previous != nullptr && in.worker != nullptr && in.worker->granted() &&
+         kube::IsStaticSource(in.desired.source()) && in.previous->container_statuses_size() == 0 &&
+         IsTerminal(in.previous->phase());
+}
+
+}  // namespace
+
+bool IsWorkerDone(const v1::WorkerRecord* worker) {
+  return worker != nullptr &&
+         (worker->state() == v1::TERMINATED || worker->state() == v1::FINISHED);
+}
+
+kube::PodStatus ComputePodStatus(const StatusInputs& all) {
+  if (all.rejected) return Rejected(all);
+  StatusInputs in = all;
+  if (WasRejectedOnly(in)) in.previous = nullptr;
+  const Observation seen = Choose(in);
+  const bool done = IsWorkerDone(in.worker);
+  ContainerStatuses containers = ComputeContainers({.pod = in.pod,
+                                                    .observed = seen.pod,
+                                                    .worker = in.worker,
+                                                    .previous = in.previous,
+                                                    .covers = seen.covers,
+                                                    .workers_live = in.workers_live,
+                                                    .deleted = IsDeleted(in) || done});
+  const std::string_view computed = ComputePhase({.pod = in.pod,
+                                                  .containers = containers,
+                                                  .initialized = IsInitialized(in.pod, seen.pod),
+                                                  .terminal = done});
+  Shown shown = ChoosePhase(in, computed);
+  if (!done && IsTerminal(computed) && in.previous == nullptr && !HasRun(containers))
+    shown.phase = std::string(kPending);
+  if (done) CloseContainers(in.pod, containers);
+
+  kube::PodStatus status;
+  if (in.pod.metadata().generation() > 0)
+    status.set_observed_generation(in.pod.metadata().generation());
+  status.set_phase(shown.phase);
+  if (!shown.reason.empty()) status.set_reason(shown.reason);
+  if (!shown.message.empty()) status.set_message(shown.message);
+  if (auto qos = QosName(in.pod); !qos.empty()) status.set_qos_class(std::move(qos));
+  SetStart(in, status);
+  SetIps(in, seen.pod, status);
+  AddConditions({.pod = in.pod,
+                 .containers = containers,
+                 .observed = seen.pod,
+                 .previous = in.previous,
+                 .disrupted = Disrupted(in, shown.phase),
+                 .now = in.now},
+                status);
+  for (auto& one : containers.init) *status.add_init_container_statuses() = std::move(one);
+  for (auto& one : containers.regular) *status.add_container_statuses() = std::move(one);
+  return status;
+}
+
+}  // namespace splitlet::status

@@ -1,0 +1,123 @@
+#pragma once
+
+/// The process status: what the API shows of pods and of the node, and the events.
+/// In:    views desired, admission, workers, runtime, pressure; answers of the other processes to
+/// health calls; events
+///        recorded by all of them; a pass over everything each 10 s.
+/// Owns:  table `podstatus`: pod UID -> API status with version; key `node` -> NodeRecord.
+/// Out:   puts to `podstatus`.
+/// Killed at any line: nothing is lost but the events; the next start computes every record again
+/// from its views. Threads: loop thread only. Errors: as said at each. Source: DESIGN.md rules 20
+/// to 24; status spec.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libs/base/log.h"
+#include "libs/bus/typed.h"
+#include "libs/daemon/service.h"
+#include "libs/exec/exec.h"
+#include "libs/fs/file_system.h"
+#include "services/status/config.h"
+#include "services/status/event_store.h"
+#include "services/status/metrics.h"
+#include "services/status/peers.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::status {
+
+struct StatusDeps {
+  const Clock& clock;
+  exec::EventLoop& loop;
+  exec::Strands& strands;
+  fs::FileSystem& files;
+  bus::Table<v1::PodStatusRecord> table;
+  bus::View<v1::DesiredRecord> desired;
+  bus::View<v1::AdmissionRecord> admission;
+  bus::View<v1::WorkerRecord> workers;
+  bus::View<v1::RuntimeRecord> runtime;
+  bus::View<v1::PressureRecord> pressure;
+  std::unique_ptr<PeerHealth> peers;
+  Log log;
+  prometheus::Registry& metrics;
+};
+
+class StatusService {
+ public:
+  StatusService(StatusDeps deps, StatusConfig config);
+  ~StatusService();
+  StatusService(const StatusService&) = delete;
+  StatusService& operator=(const StatusService&) = delete;
+
+  void Start();
+  daemon::Health GetHealth() const;
+
+  /// Computed from what is known now; "node" is the node. NOT_FOUND for a pod that is not wanted
+  /// here; UNAVAILABLE before the views were live once.
+  StatusOr<std::unique_ptr<v1::PodStatusRecord>> GetPodStatus(const std::string& uid);
+  /// Computes every record again, now.
+  void Flush();
+  void OnEvents(std::vector<v1::EventRecord> events);
+  std::vector<v1::EventRecord> ListEvents(const std::string& uid) const;
+
+ private:
+  struct Known {
+    Clock::Time put_at;
+    std::string phase;
+  };
+
+  void OnDesired(const bus::View<v1::DesiredRecord>::Change& change);
+  void OnViewState();
+  void OnRuntimeState();
+  void OnReconcileTimer();
+  void OnMachine(const StatusOr<Machine>& machine);
+  void OnAnswer(const std::string& process, const StatusOr<PeerAnswer>& answer);
+
+  /// Desired and workers were live once, or pod-worker has been away for long.
+  bool MayPublish() const;
+  void MarkChanged(const std::string& key);
+  void MarkAll();
+  void FlushSoon();
+  void FlushChanged();
+  void Refresh(const std::string& key);
+  void PutPodStatus(const std::string& key, const v1::PodStatusRecord* before,
+                    v1::PodStatusRecord record);
+  void CountChange(const v1::PodStatusRecord& record, const kube::PodStatus* before,
+                   const kube::PodStatus& after);
+  void SetPhase(const std::string& key, const std::string& phase);
+  bool ListingCovers(const std::string& key, const v1::WorkerRecord* worker) const;
+  void RemovePod(const std::string& key);
+  void TellComplete();
+
+  void ReadMachineSoon();
+  void AskPeers();
+  void RefreshNode();
+  void PutNode(v1::NodeRecord node);
+  void RecordNodeEvents(const std::vector<v1::NodeCondition>& after);
+
+  StatusDeps deps_;
+  StatusConfig config_;
+  StatusMetrics metrics_;
+  EventStore events_;
+  AnswerLedger ledger_;
+  RuntimeState runtime_state_;
+  std::optional<Machine> machine_;
+  std::optional<NodeResources> resources_;
+  std::string machine_problem_ = "the machine has not been read yet";
+  std::vector<v1::NodeCondition> node_conditions_;
+  Clock::Time started_at_;
+  std::map<std::string, Known> known_;
+  std::set<std::string> changed_;
+  std::set<std::string> await_listing_;  // a container is unseen and not yet called lost
+  bool flush_posted_ = false;
+  bool could_publish_ = false;
+  bool workers_were_live_ = false;
+  std::shared_ptr<bool> alive_;
+  std::unique_ptr<exec::Periodic> reconcile_;
+};
+
+}  // namespace splitlet::status

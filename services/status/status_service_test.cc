@@ -1,0 +1,420 @@
+#include "services/status/status_service.h"
+
+#include <gtest/gtest.h>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/fail_point.h"
+#include "libs/bus/fake_bus.h"
+#include "libs/exec/fake_exec.h"
+#include "libs/fs/fake_file_system.h"
+
+namespace splitlet::status {
+namespace {
+
+/// What the processes answer; shared over restarts.
+struct Answers {
+  std::set<std::string> dead;
+  bool pleg_healthy = true;
+};
+
+class FakePeers final : public PeerHealth {
+ public:
+  explicit FakePeers(Answers& answers) : answers_(answers) {}
+  StatusOr<PeerAnswer> Ask(const std::string& process, Deadline) override {
+    if (answers_.dead.contains(process)) return Unavailable("connection refused");
+    PeerAnswer answer;
+    if (process != "pleg") return answer;
+    answer.healthy = answers_.pleg_healthy;
+    if (!answer.healthy) answer.reason = "relist is stuck";
+    answer.runtime = RuntimeState{.known = true,
+                                  .conditions = {{.type = "RuntimeReady", .status = true},
+                                                 {.type = "NetworkReady", .status = true}}};
+    return answer;
+  }
+
+ private:
+  Answers& answers_;
+};
+
+class StatusServiceTest : public ::testing::Test {
+ protected:
+  struct Process {
+    explicit Process(StatusServiceTest& node)
+        : owner(node.all.NewOwner("status")),
+          loop(node.all, owner),
+          strands(loop),
+          bus(node.network, "status", loop) {}
+    exec::Scheduler::Owner owner;
+    exec::FakeLoop loop;
+    exec::FakeStrands strands;
+    bus::FakeBus bus;
+    prometheus::Registry registry;
+    std::unique_ptr<StatusService> service;
+  };
+  template <class R>
+  struct Owner {
+    Owner(StatusServiceTest& node, const std::string& process, const std::string& table)
+        : bus(node.network, process, node.other_loop), rows(*bus::Own<R>(bus, table)) {}
+    bus::FakeBus bus;
+    bus::Table<R> rows;
+    void Complete(Clock::Time observed_at = {}) {
+      rows.SetComplete({.scopes = {std::string(bus::kAll)}, .observed_at = observed_at});
+    }
+  };
+
+  StatusServiceTest() {
+    EXPECT_TRUE(files.Replace("/sys/devices/system/cpu/online", "0-3", {}).ok());
+    EXPECT_TRUE(files.Replace("/proc/meminfo", "MemTotal: 8388608 kB\n", {}).ok());
+    EXPECT_TRUE(files.MakeDirs("/state", 0700).ok());
+    files.SetUsage("/state", {.capacity_bytes = 1ULL << 40});
+    config.node_name = "node-a";
+    config.state_dir = "/state";
+    desired = std::make_unique<Owner<v1::DesiredRecord>>(*this, "config-source", "desired");
+    admission = std::make_unique<Owner<v1::AdmissionRecord>>(*this, "sync-loop", "admission");
+    workers = std::make_unique<Owner<v1::WorkerRecord>>(*this, "pod-worker", "workers");
+    runtime = std::make_unique<Owner<v1::RuntimeRecord>>(*this, "pleg", "runtime");
+    pressure = std::make_unique<Owner<v1::PressureRecord>>(*this, "gc", "pressure");
+    podstatus = std::make_unique<bus::View<v1::PodStatusRecord>>(
+        *bus::ViewOf<v1::PodStatusRecord>(desired->bus, "podstatus"));
+  }
+  void SetUp() override {
+    desired->Complete();
+    admission->Complete();
+    workers->Complete();
+    runtime->Complete(clock.Now());
+    pressure->Complete();
+  }
+  void Start() {
+    process = std::make_unique<Process>(*this);
+    auto& bus = process->bus;
+    StatusDeps deps{.clock = clock,
+                    .loop = process->loop,
+                    .strands = process->strands,
+                    .files = files,
+                    .table = *bus::Own<v1::PodStatusRecord>(bus, "podstatus"),
+                    .desired = *bus::ViewOf<v1::DesiredRecord>(bus, "desired"),
+                    .admission = *bus::ViewOf<v1::AdmissionRecord>(bus, "admission"),
+                    .workers = *bus::ViewOf<v1::WorkerRecord>(bus, "workers"),
+                    .runtime = *bus::ViewOf<v1::RuntimeRecord>(bus, "runtime"),
+                    .pressure = *bus::ViewOf<v1::PressureRecord>(bus, "pressure"),
+                    .peers = std::make_unique<FakePeers>(answers),
+                    .log = Log(log_sink),
+                    .metrics = process->registry};
+    process->service = std::make_unique<StatusService>(std::move(deps), config);
+    process->loop.Post([this] { process->service->Start(); });
+    Settle();
+  }
+  void Crash() {
+    all.Drop(process->owner);
+    process.reset();
+  }
+  void Settle() { all.Advance(2s); }
+
+  void Want(const std::string& uid, int64_t incarnation = 1) {
+    kube::Pod pod;
+    pod.mutable_metadata()->set_name("web");
+    pod.mutable_metadata()->set_uid(uid);
+    pod.mutable_spec()->set_restart_policy("Always");
+    auto* container = pod.mutable_spec()->add_containers();
+    container->set_name("a");
+    container->set_image("x");
+    v1::DesiredRecord record;
+    record.set_uid(uid);
+    record.set_name("web");
+    record.set_namespace_("default");
+    record.set_source("file");
+    record.set_state(v1::DesiredRecord::WANTED);
+    record.set_incarnation(incarnation);
+    record.set_generation(incarnation);
+    record.set_seen_at_wall_ns(ToNanos(clock.WallNow()));
+    record.set_pod(pod.SerializeAsString());
+    ASSERT_TRUE(desired->rows.Put(uid, record).ok());
+  }
+  void Work(const std::string& uid, v1::WorkerState state, int64_t incarnation = 1) {
+    v1::WorkerRecord record;
+    record.set_uid(uid);
+    record.set_incarnation(incarnation);
+    record.set_state(state);
+    record.set_granted(true);
+    record.mutable_last_action_at()->set_boot(clock.Now().boot);
+    record.mutable_last_action_at()->set_monotonic_ns(clock.Now().monotonic.count());
+    ASSERT_TRUE(workers->rows.Put(uid, record).ok());
+  }
+  void Observe(const std::string& uid, bool with_container) {
+    v1::RuntimeRecord record;
+    auto& pod = *record.mutable_pod();
+    pod.set_uid(uid);
+    pod.set_runtime_name("containerd");
+    auto* sandbox = pod.add_sandboxes();
+    sandbox->set_id("s1");
+    sandbox->set_state(v1::SandboxRecord::READY);
+    sandbox->add_ips("10.0.0.9");
+    if (with_container) {
+      auto* container = pod.add_containers();
+      container->set_id("c1");
+      container->set_name("a");
+      container->set_sandbox_id("s1");
+      container->set_state(v1::ContainerRecord::RUNNING);
+    }
+    ASSERT_TRUE(runtime->rows.Put(uid, record).ok());
+  }
+  kube::PodStatus Shown(const std::string& uid) {
+    kube::PodStatus status;
+    const auto record = podstatus->Find(uid);
+    if (record != nullptr) {
+      EXPECT_TRUE(status.ParseFromString(record->status()));
+    }
+    return status;
+  }
+  const v1::NodeCondition& NodeReady() {
+    node = podstatus->Find("node");
+    static const v1::NodeCondition none;
+    if (node == nullptr) return none;
+    for (const auto& condition : node->node().conditions())
+      if (condition.type() == "Ready") return condition;
+    return none;
+  }
+
+  FakeClock clock;
+  exec::Scheduler all{clock};
+  exec::FakeLoop other_loop{all, all.NewOwner("others")};
+  bus::FakeBusNetwork network{clock, 1};
+  fs::FakeFileSystem files{clock};
+  FakeLogSink log_sink;
+  Answers answers;
+  StatusConfig config;
+  std::unique_ptr<Owner<v1::DesiredRecord>> desired;
+  std::unique_ptr<Owner<v1::AdmissionRecord>> admission;
+  std::unique_ptr<Owner<v1::WorkerRecord>> workers;
+  std::unique_ptr<Owner<v1::RuntimeRecord>> runtime;
+  std::unique_ptr<Owner<v1::PressureRecord>> pressure;
+  std::unique_ptr<bus::View<v1::PodStatusRecord>> podstatus;
+  bus::View<v1::PodStatusRecord>::Record node;
+  std::unique_ptr<Process> process;
+};
+
+TEST_F(StatusServiceTest, APodGoesFromPendingToRunningToGone) {
+  Start();
+  Want("u1");
+  Settle();
+  EXPECT_EQ(Shown("u1").phase(), "Pending");
+  Work("u1", v1::SYNCING);
+  Observe("u1", true);
+  Settle();
+  EXPECT_EQ(Shown("u1").phase(), "Running");
+  EXPECT_EQ(Shown("u1").pod_ip(), "10.0.0.9");
+  EXPECT_FALSE(podstatus->Find("u1")->deletable());
+  Work("u1", v1::FINISHED);
+  Settle();
+  EXPECT_TRUE(podstatus->Find("u1")->deletable());
+  desired->rows.Remove("u1");
+  Settle();
+  EXPECT_FALSE(podstatus->Contains("u1"));
+}
+
+TEST_F(StatusServiceTest, AnUnchangedStatusIsToldOnce) {
+  Start();
+  Want("u1");
+  Work("u1", v1::SYNCING);
+  Observe("u1", true);
+  Settle();
+  const uint64_t version = podstatus->Find("u1")->version();
+  all.Advance(60s);
+  EXPECT_EQ(podstatus->Find("u1")->version(), version);
+  Observe("u1", true);
+  Settle();
+  EXPECT_EQ(podstatus->Find("u1")->version(), version);
+}
+
+TEST_F(StatusServiceTest, ARestartTellsTheSameAgainWithAHigherVersion) {
+  Start();
+  Want("u1");
+  Work("u1", v1::SYNCING);
+  Observe("u1", true);
+  Settle();
+  const uint64_t version = podstatus->Find("u1")->version();
+  Crash();
+  all.Advance(1s);
+  Start();
+  EXPECT_GT(podstatus->Find("u1")->version(), version);
+  EXPECT_EQ(Shown("u1").phase(), "Running");
+  EXPECT_TRUE(Shown("u1").container_statuses(0).ready());
+}
+
+TEST_F(StatusServiceTest, AContainerIsLostOnlyUnderAListingThatBeganLater) {
+  Start();
+  Want("u1");
+  Work("u1", v1::SYNCING);
+  Observe("u1", true);
+  Settle();
+  const auto before = clock.Now();
+  Settle();
+  Observe("u1", false);
+  Settle();
+  EXPECT_TRUE(Shown("u1").container_statuses(0).state().has_running());
+  runtime->rows.SetComplete({.scopes = {"all"}, .observed_at = clock.Now(), .not_vouched = {"u1"}});
+  Settle();
+  EXPECT_TRUE(Shown("u1").container_statuses(0).state().has_running());
+  runtime->Complete(before);
+  Settle();
+  Work("u1", v1::SYNCING);
+  Settle();
+  runtime->Complete(clock.Now());
+  Settle();
+  EXPECT_EQ(Shown("u1").container_statuses(0).last_state().terminated().exit_code(), 137);
+  EXPECT_EQ(Shown("u1").container_statuses(0).restart_count(), 1);
+}
+
+TEST_F(StatusServiceTest, ANewIncarnationStartsAnew) {
+  Start();
+  Want("u2");
+  v1::WorkerRecord failed;
+  failed.set_uid("u2");
+  failed.set_incarnation(1);
+  failed.set_state(v1::TERMINATED);
+  failed.mutable_verdict()->set_phase("Failed");
+  ASSERT_TRUE(workers->rows.Put("u2", failed).ok());
+  Settle();
+  EXPECT_EQ(Shown("u2").phase(), "Failed");
+  Want("u2", 2);
+  Settle();
+  EXPECT_EQ(Shown("u2").phase(), "Pending");
+  EXPECT_EQ(podstatus->Find("u2")->incarnation(), 2);
+}
+
+TEST_F(StatusServiceTest, ARejectionShowsOnlyUnderCompleteWorkersWithoutGrant) {
+  workers->rows.SetComplete({});
+  Start();
+  Want("u1");
+  v1::AdmissionRecord rejected;
+  rejected.set_uid("u1");
+  rejected.set_incarnation(1);
+  rejected.set_verdict(v1::AdmissionRecord::REJECTED);
+  rejected.set_reason("OutOfpods");
+  ASSERT_TRUE(admission->rows.Put("u1", rejected).ok());
+  Settle();
+  EXPECT_EQ(Shown("u1").phase(), "Pending");
+  workers->Complete();
+  all.Advance(11s);
+  EXPECT_EQ(Shown("u1").phase(), "Failed");
+  EXPECT_EQ(Shown("u1").reason(), "OutOfpods");
+}
+
+TEST_F(StatusServiceTest, NothingIsToldBeforeWorkersWereLiveOrAwayForFiveMinutes) {
+  workers.reset();
+  Start();
+  Want("u1");
+  Observe("u1", true);
+  all.Advance(200s);
+  EXPECT_FALSE(podstatus->Contains("u1"));
+  EXPECT_FALSE(process->service->GetHealth().ready);
+  EXPECT_EQ(process->service->GetPodStatus("u1").status().code(), StatusCode::kUnavailable);
+  all.Advance(120s);
+  EXPECT_EQ(Shown("u1").phase(), "Running");
+  EXPECT_FALSE(Shown("u1").container_statuses(0).ready());
+}
+
+TEST_F(StatusServiceTest, TheTableIsCompleteWhenItsViewsWereLive) {
+  workers.reset();
+  Start();
+  all.Advance(10s);
+  EXPECT_FALSE(podstatus->IsComplete());
+  workers = std::make_unique<Owner<v1::WorkerRecord>>(*this, "pod-worker", "workers");
+  workers->Complete();
+  all.Advance(10s);
+  EXPECT_TRUE(podstatus->IsComplete());
+}
+
+TEST_F(StatusServiceTest, TheNodeHasItsCapacityLabelsAndConditions) {
+  Start();
+  EXPECT_EQ(NodeReady().status(), "True") << NodeReady().message();
+  EXPECT_EQ(node->node().capacity().at("cpu"), "4");
+  EXPECT_EQ(node->node().capacity().at("memory"), "8Gi");
+  EXPECT_EQ(node->node().labels().at("kubernetes.io/os"), "linux");
+  EXPECT_EQ(node->node().labels().at("kubernetes.io/hostname"), "node-a");
+  EXPECT_TRUE(process->service->GetHealth().ready);
+}
+
+TEST_F(StatusServiceTest, AMachineThatCannotBeReadIsTriedAgain) {
+  files.Fail("/proc/meminfo", Unavailable("busy"));
+  Start();
+  EXPECT_EQ(NodeReady().status(), "");
+  EXPECT_FALSE(process->service->GetHealth().ready);
+  files.Fail("/proc/meminfo", OkStatus());
+  all.Advance(11s);
+  EXPECT_EQ(NodeReady().status(), "True");
+}
+
+TEST_F(StatusServiceTest, AProcessThatDoesNotAnswerMakesTheNodeNotReadyAfterItsLimit) {
+  Start();
+  answers.dead = {"pod-worker"};
+  all.Advance(290s);
+  EXPECT_EQ(NodeReady().status(), "True");
+  all.Advance(30s);
+  EXPECT_EQ(NodeReady().status(), "False");
+  EXPECT_NE(NodeReady().message().find("pod-worker has not answered for 300s"), std::string::npos)
+      << NodeReady().message();
+  EXPECT_EQ(process->service->ListEvents("node-a").back().reason(), "NodeNotReady");
+  answers.dead.clear();
+  all.Advance(11s);
+  EXPECT_EQ(NodeReady().status(), "True");
+}
+
+TEST_F(StatusServiceTest, AnUnhealthyPlegSaysWhy) {
+  Start();
+  answers.pleg_healthy = false;
+  all.Advance(200s);
+  EXPECT_EQ(NodeReady().message(), "PLEG is not healthy: relist is stuck");
+}
+
+TEST_F(StatusServiceTest, CallsFindPodsNodeAndEvents) {
+  Start();
+  Want("u1");
+  Settle();
+  EXPECT_EQ((*process->service->GetPodStatus("u1"))->name(), "web");
+  EXPECT_TRUE((*process->service->GetPodStatus("node"))->has_node());
+  EXPECT_EQ(process->service->GetPodStatus("nobody").status().code(), StatusCode::kNotFound);
+  v1::EventRecord event;
+  event.set_uid("u1");
+  event.set_reason("Pulled");
+  process->service->OnEvents({event, event});
+  ASSERT_EQ(process->service->ListEvents("u1").size(), 1U);
+  EXPECT_EQ(process->service->ListEvents("u1")[0].count(), 2U);
+}
+
+TEST_F(StatusServiceTest, KilledAtEachPutItEndsAsIfNothingHadHappened) {
+  bool pressed = false;
+  for (const char* point : {"status.put.before", "status.put.after", "status.put-node.before",
+                            "status.put-node.after", "status.remove.before"}) {
+    SCOPED_TRACE(point);
+    FailPoints points({.crash = [] { throw exec::Scheduler::CrashedHere(); }, .delay = {}});
+    FailPoints::SetCurrent(&points);
+    const std::string uid = "pod" + std::to_string(std::hash<std::string>{}(point) % 1000);
+    Start();
+    Want(uid);
+    Want("gone");
+    Settle();
+    ASSERT_TRUE(points.Set(point, "1*crash").ok());
+    Work(uid, v1::SYNCING);
+    Observe(uid, true);
+    desired->rows.Remove("gone");
+    v1::PressureRecord other;
+    other.add_conditions(point);
+    if (!pressed) other.add_conditions("DiskPressure");
+    pressed = !pressed;
+    ASSERT_TRUE(pressure->rows.Put("node", other).ok());
+    all.Advance(20s);
+    EXPECT_FALSE(all.alive(process->owner));
+    FailPoints::SetCurrent(nullptr);
+    process.reset();
+    Start();
+    all.Advance(20s);
+    EXPECT_EQ(Shown(uid).phase(), "Running");
+    EXPECT_FALSE(podstatus->Contains("gone"));
+    EXPECT_NE(NodeReady().status(), "");
+    Crash();
+  }
+}
+
+}  // namespace
+}  // namespace splitlet::status
