@@ -77,13 +77,18 @@ void ConfigSourceService::Start() {
 
 void ConfigSourceService::OnFactsRead() {
   facts_read_ = true;
+  std::vector<std::pair<std::string, const KnownPod*>> wanted;
+  for (const auto& [uid, pod] : book_.pods())
+    if (!pod.removed) wanted.emplace_back(uid, &pod);
+  // Killed between an edited manifest's new pod and the removal of its old one, both are remembered
+  // for one path: the later is its last good pod.
+  std::ranges::sort(wanted, {}, [](const auto& entry) { return entry.second->incarnation; });
   std::map<std::string, std::vector<SourcePodRef>> remembered;
   std::vector<std::string> unconfigured;
-  for (const auto& [uid, pod] : book_.pods()) {
-    if (pod.removed) continue;
-    if (!sources_.contains(pod.source)) unconfigured.push_back(uid);
-    remembered[pod.source].push_back(std::make_shared<const SourcePod>(
-        SourcePod{uid, pod.name, pod.name_space, pod.origin, pod.pod}));
+  for (const auto& [uid, pod] : wanted) {
+    if (!sources_.contains(pod->source)) unconfigured.push_back(uid);
+    remembered[pod->source].push_back(std::make_shared<const SourcePod>(
+        SourcePod{uid, pod->name, pod->name_space, pod->origin, pod->pod}));
   }
   for (const auto& uid : unconfigured) Remove(uid);
   for (auto& [name, state] : sources_) {

@@ -387,6 +387,50 @@ TEST(ConfigSource, AnUnreadableDirectoryIsIncompleteNeverEmpty) {
   EXPECT_EQ(node.Show(), "web");
 }
 
+TEST(ConfigSource, ADirectoryThatDoesNotAnswerIsIncompleteUntilItDoes) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Start();
+  node.RunFor(100ms);
+  node.files.SetHook([&](std::string_view, const std::string& path) {
+    if (path == "/m/web.yaml") node.all.Charge(25s);
+    return OkStatus();
+  });
+  node.RunFor(60s);
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_FALSE(node.Complete("file"));
+  EXPECT_NE(node.SourceNamed("file").reason.find("no answer"), std::string::npos);
+  node.files.SetHook(nullptr);
+  node.RunFor(3min);
+  EXPECT_TRUE(node.Complete("file"));
+  EXPECT_EQ(node.Show(), "web");
+}
+
+TEST(ConfigSource, KilledBetweenAnEditsTwoFactsTheLaterPodIsTheLastGoodOne) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web", "nginx:1"));
+  node.Start();
+  node.RunFor(100ms);
+  const auto first = node.Find("web");
+  node.RunFor(1s);
+  // The removal of the old pod is never remembered, the new pod is.
+  node.files.SetHook([&](std::string_view operation, const std::string& path) {
+    const bool old = operation == "replace" && path.find(first->uid()) != std::string::npos;
+    return old ? Unavailable("lost") : OkStatus();
+  });
+  node.Write("/m/web.yaml", Manifest("web", "nginx:2"));
+  node.RunFor(500ms);
+  const auto second = node.Find("web");
+  ASSERT_NE(second->uid(), first->uid());
+  node.Kill();
+  node.files.SetHook(nullptr);
+  node.Write("/m/web.yaml", "half");
+  node.Start();
+  node.RunFor(1s);
+  EXPECT_EQ(node.Show(), "web! web-");
+  EXPECT_EQ(node.Find("web")->uid(), second->uid());
+}
+
 TEST(ConfigSource, ARemovedDirectoryKeepsItsPodsForTwoPassesTwentySecondsApart) {
   TestNode node;
   node.Write("/m/web.yaml", Manifest("web"));

@@ -37,11 +37,12 @@ void FileCatalog::OnListed(const Listing& listing, Clock::Time now) {
     if (there.contains(at->first)) {
       if (file.missing_since) ++version_;
       file.missing_since = {};
+      file.gap = kVanishedGap;
       ++at;
       continue;
     }
     const bool gone =
-        file.good == nullptr || (file.missing_since && now - file.missing_since >= kVanishedGap);
+        file.good == nullptr || (file.missing_since && now - file.missing_since >= file.gap);
     if (!file.missing_since) file.missing_since = now;
     ++version_;
     at = gone ? files_.erase(at) : std::next(at);
@@ -55,7 +56,12 @@ void FileCatalog::OnPathMissing(Clock::Time now) {
   std::erase_if(files_, [](const auto& entry) { return entry.second.good == nullptr; });
   if (!path_missing_since_) path_missing_since_ = now;
   if (now - path_missing_since_ >= kPathMissingGap) files_.clear();
-  for (auto& [path, file] : files_) file.judged = true;
+  for (auto& [path, file] : files_) {
+    file.judged = true;
+    // A folder that is made again may take a while to be filled.
+    if (!file.missing_since) file.missing_since = now;
+    file.gap = kPathMissingGap;
+  }
   ++version_;
 }
 
@@ -152,7 +158,7 @@ Duration FileCatalog::NextLook(Clock::Time now) const {
   if (outcome_ != Listing::Outcome::kListed) wait = std::min(wait, kNoListingRetry);
   for (const auto& [path, file] : files_) {
     if (file.missing_since)
-      wait = std::min(wait, std::max(Duration{0}, kVanishedGap - (now - file.missing_since)));
+      wait = std::min(wait, std::max(Duration{0}, file.gap - (now - file.missing_since)));
     if (!file.problem.empty() && file.bad_looks < 20)
       wait = std::min(wait, kBrokenRetry * (1 << file.bad_looks));
   }

@@ -66,6 +66,7 @@ class FileCatalog {
     uint64_t content = 0;
     int bad_looks = 0;          // at the same content, after the first: it may be half written then
     Clock::Time missing_since;  // no time: it is there
+    Duration gap = kVanishedGap;  // how long it must be missing; longer when the whole path was
   };
   void OnListed(const Listing& listing, Clock::Time now);
   void OnPathMissing(Clock::Time now);

@@ -168,6 +168,19 @@ TEST(FileCatalog, APathThatComesBackInTimeRemovesNothing) {
   EXPECT_TRUE(c.Show().starts_with("u1 incomplete"));
 }
 
+TEST(FileCatalog, APathThatComesBackEmptyIsGivenTimeToBeFilled) {
+  Catalog c;
+  c.files.OnListing(Listed({"/m/a", "/m/b"}), kStart);
+  c.Good("/m/a", "u1", "a");
+  c.Good("/m/b", "u2", "b");
+  c.files.OnListing(Missing(), kStart + 1s);
+  c.files.OnListing(Listed({}), kStart + 5s);
+  c.files.OnListing(Listed({"/m/b"}), kStart + 6s);
+  EXPECT_EQ(c.Show(), "u2 u1 complete");
+  c.files.OnListing(Listed({"/m/b"}), kStart + 21s);
+  EXPECT_EQ(c.Show(), "u2 complete");
+}
+
 TEST(FileCatalog, AMissingPathAfterARestartKeepsTheRememberedPods) {
   Catalog c;
   c.files.Remember(PodFrom("/m/a", "u1", "a"));

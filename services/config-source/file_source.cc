@@ -45,7 +45,7 @@ void FileSource::OnHint() {
 
 void FileSource::StartPass() {
   deps_.loop.CancelTimer(timer_);
-  timer_ = 0;
+  timer_ = deps_.loop.RunAfter(kLookLimit, [this] { OnStuck(); });
   reading_ = true;
   again_ = false;
   deps_.strands.Run(kStrand, [this, reader = reader_, started = deps_.clock.Now()] {
@@ -80,6 +80,17 @@ void FileSource::OnRead(const std::vector<ReadFile>& batch) {
   PutSet();
 }
 
+void FileSource::OnStuck() {
+  timer_ = 0;
+  Listing stuck;
+  stuck.status =
+      DeadlineExceeded("{}: no answer for {} s", options_.path,
+                       std::chrono::duration_cast<std::chrono::seconds>(kLookLimit).count());
+  deps_.log.Warn("manifests cannot be read", {KV("path", options_.path), KV("err", stuck.status)});
+  catalog_.OnListing(stuck, deps_.clock.Now());
+  PutSet();
+}
+
 void FileSource::OnPassDone(Clock::Time started) {
   reading_ = false;
   deps_.on_read_time(deps_.clock.Now() - started);
@@ -99,6 +110,7 @@ void FileSource::PutSet() {
 }
 
 void FileSource::Arm(Duration delay) {
+  deps_.loop.CancelTimer(timer_);
   timer_ = deps_.loop.RunAfter(delay, [this] {
     timer_ = 0;
     StartPass();

@@ -19,6 +19,9 @@
 
 namespace splitlet::config_source {
 
+/// A look that takes longer makes the source incomplete: a network file system is away.
+inline constexpr Duration kLookLimit = std::chrono::seconds{30};
+
 class FileSource final : public Source {
  public:
   struct Deps {
@@ -50,6 +53,7 @@ class FileSource final : public Source {
   void OnListing(const Listing& listing);
   void OnRead(const std::vector<ReadFile>& batch);
   void OnPassDone(Clock::Time started);
+  void OnStuck();
   void PutSet();
   void Arm(Duration delay);
 
@@ -64,7 +68,7 @@ class FileSource final : public Source {
   uint64_t told_version_ = 0;
   bool reading_ = false;
   bool again_ = false;
-  exec::TimerId timer_ = 0;
+  exec::TimerId timer_ = 0;  // the next look, or, while one runs, the end of patience with it
 };
 
 }  // namespace splitlet::config_source

@@ -177,6 +177,19 @@ TEST(RealParts, AManifestIsSeenChangedAndGone) {
   EXPECT_FALSE(nobody->known());
 }
 
+TEST(RealParts, ADirectoryThatIsMadeAgainIsWatchedAgain) {
+  RealProcess process;
+  process.Write("a.yaml", Manifest("a"));
+  ASSERT_TRUE(process.WaitFor([&] { return process.FileSourceState().pods() == 1; }));
+  std::filesystem::rename(process.dir / "m", process.dir / "away");
+  ASSERT_TRUE(process.WaitFor([&] { return !process.FileSourceState().complete(); }));
+  std::filesystem::create_directory(process.dir / "m");
+  process.Write("a.yaml", Manifest("a"));
+  ASSERT_TRUE(process.WaitFor([&] { return process.FileSourceState().complete(); }));
+  process.Write("b.yaml", Manifest("b"));
+  EXPECT_TRUE(process.WaitFor([&] { return process.FileSourceState().pods() == 2; }));
+}
+
 TEST(RealParts, FiveHundredManifestsArriveTogether) {
   RealProcess process;
   for (int i = 0; i < 500; ++i)
