@@ -31,7 +31,8 @@ Status KillUnlessWanted(ConfigClient& config_source, WorkerClient& worker,
 std::vector<OrphanWatch::Suspect> SyncLoopService::Suspects() const {
   std::vector<OrphanWatch::Suspect> suspects;
   for (const auto& [key, pod] : runtime_) {
-    if (deps_.desired.Contains(key) || deps_.workers.Contains(key)) continue;
+    if (deps_.desired.Contains(key) || deps_.workers.Contains(key) || book_.IsUnreadable(key))
+      continue;
     if (!pod.running || !pod.looked_at || deps_.runtime.completeness().not_vouched.contains(key))
       continue;
     auto sandboxes = OwnSandboxes(pod, orphan_options_);
@@ -117,7 +118,10 @@ void SyncLoopService::ForgetOldAdmissions() {
     const bool over = worker == nullptr || worker->state == WorkerFacts::State::kFinished;
     if (over && !deps_.desired.Contains(key)) old.push_back(key);
   }
-  for (const auto& key : old) book_.Forget(key);
+  for (const auto& key : old) {
+    book_.Forget(key);
+    preempted_.erase(key);
+  }
 }
 
 void SyncLoopService::SetGauges() {

@@ -96,7 +96,7 @@ std::string SyncLoopService::Judge(const std::string& key) {
     if (!pod.ParseFromString(facts.record->pod())) return "its record cannot be understood";
     const auto claim = ClaimOf(pod);
     if (!claim.ok()) return ToString(claim.status());
-    Decide(key, facts, std::nullopt, *claim);
+    Decide(key, facts, {.claim = *claim});
     return "";
   }
   return JudgeByNode(key, facts);
@@ -123,18 +123,24 @@ std::string SyncLoopService::JudgeByNode(const std::string& key, const PodFacts&
   // What it held in an earlier life or verdict is not counted against it.
   book_.Release(key);
   const auto pressure = Pressure();
-  const auto refusal = FindRefusal({.pod = pod,
-                                    .claim = *claim,
-                                    .node = node_ ? &*node_ : nullptr,
-                                    .pressure = pressure,
-                                    .load = book_.load(),
-                                    .sysctls = sysctls_,
-                                    .node_name = config_.node_name,
-                                    .max_pods = config_.max_pods});
-  if (refusal) {
-    if (std::string why = WhyRefusalWaits(key, *refusal); !why.empty()) return why;
+  const AdmissionInput input{.pod = pod,
+                             .claim = *claim,
+                             .node = node_ ? &*node_ : nullptr,
+                             .pressure = pressure,
+                             .load = book_.load(),
+                             .sysctls = sysctls_,
+                             .node_name = config_.node_name,
+                             .max_pods = config_.max_pods};
+  Decision decision{.refusal = FindRefusal(input), .claim = *claim};
+  if (decision.refusal) {
+    if (std::string why = WhyRefusalWaits(key, *decision.refusal); !why.empty()) return why;
+    const bool lacks = decision.refusal->ground == Refusal::Ground::kResources &&
+                       decision.refusal->reason.starts_with("OutOf");
+    if (lacks && kube::IsCritical(pod)) {
+      if (std::string why = MakeRoom(input, decision); !why.empty()) return why;
+    }
   }
-  Decide(key, facts, refusal, *claim);
+  Decide(key, facts, decision);
   return "";
 }
 
@@ -161,7 +167,8 @@ std::string SyncLoopService::WhyRefusalWaits(const std::string& key, const Refus
 }
 
 void SyncLoopService::Decide(const std::string& key, const PodFacts& facts,
-                             const std::optional<Refusal>& refusal, const Claim& claim) {
+                             const Decision& decision) {
+  const auto& refusal = decision.refusal;
   v1::AdmissionFact fact;
   auto& record = *fact.mutable_record();
   record.set_uid(facts.uid);
@@ -190,7 +197,12 @@ void SyncLoopService::Decide(const std::string& key, const PodFacts& facts,
     deps_.log.Info("pod admitted",
                    {KV("pod", pod), KV("podUID", facts.uid), KV("incarnation", facts.incarnation)});
   }
-  book_.Decide(key, std::move(fact), claim, facts.traceparent);
+  for (const ActivePod& victim : decision.victims) {
+    auto& recorded = *fact.add_victims();
+    recorded.set_key(victim.key);
+    recorded.set_incarnation(victim.incarnation);
+  }
+  book_.Decide(key, std::move(fact), decision.claim, facts.traceparent);
 }
 
 }  // namespace splitlet::sync_loop

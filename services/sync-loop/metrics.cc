@@ -30,6 +30,8 @@ SyncLoopMetrics::SyncLoopMetrics(prometheus::Registry& registry)
                        .Add({})),
       rejections(
           Counters(registry, "kubelet_admission_rejections_total", "Pods refused, by reason.")),
+      preemptions(Counters(registry, "kubelet_preemptions",
+                           "Pods ended for a critical one, by what it lacked.")),
       restarted_pods(
           Counters(registry, "kubelet_restarted_pods_total", "Pods that began a further life.")),
       orphans(Counters(registry, "kubelet_orphaned_runtime_pods_total",

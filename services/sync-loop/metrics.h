@@ -19,6 +19,7 @@ struct SyncLoopMetrics {
   prometheus::Gauge& waiting_pods;                          // to be judged
   prometheus::Gauge& foreign_pods;                          // in the runtime, made by nobody here
   prometheus::Family<prometheus::Counter>& rejections;      // reason
+  prometheus::Family<prometheus::Counter>& preemptions;     // preemption_signal
   prometheus::Family<prometheus::Counter>& restarted_pods;  // static
   prometheus::Counter& orphans;
   prometheus::Family<prometheus::Counter>& calls;  // operation, code

@@ -60,6 +60,9 @@ NextCall ComputeNextCall(const CallInput& input) {
   const bool begun = worker != nullptr && worker->incarnation == pod.incarnation && worker->granted;
   if ((pod.ending || pod.terminal) && !begun) return EndOf(input);
   if (input.admitted_incarnation != pod.incarnation) return {};
+  if (input.preempted && worker == nullptr)
+    return input.worker_known ? Kill(pod.incarnation) : NextCall{};
+  if (input.preempted) return EndOf(input);
   return CallForAdmitted(input);
 }
 

@@ -26,6 +26,7 @@ struct CallInput {
   bool worker_known = false;            // `workers` is live and complete: no record means no worker
   int64_t admitted_incarnation = 0;     // 0: none
   bool running = false;                 // the runtime shows something running
+  bool preempted = false;               // another pod was admitted in its place
   bool sync_due = false;
 };
 

@@ -54,7 +54,8 @@ std::string Print(const NextCall& call) {
                      call.generation);
 }
 
-/// `more`: "admitted" (this incarnation), "known" (a missing worker means none), "running", "due".
+/// `more`: "admitted" (this incarnation), "known" (a missing worker means none), "running",
+/// "preempted", "due".
 const struct {
   const char *name, *pod, *worker, *more, *want;
 } kNextCalls[] = {
@@ -83,6 +84,9 @@ const struct {
     {"deleted while granted", "wanted ending", "syncing 5/6", "admitted", "update 5/7"},
     {"terminal in the API, nothing runs", "wanted terminal", "", "known", ""},
     {"terminal in the API, and it runs", "wanted terminal", "", "known running", "kill 5/0"},
+    {"preempted", "wanted", "syncing 5/7", "admitted preempted", "kill 5/0"},
+    {"preempted before its grant", "wanted", "", "admitted known preempted", "kill 5/0"},
+    {"preempted and ending", "wanted", "terminating 5/7", "admitted preempted due", ""},
     {"unconfirmed", "unconfirmed", "syncing 5/6", "admitted running due", ""},
     {"mirror", "mirror", "", "known", ""},
     {"state unknown", "?", "syncing 5/6", "admitted running due", ""},
@@ -100,6 +104,7 @@ TEST(NextCall, EveryDifferenceBetweenWantedAndWorker) {
                                      .worker_known = Says(more, "known"),
                                      .admitted_incarnation = Says(more, "admitted") ? 5 : 0,
                                      .running = Says(more, "running"),
+                                     .preempted = Says(more, "preempted"),
                                      .sync_due = Says(more, "due")})),
               c.want);
   }

@@ -63,6 +63,7 @@ void SyncLoopService::Start() {
   started_ = deps_.clock.Now();
   book_.Read([this] {
     for (const auto& [key, entry] : book_.entries()) {
+      TakeVictims(entry);
       if (HasStopped(key, entry.incarnation())) book_.Release(key);
       calls_.Check(key);
     }
@@ -178,6 +179,7 @@ void SyncLoopService::OnSaved(const std::string& key) {
                          .name = record.name(),
                          .uid = record.uid()});
   }
+  TakeVictims(*entry);
   calls_.Check(key);
 }
 
@@ -203,6 +205,7 @@ NextCall SyncLoopService::Compare(const std::string& key) const {
                           .worker_known = deps_.workers.LiveAndComplete(),
                           .admitted_incarnation = admitted ? entry->incarnation() : 0,
                           .running = IsRunning(key),
+                          .preempted = IsPreempted(key),
                           .sync_due = sync_due_.contains(key)});
 }
 
@@ -214,6 +217,12 @@ std::optional<OutgoingCall> SyncLoopService::Build(const std::string& key, const
     call.kill.set_incarnation(what.incarnation);
     // The same for every try of this start and every later one: the answer is the same too.
     call.kill.set_request_id(fmt::format("sync-loop/end/{}/{}", key, what.incarnation));
+    if (IsPreempted(key)) {
+      call.kill.set_request_id(fmt::format("sync-loop/preempt/{}/{}", key, what.incarnation));
+      call.kill.set_evict(true);
+      call.kill.set_reason(std::string(kPreempting));
+      call.kill.set_message(std::string(kPreemptingMessage));
+    }
     return call;
   }
   sync_due_.erase(key);

@@ -28,6 +28,7 @@
 #include "services/sync-loop/metrics.h"
 #include "services/sync-loop/orphans.h"
 #include "services/sync-loop/peers.h"
+#include "services/sync-loop/preemption.h"
 #include "services/sync-loop/worker_calls.h"
 
 namespace splitlet::v1 {
@@ -43,6 +44,9 @@ inline constexpr Duration kNodeWait = std::chrono::seconds{3};
 /// A refusal for labels or taints stands when it still holds after this: the node's record may lag
 /// behind the API.
 inline constexpr Duration kLabelsWait = std::chrono::seconds{3};
+
+inline constexpr std::string_view kPreempting = "Preempting";
+inline constexpr std::string_view kPreemptingMessage = "Preempted in order to admit critical pod";
 
 struct SyncLoopDeps {
   const Clock& clock;
@@ -80,6 +84,11 @@ class SyncLoopService {
   void OnResync();
 
  private:
+  struct Decision {
+    std::optional<Refusal> refusal;  // nothing: admitted
+    Claim claim;
+    std::vector<ActivePod> victims;
+  };
   // Inputs.
   void OnDesiredChanged(const bus::View<v1::DesiredRecord>::Change& change);
   void OnWorkersChanged(const bus::View<v1::WorkerRecord>::Change& change);
@@ -103,9 +112,16 @@ class SyncLoopService {
   std::string WhyWaits(const std::string& key, const PodFacts& facts) const;
   std::string JudgeByNode(const std::string& key, const PodFacts& facts);
   std::string WhyRefusalWaits(const std::string& key, const Refusal& refusal);
-  void Decide(const std::string& key, const PodFacts& facts, const std::optional<Refusal>& refusal,
-              const Claim& claim);
+  void Decide(const std::string& key, const PodFacts& facts, const Decision& decision);
   std::vector<std::string> Pressure() const;
+
+  // Room for critical pods (preempting.cc).
+  bool IsPreempted(const std::string& key) const;
+  /// From now on the victims of a saved verdict are told to end.
+  void TakeVictims(const AdmissionBook::Entry& entry);
+  std::vector<ActivePod> Candidates(const kube::Pod& critical) const;
+  /// Turns a refusal into victims, or tells what it has to wait for.
+  std::string MakeRoom(const AdmissionInput& input, Decision& decision);
 
   // Telling pod-worker.
   NextCall Compare(const std::string& key) const;
@@ -141,6 +157,7 @@ class SyncLoopService {
   AdmissionBook book_;
   std::set<std::string> pending_;                // to be judged in this turn
   std::map<std::string, std::string> waiting_;   // key -> for what
+  std::map<std::string, int64_t> preempted_;     // victims of saved verdicts: key -> incarnation
   std::map<std::string, Clock::Time> mismatch_;  // key -> since when labels or taints do not suit
   bool judge_posted_ = false;
   Clock::Time started_;

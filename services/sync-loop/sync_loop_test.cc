@@ -1,269 +1,16 @@
 #include <gtest/gtest.h>
-#include <prometheus/registry.h>
 
-#include <map>
-#include <memory>
-#include <optional>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/fail_point.h"
-#include "libs/bus/fake_bus.h"
-#include "libs/exec/fake_exec.h"
-#include "libs/fs/fact_store.h"
-#include "libs/fs/fake_file_system.h"
-#include "libs/kube/codec.h"
-#include "services/sync-loop/sync_loop_service.h"
+#include "services/sync-loop/test_node.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::sync_loop {
 namespace {
-
-constexpr const char* kOurs = "state-1/n1";
-
-/// A process of the node, as far as sync-loop sees it: the owner of a table.
-template <class Record>
-struct Owner {
-  Owner(bus::FakeBusNetwork& network, const char* process, const char* name, exec::EventLoop& loop)
-      : bus(network, process, loop), table(*bus::Own<Record>(bus, name)) {}
-  void Complete() { table.SetComplete({.scopes = {std::string(bus::kAll)}}); }
-  bus::FakeBus bus;
-  bus::Table<Record> table;
-};
-
-/// pod-worker with real state: what it takes shows in its table.
-class FakePodWorker {
- public:
-  explicit FakePodWorker(Owner<v1::WorkerRecord>& owner, exec::EventLoop& loop)
-      : owner_(owner), loop_(loop) {}
-
-  Status Update(const v1::UpdatePodRequest& request) {
-    if (!failure.ok()) return failure;
-    calls.push_back(fmt::format("{} {} {}/{}", v1::UpdatePodRequest::Kind_Name(request.kind()),
-                                request.uid(), request.incarnation(), request.generation()));
-    if (!request.pod().empty()) pods[request.uid()] = request.pod();
-    loop_.Post([this, request] { Take(request); });
-    return OkStatus();
-  }
-  Status Kill(const v1::KillPodRequest& request) {
-    if (!failure.ok()) return failure;
-    calls.push_back(fmt::format("KILL {} {}", request.uid(), request.incarnation()));
-    kills.push_back(request);
-    loop_.Post([this, request] { Set(request.uid(), v1::TERMINATING); });
-    return OkStatus();
-  }
-  void Set(const std::string& uid, v1::WorkerState state) {
-    if (auto record = owner_.table.Get(uid)) {
-      record->set_state(state);
-      EXPECT_TRUE(owner_.table.Put(uid, *record).ok());
-    }
-  }
-  std::vector<std::string> TakeCalls() { return std::exchange(calls, {}); }
-
-  std::vector<std::string> calls;
-  std::vector<v1::KillPodRequest> kills;
-  std::map<std::string, std::string> pods;
-  Status failure;
-  bool mute = false;  // takes calls, but its records do not change
-
- private:
-  void Take(const v1::UpdatePodRequest& request) {
-    if (mute) return;
-    v1::WorkerRecord record;
-    record.set_uid(request.uid());
-    record.set_incarnation(request.incarnation());
-    record.set_generation(request.generation());
-    record.set_state(v1::SYNCING);
-    record.set_granted(true);
-    EXPECT_TRUE(owner_.table.Put(request.uid(), record).ok());
-  }
-  Owner<v1::WorkerRecord>& owner_;
-  exec::EventLoop& loop_;
-};
-
-class WorkerSeam final : public WorkerClient {
- public:
-  explicit WorkerSeam(FakePodWorker& worker) : worker_(worker) {}
-  Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline&) override {
-    return worker_.Update(request);
-  }
-  Status KillPod(const v1::KillPodRequest& request, const Deadline&) override {
-    return worker_.Kill(request);
-  }
-
- private:
-  FakePodWorker& worker_;
-};
-
-struct ConfigAnswer {
-  StatusOr<bool> known = false;
-  int asked = 0;
-};
-
-class ConfigSeam final : public ConfigClient {
- public:
-  explicit ConfigSeam(ConfigAnswer& answer) : answer_(answer) {}
-  StatusOr<bool> IsKnown(const std::string&, const Deadline&) override {
-    ++answer_.asked;
-    return answer_.known;
-  }
-
- private:
-  ConfigAnswer& answer_;
-};
-
-class FakeEvents final : public daemon::EventRecorder {
- public:
-  void Record(daemon::PodEvent event) override {
-    all.push_back(event.reason + ": " + event.message);
-  }
-  std::vector<std::string> all;
-};
-
-/// sync-loop between the owners of the tables it views; it can be crashed and started again.
-class Node {
- public:
-  Node() {
-    desired.Complete();
-    workers.Complete();
-    runtime.Complete();
-    Settle();
-  }
-
-  ~Node() { Crash(); }
-
-  void StartLoop(bool kill_foreign = false) {
-    loop_ = std::make_unique<exec::FakeLoop>(scheduler_, scheduler_.NewOwner("sync-loop"));
-    strands_ = std::make_unique<exec::FakeStrands>(*loop_);
-    bus_ = std::make_unique<bus::FakeBus>(network, "sync-loop", *loop_);
-    registry_ = std::make_unique<prometheus::Registry>();
-    SyncLoopDeps deps{.clock = clock,
-                      .loop = *loop_,
-                      .strands = *strands_,
-                      .files = files,
-                      .table = *bus::Own<v1::AdmissionRecord>(*bus_, "admission"),
-                      .desired = *bus::ViewOf<v1::DesiredRecord>(*bus_, "desired"),
-                      .workers = *bus::ViewOf<v1::WorkerRecord>(*bus_, "workers"),
-                      .runtime = *bus::ViewOf<v1::RuntimeRecord>(*bus_, "runtime"),
-                      .pressure = *bus::ViewOf<v1::PressureRecord>(*bus_, "pressure"),
-                      .podstatus = *bus::ViewOf<v1::PodStatusRecord>(*bus_, "podstatus"),
-                      .worker = std::make_unique<WorkerSeam>(worker),
-                      .config_source = std::make_unique<ConfigSeam>(config),
-                      .log = Log(log_sink),
-                      .metrics = *registry_,
-                      .events = events};
-    service = std::make_unique<SyncLoopService>(
-        std::move(deps), SyncLoopConfig{.node_name = "n1",
-                                        .node_annotation = kOurs,
-                                        .facts_dir = "/run/sync-loop/admission",
-                                        .kernel_release = "6.1.0",
-                                        .kill_foreign_pods = kill_foreign});
-    service->Start();
-  }
-  void Crash() {
-    service.reset();
-    bus_.reset();
-    strands_.reset();
-    loop_.reset();
-  }
-  void Restart() {
-    Crash();
-    StartLoop();
-    Settle();
-  }
-  void Settle() { scheduler_.Advance(300ms); }
-  void Advance(Duration d) { scheduler_.Advance(d); }
-
-  struct Want {
-    std::string uid;
-    std::string spec = "containers: [{name: c}]";
-    std::string source = "api";
-    std::string metadata;
-    int64_t incarnation = 1;
-    int64_t generation = 1;
-    v1::DesiredRecord::State state = v1::DesiredRecord::WANTED;
-    int64_t created = 0;
-  };
-  void Put(const Want& want) {
-    kube::Pod pod;
-    const std::string yaml = "metadata: {name: " + want.uid +
-                             ", namespace: default, uid: " + want.uid +
-                             ", annotations: {kubernetes.io/config.source: " + want.source + "}" +
-                             want.metadata + "}\nspec: {" + want.spec + "}";
-    const auto decoded = kube::DecodeInto(yaml, want.uid, kube::Strictness::kStrict, pod);
-    ASSERT_TRUE(decoded.ok()) << decoded.status();
-    if (want.created != 0)
-      pod.mutable_metadata()->mutable_creation_timestamp()->set_seconds(want.created);
-    v1::DesiredRecord record;
-    record.set_uid(want.uid);
-    record.set_name(want.uid);
-    record.set_namespace_("default");
-    record.set_source(want.source);
-    record.set_incarnation(want.incarnation);
-    record.set_generation(want.generation);
-    record.set_state(want.state);
-    record.set_pod(pod.SerializeAsString());
-    ASSERT_TRUE(desired.table.Put(want.uid, record).ok());
-  }
-  void PutNode(const std::string& cpu = "1", const std::string& zone = "a") {
-    v1::PodStatusRecord record;
-    (*record.mutable_node()->mutable_labels())["zone"] = zone;
-    (*record.mutable_node()->mutable_allocatable())["cpu"] = cpu;
-    (*record.mutable_node()->mutable_allocatable())["memory"] = "1Gi";
-    (*record.mutable_node()->mutable_allocatable())["pods"] = "110";
-    ASSERT_TRUE(podstatus.table.Put("node", record).ok());
-  }
-  void PutRuntime(const std::string& uid, const std::string& annotation, bool ready = true) {
-    v1::RuntimeRecord record;
-    record.mutable_pod()->set_uid(uid);
-    auto* sandbox = record.mutable_pod()->add_sandboxes();
-    sandbox->set_id("s-" + uid);
-    sandbox->set_state(ready ? v1::SandboxRecord::READY : v1::SandboxRecord::NOT_READY);
-    sandbox->set_node_annotation(annotation);
-    auto* container = record.mutable_pod()->add_containers();
-    container->set_id("c-" + uid);
-    container->set_state(ready ? v1::ContainerRecord::RUNNING : v1::ContainerRecord::EXITED);
-    container->set_grace_period_seconds(7);
-    ASSERT_TRUE(runtime.table.Put(uid, record).ok());
-  }
-  /// What the table `admission` says, asked through a view of its own.
-  std::string Verdict(const std::string& uid) {
-    bus::FakeBus reader(network, "reader", owners);
-    auto view = *bus::ViewOf<v1::AdmissionRecord>(reader, "admission");
-    Settle();
-    const auto record = view.Find(uid);
-    if (record == nullptr) return "none";
-    if (record->verdict() == v1::AdmissionRecord::ADMITTED) return "admitted";
-    return record->reason() + ": " + record->message();
-  }
-  std::vector<std::string> Calls() {
-    Settle();
-    return worker.TakeCalls();
-  }
-
-  FakeClock clock;
-  exec::Scheduler scheduler_{clock};
-  exec::FakeLoop owners{scheduler_, scheduler_.NewOwner("owners")};
-  bus::FakeBusNetwork network{clock, 1};
-  Owner<v1::DesiredRecord> desired{network, "config-source", "desired", owners};
-  Owner<v1::WorkerRecord> workers{network, "pod-worker", "workers", owners};
-  Owner<v1::RuntimeRecord> runtime{network, "pleg", "runtime", owners};
-  Owner<v1::PodStatusRecord> podstatus{network, "status", "podstatus", owners};
-  Owner<v1::PressureRecord> pressure{network, "gc", "pressure", owners};
-  fs::FakeFileSystem files{clock};
-  FakeLogSink log_sink;
-  FakeEvents events;
-  FakePodWorker worker{workers, owners};
-  ConfigAnswer config;
-  std::unique_ptr<SyncLoopService> service;
-
- private:
-  std::unique_ptr<prometheus::Registry> registry_;
-  std::unique_ptr<exec::FakeLoop> loop_;
-  std::unique_ptr<exec::FakeStrands> strands_;
-  std::unique_ptr<bus::FakeBus> bus_;
-};
 
 using Calls = std::vector<std::string>;
 
@@ -414,13 +161,16 @@ TEST(SyncLoop, ARestartKeepsVerdictsAndJudgesRejectedStaticPodsAgain) {
   const std::string half = "containers: [{name: c, resources: {requests: {cpu: 600m}}}]";
   node.Put({.uid = "runs", .spec = half});
   node.Settle();
-  node.Put({.uid = "static", .spec = half, .source = "file"});
+  node.Put({.uid = "static",
+            .spec = "containers: [{name: c}], nodeSelector: {zone: new}",
+            .source = "file"});
   node.Put({.uid = "api", .spec = half});
+  node.Advance(4s);
   EXPECT_EQ(node.Calls(), Calls{"CREATE runs 1/1"});
-  EXPECT_TRUE(node.Verdict("static").starts_with("OutOfcpu"));
-  node.PutNode("2");
+  EXPECT_TRUE(node.Verdict("static").starts_with("NodeAffinity"));
+  node.PutNode("2", "new");
   node.Advance(1min);
-  EXPECT_TRUE(node.Verdict("static").starts_with("OutOfcpu")) << "judged once in a start";
+  EXPECT_TRUE(node.Verdict("static").starts_with("NodeAffinity")) << "judged once in a start";
   node.worker.TakeCalls();
   node.Restart();
   EXPECT_EQ(node.Verdict("runs"), "admitted");
@@ -631,6 +381,59 @@ TEST(SyncLoop, APodWithAnUnusableFileIsNeitherStartedNorStopped) {
   node.Put({.uid = "other"});
   node.Advance(10s);
   EXPECT_EQ(node.Calls(), Calls{"CREATE other 1/1"});
+}
+
+const char* const kCpu = "containers: [{name: c, resources: {requests: {cpu: ";
+
+TEST(SyncLoop, ACriticalPodPushesOutWhatItNeedsAndNoMore) {
+  Node node;
+  node.PutNode("1");
+  node.StartLoop();
+  node.Put({.uid = "none"});
+  node.Put({.uid = "burstable", .spec = std::string(kCpu) + "200m}}}]"});
+  node.Put({.uid = "other", .spec = std::string(kCpu) + "500m}}}]"});
+  node.Settle();
+  node.worker.TakeCalls();
+  node.Put({.uid = "static", .spec = std::string(kCpu) + "400m}}}]", .source = "file"});
+  EXPECT_EQ(node.Calls(), (Calls{"KILL burstable 1", "CREATE static 1/1"}));
+  EXPECT_EQ(node.Verdict("static"), "admitted");
+  EXPECT_TRUE(node.worker.kills[0].evict());
+  EXPECT_EQ(node.worker.kills[0].reason(), "Preempting");
+  EXPECT_EQ(node.events.all, Calls{"Preempting: Preempted in order to admit critical pod"});
+  node.Put({.uid = "static-2", .spec = std::string(kCpu) + "300m}}}]", .source = "file"});
+  node.Advance(5s);
+  EXPECT_EQ(node.Verdict("static-2"), "none") << "the victims of the first have not ended";
+  node.worker.Set("burstable", v1::TERMINATED);
+  node.Advance(3s);
+  EXPECT_EQ(node.Calls(), (Calls{"KILL other 1", "CREATE static-2 1/1"}));
+}
+
+TEST(SyncLoop, ACriticalPodThatCannotFindRoomIsRefused) {
+  Node node;
+  node.PutNode("1");
+  node.StartLoop();
+  node.Put({.uid = "a", .spec = std::string(kCpu) + "500m}}}]", .source = "file"});
+  node.Settle();
+  node.Put({.uid = "b", .spec = std::string(kCpu) + "600m}}}]", .source = "file"});
+  node.Settle();
+  EXPECT_TRUE(node.Verdict("b").starts_with("UnexpectedAdmissionError: "));
+  EXPECT_EQ(node.Calls(), Calls{"CREATE a 1/1"});
+}
+
+TEST(SyncLoop, VictimsAreToldAgainAfterACrash) {
+  Node node;
+  node.PutNode("1");
+  node.StartLoop();
+  node.Put({.uid = "victim", .spec = std::string(kCpu) + "800m}}}]"});
+  node.Settle();
+  node.worker.failure = Unavailable("away");
+  node.Put({.uid = "static", .spec = std::string(kCpu) + "400m}}}]", .source = "file"});
+  node.Settle();
+  node.Restart();
+  node.worker.TakeCalls();
+  node.worker.failure = OkStatus();
+  node.Advance(6s);
+  EXPECT_EQ(node.Calls(), (Calls{"KILL victim 1", "CREATE static 1/1"}));
 }
 
 TEST(SyncLoop, PressureOfThisBootRefusesAndUnknownPressureDoesNot) {
