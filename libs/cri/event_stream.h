@@ -13,6 +13,7 @@
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
 #include "libs/cri/cri.h"
+#include "libs/cri/event_source.h"
 
 namespace grpc {
 class Channel;
@@ -27,21 +28,6 @@ std::unique_ptr<EventStream> MakeCriEventStream(std::shared_ptr<grpc::Channel> c
 /// exec'd commands are left out.
 std::unique_ptr<EventStream> MakeContainerdEventStream(std::shared_ptr<grpc::Channel> channel,
                                                        const Clock& clock);
-
-/// One stream at a time, without blocking whoever starts it.
-class EventSource {
- public:
-  struct Callbacks {
-    std::function<void()> on_open;
-    std::function<void(const ContainerEvent&)> on_event;
-    std::function<void(const Status&)> on_end;  // once, also when it never opened
-  };
-  virtual ~EventSource() = default;
-  /// The callbacks run on any thread, `on_open` and `on_end` perhaps before this returns.
-  virtual void Start(Callbacks callbacks, Duration open_limit) = 0;
-  /// No callback runs once it has returned.
-  virtual void Stop() = 0;
-};
 
 /// Follows a stream on a thread.
 class StreamThread final : public EventSource {

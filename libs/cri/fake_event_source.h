@@ -1,0 +1,30 @@
+#pragma once
+
+/// Events of a FakeRuntime without a thread. Threads: one. Errors: as FakeRuntime::Subscribe.
+
+#include <memory>
+
+#include "libs/cri/event_source.h"
+#include "libs/cri/fake_runtime.h"
+
+namespace splitlet::cri {
+
+class FakeEventSource final : public EventSource {
+ public:
+  struct Options {
+    bool ids_only = false;       // as containerd's own stream: without pod UIDs
+    bool unimplemented = false;  // as a runtime that has no such stream
+  };
+  FakeEventSource(FakeRuntime& runtime, Options options);
+  ~FakeEventSource() override;
+  void Start(Callbacks callbacks, Duration open_limit) override;
+  void Stop() override;
+
+ private:
+  FakeRuntime& runtime_;
+  const Options options_;
+  int subscription_ = 0;
+  std::shared_ptr<bool> alive_;  // of the present stream
+};
+
+}  // namespace splitlet::cri

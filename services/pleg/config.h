@@ -1,0 +1,42 @@
+#pragma once
+
+/// What pleg takes from flags and KubeletConfiguration, and its fixed times.
+/// Threads: values. Errors: INVALID_ARGUMENT that names the key.
+/// Source: pleg spec, section 1; DESIGN.md "Runtime events without waiting".
+
+#include <array>
+#include <string>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+
+namespace splitlet::daemon {
+struct Flags;
+class KubeletConfig;
+}  // namespace splitlet::daemon
+
+namespace splitlet::pleg {
+
+struct PlegConfig {
+  std::string runtime_endpoint;
+  Duration request_timeout = std::chrono::minutes{2};   // of a listing
+  Duration inspect_timeout = std::chrono::seconds{10};  // of one look at one pod
+  Duration polling_period = std::chrono::seconds{1};    // from the end of a listing to the next
+  Duration streaming_period = std::chrono::seconds{10};
+  Duration relist_threshold = std::chrono::minutes{3};
+  Duration status_period = std::chrono::seconds{5};
+  Duration status_threshold = std::chrono::seconds{30};
+  Duration probe_period = std::chrono::minutes{1};  // while polling: look for a stream again
+  /// containerd 1.6 tells an exit before its CRI shows it: look again after these when an event
+  /// showed nothing new.
+  std::array<Duration, 4> look_again = {std::chrono::milliseconds{5}, std::chrono::milliseconds{20},
+                                        std::chrono::milliseconds{80},
+                                        std::chrono::milliseconds{320}};
+};
+
+StatusOr<PlegConfig> LoadPlegConfig(const daemon::KubeletConfig& file, const daemon::Flags& flags);
+
+/// "3m0s", "1.5s": durations in health texts, as Go prints them.
+std::string FormatGoDuration(Duration d);
+
+}  // namespace splitlet::pleg

@@ -1,0 +1,47 @@
+#include "libs/cri/event_stream.h"
+#include "libs/cri/grpc_runtime.h"
+#include "libs/daemon/kubelet_config.h"
+#include "libs/daemon/service.h"
+#include "libs/rpc/rpc.h"
+#include "services/pleg/config.h"
+#include "services/pleg/pleg_service.h"
+#include "services/pleg/rpc.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::pleg {
+namespace {
+
+StatusOr<std::unique_ptr<daemon::Service>> MakePleg(daemon::ServiceContext& context) {
+  ASSIGN_OR_RETURN(const auto config, LoadPlegConfig(context.config(), context.flags()),
+                   "configuration");
+  ASSIGN_OR_RETURN(auto table, bus::Own<v1::RuntimeRecord>(context.bus(), "runtime"),
+                   "table runtime");
+  const Clock& clock = context.clock();
+  const auto channel = rpc::ConnectEndpoint(config.runtime_endpoint);
+  auto reader = std::make_unique<cri::GrpcRuntime>(channel, clock, context.metrics(),
+                                                   cri::CallLimits{config.request_timeout});
+  std::vector<NamedSource> sources;
+  sources.push_back(
+      {"cri", std::make_unique<cri::StreamThread>(cri::MakeCriEventStream(channel, clock), clock)});
+  sources.push_back({"containerd", std::make_unique<cri::StreamThread>(
+                                       cri::MakeContainerdEventStream(channel, clock), clock)});
+  PlegDeps deps{.clock = clock,
+                .loop = context.loop(),
+                .strands = context.strands(),
+                .reader = *reader,
+                .read_tail = cri::MakeTailReader(),
+                .sources = std::move(sources),
+                .table = std::move(table),
+                .bus = context.bus(),
+                .log = context.log(),
+                .metrics = context.metrics()};
+  auto service = std::make_unique<PlegService>(std::move(deps), config);
+  return ServePleg(context.loop(), std::move(reader), std::move(service));
+}
+
+}  // namespace
+}  // namespace splitlet::pleg
+
+int main(int argc, char** argv) {
+  return splitlet::daemon::RunService("pleg", argc, argv, splitlet::pleg::MakePleg);
+}

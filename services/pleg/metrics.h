@@ -1,0 +1,32 @@
+#pragma once
+
+/// All metrics of pleg, beside those of its runtime calls. Threads: any. Errors: none.
+/// Source: pleg spec, section 12.
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+namespace splitlet::pleg {
+
+struct PlegMetrics {
+  explicit PlegMetrics(prometheus::Registry& registry);
+
+  prometheus::Histogram& relist_seconds;      // each listing, failed ones too
+  prometheus::Histogram& relist_interval;     // from the start of the last good listing to this one
+  prometheus::Histogram& pod_relist_seconds;  // each look at one pod
+  prometheus::Gauge& last_seen;               // Unix time at which the last good listing began
+  prometheus::Counter& discarded_events;      // of the stream, when the loop was behind
+  prometheus::Gauge& running_pods;            // with a ready sandbox
+  prometheus::Family<prometheus::Gauge>& running_containers;  // container_state
+  prometheus::Counter& stream_opened;
+  prometheus::Counter& stream_failed;
+  prometheus::Family<prometheus::Counter>& changes;     // type: what happened to containers
+  prometheus::Family<prometheus::Gauge>& event_source;  // source: 1 for the one in use
+  prometheus::Counter& inspect_errors;
+  prometheus::Gauge& unvouched_pods;
+};
+
+}  // namespace splitlet::pleg

@@ -1,0 +1,534 @@
+#include "services/pleg/pleg_service.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "libs/base/fail_point.h"
+#include "splitlet/v1/records.pb.h"
+#include "splitlet/v1/services.pb.h"
+
+namespace splitlet::pleg {
+namespace {
+
+constexpr Duration kSlow =
+    std::chrono::seconds{2};  // longer than this nobody waits for an inspection
+constexpr Duration kStuckAfter = std::chrono::seconds{5};
+
+double Seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
+
+Clock::Time FromProto(const v1::BootTime& time) {
+  return {time.boot(), Duration{time.monotonic_ns()}};
+}
+
+Status BeforeListing() {
+  FAIL_POINT("pleg.relist.before");
+  return OkStatus();
+}
+
+Status BeforeInspection() {
+  FAIL_POINT("pleg.inspect.before");
+  return OkStatus();
+}
+
+StatusOr<Listing> List(cri::Reader& reader, Clock::Time began, const Deadline& deadline) {
+  RETURN_IF_ERROR(BeforeListing(), "relist");
+  ASSIGN_OR_RETURN(const auto sandboxes, reader.ListPodSandbox("", deadline), "ListPodSandbox");
+  ASSIGN_OR_RETURN(const auto containers, reader.ListContainers({}, deadline), "ListContainers");
+  return MakeListing(began, sandboxes, containers);
+}
+
+const char* NameOf(cri::ContainerState state) {
+  switch (state) {
+    case cri::ContainerState::kCreated: return "created";
+    case cri::ContainerState::kRunning: return "running";
+    case cri::ContainerState::kExited: return "exited";
+    case cri::ContainerState::kUnknown: return "unknown";
+  }
+  UNREACHABLE();
+}
+
+}  // namespace
+
+PlegService::PlegService(PlegDeps deps, PlegConfig config)
+    : deps_(std::move(deps)),
+      config_(std::move(config)),
+      metrics_(deps_.metrics),
+      observer_({deps_.reader, deps_.clock, deps_.read_tail}),
+      feed_({.clock = deps_.clock,
+             .loop = deps_.loop,
+             .sources = std::move(deps_.sources),
+             .probe_period = config_.probe_period,
+             .metrics = metrics_,
+             .log = deps_.log,
+             .on_event = [this](const cri::ContainerEvent& event) { OnContainerEvent(event); },
+             .on_gap = [this] { RelistSoon(); }}) {}
+
+PlegService::~PlegService() {
+  *alive_ = false;
+  deps_.loop.CancelTimer(relist_timer_);
+  deps_.loop.CancelTimer(status_timer_);
+  deps_.loop.CancelTimer(slow_timer_);
+  for (auto& [uid, pod] : pods_) deps_.loop.CancelTimer(pod.look_timer);
+}
+
+void PlegService::Start() {
+  BeginStatus();
+  BeginRelist();
+  feed_.Start();
+}
+
+// Listings.
+
+void PlegService::ArmRelist(Duration delay) {
+  deps_.loop.CancelTimer(relist_timer_);
+  relist_timer_ = deps_.loop.RunAfter(delay, [this] { BeginRelist(); });
+}
+
+void PlegService::RelistSoon() {
+  if (listing_) {
+    list_again_ = true;
+  } else {
+    ArmRelist(Duration{0});
+  }
+}
+
+void PlegService::BeginRelist() {
+  if (listing_) return;
+  listing_ = true;
+  answer_listing_ = std::exchange(answer_next_listing_, {});
+  const Clock::Time began = deps_.clock.Now();  // before the question
+  if (last_listing_) metrics_.relist_interval.Observe(Seconds(began - last_listing_));
+  deps_.strands.Run(
+      "relist", [this, alive = alive_, began, deadline = Deadline{began + config_.request_timeout},
+                 reader = &deps_.reader, loop = &deps_.loop] {
+        auto listed = List(*reader, began, deadline);
+        loop->Post([this, alive, began, listed = std::move(listed)] {
+          if (*alive) OnListed(began, listed);
+        });
+      });
+}
+
+void PlegService::OnListed(Clock::Time began, const StatusOr<Listing>& listed) {
+  listing_ = false;
+  metrics_.relist_seconds.Observe(Seconds(deps_.clock.Now() - began));
+  if (listed.ok()) {
+    const bool was_away = !list_error_.ok();
+    if (was_away) deps_.log.Info("runtime answers again");
+    list_error_ = OkStatus();
+    last_listing_ = began;
+    metrics_.last_seen.Set(
+        Seconds(deps_.clock.WallNow().time_since_epoch() - (deps_.clock.Now() - began)));
+    CountRunning(*listed);
+    Reconcile(*listed);
+    if (was_away) feed_.Probe();
+  } else {
+    OnListingFailed(listed.status());
+  }
+  ArmRelist(std::exchange(list_again_, false) ? Duration{0}
+            : feed_.streaming()               ? config_.streaming_period
+                                              : config_.polling_period);
+  LookForUnknownIds();
+  PutCompleteness();
+}
+
+void PlegService::OnListingFailed(const Status& status) {
+  if (status.code() != list_error_.code())
+    deps_.log.Warn("listing the runtime failed", {KV("err", status)});
+  list_error_ = status;
+  for (auto& done : std::exchange(answer_listing_, {})) done(status);
+}
+
+void PlegService::Reconcile(const Listing& listing) {
+  for (const auto& [uid, listed] : listing.pods) {
+    Pod& pod = pods_[uid];
+    pod.name = listed.name;
+    pod.name_space = listed.name_space;
+    pod.absent_at = {};
+    for (const auto& [id, state] : listed.states) unknown_ids_.erase(id);
+    if (pod.known && pod.listed_at >= listing.began && pod.error.ok())
+      continue;  // the record is newer
+    if (pod.known && pod.states == listed.states && pod.error.ok()) {
+      pod.unvouched = false;
+      continue;
+    }
+    pod.unvouched = true;
+    Inspect(uid);
+  }
+  std::vector<std::string> gone;
+  for (auto& [uid, pod] : pods_) {
+    if (listing.pods.contains(uid) || (pod.known && pod.listed_at >= listing.began)) continue;
+    pod.absent_at = listing.began;
+    gone.push_back(uid);
+  }
+  for (const auto& uid : gone) {
+    Forget(uid, pods_[uid]);
+    DropIfIdle(uid);
+  }
+  std::move(answer_listing_.begin(), answer_listing_.end(), std::back_inserter(answer_inspected_));
+  answer_listing_.clear();
+}
+
+void PlegService::CountRunning(const Listing& listing) {
+  const auto running = std::count_if(listing.pods.begin(), listing.pods.end(),
+                                     [](const auto& entry) { return entry.second.running; });
+  metrics_.running_pods.Set(static_cast<double>(running));
+  for (const auto state : {cri::ContainerState::kCreated, cri::ContainerState::kRunning,
+                           cri::ContainerState::kExited, cri::ContainerState::kUnknown}) {
+    const auto found = listing.containers.find(state);
+    const size_t count = found == listing.containers.end() ? 0 : found->second;
+    metrics_.running_containers.Add({{"container_state", NameOf(state)}})
+        .Set(static_cast<double>(count));
+  }
+}
+
+// An id that an event told and no pod has: a listing may show it a little later.
+void PlegService::LookForUnknownIds() {
+  std::optional<Duration> soonest;
+  for (auto it = unknown_ids_.begin(); it != unknown_ids_.end();) {
+    if (pod_of_.contains(it->first) || it->second >= config_.look_again.size()) {
+      it = unknown_ids_.erase(it);
+      continue;
+    }
+    const Duration wait = config_.look_again[it->second++];
+    soonest = std::min(soonest.value_or(wait), wait);
+    ++it;
+  }
+  if (soonest) ArmRelist(*soonest);
+}
+
+// Events.
+
+void PlegService::OnContainerEvent(const cri::ContainerEvent& event) {
+  std::string uid = event.pod_uid;
+  const auto owner = pod_of_.find(event.container_id);
+  if (uid.empty() && owner != pod_of_.end()) uid = owner->second;
+  if (uid.empty()) {
+    if (event.kind == cri::ContainerEvent::Kind::kDeleted) return;  // never seen, and gone
+    if (unknown_ids_.emplace(event.container_id, 0).second) RelistSoon();
+    return;
+  }
+  if (event.kind == cri::ContainerEvent::Kind::kDeleted && !pods_.contains(uid)) return;
+  Pod& pod = pods_[uid];
+  if (pod.known && pod.error.ok() && Shows(pod.states, event)) return;
+  if (pod.unseen.size() < kMaxUnseen) pod.unseen.push_back(event);
+  pod.looks = 0;
+  deps_.loop.CancelTimer(std::exchange(pod.look_timer, 0));
+  Inspect(uid);
+}
+
+// Inspections.
+
+void PlegService::Inspect(const std::string& uid) {
+  Pod& pod = pods_[uid];
+  if (pod.inspecting) {
+    pod.again = true;
+    return;
+  }
+  pod.inspecting = true;
+  pod.inspecting_since = deps_.clock.Now();
+  pod.answer_now = std::exchange(pod.answer_next, {});
+  const Deadline deadline{pod.inspecting_since + config_.inspect_timeout};
+  deps_.strands.Run("pod/" + uid, [this, alive = alive_, uid, deadline, loop = &deps_.loop] {
+    auto look = [&]() -> StatusOr<std::shared_ptr<v1::ObservedPod>> {
+      RETURN_IF_ERROR(BeforeInspection(), "inspect");
+      ASSIGN_OR_RETURN(auto observed, observer_.Observe(uid, deadline), "inspect");
+      return std::make_shared<v1::ObservedPod>(std::move(observed));
+    };
+    loop->Post([this, alive, uid, observed = look()] {
+      if (*alive) OnInspected(uid, observed);
+    });
+  });
+}
+
+void PlegService::OnInspected(const std::string& uid,
+                              const StatusOr<std::shared_ptr<v1::ObservedPod>>& observed) {
+  Pod& pod = pods_[uid];
+  pod.inspecting = false;
+  metrics_.pod_relist_seconds.Observe(Seconds(deps_.clock.Now() - pod.inspecting_since));
+  const bool again = std::exchange(pod.again, false);
+  if (!observed.ok()) {
+    TakeError(uid, pod, observed.status());
+  } else if (pod.absent_at && FromProto((*observed)->listed_at()) < pod.absent_at) {
+    // It began before a listing that did not show the pod.
+    std::move(pod.answer_now.begin(), pod.answer_now.end(), std::back_inserter(pod.answer_next));
+    Inspect(uid);
+    return;
+  } else {
+    TakeObserved(uid, pod, **observed);
+  }
+  Answer(uid, pod, observed.status());
+  if (again || !pod.answer_next.empty()) {
+    Inspect(uid);
+  } else {
+    LookAgain(uid, pod);
+  }
+  DropIfIdle(uid);
+  PutCompleteness();
+}
+
+void PlegService::TakeObserved(const std::string& uid, Pod& pod, v1::ObservedPod& observed) {
+  pod.error = OkStatus();
+  pod.unvouched = false;
+  pod.listed_at = FromProto(observed.listed_at());
+  const States before = pod.states;
+  if (observed.sandboxes().empty() && observed.containers().empty()) {
+    Forget(uid, pod);
+    return;
+  }
+  const auto old = deps_.table.Get(bus::KeyOf(uid));
+  if (old != nullptr) KeepAddresses(old->pod(), observed);
+  for (const auto& [id, state] : before) pod_of_.erase(id);
+  pod.states = StatesOf(observed);
+  for (const auto& [id, state] : pod.states) pod_of_[id] = uid;
+  pod.known = true;
+  for (const Event& event : Diff(before, pod.states)) {
+    metrics_.changes.Add({{"type", pleg::NameOf(event.type)}}).Increment();
+    deps_.log.Debug("container changed",
+                    {KV("podUID", uid), KV("type", pleg::NameOf(event.type)), KV("id", event.id)});
+  }
+  const bool same = old != nullptr && old->inspect_error().empty() &&
+                    ContentOf(old->pod()) == ContentOf(observed);
+  if (same) return;
+  v1::RuntimeRecord record;
+  *record.mutable_pod() = observed;
+  PutRuntime(uid, record);
+}
+
+void PlegService::TakeError(const std::string& uid, Pod& pod, const Status& status) {
+  metrics_.inspect_errors.Increment();
+  if (pod.error.code() != status.code()) {
+    deps_.log.Warn("inspecting a pod failed",
+                   {KV("podUID", uid), KV("pod", pod.name), KV("err", status)});
+  }
+  pod.error = status;
+  pod.unvouched = true;
+  // A record that was good stays as it is, with the error beside it: an error says nothing of the
+  // pod.
+  v1::RuntimeRecord record;
+  if (const auto old = deps_.table.Get(bus::KeyOf(uid)); old != nullptr) record = *old;
+  record.mutable_pod()->set_uid(uid);
+  if (record.pod().name().empty()) {
+    record.mutable_pod()->set_name(pod.name);
+    record.mutable_pod()->set_namespace_(pod.name_space);
+  }
+  const std::string text = ToString(status);
+  if (record.inspect_error() == text) return;
+  record.set_inspect_error(text);
+  PutRuntime(uid, record);
+}
+
+// The next of the short waits, while an event told something that the runtime does not show yet.
+void PlegService::LookAgain(const std::string& uid, Pod& pod) {
+  std::erase_if(pod.unseen,
+                [&pod](const cri::ContainerEvent& event) { return Shows(pod.states, event); });
+  if (pod.unseen.empty() || pod.looks >= config_.look_again.size()) {
+    pod.unseen.clear();
+    return;
+  }
+  deps_.loop.CancelTimer(pod.look_timer);
+  pod.look_timer = deps_.loop.RunAfter(config_.look_again[pod.looks++], [this, uid] {
+    pods_[uid].look_timer = 0;
+    Inspect(uid);
+  });
+}
+
+void PlegService::Answer(const std::string& uid, Pod& pod, const Status& failed) {
+  auto waiting = std::exchange(pod.answer_now, {});
+  if (waiting.empty()) return;
+  if (!failed.ok()) {
+    for (auto& done : waiting) done(failed);
+    return;
+  }
+  std::shared_ptr<v1::RuntimeRecord> record = deps_.table.Get(bus::KeyOf(uid));
+  if (record == nullptr) record = std::make_shared<v1::RuntimeRecord>();
+  record->mutable_pod()->set_uid(uid);
+  // The record may be older where nothing has changed since; the answer is as fresh as its look.
+  record->mutable_pod()->mutable_listed_at()->set_boot(pod.listed_at.boot);
+  record->mutable_pod()->mutable_listed_at()->set_monotonic_ns(pod.listed_at.monotonic.count());
+  for (auto& done : waiting) done(record);
+}
+
+void PlegService::Forget(const std::string& uid, Pod& pod) {
+  for (const Event& event : Diff(pod.states, {})) {
+    metrics_.changes.Add({{"type", pleg::NameOf(event.type)}}).Increment();
+    pod_of_.erase(event.id);
+  }
+  pod.states.clear();
+  pod.known = false;
+  pod.unvouched = false;
+  pod.error = OkStatus();
+  if (deps_.table.Contains(bus::KeyOf(uid))) {
+    deps_.table.Remove(bus::KeyOf(uid));
+    SignalPodChanged(uid);
+  }
+}
+
+void PlegService::DropIfIdle(const std::string& uid) {
+  const Pod& pod = pods_[uid];
+  if (!pod.known && !pod.inspecting && pod.error.ok() && pod.look_timer == 0) pods_.erase(uid);
+}
+
+// Outputs.
+
+void PlegService::PutRuntime(const std::string& uid, const v1::RuntimeRecord& record) {
+  FAIL_POINT_VOID("pleg.put.before");
+  const Status put = deps_.table.Put(bus::KeyOf(uid), record);
+  deps_.log.LogIfError(put, "put the runtime record of a pod");
+  FAIL_POINT_VOID("pleg.put.after");
+  SignalPodChanged(uid);
+}
+
+void PlegService::SignalPodChanged(const std::string& uid) { deps_.bus.Signal("pod-changed", uid); }
+
+void PlegService::PutCompleteness() {
+  if (!last_listing_) return;
+  bus::Completeness completeness;
+  bool waits = false;
+  for (const auto& [uid, pod] : pods_) {
+    if (!pod.unvouched) continue;
+    completeness.not_vouched.insert(bus::KeyOf(uid));
+    const bool slow = deps_.clock.Now() - pod.inspecting_since >= kSlow;
+    waits = waits || (pod.inspecting && pod.error.ok() && !slow);
+  }
+  metrics_.unvouched_pods.Set(static_cast<double>(completeness.not_vouched.size()));
+  if (waits && (!complete_ || !answer_inspected_.empty()) && slow_timer_ == 0) {
+    slow_timer_ = deps_.loop.RunAfter(kSlow, [this] {
+      slow_timer_ = 0;
+      PutCompleteness();
+    });
+  }
+  if (!waits) {
+    for (auto& done : std::exchange(answer_inspected_, {})) done(last_listing_);
+  }
+  // The first time every pod listed has a record before anybody may take an absence for a fact.
+  if (!complete_ && waits) return;
+  if (!std::exchange(complete_, true)) PutSlowOnes();
+  completeness.scopes = {std::string(bus::kAll)};
+  completeness.observed_at = last_listing_;
+  if (deps_.table.completeness() != completeness) deps_.table.SetComplete(std::move(completeness));
+}
+
+void PlegService::PutSlowOnes() {
+  for (const auto& [uid, pod] : pods_) {
+    if (!pod.unvouched || deps_.table.Contains(bus::KeyOf(uid))) continue;
+    v1::RuntimeRecord record;
+    record.mutable_pod()->set_uid(uid);
+    record.mutable_pod()->set_name(pod.name);
+    record.mutable_pod()->set_namespace_(pod.name_space);
+    record.set_inspect_error("the first inspection takes long");
+    PutRuntime(uid, record);
+  }
+}
+
+// Calls.
+
+void PlegService::OnGetPodStatus(const std::string& uid, PodDone done) {
+  Pod& pod = pods_[uid];
+  if (pod.answer_next.size() >= kMaxWaiting) {
+    done(ResourceExhausted("too many wait for pod {}", uid));
+    return;
+  }
+  pod.answer_next.push_back(std::move(done));
+  Inspect(uid);
+}
+
+void PlegService::OnRelist(RelistDone done) {
+  if (answer_next_listing_.size() >= kMaxWaiting) {
+    done(ResourceExhausted("too many wait for a listing"));
+    return;
+  }
+  answer_next_listing_.push_back(std::move(done));
+  RelistSoon();
+}
+
+// Health.
+
+void PlegService::BeginStatus() {
+  deps_.strands.Run("status", [this, alive = alive_, reader = &deps_.reader, loop = &deps_.loop,
+                               deadline = After(deps_.clock, config_.status_threshold)] {
+    auto info = reader->Version(deadline);
+    using Conditions = StatusOr<std::vector<cri::RuntimeCondition>>;
+    auto conditions = info.ok() ? reader->RuntimeConditions(deadline) : Conditions(info.status());
+    loop->Post([this, alive, conditions = std::move(conditions), info = std::move(info)] {
+      if (*alive) OnStatus(conditions, info);
+    });
+  });
+}
+
+void PlegService::OnStatus(const StatusOr<std::vector<cri::RuntimeCondition>>& conditions,
+                           const StatusOr<cri::RuntimeInfo>& info) {
+  if (info.ok()) info_ = *info;
+  if (conditions.ok()) {
+    conditions_ = *conditions;
+    status_at_ = deps_.clock.Now();
+  } else if (status_error_.code() != conditions.status().code()) {
+    deps_.log.Warn("asking the runtime for its status failed", {KV("err", conditions.status())});
+  }
+  status_error_ = conditions.status();
+  status_timer_ = deps_.loop.RunAfter(config_.status_period, [this] { BeginStatus(); });
+}
+
+std::vector<std::string> PlegService::RuntimeErrors() const {
+  std::vector<std::string> errors;
+  const Clock::Time now = deps_.clock.Now();
+  if (!status_at_) {
+    errors.push_back("container runtime status check may not have completed yet");
+  } else if (now - *status_at_ > config_.status_threshold) {
+    errors.push_back("container runtime is down");
+  }
+  if (!last_listing_) {
+    errors.push_back("PLEG is not healthy: pleg has yet to be successful");
+  } else if (now - last_listing_ > config_.relist_threshold) {
+    errors.push_back(fmt::format(
+        "PLEG is not healthy: pleg was last seen active {} ago; threshold is {}",
+        FormatGoDuration(now - last_listing_), FormatGoDuration(config_.relist_threshold)));
+  }
+  for (const auto& condition : conditions_) {
+    if (condition.type != "RuntimeReady" || condition.status) continue;
+    errors.push_back(
+        fmt::format("container runtime not ready: RuntimeReady=false reason:{} message:{}",
+                    condition.reason, condition.message));
+  }
+  return errors;
+}
+
+std::vector<std::string> PlegService::Stuck() const {
+  std::vector<std::string> stuck;
+  for (const auto& [uid, pod] : pods_) {
+    const bool hangs = pod.inspecting && deps_.clock.Now() - pod.inspecting_since > kStuckAfter;
+    if (hangs || pod.error.code() == StatusCode::kDeadlineExceeded) stuck.push_back(uid);
+  }
+  return stuck;
+}
+
+daemon::Health PlegService::GetHealth() const {
+  const auto errors = RuntimeErrors();
+  if (!errors.empty()) return {false, fmt::format("{}", fmt::join(errors, ", "))};
+  return {complete_, complete_ ? "" : "the runtime is not listed yet"};
+}
+
+v1::PlegHealth PlegService::GetPlegHealth() const {
+  v1::PlegHealth health;
+  const auto errors = RuntimeErrors();
+  health.set_healthy(errors.empty());
+  if (errors.size() == 1) health.set_reason(errors.front());
+  if (errors.size() > 1) health.set_reason(fmt::format("[{}]", fmt::join(errors, ", ")));
+  health.set_event_source(feed_.name());
+  health.mutable_last_relist()->set_boot(last_listing_.boot);
+  health.mutable_last_relist()->set_monotonic_ns(last_listing_.monotonic.count());
+  for (const auto& uid : Stuck()) health.add_stuck(uid);
+  for (const auto& condition : conditions_) {
+    auto& made = *health.add_conditions();
+    made.set_type(condition.type);
+    made.set_status(condition.status);
+    made.set_reason(condition.reason);
+    made.set_message(condition.message);
+  }
+  health.set_runtime_name(info_.name);
+  health.set_runtime_version(info_.version);
+  return health;
+}
+
+}  // namespace splitlet::pleg

@@ -1,0 +1,146 @@
+#pragma once
+
+/// What runs: lists and inspects the runtime, and tells whoever has to know.
+/// In:    runtime events, the relist timer, Pleg.GetPodStatus and Relist calls.
+/// Owns:  table `runtime`: pod UID -> sandboxes and containers as last inspected.
+/// Out:   puts to `runtime`; its completeness (when the last listing began, pods not vouched for);
+///        signal `pod-changed` with the UID, after the put.
+/// Killed at any line: nothing is lost; the first listing after start rebuilds every record.
+/// An event only makes a pod be inspected, so events may be lost, doubled or late. Pods are
+/// inspected side by side, each with a deadline: one that hangs is named as not vouched for and
+/// holds up nothing. Threads: loop thread only; runtime calls run on strands. Errors: in GetHealth
+/// and in the records. Source: pleg spec; DESIGN.md "Runtime events without waiting", rules 7
+/// and 21.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libs/base/log.h"
+#include "libs/bus/typed.h"
+#include "libs/cri/cri.h"
+#include "libs/cri/observe.h"
+#include "libs/daemon/service.h"
+#include "libs/exec/exec.h"
+#include "services/pleg/config.h"
+#include "services/pleg/event_feed.h"
+#include "services/pleg/metrics.h"
+#include "services/pleg/relist.h"
+
+namespace splitlet::v1 {
+class PlegHealth;
+class RuntimeRecord;
+}  // namespace splitlet::v1
+
+namespace splitlet::pleg {
+
+struct PlegDeps {
+  const Clock& clock;
+  exec::EventLoop& loop;
+  exec::Strands& strands;
+  cri::Reader& reader;
+  cri::TailReader read_tail;  // of termination messages and logs
+  std::vector<NamedSource> sources;
+  bus::Table<v1::RuntimeRecord> table;
+  bus::Bus& bus;  // for the signal
+  Log log;
+  prometheus::Registry& metrics;
+};
+
+class PlegService {
+ public:
+  using PodDone = std::function<void(StatusOr<std::shared_ptr<const v1::RuntimeRecord>>)>;
+  using RelistDone = std::function<void(StatusOr<Clock::Time>)>;
+
+  PlegService(PlegDeps deps, PlegConfig config);
+  ~PlegService();
+
+  void Start();
+  daemon::Health GetHealth() const;
+  v1::PlegHealth GetPlegHealth() const;
+  const PlegConfig& config() const { return config_; }
+
+  /// Answers with an inspection that begins after this call.
+  void OnGetPodStatus(const std::string& uid, PodDone done);
+  /// Answers with the begin of a listing that begins after this call, when its pods were inspected.
+  void OnRelist(RelistDone done);
+  void OnContainerEvent(const cri::ContainerEvent& event);
+
+ private:
+  struct Pod {
+    bool known = false;  // there is a record that was inspected
+    States states;       // as in the record
+    Clock::Time listed_at;
+    std::string name, name_space;
+    bool unvouched = false;  // the last listing shows something else, or the last inspection failed
+    Clock::Time absent_at;   // a listing that began then did not show it
+    Status error;            // of the last inspection
+    bool inspecting = false, again = false;
+    Clock::Time inspecting_since;
+    std::vector<cri::ContainerEvent> unseen;  // told by events and not shown yet
+    size_t looks = 0;                         // at what is unseen
+    exec::TimerId look_timer = 0;
+    std::vector<PodDone> answer_now, answer_next;  // after the running inspection, after the next
+  };
+  static constexpr size_t kMaxWaiting = 100;
+  static constexpr size_t kMaxUnseen = 64;
+
+  void BeginRelist();
+  void RelistSoon();
+  void ArmRelist(Duration delay);
+  void OnListed(Clock::Time began, const StatusOr<Listing>& listed);
+  void OnListingFailed(const Status& status);
+  void Reconcile(const Listing& listing);
+  void CountRunning(const Listing& listing);
+  void LookForUnknownIds();
+
+  void Inspect(const std::string& uid);
+  void OnInspected(const std::string& uid,
+                   const StatusOr<std::shared_ptr<v1::ObservedPod>>& observed);
+  void TakeObserved(const std::string& uid, Pod& pod, v1::ObservedPod& observed);
+  void TakeError(const std::string& uid, Pod& pod, const Status& status);
+  void LookAgain(const std::string& uid, Pod& pod);
+  void Answer(const std::string& uid, Pod& pod, const Status& failed);
+  void Forget(const std::string& uid, Pod& pod);
+  void DropIfIdle(const std::string& uid);
+
+  void PutRuntime(const std::string& uid, const v1::RuntimeRecord& record);
+  void PutCompleteness();
+  void PutSlowOnes();
+  void SignalPodChanged(const std::string& uid);
+
+  void BeginStatus();
+  void OnStatus(const StatusOr<std::vector<cri::RuntimeCondition>>& conditions,
+                const StatusOr<cri::RuntimeInfo>& info);
+  std::vector<std::string> RuntimeErrors() const;
+  std::vector<std::string> Stuck() const;
+
+  PlegDeps deps_;
+  const PlegConfig config_;
+  PlegMetrics metrics_;
+  cri::Observer observer_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // read on the loop only
+  std::map<std::string, Pod> pods_;
+  std::map<std::string, std::string> pod_of_;  // id of a sandbox or container -> UID
+  std::map<std::string, size_t> unknown_ids_;  // told by events, in no pod yet -> listings since
+
+  bool listing_ = false, list_again_ = false;
+  exec::TimerId relist_timer_ = 0;
+  Clock::Time last_listing_;  // when the last good one began
+  Status list_error_;
+  bool complete_ = false;
+  exec::TimerId slow_timer_ = 0;
+  std::vector<RelistDone> answer_listing_, answer_next_listing_, answer_inspected_;
+
+  std::optional<Clock::Time> status_at_;  // of the last good answer
+  std::vector<cri::RuntimeCondition> conditions_;
+  cri::RuntimeInfo info_;
+  Status status_error_;
+  exec::TimerId status_timer_ = 0;
+  EventFeed feed_;
+};
+
+}  // namespace splitlet::pleg

@@ -1,0 +1,67 @@
+#pragma once
+
+/// What a listing says of the pods, and what differs from what was known. Pure.
+/// Threads: values. Errors: none. Source: pleg spec, sections 2.2, 2.3, 3 and 5.1.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/cri/cri.h"
+
+namespace splitlet::v1 {
+class ObservedPod;
+}
+
+namespace splitlet::pleg {
+
+/// Of a container or a sandbox; created counts as unknown, as in a kubelet.
+enum class ObjectState { kAbsent, kRunning, kExited, kUnknown };
+
+/// By id, without those absent.
+using States = std::map<std::string, ObjectState>;
+
+enum class EventType { kContainerStarted, kContainerDied, kContainerRemoved, kContainerChanged };
+/// "ContainerStarted", as a kubelet logs it.
+const char* NameOf(EventType type);
+
+struct Event {
+  EventType type;
+  std::string id;
+  bool operator==(const Event&) const = default;
+};
+
+/// In the order of ids; a running one that vanishes dies first and is removed then.
+std::vector<Event> Diff(const States& before, const States& after);
+
+struct ListedPod {
+  std::string name, name_space;
+  bool running = false;  // has a ready sandbox
+  States states;
+};
+
+struct Listing {
+  Clock::Time began;
+  std::map<std::string, ListedPod> pods;  // by UID
+  std::map<cri::ContainerState, size_t> containers;
+};
+
+/// A container belongs to the pod of its label; one without a listed sandbox makes its pod all the
+/// same.
+Listing MakeListing(Clock::Time began, const std::vector<cri::Sandbox>& sandboxes,
+                    const std::vector<cri::Container>& containers);
+
+States StatesOf(const v1::ObservedPod& pod);
+
+/// Whether the pod as known shows what the event says already.
+bool Shows(const States& known, const cri::ContainerEvent& event);
+
+/// After the network is gone the runtime names no addresses any more; the API goes on showing those
+/// of a finished pod.
+void KeepAddresses(const v1::ObservedPod& before, v1::ObservedPod& after);
+
+/// The bytes that tell whether anything but the time of the look has changed.
+std::string ContentOf(const v1::ObservedPod& pod);
+
+}  // namespace splitlet::pleg

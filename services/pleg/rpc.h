@@ -1,0 +1,23 @@
+#pragma once
+
+/// The gRPC service Pleg: a pod inspected now, a listing now, health.
+/// Threads: handlers run on gRPC's threads and ask on the loop. Errors: UNAVAILABLE when the loop
+/// does not answer, and when the runtime does not show the pod for another reason than its absence.
+/// Source: services.proto; DESIGN.md "The calls".
+
+#include <memory>
+
+#include "libs/cri/cri.h"
+#include "libs/daemon/service.h"
+#include "libs/exec/exec.h"
+
+namespace splitlet::pleg {
+
+class PlegService;
+
+/// The process: the service, its calls, and the runtime's client, which outlives the service.
+std::unique_ptr<daemon::Service> ServePleg(exec::EventLoop& loop,
+                                           std::unique_ptr<cri::Reader> reader,
+                                           std::unique_ptr<PlegService> service);
+
+}  // namespace splitlet::pleg
