@@ -78,7 +78,7 @@ class InotifyWatcher final : public FileWatcher {
     }
   }
 
-  void Forget(int& watch) {
+  void Forget(int& watch) const {
     if (watch >= 0) ::inotify_rm_watch(inotify_, watch);
     watch = kNone;
   }
