@@ -33,7 +33,7 @@ void Fill(v1::EventRecord& record, const PodEvent& event, const std::string& pro
   record.set_reason(event.reason);
   record.set_message(event.message);
   record.set_component(process);
-  record.set_kind("Pod");
+  record.set_kind(event.about_node ? "Node" : "Pod");
   record.set_namespace_(event.name_space);
   record.set_name(event.name);
   record.set_uid(event.uid);

@@ -68,6 +68,7 @@ struct PodEvent {
   std::string reason, message;        // "Pulled", "Successfully pulled ..."
   std::string name_space, name, uid;  // of the pod
   std::string container;              // may be empty
+  bool about_node = false;            // then name and uid are the node's name
 };
 
 class EventRecorder {

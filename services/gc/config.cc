@@ -1,0 +1,38 @@
+#include "services/gc/config.h"
+
+#include "libs/daemon/kubelet_config.h"
+#include "libs/daemon/service.h"
+#include "libs/fs/path.h"
+
+namespace splitlet::gc {
+
+StatusOr<GcConfig> LoadGcConfig(const daemon::KubeletConfig& file, const daemon::Flags& flags,
+                                const std::string& state_id) {
+  GcConfig config;
+  config.node_name = flags.node_name;
+  config.state_id = state_id;
+  config.state_dir = flags.state_dir;
+  config.pods_dir = flags.state_dir + "/pods";
+  config.pod_logs_dir = file.pod_logs_dir;
+  config.links_dir = fs::ParentOf(file.pod_logs_dir) + "/containers";
+  config.facts_dir = flags.run_dir + "/gc/facts";
+  config.call_limit = file.runtime_request_timeout;
+  config.min_age = file.splitlet.container_gc_min_age;
+  config.max_per_container = file.splitlet.container_gc_max_per_pod;
+  config.max_total = file.splitlet.container_gc_max_total;
+  config.kill_foreign_pods = file.splitlet.kill_foreign_pods;
+  config.image_min_age = file.image_minimum_gc_age;
+  config.image_max_age = file.image_maximum_gc_age;
+  config.image_high_percent = file.image_gc_high_threshold_percent;
+  config.image_low_percent = file.image_gc_low_threshold_percent;
+  config.eviction_hard = file.eviction_hard;
+  if (config.min_age < Duration{0})
+    return InvalidArgument("splitlet.containerGCMinAge: is negative");
+  if (config.image_low_percent >= config.image_high_percent)
+    return InvalidArgument(
+        "imageGCLowThresholdPercent: {} is not below imageGCHighThresholdPercent, {}",
+        config.image_low_percent, config.image_high_percent);
+  return config;
+}
+
+}  // namespace splitlet::gc

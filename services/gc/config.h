@@ -1,0 +1,54 @@
+#pragma once
+
+/// What gc takes from flags and KubeletConfiguration.
+/// Threads: values. Errors: INVALID_ARGUMENT that names the key. Source: gc-and-eviction spec,
+/// constants.
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+
+namespace splitlet::daemon {
+struct Flags;
+class KubeletConfig;
+}  // namespace splitlet::daemon
+
+namespace splitlet::gc {
+
+inline constexpr Duration kRemovalPeriod = std::chrono::minutes{1};
+inline constexpr Duration kImagePeriod = std::chrono::minutes{5};
+inline constexpr Duration kPressurePeriod = std::chrono::seconds{10};
+/// A hold lasts 60 s; the last removal under it begins before this.
+inline constexpr Duration kHoldUse = std::chrono::seconds{50};
+inline constexpr Duration kPressureTransition = std::chrono::minutes{5};
+
+struct GcConfig {
+  std::string node_name;
+  std::string state_id;      // first part of the annotation splitlet.dev/node of our sandboxes
+  std::string pods_dir;      // <state>/pods
+  std::string pod_logs_dir;  // /var/log/pods
+  std::string links_dir;     // /var/log/containers
+  std::string facts_dir;     // <run>/gc: facts of this boot
+  std::string state_dir;     // its file system is nodefs
+  Duration call_limit = std::chrono::minutes{2};
+
+  Duration min_age{0};
+  int32_t max_per_container = 1;  // negative: no limit
+  int32_t max_total = -1;         // negative: no limit
+  bool kill_foreign_pods = false;
+
+  Duration image_min_age = std::chrono::minutes{2};
+  Duration image_max_age{0};  // 0: none
+  int32_t image_high_percent = 85, image_low_percent = 80;
+
+  std::map<std::string, std::string> eviction_hard;  // signal -> quantity or percentage
+};
+
+/// `state_id` comes from the state directory, see libs/fs/state_id.h.
+StatusOr<GcConfig> LoadGcConfig(const daemon::KubeletConfig& file, const daemon::Flags& flags,
+                                const std::string& state_id);
+
+}  // namespace splitlet::gc

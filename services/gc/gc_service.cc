@@ -1,0 +1,394 @@
+#include "services/gc/gc_service.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::gc {
+namespace {
+
+using Pod = k8s::io::api::core::v1::Pod;
+constexpr size_t kMaxJobs = 8;
+constexpr Duration kSoon = std::chrono::seconds{10};
+constexpr std::string_view kNodeKey = "node";
+constexpr std::string_view kThresholdsFact = "thresholds";
+
+const prometheus::Histogram::BucketBoundaries kRoundBuckets{0.01, 0.05, 0.1, 0.5, 1,
+                                                            5,    10,   30,  60,  120};
+
+double Seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
+
+struct ConditionText {
+  const char* condition;
+  const char* set;
+  const char* cleared;
+};
+constexpr ConditionText kConditions[] = {
+    {"MemoryPressure", "NodeHasInsufficientMemory", "NodeHasSufficientMemory"},
+    {"DiskPressure", "NodeHasDiskPressure", "NodeHasNoDiskPressure"},
+    {"PIDPressure", "NodeHasInsufficientPID", "NodeHasSufficientPID"},
+};
+
+bool Contains(const std::vector<std::string>& list, std::string_view text) {
+  return std::ranges::find(list, text) != list.end();
+}
+
+}  // namespace
+
+GcService::GcService(GcDeps deps, GcConfig config)
+    : deps_(std::move(deps)),
+      config_(std::move(config)),
+      metrics_(deps_.metrics),
+      facts_(deps_.files, deps_.clock, {.directory = config_.facts_dir, .this_boot_only = true}),
+      images_(deps_.clock.Now()),
+      removal_timer_(deps_.loop, kRemovalPeriod, [this] { OnRemovalTimer(); }),
+      image_timer_(deps_.loop, kImagePeriod, [this] { OnImageTimer(); }),
+      pressure_timer_(deps_.loop, kPressurePeriod, [this] {
+        deps_.strands.Run("pressure", [this] {
+          auto signals = ReadSignals({deps_.files, deps_.images, deps_.clock}, config_);
+          deps_.loop.Post([this, signals = std::move(signals)] { OnSignals(signals); });
+        });
+      }) {
+  deps_.runtime.OnChange([this](const bus::View<v1::RuntimeRecord>::Change& change) {
+    if (change.after != nullptr) OnRuntimeChange(*change.after);
+  });
+  deps_.workers.OnChange([this](const bus::View<v1::WorkerRecord>::Change& change) {
+    if (change.after != nullptr && change.after->evicted()) RunSoon();
+  });
+}
+
+void GcService::Start() {
+  removal_timer_.Kick();
+  image_timer_.Kick();
+  deps_.strands.Run("pressure", [this] {
+    auto facts = facts_.ReadAll();
+    deps_.loop.Post([this, facts = std::move(facts)] { OnFactsRead(facts); });
+  });
+}
+
+daemon::Health GcService::GetHealth() const { return {runtime_problem_.empty(), runtime_problem_}; }
+
+Report GcService::GetReport() const {
+  Report report = last_removal_;
+  report.at = std::max(report.at, last_images_.at);
+  report.items.insert(report.items.end(), last_images_.items.begin(), last_images_.items.end());
+  report.kept.insert(report.kept.end(), last_images_.kept.begin(), last_images_.kept.end());
+  if (report.error.empty()) report.error = last_images_.error;
+  return report;
+}
+
+void GcService::Enqueue(std::function<void()> job) {
+  jobs_.push_back(std::move(job));
+  if (!std::exchange(busy_, true)) NextJob();
+}
+
+void GcService::NextJob() {
+  busy_ = !jobs_.empty();
+  if (!busy_) return;
+  const auto job = std::move(jobs_.front());
+  jobs_.pop_front();
+  job();
+}
+
+/// A pod that crashes again and again, or was evicted, does not wait for the minute.
+void GcService::RunSoon() {
+  if (std::exchange(soon_, true)) return;
+  deps_.loop.RunAfter(kSoon, [this] {
+    soon_ = false;
+    OnRemovalTimer();
+  });
+}
+
+void GcService::Run(bool dry_run, Done done) {
+  CHECK(deps_.loop.IsCurrent());
+  if (jobs_.size() >= kMaxJobs)
+    return done(ResourceExhausted("{} rounds wait already", jobs_.size()));
+  Enqueue([this, dry_run, done = std::move(done)] {
+    StartRemoval(dry_run, [this, dry_run, done](const Report& removal) {
+      StartImages(dry_run, [this, removal, done](const Report& images) {
+        Report report = removal;
+        report.items.insert(report.items.end(), images.items.begin(), images.items.end());
+        report.kept.insert(report.kept.end(), images.kept.begin(), images.kept.end());
+        if (report.error.empty()) report.error = images.error;
+        done(report);
+        NextJob();
+      });
+    });
+  });
+}
+
+void GcService::OnRemovalTimer() {
+  // What waits will do it.
+  if (jobs_.size() >= kMaxJobs) return;
+  Enqueue([this] { StartRemoval(false, [this](const Report&) { NextJob(); }); });
+}
+
+void GcService::StartRemoval(bool dry_run, Finish finish) {
+  deps_.strands.Run("gc", [this, dry_run, finish = std::move(finish)] {
+    auto inventory = ReadInventory(deps_.files, deps_.reader, deps_.clock, config_);
+    deps_.loop.Post([this, dry_run, finish, inventory = std::move(inventory)] {
+      OnInventory(inventory, dry_run, finish);
+    });
+  });
+}
+
+Fate GcService::FateOfPod(const std::string& uid, bool ours) const {
+  const std::string key = bus::KeyOf(uid);
+  const auto desired = deps_.desired.Find(key);
+  const auto worker = deps_.workers.Find(key);
+  return ComputeFate({.desired = {deps_.desired.Contains(key), desired.get()},
+                      .worker = {deps_.workers.Contains(key), worker.get()},
+                      .views_complete = ViewsComplete(),
+                      .ours = ours,
+                      .kill_foreign_pods = config_.kill_foreign_pods});
+}
+
+/// The views are read after the listing: what was made in between is in them, or is not in the
+/// listing.
+void GcService::OnInventory(const StatusOr<Inventory>& inventory, bool dry_run,
+                            const Finish& finish) {
+  CHECK(deps_.loop.IsCurrent());
+  if (!inventory.ok()) {
+    Report report;
+    report.dry_run = dry_run;
+    report.at = deps_.clock.WallNow();
+    report.error = ToString(inventory.status());
+    if (runtime_problem_.empty()) NodeEvent(true, "ContainerGCFailed", report.error);
+    runtime_problem_ = report.error;
+    OnRemoved(report);
+    return finish(report);
+  }
+  runtime_problem_.clear();
+  RemovalPlan plan = ComputeRemovals(
+      *inventory, [this](const std::string& uid, bool ours) { return FateOfPod(uid, ours); },
+      config_, deps_.clock.WallNow());
+  for (const auto& problem : inventory->problems) plan.kept.push_back(problem);
+  metrics_.foreign_pods.Set(static_cast<double>(plan.foreign_pods));
+  const Clock::Time began = deps_.clock.Now();
+  deps_.strands.Run(
+      "gc", [this, dry_run, finish, began, plan = std::move(plan), listed = *inventory] {
+        Remover remover({deps_.clock, deps_.files, deps_.reader, deps_.remover, deps_.stop_sandbox,
+                         *deps_.workers_client, *deps_.desired_client},
+                        config_);
+        Report report = dry_run ? remover.Describe(plan) : remover.Run(plan, listed);
+        deps_.loop.Post([this, finish, began, report = std::move(report)] {
+          metrics_.round.Add({{"round", "removal"}}, kRoundBuckets)
+              .Observe(Seconds(deps_.clock.Now() - began));
+          OnRemoved(report);
+          finish(report);
+        });
+      });
+}
+
+void GcService::OnRemoved(const Report& report) {
+  if (report.dry_run) return;
+  Count(report);
+  if (!report.error.empty() && report.error != last_removal_.error)
+    deps_.log.Warn("container garbage collection ended early", {KV("err", report.error)});
+  last_removal_ = report;
+}
+
+void GcService::Count(const Report& report) {
+  if (!report.error.empty()) metrics_.errors.Add({{"kind", "round"}}).Increment();
+  for (const auto& item : report.items) {
+    if (!item.error.empty()) {
+      metrics_.errors.Add({{"kind", item.kind}}).Increment();
+      deps_.log.Warn("garbage could not be removed",
+                     {KV("kind", item.kind), KV("name", item.name), KV("err", item.error)});
+      continue;
+    }
+    if (item.kind == "image") {
+      metrics_.images.Add({{"reason", item.reason}}).Increment();
+    } else {
+      metrics_.removed.Add({{"kind", item.kind}}).Increment();
+    }
+    deps_.log.Info("garbage removed",
+                   {KV("kind", item.kind), KV("name", item.name), KV("reason", item.reason)});
+  }
+}
+
+void GcService::OnImageTimer() {
+  if (jobs_.size() >= kMaxJobs) return;
+  Enqueue([this] { StartImages(false, [this](const Report&) { NextJob(); }); });
+}
+
+void GcService::StartImages(bool dry_run, Finish finish) {
+  if (config_.image_high_percent == 100 && config_.image_max_age == Duration{0}) return finish({});
+  deps_.strands.Run("gc", [this, dry_run, finish = std::move(finish)] {
+    auto listing =
+        ListImages({deps_.clock, deps_.files, deps_.reader, deps_.images, deps_.remover}, config_);
+    deps_.loop.Post([this, dry_run, finish, listing = std::move(listing)] {
+      OnImagesListed(listing, dry_run, finish);
+    });
+  });
+}
+
+bool GcService::AddWantedImages(ImageBook::Look& look) const {
+  bool readable = true;
+  deps_.desired.ForEach(
+      [&](const std::string&, const std::shared_ptr<const v1::DesiredRecord>& record) {
+        Pod pod;
+        if (record == nullptr || !pod.ParseFromString(record->pod())) {
+          readable = false;
+          return;
+        }
+        const auto& spec = pod.spec();
+        for (const auto& container : spec.init_containers())
+          look.wanted.insert(NormalImageName(container.image()));
+        for (const auto& container : spec.containers())
+          look.wanted.insert(NormalImageName(container.image()));
+      });
+  return readable;
+}
+
+void GcService::OnImagesListed(const StatusOr<ImageListing>& listing, bool dry_run,
+                               const Finish& finish) {
+  CHECK(deps_.loop.IsCurrent());
+  Report report;
+  report.dry_run = dry_run;
+  report.at = deps_.clock.WallNow();
+  const auto end = [&] {
+    OnImagesRemoved(report);
+    finish(report);
+  };
+  if (!listing.ok()) {
+    report.error = ToString(listing.status());
+    return end();
+  }
+  ImageListing seen = *listing;
+  const bool readable = AddWantedImages(seen.look);
+  images_.Observe(seen.look, deps_.clock.Now());
+  if (seen.fs.capacity_bytes == 0) {
+    report.error = "invalid capacity 0 on image filesystem";
+    NodeEvent(true, "InvalidDiskCapacity", report.error);
+    return end();
+  }
+  if (!readable || !deps_.desired.LiveAndComplete()) {
+    report.kept.push_back("images: the wanted pods are not all known");
+    return end();
+  }
+  const Clock::Time now = deps_.clock.Now();
+  ImagePlan plan{images_.TooOld(config_, now), images_.Removable(config_, now),
+                 BytesToFree(seen.fs, config_), seen.fs, dry_run};
+  deps_.strands.Run("gc", [this, finish, now, plan = std::move(plan)] {
+    Report done = RemoveImages(
+        {deps_.clock, deps_.files, deps_.reader, deps_.images, deps_.remover}, plan, config_);
+    deps_.loop.Post([this, finish, now, done = std::move(done)] {
+      metrics_.round.Add({{"round", "images"}}, kRoundBuckets)
+          .Observe(Seconds(deps_.clock.Now() - now));
+      if (!done.dry_run && !done.error.empty()) NodeEvent(true, "FreeDiskSpaceFailed", done.error);
+      OnImagesRemoved(done);
+      finish(done);
+    });
+  });
+}
+
+void GcService::OnImagesRemoved(const Report& report) {
+  if (report.dry_run) return;
+  Count(report);
+  for (const auto& item : report.items) {
+    if (item.removed) images_.Forget(item.name);
+  }
+  last_images_ = report;
+  if (report.error.empty()) {
+    image_failures_ = 0;
+    return;
+  }
+  // Once may be a start at which the runtime's statistics are not there yet.
+  if (++image_failures_ == 1) {
+    deps_.log.Warn("image garbage collection failed once", {KV("err", report.error)});
+  } else {
+    NodeEvent(true, "ImageGCFailed", report.error);
+  }
+}
+
+void GcService::OnRuntimeChange(const v1::RuntimeRecord& record) {
+  if (config_.max_per_container < 0) return;
+  std::map<std::string, int> dead;
+  for (const auto& container : record.pod().containers()) {
+    if (container.state() != v1::ContainerRecord::EXITED) continue;
+    if (++dead[container.name()] > std::max(1, config_.max_per_container)) return RunSoon();
+  }
+}
+
+void GcService::OnFactsRead(const StatusOr<fs::FactStore::All>& facts) {
+  if (facts.ok()) {
+    for (const auto& fact : facts->facts) {
+      if (fact.key == kThresholdsFact)
+        last_met_ = DecodeLastMet(fact.bytes, deps_.clock.Now().boot);
+    }
+  } else {
+    deps_.log.LogIfError(facts.status(), "read facts");
+  }
+  told_conditions_ = Conditions(last_met_, deps_.clock.Now());
+  pressure_timer_.Kick();
+}
+
+void GcService::OnSignals(const std::vector<PressureSignal>& signals) {
+  CHECK(deps_.loop.IsCurrent());
+  const Clock::Time now = deps_.clock.Now();
+  const LastMet before = last_met_;
+  Remember(last_met_, MetThresholds(signals, config_.eviction_hard), now);
+  const auto conditions = Conditions(last_met_, now);
+  if (before == last_met_) {
+    PutPressure(signals, conditions);
+  } else {
+    deps_.strands.Run("pressure", [this, signals, conditions, text = EncodeLastMet(last_met_)] {
+      const Status saved = facts_.Save(std::string(kThresholdsFact), text, false);
+      deps_.loop.Post([this, signals, conditions, saved] {
+        deps_.log.LogIfError(saved, "save thresholds");
+        PutPressure(signals, conditions);
+      });
+    });
+  }
+  TellConditions(conditions);
+}
+
+void GcService::PutPressure(const std::vector<PressureSignal>& signals,
+                            const std::vector<std::string>& conditions) {
+  const Clock::Time now = deps_.clock.Now();
+  v1::PressureRecord record;
+  for (const auto& signal : signals) {
+    auto& out = *record.add_signals();
+    out.set_name(signal.name);
+    out.set_value(signal.available);
+    out.set_capacity(signal.capacity);
+    metrics_.signal.Add({{"signal", signal.name}}).Set(static_cast<double>(signal.available));
+  }
+  for (const auto& condition : conditions) record.add_conditions(condition);
+  for (const auto& text : kConditions)
+    metrics_.condition.Add({{"condition", text.condition}})
+        .Set(Contains(conditions, text.condition) ? 1 : 0);
+  record.mutable_observed_at()->set_boot(now.boot);
+  record.mutable_observed_at()->set_monotonic_ns(now.monotonic.count());
+  deps_.log.LogIfError(deps_.pressure.Put(std::string(kNodeKey), record), "put pressure");
+  bus::Completeness complete;
+  complete.scopes.insert(std::string(bus::kAll));
+  deps_.pressure.SetComplete(complete);
+}
+
+void GcService::TellConditions(const std::vector<std::string>& conditions) {
+  for (const auto& text : kConditions) {
+    const bool now = Contains(conditions, text.condition);
+    if (now == Contains(told_conditions_, text.condition)) continue;
+    const std::string reason = now ? text.set : text.cleared;
+    deps_.log.Info("node condition changed", {KV("condition", text.condition), KV("status", now)});
+    NodeEvent(false, reason, fmt::format("Node {} status is now: {}", config_.node_name, reason));
+  }
+  told_conditions_ = conditions;
+}
+
+void GcService::NodeEvent(bool warning, std::string reason, std::string message) {
+  daemon::PodEvent event;
+  event.about_node = true;
+  event.warning = warning;
+  event.reason = std::move(reason);
+  event.message = std::move(message);
+  event.name = event.uid = config_.node_name;
+  deps_.events.Record(std::move(event));
+}
+
+}  // namespace splitlet::gc

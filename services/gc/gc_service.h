@@ -1,0 +1,121 @@
+#pragma once
+
+/// Removes what ended pods leave behind and what nobody uses, and says how much room there is.
+/// In:    timers (containers 1 min, images 5 min, signals 10 s), views `desired`, `workers`,
+/// `runtime`, Gc.Run calls. Owns:  table `pressure`: key `node` -> signals and conditions. Out:
+/// puts to `pressure`; holds of pod-worker; removals in the runtime and on disk; node events.
+/// Killed at any line: the next round lists everything anew and goes on; a directory moved aside is
+/// emptied then; a hold that nobody releases ends after 60 s. Threads: loop thread only. Errors: in
+/// the report of a round. Source: gc-and-eviction spec; DESIGN.md rules 8, 10, 25.
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libs/base/log.h"
+#include "libs/bus/typed.h"
+#include "libs/cri/cri.h"
+#include "libs/daemon/service.h"
+#include "libs/exec/exec.h"
+#include "libs/fs/fact_store.h"
+#include "libs/fs/file_system.h"
+#include "services/gc/clients.h"
+#include "services/gc/config.h"
+#include "services/gc/image_round.h"
+#include "services/gc/images.h"
+#include "services/gc/metrics.h"
+#include "services/gc/pressure.h"
+#include "services/gc/remover.h"
+#include "services/gc/report.h"
+
+namespace splitlet::v1 {
+class PressureRecord;
+class RuntimeRecord;
+}  // namespace splitlet::v1
+
+namespace splitlet::gc {
+
+struct GcDeps {
+  const Clock& clock;
+  exec::EventLoop& loop;
+  exec::Strands& strands;
+  fs::FileSystem& files;
+  cri::Reader& reader;
+  cri::Remover& remover;
+  cri::Images& images;
+  StopSandbox stop_sandbox;
+  std::unique_ptr<WorkerClient> workers_client;
+  std::unique_ptr<DesiredClient> desired_client;
+  bus::Table<v1::PressureRecord> pressure;
+  bus::View<v1::DesiredRecord> desired;
+  bus::View<v1::WorkerRecord> workers;
+  bus::View<v1::RuntimeRecord> runtime;
+  Log log;
+  prometheus::Registry& metrics;
+  daemon::EventRecorder& events;
+};
+
+class GcService {
+ public:
+  using Done = std::function<void(StatusOr<Report>)>;
+  GcService(GcDeps deps, GcConfig config);
+
+  void Start();
+  daemon::Health GetHealth() const;
+  /// One round of everything, after those that run or wait. RESOURCE_EXHAUSTED when too many wait.
+  void Run(bool dry_run, Done done);
+  /// What the last round of each kind did, in one.
+  Report GetReport() const;
+
+ private:
+  using Finish = std::function<void(const Report&)>;
+  void Enqueue(std::function<void()> job);
+  void NextJob();
+  void RunSoon();
+
+  // One round of containers, sandboxes, directories and links.
+  void OnRemovalTimer();
+  void StartRemoval(bool dry_run, Finish finish);
+  void OnInventory(const StatusOr<Inventory>& inventory, bool dry_run, const Finish& finish);
+  void OnRemoved(const Report& report);
+  Fate FateOfPod(const std::string& uid, bool ours) const;
+  bool ViewsComplete() const {
+    return deps_.desired.LiveAndComplete() && deps_.workers.LiveAndComplete();
+  }
+
+  // One round of images.
+  void OnImageTimer();
+  void StartImages(bool dry_run, Finish finish);
+  void OnImagesListed(const StatusOr<ImageListing>& listing, bool dry_run, const Finish& finish);
+  void OnImagesRemoved(const Report& report);
+  /// False when a pod's images cannot be told.
+  bool AddWantedImages(ImageBook::Look& look) const;
+
+  void OnRuntimeChange(const v1::RuntimeRecord& record);
+  void OnFactsRead(const StatusOr<fs::FactStore::All>& facts);
+  void OnSignals(const std::vector<PressureSignal>& signals);
+  void PutPressure(const std::vector<PressureSignal>& signals,
+                   const std::vector<std::string>& conditions);
+  void TellConditions(const std::vector<std::string>& conditions);
+  void NodeEvent(bool warning, std::string reason, std::string message);
+  void Count(const Report& report);
+
+  GcDeps deps_;
+  const GcConfig config_;
+  GcMetrics metrics_;
+  fs::FactStore facts_;
+  ImageBook images_;
+  std::deque<std::function<void()>> jobs_;
+  bool busy_ = false;
+  bool soon_ = false;
+  Report last_removal_, last_images_;
+  int image_failures_ = 0;  // in a row
+  std::string runtime_problem_;
+  LastMet last_met_;
+  std::vector<std::string> told_conditions_;
+  exec::Periodic removal_timer_, image_timer_, pressure_timer_;
+};
+
+}  // namespace splitlet::gc

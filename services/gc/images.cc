@@ -1,0 +1,117 @@
+#include "services/gc/images.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+
+namespace splitlet::gc {
+namespace {
+
+/// Everything by which containers and pods may call this image.
+std::set<std::string> NamesOf(const cri::Image& image) {
+  std::set<std::string> names = {image.id};
+  for (const auto& tag : image.tags) names.insert(NormalImageName(tag));
+  for (const auto& digest : image.digests) names.insert(NormalImageName(digest));
+  return names;
+}
+
+}  // namespace
+
+std::string NormalImageName(const std::string& image) {
+  if (image.starts_with("sha256:")) return image;
+  std::string name = image;
+  const size_t first_slash = name.find('/');
+  const std::string host = first_slash == std::string::npos ? "" : name.substr(0, first_slash);
+  const bool has_host = host.find('.') != std::string::npos ||
+                        host.find(':') != std::string::npos || host == "localhost";
+  if (first_slash == std::string::npos) {
+    name = "docker.io/library/" + name;
+  } else if (!has_host) {
+    name = "docker.io/" + name;
+  }
+  if (const size_t at = name.find('@'); at != std::string::npos) {
+    // With a digest the tag says nothing.
+    const size_t colon = name.rfind(':', at - 1);
+    if (colon != std::string::npos && colon > name.rfind('/', at)) name.erase(colon, at - colon);
+    return name;
+  }
+  const size_t colon = name.rfind(':');
+  const bool has_tag = colon != std::string::npos && colon > name.rfind('/');
+  return has_tag ? name : name + ":latest";
+}
+
+int UsedPercent(const ImageFs& fs) {
+  const uint64_t available = std::min(fs.available_bytes, fs.capacity_bytes);
+  return 100 - static_cast<int>(available * 100 / fs.capacity_bytes);
+}
+
+uint64_t BytesToFree(const ImageFs& fs, const GcConfig& config) {
+  if (UsedPercent(fs) < config.image_high_percent) return 0;
+  const auto free_share = static_cast<uint64_t>(100 - config.image_low_percent);
+  const uint64_t target = fs.capacity_bytes * free_share / 100;
+  return target > fs.available_bytes ? target - fs.available_bytes : 0;
+}
+
+std::string HumanBytes(uint64_t bytes) {
+  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  auto value = static_cast<double>(bytes);
+  size_t unit = 0;
+  while (value >= 1024 && unit + 1 < kUnits.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  return fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+void ImageBook::Observe(const Look& look, Clock::Time now) {
+  std::set<std::string> used = look.wanted;
+  for (const auto& container : look.containers) {
+    for (const auto& name : {container.image_id, container.image_ref, container.image}) {
+      if (name.empty()) continue;
+      used.insert(name);
+      used.insert(NormalImageName(name));
+    }
+  }
+  std::map<std::string, Record> records;
+  for (const auto& image : look.images) {
+    const auto known = records_.find(image.id);
+    Record record = known == records_.end() ? Record{.first_seen = now} : known->second;
+    record.bytes = image.size_bytes;
+    record.pinned = image.pinned;
+    record.in_use =
+        std::ranges::any_of(NamesOf(image), [&](const auto& name) { return used.contains(name); });
+    if (record.in_use) record.last_used = now;
+    records[image.id] = record;
+  }
+  records_ = std::move(records);
+}
+
+std::vector<ImageRemoval> ImageBook::Removable(const GcConfig& config, Clock::Time now) const {
+  std::vector<std::pair<std::tuple<Duration, Duration, std::string>, ImageRemoval>> sorted;
+  for (const auto& [id, record] : records_) {
+    if (record.in_use || record.pinned || now - record.first_seen < config.image_min_age) continue;
+    const Duration last_used = record.last_used ? record.last_used.monotonic : Duration{0};
+    sorted.push_back({{last_used, record.first_seen.monotonic, id}, {id, record.bytes, "space"}});
+  }
+  std::ranges::sort(sorted, {}, [](const auto& entry) { return entry.first; });
+  std::vector<ImageRemoval> removals;
+  for (auto& [order, removal] : sorted) removals.push_back(std::move(removal));
+  return removals;
+}
+
+std::vector<ImageRemoval> ImageBook::TooOld(const GcConfig& config, Clock::Time now) const {
+  std::vector<ImageRemoval> removals;
+  // Before that nobody knows how long an image was unused.
+  if (config.image_max_age <= Duration{0} || now - started_ <= config.image_max_age)
+    return removals;
+  for (const auto& [id, record] : records_) {
+    if (record.in_use || record.pinned) continue;
+    if (record.last_used && now - record.last_used <= config.image_max_age) continue;
+    if (now - record.first_seen <= config.image_min_age) continue;
+    removals.push_back({id, record.bytes, "age"});
+  }
+  return removals;
+}
+
+}  // namespace splitlet::gc

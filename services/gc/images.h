@@ -1,0 +1,71 @@
+#pragma once
+
+/// Which images go, and when they were last in use.
+/// Threads: one. Errors: none. Units: bytes, percent. Source: gc-and-eviction spec 2; DESIGN.md
+/// rule 25.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libs/cri/cri.h"
+#include "services/gc/config.h"
+
+namespace splitlet::gc {
+
+/// "busybox" is "docker.io/library/busybox:latest"; a digest stays.
+std::string NormalImageName(const std::string& image);
+
+struct ImageFs {
+  uint64_t capacity_bytes = 0, available_bytes = 0;
+};
+
+/// Rounded up, as the thresholds expect. The capacity is not 0.
+int UsedPercent(const ImageFs& fs);
+/// What has to go to come down to the low threshold; 0 below the high one.
+uint64_t BytesToFree(const ImageFs& fs, const GcConfig& config);
+/// "1.5 GiB"
+std::string HumanBytes(uint64_t bytes);
+
+struct ImageRemoval {
+  std::string id;
+  uint64_t bytes = 0;
+  std::string reason;  // "age" or "space"
+};
+
+/// Remembers when each image was first seen and last in use. Forgotten at a restart: then every
+/// image is young.
+class ImageBook {
+ public:
+  explicit ImageBook(Clock::Time now) : started_(now) {}
+
+  struct Look {
+    std::vector<cri::Image> images;
+    std::vector<cri::Container> containers;  // dead ones too: they hold their image
+    std::set<std::string> wanted;            // normal names of images of unfinished pods
+  };
+  void Observe(const Look& look, Clock::Time now);
+
+  /// Those that are too old, whatever the space.
+  std::vector<ImageRemoval> TooOld(const GcConfig& config, Clock::Time now) const;
+  /// Those that may go for space, the longest unused first.
+  std::vector<ImageRemoval> Removable(const GcConfig& config, Clock::Time now) const;
+  void Forget(const std::string& id) { records_.erase(id); }
+  size_t size() const { return records_.size(); }
+
+ private:
+  struct Record {
+    Clock::Time first_seen;
+    Clock::Time last_used;  // no time: never
+    uint64_t bytes = 0;
+    bool in_use = false;
+    bool pinned = false;
+  };
+  const Clock::Time started_;
+  std::map<std::string, Record> records_;
+};
+
+}  // namespace splitlet::gc

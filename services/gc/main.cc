@@ -1,0 +1,62 @@
+#include "libs/cri/grpc_runtime.h"
+#include "libs/daemon/kubelet_config.h"
+#include "libs/daemon/service.h"
+#include "libs/fs/state_id.h"
+#include "libs/rpc/rpc.h"
+#include "services/gc/config.h"
+#include "services/gc/gc_service.h"
+#include "services/gc/grpc_clients.h"
+#include "services/gc/rpc.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::gc {
+namespace {
+
+StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& context) {
+  auto& files = context.files();
+  ASSIGN_OR_RETURN(const auto fresh, fs::RandomStateId(files), "state id");
+  ASSIGN_OR_RETURN(const auto state_id, fs::EnsureStateId(files, context.flags().state_dir, fresh),
+                   "state id");
+  ASSIGN_OR_RETURN(auto config, LoadGcConfig(context.config(), context.flags(), state_id),
+                   "configuration");
+  auto runtime = std::make_shared<cri::GrpcRuntime>(
+      rpc::ConnectEndpoint(context.config().container_runtime_endpoint), context.clock(),
+      context.metrics(), cri::CallLimits{config.call_limit});
+  ASSIGN_OR_RETURN(auto pressure, bus::Own<v1::PressureRecord>(context.bus(), "pressure"),
+                   "table pressure");
+  ASSIGN_OR_RETURN(auto desired, bus::ViewOf<v1::DesiredRecord>(context.bus(), "desired"),
+                   "view desired");
+  ASSIGN_OR_RETURN(auto workers, bus::ViewOf<v1::WorkerRecord>(context.bus(), "workers"),
+                   "view workers");
+  ASSIGN_OR_RETURN(auto pods, bus::ViewOf<v1::RuntimeRecord>(context.bus(), "runtime"),
+                   "view runtime");
+  GcDeps deps{.clock = context.clock(),
+              .loop = context.loop(),
+              .strands = context.strands(),
+              .files = files,
+              .reader = *runtime,
+              .remover = *runtime,
+              .images = *runtime,
+              .stop_sandbox =
+                  [&runner = *runtime](const cri::SandboxId& id, Deadline deadline) {
+                    return runner.StopPodSandbox(id, std::move(deadline));
+                  },
+              .workers_client = MakeWorkerClient(context.Peer("pod-worker"), context.clock()),
+              .desired_client = MakeDesiredClient(context.Peer("config-source"), context.clock()),
+              .pressure = std::move(pressure),
+              .desired = std::move(desired),
+              .workers = std::move(workers),
+              .runtime = std::move(pods),
+              .log = context.log(),
+              .metrics = context.metrics(),
+              .events = context.events()};
+  return ServeGc(context.loop(), std::make_unique<GcService>(std::move(deps), std::move(config)),
+                 runtime);
+}
+
+}  // namespace
+}  // namespace splitlet::gc
+
+int main(int argc, char** argv) {
+  return splitlet::daemon::RunService("gc", argc, argv, splitlet::gc::MakeGc);
+}

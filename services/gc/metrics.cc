@@ -1,0 +1,36 @@
+#include "services/gc/metrics.h"
+
+namespace splitlet::gc {
+
+GcMetrics::GcMetrics(prometheus::Registry& registry)
+    : images(prometheus::BuildCounter()
+                 .Name("kubelet_image_garbage_collected_total")
+                 .Help("Images removed by gc")
+                 .Register(registry)),
+      removed(prometheus::BuildCounter()
+                  .Name("splitlet_gc_removed_total")
+                  .Help("Containers, sandboxes, directories and links removed")
+                  .Register(registry)),
+      errors(prometheus::BuildCounter()
+                 .Name("splitlet_gc_errors_total")
+                 .Help("Removals that failed, and rounds that ended early")
+                 .Register(registry)),
+      round(prometheus::BuildHistogram()
+                .Name("splitlet_gc_round_duration_seconds")
+                .Help("Time of one round")
+                .Register(registry)),
+      foreign_pods(prometheus::BuildGauge()
+                       .Name("splitlet_gc_foreign_pods")
+                       .Help("Pods in the runtime that nobody here made")
+                       .Register(registry)
+                       .Add({})),
+      signal(prometheus::BuildGauge()
+                 .Name("splitlet_pressure_available")
+                 .Help("What is left of memory, disk, inodes and process ids")
+                 .Register(registry)),
+      condition(prometheus::BuildGauge()
+                    .Name("splitlet_pressure_condition")
+                    .Help("1 while the node has the condition")
+                    .Register(registry)) {}
+
+}  // namespace splitlet::gc

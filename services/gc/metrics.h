@@ -1,0 +1,25 @@
+#pragma once
+
+/// All metrics of gc. Threads: any. Errors: none. Units: seconds, bytes.
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+namespace splitlet::gc {
+
+struct GcMetrics {
+  explicit GcMetrics(prometheus::Registry& registry);
+
+  prometheus::Family<prometheus::Counter>& images;   // reason: age, space
+  prometheus::Family<prometheus::Counter>& removed;  // kind
+  prometheus::Family<prometheus::Counter>& errors;   // kind; "round": one that ended early
+  prometheus::Family<prometheus::Histogram>& round;  // round: removal, images
+  prometheus::Gauge& foreign_pods;                   // in the runtime, made by somebody else
+  prometheus::Family<prometheus::Gauge>& signal;     // signal: what is available
+  prometheus::Family<prometheus::Gauge>& condition;  // condition: 1 or 0
+};
+
+}  // namespace splitlet::gc

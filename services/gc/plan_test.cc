@@ -1,0 +1,539 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "services/gc/images.h"
+#include "services/gc/pod_fate.h"
+#include "services/gc/pressure.h"
+#include "services/gc/removal_plan.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::gc {
+namespace {
+
+constexpr int64_t kHour = 3'600'000'000'000;
+const WallTime kNow = WallFromNanos(1000 * kHour);
+
+v1::DesiredRecord Desired(v1::DesiredRecord::State state, int64_t incarnation = 1) {
+  v1::DesiredRecord record;
+  record.set_state(state);
+  record.set_incarnation(incarnation);
+  return record;
+}
+
+v1::WorkerRecord Worker(v1::WorkerState state, bool evicted = false) {
+  v1::WorkerRecord record;
+  record.set_state(state);
+  record.set_incarnation(1);
+  record.set_evicted(evicted);
+  return record;
+}
+
+struct FateCase {
+  const char* name;
+  FateInput in;
+  Fate want;
+};
+
+void Check(const std::vector<FateCase>& cases) {
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(ComputeFate(c.in), c.want);
+  }
+}
+
+/// Every record that a case may show.
+struct Records {
+  v1::DesiredRecord wanted = Desired(v1::DesiredRecord::WANTED);
+  v1::DesiredRecord next_life = Desired(v1::DesiredRecord::WANTED, 2);
+  v1::DesiredRecord removed = Desired(v1::DesiredRecord::REMOVED);
+  v1::WorkerRecord syncing = Worker(v1::SYNCING);
+  v1::WorkerRecord terminated = Worker(v1::TERMINATED);
+  v1::WorkerRecord finished = Worker(v1::FINISHED);
+  v1::WorkerRecord evicted = Worker(v1::TERMINATED, true);
+  v1::WorkerRecord evicting = Worker(v1::TERMINATING, true);
+};
+using D = Seen<v1::DesiredRecord>;
+using W = Seen<v1::WorkerRecord>;
+
+TEST(PodFate, OfPodsThatAreKnown) {
+  const Records r;
+  Check({
+      {"a running pod is wanted",
+       {D{true, &r.wanted}, W{true, &r.syncing}, true, true},
+       {PodFate::kWanted}},
+      {"a pod that nobody started yet is wanted",
+       {D{true, &r.wanted}, {}, true, true},
+       {PodFate::kWanted}},
+      {"a removed pod that still runs is wanted",
+       {D{true, &r.removed}, W{true, &r.syncing}, true, true},
+       {PodFate::kWanted}},
+      {"a removed pod that is only terminated is wanted",
+       {D{true, &r.removed}, W{true, &r.terminated}, true, true},
+       {PodFate::kWanted}},
+      {"removed and finished is gone, also in stale views",
+       {D{true, &r.removed}, W{true, &r.finished}, false, true},
+       {PodFate::kGone}},
+      {"finished while the object stays keeps the newest",
+       {D{true, &r.wanted}, W{true, &r.finished}, true, true},
+       {PodFate::kWanted}},
+      {"finished and dropped by its source is gone",
+       {{}, W{true, &r.finished}, true, true},
+       {PodFate::kGone, true}},
+      {"finished and not shown by an incomplete view keeps the newest",
+       {{}, W{true, &r.finished}, false, true},
+       {PodFate::kWanted}},
+      {"the next life of the UID is wanted",
+       {D{true, &r.next_life}, W{true, &r.finished}, true, true},
+       {PodFate::kWanted}},
+  });
+}
+
+TEST(PodFate, OfEvictedUnknownAndForeignPods) {
+  const Records r;
+  Check({
+      {"an evicted pod that has ended loses its content",
+       {D{true, &r.wanted}, W{true, &r.evicted}, false, true},
+       {PodFate::kContent}},
+      {"an evicted pod that still ends keeps it",
+       {D{true, &r.wanted}, W{true, &r.evicting}, true, true},
+       {PodFate::kWanted}},
+      {"known to nobody is gone", {{}, {}, true, true}, {PodFate::kGone, true}},
+      {"known to nobody in incomplete views keeps the newest",
+       {{}, {}, false, true},
+       {PodFate::kWanted}},
+      {"made by somebody else is foreign", {{}, {}, true, false}, {PodFate::kForeign}},
+      {"made by somebody else may be taken over",
+       {{}, {}, true, false, true},
+       {PodFate::kGone, true}},
+      {"made by somebody else and adopted is not foreign",
+       {D{true, &r.wanted}, W{true, &r.syncing}, true, false},
+       {PodFate::kWanted}},
+      {"a record that cannot be read is unknown",
+       {D{true, nullptr}, W{true, &r.finished}, true, true},
+       {PodFate::kUnknown}},
+      {"a worker that cannot be read is unknown",
+       {D{true, &r.removed}, W{true, nullptr}, true, true},
+       {PodFate::kUnknown}},
+  });
+}
+
+struct World {
+  Inventory inventory;
+  GcConfig config;
+  std::map<std::string, Fate> fates;
+
+  World() {
+    config.state_id = "state";
+    config.pod_logs_dir = "/var/log/pods";
+  }
+  std::string made_by = "state/node";
+
+  void Sandbox(const std::string& id, const std::string& uid, cri::SandboxState state,
+               int64_t hours_ago) {
+    cri::Sandbox sandbox;
+    sandbox.id = cri::SandboxId(id);
+    sandbox.pod_uid = uid;
+    sandbox.state = state;
+    sandbox.created_at_ns = ToNanos(kNow) - hours_ago * kHour;
+    if (!made_by.empty()) sandbox.annotations["splitlet.dev/node"] = made_by;
+    inventory.sandboxes.push_back(sandbox);
+  }
+  void Container(const std::string& id, const std::string& uid, cri::ContainerState state,
+                 int64_t hours_ago) {
+    cri::Container container;
+    container.id = cri::ContainerId(id);
+    container.sandbox_id = cri::SandboxId("s-" + uid);
+    container.name = "app";
+    container.state = state;
+    container.created_at_ns = ToNanos(kNow) - hours_ago * kHour;
+    container.labels["io.kubernetes.pod.uid"] = uid;
+    inventory.containers.push_back(container);
+  }
+  RemovalPlan Plan() const {
+    return ComputeRemovals(
+        inventory,
+        [this](const std::string& uid, bool ours) {
+          const auto it = fates.find(uid);
+          if (it != fates.end()) return it->second;
+          return ours ? Fate{PodFate::kWanted} : Fate{PodFate::kForeign};
+        },
+        config, kNow);
+  }
+};
+
+std::vector<std::string> Names(const std::vector<Removal>& removals) {
+  std::vector<std::string> names;
+  for (const auto& removal : removals) names.push_back(removal.name);
+  std::ranges::sort(names);
+  return names;
+}
+using List = std::vector<std::string>;
+
+constexpr auto kDead = cri::ContainerState::kExited;
+constexpr auto kRunning = cri::ContainerState::kRunning;
+constexpr auto kReady = cri::SandboxState::kReady;
+constexpr auto kNotReady = cri::SandboxState::kNotReady;
+
+TEST(RemovalPlan, OfACrashingContainerOnlyTheNewestDeadOneStays) {
+  World world;
+  world.Sandbox("s-a", "a", kReady, 9);
+  for (int i = 1; i <= 4; ++i) world.Container("c" + std::to_string(i), "a", kDead, 10 - i);
+  world.Container("c5", "a", kRunning, 1);
+  EXPECT_EQ(Names(world.Plan().containers), (List{"c1", "c2", "c3"}));
+  world.config.max_per_container = 3;
+  EXPECT_EQ(Names(world.Plan().containers), (List{"c1"}));
+  world.config.max_per_container = 0;
+  EXPECT_EQ(Names(world.Plan().containers), (List{"c1", "c2", "c3"}))
+      << "the newest of an unfinished pod stays";
+  world.config.max_per_container = -1;
+  EXPECT_TRUE(world.Plan().containers.empty());
+}
+
+TEST(RemovalPlan, ARunningContainerNeverGoes) {
+  World world;
+  world.fates["a"] = {PodFate::kGone};
+  world.Container("c1", "a", kRunning, 1000);
+  EXPECT_TRUE(world.Plan().containers.empty());
+}
+
+TEST(RemovalPlan, TheAgeCountsFromCreation) {
+  World world;
+  world.Sandbox("s-a", "a", kReady, 9);
+  world.config.min_age = 1h;
+  world.Container("young", "a", kDead, 0);
+  world.Container("old", "a", kDead, 2);
+  world.Container("older", "a", kDead, 3);
+  EXPECT_EQ(Names(world.Plan().containers), (List{"older"}))
+      << "a young one is no candidate and does not count";
+}
+
+TEST(RemovalPlan, TheTotalIsSharedAmongNames) {
+  World world;
+  world.config.max_per_container = 3;
+  world.config.max_total = 3;
+  for (const std::string uid : {"a", "b"}) {
+    world.Sandbox("s-" + uid, uid, kReady, 9);
+    for (int i = 1; i <= 3; ++i) world.Container(uid + std::to_string(i), uid, kDead, 10 - i);
+  }
+  EXPECT_EQ(Names(world.Plan().containers), (List{"a1", "a2", "b1", "b2"}));
+  world.config.max_total = 1;
+  EXPECT_EQ(Names(world.Plan().containers), (List{"a1", "a2", "b1", "b2"}))
+      << "the newest of each stays all the same";
+  world.config.max_total = 6;
+  EXPECT_TRUE(world.Plan().containers.empty());
+}
+
+TEST(RemovalPlan, ByFateOfThePod) {
+  const struct {
+    const char* name;
+    Fate fate;
+    List containers, sandboxes, log_dirs, pod_dirs;
+  } kCases[] = {
+      {"a gone pod leaves nothing", {PodFate::kGone}, {"c1", "c2"}, {"s-a"}, {"ns_n_a"}, {"a"}},
+      {"an evicted pod keeps its directory",
+       {PodFate::kContent},
+       {"c1", "c2"},
+       {"s-a"},
+       {"ns_n_a"},
+       {}},
+      {"a wanted pod keeps its newest", {PodFate::kWanted}, {"c1"}, {}, {}, {}},
+      {"an unknown pod keeps all", {PodFate::kUnknown}, {}, {}, {}, {}},
+      {"a foreign pod keeps all", {PodFate::kForeign}, {}, {}, {}, {}},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    World world;
+    world.fates["a"] = c.fate;
+    world.Sandbox("s-a", "a", kNotReady, 9);
+    world.Container("c1", "a", kDead, 8);
+    world.Container("c2", "a", kDead, 7);
+    world.inventory.log_dirs.push_back({"ns_n_a", "a"});
+    world.inventory.pod_dirs.push_back({"a", ""});
+    const auto plan = world.Plan();
+    EXPECT_EQ(Names(plan.containers), c.containers);
+    EXPECT_EQ(Names(plan.sandboxes), c.sandboxes);
+    EXPECT_EQ(Names(plan.log_dirs), c.log_dirs);
+    EXPECT_EQ(Names(plan.pod_dirs), c.pod_dirs);
+  }
+}
+
+TEST(RemovalPlan, ACreatedContainerGoesOnlyWithItsPod) {
+  World world;
+  world.Sandbox("s-a", "a", kReady, 9);
+  world.Container("c1", "a", cri::ContainerState::kCreated, 8);
+  EXPECT_TRUE(world.Plan().containers.empty());
+  world.fates["a"] = {PodFate::kGone};
+  EXPECT_EQ(Names(world.Plan().containers), (List{"c1"}));
+}
+
+TEST(RemovalPlan, AContainerInUnknownStateIsKeptAndTold) {
+  World world;
+  world.Sandbox("s-a", "a", kNotReady, 9);
+  world.fates["a"] = {PodFate::kGone};
+  world.Container("c1", "a", cri::ContainerState::kUnknown, 8);
+  world.inventory.log_dirs.push_back({"ns_n_a", "a"});
+  const auto plan = world.Plan();
+  EXPECT_TRUE(plan.containers.empty());
+  EXPECT_TRUE(plan.sandboxes.empty()) << "it is still in use";
+  EXPECT_TRUE(plan.log_dirs.empty());
+  EXPECT_EQ(plan.kept.size(), 1u);
+}
+
+TEST(RemovalPlan, OfDeadSandboxesTheNewestStays) {
+  World world;
+  world.Sandbox("old", "a", kNotReady, 9);
+  world.Sandbox("new", "a", kNotReady, 8);
+  EXPECT_EQ(Names(world.Plan().sandboxes), (List{"old"}));
+  world.fates["a"] = {PodFate::kGone};
+  EXPECT_EQ(Names(world.Plan().sandboxes), (List{"new", "old"}));
+}
+
+TEST(RemovalPlan, ASandboxWithAContainerThatStaysIsInUse) {
+  World world;
+  world.Sandbox("s-a", "a", kNotReady, 9);
+  world.Sandbox("new", "a", kNotReady, 1);
+  world.Container("c1", "a", kDead, 8);
+  EXPECT_TRUE(world.Plan().sandboxes.empty());
+  world.fates["a"] = {PodFate::kGone};
+  EXPECT_EQ(Names(world.Plan().sandboxes), (List{"new", "s-a"}))
+      << "its container goes in the same round";
+}
+
+TEST(RemovalPlan, AReadySandboxNeverGoes) {
+  World world;
+  world.fates["a"] = {PodFate::kGone};
+  world.Sandbox("s-a", "a", kReady, 9);
+  world.inventory.log_dirs.push_back({"ns_n_a", "a"});
+  world.inventory.pod_dirs.push_back({"a", ""});
+  const auto plan = world.Plan();
+  EXPECT_TRUE(plan.sandboxes.empty());
+  EXPECT_TRUE(plan.log_dirs.empty());
+  EXPECT_TRUE(plan.pod_dirs.empty());
+}
+
+TEST(RemovalPlan, WhoMadeAPodIsToldByItsSandboxOrItsDirectory) {
+  World world;
+  world.made_by = "";
+  world.Sandbox("s-b", "b", kNotReady, 9);
+  world.Sandbox("old-b", "b", kNotReady, 10);
+  world.made_by = "other/node";
+  world.Sandbox("s-c", "c", kNotReady, 9);
+  world.inventory.log_dirs.push_back({"ns_n_d", "d"});
+  world.inventory.pod_dirs.push_back({"e", ""});
+  std::map<std::string, bool> asked;
+  const auto plan = ComputeRemovals(
+      world.inventory,
+      [&](const std::string& uid, bool ours) {
+        asked[uid] = ours;
+        return ours ? Fate{PodFate::kGone} : Fate{PodFate::kForeign};
+      },
+      world.config, kNow);
+  EXPECT_EQ(asked,
+            (std::map<std::string, bool>{{"b", false}, {"c", false}, {"d", false}, {"e", true}}));
+  EXPECT_TRUE(plan.sandboxes.empty());
+  EXPECT_TRUE(plan.log_dirs.empty());
+  EXPECT_EQ(Names(plan.pod_dirs), (List{"e"}));
+  EXPECT_EQ(plan.foreign_pods, 2u);
+}
+
+TEST(RemovalPlan, APodDirectoryWithDataStaysAndIsTold) {
+  World world;
+  world.inventory.pod_dirs.push_back({"a", "there are files in volumes/nfs"});
+  world.fates["a"] = {PodFate::kGone};
+  const auto plan = world.Plan();
+  EXPECT_TRUE(plan.pod_dirs.empty());
+  EXPECT_EQ(plan.kept, (List{"orphaned pod \"a\" found, but there are files in volumes/nfs"}));
+}
+
+TEST(RemovalPlan, DanglingLinksGoUnlessTheirContainerLives) {
+  World world;
+  world.Sandbox("s-a", "a", kReady, 9);
+  world.Container("aaaaaaaa1", "a", kRunning, 8);
+  world.Container("bbbbbbbb1", "a", kDead, 8);
+  world.inventory.links = {{"/l/running", "aaaaaaaa"},
+                           {"/l/dead", "bbbbbbbb1"},
+                           {"/l/gone", "cccccccc"},
+                           {"/l/odd", ""}};
+  EXPECT_EQ(Names(world.Plan().links), (List{"/l/dead", "/l/gone", "/l/odd"}));
+}
+
+TEST(Inventory, NamesOnDisk) {
+  EXPECT_EQ(UidOfLogDirectory("ns_name_0123-4"), "0123-4");
+  EXPECT_EQ(UidOfLogDirectory("0123"), "0123");
+  EXPECT_EQ(ContainerIdOfLink("web_default_app-0123456789ab.log"), "0123456789ab");
+  EXPECT_EQ(ContainerIdOfLink("web_default_app-01.log"), "") << "too short for an id";
+  EXPECT_EQ(ContainerIdOfLink("web"), "");
+  EXPECT_EQ(ParseMountPoints("36 35 98:0 / /mnt/a rw\n37 35 98:0 / /mnt/b rw - x\nbroken\n"),
+            (List{"/mnt/a", "/mnt/b"}));
+}
+
+TEST(Images, NamesAreCompleted) {
+  const struct {
+    const char *in, *want;
+  } kCases[] = {
+      {"busybox", "docker.io/library/busybox:latest"},
+      {"me/app:1", "docker.io/me/app:1"},
+      {"registry.k8s.io/pause:3.9", "registry.k8s.io/pause:3.9"},
+      {"localhost:5000/a", "localhost:5000/a:latest"},
+      {"a.io/b:1@sha256:00", "a.io/b@sha256:00"},
+      {"sha256:00", "sha256:00"},
+  };
+  for (const auto& c : kCases) EXPECT_EQ(NormalImageName(c.in), c.want);
+}
+
+constexpr uint64_t kGi = 1ull << 30;
+
+TEST(Images, HowMuchHasToGo) {
+  const GcConfig config;
+  const struct {
+    const char* name;
+    ImageFs fs;
+    int percent;
+    uint64_t want;
+  } kCases[] = {
+      {"below the high threshold nothing goes", {100 * kGi, 16 * kGi}, 84, 0},
+      {"at 86 % it goes down to 80 %", {100 * kGi, 14 * kGi}, 86, 6 * kGi},
+      {"exactly at the threshold it begins", {100 * kGi, 15 * kGi}, 85, 5 * kGi},
+      {"a part of a percent counts as used",
+       {100 * kGi, 15 * kGi + kGi / 2},
+       85,
+       20 * kGi - 15 * kGi - kGi / 2},
+      {"more available than there is counts as all", {100 * kGi, 200 * kGi}, 0, 0},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(UsedPercent(c.fs), c.percent);
+    EXPECT_EQ(BytesToFree(c.fs, config), c.want);
+  }
+}
+
+struct ImageWorld {
+  FakeClock clock;
+  ImageBook book{clock.Now()};
+  ImageBook::Look look;
+  GcConfig config;
+
+  void Image(const std::string& id, const std::string& tag, bool pinned = false) {
+    cri::Image image;
+    image.id = id;
+    image.tags = {tag};
+    image.size_bytes = 10;
+    image.pinned = pinned;
+    look.images.push_back(image);
+  }
+  void Use(const std::string& image_id) {
+    cri::Container container;
+    container.image_id = image_id;
+    look.containers.push_back(container);
+  }
+  List Removable() {
+    book.Observe(look, clock.Now());
+    List ids;
+    for (const auto& removal : book.Removable(config, clock.Now())) ids.push_back(removal.id);
+    return ids;
+  }
+};
+
+TEST(Images, TheLongestUnusedGoFirst) {
+  ImageWorld world;
+  for (const char* id : {"a", "b", "c", "never"}) world.Image(id, std::string("x.io/") + id + ":1");
+  for (const char* id : {"a", "b", "c"}) world.Use(id);
+  EXPECT_TRUE(world.Removable().empty());
+  for (const char* last : {"b", "a", "c"}) {
+    world.clock.Advance(1h);
+    std::erase_if(world.look.containers, [&](const auto& c) { return c.image_id == last; });
+    world.Removable();
+  }
+  EXPECT_EQ(world.Removable(), (List{"never", "b", "a", "c"}));
+}
+
+TEST(Images, WhatIsYoungPinnedUsedOrWantedStays) {
+  ImageWorld world;
+  world.Image("pause", "registry.k8s.io/pause:3.9", /*pinned=*/true);
+  world.Image("used", "docker.io/library/used:1");
+  world.Image("by-name", "docker.io/library/named:latest");
+  world.Image("wanted", "docker.io/library/wanted:latest");
+  world.Use("used");
+  world.Use("named");
+  world.look.wanted = {NormalImageName("wanted")};
+  world.Removable();
+  world.clock.Advance(1min);
+  world.Image("young", "x.io/young:1");
+  world.Removable();
+  world.clock.Advance(90s);
+  EXPECT_TRUE(world.Removable().empty());
+  world.clock.Advance(1h);
+  EXPECT_EQ(world.Removable(), (List{"young"}));
+}
+
+TEST(Images, TheOldGoOnceTheirAgeCanBeKnown) {
+  ImageWorld world;
+  world.config.image_max_age = 24h;
+  world.Image("never", "x.io/a:1");
+  world.Image("used", "x.io/b:1");
+  world.Use("used");
+  world.Removable();
+  world.clock.Advance(23h);
+  EXPECT_TRUE(world.book.TooOld(world.config, world.clock.Now()).empty());
+  world.clock.Advance(2h);
+  const auto old = world.book.TooOld(world.config, world.clock.Now());
+  ASSERT_EQ(old.size(), 1u);
+  EXPECT_EQ(old[0].id, "never");
+  EXPECT_EQ(old[0].reason, "age");
+}
+
+TEST(Pressure, ThresholdsAreMetStrictlyBelow) {
+  const struct {
+    const char* name;
+    PressureSignal signal;
+    std::string threshold;
+    bool met;
+  } kCases[] = {
+      {"just at the amount is not below", {"memory.available", 100 << 20, 1 << 30}, "100Mi", false},
+      {"one byte less is", {"memory.available", (100 << 20) - 1, 1 << 30}, "100Mi", true},
+      {"a percentage is of the capacity", {"nodefs.available", 9, 100}, "10%", true},
+      {"a percentage is not met at it", {"nodefs.available", 10, 100}, "10%", false},
+      {"0 % switches it off", {"nodefs.available", 0, 100}, "0%", false},
+      {"100 % switches it off", {"nodefs.available", 0, 100}, "100%", false},
+      {"another signal says nothing", {"pid.available", 0, 100}, "", false},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    std::map<std::string, std::string> hard;
+    if (!c.threshold.empty()) hard[c.signal.name] = c.threshold;
+    EXPECT_EQ(!MetThresholds({c.signal}, hard).empty(), c.met);
+  }
+}
+
+TEST(Pressure, AConditionStaysFiveMinutesAfterItWasLastMet) {
+  FakeClock clock;
+  LastMet last_met;
+  Remember(last_met, {"nodefs.available", "imagefs.inodesFree"}, clock.Now());
+  EXPECT_EQ(Conditions(last_met, clock.Now()), (List{"DiskPressure"}));
+  clock.Advance(4min);
+  Remember(last_met, {"memory.available"}, clock.Now());
+  EXPECT_EQ(Conditions(last_met, clock.Now()), (List{"DiskPressure", "MemoryPressure"}));
+  clock.Advance(1min);
+  Remember(last_met, {}, clock.Now());
+  EXPECT_EQ(Conditions(last_met, clock.Now()), (List{"MemoryPressure"}));
+  EXPECT_EQ(DecodeLastMet(EncodeLastMet(last_met), clock.Now().boot), last_met);
+}
+
+TEST(Pressure, MemoryAndProcessIdsFromTheKernel) {
+  const auto memory = MemorySignal(
+      "MemTotal:       1000 kB\nMemFree: 10 kB\nActive(anon): 100 kB\nInactive(anon): 50 "
+      "kB\nActive(file): 200 kB\n"
+      "Inactive(file): 300 kB\n");
+  ASSERT_TRUE(memory.has_value());
+  EXPECT_EQ(memory->capacity, 1000 * 1024);
+  EXPECT_EQ(memory->available, 650 * 1024);
+  EXPECT_FALSE(MemorySignal("").has_value());
+  const auto pids = PidSignal("0.20 0.18 0.12 1/80 11206\n", "32768\n", "1000\n");
+  ASSERT_TRUE(pids.has_value());
+  EXPECT_EQ(*pids, (PressureSignal{"pid.available", 920, 1000}));
+  EXPECT_FALSE(PidSignal("", "1", "1").has_value());
+}
+
+}  // namespace
+}  // namespace splitlet::gc

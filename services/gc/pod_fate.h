@@ -1,0 +1,50 @@
+#pragma once
+
+/// What may become of a pod's remains, from what its owners say of it.
+/// Threads: pure. Errors: none. Source: DESIGN.md rules 7, 8, 10, 25; gc-and-eviction spec 1.1.
+
+#include <cstdint>
+#include <optional>
+
+namespace splitlet::v1 {
+class DesiredRecord;
+class WorkerRecord;
+}  // namespace splitlet::v1
+
+namespace splitlet::gc {
+
+enum class PodFate {
+  kUnknown,  // a record cannot be read: nothing of it is touched
+  kForeign,  // made by somebody else: left alone
+  kWanted,   // or not known well enough: the newest of each stays
+  kContent,  // evicted: what it left in the runtime and its logs may go
+  kGone,     // deleted and finished, or known to nobody: everything may go
+};
+
+/// A record as a view shows it.
+template <class R>
+struct Seen {
+  bool present = false;
+  const R* record = nullptr;  // nullptr while present: cannot be decoded
+};
+
+struct FateInput {
+  Seen<v1::DesiredRecord> desired;
+  Seen<v1::WorkerRecord> worker;
+  /// `desired` and `workers` are live and complete: what they do not show is not there.
+  bool views_complete = false;
+  /// Runtime or disk show that this node made it.
+  bool ours = false;
+  bool kill_foreign_pods = false;
+};
+
+struct Fate {
+  PodFate fate = PodFate::kUnknown;
+  /// Rests on the absence from `desired`: config-source has to be asked before anything is removed.
+  bool by_absence = false;
+  bool operator==(const Fate&) const = default;
+};
+
+Fate ComputeFate(const FateInput& input);
+
+}  // namespace splitlet::gc

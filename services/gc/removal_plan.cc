@@ -1,0 +1,217 @@
+#include "services/gc/removal_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "libs/kube/pod_types.h"
+
+namespace splitlet::gc {
+namespace {
+
+std::string Value(const cri::StringMap& map, std::string_view key) {
+  const auto it = map.find(std::string(key));
+  return it == map.end() ? std::string() : it->second;
+}
+
+std::string UidOf(const cri::Container& container) {
+  return Value(container.labels, kube::kPodUidLabel);
+}
+
+const char* ReasonOf(PodFate fate) {
+  return fate == PodFate::kContent ? "evicted pod" : "pod is gone";
+}
+
+class Planner {
+ public:
+  Planner(const Inventory& inventory, const FateOf& fate_of, const GcConfig& config, WallTime now)
+      : inventory_(inventory), fate_of_(fate_of), config_(config), now_(now) {
+    for (const auto& dir : inventory.pod_dirs) ours_.insert(dir.uid);
+    for (const auto& sandbox : inventory.sandboxes) {
+      if (Value(sandbox.annotations, kube::kNodeAnnotation).starts_with(config.state_id + "/"))
+        ours_.insert(sandbox.pod_uid);
+    }
+  }
+
+  RemovalPlan Plan() {
+    PlanContainers();
+    PlanSandboxes();
+    PlanLogDirs();
+    PlanPodDirs();
+    PlanLinks();
+    TellKeptPods();
+    return std::move(plan_);
+  }
+
+ private:
+  using Unit = std::vector<const cri::Container*>;  // newest first
+
+  const Fate& FateFor(const std::string& uid) {
+    const auto it = fates_.find(uid);
+    if (it != fates_.end()) return it->second;
+    // Without a UID it was not made for a pod: nobody of ours.
+    const Fate fate = uid.empty() ? Fate{PodFate::kForeign} : fate_of_(uid, ours_.contains(uid));
+    return fates_.emplace(uid, fate).first->second;
+  }
+  static bool MayEmpty(const Fate& fate) {
+    return fate.fate == PodFate::kContent || fate.fate == PodFate::kGone;
+  }
+  static bool Untouchable(const Fate& fate) {
+    return fate.fate == PodFate::kUnknown || fate.fate == PodFate::kForeign;
+  }
+
+  bool IsCandidate(const cri::Container& container) {
+    const Fate& fate = FateFor(UidOf(container));
+    if (Untouchable(fate)) return false;
+    const auto age = std::max(Duration{0}, now_ - WallFromNanos(container.created_at_ns));
+    if (age < config_.min_age) return false;
+    if (container.state == cri::ContainerState::kExited) return true;
+    // A created one is about to be started, unless its pod has ended.
+    if (container.state == cri::ContainerState::kCreated) return MayEmpty(fate);
+    if (container.state == cri::ContainerState::kUnknown)
+      plan_.kept.push_back(fmt::format("container {}: its state is unknown", container.id.str()));
+    return false;
+  }
+
+  void PlanContainers() {
+    std::map<std::pair<std::string, std::string>, Unit> units;
+    for (const auto& container : inventory_.containers) {
+      if (IsCandidate(container)) units[{UidOf(container), container.name}].push_back(&container);
+    }
+    size_t left = 0;
+    size_t wanted_units = 0;
+    for (auto& [key, unit] : units) {
+      std::ranges::stable_sort(
+          unit, [](const auto* a, const auto* b) { return a->created_at_ns > b->created_at_ns; });
+      const Fate& fate = FateFor(key.first);
+      if (MayEmpty(fate)) {
+        Cut(unit, 0, ReasonOf(fate.fate));
+        continue;
+      }
+      // The newest dead one says how the container ended: never taken from an unfinished pod.
+      if (config_.max_per_container >= 0)
+        Cut(unit, static_cast<size_t>(std::max(1, config_.max_per_container)),
+            "newer ones are kept");
+      left += unit.size();
+      ++wanted_units;
+    }
+    if (config_.max_total >= 0 && left > static_cast<size_t>(config_.max_total)) {
+      const size_t each =
+          std::max<size_t>(1, static_cast<size_t>(config_.max_total) / wanted_units);
+      for (auto& [key, unit] : units) Cut(unit, each, "too many");
+    }
+  }
+
+  void Cut(Unit& unit, size_t keep, const std::string& reason) {
+    while (unit.size() > keep) {
+      const cri::Container& oldest = *unit.back();
+      unit.pop_back();
+      planned_.insert(oldest.id.str());
+      plan_.containers.push_back(
+          {oldest.id.str(), UidOf(oldest), reason, FateFor(UidOf(oldest)).by_absence});
+    }
+  }
+
+  bool IsInUse(const cri::Sandbox& sandbox) const {
+    if (sandbox.state == cri::SandboxState::kReady) return true;
+    return std::ranges::any_of(inventory_.containers, [&](const cri::Container& container) {
+      return container.sandbox_id == sandbox.id && !planned_.contains(container.id.str());
+    });
+  }
+
+  void PlanSandboxes() {
+    std::map<std::string, std::vector<const cri::Sandbox*>> pods;
+    for (const auto& sandbox : inventory_.sandboxes) pods[sandbox.pod_uid].push_back(&sandbox);
+    for (auto& [uid, sandboxes] : pods) {
+      const Fate& fate = FateFor(uid);
+      if (Untouchable(fate)) continue;
+      std::ranges::stable_sort(sandboxes, [](const auto* a, const auto* b) {
+        return a->created_at_ns > b->created_at_ns;
+      });
+      const size_t keep = MayEmpty(fate) ? 0 : 1;
+      for (size_t i = keep; i < sandboxes.size(); ++i) {
+        if (IsInUse(*sandboxes[i])) continue;
+        planned_.insert(sandboxes[i]->id.str());
+        plan_.sandboxes.push_back({sandboxes[i]->id.str(), uid,
+                                   MayEmpty(fate) ? ReasonOf(fate.fate) : "a newer one is kept",
+                                   fate.by_absence});
+      }
+    }
+  }
+
+  /// Nothing of the pod would stay in the runtime.
+  bool LeavesRuntime(const std::string& uid) const {
+    const auto stays = [this](const std::string& id) { return !planned_.contains(id); };
+    return std::ranges::none_of(
+               inventory_.containers,
+               [&](const auto& c) { return UidOf(c) == uid && stays(c.id.str()); }) &&
+           std::ranges::none_of(inventory_.sandboxes, [&](const auto& s) {
+             return s.pod_uid == uid && stays(s.id.str());
+           });
+  }
+
+  void PlanLogDirs() {
+    for (const auto& dir : inventory_.log_dirs) {
+      const Fate& fate = FateFor(dir.uid);
+      if (!MayEmpty(fate) || !LeavesRuntime(dir.uid)) continue;
+      plan_.log_dirs.push_back({dir.name, dir.uid, ReasonOf(fate.fate), fate.by_absence});
+    }
+  }
+
+  /// The pod's directory goes last: it is what shows that the logs are of a pod of ours.
+  void PlanPodDirs() {
+    for (const auto& dir : inventory_.pod_dirs) {
+      const Fate& fate = FateFor(dir.uid);
+      if (fate.fate != PodFate::kGone || !LeavesRuntime(dir.uid)) continue;
+      if (!dir.blocked.empty()) {
+        plan_.kept.push_back(
+            fmt::format("orphaned pod \"{}\" found, but {}", dir.uid, dir.blocked));
+        continue;
+      }
+      plan_.pod_dirs.push_back({dir.uid, dir.uid, ReasonOf(fate.fate), fate.by_absence});
+    }
+  }
+
+  void PlanLinks() {
+    for (const auto& link : inventory_.links) {
+      const auto it =
+          std::ranges::find_if(inventory_.containers, [&](const cri::Container& container) {
+            return !link.container_id.empty() && container.id.str().starts_with(link.container_id);
+          });
+      // The log of a living container has no name for a moment while it is rotated.
+      const bool alive =
+          it != inventory_.containers.end() && it->state != cri::ContainerState::kExited;
+      if (!alive) plan_.links.push_back({link.path, "", "its log is gone", false});
+    }
+  }
+
+  void TellKeptPods() {
+    for (const auto& [uid, fate] : fates_) {
+      if (uid.empty()) continue;
+      if (fate.fate == PodFate::kUnknown)
+        plan_.kept.push_back(fmt::format("pod {}: its record cannot be read", uid));
+      if (fate.fate != PodFate::kForeign) continue;
+      plan_.kept.push_back(fmt::format("pod {}: made by somebody else", uid));
+      plan_.foreign_pods += LeavesRuntime(uid) ? 0 : 1;
+    }
+  }
+
+  const Inventory& inventory_;
+  const FateOf& fate_of_;
+  const GcConfig& config_;
+  const WallTime now_;
+  std::set<std::string> ours_;  // UIDs
+  std::map<std::string, Fate> fates_;
+  std::set<std::string> planned_;  // ids of containers and sandboxes that go
+  RemovalPlan plan_;
+};
+
+}  // namespace
+
+RemovalPlan ComputeRemovals(const Inventory& inventory, const FateOf& fate_of,
+                            const GcConfig& config, WallTime now) {
+  return Planner(inventory, fate_of, config, now).Plan();
+}
+
+}  // namespace splitlet::gc

@@ -1,0 +1,40 @@
+#pragma once
+
+/// Which containers, sandboxes, directories and links go.
+/// Threads: pure. Errors: none. Source: DESIGN.md rules 10 and 25; gc-and-eviction spec 1.2
+/// to 1.4, 4.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "services/gc/config.h"
+#include "services/gc/inventory.h"
+#include "services/gc/pod_fate.h"
+
+namespace splitlet::gc {
+
+struct Removal {
+  std::string name;  // id, or path
+  std::string uid;   // of the pod; empty: of none
+  std::string reason;
+  bool ask = false;  // config-source has to say first that it does not know the pod
+};
+
+struct RemovalPlan {
+  std::vector<Removal> containers;  // of one name: oldest first
+  std::vector<Removal> sandboxes;
+  std::vector<Removal> log_dirs;  // names
+  std::vector<Removal> pod_dirs;  // UIDs
+  std::vector<Removal> links;     // paths
+  std::vector<std::string> kept;  // what was left and why, one line each
+  size_t foreign_pods = 0;        // in the runtime
+};
+
+/// What a pod's owners say; `ours` as runtime and disk show.
+using FateOf = std::function<Fate(const std::string& uid, bool ours)>;
+
+RemovalPlan ComputeRemovals(const Inventory& inventory, const FateOf& fate_of,
+                            const GcConfig& config, WallTime now);
+
+}  // namespace splitlet::gc

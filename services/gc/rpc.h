@@ -1,0 +1,21 @@
+#pragma once
+
+/// The gRPC service Gc: a round now, dry or not, and the report of the last one.
+/// Threads: handlers run on gRPC's threads and ask on the loop. Errors: UNAVAILABLE when the loop
+/// does not answer.
+
+#include <functional>
+#include <memory>
+
+#include "libs/daemon/service.h"
+#include "libs/exec/exec.h"
+
+namespace splitlet::gc {
+
+class GcService;
+
+/// The process: the service and its calls. `keep` lives as long (the runtime's client).
+std::unique_ptr<daemon::Service> ServeGc(exec::EventLoop& loop, std::unique_ptr<GcService> service,
+                                         std::shared_ptr<void> keep);
+
+}  // namespace splitlet::gc
