@@ -19,8 +19,6 @@
 #include "libs/exec/loop_thread.h"
 #include "splitlet/v1/records.pb.h"
 
-extern char** environ;
-
 namespace splitlet::ctl {
 namespace {
 
@@ -61,6 +59,7 @@ class BusSourceTest : public testing::Test {
   }
   static pid_t Spawn(std::vector<std::string> args) {
     std::vector<char*> argv;
+    argv.reserve(args.size() + 1);
     for (std::string& arg : args) argv.push_back(arg.data());
     argv.push_back(nullptr);
     pid_t pid = -1;
@@ -125,12 +124,12 @@ class Pleg {
 
  private:
   void OnLoop(const std::function<void()>& f) {
-    std::promise<void> done;
-    loop_.Post([&] {
+    const auto done = std::make_shared<std::promise<void>>();
+    loop_.Post([&f, done] {
       f();
-      done.set_value();
+      done->set_value();
     });
-    done.get_future().wait();
+    done->get_future().wait();
   }
 
   RealClock clock_;

@@ -20,8 +20,10 @@ namespace core = k8s::io::api::core::v1;
 /// Parts of a line, joined by "; ".
 class Parts {
  public:
-  void Add(std::string text) {
-    if (!text.empty()) text_ += (text_.empty() ? "" : "; ") + text;
+  void Add(const std::string& text) {
+    if (text.empty()) return;
+    if (!text_.empty()) text_ += "; ";
+    text_ += text;
   }
   std::string Text(std::string_view otherwise) const {
     return text_.empty() ? std::string(otherwise) : text_;

@@ -118,8 +118,7 @@ Status Client::CheckRuns(const std::string& process) const {
 }
 
 StatusOr<std::shared_ptr<grpc::Channel>> Client::ChannelTo(const std::string& process) const {
-  const Status runs = CheckRuns(process);
-  if (!runs.ok()) return runs;
+  if (Status runs = CheckRuns(process); !runs.ok()) return runs;
   return rpc::Connect(rpc::SocketPath(layout_.run_dir, process));
 }
 

@@ -48,8 +48,7 @@ Status Gc(const Context& context, bool dry_run) {
 }
 
 Status ListFaultsCommand(const Context& context, const FaultOptions& options) {
-  const Status known = CheckProcess(options.process);
-  if (!known.ok()) return known;
+  if (Status known = CheckProcess(options.process); !known.ok()) return known;
   const auto list = context.client.ListFaults(options.process);
   if (!list.ok()) return list.status();
   context.out << FaultTable(**list, options);
@@ -57,8 +56,7 @@ Status ListFaultsCommand(const Context& context, const FaultOptions& options) {
 }
 
 Status SetFaultCommand(const Context& context, const FaultOptions& options) {
-  const Status known = CheckProcess(options.process);
-  if (!known.ok()) return known;
+  if (Status known = CheckProcess(options.process); !known.ok()) return known;
   const auto before = context.client.ListFaults(options.process);
   if (!before.ok()) return before.status();
   const auto& faults = (*before)->faults();
@@ -73,8 +71,7 @@ Status SetFaultCommand(const Context& context, const FaultOptions& options) {
 }
 
 Status ClearFaults(const Context& context, const FaultOptions& options) {
-  const Status known = CheckProcess(options.process);
-  if (!known.ok()) return known;
+  if (Status known = CheckProcess(options.process); !known.ok()) return known;
   const auto list = context.client.SetFault(options.process, options.name, "off");
   if (!list.ok()) return list.status();
   context.out << options.process << ": "

@@ -66,8 +66,9 @@ Status Events(const Context& context, const EventOptions& options) {
   if (!options.since.empty()) {
     const auto since = ParseSince(options.since);
     if (!since.ok()) return Annotate(since.status(), "--since");
-    const Status read = ReadRecorder(bus, context.client.clock().WallNow() - *since, print);
-    if (!read.ok()) return read;
+    if (Status read = ReadRecorder(bus, context.client.clock().WallNow() - *since, print);
+        !read.ok())
+      return read;
   }
   return options.follow ? FollowBus(bus, context.stopped, print) : OkStatus();
 }

@@ -96,8 +96,8 @@ Status CheckOutput(const std::string& output, std::initializer_list<std::string_
 
 Status GetPods(const Context& context, const GetOptions& options) {
   if (!options.name.empty()) return GetPod(context, options);
-  const Status valid = CheckOutput(options.output, {"wide", "json", "yaml"});
-  if (!valid.ok()) return valid;
+  if (Status valid = CheckOutput(options.output, {"wide", "json", "yaml"}); !valid.ok())
+    return valid;
   if (options.watch) return WatchPods(context, options);
   const auto pods = Pods(context, options, Client::Detail::kList);
   if (!pods.ok()) return pods.status();
@@ -113,8 +113,8 @@ Status GetPods(const Context& context, const GetOptions& options) {
 }
 
 Status GetPod(const Context& context, const GetOptions& options) {
-  const Status valid = CheckOutput(options.output, {"wide", "json", "yaml"});
-  if (!valid.ok()) return valid;
+  if (Status valid = CheckOutput(options.output, {"wide", "json", "yaml"}); !valid.ok())
+    return valid;
   if (options.watch) return WatchPods(context, options);
   const auto pod = OnePod(context, options, Client::Detail::kList);
   if (!pod.ok()) return pod.status();
@@ -141,8 +141,7 @@ Status DescribePodCommand(const Context& context, const GetOptions& options) {
 }
 
 Status GetProcesses(const Context& context, const std::string& output) {
-  const Status valid = CheckOutput(output, {"wide", "json"});
-  if (!valid.ok()) return valid;
+  if (Status valid = CheckOutput(output, {"wide", "json"}); !valid.ok()) return valid;
   const auto processes = context.client.ListProcesses();
   const WallTime now = context.client.clock().WallNow();
   context.out << (output == "json" ? ProcessJson(processes, now) : ProcessTable(processes, now));
@@ -150,8 +149,7 @@ Status GetProcesses(const Context& context, const std::string& output) {
 }
 
 Status GetSources(const Context& context, const std::string& output) {
-  const Status valid = CheckOutput(output, {"wide", "json"});
-  if (!valid.ok()) return valid;
+  if (Status valid = CheckOutput(output, {"wide", "json"}); !valid.ok()) return valid;
   const auto sources = context.client.GetSources();
   if (!sources.ok()) return sources.status();
   const WallTime now = context.client.clock().WallNow();

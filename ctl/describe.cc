@@ -43,8 +43,10 @@ template <class Map>
 std::string MapText(const Map& map) {
   const std::map<std::string, std::string> sorted(map.begin(), map.end());
   std::string text;
-  for (const auto& [key, value] : sorted)
-    text += (text.empty() ? "" : "\n" + std::string(18, ' ')) + key + "=" + value;
+  for (const auto& [key, value] : sorted) {
+    if (!text.empty()) text.append("\n").append(18, ' ');
+    text.append(key).append("=").append(value);
+  }
   return text.empty() ? "<none>" : text;
 }
 

@@ -155,12 +155,13 @@ Status Process::StartService(const MakeService& make) {
 }
 
 void Process::OnLoopAndWait(const std::function<void()>& f) {
-  std::promise<void> done;
-  loop_.Post([&f, &done] {
+  // Shared: the loop is still inside set_value when the wait ends.
+  const auto done = std::make_shared<std::promise<void>>();
+  loop_.Post([&f, done] {
     f();
-    done.set_value();
+    done->set_value();
   });
-  done.get_future().wait();
+  done->get_future().wait();
 }
 
 /// Strands end before the service that they use; the bus after it.

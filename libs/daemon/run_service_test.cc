@@ -17,8 +17,6 @@
 #include "libs/rpc/rpc.h"
 #include "splitlet/v1/services.grpc.pb.h"
 
-extern char** environ;
-
 namespace splitlet::daemon {
 namespace {
 
@@ -60,6 +58,7 @@ class RunServiceTest : public testing::Test {
         PROBE_PATH, "--run-dir", dir_ + "/run", "--state-dir", dir_ + "/state", "--node-name", "n"};
     args.insert(args.end(), more.begin(), more.end());
     std::vector<char*> argv;
+    argv.reserve(args.size() + 1);
     for (std::string& arg : args) argv.push_back(arg.data());
     argv.push_back(nullptr);
     posix_spawn_file_actions_t actions;
