@@ -16,6 +16,7 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
+using google::protobuf::Reflection;
 
 /// JSON that a message holds as bytes, written in the style of the whole.
 class Rewriter final : public TokenSink {
@@ -77,11 +78,11 @@ class Encoder {
   void Field(const Message& message, const FieldInfo& field) {
     const Message* holder = FindHolder(message, field);
     if (holder == nullptr) return;
-    const auto* reflection = holder->GetReflection();
+    const auto* reflection = field.reflection;
     if (field.field->is_repeated()) {
       if (reflection->FieldSize(*holder, field.field) == 0) return;
       writer_.Key(field.json_name);
-      field.is_map ? Map(*holder, field) : List(*holder, *field.field, field.type);
+      field.is_map ? Map(*holder, field) : List(*holder, *reflection, *field.field, field.type);
       return;
     }
     if (!reflection->HasField(*holder, field.field)) return;
@@ -89,31 +90,33 @@ class Encoder {
     if (field.type != nullptr) {
       Value(reflection->GetMessage(*holder, field.field), *field.type);
     } else {
-      Plain(*holder, *field.field);
+      Plain(*holder, *reflection, *field.field);
     }
   }
 
-  void List(const Message& holder, const FieldDescriptor& field, const TypeInfo* type) {
-    const auto* reflection = holder.GetReflection();
+  void List(const Message& holder, const Reflection& reflection, const FieldDescriptor& field,
+            const TypeInfo* type) {
     writer_.BeginList();
-    for (int i = 0; i < reflection->FieldSize(holder, &field); ++i) {
+    for (int i = 0; i < reflection.FieldSize(holder, &field); ++i) {
       if (type != nullptr) {
-        Value(reflection->GetRepeatedMessage(holder, &field, i), *type);
+        Value(reflection.GetRepeatedMessage(holder, &field, i), *type);
       } else {
-        PlainItem(holder, field, i);
+        PlainItem(holder, reflection, field, i);
       }
     }
     writer_.EndList();
   }
 
   void Map(const Message& holder, const FieldInfo& field) {
-    const auto* reflection = holder.GetReflection();
+    const auto* reflection = field.reflection;
+    const auto* entry_reflection =
+        reflection->GetRepeatedMessage(holder, field.field, 0).GetReflection();
     const auto* key = field.field->message_type()->map_key();
     const auto* value = field.field->message_type()->map_value();
     std::vector<std::pair<std::string, const Message*>> entries;
     for (int i = 0; i < reflection->FieldSize(holder, field.field); ++i) {
       const Message& entry = reflection->GetRepeatedMessage(holder, field.field, i);
-      entries.emplace_back(entry.GetReflection()->GetString(entry, key), &entry);
+      entries.emplace_back(entry_reflection->GetString(entry, key), &entry);
     }
     std::sort(entries.begin(), entries.end(),
               [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -121,9 +124,9 @@ class Encoder {
     for (const auto& [name, entry] : entries) {
       writer_.Key(name);
       if (field.type != nullptr) {
-        Value(entry->GetReflection()->GetMessage(*entry, value), *field.type);
+        Value(entry_reflection->GetMessage(*entry, value), *field.type);
       } else {
-        Plain(*entry, *value);
+        Plain(*entry, *entry_reflection, *value);
       }
     }
     writer_.EndMap();
@@ -137,27 +140,26 @@ class Encoder {
         writer_.EndMap();
         return;
       case Form::kQuantity: {
-        const std::string& text = Text(message, 1);
+        const std::string text = Text(message, type, 1);
         writer_.String(text.empty() ? "0" : text);
         return;
       }
       case Form::kTime:
       case Form::kMicroTime:
-        writer_.String(FormatTime({Number(message, 1), static_cast<int32_t>(Number(message, 2))},
-                                  type.form == Form::kTime ? 0 : 6));
+        writer_.String(
+            FormatTime({Number(message, type, 1), static_cast<int32_t>(Number(message, type, 2))},
+                       type.form == Form::kTime ? 0 : 6));
         return;
-      case Form::kDuration: writer_.String(FormatDuration(Number(message, 1))); return;
+      case Form::kDuration: writer_.String(FormatDuration(Number(message, type, 1))); return;
       case Form::kIntOrString:
-        if (Number(message, 1) == 1) {
-          writer_.String(Text(message, 3));
+        if (Number(message, type, 1) == 1) {
+          writer_.String(Text(message, type, 3));
         } else {
-          writer_.Plain(std::to_string(Number(message, 2)));
+          writer_.Plain(std::to_string(Number(message, type, 2)));
         }
         return;
-      case Form::kRaw: Raw(Text(message, 1)); return;
-      case Form::kStringList:
-        List(message, *message.GetDescriptor()->FindFieldByNumber(1), nullptr);
-        return;
+      case Form::kRaw: Raw(Text(message, type, 1)); return;
+      case Form::kStringList: List(message, *type.reflection, *type.parts[0], nullptr); return;
     }
     UNREACHABLE();
   }
@@ -173,45 +175,42 @@ class Encoder {
     CHECK(source->Replay(rewriter).ok());
   }
 
-  static int64_t Number(const Message& message, int number) {
-    const auto* field = message.GetDescriptor()->FindFieldByNumber(number);
-    const auto* reflection = message.GetReflection();
+  static int64_t Number(const Message& message, const TypeInfo& type, size_t number) {
+    const auto* field = type.parts[number - 1];
     return field->cpp_type() == FieldDescriptor::CPPTYPE_INT32
-               ? reflection->GetInt32(message, field)
-               : reflection->GetInt64(message, field);
+               ? type.reflection->GetInt32(message, field)
+               : type.reflection->GetInt64(message, field);
   }
-  static std::string Text(const Message& message, int number) {
-    return message.GetReflection()->GetString(message,
-                                              message.GetDescriptor()->FindFieldByNumber(number));
+  static std::string Text(const Message& message, const TypeInfo& type, size_t number) {
+    return type.reflection->GetString(message, type.parts[number - 1]);
   }
 
-  void Plain(const Message& holder, const FieldDescriptor& field) {
-    const auto* reflection = holder.GetReflection();
+  void Plain(const Message& holder, const Reflection& reflection, const FieldDescriptor& field) {
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
       std::string scratch;
-      Text(field, reflection->GetStringReference(holder, &field, &scratch));
+      Text(field, reflection.GetStringReference(holder, &field, &scratch));
     } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL) {
-      writer_.Plain(reflection->GetBool(holder, &field) ? "true" : "false");
+      writer_.Plain(reflection.GetBool(holder, &field) ? "true" : "false");
     } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
-      writer_.Plain(fmt::format("{}", reflection->GetDouble(holder, &field)));
+      writer_.Plain(fmt::format("{}", reflection.GetDouble(holder, &field)));
     } else {
       writer_.Plain(std::to_string(field.cpp_type() == FieldDescriptor::CPPTYPE_INT32
-                                       ? reflection->GetInt32(holder, &field)
-                                       : reflection->GetInt64(holder, &field)));
+                                       ? reflection.GetInt32(holder, &field)
+                                       : reflection.GetInt64(holder, &field)));
     }
   }
 
-  void PlainItem(const Message& holder, const FieldDescriptor& field, int i) {
-    const auto* reflection = holder.GetReflection();
+  void PlainItem(const Message& holder, const Reflection& reflection, const FieldDescriptor& field,
+                 int i) {
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
       std::string scratch;
-      Text(field, reflection->GetRepeatedStringReference(holder, &field, i, &scratch));
+      Text(field, reflection.GetRepeatedStringReference(holder, &field, i, &scratch));
     } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL) {
-      writer_.Plain(reflection->GetRepeatedBool(holder, &field, i) ? "true" : "false");
+      writer_.Plain(reflection.GetRepeatedBool(holder, &field, i) ? "true" : "false");
     } else {
       writer_.Plain(std::to_string(field.cpp_type() == FieldDescriptor::CPPTYPE_INT32
-                                       ? reflection->GetRepeatedInt32(holder, &field, i)
-                                       : reflection->GetRepeatedInt64(holder, &field, i)));
+                                       ? reflection.GetRepeatedInt32(holder, &field, i)
+                                       : reflection.GetRepeatedInt64(holder, &field, i)));
     }
   }
 

@@ -40,17 +40,10 @@ bool ParseWhole(std::string_view text, Int& value) {
   return static_cast<double>(whole) == real && static_cast<int64_t>(value) == whole;
 }
 
-void SetInt64(google::protobuf::Message& message, int number, int64_t value) {
-  const auto* field = message.GetDescriptor()->FindFieldByNumber(number);
-  message.GetReflection()->SetInt64(&message, field, value);
-}
-void SetInt32(google::protobuf::Message& message, int number, int32_t value) {
-  const auto* field = message.GetDescriptor()->FindFieldByNumber(number);
-  message.GetReflection()->SetInt32(&message, field, value);
-}
-void SetString(google::protobuf::Message& message, int number, std::string value) {
-  const auto* field = message.GetDescriptor()->FindFieldByNumber(number);
-  message.GetReflection()->SetString(&message, field, std::move(value));
+/// Raw bytes: the only field of the types that hold them.
+void SetRaw(google::protobuf::Message& message, std::string value) {
+  const auto& type = TypeInfoOf(*message.GetDescriptor());
+  type.reflection->SetString(&message, type.parts[0], std::move(value));
 }
 
 }  // namespace
@@ -95,7 +88,7 @@ bool MessageBuilder::Skipping() const {
 }
 
 google::protobuf::Message& MessageBuilder::NewMapEntry(Frame& frame) {
-  const auto* reflection = frame.message->GetReflection();
+  const auto* reflection = frame.field->reflection;
   Message* entry = reflection->AddMessage(frame.message, frame.field->field);
   entry->GetReflection()->SetString(entry, frame.field->field->message_type()->map_key(),
                                     frame.key);
@@ -107,14 +100,16 @@ MessageBuilder::Target MessageBuilder::NextTarget() {
   if (frame.kind == Frame::Kind::kMap) {
     Message& entry = NewMapEntry(frame);
     const auto* value = frame.field->field->message_type()->map_value();
-    return {&entry, value, frame.field->type, false};
+    return {&entry, entry.GetReflection(), value, frame.field->type, false};
   }
   if (frame.kind == Frame::Kind::kList) {
     ++frame.item;
-    if (frame.plain != nullptr) return {frame.message, frame.plain, nullptr, true};
-    return {frame.message, frame.field->field, frame.field->type, true};
+    if (frame.plain != nullptr)
+      return {frame.message, frame.message->GetReflection(), frame.plain, nullptr, true};
+    return {frame.message, frame.field->reflection, frame.field->field, frame.field->type, true};
   }
-  return {&HolderOf(*frame.message, *frame.field), frame.field->field, frame.field->type, false};
+  return {&HolderOf(*frame.message, *frame.field), frame.field->reflection, frame.field->field,
+          frame.field->type, false};
 }
 
 bool MessageBuilder::OnScalar(const Scalar& scalar, size_t position) {
@@ -136,20 +131,20 @@ bool MessageBuilder::OnScalar(const Scalar& scalar, size_t position) {
   }
   const Target target = NextTarget();
   if (target.type != nullptr) {
-    const auto* reflection = target.message->GetReflection();
+    const auto* reflection = target.reflection;
     Message* value = target.add ? reflection->AddMessage(target.message, target.field)
                                 : reflection->MutableMessage(target.message, target.field);
-    return null || SetFormed(*value, target.type->form, scalar, position);
+    return null || SetFormed(*value, *target.type, scalar, position);
   }
   if (!null) return SetScalar(target, scalar, position);
   // In a list null stands for the empty value; an entry of a map has it already.
   if (target.add && target.field->cpp_type() == FieldDescriptor::CPPTYPE_STRING)
-    target.message->GetReflection()->AddString(target.message, target.field, "");
+    target.reflection->AddString(target.message, target.field, "");
   return true;
 }
 
 bool MessageBuilder::SetScalar(const Target& target, const Scalar& scalar, size_t position) {
-  const auto* reflection = target.message->GetReflection();
+  const auto* reflection = target.reflection;
   const auto type = target.field->cpp_type();
   if (type == FieldDescriptor::CPPTYPE_BOOL) {
     if (scalar.kind != Scalar::Kind::kBool)
@@ -176,7 +171,7 @@ bool MessageBuilder::SetScalar(const Target& target, const Scalar& scalar, size_
 bool MessageBuilder::SetNumber(const Target& target, const Scalar& scalar, size_t position) {
   if (scalar.kind != Scalar::Kind::kNumber)
     return Fail(position, fmt::format("expected a number, found {}", Describe(scalar)));
-  const auto* reflection = target.message->GetReflection();
+  const auto* reflection = target.reflection;
   const auto type = target.field->cpp_type();
   const auto bad = [&](std::string_view what) {
     return Fail(position, fmt::format("{} is not {}", scalar.text.substr(0, 40), what));
@@ -208,27 +203,32 @@ bool MessageBuilder::SetNumber(const Target& target, const Scalar& scalar, size_
   return Fail(position, "a field of a type that has no JSON form here");
 }
 
-bool MessageBuilder::SetFormed(Message& message, Form form, const Scalar& scalar, size_t position) {
+bool MessageBuilder::SetFormed(Message& message, const TypeInfo& type, const Scalar& scalar,
+                               size_t position) {
   const bool text = scalar.kind == Scalar::Kind::kString;
   const bool number = scalar.kind == Scalar::Kind::kNumber;
   const auto wrong = [&](std::string_view want) {
     return Fail(position, fmt::format("expected {}, found {}", want, Describe(scalar)));
   };
-  switch (form) {
+  switch (type.form) {
     case Form::kObject: return wrong("an object");
     case Form::kStringList: return wrong("a list");
     case Form::kRaw: {
       raw_.clear();
       raw_first_ = true;
       RawScalar(scalar);
-      SetString(message, 1, std::move(raw_));
+      type.reflection->SetString(&message, type.parts[0], std::move(raw_));
       return true;
     }
     case Form::kQuantity: {
       if (!text && !number) return wrong("a quantity");
+      if (Quantity::IsSurelyCanonical(scalar.text)) {
+        type.reflection->SetString(&message, type.parts[0], std::string(scalar.text));
+        return true;
+      }
       const auto quantity = Quantity::Parse(scalar.text);
       if (!quantity.ok()) return Fail(position, splitlet::Message(quantity.status()));
-      SetString(message, 1, quantity->ToString());
+      type.reflection->SetString(&message, type.parts[0], quantity->ToString());
       return true;
     }
     case Form::kTime:
@@ -236,27 +236,28 @@ bool MessageBuilder::SetFormed(Message& message, Form form, const Scalar& scalar
       if (!text) return wrong("a time");
       const auto time = ParseTime(scalar.text);
       if (!time.ok()) return Fail(position, splitlet::Message(time.status()));
-      SetInt64(message, 1, time->seconds);
-      SetInt32(message, 2, form == Form::kTime ? 0 : time->nanos);
+      type.reflection->SetInt64(&message, type.parts[0], time->seconds);
+      type.reflection->SetInt32(&message, type.parts[1],
+                                type.form == Form::kTime ? 0 : time->nanos);
       return true;
     }
     case Form::kDuration: {
       if (!text) return wrong("a duration");
       const auto duration = ParseDuration(scalar.text);
       if (!duration.ok()) return Fail(position, splitlet::Message(duration.status()));
-      SetInt64(message, 1, *duration);
+      type.reflection->SetInt64(&message, type.parts[0], *duration);
       return true;
     }
     case Form::kIntOrString: {
       if (!text && !number) return wrong("a number or a string");
-      SetInt64(message, 1, text ? 1 : 0);
+      type.reflection->SetInt64(&message, type.parts[0], text ? 1 : 0);
       if (text) {
-        SetString(message, 3, std::string(scalar.text));
+        type.reflection->SetString(&message, type.parts[2], std::string(scalar.text));
         return true;
       }
       int32_t value = 0;
       if (!ParseWhole(scalar.text, value)) return wrong("a whole number of 32 bits");
-      SetInt32(message, 2, value);
+      type.reflection->SetInt32(&message, type.parts[1], value);
       return true;
     }
   }
@@ -270,10 +271,7 @@ bool MessageBuilder::OnBeginMap(size_t position) {
   }
   if (!frames_.empty()) return OpenValue(false, position);
   const TypeInfo& type = TypeInfoOf(*root_.GetDescriptor());
-  Push({.message = &root_,
-        .type = &type,
-        .allows_type_meta = true,
-        .seen = std::vector<bool>(type.fields.size())});
+  Push({.message = &root_, .type = &type, .allows_type_meta = true});
   return true;
 }
 
@@ -308,7 +306,7 @@ bool MessageBuilder::OpenContainer(const FieldInfo& field, Message& holder, bool
                                       list ? "a list" : "a map"));
   // A second list of the same name replaces the first, a second map is added to it, as in
   // Kubernetes.
-  if (list) holder.GetReflection()->ClearField(&holder, field.field);
+  if (list) field.reflection->ClearField(&holder, field.field);
   const bool items = frames_.size() == 1 && field.json_name == "items";
   Push({.kind = list ? Frame::Kind::kList : Frame::Kind::kMap,
         .message = &holder,
@@ -329,7 +327,7 @@ bool MessageBuilder::OpenMessage(const Target& target, bool list, size_t positio
     return Fail(position, "expected a plain value, found a map");
   const bool type_meta =
       frames_.back().kind == Frame::Kind::kList && frames_.back().allows_type_meta;
-  const auto* reflection = target.message->GetReflection();
+  const auto* reflection = target.reflection;
   Message* value = target.add ? reflection->AddMessage(target.message, target.field)
                               : reflection->MutableMessage(target.message, target.field);
   if (form == Form::kRaw) {
@@ -345,10 +343,7 @@ bool MessageBuilder::OpenMessage(const Target& target, bool list, size_t positio
           .plain = value->GetDescriptor()->FindFieldByNumber(1)});
     return true;
   }
-  Push({.message = value,
-        .type = target.type,
-        .allows_type_meta = type_meta,
-        .seen = std::vector<bool>(target.type->fields.size())});
+  Push({.message = value, .type = target.type, .allows_type_meta = type_meta});
   return true;
 }
 
@@ -429,7 +424,7 @@ void MessageBuilder::RawOpen(bool list) {
 bool MessageBuilder::RawClose(bool list) {
   raw_ += list ? ']' : '}';
   raw_first_ = false;
-  if (--raw_depth_ == 0) SetString(*raw_message_, 1, std::move(raw_));
+  if (--raw_depth_ == 0) SetRaw(*raw_message_, std::move(raw_));
   return true;
 }
 

@@ -6,6 +6,7 @@
 
 #include <google/protobuf/message.h>
 
+#include <bitset>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,12 +55,13 @@ class MessageBuilder final : public TokenSink {
     bool allows_type_meta = false;              // object: apiVersion and kind; list: its items
     size_t item = 0;                            // list: index of the next one
     std::string key;                            // map: the last key
-    std::vector<bool> seen;                     // object
+    std::bitset<kMaxFields> seen;               // object
     std::unordered_set<std::string> seen_keys;  // map
   };
   struct Target {
     Message* message;
-    const FieldDescriptor* field;  // nullptr: the message itself is the value
+    const google::protobuf::Reflection* reflection;  // of message
+    const FieldDescriptor* field;                    // nullptr: the message itself is the value
     const TypeInfo* type;
     bool add;
   };
@@ -71,7 +73,7 @@ class MessageBuilder final : public TokenSink {
   Target NextTarget();
   bool Skipping() const;
   bool SetScalar(const Target& target, const Scalar& scalar, size_t position);
-  bool SetFormed(Message& message, Form form, const Scalar& scalar, size_t position);
+  bool SetFormed(Message& message, const TypeInfo& type, const Scalar& scalar, size_t position);
   bool SetNumber(const Target& target, const Scalar& scalar, size_t position);
   bool OpenValue(bool list, size_t position);
   bool OpenContainer(const FieldInfo& field, Message& holder, bool list, size_t position);

@@ -167,6 +167,21 @@ StatusOr<Quantity> Quantity::Parse(std::string_view text) {
   return quantity;
 }
 
+bool Quantity::IsSurelyCanonical(std::string_view text) {
+  constexpr size_t kMaxDigits = 9;  // far from every limit with any unit below
+  uint64_t value = 0;
+  size_t digits = 0;
+  for (; digits < text.size() && IsDigit(text[digits]); ++digits) {
+    if (digits == kMaxDigits) return false;
+    value = value * 10 + static_cast<uint64_t>(text[digits] - '0');
+  }
+  if (digits == 0 || text[0] == '0') return false;
+  const std::string_view unit = text.substr(digits);
+  if (unit.empty() || unit == "m" || unit == "k" || unit == "M" || unit == "G")
+    return value % 1000 != 0;
+  return (unit == "Ki" || unit == "Mi" || unit == "Gi") && value % 1024 != 0;
+}
+
 Quantity Quantity::FromInt(int64_t value, Format format) {
   Quantity quantity;
   quantity.nano_ = Clamp(Int128{value} * kNano);

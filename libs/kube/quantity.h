@@ -21,6 +21,8 @@ class Quantity {
 
   Quantity() = default;
   static StatusOr<Quantity> Parse(std::string_view text);
+  /// True only for a text that ToString would give back unchanged; false says nothing. Cheap.
+  static bool IsSurelyCanonical(std::string_view text);
   static Quantity FromInt(int64_t value, Format format = Format::kDecimal);
   static Quantity FromMilli(int64_t milli, Format format = Format::kDecimal);
 

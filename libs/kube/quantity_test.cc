@@ -52,6 +52,9 @@ TEST(Quantity, TextsBecomeCanonical) {
       continue;
     }
     EXPECT_EQ(quantity->ToString(), c.want);
+    if (Quantity::IsSurelyCanonical(c.text)) {
+      EXPECT_STREQ(c.text, c.want);
+    }
     EXPECT_EQ(*Quantity::Parse(quantity->ToString()), *quantity);
   }
 }

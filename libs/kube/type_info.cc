@@ -8,6 +8,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "libs/base/status.h"
 #include "splitlet/v1/options.pb.h"
 
 namespace splitlet::kube {
@@ -35,6 +36,13 @@ Form FormOf(const Descriptor& descriptor) {
   return it == kForms.end() ? Form::kObject : it->second;
 }
 
+const google::protobuf::Reflection* ReflectionOf(const Descriptor& descriptor) {
+  const auto* prototype =
+      google::protobuf::MessageFactory::generated_factory()->GetPrototype(&descriptor);
+  CHECK(prototype != nullptr, "{} is not compiled in", descriptor.full_name());
+  return prototype->GetReflection();
+}
+
 class Types {
  public:
   const TypeInfo& Get(const Descriptor& descriptor) {
@@ -51,6 +59,9 @@ class Types {
     TypeInfo& type = *slot;
     type.descriptor = &descriptor;
     type.form = FormOf(descriptor);
+    type.reflection = ReflectionOf(descriptor);
+    for (int number = 1; number <= 3; ++number)
+      type.parts[static_cast<size_t>(number - 1)] = descriptor.FindFieldByNumber(number);
     if (type.form != Form::kObject) return type;
     std::vector<const FieldDescriptor*> inlined;
     AddFields(descriptor, inlined, type);
@@ -58,6 +69,7 @@ class Types {
       type.fields[i].index = i;
       type.lookup.emplace(type.fields[i].json_name, &type.fields[i]);
     }
+    CHECK(type.fields.size() <= kMaxFields, "{}", descriptor.full_name());
     type.by_name.resize(type.fields.size());
     std::iota(type.by_name.begin(), type.by_name.end(), size_t{0});
     std::sort(type.by_name.begin(), type.by_name.end(), [&type](size_t a, size_t b) {
@@ -78,6 +90,7 @@ class Types {
       }
       FieldInfo& info = type.fields.emplace_back();
       info.field = field;
+      info.reflection = ReflectionOf(descriptor);
       info.json_name = field->json_name();
       info.inlined = inlined;
       info.is_map = field->is_map();

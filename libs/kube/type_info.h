@@ -5,6 +5,7 @@
 /// what is returned never changes and lives as long as the process. Errors: none. Source:
 /// proto/splitlet/v1/options.proto; Kubernetes API conventions.
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@ namespace google::protobuf {
 class Descriptor;
 class FieldDescriptor;
 class Message;
+class Reflection;
 }  // namespace google::protobuf
 
 namespace splitlet::kube {
@@ -35,6 +37,8 @@ struct TypeInfo;
 
 struct FieldInfo {
   const google::protobuf::FieldDescriptor* field = nullptr;
+  /// Of the message that holds the field. Kept because asking a message for it is not cheap.
+  const google::protobuf::Reflection* reflection = nullptr;
   std::string json_name;
   /// Messages between the object and the field that have no name in JSON, outermost first.
   std::vector<const google::protobuf::FieldDescriptor*> inlined;
@@ -45,9 +49,14 @@ struct FieldInfo {
   size_t index = 0;  // in TypeInfo::fields
 };
 
+inline constexpr size_t kMaxFields = 128;
+
 struct TypeInfo {
   const google::protobuf::Descriptor* descriptor = nullptr;
+  const google::protobuf::Reflection* reflection = nullptr;
   Form form = Form::kObject;
+  /// Fields 1 to 3 of a type that is no object.
+  std::array<const google::protobuf::FieldDescriptor*, 3> parts{};
   std::vector<FieldInfo> fields;  // in the order of the schema
   std::vector<size_t> by_name;    // indexes in the order of the names
   std::unordered_map<std::string_view, const FieldInfo*> lookup;  // by JSON name
