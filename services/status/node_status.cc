@@ -87,7 +87,9 @@ void StatusService::OnAnswer(const std::string& process, const StatusOr<PeerAnsw
     ledger_.OnBad(process, now, answer.ok() ? answer->reason : ToString(answer.status()));
   }
   if (process == "pleg") {
-    if (answer.ok() && answer->runtime) runtime_state_ = *answer->runtime;
+    // A pleg that has just started knows nothing yet, which says nothing of the runtime.
+    if (answer.ok() && answer->runtime && (answer->runtime->known || !runtime_state_.known))
+      runtime_state_ = *answer->runtime;
     runtime_state_.pleg_healthy = !answer.ok() || answer->healthy;
     runtime_state_.pleg_reason = answer.ok() ? answer->reason : std::string();
   }

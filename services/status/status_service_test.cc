@@ -15,6 +15,7 @@ namespace {
 struct Answers {
   std::set<std::string> dead;
   bool pleg_healthy = true;
+  bool runtime_known = true;
 };
 
 class FakePeers final : public PeerHealth {
@@ -26,6 +27,8 @@ class FakePeers final : public PeerHealth {
     if (process != "pleg") return answer;
     answer.healthy = answers_.pleg_healthy;
     if (!answer.healthy) answer.reason = "relist is stuck";
+    answer.runtime = RuntimeState{};
+    if (!answers_.runtime_known) return answer;
     answer.runtime = RuntimeState{.known = true,
                                   .conditions = {{.type = "RuntimeReady", .status = true},
                                                  {.type = "NetworkReady", .status = true}}};
@@ -365,6 +368,18 @@ TEST_F(StatusServiceTest, AnUnhealthyPlegSaysWhy) {
   answers.pleg_healthy = false;
   all.Advance(200s);
   EXPECT_EQ(NodeReady().message(), "PLEG is not healthy: relist is stuck");
+}
+
+TEST_F(StatusServiceTest, APlegThatHasJustStartedLeavesTheNodeReady) {
+  answers.runtime_known = false;
+  Start();
+  EXPECT_EQ(NodeReady().message(), "container runtime status check may not have completed yet");
+  answers.runtime_known = true;
+  all.Advance(11s);
+  EXPECT_EQ(NodeReady().status(), "True");
+  answers.runtime_known = false;
+  all.Advance(11s);
+  EXPECT_EQ(NodeReady().status(), "True");
 }
 
 TEST_F(StatusServiceTest, CallsFindPodsNodeAndEvents) {
