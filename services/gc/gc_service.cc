@@ -12,6 +12,7 @@ namespace {
 
 using Pod = k8s::io::api::core::v1::Pod;
 constexpr size_t kMaxJobs = 8;
+constexpr const char* kPressureStrand = "pressure";
 constexpr Duration kSoon = std::chrono::seconds{10};
 constexpr std::string_view kNodeKey = "node";
 constexpr std::string_view kThresholdsFact = "thresholds";
@@ -46,12 +47,7 @@ GcService::GcService(GcDeps deps, GcConfig config)
       images_(deps_.clock.Now()),
       removal_timer_(deps_.loop, kRemovalPeriod, [this] { OnRemovalTimer(); }),
       image_timer_(deps_.loop, kImagePeriod, [this] { OnImageTimer(); }),
-      pressure_timer_(deps_.loop, kPressurePeriod, [this] {
-        deps_.strands.Run("pressure", [this] {
-          auto signals = ReadSignals({deps_.files, deps_.images, deps_.clock}, config_);
-          deps_.loop.Post([this, signals = std::move(signals)] { OnSignals(signals); });
-        });
-      }) {
+      pressure_timer_(deps_.loop, kPressurePeriod, [this] { OnPressureTimer(); }) {
   deps_.runtime.OnChange([this](const bus::View<v1::RuntimeRecord>::Change& change) {
     if (change.after != nullptr) OnRuntimeChange(*change.after);
   });
@@ -63,7 +59,7 @@ GcService::GcService(GcDeps deps, GcConfig config)
 void GcService::Start() {
   removal_timer_.Kick();
   image_timer_.Kick();
-  deps_.strands.Run("pressure", [this] {
+  deps_.strands.Run(kPressureStrand, [this] {
     auto facts = facts_.ReadAll();
     deps_.loop.Post([this, facts = std::move(facts)] { OnFactsRead(facts); });
   });
@@ -327,6 +323,15 @@ void GcService::OnFactsRead(const StatusOr<fs::FactStore::All>& facts) {
   pressure_timer_.Kick();
 }
 
+void GcService::OnPressureTimer() {
+  // A runtime that does not answer holds the strand up; one look at a time is enough.
+  if (deps_.strands.Pending(kPressureStrand) > 0) return;
+  deps_.strands.Run(kPressureStrand, [this] {
+    auto signals = ReadSignals({deps_.files, deps_.images, deps_.clock}, config_);
+    deps_.loop.Post([this, signals = std::move(signals)] { OnSignals(signals); });
+  });
+}
+
 void GcService::OnSignals(const std::vector<PressureSignal>& signals) {
   CHECK(deps_.loop.IsCurrent());
   const Clock::Time now = deps_.clock.Now();
@@ -336,13 +341,14 @@ void GcService::OnSignals(const std::vector<PressureSignal>& signals) {
   if (before == last_met_) {
     PutPressure(signals, conditions);
   } else {
-    deps_.strands.Run("pressure", [this, signals, conditions, text = EncodeLastMet(last_met_)] {
-      const Status saved = facts_.Save(std::string(kThresholdsFact), text, false);
-      deps_.loop.Post([this, signals, conditions, saved] {
-        deps_.log.LogIfError(saved, "save thresholds");
-        PutPressure(signals, conditions);
-      });
-    });
+    deps_.strands.Run(kPressureStrand,
+                      [this, signals, conditions, text = EncodeLastMet(last_met_)] {
+                        const Status saved = facts_.Save(std::string(kThresholdsFact), text, false);
+                        deps_.loop.Post([this, signals, conditions, saved] {
+                          deps_.log.LogIfError(saved, "save thresholds");
+                          PutPressure(signals, conditions);
+                        });
+                      });
   }
   TellConditions(conditions);
 }

@@ -95,6 +95,7 @@ class GcService {
 
   void OnRuntimeChange(const v1::RuntimeRecord& record);
   void OnFactsRead(const StatusOr<fs::FactStore::All>& facts);
+  void OnPressureTimer();
   void OnSignals(const std::vector<PressureSignal>& signals);
   void PutPressure(const std::vector<PressureSignal>& signals,
                    const std::vector<std::string>& conditions);

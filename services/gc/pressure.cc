@@ -10,6 +10,7 @@ namespace splitlet::gc {
 namespace {
 
 constexpr uint64_t kMaxProcBytes = 64u << 10;
+constexpr Duration kImageFsLimit = std::chrono::seconds{3};
 
 std::optional<int64_t> Number(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
@@ -55,7 +56,7 @@ std::vector<PressureSignal> ReadSignals(const SignalSources& from, const GcConfi
   if (auto memory = MemorySignal(ReadOrEmpty(from.files, "/proc/meminfo")))
     signals.push_back(*memory);
   AddDisk(from.files, config.state_dir, "nodefs", signals);
-  const auto image_fs = from.images.ImageFsInfo(After(from.clock, kPressurePeriod));
+  const auto image_fs = from.images.ImageFsInfo(After(from.clock, kImageFsLimit));
   if (image_fs.ok() && !image_fs->empty())
     AddDisk(from.files, image_fs->front().mountpoint, "imagefs", signals);
   if (auto pids = PidSignal(ReadOrEmpty(from.files, "/proc/loadavg"),

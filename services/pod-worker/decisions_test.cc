@@ -278,6 +278,7 @@ TEST(Hold, NothingThatAPodStillNeeds) {
       Dead("live-1", "live", "app"),
       Dead("made", "live", "new", cri::ContainerState::kCreated),
       Dead("gone-1", "gone", "app"),
+      Dead("gone-made", "gone", "new", cri::ContainerState::kCreated),
       Dead("busy-1", "busy", "app"),
       Dead("busy-0", "busy", "app"),
       Dead("done-1", "done", "app"),
@@ -294,13 +295,13 @@ TEST(Hold, NothingThatAPodStillNeeds) {
   };
   const HoldAnswer answer =
       ComputeHold({.uids = {"live", "gone", "done", "busy"},
-                   .container_ids = {"live-2", "live-1", "made", "gone-1", "busy-0", "done-1",
+                   .container_ids = {"live-2", "live-1", "made", "gone-1", "gone-made", "busy-0", "done-1",
                                      "done-0", "unknown"},
                    .sandbox_ids = {"live-new", "live-old", "gone-new", "gone-ready"}},
                   sandboxes, containers, need);
   EXPECT_EQ(answer.removable.uids, std::vector<std::string>{"gone"});
   EXPECT_EQ(answer.removable.container_ids,
-            (std::vector<std::string>{"live-1", "gone-1", "done-0"}));
+            (std::vector<std::string>{"live-1", "gone-1", "gone-made", "done-0"}));
   EXPECT_EQ(answer.removable.sandbox_ids, (std::vector<std::string>{"live-old", "gone-new"}));
   EXPECT_EQ(answer.held_uids, (std::set<std::string>{"live", "gone", "done"}));
 }

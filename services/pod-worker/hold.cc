@@ -36,10 +36,13 @@ HoldAnswer ComputeHold(const HoldWishes& wishes, const std::vector<cri::Sandbox>
   for (const auto& container : containers) {
     const std::string uid = UidOf(container);
     const bool newest = names.emplace(uid, container.name).second;
-    const bool dead = container.state == cri::ContainerState::kExited;
+    const PodNeed pod = need(uid);
+    // Nobody starts what was made for a pod that is over.
+    const bool left_over =
+        container.state == cri::ContainerState::kCreated && pod == PodNeed::kNothing;
+    const bool dead = container.state == cri::ContainerState::kExited || left_over;
     if (!dead) busy_sandboxes.insert(container.sandbox_id.str());
     if (!dead || !asked_containers.contains(container.id.str())) continue;
-    const PodNeed pod = need(uid);
     if (pod == PodNeed::kEverything || (pod != PodNeed::kNothing && newest)) continue;
     grant(container.id.str(), uid, answer.removable.container_ids);
   }
