@@ -105,9 +105,6 @@ class Decision {
     if (left.empty() && some_record) return;
     todo_.create_sandbox_attempt = sandbox.attempt;
     todo_.sandbox_changed = !sandbox.id.empty();
-    for (const auto& init : pod_.spec().init_containers())
-      for (const auto& record : seen_.containers())
-        if (record.name() == init.name()) todo_.remove.push_back(record.id());
     if (pod_.spec().init_containers_size() > 0) {
       todo_.start_init.push_back(Start(pod_.spec().init_containers(0), true));
       return;
@@ -185,6 +182,14 @@ class Decision {
     return true;
   }
 
+  /// What init containers did in an earlier sandbox does not count; their records stay until the
+  /// next attempt has taken over their number.
+  const ContainerRecord* NewestInSandbox(const std::string& name) const {
+    for (const auto& record : seen_.containers())
+      if (record.name() == name && record.sandbox_id() == todo_.sandbox_id) return &record;
+    return nullptr;
+  }
+
   /// True when the regular containers may be looked at.
   bool InitContainers() {
     const auto& inits = pod_.spec().init_containers();
@@ -198,7 +203,7 @@ class Decision {
     bool later_done = initialised_;
     std::set<int> starts;
     for (int i = inits.size() - 1; i >= 0; --i) {
-      const ContainerRecord* newest = NewestRecord(seen_, inits[i].name());
+      const ContainerRecord* newest = NewestInSandbox(inits[i].name());
       const bool sidecar = kube::IsSidecar(inits[i]);
       if (newest == nullptr) {
         if (sidecar && later_done) starts.insert(i);

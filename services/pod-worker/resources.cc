@@ -6,6 +6,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/resources.pb.h"
 #include "libs/kube/quantity.h"
+#include "libs/kube/resources.h"
 #include "runtime/v1/api.pb.h"
 
 namespace splitlet::pod_worker {
@@ -29,19 +30,6 @@ std::optional<int64_t> Amount(const Map& map, const std::string& name, bool mill
 }
 
 bool IsCpu(const std::string& name) { return name == "cpu"; }
-
-/// What Guaranteed asks of one set of requests and limits; requests default to limits.
-struct Class {
-  bool any = false, guaranteed = true;
-  void Add(const kube::ResourceRequirements& resources) {
-    for (const std::string name : {"cpu", "memory"}) {
-      const int64_t limit = LimitOf(resources, name, true).value_or(0);
-      const int64_t request = RequestOf(resources, name, true).value_or(0);
-      any = any || limit > 0 || request > 0;
-      guaranteed = guaranteed && limit > 0 && (request == limit || request == 0);
-    }
-  }
-};
 
 int64_t LimitWithPod(const kube::Pod& pod, const kube::Container& container,
                      const std::string& name) {
@@ -69,20 +57,6 @@ std::optional<int64_t> LimitOf(const kube::ResourceRequirements& resources, cons
   return Amount(resources.limits(), name, milli);
 }
 
-Qos QosOf(const kube::Pod& pod) {
-  Class sum;
-  const auto& spec = pod.spec();
-  if (spec.has_resources() &&
-      (spec.resources().requests_size() > 0 || spec.resources().limits_size() > 0)) {
-    sum.Add(spec.resources());
-  } else {
-    for (const auto& container : spec.init_containers()) sum.Add(container.resources());
-    for (const auto& container : spec.containers()) sum.Add(container.resources());
-  }
-  if (!sum.any) return Qos::kBestEffort;
-  return sum.guaranteed ? Qos::kGuaranteed : Qos::kBurstable;
-}
-
 int64_t CpuShares(int64_t millicores) {
   if (millicores == 0) return kMinShares;
   return std::clamp(millicores * 1024 / 1000, kMinShares, kMaxShares);
@@ -96,11 +70,9 @@ int64_t CpuQuota(int64_t millicores, int64_t period_us) {
 int64_t OomScoreAdj(const kube::Pod& pod, const kube::Container& container, const NodeInfo& node) {
   if (kube::IsCritical(pod) && pod.spec().priority_class_name() == "system-node-critical")
     return kGuaranteedOom;
-  switch (QosOf(pod)) {
-    case Qos::kGuaranteed: return kGuaranteedOom;
-    case Qos::kBestEffort: return kBestEffortOom;
-    case Qos::kBurstable: break;
-  }
+  const auto qos = kube::ComputeQos(pod);
+  if (qos.ok() && *qos == kube::QosClass::kGuaranteed) return kGuaranteedOom;
+  if (qos.ok() && *qos == kube::QosClass::kBestEffort) return kBestEffortOom;
   const int64_t request =
       RequestOf(container.resources(), "memory", false)
           .value_or(LimitOf(container.resources(), "memory", false).value_or(0));

@@ -18,9 +18,6 @@ class LinuxContainerResources;
 
 namespace splitlet::pod_worker {
 
-enum class Qos { kGuaranteed, kBurstable, kBestEffort };
-Qos QosOf(const kube::Pod& pod);
-
 std::optional<int64_t> RequestOf(const kube::ResourceRequirements& resources,
                                  const std::string& name, bool milli);
 std::optional<int64_t> LimitOf(const kube::ResourceRequirements& resources, const std::string& name,

@@ -1,0 +1,29 @@
+#pragma once
+
+/// What pod-worker takes from the configuration, and what it finds out about its node.
+/// Threads: values; LoadConfig blocks on files. Errors: those of the files.
+
+#include "libs/daemon/kubelet_config.h"
+#include "libs/daemon/service.h"
+#include "services/pod-worker/node_info.h"
+
+namespace splitlet::pod_worker {
+
+struct Config {
+  NodeInfo node;
+  std::string run_dir, state_dir, runtime_endpoint;
+  Duration request_timeout = 120s;
+  Duration sync_frequency = 60s;
+  Duration crash_loop_max = 300s;
+  bool serialize_image_pulls = true;
+  int32_t registry_qps = 5, registry_burst = 10;
+};
+
+/// Asks the kernel for processors, memory and addresses.
+StatusOr<Config> LoadConfig(const daemon::Flags& flags, const daemon::KubeletConfig& kubelet,
+                            fs::FileSystem& files);
+
+/// One pod-worker for each runtime, whatever its state directory.
+std::string RuntimeLockPath(const std::string& endpoint);
+
+}  // namespace splitlet::pod_worker

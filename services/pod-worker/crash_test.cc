@@ -1,0 +1,165 @@
+#include <fmt/ranges.h>
+
+#include "services/pod-worker/testing.h"
+
+/// Killed at each of its fail points, at each time it passes them, pod-worker ends in the same
+/// state as one that was never killed.
+
+namespace splitlet::pod_worker {
+namespace {
+
+class Crashes : public TestNode {
+ public:
+  Crashes() {
+    FailPoints::SetCurrent(&points_);
+    all.SetAfterStep([this](const auto& step, bool crashed) {
+      if (crashed && process != nullptr && step.owner == process->owner) died_ = true;
+    });
+  }
+  ~Crashes() { FailPoints::SetCurrent(nullptr); }
+
+  void CrashAt(const std::string& point, int n) {
+    const std::string term =
+        n == 1 ? "1*crash->off" : fmt::format("{}*delay(1ms)->1*crash->off", n - 1);
+    ASSERT_TRUE(points_.Set(point, term).ok());
+  }
+
+  /// Starts, an init container, an exit, another image, another life, a pod that completes, an
+  /// eviction.
+  void Live() {
+    auto web = TestPod{.inits = {"init"}}.Make();
+    auto& volume = *web.mutable_spec()->add_volumes();
+    volume.set_name("scratch");
+    volume.mutable_volume_source()->mutable_empty_dir();
+    auto job = TestPod{.name = "job", .uid = "uid-job", .policy = "Never", .source = "api"}.Make();
+    job.mutable_spec()->mutable_containers(0)->set_image("pulled:1");
+    const auto victim = TestPod{.name = "victim", .uid = "uid-victim", .source = "api"}.Make();
+    runtime.AddImage("other:1");
+    Start();
+    Post(web, 1, 1);
+    Post(job, 1, 1);
+    Post(victim, 1, 1);
+    Supervise(30s);
+    runtime.ExitContainer("uid-web", "init", 0).IgnoreError();
+    Supervise(120s);
+    runtime.ExitContainer("uid-web", "app", 1).IgnoreError();
+    Supervise(120s);
+    web.mutable_spec()->mutable_containers(0)->set_image("other:1");
+    Post(web, 1, 2);
+    Supervise(60s);
+    runtime.ExitContainer("uid-job", "app", 0).IgnoreError();
+    evict_ = true;
+    Supervise(120s);
+    Post(web, 2, 3);
+    Supervise(120s);
+    runtime.ExitContainer("uid-web", "init", 0).IgnoreError();
+    Supervise(120s);
+    Remove(job);
+    desired.Remove("uid-job");
+    wanted_.erase("uid-job");
+    Supervise(5s);
+  }
+
+  std::string State() {
+    std::string text;
+    for (const char* uid : {"uid-web", "uid-job", "uid-victim"}) {
+      const auto record = Record(uid);
+      text += fmt::format("{}: {}; life {} state {} phase {} reason {}\n", uid, Show(uid),
+                          record->incarnation(), static_cast<int>(record->state()),
+                          record->verdict().phase(), record->verdict().reason());
+    }
+    for (const auto& violation : runtime.Violations()) text += violation + "\n";
+    return text;
+  }
+
+  FailPoints& points() { return points_; }
+  int deaths = 0;
+
+ private:
+  struct Wanted {
+    kube::Pod pod;
+    int64_t incarnation, generation;
+  };
+  void Post(const kube::Pod& pod, int64_t incarnation, int64_t generation) {
+    wanted_[pod.metadata().uid()] = {pod, incarnation, generation};
+    Want(pod, incarnation, generation);
+  }
+  /// sync-loop: compares, and sends what is not granted.
+  void Reconcile() {
+    for (const auto& [uid, want] : wanted_) {
+      const auto record = Record(uid);
+      const bool granted =
+          record->incarnation() == want.incarnation &&
+          (record->state() == v1::FINISHED || record->generation() >= want.generation);
+      if (!granted) Grant(want.pod, want.incarnation, want.generation).IgnoreError();
+    }
+    if (evict_ && !Record("uid-victim")->evicted()) {
+      v1::KillPodRequest request;
+      request.set_uid("uid-victim");
+      request.set_incarnation(1);
+      request.set_request_id("evict");
+      request.set_evict(true);
+      request.set_reason("Evicted");
+      KillPod(request).IgnoreError();
+    }
+  }
+  void Supervise(Duration duration) {
+    for (Duration past{0}; past < duration; past += 1s) {
+      if (!died_) Reconcile();
+      if (died_) {
+        died_ = false;
+        ++deaths;
+        Restart();
+        continue;
+      }
+      RunFor(1s);
+    }
+  }
+  FailPoints points_{FailPoints::Actions{.crash = [] { throw exec::Scheduler::CrashedHere{}; },
+                                         .delay = [](int64_t) {}}};
+  std::map<std::string, Wanted> wanted_;
+  bool died_ = false, evict_ = false;
+};
+
+std::vector<std::string> PointsHere() {
+  std::vector<std::string> names;
+  for (const auto& info : FailPoints().List())
+    if (info.name.starts_with("pod-worker.") || info.name.starts_with("fs.save") ||
+        info.name.starts_with("fs.forget"))
+      names.push_back(info.name);
+  return names;
+}
+
+class CrashTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(CrashTest, EndsAsIfNothingHadHappened) {
+  static const std::string kUnharmed = [] {
+    Crashes node;
+    node.Live();
+    return node.State();
+  }();
+  ASSERT_NE(kUnharmed.find("uid-web: app/0=exited(1) app/1=exited(143)"), std::string::npos)
+      << kUnharmed;
+  int hit = 0;
+  for (int n = 1; n <= 12; ++n) {
+    SCOPED_TRACE(fmt::format("killed the {}th time it passes", n));
+    Crashes node;
+    node.CrashAt(GetParam(), n);
+    node.Live();
+    if (node.deaths == 0) break;
+    ++hit;
+    ASSERT_EQ(node.State(), kUnharmed);
+  }
+  EXPECT_GT(hit, 0) << "the life above never passes this point";
+}
+
+INSTANTIATE_TEST_SUITE_P(FailPoints, CrashTest, testing::ValuesIn(PointsHere()),
+                         [](const auto& param) {
+                           std::string name = param.param;
+                           for (char& c : name)
+                             if (c == '.' || c == '-') c = '_';
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace splitlet::pod_worker

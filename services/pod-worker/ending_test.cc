@@ -1,0 +1,309 @@
+#include <fmt/ranges.h>
+
+#include "services/pod-worker/testing.h"
+
+/// Pods that end.
+
+namespace splitlet::pod_worker {
+namespace {
+
+class Ending : public testing::Test, public TestNode {
+ protected:
+  void SetUp() override { Start(); }
+  static v1::KillPodRequest Request(const std::string& id, int64_t incarnation = 1) {
+    v1::KillPodRequest request;
+    request.set_uid("uid-web");
+    request.set_incarnation(incarnation);
+    request.set_request_id(id);
+    return request;
+  }
+  Duration Left(const v1::BootTime& deadline) const { return FromProto(deadline) - clock.Now(); }
+};
+
+TEST_F(Ending, ARemovedPodStopsAndFinishes) {
+  auto pod = TestPod{.containers = {"a", "b"}}.Make();
+  auto& volume = *pod.mutable_spec()->add_volumes();
+  volume.set_name("scratch");
+  volume.mutable_volume_source()->mutable_empty_dir();
+  ASSERT_TRUE(RunPod(pod).ok());
+  const std::string dir = "/state/pods/uid-web/volumes/kubernetes.io~empty-dir/scratch";
+  EXPECT_TRUE(files.Stat(dir, false).ok());
+  Remove(pod);
+  EXPECT_EQ(Show(), "a/0=exited(143) b/0=exited(143) sandbox/0=dead");
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
+  EXPECT_EQ(Record()->observation().containers_size(), 2);
+  EXPECT_EQ(Record()->observation().sandboxes(0).ips_size(), 1) << "addresses are kept";
+  EXPECT_FALSE(files.Stat(dir, false).ok());
+  EXPECT_EQ(events.Count("Killing"), 2);
+  desired.Remove("uid-web");
+  Settle();
+  EXPECT_FALSE(workers.Contains("uid-web"));
+}
+
+TEST_F(Ending, ALifeThatIsOverCannotBeStartedAgain) {
+  const auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  Remove(pod);
+  EXPECT_EQ(Grant(pod).code(), StatusCode::kFailedPrecondition);
+  desired.Remove("uid-web");
+  Settle();
+  Restart();
+  EXPECT_EQ(Grant(pod).code(), StatusCode::kFailedPrecondition) << "remembered over a restart";
+  ASSERT_TRUE(RunPod(pod, 2).ok());
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
+TEST_F(Ending, ALaterLifeWaitsForTheEarlierOne) {
+  const auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  const int fault = runtime.AddFault({.method = "StopContainer"});
+  ASSERT_TRUE(RunPod(pod, 2).ok());
+  EXPECT_EQ(Record()->incarnation(), 1);
+  EXPECT_EQ(Record()->state(), v1::TERMINATING);
+  Restart();
+  runtime.RemoveFault(fault);
+  RunFor(5s);
+  EXPECT_EQ(Record()->incarnation(), 2);
+  EXPECT_EQ(Record()->state(), v1::SYNCING);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
+TEST_F(Ending, WithoutGrantAndContainersItIsFinishedAtOnce) {
+  const auto pod = TestPod{}.Make();
+  Want(pod);
+  Remove(pod);
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
+  EXPECT_FALSE(Record()->granted());
+  EXPECT_EQ(Grant(pod).code(), StatusCode::kFailedPrecondition);
+}
+
+TEST_F(Ending, RemovedWhileASyncRunsCreatesNothingMore) {
+  const auto pod = TestPod{.containers = {"a", "b"}}.Make();
+  bool removed = false;
+  files.SetHook([&](std::string_view, const std::string& path) {
+    if (!removed && path.find("/containers/b") != std::string::npos) {
+      removed = true;
+      other_loop.Post([this, &pod] {
+        v1::DesiredRecord record;
+        record.set_uid("uid-web");
+        record.set_source("file");
+        record.set_incarnation(1);
+        record.set_generation(9);
+        record.set_state(v1::DesiredRecord::REMOVED);
+        record.set_pod(pod.SerializeAsString());
+        EXPECT_TRUE(desired.Put("uid-web", record).ok());
+      });
+    }
+    return OkStatus();
+  });
+  ASSERT_TRUE(RunPod(pod).ok());
+  RunFor(5s);
+  EXPECT_TRUE(removed);
+  EXPECT_TRUE(runtime.Running("uid-web").empty());
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
+}
+
+TEST_F(Ending, TheDeadlineOnlyComesNearer) {
+  ASSERT_TRUE(RunPod(TestPod{.grace = 600}.Make()).ok());
+  runtime.AddFault({.method = "StopContainer"});
+  const auto first = KillPod(Request("1"));
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(Left(first->deadline()), 600s);
+  RunFor(100s);
+  auto shorter = Request("2");
+  shorter.set_has_grace(true);
+  shorter.set_grace_period_seconds(50);
+  EXPECT_EQ(Left(KillPod(shorter)->deadline()), 50s);
+  auto longer = Request("3");
+  longer.set_has_grace(true);
+  longer.set_grace_period_seconds(300);
+  EXPECT_LE(Left(KillPod(longer)->deadline()), 50s);
+  EXPECT_EQ(Left(KillPod(Request("1"))->deadline()), 500s)
+      << "the same request gets the same answer";
+  Restart();
+  EXPECT_LE(Left(KillPod(longer)->deadline()), 50s) << "a restart does not begin the grace anew";
+  runtime.ClearFaults();
+  RunFor(5s);
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
+}
+
+TEST_F(Ending, AKillIsForItsLifeAlone) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make(), 5).ok());
+  EXPECT_TRUE(KillPod(Request("1", 4)).ok());
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+  EXPECT_EQ(KillPod(Request("2", 6)).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
+TEST_F(Ending, AnEvictedPodHasFailedAndIsNotStartedAfterAReboot) {
+  const auto pod = TestPod{.source = "api"}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  auto request = Request("1");
+  request.set_evict(true);
+  request.set_reason("Evicted");
+  request.set_message("The node was low on resource: memory.");
+  ASSERT_TRUE(KillPod(request).ok());
+  RunFor(1s);
+  EXPECT_EQ(Record()->verdict().phase(), "Failed");
+  EXPECT_EQ(Record()->verdict().reason(), "Evicted");
+  EXPECT_TRUE(Record()->evicted());
+  Kill();
+  files.PowerCut();
+  clock.SetBoot(2);
+  runtime.Reboot();
+  Start();
+  EXPECT_EQ(Record()->verdict().reason(), "Evicted");
+  EXPECT_EQ(
+      Grant(pod).code() == StatusCode::kFailedPrecondition || runtime.Running("uid-web").empty(),
+      true);
+  RunFor(60s);
+  EXPECT_TRUE(runtime.Running("uid-web").empty());
+}
+
+TEST_F(Ending, ACompletedPodDoesNotRunAgainAfterAReboot) {
+  const auto pod = TestPod{.policy = "Never", .source = "api"}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  Exit("app", 0);
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
+  EXPECT_EQ(Record()->verdict().phase(), "Succeeded");
+  EXPECT_EQ(Record()->observation().containers(0).state(), v1::ContainerRecord::EXITED);
+  Kill();
+  files.PowerCut();
+  clock.SetBoot(2);
+  runtime.Reboot();
+  Start();
+  RunFor(5s);
+  EXPECT_EQ(Record()->verdict().phase(), "Succeeded");
+  Grant(pod).IgnoreError();
+  RunFor(60s);
+  EXPECT_EQ(Show(), "app/0=exited(0) sandbox/0=dead");
+}
+
+TEST_F(Ending, GrantsOfAnotherBootAreVoid) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  Kill();
+  clock.SetBoot(2);
+  runtime.Reboot();
+  Start();
+  RunFor(120s);
+  EXPECT_TRUE(runtime.Running("uid-web").empty());
+  ASSERT_TRUE(Grant(TestPod{}.Make()).ok());
+  EXPECT_EQ(Show(), "app/0=exited(255) app/1=running sandbox/0=dead sandbox/1=ready");
+}
+
+TEST_F(Ending, TheActiveDeadlineEndsThePodEvenOverARestart) {
+  auto pod = TestPod{.source = "api"}.Make();
+  pod.mutable_spec()->set_active_deadline_seconds(30);
+  ASSERT_TRUE(RunPod(pod).ok());
+  RunFor(20s);
+  Restart();
+  RunFor(8s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+  RunFor(3s);
+  EXPECT_TRUE(runtime.Running("uid-web").empty());
+  EXPECT_EQ(Record()->verdict().phase(), "Failed");
+  EXPECT_EQ(Record()->verdict().reason(), "DeadlineExceeded");
+  EXPECT_EQ(events.Count("DeadlineExceeded"), 1);
+}
+
+TEST_F(Ending, AStaticPodIsNotForcedIntoAnEnd) {
+  const auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  Remove(pod);
+  EXPECT_EQ(Record()->verdict().phase(), "");
+}
+
+TEST_F(Ending, ASidecarDoesNotKeepAFinishedPod) {
+  ASSERT_TRUE(
+      RunPod(TestPod{.policy = "Never", .source = "api", .inits = {"s"}, .sidecars = {"s"}}.Make())
+          .ok());
+  EXPECT_EQ(Show(), "s/0=running sandbox/0=ready");
+  Changed();
+  EXPECT_EQ(Show(), "app/0=running s/0=running sandbox/0=ready");
+  Exit("app", 0);
+  EXPECT_EQ(Show(), "app/0=exited(0) s/0=exited(143) sandbox/0=dead");
+  EXPECT_EQ(Record()->verdict().phase(), "Succeeded");
+}
+
+TEST_F(Ending, AStopThatFailsIsTriedAgain) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  runtime.AddFault({.method = "StopContainer", .code = StatusCode::kInternal, .times = 2});
+  runtime.AddFault({.method = "StopPodSandbox", .code = StatusCode::kInternal, .times = 2});
+  Remove(TestPod{}.Make());
+  EXPECT_EQ(Record()->state(), v1::TERMINATING);
+  EXPECT_GT(events.Count("FailedKillPod"), 0);
+  RunFor(15s);
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
+}
+
+TEST_F(Ending, AGrantedPodThatNoSourceWantsEndsOnTheSecondLook) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  desired.Remove("uid-web");
+  RunFor(60s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u) << "config-source still knows it";
+  owner.known.clear();
+  owner.silent = true;
+  RunFor(60s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u) << "no answer means no act";
+  owner.silent = false;
+  RunFor(25s);
+  EXPECT_TRUE(runtime.Running("uid-web").empty());
+}
+
+TEST_F(Ending, AnIncompleteTableEndsNothing) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  owner.known.clear();
+  desired.SetComplete({{}, clock.Now(), {}});
+  desired.Remove("uid-web");
+  RunFor(120s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
+class Orphans : public Ending {
+ protected:
+  void SetUp() override {
+    runtime.AddForeignPod({.uid = "uid-orphan", .name = "old", .containers = {"app"}});
+    Start();
+  }
+  v1::KillPodRequest Orphan() {
+    v1::KillPodRequest request;
+    request.set_uid("uid-orphan");
+    request.set_request_id("1");
+    for (const auto& sandbox : runtime.Sandboxes())
+      if (sandbox.pod_uid == "uid-orphan") request.add_sandbox_ids(sandbox.id.str());
+    return request;
+  }
+};
+
+TEST_F(Orphans, AreKilledByTheirSandboxIdsAndLeaveNoRecord) {
+  ASSERT_TRUE(KillPod(Orphan()).ok());
+  RunFor(1s);
+  EXPECT_TRUE(runtime.Running("uid-orphan").empty());
+  EXPECT_FALSE(workers.Contains("uid-orphan"));
+}
+
+TEST_F(Orphans, AreNotKilledWhenASourceKnowsThem) {
+  const auto pod = TestPod{.uid = "uid-orphan"}.Make();
+  Want(pod);
+  EXPECT_EQ(KillPod(Orphan()).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(runtime.Running("uid-orphan").size(), 1u);
+}
+
+TEST_F(Orphans, AreLeftAloneWithoutAWord) {
+  RunFor(600s);
+  EXPECT_EQ(runtime.Running("uid-orphan").size(), 1u);
+}
+
+TEST_F(Ending, GcMayRemoveTheRemainsOfARemovedPodOnly) {
+  const auto web = TestPod{.policy = "Never", .source = "api"}.Make();
+  ASSERT_TRUE(RunPod(web).ok());
+  Exit("app", 0);
+  v1::HoldRequest request;
+  request.add_uids("uid-web");
+  EXPECT_EQ(HoldFor(request)->uids_size(), 0) << "finished, and still wanted";
+  Remove(web);
+  EXPECT_EQ(HoldFor(request)->uids_size(), 1);
+}
+
+}  // namespace
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,137 @@
+#include "services/pod-worker/facts.h"
+
+#include "libs/bus/bus.h"
+#include "splitlet/v1/pod_worker_facts.pb.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+constexpr uint32_t kSchema = 1;
+
+fs::FactStore::Options ThisBoot(const std::string& run_dir, const char* kind) {
+  return {.directory = fmt::format("{}/pod-worker/{}", run_dir, kind),
+          .this_boot_only = true,
+          .schema = kSchema};
+}
+
+RestartState ToState(const v1::RestartFact& fact, Duration max) {
+  RestartState state{CrashBackoff(max), {fact.replacing().begin(), fact.replacing().end()}};
+  for (const auto& entry : fact.entries())
+    state.backoff.Restore(entry.key(), {Duration{entry.delay_ns()}, FromProto(entry.advanced_at()),
+                                        entry.exited_id()});
+  return state;
+}
+
+/// Parses every fact of a store; what cannot be used becomes a problem, or an unknown pod.
+template <class Fact, class Take>
+Status ReadStore(const fs::FactStore& store, Facts::All& all, const Take& take) {
+  auto read = store.ReadAll();
+  if (!read.ok()) return read.status();
+  for (const auto& bad : read->unreadable) {
+    all.problems.push_back(fmt::format("{}: {}", bad.key, bad.reason));
+    if (bad.newer) all.unknown.push_back(bad.key);
+  }
+  for (const auto& fact : read->facts) {
+    Fact parsed;
+    if (parsed.ParseFromString(fact.bytes)) {
+      take(fact.key, std::move(parsed));
+    } else {
+      all.problems.push_back(fmt::format("{}: does not parse", fact.key));
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Facts::All::All() = default;
+Facts::All::~All() = default;
+Facts::All::All(All&&) noexcept = default;
+Facts::All& Facts::All::operator=(All&&) noexcept = default;
+
+void ToProto(Clock::Time time, v1::BootTime& out) {
+  out.set_boot(time.boot);
+  out.set_monotonic_ns(time.monotonic.count());
+}
+
+Clock::Time FromProto(const v1::BootTime& time) {
+  return {time.boot(), Duration{time.monotonic_ns()}};
+}
+
+Facts::Facts(fs::FileSystem& files, const Clock& clock, const std::string& run_dir,
+             const std::string& state_dir)
+    : workers_(files, clock, ThisBoot(run_dir, "workers")),
+      restarts_(files, clock, ThisBoot(run_dir, "restarts")),
+      holds_(files, clock, ThisBoot(run_dir, "holds")),
+      lasting_(files, clock, {.directory = state_dir + "/pod-worker/pods", .schema = kSchema}) {}
+
+StatusOr<Facts::All> Facts::ReadAll(Duration max_backoff) const {
+  All all;
+  RETURN_IF_ERROR(ReadStore<v1::WorkerFact>(workers_, all,
+                                            [&](const std::string&, v1::WorkerFact fact) {
+                                              all.workers.push_back(std::move(fact));
+                                            }),
+                  "read workers");
+  RETURN_IF_ERROR(
+      ReadStore<v1::RestartFact>(restarts_, all,
+                                 [&](const std::string& key, const v1::RestartFact& fact) {
+                                   all.restarts.emplace(key, ToState(fact, max_backoff));
+                                 }),
+      "read restarts");
+  RETURN_IF_ERROR(ReadStore<v1::HoldFact>(holds_, all,
+                                          [&](const std::string& key, v1::HoldFact fact) {
+                                            all.holds.emplace(key, std::move(fact));
+                                          }),
+                  "read holds");
+  RETURN_IF_ERROR(ReadStore<v1::LastingFact>(lasting_, all,
+                                             [&](const std::string&, v1::LastingFact fact) {
+                                               all.lasting.push_back(std::move(fact));
+                                             }),
+                  "read verdicts");
+  return all;
+}
+
+Status Facts::SaveWorker(const v1::WorkerFact& fact) const {
+  return Annotate(workers_.Save(bus::KeyOf(fact.uid()), fact.SerializeAsString(), false),
+                  "save worker");
+}
+
+Status Facts::SaveLasting(const v1::LastingFact& fact, bool sync) const {
+  return Annotate(lasting_.Save(bus::KeyOf(fact.uid()), fact.SerializeAsString(), sync),
+                  "save verdict");
+}
+
+Status Facts::SaveRestart(const std::string& uid, const RestartState& state) const {
+  v1::RestartFact fact;
+  for (const auto& [key, entry] : state.backoff.entries()) {
+    auto& to = *fact.add_entries();
+    to.set_key(key);
+    to.set_delay_ns(entry.delay.count());
+    ToProto(entry.advanced_at, *to.mutable_advanced_at());
+    to.set_exited_id(entry.exited_id);
+  }
+  for (const auto& id : state.replacing) fact.add_replacing(id);
+  return Annotate(restarts_.Save(bus::KeyOf(uid), fact.SerializeAsString(), false),
+                  "save restarts");
+}
+
+Status Facts::SaveHold(const std::string& hold_id, const v1::HoldFact& fact) const {
+  return Annotate(holds_.Save(hold_id, fact.SerializeAsString(), false), "save hold");
+}
+
+Status Facts::ForgetWorker(const std::string& uid) const {
+  RETURN_IF_ERROR(restarts_.Forget(bus::KeyOf(uid)), "forget restarts");
+  return Annotate(workers_.Forget(bus::KeyOf(uid)), "forget worker");
+}
+
+Status Facts::ForgetLasting(const std::string& uid) const {
+  return Annotate(lasting_.Forget(bus::KeyOf(uid)), "forget verdict");
+}
+
+Status Facts::ForgetHold(const std::string& hold_id) const {
+  return Annotate(holds_.Forget(hold_id), "forget hold");
+}
+
+}  // namespace splitlet::pod_worker

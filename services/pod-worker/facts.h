@@ -1,0 +1,67 @@
+#pragma once
+
+/// The files of pod-worker: one small file per pod and kind, replaced whole.
+/// Threads: any; calls block on the disk. Errors: those of the disk; a file of a higher schema
+/// level makes its pod unknown, a broken one is reported and counts as absent. Source: DESIGN.md,
+/// rule 3.
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libs/fs/fact_store.h"
+#include "services/pod-worker/crash_backoff.h"
+
+namespace splitlet::v1 {
+class BootTime;
+class HoldFact;
+class LastingFact;
+class WorkerFact;
+}  // namespace splitlet::v1
+
+namespace splitlet::pod_worker {
+
+/// What a restart of containers rests on; the value behind RestartFact.
+struct RestartState {
+  CrashBackoff backoff;
+  std::set<std::string> replacing;
+};
+
+class Facts {
+ public:
+  Facts(fs::FileSystem& files, const Clock& clock, const std::string& run_dir,
+        const std::string& state_dir);
+
+  struct All {
+    std::vector<v1::WorkerFact> workers;
+    std::map<std::string, RestartState> restarts;  // by UID
+    std::map<std::string, v1::HoldFact> holds;     // by hold id
+    std::vector<v1::LastingFact> lasting;
+    std::vector<std::string> unknown;   // UIDs with a file of a higher schema level
+    std::vector<std::string> problems;  // for the log
+    All();
+    ~All();
+    All(All&&) noexcept;
+    All& operator=(All&&) noexcept;
+  };
+  /// `max_backoff` as in CrashBackoff.
+  StatusOr<All> ReadAll(Duration max_backoff) const;
+
+  Status SaveWorker(const v1::WorkerFact& fact) const;
+  /// `sync`: not even a power cut loses it.
+  Status SaveLasting(const v1::LastingFact& fact, bool sync) const;
+  Status SaveRestart(const std::string& uid, const RestartState& state) const;
+  Status SaveHold(const std::string& hold_id, const v1::HoldFact& fact) const;
+  Status ForgetWorker(const std::string& uid) const;  // and its restarts
+  Status ForgetLasting(const std::string& uid) const;
+  Status ForgetHold(const std::string& hold_id) const;
+
+ private:
+  fs::FactStore workers_, restarts_, holds_, lasting_;
+};
+
+void ToProto(Clock::Time time, v1::BootTime& out);
+Clock::Time FromProto(const v1::BootTime& time);
+
+}  // namespace splitlet::pod_worker

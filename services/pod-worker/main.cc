@@ -1,0 +1,64 @@
+#include <grpcpp/impl/codegen/service_type.h>
+
+#include <random>
+
+#include "libs/cri/grpc_runtime.h"
+#include "libs/daemon/lock_file.h"
+#include "libs/rpc/rpc.h"
+#include "services/pod-worker/limited_runner.h"
+#include "services/pod-worker/pod_worker_service.h"
+#include "services/pod-worker/rpc.h"
+#include "splitlet/v1/pod_worker_facts.pb.h"
+#include "splitlet/v1/services.pb.h"
+
+namespace splitlet::pod_worker {
+namespace {
+
+/// Members stand in order of dependency.
+struct Process final : daemon::Service {
+  Process(daemon::ServiceContext& context, const Config& config, daemon::LockFile lock)
+      : runtime_lock(std::move(lock)),
+        runtime(rpc::ConnectEndpoint(config.runtime_endpoint), context.clock(), context.metrics(),
+                {.request = config.request_timeout}),
+        runner(runtime, context.clock()),
+        owner(MakeConfigSourceClient(context.clock(), context.Peer("config-source"))) {}
+  void Start() override { workers->Start(); }
+  daemon::Health GetHealth() const override { return workers->GetHealth(); }
+  std::vector<grpc::Service*> GrpcServices() override { return {calls.get()}; }
+
+  daemon::LockFile runtime_lock;
+  cri::GrpcRuntime runtime;
+  LimitedRunner runner;
+  std::unique_ptr<DesiredOwner> owner;
+  std::unique_ptr<PodWorkerService> workers;
+  std::unique_ptr<grpc::Service> calls;
+};
+
+StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext& context) {
+  ASSIGN_OR_RETURN(auto config, LoadConfig(context.flags(), context.config(), context.files()),
+                   "configuration");
+  ASSIGN_OR_RETURN(auto lock, daemon::LockFile::Take(RuntimeLockPath(config.runtime_endpoint)),
+                   "lock of the runtime");
+  ASSIGN_OR_RETURN(auto table, bus::Own<v1::WorkerRecord>(context.bus(), "workers"),
+                   "table workers");
+  ASSIGN_OR_RETURN(auto desired, bus::ViewOf<v1::DesiredRecord>(context.bus(), "desired"),
+                   "view desired");
+  auto process = std::make_unique<Process>(context, config, std::move(lock));
+  Process& p = *process;
+  p.workers = std::make_unique<PodWorkerService>(
+      Deps{context.clock(), context.loop(), context.strands(), context.bus(), std::move(table),
+           std::move(desired), p.runtime, p.runner, p.runtime, p.runtime, cri::MakeTailReader(),
+           context.files(), *p.owner, context.events(), context.metrics(), context.log(),
+           std::random_device{}()},
+      std::move(config));
+  p.calls = MakeRpc(context.loop(), *p.workers);
+  return process;
+}
+
+}  // namespace
+}  // namespace splitlet::pod_worker
+
+int main(int argc, char** argv) {
+  return splitlet::daemon::RunService("pod-worker", argc, argv,
+                                      splitlet::pod_worker::MakePodWorker);
+}

@@ -1,0 +1,88 @@
+#include "services/pod-worker/metrics.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+using Buckets = prometheus::Histogram::BucketBoundaries;
+
+const Buckets kDefault{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10};
+const Buckets kPull{1,   5,   10,  20,  30,  60,   120,  180,  240,
+                    300, 360, 480, 600, 900, 1200, 1800, 2700, 3600};
+
+auto& HistogramFamily(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
+}
+auto& CounterFamily(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
+}
+
+const char* SizeClass(uint64_t bytes) {
+  constexpr uint64_t kMega = 1024 * 1024;
+  if (bytes < 10 * kMega) return "0-10MB";
+  if (bytes < 100 * kMega) return "10MB-100MB";
+  if (bytes < 500 * kMega) return "100MB-500MB";
+  if (bytes < 1024 * kMega) return "500MB-1GB";
+  if (bytes < 5 * 1024 * kMega) return "1GB-5GB";
+  if (bytes < 10 * 1024 * kMega) return "5GB-10GB";
+  if (bytes < 20 * 1024 * kMega) return "10GB-20GB";
+  if (bytes < 30 * 1024 * kMega) return "20GB-30GB";
+  if (bytes < 40 * 1024 * kMega) return "30GB-40GB";
+  if (bytes < 60 * 1024 * kMega) return "40GB-60GB";
+  return bytes < 100 * 1024 * kMega ? "60GB-100GB" : "GT100GB";
+}
+
+}  // namespace
+
+Metrics::Metrics(prometheus::Registry& registry)
+    : worker_duration(HistogramFamily(registry, "kubelet_pod_worker_duration_seconds",
+                                      "One step of a pod's worker.")),
+      worker_start(HistogramFamily(registry, "kubelet_pod_worker_start_duration_seconds",
+                                   "From first seen to the first sync.")
+                       .Add({}, kDefault)),
+      containers_per_pod(
+          HistogramFamily(registry, "kubelet_containers_per_pod_count", "Containers of each pod.")
+              .Add({}, Buckets{1, 2, 4, 8, 16})),
+      started_pods(
+          CounterFamily(registry, "kubelet_started_pods_total", "Sandboxes about to be made.")
+              .Add({})),
+      started_pods_errors(
+          CounterFamily(registry, "kubelet_started_pods_errors_total", "Sandboxes that failed.")
+              .Add({})),
+      started_containers(
+          CounterFamily(registry, "kubelet_started_containers_total", "Starts tried.")),
+      started_containers_errors(CounterFamily(registry, "kubelet_started_containers_errors_total",
+                                              "Starts that failed.")),
+      run_sandbox(
+          HistogramFamily(registry, "kubelet_run_podsandbox_duration_seconds", "RunPodSandbox.")),
+      run_sandbox_errors(CounterFamily(registry, "kubelet_run_podsandbox_errors_total",
+                                       "RunPodSandbox that failed.")),
+      image_pull(HistogramFamily(registry, "kubelet_image_pull_duration_seconds",
+                                 "Successful pulls, waiting included.")),
+      workers(prometheus::BuildGauge()
+                  .Name("splitlet_pod_workers")
+                  .Help("Workers by state.")
+                  .Register(registry)) {}
+
+void Metrics::ObserveWorker(const std::string& operation, Duration duration) {
+  worker_duration.Add({{"operation_type", operation}}, kDefault).Observe(Seconds(duration));
+}
+
+void Metrics::ObserveSandbox(const std::string& handler, Duration duration, bool good) {
+  run_sandbox.Add({{"runtime_handler", handler}}, kDefault).Observe(Seconds(duration));
+  if (!good) run_sandbox_errors.Add({{"runtime_handler", handler}}).Increment();
+}
+
+void Metrics::CountStart(const std::string& type) {
+  started_containers.Add({{"container_type", type}}).Increment();
+}
+
+void Metrics::CountStartError(const std::string& type, const std::string& code) {
+  started_containers_errors.Add({{"container_type", type}, {"code", code}}).Increment();
+}
+
+void Metrics::ObservePull(uint64_t bytes, Duration duration) {
+  image_pull.Add({{"image_size_in_bytes", SizeClass(bytes)}}, kPull).Observe(Seconds(duration));
+}
+
+}  // namespace splitlet::pod_worker

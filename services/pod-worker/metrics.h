@@ -1,0 +1,43 @@
+#pragma once
+
+/// All metrics of pod-worker; this file is the list.
+/// Threads: any. Errors: none. Units: seconds. Source: metrics-and-logging spec, "Pod life cycle".
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include <string>
+
+#include "libs/base/clock.h"
+
+namespace splitlet::pod_worker {
+
+struct Metrics {
+  explicit Metrics(prometheus::Registry& registry);
+
+  prometheus::Family<prometheus::Histogram>& worker_duration;  // {operation_type}
+  prometheus::Histogram& worker_start;
+  prometheus::Histogram& containers_per_pod;
+  prometheus::Counter& started_pods;
+  prometheus::Counter& started_pods_errors;
+  prometheus::Family<prometheus::Counter>& started_containers;         // {container_type}
+  prometheus::Family<prometheus::Counter>& started_containers_errors;  // {container_type, code}
+  prometheus::Family<prometheus::Histogram>& run_sandbox;              // {runtime_handler}
+  prometheus::Family<prometheus::Counter>& run_sandbox_errors;         // {runtime_handler}
+  prometheus::Family<prometheus::Histogram>& image_pull;               // {image_size_in_bytes}
+  prometheus::Family<prometheus::Gauge>& workers;                      // {state}
+
+  static double Seconds(Duration duration) {
+    return std::chrono::duration<double>(duration).count();
+  }
+  void ObserveWorker(const std::string& operation, Duration duration);
+  void ObserveSandbox(const std::string& handler, Duration duration, bool good);
+  void CountStart(const std::string& type);
+  void CountStartError(const std::string& type, const std::string& code);
+  void ObservePull(uint64_t bytes, Duration duration);
+};
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,74 @@
+#include "services/pod-worker/pod_stop.h"
+
+#include <algorithm>
+
+#include "libs/base/fail_point.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::pod_worker {
+
+StatusOr<v1::ObservedPod> PodStop::Look(const std::string& uid) const {
+  return Annotate(deps_.observer.Observe(uid, After(deps_.clock, deps_.request_timeout)),
+                  "error determining status");
+}
+
+Status PodStop::StopContainer(const PodRef& pod, const ContainerStop& stop, int64_t grace_seconds,
+                              std::shared_ptr<CancelToken> cancel) const {
+  FAIL_POINT("pod-worker.stop-container.before");
+  PodEvents(deps_.events, pod).Normal("Killing", stop.message, stop.name);
+  const Deadline deadline{
+      deps_.clock.Now() + std::chrono::seconds{grace_seconds} + deps_.request_timeout,
+      std::move(cancel)};
+  const Status stopped =
+      deps_.runner.StopContainer(cri::ContainerId(stop.id), grace_seconds, deadline);
+  FAIL_POINT("pod-worker.stop-container.after");
+  if (stopped.code() == StatusCode::kNotFound) return OkStatus();
+  return Annotate(stopped, "stop container " + stop.name);
+}
+
+StatusOr<v1::ObservedPod> PodStop::StopSandboxes(const v1::ObservedPod& before,
+                                                 const std::vector<std::string>& only) const {
+  for (const auto& sandbox : before.sandboxes()) {
+    if (!only.empty() && std::find(only.begin(), only.end(), sandbox.id()) == only.end()) continue;
+    FAIL_POINT("pod-worker.stop-sandbox.before");
+    const Status stopped = deps_.runner.StopPodSandbox(cri::SandboxId(sandbox.id()),
+                                                       After(deps_.clock, deps_.request_timeout));
+    FAIL_POINT("pod-worker.stop-sandbox.after");
+    if (!stopped.ok() && stopped.code() != StatusCode::kNotFound)
+      return Annotate(stopped, "stop sandbox " + sandbox.id());
+  }
+  ASSIGN_OR_RETURN(auto left, Look(before.uid()), "after the stop");
+  std::vector<std::string> running;
+  for (const auto& record : left.containers()) {
+    const bool ours =
+        only.empty() || std::find(only.begin(), only.end(), record.sandbox_id()) != only.end();
+    if (ours && record.state() == v1::ContainerRecord::RUNNING) running.push_back(record.id());
+  }
+  if (!running.empty())
+    return Internal("detected running containers after a successful KillPod, CRI violation: [{}]",
+                    fmt::join(running, " "));
+  MergeObservation(before, left);
+  return left;
+}
+
+void MergeObservation(const v1::ObservedPod& before, v1::ObservedPod& now) {
+  for (auto& sandbox : *now.mutable_sandboxes())
+    for (const auto& old : before.sandboxes())
+      if (old.id() == sandbox.id() && sandbox.ips_size() == 0) *sandbox.mutable_ips() = old.ips();
+  for (const auto& old : before.sandboxes()) {
+    const bool known =
+        std::any_of(now.sandboxes().begin(), now.sandboxes().end(),
+                    [&old](const auto& sandbox) { return sandbox.id() == old.id(); });
+    if (!known) *now.add_sandboxes() = old;
+  }
+  for (const auto& old : before.containers()) {
+    const bool known = std::any_of(now.containers().begin(), now.containers().end(),
+                                   [&old](const auto& record) { return record.id() == old.id(); });
+    if (!known) *now.add_containers() = old;
+  }
+  if (now.name().empty()) now.set_name(before.name());
+  if (now.namespace_().empty()) now.set_namespace_(before.namespace_());
+  if (now.runtime_name().empty()) now.set_runtime_name(before.runtime_name());
+}
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,266 @@
+#include "services/pod-worker/pod_sync.h"
+
+#include <algorithm>
+
+#include "k8s.io/api/core/v1/container.pb.h"
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/fail_point.h"
+#include "runtime/v1/api.pb.h"
+#include "services/pod-worker/container_start.h"
+#include "services/pod-worker/cri_config.h"
+#include "services/pod-worker/dns.h"
+#include "services/pod-worker/events.h"
+#include "services/pod-worker/names.h"
+#include "services/pod-worker/volumes.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+constexpr uint64_t kMaxResolverFile = 10u << 20;
+constexpr uint32_t kLogDirMode = 0755;
+
+/// One run; what it learns on the way is in the outcome.
+class Pass {
+ public:
+  Pass(const PodSync::Deps& deps, const SyncInput& input, kube::Pod pod)
+      : deps_(deps),
+        input_(input),
+        pod_(std::move(pod)),
+        events_(deps.events,
+                {pod_.metadata().uid(), pod_.metadata().name(), pod_.metadata().namespace_()}) {
+    out_.restarts = input.restarts;
+  }
+
+  SyncOutcome Run() {
+    out_.status = Steps();
+    return std::move(out_);
+  }
+
+ private:
+  Deadline Soon(int times = 1) const { return After(deps_.clock, deps_.request_timeout * times); }
+  bool Ending() const { return input_.ending->cancelled(); }
+
+  Status Steps() {
+    ASSIGN_OR_RETURN(auto seen, deps_.observer.Observe(pod_.metadata().uid(), Soon()),
+                     "error determining status");
+    seen_ = std::make_shared<v1::ObservedPod>(std::move(seen));
+    out_.seen = seen_;
+    ForgetReplaced();
+    out_.terminal_phase = TerminalPhase(pod_, *seen_, out_.restarts.replacing);
+    if (!out_.terminal_phase.empty()) return OkStatus();
+    PodActions todo = ComputePodActions(pod_, *seen_, out_.restarts.replacing);
+    if (todo.sandbox_changed)
+      events_.Normal("SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
+    if (todo.kill_pod) ListRunning(todo);
+    if (!todo.stop.empty()) {
+      out_.stop = std::move(todo.stop);
+      return OkStatus();
+    }
+    if (todo.kill_pod) RETURN_IF_ERROR(StopSandboxes(), "stop sandboxes");
+    RemoveRecords(todo.remove);
+    NoteRunning();
+    if (!todo.create_sandbox_attempt && todo.start.empty() && todo.start_init.empty())
+      return OkStatus();
+    RETURN_IF_ERROR(PrepareVolumes(), "volumes");
+    return Start(todo);
+  }
+
+  /// A replaced container that is gone needs no memory.
+  void ForgetReplaced() {
+    std::erase_if(out_.restarts.replacing, [this](const std::string& id) {
+      return std::none_of(seen_->containers().begin(), seen_->containers().end(),
+                          [&id](const v1::ContainerRecord& record) { return record.id() == id; });
+    });
+  }
+
+  void ListRunning(PodActions& todo) {
+    todo.stop.clear();
+    for (const auto& record : seen_->containers()) {
+      const bool running = record.state() == v1::ContainerRecord::RUNNING;
+      const bool unknown = record.state() == v1::ContainerRecord::UNKNOWN;
+      if (!running && (!unknown || out_.restarts.replacing.contains(record.id()))) continue;
+      todo.stop.push_back({record.id(), record.name(),
+                           fmt::format("Stopping container {}", record.name()),
+                           todo.create_sandbox_attempt.has_value()});
+    }
+  }
+
+  Status StopSandboxes() {
+    for (const auto& sandbox : seen_->sandboxes()) {
+      FAIL_POINT("pod-worker.stop-sandbox.before");
+      RETURN_IF_ERROR(deps_.runner.StopPodSandbox(cri::SandboxId(sandbox.id()), Soon()),
+                      "stop sandbox {}", sandbox.id());
+      out_.acted = out_.acted || sandbox.state() == v1::SandboxRecord::READY;
+      FAIL_POINT("pod-worker.stop-sandbox.after");
+    }
+    return OkStatus();
+  }
+
+  void RemoveRecords(const std::vector<std::string>& ids) {
+    for (const std::string& id : ids) {
+      for (const auto& record : seen_->containers())
+        if (record.id() == id && !record.log_path().empty())
+          deps_.log.LogIfError(deps_.files.Remove(record.log_path()), "remove container log");
+      deps_.log.LogIfError(RemoveContainer(deps_.remover, cri::ContainerId(id), Soon()),
+                           "remove container");
+      out_.acted = true;
+    }
+  }
+
+  void NoteRunning() {
+    for (const auto& record : seen_->containers())
+      if (record.state() == v1::ContainerRecord::RUNNING) out_.notes[record.name()] = std::nullopt;
+  }
+
+  Status PrepareVolumes() {
+    const std::string dir = PodDirectory(deps_.node.pods_dir, pod_.metadata().uid());
+    auto paths = VolumePaths(pod_, dir);
+    Status status = paths.status();
+    if (status.ok()) status = EnsureVolumes(pod_, dir, deps_.files);
+    if (!status.ok()) {
+      events_.Warning("FailedMount",
+                      fmt::format("Unable to attach or mount volumes: {}", Message(status)));
+      return status;
+    }
+    volumes_ = std::move(paths).value();
+    return OkStatus();
+  }
+
+  StatusOr<runtime::v1::PodSandboxConfig> SandboxConfig(uint32_t attempt) {
+    Dns host;
+    if (deps_.node.resolver_config.empty()) {
+      host.servers = {"127.0.0.1"};
+      host.searches = {"."};
+    } else {
+      ASSIGN_OR_RETURN(const auto text,
+                       deps_.files.Read(deps_.node.resolver_config, kMaxResolverFile), "read {}",
+                       deps_.node.resolver_config);
+      ASSIGN_OR_RETURN(host, ParseResolverFile(text), "{}", deps_.node.resolver_config);
+    }
+    const PodDns dns = MakeDns(pod_, deps_.node, host);
+    for (const auto& warning : dns.warnings) events_.Warning(warning.reason, warning.message);
+    runtime::v1::PodSandboxConfig config;
+    RETURN_IF_ERROR(MakeSandboxConfig({pod_, deps_.node, dns.dns, attempt}, config),
+                    "sandbox config");
+    return config;
+  }
+
+  Status Start(const PodActions& todo) {
+    std::string sandbox_id = todo.sandbox_id;
+    const uint32_t attempt =
+        todo.create_sandbox_attempt
+            ? *todo.create_sandbox_attempt
+            : (seen_->sandboxes_size() > 0 ? seen_->sandboxes(0).attempt() : 0);
+    auto config = SandboxConfig(attempt);
+    if (!config.ok()) {
+      events_.Warning("FailedCreatePodSandBox",
+                      fmt::format("Failed to create pod sandbox: {}", Message(config.status())));
+      return config.status();
+    }
+    std::vector<std::string> ips;
+    if (todo.create_sandbox_attempt) {
+      auto made = CreateSandbox(*config, attempt);
+      if (!made.ok()) return made.status();
+      sandbox_id = made->id.str();
+      ips = made->ips;
+    } else {
+      const auto& known = seen_->sandboxes(0).ips();
+      ips.assign(known.begin(), known.end());
+    }
+    ContainerStarter starter({deps_, input_, pod_, events_, *config, volumes_, sandbox_id, ips},
+                             out_);
+    return starter.StartAll(todo.start_init, todo.start);
+  }
+
+  StatusOr<cri::Sandbox> CreateSandbox(const runtime::v1::PodSandboxConfig& config,
+                                       uint32_t attempt) {
+    if (Ending()) return Cancelled("the pod is ending");
+    if (!pod_.spec().runtime_class_name().empty()) {
+      const Status missing =
+          NotFound("runtimeclass.node.k8s.io \"{}\" not found", pod_.spec().runtime_class_name());
+      events_.Warning("FailedCreatePodSandBox",
+                      fmt::format("Failed to create pod sandbox: {}", Message(missing)));
+      return missing;
+    }
+    RETURN_IF_ERROR(deps_.files.MakeDirs(config.log_directory(), kLogDirMode),
+                    "make log directory");
+    deps_.metrics.started_pods.Increment();
+    const Clock::Time begin = deps_.clock.Now();
+    auto id = RunSandbox(config, attempt);
+    deps_.metrics.ObserveSandbox("", deps_.clock.Now() - begin, id.ok());
+    if (!id.ok()) {
+      deps_.metrics.started_pods_errors.Increment();
+      return SandboxFailed(id.status());
+    }
+    out_.acted = true;
+    deps_.log.Info("sandbox created",
+                   {KV("pod", kube::PodKey(pod_)), KV("podUID", pod_.metadata().uid()),
+                    KV("sandboxID", *id), KV("attempt", attempt)});
+    if (pod_.spec().host_network()) return cri::Sandbox{.id = *id};
+    auto status = deps_.reader.PodSandboxStatus(*id, Soon());
+    if (!status.ok())
+      events_.Warning("FailedPodSandBoxStatus", fmt::format("Unable to get pod sandbox status: {}",
+                                                            Message(status.status())));
+    return status;
+  }
+
+  StatusOr<cri::SandboxId> RunSandbox(const runtime::v1::PodSandboxConfig& config,
+                                      uint32_t attempt) {
+    FAIL_POINT("pod-worker.create-sandbox.before");
+    auto id = deps_.runner.RunPodSandbox(config, "", Soon(2));
+    FAIL_POINT("pod-worker.create-sandbox.after");
+    if (id.status().code() != StatusCode::kAlreadyExists) return id;
+    // Made by a call whose answer nobody got: it is this one, or the runtime is still cleaning up.
+    ASSIGN_OR_RETURN(const auto listed, deps_.reader.ListPodSandbox(pod_.metadata().uid(), Soon()),
+                     "look for the sandbox");
+    for (const auto& sandbox : listed)
+      if (sandbox.attempt == attempt && sandbox.state == cri::SandboxState::kReady)
+        return sandbox.id;
+    return Aborted("the name of the sandbox is still reserved");
+  }
+
+  Status SandboxFailed(const Status& why) {
+    if (Ending()) return Cancelled("the pod is ending");
+    const auto conditions = deps_.reader.RuntimeConditions(Soon());
+    if (conditions.ok() && !pod_.spec().host_network()) {
+      for (const auto& condition : *conditions) {
+        if (condition.type != "NetworkReady" || condition.status) continue;
+        out_.network_not_ready = true;
+        const std::string text = fmt::format(
+            "network is not ready: container runtime network not ready: "
+            "NetworkReady=false reason:{} message:{}",
+            condition.reason, condition.message);
+        events_.Warning("NetworkNotReady", text);
+        return Unavailable(text);
+      }
+    }
+    events_.Warning("FailedCreatePodSandBox",
+                    fmt::format("Failed to create pod sandbox: {}", Message(why)));
+    return Annotate(why, "create sandbox");
+  }
+
+  const PodSync::Deps& deps_;
+  const SyncInput& input_;
+  const kube::Pod pod_;
+  PodEvents events_;
+  std::shared_ptr<v1::ObservedPod> seen_;
+  std::map<std::string, std::string> volumes_;
+  SyncOutcome out_;
+};
+
+}  // namespace
+
+SyncOutcome PodSync::Run(const SyncInput& input) const {
+  kube::Pod pod;
+  if (!pod.ParseFromString(input.pod)) {
+    SyncOutcome broken;
+    broken.status = DataLoss("the granted pod does not parse");
+    broken.restarts = input.restarts;
+    return broken;
+  }
+  return Pass(deps_, input, std::move(pod)).Run();
+}
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,87 @@
+#pragma once
+
+/// One sync of one pod: looks at the runtime, decides, and does what can be done now. Never waits
+/// for a container to stop or an image to come: those are handed back to the caller, who does them
+/// and asks for another sync. Threads: any, one sync per pod at a time; Run blocks. Errors: in the
+/// outcome; each is in an event already. Source: runtime-sync spec, "Executing a sync, step by
+/// step"; DESIGN.md, rules 16 and 17.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libs/base/cancel.h"
+#include "libs/base/log.h"
+#include "libs/cri/cri.h"
+#include "libs/cri/observe.h"
+#include "libs/daemon/service.h"
+#include "libs/fs/file_system.h"
+#include "services/pod-worker/actions.h"
+#include "services/pod-worker/facts.h"
+#include "services/pod-worker/image_policy.h"
+#include "services/pod-worker/metrics.h"
+#include "services/pod-worker/node_info.h"
+
+namespace splitlet::v1 {
+class ObservedPod;
+}
+
+namespace splitlet::pod_worker {
+
+/// What a container waits for, as its status shows it.
+struct Note {
+  std::string reason, message;
+  std::optional<Clock::Time> back_off_until;
+};
+
+struct SyncInput {
+  std::string pod;  // serialised, as granted
+  RestartState restarts;
+  std::map<std::string, PullMemory> pulls;  // by image
+  /// Cancelled: the pod is ending; nothing more is created.
+  std::shared_ptr<CancelToken> ending;
+};
+
+struct SyncOutcome {
+  Status status;  // the first error
+  std::shared_ptr<const v1::ObservedPod>
+      seen;                         // as found at the begin; null when the runtime did not say
+  std::string terminal_phase;       // not empty: nothing of the pod will ever run again
+  std::vector<ContainerStop> stop;  // to be stopped before anything else is done
+  std::map<std::string, std::string> pulls;          // image -> container that asked first
+  std::map<std::string, std::optional<Note>> notes;  // of the containers looked at; unset: it runs
+  RestartState restarts;
+  std::set<std::string> used_pulls;  // images
+  std::optional<Clock::Time> retry_at;
+  bool acted = false;  // something in the runtime was changed
+  bool network_not_ready = false;
+};
+
+class PodSync {
+ public:
+  struct Deps {
+    cri::Reader& reader;
+    cri::Observer& observer;
+    cri::Runner& runner;
+    cri::Remover& remover;
+    cri::Images& images;
+    fs::FileSystem& files;
+    const Facts& facts;
+    const Clock& clock;
+    const NodeInfo& node;
+    daemon::EventRecorder& events;
+    Metrics& metrics;
+    const Log& log;
+    Duration request_timeout;
+  };
+  explicit PodSync(Deps deps) : deps_(deps) {}
+  SyncOutcome Run(const SyncInput& input) const;
+
+ private:
+  Deps deps_;
+};
+
+}  // namespace splitlet::pod_worker

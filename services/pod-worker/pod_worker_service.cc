@@ -1,0 +1,302 @@
+#include "services/pod-worker/pod_worker_service.h"
+
+#include <algorithm>
+
+#include "libs/base/fail_point.h"
+#include "splitlet/v1/pod_worker_facts.pb.h"
+#include "splitlet/v1/records.pb.h"
+#include "splitlet/v1/services.pb.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+constexpr Duration kRetryStart = 1s;
+constexpr Duration kWaitForDesired = 3s;
+constexpr Duration kCollectPeriod = 60s;
+constexpr Duration kMissingPeriod = 10s;
+constexpr Duration kRememberFinished = 3600s;
+
+bool IsLive(const cri::Container& container) {
+  return container.state != cri::ContainerState::kExited;
+}
+
+std::string Label(const cri::StringMap& map, std::string_view key) {
+  const auto found = map.find(std::string(key));
+  return found == map.end() ? "" : found->second;
+}
+
+}  // namespace
+
+PodWorkerService::PodWorkerService(Deps deps, Config config)
+    : deps_(std::move(deps)),
+      config_(std::move(config)),
+      facts_(deps_.files, deps_.clock, config_.run_dir, config_.state_dir),
+      metrics_(deps_.metrics),
+      observer_({deps_.reader, deps_.clock, deps_.read_tail}),
+      sync_({deps_.reader, observer_, deps_.runner, deps_.remover, deps_.images, deps_.files,
+             facts_, deps_.clock, config_.node, deps_.events, metrics_, deps_.log,
+             config_.request_timeout}),
+      stop_({observer_, deps_.runner, deps_.clock, deps_.events, config_.request_timeout}),
+      random_(deps_.seed),
+      pull_tokens_(deps_.clock, config_.registry_qps, config_.registry_burst),
+      due_(deps_.loop, deps_.clock, [this](const std::string& uid) { Advance(uid); }),
+      collect_(deps_.loop, kCollectPeriod, [this] { Collect(); }),
+      missing_(deps_.loop, kMissingPeriod, [this] { CheckMissing(); }) {}
+
+PodWorkerService::~PodWorkerService() = default;
+
+void PodWorkerService::Start() {
+  CHECK(deps_.loop.IsCurrent());
+  deps_.desired.OnChange([this](const bus::View<v1::DesiredRecord>::Change& change) {
+    OnDesired(change.key, change.after, change.present_after);
+  });
+  deps_.desired.OnState([this] {
+    if (deps_.desired.was_live()) OnDesiredReady();
+  });
+  deps_.bus.OnSignal("pleg", "pod-changed", [this](const std::string& uid) { OnPodChanged(uid); });
+  deps_.loop.RunAfter(kWaitForDesired, [this] { OnDesiredReady(); });
+  if (deps_.desired.was_live()) OnDesiredReady();
+  ReadFacts();
+}
+
+daemon::Health PodWorkerService::GetHealth() const {
+  if (!recovered_) return {false, "the files of this boot are not read yet"};
+  if (!runtime_trouble_.empty()) return {false, "container runtime: " + runtime_trouble_};
+  if (!runtime_listed_) return {false, "the runtime has not been listed yet"};
+  return {};
+}
+
+void PodWorkerService::ReadFacts() {
+  deps_.strands.Run("recover", [this] {
+    auto facts = std::make_shared<StatusOr<Facts::All>>(facts_.ReadAll(config_.crash_loop_max));
+    deps_.loop.Post([this, facts] { OnFacts(std::move(*facts)); });
+  });
+}
+
+void PodWorkerService::OnFacts(StatusOr<Facts::All> facts) {
+  if (!facts.ok()) {
+    deps_.log.Warn("cannot read the files of this process", {KV("err", facts.status())});
+    deps_.loop.RunAfter(kRetryStart, [this] { ReadFacts(); });
+    return;
+  }
+  for (const auto& problem : facts->problems)
+    deps_.log.Error("a file cannot be used", {KV("reason", problem)});
+  unknown_.insert(facts->unknown.begin(), facts->unknown.end());
+  AddRecovered(*facts);
+  for (const auto& [id, hold] : facts->holds)
+    holds_[id] = {{hold.uids().begin(), hold.uids().end()}, FromProto(hold.until())};
+  recovered_ = true;
+  for (const auto& [uid, worker] : workers_)
+    if (!worker->orphan) PutWorkers(*worker);
+  deps_.desired.ForEach(
+      [this](const std::string& key, const auto& record) { OnDesired(key, record, true); });
+  ListRuntime();
+}
+
+void PodWorkerService::AddRecovered(const Facts::All& facts) {
+  for (const auto& fact : facts.workers) Add(FromFact(fact));
+  for (const auto& fact : facts.lasting) {
+    Worker* worker = Find(fact.uid());
+    if (worker != nullptr && worker->incarnation == fact.incarnation()) {
+      ApplyLasting(fact, *worker);
+      // Killed between the verdict and the change of state: the verdict stands.
+      if (worker->state == WorkerState::kSyncing && (fact.has_verdict() || fact.evicted())) {
+        if (BeginEnd(*worker, {})) Persist(*worker, {});
+        Persist(*worker, {});
+      }
+    } else if (worker == nullptr && (fact.has_verdict() || fact.evicted())) {
+      // From another boot: the pod is over; what is left of it is ended.
+      auto ended = std::make_unique<Worker>();
+      ended->uid = fact.uid();
+      ended->name = fact.name();
+      ended->name_space = fact.namespace_();
+      ended->source = fact.source();
+      ended->incarnation = fact.incarnation();
+      ApplyLasting(fact, *ended);
+      BeginEnd(Add(std::move(ended)), {});
+    } else if (worker == nullptr) {
+      lasting_[fact.uid()] = fact;
+    }
+  }
+  for (const auto& [key, state] : facts.restarts) {
+    const auto uid = uid_of_key_.find(key);
+    if (uid != uid_of_key_.end()) Find(uid->second)->restarts = state;
+  }
+}
+
+void PodWorkerService::ListRuntime() {
+  deps_.strands.Run("recover", [this] {
+    const Deadline deadline = After(deps_.clock, config_.request_timeout);
+    auto sandboxes = deps_.reader.ListPodSandbox("", deadline);
+    StatusOr<std::vector<cri::Container>> containers = std::vector<cri::Container>{};
+    if (sandboxes.ok()) containers = deps_.reader.ListContainers({}, deadline);
+    deps_.loop.Post([this, s = std::move(sandboxes), c = std::move(containers)] {
+      const Status status = s.ok() ? c.status() : s.status();
+      if (status.ok()) {
+        OnRuntimeListed(status, *s, *c);
+      } else {
+        OnRuntimeListed(status, {}, {});
+      }
+    });
+  });
+}
+
+void PodWorkerService::OnRuntimeListed(const Status& status,
+                                       const std::vector<cri::Sandbox>& sandboxes,
+                                       const std::vector<cri::Container>& containers) {
+  if (!status.ok()) {
+    if (runtime_trouble_.empty()) deps_.log.Warn("cannot list the runtime", {KV("err", status)});
+    runtime_trouble_ = Message(status);
+    deps_.loop.RunAfter(kRetryStart, [this] { ListRuntime(); });
+    return;
+  }
+  runtime_trouble_.clear();
+  std::map<std::string, std::string> static_names;  // UID -> full name, of pods from a file or URL
+  for (const auto& sandbox : sandboxes) {
+    found_at_start_.insert(sandbox.pod_uid);
+    if (!kube::IsStaticSource(Label(sandbox.annotations, kube::kConfigSource))) continue;
+    const std::string full = kube::FullName(sandbox.pod_name, sandbox.pod_namespace);
+    static_names[sandbox.pod_uid] = full;
+    if (sandbox.state == cri::SandboxState::kReady) leftovers_[full].insert(sandbox.pod_uid);
+  }
+  for (const auto& container : containers) {
+    const auto name = static_names.find(Label(container.labels, kube::kPodUidLabel));
+    if (name != static_names.end() && IsLive(container))
+      leftovers_[name->second].insert(name->first);
+  }
+  for (const auto& [uid, worker] : workers_)
+    worker->started = worker->started || found_at_start_.contains(uid);
+  runtime_listed_ = true;
+  deps_.table.SetComplete({{std::string(bus::kAll)}, deps_.clock.Now(), {}});
+  deps_.log.Info("ready", {KV("pods", workers_.size()), KV("sandboxes", sandboxes.size())});
+  std::vector<std::string> uids;
+  for (const auto& [uid, worker] : workers_) uids.push_back(uid);
+  for (const auto& uid : uids) Advance(uid);
+}
+
+void PodWorkerService::OnDesiredReady() {
+  const bool first = !desired_ready_;
+  desired_ready_ = true;
+  std::vector<std::string> uids;
+  for (const auto& [uid, worker] : workers_) uids.push_back(uid);
+  for (const auto& uid : uids) {
+    if (Worker* worker = Find(uid)) ForgetIfGone(*worker);
+    if (first) Advance(uid);
+  }
+}
+
+Worker* PodWorkerService::Find(const std::string& uid) const {
+  const auto found = workers_.find(uid);
+  return found == workers_.end() ? nullptr : found->second.get();
+}
+
+Worker& PodWorkerService::Add(std::unique_ptr<Worker> worker) {
+  worker->arrival = ++last_arrival_;
+  worker->restarts.backoff = CrashBackoff(config_.crash_loop_max);
+  uid_of_key_[bus::KeyOf(worker->uid)] = worker->uid;
+  auto& slot = workers_[worker->uid];
+  slot = std::move(worker);
+  return *slot;
+}
+
+void PodWorkerService::Persist(Worker& worker, Save what, DoneStatus done) {
+  ++worker.saving;
+  auto fact = std::make_shared<v1::WorkerFact>();
+  FillFact(worker, *fact);
+  auto lasting = std::make_shared<v1::LastingFact>();
+  if (what.lasting) FillLasting(worker, *lasting);
+  deps_.strands.Run("facts/" + worker.uid, [this, fact, lasting, what, done = std::move(done)] {
+    // The verdict first: without it the state would say that a pod is over, and nobody knew how.
+    Status status = what.lasting ? facts_.SaveLasting(*lasting, what.sync) : OkStatus();
+    if (status.ok()) status = facts_.SaveWorker(*fact);
+    deps_.loop.Post(
+        [this, uid = fact->uid(), what, done, status] { OnPersisted(uid, what, done, status); });
+  });
+}
+
+void PodWorkerService::OnPersisted(const std::string& uid, Save what, const DoneStatus& done,
+                                   const Status& status) {
+  Worker* worker = Find(uid);
+  if (worker == nullptr) return;
+  if (!status.ok()) {
+    deps_.log.Error("cannot save a pod's state", {KV("podUID", uid), KV("err", status)});
+    if (done) done(Unavailable("cannot save the pod's state: {}", Message(status)));
+    deps_.loop.RunAfter(kRetryStart, [this, uid, what] {
+      Worker* again = Find(uid);
+      if (again == nullptr) return;
+      --again->saving;
+      Persist(*again, what);
+    });
+    return;
+  }
+  --worker->saving;
+  PutWorkers(*worker);
+  if (done) done(OkStatus());
+  if (worker->saving == 0) Advance(uid);
+}
+
+void PodWorkerService::PutWorkers(const Worker& worker) {
+  if (worker.orphan || worker.incarnation == 0) return;
+  FAIL_POINT_VOID("pod-worker.put-workers.before");
+  v1::WorkerRecord record;
+  FillRecord(worker, record);
+  record.set_held(static_cast<bool>(HeldUntil(worker.uid)));
+  deps_.log.LogIfError(deps_.table.Put(bus::KeyOf(worker.uid), record), "put worker");
+}
+
+std::vector<v1::WorkerRecord> PodWorkerService::GetWorkers() const {
+  std::vector<v1::WorkerRecord> records;
+  for (const auto& [uid, worker] : workers_) {
+    v1::WorkerRecord record;
+    FillRecord(*worker, record);
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+/// A finished pod leaves the table when its desired record is gone, and memory an hour later:
+/// longer than any call that could start it again lives.
+void PodWorkerService::ForgetIfGone(Worker& worker) {
+  if (worker.state != WorkerState::kFinished || worker.saving > 0) return;
+  const std::string key = bus::KeyOf(worker.uid);
+  if (!deps_.table.Contains(key) || deps_.desired.Contains(key)) return;
+  if (!deps_.desired.LiveAndComplete(worker.source)) return;
+  worker.removed = true;
+  deps_.table.Remove(key);
+  deps_.strands.Run("facts/" + worker.uid, [this, uid = worker.uid] {
+    deps_.log.LogIfError(facts_.ForgetLasting(uid), "forget verdict");
+  });
+}
+
+void PodWorkerService::Collect() {
+  const Clock::Time now = deps_.clock.Now();
+  std::vector<std::string> old;
+  std::map<std::string, int> by_state{
+      {"syncing", 0}, {"terminating", 0}, {"terminated", 0}, {"finished", 0}};
+  static constexpr const char* kNames[] = {"syncing", "terminating", "terminated", "finished"};
+  for (const auto& [uid, worker] : workers_) {
+    ++by_state[kNames[static_cast<int>(worker->state)]];
+    ForgetIfGone(*worker);
+    const bool gone =
+        !deps_.table.Contains(bus::KeyOf(uid)) && worker->saving == 0 && !worker->busy;
+    if (worker->state == WorkerState::kFinished && gone &&
+        now - worker->finished_at > kRememberFinished)
+      old.push_back(uid);
+  }
+  for (const auto& [state, count] : by_state) metrics_.workers.Add({{"state", state}}).Set(count);
+  for (const auto& uid : old) {
+    workers_.erase(uid);
+    uid_of_key_.erase(bus::KeyOf(uid));
+    deps_.strands.Run("facts/" + uid, [this, uid] {
+      deps_.log.LogIfError(facts_.ForgetWorker(uid), "forget worker");
+    });
+  }
+}
+
+void PodWorkerService::OnPodChanged(const std::string& uid) {
+  const Worker* worker = Find(uid);
+  if (worker != nullptr && worker->state == WorkerState::kSyncing) Advance(uid);
+}
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,216 @@
+#pragma once
+
+/// The workers of all pods of this node.
+/// In:    grants and kills from sync-loop, kills and holds from gc, the view `desired`, pleg's
+/// signal `pod-changed`. Owns:  table `workers`: pod UID -> state, deadlines, what containers wait
+/// for, the verdict and the last look. Out:   puts to `workers`; sandboxes and containers in the
+/// runtime; pod directories; Kubernetes events. Killed at any line: files say which pods are
+/// granted or ending, the runtime says how far they are; the next start goes on from there, with
+/// one sandbox, one container per name, the same attempt numbers and the same deadline. Threads:
+/// loop thread only, except what is said to run on a strand. Errors: as each method says. Source:
+/// sync-loop spec, sections 10 to 14; DESIGN.md, rules 3 and 14 to 20.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libs/base/log.h"
+#include "libs/base/random.h"
+#include "libs/bus/typed.h"
+#include "libs/cri/cri.h"
+#include "libs/cri/observe.h"
+#include "libs/daemon/service.h"
+#include "libs/exec/work_queue.h"
+#include "services/pod-worker/config.h"
+#include "services/pod-worker/desired_owner.h"
+#include "services/pod-worker/facts.h"
+#include "services/pod-worker/hold.h"
+#include "services/pod-worker/metrics.h"
+#include "services/pod-worker/pod_stop.h"
+#include "services/pod-worker/pod_sync.h"
+#include "services/pod-worker/token_bucket.h"
+#include "services/pod-worker/worker.h"
+
+namespace splitlet::v1 {
+class DesiredRecord;
+class HoldReply;
+class HoldRequest;
+class KillPodReply;
+class KillPodRequest;
+class UpdatePodRequest;
+class WorkerRecord;
+}  // namespace splitlet::v1
+
+namespace splitlet::pod_worker {
+
+struct Deps {
+  const Clock& clock;
+  exec::EventLoop& loop;
+  exec::Strands& strands;
+  bus::Bus& bus;
+  bus::Table<v1::WorkerRecord> table;
+  bus::View<v1::DesiredRecord> desired;
+  cri::Reader& reader;
+  cri::Runner& runner;
+  cri::Remover& remover;
+  cri::Images& images;
+  cri::TailReader read_tail;  // for termination messages
+  fs::FileSystem& files;
+  DesiredOwner& owner;  // config-source, asked before a destructive act
+  daemon::EventRecorder& events;
+  prometheus::Registry& metrics;
+  Log log;
+  uint64_t seed = 1;  // of jitter
+};
+
+class PodWorkerService {
+ public:
+  template <class R>
+  using Done = std::function<void(StatusOr<R>)>;
+  using DoneStatus = std::function<void(Status)>;
+
+  PodWorkerService(Deps deps, Config config);
+  ~PodWorkerService();
+  PodWorkerService(const PodWorkerService&) = delete;
+  PodWorkerService& operator=(const PodWorkerService&) = delete;
+
+  void Start();
+  daemon::Health GetHealth() const;
+
+  /// Answers when the grant is on disk. UNAVAILABLE before the files are read; FAILED_PRECONDITION
+  /// for a life that is over or a pod whose file is of a newer version.
+  void OnUpdatePod(const v1::UpdatePodRequest& request, DoneStatus done);
+  /// Answers when the deadline is on disk.
+  void OnKillPod(const v1::KillPodRequest& request, Done<v1::KillPodReply> done);
+  void OnHoldForRemoval(const v1::HoldRequest& request, Done<v1::HoldReply> done);
+  void OnReleaseHold(const std::string& hold_id);
+  void OnPodChanged(const std::string& uid);  // pleg's signal
+  std::vector<v1::WorkerRecord> GetWorkers() const;
+
+ private:
+  // Start (pod_worker_service.cc).
+  void ReadFacts();
+  void OnFacts(StatusOr<Facts::All> facts);
+  void AddRecovered(const Facts::All& facts);
+  void ListRuntime();
+  void OnRuntimeListed(const Status& status, const std::vector<cri::Sandbox>& sandboxes,
+                       const std::vector<cri::Container>& containers);
+  void OnDesiredReady();
+
+  // Memory and its reflections (pod_worker_service.cc).
+  Worker* Find(const std::string& uid) const;
+  Worker& Add(std::unique_ptr<Worker> worker);
+  struct Save {
+    bool lasting = false;  // the file for ever too
+    bool sync = false;     // on disk whatever happens, before anything else
+  };
+  /// Writes what the worker is now; then puts its record, answers, and goes on with the pod. Tried
+  /// until it works.
+  void Persist(Worker& worker, Save what, DoneStatus done = nullptr);
+  void OnPersisted(const std::string& uid, Save what, const DoneStatus& done, const Status& status);
+  void PutWorkers(const Worker& worker);
+  void Collect();
+  void ForgetIfGone(Worker& worker);
+  void Act(Worker& worker) { worker.last_action = deps_.clock.Now(); }
+
+  // What is asked for (requests.cc).
+  void OnDesired(const std::string& key, const std::shared_ptr<const v1::DesiredRecord>& record,
+                 bool present);
+  void ApplyDesired(const v1::DesiredRecord& record);
+  void CheckMissing();
+  void AskOwner(const std::string& uid);
+  void AcceptGrant(Worker* worker, Grant grant, PodTraits traits, DoneStatus done);
+  std::unique_ptr<Worker> NewLife(Grant grant, PodTraits traits);
+  void KillOrphan(const v1::KillPodRequest& request, Done<v1::KillPodReply> done);
+  void EndOrphan(const v1::KillPodRequest& request, const v1::ObservedPod& seen,
+                 const Done<v1::KillPodReply>& done);
+
+  // A pod that is to run (syncing.cc).
+  void Advance(const std::string& uid);
+  void StartSync(Worker& worker);
+  void OnSynced(const std::string& uid, SyncOutcome outcome, Duration took);
+  void Digest(Worker& worker, SyncOutcome& outcome, Duration took);
+  void Schedule(Worker& worker, const SyncOutcome& outcome);
+  void Complete(Worker& worker, const SyncOutcome& outcome);
+  void StopReplaced(Worker& worker, std::vector<ContainerStop> stop);
+  bool MayStart(Worker& worker);
+  const Worker* SameNameBefore(const Worker& worker) const;
+  void CheckLeftover(const std::string& waiting_uid, const std::string& full_name,
+                     const std::string& uid);
+  bool PastDeadline(Worker& worker);
+  void StartPull(Worker& worker, const std::string& image, const std::string& container);
+  struct PullResult {
+    std::string image, container;
+    StatusOr<std::string> ref;
+    uint64_t bytes = 0;
+    Duration pulling{0}, waited{0};
+  };
+  PullResult Pull(const std::string& pod, PullResult result,
+                  std::shared_ptr<CancelToken> cancel) const;
+  void OnPulled(const std::string& uid, const PullResult& result);
+
+  // A pod that ends (ending.cc).
+  struct EndCause {
+    std::string reason, message;
+    bool evict = false, removed = false;
+    std::optional<int64_t> asked_grace, deletion_grace;
+  };
+  /// True when something is to be saved.
+  bool BeginEnd(Worker& worker, const EndCause& cause);
+  void StartEnd(Worker& worker);
+  void OnLooked(const std::string& uid, StatusOr<v1::ObservedPod> seen);
+  void StartStopping(Worker& worker, StopRun run);
+  void StopStep(Worker& worker);
+  void OnStopped(const std::string& uid, const Status& status);
+  void OnAllStopped(Worker& worker);
+  void StopSandboxes(Worker& worker, std::vector<std::string> errors);
+  void OnSandboxesStopped(const std::string& uid, const std::vector<std::string>& errors,
+                          StatusOr<v1::ObservedPod> left);
+  void EndFailed(Worker& worker, const std::string& why);
+  void SettleVerdict(Worker& worker);
+  void StartCleanup(Worker& worker);
+  void OnCleanedUp(const std::string& uid, const Status& status);
+  void AfterFinish(Worker& worker);
+  void StepDone(Worker& worker);
+
+  // Holds (holds.cc).
+  PodNeed NeedOf(const std::string& uid) const;
+  void AnswerHold(const v1::HoldRequest& request, const std::vector<cri::Sandbox>& sandboxes,
+                  const std::vector<cri::Container>& containers, const Done<v1::HoldReply>& done);
+  /// Until when nothing may be started for the pod; no time: not held.
+  Clock::Time HeldUntil(const std::string& uid) const;
+
+  struct Hold {
+    std::set<std::string> uids;
+    Clock::Time until;
+  };
+
+  Deps deps_;
+  const Config config_;
+  Facts facts_;
+  Metrics metrics_;
+  cri::Observer observer_;
+  PodSync sync_;
+  PodStop stop_;
+  Random random_;
+  TokenBucket pull_tokens_;
+  exec::WorkQueue due_;
+  exec::Periodic collect_, missing_;
+
+  std::map<std::string, std::unique_ptr<Worker>> workers_;  // by UID
+  std::map<std::string, std::string> uid_of_key_;
+  std::set<std::string> unknown_;                   // keys whose file is of a newer version
+  std::map<std::string, v1::LastingFact> lasting_;  // of pods without worker: their start time
+  std::map<std::string, std::set<std::string>>
+      leftovers_;                         // full name -> UIDs of static pods found at start
+  std::set<std::string> found_at_start_;  // UIDs with something in the runtime
+  std::map<std::string, Hold> holds_;
+  uint64_t last_arrival_ = 0, last_hold_ = 0;
+  bool recovered_ = false, runtime_listed_ = false, desired_ready_ = false;
+  std::string runtime_trouble_;
+};
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,282 @@
+#include "libs/bus/bus.h"
+#include "services/pod-worker/pod_worker_service.h"
+#include "splitlet/v1/pod_worker_facts.pb.h"
+#include "splitlet/v1/records.pb.h"
+#include "splitlet/v1/services.pb.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+constexpr Duration kAskOwner = 5s;
+constexpr int kMissingPasses = 2;
+constexpr size_t kMaxAnswers = 16;
+constexpr int64_t kOrphanGrace = 1;
+
+/// What a record that is never taken back says: this life is over.
+bool SaysOver(const v1::DesiredRecord& record, const PodTraits& traits) {
+  return record.state() == v1::DesiredRecord::REMOVED || traits.deleted;
+}
+
+int64_t AnnotatedGrace(const v1::ObservedPod& seen) {
+  int64_t grace = 0;
+  for (const auto& container : seen.containers())
+    grace = std::max(grace, container.grace_period_seconds());
+  return grace > 0 ? grace : kOrphanGrace;
+}
+
+}  // namespace
+
+void PodWorkerService::OnUpdatePod(const v1::UpdatePodRequest& request, DoneStatus done) {
+  CHECK(deps_.loop.IsCurrent());
+  if (!recovered_) return done(Unavailable("the files of this boot are not read yet"));
+  if (unknown_.contains(bus::KeyOf(request.uid())))
+    return done(FailedPrecondition("the pod's file is of a newer version"));
+  Worker* worker = Find(request.uid());
+  if (worker != nullptr && !worker->orphan) {
+    const bool over =
+        request.incarnation() == worker->incarnation && worker->state == WorkerState::kFinished;
+    if (request.incarnation() < worker->incarnation || over)
+      return done(FailedPrecondition("this life of the pod is over"));
+  }
+  const bool known =
+      worker != nullptr && worker->incarnation == request.incarnation() && worker->grant;
+  if (known && request.generation() <= worker->grant->generation) {
+    done(OkStatus());
+    if (worker->state == WorkerState::kSyncing) Advance(request.uid());
+    return;
+  }
+  if (request.pod().empty()) return done(InvalidArgument("no pod in the request"));
+  auto traits = TraitsOf(request.pod());
+  if (!traits.ok()) return done(InvalidArgument("pod: {}", Message(traits.status())));
+  if (traits->uid != request.uid())
+    return done(InvalidArgument("the pod is of UID {}", traits->uid));
+  AcceptGrant(worker,
+              {request.incarnation(), request.generation(), request.source(), request.pod()},
+              std::move(traits).value(), std::move(done));
+}
+
+void PodWorkerService::AcceptGrant(Worker* worker, Grant grant, PodTraits traits, DoneStatus done) {
+  const std::string uid = traits.uid;
+  const bool later_life =
+      worker != nullptr && (worker->orphan || grant.incarnation > worker->incarnation);
+  if (worker == nullptr ||
+      (later_life && worker->state == WorkerState::kFinished && worker->saving == 0)) {
+    Worker& fresh = Add(NewLife(std::move(grant), std::move(traits)));
+    Persist(fresh, {.lasting = true}, std::move(done));
+  } else if (later_life) {
+    worker->next = std::move(grant);
+    BeginEnd(*worker, {});
+    Persist(*worker, {}, std::move(done));
+  } else if (worker->state == WorkerState::kSyncing) {
+    worker->grant = std::move(grant);
+    worker->traits = std::move(traits);
+    worker->failures = 0;
+    if (worker->traits.deleted) BeginEnd(*worker, {.removed = true});
+    Persist(*worker, {}, std::move(done));
+  } else {
+    // Ending: a spec cannot bring it back, a deletion may leave it less time.
+    if (traits.deleted &&
+        BeginEnd(*worker, {.removed = true, .deletion_grace = traits.deletion_grace})) {
+      Persist(*worker, {}, std::move(done));
+    } else {
+      done(OkStatus());
+    }
+    return;
+  }
+  if (const auto record = deps_.desired.Find(bus::KeyOf(uid))) ApplyDesired(*record);
+}
+
+std::unique_ptr<Worker> PodWorkerService::NewLife(Grant grant, PodTraits traits) {
+  auto worker = std::make_unique<Worker>();
+  worker->uid = traits.uid;
+  worker->name = traits.name;
+  worker->name_space = traits.name_space;
+  worker->source = grant.source;
+  worker->incarnation = grant.incarnation;
+  worker->start_wall_ns = ToNanos(deps_.clock.WallNow());
+  worker->started_at = deps_.clock.Now();
+  worker->granted_at = worker->started_at;
+  worker->started = runtime_listed_ && found_at_start_.contains(traits.uid);
+  const auto old = lasting_.find(traits.uid);
+  if (old != lasting_.end() && old->second.incarnation() == grant.incarnation &&
+      old->second.start_time_wall_ns() != 0) {
+    // Started in another boot: only wall time tells how long ago.
+    const Duration age{
+        std::max<int64_t>(worker->start_wall_ns - old->second.start_time_wall_ns(), 0)};
+    worker->start_wall_ns = old->second.start_time_wall_ns();
+    worker->started_at = worker->started_at - age;
+  }
+  lasting_.erase(traits.uid);
+  metrics_.containers_per_pod.Observe(static_cast<double>(traits.containers));
+  const bool deleted = traits.deleted;
+  worker->grant = std::move(grant);
+  worker->traits = std::move(traits);
+  if (deleted) BeginEnd(*worker, {.removed = true});
+  return worker;
+}
+
+void PodWorkerService::OnKillPod(const v1::KillPodRequest& request, Done<v1::KillPodReply> done) {
+  CHECK(deps_.loop.IsCurrent());
+  if (!recovered_) return done(Unavailable("the files of this boot are not read yet"));
+  if (unknown_.contains(bus::KeyOf(request.uid())))
+    return done(FailedPrecondition("the pod's file is of a newer version"));
+  if (request.incarnation() == 0) return KillOrphan(request, std::move(done));
+  Worker* worker = Find(request.uid());
+  const auto answer = [uid = request.uid()](Clock::Time deadline) {
+    v1::KillPodReply reply;
+    if (deadline) ToProto(deadline, *reply.mutable_deadline());
+    return reply;
+  };
+  if (worker == nullptr) {
+    const auto record = deps_.desired.Find(bus::KeyOf(request.uid()));
+    if (record == nullptr || record->incarnation() != request.incarnation())
+      return done(FailedPrecondition("no such life of the pod"));
+    auto ungranted = std::make_unique<Worker>();
+    ungranted->uid = record->uid();
+    ungranted->name = record->name();
+    ungranted->name_space = record->namespace_();
+    ungranted->source = record->source();
+    ungranted->incarnation = record->incarnation();
+    worker = &Add(std::move(ungranted));
+  }
+  if (worker->incarnation > request.incarnation()) return done(answer({}));
+  if (worker->incarnation < request.incarnation())
+    return done(Unavailable("an earlier life of the pod has not ended yet"));
+  const auto known = worker->answers.find(request.request_id());
+  if (!request.request_id().empty() && known != worker->answers.end())
+    return done(answer(known->second));
+  EndCause cause{
+      .reason = request.reason(), .message = request.message(), .evict = request.evict()};
+  if (request.has_grace()) cause.asked_grace = request.grace_period_seconds();
+  BeginEnd(*worker, cause);
+  if (worker->answers.size() >= kMaxAnswers) worker->answers.erase(worker->answers.begin());
+  if (!request.request_id().empty()) worker->answers[request.request_id()] = worker->deadline;
+  Persist(*worker, {.lasting = true, .sync = request.evict()},
+          [done, reply = answer(worker->deadline)](const Status& status) {
+            status.ok() ? done(reply) : done(status);
+          });
+}
+
+/// Containers in the runtime that no record speaks of.
+void PodWorkerService::KillOrphan(const v1::KillPodRequest& request, Done<v1::KillPodReply> done) {
+  if (request.sandbox_ids().empty()) return done(InvalidArgument("no sandbox ids in the request"));
+  deps_.strands.Run(request.uid(), [this, request, done = std::move(done)] {
+    auto seen = std::make_shared<StatusOr<v1::ObservedPod>>(stop_.Look(request.uid()));
+    deps_.loop.Post([this, request, seen, done] {
+      seen->ok() ? EndOrphan(request, **seen, done) : done(seen->status());
+    });
+  });
+}
+
+void PodWorkerService::EndOrphan(const v1::KillPodRequest& request, const v1::ObservedPod& seen,
+                                 const Done<v1::KillPodReply>& done) {
+  Worker* worker = Find(request.uid());
+  if (deps_.desired.Contains(bus::KeyOf(request.uid())))
+    return done(FailedPrecondition("a source knows the pod"));
+  if (worker != nullptr && !worker->orphan && worker->state != WorkerState::kFinished)
+    return done(FailedPrecondition("the pod has a worker"));
+  const auto reply = [this, uid = request.uid(), done](const Status& status) {
+    const Worker* orphan = Find(uid);
+    v1::KillPodReply answer;
+    if (orphan != nullptr) ToProto(orphan->deadline, *answer.mutable_deadline());
+    status.ok() ? done(answer) : done(status);
+  };
+  if (worker == nullptr || worker->state == WorkerState::kFinished) {
+    auto orphan = std::make_unique<Worker>();
+    orphan->uid = request.uid();
+    orphan->name = seen.name();
+    orphan->name_space = seen.namespace_();
+    orphan->incarnation = worker == nullptr ? 0 : worker->incarnation;
+    orphan->orphan = true;
+    orphan->sandbox_ids.assign(request.sandbox_ids().begin(), request.sandbox_ids().end());
+    worker = &Add(std::move(orphan));
+  }
+  EndCause cause{.asked_grace = AnnotatedGrace(seen)};
+  if (request.has_grace()) cause.asked_grace = request.grace_period_seconds();
+  deps_.log.Info("ending containers of a pod without record", {KV("podUID", request.uid())});
+  BeginEnd(*worker, cause);
+  Persist(*worker, {}, reply);
+}
+
+void PodWorkerService::OnDesired(const std::string& key,
+                                 const std::shared_ptr<const v1::DesiredRecord>& record,
+                                 bool present) {
+  if (!recovered_) return;
+  if (record != nullptr) {
+    ApplyDesired(*record);
+  } else if (!present) {
+    const auto uid = uid_of_key_.find(key);
+    Worker* worker = uid == uid_of_key_.end() ? nullptr : Find(uid->second);
+    if (worker != nullptr) ForgetIfGone(*worker);
+  }
+}
+
+/// Records that say a life is over are never taken back, so they are acted on whatever the state of
+/// the view.
+void PodWorkerService::ApplyDesired(const v1::DesiredRecord& record) {
+  if (record.state() == v1::DesiredRecord::UNCONFIRMED ||
+      record.state() == v1::DesiredRecord::MIRROR)
+    return;
+  if (unknown_.contains(bus::KeyOf(record.uid()))) return;
+  Worker* worker = Find(record.uid());
+  if (worker != nullptr) worker->missing_passes = 0;
+  const auto traits = TraitsOf(record.pod());
+  const bool over = SaysOver(record, traits.ok() ? *traits : PodTraits{});
+  const bool same = worker != nullptr && worker->incarnation == record.incarnation();
+  const bool later = worker != nullptr && worker->incarnation < record.incarnation();
+  if (later && worker->state != WorkerState::kFinished) {
+    if (worker->next && over && worker->next->incarnation <= record.incarnation())
+      worker->next.reset();
+    if (BeginEnd(*worker, {})) Persist(*worker, {});
+    return;
+  }
+  if (!over) return;
+  EndCause cause{.removed = true};
+  if (traits.ok()) cause.deletion_grace = traits->deletion_grace;
+  if (same) {
+    if (BeginEnd(*worker, cause)) Persist(*worker, {});
+    return;
+  }
+  if (worker != nullptr && !later) return;
+  if (worker != nullptr && (worker->saving > 0 || worker->busy)) return due_.Add(record.uid(), 1s);
+  auto ungranted = std::make_unique<Worker>();
+  ungranted->uid = record.uid();
+  ungranted->name = record.name();
+  ungranted->name_space = record.namespace_();
+  ungranted->source = record.source();
+  ungranted->incarnation = record.incarnation();
+  if (traits.ok()) ungranted->traits = *traits;
+  Worker& fresh = Add(std::move(ungranted));
+  BeginEnd(fresh, cause);
+  Persist(fresh, {});
+}
+
+/// A granted pod whose record is gone from a complete table: on the second pass config-source is
+/// asked.
+void PodWorkerService::CheckMissing() {
+  std::vector<std::string> ask;
+  for (const auto& [uid, worker] : workers_) {
+    const bool gone = worker->state == WorkerState::kSyncing &&
+                      !deps_.desired.Contains(bus::KeyOf(uid)) &&
+                      deps_.desired.LiveAndComplete(worker->source);
+    worker->missing_passes = gone ? worker->missing_passes + 1 : 0;
+    if (worker->missing_passes >= kMissingPasses) ask.push_back(uid);
+  }
+  for (const auto& uid : ask) AskOwner(uid);
+}
+
+void PodWorkerService::AskOwner(const std::string& uid) {
+  deps_.strands.Run("ask/" + uid, [this, uid] {
+    const auto knows = deps_.owner.Knows(uid, After(deps_.clock, kAskOwner));
+    if (!knows.ok() || *knows) return;
+    deps_.loop.Post([this, uid] {
+      Worker* worker = Find(uid);
+      if (worker == nullptr || worker->missing_passes < kMissingPasses) return;
+      deps_.log.Info("ending a pod that no source wants", {KV("podUID", uid)});
+      if (BeginEnd(*worker, {.removed = true})) Persist(*worker, {});
+    });
+  });
+}
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,21 @@
+#pragma once
+
+/// The gRPC face of the workers: every call goes to the loop and waits for the service's answer.
+/// Threads: gRPC's. Errors: gRPC codes. Source: services.proto, PodWorker.
+
+#include <memory>
+
+#include "libs/exec/exec.h"
+
+namespace grpc {
+class Service;
+}
+
+namespace splitlet::pod_worker {
+
+class PodWorkerService;
+
+/// Both outlive the result.
+std::unique_ptr<grpc::Service> MakeRpc(exec::EventLoop& loop, PodWorkerService& workers);
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,317 @@
+#include <fmt/ranges.h>
+
+#include "services/pod-worker/testing.h"
+
+/// Pods that are to run.
+
+namespace splitlet::pod_worker {
+namespace {
+
+class Running : public testing::Test, public TestNode {
+ protected:
+  void SetUp() override { Start(); }
+};
+
+TEST_F(Running, AGrantedPodStarts) {
+  const auto pod = TestPod{.containers = {"a", "b"}}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(Show(), "a/0=running b/0=running sandbox/0=ready");
+  EXPECT_EQ(Record()->state(), v1::SYNCING);
+  EXPECT_TRUE(Record()->granted());
+  EXPECT_EQ(events.Count("Created"), 2);
+  EXPECT_EQ(events.Count("Started"), 2);
+  const auto sandbox = runtime.Sandboxes().at(0);
+  EXPECT_EQ(sandbox.annotations.at("splitlet.dev/node"), "state-1/node-1");
+  EXPECT_EQ(runtime.Calls("RunPodSandbox"), 1u);
+  EXPECT_TRUE(service().GetHealth().ready);
+}
+
+TEST_F(Running, WithoutAGrantNothingStarts) {
+  Want(TestPod{}.Make());
+  RunFor(300s);
+  EXPECT_EQ(Show(), "");
+}
+
+TEST_F(Running, TheGrantIsOnDiskBeforeTheAnswer) {
+  files.Fail("/run", ResourceExhausted("disk full"));
+  EXPECT_EQ(RunPod(TestPod{}.Make()).code(), StatusCode::kUnavailable);
+  EXPECT_EQ(Show(), "");
+  files.Fail("/run", OkStatus());
+  RunFor(2s);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+}
+
+TEST_F(Running, LowerGenerationsAreIgnoredAndHigherOnesTaken) {
+  auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod, 1, 5).ok());
+  runtime.AddImage("other:1");
+  pod.mutable_spec()->mutable_containers(0)->set_image("other:1");
+  EXPECT_TRUE(Grant(pod, 1, 4).ok());
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+  EXPECT_TRUE(Grant(pod, 1, 6).ok());
+  EXPECT_EQ(Show(), "app/0=exited(143) app/1=running sandbox/0=ready");
+  EXPECT_EQ(events.Text("Killing"), "Container app definition changed, will be restarted");
+}
+
+TEST_F(Running, AnEditedImageRestartsUnderPolicyNeverToo) {
+  auto pod = TestPod{.policy = "Never"}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  runtime.AddImage("other:1");
+  pod.mutable_spec()->mutable_containers(0)->set_image("other:1");
+  EXPECT_TRUE(Grant(pod, 1, 2).ok());
+  EXPECT_EQ(Show(), "app/0=exited(143) app/1=running sandbox/0=ready");
+}
+
+TEST_F(Running, TheFirstRestartIsAtOnceTheNextOnesWait) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  Exit("app", 1);
+  EXPECT_EQ(Show(), "app/0=exited(1) app/1=running sandbox/0=ready");
+  Exit("app", 1);
+  EXPECT_EQ(NoteOf("app").reason(), "CrashLoopBackOff");
+  EXPECT_EQ(NoteOf("app").message(),
+            "back-off 10s restarting failed container=app pod=web_default(uid-web)");
+  RunFor(9s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 0u);
+  RunFor(2s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+  EXPECT_EQ(NoteOf("app").reason(), "");
+  EXPECT_EQ(events.Text("BackOff"),
+            "Back-off restarting failed container app in pod web_default(uid-web)");
+}
+
+TEST_F(Running, TheBackOffOutlivesTheProcess) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  Exit("app", 1);
+  Restart();
+  Exit("app", 1);
+  EXPECT_EQ(NoteOf("app").reason(), "CrashLoopBackOff");
+}
+
+TEST_F(Running, ADeadContainerComesBackWithoutAnyHelp) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  network.SetUp(false);
+  ASSERT_TRUE(runtime.ExitContainer("uid-web", "app", 1).ok());
+  RunFor(90s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
+TEST_F(Running, InitContainersInOrder) {
+  ASSERT_TRUE(RunPod(TestPod{.inits = {"i", "j"}}.Make()).ok());
+  EXPECT_EQ(Show(), "i/0=running sandbox/0=ready");
+  Exit("i", 0);
+  EXPECT_EQ(Show(), "i/0=exited(0) j/0=running sandbox/0=ready");
+  Exit("j", 0);
+  EXPECT_EQ(Show(), "app/0=running i/0=exited(0) j/0=exited(0) sandbox/0=ready");
+}
+
+TEST_F(Running, ABrokenSandboxIsReplaced) {
+  ASSERT_TRUE(RunPod(TestPod{.inits = {"i"}}.Make()).ok());
+  Exit("i", 0);
+  runtime.BreakSandbox("uid-web");
+  Changed();
+  EXPECT_EQ(events.Count("SandboxChanged"), 1);
+  EXPECT_EQ(Show(), "app/0=exited(137) i/0=exited(0) i/1=running sandbox/0=dead sandbox/1=ready");
+  Exit("i", 0);
+  Changed();
+  EXPECT_EQ(Show(), "app/0=exited(137) app/1=running i/1=exited(0) sandbox/0=dead sandbox/1=ready");
+}
+
+TEST_F(Running, ImagesArePulledOnceAndUsed) {
+  auto pod = TestPod{.containers = {"a", "b"}}.Make();
+  for (auto& container : *pod.mutable_spec()->mutable_containers()) container.set_image("new:1");
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(Show(), "a/0=running b/0=running sandbox/0=ready");
+  EXPECT_EQ(runtime.Calls("PullImage"), 1u);
+  EXPECT_EQ(events.Text("Pulling"), "Pulling image \"new:1\"");
+  EXPECT_NE(events.Text("Pulled").find("Successfully pulled image \"new:1\" in "),
+            std::string::npos);
+}
+
+TEST_F(Running, APullThatFailsBacksOff) {
+  auto pod = TestPod{}.Make();
+  pod.mutable_spec()->mutable_containers(0)->set_image("bad:1");
+  runtime.SetPull("bad:1", {.error = NotFound("no such image")});
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(NoteOf("app").reason(), "ErrImagePull");
+  EXPECT_EQ(runtime.Calls("PullImage"), 1u);
+  Changed();
+  EXPECT_EQ(NoteOf("app").reason(), "ImagePullBackOff");
+  EXPECT_EQ(runtime.Calls("PullImage"), 1u);
+  RunFor(11s);
+  EXPECT_EQ(runtime.Calls("PullImage"), 2u);
+  runtime.SetPull("bad:1", {});
+  RunFor(25s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
+TEST_F(Running, AnImageThatMayNotBePulledIsNamed) {
+  auto pod = TestPod{}.Make();
+  pod.mutable_spec()->mutable_containers(0)->set_image("absent:1");
+  pod.mutable_spec()->mutable_containers(0)->set_image_pull_policy("Never");
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(NoteOf("app").reason(), "ErrImageNeverPull");
+  EXPECT_EQ(runtime.Calls("PullImage"), 0u);
+}
+
+TEST_F(Running, AVolumeOfAnotherKindIsNamedAndNothingStarts) {
+  auto pod = TestPod{}.Make();
+  auto& volume = *pod.mutable_spec()->add_volumes();
+  volume.set_name("v");
+  volume.mutable_volume_source()->mutable_secret();
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(Show(), "");
+  EXPECT_EQ(events.Text("FailedMount"),
+            "Unable to attach or mount volumes: volume type \"secret\" is not supported");
+  EXPECT_NE(Record()->sync_error().find("not supported"), std::string::npos);
+}
+
+TEST_F(Running, OneContainerThatCannotBeMadeDoesNotHoldBackTheOther) {
+  runtime.SetBehaviour("uid-web", "a", {{.create_error = InvalidArgument("bad mount")}});
+  ASSERT_TRUE(RunPod(TestPod{.containers = {"a", "b"}}.Make()).ok());
+  EXPECT_EQ(Show(), "b/0=running sandbox/0=ready");
+  EXPECT_EQ(NoteOf("a").reason(), "CreateContainerError");
+  EXPECT_EQ(events.Text("Failed"), "Error: bad mount");
+}
+
+TEST_F(Running, NetworkNotReadyIsSaidAndTriedAgainSoon) {
+  runtime.SetConditions(
+      {{"RuntimeReady", true, "", ""}, {"NetworkReady", false, "NoCni", "no config"}});
+  const int fault = runtime.AddFault({.method = "RunPodSandbox", .code = StatusCode::kUnknown});
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  EXPECT_EQ(events.Count("NetworkNotReady"), 1);
+  EXPECT_EQ(events.Count("FailedCreatePodSandBox"), 0);
+  runtime.RemoveFault(fault);
+  RunFor(2s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
+TEST_F(Running, AnAnswerThatIsLostMakesNoSecondSandboxOrContainer) {
+  for (const char* method : {"RunPodSandbox", "CreateContainer", "StartContainer"})
+    runtime.AddFault({.method = method, .kind = cri::Fault::Kind::kLoseResponse, .times = 1});
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  RunFor(60s);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+}
+
+TEST_F(Running, TheRuntimeMayBeAwayForAWhile) {
+  runtime.SetDown(true);
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  EXPECT_FALSE(service().GetHealth().ready);
+  RunFor(60s);
+  runtime.SetDown(false);
+  RunFor(16s);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+  EXPECT_TRUE(service().GetHealth().ready);
+}
+
+TEST_F(Running, APodOfAKubeletIsTakenOverWithoutARestart) {
+  const auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  Kill();
+  for (const char* dir : {"/run/pod-worker", "/state/pod-worker"})
+    ASSERT_TRUE(files.RemoveTree(dir).ok());
+  Start();
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+  EXPECT_EQ(runtime.Calls("CreateContainer"), 1u);
+}
+
+TEST_F(Running, RecordsLostByTheRuntimeDoNotLoseTheCount) {
+  ASSERT_TRUE(files.Replace("/logs/pods/default_web_uid-web/app/3.log", "", {}).ok());
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  EXPECT_EQ(Show(), "app/4=running sandbox/0=ready");
+}
+
+TEST_F(Running, AStaticPodWaitsForTheOtherOfItsName) {
+  const auto old = TestPod{.uid = "uid-old"}.Make(), fresh = TestPod{.uid = "uid-new"}.Make();
+  ASSERT_TRUE(RunPod(old).ok());
+  ASSERT_TRUE(RunPod(fresh).ok());
+  EXPECT_EQ(Show("uid-new"), "");
+  EXPECT_EQ(Record("uid-new")->admission_reason(), "waits for pod uid-old of the same name");
+  Remove(old);
+  EXPECT_EQ(Show("uid-new"), "app/0=running sandbox/0=ready");
+  EXPECT_EQ(Show("uid-old"), "app/0=exited(143) sandbox/0=dead");
+}
+
+TEST_F(Running, AStaticPodWaitsForContainersFoundAtTheStart) {
+  Kill();
+  runtime.AddForeignPod({.uid = "uid-old",
+                         .name = "web",
+                         .containers = {"app"},
+                         .annotations = {{"kubernetes.io/config.source", "file"}}});
+  runtime.AddForeignPod({.uid = "uid-api",
+                         .name = "web",
+                         .containers = {"app"},
+                         .annotations = {{"kubernetes.io/config.source", "api"}}});
+  Start();
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  RunFor(5s);
+  EXPECT_EQ(Show(), "");
+  EXPECT_EQ(Record()->admission_reason(), "waits for containers of pod uid-old of the same name");
+  runtime.BreakSandbox("uid-old");
+  RunFor(2s);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+}
+
+TEST_F(Running, NothingIsStartedForAPodThatIsHeld) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  Exit("app", 1);
+  v1::HoldRequest request;
+  for (const auto& container : runtime.Containers()) request.add_container_ids(container.id.str());
+  const auto reply = HoldFor(request);
+  ASSERT_TRUE(reply.ok());
+  ASSERT_EQ(reply->container_ids_size(), 1) << "the dead attempt that is not the newest";
+  ASSERT_TRUE(runtime.ExitContainer("uid-web", "app", 1).ok());
+  RunFor(20s);
+  Changed();
+  EXPECT_EQ(runtime.Running("uid-web").size(), 0u);
+  Restart();
+  Changed();
+  EXPECT_EQ(runtime.Running("uid-web").size(), 0u) << "a hold outlives the process";
+  Call([this, id = reply->hold_id()] { service().OnReleaseHold(id); });
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
+TEST_F(Running, AForgottenHoldEndsByItself) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  Exit("app", 1);
+  v1::HoldRequest request;
+  for (const auto& container : runtime.Containers()) request.add_container_ids(container.id.str());
+  ASSERT_TRUE(HoldFor(request).ok());
+  ASSERT_TRUE(runtime.ExitContainer("uid-web", "app", 1).ok());
+  RunFor(61s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
+TEST_F(Running, AFileOfANewerVersionMakesThePodUnknown) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  Kill();
+  fs::FactStore newer(
+      files, clock, {.directory = "/run/pod-worker/workers", .this_boot_only = true, .schema = 9});
+  ASSERT_TRUE(newer.Save("uid-web", "?", false).ok());
+  Start();
+  EXPECT_EQ(Grant(TestPod{}.Make(), 1, 2).code(), StatusCode::kFailedPrecondition);
+  Remove(TestPod{}.Make());
+  RunFor(60s);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+}
+
+TEST_F(Running, ManyPodsSideBySide) {
+  for (int i = 0; i < 50; ++i) {
+    const std::string name = "p" + std::to_string(i);
+    ASSERT_TRUE(RunPod(TestPod{.name = name, .uid = "uid-" + name}.Make()).ok());
+  }
+  EXPECT_EQ(runtime.Sandboxes().size(), 50u);
+  EXPECT_EQ(runtime.Containers().size(), 50u);
+}
+
+TEST_F(Running, OneThatHangsHoldsBackNobody) {
+  runtime.AddFault(
+      {.method = "RunPodSandbox", .pod = "uid-stuck", .kind = cri::Fault::Kind::kHang});
+  ASSERT_TRUE(RunPod(TestPod{.name = "stuck", .uid = "uid-stuck"}.Make()).ok());
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+}
+
+}  // namespace
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,320 @@
+#include <algorithm>
+
+#include "k8s.io/api/core/v1/container.pb.h"
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/fail_point.h"
+#include "runtime/v1/api.pb.h"
+#include "services/pod-worker/cri_config.h"
+#include "services/pod-worker/pod_worker_service.h"
+#include "splitlet/v1/pod_worker_facts.pb.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+constexpr Duration kErrorRetry = 10s;
+constexpr Duration kQuickRetry = 1s;
+constexpr Duration kLeftoverRetry = 1s;
+constexpr Duration kPullLimit = 3600s;
+constexpr double kJitter = 0.5;
+constexpr const char* kPastDeadline =
+    "Pod was active on the node longer than the specified deadline";
+
+std::string NameWithUid(const Worker& worker) {
+  return fmt::format("{}_{}({})", worker.name, worker.name_space, worker.uid);
+}
+
+}  // namespace
+
+/// The one place where it is decided what happens next to a pod; at most one thing happens at a
+/// time.
+void PodWorkerService::Advance(const std::string& uid) {
+  Worker* worker = Find(uid);
+  if (worker == nullptr || !runtime_listed_ || worker->saving > 0) return;
+  if (worker->busy) {
+    worker->again = true;
+    return;
+  }
+  worker->again = false;
+  switch (worker->state) {
+    case WorkerState::kSyncing: break;
+    case WorkerState::kTerminating: return StartEnd(*worker);
+    case WorkerState::kTerminated: return StartCleanup(*worker);
+    case WorkerState::kFinished: return AfterFinish(*worker);
+  }
+  if (!worker->grant || !desired_ready_ || PastDeadline(*worker)) return;
+  if (const Clock::Time until = HeldUntil(uid)) return due_.Add(uid, until - deps_.clock.Now());
+  if (MayStart(*worker)) StartSync(*worker);
+}
+
+void PodWorkerService::StartSync(Worker& worker) {
+  worker.busy = true;
+  if (!worker.synced_once && worker.granted_at)
+    metrics_.worker_start.Observe(Metrics::Seconds(deps_.clock.Now() - worker.granted_at));
+  auto input = std::make_shared<SyncInput>(
+      SyncInput{worker.grant->pod, worker.restarts, worker.pulls, worker.ending});
+  deps_.strands.Run(worker.uid, [this, uid = worker.uid, input] {
+    const Clock::Time begin = deps_.clock.Now();
+    auto outcome = std::make_shared<SyncOutcome>(sync_.Run(*input));
+    const Duration took = deps_.clock.Now() - begin;
+    deps_.loop.Post([this, uid, outcome, took] { OnSynced(uid, std::move(*outcome), took); });
+  });
+}
+
+void PodWorkerService::OnSynced(const std::string& uid, SyncOutcome outcome, Duration took) {
+  Worker* worker = Find(uid);
+  CHECK(worker != nullptr && worker->busy);
+  Digest(*worker, outcome, took);
+  if (worker->state != WorkerState::kSyncing) {
+    worker->again = true;
+    return StepDone(*worker);
+  }
+  if (!outcome.terminal_phase.empty()) {
+    worker->busy = false;
+    return Complete(*worker, outcome);
+  }
+  if (!outcome.stop.empty()) return StopReplaced(*worker, std::move(outcome.stop));
+  for (const auto& [image, container] : outcome.pulls) StartPull(*worker, image, container);
+  Schedule(*worker, outcome);
+  PutWorkers(*worker);
+  StepDone(*worker);
+}
+
+void PodWorkerService::Digest(Worker& worker, SyncOutcome& outcome, Duration took) {
+  metrics_.ObserveWorker(worker.synced_once ? "sync" : "create", took);
+  worker.synced_once = true;
+  worker.restarts = std::move(outcome.restarts);
+  for (auto& [name, note] : outcome.notes) {
+    if (note) {
+      worker.notes[name] = std::move(*note);
+    } else {
+      worker.notes.erase(name);
+    }
+  }
+  for (const auto& image : outcome.used_pulls) worker.pulls[image].pulled_ref.clear();
+  if (outcome.acted) Act(worker);
+  if (outcome.status.code() == StatusCode::kUnavailable && outcome.seen == nullptr) {
+    runtime_trouble_ = Message(outcome.status);
+  } else if (outcome.seen != nullptr) {
+    runtime_trouble_.clear();
+  }
+  const std::string error = outcome.status.ok() || outcome.status.code() == StatusCode::kCancelled
+                                ? ""
+                                : Message(outcome.status);
+  if (!error.empty() && error != worker.sync_error)
+    deps_.log.Warn("sync pod failed", {KV("pod", NameWithUid(worker)), KV("err", outcome.status)});
+  worker.sync_error = error;
+}
+
+void PodWorkerService::Schedule(Worker& worker, const SyncOutcome& outcome) {
+  const Clock::Time now = deps_.clock.Now();
+  Duration wait = random_.Jitter(config_.sync_frequency, kJitter);
+  if (!outcome.status.ok()) {
+    ++worker.failures;
+    wait = random_.Jitter(kErrorRetry, kJitter);
+    if (outcome.network_not_ready) {
+      wait = random_.Jitter(kQuickRetry, kJitter);
+    } else if (IsRetryable(outcome.status.code())) {
+      wait = random_.Jitter(
+          std::min(kQuickRetry * (1 << std::min(worker.failures - 1, 4)), kErrorRetry), kJitter);
+    }
+  } else {
+    worker.failures = 0;
+  }
+  if (outcome.retry_at) wait = std::min(wait, std::max(*outcome.retry_at - now, Duration{0}));
+  due_.Add(worker.uid, wait);
+}
+
+/// Nothing of the pod will ever run again by itself: the verdict goes to the disk, then the pod is
+/// ended.
+void PodWorkerService::Complete(Worker& worker, const SyncOutcome& outcome) {
+  auto verdict = std::make_shared<v1::TerminalVerdict>();
+  verdict->set_phase(outcome.terminal_phase);
+  *verdict->mutable_observation() = *outcome.seen;
+  worker.verdict = std::move(verdict);
+  worker.last_seen = outcome.seen;
+  deps_.log.Info("pod completed",
+                 {KV("pod", NameWithUid(worker)), KV("phase", outcome.terminal_phase)});
+  BeginEnd(worker, {});
+  Persist(worker, {.lasting = true, .sync = true});
+}
+
+/// Containers of another definition, or of a sandbox that has to go. What is to come back is on
+/// disk before the stop, because a stopped container does not tell why it was stopped.
+void PodWorkerService::StopReplaced(Worker& worker, std::vector<ContainerStop> stop) {
+  bool changed = false;
+  for (const auto& item : stop)
+    if (item.replaced) changed = worker.restarts.replacing.insert(item.id).second || changed;
+  kube::Pod pod;
+  StopRun run{.steps = {std::move(stop)}, .cancel = std::make_shared<CancelToken>()};
+  run.grace_seconds = pod.ParseFromString(worker.grant->pod) ? RestartGrace(pod) : 2;
+  if (!changed) return StartStopping(worker, std::move(run));
+  auto shared = std::make_shared<StopRun>(std::move(run));
+  deps_.strands.Run(worker.uid, [this, uid = worker.uid, restarts = worker.restarts, shared] {
+    const Status saved = facts_.SaveRestart(uid, restarts);
+    deps_.loop.Post([this, uid, shared, saved] {
+      Worker* same = Find(uid);
+      CHECK(same != nullptr);
+      if (saved.ok() && same->state == WorkerState::kSyncing)
+        return StartStopping(*same, std::move(*shared));
+      deps_.log.LogIfError(saved, "save restarts");
+      due_.Add(uid, kQuickRetry);
+      StepDone(*same);
+    });
+  });
+}
+
+/// A static pod waits until every other one of its full name is gone.
+bool PodWorkerService::MayStart(Worker& worker) {
+  if (worker.started || !worker.traits.is_static) return worker.started = true;
+  const std::string full = kube::FullName(worker.name, worker.name_space);
+  std::string waits;
+  if (const Worker* other = SameNameBefore(worker)) {
+    waits = fmt::format("waits for pod {} of the same name", other->uid);
+  } else if (const auto left = leftovers_.find(full); left != leftovers_.end()) {
+    for (const auto& uid : left->second) {
+      if (uid == worker.uid) continue;
+      waits = fmt::format("waits for containers of pod {} of the same name", uid);
+      CheckLeftover(worker.uid, full, uid);
+      break;
+    }
+  }
+  if (waits != worker.waits_for) {
+    worker.waits_for = waits;
+    PutWorkers(worker);
+  }
+  return worker.started = waits.empty();
+}
+
+const Worker* PodWorkerService::SameNameBefore(const Worker& worker) const {
+  for (const auto& [uid, other] : workers_) {
+    if (uid == worker.uid || !kube::IsStaticSource(other->source)) continue;
+    if (other->name != worker.name || other->name_space != worker.name_space) continue;
+    if (other->state == WorkerState::kFinished) continue;
+    if (other->started || other->state != WorkerState::kSyncing || other->arrival < worker.arrival)
+      return other.get();
+  }
+  return nullptr;
+}
+
+void PodWorkerService::CheckLeftover(const std::string& waiting_uid, const std::string& full_name,
+                                     const std::string& uid) {
+  deps_.strands.Run("leftover/" + uid, [this, waiting_uid, full_name, uid] {
+    const auto seen = stop_.Look(uid);
+    bool live = !seen.ok();
+    if (seen.ok()) {
+      for (const auto& sandbox : seen->sandboxes())
+        live = live || sandbox.state() == v1::SandboxRecord::READY;
+      for (const auto& record : seen->containers())
+        live = live || record.state() != v1::ContainerRecord::EXITED;
+    }
+    deps_.loop.Post([this, waiting_uid, full_name, uid, live] {
+      if (live) return due_.Add(waiting_uid, kLeftoverRetry);
+      leftovers_[full_name].erase(uid);
+      Advance(waiting_uid);
+    });
+  });
+}
+
+bool PodWorkerService::PastDeadline(Worker& worker) {
+  if (!worker.traits.active_deadline) return false;
+  const Duration left =
+      worker.started_at + std::chrono::seconds{*worker.traits.active_deadline} - deps_.clock.Now();
+  if (left > Duration{0}) {
+    due_.Add(worker.uid, left);
+    return false;
+  }
+  PodEvents(deps_.events, {worker.uid, worker.name, worker.name_space})
+      .Normal("DeadlineExceeded", kPastDeadline);
+  BeginEnd(worker, {.reason = "DeadlineExceeded", .message = kPastDeadline});
+  Persist(worker, {.lasting = true, .sync = true});
+  return true;
+}
+
+void PodWorkerService::StartPull(Worker& worker, const std::string& image,
+                                 const std::string& container) {
+  PullMemory& memory = worker.pulls[image];
+  if (memory.pulling) return;
+  memory.pulling = true;
+  PodEvents(deps_.events, {worker.uid, worker.name, worker.name_space})
+      .Normal("Pulling", fmt::format("Pulling image \"{}\"", image), container);
+  const Clock::Time asked = deps_.clock.Now();
+  const bool allowed = pull_tokens_.Take();
+  const std::string strand = config_.serialize_image_pulls
+                                 ? "image-pull"
+                                 : fmt::format("image-pull/{}/{}", worker.uid, image);
+  auto pod = std::make_shared<std::string>(worker.grant->pod);
+  deps_.strands.Run(strand, [this, uid = worker.uid, pod, image, container, asked, allowed,
+                             cancel = worker.ending] {
+    PullResult result{
+        .image = image, .container = container, .ref = Unavailable("pull QPS exceeded")};
+    if (allowed) result = Pull(*pod, std::move(result), cancel);
+    result.waited = deps_.clock.Now() - asked;
+    deps_.loop.Post([this, uid, result] { OnPulled(uid, result); });
+  });
+}
+
+PodWorkerService::PullResult PodWorkerService::Pull(const std::string& bytes, PullResult result,
+                                                    std::shared_ptr<CancelToken> cancel) const {
+  kube::Pod pod;
+  runtime::v1::PodSandboxConfig config;
+  result.ref = DataLoss("the granted pod does not parse");
+  if (!pod.ParseFromString(bytes)) return result;
+  const auto tagged = WithDefaultTag(result.image);
+  result.ref = tagged;
+  if (!tagged.ok()) return result;
+  if (const Status made = MakeSandboxConfig({pod, config_.node, {}, 0}, config); !made.ok()) {
+    result.ref = made;
+    return result;
+  }
+  const Clock::Time begin = deps_.clock.Now();
+  result.ref = [&]() -> StatusOr<std::string> {
+    FAIL_POINT("pod-worker.pull-image.before");
+    auto ref =
+        deps_.images.PullImage(*tagged, nullptr, config, {begin + kPullLimit, std::move(cancel)});
+    FAIL_POINT("pod-worker.pull-image.after");
+    return ref;
+  }();
+  if (result.ref.ok() && result.ref->empty())
+    result.ref = Internal("imageRef of image \"{}\" is not set", result.image);
+  if (result.ref.ok()) {
+    const auto local =
+        deps_.images.ImageStatus(*tagged, After(deps_.clock, config_.request_timeout));
+    if (local.ok() && local->has_value()) result.bytes = (*local)->size_bytes;
+  }
+  result.pulling = deps_.clock.Now() - begin;
+  return result;
+}
+
+void PodWorkerService::OnPulled(const std::string& uid, const PullResult& result) {
+  Worker* worker = Find(uid);
+  if (worker == nullptr) return;
+  PullMemory& memory = worker->pulls[result.image];
+  memory.pulling = false;
+  if (worker->state != WorkerState::kSyncing) return;
+  PodEvents events(deps_.events, {worker->uid, worker->name, worker->name_space});
+  if (result.ref.ok()) {
+    memory.pulled_ref = *result.ref;
+    metrics_.ObservePull(result.bytes, result.waited);
+    events.Normal(
+        "Pulled",
+        fmt::format(
+            "Successfully pulled image \"{}\" in {} ({} including waiting). Image size: {} bytes.",
+            result.image, FormatMillis(result.pulling), FormatMillis(result.waited), result.bytes),
+        result.container);
+    Advance(uid);
+    return;
+  }
+  const ImageDecision failed =
+      PullFailed({result.image, "", deps_.clock.Now()}, result.ref.status(), memory);
+  for (const auto& event : failed.events)
+    event.warning ? events.Warning(event.reason, event.message, result.container)
+                  : events.Normal(event.reason, event.message, result.container);
+  worker->notes[result.container] = Note{failed.reason, failed.message, failed.retry_at};
+  metrics_.CountStartError("container", failed.reason);
+  if (failed.retry_at) due_.Add(uid, *failed.retry_at - deps_.clock.Now());
+  PutWorkers(*worker);
+}
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,34 @@
+#pragma once
+
+/// So many per second, and a burst: how often pulls may begin.
+/// Threads: one at a time. Errors: none. Source: images spec, registryPullQPS.
+
+#include <algorithm>
+
+#include "libs/base/clock.h"
+
+namespace splitlet::pod_worker {
+
+class TokenBucket {
+ public:
+  /// `per_second` 0: no limit.
+  TokenBucket(const Clock& clock, double per_second, double burst)
+      : clock_(clock), per_second_(per_second), burst_(burst), tokens_(burst), at_(clock.Now()) {}
+  bool Take() {
+    if (per_second_ <= 0) return true;
+    const Clock::Time now = clock_.Now();
+    tokens_ =
+        std::min(burst_, tokens_ + per_second_ * std::chrono::duration<double>(now - at_).count());
+    at_ = now;
+    if (tokens_ < 1) return false;
+    tokens_ -= 1;
+    return true;
+  }
+
+ private:
+  const Clock& clock_;
+  double per_second_, burst_, tokens_;
+  Clock::Time at_;
+};
+
+}  // namespace splitlet::pod_worker
