@@ -1,0 +1,385 @@
+// The node on real containerd against raw CRI calls from the same client in the same run. Needs
+// root. Usage: node_bench [--rounds N] [--pods N]
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <sstream>
+#include <thread>
+
+#include "libs/cri/grpc_runtime.h"
+#include "runtime/v1/api.pb.h"
+#include "tests/bench/result.h"
+#include "tests/harness/node.h"
+#include "tests/harness/runtime_view.h"
+
+namespace splitlet::bench {
+namespace {
+
+using namespace std::chrono_literals;
+using harness::WaitFor;
+
+constexpr const char* kImage = "splitlet.local/busybox:1";
+constexpr const char* kScript = "trap 'exit 0' TERM; while true; do sleep 1 & wait; done";
+constexpr auto kCall = 120s;
+
+double Ms(int64_t ns) { return static_cast<double>(ns) / 1e6; }
+
+/// Raw CRI calls: the floor.
+class Raw {
+ public:
+  explicit Raw(const std::string& endpoint, std::string logs)
+      : runner_(cri::ConnectRunner(endpoint, clock_)),
+        reader_(cri::ConnectReader(endpoint, clock_)),
+        remover_(cri::ConnectRemover(endpoint, clock_)),
+        logs_(std::move(logs)) {}
+
+  struct Pod {
+    cri::SandboxId sandbox;
+    cri::ContainerId container;
+    runtime::v1::PodSandboxConfig config;
+    int64_t began_ns = 0;
+  };
+
+  Pod Start(int number) {
+    Pod pod;
+    pod.config = SandboxConfig(number);
+    pod.began_ns = ToNanos(clock_.WallNow());
+    pod.sandbox = Must(runner_->RunPodSandbox(pod.config, "", After(clock_, kCall)));
+    CreateAndStart(pod, 0);
+    return pod;
+  }
+
+  void CreateAndStart(Pod& pod, uint32_t attempt) {
+    const auto config = ContainerConfig(attempt);
+    pod.container =
+        Must(runner_->CreateContainer(pod.sandbox, config, pod.config, After(clock_, kCall)));
+    const Status started = runner_->StartContainer(pod.container, After(clock_, kCall));
+    CHECK(started.ok(), "StartContainer: {}", started);
+  }
+
+  void Stop(const Pod& pod, int64_t grace) {
+    CHECK(runner_->StopContainer(pod.container, grace, After(clock_, kCall)).ok());
+    CHECK(runner_->StopPodSandbox(pod.sandbox, After(clock_, kCall)).ok());
+  }
+
+  void Remove(const Pod& pod) {
+    CHECK(remover_->RemovePodSandbox(pod.sandbox, After(clock_, kCall)).ok());
+  }
+
+  int64_t StartedAt(const cri::ContainerId& id) {
+    return Must(reader_->ContainerStatus(id, After(clock_, kCall))).started_at_ns;
+  }
+  cri::Container StatusOf(const cri::ContainerId& id) {
+    return Must(reader_->ContainerStatus(id, After(clock_, kCall)));
+  }
+  const Clock& clock() const { return clock_; }
+
+  /// Removes all that is in the runtime.
+  void Clear(harness::RuntimeView& view) {
+    for (const auto& s : view.Sandboxes()) {
+      CHECK(runner_->StopPodSandbox(s.id, After(clock_, kCall)).ok());
+      CHECK(remover_->RemovePodSandbox(s.id, After(clock_, kCall)).ok());
+    }
+  }
+
+ private:
+  template <class T>
+  static T Must(StatusOr<T> value) {
+    CHECK(value.ok(), "{}", value.status());
+    return *std::move(value);
+  }
+  runtime::v1::PodSandboxConfig SandboxConfig(int number) const {
+    runtime::v1::PodSandboxConfig config;
+    auto& metadata = *config.mutable_metadata();
+    metadata.set_name(fmt::format("raw-{}", number));
+    metadata.set_namespace_("bench");
+    metadata.set_uid(fmt::format("raw-{}", number));
+    config.set_log_directory(fmt::format("{}/raw-{}", logs_, number));
+    std::filesystem::create_directories(config.log_directory() + "/app");
+    config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_network(
+        runtime::v1::POD);
+    return config;
+  }
+  static runtime::v1::ContainerConfig ContainerConfig(uint32_t attempt) {
+    runtime::v1::ContainerConfig config;
+    config.mutable_metadata()->set_name("app");
+    config.mutable_metadata()->set_attempt(attempt);
+    config.mutable_image()->set_image(kImage);
+    for (const char* word : {"/bin/sh", "-c", kScript}) config.add_command(word);
+    config.set_log_path(fmt::format("app/{}.log", attempt));
+    config.mutable_linux();
+    return config;
+  }
+  RealClock clock_;
+  std::unique_ptr<cri::Runner> runner_;
+  std::unique_ptr<cri::Reader> reader_;
+  std::unique_ptr<cri::Remover> remover_;
+  std::string logs_;
+};
+
+std::string Manifest(const std::string& name, const std::string& script) {
+  return fmt::format(
+      "apiVersion: v1\nkind: Pod\nmetadata: {{name: {}}}\nspec:\n  terminationGracePeriodSeconds: "
+      "1\n  containers:\n"
+      "  - name: app\n    image: {}\n    command: [\"/bin/sh\", \"-c\", \"{}\"]\n",
+      name, kImage, script);
+}
+
+class Bench {
+ public:
+  Bench(harness::Node& node, Raw& raw, harness::RuntimeView& view, int rounds)
+      : node_(node), raw_(raw), view_(view), rounds_(rounds) {}
+
+  void StartAndStop() {
+    Result start{.name = "one static pod: manifest to running", .unit = "ms"};
+    start.overhead_p50 = 25;
+    start.overhead_p99 = 60;
+    Result stop{.name = "manifest removed to sandbox stopped", .unit = "ms"};
+    stop.overhead_p50 = 50;
+    for (int i = 0; i < rounds_; ++i) {
+      RawOnce(i, start, stop);
+      SplitletOnce(i, start, stop);
+    }
+    Print(start);
+    Print(stop);
+  }
+
+  void Restart() {
+    Result restart{.name = "container exit to its successor running", .unit = "ms"};
+    restart.overhead_p50 = 40;
+    for (int i = 0; i < rounds_; ++i) {
+      RawRestart(i, restart);
+      SplitletRestart(i, restart);
+    }
+    Print(restart);
+  }
+
+  void Burst(int pods) {
+    Result burst{.name = fmt::format("{} pods at once: all running", pods), .unit = "ms"};
+    burst.ratio = 1.10;
+    double best = 0;
+    for (const int width : {2, 4, 8, 16, pods}) {
+      const double took = RawBurst(pods, width);
+      if (best == 0 || took < best) best = took;
+    }
+    burst.floor = {best};
+    burst.values = {SplitletBurst(pods)};
+    Print(burst);
+  }
+
+  void MemoryAndCpu(int pods) {
+    Result idle{.name = "memory of the six processes, idle (PSS)", .unit = "MB"};
+    idle.limit_p50 = 45;
+    idle.values = {PssMb()};
+    Print(idle);
+    PutAll(pods, "mem");
+    CHECK(WaitFor(300s, [&] { return view_.RunningCount() == static_cast<size_t>(pods); }));
+    SettleFor(15s);
+    Result full{.name = fmt::format("memory of the six processes, {} pods (PSS)", pods),
+                .unit = "MB"};
+    full.limit_p50 = 62;
+    full.values = {PssMb()};
+    Print(full);
+    Result server{.name = "memory of nats-server (PSS)", .unit = "MB"};
+    server.limit_p50 = 25;
+    server.values = {PssOf(NatsPid())};
+    Print(server);
+    const double before = CpuSeconds();
+    SettleFor(20s);
+    Result cpu{.name = fmt::format("CPU of all seven, idle with {} pods", pods),
+               .unit = "% of a core"};
+    cpu.limit_p50 = 1;
+    cpu.values = {(CpuSeconds() - before) / 20 * 100};
+    Print(cpu);
+    RemoveAll(pods, "mem");
+  }
+
+ private:
+  void RawOnce(int i, Result& start, Result& stop) {
+    const auto pod = raw_.Start(i);
+    start.floor.push_back(Ms(raw_.StartedAt(pod.container) - pod.began_ns));
+    SettleFor(300ms);
+    const auto began = raw_.clock().Now();
+    raw_.Stop(pod, 1);
+    stop.floor.push_back(Ms((raw_.clock().Now() - began).count()));
+    raw_.Remove(pod);
+  }
+
+  void SplitletOnce(int i, Result& start, Result& stop) {
+    const std::string name = fmt::format("one-{}", i);
+    const int64_t began = ToNanos(raw_.clock().WallNow());
+    node_.PutManifest(name + ".yaml", Manifest(name, kScript));
+    CHECK(WaitFor(60s, [&] { return node_.IsRunning(name); }), "{} does not run", name);
+    start.values.push_back(Ms(raw_.StartedAt(view_.RunningOf(name).at(0).id) - began));
+    SettleFor(300ms);
+    const auto removed = raw_.clock().Now();
+    node_.RemoveManifest(name + ".yaml");
+    CHECK(WaitFine(60s, [&] { return view_.ReadySandboxesOf(name).empty(); }));
+    stop.values.push_back(Ms((raw_.clock().Now() - removed).count()));
+    CHECK(WaitFor(60s, [&] { return node_.IsGone(name); }));
+  }
+
+  void RawRestart(int i, Result& restart) {
+    auto pod = raw_.Start(1000 + i);
+    const int64_t began = ToNanos(raw_.clock().WallNow());
+    raw_.CreateAndStart(pod, 1);
+    restart.floor.push_back(Ms(raw_.StartedAt(pod.container) - began));
+    raw_.Stop(pod, 0);
+    raw_.Remove(pod);
+  }
+
+  void SplitletRestart(int i, Result& restart) {
+    const std::string name = fmt::format("again-{}", i);
+    node_.PutManifest(name + ".yaml", Manifest(name, "sleep 0.5"));
+    std::vector<cri::Container> own;
+    CHECK(WaitFor(60s, [&] {
+      own.clear();
+      for (const auto& c : view_.Containers())
+        if (harness::IsPodNamed(c.labels.at("io.kubernetes.pod.name"), name)) own.push_back(c);
+      return own.size() == 2 && own[0].state != cri::ContainerState::kCreated;
+    }));
+    restart.values.push_back(
+        Ms(raw_.StatusOf(own[0].id).started_at_ns - raw_.StatusOf(own[1].id).finished_at_ns));
+    node_.RemoveManifest(name + ".yaml");
+    CHECK(WaitFor(60s, [&] { return node_.IsGone(name); }));
+  }
+
+  double RawBurst(int pods, int width) {
+    std::atomic<int> next{0};
+    std::vector<Raw::Pod> all(static_cast<size_t>(pods));
+    const auto began = raw_.clock().Now();
+    {
+      std::vector<std::jthread> threads;
+      for (int t = 0; t < width; ++t)
+        threads.emplace_back([&, width] {
+          for (int i = next++; i < pods; i = next++)
+            all[static_cast<size_t>(i)] = raw_.Start(10000 + width * 1000 + i);
+        });
+    }
+    const double took = Ms((raw_.clock().Now() - began).count());
+    std::fprintf(stderr, "raw burst of %d pods, %d at a time: %.0f ms\n", pods, width, took);
+    raw_.Clear(view_);
+    return took;
+  }
+
+  void PutAll(int pods, const std::string& prefix) {
+    for (int i = 0; i < pods; ++i) {
+      const std::string name = fmt::format("{}-{}", prefix, i);
+      node_.PutManifest(name + ".yaml", Manifest(name, kScript));
+    }
+  }
+
+  void RemoveAll(int pods, const std::string& prefix) {
+    for (int i = 0; i < pods; ++i) node_.RemoveManifest(fmt::format("{}-{}.yaml", prefix, i));
+    CHECK(WaitFor(300s, [&] { return node_.Pods().empty() && view_.ReadySandboxCount() == 0; }));
+  }
+
+  double SplitletBurst(int pods) {
+    const int64_t began = ToNanos(raw_.clock().WallNow());
+    const std::string prefix = fmt::format("burst{}", pods);
+    PutAll(pods, prefix);
+    CHECK(WaitFor(300s, [&] { return view_.RunningCount() == static_cast<size_t>(pods); }));
+    int64_t last = began;
+    for (const auto& c : view_.Containers()) last = std::max(last, raw_.StartedAt(c.id));
+    RemoveAll(pods, prefix);
+    return Ms(last - began);
+  }
+
+  /// Like WaitFor with a look every 2 ms.
+  bool WaitFine(Duration limit, const std::function<bool()>& condition) {
+    const auto end = raw_.clock().Now() + limit;
+    while (!condition()) {
+      if (raw_.clock().Now() >= end) return false;
+      usleep(2000);
+    }
+    return true;
+  }
+  void SettleFor(Duration d) {
+    harness::HoldsFor(d, [] { return true; });
+  }
+
+  pid_t NatsPid() {
+    // The keeper runs `bash nats.sh serve`, which becomes the server.
+    return node_.keeper().PidOf("nats");
+  }
+  static double PssOf(pid_t pid) {
+    std::istringstream lines(harness::ReadFile(fmt::format("/proc/{}/smaps_rollup", pid)));
+    std::string word;
+    double kb = 0;
+    while (lines >> word)
+      if (word == "Pss:") lines >> kb;
+    return kb / 1024;
+  }
+  double PssMb() {
+    double sum = 0;
+    for (const auto& process : harness::kProcesses) sum += PssOf(node_.keeper().PidOf(process));
+    return sum;
+  }
+  double CpuSeconds() {
+    double ticks = 0;
+    auto pids = std::vector<pid_t>{NatsPid()};
+    for (const auto& process : harness::kProcesses) pids.push_back(node_.keeper().PidOf(process));
+    for (const pid_t pid : pids) {
+      const std::string stat = harness::ReadFile(fmt::format("/proc/{}/stat", pid));
+      std::istringstream fields(stat.substr(stat.rfind(')') + 2));
+      std::string skipped;
+      for (int i = 0; i < 11; ++i) fields >> skipped;
+      double user = 0;
+      double system = 0;
+      fields >> user >> system;
+      ticks += user + system;
+    }
+    return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
+  }
+
+  harness::Node& node_;
+  Raw& raw_;
+  harness::RuntimeView& view_;
+  int rounds_;
+};
+
+int Main(int rounds, int pods) {
+  const harness::TempDir dir("bn");
+  const std::string script = harness::SourceDir() + "/deploy/local/runtime.sh";
+  const auto run = [&](const std::string& action) {
+    return harness::RunToEnd(
+        {.argv = {"bash", script, action, dir.path()}, .env = {}, .output = dir.path() + "/log"},
+        180s);
+  };
+  CHECK(run("start") == 0, "{}", harness::ReadFile(dir.path() + "/log"));
+  const std::string endpoint = "unix://" + dir.path() + "/containerd.sock";
+  {
+    harness::RuntimeView view(endpoint);
+    Raw raw(endpoint, dir.path() + "/raw-logs");
+    // Defaults of the configuration: what a user gets.
+    harness::Node node(
+        {.runtime_endpoint = endpoint,
+         .config = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"});
+    node.Start();
+    Bench bench(node, raw, view, rounds);
+    bench.StartAndStop();
+    bench.Restart();
+    bench.Burst(pods / 2);
+    bench.Burst(pods);
+    bench.MemoryAndCpu(pods);
+  }
+  CHECK(run("stop") == 0, "{}", harness::ReadFile(dir.path() + "/log"));
+  return 0;
+}
+
+}  // namespace
+}  // namespace splitlet::bench
+
+int main(int argc, char** argv) {
+  CLI::App app("The node against raw CRI calls on real containerd");
+  int rounds = 20;
+  int pods = 100;
+  app.add_option("--rounds", rounds, "repetitions of each single-pod measurement");
+  app.add_option("--pods", pods, "pods of the large burst");
+  CLI11_PARSE(app, argc, argv);
+  return splitlet::bench::Main(rounds, pods);
+}

@@ -1,0 +1,27 @@
+#pragma once
+
+/// One measured figure, printed as a line of JSON that run.sh collects into build/bench.json.
+/// Threads: any. Units: as said in `unit`.
+
+#include <string>
+#include <vector>
+
+namespace splitlet::bench {
+
+struct Result {
+  std::string name, unit;
+  std::vector<double> values;  // measured
+  std::vector<double> floor;   // the same work done raw, in the same run; may be empty
+  /// What must hold. `overhead_p50` and `overhead_p99` bound value minus floor's median; `ratio`
+  /// bounds the quotient of the medians; `limit_p50` and `limit_p99` bound the value itself.
+  /// Negative: not asked.
+  double overhead_p50 = -1, overhead_p99 = -1, ratio = -1, limit_p50 = -1, limit_p99 = -1;
+};
+
+/// p in [0, 1]; nearest rank; 0 for no values.
+double Percentile(std::vector<double> values, double p);
+
+/// Prints the line to stdout. True when the target is met.
+bool Print(const Result& result);
+
+}  // namespace splitlet::bench

@@ -1,0 +1,144 @@
+#include "tests/e2e/fixture.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "libs/cri/grpc_runtime.h"
+
+namespace splitlet::e2e {
+namespace {
+
+std::unique_ptr<harness::TempDir> runtime_dir;
+std::unique_ptr<harness::Keeper> keeper;
+
+std::string RuntimeScript() { return harness::SourceDir() + "/deploy/local/runtime.sh"; }
+
+int Script(const std::string& action) {
+  return harness::RunToEnd({.argv = {"bash", RuntimeScript(), action, runtime_dir->path()},
+                            .env = {},
+                            .output = runtime_dir->path() + "/script.log"},
+                           180s);
+}
+
+}  // namespace
+
+void E2eTest::SetUpTestSuite() {
+  if (geteuid() != 0 || runtime_dir != nullptr) return;
+  runtime_dir = std::make_unique<harness::TempDir>("e2");
+  keeper = std::make_unique<harness::Keeper>();
+  ASSERT_EQ(Script("config"), 0) << harness::ReadFile(runtime_dir->path() + "/script.log");
+  keeper->Start("containerd", {.argv = {"bash", RuntimeScript(), "serve", runtime_dir->path()},
+                               .env = {},
+                               .output = runtime_dir->path() + "/containerd.out"});
+  ASSERT_EQ(Script("ready"), 0) << harness::ReadFile(runtime_dir->path() + "/script.log");
+}
+
+void E2eTest::TearDownTestSuite() {
+  if (runtime_dir == nullptr) return;
+  keeper->Stop("containerd");
+  keeper.reset();
+  EXPECT_EQ(Script("stop"), 0) << harness::ReadFile(runtime_dir->path() + "/script.log");
+  runtime_dir.reset();
+}
+
+std::string E2eTest::Endpoint() { return "unix://" + runtime_dir->path() + "/containerd.sock"; }
+
+void E2eTest::SetUp() {
+  if (geteuid() != 0) GTEST_SKIP() << "running containers needs root";
+  view_ = std::make_unique<harness::RuntimeView>(Endpoint());
+}
+
+void E2eTest::TearDown() {
+  if (view_ == nullptr) return;
+  if (HasFailure() && node_ != nullptr) ADD_FAILURE() << view_->Describe() << node_->LogTails();
+  node_.reset();
+  RemoveAllPods();
+}
+
+void E2eTest::RemoveAllPods() {
+  const RealClock clock;
+  const auto runner = cri::ConnectRunner(Endpoint(), clock);
+  const auto remover = cri::ConnectRemover(Endpoint(), clock);
+  for (const auto& c : view_->Containers()) {
+    EXPECT_TRUE(runner->StopContainer(c.id, 0, After(clock, 30s)).ok());
+    EXPECT_TRUE(remover->RemoveContainer(c.id, After(clock, 30s)).ok());
+  }
+  for (const auto& s : view_->Sandboxes()) {
+    EXPECT_TRUE(runner->StopPodSandbox(s.id, After(clock, 30s)).ok());
+    EXPECT_TRUE(remover->RemovePodSandbox(s.id, After(clock, 30s)).ok());
+  }
+}
+
+void E2eTest::StartNode(harness::NodeOptions options) {
+  options.runtime_endpoint = Endpoint();
+  node_ = std::make_unique<Node>(std::move(options));
+  std::filesystem::create_directories(scratch());
+  node_->Start();
+}
+
+void E2eTest::ExpectRunning(const std::string& name) {
+  ASSERT_TRUE(WaitFor(kSoon, [&] { return node_->IsRunning(name); })) << name << " does not run";
+}
+
+void E2eTest::ExpectGone(const std::string& name) {
+  ASSERT_TRUE(WaitFor(kSoon,
+                      [&] {
+                        return node_->IsGone(name) && view_->RunningOf(name).empty() &&
+                               view_->ReadySandboxesOf(name).empty();
+                      }))
+      << name << " does not go";
+}
+
+void E2eTest::ExpectExactly(const std::vector<std::string>& pods) {
+  const auto matches = [&] {
+    if (view_->ReadySandboxCount() != pods.size() || view_->RunningCount() != pods.size())
+      return false;
+    for (const auto& pod : pods)
+      if (view_->ReadySandboxesOf(pod).size() != 1 || !node_->IsRunning(pod)) return false;
+    return true;
+  };
+  ASSERT_TRUE(WaitFor(kSoon, matches))
+      << "wanted " << pods.size() << " pods; " << view_->Describe();
+}
+
+void E2eTest::ExpectPhase(const std::string& name, const std::string& phase) {
+  std::string last;
+  ASSERT_TRUE(WaitFor(kSoon,
+                      [&] {
+                        const auto pod = node_->Pod(name);
+                        last = pod == nullptr ? "absent" : pod->phase;
+                        return last == phase;
+                      }))
+      << name << " is " << last;
+}
+
+int E2eTest::RestartsOf(const std::string& pod) {
+  const auto view = node_->Pod(pod);
+  return view == nullptr || view->containers.empty() ? -1 : view->containers.front().restarts;
+}
+
+void E2eTest::KillContainerd() { keeper->Signal("containerd", 9); }
+
+std::string PodWithScratch(const std::string& name, const std::string& script,
+                           const std::string& scratch, const std::string& more_spec) {
+  return fmt::format(R"(apiVersion: v1
+kind: Pod
+metadata:
+  name: {0}
+spec:
+  terminationGracePeriodSeconds: 2
+{3}  volumes:
+  - name: scratch
+    hostPath: {{path: {2}}}
+  containers:
+  - name: app
+    image: splitlet.local/busybox:1
+    command: ["/bin/sh", "-c", "{1}"]
+    volumeMounts:
+    - {{name: scratch, mountPath: /scratch}}
+)",
+                     name, script, scratch, more_spec);
+}
+
+}  // namespace splitlet::e2e

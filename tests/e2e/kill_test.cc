@@ -1,0 +1,114 @@
+// Processes, nats-server and containerd die under load on real containerd; no container is
+// restarted by it.
+
+#include <set>
+
+#include "libs/cri/grpc_runtime.h"
+#include "runtime/v1/api.pb.h"
+#include "tests/e2e/fixture.h"
+
+namespace splitlet::e2e {
+namespace {
+
+constexpr const char* kForever = "trap 'exit 0' TERM; while true; do sleep 0.1; done";
+
+class EachProcess : public E2eTest, public testing::WithParamInterface<std::string> {};
+
+TEST_P(EachProcess, KilledUnderLoadEveryPodRunsOnceAndNoneIsRestarted) {
+  StartNode();
+  std::vector<std::string> names = {"old"};
+  node_->PutManifest("old.yaml", PodYaml("old", kForever));
+  ExpectExactly(names);
+  const auto old = view_->RunningOf("old")[0].id;
+  for (int i = 0; i < 6; ++i) {
+    names.push_back(fmt::format("p{}", i));
+    node_->PutManifest(names.back() + ".yaml", PodYaml(names.back(), kForever));
+    if (i % 2 == 1) node_->keeper().Signal(GetParam(), 9);
+  }
+  ExpectExactly(names);
+  EXPECT_EQ(view_->RunningOf("old")[0].id, old);
+  for (const auto& name : names) EXPECT_EQ(RestartsOf(name), 0) << name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kill, EachProcess,
+                         testing::Values("config-source", "sync-loop", "pod-worker", "pleg",
+                                         "status", "gc", "nats"),
+                         [](const testing::TestParamInfo<std::string>& info) {
+                           std::string name = info.param;
+                           for (char& c : name)
+                             if (c == '-') c = '_';
+                           return name;
+                         });
+
+using Node_ = E2eTest;
+
+TEST_F(Node_, ContainerdKilledUnderLoadNoContainerIsRestarted) {
+  StartNode();
+  std::vector<std::string> names = {"old"};
+  node_->PutManifest("old.yaml", PodYaml("old", kForever));
+  ExpectExactly(names);
+  const auto old = view_->RunningOf("old")[0].id;
+  for (int i = 0; i < 6; ++i) {
+    names.push_back(fmt::format("p{}", i));
+    node_->PutManifest(names.back() + ".yaml", PodYaml(names.back(), kForever));
+    if (i == 3) KillContainerd();
+  }
+  ExpectExactly(names);
+  EXPECT_EQ(view_->RunningOf("old")[0].id, old);
+  EXPECT_EQ(RestartsOf("old"), 0);
+}
+
+TEST_F(Node_, AllOfTheAgentStoppedAndStartedAgainNoContainerIsRestarted) {
+  StartNode();
+  node_->PutManifest("a.yaml", PodYaml("a", kForever));
+  node_->PutManifest("b.yaml", PodYaml("b", kForever));
+  ExpectExactly({"a", "b"});
+  std::set<std::string> before;
+  for (const auto& c : view_->Containers()) before.insert(c.id.str());
+  for (const auto& process : harness::kProcesses) node_->StopProcess(process);
+  EXPECT_EQ(view_->RunningCount(), 2u);
+  for (const auto& process : harness::kProcesses) node_->StartProcess(process);
+  node_->PutManifest("c.yaml", PodYaml("c", kForever));
+  ExpectExactly({"a", "b", "c"});
+  for (const char* name : {"a", "b"}) {
+    EXPECT_TRUE(before.contains(view_->RunningOf(name)[0].id.str())) << name;
+    EXPECT_EQ(RestartsOf(name), 0) << name;
+  }
+}
+
+/// A sandbox as another agent makes it: kubelet labels, no annotation of ours.
+cri::SandboxId MakeForeignSandbox(cri::Runner& runner, const std::string& log_dir) {
+  runtime::v1::PodSandboxConfig config;
+  config.mutable_metadata()->set_name("foreign");
+  config.mutable_metadata()->set_namespace_("other");
+  config.mutable_metadata()->set_uid("11111111-2222-3333-4444-555555555555");
+  config.set_log_directory(log_dir);
+  (*config.mutable_labels())["io.kubernetes.pod.name"] = "foreign";
+  (*config.mutable_labels())["io.kubernetes.pod.namespace"] = "other";
+  (*config.mutable_labels())["io.kubernetes.pod.uid"] = config.metadata().uid();
+  config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_network(
+      runtime::v1::POD);
+  const RealClock clock;
+  auto made = runner.RunPodSandbox(config, "", After(clock, 60s));
+  EXPECT_TRUE(made.ok()) << made.status();
+  return made.ok() ? *made : cri::SandboxId();
+}
+
+TEST_F(Node_, PodsThatNobodyHereMadeAreLeftAlone) {
+  const RealClock clock;
+  const auto runner = cri::ConnectRunner(Endpoint(), clock);
+  const harness::TempDir logs("fl");
+  const auto foreign = MakeForeignSandbox(*runner, logs.path());
+  StartNode();
+  node_->PutManifest("a.yaml", PodYaml("a", kForever));
+  ExpectRunning("a");
+  const auto report = node_->RunGc(false);
+  EXPECT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(harness::HoldsFor(6s, [&] {
+    const auto sandboxes = view_->ReadySandboxesOf("foreign");
+    return sandboxes.size() == 1 && sandboxes[0].id == foreign;
+  }));
+}
+
+}  // namespace
+}  // namespace splitlet::e2e

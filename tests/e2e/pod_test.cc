@@ -1,0 +1,141 @@
+// Pods on real containerd: life, restarts, init containers, updates, removal with grace, many at
+// once.
+
+#include <set>
+
+#include "tests/e2e/fixture.h"
+
+namespace splitlet::e2e {
+namespace {
+
+using Pods = E2eTest;
+
+constexpr const char* kForever = "trap 'exit 0' TERM; while true; do sleep 0.1; done";
+
+TEST_F(Pods, AManifestBecomesARunningPodWithAnAddressAndALog) {
+  StartNode();
+  node_->PutManifest("web.yaml", PodYaml("web", "echo hello; sleep 1000"));
+  ExpectExactly({"web"});
+  const auto pod = node_->Pod("web");
+  EXPECT_FALSE(pod->ip.empty());
+  EXPECT_EQ(RestartsOf("web"), 0);
+  const std::string log =
+      fmt::format("{}/pods/default_{}_{}/app/0.log", node_->dir(), pod->name, pod->uid);
+  EXPECT_TRUE(WaitFor(kSoon, [&] {
+    return harness::ReadFile(log).find("stdout F hello") != std::string::npos;
+  })) << log;
+  node_->RemoveManifest("web.yaml");
+  ExpectGone("web");
+}
+
+TEST_F(Pods, InitContainersRunInOrderBeforeTheOthers) {
+  StartNode();
+  const std::string init = R"(  initContainers:
+  - name: one
+    image: splitlet.local/busybox:1
+    command: ["/bin/sh", "-c", "sleep 0.3; echo one >> /scratch/order"]
+    volumeMounts: [{name: scratch, mountPath: /scratch}]
+  - name: two
+    image: splitlet.local/busybox:1
+    command: ["/bin/sh", "-c", "echo two >> /scratch/order"]
+    volumeMounts: [{name: scratch, mountPath: /scratch}]
+)";
+  node_->PutManifest(
+      "web.yaml", PodWithScratch("web", "echo app >> /scratch/order; sleep 1000", scratch(), init));
+  ExpectRunning("web");
+  EXPECT_TRUE(WaitFor(kSoon, [&] {
+    return harness::ReadFile(scratch() + "/order") == "one\ntwo\napp\n";
+  })) << harness::ReadFile(scratch() + "/order");
+}
+
+TEST_F(Pods, RestartPolicies) {
+  StartNode();
+  node_->PutManifest("always.yaml", PodYaml("always", "sleep 0.5; exit 0"));
+  node_->PutManifest("failure.yaml",
+                     PodYaml("failure", "sleep 0.5; exit 3", "  restartPolicy: OnFailure\n"));
+  node_->PutManifest("success.yaml", PodYaml("success", "exit 0", "  restartPolicy: OnFailure\n"));
+  node_->PutManifest("never.yaml", PodYaml("never", "exit 4", "  restartPolicy: Never\n"));
+  ExpectPhase("success", "Succeeded");
+  ExpectPhase("never", "Failed");
+  EXPECT_EQ(node_->Pod("never")->containers.at(0).exit_code, 4);
+  EXPECT_TRUE(
+      WaitFor(kSoon, [&] { return RestartsOf("always") >= 1 && RestartsOf("failure") >= 1; }));
+  EXPECT_TRUE(WaitFor(kSoon, [&] {
+    const auto pod = node_->Pod("always");
+    return pod != nullptr && pod->containers.at(0).reason == "CrashLoopBackOff";
+  }));
+  EXPECT_EQ(RestartsOf("success"), 0);
+  EXPECT_EQ(RestartsOf("never"), 0);
+}
+
+TEST_F(Pods, AChangedCommandReplacesTheContainerAndKeepsTheSandbox) {
+  StartNode();
+  node_->PutManifest("web.yaml", PodYaml("web", kForever));
+  ExpectExactly({"web"});
+  const auto container = view_->RunningOf("web")[0].id;
+  node_->PutManifest("web.yaml", PodYaml("web", std::string("true; ") + kForever));
+  ASSERT_TRUE(WaitFor(kSoon, [&] {
+    const auto now = view_->RunningOf("web");
+    return now.size() == 1 && now[0].id != container;
+  }));
+  ExpectExactly({"web"});
+}
+
+TEST_F(Pods, TheGracePeriodIsGivenAndThenEnds) {
+  StartNode();
+  node_->PutManifest(
+      "polite.yaml",
+      PodWithScratch("polite",
+                     "trap 'echo bye > /scratch/bye; exit 0' TERM; while true; do sleep 0.1; done",
+                     scratch()));
+  node_->PutManifest("deaf.yaml", PodYaml("deaf", "trap '' TERM; while true; do sleep 0.1; done"));
+  ExpectExactly({"polite", "deaf"});
+  node_->RemoveManifest("polite.yaml");
+  node_->RemoveManifest("deaf.yaml");
+  ExpectGone("polite");
+  ExpectGone("deaf");
+  EXPECT_EQ(harness::ReadFile(scratch() + "/bye"), "bye\n");
+}
+
+TEST_F(Pods, FiftyAtOnceAllRunAndAllGo) {
+  StartNode();
+  std::vector<std::string> names;
+  for (int i = 0; i < 50; ++i) {
+    names.push_back(fmt::format("many-{}", i));
+    node_->PutManifest(names.back() + ".yaml", PodYaml(names.back(), kForever));
+  }
+  ASSERT_TRUE(WaitFor(240s, [&] { return view_->RunningCount() == names.size(); }));
+  ExpectExactly(names);
+  for (const auto& name : names) node_->RemoveManifest(name + ".yaml");
+  ASSERT_TRUE(
+      WaitFor(240s, [&] { return view_->ReadySandboxCount() == 0 && node_->Pods().empty(); }));
+}
+
+TEST_F(Pods, AMissingImageIsSaidAndHarmsNoOther) {
+  StartNode();
+  std::string yaml = PodYaml("lost", "true");
+  const std::string image = "splitlet.local/busybox:1";
+  yaml.replace(yaml.find(image), image.size(),
+               "splitlet.local/nothing:1\n    imagePullPolicy: Never");
+  node_->PutManifest("lost.yaml", yaml);
+  node_->PutManifest("web.yaml", PodYaml("web", kForever));
+  ExpectRunning("web");
+  EXPECT_TRUE(WaitFor(kSoon, [&] {
+    const auto pod = node_->Pod("lost");
+    return pod != nullptr && pod->phase == "Pending" && pod->containers.size() == 1 &&
+           pod->containers[0].reason == "ErrImageNeverPull";
+  }));
+}
+
+TEST_F(Pods, TooLargeForTheNodeIsRejectedAndNeverStarted) {
+  StartNode();
+  std::string yaml = PodYaml("huge", "sleep 1000");
+  yaml += "    resources: {requests: {cpu: \"1000\"}}\n";
+  node_->PutManifest("huge.yaml", yaml);
+  ExpectPhase("huge", "Failed");
+  EXPECT_EQ(node_->Pod("huge")->reason, "OutOfcpu");
+  EXPECT_TRUE(view_->RunningOf("huge").empty());
+}
+
+}  // namespace
+}  // namespace splitlet::e2e

@@ -1,0 +1,206 @@
+#include "tests/harness/child.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "libs/base/status.h"
+
+namespace splitlet::harness {
+namespace {
+
+void Nap() { usleep(20'000); }
+
+/// Between fork and exec: only calls that are safe there.
+[[noreturn]] void Become(const std::vector<char*>& argv, const std::vector<char*>& env,
+                         int output) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const int null = open("/dev/null", O_RDONLY);
+  dup2(null, STDIN_FILENO);
+  dup2(output, STDOUT_FILENO);
+  dup2(output, STDERR_FILENO);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  execvpe(argv[0], argv.data(), env.data());
+  _exit(127);
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  for (auto& s : strings) pointers.push_back(s.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::vector<std::string> Environment(const std::map<std::string, std::string>& added) {
+  std::vector<std::string> all;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (!added.contains(text.substr(0, text.find('=')))) all.push_back(text);
+  }
+  for (const auto& [name, value] : added) all.push_back(fmt::format("{}={}", name, value));
+  return all;
+}
+
+}  // namespace
+
+pid_t Spawn(const Command& command) {
+  const std::string output_path = command.output.empty() ? "/dev/null" : command.output;
+  const int output = open(output_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  CHECK(output >= 0, "open {}", output_path);
+  auto arguments = command.argv;
+  auto variables = Environment(command.env);
+  const auto argv = Pointers(arguments);
+  const auto env = Pointers(variables);
+  const pid_t pid = fork();
+  CHECK(pid >= 0, "fork");
+  if (pid == 0) Become(argv, env, output);
+  close(output);
+  return pid;
+}
+
+int RunToEnd(const Command& command, Duration limit) {
+  const pid_t pid = Spawn(command);
+  int status = 0;
+  const bool ended =
+      WaitFor(limit, [pid, &status] { return waitpid(pid, &status, WNOHANG) == pid; });
+  if (!ended) {
+    kill(-pid, SIGKILL);
+    waitpid(pid, &status, 0);
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// PR_SET_PDEATHSIG fires when the thread that forked ends: the watcher, which lives as long as the
+// keeper, starts all.
+Keeper::Keeper() : watcher_([this](const std::stop_token& stop) { Watch(stop); }) {}
+
+Keeper::~Keeper() {
+  watcher_.request_stop();
+  watcher_.join();
+  for (auto& [name, kept] : kept_) {
+    if (kept.pid == 0) continue;
+    kill(kept.pid, SIGCONT);
+    kill(-kept.pid, SIGKILL);
+    waitpid(kept.pid, nullptr, 0);
+  }
+}
+
+void Keeper::Start(const std::string& name, Command command) {
+  {
+    const std::lock_guard lock(mutex_);
+    Kept& kept = kept_[name];
+    kept.command = std::move(command);
+    kept.wanted = true;
+    kept.restarts = -1;
+  }
+  CHECK(WaitFor(10s, [this, &name] { return PidOf(name) != 0; }), "{} does not start", name);
+}
+
+void Keeper::Stop(const std::string& name, Duration grace) {
+  {
+    const std::lock_guard lock(mutex_);
+    Kept& kept = kept_[name];
+    kept.wanted = false;
+    if (kept.pid != 0) kill(kept.pid, SIGTERM);
+  }
+  if (WaitFor(grace, [this, &name] { return PidOf(name) == 0; })) return;
+  Signal(name, SIGKILL);
+  CHECK(WaitFor(10s, [this, &name] { return PidOf(name) == 0; }), "{} does not die", name);
+}
+
+void Keeper::Signal(const std::string& name, int signal) {
+  const std::lock_guard lock(mutex_);
+  const auto found = kept_.find(name);
+  if (found != kept_.end() && found->second.pid != 0) kill(found->second.pid, signal);
+}
+
+pid_t Keeper::PidOf(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = kept_.find(name);
+  return found == kept_.end() ? 0 : found->second.pid;
+}
+
+int Keeper::RestartsOf(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = kept_.find(name);
+  return found == kept_.end() ? 0 : found->second.restarts;
+}
+
+void Keeper::Watch(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    Reap();
+    usleep(5'000);
+  }
+}
+
+void Keeper::Reap() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [name, kept] : kept_) {
+    if (kept.pid != 0 && waitpid(kept.pid, nullptr, WNOHANG) == kept.pid) kept.pid = 0;
+    if (kept.pid == 0 && kept.wanted) {
+      kept.pid = Spawn(kept.command);
+      ++kept.restarts;
+    }
+  }
+}
+
+bool WaitFor(Duration limit, const std::function<bool()>& condition) {
+  const RealClock clock;
+  const auto end = clock.Now() + limit;
+  while (!condition()) {
+    if (clock.Now() >= end) return condition();
+    Nap();
+  }
+  return true;
+}
+
+bool HoldsFor(Duration limit, const std::function<bool()>& condition) {
+  const RealClock clock;
+  const auto end = clock.Now() + limit;
+  while (clock.Now() < end) {
+    if (!condition()) return false;
+    Nap();
+  }
+  return true;
+}
+
+TempDir::TempDir(const std::string& prefix) {
+  std::string pattern = fmt::format("/tmp/{}.XXXXXX", prefix);
+  CHECK(mkdtemp(pattern.data()) != nullptr, "mkdtemp {}", pattern);
+  path_ = pattern;
+}
+
+TempDir::~TempDir() {
+  if (std::getenv("SPLITLET_KEEP_TEST_DIRS") != nullptr) return;
+  std::error_code error;
+  std::filesystem::remove_all(path_, error);
+}
+
+void WriteFile(const std::string& path, const std::string& content) {
+  // The part before the name keeps it out of the way of readers of manifests, which skip hidden
+  // files.
+  const std::filesystem::path target(path);
+  const auto beside = target.parent_path() / ("." + target.filename().string() + ".new");
+  std::filesystem::create_directories(target.parent_path());
+  std::ofstream(beside, std::ios::binary | std::ios::trunc) << content;
+  std::filesystem::rename(beside, target);
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+}  // namespace splitlet::harness

@@ -1,0 +1,123 @@
+#pragma once
+
+/// A node of real processes: nats-server with its users, the six processes of splitlet, and a CRI
+/// runtime given by its endpoint. Everything lives in one directory of its own and ends with the
+/// object. Threads: one. Errors: what cannot be started fails the test with the end of its log.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libs/base/status.h"
+#include "splitlet/v1/records.pb.h"
+#include "splitlet/v1/services.pb.h"
+#include "tests/harness/child.h"
+
+namespace splitlet::harness {
+
+inline const std::vector<std::string> kProcesses = {"config-source", "sync-loop", "pod-worker",
+                                                    "pleg",          "status",    "gc"};
+
+struct NodeOptions {
+  std::string runtime_endpoint;
+  std::string config;  // content of a KubeletConfiguration; empty: short periods for tests
+  std::map<std::string, std::string>
+      fail_points;                         // process -> SPLITLET_FAILPOINTS at its first start only
+  std::map<std::string, std::string> env;  // for all processes
+  std::string node_name = "node-1";
+};
+
+class Node {
+ public:
+  explicit Node(NodeOptions options);
+  ~Node();
+
+  /// nats-server and all six. Returns when each serves its socket.
+  void Start();
+  void StartProcess(const std::string& process);
+  void StopProcess(const std::string& process) { keeper_.Stop(process); }
+  void Kill(const std::string& process) { keeper_.Signal(process, 9); }
+  void Pause(const std::string& process) { keeper_.Signal(process, 19); }
+  void Resume(const std::string& process) { keeper_.Signal(process, 18); }
+  /// kill -9 and wait until the new one answers.
+  void KillAndAwait(const std::string& process);
+  bool Answers(const std::string& process);
+  void StopNats() { keeper_.Stop("nats"); }
+  void StartNats();
+  void WipeNatsStore();
+  Keeper& keeper() { return keeper_; }
+
+  void PutManifest(const std::string& name, const std::string& yaml);
+  void RemoveManifest(const std::string& name);
+
+  /// A whole table, by its owner's List; an owner that does not answer gives an error.
+  StatusOr<std::map<std::string, std::string>> ListTable(const std::string& table);
+  template <class R>
+  std::map<std::string, R> Table(const std::string& table) {
+    std::map<std::string, R> records;
+    const auto raw = ListTable(table);
+    if (!raw.ok()) return records;
+    for (const auto& [key, bytes] : *raw) records[key].ParseFromString(bytes);
+    return records;
+  }
+  /// The API status of the pod whose name is `name` or begins with `name`-, as JSON phase and so
+  /// on; see PodView.
+  struct ContainerView {
+    std::string name, id, state, reason;  // state: "running", "waiting", "terminated"
+    int restarts = 0, exit_code = 0;
+    bool ready = false;
+  };
+  struct PodView {
+    std::string uid, name, phase, reason, message, ip;
+    bool ready = false;
+    std::vector<ContainerView> containers, init_containers;
+  };
+  std::vector<PodView> Pods();
+  /// nullptr when there is none.
+  std::unique_ptr<PodView> Pod(const std::string& name);
+  bool IsRunning(const std::string& name);
+  bool IsGone(const std::string& name);
+
+  Status SetFault(const std::string& process, const std::string& point, const std::string& term);
+  StatusOr<v1::FaultList> Faults(const std::string& process);
+  StatusOr<v1::ProcessInfo> Info(const std::string& process);
+  StatusOr<v1::Sources> Sources();
+  StatusOr<v1::GcReport> RunGc(bool dry_run);
+  std::string HttpGet(const std::string& process, const std::string& path);
+
+  struct Run {
+    int exit_code = 0;
+    std::string output;
+  };
+  /// A second start beside the running one, with the same directories.
+  Run RunAgain(const std::string& process);
+  /// A start with this configuration file (bad.yaml) and directories of its own.
+  Run RunWithConfig(const std::string& process, const std::string& config);
+  /// For all processes started from now on.
+  void SetEnv(const std::string& name, const std::string& value) { options_.env[name] = value; }
+
+  const std::string& dir() const { return dir_.path(); }
+  std::string manifests() const { return dir() + "/manifests"; }
+  std::string LogOf(const std::string& process) const { return dir() + "/log/" + process; }
+  /// The last lines of all logs, for the message of a failed test.
+  std::string LogTails() const;
+
+ private:
+  Command CommandOf(const std::string& process, bool first_start) const;
+  NodeOptions options_;
+  TempDir dir_;
+  std::string nats_url_;
+  Keeper keeper_;
+};
+
+/// Directory of the programs: build/<preset>/bin beside this test.
+std::string BinDir();
+/// Root of the source tree.
+std::string SourceDir();
+
+/// A manifest with one container of busybox that runs `script`.
+std::string PodYaml(const std::string& name, const std::string& script,
+                    const std::string& more_spec = "");
+
+}  // namespace splitlet::harness

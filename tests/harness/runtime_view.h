@@ -1,0 +1,38 @@
+#pragma once
+
+/// What a runtime holds, read by CRI from outside of the agent: the judge of every test.
+/// Threads: one. Errors: a runtime that does not answer counts as an empty answer, so expectations
+/// are waited for.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libs/cri/cri.h"
+
+namespace splitlet::harness {
+
+class RuntimeView {
+ public:
+  explicit RuntimeView(const std::string& endpoint);
+  ~RuntimeView();
+
+  std::vector<cri::Sandbox> Sandboxes();
+  std::vector<cri::Container> Containers();
+  /// Running containers of a pod (by name, or name-<node>), newest first.
+  std::vector<cri::Container> RunningOf(const std::string& pod);
+  std::vector<cri::Sandbox> ReadySandboxesOf(const std::string& pod);
+  size_t ReadySandboxCount();
+  size_t RunningCount();
+  /// "sandbox web-0 ready, container app#0 running ..." for messages.
+  std::string Describe();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// True for "web" and "web-<node>".
+bool IsPodNamed(const std::string& pod_name, const std::string& name);
+
+}  // namespace splitlet::harness

@@ -1,0 +1,251 @@
+// Processes, bus and runtime die or stop for a while; the desired pods run on, and nothing is left
+// behind.
+
+#include <set>
+
+#include "tests/fake_cri/control.h"
+#include "tests/integration/fixture.h"
+
+namespace splitlet::integration {
+namespace {
+
+class EachProcess : public IntegrationTest, public testing::WithParamInterface<std::string> {};
+
+std::string NameOf(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  for (char& c : name)
+    if (c == '-') c = '_';
+  return name;
+}
+
+TEST_P(EachProcess, KilledWithRunningPodsNothingHappensToThem) {
+  StartNode();
+  for (const char* name : {"a", "b", "c"})
+    node_->PutManifest(std::string(name) + ".yaml", PodYaml(name, "sleep 1000"));
+  ExpectExactly({"a", "b", "c"});
+  std::set<std::string> before;
+  for (const auto& c : view_->Containers()) before.insert(c.id.str());
+  for (int i = 0; i < 3; ++i) node_->KillAndAwait(GetParam());
+  node_->PutManifest("d.yaml", PodYaml("d", "sleep 1000"));
+  node_->RemoveManifest("c.yaml");
+  ExpectExactly({"a", "b", "d"});
+  for (const char* name : {"a", "b"}) {
+    EXPECT_EQ(RestartsOf(name), 0);
+    EXPECT_TRUE(before.contains(view_->RunningOf(name)[0].id.str()))
+        << name << " has another container";
+  }
+}
+
+TEST_P(EachProcess, KilledWhilePodsStartAllStartOnce) {
+  StartNode();
+  std::vector<std::string> names;
+  for (int i = 0; i < 10; ++i) {
+    names.push_back(fmt::format("p{}", i));
+    node_->PutManifest(names.back() + ".yaml", PodYaml(names.back(), "sleep 1000"));
+    if (i % 3 == 2) node_->Kill(GetParam());
+  }
+  ExpectExactly(names);
+  for (const auto& name : names) EXPECT_EQ(RestartsOf(name), 0) << name;
+}
+
+TEST_P(EachProcess, PausedForTenSecondsItCatchesUp) {
+  StartNode();
+  node_->PutManifest("a.yaml", PodYaml("a", "sleep 1000"));
+  node_->PutManifest("b.yaml", PodYaml("b", "sleep 1000"));
+  ExpectExactly({"a", "b"});
+  node_->Pause(GetParam());
+  node_->PutManifest("c.yaml", PodYaml("c", "sleep 1000"));
+  node_->RemoveManifest("b.yaml");
+  EXPECT_TRUE(harness::HoldsFor(10s, [&] { return view_->RunningOf("a").size() == 1; }));
+  node_->Resume(GetParam());
+  ExpectExactly({"a", "c"});
+  EXPECT_EQ(RestartsOf("a"), 0);
+}
+
+/// Crashes at every fail point of the process that a pod's life passes, and compares with a life
+/// without crashes.
+TEST_P(EachProcess, CrashedAtEachOfItsFailPointsThePodsLifeIsTheSame) {
+  StartNode();
+  node_->PutManifest("stays.yaml", PodYaml("stays", "sleep 1000"));
+  ExpectExactly({"stays"});
+  const auto before = view_->RunningOf("stays")[0].id;
+  const auto points = node_->Faults(GetParam());
+  ASSERT_TRUE(points.ok()) << points.status();
+  int crashed = 0;
+  for (const auto& point : points->faults()) {
+    SCOPED_TRACE(point.name());
+    const int restarts = node_->keeper().RestartsOf(GetParam());
+    ASSERT_TRUE(
+        WaitFor(kSoon, [&] { return node_->SetFault(GetParam(), point.name(), "1*crash").ok(); }));
+    node_->PutManifest("x.yaml", PodYaml("x", "sleep 1000"));
+    ExpectExactly({"stays", "x"});
+    ASSERT_EQ(RestartsOf("x"), 0);
+    node_->RemoveManifest("x.yaml");
+    ExpectGone("x");
+    ExpectExactly({"stays"});
+    ASSERT_EQ(view_->RunningOf("stays")[0].id, before);
+    if (node_->keeper().RestartsOf(GetParam()) > restarts) ++crashed;
+    ASSERT_TRUE(
+        WaitFor(kSoon, [&] { return node_->SetFault(GetParam(), point.name(), "off").ok(); }));
+  }
+  EXPECT_GT(crashed, 0) << "no fail point of " << points->faults_size() << " was met";
+  RecordProperty("crashed_at", crashed);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kill, EachProcess, testing::ValuesIn(harness::kProcesses), NameOf);
+
+using Bus = IntegrationTest;
+
+TEST_F(Bus, WithoutNatsEverythingGoesOnByPolling) {
+  StartNode();
+  node_->PutManifest("a.yaml", PodYaml("a", "sleep 1000"));
+  ExpectExactly({"a"});
+  node_->StopNats();
+  node_->PutManifest("b.yaml", PodYaml("b", "sleep 1000"));
+  ExpectExactly({"a", "b"});
+  node_->RemoveManifest("a.yaml");
+  ExpectExactly({"b"});
+  for (const auto& process : harness::kProcesses) node_->KillAndAwait(process);
+  ExpectExactly({"b"});
+  EXPECT_EQ(RestartsOf("b"), 0);
+  node_->StartNats();
+  node_->PutManifest("c.yaml", PodYaml("c", "sleep 1000"));
+  ExpectExactly({"b", "c"});
+  EXPECT_TRUE(WaitFor(kSoon, [&] {
+    const auto info = node_->Info("status");
+    return info.ok() && info->bus_connected();
+  }));
+}
+
+TEST_F(Bus, AWipedStoreAndAKilledServerLoseNothing) {
+  StartNode();
+  node_->PutManifest("a.yaml", PodYaml("a", "sleep 1000"));
+  ExpectExactly({"a"});
+  node_->StopNats();
+  node_->WipeNatsStore();
+  node_->StartNats();
+  for (int i = 0; i < 3; ++i) node_->keeper().Signal("nats", 9);
+  node_->PutManifest("b.yaml", PodYaml("b", "sleep 1000"));
+  ExpectExactly({"a", "b"});
+}
+
+TEST_F(Bus, EveryProcessDeadAtOnceComesBackToTheSameNode) {
+  StartNode();
+  node_->PutManifest("a.yaml", PodYaml("a", "sleep 1000"));
+  node_->PutManifest("b.yaml", PodYaml("b", "sleep 1000"));
+  ExpectExactly({"a", "b"});
+  const auto before = view_->RunningOf("a")[0].id;
+  node_->RemoveManifest("b.yaml");
+  node_->keeper().Signal("nats", 9);
+  for (const auto& process : harness::kProcesses) node_->Kill(process);
+  ExpectExactly({"a"});
+  EXPECT_EQ(view_->RunningOf("a")[0].id, before);
+}
+
+using Runtime = IntegrationTest;
+
+TEST_F(Runtime, AMissingRuntimeIsSaidAndPodsStartWhenItIsBack) {
+  StartNode();
+  node_->PutManifest("a.yaml", PodYaml("a", "sleep 1000"));
+  ExpectExactly({"a"});
+  runtime_.Stop("fake-cri");
+  EXPECT_TRUE(WaitFor(
+      kSoon, [&] { return node_->HttpGet("pleg", "/readyz").find(" 503 ") != std::string::npos; }));
+  node_->PutManifest("b.yaml", PodYaml("b", "sleep 1000"));
+  for (const auto& process : harness::kProcesses)
+    EXPECT_EQ(node_->keeper().RestartsOf(process), 0) << process << " did not stay up";
+  StartFakeCriAgain();
+  ExpectExactly({"a", "b"});
+  EXPECT_TRUE(WaitFor(
+      kSoon, [&] { return node_->HttpGet("pleg", "/readyz").find(" 200 ") != std::string::npos; }));
+}
+
+TEST_F(Runtime, ACallThatNeverReturnsHoldsBackOnlyItsPod) {
+  StartNode();
+  fake_cri::Control control(control_);
+  ASSERT_TRUE(control.Fault("RunPodSandbox", "stuck", "hang").ok());
+  node_->PutManifest("stuck.yaml", PodYaml("stuck", "sleep 1000"));
+  for (int i = 0; i < 5; ++i)
+    node_->PutManifest(fmt::format("ok{}.yaml", i), PodYaml(fmt::format("ok{}", i), "sleep 1000"));
+  ExpectExactly({"ok0", "ok1", "ok2", "ok3", "ok4"});
+  EXPECT_NE(node_->HttpGet("pleg", "/readyz").find(" 200 "), std::string::npos);
+}
+
+TEST_F(Runtime, AnInspectionThatNeverReturnsLeavesPlegHealthy) {
+  StartNode();
+  node_->PutManifest("stuck.yaml", PodYaml("stuck", "sleep 1000"));
+  ExpectExactly({"stuck"});
+  fake_cri::Control control(control_);
+  ASSERT_TRUE(control.Fault("PodSandboxStatus", "stuck", "hang").ok());
+  ASSERT_TRUE(control.ExitContainer(view_->RunningOf("stuck")[0].id.str(), 1).ok());
+  node_->PutManifest("ok.yaml", PodYaml("ok", "sleep 1000"));
+  ExpectRunning("ok");
+  EXPECT_NE(node_->HttpGet("pleg", "/readyz").find(" 200 "), std::string::npos);
+}
+
+TEST_F(Runtime, PodsThatNobodyHereMadeAreLeftAlone) {
+  StartNode();
+  fake_cri::Control control(control_);
+  ASSERT_TRUE(control.AddForeignPod("other", "11111111-2222-3333-4444-555555555555").ok());
+  node_->PutManifest("a.yaml", PodYaml("a", "sleep 1000"));
+  ExpectRunning("a");
+  for (const auto& process : harness::kProcesses) node_->KillAndAwait(process);
+  const auto report = node_->RunGc(false);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(harness::HoldsFor(6s, [&] { return view_->RunningOf("other").size() == 1; }));
+}
+
+using Start = IntegrationTest;
+
+TEST_F(Start, TheSecondStartOfAProcessRefuses) {
+  StartNode();
+  for (const auto& process : harness::kProcesses) {
+    SCOPED_TRACE(process);
+    const pid_t first = node_->keeper().PidOf(process);
+    const auto second = node_->RunAgain(process);
+    EXPECT_EQ(second.exit_code, 1);
+    EXPECT_NE(second.output.find("lock"), std::string::npos) << second.output;
+    EXPECT_EQ(node_->keeper().PidOf(process), first);
+  }
+}
+
+TEST_F(Start, ABadConfigurationIsOneLineWithFileKeyAndReason) {
+  const struct {
+    const char* name;
+    const char* config;
+    const char* key;
+  } kCases[] = {
+      {"an unknown key", "staticPodPaths: /x\n", "staticPodPaths"},
+      {"a wrong type", "maxPods: many\n", "maxPods"},
+      {"an impossible value", "imageGCHighThresholdPercent: 101\n", "imageGCHighThresholdPercent"},
+  };
+  StartNode();
+  for (const auto& c : kCases) {
+    for (const auto& process : harness::kProcesses) {
+      SCOPED_TRACE(fmt::format("{} for {}", c.name, process));
+      const auto run = node_->RunWithConfig(
+          process,
+          std::string("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n") +
+              c.config);
+      EXPECT_EQ(run.exit_code, 1);
+      EXPECT_NE(run.output.find("bad.yaml"), std::string::npos) << run.output;
+      EXPECT_NE(run.output.find(c.key), std::string::npos) << run.output;
+      EXPECT_EQ(std::count(run.output.begin(), run.output.end(), '\n'), 1) << run.output;
+    }
+  }
+}
+
+TEST_F(Start, RecordsOfAnotherBootGrantNothingAndPodsComeBack) {
+  StartNode();
+  node_->PutManifest("a.yaml", PodYaml("a", "sleep 1000"));
+  ExpectExactly({"a"});
+  for (const auto& process : harness::kProcesses) node_->StopProcess(process);
+  fake_cri::Control control(control_);
+  ASSERT_TRUE(control.StopEverything().ok());  // what a reboot does to containers
+  node_->SetEnv("SPLITLET_BOOT_ID", "another-boot");
+  for (const auto& process : harness::kProcesses) node_->StartProcess(process);
+  ExpectExactly({"a"});
+}
+
+}  // namespace
+}  // namespace splitlet::integration
