@@ -51,3 +51,11 @@ function(splitlet_script_test name)
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77
                                           ENVIRONMENT "BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
 endfunction()
+
+# splitlet_bench(NAME SOURCES ... [DEPENDS ...]): the program NAME_bench, run by tests/bench/run.sh.
+function(splitlet_bench name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PACKAGES" ${ARGN})
+  add_executable(${name}_bench ${ARG_SOURCES})
+  set_target_properties(${name}_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+  target_link_libraries(${name}_bench PRIVATE splitlet_flags ${ARG_DEPENDS} ${ARG_PACKAGES})
+endfunction()

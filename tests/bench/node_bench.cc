@@ -31,11 +31,8 @@ double Ms(int64_t ns) { return static_cast<double>(ns) / 1e6; }
 /// Raw CRI calls: the floor.
 class Raw {
  public:
-  explicit Raw(const std::string& endpoint, std::string logs)
-      : runner_(cri::ConnectRunner(endpoint, clock_)),
-        reader_(cri::ConnectReader(endpoint, clock_)),
-        remover_(cri::ConnectRemover(endpoint, clock_)),
-        logs_(std::move(logs)) {}
+  Raw(harness::RuntimeView& view, std::string logs)
+      : clock_(view.clock()), runtime_(view.runtime()), logs_(std::move(logs)) {}
 
   struct Pod {
     cri::SandboxId sandbox;
@@ -48,7 +45,7 @@ class Raw {
     Pod pod;
     pod.config = SandboxConfig(number);
     pod.began_ns = ToNanos(clock_.WallNow());
-    pod.sandbox = Must(runner_->RunPodSandbox(pod.config, "", After(clock_, kCall)));
+    pod.sandbox = Must(runtime_.RunPodSandbox(pod.config, "", After(clock_, kCall)));
     CreateAndStart(pod, 0);
     return pod;
   }
@@ -56,33 +53,33 @@ class Raw {
   void CreateAndStart(Pod& pod, uint32_t attempt) {
     const auto config = ContainerConfig(attempt);
     pod.container =
-        Must(runner_->CreateContainer(pod.sandbox, config, pod.config, After(clock_, kCall)));
-    const Status started = runner_->StartContainer(pod.container, After(clock_, kCall));
+        Must(runtime_.CreateContainer(pod.sandbox, config, pod.config, After(clock_, kCall)));
+    const Status started = runtime_.StartContainer(pod.container, After(clock_, kCall));
     CHECK(started.ok(), "StartContainer: {}", started);
   }
 
   void Stop(const Pod& pod, int64_t grace) {
-    CHECK(runner_->StopContainer(pod.container, grace, After(clock_, kCall)).ok());
-    CHECK(runner_->StopPodSandbox(pod.sandbox, After(clock_, kCall)).ok());
+    CHECK(runtime_.StopContainer(pod.container, grace, After(clock_, kCall)).ok());
+    CHECK(runtime_.StopPodSandbox(pod.sandbox, After(clock_, kCall)).ok());
   }
 
   void Remove(const Pod& pod) {
-    CHECK(remover_->RemovePodSandbox(pod.sandbox, After(clock_, kCall)).ok());
+    CHECK(runtime_.RemovePodSandbox(pod.sandbox, After(clock_, kCall)).ok());
   }
 
   int64_t StartedAt(const cri::ContainerId& id) {
-    return Must(reader_->ContainerStatus(id, After(clock_, kCall))).started_at_ns;
+    return Must(runtime_.ContainerStatus(id, After(clock_, kCall))).started_at_ns;
   }
   cri::Container StatusOf(const cri::ContainerId& id) {
-    return Must(reader_->ContainerStatus(id, After(clock_, kCall)));
+    return Must(runtime_.ContainerStatus(id, After(clock_, kCall)));
   }
   const Clock& clock() const { return clock_; }
 
   /// Removes all that is in the runtime.
   void Clear(harness::RuntimeView& view) {
     for (const auto& s : view.Sandboxes()) {
-      CHECK(runner_->StopPodSandbox(s.id, After(clock_, kCall)).ok());
-      CHECK(remover_->RemovePodSandbox(s.id, After(clock_, kCall)).ok());
+      CHECK(runtime_.StopPodSandbox(s.id, After(clock_, kCall)).ok());
+      CHECK(runtime_.RemovePodSandbox(s.id, After(clock_, kCall)).ok());
     }
   }
 
@@ -114,10 +111,8 @@ class Raw {
     config.mutable_linux();
     return config;
   }
-  RealClock clock_;
-  std::unique_ptr<cri::Runner> runner_;
-  std::unique_ptr<cri::Reader> reader_;
-  std::unique_ptr<cri::Remover> remover_;
+  const Clock& clock_;
+  cri::GrpcRuntime& runtime_;
   std::string logs_;
 };
 
@@ -354,7 +349,7 @@ int Main(int rounds, int pods) {
   const std::string endpoint = "unix://" + dir.path() + "/containerd.sock";
   {
     harness::RuntimeView view(endpoint);
-    Raw raw(endpoint, dir.path() + "/raw-logs");
+    Raw raw(view, dir.path() + "/raw-logs");
     // Defaults of the configuration: what a user gets.
     harness::Node node(
         {.runtime_endpoint = endpoint,

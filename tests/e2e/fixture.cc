@@ -57,16 +57,15 @@ void E2eTest::TearDown() {
 }
 
 void E2eTest::RemoveAllPods() {
-  const RealClock clock;
-  const auto runner = cri::ConnectRunner(Endpoint(), clock);
-  const auto remover = cri::ConnectRemover(Endpoint(), clock);
+  auto& runtime = view_->runtime();
+  const Clock& clock = view_->clock();
   for (const auto& c : view_->Containers()) {
-    EXPECT_TRUE(runner->StopContainer(c.id, 0, After(clock, 30s)).ok());
-    EXPECT_TRUE(remover->RemoveContainer(c.id, After(clock, 30s)).ok());
+    EXPECT_TRUE(runtime.StopContainer(c.id, 0, After(clock, 30s)).ok());
+    EXPECT_TRUE(runtime.RemoveContainer(c.id, After(clock, 30s)).ok());
   }
   for (const auto& s : view_->Sandboxes()) {
-    EXPECT_TRUE(runner->StopPodSandbox(s.id, After(clock, 30s)).ok());
-    EXPECT_TRUE(remover->RemovePodSandbox(s.id, After(clock, 30s)).ok());
+    EXPECT_TRUE(runtime.StopPodSandbox(s.id, After(clock, 30s)).ok());
+    EXPECT_TRUE(runtime.RemovePodSandbox(s.id, After(clock, 30s)).ok());
   }
 }
 

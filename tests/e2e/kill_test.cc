@@ -33,12 +33,7 @@ TEST_P(EachProcess, KilledUnderLoadEveryPodRunsOnceAndNoneIsRestarted) {
 INSTANTIATE_TEST_SUITE_P(Kill, EachProcess,
                          testing::Values("config-source", "sync-loop", "pod-worker", "pleg",
                                          "status", "gc", "nats"),
-                         [](const testing::TestParamInfo<std::string>& info) {
-                           std::string name = info.param;
-                           for (char& c : name)
-                             if (c == '-') c = '_';
-                           return name;
-                         });
+                         [](const auto& param) { return harness::Identifier(param.param); });
 
 using Node_ = E2eTest;
 
@@ -77,7 +72,7 @@ TEST_F(Node_, AllOfTheAgentStoppedAndStartedAgainNoContainerIsRestarted) {
 }
 
 /// A sandbox as another agent makes it: kubelet labels, no annotation of ours.
-cri::SandboxId MakeForeignSandbox(cri::Runner& runner, const std::string& log_dir) {
+cri::SandboxId MakeForeignSandbox(harness::RuntimeView& view, const std::string& log_dir) {
   runtime::v1::PodSandboxConfig config;
   config.mutable_metadata()->set_name("foreign");
   config.mutable_metadata()->set_namespace_("other");
@@ -88,17 +83,14 @@ cri::SandboxId MakeForeignSandbox(cri::Runner& runner, const std::string& log_di
   (*config.mutable_labels())["io.kubernetes.pod.uid"] = config.metadata().uid();
   config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_network(
       runtime::v1::POD);
-  const RealClock clock;
-  auto made = runner.RunPodSandbox(config, "", After(clock, 60s));
+  auto made = view.runtime().RunPodSandbox(config, "", After(view.clock(), 60s));
   EXPECT_TRUE(made.ok()) << made.status();
   return made.ok() ? *made : cri::SandboxId();
 }
 
 TEST_F(Node_, PodsThatNobodyHereMadeAreLeftAlone) {
-  const RealClock clock;
-  const auto runner = cri::ConnectRunner(Endpoint(), clock);
   const harness::TempDir logs("fl");
-  const auto foreign = MakeForeignSandbox(*runner, logs.path());
+  const auto foreign = MakeForeignSandbox(*view_, logs.path());
   StartNode();
   node_->PutManifest("a.yaml", PodYaml("a", kForever));
   ExpectRunning("a");

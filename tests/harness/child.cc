@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -194,6 +195,11 @@ void WriteFile(const std::string& path, const std::string& content) {
   std::filesystem::create_directories(target.parent_path());
   std::ofstream(beside, std::ios::binary | std::ios::trunc) << content;
   std::filesystem::rename(beside, target);
+}
+
+std::string Identifier(std::string name) {
+  std::ranges::replace(name, '-', '_');
+  return name;
 }
 
 std::string ReadFile(const std::string& path) {

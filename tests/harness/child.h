@@ -87,4 +87,7 @@ void WriteFile(const std::string& path, const std::string& content);
 /// Empty when it cannot be read.
 std::string ReadFile(const std::string& path);
 
+/// "pod_worker" for "pod-worker": what may stand in the name of a test.
+std::string Identifier(std::string name);
+
 }  // namespace splitlet::harness

@@ -1,8 +1,10 @@
 #include "tests/harness/runtime_view.h"
 
 #include <fmt/format.h>
+#include <prometheus/registry.h>
 
 #include "libs/cri/grpc_runtime.h"
+#include "libs/rpc/rpc.h"
 
 namespace splitlet::harness {
 namespace {
@@ -11,14 +13,10 @@ constexpr auto kCallLimit = std::chrono::seconds{5};
 
 const char* NameOf(cri::ContainerState state) {
   switch (state) {
-    case cri::ContainerState::kCreated:
-      return "created";
-    case cri::ContainerState::kRunning:
-      return "running";
-    case cri::ContainerState::kExited:
-      return "exited";
-    case cri::ContainerState::kUnknown:
-      return "unknown";
+    case cri::ContainerState::kCreated: return "created";
+    case cri::ContainerState::kRunning: return "running";
+    case cri::ContainerState::kExited: return "exited";
+    case cri::ContainerState::kUnknown: return "unknown";
   }
   UNREACHABLE();
 }
@@ -36,21 +34,25 @@ bool IsPodNamed(const std::string& pod_name, const std::string& name) {
 
 struct RuntimeView::Impl {
   RealClock clock;
-  std::unique_ptr<cri::Reader> reader;
+  prometheus::Registry registry;
+  cri::GrpcRuntime runtime;
+  explicit Impl(const std::string& endpoint)
+      : runtime(rpc::ConnectEndpoint(endpoint), clock, registry, {}) {}
 };
 
-RuntimeView::RuntimeView(const std::string& endpoint) : impl_(std::make_unique<Impl>()) {
-  impl_->reader = cri::ConnectReader(endpoint, impl_->clock);
-}
+RuntimeView::RuntimeView(const std::string& endpoint) : impl_(std::make_unique<Impl>(endpoint)) {}
 RuntimeView::~RuntimeView() = default;
 
+cri::GrpcRuntime& RuntimeView::runtime() { return impl_->runtime; }
+const Clock& RuntimeView::clock() const { return impl_->clock; }
+
 std::vector<cri::Sandbox> RuntimeView::Sandboxes() {
-  auto all = impl_->reader->ListPodSandbox("", After(impl_->clock, kCallLimit));
+  auto all = impl_->runtime.ListPodSandbox("", After(impl_->clock, kCallLimit));
   return all.ok() ? *std::move(all) : std::vector<cri::Sandbox>{};
 }
 
 std::vector<cri::Container> RuntimeView::Containers() {
-  auto all = impl_->reader->ListContainers({}, After(impl_->clock, kCallLimit));
+  auto all = impl_->runtime.ListContainers({}, After(impl_->clock, kCallLimit));
   return all.ok() ? *std::move(all) : std::vector<cri::Container>{};
 }
 

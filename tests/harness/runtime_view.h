@@ -10,12 +10,20 @@
 
 #include "libs/cri/cri.h"
 
+namespace splitlet::cri {
+class GrpcRuntime;
+}
+
 namespace splitlet::harness {
 
 class RuntimeView {
  public:
   explicit RuntimeView(const std::string& endpoint);
   ~RuntimeView();
+
+  /// For what a test does to the runtime itself.
+  cri::GrpcRuntime& runtime();
+  const Clock& clock() const;
 
   std::vector<cri::Sandbox> Sandboxes();
   std::vector<cri::Container> Containers();

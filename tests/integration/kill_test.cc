@@ -11,13 +11,6 @@ namespace {
 
 class EachProcess : public IntegrationTest, public testing::WithParamInterface<std::string> {};
 
-std::string NameOf(const testing::TestParamInfo<std::string>& info) {
-  std::string name = info.param;
-  for (char& c : name)
-    if (c == '-') c = '_';
-  return name;
-}
-
 TEST_P(EachProcess, KilledWithRunningPodsNothingHappensToThem) {
   StartNode();
   for (const char* name : {"a", "b", "c"})
@@ -92,7 +85,8 @@ TEST_P(EachProcess, CrashedAtEachOfItsFailPointsThePodsLifeIsTheSame) {
   RecordProperty("crashed_at", crashed);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kill, EachProcess, testing::ValuesIn(harness::kProcesses), NameOf);
+INSTANTIATE_TEST_SUITE_P(Kill, EachProcess, testing::ValuesIn(harness::kProcesses),
+                         [](const auto& param) { return harness::Identifier(param.param); });
 
 using Bus = IntegrationTest;
 
