@@ -1,0 +1,95 @@
+// What must hold on a simulated node: after every step, and at rest.
+
+#include <algorithm>
+#include <set>
+
+#include "tests/simulation/node.h"
+
+namespace splitlet::simulation {
+namespace {
+
+std::string LabelOf(const cri::Container& container, const std::string& key) {
+  const auto found = container.labels.find(key);
+  return found == container.labels.end() ? std::string() : found->second;
+}
+
+bool IsOf(const std::string& pod_name, const std::string& name) {
+  return pod_name.starts_with(name + "-");
+}
+
+}  // namespace
+
+void SimNode::CheckStep() {
+  if (!violations_.empty()) return;  // the first one tells most
+  for (const auto& violation : runtime_->Violations())
+    violations_.push_back(fmt::format("after step {} at {} s: {}", scheduler_.steps(),
+                                      clock_.Now().monotonic / 1s, violation));
+}
+
+void SimNode::CheckPod(const std::string& name, const Wanted& wanted,
+                       std::vector<std::string>& found) const {
+  int ready = 0;
+  int running = 0;
+  int succeeded = 0;
+  uint32_t attempt = 0;
+  for (const auto& sandbox : runtime_->Sandboxes())
+    if (IsOf(sandbox.pod_name, name) && sandbox.state == cri::SandboxState::kReady) ++ready;
+  for (const auto& container : runtime_->Containers()) {
+    if (!IsOf(LabelOf(container, "io.kubernetes.pod.name"), name)) continue;
+    if (container.state == cri::ContainerState::kRunning) ++running;
+    if (container.state == cri::ContainerState::kExited && container.exit_code == 0) ++succeeded;
+    attempt = std::max(attempt, container.attempt);
+  }
+  switch (wanted.kind) {
+    case Wanted::Kind::kSteady:
+      if (ready != 1 || running != 1)
+        found.push_back(fmt::format("{} has {} ready sandboxes and {} running containers", name,
+                                    ready, running));
+      if (!wanted.touched && attempt != 0)
+        found.push_back(fmt::format("{} is at attempt {} and never ended", name, attempt));
+      return;
+    case Wanted::Kind::kCrashing:
+      if (ready != 1 || running > 1)
+        found.push_back(fmt::format("{} has {} ready sandboxes and {} running containers", name,
+                                    ready, running));
+      return;
+    case Wanted::Kind::kJob:
+      if (running != 0) found.push_back(fmt::format("the job {} still runs", name));
+      return;
+  }
+}
+
+std::vector<std::string> SimNode::Violations() {
+  std::vector<std::string> found = violations_;
+  for (const auto& [name, wanted] : wanted_) CheckPod(name, wanted, found);
+  const auto is_wanted = [this](const std::string& pod) {
+    return std::ranges::any_of(wanted_,
+                               [&pod](const auto& entry) { return IsOf(pod, entry.first); });
+  };
+  for (const auto& container : runtime_->Containers()) {
+    const std::string pod = LabelOf(container, "io.kubernetes.pod.name");
+    if (container.state == cri::ContainerState::kRunning && !is_wanted(pod))
+      found.push_back(fmt::format("{}/{} runs and nobody wants it", pod, container.name));
+  }
+  for (const auto& sandbox : runtime_->Sandboxes())
+    if (sandbox.state == cri::SandboxState::kReady && !is_wanted(sandbox.pod_name))
+      found.push_back(
+          fmt::format("the sandbox of {} is ready and nobody wants it", sandbox.pod_name));
+  return found;
+}
+
+std::string SimNode::Describe() const {
+  std::string text;
+  for (const auto& [name, wanted] : wanted_)
+    text += fmt::format("wanted: {} version {}\n", name, wanted.version);
+  for (const auto& sandbox : runtime_->Sandboxes())
+    text += fmt::format("sandbox {} #{} {}\n", sandbox.pod_name, sandbox.attempt,
+                        sandbox.state == cri::SandboxState::kReady ? "ready" : "not ready");
+  for (const auto& c : runtime_->Containers())
+    text +=
+        fmt::format("container {}/{} #{} state {} code {}\n", LabelOf(c, "io.kubernetes.pod.name"),
+                    c.name, c.attempt, static_cast<int>(c.state), c.exit_code);
+  return text;
+}
+
+}  // namespace splitlet::simulation

@@ -1,0 +1,137 @@
+// What happens to a simulated node: manifests come and go, processes die, the bus and the runtime
+// misbehave.
+
+#include "tests/simulation/node.h"
+#include "tests/simulation/shell.h"
+
+namespace splitlet::simulation {
+namespace {
+
+constexpr int kNames = 8;
+
+const char* ContainerOf(SimNode::Wanted::Kind kind) {
+  using enum SimNode::Wanted::Kind;
+  switch (kind) {
+    case kSteady: return "steady";
+    case kCrashing: return "crashing";
+    case kJob: return "job";
+  }
+  UNREACHABLE();
+}
+
+std::string PathOf(const std::string& name) { return "/manifests/" + name + ".yaml"; }
+
+}  // namespace
+
+void SimNode::PutManifest(const std::string& name) {
+  const Wanted& wanted = wanted_.at(name);
+  const char* policy = wanted.kind == Wanted::Kind::kJob ? "OnFailure" : "Always";
+  const std::string yaml = fmt::format(
+      "apiVersion: v1\nkind: Pod\nmetadata: {{name: {0}}}\nspec:\n  restartPolicy: {1}\n"
+      "  terminationGracePeriodSeconds: 5\n  containers:\n  - name: {2}\n    image: busybox:1\n"
+      "    command: [\"run\", \"version-{3}\"]\n",
+      name, policy, ContainerOf(wanted.kind), wanted.version);
+  CHECK(files_.Replace(PathOf(name), yaml, {}).ok());
+}
+
+void SimNode::BreakManifest(const std::string& name) {
+  CHECK(files_.Replace(PathOf(name), "kind: Pod\nmetadata: {name: ", {}).ok());
+  world_.RunAfter(Duration{1s} * static_cast<int64_t>(1 + random_.Below(40)), [this, name] {
+    if (wanted_.contains(name)) PutManifest(name);
+  });
+}
+
+void SimNode::ChangeManifests(const FaultPlan& plan) {
+  const std::string name = fmt::format("p{}", random_.Below(kNames));
+  const auto found = wanted_.find(name);
+  if (found == wanted_.end()) {
+    const auto kind = Chance(0.6)   ? Wanted::Kind::kSteady
+                      : Chance(0.5) ? Wanted::Kind::kCrashing
+                                    : Wanted::Kind::kJob;
+    // A name that was there before may still have its old container.
+    wanted_[name] = {.kind = kind,
+                     .version = static_cast<int>(random_.Below(1000)),
+                     .touched = clock_.Now().monotonic > 1100s};
+    PutManifest(name);
+  } else if (plan.break_manifests && Chance(0.3)) {
+    BreakManifest(name);
+  } else if (Chance(0.3)) {
+    found->second.version = static_cast<int>(random_.Below(1000));
+    found->second.touched = true;
+    PutManifest(name);
+  } else if (Chance(0.3)) {
+    wanted_.erase(found);
+    CHECK(files_.Remove(PathOf(name)).ok());
+  }
+}
+
+void SimNode::Disturb(const FaultPlan& plan) {
+  if (plan.crash_processes && Chance(0.1)) Kill(AnyProcess());
+  if (plan.crash_at_fail_points && Chance(0.1)) ArmFailPoint();
+  if (plan.pause_processes && Chance(0.03)) PauseOne();
+  if (plan.disturb_bus && Chance(0.05)) DisturbBus();
+  if (plan.disturb_runtime && Chance(0.05)) DisturbRuntime();
+}
+
+void SimNode::ArmFailPoint() {
+  const auto found = running_.find(AnyProcess());
+  if (found == running_.end()) return;
+  FailPoints& points = found->second->shell().fail_points;
+  std::vector<std::string> own;
+  for (const auto& info : points.List())
+    if (info.name.starts_with(found->first + ".")) own.push_back(info.name);
+  if (!own.empty()) CHECK(points.Set(own[random_.Below(own.size())], "1*crash").ok());
+}
+
+void SimNode::PauseOne() {
+  const auto found = running_.find(AnyProcess());
+  if (found == running_.end()) return;
+  const auto owner = found->second->shell().owner;
+  scheduler_.Pause(owner);
+  world_.RunAfter(Duration{1s} * static_cast<int64_t>(1 + random_.Below(60)),
+                  [this, owner] { scheduler_.Resume(owner); });
+}
+
+void SimNode::DisturbBus() {
+  network_.SetFaults({.lose = 0.2 * random_.Unit(),
+                      .twice = 0.2 * random_.Unit(),
+                      .delay = 0.2 * random_.Unit(),
+                      .overtake = 0.2 * random_.Unit(),
+                      .max_delay = Duration{1ms} * static_cast<int64_t>(random_.Below(3000)),
+                      .fail_list = 0.1 * random_.Unit(),
+                      .latency = Duration{0}});
+  if (Chance(0.3)) network_.SetUp(false);
+  if (Chance(0.3)) network_.SetConnected(AnyProcess(), false);
+  world_.RunAfter(Duration{1s} * static_cast<int64_t>(1 + random_.Below(30)), [this] {
+    network_.SetFaults({});
+    network_.SetUp(true);
+    for (const auto& [name, maker] : makers_) network_.SetConnected(name, true);
+  });
+}
+
+void SimNode::DisturbRuntime() {
+  disturb_runtime_ = true;
+  runtime_failures_ = 0.3 * random_.Unit();
+  runtime_slow_ = Chance(0.3);
+  const bool down = Chance(0.2);
+  if (down) runtime_->SetDown(true);
+  std::vector<int> faults;
+  for (const char* method : {"RunPodSandbox", "CreateContainer", "StartContainer", "StopContainer"})
+    if (Chance(0.3))
+      faults.push_back(runtime_->AddFault({.method = method,
+                                           .pod_uid = "",
+                                           .kind = cri::Fault::Kind::kLoseResponse,
+                                           .code = StatusCode::kUnavailable,
+                                           .message = "lost as planned",
+                                           .delay = Duration{0},
+                                           .times = 2}));
+  world_.RunAfter(Duration{1s} * static_cast<int64_t>(1 + random_.Below(20)), [this, faults] {
+    disturb_runtime_ = false;
+    runtime_failures_ = 0;
+    runtime_slow_ = false;
+    runtime_->SetDown(false);
+    for (const int fault : faults) runtime_->RemoveFault(fault);
+  });
+}
+
+}  // namespace splitlet::simulation

@@ -1,0 +1,156 @@
+#pragma once
+
+/// A node in one thread: the services themselves on a virtual clock, a fake bus, a fake runtime and
+/// files in memory. The seed alone decides what happens and in which order: which process runs
+/// next, how long calls take, what is lost, who is killed where. A killed process starts again 10
+/// ms later, as under a supervisor. Threads: one. Errors: violations are collected, not thrown.
+/// Source: STYLE.md section 15, "Simulation".
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libs/base/log.h"
+#include "libs/base/random.h"
+#include "libs/bus/fake_bus.h"
+#include "libs/cri/fake_runtime.h"
+#include "libs/exec/fake_exec.h"
+#include "libs/fs/fake_file_system.h"
+
+namespace splitlet::simulation {
+
+struct FaultPlan {
+  bool crash_processes = false;  // killed at any step
+  bool crash_at_fail_points = false;
+  bool pause_processes = false;
+  bool disturb_bus = false;      // messages lost, doubled, late, out of order; the bus away
+  bool disturb_runtime = false;  // calls fail, are slow, lose their answer; the runtime away
+  bool break_manifests = false;  // a file is broken for a moment
+  static FaultPlan None() { return {}; }
+  static FaultPlan All() { return {true, true, true, true, true, true}; }
+};
+
+class SimNode;
+
+/// One start of one process: its own loop, strands, end of the bus. Destroyed when no frame of it
+/// is on the stack.
+class Process {
+ public:
+  Process(SimNode& node, std::string name);
+  virtual ~Process() = default;
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+  virtual void Start() = 0;
+
+  struct Shell;
+  Shell& shell() { return *shell_; }
+
+ private:
+  std::shared_ptr<Shell> shell_;  // shared: destroyed after the service of the derived class
+};
+
+class SimNode {
+ public:
+  explicit SimNode(uint64_t seed);
+  ~SimNode();
+
+  /// What the desired pods are; random manifests come and go from these on.
+  struct Wanted {
+    enum class Kind { kSteady, kCrashing, kJob };
+    Kind kind = Kind::kSteady;
+    int version = 0;       // a change of the command
+    bool touched = false;  // changed since it was first put: its container may have been replaced
+  };
+
+  void StartAll();
+  /// Adds, changes and removes manifests at random, and disturbs as planned, for that long.
+  void RunFor(Duration duration, const FaultPlan& plan);
+  /// Ends all disturbances and gives the node time to get to rest.
+  void HealAndSettle();
+
+  /// All that was broken at any step, and what is not as wanted now.
+  std::vector<std::string> Violations();
+  std::string Describe() const;
+  uint64_t steps() const { return scheduler_.steps(); }
+  int crashes() const { return crashes_; }
+  size_t wanted() const { return wanted_.size(); }
+  uint64_t digest() const { return digest_; }  // of the whole course; equal for equal seeds
+
+  // For the processes.
+  const Clock& clock() const { return clock_; }
+  exec::Scheduler& scheduler() { return scheduler_; }
+  bus::FakeBusNetwork& network() { return network_; }
+  cri::FakeRuntime& runtime() { return *runtime_; }
+  fs::FakeFileSystem& files() { return files_; }
+  LogSink& sink() { return *sink_; }
+  /// A call to the running process of that name: `ask` runs on its loop and calls back once.
+  /// UNAVAILABLE when it is not there, DEADLINE_EXCEEDED when it does not answer.
+  template <class R>
+  R Call(const std::string& process, const Deadline& deadline,
+         const std::function<void(Process&, std::function<void(R)>)>& ask) {
+    auto answer = std::make_shared<std::optional<R>>();
+    const Status went = Exchange(
+        process, deadline,
+        [&ask, answer](Process& target) {
+          ask(target, [answer](R reply) { *answer = std::move(reply); });
+        },
+        [answer] { return answer->has_value(); });
+    if (!went.ok()) return R(went);
+    return **answer;
+  }
+  using Maker = std::function<std::unique_ptr<Process>(SimNode&)>;
+  void AddKind(const std::string& process, Maker maker) { makers_[process] = std::move(maker); }
+
+ private:
+  class Sink;
+  Status Exchange(const std::string& process, const Deadline& deadline,
+                  const std::function<void(Process&)>& ask, const std::function<bool()>& answered);
+  void StartProcess(const std::string& name);
+  void Kill(const std::string& name);
+  void OnDead(const std::string& name);
+  void BeforeStep(const exec::Scheduler::Step& step);
+  void AfterStep(const exec::Scheduler::Step& step, bool crashed);
+  Status OnRuntimeCall(std::string_view method);
+  void Disturb(const FaultPlan& plan);
+  void DisturbBus();
+  void DisturbRuntime();
+  void PauseOne();
+  void ChangeManifests(const FaultPlan& plan);
+  void PutManifest(const std::string& name);
+  void BreakManifest(const std::string& name);
+  void ArmFailPoint();
+  bool Chance(double p) { return random_.Unit() < p; }
+  std::string AnyProcess();
+  void CheckStep();
+  void CheckPod(const std::string& name, const Wanted& wanted,
+                std::vector<std::string>& found) const;
+
+  Random random_;
+  FakeClock clock_;
+  exec::Scheduler scheduler_;
+  fs::FakeFileSystem files_;
+  std::unique_ptr<cri::Waiter> waiter_;
+  std::unique_ptr<cri::FakeRuntime> runtime_;
+  bus::FakeBusNetwork network_;
+  std::unique_ptr<Sink> sink_;
+  exec::FakeLoop world_;
+  std::map<std::string, Maker> makers_;
+  std::map<std::string, std::unique_ptr<Process>> running_;
+  std::vector<std::unique_ptr<Process>> graveyard_;
+  std::vector<FailPoints*> fail_point_stack_;
+  std::map<std::string, Wanted> wanted_;
+  bool disturb_runtime_ = false;
+  double runtime_failures_ = 0;
+  bool runtime_slow_ = false;
+  int crashes_ = 0;
+  uint64_t digest_ = 0;
+  std::vector<std::string> violations_;
+};
+
+/// Adds all services of splitlet to the node.
+void AddServices(SimNode& node);
+
+}  // namespace splitlet::simulation

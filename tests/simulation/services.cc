@@ -1,0 +1,335 @@
+// The services on the fakes of the simulated node, and the calls between them.
+
+#include "services/config-source/config_source_service.h"
+#include "services/config-source/fake_http_fetcher.h"
+#include "services/gc/gc_service.h"
+#include "services/pleg/pleg_service.h"
+#include "services/pod-worker/pod_worker_service.h"
+#include "services/status/status_service.h"
+#include "services/sync-loop/sync_loop_service.h"
+#include "splitlet/v1/records.pb.h"
+#include "splitlet/v1/services.pb.h"
+#include "tests/simulation/node.h"
+#include "tests/simulation/shell.h"
+
+namespace splitlet::simulation {
+namespace {
+
+constexpr const char* kNode = "sim";
+constexpr const char* kStateId = "state-1";
+const std::string kAnnotation = fmt::format("{}/{}", kStateId, kNode);
+
+template <class R>
+bus::Table<R> Own(Process& process, const char* table) {
+  return *bus::Own<R>(process.shell().bus, table);
+}
+template <class R>
+bus::View<R> View(Process& process, const char* table) {
+  return *bus::ViewOf<R>(process.shell().bus, table);
+}
+
+class ConfigSource final : public Process {
+ public:
+  explicit ConfigSource(SimNode& node) : Process(node, "config-source") {
+    config_source::ConfigSourceConfig config;
+    config.node_name = kNode;
+    config.static_pod_path = "/manifests";
+    config.facts_directory = "/state/config-source";
+    service = std::make_unique<config_source::ConfigSourceService>(
+        config_source::ConfigSourceDeps{
+            .clock = node.clock(),
+            .loop = shell().loop,
+            .strands = shell().strands,
+            .files = node.files(),
+            .watcher = std::make_unique<fs::FakeFileWatcher>(node.files()),
+            .fetcher = std::make_unique<config_source::FakeHttpFetcher>(),
+            .table = Own<v1::DesiredRecord>(*this, "desired"),
+            .workers = View<v1::WorkerRecord>(*this, "workers"),
+            .log = Log(node.sink()),
+            .metrics = shell().registry,
+            .events = shell().events},
+        config);
+  }
+  void Start() override { service->Start(); }
+  std::unique_ptr<config_source::ConfigSourceService> service;
+};
+
+/// What three services ask config-source before a destructive act.
+StatusOr<bool> AskWhetherKnown(SimNode& node, const std::string& uid, const Deadline& deadline) {
+  return node.Call<StatusOr<bool>>(
+      "config-source", deadline,
+      [&uid](Process& target, const std::function<void(StatusOr<bool>)>& done) {
+        const auto pod = static_cast<ConfigSource&>(target).service->GetPod(uid);
+        done(pod.ok() ? StatusOr<bool>(*pod != nullptr) : StatusOr<bool>(pod.status()));
+      });
+}
+
+class PodWorker final : public Process, private pod_worker::DesiredOwner {
+ public:
+  explicit PodWorker(SimNode& node) : Process(node, "pod-worker"), node_(node) {
+    pod_worker::Config config;
+    config.node = {.name = kNode,
+                   .annotation = kAnnotation,
+                   .ips = {"192.0.2.1"},
+                   .cpu_millicores = 64000,
+                   .memory_bytes = 64LL << 30,
+                   .resolver_config = "",
+                   .pod_logs_dir = "/logs/pods",
+                   .container_links_dir = "/logs/containers",
+                   .pods_dir = "/state/pods",
+                   .seccomp_dir = "/state/seccomp"};
+    config.run_dir = "/run";
+    config.state_dir = "/state";
+    service = std::make_unique<pod_worker::PodWorkerService>(
+        pod_worker::Deps{.clock = node.clock(),
+                         .loop = shell().loop,
+                         .strands = shell().strands,
+                         .bus = shell().bus,
+                         .table = Own<v1::WorkerRecord>(*this, "workers"),
+                         .desired = View<v1::DesiredRecord>(*this, "desired"),
+                         .reader = node.runtime(),
+                         .runner = node.runtime(),
+                         .remover = node.runtime(),
+                         .images = node.runtime(),
+                         .read_tail = nullptr,
+                         .files = node.files(),
+                         .owner = *this,
+                         .events = shell().events,
+                         .metrics = shell().registry,
+                         .log = Log(node.sink())},
+        config);
+  }
+  void Start() override { service->Start(); }
+  std::unique_ptr<pod_worker::PodWorkerService> service;
+
+ private:
+  StatusOr<bool> Knows(const std::string& uid, const Deadline& deadline) override {
+    return AskWhetherKnown(node_, uid, deadline);
+  }
+  SimNode& node_;
+};
+
+class SyncLoopWorkers final : public sync_loop::WorkerClient {
+ public:
+  explicit SyncLoopWorkers(SimNode& node) : node_(node) {}
+  Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline& deadline) override {
+    return node_.Call<Status>(
+        "pod-worker", deadline, [request](Process& target, std::function<void(Status)> done) {
+          static_cast<PodWorker&>(target).service->OnUpdatePod(request, std::move(done));
+        });
+  }
+  Status KillPod(const v1::KillPodRequest& request, const Deadline& deadline) override {
+    return node_
+        .Call<StatusOr<v1::KillPodReply>>(
+            "pod-worker", deadline,
+            [request](Process& target, std::function<void(StatusOr<v1::KillPodReply>)> done) {
+              static_cast<PodWorker&>(target).service->OnKillPod(request, std::move(done));
+            })
+        .status();
+  }
+
+ private:
+  SimNode& node_;
+};
+
+class SyncLoopConfig final : public sync_loop::ConfigClient {
+ public:
+  explicit SyncLoopConfig(SimNode& node) : node_(node) {}
+  StatusOr<bool> IsKnown(const std::string& uid, const Deadline& deadline) override {
+    return AskWhetherKnown(node_, uid, deadline);
+  }
+
+ private:
+  SimNode& node_;
+};
+
+class SyncLoop final : public Process {
+ public:
+  explicit SyncLoop(SimNode& node) : Process(node, "sync-loop") {
+    sync_loop::SyncLoopConfig config;
+    config.node_name = kNode;
+    config.node_annotation = kAnnotation;
+    config.facts_dir = "/run/sync-loop/admission";
+    config.kernel_release = "6.1.0";
+    service = std::make_unique<sync_loop::SyncLoopService>(
+        sync_loop::SyncLoopDeps{.clock = node.clock(),
+                                .loop = shell().loop,
+                                .strands = shell().strands,
+                                .files = node.files(),
+                                .table = Own<v1::AdmissionRecord>(*this, "admission"),
+                                .desired = View<v1::DesiredRecord>(*this, "desired"),
+                                .workers = View<v1::WorkerRecord>(*this, "workers"),
+                                .runtime = View<v1::RuntimeRecord>(*this, "runtime"),
+                                .pressure = View<v1::PressureRecord>(*this, "pressure"),
+                                .podstatus = View<v1::PodStatusRecord>(*this, "podstatus"),
+                                .worker = std::make_unique<SyncLoopWorkers>(node),
+                                .config_source = std::make_unique<SyncLoopConfig>(node),
+                                .log = Log(node.sink()),
+                                .metrics = shell().registry,
+                                .events = shell().events},
+        config);
+  }
+  void Start() override { service->Start(); }
+  std::unique_ptr<sync_loop::SyncLoopService> service;
+};
+
+class Pleg final : public Process {
+ public:
+  explicit Pleg(SimNode& node) : Process(node, "pleg") {
+    service = std::make_unique<pleg::PlegService>(
+        pleg::PlegDeps{.clock = node.clock(),
+                       .loop = shell().loop,
+                       .strands = shell().strands,
+                       .reader = node.runtime(),
+                       .read_tail = nullptr,
+                       .sources = {},
+                       .table = Own<v1::RuntimeRecord>(*this, "runtime"),
+                       .bus = shell().bus,
+                       .log = Log(node.sink()),
+                       .metrics = shell().registry},
+        pleg::PlegConfig{});
+  }
+  void Start() override { service->Start(); }
+  std::unique_ptr<pleg::PlegService> service;
+};
+
+class StatusPeers final : public status::PeerHealth {
+ public:
+  explicit StatusPeers(SimNode& node) : node_(node) {}
+  StatusOr<status::PeerAnswer> Ask(const std::string& process, Deadline deadline) override {
+    return node_.Call<StatusOr<status::PeerAnswer>>(
+        process, deadline,
+        [](Process&, const std::function<void(StatusOr<status::PeerAnswer>)>& done) {
+          done(status::PeerAnswer{.healthy = true, .reason = "", .runtime = std::nullopt});
+        });
+  }
+
+ private:
+  SimNode& node_;
+};
+
+class StatusProcess final : public Process {
+ public:
+  explicit StatusProcess(SimNode& node) : Process(node, "status") {
+    status::StatusConfig config;
+    config.node_name = kNode;
+    config.state_dir = "/state";
+    service = std::make_unique<status::StatusService>(
+        status::StatusDeps{.clock = node.clock(),
+                           .loop = shell().loop,
+                           .strands = shell().strands,
+                           .files = node.files(),
+                           .table = Own<v1::PodStatusRecord>(*this, "podstatus"),
+                           .desired = View<v1::DesiredRecord>(*this, "desired"),
+                           .admission = View<v1::AdmissionRecord>(*this, "admission"),
+                           .workers = View<v1::WorkerRecord>(*this, "workers"),
+                           .runtime = View<v1::RuntimeRecord>(*this, "runtime"),
+                           .pressure = View<v1::PressureRecord>(*this, "pressure"),
+                           .peers = std::make_unique<StatusPeers>(node),
+                           .log = Log(node.sink()),
+                           .metrics = shell().registry},
+        config);
+  }
+  void Start() override { service->Start(); }
+  std::unique_ptr<status::StatusService> service;
+};
+
+class GcWorkers final : public gc::WorkerClient {
+ public:
+  explicit GcWorkers(SimNode& node) : node_(node) {}
+  StatusOr<gc::Hold> HoldForRemoval(const gc::HoldWishes& wishes, Deadline deadline) override {
+    v1::HoldRequest request;
+    request.set_request_id(wishes.request_id);
+    for (const auto& uid : wishes.uids) request.add_uids(uid);
+    for (const auto& id : wishes.container_ids) request.add_container_ids(id);
+    for (const auto& id : wishes.sandbox_ids) request.add_sandbox_ids(id);
+    const auto reply = node_.Call<StatusOr<v1::HoldReply>>(
+        "pod-worker", deadline,
+        [request](Process& target, std::function<void(StatusOr<v1::HoldReply>)> done) {
+          static_cast<PodWorker&>(target).service->OnHoldForRemoval(request, std::move(done));
+        });
+    if (!reply.ok()) return reply.status();
+    return gc::Hold{.id = reply->hold_id(),
+                    .uids = {reply->uids().begin(), reply->uids().end()},
+                    .container_ids = {reply->container_ids().begin(), reply->container_ids().end()},
+                    .sandbox_ids = {reply->sandbox_ids().begin(), reply->sandbox_ids().end()}};
+  }
+  Status ReleaseHold(const std::string& hold_id, Deadline deadline) override {
+    return node_.Call<Status>("pod-worker", deadline,
+                              [hold_id](Process& target, const std::function<void(Status)>& done) {
+                                static_cast<PodWorker&>(target).service->OnReleaseHold(hold_id);
+                                done(OkStatus());
+                              });
+  }
+
+ private:
+  SimNode& node_;
+};
+
+class GcDesired final : public gc::DesiredClient {
+ public:
+  explicit GcDesired(SimNode& node) : node_(node) {}
+  StatusOr<bool> IsKnown(const std::string& uid, Deadline deadline) override {
+    return AskWhetherKnown(node_, uid, deadline);
+  }
+
+ private:
+  SimNode& node_;
+};
+
+class Gc final : public Process {
+ public:
+  explicit Gc(SimNode& node) : Process(node, "gc") {
+    gc::GcConfig config;
+    config.node_name = kNode;
+    config.state_id = kStateId;
+    config.pods_dir = "/state/pods";
+    config.pod_logs_dir = "/logs/pods";
+    config.links_dir = "/logs/containers";
+    config.facts_dir = "/run/gc";
+    config.state_dir = "/state";
+    auto& runtime = node.runtime();
+    service = std::make_unique<gc::GcService>(
+        gc::GcDeps{.clock = node.clock(),
+                   .loop = shell().loop,
+                   .strands = shell().strands,
+                   .files = node.files(),
+                   .reader = runtime,
+                   .remover = runtime,
+                   .images = runtime,
+                   .stop_sandbox =
+                       [&runtime](const cri::SandboxId& id, Deadline deadline) {
+                         return runtime.StopPodSandbox(id, std::move(deadline));
+                       },
+                   .workers_client = std::make_unique<GcWorkers>(node),
+                   .desired_client = std::make_unique<GcDesired>(node),
+                   .pressure = Own<v1::PressureRecord>(*this, "pressure"),
+                   .desired = View<v1::DesiredRecord>(*this, "desired"),
+                   .workers = View<v1::WorkerRecord>(*this, "workers"),
+                   .runtime = View<v1::RuntimeRecord>(*this, "runtime"),
+                   .log = Log(node.sink()),
+                   .metrics = shell().registry,
+                   .events = shell().events},
+        config);
+  }
+  void Start() override { service->Start(); }
+  std::unique_ptr<gc::GcService> service;
+};
+
+template <class P>
+void Add(SimNode& node, const std::string& name) {
+  node.AddKind(name, [](SimNode& n) { return std::make_unique<P>(n); });
+}
+
+}  // namespace
+
+void AddServices(SimNode& node) {
+  Add<ConfigSource>(node, "config-source");
+  Add<SyncLoop>(node, "sync-loop");
+  Add<PodWorker>(node, "pod-worker");
+  Add<Pleg>(node, "pleg");
+  Add<StatusProcess>(node, "status");
+  Add<Gc>(node, "gc");
+}
+
+}  // namespace splitlet::simulation

@@ -1,0 +1,36 @@
+#pragma once
+
+/// What one start of a process has of its own. Threads: one.
+
+#include <prometheus/registry.h>
+
+#include <string>
+
+#include "libs/base/fail_point.h"
+#include "libs/bus/fake_bus.h"
+#include "libs/daemon/fake_event_recorder.h"
+#include "libs/exec/fake_exec.h"
+#include "tests/simulation/node.h"
+
+namespace splitlet::simulation {
+
+struct Process::Shell {
+  Shell(SimNode& node, const std::string& process)
+      : name(process),
+        owner(node.scheduler().NewOwner(process)),
+        loop(node.scheduler(), owner),
+        strands(loop),
+        bus(node.network(), process, loop),
+        fail_points({[] { throw exec::Scheduler::CrashedHere{}; },
+                     [&node](int64_t ns) { node.scheduler().Charge(Duration{ns}); }}) {}
+  std::string name;
+  exec::Scheduler::Owner owner;
+  exec::FakeLoop loop;
+  exec::FakeStrands strands;
+  bus::FakeBus bus;
+  prometheus::Registry registry;
+  daemon::FakeEventRecorder events;
+  FailPoints fail_points;
+};
+
+}  // namespace splitlet::simulation

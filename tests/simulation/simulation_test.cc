@@ -1,0 +1,103 @@
+// Desired pods run, whatever dies. --seed=N replays one seed; --seeds=N tries that many from 1 on.
+
+#include <gtest/gtest.h>
+
+#include <charconv>
+#include <cstring>
+
+#include "tests/simulation/node.h"
+
+namespace splitlet::simulation {
+namespace {
+
+uint64_t only_seed = 0;
+uint64_t seed_count = 200;
+
+std::string Join(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const auto& line : lines) text += "  " + line + "\n";
+  return text;
+}
+
+struct Run {
+  std::vector<std::string> violations;
+  std::string end;
+  uint64_t digest = 0, steps = 0;
+  int crashes = 0;
+};
+
+Run RunSeed(uint64_t seed, const FaultPlan& plan,
+            const std::function<void(SimNode&)>& also = nullptr) {
+  SimNode node(seed);
+  AddServices(node);
+  if (also) also(node);
+  node.StartAll();
+  node.RunFor(3min, plan);
+  node.HealAndSettle();
+  return {node.Violations(), node.Describe(), node.digest(), node.steps(), node.crashes()};
+}
+
+TEST(Simulation, DesiredPodsRunWhateverDies) {
+  const uint64_t first = only_seed != 0 ? only_seed : 1;
+  const uint64_t last = only_seed != 0 ? only_seed : seed_count;
+  int crashes = 0;
+  uint64_t steps = 0;
+  for (uint64_t seed = first; seed <= last; ++seed) {
+    SCOPED_TRACE(fmt::format("replay with --seed={}", seed));
+    const Run run = RunSeed(seed, FaultPlan::All());
+    ASSERT_TRUE(run.violations.empty()) << Join(run.violations) << run.end;
+    crashes += run.crashes;
+    steps += run.steps;
+  }
+  EXPECT_GT(crashes, 0) << "nothing was disturbed";
+  fmt::print("{} seeds, {} steps, {} crashes\n", last - first + 1, steps, crashes);
+}
+
+TEST(Simulation, WithoutFaultsPodsAreAsWanted) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    const Run run = RunSeed(seed, FaultPlan::None());
+    EXPECT_TRUE(run.violations.empty()) << Join(run.violations) << run.end;
+    EXPECT_EQ(run.crashes, 0);
+  }
+}
+
+TEST(Simulation, ASeedReplaysExactly) {
+  EXPECT_EQ(RunSeed(7, FaultPlan::All()).digest, RunSeed(7, FaultPlan::All()).digest);
+  EXPECT_NE(RunSeed(7, FaultPlan::All()).digest, RunSeed(8, FaultPlan::All()).digest);
+}
+
+/// The checks find a node that does not do its work: here nobody ever starts anything.
+TEST(Simulation, ANodeWithoutPodWorkerIsFoundOut) {
+  const auto without = [](SimNode& node) {
+    class Idle final : public Process {
+     public:
+      explicit Idle(SimNode& n) : Process(n, "pod-worker") {}
+      void Start() override {}
+    };
+    node.AddKind("pod-worker", [](SimNode& n) { return std::make_unique<Idle>(n); });
+  };
+  EXPECT_FALSE(RunSeed(1, {.pause_processes = true}, without).violations.empty());
+}
+
+}  // namespace
+
+void ReadFlags(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    const auto read = [&argument](std::string_view flag, uint64_t& into) {
+      if (argument.starts_with(flag))
+        std::from_chars(argument.data() + flag.size(), argument.data() + argument.size(), into);
+    };
+    read("--seed=", only_seed);
+    read("--seeds=", seed_count);
+  }
+}
+
+}  // namespace splitlet::simulation
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  splitlet::simulation::ReadFlags(argc, argv);
+  return RUN_ALL_TESTS();
+}
