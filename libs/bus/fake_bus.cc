@@ -114,6 +114,11 @@ FakeBus::FakeBus(FakeBusNetwork& network, std::string process, exec::EventLoop& 
 
 FakeBus::~FakeBus() {
   network_.last_start_[process_] = core_.last_start();
+  Leave();
+}
+
+void FakeBus::Leave() {
+  alive_.reset();
   network_.Leave(*this);
 }
 

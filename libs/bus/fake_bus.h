@@ -87,6 +87,9 @@ class FakeBus final : public Bus, private Transport {
   FakeBus(const FakeBus&) = delete;
   FakeBus& operator=(const FakeBus&) = delete;
 
+  /// Off the network as a killed process is, for one whose object has to live a little longer.
+  void Leave();
+
   StatusOr<std::unique_ptr<RawTable>> OwnRaw(const std::string& table) override {
     return core_.OwnRaw(table);
   }

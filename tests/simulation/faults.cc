@@ -117,14 +117,13 @@ void SimNode::DisturbRuntime() {
   if (down) runtime_->SetDown(true);
   std::vector<int> faults;
   for (const char* method : {"RunPodSandbox", "CreateContainer", "StartContainer", "StopContainer"})
-    if (Chance(0.3))
-      faults.push_back(runtime_->AddFault({.method = method,
-                                           .pod_uid = "",
-                                           .kind = cri::Fault::Kind::kLoseResponse,
-                                           .code = StatusCode::kUnavailable,
-                                           .message = "lost as planned",
-                                           .delay = Duration{0},
-                                           .times = 2}));
+    if (Chance(0.3)) {
+      cri::Fault fault;
+      fault.method = method;
+      fault.kind = cri::Fault::Kind::kLoseResponse;
+      fault.times = 2;
+      faults.push_back(runtime_->AddFault(fault));
+    }
   world_.RunAfter(Duration{1s} * static_cast<int64_t>(1 + random_.Below(20)), [this, faults] {
     disturb_runtime_ = false;
     runtime_failures_ = 0;

@@ -50,6 +50,8 @@ class SimNode::Sink final : public LogSink {
 
 Process::Process(SimNode& node, std::string name) : shell_(std::make_shared<Shell>(node, name)) {}
 
+LogSink& SimNode::sink() { return *sink_; }
+
 SimNode::SimNode(uint64_t seed)
     : random_(seed),
       scheduler_(clock_),
@@ -105,6 +107,7 @@ void SimNode::OnDead(const std::string& name) {
   const auto found = running_.find(name);
   if (found == running_.end()) return;
   ++crashes_;
+  found->second->shell().bus.Leave();
   graveyard_.push_back(std::move(found->second));
   running_.erase(found);
   world_.RunAfter(kRestartAfter, [this, name] { StartProcess(name); });
@@ -197,7 +200,7 @@ void SimNode::HealAndSettle() {
     process->shell().fail_points.Clear("");
   }
   for (const auto& [name, wanted] : wanted_) PutManifest(name);
-  const auto end = clock_.Now() + 12min;  // longer than a crash loop's longest wait
+  const auto end = clock_.Now() + 7min;  // longer than a crash loop's longest wait
   while (clock_.Now() < end) scheduler_.Advance(1s);
 }
 

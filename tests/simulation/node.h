@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "libs/base/fail_point.h"
 #include "libs/base/log.h"
 #include "libs/base/random.h"
 #include "libs/bus/fake_bus.h"
@@ -85,7 +86,7 @@ class SimNode {
   bus::FakeBusNetwork& network() { return network_; }
   cri::FakeRuntime& runtime() { return *runtime_; }
   fs::FakeFileSystem& files() { return files_; }
-  LogSink& sink() { return *sink_; }
+  LogSink& sink();
   /// A call to the running process of that name: `ask` runs on its loop and calls back once.
   /// UNAVAILABLE when it is not there, DEADLINE_EXCEEDED when it does not answer.
   template <class R>
@@ -94,7 +95,7 @@ class SimNode {
     auto answer = std::make_shared<std::optional<R>>();
     const Status went = Exchange(
         process, deadline,
-        [&ask, answer](Process& target) {
+        [ask, answer](Process& target) {
           ask(target, [answer](R reply) { *answer = std::move(reply); });
         },
         [answer] { return answer->has_value(); });

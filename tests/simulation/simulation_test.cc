@@ -19,15 +19,15 @@ std::string Join(const std::vector<std::string>& lines) {
   return text;
 }
 
-struct Run {
+struct Outcome {
   std::vector<std::string> violations;
   std::string end;
   uint64_t digest = 0, steps = 0;
   int crashes = 0;
 };
 
-Run RunSeed(uint64_t seed, const FaultPlan& plan,
-            const std::function<void(SimNode&)>& also = nullptr) {
+Outcome RunSeed(uint64_t seed, const FaultPlan& plan,
+                const std::function<void(SimNode&)>& also = nullptr) {
   SimNode node(seed);
   AddServices(node);
   if (also) also(node);
@@ -44,7 +44,7 @@ TEST(Simulation, DesiredPodsRunWhateverDies) {
   uint64_t steps = 0;
   for (uint64_t seed = first; seed <= last; ++seed) {
     SCOPED_TRACE(fmt::format("replay with --seed={}", seed));
-    const Run run = RunSeed(seed, FaultPlan::All());
+    const Outcome run = RunSeed(seed, FaultPlan::All());
     ASSERT_TRUE(run.violations.empty()) << Join(run.violations) << run.end;
     crashes += run.crashes;
     steps += run.steps;
@@ -56,7 +56,7 @@ TEST(Simulation, DesiredPodsRunWhateverDies) {
 TEST(Simulation, WithoutFaultsPodsAreAsWanted) {
   for (uint64_t seed = 1; seed <= 5; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
-    const Run run = RunSeed(seed, FaultPlan::None());
+    const Outcome run = RunSeed(seed, FaultPlan::None());
     EXPECT_TRUE(run.violations.empty()) << Join(run.violations) << run.end;
     EXPECT_EQ(run.crashes, 0);
   }
