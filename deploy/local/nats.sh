@@ -21,7 +21,7 @@ readonly STREAM=flight-recorder
 readonly TABLES='
 config-source desired   workers
 sync-loop     admission desired,runtime,workers,pressure,podstatus
-pod-worker    workers   desired
+pod-worker    workers   desired   pleg.pod-changed
 pleg          runtime   -
 status        podstatus desired,admission,workers,runtime,pressure
 gc            pressure  desired,workers,runtime
@@ -47,20 +47,21 @@ user() {
 }
 
 process_user() {
-  local process=$1 table=$2 views=$3 view subscribe=()
+  local process=$1 table=$2 views=$3 signals=$4 view subscribe=()
   if [[ $views != - ]]; then
     for view in ${views//,/ }; do
       subscribe+=("splitlet.*.$view" "splitlet.*.$(owner_of "$view").>")
     done
   fi
+  [[ -z $signals ]] || subscribe+=("splitlet.*.$signals")
   user "$process" "$(quoted "splitlet.*.$table" "splitlet.*.$process.>")" \
     "${subscribe[*]:+$(quoted "${subscribe[@]}")}"
 }
 
 users() {
-  local process table views api="\$JS.API"
-  while read -r process table views; do
-    [[ -z $process ]] || process_user "$process" "$table" "$views"
+  local process table views signals api="\$JS.API"
+  while read -r process table views signals; do
+    [[ -z $process ]] || process_user "$process" "$table" "$views" "$signals"
   done <<<"$TABLES"
   user recorder "$(quoted "$api.INFO" "$api.STREAM.INFO.$STREAM" "$api.STREAM.CREATE.$STREAM" \
     "$api.STREAM.UPDATE.$STREAM" "$api.STREAM.DELETE.$STREAM")" ""

@@ -81,7 +81,6 @@ TEST_F(PodLife, BrokenManifestsAreReportedAndHarmNoOther) {
   } kBroken[] = {
       {"not-yaml.yaml", "{{{{ : :", "not-yaml.yaml"},
       {"kind.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: x}\n", "Service"},
-      {"field.yaml", PodYaml("f", "true", "  nodSelector: {}\n"), "nodSelector"},
       {"name.yaml",
        "apiVersion: v1\nkind: Pod\nmetadata: {}\nspec: {containers: [{name: a, image: b}]}\n",
        "name"},
@@ -99,6 +98,8 @@ TEST_F(PodLife, BrokenManifestsAreReportedAndHarmNoOther) {
   };
   for (const auto& c : kBroken) node_->PutManifest(c.file, c.content);
   std::filesystem::create_symlink("loop.yaml", node_->manifests() + "/loop.yaml");
+  // As with a kubelet, an unknown field is told about and does not hold back its pod.
+  node_->PutManifest("field.yaml", PodYaml("field", "sleep 1000", "  nodSelector: {}\n"));
   node_->PutManifest("good.yaml", PodYaml("good", "sleep 1000"));
   ExpectRunning("good");
   for (const auto& c : kBroken) {
@@ -114,7 +115,9 @@ TEST_F(PodLife, BrokenManifestsAreReportedAndHarmNoOther) {
       return false;
     }));
   }
-  ExpectExactly({"good"});
+  ExpectExactly({"good", "field"});
+  EXPECT_NE(harness::ReadFile(node_->LogOf("config-source")).find("nodSelector"),
+            std::string::npos);
 }
 
 TEST_F(PodLife, AManifestBrokenForAMomentKeepsItsPod) {
