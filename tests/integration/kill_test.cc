@@ -174,7 +174,11 @@ TEST_F(Runtime, AnInspectionThatNeverReturnsLeavesPlegHealthy) {
   ASSERT_TRUE(control.ExitContainer(view_->RunningOf("stuck")[0].id.str(), 1).ok());
   node_->PutManifest("ok.yaml", PodYaml("ok", "sleep 1000"));
   ExpectRunning("ok");
-  EXPECT_NE(node_->HttpGet("pleg", "/readyz").find(" 200 "), std::string::npos);
+  const auto ready = [&] {
+    return node_->HttpGet("pleg", "/readyz").find(" 200 ") != std::string::npos;
+  };
+  EXPECT_TRUE(WaitFor(kSoon, ready)) << node_->HttpGet("pleg", "/readyz");
+  EXPECT_TRUE(harness::HoldsFor(5s, ready)) << node_->HttpGet("pleg", "/readyz");
 }
 
 TEST_F(Runtime, PodsThatNobodyHereMadeAreLeftAlone) {
