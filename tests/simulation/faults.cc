@@ -48,10 +48,10 @@ void SimNode::ChangeManifests(const FaultPlan& plan) {
     const auto kind = Chance(0.6)   ? Wanted::Kind::kSteady
                       : Chance(0.5) ? Wanted::Kind::kCrashing
                                     : Wanted::Kind::kJob;
-    // A name that was there before may still have its old container.
+    // A name that was there before may still have its old containers.
     wanted_[name] = {.kind = kind,
                      .version = static_cast<int>(random_.Below(1000)),
-                     .touched = clock_.Now().monotonic > 1100s};
+                     .touched = !names_used_.insert(name).second};
     PutManifest(name);
   } else if (plan.break_manifests && Chance(0.3)) {
     BreakManifest(name);

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -143,6 +144,7 @@ class SimNode {
   std::vector<std::unique_ptr<Process>> graveyard_;
   std::vector<FailPoints*> fail_point_stack_;
   std::map<std::string, Wanted> wanted_;
+  std::set<std::string> names_used_;
   bool disturb_runtime_ = false;
   double runtime_failures_ = 0;
   bool runtime_slow_ = false;

@@ -2,6 +2,7 @@
 
 #include "services/config-source/config_source_service.h"
 #include "services/config-source/fake_http_fetcher.h"
+#include "services/gc/gc_service.h"
 #include "services/pleg/pleg_service.h"
 #include "services/pod-worker/pod_worker_service.h"
 #include "services/status/status_service.h"
@@ -233,6 +234,88 @@ class StatusProcess final : public Process {
   std::unique_ptr<status::StatusService> service;
 };
 
+class GcWorkers final : public gc::WorkerClient {
+ public:
+  explicit GcWorkers(SimNode& node) : node_(node) {}
+  StatusOr<gc::Hold> HoldForRemoval(const gc::HoldWishes& wishes, Deadline deadline) override {
+    v1::HoldRequest request;
+    request.set_request_id(wishes.request_id);
+    for (const auto& uid : wishes.uids) request.add_uids(uid);
+    for (const auto& id : wishes.container_ids) request.add_container_ids(id);
+    for (const auto& id : wishes.sandbox_ids) request.add_sandbox_ids(id);
+    const auto reply = node_.Call<StatusOr<v1::HoldReply>>(
+        "pod-worker", deadline,
+        [request](Process& target, std::function<void(StatusOr<v1::HoldReply>)> done) {
+          static_cast<PodWorker&>(target).service->OnHoldForRemoval(request, std::move(done));
+        });
+    if (!reply.ok()) return reply.status();
+    return gc::Hold{.id = reply->hold_id(),
+                    .uids = {reply->uids().begin(), reply->uids().end()},
+                    .container_ids = {reply->container_ids().begin(), reply->container_ids().end()},
+                    .sandbox_ids = {reply->sandbox_ids().begin(), reply->sandbox_ids().end()}};
+  }
+  Status ReleaseHold(const std::string& hold_id, Deadline deadline) override {
+    return node_.Call<Status>("pod-worker", deadline,
+                              [hold_id](Process& target, const std::function<void(Status)>& done) {
+                                static_cast<PodWorker&>(target).service->OnReleaseHold(hold_id);
+                                done(OkStatus());
+                              });
+  }
+
+ private:
+  SimNode& node_;
+};
+
+class GcDesired final : public gc::DesiredClient {
+ public:
+  explicit GcDesired(SimNode& node) : node_(node) {}
+  StatusOr<bool> IsKnown(const std::string& uid, Deadline deadline) override {
+    return AskWhetherKnown(node_, uid, deadline);
+  }
+
+ private:
+  SimNode& node_;
+};
+
+class Gc final : public Process {
+ public:
+  explicit Gc(SimNode& node) : Process(node, "gc") {
+    gc::GcConfig config;
+    config.node_name = kNode;
+    config.state_id = kStateId;
+    config.pods_dir = "/state/pods";
+    config.pod_logs_dir = "/logs/pods";
+    config.links_dir = "/logs/containers";
+    config.facts_dir = "/run/gc";
+    config.state_dir = "/state";
+    auto& runtime = node.runtime();
+    service = std::make_unique<gc::GcService>(
+        gc::GcDeps{.clock = node.clock(),
+                   .loop = shell().loop,
+                   .strands = shell().strands,
+                   .files = node.files(),
+                   .reader = runtime,
+                   .remover = runtime,
+                   .images = runtime,
+                   .stop_sandbox =
+                       [&runtime](const cri::SandboxId& id, Deadline deadline) {
+                         return runtime.StopPodSandbox(id, std::move(deadline));
+                       },
+                   .workers_client = std::make_unique<GcWorkers>(node),
+                   .desired_client = std::make_unique<GcDesired>(node),
+                   .pressure = Own<v1::PressureRecord>(*this, "pressure"),
+                   .desired = View<v1::DesiredRecord>(*this, "desired"),
+                   .workers = View<v1::WorkerRecord>(*this, "workers"),
+                   .runtime = View<v1::RuntimeRecord>(*this, "runtime"),
+                   .log = Log(node.sink()),
+                   .metrics = shell().registry,
+                   .events = shell().events},
+        config);
+  }
+  void Start() override { service->Start(); }
+  std::unique_ptr<gc::GcService> service;
+};
+
 template <class P>
 void Add(SimNode& node, const std::string& name) {
   node.AddKind(name, [](SimNode& n) { return std::make_unique<P>(n); });
@@ -246,6 +329,7 @@ void AddServices(SimNode& node) {
   Add<PodWorker>(node, "pod-worker");
   Add<Pleg>(node, "pleg");
   Add<StatusProcess>(node, "status");
+  Add<Gc>(node, "gc");
 }
 
 }  // namespace splitlet::simulation
