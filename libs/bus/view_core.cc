@@ -82,6 +82,7 @@ void ViewCore::Hold(const Envelope& envelope) {
 }
 
 void ViewCore::ApplyHeld() {
+  if (!synced()) return;  // of a start whose list has not come: its numbers say nothing here
   while (!held_.empty() && held_.begin()->first <= applied_ + 1) {
     const auto [sequence, change] = *held_.begin();
     held_.erase(held_.begin());
