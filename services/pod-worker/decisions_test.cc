@@ -295,8 +295,8 @@ TEST(Hold, NothingThatAPodStillNeeds) {
   };
   const HoldAnswer answer =
       ComputeHold({.uids = {"live", "gone", "done", "busy"},
-                   .container_ids = {"live-2", "live-1", "made", "gone-1", "gone-made", "busy-0", "done-1",
-                                     "done-0", "unknown"},
+                   .container_ids = {"live-2", "live-1", "made", "gone-1", "gone-made", "busy-0",
+                                     "done-1", "done-0", "unknown"},
                    .sandbox_ids = {"live-new", "live-old", "gone-new", "gone-ready"}},
                   sandboxes, containers, need);
   EXPECT_EQ(answer.removable.uids, std::vector<std::string>{"gone"});

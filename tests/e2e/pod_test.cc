@@ -133,7 +133,11 @@ TEST_F(Pods, TooLargeForTheNodeIsRejectedAndNeverStarted) {
   yaml += "    resources: {requests: {cpu: \"1000\"}}\n";
   node_->PutManifest("huge.yaml", yaml);
   ExpectPhase("huge", "Failed");
-  EXPECT_EQ(node_->Pod("huge")->reason, "OutOfcpu");
+  // A static pod is critical: it is refused because no victim would make room, as a kubelet says
+  // it.
+  EXPECT_EQ(node_->Pod("huge")->reason, "UnexpectedAdmissionError");
+  EXPECT_NE(node_->Pod("huge")->message.find("cpu"), std::string::npos)
+      << node_->Pod("huge")->message;
   EXPECT_TRUE(view_->RunningOf("huge").empty());
 }
 
