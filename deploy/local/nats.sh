@@ -17,7 +17,7 @@ source "$here/lib.sh"
 
 readonly STREAM=flight-recorder
 
-# process, its table, the tables it views
+# process, its table, the tables it views, a signal of another process that it hears besides
 readonly TABLES='
 config-source desired   workers
 sync-loop     admission desired,runtime,workers,pressure,podstatus

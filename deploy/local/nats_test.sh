@@ -106,6 +106,7 @@ TABLE
 
 check_signals() {
   expect yes sync-loop subscribe 'splitlet.n1.pleg.pod-changed'
+  expect yes pod-worker subscribe 'splitlet.n1.pleg.pod-changed'
   expect no config-source subscribe 'splitlet.n1.pleg.pod-changed'
   expect no gc publish 'splitlet.n1.pleg.pod-changed'
 }

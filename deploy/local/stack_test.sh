@@ -128,6 +128,9 @@ run "$SECOND" node-b
 demo_container "$FIRST" node-a >/dev/null
 demo_container "$SECOND" node-b >/dev/null
 recorder_made_again "$FIRST" || die 'no flight recorder'
+if grep -h 'Permissions Violation' "$FIRST"/log/*/current; then
+  die 'a process wants more of the bus than its user may'
+fi
 
 begin 'run again changes nothing'
 before=$(demo_container "$FIRST" node-a)

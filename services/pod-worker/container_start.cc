@@ -292,9 +292,13 @@ void ContainerStarter::LinkLog(const std::string& container, const cri::Containe
   const std::string log =
       context_.sandbox_config.log_directory() + "/" + ContainerLogPath(container, restart_count);
   if (!files.Stat(log, true).ok()) return;
-  const std::string link =
-      context_.deps.node.container_links_dir + "/" + LogLinkName(context_.pod, container, id.str());
-  const Status linked = files.MakeSymlink(log, link);
+  const std::string& dir = context_.deps.node.container_links_dir;
+  const std::string link = dir + "/" + LogLinkName(context_.pod, container, id.str());
+  Status linked = files.MakeSymlink(log, link);
+  if (linked.code() == StatusCode::kNotFound) {  // the first link of this node
+    linked = files.MakeDirs(dir, 0755);
+    if (linked.ok()) linked = files.MakeSymlink(log, link);
+  }
   if (linked.code() != StatusCode::kAlreadyExists)
     context_.deps.log.LogIfError(linked, "link container log");
 }
