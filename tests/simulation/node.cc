@@ -67,6 +67,8 @@ SimNode::SimNode(uint64_t seed)
                                   return OnRuntimeCall(method);
                                 }});
   runtime_->AddImage("busybox:1");
+  runtime_->SetImageFs({.mountpoint = "/images", .used_bytes = 1 << 20, .inodes_used = 1});
+  CHECK(files_.MakeDirs("/images", 0755).ok());
   runtime_->SetEvents(false);
   runtime_->SetBehaviour("", "crashing", {{.exit_after = 2s, .exit_code = 1}});
   runtime_->SetBehaviour("", "job", {{.exit_after = 5s, .exit_code = 0}});
