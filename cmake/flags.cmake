@@ -5,9 +5,8 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
-# Object files do not hold the path of the tree, so that ccache shares them between checkouts.
+# Object files do not hold the path of the tree, and the presets give ccache its root, so that checkouts share them.
 add_compile_options("-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=" "-fno-diagnostics-color")
-set(ENV{CCACHE_BASEDIR} "${CMAKE_SOURCE_DIR}")
 
 find_program(MOLD mold)
 if(MOLD)
