@@ -53,6 +53,7 @@ class FileSystem {
   virtual StatusOr<std::vector<DirEntry>> List(const std::string& path) = 0;
   /// `follow`: of the target of a symlink.
   virtual StatusOr<FileInfo> Stat(const std::string& path, bool follow) = 0;
+  /// Those that are missing, with exactly this mode whatever the umask.
   virtual Status MakeDirs(const std::string& path, uint32_t mode) = 0;
   virtual Status MakeSymlink(const std::string& target, const std::string& path) = 0;
   virtual StatusOr<std::string> ReadSymlink(const std::string& path) = 0;

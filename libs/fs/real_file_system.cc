@@ -197,7 +197,10 @@ StatusOr<FileInfo> RealFileSystem::Stat(const std::string& path, bool follow) {
 }
 
 Status RealFileSystem::MakeDirs(const std::string& path, uint32_t mode) {
-  if (::mkdir(path.c_str(), mode) == 0) return OkStatus();
+  const auto make = [&] {
+    return ::mkdir(path.c_str(), mode) == 0 && ::chmod(path.c_str(), mode) == 0;
+  };
+  if (make()) return OkStatus();
   if (errno == EEXIST) {
     struct stat info {};
     if (::stat(path.c_str(), &info) != 0) return LastError();
@@ -205,7 +208,7 @@ Status RealFileSystem::MakeDirs(const std::string& path, uint32_t mode) {
   }
   if (errno != ENOENT || ParentOf(path) == path) return LastError();
   RETURN_IF_ERROR(MakeDirs(ParentOf(path), mode), "make {}", ParentOf(path));
-  if (::mkdir(path.c_str(), mode) != 0 && errno != EEXIST) return LastError();
+  if (!make() && errno != EEXIST) return LastError();
   return OkStatus();
 }
 
