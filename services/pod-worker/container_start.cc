@@ -64,7 +64,9 @@ ContainerStarter::Result ContainerStarter::Fail(const ContainerStart& start,
   return Result::kFailed;
 }
 
-ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& start) {
+ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked) {
+  ContainerStart start = asked;
+  start.restart_count = RestartCount(asked);
   const kube::Container* container = Find(start);
   CHECK(container != nullptr, "{} is not in the pod", start.name);
   if (BacksOff(*container, start)) return Result::kWaits;
@@ -92,7 +94,7 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& start)
       "container started",
       {KV("pod", kube::PodKey(context_.pod)), KV("podUID", context_.pod.metadata().uid()),
        KV("containerName", start.name), KV("containerID", id)});
-  LinkLog(start.name, id, start.restart_count.value_or(0));
+  LinkLog(start.name, id, *start.restart_count);
   return Result::kStarted;
 }
 
@@ -242,7 +244,7 @@ StatusOr<cri::ContainerId> ContainerStarter::Create(const kube::Container& conta
                     "remove container {}", id);
   RETURN_IF_ERROR(SaveBackoff(container, start), "back-off");
   runtime::v1::ContainerConfig config;
-  if (const Status filled = FillConfig(container, RestartCount(start), image_ref, config);
+  if (const Status filled = FillConfig(container, *start.restart_count, image_ref, config);
       !filled.ok()) {
     reason = "CreateContainerConfigError";
     return filled;
@@ -296,7 +298,7 @@ void ContainerStarter::LinkLog(const std::string& container, const cri::Containe
   const std::string link = dir + "/" + LogLinkName(context_.pod, container, id.str());
   Status linked = files.MakeSymlink(log, link);
   if (linked.code() == StatusCode::kNotFound) {  // the first link of this node
-    linked = files.MakeDirs(dir, 0755);
+    linked = files.MakeDirs(dir, kLogDirMode);
     if (linked.ok()) linked = files.MakeSymlink(log, link);
   }
   if (linked.code() != StatusCode::kAlreadyExists)

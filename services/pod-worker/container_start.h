@@ -46,7 +46,7 @@ class ContainerStarter {
     Status status;
   };
   enum class Result { kStarted, kWaits, kFailed };
-  Result StartOne(const ContainerStart& start);
+  Result StartOne(const ContainerStart& asked);
   bool BacksOff(const kube::Container& container, const ContainerStart& start);
   /// False: not now; noted why.
   bool ResolveImage(const kube::Container& container, std::string& ref);

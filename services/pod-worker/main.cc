@@ -14,7 +14,6 @@
 namespace splitlet::pod_worker {
 namespace {
 
-/// Members stand in order of dependency.
 struct Process final : daemon::Service {
   Process(daemon::ServiceContext& context, const Config& config, daemon::LockFile lock)
       : runtime_lock(std::move(lock)),

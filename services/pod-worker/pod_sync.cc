@@ -128,7 +128,8 @@ class Pass {
     return OkStatus();
   }
 
-  StatusOr<runtime::v1::PodSandboxConfig> SandboxConfig(uint32_t attempt) {
+  /// `make`: for a sandbox that is to be made; then what is wrong with its DNS is told.
+  StatusOr<runtime::v1::PodSandboxConfig> SandboxConfig(uint32_t attempt, bool make) {
     Dns host;
     if (deps_.node.resolver_config.empty()) {
       host.servers = {"127.0.0.1"};
@@ -140,7 +141,8 @@ class Pass {
       ASSIGN_OR_RETURN(host, ParseResolverFile(text), "{}", deps_.node.resolver_config);
     }
     const PodDns dns = MakeDns(pod_, deps_.node, host);
-    for (const auto& warning : dns.warnings) events_.Warning(warning.reason, warning.message);
+    if (make)
+      for (const auto& warning : dns.warnings) events_.Warning(warning.reason, warning.message);
     runtime::v1::PodSandboxConfig config;
     RETURN_IF_ERROR(MakeSandboxConfig({pod_, deps_.node, dns.dns, attempt}, config),
                     "sandbox config");
@@ -153,7 +155,7 @@ class Pass {
         todo.create_sandbox_attempt
             ? *todo.create_sandbox_attempt
             : (seen_->sandboxes_size() > 0 ? seen_->sandboxes(0).attempt() : 0);
-    auto config = SandboxConfig(attempt);
+    auto config = SandboxConfig(attempt, todo.create_sandbox_attempt.has_value());
     if (!config.ok()) {
       events_.Warning("FailedCreatePodSandBox",
                       fmt::format("Failed to create pod sandbox: {}", Message(config.status())));

@@ -84,8 +84,11 @@ void PodWorkerService::OnFacts(StatusOr<Facts::All> facts) {
     deps_.log.Error("a file cannot be used", {KV("reason", problem)});
   unknown_.insert(facts->unknown.begin(), facts->unknown.end());
   AddRecovered(*facts);
-  for (const auto& [id, hold] : facts->holds)
+  for (const auto& [id, hold] : facts->holds) {
     holds_[id] = {{hold.uids().begin(), hold.uids().end()}, FromProto(hold.until())};
+    deps_.loop.RunAfter(std::max(holds_[id].until - deps_.clock.Now(), Duration{0}),
+                        [this, hold_id = id] { OnReleaseHold(hold_id); });
+  }
   recovered_ = true;
   for (const auto& [uid, worker] : workers_)
     if (!worker->orphan) PutWorkers(*worker);

@@ -18,6 +18,11 @@ bool SaysOver(const v1::DesiredRecord& record, const PodTraits& traits) {
   return record.state() == v1::DesiredRecord::REMOVED || traits.deleted;
 }
 
+/// A UID names directories.
+bool IsPlainName(const std::string& uid) {
+  return !uid.empty() && uid.find('/') == std::string::npos && uid != "." && uid != "..";
+}
+
 int64_t AnnotatedGrace(const v1::ObservedPod& seen) {
   int64_t grace = 0;
   for (const auto& container : seen.containers())
@@ -49,6 +54,7 @@ void PodWorkerService::OnUpdatePod(const v1::UpdatePodRequest& request, DoneStat
   if (request.pod().empty()) return done(InvalidArgument("no pod in the request"));
   auto traits = TraitsOf(request.pod());
   if (!traits.ok()) return done(InvalidArgument("pod: {}", Message(traits.status())));
+  if (!IsPlainName(request.uid())) return done(InvalidArgument("the UID is not a plain name"));
   if (traits->uid != request.uid())
     return done(InvalidArgument("the pod is of UID {}", traits->uid));
   AcceptGrant(worker,

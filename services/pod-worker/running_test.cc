@@ -296,6 +296,39 @@ TEST_F(Running, AFileOfANewerVersionMakesThePodUnknown) {
   EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
 }
 
+TEST_F(Running, AUidThatNamesAnotherDirectoryIsRefused) {
+  EXPECT_EQ(Grant(TestPod{.uid = "../other"}.Make()).code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(Running, TheLinkOfTheLogIsMade) {
+  ASSERT_TRUE(files.Replace("/logs/pods/default_web_uid-web/app/3.log", "", {}).ok());
+  files.SetHook([this](std::string_view operation, const std::string& path) {
+    // As if the runtime had opened it.
+    if (operation == "stat" && path.ends_with("/app/4.log")) return files.Replace(path, "", {});
+    return OkStatus();
+  });
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  const auto links = files.List("/logs/containers");
+  ASSERT_TRUE(links.ok());
+  ASSERT_EQ(links->size(), 1u);
+  EXPECT_TRUE(files.ReadSymlink("/logs/containers/" + links->at(0).name)->ends_with("/app/4.log"));
+}
+
+TEST_F(Running, MetricsAreThoseOnTheList) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  Remove(TestPod{}.Make());
+  RunFor(61s);
+  std::set<std::string> names;
+  for (const auto& family : process->registry.Collect())
+    if (!family.metric.empty()) names.insert(family.name);
+  EXPECT_EQ(names, (std::set<std::string>{
+                       "kubelet_containers_per_pod_count", "kubelet_pod_worker_duration_seconds",
+                       "kubelet_pod_worker_start_duration_seconds",
+                       "kubelet_run_podsandbox_duration_seconds",
+                       "kubelet_started_containers_total", "kubelet_started_pods_errors_total",
+                       "kubelet_started_pods_total", "splitlet_pod_workers"}));
+}
+
 TEST_F(Running, ManyPodsSideBySide) {
   for (int i = 0; i < 50; ++i) {
     const std::string name = "p" + std::to_string(i);

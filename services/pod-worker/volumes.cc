@@ -99,6 +99,8 @@ Status EnsureVolumes(const kube::Pod& pod, const std::string& pod_dir, fs::FileS
       const Status made = EnsureHostPath(source.host_path(), files);
       if (!made.ok()) return made;
     } else if (source.has_empty_dir()) {
+      RETURN_IF_ERROR(files.MakeDirs(fmt::format("{}/{}", pod_dir, kEmptyDir), kPodDirMode),
+                      "make volumes directory");
       RETURN_IF_ERROR(files.MakeDirs(EmptyDirPath(pod_dir, volume.name()), kEmptyDirMode),
                       "emptyDir \"{}\"", volume.name());
     }
