@@ -5,6 +5,7 @@
 #include "services/pod-worker/hold.h"
 #include "services/pod-worker/image_policy.h"
 #include "services/pod-worker/names.h"
+#include "services/pod-worker/not_done.h"
 #include "services/pod-worker/test_pods.h"
 #include "services/pod-worker/worker_state.h"
 
@@ -304,6 +305,48 @@ TEST(Hold, NothingThatAPodStillNeeds) {
             (std::vector<std::string>{"live-1", "gone-1", "gone-made", "done-0"}));
   EXPECT_EQ(answer.removable.sandbox_ids, (std::vector<std::string>{"live-old", "gone-new"}));
   EXPECT_EQ(answer.held_uids, (std::set<std::string>{"live", "gone", "done"}));
+}
+
+TEST(NotCarriedOut, NamesContainerAndField) {
+  using Edit = void (*)(kube::PodSpec&);
+  const struct {
+    const char* name;
+    Edit edit;
+    const char* want;
+  } kCases[] = {
+      {"a pod that asks for nothing special", [](auto&) {}, ""},
+      {"an empty lifecycle asks for nothing",
+       [](auto& spec) { spec.mutable_containers(0)->mutable_lifecycle(); }, ""},
+      {"one probe", [](auto& spec) { spec.mutable_containers(0)->mutable_readiness_probe(); },
+       "container app: readinessProbe is not carried out by this version"},
+      {"all of a container in one line",
+       [](auto& spec) {
+         auto& app = *spec.mutable_containers(0);
+         app.mutable_liveness_probe();
+         app.mutable_startup_probe();
+         app.mutable_lifecycle()->mutable_post_start();
+         app.mutable_lifecycle()->mutable_pre_stop();
+         app.mutable_lifecycle()->set_stop_signal("SIGUSR1");
+       },
+       "container app: livenessProbe, startupProbe, lifecycle.postStart, lifecycle.preStop, "
+       "lifecycle.stopSignal are not carried out by this version"},
+      {"an init container and the pod itself",
+       [](auto& spec) {
+         spec.mutable_init_containers(0)->mutable_liveness_probe();
+         spec.add_image_pull_secrets();
+         spec.add_ephemeral_containers();
+         spec.set_host_users(false);
+       },
+       "init container side: livenessProbe; pod: imagePullSecrets, ephemeralContainers, hostUsers "
+       "are not carried out by this version"},
+      {"users of the host are what it has", [](auto& spec) { spec.set_host_users(true); }, ""},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    auto pod = TestPod{.inits = {"side"}, .sidecars = {"side"}}.Make();
+    c.edit(*pod.mutable_spec());
+    EXPECT_EQ(NotCarriedOut(pod), c.want);
+  }
 }
 
 }  // namespace

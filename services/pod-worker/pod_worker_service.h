@@ -124,6 +124,7 @@ class PodWorkerService {
   void AskOwner(const std::string& uid);
   void AcceptGrant(Worker* worker, Grant grant, PodTraits traits, DoneStatus done);
   std::unique_ptr<Worker> NewLife(Grant grant, PodTraits traits);
+  void TellNotCarriedOut(const Worker& worker);
   void KillOrphan(const v1::KillPodRequest& request, Done<v1::KillPodReply> done);
   void EndOrphan(const v1::KillPodRequest& request, const v1::ObservedPod& seen,
                  const Done<v1::KillPodReply>& done);

@@ -75,9 +75,11 @@ void PodWorkerService::AcceptGrant(Worker* worker, Grant grant, PodTraits traits
     BeginEnd(*worker, {});
     Persist(*worker, {}, std::move(done));
   } else if (worker->state == WorkerState::kSyncing) {
+    const bool told = !worker->traits.not_carried_out.empty();
     worker->grant = std::move(grant);
     worker->traits = std::move(traits);
     worker->failures = 0;
+    if (!told) TellNotCarriedOut(*worker);
     if (worker->traits.deleted) BeginEnd(*worker, {.removed = true});
     Persist(*worker, {}, std::move(done));
   } else {
@@ -119,7 +121,19 @@ std::unique_ptr<Worker> PodWorkerService::NewLife(Grant grant, PodTraits traits)
   worker->grant = std::move(grant);
   worker->traits = std::move(traits);
   if (deleted) BeginEnd(*worker, {.removed = true});
+  TellNotCarriedOut(*worker);
   return worker;
+}
+
+/// Once in a life: later starts of this process read the grant from its file and say nothing.
+void PodWorkerService::TellNotCarriedOut(const Worker& worker) {
+  const std::string& what = worker.traits.not_carried_out;
+  if (what.empty() || worker.state != WorkerState::kSyncing) return;
+  PodEvents(deps_.events, {worker.uid, worker.name, worker.name_space})
+      .Warning("FeatureNotSupported", what);
+  deps_.log.Warn("a pod asks for what is not carried out",
+                 {KV("pod", kube::PodKey(worker.name_space, worker.name)), KV("podUID", worker.uid),
+                  KV("reason", what)});
 }
 
 void PodWorkerService::OnKillPod(const v1::KillPodRequest& request, Done<v1::KillPodReply> done) {

@@ -1,5 +1,8 @@
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
+#include "k8s.io/api/core/v1/probe.pb.h"
 #include "services/pod-worker/testing.h"
 
 /// Pods that are to run.
@@ -39,6 +42,40 @@ TEST_F(Running, TheGrantIsOnDiskBeforeTheAnswer) {
   files.Fail("/run", OkStatus());
   RunFor(2s);
   EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+}
+
+TEST_F(Running, ProbesAndHooksThatAreNotCarriedOutAreToldOnceInALife) {
+  auto pod = TestPod{}.Make();
+  auto& app = *pod.mutable_spec()->mutable_containers(0);
+  app.mutable_liveness_probe()->set_period_seconds(1);
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+  ASSERT_EQ(events.Count("FeatureNotSupported"), 1);
+  EXPECT_EQ(events.Text("FeatureNotSupported"),
+            "container app: livenessProbe is not carried out by this version");
+  EXPECT_TRUE(std::ranges::any_of(
+      events.events, [](const auto& e) { return e.warning && e.reason == "FeatureNotSupported"; }));
+  EXPECT_TRUE(std::ranges::any_of(sink.lines(), [](const auto& line) {
+    return line.message == "a pod asks for what is not carried out";
+  }));
+  Restart();
+  (*pod.mutable_metadata()->mutable_labels())["a"] = "b";
+  ASSERT_TRUE(RunPod(pod, 1, 2).ok());
+  EXPECT_EQ(events.Count("FeatureNotSupported"), 1);
+  Remove(pod);
+  RunFor(60s);
+  ASSERT_EQ(Record()->state(), v1::FINISHED);
+  ASSERT_TRUE(RunPod(pod, 2).ok());
+  EXPECT_EQ(events.Count("FeatureNotSupported"), 2);
+}
+
+TEST_F(Running, AnEditThatAsksForAProbeIsTold) {
+  auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(events.Count("FeatureNotSupported"), 0);
+  pod.mutable_spec()->mutable_containers(0)->mutable_startup_probe()->set_period_seconds(1);
+  ASSERT_TRUE(Grant(pod, 1, 2).ok());
+  EXPECT_EQ(events.Count("FeatureNotSupported"), 1);
 }
 
 TEST_F(Running, LowerGenerationsAreIgnoredAndHigherOnesTaken) {

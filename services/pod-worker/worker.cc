@@ -1,6 +1,7 @@
 #include "services/pod-worker/worker.h"
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "services/pod-worker/not_done.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -52,6 +53,7 @@ StatusOr<PodTraits> TraitsOf(const std::string& bytes) {
   if (pod.spec().has_active_deadline_seconds())
     traits.active_deadline = pod.spec().active_deadline_seconds();
   traits.containers = static_cast<size_t>(pod.spec().containers_size());
+  traits.not_carried_out = NotCarriedOut(pod);
   return traits;
 }
 

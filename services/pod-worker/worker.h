@@ -37,6 +37,7 @@ struct PodTraits {
   bool deleted = false;  // has a deletion timestamp
   std::optional<int64_t> deletion_grace, spec_grace, active_deadline;
   size_t containers = 0;
+  std::string not_carried_out;  // of what it asks for; for people
 };
 /// DATA_LOSS when the bytes are no pod.
 StatusOr<PodTraits> TraitsOf(const std::string& pod);

@@ -1,0 +1,17 @@
+#pragma once
+
+/// What a pod asks for that this version passes over although the pod runs: a reader of its events
+/// must not take a container without probes for one that is probed. What keeps a pod from running
+/// fails with an event of its own and is not told here. Threads: pure function, any. Errors: none.
+/// Source: the README of this service, "What it cannot do".
+
+#include <string>
+
+#include "libs/kube/pod_types.h"
+
+namespace splitlet::pod_worker {
+
+/// Each container with its fields, for people; empty when nothing is passed over.
+std::string NotCarriedOut(const kube::Pod& pod);
+
+}  // namespace splitlet::pod_worker
