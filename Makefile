@@ -2,6 +2,7 @@
 #
 #   make run     start the local stack; returns when the demo pod runs    make stop    end it
 #   make test    build and run all tests                                  make lint    check format and rules
+#   make bench   measure; prints a table (ROUNDS and PODS: its size)
 #
 # Variables of run and stop: STATE_DIR, MANIFESTS, RUNTIME_ENDPOINT, KUBELET_CONFIG, NODE_NAME, DEMO, PRESET.
 
@@ -19,7 +20,7 @@ STACK = STATE_DIR='$(STATE_DIR)' MANIFESTS='$(MANIFESTS)' RUNTIME_ENDPOINT='$(RU
 PROGRAMS = splitlet-config-source splitlet-sync-loop splitlet-pod-worker splitlet-pleg splitlet-status \
   splitlet-gc splitletctl
 
-.PHONY: setup build run stop test lint tidy clean
+.PHONY: setup build run stop test bench lint tidy clean
 
 setup:
 	@scripts/setup.sh
@@ -35,6 +36,9 @@ stop:
 
 test: setup
 	@scripts/test.sh
+
+bench: setup
+	@tests/bench/run.sh
 
 lint: setup
 	@scripts/lint.sh

@@ -1,13 +1,5 @@
-// How fast a change reaches the views, over a real nats-server and real sockets. Prints one JSON
-// object.
-//
-//   bus_bench [--seconds=5] [--rate=10000] [--readers=5]
-//
-// latency:    one change at a time, from Put to the reader's OnChange
-// throughput: `rate` changes a second to `readers` readers; the same time, and what was lost on the
-// way and repaired gap_repair: a lost message followed by another one, until the lost value is seen
-// last_lost:  a lost message followed by nothing: the next beat shows it
-// polling:    the same as latency while nats-server stands still
+// How fast a change reaches the views, over a real nats-server and real sockets. All six loops are
+// threads of this program. Usage: bus_bench [--seconds=5] [--rate=10000] [--readers=5]
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -22,6 +14,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <map>
 #include <mutex>
@@ -32,11 +25,14 @@
 #include "libs/bus/nats_bus.h"
 #include "libs/exec/loop_thread.h"
 #include "libs/rpc/rpc.h"
+#include "tests/bench/result.h"
 
 extern char** environ;
 
-namespace splitlet::bus {
+namespace splitlet::bench {
 namespace {
+
+using namespace bus;
 
 constexpr size_t kRecordBytes = 4096;  // a pod of middling size
 constexpr int kKeys = 110;
@@ -61,24 +57,29 @@ class NatsServer {
     CHECK(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0);
     close(fd);
     port_ = std::to_string(ntohs(address.sin_port));
-    std::vector<std::string> arguments = {"nats-server", "-a", "127.0.0.1",      "-p",
-                                          port_,         "-l", dir + "/nats.log"};
+    log_ = dir + "/nats.log";
+    Start();
+  }
+  ~NatsServer() { Kill(); }
+  NatsServer(const NatsServer&) = delete;
+  NatsServer& operator=(const NatsServer&) = delete;
+  void Start() {
+    std::vector<std::string> arguments = {"nats-server", "-a", "127.0.0.1", "-p",
+                                          port_,         "-l", log_};
     std::vector<char*> argv;
     for (auto& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
     CHECK(posix_spawnp(&pid_, argv[0], nullptr, nullptr, argv.data(), environ) == 0);
   }
-  ~NatsServer() {
+  void Kill() const {
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
   }
-  NatsServer(const NatsServer&) = delete;
-  NatsServer& operator=(const NatsServer&) = delete;
   void Signal(int signal) const { kill(pid_, signal); }
   std::string url() const { return "nats://127.0.0.1:" + port_; }
 
  private:
-  std::string port_;
+  std::string port_, log_;
   pid_t pid_ = 0;
 };
 
@@ -138,13 +139,13 @@ class Process {
     std::string record = std::to_string(last_put_.load());
     record.resize(kRecordBytes, ' ');
     CHECK(table_->Put(std::to_string(key), std::move(record), "").ok());
-    ++puts_;
+    put_took_.push_back(static_cast<double>(clock_.Now().monotonic.count() - last_put_) / 1e6);
   }
   void OnChange(const RawView::Change& change) {
     if (change.after == nullptr) return;
     const int64_t sent = std::stoll(*change.after);
     const std::lock_guard lock(mutex_);
-    latencies_.push_back(static_cast<double>(clock_.Now().monotonic.count() - sent) / 1000);
+    latencies_.push_back(static_cast<double>(clock_.Now().monotonic.count() - sent) / 1e6);
     newest_ = std::max(newest_, sent);
   }
   std::vector<double> TakeLatencies() {
@@ -167,18 +168,35 @@ class Process {
     }
     return sum;
   }
-  void WaitConnected() {
+  bool Connected() {
     bool connected = false;
-    while (!connected) {
-      On([&] {
-        connected = bus_->connected() && (view_ == nullptr || view_->state() == ViewState::kLive);
-      });
-      Pause();
-    }
+    On([&] { connected = bus_->connected(); });
+    return connected;
   }
+  bool Live() {
+    bool live = false;
+    On([&] { live = view_->state() == ViewState::kLive; });
+    return live;
+  }
+  /// How many keys of the owner's table are not the same here.
+  size_t Differences(Process& owner) {
+    std::map<std::string, std::string> wanted;
+    owner.On([&] {
+      for (const auto& key : owner.table_->Keys()) wanted[key] = *owner.table_->Get(key);
+    });
+    size_t differences = 0;
+    On([&] {
+      for (const auto& [key, record] : wanted) {
+        const auto found = view_->Find(key);
+        if (found == nullptr || *found != record) ++differences;
+      }
+    });
+    return differences;
+  }
+  /// Milliseconds on the owner's loop, of each Put since the last call. The loop is idle.
+  std::vector<double> TakePutTimes() { return std::exchange(put_took_, {}); }
   exec::LoopThread& loop() { return loop_; }
   const Clock& clock() const { return clock_; }
-  uint64_t puts() const { return puts_; }
   int64_t last_put() const { return last_put_; }
 
  private:
@@ -191,21 +209,21 @@ class Process {
   std::unique_ptr<RawView> view_;
   std::unique_ptr<rpc::Server> server_;
   std::mutex mutex_;
-  std::vector<double> latencies_;  // microseconds
+  std::vector<double> latencies_;  // milliseconds
+  std::vector<double> put_took_;   // milliseconds
   int64_t newest_ = 0;
-  std::atomic<uint64_t> puts_ = 0;
   std::atomic<int64_t> last_put_ = 0;
   std::thread thread_;
 };
 
-std::string Quantiles(std::vector<double> values) {
-  if (values.empty()) return "null";
-  std::ranges::sort(values);
-  const auto at = [&](double q) {
-    return values[static_cast<size_t>(q * static_cast<double>(values.size() - 1))];
-  };
-  return fmt::format(R"({{"count": {}, "p50_us": {:.0f}, "p99_us": {:.0f}, "max_us": {:.0f}}})",
-                     values.size(), at(0.5), at(0.99), values.back());
+/// VmRSS or VmHWM of this program.
+double MemoryMb(const std::string& what) {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  double kb = 0;
+  while (status >> word)
+    if (word == what + ":") status >> kb;
+  return kb / 1024;
 }
 
 struct Bench {
@@ -214,7 +232,13 @@ struct Bench {
   Process owner{"pleg", dir, nats.url()};
   std::vector<std::unique_ptr<Process>> readers;
 
-  std::string OneByOne(int count) {
+  void WaitConnected() {
+    while (!owner.Connected()) Pause();
+    for (auto& reader : readers)
+      while (!reader->Connected() || !reader->Live()) Pause();
+  }
+
+  std::vector<double> OneByOne(int count) {
     auto& reader = *readers[0];
     reader.TakeLatencies();
     for (int i = 0; i < count; ++i) {
@@ -222,7 +246,7 @@ struct Bench {
       owner.On([&] { owner.Put(i % kKeys); });
       while (reader.Seen() == before) Pause();
     }
-    return Quantiles(reader.TakeLatencies());
+    return reader.TakeLatencies();
   }
 
   /// A timer each millisecond on the owner's loop.
@@ -249,56 +273,101 @@ struct Bench {
     owner.loop().Post(pace->tick);
   }
 
-  std::string Throughput(int rate, int seconds) {
+  void Throughput(int rate, int seconds) {
+    const std::string name =
+        fmt::format("bus: {} changes/s of 4 KB to {} readers", rate, readers.size());
     for (auto& reader : readers) reader->TakeLatencies();
-    const uint64_t puts_before = owner.puts();
+    owner.TakePutTimes();
+    const double memory_before = MemoryMb("VmRSS");
     std::promise<void> done;
     Stream(rate, std::chrono::seconds{seconds}, done);
     done.get_future().wait();
     for (auto& reader : readers) {
       while (reader->Newest() < owner.last_put()) Pause();
     }
-    std::vector<double> all;
-    double gaps = 0, lists = 0, overflows = 0;
+    Result seen{.name = name + ": put to view", .unit = "ms"};
+    Result put{.name = name + ": time the owner spends on a put", .unit = "ms"};
+    Result differing{.name = name + ": last values that did not arrive", .unit = "values"};
+    Result memory{.name = name + ": growth of memory", .unit = "MB"};
+    differing.limit_p50 = 0;
+    put.values = owner.TakePutTimes();
+    memory.values = {MemoryMb("VmHWM") - memory_before};
+    size_t differences = 0;
     for (auto& reader : readers) {
       const auto latencies = reader->TakeLatencies();
-      all.insert(all.end(), latencies.begin(), latencies.end());
+      seen.values.insert(seen.values.end(), latencies.begin(), latencies.end());
+      differences += reader->Differences(owner);
+    }
+    differing.values = {static_cast<double>(differences)};
+    TellCounters(put.values.size(), seen.values.size());
+    for (const auto* result : {&seen, &put, &differing, &memory}) Print(*result);
+  }
+
+  void TellCounters(size_t puts, size_t seen) {
+    double gaps = 0;
+    double lists = 0;
+    double overflows = 0;
+    for (auto& reader : readers) {
       gaps += reader->Metric("splitlet_bus_gaps_total");
       lists += reader->Metric("splitlet_bus_lists_total");
       overflows += reader->Metric("splitlet_bus_overflows_total");
     }
-    return fmt::format(
-        R"({{"rate": {}, "readers": {}, "puts": {}, "not_sent": {}, "gaps": {}, "overflows": {}, "lists": {}, "seen": {}}})",
-        rate, readers.size(), owner.puts() - puts_before,
-        owner.Metric("splitlet_bus_publish_dropped_total"), gaps, overflows, lists,
-        Quantiles(std::move(all)));
+    fmt::print(stderr, "puts {}, changes seen {}, not sent {}, gaps {}, overflows {}, lists {}\n",
+               puts, seen, owner.Metric("splitlet_bus_publish_dropped_total"), gaps, overflows,
+               lists);
   }
 
-  std::string GapRepair(int count, bool followed) {
+  /// A message is lost; `followed`: another one comes at once, else only the beat tells.
+  std::vector<double> GapRepair(int count, bool followed) {
     auto& reader = *readers[0];
     std::vector<double> repaired;
     for (int i = 0; i < count; ++i) {
       const int64_t before = reader.Newest();
+      reader.TakeLatencies();
       owner.On([&] {
         CHECK(FailPoints::Current().Set("bus.publish.before", "1*drop").ok());
         owner.Put(i % kKeys);
         FailPoints::Current().Clear("bus.publish.before");
         if (followed) owner.Put((i + 1) % kKeys);
       });
-      while (reader.Newest() <= before) Pause();
+      while (reader.Newest() < owner.last_put() || reader.Differences(owner) != 0) Pause();
+      CHECK(reader.Newest() > before);
       const auto latencies = reader.TakeLatencies();
-      if (!latencies.empty()) repaired.push_back(latencies.front());
+      repaired.push_back(*std::ranges::max_element(latencies));
     }
-    return Quantiles(std::move(repaired));
+    return repaired;
   }
 
-  std::string Polling(int count) {
-    nats.Signal(SIGSTOP);
-    const std::string result = OneByOne(count);
-    nats.Signal(SIGCONT);
-    return result;
+  std::vector<double> WhileStopped(int count) {
+    std::vector<double> seen;
+    for (int i = 0; i < count; ++i) {
+      nats.Signal(SIGSTOP);
+      seen.push_back(OneByOne(1).at(0));
+      nats.Signal(SIGCONT);
+      WaitConnected();
+    }
+    return seen;
+  }
+
+  std::vector<double> WhileGone(int count) {
+    std::vector<double> seen;
+    for (int i = 0; i < count; ++i) {
+      nats.Kill();
+      while (readers[0]->Connected()) Pause();
+      seen.push_back(OneByOne(1).at(0));
+      nats.Start();
+      WaitConnected();
+    }
+    return seen;
   }
 };
+
+void Show(const std::string& name, std::vector<double> values, double p50, double p99) {
+  Result result{.name = name, .unit = "ms", .values = std::move(values)};
+  result.limit_p50 = p50;
+  result.limit_p99 = p99;
+  Print(result);
+}
 
 int Option(int argc, char** argv, const std::string& name, int value) {
   for (int i = 1; i < argc; ++i) {
@@ -321,24 +390,20 @@ int Main(int argc, char** argv) {
           std::make_unique<Process>("reader" + std::to_string(i), dir, bench.nats.url()));
       bench.readers.back()->View();
     }
-    bench.owner.WaitConnected();
-    for (auto& reader : bench.readers) reader->WaitConnected();
-    const std::string latency = bench.OneByOne(1000);
-    const std::string stream =
-        bench.Throughput(Option(argc, argv, "rate", 10'000), Option(argc, argv, "seconds", 5));
-    const std::string gap = bench.GapRepair(100, true);
-    const std::string last_lost = bench.GapRepair(10, false);
-    const std::string polling = bench.Polling(10);
-    fmt::print(
-        "{{\"latency\": {},\n \"throughput\": {},\n \"gap_repair\": {},\n \"last_lost\": {},\n "
-        "\"polling\": {}}}\n",
-        latency, stream, gap, last_lost, polling);
+    bench.WaitConnected();
+    Show("bus: put to view in another process", bench.OneByOne(1000), 0.3, 2);
+    bench.Throughput(Option(argc, argv, "rate", 10'000), Option(argc, argv, "seconds", 5));
+    Show("bus: a lost change and the next one, to the repaired view", bench.GapRepair(100, true),
+         -1, 50);
+    Show("bus: a lost last change, to the repaired view", bench.GapRepair(10, false), -1, 1050);
+    Show("bus: a change while nats-server is stopped", bench.WhileStopped(5), -1, 2100);
+    Show("bus: a change while nats-server is gone", bench.WhileGone(5), -1, 600);
   }
   std::filesystem::remove_all(dir);
   return 0;
 }
 
 }  // namespace
-}  // namespace splitlet::bus
+}  // namespace splitlet::bench
 
-int main(int argc, char** argv) { return splitlet::bus::Main(argc, argv); }
+int main(int argc, char** argv) { return splitlet::bench::Main(argc, argv); }

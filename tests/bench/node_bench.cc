@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 using harness::WaitFor;
 
 constexpr const char* kImage = "splitlet.local/busybox:1";
-constexpr const char* kScript = "trap 'exit 0' TERM; while true; do sleep 1 & wait; done";
+constexpr const char* kScript = "trap 'exit 0' TERM; sleep 100000 & wait";
 constexpr auto kCall = 120s;
 
 double Ms(int64_t ns) { return static_cast<double>(ns) / 1e6; }
@@ -166,13 +166,20 @@ class Bench {
     Print(burst);
   }
 
-  void MemoryAndCpu(int pods) {
-    Result idle{.name = "memory of the six processes, idle (PSS)", .unit = "MB"};
+  void MemoryIdle() {
+    SettleFor(5s);
+    Result idle{.name = "memory of the six processes, just started, no pods (PSS)", .unit = "MB"};
     idle.limit_p50 = 45;
     idle.values = {PssMb()};
     Print(idle);
+  }
+
+  void MemoryAndCpu(int pods) {
+    Result idle{.name = "memory of the six processes, no pods any more (PSS)", .unit = "MB"};
+    idle.values = {PssMb()};
+    Print(idle);
     PutAll(pods, "mem");
-    CHECK(WaitFor(300s, [&] { return view_.RunningCount() == static_cast<size_t>(pods); }));
+    AwaitRunning(pods);
     SettleFor(15s);
     Result full{.name = fmt::format("memory of the six processes, {} pods (PSS)", pods),
                 .unit = "MB"};
@@ -213,7 +220,7 @@ class Bench {
     SettleFor(300ms);
     const auto removed = raw_.clock().Now();
     node_.RemoveManifest(name + ".yaml");
-    CHECK(WaitFine(60s, [&] { return view_.ReadySandboxesOf(name).empty(); }));
+    CHECK(WaitEvery(5ms, 60s, [&] { return view_.ReadySandboxesOf(name).empty(); }));
     stop.values.push_back(Ms((raw_.clock().Now() - removed).count()));
     CHECK(WaitFor(60s, [&] { return node_.IsGone(name); }));
   }
@@ -246,7 +253,7 @@ class Bench {
   double RawBurst(int pods, int width) {
     std::atomic<int> next{0};
     std::vector<Raw::Pod> all(static_cast<size_t>(pods));
-    const auto began = raw_.clock().Now();
+    const int64_t began = ToNanos(raw_.clock().WallNow());
     {
       std::vector<std::jthread> threads;
       for (int t = 0; t < width; ++t)
@@ -255,7 +262,9 @@ class Bench {
             all[static_cast<size_t>(i)] = raw_.Start(10000 + width * 1000 + i);
         });
     }
-    const double took = Ms((raw_.clock().Now() - began).count());
+    int64_t last = began;
+    for (const auto& pod : all) last = std::max(last, raw_.StartedAt(pod.container));
+    const double took = Ms(last - began);
     std::fprintf(stderr, "raw burst of %d pods, %d at a time: %.0f ms\n", pods, width, took);
     raw_.Clear(view_);
     return took;
@@ -270,28 +279,34 @@ class Bench {
 
   void RemoveAll(int pods, const std::string& prefix) {
     for (int i = 0; i < pods; ++i) node_.RemoveManifest(fmt::format("{}-{}.yaml", prefix, i));
-    CHECK(WaitFor(300s, [&] { return node_.Pods().empty() && view_.ReadySandboxCount() == 0; }));
+    CHECK(WaitEvery(250ms, 300s,
+                    [&] { return node_.Pods().empty() && view_.ReadySandboxCount() == 0; }),
+          "{}{}", view_.Describe(), node_.LogTails());
   }
 
   double SplitletBurst(int pods) {
     const int64_t began = ToNanos(raw_.clock().WallNow());
     const std::string prefix = fmt::format("burst{}", pods);
     PutAll(pods, prefix);
-    CHECK(WaitFor(300s, [&] { return view_.RunningCount() == static_cast<size_t>(pods); }));
+    AwaitRunning(pods);
     int64_t last = began;
     for (const auto& c : view_.Containers()) last = std::max(last, raw_.StartedAt(c.id));
     RemoveAll(pods, prefix);
     return Ms(last - began);
   }
 
-  /// Like WaitFor with a look every 2 ms.
-  bool WaitFine(Duration limit, const std::function<bool()>& condition) {
+  /// Like WaitFor with a look every `period`: a listing of many pods costs what is measured.
+  bool WaitEvery(Duration period, Duration limit, const std::function<bool()>& condition) {
     const auto end = raw_.clock().Now() + limit;
     while (!condition()) {
       if (raw_.clock().Now() >= end) return false;
-      usleep(2000);
+      std::this_thread::sleep_for(period);
     }
     return true;
+  }
+  void AwaitRunning(int pods) {
+    CHECK(WaitEvery(250ms, 300s, [&] { return view_.RunningCount() == static_cast<size_t>(pods); }),
+          "{}{}", view_.Describe(), node_.LogTails());
   }
   void SettleFor(Duration d) {
     harness::HoldsFor(d, [] { return true; });
@@ -311,7 +326,11 @@ class Bench {
   }
   double PssMb() {
     double sum = 0;
-    for (const auto& process : harness::kProcesses) sum += PssOf(node_.keeper().PidOf(process));
+    for (const auto& process : harness::kProcesses) {
+      const double pss = PssOf(node_.keeper().PidOf(process));
+      std::fprintf(stderr, "%s: %.1f MB\n", process.c_str(), pss);
+      sum += pss;
+    }
     return sum;
   }
   double CpuSeconds() {
@@ -356,6 +375,7 @@ int Main(int rounds, int pods) {
          .config = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"});
     node.Start();
     Bench bench(node, raw, view, rounds);
+    bench.MemoryIdle();
     bench.StartAndStop();
     bench.Restart();
     bench.Burst(pods / 2);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the release preset, runs the benchmarks, writes build/bench.json and prints a table.
-# The node's needs root; give ROUNDS and PODS to change its size. Exit code 1 when a target is missed.
+# The node's needs root; give ROUNDS and PODS to change its size. A missed target is told, not an error: figures
+# depend on the machine and on what else it does.
 set -euo pipefail
 
 tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -14,17 +15,20 @@ else
   printf 'node benchmarks SKIPPED: they run containers, which needs root\n' >&2
 fi
 
-"$tree/scripts/build.sh" release
+"$tree/scripts/build.sh" release splitlet-{config-source,sync-loop,pod-worker,pleg,status,gc} \
+  "${benches[@]}"
 : >"$LINES"
 for bench in "${benches[@]}"; do
   printf '=== %s\n' "$bench" >&2
   arguments=()
   [[ $bench != node_bench ]] || arguments=(--rounds "${ROUNDS:-20}" --pods "${PODS:-100}")
-  "$BUILD/tests/$bench" "${arguments[@]}" | tee -a "$LINES" >&2
+  "$BUILD/tests/$bench" "${arguments[@]}" >>"$LINES"
 done
 jq --slurp . "$LINES" >"$tree/build/bench.json"
-jq --raw-output '(["what", "unit", "p50", "p99", "floor", "ratio", "target", "met"], (.[] |
-  [.name, .unit, .p50, .p99, .floorP50, .ratio, .target, .pass])) | @tsv' "$tree/build/bench.json" |
+jq --raw-output '(["what", "unit", "p50", "p99", "raw p50", "ratio", "target", "met"], (.[] |
+  [.name, .unit, .p50, .p99, .floorP50, .ratio, .target,
+   if .target == "" then "" elif .pass then "yes" else "NO" end])) | @tsv' "$tree/build/bench.json" |
   column --table --separator $'\t'
-printf 'written to build/bench.json; %s\n' "$(uptime)"
-jq --exit-status 'all(.pass)' "$tree/build/bench.json" >/dev/null
+jq --raw-output 'map(select(.target != "")) |
+  "\(map(select(.pass)) | length) of \(length) targets met; written to build/bench.json"' "$tree/build/bench.json"
+uptime
