@@ -38,8 +38,8 @@ std::map<std::string, int64_t> ReadHugePages(fs::FileSystem& files) {
     const std::string& name = entry.name;
     const bool known = name.rfind("hugepages-", 0) == 0 && name.size() > 12 &&
                        name.substr(name.size() - 2) == "kB";
-    const auto size =
-        known ? ToInt(std::string_view(name).substr(10, name.size() - 12)) : std::nullopt;
+    if (!known) continue;
+    const auto size = ToInt(std::string_view(name).substr(10, name.size() - 12));
     const auto count = files.Read(kRoot + "/" + name + "/nr_hugepages", 64);
     if (!size || !count.ok()) continue;
     const auto number = ToInt(Trimmed(*count));
