@@ -6,6 +6,7 @@
 #include "libs/base/hash.h"
 #include "libs/base/random.h"
 #include "libs/base/status.h"
+#include "libs/base/trace.h"
 
 namespace splitlet {
 namespace {
@@ -141,6 +142,41 @@ TEST(RandomTest, TheSeedDecides) {
     const Duration d = a.Jitter(10s, 0.5);
     EXPECT_GE(d, 10s);
     EXPECT_LT(d, 15s);
+  }
+}
+
+TEST(TraceTest, EachTraceHasAnIdOfItsOwn) {
+  Random a(7);
+  Random b(7);
+  const std::string first = MakeTraceparent(a);
+  EXPECT_EQ(first, MakeTraceparent(b));
+  EXPECT_EQ(first.size(), 55u);
+  EXPECT_EQ(TraceIdOf(first), first.substr(3, 32));
+  EXPECT_NE(TraceIdOf(first), TraceIdOf(MakeTraceparent(a)));
+}
+
+TEST(TraceTest, OnlyWhatIsWellFormedHasAnId) {
+  const std::string id = "4bf92f3577b34da6a3ce929d0e0e4736", span = "00f067aa0ba902b7";
+  const std::string zeros(32, '0');
+  const struct {
+    const char* name;
+    std::string text, want;
+  } kCases[] = {
+      {"sampled", "00-" + id + "-" + span + "-01", id},
+      {"not sampled", "00-" + id + "-" + span + "-00", id},
+      {"nothing", "", ""},
+      {"another version", "01-" + id + "-" + span + "-01", ""},
+      {"an id of zeros", "00-" + zeros + "-" + span + "-01", ""},
+      {"a span of zeros", "00-" + id + "-" + zeros.substr(16) + "-01", ""},
+      {"upper case", "00-4BF92F3577B34DA6A3CE929D0E0E4736-" + span + "-01", ""},
+      {"another separator", "00-" + id + "_" + span + "-01", ""},
+      {"no flags", "00-" + id + "-" + span + "-", ""},
+      {"flags that are no number", "00-" + id + "-" + span + "-0x", ""},
+      {"something behind", "00-" + id + "-" + span + "-01-x", ""},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(TraceIdOf(c.text), c.want);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "libs/base/trace.h"
 #include "libs/kube/pod_types.h"
 #include "services/config-source/file_source.h"
 #include "services/config-source/http_source.h"
@@ -31,7 +32,8 @@ ConfigSourceService::ConfigSourceService(ConfigSourceDeps deps, ConfigSourceConf
              .table = std::move(deps_.table),
              .log = deps_.log,
              .metrics = metrics_},
-            [this](const std::string& uid) { OnPut(uid); }) {
+            [this](const std::string& uid) { OnPut(uid); }),
+      random_(deps_.seed) {
   deps_.workers.OnChange([this](const auto& change) { OnWorker(change.key); });
   deps_.workers.OnState([this] { OnWorkers(); });
   MakeSources();
@@ -129,7 +131,8 @@ bool ConfigSourceService::Merge(SourceState& state) {
     deps_.log.Info("desired pod changed",
                    {KV("operation", OperationName(change.operation)),
                     KV("pod", kube::PodKey(pod.name_space, pod.name)), KV("podUID", change.uid),
-                    KV("source", pod.source), KV("path", pod.origin)});
+                    KV("source", pod.source), KV("path", pod.origin),
+                    KV(kTraceIdField, TraceIdOf(pod.traceparent))});
   }
   TellIgnored(state, result.ignored);
   CountPods();
@@ -175,15 +178,15 @@ void ConfigSourceService::Add(const std::string& source, const Change& change) {
   const Life life = ChooseLife(at == book_.pods().end() ? nullptr : &at->second,
                                worker ? &*worker : nullptr, now);
   const SourcePod& pod = *change.pod;
-  book_.Set(change.uid, {.name = pod.name,
-                         .name_space = pod.name_space,
-                         .source = source,
-                         .origin = pod.origin,
-                         .incarnation = life.incarnation,
-                         .generation = life.generation,
-                         .seen_at = now,
-                         .pod = StampPod(*pod.bytes, nullptr, source, now),
-                         .from = pod.bytes});
+  Set(change.uid, {.name = pod.name,
+                   .name_space = pod.name_space,
+                   .source = source,
+                   .origin = pod.origin,
+                   .incarnation = life.incarnation,
+                   .generation = life.generation,
+                   .seen_at = now,
+                   .pod = StampPod(*pod.bytes, nullptr, source, now),
+                   .from = pod.bytes});
 }
 
 void ConfigSourceService::Remove(const std::string& uid) {
@@ -191,6 +194,11 @@ void ConfigSourceService::Remove(const std::string& uid) {
   pod.removed = true;
   pod.generation = NextNumber(pod.generation, deps_.clock.WallNow());
   pod.problem.clear();
+  Set(uid, std::move(pod));
+}
+
+void ConfigSourceService::Set(const std::string& uid, KnownPod pod) {
+  pod.traceparent = MakeTraceparent(random_);
   book_.Set(uid, std::move(pod));
 }
 
@@ -204,7 +212,7 @@ void ConfigSourceService::Update(const Change& change) {
   pod.origin = change.pod->origin;
   pod.problem.clear();
   if (change.operation != Operation::kReconcile) pod.generation = NextNumber(pod.generation, now);
-  book_.Set(change.uid, std::move(pod));
+  Set(change.uid, std::move(pod));
 }
 
 void ConfigSourceService::TellIgnored(SourceState& state, const std::vector<Ignored>& ignored) {
@@ -289,11 +297,13 @@ void ConfigSourceService::CatchUpWith(const std::string& uid) {
   if (at == book_.pods().end() || !worker) return;
   const auto life = CatchUp(at->second, *worker, deps_.clock.WallNow());
   if (!life) return;
-  deps_.log.Warn("worker is in a later life of the pod than remembered here", {KV("podUID", uid)});
   KnownPod pod = at->second;
   pod.incarnation = life->incarnation;
   pod.generation = life->generation;
-  book_.Set(uid, std::move(pod));
+  Set(uid, std::move(pod));
+  deps_.log.Warn(
+      "worker is in a later life of the pod than remembered here",
+      {KV("podUID", uid), KV(kTraceIdField, TraceIdOf(book_.pods().at(uid).traceparent))});
 }
 
 void ConfigSourceService::OnPut(const std::string& uid) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "libs/base/log.h"
+#include "libs/base/random.h"
 #include "libs/bus/typed.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
@@ -48,6 +49,7 @@ struct ConfigSourceDeps {
   Log log;
   prometheus::Registry& metrics;
   daemon::EventRecorder& events;
+  uint64_t seed = 1;  // of trace ids
 };
 
 /// What GetSources shows.
@@ -96,6 +98,8 @@ class ConfigSourceService {
   void Add(const std::string& source, const Change& change);
   void Remove(const std::string& uid);
   void Update(const Change& change);
+  /// A change: it begins a trace.
+  void Set(const std::string& uid, KnownPod pod);
   void TakeStanding(SourceState& state, const MergeResult& result);
   void TellIgnored(SourceState& state, const std::vector<Ignored>& ignored);
   void ForgetIfFinished(const std::string& uid);
@@ -110,6 +114,7 @@ class ConfigSourceService {
   const ConfigSourceConfig config_;
   ConfigMetrics metrics_;
   DesiredBook book_;
+  Random random_;
   std::map<std::string, SourceState> sources_;
   bool facts_read_ = false;
   bool workers_known_ = false;

@@ -1,5 +1,6 @@
 #include <fmt/ranges.h>
 
+#include "libs/base/trace.h"
 #include "services/config-source/testing.h"
 
 namespace splitlet::config_source {
@@ -637,6 +638,25 @@ TEST(ConfigSource, OneUidInTwoSourcesBelongsToTheFirst) {
   ASSERT_EQ(node.Show(), "remote");
   EXPECT_GT(node.Find("remote")->incarnation(), before->incarnation());
   EXPECT_TRUE(node.SourceNamed("http").problems.empty());
+}
+
+TEST(ConfigSource, EachChangeOfAPodBeginsATrace) {
+  TestNode node;
+  std::vector<std::string> traces;
+  node.desired.OnChange([&](const auto& change) { traces.push_back(change.traceparent); });
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Start();
+  node.RunFor(1s);
+  ASSERT_EQ(traces.size(), 1u);
+  node.Write("/m/web.yaml", Manifest("web", "nginx:2"));
+  node.RunFor(1s);
+  ASSERT_GE(traces.size(), 2u);
+  EXPECT_NE(traces.back(), traces.front());
+  for (const auto& trace : traces) EXPECT_NE(TraceIdOf(trace), "") << trace;
+  const auto lines = node.LogLines("desired pod changed");
+  ASSERT_FALSE(lines.empty());
+  EXPECT_NE(lines.front().find("traceID=" + TraceIdOf(traces.front()) + " "), std::string::npos)
+      << lines.front();
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "libs/base/fail_point.h"
+#include "libs/base/trace.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::config_source {
@@ -154,21 +155,27 @@ void DesiredBook::RetryLater(const std::string& uid, const Status& status, exec:
   deps_.metrics.fact_errors.Increment();
   const std::string error = ToString(status);
   if (error != error_)
-    deps_.log.Error("remembered pod cannot be saved", {KV("podUID", uid), KV("err", error)});
+    deps_.log.Error("remembered pod cannot be saved",
+                    {KV("podUID", uid), KV("err", error), TraceField(uid)});
   error_ = error;
   progress_[uid].retry = deps_.loop.RunAfter(kRetry, std::move(again));
 }
 
 void DesiredBook::PutDesired(const std::string& uid) {
   FAIL_POINT_VOID("config-source.put.before");
-  const Status put = deps_.table.Put(bus::KeyOf(uid), RecordOf(uid));
+  const Status put = deps_.table.Put(bus::KeyOf(uid), RecordOf(uid), pods_.at(uid).traceparent);
   FAIL_POINT_VOID("config-source.put.after");
   if (!put.ok()) {
-    deps_.log.Error("desired pod cannot be put", {KV("podUID", uid), KV("err", put)});
+    deps_.log.Error("desired pod cannot be put",
+                    {KV("podUID", uid), KV("err", put), TraceField(uid)});
     return;
   }
   progress_[uid].put = true;
   on_put_(uid);
+}
+
+LogField DesiredBook::TraceField(const std::string& uid) const {
+  return KV(kTraceIdField, TraceIdOf(pods_.at(uid).traceparent));
 }
 
 void DesiredBook::Forget(const std::string& uid) {

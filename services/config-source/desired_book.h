@@ -54,7 +54,7 @@ class DesiredBook {
   /// Why the last save or read failed; empty when it did not.
   const std::string& error() const { return error_; }
 
-  /// Takes over `pod` as it is to be: file, then table.
+  /// Takes over `pod` as it is to be: file, then table. The record carries its traceparent.
   void Set(const std::string& uid, KnownPod pod);
   /// Remembers what the source gave, where that means the same as the record.
   void SetFrom(const std::string& uid, std::shared_ptr<const std::string> from);
@@ -80,6 +80,7 @@ class DesiredBook {
   void OnForgotten(const std::string& uid, const Status& forgotten);
   void PutDesired(const std::string& uid);
   void RetryLater(const std::string& uid, const Status& status, exec::Task again);
+  LogField TraceField(const std::string& uid) const;
   v1::DesiredRecord RecordOf(const std::string& uid) const;
 
   Deps deps_;

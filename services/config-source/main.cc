@@ -1,3 +1,5 @@
+#include <random>
+
 #include "libs/daemon/kubelet_config.h"
 #include "libs/daemon/service.h"
 #include "libs/fs/file_watcher.h"
@@ -9,6 +11,12 @@
 
 namespace splitlet::config_source {
 namespace {
+
+/// Two processes, or two starts, must not make the same trace ids.
+uint64_t RandomSeed() {
+  std::random_device device;
+  return (uint64_t{device()} << 32) | device();
+}
 
 StatusOr<std::unique_ptr<daemon::Service>> MakeConfigSource(daemon::ServiceContext& context) {
   ASSIGN_OR_RETURN(auto config, LoadConfigSourceConfig(context.config(), context.flags()),
@@ -27,7 +35,8 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeConfigSource(daemon::ServiceConte
                         .workers = std::move(workers),
                         .log = context.log(),
                         .metrics = context.metrics(),
-                        .events = context.events()};
+                        .events = context.events(),
+                        .seed = RandomSeed()};
   return ServeConfigSource(
       context.loop(), std::make_unique<ConfigSourceService>(std::move(deps), std::move(config)));
 }

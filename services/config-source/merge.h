@@ -30,6 +30,7 @@ struct KnownPod {
   std::string problem;                     // why the last good version still stands
   std::shared_ptr<const std::string> pod;  // serialised, as in the table; the last one when removed
   std::shared_ptr<const std::string> from;  // what the source gave for it; nullptr after a restart
+  std::string traceparent;                  // of its last change; empty after a restart
 };
 using KnownPods = std::map<std::string, KnownPod>;  // by UID
 
