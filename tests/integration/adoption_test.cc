@@ -1,0 +1,149 @@
+// A node is taken over from a kubelet and given back: nothing restarts, and what splitlet makes
+// has the names, labels and annotations that a kubelet looks for.
+
+#include <filesystem>
+
+#include "tests/fake_cri/control.h"
+#include "tests/harness/kubelet_records.h"
+#include "tests/integration/fixture.h"
+
+namespace splitlet::integration {
+namespace {
+
+constexpr const char* kUid = "0f9e8d7c-6b5a-4433-2211-00ffeeddccbb";
+
+class Adoption : public IntegrationTest {
+ protected:
+  /// A kubelet had this pod; its manifest is there and splitlet starts.
+  void TakeOver() {
+    StartFakeCri("cri");
+    node_ = std::make_unique<Node>(harness::NodeOptions{.runtime_endpoint = "unix://" + socket_});
+    pod_ = {.name = "web", .uid = kUid, .log_root = node_->dir() + "/pods"};
+    auto records = harness::MakeKubeletRecords(*view_, pod_);
+    ASSERT_TRUE(records.ok()) << records.status();
+    records_ = *std::move(records);
+    node_->PutManifest("web.yaml", harness::ManifestOf(pod_));
+    node_->Start();
+    ExpectExactly({"web"});
+  }
+  bool IsUntouched() {
+    const auto running = view_->RunningOf("web");
+    const auto sandboxes = view_->ReadySandboxesOf("web");
+    return running.size() == 1 && running[0].id == records_.running && sandboxes.size() == 1 &&
+           sandboxes[0].id == records_.sandbox;
+  }
+
+  harness::KubeletPod pod_;
+  harness::KubeletRecords records_;
+};
+
+TEST_F(Adoption, AKubeletsContainerRunsOnWithItsRestartCountAndIsGivenBack) {
+  ASSERT_NO_FATAL_FAILURE(TakeOver());
+  EXPECT_TRUE(IsUntouched()) << view_->Describe();
+  EXPECT_EQ(node_->Pod("web")->uid, kUid);
+  EXPECT_EQ(RestartsOf("web"), 2);
+  const auto report = node_->RunGc(false);
+  ASSERT_TRUE(report.ok()) << report.status();
+  for (const auto& process : harness::kProcesses) node_->KillAndAwait(process);
+  ExpectExactly({"web"});
+  EXPECT_TRUE(harness::HoldsFor(4s, [&] { return IsUntouched(); })) << view_->Describe();
+  EXPECT_EQ(RestartsOf("web"), 2);
+  for (const auto& process : harness::kProcesses) node_->StopProcess(process);
+  EXPECT_TRUE(harness::HoldsFor(4s, [&] { return IsUntouched(); })) << view_->Describe();
+}
+
+TEST_F(Adoption, TheNextContainerOfAKubeletsPodCountsOnInTheSameSandbox) {
+  ASSERT_NO_FATAL_FAILURE(TakeOver());
+  fake_cri::Control control(control_);
+  ASSERT_TRUE(control.ExitContainer(records_.running.str(), 1).ok());
+  ASSERT_TRUE(WaitFor(kSoon, [&] { return RestartsOf("web") == 3 && node_->IsRunning("web"); }));
+  ExpectExactly({"web"});
+  const auto next = view_->RunningOf("web")[0];
+  EXPECT_EQ(next.attempt, 3u);
+  EXPECT_EQ(next.sandbox_id, records_.sandbox);
+  EXPECT_EQ(next.annotations.at("io.kubernetes.container.restartCount"), "3");
+  EXPECT_TRUE(std::filesystem::exists(pod_.LogDirectory() + "/app/3.log"));
+}
+
+TEST_F(Adoption, AKubeletsPodGoesWithItsManifest) {
+  ASSERT_NO_FATAL_FAILURE(TakeOver());
+  node_->RemoveManifest("web.yaml");
+  ExpectGone("web");
+}
+
+TEST_F(Adoption, AnEditedImageReplacesAKubeletsContainer) {
+  ASSERT_NO_FATAL_FAILURE(TakeOver());
+  std::string yaml = harness::ManifestOf(pod_);
+  yaml.replace(yaml.find("busybox:1"), 9, "busybox:2");
+  node_->PutManifest("web.yaml", yaml);
+  ASSERT_TRUE(WaitFor(kSoon, [&] {
+    const auto running = view_->RunningOf("web");
+    return running.size() == 1 && running[0].id != records_.running;
+  }));
+  ExpectExactly({"web"});
+  EXPECT_EQ(RestartsOf("web"), 3);
+}
+
+TEST_F(Adoption, WhatIsMadeHereCarriesExactlyAKubeletsLabelsAndAnnotations) {
+  StartNode();
+  const std::string yaml = fmt::format(R"(apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  uid: {}
+  labels: {{tier: front}}
+  annotations: {{example.com/note: kept}}
+spec:
+  terminationGracePeriodSeconds: 7
+  containers:
+  - name: app
+    image: splitlet.local/busybox:1
+    terminationMessagePath: /dev/end
+    terminationMessagePolicy: FallbackToLogsOnError
+    ports: [{{name: http, containerPort: 80}}]
+)",
+                                       kUid);
+  node_->PutManifest("web.yaml", yaml);
+  ExpectExactly({"web"});
+
+  const auto sandbox = view_->ReadySandboxesOf("web")[0];
+  EXPECT_EQ(sandbox.pod_name, "web-node-1");
+  EXPECT_EQ(sandbox.pod_namespace, "default");
+  EXPECT_EQ(sandbox.pod_uid, kUid);
+  EXPECT_EQ(sandbox.attempt, 0u);
+  const cri::StringMap pod_labels = {{"io.kubernetes.pod.name", "web-node-1"},
+                                     {"io.kubernetes.pod.namespace", "default"},
+                                     {"io.kubernetes.pod.uid", kUid}};
+  cri::StringMap want = pod_labels;
+  want["tier"] = "front";
+  EXPECT_EQ(sandbox.labels, want);
+  cri::StringMap annotations = sandbox.annotations;
+  EXPECT_EQ(annotations.erase("kubernetes.io/config.seen"), 1u);
+  EXPECT_EQ(annotations.erase("splitlet.dev/node"), 1u);
+  EXPECT_EQ(annotations, (cri::StringMap{{"example.com/note", "kept"},
+                                         {"kubernetes.io/config.hash", kUid},
+                                         {"kubernetes.io/config.source", "file"}}));
+
+  const auto container = view_->RunningOf("web")[0];
+  EXPECT_EQ(container.name, "app");
+  EXPECT_EQ(container.attempt, 0u);
+  want = pod_labels;
+  want["io.kubernetes.container.name"] = "app";
+  EXPECT_EQ(container.labels, want);
+  annotations = container.annotations;
+  EXPECT_EQ(annotations["io.kubernetes.container.ports"],
+            R"([{"name":"http","containerPort":80,"protocol":"TCP"}])");
+  annotations.erase("io.kubernetes.container.ports");
+  EXPECT_EQ(
+      annotations,
+      (cri::StringMap{{"io.kubernetes.container.hash", harness::kAppHash},
+                      {"io.kubernetes.container.restartCount", "0"},
+                      {"io.kubernetes.container.terminationMessagePath", "/dev/end"},
+                      {"io.kubernetes.container.terminationMessagePolicy", "FallbackToLogsOnError"},
+                      {"io.kubernetes.pod.terminationGracePeriod", "7"}}));
+  EXPECT_TRUE(
+      std::filesystem::exists(node_->dir() + "/pods/default_web-node-1_" + kUid + "/app/0.log"));
+}
+
+}  // namespace
+}  // namespace splitlet::integration

@@ -1,0 +1,163 @@
+// Calls to the runtime that fail, are slow or lose their answer, messages of the bus that are lost,
+// and a disk that refuses: afterwards each pod is there once, and its restarts are real exits.
+
+#include <algorithm>
+
+#include "tests/fake_cri/control.h"
+#include "tests/integration/fixture.h"
+
+namespace splitlet::integration {
+namespace {
+
+constexpr auto kAfterFaults = 240s;  // back-offs of 10, 20 and 40 s, on a loaded machine
+
+std::string ImageOf(const std::string& pod) { return fmt::format("splitlet.local/{}:1", pod); }
+
+/// With an image of its own, so that each pod pulls, and a grace that leaves time for stops that
+/// fail: after it the sandbox is stopped with what is in it.
+std::string YamlOfFaultedPod(const std::string& pod) {
+  std::string yaml = PodYaml(pod, "sleep 1000");
+  const std::string grace = "terminationGracePeriodSeconds: 2";
+  yaml.replace(yaml.find(grace), grace.size(), "terminationGracePeriodSeconds: 60");
+  const std::string image = "splitlet.local/busybox:1";
+  return yaml.replace(yaml.find(image), image.size(), ImageOf(pod));
+}
+
+struct FaultedCall {
+  std::string pod, method, term;
+};
+
+/// One pod for each mutating call and each way that it goes wrong.
+std::vector<FaultedCall> EachCallEachWay() {
+  const std::vector<std::pair<std::string, std::string>> ways = {
+      {"error", "3*error UNAVAILABLE"}, {"slow", "3*delay 2s"}, {"lost", "3*lose UNAVAILABLE"}};
+  std::vector<FaultedCall> calls;
+  for (const std::string method :
+       {"RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "CreateContainer", "StartContainer",
+        "StopContainer", "RemoveContainer", "PullImage"}) {
+    std::string lower = method;
+    std::transform(lower.begin(), lower.end(), lower.begin(),
+                   [](char c) { return static_cast<char>(std::tolower(c)); });
+    for (const auto& [way, term] : ways)
+      calls.push_back({fmt::format("{}-{}", lower, way), method, term});
+  }
+  return calls;
+}
+
+class Faults : public IntegrationTest {
+ protected:
+  /// Waits longer than ExpectExactly; each pod's container was restarted so often.
+  void ExpectEachOnce(const std::vector<std::string>& pods, int restarts) {
+    std::string odd;
+    const auto settled = [&] {
+      odd.clear();
+      for (const auto& pod : pods) {
+        const int seen = RestartsOf(pod);
+        if (!node_->IsRunning(pod) || seen != restarts) odd += fmt::format("{}#{} ", pod, seen);
+      }
+      return odd.empty();
+    };
+    ASSERT_TRUE(WaitFor(kAfterFaults, settled))
+        << "not running with restart count " << restarts << ": " << odd;
+    ExpectExactly(pods);
+  }
+  /// All pods' containers exit now.
+  void ExitAll(const std::vector<std::string>& pods) {
+    fake_cri::Control control(control_);
+    for (const auto& pod : pods) ASSERT_TRUE(control.ExitContainer(pod, "app", 1).ok()) << pod;
+  }
+  void ExpectNoViolation() {
+    const auto list = fake_cri::Control(control_).List();
+    ASSERT_TRUE(list.ok()) << list.status();
+    EXPECT_NE(list->find("\"violations\":[]"), std::string::npos)
+        << list->substr(list->find("\"violations\""));
+  }
+  /// Pods come, exit, and go.
+  void LivesOfPods() {
+    const std::vector<std::string> names = {"a", "b", "c", "d", "e"};
+    for (const auto& name : names) node_->PutManifest(name + ".yaml", PodYaml(name, "sleep 1000"));
+    ASSERT_NO_FATAL_FAILURE(ExpectEachOnce(names, 0));
+    ASSERT_NO_FATAL_FAILURE(ExitAll(names));
+    ASSERT_NO_FATAL_FAILURE(ExpectEachOnce(names, 1));
+    for (const auto& name : {"a", "b", "c"}) node_->RemoveManifest(std::string(name) + ".yaml");
+    node_->PutManifest("f.yaml", PodYaml("f", "sleep 1000"));
+    ASSERT_TRUE(WaitFor(kAfterFaults, [&] { return view_->RunningCount() == 3; }))
+        << view_->Describe();
+    ExpectExactly({"d", "e", "f"});
+    ExpectNoViolation();
+  }
+};
+
+TEST_F(Faults, EachCallThatFailsOrIsSlowOrLosesItsAnswerLeavesEachPodOnce) {
+  StartNode();
+  fake_cri::Control control(control_);
+  const auto calls = EachCallEachWay();
+  const auto set_faults = [&] {
+    for (const auto& call : calls)
+      ASSERT_TRUE(control.Fault(call.method, call.pod, call.term).ok()) << call.pod;
+  };
+  std::vector<std::string> pods;
+  for (const auto& call : calls) pods.push_back(call.pod);
+
+  set_faults();
+  for (const auto& pod : pods) node_->PutManifest(pod + ".yaml", YamlOfFaultedPod(pod));
+  ASSERT_NO_FATAL_FAILURE(ExpectEachOnce(pods, 0));
+  set_faults();
+  ASSERT_NO_FATAL_FAILURE(ExitAll(pods));
+  ASSERT_NO_FATAL_FAILURE(ExpectEachOnce(pods, 1));
+  set_faults();
+  for (const auto& pod : pods) node_->RemoveManifest(pod + ".yaml");
+  ASSERT_TRUE(WaitFor(kAfterFaults, [&] {
+    return view_->RunningCount() == 0 && view_->ReadySandboxCount() == 0 && node_->Pods().empty();
+  })) << view_->Describe();
+  EXPECT_TRUE(WaitFor(kAfterFaults, [&] {
+    node_->RunGc(false).status().IgnoreError();  // what one run could not remove, the next does
+    return view_->Sandboxes().empty() && view_->Containers().empty();
+  })) << view_->Describe();
+  ExpectNoViolation();
+  for (const auto& call : calls) {
+    const auto count = control.Send("calls " + call.method);
+    ASSERT_TRUE(count.ok()) << count.status();
+    EXPECT_GE(std::stoul(*count), pods.size() + 3) << call.method << " never failed";
+  }
+}
+
+TEST_F(Faults, AThirdOfAllMessagesLostDelaysPodsAndNothingElse) {
+  StartNode();
+  for (const char* process : {"config-source", "sync-loop", "pod-worker", "pleg"})
+    for (const char* point : {"bus.publish.before", "bus.signal.before"})
+      ASSERT_TRUE(node_->SetFault(process, point, "33%drop").ok());
+  LivesOfPods();
+}
+
+class SilentProcess : public Faults, public testing::WithParamInterface<const char*> {};
+
+TEST_P(SilentProcess, WhoseMessagesAreAllLostIsStillHeardByLists) {
+  StartNode();
+  for (const char* point : {"bus.publish.before", "bus.signal.before"})
+    ASSERT_TRUE(node_->SetFault(GetParam(), point, "drop").ok());
+  LivesOfPods();
+}
+
+INSTANTIATE_TEST_SUITE_P(Bus, SilentProcess,
+                         testing::Values("config-source", "sync-loop", "pod-worker", "pleg"),
+                         [](const auto& param) { return harness::Identifier(param.param); });
+
+TEST_F(Faults, PodWorkerWhoseDiskRefusesStartsNothingAndGoesOnWhenItIsHealed) {
+  StartNode();
+  node_->PutManifest("old.yaml", PodYaml("old", "sleep 1000"));
+  ExpectExactly({"old"});
+  const auto before = view_->RunningOf("old")[0].id;
+  ASSERT_TRUE(
+      node_->SetFault("pod-worker", "fs.save-fact.before", "return(unavailable,disk full)").ok());
+  node_->PutManifest("new.yaml", PodYaml("new", "sleep 1000"));
+  EXPECT_TRUE(harness::HoldsFor(
+      8s, [&] { return view_->RunningOf("new").empty() && view_->RunningOf("old").size() == 1; }));
+  EXPECT_EQ(node_->keeper().RestartsOf("pod-worker"), 0);
+  ASSERT_TRUE(node_->SetFault("pod-worker", "fs.save-fact.before", "off").ok());
+  ASSERT_NO_FATAL_FAILURE(ExpectEachOnce({"new", "old"}, 0));
+  EXPECT_EQ(view_->RunningOf("old")[0].id, before);
+}
+
+}  // namespace
+}  // namespace splitlet::integration
