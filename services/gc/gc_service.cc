@@ -65,7 +65,10 @@ void GcService::Start() {
   });
 }
 
-daemon::Health GcService::GetHealth() const { return {runtime_problem_.empty(), runtime_problem_}; }
+daemon::Health GcService::GetHealth() const {
+  if (!runtime_problem_.empty()) return {false, runtime_problem_};
+  return {listed_, listed_ ? "" : "the runtime has not been listed yet"};
+}
 
 Report GcService::GetReport() const {
   Report report = last_removal_;
@@ -157,6 +160,7 @@ void GcService::OnInventory(const StatusOr<Inventory>& inventory, bool dry_run,
     OnRemoved(report);
     return finish(report);
   }
+  listed_ = true;
   runtime_problem_.clear();
   RemovalPlan plan = ComputeRemovals(
       *inventory, [this](const std::string& uid, bool ours) { return FateOfPod(uid, ours); },

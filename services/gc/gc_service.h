@@ -113,6 +113,7 @@ class GcService {
   bool soon_ = false;
   Report last_removal_, last_images_;
   int image_failures_ = 0;  // in a row
+  bool listed_ = false;     // the runtime, once in this start
   std::string runtime_problem_;
   LastMet last_met_;
   std::vector<std::string> told_conditions_;

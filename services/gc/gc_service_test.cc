@@ -371,6 +371,20 @@ TEST(GcService, APodDirectoryWithAMountOrUserDataIsUntouched) {
   EXPECT_EQ(report.kept.size(), 2u);
 }
 
+TEST(GcService, IsNotReadyBeforeItHasListedTheRuntimeOnce) {
+  TestNode node;
+  node.runtime.AddFault({.method = "ListPodSandbox", .kind = cri::Fault::Kind::kHang, .times = 1});
+  bool ready_before_listing = true;
+  node.files.SetHook([&](std::string_view, const std::string&) {
+    if (ready_before_listing) ready_before_listing = node.service().GetHealth().ready;
+    return OkStatus();
+  });
+  node.Start();
+  EXPECT_FALSE(ready_before_listing);
+  node.Run();
+  EXPECT_TRUE(node.service().GetHealth().ready);
+}
+
 TEST(GcService, ARuntimeThatDoesNotAnswerIsToldOnce) {
   TestNode node;
   node.runtime.SetDown(true);
