@@ -127,6 +127,15 @@ TEST_F(Ending, TheDeadlineOnlyComesNearer) {
   EXPECT_EQ(Record()->state(), v1::FINISHED);
 }
 
+TEST_F(Ending, AKillThatIsNotOnDiskYetIsNotAnsweredWhenAskedAgain) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  files.Fail("/run", ResourceExhausted("disk full"));
+  EXPECT_EQ(KillPod(Request("1")).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(KillPod(Request("1")).status().code(), StatusCode::kUnavailable);
+  files.Fail("/run", OkStatus());
+  EXPECT_TRUE(KillPod(Request("1")).ok());
+}
+
 TEST_F(Ending, AKillIsForItsLifeAlone) {
   ASSERT_TRUE(RunPod(TestPod{}.Make(), 5).ok());
   EXPECT_TRUE(KillPod(Request("1", 4)).ok());

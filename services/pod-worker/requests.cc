@@ -164,8 +164,14 @@ void PodWorkerService::OnKillPod(const v1::KillPodRequest& request, Done<v1::Kil
   if (worker->incarnation < request.incarnation())
     return done(Unavailable("an earlier life of the pod has not ended yet"));
   const auto known = worker->answers.find(request.request_id());
-  if (!request.request_id().empty() && known != worker->answers.end())
-    return done(answer(known->second));
+  if (!request.request_id().empty() && known != worker->answers.end()) {
+    if (worker->saving == 0) return done(answer(known->second));
+    // Not on disk yet: the first try may have failed to get it there.
+    return Persist(*worker, {.lasting = true, .sync = worker->evicted},
+                   [done, reply = answer(known->second)](const Status& status) {
+                     status.ok() ? done(reply) : done(status);
+                   });
+  }
   EndCause cause{
       .reason = request.reason(), .message = request.message(), .evict = request.evict()};
   if (request.has_grace()) cause.asked_grace = request.grace_period_seconds();
