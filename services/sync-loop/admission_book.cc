@@ -4,6 +4,7 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/fail_point.h"
+#include "libs/base/trace.h"
 
 namespace splitlet::sync_loop {
 namespace {
@@ -112,7 +113,8 @@ void AdmissionBook::OnSaved(const std::string& key, int64_t incarnation, const S
   if (!status.ok()) {
     const Duration wait = backoff_.Next(key);
     deps_.log.Warn("admission not saved",
-                   {KV("podUID", key), KV("err", status), KV("retryInSeconds", wait / 1s)});
+                   {KV("podUID", key), KV("err", status), KV("retryInSeconds", wait / 1s),
+                    KV(kTraceIdField, TraceIdOf(it->second.traceparent))});
     retries_.Add(key, wait);
     return;
   }

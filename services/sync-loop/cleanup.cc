@@ -21,7 +21,7 @@ Status KillUnlessWanted(ConfigClient& config_source, WorkerClient& worker,
   ASSIGN_OR_RETURN(const bool known, config_source.IsKnown(request.uid(), deadline),
                    "ask config-source");
   if (known) return FailedPrecondition("config-source wants it");
-  RETURN_IF_ERROR(worker.KillPod(request, deadline), "KillPod");
+  RETURN_IF_ERROR(worker.KillPod(request, deadline, /*traceparent=*/""), "KillPod");
   FAIL_POINT("sync-loop.kill-orphan.after");
   return OkStatus();
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/trace.h"
 #include "services/sync-loop/sync_loop_service.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -182,20 +183,21 @@ void SyncLoopService::Decide(const std::string& key, const PodFacts& facts,
   record.set_decided_at_wall_ns(ToNanos(deps_.clock.WallNow()));
   record.set_verdict(refusal ? v1::AdmissionRecord::REJECTED : v1::AdmissionRecord::ADMITTED);
   const std::string pod = kube::PodKey(facts.name_space, facts.name);
+  const LogField trace = KV(kTraceIdField, TraceIdOf(facts.traceparent));
   if (refusal) {
     record.set_reason(refusal->reason);
     record.set_message(refusal->message);
     metrics_.rejections.Add({{"reason", ReasonLabel(refusal->reason)}}).Increment();
     deps_.log.Info("pod rejected",
                    {KV("pod", pod), KV("podUID", facts.uid), KV("reason", refusal->reason),
-                    KV("message", refusal->message)});
+                    KV("message", refusal->message), trace});
   } else {
     fact.set_pod(facts.record->pod());
     const auto* earlier = book_.Find(key);
     if (earlier != nullptr && earlier->incarnation() < facts.incarnation)
       metrics_.restarted_pods.Add({{"static", facts.is_static ? "true" : ""}}).Increment();
-    deps_.log.Info("pod admitted",
-                   {KV("pod", pod), KV("podUID", facts.uid), KV("incarnation", facts.incarnation)});
+    deps_.log.Info("pod admitted", {KV("pod", pod), KV("podUID", facts.uid),
+                                    KV("incarnation", facts.incarnation), trace});
   }
   for (const ActivePod& victim : decision.victims) {
     auto& recorded = *fact.add_victims();

@@ -1,6 +1,7 @@
 #pragma once
 
 /// The other processes as sync-loop calls them. The gRPC ones are in rpc.h.
+/// `traceparent`: of the change that the call is about; may be empty.
 /// Threads: strands; calls block up to their deadline. Errors: gRPC codes, unchanged.
 /// Source: DESIGN.md "The calls".
 
@@ -19,8 +20,10 @@ namespace splitlet::sync_loop {
 class WorkerClient {
  public:
   virtual ~WorkerClient() = default;
-  virtual Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline& deadline) = 0;
-  virtual Status KillPod(const v1::KillPodRequest& request, const Deadline& deadline) = 0;
+  virtual Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline& deadline,
+                           const std::string& traceparent) = 0;
+  virtual Status KillPod(const v1::KillPodRequest& request, const Deadline& deadline,
+                         const std::string& traceparent) = 0;
 };
 
 class ConfigClient {

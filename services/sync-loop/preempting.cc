@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/trace.h"
 #include "services/sync-loop/preemption.h"
 #include "services/sync-loop/sync_loop_service.h"
 #include "splitlet/v1/records.pb.h"
@@ -85,7 +86,8 @@ std::string SyncLoopService::MakeRoom(const AdmissionInput& input, Decision& dec
     metrics_.preemptions.Add({{"preemption_signal", SignalOf(needs.front().first)}}).Increment();
     deps_.log.Info("preempting a pod",
                    {KV("podUID", victim.key), KV("for", kube::PodKey(input.pod)),
-                    KV("resource", needs.front().first)});
+                    KV("resource", needs.front().first),
+                    KV(kTraceIdField, TraceIdOf(book_.Find(victim.key)->traceparent))});
   }
   return "";
 }

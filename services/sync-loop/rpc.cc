@@ -49,14 +49,16 @@ class GrpcWorkerClient final : public WorkerClient {
   GrpcWorkerClient(const Clock& clock, const std::shared_ptr<grpc::Channel>& channel)
       : clock_(clock), stub_(v1::PodWorker::NewStub(channel)) {}
 
-  Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline& deadline) override {
-    rpc::ClientCall call(clock_, deadline);
+  Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline& deadline,
+                   const std::string& traceparent) override {
+    rpc::ClientCall call(clock_, deadline, traceparent);
     v1::UpdatePodReply reply;
     return rpc::FromGrpc(stub_->UpdatePod(&call.context(), request, &reply));
   }
 
-  Status KillPod(const v1::KillPodRequest& request, const Deadline& deadline) override {
-    rpc::ClientCall call(clock_, deadline);
+  Status KillPod(const v1::KillPodRequest& request, const Deadline& deadline,
+                 const std::string& traceparent) override {
+    rpc::ClientCall call(clock_, deadline, traceparent);
     v1::KillPodReply reply;
     return rpc::FromGrpc(stub_->KillPod(&call.context(), request, &reply));
   }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/trace.h"
 #include "services/sync-loop/allocated.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -106,8 +107,14 @@ void SyncLoopService::OnDesiredChanged(const bus::View<v1::DesiredRecord>::Chang
   PodFacts facts;  // unknown: starts and stops nothing
   if (change.after != nullptr) facts = ReadPod(change.after);
   facts.traceparent = change.traceparent;
+  // Put again by a start of config-source that has no memory of the trace: the change is the same.
+  const PodFacts& before = pods_[change.key];
+  if (facts.traceparent.empty() && before.incarnation == facts.incarnation &&
+      before.generation == facts.generation)
+    facts.traceparent = before.traceparent;
   if (facts.state == PodFacts::State::kUnknown)
-    deps_.log.Error("a record of `desired` cannot be understood", {KV("podUID", change.key)});
+    deps_.log.Error("a record of `desired` cannot be understood",
+                    {KV("podUID", change.key), KV(kTraceIdField, TraceIdOf(facts.traceparent))});
   pods_[change.key] = std::move(facts);
   JudgeSoon(change.key);
   calls_.Check(change.key);
@@ -211,7 +218,7 @@ NextCall SyncLoopService::Compare(const std::string& key) const {
 
 std::optional<OutgoingCall> SyncLoopService::Build(const std::string& key, const NextCall& what) {
   const PodFacts& facts = pods_.at(key);
-  OutgoingCall call{.what = what};
+  OutgoingCall call{.what = what, .traceparent = facts.traceparent};
   if (what.kind == Kind::kKill) {
     call.kill.set_uid(facts.uid);
     call.kill.set_incarnation(what.incarnation);
@@ -238,7 +245,8 @@ std::optional<OutgoingCall> SyncLoopService::Build(const std::string& key, const
   if (what.kind == Kind::kSync) return call;
   auto pod = WithAllocated(facts.record->pod(), book_.Find(key)->fact.pod());
   if (!pod.ok()) {
-    deps_.log.Error("a pod cannot be granted", {KV("podUID", key), KV("err", pod.status())});
+    deps_.log.Error("a pod cannot be granted", {KV("podUID", key), KV("err", pod.status()),
+                                                KV(kTraceIdField, TraceIdOf(facts.traceparent))});
     return std::nullopt;
   }
   call.update.set_pod(std::move(*pod));

@@ -6,6 +6,7 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/fail_point.h"
+#include "libs/base/trace.h"
 #include "services/sync-loop/test_node.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -497,6 +498,49 @@ TEST(SyncLoop, ACrashAtAnyFailPointOnlyDelays) {
     EXPECT_EQ(node.Verdict("web"), "admitted");
     EXPECT_EQ(node.Calls().front(), "CREATE web 1/1");
   }
+}
+
+TEST(SyncLoop, TheTraceOfAChangeIsOnItsVerdictAndItsCalls) {
+  Random random(3);
+  const std::string first = MakeTraceparent(random), second = MakeTraceparent(random),
+                    last = MakeTraceparent(random);
+  Node node;
+  node.PutNode();
+  bus::FakeBus reader(node.network, "reader", node.owners);
+  auto admission = *bus::ViewOf<v1::AdmissionRecord>(reader, "admission");
+  std::vector<std::string> verdicts;
+  admission.OnChange([&](const auto& change) { verdicts.push_back(change.traceparent); });
+  node.StartLoop();
+  node.Put({.uid = "web", .traceparent = first});
+  ASSERT_EQ(node.Calls(), Calls{"CREATE web 1/1"});
+  node.Put({.uid = "web", .generation = 2, .traceparent = second});
+  ASSERT_EQ(node.Calls(), Calls{"UPDATE web 1/2"});
+  node.Put({.uid = "web", .state = v1::DesiredRecord::REMOVED, .traceparent = last});
+  ASSERT_EQ(node.Calls(), Calls{"KILL web 1"});
+  EXPECT_EQ(node.worker.traces, (std::vector<std::string>{first, second, last}));
+  EXPECT_EQ(verdicts, std::vector<std::string>{first});
+  bool logged = false;
+  for (const auto& line : node.log_sink.lines())
+    for (const auto& field : line.fields)
+      logged = logged || (line.message == "pod admitted" && field.key == kTraceIdField &&
+                          field.value == TraceIdOf(first));
+  EXPECT_TRUE(logged);
+}
+
+TEST(SyncLoop, AChangeThatIsPutAgainWithoutItsTraceKeepsIt) {
+  Node node;
+  node.PutNode();
+  node.worker.failure = Unavailable("away");
+  node.StartLoop();
+  node.Put({.uid = "web", .traceparent = "00-t"});
+  node.Settle();
+  node.Put({.uid = "web", .created = 1});
+  node.Settle();
+  node.worker.failure = OkStatus();
+  node.worker.traces.clear();
+  node.Advance(10s);
+  ASSERT_EQ(node.worker.TakeCalls(), Calls{"CREATE web 1/1"});
+  EXPECT_EQ(node.worker.traces.front(), "00-t");
 }
 
 }  // namespace

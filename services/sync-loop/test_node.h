@@ -67,6 +67,7 @@ class FakePodWorker {
   std::vector<std::string> calls;
   std::vector<v1::KillPodRequest> kills;
   std::map<std::string, std::string> pods;
+  std::vector<std::string> traces;  // of all calls
   Status failure;
   bool mute = false;  // takes calls, but its records do not change
 
@@ -88,10 +89,14 @@ class FakePodWorker {
 class WorkerSeam final : public WorkerClient {
  public:
   explicit WorkerSeam(FakePodWorker& worker) : worker_(worker) {}
-  Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline&) override {
+  Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline&,
+                   const std::string& traceparent) override {
+    worker_.traces.push_back(traceparent);
     return worker_.Update(request);
   }
-  Status KillPod(const v1::KillPodRequest& request, const Deadline&) override {
+  Status KillPod(const v1::KillPodRequest& request, const Deadline&,
+                 const std::string& traceparent) override {
+    worker_.traces.push_back(traceparent);
     return worker_.Kill(request);
   }
 
@@ -187,6 +192,7 @@ class Node {
     int64_t generation = 1;
     v1::DesiredRecord::State state = v1::DesiredRecord::WANTED;
     int64_t created = 0;
+    std::string traceparent;
   };
   void Put(const Want& want) {
     kube::Pod pod;
@@ -207,7 +213,7 @@ class Node {
     record.set_generation(want.generation);
     record.set_state(want.state);
     record.set_pod(pod.SerializeAsString());
-    ASSERT_TRUE(desired.table.Put(want.uid, record).ok());
+    ASSERT_TRUE(desired.table.Put(want.uid, record, want.traceparent).ok());
   }
   void PutNode(const std::string& cpu = "1", const std::string& zone = "a") {
     v1::PodStatusRecord record;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "libs/base/fail_point.h"
+#include "libs/base/trace.h"
 
 namespace splitlet::sync_loop {
 namespace {
@@ -20,17 +21,16 @@ std::string OperationOf(Kind kind) {
   UNREACHABLE();
 }
 
-Status UpdatePod(WorkerClient& client, const v1::UpdatePodRequest& request,
-                 const Deadline& deadline) {
+Status UpdatePod(WorkerClient& client, const OutgoingCall& call, const Deadline& deadline) {
   FAIL_POINT("sync-loop.update-pod.before");
-  RETURN_IF_ERROR(client.UpdatePod(request, deadline), "UpdatePod");
+  RETURN_IF_ERROR(client.UpdatePod(call.update, deadline, call.traceparent), "UpdatePod");
   FAIL_POINT("sync-loop.update-pod.after");
   return OkStatus();
 }
 
-Status KillPod(WorkerClient& client, const v1::KillPodRequest& request, const Deadline& deadline) {
+Status KillPod(WorkerClient& client, const OutgoingCall& call, const Deadline& deadline) {
   FAIL_POINT("sync-loop.kill-pod.before");
-  RETURN_IF_ERROR(client.KillPod(request, deadline), "KillPod");
+  RETURN_IF_ERROR(client.KillPod(call.kill, deadline, call.traceparent), "KillPod");
   FAIL_POINT("sync-loop.kill-pod.after");
   return OkStatus();
 }
@@ -72,16 +72,19 @@ void WorkerCalls::Work(const std::string& key) {
 
 void WorkerCalls::Send(const std::string& key, OutgoingCall call) {
   in_flight_.insert(key);
-  deps_.strands.Run("call/" + key, [this, key, call = std::move(call),
-                                    deadline = After(deps_.clock, kCallTimeout)] {
-    const Status status = call.what.kind == Kind::kKill
-                              ? KillPod(deps_.client, call.kill, deadline)
-                              : UpdatePod(deps_.client, call.update, deadline);
-    deps_.loop.Post([this, key, what = call.what, status] { OnAnswered(key, what, status); });
-  });
+  auto shared = std::make_shared<const OutgoingCall>(std::move(call));
+  deps_.strands.Run(
+      "call/" + key, [this, key, shared, deadline = After(deps_.clock, kCallTimeout)] {
+        const Status status = shared->what.kind == Kind::kKill
+                                  ? KillPod(deps_.client, *shared, deadline)
+                                  : UpdatePod(deps_.client, *shared, deadline);
+        deps_.loop.Post([this, key, shared, status] { OnAnswered(key, *shared, status); });
+      });
 }
 
-void WorkerCalls::OnAnswered(const std::string& key, const NextCall& what, const Status& status) {
+void WorkerCalls::OnAnswered(const std::string& key, const OutgoingCall& call,
+                             const Status& status) {
+  const NextCall& what = call.what;
   in_flight_.erase(key);
   deps_.metrics.calls
       .Add({{"operation", OperationOf(what.kind)}, {"code", std::string(CodeName(status.code()))}})
@@ -94,7 +97,7 @@ void WorkerCalls::OnAnswered(const std::string& key, const NextCall& what, const
     wait = backoff_.Next(key, &deps_.random);
     deps_.log.Warn("pod-worker did not take a call",
                    {KV("podUID", key), KV("operation", OperationOf(what.kind)), KV("err", status),
-                    KV("retryInMs", wait / 1ms)});
+                    KV("retryInMs", wait / 1ms), KV(kTraceIdField, TraceIdOf(call.traceparent))});
   }
   hooks_.answered(key, what, status);
   if (again_.erase(key) > 0 || !status.ok()) queue_.Add(key, wait);

@@ -32,6 +32,7 @@ struct OutgoingCall {
   NextCall what;
   v1::UpdatePodRequest update;
   v1::KillPodRequest kill;  // used when what.kind is kKill
+  std::string traceparent;  // of the pod's last change; may be empty
 };
 
 class WorkerCalls {
@@ -66,7 +67,7 @@ class WorkerCalls {
   };
   void Work(const std::string& key);
   void Send(const std::string& key, OutgoingCall call);
-  void OnAnswered(const std::string& key, const NextCall& what, const Status& status);
+  void OnAnswered(const std::string& key, const OutgoingCall& call, const Status& status);
 
   Deps deps_;
   Hooks hooks_;

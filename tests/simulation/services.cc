@@ -112,13 +112,15 @@ class PodWorker final : public Process, private pod_worker::DesiredOwner {
 class SyncLoopWorkers final : public sync_loop::WorkerClient {
  public:
   explicit SyncLoopWorkers(SimNode& node) : node_(node) {}
-  Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline& deadline) override {
+  Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline& deadline,
+                   const std::string&) override {
     return node_.Call<Status>(
         "pod-worker", deadline, [request](Process& target, std::function<void(Status)> done) {
           static_cast<PodWorker&>(target).service->OnUpdatePod(request, std::move(done));
         });
   }
-  Status KillPod(const v1::KillPodRequest& request, const Deadline& deadline) override {
+  Status KillPod(const v1::KillPodRequest& request, const Deadline& deadline,
+                 const std::string&) override {
     return node_
         .Call<StatusOr<v1::KillPodReply>>(
             "pod-worker", deadline,
