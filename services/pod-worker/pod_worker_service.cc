@@ -90,6 +90,7 @@ void PodWorkerService::OnFacts(StatusOr<Facts::All> facts) {
                         [this, hold_id = id] { OnReleaseHold(hold_id); });
   }
   recovered_ = true;
+  CountStates();
   for (const auto& [uid, worker] : workers_)
     if (!worker->orphan) PutWorkers(*worker);
   deps_.desired.ForEach(
@@ -272,14 +273,19 @@ void PodWorkerService::ForgetIfGone(Worker& worker) {
   });
 }
 
-void PodWorkerService::Collect() {
-  const Clock::Time now = deps_.clock.Now();
-  std::vector<std::string> old;
+void PodWorkerService::CountStates() {
   std::map<std::string, int> by_state{
       {"syncing", 0}, {"terminating", 0}, {"terminated", 0}, {"finished", 0}};
   static constexpr const char* kNames[] = {"syncing", "terminating", "terminated", "finished"};
+  for (const auto& [uid, worker] : workers_) ++by_state[kNames[static_cast<int>(worker->state)]];
+  for (const auto& [state, count] : by_state) metrics_.workers.Add({{"state", state}}).Set(count);
+}
+
+void PodWorkerService::Collect() {
+  const Clock::Time now = deps_.clock.Now();
+  std::vector<std::string> old;
+  CountStates();
   for (const auto& [uid, worker] : workers_) {
-    ++by_state[kNames[static_cast<int>(worker->state)]];
     ForgetIfGone(*worker);
     const bool gone =
         !deps_.table.Contains(bus::KeyOf(uid)) && worker->saving == 0 && !worker->busy;
@@ -287,7 +293,6 @@ void PodWorkerService::Collect() {
         now - worker->finished_at > kRememberFinished)
       old.push_back(uid);
   }
-  for (const auto& [state, count] : by_state) metrics_.workers.Add({{"state", state}}).Set(count);
   for (const auto& uid : old) {
     workers_.erase(uid);
     uid_of_key_.erase(bus::KeyOf(uid));

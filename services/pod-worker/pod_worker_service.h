@@ -112,6 +112,7 @@ class PodWorkerService {
   void Persist(Worker& worker, Save what, DoneStatus done = nullptr);
   void OnPersisted(const std::string& uid, Save what, const DoneStatus& done, const Status& status);
   void PutWorkers(const Worker& worker);
+  void CountStates();
   void Collect();
   void ForgetIfGone(Worker& worker);
   void Act(Worker& worker) { worker.last_action = deps_.clock.Now(); }
