@@ -18,7 +18,7 @@ namespace splitlet::bus {
 
 inline constexpr Duration kBeatPeriod = 1s;
 inline constexpr Duration kAwayAfter = 1500ms;  // without a beat: poll
-inline constexpr Duration kPollPeriod = 500ms;
+inline constexpr Duration kPollPeriod = 450ms;  // less than two ticks, so that it is never three
 inline constexpr Duration kStaleAfter = 3s;     // without beat or answer
 inline constexpr Duration kListLimit = 5s;      // deadline of a list
 inline constexpr Duration kTickPeriod = 250ms;  // of NextList

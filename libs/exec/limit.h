@@ -24,7 +24,7 @@ namespace splitlet::exec {
 struct LimitOptions {
   double min = 2;
   double max = 64;
-  double initial = 2;     // low, so that the first calls show how quick one is alone
+  double initial = 4;     // low, so that the first calls show how quick one is with few beside it
   int slow_multiple = 4;  // of the median, then a call stops counting,
   Duration slow_at_least = std::chrono::milliseconds{100};  // but not before this,
   Duration slow_unmeasured =
