@@ -142,7 +142,12 @@ TEST_F(Bus, EveryProcessDeadAtOnceComesBackToTheSameNode) {
   EXPECT_EQ(view_->RunningOf("a")[0].id, before);
 }
 
-using Runtime = IntegrationTest;
+class Runtime : public IntegrationTest {
+ protected:
+  bool PlegIsReady() {
+    return node_->HttpGet("pleg", "/readyz").find(" 200 ") != std::string::npos;
+  }
+};
 
 TEST_F(Runtime, AMissingRuntimeIsSaidAndPodsStartWhenItIsBack) {
   StartNode();
@@ -168,7 +173,8 @@ TEST_F(Runtime, ACallThatNeverReturnsHoldsBackOnlyItsPod) {
   for (int i = 0; i < 5; ++i)
     node_->PutManifest(fmt::format("ok{}.yaml", i), PodYaml(fmt::format("ok{}", i), "sleep 1000"));
   ExpectExactly({"ok0", "ok1", "ok2", "ok3", "ok4"});
-  EXPECT_NE(node_->HttpGet("pleg", "/readyz").find(" 200 "), std::string::npos);
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return PlegIsReady(); })) << node_->HttpGet("pleg", "/readyz");
+  EXPECT_TRUE(harness::HoldsFor(5s, [&] { return PlegIsReady(); }));
 }
 
 TEST_F(Runtime, AnInspectionThatNeverReturnsLeavesPlegHealthy) {
@@ -180,11 +186,8 @@ TEST_F(Runtime, AnInspectionThatNeverReturnsLeavesPlegHealthy) {
   ASSERT_TRUE(control.ExitContainer(view_->RunningOf("stuck")[0].id.str(), 1).ok());
   node_->PutManifest("ok.yaml", PodYaml("ok", "sleep 1000"));
   ExpectRunning("ok");
-  const auto ready = [&] {
-    return node_->HttpGet("pleg", "/readyz").find(" 200 ") != std::string::npos;
-  };
-  EXPECT_TRUE(WaitFor(kSoon, ready)) << node_->HttpGet("pleg", "/readyz");
-  EXPECT_TRUE(harness::HoldsFor(5s, ready)) << node_->HttpGet("pleg", "/readyz");
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return PlegIsReady(); })) << node_->HttpGet("pleg", "/readyz");
+  EXPECT_TRUE(harness::HoldsFor(5s, [&] { return PlegIsReady(); }));
 }
 
 TEST_F(Runtime, PodsThatNobodyHereMadeAreLeftAlone) {
