@@ -44,8 +44,17 @@ check() {
   for process in "${PROCESSES[@]/#/splitlet-}" splitletctl; do
     [[ -x $BIN_DIR/$process ]] || die "$BIN_DIR/$process is missing: make build"
   done
-  [[ -z ${KUBELET_CONFIG:-} || -r $KUBELET_CONFIG ]] || die "KUBELET_CONFIG: cannot read $KUBELET_CONFIG"
+  check_config
   ((private)) || [[ -S ${endpoint#unix://} ]] || die "RUNTIME_ENDPOINT: $endpoint is not a unix socket"
+}
+
+# Before anything is started: the processes would say it six times, again and again.
+check_config() {
+  local reason
+  [[ -n ${KUBELET_CONFIG:-} ]] || return 0
+  [[ -r $KUBELET_CONFIG ]] || die "KUBELET_CONFIG: cannot read $KUBELET_CONFIG"
+  reason=$("$BIN_DIR/splitlet-sync-loop" --check-config --config "$(absolute "$KUBELET_CONFIG")" 2>&1) ||
+    die "KUBELET_CONFIG: ${reason#splitlet-sync-loop: configuration: }"
 }
 
 # A changed runtime would leave the pods of the other one without an agent.

@@ -113,13 +113,16 @@ stop_and_look() {
 }
 
 begin 'bad settings are refused with a reason'
+printf 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPodz: 3\n' >"$work/bad.yaml"
 for settings in "STATE_DIR=/tmp/$(printf 'x%.0s' {1..90})" "BIN_DIR=$work/none" "RUNTIME_ENDPOINT=unix:///none.sock" "STATE_DIR=$work/a b" \
-  "KUBELET_CONFIG=$work/none.yaml"; do
+  "KUBELET_CONFIG=$work/none.yaml" "KUBELET_CONFIG=$work/bad.yaml"; do
   if env STATE_DIR="$work/refused" "$settings" "$here/run.sh" >"$work/refused.txt" 2>&1; then
     die "run.sh took $settings"
   fi
   grep -q '^error: ' "$work/refused.txt" || die "no reason given for $settings"
+  [[ ! -e $work/refused ]] || die "something was begun with $settings"
 done
+grep -qF "$work/bad.yaml: maxPodz: unknown key (line 3)" "$work/refused.txt" || die 'the reason does not name file, key and line'
 
 begin 'two stacks start side by side'
 run "$FIRST" node-a

@@ -88,6 +88,8 @@ StatusOr<CommandLine> ParseCommandLine(const std::string& process, int argc,
   CLI::App app("splitlet " + process + ": one process of a Kubernetes node agent",
                "splitlet-" + process);
   Declare(app, line.flags);
+  app.add_flag("--check-config", line.check_only,
+               "Check flags, file and environment, then leave: 0 if they can be used, else 1");
   app.set_version_flag("--version", fmt::format("splitlet-{} {}", process, Version()));
   try {
     app.parse(argc, argv);

@@ -17,6 +17,7 @@ struct CommandLine {
   Flags flags;
   std::optional<std::string> print;  // --help and --version: print this and leave with 0
   bool log_dir_given = false;
+  bool check_only = false;  // --check-config: read flags, file and environment, then leave
 };
 
 StatusOr<CommandLine> ParseCommandLine(const std::string& process, int argc,

@@ -78,6 +78,7 @@ Status Run(CommandLine line, const MakeService& make, const sigset_t& stop_signa
   Reconcile(line, config);
   RETURN_IF_ERROR(SetFailPoints(config), "environment");
   ASSIGN_OR_RETURN(const std::optional<Duration> watchdog, WatchdogPeriod(), "environment");
+  if (line.check_only) return OkStatus();
   Process process(std::move(line.flags), std::move(config));
   RETURN_IF_ERROR(process.Start(make), "start");
   process.log().LogIfError(NotifySupervisor("READY=1"), "tell the supervisor");

@@ -165,6 +165,19 @@ TEST_F(RunServiceTest, BadInputIsOneLineAndExitCodeOne) {
   }
 }
 
+TEST_F(RunServiceTest, AConfigurationIsCheckedWithoutStartingAnything) {
+  const std::string config = dir_ + "/config.yaml";
+  const std::string head =
+      "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
+  std::ofstream(config) << head << "maxPods: 3\n";
+  EXPECT_EQ(Wait(Start({"--config", config, "--check-config"})), 0) << ReadAll(Stderr());
+  std::ofstream(config) << head << "maxPods: -3\n";
+  EXPECT_EQ(Wait(Start({"--config", config, "--check-config"})), 1);
+  EXPECT_NE(ReadAll(Stderr()).find(config + ": maxPods"), std::string::npos) << ReadAll(Stderr());
+  EXPECT_FALSE(std::filesystem::exists(dir_ + "/run"));
+  EXPECT_FALSE(std::filesystem::exists(dir_ + "/state"));
+}
+
 TEST_F(RunServiceTest, FaultsAreSetByCallAndByEnvironment) {
   setenv("SPLITLET_FAILPOINTS", "some.point=delay(1ms)", 1);
   const pid_t pid = Start();
