@@ -61,6 +61,7 @@ build_one() {
   shift
   archive=$(archive_of "$kind")
   [[ ! -s $archive ]] || return 0
+  need_commands umoci jq gcc
   work=$(mktemp -d "$CACHE/.work.XXXXXX")
   mkdir "$work/rootfs"
   "${kind}_rootfs" "$work/rootfs"
@@ -69,7 +70,7 @@ build_one() {
 }
 
 build() {
-  need_commands umoci jq gcc flock
+  need_commands flock
   [[ -x $BUSYBOX ]] || die "$BUSYBOX is missing (make setup installs busybox-static)"
   mkdir -p "$CACHE"
   local lock

@@ -8,6 +8,7 @@
 #
 # A user may publish only the table and the signals of its process, and subscribe only to the tables
 # that its process views, with their owners' signals (DESIGN: "How state is shared").
+# NATS_PORT chooses the port; without it a free one is taken.
 set -euo pipefail
 umask 077
 
@@ -76,6 +77,11 @@ port_is_free() { [[ -z $(ss -ltnH "sport = :$1") ]]; }
 # Below the range the kernel gives to outgoing connections, so that it is still ours after a restart.
 choose_port() {
   local port try
+  if [[ -n ${NATS_PORT:-} ]]; then
+    printf '%s\n' "$NATS_PORT" >"$dir/port"
+    return
+  fi
+  need_commands ss
   if [[ -s $dir/port ]] && { port_is_free "$(<"$dir/port")" || answers; }; then
     return
   fi
@@ -91,7 +97,6 @@ choose_port() {
 }
 
 write_config() {
-  need_commands nats-server ss
   mkdir -p "$dir/creds" "$dir/store"
   choose_port
   cat >"$dir/nats.conf" <<CONF
@@ -121,7 +126,10 @@ answers() {
 }
 
 # The limit keeps the server near 20 MB; its garbage collector would let it grow to three times that.
-serve() { exec env GOMEMLIMIT="${GOMEMLIMIT:-20MiB}" nats-server --config "$dir/nats.conf"; }
+serve() {
+  need_commands nats-server
+  exec env GOMEMLIMIT="${GOMEMLIMIT:-20MiB}" nats-server --config "$dir/nats.conf"
+}
 
 main() {
   [[ $# -eq 2 ]] || die "usage: nats.sh config|serve|ready|url DIR"

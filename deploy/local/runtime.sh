@@ -8,6 +8,8 @@
 #   runtime.sh serve DIR    run it in the foreground (for a supervisor), after config
 #   runtime.sh ready DIR    wait until it answers, then load the demo images
 #   runtime.sh endpoint DIR print its CRI endpoint
+#
+# RUNTIME_SOCKET (DIR/containerd.sock) and RUNTIME_SOCKET_GID (0) say where its socket is and which group may use it.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -18,7 +20,7 @@ readonly CNI_BIN_DIR=${CNI_BIN_DIR:-/usr/lib/cni}
 readonly SANDBOX_IMAGE=splitlet.local/pause:1
 readonly NAMESPACE=k8s.io
 
-socket() { printf '%s/containerd.sock' "$dir"; }
+socket() { printf '%s' "${RUNTIME_SOCKET:-$dir/containerd.sock}"; }
 network() { printf 'splitlet-%s' "$(short_hash "$dir")"; }
 bridge() { printf 'splt%s' "$(short_hash "$dir")"; }
 call_ctr() { timeout -s KILL 60 ctr --address "$(socket)" --namespace "$NAMESPACE" "$@"; }
@@ -86,6 +88,7 @@ disabled_plugins = [
 
 [grpc]
   address = "$(socket)"
+  gid = ${RUNTIME_SOCKET_GID:-0}
 
 [plugins."io.containerd.internal.v1.opt"]
   path = "$dir/opt"

@@ -1,0 +1,88 @@
+# The Debian package: units of systemd, configuration, man pages, completion; cpack -G DEB makes it (deploy/README.md).
+
+set(SPLITLET_UNIT_DIR "${CMAKE_BINARY_DIR}/systemd")
+
+# splitlet_unit(NAME PORT n DESCRIPTION ... [CAPABILITIES ...]): splitlet-NAME.service from the unit all processes share and
+# what deploy/systemd/processes/NAME.conf adds.
+function(splitlet_unit name)
+  cmake_parse_arguments(ARG "" "PORT;DESCRIPTION;CAPABILITIES" "" ${ARGN})
+  set(own_file "${CMAKE_SOURCE_DIR}/deploy/systemd/processes/${name}.conf")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${own_file}")
+  file(READ "${own_file}" OWN)
+  set(NAME "${name}")
+  set(PORT "${ARG_PORT}")
+  set(DESCRIPTION "${ARG_DESCRIPTION}")
+  set(CAPABILITIES "${ARG_CAPABILITIES}")
+  configure_file(deploy/systemd/process.service.in "${SPLITLET_UNIT_DIR}/splitlet-${name}.service" @ONLY)
+  install(FILES "${SPLITLET_UNIT_DIR}/splitlet-${name}.service" DESTINATION lib/systemd/system)
+  splitlet_page(splitlet-${name} 8 "splitlet(8)" "splitletctl(1)")
+endfunction()
+
+# splitlet_page(PROGRAM SECTION SEE-ALSO...): its man page, made from what it prints for --help.
+function(splitlet_page program section)
+  string(JOIN "\" \"" see_also ${ARGN})
+  set(page "${SPLITLET_UNIT_DIR}/${program}.${section}")
+  install(CODE "execute_process(COMMAND python3 \"${CMAKE_SOURCE_DIR}/deploy/deb/man.py\"
+    \"${CMAKE_BINARY_DIR}/bin/${program}\" ${section} \"${see_also}\"
+    OUTPUT_FILE \"${page}\" COMMAND_ERROR_IS_FATAL ANY)")
+  install(FILES "${page}" DESTINATION "share/man/man${section}")
+endfunction()
+
+splitlet_unit(config-source PORT 10271 DESCRIPTION "where pods come from")
+splitlet_unit(sync-loop PORT 10272 DESCRIPTION "which pods may run")
+splitlet_unit(pod-worker PORT 10273 DESCRIPTION "makes, restarts and ends pods"
+              CAPABILITIES "CAP_CHOWN CAP_DAC_OVERRIDE CAP_FOWNER")
+splitlet_unit(pleg PORT 10274 DESCRIPTION "what the runtime shows")
+splitlet_unit(status PORT 10275 DESCRIPTION "status of pods and node")
+splitlet_unit(gc PORT 10276 DESCRIPTION "removes what is left over" CAPABILITIES "CAP_DAC_OVERRIDE CAP_FOWNER")
+
+install(FILES deploy/systemd/splitlet.target deploy/systemd/splitlet-setup.service deploy/systemd/splitlet-nats.service
+        DESTINATION lib/systemd/system)
+install(FILES deploy/systemd/splitlet.sysusers DESTINATION lib/sysusers.d RENAME splitlet.conf)
+install(FILES deploy/systemd/splitlet.tmpfiles DESTINATION lib/tmpfiles.d RENAME splitlet.conf)
+install(PROGRAMS deploy/systemd/setup.sh DESTINATION lib/splitlet RENAME setup)
+install(PROGRAMS deploy/local/nats.sh DESTINATION lib/splitlet)
+install(FILES deploy/local/lib.sh DESTINATION lib/splitlet)
+install(FILES deploy/systemd/default DESTINATION /etc/default RENAME splitlet)
+install(FILES deploy/deb/kubelet.yaml DESTINATION share/splitlet)
+install(FILES README.md DESTINATION share/doc/splitlet)
+install(FILES LICENSE DESTINATION share/doc/splitlet RENAME copyright)
+install(FILES deploy/deb/splitlet.8 DESTINATION share/man/man8)
+splitlet_page(splitletctl 1 "splitlet(8)")
+# The program itself says what completes it.
+foreach(completion bash:bash-completion/completions/splitletctl zsh:zsh/vendor-completions/_splitletctl
+        fish:fish/vendor_completions.d/splitletctl.fish)
+  string(REGEX MATCH "^[a-z]+" shell "${completion}")
+  string(REGEX REPLACE "^[a-z]+:" "" target "${completion}")
+  cmake_path(GET target FILENAME file)
+  cmake_path(GET target PARENT_PATH folder)
+  install(CODE "execute_process(COMMAND \"${CMAKE_BINARY_DIR}/bin/splitletctl\" completion ${shell}
+    OUTPUT_FILE \"${SPLITLET_UNIT_DIR}/${file}\" COMMAND_ERROR_IS_FATAL ANY)")
+  install(FILES "${SPLITLET_UNIT_DIR}/${file}" DESTINATION "share/${folder}")
+endforeach()
+
+# Only what is installed is built for a package, not the tests.
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME splitlet)
+set(CPACK_PACKAGE_VERSION "${PROJECT_VERSION}")
+set(CPACK_PACKAGE_CONTACT "splitlet maintainers <root@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Kubernetes node agent taken apart into cooperating processes")
+set(CPACK_PACKAGE_DESCRIPTION "Six processes and a bus do the work of a kubelet for static pods, on any CRI runtime.
+A crash, a leak or an upgrade of one of them does not take the others down, and
+each can be killed, traced, limited and measured alone.")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_SET_DESTDIR ON)
+set(CPACK_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION admin)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "nats-server, systemd")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "containerd | cri-o, containernetworking-plugins")
+set(CPACK_DEBIAN_PACKAGE_CONFLICTS "kubelet")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
+    "${CMAKE_SOURCE_DIR}/deploy/deb/conffiles" "${CMAKE_SOURCE_DIR}/deploy/deb/postinst"
+    "${CMAKE_SOURCE_DIR}/deploy/deb/prerm" "${CMAKE_SOURCE_DIR}/deploy/deb/postrm")
+include(CPack)

@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# The package: what is in it, what it asks for, and (as root, where debootstrap reaches a mirror) that it goes into a
+# clean Debian 12, can be run there as its units would run it, and leaves nothing behind.
+#
+# BIN_DIR names the programs (build/dev/bin), DEBIAN_MIRROR the mirror; INSTALL=1 does the second part, which
+# downloads 100 MB.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build=$(realpath "${BIN_DIR:-$here/../../build/dev/bin}/..")
+mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+work=$(mktemp -d /var/tmp/splitlet-package.XXXXXX)
+root=$work/root
+readonly PROCESSES=(config-source sync-loop pod-worker pleg status gc)
+
+cleanup() {
+  local point
+  for point in "$root"/proc "$root"/dev/pts; do
+    ! mountpoint -q "$point" || umount "$point"
+  done
+  rm -rf --one-file-system "$work"
+}
+trap cleanup EXIT
+
+die() {
+  printf 'FAILED: %s\n' "$*"
+  exit 1
+}
+
+make_package() {
+  cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work/cpack" >"$work/cpack.txt" 2>&1 || { cat "$work/cpack.txt" && exit 1; }
+  mv "$work"/cpack/*.deb "$work/splitlet.deb"
+}
+
+check_contents() {
+  local process file depends
+  dpkg-deb -c "$work/splitlet.deb" | awk '{print $6}' >"$work/files"
+  for process in "${PROCESSES[@]}"; do
+    for file in usr/bin/splitlet-$process usr/lib/systemd/system/splitlet-$process.service \
+      usr/share/man/man8/splitlet-$process.8; do
+      grep -qx "./$file" "$work/files" || die "$file is not in the package"
+    done
+  done
+  for file in usr/bin/splitletctl usr/share/man/man1/splitletctl.1 usr/share/man/man8/splitlet.8 etc/default/splitlet \
+    usr/lib/systemd/system/splitlet.target usr/lib/sysusers.d/splitlet.conf usr/lib/tmpfiles.d/splitlet.conf \
+    usr/share/bash-completion/completions/splitletctl usr/share/zsh/vendor-completions/_splitletctl \
+    usr/share/fish/vendor_completions.d/splitletctl.fish usr/share/doc/splitlet/copyright; do
+    grep -qx "./$file" "$work/files" || die "$file is not in the package"
+  done
+  ! grep -E 'test|fake|bench' "$work/files" || die 'the package holds what is for development'
+  depends=$(dpkg-deb -f "$work/splitlet.deb" Depends)
+  for file in 'libgrpc++1' libprotobuf libnats nats-server systemd; do
+    [[ $depends == *"$file"* ]] || die "the package does not depend on $file: $depends"
+  done
+  [[ $(dpkg-deb -I "$work/splitlet.deb" conffiles) == /etc/default/splitlet ]] || die 'conffiles'
+}
+
+in_root() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
+
+make_root() {
+  debootstrap --variant=minbase bookworm "$root" "$mirror" >"$work/debootstrap.txt" 2>&1 || {
+    tail -n 3 "$work/debootstrap.txt"
+    echo "skipped: debootstrap does not reach $mirror"
+    exit 77
+  }
+  printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
+  chmod +x "$root/usr/sbin/policy-rc.d"
+  cp /etc/resolv.conf "$root/etc/"
+  mount -t proc proc "$root/proc"
+}
+
+install_it() {
+  cp "$work/splitlet.deb" "$root/tmp/"
+  in_root apt-get install -q -y --no-install-recommends -o Dpkg::Use-Pty=0 /tmp/splitlet.deb >"$work/apt.txt" 2>&1 ||
+    { tail -n 20 "$work/apt.txt" && die 'apt-get install'; }
+}
+
+check_installed() {
+  local program user
+  for program in "${PROCESSES[@]/#/splitlet-}" splitletctl; do
+    in_root "$program" --version >/dev/null || die "$program does not start"
+  done
+  for user in config-source sync-loop pleg status; do
+    grep -q "^    $user: $(in_root id -u "splitlet-$user")\$" "$root/etc/splitlet/kubelet.yaml" || die "user of $user"
+    [[ " $(in_root id -Gn "splitlet-$user") " == *' splitlet '* ]] || die "$user is not in the group"
+  done
+  [[ $(stat -c %a "$root/etc/splitlet/bus") == 700 ]] || die '/etc/splitlet/bus is open'
+  in_root systemd-analyze verify --man=no splitlet.target splitlet-pod-worker.service >"$work/verify" 2>&1 || true
+  ! grep splitlet "$work/verify" || die 'systemd-analyze verify'
+}
+
+# What splitlet-setup.service does, with the capabilities it has.
+check_setup() {
+  in_root setpriv --bounding-set=-all,+chown,+dac_override,+fowner --inh-caps=-all --no-new-privs /usr/lib/splitlet/setup ||
+    die 'setup with its capabilities'
+  [[ $(stat -c '%U %a' "$root/etc/splitlet/bus/pleg.creds") == 'root 600' ]] || die 'passwords of the bus'
+  [[ $(in_root stat -c '%U' /var/lib/splitlet/nats/store) == splitlet-nats ]] || die 'store of the bus'
+  in_root setpriv --reuid=splitlet-nats --regid=splitlet-nats --init-groups --bounding-set=-all --inh-caps=-all --no-new-privs \
+    nats-server -t --config /var/lib/splitlet/nats/nats.conf >"$work/nats.txt" 2>&1 || { cat "$work/nats.txt" && die 'nats-server'; }
+}
+
+check_removed() {
+  local left
+  in_root dpkg --purge splitlet >"$work/purge.txt" 2>&1 || { cat "$work/purge.txt" && die 'purge'; }
+  left=$(find "$root"/usr "$root"/etc "$root"/var/lib "$root"/run -name '*splitlet*' ! -path '*/var/lib/dpkg/*' ! -path '*/apt/*' \
+    ! -name 'splitlet.deb')
+  [[ -z $left ]] || die "left after purge: $left"
+}
+
+make_package
+check_contents
+echo 'the package is complete'
+if [[ ${INSTALL:-0} != 1 || $EUID -ne 0 ]] || ! command -v debootstrap >/dev/null; then
+  echo 'SKIPPED: installing it in a clean Debian (INSTALL=1, root and debootstrap do that)'
+  exit 0
+fi
+make_root
+install_it
+check_installed
+check_setup
+check_removed
+echo 'installed, looked at and purged in a clean Debian 12'

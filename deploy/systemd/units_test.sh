@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# The units as they are installed: systemd takes each, and its review of their sandboxes stays as good as it is.
+# BIN_DIR names the programs (build/dev/bin).
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build=$(realpath "${BIN_DIR:-$here/../../build/dev/bin}/..")
+work=$(mktemp -d /tmp/splitlet-units.XXXXXX)
+trap 'rm -rf "$work"' EXIT
+
+# unit, and the exposure it may have at most (0 is none, 10 everything)
+readonly LIMITS='
+splitlet-config-source 1.6
+splitlet-sync-loop     1.5
+splitlet-pod-worker    3.0
+splitlet-pleg          1.5
+splitlet-status        1.5
+splitlet-gc            2.0
+splitlet-nats          1.5
+splitlet-setup         1.7
+'
+
+if ! command -v systemd-analyze >/dev/null; then
+  echo 'skipped: no systemd-analyze'
+  exit 77
+fi
+DESTDIR=$work/root cmake --install "$build" --prefix /usr >"$work/install.txt" 2>&1 || { cat "$work/install.txt" && exit 1; }
+
+# The programs are looked for where the units say; here they are below the new root.
+mkdir "$work/units"
+for unit in "$work"/root/usr/lib/systemd/system/*; do
+  sed -E "s#^(Exec[A-Za-z]+=[+-]*)/usr/(bin|lib/splitlet)/#\1$work/root/usr/\2/#" "$unit" >"$work/units/$(basename "$unit")"
+done
+SYSTEMD_UNIT_PATH=$work/units: systemd-analyze verify --man=no "$work"/units/* 2>&1 | grep splitlet >"$work/complaints" || true
+if [[ -s $work/complaints ]]; then
+  cat "$work/complaints"
+  exit 1
+fi
+
+while read -r unit limit; do
+  [[ -n $unit ]] || continue
+  found=$(SYSTEMD_UNIT_PATH=$work/units: systemd-analyze security --offline=true "$work/units/$unit.service" |
+    sed -nE 's/.*Overall exposure level for .*: ([0-9.]+) .*/\1/p')
+  printf '%-24s %s (limit %s)\n' "$unit" "${found:-none}" "$limit"
+  awk -v found="${found:-10}" -v limit="$limit" 'BEGIN {exit !(found <= limit)}' || { echo "$unit is open wider" && exit 1; }
+done <<<"$LIMITS"
+echo 'all units are fine'
