@@ -9,6 +9,7 @@
 
 #include "ctl/text.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/trace.h"
 #include "libs/bus/bus.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -274,6 +275,7 @@ BusEvent BusReader::ReadTable(const BusMessage& message, const std::string& tabl
   }
   const v1::Change& change = envelope.change();
   event.key = change.key();
+  event.trace_id = TraceIdOf(envelope.traceparent());
   std::string& last = last_[table + "/" + change.key()];
   if (change.removal()) {
     event.text = "record removed";

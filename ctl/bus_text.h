@@ -26,6 +26,7 @@ struct BusEvent {
   std::string pod;      // "default/web"; empty when not known
   std::string text;     // "app running; app waits: ImagePullBackOff"
   bool beat = false;
+  std::string trace_id;  // of the change; empty when it has none
 };
 
 /// Remembers the last record of each key, so that it can say what changed.

@@ -489,15 +489,27 @@ TEST(BusLines, EachTableHasItsWords) {
 }
 
 TEST(Tracing, IsInOrderAndInMilliseconds) {
-  const std::string text = TraceText({{kNow + 120ms, "pleg", "runtime: app running"},
-                                      {kNow, "config-source", "desired: wanted by file"},
-                                      {kNow + 1500us, "sync-loop", "admission: admitted"}});
+  const std::string text = TraceText({{kNow + 120ms, "pleg", "runtime: app running", ""},
+                                      {kNow, "config-source", "desired: wanted by file", ""},
+                                      {kNow + 1500us, "sync-loop", "admission: admitted", ""}});
   EXPECT_EQ(text,
             "TIME (UTC)     +MS     WHO             WHAT\n"
             "12:00:00.000   0.0     config-source   desired: wanted by file\n"
             "12:00:00.001   1.5     sync-loop       admission: admitted\n"
             "12:00:00.120   120.0   pleg            runtime: app running\n");
   EXPECT_EQ(TraceText({}), "");
+}
+
+TEST(Tracing, LinesOfOneTraceHaveItsMark) {
+  const std::string trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+  EXPECT_EQ(TraceText({{kNow, "config-source", "desired: wanted by file", trace},
+                       {kNow + 1ms, "sync-loop", "admission: admitted", trace},
+                       {kNow + 2ms, "pleg", "runtime: app running", ""}}),
+            "TIME (UTC)     +MS   WHO             TRACE      WHAT\n"
+            "12:00:00.000   0.0   config-source   4bf92f35   desired: wanted by file\n"
+            "12:00:00.001   1.0   sync-loop       4bf92f35   admission: admitted\n"
+            "12:00:00.002   2.0   pleg            -          runtime: app running\n"
+            "trace 4bf92f3577b34da6a3ce929d0e0e4736\n");
 }
 
 TEST(Tracing, TablesGiveTheTimesTheyHold) {

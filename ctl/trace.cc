@@ -11,8 +11,10 @@
 namespace splitlet::ctl {
 namespace {
 
+constexpr size_t kMarkSize = 8;
+
 void Add(std::vector<TraceLine>& lines, int64_t ns, const char* who, std::string text) {
-  if (ns > 0) lines.push_back({WallFromNanos(ns), who, std::move(text)});
+  if (ns > 0) lines.push_back({WallFromNanos(ns), who, std::move(text), ""});
 }
 
 void AddRuntime(std::vector<TraceLine>& lines, const v1::ObservedPod& pod) {
@@ -29,6 +31,15 @@ void AddRuntime(std::vector<TraceLine>& lines, const v1::ObservedPod& pod) {
           fmt::format("{} exited {}{}", name, c.exit_code(),
                       c.reason().empty() ? "" : " (" + c.reason() + ")"));
   }
+}
+
+/// Each once, in the order of the lines.
+std::vector<std::string> TracesOf(const std::vector<TraceLine>& lines) {
+  std::vector<std::string> traces;
+  for (const TraceLine& line : lines)
+    if (!line.trace_id.empty() && std::ranges::find(traces, line.trace_id) == traces.end())
+      traces.push_back(line.trace_id);
+  return traces;
 }
 
 }  // namespace
@@ -71,18 +82,27 @@ std::vector<TraceLine> LinesOf(const std::vector<std::shared_ptr<v1::EventRecord
 }
 
 TraceLine LineOf(const BusEvent& event) {
-  return {event.at, event.process, event.topic + ": " + event.text};
+  return {event.at, event.process, event.topic + ": " + event.text, event.trace_id};
 }
 
 std::string TraceText(std::vector<TraceLine> lines) {
   if (lines.empty()) return "";
   std::ranges::stable_sort(lines, {}, &TraceLine::at);
-  Table table({"TIME (UTC)", "+MS", "WHO", "WHAT"});
+  const std::vector<std::string> traces = TracesOf(lines);
+  Table table(traces.empty()
+                  ? std::vector<std::string>{"TIME (UTC)", "+MS", "WHO", "WHAT"}
+                  : std::vector<std::string>{"TIME (UTC)", "+MS", "WHO", "TRACE", "WHAT"});
   for (const TraceLine& line : lines) {
     const double ms = static_cast<double>((line.at - lines.front().at).count()) / 1e6;
-    table.Add({ClockTime(line.at), fmt::format("{:.1f}", ms), line.who, line.text});
+    std::vector<std::string> row = {ClockTime(line.at), fmt::format("{:.1f}", ms), line.who};
+    if (!traces.empty())
+      row.push_back(line.trace_id.empty() ? "-" : line.trace_id.substr(0, kMarkSize));
+    row.push_back(line.text);
+    table.Add(std::move(row));
   }
-  return table.Text();
+  std::string text = table.Text();
+  for (const auto& trace : traces) text += "trace " + trace + "\n";
+  return text;
 }
 
 }  // namespace splitlet::ctl

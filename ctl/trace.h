@@ -20,6 +20,7 @@ struct TraceLine {
   WallTime at;
   std::string who;  // process, "runtime" or "event"
   std::string text;
+  std::string trace_id;  // of the change on the bus; empty: none
 };
 
 /// From the tables as they are now: source, admission, start time, containers, conditions.
@@ -27,7 +28,8 @@ std::vector<TraceLine> LinesOf(const PodView& view);
 std::vector<TraceLine> LinesOf(const std::vector<std::shared_ptr<v1::EventRecord>>& events);
 TraceLine LineOf(const BusEvent& event);
 
-/// Sorted by time, each with its distance to the first.
+/// Sorted by time, each with its distance to the first. Lines of one trace have the same mark, the
+/// first eight digits of its id; the whole ids stand below.
 std::string TraceText(std::vector<TraceLine> lines);
 
 }  // namespace splitlet::ctl

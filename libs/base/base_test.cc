@@ -5,6 +5,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/base/hash.h"
 #include "libs/base/random.h"
+#include "libs/base/span.h"
 #include "libs/base/status.h"
 #include "libs/base/trace.h"
 
@@ -148,11 +149,12 @@ TEST(RandomTest, TheSeedDecides) {
 TEST(TraceTest, EachTraceHasAnIdOfItsOwn) {
   Random a(7);
   Random b(7);
-  const std::string first = MakeTraceparent(a);
-  EXPECT_EQ(first, MakeTraceparent(b));
+  const std::string first = MakeTraceparent(a, true);
+  EXPECT_EQ(first, MakeTraceparent(b, true));
   EXPECT_EQ(first.size(), 55u);
   EXPECT_EQ(TraceIdOf(first), first.substr(3, 32));
-  EXPECT_NE(TraceIdOf(first), TraceIdOf(MakeTraceparent(a)));
+  EXPECT_EQ(SpanIdOf(first), first.substr(36, 16));
+  EXPECT_NE(TraceIdOf(first), TraceIdOf(MakeTraceparent(a, true)));
 }
 
 TEST(TraceTest, OnlyWhatIsWellFormedHasAnId) {
@@ -161,8 +163,10 @@ TEST(TraceTest, OnlyWhatIsWellFormedHasAnId) {
   const struct {
     const char* name;
     std::string text, want;
+    bool sampled = false;
   } kCases[] = {
-      {"sampled", "00-" + id + "-" + span + "-01", id},
+      {"sampled", "00-" + id + "-" + span + "-01", id, true},
+      {"sampled, with a flag of a later version", "00-" + id + "-" + span + "-03", id, true},
       {"not sampled", "00-" + id + "-" + span + "-00", id},
       {"nothing", "", ""},
       {"another version", "01-" + id + "-" + span + "-01", ""},
@@ -177,7 +181,87 @@ TEST(TraceTest, OnlyWhatIsWellFormedHasAnId) {
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
     EXPECT_EQ(TraceIdOf(c.text), c.want);
+    EXPECT_EQ(SpanIdOf(c.text), c.want.empty() ? "" : span);
+    EXPECT_EQ(IsSampled(c.text), c.sampled);
   }
+}
+
+// Spans.
+
+class KeptSpans final : public SpanSink {
+ public:
+  WallTime Now() const override { return clock.WallNow(); }
+  uint64_t NewSpanId() override { return ++last_id; }
+  bool Samples(std::string_view) const override { return samples; }
+  void Take(SpanRecord span) override { spans.push_back(std::move(span)); }
+
+  FakeClock clock;
+  uint64_t last_id = 0;
+  bool samples = true;
+  std::vector<SpanRecord> spans;
+};
+
+class SpanTest : public testing::Test {
+ protected:
+  SpanTest() { SpanSink::SetCurrent(kept_); }
+  ~SpanTest() override { SpanSink::SetCurrent(nullptr); }
+  std::shared_ptr<KeptSpans> kept_ = std::make_shared<KeptSpans>();
+  Random random_{7};
+};
+
+TEST_F(SpanTest, AStepIsTheChildOfTheStepBeforeIt) {
+  Span first = Span::Begin("change", random_);
+  Span second("put", SpanKind::kProducer, first.traceparent());
+  second.Set("key", "uid");
+  kept_->clock.Advance(3ms);
+  second.End(NotFound("no bus"));
+  second.End();
+  first.End();
+  ASSERT_EQ(kept_->spans.size(), 2u);
+  const SpanRecord& put = kept_->spans[0];
+  const SpanRecord& change = kept_->spans[1];
+  EXPECT_EQ(put.trace_id, change.trace_id);
+  EXPECT_EQ(put.parent_id, change.span_id);
+  EXPECT_EQ(change.parent_id, "");
+  EXPECT_EQ(put.span_id, "0000000000000001");
+  EXPECT_EQ(put.end - put.begin, 3ms);
+  EXPECT_EQ(put.kind, SpanKind::kProducer);
+  EXPECT_EQ(put.status.code(), StatusCode::kNotFound);
+  EXPECT_EQ(put.attributes.size(), 1u);
+  EXPECT_EQ(second.traceparent(), Traceparent(put.trace_id, put.span_id, true));
+}
+
+TEST_F(SpanTest, AStepEndsWithItsScopeUnlessNothingHappened) {
+  const std::string parent = MakeTraceparent(random_, true);
+  {
+    Span moved("a", SpanKind::kServer, parent);
+    const Span kept = std::move(moved);
+    Span nothing("b", SpanKind::kServer, parent);
+    nothing.Discard();
+  }
+  ASSERT_EQ(kept_->spans.size(), 1u);
+  EXPECT_EQ(kept_->spans[0].name, "a");
+}
+
+TEST_F(SpanTest, WhatIsNotSampledGoesOnAsItCame) {
+  for (const std::string& parent :
+       {std::string(), std::string("00-abc-def-01"), MakeTraceparent(random_, false)}) {
+    const Span span("put", SpanKind::kProducer, parent);
+    EXPECT_EQ(span.traceparent(), parent);
+    EXPECT_FALSE(span.recorded());
+  }
+  kept_->samples = false;
+  EXPECT_FALSE(IsSampled(Span::Begin("change", random_).traceparent()));
+  EXPECT_TRUE(kept_->spans.empty());
+}
+
+TEST_F(SpanTest, WithoutASinkATraceHasAnIdAllTheSame) {
+  SpanSink::SetCurrent(nullptr);
+  const Span first = Span::Begin("change", random_);
+  EXPECT_NE(TraceIdOf(first.traceparent()), "");
+  EXPECT_FALSE(first.recorded());
+  const std::string sampled = MakeTraceparent(random_, true);
+  EXPECT_EQ(Span("put", SpanKind::kProducer, sampled).traceparent(), sampled);
 }
 
 }  // namespace

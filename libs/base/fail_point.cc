@@ -209,6 +209,11 @@ void FailPoints::Lock() {
   impl_->locked = true;
 }
 
+bool FailPoints::locked() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->locked;
+}
+
 std::vector<FailPoints::Info> FailPoints::List() const {
   std::map<std::string, Info> all;
   if (__start_splitlet_fail_sites != nullptr) {

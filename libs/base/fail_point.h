@@ -48,6 +48,7 @@ class FailPoints {
   void Clear(std::string_view name);
   /// For production: no point can be set any more.
   void Lock();
+  bool locked() const;
 
   struct Info {
     std::string name;

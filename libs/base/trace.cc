@@ -27,20 +27,40 @@ uint64_t NotZero(Random& random) {
   return number;
 }
 
+bool IsTraceparent(std::string_view text) {
+  if (text.size() != kSize || !text.starts_with("00-")) return false;
+  if (text[kSpanId - 1] != '-' || text[kFlags - 1] != '-') return false;
+  return IsId(text.substr(kTraceId, kTraceIdSize)) && IsId(text.substr(kSpanId, kSpanIdSize)) &&
+         IsHex(text.substr(kFlags));
+}
+
 }  // namespace
 
-std::string MakeTraceparent(Random& random) {
+std::string Traceparent(std::string_view trace_id, std::string_view span_id, bool sampled) {
+  return fmt::format("00-{}-{}-{}", trace_id, span_id, sampled ? "01" : "00");
+}
+
+std::string MakeTraceparent(Random& random, bool sampled) {
   const uint64_t high = NotZero(random);
   const uint64_t low = random.Next();
-  return fmt::format("00-{:016x}{:016x}-{:016x}-01", high, low, NotZero(random));
+  return Traceparent(fmt::format("{:016x}{:016x}", high, low),
+                     fmt::format("{:016x}", NotZero(random)), sampled);
 }
 
 std::string TraceIdOf(std::string_view traceparent) {
-  if (traceparent.size() != kSize || !traceparent.starts_with("00-")) return "";
-  if (traceparent[kSpanId - 1] != '-' || traceparent[kFlags - 1] != '-') return "";
-  const std::string_view id = traceparent.substr(kTraceId, kTraceIdSize);
-  if (!IsId(id) || !IsId(traceparent.substr(kSpanId, kSpanIdSize))) return "";
-  return IsHex(traceparent.substr(kFlags)) ? std::string(id) : "";
+  if (!IsTraceparent(traceparent)) return "";
+  return std::string(traceparent.substr(kTraceId, kTraceIdSize));
+}
+
+std::string SpanIdOf(std::string_view traceparent) {
+  if (!IsTraceparent(traceparent)) return "";
+  return std::string(traceparent.substr(kSpanId, kSpanIdSize));
+}
+
+bool IsSampled(std::string_view traceparent) {
+  // The lowest bit of the last digit.
+  return IsTraceparent(traceparent) &&
+         std::string_view("13579bdf").find(traceparent.back()) != std::string_view::npos;
 }
 
 }  // namespace splitlet

@@ -1,8 +1,8 @@
 #pragma once
 
 /// The trace that a change of a pod starts and that every table, call and log line about it
-/// carries, from the source of the pod to the runtime. It is passed on as it came: no process here
-/// has spans of its own. Threads: pure functions, any. Errors: what is no traceparent has no id.
+/// carries, from the source of the pod to the runtime. Its steps are in span.h.
+/// Threads: pure functions, any. Errors: what is no traceparent has no id.
 /// Source: W3C Trace Context, traceparent of version 00; metrics-and-logging spec.
 
 #include <string>
@@ -15,10 +15,17 @@ namespace splitlet {
 /// The key of a trace id in a log line.
 inline constexpr std::string_view kTraceIdField = "traceID";
 
-/// A new trace, sampled: "00-<32 hex digits>-<16 hex digits>-01".
-std::string MakeTraceparent(Random& random);
+/// "00-<32 hex digits>-<16 hex digits>-01", the last part 00 when not sampled.
+std::string Traceparent(std::string_view trace_id, std::string_view span_id, bool sampled);
+
+/// Of a new trace.
+std::string MakeTraceparent(Random& random, bool sampled);
 
 /// The 32 hex digits; empty for what is not well formed or has an id of zeros only.
 std::string TraceIdOf(std::string_view traceparent);
+/// The 16 hex digits of the last step; empty likewise.
+std::string SpanIdOf(std::string_view traceparent);
+/// Its steps are to be recorded.
+bool IsSampled(std::string_view traceparent);
 
 }  // namespace splitlet

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "libs/base/fail_point.h"
+#include "libs/base/span.h"
 
 namespace splitlet::bus {
 
@@ -28,8 +29,11 @@ class CoreBus::OwnedTable final : public RawTable {
   OwnedTable& operator=(const OwnedTable&) = delete;
 
   Status Put(const std::string& key, std::string record, std::string_view traceparent) override {
-    ASSIGN_OR_RETURN(auto envelope, core_.Put(key, std::move(record), traceparent), "put {}/{}",
-                     name_, key);
+    Span span("put " + name_, SpanKind::kProducer, std::string(traceparent));
+    span.Set("splitlet.key", key);
+    ASSIGN_OR_RETURN(auto envelope, core_.Put(key, std::move(record), span.traceparent()),
+                     "put {}/{}", name_, key);
+    if (!envelope) span.Discard();
     Send(std::move(envelope));
     return OkStatus();
   }
@@ -72,10 +76,7 @@ class CoreBus::OpenView final : public RawView {
         table_(std::move(table)),
         owner_(std::move(owner)),
         core_(
-            {table_, owner_, now},
-            [this](const Change& change) {
-              if (on_change_) on_change_(change);
-            },
+            {table_, owner_, now}, [this](const Change& change) { Tell(change); },
             [this] {
               if (on_state_) on_state_();
             }) {
@@ -108,6 +109,16 @@ class CoreBus::OpenView final : public RawView {
   const ViewCore& core() const { return core_; }
 
  private:
+  void Tell(const Change& change) {
+    if (!on_change_) return;
+    Span span("take " + table_, SpanKind::kConsumer, change.traceparent);
+    if (!span.recorded()) return on_change_(change);
+    span.Set("splitlet.key", change.key);
+    Change traced = change;
+    traced.traceparent = span.traceparent();
+    on_change_(traced);
+  }
+
   std::shared_ptr<Members> members_;
   const std::string table_, owner_;
   std::function<void(const Change&)> on_change_;

@@ -17,13 +17,17 @@
 namespace grpc {
 class Channel;
 }
+namespace splitlet::rpc {
+class CallMetrics;
+}
 
 namespace splitlet::bus {
 
 class ListClient {
  public:
   using Done = std::function<void(StatusOr<ListAnswer>)>;
-  ListClient(std::string run_dir, const Clock& clock);
+  /// `metrics` may be nullptr.
+  ListClient(std::string run_dir, const Clock& clock, rpc::CallMetrics* metrics);
   /// Gives up what is on its way; no `done` runs after this returned.
   ~ListClient();
   ListClient(const ListClient&) = delete;
@@ -37,6 +41,7 @@ class ListClient {
 
   const std::string run_dir_;
   const Clock& clock_;
+  rpc::CallMetrics* const metrics_;
   std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;  // by owner
   std::mutex mutex_;
   std::condition_variable finished_;

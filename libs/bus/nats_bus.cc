@@ -93,7 +93,7 @@ RealBus::RealBus(NatsBusOptions options, LinkOptions link)
       update_metrics_(
           options_.loop, kMetricsPeriod,
           [this] { metrics_.Update(core_.Stats(), core_.published(), options_.clock.Now()); }),
-      lists_(options_.run_dir, options_.clock) {
+      lists_(options_.run_dir, options_.clock, options_.call_metrics) {
   if (link.url.empty()) return;
   LinkEvents events;
   events.message = [this](std::string_view subject, std::string_view bytes) {

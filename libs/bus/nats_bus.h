@@ -20,6 +20,9 @@ class Service;
 namespace prometheus {
 class Registry;
 }
+namespace splitlet::rpc {
+class CallMetrics;
+}
 
 namespace splitlet::bus {
 
@@ -33,6 +36,7 @@ struct NatsBusOptions {
   const Clock& clock;
   prometheus::Registry& metrics;
   Log log;
+  rpc::CallMetrics* call_metrics = nullptr;  // of lists; outlives the bus
 };
 
 class NatsBus : public Bus {

@@ -209,19 +209,63 @@ TEST(Scraping, EveryProcessHasTheseMetrics) {
     EXPECT_NE(text.find(line), std::string::npos) << line;
 }
 
+TEST(Scraping, FailPointsAndLogLinesAreCounted) {
+  FakeClock clock;
+  prometheus::Registry registry;
+  Metrics metrics(registry, "pleg", "1.2.3");
+  StderrSink sink(clock, {.origin = {"pleg", 1}, .level = LogLevel::kInfo});
+  Log(sink).Warn("for the test");
+  Log(sink).Debug("not written");
+  FailPoints points({.crash = [] {}, .delay = [](int64_t) {}});
+  ASSERT_TRUE(points.SetAll("a.b=delay(1ms);c.d=off").ok());
+  points.Lock();
+  points.Hit("a.b");
+  points.Hit("a.b");
+  metrics.Update(sink, points);
+  metrics.Update(sink, points);
+  const std::string text = Scrape(registry);
+  for (const char* line : {"splitlet_fail_points_armed 1\n", "splitlet_fail_points_locked 1\n",
+                           "splitlet_fail_point_hits_total{point=\"a.b\"} 2\n",
+                           "splitlet_log_lines_total{level=\"warn\"} 1\n",
+                           "splitlet_log_lines_total{level=\"debug\"} 0\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  EXPECT_EQ(text.find("point=\"c.d\""), std::string::npos) << "only what acted has a row";
+}
+
 // Starts.
 
 TEST(Starts, AreCountedWithinOneBoot) {
   FakeClock clock;
   fs::FakeFileSystem files(clock);
-  EXPECT_EQ(CountStart(files, clock, "/run/pleg/starts").value_or(99), 0U);
-  EXPECT_EQ(CountStart(files, clock, "/run/pleg/starts").value_or(99), 1U);
+  const std::string path = "/run/pleg/starts";
+  const auto start = [&] {
+    return CountStart(files, clock, path).value_or(StartInfo{99, "error"});
+  };
+  EXPECT_EQ(start().before, 0U);
+  EXPECT_EQ(start().before, 1U);
   clock.SetBoot(77);
-  EXPECT_EQ(CountStart(files, clock, "/run/pleg/starts").value_or(99), 0U)
-      << "another boot counts anew";
-  ASSERT_TRUE(files.Replace("/run/pleg/starts", "nonsense", {}).ok());
-  EXPECT_EQ(CountStart(files, clock, "/run/pleg/starts").value_or(99), 0U)
-      << "a broken file counts as none";
+  EXPECT_EQ(start().before, 0U) << "another boot counts anew";
+  ASSERT_TRUE(files.Replace(path, "nonsense", {}).ok());
+  EXPECT_EQ(start().before, 0U) << "a broken file counts as none";
+}
+
+TEST(Starts, KnowWhatEndedTheOneBefore) {
+  FakeClock clock;
+  fs::FakeFileSystem files(clock);
+  const std::string path = "/run/pleg/starts";
+  const auto start = [&] {
+    return CountStart(files, clock, path).value_or(StartInfo{99, "error"});
+  };
+  EXPECT_EQ(start().reason, "boot");
+  EXPECT_EQ(start().reason, "died");
+  ASSERT_TRUE(NoteStop(files, clock, path).ok());
+  const StartInfo after_stop = start();
+  EXPECT_EQ(after_stop.reason, "stopped");
+  EXPECT_EQ(after_stop.before, 2U);
+  EXPECT_EQ(start().reason, "died") << "a stop counts once";
+  ASSERT_TRUE(NoteStop(files, clock, path).ok());
+  clock.SetBoot(77);
+  EXPECT_EQ(start().reason, "boot") << "whatever ended it in another boot";
 }
 
 // Vitals.

@@ -119,6 +119,7 @@ StderrSink::~StderrSink() = default;
 
 void StderrSink::Write(LogLevel level, std::string_view message,
                        const std::vector<LogField>& fields) {
+  ++written_[static_cast<size_t>(level)];
   const LogLine line{level, message, fields};
   const WallTime now = clock_.WallNow();
   const std::string text = options_.json ? FormatJson(line, options_.origin, now)

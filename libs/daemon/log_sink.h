@@ -5,6 +5,9 @@
 /// milliseconds since the epoch. Source: metrics-and-logging spec, "Log lines operators search
 /// for", Format.
 
+#include <array>
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -53,6 +56,8 @@ class StderrSink final : public LogSink {
     WallTime at;
   };
   LastError last_error() const;
+  /// Lines of this level so far.
+  uint64_t written(LogLevel level) const { return written_[static_cast<size_t>(level)]; }
 
  private:
   struct Output;
@@ -61,6 +66,7 @@ class StderrSink final : public LogSink {
   std::unique_ptr<Output> output_;
   mutable std::mutex mutex_;
   LastError last_error_;
+  std::array<std::atomic<uint64_t>, 4> written_{};  // by level
 };
 
 /// "debug", "info", "warn", "error"; anything else is info.

@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -33,6 +35,11 @@ MetricFamily Single(const std::string& name, const std::string& help, MetricType
   else
     metric.gauge.value = value;
   return {name, help, type, {metric}};
+}
+
+/// A counter of Prometheus takes only what was added since.
+void Raise(prometheus::Counter& counter, uint64_t to) {
+  counter.Increment(std::max(0.0, static_cast<double>(to) - counter.Value()));
 }
 
 double OpenDescriptors() {
@@ -85,6 +92,10 @@ Metrics::Metrics(prometheus::Registry& registry, const std::string& process,
                           "Unix time of the start of this process.")),
       restarts(AddGauge(registry, "splitlet_process_restarts",
                         "Starts of this process in this boot, less one.")),
+      start_reason(prometheus::BuildGauge()
+                       .Name("splitlet_process_start_reason")
+                       .Help("1 for what came before this start: boot, stopped or died.")
+                       .Register(registry)),
       ready(AddGauge(registry, "splitlet_process_ready", "1 when the process can do its work.")),
       bus_connected(AddGauge(registry, "splitlet_bus_connected", "1 while connected to the bus.")),
       loop_lag(prometheus::BuildHistogram()
@@ -102,8 +113,37 @@ Metrics::Metrics(prometheus::Registry& registry, const std::string& process,
       events_sent(
           AddCounter(registry, "splitlet_events_sent_total", "Kubernetes events taken by status.")),
       events_dropped(AddCounter(registry, "splitlet_events_dropped_total",
-                                "Kubernetes events that were lost.")) {
+                                "Kubernetes events that were lost.")),
+      log_lines(prometheus::BuildCounter()
+                    .Name("splitlet_log_lines_total")
+                    .Help("Lines logged, by level.")
+                    .Register(registry)),
+      faults_armed(AddGauge(registry, "splitlet_fail_points_armed",
+                            "Fail points that have a term other than off.")),
+      faults_locked(AddGauge(registry, "splitlet_fail_points_locked",
+                             "1 when no fail point can be set any more.")),
+      fault_hits(prometheus::BuildCounter()
+                     .Name("splitlet_fail_point_hits_total")
+                     .Help("How often the term of a fail point acted.")
+                     .Register(registry)) {
   build_info.Set(1);
+}
+
+void Metrics::Update(const StderrSink& log, const FailPoints& points) {
+  constexpr std::array<std::pair<LogLevel, const char*>, 4> kLevels = {
+      {{LogLevel::kDebug, "debug"},
+       {LogLevel::kInfo, "info"},
+       {LogLevel::kWarn, "warn"},
+       {LogLevel::kError, "error"}}};
+  for (const auto& [level, name] : kLevels)
+    Raise(log_lines.Add({{"level", name}}), log.written(level));
+  double armed = 0;
+  for (const FailPoints::Info& point : points.List()) {
+    if (point.term != "off") ++armed;
+    if (point.hits > 0) Raise(fault_hits.Add({{"point", point.name}}), point.hits);
+  }
+  faults_armed.Set(armed);
+  faults_locked.Set(points.locked() ? 1 : 0);
 }
 
 std::vector<MetricFamily> ProcCollector::Collect() const {

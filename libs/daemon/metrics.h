@@ -13,15 +13,19 @@
 #include <vector>
 
 #include "libs/base/clock.h"
+#include "libs/base/fail_point.h"
+#include "libs/daemon/log_sink.h"
 
 namespace splitlet::daemon {
 
 struct Metrics {
   Metrics(prometheus::Registry& registry, const std::string& process, const std::string& version);
 
-  prometheus::Gauge& build_info;     // splitlet_build_info{process,version}: 1
-  prometheus::Gauge& start_time;     // process_start_time_seconds
-  prometheus::Gauge& restarts;       // splitlet_process_restarts: starts in this boot, less one
+  prometheus::Gauge& build_info;  // splitlet_build_info{process,version}: 1
+  prometheus::Gauge& start_time;  // process_start_time_seconds
+  prometheus::Gauge& restarts;    // splitlet_process_restarts: starts in this boot, less one
+  prometheus::Family<prometheus::Gauge>&
+      start_reason;                  // splitlet_process_start_reason{reason}: boot, stopped, died
   prometheus::Gauge& ready;          // splitlet_process_ready: 1 or 0
   prometheus::Gauge& bus_connected;  // splitlet_bus_connected: 1 or 0
   prometheus::Histogram&
@@ -33,6 +37,13 @@ struct Metrics {
   prometheus::Gauge& pool_waiting;      // splitlet_pool_waiting_strands: with work and no thread
   prometheus::Counter& events_sent;     // splitlet_events_sent_total
   prometheus::Counter& events_dropped;  // splitlet_events_dropped_total
+  prometheus::Family<prometheus::Counter>& log_lines;  // splitlet_log_lines_total{level}
+  prometheus::Gauge& faults_armed;   // splitlet_fail_points_armed: with a term other than off
+  prometheus::Gauge& faults_locked;  // splitlet_fail_points_locked: 1 or 0
+  prometheus::Family<prometheus::Counter>& fault_hits;  // splitlet_fail_point_hits_total{point}
+
+  /// Brings up to date what is counted elsewhere.
+  void Update(const StderrSink& log, const FailPoints& points);
 };
 
 /// CPU, memory, threads and file descriptors of this process, read from /proc at each scrape.

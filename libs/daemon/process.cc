@@ -8,7 +8,6 @@
 #include "libs/base/fail_point.h"
 #include "libs/bus/nats_bus.h"
 #include "libs/daemon/admin.h"
-#include "libs/daemon/starts.h"
 #include "splitlet/v1/services.grpc.pb.h"
 
 namespace splitlet::daemon {
@@ -53,6 +52,7 @@ Process::Process(Flags flags, KubeletConfig config)
                      .level = LevelOf(flags_.log_level)}),
       log_(sink_),
       metrics_(registry_, flags_.process, Version()),
+      call_metrics_(registry_),
       vitals_(clock_),
       loop_(clock_),
       strands_({.max_threads = static_cast<size_t>(config_.splitlet.max_blocking_threads)}),
@@ -84,8 +84,9 @@ Status Process::Start(const MakeService& make) {
   OnLoopAndWait([&] { made = StartService(make); });
   if (!made.ok()) return made;
   RETURN_IF_ERROR(StartRpc(), "serve gRPC");
-  log_.Info("started", {KV("version", Version()), KV("restarts", restarts_),
-                        KV("node", flags_.node_name), KV("metrics", http_->address())});
+  log_.Info("started",
+            {KV("version", Version()), KV("restarts", start_.before), KV("reason", start_.reason),
+             KV("node", flags_.node_name), KV("metrics", http_->address())});
   return OkStatus();
 }
 
@@ -96,8 +97,9 @@ Status Process::TakePlaces() {
                    "lock");
   lock_.emplace(std::move(lock));
   RETURN_IF_ERROR(files_.MakeDirs(RunPath(""), 0750), "make {}", RunPath(""));
-  ASSIGN_OR_RETURN(restarts_, CountStart(files_, clock_, RunPath("starts")), "run folder");
-  metrics_.restarts.Set(static_cast<double>(restarts_));
+  ASSIGN_OR_RETURN(start_, CountStart(files_, clock_, RunPath("starts")), "run folder");
+  metrics_.restarts.Set(static_cast<double>(start_.before));
+  metrics_.start_reason.Add({{"reason", std::string(start_.reason)}}).Set(1);
   return OkStatus();
 }
 
@@ -121,7 +123,8 @@ Status Process::StartBus() {
                             .loop = loop_,
                             .clock = clock_,
                             .metrics = registry_,
-                            .log = log_});
+                            .log = log_,
+                            .call_metrics = &call_metrics_});
   });
   if (!made.ok()) return made.status();
   bus_ = std::move(*made);
@@ -137,7 +140,8 @@ Status Process::StartRpc() {
   });
   rpc::ServerOptions options{.socket_path = rpc::SocketPath(flags_.run_dir, flags_.process),
                              .services = std::move(services),
-                             .max_threads = kMaxRpcThreads};
+                             .max_threads = kMaxRpcThreads,
+                             .metrics = &call_metrics_};
   ASSIGN_OR_RETURN(rpc_, rpc::StartServer(std::move(options), log_), "socket");
   return OkStatus();
 }
@@ -162,6 +166,10 @@ void Process::OnLoopAndWait(const std::function<void()>& f) {
     done->set_value();
   });
   done->get_future().wait();
+}
+
+void Process::NoteStop() {
+  log_.LogIfError(daemon::NoteStop(files_, clock_, RunPath("starts")), "note the stop");
 }
 
 /// Strands end before the service that they use; the bus after it.
@@ -205,6 +213,7 @@ std::string Process::ServeMetrics() {
   metrics_.loop_idle.Set(std::chrono::duration<double>(vitals_.Age()).count());
   metrics_.ready.Set(vitals_.Ready().ready ? 1 : 0);
   metrics_.bus_connected.Set(vitals_.Get().bus_connected ? 1 : 0);
+  metrics_.Update(sink_, FailPoints::Current());
   return Scrape(registry_);
 }
 
@@ -230,13 +239,14 @@ void Process::Describe(v1::ProcessInfo& info) const {
   info.set_last_error(error.text);
   if (!error.text.empty()) info.set_last_error_wall_ns(ToNanos(error.at));
   info.set_metrics_address(http_->address());
-  info.set_restarts(restarts_);
+  info.set_restarts(start_.before);
 }
 
 std::shared_ptr<grpc::Channel> Process::Peer(const std::string& process) {
   const std::lock_guard lock(peers_mutex_);
   auto& channel = peers_[process];
-  if (channel == nullptr) channel = rpc::Connect(rpc::SocketPath(flags_.run_dir, process));
+  if (channel == nullptr)
+    channel = rpc::Connect(rpc::SocketPath(flags_.run_dir, process), &call_metrics_);
   return channel;
 }
 

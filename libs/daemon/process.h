@@ -23,10 +23,12 @@
 #include "libs/daemon/log_sink.h"
 #include "libs/daemon/metrics.h"
 #include "libs/daemon/service.h"
+#include "libs/daemon/starts.h"
 #include "libs/daemon/vitals.h"
 #include "libs/exec/loop_thread.h"
 #include "libs/exec/strand_pool.h"
 #include "libs/fs/real_file_system.h"
+#include "libs/rpc/call_metrics.h"
 #include "libs/rpc/rpc.h"
 
 namespace splitlet::bus {
@@ -46,6 +48,8 @@ class Process final : public ServiceContext {
   Process& operator=(const Process&) = delete;
 
   Status Start(const MakeService& make);
+  /// Told to stop by whoever runs it: the next start will say so.
+  void NoteStop();
   void Stop();
   bool live() const { return vitals_.Live().ready; }
 
@@ -84,9 +88,10 @@ class Process final : public ServiceContext {
   const Log log_;
   prometheus::Registry registry_;
   Metrics metrics_;
+  rpc::CallMetrics call_metrics_;
   fs::RealFileSystem files_;
   std::optional<LockFile> lock_;
-  uint64_t restarts_ = 0;
+  StartInfo start_;
   Vitals vitals_;
   exec::LoopThread loop_;
   exec::StrandPool strands_;

@@ -136,6 +136,23 @@ TEST_F(RunServiceTest, AKilledOneStartsAgainAndIsCounted) {
   }
 }
 
+TEST_F(RunServiceTest, SaysWhatCameBeforeItsStart) {
+  const auto line_of_start = [&](const std::string& reason) {
+    const pid_t pid = Start();
+    EXPECT_TRUE(Serves(pid)) << ReadAll(Stderr());
+    EXPECT_NE(ReadAll(Stderr()).find("reason=\"" + reason + "\""), std::string::npos)
+        << reason << ": " << ReadAll(Stderr());
+    return pid;
+  };
+  const pid_t first = line_of_start("boot");
+  kill(first, SIGTERM);
+  EXPECT_EQ(Wait(first), 0);
+  const pid_t second = line_of_start("stopped");
+  kill(second, SIGKILL);
+  Wait(second);
+  line_of_start("died");
+}
+
 TEST_F(RunServiceTest, BadInputIsOneLineAndExitCodeOne) {
   const std::string config = dir_ + "/config.yaml";
   std::ofstream(config)

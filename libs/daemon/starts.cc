@@ -3,19 +3,52 @@
 #include <sstream>
 
 namespace splitlet::daemon {
+namespace {
 
-StatusOr<uint64_t> CountStart(fs::FileSystem& files, const Clock& clock, const std::string& path) {
+constexpr const char* kStopped = "stopped";
+
+/// "<boot> <starts>", and "stopped" behind it.
+struct Content {
+  uint64_t boot = 0, starts = 0;
+  bool stopped = false;
+};
+
+Content Read(fs::FileSystem& files, const Clock& clock, const std::string& path) {
   const uint64_t boot_now = clock.Now().boot;
-  uint64_t before = 0;
-  const auto content = files.Read(path, 256);
-  if (content.ok()) {
-    std::istringstream in(*content);
-    uint64_t boot = 0, starts = 0;
-    if (in >> boot >> starts && boot == boot_now) before = starts;
+  Content read;
+  const auto text = files.Read(path, 256);
+  if (text.ok()) {
+    std::istringstream in(*text);
+    std::string end;
+    if (in >> read.boot >> read.starts && read.boot == boot_now) {
+      read.stopped = in >> end && end == kStopped;
+      return read;
+    }
   }
-  RETURN_IF_ERROR(files.Replace(path, fmt::format("{} {}\n", boot_now, before + 1), {.mode = 0640}),
+  return {.boot = boot_now};
+}
+
+Status Write(fs::FileSystem& files, const std::string& path, const Content& content) {
+  return files.Replace(path,
+                       fmt::format("{} {}{}\n", content.boot, content.starts,
+                                   content.stopped ? std::string(" ") + kStopped : std::string()),
+                       {.mode = 0640});
+}
+
+}  // namespace
+
+StatusOr<StartInfo> CountStart(fs::FileSystem& files, const Clock& clock, const std::string& path) {
+  const Content last = Read(files, clock, path);
+  RETURN_IF_ERROR(Write(files, path, {.boot = last.boot, .starts = last.starts + 1}),
                   "count the start in {}", path);
-  return before;
+  if (last.starts == 0) return StartInfo{};
+  return StartInfo{.before = last.starts, .reason = last.stopped ? "stopped" : "died"};
+}
+
+Status NoteStop(fs::FileSystem& files, const Clock& clock, const std::string& path) {
+  Content content = Read(files, clock, path);
+  content.stopped = true;
+  return Annotate(Write(files, path, content), "note the stop in " + path);
 }
 
 }  // namespace splitlet::daemon

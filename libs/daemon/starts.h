@@ -1,18 +1,28 @@
 #pragma once
 
-/// How often a process was started in this boot: a small file in its run folder.
+/// How often a process was started in this boot, and what ended it before: a small file in its run
+/// folder.
 /// Threads: blocks on the file. Errors: of the file system.
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "libs/base/clock.h"
 #include "libs/fs/file_system.h"
 
 namespace splitlet::daemon {
 
-/// Counts this start; returns how many there were before it. A file of another boot, or one that
-/// cannot be read as such, counts as none.
-StatusOr<uint64_t> CountStart(fs::FileSystem& files, const Clock& clock, const std::string& path);
+struct StartInfo {
+  uint64_t before = 0;  // starts of this boot before this one
+  /// "boot": the first of this boot; "stopped": it was told to stop before; "died": it was not.
+  std::string_view reason = "boot";
+};
+
+/// Counts this start. A file of another boot, or one that cannot be read as such, counts as none.
+StatusOr<StartInfo> CountStart(fs::FileSystem& files, const Clock& clock, const std::string& path);
+
+/// Told to stop: the next start is not one after a death.
+Status NoteStop(fs::FileSystem& files, const Clock& clock, const std::string& path);
 
 }  // namespace splitlet::daemon

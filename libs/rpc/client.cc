@@ -8,6 +8,7 @@
 #include "libs/base/cancel.h"
 #include "libs/rpc/library.h"
 #include "libs/rpc/rpc.h"
+#include "libs/rpc/watch.h"
 
 namespace splitlet::rpc {
 namespace {
@@ -93,10 +94,13 @@ class CheckOwnerFactory final : public grpc::experimental::ClientInterceptorFact
   const std::string path_;
 };
 
+using Factory = grpc::experimental::ClientInterceptorFactoryInterface;
+
 }  // namespace
 
-std::shared_ptr<grpc::Channel> Connect(const std::string& socket_path) {
-  std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> interceptors;
+std::shared_ptr<grpc::Channel> Connect(const std::string& socket_path, CallMetrics* metrics) {
+  std::vector<std::unique_ptr<Factory>> interceptors;
+  interceptors.push_back(WatchClient(metrics));  // first: it sees refused calls too
   interceptors.push_back(std::make_unique<CheckOwnerFactory>(socket_path));
   return grpc::experimental::CreateCustomChannelWithInterceptors(
       "unix:" + socket_path, grpc::InsecureChannelCredentials(), Arguments(),
@@ -105,8 +109,11 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& socket_path) {
 
 std::shared_ptr<grpc::Channel> ConnectEndpoint(const std::string& endpoint) {
   const bool bare = endpoint.starts_with('/');
-  return grpc::CreateCustomChannel(bare ? "unix://" + endpoint : endpoint,
-                                   grpc::InsecureChannelCredentials(), Arguments());
+  std::vector<std::unique_ptr<Factory>> interceptors;
+  interceptors.push_back(WatchClient(nullptr));
+  return grpc::experimental::CreateCustomChannelWithInterceptors(
+      bare ? "unix://" + endpoint : endpoint, grpc::InsecureChannelCredentials(), Arguments(),
+      std::move(interceptors));
 }
 
 struct ClientCall::Impl {

@@ -2,9 +2,9 @@
 
 /// gRPC between the processes of one node, on unix sockets <run>/<process>/rpc.sock.
 /// Server: peers checked by SO_PEERCRED, threads bounded. Channel: quick reconnects,
-/// wait-for-ready, a deadline on each call, trace context carried. Handlers run on gRPC's threads
-/// and go to the loop by OnLoop(). Threads: as said at each. Errors: gRPC codes, kept in both
-/// directions. Source: DESIGN.md "The calls"; BUILD-NOTES 16 to 19.
+/// wait-for-ready, a deadline on each call, trace context carried, each call a span of its trace.
+/// Handlers run on gRPC's threads and go to the loop by OnLoop(). Threads: as said at each. Errors:
+/// gRPC codes, kept in both directions. Source: DESIGN.md "The calls"; BUILD-NOTES 16 to 19.
 
 #include <cstdint>
 #include <functional>
@@ -31,14 +31,18 @@ namespace splitlet::rpc {
 grpc::Status ToGrpc(const Status& status);
 Status FromGrpc(const grpc::Status& status);
 
+class CallMetrics;
+
 std::string SocketPath(const std::string& run_dir, const std::string& process);
 
 /// Never fails: the peer may come later. Calls wait until it is there or their deadline.
 /// The peer's socket must belong to this user, to root, or to the owner of its directory where this
 /// user or root made that directory and strangers cannot write there; else calls are
-/// PERMISSION_DENIED.
-std::shared_ptr<grpc::Channel> Connect(const std::string& socket_path);
-/// The same for a CRI endpoint: "unix:///run/containerd/containerd.sock", or a bare path.
+/// PERMISSION_DENIED. Calls are counted in `metrics` if there are any; they outlive the calls.
+std::shared_ptr<grpc::Channel> Connect(const std::string& socket_path,
+                                       CallMetrics* metrics = nullptr);
+/// The same for a CRI endpoint: "unix:///run/containerd/containerd.sock", or a bare path; libs/cri
+/// counts its calls.
 std::shared_ptr<grpc::Channel> ConnectEndpoint(const std::string& endpoint);
 
 /// Sets deadline, wait-for-ready and traceparent on a call, and cancels it with the deadline's
@@ -70,6 +74,7 @@ struct ServerOptions {
   std::vector<grpc::Service*> services;  // outlive the server
   int max_threads = 32;
   std::vector<uint32_t> allowed_uids;  // empty: this user and root
+  CallMetrics* metrics = nullptr;      // outlives the server
 };
 
 /// Holds the socket until destroyed. Takes over a dead socket file; the caller holds the process's

@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <prometheus/text_serializer.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -16,6 +17,9 @@
 #include <thread>
 
 #include "libs/base/cancel.h"
+#include "libs/base/span.h"
+#include "libs/base/trace.h"
+#include "libs/rpc/call_metrics.h"
 #include "splitlet/v1/services.grpc.pb.h"
 
 namespace splitlet::rpc {
@@ -109,6 +113,78 @@ TEST(Rpc, TheHandlerKnowsWhoCallsAndTheTrace) {
   EXPECT_EQ(info->pid(), getpid());
   EXPECT_EQ(info->restarts(), geteuid());
   EXPECT_EQ(info->name(), "00-abc-def-01");
+}
+
+class KeptSpans final : public SpanSink {
+ public:
+  WallTime Now() const override { return clock_.WallNow(); }
+  uint64_t NewSpanId() override { return ++last_id_; }
+  bool Samples(std::string_view) const override { return true; }
+  void Take(SpanRecord span) override {
+    const std::lock_guard lock(mutex_);
+    spans_[span.kind] = std::move(span);
+  }
+  std::map<SpanKind, SpanRecord> spans() const {
+    const std::lock_guard lock(mutex_);
+    return spans_;
+  }
+
+ private:
+  const RealClock clock_;
+  std::atomic<uint64_t> last_id_ = 0;
+  mutable std::mutex mutex_;
+  std::map<SpanKind, SpanRecord> spans_;
+};
+
+TEST(Rpc, ACallOfASampledTraceIsAStepOnEitherSide) {
+  const auto kept = std::make_shared<KeptSpans>();
+  SpanSink::SetCurrent(kept);
+  {
+    World world;
+    world.Start();
+    Random random(1);
+    const std::string before = MakeTraceparent(random, true);
+    const auto info = world.GetProcess(10s, before);
+    ASSERT_TRUE(info.ok()) << ToString(info.status());
+    const auto spans = kept->spans();
+    ASSERT_EQ(spans.size(), 2U);
+    const SpanRecord& client = spans.at(SpanKind::kClient);
+    const SpanRecord& server = spans.at(SpanKind::kServer);
+    EXPECT_EQ(client.name, "splitlet.v1.Admin/GetProcess");
+    EXPECT_EQ(client.parent_id, SpanIdOf(before));
+    EXPECT_EQ(server.parent_id, client.span_id);
+    EXPECT_EQ(server.trace_id, TraceIdOf(before));
+    EXPECT_EQ(info->name(), Traceparent(server.trace_id, server.span_id, true))
+        << "what the handler sees";
+    EXPECT_FALSE(world.GetProcess(10s, MakeTraceparent(random, false))->name().empty());
+    EXPECT_EQ(kept->spans().at(SpanKind::kServer).span_id, server.span_id) << "not sampled";
+  }
+  SpanSink::SetCurrent(nullptr);
+}
+
+TEST(Rpc, CallsAreCountedOnEitherSide) {
+  prometheus::Registry ours, theirs;
+  CallMetrics client(ours), server(theirs);
+  World world;
+  world.options.metrics = &server;
+  world.stub = v1::Admin::NewStub(Connect(world.options.socket_path, &client));
+  EXPECT_FALSE(world.GetProcess(10ms).ok()) << "nobody answers";
+  world.Start();
+  EXPECT_TRUE(world.GetProcess(20s).ok());
+  world.server->Stop(5s);
+  const auto text = [](const prometheus::Registry& registry) {
+    return prometheus::TextSerializer().Serialize(registry.Collect());
+  };
+  for (const char* line :
+       {R"(client_calls_total{code="OK",method="Admin/GetProcess"} 1)",
+        R"(client_calls_total{code="DEADLINE_EXCEEDED",method="Admin/GetProcess"} 1)",
+        R"(client_duration_seconds_count{method="Admin/GetProcess"} 2)"})
+    EXPECT_NE(text(ours).find(std::string("splitlet_rpc_") + line), std::string::npos)
+        << line << text(ours);
+  for (const char* line : {R"(server_calls_total{code="OK",method="Admin/GetProcess"} 1)",
+                           R"(server_duration_seconds_count{method="Admin/GetProcess"} 1)"})
+    EXPECT_NE(text(theirs).find(std::string("splitlet_rpc_") + line), std::string::npos)
+        << line << text(theirs);
 }
 
 TEST(Rpc, AnErrorOfTheHandlerArrivesUnchanged) {

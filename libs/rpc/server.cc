@@ -18,6 +18,7 @@
 
 #include "libs/rpc/library.h"
 #include "libs/rpc/rpc.h"
+#include "libs/rpc/watch.h"
 
 namespace splitlet::rpc {
 namespace {
@@ -100,6 +101,9 @@ class UnixServer final : public Server {
     builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
     builder.SetMaxSendMessageSize(kMaxMessageBytes);
     for (auto* service : options_.services) builder.RegisterService(service);
+    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> watch;
+    watch.push_back(WatchServer(options_.metrics));
+    builder.experimental().SetInterceptorCreators(std::move(watch));
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) return Internal("gRPC does not start a server");
     acceptor_ = std::jthread([this] { AcceptUntilStopped(); });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "libs/base/span.h"
 #include "libs/base/trace.h"
 #include "libs/kube/pod_types.h"
 #include "services/config-source/file_source.h"
@@ -198,7 +199,12 @@ void ConfigSourceService::Remove(const std::string& uid) {
 }
 
 void ConfigSourceService::Set(const std::string& uid, KnownPod pod) {
-  pod.traceparent = MakeTraceparent(random_);
+  Span span = Span::Begin("pod changed", random_);
+  span.Set("k8s.pod.uid", uid);
+  span.Set("k8s.pod.name", pod.name);
+  span.Set("k8s.namespace.name", pod.name_space);
+  span.Set("splitlet.source", pod.source);
+  pod.traceparent = span.traceparent();
   book_.Set(uid, std::move(pod));
 }
 

@@ -1,5 +1,7 @@
 #include "services/status/metrics.h"
 
+#include <array>
+
 namespace splitlet::status {
 namespace {
 
@@ -7,7 +9,26 @@ const prometheus::Histogram::BucketBoundaries kStartBuckets = {
     0.5, 1,   2,   3,   4,   5,   6,   8,   10,   20,   30,   45,  60,
     120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600};
 
+/// The reasons that a kubelet gives; what a runtime makes up is counted as one.
+constexpr std::array<const char*, 11> kWaitingReasons = {"ContainerCreating",
+                                                         "PodInitializing",
+                                                         "CrashLoopBackOff",
+                                                         "ImagePullBackOff",
+                                                         "ErrImagePull",
+                                                         "ErrImageNeverPull",
+                                                         "InvalidImageName",
+                                                         "CreateContainerConfigError",
+                                                         "CreateContainerError",
+                                                         "RunContainerError",
+                                                         "Other"};
+
 }  // namespace
+
+std::string WaitingReason(const std::string& reason) {
+  for (const char* known : kWaitingReasons)
+    if (reason == known) return reason;
+  return "Other";
+}
 
 StatusMetrics::StatusMetrics(prometheus::Registry& registry, const std::string& node)
     : node_name(prometheus::BuildGauge()
@@ -28,6 +49,10 @@ StatusMetrics::StatusMetrics(prometheus::Registry& registry, const std::string& 
                .Name("splitlet_status_pods")
                .Help("Pods with a status, by phase")
                .Register(registry)),
+      waiting(prometheus::BuildGauge()
+                  .Name("splitlet_status_waiting_containers")
+                  .Help("Containers that a status shows as waiting, by reason")
+                  .Register(registry)),
       changes(prometheus::BuildCounter()
                   .Name("splitlet_status_changes_total")
                   .Help("Pod statuses that differed from the last one")
@@ -60,6 +85,7 @@ StatusMetrics::StatusMetrics(prometheus::Registry& registry, const std::string& 
     events_handled.Add({{"result", result}});
   for (const char* phase : {"Pending", "Running", "Succeeded", "Failed"})
     pods.Add({{"phase", phase}});
+  for (const char* reason : kWaitingReasons) waiting.Add({{"reason", reason}});
 }
 
 }  // namespace splitlet::status

@@ -20,6 +20,7 @@ struct StatusMetrics {
   prometheus::Gauge& node_ready;                      // 1 or 0
   prometheus::Family<prometheus::Gauge>& unanswered;  // process
   prometheus::Family<prometheus::Gauge>& pods;        // phase
+  prometheus::Family<prometheus::Gauge>& waiting;     // reason
   prometheus::Counter& changes;                       // statuses put
   prometheus::Counter& put_errors;
   prometheus::Family<prometheus::Counter>& terminated;      // container_type, exit_code, reason
@@ -27,5 +28,8 @@ struct StatusMetrics {
   prometheus::Gauge& events;                                // kept
   prometheus::Family<prometheus::Counter>& events_handled;  // result: new, counted, spam, displaced
 };
+
+/// The label for a reason: one of a closed set.
+std::string WaitingReason(const std::string& reason);
 
 }  // namespace splitlet::status

@@ -227,7 +227,7 @@ void StatusService::Refresh(const std::string& key) {
   if (before != nullptr && bus::SerializeSorted(*before) == bus::SerializeSorted(record)) return;
   CountChange(record, in.previous, status);
   PutPodStatus(key, before.get(), std::move(record));
-  SetPhase(key, status.phase());
+  SetSeen(key, status);
 }
 
 void StatusService::PutPodStatus(const std::string& key, const v1::PodStatusRecord* before,
@@ -275,18 +275,27 @@ void StatusService::CountChange(const v1::PodStatusRecord& record, const kube::P
   metrics_.pod_start.Observe(static_cast<double>(std::max<int64_t>(took, 0)) / 1e9);
 }
 
-void StatusService::SetPhase(const std::string& key, const std::string& phase) {
-  std::string& last = known_[key].phase;
-  if (last == phase) return;
-  if (!last.empty()) metrics_.pods.Add({{"phase", last}}).Decrement();
-  if (!phase.empty()) metrics_.pods.Add({{"phase", phase}}).Increment();
-  last = phase;
+void StatusService::SetSeen(const std::string& key, const kube::PodStatus& status) {
+  Known& last = known_[key];
+  if (!last.phase.empty()) metrics_.pods.Add({{"phase", last.phase}}).Decrement();
+  if (!status.phase().empty()) metrics_.pods.Add({{"phase", status.phase()}}).Increment();
+  last.phase = status.phase();
+  for (const auto& reason : last.waiting) metrics_.waiting.Add({{"reason", reason}}).Decrement();
+  last.waiting.clear();
+  const auto count = [&last](const auto& statuses) {
+    for (const auto& container : statuses)
+      if (container.state().has_waiting())
+        last.waiting.push_back(WaitingReason(container.state().waiting().reason()));
+  };
+  count(status.init_container_statuses());
+  count(status.container_statuses());
+  for (const auto& reason : last.waiting) metrics_.waiting.Add({{"reason", reason}}).Increment();
 }
 
 void StatusService::RemovePod(const std::string& key) {
   changed_.erase(key);
   await_listing_.erase(key);
-  if (known_.contains(key)) SetPhase(key, {});
+  if (known_.contains(key)) SetSeen(key, {});
   known_.erase(key);
   FAIL_POINT_VOID("status.remove.before");
   deps_.table.Remove(key);

@@ -68,6 +68,7 @@ class StatusService {
   struct Known {
     Clock::Time put_at;
     std::string phase;
+    std::vector<std::string> waiting;  // reasons of its containers, as counted
   };
 
   void OnDesired(const bus::View<v1::DesiredRecord>::Change& change);
@@ -88,7 +89,8 @@ class StatusService {
                     v1::PodStatusRecord record);
   void CountChange(const v1::PodStatusRecord& record, const kube::PodStatus* before,
                    const kube::PodStatus& after);
-  void SetPhase(const std::string& key, const std::string& phase);
+  /// Counts the pod by phase and its containers by what they wait for.
+  void SetSeen(const std::string& key, const kube::PodStatus& status);
   bool ListingCovers(const std::string& key, const v1::WorkerRecord* worker) const;
   void RemovePod(const std::string& key);
   void TellComplete();

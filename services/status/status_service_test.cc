@@ -215,6 +215,28 @@ TEST_F(StatusServiceTest, APodGoesFromPendingToRunningToGone) {
   EXPECT_FALSE(podstatus->Contains("u1"));
 }
 
+TEST_F(StatusServiceTest, ContainersAreCountedByWhatTheyWaitFor) {
+  Start();
+  const auto waiting = [this](const std::string& reason) {
+    return StatusMetrics(process->registry, "node-a").waiting.Add({{"reason", reason}}).Value();
+  };
+  Want("u1");
+  Settle();
+  EXPECT_EQ(waiting("ContainerCreating"), 1);
+  Work("u1", v1::SYNCING);
+  Observe("u1", true);
+  Settle();
+  EXPECT_EQ(waiting("ContainerCreating"), 0);
+  Want("u2");
+  Settle();
+  EXPECT_EQ(waiting("ContainerCreating"), 1);
+  desired->rows.Remove("u2");
+  Settle();
+  EXPECT_EQ(waiting("ContainerCreating"), 0);
+  EXPECT_EQ(WaitingReason("CrashLoopBackOff"), "CrashLoopBackOff");
+  EXPECT_EQ(WaitingReason("what a runtime says"), "Other");
+}
+
 TEST_F(StatusServiceTest, AnUnchangedStatusIsToldOnce) {
   Start();
   Want("u1");

@@ -111,6 +111,15 @@ class Metrics : public IntegrationTest {
   Shapes Scrape(const std::string& process) {
     return ShapesOf(node_->HttpGet(process, "/metrics"));
   }
+  /// Some families have their first sample only after a while.
+  Shapes SeenFor(Duration time, const std::string& process) {
+    Shapes seen;
+    WaitFor(time, [&] {
+      seen.merge(Scrape(process));
+      return false;
+    });
+    return seen;
+  }
 };
 
 TEST_F(Metrics, AreThoseOfTheListsAfterThePodsLifeOfANode) {
@@ -127,7 +136,7 @@ TEST_F(Metrics, AreThoseOfTheListsAfterThePodsLifeOfANode) {
   ASSERT_TRUE(report.ok()) << report.status();
   const bool update = std::getenv("SPLITLET_UPDATE_METRICS") != nullptr;
   for (const auto& process : harness::kProcesses) {
-    if (update) WriteList(process, Scrape(process));
+    if (update) WriteList(process, SeenFor(5s, process));
     const MetricList list = ReadList(process);
     std::string diff;
     const bool same =

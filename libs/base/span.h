@@ -1,0 +1,78 @@
+#pragma once
+
+/// Spans: what one step of a trace was, and how long it took. They go to the sink of the process,
+/// which is there only when traces are exported; without one, or when the trace is not sampled, a
+/// Span costs a look at an atomic and passes the traceparent on as it came. Threads: a Span is used
+/// by one at a time; the sink by any. Errors: none; a span that is not ended ends as it is
+/// destroyed. Units: wall time. Source: W3C Trace Context; metrics-and-logging spec, "Tracing".
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/random.h"
+#include "libs/base/status.h"
+
+namespace splitlet {
+
+enum class SpanKind { kInternal, kServer, kClient, kProducer, kConsumer };
+
+struct SpanRecord {
+  std::string trace_id, span_id;  // 32 and 16 hex digits
+  std::string parent_id;          // empty: the first of its trace
+  std::string name;
+  SpanKind kind = SpanKind::kInternal;
+  WallTime begin, end;
+  std::vector<std::pair<std::string, std::string>> attributes;
+  Status status;
+};
+
+class SpanSink {
+ public:
+  virtual ~SpanSink() = default;
+  virtual WallTime Now() const = 0;
+  virtual uint64_t NewSpanId() = 0;  // not zero
+  /// Whether a trace that begins here is recorded; the same for the same id in every process.
+  virtual bool Samples(std::string_view trace_id) const = 0;
+  /// Never blocks.
+  virtual void Take(SpanRecord span) = 0;
+
+  /// Of this process; nullptr when traces are not exported.
+  static std::shared_ptr<SpanSink> Current();
+  static void SetCurrent(std::shared_ptr<SpanSink> sink);
+};
+
+class Span {
+ public:
+  /// A step of the trace that `traceparent` names; that may be empty or anything.
+  Span(std::string_view name, SpanKind kind, std::string traceparent);
+  /// The first step of a new trace. Its id is of `random`, also when it is not recorded.
+  static Span Begin(std::string_view name, Random& random);
+  ~Span() { End(); }
+  Span(Span&& other) noexcept;
+  Span& operator=(Span&&) = delete;
+
+  bool recorded() const { return sink_ != nullptr; }
+  void Set(std::string_view key, std::string value);
+  /// The first time counts.
+  void End(const Status& status = OkStatus());
+  /// Nothing happened: there is no such span.
+  void Discard() { sink_ = nullptr; }
+  /// What the steps after this one carry: the id of this span, or as it came when it is not
+  /// recorded.
+  const std::string& traceparent() const { return traceparent_; }
+
+ private:
+  Span() = default;
+  void Record(std::string_view name, SpanKind kind, std::shared_ptr<SpanSink> sink);
+
+  std::shared_ptr<SpanSink> sink_;
+  std::string traceparent_;
+  SpanRecord record_;
+};
+
+}  // namespace splitlet

@@ -1,0 +1,23 @@
+#pragma once
+
+/// Interceptors that measure each call and make it a step of its trace: a call that carries a
+/// sampled traceparent goes on with that of its own span. Threads: gRPC's. Errors: none.
+/// Source: W3C Trace Context.
+
+#include <grpcpp/support/client_interceptor.h>
+#include <grpcpp/support/server_interceptor.h>
+
+#include <memory>
+
+#include "libs/base/clock.h"
+#include "libs/rpc/call_metrics.h"
+
+namespace splitlet::rpc {
+
+/// `metrics` may be nullptr; else it outlives the calls.
+std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface> WatchClient(
+    CallMetrics* metrics);
+std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> WatchServer(
+    CallMetrics* metrics);
+
+}  // namespace splitlet::rpc
