@@ -41,7 +41,7 @@ install() {
 report_started_services() {
   local service
   command -v systemctl >/dev/null && [[ -d /run/systemd/system ]] || return 0
-  for service in containerd nats-server; do
+  for service in containerd nats-server prometheus; do
     systemctl --quiet is-active "$service" || continue
     printf 'setup: note: the %s service of Debian runs; splitlet does not use it (systemctl disable --now %s)\n' \
       "$service" "$service"

@@ -19,7 +19,7 @@ inline constexpr std::string_view kTraceIdField = "traceID";
 std::string Traceparent(std::string_view trace_id, std::string_view span_id, bool sampled);
 
 /// Of a new trace.
-std::string MakeTraceparent(Random& random, bool sampled);
+std::string MakeTraceparent(Random& random, bool sampled = true);
 
 /// The 32 hex digits; empty for what is not well formed or has an id of zeros only.
 std::string TraceIdOf(std::string_view traceparent);
