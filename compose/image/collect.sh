@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# collect.sh ROOT PROGRAM...: a root file system of these programs in ROOT/usr/bin, without symbols, the libraries
+# they load, certificates and two users. A busybox among them comes with a link for each of its tools.
+set -euo pipefail
+
+root=$1
+shift
+mkdir -p "$root"/{bin,etc/ssl/certs,usr/bin}
+
+# The paths that the dynamic linker prints; a static program has none.
+libraries_of() { ldd "$1" 2>/dev/null | grep -oE '/[^ ]+' | grep -E '\.so(\.|$)' || true; }
+
+add_busybox() {
+  local tool
+  cp -L "$1" "$root/bin/busybox"
+  for tool in $("$1" --list); do
+    [[ $tool == busybox ]] || ln -sf busybox "$root/bin/$tool"
+  done
+}
+
+add_program() {
+  local library
+  cp -L "$1" "$root/usr/bin/"
+  [[ $(head -c 4 "$1") != $'\x7fELF' ]] || strip "$root/usr/bin/$(basename "$1")"
+  for library in $(libraries_of "$1"); do
+    [[ -e $root$library ]] || cp -L --parents "$library" "$root"
+  done
+}
+
+for program in "$@"; do
+  case $(basename "$program") in
+    busybox) add_busybox "$program" ;;
+    *) add_program "$program" ;;
+  esac
+done
+printf 'root:x:0:0:root:/:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n' >"$root/etc/passwd"
+printf 'root:x:0:\nnogroup:x:65534:\n' >"$root/etc/group"
+[[ ! -s /etc/ssl/certs/ca-certificates.crt ]] || cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# The container of the runtime, by RUNTIME:
+#
+#   private   a containerd of the stack's own. It is a child of this script and is started again when it dies, so
+#             that its containers, which are no children of it, go on; TERM ends them all.
+#   host      nothing but the question whether the host's runtime answers, and the demo's image for a containerd.
+#
+# runtime.sh setup runs setup.sh instead, runtime.sh healthy asks whether pods can be made.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+readonly TOOLS=$here/deploy/local
+# shellcheck source=deploy/local/lib.sh
+source "$TOOLS/lib.sh"
+readonly DIR=/var/lib/splitlet-runtime READY=/run/splitlet-runtime.ready
+socket=${RUNTIME_ENDPOINT:-unix:///run/splitlet/containerd/containerd.sock}
+socket=${socket#unix://}
+export RUNTIME_SOCKET=$socket
+
+# Docker mounts these read-only where it is not told `privileged`; pods get cgroups of their own, and the network of
+# pods wants forwarding.
+make_writable() {
+  local point
+  for point in /proc/sys $(awk '$5 ~ "^/sys/fs/cgroup" {print $5}' /proc/self/mountinfo); do
+    mount -o remount,rw,bind "$point"
+  done
+}
+
+# Processes may not be in a version 2 cgroup that has children with controllers: those of this container go one down.
+nest_cgroups() {
+  local group=/sys/fs/cgroup
+  [[ -f $group/cgroup.controllers && -w $group/cgroup.procs ]] || return 0
+  mkdir -p "$group/init"
+  while read -r pid; do
+    printf '%s' "$pid" >"$group/init/cgroup.procs" 2>/dev/null || true # it may be gone
+  done <"$group/cgroup.procs"
+  sed -E 's/([^ ]+)/+\1/g' "$group/cgroup.controllers" >"$group/cgroup.subtree_control"
+}
+
+# What an earlier container left that only meant something while it ran. Mounts of pods are for this container alone,
+# else they would outlive it in the mount namespace of docker.
+forget_last_life() {
+  mount --make-rprivate "$DIR"
+  unmount_below "$DIR/state"
+  rm -rf "$DIR/state" "$DIR/runc" "$READY"
+  rm -f "$socket" "$socket.ttrpc"
+}
+
+end() {
+  trap '' TERM INT
+  rm -f "$READY"
+  "$TOOLS/runtime.sh" stop "$DIR"
+  exit 0
+}
+
+serve_private() {
+  local server
+  make_writable
+  nest_cgroups
+  mkdir -p "$DIR"
+  forget_last_life
+  "$TOOLS/runtime.sh" config "$DIR"
+  trap end TERM INT
+  while true; do
+    "$TOOLS/runtime.sh" serve "$DIR" &
+    server=$!
+    "$TOOLS/runtime.sh" ready "$DIR"
+    touch "$READY"
+    echo "containerd answers on $socket"
+    wait "$server" || echo "containerd ended with code $?; it is started again" >&2
+    rm -f "$READY"
+    sleep 0.2
+  done
+}
+
+# As root with nothing that makes root special but its files.
+watch_host() {
+  trap 'exit 0' TERM INT
+  until [[ -S $socket ]]; do
+    echo "waiting for $socket"
+    sleep 2 &
+    wait $!
+  done
+  "$TOOLS/images.sh" load "$socket" overlayfs ||
+    echo "note: could not import splitlet.local/busybox:1, which the demo pod needs" >&2
+  touch "$READY"
+  echo "the runtime of the host is behind $socket"
+  sleep infinity &
+  wait $!
+}
+
+healthy() {
+  [[ -e $READY && -S $socket ]] || return 1
+  [[ ${RUNTIME:-private} == host ]] || timeout 5 ctr --address "$socket" version >/dev/null
+}
+
+case ${1:-${RUNTIME:-private}} in
+  setup) exec "$here/setup.sh" ;;
+  healthy) healthy ;;
+  private) serve_private ;;
+  host) exec setpriv --bounding-set=-all --inh-caps=-all --no-new-privs "$here/runtime.sh" watch ;;
+  watch) watch_host ;;
+  *) echo "RUNTIME is private or host, not ${1:-$RUNTIME}" >&2 && exit 1 ;;
+esac

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Once before everything else: the directories of the stack with their owners, the configuration of the bus with a
+# password for each user, the identity of the node, the demo pod. Again: no effect on what is there.
+set -euo pipefail
+umask 022
+
+readonly STACK=/stack GROUP=7000 RUNTIME_GROUP=7001
+# Processes and the user each runs as; the two that make and remove files of pods are root with few capabilities.
+readonly USERS='
+config-source 7002
+sync-loop     7003
+pod-worker    0
+pleg          7004
+status        7005
+gc            0
+'
+
+# own MODE USER[:GROUP] DIRECTORY...
+own() {
+  local mode=$1 owner=$2
+  shift 2
+  mkdir -p "$@"
+  chmod "$mode" "$@"
+  chown "$owner" "$@"
+}
+
+# The password is for one reader.
+give_password() {
+  local name=$1 user=$2 home=$STACK/creds/$1
+  own 0500 "$user" "$home"
+  install -m 0400 -o "$user" "$STACK/nats/creds/$name" "$home/$name.creds"
+}
+
+bus() {
+  NATS_PORT=10270 /opt/splitlet/deploy/local/nats.sh config "$STACK/nats"
+  own 0750 0:7010 "$STACK/nats"
+  own 0700 7010:7010 "$STACK/nats/store"
+  chown 0:7010 "$STACK/nats/nats.conf"
+  chmod 0640 "$STACK/nats/nats.conf"
+  give_password recorder 7011
+  give_password ctl 0
+}
+
+# Sandboxes carry this id, so three processes must know the same one.
+identity() {
+  local id home=$STACK/state/$1
+  [[ -s $STACK/state/id ]] || cp /proc/sys/kernel/random/uuid "$STACK/state/id"
+  id=$(<"$STACK/state/id")
+  [[ -L $home/state-id ]] || ln -s "$id" "$home/state-id"
+}
+
+processes() {
+  local process user
+  while read -r process user; do
+    [[ -n $process ]] || continue
+    own 0750 "$user:$GROUP" "$STACK/run/$process"
+    own 0700 "$user:$GROUP" "$STACK/state/$process"
+    give_password "$process" "$user"
+  done <<<"$USERS"
+  for process in sync-loop pod-worker gc; do
+    identity "$process"
+  done
+}
+
+# Only into the stack's own directory; one that was given with MANIFESTS is never written.
+demo() {
+  local target=$STACK/manifests/demo.yaml
+  [[ ${DEMO:-1} != 0 && ! -e $target ]] || return 0
+  cp /opt/splitlet/demo.yaml "$STACK/manifests/.demo.yaml"
+  mv "$STACK/manifests/.demo.yaml" "$target"
+}
+
+own 0755 0:0 "$STACK"/{run,pods,logs,lock,host,manifests}
+own 0711 0:0 "$STACK"/{state,creds}
+own 0750 "0:$RUNTIME_GROUP" "$STACK/run/containerd"
+bus
+processes
+demo
+printf 'set up: %s\n' "$(find "$STACK" -maxdepth 1 -mindepth 1 -printf '%f ')"

@@ -1,0 +1,210 @@
+#!/usr/bin/env bash
+# The compose stack from a fresh copy of the tree: the demo pod runs; every container is killed and comes back, and the
+# pod never notices; each container has the privileges that README.md says; down leaves nothing behind.
+#
+# Wants a docker daemon that answers, or START_DOCKERD=1 (root): one of its own. BIN_DIR names programs that are built
+# already (build/dev/bin); SOURCE=1 compiles them in the image instead, which takes long. BASE_IMAGE as in README.md;
+# without it debian:bookworm-slim, or what base-image.sh makes where no registry answers. KEEP=1 leaves all running.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+tree=$(dirname "$here")
+# shellcheck source=deploy/local/lib.sh
+source "$tree/deploy/local/lib.sh"
+
+work=$(mktemp -d /var/tmp/splitlet-compose.XXXXXX)
+readonly work NODE=compose-test CLONE=$work/clone
+bin=$(absolute "${BIN_DIR:-$tree/build/dev/bin}")
+readonly bin
+export COMPOSE_PROJECT_NAME=splitlet-test-$$ TAG=test-$$ NODE_NAME=$NODE
+export PROMETHEUS_PORT=$((21000 + $$ % 9000))
+step=start
+own_daemon=0
+
+cleanup() {
+  local code=$?
+  ((code == 0 || code == 77)) || note "FAILED in step: $step"
+  if [[ ${KEEP:-0} == 1 ]]; then
+    note "left in $CLONE/compose, DOCKER_HOST=${DOCKER_HOST:-}, COMPOSE_PROJECT_NAME=$COMPOSE_PROJECT_NAME TAG=$TAG"
+    exit "$code"
+  fi
+  if [[ -d $CLONE ]]; then
+    ((code == 0 || code == 77)) || compose logs --tail=8 >&2 2>/dev/null || true
+    compose down -v --remove-orphans >/dev/null 2>&1 || true
+    docker image rm splitlet.local/{processes,nats,runtime,prometheus}:"$TAG" >/dev/null 2>&1 || true
+  fi
+  ((!own_daemon)) || "$here/own-dockerd.sh" stop "$work/docker"
+  rm -rf --one-file-system "$work"
+  exit "$code"
+}
+trap cleanup EXIT
+
+begin() {
+  step=$1
+  say "--- $step"
+}
+
+skip() {
+  say "SKIPPED: $*"
+  exit 77
+}
+
+compose() {
+  if docker compose version >/dev/null 2>&1; then
+    (cd "$CLONE/compose" && docker compose "$@")
+  else
+    (cd "$CLONE/compose" && docker-compose "$@")
+  fi
+}
+
+find_docker() {
+  [[ $EUID -eq 0 ]] || skip 'needs root (sockets of the stack belong to its users)'
+  command -v docker >/dev/null || skip 'no docker'
+  docker compose version >/dev/null 2>&1 || command -v docker-compose >/dev/null || skip 'no docker compose'
+  docker version >/dev/null 2>&1 && return
+  [[ ${START_DOCKERD:-0} == 1 ]] || skip 'no docker daemon answers (START_DOCKERD=1 starts one)'
+  DOCKER_HOST=$("$here/own-dockerd.sh" start "$work/docker")
+  export DOCKER_HOST
+  own_daemon=1
+}
+
+find_base() {
+  [[ -z ${BASE_IMAGE:-} ]] || return 0
+  export BASE_IMAGE=debian:bookworm-slim
+  docker image inspect "$BASE_IMAGE" >/dev/null 2>&1 && return
+  timeout 120 docker pull -q "$BASE_IMAGE" >/dev/null 2>&1 && return
+  command -v debootstrap >/dev/null || skip 'no registry answers, and no debootstrap is there'
+  "$here/base-image.sh" >"$work/base.txt" 2>&1 || skip "no registry and no mirror answers: $(tail -n 1 "$work/base.txt")"
+  BASE_IMAGE=splitlet.local/base:bookworm
+}
+
+copy_tree() {
+  mkdir -p "$CLONE"
+  (cd "$tree" && git ls-files -z | tar --null -T - -c --ignore-failed-read) | tar -x -C "$CLONE"
+  if [[ ${SOURCE:-0} != 1 ]]; then
+    export PROGRAMS=prebuilt
+    "$CLONE/compose/prebuilt.sh" "$bin" >/dev/null
+  fi
+}
+
+ctl() { timeout -s KILL 20 "$bin/splitletctl" --state-dir "$CLONE/compose/.run" "$@"; }
+container() { docker ps -aq --no-trunc --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
+  --filter "label=com.docker.compose.service=$1" --filter label=com.docker.compose.oneoff=False; }
+inspect() { docker inspect -f "$2" "$(container "$1")"; }
+is_healthy() { [[ $(inspect "$1" '{{.State.Running}} {{.State.Health.Status}}' 2>/dev/null) == 'true healthy' ]]; }
+
+# Container id and restart count of the demo's container, as the API shows them.
+demo() {
+  ctl get pods -o json 2>/dev/null | jq -er --arg name "demo-$NODE" '.items[] | select(.metadata.name == $name
+    and .status.phase == "Running") | .status.containerStatuses[0] | "\(.containerID) \(.restartCount)"'
+}
+same_demo() { [[ $(demo) == "$before" ]]; }
+# Asked of the runtime, for when a process is away.
+demo_runs() {
+  local id=${before%% *}
+  docker exec "$(container runtime)" ctr --address /run/splitlet/containerd/containerd.sock -n k8s.io tasks list |
+    grep -q "${id#containerd://} .*RUNNING"
+}
+all_live() { ctl get processes -o json 2>/dev/null | jq -e 'length == 6 and all(.[]; .healthy)' >/dev/null; }
+
+# back SERVICE: healthy again, all processes see each other, and the pod is the same.
+back() {
+  wait_until 60 is_healthy "$1" || die "$1 is not healthy again: $(inspect "$1" '{{json .State}}')"
+  wait_until 60 all_live || die "not all are live after $1: $(ctl get processes 2>&1)"
+  wait_until 30 same_demo || die "the pod changed with $1: $before -> $(demo)"
+}
+
+kill_container() {
+  docker kill "$(container "$1")" >/dev/null
+  demo_runs || die "the pod ended with the container of $1"
+  docker start "$(container "$1")" >/dev/null
+  back "$1"
+}
+
+# Docker does not restart what it was told to kill; a process that dies by itself comes back.
+kill_process() {
+  local pid started
+  started=$(inspect "$1" '{{.State.StartedAt}}')
+  pid=$(main_pid "$1")
+  kill -KILL "$pid"
+  wait_until 30 restarted "$1" "$started" || die "$1 was not started again"
+  demo_runs || die "the pod ended with $1"
+  back "$1"
+}
+# The process itself; the container's first one is docker-init.
+main_pid() { ps -o pid= --ppid "$(inspect "$1" '{{.State.Pid}}')" | awk 'NR == 1 {print $1}'; }
+restarted() { [[ $(inspect "$1" '{{.State.StartedAt}}') != "$2" ]]; }
+
+# expect_privileges SERVICE USER CAPABILITIES (effective, hexadecimal)
+expect_privileges() {
+  local pid found
+  pid=$(main_pid "$1")
+  found=$(awk '/^Uid:/ {uid = $2} /^CapEff:/ {eff = $2} /^NoNewPrivs:/ {new = $2} END {print uid, eff, new}' "/proc/$pid/status")
+  [[ $found == "$2 $(printf '%016x' "$3") 1" ]] || die "$1 runs as: $found (user, capabilities, no new privileges)"
+  [[ $(inspect "$1" '{{.HostConfig.ReadonlyRootfs}} {{.HostConfig.Privileged}}') == 'true false' ]] || die "$1: root file system"
+}
+
+leftovers() {
+  docker ps -aq --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" | sed 's/^/container: /'
+  docker volume ls -q --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" | sed 's/^/volume: /'
+  docker network ls -q --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" | sed 's/^/network: /'
+  mounts_below "$CLONE" | sed 's/^/mount: /'
+  grep -l "$pod_cgroup" /proc/[0-9]*/cgroup 2>/dev/null | sed 's/^/process: /' || true
+}
+
+find_docker
+begin 'a fresh copy of the tree is built and started'
+find_base
+copy_tree
+compose up -d --build >"$work/up.txt" 2>&1 || { tail -n 30 "$work/up.txt" >&2 && die 'up failed'; }
+wait_until 120 demo >/dev/null || die "the demo pod does not run: $(ctl get pods 2>&1; ctl get processes 2>&1; compose ps)"
+for service in node nats recorder runtime "${PROCESSES[@]}" prometheus; do
+  wait_until 60 is_healthy "$service" || die "$service is not healthy: $(inspect "$service" '{{json .State.Health}}')"
+done
+wait_until 30 all_live || die "from the host: $(ctl get processes 2>&1)"
+ctl get processes
+[[ $(compose run --rm ctl get processes -o json 2>/dev/null | jq length) == 6 ]] || die 'splitletctl in a container'
+
+begin 'privileges'
+expect_privileges config-source 7002 0
+expect_privileges sync-loop 7003 0
+expect_privileges pleg 7004 0
+expect_privileges status 7005 0
+expect_privileges pod-worker 0 0xb
+expect_privileges gc 0 0xa
+expect_privileges nats 7010 0
+expect_privileges recorder 7011 0
+expect_privileges prometheus 7012 0
+expect_privileges node 65534 0
+
+begin 'sizes'
+size=$(docker image inspect -f '{{.Size}}' "splitlet.local/processes:$TAG")
+say "the image of the six processes: $((size / 1000000)) MB"
+((size < 120000000)) || die 'that is more than 120 MB'
+
+before=$(demo)
+for service in "${PROCESSES[@]}" nats; do
+  begin "kill of $service"
+  kill_container "$service"
+  kill_process "$service"
+done
+
+begin 'kill -9 of containerd: its containers go on'
+pid=$(docker top "$(container runtime)" -eo pid,comm | awk '$2 == "containerd" {print $1}')
+kill -KILL "$pid"
+wait_until 30 demo_runs || die 'the pod ended with containerd'
+back runtime
+
+begin 'pods of one'"'"'s own'
+mkdir "$work/pods"
+sed 's/name: demo$/name: mine/' "$CLONE/deploy/local/demo.yaml" >"$work/pods/mine.yaml"
+MANIFESTS=$work/pods compose up -d >"$work/own.txt" 2>&1 || { cat "$work/own.txt" >&2 && die 'up with MANIFESTS'; }
+own_runs() { ctl get pods -o json 2>/dev/null | jq -e '[.items[] | select(.status.phase == "Running") | .metadata.name] == ["mine-'"$NODE"'"]' >/dev/null; }
+wait_until 90 own_runs || die "not only the own pod runs: $(ctl get pods 2>&1)"
+
+begin 'down leaves nothing behind'
+pod_cgroup=$(container runtime)
+compose down -v >"$work/down.txt" 2>&1 || { cat "$work/down.txt" >&2 && die 'down failed'; }
+found=$(leftovers)
+[[ -z $found ]] || die "left behind: $found"
+say 'all steps passed'
