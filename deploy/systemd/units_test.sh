@@ -37,6 +37,12 @@ if [[ -s $work/complaints ]]; then
   exit 1
 fi
 
+# Says what it would do; a line that it does not take shows here, not when somebody installs the package.
+systemd-sysusers --dry-run --root="$work/root" "$work/root/usr/lib/sysusers.d/splitlet.conf" >"$work/users" 2>&1 ||
+  { cat "$work/users" && exit 1; }
+[[ $(grep -c "Would create user 'splitlet-\|Creating user 'splitlet-" "$work/users") == 5 ]] ||
+  { cat "$work/users" && exit 1; }
+
 while read -r unit limit; do
   [[ -n $unit ]] || continue
   found=$(SYSTEMD_UNIT_PATH=$work/units: systemd-analyze security --offline=true "$work/units/$unit.service" |
