@@ -1,6 +1,7 @@
 # C++ from the .proto files, as libraries:
 #   proto_cri       CRI and containerd's events, with stubs          #include "runtime/v1/api.grpc.pb.h"
 #   proto_k8s       Kubernetes API and the field options of ours     #include "k8s.io/api/core/v1/pod.pb.h"
+#   proto_otlp      what an OpenTelemetry collector takes            #include "opentelemetry/trace_service.pb.h"
 #   proto_splitlet  records and services of splitlet, with stubs     #include "splitlet/v1/....pb.h"
 # Generated code has the same flags in every preset and no sanitizers, so that ccache compiles it once for all of them.
 
@@ -104,12 +105,13 @@ function(splitlet_proto_library name)
   endif()
 endfunction()
 
-# All three libraries; proto_splitlet only once there is a file for it besides the options.
+# All four libraries; proto_splitlet only once there is a file for it besides the options.
 function(splitlet_protos)
   file(MAKE_DIRECTORY "${SPLITLET_GEN_DIR}")
   set_property(GLOBAL APPEND PROPERTY JOB_POOLS generated=2)
   splitlet_proto_library(proto_cri PROTOS ${SPLITLET_CRI_PROTOS})
   splitlet_proto_library(proto_k8s PROTOS ${SPLITLET_K8S_PROTOS})
+  splitlet_proto_library(proto_otlp PROTOS opentelemetry/trace_service.proto)
   file(GLOB own RELATIVE "${CMAKE_SOURCE_DIR}/proto" CONFIGURE_DEPENDS
        "${CMAKE_SOURCE_DIR}/proto/splitlet/v1/*.proto")
   list(REMOVE_ITEM own splitlet/v1/options.proto)

@@ -126,6 +126,13 @@ void FillImages(KubeletConfig& c, const ConfigReader& read) {
   Take(c.image_gc_low_threshold_percent, read.Int("imageGCLowThresholdPercent"));
 }
 
+void FillTracing(KubeletConfig& c, const ConfigReader& read) {
+  if (!read.Has("tracing")) return;
+  KubeletConfig::Tracing& tracing = c.tracing.emplace();
+  Take(tracing.endpoint, read.String("tracing.endpoint"));
+  Take(tracing.sampling_rate_per_million, read.Int("tracing.samplingRatePerMillion"));
+}
+
 void FillOwn(KubeletConfig::Splitlet& c, const ConfigReader& read) {
   Take(c.container_gc_min_age, read.Time("splitlet.containerGCMinAge"));
   Take(c.container_gc_max_per_pod, read.Int("splitlet.containerGCMaxPerPod"));
@@ -148,6 +155,7 @@ StatusOr<KubeletConfig> KubeletConfig::Load(const std::string& path, const std::
   FillNode(config, read, path);
   FillEviction(config, read);
   FillImages(config, read);
+  FillTracing(config, read);
   FillOwn(config.splitlet, read);
   return config;
 }

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,12 @@ class KubeletConfig {
   int32_t image_gc_high_threshold_percent = 85;
   int32_t image_gc_low_threshold_percent = 80;
   std::map<std::string, std::string> eviction_hard;
+  // tracing: set when the key is there.
+  struct Tracing {
+    std::string endpoint = "localhost:4317";
+    int32_t sampling_rate_per_million = 0;
+  };
+  std::optional<Tracing> tracing;
   // splitlet: own settings.
   struct Splitlet {
     Duration container_gc_min_age{0};

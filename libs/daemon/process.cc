@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <future>
+#include <random>
 
 #include "libs/base/fail_point.h"
 #include "libs/bus/nats_bus.h"
@@ -43,7 +44,7 @@ void Fill(v1::EventRecord& record, const PodEvent& event, const std::string& pro
 
 }  // namespace
 
-Process::Process(Flags flags, KubeletConfig config)
+Process::Process(Flags flags, KubeletConfig config, const std::optional<TracingPlan>& tracing)
     : flags_(std::move(flags)),
       config_(std::move(config)),
       started_at_(clock_.WallNow()),
@@ -53,6 +54,7 @@ Process::Process(Flags flags, KubeletConfig config)
       log_(sink_),
       metrics_(registry_, flags_.process, Version()),
       call_metrics_(registry_),
+      trace_metrics_(registry_),
       vitals_(clock_),
       loop_(clock_),
       strands_({.max_threads = static_cast<size_t>(config_.splitlet.max_blocking_threads)}),
@@ -64,9 +66,27 @@ Process::Process(Flags flags, KubeletConfig config)
            .on_dropped =
                [this](size_t n) { metrics_.events_dropped.Increment(static_cast<double>(n)); }}) {
   metrics_.start_time.Set(static_cast<double>(ToNanos(started_at_)) / 1e9);
+  if (tracing) StartTracing(*tracing);
 }
 
-Process::~Process() { Stop(); }
+void Process::StartTracing(const TracingPlan& plan) {
+  std::random_device random;  // two processes, or two starts, must not make the same span ids
+  exporter_ = std::make_shared<trace::Exporter>(
+      trace::Exporter::Deps{.clock = clock_,
+                            .log = log_,
+                            .metrics = trace_metrics_,
+                            .sender = trace::MakeSender(plan.collector, clock_)},
+      trace::Exporter::Options{.origin = {flags_.process, flags_.node_name, Version()},
+                               .endpoint = plan.collector.endpoint,
+                               .sample_per_million = plan.sample_per_million,
+                               .seed = (uint64_t{random()} << 32) | random()});
+  SpanSink::SetCurrent(exporter_);
+}
+
+Process::~Process() {
+  Stop();
+  if (exporter_ != nullptr) SpanSink::SetCurrent(nullptr);
+}
 
 std::string Process::RunPath(const std::string& name) const {
   return flags_.run_dir + "/" + flags_.process + "/" + name;

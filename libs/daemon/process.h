@@ -24,12 +24,14 @@
 #include "libs/daemon/metrics.h"
 #include "libs/daemon/service.h"
 #include "libs/daemon/starts.h"
+#include "libs/daemon/tracing.h"
 #include "libs/daemon/vitals.h"
 #include "libs/exec/loop_thread.h"
 #include "libs/exec/strand_pool.h"
 #include "libs/fs/real_file_system.h"
 #include "libs/rpc/call_metrics.h"
 #include "libs/rpc/rpc.h"
+#include "libs/trace/exporter.h"
 
 namespace splitlet::bus {
 class NatsBus;
@@ -42,7 +44,8 @@ namespace splitlet::daemon {
 
 class Process final : public ServiceContext {
  public:
-  Process(Flags flags, KubeletConfig config);
+  /// Without a plan traces are not exported.
+  Process(Flags flags, KubeletConfig config, const std::optional<TracingPlan>& tracing);
   ~Process() override;
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -66,6 +69,7 @@ class Process final : public ServiceContext {
   std::shared_ptr<grpc::Channel> Peer(const std::string& process) override;
 
  private:
+  void StartTracing(const TracingPlan& plan);
   std::string RunPath(const std::string& name) const;
   Status TakePlaces();
   Status StartHttp();
@@ -89,6 +93,8 @@ class Process final : public ServiceContext {
   prometheus::Registry registry_;
   Metrics metrics_;
   rpc::CallMetrics call_metrics_;
+  trace::TraceMetrics trace_metrics_;
+  std::shared_ptr<trace::Exporter> exporter_;  // nullptr: traces are not exported
   fs::RealFileSystem files_;
   std::optional<LockFile> lock_;
   StartInfo start_;

@@ -56,6 +56,11 @@ Status SetFailPoints(const KubeletConfig& config) {
   return OkStatus();
 }
 
+std::string FromEnvironment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 /// Until TERM or INT. Feeds the watchdog meanwhile, as long as the loop turns.
 void WaitForStop(const Process& process, const sigset_t& stop_signals,
                  std::optional<Duration> watchdog) {
@@ -78,8 +83,9 @@ Status Run(CommandLine line, const MakeService& make, const sigset_t& stop_signa
   Reconcile(line, config);
   RETURN_IF_ERROR(SetFailPoints(config), "environment");
   ASSIGN_OR_RETURN(const std::optional<Duration> watchdog, WatchdogPeriod(), "environment");
+  ASSIGN_OR_RETURN(const auto tracing, PlanTracing(config, FromEnvironment), "tracing");
   if (line.check_only) return OkStatus();
-  Process process(std::move(line.flags), std::move(config));
+  Process process(std::move(line.flags), std::move(config), tracing);
   RETURN_IF_ERROR(process.Start(make), "start");
   process.log().LogIfError(NotifySupervisor("READY=1"), "tell the supervisor");
   WaitForStop(process, stop_signals, watchdog);

@@ -1,0 +1,31 @@
+#pragma once
+
+/// Whether traces are exported, where to, and how many. The environment of OpenTelemetry
+/// (OTEL_EXPORTER_OTLP_ENDPOINT and its kin) wins over the key `tracing` of KubeletConfiguration;
+/// the sampling rate is that of the key if it is there. Threads: pure, any. Errors:
+/// INVALID_ARGUMENT naming the variable. Source: configuration spec, `tracing`;
+/// metrics-and-logging spec, "Tracing"; the public OTLP exporter configuration.
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "libs/base/status.h"
+#include "libs/daemon/kubelet_config.h"
+#include "libs/trace/sender.h"
+
+namespace splitlet::daemon {
+
+struct TracingPlan {
+  trace::Collector collector;
+  int64_t sample_per_million = 0;
+};
+
+/// The value of a variable, empty when it is not set.
+using Environment = std::function<std::string(const char* name)>;
+
+/// No value: traces are not exported.
+StatusOr<std::optional<TracingPlan>> PlanTracing(const KubeletConfig& config,
+                                                 const Environment& environment);
+
+}  // namespace splitlet::daemon

@@ -1,0 +1,14 @@
+#pragma once
+
+/// OTLP over gRPC, in plain text as a kubelet does it. Threads, errors: as sender.h.
+
+#include <memory>
+#include <string>
+
+#include "libs/trace/sender.h"
+
+namespace splitlet::trace {
+
+std::unique_ptr<SpanSender> MakeGrpcSender(const std::string& target, const Clock& clock);
+
+}  // namespace splitlet::trace

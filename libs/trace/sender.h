@@ -1,0 +1,38 @@
+#pragma once
+
+/// How batches of spans reach a collector. Threads: one at a time; Send blocks. Errors: UNAVAILABLE
+/// and DEADLINE_EXCEEDED are worth another try, whatever else the collector says is not.
+/// Source: the public OTLP specification, "OTLP/gRPC" and "OTLP/HTTP".
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+
+namespace opentelemetry::proto::collector::trace::v1 {
+class ExportTraceServiceRequest;
+}
+
+namespace splitlet::trace {
+
+namespace otlp = opentelemetry::proto::collector::trace::v1;
+
+class SpanSender {
+ public:
+  virtual ~SpanSender() = default;
+  virtual Status Send(const otlp::ExportTraceServiceRequest& request, const Deadline& deadline) = 0;
+};
+
+/// Where spans go.
+struct Collector {
+  enum class Protocol { kHttp, kGrpc };
+  Protocol protocol = Protocol::kHttp;
+  std::string endpoint;  // HTTP: the whole URL; gRPC: a target of gRPC such as "localhost:4317"
+  std::map<std::string, std::string> headers;  // HTTP only
+};
+
+std::unique_ptr<SpanSender> MakeSender(const Collector& collector, const Clock& clock);
+
+}  // namespace splitlet::trace
