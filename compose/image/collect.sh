@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # collect.sh ROOT PROGRAM...: a root file system of these programs in ROOT/usr/bin, without symbols, the libraries
-# they load, certificates and two users. A busybox among them comes with a link for each of its tools.
+# they load, certificates and two users. A busybox among them comes with a link for each of its tools; a program that
+# is a link to another in its folder stays one.
 set -euo pipefail
 
 root=$1
@@ -19,7 +20,13 @@ add_busybox() {
 }
 
 add_program() {
-  local library
+  local library target
+  if [[ -L $1 && $(readlink "$1") != */* ]]; then
+    target=$(readlink "$1")
+    ln -sf "$target" "$root/usr/bin/$(basename "$1")"
+    set -- "$(dirname "$1")/$target"
+    [[ ! -e $root/usr/bin/$target ]] || return 0
+  fi
   cp -L "$1" "$root/usr/bin/"
   [[ $(head -c 4 "$1") != $'\x7fELF' ]] || strip "$root/usr/bin/$(basename "$1")"
   for library in $(libraries_of "$1"); do

@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# The package under a systemd that really runs: PID 1 of namespaces of its own, on an overlay of this machine's root,
+# so that nothing here changes. The units start in their sandboxes, a pod runs on a private containerd, every process is
+# killed and comes back, and the pod stays through that and through the end of the agent.
+#
+# Needs root, a Debian with the package's dependencies and systemd installed. BIN_DIR names the programs (build/dev/bin).
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=deploy/local/lib.sh
+source "$here/../local/lib.sh"
+
+readonly PROCESSES_AND_BUS=("${PROCESSES[@]}" nats)
+build=$(absolute "${BIN_DIR:-$here/../../build/dev/bin}/..")
+
+skip() {
+  say "skipped: $*"
+  exit 77
+}
+
+# From here on in a mount namespace of its own; what is mounted goes with it.
+inside() {
+  work=$1
+  root=$work/root
+  trap leave EXIT
+  make_root
+  install_package
+  "$here/../local/runtime.sh" start "$work/runtime" >/dev/null
+  boot
+  check_pod
+  check_kills
+  check_stop
+  say 'all steps passed'
+}
+
+leave() {
+  local code=$? unit
+  if ((code != 0 && code != 77)) && [[ -n ${systemd:-} ]]; then
+    for unit in splitlet-setup "${PROCESSES_AND_BUS[@]/#/splitlet-}"; do
+      in_system journalctl --no-pager -q -b -n 5 -u "$unit" >&2 || true
+    done
+  fi
+  [[ -z ${systemd:-} ]] || kill -KILL "$systemd" 2>/dev/null || true
+  "$here/../local/runtime.sh" stop "$work/runtime" >/dev/null 2>&1 || note 'warning: runtime.sh stop failed'
+  exit "$code"
+}
+
+# The runtime runs outside, so /var is the new one there too: it is told paths of pods.
+make_root() {
+  local device
+  mkdir "$work"/{layers,root,socket}
+  mount -t tmpfs tmpfs "$work/layers"
+  mkdir "$work"/layers/{upper,work}
+  mount -t overlay overlay -o "lowerdir=/,upperdir=$work/layers/upper,workdir=$work/layers/work" "$root" ||
+    skip 'no overlay of the root file system'
+  mount -t proc proc "$root/proc"
+  mount -t sysfs sysfs "$root/sys"
+  for device in run tmp dev sys/fs/cgroup; do
+    mount -t tmpfs tmpfs "$root/$device"
+  done
+  for device in null zero full random urandom tty; do
+    touch "$root/dev/$device"
+    mount --bind "/dev/$device" "$root/dev/$device"
+  done
+  mkdir -p "$root/dev/shm" "$root/dev/pts" "$root/run/containerd" "$root/var/log/journal"
+  mount -t devpts devpts "$root/dev/pts" -o newinstance,ptmxmode=0666
+  ln -s pts/ptmx "$root/dev/ptmx"
+  mount --bind "$work/socket" "$root/run/containerd"
+  rm -rf "$root"/etc/systemd/system/*.wants "$root/var/lib/cni"
+  rm -f "$root/usr/sbin/policy-rc.d"
+  mount --bind "$root/var" /var
+}
+
+install_package() {
+  local unit
+  cp "$work"/package/*.deb "$root/tmp/splitlet.deb"
+  chroot "$root" dpkg -i /tmp/splitlet.deb >"$work/dpkg.txt" 2>&1 || {
+    ! grep -q 'dependency problems' "$work/dpkg.txt" || skip "$(grep -m 1 'depends on' "$work/dpkg.txt")"
+    cat "$work/dpkg.txt" >&2
+    die 'dpkg -i'
+  }
+  chroot "$root" systemctl enable -q splitlet.target "${PROCESSES_AND_BUS[@]/#/splitlet-}" 2>/dev/null || die 'systemctl enable'
+  cp "$here/../local/demo.yaml" "$root/etc/splitlet/manifests/"
+  chmod 0644 "$root/etc/splitlet/manifests/demo.yaml"
+}
+
+boot() {
+  env -i container=splitlet-test PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+    unshare --pid --net --uts --ipc --fork --kill-child chroot "$root" /bin/sh -c 'mount -t proc proc /proc &&
+      mount -t cgroup2 cgroup2 /sys/fs/cgroup && hostname booted && ip link set lo up && mount --make-rshared / &&
+      exec /lib/systemd/systemd --unit=splitlet.target --log-target=journal' </dev/null >"$work/boot.txt" 2>&1 &
+  wait_until 10 find_systemd $! || skip "systemd does not start here: $(tail -n 1 "$work/boot.txt")"
+  wait_until 60 is_up || die "the target does not come: $(units)"
+}
+
+find_systemd() {
+  systemd=$(ps -o pid= --ppid "$1" | tr -d ' ')
+  [[ -n $systemd && $(cat "/proc/$systemd/comm") == systemd ]]
+}
+
+in_system() { nsenter -t "$systemd" --all -r -w -- "$@"; }
+is_up() { in_system systemctl -q is-active splitlet.target 2>/dev/null; }
+units() { in_system systemctl list-units --no-pager --no-legend --all 'splitlet*' 2>&1; }
+
+container() {
+  in_system splitletctl get pods -o json 2>/dev/null | jq -er '.items[] | select(.status.phase == "Running")
+    | .status.containerStatuses[0] | "\(.containerID) \(.restartCount)"'
+}
+same_container() { [[ $(container) == "$before" ]]; }
+all_live() { in_system splitletctl get processes -o json 2>/dev/null | jq -e 'length == 6 and all(.[]; .healthy)' >/dev/null; }
+
+check_pod() {
+  wait_until 60 container >/dev/null || die "no pod runs: $(in_system splitletctl get pods 2>&1)"
+  wait_until 30 all_live || die "$(in_system splitletctl get processes 2>&1)"
+  in_system splitletctl get processes
+  in_system splitletctl events --since 1m >"$work/events.txt" 2>&1 || die "no flight recorder: $(cat "$work/events.txt")"
+  ! in_system journalctl --no-pager -q -b -g 'Permissions Violation|refused a connection' || die 'a process wants more than it may'
+}
+
+has_restarted() { [[ $(in_system systemctl show -P NRestarts "splitlet-$1") -ge 1 ]]; }
+
+check_kills() {
+  local unit
+  before=$(container)
+  for unit in "${PROCESSES_AND_BUS[@]}"; do
+    in_system systemctl kill -s KILL "splitlet-$unit"
+    wait_until 20 has_restarted "$unit" || die "$unit was not started again"
+    wait_until 40 all_live || die "after $unit: $(in_system splitletctl get processes 2>&1)"
+    wait_until 20 same_container || die "the pod changed with $unit: $before -> $(container)"
+  done
+  say 'every process was killed and came back; the pod stayed'
+}
+
+check_stop() {
+  local id=${before%% *}
+  timeout 60 nsenter -t "$systemd" --all -r -w -- systemctl stop splitlet.target || die 'stop'
+  wait_until 20 none_active || die "still active: $(units)"
+  ctr --address "$work/socket/containerd.sock" -n k8s.io tasks list | grep -q "${id#containerd://} .*RUNNING" ||
+    die 'the pod ended with the agent'
+}
+none_active() { ! units | grep -E 'splitlet-[a-z-]+\.service' | grep -v splitlet-setup | grep -qw active; }
+
+main() {
+  [[ $EUID -eq 0 ]] || skip 'needs root'
+  [[ -x /lib/systemd/systemd ]] || skip 'no systemd'
+  command -v nats-server cpack jq nsenter >/dev/null || skip 'needs nats-server, cpack, jq and nsenter'
+  work=$(mktemp -d /tmp/splitlet-boot.XXXXXX)
+  trap 'rm -rf --one-file-system "$work"' EXIT
+  cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work/package" >"$work/cpack.txt" 2>&1 || { cat "$work/cpack.txt" && exit 1; }
+  export RUNTIME_SOCKET=$work/socket/containerd.sock
+  unshare -m --propagation private "${BASH_SOURCE[0]}" --inside "$work"
+}
+
+if [[ ${1:-} == --inside ]]; then
+  inside "$2"
+else
+  main
+fi
