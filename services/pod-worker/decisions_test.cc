@@ -243,9 +243,12 @@ TEST(Grace, OnlyEverShortened) {
     EXPECT_EQ(EffectiveGrace(c.question), c.want);
   }
   FakeClock clock;
-  EXPECT_EQ(StopSeconds(clock.Now() + 10s, clock.Now()), 10);
-  EXPECT_EQ(StopSeconds(clock.Now() + 9500ms, clock.Now()), 10);
-  EXPECT_EQ(StopSeconds(clock.Now() - 10s, clock.Now()), 2);
+  EXPECT_EQ(StopSeconds(clock.Now() + 10s, clock.Now(), false), 10);
+  EXPECT_EQ(StopSeconds(clock.Now() + 9500ms, clock.Now(), false), 10);
+  EXPECT_EQ(StopSeconds(clock.Now() - 10s, clock.Now(), false), 2);
+  EXPECT_EQ(StopSeconds(clock.Now() + 9500ms, clock.Now(), true), 10);
+  EXPECT_EQ(StopSeconds(clock.Now() + 500ms, clock.Now(), true), 1);
+  EXPECT_EQ(StopSeconds(clock.Now() - 10s, clock.Now(), true), 0);
   EXPECT_EQ(RestartGrace(TestPod{.grace = 7}.Make()), 7);
 }
 

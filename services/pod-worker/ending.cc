@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
@@ -106,11 +107,15 @@ void PodWorkerService::StopStep(Worker& worker) {
   const std::vector<ContainerStop> step = std::move(run.steps.front());
   run.steps.erase(run.steps.begin());
   run.outstanding = step.size();
-  const int64_t grace =
-      run.grace_seconds ? *run.grace_seconds : StopSeconds(worker.deadline, deps_.clock.Now());
+  const bool resumed = worker.resumed && std::exchange(run.first_step, false);
   const PodRef pod{worker.uid, worker.name, worker.name_space};
   Act(worker);
   for (const auto& stop : step) {
+    const bool again = resumed || worker.told_end.contains(stop.id);
+    const int64_t grace = run.grace_seconds
+                              ? *run.grace_seconds
+                              : StopSeconds(worker.deadline, deps_.clock.Now(), again);
+    if (!run.grace_seconds) worker.told_end.insert(stop.id);
     deps_.strands.Run("stop/" + stop.id, [this, pod, stop, grace, cancel = run.cancel] {
       const Status stopped = stop_.StopContainer(pod, stop, grace, cancel);
       deps_.loop.Post([this, uid = pod.uid, stopped] { OnStopped(uid, stopped); });

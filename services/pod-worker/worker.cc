@@ -134,6 +134,7 @@ std::unique_ptr<Worker> FromFact(const v1::WorkerFact& fact) {
   if (fact.has_grant()) worker->grant = ToGrant(fact.grant());
   if (fact.has_next()) worker->next = ToGrant(fact.next());
   worker->state = FromProto(fact.state());
+  worker->resumed = worker->state == WorkerState::kTerminating;
   worker->deadline = FromProto(fact.deadline());
   worker->grace_seconds = fact.grace_period_seconds();
   worker->reason = fact.reason();

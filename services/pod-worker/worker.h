@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,7 @@ struct StopRun {
   std::vector<std::string> errors;
   std::shared_ptr<CancelToken> cancel;
   std::optional<int64_t> grace_seconds;  // unset: what is left of the pod's deadline
+  bool first_step = true;
 };
 
 struct Worker {
@@ -72,6 +74,8 @@ struct Worker {
   std::shared_ptr<const v1::ObservedPod> last_seen;  // terminating and later
   std::map<std::string, Clock::Time> answers;        // to kills, by request id
   Clock::Time finished_at;
+  bool resumed = false;            // an earlier start of this process began the end
+  std::set<std::string> told_end;  // containers that were told to end with the pod
 
   // Times.
   int64_t start_wall_ns = 0;

@@ -47,9 +47,10 @@ int64_t EffectiveGrace(const GraceQuestion& question) {
   return std::max<int64_t>(grace.value_or(kMinGrace), 1);
 }
 
-int64_t StopSeconds(Clock::Time deadline, Clock::Time now) {
+int64_t StopSeconds(Clock::Time deadline, Clock::Time now, bool again) {
   const Duration left = deadline - now;
-  return std::max<int64_t>(std::chrono::ceil<std::chrono::seconds>(left).count(), kMinGrace);
+  return std::max<int64_t>(std::chrono::ceil<std::chrono::seconds>(left).count(),
+                           again ? 0 : kMinGrace);
 }
 
 int64_t RestartGrace(const kube::Pod& pod) {

@@ -37,8 +37,10 @@ struct GraceQuestion {
 };
 int64_t EffectiveGrace(const GraceQuestion& question);
 
-/// Whole seconds up to `deadline`, rounded up, at least the 2 that every container gets.
-int64_t StopSeconds(Clock::Time deadline, Clock::Time now);
+/// Whole seconds up to `deadline`, rounded up, at least the 2 that every container gets; one that
+/// is told `again` to end gets what is left and no more, so that retries and restarts of this
+/// process do not move the end.
+int64_t StopSeconds(Clock::Time deadline, Clock::Time now, bool again);
 
 /// The grace of a container that is stopped to be replaced, not with its pod.
 int64_t RestartGrace(const kube::Pod& pod);
