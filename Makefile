@@ -3,6 +3,7 @@
 #   make run     start the local stack; returns when the demo pod runs    make stop    end it
 #   make test    build and run all tests                                  make lint    check format and rules
 #   make bench   measure; prints a table (ROUNDS and PODS: its size)
+#   make chaos   random faults for MINUTES (10) on a stack of its own; report in build/chaos
 #
 # Variables of run and stop: STATE_DIR, MANIFESTS, RUNTIME_ENDPOINT, KUBELET_CONFIG, NODE_NAME, DEMO, PRESET.
 
@@ -20,7 +21,9 @@ STACK = STATE_DIR='$(STATE_DIR)' MANIFESTS='$(MANIFESTS)' RUNTIME_ENDPOINT='$(RU
 PROGRAMS = splitlet-config-source splitlet-sync-loop splitlet-pod-worker splitlet-pleg splitlet-status \
   splitlet-gc splitletctl
 
-.PHONY: setup build run stop test bench lint tidy clean
+MINUTES ?= 10
+
+.PHONY: setup build run stop test bench chaos lint tidy clean
 
 setup:
 	@scripts/setup.sh
@@ -39,6 +42,9 @@ test: setup
 
 bench: setup
 	@tests/bench/run.sh
+
+chaos: build
+	@MINUTES='$(MINUTES)' REPORT=build/chaos PRESET='$(PRESET)' tests/chaos/run.sh random
 
 lint: setup
 	@scripts/lint.sh

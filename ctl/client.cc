@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <thread>
@@ -111,10 +112,12 @@ Status Client::CheckRuns(const std::string& process) const {
       connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
   const int error = errno;
   close(fd);
+  std::error_code unknown;
+  const std::string shown = std::filesystem::absolute(path, unknown).string();
   if (listens || error == EAGAIN) return OkStatus();  // EAGAIN: its queue is full, so it is there
   if (error == EACCES)
-    return PermissionDenied("{}: no permission for its socket {}", process, path);
-  return Unavailable("{} does not run (nothing listens on {})", process, path);
+    return PermissionDenied("{}: no permission for its socket {}", process, shown);
+  return Unavailable("{} does not run (nothing listens on {})", process, shown);
 }
 
 StatusOr<std::shared_ptr<grpc::Channel>> Client::ChannelTo(const std::string& process) const {
@@ -122,12 +125,12 @@ StatusOr<std::shared_ptr<grpc::Channel>> Client::ChannelTo(const std::string& pr
   return rpc::Connect(rpc::SocketPath(layout_.run_dir, process));
 }
 
-StatusOr<Records> Client::ListTable(const std::string& table) const {
+StatusOr<Records> Client::ListTable(const std::string& table, Duration limit) const {
   const std::string owner = bus::OwnerOf(table);
   auto channel = ChannelTo(owner);
   if (!channel.ok()) return channel.status();
   const auto stub = v1::Tables::NewStub(*channel);
-  rpc::ClientCall call(clock_, After(clock_, kCallLimit));
+  rpc::ClientCall call(clock_, After(clock_, limit));
   v1::ListRequest request;
   request.set_table(table);
   const auto reader = stub->List(&call.context(), request);

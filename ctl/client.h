@@ -45,7 +45,7 @@ class Client {
   const Clock& clock() const { return clock_; }
 
   /// `table` of its owner.
-  StatusOr<Records> ListTable(const std::string& table) const;
+  StatusOr<Records> ListTable(const std::string& table, Duration limit = 3s) const;
   enum class Detail {
     kList,  // spec and status
     kAll,   // also what sync-loop, pod-worker and pleg know

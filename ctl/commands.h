@@ -3,8 +3,10 @@
 /// The commands of splitletctl: each asks, prints, and returns what went wrong.
 /// Threads: the main one. Errors: printed by main as one line; exit code 1.
 
+#include <cstdint>
 #include <functional>
 #include <iosfwd>
+#include <optional>
 #include <string>
 
 #include "ctl/client.h"
@@ -34,7 +36,7 @@ Status GetProcesses(const Context& context, const std::string& output);
 Status GetSources(const Context& context, const std::string& output);
 
 struct EventOptions {
-  std::string since;  // "10m"; empty: nothing of the past
+  std::string since;  // "10m"; empty: nothing of the past with `follow`, else the last 10 min
   bool follow = false;
   bool beats = false;
 };
@@ -43,6 +45,20 @@ Status EnsureRecorderCommand(const Context& context);
 Status TracePod(const Context& context, const std::string& name, const std::string& since);
 
 Status Gc(const Context& context, bool dry_run);
+struct ProcessOptions {
+  std::string action, process;  // action: kill, stop, cont, restart, down, up
+};
+Status ProcessCommand(const Context& context, const ProcessOptions& options);
+struct ChaosOptions {
+  std::string scenario, report;  // paths, absolute
+  std::optional<uint64_t> seed;
+  int repeat = 1;
+  double minutes = 0;  // repeats until then; 0: `repeat` times
+  std::string label;   // of what is tested, for the report: a commit
+  bool dry_run = false;
+};
+/// ABORTED when something that must hold did not.
+Status ChaosRun(const Context& context, const ChaosOptions& options);
 struct FaultOptions {
   std::string process, name, term;
   bool no_headers = false;

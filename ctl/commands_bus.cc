@@ -12,6 +12,8 @@
 namespace splitlet::ctl {
 namespace {
 
+constexpr const char* kEventsSince = "10m";
+
 /// What the bus said of pods of this name.
 struct Recorded {
   std::vector<BusEvent> events;
@@ -61,16 +63,18 @@ Status Events(const Context& context, const EventOptions& options) {
     if (options.follow) context.out.flush();
     return !context.stopped();
   };
-  if (options.since.empty() && !options.follow)
-    return InvalidArgument("events wants -f, --since 10m, or both");
-  if (!options.since.empty()) {
-    const auto since = ParseSince(options.since);
+  if (!options.since.empty() || !options.follow) {
+    const auto since = ParseSince(options.since.empty() ? kEventsSince : options.since);
     if (!since.ok()) return Annotate(since.status(), "--since");
     if (Status read = ReadRecorder(bus, context.client.clock().WallNow() - *since, print);
         !read.ok())
       return read;
   }
-  return options.follow ? FollowBus(bus, context.stopped, print) : OkStatus();
+  if (!options.follow) return OkStatus();
+  if (!options.beats)
+    context.err << "following; a quiet node says nothing (--beats shows that it lives)"
+                << std::endl;
+  return FollowBus(bus, context.stopped, print);
 }
 
 Status EnsureRecorderCommand(const Context& context) {

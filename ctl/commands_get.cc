@@ -26,7 +26,10 @@ StatusOr<std::vector<PodView>> Pods(const Context& context, const GetOptions& op
   if (!node.listed) {
     std::string reasons;
     for (const auto& problem : node.problems) reasons += (reasons.empty() ? "" : "; ") + problem;
-    return Unavailable("no process tells which pods there are: {}", reasons);
+    return Unavailable("no process tells which pods there are: {}{}", reasons,
+                       context.client.layout().top.empty()
+                           ? "; is the stack elsewhere? --state-dir DIR names a local one"
+                           : "");
   }
   if (!quiet) Warn(context, node.problems);
   std::erase_if(node.pods, [&options](const PodView& view) {
@@ -49,15 +52,17 @@ PodTableOptions TableOptions(const GetOptions& options, const std::vector<PodVie
           .header = !options.no_headers};
 }
 
-/// Without the ages: they change by themselves.
-std::string RowKey(const PodView& view, WallTime now) {
+/// What is shown of a pod, without the ages: they change by themselves.
+std::string RowKey(const PodView& view, WallTime now, bool wide) {
   const PodRow row = MakePodRow(view, now);
-  return fmt::format("{} {} {} {} {}", row.ready, row.total, row.status, row.restarts, row.ip);
+  return fmt::format("{} {} {} {} {}", row.ready, row.total, row.status, row.restarts,
+                     wide ? row.ip : "");
 }
 
 /// Prints each pod when it comes, changes, or goes.
 Status WatchPods(const Context& context, const GetOptions& options) {
   std::map<std::string, std::string> shown;
+  std::vector<size_t> widths;
   bool first = true;
   std::string last_error;
   while (!context.stopped()) {
@@ -69,13 +74,14 @@ Status WatchPods(const Context& context, const GetOptions& options) {
     std::vector<PodView> changed;
     std::map<std::string, std::string> present;
     for (const PodView& view : pods.ok() ? *pods : std::vector<PodView>{}) {
-      present[view.uid] = RowKey(view, now);
+      present[view.uid] = RowKey(view, now, options.output == "wide");
       if (!shown.contains(view.uid) || shown[view.uid] != present[view.uid])
         changed.push_back(view);
     }
     if (pods.ok()) shown = std::move(present);
     PodTableOptions table = TableOptions(options, changed);
     table.header = first && !options.no_headers;
+    table.widths = &widths;
     if (pods.ok() && (first || !changed.empty())) {
       context.out << PodTable(changed, now, table) << std::flush;
       first = false;
@@ -96,7 +102,7 @@ Status CheckOutput(const std::string& output, std::initializer_list<std::string_
 
 Status GetPods(const Context& context, const GetOptions& options) {
   if (!options.name.empty()) return GetPod(context, options);
-  if (Status valid = CheckOutput(options.output, {"wide", "json", "yaml"}); !valid.ok())
+  if (Status valid = CheckOutput(options.output, {"wide", "json", "yaml", "name"}); !valid.ok())
     return valid;
   if (options.watch) return WatchPods(context, options);
   const auto pods = Pods(context, options, Client::Detail::kList);
@@ -105,6 +111,8 @@ Status GetPods(const Context& context, const GetOptions& options) {
     context.out << PodListJson(*pods);
   else if (options.output == "yaml")
     context.out << PodListYaml(*pods);
+  else if (options.output == "name")
+    for (const PodView& pod : *pods) context.out << "pod/" << pod.name << "\n";
   else if (pods->empty())
     context.err << "no pods on this node\n";
   else
@@ -113,7 +121,7 @@ Status GetPods(const Context& context, const GetOptions& options) {
 }
 
 Status GetPod(const Context& context, const GetOptions& options) {
-  if (Status valid = CheckOutput(options.output, {"wide", "json", "yaml"}); !valid.ok())
+  if (Status valid = CheckOutput(options.output, {"wide", "json", "yaml", "name"}); !valid.ok())
     return valid;
   if (options.watch) return WatchPods(context, options);
   const auto pod = OnePod(context, options, Client::Detail::kList);
@@ -122,6 +130,8 @@ Status GetPod(const Context& context, const GetOptions& options) {
     context.out << PodJson(*pod);
   else if (options.output == "yaml")
     context.out << PodYaml(*pod);
+  else if (options.output == "name")
+    context.out << "pod/" << pod->name << "\n";
   else
     context.out << PodTable({*pod}, context.client.clock().WallNow(),
                             TableOptions(options, {*pod}));

@@ -17,9 +17,13 @@ constexpr const char* kBash = R"(_splitletctl() {
   ((${#top[@]} > 1)) || top=()
   local processes="config-source sync-loop pod-worker pleg status gc" choices=""
   case "${words[*]}" in
-    "") choices="get describe events recorder trace gc fault doctor completion --state-dir --help --version" ;;
+    "") choices="get describe events recorder trace gc fault process chaos doctor completion --state-dir --help --version" ;;
     get) choices="pods pod processes sources" ;;
-    "get pods") choices="-o -w -A -n --no-headers" ;;
+    "get pods" | "get po")
+      case $current in
+        -*) choices="-o -w -A -n --no-headers" ;;
+        *) choices=$(splitletctl "${top[@]}" get pods --no-headers 2>/dev/null | cut -d' ' -f1) ;;
+      esac ;;
     "get processes" | "get sources") choices="-o" ;;
     describe | trace) choices="pod" ;;
     "get pod" | "describe pod" | "trace pod")
@@ -31,6 +35,14 @@ constexpr const char* kBash = R"(_splitletctl() {
     "fault set" | "fault list" | "fault clear") choices=$processes ;;
     "fault set "* | "fault clear "*)
       choices=$(splitletctl "${top[@]}" fault list "${words[2]}" --no-headers 2>/dev/null | cut -d' ' -f1) ;;
+    process) choices="kill stop cont restart down up" ;;
+    "process "*) choices="$processes nats containerd" ;;
+    chaos) choices="run" ;;
+    "chaos run")
+      case $current in
+        -*) choices="--seed --repeat --minutes --report --label --dry-run" ;;
+        *) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+      esac ;;
     completion) choices="bash zsh fish" ;;
   esac
   case ${COMP_WORDS[COMP_CWORD-1]} in
@@ -70,17 +82,21 @@ function __splitletctl_pods
 end
 complete -c splitletctl -f
 complete -c splitletctl -l state-dir -r -a '(__fish_complete_directories)' -d 'Directory of the stack'
-complete -c splitletctl -n '__splitletctl_is' -a 'get describe events recorder trace gc fault doctor completion'
+complete -c splitletctl -n '__splitletctl_is' -a 'get describe events recorder trace gc fault process chaos doctor completion'
 complete -c splitletctl -n '__splitletctl_is get' -a 'pods pod processes sources'
 complete -c splitletctl -n '__splitletctl_is describe' -a pod
 complete -c splitletctl -n '__splitletctl_is trace' -a pod
-complete -c splitletctl -n '__splitletctl_is get pod; or __splitletctl_is describe pod; or __splitletctl_is trace pod' -a '(__splitletctl_pods)'
+complete -c splitletctl -n '__splitletctl_is get pods; or __splitletctl_is get pod; or __splitletctl_is describe pod; or __splitletctl_is trace pod' -a '(__splitletctl_pods)'
 complete -c splitletctl -n '__splitletctl_is recorder' -a ensure
 complete -c splitletctl -n '__splitletctl_is gc' -l dry-run
 complete -c splitletctl -n '__splitletctl_is events' -l since -r
 complete -c splitletctl -n '__splitletctl_is events' -s f
 complete -c splitletctl -n '__splitletctl_is fault' -a 'set list clear'
 complete -c splitletctl -n '__splitletctl_is fault set; or __splitletctl_is fault list; or __splitletctl_is fault clear' -a 'config-source sync-loop pod-worker pleg status gc'
+complete -c splitletctl -n '__splitletctl_is process' -a 'kill stop cont restart down up'
+complete -c splitletctl -n '__splitletctl_is process kill; or __splitletctl_is process stop; or __splitletctl_is process cont; or __splitletctl_is process restart; or __splitletctl_is process down; or __splitletctl_is process up' -a 'config-source sync-loop pod-worker pleg status gc nats containerd'
+complete -c splitletctl -n '__splitletctl_is chaos' -a run
+complete -c splitletctl -n '__splitletctl_is chaos run' -F
 complete -c splitletctl -n '__splitletctl_is completion' -a 'bash zsh fish'
 complete -c splitletctl -s o -r -a 'wide json yaml'
 )";

@@ -56,6 +56,18 @@ TEST(Tables, AlignByCharactersAndEndWithoutSpaces) {
   EXPECT_EQ(table.Text(false), "\xC3\xA4\xC3\xB6            1s\nlonger-name\n");
 }
 
+TEST(Tables, OneAfterTheOtherLineUpWhenAskedTo) {
+  std::vector<size_t> widths;
+  Table first({"NAME", "AGE"});
+  first.KeepWidths(&widths);
+  first.Add({"long-name", "1s"});
+  EXPECT_EQ(first.Text(), "NAME        AGE\nlong-name   1s\n");
+  Table second({"NAME", "AGE"});
+  second.KeepWidths(&widths);
+  second.Add({"web", "2s"});
+  EXPECT_EQ(second.Text(false), "web         2s\n");
+}
+
 TEST(Indenting, LeavesEmptyLinesEmpty) { EXPECT_EQ(Indented("a\n\nb\n", 2), "  a\n\n  b\n"); }
 
 TEST(Bytes, AreRounded) {

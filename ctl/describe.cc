@@ -19,6 +19,7 @@ class Lines {
  public:
   explicit Lines(size_t indent = 0, size_t column = 18) : indent_(indent), column_(column) {}
   void Add(std::string_view key, std::string_view value) {
+    value = value.substr(0, value.find_last_not_of(' ') + 1);
     const std::string head = std::string(indent_, ' ') + std::string(key) + ":";
     text_ += head + std::string(head.size() < column_ ? column_ - head.size() : 1, ' ') +
              std::string(value) + "\n";

@@ -32,6 +32,7 @@ StatusOr<Layout> FindLayout(const std::optional<std::string>& top) {
   std::error_code error;
   if (!std::filesystem::is_directory("run", error))
     return NotFound("--state-dir {}: there is no stack (no folder run); make run starts one", *top);
+  layout.top = *top;
   layout.run_dir = "run";
   layout.state_dir = "state";
   layout.manifests = "manifests";

@@ -14,6 +14,7 @@
 namespace splitlet::ctl {
 
 struct Layout {
+  std::string top;  // of a local stack, as given; empty: the packages' folders
   std::string run_dir = "/run/splitlet";
   std::string state_dir = "/var/lib/splitlet";
   std::string manifests;  // empty: not known

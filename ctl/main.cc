@@ -1,7 +1,9 @@
+#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <optional>
@@ -21,6 +23,8 @@ struct Arguments {
   GetOptions get;
   EventOptions events;
   FaultOptions fault;
+  ProcessOptions process;
+  ChaosOptions chaos;
   std::string trace_since = "1h";
   std::string shell, runtime_endpoint;
   bool dry_run = false;
@@ -111,6 +115,46 @@ void DeclareFault(CLI::App& app, Arguments& a, Command& run) {
   clear->callback([&a, &run] { run = [&a](const Context& c) { return ClearFaults(c, a.fault); }; });
 }
 
+void DeclareProcess(CLI::App& app, Arguments& a, Command& run) {
+  CLI::App* process =
+      app.add_subcommand("process", "Kill, stop or restart a process by its supervisor")
+          ->require_subcommand(1);
+  const std::pair<const char*, const char*> kActions[] = {
+      {"kill", "SIGKILL; its supervisor starts it again"},
+      {"stop", "SIGSTOP: it hangs until cont"},
+      {"cont", "SIGCONT: after stop"},
+      {"restart", "SIGTERM, and start it again"},
+      {"down", "End it and keep it down"},
+      {"up", "Start it after down"}};
+  for (const auto& [name, help] : kActions) {
+    CLI::App* action = process->add_subcommand(name, help);
+    action->add_option("process", a.process.process, "One of the six, nats or containerd")
+        ->required();
+    action->callback([&a, &run, word = std::string(name)] {
+      a.process.action = word;
+      run = [&a](const Context& c) { return ProcessCommand(c, a.process); };
+    });
+  }
+}
+
+void DeclareChaos(CLI::App& app, Arguments& a, Command& run) {
+  CLI::App* chaos = app.add_subcommand("chaos", "Faults on a running stack, and what must hold")
+                        ->require_subcommand(1);
+  CLI::App* scenario =
+      chaos->add_subcommand("run", "One scenario; docs/reliability.md has the rules");
+  scenario->add_option("scenario", a.chaos.scenario, "A YAML file")->required();
+  scenario->add_option("--seed", a.chaos.seed,
+                       "Of all that is drawn (default: the scenario's, or 1)");
+  scenario->add_option("--repeat", a.chaos.repeat, "Rounds, each with the next seed")
+      ->check(CLI::Range(1, 100000));
+  scenario->add_option("--minutes", a.chaos.minutes, "Rounds until this much time is over")
+      ->check(CLI::Range(0.0, 10000.0));
+  scenario->add_option("--report", a.chaos.report, "Folder for report.json and report.html");
+  scenario->add_option("--label", a.chaos.label, "What is tested, for the report");
+  scenario->add_flag("--dry-run", a.chaos.dry_run, "Check it all, print the plan, do nothing");
+  scenario->callback([&a, &run] { run = [&a](const Context& c) { return ChaosRun(c, a.chaos); }; });
+}
+
 void DeclareOthers(CLI::App& app, Arguments& a, Command& run) {
   CLI::App* gc = app.add_subcommand("gc", "Remove dead containers and unused images now");
   gc->add_flag("--dry-run", a.dry_run, "Only say what would go");
@@ -136,6 +180,64 @@ std::string RuntimeEndpoint(const Arguments& a) {
 int Fail(const Status& status) {
   std::cerr << "error: " << Message(status) << "\n";
   return 1;
+}
+
+/// "get pods/web" is "get pods web".
+std::vector<std::string> KubectlWords(int argc, char** argv) {
+  std::vector<std::string> words;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const auto slash = word.find('/');
+    const std::string kind = word.substr(0, slash);
+    if (slash != std::string::npos && (kind == "pod" || kind == "pods" || kind == "po")) {
+      words.push_back("pod");
+      words.push_back(word.substr(slash + 1));
+    } else {
+      words.push_back(word);
+    }
+  }
+  return words;
+}
+
+std::string NamesOf(const CLI::App& app) {
+  std::string names;
+  for (const CLI::App* sub : app.get_subcommands(nullptr))
+    names += (names.empty() ? "" : ", ") + sub->get_name();
+  return names;
+}
+
+/// One line that says what is wrong with the command line, in the manner of kubectl.
+int Explain(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) return app.exit(error);
+  const CLI::App* at = &app;
+  std::string path = "splitletctl";
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().front();
+    path += " " + at->get_name();
+  }
+  const std::vector<std::string> rest = app.remaining(true);
+  const bool asks = rest.empty() && at == &app;
+  if (asks) {
+    std::cout << app.help();
+    return 0;
+  }
+  std::string what = error.what();
+  if (!rest.empty() && rest.front().starts_with('-'))
+    what = "unknown flag: " + rest.front();
+  else if (!at->get_subcommands(nullptr).empty())
+    what =
+        (rest.empty() ? std::string() : "unknown word \"" + rest.front() + "\" after ") +
+        fmt::format("\"{}\"{} one of {}", path, rest.empty() ? " wants" : ": want", NamesOf(*at));
+  else if (!rest.empty())
+    what = "unexpected argument \"" + rest.front() + "\"";
+  std::cerr << "error: " << what << "\nSee '" << path << " --help' for usage.\n";
+  return 1;
+}
+
+/// Before the working directory changes.
+void MakeAbsolute(std::string& path) {
+  std::error_code error;
+  if (!path.empty()) path = std::filesystem::absolute(path, error).lexically_normal().string();
 }
 
 /// gRPC's threads never end, and abort now and then when the libraries below them are torn down at
@@ -164,13 +266,23 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "splitletctl " SPLITLET_VERSION);
   app.add_option("--state-dir", arguments.top,
-                 "Directory of a local stack (default: the packages' folders)");
+                 "Directory of a local stack (default: the packages' folders)")
+      ->envname("SPLITLET_STATE_DIR");
   DeclareGet(app, arguments, run);
   DeclarePod(app, arguments, run);
   DeclareBus(app, arguments, run);
   DeclareFault(app, arguments, run);
+  DeclareProcess(app, arguments, run);
+  DeclareChaos(app, arguments, run);
   DeclareOthers(app, arguments, run);
-  CLI11_PARSE(app, argc, argv);
+  const std::vector<std::string> words = KubectlWords(argc, argv);
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::ParseError& error) {
+    return Explain(app, error);
+  }
+  MakeAbsolute(arguments.chaos.scenario);
+  MakeAbsolute(arguments.chaos.report);
   if (!arguments.shell.empty()) return PrintCompletion(arguments.shell);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGINT, [](int) { stop_requested = 1; });

@@ -203,6 +203,7 @@ std::string PodTable(const std::vector<PodView>& pods, WallTime now,
   if (options.wide)
     header.insert(header.end(), {"IP", "NODE", "NOMINATED NODE", "READINESS GATES"});
   Table table(std::move(header));
+  table.KeepWidths(options.widths);
   for (const PodView& view : pods) {
     const PodRow row = MakePodRow(view, now);
     std::vector<std::string> cells = {view.name, fmt::format("{}/{}", row.ready, row.total),

@@ -49,6 +49,7 @@ struct PodTableOptions {
   bool wide = false;
   bool namespaces = false;
   bool header = true;
+  std::vector<size_t>* widths = nullptr;  // see Table::KeepWidths
 };
 std::string PodTable(const std::vector<PodView>& pods, WallTime now,
                      const PodTableOptions& options);

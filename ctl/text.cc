@@ -46,12 +46,14 @@ void Table::Add(std::vector<std::string> row) {
 }
 
 std::string Table::Text(bool with_header) const {
-  std::vector<size_t> widths(header_.size(), 0);
+  std::vector<size_t> widths = kept_ == nullptr ? std::vector<size_t>{} : *kept_;
+  widths.resize(header_.size(), 0);
   const auto widen = [&widths](const std::vector<std::string>& cells) {
     for (size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], WidthOf(cells[i]));
   };
   widen(header_);
   std::ranges::for_each(rows_, widen);
+  if (kept_ != nullptr) *kept_ = widths;
   std::string text = with_header ? Line(header_, widths) : "";
   for (const auto& row : rows_) text += Line(row, widths);
   return text;

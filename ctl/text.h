@@ -20,8 +20,12 @@ class Table {
   void Add(std::vector<std::string> row);
   bool empty() const { return rows_.empty(); }
   std::string Text(bool with_header = true) const;
+  /// Columns are not narrower than `widths`, which take over what they are now: tables printed one
+  /// after the other line up.
+  void KeepWidths(std::vector<size_t>* widths) { kept_ = widths; }
 
  private:
+  std::vector<size_t>* kept_ = nullptr;
   std::vector<std::string> header_;
   std::vector<std::vector<std::string>> rows_;
 };

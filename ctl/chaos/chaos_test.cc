@@ -1,0 +1,280 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ctl/chaos/fake_node.h"
+#include "ctl/chaos/manifest.h"
+#include "ctl/chaos/report.h"
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/codec.h"
+
+namespace splitlet::chaos {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr const char* kHead = R"(
+name: test
+duration: 30s
+limits: {settle: 20s}
+pods:
+- {name: web, count: 3, run: forever, unharmed: true, grace: 4s, ignoresTerm: true}
+- {name: wave, count: 4, run: forever, start: false, grace: 6s, ignoresTerm: true}
+- {name: job, count: 2, run: "exit 0", expect: succeeded}
+- {name: loop, run: "exit 1", expect: restarting}
+- {name: same, count: 2, run: forever, sameUid: true}
+- {name: cut, count: 2, run: forever}
+)";
+constexpr const char* kLoad = R"(
+load:
+- {wave: wave, every: 5s..7s}
+- {update: cut, every: 4s}
+- {delete: same, every: 6s}
+- {create: same, every: 3s}
+)";
+constexpr const char* kFaults = R"yaml(
+faults:
+- {every: 2s..4s, kill: pod-worker}
+- {every: 5s, kill: any}
+- {at: 9s, down: pod-worker, for: 4s}
+- {at: 3s, pause: pleg, for: 2s}
+- {at: 2s, breakManifest: web, for: 5s}
+- {at: 21s, endContainer: cut}
+- {at: 1s, slowRuntime: 100ms, for: 3s}
+- {at: 4s, loseMessages: 20%, of: any, for: 3s}
+- {at: 6s, failPoint: {process: pleg, name: pleg.relist.before, term: "2*return(unavailable)"}, for: 2s}
+)yaml";
+
+Scenario Parsed(const std::string& text) {
+  auto scenario = ParseScenario(text, "test.yaml", [](const std::string&) -> StatusOr<std::string> {
+    return NotFound("no");
+  });
+  EXPECT_TRUE(scenario.ok()) << scenario.status();
+  return scenario.ok() ? *std::move(scenario) : Scenario{};
+}
+
+Scenario Whole() { return Parsed(std::string(kHead) + kLoad + kFaults); }
+
+struct Trial {
+  FakeClock clock;
+  FakePacer pacer{clock};
+  FakeNode node;
+  Scenario scenario;
+  std::function<bool()> stopped;
+  explicit Trial(Bug bug, Scenario s = Whole()) : node(clock, bug), scenario(std::move(s)) {}
+
+  StatusOr<Outcome> Go(uint64_t seed) {
+    Engine engine(
+        {.node = node, .clock = clock, .pacer = pacer, .stopped = stopped, .progress = nullptr},
+        scenario, seed);
+    return engine.Run();
+  }
+  std::set<std::string> Rules(uint64_t seed) {
+    std::set<std::string> rules;
+    const auto outcome = Go(seed);
+    EXPECT_TRUE(outcome.ok()) << outcome.status();
+    if (outcome.ok())
+      for (const auto& v : outcome->violations)
+        rules.insert(v.rule + " " + v.subject + ": " + v.text);
+    return rules;
+  }
+};
+
+TEST(Chaos, ANodeThatIsRightBreaksNoRule) {
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    SCOPED_TRACE(seed);
+    Trial trial(Bug::kNone);
+    EXPECT_THAT(trial.Rules(seed), IsEmpty());
+    EXPECT_EQ(trial.node.pods(), 0u);
+    EXPECT_THAT(trial.node.open_faults, IsEmpty());
+  }
+}
+
+TEST(Chaos, EachNaiveAgentIsCaughtByItsRule) {
+  const struct {
+    Bug bug;
+    const char* rule;
+  } kCases[] = {{Bug::kDoublesOnKill, "one-container"},
+                {Bug::kSecondSandbox, "one-sandbox"},
+                {Bug::kRerunsOnKill, "no-rerun"},
+                {Bug::kRerunsOnKill, "terminal"},
+                {Bug::kRevives, "terminal"},
+                {Bug::kGraceStartsAgain, "grace"},
+                {Bug::kKillsAtOnce, "grace"},
+                {Bug::kRestartsOnKill, "unharmed"},
+                {Bug::kUnreadyOnKill, "unharmed"},
+                {Bug::kBrokenKillsPod, "unharmed"},
+                {Bug::kForgetsRemoval, "unwanted"},
+                {Bug::kNeverStarts, "runs"},
+                {Bug::kMiscounts, "restarts"},
+                {Bug::kStaleStatus, "status"},
+                {Bug::kKeepsStatus, "status"},
+                {Bug::kLeaksMount, "leak"},
+                {Bug::kStaysDead, "process-back"},
+                {Bug::kFat, "memory"},
+                {Bug::kOpensFiles, "descriptors"},
+                {Bug::kTwoUids, "one-pod"}};
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.rule);
+    std::set<std::string> rules;
+    const auto is_it = [&c](const std::string& v) {
+      return v.starts_with(std::string(c.rule) + " ");
+    };
+    for (uint64_t seed = 1; seed <= 10 && std::ranges::none_of(rules, is_it); ++seed)
+      rules.merge(Trial(c.bug).Rules(seed));
+    EXPECT_THAT(rules, Contains(testing::Truly(is_it))) << static_cast<int>(c.bug);
+  }
+}
+
+TEST(Chaos, AViolationTellsWhatHappenedAroundIt) {
+  Trial trial(Bug::kRestartsOnKill);
+  const auto outcome = trial.Go(1);
+  ASSERT_TRUE(outcome.ok());
+  ASSERT_FALSE(outcome->violations.empty());
+  EXPECT_THAT(outcome->violations[0].around, Contains(HasSubstr("kill pod-worker")));
+  EXPECT_THAT(outcome->violations[0].around, Contains(HasSubstr("bus            workers")));
+}
+
+TEST(Chaos, WhatCannotBeDoneIsSaidBeforeAnythingIsDone) {
+  Trial trial(Bug::kNone);
+  trial.node.cannot = FaultKind::kPause;
+  const auto outcome = trial.Go(1);
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(trial.node.puts, 0);
+  EXPECT_THAT(Message(outcome.status()),
+              HasSubstr("test.yaml: pause (line 23): it cannot be done here"));
+}
+
+TEST(Chaos, AnInterruptedRoundEndsItsFaultsAndRemovesItsPods) {
+  Trial trial(Bug::kNone);
+  const Clock::Time end = trial.clock.Now() + Duration{11s};
+  trial.stopped = [&trial, end] { return trial.clock.Now() > end; };
+  const auto outcome = trial.Go(1);
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_TRUE(outcome->interrupted);
+  EXPECT_THAT(trial.node.open_faults, IsEmpty());
+  trial.clock.Advance(20s);
+  trial.node.Look();
+  EXPECT_EQ(trial.node.pods(), 0u);
+}
+
+TEST(Plan, IsTheSeedsAlone) {
+  const Scenario scenario = Whole();
+  const std::string one = PlanText(scenario, MakePlan(scenario, 1));
+  EXPECT_EQ(one, PlanText(scenario, MakePlan(scenario, 1)));
+  EXPECT_NE(one, PlanText(scenario, MakePlan(scenario, 2)));
+}
+
+TEST(Plan, EndsWhatItBeginsInTime) {
+  const Scenario scenario = Whole();
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    std::map<std::string, int> open;
+    Duration before{0};
+    for (const Step& step : MakePlan(scenario, seed).steps) {
+      EXPECT_LE(before, step.at);
+      EXPECT_LE(step.at, scenario.duration);
+      before = step.at;
+      if (step.kind == Step::Kind::kBegin && step.action.lasting > Duration{0})
+        ++open[Describe(step.action)];
+      if (step.kind == Step::Kind::kEnd) --open[Describe(step.action)];
+    }
+    for (const auto& [what, count] : open) EXPECT_EQ(count, 0) << what;
+  }
+}
+
+TEST(Plan, DrawsAmongAllTargetsAndHitsAllWhenAsked) {
+  const Scenario any = Parsed(std::string(kHead) + "faults: [{every: 100ms, kill: any}]");
+  std::set<std::string> hit;
+  for (const Step& step : MakePlan(any, 1).steps) hit.insert(step.action.target);
+  EXPECT_EQ(hit.size(), Processes().size());
+  const Scenario all = Parsed(std::string(kHead) + "faults: [{at: 1s, kill: all}]");
+  EXPECT_EQ(MakePlan(all, 1).steps.size(), Processes().size());
+}
+
+TEST(Plan, DeletesOnlyWhatIsThereAndCreatesOnlyWhatIsNot) {
+  const Scenario scenario = Whole();
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    std::set<std::string> present;
+    for (const auto& pod : scenario.pods)
+      for (int i = 0; pod.at_start && i < pod.count; ++i) present.insert(PodName(pod, i));
+    for (const Step& step : MakePlan(scenario, seed).steps) {
+      const std::string name = PodName(scenario.pods[step.pod_template], step.number);
+      if (step.kind == Step::Kind::kCreate) {
+        EXPECT_TRUE(present.insert(name).second);
+      } else if (step.kind == Step::Kind::kDelete) {
+        EXPECT_EQ(present.erase(name), 1u);
+      } else if (step.kind == Step::Kind::kUpdate) {
+        EXPECT_TRUE(present.contains(name));
+      }
+    }
+  }
+}
+
+TEST(Manifests, ArePodsThatWitnessTheirStarts) {
+  const Scenario scenario = Whole();
+  const PodToRun run{
+      .name = "web-1", .witness = "web-1.7", .from = &scenario.pods[0], .version = 7};
+  const std::string text = ManifestOf(run, "/w");
+  const auto decoded = kube::Decode(text, "m", kube::Strictness::kStrict);
+  ASSERT_TRUE(decoded.ok()) << decoded.status() << text;
+  const auto pod = decoded->As<kube::Pod>();
+  EXPECT_EQ(pod->metadata().name(), "web-1");
+  EXPECT_EQ(pod->spec().termination_grace_period_seconds(), 4);
+  EXPECT_THAT(pod->spec().containers(0).command(2), HasSubstr("/witness/web-1.7"));
+  EXPECT_EQ(pod->spec().volumes(0).volume_source().host_path().path(), "/w");
+  EXPECT_EQ(pod->metadata().uid(), "");
+  const PodToRun same{
+      .name = "same-0", .witness = "same-0", .from = &scenario.pods[4], .version = 7};
+  EXPECT_THAT(ManifestOf(same, "/w"), HasSubstr("\"uid\": \"chaos-same-0\""));
+}
+
+TEST(Witnesses, AreReadLineByLine) {
+  const WallTime boot{1000s};
+  const Witness witness =
+      ParseWitness("start 1.50\nterm 2\nterm 2.25\nrubbish\nstart x\nstart 9", boot);
+  ASSERT_EQ(witness.starts.size(), 2u);
+  EXPECT_EQ(witness.starts[0], boot + 1500ms);
+  ASSERT_EQ(witness.terms.size(), 2u);
+  EXPECT_EQ(witness.terms[1], boot + 2250ms);
+}
+
+Report MakeReport(Bug bug) {
+  Report report{.scenario = "a <b> & \"c\"",
+                .about = "about",
+                .file = "f.yaml",
+                .version = "splitlet 0",
+                .label = "abc",
+                .command = "again",
+                .rounds = {}};
+  Trial trial(bug);
+  auto outcome = trial.Go(3);
+  EXPECT_TRUE(outcome.ok());
+  report.rounds.push_back(*std::move(outcome));
+  return report;
+}
+
+TEST(Reports, NeedNothingFromOutside) {
+  const std::string html = ReportHtml(MakeReport(Bug::kRestartsOnKill));
+  for (const char* outside : {"src=", "href=", "@import", "url(", "<script"})
+    EXPECT_THAT(html, Not(HasSubstr(outside)));
+  EXPECT_THAT(html, HasSubstr("a &lt;b&gt; &amp; &quot;c&quot;"));
+  EXPECT_THAT(html, HasSubstr("workers: &lt;syncing&gt;"));
+  EXPECT_THAT(html, HasSubstr("<svg "));
+  EXPECT_THAT(html, HasSubstr(">web-0</text>"));
+}
+
+TEST(Reports, TellSeedsAndViolations) {
+  const Report bad = MakeReport(Bug::kRestartsOnKill);
+  EXPECT_THAT(ReportJson(bad), HasSubstr("\"seed\": 3"));
+  EXPECT_THAT(ReportJson(bad), HasSubstr("\"rule\": \"unharmed\""));
+  EXPECT_THAT(ReportText(bad), HasSubstr("VIOLATION seed 3"));
+  const Report good = MakeReport(Bug::kNone);
+  EXPECT_EQ(ViolationsOf(good), 0u);
+  EXPECT_THAT(ReportHtml(good), HasSubstr("no violation"));
+  EXPECT_THAT(ReportText(good), HasSubstr("0 violations"));
+}
+
+}  // namespace
+}  // namespace splitlet::chaos

@@ -1,0 +1,402 @@
+#include "ctl/chaos/checker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+
+namespace splitlet::chaos {
+namespace {
+
+using State = SeenContainer::State;
+
+/// A look is that much late at worst on a machine that is busy with other things.
+constexpr Duration kSlack = 500ms;
+/// What a process that died costs beside the time that it is away: it starts and lists anew.
+constexpr Duration kRestartCost = 3s;
+
+Duration GraceOf(const PodTemplate& pod) {
+  return pod.pod->spec().has_termination_grace_period_seconds()
+             ? Duration{1s} * pod.pod->spec().termination_grace_period_seconds()
+             : Duration{30s};
+}
+
+/// Containers of this full name in this state.
+std::vector<const SeenContainer*> Of(const Snapshot& snapshot, const std::string& full_name,
+                                     State state) {
+  std::vector<const SeenContainer*> found;
+  for (const auto& c : snapshot.containers)
+    if (c.pod == full_name && c.state == state) found.push_back(&c);
+  return found;
+}
+
+bool IsRunning(const Snapshot& snapshot, const std::string& id) {
+  return std::ranges::any_of(snapshot.containers, [&id](const SeenContainer& c) {
+    return c.id == id && c.state == State::kRunning;
+  });
+}
+
+const ToldPod* ToldOf(const Snapshot& snapshot, const std::string& full_name) {
+  const ToldPod* best = nullptr;
+  for (const auto& told : snapshot.told)
+    if (told.name == full_name && (best == nullptr || told.phase == "Running")) best = &told;
+  return best;
+}
+
+bool IsTerminal(const std::string& phase) { return phase == "Succeeded" || phase == "Failed"; }
+
+/// It can make a stop late.
+bool DelaysStops(FaultKind kind, const std::string& target) {
+  switch (kind) {
+    case FaultKind::kKill:
+    case FaultKind::kPause:
+    case FaultKind::kDown:
+    case FaultKind::kRestart:
+    case FaultKind::kUpgrade:
+    case FaultKind::kFailPoint: return target == "pod-worker" || target == "containerd";
+    case FaultKind::kSlowRuntime:
+    case FaultKind::kFillDisk:
+    case FaultKind::kLimitMemory:
+    case FaultKind::kHangPod:
+    case FaultKind::kReboot: return true;
+    case FaultKind::kLoseMessages:
+    case FaultKind::kDelayMessages:
+    case FaultKind::kPartition:
+    case FaultKind::kEndContainer:
+    case FaultKind::kBreakManifest: return false;
+  }
+  UNREACHABLE();
+}
+
+Violation Make(const std::string& rule, const std::string& subject, std::string text) {
+  return {.rule = rule, .subject = subject, .text = std::move(text), .wall = {}, .around = {}};
+}
+
+}  // namespace
+
+std::string BareId(const std::string& id) {
+  const auto slashes = id.find("://");
+  return slashes == std::string::npos ? id : id.substr(slashes + 3);
+}
+
+void Checker::Found(const std::string& rule, const std::string& subject, std::string text) {
+  if (told_.insert({rule, subject}).second) found_.push_back(Make(rule, subject, std::move(text)));
+}
+
+void Checker::OnPut(const PodToRun& pod, const Snapshot& last) {
+  const auto before = wanted_.find(pod.name);
+  if (before != wanted_.end() && !pod.from->same_uid) ExpectStops(before->second, last.wall, last);
+  Wanted& wanted = wanted_[pod.name];
+  wanted = {.pod = pod, .full_name = node_.FullName(pod.name), .unharmed = {}};
+  ours_[wanted.full_name] = pod.name;
+}
+
+void Checker::OnRemoved(const std::string& name, WallTime at, const Snapshot& last) {
+  const auto found = wanted_.find(name);
+  if (found == wanted_.end()) return;
+  ExpectStops(found->second, at, last);
+  wanted_.erase(found);
+}
+
+void Checker::ExpectStops(const Wanted& wanted, WallTime at, const Snapshot& last) {
+  const PodTemplate& from = *wanted.pod.from;
+  if (from.ends == Ends::kRestarts) return;  // it ends by itself at any time
+  for (const auto* c : Of(last, wanted.full_name, State::kRunning))
+    stops_.try_emplace(c->id, Stop{.pod = wanted.pod.name,
+                                   .container = c->id,
+                                   .witness = wanted.pod.witness,
+                                   .removed = at,
+                                   .grace = GraceOf(from),
+                                   .ignores_term = from.ignores_term});
+}
+
+void Checker::OnBegin(const Action& action, WallTime at) {
+  disturbances_.push_back({.kind = action.kind,
+                           .target = action.target,
+                           .from = at,
+                           .to = at,
+                           .open = action.lasting > Duration{0}});
+}
+
+void Checker::OnEnd(const Action& action, WallTime at) {
+  for (auto& d : disturbances_) {
+    if (!d.open || d.kind != action.kind || d.target != action.target) continue;
+    d.open = false;
+    d.to = at;
+  }
+}
+
+void Checker::OnLook(const Snapshot& snapshot) {
+  CheckProcesses(snapshot);
+  CheckReruns(snapshot);
+  if (snapshot.status_answered) CheckTerminal(snapshot);
+  if (!snapshot.runtime_answered) return;
+  CheckRuntime(snapshot);
+  CheckStops(snapshot);
+  CheckUnharmed(snapshot);
+}
+
+void Checker::CheckRuntime(const Snapshot& snapshot) {
+  std::map<std::pair<std::string, std::string>, int> running;
+  std::map<std::string, int> ready;
+  std::map<std::string, std::set<std::string>> uids;
+  for (const auto& c : snapshot.containers) {
+    if (!IsOurs(c.pod) || c.state != State::kRunning) continue;
+    ++running[{c.uid, c.name}];
+    uids[c.pod].insert(c.uid);
+    if (const auto terminal = terminal_.find(c.uid); terminal != terminal_.end())
+      Found("terminal", ours_[c.pod],
+            fmt::format("container {} runs although the pod was told to have {}", c.name,
+                        terminal->second.phase == "Failed" ? "failed" : "succeeded"));
+  }
+  for (const auto& s : snapshot.sandboxes)
+    if (IsOurs(s.pod) && s.ready && ++ready[s.uid] > 1)
+      Found("one-sandbox", ours_[s.pod], fmt::format("{} ready sandboxes at once", ready[s.uid]));
+  for (const auto& c : snapshot.containers)
+    if (const auto n = running.find({c.uid, c.name}); n != running.end() && n->second > 1)
+      Found("one-container", ours_[c.pod] + "/" + c.name,
+            fmt::format("{} containers run at once", n->second));
+  for (const auto& [pod, some] : uids)
+    if (some.size() > 1)
+      Found("one-pod", ours_[pod],
+            fmt::format("containers of {} UIDs run under its full name", some.size()));
+}
+
+void Checker::CheckTerminal(const Snapshot& snapshot) {
+  for (const auto& told : snapshot.told) {
+    if (!IsOurs(told.name)) continue;
+    const auto before = terminal_.find(told.uid);
+    if (before != terminal_.end() && before->second.phase != told.phase) {
+      // A pod of a fixed UID has another life after its removal.
+      const auto wanted = wanted_.find(before->second.pod);
+      if (wanted != wanted_.end() && wanted->second.pod.from->same_uid)
+        terminal_.erase(before);
+      else
+        Found("terminal", ours_[told.name],
+              fmt::format("phase {} after {}", told.phase, before->second.phase));
+    } else if (IsTerminal(told.phase)) {
+      terminal_[told.uid] = {ours_[told.name], told.phase};
+    }
+  }
+}
+
+void Checker::CheckReruns(const Snapshot& snapshot) {
+  for (const auto& [name, wanted] : wanted_) {
+    const PodTemplate& from = *wanted.pod.from;
+    if (from.pod->spec().restart_policy() != "Never" || wanted.pod.witness.empty() || from.same_uid)
+      continue;
+    const auto witness = snapshot.witnesses.find(wanted.pod.witness);
+    if (witness != snapshot.witnesses.end() && witness->second.starts.size() > 1)
+      Found(
+          "no-rerun", name,
+          fmt::format("started {} times with restartPolicy Never", witness->second.starts.size()));
+  }
+}
+
+Duration Checker::Excuse(WallTime from, WallTime to) const {
+  Duration excuse{0};
+  for (const auto& d : disturbances_) {
+    if (!DelaysStops(d.kind, d.target)) continue;
+    const WallTime end = d.open ? to : d.to;
+    // What began shortly before is still felt.
+    if (end + kRestartCost < from || d.from > to) continue;
+    excuse += std::max(Duration{0}, std::min(end, to) - std::max(d.from, from)) + kRestartCost;
+  }
+  return excuse;
+}
+
+bool Checker::EndedByFault(const Stop& stop, WallTime to) const {
+  return std::ranges::any_of(disturbances_, [&](const Disturbance& d) {
+    const bool ends = (d.kind == FaultKind::kEndContainer && d.target == stop.pod) ||
+                      d.kind == FaultKind::kReboot;
+    return ends && d.from + kRestartCost >= stop.removed && d.from <= to;
+  });
+}
+
+void Checker::CheckStops(const Snapshot& snapshot) {
+  for (auto it = stops_.begin(); it != stops_.end();) {
+    if (IsRunning(snapshot, it->first)) {
+      ++it;
+      continue;
+    }
+    CheckStop(it->second, snapshot);
+    it = stops_.erase(it);
+  }
+}
+
+void Checker::CheckStop(const Stop& stop, const Snapshot& snapshot) {
+  const auto told = node_.EndOf(stop.container);
+  const WallTime ended = told.value_or(snapshot.wall);
+  if (ended < stop.removed || EndedByFault(stop, ended)) return;
+  const Duration tolerance = scenario_.limits.grace + (told ? Duration{0} : kSlack);
+  const Duration whole = ended - stop.removed;
+  if (stop.ignores_term && whole < stop.grace - tolerance)
+    Found("grace", stop.pod,
+          fmt::format("ended {} after the removal of its manifest; its grace period is {}",
+                      TimeText(whole), TimeText(stop.grace)));
+  const auto witness = snapshot.witnesses.find(stop.witness);
+  if (witness == snapshot.witnesses.end()) return;
+  for (const WallTime term : witness->second.terms) {
+    if (term < stop.removed - 100ms) continue;
+    const Duration lived = ended - term;
+    // Only what was broken around the deadline can have delayed it.
+    const Duration allowed = stop.grace + tolerance + Excuse(term + stop.grace - kSlack, ended);
+    if (lived > allowed)
+      Found("grace", stop.pod,
+            fmt::format("lived {} after the first TERM; its grace period is {}, and {} are excused",
+                        TimeText(lived), TimeText(stop.grace), TimeText(allowed - stop.grace)));
+    return;
+  }
+}
+
+void Checker::OnSettled(const Snapshot& snapshot) {
+  for (auto& [name, wanted] : wanted_) {
+    if (!wanted.pod.from->unharmed || !wanted.unharmed.empty()) continue;
+    for (const auto* c : Of(snapshot, wanted.full_name, State::kRunning))
+      wanted.unharmed[c->name] = c->id;
+  }
+}
+
+void Checker::CheckUnharmed(const Snapshot& snapshot) {
+  for (const auto& [name, wanted] : wanted_) {
+    for (const auto& [container, id] : wanted.unharmed)
+      if (!IsRunning(snapshot, id))
+        Found("unharmed", name,
+              fmt::format("container {} ({}) ended, and nothing asked for it", container,
+                          id.substr(0, 12)));
+    const ToldPod* told = ToldOf(snapshot, wanted.full_name);
+    if (!wanted.unharmed.empty() && told != nullptr && !told->ready)
+      Found("unharmed", name + " status", "is told not to be ready while it runs");
+  }
+}
+
+void Checker::CheckProcesses(const Snapshot& snapshot) {
+  for (const auto& process : snapshot.processes) {
+    const bool held = std::ranges::any_of(disturbances_, [&process](const Disturbance& d) {
+      return d.open && d.kind == FaultKind::kDown && d.target == process.name;
+    });
+    if (process.pid != 0 || held) {
+      absent_.erase(process.name);
+    } else if (const auto since = absent_.try_emplace(process.name, snapshot.at).first->second;
+               snapshot.at - since > scenario_.limits.back) {
+      Found("process-back", process.name,
+            fmt::format("does not run for {} although nothing keeps it down",
+                        TimeText(snapshot.at - since)));
+    }
+    if (process.memory_bytes > scenario_.limits.memory_bytes)
+      Found("memory", process.name,
+            fmt::format("{} MiB resident, the limit is {} MiB", process.memory_bytes >> 20,
+                        scenario_.limits.memory_bytes >> 20));
+    if (process.descriptors > scenario_.limits.descriptors)
+      Found("descriptors", process.name,
+            fmt::format("{} open, the limit is {}", process.descriptors,
+                        scenario_.limits.descriptors));
+  }
+}
+
+std::vector<Violation> Checker::AtRest(const Snapshot& snapshot) const {
+  std::vector<Violation> found;
+  if (!snapshot.runtime_answered) found.push_back(Make("runs", "runtime", "does not answer"));
+  if (!snapshot.status_answered) found.push_back(Make("status", "status", "does not answer"));
+  if (!found.empty()) return found;
+  for (const auto& [name, wanted] : wanted_) {
+    CheckPod(wanted, snapshot, found);
+    CheckTold(wanted, snapshot, found);
+  }
+  for (auto& leftover : AfterAll(snapshot)) found.push_back(std::move(leftover));
+  return found;
+}
+
+void Checker::CheckPod(const Wanted& wanted, const Snapshot& snapshot,
+                       std::vector<Violation>& found) const {
+  const std::string& name = wanted.pod.name;
+  const auto running = Of(snapshot, wanted.full_name, State::kRunning);
+  const Ends ends = wanted.pod.from->ends;
+  if (ends == Ends::kSucceeds || ends == Ends::kFails) {
+    if (!running.empty()) found.push_back(Make("ends", name, "still runs"));
+    return;
+  }
+  const auto ready = std::ranges::count_if(snapshot.sandboxes, [&wanted](const SeenSandbox& s) {
+    return s.pod == wanted.full_name && s.ready;
+  });
+  if (ready != 1) found.push_back(Make("runs", name, fmt::format("has {} ready sandboxes", ready)));
+  if (ends == Ends::kRestarts) return;
+  for (const auto& spec : wanted.pod.from->pod->spec().containers()) {
+    const auto count = std::ranges::count_if(
+        running, [&spec](const SeenContainer* c) { return c->name == spec.name(); });
+    if (count != 1)
+      found.push_back(
+          Make("runs", name, fmt::format("has {} running containers {}", count, spec.name())));
+  }
+}
+
+void Checker::CheckTold(const Wanted& wanted, const Snapshot& snapshot,
+                        std::vector<Violation>& found) const {
+  const std::string& name = wanted.pod.name;
+  const ToldPod* told = ToldOf(snapshot, wanted.full_name);
+  if (told == nullptr) return found.push_back(Make("status", name, "has no status"));
+  const Ends ends = wanted.pod.from->ends;
+  const char* want = "Running";
+  if (ends == Ends::kSucceeds) want = "Succeeded";
+  if (ends == Ends::kFails) want = "Failed";
+  if (told->phase != want)
+    return found.push_back(Make(ends == Ends::kRuns || ends == Ends::kRestarts ? "status" : "ends",
+                                name, fmt::format("is told to be {}, want {}", told->phase, want)));
+  if (ends == Ends::kRuns) {
+    if (!told->ready) found.push_back(Make("status", name, "is told not to be ready"));
+    for (const auto& c : told->containers)
+      if (!c.running || !IsRunning(snapshot, BareId(c.id)))
+        found.push_back(Make("status", name,
+                             fmt::format("container {} is told to be {}, which is not what runs",
+                                         c.name, BareId(c.id).substr(0, 12))));
+  }
+  if (ends == Ends::kRuns || ends == Ends::kRestarts) CheckRestarts(wanted, snapshot, *told, found);
+}
+
+void Checker::CheckRestarts(const Wanted& wanted, const Snapshot& snapshot, const ToldPod& told,
+                            std::vector<Violation>& found) const {
+  const std::string& name = wanted.pod.name;
+  const auto witness = snapshot.witnesses.find(wanted.pod.witness);
+  const bool restarts = wanted.pod.from->ends == Ends::kRestarts;
+  for (const auto& c : told.containers) {
+    int newest = -1;
+    for (const auto& seen : snapshot.containers)
+      if (seen.uid == told.uid && seen.name == c.name)
+        newest = std::max(newest, static_cast<int>(seen.attempt));
+    const int lag = restarts ? 1 : 0;
+    if (newest < c.restarts - lag || newest > c.restarts + lag)
+      found.push_back(Make("restarts", name,
+                           fmt::format("container {} is told to have {} restarts, its newest "
+                                       "attempt is {}",
+                                       c.name, c.restarts, newest)));
+    if (witness == snapshot.witnesses.end() || wanted.pod.from->same_uid) continue;
+    const int starts = static_cast<int>(witness->second.starts.size());
+    if (starts > c.restarts + 1 + lag || starts < c.restarts + 1 - lag)
+      found.push_back(Make("restarts", name,
+                           fmt::format("container {} started {} times and is told to have {} "
+                                       "restarts",
+                                       c.name, starts, c.restarts)));
+  }
+}
+
+std::vector<Violation> Checker::AfterAll(const Snapshot& snapshot) const {
+  std::vector<Violation> found;
+  const auto unwanted = [this](const std::string& full_name) {
+    const auto ours = ours_.find(full_name);
+    return ours != ours_.end() && !wanted_.contains(ours->second);
+  };
+  for (const auto& c : snapshot.containers)
+    if (unwanted(c.pod) && c.state == State::kRunning)
+      found.push_back(Make("unwanted", ours_.at(c.pod),
+                           fmt::format("container {} runs and nothing wants it", c.name)));
+  for (const auto& s : snapshot.sandboxes)
+    if (unwanted(s.pod) && s.ready)
+      found.push_back(Make("unwanted", ours_.at(s.pod), "its sandbox is ready, nothing wants it"));
+  for (const auto& told : snapshot.told)
+    if (unwanted(told.name))
+      found.push_back(Make("status", ours_.at(told.name), "still has a status, but is removed"));
+  return found;
+}
+
+}  // namespace splitlet::chaos

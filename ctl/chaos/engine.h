@@ -1,0 +1,108 @@
+#pragma once
+
+/// One round of a scenario on a node: pods are started, the plan is carried out, everything is
+/// healed, must settle, and must go without leaving anything behind.
+/// Threads: one. Errors: a node that refuses to start the pods; what breaks a rule is in the
+/// outcome. Whatever happens, faults are ended and pods removed before it returns.
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ctl/chaos/checker.h"
+#include "ctl/chaos/node.h"
+#include "ctl/chaos/plan.h"
+#include "ctl/chaos/timeline.h"
+
+namespace splitlet::chaos {
+
+/// Waits; a fake moves its clock.
+class Pacer {
+ public:
+  virtual ~Pacer() = default;
+  virtual void Wait(Duration duration) = 0;
+};
+
+struct EngineDeps {
+  Node& node;
+  const Clock& clock;
+  Pacer& pacer;
+  std::function<bool()> stopped;                     // ends the round early
+  std::function<void(const std::string&)> progress;  // one line; may be empty
+};
+
+struct Peak {
+  uint64_t memory_bytes = 0;
+  int descriptors = 0, starts = 0;
+};
+
+struct Outcome {
+  uint64_t seed = 0;
+  bool interrupted = false;
+  std::vector<Violation> violations;
+  Timeline timeline;
+  std::map<std::string, int> done;    // "kill" -> how often; "create", ...
+  std::map<std::string, int> failed;  // the same, of what could not be done
+  std::map<std::string, Peak> peaks;  // by process
+  Duration to_start{0}, to_settle{0}, to_go{0};
+  int looks = 0;
+};
+
+/// The first thing of the plan that cannot be done on this node.
+Status CheckPlan(const Scenario& scenario, const Plan& plan, Node& node);
+
+class Engine {
+ public:
+  Engine(const EngineDeps& deps, const Scenario& scenario, uint64_t seed);
+  StatusOr<Outcome> Run();
+
+ private:
+  using Key = std::pair<FaultKind, std::string>;
+  struct Active {
+    Action action;
+    int count = 0;
+  };
+
+  Status StartPods();
+  void CarryOut();
+  void Do(const Step& step);
+  void Put(const Step& step);
+  void Remove(const std::string& name);
+  void Begin(const Action& action);
+  void End(const Action& action);
+  void EndAll();
+  /// Looks until `problems` finds nothing twice in a row; what it finds at the end is a violation.
+  Duration Settle(const std::string& what, const std::function<std::vector<Violation>()>& problems);
+  void TearDown();
+  void CheckLeaks();
+  void Look();
+  void Record(const Snapshot& now);
+  void RecordProcesses(const Snapshot& now);
+  void RecordContainers(const Snapshot& now);
+  void AddViolations(std::vector<Violation> found);
+  void Note(const std::string& who, std::string text);
+  void AddAround();
+  Duration Elapsed() const { return deps_.clock.Now() - began_; }
+  bool Stopped() const { return deps_.stopped && deps_.stopped(); }
+  void Progress(const std::string& line) const {
+    if (deps_.progress) deps_.progress(line);
+  }
+
+  EngineDeps deps_;
+  const Scenario& scenario_;
+  Plan plan_;
+  Checker checker_;
+  Outcome outcome_;
+  Clock::Time began_;
+  Snapshot last_;
+  std::set<std::string> before_;  // things that were there before
+  std::map<Key, Active> active_;
+  std::map<std::string, int> versions_;      // pod -> how often it was put
+  std::set<std::string> present_;            // pods
+  std::map<std::string, size_t> open_bars_;  // what is open -> index of its bar
+  std::map<std::string, pid_t> pids_;
+};
+
+}  // namespace splitlet::chaos

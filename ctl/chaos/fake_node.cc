@@ -1,0 +1,239 @@
+#include "ctl/chaos/fake_node.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+
+namespace splitlet::chaos {
+namespace {
+
+constexpr Duration kStartTakes = 400ms, kRunsFor = 3s, kStopTakes = 200ms;
+
+Duration GraceOf(const PodTemplate& pod) {
+  return Duration{1s} * pod.pod->spec().termination_grace_period_seconds();
+}
+
+}  // namespace
+
+Status FakeNode::CanDo(const Action& action) {
+  if (cannot == action.kind) return FailedPrecondition("it cannot be done here");
+  return OkStatus();
+}
+
+Status FakeNode::PutPod(const PodToRun& pod) {
+  Advance();
+  ++puts;
+  for (Life& life : lives_) {
+    if (life.pod.name != pod.name || life.removed) continue;
+    if (pod.from->same_uid) {
+      life.pod = pod;
+      return OkStatus();
+    }
+    life.removed = clock_.Now();
+    if (life.running) witnesses_[life.pod.witness].terms.push_back(clock_.WallNow());
+  }
+  if (bug_ == Bug::kNeverStarts && WorkerAway()) return OkStatus();
+  lives_.push_back({.pod = pod,
+                    .uid = fmt::format("uid-{}-{}", pod.name, pod.version),
+                    .containers = {},
+                    .removed = std::nullopt,
+                    .due = clock_.Now() + kStartTakes,
+                    .extra = {}});
+  return OkStatus();
+}
+
+Status FakeNode::RemovePod(const std::string& name) {
+  Advance();
+  for (Life& life : lives_) {
+    if (life.pod.name != name || life.removed) continue;
+    life.removed = clock_.Now();
+    if (bug_ == Bug::kForgetsRemoval && WorkerAway()) life.lost = true;
+    if (life.running) witnesses_[life.pod.witness].terms.push_back(clock_.WallNow());
+  }
+  return OkStatus();
+}
+
+void FakeNode::Start(Life& life) {
+  life.containers.push_back(fmt::format("c{}", ++last_id_));
+  life.running = true;
+  life.due = clock_.Now() + kRunsFor;
+  witnesses_[life.pod.witness].starts.push_back(clock_.WallNow());
+}
+
+void FakeNode::Stop(Life& life, WallTime at) {
+  if (life.running) ends_[life.containers.back()] = at;
+  life.running = false;
+}
+
+void FakeNode::AdvanceLife(Life& life) {
+  const Clock::Time now = clock_.Now();
+  const Ends ends = life.pod.from->ends;
+  if (WorkerAway() || life.lost) return;
+  if (life.removed) {
+    Duration takes = life.pod.from->ignores_term ? GraceOf(*life.pod.from) : kStopTakes;
+    if (bug_ == Bug::kKillsAtOnce) takes = kStopTakes;
+    if (!life.running || now >= *life.removed + takes) {
+      Stop(life, clock_.WallNow() - (now - (*life.removed + takes)));
+      life.over = true;
+      life.lost = false;
+    }
+    return;
+  }
+  if (now < life.due) return;
+  const bool first = life.containers.empty();
+  if (!life.running && (first || ends == Ends::kRestarts)) {
+    life.restarts += first ? 0 : 1;
+    return Start(life);
+  }
+  if (life.running && ends != Ends::kRuns) {
+    Stop(life, clock_.WallNow());
+    life.due = now + kStartTakes;
+  }
+}
+
+void FakeNode::Advance() {
+  for (size_t i = 0; i < lives_.size(); ++i) {
+    // Another life of the name waits for the end of the one before.
+    const bool waits = std::any_of(lives_.begin(), lives_.begin() + static_cast<ptrdiff_t>(i),
+                                   [&](const Life& l) { return l.pod.name == lives_[i].pod.name; });
+    if (!waits || bug_ == Bug::kTwoUids) AdvanceLife(lives_[i]);
+  }
+  for (const Life& life : lives_) {
+    if (!life.over) continue;
+    if (bug_ == Bug::kLeaksMount) things_.insert("mount /pods/" + life.uid);
+    if (bug_ == Bug::kKeepsStatus) kept_.push_back(Told(life));
+  }
+  std::erase_if(lives_, [](const Life& life) { return life.over; });
+}
+
+void FakeNode::OnWorkerKilled() {
+  for (Life& life : lives_) {
+    life.unready = bug_ == Bug::kUnreadyOnKill;
+    if (life.removed) {
+      if (bug_ == Bug::kGraceStartsAgain) life.removed = clock_.Now();
+      continue;
+    }
+    if (bug_ == Bug::kDoublesOnKill && life.running)
+      life.extra.push_back(fmt::format("x{}", ++last_id_));
+    if (bug_ == Bug::kSecondSandbox) life.second_sandbox = true;
+    const bool ended = !life.running && !life.containers.empty();
+    if ((bug_ == Bug::kRerunsOnKill || bug_ == Bug::kRevives) && ended) Start(life);
+    if (bug_ == Bug::kRestartsOnKill && life.running && life.pod.from->ends == Ends::kRuns) {
+      Stop(life, clock_.WallNow());
+      ++life.restarts;
+      Start(life);
+    }
+  }
+}
+
+Status FakeNode::Begin(const Action& action) {
+  Advance();
+  if (action.lasting > Duration{0}) open_faults.insert(Describe(action));
+  if (action.kind == FaultKind::kKill || action.kind == FaultKind::kRestart) {
+    pids_[action.target] = ++last_pid_;
+    if (bug_ == Bug::kStaysDead) dead_.insert(action.target);
+    if (action.target == "pod-worker") OnWorkerKilled();
+  }
+  if (action.kind == FaultKind::kDown || action.kind == FaultKind::kPause)
+    away_.insert(action.target);
+  if (action.kind == FaultKind::kBreakManifest && bug_ == Bug::kBrokenKillsPod)
+    for (Life& life : lives_)
+      if (life.pod.name == action.target && life.running) Stop(life, clock_.WallNow());
+  if (action.kind == FaultKind::kEndContainer)
+    for (Life& life : lives_)
+      if (life.pod.name == action.target && life.running && life.pod.from->ends == Ends::kRuns) {
+        Stop(life, clock_.WallNow());
+        ++life.restarts;
+        Start(life);
+      }
+  return OkStatus();
+}
+
+Status FakeNode::End(const Action& action) {
+  Advance();
+  open_faults.erase(Describe(action));
+  away_.erase(action.target);
+  if (action.kind == FaultKind::kDown) pids_[action.target] = ++last_pid_;
+  return OkStatus();
+}
+
+Status FakeNode::Again(const Action&) { return OkStatus(); }
+
+ToldPod FakeNode::Told(const Life& life) const {
+  const Ends ends = life.pod.from->ends;
+  ToldPod told{
+      .name = FullName(life.pod.name), .uid = life.uid, .phase = "Pending", .containers = {}};
+  if (life.containers.empty()) return told;
+  const bool ended = !life.running && (ends == Ends::kSucceeds || ends == Ends::kFails);
+  told.phase = ended ? (ends == Ends::kFails ? "Failed" : "Succeeded") : "Running";
+  if (life.running && life.containers.size() > 1 && bug_ == Bug::kRerunsOnKill)
+    told.phase = ends == Ends::kSucceeds ? "Succeeded" : told.phase;
+  told.ready = life.running && !life.unready;
+  const bool stale = bug_ == Bug::kStaleStatus && life.containers.size() > 1;
+  told.containers.push_back(
+      {.name = "app",
+       .id = "fake://" + (stale ? life.containers.front() : life.containers.back()),
+       .restarts = bug_ == Bug::kMiscounts ? 0 : life.restarts,
+       .ready = told.ready,
+       .running = life.running});
+  return told;
+}
+
+Snapshot FakeNode::Look() {
+  Advance();
+  Snapshot s{.at = clock_.Now(),
+             .wall = clock_.WallNow(),
+             .runtime_answered = true,
+             .status_answered = true,
+             .told = kept_,
+             .witnesses = witnesses_};
+  for (const Life& life : lives_) {
+    s.told.push_back(Told(life));
+    const std::string pod = FullName(life.pod.name);
+    if (life.containers.empty()) continue;
+    const bool alive = life.running || life.pod.from->ends == Ends::kRestarts;
+    s.sandboxes.push_back({.id = "s" + life.uid, .pod = pod, .uid = life.uid, .ready = alive});
+    if (life.second_sandbox)
+      s.sandboxes.push_back({.id = "t" + life.uid, .pod = pod, .uid = life.uid, .ready = alive});
+    using State = SeenContainer::State;
+    for (size_t i = 0; i < life.containers.size(); ++i) {
+      const bool last = i + 1 == life.containers.size();
+      s.containers.push_back({.id = life.containers[i],
+                              .sandbox = "s" + life.uid,
+                              .pod = pod,
+                              .uid = life.uid,
+                              .name = "app",
+                              .attempt = static_cast<uint32_t>(i),
+                              .state = last && life.running ? State::kRunning : State::kExited});
+    }
+    for (const auto& id : life.extra)
+      s.containers.push_back({.id = id,
+                              .sandbox = "s" + life.uid,
+                              .pod = pod,
+                              .uid = life.uid,
+                              .name = "app",
+                              .state = State::kRunning});
+  }
+  for (const auto& name : Services()) {
+    const auto pid = pids_.try_emplace(name, 50).first->second;
+    const bool gone = dead_.contains(name) || (away_.contains(name) && bug_ != Bug::kNone);
+    s.processes.push_back({.name = name,
+                           .pid = gone ? 0 : pid,
+                           .memory_bytes = bug_ == Bug::kFat ? 1ull << 32 : 20ull << 20,
+                           .descriptors = bug_ == Bug::kOpensFiles ? 5000 : 20});
+  }
+  return s;
+}
+
+std::optional<WallTime> FakeNode::EndOf(const std::string& container) {
+  const auto found = ends_.find(container);
+  return found == ends_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<BusLine> FakeNode::BusBetween(WallTime from, WallTime) {
+  return {{from, "workers: <syncing>"}};
+}
+
+}  // namespace splitlet::chaos

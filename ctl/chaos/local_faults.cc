@@ -1,0 +1,281 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+#include "ctl/chaos/local_node.h"
+#include "splitlet/v1/services.pb.h"
+
+namespace splitlet::chaos {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+constexpr const char* kFill = "/.chaos-fill";
+constexpr const char* kBroken = "{\"kind\": \"Pod\", \"spec\": [broken on purpose";
+
+uint64_t AddressSpaceOf(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/statm", pid));
+  uint64_t pages = 0;
+  file >> pages;
+  return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+Status LocalNode::CanDo(const Action& action) {
+  switch (action.kind) {
+    case FaultKind::kKill:
+    case FaultKind::kPause:
+    case FaultKind::kDown:
+    case FaultKind::kRestart: {
+      const auto pid = supervisor_->PidOf(action.target);
+      return pid.ok() ? OkStatus()
+                      : Annotate(pid.status(), "it is not part of this stack (RUNTIME_ENDPOINT?)");
+    }
+    case FaultKind::kFailPoint:
+    case FaultKind::kSlowRuntime:
+    case FaultKind::kLoseMessages:
+    case FaultKind::kDelayMessages: return CanSetPoints(action);
+    case FaultKind::kPartition: return partition_.CanCut();
+    case FaultKind::kFillDisk: return CanFill(action.target);
+    case FaultKind::kReboot:
+      return paths_.containerd().empty()
+                 ? FailedPrecondition("the runtime is not the stack's own: {}", paths_.endpoint)
+                 : OkStatus();
+    case FaultKind::kLimitMemory:
+    case FaultKind::kHangPod:
+    case FaultKind::kEndContainer:
+    case FaultKind::kBreakManifest:
+    case FaultKind::kUpgrade: return OkStatus();
+  }
+  UNREACHABLE();
+}
+
+Status LocalNode::CanSetPoints(const Action& action) {
+  auto& names = points_[action.target];
+  if (names.empty()) {
+    const auto list = client_.ListFaults(action.target);
+    if (!list.ok()) return list.status();
+    for (const auto& fault : (*list)->faults()) names.insert(fault.name());
+    // Changes nothing, and tells whether the configuration allows changes.
+    if (const auto tried = client_.SetFault(action.target, *names.begin(), "off"); !tried.ok())
+      return Annotate(tried.status(), "splitlet: {lockFailPoints: true} is meant for production");
+  }
+  for (const auto& point : action.points)
+    if (!names.contains(point.name) && action.kind == FaultKind::kFailPoint)
+      return InvalidArgument("{} has no fail point {} (splitletctl fault list {} shows them)",
+                             action.target, point.name, action.target);
+  return OkStatus();
+}
+
+std::string LocalNode::FolderOf(const std::string& name) const {
+  if (name == "state") return paths_.state;
+  if (name == "run") return paths_.run;
+  if (name == "log") return paths_.logs;
+  return paths_.manifests;
+}
+
+Status LocalNode::CanFill(const std::string& name) const {
+  const std::string folder = FolderOf(name);
+  struct stat own {
+  }, parent{};
+  if (stat(folder.c_str(), &own) != 0 || stat((folder + "/..").c_str(), &parent) != 0)
+    return Annotate(ErrnoStatus(errno), folder);
+  if (own.st_dev == parent.st_dev)
+    return FailedPrecondition(
+        "{} is no file system of its own, and filling it would fill the machine's (mount one there "
+        "before the stack starts, as tests/chaos/run.sh does)",
+        folder);
+  return OkStatus();
+}
+
+Status LocalNode::Begin(const Action& action) {
+  switch (action.kind) {
+    case FaultKind::kKill: return supervisor_->Signal(action.target, SIGKILL).status();
+    case FaultKind::kPause: return supervisor_->Signal(action.target, SIGSTOP).status();
+    case FaultKind::kDown: return supervisor_->TakeDown(action.target);
+    case FaultKind::kRestart: return supervisor_->Restart(action.target);
+    case FaultKind::kFailPoint:
+    case FaultKind::kSlowRuntime:
+    case FaultKind::kLoseMessages:
+    case FaultKind::kDelayMessages: return SetPoints(action, true);
+    case FaultKind::kPartition:
+      return partition_.Cut(action.target, supervisor_->PidOf(action.target).value_or(0));
+    case FaultKind::kFillDisk: return Fill(action.target);
+    case FaultKind::kLimitMemory: return LimitMemory(action, true);
+    case FaultKind::kHangPod: return HangPod(action, true);
+    case FaultKind::kEndContainer: return EndContainer(action.target);
+    case FaultKind::kBreakManifest: return BreakManifest(action.target, true);
+    case FaultKind::kUpgrade: return Upgrade(action.target, true);
+    case FaultKind::kReboot: return Reboot(paths_, *supervisor_);
+  }
+  UNREACHABLE();
+}
+
+Status LocalNode::End(const Action& action) {
+  switch (action.kind) {
+    case FaultKind::kPause: {
+      const auto pid = supervisor_->PidOf(action.target);
+      if (!pid.ok() || *pid == 0 || !ctl::IsStopped(*pid)) return OkStatus();  // it died meanwhile
+      return supervisor_->Signal(action.target, SIGCONT).status();
+    }
+    case FaultKind::kDown: return supervisor_->BringUp(action.target);
+    case FaultKind::kFailPoint:
+    case FaultKind::kSlowRuntime:
+    case FaultKind::kLoseMessages:
+    case FaultKind::kDelayMessages: return SetPoints(action, false);
+    case FaultKind::kPartition: return partition_.Heal(action.target);
+    case FaultKind::kFillDisk:
+      return unlink((FolderOf(action.target) + kFill).c_str()) == 0 ? OkStatus()
+                                                                    : ErrnoStatus(errno);
+    case FaultKind::kLimitMemory: return LimitMemory(action, false);
+    case FaultKind::kHangPod: return HangPod(action, false);
+    case FaultKind::kBreakManifest: return BreakManifest(action.target, false);
+    case FaultKind::kUpgrade: return Upgrade(action.target, false);
+    case FaultKind::kKill:
+    case FaultKind::kRestart:
+    case FaultKind::kEndContainer:
+    case FaultKind::kReboot: return OkStatus();
+  }
+  UNREACHABLE();
+}
+
+Status LocalNode::Again(const Action& action) {
+  switch (action.kind) {
+    case FaultKind::kFailPoint:
+    case FaultKind::kSlowRuntime:
+    case FaultKind::kLoseMessages:
+    case FaultKind::kDelayMessages: retry_[action.target] = action; return OkStatus();
+    case FaultKind::kPartition:
+    case FaultKind::kLimitMemory: return Begin(action);
+    case FaultKind::kKill:
+    case FaultKind::kPause:
+    case FaultKind::kDown:
+    case FaultKind::kRestart:
+    case FaultKind::kFillDisk:
+    case FaultKind::kHangPod:
+    case FaultKind::kEndContainer:
+    case FaultKind::kBreakManifest:
+    case FaultKind::kUpgrade:
+    case FaultKind::kReboot: return OkStatus();
+  }
+  UNREACHABLE();
+}
+
+Status LocalNode::SetPoints(const Action& action, bool on) {
+  if (!on) retry_.erase(action.target);
+  const auto& known = points_[action.target];
+  for (const auto& point : action.points) {
+    if (!known.contains(point.name)) continue;  // of a call that this process does not make
+    const auto set = client_.SetFault(action.target, point.name, on ? point.term : "off");
+    if (set.ok()) continue;
+    // One that does not answer has lost its terms when it comes back, or gets them then.
+    if (set.status().code() != StatusCode::kUnavailable) return set.status();
+    if (on) retry_[action.target] = action;
+    return OkStatus();
+  }
+  return OkStatus();
+}
+
+void LocalNode::RetryPoints() {
+  const auto waiting = std::exchange(retry_, {});
+  for (const auto& [process, action] : waiting)
+    if (!client_.CheckRuns(process).ok() || !SetPoints(action, true).ok())
+      retry_.try_emplace(process, action);
+}
+
+Status LocalNode::Fill(const std::string& name) {
+  const std::string path = FolderOf(name) + kFill;
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC, 0600);
+  if (fd < 0) return Annotate(ErrnoStatus(errno), path);
+  struct statvfs usage {};
+  off_t size = 0;
+  if (fstatvfs(fd, &usage) == 0)
+    size = static_cast<off_t>(usage.f_bfree) * static_cast<off_t>(usage.f_frsize);
+  for (off_t step = size; step >= 4096;)  // what is left after the file's own bookkeeping
+    if (posix_fallocate(fd, lseek(fd, 0, SEEK_END), step) != 0) step /= 2;
+  close(fd);
+  return OkStatus();
+}
+
+Status LocalNode::LimitMemory(const Action& action, bool on) {
+  ASSIGN_OR_RETURN(const pid_t pid, supervisor_->PidOf(action.target), "limit");
+  if (pid == 0) return on ? FailedPrecondition("{} does not run", action.target) : OkStatus();
+  rlimit limit{.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+  if (on) limit.rlim_cur = AddressSpaceOf(pid) + action.bytes;
+  return prlimit(pid, RLIMIT_AS, &limit, nullptr) == 0 ? OkStatus() : ErrnoStatus(errno);
+}
+
+Status LocalNode::HangPod(const Action& action, bool on) {
+  if (!on) {
+    const auto hung = hung_.extract(action.target);
+    if (!hung.empty()) kill(hung.mapped(), SIGCONT);
+    return OkStatus();
+  }
+  for (const auto& sandbox : last_.sandboxes) {
+    if (sandbox.pod != FullName(action.target) || !sandbox.ready) continue;
+    for (const pid_t shim : PidsWith({"containerd-shim", sandbox.id})) {
+      if (kill(shim, SIGSTOP) != 0) return ErrnoStatus(errno);
+      hung_[action.target] = shim;
+      return OkStatus();
+    }
+  }
+  return FailedPrecondition("{} has no sandbox with a shim", action.target);
+}
+
+Status LocalNode::EndContainer(const std::string& pod) {
+  for (const auto& c : last_.containers)
+    if (c.pod == FullName(pod) && c.state == SeenContainer::State::kRunning) return StopNow(c.id);
+  return FailedPrecondition("{} has no running container", pod);
+}
+
+Status LocalNode::BreakManifest(const std::string& pod, bool on) {
+  const std::string path = ManifestPath(pod);
+  if (!on) {
+    const auto good = broken_.extract(pod);
+    return good.empty() ? OkStatus() : WriteByRename(path, good.mapped());
+  }
+  const std::string good = ReadAll(path);
+  if (good.empty()) return FailedPrecondition("{} has no manifest", pod);
+  if (good != kBroken) broken_[pod] = good;
+  return WriteByRename(path, kBroken);
+}
+
+Status LocalNode::Upgrade(const std::string& process, bool on) {
+  const std::string script = "sv/" + process + "/run";
+  if (!on) {
+    const auto before = run_scripts_.extract(process);
+    if (before.empty()) return OkStatus();
+    RETURN_IF_ERROR(WriteByRename(script, before.mapped()), "{}", script);
+  } else {
+    const std::string text = ReadAll(script);
+    const std::string name = "splitlet-" + process;
+    const auto end = text.find(name + " ");
+    const auto begin = text.rfind(' ', end);
+    if (end == std::string::npos || begin == std::string::npos)
+      return FailedPrecondition("{} does not name {}", script, name);
+    const std::string program = text.substr(begin + 1, end - begin - 1) + name;
+    const std::string folder = paths_.work() + "/upgrade";
+    std::error_code error;
+    stdfs::create_directories(folder, error);
+    stdfs::copy_file(program, folder + "/" + name, stdfs::copy_options::overwrite_existing, error);
+    if (error) return Annotate(ErrnoStatus(error.value()), program);
+    std::string changed = text;
+    changed.replace(begin + 1, program.size(), folder + "/" + name);
+    run_scripts_.try_emplace(process, text);
+    RETURN_IF_ERROR(WriteByRename(script, changed), "{}", script);
+  }
+  if (chmod(script.c_str(), 0755) != 0) return ErrnoStatus(errno);
+  return supervisor_->Restart(process);
+}
+
+}  // namespace splitlet::chaos

@@ -1,0 +1,310 @@
+#include "ctl/chaos/local_node.h"
+
+#include <fmt/format.h>
+#include <prometheus/registry.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "ctl/bus_source.h"
+#include "ctl/bus_text.h"
+#include "ctl/chaos/manifest.h"
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/cri/grpc_runtime.h"
+#include "libs/rpc/rpc.h"
+#include "splitlet/v1/services.pb.h"
+
+namespace splitlet::chaos {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+constexpr Duration kLookLimit = 1s;
+
+std::string LabelOf(const cri::StringMap& labels, std::string_view key) {
+  const auto found = labels.find(std::string(key));
+  return found == labels.end() ? std::string() : found->second;
+}
+
+SeenContainer::State StateOf(cri::ContainerState state) {
+  switch (state) {
+    case cri::ContainerState::kCreated: return SeenContainer::State::kCreated;
+    case cri::ContainerState::kRunning: return SeenContainer::State::kRunning;
+    case cri::ContainerState::kExited: return SeenContainer::State::kExited;
+    case cri::ContainerState::kUnknown: return SeenContainer::State::kUnknown;
+  }
+  UNREACHABLE();
+}
+
+ToldPod ToTold(const v1::PodStatusRecord& record) {
+  ToldPod told{.name = record.name(), .uid = record.uid(), .phase = "", .containers = {}};
+  kube::PodStatus status;
+  if (!status.ParseFromString(record.status())) return told;
+  told.phase = status.phase();
+  for (const auto& condition : status.conditions())
+    if (condition.type() == "Ready") told.ready = condition.status() == "True";
+  for (const auto& c : status.container_statuses())
+    told.containers.push_back({.name = c.name(),
+                               .id = c.container_id(),
+                               .restarts = c.restart_count(),
+                               .ready = c.ready(),
+                               .running = c.state().has_running()});
+  return told;
+}
+
+/// The word after `flag` in the script that runit runs.
+std::string FlagOf(const std::string& service, const std::string& flag) {
+  std::istringstream words(ReadAll("sv/" + service + "/run"));
+  std::string word;
+  while (words >> word)
+    if (word == flag && words >> word) return word;
+  return {};
+}
+
+StatusOr<LocalPaths> FindPaths() {
+  std::error_code error;
+  LocalPaths paths;
+  paths.top = stdfs::current_path(error).string();
+  paths.manifests = FlagOf("config-source", "--manifests");
+  paths.logs = FlagOf("pod-worker", "--log-dir");
+  paths.run = FlagOf("pod-worker", "--run-dir");
+  paths.state = FlagOf("pod-worker", "--state-dir");
+  paths.endpoint = FlagOf("pod-worker", "--runtime-endpoint");
+  paths.node_name = FlagOf("pod-worker", "--node-name");
+  for (const auto& path :
+       {paths.manifests, paths.logs, paths.run, paths.state, paths.endpoint, paths.node_name})
+    if (path.empty())
+      return FailedPrecondition(
+          "sv/pod-worker/run does not look like deploy/local/run.sh wrote it");
+  return paths;
+}
+
+WallTime BootTime(const Clock& clock) {
+  std::ifstream file("/proc/uptime");
+  double seconds = 0;
+  file >> seconds;
+  return clock.WallNow() - Duration{1ms} * static_cast<int64_t>(seconds * 1000);
+}
+
+uint64_t ResidentBytes(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/statm", pid));
+  uint64_t size = 0, resident = 0;
+  file >> size >> resident;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+int DescriptorsOf(pid_t pid) {
+  std::error_code error;
+  int count = 0;
+  for (stdfs::directory_iterator it(fmt::format("/proc/{}/fd", pid), error), end;
+       !error && it != end; it.increment(error))
+    ++count;
+  return count;
+}
+
+}  // namespace
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Status WriteByRename(const std::string& path, const std::string& content) {
+  const auto slash = path.rfind('/');
+  const std::string beside = path.substr(0, slash + 1) + ".chaos." + path.substr(slash + 1);
+  {
+    std::ofstream file(beside, std::ios::binary | std::ios::trunc);
+    file << content << std::flush;
+    if (!file) return Annotate(ErrnoStatus(errno), beside);
+  }
+  if (rename(beside.c_str(), path.c_str()) != 0) return Annotate(ErrnoStatus(errno), path);
+  return OkStatus();
+}
+
+std::string LocalPaths::containerd() const {
+  return endpoint.starts_with("unix://" + top + "/containerd/") ? top + "/containerd"
+                                                                : std::string();
+}
+
+struct LocalNode::Runtime {
+  prometheus::Registry registry;
+  cri::GrpcRuntime client;
+  Runtime(const std::string& endpoint, const Clock& clock)
+      : client(rpc::ConnectEndpoint(endpoint), clock, registry, {}) {}
+};
+
+LocalNode::LocalNode(const ctl::Client& client, LocalPaths paths)
+    : client_(client),
+      paths_(std::move(paths)),
+      supervisor_(ctl::FindSupervisor(client.layout())),
+      runtime_(std::make_unique<Runtime>(paths_.endpoint, client.clock())),
+      partition_(paths_.top, client.layout().bus.url) {}
+
+LocalNode::~LocalNode() = default;
+
+StatusOr<std::unique_ptr<LocalNode>> LocalNode::Open(const ctl::Client& client) {
+  if (geteuid() != 0)
+    return PermissionDenied("chaos kills processes and reads the runtime: run it as root");
+  if (client.layout().top.empty())
+    return FailedPrecondition(
+        "chaos needs a local stack: --state-dir DIR (make run starts one in .run)");
+  for (const auto& process : ctl::ProcessNames())
+    if (Status runs = client.CheckRuns(process); !runs.ok())
+      return Annotate(runs, "the stack does not run whole (splitletctl doctor tells more)");
+  ASSIGN_OR_RETURN(LocalPaths paths, FindPaths(), "local stack");
+  std::unique_ptr<LocalNode> node(new LocalNode(client, std::move(paths)));
+  std::error_code error;
+  stdfs::remove_all(node->paths_.witnesses(), error);
+  stdfs::create_directories(node->paths_.witnesses(), error);
+  if (error) return ErrnoStatus(error.value());
+  node->last_ = node->Look();
+  if (!node->last_.runtime_answered)
+    return Unavailable("the runtime does not answer on {}", node->paths_.endpoint);
+  if (!node->last_.status_answered) return Unavailable("status does not list its table");
+  return node;
+}
+
+std::string LocalNode::FullName(const std::string& pod) const {
+  return pod + "-" + paths_.node_name;
+}
+
+std::string LocalNode::ManifestPath(const std::string& pod) const {
+  return paths_.manifests + "/chaos-" + pod + ".json";
+}
+
+Status LocalNode::PutPod(const PodToRun& pod) {
+  broken_.erase(pod.name);
+  return WriteByRename(ManifestPath(pod.name), ManifestOf(pod, paths_.witnesses()));
+}
+
+Status LocalNode::RemovePod(const std::string& name) {
+  broken_.erase(name);
+  return unlink(ManifestPath(name).c_str()) == 0 || errno == ENOENT ? OkStatus()
+                                                                    : ErrnoStatus(errno);
+}
+
+Snapshot LocalNode::Look() {
+  Snapshot snapshot{.at = client_.clock().Now(), .wall = client_.clock().WallNow()};
+  RetryPoints();
+  LookAtProcesses(snapshot);
+  LookAtRuntime(snapshot);
+  LookAtStatus(snapshot);
+  LookAtWitnesses(snapshot);
+  snapshot.wall = client_.clock().WallNow();
+  if (snapshot.runtime_answered) last_ = snapshot;
+  return snapshot;
+}
+
+void LocalNode::LookAtRuntime(Snapshot& snapshot) {
+  const Clock& clock = client_.clock();
+  const auto sandboxes = runtime_->client.ListPodSandbox("", After(clock, kLookLimit));
+  if (!sandboxes.ok()) return;
+  const auto containers = runtime_->client.ListContainers({}, After(clock, kLookLimit));
+  if (!containers.ok()) return;
+  snapshot.runtime_answered = true;
+  for (const auto& s : *sandboxes) {
+    ids_.insert(s.id.str());
+    snapshot.sandboxes.push_back({.id = s.id.str(),
+                                  .pod = s.pod_name,
+                                  .uid = s.pod_uid,
+                                  .attempt = s.attempt,
+                                  .ready = s.state == cri::SandboxState::kReady});
+  }
+  for (const auto& c : *containers) {
+    ids_.insert(c.id.str());
+    snapshot.containers.push_back({.id = c.id.str(),
+                                   .sandbox = c.sandbox_id.str(),
+                                   .pod = LabelOf(c.labels, kube::kPodNameLabel),
+                                   .uid = LabelOf(c.labels, kube::kPodUidLabel),
+                                   .name = c.name,
+                                   .attempt = c.attempt,
+                                   .state = StateOf(c.state)});
+  }
+}
+
+void LocalNode::LookAtStatus(Snapshot& snapshot) {
+  const auto records = client_.ListTable("podstatus", kLookLimit);
+  if (!records.ok()) return;
+  snapshot.status_answered = true;
+  for (const auto& [uid, bytes] : *records) {
+    v1::PodStatusRecord record;
+    if (uid != "node" && record.ParseFromString(bytes)) snapshot.told.push_back(ToTold(record));
+  }
+}
+
+void LocalNode::LookAtProcesses(Snapshot& snapshot) {
+  for (const auto& name : Services()) {
+    const auto pid = supervisor_->PidOf(name);
+    if (!pid.ok()) continue;  // not part of this stack: a runtime of somebody else
+    SeenProcess process{.name = name, .pid = *pid};
+    if (*pid > 0) {
+      process.memory_bytes = ResidentBytes(*pid);
+      process.descriptors = DescriptorsOf(*pid);
+    }
+    snapshot.processes.push_back(process);
+  }
+}
+
+void LocalNode::LookAtWitnesses(Snapshot& snapshot) {
+  const WallTime boot = BootTime(client_.clock());
+  std::error_code error;
+  for (stdfs::directory_iterator it(paths_.witnesses(), error), end; !error && it != end;
+       it.increment(error))
+    snapshot.witnesses[it->path().filename().string()] =
+        ParseWitness(ReadAll(it->path().string()), boot);
+}
+
+std::optional<WallTime> LocalNode::EndOf(const std::string& container) {
+  const auto status = runtime_->client.ContainerStatus(cri::ContainerId(container),
+                                                       After(client_.clock(), kLookLimit));
+  if (!status.ok() || status->finished_at_ns <= 0) return std::nullopt;
+  return WallFromNanos(status->finished_at_ns);
+}
+
+Status LocalNode::StopNow(const std::string& container) {
+  return runtime_->client.StopContainer(cri::ContainerId(container), 0,
+                                        After(client_.clock(), 3 * kLookLimit));
+}
+
+std::vector<std::string> LocalNode::Unwell() {
+  std::vector<std::string> found;
+  for (const auto& view : client_.ListProcesses()) {
+    if (view.info == nullptr)
+      found.push_back(view.problem);
+    else if (!view.info->live() || !view.info->ready())
+      found.push_back(fmt::format("{} is not well: {}", view.name, view.info->reason()));
+  }
+  return found;
+}
+
+std::set<std::string> LocalNode::Things() { return ThingsOf(paths_, ids_); }
+
+Status LocalNode::CleanUp() {
+  const auto report = client_.RunGc(false);
+  if (!report.ok()) return report.status();
+  std::string kept = (*report)->error();
+  for (const auto& line : (*report)->kept()) kept += (kept.empty() ? "" : "; ") + line;
+  return kept.empty() ? OkStatus() : Aborted("{}", kept);
+}
+
+std::vector<BusLine> LocalNode::BusBetween(WallTime from, WallTime to) {
+  std::vector<BusLine> lines;
+  ctl::BusReader reader;
+  const Status read =
+      ctl::ReadRecorder(client_.layout().bus, from, [&](const ctl::BusMessage& message) {
+        if (message.at > to) return false;
+        const ctl::BusEvent event = reader.Read(message);
+        if (!event.beat)
+          lines.push_back(
+              {event.at, fmt::format("{} {}: {} {}", event.process, event.topic,
+                                     event.pod.empty() ? event.key : event.pod, event.text)});
+        return true;
+      });
+  if (!read.ok()) lines.push_back({from, "no recording: " + Message(read)});
+  return lines;
+}
+
+}  // namespace splitlet::chaos

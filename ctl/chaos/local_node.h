@@ -1,0 +1,99 @@
+#pragma once
+
+/// A local stack (deploy/local, runit) as a node under chaos. What is true is read from the CRI
+/// socket, /proc, /sys/fs/cgroup and the disk.
+/// Threads: one. Errors: as Node's; Open tells what is missing to do chaos here at all.
+/// Source: deploy/local/README.md.
+
+#include <memory>
+#include <string>
+
+#include "ctl/chaos/node.h"
+#include "ctl/chaos/partition.h"
+#include "ctl/chaos/reboot.h"
+#include "ctl/client.h"
+#include "ctl/supervisor.h"
+
+namespace splitlet::cri {
+class GrpcRuntime;
+}
+
+namespace splitlet::chaos {
+
+/// Where things of the stack are; absolute paths.
+struct LocalPaths {
+  std::string top, manifests, logs, run, state, endpoint, node_name;
+  std::string work() const { return top + "/chaos"; }
+  std::string witnesses() const { return work() + "/witness"; }
+  /// Of a private containerd; empty when the runtime is somebody else's.
+  std::string containerd() const;
+};
+
+class LocalNode final : public Node {
+ public:
+  static StatusOr<std::unique_ptr<LocalNode>> Open(const ctl::Client& client);
+  ~LocalNode() override;
+
+  Status CanDo(const Action& action) override;
+  Status PutPod(const PodToRun& pod) override;
+  Status RemovePod(const std::string& name) override;
+  Status Begin(const Action& action) override;
+  Status End(const Action& action) override;
+  Status Again(const Action& action) override;
+  Snapshot Look() override;
+  std::optional<WallTime> EndOf(const std::string& container) override;
+  std::string FullName(const std::string& pod) const override;
+  std::vector<std::string> Unwell() override;
+  std::set<std::string> Things() override;
+  Status CleanUp() override;
+  std::vector<BusLine> BusBetween(WallTime from, WallTime to) override;
+
+ private:
+  LocalNode(const ctl::Client& client, LocalPaths paths);
+
+  // Looking.
+  void LookAtRuntime(Snapshot& snapshot);
+  void LookAtStatus(Snapshot& snapshot);
+  void LookAtProcesses(Snapshot& snapshot);
+  void LookAtWitnesses(Snapshot& snapshot);
+
+  // Faults, in local_faults.cc.
+  Status CanSetPoints(const Action& action);
+  Status CanFill(const std::string& folder) const;
+  Status SetPoints(const Action& action, bool on);
+  void RetryPoints();
+  Status Fill(const std::string& folder);
+  Status LimitMemory(const Action& action, bool on);
+  Status HangPod(const Action& action, bool on);
+  Status EndContainer(const std::string& pod);
+  Status StopNow(const std::string& container);
+  Status BreakManifest(const std::string& pod, bool on);
+  Status Upgrade(const std::string& process, bool on);
+  std::string FolderOf(const std::string& name) const;
+  std::string ManifestPath(const std::string& pod) const;
+
+  const ctl::Client& client_;
+  const LocalPaths paths_;
+  std::unique_ptr<ctl::Supervisor> supervisor_;
+  struct Runtime;
+  std::unique_ptr<Runtime> runtime_;
+  Partition partition_;
+  Snapshot last_;
+  std::set<std::string> ids_;            // sandboxes and containers ever seen
+  std::map<std::string, Action> retry_;  // process -> points to be set when it answers
+  std::map<std::string, std::set<std::string>> points_;  // process -> names; empty: not asked yet
+  std::map<std::string, std::string> broken_;            // pod -> its good manifest
+  std::map<std::string, std::string> run_scripts_;       // process -> the one before an upgrade
+  std::map<std::string, pid_t> hung_;                    // pod -> its shim
+};
+
+/// What a stack has that must be cleaned up by somebody: see Node::Things. `ids`: of the runtime.
+std::set<std::string> ThingsOf(const LocalPaths& paths, const std::set<std::string>& ids);
+
+/// Processes whose command line has all of these parts.
+std::vector<pid_t> PidsWith(const std::vector<std::string>& parts);
+
+std::string ReadAll(const std::string& path);
+Status WriteByRename(const std::string& path, const std::string& content);
+
+}  // namespace splitlet::chaos

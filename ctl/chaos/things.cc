@@ -1,0 +1,94 @@
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "ctl/chaos/local_node.h"
+
+namespace splitlet::chaos {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+void AddMounts(const LocalPaths& paths, std::set<std::string>& things) {
+  std::ifstream file("/proc/self/mountinfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    std::istringstream words(line);
+    std::string word;
+    for (int i = 0; i < 5; ++i) words >> word;
+    if (word.starts_with(paths.top + "/")) things.insert("mount " + word);
+  }
+}
+
+/// What is directly in a folder.
+void AddEntries(const std::string& what, const std::string& folder, std::set<std::string>& things) {
+  std::error_code error;
+  for (stdfs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    things.insert(what + " " + it->path().filename().string());
+}
+
+/// Files at any depth that are named by an address; others are the plugin's own.
+void AddAddresses(const std::string& what, const std::string& folder,
+                  std::set<std::string>& things) {
+  std::error_code error;
+  for (stdfs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (name.find_first_not_of("0123456789.:abcdef") == std::string::npos &&
+        name.find_first_of(".:") != std::string::npos)
+      things.insert(what + " " + name);
+  }
+}
+
+/// Groups named by containers of ours, wherever the runtime puts them.
+void AddCgroups(const std::set<std::string>& ids, std::set<std::string>& things) {
+  std::error_code error;
+  const auto skip = stdfs::directory_options::skip_permission_denied;
+  for (stdfs::recursive_directory_iterator it("/sys/fs/cgroup", skip, error), end;
+       !error && it != end; it.increment(error)) {
+    std::error_code gone;
+    if (!it->is_directory(gone)) continue;
+    if (it.depth() > 6) it.disable_recursion_pending();
+    const std::string name = it->path().filename().string();
+    if (ids.contains(name)) things.insert("cgroup " + it->path().string());
+  }
+}
+
+}  // namespace
+
+std::vector<pid_t> PidsWith(const std::vector<std::string>& parts) {
+  std::vector<pid_t> pids;
+  std::error_code error;
+  for (stdfs::directory_iterator it("/proc", error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string line = ReadAll("/proc/" + name + "/cmdline");
+    bool all = !line.empty();
+    for (const auto& part : parts) all = all && line.find(part) != std::string::npos;
+    if (all) pids.push_back(static_cast<pid_t>(std::strtol(name.c_str(), nullptr, 10)));
+  }
+  return pids;
+}
+
+std::set<std::string> ThingsOf(const LocalPaths& paths, const std::set<std::string>& ids) {
+  std::set<std::string> things;
+  AddMounts(paths, things);
+  AddCgroups(ids, things);
+  AddEntries("pod directory", paths.state + "/pods", things);
+  AddEntries("log directory", paths.logs, things);
+  AddEntries("fact of pod-worker", paths.state + "/pod-worker/pods", things);
+  AddEntries("fact of config-source", paths.state + "/config-source/pods", things);
+  AddEntries("admission", paths.run + "/sync-loop/admission", things);
+  if (const std::string containerd = paths.containerd(); !containerd.empty()) {
+    AddEntries("network namespace", containerd + "/state/io.containerd.grpc.v1.cri/netns", things);
+    AddEntries("container of runc", containerd + "/runc/k8s.io", things);
+    AddEntries("task", containerd + "/state/io.containerd.runtime.v2.task/k8s.io", things);
+    AddAddresses("address", containerd + "/cni/ipam", things);
+    for (const pid_t shim : PidsWith({"containerd-shim", containerd + "/containerd.sock"}))
+      things.insert("shim " + std::to_string(shim));
+  }
+  return things;
+}
+
+}  // namespace splitlet::chaos

@@ -1,0 +1,56 @@
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "ctl/commands.h"
+#include "ctl/supervisor.h"
+
+namespace splitlet::ctl {
+namespace {
+
+/// The six, and what the local stack runs beside them.
+Status CheckService(const std::string& service) {
+  std::vector<std::string> names = ProcessNames();
+  names.insert(names.end(), {"nats", "containerd"});
+  if (std::ranges::find(names, service) != names.end()) return OkStatus();
+  std::string list;
+  for (const auto& name : names) list += (list.empty() ? "" : ", ") + name;
+  return InvalidArgument("there is no process {}: want one of {}", service, list);
+}
+
+Status Send(Supervisor& supervisor, const Context& context, const ProcessOptions& options) {
+  const int signal =
+      options.action == "kill" ? SIGKILL : (options.action == "stop" ? SIGSTOP : SIGCONT);
+  const auto pid = supervisor.Signal(options.process, signal);
+  if (!pid.ok()) return pid.status();
+  const char* done = signal == SIGKILL ? "killed" : (signal == SIGSTOP ? "stopped" : "continued");
+  context.out << fmt::format("process/{} {} (pid {})\n", options.process, done, *pid);
+  if (signal == SIGSTOP)
+    context.err << "it answers nobody until: splitletctl process cont " << options.process << "\n";
+  return OkStatus();
+}
+
+Status Switch(Supervisor& supervisor, const ProcessOptions& options) {
+  if (options.action == "down") return supervisor.TakeDown(options.process);
+  if (options.action == "up") return supervisor.BringUp(options.process);
+  return supervisor.Restart(options.process);
+}
+
+}  // namespace
+
+Status ProcessCommand(const Context& context, const ProcessOptions& options) {
+  if (Status known = CheckService(options.process); !known.ok()) return known;
+  const auto supervisor = FindSupervisor(context.client.layout());
+  if (options.action == "kill" || options.action == "stop" || options.action == "cont")
+    return Send(*supervisor, context, options);
+  if (Status switched = Switch(*supervisor, options); !switched.ok()) return switched;
+  const auto pid = supervisor->PidOf(options.process);
+  const std::string now =
+      pid.ok() && *pid > 0 ? fmt::format("runs (pid {})", *pid) : std::string("is down");
+  context.out << fmt::format("process/{} {}\n", options.process, now);
+  return OkStatus();
+}
+
+}  // namespace splitlet::ctl
