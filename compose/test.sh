@@ -102,7 +102,7 @@ same_demo() { [[ $(demo) == "$before" ]]; }
 # Asked of the runtime, for when a process is away.
 demo_runs() {
   local id=${before%% *}
-  docker exec "$(container runtime)" ctr --address /run/splitlet/containerd/containerd.sock -n k8s.io tasks list |
+  docker exec "$(container runtime)" ctr --address /run/splitlet/containerd/containerd.sock -n k8s.io tasks list 2>/dev/null |
     grep -q "${id#containerd://} .*RUNNING"
 }
 all_live() { ctl get processes -o json 2>/dev/null | jq -e 'length == 6 and all(.[]; .healthy)' >/dev/null; }
@@ -163,7 +163,7 @@ for service in node nats recorder runtime "${PROCESSES[@]}" prometheus; do
 done
 wait_until 30 all_live || die "from the host: $(ctl get processes 2>&1)"
 ctl get processes
-[[ $(compose run --rm ctl get processes -o json 2>/dev/null | jq length) == 6 ]] || die 'splitletctl in a container'
+[[ $(compose run -T --rm ctl get processes -o json 2>/dev/null | jq length) == 6 ]] || die 'splitletctl in a container'
 
 begin 'privileges'
 expect_privileges config-source 7002 0
