@@ -53,7 +53,7 @@ void AdmissionBook::OnRead(const StatusOr<fs::FactStore::All>& all) {
     return;
   }
   for (const auto& broken : all->unreadable) {
-    unreadable_.insert(broken.key);
+    unreadable_[broken.key] = broken.newer;
     deps_.log.Error("admission of a pod cannot be used",
                     {KV("podUID", broken.key), KV("err", broken.reason)});
   }
@@ -70,7 +70,7 @@ void AdmissionBook::Take(const fs::FactStore::Fact& fact) {
       entry.fact.ParseFromString(fact.bytes) && pod.ParseFromString(entry.fact.pod());
   auto claim = ClaimOf(pod);
   if (!parsed || !claim.ok()) {
-    unreadable_.insert(fact.key);
+    unreadable_[fact.key] = false;
     deps_.log.Error("admission of a pod cannot be used",
                     {KV("podUID", fact.key), KV("err", "not a record of ours")});
     return;
@@ -78,6 +78,13 @@ void AdmissionBook::Take(const fs::FactStore::Fact& fact) {
   if (entry.admitted()) load_.Set(fact.key, std::move(*claim));
   PutAdmission(fact.key, entry);
   entries_[fact.key] = std::move(entry);
+}
+
+std::vector<std::string> AdmissionBook::Broken() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, newer] : unreadable_)
+    if (!newer) keys.push_back(key);
+  return keys;
 }
 
 const AdmissionBook::Entry* AdmissionBook::Find(const std::string& key) const {
@@ -133,6 +140,7 @@ void AdmissionBook::PutAdmission(const std::string& key, const Entry& entry) {
 
 void AdmissionBook::Forget(const std::string& key) {
   entries_.erase(key);
+  unreadable_.erase(key);
   load_.Erase(key);
   retries_.Remove(key);
   backoff_.Reset(key);

@@ -8,8 +8,8 @@
 
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
+#include <vector>
 
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
@@ -50,6 +50,8 @@ class AdmissionBook {
   bool was_read() const { return read_; }
   /// Pods whose file cannot be used: nothing is started or stopped for them.
   bool IsUnreadable(const std::string& key) const { return unreadable_.contains(key); }
+  /// Those of them whose file says nothing to anybody: it may go with its pod.
+  std::vector<std::string> Broken() const;
   /// nullptr: no verdict.
   const Entry* Find(const std::string& key) const;
   const std::map<std::string, Entry>& entries() const { return entries_; }
@@ -73,7 +75,7 @@ class AdmissionBook {
   std::function<void(const std::string&)> saved_;
   std::function<void()> read_done_;
   std::map<std::string, Entry> entries_;
-  std::set<std::string> unreadable_;
+  std::map<std::string, bool> unreadable_;  // -> whether a later version can read it
   NodeLoad load_;
   bool read_ = false;
   exec::Backoff backoff_;

@@ -109,14 +109,21 @@ void SyncLoopService::ReportForeign() {
   told_foreign_ = foreign_;
 }
 
+bool SyncLoopService::IsOver(const std::string& key) const {
+  if (deps_.desired.Contains(key)) return false;
+  const WorkerFacts* worker = WorkerOf(key);
+  return worker == nullptr || worker->state == WorkerFacts::State::kFinished;
+}
+
 void SyncLoopService::ForgetOldAdmissions() {
   if (!deps_.desired.LiveAndComplete() || !deps_.workers.LiveAndComplete() || !book_.was_read())
     return;
   std::vector<std::string> old;
   for (const auto& [key, entry] : book_.entries()) {
-    const WorkerFacts* worker = WorkerOf(key);
-    const bool over = worker == nullptr || worker->state == WorkerFacts::State::kFinished;
-    if (over && !deps_.desired.Contains(key)) old.push_back(key);
+    if (IsOver(key)) old.push_back(key);
+  }
+  for (const auto& key : book_.Broken()) {
+    if (IsOver(key)) old.push_back(key);
   }
   for (const auto& key : old) {
     book_.Forget(key);

@@ -40,8 +40,8 @@ SyncLoopService::SyncLoopService(SyncLoopDeps deps, SyncLoopConfig config)
              {.compare = [this](const std::string& key) { return Compare(key); },
               .build = [this](const std::string& key,
                               const NextCall& what) { return Build(key, what); },
-              .answered = [this](const std::string& key, const NextCall& what,
-                                 const Status& status) { OnAnswered(key, what, status); }}),
+              .answered = [this](const std::string& key, const OutgoingCall& call,
+                                 const Status& status) { return OnAnswered(key, call, status); }}),
       resyncs_(deps_.loop, deps_.clock, [this](const std::string& key) { OnResyncDue(key); }),
       rejudge_(deps_.loop, deps_.clock, [this](const std::string& key) { OnWaitOver(key); }),
       tick_(deps_.loop, kTick, [this] { OnTick(); }) {
@@ -128,7 +128,8 @@ void SyncLoopService::OnWorkersChanged(const bus::View<v1::WorkerRecord>::Change
   } else {
     WorkerFacts facts;  // unknown: starts and stops nothing
     if (change.after != nullptr) facts = ReadWorker(*change.after);
-    if (ProbesMakeWork(workers_[key].probes_wrong, facts.probes_wrong)) sync_due_.insert(key);
+    if (ProbesMakeWork(workers_[key].probes_wrong, facts.probes_wrong))
+      MakeDue(key, change.traceparent);
     workers_[key] = std::move(facts);
     const auto* entry = book_.Find(key);
     if (entry != nullptr && HasStopped(key, entry->incarnation())) book_.Release(key);
@@ -149,7 +150,7 @@ void SyncLoopService::OnRuntimeChanged(const bus::View<v1::RuntimeRecord>::Chang
   }
   const bool work = change.after == nullptr || MakesWork(change.before.get(), *change.after);
   if (!work || !pods_.contains(change.key)) return;
-  sync_due_.insert(change.key);
+  MakeDue(change.key, change.traceparent);
   calls_.Check(change.key);
 }
 
@@ -170,8 +171,13 @@ void SyncLoopService::OnWaitOver(const std::string& key) {
 void SyncLoopService::OnViewState() { JudgeAllWaiting(); }
 
 void SyncLoopService::OnResyncDue(const std::string& key) {
-  sync_due_.insert(key);
+  MakeDue(key, "");
   calls_.Check(key);
+}
+
+void SyncLoopService::MakeDue(const std::string& key, const std::string& traceparent) {
+  std::string& trace = sync_due_[key];
+  if (!traceparent.empty()) trace = traceparent;
 }
 
 void SyncLoopService::OnSaved(const std::string& key) {
@@ -232,7 +238,9 @@ std::optional<OutgoingCall> SyncLoopService::Build(const std::string& key, const
     }
     return call;
   }
-  sync_due_.erase(key);
+  if (const auto due = sync_due_.extract(key);
+      what.kind == Kind::kSync && !due.empty() && !due.mapped().empty())
+    call.traceparent = due.mapped();
   call.update.set_kind(ToProto(what.kind));
   call.update.set_uid(facts.uid);
   call.update.set_incarnation(what.incarnation);
@@ -253,15 +261,18 @@ std::optional<OutgoingCall> SyncLoopService::Build(const std::string& key, const
   return call;
 }
 
-void SyncLoopService::OnAnswered(const std::string& key, const NextCall& what,
+bool SyncLoopService::OnAnswered(const std::string& key, const OutgoingCall& call,
                                  const Status& status) {
-  if (what.kind == Kind::kKill || !pods_.contains(key)) return;
+  if (!pods_.contains(key)) return false;
+  const Kind kind = call.what.kind;
+  if (kind == Kind::kKill) return true;
   if (!status.ok()) {
-    if (what.kind == Kind::kSync) sync_due_.insert(key);
-    return;
+    if (kind == Kind::kSync && !sync_due_.contains(key)) MakeDue(key, call.traceparent);
+    return true;
   }
   resyncs_.Remove(key);
   resyncs_.Add(key, random_.Jitter(config_.sync_frequency, 0.5));
+  return true;
 }
 
 std::string SyncLoopService::NewRequestId(const std::string& key) {

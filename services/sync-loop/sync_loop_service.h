@@ -124,9 +124,10 @@ class SyncLoopService {
   std::string MakeRoom(const AdmissionInput& input, Decision& decision);
 
   // Telling pod-worker.
+  void MakeDue(const std::string& key, const std::string& traceparent);
   NextCall Compare(const std::string& key) const;
   std::optional<OutgoingCall> Build(const std::string& key, const NextCall& what);
-  void OnAnswered(const std::string& key, const NextCall& what, const Status& status);
+  bool OnAnswered(const std::string& key, const OutgoingCall& call, const Status& status);
   std::string NewRequestId(const std::string& key);
 
   // What nobody wants (cleanup.cc).
@@ -136,6 +137,8 @@ class SyncLoopService {
   void OnKilled(const OrphanWatch::Suspect& suspect, const Status& status);
   void ReportForeign();
   void ForgetOldAdmissions();
+  /// Under complete views: nobody wants the pod and nothing works for it.
+  bool IsOver(const std::string& key) const;
   void SetGauges();
 
   const WorkerFacts* WorkerOf(const std::string& key) const;
@@ -162,7 +165,7 @@ class SyncLoopService {
   bool judge_posted_ = false;
   Clock::Time started_;
 
-  std::set<std::string> sync_due_;
+  std::map<std::string, std::string> sync_due_;  // key -> trace of what made it due; may be empty
   WorkerCalls calls_;
   exec::WorkQueue resyncs_;
   uint64_t last_request_ = 0;

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -384,6 +385,101 @@ TEST(SyncLoop, APodWithAnUnusableFileIsNeitherStartedNorStopped) {
   EXPECT_EQ(node.Calls(), Calls{"CREATE other 1/1"});
 }
 
+TEST(SyncLoop, AFileThatSaysNothingGoesWithItsPodAndOneOfALaterVersionStays) {
+  Node node;
+  node.PutNode();
+  ASSERT_TRUE(node.files.Replace("/run/sync-loop/admission/garbage", "garbage", {}).ok());
+  ASSERT_TRUE(node.files.Replace("/run/sync-loop/admission/wanted", "garbage", {}).ok());
+  ASSERT_TRUE(
+      node.files.Replace("/run/sync-loop/admission/newer", "splitlet-fact 9 0 0\nx", {}).ok());
+  node.desired.table.SetComplete({});
+  node.Settle();
+  node.StartLoop();
+  node.Put({.uid = "wanted"});
+  const auto files = [&node] {
+    std::set<std::string> names;
+    const auto listed = node.files.List("/run/sync-loop/admission");
+    for (const auto& entry : *listed) names.insert(entry.name);
+    return names;
+  };
+  node.Advance(10s);
+  EXPECT_EQ(files(), (std::set<std::string>{"garbage", "newer", "wanted"}))
+      << "who is wanted is not known";
+  node.desired.Complete();
+  node.Advance(10s);
+  EXPECT_EQ(files(), (std::set<std::string>{"newer", "wanted"}));
+}
+
+/// Calls on their own: whoever answers is told by the test.
+struct CallsRig {
+  class Client final : public WorkerClient {
+   public:
+    Status UpdatePod(const v1::UpdatePodRequest&, const Deadline&, const std::string&) override {
+      during();
+      return failure;
+    }
+    Status KillPod(const v1::KillPodRequest&, const Deadline&, const std::string&) override {
+      during();
+      return failure;
+    }
+    std::function<void()> during = [] {};
+    Status failure;
+  };
+  FakeClock clock;
+  exec::Scheduler scheduler{clock};
+  exec::FakeLoop loop{scheduler, scheduler.NewOwner("sync-loop")};
+  exec::FakeStrands strands{loop};
+  prometheus::Registry registry;
+  SyncLoopMetrics metrics{registry};
+  FakeLogSink sink;
+  Log log{sink};
+  Random random{1};
+  Client client;
+  std::set<std::string> pods{"web"};
+  WorkerCalls calls{
+      {clock, loop, strands, client, metrics, log, random},
+      {.compare =
+           [this](const std::string& key) {
+             return pods.contains(key) ? NextCall{NextCall::Kind::kCreate, 1, 1} : NextCall{};
+           },
+       .build = [](const std::string&,
+                   const NextCall& what) { return std::optional(OutgoingCall{.what = what}); },
+       .answered = [this](const std::string& key, const OutgoingCall&,
+                          const Status&) { return pods.contains(key); }}};
+  void Check() {
+    loop.Post([this] { calls.Check("web"); });
+  }
+};
+
+TEST(WorkerCalls, OfAPodThatGoesDuringItsCallNothingIsKept) {
+  for (const Status& answer : {OkStatus(), Unavailable("away")}) {
+    SCOPED_TRACE(ToString(answer));
+    CallsRig rig;
+    rig.client.failure = answer;
+    rig.client.during = [&rig] {
+      rig.loop.Post([&rig] {
+        rig.pods.clear();
+        rig.calls.Forget("web");
+      });
+    };
+    rig.Check();
+    rig.scheduler.Advance(1min);
+    EXPECT_EQ(rig.calls.remembered(), 0u);
+    EXPECT_EQ(rig.calls.in_flight(), 0u);
+  }
+}
+
+TEST(WorkerCalls, AFailureIsToldOnceAndAgainWhenItChanges) {
+  CallsRig rig;
+  rig.client.failure = Unavailable("away");
+  rig.Check();
+  rig.scheduler.Advance(1min);
+  EXPECT_EQ(rig.sink.lines().size(), 1u);
+  rig.client.failure = DeadlineExceeded("slow");
+  rig.scheduler.Advance(1min);
+  EXPECT_EQ(rig.sink.lines().size(), 2u);
+}
+
 const char* const kCpu = "containers: [{name: c, resources: {requests: {cpu: ";
 
 TEST(SyncLoop, ACriticalPodPushesOutWhatItNeedsAndNoMore) {
@@ -525,6 +621,26 @@ TEST(SyncLoop, TheTraceOfAChangeIsOnItsVerdictAndItsCalls) {
       logged = logged || (line.message == "pod admitted" && field.key == kTraceIdField &&
                           field.value == TraceIdOf(first));
   EXPECT_TRUE(logged);
+}
+
+TEST(SyncLoop, ASyncCarriesTheTraceOfWhatTheRuntimeShowed) {
+  Node node;
+  node.PutNode();
+  node.StartLoop();
+  node.Put({.uid = "web", .traceparent = "00-manifest"});
+  node.Settle();
+  node.PutRuntime("web", kOurs);
+  node.Settle();
+  node.worker.failure = Unavailable("away");
+  node.PutRuntime("web", kOurs, /*ready=*/false, "00-exit");
+  node.Settle();
+  node.worker.failure = OkStatus();
+  node.Advance(3s);
+  EXPECT_EQ(node.worker.TakeCalls(), (Calls{"CREATE web 1/1", "SYNC web 1/1", "SYNC web 1/1"}));
+  ASSERT_GE(node.worker.traces.size(), 4u) << "one was not taken";
+  EXPECT_EQ(node.worker.traces[1], "00-manifest") << "it showed what that change had made";
+  EXPECT_EQ(node.worker.traces[2], "00-exit");
+  EXPECT_EQ(node.worker.traces.back(), "00-exit");
 }
 
 TEST(SyncLoop, AChangeThatIsPutAgainWithoutItsTraceKeepsIt) {

@@ -223,7 +223,8 @@ class Node {
     (*record.mutable_node()->mutable_allocatable())["pods"] = "110";
     ASSERT_TRUE(podstatus.table.Put("node", record).ok());
   }
-  void PutRuntime(const std::string& uid, const std::string& annotation, bool ready = true) {
+  void PutRuntime(const std::string& uid, const std::string& annotation, bool ready = true,
+                  const std::string& traceparent = "") {
     v1::RuntimeRecord record;
     record.mutable_pod()->set_uid(uid);
     auto* sandbox = record.mutable_pod()->add_sandboxes();
@@ -234,7 +235,7 @@ class Node {
     container->set_id("c-" + uid);
     container->set_state(ready ? v1::ContainerRecord::RUNNING : v1::ContainerRecord::EXITED);
     container->set_grace_period_seconds(7);
-    ASSERT_TRUE(runtime.table.Put(uid, record).ok());
+    ASSERT_TRUE(runtime.table.Put(uid, record, traceparent).ok());
   }
   /// What the table `admission` says, asked through a view of its own.
   std::string Verdict(const std::string& uid) {

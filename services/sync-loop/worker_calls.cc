@@ -48,6 +48,7 @@ void WorkerCalls::Check(const std::string& key) { queue_.Add(key, backoff_.Remai
 void WorkerCalls::Forget(const std::string& key) {
   queue_.Remove(key);
   sent_.erase(key);
+  told_.erase(key);
   again_.erase(key);
   backoff_.Reset(key);
 }
@@ -92,14 +93,19 @@ void WorkerCalls::OnAnswered(const std::string& key, const OutgoingCall& call,
   Duration wait{0};
   if (status.ok()) {
     backoff_.Reset(key);
+    told_.erase(key);
     sent_[key] = {what, deps_.clock.Now()};
   } else {
     wait = backoff_.Next(key, &deps_.random);
-    deps_.log.Warn("pod-worker did not take a call",
-                   {KV("podUID", key), KV("operation", OperationOf(what.kind)), KV("err", status),
-                    KV("retryInMs", wait / 1ms), KV(kTraceIdField, TraceIdOf(call.traceparent))});
+    const auto told = told_.find(key);
+    if (told == told_.end() || told->second != status.code()) {
+      told_[key] = status.code();
+      deps_.log.Warn("pod-worker did not take a call",
+                     {KV("podUID", key), KV("operation", OperationOf(what.kind)), KV("err", status),
+                      KV("retryInMs", wait / 1ms), KV(kTraceIdField, TraceIdOf(call.traceparent))});
+    }
   }
-  hooks_.answered(key, what, status);
+  if (!hooks_.answered(key, call, status)) return Forget(key);
   if (again_.erase(key) > 0 || !status.ok()) queue_.Add(key, wait);
 }
 

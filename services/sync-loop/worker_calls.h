@@ -50,7 +50,8 @@ class WorkerCalls {
     std::function<NextCall(const std::string& key)> compare;
     /// nullopt: it cannot be sent now.
     std::function<std::optional<OutgoingCall>(const std::string& key, const NextCall& what)> build;
-    std::function<void(const std::string& key, const NextCall& what, const Status& status)>
+    /// False: the pod is gone, and nothing is kept of it.
+    std::function<bool(const std::string& key, const OutgoingCall& call, const Status& status)>
         answered;
   };
   WorkerCalls(const Deps& deps, Hooks hooks);
@@ -59,6 +60,8 @@ class WorkerCalls {
   void Check(const std::string& key);
   void Forget(const std::string& key);
   size_t in_flight() const { return in_flight_.size(); }
+  /// Entries that are kept between calls.
+  size_t remembered() const { return sent_.size() + backoff_.size() + told_.size(); }
 
  private:
   struct Sent {
@@ -72,6 +75,7 @@ class WorkerCalls {
   Deps deps_;
   Hooks hooks_;
   std::map<std::string, Sent> sent_;
+  std::map<std::string, StatusCode> told_;  // failures that are in the log already
   std::set<std::string> in_flight_;
   std::set<std::string> again_;  // to be compared after the call in flight
   exec::Backoff backoff_;
