@@ -1,5 +1,7 @@
 #include "libs/base/random.h"
 
+#include <random>
+
 namespace splitlet {
 
 uint64_t Random::Next() {  // splitmix64
@@ -15,6 +17,11 @@ double Random::Unit() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
 Duration Random::Jitter(Duration d, double fraction) {
   const double extra = static_cast<double>(d.count()) * fraction * Unit();
   return d + Duration{static_cast<int64_t>(extra)};
+}
+
+uint64_t RandomSeed() {
+  std::random_device device;
+  return (uint64_t{device()} << 32) | device();
 }
 
 }  // namespace splitlet

@@ -24,4 +24,7 @@ class Random {
   uint64_t state_;
 };
 
+/// Of the machine, another at each call: for ids that two processes or starts must not both make.
+uint64_t RandomSeed();
+
 }  // namespace splitlet

@@ -1,5 +1,4 @@
-#include <random>
-
+#include "libs/base/random.h"
 #include "libs/daemon/kubelet_config.h"
 #include "libs/daemon/service.h"
 #include "libs/fs/file_watcher.h"
@@ -11,12 +10,6 @@
 
 namespace splitlet::config_source {
 namespace {
-
-/// Two processes, or two starts, must not make the same trace ids.
-uint64_t RandomSeed() {
-  std::random_device device;
-  return (uint64_t{device()} << 32) | device();
-}
 
 StatusOr<std::unique_ptr<daemon::Service>> MakeConfigSource(daemon::ServiceContext& context) {
   ASSIGN_OR_RETURN(auto config, LoadConfigSourceConfig(context.config(), context.flags()),

@@ -1,3 +1,4 @@
+#include "libs/base/random.h"
 #include "libs/cri/event_stream.h"
 #include "libs/cri/grpc_runtime.h"
 #include "libs/daemon/kubelet_config.h"
@@ -34,7 +35,8 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePleg(daemon::ServiceContext& cont
                 .table = std::move(table),
                 .bus = context.bus(),
                 .log = context.log(),
-                .metrics = context.metrics()};
+                .metrics = context.metrics(),
+                .seed = RandomSeed()};
   auto service = std::make_unique<PlegService>(std::move(deps), config);
   return ServePleg(context.loop(), std::move(reader), std::move(service));
 }

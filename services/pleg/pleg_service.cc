@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "libs/base/fail_point.h"
+#include "libs/base/trace.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 
@@ -14,6 +15,7 @@ namespace {
 
 constexpr Duration kSlow =
     std::chrono::seconds{2};  // longer than this nobody waits for an inspection
+constexpr Duration kTellPeriod = std::chrono::milliseconds{100};
 constexpr Duration kStuckAfter = std::chrono::seconds{5};
 
 double Seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
@@ -56,6 +58,7 @@ PlegService::PlegService(PlegDeps deps, PlegConfig config)
       config_(std::move(config)),
       metrics_(deps_.metrics),
       observer_({deps_.reader, deps_.clock, deps_.read_tail}),
+      random_(deps_.seed),
       feed_({.clock = deps_.clock,
              .loop = deps_.loop,
              .sources = std::move(deps_.sources),
@@ -70,6 +73,7 @@ PlegService::~PlegService() {
   deps_.loop.CancelTimer(relist_timer_);
   deps_.loop.CancelTimer(status_timer_);
   deps_.loop.CancelTimer(slow_timer_);
+  deps_.loop.CancelTimer(tell_timer_);
   for (auto& [uid, pod] : pods_) deps_.loop.CancelTimer(pod.look_timer);
 }
 
@@ -150,10 +154,11 @@ void PlegService::Reconcile(const Listing& listing) {
     if (pod.known && pod.listed_at >= listing.began && pod.error.ok())
       continue;  // the record is newer
     if (pod.known && pod.states == listed.states && pod.error.ok()) {
-      pod.unvouched = false;
+      SetVouched(uid, true);
       continue;
     }
-    pod.unvouched = true;
+    SetVouched(uid, false);
+    if (pod.error.ok()) awaited_.insert(uid);
     Inspect(uid);
   }
   std::vector<std::string> gone;
@@ -248,6 +253,7 @@ void PlegService::OnInspected(const std::string& uid,
   pod.inspecting = false;
   metrics_.pod_relist_seconds.Observe(Seconds(deps_.clock.Now() - pod.inspecting_since));
   const bool again = std::exchange(pod.again, false);
+  const bool awaited = awaited_.contains(uid);
   if (!observed.ok()) {
     TakeError(uid, pod, observed.status());
   } else if (pod.absent_at && FromProto((*observed)->listed_at()) < pod.absent_at) {
@@ -265,12 +271,13 @@ void PlegService::OnInspected(const std::string& uid,
     LookAgain(uid, pod);
   }
   DropIfIdle(uid);
-  PutCompleteness();
+  awaited_.erase(uid);
+  awaited&& awaited_.empty() ? PutCompleteness() : PutCompletenessSoon();
 }
 
 void PlegService::TakeObserved(const std::string& uid, Pod& pod, v1::ObservedPod& observed) {
   pod.error = OkStatus();
-  pod.unvouched = false;
+  SetVouched(uid, true);
   pod.listed_at = FromProto(observed.listed_at());
   const States before = pod.states;
   if (observed.sandboxes().empty() && observed.containers().empty()) {
@@ -283,17 +290,19 @@ void PlegService::TakeObserved(const std::string& uid, Pod& pod, v1::ObservedPod
   pod.states = StatesOf(observed);
   for (const auto& [id, state] : pod.states) pod_of_[id] = uid;
   pod.known = true;
+  if (AnyEnded(before, pod.states)) pod.traceparent = MakeTraceparent(random_);
   for (const Event& event : Diff(before, pod.states)) {
     metrics_.changes.Add({{"type", pleg::NameOf(event.type)}}).Increment();
     deps_.log.Debug("container changed",
-                    {KV("podUID", uid), KV("type", pleg::NameOf(event.type)), KV("id", event.id)});
+                    {KV("podUID", uid), KV("type", pleg::NameOf(event.type)), KV("id", event.id),
+                     KV(kTraceIdField, TraceIdOf(pod.traceparent))});
   }
   const bool same = old != nullptr && old->inspect_error().empty() &&
                     ContentOf(old->pod()) == ContentOf(observed);
   if (same) return;
   v1::RuntimeRecord record;
   *record.mutable_pod() = observed;
-  PutRuntime(uid, record);
+  PutRuntime(uid, record, pod.traceparent);
 }
 
 void PlegService::TakeError(const std::string& uid, Pod& pod, const Status& status) {
@@ -303,7 +312,7 @@ void PlegService::TakeError(const std::string& uid, Pod& pod, const Status& stat
                    {KV("podUID", uid), KV("pod", pod.name), KV("err", status)});
   }
   pod.error = status;
-  pod.unvouched = true;
+  SetVouched(uid, false);
   // A record that was good stays as it is, with the error beside it: an error says nothing of the
   // pod.
   v1::RuntimeRecord record;
@@ -316,7 +325,7 @@ void PlegService::TakeError(const std::string& uid, Pod& pod, const Status& stat
   const std::string text = ToString(status);
   if (record.inspect_error() == text) return;
   record.set_inspect_error(text);
-  PutRuntime(uid, record);
+  PutRuntime(uid, record, pod.traceparent);
 }
 
 // The next of the short waits, while an event told something that the runtime does not show yet.
@@ -357,7 +366,7 @@ void PlegService::Forget(const std::string& uid, Pod& pod) {
   }
   pod.states.clear();
   pod.known = false;
-  pod.unvouched = false;
+  SetVouched(uid, true);
   pod.error = OkStatus();
   if (deps_.table.Contains(bus::KeyOf(uid))) {
     deps_.table.Remove(bus::KeyOf(uid));
@@ -372,9 +381,10 @@ void PlegService::DropIfIdle(const std::string& uid) {
 
 // Outputs.
 
-void PlegService::PutRuntime(const std::string& uid, const v1::RuntimeRecord& record) {
+void PlegService::PutRuntime(const std::string& uid, const v1::RuntimeRecord& record,
+                             const std::string& traceparent) {
   FAIL_POINT_VOID("pleg.put.before");
-  const Status put = deps_.table.Put(bus::KeyOf(uid), record);
+  const Status put = deps_.table.Put(bus::KeyOf(uid), record, traceparent);
   deps_.log.LogIfError(put, "put the runtime record of a pod");
   FAIL_POINT_VOID("pleg.put.after");
   SignalPodChanged(uid);
@@ -382,43 +392,60 @@ void PlegService::PutRuntime(const std::string& uid, const v1::RuntimeRecord& re
 
 void PlegService::SignalPodChanged(const std::string& uid) { deps_.bus.Signal("pod-changed", uid); }
 
+void PlegService::SetVouched(const std::string& uid, bool vouched) {
+  if (!vouched) {
+    unvouched_.insert(bus::KeyOf(uid));
+    return;
+  }
+  unvouched_.erase(bus::KeyOf(uid));
+  awaited_.erase(uid);
+}
+
+void PlegService::PutCompletenessSoon() {
+  if (deps_.table.completeness().not_vouched == unvouched_ || tell_timer_ != 0) return;
+  tell_timer_ = deps_.loop.RunAfter(kTellPeriod, [this] {
+    tell_timer_ = 0;
+    PutCompleteness();
+  });
+}
+
+void PlegService::AwaitSlowOnes() {
+  if (slow_timer_ != 0) return;
+  slow_timer_ = deps_.loop.RunAfter(kSlow, [this] {
+    slow_timer_ = 0;
+    std::erase_if(awaited_, [this](const std::string& uid) {
+      return deps_.clock.Now() - pods_[uid].inspecting_since >= kSlow;
+    });
+    PutCompleteness();
+  });
+}
+
 void PlegService::PutCompleteness() {
   if (!last_listing_) return;
-  bus::Completeness completeness;
-  bool waits = false;
-  for (const auto& [uid, pod] : pods_) {
-    if (!pod.unvouched) continue;
-    completeness.not_vouched.insert(bus::KeyOf(uid));
-    const bool slow = deps_.clock.Now() - pod.inspecting_since >= kSlow;
-    waits = waits || (pod.inspecting && pod.error.ok() && !slow);
-  }
-  metrics_.unvouched_pods.Set(static_cast<double>(completeness.not_vouched.size()));
-  if (waits && (!complete_ || !answer_inspected_.empty()) && slow_timer_ == 0) {
-    slow_timer_ = deps_.loop.RunAfter(kSlow, [this] {
-      slow_timer_ = 0;
-      PutCompleteness();
-    });
-  }
-  if (!waits) {
+  metrics_.unvouched_pods.Set(static_cast<double>(unvouched_.size()));
+  const bool waits = !awaited_.empty();
+  if (waits) {
+    AwaitSlowOnes();
+  } else {
     for (auto& done : std::exchange(answer_inspected_, {})) done(last_listing_);
   }
   // The first time every pod listed has a record before anybody may take an absence for a fact.
   if (!complete_ && waits) return;
   if (!std::exchange(complete_, true)) PutSlowOnes();
-  completeness.scopes = {std::string(bus::kAll)};
-  completeness.observed_at = last_listing_;
+  bus::Completeness completeness{
+      .scopes = {std::string(bus::kAll)}, .observed_at = last_listing_, .not_vouched = unvouched_};
   if (deps_.table.completeness() != completeness) deps_.table.SetComplete(std::move(completeness));
 }
 
 void PlegService::PutSlowOnes() {
   for (const auto& [uid, pod] : pods_) {
-    if (!pod.unvouched || deps_.table.Contains(bus::KeyOf(uid))) continue;
+    if (!unvouched_.contains(bus::KeyOf(uid)) || deps_.table.Contains(bus::KeyOf(uid))) continue;
     v1::RuntimeRecord record;
     record.mutable_pod()->set_uid(uid);
     record.mutable_pod()->set_name(pod.name);
     record.mutable_pod()->set_namespace_(pod.name_space);
     record.set_inspect_error("the first inspection takes long");
-    PutRuntime(uid, record);
+    PutRuntime(uid, record, pod.traceparent);
   }
 }
 

@@ -16,10 +16,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "libs/base/log.h"
+#include "libs/base/random.h"
 #include "libs/bus/typed.h"
 #include "libs/cri/cri.h"
 #include "libs/cri/observe.h"
@@ -48,6 +50,7 @@ struct PlegDeps {
   bus::Bus& bus;  // for the signal
   Log log;
   prometheus::Registry& metrics;
+  uint64_t seed = 1;  // of trace ids
 };
 
 class PlegService {
@@ -75,9 +78,9 @@ class PlegService {
     States states;       // as in the record
     Clock::Time listed_at;
     std::string name, name_space;
-    bool unvouched = false;  // the last listing shows something else, or the last inspection failed
-    Clock::Time absent_at;   // a listing that began then did not show it
-    Status error;            // of the last inspection
+    Clock::Time absent_at;    // a listing that began then did not show it
+    Status error;             // of the last inspection
+    std::string traceparent;  // begins when something of the pod ends; empty before
     bool inspecting = false, again = false;
     Clock::Time inspecting_since;
     std::vector<cri::ContainerEvent> unseen;  // told by events and not shown yet
@@ -107,8 +110,14 @@ class PlegService {
   void Forget(const std::string& uid, Pod& pod);
   void DropIfIdle(const std::string& uid);
 
-  void PutRuntime(const std::string& uid, const v1::RuntimeRecord& record);
+  /// False: the last listing shows something else, or the last inspection failed.
+  void SetVouched(const std::string& uid, bool vouched);
+  void AwaitSlowOnes();
+  void PutRuntime(const std::string& uid, const v1::RuntimeRecord& record,
+                  const std::string& traceparent);
   void PutCompleteness();
+  /// A burst is told when its last pod is seen and a few times on the way, not with each pod.
+  void PutCompletenessSoon();
   void PutSlowOnes();
   void SignalPodChanged(const std::string& uid);
 
@@ -123,7 +132,10 @@ class PlegService {
   PlegMetrics metrics_;
   cri::Observer observer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // read on the loop only
+  Random random_;
   std::map<std::string, Pod> pods_;
+  std::set<std::string> unvouched_;  // keys of the table
+  std::set<std::string> awaited_;    // UIDs: a listing had them inspected, and soon all is known
   std::map<std::string, std::string> pod_of_;  // id of a sandbox or container -> UID
   std::map<std::string, size_t> unknown_ids_;  // told by events, in no pod yet -> listings since
 
@@ -132,7 +144,7 @@ class PlegService {
   Clock::Time last_listing_;  // when the last good one began
   Status list_error_;
   bool complete_ = false;
-  exec::TimerId slow_timer_ = 0;
+  exec::TimerId slow_timer_ = 0, tell_timer_ = 0;
   std::vector<RelistDone> answer_listing_, answer_next_listing_, answer_inspected_;
 
   std::optional<Clock::Time> status_at_;  // of the last good answer

@@ -9,6 +9,7 @@
 
 #include <set>
 
+#include "libs/base/trace.h"
 #include "libs/bus/fake_bus.h"
 #include "libs/cri/fake_event_source.h"
 #include "libs/cri/fake_runtime.h"
@@ -171,6 +172,45 @@ TEST_F(PlegTest, TheFirstListingTellsAllPodsBeforeItIsComplete) {
   EXPECT_TRUE(pleg_->service->GetPlegHealth().healthy());
   EXPECT_TRUE(Scraped("kubelet_running_pods 2"));
   EXPECT_TRUE(Scraped("kubelet_running_containers{container_state=\"running\"} 2"));
+}
+
+TEST_F(PlegTest, ABurstIsToldInAFewBeatsAndNotWithEachPod) {
+  constexpr int kPods = 200;
+  for (int i = 0; i < kPods; ++i) RunPod(fmt::format("p{}", i));
+  Start(Streams::kNone);
+  ASSERT_TRUE(view_.LiveAndComplete());
+  int told = 0;
+  view_.OnState([&told] { ++told; });
+  for (int i = 0; i < kPods; ++i)
+    ASSERT_TRUE(runtime_.ExitContainer(fmt::format("p{}", i), "app", 1).ok());
+  RunFor(1100ms);
+  ExpectTrue();
+  EXPECT_GE(told, 2) << "that all are looked at, and that all were";
+  EXPECT_LE(told, 10);
+}
+
+TEST_F(PlegTest, AnEndBeginsATraceThatWhatFollowsContinues) {
+  std::vector<std::string> traces;
+  view_.OnChange([&traces](const auto& change) { traces.push_back(change.traceparent); });
+  RunPod("web");
+  Start(Streams::kCri);
+  EXPECT_EQ(traces, std::vector<std::string>{""}) << "who asked for a start is not known here";
+  ASSERT_TRUE(runtime_.ExitContainer("web", "app", 1).ok());
+  RunFor(100ms);
+  ASSERT_EQ(traces.size(), 2u);
+  EXPECT_NE(TraceIdOf(traces[1]), "");
+  const auto sandbox = runtime_.Sandboxes().front().id;
+  const cri::TestPod pod{"web", "uid-web"};
+  const auto id =
+      *runtime_.CreateContainer(sandbox, pod.ContainerConfig("app", 1), pod.Config(), Soon());
+  ASSERT_TRUE(runtime_.StartContainer(id, Soon()).ok());
+  RunFor(100ms);
+  ASSERT_GE(traces.size(), 3u);
+  EXPECT_EQ(traces.back(), traces[1]);
+  ASSERT_TRUE(runtime_.ExitContainer("web", "app", 1).ok());
+  RunFor(100ms);
+  EXPECT_NE(traces.back(), traces[1]) << "another end, another trace";
+  EXPECT_NE(TraceIdOf(traces.back()), "");
 }
 
 TEST_F(PlegTest, PollingFindsEveryChangeWithinAboutASecondAndIsQuietWithoutOne) {

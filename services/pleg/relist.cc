@@ -73,6 +73,14 @@ std::vector<Event> Diff(const States& before, const States& after) {
   return events;
 }
 
+bool AnyEnded(const States& before, const States& after) {
+  return std::any_of(before.begin(), before.end(), [&after](const auto& entry) {
+    if (entry.second != ObjectState::kRunning) return false;
+    const ObjectState now = StateIn(after, entry.first);
+    return now == ObjectState::kExited || now == ObjectState::kAbsent;
+  });
+}
+
 Listing MakeListing(Clock::Time began, const std::vector<cri::Sandbox>& sandboxes,
                     const std::vector<cri::Container>& containers) {
   Listing listing;

@@ -35,6 +35,10 @@ struct Event {
 /// In the order of ids; a running one that vanishes dies first and is removed then.
 std::vector<Event> Diff(const States& before, const States& after);
 
+/// Something ran before and does not run now: what begins a trace, since nobody says who asked for
+/// it.
+bool AnyEnded(const States& before, const States& after);
+
 struct ListedPod {
   std::string name, name_space;
   bool running = false;  // has a ready sandbox

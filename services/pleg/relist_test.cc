@@ -53,6 +53,15 @@ TEST(RelistDiff, EveryTransition) {
   }
 }
 
+TEST(AnyEnded, OnlyWhatRanAndNoLongerDoes) {
+  EXPECT_FALSE(AnyEnded({}, {{"a", kExited}})) << "it may have ended before anybody looked";
+  EXPECT_FALSE(AnyEnded({{"a", kRunning}}, {{"a", kRunning}, {"b", kRunning}}));
+  EXPECT_FALSE(AnyEnded({{"a", kRunning}}, {{"a", kUnknown}}));
+  EXPECT_FALSE(AnyEnded({{"a", kExited}}, {}));
+  EXPECT_TRUE(AnyEnded({{"a", kRunning}}, {{"a", kExited}}));
+  EXPECT_TRUE(AnyEnded({{"a", kRunning}, {"b", kRunning}}, {{"b", kRunning}}));
+}
+
 cri::Sandbox MakeSandbox(const std::string& id, const std::string& uid, cri::SandboxState state) {
   cri::Sandbox sandbox;
   sandbox.id = cri::SandboxId(id);
