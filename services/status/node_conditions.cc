@@ -68,9 +68,10 @@ v1::NodeCondition Ready(const NodeConditionInputs& in) {
   AddRuntime(in.runtime, problems);
   for (const auto& one : missing) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(one.limit).count();
+    // What pleg says of itself names what is wrong, in the kubelet's words.
     problems.push_back(
         one.process == "pleg" && !in.runtime.pleg_healthy
-            ? "PLEG is not healthy: " + in.runtime.pleg_reason
+            ? in.runtime.pleg_reason
             : fmt::format("{} has not answered for {}s: {}", one.process, seconds, one.reason));
   }
   if (!in.missing_capacity.empty()) {

@@ -4,6 +4,7 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/fail_point.h"
+#include "libs/base/trace.h"
 #include "services/status/phase.h"
 #include "services/status/pod_status.h"
 
@@ -52,9 +53,12 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
       alive_(std::make_shared<bool>(true)) {
   metrics_.node_name.Set(1);
   deps_.desired.OnChange([this](const auto& change) { OnDesired(change); });
-  deps_.admission.OnChange([this](const auto& change) { MarkChanged(change.key); });
-  deps_.workers.OnChange([this](const auto& change) { MarkChanged(change.key); });
-  deps_.runtime.OnChange([this](const auto& change) { MarkChanged(change.key); });
+  deps_.admission.OnChange(
+      [this](const auto& change) { MarkChanged(change.key, change.traceparent); });
+  deps_.workers.OnChange(
+      [this](const auto& change) { MarkChanged(change.key, change.traceparent); });
+  deps_.runtime.OnChange(
+      [this](const auto& change) { MarkChanged(change.key, change.traceparent); });
   deps_.pressure.OnChange([this](const auto& change) {
     if (change.key == kNodeKey) RefreshNode();
   });
@@ -87,9 +91,19 @@ bool StatusService::MayPublish() const {
   return started_at_ && deps_.clock.Now() - started_at_ >= config_.worker_wait;
 }
 
+bool StatusService::KnowsRuntime() const {
+  const bool waited = started_at_ && deps_.clock.Now() - started_at_ >= config_.worker_wait;
+  return runtime_was_complete_ || waited;
+}
+
+bool StatusService::AwaitsRuntime(const v1::WorkerRecord& worker) const {
+  if (KnowsRuntime()) return false;
+  return worker.granted() && worker.state() == v1::SYNCING && worker.has_last_action_at();
+}
+
 void StatusService::OnDesired(const bus::View<v1::DesiredRecord>::Change& change) {
   if (change.present_after) {
-    MarkChanged(change.key);
+    MarkChanged(change.key, change.traceparent);
   } else {
     RemovePod(change.key);
   }
@@ -106,6 +120,10 @@ void StatusService::OnViewState() {
 }
 
 void StatusService::OnRuntimeState() {
+  if (!runtime_was_complete_ && deps_.runtime.LiveAndComplete()) {
+    runtime_was_complete_ = true;
+    MarkAll();  // also those that waited for it
+  }
   for (const auto& key : await_listing_) changed_.insert(key);
   FlushSoon();
 }
@@ -118,7 +136,8 @@ void StatusService::OnReconcileTimer() {
   RefreshNode();
 }
 
-void StatusService::MarkChanged(const std::string& key) {
+void StatusService::MarkChanged(const std::string& key, const std::string& traceparent) {
+  if (!traceparent.empty() && deps_.desired.Contains(key)) known_[key].traceparent = traceparent;
   changed_.insert(key);
   FlushSoon();
 }
@@ -154,7 +173,7 @@ void StatusService::Flush() {
 
 void StatusService::TellComplete() {
   const bool all = deps_.desired.was_live() && deps_.admission.was_live() &&
-                   deps_.workers.was_live() && deps_.runtime.was_live();
+                   deps_.workers.was_live() && deps_.runtime.was_live() && KnowsRuntime();
   if (!all || !deps_.table.completeness().scopes.empty()) return;
   bus::Completeness complete;
   complete.scopes.insert(std::string(bus::kAll));
@@ -163,6 +182,8 @@ void StatusService::TellComplete() {
 
 bool StatusService::ListingCovers(const std::string& key, const v1::WorkerRecord* worker) const {
   if (!deps_.runtime.LiveAndComplete()) return false;
+  // A record that cannot be understood is no absence.
+  if (deps_.runtime.Contains(key) && deps_.runtime.Find(key) == nullptr) return false;
   const auto& listed = deps_.runtime.completeness();
   if (listed.not_vouched.contains(key)) return false;
   if (!listed.observed_at.SameBoot(deps_.clock.Now())) return false;
@@ -171,6 +192,17 @@ bool StatusService::ListingCovers(const std::string& key, const v1::WorkerRecord
     return false;
   if (worker == nullptr || worker->last_action_at().boot() != listed.observed_at.boot) return true;
   return listed.observed_at.monotonic.count() > worker->last_action_at().monotonic_ns();
+}
+
+bool StatusService::IsRejected(const std::string& key, const v1::AdmissionRecord* admission,
+                               const v1::WorkerRecord* worker,
+                               const kube::PodStatus* previous) const {
+  if (admission == nullptr || admission->verdict() != v1::AdmissionRecord::REJECTED) return false;
+  if (worker != nullptr && worker->granted()) return false;
+  const bool told = previous != nullptr && previous->phase() == kFailed &&
+                    previous->container_statuses_size() == 0;
+  const bool unknown = deps_.workers.Contains(key) && deps_.workers.Find(key) == nullptr;
+  return told || (deps_.workers.LiveAndComplete() && !unknown);
 }
 
 void StatusService::Refresh(const std::string& key) {
@@ -196,19 +228,18 @@ void StatusService::Refresh(const std::string& key) {
   kube::PodStatus previous;
   const bool has_previous = before != nullptr && before->incarnation() == incarnation &&
                             previous.ParseFromString(before->status());
-  const bool granted = worker != nullptr && worker->granted();
-  StatusInputs in{.pod = pod,
-                  .desired = *desired,
-                  .admission = admission,
-                  .worker = worker,
-                  .runtime = runtime == nullptr ? nullptr : &runtime->pod(),
-                  .previous = has_previous ? &previous : nullptr,
-                  .rejected = admission != nullptr && !granted &&
-                              admission->verdict() == v1::AdmissionRecord::REJECTED &&
-                              deps_.workers.LiveAndComplete(),
-                  .workers_live = deps_.workers.live(),
-                  .listing_covers = ListingCovers(key, worker),
-                  .now = deps_.clock.WallNow()};
+  if (!has_previous && runtime == nullptr && worker != nullptr && AwaitsRuntime(*worker)) return;
+  StatusInputs in{
+      .pod = pod,
+      .desired = *desired,
+      .admission = admission,
+      .worker = worker,
+      .runtime = runtime == nullptr ? nullptr : &runtime->pod(),
+      .previous = has_previous ? &previous : nullptr,
+      .rejected = IsRejected(key, admission, worker, has_previous ? &previous : nullptr),
+      .workers_live = deps_.workers.live(),
+      .listing_covers = ListingCovers(key, worker),
+      .now = deps_.clock.WallNow()};
   if (machine_) in.host_ips = machine_->ips;
   const kube::PodStatus status = ComputePodStatus(in);
   await_listing_.erase(key);
@@ -226,6 +257,11 @@ void StatusService::Refresh(const std::string& key) {
   record.set_version(before == nullptr ? 0 : before->version());
   if (before != nullptr && bus::SerializeSorted(*before) == bus::SerializeSorted(record)) return;
   CountChange(record, in.previous, status);
+  if (known_[key].phase != status.phase())
+    deps_.log.Info("pod phase changed",
+                   {KV("pod", kube::PodKey(desired->namespace_(), desired->name())),
+                    KV("podUID", desired->uid()), KV("phase", status.phase()),
+                    KV(kTraceIdField, TraceIdOf(known_[key].traceparent))});
   PutPodStatus(key, before.get(), std::move(record));
   SetSeen(key, status);
 }
@@ -236,11 +272,13 @@ void StatusService::PutPodStatus(const std::string& key, const v1::PodStatusReco
   const auto wall_ms = static_cast<uint64_t>(ToNanos(deps_.clock.WallNow()) / 1'000'000);
   record.set_version(std::max(before == nullptr ? 0 : before->version() + 1, wall_ms));
   FAIL_POINT_VOID("status.put.before");
-  const Status put = deps_.table.Put(key, record);
+  const Status put = deps_.table.Put(key, record, known_[key].traceparent);
   FAIL_POINT_VOID("status.put.after");
   if (!put.ok()) {
     metrics_.put_errors.Increment();
-    deps_.log.Error("a pod status cannot be told", {KV("podUID", record.uid()), KV("err", put)});
+    deps_.log.Error("a pod status cannot be told",
+                    {KV("podUID", record.uid()), KV("err", put),
+                     KV(kTraceIdField, TraceIdOf(known_[key].traceparent))});
     return;
   }
   metrics_.changes.Increment();
@@ -309,7 +347,7 @@ StatusOr<std::unique_ptr<v1::PodStatusRecord>> StatusService::GetPodStatus(const
   }
   auto record = deps_.table.Get(key);
   if (record != nullptr) return record;
-  if (key == kNodeKey || !deps_.desired.LiveAndComplete())
+  if (key == kNodeKey || !deps_.desired.LiveAndComplete() || deps_.desired.Contains(key))
     return Unavailable("not known yet: {}", uid);
   return NotFound("no pod {} on this node", uid);
 }

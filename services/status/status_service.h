@@ -69,6 +69,7 @@ class StatusService {
     Clock::Time put_at;
     std::string phase;
     std::vector<std::string> waiting;  // reasons of its containers, as counted
+    std::string traceparent;           // of the last change that had one
   };
 
   void OnDesired(const bus::View<v1::DesiredRecord>::Change& change);
@@ -80,7 +81,12 @@ class StatusService {
 
   /// Desired and workers were live once, or pod-worker has been away for long.
   bool MayPublish() const;
-  void MarkChanged(const std::string& key);
+  /// It was complete once, or away for so long that nobody waits for it.
+  bool KnowsRuntime() const;
+  /// The worker did something for the pod and nobody has said yet what runs of it: a status made
+  /// without that would call a running pod waiting.
+  bool AwaitsRuntime(const v1::WorkerRecord& worker) const;
+  void MarkChanged(const std::string& key, const std::string& traceparent);
   void MarkAll();
   void FlushSoon();
   void FlushChanged();
@@ -92,6 +98,9 @@ class StatusService {
   /// Counts the pod by phase and its containers by what they wait for.
   void SetSeen(const std::string& key, const kube::PodStatus& status);
   bool ListingCovers(const std::string& key, const v1::WorkerRecord* worker) const;
+  /// Refused, and certain to have no grant; what was told once stands.
+  bool IsRejected(const std::string& key, const v1::AdmissionRecord* admission,
+                  const v1::WorkerRecord* worker, const kube::PodStatus* previous) const;
   void RemovePod(const std::string& key);
   void TellComplete();
 
@@ -118,6 +127,7 @@ class StatusService {
   bool flush_posted_ = false;
   bool could_publish_ = false;
   bool workers_were_live_ = false;
+  bool runtime_was_complete_ = false;
   std::shared_ptr<bool> alive_;
   std::unique_ptr<exec::Periodic> reconcile_;
 };

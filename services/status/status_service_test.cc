@@ -26,7 +26,7 @@ class FakePeers final : public PeerHealth {
     PeerAnswer answer;
     if (process != "pleg") return answer;
     answer.healthy = answers_.pleg_healthy;
-    if (!answer.healthy) answer.reason = "relist is stuck";
+    if (!answer.healthy) answer.reason = "PLEG is not healthy: relist is stuck";
     answer.runtime = RuntimeState{};
     if (!answers_.runtime_known) return answer;
     answer.runtime = RuntimeState{.known = true,
@@ -113,7 +113,7 @@ class StatusServiceTest : public ::testing::Test {
   }
   void Settle() { all.Advance(2s); }
 
-  void Want(const std::string& uid, int64_t incarnation = 1) {
+  void Want(const std::string& uid, int64_t incarnation = 1, const std::string& trace = "") {
     kube::Pod pod;
     pod.mutable_metadata()->set_name("web");
     pod.mutable_metadata()->set_uid(uid);
@@ -131,7 +131,7 @@ class StatusServiceTest : public ::testing::Test {
     record.set_generation(incarnation);
     record.set_seen_at_wall_ns(ToNanos(clock.WallNow()));
     record.set_pod(pod.SerializeAsString());
-    ASSERT_TRUE(desired->rows.Put(uid, record).ok());
+    ASSERT_TRUE(desired->rows.Put(uid, record, trace).ok());
   }
   void Work(const std::string& uid, v1::WorkerState state, int64_t incarnation = 1) {
     v1::WorkerRecord record;
@@ -290,6 +290,49 @@ TEST_F(StatusServiceTest, AContainerIsLostOnlyUnderAListingThatBeganLater) {
   EXPECT_EQ(Shown("u1").container_statuses(0).restart_count(), 1);
 }
 
+TEST_F(StatusServiceTest, ARunningPodIsNotCalledWaitingBeforeTheRuntimeWasListed) {
+  Start();
+  Want("u1");
+  Work("u1", v1::SYNCING);
+  Observe("u1", true);
+  Settle();
+  ASSERT_EQ(Shown("u1").phase(), "Running");
+  std::vector<std::string> phases;
+  podstatus->OnChange([&](const auto& change) {
+    if (change.key == "u1") phases.push_back(Shown("u1").phase());
+  });
+  // Both are killed, and pleg takes its time.
+  Crash();
+  runtime.reset();
+  runtime = std::make_unique<Owner<v1::RuntimeRecord>>(*this, "pleg", "runtime");
+  Start();
+  all.Advance(20s);
+  EXPECT_EQ(phases, std::vector<std::string>{});
+  StatusOr<std::unique_ptr<v1::PodStatusRecord>> asked = Internal("not asked");
+  process->loop.Post([&] { asked = process->service->GetPodStatus("u1"); });
+  Settle();
+  EXPECT_EQ(asked.status().code(), StatusCode::kUnavailable);
+  Want("new");
+  Settle();
+  EXPECT_EQ(Shown("new").phase(), "Pending") << "nothing was done for it yet";
+  Observe("u1", true);
+  runtime->Complete(clock.Now());
+  Settle();
+  for (const auto& phase : phases) EXPECT_EQ(phase, "Running");
+  EXPECT_TRUE(process->service->GetHealth().ready);
+}
+
+TEST_F(StatusServiceTest, APlegThatIsAwayForLongHoldsBackNoStatus) {
+  runtime.reset();
+  Start();
+  Want("u1");
+  Work("u1", v1::SYNCING);
+  all.Advance(4min);
+  EXPECT_FALSE(podstatus->Contains("u1"));
+  all.Advance(90s);
+  EXPECT_EQ(Shown("u1").phase(), "Pending");
+}
+
 TEST_F(StatusServiceTest, ANewIncarnationStartsAnew) {
   Start();
   Want("u2");
@@ -323,6 +366,83 @@ TEST_F(StatusServiceTest, ARejectionShowsOnlyUnderCompleteWorkersWithoutGrant) {
   all.Advance(11s);
   EXPECT_EQ(Shown("u1").phase(), "Failed");
   EXPECT_EQ(Shown("u1").reason(), "OutOfpods");
+}
+
+TEST_F(StatusServiceTest, ARejectionThatWasToldStandsWhileWorkersAreAway) {
+  Start();
+  Want("u1");
+  v1::AdmissionRecord rejected;
+  rejected.set_uid("u1");
+  rejected.set_incarnation(1);
+  rejected.set_verdict(v1::AdmissionRecord::REJECTED);
+  rejected.set_reason("OutOfpods");
+  ASSERT_TRUE(admission->rows.Put("u1", rejected).ok());
+  Settle();
+  ASSERT_EQ(Shown("u1").reason(), "OutOfpods");
+  const uint64_t version = podstatus->Find("u1")->version();
+  network.SetConnected("pod-worker", false);
+  network.SetCallsFail("pod-worker", true);
+  all.Advance(60s);
+  EXPECT_EQ(podstatus->Find("u1")->version(), version);
+  EXPECT_EQ(Shown("u1").container_statuses_size(), 0);
+}
+
+TEST_F(StatusServiceTest, WhatCannotBeUnderstoodIsNoAbsence) {
+  Start();
+  Want("u1");
+  Work("u1", v1::SYNCING);
+  Observe("u1", true);
+  Settle();
+  ASSERT_EQ(Shown("u1").phase(), "Running");
+  // Later starts of both owners, with records that no reader of this version can parse.
+  runtime.reset();
+  bus::FakeBus pleg(network, "pleg", other_loop);
+  auto raw = *pleg.OwnRaw("runtime");
+  ASSERT_TRUE(raw->Put("u1", "\xff\xff", "").ok());
+  all.Advance(5s);
+  raw->SetComplete({.scopes = {std::string(bus::kAll)}, .observed_at = clock.Now()});
+  all.Advance(20s);
+  EXPECT_EQ(Shown("u1").phase(), "Running") << "its container is not lost";
+  EXPECT_EQ(Shown("u1").container_statuses(0).restart_count(), 0);
+
+  workers.reset();
+  bus::FakeBus worker(network, "pod-worker", other_loop);
+  auto raw_workers = *worker.OwnRaw("workers");
+  ASSERT_TRUE(raw_workers->Put("u2", "\xff\xff", "").ok());
+  raw_workers->SetComplete({.scopes = {std::string(bus::kAll)}});
+  Want("u2");
+  v1::AdmissionRecord rejected;
+  rejected.set_uid("u2");
+  rejected.set_incarnation(1);
+  rejected.set_verdict(v1::AdmissionRecord::REJECTED);
+  ASSERT_TRUE(admission->rows.Put("u2", rejected).ok());
+  all.Advance(20s);
+  EXPECT_EQ(Shown("u2").phase(), "Pending") << "it may have a grant";
+}
+
+TEST_F(StatusServiceTest, AStatusContinuesTheTraceOfWhatItRestsOn) {
+  std::vector<std::string> traces;
+  podstatus->OnChange([&](const auto& change) {
+    if (change.key == "u1") traces.push_back(change.traceparent);
+  });
+  Start();
+  Want("u1", 1, "00-manifest");
+  Settle();
+  EXPECT_EQ(traces, std::vector<std::string>{"00-manifest"});
+  Work("u1", v1::SYNCING);
+  Observe("u1", true);
+  Settle();
+  EXPECT_EQ(traces.back(), "00-manifest") << "pleg does not know who asked for a start";
+  auto ended = *runtime->rows.Get("u1");
+  ended.mutable_pod()->mutable_containers(0)->set_state(v1::ContainerRecord::EXITED);
+  ASSERT_TRUE(runtime->rows.Put("u1", ended, "00-end").ok());
+  Settle();
+  EXPECT_EQ(traces.back(), "00-end");
+  const size_t told = traces.size();
+  Work("u1", v1::FINISHED);
+  Settle();
+  ASSERT_GT(traces.size(), told);
+  EXPECT_EQ(traces.back(), "00-end");
 }
 
 TEST_F(StatusServiceTest, NothingIsToldBeforeWorkersWereLiveOrAwayForFiveMinutes) {
