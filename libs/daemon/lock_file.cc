@@ -8,7 +8,10 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
+#include <string_view>
 #include <utility>
+
+#include "libs/base/hash.h"
 
 namespace splitlet::daemon {
 namespace {
@@ -46,6 +49,13 @@ LockFile::LockFile(LockFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)
 
 LockFile::~LockFile() {
   if (fd_ >= 0) close(fd_);
+}
+
+std::string RuntimeLockPath(const std::string& endpoint, const std::string& process) {
+  static constexpr std::string_view kScheme = "unix://";
+  const std::string path =
+      endpoint.starts_with(kScheme) ? endpoint.substr(kScheme.size()) : endpoint;
+  return fmt::format("/run/lock/splitlet-{}-{}", HexHash(path), process);
 }
 
 }  // namespace splitlet::daemon

@@ -24,4 +24,8 @@ class LockFile {
   int fd_;
 };
 
+/// For a process that changes a runtime: one of its kind for each runtime, whatever its state
+/// directory.
+std::string RuntimeLockPath(const std::string& endpoint, const std::string& process);
+
 }  // namespace splitlet::daemon

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/trace.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::gc {
@@ -52,6 +53,11 @@ GcService::GcService(GcDeps deps, GcConfig config)
     if (change.after != nullptr) OnRuntimeChange(*change.after);
   });
   deps_.workers.OnChange([this](const bus::View<v1::WorkerRecord>::Change& change) {
+    if (!change.present_after) {
+      traces_.erase(change.key);
+    } else if (!change.traceparent.empty()) {
+      traces_[change.key] = change.traceparent;
+    }
     if (change.after != nullptr && change.after->evicted()) RunSoon();
   });
 }
@@ -191,13 +197,21 @@ void GcService::OnRemoved(const Report& report) {
   last_removal_ = report;
 }
 
+std::vector<LogField> GcService::FieldsOf(const ReportItem& item) const {
+  const auto trace = traces_.find(bus::KeyOf(item.uid));
+  std::vector<LogField> fields{KV("kind", item.kind), KV("name", item.name),
+                               KV("reason", item.reason), KV("podUID", item.uid)};
+  if (trace != traces_.end()) fields.push_back(KV(kTraceIdField, TraceIdOf(trace->second)));
+  if (!item.error.empty()) fields.push_back(KV("err", item.error));
+  return fields;
+}
+
 void GcService::Count(const Report& report) {
   if (!report.error.empty()) metrics_.errors.Add({{"kind", "round"}}).Increment();
   for (const auto& item : report.items) {
     if (!item.error.empty()) {
       metrics_.errors.Add({{"kind", item.kind}}).Increment();
-      deps_.log.Warn("garbage could not be removed",
-                     {KV("kind", item.kind), KV("name", item.name), KV("err", item.error)});
+      deps_.log.Warn("garbage could not be removed", FieldsOf(item));
       continue;
     }
     if (item.kind == "image") {
@@ -205,8 +219,7 @@ void GcService::Count(const Report& report) {
     } else {
       metrics_.removed.Add({{"kind", item.kind}}).Increment();
     }
-    deps_.log.Info("garbage removed",
-                   {KV("kind", item.kind), KV("name", item.name), KV("reason", item.reason)});
+    deps_.log.Info("garbage removed", FieldsOf(item));
   }
 }
 

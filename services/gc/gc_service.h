@@ -10,6 +10,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -102,12 +103,15 @@ class GcService {
   void TellConditions(const std::vector<std::string>& conditions);
   void NodeEvent(bool warning, std::string reason, std::string message);
   void Count(const Report& report);
+  /// Its pod, and the trace of that pod's last change.
+  std::vector<LogField> FieldsOf(const ReportItem& item) const;
 
   GcDeps deps_;
   const GcConfig config_;
   GcMetrics metrics_;
   fs::FactStore facts_;
   ImageBook images_;
+  std::map<std::string, std::string> traces_;  // of pods with a worker
   std::deque<std::function<void()>> jobs_;
   bool busy_ = false;
   bool soon_ = false;

@@ -8,6 +8,7 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/fail_point.h"
+#include "libs/base/trace.h"
 #include "libs/bus/fake_bus.h"
 #include "libs/cri/fake_runtime.h"
 #include "libs/cri/test_pod.h"
@@ -206,6 +207,31 @@ TEST(GcService, WhatAGonePodLeftIsRemovedAltogether) {
   EXPECT_EQ(node.holds.releases, node.holds.holds);
   EXPECT_TRUE(node.runtime.Violations().empty());
   EXPECT_TRUE(node.Run().items.empty());
+}
+
+TEST(GcService, WhatIsRemovedOfAPodIsToldWithItsTrace) {
+  TestNode node;
+  node.MakeEndedPod("u1");
+  v1::WorkerRecord worker;
+  worker.set_uid("u1");
+  worker.set_incarnation(1);
+  worker.set_state(v1::FINISHED);
+  Random random(1);
+  const std::string trace = MakeTraceparent(random);
+  ASSERT_TRUE(node.workers.Put("u1", worker, trace).ok());
+  node.Start();
+  node.CompleteViews();
+  ASSERT_FALSE(node.Run().items.empty());
+  int told = 0;
+  for (const auto& line : node.sink.lines()) {
+    if (line.message != "garbage removed") continue;
+    std::map<std::string, std::string> fields;
+    for (const auto& field : line.fields) fields[std::string(field.key)] = field.value;
+    if (fields["podUID"] != "u1") continue;
+    EXPECT_EQ(fields[std::string(kTraceIdField)], TraceIdOf(trace)) << fields["name"];
+    ++told;
+  }
+  EXPECT_GT(told, 2);
 }
 
 TEST(GcService, NothingOfAPodGoesWithoutTheWordOfItsOwners) {

@@ -35,7 +35,7 @@ class Round {
  private:
   void Remove(const ImageRemoval& image) {
     done_.insert(image.id);
-    ReportItem item{"image", image.id, image.reason, image.bytes, false, ""};
+    ReportItem item{"image", image.id, image.reason, image.bytes, false, "", ""};
     const Status removed = plan_.dry_run ? OkStatus() : RemoveImage(deps_, image.id, config_);
     if (removed.ok()) {
       freed_ += image.bytes;

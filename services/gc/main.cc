@@ -1,5 +1,6 @@
 #include "libs/cri/grpc_runtime.h"
 #include "libs/daemon/kubelet_config.h"
+#include "libs/daemon/lock_file.h"
 #include "libs/daemon/service.h"
 #include "libs/fs/state_id.h"
 #include "libs/rpc/rpc.h"
@@ -12,6 +13,14 @@
 namespace splitlet::gc {
 namespace {
 
+/// The runtime's client, and the right to use it.
+struct Locked {
+  Locked(daemon::LockFile l, std::unique_ptr<cri::GrpcRuntime> r)
+      : lock(std::move(l)), runtime(std::move(r)) {}
+  daemon::LockFile lock;
+  std::unique_ptr<cri::GrpcRuntime> runtime;
+};
+
 StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& context) {
   auto& files = context.files();
   ASSIGN_OR_RETURN(const auto fresh, fs::RandomStateId(files), "state id");
@@ -19,9 +28,14 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
                    "state id");
   ASSIGN_OR_RETURN(auto config, LoadGcConfig(context.config(), context.flags(), state_id),
                    "configuration");
-  auto runtime = std::make_shared<cri::GrpcRuntime>(
-      rpc::ConnectEndpoint(context.config().container_runtime_endpoint), context.clock(),
-      context.metrics(), cri::CallLimits{config.call_limit});
+  const std::string& endpoint = context.config().container_runtime_endpoint;
+  ASSIGN_OR_RETURN(auto lock, daemon::LockFile::Take(daemon::RuntimeLockPath(endpoint, "gc")),
+                   "lock of the runtime");
+  const auto locked = std::make_shared<Locked>(
+      std::move(lock),
+      std::make_unique<cri::GrpcRuntime>(rpc::ConnectEndpoint(endpoint), context.clock(),
+                                         context.metrics(), cri::CallLimits{config.call_limit}));
+  const std::shared_ptr<cri::GrpcRuntime> runtime(locked, locked->runtime.get());
   ASSIGN_OR_RETURN(auto pressure, bus::Own<v1::PressureRecord>(context.bus(), "pressure"),
                    "table pressure");
   ASSIGN_OR_RETURN(auto desired, bus::ViewOf<v1::DesiredRecord>(context.bus(), "desired"),

@@ -33,7 +33,7 @@ Report Remover::Describe(const RemovalPlan& plan) const {
   report.kept = plan.kept;
   const auto add = [&](const char* kind, const std::vector<Removal>& removals) {
     for (const auto& removal : removals)
-      report.items.push_back({kind, removal.name, removal.reason, 0, false, ""});
+      report.items.push_back({kind, removal.name, removal.reason, 0, false, "", removal.uid});
   };
   add("container", plan.containers);
   add("sandbox", plan.sandboxes);
@@ -130,8 +130,8 @@ Deadline Remover::CallDeadline() const {
 }
 
 bool Remover::Note(const char* kind, const Removal& removal, const Status& status) {
-  report_.items.push_back(
-      {kind, removal.name, removal.reason, 0, status.ok(), status.ok() ? "" : ToString(status)});
+  report_.items.push_back({kind, removal.name, removal.reason, 0, status.ok(),
+                           status.ok() ? "" : ToString(status), removal.uid});
   if (!status.ok()) failed_uids_.insert(removal.uid);
   return status.ok();
 }

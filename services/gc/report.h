@@ -17,6 +17,7 @@ struct ReportItem {
   uint64_t bytes = 0;
   bool removed = false;
   std::string error;
+  std::string uid;  // of its pod; empty: of none
 };
 
 struct Report {

@@ -7,7 +7,7 @@
 
 #include <array>
 
-#include "libs/base/hash.h"
+#include "libs/daemon/lock_file.h"
 #include "libs/fs/path.h"
 #include "libs/fs/state_id.h"
 
@@ -78,10 +78,7 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const daemon::KubeletCon
 }
 
 std::string RuntimeLockPath(const std::string& endpoint) {
-  static constexpr std::string_view kScheme = "unix://";
-  const std::string path =
-      endpoint.starts_with(kScheme) ? endpoint.substr(kScheme.size()) : endpoint;
-  return fmt::format("/run/lock/splitlet-{}-pod-worker", HexHash(path));
+  return daemon::RuntimeLockPath(endpoint, "pod-worker");
 }
 
 }  // namespace splitlet::pod_worker
