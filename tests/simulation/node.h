@@ -22,6 +22,15 @@
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
 
+namespace splitlet::v1 {
+class PodStatusRecord;
+}
+
+namespace splitlet::bus {
+template <class R>
+class View;
+}
+
 namespace splitlet::simulation {
 
 struct FaultPlan {
@@ -129,6 +138,9 @@ class SimNode {
   void CheckStep();
   void CheckPod(const std::string& name, const Wanted& wanted,
                 std::vector<std::string>& found) const;
+  /// Where `runtime` and `podstatus` differ from what is true (table_checks.cc).
+  std::vector<std::string> CheckTables();
+  std::vector<std::string> CheckStatusTable(const bus::View<v1::PodStatusRecord>& view) const;
 
   Random random_;
   FakeClock clock_;

@@ -67,17 +67,20 @@ TEST(Simulation, ASeedReplaysExactly) {
   EXPECT_NE(RunSeed(7, FaultPlan::All()).digest, RunSeed(8, FaultPlan::All()).digest);
 }
 
-/// The checks find a node that does not do its work: here nobody ever starts anything.
-TEST(Simulation, ANodeWithoutPodWorkerIsFoundOut) {
-  const auto without = [](SimNode& node) {
-    class Idle final : public Process {
-     public:
-      explicit Idle(SimNode& n) : Process(n, "pod-worker") {}
-      void Start() override {}
-    };
-    node.AddKind("pod-worker", [](SimNode& n) { return std::make_unique<Idle>(n); });
+/// The checks find a node that does not do its work: one process is there and does nothing.
+TEST(Simulation, ANodeWithAnIdleProcessIsFoundOut) {
+  class Idle final : public Process {
+   public:
+    Idle(SimNode& n, const std::string& name) : Process(n, name) {}
+    void Start() override {}
   };
-  EXPECT_FALSE(RunSeed(1, {.pause_processes = true}, without).violations.empty());
+  for (const std::string idle : {"pod-worker", "status", "pleg"}) {
+    SCOPED_TRACE(idle);
+    const auto without = [&idle](SimNode& node) {
+      node.AddKind(idle, [&idle](SimNode& n) { return std::make_unique<Idle>(n, idle); });
+    };
+    EXPECT_FALSE(RunSeed(1, {.pause_processes = true}, without).violations.empty());
+  }
 }
 
 }  // namespace

@@ -1,0 +1,175 @@
+// What the tables must say of a simulated node at rest: `runtime` what the runtime shows, and
+// `podstatus` what is true of each pod. Read through a reader of its own.
+
+#include <algorithm>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/bus/typed.h"
+#include "libs/kube/pod_types.h"
+#include "splitlet/v1/records.pb.h"
+#include "tests/simulation/node.h"
+
+namespace splitlet::simulation {
+namespace {
+
+using Found = std::vector<std::string>;
+
+std::string ValueOf(const cri::StringMap& map, std::string_view key) {
+  const auto found = map.find(std::string(key));
+  return found == map.end() ? std::string() : found->second;
+}
+
+/// "c web-1 running", one for each sandbox and container, sorted.
+using Parts = std::set<std::string>;
+
+std::string Part(const cri::Container& c) {
+  constexpr const char* kStates[] = {"created", "running", "exited", "unknown"};
+  return fmt::format("container {} {} code {} count {}", c.id.str(),
+                     kStates[static_cast<int>(c.state)], c.exit_code,
+                     ValueOf(c.annotations, kube::kContainerRestartCount));
+}
+
+std::string Part(const v1::ContainerRecord& c) {
+  constexpr const char* kStates[] = {"unknown", "created", "running", "exited"};
+  return fmt::format("container {} {} code {} count {}", c.id(), kStates[c.state()], c.exit_code(),
+                     c.restart_count());
+}
+
+std::string Part(const std::string& id, bool ready) {
+  return fmt::format("sandbox {} {}", id, ready ? "ready" : "not ready");
+}
+
+Found CheckRuntimeTable(const cri::FakeRuntime& runtime, const bus::View<v1::RuntimeRecord>& view) {
+  std::map<std::string, Parts> real, told;
+  for (const auto& sandbox : runtime.Sandboxes())
+    real[sandbox.pod_uid].insert(
+        Part(sandbox.id.str(), sandbox.state == cri::SandboxState::kReady));
+  for (const auto& container : runtime.Containers())
+    real[ValueOf(container.labels, kube::kPodUidLabel)].insert(Part(container));
+  view.ForEach([&told](const std::string& key, const auto& record) {
+    if (record == nullptr) return;
+    Parts& parts = told[key];
+    for (const auto& sandbox : record->pod().sandboxes())
+      parts.insert(Part(sandbox.id(), sandbox.state() == v1::SandboxRecord::READY));
+    for (const auto& container : record->pod().containers()) parts.insert(Part(container));
+  });
+  Found found;
+  if (!view.LiveAndComplete() || !view.completeness().not_vouched.empty())
+    found.push_back("`runtime` is not complete, or does not vouch for all pods");
+  if (real == told) return found;
+  for (const auto& [uid, parts] : real)
+    for (const auto& part : parts)
+      if (!told[uid].contains(part))
+        found.push_back(fmt::format("`runtime` does not show of {}: {}", uid, part));
+  for (const auto& [uid, parts] : told) {
+    if (!real.contains(uid)) found.push_back(fmt::format("`runtime` shows {}, which is gone", uid));
+    for (const auto& part : parts)
+      if (!real[uid].contains(part))
+        found.push_back(fmt::format("`runtime` shows of {}: {}", uid, part));
+  }
+  return found;
+}
+
+/// What is true of one pod.
+struct Truth {
+  const cri::Container* newest = nullptr;
+  const cri::Sandbox* sandbox = nullptr;  // ready
+};
+
+bool IsTrue(const kube::PodStatus& status, std::string_view condition) {
+  return std::ranges::any_of(status.conditions(), [&](const auto& c) {
+    return c.type() == condition && c.status() == "True";
+  });
+}
+
+/// Of a container as the API shows it: whether it says what the runtime says.
+std::string WrongAboutContainer(const kube::ContainerStatus& status, const cri::Container& real) {
+  const bool running = real.state == cri::ContainerState::kRunning;
+  if (status.state().has_running() != running)
+    return running ? "it runs and is not shown so" : "it is shown running";
+  if (status.ready() != running && status.name() != "job") return "its readiness is wrong";
+  if (status.container_id() != "containerd://" + real.id.str())
+    return fmt::format("it is {} and shown as {}", real.id.str(), status.container_id());
+  if (std::to_string(status.restart_count()) !=
+      ValueOf(real.annotations, kube::kContainerRestartCount))
+    return fmt::format("its restart count is {} and shown as {}",
+                       ValueOf(real.annotations, kube::kContainerRestartCount),
+                       status.restart_count());
+  if (running) return "";
+  const auto& end = status.state().has_terminated() ? status.state().terminated()
+                                                    : status.last_state().terminated();
+  return end.exit_code() == real.exit_code ? "" : "its exit code is wrong";
+}
+
+std::string WrongAboutPod(const kube::PodStatus& status, const Truth& truth, bool is_job) {
+  const std::string phase = is_job ? "Succeeded" : "Running";
+  if (status.phase() != phase) return fmt::format("its phase is {}", status.phase());
+  if (truth.newest == nullptr) return is_job ? "" : "it has no container";
+  if (status.container_statuses_size() != 1) return "it does not show its container";
+  auto wrong = WrongAboutContainer(status.container_statuses(0), *truth.newest);
+  if (!wrong.empty() || is_job) return wrong;
+  const bool running = truth.newest->state == cri::ContainerState::kRunning;
+  if (IsTrue(status, "Ready") != running) return "its condition Ready is wrong";
+  if (truth.sandbox == nullptr) return "it has no ready sandbox";
+  if (!IsTrue(status, "PodReadyToStartContainers")) return "its sandbox is said not to be ready";
+  if (!truth.sandbox->ips.empty() && status.pod_ip() != truth.sandbox->ips.front())
+    return fmt::format("its address is {} and shown as {}", truth.sandbox->ips.front(),
+                       status.pod_ip());
+  return "";
+}
+
+}  // namespace
+
+std::vector<std::string> SimNode::CheckStatusTable(
+    const bus::View<v1::PodStatusRecord>& view) const {
+  Found found;
+  const auto sandboxes = runtime_->Sandboxes();
+  const auto containers = runtime_->Containers();
+  std::map<std::string, int> shown;  // by the name of the manifest
+  view.ForEach([&](const std::string& uid, const auto& record) {
+    if (record == nullptr || record->has_node()) return;
+    const auto wanted = std::ranges::find_if(wanted_, [&record](const auto& entry) {
+      return record->name().starts_with(entry.first + "-");
+    });
+    if (wanted == wanted_.end()) {
+      found.push_back(fmt::format("`podstatus` shows {}, which nobody wants", record->name()));
+      return;
+    }
+    ++shown[wanted->first];
+    Truth truth;
+    for (const auto& sandbox : sandboxes)
+      if (sandbox.pod_uid == uid && sandbox.state == cri::SandboxState::kReady)
+        truth.sandbox = &sandbox;
+    for (const auto& container : containers)
+      if (ValueOf(container.labels, kube::kPodUidLabel) == uid &&
+          (truth.newest == nullptr || truth.newest->attempt < container.attempt))
+        truth.newest = &container;
+    kube::PodStatus status;
+    if (!status.ParseFromString(record->status())) found.push_back("a status cannot be read");
+    const auto wrong = WrongAboutPod(status, truth, wanted->second.kind == Wanted::Kind::kJob);
+    if (!wrong.empty())
+      found.push_back(fmt::format("`podstatus` of {}: {}", record->name(), wrong));
+  });
+  for (const auto& [name, wanted] : wanted_)
+    if (shown[name] != 1)
+      found.push_back(fmt::format("`podstatus` shows {} pods of {}", shown[name], name));
+  return found;
+}
+
+std::vector<std::string> SimNode::CheckTables() {
+  bus::FakeBus reader(network_, "reader", world_);
+  auto runtime = *bus::ViewOf<v1::RuntimeRecord>(reader, "runtime");
+  auto podstatus = *bus::ViewOf<v1::PodStatusRecord>(reader, "podstatus");
+  // Containers that crash go on doing so: what is told follows within the period of the relist.
+  const auto end = clock_.Now() + 30s;
+  Found found;
+  do {
+    scheduler_.Advance(100ms);
+    found = CheckRuntimeTable(*runtime_, runtime);
+    const auto wrong = CheckStatusTable(podstatus);
+    found.insert(found.end(), wrong.begin(), wrong.end());
+  } while (!found.empty() && clock_.Now() < end);
+  return found;
+}
+
+}  // namespace splitlet::simulation
