@@ -36,17 +36,20 @@ runtime::v1::PodSandboxConfig SandboxOf(const KubeletPod& pod) {
   return config;
 }
 
-runtime::v1::ContainerConfig ContainerOf(const KubeletPod& pod, uint32_t attempt) {
+runtime::v1::ContainerConfig ContainerOf(const KubeletPod& pod, const std::string& name,
+                                         uint32_t attempt) {
+  const std::map<std::string, std::string> hashes = {
+      {"app", kAppHash}, {"side", kSideHash}, {"prepare", kPrepareHash}};
   runtime::v1::ContainerConfig config;
-  config.mutable_metadata()->set_name("app");
+  config.mutable_metadata()->set_name(name);
   config.mutable_metadata()->set_attempt(attempt);
   config.mutable_image()->set_image(kImage);
   for (const char* word : {"/bin/sh", "-c", kScript}) config.add_command(word);
-  config.set_log_path(fmt::format("app/{}.log", attempt));
+  config.set_log_path(fmt::format("{}/{}.log", name, attempt));
   AddPodLabels(pod, *config.mutable_labels());
-  (*config.mutable_labels())["io.kubernetes.container.name"] = "app";
+  (*config.mutable_labels())["io.kubernetes.container.name"] = name;
   auto& annotations = *config.mutable_annotations();
-  annotations["io.kubernetes.container.hash"] = kAppHash;
+  annotations["io.kubernetes.container.hash"] = hashes.at(name);
   annotations["io.kubernetes.container.restartCount"] = std::to_string(attempt);
   annotations["io.kubernetes.container.terminationMessagePath"] = "/dev/termination-log";
   annotations["io.kubernetes.container.terminationMessagePolicy"] = "File";
@@ -59,39 +62,49 @@ runtime::v1::ContainerConfig ContainerOf(const KubeletPod& pod, uint32_t attempt
 StatusOr<KubeletRecords> MakeKubeletRecords(RuntimeView& view, const KubeletPod& pod) {
   auto& runtime = view.runtime();
   const auto deadline = [&] { return After(view.clock(), kCallLimit); };
-  std::filesystem::create_directories(pod.LogDirectory() + "/app");
   const auto sandbox = SandboxOf(pod);
   ASSIGN_OR_RETURN(const auto image, runtime.ImageStatus(kImage, deadline()), "image");
   if (!image.has_value())
     RETURN_IF_ERROR(runtime.PullImage(kImage, nullptr, sandbox, deadline()).status(), "pull");
   KubeletRecords records;
   ASSIGN_OR_RETURN(records.sandbox, runtime.RunPodSandbox(sandbox, "", deadline()), "sandbox");
-  ASSIGN_OR_RETURN(
-      records.exited,
-      runtime.CreateContainer(records.sandbox, ContainerOf(pod, 1), sandbox, deadline()), "create");
-  RETURN_IF_ERROR(runtime.StartContainer(records.exited, deadline()), "start");
+  const auto start = [&](const std::string& name, uint32_t attempt) -> StatusOr<cri::ContainerId> {
+    std::filesystem::create_directories(pod.LogDirectory() + "/" + name);
+    ASSIGN_OR_RETURN(const auto id,
+                     runtime.CreateContainer(records.sandbox, ContainerOf(pod, name, attempt),
+                                             sandbox, deadline()),
+                     "create");
+    RETURN_IF_ERROR(runtime.StartContainer(id, deadline()), "start");
+    return id;
+  };
+  if (pod.large) {
+    ASSIGN_OR_RETURN(records.prepare, start("prepare", 0), "prepare");
+    ASSIGN_OR_RETURN(records.side, start("side", 0), "side");
+  }
+  ASSIGN_OR_RETURN(records.exited, start("app", 1), "app");
   RETURN_IF_ERROR(runtime.StopContainer(records.exited, 2, deadline()), "stop");
-  ASSIGN_OR_RETURN(
-      records.running,
-      runtime.CreateContainer(records.sandbox, ContainerOf(pod, 2), sandbox, deadline()), "create");
-  RETURN_IF_ERROR(runtime.StartContainer(records.running, deadline()), "start");
+  ASSIGN_OR_RETURN(records.running, start("app", 2), "app");
   return records;
 }
 
 std::string ManifestOf(const KubeletPod& pod) {
-  return fmt::format(R"(apiVersion: v1
+  const auto container = [](const char* name) {
+    return fmt::format("  - name: {}\n    image: {}\n    command: [\"/bin/sh\", \"-c\", \"{}\"]\n",
+                       name, kImage, kScript);
+  };
+  std::string yaml = fmt::format(R"(apiVersion: v1
 kind: Pod
 metadata:
   name: {}
   uid: {}
 spec:
   terminationGracePeriodSeconds: 2
-  containers:
-  - name: app
-    image: {}
-    command: ["/bin/sh", "-c", "{}"]
 )",
-                     pod.name, pod.uid, kImage, kScript);
+                                 pod.name, pod.uid);
+  if (pod.large) yaml += "  initContainers:\n" + container("prepare");
+  yaml += "  containers:\n" + container("app");
+  if (pod.large) yaml += container("side");
+  return yaml;
 }
 
 }  // namespace splitlet::harness

@@ -142,6 +142,10 @@ void Node::Start() {
                   .output = LogOf("nats-config")},
                  30s) == 0,
         "nats configuration: {}", TailOf(LogOf("nats-config"), 2000));
+  if (!options_.nats_settings.empty()) {
+    const std::string conf = dir() + "/nats/nats.conf";
+    WriteFile(conf, ReadFile(conf) + options_.nats_settings);
+  }
   nats_url_ = fmt::format("nats://127.0.0.1:{}", std::stoi(ReadFile(dir() + "/nats/port")));
   StartNats();
   for (const auto& process : kProcesses) keeper_.Start(process, CommandOf(process, true));
@@ -152,6 +156,14 @@ void Node::Start() {
 
 void Node::StartProcess(const std::string& process) {
   keeper_.Start(process, CommandOf(process, false));
+  CHECK(WaitFor(30s, [&] { return Answers(process); }), "{} does not answer", process);
+}
+
+void Node::StartTwice(const std::string& process) {
+  Command again = CommandOf(process, false);
+  again.output = LogOf(process) + "-again";
+  keeper_.Start(process, CommandOf(process, false));
+  keeper_.Start(process + "-again", again);
   CHECK(WaitFor(30s, [&] { return Answers(process); }), "{} does not answer", process);
 }
 

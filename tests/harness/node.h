@@ -25,6 +25,7 @@ struct NodeOptions {
   std::map<std::string, std::string>
       fail_points;                         // process -> SPLITLET_FAILPOINTS at its first start only
   std::map<std::string, std::string> env;  // for all processes
+  std::string nats_settings;               // more lines of nats-server's configuration
   std::string node_name = "node-1";
 };
 
@@ -36,6 +37,8 @@ class Node {
   /// nats-server and all six. Returns when each serves its socket.
   void Start();
   void StartProcess(const std::string& process);
+  /// Twice at once under two keepers, `process` and `process`-again. Returns when one answers.
+  void StartTwice(const std::string& process);
   void StopProcess(const std::string& process) { keeper_.Stop(process); }
   void Kill(const std::string& process) { keeper_.Signal(process, 9); }
   void Pause(const std::string& process) { keeper_.Signal(process, 19); }

@@ -1,7 +1,9 @@
 // A node is taken over from a kubelet and given back: nothing restarts, and what splitlet makes
 // has the names, labels and annotations that a kubelet looks for.
 
+#include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "tests/fake_cri/control.h"
 #include "tests/harness/kubelet_records.h"
@@ -16,15 +18,20 @@ class Adoption : public IntegrationTest {
  protected:
   /// A kubelet had this pod; its manifest is there and splitlet starts.
   void TakeOver() {
+    ASSERT_NO_FATAL_FAILURE(MakeKubeletsPod({.name = "web", .uid = kUid}));
+    node_->Start();
+    ExpectExactly({"web"});
+  }
+  /// Everything up to the start of splitlet.
+  void MakeKubeletsPod(harness::KubeletPod pod) {
     StartFakeCri("cri");
     node_ = std::make_unique<Node>(harness::NodeOptions{.runtime_endpoint = "unix://" + socket_});
-    pod_ = {.name = "web", .uid = kUid, .log_root = node_->dir() + "/pods"};
+    pod_ = std::move(pod);
+    pod_.log_root = node_->dir() + "/pods";
     auto records = harness::MakeKubeletRecords(*view_, pod_);
     ASSERT_TRUE(records.ok()) << records.status();
     records_ = *std::move(records);
     node_->PutManifest("web.yaml", harness::ManifestOf(pod_));
-    node_->Start();
-    ExpectExactly({"web"});
   }
   bool IsUntouched() {
     const auto running = view_->RunningOf("web");
@@ -63,6 +70,47 @@ TEST_F(Adoption, TheNextContainerOfAKubeletsPodCountsOnInTheSameSandbox) {
   EXPECT_EQ(next.sandbox_id, records_.sandbox);
   EXPECT_EQ(next.annotations.at("io.kubernetes.container.restartCount"), "3");
   EXPECT_TRUE(std::filesystem::exists(pod_.LogDirectory() + "/app/3.log"));
+}
+
+TEST_F(Adoption, OfAPodWithAnInitContainerAndTwoContainersAllStayAsTheyAre) {
+  ASSERT_NO_FATAL_FAILURE(MakeKubeletsPod({.name = "web", .uid = kUid, .large = true}));
+  fake_cri::Control control(control_);
+  ASSERT_TRUE(control.ExitContainer(records_.prepare.str(), 0).ok());
+  node_->Start();
+  ASSERT_NO_FATAL_FAILURE(ExpectRunning("web"));
+  const auto ids = [this] {
+    std::set<std::string> all;
+    for (const auto& c : view_->RunningOf("web")) all.insert(c.id.str());
+    return all;
+  };
+  const std::set<std::string> both{records_.running.str(), records_.side.str()};
+  const auto prepared_once = [this] {
+    const auto all = view_->Containers();
+    return std::count_if(all.begin(), all.end(),
+                         [](const auto& c) { return c.name == "prepare"; }) == 1;
+  };
+  for (const auto& process : harness::kProcesses) node_->KillAndAwait(process);
+  ASSERT_NO_FATAL_FAILURE(ExpectRunning("web"));
+  EXPECT_TRUE(harness::HoldsFor(4s, [&] { return ids() == both && prepared_once(); }))
+      << view_->Describe();
+  const auto pod = node_->Pod("web");
+  ASSERT_NE(pod, nullptr);
+  ASSERT_EQ(pod->init_containers.size(), 1u);
+  EXPECT_EQ(pod->init_containers[0].state, "terminated");
+  EXPECT_EQ(pod->init_containers[0].exit_code, 0);
+  ASSERT_EQ(pod->containers.size(), 2u);
+  EXPECT_EQ(pod->containers[0].restarts, 2);
+  EXPECT_EQ(pod->containers[1].restarts, 0);
+
+  ASSERT_TRUE(control.ExitContainer(records_.side.str(), 1).ok());
+  ASSERT_TRUE(WaitFor(kSoon, [&] {
+    const auto now = node_->Pod("web");
+    return now != nullptr && now->containers.size() == 2 && now->containers[1].restarts == 1 &&
+           node_->IsRunning("web");
+  })) << view_->Describe();
+  EXPECT_TRUE(ids().contains(records_.running.str())) << "the other one runs on";
+  EXPECT_TRUE(prepared_once());
+  EXPECT_EQ(view_->ReadySandboxCount(), 1u);
 }
 
 TEST_F(Adoption, AKubeletsPodGoesWithItsManifest) {

@@ -130,6 +130,14 @@ TEST_F(Faults, AThirdOfAllMessagesLostDelaysPodsAndNothingElse) {
   LivesOfPods();
 }
 
+TEST_F(Faults, AFifthOfAllMessagesLateDelaysPodsAndNothingElse) {
+  StartNode();
+  for (const char* process : {"config-source", "sync-loop", "pod-worker", "pleg"})
+    for (const char* point : {"bus.publish.before", "bus.signal.before"})
+      ASSERT_TRUE(node_->SetFault(process, point, "20%delay(700ms)").ok());
+  LivesOfPods();
+}
+
 class SilentProcess : public Faults, public testing::WithParamInterface<const char*> {};
 
 TEST_P(SilentProcess, WhoseMessagesAreAllLostIsStillHeardByLists) {

@@ -129,6 +129,46 @@ TEST_F(Bus, AWipedStoreAndAKilledServerLoseNothing) {
   ExpectExactly({"a", "b"});
 }
 
+/// nats-server takes readers that stand still for gone after 2 s, as after minutes by default.
+TEST_F(Bus, ReadersStoppedForLongSeeWhatHappenedMeanwhileAlsoFromNewOwners) {
+  StartNode({.nats_settings = "ping_interval: \"1s\"\nping_max: 1\n"});
+  const auto put = [this](const std::string& name, const std::string& script) {
+    node_->PutManifest(name + ".yaml", PodYaml(name, script));
+  };
+  for (const char* name : {"stays", "goes", "exits", "changes"}) put(name, "sleep 1000");
+  ExpectExactly({"stays", "goes", "exits", "changes"});
+  const auto stays = view_->RunningOf("stays")[0].id;
+  const auto changes = view_->RunningOf("changes")[0].id;
+  const std::vector<std::string> readers = {"sync-loop", "status"};
+  for (const auto& reader : readers) node_->Pause(reader);
+  node_->RemoveManifest("goes.yaml");
+  put("changes", "sleep 2000");
+  put("comes", "sleep 1000");
+  fake_cri::Control control(control_);
+  ASSERT_TRUE(control.ExitContainer("exits", "app", 1).ok());
+  for (const auto& owner : {"config-source", "pod-worker", "pleg", "gc"})
+    node_->KillAndAwait(owner);
+  ASSERT_TRUE(WaitFor(kSoon,
+                      [&] {
+                        const auto exits = view_->RunningOf("exits");
+                        return view_->RunningOf("goes").empty() && exits.size() == 1 &&
+                               exits[0].attempt == 1;
+                      }))
+      << "both need no reader; " << view_->Describe();
+  EXPECT_TRUE(harness::HoldsFor(10s, [&] {
+    const auto running = view_->RunningOf("stays");
+    return running.size() == 1 && running[0].id == stays && view_->RunningOf("comes").empty();
+  })) << "nothing is granted meanwhile";
+  for (const auto& reader : readers) node_->Resume(reader);
+  ExpectExactly({"stays", "exits", "changes", "comes"});
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return node_->IsGone("goes"); }));
+  EXPECT_EQ(view_->RunningOf("stays")[0].id, stays);
+  EXPECT_NE(view_->RunningOf("changes")[0].id, changes);
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return RestartsOf("exits") == 1; }));
+  for (const char* name : {"stays", "comes"}) EXPECT_EQ(RestartsOf(name), 0) << name;
+  for (const auto& reader : readers) EXPECT_EQ(node_->keeper().RestartsOf(reader), 0);
+}
+
 TEST_F(Bus, EveryProcessDeadAtOnceComesBackToTheSameNode) {
   StartNode();
   node_->PutManifest("a.yaml", PodYaml("a", "sleep 1000"));
@@ -214,6 +254,64 @@ TEST_F(Start, TheSecondStartOfAProcessRefuses) {
     EXPECT_NE(second.output.find("lock"), std::string::npos) << second.output;
     EXPECT_EQ(node_->keeper().PidOf(process), first);
   }
+}
+
+TEST_F(Start, ASecondNodeMayNotChangeTheSameRuntime) {
+  StartNode();
+  for (const std::string process : {"pod-worker", "gc"}) {
+    SCOPED_TRACE(process);
+    const auto other =
+        node_->RunWithConfig(process, fmt::format("apiVersion: kubelet.config.k8s.io/v1beta1\n"
+                                                  "kind: KubeletConfiguration\n"
+                                                  "containerRuntimeEndpoint: unix://{}\n",
+                                                  socket_));
+    EXPECT_EQ(other.exit_code, 1);
+    EXPECT_NE(other.output.find("lock of the runtime"), std::string::npos) << other.output;
+  }
+}
+
+TEST_F(Start, PodWorkerAloneStartsADeadContainerAgain) {
+  StartNode();
+  node_->PutManifest("a.yaml", PodYaml("a", "sleep 1000"));
+  ExpectExactly({"a"});
+  const auto before = view_->RunningOf("a")[0].id;
+  for (const auto& process : harness::kProcesses)
+    if (process != "pod-worker") node_->StopProcess(process);
+  node_->StopNats();
+  fake_cri::Control control(control_);
+  ASSERT_TRUE(control.ExitContainer(before.str(), 1).ok());
+  EXPECT_TRUE(WaitFor(kSoon, [&] {
+    const auto running = view_->RunningOf("a");
+    return running.size() == 1 && running[0].id != before;
+  })) << view_->Describe();
+}
+
+TEST_F(Start, OfTwoStartsAtOnceOneServesAndTheOtherRefuses) {
+  StartNode();
+  node_->PutManifest("a.yaml", PodYaml("a", "sleep 1000"));
+  ExpectExactly({"a"});
+  const auto before = view_->RunningOf("a")[0].id;
+  for (const auto& process : harness::kProcesses) {
+    SCOPED_TRACE(process);
+    const std::string again = process + "-again";
+    node_->StopProcess(process);
+    node_->StartTwice(process);
+    auto& keeper = node_->keeper();
+    ASSERT_TRUE(
+        WaitFor(kSoon, [&] { return keeper.RestartsOf(process) + keeper.RestartsOf(again) > 2; }));
+    const bool first_serves = keeper.RestartsOf(process) == 0;
+    EXPECT_NE(first_serves, keeper.RestartsOf(again) == 0) << "one of them, and always the same";
+    const auto info = node_->Info(process);
+    ASSERT_TRUE(info.ok()) << info.status();
+    EXPECT_EQ(info->pid(), keeper.PidOf(first_serves ? process : again));
+    const auto log = harness::ReadFile(node_->LogOf(first_serves ? again : process));
+    EXPECT_NE(log.find("lock"), std::string::npos) << log;
+    keeper.Stop(process);
+    keeper.Stop(again);
+    node_->StartProcess(process);
+  }
+  ExpectExactly({"a"});
+  EXPECT_EQ(view_->RunningOf("a")[0].id, before);
 }
 
 TEST_F(Start, ABadConfigurationIsOneLineWithFileKeyAndReason) {

@@ -133,6 +133,30 @@ TEST_F(PodLife, AManifestBrokenForAMomentKeepsItsPod) {
   EXPECT_EQ(view_->RunningOf("web")[0].id, before);
 }
 
+TEST_F(PodLife, ASourceThatIsNeverReachableHoldsBackNoOther) {
+  StartNode({.config = R"(apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+fileCheckFrequency: 2s
+httpCheckFrequency: 2s
+staticPodURL: http://127.0.0.1:9/pods
+)"});
+  node_->PutManifest("a.yaml", PodYaml("a", "sleep 1000"));
+  node_->PutManifest("b.yaml", PodYaml("b", "sleep 1000"));
+  ExpectExactly({"a", "b"});
+  node_->RemoveManifest("b.yaml");
+  ExpectGone("b");
+  for (const auto& process : harness::kProcesses) node_->KillAndAwait(process);
+  node_->PutManifest("c.yaml", PodYaml("c", "sleep 1000"));
+  ExpectExactly({"a", "c"});
+  EXPECT_EQ(RestartsOf("a"), 0);
+  const auto sources = node_->Sources();
+  ASSERT_TRUE(sources.ok()) << sources.status();
+  bool told = false;
+  for (const auto& source : sources->sources())
+    told = told || (source.name() == "http" && !source.complete());
+  EXPECT_TRUE(told) << sources->DebugString();
+}
+
 TEST_F(PodLife, ADirectoryRemovedForAMomentRemovesNothing) {
   StartNode();
   node_->PutManifest("web.yaml", PodYaml("web", "sleep 1000"));
