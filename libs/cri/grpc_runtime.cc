@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "libs/base/cancel.h"
 #include "libs/base/fail_point.h"
 #include "libs/cri/convert.h"
 #include "libs/cri/cri_metrics.h"
@@ -46,7 +47,9 @@ struct GrpcRuntime::Impl {
     const Clock::Time begin = clock.Now();
     const Deadline bounded{std::min(deadline.at, begin + limit), deadline.cancel};
     rpc::ClientCall client(clock, bounded, TraceScope::Current());
+    const int told = given_up.Add([context = &client.context()] { context->TryCancel(); });
     const Status status = rpc::FromGrpc(call(&client.context()));
+    given_up.Remove(told);
     metrics.Note(operation, clock.Now() - begin, !status.ok());
     return status;
   }
@@ -58,6 +61,7 @@ struct GrpcRuntime::Impl {
 
   const Clock& clock;
   CallLimits limits;
+  CancelToken given_up;
   CriMetrics metrics;
   std::unique_ptr<v1::RuntimeService::Stub> runtime;
   std::unique_ptr<v1::ImageService::Stub> images;
@@ -67,6 +71,7 @@ GrpcRuntime::GrpcRuntime(std::shared_ptr<grpc::Channel> channel, const Clock& cl
                          prometheus::Registry& registry, CallLimits limits)
     : impl_(std::make_unique<Impl>(channel, clock, registry, limits)) {}
 GrpcRuntime::~GrpcRuntime() = default;
+void GrpcRuntime::GiveUp() { impl_->given_up.Cancel(); }
 
 // Reader.
 

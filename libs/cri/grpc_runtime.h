@@ -65,6 +65,8 @@ class GrpcRuntime final : public Reader,
   GrpcRuntime(std::shared_ptr<grpc::Channel> channel, const Clock& clock,
               prometheus::Registry& registry, CallLimits limits);
   ~GrpcRuntime() override;
+  /// From now on every call is CANCELLED, those that run too.
+  void GiveUp();
 
   /// FAILED_PRECONDITION when the runtime speaks another version of CRI.
   StatusOr<RuntimeInfo> Version(Deadline deadline) override;

@@ -307,6 +307,19 @@ TEST_F(ClientTest, ACancelledCallEndsEarly) {
   canceller.join();
 }
 
+TEST_F(ClientTest, AClientThatGivesUpEndsCallsThatRunAndThoseThatCome) {
+  ServerSubject subject;
+  subject.fake->AddFault({.method = "Version", .kind = Fault::Kind::kHang});
+  std::thread stopper([&] {
+    while (subject.fake->Hanging() == 0) std::this_thread::yield();
+    subject.runtime->GiveUp();
+  });
+  EXPECT_EQ(subject.reader->Version(After(clock_, 60s)).status().code(), StatusCode::kCancelled);
+  stopper.join();
+  EXPECT_EQ(subject.reader->ListContainers({}, After(clock_, 60s)).status().code(),
+            StatusCode::kCancelled);
+}
+
 TEST_F(ClientTest, CallsAreCounted) {
   ServerSubject subject;
   EXPECT_TRUE(subject.reader->Version(After(clock_, 10s)).ok());

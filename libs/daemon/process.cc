@@ -195,15 +195,19 @@ void Process::NoteStop() {
 /// Strands end before the service that they use; the bus after it.
 void Process::Stop() {
   if (!loop_thread_.joinable()) return;
+  OnLoopAndWait([this] {
+    if (service_ != nullptr) service_->BeginStop();
+  });
   if (rpc_ != nullptr) rpc_->Stop(kRpcGrace);
   rpc_.reset();
+  if (service_ != nullptr) service_->WaitStopped();
   strands_.Stop();
   OnLoopAndWait([this] {
     tick_.reset();
     service_.reset();
     bus_.reset();
+    loop_.Stop();  // in this step: timers of the service that is gone must not run
   });
-  loop_.Stop();
   loop_thread_.join();
   http_.reset();
 }

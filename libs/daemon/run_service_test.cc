@@ -115,6 +115,19 @@ TEST_F(RunServiceTest, ServesAndStopsWhenTold) {
   EXPECT_EQ(Wait(pid), 0) << ReadAll(Stderr());
 }
 
+TEST_F(RunServiceTest, AServiceThatIsToEndIsToldFirstThenWaitedForThenDestroyed) {
+  const pid_t pid = Start();
+  ASSERT_TRUE(Serves(pid)) << ReadAll(Stderr());
+  kill(pid, SIGTERM);
+  ASSERT_EQ(Wait(pid), 0);
+  const std::string log = ReadAll(Stderr());
+  const size_t begun = log.find("stop begins"), waited = log.find("waits for threads"),
+               destroyed = log.find("service is destroyed");
+  ASSERT_NE(destroyed, std::string::npos) << log;
+  EXPECT_LT(begun, waited) << log;
+  EXPECT_LT(waited, destroyed) << log;
+}
+
 TEST_F(RunServiceTest, TheSecondOfTwoIsRefusedAndTheFirstGoesOn) {
   const pid_t first = Start();
   ASSERT_TRUE(Serves(first));

@@ -58,6 +58,12 @@ class Service {
   virtual void Start() = 0;
   /// On the loop thread. Ready or why not; also shown by /readyz.
   virtual Health GetHealth() const = 0;
+  /// On the loop thread, once, when the process is to end: gives up calls that last, so that
+  /// strands end soon. Calls of this process are refused soon after.
+  virtual void BeginStop() {}
+  /// Once, after BeginStop, on a thread that may block while the loop still runs: returns when
+  /// threads of the service's own have ended.
+  virtual void WaitStopped() {}
   /// gRPC services to serve beside Tables and Admin.
   virtual std::vector<grpc::Service*> GrpcServices() = 0;
 };

@@ -33,7 +33,11 @@ void StrandPool::Work(std::list<std::thread>::iterator self) {
         wake_.wait_for(lock, options_.idle_limit, [this] { return stopping_ || !ready_.empty(); });
     --idle_;
     if (woken) continue;
+    // Those that ended before leave their stacks now, not when work comes again.
+    std::list<std::thread> before = std::exchange(ended_, {});
     ended_.splice(ended_.end(), threads_, self);
+    lock.unlock();
+    for (auto& thread : before) thread.join();
     return;
   }
 }

@@ -51,7 +51,7 @@ class StrandPool final : public Strands {
   std::map<std::string, Strand> strands_;
   std::deque<std::string> ready_;  // keys with work that none of the threads has
   std::list<std::thread> threads_;
-  std::list<std::thread> ended_;  // about to return; joined by whoever comes next
+  std::list<std::thread> ended_;  // about to return, one at most; joined by whoever comes next
   size_t idle_ = 0;
   bool stopping_ = false;
 };

@@ -110,7 +110,11 @@ StatusOr<R> OnLoopLater(exec::EventLoop& loop, Duration limit,
     f([promise](StatusOr<R> r) { promise->set_value(std::move(r)); });
   });
   if (future.wait_for(limit) != std::future_status::ready) return Unavailable("no answer in time");
-  return future.get();
+  try {
+    return future.get();
+  } catch (const std::future_error&) {
+    return Unavailable("the process ends");  // whoever would have called `done` was dropped
+  }
 }
 
 }  // namespace splitlet::rpc

@@ -10,6 +10,8 @@ namespace splitlet::gc {
 namespace {
 
 constexpr Duration kAskLimit = std::chrono::seconds{5};
+/// pod-worker lists the runtime first, for at most 15 s: a hold is not taken for nobody.
+constexpr Duration kHoldLimit = std::chrono::seconds{20};
 
 std::vector<std::string> Names(const std::vector<Removal>& removals,
                                const std::set<std::string>& refused) {
@@ -108,7 +110,7 @@ Status Remover::TakeHold(const RemovalPlan& plan) {
   // Counted from before the call, so that it is over here first.
   hold_ends_ = deps_.clock.Now() + kHoldUse;
   FAIL_POINT("gc.hold.before");
-  auto hold = deps_.workers.HoldForRemoval(wishes, After(deps_.clock, kAskLimit));
+  auto hold = deps_.workers.HoldForRemoval(wishes, After(deps_.clock, kHoldLimit));
   FAIL_POINT("gc.hold.after");
   if (!hold.ok()) return hold.status();
   hold_id_ = hold->id;

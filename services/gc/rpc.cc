@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "libs/cri/grpc_runtime.h"
 #include "libs/rpc/rpc.h"
 #include "services/gc/gc_service.h"
 #include "splitlet/v1/services.grpc.pb.h"
@@ -65,14 +66,16 @@ class GcRpc final : public v1::Gc::Service {
 
 class GcProcess final : public daemon::Service {
  public:
-  GcProcess(exec::EventLoop& loop, std::unique_ptr<GcService> service, std::shared_ptr<void> keep)
-      : keep_(std::move(keep)), service_(std::move(service)), rpc_(loop, *service_) {}
+  GcProcess(exec::EventLoop& loop, std::unique_ptr<GcService> service,
+            std::shared_ptr<cri::GrpcRuntime> runtime)
+      : runtime_(std::move(runtime)), service_(std::move(service)), rpc_(loop, *service_) {}
   void Start() override { service_->Start(); }
+  void BeginStop() override { runtime_->GiveUp(); }
   daemon::Health GetHealth() const override { return service_->GetHealth(); }
   std::vector<grpc::Service*> GrpcServices() override { return {&rpc_}; }
 
  private:
-  std::shared_ptr<void> keep_;
+  std::shared_ptr<cri::GrpcRuntime> runtime_;
   std::unique_ptr<GcService> service_;
   GcRpc rpc_;
 };
@@ -80,8 +83,8 @@ class GcProcess final : public daemon::Service {
 }  // namespace
 
 std::unique_ptr<daemon::Service> ServeGc(exec::EventLoop& loop, std::unique_ptr<GcService> service,
-                                         std::shared_ptr<void> keep) {
-  return std::make_unique<GcProcess>(loop, std::move(service), std::move(keep));
+                                         std::shared_ptr<cri::GrpcRuntime> runtime) {
+  return std::make_unique<GcProcess>(loop, std::move(service), std::move(runtime));
 }
 
 }  // namespace splitlet::gc

@@ -10,12 +10,16 @@
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
 
+namespace splitlet::cri {
+class GrpcRuntime;
+}
+
 namespace splitlet::gc {
 
 class GcService;
 
-/// The process: the service and its calls. `keep` lives as long (the runtime's client).
+/// The process: the service, its calls, and the runtime's client, which outlives the service.
 std::unique_ptr<daemon::Service> ServeGc(exec::EventLoop& loop, std::unique_ptr<GcService> service,
-                                         std::shared_ptr<void> keep);
+                                         std::shared_ptr<cri::GrpcRuntime> runtime);
 
 }  // namespace splitlet::gc

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "libs/cri/grpc_runtime.h"
 #include "libs/rpc/rpc.h"
 #include "services/pleg/pleg_service.h"
 #include "splitlet/v1/services.grpc.pb.h"
@@ -67,15 +68,16 @@ class PlegRpc final : public v1::Pleg::Service {
 
 class Process final : public daemon::Service {
  public:
-  Process(exec::EventLoop& loop, std::unique_ptr<cri::Reader> reader,
+  Process(exec::EventLoop& loop, std::unique_ptr<cri::GrpcRuntime> reader,
           std::unique_ptr<PlegService> service)
       : reader_(std::move(reader)), service_(std::move(service)), rpc_(loop, *service_) {}
   void Start() override { service_->Start(); }
+  void BeginStop() override { reader_->GiveUp(); }
   daemon::Health GetHealth() const override { return service_->GetHealth(); }
   std::vector<grpc::Service*> GrpcServices() override { return {&rpc_}; }
 
  private:
-  std::unique_ptr<cri::Reader> reader_;
+  std::unique_ptr<cri::GrpcRuntime> reader_;
   std::unique_ptr<PlegService> service_;
   PlegRpc rpc_;
 };
@@ -83,7 +85,7 @@ class Process final : public daemon::Service {
 }  // namespace
 
 std::unique_ptr<daemon::Service> ServePleg(exec::EventLoop& loop,
-                                           std::unique_ptr<cri::Reader> reader,
+                                           std::unique_ptr<cri::GrpcRuntime> reader,
                                            std::unique_ptr<PlegService> service) {
   return std::make_unique<Process>(loop, std::move(reader), std::move(service));
 }

@@ -11,13 +11,17 @@
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
 
+namespace splitlet::cri {
+class GrpcRuntime;
+}
+
 namespace splitlet::pleg {
 
 class PlegService;
 
 /// The process: the service, its calls, and the runtime's client, which outlives the service.
 std::unique_ptr<daemon::Service> ServePleg(exec::EventLoop& loop,
-                                           std::unique_ptr<cri::Reader> reader,
+                                           std::unique_ptr<cri::GrpcRuntime> reader,
                                            std::unique_ptr<PlegService> service);
 
 }  // namespace splitlet::pleg

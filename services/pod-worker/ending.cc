@@ -74,7 +74,7 @@ bool PodWorkerService::BeginEnd(Worker& worker, const EndCause& cause) {
 
 void PodWorkerService::StartEnd(Worker& worker) {
   worker.busy = true;
-  deps_.strands.Run(worker.uid, [this, uid = worker.uid] {
+  deps_.runtime_strands.Run(worker.uid, [this, uid = worker.uid] {
     auto seen = std::make_shared<StatusOr<v1::ObservedPod>>(stop_.Look(uid));
     deps_.loop.Post([this, uid, seen] { OnLooked(uid, std::move(*seen)); });
   });
@@ -116,7 +116,7 @@ void PodWorkerService::StopStep(Worker& worker) {
                               ? *run.grace_seconds
                               : StopSeconds(worker.deadline, deps_.clock.Now(), again);
     if (!run.grace_seconds) worker.told_end.insert(stop.id);
-    deps_.strands.Run("stop/" + stop.id, [this, pod, stop, grace, cancel = run.cancel] {
+    deps_.runtime_strands.Run("stop/" + stop.id, [this, pod, stop, grace, cancel = run.cancel] {
       const Status stopped = stop_.StopContainer(pod, stop, grace, cancel);
       deps_.loop.Post([this, uid = pod.uid, stopped] { OnStopped(uid, stopped); });
     });
@@ -163,8 +163,8 @@ void PodWorkerService::OnAllStopped(Worker& worker) {
 
 /// Also when a container did not stop in its time: the sandbox takes it along.
 void PodWorkerService::StopSandboxes(Worker& worker, std::vector<std::string> errors) {
-  deps_.strands.Run(worker.uid, [this, uid = worker.uid, before = worker.last_seen,
-                                 only = worker.sandbox_ids, errors = std::move(errors)] {
+  deps_.runtime_strands.Run(worker.uid, [this, uid = worker.uid, before = worker.last_seen,
+                                         only = worker.sandbox_ids, errors = std::move(errors)] {
     auto left = std::make_shared<StatusOr<v1::ObservedPod>>(stop_.StopSandboxes(*before, only));
     deps_.loop.Post(
         [this, uid, left, errors] { OnSandboxesStopped(uid, errors, std::move(*left)); });
@@ -192,6 +192,7 @@ void PodWorkerService::OnSandboxesStopped(const std::string& uid,
 }
 
 void PodWorkerService::EndFailed(Worker& worker, const std::string& why) {
+  if (stopping_) return StepDone(worker);  // given up here, not refused by the runtime
   const std::string text = fmt::format("error killing pod: {}", why);
   PodEvents(deps_.events, {worker.uid, worker.name, worker.name_space})
       .Warning("FailedKillPod", text);
@@ -224,7 +225,7 @@ void PodWorkerService::SettleVerdict(Worker& worker) {
 
 void PodWorkerService::StartCleanup(Worker& worker) {
   worker.busy = true;
-  deps_.strands.Run(worker.uid, [this, uid = worker.uid, orphan = worker.orphan] {
+  deps_.runtime_strands.Run(worker.uid, [this, uid = worker.uid, orphan = worker.orphan] {
     const Status cleaned =
         orphan ? OkStatus() : RemoveVolumes(PodDirectory(config_.node.pods_dir, uid), deps_.files);
     deps_.loop.Post([this, uid, cleaned] { OnCleanedUp(uid, cleaned); });
@@ -249,7 +250,7 @@ void PodWorkerService::OnCleanedUp(const std::string& uid, const Status& status)
 void PodWorkerService::AfterFinish(Worker& worker) {
   const std::string uid = worker.uid;
   const std::string name = worker.name, name_space = worker.name_space;
-  leftovers_[kube::FullName(name, name_space)].erase(uid);
+  ForgetLeftover(kube::FullName(name, name_space), uid);
   if (worker.next) {
     Grant next = std::move(*worker.next);
     auto traits = TraitsOf(next.pod);

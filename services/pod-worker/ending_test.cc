@@ -136,6 +136,46 @@ TEST_F(Ending, AKillThatIsNotOnDiskYetIsNotAnsweredWhenAskedAgain) {
   EXPECT_TRUE(KillPod(Request("1")).ok());
 }
 
+TEST_F(Ending, AGrantThatIsNotOnDiskYetIsNotAnsweredWhenAskedAgain) {
+  const auto pod = TestPod{}.Make();
+  files.Fail("/run", ResourceExhausted("disk full"));
+  EXPECT_EQ(RunPod(pod).code(), StatusCode::kUnavailable);
+  EXPECT_EQ(Grant(pod).code(), StatusCode::kUnavailable);
+  files.Fail("/run", OkStatus());
+  EXPECT_TRUE(Grant(pod).ok());
+}
+
+TEST_F(Ending, HoweverOftenItIsAskedAFullDiskIsTriedOnceASecond) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  int tries = 0;
+  files.SetHook([&](std::string_view, const std::string& path) -> Status {
+    if (!path.starts_with("/run/pod-worker/workers")) return OkStatus();
+    ++tries;
+    return ResourceExhausted("disk full");
+  });
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ(KillPod(Request("1")).status().code(), StatusCode::kUnavailable);
+  tries = 0;
+  RunFor(10s);
+  EXPECT_GE(tries, 9);
+  EXPECT_LE(tries, 20) << "a try may be more than one step";
+  int told = 0;
+  for (const auto& line : sink.lines()) told += line.message == "cannot save a pod's state" ? 1 : 0;
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(Ending, NothingIsBegunInAProcessThatIsToEnd) {
+  const auto pod = TestPod{.containers = {"a", "b"}}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  Call([this] { service().BeginStop(); });
+  Remove(pod);
+  RunFor(60s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 2u);
+  Restart();
+  RunFor(5s);
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
+}
+
 TEST_F(Ending, AKillIsForItsLifeAlone) {
   ASSERT_TRUE(RunPod(TestPod{}.Make(), 5).ok());
   EXPECT_TRUE(KillPod(Request("1", 4)).ok());
@@ -266,6 +306,25 @@ TEST_F(Ending, AnIncompleteTableEndsNothing) {
   desired.Remove("uid-web");
   RunFor(120s);
   EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
+TEST_F(Ending, ContainersFoundAfterALifeAreEndedAndTheLifeIsRememberedStill) {
+  const auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  Remove(pod);
+  desired.Remove("uid-web");
+  Settle();
+  ASSERT_FALSE(workers.Contains("uid-web"));
+  runtime.AddForeignPod({.uid = "uid-web", .name = "web", .containers = {"app"}});
+  v1::KillPodRequest request;
+  request.set_uid("uid-web");
+  for (const auto& sandbox : runtime.Sandboxes())
+    if (sandbox.state == cri::SandboxState::kReady) request.add_sandbox_ids(sandbox.id.str());
+  ASSERT_TRUE(KillPod(request).ok());
+  RunFor(1s);
+  EXPECT_TRUE(runtime.Running("uid-web").empty());
+  EXPECT_FALSE(workers.Contains("uid-web"));
+  EXPECT_EQ(Grant(pod).code(), StatusCode::kFailedPrecondition);
 }
 
 class Orphans : public Ending {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "services/pod-worker/pod_worker_service.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
 #include "splitlet/v1/records.pb.h"
@@ -8,6 +10,8 @@ namespace splitlet::pod_worker {
 namespace {
 
 constexpr Duration kHold = 60s;
+/// gc waits 20 s for the answer: a hold that it does not hear of would only hold up starts.
+constexpr Duration kListLimit = 15s;
 
 }  // namespace
 
@@ -30,7 +34,8 @@ void PodWorkerService::OnHoldForRemoval(const v1::HoldRequest& request, Done<v1:
   CHECK(deps_.loop.IsCurrent());
   if (!runtime_listed_) return done(Unavailable("the runtime has not been listed yet"));
   deps_.strands.Run("holds", [this, request, done = std::move(done)] {
-    const Deadline deadline = After(deps_.clock, config_.request_timeout);
+    const Deadline deadline =
+        After(deps_.clock, std::min<Duration>(config_.request_timeout, kListLimit));
     auto sandboxes = deps_.reader.ListPodSandbox("", deadline);
     if (!sandboxes.ok()) return done(sandboxes.status());
     auto containers = deps_.reader.ListContainers({}, deadline);

@@ -1,9 +1,11 @@
 #include <grpcpp/impl/codegen/service_type.h>
 
+#include <algorithm>
 #include <random>
 
 #include "libs/cri/grpc_runtime.h"
 #include "libs/daemon/lock_file.h"
+#include "libs/exec/strand_pool.h"
 #include "libs/rpc/rpc.h"
 #include "services/pod-worker/limited_runner.h"
 #include "services/pod-worker/pod_worker_service.h"
@@ -14,22 +16,39 @@
 namespace splitlet::pod_worker {
 namespace {
 
+/// One for each pod that is being synced, each container that is being stopped and each image that
+/// is being pulled, all at once: a full node whose runtime hangs. Above it they wait in turn.
+constexpr int32_t kRuntimeThreads = 1024;
+/// For calls that make something when the process is to end: cut off, containerd calls a container
+/// failed that it was about to start.
+constexpr Duration kStopGrace = 3s;
+
 struct Process final : daemon::Service {
   Process(daemon::ServiceContext& context, const Config& config, daemon::LockFile lock)
-      : runtime_lock(std::move(lock)),
+      : loop(context.loop()),
+        runtime_lock(std::move(lock)),
         runtime(rpc::ConnectEndpoint(config.runtime_endpoint), context.clock(), context.metrics(),
                 {.request = config.request_timeout}),
         runner(runtime, context.clock()),
-        owner(MakeConfigSourceClient(context.clock(), context.Peer("config-source"))) {}
+        owner(MakeConfigSourceClient(context.clock(), context.Peer("config-source"))),
+        runtime_strands({.max_threads = static_cast<size_t>(std::max(
+                             kRuntimeThreads, context.config().splitlet.max_blocking_threads))}) {}
   void Start() override { workers->Start(); }
+  void BeginStop() override {
+    workers->BeginStop();
+    loop.RunAfter(kStopGrace, [this] { runtime.GiveUp(); });
+  }
+  void WaitStopped() override { runtime_strands.Stop(); }
   daemon::Health GetHealth() const override { return workers->GetHealth(); }
   std::vector<grpc::Service*> GrpcServices() override { return {calls.get()}; }
 
+  exec::EventLoop& loop;
   daemon::LockFile runtime_lock;
   cri::GrpcRuntime runtime;
   LimitedRunner runner;
   std::unique_ptr<DesiredOwner> owner;
   std::unique_ptr<PodWorkerService> workers;
+  exec::StrandPool runtime_strands;  // ends before what it uses
   std::unique_ptr<grpc::Service> calls;
 };
 
@@ -45,10 +64,10 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
   auto process = std::make_unique<Process>(context, config, std::move(lock));
   Process& p = *process;
   p.workers = std::make_unique<PodWorkerService>(
-      Deps{context.clock(), context.loop(), context.strands(), context.bus(), std::move(table),
-           std::move(desired), p.runtime, p.runner, p.runtime, p.runtime, cri::MakeTailReader(),
-           context.files(), *p.owner, context.events(), context.metrics(), context.log(),
-           std::random_device{}()},
+      Deps{context.clock(), context.loop(), context.strands(), p.runtime_strands, context.bus(),
+           std::move(table), std::move(desired), p.runtime, p.runner, p.runtime, p.runtime,
+           cri::MakeTailReader(), context.files(), *p.owner, context.events(), context.metrics(),
+           context.log(), std::random_device{}()},
       std::move(config));
   p.calls = MakeRpc(context.loop(), *p.workers);
   return process;

@@ -1,6 +1,7 @@
 #include "services/pod-worker/pod_worker_service.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "libs/base/fail_point.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
@@ -58,6 +59,15 @@ void PodWorkerService::Start() {
   deps_.loop.RunAfter(kWaitForDesired, [this] { OnDesiredReady(); });
   if (deps_.desired.was_live()) OnDesiredReady();
   ReadFacts();
+}
+
+void PodWorkerService::BeginStop() {
+  CHECK(deps_.loop.IsCurrent());
+  stopping_ = true;
+  for (const auto& [uid, worker] : workers_) {
+    worker->ending->Cancel();
+    if (worker->stopping) worker->stopping->cancel->Cancel();
+  }
 }
 
 daemon::Health PodWorkerService::GetHealth() const {
@@ -222,22 +232,41 @@ void PodWorkerService::Persist(Worker& worker, Save what, DoneStatus done) {
 void PodWorkerService::OnPersisted(const std::string& uid, Save what, const DoneStatus& done,
                                    const Status& status) {
   Worker* worker = Find(uid);
-  if (worker == nullptr) return;
   if (!status.ok()) {
-    deps_.log.Error("cannot save a pod's state", {KV("podUID", uid), KV("err", status)});
-    if (done) done(Unavailable("cannot save the pod's state: {}", Message(status)));
-    deps_.loop.RunAfter(kRetryStart, [this, uid, what] {
-      Worker* again = Find(uid);
-      if (again == nullptr) return;
-      --again->saving;
-      Persist(*again, what);
-    });
+    const std::string why = Message(status);
+    if (worker == nullptr || worker->save_error != why)
+      deps_.log.Error("cannot save a pod's state", {KV("podUID", uid), KV("err", status)});
+    if (done) done(Unavailable("cannot save the pod's state: {}", why));
+    if (worker != nullptr) SaveLater(*worker, what, why);
+    return;
+  }
+  if (worker == nullptr) {
+    if (done) done(OkStatus());
     return;
   }
   --worker->saving;
+  worker->save_error.clear();
   PutWorkers(*worker);
   if (done) done(OkStatus());
   if (worker->saving == 0) Advance(uid);
+}
+
+/// One try at a time, however many calls failed: they come every few seconds while a disk is full.
+void PodWorkerService::SaveLater(Worker& worker, Save what, const std::string& why) {
+  worker.save_error = why;
+  if (worker.save_again) {
+    --worker.saving;
+    worker.save_again->lasting = worker.save_again->lasting || what.lasting;
+    worker.save_again->sync = worker.save_again->sync || what.sync;
+    return;
+  }
+  worker.save_again = what;
+  deps_.loop.RunAfter(kRetryStart, [this, uid = worker.uid] {
+    Worker* again = Find(uid);
+    if (again == nullptr || !again->save_again) return;
+    --again->saving;
+    Persist(*again, *std::exchange(again->save_again, std::nullopt));
+  });
 }
 
 void PodWorkerService::PutWorkers(const Worker& worker) {
@@ -300,6 +329,13 @@ void PodWorkerService::Collect() {
       deps_.log.LogIfError(facts_.ForgetWorker(uid), "forget worker");
     });
   }
+}
+
+void PodWorkerService::ForgetLeftover(const std::string& full_name, const std::string& uid) {
+  const auto found = leftovers_.find(full_name);
+  if (found == leftovers_.end()) return;
+  found->second.erase(uid);
+  if (found->second.empty()) leftovers_.erase(found);
 }
 
 void PodWorkerService::OnPodChanged(const std::string& uid) {

@@ -49,7 +49,12 @@ namespace splitlet::pod_worker {
 struct Deps {
   const Clock& clock;
   exec::EventLoop& loop;
-  exec::Strands& strands;
+  exec::Strands& strands;  // files and short calls: never held up by the runtime
+  /// What calls the runtime for one pod. Such a call lasts as long as a container takes to stop, an
+  /// image to come, or a network plugin to give up, and holds its thread all the time: there must
+  /// be as many threads as there may be such calls, or a few pods hold up all others. The pool is
+  /// elastic: a quiet node has none of them, since idle ones end.
+  exec::Strands& runtime_strands;
   bus::Bus& bus;
   bus::Table<v1::WorkerRecord> table;
   bus::View<v1::DesiredRecord> desired;
@@ -78,6 +83,9 @@ class PodWorkerService {
   PodWorkerService& operator=(const PodWorkerService&) = delete;
 
   void Start();
+  /// Gives up stops and pulls, which the next start begins again where they were. Nothing new is
+  /// begun; calls that make something run to their end.
+  void BeginStop();
   daemon::Health GetHealth() const;
 
   /// Answers when the grant is on disk. UNAVAILABLE before the files are read; FAILED_PRECONDITION
@@ -103,18 +111,16 @@ class PodWorkerService {
   // Memory and its reflections (pod_worker_service.cc).
   Worker* Find(const std::string& uid) const;
   Worker& Add(std::unique_ptr<Worker> worker);
-  struct Save {
-    bool lasting = false;  // the file for ever too
-    bool sync = false;     // on disk whatever happens, before anything else
-  };
   /// Writes what the worker is now; then puts its record, answers, and goes on with the pod. Tried
   /// until it works.
   void Persist(Worker& worker, Save what, DoneStatus done = nullptr);
   void OnPersisted(const std::string& uid, Save what, const DoneStatus& done, const Status& status);
+  void SaveLater(Worker& worker, Save what, const std::string& why);
   void PutWorkers(const Worker& worker);
   void CountStates();
   void Collect();
   void ForgetIfGone(Worker& worker);
+  void ForgetLeftover(const std::string& full_name, const std::string& uid);
   void Act(Worker& worker) { worker.last_action = deps_.clock.Now(); }
 
   // What is asked for (requests.cc).
@@ -211,7 +217,7 @@ class PodWorkerService {
   std::set<std::string> found_at_start_;  // UIDs with something in the runtime
   std::map<std::string, Hold> holds_;
   uint64_t last_arrival_ = 0, last_hold_ = 0;
-  bool recovered_ = false, runtime_listed_ = false, desired_ready_ = false;
+  bool recovered_ = false, runtime_listed_ = false, desired_ready_ = false, stopping_ = false;
   std::string runtime_trouble_;
 };
 

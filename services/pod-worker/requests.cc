@@ -47,6 +47,8 @@ void PodWorkerService::OnUpdatePod(const v1::UpdatePodRequest& request, DoneStat
   const bool known =
       worker != nullptr && worker->incarnation == request.incarnation() && worker->grant;
   if (known && request.generation() <= worker->grant->generation) {
+    // Not on disk yet: the first try may have failed to get it there.
+    if (worker->saving > 0) return Persist(*worker, {}, std::move(done));
     done(OkStatus());
     if (worker->state == WorkerState::kSyncing) Advance(request.uid());
     return;
@@ -187,7 +189,7 @@ void PodWorkerService::OnKillPod(const v1::KillPodRequest& request, Done<v1::Kil
 /// Containers in the runtime that no record speaks of.
 void PodWorkerService::KillOrphan(const v1::KillPodRequest& request, Done<v1::KillPodReply> done) {
   if (request.sandbox_ids().empty()) return done(InvalidArgument("no sandbox ids in the request"));
-  deps_.strands.Run(request.uid(), [this, request, done = std::move(done)] {
+  deps_.runtime_strands.Run(request.uid(), [this, request, done = std::move(done)] {
     auto seen = std::make_shared<StatusOr<v1::ObservedPod>>(stop_.Look(request.uid()));
     deps_.loop.Post([this, request, seen, done] {
       seen->ok() ? EndOrphan(request, **seen, done) : done(seen->status());
@@ -202,6 +204,8 @@ void PodWorkerService::EndOrphan(const v1::KillPodRequest& request, const v1::Ob
     return done(FailedPrecondition("a source knows the pod"));
   if (worker != nullptr && !worker->orphan && worker->state != WorkerState::kFinished)
     return done(FailedPrecondition("the pod has a worker"));
+  if (worker != nullptr && worker->saving > 0)
+    return done(Unavailable("the pod's state is on its way to the disk"));
   const auto reply = [this, uid = request.uid(), done](const Status& status) {
     const Worker* orphan = Find(uid);
     v1::KillPodReply answer;
@@ -213,7 +217,14 @@ void PodWorkerService::EndOrphan(const v1::KillPodRequest& request, const v1::Ob
     orphan->uid = request.uid();
     orphan->name = seen.name();
     orphan->name_space = seen.namespace_();
-    orphan->incarnation = worker == nullptr ? 0 : worker->incarnation;
+    if (worker != nullptr) {  // the life before is remembered still
+      orphan->incarnation = worker->incarnation;
+      orphan->source = worker->source;
+      orphan->start_wall_ns = worker->start_wall_ns;
+      orphan->removed = worker->removed;
+      orphan->evicted = worker->evicted;
+      orphan->verdict = worker->verdict;
+    }
     orphan->orphan = true;
     orphan->sandbox_ids.assign(request.sandbox_ids().begin(), request.sandbox_ids().end());
     worker = &Add(std::move(orphan));

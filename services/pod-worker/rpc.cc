@@ -10,8 +10,6 @@ namespace splitlet::pod_worker {
 namespace {
 
 constexpr Duration kLimit = 30s;
-/// A hold lists the runtime first.
-constexpr Duration kHoldLimit = 150s;
 
 struct Nothing {};
 
@@ -35,7 +33,7 @@ class Rpc final : public v1::PodWorker::Service {
 
   grpc::Status HoldForRemoval(grpc::ServerContext*, const v1::HoldRequest* request,
                               v1::HoldReply* reply) override {
-    return Wait<v1::HoldReply>(kHoldLimit, reply, [this, asked = *request](auto done) {
+    return Wait<v1::HoldReply>(kLimit, reply, [this, asked = *request](auto done) {
       workers_.OnHoldForRemoval(asked, done);
     });
   }

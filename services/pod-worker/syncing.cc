@@ -31,7 +31,7 @@ std::string NameWithUid(const Worker& worker) {
 /// time.
 void PodWorkerService::Advance(const std::string& uid) {
   Worker* worker = Find(uid);
-  if (worker == nullptr || !runtime_listed_ || worker->saving > 0) return;
+  if (worker == nullptr || !runtime_listed_ || stopping_ || worker->saving > 0) return;
   if (worker->busy) {
     worker->again = true;
     return;
@@ -54,7 +54,7 @@ void PodWorkerService::StartSync(Worker& worker) {
     metrics_.worker_start.Observe(Metrics::Seconds(deps_.clock.Now() - worker.granted_at));
   auto input = std::make_shared<SyncInput>(
       SyncInput{worker.grant->pod, worker.restarts, worker.pulls, worker.ending});
-  deps_.strands.Run(worker.uid, [this, uid = worker.uid, input] {
+  deps_.runtime_strands.Run(worker.uid, [this, uid = worker.uid, input] {
     const Clock::Time begin = deps_.clock.Now();
     auto outcome = std::make_shared<SyncOutcome>(sync_.Run(*input));
     const Duration took = deps_.clock.Now() - begin;
@@ -151,18 +151,19 @@ void PodWorkerService::StopReplaced(Worker& worker, std::vector<ContainerStop> s
   run.grace_seconds = pod.ParseFromString(worker.grant->pod) ? RestartGrace(pod) : 2;
   if (!changed) return StartStopping(worker, std::move(run));
   auto shared = std::make_shared<StopRun>(std::move(run));
-  deps_.strands.Run(worker.uid, [this, uid = worker.uid, restarts = worker.restarts, shared] {
-    const Status saved = facts_.SaveRestart(uid, restarts);
-    deps_.loop.Post([this, uid, shared, saved] {
-      Worker* same = Find(uid);
-      CHECK(same != nullptr);
-      if (saved.ok() && same->state == WorkerState::kSyncing)
-        return StartStopping(*same, std::move(*shared));
-      deps_.log.LogIfError(saved, "save restarts");
-      due_.Add(uid, kQuickRetry);
-      StepDone(*same);
-    });
-  });
+  deps_.runtime_strands.Run(worker.uid,
+                            [this, uid = worker.uid, restarts = worker.restarts, shared] {
+                              const Status saved = facts_.SaveRestart(uid, restarts);
+                              deps_.loop.Post([this, uid, shared, saved] {
+                                Worker* same = Find(uid);
+                                CHECK(same != nullptr);
+                                if (saved.ok() && same->state == WorkerState::kSyncing)
+                                  return StartStopping(*same, std::move(*shared));
+                                deps_.log.LogIfError(saved, "save restarts");
+                                due_.Add(uid, kQuickRetry);
+                                StepDone(*same);
+                              });
+                            });
 }
 
 /// A static pod waits until every other one of its full name is gone.
@@ -200,7 +201,7 @@ const Worker* PodWorkerService::SameNameBefore(const Worker& worker) const {
 
 void PodWorkerService::CheckLeftover(const std::string& waiting_uid, const std::string& full_name,
                                      const std::string& uid) {
-  deps_.strands.Run("leftover/" + uid, [this, waiting_uid, full_name, uid] {
+  deps_.runtime_strands.Run("leftover/" + uid, [this, waiting_uid, full_name, uid] {
     const auto seen = stop_.Look(uid);
     bool live = !seen.ok();
     if (seen.ok()) {
@@ -211,7 +212,7 @@ void PodWorkerService::CheckLeftover(const std::string& waiting_uid, const std::
     }
     deps_.loop.Post([this, waiting_uid, full_name, uid, live] {
       if (live) return due_.Add(waiting_uid, kLeftoverRetry);
-      leftovers_[full_name].erase(uid);
+      ForgetLeftover(full_name, uid);
       Advance(waiting_uid);
     });
   });
@@ -245,8 +246,8 @@ void PodWorkerService::StartPull(Worker& worker, const std::string& image,
                                  ? "image-pull"
                                  : fmt::format("image-pull/{}/{}", worker.uid, image);
   auto pod = std::make_shared<std::string>(worker.grant->pod);
-  deps_.strands.Run(strand, [this, uid = worker.uid, pod, image, container, asked, allowed,
-                             cancel = worker.ending] {
+  deps_.runtime_strands.Run(strand, [this, uid = worker.uid, pod, image, container, asked, allowed,
+                                     cancel = worker.ending] {
     PullResult result{
         .image = image, .container = container, .ref = Unavailable("pull QPS exceeded")};
     if (allowed) result = Pull(*pod, std::move(result), cancel);
@@ -289,7 +290,7 @@ PodWorkerService::PullResult PodWorkerService::Pull(const std::string& bytes, Pu
 
 void PodWorkerService::OnPulled(const std::string& uid, const PullResult& result) {
   Worker* worker = Find(uid);
-  if (worker == nullptr) return;
+  if (worker == nullptr || stopping_) return;
   PullMemory& memory = worker->pulls[result.image];
   memory.pulling = false;
   if (worker->state != WorkerState::kSyncing) return;

@@ -103,6 +103,7 @@ class TestNode {
         Deps{.clock = clock,
              .loop = process->loop,
              .strands = process->strands,
+             .runtime_strands = process->strands,
              .bus = process->bus,
              .table = *bus::Own<v1::WorkerRecord>(process->bus, "workers"),
              .desired = *bus::ViewOf<v1::DesiredRecord>(process->bus, "desired"),

@@ -84,6 +84,7 @@ class PodWorker final : public Process, private pod_worker::DesiredOwner {
         pod_worker::Deps{.clock = node.clock(),
                          .loop = shell().loop,
                          .strands = shell().strands,
+                         .runtime_strands = shell().strands,
                          .bus = shell().bus,
                          .table = Own<v1::WorkerRecord>(*this, "workers"),
                          .desired = View<v1::DesiredRecord>(*this, "desired"),

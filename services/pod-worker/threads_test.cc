@@ -1,0 +1,239 @@
+#include <prometheus/registry.h>
+
+#include <condition_variable>
+#include <future>
+#include <mutex>
+
+#include "libs/bus/fake_bus.h"
+#include "libs/exec/loop_thread.h"
+#include "libs/exec/strand_pool.h"
+#include "services/pod-worker/testing.h"
+
+/// pod-worker on real threads, as many as the process has: what hangs in the runtime holds up
+/// nothing else.
+
+namespace splitlet::pod_worker {
+namespace {
+
+constexpr Duration kPatience = 60s;
+constexpr size_t kMany = 100;
+
+/// What happened so far; tests wait for it.
+class Board {
+ public:
+  void Note(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    ++counts_[what];
+    changed_.notify_all();
+  }
+  size_t Count(const std::string& what) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = counts_.find(what);
+    return found == counts_.end() ? 0 : found->second;
+  }
+  bool WaitFor(const std::string& what, size_t times = 1) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return counts_[what] >= times; });
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, size_t> counts_;
+};
+
+/// Events by "<reason> <UID>".
+class NotedEvents final : public daemon::EventRecorder {
+ public:
+  explicit NotedEvents(Board& board) : board_(board) {}
+  void Record(daemon::PodEvent event) override { board_.Note(event.reason + " " + event.uid); }
+
+ private:
+  Board& board_;
+};
+
+/// Calls that hang; looks rarely, since there are hundreds.
+class NotedWaiter final : public cri::Waiter {
+ public:
+  explicit NotedWaiter(Board& board) : board_(board) {}
+  void WaitFor(Duration max, const std::function<bool()>& done) override {
+    board_.Note("hangs");
+    std::mutex mutex;
+    std::condition_variable never;
+    std::unique_lock lock(mutex);
+    const auto end = clock_.Now() + max;
+    while (!done() && clock_.Now() < end) never.wait_for(lock, 200ms);
+  }
+
+ private:
+  Board& board_;
+  RealClock clock_;
+};
+
+class Threads : public testing::Test {
+ protected:
+  /// Of the loop; all of it lives there.
+  struct Node {
+    explicit Node(Threads& test)
+        : source_bus(test.network_, "config-source", test.loop_),
+          loop_bus(test.network_, "sync-loop", test.loop_),
+          bus(test.network_, "pod-worker", test.loop_),
+          desired(*bus::Own<v1::DesiredRecord>(source_bus, "desired")),
+          workers(*bus::ViewOf<v1::WorkerRecord>(loop_bus, "workers")),
+          service(Deps{.clock = test.clock_,
+                       .loop = test.loop_,
+                       .strands = test.strands_,
+                       .runtime_strands = test.runtime_strands_,
+                       .bus = bus,
+                       .table = *bus::Own<v1::WorkerRecord>(bus, "workers"),
+                       .desired = *bus::ViewOf<v1::DesiredRecord>(bus, "desired"),
+                       .reader = test.runtime_,
+                       .runner = test.runtime_,
+                       .remover = test.runtime_,
+                       .images = test.runtime_,
+                       .read_tail = nullptr,
+                       .files = test.files_,
+                       .owner = test.owner_,
+                       .events = test.events_,
+                       .metrics = test.registry_,
+                       .log = Log(test.sink_)},
+                  test.config_) {}
+    bus::FakeBus source_bus, loop_bus, bus;
+    bus::Table<v1::DesiredRecord> desired;
+    bus::View<v1::WorkerRecord> workers;
+    PodWorkerService service;
+  };
+
+  Threads() {
+    config_.node = {.name = "node-1",
+                    .annotation = "state-1/node-1",
+                    .ips = {"192.0.2.1"},
+                    .pod_logs_dir = "/logs/pods",
+                    .pods_dir = "/state/pods"};
+    config_.run_dir = "/run";
+    config_.state_dir = "/state";
+    config_.serialize_image_pulls = false;
+    runtime_.AddImage("busybox:1.36");
+    loop_thread_ = std::thread([this] { loop_.Run(); });
+    OnLoop([this] {
+      node_ = std::make_unique<Node>(*this);
+      node_->desired.SetComplete({{"file", "api"}, clock_.Now(), {}});
+      node_->workers.OnChange([this](const auto& change) {
+        if (change.after != nullptr && change.after->state() == v1::FINISHED)
+          board_.Note("finished " + change.after->uid());
+      });
+      node_->service.Start();
+    });
+  }
+  ~Threads() override {
+    OnLoop([this] { node_->service.BeginStop(); });
+    runtime_.ClearFaults();
+    runtime_strands_.Stop();
+    strands_.Stop();
+    OnLoop([this] {
+      node_.reset();
+      loop_.Stop();
+    });
+    loop_thread_.join();
+  }
+
+  void OnLoop(const std::function<void()>& f) {
+    const auto done = std::make_shared<std::promise<void>>();
+    loop_.Post([&f, done] {
+      f();
+      done->set_value();
+    });
+    done->get_future().wait();
+  }
+
+  static std::string Uid(const std::string& kind, size_t i) {
+    return fmt::format("{}-{}", kind, i);
+  }
+  static kube::Pod Pod(const std::string& uid, const std::string& image = "busybox:1.36") {
+    auto pod = TestPod{.name = uid, .uid = uid, .source = "api", .grace = 3600}.Make();
+    pod.mutable_spec()->mutable_containers(0)->set_image(image);
+    return pod;
+  }
+  void Put(const kube::Pod& pod, v1::DesiredRecord::State state) {
+    v1::DesiredRecord record;
+    record.set_uid(pod.metadata().uid());
+    record.set_name(pod.metadata().name());
+    record.set_namespace_(pod.metadata().namespace_());
+    record.set_source("api");
+    record.set_incarnation(1);
+    record.set_generation(1);
+    record.set_state(state);
+    record.set_pod(pod.SerializeAsString());
+    EXPECT_TRUE(node_->desired.Put(record.uid(), record).ok());
+  }
+  void Run(const kube::Pod& pod) {
+    v1::UpdatePodRequest request;
+    request.set_uid(pod.metadata().uid());
+    request.set_incarnation(1);
+    request.set_generation(1);
+    request.set_source("api");
+    request.set_pod(pod.SerializeAsString());
+    OnLoop([&] {
+      Put(pod, v1::DesiredRecord::WANTED);
+      // Asked again until the files are read.
+      Ask(request);
+    });
+  }
+  void Ask(const v1::UpdatePodRequest& request) {
+    node_->service.OnUpdatePod(request, [this, request](const Status& status) {
+      if (!status.ok()) loop_.RunAfter(10ms, [this, request] { Ask(request); });
+    });
+  }
+  void Remove(const kube::Pod& pod) {
+    OnLoop([&] { Put(pod, v1::DesiredRecord::REMOVED); });
+  }
+
+  Board board_;
+  RealClock clock_;
+  fs::FakeFileSystem files_{clock_};
+  NotedWaiter waiter_{board_};
+  cri::FakeRuntime runtime_{clock_, {.waiter = &waiter_}};
+  bus::FakeBusNetwork network_{clock_, 1};
+  FakeLogSink sink_;
+  NotedEvents events_{board_};
+  FakeOwner owner_;
+  prometheus::Registry registry_;
+  Config config_;
+  exec::LoopThread loop_{clock_};
+  exec::StrandPool strands_{{}};
+  exec::StrandPool runtime_strands_{{.max_threads = 1024}};
+  std::unique_ptr<Node> node_;
+  std::thread loop_thread_;
+};
+
+TEST_F(Threads, HundredsOfCallsThatHangHoldUpNoOtherPod) {
+  for (size_t i = 0; i < kMany; ++i) Run(Pod(Uid("stop", i)));
+  for (size_t i = 0; i < kMany; ++i) ASSERT_TRUE(board_.WaitFor("Started " + Uid("stop", i)));
+  for (size_t i = 0; i < kMany; ++i) {
+    using enum cri::Fault::Kind;
+    runtime_.AddFault({.method = "StopContainer", .pod = Uid("stop", i), .kind = kHang});
+    runtime_.AddFault({.method = "PullImage", .pod = Uid("pull", i), .kind = kHang});
+    runtime_.AddFault({.method = "RunPodSandbox", .pod = Uid("net", i), .kind = kHang});
+    Remove(Pod(Uid("stop", i)));
+    Run(Pod(Uid("pull", i), fmt::format("far:{}", i)));
+    Run(Pod(Uid("net", i)));
+  }
+  ASSERT_TRUE(board_.WaitFor("hangs", 3 * kMany));
+
+  const auto other = Pod("other");
+  Run(other);
+  EXPECT_TRUE(board_.WaitFor("Started other"));
+  Remove(other);
+  EXPECT_TRUE(board_.WaitFor("finished other"));
+  EXPECT_EQ(runtime_.Hanging(), 3 * kMany) << "and they hang still";
+
+  runtime_.ClearFaults();
+  for (size_t i = 0; i < kMany; ++i) {
+    EXPECT_TRUE(board_.WaitFor("finished " + Uid("stop", i)));
+    EXPECT_TRUE(board_.WaitFor("Started " + Uid("pull", i)));
+    EXPECT_TRUE(board_.WaitFor("Started " + Uid("net", i)));
+  }
+}
+
+}  // namespace
+}  // namespace splitlet::pod_worker
