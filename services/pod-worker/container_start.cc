@@ -6,6 +6,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/base/hash.h"
+#include "libs/base/trace.h"
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/cri_config.h"
 #include "services/pod-worker/names.h"
@@ -93,7 +94,8 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
   context_.deps.log.Info(
       "container started",
       {KV("pod", kube::PodKey(context_.pod)), KV("podUID", context_.pod.metadata().uid()),
-       KV("containerName", start.name), KV("containerID", id)});
+       KV("containerName", start.name), KV("containerID", id),
+       KV(kTraceIdField, TraceIdOf(context_.input.traceparent))});
   LinkLog(start.name, id, *start.restart_count);
   return Result::kStarted;
 }

@@ -3,6 +3,7 @@
 
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/cri/grpc_runtime.h"
 #include "services/pod-worker/names.h"
 #include "services/pod-worker/pod_worker_service.h"
 #include "services/pod-worker/volumes.h"
@@ -41,6 +42,7 @@ v1::ObservedPod Restrict(const v1::ObservedPod& seen, const std::vector<std::str
 bool PodWorkerService::BeginEnd(Worker& worker, const EndCause& cause) {
   const bool newly_removed = cause.removed && !worker.removed;
   worker.removed = worker.removed || cause.removed;
+  if (!cause.traceparent.empty()) worker.traceparent = cause.traceparent;
   if (worker.state == WorkerState::kTerminated || worker.state == WorkerState::kFinished)
     return newly_removed;
   const Clock::Time now = deps_.clock.Now();
@@ -74,7 +76,8 @@ bool PodWorkerService::BeginEnd(Worker& worker, const EndCause& cause) {
 
 void PodWorkerService::StartEnd(Worker& worker) {
   worker.busy = true;
-  deps_.runtime_strands.Run(worker.uid, [this, uid = worker.uid] {
+  deps_.runtime_strands.Run(worker.uid, [this, uid = worker.uid, traceparent = worker.traceparent] {
+    const cri::TraceScope trace(traceparent);
     auto seen = std::make_shared<StatusOr<v1::ObservedPod>>(stop_.Look(uid));
     deps_.loop.Post([this, uid, seen] { OnLooked(uid, std::move(*seen)); });
   });
@@ -116,7 +119,9 @@ void PodWorkerService::StopStep(Worker& worker) {
                               ? *run.grace_seconds
                               : StopSeconds(worker.deadline, deps_.clock.Now(), again);
     if (!run.grace_seconds) worker.told_end.insert(stop.id);
-    deps_.runtime_strands.Run("stop/" + stop.id, [this, pod, stop, grace, cancel = run.cancel] {
+    deps_.runtime_strands.Run("stop/" + stop.id, [this, pod, stop, grace, cancel = run.cancel,
+                                                  traceparent = worker.traceparent] {
+      const cri::TraceScope trace(traceparent);
       const Status stopped = stop_.StopContainer(pod, stop, grace, cancel);
       deps_.loop.Post([this, uid = pod.uid, stopped] { OnStopped(uid, stopped); });
     });
@@ -163,12 +168,14 @@ void PodWorkerService::OnAllStopped(Worker& worker) {
 
 /// Also when a container did not stop in its time: the sandbox takes it along.
 void PodWorkerService::StopSandboxes(Worker& worker, std::vector<std::string> errors) {
-  deps_.runtime_strands.Run(worker.uid, [this, uid = worker.uid, before = worker.last_seen,
-                                         only = worker.sandbox_ids, errors = std::move(errors)] {
-    auto left = std::make_shared<StatusOr<v1::ObservedPod>>(stop_.StopSandboxes(*before, only));
-    deps_.loop.Post(
-        [this, uid, left, errors] { OnSandboxesStopped(uid, errors, std::move(*left)); });
-  });
+  deps_.runtime_strands.Run(
+      worker.uid, [this, uid = worker.uid, before = worker.last_seen, only = worker.sandbox_ids,
+                   errors = std::move(errors), traceparent = worker.traceparent] {
+        const cri::TraceScope trace(traceparent);
+        auto left = std::make_shared<StatusOr<v1::ObservedPod>>(stop_.StopSandboxes(*before, only));
+        deps_.loop.Post(
+            [this, uid, left, errors] { OnSandboxesStopped(uid, errors, std::move(*left)); });
+      });
 }
 
 void PodWorkerService::OnSandboxesStopped(const std::string& uid,
@@ -186,8 +193,8 @@ void PodWorkerService::OnSandboxesStopped(const std::string& uid,
   SettleVerdict(*worker);
   worker->state = Next(worker->state, WorkerEvent::kAllStopped);
   worker->busy = false;
-  deps_.log.Info("pod stopped",
-                 {KV("pod", kube::PodKey(worker->name_space, worker->name)), KV("podUID", uid)});
+  deps_.log.Info("pod stopped", {KV("pod", kube::PodKey(worker->name_space, worker->name)),
+                                 KV("podUID", uid), TraceField(*worker)});
   Persist(*worker, {.lasting = worker->incarnation != 0 && !worker->orphan, .sync = true});
 }
 
@@ -197,7 +204,8 @@ void PodWorkerService::EndFailed(Worker& worker, const std::string& why) {
   PodEvents(deps_.events, {worker.uid, worker.name, worker.name_space})
       .Warning("FailedKillPod", text);
   if (worker.sync_error != text)
-    deps_.log.Warn("cannot stop pod", {KV("podUID", worker.uid), KV("err", why)});
+    deps_.log.Warn("cannot stop pod",
+                   {KV("podUID", worker.uid), KV("err", why), TraceField(worker)});
   worker.sync_error = text;
   due_.Add(worker.uid, random_.Jitter(kRetry, 0.5));
   PutWorkers(worker);

@@ -1,5 +1,6 @@
 #include <fmt/ranges.h>
 
+#include "libs/base/trace.h"
 #include "services/pod-worker/testing.h"
 
 /// Pods that end.
@@ -371,6 +372,51 @@ TEST_F(Ending, GcMayRemoveTheRemainsOfARemovedPodOnly) {
   EXPECT_EQ(HoldFor(request)->uids_size(), 0) << "finished, and still wanted";
   Remove(web);
   EXPECT_EQ(HoldFor(request)->uids_size(), 1);
+}
+
+TEST_F(Ending, TheTraceOfAChangeIsOnItsRecordsAndItsCallsToTheRuntime) {
+  Random random(5);
+  const std::string start = MakeTraceparent(random), end = MakeTraceparent(random);
+  std::vector<std::string> records;
+  workers.OnChange([&](const auto& change) { records.push_back(change.traceparent); });
+  const auto pod = TestPod{}.Make();
+  Want(pod);
+  ASSERT_TRUE(Grant(pod, 1, 1, start).ok());
+  ASSERT_EQ(Show(), "app/0=running sandbox/0=ready");
+  EXPECT_EQ(traced.notes,
+            (std::vector<std::string>{"RunPodSandbox " + start, "CreateContainer " + start,
+                                      "StartContainer " + start}));
+  ASSERT_FALSE(records.empty());
+  EXPECT_EQ(records.back(), start);
+  bool logged = false;
+  for (const auto& line : sink.lines())
+    for (const auto& field : line.fields)
+      logged = logged || (line.message == "container started" && field.key == kTraceIdField &&
+                          field.value == TraceIdOf(start));
+  EXPECT_TRUE(logged);
+  Restart();
+  EXPECT_EQ(records.back(), start) << "the grant's file keeps it";
+  traced.notes.clear();
+  v1::KillPodRequest kill;
+  kill.set_uid("uid-web");
+  kill.set_incarnation(1);
+  ASSERT_TRUE(KillPod(kill, end).ok());
+  RunFor(40s);
+  EXPECT_EQ(traced.notes,
+            (std::vector<std::string>{"StopContainer " + end, "StopPodSandbox " + end}));
+  EXPECT_EQ(records.back(), end);
+}
+
+TEST_F(Ending, ARemovedPodEndsUnderTheTraceOfItsRemoval) {
+  const auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  traced.notes.clear();
+  v1::DesiredRecord record = *desired.Get("uid-web");
+  record.set_state(v1::DesiredRecord::REMOVED);
+  ASSERT_TRUE(desired.Put("uid-web", record, "00-removal").ok());
+  RunFor(40s);
+  EXPECT_EQ(traced.notes,
+            (std::vector<std::string>{"StopContainer 00-removal", "StopPodSandbox 00-removal"}));
 }
 
 }  // namespace

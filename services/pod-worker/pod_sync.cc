@@ -5,6 +5,8 @@
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/fail_point.h"
+#include "libs/base/trace.h"
+#include "libs/cri/grpc_runtime.h"
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/container_start.h"
 #include "services/pod-worker/cri_config.h"
@@ -197,9 +199,10 @@ class Pass {
       return SandboxFailed(id.status());
     }
     out_.acted = true;
-    deps_.log.Info("sandbox created",
-                   {KV("pod", kube::PodKey(pod_)), KV("podUID", pod_.metadata().uid()),
-                    KV("sandboxID", *id), KV("attempt", attempt)});
+    deps_.log.Info(
+        "sandbox created",
+        {KV("pod", kube::PodKey(pod_)), KV("podUID", pod_.metadata().uid()), KV("sandboxID", *id),
+         KV("attempt", attempt), KV(kTraceIdField, TraceIdOf(input_.traceparent))});
     if (pod_.spec().host_network()) return cri::Sandbox{.id = *id};
     auto status = deps_.reader.PodSandboxStatus(*id, Soon());
     if (!status.ok())
@@ -255,6 +258,7 @@ class Pass {
 }  // namespace
 
 SyncOutcome PodSync::Run(const SyncInput& input) const {
+  const cri::TraceScope trace(input.traceparent);
   kube::Pod pod;
   if (!pod.ParseFromString(input.pod)) {
     SyncOutcome broken;

@@ -43,6 +43,7 @@ struct SyncInput {
   std::map<std::string, PullMemory> pulls;  // by image
   /// Cancelled: the pod is ending; nothing more is created.
   std::shared_ptr<CancelToken> ending;
+  std::string traceparent;  // of the calls and log lines; may be empty
 };
 
 struct SyncOutcome {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "libs/base/fail_point.h"
+#include "libs/base/trace.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
@@ -50,7 +51,7 @@ PodWorkerService::~PodWorkerService() = default;
 void PodWorkerService::Start() {
   CHECK(deps_.loop.IsCurrent());
   deps_.desired.OnChange([this](const bus::View<v1::DesiredRecord>::Change& change) {
-    OnDesired(change.key, change.after, change.present_after);
+    OnDesired(change.key, change.after, change.present_after, change.traceparent);
   });
   deps_.desired.OnState([this] {
     if (deps_.desired.was_live()) OnDesiredReady();
@@ -235,7 +236,9 @@ void PodWorkerService::OnPersisted(const std::string& uid, Save what, const Done
   if (!status.ok()) {
     const std::string why = Message(status);
     if (worker == nullptr || worker->save_error != why)
-      deps_.log.Error("cannot save a pod's state", {KV("podUID", uid), KV("err", status)});
+      deps_.log.Error("cannot save a pod's state",
+                      {KV("podUID", uid), KV("err", status),
+                       KV(kTraceIdField, worker == nullptr ? "" : TraceIdOf(worker->traceparent))});
     if (done) done(Unavailable("cannot save the pod's state: {}", why));
     if (worker != nullptr) SaveLater(*worker, what, why);
     return;
@@ -275,7 +278,8 @@ void PodWorkerService::PutWorkers(const Worker& worker) {
   v1::WorkerRecord record;
   FillRecord(worker, record);
   record.set_held(static_cast<bool>(HeldUntil(worker.uid)));
-  deps_.log.LogIfError(deps_.table.Put(bus::KeyOf(worker.uid), record), "put worker");
+  deps_.log.LogIfError(deps_.table.Put(bus::KeyOf(worker.uid), record, worker.traceparent),
+                       "put worker");
 }
 
 std::vector<v1::WorkerRecord> PodWorkerService::GetWorkers() const {

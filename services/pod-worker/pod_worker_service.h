@@ -88,11 +88,14 @@ class PodWorkerService {
   void BeginStop();
   daemon::Health GetHealth() const;
 
+  /// `traceparent`: of the change that is called for; what is done for it carries it.
   /// Answers when the grant is on disk. UNAVAILABLE before the files are read; FAILED_PRECONDITION
   /// for a life that is over or a pod whose file is of a newer version.
-  void OnUpdatePod(const v1::UpdatePodRequest& request, DoneStatus done);
+  void OnUpdatePod(const v1::UpdatePodRequest& request, DoneStatus done,
+                   const std::string& traceparent = {});
   /// Answers when the deadline is on disk.
-  void OnKillPod(const v1::KillPodRequest& request, Done<v1::KillPodReply> done);
+  void OnKillPod(const v1::KillPodRequest& request, Done<v1::KillPodReply> done,
+                 const std::string& traceparent = {});
   void OnHoldForRemoval(const v1::HoldRequest& request, Done<v1::HoldReply> done);
   void OnReleaseHold(const std::string& hold_id);
   void OnPodChanged(const std::string& uid);  // pleg's signal
@@ -125,8 +128,8 @@ class PodWorkerService {
 
   // What is asked for (requests.cc).
   void OnDesired(const std::string& key, const std::shared_ptr<const v1::DesiredRecord>& record,
-                 bool present);
-  void ApplyDesired(const v1::DesiredRecord& record);
+                 bool present, const std::string& traceparent = {});
+  void ApplyDesired(const v1::DesiredRecord& record, const std::string& traceparent = {});
   void CheckMissing();
   void AskOwner(const std::string& uid);
   void AcceptGrant(Worker* worker, Grant grant, PodTraits traits, DoneStatus done);
@@ -165,6 +168,7 @@ class PodWorkerService {
     std::string reason, message;
     bool evict = false, removed = false;
     std::optional<int64_t> asked_grace, deletion_grace;
+    std::string traceparent;  // empty: stays what it was
   };
   /// True when something is to be saved.
   bool BeginEnd(Worker& worker, const EndCause& cause);

@@ -32,7 +32,8 @@ int64_t AnnotatedGrace(const v1::ObservedPod& seen) {
 
 }  // namespace
 
-void PodWorkerService::OnUpdatePod(const v1::UpdatePodRequest& request, DoneStatus done) {
+void PodWorkerService::OnUpdatePod(const v1::UpdatePodRequest& request, DoneStatus done,
+                                   const std::string& traceparent) {
   CHECK(deps_.loop.IsCurrent());
   if (!recovered_) return done(Unavailable("the files of this boot are not read yet"));
   if (unknown_.contains(bus::KeyOf(request.uid())))
@@ -59,9 +60,10 @@ void PodWorkerService::OnUpdatePod(const v1::UpdatePodRequest& request, DoneStat
   if (!IsPlainName(request.uid())) return done(InvalidArgument("the UID is not a plain name"));
   if (traits->uid != request.uid())
     return done(InvalidArgument("the pod is of UID {}", traits->uid));
-  AcceptGrant(worker,
-              {request.incarnation(), request.generation(), request.source(), request.pod()},
-              std::move(traits).value(), std::move(done));
+  AcceptGrant(
+      worker,
+      {request.incarnation(), request.generation(), request.source(), request.pod(), traceparent},
+      std::move(traits).value(), std::move(done));
 }
 
 void PodWorkerService::AcceptGrant(Worker* worker, Grant grant, PodTraits traits, DoneStatus done) {
@@ -74,10 +76,11 @@ void PodWorkerService::AcceptGrant(Worker* worker, Grant grant, PodTraits traits
     Persist(fresh, {.lasting = true}, std::move(done));
   } else if (later_life) {
     worker->next = std::move(grant);
-    BeginEnd(*worker, {});
+    BeginEnd(*worker, {.traceparent = worker->next->traceparent});
     Persist(*worker, {}, std::move(done));
   } else if (worker->state == WorkerState::kSyncing) {
     const bool told = !worker->traits.not_carried_out.empty();
+    worker->traceparent = grant.traceparent;
     worker->grant = std::move(grant);
     worker->traits = std::move(traits);
     worker->failures = 0;
@@ -86,8 +89,9 @@ void PodWorkerService::AcceptGrant(Worker* worker, Grant grant, PodTraits traits
     Persist(*worker, {}, std::move(done));
   } else {
     // Ending: a spec cannot bring it back, a deletion may leave it less time.
-    if (traits.deleted &&
-        BeginEnd(*worker, {.removed = true, .deletion_grace = traits.deletion_grace})) {
+    if (traits.deleted && BeginEnd(*worker, {.removed = true,
+                                             .deletion_grace = traits.deletion_grace,
+                                             .traceparent = grant.traceparent})) {
       Persist(*worker, {}, std::move(done));
     } else {
       done(OkStatus());
@@ -104,6 +108,7 @@ std::unique_ptr<Worker> PodWorkerService::NewLife(Grant grant, PodTraits traits)
   worker->name_space = traits.name_space;
   worker->source = grant.source;
   worker->incarnation = grant.incarnation;
+  worker->traceparent = grant.traceparent;
   worker->start_wall_ns = ToNanos(deps_.clock.WallNow());
   worker->started_at = deps_.clock.Now();
   worker->granted_at = worker->started_at;
@@ -135,10 +140,11 @@ void PodWorkerService::TellNotCarriedOut(const Worker& worker) {
       .Warning("FeatureNotSupported", what);
   deps_.log.Warn("a pod asks for what is not carried out",
                  {KV("pod", kube::PodKey(worker.name_space, worker.name)), KV("podUID", worker.uid),
-                  KV("reason", what)});
+                  KV("reason", what), TraceField(worker)});
 }
 
-void PodWorkerService::OnKillPod(const v1::KillPodRequest& request, Done<v1::KillPodReply> done) {
+void PodWorkerService::OnKillPod(const v1::KillPodRequest& request, Done<v1::KillPodReply> done,
+                                 const std::string& traceparent) {
   CHECK(deps_.loop.IsCurrent());
   if (!recovered_) return done(Unavailable("the files of this boot are not read yet"));
   if (unknown_.contains(bus::KeyOf(request.uid())))
@@ -174,8 +180,10 @@ void PodWorkerService::OnKillPod(const v1::KillPodRequest& request, Done<v1::Kil
                      status.ok() ? done(reply) : done(status);
                    });
   }
-  EndCause cause{
-      .reason = request.reason(), .message = request.message(), .evict = request.evict()};
+  EndCause cause{.reason = request.reason(),
+                 .message = request.message(),
+                 .evict = request.evict(),
+                 .traceparent = traceparent};
   if (request.has_grace()) cause.asked_grace = request.grace_period_seconds();
   BeginEnd(*worker, cause);
   if (worker->answers.size() >= kMaxAnswers) worker->answers.erase(worker->answers.begin());
@@ -238,10 +246,10 @@ void PodWorkerService::EndOrphan(const v1::KillPodRequest& request, const v1::Ob
 
 void PodWorkerService::OnDesired(const std::string& key,
                                  const std::shared_ptr<const v1::DesiredRecord>& record,
-                                 bool present) {
+                                 bool present, const std::string& traceparent) {
   if (!recovered_) return;
   if (record != nullptr) {
-    ApplyDesired(*record);
+    ApplyDesired(*record, traceparent);
   } else if (!present) {
     const auto uid = uid_of_key_.find(key);
     Worker* worker = uid == uid_of_key_.end() ? nullptr : Find(uid->second);
@@ -251,7 +259,8 @@ void PodWorkerService::OnDesired(const std::string& key,
 
 /// Records that say a life is over are never taken back, so they are acted on whatever the state of
 /// the view.
-void PodWorkerService::ApplyDesired(const v1::DesiredRecord& record) {
+void PodWorkerService::ApplyDesired(const v1::DesiredRecord& record,
+                                    const std::string& traceparent) {
   if (record.state() == v1::DesiredRecord::UNCONFIRMED ||
       record.state() == v1::DesiredRecord::MIRROR)
     return;
@@ -265,11 +274,11 @@ void PodWorkerService::ApplyDesired(const v1::DesiredRecord& record) {
   if (later && worker->state != WorkerState::kFinished) {
     if (worker->next && over && worker->next->incarnation <= record.incarnation())
       worker->next.reset();
-    if (BeginEnd(*worker, {})) Persist(*worker, {});
+    if (BeginEnd(*worker, {.traceparent = traceparent})) Persist(*worker, {});
     return;
   }
   if (!over) return;
-  EndCause cause{.removed = true};
+  EndCause cause{.removed = true, .traceparent = traceparent};
   if (traits.ok()) cause.deletion_grace = traits->deletion_grace;
   if (same) {
     if (BeginEnd(*worker, cause)) Persist(*worker, {});
@@ -310,7 +319,7 @@ void PodWorkerService::AskOwner(const std::string& uid) {
     deps_.loop.Post([this, uid] {
       Worker* worker = Find(uid);
       if (worker == nullptr || worker->missing_passes < kMissingPasses) return;
-      deps_.log.Info("ending a pod that no source wants", {KV("podUID", uid)});
+      deps_.log.Info("ending a pod that no source wants", {KV("podUID", uid), TraceField(*worker)});
       if (BeginEnd(*worker, {.removed = true})) Persist(*worker, {});
     });
   });

@@ -17,18 +17,22 @@ class Rpc final : public v1::PodWorker::Service {
  public:
   Rpc(exec::EventLoop& loop, PodWorkerService& workers) : loop_(loop), workers_(workers) {}
 
-  grpc::Status UpdatePod(grpc::ServerContext*, const v1::UpdatePodRequest* request,
+  grpc::Status UpdatePod(grpc::ServerContext* context, const v1::UpdatePodRequest* request,
                          v1::UpdatePodReply*) override {
-    return Wait<Nothing>(kLimit, nullptr, [this, asked = *request](auto done) {
-      workers_.OnUpdatePod(
-          asked, [done](const Status& status) { status.ok() ? done(Nothing{}) : done(status); });
-    });
+    return Wait<Nothing>(
+        kLimit, nullptr, [this, asked = *request, trace = rpc::TraceparentOf(*context)](auto done) {
+          workers_.OnUpdatePod(
+              asked, [done](const Status& status) { status.ok() ? done(Nothing{}) : done(status); },
+              trace);
+        });
   }
 
-  grpc::Status KillPod(grpc::ServerContext*, const v1::KillPodRequest* request,
+  grpc::Status KillPod(grpc::ServerContext* context, const v1::KillPodRequest* request,
                        v1::KillPodReply* reply) override {
     return Wait<v1::KillPodReply>(
-        kLimit, reply, [this, asked = *request](auto done) { workers_.OnKillPod(asked, done); });
+        kLimit, reply, [this, asked = *request, trace = rpc::TraceparentOf(*context)](auto done) {
+          workers_.OnKillPod(asked, done, trace);
+        });
   }
 
   grpc::Status HoldForRemoval(grpc::ServerContext*, const v1::HoldRequest* request,

@@ -3,6 +3,7 @@
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/fail_point.h"
+#include "libs/cri/grpc_runtime.h"
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/cri_config.h"
 #include "services/pod-worker/pod_worker_service.h"
@@ -52,8 +53,8 @@ void PodWorkerService::StartSync(Worker& worker) {
   worker.busy = true;
   if (!worker.synced_once && worker.granted_at)
     metrics_.worker_start.Observe(Metrics::Seconds(deps_.clock.Now() - worker.granted_at));
-  auto input = std::make_shared<SyncInput>(
-      SyncInput{worker.grant->pod, worker.restarts, worker.pulls, worker.ending});
+  auto input = std::make_shared<SyncInput>(SyncInput{
+      worker.grant->pod, worker.restarts, worker.pulls, worker.ending, worker.traceparent});
   deps_.runtime_strands.Run(worker.uid, [this, uid = worker.uid, input] {
     const Clock::Time begin = deps_.clock.Now();
     auto outcome = std::make_shared<SyncOutcome>(sync_.Run(*input));
@@ -103,7 +104,8 @@ void PodWorkerService::Digest(Worker& worker, SyncOutcome& outcome, Duration too
                                 ? ""
                                 : Message(outcome.status);
   if (!error.empty() && error != worker.sync_error)
-    deps_.log.Warn("sync pod failed", {KV("pod", NameWithUid(worker)), KV("err", outcome.status)});
+    deps_.log.Warn("sync pod failed", {KV("pod", NameWithUid(worker)), KV("podUID", worker.uid),
+                                       KV("err", outcome.status), TraceField(worker)});
   worker.sync_error = error;
 }
 
@@ -134,8 +136,8 @@ void PodWorkerService::Complete(Worker& worker, const SyncOutcome& outcome) {
   *verdict->mutable_observation() = *outcome.seen;
   worker.verdict = std::move(verdict);
   worker.last_seen = outcome.seen;
-  deps_.log.Info("pod completed",
-                 {KV("pod", NameWithUid(worker)), KV("phase", outcome.terminal_phase)});
+  deps_.log.Info("pod completed", {KV("pod", NameWithUid(worker)), KV("podUID", worker.uid),
+                                   KV("phase", outcome.terminal_phase), TraceField(worker)});
   BeginEnd(worker, {});
   Persist(worker, {.lasting = true, .sync = true});
 }
@@ -201,7 +203,9 @@ const Worker* PodWorkerService::SameNameBefore(const Worker& worker) const {
 
 void PodWorkerService::CheckLeftover(const std::string& waiting_uid, const std::string& full_name,
                                      const std::string& uid) {
-  deps_.runtime_strands.Run("leftover/" + uid, [this, waiting_uid, full_name, uid] {
+  const std::string traceparent = Find(waiting_uid)->traceparent;
+  deps_.runtime_strands.Run("leftover/" + uid, [this, waiting_uid, full_name, uid, traceparent] {
+    const cri::TraceScope trace(traceparent);
     const auto seen = stop_.Look(uid);
     bool live = !seen.ok();
     if (seen.ok()) {
@@ -247,7 +251,8 @@ void PodWorkerService::StartPull(Worker& worker, const std::string& image,
                                  : fmt::format("image-pull/{}/{}", worker.uid, image);
   auto pod = std::make_shared<std::string>(worker.grant->pod);
   deps_.runtime_strands.Run(strand, [this, uid = worker.uid, pod, image, container, asked, allowed,
-                                     cancel = worker.ending] {
+                                     cancel = worker.ending, traceparent = worker.traceparent] {
+    const cri::TraceScope trace(traceparent);
     PullResult result{
         .image = image, .container = container, .ref = Unavailable("pull QPS exceeded")};
     if (allowed) result = Pull(*pod, std::move(result), cancel);

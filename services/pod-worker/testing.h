@@ -18,6 +18,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/bus/fake_bus.h"
 #include "libs/cri/fake_runtime.h"
+#include "libs/cri/grpc_runtime.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
 #include "services/pod-worker/pod_worker_service.h"
@@ -46,6 +47,44 @@ class FakeEvents final : public daemon::EventRecorder {
     return "";
   }
   std::vector<daemon::PodEvent> events;
+};
+
+/// The traceparents that the calls which make and end things would carry.
+class TracedRunner final : public cri::Runner {
+ public:
+  explicit TracedRunner(cri::Runner& runner) : runner_(runner) {}
+  StatusOr<cri::SandboxId> RunPodSandbox(const runtime::v1::PodSandboxConfig& config,
+                                         const std::string& handler, Deadline deadline) override {
+    Note("RunPodSandbox");
+    return runner_.RunPodSandbox(config, handler, deadline);
+  }
+  Status StopPodSandbox(const cri::SandboxId& id, Deadline deadline) override {
+    Note("StopPodSandbox");
+    return runner_.StopPodSandbox(id, deadline);
+  }
+  StatusOr<cri::ContainerId> CreateContainer(const cri::SandboxId& sandbox,
+                                             const runtime::v1::ContainerConfig& config,
+                                             const runtime::v1::PodSandboxConfig& sandbox_config,
+                                             Deadline deadline) override {
+    Note("CreateContainer");
+    return runner_.CreateContainer(sandbox, config, sandbox_config, deadline);
+  }
+  Status StartContainer(const cri::ContainerId& id, Deadline deadline) override {
+    Note("StartContainer");
+    return runner_.StartContainer(id, deadline);
+  }
+  Status StopContainer(const cri::ContainerId& id, int64_t grace_seconds,
+                       Deadline deadline) override {
+    Note("StopContainer");
+    return runner_.StopContainer(id, grace_seconds, deadline);
+  }
+  std::vector<std::string> notes;  // "<method> <traceparent>"
+
+ private:
+  void Note(const std::string& method) {
+    notes.push_back(method + " " + cri::TraceScope::Current());
+  }
+  cri::Runner& runner_;
 };
 
 class FakeOwner final : public DesiredOwner {
@@ -108,7 +147,7 @@ class TestNode {
              .table = *bus::Own<v1::WorkerRecord>(process->bus, "workers"),
              .desired = *bus::ViewOf<v1::DesiredRecord>(process->bus, "desired"),
              .reader = runtime,
-             .runner = runtime,
+             .runner = traced,
              .remover = runtime,
              .images = runtime,
              .read_tail = nullptr,
@@ -154,7 +193,8 @@ class TestNode {
     Want(pod, incarnation, 1'000'000, v1::DesiredRecord::REMOVED);
   }
   /// sync-loop grants it; the answer, or UNAVAILABLE when there is none yet.
-  Status Grant(const kube::Pod& pod, int64_t incarnation = 1, int64_t generation = 1) {
+  Status Grant(const kube::Pod& pod, int64_t incarnation = 1, int64_t generation = 1,
+               const std::string& traceparent = {}) {
     v1::UpdatePodRequest request;
     request.set_kind(v1::UpdatePodRequest::CREATE);
     request.set_uid(pod.metadata().uid());
@@ -163,8 +203,9 @@ class TestNode {
     request.set_source(kube::SourceOf(pod));
     request.set_pod(pod.SerializeAsString());
     auto answer = std::make_shared<Status>(Unavailable("no answer"));
-    Call([this, request, answer] {
-      service().OnUpdatePod(request, [answer](Status s) { *answer = s; });
+    Call([this, request, answer, traceparent] {
+      service().OnUpdatePod(
+          request, [answer](Status s) { *answer = s; }, traceparent);
     });
     return *answer;
   }
@@ -172,10 +213,12 @@ class TestNode {
     Want(pod, incarnation, generation);
     return Grant(pod, incarnation, generation);
   }
-  StatusOr<v1::KillPodReply> KillPod(v1::KillPodRequest request) {
+  StatusOr<v1::KillPodReply> KillPod(v1::KillPodRequest request,
+                                     const std::string& traceparent = {}) {
     auto answer = std::make_shared<StatusOr<v1::KillPodReply>>(Unavailable("no answer"));
-    Call([this, request, answer] {
-      service().OnKillPod(request, [answer](auto reply) { *answer = reply; });
+    Call([this, request, answer, traceparent] {
+      service().OnKillPod(
+          request, [answer](auto reply) { *answer = reply; }, traceparent);
     });
     return *answer;
   }
@@ -234,6 +277,7 @@ class TestNode {
   exec::Scheduler all{clock};
   fs::FakeFileSystem files{clock};
   cri::FakeRuntime runtime{clock};
+  TracedRunner traced{runtime};
   bus::FakeBusNetwork network{clock, 1};
   FakeLogSink sink;
   FakeEvents events;

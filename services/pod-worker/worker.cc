@@ -1,6 +1,7 @@
 #include "services/pod-worker/worker.h"
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/trace.h"
 #include "services/pod-worker/not_done.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
 #include "splitlet/v1/records.pb.h"
@@ -31,10 +32,11 @@ void FillGrant(const Grant& grant, v1::GrantFact& fact) {
   fact.set_generation(grant.generation);
   fact.set_source(grant.source);
   fact.set_pod(grant.pod);
+  fact.set_traceparent(grant.traceparent);
 }
 
 Grant ToGrant(const v1::GrantFact& fact) {
-  return {fact.incarnation(), fact.generation(), fact.source(), fact.pod()};
+  return {fact.incarnation(), fact.generation(), fact.source(), fact.pod(), fact.traceparent()};
 }
 
 }  // namespace
@@ -57,12 +59,17 @@ StatusOr<PodTraits> TraitsOf(const std::string& bytes) {
   return traits;
 }
 
+LogField TraceField(const Worker& worker) {
+  return KV(kTraceIdField, TraceIdOf(worker.traceparent));
+}
+
 void FillFact(const Worker& worker, v1::WorkerFact& fact) {
   fact.set_uid(worker.uid);
   fact.set_name(worker.name);
   fact.set_namespace_(worker.name_space);
   fact.set_source(worker.source);
   fact.set_incarnation(worker.incarnation);
+  fact.set_traceparent(worker.traceparent);
   if (worker.grant) FillGrant(*worker.grant, *fact.mutable_grant());
   if (worker.next) FillGrant(*worker.next, *fact.mutable_next());
   fact.set_state(ToProto(worker.state));
@@ -131,6 +138,7 @@ std::unique_ptr<Worker> FromFact(const v1::WorkerFact& fact) {
   worker->name_space = fact.namespace_();
   worker->source = fact.source();
   worker->incarnation = fact.incarnation();
+  worker->traceparent = fact.traceparent();
   if (fact.has_grant()) worker->grant = ToGrant(fact.grant());
   if (fact.has_next()) worker->next = ToGrant(fact.next());
   worker->state = FromProto(fact.state());

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "libs/base/cancel.h"
+#include "libs/base/log.h"
 #include "services/pod-worker/facts.h"
 #include "services/pod-worker/pod_stop.h"
 #include "services/pod-worker/pod_sync.h"
@@ -28,7 +29,8 @@ namespace splitlet::pod_worker {
 struct Grant {
   int64_t incarnation = 0, generation = 0;
   std::string source;
-  std::string pod;  // serialised
+  std::string pod;          // serialised
+  std::string traceparent;  // of the change that it came with; may be empty
 };
 
 /// Of the granted pod, what the loop needs often.
@@ -62,6 +64,7 @@ struct Save {
 struct Worker {
   std::string uid, name, name_space, source;
   int64_t incarnation = 0;
+  std::string traceparent;  // of the last change that was asked for; may be empty
   std::optional<Grant> grant, next;
   PodTraits traits;
   WorkerState state = WorkerState::kSyncing;
@@ -106,6 +109,9 @@ struct Worker {
   int missing_passes = 0;
   bool synced_once = false;
 };
+
+/// For log lines.
+LogField TraceField(const Worker& worker);
 
 void FillFact(const Worker& worker, v1::WorkerFact& fact);
 void FillLasting(const Worker& worker, v1::LastingFact& fact);

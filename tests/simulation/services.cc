@@ -114,19 +114,23 @@ class SyncLoopWorkers final : public sync_loop::WorkerClient {
  public:
   explicit SyncLoopWorkers(SimNode& node) : node_(node) {}
   Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline& deadline,
-                   const std::string&) override {
+                   const std::string& traceparent) override {
     return node_.Call<Status>(
-        "pod-worker", deadline, [request](Process& target, std::function<void(Status)> done) {
-          static_cast<PodWorker&>(target).service->OnUpdatePod(request, std::move(done));
+        "pod-worker", deadline,
+        [request, traceparent](Process& target, std::function<void(Status)> done) {
+          static_cast<PodWorker&>(target).service->OnUpdatePod(request, std::move(done),
+                                                               traceparent);
         });
   }
   Status KillPod(const v1::KillPodRequest& request, const Deadline& deadline,
-                 const std::string&) override {
+                 const std::string& traceparent) override {
     return node_
         .Call<StatusOr<v1::KillPodReply>>(
             "pod-worker", deadline,
-            [request](Process& target, std::function<void(StatusOr<v1::KillPodReply>)> done) {
-              static_cast<PodWorker&>(target).service->OnKillPod(request, std::move(done));
+            [request, traceparent](Process& target,
+                                   std::function<void(StatusOr<v1::KillPodReply>)> done) {
+              static_cast<PodWorker&>(target).service->OnKillPod(request, std::move(done),
+                                                                 traceparent);
             })
         .status();
   }
