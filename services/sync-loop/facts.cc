@@ -79,7 +79,6 @@ WorkerFacts ReadWorker(const v1::WorkerRecord& record) {
   facts.generation = record.generation();
   facts.granted = record.granted();
   facts.sync_failed = !record.sync_error().empty();
-  facts.more_work = record.more_work();
   for (const auto& container : record.containers()) {
     if (container.back_off_until().boot() == 0) continue;
     const Clock::Time until{container.back_off_until().boot(),

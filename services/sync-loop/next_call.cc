@@ -10,7 +10,6 @@ using Worker = WorkerFacts::State;
 
 constexpr double kJitter = 0.5;
 constexpr Duration kErrorDelay = 10s;
-constexpr Duration kMoreWorkDelay = 1s;
 constexpr Duration kLongestBackoff = 60s;
 
 NextCall Kill(int64_t incarnation) { return {.kind = Kind::kKill, .incarnation = incarnation}; }
@@ -71,7 +70,6 @@ Duration ComputeResync(const WorkerFacts& worker, Clock::Time now, Duration sync
   if (worker.retry_at && worker.retry_at->SameBoot(now))
     return random.Jitter(std::clamp(*worker.retry_at - now, Duration{0}, kLongestBackoff), kJitter);
   if (worker.sync_failed) return random.Jitter(kErrorDelay, kJitter);
-  if (worker.more_work) return random.Jitter(kMoreWorkDelay, kJitter);
   return random.Jitter(sync_frequency, kJitter);
 }
 

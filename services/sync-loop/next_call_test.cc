@@ -125,7 +125,6 @@ TEST(Resync, TheNextLookDependsOnTheLastOne) {
   } kCases[] = {
       {"all well", delay([](WorkerFacts&) {}), 60s, 90s},
       {"failed", delay([](WorkerFacts& w) { w.sync_failed = true; }), 10s, 15s},
-      {"more to do", delay([](WorkerFacts& w) { w.more_work = true; }), 1s, 1500ms},
       {"back-off of 40 s", delay([&](WorkerFacts& w) { w.retry_at = clock.Now() + 40s; }), 40s,
        60s},
       {"back-off of 5 min", delay([&](WorkerFacts& w) { w.retry_at = clock.Now() + 300s; }), 60s,
