@@ -184,12 +184,16 @@ TEST(ConfigFile, AnEmptyDocumentHasTheDefaults) {
   EXPECT_EQ(config.resolver_config, "/etc/resolv.conf");
   EXPECT_EQ(config.eviction_hard.size(), 5U);
   EXPECT_TRUE(config.serialize_image_pulls);
+  EXPECT_TRUE(config.cpu_cfs_quota);
+  EXPECT_EQ(config.cpu_cfs_quota_period, Duration{100ms});
 }
 
 TEST(ConfigFile, ValuesAreTaken) {
   const KubeletConfig config = Loaded(
       "maxPods: 7\nsyncFrequency: 1m30s\nclusterDNS: [10.0.0.10]\nsystemReserved: {cpu: 500m, "
       "memory: 1Gi}\n"
+      "cpuCFSQuota: false\ncpuCFSQuotaPeriod: 5ms\nseccompDefault: true\n"
+      "singleProcessOOMKill: true\n"
       "containerLogMaxSize: 2Ki\nstaticPodURLHeader: {X-A: [b, c]}\nregistryPullQPS: 0\n"
       "splitlet: {killForeignPods: true, maxBlockingThreads: 9, containerGCMinAge: 5s}\n");
   EXPECT_EQ(config.max_pods, 7);
@@ -197,6 +201,10 @@ TEST(ConfigFile, ValuesAreTaken) {
   EXPECT_EQ(config.cluster_dns, std::vector<std::string>{"10.0.0.10"});
   EXPECT_EQ(config.system_reserved.at("cpu"), "500m");
   EXPECT_EQ(config.container_log_max_size_bytes, 2048);
+  EXPECT_FALSE(config.cpu_cfs_quota);
+  EXPECT_EQ(config.cpu_cfs_quota_period, Duration{5ms});
+  EXPECT_TRUE(config.seccomp_default);
+  EXPECT_TRUE(config.single_process_oom_kill);
   EXPECT_EQ(config.static_pod_url_header.at("X-A").size(), 2U);
   EXPECT_EQ(config.registry_pull_qps, 0) << "zero counts where unset can be told apart";
   EXPECT_TRUE(config.splitlet.kill_foreign_pods);

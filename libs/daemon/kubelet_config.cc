@@ -107,6 +107,13 @@ void FillNode(KubeletConfig& c, const ConfigReader& read, const std::string& fil
   c.kube_reserved = MapOf(read, "kubeReserved");
 }
 
+void FillContainers(KubeletConfig& c, const ConfigReader& read) {
+  Take(c.cpu_cfs_quota, read.Bool("cpuCFSQuota"));
+  Take(c.cpu_cfs_quota_period, read.Time("cpuCFSQuotaPeriod"));
+  Take(c.seccomp_default, read.Bool("seccompDefault"));
+  Take(c.single_process_oom_kill, read.Bool("singleProcessOOMKill"));
+}
+
 /// The default of hard eviction stands only when a file is used and does not name the key.
 void FillEviction(KubeletConfig& c, const ConfigReader& read) {
   const std::map<std::string, std::string> defaults = {{"memory.available", "100Mi"},
@@ -153,6 +160,7 @@ StatusOr<KubeletConfig> KubeletConfig::Load(const std::string& path, const std::
   FillSources(config, read, path);
   FillRuntime(config, read);
   FillNode(config, read, path);
+  FillContainers(config, read);
   FillEviction(config, read);
   FillImages(config, read);
   FillTracing(config, read);

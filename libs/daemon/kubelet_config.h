@@ -48,6 +48,11 @@ class KubeletConfig {
   std::string pod_logs_dir = "/var/log/pods";
   // Reserved resources.
   std::map<std::string, std::string> system_reserved, kube_reserved;
+  // Containers.
+  bool cpu_cfs_quota = true;
+  Duration cpu_cfs_quota_period = std::chrono::milliseconds{100};
+  bool seccomp_default = false;
+  bool single_process_oom_kill = false;
   // Image GC.
   Duration image_minimum_gc_age = std::chrono::minutes{2};
   Duration image_maximum_gc_age{0};

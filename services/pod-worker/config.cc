@@ -63,7 +63,6 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const daemon::KubeletCon
   config.node = {.name = flags.node_name,
                  .annotation = fs::NodeAnnotationValue(state_id, flags.node_name),
                  .ips = NodeAddresses(),
-                 .cpu_millicores = sysconf(_SC_NPROCESSORS_ONLN) * 1000,
                  .memory_bytes = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE),
                  .cluster_domain = kubelet.cluster_domain,
                  .cluster_dns = kubelet.cluster_dns,
@@ -71,9 +70,20 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const daemon::KubeletCon
                  .pod_logs_dir = logs,
                  .container_links_dir = fs::ParentOf(logs) + "/containers",
                  .pods_dir = flags.state_dir + "/pods",
-                 .seccomp_dir = flags.state_dir + "/seccomp"};
+                 .seccomp_dir = flags.state_dir + "/seccomp",
+                 .seccomp_default = kubelet.seccomp_default,
+                 .cpu_quota = kubelet.cpu_cfs_quota,
+                 .cpu_period_us = kubelet.cpu_cfs_quota_period / 1us,
+                 .cgroups = ReadCgroups(files, kubelet.single_process_oom_kill),
+                 .huge_pages = ReadHugePages(files),
+                 .thermal_paths = ReadThermalPaths(files)};
+  NodeInfo::Allocatable capacity{.cpu_millicores = sysconf(_SC_NPROCESSORS_ONLN) * 1000,
+                                 .memory_bytes = config.node.memory_bytes};
   const auto usage = files.Usage(flags.state_dir);
-  if (usage.ok()) config.node.storage_bytes = static_cast<int64_t>(usage->capacity_bytes);
+  if (usage.ok()) capacity.storage_bytes = static_cast<int64_t>(usage->capacity_bytes);
+  const Reservations kept_back{kubelet.system_reserved, kubelet.kube_reserved,
+                               kubelet.eviction_hard, config.node.huge_pages};
+  ASSIGN_OR_RETURN(config.node.allocatable, AllocatableOf(capacity, kept_back), "allocatable");
   return config;
 }
 

@@ -157,7 +157,7 @@ Status MakeSandboxConfig(const SandboxInput& in, runtime::v1::PodSandboxConfig& 
   SetPorts(in.pod, out);
   SetMap(SandboxLabels(in.pod), out.mutable_labels());
   SetMap(SandboxAnnotations(in.pod, in.node.annotation), out.mutable_annotations());
-  SetPodResources(in.pod, *out.mutable_linux()->mutable_resources());
+  SetPodResources(in.pod, in.node, out);
   SetSandboxSecurity(in.pod, out);
   return OkStatus();
 }

@@ -56,12 +56,13 @@ struct ContainerInput {
   const ContainerFiles& files;
   std::vector<std::string> pod_ips;
   std::string image_ref;
-  std::optional<cri::Image> image;  // for runAsNonRoot; asked only where it matters
+  std::optional<cri::Image> image;  // for its user; asked only where it matters
   uint32_t restart_count = 0;
 };
 Status MakeContainerConfig(const ContainerInput& input, runtime::v1::ContainerConfig& out);
 
-/// runAsNonRoot without a runAsUser: the image's user decides.
+/// Without a runAsUser the image's user decides whether runAsNonRoot holds, and is the user of a
+/// runAsGroup, which runtimes refuse alone.
 bool NeedsImageUser(const kube::Pod& pod, const kube::Container& container);
 
 /// security_config.cc.

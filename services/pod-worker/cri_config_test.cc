@@ -18,9 +18,8 @@ namespace {
 const NodeInfo kNode{.name = "node-1",
                      .annotation = "state-1/node-1",
                      .ips = {"192.0.2.1"},
-                     .cpu_millicores = 4000,
                      .memory_bytes = 10LL << 30,
-                     .storage_bytes = 100,
+                     .allocatable = {4000, 10LL << 30, 100},
                      .cluster_domain = "cluster.local",
                      .cluster_dns = {"10.0.0.10"},
                      .resolver_config = "/etc/resolv.conf",
@@ -99,6 +98,21 @@ TEST_F(EnvironmentTest, FieldsOfThePod) {
                                  {"IP", "10.1.2.3"}}));
 }
 
+TEST_F(EnvironmentTest, LabelsAndAnnotationsAreQuotedAsAKubeletDoes) {
+  pod_.mutable_metadata()->clear_annotations();
+  (*pod_.mutable_metadata()->mutable_annotations())["a"] = "<b>&\n\t\"\\\x01";
+  Field("A", "metadata.annotations");
+  EXPECT_EQ(Make(), (Environment{{"A", "a=\"<b>&\\n\\t\\\"\\\\\\x01\""}}));
+}
+
+TEST_F(EnvironmentTest, AddressesComeInTheOrderOfTheNodesFamilies) {
+  Field("ONE", "status.podIP");
+  Field("ALL", "status.podIPs");
+  const std::vector<std::string> ips{"fd00::7", "10.1.2.3", "10.1.2.4"};
+  EXPECT_EQ(MakeEnvironment({pod_, container(), kNode, ips}).value(),
+            (Environment{{"ONE", "10.1.2.3"}, {"ALL", "10.1.2.3,fd00::7"}}));
+}
+
 TEST_F(EnvironmentTest, Resources) {
   (*container().mutable_resources()->mutable_requests())["cpu"].set_string("250m");
   Resource("LIMIT", "limits.cpu", "");
@@ -136,6 +150,102 @@ TEST(Resources, OfAContainer) {
   EXPECT_EQ(CpuShares(0), 2);
   EXPECT_EQ(CpuShares(1'000'000), 262144);
   EXPECT_EQ(CpuQuota(5, 100000), 1000);
+}
+
+TEST(Resources, WhatTheNodeAsksFor) {
+  NodeInfo node = kNode;
+  node.cgroups = {.v2 = true, .oom_group = true, .swap = true};
+  node.huge_pages = {{"1GB", "hugepages-1Gi"}, {"2MB", "hugepages-2Mi"}};
+  node.cpu_quota = false;
+  kube::Pod pod = TestPod{}.Make();
+  auto& limits = *pod.mutable_spec()->mutable_containers(0)->mutable_resources()->mutable_limits();
+  limits["cpu"].set_string("1");
+  limits["memory"].set_string("1Gi");
+  limits["hugepages-2Mi"].set_string("4Mi");
+  runtime::v1::LinuxContainerResources out;
+  SetContainerResources(pod, pod.spec().containers(0), node, out);
+  EXPECT_EQ(out.cpu_shares(), 1024);
+  EXPECT_EQ(out.cpu_period(), 0) << "CPU limits are not enforced";
+  EXPECT_EQ(out.cpu_quota(), 0);
+  EXPECT_EQ(out.unified().at("memory.oom.group"), "1");
+  EXPECT_EQ(out.unified().at("memory.swap.max"), "0");
+  ASSERT_EQ(out.hugepage_limits_size(), 2);
+  EXPECT_EQ(out.hugepage_limits(0).limit(), 0u);
+  EXPECT_EQ(out.hugepage_limits(1).page_size(), "2MB");
+  EXPECT_EQ(out.hugepage_limits(1).limit(), 4u << 20);
+  node.cgroups = {.swap = true};
+  out.Clear();
+  SetContainerResources(pod, pod.spec().containers(0), node, out);
+  EXPECT_TRUE(out.unified().empty());
+  EXPECT_EQ(out.memory_swap_limit_in_bytes(), 1 << 30);
+}
+
+TEST(Resources, OfTheNodeAsItsFilesSay) {
+  FakeClock clock;
+  fs::FakeFileSystem files(clock);
+  EXPECT_FALSE(ReadCgroups(files, false).v2);
+  EXPECT_TRUE(ReadHugePages(files).empty());
+  const auto write = [&files](const std::string& path, const std::string& text) {
+    ASSERT_TRUE(files.MakeDirs(path.substr(0, path.rfind('/')), 0755).ok());
+    ASSERT_TRUE(files.Replace(path, text, {.mode = 0644}).ok());
+  };
+  write("/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes", "");
+  EXPECT_TRUE(ReadCgroups(files, false).swap);
+  write("/sys/fs/cgroup/cgroup.controllers", "cpu memory");
+  write("/proc/self/cgroup", "0::/system.slice/x.service\n");
+  Cgroups cgroups = ReadCgroups(files, false);
+  EXPECT_TRUE(cgroups.v2 && cgroups.oom_group && !cgroups.swap);
+  write("/sys/fs/cgroup/system.slice/x.service/memory.swap.max", "max");
+  cgroups = ReadCgroups(files, true);
+  EXPECT_TRUE(cgroups.v2 && !cgroups.oom_group && cgroups.swap);
+  for (const char* size : {"2048", "1048576", "64"})
+    write(fmt::format("/sys/kernel/mm/hugepages/hugepages-{}kB/nr_hugepages", size), "3\n");
+  std::string pages;
+  for (const HugePages& page : ReadHugePages(files))
+    pages += fmt::format("{}={}({}) ", page.size, page.resource, page.bytes >> 10);
+  EXPECT_EQ(pages, "1GB=hugepages-1Gi(3145728) 2MB=hugepages-2Mi(6144) 64KB=hugepages-64Ki(192) ");
+  write("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "0");
+  write("/sys/devices/system/cpu/cpufreq/thermal_throttle/x", "0");
+  EXPECT_EQ(ReadThermalPaths(files),
+            std::vector<std::string>{"/sys/devices/system/cpu/cpu1/thermal_throttle"});
+}
+
+TEST(Resources, AllocatableIsWhatIsNotKeptBack) {
+  const auto left =
+      AllocatableOf({4000, 16LL << 30, 107374182400},
+                    {.system = {{"cpu", "500m"}, {"memory", "1Gi"}},
+                     .kube = {{"memory", "1Gi"}},
+                     .eviction_hard = {{"memory.available", "100Mi"}, {"nodefs.available", "10%"}},
+                     .huge_pages = {{"2MB", "hugepages-2Mi", 1 << 30}}});
+  ASSERT_TRUE(left.ok());
+  EXPECT_EQ(left->cpu_millicores, 3500);
+  EXPECT_EQ(left->memory_bytes, 13212LL << 20);
+  EXPECT_EQ(left->storage_bytes, 107374182400 - 10737418400) << "as status reports it";
+  EXPECT_FALSE(AllocatableOf({}, {.eviction_hard = {{"nodefs.available", "x%"}}}).ok());
+}
+
+TEST(Resources, OfTheWholePodAndItsOverhead) {
+  kube::Pod pod = TestPod{.containers = {"a", "b"}}.Make();
+  for (auto& container : *pod.mutable_spec()->mutable_containers()) {
+    (*container.mutable_resources()->mutable_requests())["cpu"].set_string("500m");
+    (*container.mutable_resources()->mutable_limits())["memory"].set_string("1Gi");
+  }
+  (*pod.mutable_spec()->mutable_overhead())["memory"].set_string("64Mi");
+  runtime::v1::PodSandboxConfig out;
+  SetPodResources(pod, kNode, out);
+  EXPECT_EQ(out.linux().resources().cpu_shares(), 1024);
+  EXPECT_EQ(out.linux().resources().memory_limit_in_bytes(), 2LL << 30);
+  EXPECT_EQ(out.linux().overhead().memory_limit_in_bytes(), 64 << 20);
+}
+
+TEST(Resources, OomScoreOfASidecarAndOfWhatThePodAsksForItself) {
+  kube::Pod pod = TestPod{.inits = {"side"}, .sidecars = {"side"}}.Make();
+  auto& app = *pod.mutable_spec()->mutable_containers(0)->mutable_resources();
+  (*app.mutable_requests())["memory"].set_string("2Gi");
+  const auto& sidecar = pod.spec().init_containers(0);
+  EXPECT_EQ(OomScoreAdj(pod, sidecar, kNode), 800) << "it outlives the container that it serves";
+  (*pod.mutable_spec()->mutable_resources()->mutable_requests())["memory"].set_string("4Gi");
+  EXPECT_EQ(OomScoreAdj(pod, pod.spec().containers(0), kNode), 700);
 }
 
 TEST(Resources, OomScoreByQos) {
@@ -295,12 +405,13 @@ class ContainerConfigTest : public testing::Test {
   Status Make() {
     out_.Clear();
     return MakeContainerConfig(
-        {pod_, container(), kNode, files_, {"10.1.2.3"}, "sha256:1", image_, 2}, out_);
+        {pod_, container(), node_, files_, {"10.1.2.3"}, "sha256:1", image_, 2}, out_);
   }
   kube::Container& container() { return *pod_.mutable_spec()->mutable_containers(0); }
 
   kube::Pod pod_ = TestPod{}.Make();
   ContainerFiles files_{{{"data", "/state/data"}}, "/state/hosts", "/state/term"};
+  NodeInfo node_ = kNode;
   std::optional<cri::Image> image_;
   runtime::v1::ContainerConfig out_;
 };
@@ -369,6 +480,40 @@ TEST_F(ContainerConfigTest, Security) {
   ASSERT_TRUE(Make().ok());
   EXPECT_EQ(out_.linux().security_context().seccomp().profile_type(),
             runtime::v1::SecurityProfile::Unconfined);
+}
+
+TEST_F(ContainerConfigTest, DefaultsOfTheNodeAndProfilesByAnnotation) {
+  node_.seccomp_default = true;
+  node_.thermal_paths = {"/sys/devices/system/cpu/cpu0/thermal_throttle"};
+  (*pod_.mutable_metadata()
+        ->mutable_annotations())["container.apparmor.security.beta.kubernetes.io/app"] =
+      "localhost/mine";
+  ASSERT_TRUE(Make().ok());
+  const auto& out = out_.linux().security_context();
+  EXPECT_EQ(out.seccomp().profile_type(), runtime::v1::SecurityProfile::RuntimeDefault);
+  EXPECT_EQ(*out.masked_paths().rbegin(), "/sys/devices/system/cpu/cpu0/thermal_throttle");
+  EXPECT_EQ(out.apparmor().localhost_ref(), "mine");
+  EXPECT_EQ(out.apparmor_profile(), "localhost/mine");
+  container().mutable_security_context()->mutable_app_armor_profile()->set_type("Unconfined");
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(out_.linux().security_context().apparmor_profile(), "unconfined");
+}
+
+TEST_F(ContainerConfigTest, AGroupAloneGoesWithTheUserOfTheImage) {
+  EXPECT_FALSE(NeedsImageUser(pod_, container()));
+  container().mutable_security_context()->set_run_as_group(3000);
+  EXPECT_TRUE(NeedsImageUser(pod_, container()));
+  image_ = cri::Image{.uid = 33};
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(out_.linux().security_context().run_as_user().value(), 33);
+  EXPECT_EQ(out_.linux().security_context().run_as_group().value(), 3000);
+  image_ = cri::Image{.username = "app"};
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(out_.linux().security_context().run_as_username(), "app");
+  EXPECT_FALSE(out_.linux().security_context().has_run_as_user());
+  image_ = cri::Image{};
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(out_.linux().security_context().run_as_user().value(), 0);
 }
 
 TEST_F(ContainerConfigTest, RunAsNonRoot) {

@@ -17,6 +17,42 @@ namespace {
 using k8s::io::api::core::v1::EnvVar;
 using k8s::io::api::core::v1::ResourceFieldSelector;
 
+/// As a kubelet writes it: what is no letter, number, mark or blank is escaped.
+std::string Quoted(std::string_view text) {
+  static constexpr std::pair<char, char> kShort[] = {{'"', '"'},  {'\\', '\\'}, {'\a', 'a'},
+                                                     {'\b', 'b'}, {'\f', 'f'},  {'\n', 'n'},
+                                                     {'\r', 'r'}, {'\t', 't'},  {'\v', 'v'}};
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto* found = std::ranges::find(kShort, c, &std::pair<char, char>::first);
+    const auto byte = static_cast<unsigned char>(c);
+    if (found != std::end(kShort)) {
+      out += '\\';
+      out += found->second;
+    } else if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+/// The first address of the node's family, then the first of the other.
+std::vector<std::string> InNodesOrder(const std::vector<std::string>& ips,
+                                      const std::vector<std::string>& node_ips) {
+  const auto is_v6 = [](const std::string& ip) { return ip.find(':') != std::string::npos; };
+  if (ips.empty() || node_ips.empty()) return ips;
+  std::vector<std::string> ordered;
+  const bool node_v6 = is_v6(node_ips.front());
+  for (const bool v6 : {node_v6, !node_v6}) {
+    const auto first =
+        std::ranges::find_if(ips, [&](const std::string& ip) { return is_v6(ip) == v6; });
+    if (first != ips.end()) ordered.push_back(*first);
+  }
+  return ordered;
+}
+
 /// Sorted lines key="value".
 template <class Map>
 std::string Lines(const Map& map) {
@@ -24,7 +60,7 @@ std::string Lines(const Map& map) {
   std::string text;
   for (const auto& [key, value] : sorted) {
     if (!text.empty()) text += '\n';
-    text += key + "=" + JsonQuote(value);
+    text += key + "=" + Quoted(value);
   }
   return text;
 }
@@ -56,7 +92,8 @@ StatusOr<std::string> FieldValue(const std::string& path, const EnvironmentInput
   if (path == "spec.serviceAccountName") return in.pod.spec().service_account_name();
   if (path == "status.hostIP") return in.node.ips.empty() ? "" : in.node.ips.front();
   if (path == "status.hostIPs") return fmt::format("{}", fmt::join(in.node.ips, ","));
-  const auto& ips = in.pod.spec().host_network() ? in.node.ips : in.pod_ips;
+  const auto ips =
+      InNodesOrder(in.pod.spec().host_network() ? in.node.ips : in.pod_ips, in.node.ips);
   if (path == "status.podIP") return ips.empty() ? "" : ips.front();
   if (path == "status.podIPs") return fmt::format("{}", fmt::join(ips, ","));
   return InvalidArgument("unsupported fieldPath: {}", path);
@@ -77,9 +114,10 @@ const kube::Container* FindContainer(const EnvironmentInput& in, const std::stri
 /// What a missing limit means: the pod's own, else the node's.
 int64_t DefaultLimit(const EnvironmentInput& in, const std::string& name, bool milli) {
   if (const auto pod_limit = LimitOf(in.pod.spec().resources(), name, milli)) return *pod_limit;
-  if (name == "cpu") return in.node.cpu_millicores;
-  if (name == "memory") return in.node.memory_bytes;
-  return name == "ephemeral-storage" ? in.node.storage_bytes : 0;
+  const NodeInfo::Allocatable& node = in.node.allocatable;
+  if (name == "cpu") return node.cpu_millicores;
+  if (name == "memory") return node.memory_bytes;
+  return name == "ephemeral-storage" ? node.storage_bytes : 0;
 }
 
 StatusOr<std::string> ResourceValue(const ResourceFieldSelector& selector,

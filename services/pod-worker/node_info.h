@@ -1,21 +1,39 @@
 #pragma once
 
 /// What of this node goes into the configuration of sandboxes and containers. Fixed for the life of
-/// the process. Threads: values. Errors: none. Units: as the names say.
+/// the process. Threads: values, functions any. Errors: as said. Units: as the names say.
+/// Source: runtime-sync spec, "Linux resources" and "Container security context".
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "libs/base/status.h"
+#include "libs/fs/file_system.h"
+
 namespace splitlet::pod_worker {
+
+struct Cgroups {
+  bool v2 = false;
+  bool oom_group = false;  // a container that runs out of memory is killed whole
+  bool swap = false;       // the kernel can limit swap
+};
+
+struct HugePages {
+  std::string size;      // "2MB", as runtimes say
+  std::string resource;  // "hugepages-2Mi"
+  int64_t bytes = 0;     // of all such pages that are set apart
+};
 
 struct NodeInfo {
   std::string name;
   std::string annotation;        // value of splitlet.dev/node: "<state id>/<node name>"
   std::vector<std::string> ips;  // first is the primary one
-  int64_t cpu_millicores = 0;    // what a missing limit means in the downward API
-  int64_t memory_bytes = 0;
-  int64_t storage_bytes = 0;
+  int64_t memory_bytes = 0;      // of the machine
+  struct Allocatable {           // what a missing limit means in the downward API
+    int64_t cpu_millicores = 0, memory_bytes = 0, storage_bytes = 0;
+  } allocatable;
   std::string cluster_domain;
   std::vector<std::string> cluster_dns;
   std::string resolver_config;      // path; empty: no file
@@ -23,6 +41,27 @@ struct NodeInfo {
   std::string container_links_dir;  // "/var/log/containers"; empty: no links
   std::string pods_dir;             // "<state>/pods"
   std::string seccomp_dir;          // "<state>/seccomp"
+  bool seccomp_default = false;     // without a profile: the runtime's, else none
+  bool cpu_quota = true;            // CPU limits are enforced
+  int64_t cpu_period_us = 100'000;
+  Cgroups cgroups;
+  std::vector<HugePages> huge_pages;
+  /// Directories under /sys that tell how hot the CPUs are: hidden from containers.
+  std::vector<std::string> thermal_paths;
 };
+
+/// From /sys and /proc; what cannot be read is not there.
+Cgroups ReadCgroups(fs::FileSystem& files, bool single_process_oom_kill);
+std::vector<HugePages> ReadHugePages(fs::FileSystem& files);
+std::vector<std::string> ReadThermalPaths(fs::FileSystem& files);
+
+/// What is kept back from pods: quantities, and thresholds such as "10%".
+struct Reservations {
+  std::map<std::string, std::string> system, kube, eviction_hard;
+  std::vector<HugePages> huge_pages = {};
+};
+/// Of a machine with these capacities.
+StatusOr<NodeInfo::Allocatable> AllocatableOf(NodeInfo::Allocatable capacity,
+                                              const Reservations& reservations);
 
 }  // namespace splitlet::pod_worker

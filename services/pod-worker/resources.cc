@@ -15,7 +15,6 @@ namespace {
 
 constexpr int64_t kMinShares = 2;
 constexpr int64_t kMaxShares = 262144;
-constexpr int64_t kPeriodUs = 100000;
 constexpr int64_t kMinQuotaUs = 1000;
 constexpr int64_t kGuaranteedOom = -997;
 constexpr int64_t kBestEffortOom = 1000;
@@ -31,18 +30,77 @@ std::optional<int64_t> Amount(const Map& map, const std::string& name, bool mill
 
 bool IsCpu(const std::string& name) { return name == "cpu"; }
 
-int64_t LimitWithPod(const kube::Pod& pod, const kube::Container& container,
-                     const std::string& name) {
+std::optional<int64_t> LimitWithPod(const kube::Pod& pod, const kube::Container& container,
+                                    const std::string& name) {
   const bool milli = IsCpu(name);
   const auto own = LimitOf(container.resources(), name, milli);
-  return own ? *own : LimitOf(pod.spec().resources(), name, milli).value_or(0);
+  return own ? own : LimitOf(pod.spec().resources(), name, milli);
 }
 
-void SetCpu(std::optional<int64_t> request, int64_t limit,
+void SetCpu(std::optional<int64_t> request, int64_t limit, const NodeInfo& node,
             runtime::v1::LinuxContainerResources& out) {
   out.set_cpu_shares(CpuShares(request.value_or(limit)));
-  out.set_cpu_period(kPeriodUs);
-  out.set_cpu_quota(CpuQuota(limit, kPeriodUs));
+  if (!node.cpu_quota) return;
+  out.set_cpu_period(node.cpu_period_us);
+  out.set_cpu_quota(CpuQuota(limit, node.cpu_period_us));
+}
+
+/// Of the whole pod; no value: nobody says.
+std::optional<int64_t> Sum(const StatusOr<kube::Resources>& resources, std::string_view name) {
+  if (!resources.ok()) return std::nullopt;
+  const auto found = resources->find(std::string(name));
+  if (found == resources->end()) return std::nullopt;
+  return name == kube::kCpu ? found->second.MilliValue() : found->second.Value();
+}
+
+/// What a container asks for, with its part of what the pod asks for beyond its containers.
+int64_t MemoryRequest(const kube::Pod& pod, const kube::Container& container) {
+  const int64_t own = RequestOf(container.resources(), "memory", false)
+                          .value_or(LimitOf(container.resources(), "memory", false).value_or(0));
+  const auto whole = RequestOf(pod.spec().resources(), "memory", false);
+  if (!whole) return own;
+  const int64_t asked = Sum(kube::ContainersRequests(pod), kube::kMemory).value_or(0);
+  const int count = pod.spec().containers_size() + pod.spec().init_containers_size();
+  return own + std::max<int64_t>(*whole - asked, 0) / std::max(count, 1);
+}
+
+int64_t ScoreOf(int64_t request, const NodeInfo& node) {
+  return 1000 - 1000 * std::min(request, node.memory_bytes) / node.memory_bytes;
+}
+
+/// A sidecar does not die before the containers that it serves.
+int64_t BurstableScore(const kube::Pod& pod, const kube::Container& container,
+                       const NodeInfo& node) {
+  const int64_t score = ScoreOf(MemoryRequest(pod, container), node);
+  const auto& inits = pod.spec().init_containers();
+  const bool sidecar =
+      std::any_of(inits.begin(), inits.end(), [&container](const kube::Container& init) {
+        return init.name() == container.name() && kube::IsSidecar(init);
+      });
+  if (!sidecar || pod.spec().containers().empty()) return score;
+  int64_t least = node.memory_bytes;
+  for (const auto& regular : pod.spec().containers())
+    least = std::min(least, RequestOf(regular.resources(), "memory", false).value_or(0));
+  return std::min(score, ScoreOf(least, node));
+}
+
+void SetHugePages(const kube::Pod& pod, const kube::Container& container, const NodeInfo& node,
+                  runtime::v1::LinuxContainerResources& out) {
+  for (const HugePages& pages : node.huge_pages) {
+    auto& limit = *out.add_hugepage_limits();
+    limit.set_page_size(pages.size);
+    limit.set_limit(
+        static_cast<uint64_t>(LimitWithPod(pod, container, pages.resource).value_or(0)));
+  }
+}
+
+void SetSwap(const NodeInfo& node, runtime::v1::LinuxContainerResources& out) {
+  if (!node.cgroups.swap) return;
+  if (node.cgroups.v2) {
+    (*out.mutable_unified())["memory.swap.max"] = "0";
+  } else {
+    out.set_memory_swap_limit_in_bytes(out.memory_limit_in_bytes());
+  }
 }
 
 }  // namespace
@@ -73,36 +131,36 @@ int64_t OomScoreAdj(const kube::Pod& pod, const kube::Container& container, cons
   const auto qos = kube::ComputeQos(pod);
   if (qos.ok() && *qos == kube::QosClass::kGuaranteed) return kGuaranteedOom;
   if (qos.ok() && *qos == kube::QosClass::kBestEffort) return kBestEffortOom;
-  const int64_t request =
-      RequestOf(container.resources(), "memory", false)
-          .value_or(LimitOf(container.resources(), "memory", false).value_or(0));
   if (node.memory_bytes <= 0) return kBestEffortOom - 1;
-  const double share = static_cast<double>(request) / static_cast<double>(node.memory_bytes);
-  const int64_t score = 1000 - static_cast<int64_t>(1000.0 * std::min(share, 1.0));
-  return std::clamp<int64_t>(score, 1000 + kGuaranteedOom, kBestEffortOom - 1);
+  return std::clamp<int64_t>(BurstableScore(pod, container, node), 1000 + kGuaranteedOom,
+                             kBestEffortOom - 1);
 }
 
 void SetContainerResources(const kube::Pod& pod, const kube::Container& container,
                            const NodeInfo& node, runtime::v1::LinuxContainerResources& out) {
-  SetCpu(RequestOf(container.resources(), "cpu", true), LimitWithPod(pod, container, "cpu"), out);
-  out.set_memory_limit_in_bytes(LimitWithPod(pod, container, "memory"));
+  SetCpu(RequestOf(container.resources(), "cpu", true),
+         LimitWithPod(pod, container, "cpu").value_or(0), node, out);
+  out.set_memory_limit_in_bytes(LimitWithPod(pod, container, "memory").value_or(0));
   out.set_oom_score_adj(OomScoreAdj(pod, container, node));
+  SetHugePages(pod, container, node, out);
+  if (node.cgroups.oom_group) (*out.mutable_unified())["memory.oom.group"] = "1";
+  SetSwap(node, out);
 }
 
-void SetPodResources(const kube::Pod& pod, runtime::v1::LinuxContainerResources& out) {
-  int64_t cpu_request = 0, cpu_limit = 0, memory_limit = 0;
-  bool all_cpu = true, all_memory = true;
-  for (const auto& container : pod.spec().containers()) {
-    const int64_t cpu = LimitWithPod(pod, container, "cpu"),
-                  memory = LimitWithPod(pod, container, "memory");
-    cpu_request += RequestOf(container.resources(), "cpu", true).value_or(cpu);
-    cpu_limit += cpu;
-    memory_limit += memory;
-    all_cpu = all_cpu && cpu > 0;
-    all_memory = all_memory && memory > 0;
-  }
-  SetCpu(cpu_request, all_cpu ? cpu_limit : 0, out);
-  out.set_memory_limit_in_bytes(all_memory ? memory_limit : 0);
+void SetPodResources(const kube::Pod& pod, const NodeInfo& node,
+                     runtime::v1::PodSandboxConfig& out) {
+  kube::Pod bare = pod;
+  bare.mutable_spec()->clear_overhead();
+  const auto limits = kube::PodLimits(bare);
+  auto& resources = *out.mutable_linux()->mutable_resources();
+  SetCpu(Sum(kube::PodRequests(bare), kube::kCpu), Sum(limits, kube::kCpu).value_or(0), node,
+         resources);
+  resources.set_memory_limit_in_bytes(Sum(limits, kube::kMemory).value_or(0));
+  auto& overhead = *out.mutable_linux()->mutable_overhead();
+  if (pod.spec().overhead().empty()) return;
+  const auto cpu = Amount(pod.spec().overhead(), "cpu", true);
+  SetCpu(cpu, cpu.value_or(0), node, overhead);
+  overhead.set_memory_limit_in_bytes(Amount(pod.spec().overhead(), "memory", false).value_or(0));
 }
 
 }  // namespace splitlet::pod_worker

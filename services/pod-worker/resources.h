@@ -14,7 +14,8 @@
 
 namespace runtime::v1 {
 class LinuxContainerResources;
-}
+class PodSandboxConfig;
+}  // namespace runtime::v1
 
 namespace splitlet::pod_worker {
 
@@ -31,7 +32,8 @@ int64_t OomScoreAdj(const kube::Pod& pod, const kube::Container& container, cons
 /// Limits of a container; what it does not limit itself is limited by the pod's own.
 void SetContainerResources(const kube::Pod& pod, const kube::Container& container,
                            const NodeInfo& node, runtime::v1::LinuxContainerResources& out);
-/// Sum of the pod, without overhead; for runtimes that size a virtual machine.
-void SetPodResources(const kube::Pod& pod, runtime::v1::LinuxContainerResources& out);
+/// Sum of the pod, and its overhead apart; for runtimes that size a virtual machine.
+void SetPodResources(const kube::Pod& pod, const NodeInfo& node,
+                     runtime::v1::PodSandboxConfig& out);
 
 }  // namespace splitlet::pod_worker

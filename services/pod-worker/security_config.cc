@@ -8,6 +8,7 @@ namespace splitlet::pod_worker {
 
 namespace {
 
+using k8s::io::api::core::v1::AppArmorProfile;
 using k8s::io::api::core::v1::SeccompProfile;
 using runtime::v1::SecurityProfile;
 
@@ -16,6 +17,10 @@ constexpr const char* kMaskedPaths[] = {
     "/proc/kcore",      "/proc/keys",        "/proc/latency_stats",
     "/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug",
     "/proc/scsi",       "/sys/firmware",     "/sys/devices/virtual/powercap"};
+constexpr std::string_view kApparmorDefault = "runtime/default";
+constexpr std::string_view kApparmorUnconfined = "unconfined";
+constexpr std::string_view kApparmorLocalhost = "localhost/";
+constexpr std::string_view kApparmorAnnotation = "container.apparmor.security.beta.kubernetes.io/";
 constexpr const char* kReadonlyPaths[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys",
                                           "/proc/sysrq-trigger"};
 
@@ -54,7 +59,10 @@ Status SetSeccomp(const ContainerInput& in, SecurityProfile& out) {
   const SeccompProfile* profile = own.has_seccomp_profile()   ? &own.seccomp_profile()
                                   : pod.has_seccomp_profile() ? &pod.seccomp_profile()
                                                               : nullptr;
-  if (profile == nullptr || profile->type() == "Unconfined") {
+  if (profile == nullptr) {
+    out.set_profile_type(in.node.seccomp_default ? SecurityProfile::RuntimeDefault
+                                                 : SecurityProfile::Unconfined);
+  } else if (profile->type() == "Unconfined") {
     out.set_profile_type(SecurityProfile::Unconfined);
   } else if (profile->type() == "RuntimeDefault") {
     out.set_profile_type(SecurityProfile::RuntimeDefault);
@@ -67,23 +75,37 @@ Status SetSeccomp(const ContainerInput& in, SecurityProfile& out) {
   return OkStatus();
 }
 
-void SetApparmor(const ContainerInput& in, runtime::v1::LinuxContainerSecurityContext& out) {
+std::string ApparmorOf(const AppArmorProfile& profile) {
+  if (profile.type() == "RuntimeDefault") return std::string(kApparmorDefault);
+  if (profile.type() == "Unconfined") return std::string(kApparmorUnconfined);
+  return std::string(kApparmorLocalhost) + profile.localhost_profile();
+}
+
+/// Of the container, else of the annotation of old for it, else of the pod.
+std::string ApparmorOf(const ContainerInput& in) {
   const auto& own = in.container.security_context();
+  if (own.has_app_armor_profile()) return ApparmorOf(own.app_armor_profile());
+  const auto& annotations = in.pod.metadata().annotations();
+  const auto found = annotations.find(std::string(kApparmorAnnotation) + in.container.name());
+  if (found != annotations.end()) return found->second;
   const auto& pod = in.pod.spec().security_context();
-  if (!own.has_app_armor_profile() && !pod.has_app_armor_profile()) return;
-  const auto& profile =
-      own.has_app_armor_profile() ? own.app_armor_profile() : pod.app_armor_profile();
+  return pod.has_app_armor_profile() ? ApparmorOf(pod.app_armor_profile()) : "";
+}
+
+void SetApparmor(const ContainerInput& in, runtime::v1::LinuxContainerSecurityContext& out) {
+  const std::string profile = ApparmorOf(in);
+  if (profile.empty()) return;
+  out.set_apparmor_profile(profile);
   SecurityProfile& to = *out.mutable_apparmor();
-  if (profile.type() == "RuntimeDefault") {
+  if (profile == kApparmorDefault) {
     to.set_profile_type(SecurityProfile::RuntimeDefault);
-    out.set_apparmor_profile("runtime/default");
-  } else if (profile.type() == "Unconfined") {
+  } else if (profile == kApparmorUnconfined) {
     to.set_profile_type(SecurityProfile::Unconfined);
-    out.set_apparmor_profile("unconfined");
   } else {
     to.set_profile_type(SecurityProfile::Localhost);
-    to.set_localhost_ref(profile.localhost_profile());
-    out.set_apparmor_profile("localhost/" + profile.localhost_profile());
+    to.set_localhost_ref(profile.starts_with(kApparmorLocalhost)
+                             ? profile.substr(kApparmorLocalhost.size())
+                             : profile);
   }
 }
 
@@ -139,7 +161,8 @@ bool NeedsImageUser(const kube::Pod& pod, const kube::Container& container) {
   const auto& own = container.security_context();
   const bool non_root = own.has_run_as_non_root() ? own.run_as_non_root()
                                                   : pod.spec().security_context().run_as_non_root();
-  return non_root && !UserOf(pod, container);
+  const bool group = own.has_run_as_group() || pod.spec().security_context().has_run_as_group();
+  return (non_root || group) && !UserOf(pod, container);
 }
 
 Status SetSecurityContext(const ContainerInput& in,
@@ -148,7 +171,13 @@ Status SetSecurityContext(const ContainerInput& in,
   const auto& pod = in.pod.spec().security_context();
   const std::optional<int64_t> user = UserOf(in.pod, in.container);
   if (const Status allowed = CheckNonRoot(in, user); !allowed.ok()) return allowed;
-  if (user) out.mutable_run_as_user()->set_value(*user);
+  if (user) {
+    out.mutable_run_as_user()->set_value(*user);
+  } else if (in.image && !in.image->username.empty()) {
+    out.set_run_as_username(in.image->username);
+  } else if (in.image) {
+    out.mutable_run_as_user()->set_value(in.image->uid.value_or(0));
+  }
   if (own.has_run_as_group()) {
     out.mutable_run_as_group()->set_value(own.run_as_group());
   } else if (pod.has_run_as_group()) {
@@ -163,6 +192,7 @@ Status SetSecurityContext(const ContainerInput& in,
     out.mutable_capabilities()->add_drop_capabilities(capability);
   if (own.proc_mount() != "Unmasked") {
     for (const char* path : kMaskedPaths) out.add_masked_paths(path);
+    for (const std::string& path : in.node.thermal_paths) out.add_masked_paths(path);
     for (const char* path : kReadonlyPaths) out.add_readonly_paths(path);
   }
   if (own.has_se_linux_options()) {

@@ -67,7 +67,9 @@ class TracedRunner final : public cri::Runner {
                                              const runtime::v1::PodSandboxConfig& sandbox_config,
                                              Deadline deadline) override {
     Note("CreateContainer");
-    return runner_.CreateContainer(sandbox, config, sandbox_config, deadline);
+    auto id = runner_.CreateContainer(sandbox, config, sandbox_config, deadline);
+    if (after_create) after_create();
+    return id;
   }
   Status StartContainer(const cri::ContainerId& id, Deadline deadline) override {
     Note("StartContainer");
@@ -79,6 +81,7 @@ class TracedRunner final : public cri::Runner {
     return runner_.StopContainer(id, grace_seconds, deadline);
   }
   std::vector<std::string> notes;  // "<method> <traceparent>"
+  std::function<void()> after_create;
 
  private:
   void Note(const std::string& method) {
@@ -122,7 +125,6 @@ class TestNode {
     config.node = {.name = "node-1",
                    .annotation = "state-1/node-1",
                    .ips = {"192.0.2.1"},
-                   .cpu_millicores = 4000,
                    .memory_bytes = 8LL << 30,
                    .resolver_config = "",
                    .pod_logs_dir = "/logs/pods",

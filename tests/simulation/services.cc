@@ -71,7 +71,6 @@ class PodWorker final : public Process, private pod_worker::DesiredOwner {
     config.node = {.name = kNode,
                    .annotation = kAnnotation,
                    .ips = {"192.0.2.1"},
-                   .cpu_millicores = 64000,
                    .memory_bytes = 64LL << 30,
                    .resolver_config = "",
                    .pod_logs_dir = "/logs/pods",
