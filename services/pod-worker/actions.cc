@@ -171,6 +171,7 @@ class Decision {
       if (record.name() != name || &record == newest) continue;
       if (record.state() == ContainerRecord::RUNNING)
         Stop(record, fmt::format("Container {} runs twice", name), false);
+      if (record.state() == ContainerRecord::UNKNOWN) StopUnknown(record, "Container");
     }
   }
 

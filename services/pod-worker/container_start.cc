@@ -65,6 +65,11 @@ ContainerStarter::Result ContainerStarter::Fail(const ContainerStart& start,
   return Result::kFailed;
 }
 
+ContainerStarter::Result ContainerStarter::GiveUp(const Status& why) {
+  if (first_error_.ok()) first_error_ = Cancelled("the pod is ending: {}", Message(why));
+  return Result::kFailed;
+}
+
 ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked) {
   ContainerStart start = asked;
   start.restart_count = RestartCount(asked);
@@ -78,16 +83,17 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
     context_.deps.metrics.CountStart(TypeOf(start));
     std::string reason = "CreateContainerError";
     auto created = Create(*container, start, image_ref, reason);
-    if (created.status().code() == StatusCode::kCancelled && context_.input.ending->cancelled()) {
-      if (first_error_.ok()) first_error_ = created.status();
-      return Result::kFailed;
-    }
+    if (created.status().code() == StatusCode::kCancelled && context_.input.ending->cancelled())
+      return GiveUp(created.status());
     if (!created.ok()) return Fail(start, reason, created.status());
     id = *created;
     context_.events.Normal("Created", "Container created", start.name);
   }
-  if (const Status started = StartInRuntime(id); !started.ok())
+  if (const Status started = StartInRuntime(id); !started.ok()) {
+    // Given up because the pod ends: no failure of the container.
+    if (context_.input.ending->cancelled()) return GiveUp(started);
     return Fail(start, "RunContainerError", started);
+  }
   out_.acted = true;
   out_.notes[start.name] = std::nullopt;
   context_.events.Normal("Started", "Container started", start.name);

@@ -64,6 +64,7 @@ class ContainerStarter {
   uint32_t RestartCount(const ContainerStart& start);
   Status StartInRuntime(const cri::ContainerId& id);
   void LinkLog(const std::string& container, const cri::ContainerId& id, uint32_t restart_count);
+  Result GiveUp(const Status& why);
   Result Fail(const ContainerStart& start, const std::string& reason, const Status& status,
               bool event = true);
   Deadline Soon() const { return After(context_.deps.clock, context_.deps.request_timeout); }

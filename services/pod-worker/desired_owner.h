@@ -16,6 +16,8 @@ class Channel;
 
 namespace splitlet::pod_worker {
 
+inline constexpr Duration kAskOwner = std::chrono::seconds{5};
+
 class DesiredOwner {
  public:
   virtual ~DesiredOwner() = default;

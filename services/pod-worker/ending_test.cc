@@ -104,6 +104,30 @@ TEST_F(Ending, RemovedWhileASyncRunsCreatesNothingMore) {
   EXPECT_EQ(Record()->state(), v1::FINISHED);
 }
 
+TEST_F(Ending, RemovedBetweenCreateAndStartIsNoFailureOfTheContainer) {
+  const auto pod = TestPod{}.Make();
+  traced.after_create = [this] {
+    other_loop.Post([this] {
+      v1::DesiredRecord record;
+      record.set_uid("uid-web");
+      record.set_source("file");
+      record.set_incarnation(1);
+      record.set_generation(9);
+      record.set_state(v1::DesiredRecord::REMOVED);
+      EXPECT_TRUE(desired.Put("uid-web", record).ok());
+    });
+    EXPECT_TRUE(
+        all.WaitInStep(clock.Now() + 5s, [this] { return Record()->state() == v1::TERMINATING; }));
+  };
+  Want(pod);
+  Grant(pod).IgnoreError();
+  RunFor(5s);
+  EXPECT_EQ(runtime.Calls("StartContainer"), 0u);
+  EXPECT_EQ(events.Count("Failed"), 0);
+  EXPECT_EQ(NoteOf("app").reason(), "");
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
+}
+
 TEST_F(Ending, TheDeadlineOnlyComesNearer) {
   ASSERT_TRUE(RunPod(TestPod{.grace = 600}.Make()).ok());
   runtime.AddFault({.method = "StopContainer"});
@@ -241,6 +265,30 @@ TEST_F(Ending, GrantsOfAnotherBootAreVoid) {
   EXPECT_EQ(Show(), "app/0=exited(255) app/1=running sandbox/0=dead sandbox/1=ready");
 }
 
+TEST_F(Ending, TheStartTimeOfAPodThatWentOverARebootIsForgotten) {
+  const auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  const auto kept = [this] {
+    const auto listed = files.List("/state/pod-worker/pods");
+    return listed.ok() ? listed->size() : 0;
+  };
+  ASSERT_EQ(kept(), 1u);
+  Kill();
+  desired.Remove("uid-web");
+  clock.SetBoot(2);
+  runtime.Reboot();
+  exec::FakeLoop next_loop{all, all.NewOwner("config-source of this boot")};
+  bus::FakeBus next_bus(network, "config-source", next_loop);
+  auto next = *bus::Own<v1::DesiredRecord>(next_bus, "desired");
+  next.SetComplete({{"file", "api"}, clock.Now(), {}});
+  Start();
+  RunFor(120s);
+  EXPECT_EQ(kept(), 1u) << "config-source knows it still";
+  owner.known.clear();
+  RunFor(120s);
+  EXPECT_EQ(kept(), 0u);
+}
+
 TEST_F(Ending, TheActiveDeadlineEndsThePodEvenOverARestart) {
   auto pod = TestPod{.source = "api"}.Make();
   pod.mutable_spec()->set_active_deadline_seconds(30);
@@ -316,7 +364,7 @@ TEST_F(Ending, ContainersFoundAfterALifeAreEndedAndTheLifeIsRememberedStill) {
   desired.Remove("uid-web");
   Settle();
   ASSERT_FALSE(workers.Contains("uid-web"));
-  runtime.AddForeignPod({.uid = "uid-web", .name = "web", .containers = {"app"}});
+  runtime.AddForeignPod({.uid = "uid-web", .name = "left", .containers = {"left"}});
   v1::KillPodRequest request;
   request.set_uid("uid-web");
   for (const auto& sandbox : runtime.Sandboxes())

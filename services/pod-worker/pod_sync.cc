@@ -45,9 +45,13 @@ class Pass {
   bool Ending() const { return input_.ending->cancelled(); }
 
   Status Steps() {
-    ASSIGN_OR_RETURN(auto seen, deps_.observer.Observe(pod_.metadata().uid(), Soon()),
-                     "error determining status");
-    seen_ = std::make_shared<v1::ObservedPod>(std::move(seen));
+    auto seen =
+        Annotate(deps_.observer.Observe(pod_.metadata().uid(), Soon()), "error determining status");
+    if (!seen.ok()) {
+      if (!Ending()) events_.Warning("FailedSync", Message(seen.status()));
+      return seen.status();
+    }
+    seen_ = std::make_shared<v1::ObservedPod>(std::move(seen).value());
     out_.seen = seen_;
     ForgetReplaced();
     out_.terminal_phase = TerminalPhase(pod_, *seen_, out_.restarts.replacing);

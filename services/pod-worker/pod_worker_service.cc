@@ -117,7 +117,7 @@ void PodWorkerService::AddRecovered(const Facts::All& facts) {
       ApplyLasting(fact, *worker);
       // Killed between the verdict and the change of state: the verdict stands.
       if (worker->state == WorkerState::kSyncing && (fact.has_verdict() || fact.evicted())) {
-        if (BeginEnd(*worker, {})) Persist(*worker, {});
+        BeginEnd(*worker, {});
         Persist(*worker, {});
       }
     } else if (worker == nullptr && (fact.has_verdict() || fact.evicted())) {
@@ -129,7 +129,9 @@ void PodWorkerService::AddRecovered(const Facts::All& facts) {
       ended->source = fact.source();
       ended->incarnation = fact.incarnation();
       ApplyLasting(fact, *ended);
-      BeginEnd(Add(std::move(ended)), {});
+      Worker& added = Add(std::move(ended));
+      BeginEnd(added, {});
+      Persist(added, {});
     } else if (worker == nullptr) {
       lasting_[fact.uid()] = fact;
     }
@@ -167,9 +169,22 @@ void PodWorkerService::OnRuntimeListed(const Status& status,
     return;
   }
   runtime_trouble_.clear();
+  FindLeftovers(sandboxes, containers);
+  for (const auto& [uid, worker] : workers_)
+    worker->started = worker->started || IsLeftover(*worker);
+  runtime_listed_ = true;
+  deps_.table.SetComplete({{std::string(bus::kAll)}, deps_.clock.Now(), {}});
+  deps_.log.Info("ready", {KV("pods", workers_.size()), KV("sandboxes", sandboxes.size())});
+  std::vector<std::string> uids;
+  for (const auto& [uid, worker] : workers_) uids.push_back(uid);
+  for (const auto& uid : uids) Advance(uid);
+}
+
+/// Static pods of which something lives: no other pod of their full name may start beside them.
+void PodWorkerService::FindLeftovers(const std::vector<cri::Sandbox>& sandboxes,
+                                     const std::vector<cri::Container>& containers) {
   std::map<std::string, std::string> static_names;  // UID -> full name, of pods from a file or URL
   for (const auto& sandbox : sandboxes) {
-    found_at_start_.insert(sandbox.pod_uid);
     if (!kube::IsStaticSource(Label(sandbox.annotations, kube::kConfigSource))) continue;
     const std::string full = kube::FullName(sandbox.pod_name, sandbox.pod_namespace);
     static_names[sandbox.pod_uid] = full;
@@ -180,14 +195,11 @@ void PodWorkerService::OnRuntimeListed(const Status& status,
     if (name != static_names.end() && IsLive(container))
       leftovers_[name->second].insert(name->first);
   }
-  for (const auto& [uid, worker] : workers_)
-    worker->started = worker->started || found_at_start_.contains(uid);
-  runtime_listed_ = true;
-  deps_.table.SetComplete({{std::string(bus::kAll)}, deps_.clock.Now(), {}});
-  deps_.log.Info("ready", {KV("pods", workers_.size()), KV("sandboxes", sandboxes.size())});
-  std::vector<std::string> uids;
-  for (const auto& [uid, worker] : workers_) uids.push_back(uid);
-  for (const auto& uid : uids) Advance(uid);
+}
+
+bool PodWorkerService::IsLeftover(const Worker& worker) const {
+  const auto found = leftovers_.find(kube::FullName(worker.name, worker.name_space));
+  return found != leftovers_.end() && found->second.contains(worker.uid);
 }
 
 void PodWorkerService::OnDesiredReady() {
@@ -217,6 +229,10 @@ Worker& PodWorkerService::Add(std::unique_ptr<Worker> worker) {
 
 void PodWorkerService::Persist(Worker& worker, Save what, DoneStatus done) {
   ++worker.saving;
+  if (worker.save_again) {  // what failed before comes first: nobody may hear of more than is saved
+    what.lasting = what.lasting || worker.save_again->lasting;
+    what.sync = what.sync || worker.save_again->sync;
+  }
   auto fact = std::make_shared<v1::WorkerFact>();
   FillFact(worker, *fact);
   auto lasting = std::make_shared<v1::LastingFact>();
@@ -301,9 +317,32 @@ void PodWorkerService::ForgetIfGone(Worker& worker) {
   if (!deps_.desired.LiveAndComplete(worker.source)) return;
   worker.removed = true;
   deps_.table.Remove(key);
-  deps_.strands.Run("facts/" + worker.uid, [this, uid = worker.uid] {
-    deps_.log.LogIfError(facts_.ForgetLasting(uid), "forget verdict");
+  ForgetLasting(worker.uid);
+}
+
+void PodWorkerService::ForgetLasting(const std::string& uid) {
+  lasting_.erase(uid);
+  deps_.strands.Run("facts/" + uid, [this, uid] {
+    deps_.log.LogIfError(facts_.ForgetLasting(uid), "forget what is kept for ever");
   });
+}
+
+/// Start times of pods that went while nothing of this node ran: never granted again, they have no
+/// worker that would forget them.
+void PodWorkerService::CollectLasting() {
+  std::vector<std::string> gone;
+  for (const auto& [uid, fact] : lasting_)
+    if (!deps_.desired.Contains(bus::KeyOf(uid)) && deps_.desired.LiveAndComplete(fact.source()))
+      gone.push_back(uid);
+  for (const auto& uid : gone) {
+    deps_.strands.Run("ask/" + uid, [this, uid] {
+      const auto knows = deps_.owner.Knows(uid, After(deps_.clock, kAskOwner));
+      if (!knows.ok() || *knows) return;
+      deps_.loop.Post([this, uid] {
+        if (lasting_.contains(uid) && !deps_.desired.Contains(bus::KeyOf(uid))) ForgetLasting(uid);
+      });
+    });
+  }
 }
 
 void PodWorkerService::CountStates() {
@@ -318,6 +357,7 @@ void PodWorkerService::Collect() {
   const Clock::Time now = deps_.clock.Now();
   std::vector<std::string> old;
   CountStates();
+  CollectLasting();
   for (const auto& [uid, worker] : workers_) {
     ForgetIfGone(*worker);
     const bool gone =

@@ -109,6 +109,9 @@ class PodWorkerService {
   void ListRuntime();
   void OnRuntimeListed(const Status& status, const std::vector<cri::Sandbox>& sandboxes,
                        const std::vector<cri::Container>& containers);
+  void FindLeftovers(const std::vector<cri::Sandbox>& sandboxes,
+                     const std::vector<cri::Container>& containers);
+  bool IsLeftover(const Worker& worker) const;
   void OnDesiredReady();
 
   // Memory and its reflections (pod_worker_service.cc).
@@ -123,6 +126,8 @@ class PodWorkerService {
   void CountStates();
   void Collect();
   void ForgetIfGone(Worker& worker);
+  void ForgetLasting(const std::string& uid);
+  void CollectLasting();
   void ForgetLeftover(const std::string& full_name, const std::string& uid);
   void Act(Worker& worker) { worker.last_action = deps_.clock.Now(); }
 
@@ -217,8 +222,7 @@ class PodWorkerService {
   std::set<std::string> unknown_;                   // keys whose file is of a newer version
   std::map<std::string, v1::LastingFact> lasting_;  // of pods without worker: their start time
   std::map<std::string, std::set<std::string>>
-      leftovers_;                         // full name -> UIDs of static pods found at start
-  std::set<std::string> found_at_start_;  // UIDs with something in the runtime
+      leftovers_;  // full name -> UIDs of static pods found alive at the start, until they are gone
   std::map<std::string, Hold> holds_;
   uint64_t last_arrival_ = 0, last_hold_ = 0;
   bool recovered_ = false, runtime_listed_ = false, desired_ready_ = false, stopping_ = false;

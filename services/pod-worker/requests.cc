@@ -8,7 +8,6 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-constexpr Duration kAskOwner = 5s;
 constexpr int kMissingPasses = 2;
 constexpr size_t kMaxAnswers = 16;
 constexpr int64_t kOrphanGrace = 1;
@@ -112,7 +111,7 @@ std::unique_ptr<Worker> PodWorkerService::NewLife(Grant grant, PodTraits traits)
   worker->start_wall_ns = ToNanos(deps_.clock.WallNow());
   worker->started_at = deps_.clock.Now();
   worker->granted_at = worker->started_at;
-  worker->started = runtime_listed_ && found_at_start_.contains(traits.uid);
+  worker->started = IsLeftover(*worker);
   const auto old = lasting_.find(traits.uid);
   if (old != lasting_.end() && old->second.incarnation() == grant.incarnation &&
       old->second.start_time_wall_ns() != 0) {

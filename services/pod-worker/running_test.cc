@@ -210,6 +210,17 @@ TEST_F(Running, OneContainerThatCannotBeMadeDoesNotHoldBackTheOther) {
   EXPECT_EQ(events.Text("Failed"), "Error: bad mount");
 }
 
+TEST_F(Running, ARuntimeThatDoesNotSayWhatIsThereIsTold) {
+  const int fault = runtime.AddFault({.method = "ListPodSandbox", .message = "no answer"});
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  EXPECT_TRUE(events.Text("FailedSync").starts_with("error determining status: "));
+  EXPECT_FALSE(service().GetHealth().ready);
+  runtime.RemoveFault(fault);
+  RunFor(3s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+  EXPECT_TRUE(service().GetHealth().ready);
+}
+
 TEST_F(Running, NetworkNotReadyIsSaidAndTriedAgainSoon) {
   runtime.SetConditions(
       {{"RuntimeReady", true, "", ""}, {"NetworkReady", false, "NoCni", "no config"}});
@@ -268,6 +279,24 @@ TEST_F(Running, AStaticPodWaitsForTheOtherOfItsName) {
   Remove(old);
   EXPECT_EQ(Show("uid-new"), "app/0=running sandbox/0=ready");
   EXPECT_EQ(Show("uid-old"), "app/0=exited(143) sandbox/0=dead");
+}
+
+TEST_F(Running, APodThatRanAtTheStartOfTheProcessWaitsWhenItComesBack) {
+  const auto a = TestPod{.uid = "uid-a"}.Make(), b = TestPod{.uid = "uid-b"}.Make();
+  ASSERT_TRUE(RunPod(a).ok());
+  Restart();
+  Remove(a);
+  ASSERT_TRUE(RunPod(b).ok());
+  ASSERT_EQ(runtime.Running("uid-b").size(), 1u);
+  ASSERT_TRUE(RunPod(a, 2).ok());
+  EXPECT_TRUE(runtime.Running("uid-a").empty());
+  Restart();
+  RunFor(10s);
+  EXPECT_TRUE(runtime.Running("uid-a").empty()) << "its dead sandbox does not let it in";
+  EXPECT_EQ(runtime.Running("uid-b").size(), 1u);
+  Remove(b);
+  RunFor(2s);
+  EXPECT_EQ(runtime.Running("uid-a").size(), 1u);
 }
 
 TEST_F(Running, AStaticPodWaitsForContainersFoundAtTheStart) {

@@ -77,16 +77,16 @@ class Threads : public testing::Test {
     explicit Node(Threads& test)
         : source_bus(test.network_, "config-source", test.loop_),
           loop_bus(test.network_, "sync-loop", test.loop_),
-          bus(test.network_, "pod-worker", test.loop_),
+          worker_bus(test.network_, "pod-worker", test.loop_),
           desired(*bus::Own<v1::DesiredRecord>(source_bus, "desired")),
           workers(*bus::ViewOf<v1::WorkerRecord>(loop_bus, "workers")),
           service(Deps{.clock = test.clock_,
                        .loop = test.loop_,
                        .strands = test.strands_,
                        .runtime_strands = test.runtime_strands_,
-                       .bus = bus,
-                       .table = *bus::Own<v1::WorkerRecord>(bus, "workers"),
-                       .desired = *bus::ViewOf<v1::DesiredRecord>(bus, "desired"),
+                       .bus = worker_bus,
+                       .table = *bus::Own<v1::WorkerRecord>(worker_bus, "workers"),
+                       .desired = *bus::ViewOf<v1::DesiredRecord>(worker_bus, "desired"),
                        .reader = test.runtime_,
                        .runner = test.runtime_,
                        .remover = test.runtime_,
@@ -98,7 +98,7 @@ class Threads : public testing::Test {
                        .metrics = test.registry_,
                        .log = Log(test.sink_)},
                   test.config_) {}
-    bus::FakeBus source_bus, loop_bus, bus;
+    bus::FakeBus source_bus, loop_bus, worker_bus;
     bus::Table<v1::DesiredRecord> desired;
     bus::View<v1::WorkerRecord> workers;
     PodWorkerService service;
@@ -113,6 +113,7 @@ class Threads : public testing::Test {
     config_.run_dir = "/run";
     config_.state_dir = "/state";
     config_.serialize_image_pulls = false;
+    config_.registry_qps = 0;
     runtime_.AddImage("busybox:1.36");
     loop_thread_ = std::thread([this] { loop_.Run(); });
     OnLoop([this] {
@@ -200,7 +201,7 @@ class Threads : public testing::Test {
   prometheus::Registry registry_;
   Config config_;
   exec::LoopThread loop_{clock_};
-  exec::StrandPool strands_{{}};
+  exec::StrandPool strands_{exec::StrandPool::Options{}};
   exec::StrandPool runtime_strands_{{.max_threads = 1024}};
   std::unique_ptr<Node> node_;
   std::thread loop_thread_;
