@@ -38,11 +38,11 @@ struct Completeness {
 class RawTable {
  public:
   virtual ~RawTable() = default;
-  /// Numbers, keeps, and publishes. An unchanged record is not published again. `traceparent` may
-  /// be empty.
+  /// Numbers, keeps, and publishes. An unchanged record is not published again. `traceparent`, of
+  /// the change, may be empty.
   virtual Status Put(const std::string& key, std::string record, std::string_view traceparent) = 0;
   /// OK when there is none.
-  virtual void Remove(const std::string& key) = 0;
+  virtual void Remove(const std::string& key, std::string_view traceparent) = 0;
   /// nullptr when there is none.
   virtual const std::string* Get(const std::string& key) const = 0;
   virtual std::vector<std::string> Keys() const = 0;

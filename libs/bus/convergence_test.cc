@@ -100,7 +100,7 @@ class Chaos {
     for (const auto& key : table_.Keys()) {
       if (ScopeOf("desired", *table_.Get(key)) != source || world_.contains(key)) continue;
       History().removed.insert(key);
-      Send(*table_.Remove(key));
+      Send(*table_.Remove(key, ""));
     }
     for (const auto& [key, record] : world_) {
       if (ScopeOf("desired", record) != source) continue;

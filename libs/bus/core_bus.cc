@@ -37,7 +37,9 @@ class CoreBus::OwnedTable final : public RawTable {
     Send(std::move(envelope));
     return OkStatus();
   }
-  void Remove(const std::string& key) override { Send(core_.Remove(key)); }
+  void Remove(const std::string& key, std::string_view traceparent) override {
+    Send(core_.Remove(key, traceparent));
+  }
   const std::string* Get(const std::string& key) const override { return core_.Get(key); }
   std::vector<std::string> Keys() const override { return core_.Keys(); }
   void SetComplete(Completeness completeness) override {

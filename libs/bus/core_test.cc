@@ -73,10 +73,11 @@ TEST(TableCore, NumbersChangesAndLeavesOutWhatIsNone) {
   EXPECT_EQ((*table.Put("a", "1", ""))->sequence, 1u);
   EXPECT_FALSE(table.Put("a", "1", "")->has_value());
   EXPECT_EQ((*table.Put("a", "2", ""))->sequence, 2u);
-  EXPECT_FALSE(table.Remove("b").has_value());
-  const auto removal = table.Remove("a");
+  EXPECT_FALSE(table.Remove("b", "").has_value());
+  const auto removal = table.Remove("a", "00-trace");
   ASSERT_TRUE(removal.has_value());
   EXPECT_TRUE(removal->change->removal);
+  EXPECT_EQ(removal->change->traceparent, "00-trace");
   EXPECT_EQ(removal->sequence, 3u);
   EXPECT_EQ(table.Beat().sequence, 3u);
   EXPECT_EQ(table.Get("a"), nullptr);
@@ -99,7 +100,7 @@ TEST(TableCore, ARefusedRecordOfANewKeyLeavesNoTrace) {
 TEST(TableCore, ListsADeltaWhileTheRingReachesBackElseEverything) {
   TableCore table("p", {kBoot, 1});
   for (const char* key : {"a", "b", "c"}) ASSERT_TRUE(table.Put(key, key, "").ok());
-  ASSERT_TRUE(table.Remove("b").has_value());
+  ASSERT_TRUE(table.Remove("b", "").has_value());
   const struct {
     const char* name;
     Since since;
@@ -154,7 +155,7 @@ TEST(ViewCore, ListsOnceThenFollowsTheMessages) {
   ASSERT_EQ(p.told.size(), 3u);
   EXPECT_TRUE(p.told[1].present_before);
   EXPECT_EQ(*p.told[1].before, Desired("file", "1"));
-  p.Deliver(*p.table.Remove("a"));
+  p.Deliver(*p.table.Remove("a", ""));
   EXPECT_EQ(p.Name("a"), "absent");
   EXPECT_FALSE(p.told.back().present_after);
 }

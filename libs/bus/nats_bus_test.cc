@@ -19,7 +19,9 @@
 #include <future>
 #include <thread>
 
+#include "libs/base/mutate.h"
 #include "libs/bus/typed.h"
+#include "libs/bus/view_core.h"
 #include "libs/bus/wire.h"
 #include "libs/exec/loop_thread.h"
 #include "libs/rpc/rpc.h"
@@ -536,6 +538,58 @@ TEST(Wire, WhatIsNoMessageIsRefused) {
   v1::ListItem item;
   EncodeItem(Change{.key = "k"}, item);
   EXPECT_FALSE(DecodeItem(item, true, answer).ok()) << "a list begins with its head";
+}
+
+TEST(WireFuzz, MutatedMessagesAreRefusedOrUnderstoodAndHarmNoView) {
+  std::vector<std::string> envelopes, items;
+  for (const bool removal : {false, true}) {
+    Envelope e{.start = {7, 8}, .sequence = 9, .producer = "pleg"};
+    e.change = Change{.key = "k", .removal = removal, .traceparent = "00-t"};
+    if (!removal) e.change->record = std::make_shared<const std::string>("record");
+    envelopes.push_back(EncodeEnvelope(e));
+    v1::ListItem item;
+    EncodeItem(*e.change, item);
+    items.push_back(item.SerializeAsString());
+  }
+  Envelope beat{.start = {7, 8}, .sequence = 3, .producer = "pleg"};
+  beat.promise = {3, {{"file", "all"}, {7, 5ns}, {"k"}}};
+  beat.sent_at = {7, 6ns};
+  envelopes.push_back(EncodeEnvelope(beat));
+  v1::ListItem head;
+  EncodeHead({.start = {7, 8}, .sequence = 2, .full = true, .promise = beat.promise}, head);
+  items.push_back(head.SerializeAsString());
+
+  Random random(20260108);
+  const Clock::Time now{7, 10ns};
+  size_t understood = 0;
+  for (int round = 0; round < 2'000; ++round) {
+    ViewCore view(
+        {"runtime", "pleg", now}, [](const RawView::Change&) {}, [] {});
+    for (int i = 0; i < 20; ++i) {
+      const auto envelope =
+          DecodeEnvelope(Mutate(envelopes[random.Below(envelopes.size())], envelopes, {}, random));
+      if (envelope.ok()) {
+        ++understood;
+        const auto again = DecodeEnvelope(EncodeEnvelope(*envelope));
+        ASSERT_TRUE(again.ok());
+        ASSERT_EQ(EncodeEnvelope(*again), EncodeEnvelope(*envelope));
+        view.OnEnvelope(*envelope, now);
+      }
+      ListAnswer answer;
+      v1::ListItem item;
+      bool whole = true;
+      for (size_t n = 0; n < 3 && whole; ++n) {
+        const std::string& from = n == 0 ? items.back() : items[random.Below(items.size())];
+        whole = item.ParseFromString(Mutate(from, items, {}, random)) &&
+                DecodeItem(item, n == 0, answer).ok();
+      }
+      if (const auto request = view.NextList(now); request) {
+        whole ? view.OnListed(request->id, answer, now) : view.OnListFailed(request->id, now);
+      }
+    }
+    static_cast<void>(view.IsComplete("file"));
+  }
+  EXPECT_GT(understood, 1'000u);
 }
 
 }  // namespace

@@ -19,9 +19,11 @@ StatusOr<std::optional<Envelope>> TableCore::Put(const std::string& key, std::st
   return std::optional<Envelope>(Number(std::move(change)));
 }
 
-std::optional<Envelope> TableCore::Remove(const std::string& key) {
+std::optional<Envelope> TableCore::Remove(const std::string& key, std::string_view traceparent) {
   if (entries_.erase(key) == 0) return std::nullopt;
-  return Number(ChangeOf(key));
+  Change change = ChangeOf(key);
+  change.traceparent = traceparent;
+  return Number(std::move(change));
 }
 
 std::optional<Envelope> TableCore::SetComplete(Completeness completeness) {

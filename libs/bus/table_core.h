@@ -20,7 +20,8 @@ class TableCore {
   /// What to publish; nothing when the record is there already, byte for byte.
   StatusOr<std::optional<Envelope>> Put(const std::string& key, std::string record,
                                         std::string_view traceparent);
-  std::optional<Envelope> Remove(const std::string& key);
+  /// A delta list has the removal without its trace: nothing is kept of a key that is gone.
+  std::optional<Envelope> Remove(const std::string& key, std::string_view traceparent);
   /// A beat to publish at once; nothing when nothing changed.
   std::optional<Envelope> SetComplete(Completeness completeness);
 

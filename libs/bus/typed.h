@@ -29,7 +29,9 @@ class Table {
   Status Put(const std::string& key, const R& record, std::string_view traceparent = {}) {
     return raw_->Put(key, SerializeSorted(record), traceparent);
   }
-  void Remove(const std::string& key) { raw_->Remove(key); }
+  void Remove(const std::string& key, std::string_view traceparent = {}) {
+    raw_->Remove(key, traceparent);
+  }
   std::unique_ptr<R> Get(const std::string& key) const {
     const std::string* bytes = raw_->Get(key);
     auto record = std::make_unique<R>();

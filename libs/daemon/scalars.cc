@@ -95,7 +95,7 @@ StatusOr<long double> SuffixFactor(std::string_view suffix) {
     int exponent = 0;
     const auto [end, error] =
         std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
-    if (error == std::errc{} && end == digits.data() + digits.size() && !digits.empty() &&
+    if (error == std::errc{} && end == digits.data() + digits.size() && exponent >= 0 &&
         exponent < 100)
       return std::pow(10.0L, static_cast<long double>(negative ? -exponent : exponent)) * 1e3L;
   }

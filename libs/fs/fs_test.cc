@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "libs/base/fail_point.h"
+#include "libs/base/mutate.h"
 #include "libs/fs/fact_store.h"
 #include "libs/fs/fake_file_system.h"
 #include "libs/fs/path.h"
@@ -184,6 +185,28 @@ TEST_P(FileSystemContract, FactsComeBackAndBrokenOnesAreKept) {
   EXPECT_TRUE(store.Forget("uid-1").ok());
   EXPECT_TRUE(store.Forget("uid-1").ok());
   EXPECT_EQ(store.ReadAll()->facts.size(), 1u);
+}
+
+TEST(FactFuzz, AMutatedFactIsWhatItWasOrUnreadable) {
+  FakeClock clock;
+  FakeFileSystem files(clock);
+  const FactStore store(files, clock, {.directory = "/facts"});
+  ASSERT_TRUE(store.Save("a", "the record of a pod", false).ok());
+  const std::vector<std::string> corpus = {*files.Read("/facts/a", 1000)};
+  Random random(20260109);
+  size_t same = 0;
+  for (int i = 0; i < 50'000; ++i) {
+    const std::string text =
+        Mutate(corpus[0], corpus, {" ", "\n", "0", "f", "splitlet-fact"}, random);
+    ASSERT_TRUE(files.Replace("/facts/a", text, {}).ok());
+    const auto all = store.ReadAll();
+    ASSERT_TRUE(all.ok()) << text;
+    ASSERT_EQ(all->facts.size() + all->unreadable.size(), 1u) << text;
+    if (all->facts.empty()) continue;
+    ++same;
+    ASSERT_EQ(all->facts[0].bytes, "the record of a pod") << text;
+  }
+  EXPECT_GT(same, 0u);
 }
 
 TEST_P(FileSystemContract, FactsOfAnotherBootAreVoidWhereTheOwnerSaysSo) {

@@ -2,11 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "k8s.io/api/authorization/v1/authorization.pb.h"
 #include "k8s.io/api/core/v1/config.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/mutate.h"
 #include "libs/kube/pod_types.h"
 #include "libs/kube/tokens.h"
 
@@ -306,32 +305,10 @@ TEST(Encode, JsonInTheOrderOfTheSchemaOrIndentedByName) {
             "        \"namespace\": \"x\"\n    }\n}");
 }
 
-/// Cuts, repeats, overwrites and splices, all from the seed.
-std::string Mutate(std::string text, const std::vector<std::string>& corpus,
-                   std::mt19937_64& random) {
-  static const std::vector<std::string> kTokens = {
-      "*a",    "&a ", "<<: ", "[", "]",      "{",      "}",     ": ", "- ",      "\n",
-      "\"",    "'",   "|",    ">", "!!str ", "null",   "1e400", "0x", "\\u0000", "\xC3\x28",
-      "---\n", "\t",  "#",    "?", "spec",   "kind: ", "~",     ","};
-  const auto pick = [&random](size_t n) { return n == 0 ? 0 : random() % n; };
-  for (size_t i = pick(6) + 1; i > 0; --i) {
-    const size_t at = pick(text.size() + 1),
-                 length = pick(std::min<size_t>(text.size() - at, 40) + 1);
-    switch (pick(5)) {
-      case 0: text.erase(at, length); break;
-      case 1: text.insert(at, text.substr(pick(text.size() + 1), pick(60))); break;
-      case 2: text.insert(at, kTokens[pick(kTokens.size())]); break;
-      case 3:
-        if (at < text.size()) text[at] = static_cast<char>(random());
-        break;
-      default: {
-        const std::string& other = corpus[pick(corpus.size())];
-        text.replace(at, length, other.substr(pick(other.size()), pick(100)));
-      }
-    }
-  }
-  return text;
-}
+const std::vector<std::string> kTokens = {
+    "*a",    "&a ", "<<: ", "[", "]",      "{",      "}",     ": ", "- ",      "\n",
+    "\"",    "'",   "|",    ">", "!!str ", "null",   "1e400", "0x", "\\u0000", "\xC3\x28",
+    "---\n", "\t",  "#",    "?", "spec",   "kind: ", "~",     ","};
 
 TEST(Fuzz, NoInputCrashesOrBreaksTheRoundTrip) {
   const std::vector<std::string> corpus = {
@@ -342,9 +319,9 @@ TEST(Fuzz, NoInputCrashesOrBreaksTheRoundTrip) {
       "}}}, *a]\n",
       R"({"kind":"Pod","apiVersion":"v1","metadata":{"managedFields":[{"fieldsV1":{"f:a":[1,"\u2028"]}}]}})",
   };
-  std::mt19937_64 random(20260102);
+  Random random(20260102);
   for (int i = 0; i < 2000; ++i) {
-    const std::string text = Mutate(corpus[random() % corpus.size()], corpus, random);
+    const std::string text = Mutate(corpus[random.Below(corpus.size())], corpus, kTokens, random);
     SCOPED_TRACE(text);
     LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(text.data()), text.size());
   }

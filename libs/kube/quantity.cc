@@ -60,7 +60,10 @@ Status ParseSuffix(std::string_view suffix, Parts& parts) {
   const bool exponent = suffix.size() > 1 && (suffix[0] == 'e' || suffix[0] == 'E');
   if (!exponent) return InvalidArgument("\"{}\" is no unit of quantities", suffix);
   std::string_view digits = suffix.substr(1);
-  if (digits[0] == '+') digits.remove_prefix(1);
+  if (digits[0] == '+') {
+    digits.remove_prefix(1);
+    if (digits.starts_with('-')) digits = {};  // from_chars would take it for the sign
+  }
   int value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error != std::errc() || end != digits.data() + digits.size() || value > 1000 || value < -1000)

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "libs/base/mutate.h"
 #include "libs/kube/time_text.h"
 
 namespace splitlet::kube {
@@ -60,8 +61,8 @@ TEST(Quantity, TextsBecomeCanonical) {
 }
 
 TEST(Quantity, WhatIsNoQuantity) {
-  for (const char* text : {"", "m", "1x", "1 Gi", "1gi", "Gi1", "--1", "1e", "1e1.5", "0x10", "1,5",
-                           "1e99999", ".", "1mm", "NaN", "e3", " 1"}) {
+  for (const char* text : {"", "m", "1x", "1 Gi", "1gi", "Gi1", "--1", "1e", "1e1.5", "1e+-5",
+                           "1e--5", "0x10", "1,5", "1e99999", ".", "1mm", "NaN", "e3", " 1"}) {
     SCOPED_TRACE(text);
     EXPECT_EQ(Quantity::Parse(text).status().code(), StatusCode::kInvalidArgument);
   }
@@ -147,6 +148,75 @@ TEST(TimeText, Base64BothWays) {
   EXPECT_EQ(EncodeBase64("ab"), "YWI=");
   for (const char* text : {"a", "YWI", "YW=I", "Y===", "Y*I="})
     EXPECT_FALSE(DecodeBase64(text).ok()) << text;
+}
+
+TEST(Fuzz, AQuantityThatParsesHasOneTextOfTheSameValue) {
+  const std::vector<std::string> corpus = {
+      "0",    "100m",  "1.5Gi", "12e3", "-3Ki",  "+.5",
+      "5.",   "1E",    "1E-9",  "7n",   "250u",  "9223372036854775807",
+      "1e18", "0.1Ei", "12Pi",  "3e-7", "00010", "1234567890.123456789"};
+  const std::vector<std::string> tokens = {"-", "+", ".", "e", "E",  "i", "Ki",
+                                           "m", "n", "0", "9", "--", "\0"};
+  Random random(20260103);
+  size_t good = 0;
+  for (int i = 0; i < 300'000; ++i) {
+    const std::string text = Mutate(corpus[random.Below(corpus.size())], corpus, tokens, random);
+    const auto first = Quantity::Parse(text);
+    if (!first.ok()) {
+      ASSERT_FALSE(Quantity::IsSurelyCanonical(text)) << text;
+      continue;
+    }
+    ++good;
+    const std::string shown = first->ToString();
+    const auto second = Quantity::Parse(shown);
+    ASSERT_TRUE(second.ok()) << text << " became " << shown;
+    ASSERT_TRUE(*second == *first) << text << " became " << shown;
+    ASSERT_EQ(second->ToString(), shown) << text;
+    ASSERT_TRUE(!Quantity::IsSurelyCanonical(text) || shown == text) << text;
+    ASSERT_EQ(first->MilliValue() > 0, first->Value() > 0) << text;
+  }
+  EXPECT_GT(good, 10'000u) << "most of the mutations are rubbish";
+}
+
+TEST(Fuzz, TimesDurationsAndBytesThatParseComeBack) {
+  const std::vector<std::string> corpus = {"2026-01-02T03:04:05Z",
+                                           "1999-12-31T23:59:60.999999999+23:59",
+                                           "0000-01-01T00:00:00-01:00",
+                                           "9999-12-31T23:59:59Z",
+                                           "1h2m0.5s",
+                                           "-300ms",
+                                           "1.5h",
+                                           "0",
+                                           "2562047h47m16.854775807s",
+                                           "aGVsbG8=",
+                                           "AA==",
+                                           "/+8=\n"};
+  const std::vector<std::string> tokens = {"-", ":", "T", "Z",  "h", "ms",       "0",
+                                           "9", ".", "=", "\n", "+", "\xC2\xB5s"};
+  Random random(20260104);
+  size_t good = 0;
+  for (int i = 0; i < 300'000; ++i) {
+    const std::string text = Mutate(corpus[random.Below(corpus.size())], corpus, tokens, random);
+    if (const auto time = ParseTime(text); time.ok()) {
+      ++good;
+      const auto again = ParseTime(FormatTime(*time, 0));
+      ASSERT_TRUE(again.ok()) << text;
+      const bool inside = time->seconds >= -62167219200 && time->seconds <= 253402300799;
+      ASSERT_TRUE(!inside || again->seconds == time->seconds) << text;
+      ASSERT_TRUE(time->nanos >= 0 && time->nanos < 1'000'000'000) << text;
+    }
+    if (const auto ns = ParseDuration(text); ns.ok()) {
+      ++good;
+      ASSERT_EQ(ParseDuration(FormatDuration(*ns)).value_or(~*ns), *ns) << text;
+    }
+    if (const auto bytes = DecodeBase64(text); bytes.ok()) {
+      ++good;
+      ASSERT_EQ(*DecodeBase64(EncodeBase64(*bytes)), *bytes) << text;
+    }
+    const size_t bad = FindInvalidUtf8(text);
+    ASSERT_TRUE(bad == std::string_view::npos || bad < text.size()) << text;
+  }
+  EXPECT_GT(good, 10'000u);
 }
 
 }  // namespace

@@ -294,7 +294,8 @@ void ConfigSourceService::ForgetIfFinished(const std::string& uid) {
   const auto life = LifeOf(uid);
   if (!life) return;
   const int64_t ours = at->second.incarnation;
-  if (life->incarnation > ours || (life->incarnation == ours && life->finished)) book_.Forget(uid);
+  if (life->incarnation > ours || (life->incarnation == ours && life->finished))
+    book_.Forget(uid, MakeTraceparent(random_));
 }
 
 void ConfigSourceService::CatchUpWith(const std::string& uid) {
@@ -359,7 +360,7 @@ void ConfigSourceService::PutCompleteness() {
 }
 
 daemon::Health ConfigSourceService::GetHealth() const {
-  if (!book_.error().empty()) return {false, book_.error()};
+  if (const std::string error = book_.error(); !error.empty()) return {false, error};
   if (!facts_read_) return {false, "remembered pods are not read yet"};
   for (const auto& [name, state] : sources_) {
     if (!state.heard) return {false, fmt::format("source {} is not read yet", name)};

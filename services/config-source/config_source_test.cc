@@ -1,5 +1,7 @@
 #include <fmt/ranges.h>
 
+#include <set>
+
 #include "libs/base/trace.h"
 #include "services/config-source/testing.h"
 
@@ -507,23 +509,6 @@ TEST(ConfigSource, FiveHundredManifestsAtOnce) {
   EXPECT_EQ(node.Show().find('-'), std::string::npos);
 }
 
-TEST(ConfigSource, WithoutItsFileAPodGoesOnInTheLifeItsWorkerKnows) {
-  TestNode node;
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.Start();
-  node.RunFor(100ms);
-  const auto before = node.Find("web");
-  node.PutWorker(*before, v1::SYNCING);
-  node.Kill();
-  ASSERT_TRUE(node.files.RemoveTree("/state").ok());
-  node.RunFor(10s);
-  node.Start();
-  node.RunFor(1s);
-  EXPECT_EQ(node.Show(), "web");
-  EXPECT_EQ(node.Find("web")->incarnation(), before->incarnation());
-  EXPECT_GT(node.Find("web")->generation(), before->generation());
-}
-
 TEST(ConfigSource, ANewPodWaitsThreeSecondsForWorkersAndNoLonger) {
   TestNode node;
   node.network.SetCallsFail("pod-worker", true);
@@ -547,62 +532,6 @@ TEST(ConfigSource, AWorkerInALaterLifeIsCaughtUpWith) {
   node.PutWorker(later, v1::SYNCING);
   node.RunFor(100ms);
   EXPECT_EQ(node.Find("web")->incarnation(), later.incarnation());
-}
-
-TEST(ConfigSource, AFactOfANewerVersionMakesItsPodUnknown) {
-  TestNode node;
-  node.Write("/m/web.yaml", Manifest("web", "nginx", "fixed"));
-  node.Write("/m/other.yaml", Manifest("other"));
-  node.Write("/state/config-source/fixed", "splitlet-fact 9 1 0\nwhatever");
-  node.Start();
-  node.RunFor(10s);
-  EXPECT_EQ(node.Show(), "other");
-  EXPECT_FALSE(node.Complete("file"));
-  EXPECT_NE(node.SourceNamed("file").reason.find("newer"), std::string::npos);
-  EXPECT_EQ(*node.files.Read("/state/config-source/fixed", 1000), "splitlet-fact 9 1 0\nwhatever");
-}
-
-TEST(ConfigSource, ABrokenFactIsReplaced) {
-  TestNode node;
-  node.Write("/m/web.yaml", Manifest("web", "nginx", "fixed"));
-  node.Write("/state/config-source/fixed", "");
-  node.Start();
-  node.RunFor(100ms);
-  EXPECT_EQ(node.Show(), "web");
-  EXPECT_TRUE(node.Complete("file"));
-}
-
-TEST(ConfigSource, NothingIsSaidWhileTheFactsCannotBeRead) {
-  TestNode node;
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.Write("/state/config-source/x", "");
-  node.files.Fail("/state", Unavailable("input/output error"));
-  node.Start();
-  node.RunFor(10s);
-  EXPECT_EQ(node.Show(), "");
-  EXPECT_FALSE(node.Complete("file"));
-  EXPECT_FALSE(node.process->service->GetHealth().ready);
-  node.files.Fail("/state", OkStatus());
-  node.RunFor(2s);
-  EXPECT_EQ(node.Show(), "web");
-  EXPECT_TRUE(node.process->service->GetHealth().ready);
-}
-
-TEST(ConfigSource, AFullDiskHoldsBackNewPodsButNotRemovals) {
-  TestNode node;
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.Start();
-  node.RunFor(100ms);
-  node.files.SetFull("/state", true);
-  node.Write("/m/new.yaml", Manifest("new"));
-  node.Delete("/m/web.yaml");
-  node.RunFor(5s);
-  EXPECT_EQ(node.Show(), "web-");
-  EXPECT_FALSE(node.process->service->GetHealth().ready);
-  node.files.SetFull("/state", false);
-  node.RunFor(2s);
-  EXPECT_EQ(node.Show(), "new web-");
-  EXPECT_TRUE(node.process->service->GetHealth().ready);
 }
 
 TEST(ConfigSource, GetPodAnswersOnlyWhenEverySourceIsComplete) {
@@ -652,7 +581,16 @@ TEST(ConfigSource, EachChangeOfAPodBeginsATrace) {
   node.RunFor(1s);
   ASSERT_GE(traces.size(), 2u);
   EXPECT_NE(traces.back(), traces.front());
+  node.Delete("/m/web.yaml");
+  node.RunFor(1s);
+  std::vector<std::shared_ptr<const v1::DesiredRecord>> records;
+  node.desired.ForEach([&](const std::string&, const auto& record) { records.push_back(record); });
+  for (const auto& record : records) node.PutWorker(*record, v1::FINISHED);
+  node.RunFor(1s);
+  ASSERT_EQ(node.Show(), "") << "the removals of the records are among the changes";
   for (const auto& trace : traces) EXPECT_NE(TraceIdOf(trace), "") << trace;
+  const std::set<std::string> different(traces.begin(), traces.end());
+  EXPECT_EQ(different.size(), traces.size());
   const auto lines = node.LogLines("desired pod changed");
   ASSERT_FALSE(lines.empty());
   EXPECT_NE(lines.front().find("traceID=" + TraceIdOf(traces.front()) + " "), std::string::npos)

@@ -56,12 +56,12 @@ void DesiredBook::OnLoaded(const StatusOr<fs::FactStore::All>& all,
   if (!all.ok()) {
     deps_.metrics.fact_errors.Increment();
     const std::string error = fmt::format("read facts: {}", all.status());
-    if (error != error_) deps_.log.Error("remembered pods cannot be read", {KV("err", error)});
-    error_ = error;
+    if (error != load_error_) deps_.log.Error("remembered pods cannot be read", {KV("err", error)});
+    load_error_ = error;
     load_retry_ = deps_.loop.RunAfter(kRetry, [this, done] { Load(done); });
     return;
   }
-  error_.clear();
+  load_error_.clear();
   for (const auto& fact : all->facts) Remember(fact);
   for (const auto& bad : all->unreadable) {
     deps_.metrics.fact_errors.Increment();
@@ -145,7 +145,7 @@ void DesiredBook::OnSaved(const std::string& uid, const Status& saved) {
     return;
   }
   if (!saved.ok()) RetryLater(uid, saved, [this, uid] { Save(uid); });
-  if (saved.ok()) error_.clear();
+  if (saved.ok()) progress.error.clear();
   // That a pod is gone can be read again from its source, so it need not wait for a disk that is
   // full.
   if (saved.ok() || pods_.at(uid).removed) PutDesired(uid);
@@ -153,12 +153,12 @@ void DesiredBook::OnSaved(const std::string& uid, const Status& saved) {
 
 void DesiredBook::RetryLater(const std::string& uid, const Status& status, exec::Task again) {
   deps_.metrics.fact_errors.Increment();
-  const std::string error = ToString(status);
-  if (error != error_)
+  Progress& progress = progress_[uid];
+  const std::string before = std::exchange(progress.error, ToString(status));
+  if (progress.error != before)
     deps_.log.Error("remembered pod cannot be saved",
-                    {KV("podUID", uid), KV("err", error), TraceField(uid)});
-  error_ = error;
-  progress_[uid].retry = deps_.loop.RunAfter(kRetry, std::move(again));
+                    {KV("podUID", uid), KV("err", progress.error), TraceField(uid)});
+  progress.retry = deps_.loop.RunAfter(kRetry, std::move(again));
 }
 
 void DesiredBook::PutDesired(const std::string& uid) {
@@ -178,19 +178,28 @@ LogField DesiredBook::TraceField(const std::string& uid) const {
   return KV(kTraceIdField, TraceIdOf(pods_.at(uid).traceparent));
 }
 
-void DesiredBook::Forget(const std::string& uid) {
+std::string DesiredBook::error() const {
+  if (!load_error_.empty()) return load_error_;
+  for (const auto& [uid, progress] : progress_)
+    if (!progress.error.empty()) return progress.error;
+  return {};
+}
+
+void DesiredBook::Forget(const std::string& uid, const std::string& traceparent) {
   Progress& progress = progress_[uid];
   if (progress.saving) return;  // OnSaved puts the record, and the pod is looked at again then
   deps_.loop.CancelTimer(std::exchange(progress.retry, 0));
   progress.saving = true;
   progress.changed = false;
-  deps_.strands.Run(StrandOf(uid), [this, uid, facts = deps_.facts] {
+  deps_.strands.Run(StrandOf(uid), [this, uid, traceparent, facts = deps_.facts] {
     const Status forgotten = ForgetFact(*facts, bus::KeyOf(uid));
-    deps_.loop.Post([this, uid, forgotten] { OnForgotten(uid, forgotten); });
+    deps_.loop.Post(
+        [this, uid, traceparent, forgotten] { OnForgotten(uid, traceparent, forgotten); });
   });
 }
 
-void DesiredBook::OnForgotten(const std::string& uid, const Status& forgotten) {
+void DesiredBook::OnForgotten(const std::string& uid, const std::string& traceparent,
+                              const Status& forgotten) {
   Progress& progress = progress_[uid];
   progress.saving = false;
   if (progress.changed) {
@@ -198,11 +207,11 @@ void DesiredBook::OnForgotten(const std::string& uid, const Status& forgotten) {
     return;
   }
   if (!forgotten.ok()) {
-    RetryLater(uid, forgotten, [this, uid] { Forget(uid); });
+    RetryLater(uid, forgotten, [this, uid, traceparent] { Forget(uid, traceparent); });
     return;
   }
   FAIL_POINT_VOID("config-source.remove.before");
-  deps_.table.Remove(bus::KeyOf(uid));
+  deps_.table.Remove(bus::KeyOf(uid), traceparent);
   FAIL_POINT_VOID("config-source.remove.after");
   progress_.erase(uid);
   pods_.erase(uid);

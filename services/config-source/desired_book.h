@@ -51,8 +51,8 @@ class DesiredBook {
   /// Facts of a newer version of the program: nothing may be said of these pods.
   const std::set<std::string>& blocked() const { return blocked_; }
   bool IsBlocked(const std::string& uid) const;
-  /// Why the last save or read failed; empty when it did not.
-  const std::string& error() const { return error_; }
+  /// Why facts cannot be read, or those of a pod not be written; empty when all can.
+  std::string error() const;
 
   /// Takes over `pod` as it is to be: file, then table. The record carries its traceparent.
   void Set(const std::string& uid, KnownPod pod);
@@ -61,8 +61,8 @@ class DesiredBook {
   /// Puts a remembered pod that still stands, or one with another problem; there is nothing to save
   /// in either case.
   void PutAgain(const std::string& uid, const std::string& problem);
-  /// Forgets a removed pod: file, then table.
-  void Forget(const std::string& uid);
+  /// Forgets a removed pod: file, then table. The removal carries the traceparent.
+  void Forget(const std::string& uid, const std::string& traceparent);
   std::unique_ptr<v1::DesiredRecord> Get(const std::string& uid) const;
   void SetComplete(std::set<std::string> scopes);
 
@@ -71,13 +71,14 @@ class DesiredBook {
     bool put = false;      // some version of it is in the table
     bool saving = false;   // its strand is at work
     bool changed = false;  // since the save began
+    std::string error;     // of the last save; empty when it worked
     exec::TimerId retry = 0;
   };
   void OnLoaded(const StatusOr<fs::FactStore::All>& all, const std::function<void()>& done);
   void Remember(const fs::FactStore::Fact& fact);
   void Save(const std::string& uid);
   void OnSaved(const std::string& uid, const Status& saved);
-  void OnForgotten(const std::string& uid, const Status& forgotten);
+  void OnForgotten(const std::string& uid, const std::string& traceparent, const Status& forgotten);
   void PutDesired(const std::string& uid);
   void RetryLater(const std::string& uid, const Status& status, exec::Task again);
   LogField TraceField(const std::string& uid) const;
@@ -88,7 +89,7 @@ class DesiredBook {
   KnownPods pods_;
   std::map<std::string, Progress> progress_;
   std::set<std::string> blocked_;  // keys
-  std::string error_;
+  std::string load_error_;
   exec::TimerId load_retry_ = 0;
 };
 

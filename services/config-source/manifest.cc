@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/one_line.h"
 #include "libs/kube/codec.h"
 #include "libs/kube/validation.h"
 #include "services/config-source/pod_bytes.h"
@@ -52,7 +53,7 @@ Status AddPod(kube::Pod& pod, const Document& document, DecodedPods& out) {
     // A misspelt field is often why a required one is missing.
     std::string reason = Message(status);
     for (const auto& warning : out.warnings) reason += "; " + warning;
-    return InvalidArgument(std::string_view(reason));
+    return InvalidArgument("{}", OneLine(reason));
   }
   auto bytes = std::make_shared<const std::string>(SerializeStable(pod));
   if (bytes->size() > kMaxPodBytes)
@@ -71,7 +72,7 @@ StatusOr<DecodedPods> DecodeManifest(std::string_view text, const Origin& origin
   auto decoded = kube::Decode(text, origin.location, kube::Strictness::kLenient, kinds);
   if (!decoded.ok())
     return InvalidArgument("{}: couldn't parse as pod({}), please check config file",
-                           origin.location, Message(decoded.status()));
+                           origin.location, OneLine(Message(decoded.status())));
   DecodedPods out{.pods = {}, .warnings = std::move(decoded->warnings)};
   const Status added = AddPod(*decoded->As<kube::Pod>(), {text, {}, origin}, out);
   if (!added.ok()) return added;
@@ -82,7 +83,7 @@ StatusOr<DecodedPods> DecodePayload(std::string_view text, const Origin& origin)
   auto decoded = kube::Decode(text, origin.location, kube::Strictness::kLenient, kube::PodKinds());
   if (!decoded.ok())
     return InvalidArgument("{}: couldn't parse as single or multiple pods ({})", origin.location,
-                           Message(decoded.status()));
+                           OneLine(Message(decoded.status())));
   DecodedPods out{.pods = {}, .warnings = std::move(decoded->warnings)};
   if (const auto pod = decoded->As<kube::Pod>()) {
     const Status added = AddPod(*pod, {text, {}, origin}, out);

@@ -1,0 +1,119 @@
+#include "services/config-source/testing.h"
+
+namespace splitlet::config_source {
+namespace {
+
+TEST(ConfigSourceFacts, WithoutItsFileAPodGoesOnInTheLifeItsWorkerKnows) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Start();
+  node.RunFor(100ms);
+  const auto before = node.Find("web");
+  node.PutWorker(*before, v1::SYNCING);
+  node.Kill();
+  ASSERT_TRUE(node.files.RemoveTree("/state").ok());
+  node.RunFor(10s);
+  node.Start();
+  node.RunFor(1s);
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_EQ(node.Find("web")->incarnation(), before->incarnation());
+  EXPECT_GT(node.Find("web")->generation(), before->generation());
+}
+
+TEST(ConfigSourceFacts, AFactOfANewerVersionMakesItsPodUnknown) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web", "nginx", "fixed"));
+  node.Write("/m/other.yaml", Manifest("other"));
+  node.Write("/state/config-source/fixed", "splitlet-fact 9 1 0\nwhatever");
+  node.Start();
+  node.RunFor(10s);
+  EXPECT_EQ(node.Show(), "other");
+  EXPECT_FALSE(node.Complete("file"));
+  EXPECT_NE(node.SourceNamed("file").reason.find("newer"), std::string::npos);
+  EXPECT_EQ(*node.files.Read("/state/config-source/fixed", 1000), "splitlet-fact 9 1 0\nwhatever");
+}
+
+TEST(ConfigSourceFacts, ABrokenFactIsReplaced) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web", "nginx", "fixed"));
+  node.Write("/state/config-source/fixed", "");
+  node.Start();
+  node.RunFor(100ms);
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_TRUE(node.Complete("file"));
+}
+
+TEST(ConfigSourceFacts, NothingIsSaidWhileTheFactsCannotBeRead) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Write("/state/config-source/x", "");
+  node.files.Fail("/state", Unavailable("input/output error"));
+  node.Start();
+  node.RunFor(10s);
+  EXPECT_EQ(node.Show(), "");
+  EXPECT_FALSE(node.Complete("file"));
+  EXPECT_FALSE(node.process->service->GetHealth().ready);
+  node.files.Fail("/state", OkStatus());
+  node.RunFor(2s);
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_TRUE(node.process->service->GetHealth().ready);
+}
+
+TEST(ConfigSourceFacts, AFullDiskHoldsBackNewPodsButNotRemovals) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Start();
+  node.RunFor(100ms);
+  node.files.SetFull("/state", true);
+  node.Write("/m/new.yaml", Manifest("new"));
+  node.Delete("/m/web.yaml");
+  node.RunFor(5s);
+  EXPECT_EQ(node.Show(), "web-");
+  EXPECT_FALSE(node.process->service->GetHealth().ready);
+  node.files.SetFull("/state", false);
+  node.RunFor(2s);
+  EXPECT_EQ(node.Show(), "new web-");
+  EXPECT_TRUE(node.process->service->GetHealth().ready);
+}
+
+TEST(ConfigSourceFacts, AFactThatCouldNotBeForgottenForAWhileLeavesNoErrorBehind) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Start();
+  node.RunFor(100ms);
+  node.Delete("/m/web.yaml");
+  node.RunFor(1s);
+  ASSERT_EQ(node.Show(), "web-");
+  FailPoints points;
+  FailPoints::SetCurrent(&points);
+  ASSERT_TRUE(
+      points.Set("config-source.forget-fact.before", "1*return(unavailable,disk)->off").ok());
+  node.PutWorker(*node.Find("web"), v1::FINISHED);
+  node.RunFor(100ms);
+  EXPECT_FALSE(node.process->service->GetHealth().ready);
+  node.RunFor(3s);
+  EXPECT_EQ(node.Show(), "");
+  EXPECT_TRUE(node.process->service->GetHealth().ready);
+}
+
+TEST(ConfigSourceFacts, APodThatIsSavedDoesNotHideOneThatCannotBe) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.Start();
+  node.RunFor(100ms);
+  FailPoints points;
+  FailPoints::SetCurrent(&points);
+  ASSERT_TRUE(points.Set("config-source.save-fact.before", "1*return(unavailable,disk)->off").ok());
+  node.Write("/m/a.yaml", Manifest("a"));
+  node.RunFor(100ms);
+  node.Write("/m/b.yaml", Manifest("b"));
+  node.RunFor(100ms);
+  EXPECT_EQ(node.Show(), "b web");
+  EXPECT_FALSE(node.process->service->GetHealth().ready);
+  node.RunFor(2s);
+  EXPECT_EQ(node.Show(), "a b web");
+  EXPECT_TRUE(node.process->service->GetHealth().ready);
+}
+
+}  // namespace
+}  // namespace splitlet::config_source
