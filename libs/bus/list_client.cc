@@ -57,8 +57,8 @@ class ListClient::Call final : public grpc::ClientReadReactor<v1::ListItem> {
   ListAnswer answer_;
 };
 
-ListClient::ListClient(std::string run_dir, const Clock& clock, rpc::CallMetrics* metrics)
-    : run_dir_(std::move(run_dir)), clock_(clock), metrics_(metrics) {}
+ListClient::ListClient(Connect connect, const Clock& clock)
+    : connect_(std::move(connect)), clock_(clock) {}
 
 ListClient::~ListClient() {
   std::unique_lock lock(mutex_);
@@ -73,7 +73,7 @@ void ListClient::List(const std::string& owner, const std::string& table, const 
     return;
   }
   auto& channel = channels_[owner];
-  if (channel == nullptr) channel = rpc::Connect(rpc::SocketPath(run_dir_, owner), metrics_);
+  if (channel == nullptr) channel = connect_(owner);
   auto made = std::make_unique<Call>(*this, channel, std::move(done));
   Call* call = made.get();
   {

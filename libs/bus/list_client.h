@@ -17,17 +17,14 @@
 namespace grpc {
 class Channel;
 }
-namespace splitlet::rpc {
-class CallMetrics;
-}
-
 namespace splitlet::bus {
 
 class ListClient {
  public:
   using Done = std::function<void(StatusOr<ListAnswer>)>;
-  /// `metrics` may be nullptr.
-  ListClient(std::string run_dir, const Clock& clock, rpc::CallMetrics* metrics);
+  /// To the process of that name; called on the loop thread.
+  using Connect = std::function<std::shared_ptr<grpc::Channel>(const std::string& process)>;
+  ListClient(Connect connect, const Clock& clock);
   /// Gives up what is on its way; no `done` runs after this returned.
   ~ListClient();
   ListClient(const ListClient&) = delete;
@@ -39,9 +36,8 @@ class ListClient {
   class Call;
   void Finished(Call* call);
 
-  const std::string run_dir_;
+  const Connect connect_;
   const Clock& clock_;
-  rpc::CallMetrics* const metrics_;
   std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;  // by owner
   std::mutex mutex_;
   std::condition_variable finished_;

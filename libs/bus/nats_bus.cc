@@ -11,6 +11,7 @@
 #include "libs/bus/nats_link.h"
 #include "libs/bus/tables_service.h"
 #include "libs/bus/wire.h"
+#include "libs/rpc/rpc.h"
 
 namespace splitlet::bus {
 namespace {
@@ -79,6 +80,13 @@ class RealBus final : public NatsBus, private Transport {
   ListClient lists_;
 };
 
+ListClient::Connect ConnectOf(const NatsBusOptions& options) {
+  if (options.connect) return options.connect;
+  return [dir = options.run_dir](const std::string& process) {
+    return rpc::Connect(rpc::SocketPath(dir, process));
+  };
+}
+
 RealBus::RealBus(NatsBusOptions options, LinkOptions link)
     : options_(std::move(options)),
       prefix_(Subject(options_.node_name, "")),
@@ -93,7 +101,7 @@ RealBus::RealBus(NatsBusOptions options, LinkOptions link)
       update_metrics_(
           options_.loop, kMetricsPeriod,
           [this] { metrics_.Update(core_.Stats(), core_.published(), options_.clock.Now()); }),
-      lists_(options_.run_dir, options_.clock, options_.call_metrics) {
+      lists_(ConnectOf(options_), options_.clock) {
   if (link.url.empty()) return;
   LinkEvents events;
   events.message = [this](std::string_view subject, std::string_view bytes) {

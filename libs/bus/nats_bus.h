@@ -7,6 +7,7 @@
 /// as an error, once for each text, and counted. Source: DESIGN.md "How state is shared";
 /// BUILD-NOTES 11 to 14.
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -15,15 +16,12 @@
 #include "libs/exec/exec.h"
 
 namespace grpc {
+class Channel;
 class Service;
-}
+}  // namespace grpc
 namespace prometheus {
 class Registry;
 }
-namespace splitlet::rpc {
-class CallMetrics;
-}
-
 namespace splitlet::bus {
 
 struct NatsBusOptions {
@@ -36,7 +34,8 @@ struct NatsBusOptions {
   const Clock& clock;
   prometheus::Registry& metrics;
   Log log;
-  rpc::CallMetrics* call_metrics = nullptr;  // of lists; outlives the bus
+  /// To another process, on the loop thread; empty: rpc::Connect to its socket.
+  std::function<std::shared_ptr<grpc::Channel>(const std::string& process)> connect = {};
 };
 
 class NatsBus : public Bus {

@@ -18,6 +18,8 @@ constexpr int64_t kInt32Max = INT32_MAX;
 constexpr int64_t kMillisecond = 1'000'000;
 constexpr int64_t kSecond = 1'000 * kMillisecond;
 
+constexpr std::string_view kProcesses =
+    "config-source|sync-loop|pod-worker|pleg|status|gc|node-api|ctl";
 constexpr std::string_view kReserved = "cpu|memory|ephemeral-storage|pid";
 constexpr std::string_view kSignals =
     "memory.available|nodefs.available|nodefs.inodesFree|imagefs.available|imagefs.inodesFree|"
@@ -187,6 +189,7 @@ constexpr auto kFields = std::to_array<Field>({
     {"splitlet.offlineStart", kBool},
     {"splitlet.maxBlockingThreads", kInt, kCounts, "", 4, 4096},
     {"splitlet.lockFailPoints", kBool},
+    {"splitlet.users", kUserMap, kCounts, kProcesses, 0, UINT32_MAX - 1LL},
 });
 
 }  // namespace

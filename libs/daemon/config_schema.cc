@@ -99,6 +99,7 @@ class Checker {
       case FieldKind::kStringMap:
       case FieldKind::kHeaders:
       case FieldKind::kBoolMap:
+      case FieldKind::kUserMap:
       case FieldKind::kQuantityMap:
       case FieldKind::kThresholds:
       case FieldKind::kDurationMap:
@@ -158,11 +159,17 @@ class Checker {
     if (field.kind == FieldKind::kQuantityMap) value.kind = FieldKind::kQuantity;
     if (field.kind == FieldKind::kThresholds || field.kind == FieldKind::kPercentMap)
       return Threshold(node, field, key);
+    if (field.kind == FieldKind::kUserMap) return User(node, field, key);
     const size_t before = problems_.size();
     Scalar(node, value, value.kind, key);
     if (value.kind == FieldKind::kQuantity && problems_.size() == before &&
         ParseQuantityMillis(node.Scalar()).value_or(0) < 0)
       Add(node, key, fmt::format("{} is negative", node.Scalar()));
+  }
+
+  void User(const YAML::Node& node, const Field& field, const std::string& key) {
+    if (const auto id = ReadInt(node)) return Range(node, field, key, *id);
+    if (!IsString(node) || node.Scalar().empty()) WrongType(node, key, "the id or name of a user");
   }
 
   void Threshold(const YAML::Node& node, const Field& field, const std::string& key) {

@@ -31,6 +31,7 @@ enum class FieldKind {
   kStringMap,
   kHeaders,  // name -> list of strings
   kBoolMap,
+  kUserMap,  // process -> user id or name
   kQuantityMap,
   kThresholds,  // eviction signal -> quantity or percentage
   kDurationMap,

@@ -45,6 +45,7 @@ TEST(ConfigFile, UnknownKeysAndWrongTypes) {
        "authentication.x509.clientCaFile: unknown key (line 5)"},
       {"an unknown key of ours", "splitlet:\n  killForeignPod: true\n",
        "splitlet.killForeignPod: unknown key (line 4)"},
+      {"a key that holds a line break", "\"a\\nb\": 1\n", "a\\x0ab: unknown key (line 3)"},
       {"a key in other letters", "MaxPods: 3\n", "MaxPods: unknown key (line 3)"},
       {"a key twice", "maxPods: 3\nmaxPods: 4\n", "maxPods: the key is there twice (line 4)"},
       {"a word for a number", "port: abc\n", "port: want an integer, not \"abc\" (line 3)"},
@@ -146,6 +147,22 @@ TEST(ConfigFile, ImpossibleValues) {
   });
 }
 
+TEST(ConfigFile, UsersThatCannotBe) {
+  ExpectErrors({
+      {"a user that is nobody", "splitlet:\n  users: {pleg: -1}\n",
+       "splitlet.users[pleg]: -1 is below 0 (line 4)"},
+      {"a user above all", "splitlet:\n  users: {pleg: 4294967295}\n",
+       "splitlet.users[pleg]: 4294967295 is not in 0..4294967294 (line 4)"},
+      {"a user that is no name", "splitlet:\n  users: {pleg: [1]}\n",
+       "splitlet.users[pleg]: want the id or name of a user, not a list (line 4)"},
+      {"a user that nobody knows", "splitlet:\n  users: {pleg: no-such-user}\n",
+       "splitlet.users[pleg]: this machine has no user no-such-user (line 4)"},
+      {"a user of no process", "splitlet:\n  users: {plag: 1}\n",
+       "splitlet.users[plag]: plag is not one of config-source, sync-loop, pod-worker, pleg, "
+       "status, gc, node-api, ctl (line 4)"},
+  });
+}
+
 TEST(ConfigFile, WhatIsNoSuchDocument) {
   const struct {
     const char* name;
@@ -195,7 +212,8 @@ TEST(ConfigFile, ValuesAreTaken) {
       "cpuCFSQuota: false\ncpuCFSQuotaPeriod: 5ms\nseccompDefault: true\n"
       "singleProcessOOMKill: true\n"
       "containerLogMaxSize: 2Ki\nstaticPodURLHeader: {X-A: [b, c]}\nregistryPullQPS: 0\n"
-      "splitlet: {killForeignPods: true, maxBlockingThreads: 9, containerGCMinAge: 5s}\n");
+      "splitlet: {killForeignPods: true, maxBlockingThreads: 9, containerGCMinAge: 5s, "
+      "users: {pleg: 901, gc: root}}\n");
   EXPECT_EQ(config.max_pods, 7);
   EXPECT_EQ(config.sync_frequency, Duration{90s});
   EXPECT_EQ(config.cluster_dns, std::vector<std::string>{"10.0.0.10"});
@@ -209,6 +227,7 @@ TEST(ConfigFile, ValuesAreTaken) {
   EXPECT_EQ(config.registry_pull_qps, 0) << "zero counts where unset can be told apart";
   EXPECT_TRUE(config.splitlet.kill_foreign_pods);
   EXPECT_EQ(config.splitlet.max_blocking_threads, 9);
+  EXPECT_EQ(config.splitlet.users, (std::map<std::string, uint32_t>{{"gc", 0}, {"pleg", 901}}));
   EXPECT_EQ(config.splitlet.container_gc_min_age, Duration{5s});
 }
 
@@ -356,7 +375,8 @@ TEST(Scalars, Quantities) {
                {"-3", -3},         {"100Ei", INT64_MAX},
                {"2k", 2000}};
   for (const auto& c : kGood) EXPECT_EQ(ParseQuantity(c.text).value_or(-99), c.value) << c.text;
-  for (const char* text : {"", "abc", "10MB", "1 Gi", "Mi", "1e", "0x10", "1e999"})
+  for (const char* text :
+       {"", "abc", "10MB", "1 Gi", "Mi", "1e", "0x10", "1e999", "1e--5", "1e+-5"})
     EXPECT_FALSE(ParseQuantity(text).ok()) << text;
 }
 

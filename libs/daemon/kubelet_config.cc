@@ -1,10 +1,13 @@
 #include "libs/daemon/kubelet_config.h"
 
 #include <fmt/format.h>
+#include <pwd.h>
 #include <yaml-cpp/yaml.h>
 
+#include <array>
 #include <optional>
 
+#include "libs/base/one_line.h"
 #include "libs/daemon/config_reader.h"
 #include "libs/daemon/config_schema.h"
 #include "libs/daemon/scalars.h"
@@ -36,7 +39,7 @@ Status ToStatus(const std::vector<ConfigProblem>& problems) {
     line += problem.reason;
     if (problem.line > 0) line += fmt::format(" (line {})", problem.line);
   }
-  return line.empty() ? OkStatus() : InvalidArgument(line);
+  return line.empty() ? OkStatus() : InvalidArgument("{}", OneLine(line));
 }
 
 Status Check(const YAML::Node& document) {
@@ -150,6 +153,32 @@ void FillOwn(KubeletConfig::Splitlet& c, const ConfigReader& read) {
   Take(c.lock_fail_points, read.Bool("splitlet.lockFailPoints"));
 }
 
+StatusOr<uint32_t> UserId(const YAML::Node& user) {
+  if (const auto id = ReadInt(user)) return static_cast<uint32_t>(*id);
+  std::array<char, 16384> strings{};
+  passwd entry{};
+  passwd* found = nullptr;
+  const int error =
+      getpwnam_r(user.Scalar().c_str(), &entry, strings.data(), strings.size(), &found);
+  if (found != nullptr) return found->pw_uid;
+  return error == 0 ? NotFound("this machine has no user {}", user.Scalar()) : ErrnoStatus(error);
+}
+
+StatusOr<std::map<std::string, uint32_t>> ReadUsers(const ConfigReader& read) {
+  std::map<std::string, uint32_t> users;
+  const YAML::Node map = read.Node("splitlet.users");
+  if (!map.IsDefined()) return users;
+  for (const auto& user : map) {
+    const auto id = UserId(user.second);
+    const std::string& process = user.first.Scalar();
+    if (!id.ok())
+      return InvalidArgument("splitlet.users[{}]: {} (line {})", process,
+                             OneLine(Message(id.status())), user.second.Mark().line + 1);
+    users[process] = *id;
+  }
+  return users;
+}
+
 }  // namespace
 
 StatusOr<KubeletConfig> KubeletConfig::Load(const std::string& path, const std::string& content) {
@@ -165,6 +194,7 @@ StatusOr<KubeletConfig> KubeletConfig::Load(const std::string& path, const std::
   FillImages(config, read);
   FillTracing(config, read);
   FillOwn(config.splitlet, read);
+  ASSIGN_OR_RETURN(config.splitlet.users, ReadUsers(read), "{}", path);
   return config;
 }
 

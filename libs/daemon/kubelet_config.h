@@ -74,6 +74,7 @@ class KubeletConfig {
     bool offline_start = false;
     int32_t max_blocking_threads = 64;
     bool lock_fail_points = false;
+    std::map<std::string, uint32_t> users;  // process, or "ctl" -> user id; empty: one for all
   } splitlet;
 
   static StatusOr<KubeletConfig> Load(const std::string& path, const std::string& content);

@@ -9,6 +9,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/bus/nats_bus.h"
 #include "libs/daemon/admin.h"
+#include "libs/rpc/guard.h"
 #include "splitlet/v1/services.grpc.pb.h"
 
 namespace splitlet::daemon {
@@ -42,11 +43,30 @@ void Fill(v1::EventRecord& record, const PodEvent& event, const std::string& pro
   record.set_count(1);
 }
 
+/// "splitlet.v1.Pleg"; empty: none of ours.
+std::string NameOf(const grpc::Service& service) {
+  std::string name;
+  const auto is = [&]<class T>() {
+    if (dynamic_cast<const typename T::Service*>(&service) != nullptr)
+      name = T::service_full_name();
+  };
+  is.operator()<v1::Admin>();
+  is.operator()<v1::Tables>();
+  is.operator()<v1::ConfigSource>();
+  is.operator()<v1::SyncLoop>();
+  is.operator()<v1::PodWorker>();
+  is.operator()<v1::Pleg>();
+  is.operator()<v1::Status>();
+  is.operator()<v1::Gc>();
+  return name;
+}
+
 }  // namespace
 
 Process::Process(Flags flags, KubeletConfig config, const std::optional<TracingPlan>& tracing)
     : flags_(std::move(flags)),
       config_(std::move(config)),
+      access_(flags_.process, config_.splitlet.users, geteuid()),
       started_at_(clock_.WallNow()),
       sink_(clock_, {.origin = {flags_.process, getpid()},
                      .json = flags_.log_format == "json",
@@ -144,7 +164,7 @@ Status Process::StartBus() {
                             .clock = clock_,
                             .metrics = registry_,
                             .log = log_,
-                            .call_metrics = &call_metrics_});
+                            .connect = [this](const std::string& name) { return Peer(name); }});
   });
   if (!made.ok()) return made.status();
   bus_ = std::move(*made);
@@ -159,9 +179,17 @@ Status Process::StartRpc() {
     for (grpc::Service* service : service_->GrpcServices()) services.push_back(service);
   });
   rpc::ServerOptions options{.socket_path = rpc::SocketPath(flags_.run_dir, flags_.process),
-                             .services = std::move(services),
                              .max_threads = kMaxRpcThreads,
+                             .allowed_uids = access_.Callers(),
                              .metrics = &call_metrics_};
+  const auto may_call = [this](const std::string& method, uint32_t uid) {
+    return access_.MayCall(method, uid);
+  };
+  for (grpc::Service* service : services) {
+    ASSIGN_OR_RETURN(auto guarded, rpc::Guard(*service, NameOf(*service), may_call), "guard");
+    options.services.push_back(guarded.get());
+    guarded_.push_back(std::move(guarded));
+  }
   ASSIGN_OR_RETURN(rpc_, rpc::StartServer(std::move(options), log_), "socket");
   return OkStatus();
 }
@@ -270,7 +298,8 @@ std::shared_ptr<grpc::Channel> Process::Peer(const std::string& process) {
   const std::lock_guard lock(peers_mutex_);
   auto& channel = peers_[process];
   if (channel == nullptr)
-    channel = rpc::Connect(rpc::SocketPath(flags_.run_dir, process), &call_metrics_);
+    channel = rpc::Connect(rpc::SocketPath(flags_.run_dir, process), &call_metrics_,
+                           access_.UserOf(process));
   return channel;
 }
 

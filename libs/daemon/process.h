@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "libs/daemon/access.h"
 #include "libs/daemon/event_recorder.h"
 #include "libs/daemon/flags.h"
 #include "libs/daemon/http_server.h"
@@ -87,6 +88,7 @@ class Process final : public ServiceContext {
   const Flags flags_;
   const KubeletConfig config_;
   const RealClock clock_;
+  const Access access_;
   const WallTime started_at_;
   StderrSink sink_;
   const Log log_;
@@ -110,6 +112,7 @@ class Process final : public ServiceContext {
   std::unique_ptr<Service> service_;      // likewise
   std::unique_ptr<exec::Periodic> tick_;  // likewise
   std::unique_ptr<grpc::Service> admin_;
+  std::vector<std::unique_ptr<grpc::Service>> guarded_;  // what is served
   std::unique_ptr<rpc::Server> rpc_;
 };
 

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "libs/base/fail_point.h"
+#include "libs/daemon/access.h"
 #include "libs/daemon/flags.h"
 #include "libs/daemon/process.h"
 #include "libs/daemon/service.h"
@@ -85,6 +86,8 @@ Status Run(CommandLine line, const MakeService& make, const sigset_t& stop_signa
   ASSIGN_OR_RETURN(const std::optional<Duration> watchdog, WatchdogPeriod(), "environment");
   ASSIGN_OR_RETURN(const auto tracing, PlanTracing(config, FromEnvironment), "tracing");
   if (line.check_only) return OkStatus();
+  RETURN_IF_ERROR(Access(line.flags.process, config.splitlet.users, geteuid()).Check(),
+                  "configuration: {}", line.flags.config_file);
   Process process(std::move(line.flags), std::move(config), tracing);
   RETURN_IF_ERROR(process.Start(make), "start");
   process.log().LogIfError(NotifySupervisor("READY=1"), "tell the supervisor");

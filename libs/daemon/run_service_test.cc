@@ -1,9 +1,14 @@
 #include <fcntl.h>
+#include <grpc/support/time.h>
+#include <grpcpp/create_channel_posix.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +18,8 @@
 #include <fstream>
 #include <functional>
 #include <sstream>
+#include <thread>
+#include <utility>
 
 #include "libs/rpc/rpc.h"
 #include "splitlet/v1/services.grpc.pb.h"
@@ -93,6 +100,13 @@ class RunServiceTest : public testing::Test {
     });
   }
   std::string Stderr() const { return dir_ + "/stderr"; }
+  /// A configuration file; returns its path.
+  std::string Write(const std::string& body) const {
+    std::ofstream(dir_ + "/config.yaml")
+        << "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+        << body;
+    return dir_ + "/config.yaml";
+  }
 
   std::string dir_;
   RealClock clock_;
@@ -126,6 +140,58 @@ TEST_F(RunServiceTest, AServiceThatIsToEndIsToldFirstThenWaitedForThenDestroyed)
   ASSERT_NE(destroyed, std::string::npos) << log;
   EXPECT_LT(begun, waited) << log;
   EXPECT_LT(waited, destroyed) << log;
+}
+
+/// A connection whose other end sees `uid` and this test's group.
+int ConnectAs(uint32_t uid, const std::string& path) {
+  int fd = -1;
+  std::thread([&] {
+    // Of this thread alone: glibc's setresuid would change all of them.
+    if (syscall(SYS_setresuid, -1, uid, -1) != 0) return;
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address{AF_UNIX, {}};
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+      close(std::exchange(fd, -1));
+  }).join();
+  if (fd >= 0) fcntl(fd, F_SETFL, O_NONBLOCK);
+  return fd;
+}
+
+TEST_F(RunServiceTest, EachUserMayCallItsMethodsOnly) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can call as another user";
+  std::filesystem::permissions(dir_, std::filesystem::perms(0755));
+  const pid_t pid =
+      Start({"--config", Write("splitlet: {users: {status: 12345, pleg: 12346, ctl: 12347}}\n")});
+  ASSERT_TRUE(Serves(pid)) << ReadAll(Stderr());
+  struct Case {
+    const char* name;
+    uint32_t uid;
+    grpc::StatusCode get_process, set_fault;
+  };
+  using enum grpc::StatusCode;
+  for (const Case& c : {Case{"a process that asks for health", 12345, OK, PERMISSION_DENIED},
+                        Case{"splitletctl", 12347, OK, OK},
+                        Case{"a process without a call here", 12346, UNAVAILABLE, UNAVAILABLE},
+                        Case{"a stranger", 999, UNAVAILABLE, UNAVAILABLE}}) {
+    SCOPED_TRACE(c.name);
+    const int fd = ConnectAs(c.uid, rpc::SocketPath(dir_ + "/run", "probe"));
+    ASSERT_GE(fd, 0) << "the socket is for the group";
+    const auto stub = v1::Admin::NewStub(grpc::CreateInsecureChannelFromFd("probe", fd));
+    v1::ProcessInfo info;
+    v1::FaultList faults;
+    v1::SetFaultRequest request;
+    request.set_name("x");
+    request.set_term("off");
+    // Not ClientCall: a connection that was refused does not come back, and must fail at once.
+    grpc::ClientContext get, set;
+    const gpr_timespec limit =
+        gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_seconds(20, GPR_TIMESPAN));
+    get.set_deadline(limit);
+    set.set_deadline(limit);
+    EXPECT_EQ(stub->GetProcess(&get, {}, &info).error_code(), c.get_process);
+    EXPECT_EQ(stub->SetFault(&set, request, &faults).error_code(), c.set_fault);
+  }
 }
 
 TEST_F(RunServiceTest, TheSecondOfTwoIsRefusedAndTheFirstGoesOn) {
@@ -167,9 +233,7 @@ TEST_F(RunServiceTest, SaysWhatCameBeforeItsStart) {
 }
 
 TEST_F(RunServiceTest, BadInputIsOneLineAndExitCodeOne) {
-  const std::string config = dir_ + "/config.yaml";
-  std::ofstream(config)
-      << "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPodz: 3\n";
+  const std::string config = Write("maxPodz: 3\n");
   const struct {
     const char* name;
     std::vector<std::string> args;

@@ -33,12 +33,14 @@ bool IsPrivate(const struct stat& dir, const struct stat& parent) {
   return made_by_us && (dir.st_mode & S_IWOTH) == 0 && (parent.st_mode & S_IWOTH) == 0;
 }
 
-/// The socket's owner is this user, root, or the owner of a private directory around it. No socket
-/// is fine: whoever calls waits for it.
-Status CheckSocket(const std::string& path) {
+/// The socket's owner is root or `wanted`; without that, this user, root, or the owner of a private
+/// directory around it. No socket is fine: whoever calls waits for it.
+Status CheckSocket(const std::string& path, std::optional<uint32_t> wanted) {
   struct stat socket {};
   if (stat(path.c_str(), &socket) != 0) return OkStatus();
-  if (socket.st_uid == geteuid() || socket.st_uid == 0) return OkStatus();
+  if (socket.st_uid == wanted.value_or(geteuid()) || socket.st_uid == 0) return OkStatus();
+  if (wanted)
+    return PermissionDenied("{} belongs to user {}, want {}", path, socket.st_uid, *wanted);
   const std::string dir_path = path.substr(0, path.rfind('/'));
   struct stat dir {
   }, parent{};
@@ -51,12 +53,13 @@ Status CheckSocket(const std::string& path) {
 /// Answers a call itself when the socket belongs to a stranger.
 class CheckOwner final : public grpc::experimental::Interceptor {
  public:
-  explicit CheckOwner(std::string path) : path_(std::move(path)) {}
+  CheckOwner(std::string path, std::optional<uint32_t> wanted)
+      : path_(std::move(path)), wanted_(wanted) {}
 
   void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
     using Point = grpc::experimental::InterceptionHookPoints;
     if (methods->QueryInterceptionHookPoint(Point::PRE_SEND_INITIAL_METADATA)) {
-      status_ = CheckSocket(path_);
+      status_ = CheckSocket(path_, wanted_);
       if (!status_.ok()) {
         methods->Hijack();
         return;
@@ -78,30 +81,34 @@ class CheckOwner final : public grpc::experimental::Interceptor {
   }
 
   const std::string path_;
+  const std::optional<uint32_t> wanted_;
   Status status_;
 };
 
 class CheckOwnerFactory final : public grpc::experimental::ClientInterceptorFactoryInterface {
  public:
-  explicit CheckOwnerFactory(std::string path) : path_(std::move(path)) {}
+  CheckOwnerFactory(std::string path, std::optional<uint32_t> wanted)
+      : path_(std::move(path)), wanted_(wanted) {}
   // gRPC takes the pointer.
   grpc::experimental::Interceptor* CreateClientInterceptor(
       grpc::experimental::ClientRpcInfo* /*info*/) override {
-    return std::make_unique<CheckOwner>(path_).release();
+    return std::make_unique<CheckOwner>(path_, wanted_).release();
   }
 
  private:
   const std::string path_;
+  const std::optional<uint32_t> wanted_;
 };
 
 using Factory = grpc::experimental::ClientInterceptorFactoryInterface;
 
 }  // namespace
 
-std::shared_ptr<grpc::Channel> Connect(const std::string& socket_path, CallMetrics* metrics) {
+std::shared_ptr<grpc::Channel> Connect(const std::string& socket_path, CallMetrics* metrics,
+                                       std::optional<uint32_t> server_uid) {
   std::vector<std::unique_ptr<Factory>> interceptors;
   interceptors.push_back(WatchClient(metrics));  // first: it sees refused calls too
-  interceptors.push_back(std::make_unique<CheckOwnerFactory>(socket_path));
+  interceptors.push_back(std::make_unique<CheckOwnerFactory>(socket_path, server_uid));
   return grpc::experimental::CreateCustomChannelWithInterceptors(
       "unix:" + socket_path, grpc::InsecureChannelCredentials(), Arguments(),
       std::move(interceptors));

@@ -10,6 +10,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,11 +37,13 @@ class CallMetrics;
 std::string SocketPath(const std::string& run_dir, const std::string& process);
 
 /// Never fails: the peer may come later. Calls wait until it is there or their deadline.
-/// The peer's socket must belong to this user, to root, or to the owner of its directory where this
-/// user or root made that directory and strangers cannot write there; else calls are
-/// PERMISSION_DENIED. Calls are counted in `metrics` if there are any; they outlive the calls.
+/// The peer's socket must belong to root or to `server_uid`; where that is not given, to this user,
+/// to root, or to the owner of its directory where this user or root made that directory and
+/// strangers cannot write there. Else calls are PERMISSION_DENIED. Calls are counted in `metrics`
+/// if there are any; they outlive the calls.
 std::shared_ptr<grpc::Channel> Connect(const std::string& socket_path,
-                                       CallMetrics* metrics = nullptr);
+                                       CallMetrics* metrics = nullptr,
+                                       std::optional<uint32_t> server_uid = std::nullopt);
 /// The same for a CRI endpoint: "unix:///run/containerd/containerd.sock", or a bare path; libs/cri
 /// counts its calls.
 std::shared_ptr<grpc::Channel> ConnectEndpoint(const std::string& endpoint);

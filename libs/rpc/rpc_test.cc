@@ -14,12 +14,14 @@
 #include <filesystem>
 #include <latch>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "libs/base/cancel.h"
 #include "libs/base/span.h"
 #include "libs/base/trace.h"
 #include "libs/rpc/call_metrics.h"
+#include "libs/rpc/guard.h"
 #include "splitlet/v1/services.grpc.pb.h"
 
 namespace splitlet::rpc {
@@ -251,6 +253,94 @@ TEST(Rpc, AUserWhoIsNotAllowedIsRefusedAndLoggedOnce) {
   const auto lines = world.sink.lines();
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_EQ(lines[0].message, "refused a connection");
+}
+
+/// Answers one item; only to see that it is not asked.
+class TestTables final : public v1::Tables::Service {
+ public:
+  grpc::Status List(grpc::ServerContext*, const v1::ListRequest*,
+                    grpc::ServerWriter<v1::ListItem>* writer) override {
+    ++lists;
+    writer->Write({});
+    return grpc::Status::OK;
+  }
+  std::atomic<int> lists = 0;
+};
+
+TEST(Guard, OnlyTheMethodsThatTheCallerMayCallAreReached) {
+  World world;
+  std::mutex mutex;
+  std::set<std::pair<std::string, uint32_t>> asked;
+  std::atomic<bool> lists_allowed = false;
+  const MayCall may_call = [&](const std::string& method, uint32_t uid) {
+    const std::lock_guard lock(mutex);
+    asked.emplace(method, uid);
+    return method == "splitlet.v1.Admin/GetProcess" ||
+           (lists_allowed && method == "splitlet.v1.Tables/List");
+  };
+  TestTables tables;
+  const auto admin = Guard(world.admin, "splitlet.v1.Admin", may_call);
+  const auto guarded_tables = Guard(tables, "splitlet.v1.Tables", may_call);
+  ASSERT_TRUE(admin.ok() && guarded_tables.ok());
+  world.options.services = {admin->get(), guarded_tables->get()};
+  world.Start();
+
+  const auto info = world.GetProcess(10s, "00-abc-def-01");
+  ASSERT_TRUE(info.ok()) << ToString(info.status());
+  EXPECT_EQ(info->pid(), getpid());
+  EXPECT_EQ(info->name(), "00-abc-def-01") << "the context reaches the handler";
+  ClientCall set(world.clock, After(world.clock, 10s));
+  v1::SetFaultRequest request;
+  request.set_name(std::string(1 << 20, 'x'));
+  v1::FaultList list;
+  EXPECT_EQ(FromGrpc(world.stub->SetFault(&set.context(), request, &list)),
+            PermissionDenied("user {} may not call splitlet.v1.Admin/SetFault", geteuid()));
+  EXPECT_EQ(world.ListFaults(After(world.clock, 10s)).code(), StatusCode::kPermissionDenied);
+  EXPECT_EQ(world.admin.blocked, 0);
+
+  const auto stub = v1::Tables::NewStub(Connect(world.options.socket_path));
+  const auto count = [&] {
+    ClientCall call(world.clock, After(world.clock, 10s));
+    v1::ListItem item;
+    const auto reader = stub->List(&call.context(), {});
+    int items = 0;
+    while (reader->Read(&item)) ++items;
+    return std::pair(items, FromGrpc(reader->Finish()).code());
+  };
+  EXPECT_EQ(count(), std::pair(0, StatusCode::kPermissionDenied));
+  EXPECT_EQ(tables.lists, 0);
+  lists_allowed = true;
+  EXPECT_EQ(count(), std::pair(1, StatusCode::kOk));
+  world.server = nullptr;
+  EXPECT_TRUE(asked.contains({"splitlet.v1.Admin/SetFault", geteuid()}));
+}
+
+TEST(Guard, AServiceThatIsNotKnownIsAnError) {
+  TestAdmin admin;
+  EXPECT_EQ(Guard(admin, "splitlet.v1.None", {}).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST(Rpc, AServerOfAnotherUserThanWantedIsNotCalled) {
+  World world;
+  world.Start();
+  for (const uint32_t wanted : {geteuid(), geteuid() + 12345}) {
+    const auto stub = v1::Admin::NewStub(Connect(world.options.socket_path, nullptr, wanted));
+    ClientCall call(world.clock, After(world.clock, 10s));
+    v1::ProcessInfo info;
+    const Status status = FromGrpc(stub->GetProcess(&call.context(), {}, &info));
+    const bool served = wanted == geteuid() || geteuid() == 0;  // root is always trusted
+    EXPECT_EQ(status.code(), served ? StatusCode::kOk : StatusCode::kPermissionDenied);
+  }
+  if (geteuid() != 0) return;
+  ASSERT_EQ(chown(world.options.socket_path.c_str(), 65534, 65534), 0);
+  ASSERT_EQ(chown((world.dir.path() + "/pleg").c_str(), 65534, 65534), 0);
+  for (const uint32_t wanted : {65534u, 65533u}) {
+    const auto stub = v1::Admin::NewStub(Connect(world.options.socket_path, nullptr, wanted));
+    ClientCall call(world.clock, After(world.clock, 10s));
+    v1::ProcessInfo info;
+    EXPECT_EQ(FromGrpc(stub->GetProcess(&call.context(), {}, &info)).code(),
+              wanted == 65534u ? StatusCode::kOk : StatusCode::kPermissionDenied);
+  }
 }
 
 TEST(Rpc, AStrangersSocketIsNotCalled) {

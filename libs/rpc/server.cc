@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "libs/rpc/library.h"
+#include "libs/rpc/peer.h"
 #include "libs/rpc/rpc.h"
 #include "libs/rpc/watch.h"
 
@@ -47,13 +48,6 @@ class Fd {
  private:
   int fd_;
 };
-
-Peer PeerOfSocket(int fd) {
-  ucred credentials{};
-  socklen_t size = sizeof credentials;
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return {};
-  return {credentials.uid, credentials.pid};
-}
 
 StatusOr<Fd> Listen(const std::string& path) {
   sockaddr_un address{};
@@ -170,16 +164,22 @@ class UnixServer final : public Server {
 
 }  // namespace
 
-Peer PeerOf(const grpc::ServerContextBase& context) {
-  // gRPC names a connection that it was given by its descriptor, "fd:17", which is open while a
-  // call of it runs.
-  const std::string name = context.peer();
+Peer PeerOfSocket(int fd) {
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return {};
+  return {credentials.uid, credentials.pid};
+}
+
+Peer PeerOfName(std::string_view name) {
   int fd = -1;
   if (!name.starts_with("fd:")) return {};
-  const char* digits = name.data() + 3;
-  const auto parsed = std::from_chars(digits, name.data() + name.size(), fd);
+  name.remove_prefix(3);
+  const auto parsed = std::from_chars(name.data(), name.data() + name.size(), fd);
   return parsed.ec == std::errc() ? PeerOfSocket(fd) : Peer{};
 }
+
+Peer PeerOf(const grpc::ServerContextBase& context) { return PeerOfName(context.peer()); }
 
 std::string TraceparentOf(const grpc::ServerContextBase& context) {
   const auto& metadata = context.client_metadata();

@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -117,6 +118,32 @@ Node::Node(NodeOptions options) : options_(std::move(options)), dir_("sl") {
   WriteFile(dir() + "/config.yaml", options_.config.empty() ? kTestConfig : options_.config);
 }
 
+void Node::ShareDirs() const {
+  CHECK(chmod(dir().c_str(), 0755) == 0 && chmod((dir() + "/nats").c_str(), 0711) == 0);
+  CHECK(chmod((dir() + "/nats/creds").c_str(), 0711) == 0);
+  for (const char* sub : {"/run", "/state"}) {
+    const std::string path = dir() + sub;
+    CHECK(chown(path.c_str(), 0, kGroup) == 0 && chmod(path.c_str(), 0770) == 0);
+  }
+  for (const auto& [process, uid] : options_.users)
+    CHECK(chown((dir() + "/nats/creds/" + process).c_str(), uid, kGroup) == 0);
+}
+
+void Node::RunAsItsUser(const std::string& process, Command& command) const {
+  const auto user = options_.users.find(process);
+  const uint32_t uid = user == options_.users.end() ? 0 : user->second;
+  std::vector<std::string> argv = {"setpriv",
+                                   "--reuid",
+                                   std::to_string(uid),
+                                   "--regid",
+                                   std::to_string(kGroup),
+                                   "--clear-groups",
+                                   "--pdeathsig",
+                                   "KILL"};
+  argv.insert(argv.end(), command.argv.begin(), command.argv.end());
+  command.argv = std::move(argv);
+}
+
 Node::~Node() {
   for (const auto& process : kProcesses) Resume(process);
 }
@@ -147,6 +174,7 @@ void Node::Start() {
     WriteFile(conf, ReadFile(conf) + options_.nats_settings);
   }
   nats_url_ = fmt::format("nats://127.0.0.1:{}", std::stoi(ReadFile(dir() + "/nats/port")));
+  if (!options_.users.empty()) ShareDirs();
   StartNats();
   for (const auto& process : kProcesses) keeper_.Start(process, CommandOf(process, true));
   for (const auto& process : kProcesses)
@@ -207,6 +235,7 @@ Command Node::CommandOf(const std::string& process, bool first_start) const {
   const auto points = options_.fail_points.find(process);
   if (first_start && points != options_.fail_points.end())
     command.env["SPLITLET_FAILPOINTS"] = points->second;
+  if (!options_.users.empty()) RunAsItsUser(process, command);
   return command;
 }
 

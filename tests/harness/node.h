@@ -27,7 +27,12 @@ struct NodeOptions {
   std::map<std::string, std::string> env;  // for all processes
   std::string nats_settings;               // more lines of nats-server's configuration
   std::string node_name = "node-1";
+  /// process -> user id; the others run as root, all with the group kGroup. Empty: all as this
+  /// user.
+  std::map<std::string, uint32_t> users;
 };
+
+inline constexpr uint32_t kGroup = 64990;  // of all processes, where they have users of their own
 
 class Node {
  public:
@@ -107,6 +112,9 @@ class Node {
   std::string LogTails() const;
 
  private:
+  /// Lets the users of the processes in.
+  void ShareDirs() const;
+  void RunAsItsUser(const std::string& process, Command& command) const;
   Command CommandOf(const std::string& process, bool first_start) const;
   NodeOptions options_;
   TempDir dir_;

@@ -1,0 +1,44 @@
+#pragma once
+
+/// Who may connect to this process and call which of its methods: a table over the processes, and
+/// their user ids from the setting `splitlet.users`. Root may do all. Without the setting all run
+/// as one user, who may do all too. Threads: immutable. Errors: as said.
+/// Source: DESIGN.md, table of the processes, "The calls".
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libs/base/status.h"
+
+namespace splitlet::daemon {
+
+class Access {
+ public:
+  using Users = std::map<std::string, uint32_t>;  // process or "ctl" -> user id
+
+  /// `own_uid`: as which this process runs.
+  Access(std::string process, Users users, uint32_t own_uid);
+
+  /// INVALID_ARGUMENT when this process runs as another user than the setting says, because its
+  /// peers would refuse it.
+  Status Check() const;
+  /// Who may call anything here.
+  std::vector<uint32_t> Callers() const;
+  /// `method`: "splitlet.v1.Pleg/Relist".
+  bool MayCall(const std::string& method, uint32_t uid) const;
+  /// As whom the other process serves; none: not set.
+  std::optional<uint32_t> UserOf(const std::string& process) const;
+
+ private:
+  /// A process that the setting does not name runs as root.
+  uint32_t Named(const std::string& process) const;
+
+  const std::string process_;
+  const Users users_;
+  const uint32_t own_uid_;
+};
+
+}  // namespace splitlet::daemon
