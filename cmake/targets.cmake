@@ -2,6 +2,15 @@
 
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 
+# What scripts/test.sh builds: the programs, and the tests of one label with the programs that they run.
+add_custom_target(programs)
+add_custom_target(benchmarks)
+foreach(label unit simulation integration e2e threads)
+  add_custom_target(${label}_tests)
+endforeach()
+add_dependencies(integration_tests programs)
+add_dependencies(e2e_tests programs)
+
 # splitlet_library(NAME SOURCES ... [DEPENDS ...] [PACKAGES ...])
 # DEPENDS are libraries of ours (public); PACKAGES are imported targets.
 function(splitlet_library name)
@@ -19,12 +28,24 @@ function(splitlet_service name)
   splitlet_library(${id}_core SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS} PACKAGES ${ARG_PACKAGES})
   add_executable(splitlet-${name} services/${name}/main.cc)
   target_link_libraries(splitlet-${name} PRIVATE ${id}_core)
+  add_dependencies(programs splitlet-${name})
   install(TARGETS splitlet-${name} RUNTIME DESTINATION bin)
 endfunction()
 
-# splitlet_test(NAME SOURCES ... [DEPENDS ...] [LABEL unit] [TIMEOUT 120]): the GoogleTest program NAME_test.
+# splitlet_register_test(NAME LABEL TIMEOUT): what the tests of all sorts have in common. Instrumented programs take
+# several times as long.
+function(splitlet_register_test name label timeout)
+  if(SPLITLET_SANITIZER_ENVIRONMENT)
+    math(EXPR timeout "4 * ${timeout}")
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${label}" TIMEOUT ${timeout}
+                                          ENVIRONMENT "${SPLITLET_SANITIZER_ENVIRONMENT}")
+endfunction()
+
+# splitlet_test(NAME SOURCES ... [DEPENDS ...] [LABEL unit] [TIMEOUT 120] [THREADS] [SHARDS N]): the GoogleTest program
+# NAME_test. THREADS: it runs under ThreadSanitizer too. SHARDS: its cases are N tests that may run side by side.
 function(splitlet_test name)
-  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;DEPENDS;PACKAGES;DEFINES" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS" "LABEL;TIMEOUT;SHARDS" "SOURCES;DEPENDS;PACKAGES;DEFINES" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL unit)
   endif()
@@ -36,8 +57,23 @@ function(splitlet_test name)
   target_compile_definitions(${name}_test PRIVATE ${ARG_DEFINES})
   target_link_libraries(${name}_test PRIVATE splitlet_flags ${ARG_DEPENDS} ${ARG_PACKAGES} GTest::gtest GTest::gmock
                                              GTest::gtest_main)
-  add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
-  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
+  add_dependencies(${ARG_LABEL}_tests ${name}_test)
+  if(ARG_THREADS)
+    add_dependencies(threads_tests ${name}_test)
+    list(APPEND ARG_LABEL threads)
+  endif()
+  if(NOT ARG_SHARDS)
+    add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+    splitlet_register_test(${name} "${ARG_LABEL}" ${ARG_TIMEOUT})
+    return()
+  endif()
+  foreach(shard RANGE 1 ${ARG_SHARDS})
+    add_test(NAME ${name}_${shard} COMMAND ${name}_test WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+    splitlet_register_test(${name}_${shard} "${ARG_LABEL}" ${ARG_TIMEOUT})
+    math(EXPR index "${shard} - 1")
+    set_property(TEST ${name}_${shard} APPEND PROPERTY ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS}"
+                                                                   "GTEST_SHARD_INDEX=${index}")
+  endforeach()
 endfunction()
 
 # splitlet_script_test(NAME SCRIPT path LABEL integration [TIMEOUT 120]): a test that is a shell script; it finds the
@@ -48,8 +84,9 @@ function(splitlet_script_test name)
     set(ARG_TIMEOUT 120)
   endif()
   add_test(NAME ${name} COMMAND "${CMAKE_SOURCE_DIR}/${ARG_SCRIPT}" WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
-  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77
-                                          ENVIRONMENT "BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  splitlet_register_test(${name} ${ARG_LABEL} ${ARG_TIMEOUT})
+  set_property(TEST ${name} PROPERTY SKIP_RETURN_CODE 77)
+  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
 endfunction()
 
 # splitlet_bench(NAME SOURCES ... [DEPENDS ...]): the program NAME_bench, run by tests/bench/run.sh.
@@ -58,4 +95,5 @@ function(splitlet_bench name)
   add_executable(${name}_bench ${ARG_SOURCES})
   set_target_properties(${name}_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   target_link_libraries(${name}_bench PRIVATE splitlet_flags ${ARG_DEPENDS} ${ARG_PACKAGES})
+  add_dependencies(benchmarks ${name}_bench)
 endfunction()

@@ -1,25 +1,28 @@
 #!/usr/bin/env bash
-# Builds a preset (PRESET, dev) and runs its tests in the order unit, integration, e2e. The last line is
-# "N passed, N failed". Arguments go to ctest, as in: scripts/test.sh -R pleg
+# Builds and runs all tests; the last line is "N passed, N failed". Arguments go to ctest, as in:
+# scripts/test.sh -R pleg
+#
+#   asan      unit and integration tests, and the simulation for a few seeds
+#   tsan      the tests of what has threads
+#   release   the simulation for all seeds, where a seed is quickest, and e2e
+#
+# PRESET=dev (or another) runs the tests of all levels in that preset alone.
 #
 # Integration and e2e tests meet real programs, so one that fails is tried once more; each that needed it
-# is named at the end, because such a test is a bug until shown otherwise.
+# is named at the end, because such a test is a bug until shown otherwise. What a sanitizer finds fails in any try.
 set -euo pipefail
 
 tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-readonly PRESET=${PRESET:-dev}
-readonly BUILD=$tree/build/$PRESET
-readonly LABELS=(unit integration e2e)
-readonly REPORTS=$BUILD/test-reports
+readonly LEVELS='unit|simulation|integration|e2e'
 passed=0 failed=0
 second_tries=() broken=() skipped=()
 
 # A test that no level claims would never run.
 check_labels() {
   local unclaimed
-  unclaimed=$(ctest --test-dir "$BUILD" -N -LE '^(unit|integration|e2e)$' | sed -n 's/^ *Test *#[0-9]*: //p')
+  unclaimed=$(ctest --test-dir "$BUILD" -N -LE "^($LEVELS)\$" | sed -n 's/^ *Test *#[0-9]*: //p')
   if [[ -n $unclaimed ]]; then
-    printf 'tests without label unit, integration or e2e: %s\n' "$(xargs <<<"$unclaimed")" >&2
+    printf 'tests without a level (%s): %s\n' "$LEVELS" "$(xargs <<<"$unclaimed")" >&2
     exit 1
   fi
 }
@@ -39,13 +42,23 @@ count() {
   bad+=("${absent[@]}")
   passed=$((passed + ${#good[@]}))
   failed=$((failed + ${#bad[@]}))
-  broken+=("${bad[@]}")
+  broken+=("${bad[@]/#/$PRESET:}")
   for name in "${left_out[@]}"; do
-    [[ " ${absent[*]} " == *" $name "* ]] || skipped+=("$name")
+    [[ " ${absent[*]} " == *" $name "* ]] || skipped+=("$PRESET:$name")
   done
   for name in $(attempts_with "$label" 'Failed|Exception|Timeout'); do
-    [[ " ${good[*]} " != *" $name "* ]] || second_tries+=("$name")
+    [[ " ${good[*]} " != *" $name "* ]] || second_tries+=("$PRESET:$name")
   done
+}
+
+# A finding counts, whatever a second try said.
+count_findings() {
+  local report=$REPORTS/$1.txt
+  if grep -qE 'Sanitizer: |: runtime error: ' "$report"; then
+    printf 'A SANITIZER FOUND SOMETHING: %s\n' "$report"
+    failed=$((failed + 1))
+    broken+=("$PRESET:sanitizer($1)")
+  fi
 }
 
 run_label() {
@@ -55,7 +68,11 @@ run_label() {
     integration) options+=(--repeat until-pass:2) ;;
     e2e) options=(--repeat until-pass:2) ;;
   esac
-  printf '\n=== %s tests\n' "$label"
+  if [[ $label == e2e && $EUID -ne 0 ]]; then
+    printf '\n=== e2e tests SKIPPED: they run containers, which needs root\n'
+    return
+  fi
+  printf '\n=== %s: %s tests\n' "$PRESET" "$label"
   rm -f "$REPORTS/$label.xml"
   ctest --test-dir "$BUILD" -L "^$label\$" --no-tests=ignore --output-on-failure --output-junit "$REPORTS/$label.xml" \
     "${options[@]}" "$@" </dev/null 2>&1 | tee "$REPORTS/$label.txt" || true
@@ -65,20 +82,37 @@ run_label() {
     printf 'ctest broke off in the %s tests\n' "$label" >&2
     failed=$((failed + 1))
   fi
+  count_findings "$label"
+}
+
+# run_preset PRESET "LABEL..." [TARGET...] -- [CTEST ARGUMENT...]
+run_preset() {
+  local labels label targets=()
+  PRESET=$1 BUILD=$tree/build/$1 REPORTS=$tree/build/$1/test-reports
+  read -ra labels <<<"$2"
+  shift 2
+  while [[ $1 != -- ]]; do
+    targets+=("$1")
+    shift
+  done
+  shift
+  printf '\n=== %s: build\n' "$PRESET"
+  "$tree/scripts/build.sh" "$PRESET" "${labels[@]/%/_tests}" "${targets[@]}"
+  mkdir -p "$REPORTS"
+  check_labels
+  for label in "${labels[@]}"; do
+    run_label "$label" "$@"
+  done
 }
 
 main() {
-  local label
-  "$tree/scripts/build.sh" "$PRESET"
-  mkdir -p "$REPORTS"
-  check_labels
-  for label in "${LABELS[@]}"; do
-    if [[ $label == e2e && $EUID -ne 0 ]]; then
-      printf '\n=== e2e tests SKIPPED: they run containers, which needs root\n'
-      continue
-    fi
-    run_label "$label" "$@"
-  done
+  if [[ -n ${PRESET:-} ]]; then
+    run_preset "$PRESET" "${LEVELS//|/ }" benchmarks -- "$@"
+  else
+    run_preset asan 'unit integration simulation' -- "$@"
+    run_preset tsan threads -- "$@"
+    run_preset release 'simulation e2e' benchmarks -- "$@"
+  fi
   printf '\n'
   [[ ${#skipped[@]} -eq 0 ]] || printf 'SKIPPED: %s\n' "${skipped[*]}"
   [[ ${#second_tries[@]} -eq 0 ]] || printf 'NEEDED A SECOND TRY (look into it): %s\n' "${second_tries[*]}"

@@ -51,8 +51,7 @@ void E2eTest::SetUp() {
 
 void E2eTest::TearDown() {
   if (view_ == nullptr) return;
-  if (HasFailure() && node_ != nullptr) ADD_FAILURE() << view_->Describe() << node_->LogTails();
-  node_.reset();
+  EndNode();
   RemoveAllPods();
 }
 
@@ -71,34 +70,9 @@ void E2eTest::RemoveAllPods() {
 
 void E2eTest::StartNode(harness::NodeOptions options) {
   options.runtime_endpoint = Endpoint();
-  node_ = std::make_unique<Node>(std::move(options));
+  MakeNode(std::move(options));
   std::filesystem::create_directories(scratch());
   node_->Start();
-}
-
-void E2eTest::ExpectRunning(const std::string& name) {
-  ASSERT_TRUE(WaitFor(kSoon, [&] { return node_->IsRunning(name); })) << name << " does not run";
-}
-
-void E2eTest::ExpectGone(const std::string& name) {
-  ASSERT_TRUE(WaitFor(kSoon,
-                      [&] {
-                        return node_->IsGone(name) && view_->RunningOf(name).empty() &&
-                               view_->ReadySandboxesOf(name).empty();
-                      }))
-      << name << " does not go";
-}
-
-void E2eTest::ExpectExactly(const std::vector<std::string>& pods) {
-  const auto matches = [&] {
-    if (view_->ReadySandboxCount() != pods.size() || view_->RunningCount() != pods.size())
-      return false;
-    for (const auto& pod : pods)
-      if (view_->ReadySandboxesOf(pod).size() != 1 || !node_->IsRunning(pod)) return false;
-    return true;
-  };
-  ASSERT_TRUE(WaitFor(kSoon, matches))
-      << "wanted " << pods.size() << " pods; " << view_->Describe();
 }
 
 void E2eTest::ExpectPhase(const std::string& name, const std::string& phase) {
@@ -110,11 +84,6 @@ void E2eTest::ExpectPhase(const std::string& name, const std::string& phase) {
                         return last == phase;
                       }))
       << name << " is " << last;
-}
-
-int E2eTest::RestartsOf(const std::string& pod) {
-  const auto view = node_->Pod(pod);
-  return view == nullptr || view->containers.empty() ? -1 : view->containers.front().restarts;
 }
 
 void E2eTest::KillContainerd() { keeper->Signal("containerd", 9); }

@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/harness/node.h"
-#include "tests/harness/runtime_view.h"
+#include "tests/harness/node_fixture.h"
 
 namespace splitlet::e2e {
 
@@ -22,29 +21,23 @@ using namespace std::chrono_literals;
 
 inline constexpr auto kSoon = 90s;  // far above what is needed, for a loaded machine
 
-class E2eTest : public testing::Test {
+class E2eTest : public harness::NodeTest {
  public:
   static void SetUpTestSuite();
   static void TearDownTestSuite();
 
  protected:
+  E2eTest() : NodeTest(kSoon) {}
   void SetUp() override;
   void TearDown() override;
 
   void StartNode(harness::NodeOptions options = {});
-  void ExpectRunning(const std::string& name);
-  void ExpectGone(const std::string& name);
-  /// Exactly one ready sandbox and one running container of each of `pods`, and nothing else alive.
-  void ExpectExactly(const std::vector<std::string>& pods);
   /// Waits until the API status of the pod has this phase.
   void ExpectPhase(const std::string& name, const std::string& phase);
-  int RestartsOf(const std::string& pod);
   /// kill -9 of containerd; the test's keeper starts it again.
   void KillContainerd();
   static std::string Endpoint();
 
-  std::unique_ptr<harness::RuntimeView> view_;
-  std::unique_ptr<Node> node_;
   std::string scratch() const { return node_->dir() + "/scratch"; }  // mounted by hostPath in tests
 
  private:

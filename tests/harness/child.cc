@@ -17,6 +17,13 @@
 namespace splitlet::harness {
 namespace {
 
+// Processes with a sanitizer take several times as long for everything.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kSlowness = 4;
+#else
+constexpr int kSlowness = 1;
+#endif
+
 void Nap() { usleep(20'000); }
 
 /// Between fork and exec: only calls that are safe there.
@@ -50,6 +57,11 @@ std::vector<std::string> Environment(const std::map<std::string, std::string>& a
   }
   for (const auto& [name, value] : added) all.push_back(fmt::format("{}={}", name, value));
   return all;
+}
+
+/// Tests and fail points end programs by SIGKILL, and stops by SIGTERM.
+bool IsCrash(int status) {
+  return WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL && WTERMSIG(status) != SIGTERM;
 }
 
 }  // namespace
@@ -137,6 +149,11 @@ int Keeper::RestartsOf(const std::string& name) const {
   return found == kept_.end() ? 0 : found->second.restarts;
 }
 
+std::string Keeper::Crashes() const {
+  const std::lock_guard lock(mutex_);
+  return crashes_;
+}
+
 void Keeper::Watch(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     Reap();
@@ -147,7 +164,11 @@ void Keeper::Watch(const std::stop_token& stop) {
 void Keeper::Reap() {
   const std::lock_guard lock(mutex_);
   for (auto& [name, kept] : kept_) {
-    if (kept.pid != 0 && waitpid(kept.pid, nullptr, WNOHANG) == kept.pid) kept.pid = 0;
+    int status = 0;
+    if (kept.pid != 0 && waitpid(kept.pid, &status, WNOHANG) == kept.pid) {
+      kept.pid = 0;
+      if (IsCrash(status)) crashes_ += fmt::format("{}: signal {}\n", name, WTERMSIG(status));
+    }
     if (kept.pid == 0 && kept.wanted) {
       kept.pid = Spawn(kept.command);
       ++kept.restarts;
@@ -157,7 +178,7 @@ void Keeper::Reap() {
 
 bool WaitFor(Duration limit, const std::function<bool()>& condition) {
   const RealClock clock;
-  const auto end = clock.Now() + limit;
+  const auto end = clock.Now() + limit * kSlowness;
   while (!condition()) {
     if (clock.Now() >= end) return condition();
     Nap();

@@ -47,6 +47,8 @@ class Keeper {
   pid_t PidOf(const std::string& name) const;
   /// How often it was started again.
   int RestartsOf(const std::string& name) const;
+  /// Which programs ended by a signal of their own making, such as an abort; empty: none.
+  std::string Crashes() const;
 
  private:
   struct Kept {
@@ -59,10 +61,12 @@ class Keeper {
   void Reap();
   mutable std::mutex mutex_;
   std::map<std::string, Kept> kept_;
+  std::string crashes_;
   std::jthread watcher_;
 };
 
-/// Looks every 20 ms until `condition` holds; false after `limit`.
+/// Looks every 20 ms until `condition` holds; false after `limit`, or four times that with a
+/// sanitizer.
 bool WaitFor(Duration limit, const std::function<bool()>& condition);
 
 /// The same for `limit` long: true when the condition held each time that it was looked at.

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 
@@ -347,6 +348,20 @@ std::string Node::LogTails() const {
   for (const auto& process : kProcesses)
     text += fmt::format("--- {}\n{}\n", process, TailOf(LogOf(process), 2500));
   return text;
+}
+
+std::string Node::SanitizerReports() const {
+  constexpr size_t kReportBytes = 6000;
+  std::string reports;
+  for (const auto& file : std::filesystem::directory_iterator(dir() + "/log")) {
+    const std::string text = ReadFile(file.path());
+    const size_t begin = std::min(text.find("Sanitizer: "), text.find(": runtime error: "));
+    if (begin == std::string::npos) continue;
+    const size_t line = text.rfind('\n', begin) + 1;  // of no line: 0
+    reports += fmt::format("--- {}\n{}\n", file.path().filename().string(),
+                           text.substr(line, kReportBytes));
+  }
+  return reports;
 }
 
 std::string PodYaml(const std::string& name, const std::string& script,

@@ -110,6 +110,8 @@ class Node {
   std::string LogOf(const std::string& process) const { return dir() + "/log/" + process; }
   /// The last lines of all logs, for the message of a failed test.
   std::string LogTails() const;
+  /// What AddressSanitizer or UndefinedBehaviorSanitizer found in any process; empty without them.
+  std::string SanitizerReports() const;
 
  private:
   /// Lets the users of the processes in.

@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/harness/node.h"
-#include "tests/harness/runtime_view.h"
+#include "tests/harness/node_fixture.h"
 
 namespace splitlet::integration {
 
@@ -21,19 +20,12 @@ using namespace std::chrono_literals;
 
 inline constexpr auto kSoon = 40s;  // far above what is needed, for a loaded machine
 
-class IntegrationTest : public testing::Test {
+class IntegrationTest : public harness::NodeTest {
  protected:
+  IntegrationTest() : NodeTest(kSoon) {}
   /// Starts the fake runtime and the node. `events`: "none", "cri" or "containerd".
   void StartNode(harness::NodeOptions options = {}, const std::string& events = "cri");
-  void TearDown() override;
-
-  void ExpectRunning(const std::string& name);
-  void ExpectGone(const std::string& name);
-  /// One ready sandbox for each of `pods`, one running container named app in each, nothing else
-  /// alive.
-  void ExpectExactly(const std::vector<std::string>& pods);
-  /// Restart count of the container app.
-  int RestartsOf(const std::string& pod);
+  void TearDown() override { EndNode(); }
 
   void StartFakeCri(const std::string& events);
   /// After runtime_.Stop("fake-cri"): the same state on the same socket.
@@ -41,8 +33,6 @@ class IntegrationTest : public testing::Test {
   harness::Keeper runtime_;
   std::unique_ptr<harness::TempDir> runtime_dir_;
   std::string socket_, control_, events_;
-  std::unique_ptr<harness::RuntimeView> view_;
-  std::unique_ptr<Node> node_;
 };
 
 }  // namespace splitlet::integration
