@@ -17,6 +17,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/bus/bus.h"
 #include "libs/rpc/rpc.h"
+#include "libs/rpc/unary.h"
 #include "splitlet/v1/services.grpc.pb.h"
 
 namespace splitlet::ctl {
@@ -25,19 +26,26 @@ namespace {
 constexpr Duration kCallLimit = 3s;
 constexpr Duration kGcLimit = 120s;
 
-/// Unary calls with a limit of time.
-struct Caller {
+struct Callee {
   const Clock& clock;
+  const StatusOr<std::shared_ptr<grpc::Channel>>& channel;
+  std::string context;  // what an error of the call begins with
   Duration limit = kCallLimit;
-
-  template <class Stub, class Request, class Reply>
-  Status operator()(Stub& stub,
-                    grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Reply*),
-                    const Request& request, Reply* reply) const {
-    rpc::ClientCall call(clock, After(clock, limit));
-    return rpc::FromGrpc((stub.*method)(&call.context(), request, reply));
-  }
 };
+
+/// One unary call. The reply is on the heap, because our headers know it by name only.
+template <class Service, class Request, class Reply>
+StatusOr<std::shared_ptr<Reply>> Call(const Callee& callee,
+                                      grpc::Status (Service::Stub::*method)(grpc::ClientContext*,
+                                                                            const Request&, Reply*),
+                                      const Request& request) {
+  if (!callee.channel.ok()) return callee.channel.status();
+  const auto stub = Service::NewStub(*callee.channel);
+  rpc::ClientCall call(callee.clock, After(callee.clock, callee.limit));
+  auto reply = rpc::Unary(call, *stub, method, request);
+  if (!reply.ok()) return Annotate(reply.status(), callee.context);
+  return std::make_shared<Reply>(*std::move(reply));
+}
 
 template <class R>
 std::shared_ptr<R> Parsed(const Records& records, const std::string& key) {
@@ -180,19 +188,12 @@ ProcessView Client::Ask(const std::string& process) const {
   std::ifstream starts(layout_.run_dir + "/" + process + "/starts");
   uint64_t boot = 0, count = 0;
   if (starts >> boot >> count && count > 0) view.restarts = count - 1;
-  const auto channel = ChannelTo(process);
-  if (!channel.ok()) {
-    view.problem = Message(channel.status());
-    return view;
-  }
-  const auto stub = v1::Admin::NewStub(*channel);
-  auto info = std::make_shared<v1::ProcessInfo>();
-  const Status asked =
-      Caller{clock_}(*stub, &v1::Admin::Stub::GetProcess, v1::GetProcessRequest(), info.get());
-  if (asked.ok())
-    view.info = std::move(info);
+  auto info = Call<v1::Admin>({clock_, ChannelTo(process), process + " does not answer"},
+                              &v1::Admin::Stub::GetProcess, v1::GetProcessRequest());
+  if (info.ok())
+    view.info = *std::move(info);
   else
-    view.problem = Message(Annotate(asked, process + " does not answer"));
+    view.problem = Message(info.status());
   return view;
 }
 
@@ -207,67 +208,42 @@ std::vector<ProcessView> Client::ListProcesses() const {
 }
 
 StatusOr<std::shared_ptr<v1::Sources>> Client::GetSources() const {
-  auto channel = ChannelTo("config-source");
-  if (!channel.ok()) return channel.status();
-  const auto stub = v1::ConfigSource::NewStub(*channel);
-  auto sources = std::make_shared<v1::Sources>();
-  RETURN_IF_ERROR(Caller{clock_}(*stub, &v1::ConfigSource::Stub::GetSources,
-                                 v1::GetSourcesRequest(), sources.get()),
-                  "config-source");
-  return sources;
+  return Call<v1::ConfigSource>({clock_, ChannelTo("config-source"), "config-source"},
+                                &v1::ConfigSource::Stub::GetSources, v1::GetSourcesRequest());
 }
 
 StatusOr<std::shared_ptr<v1::GcReport>> Client::RunGc(bool dry_run) const {
-  auto channel = ChannelTo("gc");
-  if (!channel.ok()) return channel.status();
-  const auto stub = v1::Gc::NewStub(*channel);
   v1::GcRunRequest request;
   request.set_dry_run(dry_run);
-  auto report = std::make_shared<v1::GcReport>();
-  const Caller call{.clock = clock_, .limit = kGcLimit};
-  RETURN_IF_ERROR(call(*stub, &v1::Gc::Stub::Run, request, report.get()), "gc");
-  return report;
+  return Call<v1::Gc>({clock_, ChannelTo("gc"), "gc", kGcLimit}, &v1::Gc::Stub::Run, request);
 }
 
 StatusOr<std::vector<std::shared_ptr<v1::EventRecord>>> Client::ListEvents(
     const std::string& uid) const {
-  auto channel = ChannelTo("status");
-  if (!channel.ok()) return channel.status();
-  const auto stub = v1::Status::NewStub(*channel);
   v1::ListEventsRequest request;
   request.set_uid(uid);
-  v1::ListEventsReply reply;
-  RETURN_IF_ERROR(Caller{clock_}(*stub, &v1::Status::Stub::ListEvents, request, &reply), "status");
+  const auto reply = Call<v1::Status>({clock_, ChannelTo("status"), "status"},
+                                      &v1::Status::Stub::ListEvents, request);
+  if (!reply.ok()) return reply.status();
   std::vector<std::shared_ptr<v1::EventRecord>> events;
-  for (const auto& event : reply.events())
+  for (const auto& event : (*reply)->events())
     events.push_back(std::make_shared<v1::EventRecord>(event));
   return events;
 }
 
 StatusOr<std::shared_ptr<v1::FaultList>> Client::ListFaults(const std::string& process) const {
-  auto channel = ChannelTo(process);
-  if (!channel.ok()) return channel.status();
-  const auto stub = v1::Admin::NewStub(*channel);
-  auto list = std::make_shared<v1::FaultList>();
-  RETURN_IF_ERROR(
-      Caller{clock_}(*stub, &v1::Admin::Stub::ListFaults, v1::ListFaultsRequest(), list.get()),
-      "{}", process);
-  return list;
+  return Call<v1::Admin>({clock_, ChannelTo(process), process}, &v1::Admin::Stub::ListFaults,
+                         v1::ListFaultsRequest());
 }
 
 StatusOr<std::shared_ptr<v1::FaultList>> Client::SetFault(const std::string& process,
                                                           const std::string& name,
                                                           const std::string& term) const {
-  auto channel = ChannelTo(process);
-  if (!channel.ok()) return channel.status();
-  const auto stub = v1::Admin::NewStub(*channel);
   v1::SetFaultRequest request;
   request.set_name(name);
   request.set_term(term);
-  auto list = std::make_shared<v1::FaultList>();
-  RETURN_IF_ERROR(Caller{clock_}(*stub, &v1::Admin::Stub::SetFault, request, list.get()), "{}",
-                  process);
-  return list;
+  return Call<v1::Admin>({clock_, ChannelTo(process), process}, &v1::Admin::Stub::SetFault,
+                         request);
 }
 
 }  // namespace splitlet::ctl

@@ -1,16 +1,11 @@
 #include "libs/bus/nats_bus.h"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -27,8 +22,9 @@
 #include "libs/rpc/rpc.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.grpc.pb.h"
-
-extern char** environ;
+#include "tests/harness/bus_process.h"
+#include "tests/harness/child.h"
+#include "tests/harness/nats_server.h"
 
 namespace splitlet::bus {
 namespace {
@@ -37,159 +33,40 @@ using v1::RuntimeRecord;
 constexpr const char* kChildVariable = "SPLITLET_BUS_TEST_CHILD";
 
 /// Looks until `condition` holds; false after half a minute.
-bool Eventually(const std::function<bool()>& condition) {
-  RealClock clock;
-  const auto end = clock.Now() + 30s;
-  while (!condition()) {
-    if (clock.Now() > end) return false;
-    poll(nullptr, 0, 5);
-  }
-  return true;
+bool Eventually(const std::function<bool()>& condition) { return harness::WaitFor(30s, condition); }
+
+/// pleg owns `runtime`, status reads it, mute may publish nothing.
+std::vector<harness::NatsUser> Users() {
+  return {{"pleg", R"("splitlet.*.runtime","splitlet.*.pleg.>")", ""},
+          {"status", "", R"("splitlet.*.runtime","splitlet.*.pleg.>")"},
+          {"mute", R"("nothing")", ""}};
 }
 
-class TempDir {
- public:
-  TempDir() {
-    char name[] = "/tmp/splitlet-bus-XXXXXX";
-    CHECK(mkdtemp(name) != nullptr);
-    path_ = name;
-  }
-  ~TempDir() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-int FreePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  CHECK(bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0);
-  CHECK(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0);
-  close(fd);
-  return ntohs(address.sin_port);
-}
-
-pid_t Spawn(std::vector<std::string> arguments) {
-  std::vector<char*> argv;
-  for (auto& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  pid_t pid = 0;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-  CHECK(posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ) == 0);
-  posix_spawn_file_actions_destroy(&actions);
-  return pid;
-}
-
-/// A nats-server with a user for pleg (owner of `runtime`), status (its reader) and mute (may
-/// publish nothing).
-class NatsServer {
- public:
-  explicit NatsServer(const std::string& dir) : dir_(dir), port_(FreePort()) {
-    std::ofstream(dir_ + "/nats.conf")
-        << "listen: \"127.0.0.1:" << port_ << "\"\n"
-        << "jetstream { store_dir: \"" << dir_ << "/store\" }\n"
-        << "authorization { users: [\n"
-        << User("pleg", R"("splitlet.*.runtime","splitlet.*.pleg.>")", "")
-        << User("status", "", R"("splitlet.*.runtime","splitlet.*.pleg.>",)")
-        << User("mute", R"("nothing")", "") << "] }\n";
-    for (const char* user : {"pleg", "status", "mute"})
-      std::ofstream(Creds(user)) << user << "\npw\n";
-  }
-  ~NatsServer() { Kill(SIGKILL); }
-  NatsServer(const NatsServer&) = delete;
-  NatsServer& operator=(const NatsServer&) = delete;
-
-  void Start() { pid_ = Spawn({"nats-server", "--config", dir_ + "/nats.conf"}); }
-  void Signal(int signal) const { CHECK(kill(pid_, signal) == 0); }
-  void Kill(int signal) {
-    if (pid_ == 0) return;
-    Signal(signal);
-    waitpid(std::exchange(pid_, 0), nullptr, 0);
-  }
-  void WipeStore() const { std::filesystem::remove_all(dir_ + "/store"); }
-  std::string url() const { return "nats://127.0.0.1:" + std::to_string(port_); }
-  std::string Creds(const std::string& user) const { return dir_ + "/creds-" + user; }
-
- private:
-  static std::string User(const std::string& name, const std::string& publish,
-                          const std::string& subscribe) {
-    return "{user: \"" + name + "\", password: \"pw\", permissions: {publish: [" + publish +
-           "], subscribe: [" + subscribe + "\"_INBOX." + name + ".>\"]}}\n";
-  }
-  const std::string dir_;
-  const int port_;
-  pid_t pid_ = 0;
-};
-
-struct Wiring {
-  std::string process;
-  std::string run_dir;
-  std::string url;
-  std::string creds;
-};
-
-/// A process's loop, bus and socket. What the test does with them runs on the loop by On().
+/// A process and its record of `runtime`, as owner or reader.
 class Process {
  public:
-  explicit Process(const Wiring& wiring) : thread_([this] { loop_.Run(); }) {
-    On([&] {
-      auto made = ConnectBus({.process = wiring.process,
-                              .node_name = "node",
-                              .run_dir = wiring.run_dir,
-                              .nats_url = wiring.url,
-                              .nats_creds = wiring.creds,
-                              .loop = loop_,
-                              .clock = clock_,
-                              .metrics = registry_,
-                              .log = Log(sink_)});
-      CHECK(made.ok(), "{}", ToString(made.status()));
-      bus_ = *std::move(made);
-    });
-    auto server = rpc::StartServer({.socket_path = rpc::SocketPath(wiring.run_dir, wiring.process),
-                                    .services = {&bus_->TablesService()}},
-                                   Log(sink_));
-    CHECK(server.ok(), "{}", ToString(server.status()));
-    server_ = *std::move(server);
-  }
+  explicit Process(const harness::BusWiring& wiring) : process_(wiring, sink_) {}
   ~Process() {
-    server_ = nullptr;
+    process_.StopServing();
     On([this] {
       view_ = nullptr;
       table_ = nullptr;
-      bus_ = nullptr;
     });
-    loop_.Stop();
-    thread_.join();
   }
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  void On(const std::function<void()>& f) {
-    std::promise<void> done;
-    loop_.Post([&] {
-      f();
-      done.set_value();
-    });
-    CHECK(done.get_future().wait_for(60s) == std::future_status::ready, "the loop hangs");
-  }
+  void On(const std::function<void()>& f) { process_.On(f); }
+  bool Ask(const std::function<bool()>& f) { return process_.Ask(f); }
+  double Metric(const std::string& name) const { return process_.Metric(name); }
   void Own() {
     On([this] {
-      table_ = std::make_unique<Table<RuntimeRecord>>(*bus::Own<RuntimeRecord>(*bus_, "runtime"));
+      table_ = std::make_unique<Table<RuntimeRecord>>(*bus::Own<RuntimeRecord>(bus(), "runtime"));
     });
   }
   void View() {
     On([this] {
-      view_ = std::make_unique<bus::View<RuntimeRecord>>(*ViewOf<RuntimeRecord>(*bus_, "runtime"));
+      view_ = std::make_unique<bus::View<RuntimeRecord>>(*ViewOf<RuntimeRecord>(bus(), "runtime"));
     });
   }
   void Put(const std::string& key, const std::string& name) {
@@ -216,28 +93,14 @@ class Process {
   bool Sees(const std::string& key, const std::string& name) {
     return Eventually([&] { return Name(key) == name; });
   }
-  bool Ask(const std::function<bool()>& f) {
-    bool answer = false;
-    On([&] { answer = f(); });
-    return answer;
-  }
   bool Connected() {
-    return Eventually([this] { return Ask([this] { return bus_->connected(); }); });
+    return Eventually([this] { return process_.Connected(); });
   }
   bool Disconnected() {
-    return Eventually([this] { return Ask([this] { return !bus_->connected(); }); });
+    return Eventually([this] { return !process_.Connected(); });
   }
   bool LiveAndComplete() {
     return Eventually([this] { return Ask([this] { return view_->LiveAndComplete(); }); });
-  }
-  /// Of all labels together; brought up to date each second.
-  double Metric(const std::string& name) {
-    double sum = 0;
-    for (const auto& family : registry_.Collect()) {
-      if (family.name != name) continue;
-      for (const auto& metric : family.metric) sum += metric.counter.value;
-    }
-    return sum;
   }
   bool Logged(LogLevel level, const std::string& message) const {
     for (const auto& line : sink_.lines()) {
@@ -245,26 +108,21 @@ class Process {
     }
     return false;
   }
-  Bus& bus() { return *bus_; }
+  Bus& bus() { return process_.bus(); }
   Table<RuntimeRecord>& table() { return *table_; }
   bus::View<RuntimeRecord>& view() { return *view_; }
-  exec::LoopThread& loop() { return loop_; }
+  exec::LoopThread& loop() { return process_.loop(); }
 
  private:
-  RealClock clock_;
   FakeLogSink sink_;
-  prometheus::Registry registry_;
-  exec::LoopThread loop_{clock_};
-  std::unique_ptr<NatsBus> bus_;
+  harness::BusProcess process_;
   std::unique_ptr<Table<RuntimeRecord>> table_;
   std::unique_ptr<bus::View<RuntimeRecord>> view_;
-  std::unique_ptr<rpc::Server> server_;
-  std::thread thread_;
 };
 
 class NatsBusTest : public ::testing::Test {
  protected:
-  Wiring For(const std::string& process, const std::string& user) const {
+  harness::BusWiring For(const std::string& process, const std::string& user) const {
     return {process, dir_.path(), nats_.url(), nats_.Creds(user)};
   }
   void StartOwner() {
@@ -282,8 +140,8 @@ class NatsBusTest : public ::testing::Test {
     ASSERT_TRUE(owner_->Connected());
     ASSERT_TRUE(reader_->Connected());
   }
-  TempDir dir_;
-  NatsServer nats_{dir_.path()};
+  harness::TempDir dir_{"bus"};
+  harness::NatsServer nats_{dir_.path(), Users()};
   std::unique_ptr<Process> owner_, reader_;
 };
 
@@ -355,9 +213,9 @@ TEST_F(NatsBusTest, WithoutAServerItStartsAndPolls) {
 }
 
 TEST_F(NatsBusTest, WithoutAnyUrlItPolls) {
-  owner_ = std::make_unique<Process>(Wiring{"pleg", dir_.path(), "", ""});
+  owner_ = std::make_unique<Process>(harness::BusWiring{"pleg", dir_.path(), "", ""});
   owner_->Own();
-  reader_ = std::make_unique<Process>(Wiring{"status", dir_.path(), "", ""});
+  reader_ = std::make_unique<Process>(harness::BusWiring{"status", dir_.path(), "", ""});
   reader_->View();
   owner_->Put("a", "1");
   EXPECT_TRUE(reader_->Sees("a", "1"));
@@ -479,7 +337,8 @@ TEST_F(NatsBusTest, AReaderThatIsStoppedForAWhileCatchesUp) {
   ASSERT_TRUE(owner_->Connected());
   std::ofstream(dir_.path() + "/url") << nats_.url();
   ASSERT_EQ(setenv(kChildVariable, dir_.path().c_str(), 1), 0);
-  const pid_t child = Spawn({"/proc/self/exe", "--gtest_filter=ChildProcess.Reader"});
+  const pid_t child = harness::Spawn(
+      {.argv = {"/proc/self/exe", "--gtest_filter=ChildProcess.Reader"}, .env = {}, .output = ""});
   ASSERT_EQ(unsetenv(kChildVariable), 0);
   const auto sees = [&](const std::string& want) {
     return Eventually([&] {

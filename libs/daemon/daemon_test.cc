@@ -21,27 +21,12 @@
 #include "libs/daemon/vitals.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
+#include "tests/harness/child.h"
 
 namespace splitlet::daemon {
 namespace {
 
-class TempDir {
- public:
-  TempDir() {
-    std::string name = std::filesystem::temp_directory_path() / "daemon-test-XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  ~TempDir() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
+using harness::TempDir;
 
 // Lock.
 

@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,25 +17,12 @@
 #include "libs/fs/path.h"
 #include "libs/fs/real_file_system.h"
 #include "libs/fs/state_id.h"
+#include "tests/harness/child.h"
 
 namespace splitlet::fs {
 namespace {
 
-class TempDir {
- public:
-  TempDir() {
-    char path[] = "/tmp/splitlet-fs-XXXXXX";
-    path_ = ::mkdtemp(path);
-  }
-  ~TempDir() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using harness::TempDir;
 
 /// What every FileSystem does, real or fake.
 class FileSystemContract : public testing::TestWithParam<bool> {

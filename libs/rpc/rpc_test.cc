@@ -23,26 +23,12 @@
 #include "libs/rpc/call_metrics.h"
 #include "libs/rpc/guard.h"
 #include "splitlet/v1/services.grpc.pb.h"
+#include "tests/harness/child.h"
 
 namespace splitlet::rpc {
 namespace {
 
-class TempDir {
- public:
-  TempDir() {
-    char name[] = "/tmp/splitlet-rpc-XXXXXX";
-    CHECK(mkdtemp(name) != nullptr);
-    path_ = name;
-  }
-  ~TempDir() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using harness::TempDir;
 
 /// SetFault does what its name says; GetProcess says who asks; ListFaults blocks until let go.
 class TestAdmin final : public v1::Admin::Service {

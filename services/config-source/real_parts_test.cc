@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <prometheus/text_serializer.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,28 +20,14 @@
 #include "services/config-source/rpc.h"
 #include "services/config-source/testing.h"
 #include "splitlet/v1/services.grpc.pb.h"
+#include "tests/harness/child.h"
 
 /// config-source on real files, inotify, threads and gRPC; and the fetcher against a server.
 
 namespace splitlet::config_source {
 namespace {
 
-class TempDir {
- public:
-  TempDir() {
-    char name[] = "/tmp/splitlet-config-XXXXXX";
-    CHECK(mkdtemp(name) != nullptr);
-    path_ = name;
-  }
-  ~TempDir() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
+using harness::TempDir;
 
 /// The whole process but for bus and supervisor. What belongs to the loop is only touched there.
 class RealProcess {

@@ -1,19 +1,11 @@
 // How fast a change reaches the views, over a real nats-server and real sockets. All six loops are
 // threads of this program. Usage: bus_bench [--seconds=5] [--rate=10000] [--readers=5]
 
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
-#include <prometheus/registry.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <filesystem>
 #include <fstream>
 #include <future>
 #include <map>
@@ -23,11 +15,10 @@
 
 #include "libs/base/fail_point.h"
 #include "libs/bus/nats_bus.h"
-#include "libs/exec/loop_thread.h"
-#include "libs/rpc/rpc.h"
 #include "tests/bench/result.h"
-
-extern char** environ;
+#include "tests/harness/bus_process.h"
+#include "tests/harness/child.h"
+#include "tests/harness/nats_server.h"
 
 namespace splitlet::bench {
 namespace {
@@ -45,107 +36,46 @@ class NoLog final : public LogSink {
 
 void Pause() { poll(nullptr, 0, 1); }
 
-class NatsServer {
- public:
-  explicit NatsServer(const std::string& dir) {
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    CHECK(bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0);
-    CHECK(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0);
-    close(fd);
-    port_ = std::to_string(ntohs(address.sin_port));
-    log_ = dir + "/nats.log";
-    Start();
-  }
-  ~NatsServer() { Kill(); }
-  NatsServer(const NatsServer&) = delete;
-  NatsServer& operator=(const NatsServer&) = delete;
-  void Start() {
-    std::vector<std::string> arguments = {"nats-server", "-a", "127.0.0.1", "-p",
-                                          port_,         "-l", log_};
-    std::vector<char*> argv;
-    for (auto& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    CHECK(posix_spawnp(&pid_, argv[0], nullptr, nullptr, argv.data(), environ) == 0);
-  }
-  void Kill() const {
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-  }
-  void Signal(int signal) const { kill(pid_, signal); }
-  std::string url() const { return "nats://127.0.0.1:" + port_; }
-
- private:
-  std::string port_, log_;
-  pid_t pid_ = 0;
-};
-
-/// A process's loop, bus and socket on a thread of this one.
+/// A process with one table, as owner or reader, and what it measures there.
 class Process {
  public:
   Process(const std::string& name, const std::string& dir, const std::string& url)
-      : thread_([this] { loop_.Run(); }) {
-    On([&] {
-      bus_ = *ConnectBus({.process = name,
-                          .node_name = "bench",
-                          .run_dir = dir,
-                          .nats_url = url,
-                          .nats_creds = "",
-                          .loop = loop_,
-                          .clock = clock_,
-                          .metrics = registry_,
-                          .log = Log(sink_)});
-    });
-    server_ = *rpc::StartServer(
-        {.socket_path = rpc::SocketPath(dir, name), .services = {&bus_->TablesService()}},
-        Log(sink_));
-  }
+      : process_({.process = name, .run_dir = dir, .url = url, .creds = ""}, sink_) {}
   ~Process() {
-    server_ = nullptr;
+    process_.StopServing();
     On([this] {
       view_ = nullptr;
       table_ = nullptr;
-      bus_ = nullptr;
     });
-    loop_.Stop();
-    thread_.join();
   }
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  void On(const std::function<void()>& f) {
-    std::promise<void> done;
-    loop_.Post([&] {
-      f();
-      done.set_value();
-    });
-    done.get_future().wait();
-  }
+  void On(const std::function<void()>& f) { process_.On(f); }
+  bool Connected() { return process_.Connected(); }
+  double Metric(const std::string& name) const { return process_.Metric(name); }
   void Own() {
-    On([this] { table_ = *bus_->OwnRaw("runtime"); });
+    On([this] { table_ = *process_.bus().OwnRaw("runtime"); });
   }
   void View() {
     On([this] {
-      view_ = *bus_->ViewRaw("runtime", "pleg");
+      view_ = *process_.bus().ViewRaw("runtime", "pleg");
       view_->OnChange([this](const RawView::Change& change) { OnChange(change); });
     });
   }
   /// The record begins with its time.
   void Put(int key) {
-    last_put_ = clock_.Now().monotonic.count();
+    last_put_ = clock().Now().monotonic.count();
     std::string record = std::to_string(last_put_.load());
     record.resize(kRecordBytes, ' ');
     CHECK(table_->Put(std::to_string(key), std::move(record), "").ok());
-    put_took_.push_back(static_cast<double>(clock_.Now().monotonic.count() - last_put_) / 1e6);
+    put_took_.push_back(static_cast<double>(clock().Now().monotonic.count() - last_put_) / 1e6);
   }
   void OnChange(const RawView::Change& change) {
     if (change.after == nullptr) return;
     const int64_t sent = std::stoll(*change.after);
     const std::lock_guard lock(mutex_);
-    latencies_.push_back(static_cast<double>(clock_.Now().monotonic.count() - sent) / 1e6);
+    latencies_.push_back(static_cast<double>(clock().Now().monotonic.count() - sent) / 1e6);
     newest_ = std::max(newest_, sent);
   }
   std::vector<double> TakeLatencies() {
@@ -160,23 +90,8 @@ class Process {
     const std::lock_guard lock(mutex_);
     return newest_;
   }
-  double Metric(const std::string& name) {
-    double sum = 0;
-    for (const auto& family : registry_.Collect()) {
-      if (family.name != name) continue;
-      for (const auto& metric : family.metric) sum += metric.counter.value;
-    }
-    return sum;
-  }
-  bool Connected() {
-    bool connected = false;
-    On([&] { connected = bus_->connected(); });
-    return connected;
-  }
   bool Live() {
-    bool live = false;
-    On([&] { live = view_->state() == ViewState::kLive; });
-    return live;
+    return process_.Ask([this] { return view_->state() == ViewState::kLive; });
   }
   /// How many keys of the owner's table are not the same here.
   size_t Differences(Process& owner) {
@@ -195,25 +110,20 @@ class Process {
   }
   /// Milliseconds on the owner's loop, of each Put since the last call. The loop is idle.
   std::vector<double> TakePutTimes() { return std::exchange(put_took_, {}); }
-  exec::LoopThread& loop() { return loop_; }
-  const Clock& clock() const { return clock_; }
+  exec::LoopThread& loop() { return process_.loop(); }
+  const Clock& clock() const { return process_.clock(); }
   int64_t last_put() const { return last_put_; }
 
  private:
-  RealClock clock_;
   NoLog sink_;
-  prometheus::Registry registry_;
-  exec::LoopThread loop_{clock_};
-  std::unique_ptr<NatsBus> bus_;
+  harness::BusProcess process_;
   std::unique_ptr<RawTable> table_;
   std::unique_ptr<RawView> view_;
-  std::unique_ptr<rpc::Server> server_;
   std::mutex mutex_;
   std::vector<double> latencies_;  // milliseconds
   std::vector<double> put_took_;   // milliseconds
   int64_t newest_ = 0;
   std::atomic<int64_t> last_put_ = 0;
-  std::thread thread_;
 };
 
 /// VmRSS or VmHWM of this program.
@@ -227,8 +137,12 @@ double MemoryMb(const std::string& what) {
 }
 
 struct Bench {
-  std::string dir;
-  NatsServer nats{dir};
+  explicit Bench(const std::string& directory) : dir(directory) {
+    nats.Start();
+    owner.Own();
+  }
+  const std::string dir;
+  harness::NatsServer nats{dir};
   Process owner{"pleg", dir, nats.url()};
   std::vector<std::unique_ptr<Process>> readers;
 
@@ -352,7 +266,7 @@ struct Bench {
   std::vector<double> WhileGone(int count) {
     std::vector<double> seen;
     for (int i = 0; i < count; ++i) {
-      nats.Kill();
+      nats.Kill(SIGKILL);
       while (readers[0]->Connected()) Pause();
       seen.push_back(OneByOne(1).at(0));
       nats.Start();
@@ -379,27 +293,21 @@ int Option(int argc, char** argv, const std::string& name, int value) {
 }
 
 int Main(int argc, char** argv) {
-  char name[] = "/tmp/splitlet-bench-XXXXXX";
-  CHECK(mkdtemp(name) != nullptr);
-  const std::string dir = name;
-  {
-    Bench bench{.dir = dir};
-    bench.owner.Own();
-    for (int i = 0; i < Option(argc, argv, "readers", 5); ++i) {
-      bench.readers.push_back(
-          std::make_unique<Process>("reader" + std::to_string(i), dir, bench.nats.url()));
-      bench.readers.back()->View();
-    }
-    bench.WaitConnected();
-    Show("bus: put to view in another process", bench.OneByOne(1000), 0.3, 2);
-    bench.Throughput(Option(argc, argv, "rate", 10'000), Option(argc, argv, "seconds", 5));
-    Show("bus: a lost change and the next one, to the repaired view", bench.GapRepair(100, true),
-         -1, 50);
-    Show("bus: a lost last change, to the repaired view", bench.GapRepair(10, false), -1, 1050);
-    Show("bus: a change while nats-server is stopped", bench.WhileStopped(5), -1, 2100);
-    Show("bus: a change while nats-server is gone", bench.WhileGone(5), -1, 600);
+  const harness::TempDir dir("bench");
+  Bench bench(dir.path());
+  for (int i = 0; i < Option(argc, argv, "readers", 5); ++i) {
+    bench.readers.push_back(
+        std::make_unique<Process>("reader" + std::to_string(i), dir.path(), bench.nats.url()));
+    bench.readers.back()->View();
   }
-  std::filesystem::remove_all(dir);
+  bench.WaitConnected();
+  Show("bus: put to view in another process", bench.OneByOne(1000), 0.3, 2);
+  bench.Throughput(Option(argc, argv, "rate", 10'000), Option(argc, argv, "seconds", 5));
+  Show("bus: a lost change and the next one, to the repaired view", bench.GapRepair(100, true), -1,
+       50);
+  Show("bus: a lost last change, to the repaired view", bench.GapRepair(10, false), -1, 1050);
+  Show("bus: a change while nats-server is stopped", bench.WhileStopped(5), -1, 2100);
+  Show("bus: a change while nats-server is gone", bench.WhileGone(5), -1, 600);
   return 0;
 }
 

@@ -76,11 +76,12 @@ bool HoldsFor(Duration limit, const std::function<bool()>& condition);
 /// SPLITLET_KEEP_TEST_DIRS is set.
 class TempDir {
  public:
-  explicit TempDir(const std::string& prefix);
+  explicit TempDir(const std::string& prefix = "splitlet");
   ~TempDir();
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;
   const std::string& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
 
  private:
   std::string path_;

@@ -13,6 +13,7 @@
 
 #include "k8s.io/api/core/v1/pod_status.pb.h"
 #include "libs/rpc/rpc.h"
+#include "libs/rpc/unary.h"
 #include "splitlet/v1/services.grpc.pb.h"
 
 namespace splitlet::harness {
@@ -32,13 +33,9 @@ StatusOr<Reply> Call(const std::string& dir, const std::string& process,
                                                            Reply*),
                      const Request& request) {
   const RealClock clock;
-  const auto channel = rpc::Connect(rpc::SocketPath(dir + "/run", process));
-  const auto stub = Service::NewStub(channel);
+  const auto stub = Service::NewStub(rpc::Connect(rpc::SocketPath(dir + "/run", process)));
   rpc::ClientCall call(clock, After(clock, kCallLimit));
-  Reply reply;
-  RETURN_IF_ERROR(rpc::FromGrpc((stub.get()->*method)(&call.context(), request, &reply)), "{}",
-                  process);
-  return reply;
+  return Annotate(rpc::Unary(call, *stub, method, request), process);
 }
 
 Node::ContainerView ViewOf(const core::ContainerStatus& status) {

@@ -1,0 +1,75 @@
+#include "tests/harness/nats_server.h"
+
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "libs/base/status.h"
+#include "tests/harness/child.h"
+
+namespace splitlet::harness {
+namespace {
+
+int FreePort() {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  CHECK(bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0);
+  CHECK(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0);
+  close(fd);
+  return ntohs(address.sin_port);
+}
+
+std::string Entry(const NatsUser& user) {
+  return fmt::format(
+      R"({{user: "{0}", password: "pw", permissions: {{publish: [{1}], subscribe: [{2}{3}"_INBOX.{0}.>"]}}}})"
+      "\n",
+      user.name, user.publish, user.subscribe, user.subscribe.empty() ? "" : ",");
+}
+
+}  // namespace
+
+NatsServer::NatsServer(const std::string& dir, const std::vector<NatsUser>& users)
+    : dir_(dir), port_(FreePort()) {
+  std::string entries;
+  for (const auto& user : users) {
+    entries += Entry(user);
+    std::ofstream(Creds(user.name)) << user.name << "\npw\n";
+  }
+  std::ofstream(dir_ + "/nats.conf")
+      << "listen: \"127.0.0.1:" << port_ << "\"\njetstream { store_dir: \"" << dir_
+      << "/store\" }\n"
+      << (users.empty() ? "" : "authorization { users: [\n" + entries + "] }\n");
+}
+
+NatsServer::~NatsServer() { Kill(SIGKILL); }
+
+void NatsServer::Start() {
+  pid_ = Spawn({.argv = {"nats-server", "--config", dir_ + "/nats.conf"},
+                .env = {},
+                .output = dir_ + "/nats.log"});
+}
+
+void NatsServer::Signal(int signal) const { CHECK(kill(pid_, signal) == 0); }
+
+void NatsServer::Kill(int signal) {
+  if (pid_ == 0) return;
+  Signal(signal);
+  waitpid(std::exchange(pid_, 0), nullptr, 0);
+}
+
+void NatsServer::WipeStore() const { std::filesystem::remove_all(dir_ + "/store"); }
+
+std::string NatsServer::url() const { return fmt::format("nats://127.0.0.1:{}", port_); }
+
+std::string NatsServer::Creds(const std::string& user) const { return dir_ + "/creds-" + user; }
+
+}  // namespace splitlet::harness

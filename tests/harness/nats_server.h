@@ -1,0 +1,43 @@
+#pragma once
+
+/// A nats-server of a test: on a free port of the loopback, with its files in a directory of the
+/// test's, killed with it. Threads: one. Errors: a server that cannot be started fails the test.
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace splitlet::harness {
+
+/// Its password is "pw". Subjects as nats-server wants them: quoted, with commas between.
+struct NatsUser {
+  std::string name;
+  std::string publish;
+  std::string subscribe;  // beside its own inbox
+};
+
+class NatsServer {
+ public:
+  /// Without users everybody may do everything. Not started yet.
+  explicit NatsServer(const std::string& dir, const std::vector<NatsUser>& users = {});
+  ~NatsServer();  // kills it
+  NatsServer(const NatsServer&) = delete;
+  NatsServer& operator=(const NatsServer&) = delete;
+
+  void Start();
+  void Signal(int signal) const;
+  /// Signals, and waits until it has ended; nothing when it does not run.
+  void Kill(int signal);
+  void WipeStore() const;
+  std::string url() const;
+  /// Path of the user's file of credentials.
+  std::string Creds(const std::string& user) const;
+
+ private:
+  const std::string dir_;
+  const int port_;
+  pid_t pid_ = 0;
+};
+
+}  // namespace splitlet::harness
