@@ -1,0 +1,65 @@
+// The sanitizers of this preset see what they are there for, with the options that all tests have.
+
+#include <gtest/gtest.h>
+
+#include <climits>
+#include <memory>
+#include <thread>
+
+namespace splitlet {
+namespace {
+
+class SanitizersDeathTest : public testing::Test {
+ protected:
+  // Anew in a process of its own: the threads of the child are all known to its sanitizer.
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+#if defined(__SANITIZE_ADDRESS__)
+int ReadAfterFree() {
+  auto owner = std::make_unique<int>(1);
+  const volatile int* const seen = owner.get();
+  owner.reset();
+  return *seen;
+}
+
+int ReadAfterReturn() {
+  const auto make = [] {
+    volatile int local = 1;
+    return [&local] { return local; };
+  };
+  const auto read = make();
+  return read();
+}
+
+int Overflow() {
+  const volatile int most = INT_MAX;
+  return most + 1;
+}
+
+TEST_F(SanitizersDeathTest, MemoryThatIsGoneIsNotRead) {
+  EXPECT_DEATH(ReadAfterFree(), "AddressSanitizer: heap-use-after-free");
+}
+
+TEST_F(SanitizersDeathTest, ALocalThatIsGoneIsNotRead) {
+  EXPECT_DEATH(ReadAfterReturn(), "AddressSanitizer: stack-use-after-return");
+}
+
+TEST_F(SanitizersDeathTest, UndefinedArithmeticIsFound) {
+  EXPECT_DEATH(Overflow(), "runtime error: signed integer overflow");
+}
+#elif defined(__SANITIZE_THREAD__)
+int Race() {
+  int shared = 0;
+  std::jthread other([&shared] {
+    for (int i = 0; i < 1000; ++i) ++shared;
+  });
+  for (int i = 0; i < 1000; ++i) ++shared;
+  return shared;
+}
+
+TEST_F(SanitizersDeathTest, ARaceIsFound) { EXPECT_DEATH(Race(), "ThreadSanitizer: data race"); }
+#endif
+
+}  // namespace
+}  // namespace splitlet
