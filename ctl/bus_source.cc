@@ -6,6 +6,8 @@
 #include <fstream>
 #include <memory>
 
+#include "libs/bus/nats_handles.h"
+
 namespace splitlet::ctl {
 namespace {
 
@@ -16,20 +18,13 @@ constexpr int64_t kConnectMs = 2000;
 constexpr int64_t kAnswerMs = 3000;
 constexpr int64_t kStepMs = 200;
 
-template <auto Destroy>
-struct Deleter {
-  template <class T>
-  void operator()(T* handle) const noexcept {
-    Destroy(handle);
-  }
-};
-using Options = std::unique_ptr<natsOptions, Deleter<&natsOptions_Destroy>>;
-using Connection = std::unique_ptr<natsConnection, Deleter<&natsConnection_Destroy>>;
-using Subscription = std::unique_ptr<natsSubscription, Deleter<&natsSubscription_Destroy>>;
-using Message = std::unique_ptr<natsMsg, Deleter<&natsMsg_Destroy>>;
-using Context = std::unique_ptr<jsCtx, Deleter<&jsCtx_Destroy>>;
-using StreamInfo = std::unique_ptr<jsStreamInfo, Deleter<&jsStreamInfo_Destroy>>;
-using MetaData = std::unique_ptr<jsMsgMetaData, Deleter<&jsMsgMetaData_Destroy>>;
+using Options = bus::NatsOptions;
+using Connection = bus::NatsConnection;
+using Subscription = bus::NatsSubscription;
+using Message = bus::NatsMsg;
+using Context = std::unique_ptr<jsCtx, bus::CDeleter<&jsCtx_Destroy>>;
+using StreamInfo = std::unique_ptr<jsStreamInfo, bus::CDeleter<&jsStreamInfo_Destroy>>;
+using MetaData = std::unique_ptr<jsMsgMetaData, bus::CDeleter<&jsMsgMetaData_Destroy>>;
 
 Status FromNats(natsStatus status) {
   const std::string text = natsStatus_GetText(status);

@@ -336,10 +336,10 @@ TEST_F(NatsBusTest, AReaderThatIsStoppedForAWhileCatchesUp) {
   StartOwner();
   ASSERT_TRUE(owner_->Connected());
   std::ofstream(dir_.path() + "/url") << nats_.url();
-  ASSERT_EQ(setenv(kChildVariable, dir_.path().c_str(), 1), 0);
-  const pid_t child = harness::Spawn(
-      {.argv = {"/proc/self/exe", "--gtest_filter=ChildProcess.Reader"}, .env = {}, .output = ""});
-  ASSERT_EQ(unsetenv(kChildVariable), 0);
+  const pid_t child =
+      harness::Spawn({.argv = {"/proc/self/exe", "--gtest_filter=ChildProcess.Reader"},
+                      .env = {{kChildVariable, dir_.path()}},
+                      .output = ""});
   const auto sees = [&](const std::string& want) {
     return Eventually([&] {
       std::string seen;

@@ -1,6 +1,7 @@
 #pragma once
 
-/// The C handles of libnats as owners. No raw handle leaves this folder. Threads: as libnats says.
+/// The C handles of libnats as owners; who makes one holds it by its owner only. Threads: as
+/// libnats says. Errors: none.
 
 #include <nats/nats.h>
 

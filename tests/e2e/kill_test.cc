@@ -1,6 +1,7 @@
 // Processes, nats-server and containerd die under load on real containerd; no container is
 // restarted by it.
 
+#include <functional>
 #include <set>
 
 #include "libs/cri/grpc_runtime.h"
@@ -12,22 +13,32 @@ namespace {
 
 constexpr const char* kForever = "trap 'exit 0' TERM; while true; do sleep 0.1; done";
 
-class EachProcess : public E2eTest, public testing::WithParamInterface<std::string> {};
+class UnderLoad : public E2eTest {
+ protected:
+  /// One pod that was there before, and six that come while `disturb` is called after each.
+  void AddPodsWhile(const std::function<void(int)>& disturb) {
+    StartNode();
+    node_->PutManifest("old.yaml", PodYaml("old", kForever));
+    ExpectExactly(names_);
+    const auto old = view_->RunningOf("old")[0].id;
+    for (int i = 0; i < 6; ++i) {
+      names_.push_back(fmt::format("p{}", i));
+      node_->PutManifest(names_.back() + ".yaml", PodYaml(names_.back(), kForever));
+      disturb(i);
+    }
+    ExpectExactly(names_);
+    EXPECT_EQ(view_->RunningOf("old")[0].id, old);
+  }
+  std::vector<std::string> names_ = {"old"};
+};
+
+class EachProcess : public UnderLoad, public testing::WithParamInterface<std::string> {};
 
 TEST_P(EachProcess, KilledUnderLoadEveryPodRunsOnceAndNoneIsRestarted) {
-  StartNode();
-  std::vector<std::string> names = {"old"};
-  node_->PutManifest("old.yaml", PodYaml("old", kForever));
-  ExpectExactly(names);
-  const auto old = view_->RunningOf("old")[0].id;
-  for (int i = 0; i < 6; ++i) {
-    names.push_back(fmt::format("p{}", i));
-    node_->PutManifest(names.back() + ".yaml", PodYaml(names.back(), kForever));
+  AddPodsWhile([this](int i) {
     if (i % 2 == 1) node_->keeper().Signal(GetParam(), 9);
-  }
-  ExpectExactly(names);
-  EXPECT_EQ(view_->RunningOf("old")[0].id, old);
-  for (const auto& name : names) EXPECT_EQ(RestartsOf(name), 0) << name;
+  });
+  for (const auto& name : names_) EXPECT_EQ(RestartsOf(name), 0) << name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Kill, EachProcess,
@@ -37,19 +48,10 @@ INSTANTIATE_TEST_SUITE_P(Kill, EachProcess,
 
 using Node_ = E2eTest;
 
-TEST_F(Node_, ContainerdKilledUnderLoadNoContainerIsRestarted) {
-  StartNode();
-  std::vector<std::string> names = {"old"};
-  node_->PutManifest("old.yaml", PodYaml("old", kForever));
-  ExpectExactly(names);
-  const auto old = view_->RunningOf("old")[0].id;
-  for (int i = 0; i < 6; ++i) {
-    names.push_back(fmt::format("p{}", i));
-    node_->PutManifest(names.back() + ".yaml", PodYaml(names.back(), kForever));
+TEST_F(UnderLoad, ContainerdKilledNoContainerIsRestarted) {
+  AddPodsWhile([this](int i) {
     if (i == 3) KillContainerd();
-  }
-  ExpectExactly(names);
-  EXPECT_EQ(view_->RunningOf("old")[0].id, old);
+  });
   EXPECT_EQ(RestartsOf("old"), 0);
 }
 
