@@ -32,12 +32,9 @@ function(splitlet_service name)
   install(TARGETS splitlet-${name} RUNTIME DESTINATION bin)
 endfunction()
 
-# splitlet_register_test(NAME LABEL TIMEOUT): what the tests of all sorts have in common. Instrumented programs take
-# several times as long.
+# splitlet_register_test(NAME LABEL TIMEOUT): what the tests of all sorts have in common.
 function(splitlet_register_test name label timeout)
-  if(SPLITLET_SANITIZER_ENVIRONMENT)
-    math(EXPR timeout "4 * ${timeout}")
-  endif()
+  math(EXPR timeout "${SPLITLET_SLOWNESS} * ${timeout}")
   set_tests_properties(${name} PROPERTIES LABELS "${label}" TIMEOUT ${timeout}
                                           ENVIRONMENT "${SPLITLET_SANITIZER_ENVIRONMENT}")
 endfunction()

@@ -18,11 +18,7 @@ namespace splitlet::harness {
 namespace {
 
 // Processes with a sanitizer take several times as long for everything.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kSlowness = 4;
-#else
-constexpr int kSlowness = 1;
-#endif
+constexpr int kSlowness = SPLITLET_SLOWNESS;
 
 void Nap() { usleep(20'000); }
 

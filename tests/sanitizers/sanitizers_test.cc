@@ -48,7 +48,7 @@ TEST_F(SanitizersDeathTest, ALocalThatIsGoneIsNotRead) {
 TEST_F(SanitizersDeathTest, UndefinedArithmeticIsFound) {
   EXPECT_DEATH(Overflow(), "runtime error: signed integer overflow");
 }
-#elif defined(__SANITIZE_THREAD__)
+#else  // the preset tsan
 int Race() {
   int shared = 0;
   std::jthread other([&shared] {
