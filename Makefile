@@ -2,6 +2,7 @@
 #
 #   make run     start the local stack; returns when the demo pod runs    make stop    end it
 #   make test    build and run all tests                                  make lint    check format and rules
+#   make sanitize    the same with sanitizers, in three presets
 #   make bench   measure; prints a table (ROUNDS and PODS: its size)
 #   make chaos   random faults for MINUTES (10) on a stack of its own; report in build/chaos
 #
@@ -23,7 +24,7 @@ PROGRAMS = splitlet-config-source splitlet-sync-loop splitlet-pod-worker splitle
 
 MINUTES ?= 10
 
-.PHONY: setup build run stop test bench chaos lint tidy clean
+.PHONY: setup build run stop test sanitize bench chaos lint tidy clean
 
 setup:
 	@scripts/setup.sh
@@ -39,6 +40,9 @@ stop:
 
 test: setup
 	@scripts/test.sh
+
+sanitize: setup
+	@scripts/test.sh --sanitized
 
 bench: setup
 	@tests/bench/run.sh

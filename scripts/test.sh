@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Builds and runs all tests; the last line is "N passed, N failed". Arguments go to ctest, as in:
+# Builds and runs tests; the last line is "N passed, N failed". Arguments go to ctest, as in:
 # scripts/test.sh -R pleg
+#
+# All levels in the preset PRESET (dev). With --sanitized as the first argument, in three presets instead:
 #
 #   asan      unit and integration tests, and the simulation for a few seeds
 #   tsan      the tests of what has threads
 #   release   the simulation for all seeds, where a seed is quickest, and e2e
-#
-# PRESET=dev (or another) runs the tests of all levels in that preset alone.
 #
 # Integration and e2e tests meet real programs, so one that fails is tried once more; each that needed it
 # is named at the end, because such a test is a bug until shown otherwise. What a sanitizer finds fails in any try.
@@ -106,12 +106,13 @@ run_preset() {
 }
 
 main() {
-  if [[ -n ${PRESET:-} ]]; then
-    run_preset "$PRESET" "${LEVELS//|/ }" benchmarks -- "$@"
-  else
+  if [[ ${1:-} == --sanitized ]]; then
+    shift
     run_preset asan 'unit integration simulation' -- "$@"
     run_preset tsan threads -- "$@"
     run_preset release 'simulation e2e' benchmarks -- "$@"
+  else
+    run_preset "${PRESET:-dev}" "${LEVELS//|/ }" all -- "$@"
   fi
   printf '\n'
   [[ ${#skipped[@]} -eq 0 ]] || printf 'SKIPPED: %s\n' "${skipped[*]}"
