@@ -3,6 +3,7 @@
 #include "libs/base/cancel.h"
 #include "libs/base/clock.h"
 #include "libs/base/fail_point.h"
+#include "libs/base/fake_span_sink.h"
 #include "libs/base/hash.h"
 #include "libs/base/random.h"
 #include "libs/base/span.h"
@@ -188,24 +189,11 @@ TEST(TraceTest, OnlyWhatIsWellFormedHasAnId) {
 
 // Spans.
 
-class KeptSpans final : public SpanSink {
- public:
-  WallTime Now() const override { return clock.WallNow(); }
-  uint64_t NewSpanId() override { return ++last_id; }
-  bool Samples(std::string_view) const override { return samples; }
-  void Take(SpanRecord span) override { spans.push_back(std::move(span)); }
-
-  FakeClock clock;
-  uint64_t last_id = 0;
-  bool samples = true;
-  std::vector<SpanRecord> spans;
-};
-
 class SpanTest : public testing::Test {
  protected:
-  SpanTest() { SpanSink::SetCurrent(kept_); }
-  ~SpanTest() override { SpanSink::SetCurrent(nullptr); }
-  std::shared_ptr<KeptSpans> kept_ = std::make_shared<KeptSpans>();
+  FakeClock clock_;
+  std::shared_ptr<FakeSpanSink> kept_ = std::make_shared<FakeSpanSink>(clock_);
+  SpanSinkScope scope_{kept_};
   Random random_{7};
 };
 
@@ -213,13 +201,13 @@ TEST_F(SpanTest, AStepIsTheChildOfTheStepBeforeIt) {
   Span first = Span::Begin("change", random_);
   Span second("put", SpanKind::kProducer, first.traceparent());
   second.Set("key", "uid");
-  kept_->clock.Advance(3ms);
+  clock_.Advance(3ms);
   second.End(NotFound("no bus"));
   second.End();
   first.End();
-  ASSERT_EQ(kept_->spans.size(), 2u);
-  const SpanRecord& put = kept_->spans[0];
-  const SpanRecord& change = kept_->spans[1];
+  ASSERT_EQ(kept_->spans().size(), 2u);
+  const SpanRecord put = kept_->spans()[0];
+  const SpanRecord change = kept_->spans()[1];
   EXPECT_EQ(put.trace_id, change.trace_id);
   EXPECT_EQ(put.parent_id, change.span_id);
   EXPECT_EQ(change.parent_id, "");
@@ -239,8 +227,8 @@ TEST_F(SpanTest, AStepEndsWithItsScopeUnlessNothingHappened) {
     Span nothing("b", SpanKind::kServer, parent);
     nothing.Discard();
   }
-  ASSERT_EQ(kept_->spans.size(), 1u);
-  EXPECT_EQ(kept_->spans[0].name, "a");
+  ASSERT_EQ(kept_->spans().size(), 1u);
+  EXPECT_EQ(kept_->spans()[0].name, "a");
 }
 
 TEST_F(SpanTest, WhatIsNotSampledGoesOnAsItCame) {
@@ -252,7 +240,7 @@ TEST_F(SpanTest, WhatIsNotSampledGoesOnAsItCame) {
   }
   kept_->samples = false;
   EXPECT_FALSE(IsSampled(Span::Begin("change", random_).traceparent()));
-  EXPECT_TRUE(kept_->spans.empty());
+  EXPECT_TRUE(kept_->spans().empty());
 }
 
 TEST_F(SpanTest, WithoutASinkATraceHasAnIdAllTheSame) {

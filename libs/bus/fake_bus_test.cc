@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "libs/base/fake_span_sink.h"
+#include "libs/base/trace.h"
 #include "libs/bus/typed.h"
 #include "libs/exec/fake_exec.h"
 #include "splitlet/v1/records.pb.h"
@@ -81,6 +83,32 @@ TEST(FakeBus, APutArrivesWithoutTimePassing) {
   net.owner->table.SetComplete(AllComplete());
   net.scheduler.RunUntilIdle();
   EXPECT_TRUE(net.reader->view.LiveAndComplete());
+}
+
+TEST(FakeBus, AChangeOfASampledTraceIsAStepForOwnerAndViewers) {
+  Net net;
+  const auto sink = std::make_shared<FakeSpanSink>(net.clock);
+  const SpanSinkScope scope(sink);
+  Random random(1);
+  const std::string before = MakeTraceparent(random, true);
+  std::string after;
+  net.reader->view.OnChange([&](const auto& change) { after = change.traceparent; });
+  ASSERT_TRUE(net.owner->table.Put("a", Runtime("x"), before).ok());
+  ASSERT_TRUE(net.owner->table.Put("a", Runtime("x"), before).ok());
+  net.scheduler.RunUntilIdle();
+  const auto spans = sink->spans();
+  ASSERT_EQ(spans.size(), 2U) << "an unchanged record is no step";
+  EXPECT_EQ(spans[0].name, "put runtime");
+  EXPECT_EQ(spans[0].kind, SpanKind::kProducer);
+  EXPECT_EQ(spans[0].parent_id, SpanIdOf(before));
+  EXPECT_EQ(spans[1].name, "take runtime");
+  EXPECT_EQ(spans[1].kind, SpanKind::kConsumer);
+  EXPECT_EQ(spans[1].parent_id, spans[0].span_id);
+  EXPECT_EQ(spans[1].attributes.at(0).second, "a");
+  EXPECT_EQ(SpanIdOf(after), spans[1].span_id) << "what comes of it hangs below";
+  ASSERT_TRUE(net.owner->table.Put("b", Runtime("y"), MakeTraceparent(random, false)).ok());
+  net.scheduler.RunUntilIdle();
+  EXPECT_EQ(sink->spans().size(), 2U) << "not sampled";
 }
 
 TEST(FakeBus, AnOwnerHasOneTableThatIsItsOwn) {

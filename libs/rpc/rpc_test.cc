@@ -18,7 +18,7 @@
 #include <thread>
 
 #include "libs/base/cancel.h"
-#include "libs/base/span.h"
+#include "libs/base/fake_span_sink.h"
 #include "libs/base/trace.h"
 #include "libs/rpc/call_metrics.h"
 #include "libs/rpc/guard.h"
@@ -103,51 +103,34 @@ TEST(Rpc, TheHandlerKnowsWhoCallsAndTheTrace) {
   EXPECT_EQ(info->name(), "00-abc-def-01");
 }
 
-class KeptSpans final : public SpanSink {
- public:
-  WallTime Now() const override { return clock_.WallNow(); }
-  uint64_t NewSpanId() override { return ++last_id_; }
-  bool Samples(std::string_view) const override { return true; }
-  void Take(SpanRecord span) override {
-    const std::lock_guard lock(mutex_);
-    spans_[span.kind] = std::move(span);
-  }
-  std::map<SpanKind, SpanRecord> spans() const {
-    const std::lock_guard lock(mutex_);
-    return spans_;
-  }
-
- private:
-  const RealClock clock_;
-  std::atomic<uint64_t> last_id_ = 0;
-  mutable std::mutex mutex_;
-  std::map<SpanKind, SpanRecord> spans_;
-};
+std::map<SpanKind, SpanRecord> ByKind(const FakeSpanSink& sink) {
+  std::map<SpanKind, SpanRecord> spans;
+  for (SpanRecord& span : sink.spans()) spans[span.kind] = std::move(span);
+  return spans;
+}
 
 TEST(Rpc, ACallOfASampledTraceIsAStepOnEitherSide) {
-  const auto kept = std::make_shared<KeptSpans>();
-  SpanSink::SetCurrent(kept);
-  {
-    World world;
-    world.Start();
-    Random random(1);
-    const std::string before = MakeTraceparent(random, true);
-    const auto info = world.GetProcess(10s, before);
-    ASSERT_TRUE(info.ok()) << ToString(info.status());
-    const auto spans = kept->spans();
-    ASSERT_EQ(spans.size(), 2U);
-    const SpanRecord& client = spans.at(SpanKind::kClient);
-    const SpanRecord& server = spans.at(SpanKind::kServer);
-    EXPECT_EQ(client.name, "splitlet.v1.Admin/GetProcess");
-    EXPECT_EQ(client.parent_id, SpanIdOf(before));
-    EXPECT_EQ(server.parent_id, client.span_id);
-    EXPECT_EQ(server.trace_id, TraceIdOf(before));
-    EXPECT_EQ(info->name(), Traceparent(server.trace_id, server.span_id, true))
-        << "what the handler sees";
-    EXPECT_FALSE(world.GetProcess(10s, MakeTraceparent(random, false))->name().empty());
-    EXPECT_EQ(kept->spans().at(SpanKind::kServer).span_id, server.span_id) << "not sampled";
-  }
-  SpanSink::SetCurrent(nullptr);
+  const RealClock clock;
+  const auto kept = std::make_shared<FakeSpanSink>(clock);
+  const SpanSinkScope scope(kept);
+  World world;
+  world.Start();
+  Random random(1);
+  const std::string before = MakeTraceparent(random, true);
+  const auto info = world.GetProcess(10s, before);
+  ASSERT_TRUE(info.ok()) << ToString(info.status());
+  auto spans = ByKind(*kept);
+  ASSERT_EQ(spans.size(), 2U);
+  const SpanRecord& client = spans[SpanKind::kClient];
+  const SpanRecord& server = spans[SpanKind::kServer];
+  EXPECT_EQ(client.name, "splitlet.v1.Admin/GetProcess");
+  EXPECT_EQ(client.parent_id, SpanIdOf(before));
+  EXPECT_EQ(server.parent_id, client.span_id);
+  EXPECT_EQ(server.trace_id, TraceIdOf(before));
+  EXPECT_EQ(info->name(), Traceparent(server.trace_id, server.span_id, true))
+      << "what the handler sees";
+  EXPECT_TRUE(world.GetProcess(10s, MakeTraceparent(random, false)).ok());
+  EXPECT_EQ(kept->spans().size(), 2U) << "not sampled";
 }
 
 TEST(Rpc, CallsAreCountedOnEitherSide) {
