@@ -53,7 +53,8 @@ class OnlyOne {
   OnlyOne(const OnlyOne&) = delete;
   OnlyOne& operator=(const OnlyOne&) = delete;
   Status Take() const {
-    if (fd_ >= 0 && flock(fd_, LOCK_EX | LOCK_NB) == 0) return OkStatus();
+    if (fd_ < 0) return PermissionDenied("{}", chaos::kNeedsRoot);
+    if (flock(fd_, LOCK_EX | LOCK_NB) == 0) return OkStatus();
     return FailedPrecondition("another chaos run works on this stack");
   }
 

@@ -66,7 +66,7 @@ Engine::Engine(const EngineDeps& deps, const Scenario& scenario, uint64_t seed)
 }
 
 StatusOr<Outcome> Engine::Run() {
-  RETURN_IF_ERROR(CheckPlan(scenario_, plan_, deps_.node), "check");
+  if (Status can = CheckPlan(scenario_, plan_, deps_.node); !can.ok()) return can;
   began_ = deps_.clock.Now();
   outcome_.timeline.began = deps_.clock.WallNow();
   outcome_.timeline.processes = Services();

@@ -146,8 +146,7 @@ LocalNode::LocalNode(const ctl::Client& client, LocalPaths paths)
 LocalNode::~LocalNode() = default;
 
 StatusOr<std::unique_ptr<LocalNode>> LocalNode::Open(const ctl::Client& client) {
-  if (geteuid() != 0)
-    return PermissionDenied("chaos kills processes and reads the runtime: run it as root");
+  if (geteuid() != 0) return PermissionDenied("{}", kNeedsRoot);
   if (client.layout().top.empty())
     return FailedPrecondition(
         "chaos needs a local stack: --state-dir DIR (make run starts one in .run)");

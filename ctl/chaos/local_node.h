@@ -20,6 +20,9 @@ class GrpcRuntime;
 
 namespace splitlet::chaos {
 
+inline constexpr const char* kNeedsRoot =
+    "chaos kills processes and reads the runtime: run it as root";
+
 /// Where things of the stack are; absolute paths.
 struct LocalPaths {
   std::string top, manifests, logs, run, state, endpoint, node_name;
