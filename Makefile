@@ -54,7 +54,7 @@ lint: setup
 	@scripts/lint.sh
 
 tidy: setup
-	@scripts/tidy.sh
+	@scripts/tidy.py
 
 clean: stop
 	@rm -rf build '$(STATE_DIR)'

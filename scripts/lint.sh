@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The checks that need no compiler: format, shell scripts, and the house rules (scripts/lint.py).
-# clang-tidy, which takes minutes, is scripts/tidy.sh.
+# clang-tidy, which takes minutes, is scripts/tidy.py.
 # shellcheck disable=SC2317  # functions are called through step
 set -euo pipefail
 
@@ -41,6 +41,7 @@ step 'C++ format' formatted
 step 'shell scripts' scripts_checked
 step 'house rules: their own tests' python3 scripts/lint_test.py
 step 'house rules' python3 scripts/lint.py
+step 'clang-tidy: tests of what is looked at again' python3 scripts/tidy_test.py
 if ((status == 0)); then
   printf 'lint: clean\n'
 fi
