@@ -184,6 +184,8 @@ TEST(TraceTest, OnlyWhatIsWellFormedHasAnId) {
     EXPECT_EQ(TraceIdOf(c.text), c.want);
     EXPECT_EQ(SpanIdOf(c.text), c.want.empty() ? "" : span);
     EXPECT_EQ(IsSampled(c.text), c.sampled);
+    EXPECT_EQ(TraceIdOf(Unsampled(c.text)), c.want);
+    EXPECT_FALSE(IsSampled(Unsampled(c.text)));
   }
 }
 

@@ -57,6 +57,12 @@ std::string SpanIdOf(std::string_view traceparent) {
   return std::string(traceparent.substr(kSpanId, kSpanIdSize));
 }
 
+std::string Unsampled(std::string_view traceparent) {
+  std::string text(traceparent);
+  if (IsTraceparent(text)) text.replace(kFlags, text.size() - kFlags, "00");
+  return text;
+}
+
 bool IsSampled(std::string_view traceparent) {
   // The lowest bit of the last digit.
   return IsTraceparent(traceparent) &&

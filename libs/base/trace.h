@@ -25,6 +25,8 @@ std::string MakeTraceparent(Random& random, bool sampled = true);
 std::string TraceIdOf(std::string_view traceparent);
 /// The 16 hex digits of the last step; empty likewise.
 std::string SpanIdOf(std::string_view traceparent);
+/// The same trace, whose steps from here on are not recorded.
+std::string Unsampled(std::string_view traceparent);
 /// Its steps are to be recorded.
 bool IsSampled(std::string_view traceparent);
 

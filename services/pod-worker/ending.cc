@@ -3,6 +3,7 @@
 
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/span.h"
 #include "libs/cri/grpc_runtime.h"
 #include "services/pod-worker/names.h"
 #include "services/pod-worker/pod_worker_service.h"
@@ -121,8 +122,12 @@ void PodWorkerService::StopStep(Worker& worker) {
     if (!run.grace_seconds) worker.told_end.insert(stop.id);
     deps_.runtime_strands.Run("stop/" + stop.id, [this, pod, stop, grace, cancel = run.cancel,
                                                   traceparent = worker.traceparent] {
-      const cri::TraceScope trace(traceparent);
+      Span span("stop container", SpanKind::kInternal, traceparent);
+      span.Set("k8s.pod.uid", pod.uid);
+      span.Set("k8s.container.name", stop.name);
+      const cri::TraceScope trace(span.traceparent());
       const Status stopped = stop_.StopContainer(pod, stop, grace, cancel);
+      span.End(stopped);
       deps_.loop.Post([this, uid = pod.uid, stopped] { OnStopped(uid, stopped); });
     });
   }
@@ -171,8 +176,11 @@ void PodWorkerService::StopSandboxes(Worker& worker, std::vector<std::string> er
   deps_.runtime_strands.Run(
       worker.uid, [this, uid = worker.uid, before = worker.last_seen, only = worker.sandbox_ids,
                    errors = std::move(errors), traceparent = worker.traceparent] {
-        const cri::TraceScope trace(traceparent);
+        Span span("stop sandboxes", SpanKind::kInternal, traceparent);
+        span.Set("k8s.pod.uid", uid);
+        const cri::TraceScope trace(span.traceparent());
         auto left = std::make_shared<StatusOr<v1::ObservedPod>>(stop_.StopSandboxes(*before, only));
+        span.End(left->status());
         deps_.loop.Post(
             [this, uid, left, errors] { OnSandboxesStopped(uid, errors, std::move(*left)); });
       });

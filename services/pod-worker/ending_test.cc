@@ -443,7 +443,7 @@ TEST_F(Ending, TheTraceOfAChangeIsOnItsRecordsAndItsCallsToTheRuntime) {
                           field.value == TraceIdOf(start));
   EXPECT_TRUE(logged);
   Restart();
-  EXPECT_EQ(records.back(), start) << "the grant's file keeps it";
+  EXPECT_EQ(TraceIdOf(records.back()), TraceIdOf(start)) << "the grant's file keeps it";
   traced.notes.clear();
   v1::KillPodRequest kill;
   kill.set_uid("uid-web");
@@ -453,6 +453,22 @@ TEST_F(Ending, TheTraceOfAChangeIsOnItsRecordsAndItsCallsToTheRuntime) {
   EXPECT_EQ(traced.notes,
             (std::vector<std::string>{"StopContainer " + end, "StopPodSandbox " + end}));
   EXPECT_EQ(records.back(), end);
+}
+
+TEST_F(Ending, WhatHappensToAPodLaterIsNoneOfTheStepsOfItsChange) {
+  Random random(5);
+  const std::string start = MakeTraceparent(random);
+  const auto pod = TestPod{}.Make();
+  Want(pod);
+  ASSERT_TRUE(Grant(pod, 1, 1, start).ok());
+  Changed();
+  ASSERT_EQ(Show(), "app/0=running sandbox/0=ready");
+  traced.notes.clear();
+  Exit("app", 1);
+  ASSERT_EQ(Show(), "app/0=exited(1) app/1=running sandbox/0=ready");
+  const std::string later = Unsampled(start);
+  EXPECT_EQ(traced.notes,
+            (std::vector<std::string>{"CreateContainer " + later, "StartContainer " + later}));
 }
 
 TEST_F(Ending, ARemovedPodEndsUnderTheTraceOfItsRemoval) {

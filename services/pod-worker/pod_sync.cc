@@ -5,6 +5,7 @@
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/fail_point.h"
+#include "libs/base/span.h"
 #include "libs/base/trace.h"
 #include "libs/cri/grpc_runtime.h"
 #include "runtime/v1/api.pb.h"
@@ -67,8 +68,10 @@ class Pass {
     if (todo.kill_pod) RETURN_IF_ERROR(StopSandboxes(), "stop sandboxes");
     RemoveRecords(todo.remove);
     NoteRunning();
-    if (!todo.create_sandbox_attempt && todo.start.empty() && todo.start_init.empty())
+    if (!todo.create_sandbox_attempt && todo.start.empty() && todo.start_init.empty()) {
+      out_.settled = WasStarted();
       return OkStatus();
+    }
     RETURN_IF_ERROR(PrepareVolumes(), "volumes");
     return Start(todo);
   }
@@ -113,6 +116,13 @@ class Pass {
                            "remove container");
       out_.acted = true;
     }
+  }
+
+  bool WasStarted() const {
+    const auto& containers = pod_.spec().containers();
+    return std::all_of(containers.begin(), containers.end(), [this](const auto& container) {
+      return NewestRecord(*seen_, container.name()) != nullptr;
+    });
   }
 
   void NoteRunning() {
@@ -262,7 +272,8 @@ class Pass {
 }  // namespace
 
 SyncOutcome PodSync::Run(const SyncInput& input) const {
-  const cri::TraceScope trace(input.traceparent);
+  Span span("syncPod", SpanKind::kInternal, input.traceparent);
+  const cri::TraceScope trace(span.traceparent());
   kube::Pod pod;
   if (!pod.ParseFromString(input.pod)) {
     SyncOutcome broken;
@@ -270,7 +281,12 @@ SyncOutcome PodSync::Run(const SyncInput& input) const {
     broken.restarts = input.restarts;
     return broken;
   }
-  return Pass(deps_, input, std::move(pod)).Run();
+  span.Set("k8s.pod.uid", pod.metadata().uid());
+  span.Set("k8s.pod.name", pod.metadata().name());
+  span.Set("k8s.namespace.name", pod.metadata().namespace_());
+  SyncOutcome outcome = Pass(deps_, input, std::move(pod)).Run();
+  span.End(outcome.status);
+  return outcome;
 }
 
 }  // namespace splitlet::pod_worker

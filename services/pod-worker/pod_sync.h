@@ -57,7 +57,8 @@ struct SyncOutcome {
   RestartState restarts;
   std::set<std::string> used_pulls;  // images
   std::optional<Clock::Time> retry_at;
-  bool acted = false;  // something in the runtime was changed
+  bool acted = false;    // something in the runtime was changed
+  bool settled = false;  // nothing was to be done, and every container was started before
   bool network_not_ready = false;
 };
 

@@ -3,6 +3,8 @@
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/fail_point.h"
+#include "libs/base/span.h"
+#include "libs/base/trace.h"
 #include "libs/cri/grpc_runtime.h"
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/cri_config.h"
@@ -79,6 +81,8 @@ void PodWorkerService::OnSynced(const std::string& uid, SyncOutcome outcome, Dur
   for (const auto& [image, container] : outcome.pulls) StartPull(*worker, image, container);
   Schedule(*worker, outcome);
   PutWorkers(*worker);
+  // The change is carried out; what happens to the pod from now on is none of its steps.
+  if (outcome.settled) worker->traceparent = Unsampled(worker->traceparent);
   StepDone(*worker);
 }
 
@@ -252,11 +256,15 @@ void PodWorkerService::StartPull(Worker& worker, const std::string& image,
   auto pod = std::make_shared<std::string>(worker.grant->pod);
   deps_.runtime_strands.Run(strand, [this, uid = worker.uid, pod, image, container, asked, allowed,
                                      cancel = worker.ending, traceparent = worker.traceparent] {
-    const cri::TraceScope trace(traceparent);
+    Span span("pull image", SpanKind::kInternal, traceparent);
+    span.Set("k8s.pod.uid", uid);
+    span.Set("container.image.name", image);
+    const cri::TraceScope trace(span.traceparent());
     PullResult result{
         .image = image, .container = container, .ref = Unavailable("pull QPS exceeded")};
     if (allowed) result = Pull(*pod, std::move(result), cancel);
     result.waited = deps_.clock.Now() - asked;
+    span.End(result.ref.status());
     deps_.loop.Post([this, uid, result] { OnPulled(uid, result); });
   });
 }

@@ -41,7 +41,7 @@ class Traces : public IntegrationTest {
   }
 };
 
-TEST_F(Traces, OfANewPodGoesThroughTheProcesses) {
+TEST_F(Traces, OfANewPodGoesThroughTheProcessesToTheRuntime) {
   const trace::FakeCollector collector;
   StartTracedNode(collector.url());
   node_->PutManifest("web.yaml", PodYaml("web", "sleep 1000"));
@@ -53,7 +53,12 @@ TEST_F(Traces, OfANewPodGoesThroughTheProcesses) {
       "splitlet-sync-loop: put admission",
       "splitlet-sync-loop: splitlet.v1.PodWorker/UpdatePod",
       "splitlet-pod-worker: splitlet.v1.PodWorker/UpdatePod",
+      "splitlet-pod-worker: syncPod",
+      "splitlet-pod-worker: runtime.v1.RuntimeService/RunPodSandbox",
+      "splitlet-pod-worker: runtime.v1.RuntimeService/StartContainer",
+      "splitlet-pod-worker: put workers",
       "splitlet-status: take admission",
+      "splitlet-status: take workers",
   };
   std::vector<Span> trace;
   const bool all = WaitFor(kSoon, [&] {
