@@ -2,7 +2,7 @@
 # Runs chaos scenarios on a local stack of its own, started here and ended again, on a file system of its own
 # for the state so that it can be filled.
 #
-#   run.sh [NAME...]     these scenarios of this folder; without: the short fixed set that `make test` runs
+#   run.sh [NAME...]     these scenarios of this folder; without: a short fixed set
 #
 # Variables: BIN_DIR (build/$PRESET/bin), PRESET (dev), MINUTES (rounds of each until then), REPEAT (1), SEED, REPORT
 # (a folder), KEEP=1 leaves the stack running. Exit code 77 without root: skipped.
