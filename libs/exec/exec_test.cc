@@ -221,7 +221,7 @@ TEST(LimitCore, FindsWhatTheRuntimeCanDo) {
       {"two cores take a few calls at once", 2, 2, 8},
       {"eight cores take more", 8, 8, 24},
       {"calls that only wait reach the maximum", 1000, 64, 64},
-      {"one core never goes below the minimum", 0.5, 2, 4},
+      {"a core that never had fewer than two at once takes them for alone", 0.5, 2, 8},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);

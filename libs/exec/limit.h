@@ -1,8 +1,10 @@
 #pragma once
 
-/// How many calls of one kind may run at once, found by itself: more while calls stay as quick as
-/// the quickest seen, fewer when they get slower by running together. A call that takes much longer
-/// than the typical one stops counting, so that a hung pod never takes a place from the others.
+/// How many calls of one kind may run at once, found by itself: more while calls take at most twice
+/// as long as the quickest seen, fewer when they get slower by running together. On n cores it
+/// settles a little above 2n calls that only compute, and goes on growing for calls that wait. A
+/// call that takes much longer than the typical one stops counting, so that a hung pod never takes
+/// a place from the others.
 /// Threads: Limit, Permit any; LimitCore one at a time. Errors: Acquire gives DEADLINE_EXCEEDED or
 /// CANCELLED. Source: DESIGN.md "Threads and time" (100 pods at once: 8.7 s, four at a time: 7.2
 /// s).
@@ -21,10 +23,14 @@
 
 namespace splitlet::exec {
 
+/// Three for each core of this machine, and 4 at least: a burst is often over before much is
+/// learnt.
+double DefaultInitial();
+
 struct LimitOptions {
   double min = 2;
   double max = 64;
-  double initial = 4;     // low, so that the first calls show how quick one is with few beside it
+  double initial = DefaultInitial();
   int slow_multiple = 4;  // of the median, then a call stops counting,
   Duration slow_at_least = std::chrono::milliseconds{100};  // but not before this,
   Duration slow_unmeasured =
@@ -55,14 +61,16 @@ class LimitCore {
   const LimitOptions options_;
   double limit_;
   Ticket last_ = 0;
-  std::map<Ticket, Clock::Time> running_;
+  struct Call {
+    Clock::Time started;
+    size_t beside = 0;  // most that ran at once during it, itself included
+    bool full = false;  // the limit was reached during it
+  };
+  std::map<Ticket, Call> running_;
   std::deque<Duration> recent_;   // for the median
   std::vector<Duration> window_;  // since the limit was last looked at
-  bool used_fully_ = false;       // in this window
-  Duration quickest_{0};          // median of the quickest window since the last probe
-  double before_probe_ = 0;       // the limit to go back to; 0: no probe
-  size_t skip_ = 0;               // calls to leave out: begun before the probe
-  uint64_t windows_ = 0;
+  bool full_ = false;             // for a call of this window
+  Duration quickest_{0};          // what a call takes with few beside it, as far as it was seen
 };
 
 class Permit {
@@ -103,17 +111,17 @@ class AdaptiveLimit final : public Limit {
   double limit() const;
 
  private:
+  /// Each wakes alone: a burst of n would else make n times n wakeups.
   struct Waiter {
-    uint64_t number;
-    const bool& given_up;  // guarded by mutex_
+    std::condition_variable wake;
+    bool given_up = false;  // guarded by mutex_
   };
-  Status WaitForTurn(const Waiter& me, Clock::Time end, std::unique_lock<std::mutex>& lock);
+  Status WaitForTurn(Waiter& me, Clock::Time end, std::unique_lock<std::mutex>& lock);
+  void WakeNext();
   const Clock& clock_;
   mutable std::mutex mutex_;
-  std::condition_variable wake_;
   LimitCore core_;
-  std::deque<uint64_t> waiting_;
-  uint64_t last_waiter_ = 0;
+  std::deque<Waiter*> waiting_;  // each stands on the stack of its Acquire
 };
 
 }  // namespace splitlet::exec
