@@ -116,7 +116,8 @@ struct FsUsage {
 
 /// A container event says only "look at this pod".
 struct ContainerEvent {
-  enum class Kind { kCreated, kStarted, kStopped, kDeleted };
+  /// kStopping: its process has ended, and the runtime has yet to clean up before it says so.
+  enum class Kind { kCreated, kStarted, kStopping, kStopped, kDeleted };
   Kind kind = Kind::kCreated;
   std::string container_id;
   std::string pod_uid;  // may be empty where the stream knows containers only

@@ -171,7 +171,7 @@ std::optional<ContainerEvent> FromTask(const ctrd::Envelope& envelope) {
     const auto exit = Parse<containerd::events::TaskExit>(envelope);
     // Any other id is a command run in the container, a probe for instance.
     if (exit && exit->id() == exit->container_id())
-      return ContainerEvent{Kind::kStopped, exit->container_id(), ""};
+      return ContainerEvent{Kind::kStopping, exit->container_id(), ""};
   } else if (topic == "/tasks/delete") {
     const auto gone = Parse<containerd::events::TaskDelete>(envelope);
     if (gone) return ContainerEvent{Kind::kStopped, gone->container_id(), ""};

@@ -27,11 +27,15 @@ struct PlegConfig {
   Duration status_period = std::chrono::seconds{5};
   Duration status_threshold = std::chrono::seconds{30};
   Duration probe_period = std::chrono::minutes{1};  // while polling: look for a stream again
-  /// containerd 1.6 tells an exit before its CRI shows it: look again after these when an event
-  /// showed nothing new.
-  std::array<Duration, 4> look_again = {std::chrono::milliseconds{5}, std::chrono::milliseconds{20},
-                                        std::chrono::milliseconds{80},
-                                        std::chrono::milliseconds{320}};
+  /// containerd 1.6 tells an exit before its CRI shows it (15 to 25 ms on a quiet machine): look
+  /// again after these when an event showed nothing new.
+  std::array<Duration, 7> look_again = {
+      std::chrono::milliseconds{5},  std::chrono::milliseconds{10}, std::chrono::milliseconds{10},
+      std::chrono::milliseconds{15}, std::chrono::milliseconds{40}, std::chrono::milliseconds{120},
+      std::chrono::milliseconds{225}};
+  /// The same for an id that no pod has: list again.
+  std::array<Duration, 3> list_again = {
+      std::chrono::milliseconds{20}, std::chrono::milliseconds{80}, std::chrono::milliseconds{320}};
 };
 
 StatusOr<PlegConfig> LoadPlegConfig(const daemon::KubeletConfig& file, const daemon::Flags& flags);

@@ -16,6 +16,10 @@ namespace {
 constexpr Duration kSlow =
     std::chrono::seconds{2};  // longer than this nobody waits for an inspection
 constexpr Duration kTellPeriod = std::chrono::milliseconds{100};
+// Several starts are told at once in a burst; one listing shows them all.
+constexpr Duration kGather = std::chrono::milliseconds{20};
+// Skipped of the short waits: another event tells when there is something to be seen.
+constexpr size_t kLooksWhileStopping = 5;
 constexpr Duration kStuckAfter = std::chrono::seconds{5};
 
 double Seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
@@ -90,17 +94,21 @@ void PlegService::ArmRelist(Duration delay) {
   relist_timer_ = deps_.loop.RunAfter(delay, [this] { BeginRelist(); });
 }
 
-void PlegService::RelistSoon() {
+void PlegService::RelistSoon() { RelistWithin(Duration{0}); }
+
+void PlegService::RelistWithin(Duration delay) {
   if (listing_) {
     list_again_ = true;
-  } else {
-    ArmRelist(Duration{0});
+  } else if (!relist_soon_ || delay == Duration{0}) {
+    relist_soon_ = true;
+    ArmRelist(delay);
   }
 }
 
 void PlegService::BeginRelist() {
   if (listing_) return;
   listing_ = true;
+  relist_soon_ = false;
   answer_listing_ = std::exchange(answer_next_listing_, {});
   const Clock::Time began = deps_.clock.Now();  // before the question
   if (last_listing_) metrics_.relist_interval.Observe(Seconds(began - last_listing_));
@@ -192,11 +200,11 @@ void PlegService::CountRunning(const Listing& listing) {
 void PlegService::LookForUnknownIds() {
   std::optional<Duration> soonest;
   for (auto it = unknown_ids_.begin(); it != unknown_ids_.end();) {
-    if (pod_of_.contains(it->first) || it->second >= config_.look_again.size()) {
+    if (pod_of_.contains(it->first) || it->second >= config_.list_again.size()) {
       it = unknown_ids_.erase(it);
       continue;
     }
-    const Duration wait = config_.look_again[it->second++];
+    const Duration wait = config_.list_again[it->second++];
     soonest = std::min(soonest.value_or(wait), wait);
     ++it;
   }
@@ -206,20 +214,27 @@ void PlegService::LookForUnknownIds() {
 // Events.
 
 void PlegService::OnContainerEvent(const cri::ContainerEvent& event) {
+  using Kind = cri::ContainerEvent::Kind;
+  if (event.kind == Kind::kCreated) return;  // shown with its start, or by the next listing
   std::string uid = event.pod_uid;
   const auto owner = pod_of_.find(event.container_id);
   if (uid.empty() && owner != pod_of_.end()) uid = owner->second;
   if (uid.empty()) {
-    if (event.kind == cri::ContainerEvent::Kind::kDeleted) return;  // never seen, and gone
-    if (unknown_ids_.emplace(event.container_id, 0).second) RelistSoon();
+    if (event.kind == Kind::kDeleted) return;  // never seen, and gone
+    if (unknown_ids_.emplace(event.container_id, 0).second) RelistWithin(kGather);
     return;
   }
-  if (event.kind == cri::ContainerEvent::Kind::kDeleted && !pods_.contains(uid)) return;
+  if (event.kind == Kind::kDeleted && !pods_.contains(uid)) return;
   Pod& pod = pods_[uid];
   if (pod.known && pod.error.ok() && Shows(pod.states, event)) return;
   if (pod.unseen.size() < kMaxUnseen) pod.unseen.push_back(event);
   pod.looks = 0;
   deps_.loop.CancelTimer(std::exchange(pod.look_timer, 0));
+  if (event.kind == Kind::kStopping) {
+    pod.looks = kLooksWhileStopping;
+    if (!pod.inspecting) LookAgain(uid, pod);
+    return;
+  }
   Inspect(uid);
 }
 
@@ -303,6 +318,7 @@ void PlegService::TakeObserved(const std::string& uid, Pod& pod, v1::ObservedPod
   v1::RuntimeRecord record;
   *record.mutable_pod() = observed;
   PutRuntime(uid, record, pod.traceparent);
+  if (MakesWork(before, observed)) SignalPodChanged(uid);
 }
 
 void PlegService::TakeError(const std::string& uid, Pod& pod, const Status& status) {
@@ -387,7 +403,6 @@ void PlegService::PutRuntime(const std::string& uid, const v1::RuntimeRecord& re
   const Status put = deps_.table.Put(bus::KeyOf(uid), record, traceparent);
   deps_.log.LogIfError(put, "put the runtime record of a pod");
   FAIL_POINT_VOID("pleg.put.after");
-  SignalPodChanged(uid);
 }
 
 void PlegService::SignalPodChanged(const std::string& uid) { deps_.bus.Signal("pod-changed", uid); }

@@ -93,6 +93,7 @@ class PlegService {
 
   void BeginRelist();
   void RelistSoon();
+  void RelistWithin(Duration delay);
   void ArmRelist(Duration delay);
   void OnListed(Clock::Time began, const StatusOr<Listing>& listed);
   void OnListingFailed(const Status& status);
@@ -139,7 +140,7 @@ class PlegService {
   std::map<std::string, std::string> pod_of_;  // id of a sandbox or container -> UID
   std::map<std::string, size_t> unknown_ids_;  // told by events, in no pod yet -> listings since
 
-  bool listing_ = false, list_again_ = false;
+  bool listing_ = false, list_again_ = false, relist_soon_ = false;
   exec::TimerId relist_timer_ = 0;
   Clock::Time last_listing_;  // when the last good one began
   Status list_error_;

@@ -166,7 +166,7 @@ TEST_F(PlegTest, TheFirstListingTellsAllPodsBeforeItIsComplete) {
   Start(Streams::kNone);
   EXPECT_FALSE(complete_too_early);
   ExpectTrue();
-  EXPECT_EQ(signals_.count("uid-web"), 1u);
+  EXPECT_TRUE(signals_.empty()) << "nothing has ended";
   EXPECT_EQ(Find("web")->pod().runtime_name(), "containerd");
   EXPECT_TRUE(pleg_->service->GetHealth().ready);
   EXPECT_TRUE(pleg_->service->GetPlegHealth().healthy());

@@ -124,12 +124,28 @@ States StatesOf(const v1::ObservedPod& pod) {
   return states;
 }
 
+bool MakesWork(const States& before, const v1::ObservedPod& after) {
+  const States now = StatesOf(after);
+  const bool ended = std::any_of(before.begin(), before.end(), [&now](const auto& entry) {
+    return entry.second == ObjectState::kRunning && StateIn(now, entry.first) != entry.second;
+  });
+  const bool found_dead = std::any_of(now.begin(), now.end(), [&before](const auto& entry) {
+    return entry.second == ObjectState::kExited && StateIn(before, entry.first) != entry.second;
+  });
+  const auto& containers = after.containers();
+  return ended || found_dead ||
+         std::any_of(containers.begin(), containers.end(), [](const v1::ContainerRecord& record) {
+           return record.state() == v1::ContainerRecord::UNKNOWN;
+         });
+}
+
 bool Shows(const States& known, const cri::ContainerEvent& event) {
   const ObjectState state = StateIn(known, event.container_id);
   switch (event.kind) {
     case cri::ContainerEvent::Kind::kCreated: return state != ObjectState::kAbsent;
     case cri::ContainerEvent::Kind::kStarted:
       return state == ObjectState::kRunning || state == ObjectState::kExited;
+    case cri::ContainerEvent::Kind::kStopping:
     case cri::ContainerEvent::Kind::kStopped: return state == ObjectState::kExited;
     case cri::ContainerEvent::Kind::kDeleted: return state == ObjectState::kAbsent;
   }

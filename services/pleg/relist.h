@@ -58,6 +58,10 @@ Listing MakeListing(Clock::Time began, const std::vector<cri::Sandbox>& sandboxe
 
 States StatesOf(const v1::ObservedPod& pod);
 
+/// Something has ended, vanished or cannot be told any more. What was made or started was so by
+/// whoever makes and starts, and is no news for them.
+bool MakesWork(const States& before, const v1::ObservedPod& after);
+
 /// Whether the pod as known shows what the event says already.
 bool Shows(const States& known, const cri::ContainerEvent& event);
 

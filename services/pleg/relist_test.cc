@@ -99,6 +99,40 @@ TEST(RelistListing, ContainersWithoutASandboxMakeAPodToo) {
   EXPECT_EQ(listing.containers.at(cri::ContainerState::kRunning), 1u);
 }
 
+TEST(RelistWork, OnlyWhatHasEndedOrCannotBeTold) {
+  const struct {
+    const char* name;
+    States before;
+    v1::ContainerRecord::State after;
+    bool want;
+  } kCases[] = {
+      {"made", {}, v1::ContainerRecord::CREATED, false},
+      {"made and started", {}, v1::ContainerRecord::RUNNING, false},
+      {"started", {{"c", kUnknown}}, v1::ContainerRecord::RUNNING, false},
+      {"runs on", {{"c", kRunning}}, v1::ContainerRecord::RUNNING, false},
+      {"died", {{"c", kRunning}}, v1::ContainerRecord::EXITED, true},
+      {"died before it was seen", {}, v1::ContainerRecord::EXITED, true},
+      {"dead as before", {{"c", kExited}}, v1::ContainerRecord::EXITED, false},
+      {"another one vanished while it ran",
+       {{"c", kRunning}, {"d", kRunning}},
+       v1::ContainerRecord::RUNNING,
+       true},
+      {"another one that was dead was removed",
+       {{"c", kRunning}, {"d", kExited}},
+       v1::ContainerRecord::RUNNING,
+       false},
+      {"cannot be told", {{"c", kRunning}}, v1::ContainerRecord::UNKNOWN, true},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    v1::ObservedPod pod;
+    auto* record = pod.add_containers();
+    record->set_id("c");
+    record->set_state(c.after);
+    EXPECT_EQ(MakesWork(c.before, pod), c.want);
+  }
+}
+
 TEST(RelistEvents, WhatIsShownAlreadyIsNoNews) {
   using Kind = cri::ContainerEvent::Kind;
   const struct {
@@ -111,6 +145,8 @@ TEST(RelistEvents, WhatIsShownAlreadyIsNoNews) {
       {"created and seen", Kind::kCreated, kUnknown, true},
       {"started and only created", Kind::kStarted, kUnknown, false},
       {"started and over again", Kind::kStarted, kExited, true},
+      {"stopping and still running", Kind::kStopping, kRunning, false},
+      {"stopping and exited", Kind::kStopping, kExited, true},
       {"stopped and still running", Kind::kStopped, kRunning, false},
       {"stopped and exited", Kind::kStopped, kExited, true},
       {"deleted and still there", Kind::kDeleted, kExited, false},

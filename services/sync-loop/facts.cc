@@ -31,18 +31,15 @@ WorkerFacts::State StateOf(const v1::WorkerRecord& record) {
   }
 }
 
-/// Sandboxes and containers that live, with what they do.
-std::map<std::string, int> LiveParts(const v1::ObservedPod& pod) {
-  std::map<std::string, int> live;
-  for (const auto& sandbox : pod.sandboxes()) {
-    if (sandbox.state() != v1::SandboxRecord::NOT_READY)
-      live["s/" + sandbox.id()] = sandbox.state();
-  }
-  for (const auto& container : pod.containers()) {
-    if (container.state() != v1::ContainerRecord::EXITED)
-      live["c/" + container.id()] = container.state();
-  }
-  return live;
+/// Sandboxes and containers: whether each is as pod-worker wants what it has made.
+std::map<std::string, bool> PartsOf(const v1::ObservedPod& pod) {
+  std::map<std::string, bool> parts;
+  for (const auto& sandbox : pod.sandboxes())
+    parts["s/" + sandbox.id()] = sandbox.state() == v1::SandboxRecord::READY;
+  for (const auto& container : pod.containers())
+    parts["c/" + container.id()] = container.state() == v1::ContainerRecord::RUNNING ||
+                                   container.state() == v1::ContainerRecord::CREATED;
+  return parts;
 }
 
 }  // namespace
@@ -119,8 +116,18 @@ bool ProbesMakeWork(const std::set<std::string>& before, const std::set<std::str
 }
 
 bool MakesWork(const v1::RuntimeRecord* before, const v1::RuntimeRecord& after) {
-  if (before == nullptr) return true;
-  return LiveParts(before->pod()) != LiveParts(after.pod());
+  const auto then = before == nullptr ? std::map<std::string, bool>{} : PartsOf(before->pod());
+  const auto now = PartsOf(after.pod());
+  const auto lives = [](const std::map<std::string, bool>& parts, const std::string& id) {
+    const auto found = parts.find(id);
+    return found != parts.end() && found->second;
+  };
+  const bool ended = std::any_of(then.begin(), then.end(), [&](const auto& part) {
+    return part.second && !lives(now, part.first);
+  });
+  return ended || std::any_of(now.begin(), now.end(), [&](const auto& part) {
+           return !part.second && !then.contains(part.first);
+         });
 }
 
 }  // namespace splitlet::sync_loop

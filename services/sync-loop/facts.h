@@ -67,7 +67,8 @@ RuntimeFacts ReadRuntime(const v1::RuntimeRecord& record);
 /// A liveness probe that begins to fail, and every change of the others.
 bool ProbesMakeWork(const std::set<std::string>& before, const std::set<std::string>& after);
 
-/// False when all that happened is the removal of what was dead: such an event makes no work.
+/// Something has ended or vanished, or was found dead. What pod-worker has made or started, and the
+/// removal of what was dead, make no work.
 bool MakesWork(const v1::RuntimeRecord* before, const v1::RuntimeRecord& after);
 
 }  // namespace splitlet::sync_loop

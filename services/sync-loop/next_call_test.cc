@@ -138,7 +138,7 @@ TEST(Resync, TheNextLookDependsOnTheLastOne) {
   }
 }
 
-TEST(RuntimeChange, OnlyARemovalOfTheDeadMakesNoWork) {
+TEST(RuntimeChange, OnlyWhatHasEndedMakesWork) {
   v1::RuntimeRecord before;
   auto* sandbox = before.mutable_pod()->add_sandboxes();
   sandbox->set_id("s");
@@ -155,7 +155,14 @@ TEST(RuntimeChange, OnlyARemovalOfTheDeadMakesNoWork) {
   v1::RuntimeRecord died = before;
   died.mutable_pod()->mutable_containers(1)->set_state(v1::ContainerRecord::EXITED);
   EXPECT_TRUE(MakesWork(&before, died));
-  EXPECT_TRUE(MakesWork(nullptr, before));
+  EXPECT_TRUE(MakesWork(nullptr, before)) << "found dead";
+  EXPECT_FALSE(MakesWork(nullptr, removed)) << "made and started";
+  EXPECT_FALSE(MakesWork(&removed, removed));
+  v1::RuntimeRecord without = removed;
+  without.mutable_pod()->clear_containers();
+  EXPECT_FALSE(MakesWork(&without, removed)) << "started";
+  EXPECT_TRUE(MakesWork(&removed, without)) << "vanished while it ran";
+  EXPECT_TRUE(MakesWork(&without, died)) << "started and died unseen";
 }
 
 TEST(ProbeChange, LivenessCountsOnlyWhenItBeginsToFail) {

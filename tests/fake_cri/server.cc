@@ -396,11 +396,17 @@ class EventsServer final : public ctrd::Events::Service {
         Pack("/tasks/start", message, envelope);
         break;
       }
-      case ContainerEvent::Kind::kStopped: {
+      case ContainerEvent::Kind::kStopping: {
         containerd::events::TaskExit message;
         message.set_container_id(event.container_id);
         message.set_id(event.container_id);
         Pack("/tasks/exit", message, envelope);
+        break;
+      }
+      case ContainerEvent::Kind::kStopped: {
+        containerd::events::TaskDelete message;
+        message.set_container_id(event.container_id);
+        Pack("/tasks/delete", message, envelope);
         break;
       }
       case ContainerEvent::Kind::kDeleted: {
