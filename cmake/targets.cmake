@@ -20,16 +20,31 @@ function(splitlet_library name)
 endfunction()
 
 # splitlet_service(NAME SOURCES ... [DEPENDS ...]): a library NAME_core of everything but main.cc (linked by tests and
-# the simulation) and the program splitlet-NAME. NAME is spelled like the process (config-source); the core is
-# config_source_core.
+# the simulation) and a part of the one program (see splitlet_program). NAME is spelled like the process
+# (config-source); the core is config_source_core.
 function(splitlet_service name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PACKAGES" ${ARGN})
   string(REPLACE "-" "_" id "${name}")
   splitlet_library(${id}_core SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS} PACKAGES ${ARG_PACKAGES})
-  add_executable(splitlet-${name} services/${name}/main.cc)
-  target_link_libraries(splitlet-${name} PRIVATE ${id}_core)
-  add_dependencies(programs splitlet-${name})
-  install(TARGETS splitlet-${name} RUNTIME DESTINATION bin)
+  set_property(GLOBAL APPEND PROPERTY SPLITLET_SERVICES "${name}")
+  set_property(GLOBAL APPEND PROPERTY SPLITLET_CORES "${id}_core")
+endfunction()
+
+# After all services: the program `splitlet` with a link splitlet-NAME, and a target of that name, for each.
+function(splitlet_program)
+  get_property(services GLOBAL PROPERTY SPLITLET_SERVICES)
+  get_property(cores GLOBAL PROPERTY SPLITLET_CORES)
+  add_executable(splitlet services/main.cc)
+  target_link_libraries(splitlet PRIVATE ${cores})
+  add_dependencies(programs splitlet)
+  install(TARGETS splitlet RUNTIME DESTINATION bin)
+  foreach(name IN LISTS services)
+    target_sources(splitlet PRIVATE "services/${name}/main.cc")
+    set(link "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/splitlet-${name}")
+    add_custom_command(TARGET splitlet POST_BUILD COMMAND "${CMAKE_COMMAND}" -E create_symlink splitlet "${link}")
+    add_custom_target(splitlet-${name} DEPENDS splitlet)
+    install(PROGRAMS "${link}" DESTINATION bin)
+  endforeach()
 endfunction()
 
 # splitlet_register_test(NAME LABEL TIMEOUT): what the tests of all sorts have in common.

@@ -35,9 +35,10 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeConfigSource(daemon::ServiceConte
 }
 
 }  // namespace
-}  // namespace splitlet::config_source
 
-int main(int argc, char** argv) {
-  return splitlet::daemon::RunService("config-source", argc, argv,
-                                      splitlet::config_source::MakeConfigSource);
+/// Called by services/main.cc.
+int Main(int argc, char** argv) {
+  return daemon::RunService("config-source", argc, argv, MakeConfigSource);
 }
+
+}  // namespace splitlet::config_source

@@ -69,8 +69,8 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
 }
 
 }  // namespace
-}  // namespace splitlet::gc
 
-int main(int argc, char** argv) {
-  return splitlet::daemon::RunService("gc", argc, argv, splitlet::gc::MakeGc);
-}
+/// Called by services/main.cc.
+int Main(int argc, char** argv) { return daemon::RunService("gc", argc, argv, MakeGc); }
+
+}  // namespace splitlet::gc

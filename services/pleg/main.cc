@@ -42,8 +42,8 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePleg(daemon::ServiceContext& cont
 }
 
 }  // namespace
-}  // namespace splitlet::pleg
 
-int main(int argc, char** argv) {
-  return splitlet::daemon::RunService("pleg", argc, argv, splitlet::pleg::MakePleg);
-}
+/// Called by services/main.cc.
+int Main(int argc, char** argv) { return daemon::RunService("pleg", argc, argv, MakePleg); }
+
+}  // namespace splitlet::pleg

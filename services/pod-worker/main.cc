@@ -74,9 +74,10 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
 }
 
 }  // namespace
-}  // namespace splitlet::pod_worker
 
-int main(int argc, char** argv) {
-  return splitlet::daemon::RunService("pod-worker", argc, argv,
-                                      splitlet::pod_worker::MakePodWorker);
+/// Called by services/main.cc.
+int Main(int argc, char** argv) {
+  return daemon::RunService("pod-worker", argc, argv, MakePodWorker);
 }
+
+}  // namespace splitlet::pod_worker

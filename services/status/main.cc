@@ -38,8 +38,10 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeStatusService(daemon::ServiceCont
 }
 
 }  // namespace
-}  // namespace splitlet::status
 
-int main(int argc, char** argv) {
-  return splitlet::daemon::RunService("status", argc, argv, splitlet::status::MakeStatusService);
+/// Called by services/main.cc.
+int Main(int argc, char** argv) {
+  return daemon::RunService("status", argc, argv, MakeStatusService);
 }
+
+}  // namespace splitlet::status

@@ -60,8 +60,10 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeSyncLoop(daemon::ServiceContext& 
 }
 
 }  // namespace
-}  // namespace splitlet::sync_loop
 
-int main(int argc, char** argv) {
-  return splitlet::daemon::RunService("sync-loop", argc, argv, splitlet::sync_loop::MakeSyncLoop);
+/// Called by services/main.cc.
+int Main(int argc, char** argv) {
+  return daemon::RunService("sync-loop", argc, argv, MakeSyncLoop);
 }
+
+}  // namespace splitlet::sync_loop
