@@ -1,6 +1,7 @@
 #include "libs/daemon/process.h"
 
 #include <grpcpp/channel.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <future>
@@ -16,6 +17,8 @@ namespace splitlet::daemon {
 namespace {
 
 constexpr Duration kTickPeriod = 500ms;
+constexpr uint64_t kTicksPerTrim = 20;
+constexpr size_t kKeptFree = 64 << 10;
 constexpr Duration kSendLimit = 2s;
 constexpr Duration kRpcGrace = 300ms;
 constexpr int kMaxRpcThreads = 32;
@@ -241,6 +244,8 @@ void Process::Stop() {
 }
 
 void Process::Tick() {
+  // What a burst has left free at the end of the heap goes back to the machine.
+  if (++ticks_ % kTicksPerTrim == 0) malloc_trim(kKeptFree);
   vitals_.Set({.turned_at = clock_.Now(),
                .health = service_->GetHealth(),
                .bus_connected = bus_->connected(),

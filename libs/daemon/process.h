@@ -111,6 +111,7 @@ class Process final : public ServiceContext {
   std::unique_ptr<bus::NatsBus> bus_;     // used and destroyed on the loop
   std::unique_ptr<Service> service_;      // likewise
   std::unique_ptr<exec::Periodic> tick_;  // likewise
+  uint64_t ticks_ = 0;                    // likewise
   std::unique_ptr<grpc::Service> admin_;
   std::vector<std::unique_ptr<grpc::Service>> guarded_;  // what is served
   std::unique_ptr<rpc::Server> rpc_;
