@@ -1,12 +1,14 @@
 // The node on real containerd against raw CRI calls from the same client in the same run. Needs
-// root. Usage: node_bench [--rounds N] [--pods N]
+// root. Usage: node_bench [--rounds N] [--pods N] [--part NAME ...]
 
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
-#include <future>
+#include <functional>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -24,7 +26,9 @@ using harness::WaitFor;
 
 constexpr const char* kImage = "splitlet.local/busybox:1";
 constexpr const char* kScript = "trap 'exit 0' TERM; sleep 100000 & wait";
+constexpr const char* kShortScript = "sleep 0.5";
 constexpr auto kCall = 120s;
+constexpr int kClearing = 8;
 
 double Ms(int64_t ns) { return static_cast<double>(ns) / 1e6; }
 
@@ -38,11 +42,13 @@ class Raw {
     cri::SandboxId sandbox;
     cri::ContainerId container;
     runtime::v1::PodSandboxConfig config;
+    std::string script;
     int64_t began_ns = 0;
   };
 
-  Pod Start(int number) {
+  Pod Start(int number, const std::string& script = kScript) {
     Pod pod;
+    pod.script = script;
     pod.config = SandboxConfig(number);
     pod.began_ns = ToNanos(clock_.WallNow());
     pod.sandbox = Must(runtime_.RunPodSandbox(pod.config, "", After(clock_, kCall)));
@@ -51,7 +57,7 @@ class Raw {
   }
 
   void CreateAndStart(Pod& pod, uint32_t attempt) {
-    const auto config = ContainerConfig(attempt);
+    const auto config = ContainerConfig(attempt, pod.script);
     pod.container =
         Must(runtime_.CreateContainer(pod.sandbox, config, pod.config, After(clock_, kCall)));
     const Status started = runtime_.StartContainer(pod.container, After(clock_, kCall));
@@ -75,12 +81,28 @@ class Raw {
   }
   const Clock& clock() const { return clock_; }
 
+  /// From the end of the process to the first answer of the runtime that says so.
+  double TellsExitAfterMs(const cri::ContainerId& id) {
+    while (true) {
+      const auto status = StatusOf(id);
+      const int64_t now = ToNanos(clock_.WallNow());
+      if (status.state == cri::ContainerState::kExited) return Ms(now - status.finished_at_ns);
+      std::this_thread::sleep_for(1ms);
+    }
+  }
+
   /// Removes all that is in the runtime.
   void Clear(harness::RuntimeView& view) {
-    for (const auto& s : view.Sandboxes()) {
-      CHECK(runtime_.StopPodSandbox(s.id, After(clock_, kCall)).ok());
-      CHECK(runtime_.RemovePodSandbox(s.id, After(clock_, kCall)).ok());
-    }
+    const auto all = view.Sandboxes();
+    std::atomic<size_t> next{0};
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < kClearing; ++t)
+      threads.emplace_back([&] {
+        for (size_t i = next++; i < all.size(); i = next++) {
+          CHECK(runtime_.StopPodSandbox(all[i].id, After(clock_, kCall)).ok());
+          CHECK(runtime_.RemovePodSandbox(all[i].id, After(clock_, kCall)).ok());
+        }
+      });
   }
 
  private:
@@ -101,12 +123,13 @@ class Raw {
         runtime::v1::POD);
     return config;
   }
-  static runtime::v1::ContainerConfig ContainerConfig(uint32_t attempt) {
+  static runtime::v1::ContainerConfig ContainerConfig(uint32_t attempt, const std::string& script) {
     runtime::v1::ContainerConfig config;
     config.mutable_metadata()->set_name("app");
     config.mutable_metadata()->set_attempt(attempt);
     config.mutable_image()->set_image(kImage);
-    for (const char* word : {"/bin/sh", "-c", kScript}) config.add_command(word);
+    for (const std::string& word : {std::string("/bin/sh"), std::string("-c"), script})
+      config.add_command(word);
     config.set_log_path(fmt::format("app/{}.log", attempt));
     config.mutable_linux();
     return config;
@@ -146,13 +169,33 @@ class Bench {
   void Restart() {
     Result restart{.name = "container exit to its successor running", .unit = "ms"};
     restart.overhead_p50 = 40;
+    Result told{.name = "of it: exit to the runtime telling it, asked each ms", .unit = "ms"};
     for (int i = 0; i < rounds_; ++i) {
-      RawRestart(i, restart);
+      RawRestart(i, restart, told);
+      SplitletRestart(i, restart);
+    }
+    Print(restart);
+    Print(told);
+  }
+
+  void RestartPolling() {
+    node_.StopProcess("pleg");
+    node_.SetEnv("SPLITLET_FAILPOINTS",
+                 "cri.get-container-events.before=return(unimplemented,off);"
+                 "cri.subscribe.before=return(unimplemented,off)");
+    node_.StartProcess("pleg");
+    SettleFor(2s);
+    Result restart{.name = "the same without an event stream", .unit = "ms"};
+    restart.overhead_p50 = 1100;
+    Result told;
+    for (int i = 0; i < rounds_; ++i) {
+      RawRestart(i, restart, told);
       SplitletRestart(i, restart);
     }
     Print(restart);
   }
 
+  /// Leaves the pods there.
   void Burst(int pods) {
     Result burst{.name = fmt::format("{} pods at once: all running", pods), .unit = "ms"};
     burst.ratio = 1.10;
@@ -174,12 +217,8 @@ class Bench {
     Print(idle);
   }
 
+  /// With the pods of a burst.
   void MemoryAndCpu(int pods) {
-    Result idle{.name = "memory of the six processes, no pods any more (PSS)", .unit = "MB"};
-    idle.values = {PssMb()};
-    Print(idle);
-    PutAll(pods, "mem");
-    AwaitRunning(pods);
     SettleFor(15s);
     Result full{.name = fmt::format("memory of the six processes, {} pods (PSS)", pods),
                 .unit = "MB"};
@@ -197,10 +236,20 @@ class Bench {
     cpu.limit_p50 = 1;
     cpu.values = {(CpuSeconds() - before) / 20 * 100};
     Print(cpu);
-    RemoveAll(pods, "mem");
   }
 
+  void MemoryAfter() {
+    SettleFor(12s);
+    Result idle{.name = "memory of the six processes, no pods any more (PSS)", .unit = "MB"};
+    idle.values = {PssMb()};
+    Print(idle);
+  }
+
+  void RemoveBurst(int pods) { RemoveAll(pods, BurstPrefix(pods)); }
+
  private:
+  static std::string BurstPrefix(int pods) { return fmt::format("burst{}", pods); }
+
   void RawOnce(int i, Result& start, Result& stop) {
     const auto pod = raw_.Start(i);
     start.floor.push_back(Ms(raw_.StartedAt(pod.container) - pod.began_ns));
@@ -225,8 +274,9 @@ class Bench {
     CHECK(WaitFor(60s, [&] { return node_.IsGone(name); }));
   }
 
-  void RawRestart(int i, Result& restart) {
-    auto pod = raw_.Start(1000 + i);
+  void RawRestart(int i, Result& restart, Result& told) {
+    auto pod = raw_.Start(1000 + i, kShortScript);
+    told.values.push_back(raw_.TellsExitAfterMs(pod.container));
     const int64_t began = ToNanos(raw_.clock().WallNow());
     raw_.CreateAndStart(pod, 1);
     restart.floor.push_back(Ms(raw_.StartedAt(pod.container) - began));
@@ -236,7 +286,7 @@ class Bench {
 
   void SplitletRestart(int i, Result& restart) {
     const std::string name = fmt::format("again-{}", i);
-    node_.PutManifest(name + ".yaml", Manifest(name, "sleep 0.5"));
+    node_.PutManifest(name + ".yaml", Manifest(name, kShortScript));
     std::vector<cri::Container> own;
     CHECK(WaitFor(60s, [&] {
       own.clear();
@@ -285,13 +335,14 @@ class Bench {
   }
 
   double SplitletBurst(int pods) {
+    const double cpu = CpuSeconds();
     const int64_t began = ToNanos(raw_.clock().WallNow());
-    const std::string prefix = fmt::format("burst{}", pods);
-    PutAll(pods, prefix);
+    PutAll(pods, BurstPrefix(pods));
     AwaitRunning(pods);
     int64_t last = began;
     for (const auto& c : view_.Containers()) last = std::max(last, raw_.StartedAt(c.id));
-    RemoveAll(pods, prefix);
+    std::fprintf(stderr, "burst of %d pods: %.2f s of CPU in all seven\n", pods,
+                 CpuSeconds() - cpu);
     return Ms(last - began);
   }
 
@@ -356,7 +407,28 @@ class Bench {
   int rounds_;
 };
 
-int Main(int rounds, int pods) {
+/// Names of parts; empty: all.
+using Parts = std::set<std::string>;
+
+void Run(Bench& bench, int pods, const Parts& parts) {
+  const auto wanted = [&parts](const std::string& part) {
+    return parts.empty() || parts.contains(part);
+  };
+  if (wanted("memory")) bench.MemoryIdle();
+  if (wanted("start")) bench.StartAndStop();
+  if (wanted("restart")) bench.Restart();
+  if (wanted("burst")) {
+    bench.Burst(pods / 2);
+    bench.RemoveBurst(pods / 2);
+    bench.Burst(pods);
+    bench.MemoryAndCpu(pods);
+    bench.RemoveBurst(pods);
+    bench.MemoryAfter();
+  }
+  if (wanted("polling")) bench.RestartPolling();
+}
+
+int Main(int rounds, int pods, const Parts& parts) {
   const harness::TempDir dir("bn");
   const std::string script = harness::SourceDir() + "/deploy/local/runtime.sh";
   const auto run = [&](const std::string& action) {
@@ -375,12 +447,7 @@ int Main(int rounds, int pods) {
          .config = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"});
     node.Start();
     Bench bench(node, raw, view, rounds);
-    bench.MemoryIdle();
-    bench.StartAndStop();
-    bench.Restart();
-    bench.Burst(pods / 2);
-    bench.Burst(pods);
-    bench.MemoryAndCpu(pods);
+    Run(bench, pods, parts);
   }
   CHECK(run("stop") == 0, "{}", harness::ReadFile(dir.path() + "/log"));
   return 0;
@@ -395,6 +462,8 @@ int main(int argc, char** argv) {
   int pods = 100;
   app.add_option("--rounds", rounds, "repetitions of each single-pod measurement");
   app.add_option("--pods", pods, "pods of the large burst");
+  std::vector<std::string> parts;
+  app.add_option("--part", parts, "memory, start, restart, burst, polling; all without it");
   CLI11_PARSE(app, argc, argv);
-  return splitlet::bench::Main(rounds, pods);
+  return splitlet::bench::Main(rounds, pods, {parts.begin(), parts.end()});
 }
