@@ -150,7 +150,7 @@ TEST_F(FakeRuntimeTest, EventsTellWhatHappenedAndCanBeLostDoubledAndEarly) {
   runtime_.SetExitLag(50ms);
   runtime_.DoubleEvents(1);
   ASSERT_TRUE(runtime_.ExitContainer("uid-1", "app", 0).ok());
-  EXPECT_EQ(seen, (std::vector<std::string>{"2 uid-1", "2 uid-1"}));
+  EXPECT_EQ(seen, (std::vector<std::string>{"3 uid-1", "3 uid-1"}));
   EXPECT_EQ(runtime_.ContainerStatus(id, Soon())->state, ContainerState::kRunning);
   clock_.Advance(50ms);
   EXPECT_EQ(runtime_.ContainerStatus(id, Soon())->state, ContainerState::kExited);

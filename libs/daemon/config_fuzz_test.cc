@@ -66,7 +66,7 @@ const std::vector<std::string> kTokens = {"*r",
 TEST(ConfigFuzz, WhateverTheFileHoldsTheAnswerIsAConfigurationOrOneLine) {
   Random random(20260105);
   size_t good = 0;
-  for (int i = 0; i < 5'000; ++i) {
+  for (int i = 0; i < 20'000; ++i) {
     const std::string& from = kDocuments[random.Below(kDocuments.size())];
     const std::string text = Mutate(from, kDocuments, kTokens, random);
     SCOPED_TRACE(text);
@@ -81,7 +81,7 @@ TEST(ConfigFuzz, WhateverTheFileHoldsTheAnswerIsAConfigurationOrOneLine) {
     ASSERT_TRUE(std::ranges::none_of(line, [](unsigned char c) { return c < ' ' || c == 127; }))
         << line;
   }
-  EXPECT_GT(good, 100u);
+  EXPECT_GT(good, 20u) << "hardly a text survives its mutations";
 }
 
 TEST(ConfigFuzz, ScalarsAreReadOrRefused) {

@@ -172,7 +172,10 @@ TEST(ConfigFile, WhatIsNoSuchDocument) {
       {"nothing at all", "", "k.yaml: the file is empty"},
       {"a comment only", "# nothing\n", "k.yaml: the file is empty"},
       {"no object", "- a\n", "k.yaml: want an object, not a list (line 1)"},
-      {"two documents", "a: 1\n---\nb: 2\n", "k.yaml: the file holds 2 documents, want one"},
+      {"two documents", "a: 1\n---\nb: 2\n",
+       "k.yaml: something follows the document, at line 2; want one document and no more"},
+      {"a comma too many", "{a: 1},",
+       "k.yaml: something follows the document, at line 1; want one document and no more"},
       {"no version", "kind: KubeletConfiguration\n", "k.yaml: apiVersion: the key is missing"},
       {"another version", "apiVersion: kubelet.config.k8s.io/v1\nkind: KubeletConfiguration\n",
        "k.yaml: apiVersion: kubelet.config.k8s.io/v1 is not kubelet.config.k8s.io/v1beta1 (line "

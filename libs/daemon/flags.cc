@@ -8,6 +8,7 @@
 #include <array>
 #include <cctype>
 
+#include "libs/base/one_line.h"
 #include "libs/daemon/scalars.h"
 
 #ifndef SPLITLET_VERSION
@@ -67,14 +68,16 @@ Status CheckDirectories(const Flags& flags) {
        {"--log-dir", flags.log_dir}}};
   for (const auto& [flag, path] : paths)
     if (!path.starts_with('/'))
-      return InvalidArgument("{}: \"{}\" is not an absolute path", flag, path);
+      return InvalidArgument("{}: \"{}\" is not an absolute path", flag, OneLine(path));
   return OkStatus();
 }
 
 Status SettleNodeName(Flags& flags, bool given) {
   const std::string name = given ? flags.node_name : HostName();
   flags.node_name = Lower(Trimmed(name));
-  return Annotate(CheckNodeName(flags.node_name), "--node-name");
+  const Status checked = CheckNodeName(flags.node_name);
+  if (!checked.ok()) return InvalidArgument("--node-name: {}", OneLine(Message(checked)));
+  return OkStatus();
 }
 
 }  // namespace
@@ -100,7 +103,7 @@ StatusOr<CommandLine> ParseCommandLine(const std::string& process, int argc,
     line.print = std::string(e.what()) + "\n";
     return line;
   } catch (const CLI::Error& e) {
-    return InvalidArgument("{}", e.what());
+    return InvalidArgument("{}", OneLine(e.what()));
   }
   line.log_dir_given = app.count("--log-dir") > 0;
   RETURN_IF_ERROR(CheckDirectories(line.flags), "flags");

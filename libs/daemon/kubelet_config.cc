@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 #include <pwd.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <array>
 #include <optional>
+#include <sstream>
 
 #include "libs/base/one_line.h"
 #include "libs/daemon/config_reader.h"
@@ -15,14 +17,41 @@
 namespace splitlet::daemon {
 namespace {
 
-/// Several documents, or none, are no configuration.
+/// Passes over all of a document but its start.
+class StartOfDocument final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override { start_ = mark; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+  const YAML::Mark& start() const { return start_; }
+
+ private:
+  YAML::Mark start_ = YAML::Mark::null_mark();
+};
+
+/// Several documents, or none, are no configuration. LoadAll is no way to count them: it finds
+/// empty ones without end before a comma that follows nothing.
 StatusOr<YAML::Node> Parse(const std::string& content) {
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(content);
-    if (documents.empty() || documents[0].IsNull()) return InvalidArgument("the file is empty");
-    if (documents.size() > 1)
-      return InvalidArgument("the file holds {} documents, want one", documents.size());
-    return documents[0];
+    std::istringstream stream(content);
+    YAML::Parser parser(stream);
+    StartOfDocument second;
+    if (parser.HandleNextDocument(second) && parser.HandleNextDocument(second))
+      return InvalidArgument(
+          "something follows the document, at line {}; want one document and no more",
+          second.start().line + 1);
+    YAML::Node document = YAML::Load(content);
+    if (!document.IsDefined() || document.IsNull()) return InvalidArgument("the file is empty");
+    return document;
   } catch (const YAML::Exception& e) {
     if (e.mark.is_null()) return InvalidArgument("not YAML: {}", e.msg);
     return InvalidArgument("not YAML: {} (line {}, column {})", e.msg, e.mark.line + 1,

