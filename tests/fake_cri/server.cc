@@ -431,15 +431,20 @@ class RealServer final : public Server {
         events_(backend_) {}
   ~RealServer() override {
     backend_.stopping->Cancel();
-    if (server_ != nullptr) server_->Stop(100ms);
+    if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now() + 100ms);
   }
-  Status Listen(Log log) {
-    rpc::ServerOptions options;
-    options.socket_path = backend_.options.socket;
-    options.services = {&runtime_, &images_, &events_};
-    options.max_threads = 256;  // calls that hang hold theirs
-    ASSIGN_OR_RETURN(server_, rpc::StartServer(std::move(options), log), "listen at {}",
-                     backend_.options.socket);
+  /// Not rpc::StartServer, which asks who connects: at a runtime the socket's mode alone decides.
+  Status Listen() {
+    grpc::ResourceQuota quota("fake-cri");
+    quota.SetMaxThreads(256);  // calls that hang hold theirs
+    grpc::ServerBuilder builder;
+    builder.SetResourceQuota(quota);
+    builder.AddListeningPort("unix:" + backend_.options.socket, grpc::InsecureServerCredentials());
+    for (grpc::Service* service :
+         std::initializer_list<grpc::Service*>{&runtime_, &images_, &events_})
+      builder.RegisterService(service);
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr) return Internal("cannot listen at {}", backend_.options.socket);
     return OkStatus();
   }
 
@@ -448,14 +453,15 @@ class RealServer final : public Server {
   RuntimeServer runtime_;
   ImageServer images_;
   EventsServer events_;
-  std::unique_ptr<rpc::Server> server_;
+  std::unique_ptr<grpc::Server> server_;
 };
 
 }  // namespace
 
-StatusOr<std::unique_ptr<Server>> Server::Start(FakeRuntime& runtime, Options options, Log log) {
+StatusOr<std::unique_ptr<Server>> Server::Start(FakeRuntime& runtime, Options options,
+                                                Log /*log*/) {
   auto server = std::make_unique<RealServer>(runtime, std::move(options));
-  RETURN_IF_ERROR(server->Listen(log), "fake CRI");
+  RETURN_IF_ERROR(server->Listen(), "fake CRI");
   return server;
 }
 

@@ -35,7 +35,9 @@ def ask(url, expression):
         with urllib.request.urlopen(f"{url}/api/v1/query?{query}", timeout=10) as answer:
             return json.load(answer)["data"]["result"], None
     except urllib.error.HTTPError as error:
-        return [], json.load(error).get("error", str(error))
+        text = error.read().decode(errors="replace")
+        # A Prometheus that is not ready yet answers in plain text.
+        return [], json.loads(text).get("error", str(error)) if text.startswith("{") else text or str(error)
     except urllib.error.URLError as error:
         return [], str(error)
 
