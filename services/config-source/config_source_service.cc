@@ -331,9 +331,15 @@ void ConfigSourceService::CountPods() {
   }
 }
 
+/// Also what is remembered and not wanted any more: missing from a complete table before its
+/// REMOVED is put, it would be gone to all readers, and pod-worker would never say finished to that
+/// REMOVED.
 bool ConfigSourceService::AllPut(const SourceState& state) const {
-  return std::ranges::all_of(state.uids,
-                             [this](const std::string& uid) { return book_.IsPut(uid); });
+  const auto is_put = [this](const std::string& uid) { return book_.IsPut(uid); };
+  return std::ranges::all_of(state.uids, is_put) &&
+         std::ranges::all_of(book_.pods(), [&](const auto& entry) {
+           return entry.second.source != state.source->name() || is_put(entry.first);
+         });
 }
 
 std::string ConfigSourceService::WhyIncomplete(const SourceState& state) const {
@@ -354,7 +360,12 @@ void ConfigSourceService::PutCompleteness() {
     metrics_.complete.Add({{"source", name}}).Set(state.complete ? 1 : 0);
     if (state.complete) scopes.insert(name);
   }
-  const bool all = facts_read_ && book_.blocked().empty() && scopes.size() == sources_.size();
+  // Pods of sources that are no longer configured were removed at the start.
+  const bool others_put = std::ranges::all_of(book_.pods(), [this](const auto& entry) {
+    return sources_.contains(entry.second.source) || book_.IsPut(entry.first);
+  });
+  const bool all =
+      facts_read_ && book_.blocked().empty() && others_put && scopes.size() == sources_.size();
   if (all) scopes.insert(std::string(bus::kAll));
   book_.SetComplete(std::move(scopes));
 }

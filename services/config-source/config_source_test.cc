@@ -494,6 +494,34 @@ TEST(ConfigSource, PodsOfASourceThatIsNoLongerConfiguredAreRemoved) {
   EXPECT_TRUE(node.Complete(std::string(bus::kAll)));
 }
 
+TEST(ConfigSource, ASourceIsNotCompleteBeforeItsRemovedPodsAreToldSo) {
+  for (const bool configured : {true, false}) {
+    SCOPED_TRACE(configured ? "manifest deleted" : "source not configured any more");
+    TestNode node;
+    node.Write("/m/web.yaml", Manifest("web"));
+    node.Start();
+    node.RunFor(100ms);
+    node.Kill();
+    node.Delete("/m/web.yaml");
+    if (!configured) node.config.static_pod_path.clear();
+    int absent = 0;
+    node.desired.OnChange([&](const auto& change) { absent += change.present_after ? 0 : 1; });
+    node.files.SetHook([&](std::string_view, const std::string& path) {  // a slow disk
+      if (path.starts_with("/state/config-source/"))
+        node.all.WaitInStep(node.clock.Now() + 50ms, [] { return false; });
+      return OkStatus();
+    });
+    node.Start();
+    node.RunFor(3s);
+    EXPECT_EQ(node.Show(), "web-");
+    EXPECT_EQ(absent, 0) << "a complete table without it said that it was gone";
+    EXPECT_TRUE(node.Complete(std::string(bus::kAll)));
+    node.PutWorker(*node.Find("web"), v1::FINISHED);
+    node.RunFor(3s);
+    EXPECT_EQ(node.Show(), "");
+  }
+}
+
 TEST(ConfigSource, FiveHundredManifestsAtOnce) {
   TestNode node;
   node.Start();
