@@ -1,5 +1,6 @@
 #include "tests/fake_cri/server.h"
 
+#include <grpc/support/time.h>
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
@@ -431,7 +432,9 @@ class RealServer final : public Server {
         events_(backend_) {}
   ~RealServer() override {
     backend_.stopping->Cancel();
-    if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now() + 100ms);
+    if (server_ != nullptr)
+      server_->Shutdown(
+          gpr_time_add(gpr_now(GPR_CLOCK_REALTIME), gpr_time_from_millis(100, GPR_TIMESPAN)));
   }
   /// Not rpc::StartServer, which asks who connects: at a runtime the socket's mode alone decides.
   Status Listen() {
