@@ -383,10 +383,13 @@ TEST_F(ClientTest, EventStreamsTellUntilTheyEndOrAreStopped) {
     stream.Start(gathered.Callbacks(), 10s);
     ASSERT_TRUE(gathered.WaitFor("open"));
     subject.fake->AddForeignPod({"uid-1", "web", "default", {"app"}, {}});
-    EXPECT_TRUE(gathered.WaitFor(fmt::format("event 0 {}", c.uid)));
-    EXPECT_TRUE(gathered.WaitFor(fmt::format("event 1 {}", c.uid)));
+    const auto told = [&](ContainerEvent::Kind kind) {
+      return gathered.WaitFor(fmt::format("event {} {}", static_cast<int>(kind), c.uid));
+    };
+    EXPECT_TRUE(told(ContainerEvent::Kind::kCreated));
+    EXPECT_TRUE(told(ContainerEvent::Kind::kStarted));
     ASSERT_TRUE(subject.fake->ExitContainer("uid-1", "app", 0).ok());
-    EXPECT_TRUE(gathered.WaitFor(fmt::format("event 2 {}", c.uid)));
+    EXPECT_TRUE(told(ContainerEvent::Kind::kStopped));
     subject.fake->EndStreams(Unavailable("enough"));
     EXPECT_TRUE(gathered.WaitFor("end UNAVAILABLE"));
     Gathered again;

@@ -128,6 +128,18 @@ grpc::Status Forward(Backend& backend, ServerContext& context,
   return Answer(end);
 }
 
+/// CRI's stream does not tell that a container's process ended before its clean-up did.
+v1::ContainerEventType ToEventType(ContainerEvent::Kind kind) {
+  switch (kind) {
+    case ContainerEvent::Kind::kCreated: return v1::CONTAINER_CREATED_EVENT;
+    case ContainerEvent::Kind::kStarted: return v1::CONTAINER_STARTED_EVENT;
+    case ContainerEvent::Kind::kStopping:
+    case ContainerEvent::Kind::kStopped: return v1::CONTAINER_STOPPED_EVENT;
+    case ContainerEvent::Kind::kDeleted: return v1::CONTAINER_DELETED_EVENT;
+  }
+  UNREACHABLE();
+}
+
 class RuntimeServer final : public v1::RuntimeService::Service {
  public:
   explicit RuntimeServer(Backend& backend) : backend_(backend), runtime_(backend.runtime) {}
@@ -286,7 +298,7 @@ class RuntimeServer final : public v1::RuntimeService::Service {
     return Forward(backend_, *context, [&](const ContainerEvent& event) {
       v1::ContainerEventResponse message;
       message.set_container_id(event.container_id);
-      message.set_container_event_type(static_cast<v1::ContainerEventType>(event.kind));
+      message.set_container_event_type(ToEventType(event.kind));
       message.set_created_at(ToNanos(backend_.clock.WallNow()));
       for (const auto& sandbox : runtime_.Sandboxes()) {
         if (sandbox.pod_uid == event.pod_uid)
