@@ -66,9 +66,20 @@ make_root() {
   mount -t devpts devpts "$root/dev/pts" -o newinstance,ptmxmode=0666
   ln -s pts/ptmx "$root/dev/ptmx"
   mount --bind "$work/socket" "$root/run/containerd"
+  show_cgroups
   rm -rf "$root"/etc/systemd/system/*.wants "$root/var/lib/cni"
   rm -f "$root/usr/sbin/policy-rc.d"
   mount --bind "$root/var" /var
+}
+
+# The systemd inside has a version 2 hierarchy; the runtime outside has what the machine has. pod-worker, which asks the
+# runtime for what the hierarchy can do, has to see the runtime's.
+show_cgroups() {
+  [[ ! -e /sys/fs/cgroup/cgroup.controllers ]] || return 0
+  mkdir -p "$root/run/machine-cgroup" "$root/etc/systemd/system/splitlet-pod-worker.service.d"
+  mount --rbind /sys/fs/cgroup "$root/run/machine-cgroup"
+  printf '[Service]\nProtectControlGroups=no\nBindReadOnlyPaths=/run/machine-cgroup:/sys/fs/cgroup\n' \
+    >"$root/etc/systemd/system/splitlet-pod-worker.service.d/cgroup.conf"
 }
 
 install_package() {
