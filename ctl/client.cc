@@ -2,13 +2,8 @@
 
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -109,23 +104,14 @@ bool IsShown(const PodView& view) {
 
 Status Client::CheckRuns(const std::string& process) const {
   const std::string path = rpc::SocketPath(layout_.run_dir, process);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path))
-    return InvalidArgument("the path of the socket is too long: {}", path);
-  std::memcpy(address.sun_path, path.data(), path.size());
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return ErrnoStatus(errno);
-  const bool listens =
-      connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
-  const int error = errno;
-  close(fd);
+  const Status listens = rpc::ListenerOf(path).status();
   std::error_code unknown;
   const std::string shown = std::filesystem::absolute(path, unknown).string();
-  if (listens || error == EAGAIN) return OkStatus();  // EAGAIN: its queue is full, so it is there
-  if (error == EACCES)
+  if (listens.code() == StatusCode::kPermissionDenied)
     return PermissionDenied("{}: no permission for its socket {}", process, shown);
-  return Unavailable("{} does not run (nothing listens on {})", process, shown);
+  if (listens.code() == StatusCode::kUnavailable)
+    return Unavailable("{} does not run (nothing listens on {})", process, shown);
+  return listens;
 }
 
 StatusOr<std::shared_ptr<grpc::Channel>> Client::ChannelTo(const std::string& process) const {

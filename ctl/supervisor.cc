@@ -4,15 +4,13 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <sstream>
 #include <vector>
 
 #include "ctl/command.h"
@@ -138,6 +136,108 @@ class Systemd final : public Supervisor {
   const std::string systemctl_;
 };
 
+/// Containers of docker compose, told by their labels: of the project whose folder holds the
+/// stack's. Signals go to the process and not to its container, because docker starts nothing again
+/// that it was told to kill.
+class Compose final : public Supervisor {
+ public:
+  explicit Compose(std::string docker) : docker_(std::move(docker)) {}
+  std::string Name() const override { return "docker compose"; }
+
+  StatusOr<pid_t> PidOf(const std::string& service) override {
+    const auto container = Find(service);
+    if (!container.ok()) return container.status();
+    if (!container->runs) return 0;
+    // Process ids of the host. The container's first process is the one that reaps.
+    const auto table = Run({"top", container->id, "-eo", "pid,comm"});
+    if (!table.ok()) return table.status();
+    const std::string wanted = Program(service).substr(0, kCommLimit);
+    std::istringstream lines(*table);
+    pid_t pid = 0;
+    for (std::string line, name; std::getline(lines, line);)
+      if (std::istringstream(line) >> pid >> name && name == wanted) return pid;
+    return 0;
+  }
+  Status TakeDown(const std::string& service) override {
+    if (service == kRuntime)
+      return Unimplemented("cannot take {} down: all pods would end with its container; use stop",
+                           service);
+    return Switch("stop", service);
+  }
+  Status BringUp(const std::string& service) override {
+    const Status started = Switch("start", service);
+    return started.ok() ? AwaitOther(service, 0) : started;
+  }
+  /// The runtime's container stays, since pods are in its namespaces: a script inside starts
+  /// containerd again.
+  Status Restart(const std::string& service) override {
+    const auto before = PidOf(service);
+    if (!before.ok()) return before.status();
+    const bool stays = service == kRuntime;
+    const Status told = stays ? Signal(service, SIGTERM).status() : Switch("restart", service);
+    if (!told.ok()) return told;
+    if (stays) RETURN_IF_ERROR(Wake(service), "restart {}", service);
+    return AwaitOther(service, *before);
+  }
+
+ private:
+  static constexpr const char* kRuntime = "containerd";
+  static constexpr size_t kCommLimit = 15;  // what the kernel keeps of a program's name
+  struct Container {
+    std::string id;
+    bool runs = false;
+  };
+
+  static std::string Program(const std::string& service) {
+    if (service == "nats") return "nats-server";
+    return service == kRuntime ? service : "splitlet-" + service;
+  }
+
+  StatusOr<Container> Find(const std::string& service) {
+    const std::string name = service == kRuntime ? "runtime" : service;
+    const auto table =
+        Run({"ps", "--all", "--no-trunc", "--filter", "label=com.docker.compose.service=" + name,
+             "--filter", "label=com.docker.compose.oneoff=False", "--format",
+             "{{.ID}}\t{{.Status}}\t{{.Label \"com.docker.compose.project.working_dir\"}}"});
+    if (!table.ok()) return table.status();
+    std::istringstream lines(*table);
+    std::error_code error;
+    for (std::string id, status, folder; std::getline(lines, id, '\t') &&
+                                         std::getline(lines, status, '\t') &&
+                                         std::getline(lines, folder);)
+      if (std::filesystem::equivalent(folder, "..", error))
+        return Container{.id = id, .runs = status.starts_with("Up")};
+    return NotFound("docker has no container {} of the stack in {} (docker compose up makes it)",
+                    name, std::filesystem::absolute("..", error).lexically_normal().string());
+  }
+
+  /// A paused one hears no TERM.
+  Status Wake(const std::string& service) {
+    const Status awake = Signal(service, SIGCONT).status();
+    return awake.code() == StatusCode::kFailedPrecondition ? OkStatus() : awake;
+  }
+  Status Switch(const char* verb, const std::string& service) {
+    const auto container = Find(service);
+    if (!container.ok()) return container.status();
+    RETURN_IF_ERROR(Wake(service), "{}", verb);
+    return Run({verb, container->id}).status();
+  }
+  Status AwaitOther(const std::string& service, pid_t before) {
+    const bool came = WaitFor([this, &service, before] {
+      const pid_t now = PidOf(service).value_or(0);
+      return now != 0 && now != before;
+    });
+    return came ? OkStatus()
+                : DeadlineExceeded("{} did not come up in {} s", service, kPatience / 1s);
+  }
+  StatusOr<std::string> Run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), docker_);
+    return RunCommand(std::move(arguments));
+  }
+
+  const std::string docker_;
+};
+
 /// Nobody known: the process that listens on the socket is all there is.
 class Unsupervised final : public Supervisor {
  public:
@@ -145,21 +245,13 @@ class Unsupervised final : public Supervisor {
   std::string Name() const override { return "no supervisor"; }
 
   StatusOr<pid_t> PidOf(const std::string& service) override {
-    const std::string path = rpc::SocketPath(run_dir_, service);
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (path.size() >= sizeof(address.sun_path))
-      return InvalidArgument("the path of the socket is too long: {}", path);
-    std::memcpy(address.sun_path, path.data(), path.size());
-    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0) return ErrnoStatus(errno);
-    ucred peer{};
-    socklen_t size = sizeof(peer);
-    const bool known =
-        connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 &&
-        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
-    close(fd);
-    return known ? peer.pid : 0;
+    const auto listener = rpc::ListenerOf(rpc::SocketPath(run_dir_, service));
+    if (listener.status().code() == StatusCode::kUnavailable) return 0;
+    if (!listener.ok()) return listener.status();
+    if (listener->pid == 0)
+      return FailedPrecondition(
+          "{} listens, but its process is not seen from here: call on the host", service);
+    return listener->pid;
   }
   Status TakeDown(const std::string& service) override { return No("take down", service); }
   Status BringUp(const std::string& service) override { return No("bring up", service); }
@@ -167,8 +259,9 @@ class Unsupervised final : public Supervisor {
 
  private:
   static Status No(const char* what, const std::string& service) {
-    return Unimplemented("cannot {} {}: no supervisor that is known runs it (runit or systemd)",
-                         what, service);
+    return Unimplemented(
+        "cannot {} {}: no supervisor that is known runs it (runit, systemd, docker compose)", what,
+        service);
   }
   const std::string run_dir_;
 };
@@ -183,13 +276,16 @@ StatusOr<pid_t> Supervisor::Signal(const std::string& service, int signal) {
   return pid;
 }
 
-std::unique_ptr<Supervisor> FindSupervisor(const Layout& layout, const std::string& systemctl) {
+std::unique_ptr<Supervisor> FindSupervisor(const Layout& layout,
+                                           const SupervisorPrograms& programs) {
   std::error_code error;
   if (!layout.top.empty() && std::filesystem::is_directory("sv", error))
     return std::make_unique<Runit>();
-  const bool systemd =
-      systemctl != "systemctl" || std::filesystem::is_directory("/run/systemd/system", error);
-  if (layout.top.empty() && systemd) return std::make_unique<Systemd>(systemctl);
+  if (!layout.top.empty() && std::filesystem::exists("../docker-compose.yml", error))
+    return std::make_unique<Compose>(programs.docker);
+  const bool systemd = programs.systemctl != "systemctl" ||
+                       std::filesystem::is_directory("/run/systemd/system", error);
+  if (layout.top.empty() && systemd) return std::make_unique<Systemd>(programs.systemctl);
   return std::make_unique<Unsupervised>(layout.run_dir);
 }
 

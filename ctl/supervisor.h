@@ -1,9 +1,9 @@
 #pragma once
 
 /// The supervisor that runs a stack, as far as a person or a chaos run needs it: signals to a
-/// service, and taking it down and up. Found out by looking: runit (the local stack), systemd
-/// (units splitlet-<process>.service), else none, and then only signals work, to the process that
-/// listens on the socket.
+/// service, and taking it down and up. Found out by looking: runit (the local stack), docker
+/// compose (compose/.run), systemd (units splitlet-<process>.service), else none, and then only
+/// signals work, to the process that listens on the socket.
 /// Threads: one; calls block for some seconds at most. Errors: NOT_FOUND for a service that is not
 /// supervised, FAILED_PRECONDITION for one that does not run, PERMISSION_DENIED, UNIMPLEMENTED for
 /// what cannot be done here.
@@ -35,9 +35,13 @@ class Supervisor {
   StatusOr<pid_t> Signal(const std::string& service, int signal);
 };
 
-/// `systemctl`: the program; tests put one of their own in.
+/// What is called to ask a supervisor; tests put programs of their own in.
+struct SupervisorPrograms {
+  std::string systemctl = "systemctl";
+  std::string docker = "docker";
+};
 std::unique_ptr<Supervisor> FindSupervisor(const Layout& layout,
-                                           const std::string& systemctl = "systemctl");
+                                           const SupervisorPrograms& programs = {});
 
 /// Paused by a signal.
 bool IsStopped(pid_t pid);

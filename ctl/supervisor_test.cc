@@ -93,7 +93,7 @@ TEST_F(SupervisorTest, SystemdIsAskedByUnits) {
         "stop) echo no such thing; exit 5 ;; esac\n");
   chmod("systemctl", 0755);
   layout_.top.clear();
-  const auto systemd = FindSupervisor(layout_, dir_ + "/systemctl");
+  const auto systemd = FindSupervisor(layout_, {.systemctl = dir_ + "/systemctl"});
   EXPECT_EQ(systemd->Name(), "systemd");
   EXPECT_EQ(systemd->PidOf("pleg").value_or(0), 4711);
   EXPECT_TRUE(systemd->Restart("pleg").ok());
@@ -104,6 +104,97 @@ TEST_F(SupervisorTest, SystemdIsAskedByUnits) {
   EXPECT_NE(all.find("restart splitlet-pleg.service\nstop splitlet-gc.service\n"),
             std::string::npos)
       << all;
+}
+
+/// A docker with the containers that the file `containers` lists (as `ps` would), and the processes
+/// that `top.<id>` lists; what it was told is in `calls`.
+class ComposeTest : public SupervisorTest {
+ protected:
+  void SetUp() override {
+    SupervisorTest::SetUp();
+    Write("./docker-compose.yml", "");
+    Write("./docker",
+          "#!/bin/sh\ncd " + dir_ +
+              "\n"
+              "case $1 in\n"
+              "ps) for a; do case $a in label=*.service=*) grep \"^${a##*=}-\" containers; esac; "
+              "done ;;\n"
+              "top) echo '    PID COMMAND'; echo '      1 docker-init'; cat \"top.$2\" ;;\n"
+              "*) echo \"$@\" >> calls; test ! -e after || mv after \"top.$2\" ;;\n"
+              "esac\ntrue\n");
+    chmod("docker", 0755);
+    stdfs::create_directories(".run");
+    stdfs::create_symlink(dir_, dir_ + "/alias");
+    stdfs::current_path(dir_ + "/.run");
+  }
+  std::unique_ptr<Supervisor> Find() {
+    return FindSupervisor(layout_, {.docker = dir_ + "/docker"});
+  }
+  std::string Calls() const {
+    std::ifstream calls(dir_ + "/calls");
+    return {std::istreambuf_iterator<char>(calls), {}};
+  }
+  void Containers(const std::string& lines) { Write(dir_ + "/containers", lines); }
+  void Top(const std::string& id, const std::string& lines) { Write(dir_ + "/top." + id, lines); }
+};
+
+TEST_F(ComposeTest, ASignalGoesToTheProcessOfTheContainerInThisFolder) {
+  const pid_t pid = Child();
+  Containers("pleg-other\tUp 2 minutes (healthy)\t/tmp\npleg-mine\tUp 2 minutes\t" + dir_ +
+             "/alias\n");
+  Top("pleg-other", "1 splitlet-pleg\n");
+  Top("pleg-mine", fmt::format("7 start.sh\n{} splitlet-pleg\n", pid));
+  const auto compose = Find();
+  EXPECT_EQ(compose->Name(), "docker compose");
+  EXPECT_EQ(compose->PidOf("pleg").value_or(-1), pid);
+  EXPECT_EQ(compose->Signal("pleg", SIGSTOP).value_or(-1), pid);
+  waitpid(pid, nullptr, WUNTRACED);
+  EXPECT_TRUE(IsStopped(pid));
+  EXPECT_EQ(Calls(), "") << "docker was told something, and would not start it again";
+}
+
+TEST_F(ComposeTest, ProgramsAreKnownByWhatTheKernelKeepsOfTheirNames) {
+  Containers("config-source-a\tUp 1 second\t" + dir_ + "\nruntime-b\tUp 1 second\t" + dir_ +
+             "\nnats-c\tUp 1 second\t" + dir_ + "\ngc-d\tExited (0) 1 second ago\t" + dir_ + "\n");
+  Top("config-source-a", "41 splitlet-config\n");
+  Top("runtime-b", "42 containerd-shim\n43 containerd\n");
+  Top("nats-c", "44 nats-server\n");
+  Top("gc-d", "45 splitlet-gc\n");
+  const auto compose = Find();
+  EXPECT_EQ(compose->PidOf("config-source").value_or(-1), 41);
+  EXPECT_EQ(compose->PidOf("containerd").value_or(-1), 43);
+  EXPECT_EQ(compose->PidOf("nats").value_or(-1), 44);
+  EXPECT_EQ(compose->PidOf("gc").value_or(-1), 0);
+  EXPECT_EQ(Message(compose->Signal("gc", SIGKILL).status()), "gc does not run");
+}
+
+TEST_F(ComposeTest, DownUpAndRestartAreTheContainers) {
+  Containers("gc-a\tUp 1 second\t" + dir_ + "\n");
+  Top("gc-a", fmt::format("{} splitlet-gc\n", Child()));
+  const auto compose = Find();
+  EXPECT_TRUE(compose->TakeDown("gc").ok());
+  EXPECT_TRUE(compose->BringUp("gc").ok());
+  Write(dir_ + "/after", "46 splitlet-gc\n");
+  EXPECT_TRUE(compose->Restart("gc").ok());
+  EXPECT_EQ(compose->PidOf("gc").value_or(-1), 46);
+  EXPECT_EQ(Calls(), "stop gc-a\nstart gc-a\nrestart gc-a\n");
+}
+
+TEST_F(ComposeTest, TheContainerOfTheRuntimeIsNotTakenDown) {
+  Containers("runtime-a\tUp 1 second\t" + dir_ + "\n");
+  Top("runtime-a", "43 containerd\n");
+  EXPECT_EQ(Find()->TakeDown("containerd").code(), StatusCode::kUnimplemented);
+  EXPECT_EQ(Calls(), "");
+}
+
+TEST_F(ComposeTest, AStackThatIsNotUpSaysWhatToDo) {
+  Containers("pleg-other\tUp 2 minutes\t/tmp\n");
+  const Status none = Find()->Restart("pleg");
+  EXPECT_EQ(none.code(), StatusCode::kNotFound);
+  EXPECT_NE(Message(none).find("no container pleg of the stack in " + dir_), std::string::npos)
+      << none;
+  const auto absent = FindSupervisor(layout_, {.docker = dir_ + "/nothing"});
+  EXPECT_NE(Message(absent->PidOf("pleg").status()).find("/nothing"), std::string::npos);
 }
 
 TEST_F(SupervisorTest, WithoutOneOnlySignalsWork) {

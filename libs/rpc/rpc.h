@@ -69,6 +69,11 @@ struct Peer {
   int32_t pid = 0;
 };
 Peer PeerOf(const grpc::ServerContextBase& context);
+/// Connects to a unix socket and asks nothing: who listens there. Does not wait. Nobody, when the
+/// listener's queue is full; pid 0, when it is in a pid namespace that is not seen from here.
+/// UNAVAILABLE when nothing listens, PERMISSION_DENIED, INVALID_ARGUMENT for a path that is too
+/// long.
+StatusOr<Peer> ListenerOf(const std::string& socket_path);
 /// "traceparent" metadata of the call; empty when there is none.
 std::string TraceparentOf(const grpc::ServerContextBase& context);
 

@@ -198,6 +198,34 @@ TEST(Rpc, ADeadSocketFileIsTakenOver) {
   EXPECT_TRUE(world.GetProcess(10s).ok());
 }
 
+TEST(Rpc, AListenerIsToldByItsSocket) {
+  World world;
+  const std::string& path = world.options.socket_path;
+  EXPECT_EQ(ListenerOf(path).status().code(), StatusCode::kUnavailable);
+  world.Start();
+  const auto listener = ListenerOf(path);
+  ASSERT_TRUE(listener.ok()) << ToString(listener.status());
+  EXPECT_EQ(listener->pid, getpid());
+  EXPECT_EQ(listener->uid, geteuid());
+  EXPECT_EQ(ListenerOf(path + std::string(120, 'x')).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST(Rpc, AListenerWithAFullQueueIsThere) {
+  const TempDir dir;
+  const std::string path = dir.path() + "/full.sock";
+  const int full = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{AF_UNIX, {}};
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(bind(full, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(listen(full, 0), 0);
+  EXPECT_EQ(ListenerOf(path).value_or(Peer{}).pid, getpid());
+  const auto second = ListenerOf(path);
+  ASSERT_TRUE(second.ok()) << ToString(second.status());
+  EXPECT_EQ(second->pid, 0);
+  close(full);
+  EXPECT_EQ(ListenerOf(path).status().code(), StatusCode::kUnavailable);
+}
+
 TEST(Rpc, TheSocketIsForOwnerAndGroup) {
   World world;
   world.Start();

@@ -49,18 +49,28 @@ class Fd {
   int fd_;
 };
 
-StatusOr<Fd> Listen(const std::string& path) {
+StatusOr<sockaddr_un> AddressOf(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path)
     return InvalidArgument("the path of the socket is longer than {} bytes: {}",
                            sizeof address.sun_path - 1, path);
   std::memcpy(address.sun_path, path.data(), path.size());
+  return address;
+}
+
+StatusOr<Fd> NewSocket() {
+  Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (fd.get() < 0) return Annotate(ErrnoStatus(errno), "make a socket");
+  return fd;
+}
+
+StatusOr<Fd> Listen(const std::string& path) {
+  ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(path), "listen");
   const std::string dir = path.substr(0, path.rfind('/'));
   if (mkdir(dir.c_str(), 0750) != 0 && errno != EEXIST)
     return Annotate(ErrnoStatus(errno), "make " + dir);
-  Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (fd.get() < 0) return Annotate(ErrnoStatus(errno), "make a socket");
+  ASSIGN_OR_RETURN(Fd fd, NewSocket(), "listen");
   if (unlink(path.c_str()) != 0 && errno != ENOENT)
     return Annotate(ErrnoStatus(errno), "remove " + path);
   if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
@@ -169,6 +179,16 @@ Peer PeerOfSocket(int fd) {
   socklen_t size = sizeof credentials;
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return {};
   return {credentials.uid, credentials.pid};
+}
+
+StatusOr<Peer> ListenerOf(const std::string& socket_path) {
+  ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(socket_path), "connect");
+  ASSIGN_OR_RETURN(const Fd fd, NewSocket(), "connect");
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
+    return PeerOfSocket(fd.get());
+  if (errno == EAGAIN) return Peer{};  // its queue is full, so it is there
+  if (errno == EACCES) return PermissionDenied("no permission for {}", socket_path);
+  return Unavailable("nothing listens on {}", socket_path);
 }
 
 Peer PeerOfName(std::string_view name) {
