@@ -123,10 +123,9 @@ kill_container() {
 
 # Docker does not restart what it was told to kill; a process that dies by itself comes back.
 kill_process() {
-  local pid started
+  local started
   started=$(inspect "$1" '{{.State.StartedAt}}')
-  pid=$(main_pid "$1")
-  kill -KILL "$pid"
+  ctl process kill "$1" >/dev/null || die "splitletctl process kill $1"
   wait_until 30 restarted "$1" "$started" || die "$1 was not started again"
   demo_runs || die "the pod ended with $1"
   back "$1"
@@ -134,6 +133,25 @@ kill_process() {
 # The process itself; the container's first one is docker-init.
 main_pid() { ps -o pid= --ppid "$(inspect "$1" '{{.State.Pid}}')" | awk 'NR == 1 {print $1}'; }
 restarted() { [[ $(inspect "$1" '{{.State.StartedAt}}') != "$2" ]]; }
+state_is() { [[ $(ps -o stat= -p "$(main_pid "$1")") == "$2"* ]]; }
+
+# Everything that `splitletctl process` can do, from the host; a paused one is restarted, too.
+switch_process() {
+  local started
+  ctl process stop "$1" 2>/dev/null || die "process stop $1"
+  state_is "$1" T || die "$1 is not stopped: $(ps -o stat= -p "$(main_pid "$1")")"
+  ctl process cont "$1" || die "process cont $1"
+  state_is "$1" S || die "$1 does not go on"
+  ctl process stop "$1" >/dev/null 2>&1
+  started=$(inspect "$1" '{{.State.StartedAt}}')
+  ctl process restart "$1" || die "process restart $1"
+  restarted "$1" "$started" || die "$1 was not started again"
+  back "$1"
+  ctl process down "$1" || die "process down $1"
+  [[ $(inspect "$1" '{{.State.Status}} {{.State.ExitCode}}') == 'exited 0' ]] || die "$1: $(inspect "$1" '{{json .State}}')"
+  ctl process up "$1" || die "process up $1"
+  back "$1"
+}
 
 # expect_privileges SERVICE USER CAPABILITIES (effective, hexadecimal)
 expect_privileges() {
@@ -189,11 +207,26 @@ for service in "${PROCESSES[@]}" nats; do
   kill_process "$service"
 done
 
-begin 'kill -9 of containerd: its containers go on'
-pid=$(docker top "$(container runtime)" -eo pid,comm | awk '$2 == "containerd" {print $1}')
-kill -KILL "$pid"
-wait_until 30 demo_runs || die 'the pod ended with containerd'
-back runtime
+begin 'kill and restart of containerd: its containers go on'
+for action in kill restart; do
+  ctl process "$action" containerd || die "process $action containerd"
+  wait_until 30 demo_runs || die 'the pod ended with containerd'
+  back runtime
+done
+! ctl process down containerd 2>"$work/refused.txt" || die 'the container of the runtime was taken down'
+grep -q 'all pods would end' "$work/refused.txt" || die "no reason: $(cat "$work/refused.txt")"
+
+begin 'stop, cont, restart, down and up of pleg from the host'
+switch_process pleg
+
+begin 'Prometheus sees all of them'
+query() {
+  busybox wget -q -T 5 -O - "http://127.0.0.1:$PROMETHEUS_PORT/api/v1/query?query=$(jq -rn --arg query "$1" '$query | @uri')" |
+    jq -r '.data.result[0].value[1]'
+}
+all_scraped() { [[ $(query 'count(group by (process) (up{job="kubelet"} == 1))') == 6 ]]; }
+wait_until 30 all_scraped || die "processes that answer: $(query 'count(group by (process) (up == 1))')"
+[[ $(query kubelet_running_pods) == 1 ]] || die "kubelet_running_pods is $(query kubelet_running_pods)"
 
 begin 'pods of one'"'"'s own'
 mkdir "$work/pods"

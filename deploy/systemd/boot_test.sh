@@ -3,7 +3,8 @@
 # so that nothing here changes. The units start in their sandboxes, a pod runs on a private containerd, every process is
 # killed and comes back, and the pod stays through that and through the end of the agent.
 #
-# Needs root, a Debian with the package's dependencies and systemd installed. BIN_DIR names the programs (build/dev/bin).
+# Needs root and a Debian with the package's dependencies, systemd and containerd; says what is missing and is skipped
+# where it cannot be had. BIN_DIR names the programs (build/dev/bin).
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -16,6 +17,13 @@ build=$(absolute "${BIN_DIR:-$here/../../build/dev/bin}/..")
 skip() {
   say "skipped: $*"
   exit 77
+}
+
+need_or_skip() {
+  local program
+  for program in "$@"; do
+    command -v "$program" >/dev/null || skip "no $program"
+  done
 }
 
 # From here on in a mount namespace of its own; what is mounted goes with it.
@@ -154,7 +162,8 @@ none_active() { ! units | grep -E 'splitlet-[a-z-]+\.service' | grep -v splitlet
 main() {
   [[ $EUID -eq 0 ]] || skip 'needs root'
   [[ -x /lib/systemd/systemd ]] || skip 'no systemd'
-  command -v nats-server cpack jq nsenter >/dev/null || skip 'needs nats-server, cpack, jq and nsenter'
+  need_or_skip nats-server cpack jq nsenter containerd
+  unshare -m --propagation private true 2>/dev/null || skip 'may not make a mount namespace here'
   work=$(mktemp -d /tmp/splitlet-boot.XXXXXX)
   trap 'rm -rf --one-file-system "$work"' EXIT
   cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work/package" >"$work/cpack.txt" 2>&1 || { cat "$work/cpack.txt" && exit 1; }
