@@ -183,6 +183,10 @@ wait_until 30 all_live || die "from the host: $(ctl get processes 2>&1)"
 ctl get processes
 [[ $(compose run -T --rm ctl get processes -o json 2>/dev/null | jq length) == 6 ]] || die 'splitletctl in a container'
 
+ctl doctor >"$work/doctor.txt" 2>&1 || die "$(cat "$work/doctor.txt")"
+ctl events --since 5m >"$work/events.txt" 2>&1 || die "events: $(tail -n 3 "$work/events.txt")"
+grep -q 'desired' "$work/events.txt" || die "no change of the table desired was recorded: $(cat "$work/events.txt")"
+
 begin 'privileges'
 expect_privileges config-source 7002 0
 expect_privileges sync-loop 7003 0
@@ -221,8 +225,9 @@ switch_process pleg
 
 begin 'Prometheus sees all of them'
 query() {
-  busybox wget -q -T 5 -O - "http://127.0.0.1:$PROMETHEUS_PORT/api/v1/query?query=$(jq -rn --arg query "$1" '$query | @uri')" |
-    jq -r '.data.result[0].value[1]'
+  python3 -c 'import json, sys, urllib.parse, urllib.request
+url = f"http://127.0.0.1:{sys.argv[1]}/api/v1/query?query=" + urllib.parse.quote(sys.argv[2])
+print(json.load(urllib.request.urlopen(url, timeout=5))["data"]["result"][0]["value"][1])' "$PROMETHEUS_PORT" "$1" 2>&1
 }
 all_scraped() { [[ $(query 'count(group by (process) (up{job="kubelet"} == 1))') == 6 ]]; }
 wait_until 30 all_scraped || die "processes that answer: $(query 'count(group by (process) (up == 1))')"

@@ -1,12 +1,19 @@
 #include "ctl/bus_source.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <nats/nats.h>
+#include <sched.h>
+#include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <fstream>
 #include <memory>
 
+#include "ctl/layout.h"
 #include "libs/bus/nats_handles.h"
+#include "libs/rpc/rpc.h"
 
 namespace splitlet::ctl {
 namespace {
@@ -54,7 +61,24 @@ struct Session {
   Context jetstream;
 };
 
+/// To the network of whoever of the processes runs. Sockets of files are in none.
+Status JoinNetwork(const std::string& run_dir) {
+  pid_t pid = 0;
+  for (const auto& process : ProcessNames()) {
+    const auto listener = rpc::ListenerOf(rpc::SocketPath(run_dir, process));
+    if (listener.ok() && listener->pid > 0) pid = listener->pid;
+  }
+  if (pid == 0) return FailedPrecondition("no process of the stack runs");
+  const int network = open(fmt::format("/proc/{}/ns/net", pid).c_str(), O_RDONLY | O_CLOEXEC);
+  if (network < 0) return Annotate(ErrnoStatus(errno), "of the stack (are you root?)");
+  const bool joined = setns(network, CLONE_NEWNET) == 0;
+  const int error = errno;
+  close(network);
+  return joined ? OkStatus() : Annotate(ErrnoStatus(error), "of the stack (are you root?)");
+}
+
 StatusOr<Session> Connect(const BusAccess& access) {
+  if (!access.network_of.empty()) RETURN_IF_ERROR(JoinNetwork(access.network_of), "network");
   ASSIGN_OR_RETURN(const Credentials credentials, ReadCredentials(access.creds), "bus credentials");
   natsOptions* raw = nullptr;
   if (natsOptions_Create(&raw) != NATS_OK) return Internal("no memory for libnats");

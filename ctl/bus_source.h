@@ -15,6 +15,9 @@ namespace splitlet::ctl {
 struct BusAccess {
   std::string url;
   std::string creds;  // file with user, then password, a line each; may be empty
+  // Folder of the sockets of processes in whose network the bus is; empty: in ours. A thread that
+  // went there (which takes root) stays.
+  std::string network_of = {};
 };
 
 /// Returns false to stop.

@@ -1,8 +1,14 @@
 #include "ctl/bus_source.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "libs/bus/typed.h"
+#include "libs/rpc/rpc.h"
 #include "splitlet/v1/records.pb.h"
 #include "tests/harness/bus_process.h"
 #include "tests/harness/child.h"
@@ -74,6 +80,23 @@ class Pleg {
   harness::BusProcess process_;
   std::unique_ptr<bus::Table<v1::RuntimeRecord>> table_;
 };
+
+TEST_F(BusSourceTest, ABusInTheNetworkOfTheProcessesIsFoundByTheirSockets) {
+  BusAccess access = As("ctl");
+  access.network_of = dir_ / "run";
+  EXPECT_EQ(Message(CheckBus(access).status()), "bus: network: no process of the stack runs");
+  if (geteuid() != 0) GTEST_SKIP() << "to go to a network takes root";
+  const std::string path = rpc::SocketPath(access.network_of, "gc");
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{AF_UNIX, {}};
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(listen(listener, 1), 0);
+  const auto found = CheckBus(access);
+  EXPECT_TRUE(found.ok()) << found.status();
+  close(listener);
+}
 
 TEST_F(BusSourceTest, TheRecorderIsMadeOnceAndKeepsWhatFlows) {
   const WallTime start = clock_.WallNow();

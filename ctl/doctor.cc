@@ -81,7 +81,7 @@ Finding ExamineRuntime(const std::string& endpoint, const Clock& clock) {
   if (!std::filesystem::exists(path, error))
     return {Grade::kBad, kName, fmt::format("there is no socket {}", path),
             "start containerd or CRI-O"};
-  const auto stub = runtime::v1::RuntimeService::NewStub(rpc::ConnectEndpoint(endpoint));
+  const auto stub = runtime::v1::RuntimeService::NewStub(rpc::ConnectEndpoint("unix:" + path));
   runtime::v1::VersionResponse version;
   rpc::ClientCall call(clock, After(clock, kCallLimit));
   const Status asked = rpc::FromGrpc(stub->Version(&call.context(), {}, &version));

@@ -31,8 +31,13 @@ StatusOr<Layout> FindLayout(const std::optional<std::string>& top) {
   if (chdir(top->c_str()) != 0) return Annotate(ErrnoStatus(errno), "--state-dir " + *top);
   std::error_code error;
   if (!std::filesystem::is_directory("run", error))
-    return NotFound("--state-dir {}: there is no stack (no folder run); make run starts one", *top);
+    return NotFound(
+        "--state-dir {}: there is no stack (no folder run); make run starts one, and "
+        "docker compose up one in compose/.run",
+        *top);
   layout.top = *top;
+  layout.compose = !std::filesystem::exists("sv", error) &&
+                   std::filesystem::exists("../docker-compose.yml", error);
   layout.run_dir = "run";
   layout.state_dir = "state";
   layout.manifests = "manifests";
@@ -41,6 +46,7 @@ StatusOr<Layout> FindLayout(const std::optional<std::string>& top) {
   std::ifstream port("nats/port");
   std::string number;
   if (port >> number) layout.bus.url = "nats://127.0.0.1:" + number;
+  if (layout.compose) layout.bus.network_of = layout.run_dir;
   return layout;
 }
 

@@ -2,7 +2,8 @@
 
 /// Where the processes of a stack have their sockets, and how the bus is reached.
 /// Threads: any. Errors: NOT_FOUND for a directory that is no stack.
-/// Source: the local stack (deploy/local) and the packaged layout under /run/splitlet.
+/// Source: the local stack (deploy/local), the compose stack (compose/.run) and the packaged layout
+/// under /run/splitlet.
 
 #include <optional>
 #include <string>
@@ -14,7 +15,8 @@
 namespace splitlet::ctl {
 
 struct Layout {
-  std::string top;  // of a local stack, as given; empty: the packages' folders
+  std::string top;       // of a local stack, as given; empty: the packages' folders
+  bool compose = false;  // the processes are containers of docker compose
   std::string run_dir = "/run/splitlet";
   std::string state_dir = "/var/lib/splitlet";
   std::string manifests;  // empty: not known

@@ -160,8 +160,10 @@ void DeclareOthers(CLI::App& app, Arguments& a, Command& run) {
   gc->add_flag("--dry-run", a.dry_run, "Only say what would go");
   gc->callback([&a, &run] { run = [&a](const Context& c) { return Gc(c, a.dry_run); }; });
   CLI::App* doctor = app.add_subcommand("doctor", "Check what the stack needs, and say what to do");
-  doctor->add_option("--runtime-endpoint", a.runtime_endpoint,
-                     "CRI socket; default: that of the stack");
+  doctor
+      ->add_option("--runtime-endpoint", a.runtime_endpoint,
+                   "CRI socket; default: that of the stack")
+      ->envname("RUNTIME_ENDPOINT");
   doctor->callback(
       [&a, &run] { run = [&a](const Context& c) { return Doctor(c, a.runtime_endpoint); }; });
   CLI::App* completion = app.add_subcommand(

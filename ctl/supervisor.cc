@@ -250,7 +250,8 @@ class Unsupervised final : public Supervisor {
     if (!listener.ok()) return listener.status();
     if (listener->pid == 0)
       return FailedPrecondition(
-          "{} listens, but its process is not seen from here: call on the host", service);
+          "{} listens, but its process is not seen from here: call splitletctl on the host",
+          service);
     return listener->pid;
   }
   Status TakeDown(const std::string& service) override { return No("take down", service); }
@@ -279,10 +280,9 @@ StatusOr<pid_t> Supervisor::Signal(const std::string& service, int signal) {
 std::unique_ptr<Supervisor> FindSupervisor(const Layout& layout,
                                            const SupervisorPrograms& programs) {
   std::error_code error;
+  if (layout.compose) return std::make_unique<Compose>(programs.docker);
   if (!layout.top.empty() && std::filesystem::is_directory("sv", error))
     return std::make_unique<Runit>();
-  if (!layout.top.empty() && std::filesystem::exists("../docker-compose.yml", error))
-    return std::make_unique<Compose>(programs.docker);
   const bool systemd = programs.systemctl != "systemctl" ||
                        std::filesystem::is_directory("/run/systemd/system", error);
   if (layout.top.empty() && systemd) return std::make_unique<Systemd>(programs.systemctl);

@@ -112,7 +112,7 @@ class ComposeTest : public SupervisorTest {
  protected:
   void SetUp() override {
     SupervisorTest::SetUp();
-    Write("./docker-compose.yml", "");
+    layout_.compose = true;
     Write("./docker",
           "#!/bin/sh\ncd " + dir_ +
               "\n"
@@ -185,6 +185,22 @@ TEST_F(ComposeTest, TheContainerOfTheRuntimeIsNotTakenDown) {
   Top("runtime-a", "43 containerd\n");
   EXPECT_EQ(Find()->TakeDown("containerd").code(), StatusCode::kUnimplemented);
   EXPECT_EQ(Calls(), "");
+}
+
+TEST_F(ComposeTest, TheStackIsKnownByTheFileBesideIt) {
+  Write(dir_ + "/docker-compose.yml", "");
+  Write(dir_ + "/.run/nats/port", "10270\n");
+  EXPECT_EQ(FindLayout(dir_ + "/.run").status().code(), StatusCode::kNotFound);
+  stdfs::create_directories(dir_ + "/.run/run");
+  const auto layout = FindLayout(dir_ + "/.run");
+  ASSERT_TRUE(layout.ok()) << layout.status();
+  EXPECT_TRUE(layout->compose);
+  EXPECT_EQ(layout->bus.network_of, "run") << "the bus is in the network of the containers";
+  stdfs::create_directories(dir_ + "/.run/sv");
+  const auto local = FindLayout(dir_ + "/.run");
+  ASSERT_TRUE(local.ok()) << local.status();
+  EXPECT_FALSE(local->compose);
+  EXPECT_EQ(local->bus.network_of, "");
 }
 
 TEST_F(ComposeTest, AStackThatIsNotUpSaysWhatToDo) {

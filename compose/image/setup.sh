@@ -62,6 +62,9 @@ processes() {
   done
 }
 
+# For splitletctl doctor on the host, which looks from this directory.
+endpoint() { printf '%s\n' "$RUNTIME_ENDPOINT" >"$STACK/endpoint"; }
+
 # Only into the stack's own directory; one that was given with MANIFESTS is never written.
 demo() {
   local target=$STACK/manifests/demo.yaml
@@ -75,5 +78,6 @@ own 0711 0:0 "$STACK"/{state,creds}
 own 0750 "0:$RUNTIME_GROUP" "$STACK/run/containerd"
 bus
 processes
+endpoint
 demo
 printf 'set up: %s\n' "$(find "$STACK" -maxdepth 1 -mindepth 1 -printf '%f ')"

@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# Before `docker compose up`: what would make it fail half way, a line each with what to do. Starts nothing.
+#
+#   check.sh [ENV_FILE]    with the variables of README.md; ENV_FILE as for docker compose --env-file
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+problems=0
+
+# problem WHAT HINT
+problem() {
+  printf 'error: %s\n  -> %s\n' "$1" "$2" >&2
+  problems=$((problems + 1))
+}
+
+finish() {
+  ((problems == 0)) || exit 1
+  echo 'all is there: docker compose up --build'
+  exit 0
+}
+
+# older VERSION THAN
+older() { [[ $1 != "$2" && $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) == "$1" ]]; }
+
+check_compose() {
+  local version
+  if ! command -v docker >/dev/null; then
+    problem 'docker is not installed' 'apt install docker.io docker-compose, or https://docs.docker.com/engine/install'
+    finish
+  fi
+  version=$(docker compose version --short 2>/dev/null || docker-compose version --short 2>/dev/null || true)
+  if [[ -z $version ]]; then
+    problem 'docker has no compose' 'apt install docker-compose, or docker-compose-plugin of docker.com'
+  elif older "${version#v}" 1.29; then
+    problem "docker-compose is $version" 'install 1.29 or later: older ones cannot wait for the container setup'
+  fi
+}
+
+check_daemon() {
+  local version options
+  if ! version=$(docker version --format '{{.Server.Version}}' 2>&1); then
+    case $version in
+      *'permission denied'*) problem "no permission for docker's socket" 'use sudo' ;;
+      *) problem "no docker daemon answers (${DOCKER_HOST:-/var/run/docker.sock})" 'systemctl start docker, or set DOCKER_HOST' ;;
+    esac
+    finish
+  fi
+  ! older "$version" 20.10 || problem "docker is $version" 'install 20.10 or later'
+  options=$(docker info --format '{{.SecurityOptions}}' 2>/dev/null || true)
+  [[ $options != *name=userns* && $options != *name=rootless* ]] ||
+    problem 'docker has user namespaces or is rootless' 'the container runtime needs a docker that is root and without userns-remap'
+}
+
+runs_already() {
+  [[ -n $(docker ps -q --filter label=com.docker.compose.service=node \
+    --filter "label=com.docker.compose.project.working_dir=$here" 2>/dev/null) ]]
+}
+
+# check_port VARIABLE NUMBER
+check_port() {
+  ! (exec 3<>"/dev/tcp/127.0.0.1/$2") 2>/dev/null ||
+    problem "port $2 is in use" "set another: $1=$(($2 + 10000)) docker compose up"
+}
+
+# As the containers will see it: by any user.
+check_path() {
+  local path=$2
+  [[ $path == /* ]] || path=$here/$path
+  if [[ ! -e $path ]]; then
+    problem "$1: there is no $path" 'relative paths count from the folder compose'
+  elif (((8#$(stat -Lc %a "$path") & 4) == 0)); then
+    problem "$1: $path is not readable by all" "chmod -R a+rX $path"
+  fi
+}
+
+check_runtime() {
+  local socket=${RUNTIME_DIR:-/run/containerd}/${RUNTIME_SOCKET:-containerd.sock}
+  [[ ${RUNTIME:-private} != host || -S $socket ]] || problem "there is no runtime of the host behind $socket" \
+    'start containerd or CRI-O, or leave RUNTIME out for one of the stack'
+}
+
+check_propagation() {
+  [[ ${PROPAGATION:-rshared} != rshared || -n ${DOCKER_HOST:-} ]] && return
+  awk '$5 == "/" && / shared:/ {found = 1} END {exit !found}' /proc/1/mountinfo 2>/dev/null ||
+    problem 'the root of this machine is no shared mount' 'mount --make-rshared /, or PROPAGATION=rprivate'
+}
+
+# As docker compose does: what is set already stands.
+read_variables() {
+  local name value
+  while IFS='=' read -r name value; do
+    [[ $name =~ ^[A-Z_]+$ && -z ${!name+set} ]] || continue
+    export "$name=$value"
+  done <"$1"
+}
+
+[[ $# -eq 0 ]] || read_variables "$1"
+check_compose
+check_daemon
+if ! runs_already; then
+  check_port PROMETHEUS_PORT "${PROMETHEUS_PORT:-9090}"
+  check_port GRAFANA_PORT "${GRAFANA_PORT:-3000}"
+fi
+[[ -z ${MANIFESTS:-} ]] || check_path MANIFESTS "$MANIFESTS"
+[[ -z ${KUBELET_CONFIG:-} ]] || check_path KUBELET_CONFIG "$KUBELET_CONFIG"
+check_runtime
+check_propagation
+finish

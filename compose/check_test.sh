@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# check.sh with a docker that is made up: what is wrong is said in a line with a hint, and the code is not 0.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+work=$(mktemp -d /tmp/splitlet-check.XXXXXX)
+listener=
+trap '[[ -z $listener ]] || kill "$listener"; rm -rf "$work"' EXIT
+mkdir "$work/bin" "$work/pods" "$work/closed"
+chmod 0755 "$work/pods"
+chmod 0700 "$work/closed"
+
+# The answers of a docker that is all right; a case changes some.
+cat >"$work/bin/docker" <<'DOCKER'
+#!/bin/sh
+case $1 in
+  compose) [ -n "$FAKE_COMPOSE" ] && echo "$FAKE_COMPOSE" ;;
+  version) echo "$FAKE_DOCKER"; [ "${FAKE_DOCKER#[0-9]}" != "$FAKE_DOCKER" ] ;;
+  info) echo "$FAKE_OPTIONS" ;;
+  ps) [ -z "$FAKE_RUNS" ] || echo 4711 ;;
+esac
+DOCKER
+printf '#!/bin/sh\nexit 1\n' >"$work/bin/docker-compose"
+chmod +x "$work"/bin/*
+
+# expect WHAT VARIABLE=VALUE...: `WHAT` in what it says, a hint below, and code 1; nothing for WHAT: code 0.
+expect() {
+  local what=$1 code=0
+  shift
+  env PATH="$work/bin:$PATH" FAKE_COMPOSE=2.24.5 FAKE_DOCKER=24.0.7 PROPAGATION=rprivate PROMETHEUS_PORT="$free" GRAFANA_PORT="$free" \
+    "$@" >"$work/said" 2>&1 || code=$?
+  if [[ -z $what ]]; then
+    ((code == 0)) && return
+  elif ((code == 1)) && grep -qF -- "$what" "$work/said" && grep -q '^  -> ' "$work/said"; then
+    return
+  fi
+  printf 'FAILED: code %d, want "%s":\n' "$code" "$what"
+  cat "$work/said"
+  exit 1
+}
+
+# One port that somebody has, and one that nobody has.
+python3 -c 'import socket, time
+taken, free = socket.socket(), socket.socket()
+taken.bind(("127.0.0.1", 0)), free.bind(("127.0.0.1", 0)), taken.listen()
+print(taken.getsockname()[1], free.getsockname()[1], flush=True)
+free.close()
+time.sleep(60)' >"$work/ports" &
+listener=$!
+until [[ -s $work/ports ]]; do :; done
+read -r taken free <"$work/ports"
+
+check=$here/check.sh
+expect '' "$check"
+expect '' FAKE_COMPOSE=v2.3.0 MANIFESTS="$work/pods" "$check"
+expect 'docker has no compose' FAKE_COMPOSE= "$check"
+expect 'docker-compose is 1.25.0' FAKE_COMPOSE=1.25.0 "$check"
+expect 'docker is 19.03.15' FAKE_DOCKER=19.03.15 "$check"
+expect 'no docker daemon answers' FAKE_DOCKER='Cannot connect to the Docker daemon' "$check"
+expect "no permission for docker's socket" FAKE_DOCKER='dial unix: permission denied' "$check"
+expect 'user namespaces' FAKE_OPTIONS='[name=seccomp name=userns]' "$check"
+expect "port $taken is in use" PROMETHEUS_PORT="$taken" "$check"
+expect '' PROMETHEUS_PORT="$taken" FAKE_RUNS=1 "$check"
+expect "there is no $work/nothing" MANIFESTS="$work/nothing" "$check"
+expect "$work/closed is not readable by all" MANIFESTS="$work/closed" "$check"
+expect 'no runtime of the host' RUNTIME=host RUNTIME_DIR="$work" "$check"
+printf 'RUNTIME=host\nRUNTIME_DIR=%s\n' "$work" >"$work/host.env"
+expect 'no runtime of the host' "$check" "$work/host.env"
+expect '' RUNTIME=private "$check" "$work/host.env"
+echo 'all cases passed'
