@@ -268,7 +268,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "splitletctl " SPLITLET_VERSION);
   app.add_option("--state-dir", arguments.top,
-                 "Directory of a local stack (default: the packages' folders)")
+                 "Directory of a stack: .run, or compose/.run (default: the packages' folders)")
       ->envname("SPLITLET_STATE_DIR");
   DeclareGet(app, arguments, run);
   DeclarePod(app, arguments, run);

@@ -37,6 +37,7 @@ inside() {
   boot
   check_pod
   check_kills
+  check_switches
   check_stop
   say 'all steps passed'
 }
@@ -142,12 +143,24 @@ check_kills() {
   local unit
   before=$(container)
   for unit in "${PROCESSES_AND_BUS[@]}"; do
-    in_system systemctl kill -s KILL "splitlet-$unit"
+    in_system splitletctl process kill "$unit" >/dev/null || die "splitletctl process kill $unit"
     wait_until 20 has_restarted "$unit" || die "$unit was not started again"
     wait_until 40 all_live || die "after $unit: $(in_system splitletctl get processes 2>&1)"
     wait_until 20 same_container || die "the pod changed with $unit: $before -> $(container)"
   done
   say 'every process was killed and came back; the pod stayed'
+}
+
+# What else splitletctl does to a process; pleg is as good as any.
+check_switches() {
+  local action
+  for action in stop cont restart down; do
+    in_system splitletctl process "$action" pleg 2>/dev/null || die "splitletctl process $action pleg"
+  done
+  [[ $(in_system systemctl is-active splitlet-pleg || true) == inactive ]] || die 'pleg is not down'
+  in_system splitletctl process up pleg || die 'splitletctl process up pleg'
+  wait_until 40 all_live || die "after all that: $(in_system splitletctl get processes 2>&1)"
+  wait_until 20 same_container || die "the pod changed: $before -> $(container)"
 }
 
 check_stop() {
