@@ -20,6 +20,7 @@ export COMPOSE_PROJECT_NAME=splitlet-test-$$ TAG=test-$$ NODE_NAME=$NODE
 export PROMETHEUS_PORT=$((21000 + $$ % 9000))
 step=start
 own_daemon=0
+host='' # directory of the host's runtime, while it runs
 
 cleanup() {
   local code=$?
@@ -33,6 +34,7 @@ cleanup() {
     compose down -v --remove-orphans >/dev/null 2>&1 || true
     docker image rm splitlet.local/{processes,nats,runtime,prometheus}:"$TAG" >/dev/null 2>&1 || true
   fi
+  [[ -z $host ]] || stop_host_runtime
   ((!own_daemon)) || "$here/own-dockerd.sh" stop "$work/docker"
   rm -rf --one-file-system "$work"
   exit "$code"
@@ -99,11 +101,14 @@ demo() {
     and .status.phase == "Running") | .status.containerStatuses[0] | "\(.containerID) \(.restartCount)"'
 }
 same_demo() { [[ $(demo) == "$before" ]]; }
-# Asked of the runtime, for when a process is away.
+# Asked of the runtime, for when a process is away. By a file, because a pipe to `grep -q` fails when grep is done first.
 demo_runs() {
+  docker exec "$(container runtime)" ctr --address /run/splitlet/containerd/containerd.sock -n k8s.io tasks list \
+    >"$work/tasks" 2>&1 && runs_in "$work/tasks"
+}
+runs_in() {
   local id=${before%% *}
-  docker exec "$(container runtime)" ctr --address /run/splitlet/containerd/containerd.sock -n k8s.io tasks list 2>/dev/null |
-    grep -q "${id#containerd://} .*RUNNING"
+  grep -q "${id#containerd://} .*RUNNING" "$1"
 }
 all_live() { ctl get processes -o json 2>/dev/null | jq -e 'length == 6 and all(.[]; .healthy)' >/dev/null; }
 
@@ -161,6 +166,23 @@ expect_privileges() {
   [[ $found == "$2 $(printf '%016x' "$3") 1" ]] || die "$1 runs as: $found (user, capabilities, no new privileges)"
   [[ $(inspect "$1" '{{.HostConfig.ReadonlyRootfs}} {{.HostConfig.Privileged}}') == 'true false' ]] || die "$1: root file system"
 }
+
+# A runtime of the host where docker sees one: in the mount namespace of its daemon, so that of this machine's own
+# directories only one is made, for a mount.
+start_host_runtime() {
+  host=$work/host
+  mkdir -p "$host"/{run,pods,logs,lock} /var/lib/splitlet/pods
+  in_daemon mount --bind "$host/pods" /var/lib/splitlet/pods
+  RUNTIME_SOCKET=$host/run/containerd.sock in_daemon "$tree/deploy/local/runtime.sh" start "$host/containerd" >/dev/null
+  export RUNTIME_DIR=$host/run RUNTIME_ROOT=$host/containerd/root LOGS_DIR=$host/logs LOCK_DIR=$host/lock
+}
+stop_host_runtime() {
+  RUNTIME_SOCKET=$host/run/containerd.sock in_daemon "$tree/deploy/local/runtime.sh" stop "$host/containerd"
+  in_daemon umount /var/lib/splitlet/pods
+  rmdir --ignore-fail-on-non-empty -p /var/lib/splitlet/pods 2>/dev/null || true
+}
+in_daemon() { nsenter -t "$(<"$work/docker/dockerd.pid")" -m -- "$@"; }
+on_host() { compose --env-file host-runtime.env "$@" >"$work/host.txt" 2>&1 || { cat "$work/host.txt" >&2 && die "docker compose $*"; }; }
 
 leftovers() {
   docker ps -aq --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" | sed 's/^/container: /'
@@ -245,4 +267,20 @@ pod_cgroup=$(container runtime)
 compose down -v >"$work/down.txt" 2>&1 || { cat "$work/down.txt" >&2 && die 'down failed'; }
 found=$(leftovers)
 [[ -z $found ]] || die "left behind: $found"
+
+if ((own_daemon)); then
+  begin 'on the runtime of the host'
+  start_host_runtime
+  on_host up -d
+  wait_until 60 demo >/dev/null || die "the demo pod does not run: $(ctl get pods 2>&1; ctl get processes 2>&1)"
+  before=$(demo)
+  pid=$(main_pid runtime)
+  [[ $(awk '/^Cap(Eff|Bnd):/ {printf "%s ", $2}' "/proc/$pid/status") == '0000000000000000 0000000000000000 ' ]] ||
+    die "the container that only looks has capabilities: $(grep ^Cap "/proc/$pid/status")"
+  on_host down -v
+  ctr --address "$host/run/containerd.sock" -n k8s.io tasks list >"$work/tasks"
+  runs_in "$work/tasks" || die "the pod ended with the agent: $(cat "$work/tasks")"
+else
+  note 'SKIPPED: on the runtime of the host (START_DOCKERD=1 does that)'
+fi
 say 'all steps passed'

@@ -83,7 +83,7 @@ build() {
 
 # containerd tells its CRI part of a new image by an event; the label says that it has been heard.
 known_to_cri() {
-  ctr --address "$1" -n k8s.io images list "name==$2" | grep -q io.cri-containerd.image=managed
+  ctr --address "$1" -n k8s.io images list "name==$2" | grep io.cri-containerd.image=managed >/dev/null
 }
 
 load() {

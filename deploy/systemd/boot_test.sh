@@ -167,10 +167,10 @@ check_stop() {
   local id=${before%% *}
   timeout 60 nsenter -t "$systemd" --all -r -w -- systemctl stop splitlet.target || die 'stop'
   wait_until 20 none_active || die "still active: $(units)"
-  ctr --address "$work/socket/containerd.sock" -n k8s.io tasks list | grep -q "${id#containerd://} .*RUNNING" ||
-    die 'the pod ended with the agent'
+  ctr --address "$work/socket/containerd.sock" -n k8s.io tasks list >"$work/tasks"
+  grep -q "${id#containerd://} .*RUNNING" "$work/tasks" || die "the pod ended with the agent: $(cat "$work/tasks")"
 }
-none_active() { ! units | grep -E 'splitlet-[a-z-]+\.service' | grep -v splitlet-setup | grep -qw active; }
+none_active() { ! units | awk '/splitlet-[a-z-]+\.service/ && !/splitlet-setup/ && / active / {found = 1} END {exit !found}'; }
 
 main() {
   [[ $EUID -eq 0 ]] || skip 'needs root'
