@@ -9,7 +9,18 @@ shift
 mkdir -p "$root"/{bin,etc/ssl/certs,usr/bin}
 
 # The paths that the dynamic linker prints; a static program has none.
-libraries_of() { ldd "$1" 2>/dev/null | grep -oE '/[^ ]+' | grep -E '\.so(\.|$)' || true; }
+linked_by() { ldd "$1" 2>/dev/null | grep -oE '/[^ ]+' | grep -E '\.so(\.|$)' || true; }
+
+# Those, and what a dynamic program loads by a name that it holds.
+libraries_of() {
+  local name path
+  [[ -n $(linked_by "$1") ]] || return 0
+  linked_by "$1"
+  for name in $(grep -aoE 'lib[a-z0-9]+\.so\.[0-9]+' "$1" | sort -u); do
+    path=$(ldconfig -p | awk -v name="$name" '$1 == name && !found++ {print $NF}')
+    [[ -z $path ]] || { printf '%s\n' "$path" && linked_by "$path"; }
+  done
+}
 
 add_busybox() {
   local tool

@@ -49,7 +49,7 @@ check_contents() {
   done
   ! grep -E 'test|fake|bench' "$work/files" || die 'the package holds what is for development'
   depends=$(dpkg-deb -f "$work/splitlet.deb" Depends)
-  for file in 'libgrpc++1' libprotobuf libnats nats-server systemd; do
+  for file in 'libgrpc++1' libprotobuf libnats libcurl4 nats-server systemd; do
     [[ $depends == *"$file"* ]] || die "the package does not depend on $file: $depends"
   done
   [[ $(dpkg-deb -I "$work/splitlet.deb" conffiles) == /etc/default/splitlet ]] || die 'conffiles'

@@ -1,10 +1,11 @@
 #pragma once
 
-/// OTLP over HTTP, as protobuf, by libcurl, with one connection that is kept. Threads, errors: as
-/// sender.h.
+/// OTLP over HTTP, as protobuf, with one connection that is kept. Threads, errors: as sender.h.
 
-#include <memory>
+#include <string>
+#include <vector>
 
+#include "libs/http/http.h"
 #include "libs/trace/sender.h"
 
 namespace splitlet::trace {
@@ -12,13 +13,12 @@ namespace splitlet::trace {
 class HttpSender final : public SpanSender {
  public:
   HttpSender(const Collector& collector, const Clock& clock);
-  ~HttpSender() override;
   Status Send(const otlp::ExportTraceServiceRequest& request, const Deadline& deadline) override;
 
  private:
-  struct Handle;
-  const Clock& clock_;
-  std::unique_ptr<Handle> handle_;
+  const std::string url_;
+  std::vector<std::string> headers_;
+  http::Client client_;
 };
 
 }  // namespace splitlet::trace

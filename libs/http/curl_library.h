@@ -1,0 +1,31 @@
+#pragma once
+
+/// The functions of libcurl that we use, loaded when first wanted and never unloaded.
+/// Threads: any. Errors: FAILED_PRECONDITION when the library or a function of it is missing.
+
+#include <curl/curl.h>
+
+#include "libs/base/status.h"
+
+namespace splitlet::http {
+
+// libcurl's macros of these names check arguments, which pointers cannot.
+#undef curl_easy_setopt
+#undef curl_easy_getinfo
+
+struct CurlLibrary {
+  decltype(&curl_easy_init) easy_init = nullptr;
+  decltype(&curl_easy_cleanup) easy_cleanup = nullptr;
+  decltype(&curl_easy_reset) easy_reset = nullptr;
+  decltype(&curl_easy_setopt) easy_setopt = nullptr;
+  decltype(&curl_easy_getinfo) easy_getinfo = nullptr;
+  decltype(&curl_easy_perform) easy_perform = nullptr;
+  decltype(&curl_easy_strerror) easy_strerror = nullptr;
+  decltype(&curl_slist_append) slist_append = nullptr;
+  decltype(&curl_slist_free_all) slist_free_all = nullptr;
+};
+
+/// The same for the life of the process, once it could be loaded.
+StatusOr<const CurlLibrary*> LoadCurl();
+
+}  // namespace splitlet::http

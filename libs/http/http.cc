@@ -1,0 +1,137 @@
+#include "libs/http/http.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "libs/base/cancel.h"
+#include "libs/http/curl_library.h"
+
+namespace splitlet::http {
+namespace {
+
+constexpr long kMaxRedirects = 10;
+
+/// What libcurl's callbacks fill and ask.
+struct Sink {
+  uint64_t max_bytes = 0;
+  const CancelToken* cancel = nullptr;
+  bool too_long = false;
+  Answer answer;
+};
+
+size_t OnBody(const char* data, size_t size, size_t count, void* user) {
+  auto& sink = *static_cast<Sink*>(user);
+  const size_t bytes = size * count;
+  if (sink.answer.body.size() + bytes >= sink.max_bytes) {
+    sink.too_long = true;
+    return 0;
+  }
+  sink.answer.body.append(data, bytes);
+  return bytes;
+}
+
+/// Keeps what follows the version in the last status line: of the answer after all redirects.
+size_t OnHeader(const char* data, size_t size, size_t count, void* user) {
+  const std::string_view line(data, size * count);
+  if (line.starts_with("HTTP/")) {
+    Answer& answer = static_cast<Sink*>(user)->answer;
+    const size_t blank = line.find(' ');
+    answer.status = blank == line.npos ? std::string() : std::string(line.substr(blank + 1));
+    while (!answer.status.empty() && static_cast<unsigned char>(answer.status.back()) <= ' ')
+      answer.status.pop_back();
+    answer.body.clear();
+  }
+  return line.size();
+}
+
+// Called at least once a second.
+int OnProgress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  const auto* cancel = static_cast<Sink*>(user)->cancel;
+  return cancel != nullptr && cancel->cancelled() ? 1 : 0;
+}
+
+}  // namespace
+
+struct Client::Connection {
+  explicit Connection(const CurlLibrary& library)
+      : curl(library), handle(library.easy_init(), library.easy_cleanup) {}
+
+  template <class Value>
+  void Set(CURLoption option, Value value) {
+    CHECK(curl.easy_setopt(handle.get(), option, value) == CURLE_OK, "curl has no option {}",
+          static_cast<int>(option));
+  }
+
+  void Prepare(const Request& request, curl_slist* headers, Sink& sink) {
+    curl.easy_reset(handle.get());  // keeps the connection
+    error[0] = '\0';
+    Set(CURLOPT_URL, request.url.c_str());
+    Set(CURLOPT_HTTPHEADER, headers);
+    Set(CURLOPT_PROTOCOLS_STR, "http,https");
+    Set(CURLOPT_NOSIGNAL, 1L);
+    Set(CURLOPT_ERRORBUFFER, error.data());
+    Set(CURLOPT_WRITEFUNCTION, &OnBody);
+    Set(CURLOPT_WRITEDATA, &sink);
+    Set(CURLOPT_HEADERFUNCTION, &OnHeader);
+    Set(CURLOPT_HEADERDATA, &sink);
+    Set(CURLOPT_NOPROGRESS, 0L);
+    Set(CURLOPT_XFERINFOFUNCTION, &OnProgress);
+    Set(CURLOPT_XFERINFODATA, &sink);
+    if (request.body) {
+      Set(CURLOPT_POSTFIELDS, request.body->data());
+      Set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body->size()));
+    } else {
+      Set(CURLOPT_FOLLOWLOCATION, 1L);
+      Set(CURLOPT_MAXREDIRS, kMaxRedirects);
+    }
+  }
+
+  Status ToStatus(CURLcode code, const Sink& sink) const {
+    if (sink.too_long) return ResourceExhausted("the read limit is reached");
+    if (code == CURLE_ABORTED_BY_CALLBACK) return Cancelled("given up");
+    const std::string_view why = error[0] != '\0' ? error.data() : curl.easy_strerror(code);
+    return MakeStatus(
+        code == CURLE_OPERATION_TIMEDOUT ? StatusCode::kDeadlineExceeded : StatusCode::kUnavailable,
+        why);
+  }
+
+  const CurlLibrary& curl;
+  const std::unique_ptr<CURL, decltype(CurlLibrary::easy_cleanup)> handle;
+  std::array<char, CURL_ERROR_SIZE> error{};
+};
+
+Client::Client(const Clock& clock) : clock_(clock) {}
+Client::~Client() = default;
+
+StatusOr<Answer> Client::Call(const Request& request, const Deadline& deadline) {
+  if (connection_ == nullptr) {
+    ASSIGN_OR_RETURN(const CurlLibrary* curl, LoadCurl(), "HTTP");
+    auto made = std::make_unique<Connection>(*curl);
+    if (made->handle == nullptr) return Unavailable("libcurl cannot be set up");
+    connection_ = std::move(made);
+  }
+  Connection& c = *connection_;
+  std::unique_ptr<curl_slist, decltype(c.curl.slist_free_all)> headers(nullptr,
+                                                                       c.curl.slist_free_all);
+  const auto add = [&](const std::string& line) {
+    curl_slist* const longer = c.curl.slist_append(headers.get(), line.c_str());
+    CHECK(longer != nullptr, "out of memory");
+    static_cast<void>(headers.release());
+    headers.reset(longer);
+  };
+  for (const auto& line : request.headers) add(line);
+  if (request.body) add("Expect:");  // curl would wait a second for a 100 that few servers send
+  Sink sink{.max_bytes = request.max_bytes, .cancel = deadline.cancel.get()};
+  c.Prepare(request, headers.get(), sink);
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(Remaining(clock_, deadline));
+  c.Set(CURLOPT_TIMEOUT_MS, std::max<long>(1, left.count()));
+  const CURLcode code = c.curl.easy_perform(c.handle.get());
+  if (code != CURLE_OK) return c.ToStatus(code, sink);
+  long http_code = 0;
+  c.curl.easy_getinfo(c.handle.get(), CURLINFO_RESPONSE_CODE, &http_code);
+  sink.answer.code = static_cast<int>(http_code);
+  return std::move(sink.answer);
+}
+
+}  // namespace splitlet::http

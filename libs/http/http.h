@@ -1,0 +1,47 @@
+#pragma once
+
+/// HTTP and HTTPS calls by libcurl, with the system's TLS roots and one connection that is kept.
+/// libcurl and what it needs are loaded by the first call, since most processes make none: 30
+/// libraries, 0.7 MB in each process. Threads: one call at a time of a client; it blocks until the
+/// answer or the deadline. Errors: UNAVAILABLE and DEADLINE_EXCEEDED from the transport, CANCELLED
+/// by the deadline's token, RESOURCE_EXHAUSTED for an answer that is too long, FAILED_PRECONDITION
+/// when libcurl is not installed; any HTTP status is an answer, no error.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+
+namespace splitlet::http {
+
+struct Request {
+  std::string url;
+  std::vector<std::string> headers;  // "Name: value", or "Name;" for an empty value
+  std::optional<std::string_view>
+      body;                // posted; without: GET, and up to 10 redirects are followed
+  uint64_t max_bytes = 0;  // of the answer's body; reaching it is an error
+};
+
+struct Answer {
+  int code = 0;
+  std::string status;  // "404 Not Found"
+  std::string body;
+};
+
+class Client {
+ public:
+  explicit Client(const Clock& clock);
+  ~Client();
+  StatusOr<Answer> Call(const Request& request, const Deadline& deadline);
+
+ private:
+  struct Connection;
+  const Clock& clock_;
+  std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace splitlet::http
