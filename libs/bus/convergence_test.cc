@@ -65,7 +65,7 @@ class Chaos {
     line_.clear();
     for (const char* source : {"file", "http"}) ReadSource(source);
     for (int i = 0; i < 40; ++i) {
-      Advance(kTickPeriod);
+      Advance(kPollPeriod / 2);
       if (i % 4 == 0) Send(Beat());
       while (!line_.empty()) DeliverOne();
       Pump();

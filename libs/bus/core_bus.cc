@@ -8,6 +8,8 @@
 
 namespace splitlet::bus {
 
+constexpr Duration kShortestWait = 1ms;
+
 struct CoreBus::Members {
   CoreBus* bus = nullptr;
   OwnedTable* table = nullptr;
@@ -49,9 +51,10 @@ class CoreBus::OwnedTable final : public RawTable {
   const Completeness& completeness() const override { return core_.completeness(); }
 
   void BeatIfDue(Clock::Time now) {
-    if (!last_beat_ || now - last_beat_ >= kBeatPeriod) BeatNow();
+    if (now >= next_beat_) BeatNow();
   }
   void BeatNow() { Beat(core_.Beat()); }
+  Clock::Time next_beat() const { return next_beat_; }
   const std::string& name() const { return name_; }
   const TableCore& core() const { return core_; }
 
@@ -61,14 +64,15 @@ class CoreBus::OwnedTable final : public RawTable {
   }
   void Beat(Envelope beat) {
     if (members_->bus == nullptr) return;
-    last_beat_ = beat.sent_at = members_->bus->clock_.Now();
+    const Clock::Time now = beat.sent_at = members_->bus->clock_.Now();
+    next_beat_ = now + exec::UntilRound(now.monotonic, kBeatPeriod);
     Send(std::move(beat));
   }
 
   std::shared_ptr<Members> members_;
   const std::string name_;
   TableCore core_;
-  Clock::Time last_beat_;
+  Clock::Time next_beat_;
 };
 
 class CoreBus::OpenView final : public RawView {
@@ -134,12 +138,14 @@ CoreBus::CoreBus(std::string process, exec::EventLoop& loop, const Clock& clock,
       loop_(loop),
       clock_(clock),
       transport_(transport),
-      members_(std::make_shared<Members>()),
-      tick_(loop, kTickPeriod, [this] { Tick(); }) {
+      members_(std::make_shared<Members>()) {
   members_->bus = this;
 }
 
-CoreBus::~CoreBus() { members_->bus = nullptr; }
+CoreBus::~CoreBus() {
+  loop_.CancelTimer(timer_);
+  members_->bus = nullptr;
+}
 
 StatusOr<std::unique_ptr<RawTable>> CoreBus::OwnRaw(const std::string& table) {
   const std::string owner = OwnerOf(table);
@@ -154,6 +160,7 @@ StatusOr<std::unique_ptr<RawTable>> CoreBus::OwnRaw(const std::string& table) {
   auto owned =
       std::make_unique<OwnedTable>(members_, table, StartId{start.boot, start.monotonic.count()});
   owned->BeatIfDue(clock_.Now());
+  ArmBy(owned->next_beat());
   return owned;
 }
 
@@ -189,13 +196,27 @@ void CoreBus::Publish(const std::string& table, Envelope envelope) {
 }
 
 void CoreBus::Tick() {
-  if (members_->table != nullptr) members_->table->BeatIfDue(clock_.Now());
+  if (members_->table != nullptr) {
+    members_->table->BeatIfDue(clock_.Now());
+    ArmBy(members_->table->next_beat());
+  }
   const auto views = members_->views;
   for (auto* view : views) Pump(*view);
 }
 
+void CoreBus::ArmBy(Clock::Time due) {
+  if (timer_ != 0 && timer_at_ <= due) return;
+  loop_.CancelTimer(timer_);
+  timer_at_ = due;
+  timer_ = loop_.RunAfter(std::max(due - clock_.Now(), kShortestWait), [this] {
+    timer_ = 0;
+    Tick();
+  });
+}
+
 void CoreBus::Pump(OpenView& view) {
   const auto request = view.core().NextList(clock_.Now());
+  if (const auto due = view.core().NextDue()) ArmBy(*due);
   if (!request) return;
   auto listed = [members = std::weak_ptr<Members>(members_), view = &view,
                  id = request->id](const StatusOr<ListAnswer>& answer) {

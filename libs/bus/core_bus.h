@@ -1,10 +1,9 @@
 #pragma once
 
-/// The bus of one process over any transport: owns the cores, beats, ticks, and asks for the lists
-/// that views want. NatsBus and FakeBus are this class with a transport. Threads: the loop thread
-/// only. Errors: see bus.h; a second table of a process is ALREADY_EXISTS, a table of another
-/// process PERMISSION_DENIED.
-/// Source: DESIGN.md "How state is shared".
+/// The bus of one process over any transport: owns the cores, beats, and asks for the lists that
+/// views want, when they are due. NatsBus and FakeBus are this class with a transport. Threads: the
+/// loop thread only. Errors: see bus.h; a second table of a process is ALREADY_EXISTS, a table of
+/// another process PERMISSION_DENIED. Source: DESIGN.md "How state is shared".
 
 #include <functional>
 #include <map>
@@ -80,7 +79,9 @@ class CoreBus final : public Bus {
   class OpenView;
   struct Members;  // what handles and callbacks may outlive
   void Publish(const std::string& table, Envelope envelope);
+  /// Does what is due by time, and sees to it that it is called for the next.
   void Tick();
+  void ArmBy(Clock::Time due);
   void Pump(OpenView& view);
 
   const std::string process_;
@@ -93,7 +94,8 @@ class CoreBus final : public Bus {
       signals_;
   Clock::Time last_start_;
   uint64_t published_ = 0;
-  exec::Periodic tick_;
+  exec::TimerId timer_ = 0;  // of Tick
+  Clock::Time timer_at_;
 };
 
 }  // namespace splitlet::bus

@@ -381,7 +381,7 @@ TEST(ViewCore, PollsTwiceASecondWithoutBeatsAndStopsWithTheNext) {
   p.Deliver(p.Beat());
   int lists = 0;
   for (int i = 0; i < 4 * 10; ++i) {
-    p.clock.Advance(kTickPeriod);
+    p.clock.Advance(kPollPeriod / 2);
     lists += p.Settle();
   }
   EXPECT_EQ(lists, 18) << "twice a second from 1.5 s on";
@@ -402,7 +402,7 @@ TEST(ViewCore, IsStaleAfterThreeSecondsOfSilenceAndKeepsItsContent) {
   p.Deliver(p.Beat());
   const auto heard = p.clock.Now();
   for (int i = 0; i < 12; ++i) {
-    p.clock.Advance(kTickPeriod);
+    p.clock.Advance(kPollPeriod / 2);
     if (const auto request = p.view.NextList(p.clock.Now()))
       p.view.OnListFailed(request->id, p.clock.Now());
   }

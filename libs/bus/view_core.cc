@@ -253,10 +253,7 @@ bool ViewCore::Wanted() const {
 std::optional<ViewCore::ListRequest> ViewCore::NextList(Clock::Time now) {
   Update(now);
   if (in_flight_) return std::nullopt;
-  const bool away = !connected_ || now - beat_at_ >= kAwayAfter;
-  const bool wanted = Wanted() && now >= not_before_;
-  const bool poll = away && now >= std::max(poll_at_, not_before_);
-  if (!wanted && !poll) return std::nullopt;
+  if (now < ListDue()) return std::nullopt;
   if (synced() && known_ > applied_) ++counts_.gaps;
   poll_at_ = now + kPollPeriod;
   InFlight request;
@@ -266,6 +263,20 @@ std::optional<ViewCore::ListRequest> ViewCore::NextList(Clock::Time now) {
   request.lost_mark = lost_;
   in_flight_ = request;
   return ListRequest{request.id, request.since};
+}
+
+Clock::Time ViewCore::ListDue() const {
+  if (Wanted()) return not_before_;
+  const Clock::Time poll = std::max(poll_at_, not_before_);
+  return connected_ ? std::max(poll, beat_at_ + kAwayAfter) : poll;
+}
+
+std::optional<Clock::Time> ViewCore::NextDue() const {
+  std::optional<Clock::Time> due;
+  if (!in_flight_) due = ListDue();
+  if (was_live() && state_ != ViewState::kStale)
+    due = due ? std::min(*due, heard_at_ + kStaleAfter) : heard_at_ + kStaleAfter;
+  return due;
 }
 
 void ViewCore::Heard(Clock::Time sent_at, Clock::Time now) {

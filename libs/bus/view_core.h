@@ -18,10 +18,9 @@ namespace splitlet::bus {
 
 inline constexpr Duration kBeatPeriod = 1s;
 inline constexpr Duration kAwayAfter = 1500ms;  // without a beat: poll
-inline constexpr Duration kPollPeriod = 450ms;  // less than two ticks, so that it is never three
-inline constexpr Duration kStaleAfter = 3s;     // without beat or answer
-inline constexpr Duration kListLimit = 5s;      // deadline of a list
-inline constexpr Duration kTickPeriod = 250ms;  // of NextList
+inline constexpr Duration kPollPeriod = 500ms;
+inline constexpr Duration kStaleAfter = 3s;  // without beat or answer
+inline constexpr Duration kListLimit = 5s;   // deadline of a list
 
 class ViewCore {
  public:
@@ -58,9 +57,11 @@ class ViewCore {
   void OnConnection(bool connected, Clock::Time now);
   /// Messages were dropped on the way (a queue was full).
   void OnLost();
-  /// What to list now, if anything; at most one at a time. To be called after each input, and each
-  /// kTickPeriod.
+  /// What to list now, if anything; at most one at a time. To be called after each input, and when
+  /// NextDue has come.
   std::optional<ListRequest> NextList(Clock::Time now);
+  /// When NextList has more to do, should nothing come until then; nothing: never.
+  std::optional<Clock::Time> NextDue() const;
 
   ViewState state() const { return state_; }
   Clock::Time stale_since() const {
@@ -100,6 +101,8 @@ class ViewCore {
   bool Claims(const std::string& key) const;
   bool synced() const { return start_ && start_ == seen_; }
   bool Wanted() const;
+  /// When the next list is due by time alone.
+  Clock::Time ListDue() const;
 
   static constexpr size_t kMaxHeld = 4096;
   static constexpr size_t kMaxHeldBytes = 8u << 20;

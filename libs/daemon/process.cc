@@ -16,8 +16,8 @@
 namespace splitlet::daemon {
 namespace {
 
-constexpr Duration kTickPeriod = 500ms;
-constexpr uint64_t kTicksPerTrim = 20;
+constexpr Duration kTickPeriod = 1s;
+constexpr uint64_t kTicksPerTrim = 10;
 constexpr size_t kKeptFree = 64 << 10;
 constexpr Duration kSendLimit = 2s;
 constexpr Duration kRpcGrace = 300ms;

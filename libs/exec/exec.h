@@ -27,6 +27,8 @@ class EventLoop {
   /// more.
   virtual void CancelTimer(TimerId timer) = 0;
   virtual bool IsCurrent() const = 0;
+  /// CLOCK_MONOTONIC, as its timers see it.
+  virtual Duration Monotonic() const = 0;
 };
 
 /// Work that may block. Tasks of one key run one at a time in the order given; keys run side by
@@ -39,8 +41,13 @@ class Strands {
   virtual size_t Pending(const std::string& key) const = 0;
 };
 
-/// Runs `task` on the loop every `period` until destroyed; the first time after one period, or at
-/// once by Kick(). Loop thread only.
+/// How long from `now` (CLOCK_MONOTONIC) to the next round of something done every `period`: at
+/// most that long, and to the end of a whole second, or of a fraction that the period is. So the
+/// rounds of all processes wake the machine together. Other periods stay as they are.
+Duration UntilRound(Duration now, Duration period);
+
+/// Runs `task` on the loop every `period` until destroyed, the first time as UntilRound says; also
+/// soon after Kick(). Loop thread only.
 class Periodic {
  public:
   Periodic(EventLoop& loop, Duration period, Task task);
@@ -48,7 +55,7 @@ class Periodic {
   Periodic(const Periodic&) = delete;
   Periodic& operator=(const Periodic&) = delete;
   void SetPeriod(Duration period);  ///< from the next round on
-  void Kick();                      ///< runs soon, then again every period
+  void Kick();                      ///< runs soon, then as before
 
  private:
   void Arm(Duration delay);

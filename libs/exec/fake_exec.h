@@ -135,6 +135,7 @@ class FakeLoop final : public EventLoop {
   /// True in a task of this loop, and outside of every step (the test itself); false in a strand's
   /// task.
   bool IsCurrent() const override;
+  Duration Monotonic() const override { return scheduler_.clock_.Now().monotonic; }
 
   void RunUntilIdle() { scheduler_.RunUntilIdle(); }
   void Advance(Duration duration) { scheduler_.Advance(duration); }

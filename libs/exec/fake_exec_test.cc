@@ -179,6 +179,35 @@ TEST(Periodic, RunsEachPeriodAndAtOnceWhenKicked) {
   EXPECT_EQ(ran, 5);
 }
 
+TEST(Periodic, RoundsOfAllProcessesEndTogether) {
+  struct Case {
+    const char* name;
+    Duration now, period, want;
+  };
+  const Case cases[] = {
+      {"from within a second to its end", 1000'300ms, 1s, 700ms},
+      {"a whole second later from its start", 1000s, 1s, 1s},
+      {"no more than a second is taken from a long period", 1000'300ms, 60s, 59'700ms},
+      {"fractions of a second end on their multiples", 1000'300ms, 250ms, 200ms},
+      {"a period that is neither stays as it is", 1000'300ms, 1500ms, 1500ms},
+      {"nor does one of 300 ms", 1000'300ms, 300ms, 300ms},
+  };
+  for (const auto& c : cases) EXPECT_EQ(UntilRound(c.now, c.period), c.want) << c.name;
+}
+
+TEST(Periodic, LateRoundsDoNotMoveTheNext) {
+  FakeClock clock;
+  FakeLoop loop(clock);
+  std::vector<Duration> at;
+  clock.Advance(400ms);
+  const Periodic periodic(loop, 2s, [&] {
+    at.push_back(clock.Now().monotonic);
+    loop.scheduler().Charge(100ms);
+  });
+  loop.Advance(6s);
+  EXPECT_EQ(at, (std::vector<Duration>{1002s, 1004s, 1006s}));
+}
+
 TEST(WorkQueue, AKeyWaitsOnceAndKeepsTheEarlierTime) {
   FakeClock clock;
   FakeLoop loop(clock);

@@ -30,6 +30,7 @@ class LoopThread final : public EventLoop {
   TimerId RunAfter(Duration delay, Task task) override;
   void CancelTimer(TimerId timer) override;
   bool IsCurrent() const override { return thread_.load() == std::this_thread::get_id(); }
+  Duration Monotonic() const override { return clock_.Now().monotonic; }
 
   /// Runs tasks on this thread until Stop. Can be called again after it returned.
   void Run();

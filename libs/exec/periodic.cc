@@ -1,12 +1,20 @@
+#include <algorithm>
 #include <utility>
 
 #include "libs/exec/exec.h"
 
 namespace splitlet::exec {
 
+Duration UntilRound(Duration now, Duration period) {
+  constexpr Duration kWhole = 1s;
+  if (period <= Duration{0} || (period % kWhole != Duration{0} && kWhole % period != Duration{0}))
+    return period;
+  return period - now % std::min(period, kWhole);
+}
+
 Periodic::Periodic(EventLoop& loop, Duration period, Task task)
     : loop_(loop), period_(period), task_(std::move(task)) {
-  Arm(period_);
+  Arm(UntilRound(loop_.Monotonic(), period_));
 }
 
 Periodic::~Periodic() { loop_.CancelTimer(timer_); }
@@ -20,7 +28,7 @@ void Periodic::Kick() {
 
 void Periodic::Arm(Duration delay) {
   timer_ = loop_.RunAfter(delay, [this] {
-    Arm(period_);  // before the task, which may destroy this
+    Arm(UntilRound(loop_.Monotonic(), period_));  // before the task, which may destroy this
     const Task task = task_;
     task();
   });

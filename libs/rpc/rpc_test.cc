@@ -396,6 +396,7 @@ class TestLoop final : public exec::EventLoop {
   exec::TimerId RunAfter(Duration, exec::Task) override { return 0; }
   void CancelTimer(exec::TimerId) override {}
   bool IsCurrent() const override { return std::this_thread::get_id() == thread_.get_id(); }
+  Duration Monotonic() const override { return Duration{0}; }
 
  private:
   void Run(const std::stop_token& stop) {
