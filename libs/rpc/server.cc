@@ -104,6 +104,7 @@ class UnixServer final : public Server {
     builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
     builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
     builder.SetMaxSendMessageSize(kMaxMessageBytes);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
     for (auto* service : options_.services) builder.RegisterService(service);
     std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> watch;
     watch.push_back(WatchServer(options_.metrics));
