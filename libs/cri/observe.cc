@@ -41,6 +41,26 @@ v1::ContainerRecord::State ToRecord(ContainerState state) {
   UNREACHABLE();
 }
 
+const v1::SandboxRecord* FindLasting(const v1::ObservedPod* known, const Sandbox& listed) {
+  if (known == nullptr || listed.state != SandboxState::kReady) return nullptr;
+  for (const auto& record : known->sandboxes()) {
+    if (record.id() != listed.id.str()) continue;
+    const bool told_all = record.host_network() || !record.ips().empty();
+    return told_all && record.state() == v1::SandboxRecord::READY ? &record : nullptr;
+  }
+  return nullptr;
+}
+
+const v1::ContainerRecord* FindLasting(const v1::ObservedPod* known, const Container& listed) {
+  const bool lasting =
+      listed.state == ContainerState::kRunning || listed.state == ContainerState::kExited;
+  if (known == nullptr || !lasting) return nullptr;
+  for (const auto& record : known->containers())
+    if (record.id() == listed.id.str())
+      return record.state() == ToRecord(listed.state) ? &record : nullptr;
+  return nullptr;
+}
+
 }  // namespace
 
 v1::SandboxRecord ToRecord(const Sandbox& sandbox) {
@@ -102,7 +122,8 @@ StatusOr<std::string> Observer::RuntimeName(const Deadline& deadline) {
   return info.name;
 }
 
-StatusOr<v1::ObservedPod> Observer::Observe(const std::string& uid, const Deadline& deadline) {
+StatusOr<v1::ObservedPod> Observer::Observe(const std::string& uid, const Deadline& deadline,
+                                            const v1::ObservedPod* known) {
   v1::ObservedPod pod;
   pod.set_uid(uid);
   const Clock::Time listed_at =
@@ -122,15 +143,21 @@ StatusOr<v1::ObservedPod> Observer::Observe(const std::string& uid, const Deadli
     pod.set_name(Find(containers.front().labels, kube::kPodNameLabel));
     pod.set_namespace_(Find(containers.front().labels, kube::kPodNamespaceLabel));
   }
-  RETURN_IF_ERROR(AddSandboxes(sandboxes, deadline, pod), "sandboxes");
-  RETURN_IF_ERROR(AddContainers(containers, deadline, pod), "containers");
+  RETURN_IF_ERROR(AddSandboxes(sandboxes, {deadline, known}, pod), "sandboxes");
+  RETURN_IF_ERROR(AddContainers(containers, {deadline, known}, pod), "containers");
   return pod;
 }
 
-Status Observer::AddSandboxes(const std::vector<Sandbox>& listed, const Deadline& deadline,
+Status Observer::AddSandboxes(const std::vector<Sandbox>& listed, const Look& look,
                               v1::ObservedPod& pod) {
   for (const Sandbox& sandbox : listed) {
-    const auto status = deps_.reader.PodSandboxStatus(sandbox.id, deadline);
+    // What an older sandbox is known for may hold addresses that it has no more.
+    const auto* lasting = pod.sandboxes().empty() ? FindLasting(look.known, sandbox) : nullptr;
+    if (lasting != nullptr) {
+      *pod.add_sandboxes() = *lasting;
+      continue;
+    }
+    const auto status = deps_.reader.PodSandboxStatus(sandbox.id, look.deadline);
     if (status.status().code() == StatusCode::kNotFound) continue;  // removed since the listing
     RETURN_IF_ERROR(status.status(), "PodSandboxStatus {}", sandbox.id);
     v1::SandboxRecord record = ToRecord(*status);
@@ -143,10 +170,14 @@ Status Observer::AddSandboxes(const std::vector<Sandbox>& listed, const Deadline
   return OkStatus();
 }
 
-Status Observer::AddContainers(const std::vector<Container>& listed, const Deadline& deadline,
+Status Observer::AddContainers(const std::vector<Container>& listed, const Look& look,
                                v1::ObservedPod& pod) {
   for (const Container& container : listed) {
-    auto status = deps_.reader.ContainerStatus(container.id, deadline);
+    if (const auto* lasting = FindLasting(look.known, container)) {
+      *pod.add_containers() = *lasting;
+      continue;
+    }
+    auto status = deps_.reader.ContainerStatus(container.id, look.deadline);
     if (status.status().code() == StatusCode::kNotFound) continue;  // removed since the listing
     RETURN_IF_ERROR(status.status(), "ContainerStatus {}", container.id);
     // The status of CRI does not name the sandbox.

@@ -32,13 +32,20 @@ class Observer {
     TailReader read_tail;  // unset: termination messages stay as the runtime gives them
   };
   explicit Observer(Deps deps) : deps_(std::move(deps)) {}
-  StatusOr<v1::ObservedPod> Observe(const std::string& uid, const Deadline& deadline);
+  /// `known` may be null: an earlier answer for this pod. What the listing shows in the state of
+  /// then, and says nothing new in that state (a ready sandbox with its addresses, a running or
+  /// exited container), is taken from it and not asked for.
+  StatusOr<v1::ObservedPod> Observe(const std::string& uid, const Deadline& deadline,
+                                    const v1::ObservedPod* known = nullptr);
 
  private:
+  struct Look {
+    const Deadline& deadline;
+    const v1::ObservedPod* known;
+  };
   StatusOr<std::string> RuntimeName(const Deadline& deadline);
-  Status AddSandboxes(const std::vector<Sandbox>& listed, const Deadline& deadline,
-                      v1::ObservedPod& pod);
-  Status AddContainers(const std::vector<Container>& listed, const Deadline& deadline,
+  Status AddSandboxes(const std::vector<Sandbox>& listed, const Look& look, v1::ObservedPod& pod);
+  Status AddContainers(const std::vector<Container>& listed, const Look& look,
                        v1::ObservedPod& pod);
 
   Deps deps_;

@@ -101,6 +101,35 @@ TEST_F(ObserveTest, WhatIsRemovedMeanwhileIsLeftOutAndOtherErrorsFail) {
   EXPECT_EQ(unknown->containers_size() + unknown->sandboxes_size(), 0);
 }
 
+TEST_F(ObserveTest, WhatLastsIsNotAskedForAgain) {
+  const SandboxId sandbox = RunSandbox(pod_);
+  const ContainerId app = Run(sandbox, pod_, pod_.ContainerConfig("app", 0));
+  auto known = Look();
+  const auto asked = [&] {
+    return std::pair(runtime_.Calls("PodSandboxStatus"), runtime_.Calls("ContainerStatus"));
+  };
+  const auto look = [&] {
+    auto pod = observer_.Observe("uid-1", Soon(), &known);
+    EXPECT_TRUE(pod.ok()) << pod.status();
+    known = *pod;
+    auto fresh = Look();
+    fresh.mutable_listed_at()->CopyFrom(known.listed_at());
+    EXPECT_EQ(known.SerializeAsString(), fresh.SerializeAsString()) << "as if all were asked";
+  };
+  auto before = asked();
+  look();
+  EXPECT_EQ(asked(), std::pair(before.first + 1, before.second + 1)) << "only by the fresh look";
+  ASSERT_TRUE(runtime_.StopContainer(app, 1, Soon()).ok());
+  before = asked();
+  look();
+  EXPECT_EQ(asked(), std::pair(before.first + 1, before.second + 2)) << "its exit was asked for";
+  ASSERT_TRUE(runtime_.StopPodSandbox(sandbox, Soon()).ok());
+  before = asked();
+  look();
+  EXPECT_EQ(asked(), std::pair(before.first + 2, before.second + 1));
+  EXPECT_EQ(known.sandboxes(0).ips_size(), 0);
+}
+
 std::string Numbered(int lines) {
   std::string log;
   for (int i = 1; i <= lines; ++i)

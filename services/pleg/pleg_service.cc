@@ -250,10 +250,14 @@ void PlegService::Inspect(const std::string& uid) {
   pod.inspecting_since = deps_.clock.Now();
   pod.answer_now = std::exchange(pod.answer_next, {});
   const Deadline deadline{pod.inspecting_since + config_.inspect_timeout};
-  deps_.strands.Run("pod/" + uid, [this, alive = alive_, uid, deadline, loop = &deps_.loop] {
+  std::shared_ptr<const v1::RuntimeRecord> known;
+  if (pod.known && pod.error.ok()) known = deps_.table.Get(bus::KeyOf(uid));
+  deps_.strands.Run("pod/" + uid, [this, alive = alive_, uid, deadline, known, loop = &deps_.loop] {
     auto look = [&]() -> StatusOr<std::shared_ptr<v1::ObservedPod>> {
       RETURN_IF_ERROR(BeforeInspection(), "inspect");
-      ASSIGN_OR_RETURN(auto observed, observer_.Observe(uid, deadline), "inspect");
+      ASSIGN_OR_RETURN(auto observed,
+                       observer_.Observe(uid, deadline, known ? &known->pod() : nullptr),
+                       "inspect");
       return std::make_shared<v1::ObservedPod>(std::move(observed));
     };
     loop->Post([this, alive, uid, observed = look()] {
@@ -512,12 +516,16 @@ void PlegService::OnStatus(const StatusOr<std::vector<cri::RuntimeCondition>>& c
   status_timer_ = deps_.loop.RunAfter(config_.status_period, [this] { BeginStatus(); });
 }
 
+bool PlegService::RuntimeDown() const {
+  return status_at_ && deps_.clock.Now() - *status_at_ > config_.status_threshold;
+}
+
 std::vector<std::string> PlegService::RuntimeErrors() const {
   std::vector<std::string> errors;
   const Clock::Time now = deps_.clock.Now();
   if (!status_at_) {
     errors.push_back("container runtime status check may not have completed yet");
-  } else if (now - *status_at_ > config_.status_threshold) {
+  } else if (RuntimeDown()) {
     errors.push_back("container runtime is down");
   }
   if (!last_listing_) {
@@ -557,6 +565,8 @@ v1::PlegHealth PlegService::GetPlegHealth() const {
   health.set_healthy(errors.empty());
   if (errors.size() == 1) health.set_reason(errors.front());
   if (errors.size() > 1) health.set_reason(fmt::format("[{}]", fmt::join(errors, ", ")));
+  health.mutable_errors()->Assign(errors.begin(), errors.end());
+  health.set_runtime_down(RuntimeDown());
   health.set_event_source(feed_.name());
   health.mutable_last_relist()->set_boot(last_listing_.boot);
   health.mutable_last_relist()->set_monotonic_ns(last_listing_.monotonic.count());

@@ -125,6 +125,7 @@ class PlegService {
   void BeginStatus();
   void OnStatus(const StatusOr<std::vector<cri::RuntimeCondition>>& conditions,
                 const StatusOr<cri::RuntimeInfo>& info);
+  bool RuntimeDown() const;
   std::vector<std::string> RuntimeErrors() const;
   std::vector<std::string> Stuck() const;
 

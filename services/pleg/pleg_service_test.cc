@@ -331,10 +331,12 @@ TEST_F(PlegTest, AfterARestartOfTheRuntimeStreamAndRecordsComeBack) {
   RunFor(40s);
   EXPECT_FALSE(pleg_->service->GetPlegHealth().healthy());
   EXPECT_EQ(pleg_->service->GetPlegHealth().reason(), "container runtime is down");
+  EXPECT_TRUE(pleg_->service->GetPlegHealth().runtime_down());
   EXPECT_TRUE(view_.Contains("uid-web"));
   runtime_.SetDown(false);
   RunFor(6s);
   EXPECT_TRUE(pleg_->service->GetPlegHealth().healthy());
+  EXPECT_FALSE(pleg_->service->GetPlegHealth().runtime_down());
   EXPECT_EQ(pleg_->service->GetPlegHealth().event_source(), "containerd");
   ExpectTrue();
 }
@@ -363,7 +365,7 @@ TEST_F(PlegTest, AFailedInspectionIsToldAndRepeatedAndHarmsNoOtherPod) {
 TEST_F(PlegTest, AFailedInspectionOfAPodThatThenVanishesLeavesNothing) {
   const auto sandbox = RunPod("web");
   Start(Streams::kNone);
-  runtime_.AddFault({.method = "PodSandboxStatus", .pod = "uid-web"});
+  runtime_.AddFault({.method = "ContainerStatus", .pod = "uid-web"});
   ASSERT_TRUE(runtime_.ExitContainer("web", "app", 1).ok());
   RunFor(2s);
   EXPECT_NE(Find("web")->inspect_error(), "");
@@ -454,7 +456,7 @@ TEST_F(PlegTest, AFreshLookIsOneThatBeganAfterTheQuestion) {
   EXPECT_TRUE(nothing->pod().containers().empty());
   EXPECT_FALSE(view_.Contains("uid-nobody"));
   runtime_.AddFault(
-      {.method = "ContainerStatus", .pod = "uid-web", .kind = cri::Fault::Kind::kHang});
+      {.method = "ListContainers", .pod = "uid-web", .kind = cri::Fault::Kind::kHang});
   EXPECT_EQ(Ask("web", 11s).status().code(), StatusCode::kDeadlineExceeded);
 }
 

@@ -44,6 +44,7 @@ void AddRuntime(const RuntimeState& runtime, std::vector<std::string>& problems)
     problems.emplace_back("container runtime status check may not have completed yet");
     return;
   }
+  if (runtime.down) problems.emplace_back("container runtime is down");
   for (const std::string type : {"RuntimeReady", "NetworkReady"}) {
     const auto it = std::find_if(runtime.conditions.begin(), runtime.conditions.end(),
                                  [&](const auto& condition) { return condition.type == type; });
@@ -69,10 +70,12 @@ v1::NodeCondition Ready(const NodeConditionInputs& in) {
   for (const auto& one : missing) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(one.limit).count();
     // What pleg says of itself names what is wrong, in the kubelet's words.
-    problems.push_back(
-        one.process == "pleg" && !in.runtime.pleg_healthy
-            ? in.runtime.pleg_reason
-            : fmt::format("{} has not answered for {}s: {}", one.process, seconds, one.reason));
+    std::vector<std::string> told = {
+        fmt::format("{} has not answered for {}s: {}", one.process, seconds, one.reason)};
+    if (one.process == "pleg" && !in.runtime.pleg_errors.empty()) told = in.runtime.pleg_errors;
+    for (auto& problem : told)
+      if (std::ranges::find(problems, problem) == problems.end())
+        problems.push_back(std::move(problem));
   }
   if (!in.missing_capacity.empty()) {
     std::string text = "missing node capacity for resources: ";

@@ -45,8 +45,8 @@ class AnswerLedger {
 /// What pleg says of the runtime, from its last good answer.
 struct RuntimeState {
   bool known = false;
-  bool pleg_healthy = true;
-  std::string pleg_reason;
+  bool down = false;                     // told at once; a kubelet's 30 s have passed by then
+  std::vector<std::string> pleg_errors;  // told when the ledger names pleg
   struct Condition {
     std::string type, reason, message;
     bool status = false;

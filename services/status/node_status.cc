@@ -90,8 +90,8 @@ void StatusService::OnAnswer(const std::string& process, const StatusOr<PeerAnsw
     // A pleg that has just started knows nothing yet, which says nothing of the runtime.
     if (answer.ok() && answer->runtime && (answer->runtime->known || !runtime_state_.known))
       runtime_state_ = *answer->runtime;
-    runtime_state_.pleg_healthy = !answer.ok() || answer->healthy;
-    runtime_state_.pleg_reason = answer.ok() ? answer->reason : std::string();
+    runtime_state_.pleg_errors =
+        answer.ok() && answer->runtime ? answer->runtime->pleg_errors : std::vector<std::string>();
   }
   metrics_.unanswered.Add({{"process", process}})
       .Set(std::chrono::duration<double>(ledger_.AskedWithoutAnswer(process)).count());

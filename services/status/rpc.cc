@@ -98,7 +98,9 @@ class GrpcPeers final : public PeerHealth {
     v1::PlegHealth reply;
     RETURN_IF_ERROR(rpc::FromGrpc(stub->GetHealth(&call.context(), {}, &reply)), "GetHealth");
     PeerAnswer answer{.healthy = reply.healthy(), .reason = reply.reason()};
-    RuntimeState runtime{.known = reply.conditions_size() > 0};
+    RuntimeState runtime{.known = reply.conditions_size() > 0,
+                         .down = reply.runtime_down(),
+                         .pleg_errors = {reply.errors().begin(), reply.errors().end()}};
     for (const auto& condition : reply.conditions())
       runtime.conditions.push_back({.type = condition.type(),
                                     .reason = condition.reason(),

@@ -16,6 +16,7 @@ struct Answers {
   std::set<std::string> dead;
   bool pleg_healthy = true;
   bool runtime_known = true;
+  bool runtime_down = false;
 };
 
 class FakePeers final : public PeerHealth {
@@ -25,13 +26,17 @@ class FakePeers final : public PeerHealth {
     if (answers_.dead.contains(process)) return Unavailable("connection refused");
     PeerAnswer answer;
     if (process != "pleg") return answer;
-    answer.healthy = answers_.pleg_healthy;
-    if (!answer.healthy) answer.reason = "PLEG is not healthy: relist is stuck";
-    answer.runtime = RuntimeState{};
+    std::vector<std::string> errors;
+    if (answers_.runtime_down) errors.emplace_back("container runtime is down");
+    if (!answers_.pleg_healthy) errors.emplace_back("PLEG is not healthy: relist is stuck");
+    answer.healthy = errors.empty();
+    answer.reason = fmt::format("{}", fmt::join(errors, ", "));
+    answer.runtime = RuntimeState{.pleg_errors = std::move(errors)};
     if (!answers_.runtime_known) return answer;
-    answer.runtime = RuntimeState{.known = true,
-                                  .conditions = {{.type = "RuntimeReady", .status = true},
-                                                 {.type = "NetworkReady", .status = true}}};
+    answer.runtime->known = true;
+    answer.runtime->down = answers_.runtime_down;
+    answer.runtime->conditions = {{.type = "RuntimeReady", .status = true},
+                                  {.type = "NetworkReady", .status = true}};
     return answer;
   }
 
@@ -510,6 +515,26 @@ TEST_F(StatusServiceTest, AnUnhealthyPlegSaysWhy) {
   answers.pleg_healthy = false;
   all.Advance(200s);
   EXPECT_EQ(NodeReady().message(), "PLEG is not healthy: relist is stuck");
+}
+
+TEST_F(StatusServiceTest, ARuntimeThatIsDownIsToldAtOnceAndOnce) {
+  Start();
+  answers.runtime_down = true;
+  all.Advance(11s);
+  EXPECT_EQ(NodeReady().status(), "False");
+  EXPECT_EQ(NodeReady().message(), "container runtime is down");
+  answers.runtime_known = false;
+  all.Advance(11s);
+  EXPECT_EQ(NodeReady().status(), "False") << "pleg was started again and knows nothing yet";
+  answers.runtime_known = true;
+  answers.pleg_healthy = false;
+  all.Advance(200s);
+  EXPECT_EQ(NodeReady().message(),
+            "[container runtime is down, PLEG is not healthy: relist is stuck]");
+  answers.runtime_down = false;
+  answers.pleg_healthy = true;
+  all.Advance(11s);
+  EXPECT_EQ(NodeReady().status(), "True");
 }
 
 TEST_F(StatusServiceTest, APlegThatHasJustStartedLeavesTheNodeReady) {
