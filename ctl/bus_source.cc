@@ -66,6 +66,8 @@ Status JoinNetwork(const std::string& run_dir) {
   pid_t pid = 0;
   for (const auto& process : ProcessNames()) {
     const auto listener = rpc::ListenerOf(rpc::SocketPath(run_dir, process));
+    if (listener.status().code() == StatusCode::kPermissionDenied)
+      return Annotate(listener.status(), "of the stack (are you root?)");
     if (listener.ok() && listener->pid > 0) pid = listener->pid;
   }
   if (pid == 0) return FailedPrecondition("no process of the stack runs");

@@ -232,7 +232,12 @@ class Compose final : public Supervisor {
   }
   StatusOr<std::string> Run(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), docker_);
-    return RunCommand(std::move(arguments));
+    auto out = RunCommand(std::move(arguments));
+    const bool refused =
+        !out.ok() && Message(out.status()).find("permission denied") != std::string::npos;
+    if (refused)
+      return PermissionDenied("no permission to speak to the docker daemon: run as root");
+    return out;
   }
 
   const std::string docker_;

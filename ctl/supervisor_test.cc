@@ -209,6 +209,8 @@ TEST_F(ComposeTest, AStackThatIsNotUpSaysWhatToDo) {
   EXPECT_EQ(none.code(), StatusCode::kNotFound);
   EXPECT_NE(Message(none).find("no container pleg of the stack in " + dir_), std::string::npos)
       << none;
+  Write(dir_ + "/docker", "#!/bin/sh\necho dial unix: connect: permission denied\nexit 1\n");
+  EXPECT_EQ(Find()->TakeDown("pleg").code(), StatusCode::kPermissionDenied);
   const auto absent = FindSupervisor(layout_, {.docker = dir_ + "/nothing"});
   EXPECT_NE(Message(absent->PidOf("pleg").status()).find("/nothing"), std::string::npos);
 }
