@@ -79,6 +79,19 @@ Status JoinNetwork(const std::string& run_dir) {
   return joined ? OkStatus() : Annotate(ErrnoStatus(error), "of the stack (are you root?)");
 }
 
+/// To stand after a subscription: while messages come in, libnats 3.4 may still lock one that was
+/// destroyed, and then never ends its connection. Closing waits for the thread that reads.
+class CloseFirst {
+ public:
+  explicit CloseFirst(const Session& session) : connection_(session.connection.get()) {}
+  ~CloseFirst() { natsConnection_Close(connection_); }
+  CloseFirst(const CloseFirst&) = delete;
+  CloseFirst& operator=(const CloseFirst&) = delete;
+
+ private:
+  natsConnection* connection_;
+};
+
 StatusOr<Session> Connect(const BusAccess& access) {
   if (!access.network_of.empty()) RETURN_IF_ERROR(JoinNetwork(access.network_of), "network");
   ASSIGN_OR_RETURN(const Credentials credentials, ReadCredentials(access.creds), "bus credentials");
@@ -177,6 +190,7 @@ Status FollowBus(const BusAccess& access, const std::function<bool()>& stopped,
       FromNats(natsConnection_SubscribeSync(&raw, session.connection.get(), kSubjects));
   if (!subscribed.ok()) return Annotate(subscribed, "subscribe");
   const Subscription subscription(raw);
+  const CloseFirst close(session);
   const RealClock clock;
   while (!stopped()) {
     natsMsg* next = nullptr;
@@ -198,6 +212,7 @@ Status ReadRecorder(const BusAccess& access, WallTime since, const OnMessage& me
   ASSIGN_OR_RETURN(const uint64_t last, LastSequence(session), "bus");
   if (last == 0) return OkStatus();
   ASSIGN_OR_RETURN(const Subscription subscription, SubscribeRecorder(session, since), "bus");
+  const CloseFirst close(session);
   while (true) {
     natsMsg* next = nullptr;
     const natsStatus status = natsSubscription_NextMsg(&next, subscription.get(), kAnswerMs);

@@ -93,6 +93,9 @@ class LocalNode final : public Node {
 /// What a stack has that must be cleaned up by somebody: see Node::Things. `ids`: of the runtime.
 std::set<std::string> ThingsOf(const LocalPaths& paths, const std::set<std::string>& ids);
 
+/// Groups named by sandboxes and containers of these ids, wherever the runtime puts them.
+std::vector<std::string> CgroupsOf(const std::set<std::string>& ids);
+
 /// Processes whose command line has all of these parts.
 std::vector<pid_t> PidsWith(const std::vector<std::string>& parts);
 

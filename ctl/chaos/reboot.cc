@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "ctl/chaos/local_node.h"
@@ -78,6 +79,27 @@ void DropMounts(const std::string& folder) {
   for (const auto& point : points) umount2(point.c_str(), MNT_DETACH);
 }
 
+/// Sandboxes and containers that had a process.
+std::set<std::string> TasksOf(const LocalPaths& paths) {
+  std::set<std::string> ids;
+  std::error_code error;
+  const std::string tasks = paths.containerd() + "/state/io.containerd.runtime.v2.task/k8s.io";
+  for (stdfs::directory_iterator it(tasks, error), end; !error && it != end; it.increment(error))
+    ids.insert(it->path().filename().string());
+  return ids;
+}
+
+/// No kernel has any after a reboot. The innermost first; one that is still being left waits.
+void DropCgroups(const std::set<std::string>& ids) {
+  for (int i = 0; i < 20; ++i) {
+    std::vector<std::string> groups = CgroupsOf(ids);
+    std::ranges::sort(groups, std::ranges::greater{}, &std::string::size);
+    for (const auto& group : groups) rmdir(group.c_str());
+    if (groups.empty()) return;
+    poll(nullptr, 0, 50);
+  }
+}
+
 /// As the first thing that the script of the service does.
 Status SetBootId(const std::string& process, const std::string& id) {
   const std::string path = "sv/" + process + "/run";
@@ -104,9 +126,11 @@ Status Reboot(const LocalPaths& paths, ctl::Supervisor& supervisor) {
     if (const Status down = supervisor.TakeDown(service); !down.ok()) return down;
   KillContainers(paths);
   std::error_code error;
+  const std::set<std::string> ids = TasksOf(paths);
   DropMounts(paths.containerd() + "/state");
   stdfs::remove_all(paths.containerd() + "/state", error);
   stdfs::remove_all(paths.containerd() + "/runc", error);
+  DropCgroups(ids);
   const RealClock clock;
   Random random(static_cast<uint64_t>(ToNanos(clock.WallNow())));
   const std::string id =

@@ -40,8 +40,10 @@ void AddAddresses(const std::string& what, const std::string& folder,
   }
 }
 
-/// Groups named by containers of ours, wherever the runtime puts them.
-void AddCgroups(const std::set<std::string>& ids, std::set<std::string>& things) {
+}  // namespace
+
+std::vector<std::string> CgroupsOf(const std::set<std::string>& ids) {
+  std::vector<std::string> groups;
   std::error_code error;
   const auto skip = stdfs::directory_options::skip_permission_denied;
   for (stdfs::recursive_directory_iterator it("/sys/fs/cgroup", skip, error), end;
@@ -50,11 +52,10 @@ void AddCgroups(const std::set<std::string>& ids, std::set<std::string>& things)
     if (!it->is_directory(gone)) continue;
     if (it.depth() > 6) it.disable_recursion_pending();
     const std::string name = it->path().filename().string();
-    if (ids.contains(name)) things.insert("cgroup " + it->path().string());
+    if (ids.contains(name)) groups.push_back(it->path().string());
   }
+  return groups;
 }
-
-}  // namespace
 
 std::vector<pid_t> PidsWith(const std::vector<std::string>& parts) {
   std::vector<pid_t> pids;
@@ -74,7 +75,7 @@ std::vector<pid_t> PidsWith(const std::vector<std::string>& parts) {
 std::set<std::string> ThingsOf(const LocalPaths& paths, const std::set<std::string>& ids) {
   std::set<std::string> things;
   AddMounts(paths, things);
-  AddCgroups(ids, things);
+  for (const auto& group : CgroupsOf(ids)) things.insert("cgroup " + group);
   AddEntries("pod directory", paths.state + "/pods", things);
   AddEntries("log directory", paths.logs, things);
   AddEntries("fact of pod-worker", paths.state + "/pod-worker/pods", things);

@@ -94,7 +94,6 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
     if (context_.input.ending->cancelled()) return GiveUp(started);
     return Fail(start, "RunContainerError", started);
   }
-  out_.acted = true;
   out_.notes[start.name] = std::nullopt;
   context_.events.Normal("Started", "Container started", start.name);
   context_.deps.log.Info(
@@ -264,6 +263,7 @@ StatusOr<cri::ContainerId> ContainerStarter::Create(const kube::Container& conta
 StatusOr<cri::ContainerId> ContainerStarter::CreateInRuntime(
     const runtime::v1::ContainerConfig& config, const std::string& hash) {
   FAIL_POINT("pod-worker.create-container.before");
+  out_.acted = true;
   auto id = context_.deps.runner.CreateContainer(cri::SandboxId(context_.sandbox_id), config,
                                                  context_.sandbox_config, Soon());
   FAIL_POINT("pod-worker.create-container.after");
@@ -290,6 +290,7 @@ StatusOr<cri::ContainerId> ContainerStarter::FindCreated(const runtime::v1::Cont
 Status ContainerStarter::StartInRuntime(const cri::ContainerId& id) {
   if (context_.input.ending->cancelled()) return Cancelled("the pod is ending");
   FAIL_POINT("pod-worker.start-container.before");
+  out_.acted = true;
   const Status started = context_.deps.runner.StartContainer(id, Soon());
   FAIL_POINT("pod-worker.start-container.after");
   return started;

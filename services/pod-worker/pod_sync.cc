@@ -99,9 +99,9 @@ class Pass {
   Status StopSandboxes() {
     for (const auto& sandbox : seen_->sandboxes()) {
       FAIL_POINT("pod-worker.stop-sandbox.before");
+      out_.acted = out_.acted || sandbox.state() == v1::SandboxRecord::READY;
       RETURN_IF_ERROR(deps_.runner.StopPodSandbox(cri::SandboxId(sandbox.id()), Soon()),
                       "stop sandbox {}", sandbox.id());
-      out_.acted = out_.acted || sandbox.state() == v1::SandboxRecord::READY;
       FAIL_POINT("pod-worker.stop-sandbox.after");
     }
     return OkStatus();
@@ -112,9 +112,9 @@ class Pass {
       for (const auto& record : seen_->containers())
         if (record.id() == id && !record.log_path().empty())
           deps_.log.LogIfError(deps_.files.Remove(record.log_path()), "remove container log");
+      out_.acted = true;
       deps_.log.LogIfError(RemoveContainer(deps_.remover, cri::ContainerId(id), Soon()),
                            "remove container");
-      out_.acted = true;
     }
   }
 
@@ -212,7 +212,6 @@ class Pass {
       deps_.metrics.started_pods_errors.Increment();
       return SandboxFailed(id.status());
     }
-    out_.acted = true;
     deps_.log.Info(
         "sandbox created",
         {KV("pod", kube::PodKey(pod_)), KV("podUID", pod_.metadata().uid()), KV("sandboxID", *id),
@@ -228,6 +227,7 @@ class Pass {
   StatusOr<cri::SandboxId> RunSandbox(const runtime::v1::PodSandboxConfig& config,
                                       uint32_t attempt) {
     FAIL_POINT("pod-worker.create-sandbox.before");
+    out_.acted = true;
     auto id = deps_.runner.RunPodSandbox(config, "", Soon(2));
     FAIL_POINT("pod-worker.create-sandbox.after");
     if (id.status().code() != StatusCode::kAlreadyExists) return id;

@@ -57,7 +57,7 @@ struct SyncOutcome {
   RestartState restarts;
   std::set<std::string> used_pulls;  // images
   std::optional<Clock::Time> retry_at;
-  bool acted = false;    // something in the runtime was changed
+  bool acted = false;    // the runtime was asked to change something, whatever it answered
   bool settled = false;  // nothing was to be done, and every container was started before
   bool network_not_ready = false;
 };

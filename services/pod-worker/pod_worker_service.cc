@@ -110,7 +110,8 @@ void PodWorkerService::OnFacts(StatusOr<Facts::All> facts) {
 }
 
 void PodWorkerService::AddRecovered(const Facts::All& facts) {
-  for (const auto& fact : facts.workers) Add(FromFact(fact));
+  // What was done last is not known: it may have been the moment before the end.
+  for (const auto& fact : facts.workers) Act(Add(FromFact(fact)));
   for (const auto& fact : facts.lasting) {
     Worker* worker = Find(fact.uid());
     if (worker != nullptr && worker->incarnation == fact.incarnation()) {

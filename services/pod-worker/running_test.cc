@@ -124,6 +124,16 @@ TEST_F(Running, TheBackOffOutlivesTheProcess) {
   EXPECT_EQ(NoteOf("app").reason(), "CrashLoopBackOff");
 }
 
+TEST_F(Running, WhatAnEarlierProcessDidLastIsNotOlderThanTheRestart) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  RunFor(10s);
+  const Clock::Time listed = clock.Now();  // a look at the runtime that may have missed something
+  RunFor(1s);
+  Restart();
+  EXPECT_GT(Record()->last_action_at().monotonic_ns(), listed.monotonic.count());
+  EXPECT_EQ(Record()->last_action_at().boot(), clock.Now().boot);
+}
+
 TEST_F(Running, ADeadContainerComesBackWithoutAnyHelp) {
   ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
   network.SetUp(false);
@@ -239,6 +249,17 @@ TEST_F(Running, AnAnswerThatIsLostMakesNoSecondSandboxOrContainer) {
   ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
   RunFor(60s);
   EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+}
+
+TEST_F(Running, ACallWhoseAnswerIsLostCountsAsDone) {
+  for (const char* method : {"RunPodSandbox", "StartContainer"})
+    runtime.AddFault({.method = method, .kind = cri::Fault::Kind::kLoseResponse, .times = 1});
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  EXPECT_TRUE(Record()->has_last_action_at());
+  const int64_t first = Record()->last_action_at().monotonic_ns();
+  RunFor(60s);
+  ASSERT_EQ(Show(), "app/0=running sandbox/0=ready");
+  EXPECT_GT(Record()->last_action_at().monotonic_ns(), first);
 }
 
 TEST_F(Running, TheRuntimeMayBeAwayForAWhile) {

@@ -87,18 +87,33 @@ daemon::Health StatusService::GetHealth() const {
 
 bool StatusService::MayPublish() const {
   if (!deps_.desired.was_live()) return false;
-  if (deps_.workers.was_live()) return true;
+  return deps_.workers.was_live() || WaitedLong();
+}
+
+bool StatusService::WaitedLong() const {
   return started_at_ && deps_.clock.Now() - started_at_ >= config_.worker_wait;
 }
 
-bool StatusService::KnowsRuntime() const {
-  const bool waited = started_at_ && deps_.clock.Now() - started_at_ >= config_.worker_wait;
-  return runtime_was_complete_ || waited;
-}
+bool StatusService::KnowsWorkers() const { return workers_were_complete_ || WaitedLong(); }
+bool StatusService::KnowsRuntime() const { return runtime_was_complete_ || WaitedLong(); }
 
-bool StatusService::AwaitsRuntime(const v1::WorkerRecord& worker) const {
-  if (KnowsRuntime()) return false;
-  return worker.granted() && worker.state() == v1::SYNCING && worker.has_last_action_at();
+bool StatusService::KnowsTooLittle(const std::string& key) const {
+  if (WaitedLong()) return false;
+  const auto worker = deps_.workers.Find(key);
+  // It may run, or be over: pod-worker, just started, has not said all that it knows.
+  if (worker == nullptr && !workers_were_complete_) return true;
+  // It was perhaps told to be over already, before everything was started anew.
+  if (worker != nullptr && !worker->verdict().phase().empty() && !IsWorkerDone(worker.get()))
+    return true;
+  const auto runtime = deps_.runtime.Find(key);
+  // What runs would be called not ready, since no flag rises while nobody vouches for it.
+  if (runtime != nullptr && runtime->pod().sandboxes_size() + runtime->pod().containers_size() > 0)
+    return !deps_.workers.live();
+  // The worker did something for the pod, and a running pod would be called waiting.
+  const bool listed =
+      runtime_was_complete_ && !deps_.runtime.completeness().not_vouched.contains(key);
+  return !listed && worker != nullptr && worker->granted() && worker->state() == v1::SYNCING &&
+         worker->has_last_action_at();
 }
 
 void StatusService::OnDesired(const bus::View<v1::DesiredRecord>::Change& change) {
@@ -112,7 +127,10 @@ void StatusService::OnDesired(const bus::View<v1::DesiredRecord>::Change& change
 void StatusService::OnViewState() {
   const bool workers_live = deps_.workers.live();
   const bool may_publish = MayPublish();
-  if (workers_live != workers_were_live_ || may_publish != could_publish_) MarkAll();
+  const bool now_complete = !workers_were_complete_ && deps_.workers.LiveAndComplete();
+  if (now_complete || workers_live != workers_were_live_ || may_publish != could_publish_)
+    MarkAll();
+  workers_were_complete_ = workers_were_complete_ || now_complete;
   workers_were_live_ = workers_live;
   could_publish_ = may_publish;
   // Also when nothing changed: it may be what the completeness waited for.
@@ -173,7 +191,8 @@ void StatusService::Flush() {
 
 void StatusService::TellComplete() {
   const bool all = deps_.desired.was_live() && deps_.admission.was_live() &&
-                   deps_.workers.was_live() && deps_.runtime.was_live() && KnowsRuntime();
+                   deps_.workers.was_live() && KnowsWorkers() && deps_.runtime.was_live() &&
+                   KnowsRuntime();
   if (!all || !deps_.table.completeness().scopes.empty()) return;
   bus::Completeness complete;
   complete.scopes.insert(std::string(bus::kAll));
@@ -228,7 +247,10 @@ void StatusService::Refresh(const std::string& key) {
   kube::PodStatus previous;
   const bool has_previous = before != nullptr && before->incarnation() == incarnation &&
                             previous.ParseFromString(before->status());
-  if (!has_previous && runtime == nullptr && worker != nullptr && AwaitsRuntime(*worker)) return;
+  if (!has_previous && KnowsTooLittle(key)) {
+    await_listing_.insert(key);
+    return;
+  }
   StatusInputs in{
       .pod = pod,
       .desired = *desired,

@@ -81,11 +81,13 @@ class StatusService {
 
   /// Desired and workers were live once, or pod-worker has been away for long.
   bool MayPublish() const;
-  /// It was complete once, or away for so long that nobody waits for it.
+  /// Since the start, so that nobody waits any more for a process that is away.
+  bool WaitedLong() const;
+  /// It was complete once. Before, a pod without record is unknown.
+  bool KnowsWorkers() const;
   bool KnowsRuntime() const;
-  /// The worker did something for the pod and nobody has said yet what runs of it: a status made
-  /// without that would call a running pod waiting.
-  bool AwaitsRuntime(const v1::WorkerRecord& worker) const;
+  /// Too little for a first status of a pod: it would take back what was told before the start.
+  bool KnowsTooLittle(const std::string& key) const;
   void MarkChanged(const std::string& key, const std::string& traceparent);
   void MarkAll();
   void FlushSoon();
@@ -123,10 +125,11 @@ class StatusService {
   Clock::Time started_at_;
   std::map<std::string, Known> known_;
   std::set<std::string> changed_;
-  std::set<std::string> await_listing_;  // a container is unseen and not yet called lost
+  std::set<std::string> await_listing_;  // a container, or all of the pod, is unseen
   bool flush_posted_ = false;
   bool could_publish_ = false;
   bool workers_were_live_ = false;
+  bool workers_were_complete_ = false;
   bool runtime_was_complete_ = false;
   std::shared_ptr<bool> alive_;
   std::unique_ptr<exec::Periodic> reconcile_;

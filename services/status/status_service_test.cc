@@ -356,8 +356,8 @@ TEST_F(StatusServiceTest, ANewIncarnationStartsAnew) {
 }
 
 TEST_F(StatusServiceTest, ARejectionShowsOnlyUnderCompleteWorkersWithoutGrant) {
-  workers->rows.SetComplete({});
   Start();
+  workers->rows.SetComplete({});
   Want("u1");
   v1::AdmissionRecord rejected;
   rejected.set_uid("u1");
@@ -462,6 +462,101 @@ TEST_F(StatusServiceTest, NothingIsToldBeforeWorkersWereLiveOrAwayForFiveMinutes
   all.Advance(120s);
   EXPECT_EQ(Shown("u1").phase(), "Running");
   EXPECT_FALSE(Shown("u1").container_statuses(0).ready());
+}
+
+TEST_F(StatusServiceTest, APodThatIsOverIsNotCalledRunningBeforePodWorkerHasReadItsFiles) {
+  std::vector<std::string> phases;
+  podstatus->OnChange([&](const auto& change) {
+    if (change.key == "u1") phases.push_back(Shown("u1").phase());
+  });
+  // All were killed, and pod-worker is back but has said nothing yet.
+  workers.reset();
+  workers = std::make_unique<Owner<v1::WorkerRecord>>(*this, "pod-worker", "workers");
+  Want("u1");
+  Observe("u1", true);
+  Start();
+  all.Advance(20s);
+  EXPECT_EQ(phases, std::vector<std::string>{});
+  EXPECT_FALSE(podstatus->IsComplete());
+  v1::WorkerRecord over;
+  over.set_uid("u1");
+  over.set_incarnation(1);
+  over.set_state(v1::TERMINATED);
+  over.mutable_verdict()->set_phase("Succeeded");
+  ASSERT_TRUE(workers->rows.Put("u1", over).ok());
+  Want("new");
+  Settle();
+  EXPECT_EQ(phases, std::vector<std::string>{"Succeeded"}) << "its record is enough";
+  EXPECT_FALSE(podstatus->Contains("new"));
+  workers->Complete();
+  Settle();
+  EXPECT_EQ(Shown("new").phase(), "Pending");
+  EXPECT_TRUE(podstatus->IsComplete());
+}
+
+TEST_F(StatusServiceTest, AVerdictFromBeforeARebootIsNotPrecededByRunning) {
+  std::vector<std::string> phases;
+  podstatus->OnChange([&](const auto& change) {
+    if (change.key == "u1") phases.push_back(Shown("u1").phase());
+  });
+  Want("u1");
+  v1::WorkerRecord ending;
+  ending.set_uid("u1");
+  ending.set_incarnation(1);
+  ending.set_state(v1::TERMINATING);
+  ending.mutable_verdict()->set_phase("Succeeded");
+  ASSERT_TRUE(workers->rows.Put("u1", ending).ok());
+  Start();
+  all.Advance(20s);
+  EXPECT_EQ(phases, std::vector<std::string>{});
+  ending.set_state(v1::TERMINATED);
+  ASSERT_TRUE(workers->rows.Put("u1", ending).ok());
+  Settle();
+  EXPECT_EQ(phases, std::vector<std::string>{"Succeeded"});
+}
+
+TEST_F(StatusServiceTest, ARunningPodThatCannotBeInspectedIsNotCalledWaitingAfterARestart) {
+  std::vector<std::string> phases;
+  podstatus->OnChange([&](const auto& change) {
+    if (change.key == "u1") phases.push_back(Shown("u1").phase());
+  });
+  Want("u1");
+  Work("u1", v1::SYNCING);
+  v1::RuntimeRecord failed;
+  failed.mutable_pod()->set_uid("u1");
+  failed.set_inspect_error("ListContainers: DEADLINE_EXCEEDED");
+  ASSERT_TRUE(runtime->rows.Put("u1", failed).ok());
+  runtime->rows.SetComplete({.scopes = {"all"}, .observed_at = clock.Now(), .not_vouched = {"u1"}});
+  Start();
+  all.Advance(20s);
+  EXPECT_EQ(phases, std::vector<std::string>{});
+  Observe("u1", true);
+  runtime->Complete(clock.Now());
+  Settle();
+  EXPECT_EQ(phases, std::vector<std::string>{"Running"});
+}
+
+TEST_F(StatusServiceTest, AReadyPodIsNotCalledUnreadyWhenPodWorkerHangsDuringARestart) {
+  std::vector<bool> ready;
+  podstatus->OnChange([&](const auto& change) {
+    if (change.key == "u1") ready.push_back(Shown("u1").container_statuses(0).ready());
+  });
+  runtime.reset();
+  Work("u1", v1::SYNCING);
+  Start();
+  network.SetConnected("pod-worker", false);
+  network.SetCallsFail("pod-worker", true);
+  all.Advance(10s);
+  runtime = std::make_unique<Owner<v1::RuntimeRecord>>(*this, "pleg", "runtime");
+  Observe("u1", true);
+  runtime->Complete(clock.Now());
+  Want("u1");
+  all.Advance(10s);
+  EXPECT_EQ(ready, std::vector<bool>{});
+  network.SetConnected("pod-worker", true);
+  network.SetCallsFail("pod-worker", false);
+  all.Advance(10s);
+  EXPECT_EQ(ready, std::vector<bool>{true});
 }
 
 TEST_F(StatusServiceTest, TheTableIsCompleteWhenItsViewsWereLive) {

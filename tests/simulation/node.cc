@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "libs/base/hash.h"
+#include "libs/bus/typed.h"
+#include "splitlet/v1/records.pb.h"
 #include "tests/simulation/shell.h"
 
 namespace splitlet::simulation {
@@ -76,6 +78,7 @@ SimNode::SimNode(uint64_t seed)
   scheduler_.SetBeforeStep([this](const auto& step) { BeforeStep(step); });
   scheduler_.SetAfterStep([this](const auto& step, bool crashed) { AfterStep(step, crashed); });
   CHECK(files_.MakeDirs(kManifests, 0755).ok());
+  WatchStatus();
 }
 
 SimNode::~SimNode() {

@@ -141,6 +141,9 @@ class SimNode {
   /// Where `runtime` and `podstatus` differ from what is true (table_checks.cc).
   std::vector<std::string> CheckTables();
   std::vector<std::string> CheckStatusTable(const bus::View<v1::PodStatusRecord>& view) const;
+  /// What is told of a pod, at any time: an end stays, and a container that runs stays ready.
+  void WatchStatus();
+  std::string WrongAfter(const v1::PodStatusRecord& before, const v1::PodStatusRecord& after) const;
 
   Random random_;
   FakeClock clock_;
@@ -151,6 +154,8 @@ class SimNode {
   bus::FakeBusNetwork network_;
   std::unique_ptr<Sink> sink_;
   exec::FakeLoop world_;
+  std::unique_ptr<bus::FakeBus> watcher_;
+  std::unique_ptr<bus::View<v1::PodStatusRecord>> told_;
   std::map<std::string, Maker> makers_;
   std::map<std::string, std::unique_ptr<Process>> running_;
   std::vector<std::unique_ptr<Process>> graveyard_;

@@ -118,7 +118,50 @@ std::string WrongAboutPod(const kube::PodStatus& status, const Truth& truth, boo
   return "";
 }
 
+const kube::ContainerStatus* WithId(const kube::PodStatus& status, const std::string& id) {
+  for (const auto& container : status.container_statuses())
+    if (container.container_id() == id) return &container;
+  return nullptr;
+}
+
 }  // namespace
+
+void SimNode::WatchStatus() {
+  watcher_ = std::make_unique<bus::FakeBus>(network_, "watcher", world_);
+  told_ = std::make_unique<bus::View<v1::PodStatusRecord>>(
+      *bus::ViewOf<v1::PodStatusRecord>(*watcher_, "podstatus"));
+  told_->OnChange([this](const auto& change) {
+    if (change.before == nullptr || change.after == nullptr || change.after->has_node()) return;
+    if (change.before->incarnation() != change.after->incarnation()) return;
+    const auto wrong = WrongAfter(*change.before, *change.after);
+    if (wrong.empty() || !violations_.empty()) return;
+    violations_.push_back(fmt::format("after step {} at {} s: `podstatus` of {}: {}",
+                                      scheduler_.steps(), clock_.Now().monotonic / 1s,
+                                      change.after->name(), wrong));
+  });
+}
+
+std::string SimNode::WrongAfter(const v1::PodStatusRecord& before,
+                                const v1::PodStatusRecord& after) const {
+  kube::PodStatus old_status, status;
+  if (!old_status.ParseFromString(before.status()) || !status.ParseFromString(after.status()))
+    return "it cannot be read";
+  const std::string& phase = old_status.phase();
+  if ((phase == "Succeeded" || phase == "Failed") && status.phase() != phase)
+    return fmt::format("{} after {}", status.phase(), phase);
+  for (const auto& [name, wanted] : wanted_) {
+    const bool this_one = after.name().starts_with(name + "-");
+    if (!this_one || wanted.kind != Wanted::Kind::kSteady || wanted.touched) continue;
+    for (const auto& real : runtime_->Containers()) {
+      const auto* known = WithId(old_status, "containerd://" + real.id.str());
+      if (real.state != cri::ContainerState::kRunning || known == nullptr) continue;
+      const auto* now = WithId(status, known->container_id());
+      if (known->ready() && (now == nullptr || !now->ready()))
+        return fmt::format("{} is not ready any more while it runs", real.id.str());
+    }
+  }
+  return {};
+}
 
 std::vector<std::string> SimNode::CheckStatusTable(
     const bus::View<v1::PodStatusRecord>& view) const {
