@@ -92,6 +92,31 @@ TEST(Chaos, ANodeThatIsRightBreaksNoRule) {
   }
 }
 
+TEST(Chaos, WhatAKilledRuntimeLostSightOfIsCountedAndIsNoLeakOfTheAgent) {
+  const auto with = [](const char* target) {
+    return Parsed(std::string(kHead) + "faults:\n- {at: 3s, kill: [" + target + "]}\n");
+  };
+  Trial trial(Bug::kForgetsTasks, with("containerd"));
+  const auto outcome = trial.Go(1);
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_THAT(outcome->violations, IsEmpty());
+  EXPECT_EQ(outcome->forgotten.size(), 1u);
+  EXPECT_THAT(ReportJson({.scenario = "s", .rounds = {*outcome}}),
+              HasSubstr("\"forgottenByRuntime\": 1"));
+  // What somebody must remove is a leak all the same, and so is everything when the runtime lives.
+  Trial mounts(Bug::kLeaksMount, with("containerd"));
+  EXPECT_THAT(mounts.Rules(1), Not(IsEmpty()));
+}
+
+TEST(Chaos, AContainerThatEndedBeforeItRanIsARestartWithoutAWitness) {
+  Trial trial(Bug::kNone);
+  trial.node.first_start_fails = true;
+  EXPECT_THAT(trial.Rules(1), IsEmpty());
+  Trial miscounts(Bug::kMiscounts);
+  miscounts.node.first_start_fails = true;
+  EXPECT_THAT(miscounts.Rules(1), Contains(HasSubstr("restarts ")));
+}
+
 TEST(Chaos, EachNaiveAgentIsCaughtByItsRule) {
   const struct {
     Bug bug;

@@ -142,6 +142,7 @@ void Checker::CheckRuntime(const Snapshot& snapshot) {
   std::map<std::string, int> ready;
   std::map<std::string, std::set<std::string>> uids;
   for (const auto& c : snapshot.containers) {
+    if (c.never_ran) never_ran_[{c.uid, c.name}].insert(c.id);
     if (!IsOurs(c.pod) || c.state != State::kRunning) continue;
     ++running[{c.uid, c.name}];
     uids[c.pod].insert(c.uid);
@@ -371,7 +372,10 @@ void Checker::CheckRestarts(const Wanted& wanted, const Snapshot& snapshot, cons
                                        "attempt is {}",
                                        c.name, c.restarts, newest)));
     if (witness == snapshot.witnesses.end() || wanted.pod.from->same_uid) continue;
-    const int starts = static_cast<int>(witness->second.starts.size());
+    // An attempt that the runtime ended before it ran counts, and has written nothing down.
+    const auto silent = never_ran_.find({told.uid, c.name});
+    const int starts = static_cast<int>(witness->second.starts.size()) +
+                       (silent == never_ran_.end() ? 0 : static_cast<int>(silent->second.size()));
     if (starts > c.restarts + 1 + lag || starts < c.restarts + 1 - lag)
       found.push_back(Make("restarts", name,
                            fmt::format("container {} started {} times and is told to have {} "

@@ -89,10 +89,11 @@ class Checker {
 
   const Scenario& scenario_;
   Node& node_;
-  std::map<std::string, Wanted> wanted_;       // by short name
-  std::map<std::string, std::string> ours_;    // full name -> short, of all that ever were
-  std::map<std::string, Stop> stops_;          // by container id
-  std::map<std::string, Terminal> terminal_;   // by UID
+  std::map<std::string, Wanted> wanted_;      // by short name
+  std::map<std::string, std::string> ours_;   // full name -> short, of all that ever were
+  std::map<std::string, Stop> stops_;         // by container id
+  std::map<std::string, Terminal> terminal_;  // by UID
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> never_ran_;  // UID and name
   std::map<std::string, Clock::Time> absent_;  // process -> since
   std::vector<Disturbance> disturbances_;
   std::set<std::pair<std::string, std::string>> told_;

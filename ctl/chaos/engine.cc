@@ -10,6 +10,8 @@ namespace {
 constexpr Duration kLookPeriod = 300ms;
 /// How long the node must have been right before it counts as settled.
 constexpr Duration kCalm = 1s;
+/// What a runtime that was killed removes by itself is gone by then.
+constexpr Duration kRuntimeCleans = 15s;
 /// How much of the story is told around a violation.
 constexpr Duration kBefore = 5s, kAfter = 1s;
 constexpr size_t kMaxAround = 200;
@@ -27,6 +29,10 @@ bool IsSetAgain(const Action& action) {
                                       p.term.find("crash") == std::string::npos;
                              }) &&
          !action.points.empty();
+}
+
+bool EndsProcess(FaultKind kind) {
+  return kind == FaultKind::kKill || kind == FaultKind::kDown || kind == FaultKind::kRestart;
 }
 
 const char* NameOf(State state) {
@@ -177,6 +183,7 @@ void Engine::Begin(const Action& action) {
   Note("fault", Describe(action) + (begun.ok() ? "" : " failed: " + Message(begun)));
   outcome_.timeline.marks.push_back({action.target, from, "fault", Describe(action)});
   checker_.OnBegin(action, at);
+  if (action.target == "containerd" && EndsProcess(action.kind)) runtime_died_ = true;
   if (action.lasting == Duration{0}) return;
   active.action = action;
   ++active.count;
@@ -236,16 +243,27 @@ void Engine::TearDown() {
   Progress(fmt::format("all pods gone after {}", TimeText(outcome_.to_go)));
 }
 
+std::set<std::string> Engine::Leftovers() {
+  const std::set<std::string> now = deps_.node.Things();
+  std::set<std::string> left;
+  std::ranges::set_difference(now, before_, std::inserter(left, left.end()));
+  return left;
+}
+
 void Engine::CheckLeaks() {
   const Duration start = Elapsed();
-  std::vector<std::string> left;
+  std::set<std::string> left;
   std::string refused;
   while (!Stopped()) {
     const Status cleaned = deps_.node.CleanUp();
     refused = cleaned.ok() ? "" : Message(cleaned);
-    const std::set<std::string> now = deps_.node.Things();
-    left.clear();
-    std::ranges::set_difference(now, before_, std::back_inserter(left));
+    left = Leftovers();
+    if (runtime_died_ && !left.empty() && Elapsed() - start > kRuntimeCleans) {
+      for (const auto& thing : deps_.node.RemoveForgotten(left)) {
+        left.erase(thing);
+        if (outcome_.forgotten.insert(thing).second) Note("runtime", "has forgotten " + thing);
+      }
+    }
     if (left.empty() || Elapsed() - start > scenario_.limits.settle) break;
     Look();
     deps_.pacer.Wait(kCalm);

@@ -56,6 +56,11 @@ Status FakeNode::RemovePod(const std::string& name) {
 }
 
 void FakeNode::Start(Life& life) {
+  if (first_start_fails && life.containers.empty()) {
+    life.containers.push_back(fmt::format("c{}", ++last_id_));
+    never_ran_.insert(life.containers.back());
+    ++life.restarts;
+  }
   life.containers.push_back(fmt::format("c{}", ++last_id_));
   life.running = true;
   life.due = clock_.Now() + kRunsFor;
@@ -128,6 +133,14 @@ void FakeNode::OnWorkerKilled() {
   }
 }
 
+std::set<std::string> FakeNode::RemoveForgotten(const std::set<std::string>& things) {
+  std::set<std::string> forgotten;
+  for (const auto& thing : things)
+    if (thing.starts_with("task ")) forgotten.insert(thing);
+  for (const auto& thing : forgotten) things_.erase(thing);
+  return forgotten;
+}
+
 Status FakeNode::Begin(const Action& action) {
   Advance();
   if (action.lasting > Duration{0}) open_faults.insert(Describe(action));
@@ -135,6 +148,8 @@ Status FakeNode::Begin(const Action& action) {
     pids_[action.target] = ++last_pid_;
     if (bug_ == Bug::kStaysDead) dead_.insert(action.target);
     if (action.target == "pod-worker") OnWorkerKilled();
+    if (action.target == "containerd" && bug_ == Bug::kForgetsTasks)
+      things_.insert(fmt::format("task {}", ++last_id_));
   }
   if (action.kind == FaultKind::kDown || action.kind == FaultKind::kPause)
     away_.insert(action.target);
@@ -206,7 +221,8 @@ Snapshot FakeNode::Look() {
                               .uid = life.uid,
                               .name = "app",
                               .attempt = static_cast<uint32_t>(i),
-                              .state = last && life.running ? State::kRunning : State::kExited});
+                              .state = last && life.running ? State::kRunning : State::kExited,
+                              .never_ran = never_ran_.contains(life.containers[i])});
     }
     for (const auto& id : life.extra)
       s.containers.push_back({.id = id,

@@ -38,6 +38,8 @@ enum class Bug {
   kFat,               // and eats memory
   kOpensFiles,
   kTwoUids,  // an update starts before the pod before it has ended
+  // Of the runtime, not of the agent:
+  kForgetsTasks,  // killed, it loses sight of one that it was making
 };
 
 class FakePacer final : public Pacer {
@@ -65,9 +67,11 @@ class FakeNode final : public Node {
   std::vector<std::string> Unwell() override { return {}; }
   std::set<std::string> Things() override { return things_; }
   Status CleanUp() override { return OkStatus(); }
+  std::set<std::string> RemoveForgotten(const std::set<std::string>& things) override;
   std::vector<BusLine> BusBetween(WallTime from, WallTime to) override;
 
   std::optional<FaultKind> cannot;  // what CanDo refuses
+  bool first_start_fails = false;   // the runtime ends each first container before it runs
   int puts = 0;
   std::set<std::string> open_faults;
   size_t pods() const { return lives_.size(); }
@@ -97,6 +101,7 @@ class FakeNode final : public Node {
   const Bug bug_;
   std::vector<Life> lives_;
   std::map<std::string, WallTime> ends_;
+  std::set<std::string> never_ran_;
   std::map<std::string, Witness> witnesses_;
   std::map<std::string, pid_t> pids_;
   std::set<std::string> away_, dead_, things_ = {"mount /there/before"};

@@ -178,9 +178,13 @@ std::string ViolationHtml(const Violation& v) {
 std::string RoundHtml(const Outcome& round, size_t number) {
   std::string html = fmt::format(
       "<h2>Round {}: seed {}</h2>\n<p>{} until all pods ran, {} to settle after the last fault, "
-      "{} until all was gone; looked {} times.{}</p>\n",
+      "{} until all was gone; looked {} times.{}{}</p>\n",
       number, round.seed, TimeText(round.to_start), TimeText(round.to_settle),
-      TimeText(round.to_go), round.looks, round.interrupted ? " Interrupted." : "");
+      TimeText(round.to_go), round.looks,
+      round.forgotten.empty()
+          ? ""
+          : fmt::format(" The killed runtime lost sight of {} things.", round.forgotten.size()),
+      round.interrupted ? " Interrupted." : "");
   for (const auto& v : round.violations) html += ViolationHtml(v);
   html += TimelineSvg(round.timeline) + Legend();
   html += CountRows(round.done, round.failed) + PeakRows(round.peaks);

@@ -1,6 +1,7 @@
 #include "ctl/chaos/local_node.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <prometheus/registry.h>
 #include <unistd.h>
 
@@ -221,6 +222,8 @@ void LocalNode::LookAtRuntime(Snapshot& snapshot) {
                                    .name = c.name,
                                    .attempt = c.attempt,
                                    .state = StateOf(c.state)});
+    auto& seen = snapshot.containers.back();
+    seen.never_ran = seen.state == SeenContainer::State::kExited && NeverRan(seen.id);
   }
 }
 
@@ -263,6 +266,14 @@ std::optional<WallTime> LocalNode::EndOf(const std::string& container) {
   return WallFromNanos(status->finished_at_ns);
 }
 
+bool LocalNode::NeverRan(const std::string& container) {
+  if (const auto known = ended_.find(container); known != ended_.end()) return known->second;
+  const auto status = runtime_->client.ContainerStatus(cri::ContainerId(container),
+                                                       After(client_.clock(), kLookLimit));
+  if (!status.ok()) return false;
+  return ended_[container] = status->started_at_ns <= 0;
+}
+
 Status LocalNode::StopNow(const std::string& container) {
   return runtime_->client.StopContainer(cri::ContainerId(container), 0,
                                         After(client_.clock(), 3 * kLookLimit));
@@ -287,6 +298,24 @@ Status LocalNode::CleanUp() {
   std::string kept = (*report)->error();
   for (const auto& line : (*report)->kept()) kept += (kept.empty() ? "" : "; ") + line;
   return kept.empty() ? OkStatus() : Aborted("{}", kept);
+}
+
+std::set<std::string> LocalNode::RemoveForgotten(const std::set<std::string>& things) {
+  Snapshot now{};
+  LookAtRuntime(now);
+  if (!now.runtime_answered) return {};
+  std::set<std::string> known, forgotten;
+  for (const auto& s : now.sandboxes) known.insert(s.id);
+  for (const auto& c : now.containers) known.insert(c.id);
+  for (const auto& thing : things)
+    if (const std::string id = IdOf(thing); !id.empty() && !known.contains(id))
+      forgotten.insert(thing);
+  // Twice: a group goes when the processes in it, and groups below it, have gone.
+  for (int i = 0; i < 2; ++i) {
+    for (const auto& thing : forgotten) RemoveThing(paths_, thing);
+    poll(nullptr, 0, 200);
+  }
+  return forgotten;
 }
 
 std::vector<BusLine> LocalNode::BusBetween(WallTime from, WallTime to) {

@@ -49,6 +49,7 @@ class LocalNode final : public Node {
   std::vector<std::string> Unwell() override;
   std::set<std::string> Things() override;
   Status CleanUp() override;
+  std::set<std::string> RemoveForgotten(const std::set<std::string>& things) override;
   std::vector<BusLine> BusBetween(WallTime from, WallTime to) override;
 
  private:
@@ -81,8 +82,12 @@ class LocalNode final : public Node {
   struct Runtime;
   std::unique_ptr<Runtime> runtime_;
   Partition partition_;
+  /// Asked once for each container that has ended.
+  bool NeverRan(const std::string& container);
+
   Snapshot last_;
   std::set<std::string> ids_;            // sandboxes and containers ever seen
+  std::map<std::string, bool> ended_;    // container that has ended -> never ran
   std::map<std::string, Action> retry_;  // process -> points to be set when it answers
   std::map<std::string, std::set<std::string>> points_;  // process -> names; empty: not asked yet
   std::map<std::string, std::string> broken_;            // pod -> its good manifest
@@ -95,6 +100,14 @@ std::set<std::string> ThingsOf(const LocalPaths& paths, const std::set<std::stri
 
 /// Groups named by sandboxes and containers of these ids, wherever the runtime puts them.
 std::vector<std::string> CgroupsOf(const std::set<std::string>& ids);
+
+/// The id of the sandbox or container that such a thing belongs to; empty: of none.
+std::string IdOf(const std::string& thing);
+/// By hand: kills, unmounts, removes.
+void RemoveThing(const LocalPaths& paths, const std::string& thing);
+
+/// SIGKILL for it and all that came from it.
+void KillTree(pid_t root);
 
 /// Processes whose command line has all of these parts.
 std::vector<pid_t> PidsWith(const std::vector<std::string>& parts);

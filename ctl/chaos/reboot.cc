@@ -53,16 +53,16 @@ std::map<pid_t, std::vector<pid_t>> Children() {
   return children;
 }
 
-void KillTree(pid_t root, const std::map<pid_t, std::vector<pid_t>>& children) {
+void KillAll(pid_t root, const std::map<pid_t, std::vector<pid_t>>& children) {
   kill(root, SIGKILL);
   if (const auto found = children.find(root); found != children.end())
-    for (const pid_t child : found->second) KillTree(child, children);
+    for (const pid_t child : found->second) KillAll(child, children);
 }
 
 void KillContainers(const LocalPaths& paths) {
   const auto children = Children();
   for (const pid_t shim : PidsWith({"containerd-shim", paths.containerd() + "/containerd.sock"}))
-    KillTree(shim, children);
+    KillAll(shim, children);
 }
 
 void DropMounts(const std::string& folder) {
@@ -115,6 +115,8 @@ Status SetBootId(const std::string& process, const std::string& id) {
 }
 
 }  // namespace
+
+void KillTree(pid_t root) { KillAll(root, Children()); }
 
 Status Reboot(const LocalPaths& paths, ctl::Supervisor& supervisor) {
   for (const auto& service : Services()) LetEnd(service);

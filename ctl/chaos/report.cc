@@ -9,6 +9,9 @@
 namespace splitlet::chaos {
 namespace {
 
+/// Of violations, on a terminal.
+constexpr size_t kMaxLines = 30;
+
 using ctl::JsonString;
 
 double Seconds(Duration d) { return static_cast<double>(d / 1ms) / 1000.0; }
@@ -47,11 +50,12 @@ std::string RoundJson(const Outcome& round) {
   return fmt::format(
       "    {{\"seed\": {}, \"began\": {}, \"seconds\": {}, \"interrupted\": {}, \"looks\": {},\n"
       "     \"startSeconds\": {}, \"settleSeconds\": {}, \"goneSeconds\": {},\n"
-      "     \"done\": {}, \"failed\": {},\n     \"processes\": {},\n     \"violations\": [{}]}}",
+      "     \"done\": {}, \"failed\": {}, \"forgottenByRuntime\": {},\n     \"processes\": {},\n   "
+      "  \"violations\": [{}]}}",
       round.seed, JsonString(FormatRfc3339(round.timeline.began)), Seconds(round.timeline.length),
       round.interrupted, round.looks, Seconds(round.to_start), Seconds(round.to_settle),
       Seconds(round.to_go), CountsJson(round.done), CountsJson(round.failed),
-      PeaksJson(round.peaks), violations);
+      round.forgotten.size(), PeaksJson(round.peaks), violations);
 }
 
 std::map<std::string, int> Summed(const Report& report,
@@ -98,10 +102,16 @@ std::string ReportText(const Report& report) {
                   TimeText(report.length), CountsText(Summed(report, &Outcome::done)));
   if (const auto failed = Summed(report, &Outcome::failed); !failed.empty())
     text += fmt::format("could not be done: {}\n", CountsText(failed));
-  for (const auto& round : report.rounds)
+  size_t forgotten = 0, told = 0;
+  for (const auto& round : report.rounds) {
+    forgotten += round.forgotten.size();
     for (const auto& v : round.violations)
-      text += fmt::format("VIOLATION seed {} at {}: {}: {} {}\n", round.seed, TimeText(v.at),
-                          v.rule, v.subject, v.text);
+      if (++told <= kMaxLines)
+        text += fmt::format("VIOLATION seed {} at {}: {}: {} {}\n", round.seed, TimeText(v.at),
+                            v.rule, v.subject, v.text);
+  }
+  if (told > kMaxLines) text += fmt::format("... {} more in the report\n", told - kMaxLines);
+  if (forgotten > 0) text += fmt::format("the killed runtime lost sight of {} things\n", forgotten);
   return text + fmt::format("{} violations\n", ViolationsOf(report));
 }
 

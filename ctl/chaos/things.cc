@@ -1,3 +1,7 @@
+#include <fmt/format.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -57,6 +61,33 @@ std::vector<std::string> CgroupsOf(const std::set<std::string>& ids) {
   return groups;
 }
 
+std::string IdOf(const std::string& thing) {
+  constexpr size_t kLength = 64;
+  size_t run = 0;
+  for (size_t i = 0; i < thing.size(); ++i) {
+    const char c = thing[i];
+    run = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ? run + 1 : 0;
+    if (run == kLength) return thing.substr(i + 1 - kLength, kLength);
+  }
+  return {};
+}
+
+void RemoveThing(const LocalPaths& paths, const std::string& thing) {
+  std::error_code error;
+  const std::string id = IdOf(thing);
+  const auto is = [&thing](std::string_view kind) { return thing.starts_with(kind); };
+  if (is("shim ")) KillTree(static_cast<pid_t>(std::strtol(thing.c_str() + 5, nullptr, 10)));
+  if (is("mount ")) umount2(thing.c_str() + 6, MNT_DETACH);
+  if (is("cgroup ")) rmdir(thing.c_str() + 7);
+  if (is("container of runc ")) stdfs::remove_all(paths.containerd() + "/runc/k8s.io/" + id, error);
+  if (is("task ")) {
+    const std::string task =
+        paths.containerd() + "/state/io.containerd.runtime.v2.task/k8s.io/" + id;
+    umount2((task + "/rootfs").c_str(), MNT_DETACH);
+    stdfs::remove_all(task, error);
+  }
+}
+
 std::vector<pid_t> PidsWith(const std::vector<std::string>& parts) {
   std::vector<pid_t> pids;
   std::error_code error;
@@ -87,7 +118,8 @@ std::set<std::string> ThingsOf(const LocalPaths& paths, const std::set<std::stri
     AddEntries("task", containerd + "/state/io.containerd.runtime.v2.task/k8s.io", things);
     AddAddresses("address", containerd + "/cni/ipam", things);
     for (const pid_t shim : PidsWith({"containerd-shim", containerd + "/containerd.sock"}))
-      things.insert("shim " + std::to_string(shim));
+      things.insert(
+          fmt::format("shim {} of {}", shim, IdOf(ReadAll(fmt::format("/proc/{}/cmdline", shim)))));
   }
   return things;
 }
