@@ -5,6 +5,7 @@
 #include <prometheus/registry.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -110,7 +111,12 @@ int DescriptorsOf(pid_t pid) {
 
 std::string ReadAll(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  std::array<char, 4096> part{};
+  // By read(), which does not throw when a process that its file in /proc is about has ended.
+  while (file.read(part.data(), part.size()) || file.gcount() > 0)
+    text.append(part.data(), static_cast<size_t>(file.gcount()));
+  return text;
 }
 
 Status WriteByRename(const std::string& path, const std::string& content) {

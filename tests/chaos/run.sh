@@ -5,7 +5,8 @@
 #   run.sh [NAME...]     these scenarios of this folder; without: a short fixed set
 #
 # Variables: BIN_DIR (build/$PRESET/bin), PRESET (dev), MINUTES (rounds of each until then), REPEAT (1), SEED, REPORT
-# (a folder), KEEP=1 leaves the stack running. Exit code 77 without root: skipped.
+# (a folder), KEEP=1 leaves the stack running. Exit code 77 without root: skipped. Killed, also by SIGKILL, it leaves
+# nothing behind: a process of its own looks after that.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -18,14 +19,35 @@ export BIN_DIR
 readonly BIN_DIR FIXED=(smoke grace-is-kept reboot)
 
 [[ $EUID -eq 0 ]] || { note "skipped: running containers needs root" && exit 77; }
-dir=$(mktemp -d /tmp/chaos-XXXX)
+if [[ ${1:-} == --after ]]; then
+  dir=$3
+else
+  dir=$(mktemp -d /tmp/chaos-XXXX)
+fi
 readonly dir
+child=
+
+# The run removes its pods and ends its faults first.
+end_run() {
+  [[ -n $child ]] || return 0
+  kill -TERM "$child" 2>/dev/null || true
+  wait_until 30 dead "$child" || kill -KILL "$child" 2>/dev/null || true
+}
+
+dead() { ! kill -0 "$1" 2>/dev/null; }
 
 end() {
+  end_run
   [[ ${KEEP:-0} == 0 ]] || { note "the stack is left running: STATE_DIR=$dir" && return; }
   STATE_DIR=$dir "$tree/deploy/local/stop.sh" >/dev/null || note "warning: the stack in $dir did not stop cleanly"
   unmount_below "$dir"
   rm -rf "$dir"
+}
+
+# Ends the stack when the process with this id is gone and has not done so.
+end_after() {
+  while ! dead "$1" && [[ -d $dir ]]; do sleep 1; done
+  [[ ! -d $dir ]] || end
 }
 
 # The facts' file system: small, and on a file where loop devices can be had.
@@ -44,12 +66,19 @@ run_one() {
   [[ -z ${SEED:-} ]] || options+=(--seed "$SEED")
   [[ -z ${REPORT:-} ]] || options+=(--report "$(absolute "$REPORT")/$1")
   options+=(--label "$(git -C "$tree" rev-parse --short HEAD 2>/dev/null || say unknown)")
-  "$BIN_DIR/splitletctl" --state-dir "$dir" chaos run "$here/$1.yaml" "${options[@]}"
+  "$BIN_DIR/splitletctl" --state-dir "$dir" chaos run "$here/$1.yaml" "${options[@]}" &
+  child=$!
+  local result=0
+  wait "$child" || result=$?
+  child=
+  return "$result"
 }
 
 main() {
   local name failed=()
   trap end EXIT
+  trap 'exit 143' INT TERM HUP
+  [[ ${KEEP:-0} != 0 ]] || setsid --fork "$here/run.sh" --after $$ "$dir" </dev/null >/dev/null 2>&1
   mount_state
   STATE_DIR=$dir DEMO=0 "$tree/deploy/local/run.sh" >"$dir/start.log" || { cat "$dir/start.log" && exit 1; }
   [[ $# -gt 0 ]] || set -- "${FIXED[@]}"
@@ -59,4 +88,8 @@ main() {
   [[ ${#failed[@]} -eq 0 ]] || die "violations in: ${failed[*]}"
 }
 
-main "$@"
+if [[ ${1:-} == --after ]]; then
+  end_after "$2"
+else
+  main "$@"
+fi
