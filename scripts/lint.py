@@ -23,7 +23,8 @@ LIB_ARROWS = {
     "bus": {"exec", "rpc"},
     "cri": {"exec", "kube", "rpc"},
     "apiclient": {"exec", "kube"},
-    "trace": {"rpc"},
+    "http": {"base"},
+    "trace": {"http", "rpc"},
     "daemon": {"exec", "bus", "fs", "rpc", "trace"},
 }
 MAX_FILE_LINES = 700

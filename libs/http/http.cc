@@ -37,7 +37,8 @@ size_t OnHeader(const char* data, size_t size, size_t count, void* user) {
   if (line.starts_with("HTTP/")) {
     Answer& answer = static_cast<Sink*>(user)->answer;
     const size_t blank = line.find(' ');
-    answer.status = blank == line.npos ? std::string() : std::string(line.substr(blank + 1));
+    answer.status =
+        blank == std::string_view::npos ? std::string() : std::string(line.substr(blank + 1));
     while (!answer.status.empty() && static_cast<unsigned char>(answer.status.back()) <= ' ')
       answer.status.pop_back();
     answer.body.clear();
@@ -45,8 +46,9 @@ size_t OnHeader(const char* data, size_t size, size_t count, void* user) {
   return line.size();
 }
 
-// Called at least once a second.
-int OnProgress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+// Called at least once a second, with what has come and gone so far.
+template <class... Amounts>
+int OnProgress(void* user, Amounts... /*unused*/) {
   const auto* cancel = static_cast<Sink*>(user)->cancel;
   return cancel != nullptr && cancel->cancelled() ? 1 : 0;
 }
@@ -76,7 +78,7 @@ struct Client::Connection {
     Set(CURLOPT_HEADERFUNCTION, &OnHeader);
     Set(CURLOPT_HEADERDATA, &sink);
     Set(CURLOPT_NOPROGRESS, 0L);
-    Set(CURLOPT_XFERINFOFUNCTION, &OnProgress);
+    Set(CURLOPT_XFERINFOFUNCTION, &OnProgress<curl_off_t, curl_off_t, curl_off_t, curl_off_t>);
     Set(CURLOPT_XFERINFODATA, &sink);
     if (request.body) {
       Set(CURLOPT_POSTFIELDS, request.body->data());
