@@ -16,10 +16,10 @@ libraries_of() {
   local name path
   [[ -n $(linked_by "$1") ]] || return 0
   linked_by "$1"
-  for name in $(grep -aoE 'lib[a-z0-9]+\.so\.[0-9]+' "$1" | sort -u); do
+  while read -r name; do
     path=$(ldconfig -p | awk -v name="$name" '$1 == name && !found++ {print $NF}')
     [[ -z $path ]] || { printf '%s\n' "$path" && linked_by "$path"; }
-  done
+  done < <(grep -aoE 'lib[a-z0-9]+\.so\.[0-9]+' "$1" | sort -u)
 }
 
 add_busybox() {
