@@ -92,7 +92,7 @@ TEST(Chaos, ANodeThatIsRightBreaksNoRule) {
   }
 }
 
-TEST(Chaos, WhatAKilledRuntimeLostSightOfIsCountedAndIsNoLeakOfTheAgent) {
+TEST(Chaos, WhatTheRuntimeLostSightOfIsCountedAndIsNoLeakOfTheAgent) {
   const auto with = [](const char* target) {
     return Parsed(std::string(kHead) + "faults:\n- {at: 3s, kill: [" + target + "]}\n");
   };

@@ -10,7 +10,7 @@ namespace {
 constexpr Duration kLookPeriod = 300ms;
 /// How long the node must have been right before it counts as settled.
 constexpr Duration kCalm = 1s;
-/// What a runtime that was killed removes by itself is gone by then.
+/// What a runtime removes by itself is gone by then.
 constexpr Duration kRuntimeCleans = 15s;
 /// How much of the story is told around a violation.
 constexpr Duration kBefore = 5s, kAfter = 1s;
@@ -31,8 +31,15 @@ bool IsSetAgain(const Action& action) {
          !action.points.empty();
 }
 
-bool EndsProcess(FaultKind kind) {
-  return kind == FaultKind::kKill || kind == FaultKind::kDown || kind == FaultKind::kRestart;
+/// Calls that make something in the runtime may have been left in their middle: either end died.
+bool CutsCalls(const Action& action) {
+  if (action.target != "containerd" && action.target != "pod-worker") return false;
+  const FaultKind kind = action.kind;
+  return kind == FaultKind::kKill || kind == FaultKind::kDown || kind == FaultKind::kRestart ||
+         kind == FaultKind::kUpgrade || kind == FaultKind::kLimitMemory ||
+         std::ranges::any_of(action.points, [](const Action::Point& p) {
+           return p.term.find("crash") != std::string::npos;
+         });
 }
 
 const char* NameOf(State state) {
@@ -183,7 +190,7 @@ void Engine::Begin(const Action& action) {
   Note("fault", Describe(action) + (begun.ok() ? "" : " failed: " + Message(begun)));
   outcome_.timeline.marks.push_back({action.target, from, "fault", Describe(action)});
   checker_.OnBegin(action, at);
-  if (action.target == "containerd" && EndsProcess(action.kind)) runtime_died_ = true;
+  calls_cut_ = calls_cut_ || CutsCalls(action);
   if (action.lasting == Duration{0}) return;
   active.action = action;
   ++active.count;
@@ -258,7 +265,7 @@ void Engine::CheckLeaks() {
     const Status cleaned = deps_.node.CleanUp();
     refused = cleaned.ok() ? "" : Message(cleaned);
     left = Leftovers();
-    if (runtime_died_ && !left.empty() && Elapsed() - start > kRuntimeCleans) {
+    if (calls_cut_ && !left.empty() && Elapsed() - start > kRuntimeCleans) {
       for (const auto& thing : deps_.node.RemoveForgotten(left)) {
         left.erase(thing);
         if (outcome_.forgotten.insert(thing).second) Note("runtime", "has forgotten " + thing);

@@ -47,7 +47,7 @@ struct Outcome {
   std::map<std::string, int> failed;  // the same, of what could not be done
   std::map<std::string, Peak> peaks;  // by process
   Duration to_start{0}, to_settle{0}, to_go{0};
-  std::set<std::string> forgotten;  // things that the runtime, killed, lost sight of
+  std::set<std::string> forgotten;  // things that the runtime lost sight of
   int looks = 0;
 };
 
@@ -100,7 +100,7 @@ class Engine {
   Clock::Time began_;
   Snapshot last_;
   std::set<std::string> before_;  // things that were there before
-  bool runtime_died_ = false;
+  bool calls_cut_ = false;
   std::map<Key, Active> active_;
   std::map<std::string, int> versions_;      // pod -> how often it was put
   std::set<std::string> present_;            // pods

@@ -183,7 +183,7 @@ std::string RoundHtml(const Outcome& round, size_t number) {
       TimeText(round.to_go), round.looks,
       round.forgotten.empty()
           ? ""
-          : fmt::format(" The killed runtime lost sight of {} things.", round.forgotten.size()),
+          : fmt::format(" The runtime lost sight of {} things.", round.forgotten.size()),
       round.interrupted ? " Interrupted." : "");
   for (const auto& v : round.violations) html += ViolationHtml(v);
   html += TimelineSvg(round.timeline) + Legend();

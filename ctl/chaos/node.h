@@ -109,8 +109,8 @@ class Node {
   virtual std::set<std::string> Things() = 0;
   /// Lets the node clean up now. Asked again and again.
   virtual Status CleanUp() = 0;
-  /// After the runtime died: which of these belong to a sandbox or container that the runtime does
-  /// not know any more, so that nobody can have them removed through it. They are removed by hand.
+  /// After a call was cut off: which of these belong to a sandbox or container that the runtime
+  /// does not know, so that nobody can have them removed through it. They are removed by hand.
   virtual std::set<std::string> RemoveForgotten(const std::set<std::string>& things) = 0;
   virtual std::vector<BusLine> BusBetween(WallTime from, WallTime to) = 0;
 };

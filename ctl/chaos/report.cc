@@ -111,7 +111,7 @@ std::string ReportText(const Report& report) {
                             v.rule, v.subject, v.text);
   }
   if (told > kMaxLines) text += fmt::format("... {} more in the report\n", told - kMaxLines);
-  if (forgotten > 0) text += fmt::format("the killed runtime lost sight of {} things\n", forgotten);
+  if (forgotten > 0) text += fmt::format("the runtime lost sight of {} things\n", forgotten);
   return text + fmt::format("{} violations\n", ViolationsOf(report));
 }
 
