@@ -17,6 +17,7 @@ function(splitlet_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PACKAGES" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC splitlet_flags ${ARG_DEPENDS} ${ARG_PACKAGES})
+  splitlet_precompiled(${name} library ${ARG_DEPENDS})
 endfunction()
 
 # splitlet_service(NAME SOURCES ... [DEPENDS ...]): a library NAME_core of everything but main.cc (linked by tests and
@@ -69,6 +70,7 @@ function(splitlet_test name)
   target_compile_definitions(${name}_test PRIVATE ${ARG_DEFINES})
   target_link_libraries(${name}_test PRIVATE splitlet_flags ${ARG_DEPENDS} ${ARG_PACKAGES} GTest::gtest GTest::gmock
                                              GTest::gtest_main)
+  splitlet_precompiled(${name}_test test ${ARG_DEPENDS})
   add_dependencies(${ARG_LABEL}_tests ${name}_test)
   if(ARG_THREADS)
     add_dependencies(threads_tests ${name}_test)

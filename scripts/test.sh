@@ -65,7 +65,7 @@ run_label() {
   local label=$1 options=(--parallel "$(nproc)")
   shift
   case $label in
-    integration) options+=(--repeat until-pass:2) ;;
+    integration | threads) options+=(--repeat until-pass:2) ;;
     e2e) options=(--repeat until-pass:2) ;;
   esac
   if [[ $label == e2e && $EUID -ne 0 ]]; then
