@@ -332,6 +332,13 @@ void Checker::CheckPod(const Wanted& wanted, const Snapshot& snapshot,
   }
 }
 
+bool Checker::EndedUnrun(const ToldPod& told) const {
+  return std::ranges::any_of(told.containers, [&](const ToldContainer& c) {
+    const auto silent = never_ran_.find({told.uid, c.name});
+    return silent != never_ran_.end() && silent->second.contains(BareId(c.id));
+  });
+}
+
 void Checker::CheckTold(const Wanted& wanted, const Snapshot& snapshot,
                         std::vector<Violation>& found) const {
   const std::string& name = wanted.pod.name;
@@ -340,7 +347,7 @@ void Checker::CheckTold(const Wanted& wanted, const Snapshot& snapshot,
   const Ends ends = wanted.pod.from->ends;
   const char* want = "Running";
   if (ends == Ends::kSucceeds) want = "Succeeded";
-  if (ends == Ends::kFails) want = "Failed";
+  if (ends == Ends::kFails || (ends == Ends::kSucceeds && EndedUnrun(*told))) want = "Failed";
   if (told->phase != want)
     return found.push_back(Make(ends == Ends::kRuns || ends == Ends::kRestarts ? "status" : "ends",
                                 name, fmt::format("is told to be {}, want {}", told->phase, want)));

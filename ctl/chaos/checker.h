@@ -84,6 +84,8 @@ class Checker {
                 std::vector<Violation>& found) const;
   void CheckTold(const Wanted& wanted, const Snapshot& snapshot,
                  std::vector<Violation>& found) const;
+  /// Its last container was ended by the runtime before its process ran.
+  bool EndedUnrun(const ToldPod& told) const;
   void CheckRestarts(const Wanted& wanted, const Snapshot& snapshot, const ToldPod& told,
                      std::vector<Violation>& found) const;
 

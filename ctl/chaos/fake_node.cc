@@ -59,6 +59,7 @@ void FakeNode::Start(Life& life) {
   if (first_start_fails && life.containers.empty()) {
     life.containers.push_back(fmt::format("c{}", ++last_id_));
     never_ran_.insert(life.containers.back());
+    if (life.pod.from->ends == Ends::kSucceeds) return;  // it may not run again
     ++life.restarts;
   }
   life.containers.push_back(fmt::format("c{}", ++last_id_));
@@ -182,7 +183,8 @@ ToldPod FakeNode::Told(const Life& life) const {
       .name = FullName(life.pod.name), .uid = life.uid, .phase = "Pending", .containers = {}};
   if (life.containers.empty()) return told;
   const bool ended = !life.running && (ends == Ends::kSucceeds || ends == Ends::kFails);
-  told.phase = ended ? (ends == Ends::kFails ? "Failed" : "Succeeded") : "Running";
+  const bool failed = ends == Ends::kFails || never_ran_.contains(life.containers.back());
+  told.phase = ended ? (failed ? "Failed" : "Succeeded") : "Running";
   if (life.running && life.containers.size() > 1 && bug_ == Bug::kRerunsOnKill)
     told.phase = ends == Ends::kSucceeds ? "Succeeded" : told.phase;
   told.ready = life.running && !life.unready;
