@@ -107,6 +107,9 @@ int DescriptorsOf(pid_t pid) {
   return count;
 }
 
+/// Its name tells no sandbox: nobody's only when there is none.
+bool IsNetwork(const std::string& thing) { return thing.starts_with("network namespace "); }
+
 }  // namespace
 
 std::string ReadAll(const std::string& path) {
@@ -314,7 +317,8 @@ std::set<std::string> LocalNode::RemoveForgotten(const std::set<std::string>& th
   for (const auto& s : now.sandboxes) known.insert(s.id);
   for (const auto& c : now.containers) known.insert(c.id);
   for (const auto& thing : things)
-    if (const std::string id = IdOf(thing); !id.empty() && !known.contains(id))
+    if (const std::string id = IdOf(thing);
+        id.empty() ? IsNetwork(thing) && now.sandboxes.empty() : !known.contains(id))
       forgotten.insert(thing);
   // Twice: a group goes when the processes in it, and groups below it, have gone.
   for (int i = 0; i < 2; ++i) {

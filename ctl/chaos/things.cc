@@ -80,6 +80,12 @@ void RemoveThing(const LocalPaths& paths, const std::string& thing) {
   if (is("mount ")) umount2(thing.c_str() + 6, MNT_DETACH);
   if (is("cgroup ")) rmdir(thing.c_str() + 7);
   if (is("container of runc ")) stdfs::remove_all(paths.containerd() + "/runc/k8s.io/" + id, error);
+  if (is("network namespace ")) {
+    const std::string file = paths.containerd() + "/state/io.containerd.grpc.v1.cri/netns/" +
+                             thing.substr(sizeof("network namespace ") - 1);
+    umount2(file.c_str(), MNT_DETACH);
+    unlink(file.c_str());
+  }
   if (is("task ")) {
     const std::string task =
         paths.containerd() + "/state/io.containerd.runtime.v2.task/k8s.io/" + id;
