@@ -36,7 +36,7 @@ class CoreBus::OwnedTable final : public RawTable {
     ASSIGN_OR_RETURN(auto envelope, core_.Put(key, std::move(record), span.traceparent()),
                      "put {}/{}", name_, key);
     if (!envelope) span.Discard();
-    Send(std::move(envelope));
+    Send(envelope);
     return OkStatus();
   }
   void Remove(const std::string& key, std::string_view traceparent) override {
@@ -59,14 +59,14 @@ class CoreBus::OwnedTable final : public RawTable {
   const TableCore& core() const { return core_; }
 
  private:
-  void Send(std::optional<Envelope> envelope) {
-    if (envelope && members_->bus != nullptr) members_->bus->Publish(name_, std::move(*envelope));
+  void Send(const std::optional<Envelope>& envelope) {
+    if (envelope && members_->bus != nullptr) members_->bus->Publish(name_, *envelope);
   }
   void Beat(Envelope beat) {
     if (members_->bus == nullptr) return;
     const Clock::Time now = beat.sent_at = members_->bus->clock_.Now();
     next_beat_ = now + exec::UntilRound(now.monotonic, kBeatPeriod);
-    Send(std::move(beat));
+    Send(beat);
   }
 
   std::shared_ptr<Members> members_;
@@ -188,7 +188,7 @@ void CoreBus::OnSignal(const std::string& process, const std::string& signal,
   listeners.push_back(std::move(f));
 }
 
-void CoreBus::Publish(const std::string& table, Envelope envelope) {
+void CoreBus::Publish(const std::string& table, const Envelope& envelope) {
   if (envelope.change) ++published_;
   if (FAIL_POINT_DROP("bus.publish.before")) return;
   transport_.Publish(table, envelope);

@@ -78,7 +78,7 @@ class CoreBus final : public Bus {
   class OwnedTable;
   class OpenView;
   struct Members;  // what handles and callbacks may outlive
-  void Publish(const std::string& table, Envelope envelope);
+  void Publish(const std::string& table, const Envelope& envelope);
   /// Does what is due by time, and sees to it that it is called for the next.
   void Tick();
   void ArmBy(Clock::Time due);

@@ -224,13 +224,13 @@ class ContainerdEventStream final : public EventStream {
 
 }  // namespace
 
-std::unique_ptr<EventStream> MakeCriEventStream(std::shared_ptr<grpc::Channel> channel,
+std::unique_ptr<EventStream> MakeCriEventStream(const std::shared_ptr<grpc::Channel>& channel,
                                                 const Clock& clock) {
   return std::make_unique<CriEventStream>(channel, clock);
 }
 
-std::unique_ptr<EventStream> MakeContainerdEventStream(std::shared_ptr<grpc::Channel> channel,
-                                                       const Clock& clock) {
+std::unique_ptr<EventStream> MakeContainerdEventStream(
+    const std::shared_ptr<grpc::Channel>& channel, const Clock& clock) {
   return std::make_unique<ContainerdEventStream>(channel, clock);
 }
 

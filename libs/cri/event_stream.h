@@ -22,12 +22,12 @@ class Channel;
 namespace splitlet::cri {
 
 /// GetContainerEvents: containerd 1.7 and later, CRI-O.
-std::unique_ptr<EventStream> MakeCriEventStream(std::shared_ptr<grpc::Channel> channel,
+std::unique_ptr<EventStream> MakeCriEventStream(const std::shared_ptr<grpc::Channel>& channel,
                                                 const Clock& clock);
 /// containerd's event service, for versions whose CRI has none. Names container ids only; exits of
 /// exec'd commands are left out.
-std::unique_ptr<EventStream> MakeContainerdEventStream(std::shared_ptr<grpc::Channel> channel,
-                                                       const Clock& clock);
+std::unique_ptr<EventStream> MakeContainerdEventStream(
+    const std::shared_ptr<grpc::Channel>& channel, const Clock& clock);
 
 /// Follows a stream on a thread.
 class StreamThread final : public EventSource {

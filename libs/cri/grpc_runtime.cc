@@ -67,7 +67,7 @@ struct GrpcRuntime::Impl {
   std::unique_ptr<v1::ImageService::Stub> images;
 };
 
-GrpcRuntime::GrpcRuntime(std::shared_ptr<grpc::Channel> channel, const Clock& clock,
+GrpcRuntime::GrpcRuntime(const std::shared_ptr<grpc::Channel>& channel, const Clock& clock,
                          prometheus::Registry& registry, CallLimits limits)
     : impl_(std::make_unique<Impl>(channel, clock, registry, limits)) {}
 GrpcRuntime::~GrpcRuntime() = default;

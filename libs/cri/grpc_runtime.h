@@ -62,7 +62,7 @@ class GrpcRuntime final : public Reader,
  public:
   /// The registry gets kubelet_runtime_operations_*; one GrpcRuntime for each registry. Both
   /// outlive this.
-  GrpcRuntime(std::shared_ptr<grpc::Channel> channel, const Clock& clock,
+  GrpcRuntime(const std::shared_ptr<grpc::Channel>& channel, const Clock& clock,
               prometheus::Registry& registry, CallLimits limits);
   ~GrpcRuntime() override;
   /// From now on every call is CANCELLED, those that run too.

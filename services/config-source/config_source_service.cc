@@ -96,7 +96,7 @@ void ConfigSourceService::OnFactsRead() {
   for (const auto& uid : unconfigured) Remove(uid);
   for (auto& [name, state] : sources_) {
     state.source->Start(std::move(remembered[name]),
-                        [this, &state](const SourceSet& set) { OnSet(state, set); });
+                        [this, &state = state](const SourceSet& set) { OnSet(state, set); });
   }
   OnWorkers();
   PutCompleteness();

@@ -67,12 +67,12 @@ class GrpcDesiredClient final : public DesiredClient {
 
 }  // namespace
 
-std::unique_ptr<WorkerClient> MakeWorkerClient(std::shared_ptr<grpc::Channel> channel,
+std::unique_ptr<WorkerClient> MakeWorkerClient(const std::shared_ptr<grpc::Channel>& channel,
                                                const Clock& clock) {
   return std::make_unique<GrpcWorkerClient>(channel, clock);
 }
 
-std::unique_ptr<DesiredClient> MakeDesiredClient(std::shared_ptr<grpc::Channel> channel,
+std::unique_ptr<DesiredClient> MakeDesiredClient(const std::shared_ptr<grpc::Channel>& channel,
                                                  const Clock& clock) {
   return std::make_unique<GrpcDesiredClient>(channel, clock);
 }

@@ -12,9 +12,9 @@ class Channel;
 
 namespace splitlet::gc {
 
-std::unique_ptr<WorkerClient> MakeWorkerClient(std::shared_ptr<grpc::Channel> channel,
+std::unique_ptr<WorkerClient> MakeWorkerClient(const std::shared_ptr<grpc::Channel>& channel,
                                                const Clock& clock);
-std::unique_ptr<DesiredClient> MakeDesiredClient(std::shared_ptr<grpc::Channel> channel,
+std::unique_ptr<DesiredClient> MakeDesiredClient(const std::shared_ptr<grpc::Channel>& channel,
                                                  const Clock& clock);
 
 }  // namespace splitlet::gc

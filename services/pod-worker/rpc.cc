@@ -64,8 +64,9 @@ class Rpc final : public v1::PodWorker::Service {
   grpc::Status Wait(Duration limit, R* reply,
                     std::function<void(std::function<void(StatusOr<R>)>)> ask) {
     StatusOr<R> answer = rpc::OnLoopLater<R>(loop_, limit, std::move(ask));
-    if (answer.ok() && reply != nullptr) *reply = std::move(answer).value();
-    return rpc::ToGrpc(answer.status());
+    if (!answer.ok()) return rpc::ToGrpc(answer.status());
+    if (reply != nullptr) *reply = std::move(answer).value();
+    return grpc::Status::OK;
   }
 
   exec::EventLoop& loop_;

@@ -90,7 +90,7 @@ v1::NodeCondition Ready(const NodeConditionInputs& in) {
 
 }  // namespace
 
-AnswerLedger::AnswerLedger(std::map<std::string, Duration> limits, Duration max_gap)
+AnswerLedger::AnswerLedger(const std::map<std::string, Duration>& limits, Duration max_gap)
     : max_gap_(max_gap) {
   for (const auto& [process, limit] : limits) entries_[process].limit = limit;
 }

@@ -17,7 +17,7 @@ namespace splitlet::status {
 class AnswerLedger {
  public:
   /// `max_gap`: the longest time between two questions that still counts as asking all the time.
-  AnswerLedger(std::map<std::string, Duration> limits, Duration max_gap);
+  AnswerLedger(const std::map<std::string, Duration>& limits, Duration max_gap);
 
   void OnGood(const std::string& process, Clock::Time now);
   void OnBad(const std::string& process, Clock::Time now, std::string reason);

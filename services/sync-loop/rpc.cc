@@ -94,12 +94,12 @@ std::unique_ptr<grpc::Service> MakeSyncLoopRpc(exec::EventLoop& loop, SyncLoopSe
 }
 
 std::unique_ptr<WorkerClient> MakeWorkerClient(const Clock& clock,
-                                               std::shared_ptr<grpc::Channel> channel) {
+                                               const std::shared_ptr<grpc::Channel>& channel) {
   return std::make_unique<GrpcWorkerClient>(clock, channel);
 }
 
 std::unique_ptr<ConfigClient> MakeConfigClient(const Clock& clock,
-                                               std::shared_ptr<grpc::Channel> channel) {
+                                               const std::shared_ptr<grpc::Channel>& channel) {
   return std::make_unique<GrpcConfigClient>(clock, channel);
 }
 

@@ -21,8 +21,8 @@ class SyncLoopService;
 std::unique_ptr<grpc::Service> MakeSyncLoopRpc(exec::EventLoop& loop, SyncLoopService& service);
 
 std::unique_ptr<WorkerClient> MakeWorkerClient(const Clock& clock,
-                                               std::shared_ptr<grpc::Channel> channel);
+                                               const std::shared_ptr<grpc::Channel>& channel);
 std::unique_ptr<ConfigClient> MakeConfigClient(const Clock& clock,
-                                               std::shared_ptr<grpc::Channel> channel);
+                                               const std::shared_ptr<grpc::Channel>& channel);
 
 }  // namespace splitlet::sync_loop

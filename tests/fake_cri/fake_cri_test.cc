@@ -18,8 +18,6 @@
 #include "tests/fake_cri/commands.h"
 #include "tests/fake_cri/control.h"
 
-extern char** environ;
-
 namespace splitlet::fake_cri {
 namespace {
 

@@ -50,7 +50,8 @@ class SimNode::Sink final : public LogSink {
   const bool shown_;
 };
 
-Process::Process(SimNode& node, std::string name) : shell_(std::make_shared<Shell>(node, name)) {}
+Process::Process(SimNode& node, const std::string& name)
+    : shell_(std::make_shared<Shell>(node, name)) {}
 
 LogSink& SimNode::sink() { return *sink_; }
 

@@ -50,7 +50,7 @@ class SimNode;
 /// is on the stack.
 class Process {
  public:
-  Process(SimNode& node, std::string name);
+  Process(SimNode& node, const std::string& name);
   virtual ~Process() = default;
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
