@@ -1,8 +1,8 @@
 # The commands of a day's work; each is a script in scripts/ or deploy/local/.
 #
 #   make run     start the local stack; returns when the demo pod runs    make stop    end it
-#   make test    build and run all tests                                  make lint    check format and rules
-#   make sanitize    the same with sanitizers, in three presets
+#   make test    build and run all tests; what has threads also under ThreadSanitizer
+#   make sanitize    the tests with sanitizers, in three presets          make lint    check format and rules
 #   make bench   measure; prints a table (ROUNDS and PODS: its size)
 #   make chaos   random faults for MINUTES (10) on a stack of its own; report in build/chaos
 #
@@ -39,7 +39,7 @@ stop:
 	@STATE_DIR='$(STATE_DIR)' deploy/local/stop.sh
 
 test: setup
-	@scripts/test.sh
+	@scripts/test.sh --all
 
 sanitize: setup
 	@scripts/test.sh --sanitized

@@ -2,7 +2,8 @@
 # Builds and runs tests; the last line is "N passed, N failed". Arguments go to ctest, as in:
 # scripts/test.sh -R pleg
 #
-# All levels in the preset PRESET (dev). With --sanitized as the first argument, in three presets instead:
+# All levels in the preset PRESET (dev). With a first argument --all also the tests of what has threads, in the preset
+# tsan; with --sanitized, in three presets instead:
 #
 #   asan      unit and integration tests, and the simulation for a few seeds
 #   tsan      the tests of what has threads
@@ -111,6 +112,10 @@ main() {
     run_preset asan 'unit integration simulation' -- "$@"
     run_preset tsan threads -- "$@"
     run_preset release 'simulation e2e' benchmarks -- "$@"
+  elif [[ ${1:-} == --all ]]; then
+    shift
+    run_preset dev "${LEVELS//|/ }" all -- "$@"
+    run_preset tsan threads -- "$@"
   else
     run_preset "${PRESET:-dev}" "${LEVELS//|/ }" all -- "$@"
   fi
