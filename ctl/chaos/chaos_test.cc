@@ -82,6 +82,19 @@ struct Trial {
   }
 };
 
+TEST(Chaos, APlanThatCannotBeKeptUpWithIsWatchedAllTheSame) {
+  Trial trial(Bug::kNone, Parsed(std::string(kHead) + R"(
+faults:
+- {every: 100ms, kill: gc}
+)"));
+  trial.node.begin_takes = 200ms;
+  const auto outcome = trial.Go(1);
+  ASSERT_TRUE(outcome.ok()) << outcome.status();
+  const int faults = outcome->done.at("kill");
+  EXPECT_GT(faults, 250);
+  EXPECT_GE(outcome->looks, faults / 2) << "with each second fault, 0.4 s apart";
+}
+
 TEST(Chaos, ANodeThatIsRightBreaksNoRule) {
   for (uint64_t seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE(seed);

@@ -99,6 +99,7 @@ class Engine {
   Outcome outcome_;
   Clock::Time began_;
   Snapshot last_;
+  Duration looked_at_{0};         // since the begin
   std::set<std::string> before_;  // things that were there before
   bool calls_cut_ = false;
   std::map<Key, Active> active_;

@@ -143,6 +143,7 @@ std::set<std::string> FakeNode::RemoveForgotten(const std::set<std::string>& thi
 }
 
 Status FakeNode::Begin(const Action& action) {
+  clock_.Advance(begin_takes);
   Advance();
   if (action.lasting > Duration{0}) open_faults.insert(Describe(action));
   if (action.kind == FaultKind::kKill || action.kind == FaultKind::kRestart) {
