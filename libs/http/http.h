@@ -21,8 +21,8 @@ namespace splitlet::http {
 struct Request {
   std::string url;
   std::vector<std::string> headers;  // "Name: value", or "Name;" for an empty value
-  std::optional<std::string_view>
-      body;                // posted; without: GET, and up to 10 redirects are followed
+  /// Posted; without: GET, and up to 10 redirects are followed.
+  std::optional<std::string_view> body;
   uint64_t max_bytes = 0;  // of the answer's body; reaching it is an error
 };
 

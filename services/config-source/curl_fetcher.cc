@@ -14,9 +14,7 @@ class CurlFetcher final : public HttpFetcher {
     for (const auto& [name, values] : request.headers)
       for (const auto& value : values)
         call.headers.push_back(value.empty() ? name + ";" : name + ": " + value);
-    auto answer = client_.Call(call, deadline);
-    if (!answer.ok()) return answer.status();
-    return HttpReply{answer->code, std::move(answer->status), std::move(answer->body)};
+    return client_.Call(call, deadline);
   }
 
  private:

@@ -11,6 +11,7 @@
 
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
+#include "libs/http/http.h"
 
 namespace splitlet::config_source {
 
@@ -20,11 +21,7 @@ struct HttpRequest {
   uint64_t max_bytes = 0;                                   // reaching it is an error
 };
 
-struct HttpReply {
-  int code = 0;
-  std::string status;  // "404 Not Found"
-  std::string body;
-};
+using HttpReply = http::Answer;
 
 class HttpFetcher {
  public:

@@ -148,6 +148,20 @@ class StatusServiceTest : public ::testing::Test {
     record.mutable_last_action_at()->set_monotonic_ns(clock.Now().monotonic.count());
     ASSERT_TRUE(workers->rows.Put(uid, record).ok());
   }
+  void Decide(const std::string& uid, v1::WorkerState state, const std::string& phase) {
+    v1::WorkerRecord record;
+    record.set_uid(uid);
+    record.set_incarnation(1);
+    record.set_state(state);
+    record.mutable_verdict()->set_phase(phase);
+    ASSERT_TRUE(workers->rows.Put(uid, record).ok());
+  }
+  /// What is told of u1 from now on.
+  void CollectPhases(std::vector<std::string>& phases) {
+    podstatus->OnChange([this, &phases](const auto& change) {
+      if (change.key == "u1") phases.push_back(Shown("u1").phase());
+    });
+  }
   void Observe(const std::string& uid, bool with_container) {
     v1::RuntimeRecord record;
     auto& pod = *record.mutable_pod();
@@ -303,9 +317,7 @@ TEST_F(StatusServiceTest, ARunningPodIsNotCalledWaitingBeforeTheRuntimeWasListed
   Settle();
   ASSERT_EQ(Shown("u1").phase(), "Running");
   std::vector<std::string> phases;
-  podstatus->OnChange([&](const auto& change) {
-    if (change.key == "u1") phases.push_back(Shown("u1").phase());
-  });
+  CollectPhases(phases);
   // Both are killed, and pleg takes its time.
   Crash();
   runtime.reset();
@@ -341,12 +353,7 @@ TEST_F(StatusServiceTest, APlegThatIsAwayForLongHoldsBackNoStatus) {
 TEST_F(StatusServiceTest, ANewIncarnationStartsAnew) {
   Start();
   Want("u2");
-  v1::WorkerRecord failed;
-  failed.set_uid("u2");
-  failed.set_incarnation(1);
-  failed.set_state(v1::TERMINATED);
-  failed.mutable_verdict()->set_phase("Failed");
-  ASSERT_TRUE(workers->rows.Put("u2", failed).ok());
+  Decide("u2", v1::TERMINATED, "Failed");
   Settle();
   EXPECT_EQ(Shown("u2").phase(), "Failed");
   Want("u2", 2);
@@ -466,9 +473,7 @@ TEST_F(StatusServiceTest, NothingIsToldBeforeWorkersWereLiveOrAwayForFiveMinutes
 
 TEST_F(StatusServiceTest, APodThatIsOverIsNotCalledRunningBeforePodWorkerHasReadItsFiles) {
   std::vector<std::string> phases;
-  podstatus->OnChange([&](const auto& change) {
-    if (change.key == "u1") phases.push_back(Shown("u1").phase());
-  });
+  CollectPhases(phases);
   // All were killed, and pod-worker is back but has said nothing yet.
   workers.reset();
   workers = std::make_unique<Owner<v1::WorkerRecord>>(*this, "pod-worker", "workers");
@@ -478,12 +483,7 @@ TEST_F(StatusServiceTest, APodThatIsOverIsNotCalledRunningBeforePodWorkerHasRead
   all.Advance(20s);
   EXPECT_EQ(phases, std::vector<std::string>{});
   EXPECT_FALSE(podstatus->IsComplete());
-  v1::WorkerRecord over;
-  over.set_uid("u1");
-  over.set_incarnation(1);
-  over.set_state(v1::TERMINATED);
-  over.mutable_verdict()->set_phase("Succeeded");
-  ASSERT_TRUE(workers->rows.Put("u1", over).ok());
+  Decide("u1", v1::TERMINATED, "Succeeded");
   Want("new");
   Settle();
   EXPECT_EQ(phases, std::vector<std::string>{"Succeeded"}) << "its record is enough";
@@ -496,30 +496,20 @@ TEST_F(StatusServiceTest, APodThatIsOverIsNotCalledRunningBeforePodWorkerHasRead
 
 TEST_F(StatusServiceTest, AVerdictFromBeforeARebootIsNotPrecededByRunning) {
   std::vector<std::string> phases;
-  podstatus->OnChange([&](const auto& change) {
-    if (change.key == "u1") phases.push_back(Shown("u1").phase());
-  });
+  CollectPhases(phases);
   Want("u1");
-  v1::WorkerRecord ending;
-  ending.set_uid("u1");
-  ending.set_incarnation(1);
-  ending.set_state(v1::TERMINATING);
-  ending.mutable_verdict()->set_phase("Succeeded");
-  ASSERT_TRUE(workers->rows.Put("u1", ending).ok());
+  Decide("u1", v1::TERMINATING, "Succeeded");
   Start();
   all.Advance(20s);
   EXPECT_EQ(phases, std::vector<std::string>{});
-  ending.set_state(v1::TERMINATED);
-  ASSERT_TRUE(workers->rows.Put("u1", ending).ok());
+  Decide("u1", v1::TERMINATED, "Succeeded");
   Settle();
   EXPECT_EQ(phases, std::vector<std::string>{"Succeeded"});
 }
 
 TEST_F(StatusServiceTest, ARunningPodThatCannotBeInspectedIsNotCalledWaitingAfterARestart) {
   std::vector<std::string> phases;
-  podstatus->OnChange([&](const auto& change) {
-    if (change.key == "u1") phases.push_back(Shown("u1").phase());
-  });
+  CollectPhases(phases);
   Want("u1");
   Work("u1", v1::SYNCING);
   v1::RuntimeRecord failed;
