@@ -100,7 +100,7 @@ void DeclareFault(CLI::App& app, Arguments& a, Command& run) {
   set->add_option("process", a.fault.process)->required();
   set->add_option("name", a.fault.name)->required();
   set->add_option("term", a.fault.term,
-                  "off, return(code,message), delay(100ms), pause, crash, drop")
+                  "off, return(code,message), delay(100ms), pause, crash, drop, shift(-1h)")
       ->required();
   set->callback(
       [&a, &run] { run = [&a](const Context& c) { return SetFaultCommand(c, a.fault); }; });

@@ -64,8 +64,15 @@ TEST(FailPointTest, BadTermsAreRefusedWithAReason) {
     const char* term;
     const char* want;
   } kCases[] = {
-      {"explode", "unknown action explode"},          {"return(nonsense)", "unknown code nonsense"},
-      {"delay(5)", "unit us, ms, s or m is missing"}, {"x*crash", "bad number before *"},
+      {"explode", "unknown action explode"},
+      {"return(nonsense)", "unknown code nonsense"},
+      {"delay(5)", "unit us, ms, s, m or h is missing"},
+      {"delay(-5s)", "delay: bad duration -5s"},
+      {"shift", "shift: bad duration"},
+      {"shift(1y)", "unit us, ms, s, m or h is missing"},
+      {"shift(nans)", "bad duration nans"},
+      {"shift(-1e12h)", "bad duration -1e12h"},
+      {"x*crash", "bad number before *"},
       {"return(aborted", "closing parenthesis"},
   };
   for (const auto& c : kCases) {
@@ -100,6 +107,26 @@ TEST(FailPointTest, SitesAreListedBeforeTheyRunAndALockedSetRefuses) {
   EXPECT_TRUE(found);
   points.Lock();
   EXPECT_EQ(points.Set("base.test.drop", "drop").code(), StatusCode::kFailedPrecondition);
+}
+
+TEST(ClockTest, TheWallClockOfAProcessCanBeShiftedAndNothingElseOfIt) {
+  FailPoints points;
+  FailPoints::SetCurrent(&points);
+  const RealClock clock;
+  const auto jump = [&](const char* term) {
+    EXPECT_TRUE(points.Set("clock.wall", term).ok());
+    const WallTime wall = clock.WallNow();
+    const Clock::Time now = clock.Now();
+    points.Clear("clock.wall");
+    EXPECT_LT(clock.Now() - now, 1min) << term;
+    return std::chrono::round<std::chrono::hours>(wall - clock.WallNow());
+  };
+  EXPECT_EQ(jump("shift(2h)"), 2h);
+  EXPECT_EQ(jump("shift(-3600s)"), -1h);
+  EXPECT_EQ(jump("shift(-10000h)"), -10000h);
+  EXPECT_EQ(jump("1*off->shift(1h)"), 0h);
+  EXPECT_EQ(jump("delay(0s)"), 0h);
+  FailPoints::SetCurrent(nullptr);
 }
 
 TEST(ClockTest, Rfc3339) {

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <fstream>
 
+#include "libs/base/fail_point.h"
 #include "libs/base/hash.h"
 
 namespace splitlet {
@@ -37,7 +38,10 @@ RealClock::RealClock() : boot_(Fnv1a64(ReadBootId()) | 1) {}  // never 0, which 
 
 Clock::Time RealClock::Now() const { return {boot_, ReadClock(CLOCK_MONOTONIC)}; }
 
-WallTime RealClock::WallNow() const { return WallTime{ReadClock(CLOCK_REALTIME)}; }
+/// Only this process sees the shift: the clock of a machine cannot be moved for a test.
+WallTime RealClock::WallNow() const {
+  return WallTime{ReadClock(CLOCK_REALTIME) + FAIL_POINT_SHIFT("clock.wall")};
+}
 
 std::string FormatRfc3339(WallTime time) {
   const std::time_t seconds =

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -31,14 +32,14 @@ std::atomic<int> armed{0};
 
 namespace {
 
-enum class Kind { kOff, kReturn, kDelay, kPause, kCrash, kDrop };
+enum class Kind { kOff, kReturn, kDelay, kPause, kCrash, kDrop, kShift };
 
 struct Step {
   Kind kind = Kind::kOff;
   int64_t count = -1;  // -1: without end
   double probability = 1.0;
   Status status;
-  int64_t delay_ns = 0;
+  int64_t time_ns = 0;  // of kDelay, kShift
 };
 
 StatusOr<StatusCode> ParseCode(std::string_view name) {
@@ -52,17 +53,20 @@ StatusOr<StatusCode> ParseCode(std::string_view name) {
   return InvalidArgument("unknown code {}", name);
 }
 
-StatusOr<int64_t> ParseDelay(std::string_view text) {
+StatusOr<int64_t> ParseTime(std::string_view text) {
+  constexpr double kLongest = 3e18;  // about a century; not(x <= kLongest) is true of a NaN
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || number < 0) return InvalidArgument("bad duration {}", text);
+  if (error != std::errc{}) return InvalidArgument("bad duration {}", text);
   const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
   static const std::map<std::string_view, double> kUnits = {
-      {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}};
+      {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
   const auto found = kUnits.find(unit);
   if (found == kUnits.end())
-    return InvalidArgument("bad duration {}: unit us, ms, s or m is missing", text);
-  return static_cast<int64_t>(number * found->second);
+    return InvalidArgument("bad duration {}: unit us, ms, s, m or h is missing", text);
+  const double time = number * found->second;
+  if (!(std::abs(time) <= kLongest)) return InvalidArgument("bad duration {}", text);
+  return static_cast<int64_t>(time);
 }
 
 Status ParseReturn(std::string_view argument, Step& step) {
@@ -100,15 +104,19 @@ StatusOr<Step> ParseStep(std::string_view text) {
   }
   static const std::map<std::string_view, Kind> kKinds = {
       {"off", Kind::kOff},     {"return", Kind::kReturn}, {"delay", Kind::kDelay},
-      {"pause", Kind::kPause}, {"crash", Kind::kCrash},   {"drop", Kind::kDrop}};
+      {"pause", Kind::kPause}, {"crash", Kind::kCrash},   {"drop", Kind::kDrop},
+      {"shift", Kind::kShift}};
   const auto found = kKinds.find(name);
   if (found == kKinds.end())
-    return InvalidArgument("unknown action {}: off, return, delay, pause, crash or drop", name);
+    return InvalidArgument("unknown action {}: off, return, delay, pause, crash, drop or shift",
+                           name);
   step.kind = found->second;
   if (step.kind == Kind::kReturn) RETURN_IF_ERROR(ParseReturn(argument, step), "term");
-  if (step.kind == Kind::kDelay) {
-    ASSIGN_OR_RETURN(step.delay_ns, ParseDelay(argument), "delay");
+  if (step.kind == Kind::kDelay || step.kind == Kind::kShift) {
+    ASSIGN_OR_RETURN(step.time_ns, ParseTime(argument), "{}", name);
   }
+  if (step.kind == Kind::kDelay && step.time_ns < 0)
+    return InvalidArgument("delay: bad duration {}", argument);
   return step;
 }
 
@@ -244,15 +252,17 @@ FailPoints::Outcome FailPoints::Hit(std::string_view name) {
   const Step now = step;
   switch (now.kind) {
     case Kind::kOff: return {};
-    case Kind::kReturn: return {now.status, false};
-    case Kind::kDrop: return {OkStatus(), true};
+    case Kind::kReturn: return {.status = now.status};
+    case Kind::kDrop: return {.status = OkStatus(), .drop = true};
+    case Kind::kShift:
+      return {.status = OkStatus(), .shift = std::chrono::nanoseconds{now.time_ns}};
     case Kind::kCrash:
       lock.unlock();
       impl_->actions.crash();
-      return {Cancelled("crashed by a fail point"), true};
+      return {.status = Cancelled("crashed by a fail point"), .drop = true};
     case Kind::kDelay:
       lock.unlock();
-      impl_->actions.delay(now.delay_ns);
+      impl_->actions.delay(now.time_ns);
       return {};
     case Kind::kPause: {
       const uint64_t version = point.version;

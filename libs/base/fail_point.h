@@ -1,17 +1,20 @@
 #pragma once
 
 /// Named fail points at each outside effect. Off by default: one relaxed atomic load.
-///   FAIL_POINT("pod-worker.create-sandbox.before");   // in a function that returns Status or
-///   StatusOr FAIL_POINT_VOID("bus.put.after");                 // where nothing can be returned:
-///   crash, delay and pause only if (FAIL_POINT_DROP("bus.publish")) return;       // true when the
-///   effect is to be left out
+///   FAIL_POINT("gc.hold.before");                 in a function that returns Status or StatusOr
+///   FAIL_POINT_VOID("bus.put.after");             where nothing can be returned: crash, delay and
+///                                                 pause only
+///   if (FAIL_POINT_DROP("bus.publish")) return;   true when the effect is to be left out
+///   time + FAIL_POINT_SHIFT("clock.wall")         a Duration, 0 unless shifted
 /// Not in templates or inline functions: each site is a static record that `fault list` shows.
-/// Terms, after fail(9): off | return(code,message) | delay(100ms) | pause | crash | drop, each
-/// with an optional count "3*" or probability "5%", joined by "->":
-/// "3*return(unavailable,busy)->off". Threads: any. Errors: a bad term is INVALID_ARGUMENT naming
-/// it. Source: DESIGN.md "Fault injection".
+/// Terms, after fail(9): off | return(code,message) | delay(100ms) | pause | crash | drop |
+/// shift(-1h), each with an optional count "3*" or probability "5%", joined by "->":
+/// "3*return(unavailable,busy)->off".
+/// Threads: any. Errors: a bad term is INVALID_ARGUMENT naming it.
+/// Source: DESIGN.md "Fault injection".
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,6 +30,7 @@ class FailPoints {
   struct Outcome {
     Status status;      // what to return; OK to go on
     bool drop = false;  // leave the effect out
+    std::chrono::nanoseconds shift{0};
   };
   /// What `crash`, `delay` and `pause` do; the simulation puts its own in. `pause` blocks until the
   /// point is changed.
@@ -102,4 +106,11 @@ inline bool Armed() { return armed.load(std::memory_order_relaxed) != 0; }
     SPLITLET_FAIL_POINT_SITE(name);                          \
     return ::splitlet::fail_point_internal::Armed() &&       \
            ::splitlet::FailPoints::Current().Hit(name).drop; \
+  }())
+
+#define FAIL_POINT_SHIFT(name)                                                         \
+  ([]() -> std::chrono::nanoseconds {                                                  \
+    SPLITLET_FAIL_POINT_SITE(name);                                                    \
+    if (!::splitlet::fail_point_internal::Armed()) return std::chrono::nanoseconds{0}; \
+    return ::splitlet::FailPoints::Current().Hit(name).shift;                          \
   }())
