@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "k8s.io/api/core/v1/container.pb.h"
@@ -21,6 +22,18 @@ std::string Sorted(const QuantityMap& map) {
   return fmt::format("{}", fmt::join(parts, ","));
 }
 
+/// What the age can be at all, whatever the wall clock did: the container was started after the
+/// last advance, and had ended when it was first waited for.
+Duration AgeOf(const CrashBackoff::Entry& entry, const CrashBackoff::Exit& exit, Clock::Time now) {
+  const Duration least =
+      entry.waits_for == exit.id ? std::max(now - entry.waits_since, Duration{0}) : Duration{0};
+  return std::max(least, std::min(exit.age, now - entry.advanced_at));
+}
+
+bool Expired(const CrashBackoff::Entry& entry, const CrashBackoff::Exit& exit, Clock::Time now) {
+  return (now - AgeOf(entry, exit, now)) - entry.advanced_at > kBackoffReset;
+}
+
 }  // namespace
 
 std::string BackoffKey(const kube::Pod& pod, const kube::Container& container) {
@@ -31,17 +44,14 @@ std::string BackoffKey(const kube::Pod& pod, const kube::Container& container) {
                              Sorted(container.resources().requests())));
 }
 
-bool CrashBackoff::Expired(const Entry& entry, const Exit& exit, Clock::Time now) const {
-  return (now - exit.age) - entry.advanced_at > kBackoffReset;
-}
-
 CrashBackoff::Wait CrashBackoff::WaitAfter(const std::string& key, const Exit& exit,
-                                           Clock::Time now) const {
+                                           Clock::Time now) {
   const auto found = entries_.find(key);
   if (found == entries_.end()) return {};
-  const Entry& entry = found->second;
+  Entry& entry = found->second;
   if (entry.exited_id == exit.id || Expired(entry, exit, now)) return {};
-  return {std::clamp(entry.delay - exit.age, Duration{0}, entry.delay), entry.delay};
+  if (std::exchange(entry.waits_for, exit.id) != exit.id) entry.waits_since = now;
+  return {std::clamp(entry.delay - AgeOf(entry, exit, now), Duration{0}, entry.delay), entry.delay};
 }
 
 bool CrashBackoff::Advance(const std::string& key, const Exit& exit, Clock::Time now) {

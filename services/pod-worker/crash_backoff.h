@@ -24,11 +24,14 @@ class CrashBackoff {
     Duration delay{0};
     Clock::Time advanced_at;
     std::string exited_id;  // the exit that the last advance answered: it is not waited for twice
+    // The exit that is waited for, since when: not remembered over a restart.
+    std::string waits_for = {};
+    Clock::Time waits_since = {};
     bool operator==(const Entry&) const = default;
   };
   struct Exit {
     std::string id;
-    Duration age{0};  // since it ended, never negative
+    Duration age{0};  // since it ended, by wall clocks, never negative
   };
 
   explicit CrashBackoff(Duration max = 300s) : max_(max) {}
@@ -37,7 +40,7 @@ class CrashBackoff {
   struct Wait {
     Duration left{0}, delay{0};
   };
-  Wait WaitAfter(const std::string& key, const Exit& exit, Clock::Time now) const;
+  Wait WaitAfter(const std::string& key, const Exit& exit, Clock::Time now);
   /// Called before the start that WaitAfter allowed. True: something changed and is to be saved.
   bool Advance(const std::string& key, const Exit& exit, Clock::Time now);
 
@@ -45,7 +48,6 @@ class CrashBackoff {
   void Restore(const std::string& key, Entry entry) { entries_[key] = std::move(entry); }
 
  private:
-  bool Expired(const Entry& entry, const Exit& exit, Clock::Time now) const;
   Duration max_;
   std::map<std::string, Entry> entries_;
 };

@@ -94,11 +94,26 @@ TEST(CrashBackoff, AnExitAnsweredBeforeACrashIsNotWaitedForAgain) {
   EXPECT_EQ(backoff.WaitAfter("key", {"2", 0s}, clock.Now()).left, 10s);
 }
 
-TEST(CrashBackoff, TheWallClockCannotLengthenAWait) {
+TEST(CrashBackoff, AWallClockThatStaysBehindCannotLengthenAWait) {
   FakeClock clock;
   CrashBackoff backoff(5s);
   backoff.Advance("key", {"1", 0s}, clock.Now());
   EXPECT_EQ(backoff.WaitAfter("key", {"2", 0s}, clock.Now()).left, 5s);
+  clock.Advance(3s);
+  EXPECT_EQ(backoff.WaitAfter("key", {"2", 0s}, clock.Now()).left, 2s);
+  clock.Advance(2s);
+  EXPECT_EQ(backoff.WaitAfter("key", {"2", 0s}, clock.Now()).left, 0s);
+}
+
+TEST(CrashBackoff, AWallClockThatRunsAheadCannotShortenAWait) {
+  FakeClock clock;
+  CrashBackoff backoff;
+  backoff.Advance("key", {"1", 1h}, clock.Now());
+  clock.Advance(2s);
+  EXPECT_EQ(backoff.WaitAfter("key", {"2", 1h}, clock.Now()).left, 8s)
+      << "it cannot have ended before it was started";
+  clock.Advance(8s);
+  EXPECT_EQ(backoff.WaitAfter("key", {"2", 1h}, clock.Now()).left, 0s);
 }
 
 TEST(CrashBackoff, AnotherImageOrOtherResourcesAreAnotherKey) {
