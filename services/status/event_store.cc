@@ -73,27 +73,28 @@ EventStore::Result EventStore::Record(v1::EventRecord event) {
       combined ? ObjectKey(event) + Join({event.reason(), kCombined}) : FullKey(event);
   const auto known = by_key_.find(key);
   if (known != by_key_.end()) {
-    auto& old = *known->second;
+    auto& old = known->second->event;
     old.set_count(old.count() + event.count());
     old.set_last_wall_ns(std::max(old.last_wall_ns(), event.last_wall_ns()));
     old.set_message(event.message());
+    known->second->at = clock_.Now();
     events_.splice(events_.end(), events_, known->second);
     return Result::kCounted;
   }
-  events_.push_back(std::move(event));
+  events_.push_back({std::move(event), clock_.Now()});
   by_key_[key] = std::prev(events_.end());
   Trim();
   return Result::kNew;
 }
 
 void EventStore::Trim() {
-  const int64_t oldest = ToNanos(clock_.WallNow()) - Duration(options_.keep).count();
+  const Clock::Time oldest = clock_.Now() - options_.keep;
   const auto remove_first = [this] {
     const auto first = events_.begin();
     std::erase_if(by_key_, [&](const auto& entry) { return entry.second == first; });
     events_.pop_front();
   };
-  while (!events_.empty() && events_.front().last_wall_ns() < oldest) remove_first();
+  while (!events_.empty() && events_.front().at < oldest) remove_first();
   while (events_.size() > options_.max_events) {
     remove_first();
     ++displaced_;
@@ -101,11 +102,10 @@ void EventStore::Trim() {
 }
 
 std::vector<v1::EventRecord> EventStore::List(const std::string& uid) const {
-  const int64_t oldest = ToNanos(clock_.WallNow()) - Duration(options_.keep).count();
+  const Clock::Time oldest = clock_.Now() - options_.keep;
   std::vector<v1::EventRecord> listed;
-  for (const auto& event : events_)
-    if (event.last_wall_ns() >= oldest && (uid.empty() || event.uid() == uid))
-      listed.push_back(event);
+  for (const auto& [event, at] : events_)
+    if (at >= oldest && (uid.empty() || event.uid() == uid)) listed.push_back(event);
   return listed;
 }
 

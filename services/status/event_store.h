@@ -41,7 +41,11 @@ class EventStore {
   uint64_t displaced() const { return displaced_; }
 
  private:
-  using Events = std::list<v1::EventRecord>;  // oldest occurrence first
+  struct Kept {
+    v1::EventRecord event;
+    Clock::Time at;  // of its last occurrence, as told here: the wall clocks of others may be wrong
+  };
+  using Events = std::list<Kept>;  // oldest occurrence first
   struct Bucket {
     double tokens = 0;
     Clock::Time at;

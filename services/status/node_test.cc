@@ -235,5 +235,24 @@ TEST(EventStore, IsBoundedAndForgetsAfterAnHour) {
   EXPECT_EQ(store.size(), 1U);
 }
 
+TEST(EventStore, KeepsForItsTimeWhateverTheWallClocksSay) {
+  FakeClock clock;
+  EventStore store(clock);
+  auto late = Event("Pulled", "m", "u1");
+  late.set_last_wall_ns(ToNanos(clock.WallNow() - 2h));
+  store.Record(late);
+  auto early = Event("Pulled", "m", "u2");
+  early.set_last_wall_ns(ToNanos(clock.WallNow() + 2h));
+  store.Record(early);
+  EXPECT_EQ(store.List("").size(), 2U) << "recorders with other wall clocks";
+  const WallTime before = clock.WallNow();
+  clock.SetWall(before + 48h);
+  store.Record(Event("Pulled", "m", "u3"));
+  EXPECT_EQ(store.List("").size(), 3U) << "a jump forward";
+  clock.SetWall(before - 48h);
+  clock.Advance(1h + 1s);
+  EXPECT_TRUE(store.List("").empty()) << "a jump back";
+}
+
 }  // namespace
 }  // namespace splitlet::status
