@@ -176,9 +176,13 @@ void ConfigSourceService::Add(const std::string& source, const Change& change) {
   const WallTime now = deps_.clock.WallNow();
   const auto at = book_.pods().find(change.uid);
   const auto worker = LifeOf(change.uid);
-  const Life life = ChooseLife(at == book_.pods().end() ? nullptr : &at->second,
-                               worker ? &*worker : nullptr, now);
   const SourcePod& pod = *change.pod;
+  int64_t after = 0;
+  for (const auto& [uid, other] : book_.pods())
+    if (other.source == source && other.origin == pod.origin)
+      after = std::max(after, other.incarnation);
+  const Life life = ChooseLife(at == book_.pods().end() ? nullptr : &at->second,
+                               worker ? &*worker : nullptr, now, after);
   Set(change.uid, {.name = pod.name,
                    .name_space = pod.name_space,
                    .source = source,

@@ -409,7 +409,7 @@ TEST(ConfigSource, ADirectoryThatDoesNotAnswerIsIncompleteUntilItDoes) {
   EXPECT_EQ(node.Show(), "web");
 }
 
-TEST(ConfigSource, KilledBetweenAnEditsTwoFactsTheLaterPodIsTheLastGoodOne) {
+void KillBetweenAnEditsTwoFacts(Duration jump) {
   TestNode node;
   node.Write("/m/web.yaml", Manifest("web", "nginx:1"));
   node.Start();
@@ -421,6 +421,7 @@ TEST(ConfigSource, KilledBetweenAnEditsTwoFactsTheLaterPodIsTheLastGoodOne) {
     const bool old = operation == "replace" && path.find(first->uid()) != std::string::npos;
     return old ? Unavailable("lost") : OkStatus();
   });
+  node.clock.SetWall(node.clock.WallNow() + jump);
   node.Write("/m/web.yaml", Manifest("web", "nginx:2"));
   node.RunFor(500ms);
   const auto second = node.Find("web");
@@ -432,6 +433,13 @@ TEST(ConfigSource, KilledBetweenAnEditsTwoFactsTheLaterPodIsTheLastGoodOne) {
   node.RunFor(1s);
   EXPECT_EQ(node.Show(), "web! web-");
   EXPECT_EQ(node.Find("web")->uid(), second->uid());
+}
+
+TEST(ConfigSource, KilledBetweenAnEditsTwoFactsTheLaterPodIsTheLastGoodOne) {
+  for (const Duration jump : {Duration{0}, Duration{-1h}, Duration{1h}}) {
+    SCOPED_TRACE(jump / 1h);
+    KillBetweenAnEditsTwoFacts(jump);
+  }
 }
 
 TEST(ConfigSource, ARemovedDirectoryKeepsItsPodsForTwoPassesTwentySecondsApart) {

@@ -148,13 +148,13 @@ int64_t NextNumber(int64_t last, WallTime now) {
                   std::chrono::floor<std::chrono::milliseconds>(now.time_since_epoch()).count());
 }
 
-Life ChooseLife(const KnownPod* known, const WorkerLife* worker, WallTime now) {
+Life ChooseLife(const KnownPod* known, const WorkerLife* worker, WallTime now, int64_t after) {
   const int64_t incarnation =
       std::max(known ? known->incarnation : 0, worker ? worker->incarnation : 0);
   const int64_t generation =
       NextNumber(std::max(known ? known->generation : 0, worker ? worker->generation : 0), now);
   const bool goes_on = known == nullptr && worker != nullptr && !worker->ended;
-  return {goes_on ? incarnation : NextNumber(incarnation, now), generation};
+  return {goes_on ? incarnation : NextNumber(std::max(incarnation, after), now), generation};
 }
 
 std::optional<Life> CatchUp(const KnownPod& known, const WorkerLife& worker, WallTime now) {

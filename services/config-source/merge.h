@@ -72,8 +72,9 @@ struct Life {
 };
 /// The numbers of a pod that is added. `known`: its record, still REMOVED; nullptr when nothing is
 /// remembered. Then a worker that goes on has the numbers to go on with, so that its pod is not
-/// started anew.
-Life ChooseLife(const KnownPod* known, const WorkerLife* worker, WallTime now);
+/// started anew. `after`: the last incarnation of the pods from the same place, so that it can be
+/// told which came later, however the wall clock jumped.
+Life ChooseLife(const KnownPod* known, const WorkerLife* worker, WallTime now, int64_t after);
 /// The numbers of a wanted pod whose worker is already in a later life than we know of; nothing
 /// when it is not.
 std::optional<Life> CatchUp(const KnownPod& known, const WorkerLife& worker, WallTime now);

@@ -241,8 +241,11 @@ TEST(ChooseLife, EveryMemory) {
     const KnownPod* known;
     const WorkerLife* worker;
     Life want;
+    int64_t after = 0;
   } cases[] = {
       {"nothing is known", nullptr, nullptr, {now, now}},
+      {"it comes after another pod of its place", nullptr, nullptr, {late + 1, now}, late},
+      {"what goes on has come already", nullptr, &working, {7, now}, late},
       {"a new life is later than the last one", &known, nullptr, {late + 1, late + 6}},
       {"what a worker works on goes on", nullptr, &working, {7, now}},
       {"what a worker took away begins a new life", nullptr, &ended, {late + 1, late + 1}},
@@ -251,7 +254,7 @@ TEST(ChooseLife, EveryMemory) {
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);
-    const Life life = ChooseLife(c.known, c.worker, kNow);
+    const Life life = ChooseLife(c.known, c.worker, kNow, c.after);
     EXPECT_EQ(life.incarnation, c.want.incarnation);
     EXPECT_EQ(life.generation, c.want.generation);
   }
