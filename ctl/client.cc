@@ -224,11 +224,12 @@ StatusOr<std::shared_ptr<v1::FaultList>> Client::ListFaults(const std::string& p
 
 StatusOr<std::shared_ptr<v1::FaultList>> Client::SetFault(const std::string& process,
                                                           const std::string& name,
-                                                          const std::string& term) const {
+                                                          const std::string& term,
+                                                          Duration limit) const {
   v1::SetFaultRequest request;
   request.set_name(name);
   request.set_term(term);
-  return Call<v1::Admin>({clock_, ChannelTo(process), process}, &v1::Admin::Stub::SetFault,
+  return Call<v1::Admin>({clock_, ChannelTo(process), process, limit}, &v1::Admin::Stub::SetFault,
                          request);
 }
 

@@ -59,7 +59,8 @@ class Client {
   StatusOr<std::shared_ptr<v1::FaultList>> ListFaults(const std::string& process) const;
   StatusOr<std::shared_ptr<v1::FaultList>> SetFault(const std::string& process,
                                                     const std::string& name,
-                                                    const std::string& term) const;
+                                                    const std::string& term,
+                                                    Duration limit = 3s) const;
   /// OK when something listens on the process's socket.
   Status CheckRuns(const std::string& process) const;
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "ctl/chaos/fake_node.h"
+#include "ctl/chaos/forgotten.h"
 #include "ctl/chaos/manifest.h"
 #include "ctl/chaos/report.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
@@ -92,7 +93,43 @@ faults:
   ASSERT_TRUE(outcome.ok()) << outcome.status();
   const int faults = outcome->done.at("kill");
   EXPECT_GT(faults, 250);
-  EXPECT_GE(outcome->looks, faults / 2) << "with each second fault, 0.4 s apart";
+  EXPECT_GE(outcome->looks, faults / 2) << "with each second fault";
+  EXPECT_LE(outcome->longest_gap, 500ms) << "0.3 s and a fault";
+  EXPECT_GT(outcome->latest_step, 20s);
+  EXPECT_LT(outcome->latest_step, 40s);
+}
+
+TEST(Chaos, FaultsThatOverlapEndEachAtItsTime) {
+  const Scenario scenario = Parsed(std::string(kHead) + R"yaml(
+faults:
+- {at: 1s, failPoint: {process: pleg, name: pleg.inspect.before, term: "50%delay(1s)"}, for: 4s}
+- {at: 2s, failPoint: {process: pleg, name: pleg.relist.before, term: "50%delay(1s)"}, for: 6s}
+- {at: 3s, pause: gc, for: 4s}
+- {at: 4s, pause: gc, for: 1s}
+)yaml");
+  Trial trial(Bug::kNone, scenario);
+  const auto outcome = trial.Go(1);
+  ASSERT_TRUE(outcome.ok()) << outcome.status();
+  EXPECT_THAT(trial.node.open_faults, IsEmpty());
+  std::vector<std::string> ends;
+  for (const auto& entry : outcome->timeline.entries)
+    if (entry.text.starts_with("end of ")) ends.push_back(entry.text.substr(7, 30));
+  EXPECT_EQ(ends, (std::vector<std::string>{"failPoint pleg pleg.inspect.be", "pause gc for 4s",
+                                            "failPoint pleg pleg.relist.bef"}));
+  EXPECT_EQ(outcome->longest_gap, 300ms);
+  EXPECT_LT(outcome->latest_step, 1ms);
+}
+
+TEST(Chaos, AFaultThatDidNotComeIntoForceIsNoneThatWasDone) {
+  Trial trial(Bug::kNone, Parsed(std::string(kHead) + R"(
+faults:
+- {every: 2s, loseMessages: 20%, of: pleg, for: 1s}
+)"));
+  trial.node.too_late = true;
+  const auto outcome = trial.Go(1);
+  ASSERT_TRUE(outcome.ok()) << outcome.status();
+  EXPECT_EQ(outcome->done.at("loseMessages"), 0);
+  EXPECT_GT(outcome->failed.at("loseMessages"), 10);
 }
 
 TEST(Chaos, ANodeThatIsRightBreaksNoRule) {
@@ -204,6 +241,15 @@ TEST(Plan, IsTheSeedsAlone) {
   EXPECT_NE(one, PlanText(scenario, MakePlan(scenario, 2)));
 }
 
+TEST(Plan, AJumpOfTheClockIsATermOfItsFailPoint) {
+  const Scenario scenario =
+      Parsed(std::string(kHead) + "faults: [{at: 1s, clockJump: -1h30m, of: pleg, for: 2s}]");
+  const Plan plan = MakePlan(scenario, 1);
+  ASSERT_EQ(plan.steps.size(), 2u);
+  EXPECT_EQ(Describe(plan.steps[0].action), "clockJump pleg shift(-5400000ms) for 2s");
+  EXPECT_EQ(plan.steps[0].action.points[0].name, "clock.wall");
+}
+
 TEST(Plan, EndsWhatItBeginsInTime) {
   const Scenario scenario = Whole();
   for (uint64_t seed = 1; seed <= 50; ++seed) {
@@ -277,6 +323,36 @@ TEST(Witnesses, AreReadLineByLine) {
   EXPECT_EQ(witness.terms[1], boot + 2250ms);
 }
 
+TEST(Forgotten, IsWhatTheRuntimeDoesNotList) {
+  const std::string known(64, 'a'), lost(64, 'b'), container(64, 'c');
+  const SeenSandbox sandbox{.id = known, .pod = "web-0-node", .uid = "u"};
+  const SeenContainer app{
+      .id = container, .sandbox = known, .pod = "web-0-node", .uid = "u", .name = "app"};
+  const auto listing = [](std::vector<SeenSandbox> sandboxes, std::vector<SeenContainer> apps) {
+    return Snapshot{.runtime_answered = true, .sandboxes = sandboxes, .containers = apps};
+  };
+  const struct {
+    const char* name;
+    std::string thing;
+    Snapshot listed;
+    bool forgotten;
+  } kCases[] = {
+      {"of a sandbox that is listed", "shim 7 of " + known, listing({sandbox}, {}), false},
+      {"of a container that is listed", "task " + container, listing({sandbox}, {app}), false},
+      {"of an id that is not listed", "cgroup /x/" + lost, listing({sandbox}, {app}), true},
+      {"the same of an empty runtime", "cgroup /x/" + lost, listing({}, {}), true},
+      {"a network while there is a sandbox", "network namespace cni-1", listing({sandbox}, {}),
+       false},
+      {"a network of no sandbox at all", "network namespace cni-1", listing({}, {}), true},
+      {"what somebody else has to remove", "mount /pods/u/volumes/v", listing({}, {}), false},
+      {"a directory of a pod", "pod directory chaos-same-0", listing({}, {}), false},
+      {"an address", "address 10.88.0.7", listing({}, {}), false},
+      {"anything while the runtime does not answer", "task " + lost, Snapshot{}, false},
+  };
+  for (const auto& c : kCases)
+    EXPECT_EQ(ForgottenOf({c.thing}, c.listed).size(), c.forgotten ? 1u : 0u) << c.name;
+}
+
 Report MakeReport(Bug bug) {
   Report report{.scenario = "a <b> & \"c\"",
                 .about = "about",
@@ -302,6 +378,20 @@ TEST(Reports, NeedNothingFromOutside) {
   EXPECT_THAT(html, HasSubstr(">web-0</text>"));
 }
 
+TEST(Reports, WhatHappensToNoProcessOrPodHasARowOfItsOwn) {
+  const Timeline timeline{.length = 10s,
+                          .processes = {"pleg"},
+                          .pods = {std::string(60, 'p')},
+                          .bars = {{"state", 1s, 2s, "fault", "fillDisk state for 1s"}},
+                          .marks = {{"node", 3s, "fault", "reboot node"},
+                                    {"leftovers", 9s, "violation", "is left over"},
+                                    {"pleg", 9s, "start", "started"}}};
+  const std::string svg = TimelineSvg(timeline);
+  for (const char* row : {"state", "node", "leftovers", "pleg"})
+    EXPECT_THAT(svg, HasSubstr(std::string(">") + row + "</text>"));
+  EXPECT_THAT(svg, HasSubstr(">" + std::string(20, 'p') + "...<title>" + std::string(60, 'p')));
+}
+
 TEST(Reports, TellSeedsAndViolations) {
   const Report bad = MakeReport(Bug::kRestartsOnKill);
   EXPECT_THAT(ReportJson(bad), HasSubstr("\"seed\": 3"));
@@ -311,6 +401,8 @@ TEST(Reports, TellSeedsAndViolations) {
   EXPECT_EQ(ViolationsOf(good), 0u);
   EXPECT_THAT(ReportHtml(good), HasSubstr("no violation"));
   EXPECT_THAT(ReportText(good), HasSubstr("0 violations"));
+  EXPECT_THAT(ReportText(good), HasSubstr("at most 0.3s apart; the plan was 0s late at worst"));
+  EXPECT_THAT(ReportJson(good), HasSubstr("\"longestGapSeconds\": 0.3"));
 }
 
 }  // namespace

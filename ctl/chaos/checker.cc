@@ -62,6 +62,7 @@ bool DelaysStops(FaultKind kind, const std::string& target) {
     case FaultKind::kReboot: return true;
     case FaultKind::kLoseMessages:
     case FaultKind::kDelayMessages:
+    case FaultKind::kClockJump:
     case FaultKind::kPartition:
     case FaultKind::kEndContainer:
     case FaultKind::kBreakManifest: return false;
@@ -114,6 +115,7 @@ void Checker::ExpectStops(const Wanted& wanted, WallTime at, const Snapshot& las
 void Checker::OnBegin(const Action& action, WallTime at) {
   disturbances_.push_back({.kind = action.kind,
                            .target = action.target,
+                           .key = KeyOf(action),
                            .from = at,
                            .to = at,
                            .open = action.lasting > Duration{0}});
@@ -121,7 +123,7 @@ void Checker::OnBegin(const Action& action, WallTime at) {
 
 void Checker::OnEnd(const Action& action, WallTime at) {
   for (auto& d : disturbances_) {
-    if (!d.open || d.kind != action.kind || d.target != action.target) continue;
+    if (!d.open || d.key != KeyOf(action)) continue;
     d.open = false;
     d.to = at;
   }

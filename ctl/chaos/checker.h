@@ -59,7 +59,7 @@ class Checker {
   };
   struct Disturbance {
     FaultKind kind;
-    std::string target;
+    std::string target, key;
     WallTime from, to;
     bool open = false;
   };

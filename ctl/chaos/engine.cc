@@ -8,6 +8,8 @@ namespace splitlet::chaos {
 namespace {
 
 constexpr Duration kLookPeriod = 300ms;
+/// However long a look took, so much is done before the next.
+constexpr Duration kBetweenLooks = 100ms;
 /// How long the node must have been right before it counts as settled.
 constexpr Duration kCalm = 1s;
 /// What a runtime removes by itself is gone by then.
@@ -91,6 +93,7 @@ StatusOr<Outcome> Engine::Run() {
     outcome_.to_settle = Settle("settle", [this] { return checker_.AtRest(last_); });
     Progress(fmt::format("settled after {}", TimeText(outcome_.to_settle)));
   }
+  watches_ = false;
   TearDown();
   for (const auto& [key, index] : open_bars_) outcome_.timeline.bars[index].to = Elapsed();
   outcome_.timeline.length = Elapsed();
@@ -120,19 +123,23 @@ Status Engine::StartPods() {
 
 void Engine::CarryOut() {
   const Duration start = Elapsed();
+  looked_at_ = start;
+  watches_ = true;
   size_t next = 0;
   while (!Stopped()) {
-    while (next < plan_.steps.size() && plan_.steps[next].at + start <= Elapsed()) {
-      Do(plan_.steps[next++]);
-      // Also when more is due than can be done in time, nothing goes unseen for long.
-      if (Elapsed() - looked_at_ >= kLookPeriod) Look();
-    }
-    Look();
+    // Also when more is due than can be done in time: nothing goes unseen for long.
+    if (Elapsed() >= look_due_) Look();
+    const bool over = next == plan_.steps.size();
+    const Duration due = start + (over ? scenario_.duration : plan_.steps[next].at);
     const Duration now = Elapsed();
-    if (next == plan_.steps.size() && now >= start + scenario_.duration) return;
-    Duration wait = kLookPeriod;
-    if (next < plan_.steps.size()) wait = std::min(wait, plan_.steps[next].at + start - now);
-    if (wait > Duration{0}) deps_.pacer.Wait(wait);
+    if (now < due) {
+      if (const Duration wait = std::min(due, look_due_) - now; wait > Duration{0})
+        deps_.pacer.Wait(wait);
+      continue;
+    }
+    if (over) return;
+    outcome_.latest_step = std::max(outcome_.latest_step, now - due);
+    Do(plan_.steps[next++]);
   }
 }
 
@@ -187,7 +194,7 @@ void Engine::Begin(const Action& action) {
   const std::string kind(NameOf(action.kind));
   const WallTime at = deps_.clock.WallNow();
   const Duration from = Elapsed();
-  Active& active = active_[{action.kind, action.target}];
+  Active& active = active_[KeyOf(action)];
   const Status begun = deps_.node.Begin(action);
   ++(begun.ok() ? outcome_.done : outcome_.failed)[kind];
   Note("fault", Describe(action) + (begun.ok() ? "" : " failed: " + Message(begun)));
@@ -200,12 +207,16 @@ void Engine::Begin(const Action& action) {
 }
 
 void Engine::End(const Action& action) {
-  const auto found = active_.find({action.kind, action.target});
+  const auto found = active_.find(KeyOf(action));
   if (found == active_.end() || found->second.count == 0) return;
   outcome_.timeline.bars.push_back({action.target, Elapsed() - std::min(Elapsed(), action.lasting),
                                     Elapsed(), "fault", Describe(action)});
   if (--found->second.count > 0) return;
   const Status ended = deps_.node.End(action);
+  if (const std::string kind(NameOf(action.kind)); ended.code() == StatusCode::kCancelled) {
+    --outcome_.done[kind];
+    ++outcome_.failed[kind];
+  }
   Note("fault", "end of " + Describe(action) + (ended.ok() ? "" : " failed: " + Message(ended)));
   checker_.OnEnd(action, deps_.clock.WallNow());
 }
@@ -289,8 +300,9 @@ void Engine::CheckLeaks() {
 }
 
 void Engine::Look() {
+  const Duration began = Elapsed();
   Snapshot now = deps_.node.Look();
-  ++outcome_.looks;
+  MeasureLook(now, began);
   checker_.OnLook(now);
   Record(now);
   if (!now.runtime_answered) {  // as far as is known
@@ -299,14 +311,26 @@ void Engine::Look() {
   }
   last_ = std::move(now);
   AddViolations(checker_.Take());
-  looked_at_ = Elapsed();
+  look_due_ = std::max(began + kLookPeriod, Elapsed() + kBetweenLooks);
+}
+
+void Engine::MeasureLook(const Snapshot& now, Duration began) {
+  const Duration gap = began - std::exchange(looked_at_, began);
+  ++outcome_.looks;
+  if (!watches_) return;
+  outcome_.longest_gap = std::max(outcome_.longest_gap, gap);
+  outcome_.blind_to_runtime += now.runtime_answered ? 0 : 1;
+  outcome_.blind_to_status += now.status_answered ? 0 : 1;
 }
 
 void Engine::AddViolations(std::vector<Violation> found) {
   for (auto& violation : found) {
     violation.at = Elapsed();
     violation.wall = deps_.clock.WallNow();
-    const std::string row = violation.subject.substr(0, violation.subject.find_first_of("/ "));
+    const std::string row =
+        violation.rule == "leak"
+            ? "leftovers"
+            : violation.subject.substr(0, violation.subject.find_first_of("/ "));
     outcome_.timeline.marks.push_back({row, violation.at, "violation", violation.text});
     Note("VIOLATION", fmt::format("{}: {} {}", violation.rule, violation.subject, violation.text));
     Progress(fmt::format("VIOLATION {}: {} {}", violation.rule, violation.subject, violation.text));

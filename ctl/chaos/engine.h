@@ -49,6 +49,10 @@ struct Outcome {
   Duration to_start{0}, to_settle{0}, to_go{0};
   std::set<std::string> forgotten;  // things that the runtime lost sight of
   int looks = 0;
+  // Of the looks from the first fault until the node had settled:
+  int blind_to_runtime = 0, blind_to_status = 0;  // it did not answer
+  Duration longest_gap{0};                        // from the begin of one to that of the next
+  Duration latest_step{0};                        // how late the plan was at worst
 };
 
 /// The first thing of the plan that cannot be done on this node.
@@ -60,7 +64,6 @@ class Engine {
   StatusOr<Outcome> Run();
 
  private:
-  using Key = std::pair<FaultKind, std::string>;
   struct Active {
     Action action;
     int count = 0;
@@ -80,6 +83,7 @@ class Engine {
   void CheckLeaks();
   std::set<std::string> Leftovers();
   void Look();
+  void MeasureLook(const Snapshot& now, Duration began);
   void Record(const Snapshot& now);
   void RecordProcesses(const Snapshot& now);
   void RecordContainers(const Snapshot& now);
@@ -99,10 +103,12 @@ class Engine {
   Outcome outcome_;
   Clock::Time began_;
   Snapshot last_;
-  Duration looked_at_{0};         // since the begin
+  // Since the begin: when the last look began, and when the next is due.
+  Duration looked_at_{0}, look_due_{0};
+  bool watches_ = false;          // from the first fault until it has settled
   std::set<std::string> before_;  // things that were there before
   bool calls_cut_ = false;
-  std::map<Key, Active> active_;
+  std::map<std::string, Active> active_;     // by KeyOf
   std::map<std::string, int> versions_;      // pod -> how often it was put
   std::set<std::string> present_;            // pods
   std::map<std::string, size_t> open_bars_;  // what is open -> index of its bar

@@ -145,7 +145,7 @@ std::set<std::string> FakeNode::RemoveForgotten(const std::set<std::string>& thi
 Status FakeNode::Begin(const Action& action) {
   clock_.Advance(begin_takes);
   Advance();
-  if (action.lasting > Duration{0}) open_faults.insert(Describe(action));
+  if (action.lasting > Duration{0}) open_faults.insert(KeyOf(action));
   if (action.kind == FaultKind::kKill || action.kind == FaultKind::kRestart) {
     pids_[action.target] = ++last_pid_;
     if (bug_ == Bug::kStaysDead) dead_.insert(action.target);
@@ -170,10 +170,10 @@ Status FakeNode::Begin(const Action& action) {
 
 Status FakeNode::End(const Action& action) {
   Advance();
-  open_faults.erase(Describe(action));
+  open_faults.erase(KeyOf(action));
   away_.erase(action.target);
   if (action.kind == FaultKind::kDown) pids_[action.target] = ++last_pid_;
-  return OkStatus();
+  return too_late ? Cancelled("too late") : OkStatus();
 }
 
 Status FakeNode::Again(const Action&) { return OkStatus(); }

@@ -10,6 +10,7 @@ namespace splitlet::chaos {
 namespace {
 
 constexpr Duration kLongest = 24h;
+constexpr Duration kLongestJump = 10 * 8760h;
 
 StatusOr<Duration> ParseTime(const std::string& text) {
   const auto time = daemon::ParseGoDuration(text);
@@ -140,6 +141,17 @@ void Fields::ReadNumber(const std::string& key, int64_t low, int64_t high, int64
   if (number < low || number > high)
     return Wrong(key, fmt::format("{} is not in {}..{}", number, low, high));
   value = number;
+}
+
+void Fields::ReadJump(const std::string& key, Duration& value) {
+  std::string text;
+  if (!Scalar(key, text)) return;
+  const auto time = daemon::ParseGoDuration(text);
+  if (!time.ok()) return Wrong(key, Message(time.status()));
+  if (*time > -1ms && *time < 1ms) return Wrong(key, text + " is no jump");
+  if (*time < -kLongestJump || *time > kLongestJump)
+    return Wrong(key, fmt::format("{} is more than {}h", text, kLongestJump / 1h));
+  value = *time;
 }
 
 void Fields::ReadPercent(const std::string& key, double& value) {

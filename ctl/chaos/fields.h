@@ -49,6 +49,8 @@ class Fields {
   void Read(const std::string& key, Range& value);
   void Read(const std::string& key, std::vector<std::string>& value);  // a word or a list of words
   void ReadNumber(const std::string& key, int64_t low, int64_t high, int64_t& value);
+  /// "1h" or "-1h".
+  void ReadJump(const std::string& key, Duration& value);
   void ReadPercent(const std::string& key, double& value);
   void ReadBytes(const std::string& key, uint64_t& value);
   /// Nothing when absent.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "ctl/chaos/report.h"
 
@@ -10,6 +11,7 @@ namespace splitlet::chaos {
 namespace {
 
 constexpr double kLabel = 150, kWidth = 975, kRow = 15, kTop = 22;
+constexpr size_t kMaxLabel = 20;
 
 constexpr const char* kStyle = R"(
 :root { color-scheme: light; }
@@ -39,6 +41,19 @@ const char* ColourOf(const std::string& style) {
   return found == kColours.end() ? "#888888" : found->second;
 }
 
+/// What is neither a process nor a pod: a file system, the whole node, what was left over.
+std::vector<std::string> OtherRows(const Timeline& t) {
+  std::vector<std::string> others;
+  const auto add = [&](const std::string& row) {
+    for (const auto* rows : {&t.processes, &t.pods, &std::as_const(others)})
+      if (std::ranges::find(*rows, row) != rows->end()) return;
+    others.push_back(row);
+  };
+  for (const Bar& bar : t.bars) add(bar.row);
+  for (const Mark& mark : t.marks) add(mark.row);
+  return others;
+}
+
 /// Rows of a timeline: where each is, and what a time is across.
 struct Picture {
   std::map<std::string, double> rows;  // -> top
@@ -51,9 +66,10 @@ struct Picture {
         rows[name] = y;
         y += kRow;
       }
-      y += 8;
+      y += names.empty() ? 0 : 8;
     };
     add(t.processes);
+    add(OtherRows(t));
     add(t.pods);
     height = y;
     per_second = kWidth / std::max(0.001, static_cast<double>(t.length / 1ms) / 1000.0);
@@ -84,9 +100,10 @@ std::string Grid(const Timeline& t, const Picture& picture) {
         x, kTop - 4, picture.height, s);
   }
   for (const auto& [name, y] : picture.rows)
-    svg +=
-        fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\" fill=\"#1c2430\">{}</text>\n",
-                    kLabel - 8, y + kRow - 4, HtmlText(name));
+    svg += fmt::format(
+        "<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\" fill=\"#1c2430\">{}{}</text>\n",
+        kLabel - 8, y + kRow - 4, HtmlText(name.substr(0, kMaxLabel)),
+        name.size() > kMaxLabel ? "...<title>" + HtmlText(name) + "</title>" : "");
   return svg;
 }
 
@@ -94,13 +111,12 @@ std::string Bars(const Timeline& t, const Picture& picture) {
   std::string svg;
   for (const char* style : {"wanted", "running", "fault"})
     for (const Bar& bar : t.bars) {
-      const auto row = picture.rows.find(bar.row);
-      if (bar.style != style || row == picture.rows.end()) continue;
+      if (bar.style != style) continue;
       const double inset = bar.style == "running" ? 4 : 1;
       svg += fmt::format(
           "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\""
           "{}><title>{}</title></rect>\n",
-          picture.X(bar.from), row->second + inset,
+          picture.X(bar.from), picture.rows.at(bar.row) + inset,
           std::max(1.0, picture.X(bar.to) - picture.X(bar.from)), kRow - 2 * inset, ColourOf(style),
           bar.style == "fault" ? " fill-opacity=\"0.75\"" : "",
           HtmlText(fmt::format("{}: {} from {} to {}", bar.row, bar.text, TimeText(bar.from),
@@ -112,15 +128,12 @@ std::string Bars(const Timeline& t, const Picture& picture) {
 std::string Marks(const Timeline& t, const Picture& picture) {
   std::string svg;
   for (const Mark& mark : t.marks) {
-    const auto row = picture.rows.find(mark.row);
-    // What belongs to no row goes through all of them.
-    const double top = row == picture.rows.end() ? kTop - 4 : row->second + 1;
-    const double length = row == picture.rows.end() ? picture.height - kTop : kRow - 2;
+    const double top = picture.rows.at(mark.row) + 1;
     const bool loud = mark.style == "violation";
     svg += fmt::format(
         "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\" fill=\"{}\"><title>{}"
         "</title></rect>\n",
-        picture.X(mark.at) - (loud ? 1.5 : 1), top, loud ? 3 : 2, length,
+        picture.X(mark.at) - (loud ? 1.5 : 1), top, loud ? 3 : 2, kRow - 2,
         mark.style == "fault" ? "#c2570c" : ColourOf(mark.style),
         HtmlText(fmt::format("{} at {}", mark.text, TimeText(mark.at))));
   }
@@ -178,9 +191,11 @@ std::string ViolationHtml(const Violation& v) {
 std::string RoundHtml(const Outcome& round, size_t number) {
   std::string html = fmt::format(
       "<h2>Round {}: seed {}</h2>\n<p>{} until all pods ran, {} to settle after the last fault, "
-      "{} until all was gone; looked {} times.{}{}</p>\n",
+      "{} until all was gone. Looked {} times, at most {} apart; the runtime did not answer {} of "
+      "these looks, status {}. The plan was {} late at worst.{}{}</p>\n",
       number, round.seed, TimeText(round.to_start), TimeText(round.to_settle),
-      TimeText(round.to_go), round.looks,
+      TimeText(round.to_go), round.looks, TimeText(round.longest_gap), round.blind_to_runtime,
+      round.blind_to_status, TimeText(round.latest_step),
       round.forgotten.empty()
           ? ""
           : fmt::format(" The runtime lost sight of {} things.", round.forgotten.size()),

@@ -29,6 +29,11 @@ uint64_t AddressSpaceOf(pid_t pid) {
   return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
+/// Others are about calls that not each process makes.
+bool IsNeeded(FaultKind kind) {
+  return kind == FaultKind::kFailPoint || kind == FaultKind::kClockJump;
+}
+
 }  // namespace
 
 Status LocalNode::CanDo(const Action& action) {
@@ -44,7 +49,8 @@ Status LocalNode::CanDo(const Action& action) {
     case FaultKind::kFailPoint:
     case FaultKind::kSlowRuntime:
     case FaultKind::kLoseMessages:
-    case FaultKind::kDelayMessages: return CanSetPoints(action);
+    case FaultKind::kDelayMessages:
+    case FaultKind::kClockJump: return CanSetPoints(action);
     case FaultKind::kPartition: return partition_.CanCut();
     case FaultKind::kFillDisk: return CanFill(action.target);
     case FaultKind::kReboot:
@@ -61,7 +67,7 @@ Status LocalNode::CanDo(const Action& action) {
 }
 
 Status LocalNode::CanSetPoints(const Action& action) {
-  auto& names = points_[action.target];
+  auto& names = point_names_[action.target];
   if (names.empty()) {
     const auto list = client_.ListFaults(action.target);
     if (!list.ok()) return list.status();
@@ -71,7 +77,7 @@ Status LocalNode::CanSetPoints(const Action& action) {
       return Annotate(tried.status(), "splitlet: {lockFailPoints: true} is meant for production");
   }
   for (const auto& point : action.points)
-    if (!names.contains(point.name) && action.kind == FaultKind::kFailPoint)
+    if (!names.contains(point.name) && IsNeeded(action.kind))
       return InvalidArgument("{} has no fail point {} (splitletctl fault list {} shows them)",
                              action.target, point.name, action.target);
   return OkStatus();
@@ -103,11 +109,12 @@ Status LocalNode::Begin(const Action& action) {
     case FaultKind::kKill: return supervisor_->Signal(action.target, SIGKILL).status();
     case FaultKind::kPause: return supervisor_->Signal(action.target, SIGSTOP).status();
     case FaultKind::kDown: return supervisor_->TakeDown(action.target);
-    case FaultKind::kRestart: return supervisor_->Restart(action.target);
+    case FaultKind::kRestart: return EndToRestart(action.target);
     case FaultKind::kFailPoint:
     case FaultKind::kSlowRuntime:
     case FaultKind::kLoseMessages:
-    case FaultKind::kDelayMessages: return SetPoints(action, true);
+    case FaultKind::kDelayMessages:
+    case FaultKind::kClockJump: return SetPoints(action, true);
     case FaultKind::kPartition:
       return partition_.Cut(action.target, supervisor_->PidOf(action.target).value_or(0));
     case FaultKind::kFillDisk: return Fill(action.target);
@@ -132,7 +139,8 @@ Status LocalNode::End(const Action& action) {
     case FaultKind::kFailPoint:
     case FaultKind::kSlowRuntime:
     case FaultKind::kLoseMessages:
-    case FaultKind::kDelayMessages: return SetPoints(action, false);
+    case FaultKind::kDelayMessages:
+    case FaultKind::kClockJump: return SetPoints(action, false);
     case FaultKind::kPartition: return partition_.Heal(action.target);
     case FaultKind::kFillDisk:
       return unlink((FolderOf(action.target) + kFill).c_str()) == 0 ? OkStatus()
@@ -154,7 +162,8 @@ Status LocalNode::Again(const Action& action) {
     case FaultKind::kFailPoint:
     case FaultKind::kSlowRuntime:
     case FaultKind::kLoseMessages:
-    case FaultKind::kDelayMessages: retry_[action.target] = action; return OkStatus();
+    case FaultKind::kDelayMessages:
+    case FaultKind::kClockJump:
     case FaultKind::kPartition:
     case FaultKind::kLimitMemory: return Begin(action);
     case FaultKind::kKill:
@@ -172,25 +181,19 @@ Status LocalNode::Again(const Action& action) {
 }
 
 Status LocalNode::SetPoints(const Action& action, bool on) {
-  if (!on) retry_.erase(action.target);
-  const auto& known = points_[action.target];
-  for (const auto& point : action.points) {
-    if (!known.contains(point.name)) continue;  // of a call that this process does not make
-    const auto set = client_.SetFault(action.target, point.name, on ? point.term : "off");
-    if (set.ok()) continue;
-    // One that does not answer has lost its terms when it comes back, or gets them then.
-    if (set.status().code() != StatusCode::kUnavailable) return set.status();
-    if (on) retry_[action.target] = action;
-    return OkStatus();
-  }
-  return OkStatus();
+  if (!on) return points_.Drop(action.target, KeyOf(action));
+  const auto& known = point_names_[action.target];
+  std::vector<Action::Point> points;
+  for (const auto& point : action.points)  // not of calls that this process does not make
+    if (known.contains(point.name)) points.push_back(point);
+  return points_.Want(action.target, KeyOf(action), points);
 }
 
-void LocalNode::RetryPoints() {
-  const auto waiting = std::exchange(retry_, {});
-  for (const auto& [process, action] : waiting)
-    if (!client_.CheckRuns(process).ok() || !SetPoints(action, true).ok())
-      retry_.try_emplace(process, action);
+/// The supervisor starts it again; nobody waits for it.
+Status LocalNode::EndToRestart(const std::string& process) {
+  const auto pid = supervisor_->Signal(process, SIGTERM);
+  if (pid.ok()) kill(*pid, SIGCONT);  // a paused one hears no TERM
+  return pid.status();
 }
 
 Status LocalNode::Fill(const std::string& name) {
@@ -275,7 +278,9 @@ Status LocalNode::Upgrade(const std::string& process, bool on) {
     RETURN_IF_ERROR(WriteByRename(script, changed), "{}", script);
   }
   if (chmod(script.c_str(), 0755) != 0) return ErrnoStatus(errno);
-  return supervisor_->Restart(process);
+  const Status ended = EndToRestart(process);
+  // Whoever does not run at the moment starts as the other file anyway.
+  return ended.code() == StatusCode::kFailedPrecondition ? OkStatus() : ended;
 }
 
 }  // namespace splitlet::chaos

@@ -5,6 +5,7 @@
 #include <prometheus/registry.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
@@ -13,6 +14,7 @@
 
 #include "ctl/bus_source.h"
 #include "ctl/bus_text.h"
+#include "ctl/chaos/forgotten.h"
 #include "ctl/chaos/manifest.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/cri/grpc_runtime.h"
@@ -25,6 +27,8 @@ namespace {
 namespace stdfs = std::filesystem;
 
 constexpr Duration kLookLimit = 1s;
+/// Who does not answer so soon gets his terms later.
+constexpr Duration kPointLimit = 300ms;
 
 std::string LabelOf(const cri::StringMap& labels, std::string_view key) {
   const auto found = labels.find(std::string(key));
@@ -107,9 +111,6 @@ int DescriptorsOf(pid_t pid) {
   return count;
 }
 
-/// Its name tells no sandbox: nobody's only when there is none.
-bool IsNetwork(const std::string& thing) { return thing.starts_with("network namespace "); }
-
 }  // namespace
 
 std::string ReadAll(const std::string& path) {
@@ -151,7 +152,13 @@ LocalNode::LocalNode(const ctl::Client& client, LocalPaths paths)
       paths_(std::move(paths)),
       supervisor_(ctl::FindSupervisor(client.layout())),
       runtime_(std::make_unique<Runtime>(paths_.endpoint, client.clock())),
-      partition_(paths_.top, client.layout().bus.url) {}
+      partition_(paths_.top, client.layout().bus.url),
+      points_({.pid_of = [this](const auto& name) { return supervisor_->PidOf(name).value_or(0); },
+               .is_stopped = ctl::IsStopped,
+               .set =
+                   [this](const auto& name, const auto& point) {
+                     return client_.SetFault(name, point.name, point.term, kPointLimit).status();
+                   }}) {}
 
 LocalNode::~LocalNode() = default;
 
@@ -197,7 +204,7 @@ Status LocalNode::RemovePod(const std::string& name) {
 
 Snapshot LocalNode::Look() {
   Snapshot snapshot{.at = client_.clock().Now(), .wall = client_.clock().WallNow()};
-  RetryPoints();
+  points_.Retry();
   LookAtProcesses(snapshot);
   LookAtRuntime(snapshot);
   LookAtStatus(snapshot);
@@ -207,7 +214,14 @@ Snapshot LocalNode::Look() {
   return snapshot;
 }
 
+/// It may; who is away or paused is not waited for.
+bool LocalNode::Answers(const Snapshot& snapshot, const std::string& process) const {
+  const auto found = std::ranges::find(snapshot.processes, process, &SeenProcess::name);
+  return found == snapshot.processes.end() || (found->pid != 0 && !ctl::IsStopped(found->pid));
+}
+
 void LocalNode::LookAtRuntime(Snapshot& snapshot) {
+  if (!Answers(snapshot, "containerd")) return;
   const Clock& clock = client_.clock();
   const auto sandboxes = runtime_->client.ListPodSandbox("", After(clock, kLookLimit));
   if (!sandboxes.ok()) return;
@@ -237,6 +251,7 @@ void LocalNode::LookAtRuntime(Snapshot& snapshot) {
 }
 
 void LocalNode::LookAtStatus(Snapshot& snapshot) {
+  if (!Answers(snapshot, "status")) return;
   const auto records = client_.ListTable("podstatus", kLookLimit);
   if (!records.ok()) return;
   snapshot.status_answered = true;
@@ -312,14 +327,7 @@ Status LocalNode::CleanUp() {
 std::set<std::string> LocalNode::RemoveForgotten(const std::set<std::string>& things) {
   Snapshot now{};
   LookAtRuntime(now);
-  if (!now.runtime_answered) return {};
-  std::set<std::string> known, forgotten;
-  for (const auto& s : now.sandboxes) known.insert(s.id);
-  for (const auto& c : now.containers) known.insert(c.id);
-  for (const auto& thing : things)
-    if (const std::string id = IdOf(thing);
-        id.empty() ? IsNetwork(thing) && now.sandboxes.empty() : !known.contains(id))
-      forgotten.insert(thing);
+  const std::set<std::string> forgotten = ForgottenOf(things, now);
   // Twice: a group goes when the processes in it, and groups below it, have gone.
   for (int i = 0; i < 2; ++i) {
     for (const auto& thing : forgotten) RemoveThing(paths_, thing);

@@ -10,6 +10,7 @@
 
 #include "ctl/chaos/node.h"
 #include "ctl/chaos/partition.h"
+#include "ctl/chaos/points.h"
 #include "ctl/chaos/reboot.h"
 #include "ctl/client.h"
 #include "ctl/supervisor.h"
@@ -56,6 +57,7 @@ class LocalNode final : public Node {
   LocalNode(const ctl::Client& client, LocalPaths paths);
 
   // Looking.
+  bool Answers(const Snapshot& snapshot, const std::string& process) const;
   void LookAtRuntime(Snapshot& snapshot);
   void LookAtStatus(Snapshot& snapshot);
   void LookAtProcesses(Snapshot& snapshot);
@@ -65,7 +67,7 @@ class LocalNode final : public Node {
   Status CanSetPoints(const Action& action);
   Status CanFill(const std::string& folder) const;
   Status SetPoints(const Action& action, bool on);
-  void RetryPoints();
+  Status EndToRestart(const std::string& process);
   Status Fill(const std::string& folder);
   Status LimitMemory(const Action& action, bool on);
   Status HangPod(const Action& action, bool on);
@@ -86,13 +88,13 @@ class LocalNode final : public Node {
   bool NeverRan(const std::string& container);
 
   Snapshot last_;
-  std::set<std::string> ids_;            // sandboxes and containers ever seen
-  std::map<std::string, bool> ended_;    // container that has ended -> never ran
-  std::map<std::string, Action> retry_;  // process -> points to be set when it answers
-  std::map<std::string, std::set<std::string>> points_;  // process -> names; empty: not asked yet
-  std::map<std::string, std::string> broken_;            // pod -> its good manifest
-  std::map<std::string, std::string> run_scripts_;       // process -> the one before an upgrade
-  std::map<std::string, pid_t> hung_;                    // pod -> its shim
+  std::set<std::string> ids_;          // sandboxes and containers ever seen
+  std::map<std::string, bool> ended_;  // container that has ended -> never ran
+  Points points_;
+  std::map<std::string, std::set<std::string>> point_names_;  // by process; empty: not asked yet
+  std::map<std::string, std::string> broken_;                 // pod -> its good manifest
+  std::map<std::string, std::string> run_scripts_;  // process -> the one before an upgrade
+  std::map<std::string, pid_t> hung_;               // pod -> its shim
 };
 
 /// What a stack has that must be cleaned up by somebody: see Node::Things. `ids`: of the runtime.
@@ -101,8 +103,6 @@ std::set<std::string> ThingsOf(const LocalPaths& paths, const std::set<std::stri
 /// Groups named by sandboxes and containers of these ids, wherever the runtime puts them.
 std::vector<std::string> CgroupsOf(const std::set<std::string>& ids);
 
-/// The id of the sandbox or container that such a thing belongs to; empty: of none.
-std::string IdOf(const std::string& thing);
 /// By hand: kills, unmounts, removes.
 void RemoveThing(const LocalPaths& paths, const std::string& thing);
 

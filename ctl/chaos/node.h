@@ -93,6 +93,7 @@ class Node {
   virtual Status PutPod(const PodToRun& pod) = 0;
   virtual Status RemovePod(const std::string& name) = 0;
   virtual Status Begin(const Action& action) = 0;
+  /// CANCELLED: it was over before it could come into force.
   virtual Status End(const Action& action) = 0;
   /// After a process came back: what was set in the one before.
   virtual Status Again(const Action& action) = 0;

@@ -113,6 +113,8 @@ class Planner {
     if (fault.kind == FaultKind::kFailPoint) points = {{fault.point, fault.term}};
     if (fault.kind == FaultKind::kSlowRuntime)
       for (const auto& name : RuntimeCalls()) points.push_back({name, delay});
+    if (fault.kind == FaultKind::kClockJump)
+      points = {{"clock.wall", fmt::format("shift({}ms)", fault.jump / 1ms)}};
     if (fault.kind == FaultKind::kDelayMessages)
       points = {{"bus.publish.before", delay}, {"bus.signal.before", delay}};
     if (fault.kind == FaultKind::kLoseMessages) {
@@ -158,6 +160,11 @@ std::string Describe(const Action& action) {
   if (action.bytes != 0) text += fmt::format(" to {} MiB", action.bytes >> 20);
   if (action.lasting > Duration{0}) text += " for " + TimeText(action.lasting);
   return text;
+}
+
+std::string KeyOf(const Action& action) {
+  return fmt::format("{} {} {}", NameOf(action.kind), action.target,
+                     action.kind == FaultKind::kFailPoint ? action.points[0].name : "");
 }
 
 Plan MakePlan(const Scenario& scenario, uint64_t seed) { return Planner(scenario, seed).Make(); }

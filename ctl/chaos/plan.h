@@ -19,12 +19,14 @@ struct Action {
   struct Point {
     std::string name, term;
   };
-  std::vector<Point> points;  // of kFailPoint, kSlowRuntime, kLoseMessages, kDelayMessages
+  std::vector<Point> points;  // of what fail points express
   uint64_t bytes = 0;
   Duration lasting{0};  // 0: over at once
 };
 /// "pause pleg for 5s": for people.
 std::string Describe(const Action& action);
+/// The same for faults that, at the same time, are one: it ends when the last of them does.
+std::string KeyOf(const Action& action);
 
 struct Step {
   enum class Kind { kCreate, kDelete, kUpdate, kBegin, kEnd };

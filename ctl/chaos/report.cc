@@ -49,13 +49,16 @@ std::string RoundJson(const Outcome& round) {
     violations += (violations.empty() ? "\n      " : ",\n      ") + ViolationJson(v, round.seed);
   return fmt::format(
       "    {{\"seed\": {}, \"began\": {}, \"seconds\": {}, \"interrupted\": {}, \"looks\": {},\n"
+      "     \"longestGapSeconds\": {}, \"latestStepSeconds\": {}, \"looksWithoutRuntime\": {}, "
+      "\"looksWithoutStatus\": {},\n"
       "     \"startSeconds\": {}, \"settleSeconds\": {}, \"goneSeconds\": {},\n"
       "     \"done\": {}, \"failed\": {}, \"forgottenByRuntime\": {},\n     \"processes\": {},\n   "
       "  \"violations\": [{}]}}",
       round.seed, JsonString(FormatRfc3339(round.timeline.began)), Seconds(round.timeline.length),
-      round.interrupted, round.looks, Seconds(round.to_start), Seconds(round.to_settle),
-      Seconds(round.to_go), CountsJson(round.done), CountsJson(round.failed),
-      round.forgotten.size(), PeaksJson(round.peaks), violations);
+      round.interrupted, round.looks, Seconds(round.longest_gap), Seconds(round.latest_step),
+      round.blind_to_runtime, round.blind_to_status, Seconds(round.to_start),
+      Seconds(round.to_settle), Seconds(round.to_go), CountsJson(round.done),
+      CountsJson(round.failed), round.forgotten.size(), PeaksJson(round.peaks), violations);
 }
 
 std::map<std::string, int> Summed(const Report& report,
@@ -103,14 +106,21 @@ std::string ReportText(const Report& report) {
   if (const auto failed = Summed(report, &Outcome::failed); !failed.empty())
     text += fmt::format("could not be done: {}\n", CountsText(failed));
   size_t forgotten = 0, told = 0;
+  int looks = 0;
+  Duration gap{0}, late{0};
   for (const auto& round : report.rounds) {
     forgotten += round.forgotten.size();
+    looks += round.looks;
+    gap = std::max(gap, round.longest_gap);
+    late = std::max(late, round.latest_step);
     for (const auto& v : round.violations)
       if (++told <= kMaxLines)
         text += fmt::format("VIOLATION seed {} at {}: {}: {} {}\n", round.seed, TimeText(v.at),
                             v.rule, v.subject, v.text);
   }
   if (told > kMaxLines) text += fmt::format("... {} more in the report\n", told - kMaxLines);
+  text += fmt::format("looked {} times, at most {} apart; the plan was {} late at worst\n", looks,
+                      TimeText(gap), TimeText(late));
   if (forgotten > 0) text += fmt::format("the runtime lost sight of {} things\n", forgotten);
   return text + fmt::format("{} violations\n", ViolationsOf(report));
 }

@@ -36,6 +36,7 @@ constexpr auto kKinds = std::to_array<KindName>({
     {FaultKind::kSlowRuntime, "slowRuntime"},
     {FaultKind::kLoseMessages, "loseMessages"},
     {FaultKind::kDelayMessages, "delayMessages"},
+    {FaultKind::kClockJump, "clockJump"},
     {FaultKind::kPartition, "partition"},
     {FaultKind::kFillDisk, "fillDisk"},
     {FaultKind::kLimitMemory, "limitMemory"},
@@ -66,6 +67,7 @@ bool Lasts(FaultKind kind) {
     case FaultKind::kSlowRuntime:
     case FaultKind::kLoseMessages:
     case FaultKind::kDelayMessages:
+    case FaultKind::kClockJump:
     case FaultKind::kPartition:
     case FaultKind::kFillDisk:
     case FaultKind::kLimitMemory:
@@ -323,6 +325,7 @@ void Parser::ReadWhat(Fields& fields, Fault& fault) {
     case FaultKind::kSlowRuntime: fault.targets = {"pod-worker", "pleg", "gc"}; break;
     case FaultKind::kDelayMessages:
     case FaultKind::kLoseMessages:
+    case FaultKind::kClockJump:
     case FaultKind::kLimitMemory:
       ReadServices(fields, "of", fault);
       if (fault.targets.empty()) fields.Wrong("of", "required");
@@ -348,6 +351,8 @@ void Parser::ReadWhat(Fields& fields, Fault& fault) {
     fields.ReadPercent(key, fault.percent);
   else if (fault.kind == FaultKind::kLimitMemory)
     fields.ReadBytes(key, fault.bytes);
+  else if (fault.kind == FaultKind::kClockJump)
+    fields.ReadJump(key, fault.jump);
   else
     fields.Read(key, fault.delay);
 }

@@ -57,6 +57,7 @@ enum class FaultKind {
   kSlowRuntime,    // each call to the runtime takes that much longer
   kLoseMessages,   // on the bus, from this process
   kDelayMessages,  // the same, late
+  kClockJump,      // the wall clock of a process is another
   kPartition,      // no packet between this process and the bus
   kFillDisk,       // a file system of the stack has no room left
   kLimitMemory,    // of the address space of a process
@@ -75,7 +76,7 @@ struct Fault {
   std::vector<std::string> targets;  // one is drawn; processes, pods (templates) or a folder
   bool all_targets = false;          // not one but each of them, at once
   std::string point, term;           // of kFailPoint
-  Duration delay{0};
+  Duration delay{0}, jump{0};
   double percent = 0;
   uint64_t bytes = 0;
   int line = 0;

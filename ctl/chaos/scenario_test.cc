@@ -106,6 +106,18 @@ const ErrorCase kErrorCases[] = {
      "s.yaml: faults[0].fillDisk: etc: want one of state, run, log, manifests (line 6)"},
     {"messages of nobody", kPods + "faults:\n- {at: 1s, loseMessages: 10%, for: 1s}\n",
      "s.yaml: faults[0].of: required (line 6)"},
+    {"a jump of nobody's clock", kPods + "faults:\n- {at: 1s, clockJump: 1h, for: 1s}\n",
+     "s.yaml: faults[0].of: required (line 6)"},
+    {"a jump of the bus's clock", kPods + "faults:\n- {at: 1s, clockJump: 1h, of: nats, for: 1s}\n",
+     "s.yaml: faults[0].of: nats is no process: want any, all or one of config-source"},
+    {"a jump that is none", kPods + "faults:\n- {at: 1s, clockJump: 0, of: gc, for: 1s}\n",
+     "s.yaml: faults[0].clockJump: 0 is no jump (line 6)"},
+    {"a jump out of this age", kPods + "faults:\n- {at: 1s, clockJump: -90000h, of: gc, for: 1s}\n",
+     "s.yaml: faults[0].clockJump: -90000h is more than 87600h (line 6)"},
+    {"a jump without a unit", kPods + "faults:\n- {at: 1s, clockJump: 5, of: gc, for: 1s}\n",
+     "s.yaml: faults[0].clockJump: "},
+    {"a jump without an end", kPods + "faults:\n- {at: 1s, clockJump: 5s, of: gc}\n",
+     "s.yaml: faults[0].for: clockJump wants to know how long (line 6)"},
     {"a percentage that is none",
      kPods + "faults:\n- {at: 1s, loseMessages: 10, of: gc, for: 1s}\n",
      "s.yaml: faults[0].loseMessages: "},
@@ -133,6 +145,7 @@ TEST(Scenarios, SayWhatIsDoneWhen) {
       "load:\n- {every: 1s..2s, create: job, from: 2s, until: 8s}\n"
       "faults:\n- {at: 1s, pause: [pleg, gc], for: 1s..3s}\n"
       "- {every: 500ms, kill: any}\n- {at: 2s, limitMemory: 2Mi, of: gc, for: 1s}\n"
+      "- {at: 3s, clockJump: -36h, of: [gc, pleg], for: 1s}\n"
       "limits: {settle: 30s, memory: 100Mi, descriptors: 99, grace: 500ms, back: 3s}\n",
       "s.yaml", FromDisk);
   ASSERT_TRUE(s.ok()) << s.status();
@@ -149,6 +162,8 @@ TEST(Scenarios, SayWhatIsDoneWhen) {
   EXPECT_EQ(s->faults[1].targets, Processes());
   EXPECT_EQ(s->faults[2].bytes, 2u << 20);
   EXPECT_EQ(s->faults[2].line, 12);
+  EXPECT_EQ(s->faults[3].jump, Duration{-36h});
+  EXPECT_EQ(s->faults[3].targets, (std::vector<std::string>{"gc", "pleg"}));
   EXPECT_EQ(s->limits.memory_bytes, 100u << 20);
   EXPECT_EQ(s->limits.settle, Duration{30s});
 }

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "ctl/chaos/forgotten.h"
 #include "ctl/chaos/local_node.h"
 
 namespace splitlet::chaos {
@@ -59,17 +60,6 @@ std::vector<std::string> CgroupsOf(const std::set<std::string>& ids) {
     if (ids.contains(name)) groups.push_back(it->path().string());
   }
   return groups;
-}
-
-std::string IdOf(const std::string& thing) {
-  constexpr size_t kLength = 64;
-  size_t run = 0;
-  for (size_t i = 0; i < thing.size(); ++i) {
-    const char c = thing[i];
-    run = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ? run + 1 : 0;
-    if (run == kLength) return thing.substr(i + 1 - kLength, kLength);
-  }
-  return {};
 }
 
 void RemoveThing(const LocalPaths& paths, const std::string& thing) {
