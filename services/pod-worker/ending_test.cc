@@ -54,6 +54,24 @@ TEST_F(Ending, ALifeThatIsOverCannotBeStartedAgain) {
   EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
 }
 
+TEST_F(Ending, ASourceThatBeginsBelowALifeThatIsOverIsToldOfIt) {
+  const auto pod = TestPod{.policy = "Never"}.Make();
+  ASSERT_TRUE(RunPod(pod, 5).ok());
+  Exit("app", 0);
+  for (const auto state : {v1::DesiredRecord::WANTED, v1::DesiredRecord::REMOVED}) {
+    Remove(pod, 5);
+    desired.Remove("uid-web");
+    Settle();
+    ASSERT_FALSE(workers.Contains("uid-web"));
+    Want(pod, 3, 1, state);
+    EXPECT_EQ(Record()->incarnation(), 5);
+    EXPECT_EQ(Record()->state(), v1::FINISHED);
+    EXPECT_EQ(Record()->verdict().phase(), "") << "a new life has another end";
+  }
+  EXPECT_TRUE(RunPod(pod, 6).ok());
+  EXPECT_EQ(Record()->incarnation(), 6);
+}
+
 TEST_F(Ending, ALaterLifeWaitsForTheEarlierOne) {
   const auto pod = TestPod{}.Make();
   ASSERT_TRUE(RunPod(pod).ok());

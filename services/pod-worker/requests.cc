@@ -270,6 +270,7 @@ void PodWorkerService::ApplyDesired(const v1::DesiredRecord& record,
   const bool over = SaysOver(record, traits.ok() ? *traits : PodTraits{});
   const bool same = worker != nullptr && worker->incarnation == record.incarnation();
   const bool later = worker != nullptr && worker->incarnation < record.incarnation();
+  if (worker != nullptr && !same && !later) TellAgain(*worker);
   if (later && worker->state != WorkerState::kFinished) {
     if (worker->next && over && worker->next->incarnation <= record.incarnation())
       worker->next.reset();
@@ -295,6 +296,16 @@ void PodWorkerService::ApplyDesired(const v1::DesiredRecord& record,
   Worker& fresh = Add(std::move(ungranted));
   BeginEnd(fresh, cause);
   Persist(fresh, {});
+}
+
+/// To a source that begins below a life that is over: it has forgotten it, and its wall clock was
+/// set back. It goes on above. The verdict was of a pod that is gone.
+void PodWorkerService::TellAgain(Worker& worker) {
+  const bool untold = !deps_.table.Contains(bus::KeyOf(worker.uid));
+  if (worker.state != WorkerState::kFinished || worker.saving > 0 || !untold) return;
+  worker.verdict.reset();
+  worker.evicted = false;
+  PutWorkers(worker);
 }
 
 /// A granted pod whose record is gone from a complete table: on the second pass config-source is
