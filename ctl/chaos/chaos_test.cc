@@ -212,6 +212,27 @@ TEST(Chaos, AViolationTellsWhatHappenedAroundIt) {
   EXPECT_THAT(outcome->violations[0].around, Contains(HasSubstr("bus            workers")));
 }
 
+TEST(Chaos, OfWhatDidNotComeRightItIsToldWhatHappenedToItSinceTheLastFault) {
+  Trial trial(Bug::kMiscounts, Parsed(R"(
+name: test
+duration: 30s
+limits: {settle: 20s}
+pods: [{name: cut, run: forever}, {name: web, run: forever}]
+faults: [{at: 29s, endContainer: cut}]
+)"));
+  const auto outcome = trial.Go(1);
+  ASSERT_TRUE(outcome.ok());
+  ASSERT_FALSE(outcome->violations.empty());
+  EXPECT_EQ(outcome->violations[0].subject, "cut-0");
+  const auto& told = outcome->violations[0].around;
+  EXPECT_THAT(told, Contains(HasSubstr("cut-0          app #1 runs"))) << "20 s before";
+  EXPECT_THAT(told, Not(Contains(HasSubstr("cut-0          created")))) << "long before";
+  EXPECT_LE(std::ranges::count_if(
+                told, [](const std::string& line) { return line.ends_with("web-0-node"); }),
+            7)
+      << "of another pod only the last seconds";
+}
+
 TEST(Chaos, WhatCannotBeDoneIsSaidBeforeAnythingIsDone) {
   Trial trial(Bug::kNone);
   trial.node.cannot = FaultKind::kPause;

@@ -44,6 +44,12 @@ bool CutsCalls(const Action& action) {
          });
 }
 
+/// Where it stands in the picture: a pod or process, or what was left over.
+std::string RowOf(const Violation& violation) {
+  if (violation.rule == "leak") return "leftovers";
+  return violation.subject.substr(0, violation.subject.find_first_of("/ "));
+}
+
 const char* NameOf(State state) {
   switch (state) {
     case State::kCreated: return "created";
@@ -89,6 +95,7 @@ StatusOr<Outcome> Engine::Run() {
   const Status started = StartPods();
   if (started.ok() && !Stopped()) CarryOut();
   EndAll();
+  healed_at_ = deps_.clock.WallNow();
   if (started.ok() && !Stopped()) {
     outcome_.to_settle = Settle("settle", [this] { return checker_.AtRest(last_); });
     Progress(fmt::format("settled after {}", TimeText(outcome_.to_settle)));
@@ -327,11 +334,8 @@ void Engine::AddViolations(std::vector<Violation> found) {
   for (auto& violation : found) {
     violation.at = Elapsed();
     violation.wall = deps_.clock.WallNow();
-    const std::string row =
-        violation.rule == "leak"
-            ? "leftovers"
-            : violation.subject.substr(0, violation.subject.find_first_of("/ "));
-    outcome_.timeline.marks.push_back({row, violation.at, "violation", violation.text});
+    outcome_.timeline.marks.push_back(
+        {RowOf(violation), violation.at, "violation", violation.text});
     Note("VIOLATION", fmt::format("{}: {} {}", violation.rule, violation.subject, violation.text));
     Progress(fmt::format("VIOLATION {}: {} {}", violation.rule, violation.subject, violation.text));
     outcome_.violations.push_back(std::move(violation));
@@ -400,23 +404,37 @@ void Engine::RecordContainers(const Snapshot& now) {
   });
 }
 
+/// What happened shortly before, and what happened to its subject since the last fault.
+std::vector<Engine::Line> Engine::LinesAround(const Violation& violation,
+                                              const std::vector<BusLine>& bus) const {
+  const WallTime from = violation.wall - kBefore, to = violation.wall + kAfter;
+  const std::string row = RowOf(violation), pod = deps_.node.FullName(row);
+  const WallTime since = std::min(from, healed_at_ - kBefore);
+  std::vector<Line> lines;
+  for (const auto& entry : outcome_.timeline.entries)
+    if (entry.wall <= to && (entry.wall >= from || (entry.wall >= since && entry.who == row)))
+      lines.emplace_back(entry.wall, fmt::format("{:14} {}", entry.who, entry.text));
+  for (const auto& line : bus)
+    if (line.at <= to &&
+        (line.at >= from || (line.at >= since && line.text.find(pod) != std::string::npos)))
+      lines.emplace_back(line.at, "bus            " + line.text);
+  std::ranges::stable_sort(lines, {}, &Line::first);
+  return lines;
+}
+
 void Engine::AddAround() {
-  size_t told = 0;
-  for (auto& violation : outcome_.violations) {
-    if (++told > kMaxTold) return;
-    std::vector<std::pair<WallTime, std::string>> lines;
-    const WallTime from = violation.wall - kBefore, to = violation.wall + kAfter;
-    for (const auto& entry : outcome_.timeline.entries)
-      if (entry.wall >= from && entry.wall <= to)
-        lines.emplace_back(entry.wall, fmt::format("{:14} {}", entry.who, entry.text));
-    for (auto& line : deps_.node.BusBetween(from, to))
-      lines.emplace_back(line.at, "bus            " + std::move(line.text));
-    std::ranges::stable_sort(lines, {}, &std::pair<WallTime, std::string>::first);
+  auto& violations = outcome_.violations;
+  if (violations.empty()) return;
+  const WallTime first = std::min(violations.front().wall, healed_at_) - kBefore;
+  const auto bus = deps_.node.BusBetween(first, violations.back().wall + kAfter);
+  for (size_t n = 0; n < std::min(violations.size(), kMaxTold); ++n) {
+    const auto lines = LinesAround(violations[n], bus);
     const size_t skip = lines.size() > kMaxAround ? lines.size() - kMaxAround : 0;
     for (size_t i = skip; i < lines.size(); ++i)
-      violation.around.push_back(fmt::format(
-          "{:+8.3f}s  {}", static_cast<double>((lines[i].first - violation.wall) / 1ms) / 1000.0,
-          lines[i].second));
+      violations[n].around.push_back(
+          fmt::format("{:+8.3f}s  {}",
+                      static_cast<double>((lines[i].first - violations[n].wall) / 1ms) / 1000.0,
+                      lines[i].second));
   }
 }
 

@@ -89,6 +89,8 @@ class Engine {
   void RecordContainers(const Snapshot& now);
   void AddViolations(std::vector<Violation> found);
   void Note(const std::string& who, std::string text);
+  using Line = std::pair<WallTime, std::string>;
+  std::vector<Line> LinesAround(const Violation& violation, const std::vector<BusLine>& bus) const;
   void AddAround();
   Duration Elapsed() const { return deps_.clock.Now() - began_; }
   bool Stopped() const { return deps_.stopped && deps_.stopped(); }
@@ -102,6 +104,7 @@ class Engine {
   Checker checker_;
   Outcome outcome_;
   Clock::Time began_;
+  WallTime healed_at_;
   Snapshot last_;
   // Since the begin: when the last look began, and when the next is due.
   Duration looked_at_{0}, look_due_{0};

@@ -251,8 +251,11 @@ std::optional<WallTime> FakeNode::EndOf(const std::string& container) {
   return found == ends_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::vector<BusLine> FakeNode::BusBetween(WallTime from, WallTime) {
-  return {{from, "workers: <syncing>"}};
+std::vector<BusLine> FakeNode::BusBetween(WallTime from, WallTime to) {
+  std::vector<BusLine> lines;
+  for (WallTime at = from; at < to; at += 1s)
+    lines.push_back({at, "workers: <syncing> " + FullName("web-0")});
+  return lines;
 }
 
 }  // namespace splitlet::chaos

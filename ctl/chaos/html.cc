@@ -127,7 +127,9 @@ std::string Bars(const Timeline& t, const Picture& picture) {
 
 std::string Marks(const Timeline& t, const Picture& picture) {
   std::string svg;
-  for (const Mark& mark : t.marks) {
+  std::vector<Mark> marks = t.marks;  // violations last: nothing covers them
+  std::ranges::stable_partition(marks, [](const Mark& m) { return m.style != "violation"; });
+  for (const Mark& mark : marks) {
     const double top = picture.rows.at(mark.row) + 1;
     const bool loud = mark.style == "violation";
     svg += fmt::format(
