@@ -374,6 +374,30 @@ TEST(Forgotten, IsWhatTheRuntimeDoesNotList) {
     EXPECT_EQ(ForgottenOf({c.thing}, c.listed).size(), c.forgotten ? 1u : 0u) << c.name;
 }
 
+TEST(Forgotten, IsNothingThatNoCutCanHaveLost) {
+  const std::string early(64, 'a'), late(64, 'b'), both(64, 'c'), never(64, 'd');
+  const auto listed = [](const std::vector<std::string>& ids) {
+    Snapshot snapshot{.runtime_answered = true};
+    for (const auto& id : ids) snapshot.sandboxes.push_back({.id = id, .pod = "p", .uid = "u"});
+    return snapshot;
+  };
+  Cuts cuts;
+  cuts.OnListed(listed({early, both}), 1s);
+  cuts.OnListed(listed({early, both}), 9s);
+  cuts.OnListed(listed({both}), 60s);
+  cuts.OnListed(listed({late, both}), 100s);
+  const std::set<std::string> all = {"shim 1 of " + early, "shim 2 of " + late, "shim 3 of " + both,
+                                     "shim 4 of " + never, "network namespace cni-1"};
+  EXPECT_THAT(cuts.Affected(all), IsEmpty()) << "nothing was cut off";
+  cuts.Add(30s, 40s);
+  EXPECT_EQ(cuts.Affected(all), (std::set<std::string>{"shim 3 of " + both, "shim 4 of " + never,
+                                                       "network namespace cni-1"}));
+  cuts.Add(17s, 17s);
+  EXPECT_THAT(cuts.Affected(all), Contains("shim 1 of " + early)) << "while it was removed";
+  cuts.Add(92s, 92s);
+  EXPECT_EQ(cuts.Affected(all), all) << "while it was made";
+}
+
 Report MakeReport(Bug bug) {
   Report report{.scenario = "a <b> & \"c\"",
                 .about = "about",

@@ -207,7 +207,7 @@ void Engine::Begin(const Action& action) {
   Note("fault", Describe(action) + (begun.ok() ? "" : " failed: " + Message(begun)));
   outcome_.timeline.marks.push_back({action.target, from, "fault", Describe(action)});
   checker_.OnBegin(action, at);
-  calls_cut_ = calls_cut_ || CutsCalls(action);
+  if (CutsCalls(action)) cuts_.Add(from, from + action.lasting);
   if (action.lasting == Duration{0}) return;
   active.action = action;
   ++active.count;
@@ -286,8 +286,8 @@ void Engine::CheckLeaks() {
     const Status cleaned = deps_.node.CleanUp();
     refused = cleaned.ok() ? "" : Message(cleaned);
     left = Leftovers();
-    if (calls_cut_ && !left.empty() && Elapsed() - start > kRuntimeCleans) {
-      for (const auto& thing : deps_.node.RemoveForgotten(left)) {
+    if (!cuts_.empty() && !left.empty() && Elapsed() - start > kRuntimeCleans) {
+      for (const auto& thing : deps_.node.RemoveForgotten(cuts_.Affected(left))) {
         left.erase(thing);
         if (outcome_.forgotten.insert(thing).second) Note("runtime", "has forgotten " + thing);
       }
@@ -352,7 +352,9 @@ void Engine::Record(const Snapshot& now) {
     Note("runtime", now.runtime_answered ? "answers" : "does not answer");
   if (now.status_answered != last_.status_answered)
     Note("status", now.status_answered ? "answers" : "does not answer");
-  if (now.runtime_answered) RecordContainers(now);
+  if (!now.runtime_answered) return;
+  cuts_.OnListed(now, Elapsed());
+  RecordContainers(now);
 }
 
 void Engine::RecordProcesses(const Snapshot& now) {

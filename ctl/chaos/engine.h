@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ctl/chaos/checker.h"
+#include "ctl/chaos/forgotten.h"
 #include "ctl/chaos/node.h"
 #include "ctl/chaos/plan.h"
 #include "ctl/chaos/timeline.h"
@@ -110,7 +111,7 @@ class Engine {
   Duration looked_at_{0}, look_due_{0};
   bool watches_ = false;          // from the first fault until it has settled
   std::set<std::string> before_;  // things that were there before
-  bool calls_cut_ = false;
+  Cuts cuts_;
   std::map<std::string, Active> active_;     // by KeyOf
   std::map<std::string, int> versions_;      // pod -> how often it was put
   std::set<std::string> present_;            // pods

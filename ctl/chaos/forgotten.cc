@@ -1,6 +1,14 @@
 #include "ctl/chaos/forgotten.h"
 
+#include <algorithm>
+
 namespace splitlet::chaos {
+namespace {
+
+/// A call that makes or removes something takes that long at worst on a busy machine.
+constexpr Duration kCall = 10s;
+
+}  // namespace
 
 std::string IdOf(const std::string& thing) {
   constexpr size_t kLength = 64;
@@ -26,6 +34,29 @@ std::set<std::string> ForgottenOf(const std::set<std::string>& things, const Sna
     if (nobodys) forgotten.insert(thing);
   }
   return forgotten;
+}
+
+void Cuts::OnListed(const Snapshot& listed, Duration now) {
+  const auto seen = [&](const std::string& id) {
+    lives_.try_emplace(id, now, now).first->second.second = now;
+  };
+  for (const auto& s : listed.sandboxes) seen(s.id);
+  for (const auto& c : listed.containers) seen(c.id);
+}
+
+std::set<std::string> Cuts::Affected(const std::set<std::string>& things) const {
+  std::set<std::string> affected;
+  for (const auto& thing : things) {
+    const auto life = lives_.find(IdOf(thing));
+    const bool hit = life == lives_.end()
+                         ? !cuts_.empty()  // it was being made, or its name tells nothing
+                         : std::ranges::any_of(cuts_, [&life](const Span& cut) {
+                             const auto& [first, last] = life->second;
+                             return cut.second >= first - kCall && cut.first <= last + kCall;
+                           });
+    if (hit) affected.insert(thing);
+  }
+  return affected;
 }
 
 }  // namespace splitlet::chaos

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "ctl/text.h"
 
@@ -106,10 +107,12 @@ std::string ReportText(const Report& report) {
   if (const auto failed = Summed(report, &Outcome::failed); !failed.empty())
     text += fmt::format("could not be done: {}\n", CountsText(failed));
   size_t forgotten = 0, told = 0;
+  std::set<std::string> ids;
   int looks = 0;
   Duration gap{0}, late{0};
   for (const auto& round : report.rounds) {
     forgotten += round.forgotten.size();
+    for (const auto& thing : round.forgotten) ids.insert(IdOf(thing));
     looks += round.looks;
     gap = std::max(gap, round.longest_gap);
     late = std::max(late, round.latest_step);
@@ -121,7 +124,9 @@ std::string ReportText(const Report& report) {
   if (told > kMaxLines) text += fmt::format("... {} more in the report\n", told - kMaxLines);
   text += fmt::format("looked {} times, at most {} apart; the plan was {} late at worst\n", looks,
                       TimeText(gap), TimeText(late));
-  if (forgotten > 0) text += fmt::format("the runtime lost sight of {} things\n", forgotten);
+  if (forgotten > 0)
+    text += fmt::format("the runtime lost sight of {} things of {} sandboxes and containers\n",
+                        forgotten, ids.size());
   return text + fmt::format("{} violations\n", ViolationsOf(report));
 }
 
