@@ -406,19 +406,22 @@ void Engine::RecordContainers(const Snapshot& now) {
   });
 }
 
-/// What happened shortly before, and what happened to its subject since the last fault.
+/// What happened shortly before, and what happened to its subject since the last fault and just
+/// after. What comes then is the end of the round and tells nothing.
 std::vector<Engine::Line> Engine::LinesAround(const Violation& violation,
                                               const std::vector<BusLine>& bus) const {
-  const WallTime from = violation.wall - kBefore, to = violation.wall + kAfter;
+  const WallTime before = violation.wall - kBefore;
+  const WallTime since = std::min(before, healed_at_ - kBefore), until = violation.wall + kAfter;
+  const auto is_told = [&](WallTime at, bool of_subject) {
+    return of_subject ? at >= since && at <= until : at >= before && at <= violation.wall;
+  };
   const std::string row = RowOf(violation), pod = deps_.node.FullName(row);
-  const WallTime since = std::min(from, healed_at_ - kBefore);
   std::vector<Line> lines;
   for (const auto& entry : outcome_.timeline.entries)
-    if (entry.wall <= to && (entry.wall >= from || (entry.wall >= since && entry.who == row)))
+    if (is_told(entry.wall, entry.who == row))
       lines.emplace_back(entry.wall, fmt::format("{:14} {}", entry.who, entry.text));
   for (const auto& line : bus)
-    if (line.at <= to &&
-        (line.at >= from || (line.at >= since && line.text.find(pod) != std::string::npos)))
+    if (is_told(line.at, line.text.find(pod) != std::string::npos))
       lines.emplace_back(line.at, "bus            " + line.text);
   std::ranges::stable_sort(lines, {}, &Line::first);
   return lines;
