@@ -65,7 +65,7 @@ void FakeBusNetwork::SendTo(const std::string& from, FakeBus& to,
                                             static_cast<double>(faults_.max_delay.count()))};
   Clock::Time& last = last_delivery_[{from, to.process_}];
   if (random_.Unit() >= faults_.overtake) {
-    if (last && last > at) at = last;
+    if (last.SameBoot(at) && last > at) at = last;
     last = at;
   }
   to.After(at - clock_.Now(), [this, deliver, epoch = epoch_](FakeBus& bus) {

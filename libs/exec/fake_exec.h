@@ -42,6 +42,9 @@ class Scheduler {
   /// Drops all its tasks and takes no more: a crash. Allowed inside a step of that owner; the step
   /// goes on.
   void Drop(Owner owner);
+  /// The machine has: nothing waits any more for a time of the boot before. The clock's boot is the
+  /// caller's to set.
+  void Reboot();
   bool alive(Owner owner) const;
   /// A paused process runs nothing; its tasks keep until Resume.
   void Pause(Owner owner);

@@ -8,19 +8,17 @@
 namespace splitlet::config_source {
 namespace {
 
-TEST(ConfigSource, AManifestBecomesADesiredPod) {
-  TestNode node;
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.Start();
-  node.RunFor(100ms);
-  const auto record = node.Find("web");
+class ConfigSource : public testing::Test, public TestNode {};
+
+TEST_F(ConfigSource, AManifestBecomesADesiredPod) {
+  const auto record = StartWithWeb();
   ASSERT_NE(record, nullptr);
   EXPECT_EQ(record->state(), v1::DesiredRecord::WANTED);
   EXPECT_EQ(record->source(), "file");
   EXPECT_EQ(record->origin(), "/m/web.yaml");
   EXPECT_GT(record->incarnation(), 0);
   EXPECT_GT(record->generation(), 0);
-  const kube::Pod pod = node.PodOf("web");
+  const kube::Pod pod = PodOf("web");
   EXPECT_EQ(pod.metadata().name(), "web-node-a");
   EXPECT_EQ(pod.metadata().uid(), record->uid());
   EXPECT_EQ(pod.spec().node_name(), "node-a");
@@ -28,55 +26,48 @@ TEST(ConfigSource, AManifestBecomesADesiredPod) {
   EXPECT_EQ(kube::AnnotationOf(pod, kube::kConfigSource), "file");
   EXPECT_EQ(kube::AnnotationOf(pod, kube::kConfigSeen),
             FormatSeen(WallFromNanos(record->seen_at_wall_ns())));
-  EXPECT_TRUE(node.Complete("file"));
-  EXPECT_TRUE(node.Complete(std::string(bus::kAll)));
+  EXPECT_TRUE(Complete("file"));
+  EXPECT_TRUE(Complete(std::string(bus::kAll)));
   // A source that is not configured is not listed.
-  EXPECT_EQ(node.desired.completeness().scopes,
-            (std::set<std::string>{"file", std::string(bus::kAll)}));
-  EXPECT_TRUE(node.process->service->GetHealth().ready);
+  EXPECT_EQ(desired.completeness().scopes, (std::set<std::string>{"file", std::string(bus::kAll)}));
+  EXPECT_TRUE(process->service->GetHealth().ready);
 }
 
-TEST(ConfigSource, AMissingDirectoryIsCompleteAndEmptyAndIsFoundLater) {
-  TestNode node;
-  node.config.static_pod_path = "/later";
-  node.Start();
-  node.RunFor(100ms);
-  EXPECT_TRUE(node.Complete("file"));
-  EXPECT_EQ(node.Show(), "");
-  node.process->watcher->Mute(true);
-  node.Write("/later/web.yaml", Manifest("web"));
-  node.RunFor(20s);
-  EXPECT_EQ(node.Show(), "web");
+TEST_F(ConfigSource, AMissingDirectoryIsCompleteAndEmptyAndIsFoundLater) {
+  config.static_pod_path = "/later";
+  StartAndRead();
+  EXPECT_TRUE(Complete("file"));
+  EXPECT_EQ(Show(), "");
+  process->watcher->Mute(true);
+  Write("/later/web.yaml", Manifest("web"));
+  RunFor(20s);
+  EXPECT_EQ(Show(), "web");
 }
 
-TEST(ConfigSource, HiddenFilesAndDirectoriesAreSkipped) {
-  TestNode node;
-  node.Write("/m/a.yaml", Manifest("a"));
-  node.Write("/m/.b.yaml", Manifest("b"));
-  node.Write("/m/c/c.yaml", Manifest("c"));
-  node.Start();
-  node.RunFor(100ms);
-  EXPECT_EQ(node.Show(), "a");
-  EXPECT_EQ(node.LogLines("not a manifest, skipped").size(), 1u);
+TEST_F(ConfigSource, HiddenFilesAndDirectoriesAreSkipped) {
+  Write("/m/a.yaml", Manifest("a"));
+  Write("/m/.b.yaml", Manifest("b"));
+  Write("/m/c/c.yaml", Manifest("c"));
+  StartAndRead();
+  EXPECT_EQ(Show(), "a");
+  EXPECT_EQ(LogLines("not a manifest, skipped").size(), 1u);
 }
 
-TEST(ConfigSource, ASingleFileIsASourceToo) {
-  TestNode node;
-  node.config.static_pod_path = "/etc/web.yaml";
-  node.Write("/etc/web.yaml", "kind: nonsense");
-  node.Start();
-  node.RunFor(100ms);
-  EXPECT_FALSE(node.Complete("file"));
-  node.Write("/etc/web.yaml", Manifest("web"));
-  node.RunFor(1s);
-  EXPECT_EQ(node.Show(), "web");
-  EXPECT_TRUE(node.Complete("file"));
-  node.Write("/etc/web.yaml", "broken: [");
-  node.RunFor(60s);
-  EXPECT_EQ(node.Show(), "web!");
+TEST_F(ConfigSource, ASingleFileIsASourceToo) {
+  config.static_pod_path = "/etc/web.yaml";
+  Write("/etc/web.yaml", "kind: nonsense");
+  StartAndRead();
+  EXPECT_FALSE(Complete("file"));
+  Write("/etc/web.yaml", Manifest("web"));
+  RunFor(1s);
+  EXPECT_EQ(Show(), "web");
+  EXPECT_TRUE(Complete("file"));
+  Write("/etc/web.yaml", "broken: [");
+  RunFor(60s);
+  EXPECT_EQ(Show(), "web!");
 }
 
-TEST(ConfigSource, ABrokenManifestAmongGoodOnesHarmsNoOther) {
+TEST_F(ConfigSource, ABrokenManifestAmongGoodOnesHarmsNoOther) {
   const struct {
     const char* name;
     std::string text;
@@ -130,291 +121,261 @@ TEST(ConfigSource, ABrokenManifestAmongGoodOnesHarmsNoOther) {
   }
 }
 
-TEST(ConfigSource, AProblemNamesFileFieldAndLine) {
-  TestNode node;
-  node.Write("/m/web.yaml", Manifest("web", "''"));
-  node.Start();
-  node.RunFor(1s);
-  ASSERT_EQ(node.SourceNamed("file").problems.size(), 1u);
-  EXPECT_EQ(node.SourceNamed("file").problems[0].reason,
+TEST_F(ConfigSource, AProblemNamesFileFieldAndLine) {
+  Write("/m/web.yaml", Manifest("web", "''"));
+  StartAndRead(1s);
+  ASSERT_EQ(SourceNamed("file").problems.size(), 1u);
+  EXPECT_EQ(SourceNamed("file").problems[0].reason,
             "/m/web.yaml: invalid pod: [spec.containers[0].image: Required value] (line 8)");
 }
 
-TEST(ConfigSource, AMisspeltFieldIsNamedBesideTheOneThatIsMissing) {
-  TestNode node;
-  node.Write("/m/web.yaml",
-             "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n"
-             "  - name: app\n    imagee: x\n");
-  node.Start();
-  node.RunFor(1s);
-  ASSERT_EQ(node.SourceNamed("file").problems.size(), 1u);
-  const std::string reason = node.SourceNamed("file").problems[0].reason;
+TEST_F(ConfigSource, AMisspeltFieldIsNamedBesideTheOneThatIsMissing) {
+  Write("/m/web.yaml",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n"
+        "  - name: app\n    imagee: x\n");
+  StartAndRead(1s);
+  ASSERT_EQ(SourceNamed("file").problems.size(), 1u);
+  const std::string reason = SourceNamed("file").problems[0].reason;
   EXPECT_NE(reason.find("spec.containers[0].image: Required value"), std::string::npos) << reason;
   EXPECT_NE(reason.find("spec.containers[0].imagee: unknown field (line 7)"), std::string::npos)
       << reason;
 }
 
-TEST(ConfigSource, AnUnknownFieldIsIgnoredAndTold) {
-  TestNode node;
-  node.Write("/m/web.yaml", Manifest("web") + "  foo: 1\n");
-  node.Start();
-  node.RunFor(100ms);
-  EXPECT_EQ(node.Show(), "web");
-  EXPECT_TRUE(node.Complete("file"));
-  ASSERT_EQ(node.SourceNamed("file").problems.size(), 1u);
-  EXPECT_NE(node.SourceNamed("file").problems[0].reason.find("spec.foo"), std::string::npos);
+TEST_F(ConfigSource, AnUnknownFieldIsIgnoredAndTold) {
+  Write("/m/web.yaml", Manifest("web") + "  foo: 1\n");
+  StartAndRead();
+  EXPECT_EQ(Show(), "web");
+  EXPECT_TRUE(Complete("file"));
+  ASSERT_EQ(SourceNamed("file").problems.size(), 1u);
+  EXPECT_NE(SourceNamed("file").problems[0].reason.find("spec.foo"), std::string::npos);
 }
 
-TEST(ConfigSource, LinksAreFollowedAndALoopIsAProblem) {
-  TestNode node;
-  node.Write("/elsewhere/web.yaml", Manifest("web"));
-  ASSERT_TRUE(node.files.MakeSymlink("/elsewhere/web.yaml", "/m/web.yaml").ok());
-  ASSERT_TRUE(node.files.MakeSymlink("/m/y.yaml", "/m/x.yaml").ok());
-  ASSERT_TRUE(node.files.MakeSymlink("/m/x.yaml", "/m/y.yaml").ok());
-  node.Start();
-  node.RunFor(1s);
-  EXPECT_EQ(node.Show(), "web");
-  EXPECT_EQ(node.SourceNamed("file").problems.size(), 2u);
+TEST_F(ConfigSource, LinksAreFollowedAndALoopIsAProblem) {
+  Write("/elsewhere/web.yaml", Manifest("web"));
+  ASSERT_TRUE(files.MakeSymlink("/elsewhere/web.yaml", "/m/web.yaml").ok());
+  ASSERT_TRUE(files.MakeSymlink("/m/y.yaml", "/m/x.yaml").ok());
+  ASSERT_TRUE(files.MakeSymlink("/m/x.yaml", "/m/y.yaml").ok());
+  StartAndRead(1s);
+  EXPECT_EQ(Show(), "web");
+  EXPECT_EQ(SourceNamed("file").problems.size(), 2u);
 }
 
-TEST(ConfigSource, ALinkWhoseTargetIsAwayKeepsItsPod) {
-  TestNode node;
-  node.Write("/elsewhere/web.yaml", Manifest("web"));
-  ASSERT_TRUE(node.files.MakeSymlink("/elsewhere/web.yaml", "/m/web.yaml").ok());
-  node.Start();
-  node.RunFor(100ms);
-  node.Delete("/elsewhere/web.yaml");
-  node.RunFor(60s);
-  EXPECT_EQ(node.Show(), "web!");
+TEST_F(ConfigSource, ALinkWhoseTargetIsAwayKeepsItsPod) {
+  Write("/elsewhere/web.yaml", Manifest("web"));
+  ASSERT_TRUE(files.MakeSymlink("/elsewhere/web.yaml", "/m/web.yaml").ok());
+  StartAndRead();
+  Delete("/elsewhere/web.yaml");
+  RunFor(60s);
+  EXPECT_EQ(Show(), "web!");
 }
 
-TEST(ConfigSource, AManifestThatBreaksKeepsItsPodAlsoOverARestart) {
-  TestNode node;
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.Start();
-  node.RunFor(100ms);
-  const auto before = node.Find("web");
-  node.Write("/m/web.yaml", Manifest("web").substr(0, 40));
-  node.RunFor(60s);
-  EXPECT_EQ(node.Show(), "web!");
-  EXPECT_EQ(node.Find("web")->problem().find("/m/web.yaml: "), 0u);
-  node.Restart();
-  EXPECT_EQ(node.Show(), "web!");
-  EXPECT_TRUE(node.Complete("file"));
-  EXPECT_EQ(node.Find("web")->uid(), before->uid());
-  EXPECT_EQ(node.Find("web")->incarnation(), before->incarnation());
-  EXPECT_EQ(node.Find("web")->generation(), before->generation());
-  EXPECT_EQ(node.Find("web")->pod(), before->pod());
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.RunFor(1s);
-  EXPECT_EQ(node.Show(), "web");
-  EXPECT_EQ(node.Find("web")->incarnation(), before->incarnation());
+TEST_F(ConfigSource, AManifestThatBreaksKeepsItsPodAlsoOverARestart) {
+  const auto before = StartWithWeb();
+  Write("/m/web.yaml", Manifest("web").substr(0, 40));
+  RunFor(60s);
+  EXPECT_EQ(Show(), "web!");
+  EXPECT_EQ(Find("web")->problem().find("/m/web.yaml: "), 0u);
+  Restart();
+  EXPECT_EQ(Show(), "web!");
+  EXPECT_TRUE(Complete("file"));
+  EXPECT_EQ(Find("web")->uid(), before->uid());
+  EXPECT_EQ(Find("web")->incarnation(), before->incarnation());
+  EXPECT_EQ(Find("web")->generation(), before->generation());
+  EXPECT_EQ(Find("web")->pod(), before->pod());
+  Write("/m/web.yaml", Manifest("web"));
+  RunFor(1s);
+  EXPECT_EQ(Show(), "web");
+  EXPECT_EQ(Find("web")->incarnation(), before->incarnation());
 }
 
-TEST(ConfigSource, AHalfWrittenManifestIsReadAgainSoonWithoutAnEvent) {
-  TestNode node;
-  node.Write("/m/web.yaml", Manifest("web").substr(0, 40));
-  node.Start();
-  node.RunFor(50ms);
-  EXPECT_EQ(node.Show(), "");
-  node.process->watcher->Mute(true);
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.RunFor(500ms);
-  EXPECT_EQ(node.Show(), "web");
+TEST_F(ConfigSource, AHalfWrittenManifestIsReadAgainSoonWithoutAnEvent) {
+  Write("/m/web.yaml", Manifest("web").substr(0, 40));
+  Start();
+  RunFor(50ms);
+  EXPECT_EQ(Show(), "");
+  process->watcher->Mute(true);
+  Write("/m/web.yaml", Manifest("web"));
+  RunFor(500ms);
+  EXPECT_EQ(Show(), "web");
 }
 
-TEST(ConfigSource, AManifestThatGoesRemovesItsPodWhichStaysUntilTheWorkerIsFinished) {
-  TestNode node;
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.Start();
-  node.RunFor(100ms);
-  const auto before = node.Find("web");
-  node.PutWorker(*before, v1::SYNCING);
-  node.Delete("/m/web.yaml");
-  node.RunFor(40ms);
-  EXPECT_EQ(node.Show(), "web-");
-  const auto removed = node.Find("web");
+TEST_F(ConfigSource, AManifestThatGoesRemovesItsPodWhichStaysUntilTheWorkerIsFinished) {
+  const auto before = StartWithWeb();
+  PutWorker(*before, v1::SYNCING);
+  Delete("/m/web.yaml");
+  RunFor(40ms);
+  EXPECT_EQ(Show(), "web-");
+  const auto removed = Find("web");
   EXPECT_EQ(removed->incarnation(), before->incarnation());
   EXPECT_GT(removed->generation(), before->generation());
   EXPECT_EQ(removed->pod(), before->pod());
-  node.RunFor(1h);
-  node.PutWorker(*removed, v1::TERMINATED);
-  node.RunFor(1s);
-  node.Restart();
-  EXPECT_EQ(node.Show(), "web-");
-  node.PutWorker(*removed, v1::FINISHED);
-  node.RunFor(1s);
-  EXPECT_EQ(node.Show(), "");
-  node.Restart();
-  EXPECT_EQ(node.Show(), "");
+  RunFor(1h);
+  PutWorker(*removed, v1::TERMINATED);
+  RunFor(1s);
+  Restart();
+  EXPECT_EQ(Show(), "web-");
+  PutWorker(*removed, v1::FINISHED);
+  RunFor(1s);
+  EXPECT_EQ(Show(), "");
+  Restart();
+  EXPECT_EQ(Show(), "");
 }
 
-TEST(ConfigSource, APodThatFinishedByItselfStaysWanted) {
-  TestNode node;
-  node.Write("/m/job.yaml", Manifest("job"));
-  node.Start();
-  node.RunFor(100ms);
-  const auto before = node.Find("job");
-  node.PutWorker(*before, v1::FINISHED);
-  node.RunFor(1min);
-  node.Restart();
-  ASSERT_EQ(node.Show(), "job");
-  EXPECT_EQ(node.Find("job")->incarnation(), before->incarnation());
+TEST_F(ConfigSource, OfAPodRemovedOverARebootNothingIsRememberedWhenItComesBack) {
+  const auto before = StartWithWeb();
+  PutWorker(*before, v1::SYNCING);
+  Reboot();
+  Delete("/m/web.yaml");
+  StartAndRead(5s);
+  ASSERT_EQ(Show(), "web-") << "whoever finds containers of it is told";
+  EXPECT_EQ(Find("web")->incarnation(), before->incarnation());
+  PutWorker(*Find("web"), v1::FINISHED);
+  RunFor(1s);
+  EXPECT_EQ(Show(), "");
+  const auto facts = files.List("/state/config-source");
+  ASSERT_TRUE(facts.ok());
+  EXPECT_TRUE(facts->empty());
+  Restart();
+  Write("/m/web.yaml", Manifest("web"));
+  RunFor(1s);
+  ASSERT_EQ(Show(), "web");
+  EXPECT_EQ(Find("web")->uid(), before->uid());
+  EXPECT_GT(Find("web")->incarnation(), before->incarnation());
+  EXPECT_GT(Find("web")->seen_at_wall_ns(), before->seen_at_wall_ns());
 }
 
-TEST(ConfigSource, AManifestThatComesBackBeginsALaterLifeOfTheSameUid) {
-  TestNode node;
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.Start();
-  node.RunFor(100ms);
-  const auto before = node.Find("web");
-  node.Delete("/m/web.yaml");
-  node.RunFor(1s);
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.RunFor(1s);
-  const auto after = node.Find("web");
-  EXPECT_EQ(node.Show(), "web");
+TEST_F(ConfigSource, APodThatFinishedByItselfStaysWanted) {
+  Write("/m/job.yaml", Manifest("job"));
+  StartAndRead();
+  const auto before = Find("job");
+  PutWorker(*before, v1::FINISHED);
+  RunFor(1min);
+  Restart();
+  ASSERT_EQ(Show(), "job");
+  EXPECT_EQ(Find("job")->incarnation(), before->incarnation());
+}
+
+TEST_F(ConfigSource, AManifestThatComesBackBeginsALaterLifeOfTheSameUid) {
+  const auto before = StartWithWeb();
+  Delete("/m/web.yaml");
+  RunFor(1s);
+  Write("/m/web.yaml", Manifest("web"));
+  RunFor(1s);
+  const auto after = Find("web");
+  EXPECT_EQ(Show(), "web");
   EXPECT_EQ(after->uid(), before->uid());
   EXPECT_GT(after->incarnation(), before->incarnation());
 }
 
-TEST(ConfigSource, AMovedManifestIsAnotherPod) {
-  TestNode node;
-  node.Write("/m/a.yaml", Manifest("web"));
-  node.Start();
-  node.RunFor(100ms);
-  const auto before = node.Find("web");
-  ASSERT_TRUE(node.files.Rename("/m/a.yaml", "/m/b.yaml").ok());
-  node.RunFor(1s);
-  EXPECT_EQ(node.Show(), "web web-");
-  EXPECT_NE(node.Find("web")->uid(), before->uid());
+TEST_F(ConfigSource, AMovedManifestIsAnotherPod) {
+  Write("/m/a.yaml", Manifest("web"));
+  StartAndRead();
+  const auto before = Find("web");
+  ASSERT_TRUE(files.Rename("/m/a.yaml", "/m/b.yaml").ok());
+  RunFor(1s);
+  EXPECT_EQ(Show(), "web web-");
+  EXPECT_NE(Find("web")->uid(), before->uid());
 }
 
-TEST(ConfigSource, ATouchedManifestChangesNothing) {
-  TestNode node;
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.Start();
-  node.RunFor(100ms);
-  const auto before = node.Find("web");
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.RunFor(1min);
-  EXPECT_EQ(node.Find("web")->SerializeAsString(), before->SerializeAsString());
+TEST_F(ConfigSource, ATouchedManifestChangesNothing) {
+  const auto before = StartWithWeb();
+  Write("/m/web.yaml", Manifest("web"));
+  RunFor(1min);
+  EXPECT_EQ(Find("web")->SerializeAsString(), before->SerializeAsString());
 }
 
-TEST(ConfigSource, AnEditedLabelIsANewPodWithTheOldOneRemovedFirst) {
-  TestNode node;
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.Start();
-  node.RunFor(100ms);
+TEST_F(ConfigSource, AnEditedLabelIsANewPodWithTheOldOneRemovedFirst) {
+  StartWithWeb();
   std::vector<std::string> seen;
-  node.desired.OnChange([&](const auto& change) {
+  desired.OnChange([&](const auto& change) {
     seen.push_back(change.after->state() == v1::DesiredRecord::REMOVED ? "removed" : "wanted");
   });
-  node.Write("/m/web.yaml", Manifest("web", "nginx:1.26"));
-  node.RunFor(1s);
+  Write("/m/web.yaml", Manifest("web", "nginx:1.26"));
+  RunFor(1s);
   EXPECT_EQ(seen, (std::vector<std::string>{"removed", "wanted"}));
 }
 
-TEST(ConfigSource, AFixedUidIsUpdatedInPlace) {
-  TestNode node;
-  node.Write("/m/web.yaml", Manifest("web", "nginx:1", "fixed-1"));
-  node.Start();
-  node.RunFor(100ms);
-  const auto before = node.Find("web");
-  node.RunFor(10s);
-  node.Write("/m/web.yaml", Manifest("web", "nginx:2", "fixed-1"));
-  node.RunFor(1s);
-  const auto after = node.Find("web");
-  EXPECT_EQ(node.Show(), "web");
+TEST_F(ConfigSource, AFixedUidIsUpdatedInPlace) {
+  const auto before = StartWithWeb(Manifest("web", "nginx:1", "fixed-1"));
+  RunFor(10s);
+  Write("/m/web.yaml", Manifest("web", "nginx:2", "fixed-1"));
+  RunFor(1s);
+  const auto after = Find("web");
+  EXPECT_EQ(Show(), "web");
   EXPECT_EQ(after->uid(), "fixed-1");
   EXPECT_EQ(after->incarnation(), before->incarnation());
   EXPECT_GT(after->generation(), before->generation());
-  const kube::Pod pod = node.PodOf("web");
+  const kube::Pod pod = PodOf("web");
   EXPECT_EQ(pod.spec().containers(0).image(), "nginx:2");
   EXPECT_EQ(kube::AnnotationOf(pod, kube::kConfigHash), "fixed-1");
   EXPECT_EQ(kube::AnnotationOf(pod, kube::kConfigSeen),
             FormatSeen(WallFromNanos(before->seen_at_wall_ns())));
 }
 
-TEST(ConfigSource, TwoManifestsOfOnePod) {
-  TestNode node;
-  node.Write("/m/a.yaml", Manifest("web"));
-  node.Write("/m/b.yaml", Manifest("web"));
-  node.Start();
-  node.RunFor(100ms);
-  EXPECT_EQ(node.Show(), "web");
-  EXPECT_EQ(node.Find("web")->origin(), "/m/a.yaml");
-  EXPECT_EQ(node.SourceNamed("file").problems.size(), 1u);
-  node.Delete("/m/a.yaml");
-  node.RunFor(1s);
-  EXPECT_EQ(node.Show(), "web web-");
+TEST_F(ConfigSource, TwoManifestsOfOnePod) {
+  Write("/m/a.yaml", Manifest("web"));
+  Write("/m/b.yaml", Manifest("web"));
+  StartAndRead();
+  EXPECT_EQ(Show(), "web");
+  EXPECT_EQ(Find("web")->origin(), "/m/a.yaml");
+  EXPECT_EQ(SourceNamed("file").problems.size(), 1u);
+  Delete("/m/a.yaml");
+  RunFor(1s);
+  EXPECT_EQ(Show(), "web web-");
 }
 
-TEST(ConfigSource, TheLargestManifestIsOneByteBelowTheLimit) {
+TEST_F(ConfigSource, TheLargestManifestIsOneByteBelowTheLimit) {
   const std::string pod = Manifest("web");
-  TestNode node;
-  node.Write("/m/a.yaml", pod + "#" + std::string(kMaxConfigBytes - pod.size() - 1, 'x'));
-  node.Write("/m/b.yaml",
-             Manifest("b") + "#" + std::string(kMaxConfigBytes - Manifest("b").size() - 2, 'x'));
-  node.Start();
-  node.RunFor(1s);
-  EXPECT_EQ(node.Show(), "b");
-  ASSERT_EQ(node.SourceNamed("file").problems.size(), 1u);
-  EXPECT_EQ(node.SourceNamed("file").problems[0].reason, "/m/a.yaml: the read limit is reached");
+  Write("/m/a.yaml", pod + "#" + std::string(kMaxConfigBytes - pod.size() - 1, 'x'));
+  Write("/m/b.yaml",
+        Manifest("b") + "#" + std::string(kMaxConfigBytes - Manifest("b").size() - 2, 'x'));
+  StartAndRead(1s);
+  EXPECT_EQ(Show(), "b");
+  ASSERT_EQ(SourceNamed("file").problems.size(), 1u);
+  EXPECT_EQ(SourceNamed("file").problems[0].reason, "/m/a.yaml: the read limit is reached");
 }
 
-TEST(ConfigSource, OnlyTheFirstDocumentOfAFileCounts) {
-  TestNode node;
-  node.Write("/m/a.yaml", Manifest("one") + "---\n" + Manifest("two"));
-  node.Start();
-  node.RunFor(100ms);
-  EXPECT_EQ(node.Show(), "one");
+TEST_F(ConfigSource, OnlyTheFirstDocumentOfAFileCounts) {
+  Write("/m/a.yaml", Manifest("one") + "---\n" + Manifest("two"));
+  StartAndRead();
+  EXPECT_EQ(Show(), "one");
 }
 
-TEST(ConfigSource, AnUnreadableDirectoryIsIncompleteNeverEmpty) {
-  TestNode node;
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.Start();
-  node.RunFor(100ms);
-  node.files.Fail("/m", PermissionDenied("permission denied"));
-  node.RunFor(1h);
-  EXPECT_EQ(node.Show(), "web");
-  EXPECT_FALSE(node.Complete("file"));
-  node.Restart();
-  EXPECT_EQ(node.Show(), "web");
-  EXPECT_FALSE(node.Complete("file"));
-  EXPECT_EQ(node.process->service->GetPod("u").status().code(), StatusCode::kUnavailable);
-  node.files.Fail("/m", OkStatus());
-  node.RunFor(20s);
-  EXPECT_TRUE(node.Complete("file"));
-  EXPECT_EQ(node.Show(), "web");
+TEST_F(ConfigSource, AnUnreadableDirectoryIsIncompleteNeverEmpty) {
+  StartWithWeb();
+  files.Fail("/m", PermissionDenied("permission denied"));
+  RunFor(1h);
+  EXPECT_EQ(Show(), "web");
+  EXPECT_FALSE(Complete("file"));
+  Restart();
+  EXPECT_EQ(Show(), "web");
+  EXPECT_FALSE(Complete("file"));
+  EXPECT_EQ(process->service->GetPod("u").status().code(), StatusCode::kUnavailable);
+  files.Fail("/m", OkStatus());
+  RunFor(20s);
+  EXPECT_TRUE(Complete("file"));
+  EXPECT_EQ(Show(), "web");
 }
 
-TEST(ConfigSource, ADirectoryThatDoesNotAnswerIsIncompleteUntilItDoes) {
-  TestNode node;
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.Start();
-  node.RunFor(100ms);
-  node.files.SetHook([&](std::string_view, const std::string& path) {
-    if (path == "/m/web.yaml") node.all.Charge(25s);
+TEST_F(ConfigSource, ADirectoryThatDoesNotAnswerIsIncompleteUntilItDoes) {
+  StartWithWeb();
+  files.SetHook([&](std::string_view, const std::string& path) {
+    if (path == "/m/web.yaml") all.Charge(25s);
     return OkStatus();
   });
-  node.RunFor(60s);
-  EXPECT_EQ(node.Show(), "web");
-  EXPECT_FALSE(node.Complete("file"));
-  EXPECT_NE(node.SourceNamed("file").reason.find("no answer"), std::string::npos);
-  node.files.SetHook(nullptr);
-  node.RunFor(3min);
-  EXPECT_TRUE(node.Complete("file"));
-  EXPECT_EQ(node.Show(), "web");
+  RunFor(60s);
+  EXPECT_EQ(Show(), "web");
+  EXPECT_FALSE(Complete("file"));
+  EXPECT_NE(SourceNamed("file").reason.find("no answer"), std::string::npos);
+  files.SetHook(nullptr);
+  RunFor(3min);
+  EXPECT_TRUE(Complete("file"));
+  EXPECT_EQ(Show(), "web");
 }
 
 void KillBetweenAnEditsTwoFacts(Duration jump) {
   TestNode node;
-  node.Write("/m/web.yaml", Manifest("web", "nginx:1"));
-  node.Start();
-  node.RunFor(100ms);
-  const auto first = node.Find("web");
+  const auto first = node.StartWithWeb(Manifest("web", "nginx:1"));
   node.RunFor(1s);
   // The removal of the old pod is never remembered, the new pod is.
   node.files.SetHook([&](std::string_view operation, const std::string& path) {
@@ -429,86 +390,71 @@ void KillBetweenAnEditsTwoFacts(Duration jump) {
   node.Kill();
   node.files.SetHook(nullptr);
   node.Write("/m/web.yaml", "half");
-  node.Start();
-  node.RunFor(1s);
+  node.StartAndRead(1s);
   EXPECT_EQ(node.Show(), "web! web-");
   EXPECT_EQ(node.Find("web")->uid(), second->uid());
 }
 
-TEST(ConfigSource, KilledBetweenAnEditsTwoFactsTheLaterPodIsTheLastGoodOne) {
+TEST_F(ConfigSource, KilledBetweenAnEditsTwoFactsTheLaterPodIsTheLastGoodOne) {
   for (const Duration jump : {Duration{0}, Duration{-1h}, Duration{1h}}) {
     SCOPED_TRACE(jump / 1h);
     KillBetweenAnEditsTwoFacts(jump);
   }
 }
 
-TEST(ConfigSource, ARemovedDirectoryKeepsItsPodsForTwoPassesTwentySecondsApart) {
-  TestNode node;
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.Start();
-  node.RunFor(100ms);
-  ASSERT_TRUE(node.files.RemoveTree("/m").ok());
-  node.RunFor(19s);
-  EXPECT_EQ(node.Show(), "web");
-  EXPECT_FALSE(node.Complete("file"));
-  node.RunFor(3s);
-  EXPECT_EQ(node.Show(), "web-");
-  EXPECT_TRUE(node.Complete("file"));
+TEST_F(ConfigSource, ARemovedDirectoryKeepsItsPodsForTwoPassesTwentySecondsApart) {
+  StartWithWeb();
+  ASSERT_TRUE(files.RemoveTree("/m").ok());
+  RunFor(19s);
+  EXPECT_EQ(Show(), "web");
+  EXPECT_FALSE(Complete("file"));
+  RunFor(3s);
+  EXPECT_EQ(Show(), "web-");
+  EXPECT_TRUE(Complete("file"));
 }
 
-TEST(ConfigSource, ADirectoryThatIsRemovedAndMadeAgainLosesNoPod) {
-  TestNode node;
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.Start();
-  node.RunFor(100ms);
-  const auto before = node.Find("web");
-  ASSERT_TRUE(node.files.RemoveTree("/m").ok());
-  node.RunFor(10s);
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.RunFor(1min);
-  EXPECT_EQ(node.Show(), "web");
-  EXPECT_EQ(node.Find("web")->incarnation(), before->incarnation());
+TEST_F(ConfigSource, ADirectoryThatIsRemovedAndMadeAgainLosesNoPod) {
+  const auto before = StartWithWeb();
+  ASSERT_TRUE(files.RemoveTree("/m").ok());
+  RunFor(10s);
+  Write("/m/web.yaml", Manifest("web"));
+  RunFor(1min);
+  EXPECT_EQ(Show(), "web");
+  EXPECT_EQ(Find("web")->incarnation(), before->incarnation());
 }
 
-TEST(ConfigSource, AManifestDeletedWhileTheProcessWasAwayIsRemovedAndNeverPutAsWanted) {
-  TestNode node;
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.Write("/m/stay.yaml", Manifest("stay"));
-  node.Start();
-  node.RunFor(100ms);
-  node.Kill();
-  node.Delete("/m/web.yaml");
+TEST_F(ConfigSource, AManifestDeletedWhileTheProcessWasAwayIsRemovedAndNeverPutAsWanted) {
+  Write("/m/web.yaml", Manifest("web"));
+  Write("/m/stay.yaml", Manifest("stay"));
+  StartAndRead();
+  Kill();
+  Delete("/m/web.yaml");
   bool wanted_again = false;
-  node.Start();
-  node.desired.OnChange([&](const auto& change) {
+  Start();
+  desired.OnChange([&](const auto& change) {
     if (change.after != nullptr && change.after->name() == "web-node-a" &&
         change.after->state() == v1::DesiredRecord::WANTED)
       wanted_again = true;
   });
-  node.RunFor(1s);
-  EXPECT_EQ(node.Show(), "stay web-");
+  RunFor(1s);
+  EXPECT_EQ(Show(), "stay web-");
   EXPECT_FALSE(wanted_again);
 }
 
-TEST(ConfigSource, PodsOfASourceThatIsNoLongerConfiguredAreRemoved) {
-  TestNode node;
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.Start();
-  node.RunFor(100ms);
-  node.config.static_pod_path.clear();
-  node.Restart();
-  EXPECT_EQ(node.Show(), "web-");
-  EXPECT_TRUE(node.process->service->GetSources().empty());
-  EXPECT_TRUE(node.Complete(std::string(bus::kAll)));
+TEST_F(ConfigSource, PodsOfASourceThatIsNoLongerConfiguredAreRemoved) {
+  StartWithWeb();
+  config.static_pod_path.clear();
+  Restart();
+  EXPECT_EQ(Show(), "web-");
+  EXPECT_TRUE(process->service->GetSources().empty());
+  EXPECT_TRUE(Complete(std::string(bus::kAll)));
 }
 
-TEST(ConfigSource, ASourceIsNotCompleteBeforeItsRemovedPodsAreToldSo) {
+TEST_F(ConfigSource, ASourceIsNotCompleteBeforeItsRemovedPodsAreToldSo) {
   for (const bool configured : {true, false}) {
     SCOPED_TRACE(configured ? "manifest deleted" : "source not configured any more");
     TestNode node;
-    node.Write("/m/web.yaml", Manifest("web"));
-    node.Start();
-    node.RunFor(100ms);
+    node.StartWithWeb();
     node.Kill();
     node.Delete("/m/web.yaml");
     if (!configured) node.config.static_pod_path.clear();
@@ -530,104 +476,90 @@ TEST(ConfigSource, ASourceIsNotCompleteBeforeItsRemovedPodsAreToldSo) {
   }
 }
 
-TEST(ConfigSource, FiveHundredManifestsAtOnce) {
-  TestNode node;
-  node.Start();
-  node.RunFor(100ms);
+TEST_F(ConfigSource, FiveHundredManifestsAtOnce) {
+  StartAndRead();
   for (int i = 0; i < 500; ++i)
-    node.Write(fmt::format("/m/p{}.yaml", i), Manifest(fmt::format("p{}", i)));
-  node.RunFor(1s);
-  EXPECT_EQ(node.desired.size(), 500u);
-  EXPECT_TRUE(node.Complete("file"));
-  node.Restart();
-  EXPECT_EQ(node.desired.size(), 500u);
-  EXPECT_TRUE(node.Complete("file"));
-  EXPECT_EQ(node.Show().find('-'), std::string::npos);
+    Write(fmt::format("/m/p{}.yaml", i), Manifest(fmt::format("p{}", i)));
+  RunFor(1s);
+  EXPECT_EQ(desired.size(), 500u);
+  EXPECT_TRUE(Complete("file"));
+  Restart();
+  EXPECT_EQ(desired.size(), 500u);
+  EXPECT_TRUE(Complete("file"));
+  EXPECT_EQ(Show().find('-'), std::string::npos);
 }
 
-TEST(ConfigSource, ANewPodWaitsThreeSecondsForWorkersAndNoLonger) {
-  TestNode node;
-  node.network.SetCallsFail("pod-worker", true);
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.Start();
-  node.RunFor(2900ms);
-  EXPECT_EQ(node.Show(), "");
-  EXPECT_FALSE(node.Complete("file"));
-  node.RunFor(200ms);
-  EXPECT_EQ(node.Show(), "web");
-  EXPECT_TRUE(node.Complete("file"));
+TEST_F(ConfigSource, ANewPodWaitsThreeSecondsForWorkersAndNoLonger) {
+  network.SetCallsFail("pod-worker", true);
+  Write("/m/web.yaml", Manifest("web"));
+  Start();
+  RunFor(2900ms);
+  EXPECT_EQ(Show(), "");
+  EXPECT_FALSE(Complete("file"));
+  RunFor(200ms);
+  EXPECT_EQ(Show(), "web");
+  EXPECT_TRUE(Complete("file"));
 }
 
-TEST(ConfigSource, AWorkerInALaterLifeIsCaughtUpWith) {
-  TestNode node;
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.Start();
-  node.RunFor(100ms);
-  v1::DesiredRecord later = *node.Find("web");
+TEST_F(ConfigSource, AWorkerInALaterLifeIsCaughtUpWith) {
+  StartWithWeb();
+  v1::DesiredRecord later = *Find("web");
   later.set_incarnation(later.incarnation() + 1000);
-  node.PutWorker(later, v1::SYNCING);
-  node.RunFor(100ms);
-  EXPECT_EQ(node.Find("web")->incarnation(), later.incarnation());
+  PutWorker(later, v1::SYNCING);
+  RunFor(100ms);
+  EXPECT_EQ(Find("web")->incarnation(), later.incarnation());
 }
 
-TEST(ConfigSource, GetPodAnswersOnlyWhenEverySourceIsComplete) {
-  TestNode node;
-  node.config.static_pod_url = "http://host/pods";
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.Start();
-  node.RunFor(100ms);
-  EXPECT_TRUE(node.Complete("file"));
-  EXPECT_EQ(node.process->service->GetPod("nobody").status().code(), StatusCode::kUnavailable);
-  node.fetcher.AnswerBody(Manifest("remote"));
-  node.RunFor(20s);
-  ASSERT_TRUE(node.process->service->GetPod("nobody").ok());
-  EXPECT_EQ(*node.process->service->GetPod("nobody"), nullptr);
-  const auto uid = node.Find("web")->uid();
-  ASSERT_TRUE(node.process->service->GetPod(uid).ok());
-  EXPECT_EQ((*node.process->service->GetPod(uid))->uid(), uid);
+TEST_F(ConfigSource, GetPodAnswersOnlyWhenEverySourceIsComplete) {
+  config.static_pod_url = "http://host/pods";
+  StartWithWeb();
+  EXPECT_TRUE(Complete("file"));
+  EXPECT_EQ(process->service->GetPod("nobody").status().code(), StatusCode::kUnavailable);
+  fetcher.AnswerBody(Manifest("remote"));
+  RunFor(20s);
+  ASSERT_TRUE(process->service->GetPod("nobody").ok());
+  EXPECT_EQ(*process->service->GetPod("nobody"), nullptr);
+  const auto uid = Find("web")->uid();
+  ASSERT_TRUE(process->service->GetPod(uid).ok());
+  EXPECT_EQ((*process->service->GetPod(uid))->uid(), uid);
 }
 
-TEST(ConfigSource, OneUidInTwoSourcesBelongsToTheFirst) {
-  TestNode node;
-  node.config.static_pod_url = "http://host/pods";
-  node.Write("/m/web.yaml", Manifest("web", "nginx:1", "fixed"));
-  node.Start();
-  node.RunFor(100ms);
-  node.fetcher.AnswerBody(Manifest("remote", "nginx:2", "fixed"));
-  node.RunFor(20s);
-  EXPECT_EQ(node.Show(), "web");
-  ASSERT_EQ(node.SourceNamed("http").problems.size(), 1u);
-  const auto before = node.Find("web");
-  node.Delete("/m/web.yaml");
-  node.RunFor(1s);
-  ASSERT_EQ(node.Show(), "remote");
-  EXPECT_GT(node.Find("remote")->incarnation(), before->incarnation());
-  EXPECT_TRUE(node.SourceNamed("http").problems.empty());
+TEST_F(ConfigSource, OneUidInTwoSourcesBelongsToTheFirst) {
+  config.static_pod_url = "http://host/pods";
+  StartWithWeb(Manifest("web", "nginx:1", "fixed"));
+  fetcher.AnswerBody(Manifest("remote", "nginx:2", "fixed"));
+  RunFor(20s);
+  EXPECT_EQ(Show(), "web");
+  ASSERT_EQ(SourceNamed("http").problems.size(), 1u);
+  const auto before = Find("web");
+  Delete("/m/web.yaml");
+  RunFor(1s);
+  ASSERT_EQ(Show(), "remote");
+  EXPECT_GT(Find("remote")->incarnation(), before->incarnation());
+  EXPECT_TRUE(SourceNamed("http").problems.empty());
 }
 
-TEST(ConfigSource, EachChangeOfAPodBeginsATrace) {
-  TestNode node;
+TEST_F(ConfigSource, EachChangeOfAPodBeginsATrace) {
   std::vector<std::string> traces;
-  node.desired.OnChange([&](const auto& change) { traces.push_back(change.traceparent); });
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.Start();
-  node.RunFor(1s);
+  desired.OnChange([&](const auto& change) { traces.push_back(change.traceparent); });
+  Write("/m/web.yaml", Manifest("web"));
+  StartAndRead(1s);
   ASSERT_EQ(traces.size(), 1u);
-  node.Write("/m/web.yaml", Manifest("web", "nginx:2"));
-  node.RunFor(1s);
+  Write("/m/web.yaml", Manifest("web", "nginx:2"));
+  RunFor(1s);
   ASSERT_GE(traces.size(), 2u);
   EXPECT_NE(traces.back(), traces.front());
-  node.Delete("/m/web.yaml");
-  node.RunFor(1s);
+  Delete("/m/web.yaml");
+  RunFor(1s);
   std::vector<std::shared_ptr<const v1::DesiredRecord>> records;
-  node.desired.ForEach([&](const std::string&, const auto& record) { records.push_back(record); });
-  for (const auto& record : records) node.PutWorker(*record, v1::FINISHED);
-  node.RunFor(1s);
-  ASSERT_EQ(node.Show(), "") << "the removals of the records are among the changes";
+  desired.ForEach([&](const std::string&, const auto& record) { records.push_back(record); });
+  for (const auto& record : records) PutWorker(*record, v1::FINISHED);
+  RunFor(1s);
+  ASSERT_EQ(Show(), "") << "the removals of the records are among the changes";
   for (const auto& trace : traces) EXPECT_NE(TraceIdOf(trace), "") << trace;
   const std::set<std::string> different(traces.begin(), traces.end());
   EXPECT_EQ(different.size(), traces.size());
-  const auto lines = node.LogLines("desired pod changed");
+  const auto lines = LogLines("desired pod changed");
   ASSERT_FALSE(lines.empty());
   EXPECT_NE(lines.front().find("traceID=" + TraceIdOf(traces.front()) + " "), std::string::npos)
       << lines.front();

@@ -5,10 +5,7 @@ namespace {
 
 TEST(ConfigSourceFacts, WithoutItsFileAPodGoesOnInTheLifeItsWorkerKnows) {
   TestNode node;
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.Start();
-  node.RunFor(100ms);
-  const auto before = node.Find("web");
+  const auto before = node.StartWithWeb();
   node.PutWorker(*before, v1::SYNCING);
   node.Kill();
   ASSERT_TRUE(node.files.RemoveTree("/state").ok());
@@ -59,11 +56,26 @@ TEST(ConfigSourceFacts, NothingIsSaidWhileTheFactsCannotBeRead) {
   EXPECT_TRUE(node.process->service->GetHealth().ready);
 }
 
-TEST(ConfigSourceFacts, AFullDiskHoldsBackNewPodsButNotRemovals) {
+TEST(ConfigSourceFacts, AFactThatCannotBeReadNowIsNotTakenForAbsent) {
   TestNode node;
   node.Write("/m/web.yaml", Manifest("web"));
   node.Start();
-  node.RunFor(100ms);
+  node.RunFor(10s);
+  EXPECT_FALSE(node.Complete("file"));
+  EXPECT_FALSE(node.process->service->GetPod(before->uid()).ok());
+  const daemon::Health health = node.process->service->GetHealth();
+  EXPECT_FALSE(health.ready);
+  EXPECT_NE(health.reason.find(before->uid()), std::string::npos) << health.reason;
+  node.files.SetHook(nullptr);
+  node.RunFor(2s);
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_EQ(node.Find("web")->incarnation(), before->incarnation());
+  EXPECT_EQ(node.Find("web")->generation(), before->generation());
+}
+
+TEST(ConfigSourceFacts, AFullDiskHoldsBackNewPodsButNotRemovals) {
+  TestNode node;
+  node.StartWithWeb();
   node.files.SetFull("/state", true);
   node.Write("/m/new.yaml", Manifest("new"));
   node.Delete("/m/web.yaml");
@@ -78,9 +90,7 @@ TEST(ConfigSourceFacts, AFullDiskHoldsBackNewPodsButNotRemovals) {
 
 TEST(ConfigSourceFacts, AFactThatCouldNotBeForgottenForAWhileLeavesNoErrorBehind) {
   TestNode node;
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.Start();
-  node.RunFor(100ms);
+  node.StartWithWeb();
   node.Delete("/m/web.yaml");
   node.RunFor(1s);
   ASSERT_EQ(node.Show(), "web-");
@@ -98,9 +108,7 @@ TEST(ConfigSourceFacts, AFactThatCouldNotBeForgottenForAWhileLeavesNoErrorBehind
 
 TEST(ConfigSourceFacts, APodThatIsSavedDoesNotHideOneThatCannotBe) {
   TestNode node;
-  node.Write("/m/web.yaml", Manifest("web"));
-  node.Start();
-  node.RunFor(100ms);
+  node.StartWithWeb();
   FailPoints points;
   FailPoints::SetCurrent(&points);
   ASSERT_TRUE(points.Set("config-source.save-fact.before", "1*return(unavailable,disk)->off").ok());

@@ -64,18 +64,12 @@ class TestNode {
     std::unique_ptr<ConfigSourceService> service;
   };
 
-  TestNode()
-      : worker_bus(network, "pod-worker", other_loop),
-        reader_bus(network, "sync-loop", other_loop),
-        workers(*bus::Own<v1::WorkerRecord>(worker_bus, "workers")),
-        desired(*bus::ViewOf<v1::DesiredRecord>(reader_bus, "desired")) {
+  TestNode() {
     config.node_name = "node-a";
     config.static_pod_path = "/m";
     config.facts_directory = "/state/config-source";
     EXPECT_TRUE(files.MakeDirs("/m", 0755).ok());
-    bus::Completeness complete;
-    complete.scopes = {std::string(bus::kAll)};
-    workers.SetComplete(complete);
+    CompleteWorkers();
   }
   ~TestNode() { FailPoints::SetCurrent(nullptr); }
 
@@ -109,6 +103,31 @@ class TestNode {
     RunFor(1s);
   }
   void RunFor(Duration d) { all.Advance(d); }
+  /// Long enough to have read every manifest; 1 s: those that are broken more than once.
+  void StartAndRead(Duration time = 100ms) {
+    Start();
+    RunFor(time);
+  }
+  /// With one manifest; the record of its pod.
+  std::shared_ptr<const v1::DesiredRecord> StartWithWeb(
+      const std::string& manifest = Manifest("web")) {
+    Write("/m/web.yaml", manifest);
+    StartAndRead();
+    return Find("web");
+  }
+  /// The machine: the others have started anew, and no pod has a worker yet; config-source is down.
+  void Reboot() {
+    Kill();
+    clock.SetBoot(clock.Now().boot + 1);
+    all.Reboot();
+    worker_bus.reset();
+    reader_bus.reset();
+    worker_bus = std::make_unique<bus::FakeBus>(network, "pod-worker", other_loop);
+    reader_bus = std::make_unique<bus::FakeBus>(network, "sync-loop", other_loop);
+    workers = *bus::Own<v1::WorkerRecord>(*worker_bus, "workers");
+    desired = *bus::ViewOf<v1::DesiredRecord>(*reader_bus, "desired");
+    CompleteWorkers();
+  }
 
   void Write(const std::string& path, const std::string& text) {
     ASSERT_TRUE(files.Replace(path, text, {}).ok());
@@ -176,11 +195,17 @@ class TestNode {
   FakeLogSink sink;
   FakeHttpFetcher fetcher;
   exec::FakeLoop other_loop{all, all.NewOwner("others")};
-  bus::FakeBus worker_bus, reader_bus;
-  bus::Table<v1::WorkerRecord> workers;
-  bus::View<v1::DesiredRecord> desired;
+  std::unique_ptr<bus::FakeBus> worker_bus =
+      std::make_unique<bus::FakeBus>(network, "pod-worker", other_loop);
+  std::unique_ptr<bus::FakeBus> reader_bus =
+      std::make_unique<bus::FakeBus>(network, "sync-loop", other_loop);
+  bus::Table<v1::WorkerRecord> workers = *bus::Own<v1::WorkerRecord>(*worker_bus, "workers");
+  bus::View<v1::DesiredRecord> desired = *bus::ViewOf<v1::DesiredRecord>(*reader_bus, "desired");
   ConfigSourceConfig config;
   std::unique_ptr<Process> process;
+
+ private:
+  void CompleteWorkers() { workers.SetComplete({.scopes = {std::string(bus::kAll)}}); }
 };
 
 }  // namespace splitlet::config_source

@@ -283,6 +283,43 @@ TEST_F(Ending, GrantsOfAnotherBootAreVoid) {
   EXPECT_EQ(Show(), "app/0=exited(255) app/1=running sandbox/0=dead sandbox/1=ready");
 }
 
+TEST_F(Ending, TheStartTimeOfAPodRemovedOverARebootIsForgotten) {
+  const auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  const auto remembered = [this] {
+    return files.Stat("/state/pod-worker/pods/uid-web", false).ok();
+  };
+  ASSERT_TRUE(remembered());
+  Reboot();
+  Start();
+  owner.silent = true;
+  RunFor(5min);
+  EXPECT_TRUE(remembered()) << "no answer means no act";
+  owner.silent = false;
+  RunFor(5min);
+  EXPECT_TRUE(remembered()) << "config-source knows it still";
+  owner.known.clear();
+  RunFor(2min);
+  EXPECT_FALSE(remembered());
+  const int64_t now = ToNanos(clock.WallNow());
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_GE(Record()->start_time_wall_ns(), now) << "whoever comes by this name is another one";
+}
+
+TEST_F(Ending, TheStartTimeOfAPodThatIsWantedStillOutlivesAReboot) {
+  const auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  const int64_t start = Record()->start_time_wall_ns();
+  ASSERT_NE(start, 0);
+  Reboot();
+  Want(pod);
+  owner.known.clear();
+  Start();
+  RunFor(5min);
+  ASSERT_TRUE(Grant(pod).ok());
+  EXPECT_EQ(Record()->start_time_wall_ns(), start);
+}
+
 TEST_F(Ending, TheActiveDeadlineEndsThePodEvenOverARestart) {
   auto pod = TestPod{.source = "api"}.Make();
   pod.mutable_spec()->set_active_deadline_seconds(30);

@@ -116,12 +116,7 @@ class TestNode {
     std::unique_ptr<PodWorkerService> service;
   };
 
-  TestNode()
-      : source_bus(network, "config-source", other_loop),
-        loop_bus(network, "sync-loop", other_loop),
-        pleg_bus(network, "pleg", other_loop),
-        desired(*bus::Own<v1::DesiredRecord>(source_bus, "desired")),
-        workers(*bus::ViewOf<v1::WorkerRecord>(loop_bus, "workers")) {
+  TestNode() {
     config.node = {.name = "node-1",
                    .annotation = "state-1/node-1",
                    .ips = {"192.0.2.1"},
@@ -134,7 +129,7 @@ class TestNode {
     config.run_dir = "/run";
     config.state_dir = "/state";
     runtime.AddImage("busybox:1.36");
-    desired.SetComplete({{"file", "api"}, clock.Now(), {}});
+    CompleteDesired();
   }
   ~TestNode() { FailPoints::SetCurrent(nullptr); }
 
@@ -170,6 +165,21 @@ class TestNode {
   void Restart() {
     Kill();
     Start();
+  }
+  /// The machine: the others have started anew and config-source wants nothing yet; pod-worker is
+  /// down.
+  void Reboot() {
+    Kill();
+    clock.SetBoot(clock.Now().boot + 1);
+    all.Reboot();
+    runtime.Reboot();
+    source_bus.reset();
+    loop_bus.reset();
+    source_bus = std::make_unique<bus::FakeBus>(network, "config-source", other_loop);
+    loop_bus = std::make_unique<bus::FakeBus>(network, "sync-loop", other_loop);
+    desired = *bus::Own<v1::DesiredRecord>(*source_bus, "desired");
+    workers = *bus::ViewOf<v1::WorkerRecord>(*loop_bus, "workers");
+    CompleteDesired();
   }
   PodWorkerService& service() { return *process->service; }
   void RunFor(Duration duration) { all.Advance(duration); }
@@ -285,11 +295,18 @@ class TestNode {
   FakeEvents events;
   FakeOwner owner;
   exec::FakeLoop other_loop{all, all.NewOwner("others")};
-  bus::FakeBus source_bus, loop_bus, pleg_bus;
-  bus::Table<v1::DesiredRecord> desired;
-  bus::View<v1::WorkerRecord> workers;
+  std::unique_ptr<bus::FakeBus> source_bus =
+      std::make_unique<bus::FakeBus>(network, "config-source", other_loop);
+  std::unique_ptr<bus::FakeBus> loop_bus =
+      std::make_unique<bus::FakeBus>(network, "sync-loop", other_loop);
+  bus::FakeBus pleg_bus{network, "pleg", other_loop};
+  bus::Table<v1::DesiredRecord> desired = *bus::Own<v1::DesiredRecord>(*source_bus, "desired");
+  bus::View<v1::WorkerRecord> workers = *bus::ViewOf<v1::WorkerRecord>(*loop_bus, "workers");
   Config config;
   std::unique_ptr<Process> process;
+
+ private:
+  void CompleteDesired() { desired.SetComplete({{"file", "api"}, clock.Now(), {}}); }
 };
 
 }  // namespace splitlet::pod_worker
