@@ -47,6 +47,17 @@ bool TakeHeader(std::string_view& content, Header& header) {
          TakeNumber(line, 16, header.checksum) && line.empty();
 }
 
+/// True when the file itself is no fact, and will be none when it is read again: too long, or no
+/// file at all.
+bool IsNoFact(FileSystem& files, const std::string& path, const Status& why) {
+  if (why.code() == StatusCode::kInvalidArgument || why.code() == StatusCode::kFailedPrecondition)
+    return true;
+  if (why.code() != StatusCode::kResourceExhausted) return false;
+  // It is too long, or this process has too many files open.
+  const auto info = files.Stat(path, true);
+  return info.ok() && info->size > kMaxFactBytes;
+}
+
 }  // namespace
 
 FactStore::FactStore(FileSystem& files, const Clock& clock, Options options)
@@ -59,11 +70,14 @@ StatusOr<FactStore::All> FactStore::ReadAll() const {
   RETURN_IF_ERROR(entries, "list {}", options_.directory);
   for (const DirEntry& entry : *entries) {
     if (!IsKey(entry.name)) continue;  // new content whose writer was killed
-    const auto content = files_.Read(options_.directory + "/" + entry.name, kMaxFactBytes);
-    if (!content.ok()) {
+    const std::string path = options_.directory + "/" + entry.name;
+    const auto content = files_.Read(path, kMaxFactBytes);
+    if (content.status().code() == StatusCode::kNotFound) continue;  // forgotten since the listing
+    if (!content.ok() && IsNoFact(files_, path, content.status())) {
       all.unreadable.push_back({entry.name, Message(content.status())});
       continue;
     }
+    RETURN_IF_ERROR(content, "read {}", path);
     std::string_view record = *content;
     Header header;
     if (!TakeHeader(record, header)) {

@@ -3,7 +3,8 @@
 /// One small file per pod, replaced atomically, for facts that cannot be read back (DESIGN.md, rule
 /// 3). A file holds a header line (format, schema level, boot, checksum) and the serialised record.
 /// Threads: any; calls block. Errors: a file that is broken or of a higher schema level is listed
-/// as such and kept.
+/// as such and kept. One that cannot be read now (too many open files, an error of the disk, no
+/// permission) is an error of the whole: nobody may take its fact for absent.
 
 #include <cstdint>
 #include <string>
@@ -38,6 +39,7 @@ class FactStore {
   };
   FactStore(FileSystem& files, const Clock& clock, Options options);
 
+  /// To be tried again when it fails.
   StatusOr<All> ReadAll() const;
   /// On return a SIGKILL cannot lose it; with `sync`, a power cut neither.
   Status Save(const std::string& key, std::string_view bytes, bool sync) const;

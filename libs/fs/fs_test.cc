@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <condition_variable>
 #include <filesystem>
 #include <memory>
@@ -171,6 +172,60 @@ TEST_P(FileSystemContract, FactsComeBackAndBrokenOnesAreKept) {
   EXPECT_TRUE(store.Forget("uid-1").ok());
   EXPECT_TRUE(store.Forget("uid-1").ok());
   EXPECT_EQ(store.ReadAll()->facts.size(), 1u);
+}
+
+TEST(FactStore, AFactThatCannotBeReadNowIsAnErrorAndNeverAbsent) {
+  const struct {
+    const char* name;
+    int error;
+  } kCases[] = {
+      {"too many open files", EMFILE}, {"too many open files of all", ENFILE},
+      {"interrupted", EINTR},          {"an error of the disk", EIO},
+      {"no permission", EACCES},       {"no memory", ENOMEM},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    FakeClock clock;
+    FakeFileSystem files(clock);
+    const FactStore store(files, clock, {.directory = "/facts"});
+    ASSERT_TRUE(store.Save("a", "1", false).ok());
+    ASSERT_TRUE(store.Save("b", "2", false).ok());
+    files.SetHook([&](std::string_view operation, const std::string& path) {
+      return operation == "read" && path == "/facts/b" ? ErrnoStatus(c.error) : OkStatus();
+    });
+    const auto failed = store.ReadAll();
+    ASSERT_FALSE(failed.ok());
+    EXPECT_EQ(failed.status().code(), ErrnoStatus(c.error).code());
+    EXPECT_NE(Message(failed.status()).find("/facts/b"), std::string::npos) << failed.status();
+    files.SetHook(nullptr);
+    const auto all = store.ReadAll();
+    ASSERT_TRUE(all.ok());
+    EXPECT_EQ(all->facts.size(), 2u);
+  }
+}
+
+TEST(FactStore, WhatIsNoFactIsListedAndHoldsUpNoOther) {
+  FakeClock clock;
+  FakeFileSystem files(clock);
+  const FactStore store(files, clock, {.directory = "/facts"});
+  ASSERT_TRUE(store.Save("a", "1", false).ok());
+  ASSERT_TRUE(store.Save("gone", "2", false).ok());
+  ASSERT_TRUE(files.MakeDirs("/facts/folder", 0750).ok());
+  ASSERT_TRUE(files.MakeSymlink("/facts/loop", "/facts/loop").ok());
+  ASSERT_TRUE(files.Replace("/facts/long", std::string((32u << 20) + 1, 'x'), {}).ok());
+  files.SetHook([&](std::string_view operation, const std::string& path) {
+    const bool forgotten = operation == "read" && path == "/facts/gone";
+    return forgotten ? ErrnoStatus(ENOENT) : OkStatus();
+  });
+  const auto all = store.ReadAll();
+  ASSERT_TRUE(all.ok()) << all.status();
+  ASSERT_EQ(all->facts.size(), 1u);
+  std::vector<std::string> unreadable;
+  for (const auto& bad : all->unreadable) {
+    unreadable.push_back(bad.key);
+    EXPECT_FALSE(bad.newer);
+  }
+  EXPECT_EQ(unreadable, (std::vector<std::string>{"folder", "long", "loop"}));
 }
 
 TEST(FactFuzz, AMutatedFactIsWhatItWasOrUnreadable) {

@@ -1,3 +1,5 @@
+#include <cerrno>
+
 #include "services/config-source/testing.h"
 
 namespace splitlet::config_source {
@@ -58,7 +60,12 @@ TEST(ConfigSourceFacts, NothingIsSaidWhileTheFactsCannotBeRead) {
 
 TEST(ConfigSourceFacts, AFactThatCannotBeReadNowIsNotTakenForAbsent) {
   TestNode node;
-  node.Write("/m/web.yaml", Manifest("web"));
+  const auto before = node.StartWithWeb();
+  node.Kill();
+  node.files.SetHook([](std::string_view operation, const std::string& path) {
+    const bool fact = operation == "read" && path.starts_with("/state/");
+    return fact ? ErrnoStatus(EMFILE) : OkStatus();
+  });
   node.Start();
   node.RunFor(10s);
   EXPECT_FALSE(node.Complete("file"));

@@ -17,6 +17,7 @@ constexpr const char* kPressureStrand = "pressure";
 constexpr Duration kSoon = std::chrono::seconds{10};
 constexpr std::string_view kNodeKey = "node";
 constexpr std::string_view kThresholdsFact = "thresholds";
+constexpr Duration kFactsRetry = std::chrono::seconds{1};
 
 const prometheus::Histogram::BucketBoundaries kRoundBuckets{0.01, 0.05, 0.1, 0.5, 1,
                                                             5,    10,   30,  60,  120};
@@ -65,6 +66,10 @@ GcService::GcService(GcDeps deps, GcConfig config)
 void GcService::Start() {
   removal_timer_.Kick();
   image_timer_.Kick();
+  ReadFacts();
+}
+
+void GcService::ReadFacts() {
   deps_.strands.Run(kPressureStrand, [this] {
     auto facts = facts_.ReadAll();
     deps_.loop.Post([this, facts = std::move(facts)] { OnFactsRead(facts); });
@@ -72,6 +77,7 @@ void GcService::Start() {
 }
 
 daemon::Health GcService::GetHealth() const {
+  if (!facts_problem_.empty()) return {false, "read facts: " + facts_problem_};
   if (!runtime_problem_.empty()) return {false, runtime_problem_};
   return {listed_, listed_ ? "" : "the runtime has not been listed yet"};
 }
@@ -328,13 +334,18 @@ void GcService::OnRuntimeChange(const v1::RuntimeRecord& record) {
 }
 
 void GcService::OnFactsRead(const StatusOr<fs::FactStore::All>& facts) {
-  if (facts.ok()) {
-    for (const auto& fact : facts->facts) {
-      if (fact.key == kThresholdsFact)
-        last_met_ = DecodeLastMet(fact.bytes, deps_.clock.Now().boot);
-    }
-  } else {
-    deps_.log.LogIfError(facts.status(), "read facts");
+  if (!facts.ok()) {
+    const std::string before = std::exchange(facts_problem_, Message(facts.status()));
+    if (before != facts_problem_)
+      deps_.log.Error("what is remembered of this boot cannot be read",
+                      {KV("err", facts.status())});
+    deps_.loop.RunAfter(kFactsRetry, [this] { ReadFacts(); });
+    return;
+  }
+  facts_problem_.clear();
+  facts_read_ = true;
+  for (const auto& fact : facts->facts) {
+    if (fact.key == kThresholdsFact) last_met_ = DecodeLastMet(fact.bytes, deps_.clock.Now().boot);
   }
   told_conditions_ = Conditions(last_met_, deps_.clock.Now());
   pressure_timer_.Kick();
@@ -342,7 +353,7 @@ void GcService::OnFactsRead(const StatusOr<fs::FactStore::All>& facts) {
 
 void GcService::OnPressureTimer() {
   // A runtime that does not answer holds the strand up; one look at a time is enough.
-  if (deps_.strands.Pending(kPressureStrand) > 0) return;
+  if (!facts_read_ || deps_.strands.Pending(kPressureStrand) > 0) return;
   deps_.strands.Run(kPressureStrand, [this] {
     auto signals = ReadSignals({deps_.files, deps_.images, deps_.clock}, config_);
     deps_.loop.Post([this, signals = std::move(signals)] { OnSignals(signals); });

@@ -95,6 +95,7 @@ class GcService {
   bool AddWantedImages(ImageBook::Look& look) const;
 
   void OnRuntimeChange(const v1::RuntimeRecord& record);
+  void ReadFacts();
   void OnFactsRead(const StatusOr<fs::FactStore::All>& facts);
   void OnPressureTimer();
   void OnSignals(const std::vector<PressureSignal>& signals);
@@ -118,7 +119,8 @@ class GcService {
   Report last_removal_, last_images_;
   int image_failures_ = 0;  // in a row
   bool listed_ = false;     // the runtime, once in this start
-  std::string runtime_problem_;
+  std::string runtime_problem_, facts_problem_;
+  bool facts_read_ = false;  // before, the pressure of this boot is unknown
   LastMet last_met_;
   std::vector<std::string> told_conditions_;
   exec::Periodic removal_timer_, image_timer_, pressure_timer_;

@@ -5,6 +5,7 @@
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/fail_point.h"
@@ -504,6 +505,28 @@ TEST(GcService, PressureIsTableConditionAndEventAndSurvivesARestart) {
   node.all.Advance(4min);
   EXPECT_EQ(node.pressure.Find("node")->conditions_size(), 0);
   EXPECT_EQ(std::ranges::count(node.events.reasons, "NodeHasNoDiskPressure"), 1);
+}
+
+TEST(GcService, PressureIsUnknownWhileWhatIsRememberedCannotBeRead) {
+  TestNode node;
+  node.Start();
+  node.files.SetUsage("/state", {100, 5, 100, 50});
+  node.all.Advance(10s);
+  node.files.SetUsage("/state", {100, 50, 100, 50});
+  node.Crash();
+  node.files.SetHook([](std::string_view operation, const std::string& path) {
+    const bool fact = operation == "read" && path.starts_with("/run/gc/");
+    return fact ? ErrnoStatus(EMFILE) : OkStatus();
+  });
+  node.Start();
+  node.all.Advance(1min);
+  EXPECT_FALSE(node.pressure.LiveAndComplete());
+  EXPECT_FALSE(node.service().GetHealth().ready);
+  EXPECT_EQ(std::ranges::count(node.events.reasons, "NodeHasNoDiskPressure"), 0);
+  node.files.SetHook(nullptr);
+  node.all.Advance(1min);
+  ASSERT_TRUE(node.pressure.LiveAndComplete());
+  EXPECT_EQ(node.pressure.Find("node")->conditions_size(), 1) << "what was remembered counts";
 }
 
 TEST(GcService, ACrashLoopDoesNotWaitForTheMinute) {

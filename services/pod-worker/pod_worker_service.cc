@@ -72,6 +72,7 @@ void PodWorkerService::BeginStop() {
 }
 
 daemon::Health PodWorkerService::GetHealth() const {
+  if (!facts_trouble_.empty()) return {false, "read facts: " + facts_trouble_};
   if (!recovered_) return {false, "the files of this boot are not read yet"};
   if (!runtime_trouble_.empty()) return {false, "container runtime: " + runtime_trouble_};
   if (!runtime_listed_) return {false, "the runtime has not been listed yet"};
@@ -87,10 +88,13 @@ void PodWorkerService::ReadFacts() {
 
 void PodWorkerService::OnFacts(StatusOr<Facts::All> facts) {
   if (!facts.ok()) {
-    deps_.log.Warn("cannot read the files of this process", {KV("err", facts.status())});
+    const std::string before = std::exchange(facts_trouble_, Message(facts.status()));
+    if (before != facts_trouble_)
+      deps_.log.Error("cannot read the files of this process", {KV("err", facts.status())});
     deps_.loop.RunAfter(kRetryStart, [this] { ReadFacts(); });
     return;
   }
+  facts_trouble_.clear();
   for (const auto& problem : facts->problems)
     deps_.log.Error("a file cannot be used", {KV("reason", problem)});
   unknown_.insert(facts->unknown.begin(), facts->unknown.end());

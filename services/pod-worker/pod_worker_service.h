@@ -227,7 +227,7 @@ class PodWorkerService {
   std::map<std::string, Hold> holds_;
   uint64_t last_arrival_ = 0, last_hold_ = 0;
   bool recovered_ = false, runtime_listed_ = false, desired_ready_ = false, stopping_ = false;
-  std::string runtime_trouble_;
+  std::string facts_trouble_, runtime_trouble_;
 };
 
 }  // namespace splitlet::pod_worker

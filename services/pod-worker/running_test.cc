@@ -1,6 +1,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "k8s.io/api/core/v1/probe.pb.h"
 #include "services/pod-worker/testing.h"
@@ -381,6 +382,30 @@ TEST_F(Running, AFileOfANewerVersionMakesThePodUnknown) {
   Remove(TestPod{}.Make());
   RunFor(60s);
   EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+}
+
+TEST_F(Running, AFileThatCannotBeReadNowIsReadAgainAndNothingIsDoneBefore) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  Kill();
+  files.SetHook([](std::string_view operation, const std::string& path) {
+    const bool fact = operation == "read" && path.starts_with("/run/pod-worker/workers/");
+    return fact ? ErrnoStatus(EMFILE) : OkStatus();
+  });
+  Start();
+  RunFor(10s);
+  EXPECT_FALSE(service().GetHealth().ready);
+  EXPECT_NE(service().GetHealth().reason.find("uid-web"), std::string::npos);
+  EXPECT_EQ(Grant(TestPod{}.Make(), 1, 2).code(), StatusCode::kUnavailable);
+  const auto told = std::ranges::count_if(sink.lines(), [](const auto& line) {
+    return line.message == "cannot read the files of this process";
+  });
+  EXPECT_EQ(told, 1);
+  files.SetHook(nullptr);
+  RunFor(2s);
+  EXPECT_EQ(Record()->generation(), 1);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+  EXPECT_EQ(runtime.Calls("CreateContainer"), 1u);
+  EXPECT_TRUE(service().GetHealth().ready);
 }
 
 TEST_F(Running, AUidThatNamesAnotherDirectoryIsRefused) {

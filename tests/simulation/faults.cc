@@ -1,6 +1,8 @@
 // What happens to a simulated node: manifests come and go, processes die, the bus and the runtime
 // misbehave.
 
+#include <cerrno>
+
 #include "tests/simulation/node.h"
 #include "tests/simulation/shell.h"
 
@@ -71,6 +73,18 @@ void SimNode::Disturb(const FaultPlan& plan) {
   if (plan.pause_processes && Chance(0.03)) PauseOne();
   if (plan.disturb_bus && Chance(0.05)) DisturbBus();
   if (plan.disturb_runtime && Chance(0.05)) DisturbRuntime();
+  if (plan.disturb_files && Chance(0.02)) DisturbFiles();
+}
+
+/// Memories are read by a start, so somebody starts.
+void SimNode::DisturbFiles() {
+  files_.SetHook([this](std::string_view operation, const std::string& path) {
+    const bool memory = path.starts_with("/state/") || path.starts_with("/run/");
+    return operation == "read" && memory && Chance(0.5) ? ErrnoStatus(EMFILE) : OkStatus();
+  });
+  world_.RunAfter(Duration{1s} * static_cast<int64_t>(1 + random_.Below(10)),
+                  [this] { files_.SetHook(nullptr); });
+  Kill(AnyProcess());
 }
 
 void SimNode::ArmFailPoint() {

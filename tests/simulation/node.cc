@@ -198,6 +198,7 @@ void SimNode::HealAndSettle() {
   disturb_runtime_ = false;
   runtime_failures_ = 0;
   runtime_slow_ = false;
+  files_.SetHook(nullptr);
   network_.SetFaults({});
   network_.SetUp(true);
   for (auto& [name, process] : running_) {

@@ -40,8 +40,9 @@ struct FaultPlan {
   bool disturb_bus = false;      // messages lost, doubled, late, out of order; the bus away
   bool disturb_runtime = false;  // calls fail, are slow, lose their answer; the runtime away
   bool break_manifests = false;  // a file is broken for a moment
+  bool disturb_files = false;    // what a process remembers cannot be read for a moment
   static FaultPlan None() { return {}; }
-  static FaultPlan All() { return {true, true, true, true, true, true}; }
+  static FaultPlan All() { return {true, true, true, true, true, true, true}; }
 };
 
 class SimNode;
@@ -128,6 +129,7 @@ class SimNode {
   void Disturb(const FaultPlan& plan);
   void DisturbBus();
   void DisturbRuntime();
+  void DisturbFiles();
   void PauseOne();
   void ChangeManifests(const FaultPlan& plan);
   void PutManifest(const std::string& name);
