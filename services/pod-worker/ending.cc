@@ -283,6 +283,8 @@ void PodWorkerService::AfterFinish(Worker& worker) {
     deps_.strands.Run("facts/" + uid, [this, uid] {
       deps_.log.LogIfError(facts_.ForgetWorker(uid), "forget worker");
     });
+    // A source that came to know of the pod meanwhile, and wants it no more, waits for an answer.
+    if (const auto record = deps_.desired.Find(bus::KeyOf(uid))) ApplyDesired(*record);
   } else {
     ForgetIfGone(worker);
     if (const auto record = deps_.desired.Find(bus::KeyOf(uid));

@@ -72,6 +72,39 @@ TEST_F(Ending, ASourceThatBeginsBelowALifeThatIsOverIsToldOfIt) {
   EXPECT_EQ(Record()->incarnation(), 6);
 }
 
+TEST_F(Ending, WhoStillHasARemovedRecordIsToldAgainThatThePodIsFinished) {
+  const auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod, 2).ok());
+  Remove(pod, 2);
+  ASSERT_EQ(Record()->state(), v1::FINISHED);
+  desired.Remove("uid-web");
+  Settle();
+  ASSERT_FALSE(workers.Contains("uid-web"));
+  const struct {
+    const char* name;
+    bool restart;
+  } kCases[] = {
+      {"config-source died and finds the file of the life that is over", false},
+      {"pod-worker was started anew since", true},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    if (c.restart) Restart();
+    Remove(pod, 2);
+    EXPECT_EQ(Record()->state(), v1::FINISHED);
+    EXPECT_EQ(Record()->incarnation(), 2);
+    RunFor(2h);
+    EXPECT_EQ(Record()->state(), v1::FINISHED) << "as long as somebody waits for it";
+    desired.Remove("uid-web");
+    Settle();
+    EXPECT_FALSE(workers.Contains("uid-web"));
+  }
+  RunFor(2h);
+  Remove(pod, 2);
+  EXPECT_EQ(Record()->state(), v1::FINISHED) << "also when nobody remembers its life";
+  EXPECT_EQ(runtime.Running("uid-web").size(), 0u);
+}
+
 TEST_F(Ending, ALaterLifeWaitsForTheEarlierOne) {
   const auto pod = TestPod{}.Make();
   ASSERT_TRUE(RunPod(pod).ok());
@@ -435,6 +468,20 @@ TEST_F(Orphans, AreNotKilledWhenASourceKnowsThem) {
   Want(pod);
   EXPECT_EQ(KillPod(Orphan()).status().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(runtime.Running("uid-orphan").size(), 1u);
+}
+
+TEST_F(Orphans, AreFinishedForASourceThatRemovesThemWhileTheyEnd) {
+  const int fault = runtime.AddFault({.method = "StopContainer"});
+  ASSERT_TRUE(KillPod(Orphan()).ok());
+  Remove(TestPod{.uid = "uid-orphan"}.Make());
+  runtime.RemoveFault(fault);
+  RunFor(10s);
+  EXPECT_TRUE(runtime.Running("uid-orphan").empty());
+  EXPECT_EQ(Record("uid-orphan")->state(), v1::FINISHED);
+  EXPECT_EQ(Record("uid-orphan")->incarnation(), 1);
+  desired.Remove("uid-orphan");
+  Settle();
+  EXPECT_FALSE(workers.Contains("uid-orphan"));
 }
 
 TEST_F(Orphans, AreLeftAloneWithoutAWord) {

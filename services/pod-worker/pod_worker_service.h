@@ -134,7 +134,7 @@ class PodWorkerService {
   // What is asked for (requests.cc).
   void OnDesired(const std::string& key, const std::shared_ptr<const v1::DesiredRecord>& record,
                  bool present, const std::string& traceparent = {});
-  void TellAgain(Worker& worker);
+  void TellAgain(Worker& worker, bool same_life);
   void ApplyDesired(const v1::DesiredRecord& record, const std::string& traceparent = {});
   void CheckMissing();
   void AskOwner(const std::string& uid);

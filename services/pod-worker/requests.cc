@@ -270,7 +270,7 @@ void PodWorkerService::ApplyDesired(const v1::DesiredRecord& record,
   const bool over = SaysOver(record, traits.ok() ? *traits : PodTraits{});
   const bool same = worker != nullptr && worker->incarnation == record.incarnation();
   const bool later = worker != nullptr && worker->incarnation < record.incarnation();
-  if (worker != nullptr && !same && !later) TellAgain(*worker);
+  if (worker != nullptr && !same && !later) TellAgain(*worker, false);
   if (later && worker->state != WorkerState::kFinished) {
     if (worker->next && over && worker->next->incarnation <= record.incarnation())
       worker->next.reset();
@@ -280,10 +280,8 @@ void PodWorkerService::ApplyDesired(const v1::DesiredRecord& record,
   if (!over) return;
   EndCause cause{.removed = true, .traceparent = traceparent};
   if (traits.ok()) cause.deletion_grace = traits->deletion_grace;
-  if (same) {
-    if (BeginEnd(*worker, cause)) Persist(*worker, {});
-    return;
-  }
+  if (same && BeginEnd(*worker, cause)) return Persist(*worker, {});
+  if (same) return TellAgain(*worker, true);
   if (worker != nullptr && !later) return;
   if (worker != nullptr && (worker->saving > 0 || worker->busy)) return due_.Add(record.uid(), 1s);
   auto ungranted = std::make_unique<Worker>();
@@ -298,13 +296,17 @@ void PodWorkerService::ApplyDesired(const v1::DesiredRecord& record,
   Persist(fresh, {});
 }
 
-/// To a source that begins below a life that is over: it has forgotten it, and its wall clock was
-/// set back. It goes on above. The verdict was of a pod that is gone.
-void PodWorkerService::TellAgain(Worker& worker) {
+/// A record at or below a life that is over stands until `workers` says so, and may come when the
+/// answer was taken back already: config-source was complete without the pod, died, and finds its
+/// file again; or it has forgotten the life, and begins below it by a wall clock that was set back.
+/// Then it goes on above, and the verdict was of a pod that is gone.
+void PodWorkerService::TellAgain(Worker& worker, bool same_life) {
   const bool untold = !deps_.table.Contains(bus::KeyOf(worker.uid));
   if (worker.state != WorkerState::kFinished || worker.saving > 0 || !untold) return;
-  worker.verdict.reset();
-  worker.evicted = false;
+  if (!same_life) {
+    worker.verdict.reset();
+    worker.evicted = false;
+  }
   PutWorkers(worker);
 }
 
