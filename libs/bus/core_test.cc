@@ -251,6 +251,55 @@ TEST(ViewCore, ChangesOfANewStartWaitForItsListAlsoWhenAListFails) {
   EXPECT_EQ(p.Name("a"), "2");
 }
 
+TEST(ViewCore, ANumberThatWasNeverGivenIsAskedForOnceAndForgotten) {
+  for (const bool beat : {true, false}) {
+    SCOPED_TRACE(beat ? "in a beat" : "in a change");
+    Pair p;
+    p.Deliver(p.Put("a", Desired("file", "1")));
+    p.Settle();
+    auto wrong = beat ? p.Beat() : p.Put("wrong", Desired("file", "1"));
+    wrong.sequence = beat ? UINT64_MAX : 5;
+    p.Deliver(wrong);
+    EXPECT_EQ(p.Settle(), 1) << "the owner is asked, once";
+    EXPECT_EQ(p.view.counts().obsolete, 1u);
+    EXPECT_EQ(p.view.state(), ViewState::kLive);
+    for (int i = 0; i < 5; ++i) p.Deliver(p.Put("b", Desired("file", std::to_string(i))));
+    EXPECT_EQ(p.Name("b"), "4") << "what the owner gives later is not taken for known";
+    EXPECT_EQ(p.Settle(), 0);
+  }
+}
+
+TEST(ViewCore, AnOwnerThatGoesOnTellingWrongNumbersIsAskedTwiceASecondAtMost) {
+  Pair p;
+  p.Settle();
+  int lists = 0;
+  for (int i = 0; i < 1000; ++i) {
+    auto wrong = p.Beat();
+    wrong.sequence = 1'000'000 + static_cast<uint64_t>(i);
+    p.Deliver(wrong);
+    lists += p.Settle();
+    p.clock.Advance(10ms);
+  }
+  EXPECT_GE(lists, 15);
+  EXPECT_LE(lists, 21) << "in ten seconds";
+  EXPECT_EQ(p.view.state(), ViewState::kLive);
+}
+
+TEST(ViewCore, ANumberHeardDuringAListIsNoWrongOne) {
+  Pair p;
+  p.Settle();
+  p.Put("a", Desired("file", "lost"));
+  p.Deliver(p.Beat());
+  const auto request = p.view.NextList(p.clock.Now());
+  const auto answer = p.Answer(request->since);
+  p.Put("b", Desired("file", "lost too"));
+  p.Deliver(p.Beat());
+  p.view.OnListed(request->id, answer, p.clock.Now());
+  EXPECT_EQ(p.view.counts().obsolete, 0u);
+  EXPECT_EQ(p.Settle(), 1) << "at once";
+  EXPECT_EQ(p.Name("b"), "lost too");
+}
+
 TEST(ViewCore, WhatComesFromElsewhereIsDropped) {
   Pair p;
   p.Settle();

@@ -126,6 +126,7 @@ void ViewCore::OnListed(uint64_t id, const ListAnswer& answer, Clock::Time now) 
     return;
   }
   if (answer.start != seen_) BeginStart(answer.start);
+  if (ForgetWrongNumber(request, answer)) not_before_ = now + kPollPeriod;
   checked_ = std::max(checked_, request.lost_mark);
   known_ = std::max(known_, answer.sequence);
   Heard(answer.sent_at, now);
@@ -137,6 +138,25 @@ void ViewCore::OnListed(uint64_t id, const ListAnswer& answer, Clock::Time now) 
   ApplyHeld();
   AcceptPromise();
   Update(now);
+}
+
+/// An owner gives a number before it tells it, so that a list asked for later reaches at least as
+/// far. Believed, a number that was never given would look like a gap after each list, and be asked
+/// for again without end.
+bool ViewCore::ForgetWrongNumber(const InFlight& request, const ListAnswer& answer) {
+  if (request.seen != answer.start || answer.sequence >= request.known) return false;
+  ++counts_.obsolete;
+  if (known_ == request.known) known_ = answer.sequence;
+  std::erase_if(held_, [&](const auto& held) {
+    const bool wrong = held.first > answer.sequence && held.first <= request.known;
+    if (wrong && held.second.record != nullptr) held_bytes_ -= held.second.record->size();
+    return wrong;
+  });
+  // A promise at that number would never be believed, and hide the next of its version.
+  if (newest_beat_ && newest_beat_->sequence > answer.sequence &&
+      newest_beat_->sequence <= request.known)
+    newest_beat_.reset();
+  return true;
 }
 
 void ViewCore::ApplyFull(const ListAnswer& answer) {
@@ -261,6 +281,8 @@ std::optional<ViewCore::ListRequest> ViewCore::NextList(Clock::Time now) {
   request.holds_back = !synced() || sweep_;
   if (!request.holds_back) request.since = {start_, applied_};
   request.lost_mark = lost_;
+  request.seen = seen_;
+  request.known = known_;
   in_flight_ = request;
   return ListRequest{request.id, request.since};
 }

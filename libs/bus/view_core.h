@@ -42,7 +42,7 @@ class ViewCore {
     uint64_t delta_lists = 0;  // applied
     uint64_t failed_lists = 0;
     uint64_t foreign = 0;    // of a process that does not own the table
-    uint64_t obsolete = 0;   // of another boot or an earlier start
+    uint64_t obsolete = 0;   // of another boot or an earlier start, or a number never given
     uint64_t unknown = 0;    // records above our schema level
     uint64_t overflows = 0;  // messages that could not be held until the list came
   };
@@ -83,6 +83,8 @@ class ViewCore {
     uint64_t id = 0;
     Since since;
     uint64_t lost_mark = 0;
+    StartId seen;  // as it was asked: the start and the number that were heard of
+    uint64_t known = 0;
     bool holds_back = false;  // a full list: messages wait for it
   };
   void BeginStart(const StartId& start);
@@ -91,6 +93,8 @@ class ViewCore {
   void ApplyHeld();
   void KeepPromise(const Envelope& beat);
   void AcceptPromise();
+  /// True when the owner, asked later, has not given the number that was heard of.
+  bool ForgetWrongNumber(const InFlight& request, const ListAnswer& answer);
   void ApplyFull(const ListAnswer& answer);
   void ApplyDelta(const ListAnswer& answer);
   void Apply(const Change& change);
