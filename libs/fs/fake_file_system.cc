@@ -288,12 +288,23 @@ FakeFileWatcher::~FakeFileWatcher() {
   files_.watches_.erase(this);
 }
 
-Status FakeFileWatcher::Start(const std::string& path, std::function<void()> on_change) {
+Status FakeFileWatcher::Start(const std::string& path, Callbacks callbacks) {
+  ++starts_;
+  if (!start_error_.ok()) return start_error_;
+  on_lost_ = std::move(callbacks.on_lost);
   const std::lock_guard lock(files_.mutex_);
-  files_.watches_[this] = {Clean(path), [this, f = std::move(on_change)] {
+  files_.watches_[this] = {Clean(path), [this, f = std::move(callbacks.on_change)] {
                              if (!muted_) f();
                            }};
   return OkStatus();
+}
+
+void FakeFileWatcher::Lose(const Status& why) {
+  {
+    const std::lock_guard lock(files_.mutex_);
+    files_.watches_.erase(this);
+  }
+  on_lost_(why);
 }
 
 }  // namespace splitlet::fs

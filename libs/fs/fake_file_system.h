@@ -80,16 +80,24 @@ class FakeFileSystem final : public FileSystem {
 };
 
 /// Told of changes at the path, below it, and of its coming and going, on the thread that changes;
-/// a test may mute it, as if events were lost.
+/// a test may mute it, as if events were lost, or take its watch away.
 class FakeFileWatcher final : public FileWatcher {
  public:
   explicit FakeFileWatcher(FakeFileSystem& files) : files_(files) {}
   ~FakeFileWatcher() override;
-  Status Start(const std::string& path, std::function<void()> on_change) override;
+  Status Start(const std::string& path, Callbacks callbacks) override;
   void Mute(bool muted) { muted_ = muted; }
+  /// What Start gives from now on.
+  void FailStart(const Status& why) { start_error_ = why; }
+  /// Nothing is watched from now on, until the next Start.
+  void Lose(const Status& why);
+  int starts() const { return starts_; }
 
  private:
   FakeFileSystem& files_;
+  std::function<void(const Status&)> on_lost_;
+  Status start_error_;
+  int starts_ = 0;
   bool muted_ = false;
 };
 

@@ -1,8 +1,8 @@
 #pragma once
 
 /// Says that something below a path has changed; never what. A hint: the reader lists again and
-/// compares. Threads: `on_change` runs on a thread of the watcher; post to your loop. Errors: at
-/// Start by errno.
+/// compares. Threads: the callbacks run on a thread of the watcher; post to your loop. Errors: by
+/// errno, at Start and later; what is not watched any more is the caller's to start again.
 
 #include <functional>
 #include <memory>
@@ -15,9 +15,13 @@ namespace splitlet::fs {
 class FileWatcher {
  public:
   virtual ~FileWatcher() = default;
+  struct Callbacks {
+    std::function<void()> on_change;
+    std::function<void(const Status& why)> on_lost;  // nothing is watched any more
+  };
   /// Watches a directory (or a file's directory). It may not exist yet or vanish: then its nearest
-  /// parent is watched.
-  virtual Status Start(const std::string& path, std::function<void()> on_change) = 0;
+  /// parent is watched. Again after an error or on_lost, and only then.
+  virtual Status Start(const std::string& path, Callbacks callbacks) = 0;
 };
 
 /// inotify.

@@ -334,28 +334,53 @@ TEST(FakeFileWatcher, TellsOfChangesUnlessMuted) {
   FakeFileSystem files(clock);
   int changes = 0;
   FakeFileWatcher watcher(files);
-  EXPECT_TRUE(watcher.Start("/manifests", [&] { ++changes; }).ok());
+  std::vector<Status> lost;
+  const FileWatcher::Callbacks callbacks{[&] { ++changes; },
+                                         [&](const Status& why) { lost.push_back(why); }};
+  EXPECT_TRUE(watcher.Start("/manifests", callbacks).ok());
   EXPECT_TRUE(files.Replace("/manifests/web.yaml", "x", {}).ok());
   EXPECT_TRUE(files.Replace("/elsewhere", "x", {}).ok());
   EXPECT_EQ(changes, 1);
   watcher.Mute(true);
   EXPECT_TRUE(files.Remove("/manifests/web.yaml").ok());
   EXPECT_EQ(changes, 1);
+  watcher.Mute(false);
+  watcher.Lose(ResourceExhausted("no watches left"));
+  ASSERT_EQ(lost.size(), 1u);
+  EXPECT_TRUE(files.Replace("/manifests/web.yaml", "x", {}).ok());
+  EXPECT_EQ(changes, 1);
+  watcher.FailStart(lost[0]);
+  EXPECT_EQ(watcher.Start("/manifests", callbacks), lost[0]);
+  watcher.FailStart(OkStatus());
+  EXPECT_TRUE(watcher.Start("/manifests", callbacks).ok());
+  EXPECT_TRUE(files.Remove("/manifests/web.yaml").ok());
+  EXPECT_EQ(changes, 2);
 }
 
-/// Counts changes; tests wait for one more than they saw.
+/// Counts changes; tests wait for one more than they saw, or for the watch to be lost.
 class Changes {
  public:
-  std::function<void()> Callback() {
-    return [this] {
-      const std::lock_guard lock(mutex_);
-      ++count_;
-      changed_.notify_all();
-    };
+  FileWatcher::Callbacks Callbacks() {
+    return {[this] {
+              const std::lock_guard lock(mutex_);
+              ++count_;
+              changed_.notify_all();
+            },
+            [this](const Status& why) {
+              const std::lock_guard lock(mutex_);
+              lost_ = why;
+              changed_.notify_all();
+            }};
   }
   int count() {
     const std::lock_guard lock(mutex_);
     return count_;
+  }
+  /// OK when it is not lost in time.
+  Status Lost() {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds{10}, [&] { return !lost_.ok(); });
+    return lost_;
   }
   bool MoreThan(int before) {
     std::unique_lock lock(mutex_);
@@ -366,6 +391,7 @@ class Changes {
   std::mutex mutex_;
   std::condition_variable changed_;
   int count_ = 0;
+  Status lost_;
 };
 
 TEST(InotifyWatcher, FollowsAPathThatComesGoesAndIsReplaced) {
@@ -374,7 +400,7 @@ TEST(InotifyWatcher, FollowsAPathThatComesGoesAndIsReplaced) {
   const std::string path = dir.path() + "/etc/manifests";
   Changes changes;
   const auto watcher = MakeInotifyWatcher();
-  ASSERT_TRUE(watcher->Start(path, changes.Callback()).ok());
+  ASSERT_TRUE(watcher->Start(path, changes.Callbacks()).ok());
   const auto expect_change = [&](const char* what, const Status& done) {
     SCOPED_TRACE(what);
     EXPECT_TRUE(done.ok()) << done;
@@ -410,9 +436,31 @@ TEST(InotifyWatcher, WatchesASingleFileThroughItsFolder) {
   ASSERT_TRUE(files.Replace(path, "1", {}).ok());
   Changes changes;
   const auto watcher = MakeInotifyWatcher();
-  ASSERT_TRUE(watcher->Start(path, changes.Callback()).ok());
+  ASSERT_TRUE(watcher->Start(path, changes.Callbacks()).ok());
   EXPECT_TRUE(files.Replace(path, "2", {}).ok());
   EXPECT_TRUE(changes.MoreThan(0));
+}
+
+TEST(InotifyWatcher, SaysThatItsWatchIsLostAndWatchesWhenStartedAgain) {
+  TempDir dir;
+  RealFileSystem files;
+  const std::string path = dir.path() + "/etc/manifests";
+  ASSERT_TRUE(files.MakeDirs(path, 0750).ok());
+  Changes changes;
+  const auto watcher = MakeInotifyWatcher();
+  ASSERT_TRUE(watcher->Start(path, changes.Callbacks()).ok());
+  ASSERT_TRUE(files.RemoveTree(dir.path() + "/etc").ok());
+  // A file where the directory was cannot be watched as one.
+  ASSERT_TRUE(files.Replace(dir.path() + "/etc", "x", {}).ok());
+  const Status lost = changes.Lost();
+  ASSERT_FALSE(lost.ok());
+  EXPECT_TRUE(Message(lost).starts_with("watch " + path)) << lost;
+  EXPECT_FALSE(watcher->Start(path, changes.Callbacks()).ok());
+  ASSERT_TRUE(files.Remove(dir.path() + "/etc").ok());
+  ASSERT_TRUE(watcher->Start(path, changes.Callbacks()).ok());
+  const int before = changes.count();
+  ASSERT_TRUE(files.Replace(path + "/a.yaml", "1", {}).ok());
+  EXPECT_TRUE(changes.MoreThan(before));
 }
 
 }  // namespace

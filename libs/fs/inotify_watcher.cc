@@ -30,7 +30,23 @@ bool IsDirectory(const std::string& path) {
 
 class InotifyWatcher final : public FileWatcher {
  public:
-  ~InotifyWatcher() override {
+  ~InotifyWatcher() override { Stop(); }
+
+  Status Start(const std::string& path, Callbacks callbacks) override {
+    Stop();  // what is left of an earlier one
+    path_ = path;
+    callbacks_ = std::move(callbacks);
+    inotify_ = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (inotify_ < 0) return Annotate(ErrnoStatus(errno), "inotify");
+    stop_ = ::eventfd(0, EFD_CLOEXEC);
+    if (stop_ < 0) return Annotate(ErrnoStatus(errno), "eventfd");
+    RETURN_IF_ERROR(Arm(), "watch {}", path_);
+    thread_ = std::thread([this] { Run(); });
+    return OkStatus();
+  }
+
+ private:
+  void Stop() {
     if (thread_.joinable()) {
       const uint64_t one = 1;
       // Cannot fail: the counter is far from its maximum.
@@ -39,22 +55,9 @@ class InotifyWatcher final : public FileWatcher {
     }
     if (inotify_ >= 0) ::close(inotify_);
     if (stop_ >= 0) ::close(stop_);
+    inotify_ = stop_ = target_ = parent_ = kNone;
   }
 
-  Status Start(const std::string& path, std::function<void()> on_change) override {
-    CHECK(inotify_ < 0, "started twice");
-    path_ = path;
-    on_change_ = std::move(on_change);
-    inotify_ = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    if (inotify_ < 0) return ErrnoStatus(errno);
-    stop_ = ::eventfd(0, EFD_CLOEXEC);
-    if (stop_ < 0) return ErrnoStatus(errno);
-    RETURN_IF_ERROR(Arm(), "watch {}", path_);
-    thread_ = std::thread([this] { Run(); });
-    return OkStatus();
-  }
-
- private:
   /// Watches the path when it is a directory, and always the name that leads to it in its nearest
   /// existing parent, which tells of its coming, going and replacement.
   Status Arm() {
@@ -90,9 +93,9 @@ class InotifyWatcher final : public FileWatcher {
       if (fds[1].revents != 0) return;
       bool changed = false, rearm = false;
       ReadEvents(changed, rearm);
-      // When no watch can be set, the reader's own polling is what is left.
-      if (rearm) static_cast<void>(Arm().ok());
-      if (changed) on_change_();
+      const Status armed = rearm ? Arm() : OkStatus();
+      if (changed) callbacks_.on_change();
+      if (!armed.ok()) return callbacks_.on_lost(Annotate(armed, fmt::format("watch {}", path_)));
     }
   }
 
@@ -116,9 +119,9 @@ class InotifyWatcher final : public FileWatcher {
   }
 
   std::string path_;
-  std::function<void()> on_change_;
-  int inotify_ = -1;
-  int stop_ = -1;
+  Callbacks callbacks_;
+  int inotify_ = kNone;
+  int stop_ = kNone;
   int target_ = kNone;
   int parent_ = kNone;
   std::string name_;  // of the entry in the parent that leads to the path

@@ -53,7 +53,11 @@ void ConfigSourceService::MakeSources() {
     AddSource(std::make_unique<FileSource>(
         FileSource::Deps{deps_.clock, deps_.loop, deps_.strands, deps_.files,
                          std::move(deps_.watcher), DecodeManifest, deps_.log,
-                         timer(kube::kFileSource)},
+                         timer(kube::kFileSource),
+                         [this](bool watched) {
+                           metrics_.watched.Add({{"source", std::string(kube::kFileSource)}})
+                               .Set(watched ? 1 : 0);
+                         }},
         FileSource::Options{config_.static_pod_path, config_.node_name,
                             config_.file_check_frequency}));
   }

@@ -77,11 +77,12 @@ void FileCatalog::OnRead(const ReadFile& read, WallTime now) {
     file.good = *read.pod;
     file.problem.clear();
     file.problem_since = now;
-    file.bad_looks = 0;
+    file.bad_looks = file.restless_looks = 0;
   } else {
     const std::string problem = Message(read.pod.status());
     const bool told = same && file.problem == problem;
     file.bad_looks = told ? file.bad_looks + 1 : 0;
+    file.restless_looks = told ? 0 : file.restless_looks + 1;
     if (told && file.bad_looks == 1) ++version_;
     if (told) return;
     if (file.problem.empty()) file.problem_since = now;
@@ -104,7 +105,8 @@ void FileCatalog::AddPods(bool present, SourceSet& set,
                           std::map<std::string, std::string>& taken) const {
   for (const auto& [path, file] : files_) {
     if (present == static_cast<bool>(file.missing_since)) continue;
-    const std::string problem = file.bad_looks > 0 ? file.problem : std::string();
+    const bool told = file.bad_looks > 0 || file.restless_looks >= kRestlessLooks;
+    const std::string problem = told ? file.problem : std::string();
     if (!problem.empty()) set.problems.push_back({path, problem, file.problem_since});
     for (const auto& warning : file.warnings)
       set.problems.push_back({path, warning, file.problem_since});
@@ -159,8 +161,8 @@ Duration FileCatalog::NextLook(Clock::Time now) const {
   for (const auto& [path, file] : files_) {
     if (file.missing_since)
       wait = std::min(wait, std::max(Duration{0}, file.gap - (now - file.missing_since)));
-    if (!file.problem.empty() && file.bad_looks < 20)
-      wait = std::min(wait, kBrokenRetry * (1 << file.bad_looks));
+    const int looks = std::max(file.bad_looks, file.restless_looks - 1);
+    if (!file.problem.empty() && looks < 20) wait = std::min(wait, kBrokenRetry * (1 << looks));
   }
   return wait;
 }

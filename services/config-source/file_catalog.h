@@ -20,8 +20,11 @@ namespace splitlet::config_source {
 inline constexpr Duration kPathMissingGap = std::chrono::seconds{20};
 /// An editor that moves the old file away and writes a new one is done within this time.
 inline constexpr Duration kVanishedGap = std::chrono::milliseconds{10};
-/// The first other look at a manifest that could not be used; doubles up to the regular period.
+/// The first other look at a manifest that could not be used; doubles up to the regular period,
+/// also when the manifest is another at each look.
 inline constexpr Duration kBrokenRetry = std::chrono::milliseconds{100};
+/// So many looks in a row may find a manifest half written; then that is its problem.
+inline constexpr int kRestlessLooks = 5;
 inline constexpr Duration kNoListingRetry = std::chrono::seconds{1};
 
 /// Names below the configured path that count as manifests, or why there are none.
@@ -65,6 +68,7 @@ class FileCatalog {
     std::vector<std::string> warnings;
     uint64_t content = 0;
     int bad_looks = 0;          // at the same content, after the first: it may be half written then
+    int restless_looks = 0;     // in a row, each at another content that cannot be used
     Clock::Time missing_since;  // no time: it is there
     Duration gap = kVanishedGap;  // how long it must be missing; longer when the whole path was
   };

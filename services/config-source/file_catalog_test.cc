@@ -240,6 +240,25 @@ TEST(FileCatalog, ABrokenManifestIsLookedAtSoonThenSlower) {
   EXPECT_EQ(c.files.NextLook(kStart), 100ms);
 }
 
+TEST(FileCatalog, AManifestThatIsBrokenAnewAtEachLookIsLookedAtSlowerToo) {
+  Catalog c;
+  c.files.OnListing(Listed({"/m/a"}), kStart);
+  c.Good("/m/a", "u1", "a");
+  std::vector<Duration> waits;
+  for (uint64_t content = 2; content < 12; ++content) {
+    c.BadOnce("/m/a", content);
+    waits.push_back(c.files.NextLook(kStart));
+    EXPECT_EQ(c.Show(), waits.size() < kRestlessLooks ? "u1 complete" : "u1! complete");
+  }
+  EXPECT_EQ(waits[0], 100ms);
+  EXPECT_EQ(waits[1], 200ms);
+  EXPECT_EQ(waits[9], 20s);
+  c.Good("/m/a", "u1", "a", 20);
+  EXPECT_EQ(c.Show(), "u1 complete");
+  c.BadOnce("/m/a", 21);
+  EXPECT_EQ(c.files.NextLook(kStart), 100ms);
+}
+
 TEST(FileCatalog, WhatMeansTheSameIsNoNewVersion) {
   Catalog c;
   c.files.OnListing(Listed({"/m/a", "/m/b"}), kStart);

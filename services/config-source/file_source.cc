@@ -12,6 +12,12 @@ namespace {
 /// read.
 constexpr size_t kBatch = 16;
 const char* const kStrand = "source-file";
+/// The first hints are followed at once, also those of a file that is written beside and renamed.
+constexpr exec::Backoff::Options kHints{.initial = std::chrono::milliseconds{1},
+                                        .max = std::chrono::seconds{1}};
+constexpr exec::Backoff::Options kWatching{.initial = std::chrono::seconds{1},
+                                           .max = std::chrono::seconds{20}};
+const std::string kHintKey = "hint", kWatchKey = "watch";
 
 }  // namespace
 
@@ -21,29 +27,65 @@ FileSource::FileSource(Deps deps, Options options)
       options_(std::move(options)),
       reader_(std::make_shared<ManifestReader>(deps_.files, options_.path, options_.node_name,
                                                deps_.decode)),
-      catalog_(options_.period) {}
+      catalog_(options_.period),
+      hints_(deps_.clock, kHints),
+      watching_(deps_.clock, kWatching) {}
 
-FileSource::~FileSource() { deps_.loop.CancelTimer(timer_); }
+FileSource::~FileSource() {
+  deps_.loop.CancelTimer(timer_);
+  deps_.loop.CancelTimer(watch_timer_);
+}
 
 void FileSource::Start(std::vector<SourcePodRef> remembered, OnSet on_set) {
   on_set_ = std::move(on_set);
   for (const auto& pod : remembered) catalog_.Remember(pod);
-  const Status watched =
-      deps_.watcher->Start(options_.path, [this] { deps_.loop.Post([this] { OnHint(); }); });
-  // Without a watch the periodic look still finds everything, only later.
-  deps_.log.LogIfError(watched, "watch the manifests");
+  Watch();
   StartPass();
+}
+
+void FileSource::Watch() {
+  const Status watched = deps_.watcher->Start(
+      options_.path,
+      {[this] { deps_.loop.Post([this] { OnHint(); }); },
+       [this](const Status& why) { deps_.loop.Post([this, why] { OnWatchLost(why); }); }});
+  if (!watched.ok()) return OnWatchLost(watched);
+  deps_.on_watched(true);
+  if (std::exchange(unwatched_, {}).empty()) return;
+  deps_.log.Info("manifests are watched again", {KV("path", options_.path)});
+  OnHint();  // what changed meanwhile
+}
+
+/// The periodic look still finds everything, only later.
+void FileSource::OnWatchLost(const Status& why) {
+  const std::string before = std::exchange(unwatched_, ToString(why));
+  if (unwatched_ != before)
+    deps_.log.Warn("manifests are not watched; changes are found by the periodic look only",
+                   {KV("path", options_.path), KV("err", why)});
+  deps_.on_watched(false);
+  deps_.loop.CancelTimer(watch_timer_);
+  watch_timer_ = deps_.loop.RunAfter(watching_.Next(kWatchKey), [this] {
+    watch_timer_ = 0;
+    Watch();
+  });
 }
 
 void FileSource::OnHint() {
   if (reading_) {
     again_ = true;
   } else {
-    StartPass();
+    LookSoon();
   }
 }
 
+void FileSource::LookSoon() {
+  hinted_ = true;
+  const Duration wait = hints_.Remaining(kHintKey);
+  if (wait == Duration{0}) return StartPass();
+  if (timer_ == 0 || deps_.clock.Now() + wait < look_at_) Arm(wait);
+}
+
 void FileSource::StartPass() {
+  if (std::exchange(hinted_, false)) hints_.Next(kHintKey);
   deps_.loop.CancelTimer(timer_);
   timer_ = deps_.loop.RunAfter(kLookLimit, [this] { OnStuck(); });
   reading_ = true;
@@ -94,11 +136,8 @@ void FileSource::OnStuck() {
 void FileSource::OnPassDone(Clock::Time started) {
   reading_ = false;
   deps_.on_read_time(deps_.clock.Now() - started);
-  if (again_) {
-    StartPass();
-  } else {
-    Arm(catalog_.NextLook(deps_.clock.Now()));
-  }
+  Arm(catalog_.NextLook(deps_.clock.Now()));
+  if (again_) LookSoon();
 }
 
 void FileSource::PutSet() {
@@ -111,6 +150,7 @@ void FileSource::PutSet() {
 
 void FileSource::Arm(Duration delay) {
   deps_.loop.CancelTimer(timer_);
+  look_at_ = deps_.clock.Now() + delay;
   timer_ = deps_.loop.RunAfter(delay, [this] {
     timer_ = 0;
     StartPass();

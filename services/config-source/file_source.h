@@ -1,10 +1,13 @@
 #pragma once
 
 /// The source `file`: a directory of manifests, or one. Looks again when the watcher says so, every
-/// period, and soon after a manifest that could not be used. In:    the watcher's hints, the
-/// period, what the strand has read. Out:   sets of pods. Killed at any line: nothing is lost; the
-/// next start reads everything. Threads: loop thread; the watcher's hint on any. Errors: in the
-/// sets. Source: config-sources spec, section 3.
+/// period, and soon after a manifest that could not be used. Hints without pause are followed ever
+/// more slowly, down to one look a second. A watch that is lost is set again with back-off; until
+/// then the period alone finds what changes.
+/// In:    the watcher's hints, the period, what the strand has read. Out:   sets of pods; whether
+/// the path is watched. Killed at any line: nothing is lost; the next start reads everything.
+/// Threads: loop thread; the watcher's callbacks on any. Errors: in the sets. Source:
+/// config-sources spec, sections 1 and 3.
 
 #include <memory>
 #include <string>
@@ -12,6 +15,7 @@
 
 #include "libs/base/log.h"
 #include "libs/exec/exec.h"
+#include "libs/exec/work_queue.h"
 #include "libs/fs/file_watcher.h"
 #include "services/config-source/file_catalog.h"
 #include "services/config-source/manifest_reader.h"
@@ -33,6 +37,7 @@ class FileSource final : public Source {
     ManifestReader::Decode decode;
     Log log;
     std::function<void(Duration)> on_read_time;  // of one pass
+    std::function<void(bool)> on_watched;        // whether changes are noticed at once
   };
   struct Options {
     std::string path;
@@ -49,6 +54,10 @@ class FileSource final : public Source {
   void OnHint();
 
  private:
+  void Watch();
+  void OnWatchLost(const Status& why);
+  /// As soon as hints may be followed again.
+  void LookSoon();
   void StartPass();
   void OnListing(const Listing& listing);
   void OnRead(const std::vector<ReadFile>& batch);
@@ -68,7 +77,13 @@ class FileSource final : public Source {
   uint64_t told_version_ = 0;
   bool reading_ = false;
   bool again_ = false;
+  bool hinted_ = false;      // the next look is for a hint
+  exec::Backoff hints_;      // of looks for them
   exec::TimerId timer_ = 0;  // the next look, or, while one runs, the end of patience with it
+  Clock::Time look_at_;      // when the next look is
+  exec::Backoff watching_;
+  std::string unwatched_;  // why; empty while the path is watched
+  exec::TimerId watch_timer_ = 0;
 };
 
 }  // namespace splitlet::config_source

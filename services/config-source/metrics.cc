@@ -19,6 +19,10 @@ ConfigMetrics::ConfigMetrics(prometheus::Registry& registry)
                    .Name("splitlet_config_source_complete")
                    .Help("1 when everything that a source wants is known")
                    .Register(registry)),
+      watched(prometheus::BuildGauge()
+                  .Name("splitlet_config_source_watched")
+                  .Help("1 while changes are noticed at once; else the periodic look finds them")
+                  .Register(registry)),
       operations(prometheus::BuildCounter()
                      .Name("splitlet_config_operations_total")
                      .Help("Changes of desired pods")

@@ -24,6 +24,7 @@ struct ConfigMetrics {
   prometheus::Family<prometheus::Gauge>&
       problems;  // source: manifests and lists that somebody must mend
   prometheus::Family<prometheus::Gauge>& complete;          // source: 1 or 0
+  prometheus::Family<prometheus::Gauge>& watched;           // source: 1 or 0; of files
   prometheus::Family<prometheus::Counter>& operations;      // source, operation
   prometheus::Family<prometheus::Histogram>& read_seconds;  // source: one look at all of it
   prometheus::Counter& fact_errors;                         // saves, reads and removals that failed

@@ -192,12 +192,13 @@ TEST(RealParts, AScrapeHasTheNamesThatDashboardsUse) {
   std::set<std::string> names;
   for (size_t at = 0; (at = scrape.find("# TYPE ", at)) != std::string::npos; ++at)
     names.insert(scrape.substr(at + 7, scrape.find('\n', at) - at - 7));
-  EXPECT_EQ(names,
-            (std::set<std::string>{
-                "splitlet_config_fact_errors_total counter",
-                "splitlet_config_operations_total counter", "splitlet_config_pods gauge",
-                "splitlet_config_problems gauge", "splitlet_config_read_duration_seconds histogram",
-                "splitlet_config_removed_pods gauge", "splitlet_config_source_complete gauge"}));
+  EXPECT_EQ(
+      names,
+      (std::set<std::string>{
+          "splitlet_config_fact_errors_total counter", "splitlet_config_operations_total counter",
+          "splitlet_config_pods gauge", "splitlet_config_problems gauge",
+          "splitlet_config_read_duration_seconds histogram", "splitlet_config_removed_pods gauge",
+          "splitlet_config_source_complete gauge", "splitlet_config_source_watched gauge"}));
   EXPECT_NE(scrape.find("splitlet_config_source_complete{source=\"file\"} 1"), std::string::npos);
   EXPECT_NE(scrape.find("splitlet_config_operations_total{operation=\"ADD\",source=\"file\"} 0"),
             std::string::npos)

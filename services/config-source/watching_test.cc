@@ -1,0 +1,117 @@
+#include "services/config-source/testing.h"
+
+/// How the file source follows changes: hints without pause, and a watch that is lost.
+
+namespace splitlet::config_source {
+namespace {
+
+class Watching : public testing::Test, public TestNode {
+ protected:
+  /// Looks at the folder from now on.
+  void CountLooks() {
+    looks = 0;
+    files.SetHook([this](std::string_view operation, const std::string& path) {
+      if (operation == "list" && path == "/m") ++looks;
+      return OkStatus();
+    });
+  }
+  double Watched() {
+    for (const auto& family : process->registry.Collect())
+      if (family.name == "splitlet_config_source_watched") return family.metric.at(0).gauge.value;
+    return -1;
+  }
+  size_t Warnings() {
+    return LogLines("manifests are not watched; changes are found by the periodic look only")
+        .size();
+  }
+  int looks = 0;
+};
+
+TEST_F(Watching, AManifestThatIsWrittenWithoutPauseIsLookedAtOnceASecond) {
+  StartWithWeb(Manifest("web", "nginx:1", "fixed"));
+  RunFor(5s);
+  CountLooks();
+  for (int i = 0; i < 1000; ++i) {
+    Write("/m/web.yaml", Manifest("web", "nginx:" + std::to_string(i), "fixed"));
+    if (i == 500) Write("/m/other.yaml", Manifest("other"));
+    RunFor(10ms);
+    if (i != 601) continue;
+    EXPECT_EQ(Show(), "other web") << "others wait no longer than that second";
+  }
+  EXPECT_GE(looks, 10);
+  EXPECT_LE(looks, 22) << "in ten seconds";
+  RunFor(1s);
+  EXPECT_EQ(PodOf("web").spec().containers(0).image(), "nginx:999") << "the last one counts";
+}
+
+TEST_F(Watching, ABurstOfChangesIsFollowedAtOnceAndSoIsAnyOneAfterAPause) {
+  StartAndRead();
+  RunFor(5s);
+  CountLooks();
+  for (int i = 0; i < 5; ++i) {
+    Write(fmt::format("/m/p{}.yaml", i), Manifest(fmt::format("p{}", i)));
+    RunFor(20ms);
+  }
+  EXPECT_EQ(looks, 5);
+  EXPECT_EQ(Show(), "p0 p1 p2 p3 p4");
+  for (int i = 0; i < 100; ++i) {
+    Write("/m/p0.yaml", Manifest("p0", "nginx:" + std::to_string(i), "fixed"));
+    RunFor(10ms);
+  }
+  RunFor(3s);
+  Write("/m/late.yaml", Manifest("late"));
+  RunFor(10ms);
+  EXPECT_NE(Find("late"), nullptr);
+}
+
+TEST_F(Watching, AManifestWrittenInPiecesIsReadWhenItIsWhole) {
+  StartAndRead();
+  const std::string whole = Manifest("web");
+  for (size_t size = 10; size < whole.size(); size += 10) {
+    Write("/m/web.yaml", whole.substr(0, size));
+    RunFor(5ms);
+  }
+  Write("/m/web.yaml", whole);
+  RunFor(300ms);
+  EXPECT_EQ(Show(), "web");
+}
+
+TEST_F(Watching, AWatchThatIsLostIsToldAndSetAgainAndTheLooksGoOn) {
+  StartWithWeb();
+  EXPECT_EQ(Watched(), 1);
+  process->watcher->FailStart(ResourceExhausted("no space left on device"));
+  process->watcher->Lose(ResourceExhausted("no space left on device"));
+  RunFor(1ms);
+  EXPECT_EQ(Watched(), 0);
+  EXPECT_EQ(Warnings(), 1u);
+  EXPECT_TRUE(process->service->GetHealth().ready) << "pods come and go still";
+  Write("/m/late.yaml", Manifest("late"));
+  RunFor(1s);
+  EXPECT_EQ(Find("late"), nullptr);
+  RunFor(20s);
+  EXPECT_NE(Find("late"), nullptr) << "the periodic look";
+  const int before = process->watcher->starts();
+  RunFor(200s);
+  EXPECT_GE(process->watcher->starts(), before + 9);
+  EXPECT_LE(process->watcher->starts(), before + 11) << "every twenty seconds";
+  EXPECT_EQ(Warnings(), 1u) << "once, as long as the reason is the same";
+  process->watcher->FailStart(OkStatus());
+  RunFor(21s);
+  EXPECT_EQ(Watched(), 1);
+  EXPECT_EQ(LogLines("manifests are watched again").size(), 1u);
+  Write("/m/third.yaml", Manifest("third"));
+  RunFor(10ms);
+  EXPECT_NE(Find("third"), nullptr);
+}
+
+TEST_F(Watching, WhatChangedWithoutAWatchIsFoundWhenItIsSetAgain) {
+  StartWithWeb();
+  process->watcher->Lose(ResourceExhausted("no space left on device"));
+  Write("/m/late.yaml", Manifest("late"));
+  RunFor(1100ms);
+  EXPECT_EQ(Watched(), 1);
+  EXPECT_NE(Find("late"), nullptr);
+}
+
+}  // namespace
+}  // namespace splitlet::config_source
