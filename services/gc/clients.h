@@ -1,6 +1,6 @@
 #pragma once
 
-/// What gc asks of other processes. The gRPC implementations are in grpc_clients.h.
+/// What gc asks of pod-worker; by gRPC in grpc_clients.h. config-source: libs/bus/desired_owner.h.
 /// Threads: any; each call blocks until its answer or its deadline. Errors: gRPC codes; no answer
 /// means no act.
 
@@ -29,13 +29,6 @@ class WorkerClient {
   virtual ~WorkerClient() = default;
   virtual StatusOr<Hold> HoldForRemoval(const HoldWishes& wishes, Deadline deadline) = 0;
   virtual Status ReleaseHold(const std::string& hold_id, Deadline deadline) = 0;
-};
-
-class DesiredClient {
- public:
-  virtual ~DesiredClient() = default;
-  /// UNAVAILABLE unless every configured source is complete.
-  virtual StatusOr<bool> IsKnown(const std::string& uid, Deadline deadline) = 0;
 };
 
 }  // namespace splitlet::gc

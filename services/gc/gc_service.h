@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "libs/base/log.h"
+#include "libs/bus/desired_owner.h"
 #include "libs/bus/typed.h"
 #include "libs/cri/cri.h"
 #include "libs/daemon/service.h"
@@ -48,7 +49,7 @@ struct GcDeps {
   cri::Images& images;
   StopSandbox stop_sandbox;
   std::unique_ptr<WorkerClient> workers_client;
-  std::unique_ptr<DesiredClient> desired_client;
+  std::unique_ptr<bus::DesiredOwner> desired_client;
   bus::Table<v1::PressureRecord> pressure;
   bus::View<v1::DesiredRecord> desired;
   bus::View<v1::WorkerRecord> workers;

@@ -11,6 +11,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/base/trace.h"
 #include "libs/bus/fake_bus.h"
+#include "libs/bus/fake_desired_owner.h"
 #include "libs/cri/fake_runtime.h"
 #include "libs/cri/test_pod.h"
 #include "libs/exec/fake_exec.h"
@@ -50,15 +51,6 @@ class FakeWorkerClient final : public WorkerClient {
 
  private:
   State& state_;
-};
-
-class FakeDesiredClient final : public DesiredClient {
- public:
-  explicit FakeDesiredClient(StatusOr<bool>& answer) : answer_(answer) {}
-  StatusOr<bool> IsKnown(const std::string&, Deadline) override { return answer_; }
-
- private:
-  StatusOr<bool>& answer_;
 };
 
 struct TestNode {
@@ -122,7 +114,8 @@ struct TestNode {
                 .stop_sandbox = [this](const cri::SandboxId& id,
                                        Deadline d) { return runtime.StopPodSandbox(id, d); },
                 .workers_client = std::make_unique<FakeWorkerClient>(holds),
-                .desired_client = std::make_unique<FakeDesiredClient>(known),
+                .desired_client = std::make_unique<bus::FakeDesiredOwner>(
+                    [this](const auto&, const auto&) { return known; }),
                 .pressure = *bus::Own<v1::PressureRecord>(process->bus, "pressure"),
                 .desired = *bus::ViewOf<v1::DesiredRecord>(process->bus, "desired"),
                 .workers = *bus::ViewOf<v1::WorkerRecord>(process->bus, "workers"),

@@ -45,36 +45,11 @@ class GrpcWorkerClient final : public WorkerClient {
   const Clock& clock_;
 };
 
-class GrpcDesiredClient final : public DesiredClient {
- public:
-  GrpcDesiredClient(const std::shared_ptr<grpc::Channel>& channel, const Clock& clock)
-      : stub_(v1::ConfigSource::NewStub(channel)), clock_(clock) {}
-
-  StatusOr<bool> IsKnown(const std::string& uid, Deadline deadline) override {
-    rpc::ClientCall call(clock_, deadline);
-    v1::GetDesiredRequest request;
-    request.set_uid(uid);
-    v1::GetDesiredReply reply;
-    RETURN_IF_ERROR(rpc::FromGrpc(stub_->GetPod(&call.context(), request, &reply)), "get pod {}",
-                    uid);
-    return reply.known();
-  }
-
- private:
-  std::unique_ptr<v1::ConfigSource::Stub> stub_;
-  const Clock& clock_;
-};
-
 }  // namespace
 
 std::unique_ptr<WorkerClient> MakeWorkerClient(const std::shared_ptr<grpc::Channel>& channel,
                                                const Clock& clock) {
   return std::make_unique<GrpcWorkerClient>(channel, clock);
-}
-
-std::unique_ptr<DesiredClient> MakeDesiredClient(const std::shared_ptr<grpc::Channel>& channel,
-                                                 const Clock& clock) {
-  return std::make_unique<GrpcDesiredClient>(channel, clock);
 }
 
 }  // namespace splitlet::gc

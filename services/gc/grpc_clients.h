@@ -1,6 +1,6 @@
 #pragma once
 
-/// What gc asks of pod-worker and config-source, by gRPC. Threads, errors: as clients.h.
+/// What gc asks of pod-worker, by gRPC. Threads, errors: as clients.h.
 
 #include <memory>
 
@@ -14,7 +14,5 @@ namespace splitlet::gc {
 
 std::unique_ptr<WorkerClient> MakeWorkerClient(const std::shared_ptr<grpc::Channel>& channel,
                                                const Clock& clock);
-std::unique_ptr<DesiredClient> MakeDesiredClient(const std::shared_ptr<grpc::Channel>& channel,
-                                                 const Clock& clock);
 
 }  // namespace splitlet::gc

@@ -44,26 +44,27 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
                    "view workers");
   ASSIGN_OR_RETURN(auto pods, bus::ViewOf<v1::RuntimeRecord>(context.bus(), "runtime"),
                    "view runtime");
-  GcDeps deps{.clock = context.clock(),
-              .loop = context.loop(),
-              .strands = context.strands(),
-              .files = files,
-              .reader = *runtime,
-              .remover = *runtime,
-              .images = *runtime,
-              .stop_sandbox =
-                  [&runner = *runtime](const cri::SandboxId& id, Deadline deadline) {
-                    return runner.StopPodSandbox(id, std::move(deadline));
-                  },
-              .workers_client = MakeWorkerClient(context.Peer("pod-worker"), context.clock()),
-              .desired_client = MakeDesiredClient(context.Peer("config-source"), context.clock()),
-              .pressure = std::move(pressure),
-              .desired = std::move(desired),
-              .workers = std::move(workers),
-              .runtime = std::move(pods),
-              .log = context.log(),
-              .metrics = context.metrics(),
-              .events = context.events()};
+  GcDeps deps{
+      .clock = context.clock(),
+      .loop = context.loop(),
+      .strands = context.strands(),
+      .files = files,
+      .reader = *runtime,
+      .remover = *runtime,
+      .images = *runtime,
+      .stop_sandbox =
+          [&runner = *runtime](const cri::SandboxId& id, Deadline deadline) {
+            return runner.StopPodSandbox(id, std::move(deadline));
+          },
+      .workers_client = MakeWorkerClient(context.Peer("pod-worker"), context.clock()),
+      .desired_client = bus::MakeDesiredOwner(context.clock(), context.Peer("config-source")),
+      .pressure = std::move(pressure),
+      .desired = std::move(desired),
+      .workers = std::move(workers),
+      .runtime = std::move(pods),
+      .log = context.log(),
+      .metrics = context.metrics(),
+      .events = context.events()};
   return ServeGc(context.loop(), std::make_unique<GcService>(std::move(deps), std::move(config)),
                  runtime);
 }

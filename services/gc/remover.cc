@@ -81,7 +81,7 @@ void Remover::AskConfigSource(const RemovalPlan& plan) {
     }
   }
   for (auto it = uids.begin(); it != uids.end(); ++it) {
-    const auto known = deps_.desired.IsKnown(*it, After(deps_.clock, kAskLimit));
+    const auto known = deps_.desired.Knows(*it, After(deps_.clock, kAskLimit));
     if (known.ok() && !*known) continue;
     if (known.ok()) {
       report_.kept.push_back(fmt::format("pod {}: wanted", *it));

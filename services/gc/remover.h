@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "libs/bus/desired_owner.h"
 #include "libs/cri/cri.h"
 #include "libs/fs/file_system.h"
 #include "services/gc/clients.h"
@@ -30,7 +31,7 @@ struct RemoverDeps {
   cri::Remover& remover;
   StopSandbox stop_sandbox;
   WorkerClient& workers;
-  DesiredClient& desired;
+  bus::DesiredOwner& desired;
 };
 
 class Remover {

@@ -30,7 +30,7 @@ struct Process final : daemon::Service {
         runtime(rpc::ConnectEndpoint(config.runtime_endpoint), context.clock(), context.metrics(),
                 {.request = config.request_timeout}),
         runner(runtime, context.clock()),
-        owner(MakeConfigSourceClient(context.clock(), context.Peer("config-source"))),
+        owner(bus::MakeDesiredOwner(context.clock(), context.Peer("config-source"))),
         runtime_strands({.max_threads = static_cast<size_t>(std::max(
                              kRuntimeThreads, context.config().splitlet.max_blocking_threads))}) {}
   void Start() override { workers->Start(); }
@@ -46,7 +46,7 @@ struct Process final : daemon::Service {
   daemon::LockFile runtime_lock;
   cri::GrpcRuntime runtime;
   LimitedRunner runner;
-  std::unique_ptr<DesiredOwner> owner;
+  std::unique_ptr<bus::DesiredOwner> owner;
   std::unique_ptr<PodWorkerService> workers;
   exec::StrandPool runtime_strands;  // ends before what it uses
   std::unique_ptr<grpc::Service> calls;

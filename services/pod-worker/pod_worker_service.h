@@ -19,13 +19,13 @@
 
 #include "libs/base/log.h"
 #include "libs/base/random.h"
+#include "libs/bus/desired_owner.h"
 #include "libs/bus/typed.h"
 #include "libs/cri/cri.h"
 #include "libs/cri/observe.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/work_queue.h"
 #include "services/pod-worker/config.h"
-#include "services/pod-worker/desired_owner.h"
 #include "services/pod-worker/facts.h"
 #include "services/pod-worker/hold.h"
 #include "services/pod-worker/metrics.h"
@@ -46,6 +46,9 @@ class WorkerRecord;
 
 namespace splitlet::pod_worker {
 
+/// How long config-source may take to say whether it knows a pod.
+inline constexpr Duration kAskOwner = std::chrono::seconds{5};
+
 struct Deps {
   const Clock& clock;
   exec::EventLoop& loop;
@@ -64,7 +67,7 @@ struct Deps {
   cri::Images& images;
   cri::TailReader read_tail;  // for termination messages
   fs::FileSystem& files;
-  DesiredOwner& owner;  // config-source, asked before a destructive act
+  bus::DesiredOwner& owner;  // config-source, asked before a destructive act
   daemon::EventRecorder& events;
   prometheus::Registry& metrics;
   Log log;

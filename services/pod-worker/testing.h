@@ -17,6 +17,7 @@
 #include "k8s.io/apimachinery/pkg/apis/meta/v1/time.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/bus/fake_bus.h"
+#include "libs/bus/fake_desired_owner.h"
 #include "libs/cri/fake_runtime.h"
 #include "libs/cri/grpc_runtime.h"
 #include "libs/exec/fake_exec.h"
@@ -90,14 +91,14 @@ class TracedRunner final : public cri::Runner {
   cri::Runner& runner_;
 };
 
-class FakeOwner final : public DesiredOwner {
- public:
-  StatusOr<bool> Knows(const std::string& uid, const Deadline&) override {
-    if (silent) return Unavailable("a source is not complete");
-    return known.contains(uid);
-  }
+/// config-source, as it is asked before a destructive act.
+struct Owner {
   std::set<std::string> known;
   bool silent = false;
+  bus::FakeDesiredOwner asked{[this](const std::string& uid, const Deadline&) -> StatusOr<bool> {
+    if (silent) return Unavailable("a source is not complete");
+    return known.contains(uid);
+  }};
 };
 
 class TestNode {
@@ -149,7 +150,7 @@ class TestNode {
              .images = runtime,
              .read_tail = nullptr,
              .files = files,
-             .owner = owner,
+             .owner = owner.asked,
              .events = events,
              .metrics = process->registry,
              .log = Log(sink)},
@@ -293,7 +294,7 @@ class TestNode {
   bus::FakeBusNetwork network{clock, 1};
   FakeLogSink sink;
   FakeEvents events;
-  FakeOwner owner;
+  Owner owner;
   exec::FakeLoop other_loop{all, all.NewOwner("others")};
   std::unique_ptr<bus::FakeBus> source_bus =
       std::make_unique<bus::FakeBus>(network, "config-source", other_loop);

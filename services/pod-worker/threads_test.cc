@@ -93,7 +93,7 @@ class Threads : public testing::Test {
                        .images = test.runtime_,
                        .read_tail = nullptr,
                        .files = test.files_,
-                       .owner = test.owner_,
+                       .owner = test.owner_.asked,
                        .events = test.events_,
                        .metrics = test.registry_,
                        .log = Log(test.sink_)},
@@ -197,7 +197,7 @@ class Threads : public testing::Test {
   bus::FakeBusNetwork network_{clock_, 1};
   FakeLogSink sink_;
   NotedEvents events_{board_};
-  FakeOwner owner_;
+  Owner owner_;
   prometheus::Registry registry_;
   Config config_;
   exec::LoopThread loop_{clock_};

@@ -15,10 +15,10 @@ std::string KillId(const OrphanWatch::Suspect& suspect) {
 }
 
 /// Asks again, then kills. NOT killed is told as FAILED_PRECONDITION.
-Status KillUnlessWanted(ConfigClient& config_source, WorkerClient& worker,
+Status KillUnlessWanted(bus::DesiredOwner& config_source, WorkerClient& worker,
                         const v1::KillPodRequest& request, const Deadline& deadline) {
   FAIL_POINT("sync-loop.kill-orphan.before");
-  ASSIGN_OR_RETURN(const bool known, config_source.IsKnown(request.uid(), deadline),
+  ASSIGN_OR_RETURN(const bool known, config_source.Knows(request.uid(), deadline),
                    "ask config-source");
   if (known) return FailedPrecondition("config-source wants it");
   RETURN_IF_ERROR(worker.KillPod(request, deadline, /*traceparent=*/""), "KillPod");

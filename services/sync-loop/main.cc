@@ -51,7 +51,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeSyncLoop(daemon::ServiceContext& 
       .pressure = std::move(pressure),
       .podstatus = std::move(podstatus),
       .worker = MakeWorkerClient(context.clock(), context.Peer("pod-worker")),
-      .config_source = MakeConfigClient(context.clock(), context.Peer("config-source")),
+      .config_source = bus::MakeDesiredOwner(context.clock(), context.Peer("config-source")),
       .log = context.log(),
       .metrics = context.metrics(),
       .events = context.events()};

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The other processes as sync-loop calls them. The gRPC ones are in rpc.h.
+/// pod-worker as sync-loop calls it; by gRPC in rpc.h. config-source: libs/bus/desired_owner.h.
 /// `traceparent`: of the change that the call is about; may be empty.
 /// Threads: strands; calls block up to their deadline. Errors: gRPC codes, unchanged.
 /// Source: DESIGN.md "The calls".
@@ -24,13 +24,6 @@ class WorkerClient {
                            const std::string& traceparent) = 0;
   virtual Status KillPod(const v1::KillPodRequest& request, const Deadline& deadline,
                          const std::string& traceparent) = 0;
-};
-
-class ConfigClient {
- public:
-  virtual ~ConfigClient() = default;
-  /// Is the pod wanted by any source? UNAVAILABLE when that is not certain.
-  virtual StatusOr<bool> IsKnown(const std::string& uid, const Deadline& deadline) = 0;
 };
 
 }  // namespace splitlet::sync_loop

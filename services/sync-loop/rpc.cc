@@ -68,25 +68,6 @@ class GrpcWorkerClient final : public WorkerClient {
   std::unique_ptr<v1::PodWorker::Stub> stub_;
 };
 
-class GrpcConfigClient final : public ConfigClient {
- public:
-  GrpcConfigClient(const Clock& clock, const std::shared_ptr<grpc::Channel>& channel)
-      : clock_(clock), stub_(v1::ConfigSource::NewStub(channel)) {}
-
-  StatusOr<bool> IsKnown(const std::string& uid, const Deadline& deadline) override {
-    rpc::ClientCall call(clock_, deadline);
-    v1::GetDesiredRequest request;
-    request.set_uid(uid);
-    v1::GetDesiredReply reply;
-    RETURN_IF_ERROR(rpc::FromGrpc(stub_->GetPod(&call.context(), request, &reply)), "GetPod");
-    return reply.known();
-  }
-
- private:
-  const Clock& clock_;
-  std::unique_ptr<v1::ConfigSource::Stub> stub_;
-};
-
 }  // namespace
 
 std::unique_ptr<grpc::Service> MakeSyncLoopRpc(exec::EventLoop& loop, SyncLoopService& service) {
@@ -96,11 +77,6 @@ std::unique_ptr<grpc::Service> MakeSyncLoopRpc(exec::EventLoop& loop, SyncLoopSe
 std::unique_ptr<WorkerClient> MakeWorkerClient(const Clock& clock,
                                                const std::shared_ptr<grpc::Channel>& channel) {
   return std::make_unique<GrpcWorkerClient>(clock, channel);
-}
-
-std::unique_ptr<ConfigClient> MakeConfigClient(const Clock& clock,
-                                               const std::shared_ptr<grpc::Channel>& channel) {
-  return std::make_unique<GrpcConfigClient>(clock, channel);
 }
 
 }  // namespace splitlet::sync_loop

@@ -1,6 +1,6 @@
 #pragma once
 
-/// gRPC of sync-loop: the service it serves, and its clients of other processes.
+/// gRPC of sync-loop: the service it serves, and its client of pod-worker.
 /// Threads: gRPC's; calls go to the loop and wait there. Errors: gRPC codes.
 
 #include <memory>
@@ -21,8 +21,6 @@ class SyncLoopService;
 std::unique_ptr<grpc::Service> MakeSyncLoopRpc(exec::EventLoop& loop, SyncLoopService& service);
 
 std::unique_ptr<WorkerClient> MakeWorkerClient(const Clock& clock,
-                                               const std::shared_ptr<grpc::Channel>& channel);
-std::unique_ptr<ConfigClient> MakeConfigClient(const Clock& clock,
                                                const std::shared_ptr<grpc::Channel>& channel);
 
 }  // namespace splitlet::sync_loop

@@ -17,6 +17,7 @@
 
 #include "libs/base/log.h"
 #include "libs/base/random.h"
+#include "libs/bus/desired_owner.h"
 #include "libs/bus/typed.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
@@ -60,7 +61,7 @@ struct SyncLoopDeps {
   bus::View<v1::PressureRecord> pressure;
   bus::View<v1::PodStatusRecord> podstatus;
   std::unique_ptr<WorkerClient> worker;
-  std::unique_ptr<ConfigClient> config_source;
+  std::unique_ptr<bus::DesiredOwner> config_source;
   Log log;
   prometheus::Registry& metrics;
   daemon::EventRecorder& events;

@@ -15,6 +15,7 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/bus/fake_bus.h"
+#include "libs/bus/fake_desired_owner.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
 #include "libs/kube/codec.h"
@@ -109,18 +110,6 @@ struct ConfigAnswer {
   int asked = 0;
 };
 
-class ConfigSeam final : public ConfigClient {
- public:
-  explicit ConfigSeam(ConfigAnswer& answer) : answer_(answer) {}
-  StatusOr<bool> IsKnown(const std::string&, const Deadline&) override {
-    ++answer_.asked;
-    return answer_.known;
-  }
-
- private:
-  ConfigAnswer& answer_;
-};
-
 class FakeEvents final : public daemon::EventRecorder {
  public:
   void Record(daemon::PodEvent event) override {
@@ -157,7 +146,11 @@ class Node {
                       .pressure = *bus::ViewOf<v1::PressureRecord>(*bus_, "pressure"),
                       .podstatus = *bus::ViewOf<v1::PodStatusRecord>(*bus_, "podstatus"),
                       .worker = std::make_unique<WorkerSeam>(worker),
-                      .config_source = std::make_unique<ConfigSeam>(config),
+                      .config_source = std::make_unique<bus::FakeDesiredOwner>(
+                          [this](const std::string&, const Deadline&) {
+                            ++config.asked;
+                            return config.known;
+                          }),
                       .log = Log(log_sink),
                       .metrics = *registry_,
                       .events = events};

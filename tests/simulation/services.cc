@@ -1,5 +1,6 @@
 // The services on the fakes of the simulated node, and the calls between them.
 
+#include "libs/bus/fake_desired_owner.h"
 #include "services/config-source/config_source_service.h"
 #include "services/config-source/fake_http_fetcher.h"
 #include "services/gc/gc_service.h"
@@ -55,18 +56,20 @@ class ConfigSource final : public Process {
 };
 
 /// What three services ask config-source before a destructive act.
-StatusOr<bool> AskWhetherKnown(SimNode& node, const std::string& uid, const Deadline& deadline) {
-  return node.Call<StatusOr<bool>>(
-      "config-source", deadline,
-      [uid](Process& target, const std::function<void(StatusOr<bool>)>& done) {
-        const auto pod = static_cast<ConfigSource&>(target).service->GetPod(uid);
-        done(pod.ok() ? StatusOr<bool>(*pod != nullptr) : StatusOr<bool>(pod.status()));
-      });
+bus::FakeDesiredOwner::Answer AskingIn(SimNode& node) {
+  return [&node](const std::string& uid, const Deadline& deadline) {
+    return node.Call<StatusOr<bool>>(
+        "config-source", deadline,
+        [uid](Process& target, const std::function<void(StatusOr<bool>)>& done) {
+          const auto pod = static_cast<ConfigSource&>(target).service->GetPod(uid);
+          done(pod.ok() ? StatusOr<bool>(*pod != nullptr) : StatusOr<bool>(pod.status()));
+        });
+  };
 }
 
-class PodWorker final : public Process, private pod_worker::DesiredOwner {
+class PodWorker final : public Process {
  public:
-  explicit PodWorker(SimNode& node) : Process(node, "pod-worker"), node_(node) {
+  explicit PodWorker(SimNode& node) : Process(node, "pod-worker"), owner_(AskingIn(node)) {
     pod_worker::Config config;
     config.node = {.name = kNode,
                    .annotation = kAnnotation,
@@ -93,7 +96,7 @@ class PodWorker final : public Process, private pod_worker::DesiredOwner {
                          .images = node.runtime(),
                          .read_tail = nullptr,
                          .files = node.files(),
-                         .owner = *this,
+                         .owner = owner_,
                          .events = shell().events,
                          .metrics = shell().registry,
                          .log = Log(node.sink())},
@@ -103,10 +106,7 @@ class PodWorker final : public Process, private pod_worker::DesiredOwner {
   std::unique_ptr<pod_worker::PodWorkerService> service;
 
  private:
-  StatusOr<bool> Knows(const std::string& uid, const Deadline& deadline) override {
-    return AskWhetherKnown(node_, uid, deadline);
-  }
-  SimNode& node_;
+  bus::FakeDesiredOwner owner_;
 };
 
 class SyncLoopWorkers final : public sync_loop::WorkerClient {
@@ -138,17 +138,6 @@ class SyncLoopWorkers final : public sync_loop::WorkerClient {
   SimNode& node_;
 };
 
-class SyncLoopConfig final : public sync_loop::ConfigClient {
- public:
-  explicit SyncLoopConfig(SimNode& node) : node_(node) {}
-  StatusOr<bool> IsKnown(const std::string& uid, const Deadline& deadline) override {
-    return AskWhetherKnown(node_, uid, deadline);
-  }
-
- private:
-  SimNode& node_;
-};
-
 class SyncLoop final : public Process {
  public:
   explicit SyncLoop(SimNode& node) : Process(node, "sync-loop") {
@@ -158,21 +147,22 @@ class SyncLoop final : public Process {
     config.facts_dir = "/run/sync-loop/admission";
     config.kernel_release = "6.1.0";
     service = std::make_unique<sync_loop::SyncLoopService>(
-        sync_loop::SyncLoopDeps{.clock = node.clock(),
-                                .loop = shell().loop,
-                                .strands = shell().strands,
-                                .files = node.files(),
-                                .table = Own<v1::AdmissionRecord>(*this, "admission"),
-                                .desired = View<v1::DesiredRecord>(*this, "desired"),
-                                .workers = View<v1::WorkerRecord>(*this, "workers"),
-                                .runtime = View<v1::RuntimeRecord>(*this, "runtime"),
-                                .pressure = View<v1::PressureRecord>(*this, "pressure"),
-                                .podstatus = View<v1::PodStatusRecord>(*this, "podstatus"),
-                                .worker = std::make_unique<SyncLoopWorkers>(node),
-                                .config_source = std::make_unique<SyncLoopConfig>(node),
-                                .log = Log(node.sink()),
-                                .metrics = shell().registry,
-                                .events = shell().events},
+        sync_loop::SyncLoopDeps{
+            .clock = node.clock(),
+            .loop = shell().loop,
+            .strands = shell().strands,
+            .files = node.files(),
+            .table = Own<v1::AdmissionRecord>(*this, "admission"),
+            .desired = View<v1::DesiredRecord>(*this, "desired"),
+            .workers = View<v1::WorkerRecord>(*this, "workers"),
+            .runtime = View<v1::RuntimeRecord>(*this, "runtime"),
+            .pressure = View<v1::PressureRecord>(*this, "pressure"),
+            .podstatus = View<v1::PodStatusRecord>(*this, "podstatus"),
+            .worker = std::make_unique<SyncLoopWorkers>(node),
+            .config_source = std::make_unique<bus::FakeDesiredOwner>(AskingIn(node)),
+            .log = Log(node.sink()),
+            .metrics = shell().registry,
+            .events = shell().events},
         config);
   }
   void Start() override { service->Start(); }
@@ -272,17 +262,6 @@ class GcWorkers final : public gc::WorkerClient {
   SimNode& node_;
 };
 
-class GcDesired final : public gc::DesiredClient {
- public:
-  explicit GcDesired(SimNode& node) : node_(node) {}
-  StatusOr<bool> IsKnown(const std::string& uid, Deadline deadline) override {
-    return AskWhetherKnown(node_, uid, deadline);
-  }
-
- private:
-  SimNode& node_;
-};
-
 class Gc final : public Process {
  public:
   explicit Gc(SimNode& node) : Process(node, "gc") {
@@ -308,7 +287,7 @@ class Gc final : public Process {
                          return runtime.StopPodSandbox(id, std::move(deadline));
                        },
                    .workers_client = std::make_unique<GcWorkers>(node),
-                   .desired_client = std::make_unique<GcDesired>(node),
+                   .desired_client = std::make_unique<bus::FakeDesiredOwner>(AskingIn(node)),
                    .pressure = Own<v1::PressureRecord>(*this, "pressure"),
                    .desired = View<v1::DesiredRecord>(*this, "desired"),
                    .workers = View<v1::WorkerRecord>(*this, "workers"),

@@ -1,0 +1,40 @@
+#include "libs/bus/desired_owner.h"
+
+#include <grpcpp/channel.h>
+
+#include <utility>
+
+#include "libs/rpc/rpc.h"
+#include "splitlet/v1/services.grpc.pb.h"
+
+namespace splitlet::bus {
+namespace {
+
+class GrpcDesiredOwner final : public DesiredOwner {
+ public:
+  GrpcDesiredOwner(const Clock& clock, std::shared_ptr<grpc::Channel> channel)
+      : clock_(clock), stub_(v1::ConfigSource::NewStub(std::move(channel))) {}
+
+  StatusOr<bool> Knows(const std::string& uid, const Deadline& deadline) override {
+    rpc::ClientCall call(clock_, deadline);
+    v1::GetDesiredRequest request;
+    request.set_uid(uid);
+    v1::GetDesiredReply reply;
+    RETURN_IF_ERROR(rpc::FromGrpc(stub_->GetPod(&call.context(), request, &reply)),
+                    "ask config-source for pod {}", uid);
+    return reply.known();
+  }
+
+ private:
+  const Clock& clock_;
+  std::unique_ptr<v1::ConfigSource::Stub> stub_;
+};
+
+}  // namespace
+
+std::unique_ptr<DesiredOwner> MakeDesiredOwner(const Clock& clock,
+                                               std::shared_ptr<grpc::Channel> channel) {
+  return std::make_unique<GrpcDesiredOwner>(clock, std::move(channel));
+}
+
+}  // namespace splitlet::bus
