@@ -1,8 +1,6 @@
 #include "ctl/bus_source.h"
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -12,6 +10,7 @@
 #include "splitlet/v1/records.pb.h"
 #include "tests/harness/bus_process.h"
 #include "tests/harness/child.h"
+#include "tests/harness/unix_socket.h"
 
 namespace splitlet::ctl {
 namespace {
@@ -88,14 +87,9 @@ TEST_F(BusSourceTest, ABusInTheNetworkOfTheProcessesIsFoundByTheirSockets) {
   if (geteuid() != 0) GTEST_SKIP() << "to go to a network takes root";
   const std::string path = rpc::SocketPath(access.network_of, "gc");
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-  const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
-  sockaddr_un address{AF_UNIX, {}};
-  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
-  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-  ASSERT_EQ(listen(listener, 1), 0);
+  const harness::ListeningSocket listener(path);
   const auto found = CheckBus(access);
   EXPECT_TRUE(found.ok()) << found.status();
-  close(listener);
 }
 
 TEST_F(BusSourceTest, TheRecorderIsMadeOnceAndKeepsWhatFlows) {

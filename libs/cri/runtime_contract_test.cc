@@ -76,7 +76,7 @@ struct ServerSubject : EndpointSubject {
         std::filesystem::temp_directory_path() / fmt::format("fake-cri-{}-{}", getpid(), number++);
     std::filesystem::create_directory(directory);
     const std::string socket = directory / "cri.sock";
-    auto started = fake_cri::Server::Start(behind, {socket, events, {}}, Log(sink));
+    auto started = fake_cri::Server::Start(behind, {socket, events, {}});
     EXPECT_TRUE(started.ok()) << started.status();
     if (started.ok()) server = *std::move(started);
     Connect("unix://" + socket);
@@ -87,7 +87,6 @@ struct ServerSubject : EndpointSubject {
     std::filesystem::remove_all(directory);
   }
   std::filesystem::path directory;
-  FakeLogSink sink;
   std::unique_ptr<Waiter> waiter = MakeRealWaiter();
   FakeRuntime behind{clock, {.waiter = waiter.get()}};
   std::unique_ptr<fake_cri::Server> server;

@@ -5,7 +5,6 @@
 #include <prometheus/text_serializer.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -24,6 +23,7 @@
 #include "libs/rpc/guard.h"
 #include "splitlet/v1/services.grpc.pb.h"
 #include "tests/harness/child.h"
+#include "tests/harness/unix_socket.h"
 
 namespace splitlet::rpc {
 namespace {
@@ -189,11 +189,8 @@ TEST(Rpc, ARestartedServerIsFoundAgain) {
 TEST(Rpc, ADeadSocketFileIsTakenOver) {
   World world;
   std::filesystem::create_directory(world.dir.path() + "/pleg");
-  const int dead = socket(AF_UNIX, SOCK_STREAM, 0);
-  sockaddr_un address{AF_UNIX, {}};
-  world.options.socket_path.copy(address.sun_path, sizeof address.sun_path - 1);
-  ASSERT_EQ(bind(dead, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  close(dead);
+  harness::ListeningSocket(world.options.socket_path).Close();
+  ASSERT_TRUE(std::filesystem::exists(world.options.socket_path));
   world.Start();
   EXPECT_TRUE(world.GetProcess(10s).ok());
 }
@@ -213,16 +210,12 @@ TEST(Rpc, AListenerIsToldByItsSocket) {
 TEST(Rpc, AListenerWithAFullQueueIsThere) {
   const TempDir dir;
   const std::string path = dir.path() + "/full.sock";
-  const int full = socket(AF_UNIX, SOCK_STREAM, 0);
-  sockaddr_un address{AF_UNIX, {}};
-  path.copy(address.sun_path, sizeof address.sun_path - 1);
-  ASSERT_EQ(bind(full, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  ASSERT_EQ(listen(full, 0), 0);
+  harness::ListeningSocket full(path, 0);
   EXPECT_EQ(ListenerOf(path).value_or(Peer{}).pid, getpid());
   const auto second = ListenerOf(path);
   ASSERT_TRUE(second.ok()) << ToString(second.status());
   EXPECT_EQ(second->pid, 0);
-  close(full);
+  full.Close();
   EXPECT_EQ(ListenerOf(path).status().code(), StatusCode::kUnavailable);
 }
 

@@ -3,14 +3,10 @@
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <csignal>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -19,22 +15,13 @@
 #include "libs/cri/fake_runtime.h"
 #include "tests/fake_cri/commands.h"
 #include "tests/fake_cri/server.h"
+#include "tests/harness/unix_socket.h"
 
 namespace splitlet::fake_cri {
 namespace {
 
 struct Flags {
   std::string socket, control, events = "cri", state;
-};
-
-class StderrSink final : public LogSink {
- public:
-  bool Enabled(LogLevel level) const override { return level >= LogLevel::kWarn; }
-  void Write(LogLevel, std::string_view message, const std::vector<LogField>& fields) override {
-    std::string line(message);
-    for (const auto& field : fields) line += " " + field.key + "=" + field.value;
-    std::fprintf(stderr, "fake-cri: %s\n", line.c_str());
-  }
 };
 
 /// The state on disk, written whole on each change: a kill -9 right after an answer loses nothing.
@@ -81,19 +68,6 @@ class StateFile {
   std::mutex mutex_;
 };
 
-int ListenAt(const std::string& path) {
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  CHECK(path.size() < sizeof address.sun_path, "the path {} is too long", path);
-  std::memcpy(address.sun_path, path.data(), path.size());
-  unlink(path.c_str());
-  CHECK(bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0, "bind {}: {}",
-        path, std::strerror(errno));
-  CHECK(listen(fd, 16) == 0);
-  return fd;
-}
-
 void ServeOne(int fd, Commands& commands) {
   std::string line;
   char c = 0;
@@ -118,7 +92,6 @@ int Run(const Flags& flags) {
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  StderrSink sink;
   const RealClock clock;
   const auto waiter = cri::MakeRealWaiter();
   const auto append = [](const std::string& path, const std::string& content) {
@@ -132,16 +105,16 @@ int Run(const Flags& flags) {
   Server::Options options{flags.socket, EventMode::kCri, [&] { state.Save(runtime); }};
   if (flags.events == "none") options.events = EventMode::kNone;
   if (flags.events == "containerd") options.events = EventMode::kContainerd;
-  const auto server = Server::Start(runtime, options, Log(sink));
+  const auto server = Server::Start(runtime, options);
   CHECK(server.ok(), "{}", server.status());
-  const int control = ListenAt(flags.control);
+  const harness::ListeningSocket control(flags.control);
   const int stop = signalfd(-1, &signals, SFD_CLOEXEC);
-  pollfd fds[] = {{control, POLLIN, 0}, {stop, POLLIN, 0}};
+  pollfd fds[] = {{control.fd(), POLLIN, 0}, {stop, POLLIN, 0}};
   while (true) {
     poll(fds, 2, 20);  // exits that are due happen this often
     runtime.Tick();
     if ((fds[0].revents & POLLIN) != 0) {
-      ServeOne(accept4(control, nullptr, nullptr, SOCK_CLOEXEC), commands);
+      ServeOne(accept4(control.fd(), nullptr, nullptr, SOCK_CLOEXEC), commands);
       state.SaveCommands(commands);
     }
     state.Save(runtime);

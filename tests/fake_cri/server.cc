@@ -473,8 +473,7 @@ class RealServer final : public Server {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<Server>> Server::Start(FakeRuntime& runtime, Options options,
-                                                Log /*log*/) {
+StatusOr<std::unique_ptr<Server>> Server::Start(FakeRuntime& runtime, Options options) {
   auto server = std::make_unique<RealServer>(runtime, std::move(options));
   RETURN_IF_ERROR(server->Listen(), "fake CRI");
   return server;

@@ -8,7 +8,6 @@
 #include <memory>
 #include <string>
 
-#include "libs/base/log.h"
 #include "libs/base/status.h"
 #include "libs/cri/fake_runtime.h"
 
@@ -25,8 +24,7 @@ class Server {
         on_change;  // after each call that may have changed the state, before its answer
   };
   virtual ~Server() = default;
-  static StatusOr<std::unique_ptr<Server>> Start(cri::FakeRuntime& runtime, Options options,
-                                                 Log log);
+  static StatusOr<std::unique_ptr<Server>> Start(cri::FakeRuntime& runtime, Options options);
 };
 
 }  // namespace splitlet::fake_cri
