@@ -384,12 +384,13 @@ void PlegService::Forget(const std::string& uid, Pod& pod) {
     metrics_.changes.Add({{"type", pleg::NameOf(event.type)}}).Increment();
     pod_of_.erase(event.id);
   }
+  if (AnyEnded(pod.states, {})) pod.traceparent = MakeTraceparent(random_);
   pod.states.clear();
   pod.known = false;
   SetVouched(uid, true);
   pod.error = OkStatus();
   if (deps_.table.Contains(bus::KeyOf(uid))) {
-    deps_.table.Remove(bus::KeyOf(uid));
+    deps_.table.Remove(bus::KeyOf(uid), pod.traceparent);
     SignalPodChanged(uid);
   }
 }

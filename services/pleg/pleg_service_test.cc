@@ -213,6 +213,31 @@ TEST_F(PlegTest, AnEndBeginsATraceThatWhatFollowsContinues) {
   EXPECT_NE(TraceIdOf(traces.back()), "");
 }
 
+TEST_F(PlegTest, ARemovalCarriesTheTraceOfTheEndBeforeIt) {
+  std::vector<std::string> traces;
+  view_.OnChange([&traces](const auto& change) {
+    traces.push_back((change.present_after ? "" : "gone ") + change.traceparent);
+  });
+  const auto ended = RunPod("ended");
+  Start(Streams::kCri);
+  ASSERT_TRUE(runtime_.ExitContainer("ended", "app", 0).ok());
+  RunFor(100ms);
+  ASSERT_TRUE(runtime_.StopPodSandbox(ended, Soon()).ok());
+  RunFor(3s);
+  const std::string end = traces.back();
+  ASSERT_NE(TraceIdOf(end), "");
+  ASSERT_TRUE(runtime_.RemovePodSandbox(ended, Soon()).ok());
+  RunFor(3s);
+  EXPECT_EQ(traces.back(), "gone " + end);
+  const auto lost = RunPod("lost");
+  RunFor(3s);
+  ASSERT_TRUE(runtime_.RemovePodSandbox(lost, Soon()).ok());
+  RunFor(3s);
+  ASSERT_TRUE(traces.back().starts_with("gone ")) << traces.back();
+  EXPECT_NE(TraceIdOf(traces.back().substr(5)), "") << "it ran, and is gone: an end as well";
+  EXPECT_NE(traces.back(), "gone " + end);
+}
+
 TEST_F(PlegTest, PollingFindsEveryChangeWithinAboutASecondAndIsQuietWithoutOne) {
   RunPod("web");
   Start(Streams::kNone);

@@ -561,5 +561,24 @@ TEST_F(Ending, ARemovedPodEndsUnderTheTraceOfItsRemoval) {
             (std::vector<std::string>{"StopContainer 00-removal", "StopPodSandbox 00-removal"}));
 }
 
+TEST_F(Ending, ARecordThatGoesCarriesTheTraceOfWhatTookItAway) {
+  std::vector<std::string> removals;
+  workers.OnChange([&](const auto& change) {
+    if (!change.present_after) removals.push_back(change.traceparent);
+  });
+  const auto pod = TestPod{}.Make();
+  for (const char* trace : {"00-forgotten", ""}) {
+    ASSERT_TRUE(RunPod(pod, static_cast<int64_t>(removals.size()) + 1).ok());
+    v1::DesiredRecord record = *desired.Get("uid-web");
+    record.set_state(v1::DesiredRecord::REMOVED);
+    ASSERT_TRUE(desired.Put("uid-web", record, "00-removal").ok());
+    RunFor(1s);
+    ASSERT_EQ(Record()->state(), v1::FINISHED);
+    desired.Remove("uid-web", trace);
+    Settle();
+  }
+  EXPECT_EQ(removals, (std::vector<std::string>{"00-forgotten", "00-removal"}));
+}
+
 }  // namespace
 }  // namespace splitlet::pod_worker

@@ -315,13 +315,13 @@ std::vector<v1::WorkerRecord> PodWorkerService::GetWorkers() const {
 
 /// A finished pod leaves the table when its desired record is gone, and memory an hour later:
 /// longer than any call that could start it again lives.
-void PodWorkerService::ForgetIfGone(Worker& worker) {
+void PodWorkerService::ForgetIfGone(Worker& worker, const std::string& traceparent) {
   if (worker.state != WorkerState::kFinished || worker.saving > 0) return;
   const std::string key = bus::KeyOf(worker.uid);
   if (!deps_.table.Contains(key) || deps_.desired.Contains(key)) return;
   if (!deps_.desired.LiveAndComplete(worker.source)) return;
   worker.removed = true;
-  deps_.table.Remove(key);
+  deps_.table.Remove(key, traceparent.empty() ? worker.traceparent : traceparent);
   ForgetLasting(worker.uid);
 }
 

@@ -128,7 +128,8 @@ class PodWorkerService {
   void PutWorkers(const Worker& worker);
   void CountStates();
   void Collect();
-  void ForgetIfGone(Worker& worker);
+  /// `traceparent`: of the change that took the pod away, where that is known.
+  void ForgetIfGone(Worker& worker, const std::string& traceparent = {});
   void ForgetLasting(const std::string& uid);
   void CollectLasting();
   void ForgetLeftover(const std::string& full_name, const std::string& uid);

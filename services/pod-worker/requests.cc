@@ -252,7 +252,7 @@ void PodWorkerService::OnDesired(const std::string& key,
   } else if (!present) {
     const auto uid = uid_of_key_.find(key);
     Worker* worker = uid == uid_of_key_.end() ? nullptr : Find(uid->second);
-    if (worker != nullptr) ForgetIfGone(*worker);
+    if (worker != nullptr) ForgetIfGone(*worker, traceparent);
   }
 }
 

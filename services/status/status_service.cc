@@ -120,7 +120,7 @@ void StatusService::OnDesired(const bus::View<v1::DesiredRecord>::Change& change
   if (change.present_after) {
     MarkChanged(change.key, change.traceparent);
   } else {
-    RemovePod(change.key);
+    RemovePod(change.key, change.traceparent);
   }
 }
 
@@ -352,13 +352,17 @@ void StatusService::SetSeen(const std::string& key, const kube::PodStatus& statu
   for (const auto& reason : last.waiting) metrics_.waiting.Add({{"reason", reason}}).Increment();
 }
 
-void StatusService::RemovePod(const std::string& key) {
+void StatusService::RemovePod(const std::string& key, const std::string& traceparent) {
   changed_.erase(key);
   await_listing_.erase(key);
-  if (known_.contains(key)) SetSeen(key, {});
-  known_.erase(key);
+  std::string trace = traceparent;
+  if (const auto known = known_.find(key); known != known_.end()) {
+    if (trace.empty()) trace = known->second.traceparent;  // its end was found by a list
+    SetSeen(key, {});
+    known_.erase(key);
+  }
   FAIL_POINT_VOID("status.remove.before");
-  deps_.table.Remove(key);
+  deps_.table.Remove(key, trace);
 }
 
 StatusOr<std::unique_ptr<v1::PodStatusRecord>> StatusService::GetPodStatus(const std::string& uid) {

@@ -103,7 +103,7 @@ class StatusService {
   /// Refused, and certain to have no grant; what was told once stands.
   bool IsRejected(const std::string& key, const v1::AdmissionRecord* admission,
                   const v1::WorkerRecord* worker, const kube::PodStatus* previous) const;
-  void RemovePod(const std::string& key);
+  void RemovePod(const std::string& key, const std::string& traceparent);
   void TellComplete();
 
   void ReadMachineSoon();

@@ -455,6 +455,10 @@ TEST_F(StatusServiceTest, AStatusContinuesTheTraceOfWhatItRestsOn) {
   Settle();
   ASSERT_GT(traces.size(), told);
   EXPECT_EQ(traces.back(), "00-end");
+  desired->rows.Remove("u1", "00-forgotten");
+  Settle();
+  EXPECT_EQ(traces.back(), "00-forgotten");
+  EXPECT_EQ(podstatus->Find("u1"), nullptr);
 }
 
 TEST_F(StatusServiceTest, NothingIsToldBeforeWorkersWereLiveOrAwayForFiveMinutes) {

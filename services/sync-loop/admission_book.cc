@@ -138,13 +138,20 @@ void AdmissionBook::PutAdmission(const std::string& key, const Entry& entry) {
   FAIL_POINT_VOID("sync-loop.put-admission.after");
 }
 
+void AdmissionBook::SetTrace(const std::string& key, const std::string& traceparent) {
+  const auto it = entries_.find(key);
+  if (it != entries_.end() && !traceparent.empty()) it->second.traceparent = traceparent;
+}
+
 void AdmissionBook::Forget(const std::string& key) {
+  const auto it = entries_.find(key);
+  const std::string traceparent = it == entries_.end() ? "" : it->second.traceparent;
   entries_.erase(key);
   unreadable_.erase(key);
   load_.Erase(key);
   retries_.Remove(key);
   backoff_.Reset(key);
-  deps_.table.Remove(key);
+  deps_.table.Remove(key, traceparent);
   deps_.strands.Run(FileStrand(key), [this, key] {
     // A file that stays is read by the next start, and forgotten then.
     deps_.log.LogIfError(store_.Forget(key), "forget admission");

@@ -60,6 +60,8 @@ class AdmissionBook {
               const std::string& traceparent);
   /// Its containers have stopped: it takes nothing any more.
   void Release(const std::string& key) { load_.Erase(key); }
+  /// What takes its pod away: the removal of the record carries that trace.
+  void SetTrace(const std::string& key, const std::string& traceparent);
   void Forget(const std::string& key);
   const NodeLoad& load() const { return load_; }
 

@@ -102,6 +102,7 @@ void SyncLoopService::OnDesiredChanged(const bus::View<v1::DesiredRecord>::Chang
     sync_due_.erase(change.key);
     resyncs_.Remove(change.key);
     calls_.Forget(change.key);
+    book_.SetTrace(change.key, change.traceparent);
     return;  // its admission goes with the next tick, when the worker has finished
   }
   PodFacts facts;  // unknown: starts and stops nothing
