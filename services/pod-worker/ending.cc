@@ -69,6 +69,7 @@ bool PodWorkerService::BeginEnd(Worker& worker, const EndCause& cause) {
   worker.state = Next(worker.state, WorkerEvent::kEndRequested);
   worker.waits_for.clear();
   if (first) worker.sync_error.clear();
+  worker.lasting.reset();
   if (!worker.ending_since) worker.ending_since = now;
   worker.ending->Cancel();
   if ((first || shortened) && worker.stopping) worker.stopping->cancel->Cancel();

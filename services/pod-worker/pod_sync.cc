@@ -46,8 +46,8 @@ class Pass {
   bool Ending() const { return input_.ending->cancelled(); }
 
   Status Steps() {
-    auto seen =
-        Annotate(deps_.observer.Observe(pod_.metadata().uid(), Soon()), "error determining status");
+    auto seen = Annotate(deps_.observer.Observe(pod_.metadata().uid(), Soon(), input_.known.get()),
+                         "error determining status");
     if (!seen.ok()) {
       if (!Ending()) events_.Warning("FailedSync", Message(seen.status()));
       return seen.status();
@@ -270,6 +270,13 @@ class Pass {
 };
 
 }  // namespace
+
+std::shared_ptr<const v1::ObservedPod> WhatLasts(const v1::ObservedPod& seen) {
+  auto lasting = std::make_shared<v1::ObservedPod>();
+  for (const auto& record : seen.containers())
+    if (record.state() == v1::ContainerRecord::RUNNING) *lasting->add_containers() = record;
+  return lasting;
+}
 
 SyncOutcome PodSync::Run(const SyncInput& input) const {
   Span span("syncPod", SpanKind::kInternal, input.traceparent);

@@ -43,7 +43,8 @@ struct SyncInput {
   std::map<std::string, PullMemory> pulls;  // by image
   /// Cancelled: the pod is ending; nothing more is created.
   std::shared_ptr<CancelToken> ending;
-  std::string traceparent;  // of the calls and log lines; may be empty
+  std::string traceparent;                       // of the calls and log lines; may be empty
+  std::shared_ptr<const v1::ObservedPod> known;  // what need not be asked again; may be null
 };
 
 struct SyncOutcome {
@@ -61,6 +62,12 @@ struct SyncOutcome {
   bool settled = false;  // nothing was to be done, and every container was started before
   bool network_not_ready = false;
 };
+
+/// Of a look, what the next one need not ask for: running containers, which listed as running have
+/// nothing new to say. A sandbox is asked always, because one that lost its addresses is replaced
+/// while it is still listed as ready. So is what has ended, because the runtime may learn why a
+/// little later.
+std::shared_ptr<const v1::ObservedPod> WhatLasts(const v1::ObservedPod& seen);
 
 class PodSync {
  public:

@@ -164,6 +164,48 @@ TEST_F(Running, ABrokenSandboxIsReplaced) {
   EXPECT_EQ(Show(), "app/0=exited(137) app/1=running i/1=exited(0) sandbox/0=dead sandbox/1=ready");
 }
 
+TEST_F(Running, OfAQuietPodWhatLastsIsNotAskedForAgain) {
+  ASSERT_TRUE(RunPod(TestPod{.containers = {"a", "b"}}.Make()).ok());
+  Changed();
+  Changed();
+  const size_t statuses = runtime.Calls("ContainerStatus");
+  const size_t sandboxes = runtime.Calls("PodSandboxStatus");
+  const size_t lists = runtime.Calls("ListContainers");
+  RunFor(10min);
+  EXPECT_EQ(runtime.Calls("ContainerStatus"), statuses);
+  EXPECT_GE(runtime.Calls("ListContainers"), lists + 6);
+  EXPECT_GE(runtime.Calls("PodSandboxStatus"), sandboxes + 6) << "its addresses may be gone";
+  Exit("a", 1);
+  EXPECT_EQ(Show(), "a/0=exited(1) a/1=running b/0=running sandbox/0=ready");
+  EXPECT_GT(runtime.Calls("ContainerStatus"), statuses) << "what has ended is asked for";
+  const size_t after_exit = runtime.Calls("ContainerStatus");
+  RunFor(5min);
+  EXPECT_GT(runtime.Calls("ContainerStatus"), after_exit) << "each time";
+}
+
+TEST_F(Running, ASandboxThatLostItsAddressesIsReplacedAlsoWhenItWasSeenWithThem) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  Changed();
+  Changed();
+  runtime.SetIps(runtime.Sandboxes().at(0).id, {});
+  RunFor(2min);
+  EXPECT_GE(events.Count("SandboxChanged"), 1);
+  EXPECT_EQ(Show(), "app/0=exited(143) app/1=running sandbox/0=dead sandbox/1=ready");
+}
+
+TEST_F(Running, AContainerThatIsAnotherUnderTheSameNameIsSeen) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  Changed();
+  Changed();
+  auto other = TestPod{}.Make();
+  other.mutable_spec()->mutable_containers(0)->set_image("other:1");
+  runtime.AddImage("other:1");
+  ASSERT_TRUE(RunPod(other, 1, 2).ok());
+  RunFor(2min);
+  EXPECT_EQ(Show(), "app/0=exited(143) app/1=running sandbox/0=ready");
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
 TEST_F(Running, ImagesArePulledOnceAndUsed) {
   auto pod = TestPod{.containers = {"a", "b"}}.Make();
   for (auto& container : *pod.mutable_spec()->mutable_containers()) container.set_image("new:1");

@@ -101,6 +101,7 @@ struct Worker {
   std::string save_error;
   std::shared_ptr<CancelToken> ending = std::make_shared<CancelToken>();
   std::optional<StopRun> stopping;
+  std::shared_ptr<const v1::ObservedPod> lasting;  // see WhatLasts; null: everything is asked
   RestartState restarts;
   std::map<std::string, PullMemory> pulls;  // by image
   std::map<std::string, Note> notes;        // by container
