@@ -1,8 +1,7 @@
 # The commands of a day's work; each is a script in scripts/ or deploy/local/.
 #
 #   make run     start the local stack; returns when the demo pod runs    make stop    end it
-#   make test    build and run all tests; what has threads also under ThreadSanitizer
-#   make sanitize    the tests with sanitizers, in three presets          make lint    check format and rules
+#   make test    build and run all tests, most with sanitizers            make lint    check format and rules
 #   make bench   measure; prints a table (ROUNDS and PODS: its size)
 #   make chaos   random faults for MINUTES (10) on a stack of its own; report in build/chaos
 #
@@ -24,7 +23,7 @@ PROGRAMS = splitlet-config-source splitlet-sync-loop splitlet-pod-worker splitle
 
 MINUTES ?= 10
 
-.PHONY: setup build run stop test sanitize bench chaos lint tidy clean
+.PHONY: setup build run stop test bench chaos lint tidy clean
 
 setup:
 	@scripts/setup.sh
@@ -39,10 +38,7 @@ stop:
 	@STATE_DIR='$(STATE_DIR)' deploy/local/stop.sh
 
 test: setup
-	@scripts/test.sh --all
-
-sanitize: setup
-	@scripts/test.sh --sanitized
+	@scripts/test.sh
 
 bench: setup
 	@tests/bench/run.sh

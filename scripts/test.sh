@@ -2,12 +2,11 @@
 # Builds and runs tests; the last line is "N passed, N failed". Arguments go to ctest, as in:
 # scripts/test.sh -R pleg
 #
-# All levels in the preset PRESET (dev). With a first argument --all also the tests of what has threads, in the preset
-# tsan; with --sanitized, in three presets instead:
+# Each level in the preset where it shows most, or, with PRESET set, all levels in that one:
 #
 #   asan      unit and integration tests, and the simulation for a few seeds
 #   tsan      the tests of what has threads
-#   release   the simulation for all seeds, where a seed is quickest, and e2e
+#   release   the simulation for all seeds, where a seed is quickest, and e2e, with the programs that users run
 #
 # Integration and e2e tests meet real programs, so one that fails is tried once more; each that needed it
 # is named at the end, because such a test is a bug until shown otherwise. What a sanitizer finds fails in any try.
@@ -107,17 +106,12 @@ run_preset() {
 }
 
 main() {
-  if [[ ${1:-} == --sanitized ]]; then
-    shift
+  if [[ -n ${PRESET:-} ]]; then
+    run_preset "$PRESET" "${LEVELS//|/ }" all -- "$@"
+  else
     run_preset asan 'unit integration simulation' -- "$@"
     run_preset tsan threads -- "$@"
     run_preset release 'simulation e2e' benchmarks -- "$@"
-  elif [[ ${1:-} == --all ]]; then
-    shift
-    run_preset dev "${LEVELS//|/ }" all -- "$@"
-    run_preset tsan threads -- "$@"
-  else
-    run_preset "${PRESET:-dev}" "${LEVELS//|/ }" all -- "$@"
   fi
   printf '\n'
   [[ ${#skipped[@]} -eq 0 ]] || printf 'SKIPPED: %s\n' "${skipped[*]}"

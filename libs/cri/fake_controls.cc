@@ -205,6 +205,11 @@ void FakeRuntime::Reboot() {
   Deliver();
 }
 
+uint64_t FakeRuntime::Exits() const {
+  const std::lock_guard lock(mutex_);
+  return world_->exits;
+}
+
 void FakeRuntime::Tick() {
   {
     const std::lock_guard lock(mutex_);
@@ -225,6 +230,17 @@ std::vector<Sandbox> FakeRuntime::Sandboxes() const {
   std::sort(all.begin(), all.end(),
             [](const Sandbox& a, const Sandbox& b) { return a.created_at_ns < b.created_at_ns; });
   return all;
+}
+
+std::optional<Sandbox> FakeRuntime::NewestSandbox(const std::string& pod_uid) const {
+  const std::lock_guard lock(mutex_);
+  const Sandbox* newest = nullptr;
+  for (const auto& [id, entry] : world_->sandboxes)
+    if (entry.record.pod_uid == pod_uid &&
+        (newest == nullptr || newest->created_at_ns <= entry.record.created_at_ns))
+      newest = &entry.record;
+  if (newest == nullptr) return std::nullopt;
+  return *newest;
 }
 
 std::vector<Container> FakeRuntime::Containers() const {

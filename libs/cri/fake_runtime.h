@@ -189,11 +189,14 @@ class FakeRuntime final : public Reader,
   void Reboot();  ///< nothing runs any more, records stay
   /// Carries out what is due by the clock; each call does so first. For a simulation without calls.
   void Tick();
+  /// Of containers, since the start: what changes without a call.
+  uint64_t Exits() const;
   /// When the next exit is due; nullopt when nothing is.
   std::optional<Clock::Time> NextDue() const;
 
   // What is, without faults and lag.
   std::vector<Sandbox> Sandboxes() const;
+  std::optional<Sandbox> NewestSandbox(const std::string& pod_uid) const;
   std::vector<Container> Containers() const;
   /// Names of running containers of a pod, sorted.
   std::vector<std::string> Running(const std::string& pod_uid) const;

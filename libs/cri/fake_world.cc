@@ -272,6 +272,7 @@ void FakeRuntime::World::Exit(ContainerEntry& entry, Clock::Time when, int32_t c
   if (entry.record.state != ContainerState::kRunning &&
       entry.record.state != ContainerState::kUnknown)
     return;
+  ++exits;
   Container& record = entry.record;
   record.state = ContainerState::kExited;
   record.finished_at_ns =

@@ -115,6 +115,7 @@ struct FakeRuntime::World {
   std::deque<Outgoing> outbox;
 
   std::vector<std::string> violations;
+  uint64_t exits = 0;  // of containers, ever
   int64_t last_timestamp = 0;
   uint64_t last_id = 0;
 };

@@ -110,14 +110,20 @@ int Run(const Flags& flags) {
   const harness::ListeningSocket control(flags.control);
   const int stop = signalfd(-1, &signals, SFD_CLOEXEC);
   pollfd fds[] = {{control.fd(), POLLIN, 0}, {stop, POLLIN, 0}};
+  uint64_t saved_exits = 0;
   while (true) {
     poll(fds, 2, 20);  // exits that are due happen this often
     runtime.Tick();
-    if ((fds[0].revents & POLLIN) != 0) {
+    const bool told = (fds[0].revents & POLLIN) != 0;
+    if (told) {
       ServeOne(accept4(control.fd(), nullptr, nullptr, SOCK_CLOEXEC), commands);
       state.SaveCommands(commands);
     }
-    state.Save(runtime);
+    // The server saves what calls change.
+    if (const uint64_t exits = runtime.Exits(); told || exits != saved_exits) {
+      state.Save(runtime);
+      saved_exits = exits;
+    }
     if ((fds[1].revents & POLLIN) != 0) break;
   }
   return 0;

@@ -300,10 +300,8 @@ class RuntimeServer final : public v1::RuntimeService::Service {
       message.set_container_id(event.container_id);
       message.set_container_event_type(ToEventType(event.kind));
       message.set_created_at(ToNanos(backend_.clock.WallNow()));
-      for (const auto& sandbox : runtime_.Sandboxes()) {
-        if (sandbox.pod_uid == event.pod_uid)
-          *message.mutable_pod_sandbox_status() = cri::ToProto(sandbox);
-      }
+      if (const auto sandbox = runtime_.NewestSandbox(event.pod_uid))
+        *message.mutable_pod_sandbox_status() = cri::ToProto(*sandbox);
       return writer->Write(message);
     });
   }
