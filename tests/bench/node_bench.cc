@@ -14,6 +14,7 @@
 
 #include "libs/cri/grpc_runtime.h"
 #include "runtime/v1/api.pb.h"
+#include "tests/bench/raw.h"
 #include "tests/bench/result.h"
 #include "tests/harness/node.h"
 #include "tests/harness/runtime_view.h"
@@ -27,117 +28,18 @@ using harness::WaitFor;
 constexpr const char* kImage = "splitlet.local/busybox:1";
 constexpr const char* kScript = "trap 'exit 0' TERM; sleep 100000 & wait";
 constexpr const char* kShortScript = "sleep 0.5";
-constexpr auto kCall = 120s;
-constexpr int kClearing = 8;
 
 double Ms(int64_t ns) { return static_cast<double>(ns) / 1e6; }
 
-/// Raw CRI calls: the floor.
-class Raw {
- public:
-  Raw(harness::RuntimeView& view, std::string logs)
-      : clock_(view.clock()), runtime_(view.runtime()), logs_(std::move(logs)) {}
-
-  struct Pod {
-    cri::SandboxId sandbox;
-    cri::ContainerId container;
-    runtime::v1::PodSandboxConfig config;
-    std::string script;
-    int64_t began_ns = 0;
-  };
-
-  Pod Start(int number, const std::string& script = kScript) {
-    Pod pod;
-    pod.script = script;
-    pod.config = SandboxConfig(number);
-    pod.began_ns = ToNanos(clock_.WallNow());
-    pod.sandbox = Must(runtime_.RunPodSandbox(pod.config, "", After(clock_, kCall)));
-    CreateAndStart(pod, 0);
-    return pod;
+/// From the end of the process to the first answer of the runtime that says so.
+double TellsExitAfterMs(Raw& raw, const cri::ContainerId& id) {
+  while (true) {
+    const auto status = raw.StatusOf(id);
+    const int64_t now = ToNanos(raw.clock().WallNow());
+    if (status.state == cri::ContainerState::kExited) return Ms(now - status.finished_at_ns);
+    std::this_thread::sleep_for(1ms);
   }
-
-  void CreateAndStart(Pod& pod, uint32_t attempt) {
-    const auto config = ContainerConfig(attempt, pod.script);
-    pod.container =
-        Must(runtime_.CreateContainer(pod.sandbox, config, pod.config, After(clock_, kCall)));
-    const Status started = runtime_.StartContainer(pod.container, After(clock_, kCall));
-    CHECK(started.ok(), "StartContainer: {}", started);
-  }
-
-  void Stop(const Pod& pod, int64_t grace) {
-    CHECK(runtime_.StopContainer(pod.container, grace, After(clock_, kCall)).ok());
-    CHECK(runtime_.StopPodSandbox(pod.sandbox, After(clock_, kCall)).ok());
-  }
-
-  void Remove(const Pod& pod) {
-    CHECK(runtime_.RemovePodSandbox(pod.sandbox, After(clock_, kCall)).ok());
-  }
-
-  int64_t StartedAt(const cri::ContainerId& id) {
-    return Must(runtime_.ContainerStatus(id, After(clock_, kCall))).started_at_ns;
-  }
-  cri::Container StatusOf(const cri::ContainerId& id) {
-    return Must(runtime_.ContainerStatus(id, After(clock_, kCall)));
-  }
-  const Clock& clock() const { return clock_; }
-
-  /// From the end of the process to the first answer of the runtime that says so.
-  double TellsExitAfterMs(const cri::ContainerId& id) {
-    while (true) {
-      const auto status = StatusOf(id);
-      const int64_t now = ToNanos(clock_.WallNow());
-      if (status.state == cri::ContainerState::kExited) return Ms(now - status.finished_at_ns);
-      std::this_thread::sleep_for(1ms);
-    }
-  }
-
-  /// Removes all that is in the runtime.
-  void Clear(harness::RuntimeView& view) {
-    const auto all = view.Sandboxes();
-    std::atomic<size_t> next{0};
-    std::vector<std::jthread> threads;
-    for (int t = 0; t < kClearing; ++t)
-      threads.emplace_back([&] {
-        for (size_t i = next++; i < all.size(); i = next++) {
-          CHECK(runtime_.StopPodSandbox(all[i].id, After(clock_, kCall)).ok());
-          CHECK(runtime_.RemovePodSandbox(all[i].id, After(clock_, kCall)).ok());
-        }
-      });
-  }
-
- private:
-  template <class T>
-  static T Must(StatusOr<T> value) {
-    CHECK(value.ok(), "{}", value.status());
-    return *std::move(value);
-  }
-  runtime::v1::PodSandboxConfig SandboxConfig(int number) const {
-    runtime::v1::PodSandboxConfig config;
-    auto& metadata = *config.mutable_metadata();
-    metadata.set_name(fmt::format("raw-{}", number));
-    metadata.set_namespace_("bench");
-    metadata.set_uid(fmt::format("raw-{}", number));
-    config.set_log_directory(fmt::format("{}/raw-{}", logs_, number));
-    std::filesystem::create_directories(config.log_directory() + "/app");
-    config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_network(
-        runtime::v1::POD);
-    return config;
-  }
-  static runtime::v1::ContainerConfig ContainerConfig(uint32_t attempt, const std::string& script) {
-    runtime::v1::ContainerConfig config;
-    config.mutable_metadata()->set_name("app");
-    config.mutable_metadata()->set_attempt(attempt);
-    config.mutable_image()->set_image(kImage);
-    for (const std::string& word : {std::string("/bin/sh"), std::string("-c"), script})
-      config.add_command(word);
-    config.set_log_path(fmt::format("app/{}.log", attempt));
-    config.mutable_linux();
-    return config;
-  }
-  const Clock& clock_;
-  cri::GrpcRuntime& runtime_;
-  std::string logs_;
-};
+}
 
 std::string Manifest(const std::string& name, const std::string& script) {
   return fmt::format(
@@ -151,6 +53,16 @@ class Bench {
  public:
   Bench(harness::Node& node, Raw& raw, harness::RuntimeView& view, int rounds)
       : node_(node), raw_(raw), view_(view), rounds_(rounds) {}
+
+  /// A pod of the node that raw pods are made like.
+  void TakeModel(const std::string& endpoint, const std::string& folder) {
+    const std::string name = "model";
+    node_.PutManifest(name + ".yaml", Manifest(name, kScript));
+    CHECK(WaitFor(60s, [&] { return node_.IsRunning(name); }), "{} does not run", name);
+    raw_.Use(ConfigOf(endpoint, view_.RunningOf(name).at(0), folder));
+    node_.RemoveManifest(name + ".yaml");
+    CHECK(WaitFor(60s, [&] { return node_.IsGone(name); }));
+  }
 
   void StartAndStop() {
     Result start{.name = "one static pod: manifest to running", .unit = "ms"};
@@ -276,7 +188,7 @@ class Bench {
 
   void RawRestart(int i, Result& restart, Result& told) {
     auto pod = raw_.Start(1000 + i, kShortScript);
-    told.values.push_back(raw_.TellsExitAfterMs(pod.container));
+    told.values.push_back(TellsExitAfterMs(raw_, pod.container));
     const int64_t began = ToNanos(raw_.clock().WallNow());
     raw_.CreateAndStart(pod, 1);
     restart.floor.push_back(Ms(raw_.StartedAt(pod.container) - began));
@@ -407,14 +319,18 @@ class Bench {
   int rounds_;
 };
 
-/// Names of parts; empty: all.
-using Parts = std::set<std::string>;
+struct Plan {
+  int rounds, pods;
+  std::set<std::string> parts;  // empty: all
+};
 
-void Run(Bench& bench, int pods, const Parts& parts) {
-  const auto wanted = [&parts](const std::string& part) {
-    return parts.empty() || parts.contains(part);
+void Run(Bench& bench, const Plan& plan, const std::function<void()>& take_model) {
+  const int pods = plan.pods;
+  const auto wanted = [&plan](const std::string& part) {
+    return plan.parts.empty() || plan.parts.contains(part);
   };
   if (wanted("memory")) bench.MemoryIdle();
+  take_model();
   if (wanted("start")) bench.StartAndStop();
   if (wanted("restart")) bench.Restart();
   if (wanted("burst")) {
@@ -428,7 +344,7 @@ void Run(Bench& bench, int pods, const Parts& parts) {
   if (wanted("polling")) bench.RestartPolling();
 }
 
-int Main(int rounds, int pods, const Parts& parts) {
+int Main(const Plan& plan) {
   const harness::TempDir dir("bn");
   const std::string script = harness::SourceDir() + "/deploy/local/runtime.sh";
   const auto run = [&](const std::string& action) {
@@ -446,8 +362,8 @@ int Main(int rounds, int pods, const Parts& parts) {
         {.runtime_endpoint = endpoint,
          .config = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"});
     node.Start();
-    Bench bench(node, raw, view, rounds);
-    Run(bench, pods, parts);
+    Bench bench(node, raw, view, plan.rounds);
+    Run(bench, plan, [&] { bench.TakeModel(endpoint, dir.path() + "/model"); });
   }
   CHECK(run("stop") == 0, "{}", harness::ReadFile(dir.path() + "/log"));
   return 0;
@@ -465,5 +381,5 @@ int main(int argc, char** argv) {
   std::vector<std::string> parts;
   app.add_option("--part", parts, "memory, start, restart, burst, polling; all without it");
   CLI11_PARSE(app, argc, argv);
-  return splitlet::bench::Main(rounds, pods, {parts.begin(), parts.end()});
+  return splitlet::bench::Main({rounds, pods, {parts.begin(), parts.end()}});
 }

@@ -1,0 +1,139 @@
+#include "tests/bench/raw.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/struct.pb.h>
+#include <google/protobuf/util/json_util.h>
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include "libs/rpc/rpc.h"
+#include "libs/rpc/unary.h"
+#include "runtime/v1/api.grpc.pb.h"
+
+namespace splitlet::bench {
+namespace {
+
+namespace pb = google::protobuf;
+namespace v1 = runtime::v1;
+using namespace std::chrono_literals;
+
+constexpr auto kCall = 120s;
+constexpr int kClearing = 8;
+
+template <class T>
+T Must(StatusOr<T> value) {
+  CHECK(value.ok(), "{}", value.status());
+  return *std::move(value);
+}
+
+/// containerd answers a verbose question for a status with JSON that has the configuration in it,
+/// its fields named as in the .proto file.
+template <class M>
+M ConfigIn(const pb::Map<std::string, std::string>& info) {
+  const auto text = info.find("info");
+  CHECK(text != info.end(), "the runtime does not tell what it was told");
+  pb::Struct all;
+  CHECK(pb::util::JsonStringToMessage(text->second, &all).ok());
+  const auto config = all.fields().find("config");
+  CHECK(config != all.fields().end());
+  std::string json;
+  CHECK(pb::util::MessageToJsonString(config->second, &json).ok());
+  M message;
+  const auto parsed = pb::util::JsonStringToMessage(json, &message);
+  CHECK(parsed.ok(), "{}", parsed.ToString());
+  return message;
+}
+
+}  // namespace
+
+RawConfig ConfigOf(const std::string& endpoint, const cri::Container& container,
+                   const std::string& folder) {
+  const RealClock clock;
+  const auto stub = v1::RuntimeService::NewStub(rpc::ConnectEndpoint(endpoint));
+  RawConfig config;
+  {
+    v1::PodSandboxStatusRequest request;
+    request.set_pod_sandbox_id(container.sandbox_id.str());
+    request.set_verbose(true);
+    rpc::ClientCall call(clock, After(clock, kCall));
+    config.sandbox = ConfigIn<v1::PodSandboxConfig>(
+        Must(rpc::Unary(call, *stub, &v1::RuntimeService::Stub::PodSandboxStatus, request)).info());
+  }
+  v1::ContainerStatusRequest request;
+  request.set_container_id(container.id.str());
+  request.set_verbose(true);
+  rpc::ClientCall call(clock, After(clock, kCall));
+  config.container = ConfigIn<v1::ContainerConfig>(
+      Must(rpc::Unary(call, *stub, &v1::RuntimeService::Stub::ContainerStatus, request)).info());
+  std::filesystem::create_directories(folder);
+  int number = 0;
+  for (auto& mount : *config.container.mutable_mounts()) {
+    const std::string copy = fmt::format("{}/{}", folder, number++);
+    std::filesystem::copy(mount.host_path(), copy, std::filesystem::copy_options::recursive);
+    mount.set_host_path(copy);
+  }
+  for (auto* labels : {config.sandbox.mutable_labels(), config.sandbox.mutable_annotations(),
+                       config.container.mutable_labels(), config.container.mutable_annotations()})
+    labels->clear();
+  return config;
+}
+
+Raw::Pod Raw::Start(int number, const std::string& script) {
+  Pod pod;
+  pod.config = config_;
+  auto& metadata = *pod.config.sandbox.mutable_metadata();
+  metadata.set_name(fmt::format("raw-{}", number));
+  metadata.set_namespace_("bench");
+  metadata.set_uid(fmt::format("raw-{}", number));
+  metadata.set_attempt(0);
+  pod.config.sandbox.set_log_directory(fmt::format("{}/raw-{}", logs_, number));
+  std::filesystem::create_directories(pod.config.sandbox.log_directory() + "/app");
+  auto& command = *pod.config.container.mutable_command();
+  if (!script.empty()) *command.rbegin() = script;
+  pod.began_ns = ToNanos(clock_.WallNow());
+  pod.sandbox = Must(runtime_.RunPodSandbox(pod.config.sandbox, "", After(clock_, kCall)));
+  CreateAndStart(pod, 0);
+  return pod;
+}
+
+void Raw::CreateAndStart(Pod& pod, uint32_t attempt) {
+  auto& config = pod.config.container;
+  config.mutable_metadata()->set_attempt(attempt);
+  config.set_log_path(fmt::format("app/{}.log", attempt));
+  pod.container =
+      Must(runtime_.CreateContainer(pod.sandbox, config, pod.config.sandbox, After(clock_, kCall)));
+  const Status started = runtime_.StartContainer(pod.container, After(clock_, kCall));
+  CHECK(started.ok(), "StartContainer: {}", started);
+}
+
+void Raw::Stop(const Pod& pod, int64_t grace) {
+  CHECK(runtime_.StopContainer(pod.container, grace, After(clock_, kCall)).ok());
+  CHECK(runtime_.StopPodSandbox(pod.sandbox, After(clock_, kCall)).ok());
+}
+
+void Raw::Remove(const Pod& pod) {
+  CHECK(runtime_.RemovePodSandbox(pod.sandbox, After(clock_, kCall)).ok());
+}
+
+void Raw::Clear(harness::RuntimeView& view) {
+  const auto all = view.Sandboxes();
+  std::atomic<size_t> next{0};
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < kClearing; ++t)
+    threads.emplace_back([&] {
+      for (size_t i = next++; i < all.size(); i = next++) {
+        CHECK(runtime_.StopPodSandbox(all[i].id, After(clock_, kCall)).ok());
+        CHECK(runtime_.RemovePodSandbox(all[i].id, After(clock_, kCall)).ok());
+      }
+    });
+}
+
+cri::Container Raw::StatusOf(const cri::ContainerId& id) {
+  return Must(runtime_.ContainerStatus(id, After(clock_, kCall)));
+}
+
+}  // namespace splitlet::bench

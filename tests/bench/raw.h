@@ -1,0 +1,61 @@
+#pragma once
+
+/// Raw CRI calls: the floor of what is measured on a node. A raw pod has the configuration of a pod
+/// of the node, so that the runtime does the same work for both; only names and folders are its
+/// own. Threads: any. A call that fails ends the program.
+
+#include <string>
+
+#include "libs/cri/grpc_runtime.h"
+#include "runtime/v1/api.pb.h"
+#include "tests/harness/runtime_view.h"
+
+namespace splitlet::bench {
+
+/// What the runtime was told to make.
+struct RawConfig {
+  runtime::v1::PodSandboxConfig sandbox;
+  runtime::v1::ContainerConfig container;
+};
+
+/// Reads back from the runtime what a running pod with one container was made of, and copies the
+/// files that it mounts into `folder`. Without labels and annotations: what is made of it belongs
+/// to nobody.
+RawConfig ConfigOf(const std::string& endpoint, const cri::Container& container,
+                   const std::string& folder);
+
+class Raw {
+ public:
+  Raw(harness::RuntimeView& view, std::string logs)
+      : clock_(view.clock()), runtime_(view.runtime()), logs_(std::move(logs)) {}
+
+  struct Pod {
+    cri::SandboxId sandbox;
+    cri::ContainerId container;
+    RawConfig config;
+    int64_t began_ns = 0;
+  };
+
+  /// Before the first pod.
+  void Use(RawConfig config) { config_ = std::move(config); }
+
+  /// With the script that the shell runs; none: that of the configuration.
+  Pod Start(int number, const std::string& script = "");
+  void CreateAndStart(Pod& pod, uint32_t attempt);
+  void Stop(const Pod& pod, int64_t grace);
+  void Remove(const Pod& pod);
+  /// Removes all that is in the runtime.
+  void Clear(harness::RuntimeView& view);
+
+  int64_t StartedAt(const cri::ContainerId& id) { return StatusOf(id).started_at_ns; }
+  cri::Container StatusOf(const cri::ContainerId& id);
+  const Clock& clock() const { return clock_; }
+
+ private:
+  const Clock& clock_;
+  cri::GrpcRuntime& runtime_;
+  std::string logs_;
+  RawConfig config_;
+};
+
+}  // namespace splitlet::bench
