@@ -154,7 +154,8 @@ StatusOr<Subscription> SubscribeRecorder(const Session& session, WallTime since)
   options.Stream = kStream;
   options.Ordered = true;
   options.Config.DeliverPolicy = js_DeliverByStartTime;
-  options.Config.OptStartTime = ToNanos(since);
+  // libnats 3.4 writes .012 s as .12 s, a later time: a whole second is written right.
+  options.Config.OptStartTime = ToNanos(std::chrono::floor<std::chrono::seconds>(since));
   natsSubscription* raw = nullptr;
   jsErrCode code{};
   const natsStatus status =
@@ -223,8 +224,9 @@ Status ReadRecorder(const BusAccess& access, WallTime since, const OnMessage& me
     const natsStatus known = natsMsg_GetMetaData(&raw, next);
     const MetaData meta(raw);
     if (known != NATS_OK) return Annotate(FromNats(known), "read the flight recorder");
-    if (!message(Copy(next, WallFromNanos(meta->Timestamp))) || meta->Sequence.Stream >= last)
-      return OkStatus();
+    const WallTime at = WallFromNanos(meta->Timestamp);
+    if (at >= since && !message(Copy(next, at))) return OkStatus();
+    if (meta->Sequence.Stream >= last) return OkStatus();
   }
 }
 

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <vector>
 
 #include "libs/bus/typed.h"
 #include "libs/rpc/rpc.h"
@@ -120,6 +123,35 @@ TEST_F(BusSourceTest, TheRecorderIsMadeOnceAndKeepsWhatFlows) {
   };
   EXPECT_TRUE(Until([&] { return seen(start) == "u1u2"; })) << seen(start);
   EXPECT_EQ(seen(clock_.WallNow() + 1h), "") << "nothing is that young";
+}
+
+TEST_F(BusSourceTest, TheRecorderIsReadFromAnyTimeOn) {
+  ASSERT_TRUE(EnsureRecorder(As("recorder")).ok());
+  Pleg pleg(url_, dir_.path());
+  ASSERT_TRUE(Until([&] { return pleg.Connected(); }));
+  const auto times = [&](WallTime since) {
+    std::vector<WallTime> all;
+    const Status read = ReadRecorder(As("ctl"), since, [&](const BusMessage& message) {
+      all.push_back(message.at);
+      return true;
+    });
+    EXPECT_TRUE(read.ok()) << read;
+    return all;
+  };
+  // In the first nine tenths of a second: what is wanted below must not be a time after it.
+  std::vector<WallTime> recorded;
+  ASSERT_TRUE(Until([&] {
+    pleg.Put("u1");
+    recorded = times(clock_.WallNow() - 1min);
+    return !recorded.empty() &&
+           recorded.back() - std::chrono::floor<std::chrono::seconds>(recorded.back()) < 900ms;
+  }));
+  const WallTime last = recorded.back();
+  const auto since_its_second = times(std::chrono::floor<std::chrono::seconds>(last) + 9ns);
+  EXPECT_NE(std::ranges::find(since_its_second, last), since_its_second.end());
+  const auto since_itself = times(last);
+  ASSERT_FALSE(since_itself.empty());
+  EXPECT_EQ(since_itself.front(), last) << "and nothing earlier";
 }
 
 TEST_F(BusSourceTest, FollowsUntilToldToStop) {
