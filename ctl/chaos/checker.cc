@@ -88,6 +88,8 @@ void Checker::Found(const std::string& rule, const std::string& subject, std::st
 void Checker::OnPut(const PodToRun& pod, const Snapshot& last) {
   const auto before = wanted_.find(pod.name);
   if (before != wanted_.end() && !pod.from->same_uid) ExpectStops(before->second, last.wall, last);
+  if (pod.from->same_uid)
+    for (auto& [id, stop] : stops_) stop.may_live = stop.may_live || stop.pod == pod.name;
   Wanted& wanted = wanted_[pod.name];
   wanted = {.pod = pod, .full_name = node_.FullName(pod.name), .unharmed = {}};
   ours_[wanted.full_name] = pod.name;
@@ -103,13 +105,26 @@ void Checker::OnRemoved(const std::string& name, WallTime at, const Snapshot& la
 void Checker::ExpectStops(const Wanted& wanted, WallTime at, const Snapshot& last) {
   const PodTemplate& from = *wanted.pod.from;
   if (from.ends == Ends::kRestarts) return;  // it ends by itself at any time
-  for (const auto* c : Of(last, wanted.full_name, State::kRunning))
-    stops_.try_emplace(c->id, Stop{.pod = wanted.pod.name,
-                                   .container = c->id,
-                                   .witness = wanted.pod.witness,
-                                   .removed = at,
-                                   .grace = GraceOf(from),
-                                   .ignores_term = from.ignores_term});
+  for (const auto* c : Of(last, wanted.full_name, State::kRunning)) {
+    if (const auto known = stops_.find(c->id); known != stops_.end() && !known->second.may_live)
+      continue;
+    stops_[c->id] = {.pod = wanted.pod.name,
+                     .container = c->id,
+                     .witness = wanted.pod.witness,
+                     .removed = at,
+                     .grace = GraceOf(from),
+                     .ignores_term = from.ignores_term};
+  }
+}
+
+std::vector<Violation> Checker::StillRunning() const {
+  std::vector<Violation> found;
+  for (const auto& [id, stop] : stops_)
+    if (!stop.may_live)
+      found.push_back(Make("unwanted", stop.pod,
+                           fmt::format("container {} runs although its pod was removed or changed",
+                                       id.substr(0, 12))));
+  return found;
 }
 
 void Checker::OnBegin(const Action& action, WallTime at) {

@@ -43,7 +43,8 @@ class Checker {
   std::vector<Violation> AfterAll(const Snapshot& snapshot) const;
   /// Found since the last call.
   std::vector<Violation> Take() { return std::exchange(found_, {}); }
-  bool WaitsForStops() const { return !stops_.empty(); }
+  /// Containers whose pod was removed, or changed, and that have not ended.
+  std::vector<Violation> StillRunning() const;
 
  private:
   struct Wanted {
@@ -56,6 +57,7 @@ class Checker {
     WallTime removed;
     Duration grace{0};
     bool ignores_term = false;
+    bool may_live = false;  // the same UID was put again before anybody need have seen it go
   };
   struct Disturbance {
     FaultKind kind;

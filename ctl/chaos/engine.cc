@@ -95,7 +95,6 @@ StatusOr<Outcome> Engine::Run() {
   const Status started = StartPods();
   if (started.ok() && !Stopped()) CarryOut();
   EndAll();
-  healed_at_ = deps_.clock.WallNow();
   if (started.ok() && !Stopped()) {
     outcome_.to_settle = Settle("settle", [this] { return checker_.AtRest(last_); });
     Progress(fmt::format("settled after {}", TimeText(outcome_.to_settle)));
@@ -245,8 +244,9 @@ Duration Engine::Settle(const std::string& what,
     for (const auto& reason : deps_.node.Unwell())
       found.push_back(
           {.rule = "status", .subject = "processes", .text = reason, .wall = {}, .around = {}});
+    for (auto& running : checker_.StillRunning()) found.push_back(std::move(running));
     const Duration now = Elapsed();
-    if (!found.empty() || checker_.WaitsForStops())
+    if (!found.empty())
       right_since = Duration{-1};
     else if (right_since < Duration{0})
       right_since = now;
@@ -406,14 +406,13 @@ void Engine::RecordContainers(const Snapshot& now) {
   });
 }
 
-/// What happened shortly before, and what happened to its subject since the last fault and just
-/// after. What comes then is the end of the round and tells nothing.
+/// What happened shortly before, and what happened to its subject in the round until just after.
+/// What comes then is the end of the round and tells nothing.
 std::vector<Engine::Line> Engine::LinesAround(const Violation& violation,
                                               const std::vector<BusLine>& bus) const {
-  const WallTime before = violation.wall - kBefore;
-  const WallTime since = std::min(before, healed_at_ - kBefore), until = violation.wall + kAfter;
+  const WallTime before = violation.wall - kBefore, until = violation.wall + kAfter;
   const auto is_told = [&](WallTime at, bool of_subject) {
-    return of_subject ? at >= since && at <= until : at >= before && at <= violation.wall;
+    return of_subject ? at <= until : at >= before && at <= violation.wall;
   };
   const std::string row = RowOf(violation), pod = deps_.node.FullName(row);
   std::vector<Line> lines;
@@ -430,8 +429,7 @@ std::vector<Engine::Line> Engine::LinesAround(const Violation& violation,
 void Engine::AddAround() {
   auto& violations = outcome_.violations;
   if (violations.empty()) return;
-  const WallTime first = std::min(violations.front().wall, healed_at_) - kBefore;
-  const auto bus = deps_.node.BusBetween(first, violations.back().wall + kAfter);
+  const auto bus = deps_.node.BusBetween(outcome_.timeline.began, violations.back().wall + kAfter);
   for (size_t n = 0; n < std::min(violations.size(), kMaxTold); ++n) {
     const auto lines = LinesAround(violations[n], bus);
     const size_t skip = lines.size() > kMaxAround ? lines.size() - kMaxAround : 0;

@@ -105,7 +105,6 @@ class Engine {
   Checker checker_;
   Outcome outcome_;
   Clock::Time began_;
-  WallTime healed_at_;
   Snapshot last_;
   // Since the begin: when the last look began, and when the next is due.
   Duration looked_at_{0}, look_due_{0};

@@ -48,6 +48,7 @@ Status FakeNode::RemovePod(const std::string& name) {
   Advance();
   for (Life& life : lives_) {
     if (life.pod.name != name || life.removed) continue;
+    if (misses_removals && life.pod.from->same_uid) continue;
     life.removed = clock_.Now();
     if (bug_ == Bug::kForgetsRemoval && WorkerAway()) life.lost = true;
     if (life.running) witnesses_[life.pod.witness].terms.push_back(clock_.WallNow());

@@ -73,6 +73,7 @@ class FakeNode final : public Node {
   std::optional<FaultKind> cannot;  // what CanDo refuses
   bool first_start_fails = false;   // the runtime ends each first container before it runs
   Duration begin_takes{0};          // each fault
+  bool misses_removals = false;     // of pods with a UID of their own
   bool too_late = false;            // no fault comes into force before its end
   int puts = 0;
   std::set<std::string> open_faults;
