@@ -32,7 +32,7 @@ elseif(SPLITLET_FLAVOUR STREQUAL "asan")
   target_link_options(splitlet_flags INTERFACE -fsanitize=address,undefined)
   # Processes under test are started again when they die: an abort is a crash that the harness counts.
   set(SPLITLET_SANITIZER_ENVIRONMENT
-      "ASAN_OPTIONS=abort_on_error=1:detect_stack_use_after_return=1:strict_string_checks=1"
+      "ASAN_OPTIONS=abort_on_error=1:detect_stack_use_after_return=1:strict_string_checks=1:malloc_context_size=12"
       "UBSAN_OPTIONS=print_stacktrace=1"
       "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/scripts/sanitizers/lsan.supp:print_suppressions=0")
 elseif(SPLITLET_FLAVOUR STREQUAL "tsan")

@@ -65,7 +65,9 @@ run_label() {
   local label=$1 options=(--parallel "$(nproc)")
   shift
   case $label in
-    integration | threads) options+=(--repeat until-pass:2) ;;
+    # Their processes wait for each other a third of the time.
+    integration) options=(--parallel "$(($(nproc) + 1))" --repeat until-pass:2) ;;
+    threads) options+=(--repeat until-pass:2) ;;
     e2e) options=(--repeat until-pass:2) ;;
   esac
   if [[ $label == e2e && $EUID -ne 0 ]]; then

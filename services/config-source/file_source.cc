@@ -14,7 +14,7 @@ constexpr size_t kBatch = 16;
 const char* const kStrand = "source-file";
 /// The first hints are followed at once, also those of a file that is written beside and renamed.
 constexpr exec::Backoff::Options kHints{.initial = std::chrono::milliseconds{1},
-                                        .max = std::chrono::seconds{1}};
+                                        .max = std::chrono::milliseconds{100}};
 constexpr exec::Backoff::Options kWatching{.initial = std::chrono::seconds{1},
                                            .max = std::chrono::seconds{20}};
 const std::string kHintKey = "hint", kWatchKey = "watch";

@@ -27,7 +27,7 @@ class Watching : public testing::Test, public TestNode {
   int looks = 0;
 };
 
-TEST_F(Watching, AManifestThatIsWrittenWithoutPauseIsLookedAtOnceASecond) {
+TEST_F(Watching, AManifestThatIsWrittenWithoutPauseIsLookedAtTenTimesASecond) {
   StartWithWeb(Manifest("web", "nginx:1", "fixed"));
   RunFor(5s);
   CountLooks();
@@ -35,11 +35,11 @@ TEST_F(Watching, AManifestThatIsWrittenWithoutPauseIsLookedAtOnceASecond) {
     Write("/m/web.yaml", Manifest("web", "nginx:" + std::to_string(i), "fixed"));
     if (i == 500) Write("/m/other.yaml", Manifest("other"));
     RunFor(10ms);
-    if (i != 601) continue;
-    EXPECT_EQ(Show(), "other web") << "others wait no longer than that second";
+    if (i != 511) continue;
+    EXPECT_EQ(Show(), "other web") << "others wait no longer than that";
   }
-  EXPECT_GE(looks, 10);
-  EXPECT_LE(looks, 22) << "in ten seconds";
+  EXPECT_GE(looks, 80);
+  EXPECT_LE(looks, 120) << "in ten seconds";
   RunFor(1s);
   EXPECT_EQ(PodOf("web").spec().containers(0).image(), "nginx:999") << "the last one counts";
 }
@@ -58,7 +58,7 @@ TEST_F(Watching, ABurstOfChangesIsFollowedAtOnceAndSoIsAnyOneAfterAPause) {
     Write("/m/p0.yaml", Manifest("p0", "nginx:" + std::to_string(i), "fixed"));
     RunFor(10ms);
   }
-  RunFor(3s);
+  RunFor(300ms);
   Write("/m/late.yaml", Manifest("late"));
   RunFor(10ms);
   EXPECT_NE(Find("late"), nullptr);

@@ -20,7 +20,8 @@ namespace {
 // Processes with a sanitizer take several times as long for everything.
 constexpr int kSlowness = SPLITLET_SLOWNESS;
 
-void Nap() { usleep(20'000); }
+// To be asked costs an instrumented process as much as it costs who asks.
+void Nap() { usleep(20'000 * kSlowness); }
 
 /// Between fork and exec: only calls that are safe there.
 [[noreturn]] void Become(const std::vector<char*>& argv, const std::vector<char*>& env,
