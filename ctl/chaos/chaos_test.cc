@@ -379,7 +379,8 @@ TEST(Forgotten, IsWhatTheRuntimeDoesNotList) {
   const SeenContainer app{
       .id = container, .sandbox = known, .pod = "web-0-node", .uid = "u", .name = "app"};
   const auto listing = [](std::vector<SeenSandbox> sandboxes, std::vector<SeenContainer> apps) {
-    return Snapshot{.runtime_answered = true, .sandboxes = sandboxes, .containers = apps};
+    return Snapshot{
+        .runtime_answered = true, .sandboxes = std::move(sandboxes), .containers = std::move(apps)};
   };
   const struct {
     const char* name;

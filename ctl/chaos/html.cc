@@ -128,7 +128,8 @@ std::string Bars(const Timeline& t, const Picture& picture) {
 std::string Marks(const Timeline& t, const Picture& picture) {
   std::string svg;
   std::vector<Mark> marks = t.marks;  // violations last: nothing covers them
-  std::ranges::stable_partition(marks, [](const Mark& m) { return m.style != "violation"; });
+  std::stable_partition(marks.begin(), marks.end(),
+                        [](const Mark& m) { return m.style != "violation"; });
   for (const Mark& mark : marks) {
     const double top = picture.rows.at(mark.row) + 1;
     const bool loud = mark.style == "violation";

@@ -2,7 +2,7 @@
 
 /// The source `file`: a directory of manifests, or one. Looks again when the watcher says so, every
 /// period, and soon after a manifest that could not be used. Hints without pause are followed ever
-/// more slowly, down to one look a second. A watch that is lost is set again with back-off; until
+/// more slowly, down to ten looks a second. A watch that is lost is set again with back-off; until
 /// then the period alone finds what changes.
 /// In:    the watcher's hints, the period, what the strand has read. Out:   sets of pods; whether
 /// the path is watched. Killed at any line: nothing is lost; the next start reads everything.

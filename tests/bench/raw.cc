@@ -48,27 +48,32 @@ M ConfigIn(const pb::Map<std::string, std::string>& info) {
   return message;
 }
 
+/// Asks a verbose question about something that was made, and gives what it was made of.
+template <class Config, class Request, class Response>
+Config ConfigBy(v1::RuntimeService::Stub& stub,
+                grpc::Status (v1::RuntimeService::Stub::*method)(grpc::ClientContext*,
+                                                                 const Request&, Response*),
+                Request request) {
+  const RealClock clock;
+  request.set_verbose(true);
+  rpc::ClientCall call(clock, After(clock, kCall));
+  return ConfigIn<Config>(Must(rpc::Unary(call, stub, method, request)).info());
+}
+
 }  // namespace
 
 RawConfig ConfigOf(const std::string& endpoint, const cri::Container& container,
                    const std::string& folder) {
-  const RealClock clock;
   const auto stub = v1::RuntimeService::NewStub(rpc::ConnectEndpoint(endpoint));
+  v1::PodSandboxStatusRequest of_sandbox;
+  of_sandbox.set_pod_sandbox_id(container.sandbox_id.str());
+  v1::ContainerStatusRequest of_container;
+  of_container.set_container_id(container.id.str());
   RawConfig config;
-  {
-    v1::PodSandboxStatusRequest request;
-    request.set_pod_sandbox_id(container.sandbox_id.str());
-    request.set_verbose(true);
-    rpc::ClientCall call(clock, After(clock, kCall));
-    config.sandbox = ConfigIn<v1::PodSandboxConfig>(
-        Must(rpc::Unary(call, *stub, &v1::RuntimeService::Stub::PodSandboxStatus, request)).info());
-  }
-  v1::ContainerStatusRequest request;
-  request.set_container_id(container.id.str());
-  request.set_verbose(true);
-  rpc::ClientCall call(clock, After(clock, kCall));
-  config.container = ConfigIn<v1::ContainerConfig>(
-      Must(rpc::Unary(call, *stub, &v1::RuntimeService::Stub::ContainerStatus, request)).info());
+  config.sandbox = ConfigBy<v1::PodSandboxConfig>(
+      *stub, &v1::RuntimeService::Stub::PodSandboxStatus, of_sandbox);
+  config.container = ConfigBy<v1::ContainerConfig>(
+      *stub, &v1::RuntimeService::Stub::ContainerStatus, of_container);
   std::filesystem::create_directories(folder);
   int number = 0;
   for (auto& mount : *config.container.mutable_mounts()) {
