@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The house rules that no other tool checks: include arrows, sizes, banned calls, undocumented metrics and fail points.
+"""The house rules that no other tool checks: include arrows, sizes, banned calls, undocumented metrics and fail
+points, tests that docs/safety.md names and nobody has.
 
     lint.py [ROOT]      prints "file:line: message" for each finding; exit code 1 if there is one
 
@@ -55,6 +56,8 @@ SILENCED = re.compile(r"NO" r"LINT\w*(\([^)]+\))?(:?\s*\S+)?")
 METRIC = re.compile(r'(?<!section\()"((?:splitlet|kubelet)_[a-z0-9_]+)"')
 NAMED_METRIC = re.compile(r'\bName\(\s*"([a-z][a-z0-9_]+)"')
 DOCUMENTED_METRIC = re.compile(r"`((?:splitlet|kubelet)_[a-z0-9_]+)`")
+TEST_CASE = re.compile(r"\bTEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\s*\)")
+NAMED_TEST = re.compile(r"`(?:[A-Z]\w*/)?([A-Z]\w*)\.([A-Z]\w*|\*)`")  # suite and name, or all of a suite
 FAIL_POINT = re.compile(r'\bFAIL_POINT(?:_[A-Z]+)?\(\s*"([^"]+)"')
 
 
@@ -307,6 +310,15 @@ def check_documented(root, sources):
             yield Finding(f"docs/{page}", 1, f"{what} {name} is documented, but nothing has it")
 
 
+def check_named_tests(root, sources):
+    """Each test that docs/safety.md names exists."""
+    cases = {match.groups() for source in sources if is_test(source.path) for match in TEST_CASE.finditer(source.text)}
+    suites = {suite for suite, _ in cases}
+    for suite, name in sorted(documented(root, "safety.md", NAMED_TEST)):
+        if (suite, name) not in cases and not (name == "*" and suite in suites):
+            yield Finding("docs/safety.md", 1, f"there is no test {suite}.{name}")
+
+
 def read_tree(root):
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(f for f in folders if f not in SKIPPED_FOLDERS and not f.startswith(".run"))
@@ -333,6 +345,7 @@ def lint(root):
     sources = list(read_tree(root))
     findings = [finding for source in sources for finding in check_source(source)]
     findings.extend(check_documented(root, sources))
+    findings.extend(check_named_tests(root, sources))
     return sorted(findings)
 
 

@@ -173,6 +173,12 @@ class Documents(unittest.TestCase):
         self.assertEqual(self.findings({"services/gc/a.cc": code, "docs/fail-points.md": page}),
                          ["fail point gc.gone is documented, but nothing has it"])
 
+    def test_tests_that_the_rules_of_safety_name(self):
+        code = "TEST(Hold, Lasts) {}\nTEST_P(\n    EachProcess, Dies) {}\n"
+        page = "| 1 | `a/hold.*` | `Hold.Lasts`, `Hold.*`, `Kill/EachProcess.Dies`, `Kill/EachProcess.*`, `Hold.Ends`, `Gone.*` |\n"
+        self.assertEqual(self.findings({"services/gc/a_test.cc": code, "docs/safety.md": page}),
+                         ["there is no test Gone.*", "there is no test Hold.Ends"])
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=0)
