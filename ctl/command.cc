@@ -9,8 +9,6 @@
 #include <array>
 #include <cerrno>
 
-extern "C" char** environ;
-
 namespace splitlet::ctl {
 
 StatusOr<std::string> RunCommand(std::vector<std::string> argv) {

@@ -92,7 +92,9 @@ std::string Grid(const Timeline& t, const Picture& picture) {
   std::string svg;
   const double seconds = static_cast<double>(t.length / 1ms) / 1000.0;
   const double tick = TickOf(seconds);
-  for (double s = 0; s <= seconds; s += tick) {
+  const int ticks = static_cast<int>(seconds / tick + 1e-9);
+  for (int i = 0; i <= ticks; ++i) {
+    const double s = i * tick;
     const double x = kLabel + s * picture.per_second;
     svg += fmt::format(
         "<line x1=\"{0:.1f}\" y1=\"{1}\" x2=\"{0:.1f}\" y2=\"{2}\" stroke=\"#e4e8ee\"/>"

@@ -45,17 +45,17 @@ class Log {
 
   /// Error: somebody must act. Warn: degraded, heals itself. Info: a pod or process changed state.
   /// Debug: each call.
-  void Error(std::string_view message, std::vector<LogField> fields = {}) const {
-    Write(LogLevel::kError, message, std::move(fields));
+  void Error(std::string_view message, const std::vector<LogField>& fields = {}) const {
+    Write(LogLevel::kError, message, fields);
   }
-  void Warn(std::string_view message, std::vector<LogField> fields = {}) const {
-    Write(LogLevel::kWarn, message, std::move(fields));
+  void Warn(std::string_view message, const std::vector<LogField>& fields = {}) const {
+    Write(LogLevel::kWarn, message, fields);
   }
-  void Info(std::string_view message, std::vector<LogField> fields = {}) const {
-    Write(LogLevel::kInfo, message, std::move(fields));
+  void Info(std::string_view message, const std::vector<LogField>& fields = {}) const {
+    Write(LogLevel::kInfo, message, fields);
   }
-  void Debug(std::string_view message, std::vector<LogField> fields = {}) const {
-    Write(LogLevel::kDebug, message, std::move(fields));
+  void Debug(std::string_view message, const std::vector<LogField>& fields = {}) const {
+    Write(LogLevel::kDebug, message, fields);
   }
   /// The end of an error that nobody above can use: one Warn line.
   void LogIfError(const Status& status, std::string_view what) const {
@@ -63,7 +63,7 @@ class Log {
   }
 
  private:
-  void Write(LogLevel level, std::string_view message, std::vector<LogField> fields) const {
+  void Write(LogLevel level, std::string_view message, const std::vector<LogField>& fields) const {
     if (sink_->Enabled(level)) sink_->Write(level, message, fields);
   }
   LogSink* sink_;

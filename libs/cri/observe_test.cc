@@ -19,7 +19,7 @@ class ObserveTest : public ::testing::Test {
     return *runtime_.RunPodSandbox(pod.Config(), "", Soon());
   }
   ContainerId Run(const SandboxId& sandbox, const TestPod& pod,
-                  runtime::v1::ContainerConfig config) {
+                  const runtime::v1::ContainerConfig& config) {
     const ContainerId id = *runtime_.CreateContainer(sandbox, config, pod.Config(), Soon());
     EXPECT_TRUE(runtime_.StartContainer(id, Soon()).ok());
     return id;

@@ -108,9 +108,10 @@ class RuntimeContract : public ::testing::TestWithParam<std::string> {
   void SetUp() override {
     if (GetParam() == "fake") subject_ = std::make_unique<FakeSubject>();
     if (GetParam() == "server") subject_ = std::make_unique<ServerSubject>();
-    if (GetParam() == "endpoint") {
+    if (const char* endpoint = std::getenv("SPLITLET_CRI_ENDPOINT");
+        endpoint != nullptr && GetParam() == "endpoint") {
       auto real = std::make_unique<EndpointSubject>();
-      real->Connect(std::getenv("SPLITLET_CRI_ENDPOINT"));
+      real->Connect(endpoint);
       subject_ = std::move(real);
     }
     if (subject_->fake != nullptr) subject_->fake->AddImage(Image());

@@ -72,11 +72,11 @@ Status Access::Check() const {
 std::vector<uint32_t> Access::Callers() const {
   std::set<uint32_t> uids = {0};
   if (users_.empty()) uids.insert(own_uid_);
-  for (const auto& [name, uid] : users_) {
+  for (const auto& user : users_) {
     const bool calls = std::ranges::any_of(kRights, [&](const Right& right) {
-      return IsAt(right, process_) && Names(right.callers, name);
+      return IsAt(right, process_) && Names(right.callers, user.first);
     });
-    if (calls || name == kOperator) uids.insert(uid);
+    if (calls || user.first == kOperator) uids.insert(user.second);
   }
   return {uids.begin(), uids.end()};
 }

@@ -167,9 +167,10 @@ void FillImages(KubeletConfig& c, const ConfigReader& read) {
 
 void FillTracing(KubeletConfig& c, const ConfigReader& read) {
   if (!read.Has("tracing")) return;
-  KubeletConfig::Tracing& tracing = c.tracing.emplace();
+  KubeletConfig::Tracing tracing;
   Take(tracing.endpoint, read.String("tracing.endpoint"));
   Take(tracing.sampling_rate_per_million, read.Int("tracing.samplingRatePerMillion"));
+  c.tracing = std::move(tracing);
 }
 
 void FillOwn(KubeletConfig::Splitlet& c, const ConfigReader& read) {

@@ -7,7 +7,7 @@ namespace {
 /// The least service there can be, for the test of RunService.
 class ProbeService final : public splitlet::daemon::Service {
  public:
-  explicit ProbeService(splitlet::Log log) : log_(std::move(log)) {}
+  explicit ProbeService(splitlet::Log log) : log_(log) {}
   ~ProbeService() override { log_.Info("service is destroyed"); }
   void Start() override {}
   splitlet::daemon::Health GetHealth() const override { return {}; }

@@ -315,8 +315,12 @@ TEST(Fuzz, NoInputCrashesOrBreaksTheRoundTrip) {
       std::string(kWeb),
       ToJson(MustDecode(kWeb), {.api_version = "v1", .kind = "Pod"}),
       ToYaml(MustDecode(kWeb), {.api_version = "v1", .kind = "Pod"}),
-      "apiVersion: v1\nkind: PodList\nitems: [&a {metadata: {name: x, annotations: {a: |-\n   q\n  "
-      "}}}, *a]\n",
+      R"(apiVersion: v1
+kind: PodList
+items: [&a {metadata: {name: x, annotations: {a: |-
+   q
+  }}}, *a]
+)",
       R"({"kind":"Pod","apiVersion":"v1","metadata":{"managedFields":[{"fieldsV1":{"f:a":[1,"\u2028"]}}]}})",
   };
   Random random(20260102);

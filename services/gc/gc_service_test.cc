@@ -112,7 +112,7 @@ struct TestNode {
                 .remover = runtime,
                 .images = runtime,
                 .stop_sandbox = [this](const cri::SandboxId& id,
-                                       Deadline d) { return runtime.StopPodSandbox(id, d); },
+                                       const Deadline& d) { return runtime.StopPodSandbox(id, d); },
                 .workers_client = std::make_unique<FakeWorkerClient>(holds),
                 .desired_client = std::make_unique<bus::FakeDesiredOwner>(
                     [this](const auto&, const auto&) { return known; }),

@@ -218,7 +218,7 @@ class TestNode {
     auto answer = std::make_shared<Status>(Unavailable("no answer"));
     Call([this, request, answer, traceparent] {
       service().OnUpdatePod(
-          request, [answer](Status s) { *answer = s; }, traceparent);
+          request, [answer](const Status& s) { *answer = s; }, traceparent);
     });
     return *answer;
   }
@@ -226,7 +226,7 @@ class TestNode {
     Want(pod, incarnation, generation);
     return Grant(pod, incarnation, generation);
   }
-  StatusOr<v1::KillPodReply> KillPod(v1::KillPodRequest request,
+  StatusOr<v1::KillPodReply> KillPod(const v1::KillPodRequest& request,
                                      const std::string& traceparent = {}) {
     auto answer = std::make_shared<StatusOr<v1::KillPodReply>>(Unavailable("no answer"));
     Call([this, request, answer, traceparent] {

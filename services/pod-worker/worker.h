@@ -68,8 +68,8 @@ struct Worker {
   std::optional<Grant> grant, next;
   PodTraits traits;
   WorkerState state = WorkerState::kSyncing;
-  uint64_t arrival = 0;
   bool started = false;  // passed the wait for another pod of its full name
+  uint64_t arrival = 0;
   std::string waits_for;
 
   // The end.
@@ -78,12 +78,12 @@ struct Worker {
   std::string reason, message;
   bool evicted = false, removed = false;
   bool orphan = false;
+  bool resumed = false;                  // an earlier start of this process began the end
   std::vector<std::string> sandbox_ids;  // of an orphan
   std::shared_ptr<const v1::TerminalVerdict> verdict;
   std::shared_ptr<const v1::ObservedPod> last_seen;  // terminating and later
   std::map<std::string, Clock::Time> answers;        // to kills, by request id
   Clock::Time finished_at;
-  bool resumed = false;            // an earlier start of this process began the end
   std::set<std::string> told_end;  // containers that were told to end with the pod
 
   // Times.
