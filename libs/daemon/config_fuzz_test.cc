@@ -23,8 +23,8 @@ const std::vector<std::string> kDocuments = {
         "logging: {format: json, flushFrequency: 5000000000, vmodule: [{filePattern: a, verbosity: "
         "1}]}\n"
         "tracing: {endpoint: \"localhost:4317\", samplingRatePerMillion: 100}\n",
-    R"({"apiVersion":"kubelet.config.k8s.io/v1beta1","kind":"KubeletConfiguration","maxPods":5,)"
-    R"("authentication":{"x509":{"clientCAFile":"/ca"},"webhook":{"enabled":true,"cacheTTL":"2m"}}})",
+    R"({"apiVersion":"kubelet.config.k8s.io/v1beta1","kind":"KubeletConfiguration","maxPods":5,
+"authentication":{"x509":{"clientCAFile":"/ca"},"webhook":{"enabled":true,"cacheTTL":"2m"}}})",
     kHead +
         "systemReserved: &r {cpu: 500m, memory: 1Gi}\nkubeReserved: *r\ntopologyManagerScope: "
         "pod\n",
@@ -96,8 +96,8 @@ TEST(ConfigFuzz, ScalarsAreReadOrRefused) {
                                            "7.5%",
                                            "node-a.example",
                                            "9223372036854775807ns"};
-  const std::vector<std::string> tokens = {"-", "--", "+",  ".", "e",  "E-",       "%",
-                                           "0", "9",  "Ki", "s", "\0", "\xC2\xB5s"};
+  const std::vector<std::string> tokens = {
+      "-", "--", "+", ".", "e", "E-", "%", "0", "9", "Ki", "s", std::string(1, '\0'), "\xC2\xB5s"};
   Random random(20260106);
   for (int i = 0; i < 300'000; ++i) {
     const std::string text = Mutate(corpus[random.Below(corpus.size())], corpus, tokens, random);

@@ -155,8 +155,8 @@ TEST(Fuzz, AQuantityThatParsesHasOneTextOfTheSameValue) {
       "0",    "100m",  "1.5Gi", "12e3", "-3Ki",  "+.5",
       "5.",   "1E",    "1E-9",  "7n",   "250u",  "9223372036854775807",
       "1e18", "0.1Ei", "12Pi",  "3e-7", "00010", "1234567890.123456789"};
-  const std::vector<std::string> tokens = {"-", "+", ".", "e", "E",  "i", "Ki",
-                                           "m", "n", "0", "9", "--", "\0"};
+  const std::vector<std::string> tokens = {
+      "-", "+", ".", "e", "E", "i", "Ki", "m", "n", "0", "9", "--", std::string(1, '\0')};
   Random random(20260103);
   size_t good = 0;
   for (int i = 0; i < 300'000; ++i) {
