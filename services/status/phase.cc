@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <utility>
 
 namespace splitlet::status {
 namespace {
@@ -100,38 +102,69 @@ std::string Names(std::string_view what, const std::vector<std::string>& names) 
 struct Verdict {
   std::string status = "True";
   std::string reason, message;
+  int64_t since = 0;  // by what the records show; seconds, 0: they do not show it
 };
 
-Verdict JudgeInitialized(const ConditionInputs& in, std::string_view phase) {
-  if (phase == kSucceeded) return {"True", "PodCompleted", {}};
-  for (const auto& status : in.containers.regular)
-    if (status.state().has_running() || status.state().has_terminated()) return {};
+Verdict JudgeInitialized(const ConditionInputs& in, const kube::PodStatus& pod) {
+  Verdict verdict;
+  verdict.since = pod.start_time().seconds();
   std::vector<std::string> incomplete;
   for (const auto& container : in.pod.spec().init_containers()) {
     const auto* status = Find(in.containers.init, container.name());
-    const bool done =
-        status != nullptr && (kube::IsSidecar(container) ? status->started() : status->ready());
+    const bool sidecar = kube::IsSidecar(container);
+    const bool done = status != nullptr && (sidecar ? status->started() : status->ready());
     if (!done) incomplete.push_back(container.name());
+    if (done && !sidecar)
+      verdict.since = std::max(verdict.since, status->state().terminated().finished_at().seconds());
   }
-  if (incomplete.empty()) return {};
-  return {"False", "ContainersNotInitialized", Names("containers with incomplete", incomplete)};
+  if (pod.phase() == kSucceeded) {
+    verdict.reason = "PodCompleted";
+    return verdict;
+  }
+  for (const auto& status : in.containers.regular)
+    if (status.state().has_running() || status.state().has_terminated()) return verdict;
+  if (incomplete.empty()) return verdict;
+  return {"False", "ContainersNotInitialized", Names("containers with incomplete", incomplete),
+          pod.start_time().seconds()};
 }
 
-Verdict JudgeContainersReady(const ConditionInputs& in, std::string_view phase) {
-  if (phase == kSucceeded) return {"False", "PodCompleted", {}};
-  if (phase == kFailed) return {"False", "PodFailed", {}};
+/// Those that decide whether the pod is ready; a status is nullptr when there is none.
+std::vector<std::pair<std::string, const kube::ContainerStatus*>> Deciding(
+    const ConditionInputs& in) {
+  std::vector<std::pair<std::string, const kube::ContainerStatus*>> deciding;
+  for (const auto& container : in.pod.spec().init_containers())
+    if (kube::IsSidecar(container))
+      deciding.emplace_back(container.name(), Find(in.containers.init, container.name()));
+  for (const auto& container : in.pod.spec().containers())
+    deciding.emplace_back(container.name(), Find(in.containers.regular, container.name()));
+  return deciding;
+}
+
+/// Since when one is not ready; 0 when nothing shows it, as of one that runs.
+int64_t UnreadySince(const kube::ContainerStatus* status, int64_t start) {
+  if (status == nullptr) return start;
+  if (const auto* end = EndOf(*status)) return end->finished_at().seconds();
+  return status->state().has_running() ? 0 : start;
+}
+
+Verdict JudgeContainersReady(const ConditionInputs& in, const kube::PodStatus& pod) {
+  const int64_t start = pod.start_time().seconds();
   std::vector<std::string> unready;
-  for (const auto& container : in.pod.spec().init_containers()) {
-    const auto* status = Find(in.containers.init, container.name());
-    if (kube::IsSidecar(container) && (status == nullptr || !status->ready()))
-      unready.push_back(container.name());
+  int64_t ready_since = start;
+  int64_t unready_since = std::numeric_limits<int64_t>::max();
+  for (const auto& [name, status] : Deciding(in)) {
+    if (status != nullptr && status->ready()) {
+      ready_since = std::max(ready_since, status->state().running().started_at().seconds());
+    } else {
+      unready.push_back(name);
+      unready_since = std::min(unready_since, UnreadySince(status, start));
+    }
   }
-  for (const auto& container : in.pod.spec().containers()) {
-    const auto* status = Find(in.containers.regular, container.name());
-    if (status == nullptr || !status->ready()) unready.push_back(container.name());
-  }
-  if (unready.empty()) return {};
-  return {"False", "ContainersNotReady", Names("containers with unready", unready)};
+  if (unready.empty()) unready_since = 0;
+  if (pod.phase() == kSucceeded) return {"False", "PodCompleted", {}, unready_since};
+  if (pod.phase() == kFailed) return {"False", "PodFailed", {}, unready_since};
+  if (unready.empty()) return {.since = ready_since};
+  return {"False", "ContainersNotReady", Names("containers with unready", unready), unready_since};
 }
 
 /// Conditions that others set in the API object decide beside our own.
@@ -149,7 +182,9 @@ Verdict JudgeReady(const ConditionInputs& in, const Verdict& containers_ready) {
                                : "the status of pod readiness gate \"" + gate.condition_type() +
                                      "\" is not \"True\", but " + it->status();
   }
-  if (message.empty()) return {};
+  // When a gate opened or closed is not looked up.
+  if (message.empty())
+    return in.pod.spec().readiness_gates().empty() ? containers_ready : Verdict();
   return {"False", "ReadinessGatesNotReady", message};
 }
 
@@ -163,7 +198,12 @@ void Add(const ConditionInputs& in, std::string_view type, const Verdict& verdic
   if (in.pod.metadata().generation() > 0)
     condition->set_observed_generation(in.pod.metadata().generation());
   SetTime(condition->mutable_last_transition_time(), ToNanos(in.now));
-  if (in.previous == nullptr) return;
+  if (in.previous == nullptr) {
+    const bool is_past =
+        verdict.since > 0 && verdict.since < condition->last_transition_time().seconds();
+    if (is_past) condition->mutable_last_transition_time()->set_seconds(verdict.since);
+    return;
+  }
   for (const auto& before : in.previous->conditions())
     if (before.type() == type && before.status() == verdict.status)
       *condition->mutable_last_transition_time() = before.last_transition_time();
@@ -202,13 +242,15 @@ void AddConditions(const ConditionInputs& in, kube::PodStatus& status) {
       *status.add_conditions() = foreign;
   if (!in.disrupted.empty())
     Add(in, "DisruptionTarget", {"True", "TerminationByKubelet", in.disrupted}, status);
-  const bool usable = IsSandboxUsable(in.pod, in.observed);
-  Add(in, "PodReadyToStartContainers", {usable ? "True" : "False", {}, {}}, status);
-  Add(in, "Initialized", JudgeInitialized(in, status.phase()), status);
-  const Verdict containers = JudgeContainersReady(in, status.phase());
+  Verdict sandbox{.status = "False"};
+  if (IsSandboxUsable(in.pod, in.observed))
+    sandbox = {.since = in.observed->sandboxes(0).created_at_ns() / 1'000'000'000};
+  Add(in, "PodReadyToStartContainers", sandbox, status);
+  Add(in, "Initialized", JudgeInitialized(in, status), status);
+  const Verdict containers = JudgeContainersReady(in, status);
   Add(in, "Ready", JudgeReady(in, containers), status);
   Add(in, "ContainersReady", containers, status);
-  Add(in, "PodScheduled", {}, status);
+  Add(in, "PodScheduled", {.since = status.start_time().seconds()}, status);
 }
 
 }  // namespace splitlet::status

@@ -29,7 +29,9 @@ struct ConditionInputs {
   const kube::Pod& pod;
   const ContainerStatuses& containers;
   const v1::ObservedPod* observed = nullptr;
-  const kube::PodStatus* previous = nullptr;  // for transition times
+  // For transition times. Without it, as after a start of the process, they are what the records
+  // show; what they do not show begins now.
+  const kube::PodStatus* previous = nullptr;
   std::string disrupted;  // message of DisruptionTarget; empty: no such condition
   WallTime now;
 };

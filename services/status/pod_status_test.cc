@@ -432,12 +432,68 @@ TEST(Conditions, ReadinessGatesDecideLast) {
 
 TEST(Conditions, TransitionTimesMoveOnlyWithTheStatus) {
   Case pod = Case(kOne).Sandbox().Container("a", State::RUNNING).Remember();
-  EXPECT_EQ(Condition(pod.previous, "Ready").last_transition_time().seconds(), 1000);
   pod.now += 60s;
   EXPECT_EQ(kube::ToJson(pod.Compute()), kube::ToJson(pod.previous));
+  pod.runtime.mutable_containers(0)->set_started_at_ns(990'000'000'000);
+  EXPECT_EQ(Condition(pod.Compute(), "Ready").last_transition_time().seconds(), 950);
   pod.runtime.mutable_containers(0)->set_state(State::EXITED);
   EXPECT_EQ(Condition(pod.Compute(), "Ready").last_transition_time().seconds(), 1060);
-  EXPECT_EQ(Condition(pod.Compute(), "PodScheduled").last_transition_time().seconds(), 1000);
+  EXPECT_EQ(Condition(pod.Compute(), "PodScheduled").last_transition_time().seconds(), 900);
+}
+
+/// Started at 950, and at 960 when it ended.
+struct Life {
+  std::string name;
+  State::State state = State::RUNNING;
+  int64_t from = 950, to = 960;
+  int exit_code = 0;
+};
+
+/// Seconds; the start of the pod is 900, now is 1000.
+int64_t FirstSince(const std::string& spec, const std::vector<Life>& lives, const char* type,
+                   bool sandbox_ready = true) {
+  Case pod = Case(spec).Sandbox(sandbox_ready);
+  pod.runtime.mutable_sandboxes(0)->set_created_at_ns(940'000'000'000);
+  for (const auto& life : lives) {
+    pod.Container(life.name, life.state, life.exit_code);
+    auto* record = pod.runtime.mutable_containers(pod.runtime.containers_size() - 1);
+    record->set_started_at_ns(life.from * 1'000'000'000);
+    if (life.state == State::EXITED) record->set_finished_at_ns(life.to * 1'000'000'000);
+  }
+  return Condition(pod.Compute(), type).last_transition_time().seconds();
+}
+
+TEST(Conditions, TransitionTimesOfAFirstStatusAreWhatTheRecordsShow) {
+  const char* scheduled = "PodScheduled";
+  const char* sandbox = "PodReadyToStartContainers";
+  const char* initialized = "Initialized";
+  const char* ready = "Ready";
+  const std::string sidecar =
+      "initContainers: [{name: side, image: x, restartPolicy: Always}], " + kOne;
+  const Life a{"a"}, init{"init", State::EXITED};
+  EXPECT_EQ(FirstSince(kOne, {a}, scheduled), 900);
+  EXPECT_EQ(FirstSince(kOne, {a}, sandbox), 940);
+  EXPECT_EQ(FirstSince(kOne, {a}, sandbox, false), 1000) << "nothing shows when it ended";
+  EXPECT_EQ(FirstSince(kInit, {init, a}, initialized), 960);
+  EXPECT_EQ(FirstSince(kInit, {{"init", State::EXITED, 980, 990, 1}}, initialized), 900)
+      << "never yet, however often it was tried";
+  EXPECT_EQ(FirstSince(sidecar, {{"side", State::RUNNING, 990}, a}, initialized), 900)
+      << "a sidecar that came again";
+  EXPECT_EQ(FirstSince(kOne, {a}, ready), 950);
+  EXPECT_EQ(FirstSince(kOne, {a}, "ContainersReady"), 950);
+  EXPECT_EQ(FirstSince(kTwo, {a, {"b", State::RUNNING, 970}}, ready), 970);
+  EXPECT_EQ(FirstSince(sidecar, {{"side", State::EXITED, 945, 980, 1}, a}, ready), 980);
+  EXPECT_EQ(FirstSince(kTwo, {{"a", State::EXITED}, {"b", State::RUNNING, 990}}, ready), 960);
+  EXPECT_EQ(FirstSince(kTwo, {a}, ready), 900) << "the other never ran";
+  EXPECT_EQ(FirstSince(kOne, {{"a", State::EXITED, 950, 2000}}, ready), 1000)
+      << "a clock that went back makes no time to come";
+}
+
+TEST(Conditions, WhyARunningContainerIsNotReadyNoRecordShows) {
+  Case pod = Case(kOne).Sandbox().Container("a", State::RUNNING);
+  pod.workers_live = false;
+  ASSERT_EQ(Condition(pod.Compute(), "Ready").status(), "False");
+  EXPECT_EQ(Condition(pod.Compute(), "Ready").last_transition_time().seconds(), 1000);
 }
 
 TEST(Conditions, ASandboxIsUsableAloneNewestAndWithAnAddress) {
