@@ -24,6 +24,11 @@ prometheus::Family<prometheus::Gauge>& Gauges(prometheus::Registry& registry,
   return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
 }
 
+prometheus::Counter& Dropped(prometheus::Registry& registry, const std::string& reason) {
+  return Counters(registry, "splitlet_bus_publish_dropped_total", "Messages that were not sent")
+      .Add({{"reason", reason}});
+}
+
 /// The cores count by themselves; a counter of Prometheus takes only what was added since.
 void Raise(prometheus::Counter& counter, uint64_t to) {
   counter.Increment(std::max(0.0, static_cast<double>(to) - counter.Value()));
@@ -34,8 +39,8 @@ void Raise(prometheus::Counter& counter, uint64_t to) {
 BusMetrics::BusMetrics(prometheus::Registry& registry)
     : published(Plain(registry, "splitlet_bus_published_total",
                       "Changes of the own table that were numbered")),
-      publish_dropped(
-          Plain(registry, "splitlet_bus_publish_dropped_total", "Messages that were not sent")),
+      dropped_away(Dropped(registry, "away")),
+      dropped_full(Dropped(registry, "full")),
       permission_errors(
           Plain(registry, "splitlet_bus_permission_errors_total", "Refusals by the bus")),
       errors(Plain(registry, "splitlet_bus_errors_total", "Other errors of the connection")),

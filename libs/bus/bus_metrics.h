@@ -20,8 +20,9 @@ struct BusMetrics {
   explicit BusMetrics(prometheus::Registry& registry);
 
   prometheus::Counter& published;  // splitlet_bus_published_total: changes
-  prometheus::Counter&
-      publish_dropped;  // splitlet_bus_publish_dropped_total: not connected, or queue full
+  // splitlet_bus_publish_dropped_total{reason}: no connection; too many messages wait.
+  prometheus::Counter& dropped_away;
+  prometheus::Counter& dropped_full;
   prometheus::Counter& permission_errors;  // splitlet_bus_permission_errors_total
   prometheus::Counter& errors;             // splitlet_bus_errors_total: of the connection
   prometheus::Counter&

@@ -58,6 +58,7 @@ class RealBus final : public NatsBus, private Transport {
   void OnTableMessage(const std::string& table, std::string_view bytes);
   void OnSignalMessage(const std::string& rest, std::string_view bytes);
   void OnError(const std::string& text, bool permission);
+  void Count(NatsLink::Taken taken);
   void PostLost();
   void PostBounded(size_t bytes, exec::Task task);
   /// Runs on the loop unless this bus is gone by then.
@@ -121,15 +122,19 @@ RealBus::RealBus(NatsBusOptions options, LinkOptions link)
 RealBus::~RealBus() { link_.reset(); }
 
 void RealBus::Publish(const std::string& table, const Envelope& envelope) {
-  if (link_ == nullptr) return;
-  if (!link_->Publish(prefix_ + table, EncodeEnvelope(envelope)))
-    metrics_.publish_dropped.Increment();
+  if (link_ != nullptr) Count(link_->Publish(prefix_ + table, EncodeEnvelope(envelope)));
 }
 
 void RealBus::PublishSignal(const std::string& signal, const std::string& payload) {
-  if (link_ == nullptr) return;
-  if (!link_->Publish(prefix_ + options_.process + "." + signal, payload))
-    metrics_.publish_dropped.Increment();
+  if (link_ != nullptr) Count(link_->Publish(prefix_ + options_.process + "." + signal, payload));
+}
+
+void RealBus::Count(NatsLink::Taken taken) {
+  switch (taken) {
+    case NatsLink::Taken::kQueued: return;
+    case NatsLink::Taken::kAway: metrics_.dropped_away.Increment(); return;
+    case NatsLink::Taken::kFull: metrics_.dropped_full.Increment(); return;
+  }
 }
 
 void RealBus::Subscribe(const std::string& table) {

@@ -58,7 +58,9 @@ class Process {
 
   void On(const std::function<void()>& f) { process_.On(f); }
   bool Ask(const std::function<bool()>& f) { return process_.Ask(f); }
-  double Metric(const std::string& name) const { return process_.Metric(name); }
+  double Metric(const std::string& name, const std::string& value = {}) const {
+    return process_.Metric(name, value);
+  }
   void Own() {
     On([this] {
       table_ = std::make_unique<Table<RuntimeRecord>>(*bus::Own<RuntimeRecord>(bus(), "runtime"));
@@ -194,6 +196,7 @@ TEST_F(NatsBusTest, AServerThatStandsStillHoldsNobodyUp) {
   for (int i = 0; i < 200; ++i) owner_->Put("flood", big + std::to_string(i));
   owner_->Put("a", "2");
   EXPECT_TRUE(reader_->Sees("a", "2"));
+  EXPECT_GT(owner_->Metric("splitlet_bus_publish_dropped_total", "full"), 0);
   nats_.Signal(SIGCONT);
   owner_->Put("a", "3");
   EXPECT_TRUE(reader_->Sees("a", "3"));
@@ -207,6 +210,8 @@ TEST_F(NatsBusTest, WithoutAServerItStartsAndPolls) {
   owner_->Complete();
   EXPECT_TRUE(reader_->Sees("a", "1"));
   EXPECT_TRUE(reader_->LiveAndComplete());
+  EXPECT_GT(owner_->Metric("splitlet_bus_publish_dropped_total", "away"), 0);
+  EXPECT_EQ(owner_->Metric("splitlet_bus_publish_dropped_total", "full"), 0);
   nats_.Start();
   EXPECT_TRUE(owner_->Connected());
   EXPECT_TRUE(reader_->Connected());
@@ -336,10 +341,10 @@ TEST_F(NatsBusTest, AReaderThatIsStoppedForAWhileCatchesUp) {
   StartOwner();
   ASSERT_TRUE(owner_->Connected());
   std::ofstream(dir_.path() + "/url") << nats_.url();
-  const pid_t child =
-      harness::Spawn({.argv = {"/proc/self/exe", "--gtest_filter=ChildProcess.Reader"},
-                      .env = {{kChildVariable, dir_.path()}},
-                      .output = ""});
+  const auto self = std::filesystem::read_symlink("/proc/self/exe");
+  const pid_t child = harness::Spawn({.argv = {self.string(), "--gtest_filter=ChildProcess.Reader"},
+                                      .env = {{kChildVariable, dir_.path()}},
+                                      .output = ""});
   const auto sees = [&](const std::string& want) {
     return Eventually([&] {
       std::string seen;

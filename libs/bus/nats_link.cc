@@ -31,14 +31,15 @@ NatsLink::~NatsLink() {
   thread_.join();
 }
 
-bool NatsLink::Publish(std::string subject, std::string bytes) {
+NatsLink::Taken NatsLink::Publish(std::string subject, std::string bytes) {
   const std::lock_guard lock(mutex_);
-  if (!connected_ || queue_.size() >= kMaxQueued || queued_bytes_ + bytes.size() > kMaxQueuedBytes)
-    return false;
+  if (!connected_) return Taken::kAway;
+  if (queue_.size() >= kMaxQueued || queued_bytes_ + bytes.size() > kMaxQueuedBytes)
+    return Taken::kFull;
   queued_bytes_ += bytes.size();
   queue_.push_back({std::move(subject), std::move(bytes)});
   if (queue_.size() == 1) wake_.notify_all();
-  return true;
+  return Taken::kQueued;
 }
 
 void NatsLink::Subscribe(const std::string& subject) {

@@ -46,8 +46,10 @@ class NatsLink {
   NatsLink(const NatsLink&) = delete;
   NatsLink& operator=(const NatsLink&) = delete;
 
-  /// False when it was dropped: not connected, or the queue is full.
-  bool Publish(std::string subject, std::string bytes);
+  /// What became of a message: it waits to be sent, or was dropped because there is no connection,
+  /// or because too many wait.
+  enum class Taken { kQueued, kAway, kFull };
+  Taken Publish(std::string subject, std::string bytes);
   void Subscribe(const std::string& subject);
   bool connected() const;
 

@@ -1,5 +1,6 @@
 #include "tests/harness/bus_process.h"
 
+#include <algorithm>
 #include <future>
 
 namespace splitlet::harness {
@@ -51,11 +52,16 @@ bool BusProcess::Connected() {
   return Ask([this] { return bus_->connected(); });
 }
 
-double BusProcess::Metric(const std::string& name) const {
+double BusProcess::Metric(const std::string& name, const std::string& value) const {
+  const auto counts = [&value](const prometheus::ClientMetric& metric) {
+    return value.empty() ||
+           std::ranges::count(metric.label, value, &prometheus::ClientMetric::Label::value) > 0;
+  };
   double sum = 0;
   for (const auto& family : registry_.Collect()) {
     if (family.name != name) continue;
-    for (const auto& metric : family.metric) sum += metric.counter.value;
+    for (const auto& metric : family.metric)
+      if (counts(metric)) sum += metric.counter.value;
   }
   return sum;
 }

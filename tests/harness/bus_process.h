@@ -36,8 +36,9 @@ class BusProcess {
   void On(const std::function<void()>& f);
   bool Ask(const std::function<bool()>& f);
   bool Connected();
-  /// Of all labels together; brought up to date each second.
-  double Metric(const std::string& name) const;
+  /// Of all labels together, or of those with this value of a label; brought up to date each
+  /// second.
+  double Metric(const std::string& name, const std::string& value = {}) const;
   /// To be called before tables and views are destroyed, which then happens on the loop.
   void StopServing() { server_ = nullptr; }
 
