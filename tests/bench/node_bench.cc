@@ -242,7 +242,7 @@ class Bench {
   void RemoveAll(int pods, const std::string& prefix) {
     for (int i = 0; i < pods; ++i) node_.RemoveManifest(fmt::format("{}-{}.yaml", prefix, i));
     CHECK(WaitEvery(250ms, 300s,
-                    [&] { return node_.Pods().empty() && view_.ReadySandboxCount() == 0; }),
+                    [&] { return node_.Pods().empty() && view_.ReadySandboxes().empty(); }),
           "{}{}", view_.Describe(), node_.LogTails());
   }
 
@@ -268,8 +268,9 @@ class Bench {
     return true;
   }
   void AwaitRunning(int pods) {
-    CHECK(WaitEvery(250ms, 300s, [&] { return view_.RunningCount() == static_cast<size_t>(pods); }),
-          "{}{}", view_.Describe(), node_.LogTails());
+    CHECK(
+        WaitEvery(250ms, 300s, [&] { return view_.Running().size() == static_cast<size_t>(pods); }),
+        "{}{}", view_.Describe(), node_.LogTails());
   }
   void SettleFor(Duration d) {
     harness::HoldsFor(d, [] { return true; });

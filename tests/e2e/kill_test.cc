@@ -63,7 +63,7 @@ TEST_F(Node_, AllOfTheAgentStoppedAndStartedAgainNoContainerIsRestarted) {
   std::set<std::string> before;
   for (const auto& c : view_->Containers()) before.insert(c.id.str());
   for (const auto& process : harness::kProcesses) node_->StopProcess(process);
-  EXPECT_EQ(view_->RunningCount(), 2u);
+  EXPECT_EQ(view_->Running().size(), 2u);
   for (const auto& process : harness::kProcesses) node_->StartProcess(process);
   node_->PutManifest("c.yaml", PodYaml("c", kForever));
   ExpectExactly({"a", "b", "c"});

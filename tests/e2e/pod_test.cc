@@ -104,11 +104,11 @@ TEST_F(Pods, FiftyAtOnceAllRunAndAllGo) {
     names.push_back(fmt::format("many-{}", i));
     node_->PutManifest(names.back() + ".yaml", PodYaml(names.back(), kForever));
   }
-  ASSERT_TRUE(WaitFor(240s, [&] { return view_->RunningCount() == names.size(); }));
+  ASSERT_TRUE(WaitFor(240s, [&] { return view_->Running().size() == names.size(); }));
   ExpectExactly(names);
   for (const auto& name : names) node_->RemoveManifest(name + ".yaml");
   ASSERT_TRUE(
-      WaitFor(240s, [&] { return view_->ReadySandboxCount() == 0 && node_->Pods().empty(); }));
+      WaitFor(240s, [&] { return view_->ReadySandboxes().empty() && node_->Pods().empty(); }));
 }
 
 TEST_F(Pods, AMissingImageIsSaidAndHarmsNoOther) {

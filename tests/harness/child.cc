@@ -2,12 +2,13 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -22,22 +23,6 @@ constexpr int kSlowness = SPLITLET_SLOWNESS;
 
 // To be asked costs an instrumented process as much as it costs who asks.
 void Nap() { usleep(20'000 * kSlowness); }
-
-/// Between fork and exec: only calls that are safe there.
-[[noreturn]] void Become(const std::vector<char*>& argv, const std::vector<char*>& env,
-                         int output) {
-  setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const int null = open("/dev/null", O_RDONLY);
-  dup2(null, STDIN_FILENO);
-  dup2(output, STDOUT_FILENO);
-  dup2(output, STDERR_FILENO);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  execvpe(argv[0], argv.data(), env.data());
-  _exit(127);
-}
 
 std::vector<char*> Pointers(std::vector<std::string>& strings) {
   std::vector<char*> pointers;
@@ -63,18 +48,32 @@ bool IsCrash(int status) {
 
 }  // namespace
 
+// Not by fork, which would copy the page tables of a large instrumented test. setpriv asks
+// for the signal when the parent dies, which posix_spawn cannot, and becomes the program.
 pid_t Spawn(const Command& command) {
-  const std::string output_path = command.output.empty() ? "/dev/null" : command.output;
-  const int output = open(output_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  CHECK(output >= 0, "open {}", output_path);
-  auto arguments = command.argv;
+  const std::string output = command.output.empty() ? "/dev/null" : command.output;
+  std::vector<std::string> arguments = {"setpriv", "--pdeathsig", "KILL", "--"};
+  arguments.insert(arguments.end(), command.argv.begin(), command.argv.end());
   auto variables = Environment(command.env);
   const auto argv = Pointers(arguments);
   const auto env = Pointers(variables);
-  const pid_t pid = fork();
-  CHECK(pid >= 0, "fork");
-  if (pid == 0) Become(argv, env, output);
-  close(output);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, output.c_str(),
+                                   O_WRONLY | O_CREAT | O_APPEND, 0644);
+  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  pid_t pid = 0;
+  const int error = posix_spawnp(&pid, argv[0], &files, &attributes, argv.data(), env.data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&files);
+  CHECK(error == 0, "{} > {}: {}", arguments[0], output, strerror(error));
   return pid;
 }
 
@@ -90,8 +89,8 @@ int RunToEnd(const Command& command, Duration limit) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// PR_SET_PDEATHSIG fires when the thread that forked ends: the watcher, which lives as long as the
-// keeper, starts all.
+// The signal of a parent's death comes when the thread that spawned ends: the watcher, which lives
+// as long as the keeper, starts all.
 Keeper::Keeper() : watcher_([this](const std::stop_token& stop) { Watch(stop); }) {}
 
 Keeper::~Keeper() {

@@ -27,7 +27,8 @@ struct Command {
 /// Runs to its end; its exit code, 128 + signal when killed, and output in the file.
 int RunToEnd(const Command& command, Duration limit);
 
-/// Starts in a process group of its own that dies with the test.
+/// Starts in a process group of its own that dies with the test. A program that is not found is
+/// an end with code 127 and a line in the output.
 pid_t Spawn(const Command& command);
 
 /// Keeps programs alive: a dead one is started again within milliseconds, as a supervisor does.

@@ -29,13 +29,10 @@ void NodeTest::ExpectGone(const std::string& name) {
 }
 
 void NodeTest::ExpectExactly(const std::vector<std::string>& pods) {
-  const auto is_single = [this](const std::string& pod) {
-    return view_->ReadySandboxesOf(pod).size() == 1 && view_->RunningOf(pod).size() == 1 &&
-           node_->IsRunning(pod);
-  };
+  // What the agent says is asked only when the runtime agrees; each list is taken once a look.
   const auto matches = [&] {
-    return view_->ReadySandboxCount() == pods.size() && view_->RunningCount() == pods.size() &&
-           std::ranges::all_of(pods, is_single);
+    return AreExactly(pods, view_->ReadySandboxes(), view_->Running()) &&
+           std::ranges::all_of(pods, [this](const auto& pod) { return node_->IsRunning(pod); });
   };
   ASSERT_TRUE(WaitFor(soon_, matches))
       << "wanted " << pods.size() << " pods; " << view_->Describe();

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <prometheus/registry.h>
 
+#include <algorithm>
+
 #include "libs/cri/grpc_runtime.h"
 #include "libs/rpc/rpc.h"
 
@@ -32,6 +34,17 @@ bool IsPodNamed(const std::string& pod_name, const std::string& name) {
   return pod_name == name || pod_name == name + "-node-1";
 }
 
+bool AreExactly(const std::vector<std::string>& pods, const std::vector<cri::Sandbox>& ready,
+                const std::vector<cri::Container>& running) {
+  return ready.size() == pods.size() && running.size() == pods.size() &&
+         std::ranges::all_of(pods, [&](const auto& pod) {
+           const auto is_ready = [&pod](const auto& s) { return IsPodNamed(s.pod_name, pod); };
+           const auto runs = [&pod](const auto& c) { return IsPodNamed(PodNameOf(c), pod); };
+           return std::ranges::count_if(ready, is_ready) == 1 &&
+                  std::ranges::count_if(running, runs) == 1;
+         });
+}
+
 struct RuntimeView::Impl {
   RealClock clock;
   prometheus::Registry registry;
@@ -56,33 +69,28 @@ std::vector<cri::Container> RuntimeView::Containers() {
   return all.ok() ? *std::move(all) : std::vector<cri::Container>{};
 }
 
-std::vector<cri::Container> RuntimeView::RunningOf(const std::string& pod) {
-  std::vector<cri::Container> running;
-  for (auto& container : Containers())
-    if (container.state == cri::ContainerState::kRunning && IsPodNamed(PodNameOf(container), pod))
-      running.push_back(std::move(container));
+std::vector<cri::Container> RuntimeView::Running() {
+  auto running = Containers();
+  std::erase_if(running, [](const auto& c) { return c.state != cri::ContainerState::kRunning; });
   return running;
 }
 
-std::vector<cri::Sandbox> RuntimeView::ReadySandboxesOf(const std::string& pod) {
-  std::vector<cri::Sandbox> ready;
-  for (auto& sandbox : Sandboxes())
-    if (sandbox.state == cri::SandboxState::kReady && IsPodNamed(sandbox.pod_name, pod))
-      ready.push_back(std::move(sandbox));
+std::vector<cri::Container> RuntimeView::RunningOf(const std::string& pod) {
+  auto running = Running();
+  std::erase_if(running, [&pod](const auto& c) { return !IsPodNamed(PodNameOf(c), pod); });
+  return running;
+}
+
+std::vector<cri::Sandbox> RuntimeView::ReadySandboxes() {
+  auto ready = Sandboxes();
+  std::erase_if(ready, [](const auto& s) { return s.state != cri::SandboxState::kReady; });
   return ready;
 }
 
-size_t RuntimeView::ReadySandboxCount() {
-  size_t count = 0;
-  for (const auto& sandbox : Sandboxes())
-    count += sandbox.state == cri::SandboxState::kReady ? 1 : 0;
-  return count;
-}
-
-size_t RuntimeView::RunningCount() {
-  size_t count = 0;
-  for (const auto& c : Containers()) count += c.state == cri::ContainerState::kRunning ? 1 : 0;
-  return count;
+std::vector<cri::Sandbox> RuntimeView::ReadySandboxesOf(const std::string& pod) {
+  auto ready = ReadySandboxes();
+  std::erase_if(ready, [&pod](const auto& s) { return !IsPodNamed(s.pod_name, pod); });
+  return ready;
 }
 
 std::string RuntimeView::Describe() {

@@ -27,11 +27,11 @@ class RuntimeView {
 
   std::vector<cri::Sandbox> Sandboxes();
   std::vector<cri::Container> Containers();
-  /// Running containers of a pod (by name, or name-<node>), newest first.
+  /// Running containers, newest first: all, or of a pod (by name, or name-<node>).
+  std::vector<cri::Container> Running();
   std::vector<cri::Container> RunningOf(const std::string& pod);
+  std::vector<cri::Sandbox> ReadySandboxes();
   std::vector<cri::Sandbox> ReadySandboxesOf(const std::string& pod);
-  size_t ReadySandboxCount();
-  size_t RunningCount();
   /// "sandbox web-0 ready, container app#0 running ..." for messages.
   std::string Describe();
 
@@ -42,5 +42,8 @@ class RuntimeView {
 
 /// True for "web" and "web-<node>".
 bool IsPodNamed(const std::string& pod_name, const std::string& name);
+/// True when each of these pods, and no other, has one running container and one ready sandbox.
+bool AreExactly(const std::vector<std::string>& pods, const std::vector<cri::Sandbox>& ready,
+                const std::vector<cri::Container>& running);
 
 }  // namespace splitlet::harness

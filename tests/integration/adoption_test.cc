@@ -110,7 +110,7 @@ TEST_F(Adoption, OfAPodWithAnInitContainerAndTwoContainersAllStayAsTheyAre) {
   })) << view_->Describe();
   EXPECT_TRUE(ids().contains(records_.running.str())) << "the other one runs on";
   EXPECT_TRUE(prepared_once());
-  EXPECT_EQ(view_->ReadySandboxCount(), 1u);
+  EXPECT_EQ(view_->ReadySandboxes().size(), 1u);
 }
 
 TEST_F(Adoption, AKubeletsPodGoesWithItsManifest) {

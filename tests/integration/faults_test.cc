@@ -81,7 +81,7 @@ class Faults : public IntegrationTest {
     ASSERT_NO_FATAL_FAILURE(ExpectEachOnce(names, 1));
     for (const auto& name : {"a", "b", "c"}) node_->RemoveManifest(std::string(name) + ".yaml");
     node_->PutManifest("f.yaml", PodYaml("f", "sleep 1000"));
-    ASSERT_TRUE(WaitFor(kAfterFaults, [&] { return view_->RunningCount() == 3; }))
+    ASSERT_TRUE(WaitFor(kAfterFaults, [&] { return view_->Running().size() == 3; }))
         << view_->Describe();
     ExpectExactly({"d", "e", "f"});
     ExpectNoViolation();
@@ -108,7 +108,7 @@ TEST_F(Faults, EachCallThatFailsOrIsSlowOrLosesItsAnswerLeavesEachPodOnce) {
   set_faults();
   for (const auto& pod : pods) node_->RemoveManifest(pod + ".yaml");
   ASSERT_TRUE(WaitFor(kAfterFaults, [&] {
-    return view_->RunningCount() == 0 && view_->ReadySandboxCount() == 0 && node_->Pods().empty();
+    return view_->Running().empty() && view_->ReadySandboxes().empty() && node_->Pods().empty();
   })) << view_->Describe();
   EXPECT_TRUE(WaitFor(kAfterFaults, [&] {
     node_->RunGc(false).status().IgnoreError();  // what one run could not remove, the next does

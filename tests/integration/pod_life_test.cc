@@ -176,7 +176,7 @@ TEST_F(PodLife, ManyManifestsAtOnceAllRun) {
     names.push_back(fmt::format("many-{}", i));
     node_->PutManifest(names.back() + ".yaml", PodYaml(names.back(), "sleep 1000"));
   }
-  ASSERT_TRUE(WaitFor(120s, [&] { return view_->RunningCount() == names.size(); }));
+  ASSERT_TRUE(WaitFor(120s, [&] { return view_->Running().size() == names.size(); }));
   ExpectExactly(names);
 }
 
