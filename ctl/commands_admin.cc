@@ -62,8 +62,8 @@ Status SetFaultCommand(const Context& context, const FaultOptions& options) {
   const auto& faults = (*before)->faults();
   if (std::ranges::none_of(faults,
                            [&options](const v1::Fault& f) { return f.name() == options.name; }))
-    context.err << "warning: " << options.process << " has no fail point " << options.name
-                << " (splitletctl fault list " << options.process << ")\n";
+    return InvalidArgument("{} has no fail point {} (splitletctl fault list {} shows them)",
+                           options.process, options.name, options.process);
   const auto list = context.client.SetFault(options.process, options.name, options.term);
   if (!list.ok()) return list.status();
   context.out << fmt::format("{}: {} = {}\n", options.process, options.name, options.term);

@@ -140,6 +140,16 @@ before=$(demo_container "$FIRST" node-a)
 run "$FIRST" node-a
 [[ $(demo_container "$FIRST" node-a) == "$before" ]] || die "run on a running stack changed the pod"
 
+begin 'a fail point is set and cleared; one that the process does not have is refused'
+set_point() { ctl "$FIRST" fault set pleg "$1" 'delay(1ms)' 2>&1; }
+set_point cri.version.before >/dev/null || die 'a fail point cannot be set'
+if refused=$(set_point cri.version.befor); then
+  die "a fail point that is none was set: $refused"
+fi
+grep -q '^error: pleg has no fail point cri.version.befor ' <<<"$refused" || die "no reason: $refused"
+grep -q 'cri.version.befor ' <<<"$(ctl "$FIRST" fault list pleg)" && die 'it is listed all the same'
+ctl "$FIRST" fault clear pleg cri.version.before >/dev/null
+
 for process in "${PROCESSES[@]}" nats containerd; do
   begin "kill -9 of $process"
   kill_one "$FIRST" node-a "$process"
