@@ -4,12 +4,12 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include <future>
 #include <random>
 
 #include "libs/base/fail_point.h"
 #include "libs/bus/nats_bus.h"
 #include "libs/daemon/admin.h"
+#include "libs/exec/on_loop.h"
 #include "libs/rpc/guard.h"
 #include "splitlet/v1/services.grpc.pb.h"
 
@@ -124,7 +124,7 @@ Status Process::Start(const MakeService& make) {
   if (Status listening = StartHttp(); !listening.ok()) return listening;
   RETURN_IF_ERROR(StartBus(), "connect to the bus");
   Status made = OkStatus();
-  OnLoopAndWait([&] { made = StartService(make); });
+  exec::OnLoop(loop_, [&] { made = StartService(make); });
   if (!made.ok()) return made;
   RETURN_IF_ERROR(StartRpc(), "serve gRPC");
   log_.Info("started",
@@ -157,7 +157,7 @@ Status Process::StartHttp() {
 
 Status Process::StartBus() {
   StatusOr<std::unique_ptr<bus::NatsBus>> made = Unknown("not tried");
-  OnLoopAndWait([this, &made] {
+  exec::OnLoop(loop_, [this, &made] {
     made = bus::ConnectBus({.process = flags_.process,
                             .node_name = flags_.node_name,
                             .run_dir = flags_.run_dir,
@@ -178,7 +178,7 @@ Status Process::StartBus() {
 Status Process::StartRpc() {
   admin_ = MakeAdminService([this](v1::ProcessInfo& info) { Describe(info); });
   std::vector<grpc::Service*> services = {admin_.get(), &bus_->TablesService()};
-  OnLoopAndWait([this, &services] {
+  exec::OnLoop(loop_, [this, &services] {
     for (grpc::Service* service : service_->GrpcServices()) services.push_back(service);
   });
   rpc::ServerOptions options{.socket_path = rpc::SocketPath(flags_.run_dir, flags_.process),
@@ -209,16 +209,6 @@ Status Process::StartService(const MakeService& make) {
   return OkStatus();
 }
 
-void Process::OnLoopAndWait(const std::function<void()>& f) {
-  // Shared: the loop is still inside set_value when the wait ends.
-  const auto done = std::make_shared<std::promise<void>>();
-  loop_.Post([&f, done] {
-    f();
-    done->set_value();
-  });
-  done->get_future().wait();
-}
-
 void Process::NoteStop() {
   log_.LogIfError(daemon::NoteStop(files_, clock_, RunPath("starts")), "note the stop");
 }
@@ -226,14 +216,14 @@ void Process::NoteStop() {
 /// Strands end before the service that they use; the bus after it.
 void Process::Stop() {
   if (!loop_thread_.joinable()) return;
-  OnLoopAndWait([this] {
+  exec::OnLoop(loop_, [this] {
     if (service_ != nullptr) service_->BeginStop();
   });
   if (rpc_ != nullptr) rpc_->Stop(kRpcGrace);
   rpc_.reset();
   if (service_ != nullptr) service_->WaitStopped();
   strands_.Stop();
-  OnLoopAndWait([this] {
+  exec::OnLoop(loop_, [this] {
     tick_.reset();
     service_.reset();
     bus_.reset();

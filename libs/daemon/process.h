@@ -77,8 +77,6 @@ class Process final : public ServiceContext {
   Status StartBus();
   Status StartService(const MakeService& make);
   Status StartRpc();
-  /// Runs `f` on the loop and waits for it.
-  void OnLoopAndWait(const std::function<void()>& f);
   void Tick();
   HttpReply Serve(const std::string& path);
   std::string ServeMetrics();

@@ -8,11 +8,11 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
-#include <future>
 #include <set>
 #include <thread>
 
 #include "libs/exec/loop_thread.h"
+#include "libs/exec/on_loop.h"
 #include "libs/exec/strand_pool.h"
 #include "libs/fs/real_file_system.h"
 #include "libs/rpc/rpc.h"
@@ -54,14 +54,7 @@ class RealProcess {
     other_bus_.reset();
   }
 
-  void OnLoop(const std::function<void()>& f) {
-    std::promise<void> done;
-    loop_.Post([&] {
-      f();
-      done.set_value();
-    });
-    done.get_future().wait();
-  }
+  void OnLoop(const std::function<void()>& f) { exec::OnLoop(loop_, f); }
   /// Writes in place, as an editor or `cp` does.
   void Write(const std::string& name, const std::string& text) {
     std::ofstream(dir / ("m/" + name)) << text;

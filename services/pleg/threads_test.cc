@@ -2,7 +2,6 @@
 #include <prometheus/registry.h>
 
 #include <condition_variable>
-#include <future>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -12,6 +11,7 @@
 #include "libs/cri/fake_runtime.h"
 #include "libs/cri/test_pod.h"
 #include "libs/exec/loop_thread.h"
+#include "libs/exec/on_loop.h"
 #include "libs/exec/strand_pool.h"
 #include "services/pleg/pleg_service.h"
 #include "splitlet/v1/records.pb.h"
@@ -73,14 +73,7 @@ class Threads : public testing::Test {
     loop_thread_.join();
   }
 
-  void OnLoop(const std::function<void()>& f) {
-    const auto done = std::make_shared<std::promise<void>>();
-    loop_.Post([&f, done] {
-      f();
-      done->set_value();
-    });
-    done->get_future().wait();
-  }
+  void OnLoop(const std::function<void()>& f) { exec::OnLoop(loop_, f); }
   void OnRecord(const std::string& key, const std::shared_ptr<const v1::RuntimeRecord>& record) {
     if (record == nullptr || record->pod().containers().empty() ||
         record->pod().containers(0).state() != v1::ContainerRecord::EXITED)

@@ -1,11 +1,11 @@
 #include <prometheus/registry.h>
 
 #include <condition_variable>
-#include <future>
 #include <mutex>
 
 #include "libs/bus/fake_bus.h"
 #include "libs/exec/loop_thread.h"
+#include "libs/exec/on_loop.h"
 #include "libs/exec/strand_pool.h"
 #include "services/pod-worker/testing.h"
 
@@ -138,14 +138,7 @@ class Threads : public testing::Test {
     loop_thread_.join();
   }
 
-  void OnLoop(const std::function<void()>& f) {
-    const auto done = std::make_shared<std::promise<void>>();
-    loop_.Post([&f, done] {
-      f();
-      done->set_value();
-    });
-    done->get_future().wait();
-  }
+  void OnLoop(const std::function<void()>& f) { exec::OnLoop(loop_, f); }
 
   static std::string Uid(const std::string& kind, size_t i) {
     return fmt::format("{}-{}", kind, i);

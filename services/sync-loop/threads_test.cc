@@ -1,10 +1,10 @@
 #include <condition_variable>
-#include <future>
 #include <mutex>
 #include <set>
 #include <thread>
 
 #include "libs/exec/loop_thread.h"
+#include "libs/exec/on_loop.h"
 #include "libs/exec/strand_pool.h"
 #include "services/sync-loop/test_node.h"
 #include "splitlet/v1/services.pb.h"
@@ -135,14 +135,7 @@ class Threads : public testing::Test {
     });
     thread_.join();
   }
-  void OnLoop(const std::function<void()>& f) {
-    const auto done = std::make_shared<std::promise<void>>();
-    loop_.Post([&f, done] {
-      f();
-      done->set_value();
-    });
-    done->get_future().wait();
-  }
+  void OnLoop(const std::function<void()>& f) { exec::OnLoop(loop_, f); }
 
   RealClock clock_;
   bus::FakeBusNetwork network_{clock_, 1};

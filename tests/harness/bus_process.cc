@@ -1,7 +1,8 @@
 #include "tests/harness/bus_process.h"
 
 #include <algorithm>
-#include <future>
+
+#include "libs/exec/on_loop.h"
 
 namespace splitlet::harness {
 
@@ -33,14 +34,7 @@ BusProcess::~BusProcess() {
   thread_.join();
 }
 
-void BusProcess::On(const std::function<void()>& f) {
-  std::promise<void> done;
-  loop_.Post([&] {
-    f();
-    done.set_value();
-  });
-  CHECK(done.get_future().wait_for(60s) == std::future_status::ready, "the loop hangs");
-}
+void BusProcess::On(const std::function<void()>& f) { exec::OnLoop(loop_, f); }
 
 bool BusProcess::Ask(const std::function<bool()>& f) {
   bool answer = false;

@@ -1,0 +1,24 @@
+#pragma once
+
+/// Runs something on an event loop that has a thread of its own, and waits until it is done.
+/// Threads: any but the loop's. Errors: none; a loop that has stopped never answers.
+
+#include <functional>
+#include <future>
+#include <memory>
+
+#include "libs/exec/exec.h"
+
+namespace splitlet::exec {
+
+inline void OnLoop(EventLoop& loop, const std::function<void()>& f) {
+  // Shared: the loop is still inside set_value when the wait ends.
+  const auto done = std::make_shared<std::promise<void>>();
+  loop.Post([&f, done] {
+    f();
+    done->set_value();
+  });
+  done->get_future().wait();
+}
+
+}  // namespace splitlet::exec
