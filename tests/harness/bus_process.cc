@@ -34,7 +34,9 @@ BusProcess::~BusProcess() {
   thread_.join();
 }
 
-void BusProcess::On(const std::function<void()>& f) { exec::OnLoop(loop_, f); }
+void BusProcess::On(const std::function<void()>& f) {
+  CHECK(exec::PostTo(loop_, f).wait_for(60s) == std::future_status::ready, "the loop hangs");
+}
 
 bool BusProcess::Ask(const std::function<bool()>& f) {
   bool answer = false;
