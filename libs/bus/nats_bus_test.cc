@@ -149,10 +149,12 @@ class NatsBusTest : public ::testing::Test {
 
 TEST_F(NatsBusTest, ChangesBeatsAndSignalsArrive) {
   StartAll();
-  std::atomic<int> heard = 0;
+  // Shared: one may still arrive when the test has seen enough.
+  const auto heard = std::make_shared<std::atomic<bool>>(false);
   reader_->On([&] {
-    reader_->bus().OnSignal("pleg", "pod-changed",
-                            [&](const std::string& payload) { heard += payload == "uid" ? 1 : 0; });
+    reader_->bus().OnSignal("pleg", "pod-changed", [heard](const std::string& payload) {
+      if (payload == "uid") *heard = true;
+    });
   });
   owner_->Put("a", "x");
   owner_->Complete();
@@ -163,7 +165,7 @@ TEST_F(NatsBusTest, ChangesBeatsAndSignalsArrive) {
   // One may be lost while the subscription is on its way.
   EXPECT_TRUE(Eventually([&] {
     owner_->On([&] { owner_->bus().Signal("pod-changed", "uid"); });
-    return heard > 0;
+    return heard->load();
   }));
   EXPECT_TRUE(Eventually([&] { return reader_->Metric("splitlet_bus_changes_total") >= 1; }));
 }
