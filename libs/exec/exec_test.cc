@@ -34,9 +34,9 @@ class RunningLoop {
 };
 
 TEST(LoopThread, RunsPostedTasksInOrderOnOneThread) {
-  RunningLoop running;
   std::vector<int> ran;  // no lock: only the loop touches it
   std::promise<void> done;
+  RunningLoop running;
   EXPECT_FALSE(running.loop.IsCurrent());
   for (int i = 0; i < 1000; ++i) {
     running.loop.Post([&, i] {
@@ -51,9 +51,9 @@ TEST(LoopThread, RunsPostedTasksInOrderOnOneThread) {
 }
 
 TEST(LoopThread, TimersRunByTimeNeverEarlyAndCancelledOnesNever) {
-  RunningLoop running;
   std::vector<std::string> ran;
   std::promise<void> done;
+  RunningLoop running;
   const Clock::Time start = running.clock.Now();
   running.loop.Post([&] {
     running.loop.RunAfter(30ms, [&] {
@@ -123,12 +123,12 @@ class Gate {
 };
 
 TEST(StrandPool, KeysRunSideBySideAndTasksOfOneKeyOneAtATime) {
-  StrandPool pool({.max_threads = 8});
   Gate gate;
   std::map<std::string, std::vector<int>> ran;
   for (const std::string key : {"a", "b", "c", "d"}) ran[key];
   std::atomic<int> left = 4 * 50;
   std::promise<void> done;
+  StrandPool pool({.max_threads = 8});
   for (const std::string key : {"a", "b", "c", "d"}) {
     pool.Run(key, [&] { gate.Wait(); });
     for (int i = 0; i < 50; ++i) {
@@ -150,9 +150,9 @@ TEST(StrandPool, KeysRunSideBySideAndTasksOfOneKeyOneAtATime) {
 }
 
 TEST(StrandPool, AboveTheCapKeysWaitTheirTurn) {
-  StrandPool pool({.max_threads = 2});
   Gate gate;
   std::promise<void> done;
+  StrandPool pool({.max_threads = 2});  // the last: it ends before what its tasks use
   pool.Run("a", [&] { gate.Wait(); });
   pool.Run("b", [&] { gate.Wait(); });
   pool.Run("c", [&] { done.set_value(); });
@@ -164,23 +164,22 @@ TEST(StrandPool, AboveTheCapKeysWaitTheirTurn) {
 }
 
 TEST(StrandPool, IdleThreadsEnd) {
+  std::promise<void> done, again;
   StrandPool pool({.max_threads = 4, .idle_limit = 1ms});
-  std::promise<void> done;
   pool.Run("a", [&] { done.set_value(); });
   done.get_future().wait();
   const RealClock clock;
   const Deadline deadline = After(clock, 10s);
   while (pool.load().threads > 0 && Remaining(clock, deadline) > 0ms) std::this_thread::yield();
   EXPECT_EQ(pool.load().threads, 0u);
-  std::promise<void> again;
   pool.Run("a", [&] { again.set_value(); });
   again.get_future().wait();
 }
 
 TEST(StrandPool, StopLetsTheRunningTaskEndAndDropsTheRest) {
-  StrandPool pool({.max_threads = 1});
   Gate gate;
   std::atomic<bool> first = false, second = false;
+  StrandPool pool({.max_threads = 1});
   pool.Run("a", [&] {
     gate.Wait();
     first = true;

@@ -36,7 +36,8 @@ class CallMetrics;
 
 std::string SocketPath(const std::string& run_dir, const std::string& process);
 
-/// Never fails: the peer may come later. Calls wait until it is there or their deadline.
+/// Never fails: the peer may come later. Calls wait until it is there or their deadline; one whose
+/// connection ends beneath it is UNAVAILABLE, and whether it was carried out is not known.
 /// The peer's socket must belong to root or to `server_uid`; where that is not given, to this user,
 /// to root, or to the owner of its directory where this user or root made that directory and
 /// strangers cannot write there. Else calls are PERMISSION_DENIED. Calls are counted in `metrics`

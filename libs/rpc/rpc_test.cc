@@ -180,7 +180,10 @@ TEST(Rpc, ARestartedServerIsFoundAgain) {
   World world;
   for (int i = 0; i < 3; ++i) {
     world.Start();
-    EXPECT_TRUE(world.GetProcess(20s).ok());
+    auto info = world.GetProcess(20s);
+    // It went out on the old connection, before its end was known.
+    if (info.status().code() == StatusCode::kUnavailable) info = world.GetProcess(20s);
+    EXPECT_TRUE(info.ok()) << info.status();
     world.server = nullptr;
     EXPECT_FALSE(std::filesystem::exists(world.options.socket_path));
   }
