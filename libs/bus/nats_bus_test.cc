@@ -72,10 +72,12 @@ class Process {
     });
   }
   void Put(const std::string& key, const std::string& name) {
+    On([&] { PutOnLoop(key, name); });
+  }
+  /// Many at once: none waits until the one before is on its way.
+  void Flood(int count, const std::string& name) {
     On([&] {
-      RuntimeRecord record;
-      record.mutable_pod()->set_name(name);
-      ASSERT_TRUE(table_->Put(key, record).ok());
+      for (int i = 0; i < count; ++i) PutOnLoop("flood", name + std::to_string(i));
     });
   }
   void Complete() {
@@ -116,6 +118,12 @@ class Process {
   exec::LoopThread& loop() { return process_.loop(); }
 
  private:
+  void PutOnLoop(const std::string& key, const std::string& name) {
+    RuntimeRecord record;
+    record.mutable_pod()->set_name(name);
+    ASSERT_TRUE(table_->Put(key, record).ok());
+  }
+
   FakeLogSink sink_;
   harness::BusProcess process_;
   std::unique_ptr<Table<RuntimeRecord>> table_;
@@ -195,7 +203,7 @@ TEST_F(NatsBusTest, AServerThatStandsStillHoldsNobodyUp) {
   ASSERT_TRUE(reader_->Sees("a", "1"));
   nats_.Signal(SIGSTOP);
   const std::string big(100 << 10, 'x');
-  for (int i = 0; i < 200; ++i) owner_->Put("flood", big + std::to_string(i));
+  owner_->Flood(200, big);
   owner_->Put("a", "2");
   EXPECT_TRUE(reader_->Sees("a", "2"));
   EXPECT_GT(owner_->Metric("splitlet_bus_publish_dropped_total", "full"), 0);
@@ -358,7 +366,7 @@ TEST_F(NatsBusTest, AReaderThatIsStoppedForAWhileCatchesUp) {
   EXPECT_TRUE(sees("first"));
   kill(child, SIGSTOP);
   const std::string big(100 << 10, 'x');
-  for (int i = 0; i < 100; ++i) owner_->Put("flood", big + std::to_string(i));
+  owner_->Flood(100, big);
   owner_->Put("a", "second");
   kill(child, SIGCONT);
   EXPECT_TRUE(sees("second"));

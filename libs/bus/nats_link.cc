@@ -133,7 +133,6 @@ void NatsLink::Connect() {
 
 void NatsLink::Disconnect() {
   Dropped();
-  subscriptions_.clear();
   std::unique_lock lock(mutex_);
   for (auto& [subject, made] : subjects_) made = false;
   if (connection_ == nullptr) return;
@@ -142,6 +141,8 @@ void NatsLink::Disconnect() {
   lock.lock();
   wake_.wait(lock, [this] { return closed_ && open_subscriptions_ == 0; });
   lock.unlock();
+  // Not before the thread that reads has ended: libnats 3.4 may still use one that was destroyed.
+  subscriptions_.clear();
   connection_.reset();
 }
 

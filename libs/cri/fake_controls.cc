@@ -111,6 +111,11 @@ void FakeRuntime::EndStreams(const Status& status) {
   Deliver();
 }
 
+size_t FakeRuntime::Streams() const {
+  const std::lock_guard lock(mutex_);
+  return world_->streams.size();
+}
+
 Status FakeRuntime::ExitContainer(const std::string& pod, const std::string& name, int32_t code,
                                   const std::string& reason) {
   {

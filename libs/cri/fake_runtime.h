@@ -175,6 +175,7 @@ class FakeRuntime final : public Reader,
   void DoubleEvents(int count);    ///< the next ones come twice
   void SetExitLag(Duration lag);   ///< an exit's event comes that much before calls show the exit
   void EndStreams(const Status& status);
+  size_t Streams() const;  ///< that are followed now
 
   // The world moves.
   /// The newest running container of that name exits now. NOT_FOUND when there is none.

@@ -368,12 +368,11 @@ void ConfigSourceService::PutCompleteness() {
     metrics_.complete.Add({{"source", name}}).Set(state.complete ? 1 : 0);
     if (state.complete) scopes.insert(name);
   }
-  // Pods of sources that are no longer configured were removed at the start.
-  const bool others_put = std::ranges::all_of(book_.pods(), [this](const auto& entry) {
-    return sources_.contains(entry.second.source) || book_.IsPut(entry.first);
-  });
-  const bool all =
-      facts_read_ && book_.blocked().empty() && others_put && scopes.size() == sources_.size();
+  others_put_ =
+      others_put_ || (facts_read_ && std::ranges::all_of(book_.pods(), [this](const auto& entry) {
+                        return sources_.contains(entry.second.source) || book_.IsPut(entry.first);
+                      }));
+  const bool all = others_put_ && book_.blocked().empty() && scopes.size() == sources_.size();
   if (all) scopes.insert(std::string(bus::kAll));
   book_.SetComplete(std::move(scopes));
 }

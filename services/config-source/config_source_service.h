@@ -117,6 +117,8 @@ class ConfigSourceService {
   Random random_;
   std::map<std::string, SourceState> sources_;
   bool facts_read_ = false;
+  // Pods of sources that are no longer configured are removed at the start, and none comes later.
+  bool others_put_ = false;
   bool workers_known_ = false;
   exec::TimerId workers_timer_ = 0;
 };

@@ -64,8 +64,7 @@ class Threads : public testing::Test {
     });
   }
   ~Threads() override {
-    OnLoop([this] { node_->service.reset(); });
-    strands_.Stop();
+    strands_.Stop();  // first, as in the process: an inspection under way uses the service
     OnLoop([this] {
       node_.reset();
       loop_.Stop();

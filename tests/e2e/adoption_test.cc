@@ -40,7 +40,7 @@ TEST_F(Adoption, AKubeletsContainerRunsOnWithItsRestartCountAndIsGivenBack) {
   EXPECT_TRUE(untouched()) << view_->Describe();
   ASSERT_TRUE(view_->runtime().StopContainer(records->running, 2, After(view_->clock(), 30s)).ok());
   ASSERT_TRUE(WaitFor(kSoon, [&] { return RestartsOf("web") == 3 && node_->IsRunning("web"); }));
-  EXPECT_EQ(view_->ReadySandboxesOf("web")[0].id, records->sandbox);
+  EXPECT_EQ(view_->ReadySandboxesOf("web").at(0).id, records->sandbox);
   EXPECT_TRUE(std::filesystem::exists(pod.LogDirectory() + "/app/3.log"));
   node_->RemoveManifest("web.yaml");
   ExpectGone("web");

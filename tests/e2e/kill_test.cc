@@ -20,14 +20,14 @@ class UnderLoad : public E2eTest {
     StartNode();
     node_->PutManifest("old.yaml", PodYaml("old", kForever));
     ExpectExactly(names_);
-    const auto old = view_->RunningOf("old")[0].id;
+    const auto old = view_->RunningOf("old").at(0).id;
     for (int i = 0; i < 6; ++i) {
       names_.push_back(fmt::format("p{}", i));
       node_->PutManifest(names_.back() + ".yaml", PodYaml(names_.back(), kForever));
       disturb(i);
     }
     ExpectExactly(names_);
-    EXPECT_EQ(view_->RunningOf("old")[0].id, old);
+    EXPECT_EQ(view_->RunningOf("old").at(0).id, old);
   }
   std::vector<std::string> names_ = {"old"};
 };
@@ -68,7 +68,7 @@ TEST_F(Node_, AllOfTheAgentStoppedAndStartedAgainNoContainerIsRestarted) {
   node_->PutManifest("c.yaml", PodYaml("c", kForever));
   ExpectExactly({"a", "b", "c"});
   for (const char* name : {"a", "b"}) {
-    EXPECT_TRUE(before.contains(view_->RunningOf(name)[0].id.str())) << name;
+    EXPECT_TRUE(before.contains(view_->RunningOf(name).at(0).id.str())) << name;
     EXPECT_EQ(RestartsOf(name), 0) << name;
   }
 }

@@ -17,6 +17,7 @@ TEST_F(Pods, AManifestBecomesARunningPodWithAnAddressAndALog) {
   node_->PutManifest("web.yaml", PodYaml("web", "echo hello; sleep 1000"));
   ExpectExactly({"web"});
   const auto pod = node_->Pod("web");
+  ASSERT_NE(pod, nullptr);
   EXPECT_FALSE(pod->ip.empty());
   EXPECT_EQ(RestartsOf("web"), 0);
   const std::string log =
@@ -57,7 +58,9 @@ TEST_F(Pods, RestartPolicies) {
   node_->PutManifest("never.yaml", PodYaml("never", "exit 4", "  restartPolicy: Never\n"));
   ExpectPhase("success", "Succeeded");
   ExpectPhase("never", "Failed");
-  EXPECT_EQ(node_->Pod("never")->containers.at(0).exit_code, 4);
+  const auto never = node_->Pod("never");
+  ASSERT_NE(never, nullptr);
+  EXPECT_EQ(never->containers.at(0).exit_code, 4);
   EXPECT_TRUE(
       WaitFor(kSoon, [&] { return RestartsOf("always") >= 1 && RestartsOf("failure") >= 1; }));
   EXPECT_TRUE(WaitFor(kSoon, [&] {
@@ -72,7 +75,7 @@ TEST_F(Pods, AChangedCommandReplacesTheContainerAndKeepsTheSandbox) {
   StartNode();
   node_->PutManifest("web.yaml", PodYaml("web", kForever));
   ExpectExactly({"web"});
-  const auto container = view_->RunningOf("web")[0].id;
+  const auto container = view_->RunningOf("web").at(0).id;
   node_->PutManifest("web.yaml", PodYaml("web", std::string("true; ") + kForever));
   ASSERT_TRUE(WaitFor(kSoon, [&] {
     const auto now = view_->RunningOf("web");
@@ -135,9 +138,10 @@ TEST_F(Pods, TooLargeForTheNodeIsRejectedAndNeverStarted) {
   ExpectPhase("huge", "Failed");
   // A static pod is critical: it is refused because no victim would make room, as a kubelet says
   // it.
-  EXPECT_EQ(node_->Pod("huge")->reason, "UnexpectedAdmissionError");
-  EXPECT_NE(node_->Pod("huge")->message.find("cpu"), std::string::npos)
-      << node_->Pod("huge")->message;
+  const auto pod = node_->Pod("huge");
+  ASSERT_NE(pod, nullptr);
+  EXPECT_EQ(pod->reason, "UnexpectedAdmissionError");
+  EXPECT_NE(pod->message.find("cpu"), std::string::npos) << pod->message;
   EXPECT_TRUE(view_->RunningOf("huge").empty());
 }
 

@@ -16,16 +16,26 @@
 namespace splitlet::harness {
 namespace {
 
-int FreePort() {
+bool IsFree(uint16_t port) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
+  address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  CHECK(bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0);
-  CHECK(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0);
+  const bool bound = bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
   close(fd);
-  return ntohs(address.sin_port);
+  return bound;
+}
+
+/// Below those that the kernel gives to connections and to whoever asks for any, so that it is
+/// still ours when the server starts again; and elsewhere in each process.
+uint16_t FreePort() {
+  constexpr int kFirst = 10'000, kCount = 10'000;
+  for (int i = 0; i < kCount; ++i) {
+    const auto port = static_cast<uint16_t>(kFirst + (getpid() * 16 + i) % kCount);
+    if (IsFree(port)) return port;
+  }
+  CHECK(false, "no port between {} and {} is free", kFirst, kFirst + kCount);
 }
 
 std::string Entry(const NatsUser& user) {

@@ -25,16 +25,17 @@ const std::map<std::string, std::string> kOwners = {
     {"runtime", "pleg"},          {"podstatus", "status"},    {"pressure", "gc"}};
 
 constexpr auto kCallLimit = 5s;
+constexpr auto kGcLimit = 60s;  // a run waits for the one under way
 
 /// One unary call to a process, on a channel of its own: processes come and go under test.
 template <class Service, class Request, class Reply>
 StatusOr<Reply> Call(const std::string& dir, const std::string& process,
                      grpc::Status (Service::Stub::*method)(grpc::ClientContext*, const Request&,
                                                            Reply*),
-                     const Request& request) {
+                     const Request& request, Duration limit = kCallLimit) {
   const RealClock clock;
   const auto stub = Service::NewStub(rpc::Connect(rpc::SocketPath(dir + "/run", process)));
-  rpc::ClientCall call(clock, After(clock, kCallLimit));
+  rpc::ClientCall call(clock, After(clock, limit));
   return Annotate(rpc::Unary(call, *stub, method, request), process);
 }
 
@@ -329,7 +330,7 @@ StatusOr<v1::Sources> Node::Sources() {
 StatusOr<v1::GcReport> Node::RunGc(bool dry_run) {
   v1::GcRunRequest request;
   request.set_dry_run(dry_run);
-  return Call<v1::Gc>(dir(), "gc", &v1::Gc::Stub::Run, request);
+  return Call<v1::Gc>(dir(), "gc", &v1::Gc::Stub::Run, request, kGcLimit);
 }
 
 std::string Node::HttpGet(const std::string& process, const std::string& path) {

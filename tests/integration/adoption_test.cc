@@ -47,7 +47,9 @@ class Adoption : public IntegrationTest {
 TEST_F(Adoption, AKubeletsContainerRunsOnWithItsRestartCountAndIsGivenBack) {
   ASSERT_NO_FATAL_FAILURE(TakeOver());
   EXPECT_TRUE(IsUntouched()) << view_->Describe();
-  EXPECT_EQ(node_->Pod("web")->uid, kUid);
+  const auto pod = node_->Pod("web");
+  ASSERT_NE(pod, nullptr);
+  EXPECT_EQ(pod->uid, kUid);
   EXPECT_EQ(RestartsOf("web"), 2);
   const auto report = node_->RunGc(false);
   ASSERT_TRUE(report.ok()) << report.status();
@@ -65,7 +67,7 @@ TEST_F(Adoption, TheNextContainerOfAKubeletsPodCountsOnInTheSameSandbox) {
   ASSERT_TRUE(control.ExitContainer(records_.running.str(), 1).ok());
   ASSERT_TRUE(WaitFor(kSoon, [&] { return RestartsOf("web") == 3 && node_->IsRunning("web"); }));
   ExpectExactly({"web"});
-  const auto next = view_->RunningOf("web")[0];
+  const auto next = view_->RunningOf("web").at(0);
   EXPECT_EQ(next.attempt, 3u);
   EXPECT_EQ(next.sandbox_id, records_.sandbox);
   EXPECT_EQ(next.annotations.at("io.kubernetes.container.restartCount"), "3");
@@ -154,7 +156,7 @@ spec:
   node_->PutManifest("web.yaml", yaml);
   ExpectExactly({"web"});
 
-  const auto sandbox = view_->ReadySandboxesOf("web")[0];
+  const auto sandbox = view_->ReadySandboxesOf("web").at(0);
   EXPECT_EQ(sandbox.pod_name, "web-node-1");
   EXPECT_EQ(sandbox.pod_namespace, "default");
   EXPECT_EQ(sandbox.pod_uid, kUid);
@@ -172,7 +174,7 @@ spec:
                                          {"kubernetes.io/config.hash", kUid},
                                          {"kubernetes.io/config.source", "file"}}));
 
-  const auto container = view_->RunningOf("web")[0];
+  const auto container = view_->RunningOf("web").at(0);
   EXPECT_EQ(container.name, "app");
   EXPECT_EQ(container.attempt, 0u);
   want = pod_labels;

@@ -155,7 +155,7 @@ TEST_F(Faults, PodWorkerWhoseDiskRefusesStartsNothingAndGoesOnWhenItIsHealed) {
   StartNode();
   node_->PutManifest("old.yaml", PodYaml("old", "sleep 1000"));
   ExpectExactly({"old"});
-  const auto before = view_->RunningOf("old")[0].id;
+  const auto before = view_->RunningOf("old").at(0).id;
   ASSERT_TRUE(
       node_->SetFault("pod-worker", "fs.save-fact.before", "return(unavailable,disk full)").ok());
   node_->PutManifest("new.yaml", PodYaml("new", "sleep 1000"));
@@ -164,7 +164,7 @@ TEST_F(Faults, PodWorkerWhoseDiskRefusesStartsNothingAndGoesOnWhenItIsHealed) {
   EXPECT_EQ(node_->keeper().RestartsOf("pod-worker"), 0);
   ASSERT_TRUE(node_->SetFault("pod-worker", "fs.save-fact.before", "off").ok());
   ASSERT_NO_FATAL_FAILURE(ExpectEachOnce({"new", "old"}, 0));
-  EXPECT_EQ(view_->RunningOf("old")[0].id, before);
+  EXPECT_EQ(view_->RunningOf("old").at(0).id, before);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ TEST_P(EachProcess, KilledWithRunningPodsNothingHappensToThem) {
   ExpectExactly({"a", "b", "d"});
   for (const char* name : {"a", "b"}) {
     EXPECT_EQ(RestartsOf(name), 0);
-    EXPECT_TRUE(before.contains(view_->RunningOf(name)[0].id.str()))
+    EXPECT_TRUE(before.contains(view_->RunningOf(name).at(0).id.str()))
         << name << " has another container";
   }
 }
@@ -61,7 +61,7 @@ TEST_P(EachProcess, CrashedAtEachOfItsFailPointsThePodsLifeIsTheSame) {
   StartNode();
   node_->PutManifest("stays.yaml", PodYaml("stays", "sleep 1000"));
   ExpectExactly({"stays"});
-  const auto before = view_->RunningOf("stays")[0].id;
+  const auto before = view_->RunningOf("stays").at(0).id;
   const auto points = node_->Faults(GetParam());
   ASSERT_TRUE(points.ok()) << points.status();
   int crashed = 0;
@@ -82,7 +82,7 @@ TEST_P(EachProcess, CrashedAtEachOfItsFailPointsThePodsLifeIsTheSame) {
     // started.
     if (GetParam() == "gc") node_->RunGc(false).status().IgnoreError();
     ExpectExactly({"stays"});
-    ASSERT_EQ(view_->RunningOf("stays")[0].id, before);
+    ASSERT_EQ(view_->RunningOf("stays").at(0).id, before);
     if (node_->keeper().RestartsOf(GetParam()) > restarts) ++crashed;
     ASSERT_TRUE(
         WaitFor(kSoon, [&] { return node_->SetFault(GetParam(), point.name(), "off").ok(); }));
@@ -137,8 +137,8 @@ TEST_F(Bus, ReadersStoppedForLongSeeWhatHappenedMeanwhileAlsoFromNewOwners) {
   };
   for (const char* name : {"stays", "goes", "exits", "changes"}) put(name, "sleep 1000");
   ExpectExactly({"stays", "goes", "exits", "changes"});
-  const auto stays = view_->RunningOf("stays")[0].id;
-  const auto changes = view_->RunningOf("changes")[0].id;
+  const auto stays = view_->RunningOf("stays").at(0).id;
+  const auto changes = view_->RunningOf("changes").at(0).id;
   const std::vector<std::string> readers = {"sync-loop", "status"};
   for (const auto& reader : readers) node_->Pause(reader);
   node_->RemoveManifest("goes.yaml");
@@ -162,8 +162,8 @@ TEST_F(Bus, ReadersStoppedForLongSeeWhatHappenedMeanwhileAlsoFromNewOwners) {
   for (const auto& reader : readers) node_->Resume(reader);
   ExpectExactly({"stays", "exits", "changes", "comes"});
   EXPECT_TRUE(WaitFor(kSoon, [&] { return node_->IsGone("goes"); }));
-  EXPECT_EQ(view_->RunningOf("stays")[0].id, stays);
-  EXPECT_NE(view_->RunningOf("changes")[0].id, changes);
+  EXPECT_EQ(view_->RunningOf("stays").at(0).id, stays);
+  EXPECT_NE(view_->RunningOf("changes").at(0).id, changes);
   EXPECT_TRUE(WaitFor(kSoon, [&] { return RestartsOf("exits") == 1; }));
   for (const char* name : {"stays", "comes"}) EXPECT_EQ(RestartsOf(name), 0) << name;
   for (const auto& reader : readers) EXPECT_EQ(node_->keeper().RestartsOf(reader), 0);
@@ -174,12 +174,12 @@ TEST_F(Bus, EveryProcessDeadAtOnceComesBackToTheSameNode) {
   node_->PutManifest("a.yaml", PodYaml("a", "sleep 1000"));
   node_->PutManifest("b.yaml", PodYaml("b", "sleep 1000"));
   ExpectExactly({"a", "b"});
-  const auto before = view_->RunningOf("a")[0].id;
+  const auto before = view_->RunningOf("a").at(0).id;
   node_->RemoveManifest("b.yaml");
   node_->keeper().Signal("nats", 9);
   for (const auto& process : harness::kProcesses) node_->Kill(process);
   ExpectExactly({"a"});
-  EXPECT_EQ(view_->RunningOf("a")[0].id, before);
+  EXPECT_EQ(view_->RunningOf("a").at(0).id, before);
 }
 
 class Runtime : public IntegrationTest {
@@ -223,7 +223,7 @@ TEST_F(Runtime, AnInspectionThatNeverReturnsLeavesPlegHealthy) {
   ExpectExactly({"stuck"});
   fake_cri::Control control(control_);
   ASSERT_TRUE(control.Fault("PodSandboxStatus", "stuck", "hang").ok());
-  ASSERT_TRUE(control.ExitContainer(view_->RunningOf("stuck")[0].id.str(), 1).ok());
+  ASSERT_TRUE(control.ExitContainer(view_->RunningOf("stuck").at(0).id.str(), 1).ok());
   node_->PutManifest("ok.yaml", PodYaml("ok", "sleep 1000"));
   ExpectRunning("ok");
   EXPECT_TRUE(WaitFor(kSoon, [&] { return PlegIsReady(); })) << node_->HttpGet("pleg", "/readyz");
@@ -274,7 +274,7 @@ TEST_F(Start, PodWorkerAloneStartsADeadContainerAgain) {
   StartNode();
   node_->PutManifest("a.yaml", PodYaml("a", "sleep 1000"));
   ExpectExactly({"a"});
-  const auto before = view_->RunningOf("a")[0].id;
+  const auto before = view_->RunningOf("a").at(0).id;
   for (const auto& process : harness::kProcesses)
     if (process != "pod-worker") node_->StopProcess(process);
   node_->StopNats();
@@ -290,7 +290,7 @@ TEST_F(Start, OfTwoStartsAtOnceOneServesAndTheOtherRefuses) {
   StartNode();
   node_->PutManifest("a.yaml", PodYaml("a", "sleep 1000"));
   ExpectExactly({"a"});
-  const auto before = view_->RunningOf("a")[0].id;
+  const auto before = view_->RunningOf("a").at(0).id;
   for (const auto& process : harness::kProcesses) {
     SCOPED_TRACE(process);
     const std::string again = process + "-again";
@@ -311,7 +311,7 @@ TEST_F(Start, OfTwoStartsAtOnceOneServesAndTheOtherRefuses) {
     node_->StartProcess(process);
   }
   ExpectExactly({"a"});
-  EXPECT_EQ(view_->RunningOf("a")[0].id, before);
+  EXPECT_EQ(view_->RunningOf("a").at(0).id, before);
 }
 
 TEST_F(Start, ABadConfigurationIsOneLineWithFileKeyAndReason) {

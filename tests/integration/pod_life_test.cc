@@ -40,7 +40,7 @@ TEST_F(PodLife, AnExitedContainerIsStartedAgainAndCountedOnce) {
   ASSERT_TRUE(control.ExitContainer(before[0].id.str(), 3).ok());
   ASSERT_TRUE(WaitFor(kSoon, [&] { return RestartsOf("web") == 1 && node_->IsRunning("web"); }));
   ExpectExactly({"web"});
-  EXPECT_NE(view_->RunningOf("web")[0].id, before[0].id);
+  EXPECT_NE(view_->RunningOf("web").at(0).id, before[0].id);
 }
 
 TEST_F(PodLife, RestartPolicyNeverEndsInSucceededAndStaysSo) {
@@ -48,7 +48,7 @@ TEST_F(PodLife, RestartPolicyNeverEndsInSucceededAndStaysSo) {
   node_->PutManifest("job.yaml", PodYaml("job", "true", "  restartPolicy: Never\n"));
   ASSERT_TRUE(WaitFor(kSoon, [&] { return view_->RunningOf("job").size() == 1; }));
   fake_cri::Control control(control_);
-  ASSERT_TRUE(control.ExitContainer(view_->RunningOf("job")[0].id.str(), 0).ok());
+  ASSERT_TRUE(control.ExitContainer(view_->RunningOf("job").at(0).id.str(), 0).ok());
   const auto succeeded = [&] {
     const auto pod = node_->Pod("job");
     return pod != nullptr && pod->phase == "Succeeded";
@@ -63,7 +63,7 @@ TEST_F(PodLife, AManifestReplacedByRenameRestartsTheContainerWithTheNewSpec) {
   StartNode();
   node_->PutManifest("web.yaml", PodYaml("web", "sleep 1000"));
   ExpectRunning("web");
-  const auto before = view_->RunningOf("web")[0].id;
+  const auto before = view_->RunningOf("web").at(0).id;
   node_->PutManifest("web.yaml", PodYaml("web", "sleep 2000"));
   ASSERT_TRUE(WaitFor(kSoon, [&] {
     const auto now = view_->RunningOf("web");
@@ -124,13 +124,13 @@ TEST_F(PodLife, AManifestBrokenForAMomentKeepsItsPod) {
   StartNode();
   node_->PutManifest("web.yaml", PodYaml("web", "sleep 1000"));
   ExpectRunning("web");
-  const auto before = view_->RunningOf("web")[0].id;
+  const auto before = view_->RunningOf("web").at(0).id;
   node_->PutManifest("web.yaml", "kind: Pod\nmetadata: {name: web\n");
   node_->KillAndAwait("config-source");
   EXPECT_TRUE(harness::HoldsFor(5s, [&] { return view_->RunningOf("web").size() == 1; }));
   node_->PutManifest("web.yaml", PodYaml("web", "sleep 1000"));
   ExpectExactly({"web"});
-  EXPECT_EQ(view_->RunningOf("web")[0].id, before);
+  EXPECT_EQ(view_->RunningOf("web").at(0).id, before);
 }
 
 TEST_F(PodLife, ASourceThatIsNeverReachableHoldsBackNoOther) {
@@ -161,12 +161,12 @@ TEST_F(PodLife, ADirectoryRemovedForAMomentRemovesNothing) {
   StartNode();
   node_->PutManifest("web.yaml", PodYaml("web", "sleep 1000"));
   ExpectRunning("web");
-  const auto before = view_->RunningOf("web")[0].id;
+  const auto before = view_->RunningOf("web").at(0).id;
   std::filesystem::rename(node_->manifests(), node_->manifests() + ".away");
   EXPECT_TRUE(harness::HoldsFor(4s, [&] { return view_->RunningOf("web").size() == 1; }));
   std::filesystem::rename(node_->manifests() + ".away", node_->manifests());
   ExpectExactly({"web"});
-  EXPECT_EQ(view_->RunningOf("web")[0].id, before);
+  EXPECT_EQ(view_->RunningOf("web").at(0).id, before);
 }
 
 TEST_F(PodLife, ManyManifestsAtOnceAllRun) {

@@ -17,9 +17,9 @@ clean() {
 }
 trap clean EXIT
 
+STATE_DIR=$state "$tree/deploy/local/run.sh" </dev/null
 # A port that is free now.
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-STATE_DIR=$state "$tree/deploy/local/run.sh" </dev/null
 STATE_DIR=$state LISTEN=127.0.0.1:$port "$tree/compose/prometheus/local.sh" &
 prometheus_pid=$!
 # A container that ends and starts again, so that there is something to see.
