@@ -32,10 +32,10 @@ template <class Service, class Request, class Reply>
 StatusOr<Reply> Call(const std::string& dir, const std::string& process,
                      grpc::Status (Service::Stub::*method)(grpc::ClientContext*, const Request&,
                                                            Reply*),
-                     const Request& request, Duration limit = kCallLimit) {
+                     const Request& request) {
   const RealClock clock;
   const auto stub = Service::NewStub(rpc::Connect(rpc::SocketPath(dir + "/run", process)));
-  rpc::ClientCall call(clock, After(clock, limit));
+  rpc::ClientCall call(clock, After(clock, kCallLimit));
   return Annotate(rpc::Unary(call, *stub, method, request), process);
 }
 
@@ -330,7 +330,10 @@ StatusOr<v1::Sources> Node::Sources() {
 StatusOr<v1::GcReport> Node::RunGc(bool dry_run) {
   v1::GcRunRequest request;
   request.set_dry_run(dry_run);
-  return Call<v1::Gc>(dir(), "gc", &v1::Gc::Stub::Run, request, kGcLimit);
+  const RealClock clock;
+  const auto stub = v1::Gc::NewStub(rpc::Connect(rpc::SocketPath(dir() + "/run", "gc")));
+  rpc::ClientCall call(clock, After(clock, kGcLimit));
+  return Annotate(rpc::Unary(call, *stub, &v1::Gc::Stub::Run, request), "gc");
 }
 
 std::string Node::HttpGet(const std::string& process, const std::string& path) {
