@@ -31,11 +31,13 @@ bool IsFree(uint16_t port) {
 /// still ours when the server starts again; and elsewhere in each process.
 uint16_t FreePort() {
   constexpr int kFirst = 10'000, kCount = 10'000;
-  for (int i = 0; i < kCount; ++i) {
-    const auto port = static_cast<uint16_t>(kFirst + (getpid() * 16 + i) % kCount);
-    if (IsFree(port)) return port;
-  }
-  CHECK(false, "no port between {} and {} is free", kFirst, kFirst + kCount);
+  int tries = 0;
+  uint16_t port = 0;
+  do {
+    CHECK(tries < kCount, "no port between {} and {} is free", kFirst, kFirst + kCount);
+    port = static_cast<uint16_t>(kFirst + (getpid() * 16 + tries++) % kCount);
+  } while (!IsFree(port));
+  return port;
 }
 
 std::string Entry(const NatsUser& user) {
