@@ -441,6 +441,27 @@ TEST(InotifyWatcher, WatchesASingleFileThroughItsFolder) {
   EXPECT_TRUE(changes.MoreThan(0));
 }
 
+TEST(InotifyWatcher, WatchesStillWhenItsFolderCameAndWentQuickly) {
+  TempDir dir;
+  RealFileSystem files;
+  const std::string path = dir.path() + "/etc/manifests";
+  Changes changes;
+  const auto watcher = MakeInotifyWatcher();
+  ASSERT_TRUE(watcher->Start(path, changes.Callbacks()).ok());
+  for (int round = 0; round < 100; ++round) {
+    for (int i = 0; i < 10; ++i) {
+      ASSERT_TRUE(files.MakeDirs(path, 0750).ok());
+      ASSERT_TRUE(files.RemoveTree(dir.path() + "/etc").ok());
+    }
+    // Some, since what was told of the folder itself may come late.
+    for (int i = 0; i < 5; ++i) {
+      const int before = changes.count();
+      ASSERT_TRUE(files.Replace(path + "/a.yaml", "1", {}).ok());
+      ASSERT_TRUE(changes.MoreThan(before)) << "round " << round;
+    }
+  }
+}
+
 TEST(InotifyWatcher, SaysThatItsWatchIsLostAndWatchesWhenStartedAgain) {
   TempDir dir;
   RealFileSystem files;

@@ -67,9 +67,11 @@ class InotifyWatcher final : public FileWatcher {
       std::string below = path_;
       while (below != "/" && !Exists(ParentOf(below))) below = ParentOf(below);
       name_ = NameOf(below);
-      if (below != "/")
+      if (below != "/") {
         parent_ = ::inotify_add_watch(inotify_, ParentOf(below).c_str(), kMask | IN_ONLYDIR);
-      if (below != "/" && parent_ < 0 && errno != ENOENT) return ErrnoStatus(errno);
+        if (parent_ < 0 && errno == ENOENT) continue;  // gone since it was seen
+        if (parent_ < 0) return ErrnoStatus(errno);
+      }
       if (IsDirectory(path_)) {
         target_ = ::inotify_add_watch(inotify_, path_.c_str(), kMask | IN_ONLYDIR);
         if (target_ < 0 && errno != ENOENT) return ErrnoStatus(errno);
