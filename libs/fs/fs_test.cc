@@ -394,94 +394,85 @@ class Changes {
   Status lost_;
 };
 
-TEST(InotifyWatcher, FollowsAPathThatComesGoesAndIsReplaced) {
-  TempDir dir;
-  RealFileSystem files;
-  const std::string path = dir.path() + "/etc/manifests";
-  Changes changes;
-  const auto watcher = MakeInotifyWatcher();
-  ASSERT_TRUE(watcher->Start(path, changes.Callbacks()).ok());
-  const auto expect_change = [&](const char* what, const Status& done) {
-    SCOPED_TRACE(what);
+/// The real one, for a folder whose parent is missing too; each test starts it.
+class InotifyWatcher : public testing::Test {
+ protected:
+  Status Start(const std::string& path) { return watcher_->Start(path, changes_.Callbacks()); }
+  /// Whether a change is told after `act`.
+  bool Tells(const std::function<Status()>& act) {
+    const int before = changes_.count();
+    const Status done = act();
     EXPECT_TRUE(done.ok()) << done;
-  };
+    return changes_.MoreThan(before);
+  }
+  bool TellsOfFile(const std::string& path) {
+    return Tells([&] { return files_.Replace(path, "1", {}); });
+  }
+
+  TempDir dir_;
+  RealFileSystem files_;
+  const std::string parent_ = dir_.path() + "/etc";
+  const std::string path_ = parent_ + "/manifests";
+  Changes changes_;
+  const std::unique_ptr<FileWatcher> watcher_ = MakeInotifyWatcher();
+};
+
+TEST_F(InotifyWatcher, FollowsAPathThatComesGoesAndIsReplaced) {
+  ASSERT_TRUE(Start(path_).ok());
   const struct {
     const char* name;
     std::function<Status()> act;
   } kSteps[] = {
-      {"the directory appears with its parent", [&] { return files.MakeDirs(path, 0750); }},
-      {"a file appears", [&] { return files.Replace(path + "/a.yaml", "1", {}); }},
-      {"a file is replaced", [&] { return files.Replace(path + "/a.yaml", "2", {}); }},
-      {"the directory is moved away", [&] { return files.Rename(path, path + ".old"); }},
-      {"another one takes its place", [&] { return files.MakeDirs(path, 0750); }},
-      {"the new one is watched", [&] { return files.Replace(path + "/b.yaml", "1", {}); }},
-      {"a file goes", [&] { return files.Remove(path + "/b.yaml"); }},
-      {"the directory goes", [&] { return files.RemoveTree(path); }},
-      {"the parent goes", [&] { return files.RemoveTree(dir.path() + "/etc"); }},
-      {"all comes back", [&] { return files.Replace(path + "/c.yaml", "1", {}); }},
-      {"and is watched again", [&] { return files.Replace(path + "/c.yaml", "2", {}); }},
+      {"the directory appears with its parent", [&] { return files_.MakeDirs(path_, 0750); }},
+      {"a file appears", [&] { return files_.Replace(path_ + "/a.yaml", "1", {}); }},
+      {"a file is replaced", [&] { return files_.Replace(path_ + "/a.yaml", "2", {}); }},
+      {"the directory is moved away", [&] { return files_.Rename(path_, path_ + ".old"); }},
+      {"another one takes its place", [&] { return files_.MakeDirs(path_, 0750); }},
+      {"the new one is watched", [&] { return files_.Replace(path_ + "/b.yaml", "1", {}); }},
+      {"a file goes", [&] { return files_.Remove(path_ + "/b.yaml"); }},
+      {"the directory goes", [&] { return files_.RemoveTree(path_); }},
+      {"the parent goes", [&] { return files_.RemoveTree(parent_); }},
+      {"all comes back", [&] { return files_.Replace(path_ + "/c.yaml", "1", {}); }},
+      {"and is watched again", [&] { return files_.Replace(path_ + "/c.yaml", "2", {}); }},
   };
   for (const auto& step : kSteps) {
     SCOPED_TRACE(step.name);
-    const int before = changes.count();
-    expect_change(step.name, step.act());
-    EXPECT_TRUE(changes.MoreThan(before));
+    EXPECT_TRUE(Tells(step.act));
   }
 }
 
-TEST(InotifyWatcher, WatchesASingleFileThroughItsFolder) {
-  TempDir dir;
-  RealFileSystem files;
-  const std::string path = dir.path() + "/pod.yaml";
-  ASSERT_TRUE(files.Replace(path, "1", {}).ok());
-  Changes changes;
-  const auto watcher = MakeInotifyWatcher();
-  ASSERT_TRUE(watcher->Start(path, changes.Callbacks()).ok());
-  EXPECT_TRUE(files.Replace(path, "2", {}).ok());
-  EXPECT_TRUE(changes.MoreThan(0));
+TEST_F(InotifyWatcher, WatchesASingleFileThroughItsFolder) {
+  const std::string file = dir_.path() + "/pod.yaml";
+  ASSERT_TRUE(files_.Replace(file, "1", {}).ok());
+  ASSERT_TRUE(Start(file).ok());
+  EXPECT_TRUE(TellsOfFile(file));
 }
 
-TEST(InotifyWatcher, WatchesStillWhenItsFolderCameAndWentQuickly) {
-  TempDir dir;
-  RealFileSystem files;
-  const std::string path = dir.path() + "/etc/manifests";
-  Changes changes;
-  const auto watcher = MakeInotifyWatcher();
-  ASSERT_TRUE(watcher->Start(path, changes.Callbacks()).ok());
+TEST_F(InotifyWatcher, WatchesStillWhenItsFolderCameAndWentQuickly) {
+  ASSERT_TRUE(Start(path_).ok());
   for (int round = 0; round < 100; ++round) {
     for (int i = 0; i < 10; ++i) {
-      ASSERT_TRUE(files.MakeDirs(path, 0750).ok());
-      ASSERT_TRUE(files.RemoveTree(dir.path() + "/etc").ok());
+      ASSERT_TRUE(files_.MakeDirs(path_, 0750).ok());
+      ASSERT_TRUE(files_.RemoveTree(parent_).ok());
     }
     // Some, since what was told of the folder itself may come late.
-    for (int i = 0; i < 5; ++i) {
-      const int before = changes.count();
-      ASSERT_TRUE(files.Replace(path + "/a.yaml", "1", {}).ok());
-      ASSERT_TRUE(changes.MoreThan(before)) << "round " << round;
-    }
+    for (int i = 0; i < 5; ++i) ASSERT_TRUE(TellsOfFile(path_ + "/a.yaml")) << "round " << round;
   }
 }
 
-TEST(InotifyWatcher, SaysThatItsWatchIsLostAndWatchesWhenStartedAgain) {
-  TempDir dir;
-  RealFileSystem files;
-  const std::string path = dir.path() + "/etc/manifests";
-  ASSERT_TRUE(files.MakeDirs(path, 0750).ok());
-  Changes changes;
-  const auto watcher = MakeInotifyWatcher();
-  ASSERT_TRUE(watcher->Start(path, changes.Callbacks()).ok());
-  ASSERT_TRUE(files.RemoveTree(dir.path() + "/etc").ok());
+TEST_F(InotifyWatcher, SaysThatItsWatchIsLostAndWatchesWhenStartedAgain) {
+  ASSERT_TRUE(files_.MakeDirs(path_, 0750).ok());
+  ASSERT_TRUE(Start(path_).ok());
+  ASSERT_TRUE(files_.RemoveTree(parent_).ok());
   // A file where the directory was cannot be watched as one.
-  ASSERT_TRUE(files.Replace(dir.path() + "/etc", "x", {}).ok());
-  const Status lost = changes.Lost();
+  ASSERT_TRUE(files_.Replace(parent_, "x", {}).ok());
+  const Status lost = changes_.Lost();
   ASSERT_FALSE(lost.ok());
-  EXPECT_TRUE(Message(lost).starts_with("watch " + path)) << lost;
-  EXPECT_FALSE(watcher->Start(path, changes.Callbacks()).ok());
-  ASSERT_TRUE(files.Remove(dir.path() + "/etc").ok());
-  ASSERT_TRUE(watcher->Start(path, changes.Callbacks()).ok());
-  const int before = changes.count();
-  ASSERT_TRUE(files.Replace(path + "/a.yaml", "1", {}).ok());
-  EXPECT_TRUE(changes.MoreThan(before));
+  EXPECT_TRUE(Message(lost).starts_with("watch " + path_)) << lost;
+  EXPECT_FALSE(Start(path_).ok());
+  ASSERT_TRUE(files_.Remove(parent_).ok());
+  ASSERT_TRUE(Start(path_).ok());
+  EXPECT_TRUE(TellsOfFile(path_ + "/a.yaml"));
 }
 
 }  // namespace

@@ -24,18 +24,18 @@ const std::map<std::string, std::string> kOwners = {
     {"desired", "config-source"}, {"admission", "sync-loop"}, {"workers", "pod-worker"},
     {"runtime", "pleg"},          {"podstatus", "status"},    {"pressure", "gc"}};
 
-constexpr auto kCallLimit = 5s;
-constexpr auto kGcLimit = 60s;  // a run waits for the one under way
+constexpr int kCallSeconds = 5;
+constexpr int kGcSeconds = 60;  // a run waits for the one under way
 
 /// One unary call to a process, on a channel of its own: processes come and go under test.
-template <class Service, class Request, class Reply>
+template <class Service, int kSeconds = kCallSeconds, class Request, class Reply>
 StatusOr<Reply> Call(const std::string& dir, const std::string& process,
                      grpc::Status (Service::Stub::*method)(grpc::ClientContext*, const Request&,
                                                            Reply*),
                      const Request& request) {
   const RealClock clock;
   const auto stub = Service::NewStub(rpc::Connect(rpc::SocketPath(dir + "/run", process)));
-  rpc::ClientCall call(clock, After(clock, kCallLimit));
+  rpc::ClientCall call(clock, After(clock, std::chrono::seconds{kSeconds}));
   return Annotate(rpc::Unary(call, *stub, method, request), process);
 }
 
@@ -250,7 +250,7 @@ StatusOr<std::map<std::string, std::string>> Node::ListTable(const std::string& 
   const RealClock clock;
   const auto channel = rpc::Connect(rpc::SocketPath(dir() + "/run", kOwners.at(table)));
   const auto stub = v1::Tables::NewStub(channel);
-  rpc::ClientCall call(clock, After(clock, kCallLimit));
+  rpc::ClientCall call(clock, After(clock, std::chrono::seconds{kCallSeconds}));
   v1::ListRequest request;
   request.set_table(table);
   const auto reader = stub->List(&call.context(), request);
@@ -330,10 +330,7 @@ StatusOr<v1::Sources> Node::Sources() {
 StatusOr<v1::GcReport> Node::RunGc(bool dry_run) {
   v1::GcRunRequest request;
   request.set_dry_run(dry_run);
-  const RealClock clock;
-  const auto stub = v1::Gc::NewStub(rpc::Connect(rpc::SocketPath(dir() + "/run", "gc")));
-  rpc::ClientCall call(clock, After(clock, kGcLimit));
-  return Annotate(rpc::Unary(call, *stub, &v1::Gc::Stub::Run, request), "gc");
+  return Call<v1::Gc, kGcSeconds>(dir(), "gc", &v1::Gc::Stub::Run, request);
 }
 
 std::string Node::HttpGet(const std::string& process, const std::string& path) {
