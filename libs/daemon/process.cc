@@ -236,6 +236,7 @@ void Process::Stop() {
 void Process::Tick() {
   // What a burst has left free at the end of the heap goes back to the machine.
   if (++ticks_ % kTicksPerTrim == 0) malloc_trim(kKeptFree);
+  strands_.Retry();
   vitals_.Set({.turned_at = clock_.Now(),
                .health = service_->GetHealth(),
                .bus_connected = bus_->connected(),

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -196,6 +197,65 @@ TEST(StrandPool, StopLetsTheRunningTaskEndAndDropsTheRest) {
   EXPECT_FALSE(second);
   pool.Run("b", [&] { second = true; });
   EXPECT_FALSE(second);
+}
+
+/// Threads as long as there are any.
+struct ScarceThreads {
+  std::thread operator()(Task task) {
+    if (left == 0)
+      throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+    --left;
+    return std::thread(std::move(task));
+  }
+  std::atomic<int> left{0};
+};
+
+TEST(StrandPool, WithoutAThreadWorkWaitsUntilThereIsOne) {
+  ScarceThreads scarce;
+  std::promise<void> a, b;
+  StrandPool pool({.max_threads = 8, .make_thread = std::ref(scarce)});
+  pool.Run("a", [&] { a.set_value(); });
+  pool.Run("b", [&] { b.set_value(); });
+  EXPECT_EQ(pool.load().threads, 0u);
+  EXPECT_EQ(pool.load().waiting_keys, 2u);
+  pool.Retry();
+  EXPECT_EQ(pool.load().waiting_keys, 2u) << "and none has come";
+  scarce.left = 1;
+  pool.Retry();
+  a.get_future().wait();
+  b.get_future().wait();
+}
+
+TEST(StrandPool, OneThreadThatThereIsDoesTheWorkOfThoseThatCannotBeMade) {
+  ScarceThreads scarce;
+  scarce.left = 1;
+  Gate gate;
+  std::promise<void> done;
+  StrandPool pool({.max_threads = 8, .make_thread = std::ref(scarce)});
+  pool.Run("a", [&] { gate.Wait(); });
+  gate.AwaitWaiting(1);
+  pool.Run("b", [&] { done.set_value(); });
+  EXPECT_EQ(pool.load().threads, 1u);
+  gate.Open();
+  done.get_future().wait();
+}
+
+TEST(StrandPool, ThreadsThatCouldNotBeMadeAreMadeBesideOnesThatAreBusy) {
+  ScarceThreads scarce;
+  scarce.left = 1;
+  Gate gate;
+  std::promise<void> b, c;
+  StrandPool pool({.max_threads = 8, .make_thread = std::ref(scarce)});
+  pool.Run("a", [&] { gate.Wait(); });
+  gate.AwaitWaiting(1);
+  pool.Run("b", [&] { b.set_value(); });
+  pool.Run("c", [&] { c.set_value(); });
+  scarce.left = 8;
+  pool.Retry();
+  b.get_future().wait();
+  c.get_future().wait();
+  EXPECT_LE(pool.load().threads, 3u) << "one for each key that waited";
+  gate.Open();
 }
 
 /// A runtime whose calls take `alone` each up to `cores` at once, and share the cores beyond.

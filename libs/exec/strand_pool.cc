@@ -1,5 +1,6 @@
 #include "libs/exec/strand_pool.h"
 
+#include <system_error>
 #include <utility>
 
 namespace splitlet::exec {
@@ -15,9 +16,30 @@ void StrandPool::Run(const std::string& key, Task task) {
   ready_.push_back(key);
   if (idle_ >= ready_.size()) {
     wake_.notify_one();
-  } else if (threads_.size() < options_.max_threads) {
-    const auto self = threads_.emplace(threads_.end());
-    *self = std::thread([this, self] { Work(self); });
+  } else if (threads_.size() < options_.max_threads && !AddThread()) {
+    ++unmade_;
+  }
+}
+
+bool StrandPool::AddThread() {
+  const auto self = threads_.emplace(threads_.end());
+  const auto work = [this, self] { Work(self); };
+  try {
+    *self = options_.make_thread ? options_.make_thread(work) : std::thread(work);
+  } catch (const std::system_error&) {
+    threads_.erase(self);
+    return false;
+  }
+  return true;
+}
+
+void StrandPool::Retry() {
+  const std::lock_guard lock(mutex_);
+  if (ready_.empty()) unmade_ = 0;
+  while (!stopping_ && unmade_ > 0 && ready_.size() > idle_ &&
+         threads_.size() < options_.max_threads) {
+    if (!AddThread()) return;
+    --unmade_;
   }
 }
 

@@ -2,10 +2,13 @@
 
 /// Strands on threads: an elastic pool that makes a thread when a key has work and all threads are
 /// busy, up to a cap, and ends threads that found nothing to do for a while. Above the cap keys
-/// wait their turn in order. Threads: any. Errors: none. Source: DESIGN.md "Threads and time".
+/// wait their turn in order. A thread that the machine does not give is none: its key waits for
+/// another one, or for the next Retry. Threads: any. Errors: none. Source: DESIGN.md "Threads and
+/// time"; docs/safety.md, rule 28.
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <list>
 #include <map>
 #include <mutex>
@@ -22,6 +25,9 @@ class StrandPool final : public Strands {
   struct Options {
     size_t max_threads = 64;
     Duration idle_limit = std::chrono::seconds{10};
+    /// A thread that runs the task; throws std::system_error where none can be made. Not set: of
+    /// the machine.
+    std::function<std::thread(Task)> make_thread = nullptr;
   };
   struct Load {
     size_t threads = 0;
@@ -33,6 +39,9 @@ class StrandPool final : public Strands {
 
   void Run(const std::string& key, Task task) override;
   size_t Pending(const std::string& key) const override;
+  /// Tries again to make the threads that could not be made. To be called now and then: where no
+  /// thread was left, nobody else comes to what waits.
+  void Retry();
   /// Lets running tasks end, drops those that wait, joins. Later Run() calls do nothing.
   void Stop();
   Load load() const;
@@ -42,6 +51,7 @@ class StrandPool final : public Strands {
     std::deque<Task> tasks;
     bool running = false;
   };
+  bool AddThread();
   void Work(std::list<std::thread>::iterator self);
   void RunFront(std::unique_lock<std::mutex>& lock);
 
@@ -53,6 +63,7 @@ class StrandPool final : public Strands {
   std::list<std::thread> threads_;
   std::list<std::thread> ended_;  // about to return, one at most; joined by whoever comes next
   size_t idle_ = 0;
+  size_t unmade_ = 0;  // threads that were wanted and could not be made
   bool stopping_ = false;
 };
 

@@ -19,6 +19,7 @@ namespace {
 /// One for each pod that is being synced, each container that is being stopped and each image that
 /// is being pulled, all at once: a full node whose runtime hangs. Above it they wait in turn.
 constexpr int32_t kRuntimeThreads = 1024;
+constexpr Duration kRetryThreads = 1s;
 /// For calls that make something when the process is to end: cut off, containerd calls a container
 /// failed that it was about to start.
 constexpr Duration kStopGrace = 3s;
@@ -49,6 +50,7 @@ struct Process final : daemon::Service {
   std::unique_ptr<bus::DesiredOwner> owner;
   std::unique_ptr<PodWorkerService> workers;
   exec::StrandPool runtime_strands;  // ends before what it uses
+  exec::Periodic retry{loop, kRetryThreads, [this] { runtime_strands.Retry(); }};
   std::unique_ptr<grpc::Service> calls;
 };
 
