@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 namespace grpc {
 class Service;
@@ -17,6 +18,7 @@ class ProcessInfo;
 namespace splitlet::daemon {
 
 /// `fill` is called for each GetProcess.
-std::unique_ptr<grpc::Service> MakeAdminService(std::function<void(v1::ProcessInfo&)> fill);
+std::unique_ptr<grpc::Service> MakeAdminService(std::string process,
+                                                std::function<void(v1::ProcessInfo&)> fill);
 
 }  // namespace splitlet::daemon

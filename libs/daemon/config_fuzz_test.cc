@@ -70,7 +70,8 @@ TEST(ConfigFuzz, WhateverTheFileHoldsTheAnswerIsAConfigurationOrOneLine) {
     const std::string& from = kDocuments[random.Below(kDocuments.size())];
     const std::string text = Mutate(from, kDocuments, kTokens, random);
     SCOPED_TRACE(text);
-    const auto config = KubeletConfig::Load("k.yaml", text);
+    const auto config = KubeletConfig::Load(
+        "k.yaml", text, random.Below(2) == 0 ? Reading::kStrict : Reading::kLenient);
     if (config.ok()) {
       ++good;
       continue;

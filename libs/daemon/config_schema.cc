@@ -57,6 +57,12 @@ class Checker {
     problems_.push_back({std::string(key), std::move(reason), mark.is_null() ? 0 : mark.line + 1});
   }
 
+  /// What a kubelet only warns of; our own settings have no older readers to be kind to.
+  void AddExtra(const YAML::Node& node, std::string_view key, std::string reason) {
+    Add(node, key, std::move(reason));
+    problems_.back().only_strict = key != "splitlet" && !key.starts_with("splitlet.");
+  }
+
   void WrongType(const YAML::Node& node, std::string_view key, std::string_view wanted) {
     Add(node, key, fmt::format("want {}, not {}", wanted, Shown(node)));
   }
@@ -71,11 +77,8 @@ class Checker {
       const YAML::Node& name = entry.first;
       const YAML::Node& value = entry.second;
       const std::string key = prefix + (name.IsScalar() ? name.Scalar() : "?");
-      if (!seen.insert(key).second) {
-        Add(name, key, "the key is there twice");
-      } else {
-        Member(name, value, key);
-      }
+      if (!seen.insert(key).second) AddExtra(name, key, "the key is there twice");
+      Member(name, value, key);
     }
   }
 
@@ -86,7 +89,7 @@ class Checker {
     } else if (IsObjectPath(key)) {
       if (!value.IsNull()) Object(value, key + ".");
     } else {
-      Add(name, key, "unknown key");
+      AddExtra(name, key, "unknown key");
     }
   }
 
@@ -135,9 +138,8 @@ class Checker {
       const YAML::Node& name = entry.first;
       const YAML::Node& value = entry.second;
       const std::string where = fmt::format("{}[{}]", key, name.Scalar());
-      if (!seen.insert(name.Scalar()).second) {
-        Add(name, where, "the key is there twice");
-      } else if (field.kind != FieldKind::kHeaders && !HasWord(field.words, name.Scalar())) {
+      if (!seen.insert(name.Scalar()).second) AddExtra(name, where, "the key is there twice");
+      if (field.kind != FieldKind::kHeaders && !HasWord(field.words, name.Scalar())) {
         Add(name, where, fmt::format("{} is not one of {}", name.Scalar(), Listed(field.words)));
       } else if (field.kind == FieldKind::kHeaders) {
         List(value, {.path = {}, .kind = FieldKind::kStrings}, where);

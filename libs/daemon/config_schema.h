@@ -1,11 +1,13 @@
 #pragma once
 
 /// Every field of KubeletConfiguration and of the key `splitlet`: its type, its range, its
-/// permitted words; and the check of a document against them. Threads: any. Errors: a list of
-/// problems, each with key and reason, in the order of the document. Source: configuration spec,
-/// field tables 3.1 to 3.5.
+/// permitted words, and whether it does anything here; and the check of a document against them.
+/// docs/configuration.md is the same table for people, held to this one by a test. Threads: any.
+/// Errors: a list of problems, each with key and reason, in the order of the document. Source:
+/// configuration spec, field tables 3.1 to 3.5; docs/safety.md, rule 29.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +43,9 @@ enum class FieldKind {
 /// Zero (0, 0s, "") means "not set" unless the field tells them apart.
 enum class Zero { kUnset, kCounts };
 
+/// Is a field that a file sets carried out?
+enum class Effect { kWorks, kNotYet, kNever };
+
 struct Field {
   std::string_view path;  // "authentication.x509.clientCAFile", "registerWithTaints[].key"
   FieldKind kind;
@@ -48,14 +53,24 @@ struct Field {
   std::string_view words = {};  // strings and lists of strings, keys of maps: "a|b|c"; empty: any
   int64_t min = INT64_MIN;      // integers; durations in ns
   int64_t max = INT64_MAX;
+  Effect effect = Effect::kWorks;
+  std::string_view note = {};  // kWorks: what to know of it; else why not
+  /// Without effect: values that ask for what is done anyway, "a|b|c". "<1" is every such number.
+  std::string_view same = {};
+  /// Without effect: when not empty, a value that is none of these is refused.
+  std::string_view allowed = {};
 };
 
 struct ConfigProblem {
   std::string key;  // may be empty: of the document
   std::string reason;
   int line = 0;  // from 1; 0: none
+  /// An unknown or doubled key of the kubelet's: one can do without it, as a kubelet does.
+  bool only_strict = false;
 };
 
+/// In the order of docs/configuration.md.
+std::span<const Field> Fields();
 /// nullptr when there is no such row.
 const Field* FindField(std::string_view path);
 /// True for "authentication" when there is a row "authentication.x509...".
@@ -67,5 +82,16 @@ std::vector<ConfigProblem> CheckSchema(const YAML::Node& document);
 /// What no single field shows: values that exclude or need each other. Only for a document without
 /// schema problems.
 std::vector<ConfigProblem> CheckRules(const YAML::Node& document);
+
+/// What the document asks for and does not get, in the order of Fields(). Only for a document
+/// without problems of schema and rules.
+struct Unmet {
+  std::vector<ConfigProblem> refused;  // more protection than a node has by default
+  std::vector<std::string> ignored;    // paths of fields that are set without effect
+};
+Unmet FindUnmet(const YAML::Node& document);
+
+/// The document as a lenient reader takes it: without unknown keys, and of a doubled key the last.
+YAML::Node WithoutExtras(const YAML::Node& document);
 
 }  // namespace splitlet::daemon

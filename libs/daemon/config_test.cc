@@ -15,12 +15,12 @@ constexpr const char* kHead =
 
 /// What Load says of a document that stands below the two lines of the head.
 std::string ErrorOf(const std::string& body) {
-  const auto config = KubeletConfig::Load("/etc/k/config.yaml", kHead + body);
+  const auto config = KubeletConfig::Load("/etc/k/config.yaml", kHead + body, Reading::kStrict);
   return config.ok() ? "" : Message(config.status());
 }
 
 KubeletConfig Loaded(const std::string& body, const std::string& path = "/etc/k/config.yaml") {
-  auto config = KubeletConfig::Load(path, kHead + body);
+  auto config = KubeletConfig::Load(path, kHead + body, Reading::kLenient);
   EXPECT_TRUE(config.ok()) << config.status();
   return config.ok() ? *config : KubeletConfig{};
 }
@@ -185,15 +185,15 @@ TEST(ConfigFile, WhatIsNoSuchDocument) {
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
-    const auto config = KubeletConfig::Load("k.yaml", c.content);
+    const auto config = KubeletConfig::Load("k.yaml", c.content, Reading::kLenient);
     ASSERT_FALSE(config.ok());
     EXPECT_EQ(Message(config.status()), c.want);
     EXPECT_EQ(config.status().code(), StatusCode::kInvalidArgument);
   }
-  const auto broken = KubeletConfig::Load("k.yaml", "a: [1\nb: 2\n");
+  const auto broken = KubeletConfig::Load("k.yaml", "a: [1\nb: 2\n", Reading::kLenient);
   ASSERT_FALSE(broken.ok());
   EXPECT_TRUE(Message(broken.status()).starts_with("k.yaml: not YAML: ")) << broken.status();
-  EXPECT_FALSE(KubeletConfig::Load("k.yaml", std::string(100'000, '[')).ok());
+  EXPECT_FALSE(KubeletConfig::Load("k.yaml", std::string(100'000, '['), Reading::kLenient).ok());
 }
 
 TEST(ConfigFile, AnEmptyDocumentHasTheDefaults) {
@@ -264,10 +264,108 @@ TEST(ConfigFile, OneEvictionSignalReplacesAllUnlessMerged) {
   EXPECT_EQ(merged.eviction_hard.at("memory.available"), "1Gi");
 }
 
+TEST(ConfigFile, WithoutAFileThereAreEvictionThresholdsToo) {
+  EXPECT_EQ(KubeletConfig{}.eviction_hard, Loaded("").eviction_hard);
+}
+
+TEST(ConfigFile, ALenientReaderPassesOverWhatAKubeletPassesOver) {
+  const KubeletConfig config = Loaded(
+      "maxPods: 3\nfoo: 1\nmaxPods: 4\nauthentication:\n  x509: {clientCaFile: a}\n"
+      "systemReserved: {cpu: 1, cpu: 2}\nregisterWithTaints:\n- {key: a, efect: b, effect: "
+      "NoSchedule}\n");
+  EXPECT_EQ(config.max_pods, 4) << "the last of a doubled key counts";
+  EXPECT_EQ(config.system_reserved.at("cpu"), "2");
+  EXPECT_EQ(config.passed_over,
+            "foo: unknown key (line 4); maxPods: the key is there twice (line 5); "
+            "authentication.x509.clientCaFile: unknown key (line 7); systemReserved[cpu]: the key "
+            "is there twice (line 8); registerWithTaints[].efect: unknown key (line 10)");
+  EXPECT_EQ(Loaded("maxPods: 3\n").passed_over, "");
+}
+
+TEST(ConfigFile, AFaultyValueOrAnOwnKeyIsNoMatterOfLeniency) {
+  const struct {
+    const char* name;
+    const char* body;
+    const char* want;
+  } kCases[] = {
+      {"a wrong value beside an unknown key", "foo: 1\nmaxPods: x\n",
+       "foo: unknown key (line 3); maxPods: want an integer, not \"x\" (line 4)"},
+      {"the first of a doubled key is wrong", "maxPods: x\nmaxPods: 1\n",
+       "maxPods: want an integer, not \"x\" (line 3); maxPods: the key is there twice (line 4)"},
+      {"the last of a doubled key is wrong", "maxPods: 1\nmaxPods: x\n",
+       "maxPods: the key is there twice (line 4); maxPods: want an integer, not \"x\" (line 4)"},
+      {"an unknown key of ours", "splitlet: {killForeignPod: true}\n",
+       "splitlet.killForeignPod: unknown key (line 3)"},
+      {"a doubled key of ours", "splitlet: {lockFailPoints: true, lockFailPoints: false}\n",
+       "splitlet.lockFailPoints: the key is there twice (line 3)"},
+      {"our settings twice", "splitlet: {}\nsplitlet: {}\n",
+       "splitlet: the key is there twice (line 4)"},
+      {"a rule is broken by what remains",
+       "imageGCLowThresholdPercent: 1\nfoo: 1\n"
+       "imageGCLowThresholdPercent: 90\n",
+       "imageGCLowThresholdPercent: 90 is not below imageGCHighThresholdPercent 85 (line 5)"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const auto config =
+        KubeletConfig::Load("k.yaml", kHead + std::string(c.body), Reading::kLenient);
+    ASSERT_FALSE(config.ok());
+    EXPECT_EQ(Message(config.status()), std::string("k.yaml: ") + c.want);
+  }
+}
+
+TEST(ConfigFile, FieldsWithoutEffectAreNamed) {
+  const auto ignored = [](const std::string& body) { return Loaded(body).without_effect; };
+  using Paths = std::vector<std::string>;
+  EXPECT_EQ(ignored("maxPods: 5\nseccompDefault: true\nsplitlet: {lockFailPoints: true}\n"),
+            Paths{});
+  EXPECT_EQ(ignored("evictionSoft: {memory.available: 1Gi}\noomScoreAdj: -999\n"
+                    "evictionSoftGracePeriod: {memory.available: 1m}\nport: 10250\n"
+                    "splitlet: {offlineStart: true}\n"),
+            (Paths{"port", "oomScoreAdj", "evictionSoft", "evictionSoftGracePeriod",
+                   "splitlet.offlineStart"}));
+  EXPECT_EQ(ignored("enforceNodeAllocatable: [pods]\npodPidsLimit: -1\n"),
+            Paths{"enforceNodeAllocatable"});
+}
+
+TEST(ConfigFile, WhatIsDoneAnywayIsNotCalledWithoutEffect) {
+  EXPECT_EQ(Loaded("enableServer: no\nport: 0\nreadOnlyPort: 0\nshutdownGracePeriod: 0s\n"
+                   "podPidsLimit: -1\nenforceNodeAllocatable: [none]\nevictionSoft: {}\n"
+                   "registerWithTaints: []\nmemorySwap: {}\ncpuManagerPolicy: none\n"
+                   "protectKernelDefaults: false\nfeatureGates: {}\ncgroupDriver: \"\"\n"
+                   "providerID: null\n")
+                .without_effect,
+            std::vector<std::string>{});
+}
+
+TEST(ConfigFile, ProtectionThatCannotBeGivenIsRefused) {
+  ExpectErrors({
+      {"a limit of processes", "podPidsLimit: 100\n",
+       "podPidsLimit: 100 asks for more than this version can give: the limit of a pod's processes "
+       "is not written yet (line 3)"},
+      {"a machine that must be as a kubelet wants it", "protectKernelDefaults: true\n",
+       "protectKernelDefaults: true asks for more than this version can give: sysctls of the "
+       "machine are neither written nor checked yet (line 3)"},
+      {"room that is kept for the system by force",
+       "enforceNodeAllocatable: [pods, system-reserved]\nsystemReservedCgroup: /sys\n",
+       "enforceNodeAllocatable: [pods, system-reserved] asks for more than this version can give: "
+       "the tree of cgroups is not built yet: runtimes place pods (line 3)"},
+      {"images for those alone who could pull them",
+       "imagePullCredentialsVerificationPolicy: AlwaysVerify\n",
+       "imagePullCredentialsVerificationPolicy: AlwaysVerify asks for more than this version can "
+       "give: pulls are anonymous, and nobody remembers with whose credentials an image came (line "
+       "3)"},
+  });
+  for (const char* body : {"podPidsLimit: 5\n", "protectKernelDefaults: true\n"})
+    EXPECT_FALSE(KubeletConfig::Load("k.yaml", kHead + std::string(body), Reading::kLenient).ok())
+        << body;
+}
+
 TEST(ConfigFile, JsonIsYaml) {
   const auto config = KubeletConfig::Load(
       "k.json",
-      R"({"apiVersion":"kubelet.config.k8s.io/v1beta1","kind":"KubeletConfiguration","maxPods":5})");
+      R"({"apiVersion":"kubelet.config.k8s.io/v1beta1","kind":"KubeletConfiguration","maxPods":5})",
+      Reading::kStrict);
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->max_pods, 5);
 }
@@ -277,7 +375,7 @@ TEST(ConfigFile, JsonIsYaml) {
 std::string PlanText(const std::string& file, const std::map<std::string, std::string>& variables) {
   KubeletConfig config;
   if (!file.empty()) {
-    const auto loaded = KubeletConfig::Load("c.yaml", kHead + file);
+    const auto loaded = KubeletConfig::Load("c.yaml", kHead + file, Reading::kStrict);
     if (!loaded.ok()) return ToString(loaded.status());
     config = *loaded;
   }
@@ -419,6 +517,9 @@ TEST(CommandLineFlags, TheNodeNameIsLowerCaseAndTrimmed) {
   ASSERT_TRUE(line.ok()) << line.status();
   EXPECT_EQ(line->flags.node_name, "node-a.example");
   EXPECT_EQ(line->flags.process, "pleg");
+  const auto kubelet = Parse({"--hostname-override", "B"});
+  ASSERT_TRUE(kubelet.ok()) << kubelet.status();
+  EXPECT_EQ(kubelet->flags.node_name, "b");
   EXPECT_FALSE(line->print);
 }
 
@@ -443,10 +544,26 @@ TEST(CommandLineFlags, FlagsWinOverTheFileAndBothAgree) {
   EXPECT_EQ(config.pod_logs_dir, "/flag");
   EXPECT_EQ(config.static_pod_path, "/m");
   EXPECT_EQ(config.container_runtime_endpoint, "unix:///flag.sock");
+  EXPECT_EQ(plain->flags.log_level, "info");
   Reconcile(*plain, other);
   EXPECT_EQ(plain->flags.log_dir, "/file");
   EXPECT_EQ(plain->flags.manifests, "/file-m");
   EXPECT_EQ(plain->flags.runtime_endpoint, "unix:///file.sock");
+}
+
+TEST(CommandLineFlags, TheFileSaysHowToLogWhereNoFlagDoes) {
+  KubeletConfig file = Loaded("logging: {format: json, verbosity: 4}\n");
+  auto plain = Parse({}), given = Parse({"--log-format", "text", "--log-level", "info"});
+  ASSERT_TRUE(plain.ok() && given.ok());
+  Reconcile(*plain, file);
+  Reconcile(*given, file);
+  EXPECT_EQ(plain->flags.log_format + " " + plain->flags.log_level, "json debug");
+  EXPECT_EQ(given->flags.log_format + " " + given->flags.log_level, "text info");
+  KubeletConfig usual = Loaded("logging: {verbosity: 2}\n");
+  auto quiet = Parse({});
+  ASSERT_TRUE(quiet.ok());
+  Reconcile(*quiet, usual);
+  EXPECT_EQ(quiet->flags.log_format + " " + quiet->flags.log_level, "text info");
 }
 
 }  // namespace

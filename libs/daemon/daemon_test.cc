@@ -16,6 +16,7 @@
 #include "libs/daemon/lock_file.h"
 #include "libs/daemon/log_sink.h"
 #include "libs/daemon/metrics.h"
+#include "libs/daemon/own_faults.h"
 #include "libs/daemon/starts.h"
 #include "libs/daemon/supervisor.h"
 #include "libs/daemon/vitals.h"
@@ -390,6 +391,24 @@ TEST(Supervisor, TheWatchdogIsHalfItsLimitAndNeverHasty) {
   }
   unsetenv("WATCHDOG_USEC");
   unsetenv("WATCHDOG_PID");
+}
+
+TEST(OwnFaults, AProcessHasItsOwnAndThoseOfTheLibrariesThatItUses) {
+  const struct {
+    const char *process, *point;
+    bool own;
+  } kCases[] = {{"status", "status.put.before", true},
+                {"status", "gc.hold.before", false},
+                {"sync-loop", "pod-worker.put-workers.before", false},
+                {"status", "bus.publish.before", true},
+                {"gc", "fs.replace.before", true},
+                {"gc", "clock.wall", true},
+                {"pleg", "cri.list-containers.before", true},
+                {"config-source", "cri.list-containers.before", false},
+                {"probe", "some.point", true},
+                {"gc", "gc", true}};
+  for (const auto& c : kCases)
+    EXPECT_EQ(IsOwnFault(c.process, c.point), c.own) << c.process << " " << c.point;
 }
 
 }  // namespace

@@ -18,6 +18,9 @@
 namespace splitlet::daemon {
 namespace {
 
+/// From this on a kubelet tells of single steps.
+constexpr int32_t kDebugVerbosity = 4;
+
 std::string Trimmed(std::string text) {
   const auto space = [](unsigned char c) { return std::isspace(c) != 0; };
   text.erase(text.begin(), std::ranges::find_if_not(text, space));
@@ -37,7 +40,7 @@ std::string HostName() {
 }
 
 void Declare(CLI::App& app, Flags& flags) {
-  app.add_option("--config", flags.config_file, "KubeletConfiguration file, read strictly");
+  app.add_option("--config", flags.config_file, "KubeletConfiguration file");
   app.add_option("--run-dir", flags.run_dir, "Sockets and facts of this boot")
       ->capture_default_str();
   app.add_option("--state-dir", flags.state_dir, "Facts for ever, pod directories")
@@ -46,7 +49,8 @@ void Declare(CLI::App& app, Flags& flags) {
       ->capture_default_str();
   app.add_option("--runtime-endpoint", flags.runtime_endpoint,
                  "CRI socket; over containerRuntimeEndpoint of the file");
-  app.add_option("--node-name", flags.node_name, "Name of this node; default: the host name");
+  app.add_option("--node-name,--hostname-override", flags.node_name,
+                 "Name of this node; default: the host name");
   app.add_option("--manifests", flags.manifests,
                  "Folder of static pods; over staticPodPath of the file");
   app.add_option("--nats-url", flags.nats_url, "nats://host:port");
@@ -92,7 +96,8 @@ StatusOr<CommandLine> ParseCommandLine(const std::string& process, int argc,
                "splitlet-" + process);
   Declare(app, line.flags);
   app.add_flag("--check-config", line.check_only,
-               "Check flags, file and environment, then leave: 0 if they can be used, else 1");
+               "Check flags, file (strictly) and environment, then leave: 0 if they can be used, "
+               "else 1");
   app.set_version_flag("--version", fmt::format("splitlet-{} {}", process, Version()));
   try {
     app.parse(argc, argv);
@@ -106,6 +111,8 @@ StatusOr<CommandLine> ParseCommandLine(const std::string& process, int argc,
     return InvalidArgument("{}", OneLine(e.what()));
   }
   line.log_dir_given = app.count("--log-dir") > 0;
+  line.log_format_given = app.count("--log-format") > 0;
+  line.log_level_given = app.count("--log-level") > 0;
   RETURN_IF_ERROR(CheckDirectories(line.flags), "flags");
   RETURN_IF_ERROR(SettleNodeName(line.flags, app.count("--node-name") > 0), "flags");
   return line;
@@ -119,6 +126,8 @@ void Reconcile(CommandLine& line, KubeletConfig& config) {
   flags.runtime_endpoint = config.container_runtime_endpoint;
   if (!flags.manifests.empty()) config.static_pod_path = flags.manifests;
   flags.manifests = config.static_pod_path;
+  if (!line.log_format_given && !config.log_format.empty()) flags.log_format = config.log_format;
+  if (!line.log_level_given && config.log_verbosity >= kDebugVerbosity) flags.log_level = "debug";
 }
 
 }  // namespace splitlet::daemon

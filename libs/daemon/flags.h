@@ -16,7 +16,7 @@ namespace splitlet::daemon {
 struct CommandLine {
   Flags flags;
   std::optional<std::string> print;  // --help and --version: print this and leave with 0
-  bool log_dir_given = false;
+  bool log_dir_given = false, log_format_given = false, log_level_given = false;
   bool check_only = false;  // --check-config: read flags, file and environment, then leave
 };
 

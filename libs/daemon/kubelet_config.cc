@@ -5,6 +5,7 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <sstream>
@@ -53,14 +54,14 @@ StatusOr<YAML::Node> Parse(const std::string& content) {
     if (!document.IsDefined() || document.IsNull()) return InvalidArgument("the file is empty");
     return document;
   } catch (const YAML::Exception& e) {
-    if (e.mark.is_null()) return InvalidArgument("not YAML: {}", e.msg);
-    return InvalidArgument("not YAML: {} (line {}, column {})", e.msg, e.mark.line + 1,
+    if (e.mark.is_null()) return InvalidArgument("not YAML: {}", OneLine(e.msg));
+    return InvalidArgument("not YAML: {} (line {}, column {})", OneLine(e.msg), e.mark.line + 1,
                            e.mark.column + 1);
   }
 }
 
 /// One line for all of them.
-Status ToStatus(const std::vector<ConfigProblem>& problems) {
+std::string Lines(const std::vector<ConfigProblem>& problems) {
   std::string line;
   for (const ConfigProblem& problem : problems) {
     if (!line.empty()) line += "; ";
@@ -68,17 +69,35 @@ Status ToStatus(const std::vector<ConfigProblem>& problems) {
     line += problem.reason;
     if (problem.line > 0) line += fmt::format(" (line {})", problem.line);
   }
-  return line.empty() ? OkStatus() : InvalidArgument("{}", OneLine(line));
+  return OneLine(line);
 }
 
-Status Check(const YAML::Node& document) {
+Status ToStatus(const std::vector<ConfigProblem>& problems) {
+  return problems.empty() ? OkStatus() : InvalidArgument("{}", Lines(problems));
+}
+
+/// A document whose every key is known and there once, and what it says of itself.
+struct Checked {
+  YAML::Node document;
+  std::string passed_over;
+  std::vector<std::string> without_effect;
+};
+
+StatusOr<Checked> Check(const YAML::Node& document, Reading reading) {
   std::vector<ConfigProblem> problems = CheckSchema(document);
   if (!document.IsMap()) return ToStatus(problems);
   for (const char* key : {"kind", "apiVersion"})
     if (!At(document, key).IsDefined())
       problems.insert(problems.begin(), {key, "the key is missing", 0});
-  if (problems.empty()) problems = CheckRules(document);
-  return ToStatus(problems);
+  const bool fatal =
+      reading == Reading::kStrict || !std::ranges::all_of(problems, &ConfigProblem::only_strict);
+  if (fatal && !problems.empty()) return ToStatus(problems);
+  Checked checked{problems.empty() ? document : WithoutExtras(document), Lines(problems), {}};
+  if (Status ruled = ToStatus(CheckRules(checked.document)); !ruled.ok()) return ruled;
+  Unmet unmet = FindUnmet(checked.document);
+  if (!unmet.refused.empty()) return ToStatus(unmet.refused);
+  checked.without_effect = std::move(unmet.ignored);
+  return checked;
 }
 
 template <class T, class U>
@@ -117,6 +136,7 @@ void FillRuntime(KubeletConfig& c, const ConfigReader& read) {
   Take(c.container_runtime_endpoint, read.String("containerRuntimeEndpoint"));
   Take(c.runtime_request_timeout, read.Time("runtimeRequestTimeout"));
   Take(c.max_pods, read.Int("maxPods"));
+  Take(c.pods_per_core, read.Int("podsPerCore"));
   Take(c.registry_pull_qps, read.Int("registryPullQPS"));
   Take(c.registry_burst, read.Int("registryBurst"));
   c.serialize_image_pulls =
@@ -137,25 +157,22 @@ void FillNode(KubeletConfig& c, const ConfigReader& read, const std::string& fil
   Take(c.pod_logs_dir, read.String("podLogsDir"));
   c.system_reserved = MapOf(read, "systemReserved");
   c.kube_reserved = MapOf(read, "kubeReserved");
+  Take(c.reserved_system_cpus, read.String("reservedSystemCPUs"));
 }
 
 void FillContainers(KubeletConfig& c, const ConfigReader& read) {
   Take(c.cpu_cfs_quota, read.Bool("cpuCFSQuota"));
   Take(c.cpu_cfs_quota_period, read.Time("cpuCFSQuotaPeriod"));
   Take(c.seccomp_default, read.Bool("seccompDefault"));
-  Take(c.single_process_oom_kill, read.Bool("singleProcessOOMKill"));
+  c.single_process_oom_kill = read.Bool("singleProcessOOMKill");
 }
 
-/// The default of hard eviction stands only when a file is used and does not name the key.
+/// A file that names the key has no default signal unless it says so.
 void FillEviction(KubeletConfig& c, const ConfigReader& read) {
-  const std::map<std::string, std::string> defaults = {{"memory.available", "100Mi"},
-                                                       {"nodefs.available", "10%"},
-                                                       {"nodefs.inodesFree", "5%"},
-                                                       {"imagefs.available", "15%"},
-                                                       {"imagefs.inodesFree", "5%"}};
-  c.eviction_hard = MapOf(read, "evictionHard");
-  const bool merge = read.Bool("mergeDefaultEvictionSettings").value_or(false);
-  if (merge || !read.Has("evictionHard")) c.eviction_hard.insert(defaults.begin(), defaults.end());
+  if (!read.Has("evictionHard")) return;
+  auto given = MapOf(read, "evictionHard");
+  if (read.Bool("mergeDefaultEvictionSettings").value_or(false)) given.merge(c.eviction_hard);
+  c.eviction_hard = std::move(given);
 }
 
 void FillImages(KubeletConfig& c, const ConfigReader& read) {
@@ -163,6 +180,11 @@ void FillImages(KubeletConfig& c, const ConfigReader& read) {
   Take(c.image_maximum_gc_age, read.Time("imageMaximumGCAge"));
   Take(c.image_gc_high_threshold_percent, read.Int("imageGCHighThresholdPercent"));
   Take(c.image_gc_low_threshold_percent, read.Int("imageGCLowThresholdPercent"));
+}
+
+void FillLogging(KubeletConfig& c, const ConfigReader& read) {
+  Take(c.log_format, read.String("logging.format"));
+  Take(c.log_verbosity, read.Int("logging.verbosity"));
 }
 
 void FillTracing(KubeletConfig& c, const ConfigReader& read) {
@@ -211,17 +233,21 @@ StatusOr<std::map<std::string, uint32_t>> ReadUsers(const ConfigReader& read) {
 
 }  // namespace
 
-StatusOr<KubeletConfig> KubeletConfig::Load(const std::string& path, const std::string& content) {
+StatusOr<KubeletConfig> KubeletConfig::Load(const std::string& path, const std::string& content,
+                                            Reading reading) {
   ASSIGN_OR_RETURN(const YAML::Node document, Parse(content), "{}", path);
-  RETURN_IF_ERROR(Check(document), "{}", path);
-  const ConfigReader read(document);
+  ASSIGN_OR_RETURN(Checked checked, Check(document, reading), "{}", path);
+  const ConfigReader read(checked.document);
   KubeletConfig config;
+  config.passed_over = std::move(checked.passed_over);
+  config.without_effect = std::move(checked.without_effect);
   FillSources(config, read, path);
   FillRuntime(config, read);
   FillNode(config, read, path);
   FillContainers(config, read);
   FillEviction(config, read);
   FillImages(config, read);
+  FillLogging(config, read);
   FillTracing(config, read);
   FillOwn(config.splitlet, read);
   ASSIGN_OR_RETURN(config.splitlet.users, ReadUsers(read), "{}", path);

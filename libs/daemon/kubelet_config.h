@@ -1,9 +1,11 @@
 #pragma once
 
-/// The KubeletConfiguration file and the key `splitlet` beside it, read strictly: an unknown key, a
-/// wrong type or an impossible value is an error that names file, key and reason. The whole file is
-/// checked by every process, so that all start or none does. Threads: immutable after Load. Units:
-/// as the names say. Source: configuration spec, field tables and defaults.
+/// The KubeletConfiguration file and the key `splitlet` beside it. A wrong type, an impossible
+/// value, and what asks for more protection than can be given is an error that names file, key and
+/// reason; an unknown or doubled key is one for a strict reader, and a warning for a lenient one,
+/// but never under `splitlet`. The whole file is checked by every process, so that all start or
+/// none does. Threads: immutable after Load. Units: as the names say. Source: configuration spec,
+/// field tables and defaults; docs/safety.md, rule 29.
 
 #include <chrono>
 #include <cstdint>
@@ -17,8 +19,12 @@
 
 namespace splitlet::daemon {
 
-/// Fields used so far, with the kubelet's defaults; all other fields of the kind are checked and
-/// kept unused.
+enum class Reading {
+  kStrict,   // to check a file
+  kLenient,  // to run with it, as a kubelet does
+};
+
+/// Fields that have an effect, with the kubelet's defaults; docs/configuration.md says which.
 class KubeletConfig {
  public:
   // Sources.
@@ -33,6 +39,7 @@ class KubeletConfig {
   std::string container_runtime_endpoint = "unix:///run/containerd/containerd.sock";
   Duration runtime_request_timeout = std::chrono::seconds{120};
   int32_t max_pods = 110;
+  int32_t pods_per_core = 0;  // 0: no limit
   int32_t registry_pull_qps = 5;
   int32_t registry_burst = 10;
   bool serialize_image_pulls = true;
@@ -48,17 +55,26 @@ class KubeletConfig {
   std::string pod_logs_dir = "/var/log/pods";
   // Reserved resources.
   std::map<std::string, std::string> system_reserved, kube_reserved;
+  std::string reserved_system_cpus;  // "0-1,4"; empty: none
   // Containers.
   bool cpu_cfs_quota = true;
   Duration cpu_cfs_quota_period = std::chrono::milliseconds{100};
   bool seccomp_default = false;
-  bool single_process_oom_kill = false;
+  std::optional<bool> single_process_oom_kill;  // unset: true on version 1 of cgroups, else false
   // Image GC.
   Duration image_minimum_gc_age = std::chrono::minutes{2};
   Duration image_maximum_gc_age{0};
   int32_t image_gc_high_threshold_percent = 85;
   int32_t image_gc_low_threshold_percent = 80;
-  std::map<std::string, std::string> eviction_hard;
+  /// A kubelet without a file has none: its disk fills up unseen.
+  std::map<std::string, std::string> eviction_hard = {{"memory.available", "100Mi"},
+                                                      {"nodefs.available", "10%"},
+                                                      {"nodefs.inodesFree", "5%"},
+                                                      {"imagefs.available", "15%"},
+                                                      {"imagefs.inodesFree", "5%"}};
+  // Logs of the processes.
+  std::string log_format;  // empty: not said
+  int32_t log_verbosity = 0;
   // tracing: set when the key is there.
   struct Tracing {
     std::string endpoint = "localhost:4317";
@@ -77,7 +93,13 @@ class KubeletConfig {
     std::map<std::string, uint32_t> users;  // process, or "ctl" -> user id; empty: one for all
   } splitlet;
 
-  static StatusOr<KubeletConfig> Load(const std::string& path, const std::string& content);
+  /// What a lenient reader passed over: unknown and doubled keys, with their lines. Empty: nothing.
+  std::string passed_over;
+  /// Fields that the file sets and that do nothing here, in the order of docs/configuration.md.
+  std::vector<std::string> without_effect;
+
+  static StatusOr<KubeletConfig> Load(const std::string& path, const std::string& content,
+                                      Reading reading);
 };
 
 }  // namespace splitlet::daemon

@@ -96,6 +96,10 @@ Metrics::Metrics(prometheus::Registry& registry, const std::string& process,
                        .Name("splitlet_process_start_reason")
                        .Help("1 for what came before this start: boot, stopped or died.")
                        .Register(registry)),
+      config_ignored(prometheus::BuildGauge()
+                         .Name("splitlet_config_ignored_fields")
+                         .Help("1 for each field that the configuration file sets without effect.")
+                         .Register(registry)),
       ready(AddGauge(registry, "splitlet_process_ready", "1 when the process can do its work.")),
       bus_connected(AddGauge(registry, "splitlet_bus_connected", "1 while connected to the bus.")),
       loop_lag(prometheus::BuildHistogram()

@@ -25,7 +25,9 @@ struct Metrics {
   prometheus::Gauge& start_time;  // process_start_time_seconds
   prometheus::Gauge& restarts;    // splitlet_process_restarts: starts in this boot, less one
   prometheus::Family<prometheus::Gauge>&
-      start_reason;                  // splitlet_process_start_reason{reason}: boot, stopped, died
+      start_reason;  // splitlet_process_start_reason{reason}: boot, stopped, died
+  /// splitlet_config_ignored_fields{field}: 1 for each that is set without effect
+  prometheus::Family<prometheus::Gauge>& config_ignored;
   prometheus::Gauge& ready;          // splitlet_process_ready: 1 or 0
   prometheus::Gauge& bus_connected;  // splitlet_bus_connected: 1 or 0
   prometheus::Histogram&

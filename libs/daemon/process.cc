@@ -1,5 +1,6 @@
 #include "libs/daemon/process.h"
 
+#include <fmt/ranges.h>
 #include <grpcpp/channel.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -115,7 +116,22 @@ std::string Process::RunPath(const std::string& name) const {
   return flags_.run_dir + "/" + flags_.process + "/" + name;
 }
 
+/// Without it a node would look as safe as its file reads.
+void Process::TellOfConfig() {
+  if (!config_.passed_over.empty())
+    log_.Warn("Using lenient decoding as strict decoding failed",
+              {KV("file", flags_.config_file), KV("err", config_.passed_over)});
+  if (config_.without_effect.empty()) return;
+  log_.Warn("the configuration sets fields that have no effect",
+            {KV("file", flags_.config_file),
+             KV("fields", fmt::format("{}", fmt::join(config_.without_effect, ", "))),
+             KV("see", "docs/configuration.md")});
+  for (const std::string& field : config_.without_effect)
+    metrics_.config_ignored.Add({{"field", field}}).Set(1);
+}
+
 Status Process::Start(const MakeService& make) {
+  TellOfConfig();
   if (Status taken = TakePlaces(); !taken.ok()) return taken;
   loop_.OnLag([this](Duration lag) {
     metrics_.loop_lag.Observe(std::chrono::duration<double>(lag).count());
@@ -176,7 +192,7 @@ Status Process::StartBus() {
 
 /// Last, when there is something to answer with.
 Status Process::StartRpc() {
-  admin_ = MakeAdminService([this](v1::ProcessInfo& info) { Describe(info); });
+  admin_ = MakeAdminService(flags_.process, [this](v1::ProcessInfo& info) { Describe(info); });
   std::vector<grpc::Service*> services = {admin_.get(), &bus_->TablesService()};
   exec::OnLoop(loop_, [this, &services] {
     for (grpc::Service* service : service_->GrpcServices()) services.push_back(service);

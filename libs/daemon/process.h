@@ -72,6 +72,7 @@ class Process final : public ServiceContext {
  private:
   void StartTracing(const TracingPlan& plan);
   std::string RunPath(const std::string& name) const;
+  void TellOfConfig();
   Status TakePlaces();
   Status StartHttp();
   Status StartBus();

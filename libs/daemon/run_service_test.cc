@@ -3,6 +3,7 @@
 #include <grpcpp/create_channel_posix.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/socket.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -98,6 +100,26 @@ class RunServiceTest : public testing::Test {
       const auto info = Ask();
       return info.ok() && info->pid() == pid && info->ready();
     });
+  }
+  /// What /metrics says.
+  std::string Scrape() const {
+    std::string address = ReadAll(dir_ + "/run/probe/http.addr");
+    const size_t colon = address.rfind(':');
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in to{.sin_family = AF_INET,
+                   .sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(colon + 1)))),
+                   .sin_addr = {htonl(INADDR_LOOPBACK)},
+                   .sin_zero = {}};
+    std::string reply;
+    const std::string_view request = "GET /metrics HTTP/1.0\r\n\r\n";
+    if (connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0 &&
+        send(fd, request.data(), request.size(), 0) == static_cast<ssize_t>(request.size())) {
+      std::array<char, 4096> part{};
+      for (ssize_t n; (n = recv(fd, part.data(), part.size(), 0)) > 0;)
+        reply.append(part.data(), static_cast<size_t>(n));
+    }
+    close(fd);
+    return reply;
   }
   std::string Stderr() const { return dir_ + "/stderr"; }
   /// A process serves a moment before it says that it has started.
@@ -236,13 +258,15 @@ TEST_F(RunServiceTest, SaysWhatCameBeforeItsStart) {
 }
 
 TEST_F(RunServiceTest, BadInputIsOneLineAndExitCodeOne) {
-  const std::string config = Write("maxPodz: 3\n");
+  const std::string config = Write("maxPods: x\nsplitlet: {lockFailPoints: true}\n");
   const struct {
     const char* name;
     std::vector<std::string> args;
     std::string want;
   } kCases[] = {
-      {"an unknown key", {"--config", config}, config + ": maxPodz: unknown key (line 3)"},
+      {"a wrong value",
+       {"--config", config},
+       config + ": maxPods: want an integer, not \"x\" (line 3)"},
       {"no such file", {"--config", dir_ + "/none"}, dir_ + "/none: "},
       {"an unknown flag", {"--bogus"}, "--bogus"},
       {"no such address",
@@ -271,8 +295,42 @@ TEST_F(RunServiceTest, AConfigurationIsCheckedWithoutStartingAnything) {
   std::ofstream(config) << head << "maxPods: -3\n";
   EXPECT_EQ(Wait(Start({"--config", config, "--check-config"})), 1);
   EXPECT_NE(ReadAll(Stderr()).find(config + ": maxPods"), std::string::npos) << ReadAll(Stderr());
+  std::ofstream(config) << head << "maxPodz: 3\n";
+  EXPECT_EQ(Wait(Start({"--config", config, "--check-config"})), 1) << "a check is strict";
   EXPECT_FALSE(std::filesystem::exists(dir_ + "/run"));
   EXPECT_FALSE(std::filesystem::exists(dir_ + "/state"));
+}
+
+TEST_F(RunServiceTest, WhatTheFileSetsInVainIsToldOnce) {
+  const std::string config =
+      Write("maxPodz: 3\nport: 10250\nshutdownGracePeriod: 30s\nmaxPods: 3\n");
+  const pid_t pid = Start({"--config", config});
+  ASSERT_TRUE(Serves(pid) && Says("started")) << ReadAll(Stderr());
+  const std::string log = ReadAll(Stderr());
+  for (const char* text : {"Using lenient decoding as strict decoding failed",
+                           "maxPodz: unknown key (line 3)", "port, shutdownGracePeriod"}) {
+    SCOPED_TRACE(text);
+    const size_t at = log.find(text);
+    ASSERT_NE(at, std::string::npos) << log;
+    EXPECT_EQ(log.find(text, at + 1), std::string::npos) << log;
+  }
+  const std::string metrics = Scrape();
+  for (const char* field : {"port", "shutdownGracePeriod"})
+    EXPECT_NE(metrics.find(fmt::format("splitlet_config_ignored_fields{{field=\"{}\"}} 1", field)),
+              std::string::npos)
+        << metrics;
+  EXPECT_EQ(metrics.find("field=\"maxPods\""), std::string::npos);
+}
+
+TEST_F(RunServiceTest, LockedFaultsAreLockedForTheEnvironmentToo) {
+  const std::string config = Write("splitlet: {lockFailPoints: true}\n");
+  setenv("SPLITLET_FAILPOINTS", "some.point=delay(1ms)", 1);
+  const pid_t pid = Start({"--config", config});
+  unsetenv("SPLITLET_FAILPOINTS");
+  EXPECT_EQ(Wait(pid), 1);
+  EXPECT_NE(ReadAll(Stderr()).find("SPLITLET_FAILPOINTS"), std::string::npos) << ReadAll(Stderr());
+  EXPECT_NE(ReadAll(Stderr()).find("locked by the configuration"), std::string::npos);
+  EXPECT_TRUE(Serves(Start({"--config", config}))) << "nothing set, nothing refused";
 }
 
 TEST_F(RunServiceTest, FaultsAreSetByCallAndByEnvironment) {

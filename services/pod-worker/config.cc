@@ -74,7 +74,7 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const daemon::KubeletCon
                  .seccomp_default = kubelet.seccomp_default,
                  .cpu_quota = kubelet.cpu_cfs_quota,
                  .cpu_period_us = kubelet.cpu_cfs_quota_period / 1us,
-                 .cgroups = ReadCgroups(files, kubelet.single_process_oom_kill),
+                 .cgroups = ReadCgroups(files, kubelet.single_process_oom_kill.value_or(false)),
                  .huge_pages = ReadHugePages(files),
                  .thermal_paths = ReadThermalPaths(files)};
   NodeInfo::Allocatable capacity{.cpu_millicores = sysconf(_SC_NPROCESSORS_ONLN) * 1000,

@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "libs/base/status.h"
+#include "libs/daemon/config_schema.h"
+
+namespace splitlet::daemon {
+namespace {
+
+constexpr std::string_view kBegin = "<!-- fields: begin -->\n", kEnd = "<!-- fields: end -->\n";
+
+std::string_view StateOf(const Field& field) {
+  switch (field.effect) {
+    case Effect::kWorks: return "works";
+    case Effect::kNotYet: return "not yet";
+    case Effect::kNever: return "never";
+  }
+  UNREACHABLE();
+}
+
+std::string Words(std::string_view words) {
+  std::string text;
+  for (; !words.empty();) {
+    const size_t end = words.find('|');
+    const std::string word(words.substr(0, end));
+    text += (text.empty() ? "`" : ", `") + (word == "<1" ? "0` or `-1" : word) + "`";
+    words.remove_prefix(end == std::string_view::npos ? words.size() : end + 1);
+  }
+  return text;
+}
+
+std::string Row(const Field& field) {
+  std::string note(field.note);
+  if (!field.allowed.empty()) note += "; **refused** unless it is " + Words(field.allowed);
+  return fmt::format("| `{}` | {} | {} |\n", field.path, StateOf(field), note);
+}
+
+/// Rows of the page; fields of the objects in a list share the row of the list.
+std::string TableOfFields() {
+  std::string table =
+      "| field | state | what to know of it, or why it does nothing |\n|---|---|---|\n";
+  for (const Field& field : Fields())
+    if (field.path.find("[]") == std::string_view::npos) table += Row(field);
+  return table;
+}
+
+TEST(ConfigDocs, ThePageSaysOfEveryFieldWhatTheTableSays) {
+  const std::string path = TREE "/docs/configuration.md";
+  std::ifstream in(path);
+  std::string page((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const size_t begin = page.find(kBegin), end = page.find(kEnd);
+  ASSERT_TRUE(begin != std::string::npos && end != std::string::npos) << path;
+  const size_t from = begin + kBegin.size();
+  if (std::getenv("SPLITLET_UPDATE_DOCS") != nullptr) {
+    page.replace(from, end - from, TableOfFields());
+    std::ofstream(path) << page;
+    return;
+  }
+  EXPECT_EQ(page.substr(from, end - from), TableOfFields())
+      << "SPLITLET_UPDATE_DOCS=1 writes the table of docs/configuration.md anew";
+}
+
+TEST(ConfigDocs, WhatDoesNothingHasAReason) {
+  for (const Field& field : Fields()) {
+    SCOPED_TRACE(field.path);
+    EXPECT_EQ(FindField(field.path), &field) << "the path is there twice";
+    EXPECT_TRUE(field.effect == Effect::kWorks || !field.note.empty());
+    EXPECT_TRUE(field.effect != Effect::kWorks || (field.same.empty() && field.allowed.empty()));
+  }
+}
+
+}  // namespace
+}  // namespace splitlet::daemon
