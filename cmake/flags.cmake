@@ -22,6 +22,10 @@ target_compile_options(splitlet_flags INTERFACE
 
 set(SPLITLET_SLOWNESS 1)  # what deadlines of tests that wait for processes are multiplied by
 if(SPLITLET_FLAVOUR STREQUAL "release")
+  # What an overflow or a stray index does is to end the process, which starts again (deploy/deb/package_test.sh holds it).
+  target_compile_options(splitlet_flags INTERFACE -fstack-protector-strong -fstack-clash-protection -fcf-protection
+    -D_FORTIFY_SOURCE=2 -D_GLIBCXX_ASSERTIONS)
+  target_link_options(splitlet_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack -pie)
   # These warnings of the g++ 12 optimizer have false positives inside the standard library (bug 105651).
   target_compile_options(splitlet_flags INTERFACE -O2 -g1 -Wno-restrict
     -Wno-error=maybe-uninitialized -Wno-error=array-bounds -Wno-error=stringop-overflow

@@ -25,13 +25,21 @@ function(splitlet_page program section)
   install(CODE "execute_process(COMMAND python3 \"${CMAKE_SOURCE_DIR}/deploy/deb/man.py\"
     \"${CMAKE_BINARY_DIR}/bin/${program}\" ${section} \"${see_also}\"
     OUTPUT_FILE \"${page}\" COMMAND_ERROR_IS_FATAL ANY)")
-  install(FILES "${page}" DESTINATION "share/man/man${section}")
+  splitlet_compressed("${page}" "share/man/man${section}")
+endfunction()
+
+# splitlet_compressed(FILE DESTINATION): as FILE.gz, the same bytes at each build.
+function(splitlet_compressed file destination)
+  cmake_path(GET file FILENAME name)
+  set(packed "${SPLITLET_UNIT_DIR}/${name}.gz")
+  install(CODE "execute_process(COMMAND gzip -9nc \"${file}\" OUTPUT_FILE \"${packed}\" COMMAND_ERROR_IS_FATAL ANY)")
+  install(FILES "${packed}" DESTINATION "${destination}")
 endfunction()
 
 splitlet_unit(config-source PORT 10271 DESCRIPTION "where pods come from")
 splitlet_unit(sync-loop PORT 10272 DESCRIPTION "which pods may run")
 splitlet_unit(pod-worker PORT 10273 DESCRIPTION "makes, restarts and ends pods"
-              CAPABILITIES "CAP_CHOWN CAP_DAC_OVERRIDE CAP_FOWNER")
+              CAPABILITIES "CAP_DAC_OVERRIDE CAP_FOWNER")
 splitlet_unit(pleg PORT 10274 DESCRIPTION "what the runtime shows")
 splitlet_unit(status PORT 10275 DESCRIPTION "status of pods and node")
 splitlet_unit(gc PORT 10276 DESCRIPTION "removes what is left over" CAPABILITIES "CAP_DAC_OVERRIDE CAP_FOWNER")
@@ -45,9 +53,9 @@ install(PROGRAMS deploy/local/nats.sh DESTINATION lib/splitlet)
 install(FILES deploy/local/lib.sh DESTINATION lib/splitlet)
 install(FILES deploy/systemd/default DESTINATION /etc/default RENAME splitlet)
 install(FILES deploy/deb/kubelet.yaml DESTINATION share/splitlet)
-install(FILES README.md DESTINATION share/doc/splitlet)
-install(FILES LICENSE DESTINATION share/doc/splitlet RENAME copyright)
-install(FILES deploy/deb/splitlet.8 DESTINATION share/man/man8)
+install(FILES README.md deploy/deb/copyright DESTINATION share/doc/splitlet)
+splitlet_compressed("${CMAKE_SOURCE_DIR}/deploy/deb/changelog" share/doc/splitlet)
+splitlet_compressed("${CMAKE_SOURCE_DIR}/deploy/deb/splitlet.8" share/man/man8)
 splitlet_page(splitletctl 1 "splitlet(8)")
 # The program itself says what completes it.
 foreach(completion bash:bash-completion/completions/splitletctl zsh:zsh/vendor-completions/_splitletctl
@@ -66,11 +74,11 @@ set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME splitlet)
 set(CPACK_PACKAGE_VERSION "${PROJECT_VERSION}")
-set(CPACK_PACKAGE_CONTACT "splitlet maintainers <root@localhost>")
+set(CPACK_PACKAGE_CONTACT "splitlet maintainers <maintainers@splitlet.dev>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Kubernetes node agent taken apart into cooperating processes")
-set(CPACK_PACKAGE_DESCRIPTION "Six processes and a bus do the work of a kubelet for static pods, on any CRI runtime.
-A crash, a leak or an upgrade of one of them does not take the others down, and
-each can be killed, traced, limited and measured alone.")
+set(CPACK_PACKAGE_DESCRIPTION "Six processes and a bus do the work of a kubelet for static pods, on any
+CRI runtime. A crash, a leak or an upgrade of one of them does not take the
+others down, and each can be killed, traced, limited and measured alone.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_SET_DESTDIR ON)
 set(CPACK_INSTALL_PREFIX /usr)
@@ -85,4 +93,5 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
     "${CMAKE_SOURCE_DIR}/deploy/deb/conffiles" "${CMAKE_SOURCE_DIR}/deploy/deb/postinst"
     "${CMAKE_SOURCE_DIR}/deploy/deb/prerm" "${CMAKE_SOURCE_DIR}/deploy/deb/postrm")
+set(CPACK_POST_BUILD_SCRIPTS "${CMAKE_SOURCE_DIR}/cmake/installed_size.cmake")
 include(CPack)

@@ -2,13 +2,20 @@
 # A base image for machines that reach a Debian mirror and no registry: makes Debian 12 with debootstrap (root) and
 # loads it into docker as splitlet.local/base:bookworm. Then: export BASE_IMAGE=splitlet.local/base:bookworm
 #
-#   base-image.sh [MIRROR]    default: http://deb.debian.org/debian
+#   base-image.sh [MIRROR]    default: what this machine has its packages from
 set -euo pipefail
 
-mirror=${1:-http://deb.debian.org/debian}
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=deploy/local/lib.sh
+source "$here/../deploy/local/lib.sh"
+
+mirror=${1:-$(package_mirror)}
+[[ -n $mirror ]] || die "no source of Debian 12 is known on this machine; name one: base-image.sh http://..."
 work=$(mktemp -d /var/tmp/splitlet-base.XXXXXX)
 trap 'rm -rf --one-file-system "$work"' EXIT
 
-debootstrap --variant=minbase bookworm "$work/root" "$mirror"
+debootstrap --variant=minbase --include=ca-certificates bookworm "$work/root" "$mirror"
+# Updates and security too, where they come from the machine's own sources.
+[[ $# -gt 0 ]] || package_sources | sed -E 's/^/deb /; s/$/ main/' >"$work/root/etc/apt/sources.list"
 rm -rf "$work"/root/var/cache/apt/archives/*.deb "$work"/root/var/lib/apt/lists/* "$work"/root/usr/share/{doc,man,locale}
 tar -C "$work/root" --numeric-owner -c . | docker import - splitlet.local/base:bookworm

@@ -15,9 +15,12 @@ problem() {
 
 finish() {
   ((problems == 0)) || exit 1
-  echo 'all is there: docker compose up --build'
+  printf 'all is there: %s\n' "$(compose_command) up --build${PROGRAMS:+   (PROGRAMS=$PROGRAMS)}"
   exit 0
 }
+
+# What is installed: compose 2 is a part of docker, 1.29 a program of its own.
+compose_command() { if docker compose version >/dev/null 2>&1; then echo 'docker compose'; else echo 'docker-compose'; fi; }
 
 # older VERSION THAN
 older() { [[ $1 != "$2" && $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) == "$1" ]]; }
@@ -56,10 +59,32 @@ runs_already() {
     --filter "label=com.docker.compose.project.working_dir=$here" 2>/dev/null) ]]
 }
 
+# Two checkouts have one project name: `up` in the second would take over the containers of the first.
+check_project() {
+  local project=${COMPOSE_PROJECT_NAME:-splitlet} where
+  where=$(docker ps -a --filter label=com.docker.compose.service=node --filter "label=com.docker.compose.project=$project" \
+    --format '{{.Label "com.docker.compose.project.working_dir"}}' 2>/dev/null | head -n 1)
+  [[ -z $where || $where == "$here" ]] || problem "a project $project of $where is there already" \
+    "COMPOSE_PROJECT_NAME=another $(compose_command) up, or end that one"
+}
+
+# Where the images come from: a base image that is here or can be had, and programs when they are not compiled.
+check_images() {
+  local base=${BASE_IMAGE:-debian:bookworm-slim}
+  if ! docker image inspect "$base" >/dev/null 2>&1 && ! timeout 60 docker pull -q "$base" >/dev/null 2>&1; then
+    problem "BASE_IMAGE: $base is not here, and no registry gives it" './base-image.sh, then export BASE_IMAGE=splitlet.local/base:bookworm'
+  fi
+  case ${PROGRAMS:-source} in
+    source) ;;
+    prebuilt) [[ -d $here/.prebuilt/root ]] || problem 'PROGRAMS=prebuilt, and there is no .prebuilt' './prebuilt.sh, after make build' ;;
+    *) problem "PROGRAMS is source or prebuilt, not $PROGRAMS" 'leave it out to compile in the image' ;;
+  esac
+}
+
 # check_port VARIABLE NUMBER
 check_port() {
   ! (exec 3<>"/dev/tcp/127.0.0.1/$2") 2>/dev/null ||
-    problem "port $2 is in use" "set another: $1=$(($2 + 10000)) docker compose up"
+    problem "port $2 is in use" "set another: $1=$(($2 + 10000)) $(compose_command) up"
 }
 
 # As the containers will see it: by any user.
@@ -85,6 +110,14 @@ check_propagation() {
     problem 'the root of this machine is no shared mount' 'mount --make-rshared /, or PROPAGATION=rprivate'
 }
 
+# Each manifest is read by a user of its container.
+check_manifests() {
+  local file
+  while IFS= read -r file; do
+    problem "MANIFESTS: $file is not readable by all" "chmod a+r $file"
+  done < <(find "$1" -maxdepth 1 -type f ! -name '.*' ! -perm -o=r)
+}
+
 # As docker compose does: what is set already stands.
 read_variables() {
   local name value
@@ -99,9 +132,14 @@ check_compose
 check_daemon
 if ! runs_already; then
   check_port PROMETHEUS_PORT "${PROMETHEUS_PORT:-9090}"
-  check_port GRAFANA_PORT "${GRAFANA_PORT:-3000}"
+  [[ ,${COMPOSE_PROFILES:-}, != *,grafana,* ]] || check_port GRAFANA_PORT "${GRAFANA_PORT:-3000}"
+  check_project
 fi
-[[ -z ${MANIFESTS:-} ]] || check_path MANIFESTS "$MANIFESTS"
+check_images
+if [[ -n ${MANIFESTS:-} ]]; then
+  check_path MANIFESTS "$MANIFESTS"
+  check_manifests "$(cd "$here" && realpath -m -- "$MANIFESTS")"
+fi
 [[ -z ${KUBELET_CONFIG:-} ]] || check_path KUBELET_CONFIG "$KUBELET_CONFIG"
 check_runtime
 check_propagation

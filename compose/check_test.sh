@@ -6,7 +6,9 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(mktemp -d /tmp/splitlet-check.XXXXXX)
 listener=
 trap '[[ -z $listener ]] || kill "$listener"; rm -rf "$work"' EXIT
-mkdir "$work/bin" "$work/pods" "$work/closed"
+mkdir "$work/bin" "$work/pods" "$work/closed" "$work/tree"
+tree_without=$work/tree # a checkout with nothing built
+cp "$here/check.sh" "$tree_without/"
 chmod 0755 "$work/pods"
 chmod 0700 "$work/closed"
 
@@ -17,7 +19,11 @@ case $1 in
   compose) [ -n "$FAKE_COMPOSE" ] && echo "$FAKE_COMPOSE" ;;
   version) echo "$FAKE_DOCKER"; [ "${FAKE_DOCKER#[0-9]}" != "$FAKE_DOCKER" ] ;;
   info) echo "$FAKE_OPTIONS" ;;
-  ps) [ -z "$FAKE_RUNS" ] || echo 4711 ;;
+  ps) case $* in
+    *--format*) [ -z "$FAKE_OTHER" ] || echo "$FAKE_OTHER" ;;
+    *) [ -z "$FAKE_RUNS" ] || echo 4711 ;;
+  esac ;;
+  image | pull) [ -z "$FAKE_NO_IMAGE" ] ;;
 esac
 DOCKER
 printf '#!/bin/sh\nexit 1\n' >"$work/bin/docker-compose"
@@ -64,6 +70,16 @@ expect '' PROMETHEUS_PORT="$taken" FAKE_RUNS=1 "$check"
 expect "there is no $work/nothing" MANIFESTS="$work/nothing" "$check"
 expect "$work/closed is not readable by all" MANIFESTS="$work/closed" "$check"
 expect 'no runtime of the host' RUNTIME=host RUNTIME_DIR="$work" "$check"
+printf 'apiVersion: v1\n' >"$work/pods/closed.yaml"
+chmod 0600 "$work/pods/closed.yaml"
+expect "$work/pods/closed.yaml is not readable by all" MANIFESTS="$work/pods" "$check"
+expect 'a project splitlet of /elsewhere/compose is there' FAKE_OTHER=/elsewhere/compose "$check"
+expect '' FAKE_OTHER="$here" FAKE_RUNS=1 "$check"
+expect 'BASE_IMAGE: mine:1 is not here' BASE_IMAGE=mine:1 FAKE_NO_IMAGE=1 "$check"
+expect 'there is no .prebuilt' PROGRAMS=prebuilt "$tree_without/check.sh"
+expect 'PROGRAMS is source or prebuilt' PROGRAMS=binary "$check"
+expect '' GRAFANA_PORT="$taken" "$check"
+expect "port $taken is in use" GRAFANA_PORT="$taken" COMPOSE_PROFILES=grafana "$check"
 printf 'RUNTIME=host\nRUNTIME_DIR=%s\n' "$work" >"$work/host.env"
 expect 'no runtime of the host' "$check" "$work/host.env"
 expect '' RUNTIME=private "$check" "$work/host.env"

@@ -3,7 +3,7 @@
 # pod never notices; each container has the privileges that README.md says; down leaves nothing behind.
 #
 # Wants a docker daemon that answers, or START_DOCKERD=1 (root): one of its own. BIN_DIR names programs that are built
-# already (build/dev/bin); SOURCE=1 compiles them in the image instead, which takes long. BASE_IMAGE as in README.md;
+# already (the release build, else the dev build); SOURCE=1 compiles them in the image instead, which takes long. BASE_IMAGE as in README.md;
 # without it debian:bookworm-slim, or what base-image.sh makes where no registry answers. KEEP=1 leaves all running.
 set -euo pipefail
 
@@ -14,7 +14,7 @@ source "$tree/deploy/local/lib.sh"
 
 work=$(mktemp -d /var/tmp/splitlet-compose.XXXXXX)
 readonly work NODE=compose-test CLONE=$work/clone
-bin=$(absolute "${BIN_DIR:-$tree/build/dev/bin}")
+bin=$(absolute "$(built_programs)")
 readonly bin
 export COMPOSE_PROJECT_NAME=splitlet-test-$$ TAG=test-$$ NODE_NAME=$NODE
 export PROMETHEUS_PORT=$((21000 + $$ % 9000))
@@ -214,7 +214,7 @@ expect_privileges config-source 7002 0
 expect_privileges sync-loop 7003 0
 expect_privileges pleg 7004 0
 expect_privileges status 7005 0
-expect_privileges pod-worker 0 0xb
+expect_privileges pod-worker 0 0xa
 expect_privileges gc 0 0xa
 expect_privileges nats 7010 0
 expect_privileges recorder 7011 0
@@ -254,6 +254,17 @@ print(json.load(urllib.request.urlopen(url, timeout=5))["data"]["result"][0]["va
 all_scraped() { [[ $(query 'count(group by (process) (up{job="kubelet"} == 1))') == 6 ]]; }
 wait_until 30 all_scraped || die "processes that answer: $(query 'count(group by (process) (up == 1))')"
 [[ $(query kubelet_running_pods) == 1 ]] || die "kubelet_running_pods is $(query kubelet_running_pods)"
+
+begin 'no pod reaches Prometheus'
+in_demo() {
+  local id=${before%% *}
+  docker exec "$(container runtime)" ctr --address /run/splitlet/containerd/containerd.sock -n k8s.io \
+    task exec --exec-id "try-$RANDOM" "${id#containerd://}" "$@"
+}
+address=$(docker exec "$(container runtime)" hostname -i | awk '{print $1}')
+docker exec "$(container prometheus)" bash -c "exec 3<>/dev/tcp/$address/9090" || die "Prometheus does not listen on $address"
+in_demo ping -c 1 -w 5 "$address" >/dev/null || die "the pod does not reach $address at all, which would show nothing"
+! in_demo wget -T 5 -q -O /dev/null "http://$address:9090/-/ready" 2>"$work/wget.txt" || die 'a pod reads from Prometheus'
 
 begin 'pods of one'"'"'s own'
 mkdir "$work/pods"

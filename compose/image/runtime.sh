@@ -37,6 +37,12 @@ nest_cgroups() {
   sed -E 's/([^ ]+)/+\1/g' "$group/cgroup.controllers" >"$group/cgroup.subtree_control"
 }
 
+# Prometheus listens where the pods' gateway is, so that its port can be published; it answers no pod for that.
+keep_pods_out() {
+  local rule=(INPUT -i "splt$(short_hash "$DIR")" -p tcp --dport 9090 -j REJECT)
+  iptables -w 10 -C "${rule[@]}" 2>/dev/null || iptables -w 10 -I "${rule[@]}"
+}
+
 # What an earlier container left that only meant something while it ran. Mounts of pods are for this container alone,
 # else they would outlive it in the mount namespace of docker.
 forget_last_life() {
@@ -57,6 +63,7 @@ serve_private() {
   local server
   make_writable
   nest_cgroups
+  keep_pods_out
   mkdir -p "$DIR"
   forget_last_life
   "$TOOLS/runtime.sh" config "$DIR"

@@ -73,11 +73,34 @@ demo() {
   mv "$STACK/manifests/.demo.yaml" "$target"
 }
 
-own 0755 0:0 "$STACK"/{run,pods,logs,lock,host,manifests}
+# What Prometheus reads, by the name of the node.
+targets() {
+  local process port=10270
+  while read -r process _; do
+    [[ -n $process ]] || continue
+    port=$((port + 1))
+    jq -n --arg target "127.0.0.1:$port" --arg node "$NODE_NAME" --arg process "$process" \
+      '{targets: [$target], labels: {instance: $node, metrics_path: "/metrics", process: $process}}'
+  done <<<"$USERS" | jq -s . >"$STACK/prometheus/.targets"
+  mv "$STACK/prometheus/.targets" "$STACK/prometheus/targets.json"
+}
+
+# Grafana's user `admin` has no password that others know.
+grafana() {
+  local home=$STACK/creds/grafana
+  own 0500 472 "$home"
+  [[ -s $home/password ]] || (umask 077 && head -c 18 /dev/urandom | base64 >"$home/.password" && mv "$home/.password" "$home/password")
+  chown 472 "$home/password"
+  chmod 0400 "$home/password"
+}
+
+own 0755 0:0 "$STACK"/{run,pods,logs,lock,host,manifests,prometheus}
 own 0711 0:0 "$STACK"/{state,creds}
 own 0750 "0:$RUNTIME_GROUP" "$STACK/run/containerd"
 bus
 processes
 endpoint
+targets
+grafana
 demo
 printf 'set up: %s\n' "$(find "$STACK" -maxdepth 1 -mindepth 1 -printf '%f ')"

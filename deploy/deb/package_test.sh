@@ -2,16 +2,17 @@
 # The package: what is in it, what it asks for, and (as root, where debootstrap reaches a mirror) that it goes into a
 # clean Debian 12, can be run there as its units would run it, and leaves nothing behind.
 #
-# BIN_DIR names the programs (build/dev/bin), DEBIAN_MIRROR the mirror; INSTALL=1 does the second part, which
-# downloads 100 MB.
+# BIN_DIR names the programs (of the release build, else of the dev build), PACKAGE_MIRROR the mirror (else this
+# machine's); INSTALL=1 does the second part, which downloads 100 MB.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-build=$(realpath "${BIN_DIR:-$here/../../build/dev/bin}/..")
-mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+# shellcheck source=deploy/local/lib.sh
+source "$here/../local/lib.sh"
+build=$(realpath "$(built_programs)/..")
+mirror=${PACKAGE_MIRROR:-$(package_mirror)}
 work=$(mktemp -d /var/tmp/splitlet-package.XXXXXX)
 root=$work/root
-readonly PROCESSES=(config-source sync-loop pod-worker pleg status gc)
 
 cleanup() {
   local point
@@ -22,29 +23,24 @@ cleanup() {
 }
 trap cleanup EXIT
 
-die() {
-  printf 'FAILED: %s\n' "$*"
-  exit 1
-}
-
 make_package() {
   cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work/cpack" >"$work/cpack.txt" 2>&1 || { cat "$work/cpack.txt" && exit 1; }
   mv "$work"/cpack/*.deb "$work/splitlet.deb"
 }
 
 check_contents() {
-  local process file depends
+  local process file depends size unpacked
   dpkg-deb -c "$work/splitlet.deb" | awk '{print $6}' >"$work/files"
   for process in "${PROCESSES[@]}"; do
     for file in usr/bin/splitlet-$process usr/lib/systemd/system/splitlet-$process.service \
-      usr/share/man/man8/splitlet-$process.8; do
+      usr/share/man/man8/splitlet-$process.8.gz; do
       grep -qx "./$file" "$work/files" || die "$file is not in the package"
     done
   done
-  for file in usr/bin/splitletctl usr/share/man/man1/splitletctl.1 usr/share/man/man8/splitlet.8 etc/default/splitlet \
+  for file in usr/bin/splitletctl usr/share/man/man1/splitletctl.1.gz usr/share/man/man8/splitlet.8.gz etc/default/splitlet \
     usr/lib/systemd/system/splitlet.target usr/lib/sysusers.d/splitlet.conf usr/lib/tmpfiles.d/splitlet.conf \
     usr/share/bash-completion/completions/splitletctl usr/share/zsh/vendor-completions/_splitletctl \
-    usr/share/fish/vendor_completions.d/splitletctl.fish usr/share/doc/splitlet/copyright; do
+    usr/share/fish/vendor_completions.d/splitletctl.fish usr/share/doc/splitlet/copyright usr/share/doc/splitlet/changelog.gz; do
     grep -qx "./$file" "$work/files" || die "$file is not in the package"
   done
   ! grep -E 'test|fake|bench' "$work/files" || die 'the package holds what is for development'
@@ -52,7 +48,33 @@ check_contents() {
   for file in 'libgrpc++1' libprotobuf libnats libcurl4 nats-server systemd; do
     [[ $depends == *"$file"* ]] || die "the package does not depend on $file: $depends"
   done
+  size=$(dpkg-deb -f "$work/splitlet.deb" Installed-Size)
+  unpacked=$(dpkg-deb --fsys-tarfile "$work/splitlet.deb" | tar -tv | awk '{sum += $3} END {print int(sum / 1024)}')
+  ((size >= unpacked && size < unpacked + 1000)) || die "Installed-Size is $size kB, the files have $unpacked kB"
   [[ $(dpkg-deb -I "$work/splitlet.deb" conffiles) == /etc/default/splitlet ]] || die 'conffiles'
+}
+
+# hardened FILE: read-only after relocation, no lazy binding, not at a fixed address, with checks of stack and buffers.
+hardened() {
+  readelf -W -d "$1" >"$work/dynamic"
+  grep -qE 'BIND_NOW|Flags:.* NOW' "$work/dynamic" || die "$1: lazy binding"
+  readelf -W -l "$1" | grep -q GNU_RELRO || die "$1: no RELRO"
+  readelf -W -h "$1" | grep -q 'Type: *DYN' || die "$1: at a fixed address"
+  readelf -W --dyn-syms "$1" >"$work/symbols"
+  grep -q __stack_chk_fail "$work/symbols" || die "$1: no stack protector"
+  grep -qE '__[a-z]+_chk@' "$work/symbols" || die "$1: no FORTIFY_SOURCE"
+}
+
+check_hardening() {
+  local program
+  if ! grep -qx 'SPLITLET_FLAVOUR:[A-Z]*=release' "$build/CMakeCache.txt"; then
+    say 'SKIPPED: hardening, which is of the release build'
+    return
+  fi
+  dpkg-deb -x "$work/splitlet.deb" "$work/tree"
+  for program in "$work"/tree/usr/bin/*; do
+    hardened "$program"
+  done
 }
 
 in_root() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
@@ -109,6 +131,7 @@ check_removed() {
 
 make_package
 check_contents
+check_hardening
 echo 'the package is complete'
 if [[ ${INSTALL:-0} != 1 || $EUID -ne 0 ]] || ! command -v debootstrap >/dev/null; then
   echo 'SKIPPED: installing it in a clean Debian (INSTALL=1, root and debootstrap do that)'

@@ -66,9 +66,9 @@ end_all_with() {
   wait_until 5 none_with "$1" "$2" || die "these processes cannot be ended: $(pids_with "$1" "$2" | xargs)"
 }
 
-# Mount points at or below a directory, the innermost first.
+# Mount points below a directory, the innermost first. The directory itself may be a mount of somebody else's.
 mounts_below() {
-  awk -v dir="$1" '$5 == dir || index($5, dir "/") == 1 {print length($5) "\t" $5}' \
+  awk -v dir="$1" 'index($5, dir "/") == 1 {print length($5) "\t" $5}' \
     /proc/self/mountinfo | sort -rn | cut -f2-
 }
 
@@ -83,6 +83,25 @@ unmount_below() {
   done
   [[ -z $(mounts_below "$1") ]] || die "still mounted after $round rounds: $(mounts_below "$1" | xargs)"
 }
+
+# The programs that a test is to use: BIN_DIR, else those that are built, the release build first.
+built_programs() {
+  local root preset
+  root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+  if [[ -n ${BIN_DIR:-} ]]; then
+    say "$BIN_DIR"
+    return
+  fi
+  for preset in release dev; do
+    [[ ! -x $root/build/$preset/bin/splitletctl ]] || { say "$root/build/$preset/bin" && return; }
+  done
+  die "nothing is built: make build"
+}
+
+# Where this machine has its Debian packages from: a line "SITE SUITE" for each, the release itself first.
+# shellcheck disable=SC2016  # the names are apt's
+package_sources() { apt-get indextargets --format '$(SITE) $(RELEASE)' 2>/dev/null | grep -E ' bookworm(-updates|-security)?$' | sort -u -k2; }
+package_mirror() { package_sources | awk '$2 == "bookworm" {print $1; exit}'; }
 
 # What run.sh and stop.sh know of one stack; STATE_DIR is absolute by then.
 

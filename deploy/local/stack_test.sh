@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The local stack on real containerd: two side by side, every process killed, one stopped beside the other,
-# nothing left behind. Needs root; BIN_DIR names the programs (build/dev/bin).
+# nothing left behind. Needs root; BIN_DIR names the programs (of the release build, else of the dev build).
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -11,7 +11,7 @@ if [[ $EUID -ne 0 ]]; then
   note 'skipped: needs root'
   exit 77
 fi
-BIN_DIR=$(absolute "${BIN_DIR:-$here/../../build/dev/bin}")
+BIN_DIR=$(absolute "$(built_programs)")
 export BIN_DIR
 work=$(mktemp -d /tmp/splitlet-stack.XXXXXX)
 readonly work
@@ -27,6 +27,7 @@ cleanup() {
   for stack in "$FIRST" "$SECOND"; do
     STATE_DIR=$stack "$here/stop.sh" >/dev/null 2>&1 || note "warning: stop.sh failed for $stack"
   done
+  ! mountpoint -q "$SECOND" || umount "$SECOND" || note "warning: $SECOND is still mounted"
   "$here/runtime.sh" stop "$OWN_RUNTIME" || note "warning: runtime.sh stop failed"
   rm -rf --one-file-system "$work"
   exit "$code"
@@ -124,7 +125,9 @@ for settings in "STATE_DIR=/tmp/$(printf 'x%.0s' {1..90})" "BIN_DIR=$work/none" 
 done
 grep -qF "$work/bad.yaml: maxPodz: unknown key (line 3)" "$work/refused.txt" || die 'the reason does not name file, key and line'
 
-begin 'two stacks start side by side'
+begin 'two stacks start side by side, one on a mount point'
+mkdir -p "$SECOND"
+mount --bind "$SECOND" "$SECOND"
 run "$FIRST" node-a
 run "$SECOND" node-b
 [[ $(<"$FIRST/nats/port") != "$(<"$SECOND/nats/port")" ]] || die 'one port for both'
@@ -167,6 +170,7 @@ kill -STOP "$(pid_of "$SECOND" pod-worker)"
 kill -KILL "$(pid_of "$SECOND" containerd)"
 stop_and_look "$SECOND"
 STATE_DIR=$SECOND "$here/stop.sh" >/dev/null || die 'stop of a stopped stack failed'
+mountpoint -q "$SECOND" || die 'stop unmounted the state directory, which it had not mounted'
 
 begin 'a stopped stack starts again'
 run "$FIRST" node-a

@@ -4,7 +4,8 @@
 # killed and comes back, and the pod stays through that and through the end of the agent.
 #
 # Needs root and a Debian with the package's dependencies, systemd and containerd; says what is missing and is skipped
-# where it cannot be had. BIN_DIR names the programs (build/dev/bin).
+# where it cannot be had. BIN_DIR names the programs (of the release build, else of
+# the dev build).
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -12,7 +13,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/../local/lib.sh"
 
 readonly PROCESSES_AND_BUS=("${PROCESSES[@]}" nats)
-build=$(absolute "${BIN_DIR:-$here/../../build/dev/bin}/..")
+build=$(absolute "$(built_programs)/..")
 
 skip() {
   say "skipped: $*"
@@ -39,6 +40,7 @@ inside() {
   check_kills
   check_switches
   check_stop
+  check_reinstall
   say 'all steps passed'
 }
 
@@ -93,13 +95,12 @@ show_cgroups() {
 
 install_package() {
   local unit
-  cp "$work"/package/*.deb "$root/tmp/splitlet.deb"
-  chroot "$root" dpkg -i /tmp/splitlet.deb >"$work/dpkg.txt" 2>&1 || {
+  cp "$work"/package/*.deb "$root/srv/splitlet.deb"
+  chroot "$root" dpkg -i /srv/splitlet.deb >"$work/dpkg.txt" 2>&1 || {
     ! grep -q 'dependency problems' "$work/dpkg.txt" || skip "$(grep -m 1 'depends on' "$work/dpkg.txt")"
     cat "$work/dpkg.txt" >&2
     die 'dpkg -i'
   }
-  chroot "$root" systemctl enable -q splitlet.target "${PROCESSES_AND_BUS[@]/#/splitlet-}" 2>/dev/null || die 'systemctl enable'
   cp "$here/../local/demo.yaml" "$root/etc/splitlet/manifests/"
   chmod 0644 "$root/etc/splitlet/manifests/demo.yaml"
 }
@@ -108,9 +109,22 @@ boot() {
   env -i container=splitlet-test PATH=/usr/sbin:/usr/bin:/sbin:/bin \
     unshare --pid --net --uts --ipc --fork --kill-child chroot "$root" /bin/sh -c 'mount -t proc proc /proc &&
       mount -t cgroup2 cgroup2 /sys/fs/cgroup && hostname booted && ip link set lo up && mount --make-rshared / &&
-      exec /lib/systemd/systemd --unit=splitlet.target --log-target=journal' </dev/null >"$work/boot.txt" 2>&1 &
+      exec /lib/systemd/systemd --unit=basic.target --log-target=journal' </dev/null >"$work/boot.txt" 2>&1 &
   wait_until 10 find_systemd $! || skip "systemd does not start here: $(tail -n 1 "$work/boot.txt")"
+  wait_until 30 takes_commands || die "systemd does not come up: $(tail -n 1 "$work/boot.txt")"
+  start_as_told
   wait_until 60 is_up || die "the target does not come: $(units)"
+}
+
+takes_commands() { in_system systemctl -q is-active basic.target 2>/dev/null; }
+
+# The very command that the README gives: what it forgets is not started here either.
+start_as_told() {
+  local told
+  told=$(sed -nE 's/^(systemctl enable --now splitlet\.target).*/\1/p' "$here/../README.md")
+  [[ -n $told ]] || die 'deploy/README.md does not say how to start it'
+  # shellcheck disable=SC2086  # its words
+  in_system $told >"$work/enable.txt" 2>&1 || die "$told: $(cat "$work/enable.txt")"
 }
 
 find_systemd() {
@@ -169,6 +183,23 @@ check_stop() {
   wait_until 20 none_active || die "still active: $(units)"
   ctr --address "$work/socket/containerd.sock" -n k8s.io tasks list >"$work/tasks"
   grep -q "${id#containerd://} .*RUNNING" "$work/tasks" || die "the pod ended with the agent: $(cat "$work/tasks")"
+}
+
+# Purged and installed again in the same boot: nothing is left that an administrator did not make, and it starts anew.
+check_reinstall() {
+  local left
+  in_system dpkg --purge splitlet >"$work/purge.txt" 2>&1 || die "purge: $(cat "$work/purge.txt")"
+  left=$(find "$root"/etc "$root"/run "$root"/var/lib -xdev \( -path '*/dpkg/*' -o -path '*/pod-worker/pods/*' -o -path '*/var/lib/cni' \) -prune \
+    -o -name '*splitlet*' ! -path '*/splitlet-pod-worker.service.d' ! -path "$root/var/lib/splitlet" -print)
+  [[ -z $left ]] || die "left after the purge: $left"
+  [[ -z $(units) ]] || die "units after the purge: $(units)"
+  grep -q 'directories of pods are left' "$work/purge.txt" || die 'the pod runs, and the purge says nothing of its directory'
+  in_system dpkg -i /srv/splitlet.deb >"$work/again.txt" 2>&1 || die "dpkg -i: $(cat "$work/again.txt")"
+  cp "$here/../local/demo.yaml" "$root/etc/splitlet/manifests/"
+  chmod 0644 "$root/etc/splitlet/manifests/demo.yaml"
+  start_as_told
+  wait_until 60 all_live || die "not all live after the second installation: $(in_system splitletctl get processes 2>&1; units)"
+  in_system systemctl stop splitlet.target || die 'the second stop'
 }
 none_active() { ! units | awk '/splitlet-[a-z-]+\.service/ && !/splitlet-setup/ && / active / {found = 1} END {exit !found}'; }
 

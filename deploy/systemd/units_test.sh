@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # The units as they are installed: systemd takes each, and its review of their sandboxes stays as good as it is.
-# BIN_DIR names the programs (build/dev/bin).
+# BIN_DIR names the programs (of the release build, else of the dev build).
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-build=$(realpath "${BIN_DIR:-$here/../../build/dev/bin}/..")
+# shellcheck source=deploy/local/lib.sh
+source "$here/../local/lib.sh"
+build=$(realpath "$(built_programs)/..")
 work=$(mktemp -d /tmp/splitlet-units.XXXXXX)
 trap 'rm -rf "$work"' EXIT
 
