@@ -2,6 +2,7 @@
 #
 #   make run     start the local stack; returns when the demo pod runs    make stop    end it
 #   make test    build and run all tests, most with sanitizers            make lint    check format and rules
+#   make test-readme  type the commands of README.md, the long ones too, into a copy of the tree
 #   make bench   measure; prints a table (ROUNDS and PODS: its size)
 #   make chaos   random faults for MINUTES (10) on a stack of its own; report in build/chaos
 #
@@ -23,7 +24,7 @@ PROGRAMS = splitlet-config-source splitlet-sync-loop splitlet-pod-worker splitle
 
 MINUTES ?= 10
 
-.PHONY: setup build run stop test bench chaos lint tidy clean
+.PHONY: setup build run stop test test-readme bench chaos lint tidy clean
 
 setup:
 	@scripts/setup.sh
@@ -39,6 +40,9 @@ stop:
 
 test: setup
 	@scripts/test.sh
+
+test-readme: build
+	@tests/readme/run.sh local long
 
 bench: setup
 	@tests/bench/run.sh
