@@ -16,16 +16,26 @@ class GrpcDesiredOwner final : public DesiredOwner {
       : clock_(clock), stub_(v1::ConfigSource::NewStub(std::move(channel))) {}
 
   StatusOr<bool> Knows(const std::string& uid, const Deadline& deadline) override {
-    rpc::ClientCall call(clock_, deadline);
-    v1::GetDesiredRequest request;
-    request.set_uid(uid);
     v1::GetDesiredReply reply;
-    RETURN_IF_ERROR(rpc::FromGrpc(stub_->GetPod(&call.context(), request, &reply)),
-                    "ask config-source for pod {}", uid);
+    RETURN_IF_ERROR(Ask(uid, deadline, reply), "ask config-source for pod {}", uid);
     return reply.known();
   }
 
+  StatusOr<Record> Find(const std::string& uid, const Deadline& deadline) override {
+    auto reply = std::make_shared<v1::GetDesiredReply>();
+    RETURN_IF_ERROR(Ask(uid, deadline, *reply), "ask config-source for pod {}", uid);
+    if (!reply->known()) return nullptr;
+    return Record(reply, &reply->record());
+  }
+
  private:
+  Status Ask(const std::string& uid, const Deadline& deadline, v1::GetDesiredReply& reply) {
+    rpc::ClientCall call(clock_, deadline);
+    v1::GetDesiredRequest request;
+    request.set_uid(uid);
+    return rpc::FromGrpc(stub_->GetPod(&call.context(), request, &reply));
+  }
+
   const Clock& clock_;
   std::unique_ptr<v1::ConfigSource::Stub> stub_;
 };

@@ -13,13 +13,19 @@ namespace splitlet::bus {
 class FakeDesiredOwner final : public DesiredOwner {
  public:
   using Answer = std::function<StatusOr<bool>(const std::string& uid, const Deadline& deadline)>;
-  explicit FakeDesiredOwner(Answer answer) : answer_(std::move(answer)) {}
+  using Finder = std::function<StatusOr<Record>(const std::string& uid, const Deadline& deadline)>;
+  explicit FakeDesiredOwner(Answer answer, Finder finder = nullptr)
+      : answer_(std::move(answer)), finder_(std::move(finder)) {}
   StatusOr<bool> Knows(const std::string& uid, const Deadline& deadline) override {
     return answer_(uid, deadline);
+  }
+  StatusOr<Record> Find(const std::string& uid, const Deadline& deadline) override {
+    return finder_ ? finder_(uid, deadline) : Unavailable("nobody answers");
   }
 
  private:
   Answer answer_;
+  Finder finder_;
 };
 
 }  // namespace splitlet::bus

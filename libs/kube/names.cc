@@ -54,6 +54,13 @@ std::string CheckDnsSubdomain(std::string_view text) {
   }
 }
 
+std::string CheckUid(std::string_view text) {
+  const bool good =
+      !text.empty() && text.size() <= 64 &&
+      std::all_of(text.begin(), text.end(), [](char c) { return IsAlnum(c) || c == '-'; });
+  return good ? std::string() : "must be at most 64 letters, digits and '-'";
+}
+
 std::string CheckQualifiedName(std::string_view text) {
   const size_t slash = text.find('/');
   if (slash != std::string_view::npos) {

@@ -22,6 +22,8 @@ std::string CheckPortName(std::string_view text);
 /// Printable ASCII without '='.
 std::string CheckEnvName(std::string_view text);
 std::string CheckHttpHeaderName(std::string_view text);
+/// At most 64 letters, digits and '-': a UID names directories and files on this node.
+std::string CheckUid(std::string_view text);
 /// "/proc": no ".." between slashes.
 bool HasParentStep(std::string_view path);
 /// A literal IPv4 or IPv6 address.

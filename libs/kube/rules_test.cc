@@ -493,6 +493,10 @@ TEST(Names, Grammars) {
   EXPECT_EQ(CheckQualifiedName("example.com/App_1.x"), "");
   for (const char* bad : {"", "/a", "a/", "a/b/c", "Ex.com/a", "a b"})
     EXPECT_NE(CheckQualifiedName(bad), "") << bad;
+  for (const char* good : {"0f2c-AB", "a", "-"}) EXPECT_EQ(CheckUid(good), "") << good;
+  for (const std::string& bad : {std::string(), std::string(".."), std::string("a/b"),
+                                 std::string("a\0b", 3), std::string(65, 'a')})
+    EXPECT_NE(CheckUid(bad), "") << bad;
   for (const char* bad : {"80", "a--b", "-a", "abcdefghijklmnop"})
     EXPECT_NE(CheckPortName(bad), "") << bad;
   EXPECT_EQ(CheckPortName("http-1"), "");

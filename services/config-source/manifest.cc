@@ -1,11 +1,9 @@
 #include "services/config-source/manifest.h"
 
-#include <algorithm>
-#include <cctype>
-
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/one_line.h"
 #include "libs/kube/codec.h"
+#include "libs/kube/names.h"
 #include "libs/kube/validation.h"
 #include "services/config-source/pod_bytes.h"
 
@@ -15,16 +13,10 @@ namespace {
 /// A record holds the pod and a little more, and is limited to 16 MiB.
 constexpr size_t kMaxPodBytes = 15u << 20;
 
-/// The UID becomes the name of directories and files on this node.
 Status CheckUid(const std::string& uid) {
-  const bool good = !uid.empty() && uid.size() <= 64 && std::ranges::all_of(uid, [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-';
-  });
-  if (good) return OkStatus();
-  return InvalidArgument(
-      "invalid pod: metadata.uid: Invalid value: \"{}\": must be at most 64 letters, digits and "
-      "'-'",
-      uid);
+  const std::string problem = kube::CheckUid(uid);
+  if (problem.empty()) return OkStatus();
+  return InvalidArgument("invalid pod: metadata.uid: Invalid value: \"{}\": {}", uid, problem);
 }
 
 struct Document {

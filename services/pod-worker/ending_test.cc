@@ -120,6 +120,19 @@ TEST_F(Ending, ALaterLifeWaitsForTheEarlierOne) {
   EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
 }
 
+TEST_F(Ending, AGrantThatComesLateReplacesNoLaterOneThatWaits) {
+  const auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  const int fault = runtime.AddFault({.method = "StopContainer"});
+  ASSERT_TRUE(RunPod(pod, 2).ok());
+  ASSERT_TRUE(RunPod(pod, 3).ok());
+  EXPECT_FALSE(Grant(pod, 2).ok());
+  runtime.RemoveFault(fault);
+  RunFor(5s);
+  EXPECT_EQ(Record()->incarnation(), 3);
+  EXPECT_EQ(Record()->state(), v1::SYNCING);
+}
+
 TEST_F(Ending, WithoutGrantAndContainersItIsFinishedAtOnce) {
   const auto pod = TestPod{}.Make();
   Want(pod);
@@ -433,8 +446,11 @@ TEST_F(Ending, ContainersFoundAfterALifeAreEndedAndTheLifeIsRememberedStill) {
   request.set_uid("uid-web");
   for (const auto& sandbox : runtime.Sandboxes())
     if (sandbox.state == cri::SandboxState::kReady) request.add_sandbox_ids(sandbox.id.str());
+  const int fault = runtime.AddFault({.method = "StopContainer"});
   ASSERT_TRUE(KillPod(request).ok());
-  RunFor(1s);
+  EXPECT_EQ(Grant(pod).code(), StatusCode::kFailedPrecondition) << "over, while they end too";
+  runtime.RemoveFault(fault);
+  RunFor(5s);
   EXPECT_TRUE(runtime.Running("uid-web").empty());
   EXPECT_FALSE(workers.Contains("uid-web"));
   EXPECT_EQ(Grant(pod).code(), StatusCode::kFailedPrecondition);

@@ -62,7 +62,9 @@ Metrics::Metrics(prometheus::Registry& registry)
       workers(prometheus::BuildGauge()
                   .Name("splitlet_pod_workers")
                   .Help("Workers by state.")
-                  .Register(registry)) {}
+                  .Register(registry)),
+      grants_refused(CounterFamily(registry, "splitlet_grants_refused_total",
+                                   "Grants that are not of the pod that is wanted.")) {}
 
 void Metrics::ObserveWorker(const std::string& operation, Duration duration) {
   worker_duration.Add({{"operation_type", operation}}, kDefault).Observe(Seconds(duration));

@@ -29,6 +29,7 @@ struct Metrics {
   prometheus::Family<prometheus::Counter>& run_sandbox_errors;         // {runtime_handler}
   prometheus::Family<prometheus::Histogram>& image_pull;               // {image_size_in_bytes}
   prometheus::Family<prometheus::Gauge>& workers;                      // {state}
+  prometheus::Family<prometheus::Counter>& grants_refused;             // {reason}
 
   static double Seconds(Duration duration) {
     return std::chrono::duration<double>(duration).count();

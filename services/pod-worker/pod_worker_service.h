@@ -142,12 +142,22 @@ class PodWorkerService {
   void ApplyDesired(const v1::DesiredRecord& record, const std::string& traceparent = {});
   void CheckMissing();
   void AskOwner(const std::string& uid);
+  using AskedDesired = StatusOr<bus::DesiredOwner::Record>;
+  void Update(const v1::UpdatePodRequest& request, DoneStatus done, const std::string& traceparent,
+              const AskedDesired* asked);
   void AcceptGrant(Worker* worker, Grant grant, PodTraits traits, DoneStatus done);
   std::unique_ptr<Worker> NewLife(Grant grant, PodTraits traits);
   void TellNotCarriedOut(const Worker& worker);
   void KillOrphan(const v1::KillPodRequest& request, Done<v1::KillPodReply> done);
   void EndOrphan(const v1::KillPodRequest& request, const v1::ObservedPod& seen,
                  const Done<v1::KillPodReply>& done);
+
+  // Whether what is granted is what is wanted (grants.cc).
+  enum class GrantStep { kTake, kAnswered };
+  GrantStep JudgeGrant(const v1::UpdatePodRequest& request, const DoneStatus& done,
+                       const std::string& traceparent, const AskedDesired* asked);
+  void AskForGrant(const v1::UpdatePodRequest& request, const DoneStatus& done,
+                   const std::string& traceparent);
 
   // A pod that is to run (syncing.cc).
   void Advance(const std::string& uid);
@@ -224,6 +234,7 @@ class PodWorkerService {
 
   std::map<std::string, std::unique_ptr<Worker>> workers_;  // by UID
   std::map<std::string, std::string> uid_of_key_;
+  std::set<std::string> asking_;                    // UIDs whose grant waits for config-source
   std::set<std::string> unknown_;                   // keys whose file is of a newer version
   std::map<std::string, v1::LastingFact> lasting_;  // of pods without worker: their start time
   std::map<std::string, std::set<std::string>>

@@ -1,4 +1,7 @@
+#include <utility>
+
 #include "libs/bus/bus.h"
+#include "libs/kube/names.h"
 #include "services/pod-worker/pod_worker_service.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
 #include "splitlet/v1/records.pb.h"
@@ -18,8 +21,20 @@ bool SaysOver(const v1::DesiredRecord& record, const PodTraits& traits) {
 }
 
 /// A UID names directories.
-bool IsPlainName(const std::string& uid) {
-  return !uid.empty() && uid.find('/') == std::string::npos && uid != "." && uid != "..";
+Status CheckUid(const std::string& uid) {
+  const std::string problem = kube::CheckUid(uid);
+  return problem.empty() ? OkStatus() : InvalidArgument("the UID \"{}\" {}", uid, problem);
+}
+
+bool IsNewer(const Grant& grant, const Grant& other) {
+  return std::pair{grant.incarnation, grant.generation} >
+         std::pair{other.incarnation, other.generation};
+}
+
+/// The incarnation of an orphan is the one of the life before, which is over.
+bool IsOver(const Worker& worker, int64_t incarnation) {
+  const bool finished = worker.orphan || worker.state == WorkerState::kFinished;
+  return incarnation < worker.incarnation || (finished && incarnation == worker.incarnation);
 }
 
 int64_t AnnotatedGrace(const v1::ObservedPod& seen) {
@@ -33,17 +48,20 @@ int64_t AnnotatedGrace(const v1::ObservedPod& seen) {
 
 void PodWorkerService::OnUpdatePod(const v1::UpdatePodRequest& request, DoneStatus done,
                                    const std::string& traceparent) {
+  Update(request, std::move(done), traceparent, nullptr);
+}
+
+/// `asked`: what config-source said when it was asked; null before.
+void PodWorkerService::Update(const v1::UpdatePodRequest& request, DoneStatus done,
+                              const std::string& traceparent, const AskedDesired* asked) {
   CHECK(deps_.loop.IsCurrent());
+  if (const Status usable = CheckUid(request.uid()); !usable.ok()) return done(usable);
   if (!recovered_) return done(Unavailable("the files of this boot are not read yet"));
   if (unknown_.contains(bus::KeyOf(request.uid())))
     return done(FailedPrecondition("the pod's file is of a newer version"));
   Worker* worker = Find(request.uid());
-  if (worker != nullptr && !worker->orphan) {
-    const bool over =
-        request.incarnation() == worker->incarnation && worker->state == WorkerState::kFinished;
-    if (request.incarnation() < worker->incarnation || over)
-      return done(FailedPrecondition("this life of the pod is over"));
-  }
+  if (worker != nullptr && IsOver(*worker, request.incarnation()))
+    return done(FailedPrecondition("this life of the pod is over"));
   const bool known =
       worker != nullptr && worker->incarnation == request.incarnation() && worker->grant;
   if (known && request.generation() <= worker->grant->generation) {
@@ -56,9 +74,9 @@ void PodWorkerService::OnUpdatePod(const v1::UpdatePodRequest& request, DoneStat
   if (request.pod().empty()) return done(InvalidArgument("no pod in the request"));
   auto traits = TraitsOf(request.pod());
   if (!traits.ok()) return done(InvalidArgument("pod: {}", Message(traits.status())));
-  if (!IsPlainName(request.uid())) return done(InvalidArgument("the UID is not a plain name"));
   if (traits->uid != request.uid())
     return done(InvalidArgument("the pod is of UID {}", traits->uid));
+  if (JudgeGrant(request, done, traceparent, asked) == GrantStep::kAnswered) return;
   AcceptGrant(
       worker,
       {request.incarnation(), request.generation(), request.source(), request.pod(), traceparent},
@@ -74,6 +92,11 @@ void PodWorkerService::AcceptGrant(Worker* worker, Grant grant, PodTraits traits
     Worker& fresh = Add(NewLife(std::move(grant), std::move(traits)));
     Persist(fresh, {.lasting = true}, std::move(done));
   } else if (later_life) {
+    if (worker->next && !IsNewer(grant, *worker->next)) {
+      // What waits may not be on disk yet.
+      if (worker->saving > 0) return Persist(*worker, {}, std::move(done));
+      return done(OkStatus());
+    }
     worker->next = std::move(grant);
     BeginEnd(*worker, {.traceparent = worker->next->traceparent});
     Persist(*worker, {}, std::move(done));
@@ -145,6 +168,7 @@ void PodWorkerService::TellNotCarriedOut(const Worker& worker) {
 void PodWorkerService::OnKillPod(const v1::KillPodRequest& request, Done<v1::KillPodReply> done,
                                  const std::string& traceparent) {
   CHECK(deps_.loop.IsCurrent());
+  if (const Status usable = CheckUid(request.uid()); !usable.ok()) return done(usable);
   if (!recovered_) return done(Unavailable("the files of this boot are not read yet"));
   if (unknown_.contains(bus::KeyOf(request.uid())))
     return done(FailedPrecondition("the pod's file is of a newer version"));
@@ -263,6 +287,8 @@ void PodWorkerService::ApplyDesired(const v1::DesiredRecord& record,
   if (record.state() == v1::DesiredRecord::UNCONFIRMED ||
       record.state() == v1::DesiredRecord::MIRROR)
     return;
+  if (const Status usable = CheckUid(record.uid()); !usable.ok())
+    return deps_.log.LogIfError(usable, "take a desired pod");
   if (unknown_.contains(bus::KeyOf(record.uid()))) return;
   Worker* worker = Find(record.uid());
   if (worker != nullptr) worker->missing_passes = 0;

@@ -45,10 +45,16 @@ TEST_F(Running, TheGrantIsOnDiskBeforeTheAnswer) {
   EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
 }
 
+void SetProbe(k8s::io::api::core::v1::Probe& probe) {
+  probe.set_period_seconds(1);
+  probe.set_success_threshold(1);
+  probe.mutable_handler()->mutable_exec()->add_command("true");
+}
+
 TEST_F(Running, ProbesAndHooksThatAreNotCarriedOutAreToldOnceInALife) {
   auto pod = TestPod{}.Make();
   auto& app = *pod.mutable_spec()->mutable_containers(0);
-  app.mutable_liveness_probe()->set_period_seconds(1);
+  SetProbe(*app.mutable_liveness_probe());
   ASSERT_TRUE(RunPod(pod).ok());
   EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
   ASSERT_EQ(events.Count("FeatureNotSupported"), 1);
@@ -74,8 +80,8 @@ TEST_F(Running, AnEditThatAsksForAProbeIsTold) {
   auto pod = TestPod{}.Make();
   ASSERT_TRUE(RunPod(pod).ok());
   EXPECT_EQ(events.Count("FeatureNotSupported"), 0);
-  pod.mutable_spec()->mutable_containers(0)->mutable_startup_probe()->set_period_seconds(1);
-  ASSERT_TRUE(Grant(pod, 1, 2).ok());
+  SetProbe(*pod.mutable_spec()->mutable_containers(0)->mutable_startup_probe());
+  ASSERT_TRUE(RunPod(pod, 1, 2).ok());
   EXPECT_EQ(events.Count("FeatureNotSupported"), 1);
 }
 
@@ -86,7 +92,7 @@ TEST_F(Running, LowerGenerationsAreIgnoredAndHigherOnesTaken) {
   pod.mutable_spec()->mutable_containers(0)->set_image("other:1");
   EXPECT_TRUE(Grant(pod, 1, 4).ok());
   EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
-  EXPECT_TRUE(Grant(pod, 1, 6).ok());
+  EXPECT_TRUE(RunPod(pod, 1, 6).ok());
   EXPECT_EQ(Show(), "app/0=exited(143) app/1=running sandbox/0=ready");
   EXPECT_EQ(events.Text("Killing"), "Container app definition changed, will be restarted");
 }
@@ -96,7 +102,7 @@ TEST_F(Running, AnEditedImageRestartsUnderPolicyNeverToo) {
   ASSERT_TRUE(RunPod(pod).ok());
   runtime.AddImage("other:1");
   pod.mutable_spec()->mutable_containers(0)->set_image("other:1");
-  EXPECT_TRUE(Grant(pod, 1, 2).ok());
+  EXPECT_TRUE(RunPod(pod, 1, 2).ok());
   EXPECT_EQ(Show(), "app/0=exited(143) app/1=running sandbox/0=ready");
 }
 
@@ -247,7 +253,7 @@ TEST_F(Running, AVolumeOfAnotherKindIsNamedAndNothingStarts) {
   auto pod = TestPod{}.Make();
   auto& volume = *pod.mutable_spec()->add_volumes();
   volume.set_name("v");
-  volume.mutable_volume_source()->mutable_secret();
+  volume.mutable_volume_source()->mutable_secret()->set_secret_name("s");
   ASSERT_TRUE(RunPod(pod).ok());
   EXPECT_EQ(Show(), "");
   EXPECT_EQ(events.Text("FailedMount"),
@@ -451,7 +457,82 @@ TEST_F(Running, AFileThatCannotBeReadNowIsReadAgainAndNothingIsDoneBefore) {
 }
 
 TEST_F(Running, AUidThatNamesAnotherDirectoryIsRefused) {
-  EXPECT_EQ(Grant(TestPod{.uid = "../other"}.Make()).code(), StatusCode::kInvalidArgument);
+  const auto pod = TestPod{.uid = "../other"}.Make();
+  EXPECT_EQ(Grant(pod).code(), StatusCode::kInvalidArgument);
+  v1::KillPodRequest request;
+  request.set_uid("../other");
+  request.set_incarnation(1);
+  EXPECT_EQ(KillPod(request).status().code(), StatusCode::kInvalidArgument);
+  ASSERT_TRUE(files.Replace("/state/other/volumes/kept", "", {}).ok());
+  Want(pod);
+  Remove(pod);
+  RunFor(60s);
+  EXPECT_TRUE(files.Read("/state/other/volumes/kept", 1).ok());
+  EXPECT_EQ(Record("../other")->state(), v1::WORKER_STATE_UNSPECIFIED);
+}
+
+TEST_F(Running, AGrantBeforeTheViewShowsItsPodIsTakenWhenConfigSourceWantsIt) {
+  const auto pod = TestPod{}.Make();
+  auto record = std::make_shared<v1::DesiredRecord>();
+  record->set_uid("uid-web");
+  record->set_incarnation(1);
+  record->set_generation(1);
+  record->set_state(v1::DesiredRecord::WANTED);
+  record->set_pod(pod.SerializeAsString());
+  owner.silent = true;
+  EXPECT_EQ(Grant(pod).code(), StatusCode::kUnavailable) << "sync-loop comes again";
+  EXPECT_EQ(Show(), "");
+  owner.silent = false;
+  EXPECT_EQ(Grant(pod).code(), StatusCode::kFailedPrecondition) << "nobody wants it";
+  owner.records["uid-web"] = record;
+  EXPECT_TRUE(Grant(pod).ok());
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+  EXPECT_EQ(owner.finds, 3);
+}
+
+TEST_F(Running, AGrantForAPodThatTheViewShowsAsksNobody) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  EXPECT_EQ(owner.finds, 0);
+}
+
+TEST_F(Running, AGrantOfAnotherPodThanTheOneWantedIsRefused) {
+  const auto pod = TestPod{}.Make();
+  Want(pod);
+  auto other = pod;
+  other.mutable_spec()->mutable_containers(0)->mutable_security_context()->set_privileged(true);
+  EXPECT_EQ(Grant(other).code(), StatusCode::kPermissionDenied);
+  EXPECT_EQ(Grant(other, 1, 2).code(), StatusCode::kFailedPrecondition) << "nor as a later one";
+  EXPECT_EQ(Show(), "");
+  auto& refused = prometheus::BuildCounter()
+                      .Name("splitlet_grants_refused_total")
+                      .Help("Grants that are not of the pod that is wanted.")
+                      .Register(process->registry);
+  EXPECT_EQ(refused.Add({{"reason", "other-pod"}}).Value(), 1);
+  EXPECT_TRUE(Grant(pod).ok());
+}
+
+TEST_F(Running, AGrantMayGiveThePodOtherResourcesThanItAsksFor) {
+  const auto pod = TestPod{}.Make();
+  Want(pod);
+  auto allocated = pod;
+  auto& limits = *allocated.mutable_spec()->mutable_containers(0)->mutable_resources();
+  (*limits.mutable_limits())["memory"].set_string("64Mi");
+  EXPECT_TRUE(Grant(allocated).ok());
+}
+
+TEST_F(Running, AGrantOfAnInvalidPodIsRefused) {
+  auto pod = TestPod{}.Make();
+  pod.mutable_spec()->mutable_containers(0)->set_name("not/a/name");
+  Want(pod);
+  EXPECT_EQ(Grant(pod).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Show(), "");
+}
+
+TEST_F(Running, AGrantForAPodThatIsNotWantedYetIsRefused) {
+  const auto pod = TestPod{.source = "api"}.Make();
+  Want(pod, 1, 1, v1::DesiredRecord::UNCONFIRMED);
+  EXPECT_EQ(Grant(pod).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Show(), "");
 }
 
 TEST_F(Running, TheLinkOfTheLogIsMade) {

@@ -94,11 +94,21 @@ class TracedRunner final : public cri::Runner {
 /// config-source, as it is asked before a destructive act.
 struct Owner {
   std::set<std::string> known;
+  std::map<std::string, bus::DesiredOwner::Record>
+      records;  // asked for, beside what the view shows
   bool silent = false;
-  bus::FakeDesiredOwner asked{[this](const std::string& uid, const Deadline&) -> StatusOr<bool> {
-    if (silent) return Unavailable("a source is not complete");
-    return known.contains(uid);
-  }};
+  int finds = 0;
+  bus::FakeDesiredOwner asked{
+      [this](const std::string& uid, const Deadline&) -> StatusOr<bool> {
+        if (silent) return Unavailable("a source is not complete");
+        return known.contains(uid);
+      },
+      [this](const std::string& uid, const Deadline&) -> StatusOr<bus::DesiredOwner::Record> {
+        ++finds;
+        if (silent) return Unavailable("a source is not complete");
+        const auto found = records.find(uid);
+        return found == records.end() ? nullptr : found->second;
+      }};
 };
 
 class TestNode {
@@ -199,6 +209,7 @@ class TestNode {
     record.set_state(state);
     record.set_pod(pod.SerializeAsString());
     owner.known.insert(record.uid());
+    owner.records[record.uid()] = std::make_shared<const v1::DesiredRecord>(record);
     EXPECT_TRUE(desired.Put(record.uid(), record).ok());
     Settle();
   }

@@ -67,9 +67,21 @@ bus::FakeDesiredOwner::Answer AskingIn(SimNode& node) {
   };
 }
 
+bus::FakeDesiredOwner::Finder FindingIn(SimNode& node) {
+  using Found = StatusOr<bus::DesiredOwner::Record>;
+  return [&node](const std::string& uid, const Deadline& deadline) {
+    return node.Call<Found>(
+        "config-source", deadline, [uid](Process& target, const std::function<void(Found)>& done) {
+          auto pod = static_cast<ConfigSource&>(target).service->GetPod(uid);
+          done(pod.ok() ? Found(bus::DesiredOwner::Record(std::move(*pod))) : Found(pod.status()));
+        });
+  };
+}
+
 class PodWorker final : public Process {
  public:
-  explicit PodWorker(SimNode& node) : Process(node, "pod-worker"), owner_(AskingIn(node)) {
+  explicit PodWorker(SimNode& node)
+      : Process(node, "pod-worker"), owner_(AskingIn(node), FindingIn(node)) {
     pod_worker::Config config;
     config.node = {.name = kNode,
                    .annotation = kAnnotation,
