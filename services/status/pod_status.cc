@@ -50,6 +50,46 @@ kube::PodStatus Rejected(const StatusInputs& in) {
   return status;
 }
 
+bool IsGranted(const StatusInputs& in) { return in.worker != nullptr && in.worker->granted(); }
+
+bool ShowsContainers(const kube::PodStatus* status) {
+  return status != nullptr &&
+         status->container_statuses_size() + status->init_container_statuses_size() > 0;
+}
+
+/// It waits for room on this node: nothing of it was ever made in this life.
+bool Waits(const StatusInputs& in) {
+  return in.admission != nullptr && in.admission->verdict() == v1::AdmissionRecord::WAITING &&
+         !IsGranted(in) && !(ShowsContainers(in.previous) && IsTerminal(in.previous->phase()));
+}
+
+/// A manifest that says that its pod is being deleted: nothing is made for it, and nothing is lost.
+bool IsDeletedFromTheStart(const StatusInputs& in) {
+  const auto none = [](const v1::ObservedPod& pod) { return pod.containers().empty(); };
+  return in.pod.metadata().has_deletion_timestamp() && kube::IsStaticSource(in.desired.source()) &&
+         !IsGranted(in) && !ShowsContainers(in.previous) &&
+         (in.runtime == nullptr || none(*in.runtime)) &&
+         (in.worker == nullptr ||
+          (in.worker->verdict().phase().empty() && none(in.worker->observation())));
+}
+
+/// Pending, and no container is shown as being created.
+kube::PodStatus NotBegun(const StatusInputs& in) {
+  kube::PodStatus status;
+  if (in.pod.metadata().generation() > 0)
+    status.set_observed_generation(in.pod.metadata().generation());
+  status.set_phase(std::string(kPending));
+  if (Waits(in)) {
+    status.set_reason(in.admission->reason());
+    status.set_message(in.admission->message());
+  }
+  if (auto qos = QosName(in.pod); !qos.empty()) status.set_qos_class(std::move(qos));
+  const ContainerStatuses none;
+  AddConditions({.pod = in.pod, .containers = none, .previous = in.previous, .now = in.now},
+                status);
+  return status;
+}
+
 bool IsIpv6(const std::string& ip) { return ip.find(':') != std::string::npos; }
 
 /// One address of each family, that of the node's primary address first.
@@ -140,17 +180,21 @@ void SetStart(const StatusInputs& in, kube::PodStatus& status) {
 
 std::string Disrupted(const StatusInputs& in, std::string_view phase) {
   if (in.worker == nullptr || !in.worker->evicted() || !IsTerminal(phase)) return {};
+  if (in.worker->reason() == "Preempting" || in.worker->verdict().reason() == "Preempting")
+    return "Pod was preempted by Kubelet to accommodate a critical pod.";
   const std::string& message = in.worker->verdict().message();
   if (!message.empty()) return message;
   return in.worker->message().empty() ? "evicted" : in.worker->message();
 }
 
-/// A static pod that was refused and is granted after all: the refusal is no floor, nothing had
-/// run.
-bool WasRejectedOnly(const StatusInputs& in) {
-  return in.previous != nullptr && in.worker != nullptr && in.worker->granted() &&
-         kube::IsStaticSource(in.desired.source()) && in.previous->container_statuses_size() == 0 &&
-         IsTerminal(in.previous->phase());
+/// A static pod that was refused and is granted after all, or that has waited: what was told of it
+/// then is no floor, nothing had run.
+bool WasHeldBackOnly(const StatusInputs& in) {
+  if (in.previous == nullptr || !kube::IsStaticSource(in.desired.source()) ||
+      ShowsContainers(in.previous))
+    return false;
+  if (IsTerminal(in.previous->phase())) return IsGranted(in);
+  return in.previous->phase() == kPending && !in.previous->reason().empty();
 }
 
 }  // namespace
@@ -162,8 +206,9 @@ bool IsWorkerDone(const v1::WorkerRecord* worker) {
 
 kube::PodStatus ComputePodStatus(const StatusInputs& all) {
   if (all.rejected) return Rejected(all);
+  if (Waits(all) || IsDeletedFromTheStart(all)) return NotBegun(all);
   StatusInputs in = all;
-  if (WasRejectedOnly(in)) in.previous = nullptr;
+  if (WasHeldBackOnly(in)) in.previous = nullptr;
   const Observation seen = Choose(in);
   const bool done = IsWorkerDone(in.worker);
   ContainerStatuses containers = ComputeContainers({.pod = in.pod,

@@ -86,8 +86,9 @@ struct Case {
                              .now = now});
   }
   /// Computes and keeps the result as the last status.
-  Case& Remember() {
-    previous = Compute();
+  Case& Remember() { return Previous(Compute()); }
+  Case& Previous(const kube::PodStatus& status) {
+    previous = status;
     has_previous = true;
     return *this;
   }
@@ -272,6 +273,10 @@ TEST(Phase, AnEvictedPodIsFailedAndDisrupted) {
   EXPECT_EQ(status.reason(), "Evicted");
   EXPECT_EQ(ShowCondition(status, "DisruptionTarget"),
             "True TerminationByKubelet: The node was low on resource: memory. ");
+  pod.worker.mutable_verdict()->set_reason("Preempting");
+  EXPECT_EQ(ShowCondition(pod.Compute(), "DisruptionTarget"),
+            "True TerminationByKubelet: Pod was preempted by Kubelet to accommodate a critical "
+            "pod.");
 }
 
 TEST(Phase, TheObservationOfTheWorkerCountsOnceItEnds) {
@@ -304,6 +309,69 @@ TEST(Rejected, AStaticPodThatIsGrantedAfterAllRuns) {
   pod.Remember();
   pod.rejected = false;
   EXPECT_EQ(pod.Sandbox().Container("a", State::RUNNING).Compute().phase(), "Running");
+}
+
+TEST(Waiting, IsPendingWithTheReasonOfTheAdmissionAndWithoutContainers) {
+  Case pod("initContainers: [{name: i, image: x}], containers: [{name: c, image: x}]");
+  pod.desired.set_source("file");
+  pod.admission.set_verdict(v1::AdmissionRecord::WAITING);
+  pod.admission.set_reason("OutOfcpu");
+  pod.admission.set_message("Node didn't have enough resource: cpu");
+  pod.worker.set_granted(false);
+  const auto waits = pod.Compute();
+  EXPECT_EQ(waits.phase(), "Pending");
+  EXPECT_EQ(waits.reason(), "OutOfcpu");
+  EXPECT_EQ(waits.message(), "Node didn't have enough resource: cpu");
+  EXPECT_EQ(waits.container_statuses_size() + waits.init_container_statuses_size(), 0);
+  EXPECT_FALSE(waits.has_start_time());
+  EXPECT_TRUE(ShowCondition(waits, "Ready").starts_with("False ContainersNotReady"));
+  EXPECT_TRUE(ShowCondition(waits, "Initialized").starts_with("False"));
+  EXPECT_TRUE(ShowCondition(waits, "PodScheduled").starts_with("True"));
+  // Room came: what it waited for is told no more.
+  pod.Previous(waits);
+  pod.admission.set_verdict(v1::AdmissionRecord::ADMITTED);
+  EXPECT_EQ(pod.Compute().reason(), "");
+  pod.worker.set_granted(true);
+  pod.Sandbox();
+  EXPECT_EQ(pod.Compute().phase(), "Pending");
+  EXPECT_EQ(pod.Compute().reason(), "");
+  EXPECT_EQ(pod.Compute().message(), "");
+}
+
+TEST(Waiting, AfterARefusalIsToldAndAfterAnEndIsNot) {
+  Case pod("containers: [{name: c, image: x}]");
+  pod.desired.set_source("file");
+  pod.admission.set_verdict(v1::AdmissionRecord::WAITING);
+  pod.admission.set_reason("NodePorts");
+  pod.worker.set_granted(false);
+  kube::PodStatus failed;
+  failed.set_phase("Failed");
+  pod.Previous(failed);
+  EXPECT_EQ(pod.Compute().phase(), "Pending");
+  failed.add_container_statuses()->set_name("c");
+  pod.Previous(failed);
+  EXPECT_EQ(pod.Compute().phase(), "Failed") << "it has run";
+}
+
+TEST(Deleted, AManifestThatSaysSoIsPendingAndLosesNothing) {
+  Case pod("containers: [{name: c, image: x}]");
+  pod.pod.mutable_metadata()->mutable_deletion_timestamp()->set_seconds(1);
+  pod.desired.set_source("file");
+  pod.covers = true;
+  pod.worker.set_granted(false);
+  for (const auto state : {v1::SYNCING, v1::FINISHED}) {
+    pod.worker.set_state(state);
+    const auto status = pod.Compute();
+    EXPECT_EQ(status.phase(), "Pending");
+    EXPECT_EQ(status.reason(), "");
+    EXPECT_EQ(status.container_statuses_size(), 0);
+    pod.Previous(status);
+  }
+  // One that ran before shows how it ended.
+  pod.worker.set_granted(true);
+  pod.Container("c", State::EXITED, 1);
+  *pod.worker.mutable_observation() = pod.runtime;
+  EXPECT_EQ(pod.Compute().container_statuses_size(), 1);
 }
 
 TEST(Containers, LostOnesAreCalledSoOnlyUnderACoveringListing) {
