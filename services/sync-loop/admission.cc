@@ -61,12 +61,6 @@ Refusal Lack(std::string_view resource, int64_t requested, int64_t used, int64_t
                       resource, requested, used, capacity)};
 }
 
-/// Extended resources belong to device plugins: a name with a domain of its own.
-bool IsExtended(const std::string& resource) {
-  return resource.find('/') != std::string::npos &&
-         resource.find("kubernetes.io/") == std::string::npos;
-}
-
 std::optional<Refusal> LackOf(const AdmissionInput& input, const std::string& resource,
                               int64_t requested) {
   const auto it = input.node->allocatable.find(resource);

@@ -40,6 +40,11 @@ StatusOr<Claim> ClaimOf(const kube::Pod& pod) {
   return claim;
 }
 
+bool IsExtended(const std::string& resource) {
+  return resource.find('/') != std::string::npos &&
+         resource.find("kubernetes.io/") == std::string::npos;
+}
+
 StatusOr<int64_t> AmountOf(const std::string& resource, const std::string& quantity) {
   ASSIGN_OR_RETURN(const auto parsed, kube::Quantity::Parse(quantity), "{}", resource);
   return InUnit(resource, parsed);

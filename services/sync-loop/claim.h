@@ -33,6 +33,9 @@ StatusOr<Claim> ClaimOf(const kube::Pod& pod);
 /// One quantity in the unit of its resource.
 StatusOr<int64_t> AmountOf(const std::string& resource, const std::string& quantity);
 
+/// Extended resources belong to device plugins: a name with a domain of its own.
+bool IsExtended(const std::string& resource);
+
 class NodeLoad {
  public:
   /// Replaces what the pod had.

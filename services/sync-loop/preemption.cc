@@ -84,7 +84,7 @@ Needs FindNeeds(const AdmissionInput& input) {
   if (count + 1 > max_pods) needs.emplace_back("pods", count + 1 - max_pods);
   for (const auto& [resource, requested] : input.claim.requests) {
     const auto it = allocatable.find(resource);
-    if (it == allocatable.end() && resource.find('/') != std::string::npos) continue;
+    if (it == allocatable.end() && IsExtended(resource)) continue;
     const int64_t missing =
         requested + input.load.Used(resource) - (it == allocatable.end() ? 0 : it->second);
     if (missing > 0) needs.emplace_back(resource, missing);
