@@ -75,7 +75,7 @@ void AdmissionBook::Take(const fs::FactStore::Fact& fact) {
                     {KV("podUID", fact.key), KV("err", "not a record of ours")});
     return;
   }
-  if (entry.admitted()) load_.Set(fact.key, std::move(*claim));
+  if (entry.admitted()) entry.claim = std::move(*claim);
   PutAdmission(fact.key, entry);
   entries_[fact.key] = std::move(entry);
 }
@@ -95,27 +95,26 @@ const AdmissionBook::Entry* AdmissionBook::Find(const std::string& key) const {
 void AdmissionBook::Decide(const std::string& key, v1::AdmissionFact fact, const Claim& claim,
                            const std::string& traceparent) {
   Entry& entry = entries_[key];
-  entry = {.fact = std::move(fact), .traceparent = traceparent};
-  if (entry.admitted()) {
-    load_.Set(key, claim);
-  } else {
-    load_.Erase(key);
-  }
+  const bool waited = entry.waiting() && entry.incarnation() == fact.record().incarnation();
+  const bool told = waited && (entry.saved || entry.told);
+  entry = {.fact = std::move(fact), .version = ++last_version_, .traceparent = traceparent};
+  if (entry.admitted()) entry.claim = claim;
+  entry.told = told && entry.waiting();
   Save(key);
 }
 
 void AdmissionBook::Save(const std::string& key) {
   const Entry& entry = entries_.at(key);
-  deps_.strands.Run(FileStrand(key), [this, key, incarnation = entry.incarnation(),
+  deps_.strands.Run(FileStrand(key), [this, key, version = entry.version,
                                       bytes = entry.fact.SerializeAsString()] {
     const Status status = SaveFact(store_, key, bytes);
-    deps_.loop.Post([this, key, incarnation, status] { OnSaved(key, incarnation, status); });
+    deps_.loop.Post([this, key, version, status] { OnSaved(key, version, status); });
   });
 }
 
-void AdmissionBook::OnSaved(const std::string& key, int64_t incarnation, const Status& status) {
+void AdmissionBook::OnSaved(const std::string& key, uint64_t version, const Status& status) {
   const auto it = entries_.find(key);
-  if (it == entries_.end() || it->second.incarnation() != incarnation)
+  if (it == entries_.end() || it->second.version != version)
     return;  // forgotten or judged anew meanwhile
   if (!status.ok()) {
     const Duration wait = backoff_.Next(key);
@@ -148,7 +147,6 @@ void AdmissionBook::Forget(const std::string& key) {
   const std::string traceparent = it == entries_.end() ? "" : it->second.traceparent;
   entries_.erase(key);
   unreadable_.erase(key);
-  load_.Erase(key);
   retries_.Remove(key);
   backoff_.Reset(key);
   deps_.table.Remove(key, traceparent);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The verdicts of this boot: on disk first, then in the table `admission`; and the load of the
-/// pods that count. Killed after the file was written: the next start reads it and puts the record.
+/// The verdicts of this boot: on disk first, then in the table `admission`.
+/// Killed after the file was written: the next start reads it and puts the record.
 /// Killed before: the pod is judged again. Threads: loop thread; files on strands. Errors: a file
 /// that cannot be written is tried again; reading that fails is told by Read. Source: DESIGN.md,
 /// rules 3, 12 and 15; sync-loop spec, section 6.
@@ -33,12 +33,16 @@ class AdmissionBook {
   };
   struct Entry {
     v1::AdmissionFact fact;
+    Claim claim;           // of an admitted pod: what it takes once it is granted
     bool saved = false;    // on disk, and in the table
     bool earlier = false;  // from an earlier start of this process
+    bool told = false;     // its event was recorded with an earlier verdict of the same kind
+    uint64_t version = 0;  // of the verdicts of this start
     std::string traceparent;
     int64_t incarnation() const { return fact.record().incarnation(); }
     bool admitted() const { return fact.record().verdict() == v1::AdmissionRecord::ADMITTED; }
     bool rejected() const { return fact.record().verdict() == v1::AdmissionRecord::REJECTED; }
+    bool waiting() const { return fact.record().verdict() == v1::AdmissionRecord::WAITING; }
   };
   /// `saved`: told of each verdict that came to be on disk and in the table.
   AdmissionBook(const Deps& deps, std::string directory,
@@ -55,21 +59,18 @@ class AdmissionBook {
   /// nullptr: no verdict.
   const Entry* Find(const std::string& key) const;
   const std::map<std::string, Entry>& entries() const { return entries_; }
-  /// Counts an admitted pod from now on, before anything is on disk.
+  /// Stands from now on, before anything is on disk.
   void Decide(const std::string& key, v1::AdmissionFact fact, const Claim& claim,
               const std::string& traceparent);
-  /// Its containers have stopped: it takes nothing any more.
-  void Release(const std::string& key) { load_.Erase(key); }
   /// What takes its pod away: the removal of the record carries that trace.
   void SetTrace(const std::string& key, const std::string& traceparent);
   void Forget(const std::string& key);
-  const NodeLoad& load() const { return load_; }
 
  private:
   void OnRead(const StatusOr<fs::FactStore::All>& all);
   void Take(const fs::FactStore::Fact& fact);
   void Save(const std::string& key);
-  void OnSaved(const std::string& key, int64_t incarnation, const Status& status);
+  void OnSaved(const std::string& key, uint64_t version, const Status& status);
   void PutAdmission(const std::string& key, const Entry& entry);
 
   Deps deps_;
@@ -78,7 +79,7 @@ class AdmissionBook {
   std::function<void()> read_done_;
   std::map<std::string, Entry> entries_;
   std::map<std::string, bool> unreadable_;  // -> whether a later version can read it
-  NodeLoad load_;
+  uint64_t last_version_ = 0;
   bool read_ = false;
   exec::Backoff backoff_;
   exec::WorkQueue retries_;

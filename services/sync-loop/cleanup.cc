@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/base/hash.h"
 #include "services/sync-loop/sync_loop_service.h"
@@ -12,6 +13,17 @@ std::string KillId(const OrphanWatch::Suspect& suspect) {
   std::string ids;
   for (const auto& id : suspect.sandboxes) ids += id + ",";
   return fmt::format("sync-loop/orphan/{}/{}/{}", suspect.key, suspect.incarnation, HexHash(ids));
+}
+
+/// The scope of `desired` that says whether its pod is still wanted; of a pod that was refused,
+/// all.
+std::string SourceOf(const AdmissionBook::Entry& entry) {
+  kube::Pod pod;
+  if (entry.fact.pod().empty() || !pod.ParseFromString(entry.fact.pod()))
+    return std::string(bus::kAll);
+  const auto& annotations = pod.metadata().annotations();
+  const auto source = annotations.find(std::string(kube::kConfigSource));
+  return source == annotations.end() ? std::string(bus::kAll) : source->second;
 }
 
 /// Asks again, then kills. NOT killed is told as FAILED_PRECONDITION.
@@ -116,19 +128,20 @@ bool SyncLoopService::IsOver(const std::string& key) const {
 }
 
 void SyncLoopService::ForgetOldAdmissions() {
-  if (!deps_.desired.LiveAndComplete() || !deps_.workers.LiveAndComplete() || !book_.was_read())
-    return;
+  if (!deps_.desired.live() || !deps_.workers.LiveAndComplete() || !book_.was_read()) return;
   std::vector<std::string> old;
   for (const auto& [key, entry] : book_.entries()) {
-    if (IsOver(key)) old.push_back(key);
+    const bool gone = removed_.contains(key) || deps_.desired.IsComplete(SourceOf(entry));
+    if (gone && IsOver(key)) old.push_back(key);
   }
   for (const auto& key : book_.Broken()) {
-    if (IsOver(key)) old.push_back(key);
+    if (deps_.desired.IsComplete() && IsOver(key)) old.push_back(key);
   }
   for (const auto& key : old) {
     book_.Forget(key);
     preempted_.erase(key);
   }
+  std::erase_if(removed_, [this](const std::string& key) { return book_.Find(key) == nullptr; });
 }
 
 void SyncLoopService::SetGauges() {

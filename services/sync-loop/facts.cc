@@ -54,14 +54,14 @@ PodFacts ReadPod(std::shared_ptr<const v1::DesiredRecord> record) {
   facts.is_static = kube::IsStaticSource(record->source());
   facts.incarnation = record->incarnation();
   facts.generation = record->generation();
-  facts.order_ns = record->seen_at_wall_ns();
+  facts.order_ms = facts.is_static ? facts.incarnation : record->seen_at_wall_ns() / 1'000'000;
   kube::Pod pod;
   if (!pod.ParseFromString(record->pod())) {
     facts.state = PodFacts::State::kUnknown;
     return facts;
   }
-  if (pod.metadata().has_creation_timestamp())
-    facts.order_ns = pod.metadata().creation_timestamp().seconds() * 1'000'000'000;
+  if (!facts.is_static && pod.metadata().has_creation_timestamp())
+    facts.order_ms = pod.metadata().creation_timestamp().seconds() * 1000;
   facts.ending = pod.metadata().has_deletion_timestamp();
   facts.terminal = pod.status().phase() == "Succeeded" || pod.status().phase() == "Failed";
   facts.record = std::move(record);

@@ -28,7 +28,9 @@ struct PodFacts {
   State state = State::kUnknown;
   std::string uid, name, name_space, source;
   int64_t incarnation = 0, generation = 0;
-  int64_t order_ns = 0;  // wall time of creation, else of when its source first showed it
+  // In which new pods are judged: incarnation of a static pod, creation of another, else when its
+  // source first showed it. Wall milliseconds.
+  int64_t order_ms = 0;
   bool is_static = false;
   bool ending = false;    // has a deletion timestamp
   bool terminal = false;  // Succeeded or Failed in the API

@@ -8,6 +8,16 @@
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::sync_loop {
+namespace {
+
+StatusOr<Claim> ClaimIn(const PodFacts& facts) {
+  kube::Pod pod;
+  if (facts.record == nullptr || !pod.ParseFromString(facts.record->pod()))
+    return InvalidArgument("its record cannot be understood");
+  return ClaimOf(pod);
+}
+
+}  // namespace
 
 void SyncLoopService::JudgeSoon(const std::string& key) {
   if (pods_.contains(key)) pending_.insert(key);
@@ -34,9 +44,16 @@ std::string SyncLoopService::WhyNotJudging() const {
 
 void SyncLoopService::JudgePending() {
   const std::string why_not = WhyNotJudging();
+  const bool any = std::any_of(pending_.begin(), pending_.end(), [this](const std::string& key) {
+    const auto it = pods_.find(key);
+    return it != pods_.end() && NeedsVerdict(key, it->second);
+  });
+  // A new pod does not get ahead of older ones that wait.
+  if (any)
+    for (const auto& [key, why] : waiting_) pending_.insert(key);
   struct Turn {
     bool fresh;  // pods that run are counted first
-    int64_t order_ns;
+    int64_t order_ms;
     std::string key;
     auto operator<=>(const Turn&) const = default;
   };
@@ -46,9 +63,10 @@ void SyncLoopService::JudgePending() {
     if (it == pods_.end()) continue;
     const WorkerFacts* worker = WorkerOf(key);
     turns.push_back(
-        {!(worker != nullptr && worker->granted) && !IsRunning(key), it->second.order_ns, key});
+        {!(worker != nullptr && worker->granted) && !IsRunning(key), it->second.order_ms, key});
   }
   std::sort(turns.begin(), turns.end());
+  if (any && why_not.empty()) room_ = ComputeRoom();
   for (const Turn& turn : turns) {
     const bool undecided = NeedsVerdict(turn.key, pods_.at(turn.key));
     const std::string why = !undecided || why_not.empty() ? Judge(turn.key) : why_not;
@@ -71,18 +89,36 @@ bool SyncLoopService::NeedsVerdict(const std::string& key, const PodFacts& facts
   if (known && !granted && worker->state != WorkerFacts::State::kSyncing) return false;
   const auto* entry = book_.Find(key);
   if (entry == nullptr || entry->incarnation() < facts.incarnation) return true;
-  return entry->incarnation() == facts.incarnation && entry->rejected() && entry->earlier &&
-         facts.is_static;
+  if (entry->incarnation() != facts.incarnation) return false;
+  return entry->waiting() || (entry->rejected() && entry->earlier && facts.is_static);
 }
 
-std::string SyncLoopService::WhyWaits(const std::string& key, const PodFacts& facts) const {
+bool SyncLoopService::IsSourceKnown(const PodFacts& facts) {
+  if (known_sources_.contains(facts.source)) return true;
+  const Clock::Time now = deps_.clock.Now();
+  const Clock::Time since = sources_.emplace(facts.source, now).first->second;
+  if (!deps_.desired.IsComplete(facts.source) && now - since < kSourceWait) {
+    rejudge_.Add(std::string(kAllKeys), kSourceWait - (now - since));
+    return false;
+  }
+  sources_.erase(facts.source);
+  known_sources_.insert(facts.source);
+  return true;
+}
+
+std::string SyncLoopService::WhyWaits(const std::string& key, const PodFacts& facts) {
   if (book_.IsUnreadable(key)) return "the file of its admission cannot be used";
   const WorkerFacts* worker = WorkerOf(key);
-  if (worker == nullptr) return "";
-  if (worker->state == WorkerFacts::State::kUnknown)
+  if (worker != nullptr && worker->state == WorkerFacts::State::kUnknown)
     return "the record of its worker cannot be understood";
-  if (worker->incarnation < facts.incarnation && worker->state != WorkerFacts::State::kFinished)
+  if (worker != nullptr && worker->incarnation < facts.incarnation &&
+      worker->state != WorkerFacts::State::kFinished) {
+    if (const auto claim = ClaimIn(facts); claim.ok()) Await(key, *claim);
     return "an earlier life of the pod has not ended";
+  }
+  const bool begun = worker != nullptr && worker->incarnation == facts.incarnation;
+  if (!begun && !IsRunning(key) && !IsSourceKnown(facts))
+    return fmt::format("the other pods of source {} are not known yet", facts.source);
   return "";
 }
 
@@ -93,9 +129,7 @@ std::string SyncLoopService::Judge(const std::string& key) {
   const WorkerFacts* worker = WorkerOf(key);
   if (worker != nullptr && worker->incarnation == facts.incarnation && worker->granted) {
     // Granted in this boot, and the file is gone: it runs, so it is admitted.
-    kube::Pod pod;
-    if (!pod.ParseFromString(facts.record->pod())) return "its record cannot be understood";
-    const auto claim = ClaimOf(pod);
+    const auto claim = ClaimIn(facts);
     if (!claim.ok()) return ToString(claim.status());
     Decide(key, facts, {.claim = *claim});
     return "";
@@ -121,25 +155,25 @@ std::string SyncLoopService::JudgeByNode(const std::string& key, const PodFacts&
   if (!pod.ParseFromString(facts.record->pod())) return "its record cannot be understood";
   const auto claim = ClaimOf(pod);
   if (!claim.ok()) return ToString(claim.status());
-  // What it held in an earlier life or verdict is not counted against it.
-  book_.Release(key);
   const auto pressure = Pressure();
+  // A static pod is held up by nobody who waits only.
+  const NodeLoad load = facts.is_static ? room_.held : WithAwaited(room_.held, room_);
   const AdmissionInput input{.pod = pod,
                              .claim = *claim,
                              .node = node_ ? &*node_ : nullptr,
                              .pressure = pressure,
-                             .load = book_.load(),
+                             .load = load,
                              .sysctls = sysctls_,
                              .node_name = config_.node_name,
                              .max_pods = config_.max_pods};
   Decision decision{.refusal = FindRefusal(input), .claim = *claim};
   if (decision.refusal) {
-    if (std::string why = WhyRefusalWaits(key, *decision.refusal); !why.empty()) return why;
-    const bool lacks = decision.refusal->ground == Refusal::Ground::kResources &&
-                       decision.refusal->reason.starts_with("OutOf");
-    if (lacks && kube::IsCritical(pod)) {
-      if (std::string why = MakeRoom(input, decision); !why.empty()) return why;
+    const bool lacks_room = decision.refusal->ground == Refusal::Ground::kResources;
+    if (std::string why = WhyRefusalWaits(key, *decision.refusal); !why.empty()) {
+      if (lacks_room) Await(key, *claim);
+      return why;
     }
+    if (lacks_room) return JudgeWithoutRoom(key, facts, input, decision);
   }
   Decide(key, facts, decision);
   return "";
@@ -181,19 +215,22 @@ void SyncLoopService::Decide(const std::string& key, const PodFacts& facts,
   record.mutable_decided_at()->set_boot(now.boot);
   record.mutable_decided_at()->set_monotonic_ns(now.monotonic.count());
   record.set_decided_at_wall_ns(ToNanos(deps_.clock.WallNow()));
-  record.set_verdict(refusal ? v1::AdmissionRecord::REJECTED : v1::AdmissionRecord::ADMITTED);
+  record.set_verdict(!refusal         ? v1::AdmissionRecord::ADMITTED
+                     : decision.waits ? v1::AdmissionRecord::WAITING
+                                      : v1::AdmissionRecord::REJECTED);
   const std::string pod = kube::PodKey(facts.name_space, facts.name);
   const LogField trace = KV(kTraceIdField, TraceIdOf(facts.traceparent));
+  const auto* earlier = book_.Find(key);
   if (refusal) {
     record.set_reason(refusal->reason);
     record.set_message(refusal->message);
-    metrics_.rejections.Add({{"reason", ReasonLabel(refusal->reason)}}).Increment();
-    deps_.log.Info("pod rejected",
+    if (!decision.waits)
+      metrics_.rejections.Add({{"reason", ReasonLabel(refusal->reason)}}).Increment();
+    deps_.log.Info(decision.waits ? "pod waits for room" : "pod rejected",
                    {KV("pod", pod), KV("podUID", facts.uid), KV("reason", refusal->reason),
                     KV("message", refusal->message), trace});
   } else {
     fact.set_pod(facts.record->pod());
-    const auto* earlier = book_.Find(key);
     if (earlier != nullptr && earlier->incarnation() < facts.incarnation)
       metrics_.restarted_pods.Add({{"static", facts.is_static ? "true" : ""}}).Increment();
     deps_.log.Info("pod admitted", {KV("pod", pod), KV("podUID", facts.uid),
@@ -203,6 +240,10 @@ void SyncLoopService::Decide(const std::string& key, const PodFacts& facts,
     auto& recorded = *fact.add_victims();
     recorded.set_key(victim.key);
     recorded.set_incarnation(victim.incarnation);
+  }
+  if (!refusal) {
+    room_.held.Set(key, decision.claim);
+    room_.later.Set(key, decision.claim);
   }
   book_.Decide(key, std::move(fact), decision.claim, facts.traceparent);
 }

@@ -12,7 +12,6 @@ namespace {
 
 using Kind = NextCall::Kind;
 constexpr const char* kNodeKey = "node";
-constexpr const char* kAllKeys = "(all)";  // no pod: has a character that keys do not have
 
 v1::UpdatePodRequest::Kind ToProto(Kind kind) {
   switch (kind) {
@@ -65,12 +64,12 @@ void SyncLoopService::Start() {
   book_.Read([this] {
     for (const auto& [key, entry] : book_.entries()) {
       TakeVictims(entry);
-      if (HasStopped(key, entry.incarnation())) book_.Release(key);
       calls_.Check(key);
     }
     JudgeAllWaiting();
   });
-  rejudge_.Add(kAllKeys, kNodeWait);  // static pods wait no longer for the node's record
+  rejudge_.Add(std::string(kAllKeys),
+               kNodeWait);  // static pods wait no longer for the node's record
 }
 
 daemon::Health SyncLoopService::GetHealth() const {
@@ -103,8 +102,11 @@ void SyncLoopService::OnDesiredChanged(const bus::View<v1::DesiredRecord>::Chang
     resyncs_.Remove(change.key);
     calls_.Forget(change.key);
     book_.SetTrace(change.key, change.traceparent);
+    removed_.insert(change.key);
+    JudgeAllWaiting();
     return;  // its admission goes with the next tick, when the worker has finished
   }
+  removed_.erase(change.key);
   PodFacts facts;  // unknown: starts and stops nothing
   if (change.after != nullptr) facts = ReadPod(change.after);
   facts.traceparent = change.traceparent;
@@ -116,14 +118,17 @@ void SyncLoopService::OnDesiredChanged(const bus::View<v1::DesiredRecord>::Chang
   if (facts.state == PodFacts::State::kUnknown)
     deps_.log.Error("a record of `desired` cannot be understood",
                     {KV("podUID", change.key), KV(kTraceIdField, TraceIdOf(facts.traceparent))});
+  const bool wanted = facts.state == PodFacts::State::kWanted;
   pods_[change.key] = std::move(facts);
   JudgeSoon(change.key);
+  if (!wanted) JudgeAllWaiting();  // an admission that was not granted yet holds nothing any more
   calls_.Check(change.key);
 }
 
 void SyncLoopService::OnWorkersChanged(const bus::View<v1::WorkerRecord>::Change& change) {
   CHECK(deps_.loop.IsCurrent());
   const std::string& key = change.key;
+  const bool counted = StandingOf(key).counts;
   if (!change.present_after) {
     workers_.erase(key);
   } else {
@@ -132,13 +137,12 @@ void SyncLoopService::OnWorkersChanged(const bus::View<v1::WorkerRecord>::Change
     if (ProbesMakeWork(workers_[key].probes_wrong, facts.probes_wrong))
       MakeDue(key, change.traceparent);
     workers_[key] = std::move(facts);
-    const auto* entry = book_.Find(key);
-    if (entry != nullptr && HasStopped(key, entry->incarnation())) book_.Release(key);
     if (workers_[key].state == WorkerFacts::State::kSyncing && pods_.contains(key))
       resyncs_.Add(
           key, ComputeResync(workers_[key], deps_.clock.Now(), config_.sync_frequency, random_));
   }
   JudgeSoon(key);
+  if (counted && !StandingOf(key).counts) JudgeAllWaiting();
   calls_.Check(key);
 }
 
@@ -184,7 +188,7 @@ void SyncLoopService::MakeDue(const std::string& key, const std::string& tracepa
 void SyncLoopService::OnSaved(const std::string& key) {
   const auto* entry = book_.Find(key);
   const auto pod = pods_.find(key);
-  if (entry->rejected() && pod != pods_.end()) {
+  if (!entry->admitted() && !entry->told && pod != pods_.end()) {
     const auto& record = entry->fact.record();
     deps_.events.Record({.warning = true,
                          .reason = record.reason(),

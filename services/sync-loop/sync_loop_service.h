@@ -2,10 +2,10 @@
 
 /// Decides which pods may run here and tells pod-worker, by comparing what is wanted with what is.
 /// In:    `desired`, `runtime`, `workers`, `pressure`, the node's record in `podstatus`; a tick
-/// every 2 s; Resync calls. Owns:  table `admission`: pod UID -> admitted, or rejected with reason
-/// and message. Out:   puts to `admission`; UpdatePod and KillPod to pod-worker; events of
-/// rejections. Killed at any line: a verdict is on disk before it is in the table, and in the table
-/// before the grant; the next start reads the verdicts, compares, and sends what is missing.
+/// every 2 s; Resync calls. Owns:  table `admission`: pod UID -> admitted, or rejected or waiting,
+/// with reason and message. Out:   puts to `admission`; UpdatePod and KillPod to pod-worker; events
+/// of rejections. Killed at any line: a verdict is on disk before it is in the table, and in the
+/// table before the grant; the next start reads the verdicts, compares, and sends what is missing.
 /// Threads: loop thread only. Errors: in GetState and GetHealth.
 /// Source: sync-loop spec; DESIGN.md, rules 6 to 12, 14 and 15.
 
@@ -26,6 +26,7 @@
 #include "services/sync-loop/admission_book.h"
 #include "services/sync-loop/config.h"
 #include "services/sync-loop/facts.h"
+#include "services/sync-loop/load.h"
 #include "services/sync-loop/metrics.h"
 #include "services/sync-loop/orphans.h"
 #include "services/sync-loop/peers.h"
@@ -45,6 +46,13 @@ inline constexpr Duration kNodeWait = std::chrono::seconds{3};
 /// A refusal for labels or taints stands when it still holds after this: the node's record may lag
 /// behind the API.
 inline constexpr Duration kLabelsWait = std::chrono::seconds{3};
+
+/// How long the first pods of a source wait for the others of it, so that their order and not that
+/// of their files decides. A source that stays incomplete holds up nothing for longer.
+inline constexpr Duration kSourceWait = std::chrono::seconds{3};
+
+/// For the queue of waits: no pod has this key.
+inline constexpr std::string_view kAllKeys = "(all)";
 
 inline constexpr std::string_view kPreempting = "Preempting";
 inline constexpr std::string_view kPreemptingMessage = "Preempted in order to admit critical pod";
@@ -87,6 +95,7 @@ class SyncLoopService {
  private:
   struct Decision {
     std::optional<Refusal> refusal;  // nothing: admitted
+    bool waits = false;              // refused for now only
     Claim claim;
     std::vector<ActivePod> victims;
   };
@@ -101,7 +110,7 @@ class SyncLoopService {
   void OnResyncDue(const std::string& key);
   void OnSaved(const std::string& key);
 
-  // Judging (judging.cc).
+  // Judging (judging.cc; room.cc for what a pod finds taken).
   void JudgeSoon(const std::string& key);
   void JudgeAllWaiting();
   void JudgePending();
@@ -110,8 +119,20 @@ class SyncLoopService {
   /// Nothing: decided, or nothing to decide. Else what it waits for.
   std::string Judge(const std::string& key);
   bool NeedsVerdict(const std::string& key, const PodFacts& facts) const;
-  std::string WhyWaits(const std::string& key, const PodFacts& facts) const;
+  std::string WhyWaits(const std::string& key, const PodFacts& facts);
+  /// The other pods of its source are known too, or have had their time.
+  bool IsSourceKnown(const PodFacts& facts);
   std::string JudgeByNode(const std::string& key, const PodFacts& facts);
+  /// For a pod that lacks room: it pushes out others, waits, or is refused. As Judge.
+  std::string JudgeWithoutRoom(const std::string& key, const PodFacts& facts,
+                               const AdmissionInput& input, Decision& decision);
+  Room ComputeRoom() const;
+  Standing StandingOf(const std::string& key) const;
+  Claim ClaimOfCounted(const std::string& key) const;
+  /// Without what a static pod of the same full name holds, which ends before this one starts.
+  NodeLoad WithoutNamesakes(const std::string& key, const PodFacts& facts) const;
+  /// Younger API pods leave `claim` to it in this turn.
+  void Await(const std::string& key, const Claim& claim) { room_.awaited.emplace_back(key, claim); }
   std::string WhyRefusalWaits(const std::string& key, const Refusal& refusal);
   void Decide(const std::string& key, const PodFacts& facts, const Decision& decision);
   std::vector<std::string> Pressure() const;
@@ -161,8 +182,11 @@ class SyncLoopService {
   AdmissionBook book_;
   std::set<std::string> pending_;                // to be judged in this turn
   std::map<std::string, std::string> waiting_;   // key -> for what
+  Room room_;                                    // of this turn
   std::map<std::string, int64_t> preempted_;     // victims of saved verdicts: key -> incarnation
   std::map<std::string, Clock::Time> mismatch_;  // key -> since when labels or taints do not suit
+  std::map<std::string, Clock::Time> sources_;   // whose pods are not all known -> since when
+  std::set<std::string> known_sources_;          // the others: nobody waits for them any more
   bool judge_posted_ = false;
   Clock::Time started_;
 
@@ -171,6 +195,7 @@ class SyncLoopService {
   exec::WorkQueue resyncs_;
   uint64_t last_request_ = 0;
 
+  std::set<std::string> removed_;  // their record was taken away by its owner, in this start
   OrphanWatch orphans_;
   std::set<std::string> foreign_, told_foreign_;
   std::set<std::string> killing_;

@@ -70,25 +70,6 @@ TEST(SyncLoop, OlderPodsAreJudgedFirst) {
       "OutOfcpu: Node didn't have enough resource: cpu, requested: 600, used: 600, capacity: 1000");
 }
 
-TEST(SyncLoop, APodThatEndedFreesItsRoomAndOneThatEndsDoesNot) {
-  Node node;
-  node.PutNode("1");
-  node.StartLoop();
-  const std::string spec = "containers: [{name: c, resources: {requests: {cpu: 600m}}}]";
-  node.Put({.uid = "a", .spec = spec});
-  node.Settle();
-  node.Put({.uid = "a", .spec = spec, .state = v1::DesiredRecord::REMOVED});
-  node.Settle();
-  node.Put({.uid = "b", .spec = spec});
-  node.Settle();
-  EXPECT_TRUE(node.Verdict("b").starts_with("OutOfcpu")) << "a terminates and still counts";
-  node.worker.Set("a", v1::TERMINATED);
-  node.Settle();
-  node.Put({.uid = "c", .spec = spec});
-  node.Settle();
-  EXPECT_EQ(node.Verdict("c"), "admitted");
-}
-
 TEST(SyncLoop, StaticPodsDoNotWaitForTheNodeAndApiPodsDo) {
   Node node;
   node.StartLoop();
@@ -507,15 +488,17 @@ TEST(SyncLoop, ACriticalPodPushesOutWhatItNeedsAndNoMore) {
   EXPECT_EQ(node.Calls(), (Calls{"KILL other 1", "CREATE static-2 1/1"}));
 }
 
-TEST(SyncLoop, ACriticalPodThatCannotFindRoomIsRefused) {
+TEST(SyncLoop, ACriticalPodThatCannotFindRoomWaitsWhenItIsStaticAndIsRefusedOtherwise) {
   Node node;
   node.PutNode("1");
   node.StartLoop();
   node.Put({.uid = "a", .spec = std::string(kCpu) + "500m}}}]", .source = "file"});
   node.Settle();
   node.Put({.uid = "b", .spec = std::string(kCpu) + "600m}}}]", .source = "file"});
+  node.Put({.uid = "c", .spec = std::string(kCpu) + "700m}}}], priority: 2000000001"});
   node.Settle();
-  EXPECT_TRUE(node.Verdict("b").starts_with("UnexpectedAdmissionError: "));
+  EXPECT_TRUE(node.Verdict("b").starts_with("waiting, UnexpectedAdmissionError: "));
+  EXPECT_TRUE(node.Verdict("c").starts_with("UnexpectedAdmissionError: "));
   EXPECT_EQ(node.Calls(), Calls{"CREATE a 1/1"});
 }
 

@@ -186,11 +186,12 @@ class Node {
     v1::DesiredRecord::State state = v1::DesiredRecord::WANTED;
     int64_t created = 0;
     std::string traceparent;
+    std::string name;  // empty: the UID
   };
   void Put(const Want& want) {
+    const std::string& name = want.name.empty() ? want.uid : want.name;
     kube::Pod pod;
-    const std::string yaml = "metadata: {name: " + want.uid +
-                             ", namespace: default, uid: " + want.uid +
+    const std::string yaml = "metadata: {name: " + name + ", namespace: default, uid: " + want.uid +
                              ", annotations: {kubernetes.io/config.source: " + want.source + "}" +
                              want.metadata + "}\nspec: {" + want.spec + "}";
     const auto decoded = kube::DecodeInto(yaml, want.uid, kube::Strictness::kStrict, pod);
@@ -199,7 +200,7 @@ class Node {
       pod.mutable_metadata()->mutable_creation_timestamp()->set_seconds(want.created);
     v1::DesiredRecord record;
     record.set_uid(want.uid);
-    record.set_name(want.uid);
+    record.set_name(name);
     record.set_namespace_("default");
     record.set_source(want.source);
     record.set_incarnation(want.incarnation);
@@ -238,7 +239,8 @@ class Node {
     const auto record = view.Find(uid);
     if (record == nullptr) return "none";
     if (record->verdict() == v1::AdmissionRecord::ADMITTED) return "admitted";
-    return record->reason() + ": " + record->message();
+    const bool waits = record->verdict() == v1::AdmissionRecord::WAITING;
+    return (waits ? "waiting, " : "") + record->reason() + ": " + record->message();
   }
   std::vector<std::string> Calls() {
     Settle();

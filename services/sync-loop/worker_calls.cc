@@ -53,6 +53,13 @@ void WorkerCalls::Forget(const std::string& key) {
   backoff_.Reset(key);
 }
 
+bool WorkerCalls::MayBeGranted(const std::string& key) const {
+  if (in_flight_.contains(key)) return true;
+  const auto sent = sent_.find(key);
+  return sent != sent_.end() && sent->second.what.kind == Kind::kCreate &&
+         deps_.clock.Now() - sent->second.at < kEcho;
+}
+
 void WorkerCalls::Work(const std::string& key) {
   if (in_flight_.contains(key)) {
     again_.insert(key);

@@ -59,6 +59,8 @@ class WorkerCalls {
   /// Compares `key` soon, and calls when something is to be told.
   void Check(const std::string& key);
   void Forget(const std::string& key);
+  /// A pod was told to be created, and what pod-worker made of it may not show yet.
+  bool MayBeGranted(const std::string& key) const;
   size_t in_flight() const { return in_flight_.size(); }
   /// Entries that are kept between calls.
   size_t remembered() const { return sent_.size() + backoff_.size() + told_.size(); }

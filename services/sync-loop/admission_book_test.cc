@@ -1,0 +1,56 @@
+#include "services/sync-loop/admission_book.h"
+
+#include <gtest/gtest.h>
+
+#include "libs/bus/fake_bus.h"
+#include "libs/exec/fake_exec.h"
+#include "libs/fs/fake_file_system.h"
+
+namespace splitlet::sync_loop {
+namespace {
+
+/// Killed between the two writes, the next start would read the first verdict, while somebody had
+/// acted on the second.
+TEST(AdmissionBook, AVerdictIsNotToldWhenOnlyTheOneBeforeItIsOnDisk) {
+  FakeClock clock;
+  exec::Scheduler scheduler{clock};
+  exec::FakeLoop loop{scheduler, scheduler.NewOwner("sync-loop")};
+  exec::FakeStrands strands{loop};
+  fs::FakeFileSystem files{clock};
+  bus::FakeBusNetwork network{clock, 1};
+  bus::FakeBus bus{network, "sync-loop", loop};
+  auto table = *bus::Own<v1::AdmissionRecord>(bus, "admission");
+  FakeLogSink sink;
+  const Log log{sink};
+  std::vector<std::string> told;
+  AdmissionBook book(
+      {clock, loop, strands, files, table, log}, "/run/sync-loop/admission",
+      [&](const std::string& key) {
+        told.push_back(v1::AdmissionRecord::Verdict_Name(book.Find(key)->fact.record().verdict()));
+      });
+  const auto decide = [&book](v1::AdmissionRecord::Verdict verdict) {
+    v1::AdmissionFact fact;
+    fact.mutable_record()->set_incarnation(1);
+    fact.mutable_record()->set_verdict(verdict);
+    book.Decide("web", std::move(fact), {}, "");
+  };
+  int writes = 0;
+  files.SetHook([&writes](std::string_view operation, const std::string&) {
+    if (operation != "replace") return OkStatus();
+    return ++writes == 1 ? OkStatus() : Unavailable("the disk is full");
+  });
+  loop.Post([&] {
+    decide(v1::AdmissionRecord::WAITING);
+    decide(v1::AdmissionRecord::ADMITTED);
+  });
+  scheduler.Advance(10s);
+  EXPECT_GT(writes, 1);
+  EXPECT_TRUE(told.empty());
+  EXPECT_EQ(table.Get("web"), nullptr);
+  files.SetHook(nullptr);
+  scheduler.Advance(1min);
+  EXPECT_EQ(told, std::vector<std::string>{"ADMITTED"});
+}
+
+}  // namespace
+}  // namespace splitlet::sync_loop

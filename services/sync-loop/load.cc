@@ -1,0 +1,53 @@
+#include "services/sync-loop/load.h"
+
+namespace splitlet::sync_loop {
+namespace {
+
+using Worker = WorkerFacts::State;
+
+/// Somebody has said that this life is over.
+bool Ends(const LoadQuestion& question) {
+  const WorkerFacts& worker = *question.worker;
+  if (worker.state == Worker::kTerminating) return true;
+  if (question.pod == nullptr) return false;
+  const PodFacts& pod = *question.pod;
+  if (pod.incarnation != worker.incarnation) return pod.incarnation > worker.incarnation;
+  return pod.state == PodFacts::State::kRemoved || pod.ending || pod.terminal;
+}
+
+/// It will be granted as soon as pod-worker answers.
+bool WillBeGranted(const LoadQuestion& question) {
+  if (question.admitted_incarnation == 0 || question.pod == nullptr) return false;
+  const PodFacts& pod = *question.pod;
+  if (pod.state == PodFacts::State::kUnknown) return true;
+  return pod.state == PodFacts::State::kWanted && !pod.ending && !pod.terminal &&
+         pod.incarnation == question.admitted_incarnation;
+}
+
+Standing Ungranted(const LoadQuestion& question) {
+  const bool will = WillBeGranted(question);
+  return {.counts = will || question.called, .ends = question.called && !will};
+}
+
+}  // namespace
+
+Standing ComputeStanding(const LoadQuestion& question) {
+  const WorkerFacts* worker = question.worker;
+  if (worker == nullptr) return Ungranted(question);
+  if (worker->state == Worker::kUnknown) return {.counts = true};
+  const bool stopped = worker->state == Worker::kTerminated || worker->state == Worker::kFinished;
+  if (worker->granted && !stopped) return {.counts = true, .ends = Ends(question)};
+  const bool later_life = question.admitted_incarnation > worker->incarnation;
+  const bool same_life =
+      question.admitted_incarnation == worker->incarnation && worker->state == Worker::kSyncing;
+  return later_life || same_life ? Ungranted(question) : Standing{};
+}
+
+NodeLoad WithAwaited(const NodeLoad& load, const Room& room) {
+  NodeLoad sum = load;
+  // Keys of their own: the earlier life of one that waits may still hold something.
+  for (const auto& [key, claim] : room.awaited) sum.Set("awaited/" + key, claim);
+  return sum;
+}
+
+}  // namespace splitlet::sync_loop

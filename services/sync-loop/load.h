@@ -1,0 +1,43 @@
+#pragma once
+
+/// Which pods are the load of the node: those with a grant whose worker is not terminated, and own
+/// admissions that are not granted yet. Nothing else counts, however its record came to be there.
+/// Threads: pure functions, any. Errors: none. Source: docs/safety.md, rule 12.
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "services/sync-loop/claim.h"
+#include "services/sync-loop/facts.h"
+
+namespace splitlet::sync_loop {
+
+/// All that is known of one UID.
+struct LoadQuestion {
+  const PodFacts* pod = nullptr;        // of `desired`; nullptr: not there
+  const WorkerFacts* worker = nullptr;  // of complete `workers`; nullptr: it has none
+  int64_t admitted_incarnation = 0;     // own admission; 0: none
+  bool called = false;                  // told to pod-worker just now: a grant may not show yet
+};
+
+struct Standing {
+  bool counts = false;
+  bool ends = false;  // what it holds comes free without anybody's doing
+  bool operator==(const Standing&) const = default;
+};
+Standing ComputeStanding(const LoadQuestion& question);
+
+/// The room of the node during one turn of judging.
+struct Room {
+  NodeLoad held;   // by all that counts
+  NodeLoad later;  // the same once those that end have ended
+  /// Claims of pods that wait for room: younger API pods leave it to them.
+  std::vector<std::pair<std::string, Claim>> awaited;
+};
+
+/// `load` with what the waiting pods will take.
+NodeLoad WithAwaited(const NodeLoad& load, const Room& room);
+
+}  // namespace splitlet::sync_loop
