@@ -176,10 +176,13 @@ ProcessView Client::Ask(const std::string& process) const {
   if (starts >> boot >> count && count > 0) view.restarts = count - 1;
   auto info = Call<v1::Admin>({clock_, ChannelTo(process), process + " does not answer"},
                               &v1::Admin::Stub::GetProcess, v1::GetProcessRequest());
-  if (info.ok())
-    view.info = *std::move(info);
-  else
+  if (!info.ok()) {
     view.problem = Message(info.status());
+    view.listens = CheckRuns(process).ok();
+    return view;
+  }
+  view.info = *std::move(info);
+  if (!IsProcess(view.info->pid(), process)) view.info->set_pid(0);
   return view;
 }
 

@@ -44,6 +44,11 @@ Status Events(const Context& context, const EventOptions& options);
 Status EnsureRecorderCommand(const Context& context);
 Status TracePod(const Context& context, const std::string& name, const std::string& since);
 
+/// Until every pod of a manifest runs, has succeeded or was refused, a line each; `timeout`: "5m".
+/// ABORTED naming the pods that failed or were not in time.
+Status RunOnce(const Context& context, const std::string& timeout);
+Status DescribeNodeCommand(const Context& context);
+
 Status Gc(const Context& context, bool dry_run);
 struct ProcessOptions {
   std::string action, process;  // action: kill, stop, cont, restart, down, up

@@ -150,11 +150,35 @@ Status DescribePodCommand(const Context& context, const GetOptions& options) {
   return OkStatus();
 }
 
+Status DescribeNodeCommand(const Context& context) {
+  const auto table = context.client.ListTable("podstatus");
+  if (!table.ok()) return table.status();
+  const auto found = table->find("node");
+  v1::PodStatusRecord record;
+  if (found == table->end() || !record.ParseFromString(found->second))
+    return Unavailable("status has not told of the node yet");
+  std::vector<std::shared_ptr<v1::EventRecord>> events;
+  if (auto all = context.client.ListEvents(""); !all.ok())
+    Warn(context, {"no events: " + Message(all.status())});
+  else
+    std::ranges::copy_if(*all, std::back_inserter(events),
+                         [](const auto& event) { return event->kind() == "Node"; });
+  context.out << DescribeNode(record.node(), events, context.client.clock().WallNow());
+  return OkStatus();
+}
+
 Status GetProcesses(const Context& context, const std::string& output) {
   if (Status valid = CheckOutput(output, {"wide", "json"}); !valid.ok()) return valid;
   const auto processes = context.client.ListProcesses();
   const WallTime now = context.client.clock().WallNow();
   context.out << (output == "json" ? ProcessJson(processes, now) : ProcessTable(processes, now));
+  // "desired incomplete" alone does not say which manifest is broken.
+  const auto sources = context.client.GetSources();
+  if (output != "json" && sources.ok())
+    for (const auto& source : (*sources)->sources())
+      for (const auto& problem : source.problems())
+        context.out << fmt::format("source {}: {}: {}\n", source.name(), problem.where(),
+                                   ReasonOf(problem));
   return OkStatus();
 }
 

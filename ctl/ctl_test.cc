@@ -339,10 +339,11 @@ TEST(ProcessJsons, KeepTheContract) {
       "        \"healthy\": true,\n        \"uptimeSeconds\": 90,\n"
       "        \"metricsAddress\": \"127.0.0.1:4000\",\n"))
       << json;
-  EXPECT_TRUE(Has(json,
-                  "        \"name\": \"gc\",\n        \"pid\": 0,\n        \"restarts\": 7,\n      "
-                  "  \"healthy\": false,\n"
-                  "        \"uptimeSeconds\": 0,\n        \"metricsAddress\": \"\",\n"))
+  EXPECT_TRUE(
+      Has(json,
+          "        \"name\": \"gc\",\n        \"pid\": null,\n        \"restarts\": 7,\n      "
+          "  \"healthy\": false,\n"
+          "        \"uptimeSeconds\": 0,\n        \"metricsAddress\": \"\",\n"))
       << json;
   EXPECT_EQ(ProcessJson({}, kNow), "[]\n");
 }

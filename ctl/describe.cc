@@ -188,7 +188,42 @@ void AddEvents(Lines& out, const std::vector<std::shared_ptr<v1::EventRecord>>& 
   out.Raw(Indented(table.Text(), 2));
 }
 
+/// Capacity beside what pods may use of it.
+std::string ResourceText(const v1::NodeRecord& node) {
+  const std::map<std::string, std::string> capacity(node.capacity().begin(), node.capacity().end());
+  Table table({"Resource", "Capacity", "Allocatable"});
+  for (const auto& [name, amount] : capacity) {
+    const auto& allocatable = node.allocatable();
+    const auto found = allocatable.find(name);
+    table.Add({name, amount, found == allocatable.end() ? "-" : found->second});
+  }
+  return table.Text();
+}
+
 }  // namespace
+
+std::string DescribeNode(const v1::NodeRecord& node,
+                         const std::vector<std::shared_ptr<v1::EventRecord>>& events,
+                         WallTime now) {
+  Lines out;
+  out.Add("Name", node.name());
+  out.Add("Labels", MapText(node.labels()));
+  std::string taints;
+  for (const auto& taint : node.taints())
+    taints += fmt::format("{}{}{}{}:{}", taints.empty() ? "" : ", ", taint.key(),
+                          taint.value().empty() ? "" : "=", taint.value(), taint.effect());
+  out.Add("Taints", taints.empty() ? "<none>" : taints);
+  out.Add("Addresses", Joined(node.addresses()));
+  Table conditions({"Type", "Status", "Since", "Reason", "Message"});
+  for (const auto& c : node.conditions())
+    conditions.Add({c.type(), c.status(), Age(now, c.since_wall_ns()), c.reason(), c.message()});
+  out.Head("Conditions");
+  out.Raw(Indented(conditions.Text(), 2));
+  out.Head("Resources");
+  out.Raw(Indented(ResourceText(node), 2));
+  AddEvents(out, events, now);
+  return out.text();
+}
 
 std::string DescribePod(const PodView& view,
                         const std::vector<std::shared_ptr<v1::EventRecord>>& events, WallTime now) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -77,17 +78,17 @@ void ExamineBus(const Client& client, std::vector<Finding>& findings) {
 Finding ExamineRuntime(const std::string& endpoint, const Clock& clock) {
   constexpr const char* kName = "runtime";
   const std::string path = endpoint.starts_with("unix://") ? endpoint.substr(7) : endpoint;
-  std::error_code error;
-  if (!std::filesystem::exists(path, error))
-    return {Grade::kBad, kName, fmt::format("there is no socket {}", path),
-            "start containerd or CRI-O"};
+  struct stat socket {};
+  if (stat(path.c_str(), &socket) != 0) return JudgeNoSocket(path, errno);
   const auto stub = runtime::v1::RuntimeService::NewStub(rpc::ConnectEndpoint("unix:" + path));
   runtime::v1::VersionResponse version;
   rpc::ClientCall call(clock, After(clock, kCallLimit));
   const Status asked = rpc::FromGrpc(stub->Version(&call.context(), {}, &version));
   if (!asked.ok())
     return {Grade::kBad, kName, fmt::format("{}: {}", endpoint, Message(asked)),
-            "is its CRI plugin on, and may this user use the socket?"};
+            asked.code() == StatusCode::kDeadlineExceeded
+                ? "it takes connections and does not answer: it hangs; see its log, restart it"
+                : "is its CRI plugin on, and may this user use the socket?"};
   runtime::v1::StatusResponse status;
   rpc::ClientCall second(clock, After(clock, kCallLimit));
   const Status told = rpc::FromGrpc(stub->Status(&second.context(), {}, &status));
@@ -111,7 +112,7 @@ void ExamineSources(const Client& client, std::vector<Finding>& findings) {
   for (const auto& source : (*sources)->sources()) {
     for (const auto& problem : source.problems())
       findings.push_back({Grade::kBad, "source " + source.name(),
-                          problem.where() + ": " + problem.reason(),
+                          problem.where() + ": " + ReasonOf(problem),
                           "correct it; the last good version stays meanwhile"});
     if (!source.complete())
       findings.push_back({Grade::kNote, "source " + source.name(),
@@ -140,7 +141,30 @@ Finding JudgeDisk(const std::string& directory, uint64_t capacity_bytes, uint64_
   return {Grade::kOk, "disk", found, ""};
 }
 
+Finding JudgeNoSocket(const std::string& path, int error) {
+  if (error == EACCES)
+    return {Grade::kNote, "runtime", fmt::format("this user may not look at {}", path),
+            "run as root to have it looked at"};
+  return {Grade::kBad, "runtime", fmt::format("there is no socket {}", path),
+          "start containerd or CRI-O"};
+}
+
+Finding JudgeFaults(const std::string& process, const v1::FaultList& faults) {
+  std::string armed;
+  for (const v1::Fault& fault : faults.faults())
+    if (fault.term() != "off")
+      armed += fmt::format("{}{} = {}", armed.empty() ? "" : ", ", fault.name(), fault.term());
+  if (armed.empty()) return {Grade::kOk, process, "no fail point is armed", ""};
+  return {Grade::kNote, process, "fail points are armed: " + armed,
+          fmt::format("splitletctl fault clear {}", process)};
+}
+
 Finding JudgeProcess(const ProcessView& view) {
+  if (view.info == nullptr && view.listens)
+    return {Grade::kBad, view.name, view.problem,
+            fmt::format("it listens and does not answer: splitletctl process cont {0} if it was "
+                        "stopped, else splitletctl process kill {0}",
+                        view.name)};
   if (view.info == nullptr)
     return {Grade::kBad, view.name, view.problem, "see its log; its supervisor starts it again"};
   const v1::ProcessInfo& info = *view.info;
@@ -160,7 +184,13 @@ std::vector<Finding> Examine(const Client& client, const std::string& runtime_en
                                    ExamineDisk(client.layout().state_dir),
                                    ExamineRuntime(runtime_endpoint, client.clock())};
   ExamineBus(client, findings);
-  for (const ProcessView& view : client.ListProcesses()) findings.push_back(JudgeProcess(view));
+  for (const ProcessView& view : client.ListProcesses()) {
+    findings.push_back(JudgeProcess(view));
+    if (view.info == nullptr) continue;
+    if (const auto faults = client.ListFaults(view.name); faults.ok())
+      if (Finding armed = JudgeFaults(view.name, **faults); armed.grade != Grade::kOk)
+        findings.push_back(std::move(armed));
+  }
   ExamineSources(client, findings);
   return findings;
 }

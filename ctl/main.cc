@@ -25,7 +25,7 @@ struct Arguments {
   FaultOptions fault;
   ProcessOptions process;
   ChaosOptions chaos;
-  std::string trace_since = "1h";
+  std::string trace_since = "1h", once_timeout = "5m";
   std::string shell, runtime_endpoint;
   bool dry_run = false;
 };
@@ -65,11 +65,14 @@ void DeclareGet(CLI::App& app, Arguments& a, Command& run) {
 
 void DeclarePod(CLI::App& app, Arguments& a, Command& run) {
   CLI::App* describe =
-      app.add_subcommand("describe", "Everything about a pod")->require_subcommand(1);
+      app.add_subcommand("describe", "Everything about a pod, or the node")->require_subcommand(1);
   CLI::App* pod = describe->add_subcommand("pod", "By name, namespace/name or UID");
   pod->add_option("name", a.get.name)->required();
   pod->callback(
       [&a, &run] { run = [&a](const Context& c) { return DescribePodCommand(c, a.get); }; });
+  describe->add_subcommand("node", "Its conditions, resources and events")->callback([&run] {
+    run = DescribeNodeCommand;
+  });
   CLI::App* trace =
       app.add_subcommand("trace", "A pod's way through the processes, in milliseconds")
           ->require_subcommand(1);
@@ -159,6 +162,11 @@ void DeclareOthers(CLI::App& app, Arguments& a, Command& run) {
   CLI::App* gc = app.add_subcommand("gc", "Remove dead containers and unused images now");
   gc->add_flag("--dry-run", a.dry_run, "Only say what would go");
   gc->callback([&a, &run] { run = [&a](const Context& c) { return Gc(c, a.dry_run); }; });
+  CLI::App* once = app.add_subcommand(
+      "run-once", "Wait until the pods of all manifests run, have succeeded or were refused");
+  once->add_option("--timeout", a.once_timeout, "How long at most")->capture_default_str();
+  once->callback(
+      [&a, &run] { run = [&a](const Context& c) { return RunOnce(c, a.once_timeout); }; });
   CLI::App* doctor = app.add_subcommand("doctor", "Check what the stack needs, and say what to do");
   doctor
       ->add_option("--runtime-endpoint", a.runtime_endpoint,

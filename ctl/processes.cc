@@ -4,12 +4,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 
 #include "ctl/text.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::ctl {
 namespace {
+
+std::string PidText(int32_t pid, const char* none) {
+  return pid == 0 ? none : fmt::format("{}", pid);
+}
 
 std::string HealthText(const ProcessView& view) {
   if (view.info == nullptr) return "down";
@@ -76,7 +81,7 @@ std::string OneJson(const ProcessView& view, WallTime now) {
       info.started_at_wall_ns() == 0 ? "" : FormatRfc3339(WallFromNanos(info.started_at_wall_ns()));
   const std::vector<std::pair<const char*, std::string>> fields = {
       {"name", JsonString(view.name)},
-      {"pid", fmt::format("{}", info.pid())},
+      {"pid", PidText(info.pid(), "null")},
       {"restarts", fmt::format("{}", view.info == nullptr ? view.restarts : info.restarts())},
       {"healthy", info.live() && info.ready() ? "true" : "false"},
       {"uptimeSeconds", fmt::format("{}", UptimeSeconds(info, now))},
@@ -107,6 +112,13 @@ std::string ProblemsJson(const v1::Source& source) {
 
 }  // namespace
 
+bool IsProcess(int32_t pid, const std::string& name) {
+  std::ifstream file(fmt::format("/proc/{}/cmdline", pid));
+  std::string program;
+  std::getline(file, program, '\0');
+  return program.substr(program.rfind('/') + 1) == "splitlet-" + name;
+}
+
 std::string ProcessTable(const std::vector<ProcessView>& processes, WallTime now) {
   Table table(
       {"NAME", "PID", "VERSION", "STARTED", "RESTARTS", "HEALTH", "BUS", "VIEWS", "LAST ERROR"});
@@ -117,7 +129,7 @@ std::string ProcessTable(const std::vector<ProcessView>& processes, WallTime now
       continue;
     }
     const v1::ProcessInfo& info = *view.info;
-    table.Add({view.name, fmt::format("{}", info.pid()), info.version(),
+    table.Add({view.name, PidText(info.pid(), "-"), info.version(),
                Age(now, info.started_at_wall_ns()) + " ago", fmt::format("{}", info.restarts()),
                HealthText(view), info.bus_connected() ? "connected" : "away", ViewsText(info),
                LastErrorText(info, now)});
@@ -131,6 +143,12 @@ std::string ProcessJson(const std::vector<ProcessView>& processes, WallTime now)
   return out.empty() ? "[]\n" : "[\n" + out + "\n]\n";
 }
 
+std::string ReasonOf(const v1::SourceProblem& problem) {
+  const std::string place = problem.where() + ": ";
+  return problem.reason().starts_with(place) ? problem.reason().substr(place.size())
+                                             : problem.reason();
+}
+
 std::string SourceTable(const v1::Sources& sources, WallTime now) {
   Table table({"NAME", "PATH", "COMPLETE", "PODS", "PROBLEMS"});
   Table problems({"SOURCE", "SINCE", "WHERE", "REASON"});
@@ -142,7 +160,7 @@ std::string SourceTable(const v1::Sources& sources, WallTime now) {
       reasons += fmt::format("{} is not complete: {}\n", source.name(), source.reason());
     for (const auto& problem : source.problems())
       problems.Add(
-          {source.name(), Age(now, problem.since_wall_ns()), problem.where(), problem.reason()});
+          {source.name(), Age(now, problem.since_wall_ns()), problem.where(), ReasonOf(problem)});
   }
   std::string text = table.Text();
   if (!reasons.empty()) text += "\n" + reasons;

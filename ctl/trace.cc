@@ -13,6 +13,10 @@ namespace {
 
 constexpr size_t kMarkSize = 8;
 
+WallTime SortedAt(const TraceLine& line) {
+  return line.exact ? line.at : line.at + std::chrono::seconds{1};
+}
+
 void Add(std::vector<TraceLine>& lines, int64_t ns, const char* who, std::string text) {
   if (ns > 0) lines.push_back({WallFromNanos(ns), who, std::move(text), ""});
 }
@@ -62,6 +66,7 @@ std::vector<TraceLine> LinesOf(const PodView& view) {
     const auto& at = condition.last_transition_time();
     Add(lines, at.seconds() * 1'000'000'000 + at.nanos(), "status",
         fmt::format("condition {}={} since then", condition.type(), condition.status()));
+    if (at.seconds() > 0) lines.back().exact = at.nanos() != 0;
   }
   return lines;
 }
@@ -87,14 +92,17 @@ TraceLine LineOf(const BusEvent& event) {
 
 std::string TraceText(std::vector<TraceLine> lines) {
   if (lines.empty()) return "";
-  std::ranges::stable_sort(lines, {}, &TraceLine::at);
+  std::ranges::stable_sort(lines, {}, SortedAt);
+  const auto first = std::ranges::find_if(lines, &TraceLine::exact);
   const std::vector<std::string> traces = TracesOf(lines);
   Table table(traces.empty()
                   ? std::vector<std::string>{"TIME (UTC)", "+MS", "WHO", "WHAT"}
                   : std::vector<std::string>{"TIME (UTC)", "+MS", "WHO", "TRACE", "WHAT"});
   for (const TraceLine& line : lines) {
-    const double ms = static_cast<double>((line.at - lines.front().at).count()) / 1e6;
-    std::vector<std::string> row = {ClockTime(line.at), fmt::format("{:.1f}", ms), line.who};
+    const std::string ms =
+        line.exact ? fmt::format("{:.1f}", static_cast<double>((line.at - first->at).count()) / 1e6)
+                   : "-";
+    std::vector<std::string> row = {ClockTime(line.at), ms, line.who};
     if (!traces.empty())
       row.push_back(line.trace_id.empty() ? "-" : line.trace_id.substr(0, kMarkSize));
     row.push_back(line.text);

@@ -21,6 +21,7 @@ struct TraceLine {
   std::string who;  // process, "runtime" or "event"
   std::string text;
   std::string trace_id;  // of the change on the bus; empty: none
+  bool exact = true;     // false: `at` is the beginning of the second in which it was
 };
 
 /// From the tables as they are now: source, admission, start time, containers, conditions.
@@ -28,7 +29,8 @@ std::vector<TraceLine> LinesOf(const PodView& view);
 std::vector<TraceLine> LinesOf(const std::vector<std::shared_ptr<v1::EventRecord>>& events);
 TraceLine LineOf(const BusEvent& event);
 
-/// Sorted by time, each with its distance to the first. Lines of one trace have the same mark, the
+/// Sorted by time, each with its distance to the first exact one; what is known to the second only
+/// stands at the end of its second and has none. Lines of one trace have the same mark, the
 /// first eight digits of its id; the whole ids stand below.
 std::string TraceText(std::vector<TraceLine> lines);
 

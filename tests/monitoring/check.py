@@ -143,6 +143,19 @@ def rules_of(text):
     return rules
 
 
+def words_of(source):
+    """What splitletctl may be told, by its own declarations."""
+    return set(re.findall(r'add_subcommand\(\s*"([\w-]+)"', source)) | set(re.findall(r'\{"(\w+)", "', source))
+
+
+def check_commands(files, words):
+    for path, text in files.items():
+        for command in re.findall(r"splitletctl((?: [a-z][\w-]*)+)", text):
+            unknown = [word for word in command.split() if word not in words]
+            if unknown:
+                yield f"{path}: there is no command splitletctl{command} ({unknown[0]})"
+
+
 def check_rules(files, tests, metrics):
     rules = [(path, *rule) for path, text in files.items() for rule in rules_of(text)]
     recorded = {name: grouped_labels(expression) for _, kind, name, expression in rules if kind == "record"}
@@ -247,6 +260,7 @@ def findings():
                 for text in rules.values() for kind, name, expression in rules_of(text) if kind == "record"}
     yield from check_documents(metrics, read("docs", "metrics.md"))
     yield from check_rules(rules, tests, metrics)
+    yield from check_commands(rules, words_of(read("ctl", "main.cc")))
     yield from check_boards(boards, metrics, recorded)
     if shutil.which("promtool"):
         yield from check_by_promtool(boards)

@@ -65,6 +65,11 @@ class Rules(unittest.TestCase):
     def test_expressions_are_found_in_both_forms(self):
         self.assertEqual(check.rules_of(self.TEXT), [("alert", "One", "g > 1"), ("alert", "Two", "a_total > 2")])
 
+    def test_a_command_that_does_not_exist_is_named(self):
+        words = check.words_of('app.add_subcommand(\n    "describe", "x"); d->add_subcommand("pod", "y"); {"kill", "SIGKILL"}')
+        texts = {"r.yml": "`splitletctl describe pod` and splitletctl describe node, or `splitletctl kill`"}
+        self.assertEqual(list(check.check_commands(texts, words)), ["r.yml: there is no command splitletctl describe node (node)"])
+
     def test_an_alert_without_a_test_is_named(self):
         found = list(check.check_rules({"r.yml": self.TEXT}, 'alertname="One"', METRICS))
         self.assertEqual(found, ["r.yml: Two has no test"])

@@ -1,0 +1,153 @@
+#include "ctl/run_once.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <map>
+#include <ostream>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "splitlet/v1/services.pb.h"
+
+namespace splitlet::ctl {
+namespace {
+
+using Outcome = OnceResult::Outcome;
+constexpr int kLookMs = 300;
+
+bool AllRun(const PodView& view) {
+  const auto& statuses = view.pod->status().container_statuses();
+  return statuses.size() == view.pod->spec().containers_size() &&
+         std::ranges::all_of(statuses, [](const auto& c) { return c.state().has_running(); });
+}
+
+std::string NameOf(const PodView& view) { return view.name_space + "/" + view.name; }
+
+/// What is wrong with the manifests themselves; nothing: every source was read whole.
+struct SourceState {
+  bool complete = false;
+  std::string waits_for;
+  std::vector<std::string> problems;
+};
+
+SourceState LookAtSources(const Client& client) {
+  SourceState state;
+  const auto sources = client.GetSources();
+  if (!sources.ok()) {
+    state.waits_for = Message(sources.status());
+    return state;
+  }
+  state.complete = true;
+  for (const auto& source : (*sources)->sources()) {
+    for (const auto& problem : source.problems())
+      state.problems.push_back(problem.where() + ": " + ReasonOf(problem));
+    // A manifest that cannot be used is told as a problem; waiting does not mend it.
+    if (source.complete() || source.problems_size() > 0) continue;
+    state.complete = false;
+    state.waits_for = fmt::format("source {}: {}", source.name(), source.reason());
+  }
+  return state;
+}
+
+/// One round: each pod's outcome is printed when it is first known.
+class Round {
+ public:
+  explicit Round(const Context& context) : context_(context) {}
+
+  /// True when nothing is waited for any more.
+  bool Look() {
+    const SourceState sources = LookAtSources(context_.client);
+    problems_ = sources.problems;
+    waits_for_ = sources.waits_for;
+    if (!sources.complete) return false;
+    const NodePods node = context_.client.ListPods(Client::Detail::kAll);
+    if (!node.listed) {
+      waits_for_ = node.problems.empty() ? "no process tells of pods" : node.problems.front();
+      return false;
+    }
+    waiting_.clear();
+    seen_ = 0;
+    const WallTime now = context_.client.clock().WallNow();
+    for (const PodView& view : node.pods)
+      if (IsFromManifest(view)) Take(view, JudgeOnce(view, now));
+    return waiting_.empty();
+  }
+
+  Status Result(bool over) const {
+    for (const std::string& problem : problems_) context_.out << problem << "\n";
+    for (const auto& [uid, text] : waiting_) context_.out << fmt::format("{}\n", text);
+    if (!waits_for_.empty() && over) return DeadlineExceeded("{}", waits_for_);
+    std::string failed = Names();
+    if (!failed.empty()) return Aborted("error running pods: [{}]", failed);
+    if (!problems_.empty()) return Aborted("{} manifests cannot be used", problems_.size());
+    if (seen_ == 0) return NotFound("there is no pod in any manifest");
+    return OkStatus();
+  }
+
+ private:
+  void Take(const PodView& view, const OnceResult& result) {
+    ++seen_;
+    const std::string name = fmt::format("{}_{}({})", view.name, view.name_space, view.uid);
+    if (result.outcome == Outcome::kWaiting) {
+      waiting_[name] = fmt::format("{}   not in time: {}", NameOf(view), result.text);
+      return;
+    }
+    if (result.outcome == Outcome::kFailed)
+      failed_.insert_or_assign(name, true);
+    else
+      failed_.erase(name);
+    if (shown_[view.uid] == result.text) return;
+    shown_[view.uid] = result.text;
+    context_.out << fmt::format("{}   {}\n", NameOf(view), result.text) << std::flush;
+  }
+
+  std::string Names() const {
+    std::string names;
+    for (const auto& [name, unused] : failed_) names += (names.empty() ? "" : " ") + name;
+    for (const auto& [name, unused] : waiting_) names += (names.empty() ? "" : " ") + name;
+    return names;
+  }
+
+  const Context& context_;
+  std::map<std::string, std::string> waiting_, shown_;
+  std::map<std::string, bool> failed_;
+  std::vector<std::string> problems_;
+  std::string waits_for_;
+  size_t seen_ = 0;
+};
+
+}  // namespace
+
+OnceResult JudgeOnce(const PodView& view, WallTime now) {
+  if (view.admission != nullptr && view.desired != nullptr &&
+      view.admission->incarnation() == view.desired->incarnation() &&
+      view.admission->verdict() != v1::AdmissionRecord::ADMITTED)
+    return {Outcome::kRefused,
+            fmt::format("refused: {}: {}", view.admission->reason(), view.admission->message())};
+  const std::string& phase = view.pod->status().phase();
+  if (phase == "Succeeded") return {Outcome::kUp, phase};
+  if (phase == "Failed")
+    return {Outcome::kFailed, fmt::format("failed: {}", MakePodRow(view, now).status)};
+  if (phase == "Running" && AllRun(view)) return {Outcome::kUp, phase};
+  const std::string status = MakePodRow(view, now).status;
+  return {Outcome::kWaiting, status.empty() ? "no status yet" : status};
+}
+
+bool IsFromManifest(const PodView& view) { return view.source != "api" && !view.removed; }
+
+Status RunOnce(const Context& context, const std::string& timeout) {
+  const auto limit = ParseSince(timeout);
+  if (!limit.ok()) return InvalidArgument("--timeout: {}", Message(limit.status()));
+  const Clock& clock = context.client.clock();
+  const Clock::Time end = clock.Now() + *limit;
+  Round round(context);
+  while (!context.stopped()) {
+    if (round.Look()) return round.Result(false);
+    if (clock.Now() >= end) return round.Result(true);
+    poll(nullptr, 0, kLookMs);
+  }
+  return Cancelled("stopped before all pods were up");
+}
+
+}  // namespace splitlet::ctl
