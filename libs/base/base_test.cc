@@ -5,9 +5,11 @@
 #include "libs/base/fail_point.h"
 #include "libs/base/fake_span_sink.h"
 #include "libs/base/hash.h"
+#include "libs/base/one_line.h"
 #include "libs/base/random.h"
 #include "libs/base/span.h"
 #include "libs/base/status.h"
+#include "libs/base/text.h"
 #include "libs/base/trace.h"
 
 namespace splitlet {
@@ -279,6 +281,79 @@ TEST_F(SpanTest, WithoutASinkATraceHasAnIdAllTheSame) {
   EXPECT_FALSE(first.recorded());
   const std::string sampled = MakeTraceparent(random_, true);
   EXPECT_EQ(Span("put", SpanKind::kProducer, sampled).traceparent(), sampled);
+}
+
+TEST(TextTest, WhatIsText) {
+  const struct {
+    const char* name;
+    std::string_view bytes;
+    bool want;
+  } kCases[] = {
+      {"nothing", "", true},
+      {"letters of one to four bytes", "a\u00e4\u20ac\U0001F600", true},
+      {"the last code point", "\xF4\x8F\xBF\xBF", true},
+      {"above the last code point", "\xF4\x90\x80\x80", false},
+      {"a byte that begins nothing", "a\xFF", false},
+      {"a continuation alone", "\x80", false},
+      {"a character that is cut", "\xE2\x82", false},
+      {"a character that is broken off", "\xE2\x82x", false},
+      {"an overlong form", "\xC0\xAF", false},
+      {"an overlong form of three bytes", "\xE0\x80\xAF", false},
+      {"a surrogate", "\xED\xB0\x80", false},
+      {"NUL", std::string_view("a\0b", 3), false},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(IsText(c.bytes), c.want);
+    EXPECT_TRUE(IsText(ToText(c.bytes)));
+    EXPECT_EQ(ToText(c.bytes) == c.bytes, c.want);
+    EXPECT_TRUE(IsText(OneLine(c.bytes)));
+  }
+}
+
+TEST(TextTest, EachBadByteIsReplacedAndCutsFallBetweenCharacters) {
+  EXPECT_EQ(ToText(std::string_view("a\xFF\xE2\x82\0z", 6)), "a\uFFFD\uFFFD\uFFFD\uFFFDz");
+  EXPECT_EQ(ToText("a\u20acb", 3), "a");
+  EXPECT_EQ(ToText("a\u20acb", 4), "a\u20ac");
+  EXPECT_EQ(ToText("\xFF\xFF", 5), "\uFFFD");
+  EXPECT_EQ(ToText("abc", 0), "");
+  EXPECT_EQ(TailText("a\u20acb", 3), "b");
+  EXPECT_EQ(TailText("a\u20acb", 4), "\u20acb");
+  EXPECT_EQ(TailText("\xFF\xFF", 5), "\uFFFD");
+  EXPECT_EQ(TailText("a\u20ac", 2), "");
+  EXPECT_EQ(SkipCutCharacter("\x82\xAC tail"), " tail");
+  EXPECT_EQ(SkipCutCharacter("\x82\x82\x82\x82"), "\x82") << "no character is so long";
+  for (size_t max = 0; max < 12; ++max) {
+    for (const auto& text :
+         {ToText("\xFF\u20ac\U0001F600\xFF", max), TailText("\xFF\u20ac\U0001F600\xFF", max)}) {
+      EXPECT_LE(text.size(), max);
+      EXPECT_TRUE(IsText(text)) << max;
+    }
+  }
+}
+
+TEST(OneLineTest, ATerminalShowsAndNeverObeys) {
+  const struct {
+    const char* name;
+    std::string_view text;
+    std::string want;
+  } kCases[] = {
+      {"letters stay", "gr\u00fc\u00dfe \u20ac", "gr\u00fc\u00dfe \u20ac"},
+      {"line ends and tabs", "a\nb\tc\r", "a\\x0ab\\x09c\\x0d"},
+      {"a colour", "\x1B[31mred", "\\x1b[31mred"},
+      {"the title of the window", "\x1B]0;root\x07", "\\x1b]0;root\\x07"},
+      {"DEL and NUL", std::string_view("\x7F\0", 2), "\\x7f\\x00"},
+      {"CSI in one character", "\u009b31m", "\\u009b31m"},
+      {"CSI in one byte",
+       "\x9B"
+       "31m",
+       "\\x9b31m"},
+      {"text turned around", "abc\u202egpj.exe", "abc\\u202egpj.exe"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(OneLine(c.text), c.want);
+  }
 }
 
 }  // namespace

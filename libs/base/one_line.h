@@ -1,23 +1,16 @@
 #pragma once
 
-/// Errors are one line each, whatever the input brings that they quote.
+/// What comes from outside, as one line that a terminal only shows: errors that quote their input,
+/// and every cell that splitletctl prints (a pod chooses its messages, and root reads them).
 /// Threads: any. Errors: none.
-
-#include <fmt/format.h>
 
 #include <string>
 #include <string_view>
 
 namespace splitlet {
 
-/// Control characters as "\x0a".
-inline std::string OneLine(std::string_view text) {
-  std::string line;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    byte < ' ' || byte == 127 ? line += fmt::format("\\x{:02x}", byte) : line += c;
-  }
-  return line;
-}
+/// Control characters and bytes that are no UTF-8 as "\x0a", wider ones (C1, marks that turn the
+/// direction of text) as "\u009b".
+std::string OneLine(std::string_view text);
 
 }  // namespace splitlet

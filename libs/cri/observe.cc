@@ -6,6 +6,7 @@
 #include <charconv>
 #include <utility>
 
+#include "libs/base/text.h"
 #include "libs/kube/pod_types.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 std::string Find(const StringMap& map, std::string_view key) {
   const auto found = map.find(std::string(key));
-  return found == map.end() ? "" : found->second;
+  return found == map.end() ? "" : ToText(found->second);
 }
 
 // 0 when absent or not a number.
@@ -65,25 +66,25 @@ const v1::ContainerRecord* FindLasting(const v1::ObservedPod* known, const Conta
 
 v1::SandboxRecord ToRecord(const Sandbox& sandbox) {
   v1::SandboxRecord record;
-  record.set_id(sandbox.id.str());
+  record.set_id(ToText(sandbox.id.str()));
   record.set_attempt(sandbox.attempt);
   record.set_state(sandbox.state == SandboxState::kReady ? v1::SandboxRecord::READY
                                                          : v1::SandboxRecord::NOT_READY);
   record.set_created_at_ns(sandbox.created_at_ns);
-  for (const auto& ip : sandbox.ips) record.add_ips(ip);
+  for (const auto& ip : sandbox.ips) record.add_ips(ToText(ip));
   record.set_host_network(sandbox.host_network);
   record.set_node_annotation(Find(sandbox.annotations, kube::kNodeAnnotation));
   record.set_source_annotation(Find(sandbox.annotations, kube::kConfigSource));
-  record.set_runtime_handler(sandbox.runtime_handler);
+  record.set_runtime_handler(ToText(sandbox.runtime_handler));
   return record;
 }
 
 v1::ContainerRecord ToRecord(const Container& container) {
   v1::ContainerRecord record;
-  record.set_id(container.id.str());
-  record.set_sandbox_id(container.sandbox_id.str());
+  record.set_id(ToText(container.id.str()));
+  record.set_sandbox_id(ToText(container.sandbox_id.str()));
   const std::string name = Find(container.labels, kube::kContainerNameLabel);
-  record.set_name(name.empty() ? container.name : name);
+  record.set_name(name.empty() ? ToText(container.name) : name);
   record.set_attempt(container.attempt);
   record.set_state(ToRecord(container.state));
   record.set_created_at_ns(container.created_at_ns);
@@ -93,13 +94,14 @@ v1::ContainerRecord ToRecord(const Container& container) {
   if (exited) {
     record.set_finished_at_ns(container.finished_at_ns);
     record.set_exit_code(container.exit_code);
-    record.set_reason(container.reason);
-    record.set_message(container.message);
+    record.set_reason(ToText(container.reason));
+    record.set_message(ToText(container.message, kMaxMessageBytes));
   }
-  record.set_image(container.image);
-  record.set_image_ref(container.image_ref);
-  record.set_image_id(container.image_id.empty() ? container.image_ref : container.image_id);
-  record.set_log_path(container.log_path);
+  record.set_image(ToText(container.image));
+  record.set_image_ref(ToText(container.image_ref));
+  record.set_image_id(
+      ToText(container.image_id.empty() ? container.image_ref : container.image_id));
+  record.set_log_path(ToText(container.log_path));
   const StringMap& notes = container.annotations;
   record.set_hash(Find(notes, kube::kContainerHash));
   record.set_restart_count(static_cast<int32_t>(FindNumber(notes, kube::kContainerRestartCount)));
@@ -125,20 +127,20 @@ StatusOr<std::string> Observer::RuntimeName(const Deadline& deadline) {
 StatusOr<v1::ObservedPod> Observer::Observe(const std::string& uid, const Deadline& deadline,
                                             const v1::ObservedPod* known) {
   v1::ObservedPod pod;
-  pod.set_uid(uid);
+  pod.set_uid(ToText(uid));
   const Clock::Time listed_at =
       deps_.clock.Now();  // before the questions: it must never look newer than the answers
   pod.mutable_listed_at()->set_boot(listed_at.boot);
   pod.mutable_listed_at()->set_monotonic_ns(listed_at.monotonic.count());
   ASSIGN_OR_RETURN(const std::string name, RuntimeName(deadline), "runtime");
-  pod.set_runtime_name(name);
+  pod.set_runtime_name(ToText(name));
   ASSIGN_OR_RETURN(const auto sandboxes, deps_.reader.ListPodSandbox(uid, deadline),
                    "ListPodSandbox");
   ASSIGN_OR_RETURN(const auto containers, deps_.reader.ListContainers({.pod_uid = uid}, deadline),
                    "ListContainers");
   if (!sandboxes.empty()) {
-    pod.set_name(sandboxes.front().pod_name);
-    pod.set_namespace_(sandboxes.front().pod_namespace);
+    pod.set_name(ToText(sandboxes.front().pod_name));
+    pod.set_namespace_(ToText(sandboxes.front().pod_namespace));
   } else if (!containers.empty()) {
     pod.set_name(Find(containers.front().labels, kube::kPodNameLabel));
     pod.set_namespace_(Find(containers.front().labels, kube::kPodNamespaceLabel));

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "libs/base/text.h"
 #include "libs/cri/fake_runtime.h"
 #include "libs/cri/test_pod.h"
 #include "splitlet/v1/records.pb.h"
@@ -137,6 +138,12 @@ std::string Numbered(int lines) {
   return log;
 }
 
+std::string Times(int count, std::string_view text) {
+  std::string all;
+  while (count-- > 0) all += text;
+  return all;
+}
+
 TEST_F(ObserveTest, TerminationMessages) {
   const struct {
     const char* name;
@@ -157,6 +164,17 @@ TEST_F(ObserveTest, TerminationMessages) {
        "line 1\nline 2\n"},
       {"not after success", "FallbackToLogsOnError", 0, "", Numbered(2), "", ""},
       {"a file goes before the log", "FallbackToLogsOnError", 1, "bye", Numbered(2), "", "bye"},
+      {"bytes that are no text are replaced", "File", 1, "no\xFFtext\xE2\x82", std::nullopt, "",
+       "no\uFFFDtext\uFFFD\uFFFD"},
+      {"so is NUL", "File", 1, std::string("a\0b", 3), std::nullopt, "", "a\uFFFDb"},
+      {"a character that the limit cuts is left out", "File", 1, Times(1366, "\u20ac"),
+       std::nullopt, "", Times(1365, "\u20ac")},
+      {"the limit holds for what bytes become", "File", 1, std::string(4096, '\xFF'), std::nullopt,
+       "", Times(1365, "\uFFFD")},
+      {"the runtime's message is text too", "File", 1, "bye", std::nullopt, "\xC3(",
+       "\uFFFD(: bye"},
+      {"a log of bytes", "FallbackToLogsOnError", 1, "",
+       std::string("2026-01-02T03:04:05.6Z stdout F \xFF\0\n", 35), "", "\uFFFD\uFFFD\n"},
       {"a log that cannot be read says so", "FallbackToLogsOnError", 1, "", std::nullopt, "",
        "Error on reading termination message from logs: no such file"},
   };
@@ -175,7 +193,9 @@ TEST_F(ObserveTest, TerminationMessages) {
     if (c.file) files_["/host/log"] = *c.file;
     if (c.log) files_[runtime_.ContainerStatus(id, Soon())->log_path] = *c.log;
     ASSERT_TRUE(runtime_.ExitContainer("uid-1", "app", c.exit_code).ok());
-    EXPECT_EQ(Look().containers(0).message(), c.want);
+    const auto pod = Look();
+    EXPECT_EQ(pod.containers(0).message(), c.want);
+    EXPECT_TRUE(v1::ObservedPod().ParseFromString(pod.SerializeAsString()));
     clock_.Advance(1s);
   }
 }
@@ -207,8 +227,37 @@ TEST_F(ObserveTest, TheLogTailIsBounded) {
     return files_[path];
   };
   EXPECT_EQ(ResolveMessage(container, read).size(), 2048u);
+  files_["/log"] = "2026-01-02T03:04:05Z stdout F " + Times(1000, "\u20ac") + "\n";
+  EXPECT_EQ(ResolveMessage(container, read), Times(682, "\u20ac") + "\n") << "cut at a character";
   container.reason = "ContainerCannotRun";
   EXPECT_EQ(ResolveMessage(container, read), "");
+}
+
+TEST(ToRecordTest, EveryStringIsTextAndBounded) {
+  const std::string bad = "a\xFF" + std::string(1, '\0') + std::string(5000, 'x');
+  Sandbox sandbox;
+  sandbox.id = SandboxId(bad);
+  sandbox.ips = {bad};
+  sandbox.runtime_handler = bad;
+  sandbox.annotations = {{"splitlet.dev/node", bad}, {"kubernetes.io/config.source", bad}};
+  Container container;
+  container.id = ContainerId(bad);
+  container.sandbox_id = SandboxId(bad);
+  container.state = ContainerState::kExited;
+  container.name = container.reason = container.message = bad;
+  container.image = container.image_ref = container.image_id = container.log_path = bad;
+  container.annotations = {{"io.kubernetes.container.hash", bad},
+                           {"io.kubernetes.container.terminationMessagePath", bad},
+                           {"io.kubernetes.container.terminationMessagePolicy", bad}};
+  v1::ObservedPod pod;
+  *pod.add_sandboxes() = ToRecord(sandbox);
+  *pod.add_containers() = ToRecord(container);
+  EXPECT_TRUE(v1::ObservedPod().ParseFromString(pod.SerializeAsString()));
+  EXPECT_TRUE(pod.sandboxes(0).id().starts_with("a\uFFFD\uFFFDx")) << "what is good stays";
+  EXPECT_LE(pod.containers(0).message().size(), kMaxMessageBytes);
+  EXPECT_LE(pod.ByteSizeLong(), 18 * kMaxTextBytes);
+  container.labels = {{"io.kubernetes.container.name", bad}};
+  EXPECT_TRUE(IsText(ToRecord(container).name()));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "libs/base/text.h"
 #include "libs/kube/pod_types.h"
 
 namespace splitlet::cri {
@@ -78,9 +79,7 @@ std::string MessageFromLog(const Container& container, const TailReader& read_ta
   if (!log.ok()) {
     return fmt::format("Error on reading termination message from logs: {}", Message(log.status()));
   }
-  std::string text = LastLogLines(*log, log->size() == kLogWindowBytes);
-  if (text.size() > kMaxLogMessageBytes) text.erase(0, text.size() - kMaxLogMessageBytes);
-  return text;
+  return TailText(LastLogLines(*log, log->size() == kLogWindowBytes), kMaxLogMessageBytes);
 }
 
 std::string OwnMessage(const Container& container, const TailReader& read_tail) {
@@ -97,11 +96,14 @@ std::string OwnMessage(const Container& container, const TailReader& read_tail) 
   if (mount == container.mounts.end()) return otherwise();
   auto text = read_tail(mount->host_path, kMaxTerminationMessageBytes);
   if (!text.ok() && text.status().code() != StatusCode::kNotFound) {
-    return fmt::format("Error on reading termination log {}: {}", mount->host_path,
-                       Message(text.status()));
+    return ToText(fmt::format("Error on reading termination log {}: {}", mount->host_path,
+                              Message(text.status())));
   }
   if (!text.ok() || text->empty()) return otherwise();
-  return *std::move(text);
+  std::string_view bytes = *text;
+  // So long a text may be the end of a longer one, cut inside a character.
+  if (bytes.size() == kMaxTerminationMessageBytes) bytes = SkipCutCharacter(bytes);
+  return TailText(bytes, kMaxTerminationMessageBytes);
 }
 
 }  // namespace
@@ -124,10 +126,11 @@ std::string LastLogLines(std::string_view log, bool cut) {
 }
 
 std::string ResolveMessage(const Container& container, const TailReader& read_tail) {
-  if (container.state != ContainerState::kExited) return container.message;
+  std::string message = ToText(container.message);
+  if (container.state != ContainerState::kExited) return message;
   const std::string own = OwnMessage(container, read_tail);
-  if (own.empty()) return container.message;
-  return container.message.empty() ? own : container.message + ": " + own;
+  if (own.empty()) return message;
+  return message.empty() ? own : message + ": " + own;
 }
 
 TailReader MakeTailReader() { return ReadTail; }

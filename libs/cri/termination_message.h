@@ -1,6 +1,7 @@
 #pragma once
 
 /// Why a container says it ended: the file at its termination message path, or the end of its log.
+/// A container writes any bytes there: the message is text all the same, and bounded.
 /// Threads: any; reads block on the disk. Errors: become the message, as a kubelet shows them.
 /// Source: pleg spec 2.4; runtime-sync spec, "Termination message".
 
@@ -17,6 +18,8 @@ namespace splitlet::cri {
 inline constexpr uint64_t kMaxTerminationMessageBytes = 4096;
 inline constexpr uint64_t kMaxLogMessageBytes = 2048;
 inline constexpr size_t kMaxLogMessageLines = 80;
+/// The runtime's own message and what the container wrote, together.
+inline constexpr size_t kMaxMessageBytes = 8192 + 2;
 
 /// The last `max_bytes` of a file, less when it is shorter. NOT_FOUND when there is none.
 using TailReader =

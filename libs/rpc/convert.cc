@@ -1,10 +1,16 @@
 #include <grpc/grpc.h>
 #include <grpcpp/impl/codegen/status.h>
 
+#include "libs/base/text.h"
 #include "libs/rpc/library.h"
 #include "libs/rpc/rpc.h"
 
 namespace splitlet::rpc {
+namespace {
+
+constexpr size_t kMaxMessageBytes = 16u << 10;
+
+}  // namespace
 
 // The codes of Abseil and gRPC are the same numbers by design.
 grpc::Status ToGrpc(const Status& status) {
@@ -14,8 +20,9 @@ grpc::Status ToGrpc(const Status& status) {
 
 Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return OkStatus();
+  // A peer's message is percent-encoded on the wire and may hold any bytes; it ends up in records.
   return MakeStatus(static_cast<StatusCode>(status.error_code()),
-                    std::string_view(status.error_message()));
+                    std::string_view(ToText(status.error_message(), kMaxMessageBytes)));
 }
 
 void KeepLibraryUp() {

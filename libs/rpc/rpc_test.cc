@@ -95,6 +95,14 @@ TEST(Rpc, StatusesKeepTheirCodeAndText) {
   }
 }
 
+TEST(Rpc, AMessageFromAPeerIsTextAndBounded) {
+  const Status status =
+      FromGrpc({grpc::StatusCode::UNKNOWN, "exec \"\xFF\": " + std::string(100'000, 'x')});
+  EXPECT_EQ(status.code(), StatusCode::kUnknown);
+  EXPECT_TRUE(Message(status).starts_with("exec \"\uFFFD\": x"));
+  EXPECT_EQ(Message(status).size(), 16u << 10);
+}
+
 TEST(Rpc, TheHandlerKnowsWhoCallsAndTheTrace) {
   World world;
   world.Start();
