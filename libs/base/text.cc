@@ -69,13 +69,18 @@ bool IsControl(uint32_t code) {
 
 }  // namespace
 
-bool IsText(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const Character character = FirstOf(bytes);
-    if (character.bytes == 0 || character.code == 0) return false;
-    bytes.remove_prefix(character.bytes);
+size_t FindInvalidUtf8(std::string_view bytes) {
+  for (size_t at = 0; at < bytes.size();) {
+    const Character character = FirstOf(bytes.substr(at));
+    if (character.bytes == 0) return at;
+    at += character.bytes;
   }
-  return true;
+  return std::string_view::npos;
+}
+
+bool IsText(std::string_view bytes) {
+  return FindInvalidUtf8(bytes) == std::string_view::npos &&
+         bytes.find('\0') == std::string_view::npos;
 }
 
 std::string ToText(std::string_view bytes, size_t max_bytes) {

@@ -13,6 +13,9 @@ namespace splitlet {
 /// A string of a record that comes from outside and has no narrower limit.
 inline constexpr size_t kMaxTextBytes = 4096;
 
+/// Offset of the first byte that is not UTF-8; npos when all is.
+size_t FindInvalidUtf8(std::string_view bytes);
+
 /// No overlong forms, no surrogates, nothing above U+10FFFF, no NUL.
 bool IsText(std::string_view bytes);
 

@@ -213,6 +213,9 @@ TEST(LogTailTest, TheLast80LinesOfEitherFormat) {
                          false),
             "a\n");
   EXPECT_EQ(LastLogLines("garbage\n", false), "");
+  std::string deep;
+  for (int i = 0; i < 200'000; ++i) deep += R"({"a":)";
+  EXPECT_EQ(LastLogLines(deep + "\n", false), "") << "and the stack lives";
 }
 
 TEST_F(ObserveTest, TheLogTailIsBounded) {

@@ -44,7 +44,8 @@ bool AppendCriLine(std::string_view line, std::string& out) {
 bool AppendDockerLine(std::string_view line, std::string& out) {
   if (!line.starts_with('{')) return false;
   rapidjson::Document document;
-  document.Parse(line.data(), line.size());
+  // Iterative: what is nested deep must not take the stack.
+  document.Parse<rapidjson::kParseIterativeFlag>(line.data(), line.size());
   if (document.HasParseError() || !document.IsObject()) return false;
   const auto log = document.FindMember("log");
   if (log == document.MemberEnd() || !log->value.IsString()) return false;

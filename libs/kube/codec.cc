@@ -4,6 +4,7 @@
 #include <array>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/text.h"
 #include "libs/kube/message_builder.h"
 #include "libs/kube/tokens.h"
 
@@ -20,7 +21,7 @@ class HeaderScan final : public TokenSink {
 
   bool OnScalar(const Scalar& scalar, size_t) override {
     if (depth_ != 1 || wanted_ == nullptr) return true;
-    if (scalar.kind == Scalar::Kind::kString) *wanted_ = scalar.text;
+    if (scalar.kind == Scalar::Kind::kString) *wanted_ = ToText(scalar.text);
     wanted_ = nullptr;
     return !(has_api_version && has_kind);
   }
@@ -125,9 +126,8 @@ StatusOr<std::vector<std::string>> Fill(TokenSource& source, const std::string& 
 std::string Excerpt(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return "null";
-  std::string excerpt(text.substr(first, 60));
+  std::string excerpt = ToText(text.substr(first), 60);
   std::replace(excerpt.begin(), excerpt.end(), '\n', ' ');
-  while (!excerpt.empty() && static_cast<unsigned char>(excerpt.back()) >= 0x80) excerpt.pop_back();
   return text.size() - first > 60 ? excerpt + "..." : excerpt;
 }
 

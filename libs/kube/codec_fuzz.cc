@@ -1,6 +1,6 @@
 // Entry point of a fuzzer over the codec: whatever the bytes are, decoding ends in an error or in a
-// message that survives a round trip through JSON and YAML. codec_test.cc drives it over mutations
-// of a corpus.
+// message that survives a round trip through bytes, JSON and YAML. codec_test.cc drives it over
+// mutations of a corpus.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +14,8 @@ namespace {
 using splitlet::kube::Strictness;
 
 void CheckRoundTrip(const google::protobuf::Message& first) {
+  const std::unique_ptr<google::protobuf::Message> back(first.New());
+  CHECK(back->ParseFromString(first.SerializeAsString()), "its bytes do not parse back");
   const std::string json = splitlet::kube::ToJson(first);
   for (const auto& text : {json, splitlet::kube::ToYaml(first)}) {
     const std::unique_ptr<google::protobuf::Message> second(first.New());

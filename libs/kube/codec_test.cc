@@ -6,7 +6,10 @@
 #include "k8s.io/api/core/v1/config.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/mutate.h"
+#include "libs/base/text.h"
 #include "libs/kube/pod_types.h"
+#include "libs/kube/quantity.h"
+#include "libs/kube/time_text.h"
 #include "libs/kube/tokens.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
@@ -72,6 +75,54 @@ TEST(Decode, APodInYamlWithEverySortOfField) {
   EXPECT_EQ(pod.spec().volumes(0).volume_source().config_map().default_mode(), 420);
   EXPECT_EQ(pod.spec().volumes(0).volume_source().config_map().local_object_reference().name(),
             "web");
+}
+
+TEST(Decode, AStringThatIsNoTextIsRefusedWithItsPlace) {
+  const struct {
+    const char* name;
+    std::string text, want;
+  } kCases[] = {
+      {"a lone low surrogate, which the parser lets pass",
+       R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","annotations":{"a":"\udc00"}}})",
+       "metadata.annotations[a]: has bytes that are no UTF-8, a lone surrogate or NUL (line 1)"},
+      {"NUL", R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"w\u0000"}})",
+       "metadata.name: has bytes that are no UTF-8"},
+      {"a byte in JSON",
+       "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\n\"metadata\":{\"name\":\"\xFF\"}}",
+       "web.yaml: not UTF-8 (line 2)"},
+      {"a key of a map",
+       R"({"apiVersion":"v1","kind":"Pod","metadata":{"labels":{"good":"x","a\udc00":"b"}}})",
+       "metadata.labels: the key \"a\uFFFD\uFFFD\uFFFD\" has bytes"},
+      {"a name of a field", R"({"apiVersion":"v1","kind":"Pod","meta\u0000":{}})",
+       "the key \"meta\uFFFD\" has bytes"},
+      {"what is kept as it is",
+       R"({"apiVersion":"v1","kind":"Pod","metadata":{"managedFields":[{"fieldsV1":{"f:a":["\udc00"]}}]}})",
+       "has bytes that are no UTF-8"},
+      {"a quoted scalar of YAML", "apiVersion: v1\nkind: Pod\nmetadata:\n  name: \"a\\0b\"\n",
+       "metadata.name: has bytes that are no UTF-8, a lone surrogate or NUL (line 4)"},
+      {"a kind", R"({"apiVersion":"v1","kind":"Po\udc00"})", "no kind \"Po\uFFFD\uFFFD\uFFFD\""},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const auto decoded = Decode(c.text, "web.yaml", Strictness::kLenient);
+    ASSERT_FALSE(decoded.ok());
+    EXPECT_TRUE(IsText(splitlet::Message(decoded.status())));
+    EXPECT_NE(splitlet::Message(decoded.status()).find(c.want), std::string_view::npos)
+        << decoded.status();
+  }
+}
+
+TEST(Decode, AQuoteInAnErrorIsCutBetweenCharacters) {
+  const std::string letters = "123456789 123456789 123456789 123456789\u20ac\u20ac";
+  for (const char* field : {"terminationGracePeriodSeconds", "nodeSelector"}) {
+    const auto decoded = Decode(
+        fmt::format(R"({{"apiVersion":"v1","kind":"Pod","spec":{{"{}":"{}"}}}})", field, letters),
+        "web.yaml", Strictness::kLenient);
+    ASSERT_FALSE(decoded.ok());
+    EXPECT_TRUE(IsText(splitlet::Message(decoded.status()))) << decoded.status();
+  }
+  EXPECT_TRUE(IsText(splitlet::Message(Quantity::Parse(letters).status())));
+  EXPECT_TRUE(IsText(splitlet::Message(ParseTime(letters).status())));
 }
 
 TEST(Decode, AnchorsAliasesAndMergeKeysAreFollowed) {

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "libs/base/text.h"
 #include "libs/kube/json_text.h"
 #include "libs/kube/quantity.h"
 #include "libs/kube/time_text.h"
@@ -13,13 +14,15 @@ namespace splitlet::kube {
 namespace {
 
 constexpr size_t kMaxWarnings = 100;
+// One string that is no text makes all of a message unreadable, also in the runtime that echoes it.
+constexpr const char* kNoText = "has bytes that are no UTF-8, a lone surrogate or NUL";
 
 std::string Describe(const Scalar& scalar) {
   switch (scalar.kind) {
     case Scalar::Kind::kNull: return "null";
     case Scalar::Kind::kBool: return fmt::format("the boolean {}", scalar.text);
     case Scalar::Kind::kNumber: return fmt::format("the number {}", scalar.text.substr(0, 40));
-    case Scalar::Kind::kString: return fmt::format("\"{}\"", scalar.text.substr(0, 40));
+    case Scalar::Kind::kString: return fmt::format("\"{}\"", ToText(scalar.text, 40));
   }
   UNREACHABLE();
 }
@@ -72,7 +75,7 @@ std::string MessageBuilder::Path() const {
     if (frame.kind == Frame::Kind::kObject && frame.field != nullptr) {
       if (!path.empty()) path += '.';
       path += frame.field->json_name;
-    } else if (frame.kind == Frame::Kind::kMap) {
+    } else if (frame.kind == Frame::Kind::kMap && !frame.key.empty()) {
       path.append("[").append(frame.key).append("]");
     } else if (frame.kind == Frame::Kind::kList && frame.item > 0) {
       path += fmt::format("[{}]", frame.item - 1);
@@ -113,6 +116,7 @@ MessageBuilder::Target MessageBuilder::NextTarget() {
 }
 
 bool MessageBuilder::OnScalar(const Scalar& scalar, size_t position) {
+  if (scalar.kind == Scalar::Kind::kString && !IsText(scalar.text)) return Fail(position, kNoText);
   if (raw_depth_ > 0) {
     RawScalar(scalar);
     return true;
@@ -348,6 +352,10 @@ bool MessageBuilder::OpenMessage(const Target& target, bool list, size_t positio
 }
 
 bool MessageBuilder::OnKey(std::string_view key, size_t position) {
+  if (!IsText(key)) {
+    if (!frames_.empty()) frames_.back().key.clear();
+    return Fail(position, fmt::format("the key \"{}\" {}", ToText(key, 100), kNoText));
+  }
   if (raw_depth_ > 0) {
     RawSeparate();
     AppendJsonString(raw_, key);
@@ -376,7 +384,7 @@ bool MessageBuilder::OnObjectKey(Frame& frame, std::string_view key, size_t posi
   frame.field = nullptr;
   if (frame.allows_type_meta && (key == "apiVersion" || key == "kind")) return true;
   std::string path = Path();
-  path.append(path.empty() ? "" : ".").append(key.substr(0, 100));
+  path.append(path.empty() ? "" : ".").append(ToText(key, 100));
   return Warn(position, std::move(path), "unknown field");
 }
 

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <limits>
 
+#include "libs/base/text.h"
+
 namespace splitlet::kube {
 namespace {
 
@@ -88,9 +90,9 @@ StatusOr<Parts> Split(std::string_view text) {
     while (at < text.size() && IsDigit(text[at])) parts.fraction += text[at++];
   }
   if (parts.whole.empty() && parts.fraction.empty())
-    return InvalidArgument("\"{}\" is not a quantity", text.substr(0, 40));
+    return InvalidArgument("\"{}\" is not a quantity", ToText(text, 40));
   RETURN_IF_ERROR(ParseSuffix(text.substr(at), parts), "\"{}\" is not a quantity",
-                  text.substr(0, 40));
+                  ToText(text, 40));
   return parts;
 }
 

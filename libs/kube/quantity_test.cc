@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "libs/base/mutate.h"
+#include "libs/base/text.h"
 #include "libs/kube/time_text.h"
 
 namespace splitlet::kube {

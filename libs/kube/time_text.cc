@@ -5,6 +5,8 @@
 #include <chrono>
 #include <limits>
 
+#include "libs/base/text.h"
+
 namespace splitlet::kube {
 namespace {
 
@@ -29,7 +31,7 @@ bool TakeChar(std::string_view& text, char c) {
 }
 
 Status NotATime(std::string_view text) {
-  return InvalidArgument("\"{}\" is not a time like 2006-01-02T15:04:05Z", text.substr(0, 40));
+  return InvalidArgument("\"{}\" is not a time like 2006-01-02T15:04:05Z", ToText(text, 40));
 }
 
 /// Days since the epoch of "2026-01-02", taken from the front.
@@ -138,28 +140,6 @@ int Base64Value(char c) {
   return c == '/' ? 63 : -1;
 }
 
-/// Length of the well-formed sequence that starts at `at`; 0 when it is not.
-size_t Utf8Length(std::string_view text, size_t at) {
-  const auto byte = [&](size_t i) -> unsigned {
-    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U;
-  };
-  const auto follows = [&](size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    const bool overlong = first == 0xE0 && byte(1) < 0xA0;
-    const bool surrogate = first == 0xED && byte(1) > 0x9F;
-    return !overlong && !surrogate && follows(1) && follows(2) ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    const bool overlong = first == 0xF0 && byte(1) < 0x90;
-    const bool beyond = first == 0xF4 && byte(1) > 0x8F;
-    return !overlong && !beyond && follows(1) && follows(2) && follows(3) ? 4 : 0;
-  }
-  return 0;
-}
-
 }  // namespace
 
 StatusOr<TimeParts> ParseTime(std::string_view text) {
@@ -202,7 +182,7 @@ StatusOr<int64_t> ParseDuration(std::string_view text) {
   do {
     const Int128 part = TakeDurationPart(text);
     if (part < 0 || sum + part > kMaxDuration)
-      return InvalidArgument("\"{}\" is not a duration like 1m30s", all.substr(0, 40));
+      return InvalidArgument("\"{}\" is not a duration like 1m30s", ToText(all, 40));
     sum += part;
   } while (!text.empty());
   return static_cast<int64_t>(negative ? -sum : sum);
@@ -261,19 +241,6 @@ std::string EncodeBase64(std::string_view bytes) {
     for (size_t i = 0; i < 4; ++i) text += i <= left ? kAlphabet[bits >> (18 - 6 * i) & 63U] : '=';
   }
   return text;
-}
-
-size_t FindInvalidUtf8(std::string_view text) {
-  for (size_t at = 0; at < text.size();) {
-    if (static_cast<unsigned char>(text[at]) < 0x80) {
-      ++at;
-      continue;
-    }
-    const size_t length = Utf8Length(text, at);
-    if (length == 0) return at;
-    at += length;
-  }
-  return std::string_view::npos;
 }
 
 }  // namespace splitlet::kube

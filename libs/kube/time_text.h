@@ -32,7 +32,4 @@ std::string FormatDuration(int64_t nanoseconds);
 StatusOr<std::string> DecodeBase64(std::string_view text);
 std::string EncodeBase64(std::string_view bytes);
 
-/// Offset of the first byte that is not UTF-8; npos when all is.
-size_t FindInvalidUtf8(std::string_view text);
-
 }  // namespace splitlet::kube

@@ -8,7 +8,7 @@
 #include <streambuf>
 #include <vector>
 
-#include "libs/kube/time_text.h"
+#include "libs/base/text.h"
 #include "libs/kube/tokens.h"
 
 namespace splitlet::kube {
