@@ -20,6 +20,7 @@ LIB_ARROWS = {
     "exec": {"base"},
     "fs": {"base"},
     "kube": {"base"},
+    "node": {"fs", "kube"},
     "rpc": {"exec"},
     "bus": {"exec", "rpc"},
     "cri": {"exec", "kube", "rpc"},

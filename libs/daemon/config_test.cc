@@ -498,6 +498,9 @@ TEST(CommandLineFlags, BadOnesAreNamed) {
       {"an unknown log format", {"--log-format", "xml"}, "--log-format"},
       {"an unknown log level", {"--log-level", "loud"}, "--log-level"},
       {"a relative run folder", {"--run-dir", "run"}, "--run-dir: \"run\" is not an absolute path"},
+      {"no address", {"--node-ip", "a"}, "--node-ip: \"a\" is no IP address"},
+      {"two addresses of a family", {"--node-ip", "10.0.0.1,10.0.0.2"}, "one of each family"},
+      {"any address beside another", {"--node-ip", "::,10.0.0.2"}, "--node-ip: :: stands alone"},
       {"an empty node name", {"--node-name", "  "}, "--node-name: empty hostname is invalid"},
       {"a node name with an underscore",
        {"--node-name", "a_b"},
@@ -521,6 +524,14 @@ TEST(CommandLineFlags, TheNodeNameIsLowerCaseAndTrimmed) {
   ASSERT_TRUE(kubelet.ok()) << kubelet.status();
   EXPECT_EQ(kubelet->flags.node_name, "b");
   EXPECT_FALSE(line->print);
+}
+
+TEST(CommandLineFlags, ANodeHasOneAddressOrOneOfEachFamily) {
+  const auto both = Parse({"--node-ip", "10.0.0.1,fd00::1"});
+  ASSERT_TRUE(both.ok()) << both.status();
+  EXPECT_EQ(both->flags.node_ips, (std::vector<std::string>{"10.0.0.1", "fd00::1"}));
+  EXPECT_TRUE(Parse({"--node-ip", "::"}).ok());
+  EXPECT_TRUE(Parse({})->flags.node_ips.empty());
 }
 
 TEST(CommandLineFlags, HelpAndVersionPrint) {

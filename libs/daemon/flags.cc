@@ -1,5 +1,6 @@
 #include "libs/daemon/flags.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -51,6 +52,10 @@ void Declare(CLI::App& app, Flags& flags) {
                  "CRI socket; over containerRuntimeEndpoint of the file");
   app.add_option("--node-name,--hostname-override", flags.node_name,
                  "Name of this node; default: the host name");
+  app.add_option(
+         "--node-ip", flags.node_ips,
+         "Address of this node, or IPv4 and IPv6; default: of the default route's interface")
+      ->delimiter(',');
   app.add_option("--manifests", flags.manifests,
                  "Folder of static pods; over staticPodPath of the file");
   app.add_option("--nats-url", flags.nats_url, "nats://host:port");
@@ -84,6 +89,25 @@ Status SettleNodeName(Flags& flags, bool given) {
   return OkStatus();
 }
 
+/// 4 or 6; 0: no address.
+int FamilyOf(const std::string& text) {
+  in6_addr address{};
+  if (inet_pton(AF_INET, text.c_str(), &address) == 1) return 4;
+  return inet_pton(AF_INET6, text.c_str(), &address) == 1 ? 6 : 0;
+}
+
+Status CheckNodeIps(const std::vector<std::string>& ips) {
+  for (const std::string& ip : ips) {
+    if (FamilyOf(ip) == 0)
+      return InvalidArgument("--node-ip: \"{}\" is no IP address", OneLine(ip));
+    if (ips.size() > 1 && (ip == "0.0.0.0" || ip == "::"))
+      return InvalidArgument("--node-ip: {} stands alone or not at all", ip);
+  }
+  if (ips.size() > 2 || (ips.size() == 2 && FamilyOf(ips[0]) == FamilyOf(ips[1])))
+    return InvalidArgument("--node-ip: want one address, or one of each family");
+  return OkStatus();
+}
+
 }  // namespace
 
 const char* Version() { return SPLITLET_VERSION; }
@@ -114,6 +138,7 @@ StatusOr<CommandLine> ParseCommandLine(const std::string& process, int argc,
   line.log_format_given = app.count("--log-format") > 0;
   line.log_level_given = app.count("--log-level") > 0;
   RETURN_IF_ERROR(CheckDirectories(line.flags), "flags");
+  RETURN_IF_ERROR(CheckNodeIps(line.flags.node_ips), "flags");
   RETURN_IF_ERROR(SettleNodeName(line.flags, app.count("--node-name") > 0), "flags");
   return line;
 }

@@ -37,9 +37,10 @@ struct Flags {
   std::string log_dir = "/var/log/pods";        // --log-dir: pod logs
   std::string runtime_endpoint;  // --runtime-endpoint; over containerRuntimeEndpoint of the file
   std::string node_name;         // --node-name; default: host name; lower case
-  std::string manifests;         // --manifests; over staticPodPath of the file
-  std::string nats_url;          // --nats-url
-  std::string nats_creds;        // --nats-creds: file with user, then password, a line each
+  std::vector<std::string> node_ips;  // --node-ip: one, or one of each family; empty: found out
+  std::string manifests;              // --manifests; over staticPodPath of the file
+  std::string nats_url;               // --nats-url
+  std::string nats_creds;             // --nats-creds: file with user, then password, a line each
   std::string http_address = "127.0.0.1:0";  // --http-address: metrics and health
   std::string log_format = "text";           // --log-format: text or json
   std::string log_level = "info";            // --log-level

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <sstream>
 
-#include "libs/kube/quantity.h"
+#include "libs/node/resources.h"
 
 namespace splitlet::gc {
 namespace {
@@ -34,19 +34,6 @@ void AddDisk(fs::FileSystem& files, const std::string& path, const std::string& 
   if (usage->inodes == 0) return;
   signals.push_back({name + ".inodesFree", static_cast<int64_t>(usage->inodes_free),
                      static_cast<int64_t>(usage->inodes)});
-}
-
-/// A threshold as an amount; nothing where it switches the signal off or makes no sense.
-std::optional<int64_t> Amount(const std::string& threshold, int64_t capacity) {
-  if (threshold.ends_with('%')) {
-    double percent = 0;
-    std::istringstream in(threshold.substr(0, threshold.size() - 1));
-    if (!(in >> percent) || percent <= 0 || percent >= 100) return std::nullopt;
-    return static_cast<int64_t>(static_cast<double>(capacity) * percent / 100);
-  }
-  const auto quantity = kube::Quantity::Parse(threshold);
-  if (!quantity.ok()) return std::nullopt;
-  return quantity->Value();
 }
 
 }  // namespace
@@ -103,8 +90,9 @@ std::vector<std::string> MetThresholds(const std::vector<PressureSignal>& signal
   for (const auto& signal : signals) {
     const auto threshold = eviction_hard.find(signal.name);
     if (threshold == eviction_hard.end()) continue;
-    const auto amount = Amount(threshold->second, signal.capacity);
-    if (amount && signal.available < *amount) met.push_back(signal.name);
+    // One that makes no sense was refused with the configuration.
+    const auto amount = node::ThresholdAmount(threshold->second, signal.capacity);
+    if (amount.ok() && *amount && signal.available < (*amount)->Value()) met.push_back(signal.name);
   }
   return met;
 }

@@ -1,49 +1,11 @@
 #include "services/pod-worker/config.h"
 
-#include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <unistd.h>
-
-#include <array>
-
 #include "libs/daemon/lock_file.h"
 #include "libs/fs/path.h"
 #include "libs/fs/state_id.h"
+#include "libs/node/addresses.h"
 
 namespace splitlet::pod_worker {
-
-namespace {
-
-/// The first address of an interface that is up and is not the loopback; IPv4 before IPv6.
-std::vector<std::string> NodeAddresses() {
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return {};
-  std::string v4, v6;
-  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-    if (entry->ifa_addr == nullptr || (entry->ifa_flags & IFF_UP) == 0 ||
-        (entry->ifa_flags & IFF_LOOPBACK) != 0)
-      continue;
-    std::array<char, INET6_ADDRSTRLEN> text{};
-    if (entry->ifa_addr->sa_family == AF_INET && v4.empty()) {
-      const auto* address = reinterpret_cast<const sockaddr_in*>(entry->ifa_addr);
-      if (inet_ntop(AF_INET, &address->sin_addr, text.data(), text.size()) != nullptr)
-        v4 = text.data();
-    } else if (entry->ifa_addr->sa_family == AF_INET6 && v6.empty()) {
-      const auto* address = reinterpret_cast<const sockaddr_in6*>(entry->ifa_addr);
-      if (IN6_IS_ADDR_LINKLOCAL(&address->sin6_addr)) continue;
-      if (inet_ntop(AF_INET6, &address->sin6_addr, text.data(), text.size()) != nullptr)
-        v6 = text.data();
-    }
-  }
-  freeifaddrs(list);
-  std::vector<std::string> addresses;
-  if (!v4.empty()) addresses.push_back(v4);
-  if (addresses.empty() && !v6.empty()) addresses.push_back(v6);
-  return addresses;
-}
-
-}  // namespace
 
 StatusOr<Config> LoadConfig(const daemon::Flags& flags, const daemon::KubeletConfig& kubelet,
                             fs::FileSystem& files) {
@@ -60,10 +22,26 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const daemon::KubeletCon
   ASSIGN_OR_RETURN(const auto state_id, fs::EnsureStateId(files, flags.state_dir, fresh),
                    "state id");
   const std::string logs = kubelet.pod_logs_dir;
+  const Cgroups cgroups = ReadCgroups(files, kubelet.single_process_oom_kill.value_or(false));
+  if (!cgroups.v2 && !kubelet.single_process_oom_kill.value_or(true))
+    return InvalidArgument("singleProcessOOMKill: false needs version 2 of cgroups");
+  ASSIGN_OR_RETURN(const auto machine, node::ReadMachine(files, flags.state_dir), "machine");
+  ASSIGN_OR_RETURN(
+      const auto resources,
+      node::ComputeNodeResources(machine, {.max_pods = kubelet.max_pods,
+                                           .pods_per_core = kubelet.pods_per_core,
+                                           .system_reserved = kubelet.system_reserved,
+                                           .kube_reserved = kubelet.kube_reserved,
+                                           .reserved_cpus = kubelet.reserved_system_cpus,
+                                           .eviction_hard = kubelet.eviction_hard}),
+      "allocatable");
+  // Without one pods start all the same: the network may come later.
+  const auto addresses = node::ReadAddresses(files, node::ListInterfaceAddresses, flags.node_ips);
   config.node = {.name = flags.node_name,
                  .annotation = fs::NodeAnnotationValue(state_id, flags.node_name),
-                 .ips = NodeAddresses(),
-                 .memory_bytes = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE),
+                 .ips = addresses.value_or(std::vector<std::string>()),
+                 .memory_bytes = machine.memory_bytes,
+                 .allocatable = AllocatableOf(resources),
                  .cluster_domain = kubelet.cluster_domain,
                  .cluster_dns = kubelet.cluster_dns,
                  .resolver_config = kubelet.resolver_config,
@@ -74,16 +52,9 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const daemon::KubeletCon
                  .seccomp_default = kubelet.seccomp_default,
                  .cpu_quota = kubelet.cpu_cfs_quota,
                  .cpu_period_us = kubelet.cpu_cfs_quota_period / 1us,
-                 .cgroups = ReadCgroups(files, kubelet.single_process_oom_kill.value_or(false)),
-                 .huge_pages = ReadHugePages(files),
+                 .cgroups = cgroups,
+                 .huge_pages = machine.huge_pages,
                  .thermal_paths = ReadThermalPaths(files)};
-  NodeInfo::Allocatable capacity{.cpu_millicores = sysconf(_SC_NPROCESSORS_ONLN) * 1000,
-                                 .memory_bytes = config.node.memory_bytes};
-  const auto usage = files.Usage(flags.state_dir);
-  if (usage.ok()) capacity.storage_bytes = static_cast<int64_t>(usage->capacity_bytes);
-  const Reservations kept_back{kubelet.system_reserved, kubelet.kube_reserved,
-                               kubelet.eviction_hard, config.node.huge_pages};
-  ASSIGN_OR_RETURN(config.node.allocatable, AllocatableOf(capacity, kept_back), "allocatable");
   return config;
 }
 

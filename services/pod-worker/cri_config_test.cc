@@ -184,7 +184,6 @@ TEST(Resources, OfTheNodeAsItsFilesSay) {
   FakeClock clock;
   fs::FakeFileSystem files(clock);
   EXPECT_FALSE(ReadCgroups(files, false).v2);
-  EXPECT_TRUE(ReadHugePages(files).empty());
   const auto write = [&files](const std::string& path, const std::string& text) {
     ASSERT_TRUE(files.MakeDirs(path.substr(0, path.rfind('/')), 0755).ok());
     ASSERT_TRUE(files.Replace(path, text, {.mode = 0644}).ok());
@@ -198,30 +197,21 @@ TEST(Resources, OfTheNodeAsItsFilesSay) {
   write("/sys/fs/cgroup/system.slice/x.service/memory.swap.max", "max");
   cgroups = ReadCgroups(files, true);
   EXPECT_TRUE(cgroups.v2 && !cgroups.oom_group && cgroups.swap);
-  for (const char* size : {"2048", "1048576", "64"})
-    write(fmt::format("/sys/kernel/mm/hugepages/hugepages-{}kB/nr_hugepages", size), "3\n");
-  std::string pages;
-  for (const HugePages& page : ReadHugePages(files))
-    pages += fmt::format("{}={}({}) ", page.size, page.resource, page.bytes >> 10);
-  EXPECT_EQ(pages, "1GB=hugepages-1Gi(3145728) 2MB=hugepages-2Mi(6144) 64KB=hugepages-64Ki(192) ");
   write("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "0");
   write("/sys/devices/system/cpu/cpufreq/thermal_throttle/x", "0");
   EXPECT_EQ(ReadThermalPaths(files),
             std::vector<std::string>{"/sys/devices/system/cpu/cpu1/thermal_throttle"});
 }
 
-TEST(Resources, AllocatableIsWhatIsNotKeptBack) {
-  const auto left =
-      AllocatableOf({4000, 16LL << 30, 107374182400},
-                    {.system = {{"cpu", "500m"}, {"memory", "1Gi"}},
-                     .kube = {{"memory", "1Gi"}},
-                     .eviction_hard = {{"memory.available", "100Mi"}, {"nodefs.available", "10%"}},
-                     .huge_pages = {{"2MB", "hugepages-2Mi", 1 << 30}}});
-  ASSERT_TRUE(left.ok());
-  EXPECT_EQ(left->cpu_millicores, 3500);
-  EXPECT_EQ(left->memory_bytes, 13212LL << 20);
-  EXPECT_EQ(left->storage_bytes, 107374182400 - 10737418400) << "as status reports it";
-  EXPECT_FALSE(AllocatableOf({}, {.eviction_hard = {{"nodefs.available", "x%"}}}).ok());
+TEST(Resources, AllocatableInTheUnitsOfTheDownwardApi) {
+  const auto resources =
+      node::ComputeNodeResources({.cpus = 4, .memory_bytes = 16LL << 30, .storage_bytes = 1000},
+                                 {.system_reserved = {{"cpu", "500m"}, {"memory", "1Gi"}}});
+  ASSERT_TRUE(resources.ok()) << resources.status();
+  const NodeInfo::Allocatable left = AllocatableOf(*resources);
+  EXPECT_EQ(left.cpu_millicores, 3500);
+  EXPECT_EQ(left.memory_bytes, 15LL << 30);
+  EXPECT_EQ(left.storage_bytes, 1000);
 }
 
 TEST(Resources, OfTheWholePodAndItsOverhead) {

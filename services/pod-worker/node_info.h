@@ -11,6 +11,7 @@
 
 #include "libs/base/status.h"
 #include "libs/fs/file_system.h"
+#include "libs/node/resources.h"
 
 namespace splitlet::pod_worker {
 
@@ -18,12 +19,6 @@ struct Cgroups {
   bool v2 = false;
   bool oom_group = false;  // a container that runs out of memory is killed whole
   bool swap = false;       // the kernel can limit swap
-};
-
-struct HugePages {
-  std::string size;      // "2MB", as runtimes say
-  std::string resource;  // "hugepages-2Mi"
-  int64_t bytes = 0;     // of all such pages that are set apart
 };
 
 struct NodeInfo {
@@ -45,23 +40,16 @@ struct NodeInfo {
   bool cpu_quota = true;            // CPU limits are enforced
   int64_t cpu_period_us = 100'000;
   Cgroups cgroups;
-  std::vector<HugePages> huge_pages;
+  std::vector<node::HugePages> huge_pages;
   /// Directories under /sys that tell how hot the CPUs are: hidden from containers.
   std::vector<std::string> thermal_paths;
 };
 
 /// From /sys and /proc; what cannot be read is not there.
 Cgroups ReadCgroups(fs::FileSystem& files, bool single_process_oom_kill);
-std::vector<HugePages> ReadHugePages(fs::FileSystem& files);
 std::vector<std::string> ReadThermalPaths(fs::FileSystem& files);
 
-/// What is kept back from pods: quantities, and thresholds such as "10%".
-struct Reservations {
-  std::map<std::string, std::string> system, kube, eviction_hard;
-  std::vector<HugePages> huge_pages = {};
-};
-/// Of a machine with these capacities.
-StatusOr<NodeInfo::Allocatable> AllocatableOf(NodeInfo::Allocatable capacity,
-                                              const Reservations& reservations);
+/// In the units of the downward API.
+NodeInfo::Allocatable AllocatableOf(const node::NodeResources& resources);
 
 }  // namespace splitlet::pod_worker

@@ -86,7 +86,7 @@ int64_t BurstableScore(const kube::Pod& pod, const kube::Container& container,
 
 void SetHugePages(const kube::Pod& pod, const kube::Container& container, const NodeInfo& node,
                   runtime::v1::LinuxContainerResources& out) {
-  for (const HugePages& pages : node.huge_pages) {
+  for (const node::HugePages& pages : node.huge_pages) {
     auto& limit = *out.add_hugepage_limits();
     limit.set_page_size(pages.size);
     limit.set_limit(

@@ -9,10 +9,13 @@ StatusConfig LoadStatusConfig(const daemon::KubeletConfig& file, const daemon::F
   StatusConfig config;
   config.node_name = flags.node_name;
   config.state_dir = flags.state_dir;
-  config.limits.max_pods = file.max_pods;
-  config.limits.system_reserved = file.system_reserved;
-  config.limits.kube_reserved = file.kube_reserved;
-  config.limits.eviction_hard = file.eviction_hard;
+  config.node_ips = flags.node_ips;
+  config.limits = {.max_pods = file.max_pods,
+                   .pods_per_core = file.pods_per_core,
+                   .system_reserved = file.system_reserved,
+                   .kube_reserved = file.kube_reserved,
+                   .reserved_cpus = file.reserved_system_cpus,
+                   .eviction_hard = file.eviction_hard};
   return config;
 }
 

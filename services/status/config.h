@@ -5,9 +5,10 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "libs/base/clock.h"
-#include "services/status/machine.h"
+#include "libs/node/resources.h"
 
 namespace splitlet::daemon {
 struct Flags;
@@ -19,7 +20,8 @@ namespace splitlet::status {
 struct StatusConfig {
   std::string node_name;
   std::string state_dir;
-  NodeLimits limits;
+  node::NodeLimits limits;
+  std::vector<std::string> node_ips;  // of --node-ip; empty: found out
   Duration reconcile_period = std::chrono::seconds{10};
   Duration ask_timeout = std::chrono::seconds{5};
   /// How long each process may leave questions without a good answer.

@@ -30,6 +30,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeStatusService(daemon::ServiceCont
                   .runtime = std::move(runtime),
                   .pressure = std::move(pressure),
                   .peers = std::move(peers),
+                  .list_addresses = node::ListInterfaceAddresses,
                   .log = context.log(),
                   .metrics = context.metrics()};
   auto config = LoadStatusConfig(context.config(), context.flags());

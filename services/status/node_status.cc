@@ -22,7 +22,7 @@ std::string EventReason(const v1::NodeCondition& condition) {
   return {};
 }
 
-std::vector<std::string> MissingCapacity(const std::optional<NodeResources>& resources) {
+std::vector<std::string> MissingCapacity(const std::optional<node::NodeResources>& resources) {
   std::vector<std::string> missing;
   for (const std::string name : {"cpu", "memory", "pods", "ephemeral-storage"})
     if (!resources || !resources->capacity.contains(name)) missing.push_back(name);
@@ -35,14 +35,37 @@ void StatusService::ReadMachineSoon() {
   if (deps_.strands.Pending("machine") > 0) return;
   deps_.strands.Run("machine", [this, alive = alive_, &files = deps_.files, &loop = deps_.loop,
                                 state_dir = config_.state_dir] {
-    auto machine = ReadMachine(files, state_dir);
+    auto machine = node::ReadMachine(files, state_dir);
     loop.Post([this, alive, machine = std::move(machine)] {
       if (*alive) OnMachine(machine);
     });
   });
 }
 
-void StatusService::OnMachine(const StatusOr<Machine>& machine) {
+void StatusService::ReadAddressesSoon() {
+  if (deps_.strands.Pending("addresses") > 0) return;
+  deps_.strands.Run("addresses", [this, alive = alive_, &files = deps_.files, &loop = deps_.loop,
+                                  list = deps_.list_addresses, wanted = config_.node_ips] {
+    auto addresses = node::ReadAddresses(files, list, wanted);
+    loop.Post([this, alive, addresses = std::move(addresses)] {
+      if (*alive) OnAddresses(addresses);
+    });
+  });
+}
+
+/// Old ones stay while there are no others, as in a kubelet.
+void StatusService::OnAddresses(const StatusOr<std::vector<std::string>>& addresses) {
+  const std::string problem = addresses.ok() ? "" : ToString(addresses.status());
+  if (problem != address_problem_ && !problem.empty())
+    deps_.log.Error("no address of the node", {KV("err", addresses.status())});
+  address_problem_ = problem;
+  if (!addresses.ok() || *addresses == addresses_) return;
+  addresses_ = *addresses;
+  RefreshNode();
+  MarkAll();  // pods show the node's address
+}
+
+void StatusService::OnMachine(const StatusOr<node::Machine>& machine) {
   if (!machine.ok()) {
     const std::string problem = ToString(machine.status());
     if (problem != machine_problem_)
@@ -50,7 +73,7 @@ void StatusService::OnMachine(const StatusOr<Machine>& machine) {
     machine_problem_ = problem;
     return;
   }
-  const auto resources = ComputeNodeResources(*machine, config_.limits);
+  const auto resources = node::ComputeNodeResources(*machine, config_.limits);
   if (!resources.ok()) {
     machine_problem_ = Message(resources.status());
     deps_.log.Error("impossible reservations", {KV("err", resources.status())});
@@ -60,7 +83,6 @@ void StatusService::OnMachine(const StatusOr<Machine>& machine) {
   resources_ = *resources;
   machine_problem_.clear();
   RefreshNode();
-  MarkAll();  // pods show the node's address
 }
 
 void StatusService::AskPeers() {
@@ -112,17 +134,16 @@ void StatusService::RefreshNode() {
   v1::NodeRecord node;
   node.set_name(config_.node_name);
   auto& labels = *node.mutable_labels();
-  labels[std::string(kube::kHostnameLabel)] =
-      machine_->hostname.empty() ? config_.node_name : machine_->hostname;
+  labels[std::string(kube::kHostnameLabel)] = config_.node_name;
   for (const std::string prefix : {"", "beta."}) {
     labels[prefix + std::string(kube::kOsLabel)] = "linux";
-    labels[prefix + std::string(kube::kArchLabel)] = std::string(Architecture());
+    labels[prefix + std::string(kube::kArchLabel)] = std::string(node::Architecture());
   }
   for (const auto& [name, amount] : resources_->capacity)
     (*node.mutable_capacity())[name] = amount.ToString();
   for (const auto& [name, amount] : resources_->allocatable)
     (*node.mutable_allocatable())[name] = amount.ToString();
-  for (const auto& ip : machine_->ips) node.add_addresses(ip);
+  for (const auto& ip : addresses_) node.add_addresses(ip);
   for (const auto& condition : node_conditions_) {
     *node.add_conditions() = condition;
     if (condition.type() == "Ready") metrics_.node_ready.Set(condition.status() == "True" ? 1 : 0);
@@ -151,7 +172,9 @@ void StatusService::RecordNodeEvents(const std::vector<v1::NodeCondition>& after
         std::find_if(node_conditions_.begin(), node_conditions_.end(),
                      [&](const v1::NodeCondition& old) { return old.type() == condition.type(); });
     if (before == node_conditions_.end() || before->status() == condition.status()) continue;
-    if (before->status() == "Unknown" || condition.status() == "Unknown") continue;
+    // What was met before anybody could see it is told, too: nobody else tells it.
+    const bool seen_first = before->status() == "Unknown" && condition.status() == "True";
+    if ((before->status() == "Unknown" && !seen_first) || condition.status() == "Unknown") continue;
     v1::EventRecord event;
     event.set_type("Normal");
     event.set_reason(EventReason(condition));

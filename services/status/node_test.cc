@@ -1,89 +1,10 @@
 #include <gtest/gtest.h>
 
-#include "libs/fs/fake_file_system.h"
 #include "services/status/event_store.h"
-#include "services/status/machine.h"
 #include "services/status/node_conditions.h"
 
 namespace splitlet::status {
 namespace {
-
-constexpr const char* kRoute =
-    "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"
-    "cni0\t0000580A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n"
-    "eth0\t00000000\t0101A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n"
-    "eth0\t0001A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n";
-constexpr const char* kTrie =
-    "Local:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 10.88.0.1\n        /32 host LOCAL\n"
-    "     |-- 127.0.0.1\n        /32 host LOCAL\n     |-- 192.168.1.0\n        /24 link UNICAST\n"
-    "     |-- 192.168.1.7\n        /32 host LOCAL\n     |-- 192.168.1.255\n        /32 link "
-    "BROADCAST\n";
-
-TEST(Machine, NumbersOfTheKernel) {
-  EXPECT_EQ(CountCpus("0-3\n"), 4);
-  EXPECT_EQ(CountCpus("0,2-3,7"), 4);
-  EXPECT_EQ(CountCpus("x"), 0);
-  EXPECT_EQ(ParseMemTotal("MemTotal:       16302328 kB\nMemFree: 1 kB\n"), 16302328LL * 1024);
-  EXPECT_EQ(ParseMemTotal("MemFree: 1 kB\n"), 0);
-  EXPECT_EQ(FindAddress(kRoute, kTrie), "192.168.1.7");
-  EXPECT_EQ(FindAddress("", kTrie), "10.88.0.1");
-  EXPECT_EQ(FindAddress("", ""), "");
-}
-
-TEST(Machine, IsReadFromFiles) {
-  FakeClock clock;
-  fs::FakeFileSystem files(clock);
-  const auto put = [&](const std::string& path, const std::string& content) {
-    ASSERT_TRUE(files.Replace(path, content, {}).ok());
-  };
-  EXPECT_FALSE(ReadMachine(files, "/state").ok());
-  put("/sys/devices/system/cpu/online", "0-1\n");
-  put("/proc/meminfo", "MemTotal: 1024 kB\n");
-  put("/proc/sys/kernel/hostname", "box\n");
-  put("/proc/net/route", kRoute);
-  put("/proc/net/fib_trie", kTrie);
-  put("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "3\n");
-  ASSERT_TRUE(files.MakeDirs("/state", 0700).ok());
-  files.SetUsage("/state", {.capacity_bytes = 1000});
-  const auto machine = ReadMachine(files, "/state");
-  ASSERT_TRUE(machine.ok()) << ToString(machine.status());
-  EXPECT_EQ(machine->cpus, 2);
-  EXPECT_EQ(machine->memory_bytes, 1024 * 1024);
-  EXPECT_EQ(machine->storage_bytes, 1000);
-  EXPECT_EQ(machine->hostname, "box");
-  EXPECT_EQ(machine->ips, std::vector<std::string>{"192.168.1.7"});
-  EXPECT_EQ(machine->huge_pages.at("hugepages-2Mi"), 3 * 2048 * 1024);
-}
-
-TEST(NodeResources, AllocatableIsWhatReservationsLeave) {
-  const Machine machine{.cpus = 4,
-                        .memory_bytes = 16LL << 30,
-                        .storage_bytes = 107374182400,
-                        .huge_pages = {{"hugepages-2Mi", 1 << 30}}};
-  const NodeLimits limits{
-      .max_pods = 110,
-      .system_reserved = {{"cpu", "500m"}, {"memory", "1Gi"}},
-      .kube_reserved = {{"memory", "1Gi"}},
-      .eviction_hard = {{"memory.available", "100Mi"}, {"nodefs.available", "10%"}}};
-  const auto node = ComputeNodeResources(machine, limits);
-  ASSERT_TRUE(node.ok()) << ToString(node.status());
-  const auto text = [](const kube::Resources& r, const char* name) {
-    return r.at(name).ToString();
-  };
-  EXPECT_EQ(text(node->capacity, "cpu"), "4");
-  EXPECT_EQ(text(node->capacity, "memory"), "16Gi");
-  EXPECT_EQ(text(node->capacity, "pods"), "110");
-  EXPECT_EQ(text(node->allocatable, "cpu"), "3500m");
-  EXPECT_EQ(text(node->allocatable, "memory"), "13212Mi");
-  EXPECT_EQ(node->allocatable.at("ephemeral-storage").Value(), 107374182400 - 10737418400);
-  EXPECT_EQ(text(node->allocatable, "pods"), "110");
-  NodeLimits too_much = limits;
-  too_much.system_reserved["cpu"] = "8";
-  EXPECT_EQ(Message(ComputeNodeResources(machine, too_much).status()),
-            "invalid Node Allocatable configuration. Resource \"cpu\" has a reservation of 8 but "
-            "capacity of 4. "
-            "Expected capacity >= reservation.");
-}
 
 class Node : public ::testing::Test {
  protected:

@@ -76,6 +76,7 @@ void StatusService::Start() {
   reconcile_ = std::make_unique<exec::Periodic>(deps_.loop, config_.reconcile_period,
                                                 [this] { OnReconcileTimer(); });
   ReadMachineSoon();
+  ReadAddressesSoon();
   AskPeers();
 }
 
@@ -150,6 +151,7 @@ void StatusService::OnReconcileTimer() {
   could_publish_ = MayPublish();
   MarkAll();
   if (!machine_) ReadMachineSoon();
+  ReadAddressesSoon();  // the network may come later, or change
   AskPeers();
   RefreshNode();
 }
@@ -262,7 +264,7 @@ void StatusService::Refresh(const std::string& key) {
       .workers_live = deps_.workers.live(),
       .listing_covers = ListingCovers(key, worker),
       .now = deps_.clock.WallNow()};
-  if (machine_) in.host_ips = machine_->ips;
+  in.host_ips = addresses_;
   const kube::PodStatus status = ComputePodStatus(in);
   await_listing_.erase(key);
   if (!in.listing_covers && HasUnseen(status, in.runtime)) await_listing_.insert(key);

@@ -22,6 +22,7 @@
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
+#include "libs/node/addresses.h"
 #include "services/status/config.h"
 #include "services/status/event_store.h"
 #include "services/status/metrics.h"
@@ -42,6 +43,7 @@ struct StatusDeps {
   bus::View<v1::RuntimeRecord> runtime;
   bus::View<v1::PressureRecord> pressure;
   std::unique_ptr<PeerHealth> peers;
+  node::ListAddresses list_addresses;  // on a strand
   Log log;
   prometheus::Registry& metrics;
 };
@@ -76,7 +78,8 @@ class StatusService {
   void OnViewState();
   void OnRuntimeState();
   void OnReconcileTimer();
-  void OnMachine(const StatusOr<Machine>& machine);
+  void OnMachine(const StatusOr<node::Machine>& machine);
+  void OnAddresses(const StatusOr<std::vector<std::string>>& addresses);
   void OnAnswer(const std::string& process, const StatusOr<PeerAnswer>& answer);
 
   /// Desired and workers were live once, or pod-worker has been away for long.
@@ -107,6 +110,7 @@ class StatusService {
   void TellComplete();
 
   void ReadMachineSoon();
+  void ReadAddressesSoon();
   void AskPeers();
   void RefreshNode();
   void PutNode(v1::NodeRecord node);
@@ -118,8 +122,10 @@ class StatusService {
   EventStore events_;
   AnswerLedger ledger_;
   RuntimeState runtime_state_;
-  std::optional<Machine> machine_;
-  std::optional<NodeResources> resources_;
+  std::optional<node::Machine> machine_;
+  std::optional<node::NodeResources> resources_;
+  std::vector<std::string> addresses_;  // the last ones that were found
+  std::string address_problem_;
   std::string machine_problem_ = "the machine has not been read yet";
   std::vector<v1::NodeCondition> node_conditions_;
   Clock::Time started_at_;

@@ -73,6 +73,7 @@ class StatusServiceTest : public ::testing::Test {
   StatusServiceTest() {
     EXPECT_TRUE(files.Replace("/sys/devices/system/cpu/online", "0-3", {}).ok());
     EXPECT_TRUE(files.Replace("/proc/meminfo", "MemTotal: 8388608 kB\n", {}).ok());
+    EXPECT_TRUE(files.Replace("/proc/sys/kernel/hostname", "machine\n", {}).ok());
     EXPECT_TRUE(files.MakeDirs("/state", 0700).ok());
     files.SetUsage("/state", {.capacity_bytes = 1ULL << 40});
     config.node_name = "node-a";
@@ -106,6 +107,7 @@ class StatusServiceTest : public ::testing::Test {
                     .runtime = *bus::ViewOf<v1::RuntimeRecord>(bus, "runtime"),
                     .pressure = *bus::ViewOf<v1::PressureRecord>(bus, "pressure"),
                     .peers = std::make_unique<FakePeers>(answers),
+                    .list_addresses = [] { return std::vector<node::InterfaceAddress>(); },
                     .log = Log(log_sink),
                     .metrics = process->registry};
     process->service = std::make_unique<StatusService>(std::move(deps), config);
@@ -570,7 +572,8 @@ TEST_F(StatusServiceTest, TheNodeHasItsCapacityLabelsAndConditions) {
   EXPECT_EQ(node->node().capacity().at("cpu"), "4");
   EXPECT_EQ(node->node().capacity().at("memory"), "8Gi");
   EXPECT_EQ(node->node().labels().at("kubernetes.io/os"), "linux");
-  EXPECT_EQ(node->node().labels().at("kubernetes.io/hostname"), "node-a");
+  EXPECT_EQ(node->node().labels().at("kubernetes.io/hostname"), "node-a")
+      << "what selectors of pods name, not what the machine calls itself";
   EXPECT_TRUE(process->service->GetHealth().ready);
 }
 

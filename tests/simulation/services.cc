@@ -234,6 +234,11 @@ class StatusProcess final : public Process {
                            .runtime = View<v1::RuntimeRecord>(*this, "runtime"),
                            .pressure = View<v1::PressureRecord>(*this, "pressure"),
                            .peers = std::make_unique<StatusPeers>(node),
+                           .list_addresses =
+                               [] {
+                                 return std::vector<node::InterfaceAddress>{
+                                     {.interface = "eth0", .address = "192.0.2.1"}};
+                               },
                            .log = Log(node.sink()),
                            .metrics = shell().registry},
         config);

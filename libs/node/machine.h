@@ -1,0 +1,48 @@
+#pragma once
+
+/// What this machine has.
+/// Threads: any; they block on files. Errors: the reason only. Units: bytes, whole CPUs.
+/// Source: node-and-probes spec, section 5.2.
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libs/base/status.h"
+#include "libs/fs/file_system.h"
+
+namespace splitlet::node {
+
+struct HugePages {
+  std::string size;      // "2MB", as runtimes say
+  std::string resource;  // "hugepages-2Mi"
+  int64_t bytes = 0;     // of all such pages that are set apart
+  bool operator==(const HugePages&) const = default;
+};
+
+struct Machine {
+  int64_t cpus = 0;
+  std::set<int64_t> online = {};  // numbers of the CPUs
+  int64_t memory_bytes = 0;
+  int64_t storage_bytes = 0;  // of the file system of the root directory; 0: unknown
+  std::vector<HugePages> huge_pages = {};
+};
+
+/// From /proc and /sys. Without huge pages and storage it is still good; without CPUs and memory it
+/// is an error.
+StatusOr<Machine> ReadMachine(fs::FileSystem& files, const std::string& root_dir);
+
+/// By size; what cannot be read is not there.
+std::vector<HugePages> ReadHugePages(fs::FileSystem& files);
+
+/// "amd64", "arm64", ... of this program.
+std::string_view Architecture();
+
+/// "0-3,5"; empty is none.
+StatusOr<std::set<int64_t>> ParseCpuList(std::string_view list);
+/// MemTotal; 0 without.
+int64_t ParseMemTotal(std::string_view meminfo);
+
+}  // namespace splitlet::node

@@ -1,0 +1,39 @@
+#pragma once
+
+/// What of a machine pods may use, and when there is too little left of it.
+/// Threads: pure functions, any. Errors: INVALID_ARGUMENT with key and reason. Units: bytes.
+/// Source: node-and-probes spec, section 5.2; gc-and-eviction spec, thresholds.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "libs/base/status.h"
+#include "libs/kube/resources.h"
+#include "libs/node/machine.h"
+
+namespace splitlet::node {
+
+/// Of the configuration.
+struct NodeLimits {
+  int64_t max_pods = 110;
+  int64_t pods_per_core = 0;                                                    // 0: no limit
+  std::map<std::string, std::string> system_reserved = {}, kube_reserved = {};  // quantities
+  std::string reserved_cpus = {};  // "0-1"; they are the reserved CPUs then, and no others
+  std::map<std::string, std::string> eviction_hard = {};  // "memory.available" -> "100Mi", "10%"
+};
+
+struct NodeResources {
+  kube::Resources capacity, allocatable;
+};
+
+/// Allocatable is capacity less both reservations and the hard eviction thresholds, not below zero.
+/// INVALID_ARGUMENT when the reservations are above the capacity.
+StatusOr<NodeResources> ComputeNodeResources(const Machine& machine, const NodeLimits& limits);
+
+/// "100Mi", or "10%" of the capacity. Nothing for 0% and 100%, which switch a signal off.
+StatusOr<std::optional<kube::Quantity>> ThresholdAmount(const std::string& threshold,
+                                                        int64_t capacity);
+
+}  // namespace splitlet::node

@@ -1,0 +1,103 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "libs/bus/fake_bus.h"
+#include "libs/exec/fake_exec.h"
+#include "libs/fs/fake_file_system.h"
+#include "services/status/status_service.h"
+
+namespace splitlet::status {
+namespace {
+
+class Answering final : public PeerHealth {
+ public:
+  StatusOr<PeerAnswer> Ask(const std::string&, Deadline) override { return PeerAnswer{}; }
+};
+
+/// The service on a machine whose addresses the test sets.
+class NodeRecordTest : public ::testing::Test {
+ protected:
+  NodeRecordTest() {
+    EXPECT_TRUE(files.Replace("/sys/devices/system/cpu/online", "0-3", {}).ok());
+    EXPECT_TRUE(files.Replace("/proc/meminfo", "MemTotal: 8388608 kB\n", {}).ok());
+    pressure.SetComplete({.scopes = {std::string(bus::kAll)}, .observed_at = {}});
+  }
+  void Start() {
+    service = std::make_unique<StatusService>(
+        StatusDeps{.clock = clock,
+                   .loop = loop,
+                   .strands = strands,
+                   .files = files,
+                   .table = *bus::Own<v1::PodStatusRecord>(own, "podstatus"),
+                   .desired = *bus::ViewOf<v1::DesiredRecord>(own, "desired"),
+                   .admission = *bus::ViewOf<v1::AdmissionRecord>(own, "admission"),
+                   .workers = *bus::ViewOf<v1::WorkerRecord>(own, "workers"),
+                   .runtime = *bus::ViewOf<v1::RuntimeRecord>(own, "runtime"),
+                   .pressure = *bus::ViewOf<v1::PressureRecord>(own, "pressure"),
+                   .peers = std::make_unique<Answering>(),
+                   .list_addresses = [this] { return addresses; },
+                   .log = Log(sink),
+                   .metrics = registry},
+        StatusConfig{.node_name = "node-a", .state_dir = "/state"});
+    loop.Post([this] { service->Start(); });
+    all.Advance(2s);
+  }
+  std::vector<std::string> Shown() const {
+    const auto record = podstatus.Find("node");
+    if (record == nullptr) return {"no record"};
+    return {record->node().addresses().begin(), record->node().addresses().end()};
+  }
+  ptrdiff_t Told(const std::string& reason) const {
+    return std::ranges::count(service->ListEvents("node-a"), reason, &v1::EventRecord::reason);
+  }
+
+  FakeClock clock;
+  exec::Scheduler all{clock};
+  exec::FakeLoop loop{all, all.NewOwner("status")}, others{all, all.NewOwner("others")};
+  bus::FakeBusNetwork network{clock, 1};
+  exec::FakeStrands strands{loop};
+  fs::FakeFileSystem files{clock};
+  bus::FakeBus own{network, "status", loop}, gc{network, "gc", others},
+      reader{network, "reader", others};
+  bus::Table<v1::PressureRecord> pressure = *bus::Own<v1::PressureRecord>(gc, "pressure");
+  bus::View<v1::PodStatusRecord> podstatus = *bus::ViewOf<v1::PodStatusRecord>(reader, "podstatus");
+  using Addresses = std::vector<node::InterfaceAddress>;
+  StatusOr<Addresses> addresses = Addresses();
+  FakeLogSink sink;
+  prometheus::Registry registry;
+  std::unique_ptr<StatusService> service;
+};
+
+TEST_F(NodeRecordTest, TheNodesAddressesFollowTheMachines) {
+  using Texts = std::vector<std::string>;
+  addresses = Addresses();
+  Start();
+  EXPECT_EQ(Shown(), Texts{}) << "the network comes later than this process";
+  addresses = Addresses{{.interface = "eth0", .address = "192.0.2.1"}};
+  all.Advance(11s);
+  EXPECT_EQ(Shown(), Texts{"192.0.2.1"});
+  addresses = Addresses{{.interface = "eth0", .address = "192.0.2.2"}};
+  all.Advance(11s);
+  EXPECT_EQ(Shown(), Texts{"192.0.2.2"});
+  addresses = Unavailable("busy");
+  all.Advance(11s);
+  EXPECT_EQ(Shown(), Texts{"192.0.2.2"}) << "not known is not gone";
+}
+
+TEST_F(NodeRecordTest, APressureIsToldOnceByThisProcessAlone) {
+  v1::PressureRecord met;
+  met.add_conditions("DiskPressure");
+  Start();
+  ASSERT_TRUE(pressure.Put("node", met).ok());
+  all.Advance(11s);
+  EXPECT_EQ(Told("NodeHasDiskPressure"), 1) << "also when it was there before anybody looked";
+  ASSERT_TRUE(pressure.Put("node", {}).ok());
+  all.Advance(11s);
+  EXPECT_EQ(Told("NodeHasNoDiskPressure"), 1);
+  EXPECT_EQ(Told("NodeHasDiskPressure"), 1);
+  EXPECT_EQ(Told("NodeHasSufficientMemory"), 0) << "nothing changed";
+}
+
+}  // namespace
+}  // namespace splitlet::status
