@@ -12,6 +12,7 @@ find_package(prometheus-cpp REQUIRED CONFIG)
 find_package(CLI11 REQUIRED)
 find_package(CURL REQUIRED)
 find_package(OpenSSL REQUIRED)
+find_package(ZLIB REQUIRED)
 find_package(Boost REQUIRED)
 find_package(GTest REQUIRED)
 # cnats' own CMake file names a static library that Debian does not package.

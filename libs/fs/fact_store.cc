@@ -7,6 +7,7 @@
 
 #include "libs/base/fail_point.h"
 #include "libs/base/hash.h"
+#include "libs/fs/reserve.h"
 
 namespace splitlet::fs {
 namespace {
@@ -97,22 +98,43 @@ StatusOr<FactStore::All> FactStore::ReadAll() const {
   return all;
 }
 
+std::string FactStore::PathOf(const std::string& key) const {
+  CHECK(IsKey(key), "{} cannot be the name of a fact", key);
+  return options_.directory + "/" + key;
+}
+
+std::string FactStore::ContentOf(std::string_view bytes) const {
+  return fmt::format("{} {} {:x} {:x}\n{}", kMagic, options_.schema, clock_.Now().boot,
+                     Fnv1a64(bytes), bytes);
+}
+
 Status FactStore::Save(const std::string& key, std::string_view bytes, bool sync) const {
   FAIL_POINT("fs.save-fact.before");
-  CHECK(IsKey(key), "{} cannot be the name of a fact", key);
-  const std::string content = fmt::format("{} {} {:x} {:x}\n{}", kMagic, options_.schema,
-                                          clock_.Now().boot, Fnv1a64(bytes), bytes);
-  RETURN_IF_ERROR(files_.Replace(options_.directory + "/" + key, content, {.sync = sync}),
-                  "save {}/{}", options_.directory, key);
+  RETURN_IF_ERROR(files_.Replace(PathOf(key), ContentOf(bytes), {.sync = sync}), "save {}/{}",
+                  options_.directory, key);
   FAIL_POINT("fs.save-fact.after");
   return OkStatus();
 }
 
+Status FactStore::SaveForEnd(const std::string& key, std::string_view bytes, bool sync) const {
+  const Status saved = Save(key, bytes, sync);
+  if (saved.code() != StatusCode::kResourceExhausted || options_.reserve_directory.empty())
+    return saved;
+  const Reserve reserve(files_, options_.reserve_directory);
+  RETURN_IF_ERROR(reserve.Write(PathOf(key), ContentOf(bytes), {.sync = sync}), "save {}/{}: {}",
+                  options_.directory, key, Message(saved));
+  return OkStatus();
+}
+
+Status FactStore::KeepRoom() const {
+  RETURN_IF_ERROR(files_.MakeDirs(options_.directory, 0750), "make {}", options_.directory);
+  if (options_.reserve_directory.empty()) return OkStatus();
+  return Annotate(Reserve(files_, options_.reserve_directory).Keep(), "keep the reserve");
+}
+
 Status FactStore::Forget(const std::string& key) const {
   FAIL_POINT("fs.forget-fact.before");
-  CHECK(IsKey(key), "{} cannot be the name of a fact", key);
-  RETURN_IF_ERROR(files_.Remove(options_.directory + "/" + key), "remove {}/{}", options_.directory,
-                  key);
+  RETURN_IF_ERROR(files_.Remove(PathOf(key)), "remove {}/{}", options_.directory, key);
   FAIL_POINT("fs.forget-fact.after");
   return OkStatus();
 }

@@ -21,6 +21,8 @@ class FactStore {
     bool this_boot_only =
         false;            // records of another boot are void: removed by ReadAll, not returned
     uint32_t schema = 1;  // files of a higher level are kept and reported as unreadable
+    /// For SaveForEnd, on the same file system; empty: there is none.
+    std::string reserve_directory;
   };
   struct Fact {
     std::string key;    // [A-Za-z0-9._-], for instance a pod UID
@@ -43,10 +45,17 @@ class FactStore {
   StatusOr<All> ReadAll() const;
   /// On return a SIGKILL cannot lose it; with `sync`, a power cut neither.
   Status Save(const std::string& key, std::string_view bytes, bool sync) const;
+  /// Save for a fact without which a pod cannot be ended: on a full disk out of the reserve.
+  Status SaveForEnd(const std::string& key, std::string_view bytes, bool sync) const;
+  /// Makes the directory and the reserve, where they are missing and there is room. Now and then.
+  Status KeepRoom() const;
   /// One that is not there is OK.
   Status Forget(const std::string& key) const;
 
  private:
+  std::string PathOf(const std::string& key) const;
+  std::string ContentOf(std::string_view bytes) const;
+
   FileSystem& files_;
   const Clock& clock_;
   Options options_;

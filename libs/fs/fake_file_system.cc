@@ -163,8 +163,9 @@ StatusOr<FileInfo> FakeFileSystem::Stat(const std::string& path, bool follow) {
   ASSIGN_OR_RETURN(const std::string real, Resolve(path, follow), "resolve");
   const auto it = nodes_.find(real);
   if (it == nodes_.end()) return ErrnoStatus(ENOENT);
-  return FileInfo{it->second.kind, it->second.content.size(), it->second.inode,
-                  it->second.modified};
+  return FileInfo{it->second.kind,
+                  std::max<uint64_t>(it->second.content.size(), it->second.allocated),
+                  it->second.inode, it->second.modified};
 }
 
 Status FakeFileSystem::MakeDirsAt(const std::string& path) {
@@ -240,6 +241,55 @@ Status FakeFileSystem::RemoveTree(const std::string& path) {
     const auto under = [&real](const auto& node) { return IsAtOrBelow(node.first, real); };
     std::erase_if(durable_, under);
     if (std::erase_if(nodes_, under) == 0) return OkStatus();
+  }
+  Changed(path);
+  return OkStatus();
+}
+
+Status FakeFileSystem::Truncate(const std::string& path) {
+  RETURN_IF_ERROR(Enter("truncate", path), "truncate");
+  {
+    const std::lock_guard lock(mutex_);
+    ASSIGN_OR_RETURN(const std::string real, Resolve(path, false), "resolve");
+    const auto it = nodes_.find(real);
+    if (it == nodes_.end()) return ErrnoStatus(ENOENT);
+    if (it->second.kind == FileInfo::Kind::kDirectory) return ErrnoStatus(EISDIR);
+    if (it->second.kind == FileInfo::Kind::kSymlink) return ErrnoStatus(ELOOP);
+    it->second.content.clear();
+  }
+  Changed(path);
+  return OkStatus();
+}
+
+Status FakeFileSystem::Allocate(const std::string& path, uint64_t bytes) {
+  RETURN_IF_ERROR(Enter("allocate", path), "allocate");
+  {
+    const std::lock_guard lock(mutex_);
+    RETURN_IF_ERROR(CheckRoom(path), "allocate");
+    RETURN_IF_ERROR(MakeDirsAt(ParentOf(path)), "make {}", ParentOf(path));
+    ASSIGN_OR_RETURN(const std::string real, Resolve(path, false), "resolve");
+    nodes_[real] = NewNode(FileInfo::Kind::kFile, "");
+    nodes_[real].allocated = bytes;
+    durable_[real] = nodes_[real];
+  }
+  Changed(path);
+  return OkStatus();
+}
+
+Status FakeFileSystem::ReplaceFrom(const std::string& spare, const std::string& path,
+                                   std::string_view content, WriteOptions options) {
+  RETURN_IF_ERROR(Enter("replace-from", path), "replace");
+  {
+    const std::lock_guard lock(mutex_);
+    ASSIGN_OR_RETURN(const std::string from, Resolve(spare, false), "resolve");
+    ASSIGN_OR_RETURN(const std::string real, Resolve(path, false), "resolve");
+    const auto it = nodes_.find(from);
+    if (it == nodes_.end() || !nodes_.contains(ParentOf(real))) return ErrnoStatus(ENOENT);
+    if (content.size() > it->second.allocated) RETURN_IF_ERROR(CheckRoom(path), "write");
+    nodes_.erase(it);
+    durable_.erase(from);
+    nodes_[real] = NewNode(FileInfo::Kind::kFile, std::string(content));
+    if (options.sync) durable_[real] = nodes_[real];
   }
   Changed(path);
   return OkStatus();

@@ -25,7 +25,8 @@ class FakeFileSystem final : public FileSystem {
   /// Runs before each operation ("replace", "read", ...), without a lock; an error is what the
   /// operation gives. For delays (Scheduler::Charge), crashed processes (CANCELLED) and counting.
   void SetHook(std::function<Status(std::string_view operation, const std::string& path)> hook);
-  /// Nothing grows at `prefix` or below: Replace, MakeDirs and MakeSymlink give RESOURCE_EXHAUSTED.
+  /// Nothing grows at `prefix` or below: Replace, Allocate, MakeDirs and MakeSymlink give
+  /// RESOURCE_EXHAUSTED; ReplaceFrom does not.
   void SetFull(const std::string& prefix, bool full);
   void SetMountPoint(const std::string& path);
   void SetUsage(const std::string& prefix, const DiskUsage& usage);
@@ -41,6 +42,10 @@ class FakeFileSystem final : public FileSystem {
   StatusOr<std::string> ReadSymlink(const std::string& path) override;
   Status Remove(const std::string& path) override;
   Status RemoveTree(const std::string& path) override;
+  Status Truncate(const std::string& path) override;
+  Status Allocate(const std::string& path, uint64_t bytes) override;
+  Status ReplaceFrom(const std::string& spare, const std::string& path, std::string_view content,
+                     WriteOptions options) override;
   Status Rename(const std::string& from, const std::string& to) override;
   StatusOr<DiskUsage> Usage(const std::string& path) override;
 
@@ -51,6 +56,7 @@ class FakeFileSystem final : public FileSystem {
     std::string content;  // of a symlink: its target
     uint64_t inode = 0;
     WallTime modified;
+    uint64_t allocated = 0;  // of a spare: its room, which is not filled here
   };
   using Nodes = std::map<std::string, Node>;
   Status Enter(std::string_view operation, const std::string& path);

@@ -53,7 +53,8 @@ class FileSystem {
   virtual StatusOr<std::vector<DirEntry>> List(const std::string& path) = 0;
   /// `follow`: of the target of a symlink.
   virtual StatusOr<FileInfo> Stat(const std::string& path, bool follow) = 0;
-  /// Those that are missing, with exactly this mode whatever the umask.
+  /// Those that are missing, with exactly this mode whatever the umask. Links on the way to what is
+  /// there are followed, one that takes the place of what is made is not.
   virtual Status MakeDirs(const std::string& path, uint32_t mode) = 0;
   virtual Status MakeSymlink(const std::string& target, const std::string& path) = 0;
   virtual StatusOr<std::string> ReadSymlink(const std::string& path) = 0;
@@ -62,6 +63,16 @@ class FileSystem {
   /// A tree, without following symlinks and without crossing into another file system
   /// (FAILED_PRECONDITION at a mount point). One that is not there is OK.
   virtual Status RemoveTree(const std::string& path) = 0;
+  /// Empties a file, and does not follow a link.
+  virtual Status Truncate(const std::string& path) = 0;
+  /// Makes a file that has so much of the disk for itself; its content is of no meaning. Makes
+  /// missing folders. Owner alone may read it.
+  virtual Status Allocate(const std::string& path, uint64_t bytes) = 0;
+  /// Replaces the file at `path` whole, as Replace does, by a file that Allocate made: the content
+  /// goes where that one has its room, so that a full disk does not matter. On the same file
+  /// system, in a folder that is there. The content may not be longer than what was allocated.
+  virtual Status ReplaceFrom(const std::string& spare, const std::string& path,
+                             std::string_view content, WriteOptions options) = 0;
   virtual Status Rename(const std::string& from, const std::string& to) = 0;
   virtual StatusOr<DiskUsage> Usage(const std::string& path) = 0;
 };

@@ -1,10 +1,14 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <condition_variable>
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -15,8 +19,11 @@
 #include "libs/base/mutate.h"
 #include "libs/fs/fact_store.h"
 #include "libs/fs/fake_file_system.h"
+#include "libs/fs/fd.h"
+#include "libs/fs/gzip.h"
 #include "libs/fs/path.h"
 #include "libs/fs/real_file_system.h"
+#include "libs/fs/reserve.h"
 #include "libs/fs/state_id.h"
 #include "tests/harness/child.h"
 
@@ -131,6 +138,29 @@ TEST_P(FileSystemContract, RemoveTreeDoesNotFollowSymlinks) {
   EXPECT_TRUE(files_->RemoveTree(At("go")).ok());
   EXPECT_EQ(Content("keep/f"), "x");
   EXPECT_EQ(Names(""), std::vector<std::string>{"keep"});
+}
+
+TEST_P(FileSystemContract, AFileIsEmptiedAndNoLinkIsFollowed) {
+  ASSERT_TRUE(files_->Replace(At("a"), "text", {}).ok());
+  ASSERT_TRUE(files_->Replace(At("b"), "text", {}).ok());
+  ASSERT_TRUE(files_->MakeSymlink(At("b"), At("link")).ok());
+  EXPECT_TRUE(files_->Truncate(At("a")).ok());
+  EXPECT_EQ(Content("a"), "");
+  EXPECT_FALSE(files_->Truncate(At("link")).ok());
+  EXPECT_EQ(Content("b"), "text");
+  EXPECT_EQ(files_->Truncate(At("none")).code(), StatusCode::kNotFound);
+}
+
+TEST_P(FileSystemContract, AFileReplacesAnotherInTheRoomThatWasKept) {
+  ASSERT_TRUE(files_->Replace(At("facts/a"), "old", {}).ok());
+  ASSERT_TRUE(files_->Allocate(At("spare/00"), 4096).ok());
+  EXPECT_EQ(files_->Stat(At("spare/00"), false)->size, 4096u);
+  EXPECT_TRUE(files_->ReplaceFrom(At("spare/00"), At("facts/a"), "new", {.sync = true}).ok());
+  EXPECT_EQ(Content("facts/a"), "new");
+  EXPECT_EQ(files_->Stat(At("facts/a"), false)->size, 3u);
+  EXPECT_TRUE(Names("spare").empty());
+  EXPECT_EQ(files_->ReplaceFrom(At("spare/00"), At("facts/a"), "x", {}).code(),
+            StatusCode::kNotFound);
 }
 
 TEST_P(FileSystemContract, RenameMovesAFolderWhole) {
@@ -263,6 +293,48 @@ TEST_P(FileSystemContract, FactsOfAnotherBootAreVoidWhereTheOwnerSaysSo) {
   EXPECT_NE(ever.ReadAll()->facts[0].boot, 77u);
 }
 
+TEST_P(FileSystemContract, TheReserveIsMadeOnceAndComesBackAsFarAsItWasSpent) {
+  const Reserve reserve(*files_, At("reserve"));
+  ASSERT_TRUE(files_->Replace(At("facts/a"), "old", {}).ok());
+  ASSERT_TRUE(reserve.Keep().ok());
+  EXPECT_EQ(Names("reserve").size(), Reserve::kFiles);
+  EXPECT_EQ(files_->Stat(At("reserve/00"), false)->size, Reserve::kFileBytes);
+  EXPECT_TRUE(reserve.Write(At("facts/a"), "new", {.sync = true}).ok());
+  EXPECT_EQ(Content("facts/a"), "new");
+  EXPECT_EQ(Names("reserve").size(), Reserve::kFiles - 1);
+  ASSERT_TRUE(reserve.Keep().ok());
+  EXPECT_EQ(Names("reserve").size(), Reserve::kFiles);
+  // What is too long for one file gets them all.
+  const std::string all(Reserve::kFileBytes + 1, 'x');
+  EXPECT_TRUE(reserve.Write(At("facts/a"), all, {}).ok());
+  EXPECT_EQ(files_->Stat(At("facts/a"), false)->size, all.size());
+  EXPECT_TRUE(Names("reserve").empty());
+  EXPECT_EQ(reserve.Write(At("facts/a"), "x", {}).code(), StatusCode::kResourceExhausted);
+}
+
+TEST(FactStore, WhatEndsAPodIsSavedOnAFullDiskAndNothingElse) {
+  FakeClock clock;
+  FakeFileSystem files(clock);
+  const FactStore store(files, clock, {.directory = "/s/facts", .reserve_directory = "/s/reserve"});
+  ASSERT_TRUE(store.KeepRoom().ok());
+  files.SetFull("/s", true);
+  files.SetUsage("/s", {.capacity_bytes = 1 << 30});
+  EXPECT_EQ(store.Save("a", "grant", false).code(), StatusCode::kResourceExhausted);
+  for (uint64_t i = 0; i < Reserve::kFiles; ++i)
+    ASSERT_TRUE(store.SaveForEnd("a", fmt::format("end {}", i), true).ok());
+  EXPECT_EQ(store.ReadAll()->facts.at(0).bytes, "end 31");
+  EXPECT_EQ(store.SaveForEnd("a", "more", true).code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(store.ReadAll()->facts.at(0).bytes, "end 31");
+  // Not while it would take the last of the disk.
+  files.SetFull("/s", false);
+  files.SetUsage("/s", {.capacity_bytes = 1 << 30, .available_bytes = (2 << 20) - 1});
+  ASSERT_TRUE(store.KeepRoom().ok());
+  EXPECT_TRUE(files.List("/s/reserve")->empty());
+  files.SetUsage("/s", {.capacity_bytes = 1 << 30, .available_bytes = 2 << 20});
+  ASSERT_TRUE(store.KeepRoom().ok());
+  EXPECT_EQ(files.List("/s/reserve")->size(), Reserve::kFiles);
+}
+
 TEST_P(FileSystemContract, AFailPointBeforeTheWriteLeavesTheOldFact) {
   const FactStore store(*files_, clock_, {.directory = At("facts")});
   EXPECT_TRUE(store.Save("a", "old", false).ok());
@@ -294,6 +366,147 @@ TEST(Path, ParentAndName) {
     EXPECT_EQ(NameOf(c.path), c.name);
   }
   EXPECT_EQ(NewContentPath("/a/b"), "/a/.b.new");
+}
+
+/// What pods may leave: very deep, very wide, closed, and full of links to what is not theirs.
+class RemoveTree : public testing::Test {
+ protected:
+  RemoveTree() { EXPECT_EQ(::mkdir(tree().c_str(), 0755), 0); }
+  std::string tree() const { return dir_.path() + "/tree"; }
+  /// A chain of folders below the tree, with a file in each. Names are short, the path is far above
+  /// what a path may be.
+  void MakeChain(int depth) const {
+    Fd at(::open(tree().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    for (int i = 0; i < depth; ++i) {
+      ASSERT_EQ(::mkdirat(at.get(), "d", 0755), 0);
+      const Fd file(::openat(at.get(), "f", O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+      ASSERT_TRUE(file.ok());
+      at = Fd(::openat(at.get(), "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      ASSERT_TRUE(at.ok());
+    }
+  }
+  void MakeFiles(int count) const {
+    const Fd at(::open(tree().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    for (int i = 0; i < count; ++i)
+      ASSERT_EQ(::mknodat(at.get(), fmt::format("file-{}", i).c_str(), S_IFREG | 0644, 0), 0);
+  }
+  bool TreeIsThere() const { return std::filesystem::exists(tree()); }
+
+  TempDir dir_;
+  RealFileSystem files_;
+};
+
+/// Few descriptors for the rest of a test's life.
+class DescriptorLimit {
+ public:
+  explicit DescriptorLimit(rlim_t limit) {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    rlimit low = before_;
+    low.rlim_cur = limit;
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  }
+  ~DescriptorLimit() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  DescriptorLimit(const DescriptorLimit&) = delete;
+  DescriptorLimit& operator=(const DescriptorLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(RemoveTree, ADeepOneGoesWithFewDescriptors) {
+  MakeChain(1000);
+  const DescriptorLimit limit(64);
+  const Status removed = files_.RemoveTree(tree());
+  EXPECT_TRUE(removed.ok()) << removed;
+  EXPECT_FALSE(TreeIsThere());
+}
+
+TEST_F(RemoveTree, ADeepOneGoesAlsoWhenItHoldsTheNamesThatItsDepthIsMovedTo) {
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_EQ(::mkdir(fmt::format("{}/.lifted-{}", tree(), i).c_str(), 0755), 0);
+    ASSERT_EQ(::mkdir(fmt::format("{}/.lifted-{}/full", tree(), i).c_str(), 0755), 0);
+  }
+  MakeChain(40);
+  EXPECT_TRUE(files_.RemoveTree(tree()).ok());
+  EXPECT_FALSE(TreeIsThere());
+}
+
+TEST_F(RemoveTree, AWideOneGoes) {
+  MakeFiles(5000);
+  EXPECT_TRUE(files_.RemoveTree(tree()).ok());
+  EXPECT_FALSE(TreeIsThere());
+}
+
+TEST_F(RemoveTree, LinksAtEveryDepthGoAndWhatTheyPointToStays) {
+  ASSERT_TRUE(files_.Replace(dir_.path() + "/outside/file", "mine", {}).ok());
+  MakeChain(30);
+  std::string at = tree();
+  for (int i = 0; i < 30; ++i, at += "/d")
+    ASSERT_EQ(::symlink((dir_.path() + "/outside").c_str(), (at + "/link").c_str()), 0);
+  EXPECT_TRUE(files_.RemoveTree(tree()).ok());
+  EXPECT_FALSE(TreeIsThere());
+  EXPECT_EQ(*files_.Read(dir_.path() + "/outside/file", 100), "mine");
+}
+
+TEST_F(RemoveTree, AFolderIsMadeInWhatWasThereAndNotInALinkThatTookItsPlace) {
+  ASSERT_EQ(::mkdir((dir_.path() + "/victim").c_str(), 0700), 0);
+  ASSERT_EQ(::symlink((dir_.path() + "/victim").c_str(), (tree() + "/link").c_str()), 0);
+  ASSERT_TRUE(files_.MakeDirs(tree() + "/new/deeper", 0777).ok());
+  struct stat info {};
+  ASSERT_EQ(::stat((tree() + "/new/deeper").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777u, 0777u);
+  // What is there keeps its mode, through a link too.
+  EXPECT_TRUE(files_.MakeDirs(tree() + "/link", 0777).ok());
+  ASSERT_EQ(::stat((dir_.path() + "/victim").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777u, 0700u);
+  // A link to nothing is no folder, and none is made where it points.
+  ASSERT_EQ(::symlink((dir_.path() + "/nothing").c_str(), (tree() + "/dangling").c_str()), 0);
+  EXPECT_FALSE(files_.MakeDirs(tree() + "/dangling", 0777).ok());
+  EXPECT_FALSE(std::filesystem::exists(dir_.path() + "/nothing"));
+}
+
+TEST(Gzip, AFileIsCompressedWithItsModeAndReadsBack) {
+  const TempDir dir;
+  RealFileSystem files;
+  std::string text;
+  for (int i = 0; i < 100000; ++i) text += fmt::format("line {}\n", i);
+  ASSERT_TRUE(files.Replace(dir.path() + "/log", text, {.mode = 0640}).ok());
+  ASSERT_TRUE(files.Replace(dir.path() + "/log.gz", std::string(text.size(), 'x'), {}).ok());
+  ASSERT_TRUE(GzipFile(dir.path() + "/log", dir.path() + "/log.gz").ok());
+  struct stat info {};
+  ASSERT_EQ(::stat((dir.path() + "/log.gz").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777u, 0640u);
+  EXPECT_LT(static_cast<size_t>(info.st_size), text.size() / 3);
+  std::string back(text.size() + 1, '\0');
+  const gzFile file = ::gzopen((dir.path() + "/log.gz").c_str(), "rb");
+  const int length = ::gzread(file, back.data(), static_cast<unsigned>(back.size()));
+  ::gzclose(file);
+  back.resize(static_cast<size_t>(std::max(length, 0)));
+  EXPECT_EQ(back, text);
+}
+
+TEST(Gzip, WhatCannotBeWrittenLeavesNothing) {
+  const TempDir dir;
+  RealFileSystem files;
+  // Of zlib's own: a pseudo-random text does not get smaller.
+  std::string noise(1 << 20, '\0');
+  std::generate(noise.begin(), noise.end(), [x = 1u]() mutable {
+    x = x * 1664525u + 1013904223u;
+    return static_cast<char>(x >> 24);
+  });
+  ASSERT_TRUE(files.Replace(dir.path() + "/log", noise, {}).ok());
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit low = before;
+  low.rlim_cur = 64 << 10;
+  const auto old = ::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &low), 0);
+  const Status done = GzipFile(dir.path() + "/log", dir.path() + "/log.gz");
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  ::signal(SIGXFSZ, old);
+  EXPECT_FALSE(done.ok());
+  EXPECT_FALSE(std::filesystem::exists(dir.path() + "/log.gz"));
+  EXPECT_EQ(GzipFile(dir.path() + "/none", dir.path() + "/log.gz").code(), StatusCode::kNotFound);
 }
 
 TEST(FakeFileSystem, FaultsHitTheirPrefixOnly) {

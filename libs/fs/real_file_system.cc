@@ -9,30 +9,17 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <utility>
 
 #include "libs/base/fail_point.h"
+#include "libs/fs/fd.h"
 #include "libs/fs/path.h"
+#include "libs/fs/remove_tree.h"
 
 namespace splitlet::fs {
 namespace {
 
 constexpr uint32_t kFolderMode = 0750;
-
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  int get() const { return fd_; }
-  bool ok() const { return fd_ >= 0; }
-  int Release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
 
 struct CloseDir {
   void operator()(DIR* dir) const { ::closedir(dir); }
@@ -82,48 +69,59 @@ Status WriteBeside(const std::string& path, std::string_view content,
   return OkStatus();
 }
 
+/// posix_fallocate gives an error number and leaves errno alone.
+Status AllocateNew(const std::string& path, uint64_t bytes) {
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd.ok()) return LastError();
+  const int error = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes));
+  return error == 0 ? OkStatus() : ErrnoStatus(error);
+}
+
+/// Over what the file has of the disk already: only then cut to its length.
+Status WriteInPlace(const std::string& path, std::string_view content,
+                    const FileSystem::WriteOptions& options) {
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd.ok()) return LastError();
+  RETURN_IF_ERROR(WriteAll(fd.get(), content), "write");
+  if (::ftruncate(fd.get(), static_cast<off_t>(content.size())) != 0) return LastError();
+  if (::fchmod(fd.get(), options.mode) != 0) return LastError();
+  if (options.sync && ::fsync(fd.get()) != 0) return LastError();
+  return OkStatus();
+}
+
 Status SyncFolder(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.ok() || ::fsync(fd.get()) != 0) return LastError();
   return OkStatus();
 }
 
-/// Bind mounts of one file system have its device number: the kernel's mark of a mount point tells
-/// them.
-Status RefuseMountPoint(int parent, const char* name) {
-  struct statx info {};
-  if (::statx(parent, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &info) != 0)
-    return LastError();
-  if ((info.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0 &&
-      (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0)
-    return FailedPrecondition("{} is a mount point", name);
-  return OkStatus();
-}
-
-Status RemoveEntry(int parent, const char* name);
-
-Status RemoveContent(int parent, const char* name) {
-  Fd fd(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!fd.ok()) return LastError();
-  const Dir dir(::fdopendir(fd.get()));
-  if (dir == nullptr) return LastError();
-  fd.Release();
-  ASSIGN_OR_RETURN(const auto names, NamesIn(dir.get()), "list {}", name);
-  for (const auto& child : names)
-    RETURN_IF_ERROR(RemoveEntry(::dirfd(dir.get()), child.c_str()), "in {}", name);
-  return OkStatus();
-}
-
-Status RemoveEntry(int parent, const char* name) {
-  struct stat info {};
-  if (::fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
-    return errno == ENOENT ? OkStatus() : LastError();
-  const bool directory = S_ISDIR(info.st_mode);
-  RETURN_IF_ERROR(RefuseMountPoint(parent, name), "remove");
-  if (directory) RETURN_IF_ERROR(RemoveContent(parent, name), "empty");
-  if (::unlinkat(parent, name, directory ? AT_REMOVEDIR : 0) != 0 && errno != ENOENT)
-    return LastError();
-  return OkStatus();
+/// The folder, opened; every missing one on the way is made with `mode`. What is made is held open
+/// while the next is made in it, so that nobody can put a link in its place.
+StatusOr<Fd> MakeFolder(const std::string& path, mode_t mode) {
+  std::vector<std::string> missing;
+  std::string there = path;
+  while (true) {
+    Fd fd(::open(there.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!fd.ok()) {
+      struct stat info {};
+      if (errno == ENOTDIR && ::stat(there.c_str(), &info) == 0)
+        return AlreadyExists("{} is not a directory", there);
+      if (errno != ENOENT || ParentOf(there) == there) return LastError();
+      missing.push_back(NameOf(there));
+      there = ParentOf(there);
+      continue;
+    }
+    for (; !missing.empty(); missing.pop_back()) {
+      const char* const name = missing.back().c_str();
+      const bool made = ::mkdirat(fd.get(), name, mode) == 0;
+      if (!made && errno != EEXIST) return LastError();
+      Fd next(::openat(fd.get(), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      if (!next.ok()) return LastError();
+      if (made && ::fchmod(next.get(), mode) != 0) return LastError();
+      fd = std::move(next);
+    }
+    return fd;
+  }
 }
 
 }  // namespace
@@ -197,19 +195,7 @@ StatusOr<FileInfo> RealFileSystem::Stat(const std::string& path, bool follow) {
 }
 
 Status RealFileSystem::MakeDirs(const std::string& path, uint32_t mode) {
-  const auto make = [&] {
-    return ::mkdir(path.c_str(), mode) == 0 && ::chmod(path.c_str(), mode) == 0;
-  };
-  if (make()) return OkStatus();
-  if (errno == EEXIST) {
-    struct stat info {};
-    if (::stat(path.c_str(), &info) != 0) return LastError();
-    return S_ISDIR(info.st_mode) ? OkStatus() : AlreadyExists("{} is not a directory", path);
-  }
-  if (errno != ENOENT || ParentOf(path) == path) return LastError();
-  RETURN_IF_ERROR(MakeDirs(ParentOf(path), mode), "make {}", ParentOf(path));
-  if (!make() && errno != EEXIST) return LastError();
-  return OkStatus();
+  return MakeFolder(path, mode).status();
 }
 
 Status RealFileSystem::MakeSymlink(const std::string& target, const std::string& path) {
@@ -234,7 +220,42 @@ Status RealFileSystem::Remove(const std::string& path) {
 
 Status RealFileSystem::RemoveTree(const std::string& path) {
   FAIL_POINT("fs.remove-tree.before");
-  return RemoveEntry(AT_FDCWD, path.c_str());
+  return RemoveTreeAt(path);
+}
+
+Status RealFileSystem::Truncate(const std::string& path) {
+  FAIL_POINT("fs.truncate.before");
+  // Not blocked by a pipe that somebody put there.
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!fd.ok()) return LastError();
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) return LastError();
+  if (!S_ISREG(info.st_mode)) return InvalidArgument("not a file");
+  if (::ftruncate(fd.get(), 0) != 0) return LastError();
+  FAIL_POINT("fs.truncate.after");
+  return OkStatus();
+}
+
+Status RealFileSystem::Allocate(const std::string& path, uint64_t bytes) {
+  FAIL_POINT("fs.allocate.before");
+  const std::string beside = NewContentPath(path);
+  RETURN_IF_ERROR(MakeDirs(ParentOf(path), kFolderMode), "make {}", ParentOf(path));
+  Status made = AllocateNew(beside, bytes);
+  if (made.ok() && ::rename(beside.c_str(), path.c_str()) != 0) made = LastError();
+  if (!made.ok()) ::unlink(beside.c_str());
+  FAIL_POINT("fs.allocate.after");
+  return made;
+}
+
+Status RealFileSystem::ReplaceFrom(const std::string& spare, const std::string& path,
+                                   std::string_view content, WriteOptions options) {
+  FAIL_POINT("fs.replace-from.before");
+  RETURN_IF_ERROR(WriteInPlace(spare, content, options), "write");
+  FAIL_POINT("fs.replace-from.before-rename");
+  if (::rename(spare.c_str(), path.c_str()) != 0) return LastError();
+  if (options.sync) RETURN_IF_ERROR(SyncFolder(ParentOf(path)), "sync {}", ParentOf(path));
+  FAIL_POINT("fs.replace-from.after");
+  return OkStatus();
 }
 
 Status RealFileSystem::Rename(const std::string& from, const std::string& to) {

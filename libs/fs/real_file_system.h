@@ -22,6 +22,10 @@ class RealFileSystem final : public FileSystem {
   StatusOr<std::string> ReadSymlink(const std::string& path) override;
   Status Remove(const std::string& path) override;
   Status RemoveTree(const std::string& path) override;
+  Status Truncate(const std::string& path) override;
+  Status Allocate(const std::string& path, uint64_t bytes) override;
+  Status ReplaceFrom(const std::string& spare, const std::string& path, std::string_view content,
+                     WriteOptions options) override;
   Status Rename(const std::string& from, const std::string& to) override;
   StatusOr<DiskUsage> Usage(const std::string& path) override;
 };

@@ -237,9 +237,9 @@ TEST_F(Ending, AGrantThatIsNotOnDiskYetIsNotAnsweredWhenAskedAgain) {
 TEST_F(Ending, HoweverOftenItIsAskedAFullDiskIsTriedOnceASecond) {
   ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
   int tries = 0;
-  files.SetHook([&](std::string_view, const std::string& path) -> Status {
+  files.SetHook([&](std::string_view operation, const std::string& path) -> Status {
     if (!path.starts_with("/run/pod-worker/workers")) return OkStatus();
-    ++tries;
+    tries += operation == "replace" ? 1 : 0;
     return ResourceExhausted("disk full");
   });
   for (int i = 0; i < 20; ++i)
@@ -251,6 +251,26 @@ TEST_F(Ending, HoweverOftenItIsAskedAFullDiskIsTriedOnceASecond) {
   int told = 0;
   for (const auto& line : sink.lines()) told += line.message == "cannot save a pod's state" ? 1 : 0;
   EXPECT_EQ(told, 1);
+}
+
+TEST_F(Ending, AFullDiskKeepsNoPodFromBeingEnded) {
+  const auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  RunFor(30s);
+  for (const char* disk : {"/run", "/state"}) {
+    files.SetFull(disk, true);
+    files.SetUsage(disk, {.capacity_bytes = 1 << 30});
+  }
+  Remove(pod);
+  RunFor(60s);
+  ASSERT_NE(Record(), nullptr);
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
+  EXPECT_TRUE(runtime.Running("uid-web").empty());
+  Restart();
+  RunFor(5s);
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
+  // What is not for an end has no claim to the room.
+  EXPECT_FALSE(RunPod(TestPod{.name = "other", .uid = "uid-other"}.Make()).ok());
 }
 
 TEST_F(Ending, NothingIsBegunInAProcessThatIsToEnd) {

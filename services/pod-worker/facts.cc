@@ -13,7 +13,19 @@ constexpr uint32_t kSchema = 1;
 fs::FactStore::Options ThisBoot(const std::string& run_dir, const char* kind) {
   return {.directory = fmt::format("{}/pod-worker/{}", run_dir, kind),
           .this_boot_only = true,
-          .schema = kSchema};
+          .schema = kSchema,
+          .reserve_directory = run_dir + "/pod-worker/reserve"};
+}
+
+/// Nothing of the pod is started any more: what is saved of it is for its end.
+bool Ends(const v1::WorkerFact& fact) { return fact.state() != v1::SYNCING; }
+bool Ends(const v1::LastingFact& fact) { return fact.evicted() || fact.has_verdict(); }
+
+template <class Fact>
+Status SaveFact(const fs::FactStore& store, const Fact& fact, bool sync) {
+  const std::string key = bus::KeyOf(fact.uid());
+  const std::string bytes = fact.SerializeAsString();
+  return Ends(fact) ? store.SaveForEnd(key, bytes, sync) : store.Save(key, bytes, sync);
 }
 
 RestartState ToState(const v1::RestartFact& fact, Duration max) {
@@ -65,7 +77,10 @@ Facts::Facts(fs::FileSystem& files, const Clock& clock, const std::string& run_d
     : workers_(files, clock, ThisBoot(run_dir, "workers")),
       restarts_(files, clock, ThisBoot(run_dir, "restarts")),
       holds_(files, clock, ThisBoot(run_dir, "holds")),
-      lasting_(files, clock, {.directory = state_dir + "/pod-worker/pods", .schema = kSchema}) {}
+      lasting_(files, clock,
+               {.directory = state_dir + "/pod-worker/pods",
+                .schema = kSchema,
+                .reserve_directory = state_dir + "/pod-worker/reserve"}) {}
 
 StatusOr<Facts::All> Facts::ReadAll(Duration max_backoff) const {
   All all;
@@ -94,13 +109,11 @@ StatusOr<Facts::All> Facts::ReadAll(Duration max_backoff) const {
 }
 
 Status Facts::SaveWorker(const v1::WorkerFact& fact) const {
-  return Annotate(workers_.Save(bus::KeyOf(fact.uid()), fact.SerializeAsString(), false),
-                  "save worker");
+  return Annotate(SaveFact(workers_, fact, false), "save worker");
 }
 
 Status Facts::SaveLasting(const v1::LastingFact& fact, bool sync) const {
-  return Annotate(lasting_.Save(bus::KeyOf(fact.uid()), fact.SerializeAsString(), sync),
-                  "save verdict");
+  return Annotate(SaveFact(lasting_, fact, sync), "save verdict");
 }
 
 Status Facts::SaveRestart(const std::string& uid, const RestartState& state) const {
@@ -118,7 +131,14 @@ Status Facts::SaveRestart(const std::string& uid, const RestartState& state) con
 }
 
 Status Facts::SaveHold(const std::string& hold_id, const v1::HoldFact& fact) const {
-  return Annotate(holds_.Save(hold_id, fact.SerializeAsString(), false), "save hold");
+  // What gc removes under it makes room.
+  return Annotate(holds_.SaveForEnd(hold_id, fact.SerializeAsString(), false), "save hold");
+}
+
+Status Facts::KeepRoom() const {
+  for (const auto* store : {&workers_, &restarts_, &holds_, &lasting_})
+    RETURN_IF_ERROR(store->KeepRoom(), "keep room");
+  return OkStatus();
 }
 
 Status Facts::ForgetWorker(const std::string& uid) const {

@@ -48,11 +48,14 @@ class Facts {
   /// `max_backoff` as in CrashBackoff.
   StatusOr<All> ReadAll(Duration max_backoff) const;
 
+  /// What ends a pod, or is needed for it, is saved on a full disk too.
   Status SaveWorker(const v1::WorkerFact& fact) const;
   /// `sync`: not even a power cut loses it.
   Status SaveLasting(const v1::LastingFact& fact, bool sync) const;
   Status SaveRestart(const std::string& uid, const RestartState& state) const;
   Status SaveHold(const std::string& hold_id, const v1::HoldFact& fact) const;
+  /// Makes directories and reserves where they are missing. Now and then.
+  Status KeepRoom() const;
   Status ForgetWorker(const std::string& uid) const;  // and its restarts
   Status ForgetLasting(const std::string& uid) const;
   Status ForgetHold(const std::string& hold_id) const;

@@ -17,6 +17,8 @@ constexpr Duration kRetryStart = 1s;
 constexpr Duration kWaitForDesired = 3s;
 constexpr Duration kCollectPeriod = 60s;
 constexpr Duration kMissingPeriod = 10s;
+constexpr Duration kRoomPeriod = 10s;
+constexpr const char* kRoomStrand = "facts";
 constexpr Duration kRememberFinished = 3600s;
 
 bool IsLive(const cri::Container& container) {
@@ -44,7 +46,8 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
       pull_tokens_(deps_.clock, config_.registry_qps, config_.registry_burst),
       due_(deps_.loop, deps_.clock, [this](const std::string& uid) { Advance(uid); }),
       collect_(deps_.loop, kCollectPeriod, [this] { Collect(); }),
-      missing_(deps_.loop, kMissingPeriod, [this] { CheckMissing(); }) {}
+      missing_(deps_.loop, kMissingPeriod, [this] { CheckMissing(); }),
+      keep_room_(deps_.loop, kRoomPeriod, [this] { KeepRoom(); }) {}
 
 PodWorkerService::~PodWorkerService() = default;
 
@@ -60,6 +63,7 @@ void PodWorkerService::Start() {
   deps_.loop.RunAfter(kWaitForDesired, [this] { OnDesiredReady(); });
   if (deps_.desired.was_live()) OnDesiredReady();
   ReadFacts();
+  keep_room_.Kick();
 }
 
 void PodWorkerService::BeginStop() {
@@ -378,6 +382,19 @@ void PodWorkerService::Collect() {
       deps_.log.LogIfError(facts_.ForgetWorker(uid), "forget worker");
     });
   }
+}
+
+/// What a full disk must not keep from being written has its room before the disk is full.
+void PodWorkerService::KeepRoom() {
+  if (deps_.strands.Pending(kRoomStrand) > 0) return;
+  deps_.strands.Run(kRoomStrand, [this] {
+    const Status kept = facts_.KeepRoom();
+    deps_.loop.Post([this, kept] {
+      const std::string before = std::exchange(room_trouble_, kept.ok() ? "" : Message(kept));
+      if (!kept.ok() && room_trouble_ != before)
+        deps_.log.Warn("the reserve on the disk cannot be kept", {KV("err", kept)});
+    });
+  });
 }
 
 void PodWorkerService::ForgetLeftover(const std::string& full_name, const std::string& uid) {

@@ -128,6 +128,7 @@ class PodWorkerService {
   void PutWorkers(const Worker& worker);
   void CountStates();
   void Collect();
+  void KeepRoom();
   /// `traceparent`: of the change that took the pod away, where that is known.
   void ForgetIfGone(Worker& worker, const std::string& traceparent = {});
   void ForgetLasting(const std::string& uid);
@@ -230,7 +231,8 @@ class PodWorkerService {
   Random random_;
   TokenBucket pull_tokens_;
   exec::WorkQueue due_;
-  exec::Periodic collect_, missing_;
+  exec::Periodic collect_, missing_, keep_room_;
+  std::string room_trouble_;
 
   std::map<std::string, std::unique_ptr<Worker>> workers_;  // by UID
   std::map<std::string, std::string> uid_of_key_;

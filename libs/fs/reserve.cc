@@ -1,0 +1,60 @@
+#include "libs/fs/reserve.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "libs/base/fail_point.h"
+#include "libs/fs/path.h"
+
+namespace splitlet::fs {
+
+Reserve::Reserve(FileSystem& files, std::string directory)
+    : files_(files), directory_(std::move(directory)) {}
+
+StatusOr<std::vector<std::string>> Reserve::Files() const {
+  std::vector<std::string> paths;
+  const auto entries = files_.List(directory_);
+  if (entries.status().code() == StatusCode::kNotFound) return paths;
+  RETURN_IF_ERROR(entries, "list {}", directory_);
+  for (const auto& entry : *entries) {
+    if (!entry.name.starts_with('.')) paths.push_back(directory_ + "/" + entry.name);
+  }
+  return paths;
+}
+
+Status Reserve::Keep() const {
+  ASSIGN_OR_RETURN(const auto present, Files(), "reserve");
+  if (present.size() >= kFiles) return OkStatus();
+  RETURN_IF_ERROR(files_.MakeDirs(directory_, 0750), "make {}", directory_);
+  ASSIGN_OR_RETURN(const auto usage, files_.Usage(directory_), "room at {}", directory_);
+  if (usage.available_bytes < 2 * kFiles * kFileBytes) return OkStatus();
+  FAIL_POINT("fs.keep-reserve.before");
+  for (uint64_t i = 0; i < kFiles; ++i) {
+    const std::string path = fmt::format("{}/{:02}", directory_, i);
+    if (std::find(present.begin(), present.end(), path) != present.end()) continue;
+    const Status made = files_.Allocate(path, kFileBytes);
+    // Somebody was faster.
+    if (made.code() == StatusCode::kResourceExhausted) return OkStatus();
+    RETURN_IF_ERROR(made, "allocate {}", path);
+  }
+  FAIL_POINT("fs.keep-reserve.after");
+  return OkStatus();
+}
+
+Status Reserve::Write(const std::string& path, std::string_view content,
+                      FileSystem::WriteOptions options) const {
+  ASSIGN_OR_RETURN(const auto present, Files(), "reserve");
+  if (present.empty()) return ResourceExhausted("the disk is full, and so is what was kept of it");
+  FAIL_POINT("fs.spend-reserve.before");
+  if (content.size() <= kFileBytes) {
+    const Status written = files_.ReplaceFrom(present.back(), path, content, options);
+    FAIL_POINT("fs.spend-reserve.after");
+    return written;
+  }
+  for (const auto& file : present) RETURN_IF_ERROR(files_.Remove(file), "give up {}", file);
+  FAIL_POINT("fs.spend-reserve.after");
+  return files_.Replace(path, content, options);
+}
+
+}  // namespace splitlet::fs
