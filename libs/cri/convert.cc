@@ -1,5 +1,7 @@
 #include "libs/cri/convert.h"
 
+#include <rapidjson/document.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -148,6 +150,15 @@ std::vector<FsUsage> FromProto(const runtime::v1::ImageFsInfoResponse& response)
     listed.push_back({fs.fs_id().mountpoint(), fs.used_bytes().value(), fs.inodes_used().value()});
   }
   return listed;
+}
+
+std::string SandboxImageIn(const std::string& config) {
+  rapidjson::Document document;
+  document.Parse<rapidjson::kParseIterativeFlag>(config.data(), config.size());
+  if (document.HasParseError() || !document.IsObject()) return "";
+  const auto image = document.FindMember("sandboxImage");
+  if (image == document.MemberEnd() || !image->value.IsString()) return "";
+  return {image->value.GetString(), image->value.GetStringLength()};
 }
 
 }  // namespace splitlet::cri

@@ -3,6 +3,7 @@
 /// CRI messages to the structs of cri.h. An entry that CRI does not allow is INTERNAL, or left out
 /// of a listing. Threads: values. Source: runtime-sync spec, section 2.
 
+#include <string>
 #include <vector>
 
 #include "libs/base/status.h"
@@ -21,5 +22,7 @@ StatusOr<Container> FromProto(const runtime::v1::ContainerStatusResponse& respon
 Image FromProto(const runtime::v1::Image& image);
 ContainerStats FromProto(const runtime::v1::ContainerStats& stats);
 std::vector<FsUsage> FromProto(const runtime::v1::ImageFsInfoResponse& response);
+/// `sandboxImage` of containerd's own configuration, as JSON; empty when it is not there.
+std::string SandboxImageIn(const std::string& config);
 
 }  // namespace splitlet::cri

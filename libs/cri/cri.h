@@ -2,11 +2,12 @@
 
 /// The CRI calls that splitlet makes, cut into roles; each process gets the narrowest: Reader looks
 /// only, Runner makes and stops sandboxes and containers, Images handles images, Remover removes
-/// what is dead, Stats measures. The gRPC client is in grpc_runtime.h, FakeRuntime (keeps real
-/// state, virtual time, faults) in fake_runtime.h; both pass the same contract test. Threads: any;
-/// each call blocks until its answer or its deadline. Errors: gRPC codes, unchanged; a removal of
-/// what is gone is OK. Units: CRI times are nanoseconds since the epoch, memory bytes. Source: CRI
-/// v1; runtime-sync spec, "Reading records from the runtime"; images spec.
+/// what is dead, Logs has log files opened anew, Stats measures. The gRPC client is in
+/// grpc_runtime.h, FakeRuntime (keeps real state, virtual time, faults) in fake_runtime.h; both
+/// pass the same contract test. Threads: any; each call blocks until its answer or its deadline.
+/// Errors: gRPC codes, unchanged; a removal of what is gone is OK. Units: CRI times are nanoseconds
+/// since the epoch, memory bytes. Source: CRI v1; runtime-sync spec, "Reading records from the
+/// runtime"; images spec.
 
 #include <cstdint>
 #include <functional>
@@ -191,6 +192,17 @@ class Images {
                                           const runtime::v1::PodSandboxConfig& sandbox_config,
                                           Deadline deadline) = 0;
   virtual StatusOr<std::vector<FsUsage>> ImageFsInfo(Deadline deadline) = 0;
+  /// The image that the runtime makes sandboxes of, as its configuration names it; empty where it
+  /// does not say. Some pin it instead (Image::pinned).
+  virtual StatusOr<std::string> SandboxImage(Deadline deadline) = 0;
+};
+
+class Logs {
+ public:
+  virtual ~Logs() = default;
+  /// From now on the container's output goes to a new file under its log path. An error when it is
+  /// not running; then nothing has changed.
+  virtual Status ReopenContainerLog(const ContainerId& id, Deadline deadline) = 0;
 };
 
 class Stats {

@@ -37,6 +37,18 @@ void FakeRuntime::SetImageFs(FsUsage usage) {
   world_->image_fs = {std::move(usage)};
 }
 
+void FakeRuntime::SetSandboxImage(const std::string& image) {
+  const std::lock_guard lock(mutex_);
+  world_->sandbox_image = image;
+}
+
+void FakeRuntime::PinImage(const std::string& image) {
+  const std::lock_guard lock(mutex_);
+  const Image* found = world_->FindImage(image);
+  CHECK(found != nullptr, "no image {}", image);
+  world_->images.at(found->id).pinned = true;
+}
+
 void FakeRuntime::SetStats(const ContainerId& id, ContainerStats stats) {
   const std::lock_guard lock(mutex_);
   world_->stats[id] = std::move(stats);

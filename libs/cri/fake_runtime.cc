@@ -390,7 +390,7 @@ Status FakeRuntime::RemoveImage(const std::string& id, Deadline deadline) {
   });
 }
 
-// Images and Stats.
+// Images, Logs and Stats.
 
 StatusOr<std::vector<Image>> FakeRuntime::ListImages(Deadline deadline) {
   using Answer = StatusOr<std::vector<Image>>;
@@ -435,6 +435,22 @@ StatusOr<std::string> FakeRuntime::PullImage(const std::string& image,
 StatusOr<std::vector<FsUsage>> FakeRuntime::ImageFsInfo(Deadline deadline) {
   return Serve<StatusOr<std::vector<FsUsage>>>({"ImageFsInfo", "", deadline},
                                                [](World& world) { return world.image_fs; });
+}
+
+StatusOr<std::string> FakeRuntime::SandboxImage(Deadline deadline) {
+  return Serve<StatusOr<std::string>>({"Status", "", deadline},
+                                      [](World& world) { return world.sandbox_image; });
+}
+
+Status FakeRuntime::ReopenContainerLog(const ContainerId& id, Deadline deadline) {
+  return Serve<Status>({"ReopenContainerLog", UidOf(id), deadline}, [&](World& world) -> Status {
+    const auto found = world.containers.find(id);
+    if (found == world.containers.end()) return NotFound("no container {}", id.str());
+    if (!world.IsRunning(id)) return FailedPrecondition("container {} is not running", id.str());
+    const std::string& path = found->second.record.log_path;
+    if (options_.append_file && !path.empty()) options_.append_file(path, "");
+    return OkStatus();
+  });
 }
 
 StatusOr<std::vector<ContainerStats>> FakeRuntime::ListContainerStats(Deadline deadline) {

@@ -85,6 +85,7 @@ class FakeRuntime final : public Reader,
                           public Exec,
                           public Remover,
                           public Images,
+                          public Logs,
                           public Stats,
                           public EventStream {
  public:
@@ -133,6 +134,9 @@ class FakeRuntime final : public Reader,
                                   const runtime::v1::PodSandboxConfig& sandbox_config,
                                   Deadline deadline) override;
   StatusOr<std::vector<FsUsage>> ImageFsInfo(Deadline deadline) override;
+  StatusOr<std::string> SandboxImage(Deadline deadline) override;
+  // Logs: a new file is made through `append_file`, when set.
+  Status ReopenContainerLog(const ContainerId& id, Deadline deadline) override;
   // Stats.
   StatusOr<std::vector<ContainerStats>> ListContainerStats(Deadline deadline) override;
   // EventStream: blocks through the waiter; UNIMPLEMENTED without one, or when events are off. See
@@ -159,6 +163,9 @@ class FakeRuntime final : public Reader,
   void SetPull(const std::string& image, PullBehaviour behaviour);
   void AddImage(const std::string& image, uint64_t size_bytes = 1 << 20);
   void SetImageFs(FsUsage usage);
+  /// What SandboxImage answers; "registry.k8s.io/pause:3.9" before. Not in the store by itself.
+  void SetSandboxImage(const std::string& image);
+  void PinImage(const std::string& image);
   void SetStats(const ContainerId& id, ContainerStats stats);
 
   // Faults.

@@ -88,6 +88,7 @@ struct FakeRuntime::World {
   std::map<std::string, ContainerId> container_names;  // name_uid_attempt
   std::map<std::string, Image> images;                 // by id
   std::vector<FsUsage> image_fs{{"/var/lib/containerd", 1 << 30, 1000}};
+  std::string sandbox_image = "registry.k8s.io/pause:3.9";
   std::map<ContainerId, ContainerStats> stats;
   std::vector<RuntimeCondition> conditions{{"RuntimeReady", true, "", ""},
                                            {"NetworkReady", true, "", ""}};

@@ -395,6 +395,35 @@ StatusOr<std::vector<FsUsage>> GrpcRuntime::ImageFsInfo(Deadline deadline) {
   return FromProto(response);
 }
 
+StatusOr<std::string> GrpcRuntime::SandboxImage(Deadline deadline) {
+  FAIL_POINT("cri.status.before");
+  v1::StatusRequest request;
+  v1::StatusResponse response;
+  request.set_verbose(true);
+  const Status status = impl_->Invoke("status", deadline, [&](grpc::ClientContext* context) {
+    return impl_->runtime->Status(context, request, &response);
+  });
+  FAIL_POINT("cri.status.after");
+  if (!status.ok()) return status;
+  const auto config = response.info().find("config");
+  return config == response.info().end() ? "" : SandboxImageIn(config->second);
+}
+
+// Logs.
+
+Status GrpcRuntime::ReopenContainerLog(const ContainerId& id, Deadline deadline) {
+  FAIL_POINT("cri.reopen-container-log.before");
+  v1::ReopenContainerLogRequest request;
+  v1::ReopenContainerLogResponse response;
+  request.set_container_id(id.str());
+  const Status status =
+      impl_->Invoke("reopen_container_log", deadline, [&](grpc::ClientContext* context) {
+        return impl_->runtime->ReopenContainerLog(context, request, &response);
+      });
+  FAIL_POINT("cri.reopen-container-log.after");
+  return status;
+}
+
 // Stats.
 
 StatusOr<std::vector<ContainerStats>> GrpcRuntime::ListContainerStats(Deadline deadline) {

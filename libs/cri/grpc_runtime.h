@@ -58,6 +58,7 @@ class GrpcRuntime final : public Reader,
                           public Exec,
                           public Remover,
                           public Images,
+                          public Logs,
                           public Stats {
  public:
   /// The registry gets kubelet_runtime_operations_*; one GrpcRuntime for each registry. Both
@@ -101,6 +102,10 @@ class GrpcRuntime final : public Reader,
                                   const runtime::v1::PodSandboxConfig& sandbox_config,
                                   Deadline deadline) override;
   StatusOr<std::vector<FsUsage>> ImageFsInfo(Deadline deadline) override;
+  /// containerd says it in the verbose part of Status.
+  StatusOr<std::string> SandboxImage(Deadline deadline) override;
+
+  Status ReopenContainerLog(const ContainerId& id, Deadline deadline) override;
 
   StatusOr<std::vector<ContainerStats>> ListContainerStats(Deadline deadline) override;
 

@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "libs/base/cancel.h"
+#include "libs/cri/convert.h"
 #include "libs/cri/event_stream.h"
 #include "libs/cri/fake_runtime.h"
 #include "libs/cri/grpc_runtime.h"
@@ -31,6 +32,7 @@ struct Subject {
   Exec* exec = nullptr;
   Remover* remover = nullptr;
   Images* images = nullptr;
+  Logs* logs = nullptr;
   Stats* stats = nullptr;
   std::unique_ptr<EventStream> cri_events, containerd_events;
   FakeRuntime* fake = nullptr;  // what is behind it, when it is known
@@ -42,6 +44,7 @@ struct Subject {
     exec = &runtime;
     remover = &runtime;
     images = &runtime;
+    logs = &runtime;
     stats = &runtime;
   }
 };
@@ -264,6 +267,27 @@ TEST_P(RuntimeContract, ImagesAreFoundByNameAndId) {
   EXPECT_TRUE(subject_->remover->RemoveImage("splitlet.test/no-such-image:1", Soon()).ok());
 }
 
+TEST_P(RuntimeContract, TheImageOfSandboxesIsKnown) {
+  const auto named = subject_->images->SandboxImage(Soon());
+  ASSERT_TRUE(named.ok()) << named.status();
+  const auto images = subject_->images->ListImages(Soon());
+  ASSERT_TRUE(images.ok()) << images.status();
+  const bool pinned =
+      std::any_of(images->begin(), images->end(), [](const auto& image) { return image.pinned; });
+  EXPECT_TRUE(!named->empty() || pinned);
+}
+
+TEST_P(RuntimeContract, LogsAreOpenedAnewWhileTheContainerRuns) {
+  const ContainerId id = *Create(RunSandbox(), 0);
+  EXPECT_FALSE(subject_->logs->ReopenContainerLog(id, Soon()).ok());
+  ASSERT_TRUE(runner().StartContainer(id, Soon()).ok());
+  const Status reopened = subject_->logs->ReopenContainerLog(id, Soon());
+  EXPECT_TRUE(reopened.ok()) << reopened;
+  ASSERT_TRUE(runner().StopContainer(id, 1, Soon()).ok());
+  EXPECT_FALSE(subject_->logs->ReopenContainerLog(id, Soon()).ok());
+  EXPECT_FALSE(subject_->logs->ReopenContainerLog(ContainerId("none"), Soon()).ok());
+}
+
 TEST_P(RuntimeContract, RunningContainersAreMeasured) {
   const ContainerId id = *Create(RunSandbox(), 0);
   ASSERT_TRUE(runner().StartContainer(id, Soon()).ok());
@@ -275,6 +299,22 @@ TEST_P(RuntimeContract, RunningContainersAreMeasured) {
 
 INSTANTIATE_TEST_SUITE_P(Runtimes, RuntimeContract, ::testing::ValuesIn(SubjectNames()),
                          [](const auto& test) { return test.param; });
+
+TEST(Convert, TheSandboxImageIsReadFromWhatContainerdSaysOfItself) {
+  const struct {
+    const char* name;
+    const char* config;
+    const char* want;
+  } kCases[] = {
+      {"named", R"({"containerd": {"x": 1}, "sandboxImage": "registry.k8s.io/pause:3.6"})",
+       "registry.k8s.io/pause:3.6"},
+      {"not named", R"({"containerd": {"sandboxImage": "no"}})", ""},
+      {"no text", R"({"sandboxImage": 7})", ""},
+      {"no object", R"(["sandboxImage"])", ""},
+      {"no JSON", R"({"sandboxImage": )", ""},
+  };
+  for (const auto& c : kCases) EXPECT_EQ(SandboxImageIn(c.config), c.want) << c.name;
+}
 
 // The client alone.
 

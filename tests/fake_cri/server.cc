@@ -155,8 +155,13 @@ class RuntimeServer final : public v1::RuntimeService::Service {
                   });
   }
 
-  grpc::Status Status(ServerContext* context, const v1::StatusRequest*,
+  grpc::Status Status(ServerContext* context, const v1::StatusRequest* request,
                       v1::StatusResponse* response) override {
+    if (request->verbose()) {
+      const auto image = runtime_.SandboxImage(backend_.DeadlineOf(*context));
+      if (!image.ok()) return rpc::ToGrpc(image.status());
+      (*response->mutable_info())["config"] = fmt::format("{{\"sandboxImage\": \"{}\"}}", *image);
+    }
     return Answer(runtime_.RuntimeConditions(backend_.DeadlineOf(*context)),
                   [&](const auto& conditions) {
                     for (const auto& condition : conditions) {
@@ -262,6 +267,13 @@ class RuntimeServer final : public v1::RuntimeService::Service {
                                v1::RemoveContainerResponse*) override {
     const cri::ContainerId id(request->container_id());
     return Changed(runtime_.RemoveContainer(id, backend_.DeadlineOf(*context)));
+  }
+
+  grpc::Status ReopenContainerLog(ServerContext* context,
+                                  const v1::ReopenContainerLogRequest* request,
+                                  v1::ReopenContainerLogResponse*) override {
+    const cri::ContainerId id(request->container_id());
+    return Changed(runtime_.ReopenContainerLog(id, backend_.DeadlineOf(*context)));
   }
 
   grpc::Status ExecSync(ServerContext* context, const v1::ExecSyncRequest* request,
