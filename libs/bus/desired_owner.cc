@@ -15,22 +15,25 @@ class GrpcDesiredOwner final : public DesiredOwner {
   GrpcDesiredOwner(const Clock& clock, std::shared_ptr<grpc::Channel> channel)
       : clock_(clock), stub_(v1::ConfigSource::NewStub(std::move(channel))) {}
 
-  StatusOr<bool> Knows(const std::string& uid, const Deadline& deadline) override {
+  StatusOr<bool> Knows(const std::string& uid, const std::string& source,
+                       const Deadline& deadline) override {
     v1::GetDesiredReply reply;
-    RETURN_IF_ERROR(Ask(uid, deadline, reply), "ask config-source for pod {}", uid);
+    RETURN_IF_ERROR(Ask(uid, source, deadline, reply), "ask config-source for pod {}", uid);
     return reply.known();
   }
 
   StatusOr<Record> Find(const std::string& uid, const Deadline& deadline) override {
     auto reply = std::make_shared<v1::GetDesiredReply>();
-    RETURN_IF_ERROR(Ask(uid, deadline, *reply), "ask config-source for pod {}", uid);
+    RETURN_IF_ERROR(Ask(uid, "", deadline, *reply), "ask config-source for pod {}", uid);
     if (!reply->known()) return nullptr;
     return Record(reply, &reply->record());
   }
 
  private:
-  Status Ask(const std::string& uid, const Deadline& deadline, v1::GetDesiredReply& reply) {
+  Status Ask(const std::string& uid, const std::string& source, const Deadline& deadline,
+             v1::GetDesiredReply& reply) {
     rpc::ClientCall call(clock_, deadline);
+    if (!source.empty()) call.context().AddMetadata(std::string(kSourceMetadata), source);
     v1::GetDesiredRequest request;
     request.set_uid(uid);
     return rpc::FromGrpc(stub_->GetPod(&call.context(), request, &reply));

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
@@ -21,11 +22,20 @@ class DesiredRecord;
 
 namespace splitlet::bus {
 
+/// Metadata of the call: the source that has to be complete for an answer. Without it, or where it
+/// names none that is configured, all of them.
+inline constexpr std::string_view kSourceMetadata = "splitlet-source";
+
 class DesiredOwner {
  public:
   virtual ~DesiredOwner() = default;
-  /// Whether any source wants the pod, or has it on its way out.
-  virtual StatusOr<bool> Knows(const std::string& uid, const Deadline& deadline) = 0;
+  /// Whether any source wants the pod, or has it on its way out. With `source`, the one that the
+  /// pod came from, only that one has to be complete; empty: all.
+  virtual StatusOr<bool> Knows(const std::string& uid, const std::string& source,
+                               const Deadline& deadline) = 0;
+  StatusOr<bool> Knows(const std::string& uid, const Deadline& deadline) {
+    return Knows(uid, "", deadline);
+  }
   /// What `desired` holds of the pod; null: nothing.
   using Record = std::shared_ptr<const v1::DesiredRecord>;
   virtual StatusOr<Record> Find(const std::string& uid, const Deadline& deadline) = 0;

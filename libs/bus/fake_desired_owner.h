@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "libs/bus/desired_owner.h"
 
@@ -14,9 +15,14 @@ class FakeDesiredOwner final : public DesiredOwner {
  public:
   using Answer = std::function<StatusOr<bool>(const std::string& uid, const Deadline& deadline)>;
   using Finder = std::function<StatusOr<Record>(const std::string& uid, const Deadline& deadline)>;
-  explicit FakeDesiredOwner(Answer answer, Finder finder = nullptr)
-      : answer_(std::move(answer)), finder_(std::move(finder)) {}
-  StatusOr<bool> Knows(const std::string& uid, const Deadline& deadline) override {
+  /// `sources` gets the source that each question of Knows names.
+  explicit FakeDesiredOwner(Answer answer, Finder finder = nullptr,
+                            std::vector<std::string>* sources = nullptr)
+      : answer_(std::move(answer)), finder_(std::move(finder)), sources_(sources) {}
+  using DesiredOwner::Knows;
+  StatusOr<bool> Knows(const std::string& uid, const std::string& source,
+                       const Deadline& deadline) override {
+    if (sources_ != nullptr) sources_->push_back(source);
     return answer_(uid, deadline);
   }
   StatusOr<Record> Find(const std::string& uid, const Deadline& deadline) override {
@@ -26,6 +32,7 @@ class FakeDesiredOwner final : public DesiredOwner {
  private:
   Answer answer_;
   Finder finder_;
+  std::vector<std::string>* sources_;
 };
 
 }  // namespace splitlet::bus

@@ -402,10 +402,11 @@ std::vector<SourceView> ConfigSourceService::GetSources() const {
 }
 
 StatusOr<std::unique_ptr<v1::DesiredRecord>> ConfigSourceService::GetPod(
-    const std::string& uid) const {
+    const std::string& uid, const std::string& source) const {
   if (!facts_read_) return Unavailable("remembered pods are not read yet");
+  const bool one = sources_.contains(source);
   for (const auto& [name, state] : sources_) {
-    if (!state.complete)
+    if (!state.complete && (!one || name == source))
       return Unavailable("source {} is not complete: {}", name, WhyIncomplete(state));
   }
   if (book_.IsBlocked(uid)) return Unavailable("the pod was remembered by a newer version");

@@ -72,7 +72,8 @@ class ConfigSourceService {
   daemon::Health GetHealth() const;
   std::vector<SourceView> GetSources() const;
   /// nullptr: nobody wants it. UNAVAILABLE unless every configured source is complete.
-  StatusOr<std::unique_ptr<v1::DesiredRecord>> GetPod(const std::string& uid) const;
+  StatusOr<std::unique_ptr<v1::DesiredRecord>> GetPod(const std::string& uid,
+                                                      const std::string& source = "") const;
 
  private:
   struct SourceState {

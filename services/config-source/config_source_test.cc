@@ -515,6 +515,11 @@ TEST_F(ConfigSource, GetPodAnswersOnlyWhenEverySourceIsComplete) {
   StartWithWeb();
   EXPECT_TRUE(Complete("file"));
   EXPECT_EQ(process->service->GetPod("nobody").status().code(), StatusCode::kUnavailable);
+  // For a pod of a source that is complete, the others do not matter.
+  ASSERT_TRUE(process->service->GetPod("nobody", "file").ok());
+  EXPECT_EQ(*process->service->GetPod("nobody", "file"), nullptr);
+  for (const char* source : {"http", "no such source"})
+    EXPECT_EQ(process->service->GetPod("nobody", source).status().code(), StatusCode::kUnavailable);
   fetcher.AnswerBody(Manifest("remote"));
   RunFor(20s);
   ASSERT_TRUE(process->service->GetPod("nobody").ok());

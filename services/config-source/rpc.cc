@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "libs/bus/desired_owner.h"
 #include "libs/rpc/rpc.h"
 #include "services/config-source/config_source_service.h"
 #include "splitlet/v1/services.grpc.pb.h"
@@ -43,10 +44,15 @@ class ConfigSourceRpc final : public v1::ConfigSource::Service {
     return grpc::Status::OK;
   }
 
-  grpc::Status GetPod(grpc::ServerContext*, const v1::GetDesiredRequest* request,
+  grpc::Status GetPod(grpc::ServerContext* context, const v1::GetDesiredRequest* request,
                       v1::GetDesiredReply* reply) override {
+    const auto& metadata = context->client_metadata();
+    const auto named = metadata.find(grpc::string_ref(bus::kSourceMetadata.data()));
+    const std::string source =
+        named == metadata.end() ? "" : std::string(named->second.data(), named->second.size());
     auto record = rpc::OnLoop<std::unique_ptr<v1::DesiredRecord>>(
-        loop_, kLoopLimit, [this, uid = request->uid()] { return service_.GetPod(uid); });
+        loop_, kLoopLimit,
+        [this, uid = request->uid(), source] { return service_.GetPod(uid, source); });
     if (!record.ok()) return rpc::ToGrpc(record.status());
     reply->set_known(*record != nullptr);
     if (*record != nullptr) reply->mutable_record()->Swap(record->get());
