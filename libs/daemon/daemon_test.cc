@@ -55,6 +55,66 @@ TEST(Lock, AFolderThatCannotBeMadeIsAnError) {
   EXPECT_FALSE(LockFile::Take(dir / "file/pleg.lock").ok());
 }
 
+TEST(Lock, ALinkOrASecondNameOfAFileIsNotTaken) {
+  const TempDir dir;
+  std::ofstream(dir / "precious") << "content";
+  std::filesystem::create_symlink(dir / "precious", dir / "link.lock");
+  std::filesystem::create_hard_link(dir / "precious", dir / "hard.lock");
+  std::filesystem::create_symlink(dir / "nothing", dir / "dangling.lock");
+  for (const char* name : {"link.lock", "hard.lock", "dangling.lock"})
+    EXPECT_FALSE(LockFile::Take(dir / name).ok()) << name;
+  EXPECT_EQ(std::filesystem::file_size(dir / "precious"), 7u);
+  EXPECT_FALSE(std::filesystem::exists(dir / "nothing"));
+}
+
+constexpr const char* kEndpoint = "unix:///run/containerd/containerd.sock";
+
+TEST(Lock, OfTheRuntimeIsOneForEachSocketAndProcess) {
+  const TempDir dir;
+  const auto first = RuntimeLock::Take(kEndpoint, "gc", dir.path());
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_FALSE(RuntimeLock::Take(kEndpoint, "gc", dir.path()).ok());
+  EXPECT_TRUE(RuntimeLock::Take(kEndpoint, "pod-worker", dir.path()).ok());
+  EXPECT_TRUE(RuntimeLock::Take("unix:///run/crio/crio.sock", "gc", dir.path()).ok());
+}
+
+TEST(Lock, OfTheRuntimeIsInAFolderThatIsOursAndNoLink) {
+  const TempDir dir;
+  std::filesystem::create_directory(dir / "elsewhere");
+  std::filesystem::create_directory_symlink(dir / "elsewhere", dir / "splitlet");
+  EXPECT_FALSE(RuntimeLock::Take(kEndpoint, "gc", dir.path()).ok());
+  EXPECT_TRUE(std::filesystem::is_empty(dir / "elsewhere"));
+  std::filesystem::remove(dir / "splitlet");
+  std::filesystem::create_directory(dir / "splitlet");
+  ASSERT_EQ(chmod((dir / "splitlet").c_str(), 0777), 0);
+  EXPECT_EQ(RuntimeLock::Take(kEndpoint, "gc", dir.path()).status().code(),
+            StatusCode::kFailedPrecondition);
+  if (geteuid() == 0) {
+    ASSERT_EQ(chmod((dir / "splitlet").c_str(), 0700), 0);
+    ASSERT_EQ(chown((dir / "splitlet").c_str(), 12345, 12345), 0);
+    EXPECT_EQ(RuntimeLock::Take(kEndpoint, "gc", dir.path()).status().code(),
+              StatusCode::kFailedPrecondition);
+  }
+}
+
+TEST(Lock, OfTheRuntimeIsThatOfEarlierVersionsTooUnlessItIsAStrangers) {
+  const TempDir dir;
+  std::string old;
+  {
+    ASSERT_TRUE(RuntimeLock::Take(kEndpoint, "gc", dir.path()).ok());
+    for (const auto& entry : std::filesystem::directory_iterator(dir.path()))
+      if (!entry.is_directory()) old = entry.path();
+  }
+  EXPECT_TRUE(old.ends_with("-gc")) << old;
+  const auto earlier = LockFile::Take(old);
+  ASSERT_TRUE(earlier.ok());
+  EXPECT_FALSE(RuntimeLock::Take(kEndpoint, "gc", dir.path()).ok());
+  if (geteuid() == 0) {
+    ASSERT_EQ(chown(old.c_str(), 12345, 12345), 0);
+    EXPECT_TRUE(RuntimeLock::Take(kEndpoint, "gc", dir.path()).ok());
+  }
+}
+
 // Logs.
 
 const LogOrigin kOrigin{"pleg", 1234};

@@ -58,8 +58,4 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const daemon::KubeletCon
   return config;
 }
 
-std::string RuntimeLockPath(const std::string& endpoint) {
-  return daemon::RuntimeLockPath(endpoint, "pod-worker");
-}
-
 }  // namespace splitlet::pod_worker

@@ -23,7 +23,4 @@ struct Config {
 StatusOr<Config> LoadConfig(const daemon::Flags& flags, const daemon::KubeletConfig& kubelet,
                             fs::FileSystem& files);
 
-/// One pod-worker for each runtime, whatever its state directory.
-std::string RuntimeLockPath(const std::string& endpoint);
-
 }  // namespace splitlet::pod_worker

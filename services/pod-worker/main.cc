@@ -25,7 +25,7 @@ constexpr Duration kRetryThreads = 1s;
 constexpr Duration kStopGrace = 3s;
 
 struct Process final : daemon::Service {
-  Process(daemon::ServiceContext& context, const Config& config, daemon::LockFile lock)
+  Process(daemon::ServiceContext& context, const Config& config, daemon::RuntimeLock lock)
       : loop(context.loop()),
         runtime_lock(std::move(lock)),
         runtime(rpc::ConnectEndpoint(config.runtime_endpoint), context.clock(), context.metrics(),
@@ -44,7 +44,7 @@ struct Process final : daemon::Service {
   std::vector<grpc::Service*> GrpcServices() override { return {calls.get()}; }
 
   exec::EventLoop& loop;
-  daemon::LockFile runtime_lock;
+  daemon::RuntimeLock runtime_lock;
   cri::GrpcRuntime runtime;
   LimitedRunner runner;
   std::unique_ptr<bus::DesiredOwner> owner;
@@ -57,7 +57,7 @@ struct Process final : daemon::Service {
 StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext& context) {
   ASSIGN_OR_RETURN(auto config, LoadConfig(context.flags(), context.config(), context.files()),
                    "configuration");
-  ASSIGN_OR_RETURN(auto lock, daemon::LockFile::Take(RuntimeLockPath(config.runtime_endpoint)),
+  ASSIGN_OR_RETURN(auto lock, daemon::RuntimeLock::Take(config.runtime_endpoint, "pod-worker"),
                    "lock of the runtime");
   ASSIGN_OR_RETURN(auto table, bus::Own<v1::WorkerRecord>(context.bus(), "workers"),
                    "table workers");
