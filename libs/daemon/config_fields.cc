@@ -29,7 +29,6 @@ constexpr std::string_view kTlsVersions = "VersionTLS10|VersionTLS11|VersionTLS1
 
 constexpr std::string_view kServer = "the server of port 10250 is not built yet: nobody is let in";
 constexpr std::string_view kApi = "there is no client of the API server yet";
-constexpr std::string_view kLogs = "logs of containers are not rotated yet";
 constexpr std::string_view kCgroups = "the tree of cgroups is not built yet: runtimes place pods";
 constexpr std::string_view kManagers =
     "the managers of CPUs, memory and topology are not built yet";
@@ -155,10 +154,11 @@ constexpr auto kFields = std::to_array<Field>({
     {"imageGCHighThresholdPercent", kInt, kCounts, "", 0, 100},
     {"imageGCLowThresholdPercent", kInt, kCounts, "", 0, 100},
     Works({"podLogsDir", kString}, "`--log-dir` wins"),
-    NotYet({"containerLogMaxSize", kQuantity}, kLogs),
-    NotYet({"containerLogMaxFiles", kInt, kCounts, "", 2, kInt32Max}, kLogs),
-    NotYet({"containerLogMaxWorkers", kInt, kCounts, "", 1, kInt32Max}, kLogs),
-    NotYet({"containerLogMonitorInterval", kDuration, kCounts, "", 3 * kSecond, kMax}, kLogs),
+    Works({"containerLogMaxSize", kQuantity}, "not above 0: logs are not rotated"),
+    {"containerLogMaxFiles", kInt, kCounts, "", 2, kInt32Max},
+    {"containerLogMaxWorkers", kInt, kCounts, "", 1, kInt32Max},
+    Works({"containerLogMonitorInterval", kDuration, kCounts, "", 3 * kSecond, kMax},
+          "a container that would fill its file before is looked at sooner"),
     {"crashLoopBackOff.maxContainerRestartPeriod", kDuration, kCounts, "", kSecond, 300 * kSecond},
     {"seccompDefault", kBool, kCounts},
     NotYet({"userNamespaces.idsPerPod", kInt, kCounts, "", 65536, 4294967295},
@@ -232,8 +232,7 @@ constexpr auto kFields = std::to_array<Field>({
     NotYet({"evictionSoftGracePeriod", kDurationMap, kUnset, kSignals, 0, kMax}, kEviction),
     NotYet({"evictionMinimumReclaim", kThresholds, kCounts, kSignals}, kEviction),
     NotYet({"evictionMaxPodGracePeriod", kInt, kUnset, "", INT32_MIN, kInt32Max}, kEviction),
-    NotYet({"evictionPressureTransitionPeriod", kDuration, kUnset, "", 0, kMax}, "it is 5m",
-           "5m|5m0s|300s"),
+    {"evictionPressureTransitionPeriod", kDuration, kUnset, "", 0, kMax},
     {"mergeDefaultEvictionSettings", kBool, kCounts},
     NotYet({"kernelMemcgNotification", kBool}, kEviction, "false"),
     NotYet({"shutdownGracePeriod", kDuration, kUnset, "", kSecond, kMax},
@@ -263,6 +262,8 @@ constexpr auto kFields = std::to_array<Field>({
     {"splitlet.containerGCMaxPerPod", kInt, kCounts, "", 0, kInt32Max},
     {"splitlet.containerGCMaxTotal", kInt, kCounts, "", -1, kInt32Max},
     {"splitlet.killForeignPods", kBool},
+    Works({"splitlet.sandboxImage", kString},
+          "never removed; needed only where the runtime neither names nor pins it"),
     NotYet({"splitlet.offlineStart", kBool},
            "there is no API server client yet; static pods wait for none", "false"),
     {"splitlet.maxBlockingThreads", kInt, kCounts, "", 4, 4096},

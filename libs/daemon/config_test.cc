@@ -214,14 +214,21 @@ TEST(ConfigFile, ValuesAreTaken) {
       "memory: 1Gi}\n"
       "cpuCFSQuota: false\ncpuCFSQuotaPeriod: 5ms\nseccompDefault: true\n"
       "singleProcessOOMKill: true\n"
-      "containerLogMaxSize: 2Ki\nstaticPodURLHeader: {X-A: [b, c]}\nregistryPullQPS: 0\n"
-      "splitlet: {killForeignPods: true, maxBlockingThreads: 9, containerGCMinAge: 5s, "
+      "containerLogMaxSize: 2Ki\ncontainerLogMonitorInterval: 4s\ncontainerLogMaxWorkers: 3\n"
+      "evictionPressureTransitionPeriod: 30s\nstaticPodURLHeader: {X-A: [b, c]}\nregistryPullQPS: "
+      "0\n"
+      "splitlet: {killForeignPods: true, sandboxImage: pause:3, maxBlockingThreads: 9, "
+      "containerGCMinAge: 5s, "
       "users: {pleg: 901, gc: root}}\n");
   EXPECT_EQ(config.max_pods, 7);
   EXPECT_EQ(config.sync_frequency, Duration{90s});
   EXPECT_EQ(config.cluster_dns, std::vector<std::string>{"10.0.0.10"});
   EXPECT_EQ(config.system_reserved.at("cpu"), "500m");
   EXPECT_EQ(config.container_log_max_size_bytes, 2048);
+  EXPECT_EQ(config.container_log_monitor_interval, Duration{4s});
+  EXPECT_EQ(config.container_log_max_workers, 3);
+  EXPECT_EQ(config.eviction_pressure_transition_period, Duration{30s});
+  EXPECT_EQ(config.splitlet.sandbox_image, "pause:3");
   EXPECT_FALSE(config.cpu_cfs_quota);
   EXPECT_EQ(config.cpu_cfs_quota_period, Duration{5ms});
   EXPECT_TRUE(config.seccomp_default);

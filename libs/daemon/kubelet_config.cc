@@ -154,6 +154,8 @@ void FillNode(KubeletConfig& c, const ConfigReader& read, const std::string& fil
   if (const auto size = read.String("containerLogMaxSize"))
     c.container_log_max_size_bytes = ParseQuantity(*size).value_or(c.container_log_max_size_bytes);
   Take(c.container_log_max_files, read.Int("containerLogMaxFiles"));
+  Take(c.container_log_max_workers, read.Int("containerLogMaxWorkers"));
+  Take(c.container_log_monitor_interval, read.Time("containerLogMonitorInterval"));
   Take(c.pod_logs_dir, read.String("podLogsDir"));
   c.system_reserved = MapOf(read, "systemReserved");
   c.kube_reserved = MapOf(read, "kubeReserved");
@@ -169,6 +171,7 @@ void FillContainers(KubeletConfig& c, const ConfigReader& read) {
 
 /// A file that names the key has no default signal unless it says so.
 void FillEviction(KubeletConfig& c, const ConfigReader& read) {
+  Take(c.eviction_pressure_transition_period, read.Time("evictionPressureTransitionPeriod"));
   if (!read.Has("evictionHard")) return;
   auto given = MapOf(read, "evictionHard");
   if (read.Bool("mergeDefaultEvictionSettings").value_or(false)) given.merge(c.eviction_hard);
@@ -200,6 +203,7 @@ void FillOwn(KubeletConfig::Splitlet& c, const ConfigReader& read) {
   Take(c.container_gc_max_per_pod, read.Int("splitlet.containerGCMaxPerPod"));
   Take(c.container_gc_max_total, read.Int("splitlet.containerGCMaxTotal"));
   Take(c.kill_foreign_pods, read.Bool("splitlet.killForeignPods"));
+  Take(c.sandbox_image, read.String("splitlet.sandboxImage"));
   Take(c.offline_start, read.Bool("splitlet.offlineStart"));
   Take(c.max_blocking_threads, read.Int("splitlet.maxBlockingThreads"));
   Take(c.lock_fail_points, read.Bool("splitlet.lockFailPoints"));

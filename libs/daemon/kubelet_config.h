@@ -52,6 +52,8 @@ class KubeletConfig {
   // Logs.
   int64_t container_log_max_size_bytes = 10 << 20;
   int32_t container_log_max_files = 5;
+  int32_t container_log_max_workers = 1;
+  Duration container_log_monitor_interval = std::chrono::seconds{10};
   std::string pod_logs_dir = "/var/log/pods";
   // Reserved resources.
   std::map<std::string, std::string> system_reserved, kube_reserved;
@@ -72,6 +74,7 @@ class KubeletConfig {
                                                       {"nodefs.inodesFree", "5%"},
                                                       {"imagefs.available", "15%"},
                                                       {"imagefs.inodesFree", "5%"}};
+  Duration eviction_pressure_transition_period = std::chrono::minutes{5};
   // Logs of the processes.
   std::string log_format;  // empty: not said
   int32_t log_verbosity = 0;
@@ -87,6 +90,7 @@ class KubeletConfig {
     int32_t container_gc_max_per_pod = 1;
     int32_t container_gc_max_total = -1;
     bool kill_foreign_pods = false;
+    std::string sandbox_image;  // empty: the runtime says
     bool offline_start = false;
     int32_t max_blocking_threads = 64;
     bool lock_fail_points = false;

@@ -26,6 +26,12 @@ StatusOr<GcConfig> LoadGcConfig(const daemon::KubeletConfig& file, const daemon:
   config.image_high_percent = file.image_gc_high_threshold_percent;
   config.image_low_percent = file.image_gc_low_threshold_percent;
   config.eviction_hard = file.eviction_hard;
+  config.log_max_bytes = file.container_log_max_size_bytes;
+  config.log_max_files = file.container_log_max_files;
+  config.log_period = file.container_log_monitor_interval;
+  config.log_workers = file.container_log_max_workers;
+  config.pressure_transition = file.eviction_pressure_transition_period;
+  config.sandbox_image = file.splitlet.sandbox_image;
   if (config.min_age < Duration{0})
     return InvalidArgument("splitlet.containerGCMinAge: is negative");
   if (config.image_low_percent >= config.image_high_percent)

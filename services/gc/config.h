@@ -23,7 +23,8 @@ inline constexpr Duration kImagePeriod = std::chrono::minutes{5};
 inline constexpr Duration kPressurePeriod = std::chrono::seconds{10};
 /// A hold lasts 60 s; the last removal under it begins before this.
 inline constexpr Duration kHoldUse = std::chrono::seconds{50};
-inline constexpr Duration kPressureTransition = std::chrono::minutes{5};
+/// A source that is away for so long no longer holds up the removal of images.
+inline constexpr Duration kSourcePatience = std::chrono::minutes{5};
 
 struct GcConfig {
   std::string node_name;
@@ -43,7 +44,14 @@ struct GcConfig {
   Duration image_min_age = std::chrono::minutes{2};
   Duration image_max_age{0};  // 0: none
   int32_t image_high_percent = 85, image_low_percent = 80;
+  std::string sandbox_image;  // where the runtime neither names nor pins it
 
+  int64_t log_max_bytes = 10 << 20;  // not above 0: logs are not rotated
+  int32_t log_max_files = 5;         // with the one that is written
+  Duration log_period = std::chrono::seconds{10};
+  int32_t log_workers = 1;
+
+  Duration pressure_transition = std::chrono::minutes{5};
   std::map<std::string, std::string> eviction_hard;  // signal -> quantity or percentage
 };
 

@@ -14,6 +14,7 @@ namespace {
 using Pod = k8s::io::api::core::v1::Pod;
 constexpr size_t kMaxJobs = 8;
 constexpr const char* kPressureStrand = "pressure";
+constexpr const char* kEmptyStrand = "empty-logs";
 constexpr Duration kSoon = std::chrono::seconds{10};
 constexpr std::string_view kNodeKey = "node";
 constexpr std::string_view kThresholdsFact = "thresholds";
@@ -24,16 +25,7 @@ const prometheus::Histogram::BucketBoundaries kRoundBuckets{0.01, 0.05, 0.1, 0.5
 
 double Seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
 
-struct ConditionText {
-  const char* condition;
-  const char* set;
-  const char* cleared;
-};
-constexpr ConditionText kConditions[] = {
-    {"MemoryPressure", "NodeHasInsufficientMemory", "NodeHasSufficientMemory"},
-    {"DiskPressure", "NodeHasDiskPressure", "NodeHasNoDiskPressure"},
-    {"PIDPressure", "NodeHasInsufficientPID", "NodeHasSufficientPID"},
-};
+constexpr const char* kConditions[] = {"MemoryPressure", "DiskPressure", "PIDPressure"};
 
 bool Contains(const std::vector<std::string>& list, std::string_view text) {
   return std::ranges::find(list, text) != list.end();
@@ -47,10 +39,19 @@ GcService::GcService(GcDeps deps, GcConfig config)
       metrics_(deps_.metrics),
       facts_(deps_.files, deps_.clock, {.directory = config_.facts_dir, .this_boot_only = true}),
       images_(deps_.clock.Now()),
+      logs_({.clock = deps_.clock,
+             .loop = deps_.loop,
+             .strands = deps_.strands,
+             .rotator = {deps_.clock, deps_.files, deps_.logs, deps_.compress},
+             .log = deps_.log,
+             .metrics = metrics_,
+             .is_ours = [this](const std::string& key) { return deps_.workers.Contains(key); }},
+            config_),
       removal_timer_(deps_.loop, kRemovalPeriod, [this] { OnRemovalTimer(); }),
       image_timer_(deps_.loop, kImagePeriod, [this] { OnImageTimer(); }),
       pressure_timer_(deps_.loop, kPressurePeriod, [this] { OnPressureTimer(); }) {
   deps_.runtime.OnChange([this](const bus::View<v1::RuntimeRecord>::Change& change) {
+    logs_.OnRuntimeChange(change.key, change.after.get());
     if (change.after != nullptr) OnRuntimeChange(*change.after);
   });
   deps_.workers.OnChange([this](const bus::View<v1::WorkerRecord>::Change& change) {
@@ -61,6 +62,16 @@ GcService::GcService(GcDeps deps, GcConfig config)
     }
     if (change.after != nullptr && change.after->evicted()) RunSoon();
   });
+  deps_.desired.OnState([this] { NoteDesiredState(); });
+  NoteDesiredState();
+}
+
+void GcService::NoteDesiredState() {
+  if (deps_.desired.LiveAndComplete()) {
+    incomplete_since_ = {};
+  } else if (!incomplete_since_) {
+    incomplete_since_ = deps_.clock.Now();
+  }
 }
 
 void GcService::Start() {
@@ -146,15 +157,18 @@ void GcService::StartRemoval(bool dry_run, Finish finish) {
   });
 }
 
-Fate GcService::FateOfPod(const std::string& uid, bool ours) const {
+Fate GcService::FateOfPod(const std::string& uid, const PodTraces& traces) const {
   const std::string key = bus::KeyOf(uid);
   const auto desired = deps_.desired.Find(key);
   const auto worker = deps_.workers.Find(key);
-  return ComputeFate({.desired = {deps_.desired.Contains(key), desired.get()},
-                      .worker = {deps_.workers.Contains(key), worker.get()},
-                      .views_complete = ViewsComplete(),
-                      .ours = ours,
-                      .kill_foreign_pods = config_.kill_foreign_pods});
+  // Of a pod without a source, every one could be the one that wants it.
+  const std::string_view scope = traces.source.empty() ? bus::kAll : traces.source;
+  return ComputeFate(
+      {.desired = {deps_.desired.Contains(key), desired.get()},
+       .worker = {deps_.workers.Contains(key), worker.get()},
+       .views_complete = deps_.desired.LiveAndComplete(scope) && deps_.workers.LiveAndComplete(),
+       .ours = traces.ours,
+       .kill_foreign_pods = config_.kill_foreign_pods});
 }
 
 /// The views are read after the listing: what was made in between is in them, or is not in the
@@ -167,7 +181,7 @@ void GcService::OnInventory(const StatusOr<Inventory>& inventory, bool dry_run,
     report.dry_run = dry_run;
     report.at = deps_.clock.WallNow();
     report.error = ToString(inventory.status());
-    if (runtime_problem_.empty()) NodeEvent(true, "ContainerGCFailed", report.error);
+    NodeEvent(true, "ContainerGCFailed", report.error);
     runtime_problem_ = report.error;
     OnRemoved(report);
     return finish(report);
@@ -175,7 +189,8 @@ void GcService::OnInventory(const StatusOr<Inventory>& inventory, bool dry_run,
   listed_ = true;
   runtime_problem_.clear();
   RemovalPlan plan = ComputeRemovals(
-      *inventory, [this](const std::string& uid, bool ours) { return FateOfPod(uid, ours); },
+      *inventory,
+      [this](const std::string& uid, const PodTraces& traces) { return FateOfPod(uid, traces); },
       config_, deps_.clock.WallNow());
   for (const auto& problem : inventory->problems) plan.kept.push_back(problem);
   metrics_.foreign_pods.Set(static_cast<double>(plan.foreign_pods));
@@ -245,7 +260,7 @@ void GcService::StartImages(bool dry_run, Finish finish) {
   });
 }
 
-bool GcService::AddWantedImages(ImageBook::Look& look) const {
+bool GcService::AddWantedImages(std::set<std::string>& names) const {
   bool readable = true;
   deps_.desired.ForEach(
       [&](const std::string&, const std::shared_ptr<const v1::DesiredRecord>& record) {
@@ -256,9 +271,9 @@ bool GcService::AddWantedImages(ImageBook::Look& look) const {
         }
         const auto& spec = pod.spec();
         for (const auto& container : spec.init_containers())
-          look.wanted.insert(NormalImageName(container.image()));
+          names.insert(NormalImageName(container.image()));
         for (const auto& container : spec.containers())
-          look.wanted.insert(NormalImageName(container.image()));
+          names.insert(NormalImageName(container.image()));
       });
   return readable;
 }
@@ -278,31 +293,85 @@ void GcService::OnImagesListed(const StatusOr<ImageListing>& listing, bool dry_r
     return end();
   }
   ImageListing seen = *listing;
-  const bool readable = AddWantedImages(seen.look);
+  const bool readable = AddWantedImages(seen.look.wanted);
   images_.Observe(seen.look, deps_.clock.Now());
   if (seen.fs.capacity_bytes == 0) {
     report.error = "invalid capacity 0 on image filesystem";
     NodeEvent(true, "InvalidDiskCapacity", report.error);
     return end();
   }
-  if (!readable || !deps_.desired.LiveAndComplete()) {
-    report.kept.push_back("images: the wanted pods are not all known");
+  const std::string stay = WhyImagesStay(seen, readable);
+  if (std::exchange(images_problem_, stay) != stay && !stay.empty())
+    deps_.log.Warn("images are not removed", {KV("reason", stay)});
+  if (!stay.empty()) {
+    report.kept.push_back("images: " + stay);
     return end();
   }
   const Clock::Time now = deps_.clock.Now();
   ImagePlan plan{images_.TooOld(config_, now), images_.Removable(config_, now),
                  BytesToFree(seen.fs, config_), seen.fs, dry_run};
-  deps_.strands.Run("gc", [this, finish, now, plan = std::move(plan)] {
-    Report done = RemoveImages(
-        {deps_.clock, deps_.files, deps_.reader, deps_.images, deps_.remover}, plan, config_);
-    deps_.loop.Post([this, finish, now, done = std::move(done)] {
-      metrics_.round.Add({{"round", "images"}}, kRoundBuckets)
-          .Observe(Seconds(deps_.clock.Now() - now));
-      if (!done.dry_run && !done.error.empty()) NodeEvent(true, "FreeDiskSpaceFailed", done.error);
-      OnImagesRemoved(done);
-      finish(done);
+  NextImage(std::make_shared<ImageRun>(
+      ImageRun{ImageRound(std::move(plan), deps_.clock.WallNow()), now, finish}));
+}
+
+/// A source that is away has told of its pods before, and what they run holds its images; only a
+/// pod that has not run yet may have to wait for its image again. One that is not read yet is
+/// something else: it is given time.
+std::string GcService::WhyImagesStay(const ImageListing& seen, bool readable) const {
+  if (!readable) return "the record of a pod cannot be read";
+  if (!deps_.desired.live()) return "the wanted pods are not known";
+  const bool given_up = !deps_.desired.completeness().scopes.empty() && incomplete_since_ &&
+                        deps_.clock.Now() - incomplete_since_ >= kSourcePatience;
+  if (!deps_.desired.IsComplete() && !given_up) return "the wanted pods are not all known";
+  if (!seen.sandbox_image_known)
+    return "the runtime does not say which one its sandboxes are made of; "
+           "splitlet.sandboxImage may";
+  return "";
+}
+
+/// The views are looked at before each removal: a pod may have come since the last one.
+void GcService::NextImage(const std::shared_ptr<ImageRun>& run) {
+  CHECK(deps_.loop.IsCurrent());
+  std::set<std::string> wanted;
+  const bool known = AddWantedImages(wanted) && deps_.desired.live();
+  while (auto image = run->round.Next()) {
+    if (!known) {
+      run->round.Keep("images: the wanted pods are not known any more");
+      break;
+    }
+    if (Meet(image->names, wanted)) {
+      run->round.Keep(fmt::format("image {}: a pod wants it by now", image->id));
+      continue;
+    }
+    if (run->round.dry_run()) {
+      run->round.Note(*image, OkStatus());
+      continue;
+    }
+    deps_.strands.Run("gc", [this, run, image = *std::move(image)] {
+      const auto removed = RemoveImage(
+          {deps_.clock, deps_.files, deps_.reader, deps_.images, deps_.remover}, image, config_);
+      deps_.loop.Post([this, run, image, removed] {
+        if (removed.ok() && !*removed) {
+          run->round.Keep(fmt::format("image {}: a container uses it by now", image.id));
+        } else {
+          run->round.Note(image, removed.status());
+        }
+        NextImage(run);
+      });
     });
-  });
+    return;
+  }
+  EndImages(*run);
+}
+
+void GcService::EndImages(ImageRun& run) {
+  metrics_.round.Add({{"round", "images"}}, kRoundBuckets)
+      .Observe(Seconds(deps_.clock.Now() - run.began));
+  const bool insufficient = run.round.insufficient();
+  const Report done = run.round.Finish();
+  if (!done.dry_run && insufficient) NodeEvent(true, "FreeDiskSpaceFailed", done.error);
+  OnImagesRemoved(done);
+  run.finish(done);
 }
 
 void GcService::OnImagesRemoved(const Report& report) {
@@ -347,7 +416,7 @@ void GcService::OnFactsRead(const StatusOr<fs::FactStore::All>& facts) {
   for (const auto& fact : facts->facts) {
     if (fact.key == kThresholdsFact) last_met_ = DecodeLastMet(fact.bytes, deps_.clock.Now().boot);
   }
-  told_conditions_ = Conditions(last_met_, deps_.clock.Now());
+  told_conditions_ = Conditions(last_met_, deps_.clock.Now(), config_.pressure_transition);
   pressure_timer_.Kick();
 }
 
@@ -356,7 +425,11 @@ void GcService::OnPressureTimer() {
   if (!facts_read_ || deps_.strands.Pending(kPressureStrand) > 0) return;
   deps_.strands.Run(kPressureStrand, [this] {
     auto signals = ReadSignals({deps_.files, deps_.images, deps_.clock}, config_);
-    deps_.loop.Post([this, signals = std::move(signals)] { OnSignals(signals); });
+    const bool full = DiskIsFull(deps_.files, config_.pod_logs_dir);
+    deps_.loop.Post([this, full, signals = std::move(signals)] {
+      OnSignals(signals);
+      if (full) EmptyLogsOfRemoved();
+    });
   });
 }
 
@@ -364,8 +437,9 @@ void GcService::OnSignals(const std::vector<PressureSignal>& signals) {
   CHECK(deps_.loop.IsCurrent());
   const Clock::Time now = deps_.clock.Now();
   const LastMet before = last_met_;
-  Remember(last_met_, MetThresholds(signals, config_.eviction_hard), now);
-  const auto conditions = Conditions(last_met_, now);
+  Remember(last_met_, MetThresholds(signals, config_.eviction_hard), now,
+           config_.pressure_transition);
+  const auto conditions = Conditions(last_met_, now, config_.pressure_transition);
   if (before == last_met_) {
     PutPressure(signals, conditions);
   } else {
@@ -378,7 +452,43 @@ void GcService::OnSignals(const std::vector<PressureSignal>& signals) {
                         });
                       });
   }
-  TellConditions(conditions);
+  LogConditions(conditions);
+}
+
+/// What a pod that no source wants any more has logged may keep it from being ended, when it has
+/// filled the disk: pod-worker or the runtime cannot write what they must. REMOVED is a one-way
+/// fact, so that any view will do.
+void GcService::EmptyLogsOfRemoved() {
+  if (deps_.strands.Pending(kEmptyStrand) > 0) return;
+  std::vector<RemovedPod> pods;
+  deps_.desired.ForEach([&](const std::string& key,
+                            const std::shared_ptr<const v1::DesiredRecord>& record) {
+    if (record == nullptr || record->state() != v1::DesiredRecord::REMOVED) return;
+    if (!deps_.workers.Contains(key)) return;
+    const auto runtime = deps_.runtime.Find(key);
+    const bool running =
+        runtime != nullptr && std::ranges::any_of(runtime->pod().containers(), [](const auto& c) {
+          return c.state() == v1::ContainerRecord::RUNNING;
+        });
+    if (!running)
+      pods.push_back(
+          {record->uid(), LogDirectoryOf(record->namespace_(), record->name(), record->uid())});
+  });
+  if (pods.empty()) return;
+  deps_.strands.Run(kEmptyStrand, [this, pods = std::move(pods)] {
+    const auto emptied = EmptyLogs(deps_.files, pods, config_);
+    deps_.loop.Post([this, emptied] {
+      for (const auto& item : emptied) {
+        if (item.error.empty()) {
+          metrics_.removed.Add({{"kind", item.kind}}).Increment();
+          deps_.log.Info("log of a removed pod emptied: the disk is full", FieldsOf(item));
+        } else {
+          metrics_.errors.Add({{"kind", item.kind}}).Increment();
+          deps_.log.Warn("garbage could not be removed", FieldsOf(item));
+        }
+      }
+    });
+  });
 }
 
 void GcService::PutPressure(const std::vector<PressureSignal>& signals,
@@ -393,9 +503,8 @@ void GcService::PutPressure(const std::vector<PressureSignal>& signals,
     metrics_.signal.Add({{"signal", signal.name}}).Set(static_cast<double>(signal.available));
   }
   for (const auto& condition : conditions) record.add_conditions(condition);
-  for (const auto& text : kConditions)
-    metrics_.condition.Add({{"condition", text.condition}})
-        .Set(Contains(conditions, text.condition) ? 1 : 0);
+  for (const char* const condition : kConditions)
+    metrics_.condition.Add({{"condition", condition}}).Set(Contains(conditions, condition) ? 1 : 0);
   record.mutable_observed_at()->set_boot(now.boot);
   record.mutable_observed_at()->set_monotonic_ns(now.monotonic.count());
   deps_.log.LogIfError(deps_.pressure.Put(std::string(kNodeKey), record), "put pressure");
@@ -404,13 +513,11 @@ void GcService::PutPressure(const std::vector<PressureSignal>& signals,
   deps_.pressure.SetComplete(complete);
 }
 
-void GcService::TellConditions(const std::vector<std::string>& conditions) {
-  for (const auto& text : kConditions) {
-    const bool now = Contains(conditions, text.condition);
-    if (now == Contains(told_conditions_, text.condition)) continue;
-    const std::string reason = now ? text.set : text.cleared;
-    deps_.log.Info("node condition changed", {KV("condition", text.condition), KV("status", now)});
-    NodeEvent(false, reason, fmt::format("Node {} status is now: {}", config_.node_name, reason));
+void GcService::LogConditions(const std::vector<std::string>& conditions) {
+  for (const char* const condition : kConditions) {
+    const bool now = Contains(conditions, condition);
+    if (now != Contains(told_conditions_, condition))
+      deps_.log.Info("node condition changed", {KV("condition", condition), KV("status", now)});
   }
   told_conditions_ = conditions;
 }

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,10 @@
 #include "libs/fs/file_system.h"
 #include "services/gc/clients.h"
 #include "services/gc/config.h"
+#include "services/gc/full_disk.h"
 #include "services/gc/image_round.h"
 #include "services/gc/images.h"
+#include "services/gc/log_rotation.h"
 #include "services/gc/metrics.h"
 #include "services/gc/pressure.h"
 #include "services/gc/remover.h"
@@ -47,6 +50,8 @@ struct GcDeps {
   cri::Reader& reader;
   cri::Remover& remover;
   cri::Images& images;
+  cri::Logs& logs;
+  Compress compress;
   StopSandbox stop_sandbox;
   std::unique_ptr<WorkerClient> workers_client;
   std::unique_ptr<bus::DesiredOwner> desired_client;
@@ -82,18 +87,24 @@ class GcService {
   void StartRemoval(bool dry_run, Finish finish);
   void OnInventory(const StatusOr<Inventory>& inventory, bool dry_run, const Finish& finish);
   void OnRemoved(const Report& report);
-  Fate FateOfPod(const std::string& uid, bool ours) const;
-  bool ViewsComplete() const {
-    return deps_.desired.LiveAndComplete() && deps_.workers.LiveAndComplete();
-  }
+  Fate FateOfPod(const std::string& uid, const PodTraces& traces) const;
 
   // One round of images.
   void OnImageTimer();
   void StartImages(bool dry_run, Finish finish);
   void OnImagesListed(const StatusOr<ImageListing>& listing, bool dry_run, const Finish& finish);
+  /// Why no image may go now; empty: they may.
+  std::string WhyImagesStay(const ImageListing& seen, bool readable) const;
+  struct ImageRun {
+    ImageRound round;
+    Clock::Time began;
+    Finish finish;
+  };
+  void NextImage(const std::shared_ptr<ImageRun>& run);
+  void EndImages(ImageRun& run);
   void OnImagesRemoved(const Report& report);
   /// False when a pod's images cannot be told.
-  bool AddWantedImages(ImageBook::Look& look) const;
+  bool AddWantedImages(std::set<std::string>& names) const;
 
   void OnRuntimeChange(const v1::RuntimeRecord& record);
   void ReadFacts();
@@ -102,7 +113,9 @@ class GcService {
   void OnSignals(const std::vector<PressureSignal>& signals);
   void PutPressure(const std::vector<PressureSignal>& signals,
                    const std::vector<std::string>& conditions);
-  void TellConditions(const std::vector<std::string>& conditions);
+  void EmptyLogsOfRemoved();
+  void LogConditions(const std::vector<std::string>& conditions);
+  void NoteDesiredState();
   void NodeEvent(bool warning, std::string reason, std::string message);
   void Count(const Report& report);
   /// Its pod, and the trace of that pod's last change.
@@ -120,10 +133,12 @@ class GcService {
   Report last_removal_, last_images_;
   int image_failures_ = 0;  // in a row
   bool listed_ = false;     // the runtime, once in this start
-  std::string runtime_problem_, facts_problem_;
-  bool facts_read_ = false;  // before, the pressure of this boot is unknown
+  std::string runtime_problem_, facts_problem_, images_problem_;
+  Clock::Time incomplete_since_;  // `desired`; no time: it is live and complete
+  bool facts_read_ = false;       // before, the pressure of this boot is unknown
   LastMet last_met_;
   std::vector<std::string> told_conditions_;
+  LogRotation logs_;
   exec::Periodic removal_timer_, image_timer_, pressure_timer_;
 };
 

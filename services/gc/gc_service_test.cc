@@ -1,189 +1,17 @@
 #include "services/gc/gc_service.h"
 
 #include <gtest/gtest.h>
-#include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
 #include <cerrno>
 
-#include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/base/trace.h"
-#include "libs/bus/fake_bus.h"
-#include "libs/bus/fake_desired_owner.h"
-#include "libs/cri/fake_runtime.h"
-#include "libs/cri/test_pod.h"
-#include "libs/exec/fake_exec.h"
-#include "libs/fs/fake_file_system.h"
-#include "splitlet/v1/records.pb.h"
+#include "services/gc/testing.h"
 
 namespace splitlet::gc {
 namespace {
-
-class FakeEvents final : public daemon::EventRecorder {
- public:
-  void Record(daemon::PodEvent event) override { reasons.push_back(event.reason); }
-  std::vector<std::string> reasons;
-};
-
-/// Grants what it is asked for, unless told otherwise.
-class FakeWorkerClient final : public WorkerClient {
- public:
-  struct State {
-    Status status;
-    std::set<std::string> refused;  // UIDs and ids
-    int holds = 0, releases = 0;
-  };
-  explicit FakeWorkerClient(State& state) : state_(state) {}
-  StatusOr<Hold> HoldForRemoval(const HoldWishes& wishes, Deadline) override {
-    if (!state_.status.ok()) return state_.status;
-    Hold hold{"h" + std::to_string(++state_.holds), wishes.uids, wishes.container_ids,
-              wishes.sandbox_ids};
-    for (auto* list : {&hold.uids, &hold.container_ids, &hold.sandbox_ids})
-      std::erase_if(*list, [&](const auto& name) { return state_.refused.contains(name); });
-    return hold;
-  }
-  Status ReleaseHold(const std::string&, Deadline) override {
-    ++state_.releases;
-    return OkStatus();
-  }
-
- private:
-  State& state_;
-};
-
-struct TestNode {
-  /// One start of gc.
-  struct Process {
-    explicit Process(TestNode& node)
-        : owner(node.all.NewOwner("gc")),
-          loop(node.all, owner),
-          strands(loop),
-          bus(node.network, "gc", loop) {}
-    exec::Scheduler::Owner owner;
-    exec::FakeLoop loop;
-    exec::FakeStrands strands;
-    bus::FakeBus bus;
-    prometheus::Registry registry;
-    std::unique_ptr<GcService> service;
-  };
-  FakeClock clock;
-  exec::Scheduler all{clock};
-  exec::FakeLoop loop{all, all.NewOwner("others")};
-  fs::FakeFileSystem files{clock};
-  std::unique_ptr<cri::Waiter> waiter = cri::MakeAdvancingWaiter(clock);
-  cri::FakeRuntime runtime{clock, {.waiter = waiter.get()}};
-  bus::FakeBusNetwork network{clock, 1};
-  bus::FakeBus config_bus{network, "config-source", loop}, worker_bus{network, "pod-worker", loop},
-      pleg_bus{network, "pleg", loop}, reader_bus{network, "status", loop};
-  bus::Table<v1::DesiredRecord> desired = *bus::Own<v1::DesiredRecord>(config_bus, "desired");
-  bus::Table<v1::WorkerRecord> workers = *bus::Own<v1::WorkerRecord>(worker_bus, "workers");
-  bus::Table<v1::RuntimeRecord> pods = *bus::Own<v1::RuntimeRecord>(pleg_bus, "runtime");
-  bus::View<v1::PressureRecord> pressure = *bus::ViewOf<v1::PressureRecord>(reader_bus, "pressure");
-  FakeLogSink sink;
-  FakeEvents events;
-  FakeWorkerClient::State holds;
-  StatusOr<bool> known = false;
-  GcConfig config;
-  std::unique_ptr<Process> process;
-
-  TestNode() {
-    config.node_name = "node";
-    config.state_id = "state";
-    config.state_dir = "/state";
-    config.pods_dir = "/state/pods";
-    config.pod_logs_dir = "/var/log/pods";
-    config.links_dir = "/var/log/containers";
-    config.facts_dir = "/run/gc";
-    config.eviction_hard = {{"nodefs.available", "10%"}};
-    CHECK(files.MakeDirs(config.pods_dir, 0755).ok());
-    CHECK(files.MakeDirs("/var/lib/containerd", 0755).ok());
-    files.SetUsage("/state", {100, 50, 100, 50});
-    files.SetUsage("/var/lib/containerd", {1000, 500, 100, 50});
-  }
-  void Start() {
-    process = std::make_unique<Process>(*this);
-    GcDeps deps{.clock = clock,
-                .loop = process->loop,
-                .strands = process->strands,
-                .files = files,
-                .reader = runtime,
-                .remover = runtime,
-                .images = runtime,
-                .stop_sandbox = [this](const cri::SandboxId& id,
-                                       const Deadline& d) { return runtime.StopPodSandbox(id, d); },
-                .workers_client = std::make_unique<FakeWorkerClient>(holds),
-                .desired_client = std::make_unique<bus::FakeDesiredOwner>(
-                    [this](const auto&, const auto&) { return known; }),
-                .pressure = *bus::Own<v1::PressureRecord>(process->bus, "pressure"),
-                .desired = *bus::ViewOf<v1::DesiredRecord>(process->bus, "desired"),
-                .workers = *bus::ViewOf<v1::WorkerRecord>(process->bus, "workers"),
-                .runtime = *bus::ViewOf<v1::RuntimeRecord>(process->bus, "runtime"),
-                .log = Log(sink),
-                .metrics = process->registry,
-                .events = events};
-    process->service = std::make_unique<GcService>(std::move(deps), config);
-    process->loop.Post([this] { process->service->Start(); });
-    all.RunUntilIdle();
-  }
-  /// SIGKILL.
-  void Crash() {
-    all.Drop(process->owner);
-    process = nullptr;
-  }
-  GcService& service() { return *process->service; }
-  void CompleteViews() {
-    bus::Completeness complete;
-    complete.scopes.insert(std::string(bus::kAll));
-    desired.SetComplete(complete);
-    workers.SetComplete(complete);
-    all.RunUntilIdle();
-  }
-  /// A pod that ran and ended: sandbox, a dead container, log, link, directory.
-  void MakeEndedPod(const std::string& uid) {
-    runtime.AddImage("busybox");
-    const cri::TestPod pod{.name = "web", .uid = uid};
-    const Deadline deadline = After(clock, 1min);
-    const auto config_proto = pod.Config();
-    sandbox = *runtime.RunPodSandbox(config_proto, "", deadline);
-    container =
-        *runtime.CreateContainer(sandbox, pod.ContainerConfig("app", 0), config_proto, deadline);
-    ASSERT_TRUE(runtime.StartContainer(container, deadline).ok());
-    ASSERT_TRUE(runtime.StopContainer(container, 0, deadline).ok());
-    ASSERT_TRUE(runtime.StopPodSandbox(sandbox, deadline).ok());
-    ASSERT_TRUE(files.Replace(LogDir(uid) + "/app/0.log", "x", {}).ok());
-    ASSERT_TRUE(files.Replace(LogDir(uid) + "/app/0.log.2026.gz", "x", {}).ok());
-    ASSERT_TRUE(files.Replace(LogDir(uid) + "/app/1.log", "x", {}).ok());
-    ASSERT_TRUE(files.MakeDirs(config.links_dir, 0755).ok());
-    link = config.links_dir + "/web_default_app-" + container.str() + ".log";
-    ASSERT_TRUE(files.MakeSymlink(LogDir(uid) + "/app/0.log", link).ok());
-    ASSERT_TRUE(
-        files.Replace("/state/pods/" + uid + "/volumes/kubernetes.io~empty-dir/tmp/f", "x", {})
-            .ok());
-  }
-  std::string LogDir(const std::string& uid) const {
-    return config.pod_logs_dir + "/default_web_" + uid;
-  }
-  bool Exists(const std::string& path) { return files.Stat(path, false).ok(); }
-  Report Run(bool dry_run = false) {
-    StatusOr<Report> report = Internal("no answer");
-    process->loop.Post(
-        [&] { service().Run(dry_run, [&](StatusOr<Report> r) { report = std::move(r); }); });
-    all.RunUntilIdle();
-    EXPECT_TRUE(report.ok());
-    return report.ok() ? *report : Report();
-  }
-  void ExpectUntouched(const std::string& uid) {
-    EXPECT_EQ(runtime.Containers().size(), 1u);
-    EXPECT_EQ(runtime.Sandboxes().size(), 1u);
-    EXPECT_TRUE(Exists(LogDir(uid)));
-    EXPECT_TRUE(Exists("/state/pods/" + uid));
-  }
-  std::string link;
-  cri::SandboxId sandbox;
-  cri::ContainerId container;
-};
 
 TEST(GcService, WhatAGonePodLeftIsRemovedAltogether) {
   TestNode node;
@@ -274,6 +102,34 @@ TEST(GcService, NothingOfAPodGoesWithoutTheWordOfItsOwners) {
     c.arrange(node);
     node.Run();
     node.ExpectUntouched("u1");
+  }
+}
+
+/// The directories go when the pod's sandbox, which names its source, is planned with them.
+TEST(GcService, ASourceThatIsAwayHoldsUpNothingOfAnother) {
+  const struct {
+    const char* name;
+    const char* source;
+    bool goes;
+  } kCases[] = {{"of the source that is complete", "file", true},
+                {"of the source that is away", "http", false},
+                {"of no source that is told", "", false}};
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    TestNode node;
+    node.MakeEndedPod("u1", c.source);
+    node.Start();
+    node.CompleteViews("file");
+    node.Run();
+    if (c.goes) {
+      EXPECT_TRUE(node.runtime.Containers().empty());
+      EXPECT_TRUE(node.runtime.Sandboxes().empty());
+      EXPECT_FALSE(node.Exists(node.LogDir("u1")));
+      EXPECT_FALSE(node.Exists("/state/pods/u1"));
+      EXPECT_EQ(node.asked_sources, (std::vector<std::string>{"file"}));
+    } else {
+      node.ExpectUntouched("u1");
+    }
   }
 }
 
@@ -405,79 +261,23 @@ TEST(GcService, IsNotReadyBeforeItHasListedTheRuntimeOnce) {
   EXPECT_TRUE(node.service().GetHealth().ready);
 }
 
-TEST(GcService, ARuntimeThatDoesNotAnswerIsToldOnce) {
+TEST(GcService, ARuntimeThatDoesNotAnswerIsToldWithEachRound) {
   TestNode node;
   node.runtime.SetDown(true);
   node.Start();
   EXPECT_FALSE(node.service().GetHealth().ready);
   node.Run();
-  EXPECT_EQ(std::ranges::count(node.events.reasons, "ContainerGCFailed"), 1);
+  EXPECT_EQ(std::ranges::count(node.events.reasons, "ContainerGCFailed"), 2);
+  int logged = 0;
+  for (const auto& line : node.sink.lines())
+    logged += line.message == "container garbage collection ended early" ? 1 : 0;
+  EXPECT_EQ(logged, 1);
   node.runtime.SetDown(false);
   node.Run();
   EXPECT_TRUE(node.service().GetHealth().ready);
 }
 
-struct ImageNode : TestNode {
-  ImageNode() {
-    files.SetUsage("/var/lib/containerd", {1000, 100, 100, 50});
-    for (const char* name : {"x.io/a:1", "x.io/b:1", "x.io/c:1"}) runtime.AddImage(name, 60);
-  }
-  void WantPodWithImage(const std::string& image) {
-    k8s::io::api::core::v1::Pod pod;
-    pod.mutable_spec()->add_containers()->set_image(image);
-    v1::DesiredRecord record;
-    record.set_state(v1::DesiredRecord::WANTED);
-    record.set_pod(pod.SerializeAsString());
-    ASSERT_TRUE(desired.Put("p", record).ok());
-  }
-  size_t Images() { return runtime.ListImages(After(clock, 1s))->size(); }
-};
-
-TEST(GcService, ImagesGoUntilEnoughIsFree) {
-  ImageNode node;
-  node.Start();
-  node.CompleteViews();
-  EXPECT_EQ(node.Images(), 3u) << "they are young";
-  node.all.Advance(5min);
-  EXPECT_EQ(node.Images(), 1u) << "100 bytes are wanted, each has 60";
-  EXPECT_EQ(node.service().GetReport().error, "");
-}
-
-TEST(GcService, ImagesOfWantedPodsStayAndWithoutThePodsAllDo) {
-  ImageNode node;
-  node.WantPodWithImage("x.io/a:1");
-  node.Start();
-  node.all.Advance(10min);
-  EXPECT_EQ(node.Images(), 3u) << "`desired` is not complete";
-  node.CompleteViews();
-  node.Run();
-  EXPECT_EQ(node.Images(), 1u);
-  EXPECT_TRUE(node.runtime.ImageStatus("x.io/a:1", After(node.clock, 1s))->has_value());
-}
-
-TEST(GcService, TooLittleFreedIsAnEventAndFailingTwiceAnother) {
-  ImageNode node;
-  node.files.SetUsage("/var/lib/containerd", {100000, 100, 100, 50});
-  node.Start();
-  node.CompleteViews();
-  EXPECT_EQ(std::ranges::count(node.events.reasons, "ImageGCFailed"), 0);
-  node.all.Advance(5min);
-  EXPECT_EQ(node.Images(), 0u);
-  EXPECT_GE(std::ranges::count(node.events.reasons, "FreeDiskSpaceFailed"), 1);
-  node.all.Advance(5min);
-  EXPECT_GE(std::ranges::count(node.events.reasons, "ImageGCFailed"), 1);
-}
-
-TEST(GcService, AThresholdOfHundredLeavesImagesAlone) {
-  ImageNode node;
-  node.config.image_high_percent = 100;
-  node.Start();
-  node.CompleteViews();
-  node.all.Advance(10min);
-  EXPECT_EQ(node.Images(), 3u);
-}
-
-TEST(GcService, PressureIsTableConditionAndEventAndSurvivesARestart) {
+TEST(GcService, PressureIsTableAndConditionAndSurvivesARestart) {
   TestNode node;
   node.Start();
   node.all.Advance(1s);
@@ -488,7 +288,8 @@ TEST(GcService, PressureIsTableConditionAndEventAndSurvivesARestart) {
   node.all.Advance(10s);
   ASSERT_EQ(node.pressure.Find("node")->conditions_size(), 1);
   EXPECT_EQ(node.pressure.Find("node")->conditions(0), "DiskPressure");
-  EXPECT_EQ(std::ranges::count(node.events.reasons, "NodeHasDiskPressure"), 1);
+  EXPECT_EQ(std::ranges::count(node.events.reasons, "NodeHasDiskPressure"), 0)
+      << "status tells of conditions";
   node.files.SetUsage("/state", {100, 50, 100, 50});
   node.Crash();
   node.Start();
@@ -497,7 +298,49 @@ TEST(GcService, PressureIsTableConditionAndEventAndSurvivesARestart) {
       << "for five minutes after it was last seen";
   node.all.Advance(4min);
   EXPECT_EQ(node.pressure.Find("node")->conditions_size(), 0);
-  EXPECT_EQ(std::ranges::count(node.events.reasons, "NodeHasNoDiskPressure"), 1);
+}
+
+/// Its verdict cannot be saved, so that it never finishes, and what it left never goes.
+TEST(GcService, OnAFullDiskLogsOfRemovedPodsAreEmptied) {
+  const struct {
+    const char* name;
+    v1::DesiredRecord::State state;
+    v1::ContainerRecord::State container;
+    uint64_t available;
+    bool emptied;
+  } kCases[] = {
+      {"of a removed pod", v1::DesiredRecord::REMOVED, v1::ContainerRecord::EXITED, 0, true},
+      {"not while there is room", v1::DesiredRecord::REMOVED, v1::ContainerRecord::EXITED, 2 << 20,
+       false},
+      {"not of a wanted pod", v1::DesiredRecord::WANTED, v1::ContainerRecord::EXITED, 0, false},
+      {"not of one that runs", v1::DesiredRecord::REMOVED, v1::ContainerRecord::RUNNING, 0, false},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    TestNode node;
+    node.MakeEndedPod("u1");
+    const std::string log = node.LogDir("u1") + "/app/0.log";
+    node.files.SetUsage("/var/log/pods", {100 << 20, c.available, 100, 50});
+    v1::DesiredRecord desired;
+    desired.set_uid("u1");
+    desired.set_name("web");
+    desired.set_namespace_("default");
+    desired.set_state(c.state);
+    ASSERT_TRUE(node.desired.Put("u1", desired).ok());
+    v1::WorkerRecord worker;
+    worker.set_uid("u1");
+    worker.set_state(v1::TERMINATING);
+    ASSERT_TRUE(node.workers.Put("u1", worker).ok());
+    v1::RuntimeRecord runtime;
+    runtime.mutable_pod()->add_containers()->set_state(c.container);
+    ASSERT_TRUE(node.pods.Put("u1", runtime).ok());
+    node.Start();
+    node.CompleteViews();
+    node.all.Advance(11s);
+    EXPECT_EQ(node.files.Stat(log, false)->size, c.emptied ? 0u : 1u);
+    EXPECT_EQ(node.Exists(log + ".2026.gz"), !c.emptied);
+    EXPECT_EQ(node.runtime.Containers().size(), 1u);
+  }
 }
 
 TEST(GcService, PressureIsUnknownWhileWhatIsRememberedCannotBeRead) {
@@ -515,7 +358,6 @@ TEST(GcService, PressureIsUnknownWhileWhatIsRememberedCannotBeRead) {
   node.all.Advance(1min);
   EXPECT_FALSE(node.pressure.LiveAndComplete());
   EXPECT_FALSE(node.service().GetHealth().ready);
-  EXPECT_EQ(std::ranges::count(node.events.reasons, "NodeHasNoDiskPressure"), 0);
   node.files.SetHook(nullptr);
   node.all.Advance(1min);
   ASSERT_TRUE(node.pressure.LiveAndComplete());

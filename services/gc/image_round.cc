@@ -1,70 +1,71 @@
 #include "services/gc/image_round.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "libs/base/fail_point.h"
 
 namespace splitlet::gc {
-namespace {
-
-Status RemoveImage(const ImageDeps& deps, const std::string& id, const GcConfig& config) {
-  FAIL_POINT("gc.remove-image.before");
-  RETURN_IF_ERROR(deps.remover.RemoveImage(id, After(deps.clock, config.call_limit)),
-                  "remove image");
-  FAIL_POINT("gc.remove-image.after");
-  return OkStatus();
+ImageRound::ImageRound(ImagePlan plan, WallTime now) : plan_(std::move(plan)) {
+  report_.dry_run = plan_.dry_run;
+  report_.at = now;
 }
 
-class Round {
- public:
-  Round(const ImageDeps& deps, const ImagePlan& plan, const GcConfig& config)
-      : deps_(deps), plan_(plan), config_(config) {}
-
-  Report Run() {
-    report_.dry_run = plan_.dry_run;
-    report_.at = deps_.clock.WallNow();
-    for (const auto& image : plan_.old) Remove(image);
-    for (const auto& image : plan_.space) {
-      if (freed_ >= plan_.wanted) break;
-      if (!done_.contains(image.id)) Remove(image);
-    }
-    if (freed_ < plan_.wanted) report_.error = Insufficient();
-    return std::move(report_);
+std::optional<ImageRemoval> ImageRound::Next() {
+  if (next_old_ < plan_.old.size()) {
+    const ImageRemoval& image = plan_.old[next_old_++];
+    given_.insert(image.id);
+    return image;
   }
-
- private:
-  void Remove(const ImageRemoval& image) {
-    done_.insert(image.id);
-    ReportItem item{"image", image.id, image.reason, image.bytes, false, "", ""};
-    const Status removed = plan_.dry_run ? OkStatus() : RemoveImage(deps_, image.id, config_);
-    if (removed.ok()) {
-      freed_ += image.bytes;
-      item.removed = !plan_.dry_run;
-    } else {
-      item.error = ToString(removed);
-    }
-    report_.items.push_back(std::move(item));
+  while (freed_ < plan_.wanted && next_space_ < plan_.space.size()) {
+    const ImageRemoval& image = plan_.space[next_space_++];
+    if (given_.insert(image.id).second) return image;
   }
+  return std::nullopt;
+}
 
-  std::string Insufficient() const {
-    return fmt::format(
-        "Insufficient free disk space on the node's image filesystem ({}% of {} used). Failed to "
-        "free sufficient space "
-        "by deleting unused images (freed {} bytes). Investigate disk usage, as it could be used "
-        "by active images, "
-        "logs, volumes, or other data.",
-        UsedPercent(plan_.fs), HumanBytes(plan_.fs.capacity_bytes), freed_);
+void ImageRound::Note(const ImageRemoval& image, const Status& removed) {
+  ReportItem item{"image", image.id, image.reason, image.bytes, false, "", ""};
+  if (removed.ok()) {
+    freed_ += image.bytes;
+    item.removed = !plan_.dry_run;
+  } else {
+    item.error = ToString(removed);
+    if (errors_++ == 0) first_error_ = item.error;
   }
+  report_.items.push_back(std::move(item));
+}
 
-  const ImageDeps& deps_;
-  const ImagePlan& plan_;
-  const GcConfig& config_;
-  Report report_;
-  std::set<std::string> done_;
-  uint64_t freed_ = 0;
-};
+Report ImageRound::Finish() {
+  if (insufficient()) {
+    report_.error = Insufficient();
+  } else if (errors_ > 0) {
+    report_.error = fmt::format("{} images could not be removed: {}", errors_, first_error_);
+  }
+  return std::move(report_);
+}
 
-}  // namespace
+std::string ImageRound::Insufficient() const {
+  return fmt::format(
+      "Insufficient free disk space on the node's image filesystem ({}% of {} used). Failed to "
+      "free sufficient space "
+      "by deleting unused images (freed {} bytes). Investigate disk usage, as it could be used "
+      "by active images, "
+      "logs, volumes, or other data.",
+      UsedPercent(plan_.fs), HumanBytes(plan_.fs.capacity_bytes), freed_);
+}
+
+StatusOr<bool> RemoveImage(const ImageDeps& deps, const ImageRemoval& image,
+                           const GcConfig& config) {
+  const Deadline deadline = After(deps.clock, config.call_limit);
+  ASSIGN_OR_RETURN(const auto containers, deps.reader.ListContainers({}, deadline),
+                   "list containers");
+  if (Meet(image.names, NamesUsedBy(containers))) return false;
+  FAIL_POINT("gc.remove-image.before");
+  RETURN_IF_ERROR(deps.remover.RemoveImage(image.id, deadline), "remove image");
+  FAIL_POINT("gc.remove-image.after");
+  return true;
+}
 
 StatusOr<ImageListing> ListImages(const ImageDeps& deps, const GcConfig& config) {
   ImageListing listing;
@@ -73,6 +74,13 @@ StatusOr<ImageListing> ListImages(const ImageDeps& deps, const GcConfig& config)
   ASSIGN_OR_RETURN(listing.look.images, deps.images.ListImages(deadline), "list images");
   ASSIGN_OR_RETURN(listing.look.containers, deps.reader.ListContainers({}, deadline),
                    "list containers");
+  ASSIGN_OR_RETURN(const std::string named, deps.images.SandboxImage(deadline), "sandbox image");
+  for (const auto& name : {named, config.sandbox_image}) {
+    if (!name.empty()) listing.look.wanted.insert(NormalImageName(name));
+  }
+  listing.sandbox_image_known =
+      !listing.look.wanted.empty() ||
+      std::ranges::any_of(listing.look.images, [](const auto& image) { return image.pinned; });
   ASSIGN_OR_RETURN(const auto file_systems, deps.images.ImageFsInfo(deadline), "image file system");
   if (file_systems.empty()) return NotFound("the runtime names no image file system");
   listing.mountpoint = file_systems.front().mountpoint;
@@ -80,10 +88,6 @@ StatusOr<ImageListing> ListImages(const ImageDeps& deps, const GcConfig& config)
                    listing.mountpoint);
   listing.fs = {usage.capacity_bytes, std::min(usage.available_bytes, usage.capacity_bytes)};
   return listing;
-}
-
-Report RemoveImages(const ImageDeps& deps, const ImagePlan& plan, const GcConfig& config) {
-  return Round(deps, plan, config).Run();
 }
 
 }  // namespace splitlet::gc

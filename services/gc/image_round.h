@@ -4,6 +4,8 @@
 /// Threads: one strand. Errors: of the listings; of single removals in the report.
 /// Source: gc-and-eviction spec 2.2, 2.3.
 
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,8 @@ namespace splitlet::gc {
 
 struct ImageListing {
   ImageBook::Look look;
+  /// Named by runtime or configuration, then in the look, or pinned. Else any image may be it.
+  bool sandbox_image_known = false;
   std::string mountpoint;
   ImageFs fs;
 };
@@ -38,7 +42,37 @@ struct ImagePlan {
   bool dry_run = false;
 };
 
-/// The report's error says when less than wanted was freed.
-Report RemoveImages(const ImageDeps& deps, const ImagePlan& plan, const GcConfig& config);
+/// A round that goes on one image at a time, so that before each removal somebody can look whether
+/// the image is wanted by then. Loop thread; no I/O.
+class ImageRound {
+ public:
+  ImageRound(ImagePlan plan, WallTime now);
+  bool dry_run() const { return plan_.dry_run; }
+  /// The next one to try; nullopt when there is none, or enough is free. Each is given once.
+  std::optional<ImageRemoval> Next();
+  /// What came of it; without an error it is gone, or would be.
+  void Note(const ImageRemoval& image, const Status& removed);
+  /// It stays, and why.
+  void Keep(const std::string& what) { report_.kept.push_back(what); }
+  /// The error says when less than wanted was freed, or a removal failed. At the end.
+  Report Finish();
+  /// Less than wanted was freed.
+  bool insufficient() const { return freed_ < plan_.wanted; }
+
+ private:
+  std::string Insufficient() const;
+
+  ImagePlan plan_;
+  Report report_;
+  std::set<std::string> given_;
+  size_t next_old_ = 0, next_space_ = 0;
+  uint64_t freed_ = 0;
+  std::string first_error_;
+  size_t errors_ = 0;
+};
+
+/// False when a container uses it by now: what was planned may be minutes old. Blocks.
+StatusOr<bool> RemoveImage(const ImageDeps& deps, const ImageRemoval& image,
+                           const GcConfig& config);
 
 }  // namespace splitlet::gc

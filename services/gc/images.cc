@@ -6,9 +6,7 @@
 #include <utility>
 
 namespace splitlet::gc {
-namespace {
 
-/// Everything by which containers and pods may call this image.
 std::set<std::string> NamesOf(const cri::Image& image) {
   std::set<std::string> names = {image.id};
   for (const auto& tag : image.tags) names.insert(NormalImageName(tag));
@@ -16,7 +14,21 @@ std::set<std::string> NamesOf(const cri::Image& image) {
   return names;
 }
 
-}  // namespace
+std::set<std::string> NamesUsedBy(const std::vector<cri::Container>& containers) {
+  std::set<std::string> used;
+  for (const auto& container : containers) {
+    for (const auto& name : {container.image_id, container.image_ref, container.image}) {
+      if (name.empty()) continue;
+      used.insert(name);
+      used.insert(NormalImageName(name));
+    }
+  }
+  return used;
+}
+
+bool Meet(const std::set<std::string>& some, const std::set<std::string>& others) {
+  return std::ranges::any_of(some, [&](const auto& name) { return others.contains(name); });
+}
 
 std::string NormalImageName(const std::string& image) {
   if (image.starts_with("sha256:")) return image;
@@ -65,22 +77,16 @@ std::string HumanBytes(uint64_t bytes) {
 }
 
 void ImageBook::Observe(const Look& look, Clock::Time now) {
-  std::set<std::string> used = look.wanted;
-  for (const auto& container : look.containers) {
-    for (const auto& name : {container.image_id, container.image_ref, container.image}) {
-      if (name.empty()) continue;
-      used.insert(name);
-      used.insert(NormalImageName(name));
-    }
-  }
+  std::set<std::string> used = NamesUsedBy(look.containers);
+  used.insert(look.wanted.begin(), look.wanted.end());
   std::map<std::string, Record> records;
   for (const auto& image : look.images) {
     const auto known = records_.find(image.id);
     Record record = known == records_.end() ? Record{.first_seen = now} : known->second;
     record.bytes = image.size_bytes;
     record.pinned = image.pinned;
-    record.in_use =
-        std::ranges::any_of(NamesOf(image), [&](const auto& name) { return used.contains(name); });
+    record.names = NamesOf(image);
+    record.in_use = Meet(record.names, used);
     if (record.in_use) record.last_used = now;
     records[image.id] = record;
   }
@@ -92,7 +98,8 @@ std::vector<ImageRemoval> ImageBook::Removable(const GcConfig& config, Clock::Ti
   for (const auto& [id, record] : records_) {
     if (record.in_use || record.pinned || now - record.first_seen < config.image_min_age) continue;
     const Duration last_used = record.last_used ? record.last_used.monotonic : Duration{0};
-    sorted.push_back({{last_used, record.first_seen.monotonic, id}, {id, record.bytes, "space"}});
+    sorted.push_back(
+        {{last_used, record.first_seen.monotonic, id}, {id, record.bytes, "space", record.names}});
   }
   std::ranges::sort(sorted, {}, [](const auto& entry) { return entry.first; });
   std::vector<ImageRemoval> removals;
@@ -109,7 +116,7 @@ std::vector<ImageRemoval> ImageBook::TooOld(const GcConfig& config, Clock::Time 
     if (record.in_use || record.pinned) continue;
     if (record.last_used && now - record.last_used <= config.image_max_age) continue;
     if (now - record.first_seen <= config.image_min_age) continue;
-    removals.push_back({id, record.bytes, "age"});
+    removals.push_back({id, record.bytes, "age", record.names});
   }
   return removals;
 }

@@ -30,10 +30,17 @@ uint64_t BytesToFree(const ImageFs& fs, const GcConfig& config);
 /// "1.5 GiB"
 std::string HumanBytes(uint64_t bytes);
 
+/// Everything by which containers and pods may call this image.
+std::set<std::string> NamesOf(const cri::Image& image);
+/// Those by which these containers call theirs.
+std::set<std::string> NamesUsedBy(const std::vector<cri::Container>& containers);
+bool Meet(const std::set<std::string>& some, const std::set<std::string>& others);
+
 struct ImageRemoval {
   std::string id;
   uint64_t bytes = 0;
-  std::string reason;  // "age" or "space"
+  std::string reason;           // "age" or "space"
+  std::set<std::string> names;  // all of it
 };
 
 /// Remembers when each image was first seen and last in use. Forgotten at a restart: then every
@@ -61,6 +68,7 @@ class ImageBook {
     Clock::Time first_seen;
     Clock::Time last_used;  // no time: never
     uint64_t bytes = 0;
+    std::set<std::string> names;
     bool in_use = false;
     bool pinned = false;
   };

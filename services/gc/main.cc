@@ -2,6 +2,7 @@
 #include "libs/daemon/kubelet_config.h"
 #include "libs/daemon/lock_file.h"
 #include "libs/daemon/service.h"
+#include "libs/fs/gzip.h"
 #include "libs/fs/state_id.h"
 #include "libs/rpc/rpc.h"
 #include "services/gc/config.h"
@@ -15,9 +16,9 @@ namespace {
 
 /// The runtime's client, and the right to use it.
 struct Locked {
-  Locked(daemon::LockFile l, std::unique_ptr<cri::GrpcRuntime> r)
+  Locked(daemon::RuntimeLock l, std::unique_ptr<cri::GrpcRuntime> r)
       : lock(std::move(l)), runtime(std::move(r)) {}
-  daemon::LockFile lock;
+  daemon::RuntimeLock lock;
   std::unique_ptr<cri::GrpcRuntime> runtime;
 };
 
@@ -29,8 +30,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
   ASSIGN_OR_RETURN(auto config, LoadGcConfig(context.config(), context.flags(), state_id),
                    "configuration");
   const std::string& endpoint = context.config().container_runtime_endpoint;
-  ASSIGN_OR_RETURN(auto lock, daemon::LockFile::Take(daemon::RuntimeLockPath(endpoint, "gc")),
-                   "lock of the runtime");
+  ASSIGN_OR_RETURN(auto lock, daemon::RuntimeLock::Take(endpoint, "gc"), "lock of the runtime");
   const auto locked = std::make_shared<Locked>(
       std::move(lock),
       std::make_unique<cri::GrpcRuntime>(rpc::ConnectEndpoint(endpoint), context.clock(),
@@ -52,6 +52,8 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
       .reader = *runtime,
       .remover = *runtime,
       .images = *runtime,
+      .logs = *runtime,
+      .compress = fs::GzipFile,
       .stop_sandbox =
           [&runner = *runtime](const cri::SandboxId& id, Deadline deadline) {
             return runner.StopPodSandbox(id, std::move(deadline));

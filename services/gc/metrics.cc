@@ -19,6 +19,11 @@ GcMetrics::GcMetrics(prometheus::Registry& registry)
                 .Name("splitlet_gc_round_duration_seconds")
                 .Help("Time of one round")
                 .Register(registry)),
+      log_rotations(prometheus::BuildCounter()
+                        .Name("splitlet_gc_log_rotations_total")
+                        .Help("Logs of containers that were put aside for a new one")
+                        .Register(registry)
+                        .Add({})),
       foreign_pods(prometheus::BuildGauge()
                        .Name("splitlet_gc_foreign_pods")
                        .Help("Pods in the runtime that nobody here made")

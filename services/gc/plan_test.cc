@@ -153,10 +153,10 @@ struct World {
   RemovalPlan Plan() const {
     return ComputeRemovals(
         inventory,
-        [this](const std::string& uid, bool ours) {
+        [this](const std::string& uid, const PodTraces& traces) {
           const auto it = fates.find(uid);
           if (it != fates.end()) return it->second;
-          return ours ? Fate{PodFate::kWanted} : Fate{PodFate::kForeign};
+          return traces.ours ? Fate{PodFate::kWanted} : Fate{PodFate::kForeign};
         },
         config, kNow);
   }
@@ -324,9 +324,9 @@ TEST(RemovalPlan, WhoMadeAPodIsToldByItsSandboxOrItsDirectory) {
   std::map<std::string, bool> asked;
   const auto plan = ComputeRemovals(
       world.inventory,
-      [&](const std::string& uid, bool ours) {
-        asked[uid] = ours;
-        return ours ? Fate{PodFate::kGone} : Fate{PodFate::kForeign};
+      [&](const std::string& uid, const PodTraces& traces) {
+        asked[uid] = traces.ours;
+        return traces.ours ? Fate{PodFate::kGone} : Fate{PodFate::kForeign};
       },
       world.config, kNow);
   EXPECT_EQ(asked,
@@ -335,6 +335,29 @@ TEST(RemovalPlan, WhoMadeAPodIsToldByItsSandboxOrItsDirectory) {
   EXPECT_TRUE(plan.log_dirs.empty());
   EXPECT_EQ(Names(plan.pod_dirs), (List{"e"}));
   EXPECT_EQ(plan.foreign_pods, 2u);
+}
+
+TEST(RemovalPlan, TheSourceOfAPodIsToldByItsSandbox) {
+  World world;
+  world.Sandbox("s-a", "a", kNotReady, 9);
+  world.inventory.sandboxes.back().annotations["kubernetes.io/config.source"] = "http";
+  world.Container("c-a", "a", kDead, 9);
+  world.inventory.pod_dirs.push_back({"b", ""});
+  std::map<std::string, std::string> asked;
+  const auto plan = ComputeRemovals(
+      world.inventory,
+      [&](const std::string& uid, const PodTraces& traces) {
+        asked[uid] = traces.source;
+        return Fate{PodFate::kGone, true};
+      },
+      world.config, kNow);
+  EXPECT_EQ(asked, (std::map<std::string, std::string>{{"a", "http"}, {"b", ""}}));
+  ASSERT_EQ(plan.containers.size(), 1u);
+  EXPECT_EQ(plan.containers[0].source, "http");
+  ASSERT_EQ(plan.sandboxes.size(), 1u);
+  EXPECT_EQ(plan.sandboxes[0].source, "http");
+  ASSERT_EQ(plan.pod_dirs.size(), 1u);
+  EXPECT_EQ(plan.pod_dirs[0].source, "");
 }
 
 TEST(RemovalPlan, APodDirectoryWithDataStaysAndIsTold) {
@@ -509,14 +532,14 @@ TEST(Pressure, ThresholdsAreMetStrictlyBelow) {
 TEST(Pressure, AConditionStaysFiveMinutesAfterItWasLastMet) {
   FakeClock clock;
   LastMet last_met;
-  Remember(last_met, {"nodefs.available", "imagefs.inodesFree"}, clock.Now());
-  EXPECT_EQ(Conditions(last_met, clock.Now()), (List{"DiskPressure"}));
+  Remember(last_met, {"nodefs.available", "imagefs.inodesFree"}, clock.Now(), 5min);
+  EXPECT_EQ(Conditions(last_met, clock.Now(), 5min), (List{"DiskPressure"}));
   clock.Advance(4min);
-  Remember(last_met, {"memory.available"}, clock.Now());
-  EXPECT_EQ(Conditions(last_met, clock.Now()), (List{"DiskPressure", "MemoryPressure"}));
+  Remember(last_met, {"memory.available"}, clock.Now(), 5min);
+  EXPECT_EQ(Conditions(last_met, clock.Now(), 5min), (List{"DiskPressure", "MemoryPressure"}));
   clock.Advance(1min);
-  Remember(last_met, {}, clock.Now());
-  EXPECT_EQ(Conditions(last_met, clock.Now()), (List{"MemoryPressure"}));
+  Remember(last_met, {}, clock.Now(), 5min);
+  EXPECT_EQ(Conditions(last_met, clock.Now(), 5min), (List{"MemoryPressure"}));
   EXPECT_EQ(DecodeLastMet(EncodeLastMet(last_met), clock.Now().boot), last_met);
 }
 

@@ -31,7 +31,8 @@ struct Seen {
 struct FateInput {
   Seen<v1::DesiredRecord> desired;
   Seen<v1::WorkerRecord> worker;
-  /// `desired` and `workers` are live and complete: what they do not show is not there.
+  /// `desired` and `workers` are live and complete, `desired` for the pod's source: what they do
+  /// not show is not there.
   bool views_complete = false;
   /// Runtime or disk show that this node made it.
   bool ours = false;

@@ -104,19 +104,19 @@ std::string ConditionOf(const std::string& signal) {
   return "";
 }
 
-void Remember(LastMet& last_met, const std::vector<std::string>& met, Clock::Time now) {
+void Remember(LastMet& last_met, const std::vector<std::string>& met, Clock::Time now,
+              Duration transition) {
   for (const auto& signal : met) {
     const std::string condition = ConditionOf(signal);
     if (!condition.empty()) last_met[condition] = now;
   }
-  std::erase_if(last_met,
-                [&](const auto& entry) { return now - entry.second >= kPressureTransition; });
+  std::erase_if(last_met, [&](const auto& entry) { return now - entry.second >= transition; });
 }
 
-std::vector<std::string> Conditions(const LastMet& last_met, Clock::Time now) {
+std::vector<std::string> Conditions(const LastMet& last_met, Clock::Time now, Duration transition) {
   std::vector<std::string> conditions;
   for (const auto& [condition, at] : last_met) {
-    if (now - at < kPressureTransition) conditions.push_back(condition);
+    if (now - at < transition) conditions.push_back(condition);
   }
   return conditions;
 }

@@ -45,8 +45,9 @@ std::string ConditionOf(const std::string& signal);
 
 /// When each condition's thresholds were last met. A condition stays for the transition period.
 using LastMet = std::map<std::string, Clock::Time>;
-void Remember(LastMet& last_met, const std::vector<std::string>& met, Clock::Time now);
-std::vector<std::string> Conditions(const LastMet& last_met, Clock::Time now);
+void Remember(LastMet& last_met, const std::vector<std::string>& met, Clock::Time now,
+              Duration transition);
+std::vector<std::string> Conditions(const LastMet& last_met, Clock::Time now, Duration transition);
 
 /// As a fact of this boot: lines "<condition> <monotonic ns>".
 std::string EncodeLastMet(const LastMet& last_met);

@@ -27,10 +27,12 @@ class Planner {
  public:
   Planner(const Inventory& inventory, const FateOf& fate_of, const GcConfig& config, WallTime now)
       : inventory_(inventory), fate_of_(fate_of), config_(config), now_(now) {
-    for (const auto& dir : inventory.pod_dirs) ours_.insert(dir.uid);
+    for (const auto& dir : inventory.pod_dirs) traces_[dir.uid].ours = true;
     for (const auto& sandbox : inventory.sandboxes) {
+      PodTraces& pod = traces_[sandbox.pod_uid];
       if (Value(sandbox.annotations, kube::kNodeAnnotation).starts_with(config.state_id + "/"))
-        ours_.insert(sandbox.pod_uid);
+        pod.ours = true;
+      if (pod.source.empty()) pod.source = Value(sandbox.annotations, kube::kConfigSource);
     }
   }
 
@@ -51,7 +53,7 @@ class Planner {
     const auto it = fates_.find(uid);
     if (it != fates_.end()) return it->second;
     // Without a UID it was not made for a pod: nobody of ours.
-    const Fate fate = uid.empty() ? Fate{PodFate::kForeign} : fate_of_(uid, ours_.contains(uid));
+    const Fate fate = uid.empty() ? Fate{PodFate::kForeign} : fate_of_(uid, traces_[uid]);
     return fates_.emplace(uid, fate).first->second;
   }
   static bool MayEmpty(const Fate& fate) {
@@ -59,6 +61,10 @@ class Planner {
   }
   static bool Untouchable(const Fate& fate) {
     return fate.fate == PodFate::kUnknown || fate.fate == PodFate::kForeign;
+  }
+
+  Removal Entry(const std::string& name, const std::string& uid, const std::string& reason) {
+    return {name, uid, reason, FateFor(uid).by_absence, traces_[uid].source};
   }
 
   bool IsCandidate(const cri::Container& container) {
@@ -108,8 +114,7 @@ class Planner {
       const cri::Container& oldest = *unit.back();
       unit.pop_back();
       planned_.insert(oldest.id.str());
-      plan_.containers.push_back(
-          {oldest.id.str(), UidOf(oldest), reason, FateFor(UidOf(oldest)).by_absence});
+      plan_.containers.push_back(Entry(oldest.id.str(), UidOf(oldest), reason));
     }
   }
 
@@ -133,9 +138,9 @@ class Planner {
       for (size_t i = keep; i < sandboxes.size(); ++i) {
         if (IsInUse(*sandboxes[i])) continue;
         planned_.insert(sandboxes[i]->id.str());
-        plan_.sandboxes.push_back({sandboxes[i]->id.str(), uid,
-                                   MayEmpty(fate) ? ReasonOf(fate.fate) : "a newer one is kept",
-                                   fate.by_absence});
+        plan_.sandboxes.push_back(
+            Entry(sandboxes[i]->id.str(), uid,
+                  MayEmpty(fate) ? ReasonOf(fate.fate) : "a newer one is kept"));
       }
     }
   }
@@ -155,7 +160,7 @@ class Planner {
     for (const auto& dir : inventory_.log_dirs) {
       const Fate& fate = FateFor(dir.uid);
       if (!MayEmpty(fate) || !LeavesRuntime(dir.uid)) continue;
-      plan_.log_dirs.push_back({dir.name, dir.uid, ReasonOf(fate.fate), fate.by_absence});
+      plan_.log_dirs.push_back(Entry(dir.name, dir.uid, ReasonOf(fate.fate)));
     }
   }
 
@@ -169,7 +174,7 @@ class Planner {
             fmt::format("orphaned pod \"{}\" found, but {}", dir.uid, dir.blocked));
         continue;
       }
-      plan_.pod_dirs.push_back({dir.uid, dir.uid, ReasonOf(fate.fate), fate.by_absence});
+      plan_.pod_dirs.push_back(Entry(dir.uid, dir.uid, ReasonOf(fate.fate)));
     }
   }
 
@@ -182,7 +187,7 @@ class Planner {
       // The log of a living container has no name for a moment while it is rotated.
       const bool alive =
           it != inventory_.containers.end() && it->state != cri::ContainerState::kExited;
-      if (!alive) plan_.links.push_back({link.path, "", "its log is gone", false});
+      if (!alive) plan_.links.push_back({link.path, "", "its log is gone", false, ""});
     }
   }
 
@@ -201,7 +206,7 @@ class Planner {
   const FateOf& fate_of_;
   const GcConfig& config_;
   const WallTime now_;
-  std::set<std::string> ours_;  // UIDs
+  std::map<std::string, PodTraces> traces_;  // by UID
   std::map<std::string, Fate> fates_;
   std::set<std::string> planned_;  // ids of containers and sandboxes that go
   RemovalPlan plan_;

@@ -18,7 +18,8 @@ struct Removal {
   std::string name;  // id, or path
   std::string uid;   // of the pod; empty: of none
   std::string reason;
-  bool ask = false;  // config-source has to say first that it does not know the pod
+  bool ask = false;    // config-source has to say first that it does not know the pod
+  std::string source;  // of the pod, where a sandbox tells it: the one that has to be complete
 };
 
 struct RemovalPlan {
@@ -31,8 +32,13 @@ struct RemovalPlan {
   size_t foreign_pods = 0;        // in the runtime
 };
 
-/// What a pod's owners say; `ours` as runtime and disk show.
-using FateOf = std::function<Fate(const std::string& uid, bool ours)>;
+/// A pod as runtime and disk show it.
+struct PodTraces {
+  bool ours = false;
+  std::string source;  // from the annotation of a sandbox; empty: not to be told
+};
+/// What a pod's owners say.
+using FateOf = std::function<Fate(const std::string& uid, const PodTraces& traces)>;
 
 RemovalPlan ComputeRemovals(const Inventory& inventory, const FateOf& fate_of,
                             const GcConfig& config, WallTime now);

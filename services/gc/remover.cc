@@ -74,21 +74,25 @@ void Remover::EmptyAside(const std::vector<std::string>& paths) {
 }
 
 void Remover::AskConfigSource(const RemovalPlan& plan) {
-  std::set<std::string> uids;
+  std::map<std::string, std::set<std::string>> uids_of;  // by source
   for (const auto* list : {&plan.containers, &plan.sandboxes, &plan.log_dirs, &plan.pod_dirs}) {
     for (const auto& removal : *list) {
-      if (removal.ask) uids.insert(removal.uid);
+      if (removal.ask) uids_of[removal.source].insert(removal.uid);
     }
   }
+  for (const auto& [source, uids] : uids_of) AskConfigSource(source, uids);
+}
+
+void Remover::AskConfigSource(const std::string& source, const std::set<std::string>& uids) {
   for (auto it = uids.begin(); it != uids.end(); ++it) {
-    const auto known = deps_.desired.Knows(*it, After(deps_.clock, kAskLimit));
+    const auto known = deps_.desired.Knows(*it, source, After(deps_.clock, kAskLimit));
     if (known.ok() && !*known) continue;
     if (known.ok()) {
       report_.kept.push_back(fmt::format("pod {}: wanted", *it));
       refused_uids_.insert(*it);
       continue;
     }
-    // It will not answer for the others either.
+    // It will not answer for the others of this source either.
     report_.kept.push_back("pods that nobody wants: config-source: " + ToString(known.status()));
     refused_uids_.insert(it, uids.end());
     return;

@@ -44,6 +44,7 @@ class Remover {
  private:
   void EmptyAside(const std::vector<std::string>& paths);
   void AskConfigSource(const RemovalPlan& plan);
+  void AskConfigSource(const std::string& source, const std::set<std::string>& uids);
   Status TakeHold(const RemovalPlan& plan);
   void RemoveContainers(const RemovalPlan& plan);
   void RemoveSandboxes(const RemovalPlan& plan, const Inventory& inventory);

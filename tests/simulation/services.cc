@@ -290,6 +290,7 @@ class Gc final : public Process {
     config.links_dir = "/logs/containers";
     config.facts_dir = "/run/gc";
     config.state_dir = "/state";
+    config.log_max_bytes = 0;  // the containers of this runtime write nothing
     auto& runtime = node.runtime();
     service = std::make_unique<gc::GcService>(
         gc::GcDeps{.clock = node.clock(),
@@ -299,6 +300,8 @@ class Gc final : public Process {
                    .reader = runtime,
                    .remover = runtime,
                    .images = runtime,
+                   .logs = runtime,
+                   .compress = nullptr,
                    .stop_sandbox =
                        [&runtime](const cri::SandboxId& id, Deadline deadline) {
                          return runtime.StopPodSandbox(id, std::move(deadline));
