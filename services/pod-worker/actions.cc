@@ -70,12 +70,14 @@ class Decision {
     const SandboxVerdict sandbox = JudgeSandbox(pod_, seen_);
     if (sandbox.create) {
       NewSandbox(sandbox);
-      return std::move(todo_);
+    } else {
+      todo_.sandbox_id = sandbox.id;
+      PruneInitRecords();
+      if (InitContainers()) RegularContainers();
     }
-    todo_.sandbox_id = sandbox.id;
-    PruneInitRecords();
-    if (!InitContainers()) return std::move(todo_);
-    RegularContainers();
+    todo_.sidecar_first =
+        !initialised_ && std::any_of(todo_.start_init.begin(), todo_.start_init.end(),
+                                     [](const ContainerStart& start) { return start.sidecar; });
     return std::move(todo_);
   }
 

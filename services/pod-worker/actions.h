@@ -50,7 +50,10 @@ struct PodActions {
   std::string sandbox_id;  // the one to start containers in, when none is made
   std::vector<ContainerStop> stop;
   std::vector<ContainerStart> start_init, start;  // in spec order
-  std::vector<std::string> remove;                // dead init records nobody needs
+  /// A sidecar is among the starts, and others wait for nothing but that it runs: nobody tells of
+  /// that, so the pod is looked at again at once.
+  bool sidecar_first = false;
+  std::vector<std::string> remove;  // dead init records nobody needs
 };
 
 /// `replacing`: ids of containers that were stopped to be replaced; their names start again

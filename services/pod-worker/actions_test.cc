@@ -7,7 +7,7 @@
 namespace splitlet::pod_worker {
 namespace {
 
-/// One line that says all: "sandbox 1; kill; stop a,b; init c; start d; remove e".
+/// One line that says all: "sandbox 1; kill; stop a,b; init c; start d; remove e; again".
 std::string Say(const PodActions& todo) {
   std::string text;
   const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
@@ -31,6 +31,7 @@ std::string Say(const PodActions& todo) {
   if (!todo.start.empty()) add("start " + names(todo.start, start));
   if (!todo.remove.empty())
     add("remove " + names(todo.remove, [](const std::string& s) { return s; }));
+  if (todo.sidecar_first) add("again");
   return text.empty() ? "nothing" : text;
 }
 
@@ -121,6 +122,15 @@ const struct {
      {.inits = {"s"}, .sidecars = {"s"}},
      {{}},
      "init s"},
+    {"what follows a sidecar waits for no more than its start",
+     {.inits = {"s", "i"}, .sidecars = {"s"}},
+     {},
+     "init s; again"},
+    {"what follows an init container waits for its end", {.inits = {"i", "s"}, .sidecars = {"s"}}, {}, "init i"},
+    {"a sidecar after an init container too",
+     {.inits = {"i", "s"}, .sidecars = {"s"}},
+     {{.name = "i", .state = Record::EXITED}},
+     "init s; again"},
     {"a running sidecar lets the rest begin",
      {.inits = {"s", "i"}, .sidecars = {"s"}},
      {{.name = "s"}},

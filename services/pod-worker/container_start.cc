@@ -38,6 +38,7 @@ Status ContainerStarter::StartAll(const std::vector<ContainerStart>& inits,
                                   const std::vector<ContainerStart>& regular) {
   for (const auto& start : inits) {
     const Result result = StartOne(start);
+    started_sidecar_ = started_sidecar_ || (start.sidecar && result == Result::kStarted);
     if (result != Result::kStarted && !start.sidecar) return first_error_;
   }
   for (const auto& start : regular) StartOne(start);

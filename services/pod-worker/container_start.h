@@ -39,6 +39,7 @@ class ContainerStarter {
   /// the next.
   Status StartAll(const std::vector<ContainerStart>& inits,
                   const std::vector<ContainerStart>& regular);
+  bool StartedSidecar() const { return started_sidecar_; }
 
  private:
   struct Failure {
@@ -73,6 +74,7 @@ class ContainerStarter {
   Context context_;
   SyncOutcome& out_;
   Status first_error_;
+  bool started_sidecar_ = false;
 };
 
 }  // namespace splitlet::pod_worker

@@ -412,8 +412,6 @@ TEST_F(Ending, ASidecarDoesNotKeepAFinishedPod) {
   ASSERT_TRUE(
       RunPod(TestPod{.policy = "Never", .source = "api", .inits = {"s"}, .sidecars = {"s"}}.Make())
           .ok());
-  EXPECT_EQ(Show(), "s/0=running sandbox/0=ready");
-  Changed();
   EXPECT_EQ(Show(), "app/0=running s/0=running sandbox/0=ready");
   Exit("app", 0);
   EXPECT_EQ(Show(), "app/0=exited(0) s/0=exited(143) sandbox/0=dead");

@@ -189,7 +189,10 @@ class Pass {
     }
     ContainerStarter starter({deps_, input_, pod_, events_, *config, volumes_, sandbox_id, ips},
                              out_);
-    return starter.StartAll(todo.start_init, todo.start);
+    const Status started = starter.StartAll(todo.start_init, todo.start);
+    // Of one that did not start the time of the next try is known.
+    out_.again = todo.sidecar_first && starter.StartedSidecar();
+    return started;
   }
 
   StatusOr<cri::Sandbox> CreateSandbox(const runtime::v1::PodSandboxConfig& config,

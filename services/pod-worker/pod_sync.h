@@ -58,6 +58,7 @@ struct SyncOutcome {
   RestartState restarts;
   std::set<std::string> used_pulls;  // images
   std::optional<Clock::Time> retry_at;
+  bool again = false;    // the next step waits for nothing: look again at once
   bool acted = false;    // the runtime was asked to change something, whatever it answered
   bool settled = false;  // nothing was to be done, and every container was started before
   bool network_not_ready = false;

@@ -82,6 +82,7 @@ void PodWorkerService::OnSynced(const std::string& uid, SyncOutcome outcome, Dur
   for (const auto& [image, container] : outcome.pulls) StartPull(*worker, image, container);
   Schedule(*worker, outcome);
   PutWorkers(*worker);
+  worker->again = worker->again || outcome.again;
   // The change is carried out; what happens to the pod from now on is none of its steps.
   if (outcome.settled) worker->traceparent = Unsampled(worker->traceparent);
   StepDone(*worker);

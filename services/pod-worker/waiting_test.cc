@@ -1,0 +1,226 @@
+#include "services/pod-worker/testing.h"
+
+/// Whatever pod-worker waits for has an event or a time of its own: here the regular look at each
+/// pod never comes.
+
+namespace splitlet::pod_worker {
+namespace {
+
+class WithoutRegularLook : public testing::Test, public TestNode {
+ protected:
+  void SetUp() override {
+    config.sync_frequency = std::chrono::hours{24 * 365};
+    Start();
+  }
+};
+
+TEST_F(WithoutRegularLook, AStartedSidecarLetsThoseAfterItBegin) {
+  const auto pod = TestPod{.inits = {"s", "i"}, .sidecars = {"s"}}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(Show(), "i/0=running s/0=running sandbox/0=ready");
+  Exit("i", 0);
+  EXPECT_EQ(Show(), "app/0=running i/0=exited(0) s/0=running sandbox/0=ready");
+}
+
+TEST_F(WithoutRegularLook, SidecarsFollowEachOther) {
+  ASSERT_TRUE(RunPod(TestPod{.inits = {"s", "t"}, .sidecars = {"s", "t"}}.Make()).ok());
+  EXPECT_EQ(Show(), "app/0=running s/0=running sandbox/0=ready t/0=running");
+}
+
+TEST_F(WithoutRegularLook, ASidecarThatCrashesHoldsUpTheRestOnlyUntilItRuns) {
+  runtime.SetBehaviour("uid-web", "s", {{.start_error = Internal("no")}, {}});
+  ASSERT_TRUE(RunPod(TestPod{.inits = {"s"}, .sidecars = {"s"}}.Make()).ok());
+  EXPECT_EQ(Show(), "s/0=exited(128) sandbox/0=ready");
+  RunFor(16s);
+  EXPECT_EQ(Show(), "app/0=running s/0=exited(128) s/1=running sandbox/0=ready");
+}
+
+TEST_F(WithoutRegularLook, ASidecarComesBackBesideItsPod) {
+  ASSERT_TRUE(RunPod(TestPod{.inits = {"s"}, .sidecars = {"s"}}.Make()).ok());
+  Exit("s", 0);
+  EXPECT_EQ(Show(), "app/0=running s/0=exited(0) s/1=running sandbox/0=ready");
+}
+
+TEST_F(WithoutRegularLook, TheLastInitThatEndsLetsThePodBegin) {
+  ASSERT_TRUE(RunPod(TestPod{.inits = {"i", "j"}}.Make()).ok());
+  Exit("i", 0);
+  Exit("j", 0);
+  EXPECT_EQ(Show(), "app/0=running i/0=exited(0) j/0=exited(0) sandbox/0=ready");
+}
+
+TEST_F(WithoutRegularLook, ABackOffEndsAtItsTime) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  Exit("app", 1);
+  Exit("app", 1);
+  ASSERT_EQ(NoteOf("app").reason(), "CrashLoopBackOff");
+  RunFor(10s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
+TEST_F(WithoutRegularLook, APulledImageLetsItsContainersBegin) {
+  auto pod = TestPod{.containers = {"a", "b"}}.Make();
+  for (auto& container : *pod.mutable_spec()->mutable_containers()) container.set_image("new:1");
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(Show(), "a/0=running b/0=running sandbox/0=ready");
+}
+
+TEST_F(WithoutRegularLook, AFailedPullIsTriedAgainAtItsTime) {
+  auto pod = TestPod{.containers = {"a", "b"}}.Make();
+  for (auto& container : *pod.mutable_spec()->mutable_containers()) container.set_image("bad:1");
+  runtime.SetPull("bad:1", {.error = Unavailable("registry away")});
+  ASSERT_TRUE(RunPod(pod).ok());
+  runtime.SetPull("bad:1", {});
+  RunFor(15s);
+  EXPECT_EQ(Show(), "a/0=running b/0=running sandbox/0=ready");
+}
+
+TEST_F(WithoutRegularLook, AnImageThatMayNotBePulledIsLookedForAgain) {
+  auto pod = TestPod{}.Make();
+  pod.mutable_spec()->mutable_containers(0)->set_image("absent:1");
+  pod.mutable_spec()->mutable_containers(0)->set_image_pull_policy("Never");
+  ASSERT_TRUE(RunPod(pod).ok());
+  runtime.AddImage("absent:1");
+  RunFor(16s);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+}
+
+TEST_F(WithoutRegularLook, AReplacedContainerIsFollowedWhenItHasStopped) {
+  auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  runtime.AddImage("other:1");
+  pod.mutable_spec()->mutable_containers(0)->set_image("other:1");
+  ASSERT_TRUE(Grant(pod, 1, 2).ok());
+  EXPECT_EQ(Show(), "app/0=exited(143) app/1=running sandbox/0=ready");
+}
+
+TEST_F(WithoutRegularLook, AReplacedContainerThatDoesNotStopIsStoppedAgain) {
+  auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  runtime.AddImage("other:1");
+  pod.mutable_spec()->mutable_containers(0)->set_image("other:1");
+  runtime.AddFault({.method = "StopContainer", .times = 1});
+  ASSERT_TRUE(Grant(pod, 1, 2).ok());
+  RunFor(3s);
+  EXPECT_EQ(Show(), "app/0=exited(143) app/1=running sandbox/0=ready");
+}
+
+TEST_F(WithoutRegularLook, AReplacedContainerIsStoppedAlsoAfterAFullDisk) {
+  auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  runtime.AddImage("other:1");
+  pod.mutable_spec()->mutable_containers(0)->set_image("other:1");
+  files.Fail("/run/pod-worker/restarts", ResourceExhausted("disk full"));
+  ASSERT_TRUE(Grant(pod, 1, 2).ok());
+  ASSERT_EQ(Show(), "app/0=running sandbox/0=ready");
+  files.Fail("/run/pod-worker/restarts", OkStatus());
+  RunFor(2s);
+  EXPECT_EQ(Show(), "app/0=exited(143) app/1=running sandbox/0=ready");
+}
+
+TEST_F(WithoutRegularLook, ADeadSandboxIsReplaced) {
+  ASSERT_TRUE(RunPod(TestPod{.containers = {"a", "b"}}.Make()).ok());
+  runtime.BreakSandbox("uid-web");
+  Changed();
+  EXPECT_EQ(Show(),
+            "a/0=exited(137) a/1=running b/0=exited(137) b/1=running sandbox/0=dead "
+            "sandbox/1=ready");
+}
+
+TEST_F(WithoutRegularLook, ARuntimeThatRefusesIsAskedAgain) {
+  for (const char* method : {"ListPodSandbox", "RunPodSandbox", "CreateContainer"}) {
+    runtime.AddFault({.method = method, .times = 1});
+    runtime.AddFault({.method = method, .code = StatusCode::kUnknown, .times = 1});
+  }
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  RunFor(120s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
+TEST_F(WithoutRegularLook, TheFullNameIsFreeWhenTheOtherHasEnded) {
+  const auto old = TestPod{.uid = "uid-old"}.Make(), fresh = TestPod{.uid = "uid-new"}.Make();
+  ASSERT_TRUE(RunPod(old).ok());
+  ASSERT_TRUE(RunPod(fresh).ok());
+  Remove(old);
+  EXPECT_EQ(Show("uid-new"), "app/0=running sandbox/0=ready");
+}
+
+TEST_F(WithoutRegularLook, TheFullNameIsFreeWhenWhatWasFoundAtTheStartHasGone) {
+  Kill();
+  runtime.AddForeignPod({.uid = "uid-old",
+                         .name = "web",
+                         .containers = {"app"},
+                         .annotations = {{"kubernetes.io/config.source", "file"}}});
+  Start();
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  ASSERT_EQ(Show(), "");
+  runtime.BreakSandbox("uid-old");
+  RunFor(2s);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+}
+
+class Held : public WithoutRegularLook {
+ protected:
+  /// A pod whose container has ended under a hold of gc.
+  void SetUp() override {
+    WithoutRegularLook::SetUp();
+    ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+    Exit("app", 1);
+    v1::HoldRequest request;
+    for (const auto& container : runtime.Containers())
+      request.add_container_ids(container.id.str());
+    const auto reply = HoldFor(request);
+    ASSERT_TRUE(reply.ok());
+    hold_ = reply->hold_id();
+    ASSERT_TRUE(runtime.ExitContainer("uid-web", "app", 1).ok());
+    RunFor(20s);
+    Changed();
+    ASSERT_EQ(runtime.Running("uid-web").size(), 0u);
+  }
+  std::string hold_;
+};
+
+TEST_F(Held, AReleasedHoldLetsThePodGoOn) {
+  Call([this] { service().OnReleaseHold(hold_); });
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
+TEST_F(Held, AForgottenHoldEndsAtItsTime) {
+  RunFor(41s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
+TEST_F(WithoutRegularLook, TheActiveDeadlineEndsThePodAtItsTime) {
+  auto pod = TestPod{}.Make();
+  pod.mutable_spec()->set_active_deadline_seconds(100);
+  ASSERT_TRUE(RunPod(pod).ok());
+  RunFor(99s);
+  ASSERT_EQ(runtime.Running("uid-web").size(), 1u);
+  RunFor(2s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 0u);
+  EXPECT_EQ(Record()->verdict().reason(), "DeadlineExceeded");
+}
+
+TEST_F(WithoutRegularLook, APodThatDoesNotEndIsEndedAgain) {
+  const auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  runtime.AddFault({.method = "StopContainer", .times = 2});
+  runtime.AddFault({.method = "StopPodSandbox", .times = 2});
+  Remove(pod);
+  RunFor(20s);
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
+}
+
+TEST_F(WithoutRegularLook, EveryWaitGoesOnAfterARestartOfTheProcess) {
+  ASSERT_TRUE(RunPod(TestPod{.inits = {"s", "i"}, .sidecars = {"s"}}.Make()).ok());
+  Restart();
+  Exit("i", 0);
+  ASSERT_EQ(runtime.Running("uid-web"), (std::vector<std::string>{"app", "s"}));
+  Exit("app", 1);
+  Exit("app", 1);
+  Restart();
+  RunFor(10s);
+  EXPECT_EQ(runtime.Running("uid-web"), (std::vector<std::string>{"app", "s"}));
+}
+
+}  // namespace
+}  // namespace splitlet::pod_worker
