@@ -214,6 +214,15 @@ const ContainerBehaviour& FakeRuntime::World::BehaviourOf(const std::string& uid
   return kDefault;
 }
 
+/// What a runtime makes of a container that cannot be run.
+void FakeRuntime::World::FailStart(ContainerEntry& entry, std::string why) {
+  entry.record.state = ContainerState::kExited;
+  entry.record.started_at_ns = entry.record.finished_at_ns = NewTimestamp();
+  entry.record.exit_code = 128;
+  entry.record.reason = "StartError";
+  entry.record.message = std::move(why);
+}
+
 Status FakeRuntime::World::Start(const ContainerId& id) {
   const auto found = containers.find(id);
   if (found == containers.end()) return NotFound("no container {}", id);
@@ -223,16 +232,12 @@ Status FakeRuntime::World::Start(const ContainerId& id) {
   const std::string uid = PodUidOf(entry.record);
   const auto home = sandboxes.find(entry.record.sandbox_id);
   if (home == sandboxes.end() || home->second.record.state != SandboxState::kReady) {
-    return FailedPrecondition("sandbox {} is not running", entry.record.sandbox_id);
+    FailStart(entry, fmt::format("sandbox container {} is not running", entry.record.sandbox_id));
+    return MakeStatus(StatusCode::kUnknown, "{}", entry.record.message);
   }
   ++starts[{uid, entry.record.name}];
   if (!entry.behaviour.start_error.ok()) {
-    // What a runtime makes of a command that cannot be run.
-    entry.record.state = ContainerState::kExited;
-    entry.record.started_at_ns = entry.record.finished_at_ns = NewTimestamp();
-    entry.record.exit_code = 128;
-    entry.record.reason = "StartError";
-    entry.record.message = Message(entry.behaviour.start_error);
+    FailStart(entry, Message(entry.behaviour.start_error));
     return entry.behaviour.start_error;
   }
   for (const auto& [other_id, other] : containers) {

@@ -60,6 +60,7 @@ struct FakeRuntime::World {
   StatusOr<ContainerId> AddContainer(const SandboxId& sandbox, Container record,
                                      std::vector<Mount> mounts);
   Status Start(const ContainerId& id);
+  void FailStart(ContainerEntry& entry, std::string why);
   void BeginStop(ContainerEntry& entry, Duration grace);
   void Exit(ContainerEntry& entry, Clock::Time when, int32_t code, const std::string& reason);
   void RemoveContainer(const ContainerId& id);

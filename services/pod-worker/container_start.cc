@@ -20,6 +20,7 @@ constexpr uint32_t kLogDirMode = 0755;
 constexpr uint32_t kHostsMode = 0644;
 constexpr uint32_t kTerminationLogMode = 0666;
 constexpr uint64_t kMaxHostsFile = 1u << 20;
+constexpr const char* kCreateError = "CreateContainerError";
 
 std::string TypeOf(const ContainerStart& start) {
   return start.init ? "init_container" : "container";
@@ -39,9 +40,11 @@ Status ContainerStarter::StartAll(const std::vector<ContainerStart>& inits,
   for (const auto& start : inits) {
     const Result result = StartOne(start);
     started_sidecar_ = started_sidecar_ || (start.sidecar && result == Result::kStarted);
+    if (result == Result::kSandboxDied) return first_error_;
     if (result != Result::kStarted && !start.sidecar) return first_error_;
   }
-  for (const auto& start : regular) StartOne(start);
+  for (const auto& start : regular)
+    if (StartOne(start) == Result::kSandboxDied) return first_error_;
   return first_error_;
 }
 
@@ -82,17 +85,23 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
     std::string image_ref;
     if (!ResolveImage(*container, image_ref)) return Result::kWaits;
     context_.deps.metrics.CountStart(TypeOf(start));
-    std::string reason = "CreateContainerError";
+    std::string reason = kCreateError;
     auto created = Create(*container, start, image_ref, reason);
     if (created.status().code() == StatusCode::kCancelled && context_.input.ending->cancelled())
       return GiveUp(created.status());
-    if (!created.ok()) return Fail(start, reason, created.status());
+    if (!created.ok()) {
+      if (reason == kCreateError && SandboxDied()) return LeaveDeadSandbox(start, id);
+      return Fail(start, reason, created.status());
+    }
     id = *created;
+    // What ended just now may have ended with its sandbox, which shows it last.
+    if (!start.exited_id.empty() && SandboxDied()) return LeaveDeadSandbox(start, id);
     context_.events.Normal("Created", "Container created", start.name);
   }
   if (const Status started = StartInRuntime(id); !started.ok()) {
     // Given up because the pod ends: no failure of the container.
     if (context_.input.ending->cancelled()) return GiveUp(started);
+    if (SandboxDied()) return LeaveDeadSandbox(start, id);
     return Fail(start, "RunContainerError", started);
   }
   out_.notes[start.name] = std::nullopt;
@@ -301,6 +310,34 @@ void ContainerStarter::LinkLog(const std::string& container, const cri::Containe
                                uint32_t restart_count) {
   if (context_.deps.node.container_links_dir.empty()) return;
   auto& files = context_.deps.files;
+/// A runtime that stops a sandbox kills its containers one after the other and the sandbox last;
+/// until then nothing but the exits shows it.
+bool ContainerStarter::SandboxDied() const {
+  const auto sandbox =
+      context_.deps.reader.PodSandboxStatus(cri::SandboxId(context_.sandbox_id), Soon());
+  if (!sandbox.ok()) return sandbox.status().code() == StatusCode::kNotFound;
+  return sandbox->state != cri::SandboxState::kReady;
+}
+
+/// The container has not failed and never ran: its attempt is that of the next sandbox.
+ContainerStarter::Result ContainerStarter::LeaveDeadSandbox(const ContainerStart& start,
+                                                            const cri::ContainerId& id) {
+  out_.sandbox_died = true;
+  context_.deps.log.Info(
+      "the sandbox has died while a container was made in it",
+      {KV("pod", kube::PodKey(context_.pod)), KV("podUID", context_.pod.metadata().uid()),
+       KV("containerName", start.name), KV("sandboxID", context_.sandbox_id),
+       KV(kTraceIdField, TraceIdOf(context_.input.traceparent))});
+  if (id.empty()) return Result::kSandboxDied;
+  context_.deps.log.LogIfError(RemoveContainer(context_.deps.remover, id, Soon()),
+                               "remove a container that never ran");
+  const std::string log = context_.sandbox_config.log_directory() + "/" +
+                          ContainerLogPath(start.name, *start.restart_count);
+  context_.deps.log.LogIfError(context_.deps.files.Remove(log),
+                               "remove the log of a container that never ran");
+  return Result::kSandboxDied;
+}
+
   const std::string log =
       context_.sandbox_config.log_directory() + "/" + ContainerLogPath(container, restart_count);
   if (!files.Stat(log, true).ok()) return;

@@ -35,8 +35,8 @@ class ContainerStarter {
   };
   ContainerStarter(Context context, SyncOutcome& out) : context_(std::move(context)), out_(out) {}
 
-  /// A plain init container that does not come up ends the sync; anything else does not hold back
-  /// the next.
+  /// A plain init container that does not come up, or a sandbox that has died, ends the sync;
+  /// anything else does not hold back the next.
   Status StartAll(const std::vector<ContainerStart>& inits,
                   const std::vector<ContainerStart>& regular);
   bool StartedSidecar() const { return started_sidecar_; }
@@ -46,7 +46,7 @@ class ContainerStarter {
     std::string reason;
     Status status;
   };
-  enum class Result { kStarted, kWaits, kFailed };
+  enum class Result { kStarted, kWaits, kFailed, kSandboxDied };
   Result StartOne(const ContainerStart& asked);
   bool BacksOff(const kube::Container& container, const ContainerStart& start);
   /// False: not now; noted why.
@@ -64,6 +64,8 @@ class ContainerStarter {
   std::string MakeTerminationLog(const kube::Container& container, uint32_t restart_count);
   uint32_t RestartCount(const ContainerStart& start);
   Status StartInRuntime(const cri::ContainerId& id);
+  bool SandboxDied() const;
+  Result LeaveDeadSandbox(const ContainerStart& start, const cri::ContainerId& id);
   void LinkLog(const std::string& container, const cri::ContainerId& id, uint32_t restart_count);
   Result GiveUp(const Status& why);
   Result Fail(const ContainerStart& start, const std::string& reason, const Status& status,

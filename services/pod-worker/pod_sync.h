@@ -58,9 +58,10 @@ struct SyncOutcome {
   RestartState restarts;
   std::set<std::string> used_pulls;  // images
   std::optional<Clock::Time> retry_at;
-  bool again = false;    // the next step waits for nothing: look again at once
-  bool acted = false;    // the runtime was asked to change something, whatever it answered
-  bool settled = false;  // nothing was to be done, and every container was started before
+  bool again = false;         // the next step waits for nothing: look again at once
+  bool sandbox_died = false;  // while something was made in it; the next look replaces it
+  bool acted = false;         // the runtime was asked to change something, whatever it answered
+  bool settled = false;       // nothing was to be done, and every container was started before
   bool network_not_ready = false;
 };
 

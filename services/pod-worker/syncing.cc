@@ -121,7 +121,10 @@ void PodWorkerService::Digest(Worker& worker, SyncOutcome& outcome, Duration too
 void PodWorkerService::Schedule(Worker& worker, const SyncOutcome& outcome) {
   const Clock::Time now = deps_.clock.Now();
   Duration wait = random_.Jitter(config_.sync_frequency, kJitter);
-  if (!outcome.status.ok()) {
+  if (outcome.sandbox_died) {
+    // At once; a runtime that shows it dead and lists it as ready is not asked in a loop.
+    wait = random_.Jitter(kQuickRetry * std::min(worker.failures++, 10), kJitter);
+  } else if (!outcome.status.ok()) {
     ++worker.failures;
     wait = random_.Jitter(kErrorRetry, kJitter);
     if (outcome.network_not_ready) {

@@ -83,9 +83,11 @@ class TracedRunner final : public cri::Runner {
   }
   std::vector<std::string> notes;  // "<method> <traceparent>"
   std::function<void()> after_create;
+  std::function<void(const std::string& method)> before;
 
  private:
   void Note(const std::string& method) {
+    if (before) before(method);
     notes.push_back(method + " " + cri::TraceScope::Current());
   }
   cri::Runner& runner_;

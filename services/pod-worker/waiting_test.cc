@@ -158,6 +158,37 @@ TEST_F(WithoutRegularLook, TheFullNameIsFreeWhenWhatWasFoundAtTheStartHasGone) {
   EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
 }
 
+class DyingSandbox : public WithoutRegularLook, public testing::WithParamInterface<std::string> {};
+
+/// containerd stops the containers of a sandbox first and the sandbox then.
+TEST_P(DyingSandbox, IsNotTheFailureOfTheContainerThatWasToRunInIt) {
+  ASSERT_TRUE(RunPod(TestPod{.containers = {"a", "b"}}.Make()).ok());
+  bool died = false;
+  const auto die = [this, &died] {
+    if (!std::exchange(died, true)) runtime.BreakSandbox("uid-web");
+  };
+  if (GetParam() == "after CreateContainer") {
+    traced.after_create = die;
+  } else {
+    traced.before = [die](const std::string& method) {
+      if (method == GetParam()) die();
+    };
+  }
+  Exit("a", 137);
+  EXPECT_TRUE(died);
+  EXPECT_EQ(Show(),
+            "a/0=exited(137) a/1=running b/0=exited(137) b/1=running sandbox/0=dead "
+            "sandbox/1=ready");
+  EXPECT_EQ(events.Count("Failed"), 0);
+  EXPECT_EQ(events.Count("Started"), 4);
+  EXPECT_EQ(events.Count("SandboxChanged"), 1);
+  EXPECT_EQ(Record()->sync_error(), "");
+  EXPECT_EQ(NoteOf("a").reason(), "");
+}
+INSTANTIATE_TEST_SUITE_P(Moments, DyingSandbox,
+                         testing::Values("CreateContainer", "after CreateContainer",
+                                         "StartContainer"));
+
 class Held : public WithoutRegularLook {
  protected:
   /// A pod whose container has ended under a hold of gc.
