@@ -77,6 +77,9 @@ class SimNode {
     bool touched = false;  // changed since it was first put: its container may have been replaced
   };
 
+  /// How often each pod is looked at without a reason, by processes started from now on.
+  void SetSyncFrequency(Duration frequency) { sync_frequency_ = frequency; }
+  Duration sync_frequency() const { return sync_frequency_; }
   void StartAll();
   /// Adds, changes and removes manifests at random, and disturbs as planned, for that long.
   void RunFor(Duration duration, const FaultPlan& plan);
@@ -168,6 +171,7 @@ class SimNode {
   double runtime_failures_ = 0;
   bool runtime_slow_ = false;
   int crashes_ = 0;
+  Duration sync_frequency_ = 60s;
   uint64_t digest_ = 0;
   std::vector<std::string> violations_;
 };

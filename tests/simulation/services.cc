@@ -94,6 +94,7 @@ class PodWorker final : public Process {
                    .seccomp_dir = "/state/seccomp"};
     config.run_dir = "/run";
     config.state_dir = "/state";
+    config.sync_frequency = node.sync_frequency();
     service = std::make_unique<pod_worker::PodWorkerService>(
         pod_worker::Deps{.clock = node.clock(),
                          .loop = shell().loop,
@@ -155,6 +156,7 @@ class SyncLoop final : public Process {
   explicit SyncLoop(SimNode& node) : Process(node, "sync-loop") {
     sync_loop::SyncLoopConfig config;
     config.node_name = kNode;
+    config.sync_frequency = node.sync_frequency();
     config.node_annotation = kAnnotation;
     config.facts_dir = "/run/sync-loop/admission";
     config.kernel_release = "6.1.0";

@@ -62,6 +62,17 @@ TEST(Simulation, WithoutFaultsPodsAreAsWanted) {
   }
 }
 
+/// Nothing that a pod waits for is found by the regular look alone.
+TEST(Simulation, WithoutTheRegularLookPodsAreAsWanted) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    const Outcome run = RunSeed(seed, FaultPlan::None(), [](SimNode& node) {
+      node.SetSyncFrequency(std::chrono::hours{24 * 365});
+    });
+    EXPECT_TRUE(run.violations.empty()) << Join(run.violations) << run.end;
+  }
+}
+
 TEST(Simulation, ASeedReplaysExactly) {
   EXPECT_EQ(RunSeed(7, FaultPlan::All()).digest, RunSeed(7, FaultPlan::All()).digest);
   EXPECT_NE(RunSeed(7, FaultPlan::All()).digest, RunSeed(8, FaultPlan::All()).digest);
