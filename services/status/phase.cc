@@ -188,6 +188,14 @@ Verdict JudgeReady(const ConditionInputs& in, const Verdict& containers_ready) {
   return {"False", "ReadinessGatesNotReady", message};
 }
 
+/// "False" when nothing was told.
+std::string ToldOf(const ConditionInputs& in, std::string_view type) {
+  if (in.previous == nullptr) return "False";
+  for (const auto& before : in.previous->conditions())
+    if (before.type() == type) return before.status();
+  return "False";
+}
+
 void Add(const ConditionInputs& in, std::string_view type, const Verdict& verdict,
          kube::PodStatus& status) {
   auto* condition = status.add_conditions();
@@ -243,7 +251,9 @@ void AddConditions(const ConditionInputs& in, kube::PodStatus& status) {
   if (!in.disrupted.empty())
     Add(in, "DisruptionTarget", {"True", "TerminationByKubelet", in.disrupted}, status);
   Verdict sandbox{.status = "False"};
-  if (IsSandboxUsable(in.pod, in.observed))
+  if (in.sandbox_as_told) {
+    sandbox.status = ToldOf(in, "PodReadyToStartContainers");
+  } else if (IsSandboxUsable(in.pod, in.observed))
     sandbox = {.since = in.observed->sandboxes(0).created_at_ns() / 1'000'000'000};
   Add(in, "PodReadyToStartContainers", sandbox, status);
   Add(in, "Initialized", JudgeInitialized(in, status), status);

@@ -29,6 +29,7 @@ struct ConditionInputs {
   const kube::Pod& pod;
   const ContainerStatuses& containers;
   const v1::ObservedPod* observed = nullptr;
+  bool sandbox_as_told = false;  // the pod ends, and its worker has not looked at it yet
   // For transition times. Without it, as after a start of the process, they are what the records
   // show; what they do not show begins now.
   const kube::PodStatus* previous = nullptr;

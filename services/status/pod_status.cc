@@ -14,10 +14,13 @@ struct Observation {
   bool covers = false;
 };
 
+bool IsEnding(const v1::WorkerRecord* worker) {
+  return worker != nullptr && worker->state() != v1::SYNCING &&
+         worker->state() != v1::WORKER_STATE_UNSPECIFIED;
+}
+
 Observation Choose(const StatusInputs& in) {
-  const bool ending = in.worker != nullptr && in.worker->state() != v1::SYNCING &&
-                      in.worker->state() != v1::WORKER_STATE_UNSPECIFIED;
-  if (!ending) return {in.runtime, in.listing_covers};
+  if (!IsEnding(in.worker)) return {in.runtime, in.listing_covers};
   const bool done = IsWorkerDone(in.worker);
   if (in.worker->has_observation()) return {&in.worker->observation(), done};
   if (in.worker->verdict().has_observation()) return {&in.worker->verdict().observation(), done};
@@ -239,6 +242,7 @@ kube::PodStatus ComputePodStatus(const StatusInputs& all) {
   AddConditions({.pod = in.pod,
                  .containers = containers,
                  .observed = seen.pod,
+                 .sandbox_as_told = seen.pod == nullptr && IsEnding(in.worker) && !done,
                  .previous = in.previous,
                  .disrupted = Disrupted(in, shown.phase),
                  .now = in.now},

@@ -557,6 +557,19 @@ TEST(Conditions, TransitionTimesOfAFirstStatusAreWhatTheRecordsShow) {
       << "a clock that went back makes no time to come";
 }
 
+TEST(Conditions, ThePodThatBeginsToEndKeepsItsSandboxUntilTheWorkerHasLooked) {
+  Case pod = Case(kOne).Sandbox().Container("a", State::RUNNING).Remember();
+  const char* sandbox = "PodReadyToStartContainers";
+  pod.worker.set_state(v1::TERMINATING);
+  EXPECT_EQ(ShowCondition(pod.Compute(), sandbox), "True") << "not looked at yet";
+  *pod.worker.mutable_observation() = pod.runtime;
+  EXPECT_EQ(ShowCondition(pod.Remember().Compute(), sandbox), "True");
+  pod.worker.mutable_observation()->mutable_sandboxes(0)->set_state(v1::SandboxRecord::NOT_READY);
+  EXPECT_EQ(ShowCondition(pod.Remember().Compute(), sandbox), "False");
+  pod.worker.clear_observation();
+  EXPECT_EQ(ShowCondition(pod.Compute(), sandbox), "False") << "what was told stands";
+}
+
 TEST(Conditions, WhyARunningContainerIsNotReadyNoRecordShows) {
   Case pod = Case(kOne).Sandbox().Container("a", State::RUNNING);
   pod.workers_live = false;
