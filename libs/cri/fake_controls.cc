@@ -168,6 +168,14 @@ void FakeRuntime::BreakSandbox(const std::string& pod_uid) {
   Deliver();
 }
 
+Status FakeRuntime::SetReason(const ContainerId& id, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  const auto found = world_->containers.find(id);
+  if (found == world_->containers.end()) return NotFound("no container {}", id);
+  found->second.record.reason = reason;
+  return OkStatus();
+}
+
 Status FakeRuntime::SetUnknown(const ContainerId& id) {
   const std::lock_guard lock(mutex_);
   const auto found = world_->containers.find(id);

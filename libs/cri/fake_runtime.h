@@ -192,6 +192,8 @@ class FakeRuntime final : public Reader,
   void BreakSandbox(
       const std::string& pod_uid);  ///< its ready sandboxes are not, their containers are killed
   Status SetUnknown(const ContainerId& id);  ///< state UNKNOWN from now on
+  /// What the runtime learns after an exit; no event tells of it.
+  Status SetReason(const ContainerId& id, const std::string& reason);
   void SetIps(const SandboxId& id, std::vector<std::string> ips);
   void AddForeignPod(const ForeignPod& pod);
   void Reboot();  ///< nothing runs any more, records stay

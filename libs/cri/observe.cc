@@ -52,13 +52,20 @@ const v1::SandboxRecord* FindLasting(const v1::ObservedPod* known, const Sandbox
   return nullptr;
 }
 
-const v1::ContainerRecord* FindLasting(const v1::ObservedPod* known, const Container& listed) {
-  const bool lasting =
-      listed.state == ContainerState::kRunning || listed.state == ContainerState::kExited;
-  if (known == nullptr || !lasting) return nullptr;
-  for (const auto& record : known->containers())
-    if (record.id() == listed.id.str())
-      return record.state() == ToRecord(listed.state) ? &record : nullptr;
+/// Why a container has ended, the runtime may learn a moment later: that it was for memory comes by
+/// another way than the exit.
+constexpr Duration kReasonSettles = std::chrono::seconds{10};
+
+const v1::ContainerRecord* FindLasting(const v1::ObservedPod* known, const Container& listed,
+                                       WallTime now) {
+  const bool exited = listed.state == ContainerState::kExited;
+  if (known == nullptr || (!exited && listed.state != ContainerState::kRunning)) return nullptr;
+  for (const auto& record : known->containers()) {
+    if (record.id() != listed.id.str()) continue;
+    const bool settled =
+        !exited || ToNanos(now) - record.finished_at_ns() > Duration(kReasonSettles).count();
+    return settled && record.state() == ToRecord(listed.state) ? &record : nullptr;
+  }
   return nullptr;
 }
 
@@ -175,7 +182,7 @@ Status Observer::AddSandboxes(const std::vector<Sandbox>& listed, const Look& lo
 Status Observer::AddContainers(const std::vector<Container>& listed, const Look& look,
                                v1::ObservedPod& pod) {
   for (const Container& container : listed) {
-    if (const auto* lasting = FindLasting(look.known, container)) {
+    if (const auto* lasting = FindLasting(look.known, container, deps_.clock.WallNow())) {
       *pod.add_containers() = *lasting;
       continue;
     }

@@ -21,6 +21,7 @@ constexpr Duration kGather = std::chrono::milliseconds{20};
 // Skipped of the short waits: another event tells when there is something to be seen.
 constexpr size_t kLooksWhileStopping = 5;
 constexpr Duration kStuckAfter = std::chrono::seconds{5};
+constexpr Duration kReasonSettles = std::chrono::seconds{1};
 
 double Seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
 
@@ -78,7 +79,10 @@ PlegService::~PlegService() {
   deps_.loop.CancelTimer(status_timer_);
   deps_.loop.CancelTimer(slow_timer_);
   deps_.loop.CancelTimer(tell_timer_);
-  for (auto& [uid, pod] : pods_) deps_.loop.CancelTimer(pod.look_timer);
+  for (auto& [uid, pod] : pods_) {
+    deps_.loop.CancelTimer(pod.look_timer);
+    deps_.loop.CancelTimer(pod.settle_timer);
+  }
 }
 
 void PlegService::Start() {
@@ -310,6 +314,7 @@ void PlegService::TakeObserved(const std::string& uid, Pod& pod, v1::ObservedPod
   for (const auto& [id, state] : pod.states) pod_of_[id] = uid;
   pod.known = true;
   if (AnyEnded(before, pod.states)) pod.traceparent = MakeTraceparent(random_);
+  if (AnyKilled(before, observed)) LookWhenSettled(uid, pod);
   for (const Event& event : Diff(before, pod.states)) {
     metrics_.changes.Add({{"type", pleg::NameOf(event.type)}}).Increment();
     deps_.log.Debug("container changed",
@@ -363,6 +368,17 @@ void PlegService::LookAgain(const std::string& uid, Pod& pod) {
   });
 }
 
+// Once more: no event tells when the runtime learns that a container was killed for memory.
+void PlegService::LookWhenSettled(const std::string& uid, Pod& pod) {
+  deps_.loop.CancelTimer(pod.settle_timer);
+  pod.settle_timer = deps_.loop.RunAfter(kReasonSettles, [this, uid] {
+    const auto found = pods_.find(uid);
+    if (found == pods_.end()) return;
+    found->second.settle_timer = 0;
+    Inspect(uid);
+  });
+}
+
 void PlegService::Answer(const std::string& uid, Pod& pod, const Status& failed) {
   auto waiting = std::exchange(pod.answer_now, {});
   if (waiting.empty()) return;
@@ -397,7 +413,9 @@ void PlegService::Forget(const std::string& uid, Pod& pod) {
 
 void PlegService::DropIfIdle(const std::string& uid) {
   const Pod& pod = pods_[uid];
-  if (!pod.known && !pod.inspecting && pod.error.ok() && pod.look_timer == 0) pods_.erase(uid);
+  if (pod.known || pod.inspecting || !pod.error.ok() || pod.look_timer != 0) return;
+  deps_.loop.CancelTimer(pod.settle_timer);
+  pods_.erase(uid);
 }
 
 // Outputs.

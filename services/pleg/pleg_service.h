@@ -86,6 +86,7 @@ class PlegService {
     std::vector<cri::ContainerEvent> unseen;  // told by events and not shown yet
     size_t looks = 0;                         // at what is unseen
     exec::TimerId look_timer = 0;
+    exec::TimerId settle_timer = 0;                // why something was killed may be known by then
     std::vector<PodDone> answer_now, answer_next;  // after the running inspection, after the next
   };
   static constexpr size_t kMaxWaiting = 100;
@@ -107,6 +108,7 @@ class PlegService {
   void TakeObserved(const std::string& uid, Pod& pod, v1::ObservedPod& observed);
   void TakeError(const std::string& uid, Pod& pod, const Status& status);
   void LookAgain(const std::string& uid, Pod& pod);
+  void LookWhenSettled(const std::string& uid, Pod& pod);
   void Answer(const std::string& uid, Pod& pod, const Status& failed);
   void Forget(const std::string& uid, Pod& pod);
   void DropIfIdle(const std::string& uid);

@@ -189,6 +189,21 @@ TEST_F(PlegTest, ABurstIsToldInAFewBeatsAndNotWithEachPod) {
   EXPECT_LE(told, 10);
 }
 
+TEST_F(PlegTest, ThatItWasForMemoryMayBeKnownAMomentAfterTheExit) {
+  RunPod("web");
+  Start(Streams::kCri);
+  ASSERT_TRUE(runtime_.ExitContainer("web", "app", 137).ok());
+  RunFor(100ms);
+  ASSERT_EQ(Find("web")->pod().containers(0).reason(), "Error");
+  const auto id = runtime_.Containers().at(0).id;
+  ASSERT_TRUE(runtime_.SetReason(id, "OOMKilled").ok());
+  RunFor(1s);
+  EXPECT_EQ(Find("web")->pod().containers(0).reason(), "OOMKilled");
+  const size_t calls = runtime_.Calls("ListContainers");
+  RunFor(5s);
+  EXPECT_EQ(runtime_.Calls("ListContainers"), calls) << "once is enough";
+}
+
 TEST_F(PlegTest, AnEndBeginsATraceThatWhatFollowsContinues) {
   std::vector<std::string> traces;
   view_.OnChange([&traces](const auto& change) { traces.push_back(change.traceparent); });

@@ -81,6 +81,17 @@ bool AnyEnded(const States& before, const States& after) {
   });
 }
 
+bool AnyKilled(const States& before, const v1::ObservedPod& after) {
+  constexpr int32_t kKilled = 128 + 9;
+  const auto& containers = after.containers();
+  return std::any_of(containers.begin(), containers.end(),
+                     [&before](const v1::ContainerRecord& record) {
+                       return record.state() == v1::ContainerRecord::EXITED &&
+                              record.exit_code() == kKilled && record.reason() != "OOMKilled" &&
+                              StateIn(before, record.id()) != ObjectState::kExited;
+                     });
+}
+
 Listing MakeListing(Clock::Time began, const std::vector<cri::Sandbox>& sandboxes,
                     const std::vector<cri::Container>& containers) {
   Listing listing;

@@ -39,6 +39,9 @@ std::vector<Event> Diff(const States& before, const States& after);
 /// it.
 bool AnyEnded(const States& before, const States& after);
 
+/// A container has ended by SIGKILL since, and nothing says that it was for memory.
+bool AnyKilled(const States& before, const v1::ObservedPod& after);
+
 struct ListedPod {
   std::string name, name_space;
   bool running = false;  // has a ready sandbox
