@@ -18,12 +18,22 @@ constexpr std::string_view kLabelRule =
 constexpr std::string_view kSubdomainRule =
     "must be lower-case letters, digits, '-' and '.', with a letter or digit at both ends of each "
     "part";
+constexpr std::string_view kSearchRule =
+    "must be lower-case letters, digits, '-', '_' and '.', with a letter or digit at both ends of "
+    "each part, which may have an '_' before it";
 constexpr std::string_view kNameRule =
     "must be letters, digits, '-', '_' and '.', with a letter or digit at both ends";
 
 bool IsLabel(std::string_view text) {
   return !text.empty() && IsLowerAlnum(text.front()) && IsLowerAlnum(text.back()) &&
          std::all_of(text.begin(), text.end(), [](char c) { return IsLowerAlnum(c) || c == '-'; });
+}
+
+bool IsSearchLabel(std::string_view text) {
+  if (text.starts_with('_')) text.remove_prefix(1);
+  return !text.empty() && IsLowerAlnum(text.front()) && IsLowerAlnum(text.back()) &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return IsLowerAlnum(c) || c == '-' || c == '_'; });
 }
 
 bool IsName(std::string_view text) {
@@ -36,6 +46,18 @@ std::string TooLong(size_t limit) {
   return "must be no more than " + std::to_string(limit) + " bytes";
 }
 
+std::string CheckLabels(std::string_view text, bool (*is_label)(std::string_view),
+                        std::string_view rule) {
+  if (text.size() > 253) return TooLong(253);
+  if (text.empty()) return std::string(rule);
+  while (true) {
+    const size_t dot = text.find('.');
+    if (!is_label(text.substr(0, dot))) return std::string(rule);
+    if (dot == std::string_view::npos) return {};
+    text.remove_prefix(dot + 1);
+  }
+}
+
 }  // namespace
 
 std::string CheckDnsLabel(std::string_view text) {
@@ -44,14 +66,11 @@ std::string CheckDnsLabel(std::string_view text) {
 }
 
 std::string CheckDnsSubdomain(std::string_view text) {
-  if (text.size() > 253) return TooLong(253);
-  if (text.empty()) return std::string(kSubdomainRule);
-  while (true) {
-    const size_t dot = text.find('.');
-    if (!IsLabel(text.substr(0, dot))) return std::string(kSubdomainRule);
-    if (dot == std::string_view::npos) return {};
-    text.remove_prefix(dot + 1);
-  }
+  return CheckLabels(text, IsLabel, kSubdomainRule);
+}
+
+std::string CheckDnsSearch(std::string_view text) {
+  return CheckLabels(text, IsSearchLabel, kSearchRule);
 }
 
 std::string CheckUid(std::string_view text) {

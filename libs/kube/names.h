@@ -13,6 +13,8 @@ namespace splitlet::kube {
 std::string CheckDnsLabel(std::string_view text);
 /// DNS labels with dots between them, at most 253.
 std::string CheckDnsSubdomain(std::string_view text);
+/// A subdomain whose labels may begin with an underscore and hold more, as "_tcp.example.org".
+std::string CheckDnsSearch(std::string_view text);
 /// "app" or "example.com/app": keys of labels and annotations.
 std::string CheckQualifiedName(std::string_view text);
 /// Empty, or at most 63 characters of letters, digits, '-', '_' and '.'.

@@ -257,6 +257,44 @@ const struct {
     {"a deadline of zero", With("activeDeadlineSeconds: 0"),
      "spec.activeDeadlineSeconds: Invalid value: 0"},
     {"a host name with dots", With("hostname: a.b"), "spec.hostname: Invalid value: \"a.b\""},
+    {"a search with underscores, and one of the root alone",
+     With("dnsConfig: {searches: [_tcp.my_zone.example, '.', example.org.]}"), ""},
+    {"a search with capitals", With("dnsConfig: {searches: [Example]}"),
+     "spec.dnsConfig.searches[0]: Invalid value: \"Example\""},
+    {"a search with an underscore at the end", With("dnsConfig: {searches: [a_]}"),
+     "spec.dnsConfig.searches[0]: Invalid value: \"a_\""},
+    {"a device of a volume that is none",
+     "volumes: [{name: v, emptyDir: {}}], " + One("volumeDevices: [{name: v, devicePath: /dev/x}]"),
+     "spec.containers[0].volumeDevices[0].name: Invalid value: \"v\": can only be a volume of type "
+     "persistentVolumeClaim or ephemeral"},
+    {"a device of a claim",
+     "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}], " +
+         One("volumeDevices: [{name: v, devicePath: /dev/x}]"),
+     ""},
+    {"a volume that is device and mount",
+     "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}], " +
+         One("volumeDevices: [{name: v, devicePath: /dev/x}], volumeMounts: [{name: v, mountPath: "
+             "/x}]"),
+     "spec.containers[0].volumeDevices[0].name: Invalid value: \"v\": must not already exist in "
+     "volumeMounts"},
+    {"a skew of zero",
+     With("topologySpreadConstraints: [{maxSkew: 0, topologyKey: zone, whenUnsatisfiable: "
+          "DoNotSchedule}]"),
+     "spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater than zero"},
+    {"spread over nothing",
+     With("topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule}]"),
+     "spec.topologySpreadConstraints[0].topologyKey: Required value: can not be empty"},
+    {"spread as nobody knows it",
+     With("topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: Never}]"),
+     "spec.topologySpreadConstraints[0].whenUnsatisfiable: Unsupported value: \"Never\""},
+    {"spread that is told twice",
+     With("topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: "
+          "DoNotSchedule}, {maxSkew: 2, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]"),
+     "spec.topologySpreadConstraints[1].{topologyKey, whenUnsatisfiable}: Duplicate value"},
+    {"least domains of a spread that is only wished for",
+     With("topologySpreadConstraints: [{maxSkew: 1, minDomains: 2, topologyKey: zone, "
+          "whenUnsatisfiable: ScheduleAnyway}]"),
+     "spec.topologySpreadConstraints[0].minDomains: Invalid value: 2: can only use minDomains if"},
     {"a toleration without key", With("tolerations: [{effect: NoSchedule}]"),
      "spec.tolerations[0].operator: Invalid value: \"\": operator must be Exists when `key` is "
      "empty"},

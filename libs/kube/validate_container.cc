@@ -1,5 +1,6 @@
 #include "libs/kube/validate_container.h"
 
+#include <algorithm>
 #include <tuple>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
@@ -85,6 +86,42 @@ void ValidateMount(const core::VolumeMount& mount, const Container& container,
                      "may only be specified when mountPropagation is None or not specified");
 }
 
+bool IsBlockSource(const PodFacts& facts, const std::string& volume) {
+  const auto& volumes = facts.pod.spec().volumes();
+  return std::any_of(volumes.begin(), volumes.end(), [&volume](const Volume& candidate) {
+    const auto& source = candidate.volume_source();
+    return candidate.name() == volume &&
+           (source.has_persistent_volume_claim() || source.has_ephemeral());
+  });
+}
+
+void ValidateDevices(const Container& container, const PodFacts& facts, const std::string& path,
+                     FieldErrors& errors) {
+  std::set<std::string> seen, names, mounted;
+  for (const auto& mount : container.volume_mounts()) mounted.insert(mount.name());
+  for (int i = 0; i < container.volume_devices_size(); ++i) {
+    const auto& device = container.volume_devices(i);
+    const std::string at = At(Field(path, "volumeDevices"), i);
+    if (device.name().empty()) {
+      errors.Required(Field(at, "name"));
+    } else if (facts.volumes.count(device.name()) == 0) {
+      errors.NotFound(Field(at, "name"), device.name());
+    } else if (!IsBlockSource(facts, device.name())) {
+      errors.Invalid(Field(at, "name"), device.name(),
+                     "can only be a volume of type persistentVolumeClaim or ephemeral");
+    }
+    if (!names.insert(device.name()).second)
+      errors.Invalid(Field(at, "name"), device.name(), "must be unique");
+    if (mounted.contains(device.name()))
+      errors.Invalid(Field(at, "name"), device.name(), "must not already exist in volumeMounts");
+    if (device.device_path().empty()) errors.Required(Field(at, "devicePath"));
+    if (HasParentStep(device.device_path()))
+      errors.Invalid(Field(at, "devicePath"), device.device_path(), "must not contain '..'");
+    if (!seen.insert(device.device_path()).second)
+      errors.Invalid(Field(at, "devicePath"), device.device_path(), "must be unique");
+  }
+}
+
 void ValidateMounts(const Container& container, const PodFacts& facts, const std::string& path,
                     FieldErrors& errors) {
   std::set<std::string> paths, devices;
@@ -105,17 +142,7 @@ void ValidateMounts(const Container& container, const PodFacts& facts, const std
                      "must not already exist as a path in volumeDevices");
     ValidateMount(mount, container, at, errors);
   }
-  std::set<std::string> seen;
-  for (int i = 0; i < container.volume_devices_size(); ++i) {
-    const auto& device = container.volume_devices(i);
-    const std::string at = At(Field(path, "volumeDevices"), i);
-    if (facts.volumes.count(device.name()) == 0) errors.NotFound(Field(at, "name"), device.name());
-    if (device.device_path().empty()) errors.Required(Field(at, "devicePath"));
-    if (HasParentStep(device.device_path()))
-      errors.Invalid(Field(at, "devicePath"), device.device_path(), "must not contain '..'");
-    if (!seen.insert(device.device_path()).second)
-      errors.Invalid(Field(at, "devicePath"), device.device_path(), "must be unique");
-  }
+  ValidateDevices(container, facts, path, errors);
 }
 
 void ValidateResize(const ContainerInPod& checked, FieldErrors& errors) {

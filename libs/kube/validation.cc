@@ -91,7 +91,7 @@ void ValidateDns(const PodSpec& spec, FieldErrors& errors) {
     characters += search.size() + (i > 0 ? 1 : 0);
     if (search.size() > 1 && search.back() == '.') search.pop_back();
     if (search != ".")
-      errors.Check(At("spec.dnsConfig.searches", i), search, CheckDnsSubdomain(search));
+      errors.Check(At("spec.dnsConfig.searches", i), search, CheckDnsSearch(search));
   }
   if (characters > 2048) errors.TooLong("spec.dnsConfig.searches", 2048);
   for (int i = 0; i < config.options_size(); ++i)
@@ -123,6 +123,35 @@ void ValidateHostNames(const PodSpec& spec, FieldErrors& errors) {
   }
 }
 
+void ValidateSpread(const PodSpec& spec, FieldErrors& errors) {
+  std::set<std::string> known;
+  for (int i = 0; i < spec.topology_spread_constraints_size(); ++i) {
+    const auto& rule = spec.topology_spread_constraints(i);
+    const std::string path = At("spec.topologySpreadConstraints", i);
+    if (rule.max_skew() <= 0)
+      errors.Invalid(Field(path, "maxSkew"), rule.max_skew(), "must be greater than zero");
+    if (rule.topology_key().empty()) {
+      errors.Required(Field(path, "topologyKey"), "can not be empty");
+    } else {
+      errors.Check(Field(path, "topologyKey"), rule.topology_key(),
+                   CheckQualifiedName(rule.topology_key()));
+    }
+    const std::string& when = rule.when_unsatisfiable();
+    if (when != "DoNotSchedule" && when != "ScheduleAnyway")
+      errors.Unsupported(Field(path, "whenUnsatisfiable"), when,
+                         {"DoNotSchedule", "ScheduleAnyway"});
+    const std::string both = fmt::format("{{{}, {}}}", rule.topology_key(), when);
+    if (!known.insert(both).second)
+      errors.Duplicate(Field(path, "{topologyKey, whenUnsatisfiable}"), both);
+    if (!rule.has_min_domains()) continue;
+    if (rule.min_domains() <= 0)
+      errors.Invalid(Field(path, "minDomains"), rule.min_domains(), "must be greater than zero");
+    if (when != "DoNotSchedule")
+      errors.Invalid(Field(path, "minDomains"), rule.min_domains(),
+                     "can only use minDomains if whenUnsatisfiable=DoNotSchedule");
+  }
+}
+
 void ValidateSchedulingPart(const PodSpec& spec, FieldErrors& errors) {
   if (spec.scheduling_gates_size() > 0 && !spec.node_name().empty())
     errors.Forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared");
@@ -150,6 +179,7 @@ void ValidateSchedulingPart(const PodSpec& spec, FieldErrors& errors) {
           "exactly one of `resourceClaimName` and `resourceClaimTemplateName` is needed");
   }
   ValidateTolerations(spec, errors);
+  ValidateSpread(spec, errors);
 }
 
 void ValidateSpec(const PodFacts& facts, FieldErrors& errors) {
