@@ -364,6 +364,12 @@ TEST(Recorder, EventsGoInBatches) {
   EXPECT_EQ(f.batches.size(), 3U) << "nothing is sent without events";
 }
 
+TEST(Recorder, AnEventNamesItsContainerAsAKubeletDoes) {
+  EXPECT_EQ(FieldPathOf({}), "");
+  EXPECT_EQ(FieldPathOf({.container = "app"}), "spec.containers{app}");
+  EXPECT_EQ(FieldPathOf({.container = "i", .init_container = true}), "spec.initContainers{i}");
+}
+
 TEST(Recorder, WhileStatusIsAwayTheBoundHoldsAndLossIsCounted) {
   RecorderFixture f;
   f.answer = Unavailable("away");

@@ -33,17 +33,19 @@ std::string_view StateName(bus::ViewState state) {
   UNREACHABLE();
 }
 
-void Fill(v1::EventRecord& record, const PodEvent& event, const std::string& process) {
+/// For those who read the events of a node it is one agent, with the name that they know.
+constexpr const char* kComponent = "kubelet";
+
+void Fill(v1::EventRecord& record, const PodEvent& event) {
   record.set_type(event.warning ? "Warning" : "Normal");
   record.set_reason(event.reason);
   record.set_message(event.message);
-  record.set_component(process);
+  record.set_component(kComponent);
   record.set_kind(event.about_node ? "Node" : "Pod");
   record.set_namespace_(event.name_space);
   record.set_name(event.name);
   record.set_uid(event.uid);
-  if (!event.container.empty())
-    record.set_field_path(fmt::format("spec.containers{{{}}}", event.container));
+  if (const auto path = FieldPathOf(event); !path.empty()) record.set_field_path(path);
   record.set_count(1);
 }
 
@@ -320,7 +322,7 @@ Status Process::SendEvents(const std::vector<PodEvent>& events) {
   const int64_t now = ToNanos(clock_.WallNow());
   for (const PodEvent& event : events) {
     v1::EventRecord& record = *request.add_events();
-    Fill(record, event, flags_.process);
+    Fill(record, event);
     record.set_first_wall_ns(now);
     record.set_last_wall_ns(now);
   }

@@ -76,6 +76,7 @@ struct PodEvent {
   std::string name_space, name, uid;  // of the pod
   std::string container;              // may be empty
   bool about_node = false;            // then name and uid are the node's name
+  bool init_container = false;        // `container` is one
 };
 
 class EventRecorder {

@@ -113,7 +113,7 @@ void PodWorkerService::StopStep(Worker& worker) {
   run.steps.erase(run.steps.begin());
   run.outstanding = step.size();
   const bool resumed = worker.resumed && std::exchange(run.first_step, false);
-  const PodRef pod{worker.uid, worker.name, worker.name_space};
+  const PodRef pod = RefOf(worker);
   Act(worker);
   for (const auto& stop : step) {
     const bool again = resumed || worker.told_end.contains(stop.id);
@@ -164,8 +164,7 @@ void PodWorkerService::OnAllStopped(Worker& worker) {
     worker.again = true;
   } else {
     worker.sync_error = fmt::format("failed to \"KillContainer\": {}", fmt::join(run.errors, ", "));
-    PodEvents(deps_.events, {worker.uid, worker.name, worker.name_space})
-        .Warning("FailedKillPod", worker.sync_error);
+    PodEvents(deps_.events, RefOf(worker)).Warning("FailedKillPod", worker.sync_error);
     due_.Add(worker.uid, kRetry);
     PutWorkers(worker);
   }
@@ -210,8 +209,7 @@ void PodWorkerService::OnSandboxesStopped(const std::string& uid,
 void PodWorkerService::EndFailed(Worker& worker, const std::string& why) {
   if (stopping_) return StepDone(worker);  // given up here, not refused by the runtime
   const std::string text = fmt::format("error killing pod: {}", why);
-  PodEvents(deps_.events, {worker.uid, worker.name, worker.name_space})
-      .Warning("FailedKillPod", text);
+  PodEvents(deps_.events, RefOf(worker)).Warning("FailedKillPod", text);
   if (worker.sync_error != text)
     deps_.log.Warn("cannot stop pod",
                    {KV("podUID", worker.uid), KV("err", why), TraceField(worker)});

@@ -4,8 +4,11 @@
 /// Threads: any. Errors: none; events are best effort.
 /// Source: metrics-and-logging spec, events; runtime-sync spec, "Start failure reasons and events".
 
+#include <set>
 #include <string>
 
+#include "k8s.io/api/core/v1/container.pb.h"
+#include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/daemon/service.h"
 #include "libs/kube/pod_types.h"
 
@@ -13,7 +16,14 @@ namespace splitlet::pod_worker {
 
 struct PodRef {
   std::string uid, name, name_space;
+  std::set<std::string> inits;  // names of its init containers
 };
+/// Of a whole pod.
+inline PodRef RefOf(const kube::Pod& pod) {
+  PodRef ref{pod.metadata().uid(), pod.metadata().name(), pod.metadata().namespace_(), {}};
+  for (const auto& init : pod.spec().init_containers()) ref.inits.insert(init.name());
+  return ref;
+}
 
 class PodEvents {
  public:
@@ -29,8 +39,10 @@ class PodEvents {
 
  private:
   void Record(bool warning, std::string reason, std::string message, std::string container) {
-    recorder_.Record({warning, std::move(reason), std::move(message), pod_.name_space, pod_.name,
-                      pod_.uid, std::move(container)});
+    daemon::PodEvent event{warning,   std::move(reason), std::move(message),  pod_.name_space,
+                           pod_.name, pod_.uid,          std::move(container)};
+    event.init_container = pod_.inits.contains(event.container);
+    recorder_.Record(std::move(event));
   }
   daemon::EventRecorder& recorder_;
   PodRef pod_;

@@ -28,11 +28,7 @@ constexpr uint32_t kLogDirMode = 0755;
 class Pass {
  public:
   Pass(const PodSync::Deps& deps, const SyncInput& input, kube::Pod pod)
-      : deps_(deps),
-        input_(input),
-        pod_(std::move(pod)),
-        events_(deps.events,
-                {pod_.metadata().uid(), pod_.metadata().name(), pod_.metadata().namespace_()}) {
+      : deps_(deps), input_(input), pod_(std::move(pod)), events_(deps.events, RefOf(pod_)) {
     out_.restarts = input.restarts;
   }
 

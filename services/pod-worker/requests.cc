@@ -158,8 +158,7 @@ std::unique_ptr<Worker> PodWorkerService::NewLife(Grant grant, PodTraits traits)
 void PodWorkerService::TellNotCarriedOut(const Worker& worker) {
   const std::string& what = worker.traits.not_carried_out;
   if (what.empty() || worker.state != WorkerState::kSyncing) return;
-  PodEvents(deps_.events, {worker.uid, worker.name, worker.name_space})
-      .Warning("FeatureNotSupported", what);
+  PodEvents(deps_.events, RefOf(worker)).Warning("FeatureNotSupported", what);
   deps_.log.Warn("a pod asks for what is not carried out",
                  {KV("pod", kube::PodKey(worker.name_space, worker.name)), KV("podUID", worker.uid),
                   KV("reason", what), TraceField(worker)});

@@ -85,6 +85,27 @@ TEST_F(Running, AnEditThatAsksForAProbeIsTold) {
   EXPECT_EQ(events.Count("FeatureNotSupported"), 1);
 }
 
+TEST_F(Running, EventsSayWhichContainersAreInitContainers) {
+  auto pod = TestPod{.inits = {"i"}}.Make();
+  pod.mutable_spec()->mutable_init_containers(0)->set_image("new:1");
+  ASSERT_TRUE(RunPod(pod).ok());
+  Exit("i", 0);
+  Remove(pod);
+  int inits = 0, others = 0;
+  for (const auto& event : events.events) {
+    if (event.container.empty()) continue;
+    EXPECT_EQ(event.init_container, event.container == "i") << event.reason;
+    ++(event.init_container ? inits : others);
+  }
+  EXPECT_EQ(inits, 4) << "Pulling, Pulled, Created, Started";
+  EXPECT_EQ(others, 4) << "Pulled, Created, Started, Killing";
+}
+
+TEST_F(Running, TheImageIsAskedForItsUserOnceForAStart) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  EXPECT_EQ(runtime.Calls("ImageStatus"), 1u);
+}
+
 TEST_F(Running, LowerGenerationsAreIgnoredAndHigherOnesTaken) {
   auto pod = TestPod{}.Make();
   ASSERT_TRUE(RunPod(pod, 1, 5).ok());

@@ -242,8 +242,7 @@ bool PodWorkerService::PastDeadline(Worker& worker) {
     due_.Add(worker.uid, left);
     return false;
   }
-  PodEvents(deps_.events, {worker.uid, worker.name, worker.name_space})
-      .Normal("DeadlineExceeded", kPastDeadline);
+  PodEvents(deps_.events, RefOf(worker)).Normal("DeadlineExceeded", kPastDeadline);
   BeginEnd(worker, {.reason = "DeadlineExceeded", .message = kPastDeadline});
   Persist(worker, {.lasting = true, .sync = true});
   return true;
@@ -254,7 +253,7 @@ void PodWorkerService::StartPull(Worker& worker, const std::string& image,
   PullMemory& memory = worker.pulls[image];
   if (memory.pulling) return;
   memory.pulling = true;
-  PodEvents(deps_.events, {worker.uid, worker.name, worker.name_space})
+  PodEvents(deps_.events, RefOf(worker))
       .Normal("Pulling", fmt::format("Pulling image \"{}\"", image), container);
   const Clock::Time asked = deps_.clock.Now();
   const bool allowed = pull_tokens_.Take();
@@ -315,7 +314,7 @@ void PodWorkerService::OnPulled(const std::string& uid, const PullResult& result
   PullMemory& memory = worker->pulls[result.image];
   memory.pulling = false;
   if (worker->state != WorkerState::kSyncing) return;
-  PodEvents events(deps_.events, {worker->uid, worker->name, worker->name_space});
+  PodEvents events(deps_.events, RefOf(*worker));
   if (result.ref.ok()) {
     memory.pulled_ref = *result.ref;
     metrics_.ObservePull(result.bytes, result.waited);

@@ -55,8 +55,13 @@ StatusOr<PodTraits> TraitsOf(const std::string& bytes) {
   if (pod.spec().has_active_deadline_seconds())
     traits.active_deadline = pod.spec().active_deadline_seconds();
   traits.containers = static_cast<size_t>(pod.spec().containers_size());
+  for (const auto& init : pod.spec().init_containers()) traits.inits.insert(init.name());
   traits.not_carried_out = NotCarriedOut(pod);
   return traits;
+}
+
+PodRef RefOf(const Worker& worker) {
+  return {worker.uid, worker.name, worker.name_space, worker.traits.inits};
 }
 
 LogField TraceField(const Worker& worker) {

@@ -40,6 +40,7 @@ struct PodTraits {
   bool deleted = false;  // has a deletion timestamp
   std::optional<int64_t> deletion_grace, spec_grace, active_deadline;
   size_t containers = 0;
+  std::set<std::string> inits;  // names of init containers
   std::string not_carried_out;  // of what it asks for; for people
 };
 /// DATA_LOSS when the bytes are no pod.
@@ -113,6 +114,8 @@ struct Worker {
 
 /// For log lines.
 LogField TraceField(const Worker& worker);
+/// For events.
+PodRef RefOf(const Worker& worker);
 
 void FillFact(const Worker& worker, v1::WorkerFact& fact);
 void FillLasting(const Worker& worker, v1::LastingFact& fact);
