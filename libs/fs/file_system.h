@@ -16,7 +16,7 @@
 namespace splitlet::fs {
 
 struct FileInfo {
-  enum class Kind { kFile, kDirectory, kSymlink, kOther };
+  enum class Kind { kFile, kDirectory, kSymlink, kSocket, kCharDevice, kBlockDevice, kOther };
   Kind kind = Kind::kOther;
   uint64_t size = 0;
   uint64_t inode = 0;

@@ -32,6 +32,9 @@ FileInfo::Kind KindOf(mode_t mode) {
   if (S_ISREG(mode)) return FileInfo::Kind::kFile;
   if (S_ISDIR(mode)) return FileInfo::Kind::kDirectory;
   if (S_ISLNK(mode)) return FileInfo::Kind::kSymlink;
+  if (S_ISSOCK(mode)) return FileInfo::Kind::kSocket;
+  if (S_ISCHR(mode)) return FileInfo::Kind::kCharDevice;
+  if (S_ISBLK(mode)) return FileInfo::Kind::kBlockDevice;
   return FileInfo::Kind::kOther;
 }
 

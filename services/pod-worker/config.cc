@@ -53,6 +53,7 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const daemon::KubeletCon
                  .cpu_quota = kubelet.cpu_cfs_quota,
                  .cpu_period_us = kubelet.cpu_cfs_quota_period / 1us,
                  .cgroups = cgroups,
+                 .selinux = ReadSelinux(files),
                  .huge_pages = machine.huge_pages,
                  .thermal_paths = ReadThermalPaths(files)};
   return config;

@@ -150,6 +150,7 @@ bool ContainerStarter::ResolveImage(const kube::Container& container, std::strin
   const bool ask = tagged.ok() && NeedsImageStatus(question, memory);
   if (ask) local = context_.deps.images.ImageStatus(*tagged, Soon());
   const ImageDecision decision = DecideImage(question, memory, ask ? &local : nullptr);
+  image_ = local.ok() ? *local : std::nullopt;
   for (const auto& event : decision.events) {
     event.warning ? context_.events.Warning(event.reason, event.message, container.name())
                   : context_.events.Normal(event.reason, event.message, container.name());
@@ -238,8 +239,11 @@ Status ContainerStarter::FillConfig(const kube::Container& container, uint32_t r
   const ContainerFiles files{context_.volumes, hosts, MakeTerminationLog(container, restart_count)};
   std::optional<cri::Image> image;
   if (NeedsImageUser(context_.pod, container)) {
-    ASSIGN_OR_RETURN(image, context_.deps.images.ImageStatus(image_ref, Soon()),
-                     "user of the image");
+    image = image_;
+    if (!image) {
+      ASSIGN_OR_RETURN(image, context_.deps.images.ImageStatus(image_ref, Soon()),
+                       "user of the image");
+    }
   }
   const Status made = MakeContainerConfig({context_.pod, container, context_.deps.node, files,
                                            context_.ips, image_ref, image, restart_count},
@@ -306,10 +310,6 @@ Status ContainerStarter::StartInRuntime(const cri::ContainerId& id) {
   return started;
 }
 
-void ContainerStarter::LinkLog(const std::string& container, const cri::ContainerId& id,
-                               uint32_t restart_count) {
-  if (context_.deps.node.container_links_dir.empty()) return;
-  auto& files = context_.deps.files;
 /// A runtime that stops a sandbox kills its containers one after the other and the sandbox last;
 /// until then nothing but the exits shows it.
 bool ContainerStarter::SandboxDied() const {
@@ -338,6 +338,10 @@ ContainerStarter::Result ContainerStarter::LeaveDeadSandbox(const ContainerStart
   return Result::kSandboxDied;
 }
 
+void ContainerStarter::LinkLog(const std::string& container, const cri::ContainerId& id,
+                               uint32_t restart_count) {
+  if (context_.deps.node.container_links_dir.empty()) return;
+  auto& files = context_.deps.files;
   const std::string log =
       context_.sandbox_config.log_directory() + "/" + ContainerLogPath(container, restart_count);
   if (!files.Stat(log, true).ok()) return;

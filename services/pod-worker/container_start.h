@@ -76,6 +76,7 @@ class ContainerStarter {
   Context context_;
   SyncOutcome& out_;
   Status first_error_;
+  std::optional<cri::Image> image_;  // of the container that is being started, where it was asked
   bool started_sidecar_ = false;
 };
 

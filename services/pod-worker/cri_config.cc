@@ -6,6 +6,8 @@
 
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "k8s.io/api/core/v1/volume.pb.h"
+#include "k8s.io/api/core/v1/volume_source.pb.h"
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/environment.h"
 #include "services/pod-worker/names.h"
@@ -56,6 +58,16 @@ StatusOr<runtime::v1::MountPropagation> PropagationOf(const std::string& mode) {
   return InvalidArgument("unknown mount propagation \"{}\"", mode);
 }
 
+std::string Absolute(const std::string& path) { return path.starts_with('/') ? path : "/" + path; }
+
+/// Made by us, so that it may be given the container's label.
+bool IsEmptyDir(const kube::Pod& pod, const std::string& name) {
+  const auto& volumes = pod.spec().volumes();
+  return std::any_of(volumes.begin(), volumes.end(), [&name](const kube::Volume& volume) {
+    return volume.name() == name && volume.volume_source().has_empty_dir();
+  });
+}
+
 Status AddVolumeMount(const ContainerInput& in, const k8s::io::api::core::v1::VolumeMount& mount,
                       runtime::v1::ContainerConfig& out) {
   const auto found = in.files.volumes.find(mount.name());
@@ -71,20 +83,20 @@ Status AddVolumeMount(const ContainerInput& in, const k8s::io::api::core::v1::Vo
   const auto propagation = PropagationOf(mount.mount_propagation());
   if (!propagation.ok()) return propagation.status();
   auto& to = *out.add_mounts();
-  to.set_container_path(mount.mount_path().starts_with('/') ? mount.mount_path()
-                                                            : "/" + mount.mount_path());
+  to.set_container_path(Absolute(mount.mount_path()));
   to.set_host_path(found->second);
   to.set_readonly(mount.read_only());
   to.set_propagation(*propagation);
+  to.set_selinux_relabel(in.node.selinux && IsEmptyDir(in.pod, mount.name()));
   return OkStatus();
 }
 
 void AddFileMount(const std::string& container_path, const std::string& host_path,
-                  runtime::v1::ContainerConfig& out) {
+                  const ContainerInput& in, runtime::v1::ContainerConfig& out) {
   auto& mount = *out.add_mounts();
   mount.set_container_path(container_path);
   mount.set_host_path(host_path);
-  mount.set_selinux_relabel(true);
+  mount.set_selinux_relabel(in.node.selinux);
 }
 
 Status SetMounts(const ContainerInput& in, runtime::v1::ContainerConfig& out) {
@@ -95,9 +107,10 @@ Status SetMounts(const ContainerInput& in, runtime::v1::ContainerConfig& out) {
     own_hosts = own_hosts || mount.mount_path() == "/etc/hosts";
   }
   if (!own_hosts && !in.files.hosts_file.empty())
-    AddFileMount("/etc/hosts", in.files.hosts_file, out);
+    AddFileMount("/etc/hosts", in.files.hosts_file, in, out);
   if (!in.files.termination_log.empty())
-    AddFileMount(in.container.termination_message_path(), in.files.termination_log, out);
+    AddFileMount(Absolute(in.container.termination_message_path()), in.files.termination_log, in,
+                 out);
   return OkStatus();
 }
 
@@ -120,10 +133,11 @@ Status SetCommand(const ContainerInput& in, runtime::v1::ContainerConfig& out) {
 
 StatusOr<HostNames> HostNamesOf(const kube::Pod& pod, const std::string& cluster_domain) {
   const auto& spec = pod.spec();
-  if (!spec.hostname_override().empty()) return HostNames{spec.hostname_override(), ""};
   HostNames names{.host = spec.hostname().empty() ? pod.metadata().name() : spec.hostname()};
+  if (!spec.hostname_override().empty()) names.host = spec.hostname_override();
   names.host.resize(std::min(names.host.size(), kMaxHostName));
   while (names.host.ends_with('-') || names.host.ends_with('.')) names.host.pop_back();
+  if (!spec.hostname_override().empty()) return names;
   if (!spec.subdomain().empty())
     names.domain =
         fmt::format("{}.{}.svc.{}", spec.subdomain(), pod.metadata().namespace_(), cluster_domain);
@@ -194,8 +208,6 @@ Status MakeContainerConfig(const ContainerInput& in, runtime::v1::ContainerConfi
   out.mutable_metadata()->set_attempt(in.restart_count);
   out.mutable_image()->set_image(in.image_ref);
   out.mutable_image()->set_user_specified_image(container.image());
-  for (const auto& [key, value] : in.pod.metadata().annotations())
-    (*out.mutable_image()->mutable_annotations())[key] = value;
   if (const Status command = SetCommand(in, out); !command.ok()) return command;
   out.set_working_dir(container.working_dir());
   if (const Status mounts = SetMounts(in, out); !mounts.ok()) return mounts;

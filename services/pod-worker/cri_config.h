@@ -56,13 +56,13 @@ struct ContainerInput {
   const ContainerFiles& files;
   std::vector<std::string> pod_ips;
   std::string image_ref;
-  std::optional<cri::Image> image;  // for its user; asked only where it matters
+  std::optional<cri::Image> image;  // for its user, where NeedsImageUser says so
   uint32_t restart_count = 0;
 };
 Status MakeContainerConfig(const ContainerInput& input, runtime::v1::ContainerConfig& out);
 
-/// Without a runAsUser the image's user decides whether runAsNonRoot holds, and is the user of a
-/// runAsGroup, which runtimes refuse alone.
+/// Without a runAsUser the container runs as the image's user, with the groups that the runtime's
+/// image gives that user, and that user decides whether runAsNonRoot holds.
 bool NeedsImageUser(const kube::Pod& pod, const kube::Container& container);
 
 /// security_config.cc.

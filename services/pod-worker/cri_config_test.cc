@@ -6,6 +6,7 @@
 #include "k8s.io/api/core/v1/volume.pb.h"
 #include "k8s.io/api/core/v1/volume_source.pb.h"
 #include "libs/fs/fake_file_system.h"
+#include "libs/fs/real_file_system.h"
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/environment.h"
 #include "services/pod-worker/resources.h"
@@ -197,6 +198,9 @@ TEST(Resources, OfTheNodeAsItsFilesSay) {
   write("/sys/fs/cgroup/system.slice/x.service/memory.swap.max", "max");
   cgroups = ReadCgroups(files, true);
   EXPECT_TRUE(cgroups.v2 && !cgroups.oom_group && cgroups.swap);
+  EXPECT_FALSE(ReadSelinux(files));
+  write("/sys/fs/selinux/enforce", "0");
+  EXPECT_TRUE(ReadSelinux(files));
   write("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "0");
   write("/sys/devices/system/cpu/cpufreq/thermal_throttle/x", "0");
   EXPECT_EQ(ReadThermalPaths(files),
@@ -226,6 +230,12 @@ TEST(Resources, OfTheWholePodAndItsOverhead) {
   EXPECT_EQ(out.linux().resources().cpu_shares(), 1024);
   EXPECT_EQ(out.linux().resources().memory_limit_in_bytes(), 2LL << 30);
   EXPECT_EQ(out.linux().overhead().memory_limit_in_bytes(), 64 << 20);
+  EXPECT_TRUE(out.linux().resources().unified().empty());
+  NodeInfo node = kNode;
+  node.cgroups = {.v2 = true, .oom_group = true};
+  SetPodResources(pod, node, out);
+  EXPECT_EQ(out.linux().resources().unified().at("memory.oom.group"), "1");
+  EXPECT_EQ(out.linux().overhead().unified().at("memory.oom.group"), "1");
 }
 
 TEST(Resources, OomScoreOfASidecarAndOfWhatThePodAsksForItself) {
@@ -236,6 +246,7 @@ TEST(Resources, OomScoreOfASidecarAndOfWhatThePodAsksForItself) {
   EXPECT_EQ(OomScoreAdj(pod, sidecar, kNode), 800) << "it outlives the container that it serves";
   (*pod.mutable_spec()->mutable_resources()->mutable_requests())["memory"].set_string("4Gi");
   EXPECT_EQ(OomScoreAdj(pod, pod.spec().containers(0), kNode), 700);
+  EXPECT_EQ(OomScoreAdj(pod, sidecar, kNode), 700) << "each has its share, a sidecar too";
 }
 
 TEST(Resources, OomScoreByQos) {
@@ -357,6 +368,7 @@ TEST(SandboxConfig, EveryField) {
   EXPECT_EQ(security.namespace_options().ipc(), runtime::v1::NODE);
   EXPECT_EQ(security.namespace_options().network(), runtime::v1::POD);
   EXPECT_EQ(security.namespace_options().pid(), runtime::v1::CONTAINER);
+  EXPECT_EQ(security.namespace_options().userns_options().mode(), runtime::v1::NODE);
   EXPECT_EQ(security.supplemental_groups(0), 7);
   EXPECT_EQ(out.linux().sysctls().at("net.ipv4.tcp_syncookies"), "1");
   EXPECT_TRUE(out.linux().cgroup_parent().empty());
@@ -371,6 +383,9 @@ TEST(SandboxConfig, HostNames) {
   pod.mutable_spec()->set_set_hostname_as_fqdn(true);
   EXPECT_TRUE(HostNamesOf(pod, "c.local").ok());
   EXPECT_FALSE(HostNamesOf(pod, std::string(60, 'd')).ok());
+  pod.mutable_spec()->set_hostname_override(std::string(62, 'o') + ".x");
+  EXPECT_EQ(HostNamesOf(pod, "c.local")->host, std::string(62, 'o'));
+  EXPECT_EQ(HostNamesOf(pod, "c.local")->domain, "");
 }
 
 TEST(HostsFile, OfBothNetworks) {
@@ -429,6 +444,37 @@ TEST_F(ContainerConfigTest, CommandMountsAndNames) {
   EXPECT_EQ(out_.mounts(0).propagation(), runtime::v1::PROPAGATION_BIDIRECTIONAL);
   EXPECT_EQ(out_.mounts(1).container_path(), "/etc/hosts");
   EXPECT_EQ(out_.mounts(2).container_path(), "/dev/termination-log");
+  EXPECT_TRUE(out_.image().annotations().empty()) << "those of the pod are none of the image";
+}
+
+TEST_F(ContainerConfigTest, ARelativeTerminationMessagePathIsOneFromTheRoot) {
+  container().set_termination_message_path("tmp/end");
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(out_.mounts(1).container_path(), "/tmp/end");
+}
+
+TEST_F(ContainerConfigTest, WhatWeMakeIsLabelledWhereTheHostHasLabels) {
+  for (const char* name : {"data", "host"}) {
+    auto& mount = *container().add_volume_mounts();
+    mount.set_name(name);
+    mount.set_mount_path(fmt::format("/{}", name));
+    auto& volume = *pod_.mutable_spec()->add_volumes();
+    volume.set_name(name);
+    files_.volumes[name] = "/somewhere";
+  }
+  pod_.mutable_spec()->mutable_volumes(0)->mutable_volume_source()->mutable_empty_dir();
+  pod_.mutable_spec()->mutable_volumes(1)->mutable_volume_source()->mutable_host_path();
+  const auto labelled = [this] {
+    std::string text;
+    for (const auto& mount : out_.mounts())
+      if (mount.selinux_relabel()) text += mount.container_path() + " ";
+    return text;
+  };
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(labelled(), "");
+  node_.selinux = true;
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(labelled(), "/data /etc/hosts /dev/termination-log ");
 }
 
 TEST_F(ContainerConfigTest, AHostsFileOfItsOwnReplacesTheManagedOne) {
@@ -484,13 +530,31 @@ TEST_F(ContainerConfigTest, DefaultsOfTheNodeAndProfilesByAnnotation) {
   EXPECT_EQ(*out.masked_paths().rbegin(), "/sys/devices/system/cpu/cpu0/thermal_throttle");
   EXPECT_EQ(out.apparmor().localhost_ref(), "mine");
   EXPECT_EQ(out.apparmor_profile(), "localhost/mine");
+  pod_.mutable_spec()->mutable_security_context()->mutable_app_armor_profile()->set_type(
+      "RuntimeDefault");
+  for (const char* none : {"mine", "localhost/", ""}) {
+    (*pod_.mutable_metadata()
+          ->mutable_annotations())["container.apparmor.security.beta.kubernetes.io/app"] = none;
+    ASSERT_TRUE(Make().ok());
+    EXPECT_EQ(out_.linux().security_context().apparmor_profile(), "runtime/default") << none;
+  }
   container().mutable_security_context()->mutable_app_armor_profile()->set_type("Unconfined");
   ASSERT_TRUE(Make().ok());
   EXPECT_EQ(out_.linux().security_context().apparmor_profile(), "unconfined");
 }
 
-TEST_F(ContainerConfigTest, AGroupAloneGoesWithTheUserOfTheImage) {
+TEST_F(ContainerConfigTest, TheUserOfTheImageIsNamedToTheRuntime) {
+  EXPECT_TRUE(NeedsImageUser(pod_, container()));
+  image_ = cri::Image{.uid = 1234};
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(out_.linux().security_context().run_as_user().value(), 1234);
+  container().mutable_security_context()->set_run_as_user(7);
   EXPECT_FALSE(NeedsImageUser(pod_, container()));
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(out_.linux().security_context().run_as_user().value(), 7);
+}
+
+TEST_F(ContainerConfigTest, AGroupAloneGoesWithTheUserOfTheImage) {
   container().mutable_security_context()->set_run_as_group(3000);
   EXPECT_TRUE(NeedsImageUser(pod_, container()));
   image_ = cri::Image{.uid = 33};
@@ -513,6 +577,8 @@ TEST_F(ContainerConfigTest, RunAsNonRoot) {
   EXPECT_NE(Message(Make()).find("non-numeric user (app)"), std::string::npos);
   image_ = cri::Image{.uid = 0};
   EXPECT_NE(Message(Make()).find("image will run as root"), std::string::npos);
+  image_ = cri::Image{.uid = 1LL << 31};
+  EXPECT_NE(Message(Make()).find("is not in 0..2147483647"), std::string::npos);
   image_ = cri::Image{.uid = 33};
   EXPECT_TRUE(Make().ok());
   container().mutable_security_context()->set_run_as_user(0);
@@ -542,12 +608,28 @@ TEST(Volumes, OnlyThoseOnDisk) {
   EXPECT_TRUE(files.Stat("/srv/data", false).ok());
   host.set_type("File");
   EXPECT_EQ(Message(EnsureVolumes(pod, "/state/pods/uid-web", files)),
-            "hostPath type check failed: /srv/data is not a file");
+            "MountVolume.SetUp failed for volume \"host\" : hostPath type check failed: /srv/data "
+            "is not a file");
   ASSERT_TRUE(RemoveVolumes("/state/pods/uid-web", files).ok());
   EXPECT_FALSE(files.Stat(paths->at("scratch"), false).ok());
   EXPECT_TRUE(files.Stat("/srv/data", false).ok());
   add("secret").mutable_secret();
   EXPECT_EQ(Message(VolumePaths(pod, "/x").status()), "volume type \"secret\" is not supported");
+}
+
+TEST(Volumes, EachKindOfDeviceIsToldApart) {
+  fs::RealFileSystem files;
+  kube::Pod pod = TestPod{}.Make();
+  auto& volume = *pod.mutable_spec()->add_volumes();
+  volume.set_name("v");
+  auto& host = *volume.mutable_volume_source()->mutable_host_path();
+  host.set_path("/dev/null");
+  const std::string dir = testing::TempDir() + "/volumes-of-devices";
+  for (const std::string type : {"CharDevice", "BlockDevice", "Socket", "File"}) {
+    host.set_type(type);
+    EXPECT_EQ(EnsureVolumes(pod, dir, files).ok(), type == "CharDevice") << type;
+  }
+  ASSERT_TRUE(files.RemoveTree(dir).ok());
 }
 
 }  // namespace

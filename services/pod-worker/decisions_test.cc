@@ -357,6 +357,14 @@ TEST(NotCarriedOut, NamesContainerAndField) {
        },
        "init container side: livenessProbe; pod: imagePullSecrets, ephemeralContainers, hostUsers "
        "are not carried out by this version"},
+      {"a rule that would restart the pod whole",
+       [](auto& spec) {
+         auto& app = *spec.mutable_containers(0);
+         app.add_restart_policy_rules()->set_action("Restart");
+         app.add_restart_policy_rules()->set_action("RestartAllContainers");
+       },
+       "container app: restartPolicyRules.action RestartAllContainers is not carried out by this "
+       "version"},
       {"users of the host are what it has", [](auto& spec) { spec.set_host_users(true); }, ""},
   };
   for (const auto& c : kCases) {

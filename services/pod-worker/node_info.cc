@@ -34,6 +34,8 @@ std::optional<int64_t> Number(std::string_view text) {
 
 }  // namespace
 
+bool ReadSelinux(fs::FileSystem& files) { return Exists(files, "/sys/fs/selinux/enforce"); }
+
 Cgroups ReadCgroups(fs::FileSystem& files, bool single_process_oom_kill) {
   Cgroups cgroups{.v2 = Exists(files, "/sys/fs/cgroup/cgroup.controllers")};
   cgroups.oom_group = cgroups.v2 && !single_process_oom_kill;

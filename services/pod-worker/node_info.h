@@ -40,6 +40,7 @@ struct NodeInfo {
   bool cpu_quota = true;            // CPU limits are enforced
   int64_t cpu_period_us = 100'000;
   Cgroups cgroups;
+  bool selinux = false;  // the kernel enforces it, or would
   std::vector<node::HugePages> huge_pages;
   /// Directories under /sys that tell how hot the CPUs are: hidden from containers.
   std::vector<std::string> thermal_paths;
@@ -47,6 +48,7 @@ struct NodeInfo {
 
 /// From /sys and /proc; what cannot be read is not there.
 Cgroups ReadCgroups(fs::FileSystem& files, bool single_process_oom_kill);
+bool ReadSelinux(fs::FileSystem& files);
 std::vector<std::string> ReadThermalPaths(fs::FileSystem& files);
 
 /// In the units of the downward API.

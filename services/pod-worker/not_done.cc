@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "k8s.io/api/core/v1/container.pb.h"
@@ -40,6 +41,10 @@ std::vector<std::string> FieldsOf(const kube::Container& container) {
   if (lifecycle.has_post_start()) fields.emplace_back("lifecycle.postStart");
   if (lifecycle.has_pre_stop()) fields.emplace_back("lifecycle.preStop");
   if (!lifecycle.stop_signal().empty()) fields.emplace_back("lifecycle.stopSignal");
+  const auto& rules = container.restart_policy_rules();
+  if (std::any_of(rules.begin(), rules.end(),
+                  [](const auto& rule) { return rule.action() == "RestartAllContainers"; }))
+    fields.emplace_back("restartPolicyRules.action RestartAllContainers");
   return fields;
 }
 

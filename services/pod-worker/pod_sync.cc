@@ -129,12 +129,15 @@ class Pass {
   Status PrepareVolumes() {
     const std::string dir = PodDirectory(deps_.node.pods_dir, pod_.metadata().uid());
     auto paths = VolumePaths(pod_, dir);
-    Status status = paths.status();
-    if (status.ok()) status = EnsureVolumes(pod_, dir, deps_.files);
-    if (!status.ok()) {
-      events_.Warning("FailedMount",
-                      fmt::format("Unable to attach or mount volumes: {}", Message(status)));
-      return status;
+    if (!paths.ok()) {
+      events_.Warning("FailedMount", fmt::format("Unable to attach or mount volumes: {}",
+                                                 Message(paths.status())));
+      return paths.status();
+    }
+    const Status ensured = EnsureVolumes(pod_, dir, deps_.files);
+    if (!ensured.ok()) {
+      events_.Warning("FailedMount", Message(ensured));
+      return ensured;
     }
     volumes_ = std::move(paths).value();
     return OkStatus();

@@ -53,15 +53,20 @@ std::optional<int64_t> Sum(const StatusOr<kube::Resources>& resources, std::stri
   return name == kube::kCpu ? found->second.MilliValue() : found->second.Value();
 }
 
-/// What a container asks for, with its part of what the pod asks for beyond its containers.
+/// The part that each container has of what the pod asks for beyond its containers.
+int64_t MemoryShare(const kube::Pod& pod) {
+  const auto whole = RequestOf(pod.spec().resources(), "memory", false);
+  if (!whole) return 0;
+  const int64_t asked = Sum(kube::ContainersRequests(pod), kube::kMemory).value_or(0);
+  const int count = pod.spec().containers_size() + pod.spec().init_containers_size();
+  return std::max<int64_t>(*whole - asked, 0) / std::max(count, 1);
+}
+
+/// What a container asks for, with its share.
 int64_t MemoryRequest(const kube::Pod& pod, const kube::Container& container) {
   const int64_t own = RequestOf(container.resources(), "memory", false)
                           .value_or(LimitOf(container.resources(), "memory", false).value_or(0));
-  const auto whole = RequestOf(pod.spec().resources(), "memory", false);
-  if (!whole) return own;
-  const int64_t asked = Sum(kube::ContainersRequests(pod), kube::kMemory).value_or(0);
-  const int count = pod.spec().containers_size() + pod.spec().init_containers_size();
-  return own + std::max<int64_t>(*whole - asked, 0) / std::max(count, 1);
+  return own + MemoryShare(pod);
 }
 
 int64_t ScoreOf(int64_t request, const NodeInfo& node) {
@@ -81,7 +86,7 @@ int64_t BurstableScore(const kube::Pod& pod, const kube::Container& container,
   int64_t least = node.memory_bytes;
   for (const auto& regular : pod.spec().containers())
     least = std::min(least, RequestOf(regular.resources(), "memory", false).value_or(0));
-  return std::min(score, ScoreOf(least, node));
+  return std::min(score, ScoreOf(least + MemoryShare(pod), node));
 }
 
 void SetHugePages(const kube::Pod& pod, const kube::Container& container, const NodeInfo& node,
@@ -92,6 +97,10 @@ void SetHugePages(const kube::Pod& pod, const kube::Container& container, const 
     limit.set_limit(
         static_cast<uint64_t>(LimitWithPod(pod, container, pages.resource).value_or(0)));
   }
+}
+
+void SetOomGroup(const NodeInfo& node, runtime::v1::LinuxContainerResources& out) {
+  if (node.cgroups.oom_group) (*out.mutable_unified())["memory.oom.group"] = "1";
 }
 
 void SetSwap(const NodeInfo& node, runtime::v1::LinuxContainerResources& out) {
@@ -143,7 +152,7 @@ void SetContainerResources(const kube::Pod& pod, const kube::Container& containe
   out.set_memory_limit_in_bytes(LimitWithPod(pod, container, "memory").value_or(0));
   out.set_oom_score_adj(OomScoreAdj(pod, container, node));
   SetHugePages(pod, container, node, out);
-  if (node.cgroups.oom_group) (*out.mutable_unified())["memory.oom.group"] = "1";
+  SetOomGroup(node, out);
   SetSwap(node, out);
 }
 
@@ -156,11 +165,13 @@ void SetPodResources(const kube::Pod& pod, const NodeInfo& node,
   SetCpu(Sum(kube::PodRequests(bare), kube::kCpu), Sum(limits, kube::kCpu).value_or(0), node,
          resources);
   resources.set_memory_limit_in_bytes(Sum(limits, kube::kMemory).value_or(0));
+  SetOomGroup(node, resources);
   auto& overhead = *out.mutable_linux()->mutable_overhead();
   if (pod.spec().overhead().empty()) return;
   const auto cpu = Amount(pod.spec().overhead(), "cpu", true);
   SetCpu(cpu, cpu.value_or(0), node, overhead);
   overhead.set_memory_limit_in_bytes(Amount(pod.spec().overhead(), "memory", false).value_or(0));
+  SetOomGroup(node, overhead);
 }
 
 }  // namespace splitlet::pod_worker

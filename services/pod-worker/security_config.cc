@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/security.pb.h"
@@ -33,6 +35,7 @@ void SetNamespaces(const kube::Pod& pod, runtime::v1::NamespaceOption& out) {
   } else {
     out.set_pid(spec.share_process_namespace() ? runtime::v1::POD : runtime::v1::CONTAINER);
   }
+  out.mutable_userns_options()->set_mode(runtime::v1::NODE);
 }
 
 template <class Options>
@@ -81,13 +84,19 @@ std::string ApparmorOf(const AppArmorProfile& profile) {
   return std::string(kApparmorLocalhost) + profile.localhost_profile();
 }
 
+/// An annotation that names none is as good as none.
+bool IsApparmorProfile(std::string_view text) {
+  if (text == kApparmorDefault || text == kApparmorUnconfined) return true;
+  return text.starts_with(kApparmorLocalhost) && text.size() > kApparmorLocalhost.size();
+}
+
 /// Of the container, else of the annotation of old for it, else of the pod.
 std::string ApparmorOf(const ContainerInput& in) {
   const auto& own = in.container.security_context();
   if (own.has_app_armor_profile()) return ApparmorOf(own.app_armor_profile());
   const auto& annotations = in.pod.metadata().annotations();
   const auto found = annotations.find(std::string(kApparmorAnnotation) + in.container.name());
-  if (found != annotations.end()) return found->second;
+  if (found != annotations.end() && IsApparmorProfile(found->second)) return found->second;
   const auto& pod = in.pod.spec().security_context();
   return pod.has_app_armor_profile() ? ApparmorOf(pod.app_armor_profile()) : "";
 }
@@ -121,13 +130,18 @@ Status CheckNonRoot(const ContainerInput& in, const std::optional<int64_t>& user
     if (*user == 0) return InvalidArgument("container's runAsUser breaks non-root policy {}", who);
     return OkStatus();
   }
-  if (in.image && !in.image->username.empty())
+  const bool by_name = in.image && !in.image->uid && !in.image->username.empty();
+  if (by_name)
     return InvalidArgument(
         "container has runAsNonRoot and image has non-numeric user ({}), cannot verify user is "
         "non-root {}",
         in.image->username, who);
   if (!in.image || in.image->uid.value_or(0) == 0)
     return InvalidArgument("container has runAsNonRoot and image will run as root {}", who);
+  const int64_t id = *in.image->uid;
+  if (id < 0 || id > std::numeric_limits<int32_t>::max())
+    return InvalidArgument("container has runAsNonRoot and image's user {} is not in 0..{} {}", id,
+                           std::numeric_limits<int32_t>::max(), who);
   return OkStatus();
 }
 
@@ -158,11 +172,7 @@ std::string SysctlName(std::string name) {
 }  // namespace
 
 bool NeedsImageUser(const kube::Pod& pod, const kube::Container& container) {
-  const auto& own = container.security_context();
-  const bool non_root = own.has_run_as_non_root() ? own.run_as_non_root()
-                                                  : pod.spec().security_context().run_as_non_root();
-  const bool group = own.has_run_as_group() || pod.spec().security_context().has_run_as_group();
-  return (non_root || group) && !UserOf(pod, container);
+  return !UserOf(pod, container);
 }
 
 Status SetSecurityContext(const ContainerInput& in,
@@ -173,7 +183,7 @@ Status SetSecurityContext(const ContainerInput& in,
   if (const Status allowed = CheckNonRoot(in, user); !allowed.ok()) return allowed;
   if (user) {
     out.mutable_run_as_user()->set_value(*user);
-  } else if (in.image && !in.image->username.empty()) {
+  } else if (in.image && !in.image->uid && !in.image->username.empty()) {
     out.set_run_as_username(in.image->username);
   } else if (in.image) {
     out.mutable_run_as_user()->set_value(in.image->uid.value_or(0));

@@ -36,7 +36,9 @@ std::string KindOf(const kube::Volume& volume) {
 bool IsKind(const fs::FileInfo& info, const std::string& type) {
   if (type.starts_with("Directory")) return info.kind == fs::FileInfo::Kind::kDirectory;
   if (type.starts_with("File")) return info.kind == fs::FileInfo::Kind::kFile;
-  return info.kind == fs::FileInfo::Kind::kOther;
+  if (type == "Socket") return info.kind == fs::FileInfo::Kind::kSocket;
+  if (type == "CharDevice") return info.kind == fs::FileInfo::Kind::kCharDevice;
+  return info.kind == fs::FileInfo::Kind::kBlockDevice;
 }
 
 std::string_view InWords(const std::string& type) {
@@ -63,6 +65,17 @@ Status EnsureHostPath(const HostPathVolumeSource& source, fs::FileSystem& files)
   if (!info.ok() || !IsKind(*info, source.type()))
     return FailedPrecondition("hostPath type check failed: {} is not {}", source.path(),
                               InWords(source.type()));
+  return OkStatus();
+}
+
+Status EnsureVolume(const kube::Volume& volume, const std::string& pod_dir, fs::FileSystem& files) {
+  const auto& source = volume.volume_source();
+  if (source.has_host_path()) return EnsureHostPath(source.host_path(), files);
+  if (!source.has_empty_dir()) return OkStatus();
+  RETURN_IF_ERROR(files.MakeDirs(fmt::format("{}/{}", pod_dir, kEmptyDir), kPodDirMode),
+                  "make volumes directory");
+  RETURN_IF_ERROR(files.MakeDirs(EmptyDirPath(pod_dir, volume.name()), kEmptyDirMode),
+                  "make directory");
   return OkStatus();
 }
 
@@ -94,16 +107,10 @@ Status EnsureVolumes(const kube::Pod& pod, const std::string& pod_dir, fs::FileS
   FAIL_POINT("pod-worker.ensure-volumes.before");
   RETURN_IF_ERROR(files.MakeDirs(pod_dir, kPodDirMode), "error making pod data directories");
   for (const auto& volume : pod.spec().volumes()) {
-    const auto& source = volume.volume_source();
-    if (source.has_host_path()) {
-      const Status made = EnsureHostPath(source.host_path(), files);
-      if (!made.ok()) return made;
-    } else if (source.has_empty_dir()) {
-      RETURN_IF_ERROR(files.MakeDirs(fmt::format("{}/{}", pod_dir, kEmptyDir), kPodDirMode),
-                      "make volumes directory");
-      RETURN_IF_ERROR(files.MakeDirs(EmptyDirPath(pod_dir, volume.name()), kEmptyDirMode),
-                      "emptyDir \"{}\"", volume.name());
-    }
+    const Status made = EnsureVolume(volume, pod_dir, files);
+    if (!made.ok())
+      return MakeStatus(made.code(), "MountVolume.SetUp failed for volume \"{}\" : {}",
+                        volume.name(), Message(made));
   }
   FAIL_POINT("pod-worker.ensure-volumes.after");
   return OkStatus();

@@ -88,8 +88,8 @@ void SetMounts(const kube::Container& container, kube::ContainerStatus& status) 
     shown->set_mount_path(mount.mount_path());
     if (!mount.read_only()) continue;
     shown->set_read_only(true);
-    const bool enabled = mount.recursive_read_only() == "Enabled";
-    shown->set_recursive_read_only(enabled ? "Enabled" : "Disabled");
+    // Never carried out: IfPossible is not possible, and with Enabled the container is not made.
+    shown->set_recursive_read_only("Disabled");
   }
 }
 
