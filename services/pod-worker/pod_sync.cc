@@ -1,6 +1,7 @@
 #include "services/pod-worker/pod_sync.h"
 
 #include <algorithm>
+#include <csignal>
 
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
@@ -23,6 +24,13 @@ namespace {
 
 constexpr uint64_t kMaxResolverFile = 10u << 20;
 constexpr uint32_t kLogDirMode = 0755;
+constexpr Duration kQuiet = 500ms;
+
+/// By SIGKILL or SIGTERM, and not for memory.
+bool WasKilled(const v1::ContainerRecord& record) {
+  const bool signal = record.exit_code() == 128 + SIGKILL || record.exit_code() == 128 + SIGTERM;
+  return record.state() == v1::ContainerRecord::EXITED && signal && record.reason() != "OOMKilled";
+}
 
 /// One run; what it learns on the way is in the outcome.
 class Pass {
@@ -54,6 +62,7 @@ class Pass {
     out_.terminal_phase = TerminalPhase(pod_, *seen_, out_.restarts.replacing);
     if (!out_.terminal_phase.empty()) return OkStatus();
     PodActions todo = ComputePodActions(pod_, *seen_, out_.restarts.replacing);
+    const auto quiet = QuietFrom(todo.sandbox_id);
     if (todo.sandbox_changed)
       events_.Normal("SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
     if (todo.kill_pod) ListRunning(todo);
@@ -68,8 +77,29 @@ class Pass {
       out_.settled = WasStarted();
       return OkStatus();
     }
+    if (quiet && *quiet > deps_.clock.Now()) {
+      out_.retry_at = quiet;
+      return OkStatus();
+    }
     RETURN_IF_ERROR(PrepareVolumes(), "volumes");
     return Start(todo);
+  }
+
+  /// Whoever stops a sandbox kills its containers one after the other, and the sandbox shows it
+  /// last: nothing is made in it before none of them was killed for a moment.
+  std::optional<Clock::Time> QuietFrom(const std::string& sandbox_id) {
+    const Clock::Time now = deps_.clock.Now();
+    std::optional<Clock::Time> quiet;
+    for (const auto& record : seen_->containers()) {
+      if (record.sandbox_id() != sandbox_id || !WasKilled(record)) continue;
+      if (out_.restarts.replacing.contains(record.id())) continue;
+      if (NewestRecord(*seen_, record.name()) != &record) continue;
+      const auto known = input_.killed.find(record.id());
+      const Clock::Time since = known == input_.killed.end() ? now : known->second;
+      out_.killed.emplace(record.id(), since);
+      if (!quiet || since + kQuiet > *quiet) quiet = since + kQuiet;
+    }
+    return quiet;
   }
 
   /// A replaced container that is gone needs no memory.

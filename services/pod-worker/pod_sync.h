@@ -37,12 +37,16 @@ struct Note {
   std::optional<Clock::Time> back_off_until;
 };
 
+/// Ids of containers that a signal from outside has ended -> when that was seen first.
+using KilledSince = std::map<std::string, Clock::Time>;
+
 struct SyncInput {
   std::string pod;  // serialised, as granted
   RestartState restarts;
   std::map<std::string, PullMemory> pulls;  // by image
   /// Cancelled: the pod is ending; nothing more is created.
   std::shared_ptr<CancelToken> ending;
+  KilledSince killed;                            // as the last sync left it
   std::string traceparent;                       // of the calls and log lines; may be empty
   std::shared_ptr<const v1::ObservedPod> known;  // what need not be asked again; may be null
 };
@@ -57,6 +61,7 @@ struct SyncOutcome {
   std::map<std::string, std::optional<Note>> notes;  // of the containers looked at; unset: it runs
   RestartState restarts;
   std::set<std::string> used_pulls;  // images
+  KilledSince killed;
   std::optional<Clock::Time> retry_at;
   bool again = false;         // the next step waits for nothing: look again at once
   bool sandbox_died = false;  // while something was made in it; the next look replaces it

@@ -55,9 +55,9 @@ void PodWorkerService::StartSync(Worker& worker) {
   worker.busy = true;
   if (!worker.synced_once && worker.granted_at)
     metrics_.worker_start.Observe(Metrics::Seconds(deps_.clock.Now() - worker.granted_at));
-  auto input =
-      std::make_shared<SyncInput>(SyncInput{worker.grant->pod, worker.restarts, worker.pulls,
-                                            worker.ending, worker.traceparent, worker.lasting});
+  auto input = std::make_shared<SyncInput>(SyncInput{worker.grant->pod, worker.restarts,
+                                                     worker.pulls, worker.ending, worker.killed,
+                                                     worker.traceparent, worker.lasting});
   deps_.runtime_strands.Run(worker.uid, [this, uid = worker.uid, input] {
     const Clock::Time begin = deps_.clock.Now();
     auto outcome = std::make_shared<SyncOutcome>(sync_.Run(*input));
@@ -92,6 +92,7 @@ void PodWorkerService::Digest(Worker& worker, SyncOutcome& outcome, Duration too
   metrics_.ObserveWorker(worker.synced_once ? "sync" : "create", took);
   worker.synced_once = true;
   worker.restarts = std::move(outcome.restarts);
+  worker.killed = std::move(outcome.killed);
   const bool lasts = outcome.status.ok() && outcome.seen != nullptr;
   worker.lasting =
       lasts && worker.state == WorkerState::kSyncing ? WhatLasts(*outcome.seen) : nullptr;

@@ -175,6 +175,7 @@ TEST_P(DyingSandbox, IsNotTheFailureOfTheContainerThatWasToRunInIt) {
     };
   }
   Exit("a", 137);
+  RunFor(500ms);
   EXPECT_TRUE(died);
   EXPECT_EQ(Show(),
             "a/0=exited(137) a/1=running b/0=exited(137) b/1=running sandbox/0=dead "
@@ -185,6 +186,31 @@ TEST_P(DyingSandbox, IsNotTheFailureOfTheContainerThatWasToRunInIt) {
   EXPECT_EQ(Record()->sync_error(), "");
   EXPECT_EQ(NoteOf("a").reason(), "");
 }
+TEST_F(WithoutRegularLook, NothingIsMadeWhileContainersOfASandboxAreKilledOneAfterTheOther) {
+  ASSERT_TRUE(RunPod(TestPod{.containers = {"a", "b", "c"}}.Make()).ok());
+  for (const char* name : {"a", "b", "c"}) {
+    Exit(name, 137);
+    RunFor(400ms);
+  }
+  EXPECT_EQ(runtime.Calls("CreateContainer"), 3u);
+  runtime.BreakSandbox("uid-web");
+  Changed();
+  EXPECT_EQ(Show(),
+            "a/0=exited(137) a/1=running b/0=exited(137) b/1=running c/0=exited(137) c/1=running "
+            "sandbox/0=dead sandbox/1=ready");
+}
+
+TEST_F(WithoutRegularLook, AContainerThatSomebodyKilledRunsAgainAMomentLater) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  Exit("app", 143);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 0u);
+  RunFor(500ms);
+  EXPECT_EQ(Show(), "app/0=exited(143) app/1=running sandbox/0=ready");
+  ASSERT_TRUE(runtime.ExitContainer("uid-web", "app", 137, "OOMKilled").ok());
+  Changed();
+  EXPECT_EQ(NoteOf("app").reason(), "CrashLoopBackOff") << "that is the container's own doing";
+}
+
 INSTANTIATE_TEST_SUITE_P(Moments, DyingSandbox,
                          testing::Values("CreateContainer", "after CreateContainer",
                                          "StartContainer"));
