@@ -210,6 +210,9 @@ class Pass {
     if (todo.create_sandbox_attempt) {
       auto made = CreateSandbox(*config, attempt);
       if (!made.ok()) return made.status();
+      // The next look replaces it, as it does one that loses its addresses.
+      if (made->ips.empty() && !pod_.spec().host_network())
+        return Unavailable("sandbox {} has no address", made->id);
       sandbox_id = made->id.str();
       ips = made->ips;
     } else {

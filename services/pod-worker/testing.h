@@ -57,7 +57,9 @@ class TracedRunner final : public cri::Runner {
   StatusOr<cri::SandboxId> RunPodSandbox(const runtime::v1::PodSandboxConfig& config,
                                          const std::string& handler, Deadline deadline) override {
     Note("RunPodSandbox");
-    return runner_.RunPodSandbox(config, handler, deadline);
+    auto id = runner_.RunPodSandbox(config, handler, deadline);
+    if (after_sandbox && id.ok()) after_sandbox(*id);
+    return id;
   }
   Status StopPodSandbox(const cri::SandboxId& id, Deadline deadline) override {
     Note("StopPodSandbox");
@@ -83,6 +85,7 @@ class TracedRunner final : public cri::Runner {
   }
   std::vector<std::string> notes;  // "<method> <traceparent>"
   std::function<void()> after_create;
+  std::function<void(const cri::SandboxId& id)> after_sandbox;
   std::function<void(const std::string& method)> before;
 
  private:

@@ -89,7 +89,7 @@ TEST_F(WithoutRegularLook, AReplacedContainerIsFollowedWhenItHasStopped) {
   ASSERT_TRUE(RunPod(pod).ok());
   runtime.AddImage("other:1");
   pod.mutable_spec()->mutable_containers(0)->set_image("other:1");
-  ASSERT_TRUE(Grant(pod, 1, 2).ok());
+  ASSERT_TRUE(RunPod(pod, 1, 2).ok());
   EXPECT_EQ(Show(), "app/0=exited(143) app/1=running sandbox/0=ready");
 }
 
@@ -99,7 +99,7 @@ TEST_F(WithoutRegularLook, AReplacedContainerThatDoesNotStopIsStoppedAgain) {
   runtime.AddImage("other:1");
   pod.mutable_spec()->mutable_containers(0)->set_image("other:1");
   runtime.AddFault({.method = "StopContainer", .times = 1});
-  ASSERT_TRUE(Grant(pod, 1, 2).ok());
+  ASSERT_TRUE(RunPod(pod, 1, 2).ok());
   RunFor(3s);
   EXPECT_EQ(Show(), "app/0=exited(143) app/1=running sandbox/0=ready");
 }
@@ -110,7 +110,7 @@ TEST_F(WithoutRegularLook, AReplacedContainerIsStoppedAlsoAfterAFullDisk) {
   runtime.AddImage("other:1");
   pod.mutable_spec()->mutable_containers(0)->set_image("other:1");
   files.Fail("/run/pod-worker/restarts", ResourceExhausted("disk full"));
-  ASSERT_TRUE(Grant(pod, 1, 2).ok());
+  ASSERT_TRUE(RunPod(pod, 1, 2).ok());
   ASSERT_EQ(Show(), "app/0=running sandbox/0=ready");
   files.Fail("/run/pod-worker/restarts", OkStatus());
   RunFor(2s);
@@ -124,6 +124,18 @@ TEST_F(WithoutRegularLook, ADeadSandboxIsReplaced) {
   EXPECT_EQ(Show(),
             "a/0=exited(137) a/1=running b/0=exited(137) b/1=running sandbox/0=dead "
             "sandbox/1=ready");
+}
+
+TEST_F(WithoutRegularLook, ASandboxWithoutAddressIsReplacedBeforeAnythingRunsInIt) {
+  int bad = 2;
+  traced.after_sandbox = [this, &bad](const cri::SandboxId& id) {
+    if (bad-- > 0) runtime.SetIps(id, {});
+  };
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  EXPECT_NE(Record()->sync_error().find("has no address"), std::string::npos);
+  RunFor(5s);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=dead sandbox/1=dead sandbox/2=ready");
+  EXPECT_EQ(Record()->sync_error(), "");
 }
 
 TEST_F(WithoutRegularLook, ARuntimeThatRefusesIsAskedAgain) {
