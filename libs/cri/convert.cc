@@ -64,11 +64,7 @@ std::vector<Sandbox> FromProto(const runtime::v1::ListPodSandboxResponse& respon
   for (const auto& item : response.items()) {
     if (item.has_metadata()) listed.push_back(CommonSandbox(item));
   }
-  std::sort(listed.begin(), listed.end(), [](const Sandbox& a, const Sandbox& b) {
-    if (a.attempt != b.attempt) return a.attempt > b.attempt;
-    if (a.created_at_ns != b.created_at_ns) return a.created_at_ns > b.created_at_ns;
-    return a.id < b.id;
-  });
+  std::sort(listed.begin(), listed.end(), IsNewer<Sandbox>);
   return listed;
 }
 
@@ -79,10 +75,7 @@ std::vector<Container> FromProto(const runtime::v1::ListContainersResponse& resp
     listed.push_back(CommonContainer(item));
     listed.back().sandbox_id = SandboxId(item.pod_sandbox_id());
   }
-  std::sort(listed.begin(), listed.end(), [](const Container& a, const Container& b) {
-    if (a.created_at_ns != b.created_at_ns) return a.created_at_ns > b.created_at_ns;
-    return a.id < b.id;
-  });
+  std::sort(listed.begin(), listed.end(), IsNewer<Container>);
   return listed;
 }
 

@@ -76,6 +76,15 @@ struct Container {
   std::vector<Mount> mounts;
 };
 
+/// Newest first: the higher attempt, then the later creation, which alone says nothing: the
+/// machine's wall clock may step between two attempts (docs/safety.md, rule 5).
+template <class Record>
+bool IsNewer(const Record& a, const Record& b) {
+  if (a.attempt != b.attempt) return a.attempt > b.attempt;
+  if (a.created_at_ns != b.created_at_ns) return a.created_at_ns > b.created_at_ns;
+  return a.id < b.id;
+}
+
 struct ContainerFilter {
   std::string pod_uid;   // label io.kubernetes.pod.uid; empty: all
   SandboxId sandbox_id;  // empty: all

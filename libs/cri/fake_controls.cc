@@ -10,6 +10,12 @@
 
 namespace splitlet::cri {
 
+namespace {
+
+constexpr int32_t kKilled = 137;
+
+}  // namespace
+
 void FakeRuntime::SetBehaviour(const std::string& pod_uid, const std::string& container,
                                std::vector<ContainerBehaviour> behaviours) {
   const std::lock_guard lock(mutex_);
@@ -137,8 +143,7 @@ Status FakeRuntime::ExitContainer(const std::string& pod, const std::string& nam
     for (auto& [id, entry] : world_->containers) {
       if (!world_->IsRunning(id) || entry.record.name != name) continue;
       if (!world_->IsAbout(pod, world_->PodUidOf(entry.record), nullptr)) continue;
-      if (newest == nullptr || entry.record.created_at_ns > newest->record.created_at_ns)
-        newest = &entry;
+      if (newest == nullptr || IsNewer(entry.record, newest->record)) newest = &entry;
     }
     if (newest == nullptr) return NotFound("no running container {} in pod {}", name, pod);
     world_->Exit(*newest, clock_.Now(), code, reason);
@@ -230,6 +235,37 @@ void FakeRuntime::Reboot() {
   Deliver();
 }
 
+Status FakeRuntime::Vanish(const std::string& pod, const std::string& name) {
+  {
+    const std::lock_guard lock(mutex_);
+    world_->Tick();
+    World::ContainerEntry* newest = nullptr;
+    for (auto& [id, entry] : world_->containers) {
+      if (entry.record.name != name) continue;
+      if (!world_->IsAbout(pod, world_->PodUidOf(entry.record), nullptr)) continue;
+      if (newest == nullptr || IsNewer(entry.record, newest->record)) newest = &entry;
+    }
+    if (newest == nullptr) return NotFound("no container {} in pod {}", name, pod);
+    world_->Exit(*newest, clock_.Now(), kKilled, "Error");
+    world_->RemoveContainer(ContainerId(newest->record.id));
+  }
+  Deliver();
+  return OkStatus();
+}
+
+void FakeRuntime::Wipe() {
+  {
+    const std::lock_guard lock(mutex_);
+    world_->Tick();
+    for (auto& [id, entry] : world_->sandboxes) world_->StopSandbox(entry);
+    while (!world_->containers.empty())
+      world_->RemoveContainer(ContainerId(world_->containers.begin()->first));
+    while (!world_->sandboxes.empty())
+      world_->RemoveSandbox(SandboxId(world_->sandboxes.begin()->first));
+  }
+  Deliver();
+}
+
 uint64_t FakeRuntime::Exits() const {
   const std::lock_guard lock(mutex_);
   return world_->exits;
@@ -261,8 +297,7 @@ std::optional<Sandbox> FakeRuntime::NewestSandbox(const std::string& pod_uid) co
   const std::lock_guard lock(mutex_);
   const Sandbox* newest = nullptr;
   for (const auto& [id, entry] : world_->sandboxes)
-    if (entry.record.pod_uid == pod_uid &&
-        (newest == nullptr || newest->created_at_ns <= entry.record.created_at_ns))
+    if (entry.record.pod_uid == pod_uid && (newest == nullptr || IsNewer(entry.record, *newest)))
       newest = &entry.record;
   if (newest == nullptr) return std::nullopt;
   return *newest;

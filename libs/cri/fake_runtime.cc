@@ -46,17 +46,6 @@ StringMap ToStringMap(const Map& map) {
   return StringMap(map.begin(), map.end());
 }
 
-bool NewerSandbox(const Sandbox& a, const Sandbox& b) {
-  if (a.attempt != b.attempt) return a.attempt > b.attempt;
-  if (a.created_at_ns != b.created_at_ns) return a.created_at_ns > b.created_at_ns;
-  return a.id < b.id;
-}
-
-bool NewerContainer(const Container& a, const Container& b) {
-  if (a.created_at_ns != b.created_at_ns) return a.created_at_ns > b.created_at_ns;
-  return a.id < b.id;
-}
-
 bool Cancelled(const Deadline& deadline) { return deadline.cancel && deadline.cancel->cancelled(); }
 
 // What a listing leaves out.
@@ -224,7 +213,7 @@ StatusOr<std::vector<Sandbox>> FakeRuntime::ListPodSandbox(const std::string& po
       if (pod_uid.empty() || entry.record.pod_uid == pod_uid)
         listed.push_back(AsListed(entry.record));
     }
-    std::sort(listed.begin(), listed.end(), NewerSandbox);
+    std::sort(listed.begin(), listed.end(), IsNewer<Sandbox>);
     return listed;
   });
 }
@@ -249,7 +238,7 @@ StatusOr<std::vector<Container>> FakeRuntime::ListContainers(const ContainerFilt
           filter.sandbox_id.empty() || entry.record.sandbox_id == filter.sandbox_id;
       if (of_pod && of_sandbox) listed.push_back(AsListed(world.Show(entry)));
     }
-    std::sort(listed.begin(), listed.end(), NewerContainer);
+    std::sort(listed.begin(), listed.end(), IsNewer<Container>);
     return listed;
   });
 }

@@ -197,6 +197,10 @@ class FakeRuntime final : public Reader,
   void SetIps(const SandboxId& id, std::vector<std::string> ips);
   void AddForeignPod(const ForeignPod& pod);
   void Reboot();  ///< nothing runs any more, records stay
+  /// Somebody else removes the newest container of that name, running or not. NOT_FOUND when there
+  /// is none.
+  Status Vanish(const std::string& pod, const std::string& name);
+  void Wipe();  ///< its store is lost: no sandboxes and no containers any more
   /// Carries out what is due by the clock; each call does so first. For a simulation without calls.
   void Tick();
   /// Of containers, since the start: what changes without a call.

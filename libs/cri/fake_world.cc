@@ -36,7 +36,10 @@ std::string FakeRuntime::World::NameOf(const std::string& uid, const Container& 
 }
 
 int64_t FakeRuntime::World::NewTimestamp() {
-  last_timestamp = std::max(last_timestamp + 1, ToNanos(clock.WallNow()));
+  // The machine's wall clock may be set back; by more than what keeps two records apart.
+  const int64_t wall = ToNanos(clock.WallNow());
+  const bool stepped = wall + Duration{1s}.count() < last_timestamp;
+  last_timestamp = stepped ? wall : std::max(last_timestamp + 1, wall);
   return last_timestamp;
 }
 

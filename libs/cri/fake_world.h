@@ -49,7 +49,7 @@ struct FakeRuntime::World {
   // Time.
   void Tick();
   std::optional<Clock::Time> NextDue() const;
-  int64_t NewTimestamp();  // wall, nanoseconds; no two alike
+  int64_t NewTimestamp();  // wall, nanoseconds; no two alike until the clock is set back
 
   // Sandboxes.
   StatusOr<SandboxId> AddSandbox(Sandbox record, const std::string& log_directory);

@@ -87,6 +87,17 @@ TEST_F(ObserveTest, NewestFirstAndOnlyTheReadyNewestSandboxHasAddresses) {
   EXPECT_EQ(Look().sandboxes(0).ips_size(), 0);
 }
 
+TEST_F(ObserveTest, TheHigherAttemptIsTheNewerWhateverTheWallClockDid) {
+  const SandboxId sandbox = RunSandbox(pod_);
+  Run(sandbox, pod_, pod_.ContainerConfig("app", 0));
+  clock_.SetWall(clock_.WallNow() - 6h);
+  Run(sandbox, pod_, pod_.ContainerConfig("app", 1));
+  const auto pod = Look();
+  ASSERT_EQ(pod.containers_size(), 2);
+  EXPECT_LT(pod.containers(0).created_at_ns(), pod.containers(1).created_at_ns());
+  EXPECT_EQ(pod.containers(0).attempt(), 1u);
+}
+
 TEST_F(ObserveTest, WhatIsRemovedMeanwhileIsLeftOutAndOtherErrorsFail) {
   Run(RunSandbox(pod_), pod_, pod_.ContainerConfig("app", 0));
   runtime_.AddFault({.method = "PodSandboxStatus", .code = StatusCode::kNotFound, .times = 1});

@@ -190,6 +190,19 @@ TEST(RemovalPlan, OfACrashingContainerOnlyTheNewestDeadOneStays) {
   EXPECT_TRUE(world.Plan().containers.empty());
 }
 
+TEST(RemovalPlan, TheHigherAttemptStaysWhateverTheWallClockDid) {
+  World world;
+  world.Sandbox("s-0", "a", kNotReady, 2);
+  world.Sandbox("s-1", "a", kNotReady, 9);
+  world.inventory.sandboxes[1].attempt = 1;
+  world.Container("c0", "a", kDead, 2);
+  world.Container("c1", "a", kDead, 9);
+  world.inventory.containers[1].attempt = 1;
+  const RemovalPlan plan = world.Plan();
+  EXPECT_EQ(Names(plan.containers), List{"c0"});
+  EXPECT_EQ(Names(plan.sandboxes), List{"s-0"});
+}
+
 TEST(RemovalPlan, ARunningContainerNeverGoes) {
   World world;
   world.fates["a"] = {PodFate::kGone};

@@ -88,8 +88,7 @@ class Planner {
     size_t left = 0;
     size_t wanted_units = 0;
     for (auto& [key, unit] : units) {
-      std::ranges::stable_sort(
-          unit, [](const auto* a, const auto* b) { return a->created_at_ns > b->created_at_ns; });
+      std::ranges::sort(unit, [](const auto* a, const auto* b) { return cri::IsNewer(*a, *b); });
       const Fate& fate = FateFor(key.first);
       if (MayEmpty(fate)) {
         Cut(unit, 0, ReasonOf(fate.fate));
@@ -131,9 +130,8 @@ class Planner {
     for (auto& [uid, sandboxes] : pods) {
       const Fate& fate = FateFor(uid);
       if (Untouchable(fate)) continue;
-      std::ranges::stable_sort(sandboxes, [](const auto* a, const auto* b) {
-        return a->created_at_ns > b->created_at_ns;
-      });
+      std::ranges::sort(sandboxes,
+                        [](const auto* a, const auto* b) { return cri::IsNewer(*a, *b); });
       const size_t keep = MayEmpty(fate) ? 0 : 1;
       for (size_t i = keep; i < sandboxes.size(); ++i) {
         if (IsInUse(*sandboxes[i])) continue;

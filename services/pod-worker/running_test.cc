@@ -106,6 +106,23 @@ TEST_F(Running, TheImageIsAskedForItsUserOnceForAStart) {
   EXPECT_EQ(runtime.Calls("ImageStatus"), 1u);
 }
 
+TEST_F(Running, AStepOfTheWallClockRestartsNothing) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  runtime.ExitContainer("uid-web", "app", 1).IgnoreError();
+  for (const Duration step : {Duration{-6h}, Duration{-365 * 24h}, Duration{48h}}) {
+    clock.SetWall(clock.WallNow() + step);
+    Changed();
+    RunFor(600s);
+    const std::string before = Show();
+    EXPECT_NE(before.find("=running"), std::string::npos) << before;
+    Changed();
+    RunFor(600s);
+    EXPECT_EQ(Show(), before);
+    runtime.ExitContainer("uid-web", "app", 1).IgnoreError();
+  }
+  EXPECT_EQ(runtime.Violations(), std::vector<std::string>{});
+}
+
 TEST_F(Running, LowerGenerationsAreIgnoredAndHigherOnesTaken) {
   auto pod = TestPod{}.Make();
   ASSERT_TRUE(RunPod(pod, 1, 5).ok());
