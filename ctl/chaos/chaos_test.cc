@@ -167,6 +167,12 @@ TEST(Chaos, AContainerThatEndedBeforeItRanIsARestartWithoutAWitness) {
   EXPECT_THAT(miscounts.Rules(1), Contains(HasSubstr("restarts ")));
 }
 
+TEST(Chaos, AttemptsOfEarlierLivesAreNoRestarts) {
+  Trial trial(Bug::kNone);
+  trial.node.earlier_attempts = 3;
+  EXPECT_THAT(trial.Rules(1), IsEmpty());
+}
+
 TEST(Chaos, EachNaiveAgentIsCaughtByItsRule) {
   const struct {
     Bug bug;

@@ -386,15 +386,18 @@ void Checker::CheckRestarts(const Wanted& wanted, const Snapshot& snapshot, cons
   const bool restarts = wanted.pod.from->ends == Ends::kRestarts;
   for (const auto& c : told.containers) {
     int newest = -1;
+    int64_t attempt = -1;
     for (const auto& seen : snapshot.containers)
-      if (seen.uid == told.uid && seen.name == c.name)
-        newest = std::max(newest, static_cast<int>(seen.attempt));
+      if (seen.uid == told.uid && seen.name == c.name && seen.attempt > attempt) {
+        attempt = seen.attempt;
+        newest = seen.restarts;
+      }
     const int lag = restarts ? 1 : 0;
     if (newest < c.restarts - lag || newest > c.restarts + lag)
       found.push_back(Make("restarts", name,
                            fmt::format("container {} is told to have {} restarts, its newest "
-                                       "attempt is {}",
-                                       c.name, c.restarts, newest)));
+                                       "attempt ({}) has {}",
+                                       c.name, c.restarts, attempt, newest)));
     if (witness == snapshot.witnesses.end() || wanted.pod.from->same_uid) continue;
     // An attempt that the runtime ended before it ran counts, and has written nothing down.
     const auto silent = never_ran_.find({told.uid, c.name});

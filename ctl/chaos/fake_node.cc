@@ -224,9 +224,10 @@ Snapshot FakeNode::Look() {
                               .pod = pod,
                               .uid = life.uid,
                               .name = "app",
-                              .attempt = static_cast<uint32_t>(i),
+                              .attempt = static_cast<uint32_t>(i) + earlier_attempts,
                               .state = last && life.running ? State::kRunning : State::kExited,
-                              .never_ran = never_ran_.contains(life.containers[i])});
+                              .never_ran = never_ran_.contains(life.containers[i]),
+                              .restarts = static_cast<int>(i)});
     }
     for (const auto& id : life.extra)
       s.containers.push_back({.id = id,

@@ -71,6 +71,7 @@ class FakeNode final : public Node {
   std::vector<BusLine> BusBetween(WallTime from, WallTime to) override;
 
   std::optional<FaultKind> cannot;  // what CanDo refuses
+  uint32_t earlier_attempts = 0;    // of lives before, under the same UID
   bool first_start_fails = false;   // the runtime ends each first container before it runs
   Duration begin_takes{0};          // each fault
   bool misses_removals = false;     // of pods with a UID of their own

@@ -18,6 +18,7 @@
 #include "ctl/chaos/manifest.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/cri/grpc_runtime.h"
+#include "libs/cri/observe.h"
 #include "libs/rpc/rpc.h"
 #include "splitlet/v1/services.pb.h"
 
@@ -244,7 +245,8 @@ void LocalNode::LookAtRuntime(Snapshot& snapshot) {
                                    .uid = LabelOf(c.labels, kube::kPodUidLabel),
                                    .name = c.name,
                                    .attempt = c.attempt,
-                                   .state = StateOf(c.state)});
+                                   .state = StateOf(c.state),
+                                   .restarts = cri::ToRecord(c).restart_count()});
     auto& seen = snapshot.containers.back();
     seen.never_ran = seen.state == SeenContainer::State::kExited && NeverRan(seen.id);
   }

@@ -33,6 +33,7 @@ struct SeenContainer {
   uint32_t attempt = 0;
   State state = State::kUnknown;
   bool never_ran = false;  // ended before its process was started
+  int restarts = 0;        // of its life; the attempt goes on over all lives of the UID
 };
 
 /// As the node's own status of a pod has it.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "libs/base/text.h"
+#include "libs/cri/life.h"
 #include "libs/kube/pod_types.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -83,6 +84,7 @@ v1::SandboxRecord ToRecord(const Sandbox& sandbox) {
   record.set_node_annotation(Find(sandbox.annotations, kube::kNodeAnnotation));
   record.set_source_annotation(Find(sandbox.annotations, kube::kConfigSource));
   record.set_runtime_handler(ToText(sandbox.runtime_handler));
+  record.set_incarnation(IncarnationOf(sandbox.annotations));
   return record;
 }
 
@@ -117,6 +119,7 @@ v1::ContainerRecord ToRecord(const Container& container) {
       deletion_grace > 0 ? deletion_grace : FindNumber(notes, kube::kPodTerminationGracePeriod));
   record.set_termination_message_path(Find(notes, kube::kTerminationMessagePath));
   record.set_termination_message_policy(Find(notes, kube::kTerminationMessagePolicy));
+  record.set_incarnation(IncarnationOf(notes));
   return record;
 }
 

@@ -40,7 +40,7 @@ ConfigSourceService::ConfigSourceService(ConfigSourceDeps deps, ConfigSourceConf
   MakeSources();
 }
 
-ConfigSourceService::~ConfigSourceService() { deps_.loop.CancelTimer(workers_timer_); }
+ConfigSourceService::~ConfigSourceService() = default;
 
 void ConfigSourceService::MakeSources() {
   const auto timer = [this](std::string_view source) {
@@ -78,7 +78,6 @@ void ConfigSourceService::AddSource(std::unique_ptr<Source> source) {
 
 void ConfigSourceService::Start() {
   CHECK(deps_.loop.IsCurrent());
-  workers_timer_ = deps_.loop.RunAfter(kWorkersWait, [this] { OnWorkersKnown(); });
   book_.Load([this] { OnFactsRead(); });
 }
 
@@ -266,7 +265,6 @@ void ConfigSourceService::OnWorkers() {
 }
 
 void ConfigSourceService::OnWorkersKnown() {
-  deps_.loop.CancelTimer(std::exchange(workers_timer_, 0));
   if (workers_known_) return;
   workers_known_ = true;
   MergeAll();
@@ -357,7 +355,9 @@ std::string ConfigSourceService::WhyIncomplete(const SourceState& state) const {
   if (!state.heard) return "not read yet";
   if (!state.set.complete) return state.set.reason;
   // New pods of a source that is complete already take nothing from that.
-  if (!state.complete && !AllPut(state)) return "pods are being remembered";
+  if (!state.complete && !AllPut(state))
+    return workers_known_ ? "pods are being remembered"
+                          : "pod-worker has not said yet which lives of its pods the runtime shows";
   return {};
 }
 

@@ -34,9 +34,6 @@ class WorkerRecord;
 
 namespace splitlet::config_source {
 
-/// A pod without facts waits this long for what `workers` knows of it.
-inline constexpr Duration kWorkersWait = std::chrono::seconds{3};
-
 struct ConfigSourceDeps {
   const Clock& clock;
   exec::EventLoop& loop;
@@ -120,8 +117,9 @@ class ConfigSourceService {
   bool facts_read_ = false;
   // Pods of sources that are no longer configured are removed at the start, and none comes later.
   bool others_put_ = false;
+  // A pod without facts waits until `workers` was complete once: its containers may run, and with
+  // another number than theirs they would be of an earlier life.
   bool workers_known_ = false;
-  exec::TimerId workers_timer_ = 0;
 };
 
 }  // namespace splitlet::config_source

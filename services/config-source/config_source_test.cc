@@ -489,16 +489,31 @@ TEST_F(ConfigSource, FiveHundredManifestsAtOnce) {
   EXPECT_EQ(Show().find('-'), std::string::npos);
 }
 
-TEST_F(ConfigSource, ANewPodWaitsThreeSecondsForWorkersAndNoLonger) {
+TEST_F(ConfigSource, ANewPodWaitsForWhatWorkersKnowsOfItsLives) {
   network.SetCallsFail("pod-worker", true);
   Write("/m/web.yaml", Manifest("web"));
   Start();
-  RunFor(2900ms);
+  RunFor(10min);
   EXPECT_EQ(Show(), "");
   EXPECT_FALSE(Complete("file"));
-  RunFor(200ms);
+  EXPECT_EQ(process->service->GetSources().at(0).reason,
+            "pod-worker has not said yet which lives of its pods the runtime shows");
+  network.SetCallsFail("pod-worker", false);
+  RunFor(5s);
   EXPECT_EQ(Show(), "web");
   EXPECT_TRUE(Complete("file"));
+}
+
+TEST_F(ConfigSource, ALifeThatOnlyTheRuntimeRemembersGoesOnWhateverTheWallClockSays) {
+  const auto before = StartWithWeb();
+  PutWorker(*before, v1::WORKER_STATE_UNSPECIFIED);
+  Kill();
+  ASSERT_TRUE(files.RemoveTree("/state").ok());
+  clock.SetWall(clock.WallNow() - 365 * 24h);
+  Start();
+  RunFor(5s);
+  EXPECT_EQ(Show(), "web");
+  EXPECT_EQ(Find("web")->incarnation(), before->incarnation());
 }
 
 TEST_F(ConfigSource, AWorkerInALaterLifeIsCaughtUpWith) {

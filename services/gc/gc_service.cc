@@ -161,11 +161,13 @@ Fate GcService::FateOfPod(const std::string& uid, const PodTraces& traces) const
   const std::string key = bus::KeyOf(uid);
   const auto desired = deps_.desired.Find(key);
   const auto worker = deps_.workers.Find(key);
+  // One without a state is no worker: it tells config-source the number of a life.
+  const bool only_found = worker != nullptr && worker->state() == v1::WORKER_STATE_UNSPECIFIED;
   // Of a pod without a source, every one could be the one that wants it.
   const std::string_view scope = traces.source.empty() ? bus::kAll : traces.source;
   return ComputeFate(
       {.desired = {deps_.desired.Contains(key), desired.get()},
-       .worker = {deps_.workers.Contains(key), worker.get()},
+       .worker = {deps_.workers.Contains(key) && !only_found, worker.get()},
        .views_complete = deps_.desired.LiveAndComplete(scope) && deps_.workers.LiveAndComplete(),
        .ours = traces.ours,
        .kill_foreign_pods = config_.kill_foreign_pods});

@@ -43,6 +43,13 @@ bool RestartsAfterExit(const kube::Pod& pod, const kube::Container& container, i
   return PolicyAllows(container.restart_policy(), exit_code);
 }
 
+/// Whether another attempt follows this end. Of one that is lost nobody knows how it ended: perhaps
+/// well, and then it must not run a second time.
+bool RestartsAfter(const kube::Pod& pod, const kube::Container& container,
+                   const ContainerRecord& ended, int32_t exit_code) {
+  return !cri::IsLost(ended) && RestartsAfterExit(pod, container, exit_code);
+}
+
 struct SandboxVerdict {
   bool create = false;
   uint32_t attempt = 0;
@@ -88,14 +95,14 @@ class Decision {
     const ContainerRecord* newest = NewestRecord(seen_, container.name());
     if (newest == nullptr || newest->state() != ContainerRecord::EXITED || IsReplaced(*newest))
       return true;
+    if (cri::IsLost(*newest)) return false;
     return EffectivePolicy(pod_, container) != "OnFailure" || newest->exit_code() != 0;
   }
 
   void NewSandbox(const SandboxVerdict& sandbox) {
     todo_.kill_pod = true;
-    if (pod_.spec().restart_policy() == "Never" && sandbox.attempt > 0 &&
-        seen_.containers_size() > 0)
-      return;
+    const bool had_one = sandbox.attempt > 0 || seen_.sandboxes_size() == 0;
+    if (pod_.spec().restart_policy() == "Never" && had_one && seen_.containers_size() > 0) return;
     std::vector<const kube::Container*> left;
     bool some_record = false;
     for (const auto& container : pod_.spec().containers()) {
@@ -260,7 +267,7 @@ class Decision {
       starts.insert(index);
     } else if (!HasFailed(newest)) {
       InitSucceeded(index, starts);
-    } else if (RestartsAfterExit(pod_, container, failure)) {
+    } else if (RestartsAfter(pod_, container, newest, failure)) {
       starts.insert(index);
     } else {
       return GiveUp();
@@ -326,7 +333,7 @@ Tally CountRegular(const kube::Pod& pod, const ObservedPod& seen, const Ids& rep
       ++tally.stopped;
       if (newest->exit_code() == 0) ++tally.succeeded;
       if (replacing.contains(newest->id()) ||
-          RestartsAfterExit(pod, container, newest->exit_code()))
+          RestartsAfter(pod, container, *newest, newest->exit_code()))
         ++tally.restartable;
     }
   }
@@ -341,7 +348,8 @@ bool InitFailedForGood(const kube::Pod& pod, const ObservedPod& seen, const Ids&
                        if (newest->state() != ContainerRecord::EXITED || !HasFailed(*newest))
                          return false;
                        if (replacing.contains(newest->id())) return false;
-                       return !RestartsAfterExit(pod, container, std::max(newest->exit_code(), 1));
+                       const int32_t failure = std::max(newest->exit_code(), 1);
+                       return !RestartsAfter(pod, container, *newest, failure);
                      });
 }
 
@@ -365,7 +373,39 @@ bool ShouldRestart(const kube::Pod& pod, const kube::Container& container,
   if (newest == nullptr) return true;
   if (newest->state() == ContainerRecord::RUNNING) return false;
   if (newest->state() != ContainerRecord::EXITED) return true;
-  return RestartsAfterExit(pod, container, newest->exit_code());
+  return RestartsAfter(pod, container, *newest, newest->exit_code());
+}
+
+bool IsRemembered(const kube::Pod& pod, const kube::Container& container) {
+  return EffectivePolicy(pod, container) != "Always";
+}
+
+void NumberAttempts(const ObservedPod& seen, int64_t incarnation, const cri::Begun& begun,
+                    PodActions& todo) {
+  if (todo.create_sandbox_attempt)
+    for (const auto& sandbox : seen.sandboxes())
+      todo.create_sandbox_attempt = std::max(*todo.create_sandbox_attempt, sandbox.attempt() + 1);
+  for (auto* list : {&todo.start_init, &todo.start}) {
+    for (ContainerStart& start : *list) {
+      const auto take = [&start](uint32_t attempt) {
+        start.attempt = std::max(start.attempt.value_or(0), attempt);
+      };
+      if (const auto known = begun.find(start.name); known != begun.end())
+        take(known->second.attempt + 1);
+      for (const auto& record : seen.containers()) {
+        if (record.name() != start.name) continue;
+        const bool created = record.state() == ContainerRecord::CREATED;
+        const bool ended = record.state() == ContainerRecord::EXITED;
+        take(created ? record.attempt() : record.attempt() + 1);
+        if (cri::IsEarlier(record.incarnation(), incarnation) && !ended)
+          start.remove.push_back(record.id());
+      }
+      // The number of one that is started as it is was in use when it was remembered.
+      for (const auto& record : seen.containers())
+        if (!start.created_id.empty() && record.id() == start.created_id)
+          start.attempt = record.attempt();
+    }
+  }
 }
 
 PodActions ComputePodActions(const kube::Pod& pod, const ObservedPod& seen, const Ids& replacing) {

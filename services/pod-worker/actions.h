@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "libs/cri/life.h"
 #include "libs/kube/pod_types.h"
 
 namespace splitlet::v1 {
@@ -36,8 +37,10 @@ struct ContainerStart {
   std::string created_id;
   /// Created or unknown records of the name that must be gone before a new attempt.
   std::vector<std::string> remove;
-  /// Unset: there is no record; the log directory knows.
+  /// Of the present life. Unset: there is no record of it.
   std::optional<uint32_t> restart_count;
+  /// Over all lives. Unset: there is no record at all; the log directory knows.
+  std::optional<uint32_t> attempt;
   /// The newest exited record, for the crash-loop back-off; empty id without one.
   std::string exited_id;
   int64_t exited_at_ns = 0;
@@ -60,6 +63,14 @@ struct PodActions {
 /// whatever the policy.
 PodActions ComputePodActions(const kube::Pod& pod, const v1::ObservedPod& seen,
                              const std::set<std::string>& replacing = {});
+
+/// Gives what is made the numbers after all that `seen` holds of any life, and adds to what has to
+/// be removed first what earlier lives never started.
+void NumberAttempts(const v1::ObservedPod& seen, int64_t incarnation, const cri::Begun& begun,
+                    PodActions& todo);
+
+/// Whether a container that has begun is remembered: one that is not always started again.
+bool IsRemembered(const kube::Pod& pod, const kube::Container& container);
 
 /// The newest record of a container name; nullptr without one.
 const v1::ContainerRecord* NewestRecord(const v1::ObservedPod& seen, const std::string& name);

@@ -76,7 +76,7 @@ ContainerStarter::Result ContainerStarter::GiveUp(const Status& why) {
 
 ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked) {
   ContainerStart start = asked;
-  start.restart_count = RestartCount(asked);
+  SetNumbers(start);
   const kube::Container* container = Find(start);
   CHECK(container != nullptr, "{} is not in the pod", start.name);
   if (BacksOff(*container, start)) return Result::kWaits;
@@ -98,10 +98,16 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
     if (!start.exited_id.empty() && SandboxDied()) return LeaveDeadSandbox(start, id);
     context_.events.Normal("Created", "Container created", start.name);
   }
+  const cri::Begun before = out_.begun;
+  if (const Status saved = SaveBegun(*container, start); !saved.ok())
+    return Fail(start, "RunContainerError", saved);
   if (const Status started = StartInRuntime(id); !started.ok()) {
     // Given up because the pod ends: no failure of the container.
     if (context_.input.ending->cancelled()) return GiveUp(started);
-    if (SandboxDied()) return LeaveDeadSandbox(start, id);
+    if (SandboxDied()) {
+      TakeBackBegun(before);
+      return LeaveDeadSandbox(start, id);
+    }
     return Fail(start, "RunContainerError", started);
   }
   out_.notes[start.name] = std::nullopt;
@@ -111,7 +117,7 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
       {KV("pod", kube::PodKey(context_.pod)), KV("podUID", context_.pod.metadata().uid()),
        KV("containerName", start.name), KV("containerID", id),
        KV(kTraceIdField, TraceIdOf(context_.input.traceparent))});
-  LinkLog(start.name, id, *start.restart_count);
+  LinkLog(start.name, id, *start.attempt);
   return Result::kStarted;
 }
 
@@ -184,13 +190,47 @@ Status ContainerStarter::SaveBackoff(const kube::Container& container,
   const bool changed = out_.restarts.backoff.Advance(
       BackoffKey(context_.pod, container), {start.exited_id, age}, context_.deps.clock.Now());
   if (!changed) return OkStatus();
-  return context_.deps.facts.SaveRestart(context_.pod.metadata().uid(), out_.restarts);
+  return context_.deps.facts.SaveRestart(context_.pod.metadata().uid(), context_.input.incarnation,
+                                         out_.restarts);
 }
 
-uint32_t ContainerStarter::RestartCount(const ContainerStart& start) {
-  if (start.restart_count) return *start.restart_count;
+/// On disk before the start: a container that is gone afterwards has run.
+Status ContainerStarter::SaveBegun(const kube::Container& container, const ContainerStart& start) {
+  if (!IsRemembered(context_.pod, container)) return OkStatus();
+  auto& known = out_.begun[start.name];
+  const cri::BegunAttempt before = known;
+  if (known.begun_at_ns != 0 && known.attempt == *start.attempt) return OkStatus();
+  known = {*start.attempt, static_cast<int32_t>(*start.restart_count),
+           ToNanos(context_.deps.clock.WallNow())};
+  const Status saved = context_.deps.facts.SaveBegun(context_.pod.metadata().uid(),
+                                                     context_.input.incarnation, out_.begun);
+  if (saved.ok()) return saved;
+  known = before;
+  if (before.begun_at_ns == 0) out_.begun.erase(start.name);
+  return saved;
+}
+
+/// What did not run is not remembered. Killed before this, or where it cannot be saved, the container
+/// counts as one that has run and ended unseen.
+void ContainerStarter::TakeBackBegun(const cri::Begun& before) {
+  if (out_.begun == before) return;
+  const Status saved = context_.deps.facts.SaveBegun(context_.pod.metadata().uid(),
+                                                     context_.input.incarnation, before);
+  context_.deps.log.LogIfError(saved, "forget a container that never ran");
+  if (saved.ok()) out_.begun = before;
+}
+
+/// Without any record of the container, of whatever life, its runtime may have lost them: a kubelet
+/// goes on after the logs. In a later life than that of the records it has never been restarted.
+void ContainerStarter::SetNumbers(ContainerStart& start) {
+  const bool no_record = !start.attempt;
+  if (no_record) start.attempt = AttemptFromLogs(start.name);
+  if (!start.restart_count) start.restart_count = no_record ? *start.attempt : 0;
+}
+
+uint32_t ContainerStarter::AttemptFromLogs(const std::string& container) {
   const auto listed = context_.deps.files.List(
-      fmt::format("{}/{}", context_.sandbox_config.log_directory(), start.name));
+      fmt::format("{}/{}", context_.sandbox_config.log_directory(), container));
   std::vector<std::string> names;
   if (listed.ok())
     for (const auto& entry : *listed)
@@ -221,22 +261,23 @@ StatusOr<std::string> ContainerStarter::WriteHostsFile() {
 /// One per attempt; the name depends on nothing else, so that a second try after a crash meets the
 /// same file.
 std::string ContainerStarter::MakeTerminationLog(const kube::Container& container,
-                                                 uint32_t restart_count) {
+                                                 uint32_t attempt) {
   if (container.termination_message_path().empty()) return "";
   const std::string path =
       fmt::format("{}/containers/{}/{:08x}",
                   PodDirectory(context_.deps.node.pods_dir, context_.pod.metadata().uid()),
-                  container.name(), Fnv1a32(fmt::format("{}/{}", container.name(), restart_count)));
+                  container.name(), Fnv1a32(fmt::format("{}/{}", container.name(), attempt)));
   const Status made = context_.deps.files.Replace(path, "", {.mode = kTerminationLogMode});
   context_.deps.log.LogIfError(made, "make termination log");
   return made.ok() ? path : "";
 }
 
-Status ContainerStarter::FillConfig(const kube::Container& container, uint32_t restart_count,
+Status ContainerStarter::FillConfig(const kube::Container& container, const ContainerStart& start,
                                     const std::string& image_ref,
                                     runtime::v1::ContainerConfig& config) {
   ASSIGN_OR_RETURN(const auto hosts, WriteHostsFile(), "hosts file");
-  const ContainerFiles files{context_.volumes, hosts, MakeTerminationLog(container, restart_count)};
+  const ContainerFiles files{context_.volumes, hosts,
+                             MakeTerminationLog(container, *start.attempt)};
   std::optional<cri::Image> image;
   if (NeedsImageUser(context_.pod, container)) {
     image = image_;
@@ -245,9 +286,10 @@ Status ContainerStarter::FillConfig(const kube::Container& container, uint32_t r
                        "user of the image");
     }
   }
-  const Status made = MakeContainerConfig({context_.pod, container, context_.deps.node, files,
-                                           context_.ips, image_ref, image, restart_count},
-                                          config);
+  const Status made = MakeContainerConfig(
+      {context_.pod, container, context_.deps.node, files, context_.ips, image_ref, image,
+       *start.restart_count, *start.attempt, context_.input.incarnation},
+      config);
   if (!made.ok()) return made;
   return Annotate(
       context_.deps.files.MakeDirs(
@@ -265,8 +307,7 @@ StatusOr<cri::ContainerId> ContainerStarter::Create(const kube::Container& conta
                     "remove container {}", id);
   RETURN_IF_ERROR(SaveBackoff(container, start), "back-off");
   runtime::v1::ContainerConfig config;
-  if (const Status filled = FillConfig(container, *start.restart_count, image_ref, config);
-      !filled.ok()) {
+  if (const Status filled = FillConfig(container, start, image_ref, config); !filled.ok()) {
     reason = "CreateContainerConfigError";
     return filled;
   }
@@ -332,18 +373,18 @@ ContainerStarter::Result ContainerStarter::LeaveDeadSandbox(const ContainerStart
   context_.deps.log.LogIfError(RemoveContainer(context_.deps.remover, id, Soon()),
                                "remove a container that never ran");
   const std::string log = context_.sandbox_config.log_directory() + "/" +
-                          ContainerLogPath(start.name, *start.restart_count);
+                          ContainerLogPath(start.name, *start.attempt);
   context_.deps.log.LogIfError(context_.deps.files.Remove(log),
                                "remove the log of a container that never ran");
   return Result::kSandboxDied;
 }
 
 void ContainerStarter::LinkLog(const std::string& container, const cri::ContainerId& id,
-                               uint32_t restart_count) {
+                               uint32_t attempt) {
   if (context_.deps.node.container_links_dir.empty()) return;
   auto& files = context_.deps.files;
   const std::string log =
-      context_.sandbox_config.log_directory() + "/" + ContainerLogPath(container, restart_count);
+      context_.sandbox_config.log_directory() + "/" + ContainerLogPath(container, attempt);
   if (!files.Stat(log, true).ok()) return;
   const std::string& dir = context_.deps.node.container_links_dir;
   const std::string link = dir + "/" + LogLinkName(context_.pod, container, id.str());

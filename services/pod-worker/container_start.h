@@ -58,15 +58,18 @@ class ContainerStarter {
                                              const std::string& hash);
   StatusOr<cri::ContainerId> FindCreated(const runtime::v1::ContainerConfig& config,
                                          const std::string& hash);
-  Status FillConfig(const kube::Container& container, uint32_t restart_count,
+  Status FillConfig(const kube::Container& container, const ContainerStart& start,
                     const std::string& image_ref, runtime::v1::ContainerConfig& config);
   StatusOr<std::string> WriteHostsFile();
-  std::string MakeTerminationLog(const kube::Container& container, uint32_t restart_count);
-  uint32_t RestartCount(const ContainerStart& start);
+  std::string MakeTerminationLog(const kube::Container& container, uint32_t attempt);
+  void SetNumbers(ContainerStart& start);
+  uint32_t AttemptFromLogs(const std::string& container);
+  Status SaveBegun(const kube::Container& container, const ContainerStart& start);
+  void TakeBackBegun(const cri::Begun& before);
   Status StartInRuntime(const cri::ContainerId& id);
   bool SandboxDied() const;
   Result LeaveDeadSandbox(const ContainerStart& start, const cri::ContainerId& id);
-  void LinkLog(const std::string& container, const cri::ContainerId& id, uint32_t restart_count);
+  void LinkLog(const std::string& container, const cri::ContainerId& id, uint32_t attempt);
   Result GiveUp(const Status& why);
   Result Fail(const ContainerStart& start, const std::string& reason, const Status& status,
               bool event = true);

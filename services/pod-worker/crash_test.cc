@@ -24,8 +24,8 @@ class Crashes : public TestNode {
     ASSERT_TRUE(points_.Set(point, term).ok());
   }
 
-  /// Starts, an init container, an exit, another image, another life, a pod that completes, an
-  /// eviction.
+  /// Starts, an init container that fails once, an exit, another image, another life, a pod that
+  /// completes, an eviction.
   void Live() {
     auto web = TestPod{.inits = {"init"}}.Make();
     auto& volume = *web.mutable_spec()->add_volumes();
@@ -39,6 +39,8 @@ class Crashes : public TestNode {
     Post(web, 1, 1);
     Post(job, 1, 1);
     Post(victim, 1, 1);
+    Supervise(30s);
+    runtime.ExitContainer("uid-web", "init", 1).IgnoreError();
     Supervise(30s);
     runtime.ExitContainer("uid-web", "init", 0).IgnoreError();
     Supervise(120s);
@@ -55,7 +57,7 @@ class Crashes : public TestNode {
     runtime.ExitContainer("uid-web", "init", 0).IgnoreError();
     Supervise(120s);
     Remove(job);
-    desired.Remove("uid-job");
+    Gone("uid-job");
     wanted_.erase("uid-job");
     Supervise(5s);
   }

@@ -170,7 +170,7 @@ Status MakeSandboxConfig(const SandboxInput& in, runtime::v1::PodSandboxConfig& 
   for (const auto& option : in.dns.options) out.mutable_dns_config()->add_options(option);
   SetPorts(in.pod, out);
   SetMap(SandboxLabels(in.pod), out.mutable_labels());
-  SetMap(SandboxAnnotations(in.pod, in.node.annotation), out.mutable_annotations());
+  SetMap(SandboxAnnotations(in.pod, in.node.annotation, in.incarnation), out.mutable_annotations());
   SetPodResources(in.pod, in.node, out);
   SetSandboxSecurity(in.pod, out);
   return OkStatus();
@@ -205,15 +205,16 @@ std::string HostsFile(const kube::Pod& pod, const std::vector<std::string>& ips,
 Status MakeContainerConfig(const ContainerInput& in, runtime::v1::ContainerConfig& out) {
   const auto& container = in.container;
   out.mutable_metadata()->set_name(container.name());
-  out.mutable_metadata()->set_attempt(in.restart_count);
+  out.mutable_metadata()->set_attempt(in.attempt);
   out.mutable_image()->set_image(in.image_ref);
   out.mutable_image()->set_user_specified_image(container.image());
   if (const Status command = SetCommand(in, out); !command.ok()) return command;
   out.set_working_dir(container.working_dir());
   if (const Status mounts = SetMounts(in, out); !mounts.ok()) return mounts;
   SetMap(ContainerLabels(in.pod, container.name()), out.mutable_labels());
-  SetMap(ContainerAnnotations(in.pod, container, in.restart_count), out.mutable_annotations());
-  out.set_log_path(ContainerLogPath(container.name(), in.restart_count));
+  SetMap(ContainerAnnotations(in.pod, container, in.restart_count, in.incarnation),
+         out.mutable_annotations());
+  out.set_log_path(ContainerLogPath(container.name(), in.attempt));
   out.set_stdin(container.stdin());
   out.set_stdin_once(container.stdin_once());
   out.set_tty(container.tty());

@@ -36,6 +36,7 @@ struct SandboxInput {
   const NodeInfo& node;
   const Dns& dns;
   uint32_t attempt = 0;
+  int64_t incarnation = 0;
 };
 Status MakeSandboxConfig(const SandboxInput& input, runtime::v1::PodSandboxConfig& out);
 
@@ -58,6 +59,8 @@ struct ContainerInput {
   std::string image_ref;
   std::optional<cri::Image> image;  // for its user, where NeedsImageUser says so
   uint32_t restart_count = 0;
+  uint32_t attempt = 0;  // grows over all lives of the pod
+  int64_t incarnation = 0;
 };
 Status MakeContainerConfig(const ContainerInput& input, runtime::v1::ContainerConfig& out);
 

@@ -38,7 +38,7 @@ TEST(Names, LabelsAndAnnotationsAreTheKubelets) {
       ->mutable_pre_stop()
       ->mutable_sleep()
       ->set_seconds(5);
-  const auto annotations = ContainerAnnotations(pod, pod.spec().containers(0), 7);
+  const auto annotations = ContainerAnnotations(pod, pod.spec().containers(0), 7, 0);
   EXPECT_EQ(
       annotations,
       (cri::StringMap{{"io.kubernetes.container.hash", ContainerHash(pod.spec().containers(0))},

@@ -231,7 +231,8 @@ void PodWorkerService::SettleVerdict(Worker& worker) {
       verdict->set_reason(worker.reason);
       verdict->set_message(worker.message);
     } else if (pod != nullptr) {
-      verdict->set_phase(PhaseAfterKill(*pod, *worker.last_seen));
+      verdict->set_phase(
+          PhaseAfterKill(*pod, cri::PresentLife(*worker.last_seen, worker.incarnation)));
     }
   }
   *verdict->mutable_observation() = *worker.last_seen;

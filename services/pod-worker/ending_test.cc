@@ -36,7 +36,7 @@ TEST_F(Ending, ARemovedPodStopsAndFinishes) {
   EXPECT_EQ(Record()->observation().sandboxes(0).ips_size(), 1) << "addresses are kept";
   EXPECT_FALSE(files.Stat(dir, false).ok());
   EXPECT_EQ(events.Count("Killing"), 2);
-  desired.Remove("uid-web");
+  Gone("uid-web");
   Settle();
   EXPECT_FALSE(workers.Contains("uid-web"));
 }
@@ -46,7 +46,7 @@ TEST_F(Ending, ALifeThatIsOverCannotBeStartedAgain) {
   ASSERT_TRUE(RunPod(pod).ok());
   Remove(pod);
   EXPECT_EQ(Grant(pod).code(), StatusCode::kFailedPrecondition);
-  desired.Remove("uid-web");
+  Gone("uid-web");
   Settle();
   Restart();
   EXPECT_EQ(Grant(pod).code(), StatusCode::kFailedPrecondition) << "remembered over a restart";
@@ -60,7 +60,7 @@ TEST_F(Ending, ASourceThatBeginsBelowALifeThatIsOverIsToldOfIt) {
   Exit("app", 0);
   for (const auto state : {v1::DesiredRecord::WANTED, v1::DesiredRecord::REMOVED}) {
     Remove(pod, 5);
-    desired.Remove("uid-web");
+    Gone("uid-web");
     Settle();
     ASSERT_FALSE(workers.Contains("uid-web"));
     Want(pod, 3, 1, state);
@@ -77,7 +77,7 @@ TEST_F(Ending, WhoStillHasARemovedRecordIsToldAgainThatThePodIsFinished) {
   ASSERT_TRUE(RunPod(pod, 2).ok());
   Remove(pod, 2);
   ASSERT_EQ(Record()->state(), v1::FINISHED);
-  desired.Remove("uid-web");
+  Gone("uid-web");
   Settle();
   ASSERT_FALSE(workers.Contains("uid-web"));
   const struct {
@@ -95,7 +95,7 @@ TEST_F(Ending, WhoStillHasARemovedRecordIsToldAgainThatThePodIsFinished) {
     EXPECT_EQ(Record()->incarnation(), 2);
     RunFor(2h);
     EXPECT_EQ(Record()->state(), v1::FINISHED) << "as long as somebody waits for it";
-    desired.Remove("uid-web");
+    Gone("uid-web");
     Settle();
     EXPECT_FALSE(workers.Contains("uid-web"));
   }
@@ -447,7 +447,7 @@ TEST_F(Ending, AnIncompleteTableEndsNothing) {
   ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
   owner.known.clear();
   desired.SetComplete({{}, clock.Now(), {}});
-  desired.Remove("uid-web");
+  Gone("uid-web");
   RunFor(120s);
   EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
 }
@@ -456,7 +456,7 @@ TEST_F(Ending, ContainersFoundAfterALifeAreEndedAndTheLifeIsRememberedStill) {
   const auto pod = TestPod{}.Make();
   ASSERT_TRUE(RunPod(pod).ok());
   Remove(pod);
-  desired.Remove("uid-web");
+  Gone("uid-web");
   Settle();
   ASSERT_FALSE(workers.Contains("uid-web"));
   runtime.AddForeignPod({.uid = "uid-web", .name = "left", .containers = {"left"}});
@@ -513,7 +513,7 @@ TEST_F(Orphans, AreFinishedForASourceThatRemovesThemWhileTheyEnd) {
   EXPECT_TRUE(runtime.Running("uid-orphan").empty());
   EXPECT_EQ(Record("uid-orphan")->state(), v1::FINISHED);
   EXPECT_EQ(Record("uid-orphan")->incarnation(), 1);
-  desired.Remove("uid-orphan");
+  Gone("uid-orphan");
   Settle();
   EXPECT_FALSE(workers.Contains("uid-orphan"));
 }
@@ -608,7 +608,7 @@ TEST_F(Ending, ARecordThatGoesCarriesTheTraceOfWhatTookItAway) {
     ASSERT_TRUE(desired.Put("uid-web", record, "00-removal").ok());
     RunFor(1s);
     ASSERT_EQ(Record()->state(), v1::FINISHED);
-    desired.Remove("uid-web", trace);
+    Gone("uid-web", trace);
     Settle();
   }
   EXPECT_EQ(removals, (std::vector<std::string>{"00-forgotten", "00-removal"}));

@@ -80,7 +80,8 @@ Facts::Facts(fs::FileSystem& files, const Clock& clock, const std::string& run_d
       lasting_(files, clock,
                {.directory = state_dir + "/pod-worker/pods",
                 .schema = kSchema,
-                .reserve_directory = state_dir + "/pod-worker/reserve"}) {}
+                .reserve_directory = state_dir + "/pod-worker/reserve"}),
+      begun_(files, clock, {.directory = state_dir + "/pod-worker/begun", .schema = kSchema}) {}
 
 StatusOr<Facts::All> Facts::ReadAll(Duration max_backoff) const {
   All all;
@@ -89,12 +90,13 @@ StatusOr<Facts::All> Facts::ReadAll(Duration max_backoff) const {
                                               all.workers.push_back(std::move(fact));
                                             }),
                   "read workers");
-  RETURN_IF_ERROR(
-      ReadStore<v1::RestartFact>(restarts_, all,
-                                 [&](const std::string& key, const v1::RestartFact& fact) {
-                                   all.restarts.emplace(key, ToState(fact, max_backoff));
-                                 }),
-      "read restarts");
+  RETURN_IF_ERROR(ReadStore<v1::RestartFact>(
+                      restarts_, all,
+                      [&](const std::string& key, const v1::RestartFact& fact) {
+                        all.restarts.emplace(
+                            key, SavedRestarts{ToState(fact, max_backoff), fact.incarnation()});
+                      }),
+                  "read restarts");
   RETURN_IF_ERROR(ReadStore<v1::HoldFact>(holds_, all,
                                           [&](const std::string& key, v1::HoldFact fact) {
                                             all.holds.emplace(key, std::move(fact));
@@ -105,6 +107,12 @@ StatusOr<Facts::All> Facts::ReadAll(Duration max_backoff) const {
                                                all.lasting.push_back(std::move(fact));
                                              }),
                   "read verdicts");
+  RETURN_IF_ERROR(ReadStore<v1::LastingFact>(
+                      begun_, all,
+                      [&](const std::string&, const v1::LastingFact& fact) {
+                        all.begun[fact.uid()] = {cri::FromProto(fact.begun()), fact.incarnation()};
+                      }),
+                  "read what has begun");
   return all;
 }
 
@@ -116,8 +124,10 @@ Status Facts::SaveLasting(const v1::LastingFact& fact, bool sync) const {
   return Annotate(SaveFact(lasting_, fact, sync), "save verdict");
 }
 
-Status Facts::SaveRestart(const std::string& uid, const RestartState& state) const {
+Status Facts::SaveRestart(const std::string& uid, int64_t incarnation,
+                          const RestartState& state) const {
   v1::RestartFact fact;
+  fact.set_incarnation(incarnation);
   for (const auto& [key, entry] : state.backoff.entries()) {
     auto& to = *fact.add_entries();
     to.set_key(key);
@@ -130,13 +140,23 @@ Status Facts::SaveRestart(const std::string& uid, const RestartState& state) con
                   "save restarts");
 }
 
+Status Facts::SaveBegun(const std::string& uid, int64_t incarnation,
+                        const cri::Begun& begun) const {
+  v1::LastingFact fact;
+  fact.set_uid(uid);
+  fact.set_incarnation(incarnation);
+  cri::ToProto(begun, *fact.mutable_begun());
+  return Annotate(begun_.Save(bus::KeyOf(uid), fact.SerializeAsString(), false),
+                  "save what has begun");
+}
+
 Status Facts::SaveHold(const std::string& hold_id, const v1::HoldFact& fact) const {
   // What gc removes under it makes room.
   return Annotate(holds_.SaveForEnd(hold_id, fact.SerializeAsString(), false), "save hold");
 }
 
 Status Facts::KeepRoom() const {
-  for (const auto* store : {&workers_, &restarts_, &holds_, &lasting_})
+  for (const auto* store : {&workers_, &restarts_, &holds_, &lasting_, &begun_})
     RETURN_IF_ERROR(store->KeepRoom(), "keep room");
   return OkStatus();
 }
@@ -147,6 +167,7 @@ Status Facts::ForgetWorker(const std::string& uid) const {
 }
 
 Status Facts::ForgetLasting(const std::string& uid) const {
+  RETURN_IF_ERROR(begun_.Forget(bus::KeyOf(uid)), "forget what has begun");
   return Annotate(lasting_.Forget(bus::KeyOf(uid)), "forget verdict");
 }
 

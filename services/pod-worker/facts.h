@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "libs/cri/life.h"
 #include "libs/fs/fact_store.h"
 #include "services/pod-worker/crash_backoff.h"
 
@@ -27,6 +28,14 @@ struct RestartState {
   CrashBackoff backoff;
   std::set<std::string> replacing;
 };
+struct SavedRestarts {
+  RestartState state;
+  int64_t incarnation = 0;  // 0: of a version that did not say
+};
+struct SavedBegun {
+  cri::Begun begun;
+  int64_t incarnation = 0;
+};
 
 class Facts {
  public:
@@ -35,8 +44,9 @@ class Facts {
 
   struct All {
     std::vector<v1::WorkerFact> workers;
-    std::map<std::string, RestartState> restarts;  // by UID
-    std::map<std::string, v1::HoldFact> holds;     // by hold id
+    std::map<std::string, SavedRestarts> restarts;  // by key
+    std::map<std::string, v1::HoldFact> holds;      // by hold id
+    std::map<std::string, SavedBegun> begun;        // by UID
     std::vector<v1::LastingFact> lasting;
     std::vector<std::string> unknown;   // UIDs with a file of a higher schema level
     std::vector<std::string> problems;  // for the log
@@ -52,16 +62,19 @@ class Facts {
   Status SaveWorker(const v1::WorkerFact& fact) const;
   /// `sync`: not even a power cut loses it.
   Status SaveLasting(const v1::LastingFact& fact, bool sync) const;
-  Status SaveRestart(const std::string& uid, const RestartState& state) const;
+  Status SaveRestart(const std::string& uid, int64_t incarnation, const RestartState& state) const;
+  /// A file of its own, for ever and never synced: it is written by the pod's strand, while the
+  /// verdict of the pod may be on its way to the other file.
+  Status SaveBegun(const std::string& uid, int64_t incarnation, const cri::Begun& begun) const;
   Status SaveHold(const std::string& hold_id, const v1::HoldFact& fact) const;
   /// Makes directories and reserves where they are missing. Now and then.
   Status KeepRoom() const;
-  Status ForgetWorker(const std::string& uid) const;  // and its restarts
-  Status ForgetLasting(const std::string& uid) const;
+  Status ForgetWorker(const std::string& uid) const;   // and its restarts
+  Status ForgetLasting(const std::string& uid) const;  // and what has begun
   Status ForgetHold(const std::string& hold_id) const;
 
  private:
-  fs::FactStore workers_, restarts_, holds_, lasting_;
+  fs::FactStore workers_, restarts_, holds_, lasting_, begun_;
 };
 
 void ToProto(Clock::Time time, v1::BootTime& out);

@@ -7,6 +7,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/probe.pb.h"
 #include "libs/base/hash.h"
+#include "libs/cri/life.h"
 #include "libs/kube/codec.h"
 
 namespace splitlet::pod_worker {
@@ -35,6 +36,13 @@ cri::StringMap PodKeys(const kube::Pod& pod) {
   return {{std::string(kube::kPodNameLabel), pod.metadata().name()},
           {std::string(kube::kPodNamespaceLabel), pod.metadata().namespace_()},
           {std::string(kube::kPodUidLabel), pod.metadata().uid()}};
+}
+
+/// A manifest may not say in which life it is.
+void SetIncarnation(int64_t incarnation, cri::StringMap& annotations) {
+  annotations.erase(std::string(cri::kIncarnationAnnotation));
+  if (incarnation != 0)
+    annotations[std::string(cri::kIncarnationAnnotation)] = std::to_string(incarnation);
 }
 
 }  // namespace
@@ -73,10 +81,12 @@ cri::StringMap SandboxLabels(const kube::Pod& pod) {
   return labels;
 }
 
-cri::StringMap SandboxAnnotations(const kube::Pod& pod, std::string_view node_annotation) {
+cri::StringMap SandboxAnnotations(const kube::Pod& pod, std::string_view node_annotation,
+                                  int64_t incarnation) {
   cri::StringMap annotations(pod.metadata().annotations().begin(),
                              pod.metadata().annotations().end());
   annotations[std::string(kube::kNodeAnnotation)] = std::string(node_annotation);
+  SetIncarnation(incarnation, annotations);
   return annotations;
 }
 
@@ -87,13 +97,14 @@ cri::StringMap ContainerLabels(const kube::Pod& pod, const std::string& containe
 }
 
 cri::StringMap ContainerAnnotations(const kube::Pod& pod, const kube::Container& container,
-                                    uint32_t restart_count) {
+                                    uint32_t restart_count, int64_t incarnation) {
   cri::StringMap out{
       {std::string(kube::kContainerHash), ContainerHash(container)},
       {std::string(kube::kContainerRestartCount), std::to_string(restart_count)},
       {std::string(kube::kTerminationMessagePath), container.termination_message_path()},
       {std::string(kube::kTerminationMessagePolicy), container.termination_message_policy()},
   };
+  SetIncarnation(incarnation, out);
   if (container.ports_size() > 0) out[std::string(kube::kContainerPorts)] = PortsJson(container);
   if (container.lifecycle().has_pre_stop())
     out[std::string(kube::kPreStopHandler)] = kube::ToJson(container.lifecycle().pre_stop());
@@ -111,8 +122,8 @@ std::string PodLogDirectory(std::string_view root, const kube::Pod& pod) {
   return fmt::format("{}/{}_{}_{}", root, meta.namespace_(), meta.name(), meta.uid());
 }
 
-std::string ContainerLogPath(std::string_view container, uint32_t restart_count) {
-  return fmt::format("{}/{}.log", container, restart_count);
+std::string ContainerLogPath(std::string_view container, uint32_t attempt) {
+  return fmt::format("{}/{}.log", container, attempt);
 }
 
 std::string LogLinkName(const kube::Pod& pod, std::string_view container, std::string_view id) {

@@ -20,16 +20,18 @@ std::string ContainerHash(const kube::Container& container);
 
 /// The pod's labels and the three pod keys, which win.
 cri::StringMap SandboxLabels(const kube::Pod& pod);
-/// The pod's annotations and `splitlet.dev/node`.
-cri::StringMap SandboxAnnotations(const kube::Pod& pod, std::string_view node_annotation);
+/// The pod's annotations, `splitlet.dev/node` and `splitlet.dev/incarnation` (0: without).
+cri::StringMap SandboxAnnotations(const kube::Pod& pod, std::string_view node_annotation,
+                                  int64_t incarnation);
 cri::StringMap ContainerLabels(const kube::Pod& pod, const std::string& container);
 cri::StringMap ContainerAnnotations(const kube::Pod& pod, const kube::Container& container,
-                                    uint32_t restart_count);
+                                    uint32_t restart_count, int64_t incarnation);
 
 /// "<root>/<namespace>_<name>_<uid>".
 std::string PodLogDirectory(std::string_view root, const kube::Pod& pod);
-/// "<container>/<restart count>.log", below the pod's log directory.
-std::string ContainerLogPath(std::string_view container, uint32_t restart_count);
+/// "<container>/<attempt>.log", below the pod's log directory. In a pod's first life the attempt is
+/// the restart count, by which a kubelet names the file.
+std::string ContainerLogPath(std::string_view container, uint32_t attempt);
 /// "<pod>_<namespace>_<container>-<id>.log", at most 255 bytes: the name of the link that log
 /// collectors follow.
 std::string LogLinkName(const kube::Pod& pod, std::string_view container, std::string_view id);

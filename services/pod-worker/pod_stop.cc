@@ -62,10 +62,14 @@ void MergeObservation(const v1::ObservedPod& before, v1::ObservedPod& now) {
     if (!known) *now.add_sandboxes() = old;
   }
   for (const auto& old : before.containers()) {
-    const bool known = std::any_of(now.containers().begin(), now.containers().end(),
-                                   [&old](const auto& record) { return record.id() == old.id(); });
+    const bool known =
+        std::any_of(now.containers().begin(), now.containers().end(), [&old](const auto& record) {
+          return record.id() == old.id() && record.name() == old.name();  // lost ones have no id
+        });
     if (!known) *now.add_containers() = old;
   }
+  std::stable_sort(now.mutable_containers()->begin(), now.mutable_containers()->end(),
+                   [](const auto& a, const auto& b) { return a.attempt() > b.attempt(); });
   if (now.name().empty()) now.set_name(before.name());
   if (now.namespace_().empty()) now.set_namespace_(before.namespace_());
   if (now.runtime_name().empty()) now.set_runtime_name(before.runtime_name());

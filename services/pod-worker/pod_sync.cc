@@ -38,6 +38,7 @@ class Pass {
   Pass(const PodSync::Deps& deps, const SyncInput& input, kube::Pod pod)
       : deps_(deps), input_(input), pod_(std::move(pod)), events_(deps.events, RefOf(pod_)) {
     out_.restarts = input.restarts;
+    out_.begun = input.begun;
   }
 
   SyncOutcome Run() {
@@ -56,13 +57,15 @@ class Pass {
       if (!Ending()) events_.Warning("FailedSync", Message(seen.status()));
       return seen.status();
     }
-    seen_ = std::make_shared<v1::ObservedPod>(std::move(seen).value());
-    out_.seen = seen_;
+    TakeSeen(std::move(seen).value());
     ForgetReplaced();
     out_.terminal_phase = TerminalPhase(pod_, *seen_, out_.restarts.replacing);
     if (!out_.terminal_phase.empty()) return OkStatus();
+    RETURN_IF_ERROR(StopEarlierLives(), "stop what is left of an earlier life");
+    if (!out_.stop.empty()) return OkStatus();
     PodActions todo = ComputePodActions(pod_, *seen_, out_.restarts.replacing);
     const auto quiet = QuietFrom(todo.sandbox_id);
+    NumberAttempts(*all_, input_.incarnation, out_.begun, todo);
     if (todo.sandbox_changed)
       events_.Normal("SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
     if (todo.kill_pod) ListRunning(todo);
@@ -102,10 +105,61 @@ class Pass {
     return quiet;
   }
 
+  void TakeSeen(v1::ObservedPod seen) {
+    auto present = std::make_shared<v1::ObservedPod>(cri::PresentLife(seen, input_.incarnation));
+    LearnBegun(*present);
+    cri::AddLost(pod_, out_.begun, *present);
+    cri::AddLost(pod_, out_.begun, seen);
+    seen_ = std::move(present);
+    all_ = std::make_shared<v1::ObservedPod>(std::move(seen));
+    out_.seen = all_;
+  }
+
+  /// What runs without being remembered, as after an upgrade or taken over from a kubelet. A save
+  /// that fails is tried again by the next sync.
+  void LearnBegun(const v1::ObservedPod& present) {
+    cri::Begun begun = out_.begun;
+    const auto learn = [&](const kube::Container& container) {
+      const auto* newest = NewestRecord(present, container.name());
+      if (!IsRemembered(pod_, container) || newest == nullptr) return;
+      if (newest->state() == v1::ContainerRecord::CREATED) return;
+      auto& known = begun[container.name()];
+      if (known.begun_at_ns != 0 && known.attempt >= newest->attempt()) return;
+      known = {newest->attempt(), newest->restart_count(), newest->created_at_ns()};
+    };
+    for (const auto& container : pod_.spec().init_containers()) learn(container);
+    for (const auto& container : pod_.spec().containers()) learn(container);
+    if (begun == out_.begun) return;
+    const Status saved = deps_.facts.SaveBegun(pod_.metadata().uid(), input_.incarnation, begun);
+    deps_.log.LogIfError(saved, "save what has begun");
+    if (saved.ok()) out_.begun = std::move(begun);
+  }
+
+  /// A life begins when the one before is over; what of that one lives nevertheless, because
+  /// nothing remembered it, has to go before anything is made: first its containers, in the
+  /// outcome.
+  Status StopEarlierLives() {
+    for (const auto& record : all_->containers()) {
+      if (!cri::IsEarlier(record.incarnation(), input_.incarnation)) continue;
+      const bool unknown = record.state() == v1::ContainerRecord::UNKNOWN &&
+                           !out_.restarts.replacing.contains(record.id());
+      if (record.state() == v1::ContainerRecord::RUNNING || unknown)
+        out_.stop.push_back({record.id(), record.name(),
+                             fmt::format("Stopping container {}", record.name()), unknown});
+    }
+    if (!out_.stop.empty()) return OkStatus();
+    for (const auto& sandbox : all_->sandboxes()) {
+      const bool ready = sandbox.state() == v1::SandboxRecord::READY;
+      if (ready && cri::IsEarlier(sandbox.incarnation(), input_.incarnation))
+        RETURN_IF_ERROR(StopSandbox(sandbox), "sandbox {}", sandbox.id());
+    }
+    return OkStatus();
+  }
+
   /// A replaced container that is gone needs no memory.
   void ForgetReplaced() {
     std::erase_if(out_.restarts.replacing, [this](const std::string& id) {
-      return std::none_of(seen_->containers().begin(), seen_->containers().end(),
+      return std::none_of(all_->containers().begin(), all_->containers().end(),
                           [&id](const v1::ContainerRecord& record) { return record.id() == id; });
     });
   }
@@ -123,13 +177,17 @@ class Pass {
   }
 
   Status StopSandboxes() {
-    for (const auto& sandbox : seen_->sandboxes()) {
-      FAIL_POINT("pod-worker.stop-sandbox.before");
-      out_.acted = out_.acted || sandbox.state() == v1::SandboxRecord::READY;
-      RETURN_IF_ERROR(deps_.runner.StopPodSandbox(cri::SandboxId(sandbox.id()), Soon()),
-                      "stop sandbox {}", sandbox.id());
-      FAIL_POINT("pod-worker.stop-sandbox.after");
-    }
+    for (const auto& sandbox : seen_->sandboxes())
+      RETURN_IF_ERROR(StopSandbox(sandbox), "stop sandbox {}", sandbox.id());
+    return OkStatus();
+  }
+
+  Status StopSandbox(const v1::SandboxRecord& sandbox) {
+    FAIL_POINT("pod-worker.stop-sandbox.before");
+    out_.acted = out_.acted || sandbox.state() == v1::SandboxRecord::READY;
+    RETURN_IF_ERROR(deps_.runner.StopPodSandbox(cri::SandboxId(sandbox.id()), Soon()),
+                    "StopPodSandbox");
+    FAIL_POINT("pod-worker.stop-sandbox.after");
     return OkStatus();
   }
 
@@ -189,8 +247,9 @@ class Pass {
     if (make)
       for (const auto& warning : dns.warnings) events_.Warning(warning.reason, warning.message);
     runtime::v1::PodSandboxConfig config;
-    RETURN_IF_ERROR(MakeSandboxConfig({pod_, deps_.node, dns.dns, attempt}, config),
-                    "sandbox config");
+    RETURN_IF_ERROR(
+        MakeSandboxConfig({pod_, deps_.node, dns.dns, attempt, input_.incarnation}, config),
+        "sandbox config");
     return config;
   }
 
@@ -299,7 +358,8 @@ class Pass {
   const SyncInput& input_;
   const kube::Pod pod_;
   PodEvents events_;
-  std::shared_ptr<v1::ObservedPod> seen_;
+  std::shared_ptr<const v1::ObservedPod> seen_;  // of the present life, and what is lost of it
+  std::shared_ptr<const v1::ObservedPod> all_;   // of all lives
   std::map<std::string, std::string> volumes_;
   SyncOutcome out_;
 };
@@ -321,6 +381,7 @@ SyncOutcome PodSync::Run(const SyncInput& input) const {
     SyncOutcome broken;
     broken.status = DataLoss("the granted pod does not parse");
     broken.restarts = input.restarts;
+    broken.begun = input.begun;
     return broken;
   }
   span.Set("k8s.pod.uid", pod.metadata().uid());

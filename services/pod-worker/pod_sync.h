@@ -49,17 +49,20 @@ struct SyncInput {
   KilledSince killed;                            // as the last sync left it
   std::string traceparent;                       // of the calls and log lines; may be empty
   std::shared_ptr<const v1::ObservedPod> known;  // what need not be asked again; may be null
+  int64_t incarnation = 0;                       // the life that is synced
+  cri::Begun begun;                              // in this life
 };
 
 struct SyncOutcome {
-  Status status;  // the first error
-  std::shared_ptr<const v1::ObservedPod>
-      seen;                         // as found at the begin; null when the runtime did not say
-  std::string terminal_phase;       // not empty: nothing of the pod will ever run again
-  std::vector<ContainerStop> stop;  // to be stopped before anything else is done
-  std::map<std::string, std::string> pulls;          // image -> container that asked first
+  Status status;                                // the first error
+  std::shared_ptr<const v1::ObservedPod> seen;  // as found at the begin, of all lives, and what is
+                                                // lost; null when the runtime did not say
+  std::string terminal_phase;                // not empty: nothing of the pod will ever run again
+  std::vector<ContainerStop> stop;           // to be stopped before anything else is done
+  std::map<std::string, std::string> pulls;  // image -> container that asked first
   std::map<std::string, std::optional<Note>> notes;  // of the containers looked at; unset: it runs
   RestartState restarts;
+  cri::Begun begun;
   std::set<std::string> used_pulls;  // images
   KilledSince killed;
   std::optional<Clock::Time> retry_at;

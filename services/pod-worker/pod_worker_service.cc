@@ -145,9 +145,16 @@ void PodWorkerService::AddRecovered(const Facts::All& facts) {
       lasting_[fact.uid()] = fact;
     }
   }
-  for (const auto& [key, state] : facts.restarts) {
+  for (const auto& [key, saved] : facts.restarts) {
     const auto uid = uid_of_key_.find(key);
-    if (uid != uid_of_key_.end()) Find(uid->second)->restarts = state;
+    Worker* worker = uid == uid_of_key_.end() ? nullptr : Find(uid->second);
+    if (worker != nullptr && (saved.incarnation == 0 || saved.incarnation == worker->incarnation))
+      worker->restarts = saved.state;
+  }
+  for (const auto& [uid, saved] : facts.begun) {
+    Worker* worker = Find(uid);
+    if (worker == nullptr) begun_[uid] = saved;
+    if (worker != nullptr && saved.incarnation == worker->incarnation) worker->begun = saved.begun;
   }
 }
 
@@ -179,6 +186,7 @@ void PodWorkerService::OnRuntimeListed(const Status& status,
   }
   runtime_trouble_.clear();
   FindLeftovers(sandboxes, containers);
+  FindLives(sandboxes, containers);
   for (const auto& [uid, worker] : workers_)
     worker->started = worker->started || IsLeftover(*worker);
   runtime_listed_ = true;
@@ -203,6 +211,63 @@ void PodWorkerService::FindLeftovers(const std::vector<cri::Sandbox>& sandboxes,
     const auto name = static_names.find(Label(container.labels, kube::kPodUidLabel));
     if (name != static_names.end() && IsLive(container))
       leftovers_[name->second].insert(name->first);
+  }
+}
+
+/// Lives that no worker of this start speaks of: the files of this boot are void or gone. Whoever
+/// has lost the number of such a life, or never had it, takes it from here, so that its containers
+/// go on.
+void PodWorkerService::FindLives(const std::vector<cri::Sandbox>& sandboxes,
+                                 const std::vector<cri::Container>& containers) {
+  std::map<std::string, FoundLife> lives;
+  for (const auto& [uid, fact] : lasting_)
+    lives[uid] = {fact.name(), fact.namespace_(), fact.source(), fact.incarnation()};
+  for (const auto& sandbox : sandboxes) {
+    const int64_t incarnation = cri::IncarnationOf(sandbox.annotations);
+    auto& life = lives[sandbox.pod_uid];
+    if (incarnation > life.incarnation)
+      life = {sandbox.pod_name, sandbox.pod_namespace,
+              Label(sandbox.annotations, kube::kConfigSource), incarnation};
+  }
+  for (const auto& container : containers) {
+    auto& life = lives[Label(container.labels, kube::kPodUidLabel)];
+    const int64_t incarnation = cri::IncarnationOf(container.annotations);
+    if (incarnation <= life.incarnation) continue;
+    life.name = Label(container.labels, kube::kPodNameLabel);
+    life.name_space = Label(container.labels, kube::kPodNamespaceLabel);
+    life.incarnation = incarnation;
+  }
+  for (auto& [uid, life] : lives) {
+    if (uid.empty() || life.incarnation == 0 || Find(uid) != nullptr) continue;
+    found_[uid] = std::move(life);
+    PutFound(uid);
+  }
+}
+
+/// Without a state: it is no worker, and says nothing but its number.
+void PodWorkerService::PutFound(const std::string& uid) {
+  const FoundLife& life = found_.at(uid);
+  v1::WorkerRecord record;
+  record.set_uid(uid);
+  record.set_name(life.name);
+  record.set_namespace_(life.name_space);
+  record.set_source(life.source);
+  record.set_incarnation(life.incarnation);
+  deps_.log.LogIfError(deps_.table.Put(bus::KeyOf(uid), record), "put found life");
+}
+
+/// A found life is forgotten when no source wants the pod and the runtime shows nothing of it.
+void PodWorkerService::CollectFound() {
+  for (const auto& [uid, life] : found_) {
+    const std::string scope = life.source.empty() ? std::string(bus::kAll) : life.source;
+    if (deps_.desired.Contains(bus::KeyOf(uid)) || !deps_.desired.LiveAndComplete(scope)) continue;
+    deps_.runtime_strands.Run("found/" + uid, [this, uid = uid] {
+      const auto seen = stop_.Look(uid);
+      if (!seen.ok() || seen->sandboxes_size() + seen->containers_size() > 0) return;
+      deps_.loop.Post([this, uid] {
+        if (found_.erase(uid) > 0) deps_.table.Remove(bus::KeyOf(uid));
+      });
+    });
   }
 }
 
@@ -231,6 +296,7 @@ Worker& PodWorkerService::Add(std::unique_ptr<Worker> worker) {
   worker->arrival = ++last_arrival_;
   worker->restarts.backoff = CrashBackoff(config_.crash_loop_max);
   uid_of_key_[bus::KeyOf(worker->uid)] = worker->uid;
+  if (worker->incarnation != 0) found_.erase(worker->uid);
   auto& slot = workers_[worker->uid];
   slot = std::move(worker);
   return *slot;
@@ -246,17 +312,24 @@ void PodWorkerService::Persist(Worker& worker, Save what, DoneStatus done) {
   FillFact(worker, *fact);
   auto lasting = std::make_shared<v1::LastingFact>();
   if (what.lasting) FillLasting(worker, *lasting);
-  deps_.strands.Run("facts/" + worker.uid, [this, fact, lasting, what, done = std::move(done)] {
-    // The verdict first: without it the state would say that a pod is over, and nobody knew how.
-    Status status = what.lasting ? facts_.SaveLasting(*lasting, what.sync) : OkStatus();
-    if (status.ok()) status = facts_.SaveWorker(*fact);
-    deps_.loop.Post(
-        [this, uid = fact->uid(), what, done, status] { OnPersisted(uid, what, done, status); });
-  });
+  auto record = std::make_shared<v1::WorkerRecord>();
+  FillRecord(worker, *record);
+  deps_.strands.Run(
+      "facts/" + worker.uid, [this, fact, lasting, record, what, done = std::move(done)] {
+        // The verdict first: without it the state would say that a pod is over, and nobody knew
+        // how.
+        Status status = what.lasting ? facts_.SaveLasting(*lasting, what.sync) : OkStatus();
+        if (status.ok()) status = facts_.SaveWorker(*fact);
+        deps_.loop.Post(
+            [this, record, what, done, status] { OnPersisted(*record, what, done, status); });
+      });
 }
 
-void PodWorkerService::OnPersisted(const std::string& uid, Save what, const DoneStatus& done,
+/// `saved`: the worker as it was when the save began. It may have gone on since, and what is not on
+/// disk nobody may hear of.
+void PodWorkerService::OnPersisted(const v1::WorkerRecord& saved, Save what, const DoneStatus& done,
                                    const Status& status) {
+  const std::string& uid = saved.uid();
   Worker* worker = Find(uid);
   if (!status.ok()) {
     const std::string why = Message(status);
@@ -274,7 +347,11 @@ void PodWorkerService::OnPersisted(const std::string& uid, Save what, const Done
   }
   --worker->saving;
   worker->save_error.clear();
-  PutWorkers(*worker);
+  if (worker->saving > 0) {
+    PutRecord(*worker, saved);
+  } else {
+    PutWorkers(*worker);
+  }
   if (done) done(OkStatus());
   if (worker->saving == 0) Advance(uid);
 }
@@ -297,11 +374,17 @@ void PodWorkerService::SaveLater(Worker& worker, Save what, const std::string& w
   });
 }
 
+/// While something of the worker is on its way to the disk, the end of the save puts it.
 void PodWorkerService::PutWorkers(const Worker& worker) {
-  if (worker.orphan || worker.incarnation == 0) return;
-  FAIL_POINT_VOID("pod-worker.put-workers.before");
+  if (worker.saving > 0) return;
   v1::WorkerRecord record;
   FillRecord(worker, record);
+  PutRecord(worker, std::move(record));
+}
+
+void PodWorkerService::PutRecord(const Worker& worker, v1::WorkerRecord record) {
+  if (worker.orphan || worker.incarnation == 0) return;
+  FAIL_POINT_VOID("pod-worker.put-workers.before");
   record.set_held(static_cast<bool>(HeldUntil(worker.uid)));
   deps_.log.LogIfError(deps_.table.Put(bus::KeyOf(worker.uid), record, worker.traceparent),
                        "put worker");
@@ -317,20 +400,34 @@ std::vector<v1::WorkerRecord> PodWorkerService::GetWorkers() const {
   return records;
 }
 
-/// A finished pod leaves the table when its desired record is gone, and memory an hour later:
-/// longer than any call that could start it again lives.
-void PodWorkerService::ForgetIfGone(Worker& worker, const std::string& traceparent) {
-  if (worker.state != WorkerState::kFinished || worker.saving > 0) return;
+/// A finished pod leaves the table, and its verdict the disk, when its desired record is gone and
+/// config-source says so too; it leaves memory an hour later: longer than any call that could start
+/// it again lives.
+void PodWorkerService::ForgetIfGone(const Worker& worker, const std::string& traceparent) {
+  if (!IsGone(worker)) return;
+  deps_.strands.Run("ask/" + worker.uid, [this, uid = worker.uid, traceparent] {
+    const auto knows = deps_.owner.Knows(uid, After(deps_.clock, kAskOwner));
+    if (!knows.ok() || *knows) return;
+    deps_.loop.Post([this, uid, traceparent] {
+      Worker* gone = Find(uid);
+      if (gone == nullptr || !IsGone(*gone)) return;
+      gone->removed = true;
+      deps_.table.Remove(bus::KeyOf(uid), traceparent.empty() ? gone->traceparent : traceparent);
+      ForgetLasting(uid);
+    });
+  });
+}
+
+bool PodWorkerService::IsGone(const Worker& worker) const {
   const std::string key = bus::KeyOf(worker.uid);
-  if (!deps_.table.Contains(key) || deps_.desired.Contains(key)) return;
-  if (!deps_.desired.LiveAndComplete(worker.source)) return;
-  worker.removed = true;
-  deps_.table.Remove(key, traceparent.empty() ? worker.traceparent : traceparent);
-  ForgetLasting(worker.uid);
+  return worker.state == WorkerState::kFinished && worker.saving == 0 &&
+         deps_.table.Contains(key) && !deps_.desired.Contains(key) &&
+         deps_.desired.LiveAndComplete(worker.source);
 }
 
 void PodWorkerService::ForgetLasting(const std::string& uid) {
   lasting_.erase(uid);
+  begun_.erase(uid);
   deps_.strands.Run("facts/" + uid, [this, uid] {
     deps_.log.LogIfError(facts_.ForgetLasting(uid), "forget what is kept for ever");
   });
@@ -367,6 +464,7 @@ void PodWorkerService::Collect() {
   std::vector<std::string> old;
   CountStates();
   CollectLasting();
+  CollectFound();
   for (const auto& [uid, worker] : workers_) {
     ForgetIfGone(*worker);
     const bool gone =

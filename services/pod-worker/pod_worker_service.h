@@ -74,6 +74,12 @@ struct Deps {
   uint64_t seed = 1;  // of jitter
 };
 
+/// A life of a pod that this start of the process has no worker for.
+struct FoundLife {
+  std::string name, name_space, source;
+  int64_t incarnation = 0;
+};
+
 class PodWorkerService {
  public:
   template <class R>
@@ -115,6 +121,10 @@ class PodWorkerService {
   void FindLeftovers(const std::vector<cri::Sandbox>& sandboxes,
                      const std::vector<cri::Container>& containers);
   bool IsLeftover(const Worker& worker) const;
+  void FindLives(const std::vector<cri::Sandbox>& sandboxes,
+                 const std::vector<cri::Container>& containers);
+  void PutFound(const std::string& uid);
+  void CollectFound();
   void OnDesiredReady();
 
   // Memory and its reflections (pod_worker_service.cc).
@@ -123,14 +133,17 @@ class PodWorkerService {
   /// Writes what the worker is now; then puts its record, answers, and goes on with the pod. Tried
   /// until it works.
   void Persist(Worker& worker, Save what, DoneStatus done = nullptr);
-  void OnPersisted(const std::string& uid, Save what, const DoneStatus& done, const Status& status);
+  void OnPersisted(const v1::WorkerRecord& saved, Save what, const DoneStatus& done,
+                   const Status& status);
   void SaveLater(Worker& worker, Save what, const std::string& why);
   void PutWorkers(const Worker& worker);
+  void PutRecord(const Worker& worker, v1::WorkerRecord record);
   void CountStates();
   void Collect();
   void KeepRoom();
   /// `traceparent`: of the change that took the pod away, where that is known.
-  void ForgetIfGone(Worker& worker, const std::string& traceparent = {});
+  void ForgetIfGone(const Worker& worker, const std::string& traceparent = {});
+  bool IsGone(const Worker& worker) const;
   void ForgetLasting(const std::string& uid);
   void CollectLasting();
   void ForgetLeftover(const std::string& full_name, const std::string& uid);
@@ -148,6 +161,7 @@ class PodWorkerService {
               const AskedDesired* asked);
   void AcceptGrant(Worker* worker, Grant grant, PodTraits traits, DoneStatus done);
   std::unique_ptr<Worker> NewLife(Grant grant, PodTraits traits);
+  void EndFound(const FoundLife& found, Grant grant, PodTraits traits, DoneStatus done);
   void TellNotCarriedOut(const Worker& worker);
   void KillOrphan(const v1::KillPodRequest& request, Done<v1::KillPodReply> done);
   void EndOrphan(const v1::KillPodRequest& request, const v1::ObservedPod& seen,
@@ -239,6 +253,9 @@ class PodWorkerService {
   std::set<std::string> asking_;                    // UIDs whose grant waits for config-source
   std::set<std::string> unknown_;                   // keys whose file is of a newer version
   std::map<std::string, v1::LastingFact> lasting_;  // of pods without worker: their start time
+  std::map<std::string, SavedBegun> begun_;         // of the same pods
+  // Of pods without worker: their last life, as the runtime and the files for ever show it.
+  std::map<std::string, FoundLife> found_;
   std::map<std::string, std::set<std::string>>
       leftovers_;  // full name -> UIDs of static pods found alive at the start, until they are gone
   std::map<std::string, Hold> holds_;

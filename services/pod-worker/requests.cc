@@ -85,6 +85,15 @@ void PodWorkerService::Update(const v1::UpdatePodRequest& request, DoneStatus do
 
 void PodWorkerService::AcceptGrant(Worker* worker, Grant grant, PodTraits traits, DoneStatus done) {
   const std::string uid = traits.uid;
+  if (const auto found = found_.find(uid); worker == nullptr && found != found_.end()) {
+    if (grant.incarnation < found->second.incarnation) {
+      PutFound(uid);
+      return done(FailedPrecondition("the runtime shows a later life of the pod"));
+    }
+    if (grant.incarnation > found->second.incarnation)
+      return EndFound(FoundLife(found->second), std::move(grant), std::move(traits),
+                      std::move(done));
+  }
   const bool later_life =
       worker != nullptr && (worker->orphan || grant.incarnation > worker->incarnation);
   if (worker == nullptr ||
@@ -123,6 +132,25 @@ void PodWorkerService::AcceptGrant(Worker* worker, Grant grant, PodTraits traits
   if (const auto record = deps_.desired.Find(bus::KeyOf(uid))) ApplyDesired(*record);
 }
 
+/// The life before is over, and nobody has ended what it left.
+void PodWorkerService::EndFound(const FoundLife& found, Grant grant, PodTraits traits,
+                                DoneStatus done) {
+  auto before = std::make_unique<Worker>();
+  before->uid = traits.uid;
+  before->name = traits.name;
+  before->name_space = traits.name_space;
+  before->source = found.source;
+  before->incarnation = found.incarnation;
+  before->traits = std::move(traits);
+  before->next = std::move(grant);
+  lasting_.erase(before->uid);
+  begun_.erase(before->uid);
+  Worker& added = Add(std::move(before));
+  BeginEnd(added, {.traceparent = added.next->traceparent});
+  Persist(added, {}, std::move(done));
+  if (const auto record = deps_.desired.Find(bus::KeyOf(added.uid))) ApplyDesired(*record);
+}
+
 std::unique_ptr<Worker> PodWorkerService::NewLife(Grant grant, PodTraits traits) {
   auto worker = std::make_unique<Worker>();
   worker->uid = traits.uid;
@@ -145,6 +173,10 @@ std::unique_ptr<Worker> PodWorkerService::NewLife(Grant grant, PodTraits traits)
     worker->started_at = worker->started_at - age;
   }
   lasting_.erase(traits.uid);
+  if (const auto known = begun_.find(traits.uid); known != begun_.end()) {
+    if (known->second.incarnation == grant.incarnation) worker->begun = known->second.begun;
+    begun_.erase(known);
+  }
   metrics_.containers_per_pod.Observe(static_cast<double>(traits.containers));
   const bool deleted = traits.deleted;
   worker->grant = std::move(grant);

@@ -55,9 +55,9 @@ void PodWorkerService::StartSync(Worker& worker) {
   worker.busy = true;
   if (!worker.synced_once && worker.granted_at)
     metrics_.worker_start.Observe(Metrics::Seconds(deps_.clock.Now() - worker.granted_at));
-  auto input = std::make_shared<SyncInput>(SyncInput{worker.grant->pod, worker.restarts,
-                                                     worker.pulls, worker.ending, worker.killed,
-                                                     worker.traceparent, worker.lasting});
+  auto input = std::make_shared<SyncInput>(SyncInput{
+      worker.grant->pod, worker.restarts, worker.pulls, worker.ending, worker.killed,
+      worker.traceparent, worker.lasting, worker.incarnation, worker.begun});
   deps_.runtime_strands.Run(worker.uid, [this, uid = worker.uid, input] {
     const Clock::Time begin = deps_.clock.Now();
     auto outcome = std::make_shared<SyncOutcome>(sync_.Run(*input));
@@ -93,6 +93,7 @@ void PodWorkerService::Digest(Worker& worker, SyncOutcome& outcome, Duration too
   worker.synced_once = true;
   worker.restarts = std::move(outcome.restarts);
   worker.killed = std::move(outcome.killed);
+  worker.begun = std::move(outcome.begun);
   const bool lasts = outcome.status.ok() && outcome.seen != nullptr;
   worker.lasting =
       lasts && worker.state == WorkerState::kSyncing ? WhatLasts(*outcome.seen) : nullptr;
@@ -166,19 +167,19 @@ void PodWorkerService::StopReplaced(Worker& worker, std::vector<ContainerStop> s
   run.grace_seconds = pod.ParseFromString(worker.grant->pod) ? RestartGrace(pod) : 2;
   if (!changed) return StartStopping(worker, std::move(run));
   auto shared = std::make_shared<StopRun>(std::move(run));
-  deps_.runtime_strands.Run(worker.uid,
-                            [this, uid = worker.uid, restarts = worker.restarts, shared] {
-                              const Status saved = facts_.SaveRestart(uid, restarts);
-                              deps_.loop.Post([this, uid, shared, saved] {
-                                Worker* same = Find(uid);
-                                CHECK(same != nullptr);
-                                if (saved.ok() && same->state == WorkerState::kSyncing)
-                                  return StartStopping(*same, std::move(*shared));
-                                deps_.log.LogIfError(saved, "save restarts");
-                                due_.Add(uid, kQuickRetry);
-                                StepDone(*same);
-                              });
-                            });
+  deps_.runtime_strands.Run(worker.uid, [this, uid = worker.uid, incarnation = worker.incarnation,
+                                         restarts = worker.restarts, shared] {
+    const Status saved = facts_.SaveRestart(uid, incarnation, restarts);
+    deps_.loop.Post([this, uid, shared, saved] {
+      Worker* same = Find(uid);
+      CHECK(same != nullptr);
+      if (saved.ok() && same->state == WorkerState::kSyncing)
+        return StartStopping(*same, std::move(*shared));
+      deps_.log.LogIfError(saved, "save restarts");
+      due_.Add(uid, kQuickRetry);
+      StepDone(*same);
+    });
+  });
 }
 
 /// A static pod waits until every other one of its full name is gone.

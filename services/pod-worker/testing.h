@@ -221,6 +221,11 @@ class TestNode {
   void Remove(const kube::Pod& pod, int64_t incarnation = 1) {
     Want(pod, incarnation, 1'000'000, v1::DesiredRecord::REMOVED);
   }
+  /// config-source has forgotten the pod.
+  void Gone(const std::string& uid, const std::string& traceparent = {}) {
+    owner.known.erase(uid);
+    desired.Remove(uid, traceparent);
+  }
   /// sync-loop grants it; the answer, or UNAVAILABLE when there is none yet.
   Status Grant(const kube::Pod& pod, int64_t incarnation = 1, int64_t generation = 1,
                const std::string& traceparent = {}) {

@@ -134,6 +134,7 @@ void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
   if (worker.last_action) ToProto(worker.last_action, *record.mutable_last_action_at());
   record.set_sync_error(worker.sync_error);
   record.set_admission_reason(worker.waits_for);
+  cri::ToProto(worker.begun, *record.mutable_begun());
 }
 
 std::unique_ptr<Worker> FromFact(const v1::WorkerFact& fact) {

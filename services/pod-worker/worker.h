@@ -105,6 +105,7 @@ struct Worker {
   std::shared_ptr<const v1::ObservedPod> lasting;  // see WhatLasts; null: everything is asked
   RestartState restarts;
   KilledSince killed;
+  cri::Begun begun;
   std::map<std::string, PullMemory> pulls;  // by image
   std::map<std::string, Note> notes;        // by container
   std::string sync_error;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "libs/cri/life.h"
+
 namespace splitlet::status {
 namespace {
 
@@ -58,8 +60,8 @@ std::string IdOf(const v1::ObservedPod& observed, const v1::ContainerRecord& rec
 
 void SetLost(core::ContainerState* state, std::string_view message) {
   auto* terminated = state->mutable_terminated();
-  terminated->set_exit_code(kLostExitCode);
-  terminated->set_reason(std::string(kStatusUnknown));
+  terminated->set_exit_code(cri::kLostExitCode);
+  terminated->set_reason(std::string(cri::kStatusUnknown));
   terminated->set_message(std::string(message));
 }
 
@@ -68,6 +70,10 @@ core::ContainerState StateOf(const v1::ObservedPod& observed, const v1::Containe
   if (record.state() == v1::ContainerRecord::RUNNING) {
     SetTime(state.mutable_running()->mutable_started_at(), record.started_at_ns());
   } else if (record.state() == v1::ContainerRecord::EXITED) {
+    if (cri::IsLost(record)) {
+      SetLost(&state, record.message());
+      return state;
+    }
     auto* ended = state.mutable_terminated();
     ended->set_exit_code(record.exit_code());
     if (!record.reason().empty()) ended->set_reason(record.reason());
@@ -156,11 +162,15 @@ class Builder {
     const auto& observed = *in_.observed;
     const auto& record = *seen_.newest;
     const bool had = previous_ != nullptr;
+    // How it ended was told before it was lost.
+    const bool told = had && previous_->state().has_terminated() &&
+                      previous_->restart_count() >= record.restart_count();
+    if (cri::IsLost(record) && told) return;
     kube::ContainerStatus status;
     status.set_name(container_.name());
     *status.mutable_state() = StateOf(observed, record);
     status.mutable_last_state();
-    status.set_container_id(IdOf(observed, record));
+    if (!cri::IsLost(record)) status.set_container_id(IdOf(observed, record));
     status.set_image(record.image().empty() ? container_.image() : record.image());
     status.set_image_id(record.image_ref());
     status.set_restart_count(

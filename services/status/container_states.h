@@ -17,9 +17,6 @@ namespace splitlet::status {
 
 namespace core = k8s::io::api::core::v1;
 
-inline constexpr std::string_view kStatusUnknown = "ContainerStatusUnknown";
-inline constexpr int32_t kLostExitCode = 137;
-
 /// What the statuses of all containers of a pod rest on.
 struct ContainerInputs {
   const kube::Pod& pod;

@@ -1,5 +1,6 @@
 #include "services/status/pod_status.h"
 
+#include "libs/cri/life.h"
 #include "libs/kube/resources.h"
 #include "services/status/container_states.h"
 #include "services/status/phase.h"
@@ -25,6 +26,16 @@ Observation Choose(const StatusInputs& in) {
   if (in.worker->has_observation()) return {&in.worker->observation(), done};
   if (in.worker->verdict().has_observation()) return {&in.worker->verdict().observation(), done};
   return {nullptr, false};
+}
+
+/// What an earlier life left says nothing of this one; what has begun in this one and is gone has
+/// ended.
+v1::ObservedPod PresentLife(const StatusInputs& in, const Observation& seen) {
+  v1::ObservedPod present;
+  if (seen.pod != nullptr) present = cri::PresentLife(*seen.pod, in.desired.incarnation());
+  if (seen.covers && in.worker != nullptr)
+    cri::AddLost(in.pod, cri::FromProto(in.worker->begun()), present);
+  return present;
 }
 
 bool IsDeleted(const StatusInputs& in) {
@@ -212,7 +223,9 @@ kube::PodStatus ComputePodStatus(const StatusInputs& all) {
   if (Waits(all) || IsDeletedFromTheStart(all)) return NotBegun(all);
   StatusInputs in = all;
   if (WasHeldBackOnly(in)) in.previous = nullptr;
-  const Observation seen = Choose(in);
+  Observation seen = Choose(in);
+  const v1::ObservedPod present = PresentLife(in, seen);
+  if (seen.pod != nullptr || present.containers_size() > 0) seen.pod = &present;
   const bool done = IsWorkerDone(in.worker);
   ContainerStatuses containers = ComputeContainers({.pod = in.pod,
                                                     .observed = seen.pod,

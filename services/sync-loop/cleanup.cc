@@ -43,8 +43,7 @@ Status KillUnlessWanted(bus::DesiredOwner& config_source, WorkerClient& worker,
 std::vector<OrphanWatch::Suspect> SyncLoopService::Suspects() const {
   std::vector<OrphanWatch::Suspect> suspects;
   for (const auto& [key, pod] : runtime_) {
-    if (deps_.desired.Contains(key) || deps_.workers.Contains(key) || book_.IsUnreadable(key))
-      continue;
+    if (deps_.desired.Contains(key) || workers_.contains(key) || book_.IsUnreadable(key)) continue;
     if (!pod.running || !pod.looked_at || deps_.runtime.completeness().not_vouched.contains(key))
       continue;
     auto sandboxes = OwnSandboxes(pod, orphan_options_);
@@ -108,8 +107,7 @@ void SyncLoopService::OnKilled(const OrphanWatch::Suspect& suspect, const Status
 void SyncLoopService::ReportForeign() {
   foreign_.clear();
   for (const auto& [key, pod] : runtime_) {
-    if (deps_.desired.Contains(key) || deps_.workers.Contains(key) || pod.sandboxes.empty())
-      continue;
+    if (deps_.desired.Contains(key) || workers_.contains(key) || pod.sandboxes.empty()) continue;
     if (OwnSandboxes(pod, orphan_options_).empty()) foreign_.insert(key);
   }
   for (const auto& key : foreign_) {

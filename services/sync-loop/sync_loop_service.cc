@@ -129,7 +129,10 @@ void SyncLoopService::OnWorkersChanged(const bus::View<v1::WorkerRecord>::Change
   CHECK(deps_.loop.IsCurrent());
   const std::string& key = change.key;
   const bool counted = StandingOf(key).counts;
-  if (!change.present_after) {
+  // One without a state is no worker: it tells config-source the number of a life.
+  const bool only_found =
+      change.after != nullptr && change.after->state() == v1::WORKER_STATE_UNSPECIFIED;
+  if (!change.present_after || only_found) {
     workers_.erase(key);
   } else {
     WorkerFacts facts;  // unknown: starts and stops nothing
