@@ -53,6 +53,7 @@ void SimNode::CheckPod(const std::string& name, const Wanted& wanted,
         found.push_back(fmt::format("{} has {} ready sandboxes and {} running containers", name,
                                     ready, running));
       return;
+    case Wanted::Kind::kOnce:
     case Wanted::Kind::kJob:
       if (running != 0) found.push_back(fmt::format("the job {} still runs", name));
       return;

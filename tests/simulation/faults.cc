@@ -17,6 +17,7 @@ const char* ContainerOf(SimNode::Wanted::Kind kind) {
     case kSteady: return "steady";
     case kCrashing: return "crashing";
     case kJob: return "job";
+    case kOnce: return "once";
   }
   UNREACHABLE();
 }
@@ -27,7 +28,9 @@ std::string PathOf(const std::string& name) { return "/manifests/" + name + ".ya
 
 void SimNode::PutManifest(const std::string& name) {
   const Wanted& wanted = wanted_.at(name);
-  const char* policy = wanted.kind == Wanted::Kind::kJob ? "OnFailure" : "Always";
+  const char* policy = wanted.kind == Wanted::Kind::kJob    ? "OnFailure"
+                       : wanted.kind == Wanted::Kind::kOnce ? "Never"
+                                                            : "Always";
   const std::string yaml = fmt::format(
       "apiVersion: v1\nkind: Pod\nmetadata: {{name: {0}}}\nspec:\n  restartPolicy: {1}\n"
       "  terminationGracePeriodSeconds: 5\n  containers:\n  - name: {2}\n    image: busybox:1\n"
@@ -39,8 +42,46 @@ void SimNode::PutManifest(const std::string& name) {
 void SimNode::BreakManifest(const std::string& name) {
   CHECK(files_.Replace(PathOf(name), "kind: Pod\nmetadata: {name: ", {}).ok());
   world_.RunAfter(Duration{1s} * static_cast<int64_t>(1 + random_.Below(40)), [this, name] {
-    if (wanted_.contains(name)) PutManifest(name);
+    const auto found = wanted_.find(name);
+    if (found != wanted_.end() && !found->second.away) PutManifest(name);
   });
+}
+
+void SimNode::MoveManifest(const std::string& name) {
+  Wanted& wanted = wanted_.at(name);
+  if (wanted.away) return;
+  wanted.away = wanted.touched = true;
+  CHECK(files_.Remove(PathOf(name)).ok());
+  world_.RunAfter(Duration{1s} * static_cast<int64_t>(1 + random_.Below(90)), [this, name] {
+    const auto found = wanted_.find(name);
+    if (found == wanted_.end() || !found->second.away) return;
+    found->second.away = false;
+    PutManifest(name);
+  });
+}
+
+void SimNode::LoseContainer() {
+  if (wanted_.empty()) return;
+  auto it = wanted_.begin();
+  std::advance(it, static_cast<long>(random_.Below(wanted_.size())));
+  auto& [name, wanted] = *it;
+  const bool steady = wanted.kind == Wanted::Kind::kSteady;
+  if (!steady && wanted.kind != Wanted::Kind::kOnce) return;
+  WatchRuns();
+  wanted.touched = true;
+  wanted.lost = runtime_->Vanish(name, ContainerOf(wanted.kind)).ok() || wanted.lost;
+}
+
+void SimNode::WatchRuns() {
+  for (const auto& container : runtime_->Containers()) {
+    if (container.name != "once" || container.started_at_ns == 0) continue;
+    const LifeOfPod life{container.labels.at("io.kubernetes.pod.uid"),
+                         container.annotations.at("splitlet.dev/incarnation")};
+    const auto [first, fresh] = runs_.try_emplace(life, container.id.str());
+    if (first->second != container.id.str() && violations_.empty())
+      violations_.push_back(fmt::format("at {} s: pod {} ran twice in its life {}",
+                                        clock_.Now().monotonic / 1s, life.first, life.second));
+  }
 }
 
 void SimNode::ChangeManifests(const FaultPlan& plan) {
@@ -48,8 +89,9 @@ void SimNode::ChangeManifests(const FaultPlan& plan) {
   const auto found = wanted_.find(name);
   if (found == wanted_.end()) {
     const auto kind = Chance(0.6)   ? Wanted::Kind::kSteady
-                      : Chance(0.5) ? Wanted::Kind::kCrashing
-                                    : Wanted::Kind::kJob;
+                      : Chance(0.4) ? Wanted::Kind::kCrashing
+                      : Chance(0.5) ? Wanted::Kind::kJob
+                                    : Wanted::Kind::kOnce;
     // A name that was there before may still have its old containers.
     wanted_[name] = {.kind = kind,
                      .version = static_cast<int>(random_.Below(1000)),
@@ -57,13 +99,16 @@ void SimNode::ChangeManifests(const FaultPlan& plan) {
     PutManifest(name);
   } else if (plan.break_manifests && Chance(0.3)) {
     BreakManifest(name);
+  } else if (plan.move_manifests && Chance(0.3)) {
+    MoveManifest(name);
   } else if (Chance(0.3)) {
     found->second.version = static_cast<int>(random_.Below(1000));
     found->second.touched = true;
+    found->second.away = false;
     PutManifest(name);
   } else if (Chance(0.3)) {
+    if (!found->second.away) CHECK(files_.Remove(PathOf(name)).ok());
     wanted_.erase(found);
-    CHECK(files_.Remove(PathOf(name)).ok());
   }
 }
 
@@ -74,6 +119,10 @@ void SimNode::Disturb(const FaultPlan& plan) {
   if (plan.disturb_bus && Chance(0.05)) DisturbBus();
   if (plan.disturb_runtime && Chance(0.05)) DisturbRuntime();
   if (plan.disturb_files && Chance(0.02)) DisturbFiles();
+  if (plan.lose_containers && Chance(0.05)) LoseContainer();
+  if (plan.step_clock && Chance(0.03))
+    clock_.SetWall(clock_.WallNow() + Duration{1h} * (static_cast<int64_t>(random_.Below(13)) - 6));
+  WatchRuns();
 }
 
 /// Memories are read by a start, so somebody starts.

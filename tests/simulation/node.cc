@@ -75,6 +75,7 @@ SimNode::SimNode(uint64_t seed)
   runtime_->SetEvents(false);
   runtime_->SetBehaviour("", "crashing", {{.exit_after = 2s, .exit_code = 1}});
   runtime_->SetBehaviour("", "job", {{.exit_after = 5s, .exit_code = 0}});
+  runtime_->SetBehaviour("", "once", {{.exit_after = 5s, .exit_code = 0}});
   scheduler_.SetRandom(&random_);
   scheduler_.SetBeforeStep([this](const auto& step) { BeforeStep(step); });
   scheduler_.SetAfterStep([this](const auto& step, bool crashed) { AfterStep(step, crashed); });
@@ -206,9 +207,15 @@ void SimNode::HealAndSettle() {
     scheduler_.Resume(process->shell().owner);
     process->shell().fail_points.Clear("");
   }
-  for (const auto& [name, wanted] : wanted_) PutManifest(name);
+  for (auto& [name, wanted] : wanted_) {
+    wanted.away = false;
+    PutManifest(name);
+  }
   const auto end = clock_.Now() + 7min;  // longer than a crash loop's longest wait
-  while (clock_.Now() < end) scheduler_.Advance(1s);
+  while (clock_.Now() < end) {
+    scheduler_.Advance(1s);
+    WatchRuns();
+  }
 }
 
 }  // namespace splitlet::simulation

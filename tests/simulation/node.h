@@ -41,8 +41,11 @@ struct FaultPlan {
   bool disturb_runtime = false;  // calls fail, are slow, lose their answer; the runtime away
   bool break_manifests = false;  // a file is broken for a moment
   bool disturb_files = false;    // what a process remembers cannot be read for a moment
+  bool move_manifests = false;   // away and back, so that the pod keeps its UID
+  bool lose_containers = false;  // removed by somebody else
+  bool step_clock = false;       // the machine's wall clock, by hours
   static FaultPlan None() { return {}; }
-  static FaultPlan All() { return {true, true, true, true, true, true, true}; }
+  static FaultPlan All() { return {true, true, true, true, true, true, true, true, true, true}; }
 };
 
 class SimNode;
@@ -71,10 +74,12 @@ class SimNode {
 
   /// What the desired pods are; random manifests come and go from these on.
   struct Wanted {
-    enum class Kind { kSteady, kCrashing, kJob };
+    enum class Kind { kSteady, kCrashing, kJob, kOnce };
     Kind kind = Kind::kSteady;
     int version = 0;       // a change of the command
     bool touched = false;  // changed since it was first put: its container may have been replaced
+    bool lost = false;     // somebody has removed a container of it
+    bool away = false;     // for a moment: it comes back as it was
   };
 
   /// How often each pod is looked at without a reason, by processes started from now on.
@@ -137,6 +142,10 @@ class SimNode {
   void ChangeManifests(const FaultPlan& plan);
   void PutManifest(const std::string& name);
   void BreakManifest(const std::string& name);
+  void MoveManifest(const std::string& name);
+  void LoseContainer();
+  /// Which lives of pods that run once have run. Twice in one is a violation.
+  void WatchRuns();
   void ArmFailPoint();
   bool Chance(double p) { return random_.Unit() < p; }
   std::string AnyProcess();
@@ -174,6 +183,8 @@ class SimNode {
   Duration sync_frequency_ = 60s;
   uint64_t digest_ = 0;
   std::vector<std::string> violations_;
+  using LifeOfPod = std::pair<std::string, std::string>;  // UID, incarnation
+  std::map<LifeOfPod, std::string> runs_;                 // the container
 };
 
 /// Adds all services of splitlet to the node.

@@ -74,6 +74,8 @@ Found CheckRuntimeTable(const cri::FakeRuntime& runtime, const bus::View<v1::Run
 struct Truth {
   const cri::Container* newest = nullptr;
   const cri::Sandbox* sandbox = nullptr;  // ready
+  bool ends = false;                      // is to end by itself
+  bool lost = false;                      // somebody has removed a container of it
 };
 
 bool IsTrue(const kube::PodStatus& status, std::string_view condition) {
@@ -83,15 +85,17 @@ bool IsTrue(const kube::PodStatus& status, std::string_view condition) {
 }
 
 /// Of a container as the API shows it: whether it says what the runtime says.
-std::string WrongAboutContainer(const kube::ContainerStatus& status, const cri::Container& real) {
+std::string WrongAboutContainer(const kube::ContainerStatus& status, const cri::Container& real,
+                                bool lost) {
   const bool running = real.state == cri::ContainerState::kRunning;
   if (status.state().has_running() != running)
     return running ? "it runs and is not shown so" : "it is shown running";
   if (status.ready() != running && status.name() != "job") return "its readiness is wrong";
   if (status.container_id() != "containerd://" + real.id.str())
     return fmt::format("it is {} and shown as {}", real.id.str(), status.container_id());
-  if (std::to_string(status.restart_count()) !=
-      ValueOf(real.annotations, kube::kContainerRestartCount))
+  // What was lost is counted, and only the status remembers it.
+  if (!lost && std::to_string(status.restart_count()) !=
+                   ValueOf(real.annotations, kube::kContainerRestartCount))
     return fmt::format("its restart count is {} and shown as {}",
                        ValueOf(real.annotations, kube::kContainerRestartCount),
                        status.restart_count());
@@ -101,13 +105,16 @@ std::string WrongAboutContainer(const kube::ContainerStatus& status, const cri::
   return end.exit_code() == real.exit_code ? "" : "its exit code is wrong";
 }
 
-std::string WrongAboutPod(const kube::PodStatus& status, const Truth& truth, bool is_job) {
-  const std::string phase = is_job ? "Succeeded" : "Running";
+std::string WrongAboutPod(const kube::PodStatus& status, const Truth& truth) {
+  const bool unseen = truth.ends && truth.lost;  // nobody knows how it ended
+  if (unseen && status.phase() == "Failed") return "";
+  const std::string phase = truth.ends ? "Succeeded" : "Running";
   if (status.phase() != phase) return fmt::format("its phase is {}", status.phase());
-  if (truth.newest == nullptr) return is_job ? "" : "it has no container";
+  if (unseen) return "";
+  if (truth.newest == nullptr) return truth.ends ? "" : "it has no container";
   if (status.container_statuses_size() != 1) return "it does not show its container";
-  auto wrong = WrongAboutContainer(status.container_statuses(0), *truth.newest);
-  if (!wrong.empty() || is_job) return wrong;
+  auto wrong = WrongAboutContainer(status.container_statuses(0), *truth.newest, truth.lost);
+  if (!wrong.empty() || truth.ends) return wrong;
   const bool running = truth.newest->state == cri::ContainerState::kRunning;
   if (IsTrue(status, "Ready") != running) return "its condition Ready is wrong";
   if (truth.sandbox == nullptr) return "it has no ready sandbox";
@@ -189,7 +196,13 @@ std::vector<std::string> SimNode::CheckStatusTable(
         truth.newest = &container;
     kube::PodStatus status;
     if (!status.ParseFromString(record->status())) found.push_back("a status cannot be read");
-    const auto wrong = WrongAboutPod(status, truth, wanted->second.kind == Wanted::Kind::kJob);
+    const auto kind = wanted->second.kind;
+    truth.ends = kind == Wanted::Kind::kJob || kind == Wanted::Kind::kOnce;
+    truth.lost = wanted->second.lost;
+    auto wrong = WrongAboutPod(status, truth);
+    if (wrong.empty() && kind == Wanted::Kind::kOnce &&
+        !runs_.contains({uid, std::to_string(record->incarnation())}))
+      wrong = "it has never run in this life";
     if (!wrong.empty())
       found.push_back(fmt::format("`podstatus` of {}: {}", record->name(), wrong));
   });
