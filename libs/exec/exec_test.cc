@@ -258,6 +258,26 @@ TEST(StrandPool, ThreadsThatCouldNotBeMadeAreMadeBesideOnesThatAreBusy) {
   gate.Open();
 }
 
+TEST(StrandPool, TasksThatRunForLongTakeNoThreadFromTheOthers) {
+  Gate gate;
+  std::promise<void> done;
+  StrandPool pool({.max_threads = 2, .slow_threads = 1, .slow_rounds = 3});
+  pool.Run("a", [&] { gate.Wait(); });
+  pool.Run("b", [&] { gate.Wait(); });
+  gate.AwaitWaiting(2);
+  pool.Run("c", [&] { done.set_value(); });
+  pool.Retry();
+  pool.Retry();
+  EXPECT_EQ(pool.load().threads, 2u) << "not for long yet";
+  pool.Retry();
+  done.get_future().wait();
+  pool.Run("d", [&] { gate.Wait(); });
+  pool.Run("e", [&] { gate.Wait(); });
+  for (int i = 0; i < 4; ++i) pool.Retry();
+  EXPECT_EQ(pool.load().threads, 3u) << "as many more as the options say";
+  gate.Open();
+}
+
 /// A runtime whose calls take `alone` each up to `cores` at once, and share the cores beyond.
 double LimitFoundFor(Duration alone, double cores) {
   LimitCore core({.initial = 2});

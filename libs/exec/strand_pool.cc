@@ -16,8 +16,8 @@ void StrandPool::Run(const std::string& key, Task task) {
   ready_.push_back(key);
   if (idle_ >= ready_.size()) {
     wake_.notify_one();
-  } else if (threads_.size() < options_.max_threads && !AddThread()) {
-    ++unmade_;
+  } else if (threads_.size() < MaxThreads()) {
+    AddThread();  // else later
   }
 }
 
@@ -35,12 +35,12 @@ bool StrandPool::AddThread() {
 
 void StrandPool::Retry() {
   const std::lock_guard lock(mutex_);
-  if (ready_.empty()) unmade_ = 0;
-  while (!stopping_ && unmade_ > 0 && ready_.size() > idle_ &&
-         threads_.size() < options_.max_threads) {
+  for (auto& [key, strand] : strands_)
+    if (strand.running && ++strand.rounds == options_.slow_rounds) ++slow_;
+  // Of those that are not idle some may be on their way to what waits: one too many then, no harm.
+  for (size_t missing = ready_.size() - std::min(idle_, ready_.size());
+       !stopping_ && missing > 0 && threads_.size() < MaxThreads(); --missing)
     if (!AddThread()) return;
-    --unmade_;
-  }
 }
 
 void StrandPool::Work(std::list<std::thread>::iterator self) {
@@ -69,6 +69,7 @@ void StrandPool::RunFront(std::unique_lock<std::mutex>& lock) {
   ready_.pop_front();
   Strand& strand = strands_.at(key);
   strand.running = true;
+  strand.rounds = 0;
   Task task = std::move(strand.tasks.front());
   strand.tasks.pop_front();
   lock.unlock();
@@ -76,6 +77,7 @@ void StrandPool::RunFront(std::unique_lock<std::mutex>& lock) {
   task = nullptr;  // what it holds is destroyed without the lock
   lock.lock();
   strand.running = false;
+  if (IsSlow(strand)) --slow_;
   if (strand.tasks.empty()) {
     strands_.erase(key);
   } else {

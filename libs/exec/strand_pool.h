@@ -2,10 +2,12 @@
 
 /// Strands on threads: an elastic pool that makes a thread when a key has work and all threads are
 /// busy, up to a cap, and ends threads that found nothing to do for a while. Above the cap keys
-/// wait their turn in order. A thread that the machine does not give is none: its key waits for
-/// another one, or for the next Retry. Threads: any. Errors: none. Source: DESIGN.md "Threads and
-/// time"; docs/safety.md, rule 28.
+/// wait their turn in order; a task that runs for long does not count, as far as the options say,
+/// so that what hangs takes no thread from the others. A thread that the machine does not give is
+/// none: its key waits for another one, or for the next Retry. Threads: any. Errors: none. Source:
+/// DESIGN.md "Threads and time"; docs/safety.md, rule 28.
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -24,6 +26,9 @@ class StrandPool final : public Strands {
  public:
   struct Options {
     size_t max_threads = 64;
+    /// As many more as there are tasks that were running at `slow_rounds` calls of Retry.
+    size_t slow_threads = 0;
+    int slow_rounds = 5;
     Duration idle_limit = std::chrono::seconds{10};
     /// A thread that runs the task; throws std::system_error where none can be made. Not set: of
     /// the machine.
@@ -39,8 +44,8 @@ class StrandPool final : public Strands {
 
   void Run(const std::string& key, Task task) override;
   size_t Pending(const std::string& key) const override;
-  /// Tries again to make the threads that could not be made. To be called now and then: where no
-  /// thread was left, nobody else comes to what waits.
+  /// Makes the threads that could not be made, and those in place of tasks that run for long. To be
+  /// called now and then: where no thread is left, nobody else comes to what waits.
   void Retry();
   /// Lets running tasks end, drops those that wait, joins. Later Run() calls do nothing.
   void Stop();
@@ -50,7 +55,12 @@ class StrandPool final : public Strands {
   struct Strand {
     std::deque<Task> tasks;
     bool running = false;
+    int rounds = 0;  // calls of Retry that saw this task run
   };
+  bool IsSlow(const Strand& strand) const { return strand.rounds >= options_.slow_rounds; }
+  size_t MaxThreads() const {
+    return options_.max_threads + std::min(slow_, options_.slow_threads);
+  }
   bool AddThread();
   void Work(std::list<std::thread>::iterator self);
   void RunFront(std::unique_lock<std::mutex>& lock);
@@ -63,7 +73,7 @@ class StrandPool final : public Strands {
   std::list<std::thread> threads_;
   std::list<std::thread> ended_;  // about to return, one at most; joined by whoever comes next
   size_t idle_ = 0;
-  size_t unmade_ = 0;  // threads that were wanted and could not be made
+  size_t slow_ = 0;  // tasks that have been running for long
   bool stopping_ = false;
 };
 
