@@ -210,8 +210,8 @@ Status ContainerStarter::SaveBegun(const kube::Container& container, const Conta
   return saved;
 }
 
-/// What did not run is not remembered. Killed before this, or where it cannot be saved, the container
-/// counts as one that has run and ended unseen.
+/// What did not run is not remembered. Killed before this, or where it cannot be saved, the
+/// container counts as one that has run and ended unseen.
 void ContainerStarter::TakeBackBegun(const cri::Begun& before) {
   if (out_.begun == before) return;
   const Status saved = context_.deps.facts.SaveBegun(context_.pod.metadata().uid(),
@@ -372,8 +372,8 @@ ContainerStarter::Result ContainerStarter::LeaveDeadSandbox(const ContainerStart
   if (id.empty()) return Result::kSandboxDied;
   context_.deps.log.LogIfError(RemoveContainer(context_.deps.remover, id, Soon()),
                                "remove a container that never ran");
-  const std::string log = context_.sandbox_config.log_directory() + "/" +
-                          ContainerLogPath(start.name, *start.attempt);
+  const std::string log =
+      context_.sandbox_config.log_directory() + "/" + ContainerLogPath(start.name, *start.attempt);
   context_.deps.log.LogIfError(context_.deps.files.Remove(log),
                                "remove the log of a container that never ran");
   return Result::kSandboxDied;

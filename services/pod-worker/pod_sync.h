@@ -57,9 +57,9 @@ struct SyncOutcome {
   Status status;                                // the first error
   std::shared_ptr<const v1::ObservedPod> seen;  // as found at the begin, of all lives, and what is
                                                 // lost; null when the runtime did not say
-  std::string terminal_phase;                // not empty: nothing of the pod will ever run again
-  std::vector<ContainerStop> stop;           // to be stopped before anything else is done
-  std::map<std::string, std::string> pulls;  // image -> container that asked first
+  std::string terminal_phase;                   // not empty: nothing of the pod will ever run again
+  std::vector<ContainerStop> stop;              // to be stopped before anything else is done
+  std::map<std::string, std::string> pulls;     // image -> container that asked first
   std::map<std::string, std::optional<Note>> notes;  // of the containers looked at; unset: it runs
   RestartState restarts;
   cri::Begun begun;

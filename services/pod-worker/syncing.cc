@@ -55,9 +55,9 @@ void PodWorkerService::StartSync(Worker& worker) {
   worker.busy = true;
   if (!worker.synced_once && worker.granted_at)
     metrics_.worker_start.Observe(Metrics::Seconds(deps_.clock.Now() - worker.granted_at));
-  auto input = std::make_shared<SyncInput>(SyncInput{
-      worker.grant->pod, worker.restarts, worker.pulls, worker.ending, worker.killed,
-      worker.traceparent, worker.lasting, worker.incarnation, worker.begun});
+  auto input = std::make_shared<SyncInput>(
+      SyncInput{worker.grant->pod, worker.restarts, worker.pulls, worker.ending, worker.killed,
+                worker.traceparent, worker.lasting, worker.incarnation, worker.begun});
   deps_.runtime_strands.Run(worker.uid, [this, uid = worker.uid, input] {
     const Clock::Time begin = deps_.clock.Now();
     auto outcome = std::make_shared<SyncOutcome>(sync_.Run(*input));

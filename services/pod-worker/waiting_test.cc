@@ -198,6 +198,17 @@ TEST_P(DyingSandbox, IsNotTheFailureOfTheContainerThatWasToRunInIt) {
   EXPECT_EQ(Record()->sync_error(), "");
   EXPECT_EQ(NoteOf("a").reason(), "");
 }
+TEST_F(WithoutRegularLook, WhatNeverRanInADyingSandboxRunsInTheNextAlsoWhenItRunsOnlyOnce) {
+  bool died = false;
+  traced.before = [this, &died](const std::string& method) {
+    if (method == "StartContainer" && !std::exchange(died, true)) runtime.BreakSandbox("uid-web");
+  };
+  ASSERT_TRUE(RunPod(TestPod{.policy = "Never"}.Make()).ok());
+  RunFor(500ms);
+  EXPECT_TRUE(died);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=dead sandbox/1=ready");
+}
+
 TEST_F(WithoutRegularLook, NothingIsMadeWhileContainersOfASandboxAreKilledOneAfterTheOther) {
   ASSERT_TRUE(RunPod(TestPod{.containers = {"a", "b", "c"}}.Make()).ok());
   for (const char* name : {"a", "b", "c"}) {
