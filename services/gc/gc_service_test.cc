@@ -162,6 +162,11 @@ TEST(GcService, AForeignPodIsLeftAloneUnlessTheNodeIsTakenOver) {
     node.runtime.AddForeignPod({.uid = "f1", .name = "other", .containers = {"c"}});
     node.runtime.Reboot();
     ASSERT_TRUE(node.files.MakeDirs("/var/log/pods/default_other_f1", 0755).ok());
+    // The number of a life, without a state, makes it nobody's here.
+    v1::WorkerRecord found;
+    found.set_uid("f1");
+    found.set_incarnation(7);
+    ASSERT_TRUE(node.workers.Put("f1", found).ok());
     node.Start();
     node.CompleteViews();
     const Report report = node.Run();

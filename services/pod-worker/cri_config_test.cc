@@ -410,7 +410,7 @@ class ContainerConfigTest : public testing::Test {
   Status Make() {
     out_.Clear();
     return MakeContainerConfig(
-        {pod_, container(), node_, files_, {"10.1.2.3"}, "sha256:1", image_, 2}, out_);
+        {pod_, container(), node_, files_, {"10.1.2.3"}, "sha256:1", image_, 1, 2, 7}, out_);
   }
   kube::Container& container() { return *pod_.mutable_spec()->mutable_containers(0); }
 
@@ -434,6 +434,8 @@ TEST_F(ContainerConfigTest, CommandMountsAndNames) {
   mount.set_mount_propagation("Bidirectional");
   ASSERT_TRUE(Make().ok());
   EXPECT_EQ(out_.metadata().attempt(), 2u);
+  EXPECT_EQ(out_.annotations().at("io.kubernetes.container.restartCount"), "1");
+  EXPECT_EQ(out_.annotations().at("splitlet.dev/incarnation"), "7");
   EXPECT_EQ(out_.image().image(), "sha256:1");
   EXPECT_EQ(out_.image().user_specified_image(), "busybox:1.36");
   EXPECT_EQ(out_.args(0), "1");

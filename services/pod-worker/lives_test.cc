@@ -240,6 +240,7 @@ TEST_F(Lives, ALifeThatWasFoundIsForgottenWhenNothingIsLeftOfIt) {
 TEST_F(Lives, WhatIsNotOnDiskIsNotInTheTable) {
   const auto pod = TestPod{}.Make();
   ASSERT_TRUE(RunPod(pod).ok());
+  Want(pod, 1, 2);
   int saves = 0;
   files.SetHook([&saves](std::string_view, const std::string& path) {
     if (!path.starts_with("/run/pod-worker/workers/")) return OkStatus();

@@ -397,6 +397,41 @@ TEST(Containers, LostOnesAreCalledSoOnlyUnderACoveringListing) {
             "waiting ContainerCreating, last ended 0 , restarts 0");
 }
 
+TEST(Containers, AnEarlierLifeSaysNothingOfThisOne) {
+  Case pod = Case(kOne).Sandbox().Container("a", State::EXITED, 1);
+  pod.desired.set_incarnation(7);
+  EXPECT_EQ(Show(pod.Compute().container_statuses(0)), "ended 1 Error, last -, restarts 0")
+      << "a kubelet's records belong to the present life";
+  pod.runtime.mutable_containers(0)->set_incarnation(6);
+  pod.runtime.mutable_sandboxes(0)->set_incarnation(6);
+  EXPECT_EQ(Show(pod.Compute().container_statuses(0)),
+            "waiting ContainerCreating, last -, restarts 0");
+  EXPECT_EQ(pod.Compute().phase(), "Pending");
+  EXPECT_EQ(pod.Compute().pod_ip(), "");
+}
+
+TEST(Containers, WhatHasBegunAndIsGoneHasEnded) {
+  Case pod = Case(kOne + ", restartPolicy: Never").Sandbox();
+  auto& begun = *pod.worker.add_begun();
+  begun.set_name("a");
+  begun.set_attempt(3);
+  begun.set_restart_count(1);
+  EXPECT_EQ(Show(pod.Compute().container_statuses(0)),
+            "waiting ContainerCreating, last -, restarts 0")
+      << "the listing may be older than the start";
+  pod.covers = true;
+  const auto lost = pod.Compute().container_statuses(0);
+  EXPECT_EQ(Show(lost), "ended 137 ContainerStatusUnknown, last -, restarts 1");
+  EXPECT_EQ(lost.container_id(), "");
+  EXPECT_FALSE(lost.state().terminated().has_finished_at());
+  Case told = Case(kOne + ", restartPolicy: Never").Sandbox().Container("a", State::EXITED, 0);
+  told.Remember().Forget();
+  told.covers = true;
+  told.worker.add_begun()->set_name("a");
+  EXPECT_EQ(Show(told.Compute().container_statuses(0)), "ended 0 Completed, last -, restarts 0")
+      << "how it ended was told before";
+}
+
 TEST(Containers, UnknownAfterRunningHasEnded) {
   Case pod = Case(kOne).Sandbox().Container("a", State::RUNNING).Remember();
   pod.Forget().Container("a", State::UNKNOWN);

@@ -294,6 +294,26 @@ TEST(SyncLoop, AnOrphanIsKilledAfterTwoPassesWithTheGraceOfItsAnnotation) {
   EXPECT_EQ(kill.grace_period_seconds(), 7);
 }
 
+TEST(SyncLoop, ANumberOfALifeWithoutAStateIsNoWorker) {
+  Node node;
+  node.PutNode();
+  node.PutRuntime("lost", kOurs);
+  v1::WorkerRecord found;
+  found.set_uid("lost");
+  found.set_incarnation(7);
+  ASSERT_TRUE(node.workers.table.Put("lost", found).ok());
+  found.set_uid("web");
+  found.set_incarnation(1);
+  ASSERT_TRUE(node.workers.table.Put("web", found).ok());
+  node.StartLoop();
+  node.Put({.uid = "web"});
+  node.Settle();
+  EXPECT_EQ(node.Calls(), Calls{"CREATE web 1/1"});
+  node.Advance(7s);
+  ASSERT_FALSE(node.worker.kills.empty()) << "it keeps no orphan";
+  EXPECT_EQ(node.worker.kills[0].incarnation(), 0);
+}
+
 TEST(SyncLoop, NoOrphanIsKilledWithoutCertainty) {
   const struct {
     const char* name;
