@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <nats/nats.h>
+#include <poll.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -12,34 +13,33 @@
 #include <memory>
 
 #include "ctl/layout.h"
-#include "libs/bus/nats_handles.h"
+#include "libs/base/random.h"
+#include "libs/bus/nats_link.h"
 #include "libs/rpc/rpc.h"
 
 namespace splitlet::ctl {
 namespace {
 
-constexpr const char* kStream = "flight-recorder";
 constexpr const char* kSubjects = "splitlet.>";
-constexpr int64_t kRecorderBytes = 16 << 20;
 constexpr int64_t kConnectMs = 2000;
-constexpr int64_t kAnswerMs = 3000;
 constexpr int64_t kStepMs = 200;
+constexpr int64_t kPingMs = 2000;
+constexpr int kWaitStepMs = 20;
+constexpr int kMaxPendingMessages = 16384;
+constexpr int kMaxPendingBytes = 8 << 20;
+constexpr Duration kFlushPeriod = 500ms;
 
 using Options = bus::NatsOptions;
 using Connection = bus::NatsConnection;
 using Subscription = bus::NatsSubscription;
-using Message = bus::NatsMsg;
-using Context = std::unique_ptr<jsCtx, bus::CDeleter<&jsCtx_Destroy>>;
-using StreamInfo = std::unique_ptr<jsStreamInfo, bus::CDeleter<&jsStreamInfo_Destroy>>;
-using MetaData = std::unique_ptr<jsMsgMetaData, bus::CDeleter<&jsMsgMetaData_Destroy>>;
 
 Status FromNats(natsStatus status) {
-  const std::string text = natsStatus_GetText(status);
+  const std::string text = bus::TextOf(status);
   if (status == NATS_OK) return OkStatus();
-  if (status == NATS_NOT_FOUND) return NotFound(text);
   if (status == NATS_TIMEOUT) return DeadlineExceeded(text);
   if (status == NATS_INVALID_ARG) return InvalidArgument(text);
-  const bool refused = status == NATS_NOT_PERMITTED || status == NATS_CONNECTION_AUTH_FAILED;
+  const bool refused = status == NATS_NOT_PERMITTED || status == NATS_CONNECTION_AUTH_FAILED ||
+                       status == NATS_SSL_ERROR || status == NATS_SECURE_CONNECTION_WANTED;
   return refused ? PermissionDenied(text) : Unavailable(text);
 }
 
@@ -55,11 +55,6 @@ StatusOr<Credentials> ReadCredentials(const std::string& path) {
     return NotFound("{} cannot be read: run as the user that started the stack", path);
   return credentials;
 }
-
-struct Session {
-  Connection connection;
-  Context jetstream;
-};
 
 /// To the network of whoever of the processes runs. Sockets of files are in none.
 Status JoinNetwork(const std::string& run_dir) {
@@ -83,7 +78,7 @@ Status JoinNetwork(const std::string& run_dir) {
 /// destroyed, and then never ends its connection. Closing waits for the thread that reads.
 class CloseFirst {
  public:
-  explicit CloseFirst(const Session& session) : connection_(session.connection.get()) {}
+  explicit CloseFirst(const Connection& connection) : connection_(connection.get()) {}
   ~CloseFirst() { natsConnection_Close(connection_); }
   CloseFirst(const CloseFirst&) = delete;
   CloseFirst& operator=(const CloseFirst&) = delete;
@@ -92,7 +87,7 @@ class CloseFirst {
   natsConnection* connection_;
 };
 
-StatusOr<Session> Connect(const BusAccess& access) {
+StatusOr<Connection> Connect(const BusAccess& access) {
   if (!access.network_of.empty()) RETURN_IF_ERROR(JoinNetwork(access.network_of), "network");
   ASSIGN_OR_RETURN(const Credentials credentials, ReadCredentials(access.creds), "bus credentials");
   natsOptions* raw = nullptr;
@@ -107,18 +102,13 @@ StatusOr<Session> Connect(const BusAccess& access) {
   natsOptions_SetErrorHandler(raw, nullptr, nullptr);
   if (!credentials.user.empty())
     natsOptions_SetUserInfo(raw, credentials.user.c_str(), credentials.password.c_str());
+  natsOptions_SetPingInterval(raw, kPingMs);
+  natsOptions_SetMaxPingsOut(raw, 2);
+  RETURN_IF_ERROR(bus::SetTrust(*raw, access.url, access.ca), "CA");
   natsConnection* connection = nullptr;
   const Status connected = FromNats(natsConnection_Connect(&connection, raw));
   if (!connected.ok()) return Annotate(connected, "nats-server at " + access.url);
-  Session session{.connection = Connection(connection), .jetstream = nullptr};
-  jsCtx* context = nullptr;
-  jsOptions settings;
-  jsOptions_Init(&settings);
-  settings.Wait = kAnswerMs;
-  const Status made = FromNats(natsConnection_JetStream(&context, connection, &settings));
-  if (!made.ok()) return Annotate(made, "JetStream");
-  session.jetstream.reset(context);
-  return session;
+  return Connection(connection);
 }
 
 BusMessage Copy(natsMsg* message, WallTime at) {
@@ -136,69 +126,77 @@ Status LastError(natsConnection* connection) {
   return Annotate(FromNats(status), text == nullptr ? "nats-server" : text);
 }
 
-StatusOr<uint64_t> LastSequence(const Session& session) {
-  jsStreamInfo* info = nullptr;
-  jsErrCode code{};
-  const natsStatus status =
-      js_GetStreamInfo(&info, session.jetstream.get(), kStream, nullptr, &code);
-  const StreamInfo owner(info);
-  if (status == NATS_NOT_FOUND || code == JSStreamNotFoundErr)
-    return NotFound("there is no flight recorder: splitletctl recorder ensure makes it");
-  if (status != NATS_OK) return Annotate(FromNats(status), "flight recorder");
-  return info->State.Msgs == 0 ? 0 : info->State.LastSeq;
-}
-
-StatusOr<Subscription> SubscribeRecorder(const Session& session, WallTime since) {
-  jsSubOptions options;
-  jsSubOptions_Init(&options);
-  options.Stream = kStream;
-  options.Ordered = true;
-  options.Config.DeliverPolicy = js_DeliverByStartTime;
-  // libnats 3.4 writes .012 s as .12 s, a later time: a whole second is written right.
-  options.Config.OptStartTime = ToNanos(std::chrono::floor<std::chrono::seconds>(since));
+StatusOr<Subscription> SubscribeAll(natsConnection* connection) {
   natsSubscription* raw = nullptr;
-  jsErrCode code{};
-  const natsStatus status =
-      js_SubscribeSync(&raw, session.jetstream.get(), kSubjects, nullptr, &options, &code);
-  if (status != NATS_OK)
-    return Annotate(FromNats(status),
-                    fmt::format("read the flight recorder (code {})", static_cast<int>(code)));
+  const Status subscribed = FromNats(natsConnection_SubscribeSync(&raw, connection, kSubjects));
+  if (!subscribed.ok()) return Annotate(subscribed, "subscribe");
+  natsSubscription_SetPendingLimits(raw, kMaxPendingMessages, kMaxPendingBytes);
   return Subscription(raw);
 }
 
-/// The stream's configuration; `subject` outlives it.
-jsStreamConfig RecorderConfig(const char** subject) {
-  jsStreamConfig config;
-  jsStreamConfig_Init(&config);
-  config.Name = kStream;
-  config.Subjects = subject;
-  config.SubjectsLen = 1;
-  config.Storage = js_FileStorage;
-  config.MaxBytes = kRecorderBytes;
-  config.Discard = js_DiscardOld;
-  config.NoAck = true;  // nobody who publishes waits for it
-  config.Replicas = 1;
-  return config;
+/// Says what changed in what it is told, and nothing twice in a row.
+class Teller {
+ public:
+  Teller(std::ostream& log, const Clock& clock) : log_(log), clock_(clock) {}
+  void Tell(const std::string& what) {
+    if (what != std::exchange(told_, what))
+      log_ << FormatRfc3339(clock_.WallNow()) << " recorder: " << what << std::endl;
+  }
+
+ private:
+  std::ostream& log_;
+  const Clock& clock_;
+  std::string told_;
+};
+
+void FlushAndTell(RecorderFiles& files, Teller& teller) {
+  const Status flushed = files.Flush();
+  if (!flushed.ok()) return teller.Tell("cannot write: " + Message(flushed));
+  teller.Tell(files.dropped() == 0
+                  ? "records"
+                  : fmt::format("records; {} messages could not be written", files.dropped()));
+}
+
+/// One connection, until it ends.
+Status RecordOnce(const BusAccess& access, RecorderFiles& files,
+                  const std::function<bool()>& stopped, Teller& teller) {
+  ASSIGN_OR_RETURN(const Connection connection, Connect(access), "bus");
+  ASSIGN_OR_RETURN(const Subscription subscription, SubscribeAll(connection.get()), "bus");
+  const CloseFirst close(connection);
+  const RealClock clock;
+  Clock::Time flushed = clock.Now();
+  while (!stopped()) {
+    natsMsg* next = nullptr;
+    const natsStatus status = natsSubscription_NextMsg(&next, subscription.get(), kStepMs);
+    const bus::NatsMsg owner(next);
+    if (status == NATS_OK) files.Add(Copy(next, clock.WallNow()));
+    if (status == NATS_TIMEOUT || clock.Now() - flushed >= kFlushPeriod) {
+      FlushAndTell(files, teller);
+      flushed = clock.Now();
+    }
+    if (status == NATS_TIMEOUT) RETURN_IF_ERROR(LastError(connection.get()), "bus");
+    const bool goes_on = status == NATS_OK || status == NATS_TIMEOUT ||
+                         status == NATS_SLOW_CONSUMER;  // some were lost; a hole
+    if (!goes_on) return Annotate(FromNats(status), "the connection to nats-server ended");
+  }
+  FlushAndTell(files, teller);
+  return OkStatus();
 }
 
 }  // namespace
 
 Status FollowBus(const BusAccess& access, const std::function<bool()>& stopped,
                  const OnMessage& message) {
-  ASSIGN_OR_RETURN(const Session session, Connect(access), "bus");
-  natsSubscription* raw = nullptr;
-  const Status subscribed =
-      FromNats(natsConnection_SubscribeSync(&raw, session.connection.get(), kSubjects));
-  if (!subscribed.ok()) return Annotate(subscribed, "subscribe");
-  const Subscription subscription(raw);
-  const CloseFirst close(session);
+  ASSIGN_OR_RETURN(const Connection connection, Connect(access), "bus");
+  ASSIGN_OR_RETURN(const Subscription subscription, SubscribeAll(connection.get()), "bus");
+  const CloseFirst close(connection);
   const RealClock clock;
   while (!stopped()) {
     natsMsg* next = nullptr;
-    const natsStatus status = natsSubscription_NextMsg(&next, raw, kStepMs);
-    const Message owner(next);
+    const natsStatus status = natsSubscription_NextMsg(&next, subscription.get(), kStepMs);
+    const bus::NatsMsg owner(next);
     if (status == NATS_TIMEOUT) {
-      RETURN_IF_ERROR(LastError(session.connection.get()), "bus");
+      RETURN_IF_ERROR(LastError(connection.get()), "bus");
     } else if (status != NATS_OK) {
       return Annotate(FromNats(status), "the connection to nats-server ended");
     } else if (!message(Copy(next, clock.WallNow()))) {
@@ -208,50 +206,24 @@ Status FollowBus(const BusAccess& access, const std::function<bool()>& stopped,
   return OkStatus();
 }
 
-Status ReadRecorder(const BusAccess& access, WallTime since, const OnMessage& message) {
-  ASSIGN_OR_RETURN(const Session session, Connect(access), "bus");
-  ASSIGN_OR_RETURN(const uint64_t last, LastSequence(session), "bus");
-  if (last == 0) return OkStatus();
-  ASSIGN_OR_RETURN(const Subscription subscription, SubscribeRecorder(session, since), "bus");
-  const CloseFirst close(session);
-  while (true) {
-    natsMsg* next = nullptr;
-    const natsStatus status = natsSubscription_NextMsg(&next, subscription.get(), kAnswerMs);
-    const Message owner(next);
-    if (status == NATS_TIMEOUT) return OkStatus();  // nothing that young
-    if (status != NATS_OK) return Annotate(FromNats(status), "read the flight recorder");
-    jsMsgMetaData* raw = nullptr;
-    const natsStatus known = natsMsg_GetMetaData(&raw, next);
-    const MetaData meta(raw);
-    if (known != NATS_OK) return Annotate(FromNats(known), "read the flight recorder");
-    const WallTime at = WallFromNanos(meta->Timestamp);
-    if (at >= since && !message(Copy(next, at))) return OkStatus();
-    if (meta->Sequence.Stream >= last) return OkStatus();
+void RecordBus(const BusAccess& access, RecorderFiles& files, const std::function<bool()>& stopped,
+               std::ostream& log) {
+  const RealClock clock;
+  bus::ReconnectWait wait(RandomSeed());
+  Teller teller(log, clock);
+  while (!stopped()) {
+    const Clock::Time begin = clock.Now();
+    const Status ended = RecordOnce(access, files, stopped, teller);
+    if (!ended.ok()) teller.Tell(Message(ended));
+    const Deadline next = After(clock, wait.Next(clock.Now() - begin));
+    while (!stopped() && Remaining(clock, next) > Duration{0}) poll(nullptr, 0, kWaitStepMs);
   }
 }
 
-StatusOr<std::string> EnsureRecorder(const BusAccess& access) {
-  ASSIGN_OR_RETURN(const Session session, Connect(access), "bus");
-  std::array<const char*, 1> subjects = {kSubjects};
-  jsStreamConfig config = RecorderConfig(subjects.data());
-  jsErrCode code{};
-  jsStreamInfo* info = nullptr;
-  natsStatus status = js_UpdateStream(&info, session.jetstream.get(), &config, nullptr, &code);
-  const StreamInfo updated(info);
-  if (status == NATS_OK) return "flight-recorder is there: 16 MB on disk over splitlet.>";
-  info = nullptr;
-  status = js_AddStream(&info, session.jetstream.get(), &config, nullptr, &code);
-  const StreamInfo made(info);
-  if (status != NATS_OK)
-    return Annotate(FromNats(status),
-                    fmt::format("make flight-recorder (code {})", static_cast<int>(code)));
-  return "flight-recorder made: 16 MB on disk over splitlet.>";
-}
-
 StatusOr<std::string> CheckBus(const BusAccess& access) {
-  ASSIGN_OR_RETURN(const Session session, Connect(access), "bus");
+  ASSIGN_OR_RETURN(const Connection connection, Connect(access), "bus");
   std::array<char, 256> url{};
-  natsConnection_GetConnectedUrl(session.connection.get(), url.data(), url.size());
+  natsConnection_GetConnectedUrl(connection.get(), url.data(), url.size());
   return fmt::format("connected to {}", url.data());
 }
 

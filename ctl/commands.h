@@ -41,7 +41,7 @@ struct EventOptions {
   bool beats = false;
 };
 Status Events(const Context& context, const EventOptions& options);
-Status EnsureRecorderCommand(const Context& context);
+Status RunRecorder(const Context& context);
 Status TracePod(const Context& context, const std::string& name, const std::string& since);
 
 /// Until every pod of a manifest runs, has succeeded or was refused, a line each; `timeout`: "5m".

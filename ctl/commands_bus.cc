@@ -25,7 +25,7 @@ StatusOr<Recorded> ReadAbout(const Context& context, const std::string& name, Du
   std::vector<BusEvent> all;
   const WallTime from = context.client.clock().WallNow() - since;
   const Status read =
-      ReadRecorder(context.client.layout().bus, from, [&](const BusMessage& message) {
+      ReadRecorderFiles(context.client.layout().recorder, from, [&](const BusMessage& message) {
         BusEvent event = reader.Read(message);
         if (!event.beat) all.push_back(std::move(event));
         return !context.stopped();
@@ -66,7 +66,8 @@ Status Events(const Context& context, const EventOptions& options) {
   if (!options.since.empty() || !options.follow) {
     const auto since = ParseSince(options.since.empty() ? kEventsSince : options.since);
     if (!since.ok()) return Annotate(since.status(), "--since");
-    if (Status read = ReadRecorder(bus, context.client.clock().WallNow() - *since, print);
+    if (Status read = ReadRecorderFiles(context.client.layout().recorder,
+                                        context.client.clock().WallNow() - *since, print);
         !read.ok())
       return read;
   }
@@ -77,12 +78,12 @@ Status Events(const Context& context, const EventOptions& options) {
   return FollowBus(bus, context.stopped, print);
 }
 
-Status EnsureRecorderCommand(const Context& context) {
-  BusAccess access = context.client.layout().bus;
-  access.creds = context.client.layout().recorder_creds;
-  const auto done = EnsureRecorder(access);
-  if (!done.ok()) return done.status();
-  context.out << *done << "\n";
+Status RunRecorder(const Context& context) {
+  const Layout& layout = context.client.layout();
+  BusAccess access = layout.bus;
+  access.creds = layout.recorder_creds;
+  RecorderFiles files(layout.recorder);
+  RecordBus(access, files, context.stopped, context.out);
   return OkStatus();
 }
 

@@ -29,7 +29,7 @@ constexpr const char* kBash = R"(_splitletctl() {
     "get pod" | "describe pod" | "trace pod")
       choices=$(splitletctl "${top[@]}" get pods --no-headers 2>/dev/null | cut -d' ' -f1) ;;
     events) choices="-f --since --beats" ;;
-    recorder) choices="ensure" ;;
+    recorder) choices="run" ;;
     gc) choices="--dry-run" ;;
     fault) choices="set list clear" ;;
     "fault set" | "fault list" | "fault clear") choices=$processes ;;
@@ -87,7 +87,7 @@ complete -c splitletctl -n '__splitletctl_is get' -a 'pods pod processes sources
 complete -c splitletctl -n '__splitletctl_is describe' -a pod
 complete -c splitletctl -n '__splitletctl_is trace' -a pod
 complete -c splitletctl -n '__splitletctl_is get pods; or __splitletctl_is get pod; or __splitletctl_is describe pod; or __splitletctl_is trace pod' -a '(__splitletctl_pods)'
-complete -c splitletctl -n '__splitletctl_is recorder' -a ensure
+complete -c splitletctl -n '__splitletctl_is recorder' -a run
 complete -c splitletctl -n '__splitletctl_is gc' -l dry-run
 complete -c splitletctl -n '__splitletctl_is events' -l since -r
 complete -c splitletctl -n '__splitletctl_is events' -s f

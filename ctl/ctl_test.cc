@@ -327,6 +327,8 @@ TEST(ProcessTables, HealthAndViewsAreInWords) {
   EXPECT_TRUE(Has(text, "not ready   connected   1/3 live   30s ago: \"it broke\"")) << text;
   EXPECT_TRUE(Has(text, "pleg is not ready: the runtime does not answer\n")) << text;
   EXPECT_TRUE(Has(text, "pleg views: runtime stale, workers incomplete\n")) << text;
+  view.info->add_notes("metrics are not served: the port is taken");
+  EXPECT_TRUE(Has(ProcessTable({view}, kNow), "pleg: metrics are not served: the port is taken\n"));
   view.info->set_live(false);
   EXPECT_TRUE(Has(ProcessTable({view}, kNow), " hung "));
 }
@@ -552,6 +554,10 @@ TEST(DoctorsJudgement, SaysWhatToDo) {
   EXPECT_EQ(JudgeDisk("/s", 0, 0).grade, Grade::kBad);
   ProcessView view = RunningProcess();
   EXPECT_EQ(JudgeProcess(view).grade, Grade::kOk);
+  view.info->add_notes("metrics are not served: the port is taken");
+  EXPECT_EQ(JudgeProcess(view).grade, Grade::kNote);
+  EXPECT_EQ(JudgeProcess(view).found, "runs, but metrics are not served: the port is taken");
+  view.info->clear_notes();
   view.info->set_restarts(5);
   EXPECT_EQ(JudgeProcess(view).grade, Grade::kNote);
   view.info->set_ready(false);

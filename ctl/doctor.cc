@@ -60,16 +60,17 @@ void ExamineBus(const Client& client, std::vector<Finding>& findings) {
   const RealClock clock;
   bool any = false;
   const Status recorder =
-      ReadRecorder(client.layout().bus, clock.WallNow() - Duration{10s}, [&any](const BusMessage&) {
+      ReadRecorderFiles(client.layout().recorder, clock.WallNow() - 10s, [&any](const BusMessage&) {
         any = true;
         return false;
       });
   if (!recorder.ok())
-    findings.push_back(
-        {Grade::kNote, "recorder", Message(recorder), "splitletctl recorder ensure"});
+    findings.push_back({Grade::kNote, "recorder", Message(recorder),
+                        "start its service: splitletctl recorder run"});
   else if (!any)
     findings.push_back(
-        {Grade::kNote, "recorder", "nothing recorded in the last 10 s", "do the processes run?"});
+        {Grade::kNote, "recorder", "nothing recorded in the last 10 s",
+         "does it run (its log is that of the service recorder), and do the processes?"});
   else
     findings.push_back({Grade::kOk, "recorder", "records", ""});
 }
@@ -174,8 +175,12 @@ Finding JudgeProcess(const ProcessView& view) {
   if (info.restarts() >= 5)
     return {Grade::kNote, view.name,
             fmt::format("runs, but was restarted {} times", info.restarts()), "see its log"};
+  if (info.notes_size() > 0)
+    return {Grade::kNote, view.name, "runs, but " + info.notes(0),
+            "see who has the port: ss -ltnp; it is tried again every few seconds"};
   if (!info.bus_connected())
-    return {Grade::kNote, view.name, "runs without the bus", "are its bus credentials right?"};
+    return {Grade::kNote, view.name, "runs without the bus",
+            "does its log say why? its password and the CA must be those of the bus"};
   return {Grade::kOk, view.name, "runs", ""};
 }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -27,7 +28,12 @@ const std::vector<std::string>& ProcessNames() {
 
 StatusOr<Layout> FindLayout(const std::optional<std::string>& top) {
   Layout layout;
-  if (!top) return layout;
+  // A service is given its password elsewhere.
+  if (const char* given = getenv("SPLITLET_RECORDER_CREDS")) layout.recorder_creds = given;
+  if (!top) {
+    layout.bus.ca = FirstOf({layout.bus.ca, "/etc/splitlet/bus-tls/current/ca.pem"});
+    return layout;
+  }
   if (chdir(top->c_str()) != 0) return Annotate(ErrnoStatus(errno), "--state-dir " + *top);
   std::error_code error;
   if (!std::filesystem::is_directory("run", error))
@@ -42,6 +48,8 @@ StatusOr<Layout> FindLayout(const std::optional<std::string>& top) {
   layout.state_dir = "state";
   layout.manifests = "manifests";
   layout.bus.creds = FirstOf({"nats/creds/ctl", "etc/bus/ctl.creds"});
+  layout.bus.ca = "nats/tls/current/ca.pem";
+  layout.recorder = "recorder";
   layout.recorder_creds = FirstOf({"nats/creds/recorder", "etc/bus/recorder.creds"});
   std::ifstream port("nats/port");
   std::string number;

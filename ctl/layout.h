@@ -20,7 +20,10 @@ struct Layout {
   std::string run_dir = "/run/splitlet";
   std::string state_dir = "/var/lib/splitlet";
   std::string manifests;  // empty: not known
-  BusAccess bus{.url = "nats://127.0.0.1:10270", .creds = "/etc/splitlet/bus/ctl.creds"};
+  BusAccess bus{.url = "nats://127.0.0.1:10270",
+                .creds = "/etc/splitlet/bus/ctl.creds",
+                .ca = "/var/lib/splitlet/nats/tls/current/ca.pem"};
+  std::string recorder = "/var/lib/splitlet/recorder";  // its folder
   std::string recorder_creds = "/etc/splitlet/bus/recorder.creds";
 };
 

@@ -91,9 +91,8 @@ void DeclareBus(CLI::App& app, Arguments& a, Command& run) {
   events->add_flag("--beats", a.events.beats, "Also the beats of the tables");
   events->callback([&a, &run] { run = [&a](const Context& c) { return Events(c, a.events); }; });
   CLI::App* recorder = app.add_subcommand("recorder", "The flight recorder")->require_subcommand(1);
-  recorder->add_subcommand("ensure", "Make it, or bring it to its size")->callback([&run] {
-    run = EnsureRecorderCommand;
-  });
+  recorder->add_subcommand("run", "Write what flows into files, until it is told to end")
+      ->callback([&run] { run = RunRecorder; });
 }
 
 void DeclareFault(CLI::App& app, Arguments& a, Command& run) {

@@ -55,6 +55,8 @@ std::string Notes(const std::vector<ProcessView>& processes) {
       notes += fmt::format("{} is {}: {}\n", view.name, HealthText(view), reason);
     const std::string odd = view.info == nullptr ? "" : OddViews(*view.info);
     if (!odd.empty()) notes += fmt::format("{} views: {}\n", view.name, odd);
+    if (view.info == nullptr) continue;
+    for (const auto& note : view.info->notes()) notes += fmt::format("{}: {}\n", view.name, note);
   }
   return notes.empty() ? "" : "\n" + notes;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Once before everything else: the directories of the stack with their owners, the configuration of the bus with a
-# password for each user, the identity of the node, the demo pod. Again: no effect on what is there.
+# password for each user and keys, the identity of the node, the demo pod. Again: no effect on what is there.
 set -euo pipefail
 umask 022
 
@@ -33,10 +33,12 @@ give_password() {
 
 bus() {
   NATS_PORT=10270 /opt/splitlet/deploy/local/nats.sh config "$STACK/nats"
-  own 0750 0:7010 "$STACK/nats"
-  own 0700 7010:7010 "$STACK/nats/store"
   chown 0:7010 "$STACK/nats/nats.conf"
   chmod 0640 "$STACK/nats/nats.conf"
+  chmod 0644 "$STACK/nats/port"
+  chown 7010:7010 "$STACK/nats/tls/current/server.key"
+  chmod 0400 "$STACK/nats/tls/current/server.key"
+  own 0750 "7011:$GROUP" "$STACK/recorder"
   give_password recorder 7011
   give_password ctl 0
 }

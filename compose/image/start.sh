@@ -11,5 +11,5 @@ shift 2
 exec "splitlet-$process" --config /etc/splitlet/kubelet.yaml --node-name "$NODE_NAME" \
   --run-dir /run/splitlet --state-dir /var/lib/splitlet --log-dir "${LOGS_DIR:-/var/log/splitlet}/pods" \
   --manifests /etc/splitlet/manifests --runtime-endpoint "$RUNTIME_ENDPOINT" \
-  --nats-url nats://127.0.0.1:10270 --nats-creds "/etc/splitlet/bus/$process.creds" \
+  --nats-url nats://127.0.0.1:10270 --nats-creds "/etc/splitlet/bus/$process.creds" --nats-ca /etc/splitlet/bus-tls/current/ca.pem \
   --http-address "127.0.0.1:$port" --log-format "${LOG_FORMAT:-text}" "$@"

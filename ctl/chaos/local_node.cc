@@ -12,10 +12,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "ctl/bus_source.h"
 #include "ctl/bus_text.h"
 #include "ctl/chaos/forgotten.h"
 #include "ctl/chaos/manifest.h"
+#include "ctl/flight_recorder.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/cri/grpc_runtime.h"
 #include "libs/cri/observe.h"
@@ -342,7 +342,7 @@ std::vector<BusLine> LocalNode::BusBetween(WallTime from, WallTime to) {
   std::vector<BusLine> lines;
   ctl::BusReader reader;
   const Status read =
-      ctl::ReadRecorder(client_.layout().bus, from, [&](const ctl::BusMessage& message) {
+      ctl::ReadRecorderFiles(client_.layout().recorder, from, [&](const ctl::BusMessage& message) {
         if (message.at > to) return false;
         const ctl::BusEvent event = reader.Read(message);
         if (!event.beat)

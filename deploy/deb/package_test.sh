@@ -45,7 +45,7 @@ check_contents() {
   done
   ! grep -E 'test|fake|bench' "$work/files" || die 'the package holds what is for development'
   depends=$(dpkg-deb -f "$work/splitlet.deb" Depends)
-  for file in 'libgrpc++1' libprotobuf libnats libcurl4 nats-server systemd; do
+  for file in 'libgrpc++1' libprotobuf libnats libcurl4 nats-server openssl systemd; do
     [[ $depends == *"$file"* ]] || die "the package does not depend on $file: $depends"
   done
   size=$(dpkg-deb -f "$work/splitlet.deb" Installed-Size)
@@ -116,7 +116,7 @@ check_setup() {
   in_root setpriv --bounding-set=-all,+chown,+dac_override,+fowner --inh-caps=-all --no-new-privs /usr/lib/splitlet/setup ||
     die 'setup with its capabilities'
   [[ $(stat -c '%U %a' "$root/etc/splitlet/bus/pleg.creds") == 'root 600' ]] || die 'passwords of the bus'
-  [[ $(in_root stat -c '%U' /var/lib/splitlet/nats/store) == splitlet-nats ]] || die 'store of the bus'
+  [[ $(in_root stat -c '%U:%G %a' /var/lib/splitlet/nats/tls/current/server.key) == 'root:splitlet-nats 640' ]] || die 'key of the bus'
   in_root setpriv --reuid=splitlet-nats --regid=splitlet-nats --init-groups --bounding-set=-all --inh-caps=-all --no-new-privs \
     nats-server -t --config /var/lib/splitlet/nats/nats.conf >"$work/nats.txt" 2>&1 || { cat "$work/nats.txt" && die 'nats-server'; }
 }

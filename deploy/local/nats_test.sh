@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# What each user of the bus may do, asked of a real nats-server with the configuration of nats.sh.
+# What each user of the bus may do, its keys, and a server that hangs: asked of a real nats-server as nats.sh runs it.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=deploy/local/lib.sh
+source "$here/lib.sh"
 work=$(mktemp -d)
 server=
 failures=0
 
 cleanup() {
-  [[ -z $server ]] || kill "$server" 2>/dev/null || true
+  [[ -z $server ]] || kill -KILL "$server" 2>/dev/null || true
   wait
   rm -rf "$work"
 }
@@ -16,35 +18,25 @@ trap cleanup EXIT
 
 # talk USER COMMANDS: sends NATS protocol lines as that user, prints the answers up to the server's pong.
 talk() {
-  local file=$work/bus/creds/$1 line password port
-  password=$(sed -n 2p "$file")
-  port=$(<"$work/bus/port")
-  exec {connection}<>"/dev/tcp/127.0.0.1/$port"
-  printf 'CONNECT {"user":"%s","pass":"%s","verbose":false}\r\n%bPING\r\n' "$1" "$password" "$2" >&"$connection"
-  while IFS= read -r -t 5 -u "$connection" line; do
-    [[ $line != PONG* ]] || break
-    [[ $line == INFO* ]] || printf '%s\n' "$line"
-  done
-  exec {connection}>&-
-}
-
-# request USER SUBJECT JSON WORD: the answer must come, and hold the word.
-request() {
-  local answer inbox=_INBOX.$1.1 line port password
-  password=$(sed -n 2p "$work/bus/creds/$1")
-  port=$(<"$work/bus/port")
-  exec {connection}<>"/dev/tcp/127.0.0.1/$port"
-  printf 'CONNECT {"user":"%s","pass":"%s","verbose":false}\r\nSUB %s 1\r\nPUB %s %s %d\r\n%s\r\n' \
-    "$1" "$password" "$inbox" "$2" "$inbox" "${#3}" "$3" >&"$connection"
-  answer='no answer'
-  while IFS= read -r -t 5 -u "$connection" line; do
-    case $line in
-      *'Permissions Violation'*) answer=$line && break ;;
-      MSG*) IFS= read -r -t 5 -u "$connection" answer && break ;;
-    esac
-  done
-  exec {connection}>&-
-  [[ $answer == *"$4"* ]] || complain "$1 asks $2: wanted $4, got: $answer"
+  python3 - "$work/bus" "$1" "$2" <<'CLIENT'
+import json, socket, ssl, sys
+home, user, commands = sys.argv[1:]
+password = open(f'{home}/creds/{user}').read().split('\n')[1]
+raw = socket.create_connection(('127.0.0.1', int(open(f'{home}/port').read())), 5)
+greeting = b''
+while not greeting.endswith(b'\n'):
+    greeting += raw.recv(1)
+assert json.loads(greeting[5:])['tls_required'], greeting
+trust = ssl.create_default_context(cafile=f'{home}/tls/current/ca.pem')
+bus = trust.wrap_socket(raw, server_hostname='splitlet-bus')
+login = json.dumps({'user': user, 'pass': password, 'verbose': False, 'tls_required': True})
+bus.sendall(f'CONNECT {login}\r\n'.encode() + commands.encode().decode('unicode_escape').encode() + b'PING\r\n')
+for line in bus.makefile('r', newline='\r\n'):
+    if line.startswith('PONG'):
+        break
+    if not line.startswith('INFO'):
+        print(line.strip())
+CLIENT
 }
 
 complain() {
@@ -70,7 +62,7 @@ expect() {
 start() {
   local mode
   "$here/nats.sh" config "$work/bus"
-  for mode in creds/pleg nats.conf; do
+  for mode in creds/pleg nats.conf tls/current/server.key; do
     [[ $(stat -c %a "$work/bus/$mode") == 600 ]] || complain "$mode is readable by others"
   done
   "$here/nats.sh" serve "$work/bus" >"$work/log" 2>&1 &
@@ -86,7 +78,7 @@ check_tables() {
     expect yes "$process" subscribe "_INBOX.$process.7"
     expect no "$process" subscribe "_INBOX.ctl.7"
     expect no "$process" subscribe 'splitlet.>'
-    expect no "$process" publish "\$JS.API.STREAM.DELETE.flight-recorder"
+    expect no "$process" publish '_INBOX.ctl.7'
     for other in desired admission workers runtime podstatus pressure; do
       [[ $other == "$table" ]] || expect no "$process" publish "splitlet.n1.$other"
       case ,$views, in
@@ -111,25 +103,81 @@ check_signals() {
   expect no gc publish 'splitlet.n1.pleg.pod-changed'
 }
 
-check_recorder() {
-  local stream='{"name":"flight-recorder","subjects":["splitlet.>"],"storage":"file","max_bytes":16777216,"discard":"old","retention":"limits","max_consumers":-1,"max_msgs":-1,"num_replicas":1}'
-  local consumer='{"stream_name":"flight-recorder","config":{"deliver_subject":"_INBOX.ctl.2","deliver_policy":"all","ack_policy":"none"}}'
-  request recorder "\$JS.API.STREAM.CREATE.flight-recorder" "$stream" '"created"'
+check_readers() {
+  local reader
+  for reader in recorder ctl; do
+    expect yes "$reader" subscribe 'splitlet.>'
+    expect no "$reader" publish splitlet.n1.runtime
+    expect no "$reader" subscribe '>'
+  done
+}
+
+# Nothing that writes to a disk, so that no disk can hold it up.
+check_nothing_is_stored() {
+  ! grep -i jetstream "$work/log" || complain 'the server of the bus has JetStream'
+}
+
+# A certificate may be looked at with the clock of any year, for one name, under its own CA.
+check_keys() {
+  local keys=$work/bus/tls/current other=$work/other at
+  for at in 0 4102444800 253402300798; do
+    openssl verify -CAfile "$keys/ca.pem" -verify_hostname splitlet-bus -attime "$at" "$keys/server.pem" >/dev/null 2>"$work/openssl.txt" ||
+      complain "the certificate is not good at $at: $(cat "$work/openssl.txt")"
+  done
+  "$here/nats.sh" keys "$other"
+  ! openssl verify -CAfile "$other/tls/current/ca.pem" "$keys/server.pem" >/dev/null 2>&1 || complain 'two installations trust each other'
+  ! openssl verify -CAfile "$keys/ca.pem" -verify_hostname localhost "$keys/server.pem" >/dev/null 2>&1 || complain 'any name will do'
+  [[ $(find -L "$keys" -type f -exec grep -l 'PRIVATE KEY' {} +) == "$keys/server.key" ]] || complain 'more keys than the server needs'
+  [[ $("$here/nats.sh" keys "$work/bus" && readlink "$keys") == "$(readlink "$keys")" ]] || complain 'keys are not kept'
+}
+
+check_unreadable_keys() {
+  local copy=$work/copy said
+  cp -a "$work/bus" "$copy"
+  rm "$copy/tls/current/server.key"
+  if said=$("$here/nats.sh" serve "$copy" 2>&1); then
+    complain 'a server without a key was started'
+  fi
+  [[ $said == "error: $copy/nats.conf: tls.key_file: $copy/tls/current/server.key: No such file or directory" ]] || complain "$said"
+}
+
+serial() { openssl x509 -noout -serial -in "$work/bus/tls/current/ca.pem"; }
+has_read_new_keys() { [[ $(grep -c 'Reloaded server configuration' "$work/log") -ge 1 ]]; }
+
+check_replacement() {
+  local before
+  before=$(serial)
+  "$here/nats.sh" rotate "$work/bus"
+  [[ $(serial) != "$before" ]] || complain 'the CA is the same'
+  wait_until 20 has_read_new_keys || complain 'the server did not take the new keys'
   expect yes pleg publish splitlet.n1.runtime
-  request ctl "\$JS.API.STREAM.INFO.flight-recorder" '' '"messages":'
-  request ctl "\$JS.API.CONSUMER.CREATE.flight-recorder" "$consumer" '"delivered"'
-  expect yes ctl subscribe 'splitlet.>'
-  expect no ctl publish splitlet.n1.runtime
-  request ctl "\$JS.API.STREAM.DELETE.flight-recorder" '' 'Permissions Violation'
-  request recorder "\$JS.API.STREAM.CREATE.other" "${stream/flight-recorder/other}" 'Permissions Violation'
+  [[ $(find "$work/bus/tls" -mindepth 1 -maxdepth 1 | wc -l) == 2 ]] || complain 'old keys are left'
+}
+
+has_ended() { ! kill -0 "$server" 2>/dev/null || [[ $(ps -o stat= -p "$server") == Z* ]]; }
+
+stands() { [[ $(ps -L -o stat= -p "$server" | grep -vc '^T') == 0 ]]; }
+
+# Somebody who waits for an answer is what shows it.
+check_hang() {
+  kill -STOP "$server"
+  wait_until 20 stands || complain 'SIGSTOP does not stop it'
+  exec {waits}<>"/dev/tcp/127.0.0.1/$(<"$work/bus/port")"
+  wait_until 60 has_ended || complain 'a server that hangs is left alone'
+  exec {waits}>&-
 }
 
 start
 check_tables
 check_signals
-check_recorder
+check_readers
+check_nothing_is_stored
+check_keys
+check_unreadable_keys
+check_replacement
+check_hang
 if ((failures > 0)); then
   printf '%d failures\n' "$failures"
   exit 1
 fi
-printf 'all users of the bus may do what they should, and no more\n'
+printf 'users, keys and watch of the bus are as they should be\n'

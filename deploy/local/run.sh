@@ -92,6 +92,7 @@ write_processes() {
     flags=(--run-dir "$STATE_DIR/run" --state-dir "$STATE_DIR/state" --log-dir "$STATE_DIR/log/pods"
       --runtime-endpoint "$endpoint" --node-name "$NODE_NAME" --manifests "$MANIFESTS"
       --nats-url "$("$here/nats.sh" url "$STATE_DIR/nats")" --nats-creds "$STATE_DIR/nats/creds/$process"
+      --nats-ca "$STATE_DIR/nats/tls/current/ca.pem"
       --http-address 127.0.0.1:0 --log-format text)
     [[ -z ${KUBELET_CONFIG:-} ]] || flags+=(--config "$(absolute "$KUBELET_CONFIG")")
     if [[ ! -e $STATE_DIR/sv/$process/run ]]; then
@@ -107,11 +108,11 @@ write_processes() {
 
 write_stack() {
   mkdir -p "$STATE_DIR"/{sv,log/pods,run,state,nats} "$MANIFESTS"
-  chmod 0700 "$STATE_DIR/nats" "$STATE_DIR/state"
+  chmod 0700 "$STATE_DIR/state"
   say "$endpoint" >"$STATE_DIR/endpoint"
   "$here/nats.sh" config "$STATE_DIR/nats"
   write_service nats "$here/nats.sh" serve "$STATE_DIR/nats" || true
-  write_service recorder "$here/recorder.sh" "$STATE_DIR" "$BIN_DIR/splitletctl" || true
+  write_service recorder "$BIN_DIR/splitletctl" --state-dir "$STATE_DIR" recorder run || true
   if ((private)); then
     "$here/runtime.sh" config "$PRIVATE_RUNTIME"
     write_service containerd "$here/runtime.sh" serve "$PRIVATE_RUNTIME" || true
@@ -167,9 +168,10 @@ place_demo() {
 
 last_lines() { tail -n "${2:-2}" "$STATE_DIR/log/$1/current" 2>/dev/null || true; }
 
+# Also on the bus: a pod may run before the last of them is there.
 processes_healthy() {
   ctl get processes -o json 2>/dev/null |
-    jq -e --argjson want "${#PROCESSES[@]}" 'length == $want and all(.[]; .healthy)' >/dev/null 2>&1
+    jq -e --argjson want "${#PROCESSES[@]}" 'length == $want and all(.[]; .healthy and .busConnected)' >/dev/null 2>&1
 }
 
 demo_running() {
@@ -203,8 +205,15 @@ fail_with_reasons() {
 }
 
 wait_for_pod() {
-  local what=demo_running young dying=0
-  [[ $DEMO != 0 ]] || what=processes_healthy
+  local what
+  for what in processes_healthy demo_running; do
+    [[ $what != demo_running || $DEMO != 0 ]] || continue
+    wait_for "$what"
+  done
+}
+
+wait_for() {
+  local what=$1 young dying=0
   until "$what"; do
     ((SECONDS < LIMIT)) || fail_with_reasons "not ready after $LIMIT seconds (waiting for: ${what/_/ })"
     young=$(young_process)
@@ -215,11 +224,9 @@ wait_for_pod() {
 }
 
 wait_for_recorder() {
-  local pid
-  pid=$(cat "$STATE_DIR/sv/nats/supervise/pid" 2>/dev/null || true)
-  wait_until 10 grep -qx "$pid" "$STATE_DIR/nats/recorder.ready" 2>/dev/null ||
-    note "warning: no flight recorder: $(last_lines recorder 1)"
+  wait_until 10 records || note "warning: no flight recorder: $(last_lines recorder 1)"
 }
+records() { [[ $(ctl events --since 10s --beats 2>/dev/null) ]]; }
 
 report() {
   local process address tool=$BIN_DIR/splitletctl

@@ -79,10 +79,11 @@ kill_one() {
 
 same_container() { [[ $(demo_container "$1" "$2" 2>/dev/null) == "$3" ]]; }
 
-recorder_made_again() {
-  local pid
-  pid=$(pid_of "$1" nats)
-  grep -qx "$pid" "$1/nats/recorder.ready" 2>/dev/null
+# Beats come each second.
+records() { [[ $(ctl "$1" events --since 3s --beats 2>/dev/null) ]]; }
+
+on_the_bus() {
+  ctl "$1" get processes -o json 2>/dev/null | jq -e 'length == 6 and all(.[]; .busConnected)' >/dev/null 2>&1
 }
 
 # What a stack could leave on the machine, one finding a line.
@@ -133,7 +134,8 @@ run "$SECOND" node-b
 [[ $(<"$FIRST/nats/port") != "$(<"$SECOND/nats/port")" ]] || die 'one port for both'
 demo_container "$FIRST" node-a >/dev/null
 demo_container "$SECOND" node-b >/dev/null
-recorder_made_again "$FIRST" || die 'no flight recorder'
+on_the_bus "$FIRST" || die "run.sh did not wait for the bus: $(ctl "$FIRST" get processes 2>&1)"
+records "$FIRST" || die 'no flight recorder'
 if grep -h 'Permissions Violation' "$FIRST"/log/*/current; then
   die 'a process wants more of the bus than its user may'
 fi
@@ -157,7 +159,19 @@ for process in "${PROCESSES[@]}" nats containerd; do
   begin "kill -9 of $process"
   kill_one "$FIRST" node-a "$process"
 done
-wait_until 20 recorder_made_again "$FIRST" || die 'the flight recorder was not made again for the new nats-server'
+wait_until 20 records "$FIRST" || die 'the flight recorder did not come back to the new nats-server'
+
+begin 'a nats-server that hangs is replaced'
+pid=$(pid_of "$FIRST" nats)
+kill -STOP "$pid"
+wait_until 60 has_new_pid "$FIRST" nats "$pid" || die 'nobody noticed it'
+wait_until 20 on_the_bus "$FIRST" || die "not back on the bus: $(ctl "$FIRST" get processes 2>&1)"
+
+begin 'the keys of the bus are replaced'
+"$here/nats.sh" rotate "$FIRST/nats"
+wait_until 20 ctl "$FIRST" doctor >/dev/null 2>&1 || die "the new keys are not taken: $(ctl "$FIRST" doctor 2>&1)"
+kill -KILL "$(pid_of "$FIRST" nats)"
+wait_until 20 on_the_bus "$FIRST" || die 'somebody does not trust the new keys'
 
 begin 'stop of one leaves the other alone'
 before=$(demo_container "$SECOND" node-b)

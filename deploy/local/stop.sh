@@ -60,7 +60,7 @@ main() {
     rm -rf --one-file-system "${STATE_DIR:?}/run"
   fi
   rm -rf --one-file-system "${STATE_DIR:?}/sv"
-  rm -f "$STATE_DIR/nats/recorder.ready" "$STATE_DIR/endpoint"
+  rm -f "$STATE_DIR/endpoint"
   say "splitlet in $STATE_DIR is stopped; logs are in $STATE_DIR/log"
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What must be there before the first process starts and cannot come with a package: passwords of the bus, and the
-# identity of the node. Installed as /usr/lib/splitlet/setup; keeps what is there. ROOT is for tests.
+# What must be there before the first process starts and cannot come with a package: passwords and keys of the bus, and
+# the identity of the node. Installed as /usr/lib/splitlet/setup; keeps what is there. ROOT is for tests.
 set -euo pipefail
 umask 077
 
@@ -15,10 +15,10 @@ bus() {
   for name in "$STATE"/nats/creds/*; do
     install -m 0600 "$name" "$PASSWORDS/$(basename "$name").creds"
   done
-  chown root:splitlet-nats "$STATE/nats" "$STATE/nats/nats.conf" "$STATE/nats/port"
-  chmod 0750 "$STATE/nats"
-  chmod 0640 "$STATE/nats/nats.conf" "$STATE/nats/port"
-  chown splitlet-nats:splitlet-nats "$STATE/nats/store"
+  for name in nats.conf port tls/current/server.key; do
+    chown root:splitlet-nats "$STATE/nats/$name"
+    chmod 0640 "$STATE/nats/$name"
+  done
 }
 
 # Sandboxes carry this id, so three processes must know the same one.

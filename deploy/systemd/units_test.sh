@@ -19,6 +19,7 @@ splitlet-pleg          1.5
 splitlet-status        1.5
 splitlet-gc            2.0
 splitlet-nats          1.5
+splitlet-recorder      1.5
 splitlet-setup         1.7
 '
 
@@ -42,7 +43,7 @@ fi
 # Says what it would do; a line that it does not take shows here, not when somebody installs the package.
 systemd-sysusers --dry-run --root="$work/root" "$work/root/usr/lib/sysusers.d/splitlet.conf" >"$work/users" 2>&1 ||
   { cat "$work/users" && exit 1; }
-[[ $(grep -c "Would create user 'splitlet-\|Creating user 'splitlet-" "$work/users") == 5 ]] ||
+[[ $(grep -c "Would create user 'splitlet-\|Creating user 'splitlet-" "$work/users") == 6 ]] ||
   { cat "$work/users" && exit 1; }
 
 while read -r unit limit; do

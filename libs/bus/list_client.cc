@@ -28,7 +28,10 @@ class ListClient::Call final : public grpc::ClientReadReactor<v1::ListItem> {
 
   void OnReadDone(bool ok) override {
     if (!ok) return;
-    decoded_ = DecodeItem(item_, !std::exchange(begun_, true), answer_);
+    bytes_ += item_.ByteSizeLong();
+    decoded_ = bytes_ > kMaxListBytes
+                   ? ResourceExhausted("a list of more than {} bytes", kMaxListBytes)
+                   : DecodeItem(item_, !std::exchange(begun_, true), answer_);
     item_.Clear();
     if (!decoded_.ok()) Cancel();
     StartRead(&item_);
@@ -53,6 +56,7 @@ class ListClient::Call final : public grpc::ClientReadReactor<v1::ListItem> {
   v1::ListRequest request_;
   v1::ListItem item_;
   bool begun_ = false;
+  size_t bytes_ = 0;
   Status decoded_;
   ListAnswer answer_;
 };

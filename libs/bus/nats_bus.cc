@@ -57,7 +57,7 @@ class RealBus final : public NatsBus, private Transport {
   void OnMessage(std::string_view subject, std::string_view bytes);
   void OnTableMessage(const std::string& table, std::string_view bytes);
   void OnSignalMessage(const std::string& rest, std::string_view bytes);
-  void OnError(const std::string& text, bool permission);
+  void OnError(LinkError kind, const std::string& text);
   void Count(NatsLink::Taken taken);
   void PostLost();
   void PostBounded(size_t bytes, exec::Task task);
@@ -111,12 +111,13 @@ RealBus::RealBus(NatsBusOptions options, LinkOptions link)
   events.connection = [this](bool up) {
     Post([this, up] {
       options_.log.Info(up ? "connected to the bus" : "the bus is away");
+      if (up) told_errors_.clear();
       core_.OnConnection(up);
     });
   };
-  events.error = [this](const std::string& text, bool permission) { OnError(text, permission); };
+  events.error = [this](LinkError kind, const std::string& text) { OnError(kind, text); };
   events.lost = [this] { PostLost(); };
-  link_ = std::make_unique<NatsLink>(std::move(link), std::move(events));
+  link_ = std::make_unique<NatsLink>(std::move(link), std::move(events), options_.clock);
 }
 
 RealBus::~RealBus() { link_.reset(); }
@@ -215,14 +216,15 @@ void RealBus::OnBeatTaken(const std::string& table, const Envelope& envelope) {
   if (envelope.sent_at.SameBoot(now)) metrics_.ObserveLag(table, now - envelope.sent_at);
 }
 
-void RealBus::OnError(const std::string& text, bool permission) {
-  (permission ? metrics_.permission_errors : metrics_.errors).Increment();
-  Post([this, text, permission] {
+void RealBus::OnError(LinkError kind, const std::string& text) {
+  (kind == LinkError::kRefused ? metrics_.permission_errors : metrics_.errors).Increment();
+  Post([this, kind, text] {
     if (!told_errors_.insert(text).second) return;
-    if (permission) {
-      options_.log.Error("the bus refuses this process", {KV("err", text)});
-    } else {
-      options_.log.Warn("an error of the bus", {KV("err", text)});
+    const std::vector<LogField> fields = {KV("err", text)};
+    switch (kind) {
+      case LinkError::kOther: options_.log.Warn("an error of the bus", fields); return;
+      case LinkError::kRefused: options_.log.Error("the bus refuses this process", fields); return;
+      case LinkError::kUntrusted: options_.log.Error("the bus is not trusted", fields); return;
     }
   });
 }
@@ -234,14 +236,26 @@ Status ReadCredentials(const std::string& path, LinkOptions& link) {
   return OkStatus();
 }
 
+/// What the link would meet later, and try again, is wrong from the start.
+Status CheckTrust(const NatsBusOptions& options) {
+  if (options.nats_ca.empty() && !options.nats_plaintext)
+    return InvalidArgument("there is none, and the bus is spoken to over TLS");
+  natsOptions* raw = nullptr;
+  if (natsOptions_Create(&raw) != NATS_OK) return ResourceExhausted("no memory for libnats");
+  const NatsOptions made(raw);
+  return SetTrust(*raw, options.nats_url, options.nats_ca);
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<NatsBus>> ConnectBus(NatsBusOptions options) {
   LinkOptions link;
   link.url = options.nats_url;
   link.name = options.process;
+  link.ca_file = options.nats_ca;
   if (!options.nats_creds.empty())
     RETURN_IF_ERROR(ReadCredentials(options.nats_creds, link), "bus credentials");
+  if (!link.url.empty()) RETURN_IF_ERROR(CheckTrust(options), "--nats-ca");
   return std::unique_ptr<NatsBus>(std::make_unique<RealBus>(std::move(options), std::move(link)));
 }
 

@@ -27,9 +27,11 @@ namespace splitlet::bus {
 struct NatsBusOptions {
   std::string process;  // "pleg"
   std::string node_name;
-  std::string run_dir;     // where the sockets of the owners are
-  std::string nats_url;    // "nats://127.0.0.1:4222"; empty: no NATS, polling only
-  std::string nats_creds;  // file with user, then password, a line each; empty: none
+  std::string run_dir;          // where the sockets of the owners are
+  std::string nats_url;         // "nats://127.0.0.1:4222"; empty: no NATS, polling only
+  std::string nats_creds;       // file with user, then password, a line each; empty: none
+  std::string nats_ca;          // file of the CA that signs the server's certificate
+  bool nats_plaintext = false;  // without TLS and CA, on loopback only: for tests
   exec::EventLoop& loop;
   const Clock& clock;
   prometheus::Registry& metrics;
@@ -44,7 +46,8 @@ class NatsBus : public Bus {
   virtual grpc::Service& TablesService() = 0;
 };
 
-/// Fails only for a credentials file that cannot be read; never because NATS is away.
+/// Fails only for files that cannot be read and for flags that do not fit; never because NATS is
+/// away.
 StatusOr<std::unique_ptr<NatsBus>> ConnectBus(NatsBusOptions options);
 
 }  // namespace splitlet::bus

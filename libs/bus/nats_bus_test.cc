@@ -133,7 +133,7 @@ class Process {
 class NatsBusTest : public ::testing::Test {
  protected:
   harness::BusWiring For(const std::string& process, const std::string& user) const {
-    return {process, dir_.path(), nats_.url(), nats_.Creds(user)};
+    return {process, dir_.path(), nats_.url(), nats_.Creds(user), nats_.ca()};
   }
   void StartOwner() {
     owner_ = std::make_unique<Process>(For("pleg", "pleg"));
@@ -187,7 +187,6 @@ TEST_F(NatsBusTest, AServerThatIsKilledIsReplacedByPollingUntilItIsBack) {
   ASSERT_TRUE(reader_->Disconnected());
   owner_->Put("a", "2");
   EXPECT_TRUE(reader_->Sees("a", "2"));
-  nats_.WipeStore();
   nats_.Start();
   EXPECT_TRUE(owner_->Connected());
   EXPECT_TRUE(reader_->Connected());
@@ -228,9 +227,9 @@ TEST_F(NatsBusTest, WithoutAServerItStartsAndPolls) {
 }
 
 TEST_F(NatsBusTest, WithoutAnyUrlItPolls) {
-  owner_ = std::make_unique<Process>(harness::BusWiring{"pleg", dir_.path(), "", ""});
+  owner_ = std::make_unique<Process>(harness::BusWiring{"pleg", dir_.path(), "", "", ""});
   owner_->Own();
-  reader_ = std::make_unique<Process>(harness::BusWiring{"status", dir_.path(), "", ""});
+  reader_ = std::make_unique<Process>(harness::BusWiring{"status", dir_.path(), "", "", ""});
   reader_->View();
   owner_->Put("a", "1");
   EXPECT_TRUE(reader_->Sees("a", "1"));
@@ -289,6 +288,7 @@ TEST_F(NatsBusTest, CredentialsThatCannotBeReadAreAnError) {
                                .run_dir = dir_.path(),
                                .nats_url = nats_.url(),
                                .nats_creds = "/nonexistent",
+                               .nats_ca = nats_.ca(),
                                .loop = loop,
                                .clock = clock,
                                .metrics = registry,
@@ -332,7 +332,8 @@ TEST(ChildProcess, Reader) {
   if (dir == nullptr) GTEST_SKIP() << "run by another test";
   std::string url;
   std::ifstream(std::string(dir) + "/url") >> url;
-  Process reader({"status", dir, url, std::string(dir) + "/creds-status"});
+  Process reader({"status", dir, url, std::string(dir) + "/creds-status",
+                  std::string(dir) + "/tls/current/ca.pem"});
   reader.View();
   std::string shown;
   while (true) {
@@ -412,6 +413,21 @@ TEST(Wire, WhatIsNoMessageIsRefused) {
   v1::ListItem item;
   EncodeItem(Change{.key = "k"}, item);
   EXPECT_FALSE(DecodeItem(item, true, answer).ok()) << "a list begins with its head";
+}
+
+TEST(Wire, AListWithoutAnEndIsGivenUp) {
+  ListAnswer answer;
+  v1::ListItem item;
+  EncodeHead({.start = {7, 8}}, item);
+  ASSERT_TRUE(DecodeItem(item, true, answer).ok());
+  for (size_t i = 0; i < kMaxListed; ++i) {
+    item.Clear();
+    EncodeItem(Change{.key = "k", .removal = true}, item);
+    ASSERT_TRUE(DecodeItem(item, false, answer).ok());
+  }
+  item.Clear();
+  EncodeItem(Change{.key = "k", .removal = true}, item);
+  EXPECT_EQ(DecodeItem(item, false, answer).code(), StatusCode::kResourceExhausted);
 }
 
 TEST(WireFuzz, MutatedMessagesAreRefusedOrUnderstoodAndHarmNoView) {

@@ -1,5 +1,9 @@
 #include "libs/bus/nats_link.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -9,18 +13,69 @@ namespace {
 constexpr int64_t kConnectTimeoutMs = 2000;
 constexpr int64_t kFlushTimeoutMs = 2000;
 constexpr int64_t kWriteDeadlineMs = 2000;
-constexpr int64_t kReconnectWaitMs = 75;
-constexpr int64_t kReconnectJitterMs = 25;
 constexpr int64_t kPingIntervalMs = 2000;
 constexpr int kMaxPendingMessages = 16384;
 constexpr int kMaxPendingBytes = 16 << 20;
-constexpr int kReconnectBufferBytes = 64 << 10;
-constexpr int64_t kRefusedWaitMs = 1000;
+constexpr const char* kServerName = "splitlet-bus";  // in its certificate (deploy/local/nats.sh)
+
+/// The part of "nats://user:password@host:4222" that is asked for.
+std::string HostOf(std::string url) {
+  if (const auto scheme = url.find("://"); scheme != std::string::npos) url.erase(0, scheme + 3);
+  if (const auto at = url.find('@'); at != std::string::npos) url.erase(0, at + 1);
+  if (url.starts_with('[')) return url.substr(1, url.find(']') - 1);
+  return url.substr(0, url.find(':'));
+}
+
+bool IsLoopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+Status CheckReadable(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return ErrnoStatus(errno);
+  close(fd);
+  return OkStatus();
+}
+
+LinkError KindOf(natsStatus status) {
+  if (status == NATS_NOT_PERMITTED || status == NATS_CONNECTION_AUTH_FAILED)
+    return LinkError::kRefused;
+  const bool untrusted = status == NATS_SSL_ERROR || status == NATS_SECURE_CONNECTION_WANTED ||
+                         status == NATS_SECURE_CONNECTION_REQUIRED;
+  return untrusted ? LinkError::kUntrusted : LinkError::kOther;
+}
 
 }  // namespace
 
-NatsLink::NatsLink(LinkOptions options, LinkEvents events)
-    : options_(std::move(options)), events_(std::move(events)), thread_([this] { Run(); }) {}
+Status SetTrust(natsOptions& options, const std::string& url, const std::string& ca_file) {
+  if (ca_file.empty()) {
+    if (IsLoopback(HostOf(url))) return OkStatus();
+    return InvalidArgument("there is none, and {} is not on loopback", HostOf(url));
+  }
+  const Status readable = CheckReadable(ca_file);
+  if (!readable.ok()) return InvalidArgument("{}: {}", ca_file, Message(readable));
+  if (natsOptions_LoadCATrustedCertificates(&options, ca_file.c_str()) != NATS_OK)
+    return InvalidArgument("{}: not a certificate in PEM", ca_file);
+  if (natsOptions_SetSecure(&options, true) != NATS_OK ||
+      natsOptions_SetExpectedHostname(&options, kServerName) != NATS_OK)
+    return ResourceExhausted("no memory for TLS");
+  return OkStatus();
+}
+
+std::string TextOf(natsStatus status) {
+  std::string text = natsStatus_GetText(status);
+  natsStatus last = NATS_OK;
+  const char* detail = nats_GetLastError(&last);
+  if (last == status && detail != nullptr && *detail != '\0') text += std::string(": ") + detail;
+  return text;
+}
+
+NatsLink::NatsLink(LinkOptions options, LinkEvents events, const Clock& clock)
+    : options_(std::move(options)),
+      events_(std::move(events)),
+      clock_(clock),
+      reconnect_(RandomSeed()),
+      thread_([this] { Run(); }) {}
 
 NatsLink::~NatsLink() {
   {
@@ -71,8 +126,10 @@ void NatsLink::Run() {
 NatsLink::Work NatsLink::NextWork() {
   std::unique_lock lock(mutex_);
   wake_.wait(lock, [this] { return stopping_ || closed_ || unsettled_ || !queue_.empty(); });
-  if (closed_)
-    wake_.wait_for(lock, std::chrono::milliseconds(wait_ms_), [this] { return stopping_; });
+  if (closed_) {
+    if (connection_ != nullptr) wait_ = reconnect_.Next(clock_.Now() - up_since_);
+    wake_.wait_for(lock, wait_, [this] { return stopping_; });
+  }
   if (stopping_) return Work::kStop;
   if (closed_) return Work::kConnect;
   return unsettled_ ? Work::kSettle : Work::kPublish;
@@ -87,10 +144,7 @@ NatsOptions NatsLink::MakeOptions() {
       natsOptions_SetURL(raw, options_.url.c_str()) == NATS_OK &&
       natsOptions_SetName(raw, options_.name.c_str()) == NATS_OK &&
       natsOptions_SetTimeout(raw, kConnectTimeoutMs) == NATS_OK &&
-      natsOptions_SetMaxReconnect(raw, -1) == NATS_OK &&
-      natsOptions_SetReconnectWait(raw, kReconnectWaitMs) == NATS_OK &&
-      natsOptions_SetReconnectJitter(raw, kReconnectJitterMs, kReconnectJitterMs) == NATS_OK &&
-      natsOptions_SetReconnectBufSize(raw, kReconnectBufferBytes) == NATS_OK &&
+      natsOptions_SetAllowReconnect(raw, false) == NATS_OK &&
       natsOptions_SetMaxPendingMsgs(raw, kMaxPendingMessages) == NATS_OK &&
       natsOptions_SetPingInterval(raw, kPingIntervalMs) == NATS_OK &&
       natsOptions_SetMaxPingsOut(raw, 2) == NATS_OK &&
@@ -99,7 +153,6 @@ NatsOptions NatsLink::MakeOptions() {
       natsOptions_SetNoEcho(raw, true) == NATS_OK &&
       natsOptions_SetCustomInboxPrefix(raw, inbox.c_str()) == NATS_OK &&
       natsOptions_UseGlobalMessageDelivery(raw, true) == NATS_OK &&
-      natsOptions_SetReconnectedCB(raw, &OnUp, this) == NATS_OK &&
       natsOptions_SetDisconnectedCB(raw, &OnDown, this) == NATS_OK &&
       natsOptions_SetClosedCB(raw, &OnClosed, this) == NATS_OK &&
       natsOptions_SetErrorHandler(raw, &OnError, this) == NATS_OK &&
@@ -109,26 +162,41 @@ NatsOptions NatsLink::MakeOptions() {
   return made;
 }
 
+/// The library would connect again by itself, with the CA it has read, and silent about what is
+/// wrong: that is up to us.
 void NatsLink::Connect() {
   {
     const std::lock_guard lock(mutex_);
     closed_ = false;
   }
-  natsConnection* raw = nullptr;
-  const NatsOptions options = MakeOptions();
-  const natsStatus status =
-      options == nullptr ? NATS_INVALID_ARG : natsConnection_Connect(&raw, options.get());
-  connection_.reset(raw);
-  // Trying again is up to us: the library would keep silent about a wrong password.
-  const bool away = status == NATS_NO_SERVER || status == NATS_TIMEOUT || status == NATS_IO_ERROR;
-  wait_ms_ = away ? kReconnectWaitMs : kRefusedWaitMs;
+  const natsStatus status = TryConnect();
   if (status == NATS_OK) {
-    CameUp();
+    up_since_ = clock_.Now();
+    const std::lock_guard lock(mutex_);
+    unsettled_ = true;
     return;
   }
-  if (!away) events_.error(natsStatus_GetText(status), status == NATS_CONNECTION_AUTH_FAILED);
+  wait_ = reconnect_.Next(Duration{0});
   const std::lock_guard lock(mutex_);
   closed_ = true;
+}
+
+natsStatus NatsLink::TryConnect() {
+  const NatsOptions options = MakeOptions();
+  if (options == nullptr) {
+    events_.error(LinkError::kOther, "no memory for libnats");
+    return NATS_NO_MEMORY;
+  }
+  if (const Status trust = SetTrust(*options, options_.url, options_.ca_file); !trust.ok()) {
+    events_.error(LinkError::kUntrusted, "--nats-ca: " + splitlet::Message(trust));
+    return NATS_INVALID_ARG;
+  }
+  natsConnection* raw = nullptr;
+  const natsStatus status = natsConnection_Connect(&raw, options.get());
+  connection_.reset(raw);
+  const bool away = status == NATS_NO_SERVER || status == NATS_TIMEOUT || status == NATS_IO_ERROR;
+  if (status != NATS_OK && !away) events_.error(KindOf(status), TextOf(status));
+  return status;
 }
 
 void NatsLink::Disconnect() {
@@ -179,10 +247,10 @@ void NatsLink::Settle() {
   for (const auto& subject : missing) {
     const natsStatus status = MakeSubscription(subject, subscriptions_[subject]);
     if (status != NATS_OK)
-      events_.error("subscribe " + subject + ": " + natsStatus_GetText(status), false);
+      events_.error(LinkError::kOther, "subscribe " + subject + ": " + TextOf(status));
   }
   if (natsConnection_Status(connection_.get()) != NATS_CONN_STATUS_CONNECTED)
-    return;  // OnUp follows
+    return;  // OnClosed follows
   if (natsConnection_FlushTimeout(connection_.get(), kFlushTimeoutMs) != NATS_OK) {
     const std::lock_guard lock(mutex_);
     unsettled_ = drops == drops_;  // still the same connection: flush again
@@ -206,15 +274,9 @@ void NatsLink::PublishQueued() {
         natsConnection_Publish(connection_.get(), message.subject.c_str(), message.bytes.data(),
                                static_cast<int>(message.bytes.size()));
     if (status == NATS_OK) continue;
-    events_.error(std::string("publish: ") + natsStatus_GetText(status), false);
+    events_.error(LinkError::kOther, "publish: " + TextOf(status));
     return;
   }
-}
-
-void NatsLink::CameUp() {
-  const std::lock_guard lock(mutex_);
-  unsettled_ = true;
-  wake_.notify_all();
 }
 
 void NatsLink::Dropped() {
@@ -232,10 +294,6 @@ void NatsLink::OnMessage(natsConnection* /*connection*/, natsSubscription* /*sub
   static_cast<NatsLink*>(self)->events_.message(
       natsMsg_GetSubject(raw),
       {natsMsg_GetData(raw), static_cast<size_t>(natsMsg_GetDataLength(raw))});
-}
-
-void NatsLink::OnUp(natsConnection* /*connection*/, void* self) {
-  static_cast<NatsLink*>(self)->CameUp();
 }
 
 void NatsLink::OnDown(natsConnection* /*connection*/, void* self) {
@@ -261,7 +319,7 @@ void NatsLink::OnError(natsConnection* connection, natsSubscription* /*subscript
   natsConnection_GetLastError(connection, &detail);
   std::string text = natsStatus_GetText(error);
   if (detail != nullptr && *detail != '\0') text += std::string(": ") + detail;
-  events.error(text, error == NATS_NOT_PERMITTED || error == NATS_CONNECTION_AUTH_FAILED);
+  events.error(KindOf(error), text);
 }
 
 void NatsLink::OnSubscriptionDone(void* self) {

@@ -1,10 +1,13 @@
 #pragma once
 
-/// A connection to nats-server that comes back by itself. One thread of its own makes every call
-/// that may block, so that a stopped or slow server never holds up who publishes. Threads: Publish,
-/// Subscribe and connected from any, none blocks; events come on other threads. Errors: the server
-/// being away is no error; what the server refuses is told by an event. At the bound of the queue a
-/// message is dropped. Source: BUILD-NOTES 11 to 13.
+/// A connection to nats-server that comes back by itself, over TLS. One thread of its own makes
+/// every call that may block, so that a stopped or slow server never holds up who publishes. Each
+/// connection is made anew, with the CA as its file is by then: keys that were replaced count from
+/// the next connection on. Nothing is said to a server that has not shown who it is, the password
+/// least of all. Threads: Publish, Subscribe and connected from any, none blocks; events come on
+/// other threads. Errors: the server being away is no error; what the server refuses, and why it is
+/// not trusted, is told by an event. At the bound of the queue a message is dropped.
+/// Source: BUILD-NOTES 11 to 13, 30; docs/decisions/bus-tls.md.
 
 #include <condition_variable>
 #include <cstdint>
@@ -17,7 +20,10 @@
 #include <thread>
 #include <vector>
 
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
 #include "libs/bus/nats_handles.h"
+#include "libs/bus/reconnect_wait.h"
 
 namespace splitlet::bus {
 
@@ -25,6 +31,21 @@ struct LinkOptions {
   std::string url;
   std::string user, password;  // empty: none
   std::string name;            // shown by the server; also of the inboxes
+  std::string ca_file;         // who signs the server; empty: no TLS, on loopback only
+};
+
+/// What the connections of all clients have in common: whom they trust. INVALID_ARGUMENT, naming
+/// the file, for a CA that cannot be read; for no CA, and a server that is not on loopback.
+Status SetTrust(natsOptions& options, const std::string& url, const std::string& ca_file);
+
+/// "SSL Error: certificate verify failed": also what the library keeps for itself of the call of
+/// this thread that failed last.
+std::string TextOf(natsStatus status);
+
+enum class LinkError {
+  kOther,
+  kRefused,    // the server does not let us in, or forbids something
+  kUntrusted,  // it cannot show that it is the bus of this installation
 };
 
 struct LinkEvents {
@@ -32,15 +53,14 @@ struct LinkEvents {
   /// True: connected, and all subscriptions so far are with the server. Comes again after new
   /// subscriptions.
   std::function<void(bool connected)> connection;
-  /// Something was refused (`permission`) or went wrong.
-  std::function<void(const std::string& text, bool permission)> error;
+  std::function<void(LinkError kind, const std::string& text)> error;
   /// Messages to us were dropped because they came faster than they were taken.
   std::function<void()> lost;
 };
 
 class NatsLink {
  public:
-  NatsLink(LinkOptions options, LinkEvents events);
+  NatsLink(LinkOptions options, LinkEvents events, const Clock& clock);
   /// No event runs after this returned.
   ~NatsLink();
   NatsLink(const NatsLink&) = delete;
@@ -62,16 +82,15 @@ class NatsLink {
   enum class Work { kStop, kConnect, kSettle, kPublish };
   Work NextWork();
   void Connect();
+  natsStatus TryConnect();
   void Disconnect();
   void Settle();
   void PublishQueued();
   NatsOptions MakeOptions();
   natsStatus MakeSubscription(const std::string& subject, NatsSubscription& subscription);
   void Dropped();
-  void CameUp();
 
   static void OnMessage(natsConnection*, natsSubscription*, natsMsg* raw, void* self);
-  static void OnUp(natsConnection*, void* self);
   static void OnDown(natsConnection*, void* self);
   static void OnClosed(natsConnection*, void* self);
   static void OnError(natsConnection* connection, natsSubscription*, natsStatus error, void* self);
@@ -82,6 +101,7 @@ class NatsLink {
 
   const LinkOptions options_;
   const LinkEvents events_;
+  const Clock& clock_;
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;
@@ -98,7 +118,9 @@ class NatsLink {
   // Of the thread alone.
   NatsConnection connection_;
   std::map<std::string, NatsSubscription> subscriptions_;
-  int64_t wait_ms_ = 0;  // before the next Connect
+  ReconnectWait reconnect_;
+  Clock::Time up_since_;  // of connection_
+  Duration wait_{0};      // before the next Connect
   std::thread thread_;
 };
 

@@ -123,6 +123,8 @@ Status DecodeItem(v1::ListItem& item, bool first, ListAnswer& answer) {
   if (first != item.has_head() || first == item.has_change())
     return InvalidArgument("not a head, then changes");
   if (!first) {
+    if (answer.changes.size() >= kMaxListed)
+      return ResourceExhausted("a list of more than {} records", kMaxListed);
     answer.changes.push_back(DecodeChange(*item.mutable_change(), answer.schema));
     if (answer.changes.back().key.empty()) return InvalidArgument("a change without key");
     return OkStatus();

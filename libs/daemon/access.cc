@@ -49,11 +49,31 @@ bool Names(std::string_view list, std::string_view name) {
   return false;
 }
 
+struct Share {
+  std::string_view method;
+  rpc::MethodLimits limits;
+};
+
+// The rest has what MethodLimits begins with. Reserved is what views and health rest on.
+constexpr auto kShares = std::to_array<Share>({
+    {"Tables/List", {.request_bytes = 64 << 10, .per_caller = 4, .reserved = true}},
+    {"Admin/GetProcess", {.request_bytes = 64 << 10, .per_caller = 4, .reserved = true}},
+    {"Pleg/GetHealth", {.request_bytes = 64 << 10, .per_caller = 4, .reserved = true}},
+    {"PodWorker/UpdatePod", {.request_bytes = 20 << 20, .per_caller = 24}},
+    {"Status/RecordEvent", {.per_caller = 4}},
+});
+
 bool IsAt(const Right& right, std::string_view process) {
   return right.process == "*" || right.process == process;
 }
 
 }  // namespace
+
+rpc::MethodLimits LimitsOf(const std::string& method) {
+  if (!method.starts_with(kPackage)) return {};
+  const auto share = std::ranges::find(kShares, method.substr(kPackage.size()), &Share::method);
+  return share == kShares.end() ? rpc::MethodLimits{} : share->limits;
+}
 
 Access::Access(std::string process, Users users, uint32_t own_uid)
     : process_(std::move(process)), users_(std::move(users)), own_uid_(own_uid) {}

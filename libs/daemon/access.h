@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "libs/base/status.h"
+#include "libs/rpc/rpc.h"
 
 namespace splitlet::daemon {
 
@@ -40,5 +41,8 @@ class Access {
   const Users users_;
   const uint32_t own_uid_;
 };
+
+/// What one caller may take of a method. "splitlet.v1.Pleg/Relist".
+rpc::MethodLimits LimitsOf(const std::string& method);
 
 }  // namespace splitlet::daemon

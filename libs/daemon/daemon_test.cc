@@ -1,6 +1,10 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -10,18 +14,23 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
+#include <list>
 
 #include "libs/daemon/event_recorder.h"
 #include "libs/daemon/http_server.h"
 #include "libs/daemon/lock_file.h"
 #include "libs/daemon/log_sink.h"
 #include "libs/daemon/metrics.h"
+#include "libs/daemon/metrics_port.h"
+#include "libs/daemon/metrics_text.h"
 #include "libs/daemon/own_faults.h"
 #include "libs/daemon/starts.h"
 #include "libs/daemon/supervisor.h"
 #include "libs/daemon/vitals.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
+#include "libs/fs/real_file_system.h"
 #include "tests/harness/child.h"
 
 namespace splitlet::daemon {
@@ -225,6 +234,110 @@ TEST(Http, RefusesWhatItIsNotFor) {
   EXPECT_EQ(Exchange(server->address(), "nonsense\r\n\r\n"), "");
   EXPECT_TRUE(Exchange(server->address(), "GET /ok HTTP/1.0\r\n\r\n").ends_with("fine\n"))
       << "it still serves";
+}
+
+/// A connection that says nothing, as any user of the machine can make.
+class Idle {
+ public:
+  explicit Idle(const std::string& address) {
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    to.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+    EXPECT_EQ(connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+  }
+  ~Idle() { close(fd_); }
+  Idle(const Idle&) = delete;
+  Idle& operator=(const Idle&) = delete;
+
+ private:
+  const int fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+};
+
+TEST(Http, WhoSaysNothingKeepsNobodyOut) {
+  const auto server = EchoServer();
+  std::list<Idle> idle;
+  for (int i = 0; i < 200; ++i) idle.emplace_back(server->address());
+  EXPECT_TRUE(
+      Exchange(server->address(), "GET /ok HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+          .ends_with("fine\n"));
+}
+
+TEST(MetricsPort, OneThatIsTakenIsTriedAgain) {
+  const harness::TempDir dir("port");
+  FakeLogSink sink;
+  const Log log(sink);
+  fs::RealFileSystem files;
+  auto squatter = EchoServer();
+  const auto handler = [](const std::string&) { return HttpReply{.body = "ours\n"}; };
+  MetricsPort port({.address = squatter->address(), .file = dir / "http.addr"}, handler, files,
+                   log);
+  EXPECT_FALSE(port.Try().ok());
+  EXPECT_FALSE(port.Try().ok());
+  EXPECT_FALSE(port.listens());
+  EXPECT_EQ(port.trouble(),
+            "--http-address: listen on " + squatter->address() + ": Address already in use");
+  EXPECT_EQ(sink.lines().size(), 1u) << "told once";
+  EXPECT_FALSE(std::filesystem::exists(dir / "http.addr"));
+  const std::string address = squatter->address();
+  squatter = nullptr;
+  EXPECT_TRUE(port.Try().ok());
+  EXPECT_EQ(port.trouble(), "");
+  EXPECT_EQ(port.address(), address);
+  EXPECT_EQ(harness::ReadFile(dir / "http.addr"), address + "\n");
+  EXPECT_TRUE(Exchange(address, "GET /ok HTTP/1.0\r\n\r\n").ends_with("ours\n"));
+  MetricsPort nowhere({.address = "nowhere", .file = dir / "http.addr"}, handler, files, log);
+  EXPECT_EQ(nowhere.Try().code(), StatusCode::kInvalidArgument);
+}
+
+TEST(MetricsText, NumbersAreShortestAndReadBack) {
+  const std::pair<double, const char*> kCases[] = {
+      {0, "0"},
+      {0.25, "0.25"},
+      {119.20928955078125, "119.20928955078125"},
+      {1.0 / 3, "0.3333333333333333"},
+      {999999, "999999"},
+      {1e6, "1e+06"},
+      {123456789, "1.23456789e+08"},
+      {0.0001, "0.0001"},
+      {0.00001, "1e-05"},
+      {-2.5, "-2.5"},
+      {5e-324, "5e-324"},
+      {std::numeric_limits<double>::infinity(), "+Inf"},
+      {-std::numeric_limits<double>::infinity(), "-Inf"},
+      {std::numeric_limits<double>::quiet_NaN(), "NaN"},
+  };
+  for (const auto& [value, text] : kCases) {
+    EXPECT_EQ(NumberText(value), text);
+    if (value == value) {
+      EXPECT_EQ(std::strtod(text, nullptr), value);
+    }
+  }
+}
+
+TEST(MetricsText, FamiliesAreAsPrometheusReadsThem) {
+  prometheus::Registry registry;
+  prometheus::BuildCounter()
+      .Name("a_total")
+      .Help("of \\ and\nlines")
+      .Register(registry)
+      .Add({{"x", "q\"b\\n\n"}})
+      .Increment(3);
+  prometheus::BuildHistogram()
+      .Name("h")
+      .Help("")
+      .Register(registry)
+      .Add({{"x", "y"}}, prometheus::Histogram::BucketBoundaries{119.20928955078125})
+      .Observe(2);
+  prometheus::BuildGauge().Name("g").Help("gauge").Register(registry).Add({}).Set(0.5);
+  const std::string text = MetricsText(registry.Collect());
+  for (const char* wanted :
+       {"# HELP a_total of \\\\ and\\nlines\n# TYPE a_total counter\na_total{x=\"q\\\"b\\\\n\\n\"} "
+        "3\n",
+        "# TYPE h histogram\nh_bucket{x=\"y\",le=\"119.20928955078125\"} 1\n"
+        "h_bucket{x=\"y\",le=\"+Inf\"} 1\nh_sum{x=\"y\"} 2\nh_count{x=\"y\"} 1\n",
+        "# HELP g gauge\n# TYPE g gauge\ng 0.5\n"})
+    EXPECT_NE(text.find(wanted), std::string::npos) << wanted << text;
 }
 
 TEST(Http, BadAddressesAreNamed) {

@@ -60,6 +60,7 @@ void Declare(CLI::App& app, Flags& flags) {
                  "Folder of static pods; over staticPodPath of the file");
   app.add_option("--nats-url", flags.nats_url, "nats://host:port");
   app.add_option("--nats-creds", flags.nats_creds, "File with user and password, a line each");
+  app.add_option("--nats-ca", flags.nats_ca, "CA of the bus, in PEM: it is spoken to over TLS");
   app.add_option("--http-address", flags.http_address, "Address of metrics and health")
       ->capture_default_str();
   app.add_option("--log-format", flags.log_format, "text or json")

@@ -7,6 +7,7 @@
 #include <boost/beast/http.hpp>
 #include <charconv>
 #include <chrono>
+#include <list>
 #include <optional>
 #include <thread>
 
@@ -24,18 +25,30 @@ constexpr size_t kMaxHeaderBytes = 8192;
 constexpr size_t kMaxBodyBytes = 1024;
 constexpr std::chrono::seconds kTimeLimit{10};  // of one request, idle time included
 
+class Session;
+using Sessions = std::list<Session*>;
+
 /// One connection; lives as long as one of its callbacks is outstanding.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(tcp::socket socket, const HttpHandler& handler, size_t& count)
-      : stream_(std::move(socket)), handler_(handler), count_(count) {
-    ++count_;
-  }
-  ~Session() { --count_; }
+  /// `sessions`: all that there are; the one that has waited longest comes first.
+  Session(tcp::socket socket, const HttpHandler& handler, Sessions& sessions)
+      : stream_(std::move(socket)),
+        handler_(handler),
+        sessions_(sessions),
+        place_(sessions.insert(sessions.end(), this)) {}
+  ~Session() { sessions_.erase(place_); }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  /// Its callbacks end with an error, and it with them.
+  void Close() {
+    sessions_.splice(sessions_.end(), sessions_, place_);
+    stream_.close();
+  }
+
   void Read() {
+    sessions_.splice(sessions_.end(), sessions_, place_);
     parser_.emplace();
     parser_->header_limit(kMaxHeaderBytes);
     parser_->body_limit(kMaxBodyBytes);
@@ -71,7 +84,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
   beast::tcp_stream stream_;
   const HttpHandler& handler_;
-  size_t& count_;
+  Sessions& sessions_;
+  const Sessions::iterator place_;
   beast::flat_buffer buffer_;
   std::optional<http::request_parser<http::string_body>> parser_;
   http::response<http::string_body> response_;
@@ -111,9 +125,9 @@ class BeastServer final : public HttpServer {
     acceptor_.async_accept([this](error_code error, tcp::socket socket) {
       if (error == asio::error::operation_aborted) return;
       if (error) return AcceptLater();
-      // Above the bound a connection is closed at once: scrapers try again.
-      if (connections_ < kMaxConnections)
-        std::make_shared<Session>(std::move(socket), handler_, connections_)->Read();
+      // Any user of the machine may connect: who says nothing makes room for who came later.
+      if (sessions_.size() >= kMaxConnections) sessions_.front()->Close();
+      std::make_shared<Session>(std::move(socket), handler_, sessions_)->Read();
       Accept();
     });
   }
@@ -127,7 +141,7 @@ class BeastServer final : public HttpServer {
   }
 
   const HttpHandler handler_;
-  size_t connections_ = 0;  // before the context, whose sessions count it
+  Sessions sessions_;  // before the context, whose sessions are in it
   asio::io_context context_{1};
   tcp::acceptor acceptor_;
   asio::steady_timer pause_;

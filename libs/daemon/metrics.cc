@@ -1,6 +1,5 @@
 #include "libs/daemon/metrics.h"
 
-#include <prometheus/text_serializer.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -9,7 +8,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <sstream>
+
+#include "libs/daemon/metrics_text.h"
 
 namespace splitlet::daemon {
 namespace {
@@ -169,9 +169,7 @@ std::vector<MetricFamily> ProcCollector::Collect() const {
 std::string Scrape(const prometheus::Registry& registry) {
   std::vector<MetricFamily> families = registry.Collect();
   for (MetricFamily& family : ProcCollector().Collect()) families.push_back(std::move(family));
-  std::ostringstream out;
-  prometheus::TextSerializer().Serialize(out, families);
-  return out.str();
+  return MetricsText(families);
 }
 
 }  // namespace splitlet::daemon

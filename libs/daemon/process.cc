@@ -18,11 +18,12 @@ namespace splitlet::daemon {
 namespace {
 
 constexpr Duration kTickPeriod = 1s;
-constexpr uint64_t kTicksPerTrim = 10;
+constexpr uint64_t kTicksPerTrim = 10, kTicksPerPort = 3;
 constexpr size_t kKeptFree = 64 << 10;
 constexpr Duration kSendLimit = 2s;
 constexpr Duration kRpcGrace = 300ms;
-constexpr int kMaxRpcThreads = 32;
+constexpr int kMaxRpcThreads = 64, kMaxOtherCalls = 40;  // of which: those without a reserve
+constexpr Duration kLongestCall = 60s;
 
 std::string_view StateName(bus::ViewState state) {
   switch (state) {
@@ -80,6 +81,7 @@ Process::Process(Flags flags, KubeletConfig config, const std::optional<TracingP
       log_(sink_),
       metrics_(registry_, flags_.process, Version()),
       call_metrics_(registry_),
+      call_limits_(&LimitsOf, kMaxOtherCalls, kLongestCall, clock_),
       trace_metrics_(registry_),
       vitals_(clock_),
       loop_(clock_),
@@ -90,7 +92,10 @@ Process::Process(Flags flags, KubeletConfig config, const std::optional<TracingP
            .send = [this](const std::vector<PodEvent>& events) { return SendEvents(events); },
            .on_sent = [this](size_t n) { metrics_.events_sent.Increment(static_cast<double>(n)); },
            .on_dropped =
-               [this](size_t n) { metrics_.events_dropped.Increment(static_cast<double>(n)); }}) {
+               [this](size_t n) { metrics_.events_dropped.Increment(static_cast<double>(n)); }}),
+      port_(
+          {.address = flags_.http_address, .file = RunPath("http.addr")},
+          [this](const std::string& path) { return Serve(path); }, files_, log_) {
   metrics_.start_time.Set(static_cast<double>(ToNanos(started_at_)) / 1e9);
   if (tracing) StartTracing(*tracing);
 }
@@ -147,7 +152,7 @@ Status Process::Start(const MakeService& make) {
   RETURN_IF_ERROR(StartRpc(), "serve gRPC");
   log_.Info("started",
             {KV("version", Version()), KV("restarts", start_.before), KV("reason", start_.reason),
-             KV("node", flags_.node_name), KV("metrics", http_->address())});
+             KV("node", flags_.node_name), KV("metrics", port_.address())});
   return OkStatus();
 }
 
@@ -165,12 +170,10 @@ Status Process::TakePlaces() {
 }
 
 Status Process::StartHttp() {
-  ASSIGN_OR_RETURN(
-      http_,
-      StartHttpServer(flags_.http_address, [this](const std::string& path) { return Serve(path); }),
-      "flags");
-  return Annotate(files_.Replace(RunPath("http.addr"), http_->address() + "\n", {.mode = 0640}),
-                  "write http.addr");
+  RETURN_IF_ERROR(files_.Remove(RunPath("http.addr")), "remove http.addr of an earlier start");
+  const Status tried = port_.Try();
+  if (tried.code() == StatusCode::kInvalidArgument) return Annotate(tried, "flags");
+  return OkStatus();
 }
 
 Status Process::StartBus() {
@@ -181,6 +184,7 @@ Status Process::StartBus() {
                             .run_dir = flags_.run_dir,
                             .nats_url = flags_.nats_url,
                             .nats_creds = flags_.nats_creds,
+                            .nats_ca = flags_.nats_ca,
                             .loop = loop_,
                             .clock = clock_,
                             .metrics = registry_,
@@ -199,15 +203,19 @@ Status Process::StartRpc() {
   exec::OnLoop(loop_, [this, &services] {
     for (grpc::Service* service : service_->GrpcServices()) services.push_back(service);
   });
-  rpc::ServerOptions options{.socket_path = rpc::SocketPath(flags_.run_dir, flags_.process),
-                             .max_threads = kMaxRpcThreads,
-                             .allowed_uids = access_.Callers(),
-                             .metrics = &call_metrics_};
+  rpc::ServerOptions options{
+      .socket_path = rpc::SocketPath(flags_.run_dir, flags_.process),
+      .max_threads = kMaxRpcThreads,
+      .max_request_bytes = flags_.process == "pod-worker" ? 20 << 20 : 1 << 20,
+      .limits = &call_limits_,
+      .allowed_uids = access_.Callers(),
+      .metrics = &call_metrics_};
   const auto may_call = [this](const std::string& method, uint32_t uid) {
     return access_.MayCall(method, uid);
   };
   for (grpc::Service* service : services) {
-    ASSIGN_OR_RETURN(auto guarded, rpc::Guard(*service, NameOf(*service), may_call), "guard");
+    ASSIGN_OR_RETURN(auto guarded, rpc::Guard(*service, NameOf(*service), may_call, call_limits_),
+                     "guard");
     options.services.push_back(guarded.get());
     guarded_.push_back(std::move(guarded));
   }
@@ -248,13 +256,15 @@ void Process::Stop() {
     loop_.Stop();  // in this step: timers of the service that is gone must not run
   });
   loop_thread_.join();
-  http_.reset();
+  port_.Stop();
 }
 
 void Process::Tick() {
   // What a burst has left free at the end of the heap goes back to the machine.
   if (++ticks_ % kTicksPerTrim == 0) malloc_trim(kKeptFree);
   strands_.Retry();
+  if (ticks_ % kTicksPerPort == 0 && !port_.listens())
+    strands_.Run("metrics-port", [this] { port_.Retry(); });
   vitals_.Set({.turned_at = clock_.Now(),
                .health = service_->GetHealth(),
                .bus_connected = bus_->connected(),
@@ -304,7 +314,9 @@ void Process::Describe(v1::ProcessInfo& info) const {
   }
   info.set_last_error(error.text);
   if (!error.text.empty()) info.set_last_error_wall_ns(ToNanos(error.at));
-  info.set_metrics_address(http_->address());
+  info.set_metrics_address(port_.address());
+  if (const std::string trouble = port_.trouble(); !trouble.empty())
+    info.add_notes("metrics are not served: " + trouble);
   info.set_restarts(start_.before);
 }
 

@@ -18,11 +18,11 @@
 #include "libs/daemon/access.h"
 #include "libs/daemon/event_recorder.h"
 #include "libs/daemon/flags.h"
-#include "libs/daemon/http_server.h"
 #include "libs/daemon/kubelet_config.h"
 #include "libs/daemon/lock_file.h"
 #include "libs/daemon/log_sink.h"
 #include "libs/daemon/metrics.h"
+#include "libs/daemon/metrics_port.h"
 #include "libs/daemon/service.h"
 #include "libs/daemon/starts.h"
 #include "libs/daemon/tracing.h"
@@ -30,6 +30,7 @@
 #include "libs/exec/loop_thread.h"
 #include "libs/exec/strand_pool.h"
 #include "libs/fs/real_file_system.h"
+#include "libs/rpc/call_limits.h"
 #include "libs/rpc/call_metrics.h"
 #include "libs/rpc/rpc.h"
 #include "libs/trace/exporter.h"
@@ -94,6 +95,7 @@ class Process final : public ServiceContext {
   prometheus::Registry registry_;
   Metrics metrics_;
   rpc::CallMetrics call_metrics_;
+  rpc::CallLimits call_limits_;
   trace::TraceMetrics trace_metrics_;
   std::shared_ptr<trace::Exporter> exporter_;  // nullptr: traces are not exported
   fs::RealFileSystem files_;
@@ -105,7 +107,7 @@ class Process final : public ServiceContext {
   std::mutex peers_mutex_;
   std::map<std::string, std::shared_ptr<grpc::Channel>> peers_;
   BatchingRecorder recorder_;
-  std::unique_ptr<HttpServer> http_;
+  MetricsPort port_;
   std::thread loop_thread_;
   std::unique_ptr<bus::NatsBus> bus_;     // used and destroyed on the loop
   std::unique_ptr<Service> service_;      // likewise

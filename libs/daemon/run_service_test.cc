@@ -257,6 +257,31 @@ TEST_F(RunServiceTest, SaysWhatCameBeforeItsStart) {
   line_of_start("died");
 }
 
+TEST_F(RunServiceTest, AMetricsPortThatIsTakenIsReportedAndTakenLater) {
+  const int squatter = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(bind(squatter, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(squatter, 1), 0);
+  ASSERT_EQ(getsockname(squatter, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const std::string wanted = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  ASSERT_TRUE(Serves(Start({"--http-address", wanted}))) << ReadAll(Stderr());
+  const auto info = Ask();
+  ASSERT_TRUE(info.ok()) << info.status();
+  ASSERT_EQ(info->notes_size(), 1) << "it works without";
+  EXPECT_EQ(info->notes(0), "metrics are not served: --http-address: listen on " + wanted +
+                                ": Address already in use");
+  EXPECT_EQ(info->metrics_address(), "");
+  close(squatter);
+  EXPECT_TRUE(Until([&] {
+    const auto now = Ask();
+    return now.ok() && now->notes_size() == 0 && now->metrics_address() == wanted;
+  }));
+  EXPECT_NE(Scrape().find("splitlet_build_info"), std::string::npos);
+}
+
 TEST_F(RunServiceTest, BadInputIsOneLineAndExitCodeOne) {
   const std::string config = Write("maxPods: x\nsplitlet: {lockFailPoints: true}\n");
   const struct {
@@ -275,6 +300,12 @@ TEST_F(RunServiceTest, BadInputIsOneLineAndExitCodeOne) {
       {"no such credentials",
        {"--nats-url", "nats://127.0.0.1:1", "--nats-creds", dir_ + "/none"},
        dir_ + "/none"},
+      {"no CA",
+       {"--nats-url", "nats://127.0.0.1:1"},
+       "--nats-ca: there is none, and the bus is spoken to over TLS"},
+      {"no such CA",
+       {"--nats-url", "nats://127.0.0.1:1", "--nats-ca", dir_ + "/none"},
+       "--nats-ca: " + dir_ + "/none: No such file or directory"},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);

@@ -41,6 +41,7 @@ struct Flags {
   std::string manifests;              // --manifests; over staticPodPath of the file
   std::string nats_url;               // --nats-url
   std::string nats_creds;             // --nats-creds: file with user, then password, a line each
+  std::string nats_ca;                // --nats-ca: who signs the certificate of the bus
   std::string http_address = "127.0.0.1:0";  // --http-address: metrics and health
   std::string log_format = "text";           // --log-format: text or json
   std::string log_level = "info";            // --log-level

@@ -1,9 +1,9 @@
 #pragma once
 
-/// A gRPC service behind a check of who calls which method. A method added later is behind it too.
-/// Threads: the check runs on gRPC's threads, before the request is decoded. Errors: to the caller
-/// PERMISSION_DENIED; INVALID_ARGUMENT for a service that cannot be guarded.
-/// Source: DESIGN.md "The calls".
+/// A gRPC service behind a check of who calls which method, and how much. A method added later is
+/// behind it too. Threads: the check runs on gRPC's threads, before the request is decoded. Errors:
+/// to the caller PERMISSION_DENIED, RESOURCE_EXHAUSTED; INVALID_ARGUMENT for a service that cannot
+/// be guarded. Source: DESIGN.md "The calls".
 
 #include <cstdint>
 #include <functional>
@@ -18,12 +18,15 @@ class Service;
 
 namespace splitlet::rpc {
 
+class CallLimits;
+
 /// `method`: "splitlet.v1.Pleg/Relist"; `uid`: of the peer, by SO_PEERCRED.
 using MayCall = std::function<bool(const std::string& method, uint32_t uid)>;
 
 /// `inner` is an implementation of the service `full_name` ("splitlet.v1.Pleg") with blocking
-/// handlers and no client streams; it outlives the result, which is served in its place.
+/// handlers and no client streams; it and `limits` outlive the result, which is served in its
+/// place.
 StatusOr<std::unique_ptr<grpc::Service>> Guard(grpc::Service& inner, const std::string& full_name,
-                                               MayCall may_call);
+                                               MayCall may_call, CallLimits& limits);
 
 }  // namespace splitlet::rpc

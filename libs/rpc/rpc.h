@@ -78,10 +78,27 @@ StatusOr<Peer> ListenerOf(const std::string& socket_path);
 /// "traceparent" metadata of the call; empty when there is none.
 std::string TraceparentOf(const grpc::ServerContextBase& context);
 
+struct MethodLimits {
+  size_t request_bytes = 1 << 20;
+  int per_caller = 8;     // calls of one process at once
+  bool reserved = false;  // served also when the threads for others are all taken
+};
+
+class CallLimits;
+
+/// Of connections at once: of one process, of one user, of all.
+struct ConnectionLimits {
+  int per_process = 8, per_user = 32, all = 256;
+};
+
 struct ServerOptions {
   std::string socket_path;
   std::vector<grpc::Service*> services;  // outlive the server
   int max_threads = 32;
+  ConnectionLimits connections = {};
+  int max_request_bytes = 20 << 20;
+  CallLimits* limits =
+      nullptr;  // of guarded services; outlives the server, which enforces its time
   std::vector<uint32_t> allowed_uids;  // empty: this user and root
   CallMetrics* metrics = nullptr;      // outlives the server
 };

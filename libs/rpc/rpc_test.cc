@@ -6,6 +6,7 @@
 #include <prometheus/text_serializer.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -20,6 +21,7 @@
 #include "libs/base/cancel.h"
 #include "libs/base/fake_span_sink.h"
 #include "libs/base/trace.h"
+#include "libs/rpc/call_limits.h"
 #include "libs/rpc/call_metrics.h"
 #include "libs/rpc/guard.h"
 #include "splitlet/v1/services.grpc.pb.h"
@@ -283,8 +285,10 @@ TEST(Guard, OnlyTheMethodsThatTheCallerMayCallAreReached) {
            (lists_allowed && method == "splitlet.v1.Tables/List");
   };
   TestTables tables;
-  const auto admin = Guard(world.admin, "splitlet.v1.Admin", may_call);
-  const auto guarded_tables = Guard(tables, "splitlet.v1.Tables", may_call);
+  CallLimits limits([](const std::string&) { return MethodLimits{.request_bytes = 2 << 20}; }, 8,
+                    1h, world.clock);
+  const auto admin = Guard(world.admin, "splitlet.v1.Admin", may_call, limits);
+  const auto guarded_tables = Guard(tables, "splitlet.v1.Tables", may_call, limits);
   ASSERT_TRUE(admin.ok() && guarded_tables.ok());
   world.options.services = {admin->get(), guarded_tables->get()};
   world.Start();
@@ -321,7 +325,123 @@ TEST(Guard, OnlyTheMethodsThatTheCallerMayCallAreReached) {
 
 TEST(Guard, AServiceThatIsNotKnownIsAnError) {
   TestAdmin admin;
-  EXPECT_EQ(Guard(admin, "splitlet.v1.None", {}).status().code(), StatusCode::kInvalidArgument);
+  const RealClock clock;
+  CallLimits limits([](const std::string&) { return MethodLimits{}; }, 8, 1h, clock);
+  EXPECT_EQ(Guard(admin, "splitlet.v1.None", {}, limits).status().code(),
+            StatusCode::kInvalidArgument);
+}
+
+MethodLimits SmallLimits(const std::string& method) {
+  return {.request_bytes = 100, .per_caller = 2, .reserved = method == "reserved"};
+}
+
+TEST(CallLimits, ACallerHasItsShareOfAMethodAndNoMore) {
+  const RealClock clock;
+  CallLimits limits(&SmallLimits, 100, 1h, clock);
+  const Peer one{1, 10}, other{1, 11};
+  auto first = limits.Admit("a", one, 100);
+  const auto second = limits.Admit("a", one, 0);
+  EXPECT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(limits.Admit("a", one, 0).status(),
+            ResourceExhausted("a: 2 calls of user 1, process 10, run already"));
+  EXPECT_TRUE(limits.Admit("a", other, 0).ok()) << "another process";
+  EXPECT_TRUE(limits.Admit("b", one, 0).ok()) << "another method";
+  *first = nullptr;
+  EXPECT_TRUE(limits.Admit("a", one, 0).ok()) << "one has ended";
+  EXPECT_EQ(limits.Admit("a", other, 101).status(),
+            ResourceExhausted("a: a request of 101 bytes, 100 are allowed"));
+}
+
+TEST(CallLimits, WhatIsReservedForIsServedWhenTheRestIsTaken) {
+  const RealClock clock;
+  CallLimits limits(&SmallLimits, 3, 1h, clock);
+  std::vector<std::unique_ptr<CallLimits::Ticket>> taken;
+  for (int i = 0; i < 3; ++i) taken.push_back(*limits.Admit("a", {1, i}, 0));
+  EXPECT_EQ(limits.Admit("a", {1, 99}, 0).status(), ResourceExhausted("a: 3 calls run already"));
+  EXPECT_TRUE(limits.Admit("reserved", {1, 99}, 0).ok());
+}
+
+TEST(Guard, ACallThatLastsTooLongIsCancelled) {
+  World world;
+  FakeClock clock;
+  CallLimits limits(&SmallLimits, 8, 60s, clock);
+  const auto admin = Guard(
+      world.admin, "splitlet.v1.Admin", [](const std::string&, uint32_t) { return true; }, limits);
+  world.options.services = {admin->get()};
+  world.Start();
+  Status answer;
+  std::jthread caller([&] { answer = world.ListFaults(After(world.clock, 100s)); });
+  world.admin.blocked.wait(0);
+  EXPECT_EQ(limits.CancelOverdue(), 0);
+  clock.Advance(61s);
+  EXPECT_EQ(limits.CancelOverdue(), 1);
+  caller.join();
+  EXPECT_EQ(answer.code(), StatusCode::kCancelled);
+  world.server = nullptr;
+}
+
+TEST(Guard, ACallerThatTakesItsShareIsRefusedAndOtherCallsAreServed) {
+  World world;
+  CallLimits limits(&SmallLimits, 8, 1h, world.clock);
+  const auto admin = Guard(
+      world.admin, "splitlet.v1.Admin", [](const std::string&, uint32_t) { return true; }, limits);
+  world.options.services = {admin->get()};
+  world.Start();
+  std::atomic<int> refused = 0;
+  std::vector<std::jthread> callers;
+  for (int i = 0; i < 10; ++i)
+    callers.emplace_back([&] {
+      if (world.ListFaults(After(world.clock, 60s)).code() == StatusCode::kResourceExhausted)
+        ++refused;
+      refused.notify_all();
+    });
+  for (int seen = 0; seen < 8; seen = refused) refused.wait(seen);
+  EXPECT_TRUE(world.GetProcess(10s).ok());
+  world.admin.Release();
+  callers.clear();
+  EXPECT_EQ(refused, 8);
+  EXPECT_EQ(world.admin.blocked, 2);
+  world.server = nullptr;
+}
+
+/// A connection that says nothing.
+class Silent {
+ public:
+  explicit Silent(const std::string& path) {
+    sockaddr_un to{};
+    to.sun_family = AF_UNIX;
+    path.copy(to.sun_path, sizeof to.sun_path - 1);
+    connected_ = connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0;
+  }
+  ~Silent() { close(fd_); }
+  Silent(const Silent&) = delete;
+  Silent& operator=(const Silent&) = delete;
+  bool connected() const { return connected_; }
+  /// The server has closed it. gRPC greets those that it takes.
+  bool Refused() const {
+    char byte = 0;
+    return recv(fd_, &byte, 1, 0) <= 0;
+  }
+
+ private:
+  const int fd_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  bool connected_ = false;
+};
+
+TEST(Rpc, AProcessHasItsShareOfConnectionsAndGetsItBack) {
+  World world;
+  world.options.connections = {.per_process = 3, .per_user = 100, .all = 100};
+  world.Start();
+  ASSERT_TRUE(world.GetProcess(10s).ok());
+  auto first = std::make_unique<Silent>(world.options.socket_path);
+  const Silent second(world.options.socket_path);
+  EXPECT_FALSE(first->Refused());
+  EXPECT_FALSE(second.Refused());
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(Silent(world.options.socket_path).Refused());
+  EXPECT_TRUE(world.GetProcess(10s).ok()) << "one that stands is not cut";
+  EXPECT_EQ(world.sink.lines().size(), 1u);
+  first = nullptr;
+  EXPECT_TRUE(harness::WaitFor(30s, [&] { return !Silent(world.options.socket_path).Refused(); }));
 }
 
 TEST(Rpc, AServerOfAnotherUserThanWantedIsNotCalled) {

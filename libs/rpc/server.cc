@@ -13,9 +13,14 @@
 #include <charconv>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <set>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "libs/rpc/call_limits.h"
 #include "libs/rpc/library.h"
 #include "libs/rpc/peer.h"
 #include "libs/rpc/rpc.h"
@@ -24,8 +29,11 @@
 namespace splitlet::rpc {
 namespace {
 
-constexpr int kMaxMessageBytes = 32 << 20;
+constexpr int kMaxAnswerBytes = 32 << 20;
+constexpr int kMaxStreams = 32;  // of one connection; what is above waits at the client
+constexpr size_t kMaxMemory = 256 << 20;
 constexpr int kBacklog = 64;
+constexpr int kLookMs = 5000;  // for calls that last too long
 
 class Fd {
  public:
@@ -98,12 +106,14 @@ class UnixServer final : public Server {
     grpc::ServerBuilder builder;
     grpc::ResourceQuota quota("rpc");
     quota.SetMaxThreads(options_.max_threads);
+    quota.Resize(kMaxMemory);
     builder.SetResourceQuota(quota);
     builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
     builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
     builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
-    builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
-    builder.SetMaxSendMessageSize(kMaxMessageBytes);
+    builder.SetMaxReceiveMessageSize(options_.max_request_bytes);
+    builder.SetMaxSendMessageSize(kMaxAnswerBytes);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreams);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
     for (auto* service : options_.services) builder.RegisterService(service);
     std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> watch;
@@ -126,15 +136,21 @@ class UnixServer final : public Server {
                                    gpr_time_from_nanos(grace.count(), GPR_TIMESPAN)));
     server_->Wait();
     server_.reset();
+    connections_.clear();
   }
 
  private:
   void AcceptUntilStopped() {
-    pollfd fds[] = {{listener_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
+    const int patience = options_.limits == nullptr ? -1 : kLookMs;
     while (true) {
-      if (poll(fds, 2, -1) < 0 && errno != EINTR) return;
+      std::vector<pollfd> fds = {{listener_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
+      for (const auto& connection : connections_)
+        fds.push_back({connection.watch.get(), POLLRDHUP, 0});
+      if (poll(fds.data(), fds.size(), patience) < 0 && errno != EINTR) return;
       if ((fds[1].revents & POLLIN) != 0) return;
+      ForgetEnded(fds);
       if ((fds[0].revents & POLLIN) != 0) AcceptOne();
+      if (options_.limits != nullptr) options_.limits->CancelOverdue();
     }
   }
 
@@ -145,12 +161,37 @@ class UnixServer final : public Server {
       return;
     }
     const Peer peer = PeerOfSocket(fd.get());
-    if (!Allowed(peer.uid)) {
-      if (refused_.insert(peer.uid).second)
-        log_.Warn("refused a connection", {KV("uid", peer.uid), KV("pid", peer.pid)});
-      return;
-    }
+    if (!Allowed(peer.uid)) return Refuse(peer, "refused a connection");
+    if (!HasRoom(peer)) return Refuse(peer, "refused a connection: it has too many");
+    Fd watch(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
+    if (watch.get() < 0) return WaitForFds();
+    connections_.push_back({std::move(watch), peer});
     grpc::AddInsecureChannelFromFd(server_.get(), fd.Release());
+  }
+
+  /// Once for each user and reason.
+  void Refuse(const Peer& peer, const char* what) {
+    if (refused_.emplace(peer.uid, what).second)
+      log_.Warn(what, {KV("uid", peer.uid), KV("pid", peer.pid)});
+  }
+
+  bool HasRoom(const Peer& peer) const {
+    const auto of_user = [&](const Connection& c) { return c.peer.uid == peer.uid; };
+    // A process of another pid namespace is 0: then its user alone counts.
+    const auto of_process = [&](const Connection& c) {
+      return of_user(c) && peer.pid != 0 && c.peer.pid == peer.pid;
+    };
+    const ConnectionLimits& limits = options_.connections;
+    return std::ranges::count_if(connections_, of_process) < limits.per_process &&
+           std::ranges::count_if(connections_, of_user) < limits.per_user &&
+           std::ssize(connections_) < limits.all;
+  }
+
+  /// `fds`: after the first two, those of the connections. Ended by either side.
+  void ForgetEnded(const std::vector<pollfd>& fds) {
+    for (size_t i = connections_.size(); i > 0; --i)
+      if ((fds[i + 1].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0)
+        connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(i - 1));
   }
 
   /// The connection waits in the backlog; without a pause this thread would spin until a descriptor
@@ -169,7 +210,13 @@ class UnixServer final : public Server {
   const Log log_;
   Fd listener_, wake_;
   std::unique_ptr<grpc::Server> server_;
-  std::set<uint32_t> refused_;  // acceptor's thread
+  /// gRPC has the socket; a second descriptor of it shows when it ends.
+  struct Connection {
+    Fd watch;
+    Peer peer;
+  };
+  std::vector<Connection> connections_;                 // acceptor's thread
+  std::set<std::pair<uint32_t, std::string>> refused_;  // likewise
   std::jthread acceptor_;
 };
 

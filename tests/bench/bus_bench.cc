@@ -1,8 +1,10 @@
-// How fast a change reaches the views, over a real nats-server and real sockets. All six loops are
-// threads of this program. Usage: bus_bench [--seconds=5] [--rate=10000] [--readers=5]
+// How fast a change reaches the views, over a real nats-server and real sockets, and what TLS costs
+// there: the same without it in the same run. All six loops are threads of this program; for memory
+// they are processes of their own. Usage: bus_bench [--seconds=5] [--rate=10000] [--readers=5]
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <atomic>
@@ -39,8 +41,9 @@ void Pause() { poll(nullptr, 0, 1); }
 /// A process with one table, as owner or reader, and what it measures there.
 class Process {
  public:
-  Process(const std::string& name, const std::string& dir, const std::string& url)
-      : process_({.process = name, .run_dir = dir, .url = url, .creds = ""}, sink_) {}
+  Process(const std::string& name, const std::string& dir, const std::string& url,
+          const std::string& ca)
+      : process_({.process = name, .run_dir = dir, .url = url, .creds = "", .ca = ca}, sink_) {}
   ~Process() {
     process_.StopServing();
     On([this] {
@@ -137,13 +140,20 @@ double MemoryMb(const std::string& what) {
 }
 
 struct Bench {
-  explicit Bench(const std::string& directory) : dir(directory) {
+  Bench(const std::string& directory, harness::NatsTls tls, int reader_count)
+      : dir(directory), nats(dir, {}, tls) {
     nats.Start();
     owner.Own();
+    for (int i = 0; i < reader_count; ++i) {
+      readers.push_back(
+          std::make_unique<Process>("reader" + std::to_string(i), dir, nats.url(), nats.ca()));
+      readers.back()->View();
+    }
+    WaitConnected();
   }
   const std::string dir;
-  harness::NatsServer nats{dir};
-  Process owner{"pleg", dir, nats.url()};
+  harness::NatsServer nats;
+  Process owner{"pleg", dir, nats.url(), nats.ca()};
   std::vector<std::unique_ptr<Process>> readers;
 
   void WaitConnected() {
@@ -187,9 +197,10 @@ struct Bench {
     owner.loop().Post(pace->tick);
   }
 
-  void Throughput(int rate, int seconds) {
-    const std::string name =
-        fmt::format("bus: {} changes/s of 4 KB to {} readers", rate, readers.size());
+  /// What it took from put to view, for comparison.
+  std::vector<double> Throughput(int rate, int seconds) {
+    const std::string name = fmt::format("bus: {} changes/s of 4 KB to {} readers{}", rate,
+                                         readers.size(), nats.ca().empty() ? ", without TLS" : "");
     for (auto& reader : readers) reader->TakeLatencies();
     owner.TakePutTimes();
     const double memory_before = MemoryMb("VmRSS");
@@ -215,6 +226,7 @@ struct Bench {
     differing.values = {static_cast<double>(differences)};
     TellCounters(put.values.size(), seen.values.size());
     for (const auto* result : {&seen, &put, &differing, &memory}) Print(*result);
+    return seen.values;
   }
 
   void TellCounters(size_t puts, size_t seen) {
@@ -283,26 +295,103 @@ void Show(const std::string& name, std::vector<double> values, double p50, doubl
   Print(result);
 }
 
-int Option(int argc, char** argv, const std::string& name, int value) {
+void ShowCost(const std::string& what, const std::string& unit, std::vector<double> plain,
+              std::vector<double> tls) {
+  Result result{.name = "bus: TLS against plain: " + what,
+                .unit = unit,
+                .values = std::move(tls),
+                .floor = std::move(plain)};
+  result.ratio = 1.1;
+  Print(result);
+}
+
+std::string Text(int argc, char** argv, const std::string& name) {
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
-    if (argument.starts_with("--" + name + "="))
-      value = std::stoi(argument.substr(name.size() + 3));
+    if (argument.starts_with("--" + name + "=")) return argument.substr(name.size() + 3);
   }
-  return value;
+  return "";
+}
+
+int Option(int argc, char** argv, const std::string& name, int value) {
+  const std::string text = Text(argc, argv, name);
+  return text.empty() ? value : std::stoi(text);
+}
+
+/// One of six processes of their own: connected, with a table or a view of it, until it is killed.
+int Idle(int argc, char** argv, const std::string& name) {
+  const std::string dir = Text(argc, argv, "dir");
+  Process process(name, dir, Text(argc, argv, "url"), Text(argc, argv, "ca"));
+  if (name == "pleg") {
+    process.Own();
+    process.On([&] {
+      for (int i = 0; i < kKeys; ++i) process.Put(i);
+    });
+  } else {
+    process.View();
+  }
+  while (!process.Connected()) Pause();
+  while (name != "pleg" && (!process.Live() || process.Seen() < kKeys)) Pause();
+  harness::WriteFile(dir + "/idle-" + name, "yes");
+  while (true) Pause();
+}
+
+double PssMb(pid_t pid) {
+  std::ifstream rollup(fmt::format("/proc/{}/smaps_rollup", pid));
+  std::string word;
+  double kb = 0;
+  while (rollup >> word)
+    if (word == "Pss:" && rollup >> kb) return kb / 1024;
+  return 0;
+}
+
+/// Of six processes with the bus alone, and of the server.
+double MemoryOfSeven(harness::NatsTls tls) {
+  const harness::TempDir dir("bench");
+  harness::NatsServer nats(dir.path(), {}, tls);
+  nats.Start();
+  std::vector<pid_t> children;
+  const std::vector<std::string> names = {"pleg", "r0", "r1", "r2", "r3", "r4"};
+  for (const std::string& name : names)
+    children.push_back(
+        harness::Spawn({.argv = {"/proc/self/exe", "--idle=" + name, "--dir=" + dir.path(),
+                                 "--url=" + nats.url(), "--ca=" + nats.ca()},
+                        .env = {},
+                        .output = dir / (name + ".log")}));
+  for (const std::string& name : names)
+    CHECK(
+        harness::WaitFor(60s, [&] { return !harness::ReadFile(dir / ("idle-" + name)).empty(); }));
+  double sum = PssMb(nats.pid());
+  for (const pid_t child : children) sum += PssMb(child);
+  for (const pid_t child : children) {
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+  return sum;
 }
 
 int Main(int argc, char** argv) {
-  const harness::TempDir dir("bench");
-  Bench bench(dir.path());
-  for (int i = 0; i < Option(argc, argv, "readers", 5); ++i) {
-    bench.readers.push_back(
-        std::make_unique<Process>("reader" + std::to_string(i), dir.path(), bench.nats.url()));
-    bench.readers.back()->View();
+  if (const std::string name = Text(argc, argv, "idle"); !name.empty())
+    return Idle(argc, argv, name);
+  const int readers = Option(argc, argv, "readers", 5);
+  const int rate = Option(argc, argv, "rate", 10'000);
+  const int seconds = Option(argc, argv, "seconds", 5);
+  const double plain_memory = MemoryOfSeven(harness::NatsTls::kOff);
+  const double tls_memory = MemoryOfSeven(harness::NatsTls::kOn);
+  const harness::TempDir plain_dir("bench"), dir("bench");
+  std::vector<double> plain_seen, plain_streamed;
+  {
+    Bench plain(plain_dir.path(), harness::NatsTls::kOff, readers);
+    plain_seen = plain.OneByOne(1000);
+    plain_streamed = plain.Throughput(rate, seconds);
   }
-  bench.WaitConnected();
-  Show("bus: put to view in another process", bench.OneByOne(1000), 0.3, 2);
-  bench.Throughput(Option(argc, argv, "rate", 10'000), Option(argc, argv, "seconds", 5));
+  Bench bench(dir.path(), harness::NatsTls::kOn, readers);
+  const auto seen = bench.OneByOne(1000);
+  Show("bus: put to view in another process", seen, 0.3, 2);
+  const auto streamed = bench.Throughput(rate, seconds);
+  ShowCost("put to view", "ms", plain_seen, seen);
+  ShowCost(fmt::format("put to view at {} changes/s", rate), "ms", plain_streamed, streamed);
+  ShowCost("memory of six processes and the server (PSS)", "MB", {plain_memory}, {tls_memory});
   Show("bus: a lost change and the next one, to the repaired view", bench.GapRepair(100, true), -1,
        50);
   Show("bus: a lost last change, to the repaired view", bench.GapRepair(10, false), -1, 1050);

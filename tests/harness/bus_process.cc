@@ -13,6 +13,8 @@ BusProcess::BusProcess(const BusWiring& wiring, LogSink& sink) : thread_([this] 
                                  .run_dir = wiring.run_dir,
                                  .nats_url = wiring.url,
                                  .nats_creds = wiring.creds,
+                                 .nats_ca = wiring.ca,
+                                 .nats_plaintext = wiring.ca.empty(),
                                  .loop = loop_,
                                  .clock = clock_,
                                  .metrics = registry_,

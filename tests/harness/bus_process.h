@@ -23,6 +23,7 @@ struct BusWiring {
   std::string run_dir;
   std::string url;
   std::string creds;  // path of its credentials; empty: none
+  std::string ca;     // path of the CA; empty: without TLS
 };
 
 class BusProcess {

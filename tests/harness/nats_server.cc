@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <utility>
 
@@ -47,18 +46,30 @@ std::string Entry(const NatsUser& user) {
       user.name, user.publish, user.subscribe, user.subscribe.empty() ? "" : ",");
 }
 
+std::string TlsOf(const std::string& keys) {
+  return fmt::format("tls {{ cert_file: \"{0}server.pem\", key_file: \"{0}server.key\" }}\n", keys);
+}
+
+void Keys(const std::string& action, const std::string& dir) {
+  CHECK(RunToEnd(
+            {.argv = {"deploy/local/nats.sh", action, dir}, .env = {}, .output = dir + "/keys.log"},
+            30s) == 0,
+        "nats.sh {}: {}", action, ReadFile(dir + "/keys.log"));
+}
+
 }  // namespace
 
-NatsServer::NatsServer(const std::string& dir, const std::vector<NatsUser>& users)
-    : dir_(dir), port_(FreePort()) {
+NatsServer::NatsServer(const std::string& dir, const std::vector<NatsUser>& users, NatsTls tls)
+    : dir_(dir), tls_(tls), port_(FreePort()) {
+  if (tls == NatsTls::kOn) Keys("keys", dir);
   std::string entries;
   for (const auto& user : users) {
     entries += Entry(user);
     std::ofstream(Creds(user.name)) << user.name << "\npw\n";
   }
   std::ofstream(dir_ + "/nats.conf")
-      << "listen: \"127.0.0.1:" << port_ << "\"\njetstream { store_dir: \"" << dir_
-      << "/store\" }\n"
+      << "listen: \"127.0.0.1:" << port_ << "\"\n"
+      << (tls == NatsTls::kOff ? "" : TlsOf(dir_ + "/tls/current/"))
       << (users.empty() ? "" : "authorization { users: [\n" + entries + "] }\n");
 }
 
@@ -78,7 +89,14 @@ void NatsServer::Kill(int signal) {
   waitpid(std::exchange(pid_, 0), nullptr, 0);
 }
 
-void NatsServer::WipeStore() const { std::filesystem::remove_all(dir_ + "/store"); }
+void NatsServer::ReplaceKeys() const {
+  Keys("rotate", dir_);
+  Signal(SIGHUP);
+}
+
+std::string NatsServer::ca() const {
+  return tls_ == NatsTls::kOff ? "" : dir_ + "/tls/current/ca.pem";
+}
 
 std::string NatsServer::url() const { return fmt::format("nats://127.0.0.1:{}", port_); }
 

@@ -1,7 +1,8 @@
 #pragma once
 
-/// A nats-server of a test: on a free port of the loopback, with its files in a directory of the
-/// test's, killed with it. Threads: one. Errors: a server that cannot be started fails the test.
+/// A nats-server of a test: on a free port of the loopback, over TLS unless told otherwise, with
+/// its files in a directory of the test's, killed with it. The test runs in the root of the tree.
+/// Threads: one. Errors: a server that cannot be started fails the test.
 
 #include <sys/types.h>
 
@@ -17,10 +18,13 @@ struct NatsUser {
   std::string subscribe;  // beside its own inbox
 };
 
+enum class NatsTls { kOn, kOff };
+
 class NatsServer {
  public:
   /// Without users everybody may do everything. Not started yet.
-  explicit NatsServer(const std::string& dir, const std::vector<NatsUser>& users = {});
+  explicit NatsServer(const std::string& dir, const std::vector<NatsUser>& users = {},
+                      NatsTls tls = NatsTls::kOn);
   ~NatsServer();  // kills it
   NatsServer(const NatsServer&) = delete;
   NatsServer& operator=(const NatsServer&) = delete;
@@ -29,13 +33,17 @@ class NatsServer {
   void Signal(int signal) const;
   /// Signals, and waits until it has ended; nothing when it does not run.
   void Kill(int signal);
-  void WipeStore() const;
+  /// Other keys and another CA, as an administrator does it; the running server takes them.
+  void ReplaceKeys() const;
+  pid_t pid() const { return pid_; }
   std::string url() const;
+  std::string ca() const;  // path; empty without TLS
   /// Path of the user's file of credentials.
   std::string Creds(const std::string& user) const;
 
  private:
   const std::string dir_;
+  const NatsTls tls_;
   const int port_;
   pid_t pid_ = 0;
 };

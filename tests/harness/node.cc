@@ -159,8 +159,6 @@ void Node::StartNats() {
         "nats-server: {}", TailOf(LogOf("nats"), 2000));
 }
 
-void Node::WipeNatsStore() { std::filesystem::remove_all(dir() + "/nats/store"); }
-
 void Node::Start() {
   const std::string script = SourceDir() + "/deploy/local/nats.sh";
   CHECK(RunToEnd({.argv = {"bash", script, "config", dir() + "/nats"},
@@ -227,6 +225,8 @@ Command Node::CommandOf(const std::string& process, bool first_start) const {
                            nats_url_,
                            "--nats-creds",
                            dir() + "/nats/creds/" + process,
+                           "--nats-ca",
+                           dir() + "/nats/tls/current/ca.pem",
                            "--http-address",
                            "127.0.0.1:0"},
                   .env = options_.env,

@@ -53,7 +53,6 @@ class Node {
   bool Answers(const std::string& process);
   void StopNats() { keeper_.Stop("nats"); }
   void StartNats();
-  void WipeNatsStore();
   Keeper& keeper() { return keeper_; }
 
   void PutManifest(const std::string& name, const std::string& yaml);

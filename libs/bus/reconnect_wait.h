@@ -1,0 +1,32 @@
+#pragma once
+
+/// How long to wait before a connection is made again: 50 to 100 ms at first, twice that each time,
+/// up to 1 to 2 s. A connection that ended soon counts as one that failed, else a server that takes
+/// each and drops it would be asked without end. Threads: one. Errors: none.
+
+#include <algorithm>
+
+#include "libs/base/clock.h"
+#include "libs/base/random.h"
+
+namespace splitlet::bus {
+
+class ReconnectWait {
+ public:
+  static constexpr Duration kFirst = 50ms, kLongest = 1s, kHeld = 5s;
+
+  explicit ReconnectWait(uint64_t seed) : random_(seed) {}
+  /// `held`: how long the connection stood; 0 when there was none.
+  Duration Next(Duration held) {
+    if (held >= kHeld) step_ = kFirst;
+    const Duration wait = random_.Jitter(step_, 1.0);
+    step_ = std::min(step_ * 2, kLongest);
+    return wait;
+  }
+
+ private:
+  Random random_;
+  Duration step_ = kFirst;
+};
+
+}  // namespace splitlet::bus

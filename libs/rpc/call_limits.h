@@ -1,0 +1,76 @@
+#pragma once
+
+/// What one caller may take of a server: calls in flight, for each method, and bytes of a request.
+/// A caller is a user and a process id, so that where all run as one user a process that misbehaves
+/// still takes its own share alone. Some methods are served whatever the others do: a part of the
+/// threads is theirs. A call that lasts longer than any may is cancelled. Threads: any.
+/// Errors: RESOURCE_EXHAUSTED, before the request is decoded. Source: docs/safety.md, rule 31.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+#include "libs/rpc/rpc.h"
+
+namespace grpc {
+class ServerContextBase;
+}
+
+namespace splitlet::rpc {
+
+class CallLimits {
+ public:
+  /// `limits_of` says what holds for a method ("splitlet.v1.Pleg/Relist"). Of all calls at once,
+  /// those that are not reserved for may be `others`.
+  CallLimits(std::function<MethodLimits(const std::string& method)> limits_of, int others,
+             Duration longest, const Clock& clock);
+  CallLimits(const CallLimits&) = delete;
+  CallLimits& operator=(const CallLimits&) = delete;
+
+  /// A call from its admission to its end. Outlived by the limits.
+  class Ticket {
+   public:
+    ~Ticket();
+    Ticket(const Ticket&) = delete;
+    Ticket& operator=(const Ticket&) = delete;
+    /// From here on it may be cancelled; until the ticket is gone.
+    void Runs(grpc::ServerContextBase& context);
+
+   private:
+    friend class CallLimits;
+    using Caller = std::pair<uint32_t, int32_t>;
+    Ticket(CallLimits& limits, std::string method, Caller caller, bool reserved);
+    CallLimits& limits_;
+    const std::string method_;
+    const Caller caller_;
+    const bool reserved_;
+    const Clock::Time since_;
+    grpc::ServerContextBase* context_ = nullptr;
+    std::list<Ticket*>::iterator place_;
+  };
+  StatusOr<std::unique_ptr<Ticket>> Admit(const std::string& method, const Peer& peer,
+                                          size_t request_bytes);
+
+  /// Cancels what has lasted too long; how many.
+  int CancelOverdue();
+
+ private:
+  const std::function<MethodLimits(const std::string& method)> limits_of_;
+  const int max_others_;
+  const Duration longest_;
+  const Clock& clock_;
+  std::mutex mutex_;
+  std::map<std::pair<Ticket::Caller, std::string>, int> in_flight_;
+  int others_ = 0;
+  std::list<Ticket*> tickets_;  // the oldest first
+};
+
+}  // namespace splitlet::rpc
