@@ -39,7 +39,8 @@ class RawTable {
  public:
   virtual ~RawTable() = default;
   /// Numbers, keeps, and publishes. An unchanged record is not published again. `traceparent`, of
-  /// the change, may be empty.
+  /// the change, may be empty. What readers could not take (a key that is none, a record that the
+  /// check refuses) is INVALID_ARGUMENT and counted, and the last good record stays.
   virtual Status Put(const std::string& key, std::string record, std::string_view traceparent) = 0;
   /// OK when there is none.
   virtual void Remove(const std::string& key, std::string_view traceparent) = 0;
@@ -49,6 +50,9 @@ class RawTable {
   /// Goes out with the next beat at once.
   virtual void SetComplete(Completeness completeness) = 0;
   virtual const Completeness& completeness() const = 0;
+  /// False for a record that readers could not take; without one all are good.
+  using Check = std::function<bool(const std::string& key, const std::string& record)>;
+  virtual void SetCheck(Check check) = 0;
 };
 
 enum class ViewState {
@@ -119,7 +123,10 @@ std::string Subject(std::string_view node, std::string_view rest);
 /// Owner of each table, for view authors and the producer check: {"desired","config-source"}, ...
 std::string OwnerOf(std::string_view table);
 
-/// UIDs of [A-Za-z0-9-] up to 64 characters stay as they are, anything else becomes its hex hash.
+/// [A-Za-z0-9-], 1 to 64 characters: what may be a key, and part of a path.
+bool IsKey(std::string_view text);
+
+/// UIDs that are keys stay as they are, anything else becomes its hex hash.
 std::string KeyOf(std::string_view uid);
 
 }  // namespace splitlet::bus

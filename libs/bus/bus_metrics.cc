@@ -39,6 +39,8 @@ void Raise(prometheus::Counter& counter, uint64_t to) {
 BusMetrics::BusMetrics(prometheus::Registry& registry)
     : published(Plain(registry, "splitlet_bus_published_total",
                       "Changes of the own table that were numbered")),
+      refused(Plain(registry, "splitlet_bus_refused_records_total",
+                    "Records of the own table that were not taken")),
       dropped_away(Dropped(registry, "away")),
       dropped_full(Dropped(registry, "full")),
       permission_errors(
@@ -68,9 +70,9 @@ void BusMetrics::ObserveLag(const std::string& table, Duration delay) {
       .Observe(Seconds(delay));
 }
 
-void BusMetrics::Update(const std::vector<ViewStats>& views, uint64_t published_so_far,
-                        Clock::Time now) {
-  Raise(published, published_so_far);
+void BusMetrics::Update(const std::vector<ViewStats>& views, PutCounts puts, Clock::Time now) {
+  Raise(published, puts.published);
+  Raise(refused, puts.refused);
   for (const auto& view : views) {
     const std::string& table = view.info.table;
     const auto& counts = view.counts;
@@ -80,6 +82,7 @@ void BusMetrics::Update(const std::vector<ViewStats>& views, uint64_t published_
     Raise(lists.Add({{"table", table}, {"kind", "delta"}}), counts.delta_lists);
     Raise(lists.Add({{"table", table}, {"kind", "failed"}}), counts.failed_lists);
     Raise(rejected.Add({{"table", table}, {"reason", "foreign"}}), counts.foreign);
+    Raise(rejected.Add({{"table", table}, {"reason", "impossible"}}), counts.impossible);
     Raise(rejected.Add({{"table", table}, {"reason", "obsolete"}}), counts.obsolete);
     Raise(rejected.Add({{"table", table}, {"reason", "duplicate"}}), counts.duplicates);
     Raise(rejected.Add({{"table", table}, {"reason", "unknown"}}), counts.unknown);

@@ -20,6 +20,7 @@ struct BusMetrics {
   explicit BusMetrics(prometheus::Registry& registry);
 
   prometheus::Counter& published;  // splitlet_bus_published_total: changes
+  prometheus::Counter& refused;    // splitlet_bus_refused_records_total: the last good one stays
   // splitlet_bus_publish_dropped_total{reason}: no connection; too many messages wait.
   prometheus::Counter& dropped_away;
   prometheus::Counter& dropped_full;
@@ -35,7 +36,8 @@ struct BusMetrics {
   prometheus::Family<prometheus::Counter>&
       lists;  // splitlet_bus_lists_total{table,kind}: full, delta, failed
   prometheus::Family<prometheus::Counter>& rejected;  // splitlet_bus_rejected_total{table,reason}:
-                                                      // foreign, obsolete, duplicate, unknown
+                                                      // foreign, impossible, obsolete, duplicate,
+                                                      // unknown
   prometheus::Family<prometheus::Gauge>& records;     // splitlet_bus_view_records{table}
   prometheus::Family<prometheus::Gauge>&
       age;  // splitlet_bus_view_age_seconds{table}: since the owner spoke
@@ -43,7 +45,7 @@ struct BusMetrics {
 
   void ObserveLag(const std::string& table, Duration lag);
   /// Brings all that the cores count up to date.
-  void Update(const std::vector<ViewStats>& views, uint64_t published_so_far, Clock::Time now);
+  void Update(const std::vector<ViewStats>& views, PutCounts puts, Clock::Time now);
 };
 
 }  // namespace splitlet::bus

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "libs/base/fail_point.h"
+#include "libs/base/one_line.h"
 #include "libs/base/span.h"
 
 namespace splitlet::bus {
@@ -33,8 +34,10 @@ class CoreBus::OwnedTable final : public RawTable {
   Status Put(const std::string& key, std::string record, std::string_view traceparent) override {
     Span span("put " + name_, SpanKind::kProducer, std::string(traceparent));
     span.Set("splitlet.key", key);
-    ASSIGN_OR_RETURN(auto envelope, core_.Put(key, std::move(record), span.traceparent()),
-                     "put {}/{}", name_, key);
+    RETURN_IF_ERROR(CountIfRefused(CheckPut(key, record)), "put {}/{}", name_, OneLine(key));
+    auto put = core_.Put(key, std::move(record), span.traceparent());
+    RETURN_IF_ERROR(CountIfRefused(put.status()), "put {}/{}", name_, key);
+    const auto envelope = *std::move(put);
     if (!envelope) span.Discard();
     Send(envelope);
     return OkStatus();
@@ -49,6 +52,7 @@ class CoreBus::OwnedTable final : public RawTable {
     if (beat) Beat(std::move(*beat));
   }
   const Completeness& completeness() const override { return core_.completeness(); }
+  void SetCheck(Check check) override { check_ = std::move(check); }
 
   void BeatIfDue(Clock::Time now) {
     if (now >= next_beat_) BeatNow();
@@ -59,6 +63,16 @@ class CoreBus::OwnedTable final : public RawTable {
   const TableCore& core() const { return core_; }
 
  private:
+  Status CheckPut(const std::string& key, const std::string& record) const {
+    if (!IsKey(key)) return InvalidArgument("not a key");
+    const std::string* known = core_.Get(key);
+    if (!check_ || (known != nullptr && *known == record) || check_(key, record)) return OkStatus();
+    return InvalidArgument("a record of {} bytes that readers could not take", record.size());
+  }
+  Status CountIfRefused(const Status& status) const {
+    if (!status.ok() && members_->bus != nullptr) ++members_->bus->puts_.refused;
+    return status;
+  }
   void Send(const std::optional<Envelope>& envelope) {
     if (envelope && members_->bus != nullptr) members_->bus->Publish(name_, *envelope);
   }
@@ -72,6 +86,7 @@ class CoreBus::OwnedTable final : public RawTable {
   std::shared_ptr<Members> members_;
   const std::string name_;
   TableCore core_;
+  Check check_;
   Clock::Time next_beat_;
 };
 
@@ -189,7 +204,7 @@ void CoreBus::OnSignal(const std::string& process, const std::string& signal,
 }
 
 void CoreBus::Publish(const std::string& table, const Envelope& envelope) {
-  if (envelope.change) ++published_;
+  if (envelope.change) ++puts_.published;
   if (FAIL_POINT_DROP("bus.publish.before")) return;
   transport_.Publish(table, envelope);
   FAIL_POINT_VOID("bus.publish.after");

@@ -43,6 +43,12 @@ struct ViewStats {
   ViewCore::Counts counts;
 };
 
+/// Of the own table, so far.
+struct PutCounts {
+  uint64_t published = 0;  // changes
+  uint64_t refused = 0;    // records that were not taken
+};
+
 class CoreBus final : public Bus {
  public:
   CoreBus(std::string process, exec::EventLoop& loop, const Clock& clock, Transport& transport);
@@ -71,8 +77,7 @@ class CoreBus final : public Bus {
   /// The newest start id given to a table, and one that the next has to be above.
   Clock::Time last_start() const { return last_start_; }
   void SetEarliestStart(Clock::Time after) { last_start_ = after; }
-  /// Changes published so far.
-  uint64_t published() const { return published_; }
+  PutCounts puts() const { return puts_; }
 
  private:
   class OwnedTable;
@@ -93,7 +98,7 @@ class CoreBus final : public Bus {
            std::vector<std::function<void(const std::string&)>>>
       signals_;
   Clock::Time last_start_;
-  uint64_t published_ = 0;
+  PutCounts puts_;
   exec::TimerId timer_ = 0;  // of Tick
   Clock::Time timer_at_;
 };

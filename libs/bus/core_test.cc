@@ -285,6 +285,47 @@ TEST(ViewCore, AnOwnerThatGoesOnTellingWrongNumbersIsAskedTwiceASecondAtMost) {
   EXPECT_EQ(p.view.state(), ViewState::kLive);
 }
 
+TEST(ViewCore, AStartThatHasNotBeenYetBlindsNobody) {
+  for (const int64_t ns : {INT64_MAX, int64_t{60'000'000'000'000'000}}) {
+    Pair p;
+    p.Settle();
+    auto beat = p.Beat();
+    beat.start.ns = ns;
+    p.Deliver(beat);
+    auto change = p.Put("a", Desired("file", "forged"));
+    change.start.ns = ns;
+    p.Deliver(change);
+    EXPECT_EQ(p.view.counts().impossible, 2u);
+    EXPECT_EQ(p.view.state(), ViewState::kLive) << "it waits for no list of that start";
+    p.Put("a", Desired("file", "true"));
+    p.Deliver(p.Beat());
+    p.Settle();
+    EXPECT_EQ(p.Name("a"), "true") << "and the owner is heard as before";
+
+    p.view.OnConnection(true, p.clock.Now());
+    const auto request = p.view.NextList(p.clock.Now());
+    ASSERT_TRUE(request.has_value());
+    auto answer = p.Answer({});
+    answer.start.ns = ns;
+    p.view.OnListed(request->id, answer, p.clock.Now());
+    EXPECT_EQ(p.view.counts().impossible, 3u) << "no list may say so either";
+    p.clock.Advance(kPollPeriod);
+    p.Settle();
+    EXPECT_EQ(p.view.state(), ViewState::kLive);
+    EXPECT_EQ(p.Name("a"), "true");
+  }
+}
+
+TEST(ViewCore, AnOwnerThatHasJustStartedIsNoneOfThem) {
+  Pair p;
+  p.Settle();
+  p.clock.Advance(1ms);
+  p.Restart();
+  p.Deliver(p.Beat());
+  EXPECT_EQ(p.Settle(), 1);
+  EXPECT_EQ(p.view.counts().impossible, 0u);
+}
+
 TEST(ViewCore, ANumberHeardDuringAListIsNoWrongOne) {
   Pair p;
   p.Settle();

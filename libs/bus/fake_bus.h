@@ -108,6 +108,7 @@ class FakeBus final : public Bus, private Transport {
 
   std::vector<ViewInfo> Views() const override { return core_.Views(); }
   std::vector<ViewStats> Stats() const { return core_.Stats(); }
+  PutCounts puts() const { return core_.puts(); }
   const std::string& process() const { return process_; }
 
  private:

@@ -42,7 +42,7 @@ struct ReaderProcess {
         view(*ViewOf<RuntimeRecord>(bus, "runtime")) {
     view.OnChange([this](const View<RuntimeRecord>::Change& change) {
       if (change.present_after) {
-        told[change.key] = change.after->pod().name();
+        told[change.key] = change.after == nullptr ? "unknown" : change.after->pod().name();
       } else {
         told.erase(change.key);
       }
@@ -83,6 +83,51 @@ TEST(FakeBus, APutArrivesWithoutTimePassing) {
   net.owner->table.SetComplete(AllComplete());
   net.scheduler.RunUntilIdle();
   EXPECT_TRUE(net.reader->view.LiveAndComplete());
+}
+
+TEST(FakeBus, WhatReadersCouldNotTakeIsRefusedAndTheLastGoodRecordStays) {
+  Net net;
+  ASSERT_TRUE(net.owner->table.Put("a", Runtime("good")).ok());
+  RuntimeRecord of_another = Runtime("x");
+  of_another.mutable_pod()->set_uid("b");
+  const struct {
+    const char* name;
+    const char* key;
+    RuntimeRecord record;
+  } kCases[] = {
+      {"a string that is no text does not parse back", "a", Runtime("\xFF")},
+      {"nor does the first record of a key", "new", Runtime("\xE2\x82")},
+      {"a record of another pod", "a", of_another},
+      {"a key that is a path", "../../a", Runtime("x")},
+      {"no key", "", Runtime("x")},
+  };
+  uint64_t refused = 0;
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(net.owner->table.Put(c.key, c.record).code(), StatusCode::kInvalidArgument);
+    EXPECT_EQ(net.owner->bus.puts().refused, ++refused);
+    EXPECT_EQ(net.owner->table.Keys(), std::vector<std::string>{"a"});
+    EXPECT_EQ(net.owner->table.Get("a")->pod().name(), "good");
+  }
+  ASSERT_TRUE(net.owner->table.Put("b", of_another).ok());
+  net.scheduler.RunUntilIdle();
+  EXPECT_EQ(net.reader->told.at("a"), "good");
+  EXPECT_EQ(net.owner->bus.puts().published, 2u);
+}
+
+TEST(FakeBus, ARecordThatNamesAnotherPodThanItsKeyIsUnknown) {
+  Net net;
+  auto view = *ViewOf<RuntimeRecord>(net.reader->bus, "runtime");
+  net.owner.reset();
+  exec::FakeLoop loop(net.scheduler, net.scheduler.NewOwner("forger"));
+  FakeBus bus(net.network, "pleg", loop);
+  const auto forged = *bus.OwnRaw("runtime");
+  RuntimeRecord record = Runtime("x");
+  record.mutable_pod()->set_uid("b");
+  ASSERT_TRUE(forged->Put("a", record.SerializeAsString(), "").ok());
+  net.scheduler.RunUntilIdle();
+  EXPECT_TRUE(view.Contains("a"));
+  EXPECT_EQ(view.Find("a"), nullptr);
 }
 
 TEST(FakeBus, AChangeOfASampledTraceIsAStepForOwnerAndViewers) {

@@ -26,11 +26,12 @@ std::string OwnerOf(std::string_view table) {
   return it == kOwners.end() ? std::string() : it->second;
 }
 
-std::string KeyOf(std::string_view uid) {
+bool IsKey(std::string_view text) {
   const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-'; };
-  if (!uid.empty() && uid.size() <= 64 && std::ranges::all_of(uid, plain)) return std::string(uid);
-  return HexHash(uid);
+  return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, plain);
 }
+
+std::string KeyOf(std::string_view uid) { return IsKey(uid) ? std::string(uid) : HexHash(uid); }
 
 std::string ScopeOf(std::string_view table, const std::string& record) {
   if (table != "desired") return std::string(kAll);

@@ -101,7 +101,7 @@ RealBus::RealBus(NatsBusOptions options, LinkOptions link)
               }),
       update_metrics_(
           options_.loop, kMetricsPeriod,
-          [this] { metrics_.Update(core_.Stats(), core_.published(), options_.clock.Now()); }),
+          [this] { metrics_.Update(core_.Stats(), core_.puts(), options_.clock.Now()); }),
       lists_(ConnectOf(options_), options_.clock) {
   if (link.url.empty()) return;
   LinkEvents events;

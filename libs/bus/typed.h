@@ -1,8 +1,8 @@
 #pragma once
 
 /// Table<R> and View<R>: the bus with protobuf records. R is complete only where this is used in a
-/// .cc file. Loop thread only. Errors: see bus.h; a record that does not parse is present and
-/// unknown (DESIGN.md, rule 11).
+/// .cc file. Loop thread only. Errors: see bus.h; a record that does not parse, or that names the
+/// UID of another key, is present and unknown (DESIGN.md, rule 11).
 
 #include <functional>
 #include <map>
@@ -22,10 +22,30 @@ namespace splitlet::bus {
 /// With map fields in order, so that equal messages have equal bytes.
 std::string SerializeSorted(const google::protobuf::MessageLite& message);
 
+/// The pod that a record speaks of; empty when it speaks of none, or its type names none.
+template <class R>
+std::string_view UidOf(const R& record) {
+  if constexpr (requires { record.uid(); }) return record.uid();
+  if constexpr (requires { record.pod().uid(); }) return record.pod().uid();
+  return {};
+}
+
+template <class R>
+bool ParseFor(const std::string& key, const std::string& bytes, R& record) {
+  if (!record.ParseFromString(bytes)) return false;
+  const std::string_view uid = UidOf(record);
+  return uid.empty() || KeyOf(uid) == key;
+}
+
 template <class R>
 class Table {
  public:
-  explicit Table(std::unique_ptr<RawTable> raw) : raw_(std::move(raw)) {}
+  explicit Table(std::unique_ptr<RawTable> raw) : raw_(std::move(raw)) {
+    raw_->SetCheck([](const std::string& key, const std::string& bytes) {
+      R record;
+      return ParseFor(key, bytes, record);
+    });
+  }
   Status Put(const std::string& key, const R& record, std::string_view traceparent = {}) {
     return raw_->Put(key, SerializeSorted(record), traceparent);
   }
@@ -69,25 +89,25 @@ class View {
   bool was_live() const { return raw_->was_live(); }
   bool Contains(const std::string& key) const { return raw_->Contains(key); }
   /// nullptr: absent or unknown; Contains() tells which.
-  Record Find(const std::string& key) const { return Parse(raw_->Find(key)); }
+  Record Find(const std::string& key) const { return Parse(key, raw_->Find(key)); }
   void ForEach(const std::function<void(const std::string&, const Record&)>& f) const {
     raw_->ForEach(
-        [&f](const std::string& key, const RawView::Record& bytes) { f(key, Parse(bytes)); });
+        [&f](const std::string& key, const RawView::Record& bytes) { f(key, Parse(key, bytes)); });
   }
   size_t size() const { return raw_->size(); }
   void OnChange(std::function<void(const Change&)> f) {
     raw_->OnChange([f = std::move(f)](const RawView::Change& c) {
-      f({c.key, c.present_before, c.present_after, Parse(c.before), Parse(c.after), c.traceparent});
+      f({c.key, c.present_before, c.present_after, Parse(c.key, c.before), Parse(c.key, c.after),
+         c.traceparent});
     });
   }
   void OnState(std::function<void()> f) { raw_->OnState(std::move(f)); }
 
  private:
-  static Record Parse(const RawView::Record& bytes) {
+  static Record Parse(const std::string& key, const RawView::Record& bytes) {
     if (bytes == nullptr) return nullptr;
     auto record = std::make_shared<R>();
-    if (!record->ParseFromString(*bytes)) return nullptr;
-    return record;
+    return ParseFor(key, *bytes, *record) ? record : nullptr;
   }
   std::unique_ptr<RawView> raw_;
 };

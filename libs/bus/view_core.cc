@@ -26,6 +26,10 @@ void ViewCore::OnEnvelope(const Envelope& envelope, Clock::Time now) {
     ++counts_.obsolete;
     return;
   }
+  if (!IsPossible(envelope.start, now)) {
+    ++counts_.impossible;
+    return;
+  }
   if (envelope.start != seen_) {
     BeginStart(envelope.start);
     not_before_ = now;
@@ -118,8 +122,9 @@ void ViewCore::OnListed(uint64_t id, const ListAnswer& answer, Clock::Time now) 
   const bool dead = answer.start.boot != options_.now.boot || answer.start.Before(seen_);
   const bool fits = answer.full || (answer.start == start_ && request.since.start == start_);
   const bool behind = answer.full && answer.start == start_ && answer.sequence < applied_;
-  if (dead || !fits || behind) {
-    ++counts_.obsolete;
+  const bool possible = IsPossible(answer.start, now);
+  if (dead || !fits || behind || !possible) {
+    ++(possible ? counts_.obsolete : counts_.impossible);
     not_before_ = now + kPollPeriod;
     ApplyHeld();
     Update(now);

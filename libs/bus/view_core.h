@@ -21,6 +21,9 @@ inline constexpr Duration kAwayAfter = 1500ms;  // without a beat: poll
 inline constexpr Duration kPollPeriod = 500ms;
 inline constexpr Duration kStaleAfter = 3s;  // without beat or answer
 inline constexpr Duration kListLimit = 5s;   // deadline of a list
+// The clock is the same for all processes of a boot; a start beyond it would shut out all later
+// ones.
+inline constexpr Duration kStartSlack = 1s;
 
 class ViewCore {
  public:
@@ -41,10 +44,11 @@ class ViewCore {
     uint64_t full_lists = 0;   // applied
     uint64_t delta_lists = 0;  // applied
     uint64_t failed_lists = 0;
-    uint64_t foreign = 0;    // of a process that does not own the table
-    uint64_t obsolete = 0;   // of another boot or an earlier start, or a number never given
-    uint64_t unknown = 0;    // records above our schema level
-    uint64_t overflows = 0;  // messages that could not be held until the list came
+    uint64_t foreign = 0;     // of a process that does not own the table
+    uint64_t impossible = 0;  // of a start that has not been yet
+    uint64_t obsolete = 0;    // of another boot or an earlier start, or a number never given
+    uint64_t unknown = 0;     // records above our schema level
+    uint64_t overflows = 0;   // messages that could not be held until the list came
   };
 
   ViewCore(Options options, std::function<void(const RawView::Change&)> on_change,
@@ -103,6 +107,9 @@ class ViewCore {
   void Heard(Clock::Time sent_at, Clock::Time now);
   void Update(Clock::Time now);
   bool Claims(const std::string& key) const;
+  static bool IsPossible(const StartId& start, Clock::Time now) {
+    return start.ns <= (now.monotonic + kStartSlack).count();
+  }
   bool synced() const { return start_ && start_ == seen_; }
   bool Wanted() const;
   /// When the next list is due by time alone.

@@ -6,6 +6,9 @@
 namespace splitlet::bus {
 namespace {
 
+// No record of an envelope is above kMaxPublishedBytes; a beat names keys.
+constexpr size_t kMaxEnvelopeBytes = 8u << 20;
+
 void EncodeTime(const Clock::Time& time, v1::BootTime& out) {
   out.set_boot(time.boot);
   out.set_monotonic_ns(time.monotonic.count());
@@ -72,6 +75,7 @@ std::string EncodeEnvelope(const Envelope& envelope) {
 
 StatusOr<Envelope> DecodeEnvelope(std::string_view bytes) {
   v1::Envelope in;
+  if (bytes.size() > kMaxEnvelopeBytes) return InvalidArgument("too long for an envelope");
   if (!in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     return InvalidArgument("not an envelope");
   Envelope envelope;
@@ -81,7 +85,7 @@ StatusOr<Envelope> DecodeEnvelope(std::string_view bytes) {
   if (in.has_change()) {
     envelope.change = DecodeChange(*in.mutable_change(), in.schema());
     envelope.change->traceparent = in.traceparent();
-    if (envelope.change->key.empty() || envelope.sequence == 0)
+    if (!IsKey(envelope.change->key) || envelope.sequence == 0)
       return InvalidArgument("a change without key or number");
   } else if (in.has_beat()) {
     envelope.promise = DecodePromise(in.beat());
@@ -126,7 +130,7 @@ Status DecodeItem(v1::ListItem& item, bool first, ListAnswer& answer) {
     if (answer.changes.size() >= kMaxListed)
       return ResourceExhausted("a list of more than {} records", kMaxListed);
     answer.changes.push_back(DecodeChange(*item.mutable_change(), answer.schema));
-    if (answer.changes.back().key.empty()) return InvalidArgument("a change without key");
+    if (!IsKey(answer.changes.back().key)) return InvalidArgument("a change without key");
     return OkStatus();
   }
   const auto& head = item.head();

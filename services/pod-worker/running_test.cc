@@ -502,11 +502,21 @@ TEST_F(Running, AUidThatNamesAnotherDirectoryIsRefused) {
   request.set_incarnation(1);
   EXPECT_EQ(KillPod(request).status().code(), StatusCode::kInvalidArgument);
   ASSERT_TRUE(files.Replace("/state/other/volumes/kept", "", {}).ok());
-  Want(pod);
-  Remove(pod);
+  const std::string key = bus::KeyOf("../other");
+  for (const auto state : {v1::DesiredRecord::WANTED, v1::DesiredRecord::REMOVED}) {
+    v1::DesiredRecord record;
+    record.set_uid("../other");
+    record.set_source("file");
+    record.set_incarnation(1);
+    record.set_generation(state);
+    record.set_state(state);
+    record.set_pod(pod.SerializeAsString());
+    ASSERT_TRUE(desired.Put(key, record).ok());
+    Settle();
+  }
   RunFor(60s);
   EXPECT_TRUE(files.Read("/state/other/volumes/kept", 1).ok());
-  EXPECT_EQ(Record("../other")->state(), v1::WORKER_STATE_UNSPECIFIED);
+  EXPECT_EQ(Record(key)->state(), v1::WORKER_STATE_UNSPECIFIED);
 }
 
 TEST_F(Running, AGrantBeforeTheViewShowsItsPodIsTakenWhenConfigSourceWantsIt) {
