@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <chrono>
 
 #include "libs/base/cancel.h"
@@ -10,7 +11,13 @@
 namespace splitlet::http {
 namespace {
 
-constexpr long kMaxRedirects = 10;
+constexpr int kMaxRedirects = 10;
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return lower;
+}
 
 /// What libcurl's callbacks fill and ask.
 struct Sink {
@@ -80,13 +87,16 @@ struct Client::Connection {
     Set(CURLOPT_NOPROGRESS, 0L);
     Set(CURLOPT_XFERINFOFUNCTION, &OnProgress<curl_off_t, curl_off_t, curl_off_t, curl_off_t>);
     Set(CURLOPT_XFERINFODATA, &sink);
-    if (request.body) {
-      Set(CURLOPT_POSTFIELDS, request.body->data());
-      Set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body->size()));
-    } else {
-      Set(CURLOPT_FOLLOWLOCATION, 1L);
-      Set(CURLOPT_MAXREDIRS, kMaxRedirects);
-    }
+    if (!request.body) return;
+    Set(CURLOPT_POSTFIELDS, request.body->data());
+    Set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body->size()));
+  }
+
+  /// Where the last answer sends us; empty: nowhere.
+  std::string Redirect() {
+    const char* target = nullptr;
+    curl.easy_getinfo(handle.get(), CURLINFO_REDIRECT_URL, &target);
+    return target == nullptr ? std::string() : std::string(target);
   }
 
   Status ToStatus(CURLcode code, const Sink& sink) const {
@@ -106,7 +116,37 @@ struct Client::Connection {
 Client::Client(const Clock& clock) : clock_(clock) {}
 Client::~Client() = default;
 
+std::string PlaceOf(std::string_view url) {
+  const size_t at = url.find("://");
+  if (at == std::string_view::npos) return {};
+  const std::string scheme = Lower(url.substr(0, at));
+  url.remove_prefix(at + 3);
+  url = url.substr(0, url.find_first_of("/?#"));
+  if (const size_t user = url.rfind('@'); user != std::string_view::npos)
+    url.remove_prefix(user + 1);
+  const size_t colon = url.rfind(':');
+  const bool has_port = colon != std::string_view::npos && url.find(']', colon) == url.npos;
+  if (has_port) return scheme + "://" + Lower(url);
+  return scheme + "://" + Lower(url) + (scheme == "https" ? ":443" : ":80");
+}
+
 StatusOr<Answer> Client::Call(const Request& request, const Deadline& deadline) {
+  Request step = request;
+  for (int redirects = 0;; ++redirects) {
+    auto answer = CallOnce(step, deadline);
+    if (!answer.ok()) return answer;
+    const std::string target = request.body ? std::string() : connection_->Redirect();
+    if (target.empty()) return answer;
+    if (redirects == kMaxRedirects) return Unavailable("more than {} redirects", kMaxRedirects);
+    const std::string from = PlaceOf(step.url), to = PlaceOf(target);
+    if (from.starts_with("https:") && !to.starts_with("https:"))
+      return FailedPrecondition("redirected from https to {}, which is not followed", to);
+    if (from != to) step.headers.clear();
+    step.url = target;
+  }
+}
+
+StatusOr<Answer> Client::CallOnce(const Request& request, const Deadline& deadline) {
   if (connection_ == nullptr) {
     ASSIGN_OR_RETURN(const CurlLibrary* curl, LoadCurl(), "HTTP");
     auto made = std::make_unique<Connection>(*curl);

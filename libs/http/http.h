@@ -21,7 +21,8 @@ namespace splitlet::http {
 struct Request {
   std::string url;
   std::vector<std::string> headers;  // "Name: value", or "Name;" for an empty value
-  /// Posted; without: GET, and up to 10 redirects are followed.
+  /// Posted; without: GET, and up to 10 redirects are followed: never from https to http, and
+  /// without the headers to another scheme, host or port, since they may hold a secret.
   std::optional<std::string_view> body;
   uint64_t max_bytes = 0;  // of the answer's body; reaching it is an error
 };
@@ -32,6 +33,9 @@ struct Answer {
   std::string body;
 };
 
+/// "https://host:443", in lower case, with the scheme's port; empty for what is no such URL.
+std::string PlaceOf(std::string_view url);
+
 class Client {
  public:
   explicit Client(const Clock& clock);
@@ -40,6 +44,7 @@ class Client {
 
  private:
   struct Connection;
+  StatusOr<Answer> CallOnce(const Request& request, const Deadline& deadline);
   const Clock& clock_;
   std::unique_ptr<Connection> connection_;
 };

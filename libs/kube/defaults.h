@@ -22,7 +22,8 @@ std::string_view DefaultPullPolicy(std::string_view image);
 struct StaticPodOrigin {
   std::string source;  // kFileSource or kHttpSource
   std::string node_name;
-  std::string location;  // path of the manifest, or URL
+  std::string location;    // path of the manifest, or URL without its secrets
+  std::string identity{};  // what the UID rests on where that is more: the whole URL
 };
 
 /// metadata.uid, unless the manifest gives one: a hash of the pod as it stands, which is before its

@@ -119,8 +119,9 @@ void EnsureStaticUid(Pod& pod, const StaticPodOrigin& origin) {
   if (!metadata.uid().empty()) return;
   // The JSON text has every field that is set, maps in order of their keys.
   std::string content = ToJson(pod);
-  content += origin.source == kFileSource ? "host:" + origin.node_name + "file:" + origin.location
-                                          : "url:" + origin.location;
+  content += origin.source == kFileSource
+                 ? "host:" + origin.node_name + "file:" + origin.location
+                 : "url:" + (origin.identity.empty() ? origin.location : origin.identity);
   metadata.set_uid(HexHash128(content));
 }
 

@@ -58,7 +58,7 @@ class Crashes : public TestNode {
     RunSupervised(5s);
     Write("/m/gone.yaml", Manifest("gone"));
     fetcher.AnswerBody("");
-    RunSupervised(30s);
+    RunSupervised(80s);  // killed between them, it needs two more empty answers
     Follow();
     RunSupervised(30s);
   }

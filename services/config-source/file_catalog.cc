@@ -159,7 +159,8 @@ Duration FileCatalog::NextLook(Clock::Time now) const {
   Duration wait = period_;
   if (outcome_ != Listing::Outcome::kListed) wait = std::min(wait, kNoListingRetry);
   for (const auto& [path, file] : files_) {
-    if (file.missing_since)
+    // Without a listing a look finds nothing out; it comes again by the retry above.
+    if (file.missing_since && outcome_ != Listing::Outcome::kUnreadable)
       wait = std::min(wait, std::max(Duration{0}, file.gap - (now - file.missing_since)));
     const int looks = std::max(file.bad_looks, file.restless_looks - 1);
     if (!file.problem.empty() && looks < 20) wait = std::min(wait, kBrokenRetry * (1 << looks));

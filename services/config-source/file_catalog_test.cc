@@ -157,6 +157,18 @@ TEST(FileCatalog, AMissingPathRemovesOnlyAfterTwoLooksFarApart) {
   EXPECT_EQ(c.Show(), "complete");
 }
 
+TEST(FileCatalog, APathThatComesBackUnreadableIsLookedAtNowAndThen) {
+  Catalog c;
+  c.files.OnListing(Listed({"/m/a"}), kStart);
+  c.Good("/m/a", "u1", "a");
+  c.files.OnListing(Missing(), kStart + 1s);
+  for (int second = 2; second < 60; ++second) {
+    c.files.OnListing(Unreadable(), kStart + std::chrono::seconds(second));
+    EXPECT_EQ(c.files.NextLook(kStart + std::chrono::seconds(second)), kNoListingRetry);
+    EXPECT_EQ(c.Show(), "u1 incomplete: no permission");
+  }
+}
+
 TEST(FileCatalog, APathThatComesBackInTimeRemovesNothing) {
   Catalog c;
   c.files.OnListing(Listed({"/m/a"}), kStart);

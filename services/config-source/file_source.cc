@@ -114,6 +114,13 @@ void FileSource::OnListing(const Listing& listing) {
       deps_.log.Info("not a manifest, skipped", {KV("path", path)});
   }
   skipped_ = listing.skipped;
+  const bool unreadable = listing.outcome == Listing::Outcome::kUnreadable;
+  const std::string before = std::exchange(unlisted_, unreadable ? ToString(listing.status) : "");
+  if (unreadable && unlisted_ != before)
+    deps_.log.Warn("manifests cannot be listed; the pods known from them stay",
+                   {KV("path", options_.path), KV("err", listing.status)});
+  if (!unreadable && !before.empty())
+    deps_.log.Info("manifests are listed again", {KV("path", options_.path)});
   catalog_.OnListing(listing, deps_.clock.Now());
 }
 

@@ -82,6 +82,7 @@ class FileSource final : public Source {
   exec::TimerId timer_ = 0;  // the next look, or, while one runs, the end of patience with it
   Clock::Time look_at_;      // when the next look is
   exec::Backoff watching_;
+  std::string unlisted_;   // why, while they cannot be listed
   std::string unwatched_;  // why; empty while the path is watched
   exec::TimerId watch_timer_ = 0;
 };

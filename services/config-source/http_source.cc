@@ -4,6 +4,7 @@
 
 #include "libs/base/fail_point.h"
 #include "libs/kube/pod_types.h"
+#include "services/config-source/file_catalog.h"
 
 namespace splitlet::config_source {
 namespace {
@@ -18,7 +19,34 @@ StatusOr<HttpReply> Fetch(HttpFetcher& fetcher, const HttpRequest& request, Dead
   return reply;
 }
 
+constexpr std::string_view kHidden = "xxxxx";
+
 }  // namespace
+
+std::string WithoutSecrets(std::string_view url) {
+  const size_t scheme = url.find("://");
+  const size_t begin = scheme == std::string_view::npos ? 0 : scheme + 3;
+  std::string text(url.substr(0, begin));
+  url =
+      url.substr(begin, url.find('#') == std::string_view::npos ? url.npos : url.find('#') - begin);
+  const size_t at = url.substr(0, url.find_first_of("/?")).rfind('@');
+  if (at != std::string_view::npos) {
+    text.append(kHidden);
+    url.remove_prefix(at);
+  }
+  const size_t query = url.find('?');
+  text += url.substr(0, query);
+  if (query == std::string_view::npos) return text;
+  url.remove_prefix(query);
+  while (!url.empty()) {  // each part has its '?' or '&' in front
+    const std::string_view part = url.substr(0, url.find('&', 1));
+    const size_t equals = part.find('=');
+    text += equals == std::string_view::npos ? part.substr(0, 1) : part.substr(0, equals + 1);
+    text += kHidden;
+    url.remove_prefix(part.size());
+  }
+  return text;
+}
 
 PollResult JudgeReply(const StatusOr<HttpReply>& reply, const std::string& last_body,
                       const Origin& origin, const decltype(DecodePayload)& decode) {
@@ -40,7 +68,10 @@ PollResult JudgeReply(const StatusOr<HttpReply>& reply, const std::string& last_
 }
 
 HttpSource::HttpSource(Deps deps, Options options)
-    : name_(kube::kHttpSource), deps_(std::move(deps)), options_(std::move(options)) {}
+    : name_(kube::kHttpSource),
+      deps_(std::move(deps)),
+      options_(std::move(options)),
+      place_(WithoutSecrets(options_.url)) {}
 
 HttpSource::~HttpSource() { deps_.loop.CancelTimer(timer_); }
 
@@ -55,8 +86,8 @@ void HttpSource::Poll() {
   deps_.strands.Run(kStrand, [this, last = body_, started = deps_.clock.Now()] {
     const HttpRequest request{options_.url, options_.headers, kMaxConfigBytes};
     const auto reply = Fetch(*deps_.fetcher, request, After(deps_.clock, kHttpTimeout));
-    PollResult result =
-        JudgeReply(reply, last, {std::string(kube::kHttpSource), options_.node_name, options_.url});
+    PollResult result = JudgeReply(
+        reply, last, {std::string(kube::kHttpSource), options_.node_name, place_, options_.url});
     deps_.loop.Post([this, r = std::move(result), started] {
       deps_.on_read_time(deps_.clock.Now() - started);
       OnPolled(r);
@@ -71,12 +102,10 @@ void HttpSource::OnPolled(const PollResult& result) {
     OnFailure(reason);
     PutSet(false, reason, {});
   } else if (result.empty) {
-    const std::string reason = fmt::format("zero-length data received from {}", options_.url);
-    OnFailure(reason);
-    pods_.clear();
-    PutSet(true, reason, {});
+    OnEmpty();
   } else {
     OnSuccess();
+    empty_since_ = {};
     if (!result.unchanged) {
       pods_ = result.pods->pods;
       warnings_ = result.pods->warnings;
@@ -86,9 +115,21 @@ void HttpSource::OnPolled(const PollResult& result) {
   timer_ = deps_.loop.RunAfter(options_.period, [this] { Poll(); });
 }
 
+/// A server that starts, or a disk that is full, answers so too.
+void HttpSource::OnEmpty() {
+  const std::string reason = fmt::format("zero-length data received from {}", place_);
+  OnFailure(reason);
+  const Clock::Time now = deps_.clock.Now();
+  if (!empty_since_) empty_since_ = now;
+  if (!pods_.empty() && now - empty_since_ < kPathMissingGap)
+    return PutSet(false, reason + "; the pods known from it stay for now", {});
+  pods_.clear();
+  PutSet(true, reason, {});
+}
+
 void HttpSource::OnFailure(const std::string& reason) {
   ++failures_;
-  const std::vector<LogField> fields = {KV("url", options_.url), KV("err", reason)};
+  const std::vector<LogField> fields = {KV("url", place_), KV("err", reason)};
   if (failures_ <= kToldFailures) {
     deps_.log.Warn("cannot read pods from the URL", fields);
   } else if (failures_ == kToldFailures + 1) {
@@ -100,8 +141,7 @@ void HttpSource::OnFailure(const std::string& reason) {
 
 void HttpSource::OnSuccess() {
   if (failures_ > 0)
-    deps_.log.Info("pods read from the URL again",
-                   {KV("url", options_.url), KV("failures", failures_)});
+    deps_.log.Info("pods read from the URL again", {KV("url", place_), KV("failures", failures_)});
   failures_ = 0;
 }
 
@@ -112,9 +152,9 @@ void HttpSource::PutSet(bool complete, const std::string& problem,
   SourceSet set;
   set.complete = complete;
   if (!complete) set.reason = problem;
-  if (!problem.empty()) set.problems.push_back({options_.url, problem, problem_since_});
+  if (!problem.empty()) set.problems.push_back({place_, problem, problem_since_});
   for (auto& warning : warnings)
-    set.problems.push_back({options_.url, std::move(warning), problem_since_});
+    set.problems.push_back({place_, std::move(warning), problem_since_});
   for (const auto& pod : pods_) set.pods.push_back({pod, {}});
   on_set_(set);
 }

@@ -2,14 +2,16 @@
 
 /// The source `http`: one URL that answers with a Pod or a PodList, asked every period after the
 /// end of the last answer. Only an answer that can be used changes what is wanted; an empty 200
-/// wants nothing. In:    answers of the URL. Out:   sets of pods. Killed at any line: nothing is
-/// lost; the next start asks again. Threads: loop thread. Errors: in the sets. Source:
-/// config-sources spec, section 4 (with H3 and H4 mended: a body counts as known only after it was
-/// taken).
+/// wants nothing, once two of them kPathMissingGap apart say so. User, password and query of the
+/// URL are for the server alone: logs, records and errors have it without them. In:    answers of
+/// the URL. Out:   sets of pods. Killed at any line: nothing is lost; the next start asks again.
+/// Threads: loop thread. Errors: in the sets. Source: config-sources spec, section 4 (with H3 and
+/// H4 mended: a body counts as known only after it was taken).
 
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libs/base/log.h"
@@ -21,6 +23,9 @@
 namespace splitlet::config_source {
 
 inline constexpr Duration kHttpTimeout = std::chrono::seconds{10};
+
+/// "https://xxxxx@host/pods?token=xxxxx".
+std::string WithoutSecrets(std::string_view url);
 
 /// What one poll says.
 struct PollResult {
@@ -54,12 +59,13 @@ class HttpSource final : public Source {
   ~HttpSource() override;
 
   const std::string& name() const override { return name_; }
-  const std::string& place() const override { return options_.url; }
+  const std::string& place() const override { return place_; }
   void Start(std::vector<SourcePodRef> remembered, OnSet on_set) override;
 
  private:
   void Poll();
   void OnPolled(const PollResult& result);
+  void OnEmpty();
   void OnFailure(const std::string& reason);
   void OnSuccess();
   void PutSet(bool complete, const std::string& problem, std::vector<std::string> warnings);
@@ -67,6 +73,7 @@ class HttpSource final : public Source {
   const std::string name_;
   Deps deps_;
   const Options options_;
+  const std::string place_;  // the URL, for people
   OnSet on_set_;
   std::vector<SourcePodRef> pods_;
   std::string body_;
@@ -74,6 +81,7 @@ class HttpSource final : public Source {
   std::string problem_;
   WallTime problem_since_;
   int failures_ = 0;
+  Clock::Time empty_since_;  // the first empty answer after one with pods; no time: none
   exec::TimerId timer_ = 0;
 };
 

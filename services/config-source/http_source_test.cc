@@ -94,13 +94,101 @@ TEST(HttpSource, AnEmptyAnswerRemovesAllAndTheSameBodyBringsThemBack) {
   node.RunFor(100ms);
   node.fetcher.AnswerBody("");
   node.RunFor(20s);
-  EXPECT_EQ(node.Show(), "a-");
+  EXPECT_EQ(node.Show(), "a") << "a server that starts may answer so";
+  EXPECT_FALSE(node.Complete("http"));
+  EXPECT_EQ(node.SourceNamed("http").problems[0].reason,
+            "zero-length data received from http://host/pods; the pods known from it stay for now");
+  node.RunFor(20s);
+  EXPECT_EQ(node.Show(), "a-") << "the second look says so too";
   EXPECT_TRUE(node.Complete("http"));
   EXPECT_EQ(node.SourceNamed("http").problems[0].reason,
             "zero-length data received from http://host/pods");
   node.fetcher.AnswerBody(List({"a"}));
   node.RunFor(20s);
   EXPECT_EQ(node.Show(), "a");
+}
+
+TEST(HttpSource, OneEmptyAnswerRemovesNothing) {
+  HttpNode node;
+  node.fetcher.AnswerBody(List({"a"}));
+  node.Start();
+  node.RunFor(100ms);
+  for (int i = 0; i < 3; ++i) {
+    node.fetcher.AnswerBody("");
+    node.RunFor(20s);
+    EXPECT_EQ(node.Show(), "a");
+    node.fetcher.AnswerBody(List({"a"}));
+    node.RunFor(20s);
+    EXPECT_TRUE(node.Complete("http"));
+  }
+  node.Restart();
+  node.fetcher.AnswerBody("");
+  node.RunFor(20s);
+  EXPECT_EQ(node.Show(), "a") << "remembered pods are known ones";
+}
+
+TEST(HttpSource, AnEmptyAnswerOfAFreshNodeIsComplete) {
+  HttpNode node;
+  node.fetcher.AnswerBody("");
+  node.Start();
+  node.RunFor(100ms);
+  EXPECT_TRUE(node.Complete("http"));
+}
+
+TEST(HttpSource, SecretsOfTheUrlGoToTheServerOnly) {
+  HttpNode node;
+  node.config.static_pod_url = "https://root:hunter2@host/pods?token=hunter2#hunter2";
+  node.fetcher.AnswerBody(
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
+      "spec: {containers: [{name: a, image: b}]}\n");
+  node.Start();
+  node.RunFor(100ms);
+  EXPECT_EQ(node.fetcher.last_request().url, node.config.static_pod_url);
+  const auto record = node.Find("a");
+  ASSERT_NE(record, nullptr);
+  EXPECT_EQ(record->origin(), "https://xxxxx@host/pods?token=xxxxx");
+  EXPECT_EQ(node.SourceNamed("http").place, "https://xxxxx@host/pods?token=xxxxx");
+  node.fetcher.AnswerBody("nonsense");
+  node.RunFor(20s);
+  node.fetcher.Answer(Unavailable("connection refused"));
+  node.RunFor(20s);
+  EXPECT_EQ(record->SerializeAsString().find("hunter2"), std::string::npos);
+  for (const auto& problem : node.SourceNamed("http").problems)
+    EXPECT_EQ((problem.where + problem.reason).find("hunter2"), std::string::npos);
+  for (const auto& line : node.sink.lines())
+    for (const auto& field : line.fields)
+      EXPECT_EQ(field.value.find("hunter2"), std::string::npos) << line.message;
+}
+
+TEST(HttpSource, TheUidRestsOnTheWholeUrl) {
+  const auto uid_of = [](const std::string& url) {
+    HttpNode node;
+    node.config.static_pod_url = url;
+    node.fetcher.AnswerBody(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
+        "spec: {containers: [{name: a, image: b}]}\n");
+    node.Start();
+    node.RunFor(100ms);
+    return node.Find("a")->uid();
+  };
+  EXPECT_NE(uid_of("https://host/pods?a=1"), uid_of("https://host/pods?a=2"));
+  EXPECT_EQ(uid_of("http://host/pods"), uid_of("http://host/pods"));
+}
+
+TEST(WithoutSecrets, UserPasswordAndQueryAreHidden) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"http://host/pods", "http://host/pods"},
+      {"http://host:8080/a@b", "http://host:8080/a@b"},
+      {"http://u@host", "http://xxxxx@host"},
+      {"http://u:p@q@host/", "http://xxxxx@host/"},
+      {"http://host?secret", "http://host?xxxxx"},
+      {"http://host/?a=1&b&c=3&", "http://host/?a=xxxxx&xxxxx&c=xxxxx&xxxxx"},
+      {"http://host/#frag", "http://host/"},
+      {"http://host?a=b@c", "http://host?a=xxxxx"},
+      {"u:p@host/pods", "xxxxx@host/pods"},
+      {"", ""},
+  };
+  for (const auto& [url, want] : kCases) EXPECT_EQ(WithoutSecrets(url), want) << url;
 }
 
 TEST(HttpSource, ABadBodyServedTwiceFailsTwice) {

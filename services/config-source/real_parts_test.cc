@@ -322,6 +322,29 @@ TEST(CurlFetcher, FollowsRedirectsUpToTen) {
   EXPECT_EQ(reply.status().code(), StatusCode::kUnavailable);
 }
 
+TEST(CurlFetcher, HeadersGoToNoOtherPlace) {
+  const RealClock clock;
+  TestServer first, other;
+  const auto fetcher = MakeCurlFetcher(clock);
+  const HttpRequest request{first.Url(), {{"X-Token", {"hunter2"}}}, 100};
+  other.Answer("200 OK", "from the other");
+  first.Answer("302 Found\r\nLocation: " + other.Url() + "/pods", "");
+  const auto reply = fetcher->Get(request, After(clock, 10s));
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->body, "from the other");
+  EXPECT_NE(first.last_request().find("hunter2"), std::string::npos);
+  EXPECT_EQ(other.last_request().find("hunter2"), std::string::npos);
+}
+
+TEST(CurlFetcher, APlaceIsSchemeHostAndPort) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"https://Host/a", "https://host:443"},    {"HTTP://u:p@host?x", "http://host:80"},
+      {"http://host:8080/", "http://host:8080"}, {"http://[::1]/", "http://[::1]:80"},
+      {"http://[::1]:81", "http://[::1]:81"},    {"nothing", ""},
+  };
+  for (const auto& [url, want] : kCases) EXPECT_EQ(http::PlaceOf(url), want) << url;
+}
+
 TEST(CurlFetcher, AServerThatIsAwayIsUnavailable) {
   const RealClock clock;
   std::string url;
