@@ -14,6 +14,7 @@ namespace splitlet::cri {
 namespace {
 
 constexpr Duration kRound = 10ms;
+constexpr Duration kLongestRound = 160ms;  // of hundreds that wait, none may take the machine
 
 class AdvancingWaiter final : public Waiter {
  public:
@@ -33,8 +34,9 @@ class RealWaiter final : public Waiter {
     std::mutex mutex;
     std::condition_variable never;
     std::unique_lock lock(mutex);
-    while (!done() && clock_.Now() < end)
-      never.wait_for(lock, std::min<Duration>(kRound, end - clock_.Now()));
+    for (Duration round = kRound; !done() && clock_.Now() < end;
+         round = std::min(2 * round, kLongestRound))
+      never.wait_for(lock, std::min<Duration>(round, end - clock_.Now()));
   }
 
  private:

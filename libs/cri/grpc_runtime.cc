@@ -3,6 +3,8 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
 #include <utility>
 
 #include "libs/base/cancel.h"
@@ -23,6 +25,37 @@ constexpr const char* kPodUidLabel = "io.kubernetes.pod.uid";
 std::string& CurrentTrace() {
   thread_local std::string traceparent;
   return traceparent;
+}
+
+v1::StopContainerRequest StopRequest(const ContainerId& id, int64_t grace_seconds) {
+  v1::StopContainerRequest request;
+  request.set_container_id(id.str());
+  request.set_timeout(grace_seconds);
+  return request;
+}
+
+Status StopAnswer(const Status& status) {
+  FAIL_POINT("cri.stop-container.after");
+  return status.code() == StatusCode::kNotFound ? OkStatus() : status;
+}
+
+v1::PullImageRequest PullRequest(const std::string& image, const v1::AuthConfig* auth,
+                                 const v1::PodSandboxConfig& sandbox_config) {
+  v1::PullImageRequest request;
+  request.mutable_image()->set_image(image);
+  *request.mutable_image()->mutable_annotations() = sandbox_config.annotations();
+  if (auth != nullptr) *request.mutable_auth() = *auth;
+  *request.mutable_sandbox_config() = sandbox_config;
+  return request;
+}
+
+StatusOr<std::string> PullAnswer(const std::string& image, const Status& status,
+                                 const v1::PullImageResponse& response) {
+  FAIL_POINT("cri.pull-image.after");
+  if (!status.ok()) return status;
+  if (response.image_ref().empty())
+    return Internal("the runtime pulled {} and names no reference", image);
+  return response.image_ref();
 }
 
 }  // namespace
@@ -59,9 +92,54 @@ struct GrpcRuntime::Impl {
     return Invoke(operation, deadline, limits.request, call);
   }
 
+  /// A call without a thread: what it needs lives until its answer has been told.
+  template <class Request, class Response>
+  struct LongCall {
+    LongCall(const Clock& c, const Deadline& deadline, Request r)
+        : request(std::move(r)), client(c, deadline, TraceScope::Current()), begin(c.Now()) {}
+    const Request request;
+    Response response;
+    rpc::ClientCall client;
+    const Clock::Time begin;
+    int told = 0;  // of `given_up`
+  };
+
+  struct LongKind {
+    const char* operation;
+    const Deadline& deadline;
+    Duration limit;
+  };
+  /// `start` is handed context, request, response and what is to run at the end.
+  template <class Response, class Request, class Start>
+  void Begin(const LongKind& kind, Request request, Start start,
+             std::function<void(const Status&, const Response&)> done) {
+    const Deadline bounded{std::min(kind.deadline.at, clock.Now() + kind.limit),
+                           kind.deadline.cancel};
+    const auto running = std::make_shared<LongCall<Request, Response>>(clock, bounded, request);
+    grpc::ClientContext* context = &running->client.context();
+    {
+      const std::lock_guard lock(mutex);
+      ++long_calls;
+    }
+    running->told = given_up.Add([context] { context->TryCancel(); });
+    start(context, &running->request, &running->response,
+          [this, running, operation = kind.operation,
+           done = std::move(done)](const grpc::Status& answer) {
+            given_up.Remove(running->told);
+            const Status status = rpc::FromGrpc(answer);
+            metrics.Note(operation, clock.Now() - running->begin, !status.ok());
+            done(status, running->response);
+            const std::lock_guard lock(mutex);
+            if (--long_calls == 0) none_left.notify_all();
+          });
+  }
+
   const Clock& clock;
   CallLimits limits;
   CancelToken given_up;
+  std::mutex mutex;
+  std::condition_variable none_left;
+  size_t long_calls = 0;  // whose answer has not been told
   CriMetrics metrics;
   std::unique_ptr<v1::RuntimeService::Stub> runtime;
   std::unique_ptr<v1::ImageService::Stub> images;
@@ -70,8 +148,13 @@ struct GrpcRuntime::Impl {
 GrpcRuntime::GrpcRuntime(const std::shared_ptr<grpc::Channel>& channel, const Clock& clock,
                          prometheus::Registry& registry, CallLimits limits)
     : impl_(std::make_unique<Impl>(channel, clock, registry, limits)) {}
-GrpcRuntime::~GrpcRuntime() = default;
+GrpcRuntime::~GrpcRuntime() { EndLongCalls(); }
 void GrpcRuntime::GiveUp() { impl_->given_up.Cancel(); }
+void GrpcRuntime::EndLongCalls() {
+  GiveUp();
+  std::unique_lock lock(impl_->mutex);
+  impl_->none_left.wait(lock, [this] { return impl_->long_calls == 0; });
+}
 
 // Reader.
 
@@ -256,17 +339,32 @@ Status GrpcRuntime::StartContainer(const ContainerId& id, Deadline deadline) {
 
 Status GrpcRuntime::StopContainer(const ContainerId& id, int64_t grace_seconds, Deadline deadline) {
   FAIL_POINT("cri.stop-container.before");
-  v1::StopContainerRequest request;
   v1::StopContainerResponse response;
-  request.set_container_id(id.str());
-  request.set_timeout(grace_seconds);
+  const auto request = StopRequest(id, grace_seconds);
   const Duration limit = impl_->limits.StopContainer(grace_seconds);
   const Status status =
       impl_->Invoke("stop_container", deadline, limit, [&](grpc::ClientContext* context) {
         return impl_->runtime->StopContainer(context, request, &response);
       });
-  FAIL_POINT("cri.stop-container.after");
-  return status.code() == StatusCode::kNotFound ? OkStatus() : status;
+  return StopAnswer(status);
+}
+
+void GrpcRuntime::BeginStopContainer(const ContainerId& id, int64_t grace_seconds,
+                                     Deadline deadline, Stopped done) {
+  const Status may = [] {
+    FAIL_POINT("cri.stop-container.before");
+    return OkStatus();
+  }();
+  if (!may.ok()) return done(may);
+  impl_->Begin<v1::StopContainerResponse>(
+      {"stop_container", deadline, impl_->limits.StopContainer(grace_seconds)},
+      StopRequest(id, grace_seconds),
+      [this](auto* context, auto* request, auto* response, auto end) {
+        impl_->runtime->async()->StopContainer(context, request, response, std::move(end));
+      },
+      [done = std::move(done)](const Status& status, const v1::StopContainerResponse&) {
+        done(StopAnswer(status));
+      });
 }
 
 // Exec.
@@ -366,22 +464,33 @@ StatusOr<std::string> GrpcRuntime::PullImage(const std::string& image, const v1:
                                              const v1::PodSandboxConfig& sandbox_config,
                                              Deadline deadline) {
   FAIL_POINT("cri.pull-image.before");
-  v1::PullImageRequest request;
   v1::PullImageResponse response;
-  request.mutable_image()->set_image(image);
-  *request.mutable_image()->mutable_annotations() = sandbox_config.annotations();
-  if (auth != nullptr) *request.mutable_auth() = *auth;
-  *request.mutable_sandbox_config() = sandbox_config;
+  const auto request = PullRequest(image, auth, sandbox_config);
   const Duration limit = impl_->limits.PullImage();
   const Status status =
       impl_->Invoke("pull_image", deadline, limit, [&](grpc::ClientContext* context) {
         return impl_->images->PullImage(context, request, &response);
       });
-  FAIL_POINT("cri.pull-image.after");
-  if (!status.ok()) return status;
-  if (response.image_ref().empty())
-    return Internal("the runtime pulled {} and names no reference", image);
-  return response.image_ref();
+  return PullAnswer(image, status, response);
+}
+
+void GrpcRuntime::BeginPullImage(const std::string& image,
+                                 const v1::PodSandboxConfig& sandbox_config, Deadline deadline,
+                                 Pulled done) {
+  const Status may = [] {
+    FAIL_POINT("cri.pull-image.before");
+    return OkStatus();
+  }();
+  if (!may.ok()) return done(may);
+  impl_->Begin<v1::PullImageResponse>(
+      {"pull_image", deadline, impl_->limits.PullImage()},
+      PullRequest(image, nullptr, sandbox_config),
+      [this](auto* context, auto* request, auto* response, auto end) {
+        impl_->images->async()->PullImage(context, request, response, std::move(end));
+      },
+      [image, done = std::move(done)](const Status& status, const v1::PullImageResponse& response) {
+        done(PullAnswer(image, status, response));
+      });
 }
 
 StatusOr<std::vector<FsUsage>> GrpcRuntime::ImageFsInfo(Deadline deadline) {

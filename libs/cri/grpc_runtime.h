@@ -2,7 +2,8 @@
 
 /// A CRI runtime over gRPC: all roles of cri.h on one channel.
 /// Each call ends at the caller's deadline or the limit of its method, whichever comes first.
-/// Threads: any; calls block. Errors: gRPC codes, unchanged but for these: a create whose name is
+/// Threads: any; calls block, but for the two long ones, whose answers come on a thread of gRPC's.
+/// Errors: gRPC codes, unchanged but for these: a create whose name is
 /// taken is ALREADY_EXISTS also where the runtime says UNKNOWN (found out by listing, not by text),
 /// a stop or removal of what is gone is OK, an answer that lacks what CRI demands is INTERNAL. Fail
 /// points: cri.<method>.before and .after. Source: runtime-sync spec, constants and section 2;
@@ -15,6 +16,7 @@
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
 #include "libs/cri/cri.h"
+#include "libs/cri/long_calls.h"
 
 namespace grpc {
 class Channel;
@@ -59,7 +61,8 @@ class GrpcRuntime final : public Reader,
                           public Remover,
                           public Images,
                           public Logs,
-                          public Stats {
+                          public Stats,
+                          public LongCalls {
  public:
   /// The registry gets kubelet_runtime_operations_*; one GrpcRuntime for each registry. Both
   /// outlive this.
@@ -68,6 +71,8 @@ class GrpcRuntime final : public Reader,
   ~GrpcRuntime() override;
   /// From now on every call is CANCELLED, those that run too.
   void GiveUp();
+  /// Gives up, and returns when no answer of a long call is on its way any more.
+  void EndLongCalls();
 
   /// FAILED_PRECONDITION when the runtime speaks another version of CRI.
   StatusOr<RuntimeInfo> Version(Deadline deadline) override;
@@ -108,6 +113,11 @@ class GrpcRuntime final : public Reader,
   Status ReopenContainerLog(const ContainerId& id, Deadline deadline) override;
 
   StatusOr<std::vector<ContainerStats>> ListContainerStats(Deadline deadline) override;
+
+  void BeginStopContainer(const ContainerId& id, int64_t grace_seconds, Deadline deadline,
+                          Stopped done) override;
+  void BeginPullImage(const std::string& image, const runtime::v1::PodSandboxConfig& sandbox_config,
+                      Deadline deadline, Pulled done) override;
 
  private:
   struct Impl;

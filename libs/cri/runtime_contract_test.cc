@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <mutex>
 
 #include "libs/base/cancel.h"
@@ -17,7 +18,9 @@
 #include "libs/cri/event_stream.h"
 #include "libs/cri/fake_runtime.h"
 #include "libs/cri/grpc_runtime.h"
+#include "libs/cri/stranded_calls.h"
 #include "libs/cri/test_pod.h"
+#include "libs/exec/strand_pool.h"
 #include "libs/rpc/rpc.h"
 #include "tests/fake_cri/server.h"
 
@@ -34,6 +37,7 @@ struct Subject {
   Images* images = nullptr;
   Logs* logs = nullptr;
   Stats* stats = nullptr;
+  LongCalls* long_calls = nullptr;
   std::unique_ptr<EventStream> cri_events, containerd_events;
   FakeRuntime* fake = nullptr;  // what is behind it, when it is known
 
@@ -52,11 +56,14 @@ struct Subject {
 struct FakeSubject : Subject {
   FakeSubject() {
     SetRoles(runtime);
+    long_calls = &calls;
     fake = &runtime;
   }
   RealClock clock;
   std::unique_ptr<Waiter> waiter = MakeRealWaiter();
   FakeRuntime runtime{clock, {.waiter = waiter.get()}};
+  exec::StrandPool strands{{}};
+  StrandedCalls calls{runtime, runtime, strands};
 };
 
 struct EndpointSubject : Subject {
@@ -64,6 +71,7 @@ struct EndpointSubject : Subject {
     const auto channel = rpc::ConnectEndpoint(endpoint);
     runtime = std::make_unique<GrpcRuntime>(channel, clock, registry, CallLimits{});
     SetRoles(*runtime);
+    long_calls = runtime.get();
     cri_events = MakeCriEventStream(channel, clock);
     containerd_events = MakeContainerdEventStream(channel, clock);
   }
@@ -212,6 +220,23 @@ TEST_P(RuntimeContract, AContainerLivesFromCreatedToExited) {
   EXPECT_TRUE(runner().StopContainer(*id, 1, Soon()).ok());
 }
 
+TEST_P(RuntimeContract, LongCallsAnswerWhenTheyAreDone) {
+  const SandboxId sandbox = RunSandbox();
+  const auto id = Create(sandbox, 0);
+  ASSERT_TRUE(id.ok()) << id.status();
+  ASSERT_TRUE(runner().StartContainer(*id, Soon()).ok());
+  const auto stop = [&] {
+    std::promise<Status> stopped;
+    subject_->long_calls->BeginStopContainer(
+        *id, 1, Soon(), [&stopped](const Status& status) { stopped.set_value(status); });
+    return stopped.get_future().get();
+  };
+  EXPECT_TRUE(stop().ok());
+  EXPECT_EQ(reader().ContainerStatus(*id, Soon())->state, ContainerState::kExited);
+  EXPECT_TRUE(subject_->remover->RemoveContainer(*id, Soon()).ok());
+  EXPECT_TRUE(stop().ok()) << "it is gone";
+}
+
 TEST_P(RuntimeContract, NewerContainersAreListedFirst) {
   const SandboxId sandbox = RunSandbox();
   const ContainerId first = *Create(sandbox, 0), second = *Create(sandbox, 1);
@@ -254,6 +279,18 @@ TEST_P(RuntimeContract, CommandsRunInRunningContainersOnly) {
   const auto result = subject_->exec->ExecSync(id, {"true"}, 5s, Soon());
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->exit_code, 0);
+}
+
+TEST_P(RuntimeContract, AnImageThatIsPulledHasAReference) {
+  if (subject_->fake == nullptr) GTEST_SKIP() << "a real runtime may reach no registry";
+  std::promise<StatusOr<std::string>> pulled;
+  subject_->long_calls->BeginPullImage(
+      "busybox:new", pod_.Config(), Soon(),
+      [&pulled](StatusOr<std::string> ref) { pulled.set_value(std::move(ref)); });
+  const auto ref = pulled.get_future().get();
+  ASSERT_TRUE(ref.ok()) << ref.status();
+  const auto image = subject_->images->ImageStatus("busybox:new", Soon());
+  ASSERT_TRUE(image.ok() && image->has_value());
 }
 
 TEST_P(RuntimeContract, ImagesAreFoundByNameAndId) {
@@ -359,6 +396,40 @@ TEST_F(ClientTest, AClientThatGivesUpEndsCallsThatRunAndThoseThatCome) {
   stopper.join();
   EXPECT_EQ(subject.reader->ListContainers({}, After(clock_, 60s)).status().code(),
             StatusCode::kCancelled);
+}
+
+TEST_F(ClientTest, ALongCallIsCancelledAlone) {
+  ServerSubject subject;
+  subject.fake->AddFault({.method = "StopContainer", .kind = Fault::Kind::kHang});
+  Deadline deadline = After(clock_, 60s);
+  deadline.cancel = std::make_shared<CancelToken>();
+  std::promise<Status> stopped;
+  subject.runtime->BeginStopContainer(
+      ContainerId("c"), 30, deadline,
+      [&stopped](const Status& status) { stopped.set_value(status); });
+  while (subject.fake->Hanging() == 0) std::this_thread::yield();
+  deadline.cancel->Cancel();
+  EXPECT_EQ(stopped.get_future().get().code(), StatusCode::kCancelled);
+}
+
+TEST_F(ClientTest, EveryLongCallIsAnsweredBeforeTheClientEnds) {
+  ServerSubject subject;
+  subject.fake->AddFault({.method = "PullImage", .kind = Fault::Kind::kHang});
+  std::atomic<int> cancelled = 0;
+  const auto pull = [&] {
+    subject.runtime->BeginPullImage("i", {}, After(clock_, 60s),
+                                    [&cancelled](const StatusOr<std::string>& ref) {
+                                      if (ref.status().code() == StatusCode::kCancelled)
+                                        ++cancelled;
+                                    });
+  };
+  for (int i = 0; i < 3; ++i) pull();
+  while (subject.fake->Hanging() < 3) std::this_thread::yield();
+  subject.runtime->EndLongCalls();
+  EXPECT_EQ(cancelled, 3);
+  pull();
+  subject.runtime->EndLongCalls();
+  EXPECT_EQ(cancelled, 4) << "one that comes afterwards too";
 }
 
 TEST_F(ClientTest, CallsAreCounted) {

@@ -1,0 +1,29 @@
+#pragma once
+
+/// The two calls that may last minutes, begun without waiting: no thread is held while a container
+/// takes its time to stop or an image to come. Threads: any; a begin returns at once. `done` is
+/// called once, on any thread, also on the caller's before the begin returns; it must not block.
+/// Errors: those of Runner::StopContainer and Images::PullImage. Source: DESIGN.md "Threads and
+/// time".
+
+#include <functional>
+#include <string>
+
+#include "libs/cri/cri.h"
+
+namespace splitlet::cri {
+
+class LongCalls {
+ public:
+  using Stopped = std::function<void(Status)>;
+  using Pulled = std::function<void(StatusOr<std::string>)>;
+  virtual ~LongCalls() = default;
+  virtual void BeginStopContainer(const ContainerId& id, int64_t grace_seconds, Deadline deadline,
+                                  Stopped done) = 0;
+  /// Without credentials.
+  virtual void BeginPullImage(const std::string& image,
+                              const runtime::v1::PodSandboxConfig& sandbox_config,
+                              Deadline deadline, Pulled done) = 0;
+};
+
+}  // namespace splitlet::cri

@@ -1,0 +1,52 @@
+#pragma once
+
+/// Long calls over a runtime whose calls block: each on a strand of its own, which stands for what
+/// the runtime does meanwhile. For tests and the simulation, on the fake strands of the process
+/// that calls, so that it can die between a begin and its answer. Threads: any. Errors: as
+/// LongCalls.
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "libs/cri/grpc_runtime.h"
+#include "libs/cri/long_calls.h"
+#include "libs/exec/exec.h"
+#include "runtime/v1/api.pb.h"
+
+namespace splitlet::cri {
+
+class StrandedCalls final : public LongCalls {
+ public:
+  StrandedCalls(Runner& runner, Images& images, exec::Strands& strands)
+      : runner_(runner), images_(images), strands_(strands) {}
+
+  void BeginStopContainer(const ContainerId& id, int64_t grace_seconds, Deadline deadline,
+                          Stopped done) override {
+    Run([this, id, grace_seconds, deadline = std::move(deadline), done = std::move(done)] {
+      done(runner_.StopContainer(id, grace_seconds, deadline));
+    });
+  }
+  void BeginPullImage(const std::string& image, const runtime::v1::PodSandboxConfig& sandbox_config,
+                      Deadline deadline, Pulled done) override {
+    Run([this, image, sandbox_config, deadline = std::move(deadline), done = std::move(done)] {
+      done(images_.PullImage(image, nullptr, sandbox_config, deadline));
+    });
+  }
+
+ private:
+  void Run(exec::Task call) {
+    strands_.Run("runtime/" + std::to_string(++last_),
+                 [trace = TraceScope::Current(), call = std::move(call)] {
+                   const TraceScope scope(trace);
+                   call();
+                 });
+  }
+  Runner& runner_;
+  Images& images_;
+  exec::Strands& strands_;
+  std::atomic<uint64_t> last_{0};
+};
+
+}  // namespace splitlet::cri
