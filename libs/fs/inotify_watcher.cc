@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -41,7 +42,11 @@ class InotifyWatcher final : public FileWatcher {
     stop_ = ::eventfd(0, EFD_CLOEXEC);
     if (stop_ < 0) return Annotate(ErrnoStatus(errno), "eventfd");
     RETURN_IF_ERROR(Arm(), "watch {}", path_);
-    thread_ = std::thread([this] { Run(); });
+    try {
+      thread_ = std::thread([this] { Run(); });
+    } catch (const std::system_error& e) {
+      return ResourceExhausted("no thread to watch {}: {}", path_, e.what());
+    }
     return OkStatus();
   }
 

@@ -43,11 +43,19 @@ void FileSource::Start(std::vector<SourcePodRef> remembered, OnSet on_set) {
   StartPass();
 }
 
+/// On the strand of the looks: it touches the file system, which may hang, and the first look comes
+/// after it, so that it sees what the watch has not seen.
 void FileSource::Watch() {
-  const Status watched = deps_.watcher->Start(
-      options_.path,
-      {[this] { deps_.loop.Post([this] { OnHint(); }); },
-       [this](const Status& why) { deps_.loop.Post([this, why] { OnWatchLost(why); }); }});
+  deps_.strands.Run(kStrand, [this] {
+    const Status watched = deps_.watcher->Start(
+        options_.path,
+        {[this] { deps_.loop.Post([this] { OnHint(); }); },
+         [this](const Status& why) { deps_.loop.Post([this, why] { OnWatchLost(why); }); }});
+    deps_.loop.Post([this, watched] { OnWatched(watched); });
+  });
+}
+
+void FileSource::OnWatched(const Status& watched) {
   if (!watched.ok()) return OnWatchLost(watched);
   deps_.on_watched(true);
   if (std::exchange(unwatched_, {}).empty()) return;

@@ -55,6 +55,7 @@ class FileSource final : public Source {
 
  private:
   void Watch();
+  void OnWatched(const Status& watched);
   void OnWatchLost(const Status& why);
   /// As soon as hints may be followed again.
   void LookSoon();

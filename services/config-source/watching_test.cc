@@ -1,3 +1,4 @@
+#include "services/config-source/file_source.h"
 #include "services/config-source/testing.h"
 
 /// How the file source follows changes: hints without pause, and a watch that is lost.
@@ -111,6 +112,48 @@ TEST_F(Watching, WhatChangedWithoutAWatchIsFoundWhenItIsSetAgain) {
   RunFor(1100ms);
   EXPECT_EQ(Watched(), 1);
   EXPECT_NE(Find("late"), nullptr);
+}
+
+/// Says from where it was started; a watcher asks the file system, which may hang.
+class NotingWatcher final : public fs::FileWatcher {
+ public:
+  NotingWatcher(const exec::EventLoop& loop, int& on_loop, int& elsewhere)
+      : loop_(loop), on_loop_(on_loop), elsewhere_(elsewhere) {}
+  Status Start(const std::string&, Callbacks callbacks) override {
+    ++(loop_.IsCurrent() ? on_loop_ : elsewhere_);
+    callbacks_ = std::move(callbacks);
+    if (elsewhere_ == 1) callbacks_.on_lost(ResourceExhausted("no space left on device"));
+    return OkStatus();
+  }
+
+ private:
+  const exec::EventLoop& loop_;
+  int& on_loop_;
+  int& elsewhere_;
+  Callbacks callbacks_;
+};
+
+TEST(FileSource, TheLoopNeverAsksTheFileSystemForAWatch) {
+  FakeClock clock;
+  exec::FakeLoop loop(clock);
+  exec::FakeStrands strands(loop);
+  fs::FakeFileSystem files(clock);
+  FakeLogSink sink;
+  int on_loop = 0, elsewhere = 0;
+  FileSource source({.clock = clock,
+                     .loop = loop,
+                     .strands = strands,
+                     .files = files,
+                     .watcher = std::make_unique<NotingWatcher>(loop, on_loop, elsewhere),
+                     .decode = nullptr,
+                     .log = Log(sink),
+                     .on_read_time = [](Duration) {},
+                     .on_watched = [](bool) {}},
+                    {.path = "/m", .node_name = "node-1", .period = 20s});
+  source.Start({}, [](const SourceSet&) {});
+  loop.Advance(30s);
+  EXPECT_EQ(elsewhere, 2) << "at the start, and after it was lost";
+  EXPECT_EQ(on_loop, 0);
 }
 
 }  // namespace
