@@ -1,4 +1,5 @@
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <prometheus/counter.h>
@@ -10,12 +11,15 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <list>
+#include <thread>
+#include <utility>
 
 #include "libs/daemon/event_recorder.h"
 #include "libs/daemon/http_server.h"
@@ -174,6 +178,74 @@ TEST(StderrLog, RemembersTheLastErrorOnly) {
   EXPECT_EQ(sink.last_error().text, R"("it broke" pod="a")");
   EXPECT_EQ(sink.last_error().at, clock.WallNow());
   EXPECT_FALSE(sink.Enabled(LogLevel::kDebug));
+}
+
+/// What goes to stderr while it lives goes into a pipe that nobody reads.
+class StoppedReader {
+ public:
+  StoppedReader() : saved_(dup(STDERR_FILENO)) {
+    EXPECT_EQ(pipe2(pipe_.data(), O_CLOEXEC), 0);
+    EXPECT_GE(dup2(pipe_[1], STDERR_FILENO), 0);
+  }
+  ~StoppedReader() { Resume(); }
+  /// Reads all that comes from now on, and lets stderr be what it was.
+  void Resume() {
+    if (pipe_[1] < 0) return;
+    dup2(saved_, STDERR_FILENO);
+    close(saved_);
+    close(std::exchange(pipe_[1], -1));
+    reader_ = std::thread([this] {
+      std::array<char, 4096> part{};
+      while (read(pipe_[0], part.data(), part.size()) > 0) {
+      }
+    });
+  }
+  void Join() {
+    if (reader_.joinable()) reader_.join();
+    close(pipe_[0]);
+  }
+
+ private:
+  int saved_;
+  std::array<int, 2> pipe_{-1, -1};
+  std::thread reader_;
+};
+
+TEST(StderrLog, AReaderThatHasStoppedHoldsUpNobodyAndLosesTheOldestLines) {
+  const RealClock clock;
+  StoppedReader stopped;
+  {
+    StderrSink sink(clock, {.origin = kOrigin, .patience = 1ms});
+    const Log log(sink);
+    const std::string kilobyte(1000, 'x');
+    for (int i = 0; i < 1000; ++i) log.Info(kilobyte);
+    for (int i = 0; i < 1000; ++i) log.Error(kilobyte);
+    EXPECT_GT(sink.dropped(), 1000u);
+    EXPECT_LT(sink.dropped(), 2000u);
+    stopped.Resume();
+  }
+  stopped.Join();
+}
+
+TEST(StderrLog, ALineIsBounded) {
+  const std::string text =
+      FormatText({LogLevel::kInfo, std::string(100'000, 'a'), {KV("b", std::string(100'000, 'b'))}},
+                 kOrigin, WallTime{});
+  EXPECT_LT(text.size(), 10'000u);
+}
+
+using StderrLogDeathTest = testing::Test;
+
+TEST(StderrLogDeathTest, LastWordsOutliveASigkill) {
+  EXPECT_EXIT(
+      {
+        const RealClock clock;
+        StderrSink sink(clock, {.origin = kOrigin, .patience = 10s});
+        Log(sink).Info("said before");
+        Log(sink).Error("last words");
+        kill(getpid(), SIGKILL);
+      },
+      testing::KilledBySignal(SIGKILL), "said before.*\n.*last words");
 }
 
 // HTTP.

@@ -1,13 +1,63 @@
 #include "libs/daemon/log_sink.h"
 
-#include <spdlog/logger.h>
+#include <spdlog/async.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <ctime>
+#include <system_error>
+#include <utility>
 
 namespace splitlet::daemon {
 namespace {
+
+constexpr size_t kSlots = 256;  // lines that wait; each takes a kilobyte
+constexpr size_t kMaxValue = 4096;
+constexpr Duration kEndPatience = std::chrono::seconds{1};
+
+/// To stderr; says how far it is.
+class CountingSink final : public spdlog::sinks::sink {
+ public:
+  void log(const spdlog::details::log_msg& line) override {
+    to_.log(line);
+    {
+      const std::lock_guard lock(mutex_);
+      ++written_;
+    }
+    changed_.notify_all();
+  }
+  void flush() override { to_.flush(); }
+  void set_pattern(const std::string& pattern) override { to_.set_pattern(pattern); }
+  void set_formatter(std::unique_ptr<spdlog::formatter> formatter) override {
+    to_.set_formatter(std::move(formatter));
+  }
+
+  uint64_t written() const {
+    const std::lock_guard lock(mutex_);
+    return written_;
+  }
+  /// Until so many are written or `dropped`, at most so long.
+  template <class Dropped>
+  bool WaitFor(uint64_t lines, Duration patience, const Dropped& dropped) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, patience, [&] { return written_ + dropped() >= lines; });
+  }
+
+ private:
+  spdlog::sinks::stderr_sink_mt to_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  uint64_t written_ = 0;
+};
+
+/// Threads of writers that stood still when their sink ended: nothing can end them.
+std::vector<std::shared_ptr<spdlog::details::thread_pool>>& LeftBehind() {
+  static std::vector<std::shared_ptr<spdlog::details::thread_pool>> pools;
+  return pools;
+}
+
+std::string_view Bounded(std::string_view text) { return text.substr(0, kMaxValue); }
 
 char Letter(LogLevel level) {
   switch (level) {
@@ -48,9 +98,9 @@ std::string Escaped(char c) {
 }
 
 std::string TextOf(const LogLine& line) {
-  std::string text = Quoted(line.message);
+  std::string text = Quoted(Bounded(line.message));
   for (const LogField& field : line.fields)
-    text += fmt::format(" {}={}", field.key, Quoted(field.value));
+    text += fmt::format(" {}={}", field.key, Quoted(Bounded(field.value)));
   return text;
 }
 
@@ -89,13 +139,14 @@ std::string FormatText(const LogLine& line, const LogOrigin& origin, WallTime at
 std::string FormatJson(const LogLine& line, const LogOrigin& origin, WallTime at) {
   const int64_t micros =
       std::chrono::floor<std::chrono::microseconds>(at).time_since_epoch().count();
-  std::string out = fmt::format("{{\"ts\":{}.{:03},\"logger\":{},\"msg\":{}", micros / 1000,
-                                micros % 1000, Quoted(origin.process), Quoted(line.message));
+  std::string out =
+      fmt::format("{{\"ts\":{}.{:03},\"logger\":{},\"msg\":{}", micros / 1000, micros % 1000,
+                  Quoted(origin.process), Quoted(Bounded(line.message)));
   if (line.level == LogLevel::kWarn) out += ",\"severity\":\"warn\"";
   if (line.level != LogLevel::kError)
     out += fmt::format(",\"v\":{}", line.level == LogLevel::kDebug ? 4 : 0);
   for (const LogField& field : line.fields)
-    out += fmt::format(",{}:{}", Quoted(field.key), Quoted(field.value));
+    out += fmt::format(",{}:{}", Quoted(field.key), Quoted(Bounded(field.value)));
   return out + "}";
 }
 
@@ -105,15 +156,55 @@ LogLevel LevelOf(std::string_view name) {
   return name == "error" ? LogLevel::kError : LogLevel::kInfo;
 }
 
-struct StderrSink::Output {
-  spdlog::logger logger{"stderr", std::make_shared<spdlog::sinks::stderr_sink_mt>()};
+class StderrSink::Output {
+ public:
+  explicit Output(Duration patience) : patience_(patience) {
+    try {
+      pool_ = std::make_shared<spdlog::details::thread_pool>(kSlots, 1);
+      logger_ = std::make_shared<spdlog::async_logger>(
+          "stderr", sink_, pool_, spdlog::async_overflow_policy::overrun_oldest);
+    } catch (const std::system_error&) {  // no thread to be had: lines are written as they come
+      pool_ = nullptr;
+      logger_ = std::make_shared<spdlog::logger>("stderr", sink_);
+    }
+    logger_->set_pattern("%v");
+    logger_->set_level(spdlog::level::trace);
+  }
+  ~Output() {
+    if (pool_ == nullptr || Wait(put_, kEndPatience)) return;
+    LeftBehind().push_back(pool_);
+  }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  void Put(const std::string& text, bool urgent) {
+    const std::lock_guard lock(mutex_);
+    logger_->info(spdlog::string_view_t(text.data(), text.size()));
+    ++put_;
+    if (!urgent || pool_ == nullptr) return;
+    if (stands_still_ && sink_->written() + dropped() + 1 < put_) return;
+    stands_still_ = !Wait(put_, patience_);
+  }
+  uint64_t dropped() const { return pool_ == nullptr ? 0 : pool_->overrun_counter(); }
+
+ private:
+  bool Wait(uint64_t lines, Duration patience) {
+    return sink_->WaitFor(lines, patience, [this] { return dropped(); });
+  }
+
+  const Duration patience_;
+  const std::shared_ptr<CountingSink> sink_ = std::make_shared<CountingSink>();
+  std::shared_ptr<spdlog::details::thread_pool> pool_;
+  std::shared_ptr<spdlog::logger> logger_;
+  std::mutex mutex_;
+  uint64_t put_ = 0;           // guarded by mutex_
+  bool stands_still_ = false;  // likewise: a wait was in vain, and lines of then still wait
 };
 
 StderrSink::StderrSink(const Clock& clock, Options options)
-    : clock_(clock), options_(std::move(options)), output_(std::make_unique<Output>()) {
-  output_->logger.set_pattern("%v");
-  output_->logger.set_level(spdlog::level::trace);
-}
+    : clock_(clock),
+      options_(std::move(options)),
+      output_(std::make_unique<Output>(options_.patience)) {}
 
 StderrSink::~StderrSink() = default;
 
@@ -124,11 +215,14 @@ void StderrSink::Write(LogLevel level, std::string_view message,
   const WallTime now = clock_.WallNow();
   const std::string text = options_.json ? FormatJson(line, options_.origin, now)
                                          : FormatText(line, options_.origin, now);
-  output_->logger.info(spdlog::string_view_t(text.data(), text.size()));
-  if (level != LogLevel::kError) return;
-  const std::lock_guard lock(mutex_);
-  last_error_ = {TextOf(line), now};
+  if (level == LogLevel::kError) {
+    const std::lock_guard lock(mutex_);
+    last_error_ = {TextOf(line), now};
+  }
+  output_->Put(text, level >= LogLevel::kWarn);
 }
+
+uint64_t StderrSink::dropped() const { return output_->dropped(); }
 
 StderrSink::LastError StderrSink::last_error() const {
   const std::lock_guard lock(mutex_);

@@ -1,9 +1,12 @@
 #pragma once
 
 /// Where the log lines of a process go: stderr, as text like klog's or as JSON, one line each.
-/// Remembers the last error for the Admin service. Threads: any. Errors: none. Units: JSON `ts` is
-/// milliseconds since the epoch. Source: metrics-and-logging spec, "Log lines operators search
-/// for", Format.
+/// Remembers the last error for the Admin service. A thread of its own writes: who logs never waits
+/// for a reader of stderr that has stopped or a disk that is full; then the oldest lines are
+/// dropped and counted. Warnings and errors are written when Write returns, so that they outlive a
+/// SIGKILL, unless the writer has stood still for `patience` once and is not through yet. A value
+/// above 4 KiB is cut. Threads: any. Errors: none. Units: JSON `ts` is milliseconds since the
+/// epoch. Source: metrics-and-logging spec, "Log lines operators search for", Format.
 
 #include <array>
 #include <atomic>
@@ -43,6 +46,7 @@ class StderrSink final : public LogSink {
     LogOrigin origin;
     bool json = false;
     LogLevel level = LogLevel::kInfo;
+    Duration patience = std::chrono::milliseconds{100};
   };
   StderrSink(const Clock& clock, Options options);
   ~StderrSink() override;
@@ -56,11 +60,13 @@ class StderrSink final : public LogSink {
     WallTime at;
   };
   LastError last_error() const;
-  /// Lines of this level so far.
+  /// Lines that were never written, so far.
+  uint64_t dropped() const;
+  /// Lines of this level so far, dropped ones included.
   uint64_t written(LogLevel level) const { return written_[static_cast<size_t>(level)]; }
 
  private:
-  struct Output;
+  class Output;
   const Clock& clock_;
   const Options options_;
   std::unique_ptr<Output> output_;

@@ -122,6 +122,8 @@ Metrics::Metrics(prometheus::Registry& registry, const std::string& process,
                     .Name("splitlet_log_lines_total")
                     .Help("Lines logged, by level.")
                     .Register(registry)),
+      log_dropped(AddCounter(registry, "splitlet_log_dropped_total",
+                             "Log lines that were dropped because nobody took them.")),
       faults_armed(AddGauge(registry, "splitlet_fail_points_armed",
                             "Fail points that have a term other than off.")),
       faults_locked(AddGauge(registry, "splitlet_fail_points_locked",
@@ -141,6 +143,7 @@ void Metrics::Update(const StderrSink& log, const FailPoints& points) {
        {LogLevel::kError, "error"}}};
   for (const auto& [level, name] : kLevels)
     Raise(log_lines.Add({{"level", name}}), log.written(level));
+  Raise(log_dropped, log.dropped());
   double armed = 0;
   for (const FailPoints::Info& point : points.List()) {
     if (point.term != "off") ++armed;

@@ -40,6 +40,7 @@ struct Metrics {
   prometheus::Counter& events_sent;     // splitlet_events_sent_total
   prometheus::Counter& events_dropped;  // splitlet_events_dropped_total
   prometheus::Family<prometheus::Counter>& log_lines;  // splitlet_log_lines_total{level}
+  prometheus::Counter& log_dropped;                    // splitlet_log_dropped_total
   prometheus::Gauge& faults_armed;   // splitlet_fail_points_armed: with a term other than off
   prometheus::Gauge& faults_locked;  // splitlet_fail_points_locked: 1 or 0
   prometheus::Family<prometheus::Counter>& fault_hits;  // splitlet_fail_point_hits_total{point}
