@@ -1,5 +1,7 @@
 #include "services/pod-worker/rpc.h"
 
+#include <atomic>
+
 #include "libs/rpc/rpc.h"
 #include "services/pod-worker/pod_worker_service.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
@@ -12,6 +14,21 @@ namespace {
 constexpr Duration kLimit = 30s;
 
 struct Nothing {};
+
+/// One of few places for calls that wait for a disk or for config-source: each holds a thread of
+/// the server, which has to have some left for lists and health. Callers come again.
+class Place {
+ public:
+  explicit Place(std::atomic<int>& taken) : taken_(taken), good_(++taken <= kMaxWaitingCalls) {}
+  ~Place() { --taken_; }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  bool good() const { return good_; }
+
+ private:
+  std::atomic<int>& taken_;
+  const bool good_;
+};
 
 class Rpc final : public v1::PodWorker::Service {
  public:
@@ -52,17 +69,24 @@ class Rpc final : public v1::PodWorker::Service {
 
   grpc::Status ListWorkers(grpc::ServerContext*, const v1::ListWorkersRequest*,
                            v1::ListWorkersReply* reply) override {
-    return Wait<v1::ListWorkersReply>(kLimit, reply, [this](auto done) {
-      v1::ListWorkersReply list;
-      for (auto& worker : workers_.GetWorkers()) *list.add_workers() = std::move(worker);
-      done(std::move(list));
-    });
+    auto list = rpc::OnLoop<v1::ListWorkersReply>(loop_, kLimit,
+                                                  [this]() -> StatusOr<v1::ListWorkersReply> {
+                                                    v1::ListWorkersReply all;
+                                                    for (auto& worker : workers_.GetWorkers())
+                                                      *all.add_workers() = std::move(worker);
+                                                    return all;
+                                                  });
+    if (!list.ok()) return rpc::ToGrpc(list.status());
+    *reply = *std::move(list);
+    return grpc::Status::OK;
   }
 
  private:
   template <class R>
   grpc::Status Wait(Duration limit, R* reply,
                     std::function<void(std::function<void(StatusOr<R>)>)> ask) {
+    const Place place(waiting_);
+    if (!place.good()) return rpc::ToGrpc(ResourceExhausted("too many calls wait"));
     StatusOr<R> answer = rpc::OnLoopLater<R>(loop_, limit, std::move(ask));
     if (!answer.ok()) return rpc::ToGrpc(answer.status());
     if (reply != nullptr) *reply = std::move(answer).value();
@@ -71,6 +95,7 @@ class Rpc final : public v1::PodWorker::Service {
 
   exec::EventLoop& loop_;
   PodWorkerService& workers_;
+  std::atomic<int> waiting_{0};
 };
 
 }  // namespace

@@ -13,6 +13,9 @@ class Service;
 
 namespace splitlet::pod_worker {
 
+/// Calls that wait at once for their answer; more are RESOURCE_EXHAUSTED.
+inline constexpr int kMaxWaitingCalls = 16;
+
 class PodWorkerService;
 
 /// Both outlive the result.
