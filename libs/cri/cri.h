@@ -100,6 +100,19 @@ struct RuntimeCondition {
   std::string reason, message;
 };
 
+/// What can be enforced with one of the runtime's handlers.
+struct RuntimeHandler {
+  std::string name;  // empty: the default one
+  bool recursive_read_only_mounts = false, user_namespaces = false;
+  bool operator==(const RuntimeHandler&) const = default;
+};
+
+struct RuntimeReport {
+  std::vector<RuntimeCondition> conditions;
+  std::vector<RuntimeHandler> handlers;  // an older runtime names none
+  bool supplemental_groups_policy = false, user_namespaces_host_network = false;
+};
+
 struct Image {
   std::string id;
   std::vector<std::string> tags, digests;
@@ -137,7 +150,7 @@ class Reader {
  public:
   virtual ~Reader() = default;
   virtual StatusOr<RuntimeInfo> Version(Deadline deadline) = 0;
-  virtual StatusOr<std::vector<RuntimeCondition>> RuntimeConditions(Deadline deadline) = 0;
+  virtual StatusOr<RuntimeReport> RuntimeStatus(Deadline deadline) = 0;
   /// All sandboxes, ready or not, newest first. `pod_uid` empty: of all pods. None is an empty
   /// vector, not an error.
   virtual StatusOr<std::vector<Sandbox>> ListPodSandbox(const std::string& pod_uid,

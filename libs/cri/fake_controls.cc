@@ -94,7 +94,13 @@ void FakeRuntime::SetDown(bool down) {
 
 void FakeRuntime::SetConditions(std::vector<RuntimeCondition> conditions) {
   const std::lock_guard lock(mutex_);
-  world_->conditions = std::move(conditions);
+  world_->report.conditions = std::move(conditions);
+}
+
+void FakeRuntime::SetFeatures(RuntimeReport features) {
+  const std::lock_guard lock(mutex_);
+  features.conditions = std::move(world_->report.conditions);
+  world_->report = std::move(features);
 }
 
 void FakeRuntime::SetEvents(bool available) {

@@ -201,9 +201,9 @@ StatusOr<RuntimeInfo> FakeRuntime::Version(Deadline deadline) {
                                       [this](World&) { return options_.info; });
 }
 
-StatusOr<std::vector<RuntimeCondition>> FakeRuntime::RuntimeConditions(Deadline deadline) {
-  return Serve<StatusOr<std::vector<RuntimeCondition>>>(
-      {"Status", "", deadline}, [](World& world) { return world.conditions; });
+StatusOr<RuntimeReport> FakeRuntime::RuntimeStatus(Deadline deadline) {
+  return Serve<StatusOr<RuntimeReport>>({"Status", "", deadline},
+                                        [](World& world) { return world.report; });
 }
 
 StatusOr<std::vector<Sandbox>> FakeRuntime::ListPodSandbox(const std::string& pod_uid,

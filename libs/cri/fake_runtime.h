@@ -103,7 +103,7 @@ class FakeRuntime final : public Reader,
 
   // Reader.
   StatusOr<RuntimeInfo> Version(Deadline deadline) override;
-  StatusOr<std::vector<RuntimeCondition>> RuntimeConditions(Deadline deadline) override;
+  StatusOr<RuntimeReport> RuntimeStatus(Deadline deadline) override;
   StatusOr<std::vector<Sandbox>> ListPodSandbox(const std::string& pod_uid,
                                                 Deadline deadline) override;
   StatusOr<Sandbox> PodSandboxStatus(const SandboxId& id, Deadline deadline) override;
@@ -175,6 +175,8 @@ class FakeRuntime final : public Reader,
   size_t Hanging() const;   ///< calls that hang now
   void SetDown(bool down);  ///< every call is UNAVAILABLE, streams end
   void SetConditions(std::vector<RuntimeCondition> conditions);
+  /// All but the conditions; a new runtime names no handler and enforces nothing.
+  void SetFeatures(RuntimeReport features);
 
   // Events.
   void SetEvents(bool available);  ///< off: UNIMPLEMENTED, streams end

@@ -91,8 +91,9 @@ struct FakeRuntime::World {
   std::vector<FsUsage> image_fs{{"/var/lib/containerd", 1 << 30, 1000}};
   std::string sandbox_image = "registry.k8s.io/pause:3.9";
   std::map<ContainerId, ContainerStats> stats;
-  std::vector<RuntimeCondition> conditions{{"RuntimeReady", true, "", ""},
-                                           {"NetworkReady", true, "", ""}};
+  RuntimeReport report{
+      .conditions = {{"RuntimeReady", true, "", ""}, {"NetworkReady", true, "", ""}},
+      .handlers = {}};
 
   std::map<PodAndName, std::vector<ContainerBehaviour>> behaviours;
   std::map<PodAndName, size_t> starts;

@@ -176,7 +176,7 @@ StatusOr<RuntimeInfo> GrpcRuntime::Version(Deadline deadline) {
                      response.runtime_api_version()};
 }
 
-StatusOr<std::vector<RuntimeCondition>> GrpcRuntime::RuntimeConditions(Deadline deadline) {
+StatusOr<RuntimeReport> GrpcRuntime::RuntimeStatus(Deadline deadline) {
   FAIL_POINT("cri.status.before");
   v1::StatusResponse response;
   const Status status = impl_->Invoke("status", deadline, [&](grpc::ClientContext* context) {
@@ -185,11 +185,17 @@ StatusOr<std::vector<RuntimeCondition>> GrpcRuntime::RuntimeConditions(Deadline 
   FAIL_POINT("cri.status.after");
   if (!status.ok()) return status;
   if (!response.has_status()) return Internal("the runtime answered without a status");
-  std::vector<RuntimeCondition> conditions;
+  RuntimeReport report;
   for (const auto& c : response.status().conditions()) {
-    conditions.push_back({c.type(), c.status(), c.reason(), c.message()});
+    report.conditions.push_back({c.type(), c.status(), c.reason(), c.message()});
   }
-  return conditions;
+  for (const auto& handler : response.runtime_handlers()) {
+    report.handlers.push_back({handler.name(), handler.features().recursive_read_only_mounts(),
+                               handler.features().user_namespaces()});
+  }
+  report.supplemental_groups_policy = response.features().supplemental_groups_policy();
+  report.user_namespaces_host_network = response.features().user_namespaces_host_network();
+  return report;
 }
 
 StatusOr<std::vector<Sandbox>> GrpcRuntime::ListPodSandbox(const std::string& pod_uid,

@@ -76,7 +76,7 @@ class GrpcRuntime final : public Reader,
 
   /// FAILED_PRECONDITION when the runtime speaks another version of CRI.
   StatusOr<RuntimeInfo> Version(Deadline deadline) override;
-  StatusOr<std::vector<RuntimeCondition>> RuntimeConditions(Deadline deadline) override;
+  StatusOr<RuntimeReport> RuntimeStatus(Deadline deadline) override;
   StatusOr<std::vector<Sandbox>> ListPodSandbox(const std::string& pod_uid,
                                                 Deadline deadline) override;
   StatusOr<Sandbox> PodSandboxStatus(const SandboxId& id, Deadline deadline) override;

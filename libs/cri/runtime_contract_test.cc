@@ -162,9 +162,9 @@ TEST_P(RuntimeContract, SaysWhoItIsAndHowItIs) {
   ASSERT_TRUE(info.ok()) << info.status();
   EXPECT_FALSE(info->name.empty());
   EXPECT_EQ(info->api_version, "v1");
-  const auto conditions = reader().RuntimeConditions(Soon());
-  ASSERT_TRUE(conditions.ok()) << conditions.status();
-  EXPECT_GE(conditions->size(), 2u);
+  const auto report = reader().RuntimeStatus(Soon());
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_GE(report->conditions.size(), 2u);
 }
 
 TEST_P(RuntimeContract, ASandboxIsListedAndReadBackWhole) {

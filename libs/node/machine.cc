@@ -100,6 +100,9 @@ StatusOr<Machine> ReadMachine(fs::FileSystem& files, const std::string& root_dir
   machine.huge_pages = ReadHugePages(files);
   if (const auto usage = files.Usage(root_dir); usage.ok())
     machine.storage_bytes = static_cast<int64_t>(usage->capacity_bytes);
+  const auto apparmor = files.Read("/sys/module/apparmor/parameters/enabled", 64);
+  machine.apparmor = apparmor.ok() && Trimmed(*apparmor) == "Y";
+  machine.selinux = files.Read("/sys/fs/selinux/policyvers", 64).ok();
   return machine;
 }
 

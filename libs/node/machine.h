@@ -28,6 +28,7 @@ struct Machine {
   int64_t memory_bytes = 0;
   int64_t storage_bytes = 0;  // of the file system of the root directory; 0: unknown
   std::vector<HugePages> huge_pages = {};
+  bool apparmor = false, selinux = false;  // the kernel enforces them
 };
 
 /// From /proc and /sys. Without huge pages and storage it is still good; without CPUs and memory it

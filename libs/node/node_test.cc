@@ -64,6 +64,13 @@ TEST_F(Machines, AreReadFromFiles) {
   EXPECT_EQ(machine->huge_pages, (std::vector<HugePages>{{"1GB", "hugepages-1Gi", 0},
                                                          {"2MB", "hugepages-2Mi", 3LL << 21},
                                                          {"64KB", "hugepages-64Ki", 0}}));
+  EXPECT_FALSE(machine->apparmor || machine->selinux);
+  Put("/sys/module/apparmor/parameters/enabled", "N\n");
+  EXPECT_FALSE(ReadMachine(files, "/root")->apparmor);
+  Put("/sys/module/apparmor/parameters/enabled", "Y\n");
+  Put("/sys/fs/selinux/policyvers", "33");
+  EXPECT_TRUE(ReadMachine(files, "/root")->apparmor);
+  EXPECT_TRUE(ReadMachine(files, "/root")->selinux);
 }
 
 const Machine kMachine{.cpus = 4,

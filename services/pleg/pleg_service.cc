@@ -514,24 +514,24 @@ void PlegService::BeginStatus() {
   deps_.strands.Run("status", [this, alive = alive_, reader = &deps_.reader, loop = &deps_.loop,
                                deadline = After(deps_.clock, config_.status_threshold)] {
     auto info = reader->Version(deadline);
-    using Conditions = StatusOr<std::vector<cri::RuntimeCondition>>;
-    auto conditions = info.ok() ? reader->RuntimeConditions(deadline) : Conditions(info.status());
-    loop->Post([this, alive, conditions = std::move(conditions), info = std::move(info)] {
-      if (*alive) OnStatus(conditions, info);
+    auto report =
+        info.ok() ? reader->RuntimeStatus(deadline) : StatusOr<cri::RuntimeReport>(info.status());
+    loop->Post([this, alive, report = std::move(report), info = std::move(info)] {
+      if (*alive) OnStatus(report, info);
     });
   });
 }
 
-void PlegService::OnStatus(const StatusOr<std::vector<cri::RuntimeCondition>>& conditions,
+void PlegService::OnStatus(const StatusOr<cri::RuntimeReport>& report,
                            const StatusOr<cri::RuntimeInfo>& info) {
   if (info.ok()) info_ = *info;
-  if (conditions.ok()) {
-    conditions_ = *conditions;
+  if (report.ok()) {
+    report_ = *report;
     status_at_ = deps_.clock.Now();
-  } else if (status_error_.code() != conditions.status().code()) {
-    deps_.log.Warn("asking the runtime for its status failed", {KV("err", conditions.status())});
+  } else if (status_error_.code() != report.status().code()) {
+    deps_.log.Warn("asking the runtime for its status failed", {KV("err", report.status())});
   }
-  status_error_ = conditions.status();
+  status_error_ = report.status();
   status_timer_ = deps_.loop.RunAfter(config_.status_period, [this] { BeginStatus(); });
 }
 
@@ -554,7 +554,7 @@ std::vector<std::string> PlegService::RuntimeErrors() const {
         "PLEG is not healthy: pleg was last seen active {} ago; threshold is {}",
         FormatGoDuration(now - last_listing_), FormatGoDuration(config_.relist_threshold)));
   }
-  for (const auto& condition : conditions_) {
+  for (const auto& condition : report_.conditions) {
     if (condition.type != "RuntimeReady" || condition.status) continue;
     errors.push_back(
         fmt::format("container runtime not ready: RuntimeReady=false reason:{} message:{}",
@@ -590,12 +590,22 @@ v1::PlegHealth PlegService::GetPlegHealth() const {
   health.mutable_last_relist()->set_boot(last_listing_.boot);
   health.mutable_last_relist()->set_monotonic_ns(last_listing_.monotonic.count());
   for (const auto& uid : Stuck()) health.add_stuck(uid);
-  for (const auto& condition : conditions_) {
+  for (const auto& condition : report_.conditions) {
     auto& made = *health.add_conditions();
     made.set_type(condition.type);
     made.set_status(condition.status);
     made.set_reason(condition.reason);
     made.set_message(condition.message);
+  }
+  auto& features = *health.mutable_features();
+  features.set_known(status_at_.has_value());
+  features.set_supplemental_groups_policy(report_.supplemental_groups_policy);
+  features.set_user_namespaces_host_network(report_.user_namespaces_host_network);
+  for (const auto& handler : report_.handlers) {
+    auto& made = *features.add_handlers();
+    made.set_name(handler.name);
+    made.set_recursive_read_only_mounts(handler.recursive_read_only_mounts);
+    made.set_user_namespaces(handler.user_namespaces);
   }
   health.set_runtime_name(info_.name);
   health.set_runtime_version(info_.version);

@@ -125,8 +125,7 @@ class PlegService {
   void SignalPodChanged(const std::string& uid);
 
   void BeginStatus();
-  void OnStatus(const StatusOr<std::vector<cri::RuntimeCondition>>& conditions,
-                const StatusOr<cri::RuntimeInfo>& info);
+  void OnStatus(const StatusOr<cri::RuntimeReport>& report, const StatusOr<cri::RuntimeInfo>& info);
   bool RuntimeDown() const;
   std::vector<std::string> RuntimeErrors() const;
   std::vector<std::string> Stuck() const;
@@ -152,7 +151,7 @@ class PlegService {
   std::vector<RelistDone> answer_listing_, answer_next_listing_, answer_inspected_;
 
   std::optional<Clock::Time> status_at_;  // of the last good answer
-  std::vector<cri::RuntimeCondition> conditions_;
+  cri::RuntimeReport report_;
   cri::RuntimeInfo info_;
   Status status_error_;
   exec::TimerId status_timer_ = 0;

@@ -470,6 +470,10 @@ TEST_F(PlegTest, HealthFollowsTheAgeOfTheLastGoodListing) {
 
 TEST_F(PlegTest, TheRuntimesOwnConditionsArePartOfHealth) {
   Start(Streams::kNone);
+  runtime_.SetFeatures({.conditions = {},
+                        .handlers = {{"", false, false}, {"runc", true, true}},
+                        .supplemental_groups_policy = true,
+                        .user_namespaces_host_network = true});
   runtime_.SetConditions(
       {{"RuntimeReady", false, "Broken", "no disk"}, {"NetworkReady", false, "NoPlugin", ""}});
   RunFor(6s);
@@ -477,6 +481,14 @@ TEST_F(PlegTest, TheRuntimesOwnConditionsArePartOfHealth) {
   EXPECT_EQ(health.reason(),
             "container runtime not ready: RuntimeReady=false reason:Broken message:no disk");
   ASSERT_EQ(health.conditions_size(), 2);
+  EXPECT_TRUE(health.features().known());
+  EXPECT_TRUE(health.features().supplemental_groups_policy());
+  EXPECT_TRUE(health.features().user_namespaces_host_network());
+  ASSERT_EQ(health.features().handlers_size(), 2);
+  EXPECT_EQ(health.features().handlers(1).name(), "runc");
+  EXPECT_FALSE(health.features().handlers(0).user_namespaces());
+  EXPECT_TRUE(health.features().handlers(1).user_namespaces());
+  EXPECT_TRUE(health.features().handlers(1).recursive_read_only_mounts());
   EXPECT_FALSE(health.conditions(1).status());
 }
 

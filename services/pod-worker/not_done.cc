@@ -52,7 +52,6 @@ std::vector<std::string> FieldsOf(const kube::PodSpec& spec) {
   std::vector<std::string> fields;
   if (spec.image_pull_secrets_size() > 0) fields.emplace_back("imagePullSecrets");
   if (spec.ephemeral_containers_size() > 0) fields.emplace_back("ephemeralContainers");
-  if (spec.has_host_users() && !spec.host_users()) fields.emplace_back("hostUsers");
   return fields;
 }
 

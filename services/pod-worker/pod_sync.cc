@@ -336,9 +336,9 @@ class Pass {
 
   Status SandboxFailed(const Status& why) {
     if (Ending()) return Cancelled("the pod is ending");
-    const auto conditions = deps_.reader.RuntimeConditions(Soon());
-    if (conditions.ok() && !pod_.spec().host_network()) {
-      for (const auto& condition : *conditions) {
+    const auto report = deps_.reader.RuntimeStatus(Soon());
+    if (report.ok() && !pod_.spec().host_network()) {
+      for (const auto& condition : report->conditions) {
         if (condition.type != "NetworkReady" || condition.status) continue;
         out_.network_not_ready = true;
         const std::string text = fmt::format(

@@ -24,6 +24,7 @@ struct StatusConfig {
   std::vector<std::string> node_ips;  // of --node-ip; empty: found out
   Duration reconcile_period = std::chrono::seconds{10};
   Duration ask_timeout = std::chrono::seconds{5};
+  Duration ask_again = std::chrono::seconds{1};  // pleg, until it knows what the runtime can do
   /// How long each process may leave questions without a good answer.
   std::map<std::string, Duration> answer_limits = {
       {"pleg", std::chrono::minutes{3}},

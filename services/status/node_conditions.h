@@ -52,6 +52,7 @@ struct RuntimeState {
     bool status = false;
   };
   std::vector<Condition> conditions;
+  v1::NodeFeatures features;
 };
 
 struct NodeConditionInputs {

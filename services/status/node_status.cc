@@ -2,6 +2,7 @@
 // `node`.
 
 #include <algorithm>
+#include <utility>
 
 #include "libs/base/fail_point.h"
 #include "services/status/status_service.h"
@@ -86,18 +87,29 @@ void StatusService::OnMachine(const StatusOr<node::Machine>& machine) {
 }
 
 void StatusService::AskPeers() {
-  for (const auto& [process, limit] : config_.answer_limits) {
-    const std::string key = "health/" + process;
-    if (deps_.strands.Pending(key) > 0) continue;
-    deps_.strands.Run(
-        key, [this, alive = alive_, name = process, &loop = deps_.loop, &peers = *deps_.peers,
-              deadline = After(deps_.clock, config_.ask_timeout)] {
-          auto answer = peers.Ask(name, deadline);
-          loop.Post([this, alive, name, answer = std::move(answer)] {
-            if (*alive) OnAnswer(name, answer);
-          });
+  for (const auto& [process, limit] : config_.answer_limits) Ask(process);
+}
+
+void StatusService::Ask(const std::string& process) {
+  const std::string key = "health/" + process;
+  if (deps_.strands.Pending(key) > 0) return;
+  deps_.strands.Run(
+      key, [this, alive = alive_, name = process, &loop = deps_.loop, &peers = *deps_.peers,
+            deadline = After(deps_.clock, config_.ask_timeout)] {
+        auto answer = peers.Ask(name, deadline);
+        loop.Post([this, alive, name, answer = std::move(answer)] {
+          if (*alive) OnAnswer(name, answer);
         });
-  }
+      });
+}
+
+void StatusService::AskSoon(const std::string& process) {
+  if (std::exchange(asks_soon_, true)) return;
+  deps_.loop.RunAfter(config_.ask_again, [this, alive = alive_, process] {
+    if (!*alive) return;
+    asks_soon_ = false;
+    Ask(process);
+  });
 }
 
 void StatusService::OnAnswer(const std::string& process, const StatusOr<PeerAnswer>& answer) {
@@ -115,6 +127,7 @@ void StatusService::OnAnswer(const std::string& process, const StatusOr<PeerAnsw
     runtime_state_.pleg_errors =
         answer.ok() && answer->runtime ? answer->runtime->pleg_errors : std::vector<std::string>();
   }
+  if (process == "pleg" && !runtime_state_.features.known()) AskSoon(process);
   metrics_.unanswered.Add({{"process", process}})
       .Set(std::chrono::duration<double>(ledger_.AskedWithoutAnswer(process)).count());
   RefreshNode();
@@ -144,6 +157,9 @@ void StatusService::RefreshNode() {
   for (const auto& [name, amount] : resources_->allocatable)
     (*node.mutable_allocatable())[name] = amount.ToString();
   for (const auto& ip : addresses_) node.add_addresses(ip);
+  *node.mutable_features() = runtime_state_.features;
+  node.mutable_features()->set_apparmor(machine_->apparmor);
+  node.mutable_features()->set_selinux(machine_->selinux);
   for (const auto& condition : node_conditions_) {
     *node.add_conditions() = condition;
     if (condition.type() == "Ready") metrics_.node_ready.Set(condition.status() == "True" ? 1 : 0);

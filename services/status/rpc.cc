@@ -106,6 +106,7 @@ class GrpcPeers final : public PeerHealth {
                                     .reason = condition.reason(),
                                     .message = condition.message(),
                                     .status = condition.status()});
+    runtime.features = std::move(*reply.mutable_features());
     answer.runtime = std::move(runtime);
     return answer;
   }

@@ -112,6 +112,9 @@ class StatusService {
   void ReadMachineSoon();
   void ReadAddressesSoon();
   void AskPeers();
+  void Ask(const std::string& process);
+  /// Pods wait for what it has not been able to say.
+  void AskSoon(const std::string& process);
   void RefreshNode();
   void PutNode(v1::NodeRecord node);
   void RecordNodeEvents(const std::vector<v1::NodeCondition>& after);
@@ -133,6 +136,7 @@ class StatusService {
   std::set<std::string> changed_;
   std::set<std::string> await_listing_;  // a container, or all of the pod, is unseen
   bool flush_posted_ = false;
+  bool asks_soon_ = false;
   bool could_publish_ = false;
   bool workers_were_live_ = false;
   bool workers_were_complete_ = false;

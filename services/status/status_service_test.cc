@@ -34,6 +34,9 @@ class FakePeers final : public PeerHealth {
     answer.runtime = RuntimeState{.pleg_errors = std::move(errors)};
     if (!answers_.runtime_known) return answer;
     answer.runtime->known = true;
+    answer.runtime->features.set_known(true);
+    answer.runtime->features.set_supplemental_groups_policy(true);
+    answer.runtime->features.add_handlers()->set_user_namespaces(true);
     answer.runtime->down = answers_.runtime_down;
     answer.runtime->conditions = {{.type = "RuntimeReady", .status = true},
                                   {.type = "NetworkReady", .status = true}};
@@ -633,12 +636,15 @@ TEST_F(StatusServiceTest, APlegThatHasJustStartedLeavesTheNodeReady) {
   answers.runtime_known = false;
   Start();
   EXPECT_EQ(NodeReady().message(), "container runtime status check may not have completed yet");
+  EXPECT_FALSE(node->node().features().known());
   answers.runtime_known = true;
-  all.Advance(11s);
-  EXPECT_EQ(NodeReady().status(), "True");
+  all.Advance(2s);
+  EXPECT_EQ(NodeReady().status(), "True") << "pleg is asked again long before the next pass";
   answers.runtime_known = false;
   all.Advance(11s);
   EXPECT_EQ(NodeReady().status(), "True");
+  EXPECT_TRUE(node->node().features().known());
+  EXPECT_TRUE(node->node().features().handlers(0).user_namespaces());
 }
 
 TEST_F(StatusServiceTest, CallsFindPodsNodeAndEvents) {

@@ -55,6 +55,28 @@ std::optional<Refusal> OsRefusal(const AdmissionInput& input) {
   return std::nullopt;
 }
 
+NodeAbilities AbilitiesOf(const AdmissionInput& input) {
+  return input.node == nullptr ? NodeAbilities() : input.node->abilities;
+}
+
+std::optional<Refusal> GroupsRefusal(const AdmissionInput& input) {
+  if (!AsksForStrictGroups(input.pod) || AbilitiesOf(input).strict_groups) return std::nullopt;
+  return Refusal{Ground::kPod, "SupplementalGroupsPolicyNotSupported",
+                 "SupplementalGroupsPolicy=Strict is not supported in this node"};
+}
+
+std::optional<Refusal> AppArmorRefusal(const AdmissionInput& input) {
+  if (!AsksForAppArmor(input.pod) || AbilitiesOf(input).apparmor) return std::nullopt;
+  return Refusal{Ground::kPod, "AppArmor",
+                 "Cannot enforce AppArmor: AppArmor is not enabled on the host"};
+}
+
+std::optional<Refusal> UserNamespaceRefusal(const AdmissionInput& input) {
+  if (!AsksForUserNamespace(input.pod)) return std::nullopt;
+  return Refusal{Ground::kPod, "UserNamespacesNotSupported",
+                 WhyNoUserNamespace(AbilitiesOf(input))};
+}
+
 Refusal Lack(std::string_view resource, int64_t requested, int64_t used, int64_t capacity) {
   return {Ground::kResources, fmt::format("OutOf{}", resource),
           fmt::format("Node didn't have enough resource: {}, requested: {}, used: {}, capacity: {}",
@@ -128,15 +150,25 @@ NodeFacts ReadNode(const v1::NodeRecord& record) {
     const auto amount = AmountOf(resource, quantity);
     if (amount.ok()) node.allocatable[resource] = *amount;
   }
+  const auto& features = record.features();
+  node.abilities = {.known = features.known(),
+                    .strict_groups = features.supplemental_groups_policy(),
+                    .apparmor = features.apparmor()};
+  for (const auto& handler : features.handlers())
+    if (handler.name().empty()) node.abilities.user_namespaces = handler.user_namespaces();
   return node;
 }
 
 std::optional<Refusal> FindRefusal(const AdmissionInput& input) {
   using Find = std::optional<Refusal> (*)(const AdmissionInput&);
-  std::array<Find, 5> order = {PressureRefusal, SysctlRefusal, OsRefusal, ResourceRefusal,
-                               PlacementRefusal};
+  std::array<Find, 8> order = {PressureRefusal, SysctlRefusal,       OsRefusal,
+                               GroupsRefusal,   ResourceRefusal,     PlacementRefusal,
+                               AppArmorRefusal, UserNamespaceRefusal};
   // For a critical pod room could be made; so what cannot be mended is told first.
-  if (kube::IsCritical(input.pod)) std::swap(order[3], order[4]);
+  if (kube::IsCritical(input.pod)) {
+    const auto resources = std::find(order.begin(), order.end(), &ResourceRefusal);
+    std::rotate(resources, resources + 1, order.end());
+  }
   for (const Find find : order) {
     if (auto refusal = find(input)) return refusal;
   }
@@ -144,7 +176,9 @@ std::optional<Refusal> FindRefusal(const AdmissionInput& input) {
 }
 
 std::string ReasonLabel(const std::string& reason) {
-  static constexpr std::array<std::string_view, 10> kKept = {"Evicted",
+  static constexpr std::array<std::string_view, 12> kKept = {"AppArmor",
+                                                             "SupplementalGroupsPolicyNotSupported",
+                                                             "Evicted",
                                                              "SysctlForbidden",
                                                              "PodOSSelectorNodeLabelDoesNotMatch",
                                                              "PodOSNotSupported",

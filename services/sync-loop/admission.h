@@ -11,6 +11,7 @@
 #include "libs/kube/pod_types.h"
 #include "services/sync-loop/claim.h"
 #include "services/sync-loop/node_match.h"
+#include "services/sync-loop/pod_security.h"
 #include "services/sync-loop/sysctls.h"
 
 namespace splitlet::v1 {
@@ -25,6 +26,7 @@ struct NodeFacts {
   Labels labels;
   std::vector<Taint> taints;
   Amounts allocatable;  // empty: not known, refuses nothing
+  NodeAbilities abilities;
 };
 /// A quantity that does not parse counts as not known.
 NodeFacts ReadNode(const v1::NodeRecord& record);
@@ -48,7 +50,8 @@ struct AdmissionInput {
   int64_t max_pods = 110;  // where allocatable does not say
 };
 
-/// The first refusal in the kubelet's order; nothing: admitted.
+/// The first refusal in the kubelet's order; nothing: admitted. A pod that asks for abilities of
+/// the node is not judged before they are known: without them it is refused.
 std::optional<Refusal> FindRefusal(const AdmissionInput& input);
 
 /// Value of the label `reason` of admission_rejections_total, from a closed set.

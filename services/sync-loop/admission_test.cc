@@ -346,5 +346,79 @@ TEST(Allocated, ResourcesStayAsAdmittedAndAllElseFollows) {
   EXPECT_FALSE(WithAllocated("\xff", "x").ok());
 }
 
+TEST(Admission, WhatCannotBeEnforcedIsRefused) {
+  const std::string strict =
+      "spec: {containers: [{name: c}], securityContext: "
+      "{supplementalGroupsPolicy: Strict}}";
+  const std::string no_groups =
+      "SupplementalGroupsPolicyNotSupported: SupplementalGroupsPolicy=Strict is not supported in "
+      "this node";
+  const std::string no_apparmor =
+      "AppArmor: Cannot enforce AppArmor: AppArmor is not enabled on the host";
+  const std::string annotation =
+      "metadata: {annotations: {container.apparmor.security.beta.kubernetes.io/c: ";
+  const std::string own = "securityContext: {appArmorProfile: {type: ";
+  const struct {
+    const char* name;
+    std::string pod, want;
+  } kCases[] = {
+      {"strict groups", strict, no_groups},
+      {"merged groups",
+       "spec: {containers: [{name: c}], securityContext: {supplementalGroupsPolicy: Merge}}",
+       "admitted"},
+      {"a profile of the container", "spec: {containers: [{name: c, " + own + "RuntimeDefault}}}]}",
+       no_apparmor},
+      {"a profile of an init container",
+       "spec: {initContainers: [{name: i, " + own +
+           "Localhost, localhostProfile: p}}}], "
+           "containers: [{name: c}]}",
+       no_apparmor},
+      {"a profile of the pod", "spec: {containers: [{name: c}], " + own + "RuntimeDefault}}}",
+       no_apparmor},
+      {"the container needs none",
+       "spec: {containers: [{name: c, " + own + "Unconfined}}}], " + own + "RuntimeDefault}}}",
+       "admitted"},
+      {"an annotation", annotation + "runtime/default}}\nspec: {containers: [{name: c}]}",
+       no_apparmor},
+      {"an annotation for a profile", annotation + "localhost/p}}\nspec: {containers: [{name: c}]}",
+       no_apparmor},
+      {"an annotation that wants none",
+       annotation + "unconfined}}\nspec: {containers: [{name: c}], " + own + "RuntimeDefault}}}",
+       "admitted"},
+      {"an annotation that says nothing", annotation + "x}}\nspec: {containers: [{name: c}]}",
+       "admitted"},
+      {"a user namespace", "spec: {containers: [{name: c}], hostUsers: false}",
+       "UserNamespacesNotSupported: can't set `spec.hostUsers: false`, runtime does not support "
+       "user namespaces"},
+      {"the host's users", "spec: {containers: [{name: c}], hostUsers: true}", "admitted"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    World world;
+    world.node.abilities = {.known = true};
+    EXPECT_EQ(world.Judge(c.pod), c.want);
+    if (c.want == no_groups || c.want == no_apparmor) {
+      EXPECT_EQ(world.Judge(c.pod, /*node_known=*/false), c.want);
+    }
+    world.node.abilities = {
+        .known = true, .strict_groups = true, .apparmor = true, .user_namespaces = true};
+    EXPECT_EQ(world.Judge(c.pod),
+              std::string(c.name) == "a user namespace"
+                  ? "UserNamespacesNotSupported: can't set `spec.hostUsers: false`, this version "
+                    "maps no user namespaces"
+                  : "admitted");
+  }
+}
+
+TEST(Admission, WhatCannotBeEnforcedIsToldBeforeRoomIsMadeForACriticalPod) {
+  World world;
+  const std::string spec =
+      "spec: {hostUsers: false, containers: [{name: c, resources: {requests: "
+      "{cpu: 5}}}]}";
+  EXPECT_TRUE(world.Judge(spec).starts_with("OutOfcpu"));
+  EXPECT_TRUE(world.Judge("metadata: {annotations: {kubernetes.io/config.source: file}}\n" + spec)
+                  .starts_with("UserNamespacesNotSupported"));
+}
+
 }  // namespace
 }  // namespace splitlet::sync_loop

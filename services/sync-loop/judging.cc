@@ -155,6 +155,8 @@ std::string SyncLoopService::JudgeByNode(const std::string& key, const PodFacts&
   if (!pod.ParseFromString(facts.record->pod())) return "its record cannot be understood";
   const auto claim = ClaimOf(pod);
   if (!claim.ok()) return ToString(claim.status());
+  if (AsksForAbilities(pod) && !(node_ && node_->abilities.known))
+    return "what the runtime can enforce is not known yet";
   const auto pressure = Pressure();
   // A static pod is held up by nobody who waits only.
   const NodeLoad load = facts.is_static ? room_.held : WithAwaited(room_.held, room_);

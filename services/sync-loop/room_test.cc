@@ -265,5 +265,43 @@ TEST(Room, AStaticPodPushesOutOthersBeforeItWaits) {
   EXPECT_EQ(node.Calls(), (Calls{"KILL api 1", "CREATE fits 2/1"}));
 }
 
+TEST(Abilities, APodThatAsksForThemWaitsUntilTheyAreKnownAndIsRefusedWithoutThem) {
+  for (const bool supported : {false, true}) {
+    SCOPED_TRACE(supported);
+    Node node;
+    node.PutNode();
+    node.StartLoop();
+    const std::string strict =
+        "containers: [{name: c}], securityContext: {supplementalGroupsPolicy: Strict}";
+    node.Put({.uid = "static", .spec = strict, .source = "file"});
+    node.Put({.uid = "api", .spec = strict});
+    node.Put({.uid = "plain"});
+    node.Advance(1min);
+    EXPECT_EQ(node.Calls(), Calls{"CREATE plain 1/1"});
+    EXPECT_EQ(node.Verdict("static"), "none");
+    EXPECT_EQ(node.service->GetState().waiting_reason,
+              "what the runtime can enforce is not known yet");
+    node.features.set_known(true);
+    node.features.set_supplemental_groups_policy(supported);
+    node.PutNode();
+    node.Settle();
+    const std::string want = supported ? "admitted"
+                                       : "SupplementalGroupsPolicyNotSupported: "
+                                         "SupplementalGroupsPolicy=Strict is not supported in "
+                                         "this node";
+    EXPECT_EQ(node.Verdict("static"), want);
+    EXPECT_EQ(node.Verdict("api"), want);
+    if (supported) continue;
+    // The runtime is another one: only who starts anew looks at the static pod again.
+    node.features.set_supplemental_groups_policy(true);
+    node.PutNode();
+    node.Advance(1min);
+    EXPECT_EQ(node.Verdict("static"), want);
+    node.Restart();
+    EXPECT_EQ(node.Verdict("static"), "admitted");
+    EXPECT_EQ(node.Verdict("api"), want);
+  }
+}
+
 }  // namespace
 }  // namespace splitlet::sync_loop

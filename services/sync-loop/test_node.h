@@ -215,6 +215,7 @@ class Node {
     (*record.mutable_node()->mutable_allocatable())["cpu"] = cpu;
     (*record.mutable_node()->mutable_allocatable())["memory"] = "1Gi";
     (*record.mutable_node()->mutable_allocatable())["pods"] = "110";
+    *record.mutable_node()->mutable_features() = features;
     ASSERT_TRUE(podstatus.table.Put("node", record).ok());
   }
   void PutRuntime(const std::string& uid, const std::string& annotation, bool ready = true,
@@ -260,6 +261,7 @@ class Node {
   FakeLogSink log_sink;
   FakeEvents events;
   FakePodWorker worker{workers, owners};
+  v1::NodeFeatures features;  // in the node's record when it is put next
   ConfigAnswer config;
   std::unique_ptr<SyncLoopService> service;
 

@@ -162,15 +162,25 @@ class RuntimeServer final : public v1::RuntimeService::Service {
       if (!image.ok()) return rpc::ToGrpc(image.status());
       (*response->mutable_info())["config"] = fmt::format("{{\"sandboxImage\": \"{}\"}}", *image);
     }
-    return Answer(runtime_.RuntimeConditions(backend_.DeadlineOf(*context)),
-                  [&](const auto& conditions) {
-                    for (const auto& condition : conditions) {
+    return Answer(runtime_.RuntimeStatus(backend_.DeadlineOf(*context)),
+                  [&](const cri::RuntimeReport& report) {
+                    for (const auto& condition : report.conditions) {
                       auto* made = response->mutable_status()->add_conditions();
                       made->set_type(condition.type);
                       made->set_status(condition.status);
                       made->set_reason(condition.reason);
                       made->set_message(condition.message);
                     }
+                    for (const auto& handler : report.handlers) {
+                      auto* made = response->add_runtime_handlers();
+                      made->set_name(handler.name);
+                      made->mutable_features()->set_recursive_read_only_mounts(
+                          handler.recursive_read_only_mounts);
+                      made->mutable_features()->set_user_namespaces(handler.user_namespaces);
+                    }
+                    auto& features = *response->mutable_features();
+                    features.set_supplemental_groups_policy(report.supplemental_groups_policy);
+                    features.set_user_namespaces_host_network(report.user_namespaces_host_network);
                   });
   }
 
