@@ -22,6 +22,13 @@ const char* ContainerOf(SimNode::Wanted::Kind kind) {
   UNREACHABLE();
 }
 
+/// A host port, and more than half of the node: one name each, always the same.
+std::string RoomOf(const std::string& name) {
+  if (name == "p0") return "    ports: [{containerPort: 80, hostPort: 8080}]\n";
+  if (name == "p1") return "    resources: {requests: {cpu: 2500m}}\n";
+  return "";
+}
+
 std::string PathOf(const std::string& name) { return "/manifests/" + name + ".yaml"; }
 
 }  // namespace
@@ -34,8 +41,8 @@ void SimNode::PutManifest(const std::string& name) {
   const std::string yaml = fmt::format(
       "apiVersion: v1\nkind: Pod\nmetadata: {{name: {0}}}\nspec:\n  restartPolicy: {1}\n"
       "  terminationGracePeriodSeconds: 5\n  containers:\n  - name: {2}\n    image: busybox:1\n"
-      "    command: [\"run\", \"version-{3}\"]\n",
-      name, policy, ContainerOf(wanted.kind), wanted.version);
+      "    command: [\"run\", \"version-{3}\"]\n{4}",
+      name, policy, ContainerOf(wanted.kind), wanted.version, wanted.room);
   CHECK(files_.Replace(PathOf(name), yaml, {}).ok());
 }
 
@@ -95,7 +102,8 @@ void SimNode::ChangeManifests(const FaultPlan& plan) {
     // A name that was there before may still have its old containers.
     wanted_[name] = {.kind = kind,
                      .version = static_cast<int>(random_.Below(1000)),
-                     .touched = !names_used_.insert(name).second};
+                     .touched = !names_used_.insert(name).second,
+                     .room = RoomOf(name)};
     PutManifest(name);
   } else if (plan.break_manifests && Chance(0.3)) {
     BreakManifest(name);

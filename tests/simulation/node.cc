@@ -80,6 +80,8 @@ SimNode::SimNode(uint64_t seed)
   scheduler_.SetBeforeStep([this](const auto& step) { BeforeStep(step); });
   scheduler_.SetAfterStep([this](const auto& step, bool crashed) { AfterStep(step, crashed); });
   CHECK(files_.MakeDirs(kManifests, 0755).ok());
+  CHECK(files_.Replace("/sys/devices/system/cpu/online", "0-3\n", {}).ok());
+  CHECK(files_.Replace("/proc/meminfo", "MemTotal: 8388608 kB\n", {}).ok());
   WatchStatus();
 }
 

@@ -80,6 +80,7 @@ class SimNode {
     bool touched = false;  // changed since it was first put: its container may have been replaced
     bool lost = false;     // somebody has removed a container of it
     bool away = false;     // for a moment: it comes back as it was
+    std::string room;      // what it takes of the node, so that two versions never fit side by side
   };
 
   /// How often each pod is looked at without a reason, by processes started from now on.

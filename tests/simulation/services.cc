@@ -203,14 +203,21 @@ class Pleg final : public Process {
   std::unique_ptr<pleg::PlegService> service;
 };
 
+/// In the simulation only what pleg knows of the runtime is told; nobody is unhealthy.
 class StatusPeers final : public status::PeerHealth {
  public:
   explicit StatusPeers(SimNode& node) : node_(node) {}
   StatusOr<status::PeerAnswer> Ask(const std::string& process, Deadline deadline) override {
     return node_.Call<StatusOr<status::PeerAnswer>>(
         process, deadline,
-        [](Process&, const std::function<void(StatusOr<status::PeerAnswer>)>& done) {
-          done(status::PeerAnswer{.healthy = true, .reason = "", .runtime = std::nullopt});
+        [](Process& target, const std::function<void(StatusOr<status::PeerAnswer>)>& done) {
+          status::PeerAnswer answer;
+          if (const auto* pleg = dynamic_cast<Pleg*>(&target)) {
+            const auto health = pleg->service->GetPlegHealth();
+            answer.runtime = status::RuntimeState{.known = health.conditions_size() > 0,
+                                                  .features = health.features()};
+          }
+          done(std::move(answer));
         });
   }
 
