@@ -138,9 +138,7 @@ constexpr auto kFields = std::to_array<Field>({
     {"registryPullQPS", kInt, kCounts, "", 0, kInt32Max},
     {"registryBurst", kInt, kUnset, "", 0, kInt32Max},
     {"serializeImagePulls", kBool, kCounts},
-    NotYet({"maxParallelImagePulls", kInt, kCounts, "", 1, kInt32Max},
-           "above 1 it is the same as serializeImagePulls: false; the number of pulls has no limit",
-           "1"),
+    {"maxParallelImagePulls", kInt, kCounts, "", 1, kInt32Max},
     OrRefused(
         NotYet({"imagePullCredentialsVerificationPolicy", kString, kUnset,
                 "NeverVerify|NeverVerifyPreloadedImages|NeverVerifyAllowlistedImages|AlwaysVerify"},

@@ -139,6 +139,7 @@ void FillRuntime(KubeletConfig& c, const ConfigReader& read) {
   Take(c.pods_per_core, read.Int("podsPerCore"));
   Take(c.registry_pull_qps, read.Int("registryPullQPS"));
   Take(c.registry_burst, read.Int("registryBurst"));
+  Take(c.max_parallel_image_pulls, read.Int("maxParallelImagePulls"));
   c.serialize_image_pulls =
       read.Bool("serializeImagePulls").value_or(read.Int("maxParallelImagePulls").value_or(1) < 2);
   c.allowed_unsafe_sysctls = read.Strings("allowedUnsafeSysctls");

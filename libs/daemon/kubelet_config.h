@@ -43,6 +43,7 @@ class KubeletConfig {
   int32_t registry_pull_qps = 5;
   int32_t registry_burst = 10;
   bool serialize_image_pulls = true;
+  int32_t max_parallel_image_pulls = 0;  // 0: no limit
   std::vector<std::string> allowed_unsafe_sysctls;
   Duration crash_loop_max_container_restart_period = std::chrono::seconds{300};
   // DNS.

@@ -7,6 +7,14 @@
 
 namespace splitlet::pod_worker {
 
+namespace {
+
+size_t ParallelPulls(const daemon::KubeletConfig& kubelet) {
+  return kubelet.serialize_image_pulls ? 1 : static_cast<size_t>(kubelet.max_parallel_image_pulls);
+}
+
+}  // namespace
+
 StatusOr<Config> LoadConfig(const daemon::Flags& flags, const daemon::KubeletConfig& kubelet,
                             fs::FileSystem& files) {
   Config config{.run_dir = flags.run_dir,
@@ -15,7 +23,7 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const daemon::KubeletCon
                 .request_timeout = kubelet.runtime_request_timeout,
                 .sync_frequency = kubelet.sync_frequency,
                 .crash_loop_max = kubelet.crash_loop_max_container_restart_period,
-                .serialize_image_pulls = kubelet.serialize_image_pulls,
+                .parallel_pulls = ParallelPulls(kubelet),
                 .registry_qps = kubelet.registry_pull_qps,
                 .registry_burst = kubelet.registry_burst};
   ASSIGN_OR_RETURN(const auto fresh, fs::RandomStateId(files), "state id");

@@ -15,7 +15,7 @@ struct Config {
   Duration request_timeout = 120s;
   Duration sync_frequency = 60s;
   Duration crash_loop_max = 300s;
-  bool serialize_image_pulls = true;
+  size_t parallel_pulls = 1;  // at once; 0: any number
   int32_t registry_qps = 5, registry_burst = 10;
 };
 

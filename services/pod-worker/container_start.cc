@@ -166,8 +166,10 @@ bool ContainerStarter::ResolveImage(const kube::Container& container, std::strin
       ref = decision.ref;
       if (!memory.pulled_ref.empty()) out_.used_pulls.insert(image);
       return true;
-    case ImageDecision::Kind::kPull: out_.pulls.emplace(image, container.name()); return false;
-    case ImageDecision::Kind::kWaitForPull: return false;
+    case ImageDecision::Kind::kPull:
+    case ImageDecision::Kind::kWaitForPull:
+      out_.pulls[image].insert(container.name());
+      return false;
     case ImageDecision::Kind::kFail: break;
   }
   out_.notes[container.name()] = Note{decision.reason, decision.message, decision.retry_at};

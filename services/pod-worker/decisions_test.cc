@@ -6,6 +6,7 @@
 #include "services/pod-worker/image_policy.h"
 #include "services/pod-worker/names.h"
 #include "services/pod-worker/not_done.h"
+#include "services/pod-worker/pull_queue.h"
 #include "services/pod-worker/test_pods.h"
 #include "services/pod-worker/worker_state.h"
 
@@ -201,26 +202,77 @@ TEST(Images, Decisions) {
 
 TEST(Images, BackOffAfterFailures) {
   FakeClock clock;
+  Random random(1);
   PullMemory memory;
   const auto question = [&] { return ImageQuestion{"img:1", "Always", clock.Now()}; };
-  const auto failed = PullFailed(question(), NotFound("no such image"), memory);
+  const auto failed = PullFailed(question(), NotFound("no such image"), random, memory);
   EXPECT_EQ(failed.reason, "ErrImagePull");
   EXPECT_EQ(failed.message, "rpc error: code = NotFound desc = no such image");
   EXPECT_EQ(failed.events.at(1).message, "Error: ErrImagePull");
   const auto waiting = DecideImage(question(), memory, nullptr);
   EXPECT_EQ(waiting.reason, "ImagePullBackOff");
   EXPECT_EQ(waiting.message, "Back-off pulling image \"img:1\": ErrImagePull: " + failed.message);
-  EXPECT_EQ(waiting.retry_at, clock.Now() + 10s);
+  EXPECT_EQ(waiting.retry_at, clock.Now() + memory.wait);
   for (const Duration want : {10s, 20s, 40s, 80s, 160s, 300s, 300s}) {
     EXPECT_EQ(memory.delay, want);
-    clock.Advance(want);
+    EXPECT_GE(memory.wait, want);
+    EXPECT_LE(memory.wait, want * 12 / 10);
+    clock.Advance(memory.wait);
     EXPECT_EQ(DecideImage(question(), memory, nullptr).kind, ImageDecision::Kind::kPull);
-    PullFailed(question(), NotFound("no such image"), memory);
+    PullFailed(question(), NotFound("no such image"), random, memory);
   }
-  const auto special = PullFailed(question(), Unknown("RegistryUnavailable: timeout"), memory);
+  const auto special =
+      PullFailed(question(), Unknown("RegistryUnavailable: timeout"), random, memory);
   EXPECT_EQ(special.reason, "RegistryUnavailable");
   EXPECT_EQ(special.message,
             "image pull failed for img:1 because the registry is unavailable: timeout");
+}
+
+TEST(Images, PodsThatFailedTogetherComeBackApart) {
+  FakeClock clock;
+  Random random(1);
+  std::set<Duration> waits;
+  for (int i = 0; i < 10; ++i) {
+    PullMemory memory;
+    PullFailed({"img:1", "Always", clock.Now()}, NotFound("no such image"), random, memory);
+    waits.insert(memory.wait);
+  }
+  EXPECT_EQ(waits.size(), 10u);
+}
+
+std::string Take(PullQueue& queue, const std::string& unwanted = {}) {
+  const auto pull = queue.TakeNext([&](const PullRequest& p) { return p.uid != unwanted; });
+  return pull ? pull->uid : "";
+}
+
+TEST(PullQueue, TokensAreTakenAsPullsBegin) {
+  FakeClock clock;
+  PullQueue queue(clock, {.per_second = 5, .burst = 2});
+  for (const char* uid : {"a", "b", "c", "d"}) queue.Add({.uid = uid});
+  EXPECT_EQ(Take(queue), "a");
+  EXPECT_EQ(Take(queue), "b");
+  EXPECT_EQ(Take(queue), "");
+  EXPECT_EQ(queue.NextIn(), 200ms);
+  clock.Advance(200ms);
+  EXPECT_EQ(Take(queue, "c"), "d") << "what nobody wants any more takes no token";
+  EXPECT_FALSE(queue.NextIn());
+  clock.Advance(10s);
+  for (const char* uid : {"e", "f", "g"}) queue.Add({.uid = uid});
+  EXPECT_EQ(Take(queue), "e");
+  EXPECT_EQ(Take(queue), "f");
+  EXPECT_EQ(Take(queue), "") << "time that passed gives no more than a burst";
+}
+
+TEST(PullQueue, NoMoreAtOnceThanAllowed) {
+  FakeClock clock;
+  PullQueue queue(clock, {.at_once = 2});
+  for (const char* uid : {"a", "b", "c"}) queue.Add({.uid = uid});
+  EXPECT_EQ(Take(queue), "a");
+  EXPECT_EQ(Take(queue), "b");
+  EXPECT_EQ(Take(queue), "");
+  EXPECT_FALSE(queue.NextIn()) << "no time helps, only one that ends";
+  queue.Done();
+  EXPECT_EQ(Take(queue), "c");
 }
 
 TEST(WorkerState, OnlyForward) {

@@ -111,9 +111,8 @@ void PodWorkerService::StopStep(Worker& worker) {
   StopRun& run = *worker.stopping;
   const std::vector<ContainerStop> step = std::move(run.steps.front());
   run.steps.erase(run.steps.begin());
-  run.outstanding = step.size();
+  for (const auto& stop : step) run.outstanding.insert(stop.id);
   const bool resumed = worker.resumed && std::exchange(run.first_step, false);
-  const PodRef pod = RefOf(worker);
   Act(worker);
   for (const auto& stop : step) {
     const bool again = resumed || worker.told_end.contains(stop.id);
@@ -121,26 +120,39 @@ void PodWorkerService::StopStep(Worker& worker) {
                               ? *run.grace_seconds
                               : StopSeconds(worker.deadline, deps_.clock.Now(), again);
     if (!run.grace_seconds) worker.told_end.insert(stop.id);
-    deps_.runtime_strands.Run("stop/" + stop.id, [this, pod, stop, grace, cancel = run.cancel,
-                                                  traceparent = worker.traceparent] {
-      Span span("stop container", SpanKind::kInternal, traceparent);
-      span.Set("k8s.pod.uid", pod.uid);
-      span.Set("k8s.container.name", stop.name);
-      const cri::TraceScope trace(span.traceparent());
-      const Status stopped = stop_.StopContainer(pod, stop, grace, cancel);
-      span.End(stopped);
-      deps_.loop.Post([this, uid = pod.uid, stopped] { OnStopped(uid, stopped); });
-    });
+    TellToStop(worker, stop, grace);
   }
 }
 
-void PodWorkerService::OnStopped(const std::string& uid, const Status& status) {
-  Worker* worker = Find(uid);
-  CHECK(worker != nullptr && worker->stopping && worker->stopping->outstanding > 0);
+/// The strand's task only begins the stop: no thread waits for the container.
+void PodWorkerService::TellToStop(const Worker& worker, const ContainerStop& stop, int64_t grace) {
+  const PodRef pod = RefOf(worker);
+  auto span = std::make_shared<Span>("stop container", SpanKind::kInternal, worker.traceparent);
+  span->Set("k8s.pod.uid", pod.uid);
+  span->Set("k8s.container.name", stop.name);
+  const auto tell = [this, &loop = deps_.loop, span,
+                     answer = StopAnswer{worker.uid, worker.incarnation, stop.id, OkStatus()}](
+                        const Status& stopped) mutable {
+    span->End(stopped);
+    answer.status = stopped;
+    loop.Post([this, answer] { OnStopped(answer); });
+  };
+  const PodStop::OneStop one{stop, grace, worker.stopping->cancel};
+  deps_.runtime_strands.Run("stop/" + stop.id, [this, pod, one, span, tell] {
+    const cri::TraceScope trace(span->traceparent());
+    stop_.BeginStopContainer(pod, one, tell);
+  });
+}
+
+/// An answer that nobody waits for any more is of a life that is over.
+void PodWorkerService::OnStopped(const StopAnswer& answer) {
+  Worker* worker = Find(answer.uid);
+  const bool awaited = worker != nullptr && worker->incarnation == answer.incarnation &&
+                       worker->stopping && worker->stopping->outstanding.erase(answer.container_id);
+  if (!awaited) return;
   StopRun& run = *worker->stopping;
-  --run.outstanding;
-  if (!status.ok() && !run.cancel->cancelled()) run.errors.push_back(Message(status));
-  if (run.outstanding > 0) return;
+  if (!answer.status.ok() && !run.cancel->cancelled()) run.errors.push_back(Message(answer.status));
+  if (!run.outstanding.empty()) return;
   if (!run.steps.empty() && !run.cancel->cancelled()) return StopStep(*worker);
   OnAllStopped(*worker);
 }
@@ -280,7 +292,7 @@ void PodWorkerService::AfterFinish(Worker& worker) {
   } else if (worker.orphan) {
     workers_.erase(uid);
     uid_of_key_.erase(bus::KeyOf(uid));
-    deps_.strands.Run("facts/" + uid, [this, uid] {
+    deps_.strands.Run(FactsStrand(uid), [this, uid] {
       deps_.log.LogIfError(facts_.ForgetWorker(uid), "forget worker");
     });
     // A source that came to know of the pod meanwhile, and wants it no more, waits for an answer.

@@ -418,6 +418,40 @@ TEST_F(Ending, ASidecarDoesNotKeepAFinishedPod) {
   EXPECT_EQ(Record()->verdict().phase(), "Succeeded");
 }
 
+TEST_F(Ending, AfterARestartNothingWaitsForAnAnswerThatWillNotCome) {
+  const auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  process->calls.hold = true;
+  Remove(pod);
+  ASSERT_EQ(process->calls.stops.size(), 1u);
+  EXPECT_EQ(Record()->state(), v1::TERMINATING);
+  Restart();
+  RunFor(5s);
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
+  EXPECT_TRUE(runtime.Running("uid-web").empty());
+}
+
+TEST_F(Ending, AnAnswerThatNobodyWaitsForChangesNothing) {
+  const auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  process->calls.hold = true;
+  Remove(pod);
+  ASSERT_EQ(process->calls.stops.size(), 1u);
+  const auto stopped = process->calls.stops[0];
+  process->calls.hold = false;
+  for (const auto& container : runtime.Containers())
+    ASSERT_TRUE(runtime.ExitContainer(container.id, 0).ok());
+  stopped(OkStatus());
+  Settle();
+  ASSERT_EQ(Record()->state(), v1::FINISHED);
+  ASSERT_TRUE(RunPod(pod, 2).ok());
+  stopped(Internal("late"));
+  Settle();
+  EXPECT_EQ(Record()->incarnation(), 2);
+  EXPECT_EQ(Record()->state(), v1::SYNCING);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
 TEST_F(Ending, AStopThatFailsIsTriedAgain) {
   ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
   runtime.AddFault({.method = "StopContainer", .code = StatusCode::kInternal, .times = 2});

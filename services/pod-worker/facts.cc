@@ -1,5 +1,7 @@
 #include "services/pod-worker/facts.h"
 
+#include <functional>
+
 #include "libs/bus/bus.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
 #include "splitlet/v1/records.pb.h"
@@ -57,6 +59,11 @@ Status ReadStore(const fs::FactStore& store, Facts::All& all, const Take& take) 
 }
 
 }  // namespace
+
+std::string FactsStrand(const std::string& uid) {
+  constexpr size_t kWriters = 8;
+  return fmt::format("facts/{}", std::hash<std::string>{}(uid) % kWriters);
+}
 
 Facts::All::All() = default;
 Facts::All::~All() = default;

@@ -23,6 +23,10 @@ class WorkerFact;
 
 namespace splitlet::pod_worker {
 
+/// The strand on which the files of this pod are written. Few for all pods, so that a node whose
+/// pods all change at once takes few threads for it.
+std::string FactsStrand(const std::string& uid);
+
 /// What a restart of containers rests on; the value behind RestartFact.
 struct RestartState {
   CrashBackoff backoff;

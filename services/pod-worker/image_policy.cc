@@ -10,6 +10,7 @@ namespace {
 constexpr Duration kPullBackoffInitial = 10s;
 constexpr Duration kPullBackoffMax = 300s;
 constexpr Duration kPullBackoffForget = 600s;
+constexpr double kPullBackoffJitter = 0.2;
 constexpr size_t kMaxRepository = 255;
 
 bool IsLower(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
@@ -104,7 +105,7 @@ bool IsBareId(const std::string& image) {
 }
 
 bool InBackoff(const PullMemory& memory, Clock::Time now) {
-  return memory.delay > Duration{0} && now - memory.failed_at < memory.delay;
+  return memory.wait > Duration{0} && now - memory.failed_at < memory.wait;
 }
 
 /// NOT_FOUND as Go prints it: NotFound.
@@ -135,7 +136,7 @@ ImageDecision DecidePull(const ImageQuestion& question, const PullMemory& memory
   std::string message = short_text;
   if (!memory.reason.empty()) message += fmt::format(": {}: {}", memory.reason, memory.message);
   ImageDecision decision = Fail("ImagePullBackOff", message, {{false, "BackOff", short_text}});
-  decision.retry_at = memory.failed_at + memory.delay;
+  decision.retry_at = memory.failed_at + memory.wait;
   return decision;
 }
 
@@ -200,7 +201,8 @@ ImageDecision DecideImage(const ImageQuestion& question, const PullMemory& memor
   return DecidePull(question, memory);
 }
 
-ImageDecision PullFailed(const ImageQuestion& question, const Status& error, PullMemory& memory) {
+ImageDecision PullFailed(const ImageQuestion& question, const Status& error, Random& random,
+                         PullMemory& memory) {
   const std::string text =
       error.code() == StatusCode::kUnknown
           ? Message(error)
@@ -220,11 +222,12 @@ ImageDecision PullFailed(const ImageQuestion& question, const Status& error, Pul
   const bool anew =
       memory.delay == Duration{0} || question.now - memory.failed_at > kPullBackoffForget;
   memory.delay = anew ? kPullBackoffInitial : std::min(memory.delay * 2, kPullBackoffMax);
+  memory.wait = random.Jitter(memory.delay, kPullBackoffJitter);
   memory.failed_at = question.now;
   ImageDecision decision = Fail(
       memory.reason, memory.message,
       {{true, "Failed", fmt::format("Failed to pull image \"{}\": {}", question.image, text)}});
-  decision.retry_at = memory.failed_at + memory.delay;
+  decision.retry_at = memory.failed_at + memory.wait;
   return decision;
 }
 

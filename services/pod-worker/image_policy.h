@@ -6,10 +6,12 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "libs/base/clock.h"
+#include "libs/base/random.h"
 #include "libs/base/status.h"
 #include "libs/cri/cri.h"
 
@@ -29,7 +31,9 @@ struct ImageEvent {
 struct PullMemory {
   std::string pulled_ref;  // the answer of a pull nobody has used yet
   bool pulling = false;
-  Duration delay{0};  // 0: never failed
+  std::set<std::string> waiting;  // containers, for the pull that runs
+  Duration delay{0};              // 0: never failed
+  Duration wait{0};               // of it, with jitter: pods that failed together come back apart
   Clock::Time failed_at;
   std::string reason, message;  // of the last real failure
 };
@@ -57,6 +61,7 @@ ImageDecision DecideImage(const ImageQuestion& question, const PullMemory& memor
 
 /// After a failed pull: remembers it, doubles the delay, returns reason and message of the
 /// container.
-ImageDecision PullFailed(const ImageQuestion& question, const Status& error, PullMemory& memory);
+ImageDecision PullFailed(const ImageQuestion& question, const Status& error, Random& random,
+                         PullMemory& memory);
 
 }  // namespace splitlet::pod_worker

@@ -1,6 +1,5 @@
 #include <grpcpp/impl/codegen/service_type.h>
 
-#include <algorithm>
 #include <random>
 
 #include "libs/cri/grpc_runtime.h"
@@ -16,9 +15,10 @@
 namespace splitlet::pod_worker {
 namespace {
 
-/// One for each pod that is being synced, each container that is being stopped and each image that
-/// is being pulled, all at once: a full node whose runtime hangs. Above it they wait in turn.
-constexpr int32_t kRuntimeThreads = 1024;
+/// Calls to the runtime that run at once, and as many more as there are that hang. Stops and pulls
+/// hold no thread.
+constexpr size_t kRuntimeThreads = 32;
+constexpr size_t kHungThreads = 480;
 constexpr Duration kRetryThreads = 1s;
 /// For calls that make something when the process is to end: cut off, containerd calls a container
 /// failed that it was about to start.
@@ -32,14 +32,17 @@ struct Process final : daemon::Service {
                 {.request = config.request_timeout}),
         runner(runtime, context.clock()),
         owner(bus::MakeDesiredOwner(context.clock(), context.Peer("config-source"))),
-        runtime_strands({.max_threads = static_cast<size_t>(std::max(
-                             kRuntimeThreads, context.config().splitlet.max_blocking_threads))}) {}
+        runtime_strands({.max_threads = kRuntimeThreads, .slow_threads = kHungThreads}) {}
   void Start() override { workers->Start(); }
   void BeginStop() override {
     workers->BeginStop();
     loop.RunAfter(kStopGrace, [this] { runtime.GiveUp(); });
   }
-  void WaitStopped() override { runtime_strands.Stop(); }
+  /// Answers of long calls come on other threads, and go to the service.
+  void WaitStopped() override {
+    runtime_strands.Stop();
+    runtime.EndLongCalls();
+  }
   daemon::Health GetHealth() const override { return workers->GetHealth(); }
   std::vector<grpc::Service*> GrpcServices() override { return {calls.get()}; }
 
@@ -68,8 +71,8 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
   p.workers = std::make_unique<PodWorkerService>(
       Deps{context.clock(), context.loop(), context.strands(), p.runtime_strands, context.bus(),
            std::move(table), std::move(desired), p.runtime, p.runner, p.runtime, p.runtime,
-           cri::MakeTailReader(), context.files(), *p.owner, context.events(), context.metrics(),
-           context.log(), std::random_device{}()},
+           p.runtime, cri::MakeTailReader(), context.files(), *p.owner, context.events(),
+           context.metrics(), context.log(), std::random_device{}()},
       std::move(config));
   p.calls = MakeRpc(context.loop(), *p.workers);
   return process;

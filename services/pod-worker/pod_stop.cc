@@ -1,29 +1,45 @@
 #include "services/pod-worker/pod_stop.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "libs/base/fail_point.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {
 
+namespace {
+
+Status MayStop() {
+  FAIL_POINT("pod-worker.stop-container.before");
+  return OkStatus();
+}
+
+Status Answered(const Status& stopped) {
+  FAIL_POINT("pod-worker.stop-container.after");
+  return stopped.code() == StatusCode::kNotFound ? OkStatus() : stopped;
+}
+
+}  // namespace
+
 StatusOr<v1::ObservedPod> PodStop::Look(const std::string& uid) const {
   return Annotate(deps_.observer.Observe(uid, After(deps_.clock, deps_.request_timeout)),
                   "error determining status");
 }
 
-Status PodStop::StopContainer(const PodRef& pod, const ContainerStop& stop, int64_t grace_seconds,
-                              std::shared_ptr<CancelToken> cancel) const {
-  FAIL_POINT("pod-worker.stop-container.before");
-  PodEvents(deps_.events, pod).Normal("Killing", stop.message, stop.name);
+void PodStop::BeginStopContainer(const PodRef& pod, const OneStop& stop,
+                                 cri::LongCalls::Stopped done) const {
+  if (const Status may = MayStop(); !may.ok()) return done(may);
+  PodEvents(deps_.events, pod).Normal("Killing", stop.container.message, stop.container.name);
   const Deadline deadline{
-      deps_.clock.Now() + std::chrono::seconds{grace_seconds} + deps_.request_timeout,
-      std::move(cancel)};
-  const Status stopped =
-      deps_.runner.StopContainer(cri::ContainerId(stop.id), grace_seconds, deadline);
-  FAIL_POINT("pod-worker.stop-container.after");
-  if (stopped.code() == StatusCode::kNotFound) return OkStatus();
-  return Annotate(stopped, "stop container " + stop.name);
+      deps_.clock.Now() + std::chrono::seconds{stop.grace_seconds} + deps_.request_timeout,
+      stop.cancel};
+  deps_.long_calls.BeginStopContainer(
+      cri::ContainerId(stop.container.id), stop.grace_seconds, deadline,
+      [name = stop.container.name, done = std::move(done)](const Status& stopped) {
+        done(Annotate(Answered(stopped), "stop container " + name));
+      });
+  FAIL_POINT_VOID("pod-worker.stop-container.begun");
 }
 
 StatusOr<v1::ObservedPod> PodStop::StopSandboxes(const v1::ObservedPod& before,

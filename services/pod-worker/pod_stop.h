@@ -1,8 +1,8 @@
 #pragma once
 
 /// Stops what runs of a pod: one container at a time, or its sandboxes, and looks what is left.
-/// Threads: any; calls block, a stop for its grace and longer. Errors: the runtime's; what is gone
-/// is OK. Source: runtime-sync spec, "Killing".
+/// Threads: any; calls block, but for the stop of a container, which may last its grace and longer.
+/// Errors: the runtime's; what is gone is OK. Source: runtime-sync spec, "Killing".
 
 #include <memory>
 #include <string>
@@ -10,6 +10,7 @@
 
 #include "libs/base/cancel.h"
 #include "libs/cri/cri.h"
+#include "libs/cri/long_calls.h"
 #include "libs/cri/observe.h"
 #include "libs/daemon/service.h"
 #include "services/pod-worker/actions.h"
@@ -26,6 +27,7 @@ class PodStop {
   struct Deps {
     cri::Observer& observer;
     cri::Runner& runner;
+    cri::LongCalls& long_calls;
     const Clock& clock;
     daemon::EventRecorder& events;
     Duration request_timeout;
@@ -33,9 +35,15 @@ class PodStop {
   explicit PodStop(Deps deps) : deps_(deps) {}
 
   StatusOr<v1::ObservedPod> Look(const std::string& uid) const;
-  /// Cancelled by `cancel`: the signal was sent, the container may still run.
-  Status StopContainer(const PodRef& pod, const ContainerStop& stop, int64_t grace_seconds,
-                       std::shared_ptr<CancelToken> cancel) const;
+  /// Returns at once; `done` is called once, on any thread. Cancelled by `cancel`: the signal was
+  /// sent, the container may still run.
+  struct OneStop {
+    ContainerStop container;
+    int64_t grace_seconds = 0;
+    std::shared_ptr<CancelToken> cancel;
+  };
+  void BeginStopContainer(const PodRef& pod, const OneStop& stop,
+                          cri::LongCalls::Stopped done) const;
   /// Stops the sandboxes and says what is left then. `only`: these ids; empty: all. `before` lends
   /// what a stopped sandbox does not tell any more: addresses, and containers that went away
   /// meanwhile.

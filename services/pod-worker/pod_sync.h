@@ -59,7 +59,7 @@ struct SyncOutcome {
                                                 // lost; null when the runtime did not say
   std::string terminal_phase;                   // not empty: nothing of the pod will ever run again
   std::vector<ContainerStop> stop;              // to be stopped before anything else is done
-  std::map<std::string, std::string> pulls;     // image -> container that asked first
+  std::map<std::string, std::set<std::string>> pulls;  // image -> containers that wait for it
   std::map<std::string, std::optional<Note>> notes;  // of the containers looked at; unset: it runs
   RestartState restarts;
   cri::Begun begun;

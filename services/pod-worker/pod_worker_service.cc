@@ -41,9 +41,12 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
       sync_({deps_.reader, observer_, deps_.runner, deps_.remover, deps_.images, deps_.files,
              facts_, deps_.clock, config_.node, deps_.events, metrics_, deps_.log,
              config_.request_timeout}),
-      stop_({observer_, deps_.runner, deps_.clock, deps_.events, config_.request_timeout}),
+      stop_({observer_, deps_.runner, deps_.long_calls, deps_.clock, deps_.events,
+             config_.request_timeout}),
       random_(deps_.seed),
-      pull_tokens_(deps_.clock, config_.registry_qps, config_.registry_burst),
+      pulls_(deps_.clock, {.per_second = static_cast<double>(config_.registry_qps),
+                           .burst = static_cast<double>(config_.registry_burst),
+                           .at_once = config_.parallel_pulls}),
       due_(deps_.loop, deps_.clock, [this](const std::string& uid) { Advance(uid); }),
       collect_(deps_.loop, kCollectPeriod, [this] { Collect(); }),
       missing_(deps_.loop, kMissingPeriod, [this] { CheckMissing(); }),
@@ -315,7 +318,7 @@ void PodWorkerService::Persist(Worker& worker, Save what, DoneStatus done) {
   auto record = std::make_shared<v1::WorkerRecord>();
   FillRecord(worker, *record);
   deps_.strands.Run(
-      "facts/" + worker.uid, [this, fact, lasting, record, what, done = std::move(done)] {
+      FactsStrand(worker.uid), [this, fact, lasting, record, what, done = std::move(done)] {
         // The verdict first: without it the state would say that a pod is over, and nobody knew
         // how.
         Status status = what.lasting ? facts_.SaveLasting(*lasting, what.sync) : OkStatus();
@@ -428,7 +431,7 @@ bool PodWorkerService::IsGone(const Worker& worker) const {
 void PodWorkerService::ForgetLasting(const std::string& uid) {
   lasting_.erase(uid);
   begun_.erase(uid);
-  deps_.strands.Run("facts/" + uid, [this, uid] {
+  deps_.strands.Run(FactsStrand(uid), [this, uid] {
     deps_.log.LogIfError(facts_.ForgetLasting(uid), "forget what is kept for ever");
   });
 }
@@ -476,7 +479,7 @@ void PodWorkerService::Collect() {
   for (const auto& uid : old) {
     workers_.erase(uid);
     uid_of_key_.erase(bus::KeyOf(uid));
-    deps_.strands.Run("facts/" + uid, [this, uid] {
+    deps_.strands.Run(FactsStrand(uid), [this, uid] {
       deps_.log.LogIfError(facts_.ForgetWorker(uid), "forget worker");
     });
   }

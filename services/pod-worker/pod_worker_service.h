@@ -22,6 +22,7 @@
 #include "libs/bus/desired_owner.h"
 #include "libs/bus/typed.h"
 #include "libs/cri/cri.h"
+#include "libs/cri/long_calls.h"
 #include "libs/cri/observe.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/work_queue.h"
@@ -31,7 +32,7 @@
 #include "services/pod-worker/metrics.h"
 #include "services/pod-worker/pod_stop.h"
 #include "services/pod-worker/pod_sync.h"
-#include "services/pod-worker/token_bucket.h"
+#include "services/pod-worker/pull_queue.h"
 #include "services/pod-worker/worker.h"
 
 namespace splitlet::v1 {
@@ -53,10 +54,9 @@ struct Deps {
   const Clock& clock;
   exec::EventLoop& loop;
   exec::Strands& strands;  // files and short calls: never held up by the runtime
-  /// What calls the runtime for one pod. Such a call lasts as long as a container takes to stop, an
-  /// image to come, or a network plugin to give up, and holds its thread all the time: there must
-  /// be as many threads as there may be such calls, or a few pods hold up all others. The pool is
-  /// elastic: a quiet node has none of them, since idle ones end.
+  /// What calls the runtime for one pod, but for stops and pulls, which hold no thread. Such a call
+  /// may last as long as a network plugin takes to give up, and holds its thread all the time: the
+  /// pool lets others in for those that last long.
   exec::Strands& runtime_strands;
   bus::Bus& bus;
   bus::Table<v1::WorkerRecord> table;
@@ -65,6 +65,7 @@ struct Deps {
   cri::Runner& runner;
   cri::Remover& remover;
   cri::Images& images;
+  cri::LongCalls& long_calls;
   cri::TailReader read_tail;  // for termination messages
   fs::FileSystem& files;
   bus::DesiredOwner& owner;  // config-source, asked before a destructive act
@@ -187,16 +188,15 @@ class PodWorkerService {
   void CheckLeftover(const std::string& waiting_uid, const std::string& full_name,
                      const std::string& uid);
   bool PastDeadline(Worker& worker);
-  void StartPull(Worker& worker, const std::string& image, const std::string& container);
-  struct PullResult {
-    std::string image, container;
-    StatusOr<std::string> ref;
-    uint64_t bytes = 0;
-    Duration pulling{0}, waited{0};
-  };
-  PullResult Pull(const std::string& pod, PullResult result,
-                  std::shared_ptr<CancelToken> cancel) const;
-  void OnPulled(const std::string& uid, const PullResult& result);
+
+  // Images that have to come (pulling.cc).
+  struct Pull;
+  void StartPull(Worker& worker, const std::string& image, const std::set<std::string>& containers);
+  void BeginPulls();
+  void BeginPull(PullRequest request);
+  Worker* PullerOf(const PullRequest& pull) const;
+  void TellPulled(const std::shared_ptr<Pull>& pull, StatusOr<std::string> ref);
+  void OnPulled(const Pull& pull);
 
   // A pod that ends (ending.cc).
   struct EndCause {
@@ -211,7 +211,14 @@ class PodWorkerService {
   void OnLooked(const std::string& uid, StatusOr<v1::ObservedPod> seen);
   void StartStopping(Worker& worker, StopRun run);
   void StopStep(Worker& worker);
-  void OnStopped(const std::string& uid, const Status& status);
+  void TellToStop(const Worker& worker, const ContainerStop& stop, int64_t grace);
+  struct StopAnswer {
+    std::string uid;
+    int64_t incarnation = 0;
+    std::string container_id;
+    Status status;
+  };
+  void OnStopped(const StopAnswer& answer);
   void OnAllStopped(Worker& worker);
   void StopSandboxes(Worker& worker, std::vector<std::string> errors);
   void OnSandboxesStopped(const std::string& uid, const std::vector<std::string>& errors,
@@ -243,7 +250,8 @@ class PodWorkerService {
   PodSync sync_;
   PodStop stop_;
   Random random_;
-  TokenBucket pull_tokens_;
+  PullQueue pulls_;
+  exec::TimerId pull_timer_ = 0;  // for the next of `pulls_`
   exec::WorkQueue due_;
   exec::Periodic collect_, missing_, keep_room_;
   std::string room_trouble_;

@@ -271,10 +271,73 @@ TEST_F(Running, APullThatFailsBacksOff) {
   Changed();
   EXPECT_EQ(NoteOf("app").reason(), "ImagePullBackOff");
   EXPECT_EQ(runtime.Calls("PullImage"), 1u);
-  RunFor(11s);
+  RunFor(13s);
   EXPECT_EQ(runtime.Calls("PullImage"), 2u);
   runtime.SetPull("bad:1", {});
   RunFor(25s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
+TEST_F(Running, AllContainersThatWaitForAnImageAreToldThatItsPullFailed) {
+  auto pod = TestPod{.containers = {"a", "b"}}.Make();
+  for (auto& container : *pod.mutable_spec()->mutable_containers()) container.set_image("bad:1");
+  runtime.SetPull("bad:1", {.error = NotFound("no such image")});
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(NoteOf("a").reason(), "ErrImagePull");
+  EXPECT_EQ(NoteOf("b").reason(), "ErrImagePull");
+  EXPECT_EQ(runtime.Calls("PullImage"), 1u);
+}
+
+TEST_F(Running, AHundredPodsThatPullAtOnceRunInThirtySeconds) {
+  constexpr int kPods = 100;
+  const auto uid = [](int i) { return fmt::format("uid-{}", i); };
+  for (int i = 0; i < kPods; ++i) {
+    auto pod = TestPod{.name = fmt::format("p{}", i), .uid = uid(i)}.Make();
+    pod.mutable_spec()->mutable_containers(0)->set_image_pull_policy("Always");
+    ASSERT_TRUE(RunPod(pod).ok());
+  }
+  const auto running = [&] {
+    int count = 0;
+    for (int i = 0; i < kPods; ++i) count += static_cast<int>(runtime.Running(uid(i)).size());
+    return count;
+  };
+  EXPECT_EQ(running(), config.registry_burst) << "and no more at first";
+  RunFor(10100ms);
+  EXPECT_EQ(running(), config.registry_burst + 10 * config.registry_qps);
+  RunFor(19900ms);
+  EXPECT_EQ(running(), kPods);
+  EXPECT_EQ(runtime.Calls("PullImage"), size_t{kPods});
+  EXPECT_EQ(events.Count("BackOff"), 0);
+}
+
+TEST_F(Running, APullOfAnEarlierLifeAnswersNothing) {
+  auto pod = TestPod{}.Make();
+  pod.mutable_spec()->mutable_containers(0)->set_image("new:1");
+  process->calls.hold = true;
+  ASSERT_TRUE(RunPod(pod).ok());
+  ASSERT_EQ(process->calls.pulls.size(), 1u);
+  ASSERT_TRUE(RunPod(pod, 2).ok());
+  RunFor(5s);
+  ASSERT_EQ(Record()->incarnation(), 2);
+  process->calls.pulls[0](std::string("sha256:earlier"));
+  RunFor(5s);
+  EXPECT_EQ(Show(), "sandbox/0=dead sandbox/1=ready") << "the answer is not of this life";
+  ASSERT_EQ(process->calls.pulls.size(), 2u) << "which pulls for itself";
+  EXPECT_EQ(events.Count("Pulled"), 0);
+  runtime.AddImage("new:1");
+  process->calls.pulls[1](runtime.ImageStatus("new:1", After(clock, 1s))->value().id);
+  Settle();
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
+TEST_F(Running, AfterARestartAPullIsBegunAgain) {
+  auto pod = TestPod{}.Make();
+  pod.mutable_spec()->mutable_containers(0)->set_image("new:1");
+  process->calls.hold = true;
+  ASSERT_TRUE(RunPod(pod).ok());
+  ASSERT_EQ(process->calls.pulls.size(), 1u);
+  Restart();
+  RunFor(5s);
   EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
 }
 

@@ -2,12 +2,8 @@
 
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
-#include "libs/base/fail_point.h"
-#include "libs/base/span.h"
 #include "libs/base/trace.h"
 #include "libs/cri/grpc_runtime.h"
-#include "runtime/v1/api.pb.h"
-#include "services/pod-worker/cri_config.h"
 #include "services/pod-worker/pod_worker_service.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
 #include "splitlet/v1/records.pb.h"
@@ -19,7 +15,6 @@ namespace {
 constexpr Duration kErrorRetry = 10s;
 constexpr Duration kQuickRetry = 1s;
 constexpr Duration kLeftoverRetry = 1s;
-constexpr Duration kPullLimit = 3600s;
 constexpr double kJitter = 0.5;
 constexpr const char* kPastDeadline =
     "Pod was active on the node longer than the specified deadline";
@@ -79,7 +74,7 @@ void PodWorkerService::OnSynced(const std::string& uid, SyncOutcome outcome, Dur
     return Complete(*worker, outcome);
   }
   if (!outcome.stop.empty()) return StopReplaced(*worker, std::move(outcome.stop));
-  for (const auto& [image, container] : outcome.pulls) StartPull(*worker, image, container);
+  for (const auto& [image, containers] : outcome.pulls) StartPull(*worker, image, containers);
   Schedule(*worker, outcome);
   PutWorkers(*worker);
   worker->again = worker->again || outcome.again;
@@ -248,96 +243,6 @@ bool PodWorkerService::PastDeadline(Worker& worker) {
   BeginEnd(worker, {.reason = "DeadlineExceeded", .message = kPastDeadline});
   Persist(worker, {.lasting = true, .sync = true});
   return true;
-}
-
-void PodWorkerService::StartPull(Worker& worker, const std::string& image,
-                                 const std::string& container) {
-  PullMemory& memory = worker.pulls[image];
-  if (memory.pulling) return;
-  memory.pulling = true;
-  PodEvents(deps_.events, RefOf(worker))
-      .Normal("Pulling", fmt::format("Pulling image \"{}\"", image), container);
-  const Clock::Time asked = deps_.clock.Now();
-  const bool allowed = pull_tokens_.Take();
-  const std::string strand = config_.serialize_image_pulls
-                                 ? "image-pull"
-                                 : fmt::format("image-pull/{}/{}", worker.uid, image);
-  auto pod = std::make_shared<std::string>(worker.grant->pod);
-  deps_.runtime_strands.Run(strand, [this, uid = worker.uid, pod, image, container, asked, allowed,
-                                     cancel = worker.ending, traceparent = worker.traceparent] {
-    Span span("pull image", SpanKind::kInternal, traceparent);
-    span.Set("k8s.pod.uid", uid);
-    span.Set("container.image.name", image);
-    const cri::TraceScope trace(span.traceparent());
-    PullResult result{
-        .image = image, .container = container, .ref = Unavailable("pull QPS exceeded")};
-    if (allowed) result = Pull(*pod, std::move(result), cancel);
-    result.waited = deps_.clock.Now() - asked;
-    span.End(result.ref.status());
-    deps_.loop.Post([this, uid, result] { OnPulled(uid, result); });
-  });
-}
-
-PodWorkerService::PullResult PodWorkerService::Pull(const std::string& bytes, PullResult result,
-                                                    std::shared_ptr<CancelToken> cancel) const {
-  kube::Pod pod;
-  runtime::v1::PodSandboxConfig config;
-  result.ref = DataLoss("the granted pod does not parse");
-  if (!pod.ParseFromString(bytes)) return result;
-  const auto tagged = WithDefaultTag(result.image);
-  result.ref = tagged;
-  if (!tagged.ok()) return result;
-  if (const Status made = MakeSandboxConfig({pod, config_.node, {}, 0}, config); !made.ok()) {
-    result.ref = made;
-    return result;
-  }
-  const Clock::Time begin = deps_.clock.Now();
-  result.ref = [&]() -> StatusOr<std::string> {
-    FAIL_POINT("pod-worker.pull-image.before");
-    auto ref =
-        deps_.images.PullImage(*tagged, nullptr, config, {begin + kPullLimit, std::move(cancel)});
-    FAIL_POINT("pod-worker.pull-image.after");
-    return ref;
-  }();
-  if (result.ref.ok() && result.ref->empty())
-    result.ref = Internal("imageRef of image \"{}\" is not set", result.image);
-  if (result.ref.ok()) {
-    const auto local =
-        deps_.images.ImageStatus(*tagged, After(deps_.clock, config_.request_timeout));
-    if (local.ok() && local->has_value()) result.bytes = (*local)->size_bytes;
-  }
-  result.pulling = deps_.clock.Now() - begin;
-  return result;
-}
-
-void PodWorkerService::OnPulled(const std::string& uid, const PullResult& result) {
-  Worker* worker = Find(uid);
-  if (worker == nullptr || stopping_) return;
-  PullMemory& memory = worker->pulls[result.image];
-  memory.pulling = false;
-  if (worker->state != WorkerState::kSyncing) return;
-  PodEvents events(deps_.events, RefOf(*worker));
-  if (result.ref.ok()) {
-    memory.pulled_ref = *result.ref;
-    metrics_.ObservePull(result.bytes, result.waited);
-    events.Normal(
-        "Pulled",
-        fmt::format(
-            "Successfully pulled image \"{}\" in {} ({} including waiting). Image size: {} bytes.",
-            result.image, FormatMillis(result.pulling), FormatMillis(result.waited), result.bytes),
-        result.container);
-    Advance(uid);
-    return;
-  }
-  const ImageDecision failed =
-      PullFailed({result.image, "", deps_.clock.Now()}, result.ref.status(), memory);
-  for (const auto& event : failed.events)
-    event.warning ? events.Warning(event.reason, event.message, result.container)
-                  : events.Normal(event.reason, event.message, result.container);
-  worker->notes[result.container] = Note{failed.reason, failed.message, failed.retry_at};
-  metrics_.CountStartError("container", failed.reason);
-  if (failed.retry_at) due_.Add(uid, *failed.retry_at - deps_.clock.Now());
-  PutWorkers(*worker);
 }
 
 }  // namespace splitlet::pod_worker

@@ -20,6 +20,7 @@
 #include "libs/bus/fake_desired_owner.h"
 #include "libs/cri/fake_runtime.h"
 #include "libs/cri/grpc_runtime.h"
+#include "libs/cri/stranded_calls.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
 #include "services/pod-worker/pod_worker_service.h"
@@ -96,6 +97,28 @@ class TracedRunner final : public cri::Runner {
   cri::Runner& runner_;
 };
 
+/// The long calls of a process, whose answers a test may hold back.
+class HeldCalls final : public cri::LongCalls {
+ public:
+  explicit HeldCalls(cri::LongCalls& calls) : calls_(calls) {}
+  void BeginStopContainer(const cri::ContainerId& id, int64_t grace_seconds, Deadline deadline,
+                          Stopped done) override {
+    if (!hold) return calls_.BeginStopContainer(id, grace_seconds, deadline, std::move(done));
+    stops.push_back(std::move(done));
+  }
+  void BeginPullImage(const std::string& image, const runtime::v1::PodSandboxConfig& sandbox_config,
+                      Deadline deadline, Pulled done) override {
+    if (!hold) return calls_.BeginPullImage(image, sandbox_config, deadline, std::move(done));
+    pulls.push_back(std::move(done));
+  }
+  bool hold = false;
+  std::vector<Stopped> stops;
+  std::vector<Pulled> pulls;
+
+ private:
+  cri::LongCalls& calls_;
+};
+
 /// config-source, as it is asked before a destructive act.
 struct Owner {
   std::set<std::string> known;
@@ -123,10 +146,14 @@ class TestNode {
         : owner(node.all.NewOwner("pod-worker")),
           loop(node.all, owner),
           strands(loop),
+          runtime_calls(node.traced, node.runtime, strands),
+          calls(runtime_calls),
           bus(node.network, "pod-worker", loop) {}
     exec::Scheduler::Owner owner;
     exec::FakeLoop loop;
     exec::FakeStrands strands;
+    cri::StrandedCalls runtime_calls;
+    HeldCalls calls;
     bus::FakeBus bus;
     prometheus::Registry registry;
     std::unique_ptr<PodWorkerService> service;
@@ -163,6 +190,7 @@ class TestNode {
              .runner = traced,
              .remover = runtime,
              .images = runtime,
+             .long_calls = process->calls,
              .read_tail = nullptr,
              .files = files,
              .owner = owner.asked,

@@ -1,13 +1,18 @@
+#include <grpcpp/server_context.h>
 #include <prometheus/registry.h>
 
 #include <condition_variable>
+#include <future>
 #include <mutex>
 
 #include "libs/bus/fake_bus.h"
+#include "libs/cri/stranded_calls.h"
 #include "libs/exec/loop_thread.h"
 #include "libs/exec/on_loop.h"
 #include "libs/exec/strand_pool.h"
+#include "services/pod-worker/rpc.h"
 #include "services/pod-worker/testing.h"
+#include "splitlet/v1/services.grpc.pb.h"
 
 /// pod-worker on real threads, as many as the process has: what hangs in the runtime holds up
 /// nothing else.
@@ -17,6 +22,7 @@ namespace {
 
 constexpr Duration kPatience = 60s;
 constexpr size_t kMany = 100;
+constexpr size_t kThreads = 8;
 
 /// What happened so far; tests wait for it.
 class Board {
@@ -91,9 +97,10 @@ class Threads : public testing::Test {
                        .runner = test.runtime_,
                        .remover = test.runtime_,
                        .images = test.runtime_,
+                       .long_calls = test.long_calls_,
                        .read_tail = nullptr,
                        .files = test.files_,
-                       .owner = test.owner_.asked,
+                       .owner = test.owner_,
                        .events = test.events_,
                        .metrics = test.registry_,
                        .log = Log(test.sink_)},
@@ -112,11 +119,12 @@ class Threads : public testing::Test {
                     .pods_dir = "/state/pods"};
     config_.run_dir = "/run";
     config_.state_dir = "/state";
-    config_.serialize_image_pulls = false;
+    config_.parallel_pulls = 0;
     config_.registry_qps = 0;
     runtime_.AddImage("busybox:1.36");
     loop_thread_ = std::thread([this] { loop_.Run(); });
     OnLoop([this] {
+      retry_ = std::make_unique<exec::Periodic>(loop_, 20ms, [this] { runtime_strands_.Retry(); });
       node_ = std::make_unique<Node>(*this);
       node_->desired.SetComplete({{"file", "api"}, clock_.Now(), {}});
       node_->workers.OnChange([this](const auto& change) {
@@ -131,7 +139,9 @@ class Threads : public testing::Test {
     runtime_.ClearFaults();
     runtime_strands_.Stop();
     strands_.Stop();
+    runtime_threads_.Stop();
     OnLoop([this] {
+      retry_.reset();
       node_.reset();
       loop_.Stop();
     });
@@ -190,15 +200,80 @@ class Threads : public testing::Test {
   bus::FakeBusNetwork network_{clock_, 1};
   FakeLogSink sink_;
   NotedEvents events_{board_};
-  Owner owner_;
+  std::promise<void> config_source_answers_;
+  bus::FakeDesiredOwner owner_{
+      [](const std::string&, const Deadline&) { return true; },
+      [answers = config_source_answers_.get_future().share()](
+          const std::string& uid, const Deadline&) -> StatusOr<bus::DesiredOwner::Record> {
+        if (!uid.starts_with("new-")) return Unavailable("its view will show it");
+        answers.wait();
+        return nullptr;
+      }};
   prometheus::Registry registry_;
   Config config_;
   exec::LoopThread loop_{clock_};
   exec::StrandPool strands_{exec::StrandPool::Options{}};
-  exec::StrandPool runtime_strands_{{.max_threads = 1024}};
+  exec::StrandPool runtime_strands_{{.max_threads = kThreads, .slow_threads = 512}};
+  exec::StrandPool runtime_threads_{{.max_threads = 1024}};  // those of the runtime itself
+  cri::StrandedCalls long_calls_{runtime_, runtime_, runtime_threads_};
+  std::unique_ptr<exec::Periodic> retry_;
   std::unique_ptr<Node> node_;
   std::thread loop_thread_;
 };
+
+TEST_F(Threads, StopsAndPullsHoldNone) {
+  for (size_t i = 0; i < kMany; ++i) Run(Pod(Uid("stop", i)));
+  for (size_t i = 0; i < kMany; ++i) ASSERT_TRUE(board_.WaitFor("Started " + Uid("stop", i)));
+  using enum cri::Fault::Kind;
+  runtime_.AddFault({.method = "StopContainer", .kind = kHang});
+  runtime_.AddFault({.method = "PullImage", .kind = kHang});
+  for (size_t i = 0; i < kMany; ++i) {
+    Remove(Pod(Uid("stop", i)));
+    Run(Pod(Uid("pull", i), fmt::format("far:{}", i)));
+  }
+  ASSERT_TRUE(board_.WaitFor("hangs", 2 * kMany));
+  EXPECT_LE(runtime_strands_.load().threads, kThreads);
+
+  const auto other = Pod("other");
+  Run(other);
+  EXPECT_TRUE(board_.WaitFor("Started other"));
+  EXPECT_EQ(runtime_.Hanging(), 2 * kMany) << "and they hang still";
+  runtime_.ClearFaults();
+  for (size_t i = 0; i < kMany; ++i) {
+    EXPECT_TRUE(board_.WaitFor("finished " + Uid("stop", i)));
+    EXPECT_TRUE(board_.WaitFor("Started " + Uid("pull", i)));
+  }
+}
+
+TEST_F(Threads, GrantsThatWaitLeaveRoomForLists) {
+  const auto first = Pod("first");
+  Run(first);
+  ASSERT_TRUE(board_.WaitFor("Started first"));
+  const auto service = MakeRpc(loop_, node_->service);
+  auto& calls = dynamic_cast<v1::PodWorker::Service&>(*service);
+  constexpr int kCalls = kMaxWaitingCalls + 8;
+  std::vector<std::thread> callers;
+  for (int i = 0; i < kCalls; ++i)
+    callers.emplace_back([this, &calls, i] {
+      v1::UpdatePodRequest request;
+      request.set_uid(Uid("new", static_cast<size_t>(i)));
+      request.set_incarnation(1);
+      request.set_pod(Pod(request.uid()).SerializeAsString());
+      grpc::ServerContext context;
+      v1::UpdatePodReply reply;
+      const auto code = calls.UpdatePod(&context, &request, &reply).error_code();
+      board_.Note(code == grpc::RESOURCE_EXHAUSTED ? "refused" : "answered");
+    });
+  EXPECT_TRUE(board_.WaitFor("refused", kCalls - kMaxWaitingCalls));
+  EXPECT_EQ(board_.Count("answered"), 0u);
+  grpc::ServerContext context;
+  v1::ListWorkersReply list;
+  EXPECT_TRUE(calls.ListWorkers(&context, nullptr, &list).ok());
+  EXPECT_EQ(list.workers_size(), 1);
+  config_source_answers_.set_value();
+  for (auto& caller : callers) caller.join();
+  EXPECT_EQ(board_.Count("answered"), size_t{kMaxWaitingCalls});
+}
 
 TEST_F(Threads, HundredsOfCallsThatHangHoldUpNoOtherPod) {
   for (size_t i = 0; i < kMany; ++i) Run(Pod(Uid("stop", i)));

@@ -17,15 +17,26 @@ class TokenBucket {
   bool Take() {
     if (per_second_ <= 0) return true;
     const Clock::Time now = clock_.Now();
-    tokens_ =
-        std::min(burst_, tokens_ + per_second_ * std::chrono::duration<double>(now - at_).count());
+    tokens_ = TokensAt(now);
     at_ = now;
     if (tokens_ < 1) return false;
     tokens_ -= 1;
     return true;
   }
+  /// How long until there is one to take.
+  Duration NextIn() const {
+    if (per_second_ <= 0) return Duration{0};
+    const double missing = 1 - TokensAt(clock_.Now());
+    if (missing <= 0) return Duration{0};
+    return std::chrono::ceil<std::chrono::milliseconds>(
+        std::chrono::duration<double>(missing / per_second_));
+  }
 
  private:
+  double TokensAt(Clock::Time now) const {
+    return std::min(burst_,
+                    tokens_ + per_second_ * std::chrono::duration<double>(now - at_).count());
+  }
   const Clock& clock_;
   double per_second_, burst_, tokens_;
   Clock::Time at_;

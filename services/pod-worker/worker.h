@@ -49,7 +49,7 @@ StatusOr<PodTraits> TraitsOf(const std::string& pod);
 /// Containers being stopped; one step after the other.
 struct StopRun {
   std::vector<std::vector<ContainerStop>> steps;
-  size_t outstanding = 0;
+  std::set<std::string> outstanding;  // ids of containers
   std::vector<std::string> errors;
   std::shared_ptr<CancelToken> cancel;
   std::optional<int64_t> grace_seconds;  // unset: what is left of the pod's deadline

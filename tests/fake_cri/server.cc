@@ -471,7 +471,7 @@ class RealServer final : public Server {
   /// Not rpc::StartServer, which asks who connects: at a runtime the socket's mode alone decides.
   Status Listen() {
     grpc::ResourceQuota quota("fake-cri");
-    quota.SetMaxThreads(256);  // calls that hang hold theirs
+    quota.SetMaxThreads(1024);  // calls that hang hold theirs
     grpc::ServerBuilder builder;
     builder.SetResourceQuota(quota);
     builder.AddListeningPort("unix:" + backend_.options.socket, grpc::InsecureServerCredentials());

@@ -1,6 +1,7 @@
 // The services on the fakes of the simulated node, and the calls between them.
 
 #include "libs/bus/fake_desired_owner.h"
+#include "libs/cri/stranded_calls.h"
 #include "services/config-source/config_source_service.h"
 #include "services/config-source/fake_http_fetcher.h"
 #include "services/gc/gc_service.h"
@@ -81,7 +82,9 @@ bus::FakeDesiredOwner::Finder FindingIn(SimNode& node) {
 class PodWorker final : public Process {
  public:
   explicit PodWorker(SimNode& node)
-      : Process(node, "pod-worker"), owner_(AskingIn(node), FindingIn(node)) {
+      : Process(node, "pod-worker"),
+        owner_(AskingIn(node), FindingIn(node)),
+        calls_(node.runtime(), node.runtime(), shell().strands) {
     pod_worker::Config config;
     config.node = {.name = kNode,
                    .annotation = kAnnotation,
@@ -107,6 +110,7 @@ class PodWorker final : public Process {
                          .runner = node.runtime(),
                          .remover = node.runtime(),
                          .images = node.runtime(),
+                         .long_calls = calls_,
                          .read_tail = nullptr,
                          .files = node.files(),
                          .owner = owner_,
@@ -120,6 +124,7 @@ class PodWorker final : public Process {
 
  private:
   bus::FakeDesiredOwner owner_;
+  cri::StrandedCalls calls_;
 };
 
 class SyncLoopWorkers final : public sync_loop::WorkerClient {
