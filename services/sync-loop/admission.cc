@@ -175,21 +175,34 @@ std::optional<Refusal> FindRefusal(const AdmissionInput& input) {
   return std::nullopt;
 }
 
+namespace {
+
+constexpr std::string_view kExtended = "OutOfExtendedResources", kOther = "Other";
+constexpr std::array<std::string_view, 12> kKept = {"AppArmor",
+                                                    "SupplementalGroupsPolicyNotSupported",
+                                                    "Evicted",
+                                                    "SysctlForbidden",
+                                                    "PodOSSelectorNodeLabelDoesNotMatch",
+                                                    "PodOSNotSupported",
+                                                    "OutOfcpu",
+                                                    "OutOfmemory",
+                                                    "OutOfephemeral-storage",
+                                                    "OutOfpods",
+                                                    "InvalidNodeInfo",
+                                                    "UnexpectedAdmissionError"};
+
+}  // namespace
+
 std::string ReasonLabel(const std::string& reason) {
-  static constexpr std::array<std::string_view, 12> kKept = {"AppArmor",
-                                                             "SupplementalGroupsPolicyNotSupported",
-                                                             "Evicted",
-                                                             "SysctlForbidden",
-                                                             "PodOSSelectorNodeLabelDoesNotMatch",
-                                                             "PodOSNotSupported",
-                                                             "OutOfcpu",
-                                                             "OutOfmemory",
-                                                             "OutOfephemeral-storage",
-                                                             "OutOfpods",
-                                                             "InvalidNodeInfo",
-                                                             "UnexpectedAdmissionError"};
   if (std::find(kKept.begin(), kKept.end(), reason) != kKept.end()) return reason;
-  return reason.starts_with("OutOf") ? "OutOfExtendedResources" : "Other";
+  return std::string(reason.starts_with("OutOf") ? kExtended : kOther);
+}
+
+std::vector<std::string> ReasonLabels() {
+  std::vector<std::string> labels(kKept.begin(), kKept.end());
+  labels.emplace_back(kExtended);
+  labels.emplace_back(kOther);
+  return labels;
 }
 
 }  // namespace splitlet::sync_loop

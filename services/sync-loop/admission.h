@@ -56,5 +56,7 @@ std::optional<Refusal> FindRefusal(const AdmissionInput& input);
 
 /// Value of the label `reason` of admission_rejections_total, from a closed set.
 std::string ReasonLabel(const std::string& reason);
+/// The whole set.
+std::vector<std::string> ReasonLabels();
 
 }  // namespace splitlet::sync_loop

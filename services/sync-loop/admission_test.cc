@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/codec.h"
 #include "services/sync-loop/allocated.h"
+#include "services/sync-loop/metrics.h"
 
 namespace splitlet::sync_loop {
 namespace {
@@ -311,6 +314,24 @@ TEST(Admission, SysctlsAreSafeAllowedOrForbidden) {
              PodOf("spec: {securityContext: {sysctls: [{name: net.ipv4.tcp_rmem, value: '1'}]}}")
                  .spec())
           .empty());
+}
+
+TEST(Admission, EveryReasonIsCountedFromTheBeginning) {
+  // A counter that is born with its first refusal has not increased, for whoever watches.
+  prometheus::Registry registry;
+  const SyncLoopMetrics metrics(registry);
+  std::vector<std::string> reasons;
+  for (const auto& family : registry.Collect()) {
+    if (family.name != "kubelet_admission_rejections_total") continue;
+    for (const auto& metric : family.metric) {
+      EXPECT_EQ(metric.counter.value, 0);
+      reasons.push_back(metric.label.at(0).value);
+    }
+  }
+  std::vector<std::string> want = ReasonLabels();
+  std::ranges::sort(want);
+  std::ranges::sort(reasons);
+  EXPECT_EQ(reasons, want);
 }
 
 TEST(Admission, ReasonLabelsAreAClosedSet) {

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "services/sync-loop/admission.h"
+
 namespace splitlet::sync_loop {
 namespace {
 
@@ -39,6 +41,8 @@ SyncLoopMetrics::SyncLoopMetrics(prometheus::Registry& registry)
                   .Add({})),
       calls(Counters(registry, "splitlet_sync_loop_calls_total",
                      "Calls to pod-worker, by operation and result.")) {
+  // From the beginning, so that the first refusal of its reason is an increase.
+  for (const std::string& reason : ReasonLabels()) rejections.Add({{"reason", reason}});
   for (const char* is_static : {"", "true"}) {
     desired_pods.Add({{"static", is_static}});
     active_pods.Add({{"static", is_static}});
