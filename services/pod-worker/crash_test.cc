@@ -41,7 +41,7 @@ class Crashes : public TestNode {
     Post(victim, 1, 1);
     Supervise(30s);
     runtime.ExitContainer("uid-web", "init", 1).IgnoreError();
-    Supervise(30s);
+    Supervise(120s);
     runtime.ExitContainer("uid-web", "init", 0).IgnoreError();
     Supervise(120s);
     runtime.ExitContainer("uid-web", "app", 1).IgnoreError();
