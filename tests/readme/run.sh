@@ -60,6 +60,8 @@ type_line() {
   fi
 }
 
+all_healthy() { "$bin/splitletctl" --state-dir .run get processes -o json 2>/dev/null | jq -e 'all(.[]; .healthy)' >/dev/null; }
+
 # A page that promises what its commands do not show is no better: at the end the demo is what it was.
 look_at_demo() {
   "$bin/splitletctl" --state-dir .run get pods -o json >"$work/pods"
@@ -76,6 +78,8 @@ for group in "$@"; do
   for next in "${lines[@]}"; do
     [[ $next != 'make stop'* ]] || look_at_demo
     type_line "$next"
+    # Whoever types by hand gives a killed process the moment that it takes.
+    [[ $next != 'kill '* ]] || wait_until 30 all_healthy || die "not all processes are healthy after: $next"
   done
 done
 say 'every line of README.md did what it should'
