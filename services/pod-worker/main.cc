@@ -20,6 +20,9 @@ namespace {
 constexpr size_t kRuntimeThreads = 32;
 constexpr size_t kHungThreads = 480;
 constexpr Duration kRetryThreads = 1s;
+/// Seconds after which a call is taken to hang. Long, because a task also waits for its turn at the
+/// runtime: threads for those who wait would only wait too.
+constexpr int kHangsAfter = 30;
 /// For calls that make something when the process is to end: cut off, containerd calls a container
 /// failed that it was about to start.
 constexpr Duration kStopGrace = 3s;
@@ -32,7 +35,9 @@ struct Process final : daemon::Service {
                 {.request = config.request_timeout}),
         runner(runtime, context.clock()),
         owner(bus::MakeDesiredOwner(context.clock(), context.Peer("config-source"))),
-        runtime_strands({.max_threads = kRuntimeThreads, .slow_threads = kHungThreads}) {}
+        runtime_strands({.max_threads = kRuntimeThreads,
+                         .slow_threads = kHungThreads,
+                         .slow_rounds = kHangsAfter}) {}
   void Start() override { workers->Start(); }
   void BeginStop() override {
     workers->BeginStop();

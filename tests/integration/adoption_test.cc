@@ -170,6 +170,9 @@ spec:
   cri::StringMap annotations = sandbox.annotations;
   EXPECT_EQ(annotations.erase("kubernetes.io/config.seen"), 1u);
   EXPECT_EQ(annotations.erase("splitlet.dev/node"), 1u);
+  const std::string incarnation = annotations["splitlet.dev/incarnation"];
+  EXPECT_NE(incarnation, "");
+  annotations.erase("splitlet.dev/incarnation");
   EXPECT_EQ(annotations, (cri::StringMap{{"example.com/note", "kept"},
                                          {"kubernetes.io/config.hash", kUid},
                                          {"kubernetes.io/config.source", "file"}}));
@@ -184,6 +187,8 @@ spec:
   EXPECT_EQ(annotations["io.kubernetes.container.ports"],
             R"([{"name":"http","containerPort":80,"protocol":"TCP"}])");
   annotations.erase("io.kubernetes.container.ports");
+  EXPECT_EQ(annotations["splitlet.dev/incarnation"], incarnation);
+  annotations.erase("splitlet.dev/incarnation");
   EXPECT_EQ(
       annotations,
       (cri::StringMap{{"io.kubernetes.container.hash", harness::kAppHash},
