@@ -319,7 +319,8 @@ TEST_F(Start, ABadConfigurationIsOneLineWithFileKeyAndReason) {
     const char* config;
     const char* key;
   } kCases[] = {
-      {"an unknown key", "staticPodPaths: /x\n", "staticPodPaths"},
+      {"an unknown key of ours; others are a warning", "splitlet:\n  killForeignPod: true\n",
+       "killForeignPod"},
       {"a wrong type", "maxPods: many\n", "maxPods"},
       {"an impossible value", "imageGCHighThresholdPercent: 101\n", "imageGCHighThresholdPercent"},
   };
