@@ -130,17 +130,19 @@ TEST_F(Pods, AMissingImageIsSaidAndHarmsNoOther) {
   }));
 }
 
-TEST_F(Pods, TooLargeForTheNodeIsRejectedAndNeverStarted) {
+TEST_F(Pods, TooLargeForTheNodeWaitsWithTheReasonAndIsNeverStarted) {
   StartNode();
   std::string yaml = PodYaml("huge", "sleep 1000");
   yaml += "    resources: {requests: {cpu: \"1000\"}}\n";
   node_->PutManifest("huge.yaml", yaml);
-  ExpectPhase("huge", "Failed");
-  // A static pod is critical: it is refused because no victim would make room, as a kubelet says
-  // it.
+  // A static pod is critical: no victim would make room, as a kubelet says it.
+  EXPECT_TRUE(WaitFor(kSoon, [&] {
+    const auto seen = node_->Pod("huge");
+    return seen != nullptr && seen->reason == "UnexpectedAdmissionError";
+  }));
   const auto pod = node_->Pod("huge");
   ASSERT_NE(pod, nullptr);
-  EXPECT_EQ(pod->reason, "UnexpectedAdmissionError");
+  EXPECT_EQ(pod->phase, "Pending");
   EXPECT_NE(pod->message.find("cpu"), std::string::npos) << pod->message;
   EXPECT_TRUE(view_->RunningOf("huge").empty());
 }
