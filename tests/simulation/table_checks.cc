@@ -216,6 +216,9 @@ std::vector<std::string> SimNode::CheckTables() {
   bus::FakeBus reader(network_, "reader", world_);
   auto runtime = *bus::ViewOf<v1::RuntimeRecord>(reader, "runtime");
   auto podstatus = *bus::ViewOf<v1::PodStatusRecord>(reader, "podstatus");
+  auto workers = *bus::ViewOf<v1::WorkerRecord>(reader, "workers");
+  auto desired = *bus::ViewOf<v1::DesiredRecord>(reader, "desired");
+  auto admission = *bus::ViewOf<v1::AdmissionRecord>(reader, "admission");
   // Containers that crash go on doing so: what is told follows within the period of the relist.
   const auto end = clock_.Now() + 30s;
   Found found;
@@ -225,6 +228,25 @@ std::vector<std::string> SimNode::CheckTables() {
     const auto wrong = CheckStatusTable(podstatus);
     found.insert(found.end(), wrong.begin(), wrong.end());
   } while (!found.empty() && clock_.Now() < end);
+  if (found.empty()) return found;
+  // What the others say of it shows where it stopped.
+  desired.ForEach([&found](const std::string& uid, const auto& r) {
+    if (r == nullptr) return found.push_back("`desired` of " + uid + " is unknown");
+    found.push_back(fmt::format("`desired` {} {}: {} life {}", r->name(), uid,
+                                v1::DesiredRecord::State_Name(r->state()), r->incarnation()));
+  });
+  admission.ForEach([&found](const std::string& uid, const auto& r) {
+    if (r != nullptr)
+      found.push_back(fmt::format("`admission` {}: {} life {} {}", uid,
+                                  v1::AdmissionRecord::Verdict_Name(r->verdict()), r->incarnation(),
+                                  r->reason()));
+  });
+  workers.ForEach([&found](const std::string& uid, const auto& r) {
+    if (r == nullptr) return found.push_back("`workers` of " + uid + " is unknown");
+    found.push_back(fmt::format("`workers` {} {}: {} life {} granted {} {} {} {}", r->name(), uid,
+                                v1::WorkerState_Name(r->state()), r->incarnation(), r->granted(),
+                                r->sync_error(), r->admission_reason(), r->message()));
+  });
   return found;
 }
 
