@@ -48,7 +48,7 @@ elseif(SPLITLET_FLAVOUR STREQUAL "tsan")
   # Debian's gRPC and NATS are not instrumented, so that what they order among themselves is not seen. This option passes
   # over what they do; races in our handlers on their threads are still found.
   set(SPLITLET_SANITIZER_ENVIRONMENT
-      "TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1:second_deadlock_stack=1")
+      "TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1:second_deadlock_stack=1:suppressions=${CMAKE_SOURCE_DIR}/scripts/sanitizers/tsan.supp")
 else()
   target_compile_options(splitlet_flags INTERFACE -O0 -g1)
 endif()

@@ -92,46 +92,71 @@ struct GrpcRuntime::Impl {
     return Invoke(operation, deadline, limits.request, call);
   }
 
-  /// A call without a thread: what it needs lives until its answer has been told.
-  template <class Request, class Response>
-  struct LongCall {
-    LongCall(const Clock& c, const Deadline& deadline, Request r)
-        : request(std::move(r)), client(c, deadline, TraceScope::Current()), begin(c.Now()) {}
-    const Request request;
-    Response response;
-    rpc::ClientCall client;
-    const Clock::Time begin;
-    int told = 0;  // of `given_up`
-  };
-
   struct LongKind {
     const char* operation;
     const Deadline& deadline;
     Duration limit;
   };
+  /// A call without a thread: what it needs lives until its answer has been told, and then deletes
+  /// itself.
+  template <class Request, class Response>
+  struct LongCall {
+    using Done = std::function<void(const Status&, const Response&)>;
+    LongCall(Impl& i, const LongKind& kind, Request r, Done d)
+        : impl(i),
+          operation(kind.operation),
+          request(std::move(r)),
+          done(std::move(d)),
+          begin(i.clock.Now()),
+          client(i.clock, {std::min(kind.deadline.at, begin + kind.limit), kind.deadline.cancel},
+                 TraceScope::Current()) {}
+
+    void End(const grpc::Status& answer) {
+      impl.given_up.Remove(told);
+      const Status status = rpc::FromGrpc(answer);
+      impl.metrics.Note(operation, impl.clock.Now() - begin, !status.ok());
+      done(status, response);
+      Impl& owner = impl;
+      delete this;
+      const std::lock_guard lock(owner.mutex);
+      if (--owner.long_calls == 0) owner.none_left.notify_all();
+    }
+
+    Impl& impl;
+    const char* const operation;
+    const Request request;
+    Response response;
+    const Done done;
+    const Clock::Time begin;
+    rpc::ClientCall client;
+    int told = 0;  // of `given_up`
+  };
+  /// What gRPC is handed. It fits into a std::function as it is, so that nothing of it is freed
+  /// there.
+  template <class Call>
+  struct Answered {
+    void operator()(const grpc::Status& answer) const {
+      // Orders this thread behind the one that began the call.
+      { const std::lock_guard begun(impl->mutex); }
+      call->End(answer);
+    }
+    Impl* impl;
+    Call* call;
+  };
+
   /// `start` is handed context, request, response and what is to run at the end.
   template <class Response, class Request, class Start>
   void Begin(const LongKind& kind, Request request, Start start,
-             std::function<void(const Status&, const Response&)> done) {
-    const Deadline bounded{std::min(kind.deadline.at, clock.Now() + kind.limit),
-                           kind.deadline.cancel};
-    const auto running = std::make_shared<LongCall<Request, Response>>(clock, bounded, request);
-    grpc::ClientContext* context = &running->client.context();
+             typename LongCall<Request, Response>::Done done) {
+    using Call = LongCall<Request, Response>;
+    Call* call = std::make_unique<Call>(*this, kind, std::move(request), std::move(done)).release();
+    grpc::ClientContext* context = &call->client.context();
+    call->told = given_up.Add([context] { context->TryCancel(); });
     {
       const std::lock_guard lock(mutex);
       ++long_calls;
     }
-    running->told = given_up.Add([context] { context->TryCancel(); });
-    start(context, &running->request, &running->response,
-          [this, running, operation = kind.operation,
-           done = std::move(done)](const grpc::Status& answer) {
-            given_up.Remove(running->told);
-            const Status status = rpc::FromGrpc(answer);
-            metrics.Note(operation, clock.Now() - running->begin, !status.ok());
-            done(status, running->response);
-            const std::lock_guard lock(mutex);
-            if (--long_calls == 0) none_left.notify_all();
-          });
+    start(context, &call->request, &call->response, Answered<Call>{this, call});
   }
 
   const Clock& clock;
@@ -366,7 +391,7 @@ void GrpcRuntime::BeginStopContainer(const ContainerId& id, int64_t grace_second
       {"stop_container", deadline, impl_->limits.StopContainer(grace_seconds)},
       StopRequest(id, grace_seconds),
       [this](auto* context, auto* request, auto* response, auto end) {
-        impl_->runtime->async()->StopContainer(context, request, response, std::move(end));
+        impl_->runtime->async()->StopContainer(context, request, response, end);
       },
       [done = std::move(done)](const Status& status, const v1::StopContainerResponse&) {
         done(StopAnswer(status));
@@ -492,7 +517,7 @@ void GrpcRuntime::BeginPullImage(const std::string& image,
       {"pull_image", deadline, impl_->limits.PullImage()},
       PullRequest(image, nullptr, sandbox_config),
       [this](auto* context, auto* request, auto* response, auto end) {
-        impl_->images->async()->PullImage(context, request, response, std::move(end));
+        impl_->images->async()->PullImage(context, request, response, end);
       },
       [image, done = std::move(done)](const Status& status, const v1::PullImageResponse& response) {
         done(PullAnswer(image, status, response));
