@@ -205,7 +205,8 @@ class Builder {
 
   bool IsDue() const {
     if (in_.deleted) return false;
-    if (seen_.newest == nullptr) return !status_.state().has_terminated();
+    // Not seen by a listing that does not cover it: what was told of it, such as running, stands.
+    if (seen_.newest == nullptr) return status_.state().has_waiting();
     if (seen_.newest->state() == v1::ContainerRecord::RUNNING) return false;
     if (seen_.newest->state() != v1::ContainerRecord::EXITED) return true;
     const int32_t code = seen_.newest->exit_code();

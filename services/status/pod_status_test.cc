@@ -463,6 +463,16 @@ TEST(Containers, BackOffMovesTheEndToTheLastState) {
   EXPECT_EQ(status.phase(), "Running");
 }
 
+TEST(Containers, WhatRanAndIsNotListedJustNowDoesNotWaitForWhatFailedBefore) {
+  Case pod = Case(kOne).Sandbox().Container("a", State::RUNNING).Remember().Forget();
+  pod.Note("a", "RunContainerError", "the answer was lost");
+  EXPECT_EQ(Show(pod.Compute().container_statuses(0)), "running, last -, restarts 0");
+  EXPECT_TRUE(pod.Compute().container_statuses(0).ready());
+  pod.covers = true;
+  EXPECT_EQ(Show(pod.Compute().container_statuses(0)),
+            "waiting RunContainerError, last ended 137 ContainerStatusUnknown, restarts 1");
+}
+
 TEST(Containers, AnImageThatCannotBePulledShows) {
   const auto status =
       Case(kOne).Sandbox().Note("a", "ImagePullBackOff", "Back-off pulling image").Compute();

@@ -47,6 +47,7 @@ void SimNode::PutManifest(const std::string& name) {
 }
 
 void SimNode::BreakManifest(const std::string& name) {
+  if (wanted_.at(name).away) return;
   CHECK(files_.Replace(PathOf(name), "kind: Pod\nmetadata: {name: ", {}).ok());
   world_.RunAfter(Duration{1s} * static_cast<int64_t>(1 + random_.Below(40)), [this, name] {
     const auto found = wanted_.find(name);

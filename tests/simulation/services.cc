@@ -53,6 +53,11 @@ class ConfigSource final : public Process {
         config);
   }
   void Start() override { service->Start(); }
+  std::string Complaint() const override {
+    for (const auto& source : service->GetSources())
+      if (!source.complete) return fmt::format("source {}: {}", source.name, source.reason);
+    return service->GetHealth().reason;
+  }
   std::unique_ptr<config_source::ConfigSourceService> service;
 };
 

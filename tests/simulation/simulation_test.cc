@@ -11,7 +11,6 @@ namespace splitlet::simulation {
 namespace {
 
 uint64_t only_seed = 0;
-bool with_lives = false;
 uint64_t seed_count = 200;
 
 std::string Join(const std::vector<std::string>& lines) {
@@ -45,9 +44,7 @@ TEST(Simulation, DesiredPodsRunWhateverDies) {
   uint64_t steps = 0;
   for (uint64_t seed = first; seed <= last; ++seed) {
     SCOPED_TRACE(fmt::format("replay with --seed={}", seed));
-    FaultPlan plan = FaultPlan::All();
-    plan.move_manifests = plan.lose_containers = plan.step_clock = with_lives;
-    const Outcome run = RunSeed(seed, plan);
+    const Outcome run = RunSeed(seed, FaultPlan::All());
     ASSERT_TRUE(run.violations.empty()) << Join(run.violations) << run.end;
     crashes += run.crashes;
     steps += run.steps;
@@ -108,7 +105,6 @@ void ReadFlags(int argc, char** argv) {
     };
     read("--seed=", only_seed);
     read("--seeds=", seed_count);
-    with_lives = with_lives || argument == "--lives";
   }
 }
 

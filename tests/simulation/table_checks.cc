@@ -230,6 +230,21 @@ std::vector<std::string> SimNode::CheckTables() {
   } while (!found.empty() && clock_.Now() < end);
   if (found.empty()) return found;
   // What the others say of it shows where it stopped.
+  const auto vouches = [&found](const char* table, const auto& view) {
+    std::string scopes;
+    for (const auto& scope : view.completeness().scopes) scopes += " " + scope;
+    found.push_back(fmt::format("`{}` is {}, complete for{}", table,
+                                view.live() ? "live" : "not live",
+                                scopes.empty() ? " nothing" : scopes));
+  };
+  vouches("desired", desired);
+  vouches("admission", admission);
+  vouches("workers", workers);
+  vouches("runtime", runtime);
+  vouches("podstatus", podstatus);
+  for (const auto& [name, process] : running_)
+    if (const auto complaint = process->Complaint(); !complaint.empty())
+      found.push_back(fmt::format("{}: {}", name, complaint));
   desired.ForEach([&found](const std::string& uid, const auto& r) {
     if (r == nullptr) return found.push_back("`desired` of " + uid + " is unknown");
     found.push_back(fmt::format("`desired` {} {}: {} life {}", r->name(), uid,
