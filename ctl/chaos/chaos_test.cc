@@ -28,6 +28,30 @@ pods:
 - {name: same, count: 2, run: forever, sameUid: true}
 - {name: cut, count: 2, run: forever}
 )";
+/// Pods with sidecars, for whom there is no room beside each other, whose containers are removed
+/// behind the agent, and that end and come back under their UID.
+constexpr const char* kOthers = R"(
+name: others
+duration: 40s
+limits: {settle: 20s}
+pods:
+- {name: car, count: 2, run: forever, sidecars: 2, grace: 4s, ignoresTerm: true}
+- {name: left, run: forever, cpuPercent: 60, hostPort: 8080, ignoresTerm: true, grace: 2s}
+- {name: right, run: forever, cpuPercent: 60, hostPort: 8080, start: false}
+- {name: job, count: 2, run: "exit 0", expect: succeeded}
+- {name: again, run: "exit 0", expect: succeeded, sameUid: true}
+- {name: cut, count: 2, run: forever}
+load:
+- {delete: car, every: 7s}
+- {create: car, every: 5s}
+- {delete: left, at: 5s}
+- {create: right, at: 5s}
+- {update: right, every: 3s, from: 10s}
+- {delete: again, at: 10s}
+- {create: again, at: 12s}
+faults:
+- {every: 4s, removeContainer: [cut, job]}
+)";
 constexpr const char* kLoad = R"(
 load:
 - {wave: wave, every: 5s..7s}
@@ -209,6 +233,32 @@ TEST(Chaos, EachNaiveAgentIsCaughtByItsRule) {
   }
 }
 
+TEST(Chaos, SidecarsRoomAndWhatIsRemovedBehindTheAgentBreakNoRuleWhenAllIsRight) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Trial trial(Bug::kNone, Parsed(kOthers));
+    EXPECT_THAT(trial.Rules(seed), IsEmpty());
+  }
+}
+
+TEST(Chaos, WhoIsNaiveAboutOrderRoomAndPodsThatMayNotRunAgainIsCaught) {
+  const struct {
+    Bug bug;
+    const char* rule;
+  } kCases[] = {{Bug::kSidecarsLate, "order car-0: app was started 0.1s before side-1"},
+                {Bug::kSidecarsEndFirst, "order car-0: side-0 ended while app ran"},
+                {Bug::kIgnoresRoom, "room port-8080: two pods have it at once"},
+                {Bug::kIgnoresRoom, "room node: pods that request 120 % of its processors run"},
+                {Bug::kRerunsWhatIsGone, "no-rerun job-0: started 2 times"},
+                {Bug::kEndedForEver, "ends again-0: is over and never ran in this life"}};
+  for (const auto& c : kCases) {
+    std::set<std::string> rules;
+    for (uint64_t seed = 1; seed <= 5; ++seed)
+      rules.merge(Trial(c.bug, Parsed(kOthers)).Rules(seed));
+    EXPECT_THAT(rules, Contains(HasSubstr(c.rule)));
+  }
+}
+
 TEST(Chaos, AViolationTellsWhatHappenedAroundIt) {
   Trial trial(Bug::kRestartsOnKill);
   const auto outcome = trial.Go(1);
@@ -355,7 +405,7 @@ TEST(Manifests, ArePodsThatWitnessTheirStarts) {
   const Scenario scenario = Whole();
   const PodToRun run{
       .name = "web-1", .witness = "web-1.7", .from = &scenario.pods[0], .version = 7};
-  const std::string text = ManifestOf(run, "/w");
+  const std::string text = ManifestOf(run, {.witness_dir = "/w"});
   const auto decoded = kube::Decode(text, "m", kube::Strictness::kStrict);
   ASSERT_TRUE(decoded.ok()) << decoded.status() << text;
   const auto pod = decoded->As<kube::Pod>();
@@ -366,7 +416,25 @@ TEST(Manifests, ArePodsThatWitnessTheirStarts) {
   EXPECT_EQ(pod->metadata().uid(), "");
   const PodToRun same{
       .name = "same-0", .witness = "same-0", .from = &scenario.pods[4], .version = 7};
-  EXPECT_THAT(ManifestOf(same, "/w"), HasSubstr("\"uid\": \"chaos-same-0\""));
+  EXPECT_THAT(ManifestOf(same, {.witness_dir = "/w"}), HasSubstr("\"uid\": \"chaos-same-0\""));
+}
+
+TEST(Manifests, HaveSidecarsAHostPortAndAShareOfTheProcessors) {
+  const Scenario scenario = Parsed(kOthers);
+  const PodToRun car{.name = "car-0", .witness = "w", .from = &scenario.pods[0]};
+  const auto pod =
+      kube::Decode(ManifestOf(car, {.witness_dir = "/w"}), "m", kube::Strictness::kStrict)
+          ->As<kube::Pod>();
+  ASSERT_EQ(pod->spec().init_containers_size(), 2);
+  EXPECT_EQ(pod->spec().init_containers(1).name(), "side-1");
+  EXPECT_EQ(pod->spec().init_containers(1).restart_policy(), "Always");
+  const PodToRun left{.name = "left-0", .witness = "w", .from = &scenario.pods[1]};
+  const auto large = kube::Decode(ManifestOf(left, {.witness_dir = "/w", .processors = 4}), "m",
+                                  kube::Strictness::kStrict)
+                         ->As<kube::Pod>();
+  const auto& app = large->spec().containers(0);
+  EXPECT_EQ(app.ports(0).host_port(), 8080);
+  EXPECT_EQ(app.resources().requests().at("cpu").string(), "2400m");
 }
 
 TEST(Witnesses, AreReadLineByLine) {

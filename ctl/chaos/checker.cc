@@ -44,6 +44,16 @@ const ToldPod* ToldOf(const Snapshot& snapshot, const std::string& full_name) {
   return best;
 }
 
+bool IsSidecar(const kube::Container& init) { return init.restart_policy() == "Always"; }
+
+/// Nothing of it is left that anybody can see.
+bool IsGone(const Snapshot& snapshot, const std::string& full_name) {
+  return snapshot.runtime_answered && snapshot.status_answered &&
+         ToldOf(snapshot, full_name) == nullptr &&
+         std::ranges::none_of(snapshot.sandboxes,
+                              [&](const SeenSandbox& s) { return s.pod == full_name && s.ready; });
+}
+
 bool IsTerminal(const std::string& phase) { return phase == "Succeeded" || phase == "Failed"; }
 
 /// It can make a stop late.
@@ -65,6 +75,7 @@ bool DelaysStops(FaultKind kind, const std::string& target) {
     case FaultKind::kClockJump:
     case FaultKind::kPartition:
     case FaultKind::kEndContainer:
+    case FaultKind::kRemoveContainer:
     case FaultKind::kBreakManifest: return false;
   }
   UNREACHABLE();
@@ -90,9 +101,15 @@ void Checker::OnPut(const PodToRun& pod, const Snapshot& last) {
   if (before != wanted_.end() && !pod.from->same_uid) ExpectStops(before->second, last.wall, last);
   if (pod.from->same_uid)
     for (auto& [id, stop] : stops_) stop.may_live = stop.may_live || stop.pod == pod.name;
-  Wanted& wanted = wanted_[pod.name];
-  wanted = {.pod = pod, .full_name = node_.FullName(pod.name), .unharmed = {}};
-  ours_[wanted.full_name] = pod.name;
+  const std::string full_name = node_.FullName(pod.name);
+  if (before == wanted_.end()) ++lives_[pod.name];
+  const bool is_new = before == wanted_.end() && IsGone(last, full_name);
+  wanted_[pod.name] = {.pod = pod,
+                       .full_name = full_name,
+                       .unharmed = {},
+                       .new_life = is_new ? std::optional(last.wall) : std::nullopt};
+  ours_[full_name] = pod.name;
+  templates_[full_name] = pod.from;
 }
 
 void Checker::OnRemoved(const std::string& name, WallTime at, const Snapshot& last) {
@@ -110,6 +127,7 @@ void Checker::ExpectStops(const Wanted& wanted, WallTime at, const Snapshot& las
       continue;
     stops_[c->id] = {.pod = wanted.pod.name,
                      .container = c->id,
+                     .name = c->name,
                      .witness = wanted.pod.witness,
                      .removed = at,
                      .grace = GraceOf(from),
@@ -150,6 +168,8 @@ void Checker::OnLook(const Snapshot& snapshot) {
   if (snapshot.status_answered) CheckTerminal(snapshot);
   if (!snapshot.runtime_answered) return;
   CheckRuntime(snapshot);
+  CheckOrder(snapshot);
+  CheckRoom(snapshot);
   CheckStops(snapshot);
   CheckUnharmed(snapshot);
 }
@@ -163,7 +183,9 @@ void Checker::CheckRuntime(const Snapshot& snapshot) {
     if (!IsOurs(c.pod) || c.state != State::kRunning) continue;
     ++running[{c.uid, c.name}];
     uids[c.pod].insert(c.uid);
-    if (const auto terminal = terminal_.find(c.uid); terminal != terminal_.end())
+    // Of a fixed UID it may be another life, whose status is not told yet: `no-rerun` counts.
+    if (const auto terminal = terminal_.find(c.uid);
+        terminal != terminal_.end() && !templates_[c.pod]->same_uid)
       Found("terminal", ours_[c.pod],
             fmt::format("container {} runs although the pod was told to have {}", c.name,
                         terminal->second.phase == "Failed" ? "failed" : "succeeded"));
@@ -202,14 +224,64 @@ void Checker::CheckTerminal(const Snapshot& snapshot) {
 void Checker::CheckReruns(const Snapshot& snapshot) {
   for (const auto& [name, wanted] : wanted_) {
     const PodTemplate& from = *wanted.pod.from;
-    if (from.pod->spec().restart_policy() != "Never" || wanted.pod.witness.empty() || from.same_uid)
-      continue;
+    if (from.pod->spec().restart_policy() != "Never" || wanted.pod.witness.empty()) continue;
     const auto witness = snapshot.witnesses.find(wanted.pod.witness);
-    if (witness != snapshot.witnesses.end() && witness->second.starts.size() > 1)
-      Found(
-          "no-rerun", name,
-          fmt::format("started {} times with restartPolicy Never", witness->second.starts.size()));
+    const int lives = from.same_uid ? lives_[name] : 1;
+    if (witness == snapshot.witnesses.end()) continue;
+    if (const auto starts = witness->second.starts.size(); starts > static_cast<size_t>(lives))
+      Found("no-rerun", name,
+            fmt::format("started {} times with restartPolicy Never in {} {}", starts, lives,
+                        lives == 1 ? "life" : "lives"));
   }
+}
+
+void Checker::CheckOrder(const Snapshot& snapshot) {
+  for (const auto& c : snapshot.containers) {
+    const auto from = templates_.find(c.pod);
+    if (from == templates_.end() || from->second->pod->spec().init_containers().empty()) continue;
+    if ((c.state != State::kRunning && c.state != State::kExited) || c.never_ran) continue;
+    auto& first = first_starts_[c.sandbox].try_emplace(c.name, c.started).first->second;
+    if (!first || (c.started && *c.started < *first)) first = c.started;
+  }
+  for (const auto& s : snapshot.sandboxes) {
+    const auto starts = first_starts_.find(s.id);
+    if (starts == first_starts_.end()) continue;
+    const auto& spec = templates_[s.pod]->pod->spec();
+    std::vector<std::string> later;  // than what is looked at
+    for (const auto& app : spec.containers()) later.push_back(app.name());
+    for (int i = spec.init_containers_size() - 1; i >= 0; --i) {
+      const std::string& name = spec.init_containers(i).name();
+      const auto own = starts->second.find(name);
+      for (const auto& other : later) {
+        const auto its = starts->second.find(other);
+        if (its == starts->second.end()) continue;
+        if (own == starts->second.end())
+          Found("order", ours_[s.pod], fmt::format("{} was started before {}", other, name));
+        else if (own->second && its->second && *its->second < *own->second)
+          Found("order", ours_[s.pod],
+                fmt::format("{} was started {} before {}", other,
+                            TimeText(*own->second - *its->second), name));
+      }
+      later.push_back(name);
+    }
+  }
+}
+
+void Checker::CheckRoom(const Snapshot& snapshot) {
+  std::map<std::string, const PodTemplate*> running;  // by UID
+  for (const auto& c : snapshot.containers)
+    if (c.state == State::kRunning && templates_.contains(c.pod))
+      running[c.uid] = templates_[c.pod];
+  int percent = 0;
+  std::map<int, int> ports;
+  for (const auto& [uid, from] : running) {
+    percent += from->cpu_percent;
+    if (from->host_port != 0 && ++ports[from->host_port] > 1)
+      Found("room", fmt::format("port-{}", from->host_port), "two pods have it at once");
+  }
+  if (percent > 100)
+    Found("room", "node",
+          fmt::format("pods that request {} % of its processors run at once", percent));
 }
 
 Duration Checker::Excuse(WallTime from, WallTime to) const {
@@ -224,29 +296,36 @@ Duration Checker::Excuse(WallTime from, WallTime to) const {
   return excuse;
 }
 
+bool Checker::WasHit(const std::string& pod) const {
+  return std::ranges::any_of(disturbances_, [&pod](const Disturbance& d) {
+    return d.target == pod &&
+           (d.kind == FaultKind::kEndContainer || d.kind == FaultKind::kRemoveContainer);
+  });
+}
+
 bool Checker::EndedByFault(const Stop& stop, WallTime to) const {
   return std::ranges::any_of(disturbances_, [&](const Disturbance& d) {
-    const bool ends = (d.kind == FaultKind::kEndContainer && d.target == stop.pod) ||
-                      d.kind == FaultKind::kReboot;
+    const bool hit = d.kind == FaultKind::kEndContainer || d.kind == FaultKind::kRemoveContainer;
+    const bool ends = (hit && d.target == stop.pod) || d.kind == FaultKind::kReboot;
     return ends && d.from + kRestartCost >= stop.removed && d.from <= to;
   });
 }
 
 void Checker::CheckStops(const Snapshot& snapshot) {
-  for (auto it = stops_.begin(); it != stops_.end();) {
-    if (IsRunning(snapshot, it->first)) {
-      ++it;
-      continue;
-    }
-    CheckStop(it->second, snapshot);
-    it = stops_.erase(it);
+  std::vector<std::string> over;
+  for (const auto& [id, stop] : stops_) {
+    if (IsRunning(snapshot, id)) continue;
+    CheckStop(stop, snapshot);
+    over.push_back(id);
   }
+  for (const auto& id : over) stops_.erase(id);
 }
 
 void Checker::CheckStop(const Stop& stop, const Snapshot& snapshot) {
   const auto told = node_.EndOf(stop.container);
   const WallTime ended = told.value_or(snapshot.wall);
   if (ended < stop.removed || EndedByFault(stop, ended)) return;
+  CheckStopOrder(stop, ended, snapshot);
   const Duration tolerance = scenario_.limits.grace + (told ? Duration{0} : kSlack);
   const Duration whole = ended - stop.removed;
   if (stop.ignores_term && whole < stop.grace - tolerance)
@@ -265,6 +344,23 @@ void Checker::CheckStop(const Stop& stop, const Snapshot& snapshot) {
             fmt::format("lived {} after the first TERM; its grace period is {}, and {} are excused",
                         TimeText(lived), TimeText(stop.grace), TimeText(allowed - stop.grace)));
     return;
+  }
+}
+
+/// A sidecar lives until what comes after it in the spec has ended, or the grace period is over.
+void Checker::CheckStopOrder(const Stop& stop, WallTime ended, const Snapshot& snapshot) {
+  const auto& spec = templates_[node_.FullName(stop.pod)]->pod->spec();
+  const auto is_it = [&stop](const kube::Container& init) { return init.name() == stop.name; };
+  const auto& inits = spec.init_containers();
+  if (std::none_of(inits.begin(), inits.end(), is_it)) return;
+  if (ended - stop.removed >= stop.grace - scenario_.limits.grace) return;
+  for (const auto& [id, other] : stops_) {
+    const bool app = std::none_of(inits.begin(), inits.end(), [&](const kube::Container& init) {
+      return init.name() == other.name;
+    });
+    if (!app || other.witness != stop.witness || other.removed != stop.removed) continue;
+    if (IsRunning(snapshot, id) || node_.EndOf(id).value_or(ended) > ended)
+      Found("order", stop.pod, fmt::format("{} ended while {} ran", stop.name, other.name));
   }
 }
 
@@ -333,6 +429,7 @@ void Checker::CheckPod(const Wanted& wanted, const Snapshot& snapshot,
   const Ends ends = wanted.pod.from->ends;
   if (ends == Ends::kSucceeds || ends == Ends::kFails) {
     if (!running.empty()) found.push_back(Make("ends", name, "still runs"));
+    CheckStarted(wanted, snapshot, found);
     return;
   }
   const auto ready = std::ranges::count_if(snapshot.sandboxes, [&wanted](const SeenSandbox& s) {
@@ -340,13 +437,30 @@ void Checker::CheckPod(const Wanted& wanted, const Snapshot& snapshot,
   });
   if (ready != 1) found.push_back(Make("runs", name, fmt::format("has {} ready sandboxes", ready)));
   if (ends == Ends::kRestarts) return;
-  for (const auto& spec : wanted.pod.from->pod->spec().containers()) {
+  const auto check = [&](const kube::Container& spec) {
     const auto count = std::ranges::count_if(
         running, [&spec](const SeenContainer* c) { return c->name == spec.name(); });
     if (count != 1)
       found.push_back(
           Make("runs", name, fmt::format("has {} running containers {}", count, spec.name())));
-  }
+  };
+  for (const auto& init : wanted.pod.from->pod->spec().init_containers())
+    if (IsSidecar(init)) check(init);
+  for (const auto& app : wanted.pod.from->pod->spec().containers()) check(app);
+}
+
+/// What was put when nothing was left of a life before has run since.
+void Checker::CheckStarted(const Wanted& wanted, const Snapshot& snapshot,
+                           std::vector<Violation>& found) const {
+  const std::string& name = wanted.pod.name;
+  const ToldPod* told = ToldOf(snapshot, wanted.full_name);
+  if (!wanted.new_life || wanted.pod.witness.empty() || WasHit(name)) return;
+  if (told == nullptr || EndedUnrun(*told)) return;
+  const auto witness = snapshot.witnesses.find(wanted.pod.witness);
+  if (witness == snapshot.witnesses.end() ||
+      std::ranges::none_of(witness->second.starts,
+                           [&](WallTime at) { return at > *wanted.new_life - kSlack; }))
+    found.push_back(Make("ends", name, "is over and never ran in this life"));
 }
 
 bool Checker::EndedUnrun(const ToldPod& told) const {
@@ -365,7 +479,8 @@ void Checker::CheckTold(const Wanted& wanted, const Snapshot& snapshot,
   const char* want = "Running";
   if (ends == Ends::kSucceeds) want = "Succeeded";
   if (ends == Ends::kFails || (ends == Ends::kSucceeds && EndedUnrun(*told))) want = "Failed";
-  if (told->phase != want)
+  const bool ends_either_way = ends == Ends::kSucceeds && WasHit(name) && IsTerminal(told->phase);
+  if (told->phase != want && !ends_either_way)
     return found.push_back(Make(ends == Ends::kRuns || ends == Ends::kRestarts ? "status" : "ends",
                                 name, fmt::format("is told to be {}, want {}", told->phase, want)));
   if (ends == Ends::kRuns) {

@@ -4,8 +4,10 @@
 ///   one-container   never two running containers of a name in a pod
 ///   one-sandbox     never two ready sandboxes of a pod
 ///   one-pod         never containers of two UIDs under one full name
-///   no-rerun        a pod that may run once has not started twice
+///   no-rerun        a pod that may run once has not started twice; of a fixed UID, in one life
 ///   terminal        a pod that is told to have ended runs nothing, and stays ended
+///   order           sidecars start before and end after what the spec has behind them
+///   room            what runs fits into the processors, and no two pods have one host port
 ///   grace           from TERM to the end no more than the grace period; from the removal no less
 ///   unharmed        what the scenario calls so is not restarted and stays ready
 ///   process-back    a process that died is there again in time
@@ -51,9 +53,10 @@ class Checker {
     PodToRun pod;
     std::string full_name;
     std::map<std::string, std::string> unharmed;  // container name -> id, once settled
+    std::optional<WallTime> new_life;             // put then, and nothing was left of another life
   };
   struct Stop {
-    std::string pod, container, witness;
+    std::string pod, container, name, witness;
     WallTime removed;
     Duration grace{0};
     bool ignores_term = false;
@@ -74,16 +77,23 @@ class Checker {
   void CheckRuntime(const Snapshot& snapshot);
   void CheckTerminal(const Snapshot& snapshot);
   void CheckReruns(const Snapshot& snapshot);
+  void CheckOrder(const Snapshot& snapshot);
+  void CheckRoom(const Snapshot& snapshot);
   void CheckStops(const Snapshot& snapshot);
+  void CheckStopOrder(const Stop& stop, WallTime ended, const Snapshot& snapshot);
   void CheckStop(const Stop& stop, const Snapshot& snapshot);
   void CheckUnharmed(const Snapshot& snapshot);
   void CheckProcesses(const Snapshot& snapshot);
   /// How much later a stop may be, because of what was broken meanwhile.
   Duration Excuse(WallTime from, WallTime to) const;
   bool EndedByFault(const Stop& stop, WallTime to) const;
+  /// A container of it was killed or removed by a fault.
+  bool WasHit(const std::string& pod) const;
   bool IsOurs(const std::string& full_name) const { return ours_.contains(full_name); }
   void CheckPod(const Wanted& wanted, const Snapshot& snapshot,
                 std::vector<Violation>& found) const;
+  void CheckStarted(const Wanted& wanted, const Snapshot& snapshot,
+                    std::vector<Violation>& found) const;
   void CheckTold(const Wanted& wanted, const Snapshot& snapshot,
                  std::vector<Violation>& found) const;
   /// Its last container was ended by the runtime before its process ran.
@@ -93,8 +103,12 @@ class Checker {
 
   const Scenario& scenario_;
   Node& node_;
-  std::map<std::string, Wanted> wanted_;      // by short name
-  std::map<std::string, std::string> ours_;   // full name -> short, of all that ever were
+  std::map<std::string, Wanted> wanted_;     // by short name
+  std::map<std::string, std::string> ours_;  // full name -> short, of all that ever were
+  std::map<std::string, const PodTemplate*> templates_;  // by full name, the same
+  std::map<std::string, int> lives_;                     // by short name: how often it was created
+  // Sandbox -> container name -> its first start, if that is known.
+  std::map<std::string, std::map<std::string, std::optional<WallTime>>> first_starts_;
   std::map<std::string, Stop> stops_;         // by container id
   std::map<std::string, Terminal> terminal_;  // by UID
   std::map<std::pair<std::string, std::string>, std::set<std::string>> never_ran_;  // UID and name

@@ -168,8 +168,7 @@ void Engine::Put(const Step& step) {
   if (update && !present_.contains(pod.name)) return;
   pod.version = versions_[pod.name]++;
   if (!from.script.empty())
-    pod.witness =
-        from.same_uid ? pod.name : fmt::format("{}.{}.{}", pod.name, outcome_.seed, pod.version);
+    pod.witness = fmt::format("{}.{}.{}", pod.name, outcome_.seed, from.same_uid ? 0 : pod.version);
   const Status put = deps_.node.PutPod(pod);
   ++(put.ok() ? outcome_.done : outcome_.failed)[what];
   Note(pod.name, put.ok() ? what + "d" : what + " failed: " + Message(put));

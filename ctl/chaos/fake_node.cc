@@ -36,11 +36,15 @@ Status FakeNode::PutPod(const PodToRun& pod) {
   }
   if (bug_ == Bug::kNeverStarts && WorkerAway()) return OkStatus();
   lives_.push_back({.pod = pod,
-                    .uid = fmt::format("uid-{}-{}", pod.name, pod.version),
+                    .uid = pod.from->same_uid ? "uid-" + pod.name
+                                              : fmt::format("uid-{}-{}", pod.name, pod.version),
                     .containers = {},
                     .removed = std::nullopt,
                     .due = clock_.Now() + kStartTakes,
-                    .extra = {}});
+                    .extra = {},
+                    .started = std::nullopt});
+  if (bug_ == Bug::kEndedForEver && pod.from->same_uid && ended_names_.contains(pod.name))
+    lives_.back().containers.push_back(fmt::format("c{}", ++last_id_));
   return OkStatus();
 }
 
@@ -65,6 +69,7 @@ void FakeNode::Start(Life& life) {
   }
   life.containers.push_back(fmt::format("c{}", ++last_id_));
   life.running = true;
+  life.started = clock_.WallNow();
   life.due = clock_.Now() + kRunsFor;
   witnesses_[life.pod.witness].starts.push_back(clock_.WallNow());
 }
@@ -90,6 +95,7 @@ void FakeNode::AdvanceLife(Life& life) {
   }
   if (now < life.due) return;
   const bool first = life.containers.empty();
+  if (first && bug_ != Bug::kIgnoresRoom && !HasRoom(life)) return;
   if (!life.running && (first || ends == Ends::kRestarts)) {
     life.restarts += first ? 0 : 1;
     return Start(life);
@@ -112,7 +118,49 @@ void FakeNode::Advance() {
     if (bug_ == Bug::kLeaksMount) things_.insert("mount /pods/" + life.uid);
     if (bug_ == Bug::kKeepsStatus) kept_.push_back(Told(life));
   }
+  for (const Life& life : lives_)
+    if (life.over) ended_names_.insert(life.pod.name);
   std::erase_if(lives_, [](const Life& life) { return life.over; });
+}
+
+bool FakeNode::HasRoom(const Life& life) const {
+  int percent = life.pod.from->cpu_percent;
+  for (const Life& other : lives_) {
+    if (!other.running) continue;
+    percent += other.pod.from->cpu_percent;
+    const int port = other.pod.from->host_port;
+    if (port != 0 && port == life.pod.from->host_port) return false;
+  }
+  return percent <= 100;
+}
+
+void FakeNode::RemoveContainer(Life& life) {
+  if (life.containers.empty()) return;
+  gone_.insert(life.containers.back());
+  const bool again = life.pod.from->ends == Ends::kRuns || bug_ == Bug::kRerunsWhatIsGone;
+  Stop(life, clock_.WallNow());
+  if (!again) return;
+  ++life.restarts;
+  Start(life);
+}
+
+void FakeNode::AddSidecars(const Life& life, Snapshot& snapshot) {
+  if (!life.started) return;
+  const bool late = bug_ == Bug::kSidecarsLate;
+  const bool told = bug_ == Bug::kSidecarsEndFirst && life.removed.has_value();
+  for (int i = 0; i < life.pod.from->sidecars; ++i) {
+    const auto id = fmt::format("{}-side-{}", life.uid, i);
+    const bool running = life.running && !told;
+    if (!running) ends_[id] = clock_.WallNow();
+    snapshot.containers.push_back(
+        {.id = id,
+         .sandbox = "s" + life.uid,
+         .pod = FullName(life.pod.name),
+         .uid = life.uid,
+         .name = fmt::format("side-{}", i),
+         .state = running ? SeenContainer::State::kRunning : SeenContainer::State::kExited,
+         .started = *life.started + (late ? 100ms : -1s)});
+  }
 }
 
 void FakeNode::OnWorkerKilled() {
@@ -159,6 +207,9 @@ Status FakeNode::Begin(const Action& action) {
   if (action.kind == FaultKind::kBreakManifest && bug_ == Bug::kBrokenKillsPod)
     for (Life& life : lives_)
       if (life.pod.name == action.target && life.running) Stop(life, clock_.WallNow());
+  if (action.kind == FaultKind::kRemoveContainer)
+    for (Life& life : lives_)
+      if (life.pod.name == action.target && !life.removed) RemoveContainer(life);
   if (action.kind == FaultKind::kEndContainer)
     for (Life& life : lives_)
       if (life.pod.name == action.target && life.running && life.pod.from->ends == Ends::kRuns) {
@@ -217,8 +268,10 @@ Snapshot FakeNode::Look() {
     if (life.second_sandbox)
       s.sandboxes.push_back({.id = "t" + life.uid, .pod = pod, .uid = life.uid, .ready = alive});
     using State = SeenContainer::State;
+    AddSidecars(life, s);
     for (size_t i = 0; i < life.containers.size(); ++i) {
       const bool last = i + 1 == life.containers.size();
+      if (gone_.contains(life.containers[i])) continue;
       s.containers.push_back({.id = life.containers[i],
                               .sandbox = "s" + life.uid,
                               .pod = pod,
@@ -227,6 +280,7 @@ Snapshot FakeNode::Look() {
                               .attempt = static_cast<uint32_t>(i) + earlier_attempts,
                               .state = last && life.running ? State::kRunning : State::kExited,
                               .never_ran = never_ran_.contains(life.containers[i]),
+                              .started = life.started,
                               .restarts = static_cast<int>(i)});
     }
     for (const auto& id : life.extra)

@@ -37,7 +37,12 @@ enum class Bug {
   kStaysDead,         // a process that was killed does not come back
   kFat,               // and eats memory
   kOpensFiles,
-  kTwoUids,  // an update starts before the pod before it has ended
+  kTwoUids,           // an update starts before the pod before it has ended
+  kSidecarsLate,      // they start after the container that needs them
+  kSidecarsEndFirst,  // and hear of the removal at once
+  kIgnoresRoom,       // processors and host ports are given away twice
+  kRerunsWhatIsGone,  // what is not in the runtime never ran
+  kEndedForEver,      // a UID that has ended does not run in another life
   // Of the runtime, not of the agent:
   kForgetsTasks,  // killed, it loses sight of one that it was making
 };
@@ -92,9 +97,13 @@ class FakeNode final : public Node {
     bool running = false, over = false, unready = false, lost = false;
     std::vector<std::string> extra;  // what a bug made
     bool second_sandbox = false;
+    std::optional<WallTime> started;  // of the newest container
   };
   void Advance();
   void AdvanceLife(Life& life);
+  bool HasRoom(const Life& life) const;
+  void AddSidecars(const Life& life, Snapshot& snapshot);
+  void RemoveContainer(Life& life);
   void Start(Life& life);
   void Stop(Life& life, WallTime at);
   void OnWorkerKilled();
@@ -105,7 +114,8 @@ class FakeNode final : public Node {
   const Bug bug_;
   std::vector<Life> lives_;
   std::map<std::string, WallTime> ends_;
-  std::set<std::string> never_ran_;
+  std::set<std::string> never_ran_, gone_;  // gone_: not in the runtime any more
+  std::set<std::string> ended_names_;       // of pods that are over and gone
   std::map<std::string, Witness> witnesses_;
   std::map<std::string, pid_t> pids_;
   std::set<std::string> away_, dead_, things_ = {"mount /there/before"};

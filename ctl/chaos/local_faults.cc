@@ -60,6 +60,7 @@ Status LocalNode::CanDo(const Action& action) {
     case FaultKind::kLimitMemory:
     case FaultKind::kHangPod:
     case FaultKind::kEndContainer:
+    case FaultKind::kRemoveContainer:
     case FaultKind::kBreakManifest:
     case FaultKind::kUpgrade: return OkStatus();
   }
@@ -121,6 +122,7 @@ Status LocalNode::Begin(const Action& action) {
     case FaultKind::kLimitMemory: return LimitMemory(action, true);
     case FaultKind::kHangPod: return HangPod(action, true);
     case FaultKind::kEndContainer: return EndContainer(action.target);
+    case FaultKind::kRemoveContainer: return RemoveContainer(action.target);
     case FaultKind::kBreakManifest: return BreakManifest(action.target, true);
     case FaultKind::kUpgrade: return Upgrade(action.target, true);
     case FaultKind::kReboot: return Reboot(paths_, *supervisor_);
@@ -152,6 +154,7 @@ Status LocalNode::End(const Action& action) {
     case FaultKind::kKill:
     case FaultKind::kRestart:
     case FaultKind::kEndContainer:
+    case FaultKind::kRemoveContainer:
     case FaultKind::kReboot: return OkStatus();
   }
   UNREACHABLE();
@@ -173,6 +176,7 @@ Status LocalNode::Again(const Action& action) {
     case FaultKind::kFillDisk:
     case FaultKind::kHangPod:
     case FaultKind::kEndContainer:
+    case FaultKind::kRemoveContainer:
     case FaultKind::kBreakManifest:
     case FaultKind::kUpgrade:
     case FaultKind::kReboot: return OkStatus();
@@ -239,6 +243,22 @@ Status LocalNode::EndContainer(const std::string& pod) {
   for (const auto& c : last_.containers)
     if (c.pod == FullName(pod) && c.state == SeenContainer::State::kRunning) return StopNow(c.id);
   return FailedPrecondition("{} has no running container", pod);
+}
+
+/// One that runs, else the last that ended: it goes without a word to the agent.
+Status LocalNode::RemoveContainer(const std::string& pod) {
+  const SeenContainer* chosen = nullptr;
+  for (const auto& c : last_.containers) {
+    if (c.pod != FullName(pod)) continue;
+    const bool runs = c.state == SeenContainer::State::kRunning;
+    const bool newer = chosen == nullptr || c.started > chosen->started;
+    if (runs || newer) chosen = &c;
+    if (runs) break;
+  }
+  if (chosen == nullptr) return FailedPrecondition("{} has no container", pod);
+  if (chosen->state == SeenContainer::State::kRunning)
+    RETURN_IF_ERROR(StopNow(chosen->id), "stop {}", chosen->id);
+  return RemoveNow(chosen->id);
 }
 
 Status LocalNode::BreakManifest(const std::string& pod, bool on) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <prometheus/registry.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -194,7 +195,8 @@ std::string LocalNode::ManifestPath(const std::string& pod) const {
 
 Status LocalNode::PutPod(const PodToRun& pod) {
   broken_.erase(pod.name);
-  return WriteByRename(ManifestPath(pod.name), ManifestOf(pod, paths_.witnesses()));
+  return WriteByRename(ManifestPath(pod.name), ManifestOf(pod, {.witness_dir = paths_.witnesses(),
+                                                                .processors = get_nprocs()}));
 }
 
 Status LocalNode::RemovePod(const std::string& name) {
@@ -248,7 +250,12 @@ void LocalNode::LookAtRuntime(Snapshot& snapshot) {
                                    .state = StateOf(c.state),
                                    .restarts = cri::ToRecord(c).restart_count()});
     auto& seen = snapshot.containers.back();
-    seen.never_ran = seen.state == SeenContainer::State::kExited && NeverRan(seen.id);
+    const bool ended = seen.state == SeenContainer::State::kExited;
+    if (!ended && seen.state != SeenContainer::State::kRunning) continue;
+    if (const auto start = StartOf(seen.id); start) {
+      seen.never_ran = ended && !start->at;
+      seen.started = start->at;
+    }
   }
 }
 
@@ -292,17 +299,24 @@ std::optional<WallTime> LocalNode::EndOf(const std::string& container) {
   return WallFromNanos(status->finished_at_ns);
 }
 
-bool LocalNode::NeverRan(const std::string& container) {
-  if (const auto known = ended_.find(container); known != ended_.end()) return known->second;
+std::optional<LocalNode::Start> LocalNode::StartOf(const std::string& container) {
+  if (const auto known = starts_.find(container); known != starts_.end()) return known->second;
   const auto status = runtime_->client.ContainerStatus(cri::ContainerId(container),
                                                        After(client_.clock(), kLookLimit));
-  if (!status.ok()) return false;
-  return ended_[container] = status->started_at_ns <= 0;
+  if (!status.ok()) return std::nullopt;
+  Start& start = starts_[container];
+  if (status->started_at_ns > 0) start.at = WallFromNanos(status->started_at_ns);
+  return start;
 }
 
 Status LocalNode::StopNow(const std::string& container) {
   return runtime_->client.StopContainer(cri::ContainerId(container), 0,
                                         After(client_.clock(), 3 * kLookLimit));
+}
+
+Status LocalNode::RemoveNow(const std::string& container) {
+  return runtime_->client.RemoveContainer(cri::ContainerId(container),
+                                          After(client_.clock(), 3 * kLookLimit));
 }
 
 std::vector<std::string> LocalNode::Unwell() {

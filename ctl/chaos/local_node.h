@@ -72,7 +72,9 @@ class LocalNode final : public Node {
   Status LimitMemory(const Action& action, bool on);
   Status HangPod(const Action& action, bool on);
   Status EndContainer(const std::string& pod);
+  Status RemoveContainer(const std::string& pod);
   Status StopNow(const std::string& container);
+  Status RemoveNow(const std::string& container);
   Status BreakManifest(const std::string& pod, bool on);
   Status Upgrade(const std::string& process, bool on);
   std::string FolderOf(const std::string& name) const;
@@ -84,12 +86,15 @@ class LocalNode final : public Node {
   struct Runtime;
   std::unique_ptr<Runtime> runtime_;
   Partition partition_;
-  /// Asked once for each container that has ended.
-  bool NeverRan(const std::string& container);
+  /// Asked once for each container that runs or has ended; nothing: it was not answered.
+  struct Start {
+    std::optional<WallTime> at;  // nothing: its process never ran
+  };
+  std::optional<Start> StartOf(const std::string& container);
 
   Snapshot last_;
-  std::set<std::string> ids_;          // sandboxes and containers ever seen
-  std::map<std::string, bool> ended_;  // container that has ended -> never ran
+  std::set<std::string> ids_;            // sandboxes and containers ever seen
+  std::map<std::string, Start> starts_;  // by container
   Points points_;
   std::map<std::string, std::set<std::string>> point_names_;  // by process; empty: not asked yet
   std::map<std::string, std::string> broken_;                 // pod -> its good manifest

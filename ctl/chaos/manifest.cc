@@ -22,7 +22,7 @@ std::string Script(const PodToRun& pod) {
 
 }  // namespace
 
-std::string ManifestOf(const PodToRun& pod, const std::string& witness_dir) {
+std::string ManifestOf(const PodToRun& pod, const Place& place) {
   kube::Pod made = *pod.from->pod;
   made.mutable_metadata()->set_name(pod.name);
   auto& labels = *made.mutable_metadata()->mutable_labels();
@@ -38,7 +38,10 @@ std::string ManifestOf(const PodToRun& pod, const std::string& witness_dir) {
     mount.set_mount_path("/witness");
     auto& volume = *made.mutable_spec()->add_volumes();
     volume.set_name("witness");
-    volume.mutable_volume_source()->mutable_host_path()->set_path(witness_dir);
+    volume.mutable_volume_source()->mutable_host_path()->set_path(place.witness_dir);
+    if (pod.from->cpu_percent > 0)
+      (*container.mutable_resources()->mutable_requests())["cpu"].set_string(
+          fmt::format("{}m", 10 * place.processors * pod.from->cpu_percent));
   }
   return kube::ToJson(made, {.api_version = "v1", .kind = "Pod", .indent = 2}) + "\n";
 }

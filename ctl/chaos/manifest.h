@@ -9,9 +9,13 @@
 
 namespace splitlet::chaos {
 
-/// JSON. A pod with a script gets `witness_dir` of the node, where its container writes a line at
-/// each start and each TERM.
-std::string ManifestOf(const PodToRun& pod, const std::string& witness_dir);
+struct Place {
+  std::string witness_dir;  // where containers write a line at each start and each TERM
+  int processors = 1;       // of the node
+};
+
+/// JSON. Only a pod with a script has its witness, and its share of the processors.
+std::string ManifestOf(const PodToRun& pod, const Place& place);
 
 /// "start 123.45\nterm 130.00\n", with the wall time of the boot. Other lines say nothing.
 Witness ParseWitness(const std::string& text, WallTime boot);

@@ -32,8 +32,9 @@ struct SeenContainer {
   std::string id, sandbox, pod, uid, name;
   uint32_t attempt = 0;
   State state = State::kUnknown;
-  bool never_ran = false;  // ended before its process was started
-  int restarts = 0;        // of its life; the attempt goes on over all lives of the UID
+  bool never_ran = false;           // ended before its process was started
+  std::optional<WallTime> started;  // not known of one that never did, or when nobody could say
+  int restarts = 0;                 // of its life; the attempt goes on over all lives of the UID
 };
 
 /// As the node's own status of a pod has it.

@@ -92,7 +92,7 @@ class Planner {
       Action action{.kind = fault.kind, .target = target, .bytes = fault.bytes, .lasting = lasting};
       action.points = PointsOf(fault);
       if (fault.kind == FaultKind::kHangPod || fault.kind == FaultKind::kEndContainer ||
-          fault.kind == FaultKind::kBreakManifest)
+          fault.kind == FaultKind::kRemoveContainer || fault.kind == FaultKind::kBreakManifest)
         action.target = DrawPod(target);
       plan_.steps.push_back({.at = at, .kind = Step::Kind::kBegin, .action = action});
       if (lasting > Duration{0})

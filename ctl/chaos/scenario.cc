@@ -42,6 +42,7 @@ constexpr auto kKinds = std::to_array<KindName>({
     {FaultKind::kLimitMemory, "limitMemory"},
     {FaultKind::kHangPod, "hangPod"},
     {FaultKind::kEndContainer, "endContainer"},
+    {FaultKind::kRemoveContainer, "removeContainer"},
     {FaultKind::kBreakManifest, "breakManifest"},
     {FaultKind::kUpgrade, "upgrade"},
     {FaultKind::kReboot, "reboot"},
@@ -60,6 +61,7 @@ bool Lasts(FaultKind kind) {
     case FaultKind::kKill:
     case FaultKind::kRestart:
     case FaultKind::kEndContainer:
+    case FaultKind::kRemoveContainer:
     case FaultKind::kReboot: return false;
     case FaultKind::kPause:
     case FaultKind::kDown:
@@ -115,6 +117,7 @@ class Parser {
   void ReadPods(Fields& fields);
   void ReadPod(const YAML::Node& node, const std::string& path);
   void ReadScript(Fields& fields, PodTemplate& pod);
+  static void AddSidecars(const PodTemplate& pod, kube::PodSpec& spec);
   void ReadManifest(Fields& fields, PodTemplate& pod);
   void ReadLoad(const YAML::Node& node, const std::string& path);
   void ReadFault(const YAML::Node& node, const std::string& path);
@@ -193,13 +196,38 @@ void Parser::ReadScript(Fields& fields, PodTemplate& pod) {
   fields.Read("restartPolicy", policy);
   if (policy != "Always" && policy != "OnFailure" && policy != "Never")
     fields.Wrong("restartPolicy", policy + ": want Always, OnFailure or Never");
+  const auto read_number = [&fields](const char* key, int64_t high, int& value) {
+    int64_t number = 0;
+    fields.ReadNumber(key, 0, high, number);
+    value = static_cast<int>(number);
+  };
+  read_number("sidecars", 10, pod.sidecars);
+  read_number("cpuPercent", 100, pod.cpu_percent);
+  read_number("hostPort", 65535, pod.host_port);
   auto& spec = *made->mutable_spec();
   spec.set_restart_policy(policy);
   spec.set_termination_grace_period_seconds(grace / 1s);
   auto& container = *spec.add_containers();
   container.set_name("app");
   container.set_image(kImage);
+  if (pod.host_port != 0) {
+    container.add_ports()->set_container_port(pod.host_port);
+    container.mutable_ports(0)->set_host_port(pod.host_port);
+  }
+  AddSidecars(pod, spec);
   pod.pod = std::move(made);
+}
+
+void Parser::AddSidecars(const PodTemplate& pod, kube::PodSpec& spec) {
+  for (int i = 0; i < pod.sidecars; ++i) {
+    auto& sidecar = *spec.add_init_containers();
+    sidecar.set_name(fmt::format("side-{}", i));
+    sidecar.set_image(kImage);
+    sidecar.set_restart_policy("Always");
+    for (const auto* word :
+         {"/bin/sh", "-c", "trap 'exit 0' TERM; while :; do sleep 3600 & wait $!; done"})
+      sidecar.add_command(word);
+  }
 }
 
 void Parser::ReadManifest(Fields& fields, PodTemplate& pod) {
@@ -338,6 +366,7 @@ void Parser::ReadWhat(Fields& fields, Fault& fault) {
       return;
     case FaultKind::kHangPod:
     case FaultKind::kEndContainer:
+    case FaultKind::kRemoveContainer:
     case FaultKind::kBreakManifest: return ReadTemplates(fields, key, fault);
     case FaultKind::kReboot: {
       bool yes = false;

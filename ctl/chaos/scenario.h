@@ -31,6 +31,9 @@ struct PodTemplate {
   // Either a script for one container of the local stack's image, ...
   std::string script;
   bool ignores_term = false;
+  int sidecars = 0;     // start before it and end after it
+  int cpu_percent = 0;  // of the node, that its container requests
+  int host_port = 0;
   std::shared_ptr<const kube::Pod> pod;  // ... or a whole pod; never null
 };
 
@@ -49,23 +52,24 @@ struct Load {
 };
 
 enum class FaultKind {
-  kKill,           // SIGKILL
-  kPause,          // SIGSTOP for a time
-  kDown,           // ended and kept down for a time
-  kRestart,        // SIGTERM, up again
-  kFailPoint,      // a term at a fail point
-  kSlowRuntime,    // each call to the runtime takes that much longer
-  kLoseMessages,   // on the bus, from this process
-  kDelayMessages,  // the same, late
-  kClockJump,      // the wall clock of a process is another
-  kPartition,      // no packet between this process and the bus
-  kFillDisk,       // a file system of the stack has no room left
-  kLimitMemory,    // of the address space of a process
-  kHangPod,        // the runtime's shim of a pod answers nothing
-  kEndContainer,   // a container is killed, as by itself
-  kBreakManifest,  // the manifest of a pod is no YAML for a time
-  kUpgrade,        // the program is another file from then on
-  kReboot,         // everything dies at once, and the boot id is another one
+  kKill,             // SIGKILL
+  kPause,            // SIGSTOP for a time
+  kDown,             // ended and kept down for a time
+  kRestart,          // SIGTERM, up again
+  kFailPoint,        // a term at a fail point
+  kSlowRuntime,      // each call to the runtime takes that much longer
+  kLoseMessages,     // on the bus, from this process
+  kDelayMessages,    // the same, late
+  kClockJump,        // the wall clock of a process is another
+  kPartition,        // no packet between this process and the bus
+  kFillDisk,         // a file system of the stack has no room left
+  kLimitMemory,      // of the address space of a process
+  kHangPod,          // the runtime's shim of a pod answers nothing
+  kEndContainer,     // a container is killed, as by itself
+  kRemoveContainer,  // and removed through the runtime, running or not
+  kBreakManifest,    // the manifest of a pod is no YAML for a time
+  kUpgrade,          // the program is another file from then on
+  kReboot,           // everything dies at once, and the boot id is another one
 };
 std::string_view NameOf(FaultKind kind);  // as in a scenario: "failPoint"
 

@@ -53,9 +53,9 @@ end_after() {
 # The facts' file system: small, and on a file where loop devices can be had.
 mount_state() {
   mkdir -p "$dir/state"
-  truncate -s 64M "$dir/state.img"
-  if ! { mkfs.ext4 -q "$dir/state.img" && mount -o loop "$dir/state.img" "$dir/state"; } 2>/dev/null; then
-    mount -t tmpfs -o size=64m none "$dir/state"
+  truncate -s 256M "$dir/state.img"
+  if ! { mkfs.ext4 -q -N 250000 "$dir/state.img" && mount -o loop "$dir/state.img" "$dir/state"; } 2>/dev/null; then
+    mount -t tmpfs -o size=256m,nr_inodes=250000 none "$dir/state"
   fi
   chmod 0700 "$dir/state"
 }
