@@ -132,6 +132,11 @@ Status FactStore::KeepRoom() const {
   return Annotate(Reserve(files_, options_.reserve_directory).Keep(), "keep the reserve");
 }
 
+Status FactStore::GiveRoom() const {
+  if (options_.reserve_directory.empty()) return OkStatus();
+  return Annotate(Reserve(files_, options_.reserve_directory).GiveHalf(), "give up the reserve");
+}
+
 Status FactStore::Forget(const std::string& key) const {
   FAIL_POINT("fs.forget-fact.before");
   RETURN_IF_ERROR(files_.Remove(PathOf(key)), "remove {}/{}", options_.directory, key);

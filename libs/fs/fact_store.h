@@ -47,6 +47,8 @@ class FactStore {
   Status Save(const std::string& key, std::string_view bytes, bool sync) const;
   /// Save for a fact without which a pod cannot be ended: on a full disk out of the reserve.
   Status SaveForEnd(const std::string& key, std::string_view bytes, bool sync) const;
+  /// Gives half of the reserve to others, on a full disk.
+  Status GiveRoom() const;
   /// Makes the directory and the reserve, where they are missing and there is room. Now and then.
   Status KeepRoom() const;
   /// One that is not there is OK.

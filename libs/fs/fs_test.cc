@@ -312,29 +312,6 @@ TEST_P(FileSystemContract, TheReserveIsMadeOnceAndComesBackAsFarAsItWasSpent) {
   EXPECT_EQ(reserve.Write(At("facts/a"), "x", {}).code(), StatusCode::kResourceExhausted);
 }
 
-TEST(FactStore, WhatEndsAPodIsSavedOnAFullDiskAndNothingElse) {
-  FakeClock clock;
-  FakeFileSystem files(clock);
-  const FactStore store(files, clock, {.directory = "/s/facts", .reserve_directory = "/s/reserve"});
-  ASSERT_TRUE(store.KeepRoom().ok());
-  files.SetFull("/s", true);
-  files.SetUsage("/s", {.capacity_bytes = 1 << 30});
-  EXPECT_EQ(store.Save("a", "grant", false).code(), StatusCode::kResourceExhausted);
-  for (uint64_t i = 0; i < Reserve::kFiles; ++i)
-    ASSERT_TRUE(store.SaveForEnd("a", fmt::format("end {}", i), true).ok());
-  EXPECT_EQ(store.ReadAll()->facts.at(0).bytes, "end 31");
-  EXPECT_EQ(store.SaveForEnd("a", "more", true).code(), StatusCode::kResourceExhausted);
-  EXPECT_EQ(store.ReadAll()->facts.at(0).bytes, "end 31");
-  // Not while it would take the last of the disk.
-  files.SetFull("/s", false);
-  files.SetUsage("/s", {.capacity_bytes = 1 << 30, .available_bytes = (2 << 20) - 1});
-  ASSERT_TRUE(store.KeepRoom().ok());
-  EXPECT_TRUE(files.List("/s/reserve")->empty());
-  files.SetUsage("/s", {.capacity_bytes = 1 << 30, .available_bytes = 2 << 20});
-  ASSERT_TRUE(store.KeepRoom().ok());
-  EXPECT_EQ(files.List("/s/reserve")->size(), Reserve::kFiles);
-}
-
 TEST_P(FileSystemContract, AFailPointBeforeTheWriteLeavesTheOldFact) {
   const FactStore store(*files_, clock_, {.directory = At("facts")});
   EXPECT_TRUE(store.Save("a", "old", false).ok());

@@ -42,6 +42,17 @@ Status Reserve::Keep() const {
   return OkStatus();
 }
 
+Status Reserve::GiveHalf() const {
+  ASSIGN_OR_RETURN(const auto usage, files_.Usage(directory_), "room at {}", directory_);
+  if (usage.available_bytes >= kFiles * kFileBytes) return OkStatus();
+  ASSIGN_OR_RETURN(auto present, Files(), "reserve");
+  FAIL_POINT("fs.give-reserve.before");
+  for (; present.size() > kFiles / 2; present.pop_back())
+    RETURN_IF_ERROR(files_.Remove(present.back()), "give up {}", present.back());
+  FAIL_POINT("fs.give-reserve.after");
+  return OkStatus();
+}
+
 Status Reserve::Write(const std::string& path, std::string_view content,
                       FileSystem::WriteOptions options) const {
   ASSIGN_OR_RETURN(const auto present, Files(), "reserve");

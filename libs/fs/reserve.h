@@ -28,6 +28,9 @@ class Reserve {
   /// Makes what is missing, once twice as much as the whole reserve is free. Without the room it
   /// waits for the next call; that is OK.
   Status Keep() const;
+  /// Gives half of the reserve to whoever else waits for room, when less is free than the reserve
+  /// is large; the other half stays for Write.
+  Status GiveHalf() const;
   /// The same as FileSystem::Replace, out of the reserve. RESOURCE_EXHAUSTED when nothing is left.
   Status Write(const std::string& path, std::string_view content,
                FileSystem::WriteOptions options) const;

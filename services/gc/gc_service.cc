@@ -31,6 +31,13 @@ bool Contains(const std::vector<std::string>& list, std::string_view text) {
   return std::ranges::find(list, text) != list.end();
 }
 
+/// Its containers were killed when its grace period was over.
+bool IsOverdue(const v1::WorkerRecord& worker, Clock::Time now) {
+  const auto& deadline = worker.deadline();
+  return worker.state() == v1::TERMINATING && deadline.boot() == now.boot &&
+         now.monotonic.count() > deadline.monotonic_ns();
+}
+
 }  // namespace
 
 GcService::GcService(GcDeps deps, GcConfig config)
@@ -466,13 +473,15 @@ void GcService::EmptyLogsOfRemoved() {
   deps_.desired.ForEach([&](const std::string& key,
                             const std::shared_ptr<const v1::DesiredRecord>& record) {
     if (record == nullptr || record->state() != v1::DesiredRecord::REMOVED) return;
-    if (!deps_.workers.Contains(key)) return;
+    const auto worker = deps_.workers.Find(key);
+    if (worker == nullptr) return;
     const auto runtime = deps_.runtime.Find(key);
     const bool running =
         runtime != nullptr && std::ranges::any_of(runtime->pod().containers(), [](const auto& c) {
           return c.state() == v1::ContainerRecord::RUNNING;
         });
-    if (!running)
+    // The runtime may say running because it cannot write that it is not.
+    if (!running || IsOverdue(*worker, deps_.clock.Now()))
       pods.push_back(
           {record->uid(), LogDirectoryOf(record->namespace_(), record->name(), record->uid())});
   });

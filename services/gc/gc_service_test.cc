@@ -313,12 +313,17 @@ TEST(GcService, OnAFullDiskLogsOfRemovedPodsAreEmptied) {
     v1::ContainerRecord::State container;
     uint64_t available;
     bool emptied;
+    bool overdue = false;
   } kCases[] = {
       {"of a removed pod", v1::DesiredRecord::REMOVED, v1::ContainerRecord::EXITED, 0, true},
       {"not while there is room", v1::DesiredRecord::REMOVED, v1::ContainerRecord::EXITED, 2 << 20,
        false},
       {"not of a wanted pod", v1::DesiredRecord::WANTED, v1::ContainerRecord::EXITED, 0, false},
       {"not of one that runs", v1::DesiredRecord::REMOVED, v1::ContainerRecord::RUNNING, 0, false},
+      {"of one that was killed, which the runtime could not write", v1::DesiredRecord::REMOVED,
+       v1::ContainerRecord::RUNNING, 0, true, true},
+      {"not of a wanted pod that ends", v1::DesiredRecord::WANTED, v1::ContainerRecord::RUNNING, 0,
+       false, true},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
@@ -335,6 +340,9 @@ TEST(GcService, OnAFullDiskLogsOfRemovedPodsAreEmptied) {
     v1::WorkerRecord worker;
     worker.set_uid("u1");
     worker.set_state(v1::TERMINATING);
+    const Clock::Time now = node.clock.Now();
+    worker.mutable_deadline()->set_boot(now.boot);
+    worker.mutable_deadline()->set_monotonic_ns((now.monotonic + (c.overdue ? 5s : 60s)).count());
     ASSERT_TRUE(node.workers.Put("u1", worker).ok());
     v1::RuntimeRecord runtime;
     runtime.mutable_pod()->add_containers()->set_state(c.container);

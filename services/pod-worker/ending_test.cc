@@ -1,6 +1,7 @@
 #include <fmt/ranges.h>
 
 #include "libs/base/trace.h"
+#include "libs/fs/reserve.h"
 #include "services/pod-worker/testing.h"
 
 /// Pods that end.
@@ -271,6 +272,26 @@ TEST_F(Ending, AFullDiskKeepsNoPodFromBeingEnded) {
   EXPECT_EQ(Record()->state(), v1::FINISHED);
   // What is not for an end has no claim to the room.
   EXPECT_FALSE(RunPod(TestPod{.name = "other", .uid = "uid-other"}.Make()).ok());
+}
+
+/// containerd cannot say that a container has ended before it has written so.
+TEST_F(Ending, ARuntimeThatWaitsForRoomIsGivenSome) {
+  const auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  const auto reserve = [this] { return files.List("/state/pod-worker/reserve")->size(); };
+  RunFor(30s);
+  ASSERT_EQ(reserve(), fs::Reserve::kFiles);
+  for (const char* disk : {"/run", "/state"}) files.SetUsage(disk, {.capacity_bytes = 1 << 30});
+  runtime.AddFault({.method = "StopContainer", .kind = cri::Fault::Kind::kHang});
+  runtime.AddFault({.method = "StopPodSandbox"});
+  Remove(pod);
+  RunFor(30s);
+  EXPECT_EQ(reserve(), fs::Reserve::kFiles) << "within the grace period nothing is overdue";
+  RunFor(20s);
+  EXPECT_EQ(reserve(), fs::Reserve::kFiles / 2);
+  runtime.ClearFaults();
+  RunFor(5min);
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
 }
 
 TEST_F(Ending, NothingIsBegunInAProcessThatIsToEnd) {

@@ -168,6 +168,11 @@ Status Facts::KeepRoom() const {
   return OkStatus();
 }
 
+Status Facts::GiveRoom() const {
+  RETURN_IF_ERROR(workers_.GiveRoom(), "give room");
+  return Annotate(lasting_.GiveRoom(), "give room");
+}
+
 Status Facts::ForgetWorker(const std::string& uid) const {
   RETURN_IF_ERROR(restarts_.Forget(bus::KeyOf(uid)), "forget restarts");
   return Annotate(workers_.Forget(bus::KeyOf(uid)), "forget worker");

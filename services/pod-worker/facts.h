@@ -73,6 +73,8 @@ class Facts {
   Status SaveHold(const std::string& hold_id, const v1::HoldFact& fact) const;
   /// Makes directories and reserves where they are missing. Now and then.
   Status KeepRoom() const;
+  /// On a full disk: the runtime too has to write before it can say that a container has ended.
+  Status GiveRoom() const;
   Status ForgetWorker(const std::string& uid) const;   // and its restarts
   Status ForgetLasting(const std::string& uid) const;  // and what has begun
   Status ForgetHold(const std::string& hold_id) const;

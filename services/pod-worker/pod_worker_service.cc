@@ -485,11 +485,18 @@ void PodWorkerService::Collect() {
   }
 }
 
-/// What a full disk must not keep from being written has its room before the disk is full.
+/// What a full disk must not keep from being written has its room before the disk is full. A
+/// container that has not ended long after it was killed may have ended, in a runtime that waits
+/// for room to write so.
 void PodWorkerService::KeepRoom() {
   if (deps_.strands.Pending(kRoomStrand) > 0) return;
-  deps_.strands.Run(kRoomStrand, [this] {
-    const Status kept = facts_.KeepRoom();
+  const bool overdue = std::ranges::any_of(workers_, [this](const auto& entry) {
+    const Worker& worker = *entry.second;
+    return worker.state == WorkerState::kTerminating &&
+           deps_.clock.Now() - worker.deadline >= kRoomPeriod;
+  });
+  deps_.strands.Run(kRoomStrand, [this, overdue] {
+    const Status kept = overdue ? facts_.GiveRoom() : facts_.KeepRoom();
     deps_.loop.Post([this, kept] {
       const std::string before = std::exchange(room_trouble_, kept.ok() ? "" : Message(kept));
       if (!kept.ok() && room_trouble_ != before)
