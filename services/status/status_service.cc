@@ -98,9 +98,11 @@ bool StatusService::WaitedLong() const {
 bool StatusService::KnowsWorkers() const { return workers_were_complete_ || WaitedLong(); }
 bool StatusService::KnowsRuntime() const { return runtime_was_complete_ || WaitedLong(); }
 
-bool StatusService::KnowsTooLittle(const std::string& key) const {
-  if (WaitedLong()) return false;
+bool StatusService::KnowsTooLittle(const std::string& key, bool removed) const {
   const auto worker = deps_.workers.Find(key);
+  // Its worker is not told yet, or has gone as the last of the pod.
+  if (removed && worker == nullptr) return true;
+  if (WaitedLong()) return false;
   // It may run, or be over: pod-worker, just started, has not said all that it knows.
   if (worker == nullptr && !workers_were_complete_) return true;
   // It was perhaps told to be over already, before everything was started anew.
@@ -249,7 +251,7 @@ void StatusService::Refresh(const std::string& key) {
   kube::PodStatus previous;
   const bool has_previous = before != nullptr && before->incarnation() == incarnation &&
                             previous.ParseFromString(before->status());
-  if (!has_previous && KnowsTooLittle(key)) {
+  if (!has_previous && KnowsTooLittle(key, desired->state() == v1::DesiredRecord::REMOVED)) {
     await_listing_.insert(key);
     return;
   }

@@ -90,7 +90,7 @@ class StatusService {
   bool KnowsWorkers() const;
   bool KnowsRuntime() const;
   /// Too little for a first status of a pod: it would take back what was told before the start.
-  bool KnowsTooLittle(const std::string& key) const;
+  bool KnowsTooLittle(const std::string& key, bool removed) const;
   void MarkChanged(const std::string& key, const std::string& traceparent);
   void MarkAll();
   void FlushSoon();
