@@ -496,6 +496,8 @@ TEST_F(Ending, AGrantedPodThatNoSourceWantsEndsOnTheSecondLook) {
   owner.silent = false;
   RunFor(25s);
   EXPECT_TRUE(runtime.Running("uid-web").empty());
+  EXPECT_EQ(std::ranges::count(owner.sources, "file"), std::ssize(owner.sources))
+      << "no other source keeps it";
 }
 
 TEST_F(Ending, AnIncompleteTableEndsNothing) {

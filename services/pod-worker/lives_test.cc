@@ -288,6 +288,8 @@ TEST_F(Lives, AVerdictIsForgottenOnlyWhenConfigSourceSaysThatThePodIsGone) {
   RunFor(120s);
   EXPECT_EQ(verdicts(), 0u);
   EXPECT_FALSE(workers.Contains("uid-web"));
+  EXPECT_EQ(std::ranges::count(owner.sources, "file"), std::ssize(owner.sources))
+      << "no other source keeps it";
 }
 
 }  // namespace

@@ -404,12 +404,13 @@ std::vector<v1::WorkerRecord> PodWorkerService::GetWorkers() const {
 }
 
 /// A finished pod leaves the table, and its verdict the disk, when its desired record is gone and
-/// config-source says so too; it leaves memory an hour later: longer than any call that could start
-/// it again lives.
+/// config-source says so too, as far as its own source is concerned; it leaves memory an hour
+/// later: longer than any call that could start it again lives.
 void PodWorkerService::ForgetIfGone(const Worker& worker, const std::string& traceparent) {
   if (!IsGone(worker)) return;
-  deps_.strands.Run("ask/" + worker.uid, [this, uid = worker.uid, traceparent] {
-    const auto knows = deps_.owner.Knows(uid, After(deps_.clock, kAskOwner));
+  deps_.strands.Run("ask/" + worker.uid, [this, uid = worker.uid, source = worker.source,
+                                          traceparent] {
+    const auto knows = deps_.owner.Knows(uid, source, After(deps_.clock, kAskOwner));
     if (!knows.ok() || *knows) return;
     deps_.loop.Post([this, uid, traceparent] {
       Worker* gone = Find(uid);
@@ -439,13 +440,13 @@ void PodWorkerService::ForgetLasting(const std::string& uid) {
 /// Start times of pods that went while nothing of this node ran: never granted again, they have no
 /// worker that would forget them.
 void PodWorkerService::CollectLasting() {
-  std::vector<std::string> gone;
+  std::vector<std::pair<std::string, std::string>> gone;  // with their sources
   for (const auto& [uid, fact] : lasting_)
     if (!deps_.desired.Contains(bus::KeyOf(uid)) && deps_.desired.LiveAndComplete(fact.source()))
-      gone.push_back(uid);
-  for (const auto& uid : gone) {
-    deps_.strands.Run("ask/" + uid, [this, uid] {
-      const auto knows = deps_.owner.Knows(uid, After(deps_.clock, kAskOwner));
+      gone.emplace_back(uid, fact.source());
+  for (const auto& [uid, source] : gone) {
+    deps_.strands.Run("ask/" + uid, [this, uid = uid, source = source] {
+      const auto knows = deps_.owner.Knows(uid, source, After(deps_.clock, kAskOwner));
       if (!knows.ok() || *knows) return;
       deps_.loop.Post([this, uid] {
         if (lasting_.contains(uid) && !deps_.desired.Contains(bus::KeyOf(uid))) ForgetLasting(uid);

@@ -382,8 +382,10 @@ void PodWorkerService::CheckMissing() {
 }
 
 void PodWorkerService::AskOwner(const std::string& uid) {
-  deps_.strands.Run("ask/" + uid, [this, uid] {
-    const auto knows = deps_.owner.Knows(uid, After(deps_.clock, kAskOwner));
+  Worker* suspect = Find(uid);
+  if (suspect == nullptr) return;
+  deps_.strands.Run("ask/" + uid, [this, uid, source = suspect->source] {
+    const auto knows = deps_.owner.Knows(uid, source, After(deps_.clock, kAskOwner));
     if (!knows.ok() || *knows) return;
     deps_.loop.Post([this, uid] {
       Worker* worker = Find(uid);

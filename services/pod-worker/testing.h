@@ -126,6 +126,7 @@ struct Owner {
       records;  // asked for, beside what the view shows
   bool silent = false;
   int finds = 0;
+  std::vector<std::string> sources;  // that were named when it was asked for a pod
   bus::FakeDesiredOwner asked{
       [this](const std::string& uid, const Deadline&) -> StatusOr<bool> {
         if (silent) return Unavailable("a source is not complete");
@@ -136,7 +137,8 @@ struct Owner {
         if (silent) return Unavailable("a source is not complete");
         const auto found = records.find(uid);
         return found == records.end() ? nullptr : found->second;
-      }};
+      },
+      &sources};
 };
 
 class TestNode {
