@@ -61,9 +61,12 @@ struct ChaosOptions {
   double minutes = 0;  // repeats until then; 0: `repeat` times
   std::string label;   // of what is tested, for the report: a commit
   bool dry_run = false;
+  std::string flooded;  // of `chaos flood`: the process
 };
 /// ABORTED when something that must hold did not.
 Status ChaosRun(const Context& context, const ChaosOptions& options);
+/// Asks one process too much, until it is stopped: what the fault flood starts.
+Status ChaosFlood(const Context& context, const std::string& process);
 struct FaultOptions {
   std::string process, name, term;
   bool no_headers = false;

@@ -37,7 +37,8 @@ constexpr const char* kBash = R"(_splitletctl() {
       choices=$(splitletctl "${top[@]}" fault list "${words[2]}" --no-headers 2>/dev/null | cut -d' ' -f1) ;;
     process) choices="kill stop cont restart down up" ;;
     "process "*) choices="$processes nats containerd" ;;
-    chaos) choices="run" ;;
+    chaos) choices="run flood" ;;
+    "chaos flood") choices=$processes ;;
     "chaos run")
       case $current in
         -*) choices="--seed --repeat --minutes --report --label --dry-run" ;;
@@ -92,10 +93,10 @@ complete -c splitletctl -n '__splitletctl_is gc' -l dry-run
 complete -c splitletctl -n '__splitletctl_is events' -l since -r
 complete -c splitletctl -n '__splitletctl_is events' -s f
 complete -c splitletctl -n '__splitletctl_is fault' -a 'set list clear'
-complete -c splitletctl -n '__splitletctl_is fault set; or __splitletctl_is fault list; or __splitletctl_is fault clear' -a 'config-source sync-loop pod-worker pleg status gc'
+complete -c splitletctl -n '__splitletctl_is fault set; or __splitletctl_is fault list; or __splitletctl_is fault clear; or __splitletctl_is chaos flood' -a 'config-source sync-loop pod-worker pleg status gc'
 complete -c splitletctl -n '__splitletctl_is process' -a 'kill stop cont restart down up'
 complete -c splitletctl -n '__splitletctl_is process kill; or __splitletctl_is process stop; or __splitletctl_is process cont; or __splitletctl_is process restart; or __splitletctl_is process down; or __splitletctl_is process up' -a 'config-source sync-loop pod-worker pleg status gc nats containerd'
-complete -c splitletctl -n '__splitletctl_is chaos' -a run
+complete -c splitletctl -n '__splitletctl_is chaos' -a 'run flood'
 complete -c splitletctl -n '__splitletctl_is chaos run' -F
 complete -c splitletctl -n '__splitletctl_is completion' -a 'bash zsh fish'
 complete -c splitletctl -s o -r -a 'wide json yaml'

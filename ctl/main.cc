@@ -155,6 +155,10 @@ void DeclareChaos(CLI::App& app, Arguments& a, Command& run) {
   scenario->add_option("--label", a.chaos.label, "What is tested, for the report");
   scenario->add_flag("--dry-run", a.chaos.dry_run, "Check it all, print the plan, do nothing");
   scenario->callback([&a, &run] { run = [&a](const Context& c) { return ChaosRun(c, a.chaos); }; });
+  CLI::App* flood = chaos->add_subcommand("flood", "Asks a process too much, until it is stopped");
+  flood->add_option("process", a.chaos.flooded)->required();
+  flood->callback(
+      [&a, &run] { run = [&a](const Context& c) { return ChaosFlood(c, a.chaos.flooded); }; });
 }
 
 void DeclareOthers(CLI::App& app, Arguments& a, Command& run) {

@@ -259,6 +259,15 @@ TEST(Chaos, WhoIsNaiveAboutOrderRoomAndPodsThatMayNotRunAgainIsCaught) {
   }
 }
 
+TEST(Chaos, TheBusIsNotMissedWhileAStrangerHasItsPortAndAProcessIs) {
+  const auto taken = [](const char* who) {
+    return Parsed(std::string(kHead) + "faults:\n- {at: 3s, takePort: [" + who + "], for: 15s}\n");
+  };
+  EXPECT_THAT(Trial(Bug::kNone, taken("nats")).Rules(1), IsEmpty());
+  EXPECT_THAT(Trial(Bug::kNone, taken("pleg")).Rules(1),
+              Contains(HasSubstr("process-back pleg: does not run")));
+}
+
 TEST(Chaos, AViolationTellsWhatHappenedAroundIt) {
   Trial trial(Bug::kRestartsOnKill);
   const auto outcome = trial.Go(1);
@@ -435,6 +444,13 @@ TEST(Manifests, HaveSidecarsAHostPortAndAShareOfTheProcessors) {
   const auto& app = large->spec().containers(0);
   EXPECT_EQ(app.ports(0).host_port(), 8080);
   EXPECT_EQ(app.resources().requests().at("cpu").string(), "2400m");
+}
+
+TEST(Manifests, MayHaveAnImageOfEachLife) {
+  const Scenario scenario =
+      Parsed("name: a\nduration: 1s\npods: [{name: w, run: x, image: '127.0.0.1:5000/{life}:1'}]");
+  const PodToRun run{.name = "w-0", .witness = "w-0.1.7", .from = &scenario.pods[0]};
+  EXPECT_THAT(ManifestOf(run, {.witness_dir = "/w"}), HasSubstr("127.0.0.1:5000/w-0.1.7:1\""));
 }
 
 TEST(Witnesses, AreReadLineByLine) {

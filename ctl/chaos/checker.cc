@@ -76,6 +76,8 @@ bool DelaysStops(FaultKind kind, const std::string& target) {
     case FaultKind::kPartition:
     case FaultKind::kEndContainer:
     case FaultKind::kRemoveContainer:
+    case FaultKind::kTakePort:
+    case FaultKind::kFlood:
     case FaultKind::kBreakManifest: return false;
   }
   UNREACHABLE();
@@ -388,7 +390,9 @@ void Checker::CheckUnharmed(const Snapshot& snapshot) {
 void Checker::CheckProcesses(const Snapshot& snapshot) {
   for (const auto& process : snapshot.processes) {
     const bool held = std::ranges::any_of(disturbances_, [&process](const Disturbance& d) {
-      return d.open && d.kind == FaultKind::kDown && d.target == process.name;
+      const bool keeps_down =
+          d.kind == FaultKind::kDown || (d.kind == FaultKind::kTakePort && d.target == "nats");
+      return d.open && keeps_down && d.target == process.name;
     });
     if (process.pid != 0 || held) {
       absent_.erase(process.name);

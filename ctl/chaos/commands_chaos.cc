@@ -1,7 +1,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -9,6 +11,7 @@
 #include <ostream>
 
 #include "ctl/chaos/engine.h"
+#include "ctl/chaos/flood.h"
 #include "ctl/chaos/local_node.h"
 #include "ctl/chaos/report.h"
 #include "ctl/commands.h"
@@ -122,6 +125,21 @@ Status DryRun(const Context& context, const chaos::Scenario& scenario, uint64_t 
 }
 
 }  // namespace
+
+Status ChaosFlood(const Context& context, const std::string& process) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // it does not outlive the run that started it
+  if (Status runs = context.client.CheckRuns(process); !runs.ok()) return runs;
+  chaos::FloodCounts counts;
+  chaos::Flood({.run_dir = context.client.layout().run_dir,
+                .process = process,
+                .clock = context.client.clock(),
+                .stopped = context.stopped},
+               counts);
+  context.out << fmt::format("{} lists, {} calls with events, {} connections, {} refused\n",
+                             counts.lists.load(), counts.events.load(), counts.connections.load(),
+                             counts.refused.load());
+  return OkStatus();
+}
 
 Status ChaosRun(const Context& context, const ChaosOptions& options) {
   const auto scenario = Load(options.scenario);

@@ -204,6 +204,7 @@ Status FakeNode::Begin(const Action& action) {
   }
   if (action.kind == FaultKind::kDown || action.kind == FaultKind::kPause)
     away_.insert(action.target);
+  if (action.kind == FaultKind::kTakePort) dead_.insert(action.target);
   if (action.kind == FaultKind::kBreakManifest && bug_ == Bug::kBrokenKillsPod)
     for (Life& life : lives_)
       if (life.pod.name == action.target && life.running) Stop(life, clock_.WallNow());
@@ -224,6 +225,7 @@ Status FakeNode::End(const Action& action) {
   Advance();
   open_faults.erase(KeyOf(action));
   away_.erase(action.target);
+  if (action.kind == FaultKind::kTakePort) dead_.erase(action.target);
   if (action.kind == FaultKind::kDown) pids_[action.target] = ++last_pid_;
   return too_late ? Cancelled("too late") : OkStatus();
 }

@@ -1,9 +1,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,11 +59,15 @@ Status LocalNode::CanDo(const Action& action) {
       return paths_.containerd().empty()
                  ? FailedPrecondition("the runtime is not the stack's own: {}", paths_.endpoint)
                  : OkStatus();
+    case FaultKind::kTakePort:
+      return action.target == "containerd" ? InvalidArgument("{} has no port", action.target)
+                                           : OkStatus();
     case FaultKind::kLimitMemory:
     case FaultKind::kHangPod:
     case FaultKind::kEndContainer:
     case FaultKind::kRemoveContainer:
     case FaultKind::kBreakManifest:
+    case FaultKind::kFlood:
     case FaultKind::kUpgrade: return OkStatus();
   }
   UNREACHABLE();
@@ -124,6 +130,8 @@ Status LocalNode::Begin(const Action& action) {
     case FaultKind::kEndContainer: return EndContainer(action.target);
     case FaultKind::kRemoveContainer: return RemoveContainer(action.target);
     case FaultKind::kBreakManifest: return BreakManifest(action.target, true);
+    case FaultKind::kTakePort: return TakePort(action.target, true);
+    case FaultKind::kFlood: return Flood(action.target, true);
     case FaultKind::kUpgrade: return Upgrade(action.target, true);
     case FaultKind::kReboot: return Reboot(paths_, *supervisor_);
   }
@@ -150,6 +158,8 @@ Status LocalNode::End(const Action& action) {
     case FaultKind::kLimitMemory: return LimitMemory(action, false);
     case FaultKind::kHangPod: return HangPod(action, false);
     case FaultKind::kBreakManifest: return BreakManifest(action.target, false);
+    case FaultKind::kTakePort: return TakePort(action.target, false);
+    case FaultKind::kFlood: return Flood(action.target, false);
     case FaultKind::kUpgrade: return Upgrade(action.target, false);
     case FaultKind::kKill:
     case FaultKind::kRestart:
@@ -178,6 +188,8 @@ Status LocalNode::Again(const Action& action) {
     case FaultKind::kEndContainer:
     case FaultKind::kRemoveContainer:
     case FaultKind::kBreakManifest:
+    case FaultKind::kTakePort:
+    case FaultKind::kFlood:
     case FaultKind::kUpgrade:
     case FaultKind::kReboot: return OkStatus();
   }
@@ -271,6 +283,62 @@ Status LocalNode::BreakManifest(const std::string& pod, bool on) {
   if (good.empty()) return FailedPrecondition("{} has no manifest", pod);
   if (good != kBroken) broken_[pod] = good;
   return WriteByRename(path, kBroken);
+}
+
+/// The bus has its port for good; a process is told to want the stranger's from its next start on.
+Status LocalNode::TakePort(const std::string& process, bool on) {
+  const bool bus = process == "nats";
+  if (!on) {
+    const auto stranger = strangers_.extract(process);
+    if (bus || stranger.empty()) return OkStatus();
+    return ReplaceInScript(process, stranger.mapped()->port(), 0);
+  }
+  if (!bus) {
+    ASSIGN_OR_RETURN(auto stranger, Stranger::Take(0), "stranger");
+    RETURN_IF_ERROR(ReplaceInScript(process, 0, stranger->port()), "{}", process);
+    strangers_[process] = std::move(stranger);
+    return EndToRestart(process);
+  }
+  const std::string& url = client_.layout().bus.url;
+  const auto port = static_cast<uint16_t>(std::strtoul(&url[url.rfind(':') + 1], nullptr, 10));
+  RETURN_IF_ERROR(supervisor_->TakeDown(process), "down");
+  auto stranger = Stranger::Take(port);
+  if (stranger.ok()) strangers_[process] = *std::move(stranger);
+  RETURN_IF_ERROR(supervisor_->BringUp(process), "up");
+  return stranger.status();
+}
+
+Status LocalNode::ReplaceInScript(const std::string& process, uint16_t from, uint16_t to) {
+  const std::string script = "sv/" + process + "/run";
+  std::string text = ReadAll(script);
+  const std::string before = fmt::format("--http-address 127.0.0.1:{} ", from);
+  const auto at = text.find(before);
+  if (at == std::string::npos) return FailedPrecondition("{} does not say {}", script, before);
+  text.replace(at, before.size(), fmt::format("--http-address 127.0.0.1:{} ", to));
+  RETURN_IF_ERROR(WriteByRename(script, text), "{}", script);
+  return chmod(script.c_str(), 0755) == 0 ? OkStatus() : ErrnoStatus(errno);
+}
+
+Status LocalNode::Flood(const std::string& process, bool on) {
+  if (!on) {
+    const auto flood = floods_.extract(process);
+    if (flood.empty()) return OkStatus();
+    kill(flood.mapped(), SIGKILL);
+    waitpid(flood.mapped(), nullptr, 0);
+    return OkStatus();
+  }
+  if (floods_.contains(process)) return OkStatus();
+  std::vector<std::string> words = {"splitletctl", "--state-dir", paths_.top,
+                                    "chaos",       "flood",       process};
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  pid_t pid = 0;
+  const int failed =
+      posix_spawn(&pid, "/proc/self/exe", nullptr, nullptr, arguments.data(), environ);
+  if (failed != 0) return ErrnoStatus(failed);
+  floods_[process] = pid;
+  return OkStatus();
 }
 
 Status LocalNode::Upgrade(const std::string& process, bool on) {

@@ -326,6 +326,8 @@ std::vector<std::string> LocalNode::Unwell() {
       found.push_back(view.problem);
     else if (!view.info->live() || !view.info->ready())
       found.push_back(fmt::format("{} is not well: {}", view.name, view.info->reason()));
+    else if (view.info->notes_size() > 0)
+      found.push_back(fmt::format("{}: {}", view.name, view.info->notes(0)));
   }
   return found;
 }

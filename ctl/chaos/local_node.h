@@ -12,6 +12,7 @@
 #include "ctl/chaos/partition.h"
 #include "ctl/chaos/points.h"
 #include "ctl/chaos/reboot.h"
+#include "ctl/chaos/stranger.h"
 #include "ctl/client.h"
 #include "ctl/supervisor.h"
 
@@ -76,6 +77,9 @@ class LocalNode final : public Node {
   Status StopNow(const std::string& container);
   Status RemoveNow(const std::string& container);
   Status BreakManifest(const std::string& pod, bool on);
+  Status TakePort(const std::string& process, bool on);
+  Status ReplaceInScript(const std::string& process, uint16_t from, uint16_t to);
+  Status Flood(const std::string& process, bool on);
   Status Upgrade(const std::string& process, bool on);
   std::string FolderOf(const std::string& name) const;
   std::string ManifestPath(const std::string& pod) const;
@@ -100,6 +104,8 @@ class LocalNode final : public Node {
   std::map<std::string, std::string> broken_;                 // pod -> its good manifest
   std::map<std::string, std::string> run_scripts_;  // process -> the one before an upgrade
   std::map<std::string, pid_t> hung_;               // pod -> its shim
+  std::map<std::string, pid_t> floods_;             // process -> who asks it too much
+  std::map<std::string, std::unique_ptr<Stranger>> strangers_;  // process -> who has its port
 };
 
 /// What a stack has that must be cleaned up by somebody: see Node::Things. `ids`: of the runtime.

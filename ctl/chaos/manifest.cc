@@ -11,6 +11,9 @@
 namespace splitlet::chaos {
 namespace {
 
+/// In the name of an image: another word for each time that a pod is put.
+constexpr std::string_view kLife = "{life}";
+
 /// `forever` is for scripts that only want to be there: it hears TERM at once.
 std::string Script(const PodToRun& pod) {
   return fmt::format(
@@ -33,6 +36,9 @@ std::string ManifestOf(const PodToRun& pod, const Place& place) {
     auto& container = *made.mutable_spec()->mutable_containers(0);
     for (const auto& word : {std::string("/bin/sh"), std::string("-c"), Script(pod)})
       container.add_command(word);
+    std::string& image = *container.mutable_image();
+    if (const auto at = image.find(kLife); at != std::string::npos)
+      image.replace(at, kLife.size(), pod.witness);
     auto& mount = *container.add_volume_mounts();
     mount.set_name("witness");
     mount.set_mount_path("/witness");

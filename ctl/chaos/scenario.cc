@@ -44,6 +44,8 @@ constexpr auto kKinds = std::to_array<KindName>({
     {FaultKind::kEndContainer, "endContainer"},
     {FaultKind::kRemoveContainer, "removeContainer"},
     {FaultKind::kBreakManifest, "breakManifest"},
+    {FaultKind::kTakePort, "takePort"},
+    {FaultKind::kFlood, "flood"},
     {FaultKind::kUpgrade, "upgrade"},
     {FaultKind::kReboot, "reboot"},
 });
@@ -75,6 +77,8 @@ bool Lasts(FaultKind kind) {
     case FaultKind::kLimitMemory:
     case FaultKind::kHangPod:
     case FaultKind::kBreakManifest:
+    case FaultKind::kTakePort:
+    case FaultKind::kFlood:
     case FaultKind::kUpgrade: return true;
   }
   UNREACHABLE();
@@ -209,7 +213,9 @@ void Parser::ReadScript(Fields& fields, PodTemplate& pod) {
   spec.set_termination_grace_period_seconds(grace / 1s);
   auto& container = *spec.add_containers();
   container.set_name("app");
-  container.set_image(kImage);
+  std::string image = kImage;
+  fields.Read("image", image);
+  container.set_image(image);
   if (pod.host_port != 0) {
     container.add_ports()->set_container_port(pod.host_port);
     container.mutable_ports(0)->set_host_port(pod.host_port);
@@ -311,7 +317,8 @@ void Parser::ReadServices(Fields& fields, const std::string& key, Fault& fault) 
     return;
   }
   const bool others = fault.kind == FaultKind::kKill || fault.kind == FaultKind::kPause ||
-                      fault.kind == FaultKind::kDown || fault.kind == FaultKind::kRestart;
+                      fault.kind == FaultKind::kDown || fault.kind == FaultKind::kRestart ||
+                      fault.kind == FaultKind::kTakePort;
   const auto& allowed = others ? Services() : Processes();
   for (const auto& target : fault.targets)
     if (std::ranges::find(allowed, target) == allowed.end())
@@ -348,6 +355,8 @@ void Parser::ReadWhat(Fields& fields, Fault& fault) {
     case FaultKind::kDown:
     case FaultKind::kRestart:
     case FaultKind::kPartition:
+    case FaultKind::kTakePort:
+    case FaultKind::kFlood:
     case FaultKind::kUpgrade: return ReadServices(fields, key, fault);
     case FaultKind::kFailPoint: return ReadFailPoint(fields, fault);
     case FaultKind::kSlowRuntime: fault.targets = {"pod-worker", "pleg", "gc"}; break;

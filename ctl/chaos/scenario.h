@@ -68,6 +68,8 @@ enum class FaultKind {
   kEndContainer,     // a container is killed, as by itself
   kRemoveContainer,  // and removed through the runtime, running or not
   kBreakManifest,    // the manifest of a pod is no YAML for a time
+  kTakePort,         // a stranger listens where a process wants to
+  kFlood,            // a process of the group asks one of the others too much
   kUpgrade,          // the program is another file from then on
   kReboot,           // everything dies at once, and the boot id is another one
 };

@@ -108,6 +108,11 @@ const ErrorCase kErrorCases[] = {
      "s.yaml: pods[0].hostPort: 65536 is not in 0..65535 (line 4)"},
     {"more than the node", "name: a\nduration: 1s\npods:\n- {name: w, run: x, cpuPercent: 101}\n",
      "s.yaml: pods[0].cpuPercent: 101 is not in 0..100 (line 4)"},
+    {"a flood of the bus", kPods + "faults:\n- {at: 1s, flood: nats, for: 1s}\n",
+     "s.yaml: faults[0].flood: nats is no process: want any, all or one of config-source, "
+     "sync-loop, pod-worker, pleg, status, gc (line 6)"},
+    {"a port taken for ever", kPods + "faults:\n- {at: 1s, takePort: nats}\n",
+     "s.yaml: faults[0].for: takePort wants to know how long (line 6)"},
     {"a folder that is none", kPods + "faults:\n- {at: 1s, fillDisk: etc, for: 1s}\n",
      "s.yaml: faults[0].fillDisk: etc: want one of state, run, log, manifests (line 6)"},
     {"messages of nobody", kPods + "faults:\n- {at: 1s, loseMessages: 10%, for: 1s}\n",

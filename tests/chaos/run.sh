@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs chaos scenarios on a local stack of its own, started here and ended again, on a file system of its own
-# for the state so that it can be filled.
+# for the state, and one for the pods' logs, so that they can be filled. A scenario has the processes' configuration
+# from config/NAME.yaml where that is there.
 #
 #   run.sh [NAME...]     these scenarios of this folder; without: a short fixed set
 #
@@ -16,7 +17,7 @@ source "$tree/deploy/local/lib.sh"
 
 BIN_DIR=$(absolute "${BIN_DIR:-$tree/build/${PRESET:-dev}/bin}")
 export BIN_DIR
-readonly BIN_DIR FIXED=(smoke grace-is-kept reboot)
+readonly BIN_DIR REGISTRY_PORT=18500 FIXED=(smoke grace-is-kept reboot)
 
 [[ $EUID -eq 0 ]] || { note "skipped: running containers needs root" && exit 77; }
 if [[ ${1:-} == --after ]]; then
@@ -26,6 +27,7 @@ else
 fi
 readonly dir
 child=
+registry=
 
 # The run removes its pods and ends its faults first.
 end_run() {
@@ -38,11 +40,22 @@ dead() { ! kill -0 "$1" 2>/dev/null; }
 
 end() {
   end_run
+  [[ -z $registry ]] || kill "$registry" 2>/dev/null || true
   [[ ${KEEP:-0} == 0 ]] || { note "the stack is left running: STATE_DIR=$dir" && return; }
   STATE_DIR=$dir "$tree/deploy/local/stop.sh" >/dev/null || note "warning: the stack in $dir did not stop cleanly"
   unmount_below "$dir"
   rm -rf "$dir"
 }
+
+# A scenario that names the registry on loopback has one, until this script ends.
+start_registry() {
+  grep -q "127.0.0.1:$REGISTRY_PORT/" "$here/$1.yaml" && [[ -z $registry ]] || return 0
+  "$here/registry.py" "$REGISTRY_PORT" >"$dir/registry.log" 2>&1 &
+  registry=$!
+  wait_until 10 registry_answers || { cat "$dir/registry.log" && exit 1; }
+}
+
+registry_answers() { (: </dev/tcp/127.0.0.1/"$REGISTRY_PORT") 2>/dev/null; }
 
 # Ends the stack when the process with this id is gone and has not done so.
 end_after() {
@@ -50,14 +63,24 @@ end_after() {
   [[ ! -d $dir ]] || end
 }
 
-# The facts' file system: small, and on a file where loop devices can be had.
-mount_state() {
-  mkdir -p "$dir/state"
-  truncate -s 256M "$dir/state.img"
-  if ! { mkfs.ext4 -q -N 250000 "$dir/state.img" && mount -o loop "$dir/state.img" "$dir/state"; } 2>/dev/null; then
-    mount -t tmpfs -o size=256m,nr_inodes=250000 none "$dir/state"
+# mount_small FOLDER INODES: a small file system there, on a file where loop devices can be had.
+mount_small() {
+  local folder=$dir/$1 image=$dir/${1//\//-}.img
+  mkdir -p "$folder"
+  truncate -s 256M "$image"
+  if ! { mkfs.ext4 -q -N "$2" "$image" && mount -o loop "$image" "$folder" && rmdir "$folder/lost+found"; } 2>/dev/null; then
+    mount -t tmpfs -o "size=256m,nr_inodes=$2" none "$folder"
   fi
-  chmod 0700 "$dir/state"
+}
+
+# Starts the stack, or what of it is configured in another way.
+start_stack() {
+  local config=$here/config/$1.yaml
+  [[ -r $config ]] || config=
+  [[ $config != "${configured-none}" ]] || return 0
+  configured=$config
+  KUBELET_CONFIG=$config STATE_DIR=$dir DEMO=0 "$tree/deploy/local/run.sh" >"$dir/start.log" ||
+    { cat "$dir/start.log" && exit 1; }
 }
 
 run_one() {
@@ -79,10 +102,13 @@ main() {
   trap end EXIT
   trap 'exit 143' INT TERM HUP
   [[ ${KEEP:-0} != 0 ]] || setsid --fork "$here/run.sh" --after $$ "$dir" </dev/null >/dev/null 2>&1
-  mount_state
-  STATE_DIR=$dir DEMO=0 "$tree/deploy/local/run.sh" >"$dir/start.log" || { cat "$dir/start.log" && exit 1; }
+  mount_small state 250000
+  chmod 0700 "$dir/state"
+  mount_small log/pods 10000
   [[ $# -gt 0 ]] || set -- "${FIXED[@]}"
   for name in "$@"; do
+    start_stack "$name"
+    start_registry "$name"
     run_one "$name" || failed+=("$name")
   done
   [[ ${#failed[@]} -eq 0 ]] || die "violations in: ${failed[*]}"
