@@ -78,6 +78,7 @@ bool DelaysStops(FaultKind kind, const std::string& target) {
     case FaultKind::kRemoveContainer:
     case FaultKind::kTakePort:
     case FaultKind::kFlood:
+    case FaultKind::kCollect:
     case FaultKind::kBreakManifest: return false;
   }
   UNREACHABLE();

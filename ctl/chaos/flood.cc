@@ -85,6 +85,8 @@ class Flooder {
   /// Holds as many as it gets; each second one says something that is no gRPC.
   void Connect() {
     std::deque<int> held;
+    // Those who list have their connections first, else nobody might list at all.
+    while (!order_.stopped() && counts_.lists + counts_.refused == 0) poll(nullptr, 0, 10);
     while (!order_.stopped()) {
       const int fd = ConnectOnce();
       if (fd < 0) {

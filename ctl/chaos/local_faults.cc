@@ -68,6 +68,7 @@ Status LocalNode::CanDo(const Action& action) {
     case FaultKind::kRemoveContainer:
     case FaultKind::kBreakManifest:
     case FaultKind::kFlood:
+    case FaultKind::kCollect:
     case FaultKind::kUpgrade: return OkStatus();
   }
   UNREACHABLE();
@@ -132,6 +133,7 @@ Status LocalNode::Begin(const Action& action) {
     case FaultKind::kBreakManifest: return BreakManifest(action.target, true);
     case FaultKind::kTakePort: return TakePort(action.target, true);
     case FaultKind::kFlood: return Flood(action.target, true);
+    case FaultKind::kCollect: return Collect();
     case FaultKind::kUpgrade: return Upgrade(action.target, true);
     case FaultKind::kReboot: return Reboot(paths_, *supervisor_);
   }
@@ -165,6 +167,7 @@ Status LocalNode::End(const Action& action) {
     case FaultKind::kRestart:
     case FaultKind::kEndContainer:
     case FaultKind::kRemoveContainer:
+    case FaultKind::kCollect:
     case FaultKind::kReboot: return OkStatus();
   }
   UNREACHABLE();
@@ -190,6 +193,7 @@ Status LocalNode::Again(const Action& action) {
     case FaultKind::kBreakManifest:
     case FaultKind::kTakePort:
     case FaultKind::kFlood:
+    case FaultKind::kCollect:
     case FaultKind::kUpgrade:
     case FaultKind::kReboot: return OkStatus();
   }
@@ -319,6 +323,32 @@ Status LocalNode::ReplaceInScript(const std::string& process, uint16_t from, uin
   return chmod(script.c_str(), 0755) == 0 ? OkStatus() : ErrnoStatus(errno);
 }
 
+StatusOr<pid_t> LocalNode::Spawn(const std::vector<std::string>& command) const {
+  std::vector<std::string> words = {"splitletctl", "--state-dir", paths_.top};
+  words.insert(words.end(), command.begin(), command.end());
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t pid = 0;
+  const int failed =
+      posix_spawn(&pid, "/proc/self/exe", &files, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&files);
+  if (failed != 0) return ErrnoStatus(failed);
+  return pid;
+}
+
+/// Not waited for: a round may take its time, and gc may die in it.
+Status LocalNode::Collect() {
+  std::erase_if(collecting_, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
+  ASSIGN_OR_RETURN(const pid_t pid, Spawn({"gc"}), "collect");
+  collecting_.push_back(pid);
+  return OkStatus();
+}
+
 Status LocalNode::Flood(const std::string& process, bool on) {
   if (!on) {
     const auto flood = floods_.extract(process);
@@ -328,15 +358,7 @@ Status LocalNode::Flood(const std::string& process, bool on) {
     return OkStatus();
   }
   if (floods_.contains(process)) return OkStatus();
-  std::vector<std::string> words = {"splitletctl", "--state-dir", paths_.top,
-                                    "chaos",       "flood",       process};
-  std::vector<char*> arguments;
-  for (auto& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  pid_t pid = 0;
-  const int failed =
-      posix_spawn(&pid, "/proc/self/exe", nullptr, nullptr, arguments.data(), environ);
-  if (failed != 0) return ErrnoStatus(failed);
+  ASSIGN_OR_RETURN(const pid_t pid, Spawn({"chaos", "flood", process}), "flood");
   floods_[process] = pid;
   return OkStatus();
 }

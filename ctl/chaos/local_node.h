@@ -80,6 +80,9 @@ class LocalNode final : public Node {
   Status TakePort(const std::string& process, bool on);
   Status ReplaceInScript(const std::string& process, uint16_t from, uint16_t to);
   Status Flood(const std::string& process, bool on);
+  Status Collect();
+  /// This program once more, on the same stack.
+  StatusOr<pid_t> Spawn(const std::vector<std::string>& command) const;
   Status Upgrade(const std::string& process, bool on);
   std::string FolderOf(const std::string& name) const;
   std::string ManifestPath(const std::string& pod) const;
@@ -105,6 +108,7 @@ class LocalNode final : public Node {
   std::map<std::string, std::string> run_scripts_;  // process -> the one before an upgrade
   std::map<std::string, pid_t> hung_;               // pod -> its shim
   std::map<std::string, pid_t> floods_;             // process -> who asks it too much
+  std::vector<pid_t> collecting_;                   // who has gc make a round
   std::map<std::string, std::unique_ptr<Stranger>> strangers_;  // process -> who has its port
 };
 

@@ -46,6 +46,7 @@ constexpr auto kKinds = std::to_array<KindName>({
     {FaultKind::kBreakManifest, "breakManifest"},
     {FaultKind::kTakePort, "takePort"},
     {FaultKind::kFlood, "flood"},
+    {FaultKind::kCollect, "collect"},
     {FaultKind::kUpgrade, "upgrade"},
     {FaultKind::kReboot, "reboot"},
 });
@@ -64,6 +65,7 @@ bool Lasts(FaultKind kind) {
     case FaultKind::kRestart:
     case FaultKind::kEndContainer:
     case FaultKind::kRemoveContainer:
+    case FaultKind::kCollect:
     case FaultKind::kReboot: return false;
     case FaultKind::kPause:
     case FaultKind::kDown:
@@ -377,6 +379,7 @@ void Parser::ReadWhat(Fields& fields, Fault& fault) {
     case FaultKind::kEndContainer:
     case FaultKind::kRemoveContainer:
     case FaultKind::kBreakManifest: return ReadTemplates(fields, key, fault);
+    case FaultKind::kCollect:
     case FaultKind::kReboot: {
       bool yes = false;
       fields.Read(key, yes);

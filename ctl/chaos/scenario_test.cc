@@ -108,6 +108,8 @@ const ErrorCase kErrorCases[] = {
      "s.yaml: pods[0].hostPort: 65536 is not in 0..65535 (line 4)"},
     {"more than the node", "name: a\nduration: 1s\npods:\n- {name: w, run: x, cpuPercent: 101}\n",
      "s.yaml: pods[0].cpuPercent: 101 is not in 0..100 (line 4)"},
+    {"a round of nobody", kPods + "faults:\n- {at: 1s, collect: gc}\n",
+     "s.yaml: faults[0].collect: "},
     {"a flood of the bus", kPods + "faults:\n- {at: 1s, flood: nats, for: 1s}\n",
      "s.yaml: faults[0].flood: nats is no process: want any, all or one of config-source, "
      "sync-loop, pod-worker, pleg, status, gc (line 6)"},
