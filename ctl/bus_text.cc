@@ -9,6 +9,7 @@
 
 #include "ctl/text.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/one_line.h"
 #include "libs/base/trace.h"
 #include "libs/bus/bus.h"
 #include "splitlet/v1/records.pb.h"
@@ -308,8 +309,9 @@ std::map<std::string, std::string> BusReader::PodsNamed(std::string_view name) c
 
 std::string EventLine(const BusEvent& event) {
   const std::string whom = event.pod.empty() ? event.key : event.pod;
-  return fmt::format("{}  {:13}  {:11}  {}{}{}\n", ClockTime(event.at), event.process, event.topic,
-                     whom, whom.empty() ? "" : "  ", event.text);
+  return OneLine(fmt::format("{}  {:13}  {:11}  {}{}{}", ClockTime(event.at), event.process,
+                             event.topic, whom, whom.empty() ? "" : "  ", event.text)) +
+         "\n";
 }
 
 }  // namespace splitlet::ctl

@@ -7,6 +7,7 @@
 #include "ctl/bus_source.h"
 #include "ctl/commands.h"
 #include "ctl/trace.h"
+#include "libs/base/one_line.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::ctl {
@@ -44,7 +45,7 @@ void AddPresent(const Context& context, const PodView& view, std::vector<TraceLi
                std::make_move_iterator(more.end()));
   const auto events = context.client.ListEvents(view.uid);
   if (!events.ok()) {
-    context.err << "warning: no events: " << Message(events.status()) << "\n";
+    context.err << "warning: no events: " << OneLine(Message(events.status())) << "\n";
     return;
   }
   more = LinesOf(*events);
@@ -93,11 +94,11 @@ Status TracePod(const Context& context, const std::string& name, const std::stri
   const auto recorded = ReadAbout(context, name, *since);
   std::vector<TraceLine> lines;
   if (!recorded.ok())
-    context.err << "warning: no flight recorder: " << Message(recorded.status()) << "\n";
+    context.err << "warning: no flight recorder: " << OneLine(Message(recorded.status())) << "\n";
   else
     for (const BusEvent& event : recorded->events) lines.push_back(LineOf(event));
   const NodePods node = context.client.ListPods(Client::Detail::kAll);
-  for (const auto& problem : node.problems) context.err << "warning: " << problem << "\n";
+  for (const auto& problem : node.problems) context.err << "warning: " << OneLine(problem) << "\n";
   for (const PodView& view : node.pods) {
     const bool same = recorded.ok() && recorded->pods.contains(view.uid);
     if (same || IsNamed(view, name)) AddPresent(context, view, lines);

@@ -8,6 +8,7 @@
 #include "ctl/commands.h"
 #include "ctl/describe.h"
 #include "ctl/processes.h"
+#include "libs/base/one_line.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::ctl {
@@ -16,7 +17,8 @@ namespace {
 constexpr int kWatchMs = 300;
 
 void Warn(const Context& context, const std::vector<std::string>& problems) {
-  for (const std::string& problem : problems) context.err << "warning: " << problem << "\n";
+  for (const std::string& problem : problems)
+    context.err << "warning: " << OneLine(problem) << "\n";
 }
 
 /// The pods that are asked for. What is missing is said on stderr, but hides nothing else.
@@ -68,7 +70,7 @@ Status WatchPods(const Context& context, const GetOptions& options) {
   while (!context.stopped()) {
     const auto pods = Pods(context, options, Client::Detail::kList, /*quiet=*/!first);
     const std::string error = pods.ok() ? "" : Message(pods.status());
-    if (error != last_error && !error.empty()) context.err << "warning: " << error << "\n";
+    if (error != last_error && !error.empty()) context.err << "warning: " << OneLine(error) << "\n";
     last_error = error;
     const WallTime now = context.client.clock().WallNow();
     std::vector<PodView> changed;
@@ -112,7 +114,7 @@ Status GetPods(const Context& context, const GetOptions& options) {
   else if (options.output == "yaml")
     context.out << PodListYaml(*pods);
   else if (options.output == "name")
-    for (const PodView& pod : *pods) context.out << "pod/" << pod.name << "\n";
+    for (const PodView& pod : *pods) context.out << "pod/" << OneLine(pod.name) << "\n";
   else if (pods->empty())
     context.err << "no pods on this node\n";
   else
@@ -131,7 +133,7 @@ Status GetPod(const Context& context, const GetOptions& options) {
   else if (options.output == "yaml")
     context.out << PodYaml(*pod);
   else if (options.output == "name")
-    context.out << "pod/" << pod->name << "\n";
+    context.out << "pod/" << OneLine(pod->name) << "\n";
   else
     context.out << PodTable({*pod}, context.client.clock().WallNow(),
                             TableOptions(options, {*pod}));
@@ -177,8 +179,9 @@ Status GetProcesses(const Context& context, const std::string& output) {
   if (output != "json" && sources.ok())
     for (const auto& source : (*sources)->sources())
       for (const auto& problem : source.problems())
-        context.out << fmt::format("source {}: {}: {}\n", source.name(), problem.where(),
-                                   ReasonOf(problem));
+        context.out << OneLine(fmt::format("source {}: {}: {}", source.name(), problem.where(),
+                                           ReasonOf(problem)))
+                    << "\n";
   return OkStatus();
 }
 

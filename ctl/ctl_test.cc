@@ -554,9 +554,15 @@ TEST(DoctorsJudgement, SaysWhatToDo) {
   EXPECT_EQ(JudgeDisk("/s", 0, 0).grade, Grade::kBad);
   ProcessView view = RunningProcess();
   EXPECT_EQ(JudgeProcess(view).grade, Grade::kOk);
+  EXPECT_TRUE(NotesOf(view).empty());
   view.info->add_notes("metrics are not served: the port is taken");
-  EXPECT_EQ(JudgeProcess(view).grade, Grade::kNote);
-  EXPECT_EQ(JudgeProcess(view).found, "runs, but metrics are not served: the port is taken");
+  view.info->add_notes("the file of pod uid-1 cannot be read (no header)");
+  EXPECT_EQ(JudgeProcess(view).grade, Grade::kOk);
+  ASSERT_EQ(NotesOf(view).size(), 2u);
+  EXPECT_EQ(NotesOf(view)[0].grade, Grade::kNote);
+  EXPECT_TRUE(Has(NotesOf(view)[0].to_do, "ss -ltnp"));
+  EXPECT_EQ(NotesOf(view)[1].found, "the file of pod uid-1 cannot be read (no header)");
+  EXPECT_TRUE(NotesOf({.name = "gc", .problem = "away"}).empty());
   view.info->clear_notes();
   view.info->set_restarts(5);
   EXPECT_EQ(JudgeProcess(view).grade, Grade::kNote);
@@ -568,6 +574,76 @@ TEST(DoctorsJudgement, SaysWhatToDo) {
             "BAD   cgroups         none mounted at /sys/fs/cgroup\n"
             "                      -> mount -t cgroup2 none /sys/fs/cgroup\n"
             "\n2 checks, 1 bad, 0 to note\n");
+}
+
+TEST(DoctorsJudgement, WhatAProcessSaysOfItselfIsToNote) {
+  ProcessView view = RunningProcess();
+  EXPECT_TRUE(NotesOf(view).empty());
+  view.info->add_notes("the file of pod uid-1 cannot be read (no header)");
+  ASSERT_EQ(NotesOf(view).size(), 1u);
+  EXPECT_EQ(NotesOf(view)[0].grade, Finding::Grade::kNote);
+  EXPECT_TRUE(Has(ProcessTable({view}, kNow), "pleg: the file of pod uid-1 cannot be read"));
+  EXPECT_TRUE(Has(ProcessJson({view}, kNow), "\"notes\": [\"the file of pod uid-1"));
+  EXPECT_TRUE(NotesOf({.name = "gc", .problem = "away"}).empty());
+}
+
+// A terminal shows what a pod chose, and never obeys it.
+
+bool Obeys(std::string_view text) {
+  return std::ranges::any_of(text,
+                             [](char c) {
+                               const auto byte = static_cast<unsigned char>(c);
+                               return byte == 0x7F || (byte < 0x20 && c != '\n');
+                             }) ||
+         Has(std::string(text), "\u009b") || Has(std::string(text), "\u202e");
+}
+
+TEST(Terminals, ShowWhatAPodChose) {
+  const std::string evil = "\x1B]0;x\x07\u009b2J\u202e\r";
+  PodView view = ViewOf(kTwo, R"({"phase": "Failed"})");
+  view.name = view.name_space = view.uid = evil;
+  view.pod->mutable_status()->set_reason(evil);
+  view.pod->mutable_status()->set_message("first\n" + evil);
+  (*view.pod->mutable_metadata()->mutable_annotations())[evil] = evil;
+  auto& status = *view.pod->mutable_status()->add_container_statuses();
+  status.set_name(view.pod->spec().containers(0).name());
+  status.mutable_state()->mutable_terminated()->set_message(evil);
+  view.pod->mutable_spec()->mutable_containers(0)->set_image(evil);
+  view.pod->mutable_spec()->mutable_containers(0)->add_command(evil);
+  view.worker = std::make_shared<v1::WorkerRecord>();
+  view.worker->set_sync_error(evil);
+  auto event = std::make_shared<v1::EventRecord>();
+  event->set_reason(evil);
+  event->set_message(evil);
+  event->set_first_wall_ns(Before(10s));
+  ProcessView process = RunningProcess();
+  process.info->set_ready(false);
+  process.info->set_reason(evil);
+  process.info->set_last_error(evil);
+  process.info->add_notes(evil);
+  v1::Sources sources;
+  auto& source = *sources.add_sources();
+  source.set_path(evil);
+  source.set_reason(evil);
+  source.add_problems()->set_reason(evil);
+  const BusEvent said{.at = kNow, .process = evil, .topic = evil, .text = evil, .trace_id = evil};
+  const std::pair<const char*, std::string> kTexts[] = {
+      {"describe", DescribePod(view, {event}, kNow)},
+      {"pods", PodTable({view}, kNow, {.wide = true, .namespaces = true})},
+      {"processes", ProcessTable({process}, kNow)},
+      {"sources", SourceTable(sources, kNow)},
+      {"doctor", DoctorText(NotesOf(process))},
+      {"events", EventLine(said)},
+      {"trace", TraceText({LineOf(said)})},
+      {"trace of events", TraceText(LinesOf({event}))},
+  };
+  for (const auto& [name, text] : kTexts) {
+    EXPECT_FALSE(Obeys(text)) << name << ": " << text;
+    EXPECT_TRUE(Has(text, "\\x1b]0;x\\x07")) << name << ": " << text;
+  }
+  EXPECT_TRUE(Has(kTexts[0].second, "first\n                  \\x1b"))
+      << "line breaks stay, indented";
+  EXPECT_TRUE(Has(PodJson(view), R"(\u001b]0;x\u0007)")) << "programs get it as it is";
 }
 
 TEST(Completion, KnowsThreeShells) {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/one_line.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::ctl {
@@ -15,14 +16,14 @@ namespace core = k8s::io::api::core::v1;
 using Time = k8s::io::apimachinery::pkg::apis::meta::v1::Time;
 
 /// Lines "Key:   value", values in one column.
-class Lines {
+class Fields {
  public:
-  explicit Lines(size_t indent = 0, size_t column = 18) : indent_(indent), column_(column) {}
+  explicit Fields(size_t indent = 0, size_t column = 18) : indent_(indent), column_(column) {}
   void Add(std::string_view key, std::string_view value) {
     value = value.substr(0, value.find_last_not_of(' ') + 1);
-    const std::string head = std::string(indent_, ' ') + std::string(key) + ":";
+    const std::string head = std::string(indent_, ' ') + OneLine(key) + ":";
     text_ += head + std::string(head.size() < column_ ? column_ - head.size() : 1, ' ') +
-             std::string(value) + "\n";
+             Lines(value, column_) + "\n";
   }
   void AddIf(std::string_view key, std::string_view value) {
     if (!value.empty()) Add(key, value);
@@ -45,24 +46,24 @@ std::string MapText(const Map& map) {
   const std::map<std::string, std::string> sorted(map.begin(), map.end());
   std::string text;
   for (const auto& [key, value] : sorted) {
-    if (!text.empty()) text.append("\n").append(18, ' ');
+    if (!text.empty()) text += '\n';
     text.append(key).append("=").append(value);
   }
   return text.empty() ? "<none>" : text;
 }
 
 template <class Quantities>
-void AddQuantities(Lines& lines, std::string_view head, const Quantities& map) {
+void AddQuantities(Fields& lines, std::string_view head, const Quantities& map) {
   if (map.empty()) return;
   lines.Raw(fmt::format("    {}:\n", head));
   std::map<std::string, std::string> sorted;
   for (const auto& [name, quantity] : map) sorted[name] = quantity.string();
   for (const auto& [name, text] : sorted)
-    lines.Raw(
-        fmt::format("      {}:{:{}}{}\n", name, "", name.size() < 10 ? 11 - name.size() : 1, text));
+    lines.Raw(fmt::format("      {}:{:{}}{}\n", OneLine(name), "",
+                          name.size() < 10 ? 11 - name.size() : 1, OneLine(text)));
 }
 
-void AddState(Lines& lines, std::string_view key, const core::ContainerState& state) {
+void AddState(Fields& lines, std::string_view key, const core::ContainerState& state) {
   if (state.has_running()) {
     lines.Add(key, "Running");
     lines.Add("  Started", TimeText(state.running().started_at()));
@@ -87,8 +88,8 @@ std::string Joined(const auto& words) {
   return text;
 }
 
-void AddContainer(Lines& out, const core::Container& spec, const core::ContainerStatus* status) {
-  Lines lines(4, 20);
+void AddContainer(Fields& out, const core::Container& spec, const core::ContainerStatus* status) {
+  Fields lines(4, 20);
   if (status != nullptr) lines.AddIf("Container ID", status->container_id());
   lines.Add("Image", spec.image());
   if (status != nullptr) lines.AddIf("Image ID", status->image_id());
@@ -102,11 +103,11 @@ void AddContainer(Lines& out, const core::Container& spec, const core::Container
   }
   AddQuantities(lines, "Limits", spec.resources().limits());
   AddQuantities(lines, "Requests", spec.resources().requests());
-  out.Raw(fmt::format("  {}:\n", spec.name()) + lines.text());
+  out.Raw(fmt::format("  {}:\n", OneLine(spec.name())) + lines.text());
 }
 
 template <class Specs, class Statuses>
-void AddContainers(Lines& out, std::string_view head, const Specs& specs,
+void AddContainers(Fields& out, std::string_view head, const Specs& specs,
                    const Statuses& statuses) {
   if (specs.empty()) return;
   out.Head(head);
@@ -117,7 +118,7 @@ void AddContainers(Lines& out, std::string_view head, const Specs& specs,
   }
 }
 
-void AddConditions(Lines& out, const core::PodStatus& status) {
+void AddConditions(Fields& out, const core::PodStatus& status) {
   if (status.conditions_size() == 0) return;
   Table table({"Type", "Status", "Reason"});
   for (const auto& c : status.conditions()) table.Add({c.type(), c.status(), c.reason()});
@@ -125,7 +126,7 @@ void AddConditions(Lines& out, const core::PodStatus& status) {
   out.Raw(Indented(table.Text(), 2));
 }
 
-void AddVolumes(Lines& out, const core::PodSpec& spec) {
+void AddVolumes(Fields& out, const core::PodSpec& spec) {
   if (spec.volumes_size() == 0) return;
   out.Head("Volumes");
   for (const auto& volume : spec.volumes()) {
@@ -141,9 +142,9 @@ void AddVolumes(Lines& out, const core::PodSpec& spec) {
 }
 
 /// What kubectl cannot know: the processes' own records.
-void AddProcesses(Lines& out, const PodView& view) {
+void AddProcesses(Fields& out, const PodView& view) {
   out.Head("Processes");
-  Lines lines(2, 18);
+  Fields lines(2, 18);
   if (view.desired != nullptr)
     lines.Add("config-source", fmt::format("{}, source {}, incarnation {}, generation {}",
                                            v1::DesiredRecord::State_Name(view.desired->state()),
@@ -171,7 +172,7 @@ void AddProcesses(Lines& out, const PodView& view) {
   out.Raw(lines.text());
 }
 
-void AddEvents(Lines& out, const std::vector<std::shared_ptr<v1::EventRecord>>& events,
+void AddEvents(Fields& out, const std::vector<std::shared_ptr<v1::EventRecord>>& events,
                WallTime now) {
   if (events.empty()) return out.Add("Events", "<none>");
   Table table({"Type", "Reason", "Age", "From", "Message"});
@@ -205,7 +206,7 @@ std::string ResourceText(const v1::NodeRecord& node) {
 std::string DescribeNode(const v1::NodeRecord& node,
                          const std::vector<std::shared_ptr<v1::EventRecord>>& events,
                          WallTime now) {
-  Lines out;
+  Fields out;
   out.Add("Name", node.name());
   out.Add("Labels", MapText(node.labels()));
   std::string taints;
@@ -229,7 +230,7 @@ std::string DescribePod(const PodView& view,
                         const std::vector<std::shared_ptr<v1::EventRecord>>& events, WallTime now) {
   const core::Pod& pod = *view.pod;
   const PodRow row = MakePodRow(view, now);
-  Lines out;
+  Fields out;
   out.Add("Name", view.name);
   out.Add("Namespace", view.name_space);
   out.Add("UID", view.uid);

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "ctl/text.h"
+#include "libs/base/one_line.h"
 #include "libs/rpc/rpc.h"
 #include "runtime/v1/api.grpc.pb.h"
 #include "splitlet/v1/services.pb.h"
@@ -175,13 +176,22 @@ Finding JudgeProcess(const ProcessView& view) {
   if (info.restarts() >= 5)
     return {Grade::kNote, view.name,
             fmt::format("runs, but was restarted {} times", info.restarts()), "see its log"};
-  if (info.notes_size() > 0)
-    return {Grade::kNote, view.name, "runs, but " + info.notes(0),
-            "see who has the port: ss -ltnp; it is tried again every few seconds"};
   if (!info.bus_connected())
     return {Grade::kNote, view.name, "runs without the bus",
             "does its log say why? its password and the CA must be those of the bus"};
   return {Grade::kOk, view.name, "runs", ""};
+}
+
+std::vector<Finding> NotesOf(const ProcessView& view) {
+  std::vector<Finding> findings;
+  if (view.info == nullptr) return findings;
+  for (const std::string& note : view.info->notes()) {
+    const bool port = note.starts_with("metrics are not served");
+    findings.push_back({Grade::kNote, view.name, note,
+                        port ? "see who has the port: ss -ltnp; it is tried again every few seconds"
+                             : "its log says more; docs/safety.md, rule 27"});
+  }
+  return findings;
 }
 
 std::vector<Finding> Examine(const Client& client, const std::string& runtime_endpoint) {
@@ -191,6 +201,7 @@ std::vector<Finding> Examine(const Client& client, const std::string& runtime_en
   ExamineBus(client, findings);
   for (const ProcessView& view : client.ListProcesses()) {
     findings.push_back(JudgeProcess(view));
+    std::ranges::move(NotesOf(view), std::back_inserter(findings));
     if (view.info == nullptr) continue;
     if (const auto faults = client.ListFaults(view.name); faults.ok())
       if (Finding armed = JudgeFaults(view.name, **faults); armed.grade != Grade::kOk)
@@ -207,7 +218,7 @@ std::string DoctorText(const std::vector<Finding>& findings) {
     const char* mark = "ok  ";
     if (finding.grade == Grade::kNote) mark = "note", ++notes;
     if (finding.grade == Grade::kBad) mark = "BAD ", ++bad;
-    text += fmt::format("{}  {:14}  {}\n", mark, finding.what, finding.found);
+    text += OneLine(fmt::format("{}  {:14}  {}", mark, finding.what, finding.found)) + "\n";
     if (finding.grade != Grade::kOk) text += fmt::format("      {:14}  -> {}\n", "", finding.to_do);
   }
   return text + fmt::format("\n{} checks, {} bad, {} to note\n", findings.size(), bad, notes);

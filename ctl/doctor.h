@@ -33,6 +33,8 @@ Finding JudgeCgroups(bool unified, bool legacy);
 /// Of the file system of a directory.
 Finding JudgeDisk(const std::string& directory, uint64_t capacity_bytes, uint64_t available_bytes);
 Finding JudgeProcess(const ProcessView& view);
+/// What the process says of itself that does not stop it, one for each.
+std::vector<Finding> NotesOf(const ProcessView& view);
 /// `error`: of stat. What may not be looked at is not known to be absent.
 Finding JudgeNoSocket(const std::string& path, int error);
 Finding JudgeFaults(const std::string& process, const v1::FaultList& faults);

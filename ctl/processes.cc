@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "ctl/text.h"
+#include "libs/base/one_line.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::ctl {
@@ -52,13 +53,21 @@ std::string Notes(const std::vector<ProcessView>& processes) {
   for (const ProcessView& view : processes) {
     const std::string reason = view.info == nullptr ? view.problem : view.info->reason();
     if (HealthText(view) != "ok")
-      notes += fmt::format("{} is {}: {}\n", view.name, HealthText(view), reason);
+      notes += fmt::format("{} is {}: {}\n", view.name, HealthText(view), OneLine(reason));
     const std::string odd = view.info == nullptr ? "" : OddViews(*view.info);
-    if (!odd.empty()) notes += fmt::format("{} views: {}\n", view.name, odd);
+    if (!odd.empty()) notes += fmt::format("{} views: {}\n", view.name, OneLine(odd));
     if (view.info == nullptr) continue;
-    for (const auto& note : view.info->notes()) notes += fmt::format("{}: {}\n", view.name, note);
+    for (const auto& note : view.info->notes())
+      notes += fmt::format("{}: {}\n", view.name, OneLine(note));
   }
   return notes.empty() ? "" : "\n" + notes;
+}
+
+template <class Strings>
+std::string StringsJson(const Strings& strings) {
+  std::string out;
+  for (const auto& text : strings) out += (out.empty() ? "" : ", ") + JsonString(text);
+  return "[" + out + "]";
 }
 
 std::string ViewsJson(const v1::ProcessInfo& info) {
@@ -93,6 +102,7 @@ std::string OneJson(const ProcessView& view, WallTime now) {
       {"reason", JsonString(view.info == nullptr ? view.problem : info.reason())},
       {"busConnected", info.bus_connected() ? "true" : "false"},
       {"views", ViewsJson(info)},
+      {"notes", StringsJson(info.notes())},
       {"lastError", JsonString(info.last_error())}};
   std::string out;
   for (const auto& [name, value] : fields)
@@ -159,7 +169,8 @@ std::string SourceTable(const v1::Sources& sources, WallTime now) {
     table.Add({source.name(), source.path(), source.complete() ? "yes" : "no",
                fmt::format("{}", source.pods()), fmt::format("{}", source.problems_size())});
     if (!source.complete() && !source.reason().empty())
-      reasons += fmt::format("{} is not complete: {}\n", source.name(), source.reason());
+      reasons +=
+          OneLine(fmt::format("{} is not complete: {}", source.name(), source.reason())) + "\n";
     for (const auto& problem : source.problems())
       problems.Add(
           {source.name(), Age(now, problem.since_wall_ns()), problem.where(), ReasonOf(problem)});

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/one_line.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::ctl {
@@ -75,8 +76,8 @@ class Round {
   }
 
   Status Result(bool over) const {
-    for (const std::string& problem : problems_) context_.out << problem << "\n";
-    for (const auto& [uid, text] : waiting_) context_.out << fmt::format("{}\n", text);
+    for (const std::string& problem : problems_) context_.out << OneLine(problem) << "\n";
+    for (const auto& [uid, text] : waiting_) context_.out << OneLine(text) << "\n";
     if (!waits_for_.empty() && over) return DeadlineExceeded("{}", waits_for_);
     std::string failed = Names();
     if (!failed.empty()) return Aborted("error running pods: [{}]", failed);
@@ -99,7 +100,8 @@ class Round {
       failed_.erase(name);
     if (shown_[view.uid] == result.text) return;
     shown_[view.uid] = result.text;
-    context_.out << fmt::format("{}   {}\n", NameOf(view), result.text) << std::flush;
+    context_.out << OneLine(fmt::format("{}   {}", NameOf(view), result.text)) << "\n"
+                 << std::flush;
   }
 
   std::string Names() const {

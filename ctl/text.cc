@@ -7,6 +7,7 @@
 #include <charconv>
 #include <chrono>
 
+#include "libs/base/one_line.h"
 #include "libs/kube/json_text.h"
 
 namespace splitlet::ctl {
@@ -41,7 +42,10 @@ std::string TwoParts(int64_t big, const char* big_unit, int64_t small, const cha
 }  // namespace
 
 void Table::Add(std::vector<std::string> row) {
-  for (std::string& cell : row) std::ranges::replace(cell, '\n', ' ');
+  for (std::string& cell : row) {
+    std::ranges::replace(cell, '\n', ' ');
+    cell = OneLine(cell);
+  }
   rows_.push_back(std::move(row));
 }
 
@@ -120,6 +124,17 @@ std::string HumanBytes(uint64_t bytes) {
   size_t unit = 0;
   for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string Lines(std::string_view text, size_t indent) {
+  std::string out;
+  while (true) {
+    const size_t end = text.find('\n');
+    out += OneLine(text.substr(0, end));
+    if (end == std::string_view::npos || end + 1 == text.size()) return out;
+    text.remove_prefix(end + 1);
+    out.append("\n").append(indent, ' ');
+  }
 }
 
 std::string JsonString(std::string_view text) {

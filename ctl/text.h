@@ -1,7 +1,7 @@
 #pragma once
 
-/// Text for people: tables with aligned columns, ages as kubectl writes them, JSON strings.
-/// Threads: any. Errors: none.
+/// Text for people: whatever it quotes, a terminal shows and never obeys it. Tables with aligned
+/// columns, ages as kubectl writes them, JSON strings. Threads: any. Errors: none.
 
 #include <string>
 #include <string_view>
@@ -13,7 +13,7 @@
 namespace splitlet::ctl {
 
 /// Columns as wide as their widest cell, three spaces between them, no spaces at the ends of lines.
-/// Line breaks in cells become spaces.
+/// Line breaks in cells become spaces, and a terminal only shows what is in them (OneLine).
 class Table {
  public:
   explicit Table(std::vector<std::string> header) : header_(std::move(header)) {}
@@ -43,6 +43,10 @@ std::string ClockTime(WallTime at);
 
 /// "1.5 MiB", "312 B".
 std::string HumanBytes(uint64_t bytes);
+
+/// Text from outside for a terminal, which only shows it (OneLine); line breaks stay, and what is
+/// behind one begins at column `indent`.
+std::string Lines(std::string_view text, size_t indent);
 
 std::string JsonString(std::string_view text);
 

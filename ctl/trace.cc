@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/one_line.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::ctl {
@@ -109,7 +110,7 @@ std::string TraceText(std::vector<TraceLine> lines) {
     table.Add(std::move(row));
   }
   std::string text = table.Text();
-  for (const auto& trace : traces) text += "trace " + trace + "\n";
+  for (const auto& trace : traces) text += "trace " + OneLine(trace) + "\n";
   return text;
 }
 
