@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "libs/base/fail_point.h"
+#include "libs/base/text.h"
 #include "libs/base/trace.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -225,13 +226,13 @@ v1::DesiredRecord DesiredBook::RecordOf(const std::string& uid) const {
   record.set_name(pod.name);
   record.set_namespace_(pod.name_space);
   record.set_source(pod.source);
-  record.set_origin(pod.origin);
+  record.set_origin(ToText(pod.origin));  // file names are any bytes
   record.set_incarnation(pod.incarnation);
   record.set_generation(pod.generation);
   record.set_state(pod.removed ? v1::DesiredRecord::REMOVED : v1::DesiredRecord::WANTED);
   record.set_pod(*pod.pod);
   record.set_seen_at_wall_ns(ToNanos(pod.seen_at));
-  record.set_problem(pod.problem);
+  record.set_problem(ToText(pod.problem));
   const Clock::Time now = deps_.clock.Now();
   record.mutable_put_at()->set_boot(now.boot);
   record.mutable_put_at()->set_monotonic_ns(now.monotonic.count());

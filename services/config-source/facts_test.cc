@@ -32,6 +32,23 @@ TEST(ConfigSourceFacts, AFactOfANewerVersionMakesItsPodUnknown) {
   EXPECT_EQ(*node.files.Read("/state/config-source/fixed", 1000), "splitlet-fact 9 1 0\nwhatever");
 }
 
+TEST(ConfigSourceFacts, AFileNameThatIsNoTextCostsNoPod) {
+  TestNode node;
+  node.Write("/m/we\xFF\xC3(b.yaml", Manifest("web"));
+  node.Write(
+      "/m/ba\xFE"
+      "d.yaml",
+      "nonsense");
+  node.Start();
+  node.RunFor(2s);
+  ASSERT_EQ(node.Show(), "web");
+  EXPECT_EQ(node.Find("web")->origin(), "/m/we\uFFFD\uFFFD(b.yaml");
+  const auto before = node.Find("web");
+  node.Restart();
+  ASSERT_EQ(node.Show(), "web");
+  EXPECT_EQ(node.Find("web")->incarnation(), before->incarnation());
+}
+
 TEST(ConfigSourceFacts, ABrokenFactIsReplaced) {
   TestNode node;
   node.Write("/m/web.yaml", Manifest("web", "nginx", "fixed"));

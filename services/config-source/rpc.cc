@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "libs/base/text.h"
 #include "libs/bus/desired_owner.h"
 #include "libs/rpc/rpc.h"
 #include "services/config-source/config_source_service.h"
@@ -17,14 +18,14 @@ constexpr Duration kLoopLimit = std::chrono::seconds{2};
 v1::Source ToProto(const SourceView& view) {
   v1::Source out;
   out.set_name(view.name);
-  out.set_path(view.place);
+  out.set_path(ToText(view.place));
   out.set_complete(view.complete);
-  out.set_reason(view.reason);
+  out.set_reason(ToText(view.reason));
   out.set_pods(static_cast<uint32_t>(view.pods));
   for (const Problem& problem : view.problems) {
     auto& to = *out.add_problems();
-    to.set_where(problem.where);
-    to.set_reason(problem.reason);
+    to.set_where(ToText(problem.where));
+    to.set_reason(ToText(problem.reason));
     to.set_since_wall_ns(ToNanos(problem.since));
   }
   return out;

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "libs/base/text.h"
 #include "libs/cri/grpc_runtime.h"
 #include "libs/rpc/rpc.h"
 #include "services/pleg/pleg_service.h"
@@ -12,6 +13,7 @@
 namespace splitlet::pleg {
 namespace {
 
+constexpr size_t kMaxUidBytes = 253;
 constexpr Duration kLoopLimit = std::chrono::seconds{2};
 
 // A pod that cannot be inspected is unknown, whatever the runtime's reason.
@@ -27,8 +29,9 @@ class PlegRpc final : public v1::Pleg::Service {
   grpc::Status GetPodStatus(grpc::ServerContext*, const v1::GetRuntimePodRequest* request,
                             v1::RuntimeRecord* reply) override {
     using Record = std::shared_ptr<const v1::RuntimeRecord>;
-    if (request->uid().empty())
-      return {grpc::StatusCode::INVALID_ARGUMENT, "uid: must not be empty"};
+    // Pods that somebody else made may have UIDs of any form.
+    if (request->uid().empty() || request->uid().size() > kMaxUidBytes || !IsText(request->uid()))
+      return {grpc::StatusCode::INVALID_ARGUMENT, "uid: must be text, and not empty"};
     // It may wait for one inspection that runs already.
     const Duration limit = 2 * service_.config().inspect_timeout + kLoopLimit;
     const auto record = rpc::OnLoopLater<Record>(

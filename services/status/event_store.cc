@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "libs/base/text.h"
+
 namespace splitlet::status {
 namespace {
 
@@ -29,6 +31,20 @@ void Bound(Map& map, size_t limit) {
   map.erase(std::min_element(map.begin(), map.end(), [](const auto& a, const auto& b) {
     return a.second.at < b.second.at;
   }));
+}
+
+/// As much as the API takes of an event; peers are asked for no more.
+void BoundTexts(v1::EventRecord& event) {
+  constexpr size_t kMaxName = 253, kMaxWord = 128, kMaxMessage = 1024;
+  event.set_type(ToText(event.type(), kMaxWord));
+  event.set_reason(ToText(event.reason(), kMaxWord));
+  event.set_component(ToText(event.component(), kMaxWord));
+  event.set_kind(ToText(event.kind(), kMaxWord));
+  event.set_namespace_(ToText(event.namespace_(), kMaxName));
+  event.set_name(ToText(event.name(), kMaxName));
+  event.set_uid(ToText(event.uid(), kMaxName));
+  event.set_field_path(ToText(event.field_path(), kMaxMessage));
+  event.set_message(ToText(event.message(), kMaxMessage));
 }
 
 }  // namespace
@@ -61,6 +77,7 @@ void EventStore::Aggregate(v1::EventRecord& event) {
 }
 
 EventStore::Result EventStore::Record(v1::EventRecord event) {
+  BoundTexts(event);
   if (!TakeToken(event)) return Result::kSpam;
   Aggregate(event);
   const int64_t now = ToNanos(clock_.WallNow());

@@ -156,6 +156,22 @@ TEST(EventStore, IsBoundedAndForgetsAfterAnHour) {
   EXPECT_EQ(store.size(), 1U);
 }
 
+TEST(EventStore, WhatAPeerSaysIsTextAndBounded) {
+  FakeClock clock;
+  EventStore store(clock);
+  auto event = Event("Failed\xFF", "exec \"\xFE\": " + std::string(100'000, 'x'), "u1");
+  event.set_name(std::string(100'000, 'n'));
+  ASSERT_EQ(store.Record(event), EventStore::Result::kNew);
+  const auto kept = store.List("u1");
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_EQ(kept[0].reason(), "Failed\uFFFD");
+  EXPECT_TRUE(kept[0].message().starts_with("exec \"\uFFFD\": x"));
+  EXPECT_EQ(kept[0].message().size(), 1024U);
+  EXPECT_EQ(kept[0].name().size(), 253U);
+  v1::EventRecord parsed;
+  EXPECT_TRUE(parsed.ParseFromString(kept[0].SerializeAsString()));
+}
+
 TEST(EventStore, KeepsForItsTimeWhateverTheWallClocksSay) {
   FakeClock clock;
   EventStore store(clock);
