@@ -20,6 +20,7 @@ namespace {
 
 constexpr Duration kCallLimit = 3s;
 constexpr Duration kGcLimit = 120s;
+constexpr Duration kDiscardLimit = 15s;
 
 struct Callee {
   const Clock& clock;
@@ -218,6 +219,14 @@ StatusOr<std::vector<std::shared_ptr<v1::EventRecord>>> Client::ListEvents(
   for (const auto& event : (*reply)->events())
     events.push_back(std::make_shared<v1::EventRecord>(event));
   return events;
+}
+
+StatusOr<std::shared_ptr<v1::DiscardRecordReply>> Client::DiscardRecord(
+    const std::string& process, const std::string& uid) const {
+  v1::DiscardRecordRequest request;
+  request.set_uid(uid);
+  return Call<v1::Admin>({clock_, ChannelTo(process), process, kDiscardLimit},
+                         &v1::Admin::Stub::DiscardRecord, request);
 }
 
 StatusOr<std::shared_ptr<v1::FaultList>> Client::ListFaults(const std::string& process) const {

@@ -21,6 +21,7 @@ class Channel;
 }
 namespace splitlet::v1 {
 class EventRecord;
+class DiscardRecordReply;
 class FaultList;
 class GcReport;
 class Sources;
@@ -56,6 +57,9 @@ class Client {
   StatusOr<std::shared_ptr<v1::GcReport>> RunGc(bool dry_run) const;
   /// Of one pod; empty: all.
   StatusOr<std::vector<std::shared_ptr<v1::EventRecord>>> ListEvents(const std::string& uid) const;
+  /// NOT_FOUND: the process can read what it keeps of the pod; UNIMPLEMENTED: it keeps nothing.
+  StatusOr<std::shared_ptr<v1::DiscardRecordReply>> DiscardRecord(const std::string& process,
+                                                                  const std::string& uid) const;
   StatusOr<std::shared_ptr<v1::FaultList>> ListFaults(const std::string& process) const;
   StatusOr<std::shared_ptr<v1::FaultList>> SetFault(const std::string& process,
                                                     const std::string& name,

@@ -74,6 +74,8 @@ struct FaultOptions {
 Status ListFaultsCommand(const Context& context, const FaultOptions& options);
 Status SetFaultCommand(const Context& context, const FaultOptions& options);
 Status ClearFaults(const Context& context, const FaultOptions& options);
+/// NOT_FOUND when every process can read what it keeps of the pod.
+Status DiscardRecordCommand(const Context& context, const std::string& uid);
 /// FAILED_PRECONDITION when something is bad.
 Status Doctor(const Context& context, const std::string& runtime_endpoint);
 

@@ -6,6 +6,7 @@
 #include "ctl/commands.h"
 #include "ctl/doctor.h"
 #include "ctl/text.h"
+#include "libs/base/one_line.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::ctl {
@@ -41,7 +42,7 @@ Status Gc(const Context& context, bool dry_run) {
                item.error().empty() ? item.reason() : item.reason() + "; " + item.error()});
   }
   if (!table.empty()) context.out << table.Text() << "\n";
-  for (const auto& line : report.kept()) context.out << "kept: " << line << "\n";
+  for (const auto& line : report.kept()) context.out << "kept: " << OneLine(line) << "\n";
   context.out << fmt::format("{} things, {}, {}\n", report.items_size(), HumanBytes(bytes),
                              dry_run ? "nothing was removed (dry run)" : "done");
   return report.error().empty() ? OkStatus() : Aborted("the round ended early: {}", report.error());
@@ -77,6 +78,30 @@ Status ClearFaults(const Context& context, const FaultOptions& options) {
   context.out << options.process << ": "
               << (options.name.empty() ? "all fail points" : options.name) << " off\n";
   return OkStatus();
+}
+
+/// Every process that keeps files of pods is asked; one that is away is told of, and the rest goes
+/// on.
+Status DiscardRecordCommand(const Context& context, const std::string& uid) {
+  Status failed = OkStatus();
+  size_t put_aside = 0;
+  for (const auto& process : ProcessNames()) {
+    const auto reply = context.client.DiscardRecord(process, uid);
+    const StatusCode code = reply.status().code();
+    if (code == StatusCode::kNotFound || code == StatusCode::kUnimplemented) continue;
+    if (!reply.ok()) {
+      context.err << fmt::format("{}: {}\n", process, OneLine(Message(reply.status())));
+      failed = reply.status();
+      continue;
+    }
+    for (const auto& path : (*reply)->kept_aside()) {
+      ++put_aside;
+      context.out << fmt::format("{}: kept aside as {}\n", process, OneLine(path));
+    }
+  }
+  if (!failed.ok()) return failed;
+  return put_aside > 0 ? OkStatus()
+                       : NotFound("every process can read what it keeps of pod {}", uid);
 }
 
 Status Doctor(const Context& context, const std::string& runtime_endpoint) {

@@ -17,7 +17,7 @@ constexpr const char* kBash = R"(_splitletctl() {
   ((${#top[@]} > 1)) || top=()
   local processes="config-source sync-loop pod-worker pleg status gc" choices=""
   case "${words[*]}" in
-    "") choices="get describe events recorder trace gc fault process chaos doctor completion --state-dir --help --version" ;;
+    "") choices="get describe events recorder record trace gc fault process chaos doctor completion --state-dir --help --version" ;;
     get) choices="pods pod processes sources" ;;
     "get pods" | "get po")
       case $current in
@@ -30,6 +30,7 @@ constexpr const char* kBash = R"(_splitletctl() {
       choices=$(splitletctl "${top[@]}" get pods --no-headers 2>/dev/null | cut -d' ' -f1) ;;
     events) choices="-f --since --beats" ;;
     recorder) choices="run" ;;
+    record) choices="discard" ;;
     gc) choices="--dry-run" ;;
     fault) choices="set list clear" ;;
     "fault set" | "fault list" | "fault clear") choices=$processes ;;
@@ -83,12 +84,13 @@ function __splitletctl_pods
 end
 complete -c splitletctl -f
 complete -c splitletctl -l state-dir -r -a '(__fish_complete_directories)' -d 'Directory of the stack'
-complete -c splitletctl -n '__splitletctl_is' -a 'get describe events recorder trace gc fault process chaos doctor completion'
+complete -c splitletctl -n '__splitletctl_is' -a 'get describe events recorder record trace gc fault process chaos doctor completion'
 complete -c splitletctl -n '__splitletctl_is get' -a 'pods pod processes sources'
 complete -c splitletctl -n '__splitletctl_is describe' -a pod
 complete -c splitletctl -n '__splitletctl_is trace' -a pod
 complete -c splitletctl -n '__splitletctl_is get pods; or __splitletctl_is get pod; or __splitletctl_is describe pod; or __splitletctl_is trace pod' -a '(__splitletctl_pods)'
 complete -c splitletctl -n '__splitletctl_is recorder' -a run
+complete -c splitletctl -n '__splitletctl_is record' -a discard
 complete -c splitletctl -n '__splitletctl_is gc' -l dry-run
 complete -c splitletctl -n '__splitletctl_is events' -l since -r
 complete -c splitletctl -n '__splitletctl_is events' -s f

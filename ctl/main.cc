@@ -10,6 +10,7 @@
 
 #include "ctl/commands.h"
 #include "ctl/completion.h"
+#include "libs/base/one_line.h"
 
 namespace {
 
@@ -23,6 +24,7 @@ struct Arguments {
   GetOptions get;
   EventOptions events;
   FaultOptions fault;
+  std::string uid;
   ProcessOptions process;
   ChaosOptions chaos;
   std::string trace_since = "1h", once_timeout = "5m";
@@ -93,6 +95,16 @@ void DeclareBus(CLI::App& app, Arguments& a, Command& run) {
   CLI::App* recorder = app.add_subcommand("recorder", "The flight recorder")->require_subcommand(1);
   recorder->add_subcommand("run", "Write what flows into files, until it is told to end")
       ->callback([&run] { run = RunRecorder; });
+}
+
+void DeclareRecord(CLI::App& app, Arguments& a, Command& run) {
+  CLI::App* record =
+      app.add_subcommand("record", "What processes keep of a pod in files")->require_subcommand(1);
+  CLI::App* discard = record->add_subcommand(
+      "discard", "Puts aside what cannot be read: the pod is unknown until then (root only)");
+  discard->add_option("uid", a.uid, "As shown by get processes and doctor")->required();
+  discard->callback(
+      [&a, &run] { run = [&a](const Context& c) { return DiscardRecordCommand(c, a.uid); }; });
 }
 
 void DeclareFault(CLI::App& app, Arguments& a, Command& run) {
@@ -191,7 +203,7 @@ std::string RuntimeEndpoint(const Arguments& a) {
 }
 
 int Fail(const Status& status) {
-  std::cerr << "error: " << Message(status) << "\n";
+  std::cerr << "error: " << OneLine(Message(status)) << "\n";
   return 1;
 }
 
@@ -284,6 +296,7 @@ int main(int argc, char** argv) {
   DeclareGet(app, arguments, run);
   DeclarePod(app, arguments, run);
   DeclareBus(app, arguments, run);
+  DeclareRecord(app, arguments, run);
   DeclareFault(app, arguments, run);
   DeclareProcess(app, arguments, run);
   DeclareChaos(app, arguments, run);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "libs/base/fail_point.h"
+#include "libs/base/text.h"
 #include "libs/daemon/own_faults.h"
 #include "libs/rpc/rpc.h"
 #include "splitlet/v1/services.grpc.pb.h"
@@ -33,12 +34,12 @@ Status SetFault(const std::string& name, const std::string& term) {
 
 class AdminService final : public v1::Admin::Service {
  public:
-  AdminService(std::string process, std::function<void(v1::ProcessInfo&)> fill)
-      : process_(std::move(process)), fill_(std::move(fill)) {}
+  AdminService(std::string process, AdminCalls calls)
+      : process_(std::move(process)), calls_(std::move(calls)) {}
 
   grpc::Status GetProcess(grpc::ServerContext*, const v1::GetProcessRequest*,
                           v1::ProcessInfo* reply) override {
-    fill_(*reply);
+    calls_.fill(*reply);
     return grpc::Status::OK;
   }
   grpc::Status ListFaults(grpc::ServerContext*, const v1::ListFaultsRequest*,
@@ -53,16 +54,25 @@ class AdminService final : public v1::Admin::Service {
     return rpc::ToGrpc(set);
   }
 
+  grpc::Status DiscardRecord(grpc::ServerContext*, const v1::DiscardRecordRequest* request,
+                             v1::DiscardRecordReply* reply) override {
+    if (request->uid().empty())
+      return {grpc::StatusCode::INVALID_ARGUMENT, "uid: must not be empty"};
+    const auto paths = calls_.discard(request->uid());
+    if (!paths.ok()) return rpc::ToGrpc(paths.status());
+    for (const auto& path : *paths) reply->add_kept_aside(ToText(path));
+    return grpc::Status::OK;
+  }
+
  private:
   std::string process_;
-  std::function<void(v1::ProcessInfo&)> fill_;
+  AdminCalls calls_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeAdminService(std::string process,
-                                                std::function<void(v1::ProcessInfo&)> fill) {
-  return std::make_unique<AdminService>(std::move(process), std::move(fill));
+std::unique_ptr<grpc::Service> MakeAdminService(std::string process, AdminCalls calls) {
+  return std::make_unique<AdminService>(std::move(process), std::move(calls));
 }
 
 }  // namespace splitlet::daemon

@@ -1,12 +1,15 @@
 #pragma once
 
-/// The gRPC service Admin of every process: who it is, how it fares, its fail points.
-/// Threads: gRPC's; reads only what may be read from there. Errors: gRPC codes.
-/// Source: DESIGN.md "The calls" and "Fault injection".
+/// The gRPC service Admin of every process: who it is, how it fares, its fail points, the way out
+/// for a pod whose file cannot be read. Threads: gRPC's; reads only what may be read from there.
+/// Errors: gRPC codes. Source: DESIGN.md "The calls" and "Fault injection".
 
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
+
+#include "libs/base/status.h"
 
 namespace grpc {
 class Service;
@@ -17,8 +20,12 @@ class ProcessInfo;
 
 namespace splitlet::daemon {
 
-/// `fill` is called for each GetProcess.
-std::unique_ptr<grpc::Service> MakeAdminService(std::string process,
-                                                std::function<void(v1::ProcessInfo&)> fill);
+/// What the process does for it, on a thread of gRPC's.
+struct AdminCalls {
+  std::function<void(v1::ProcessInfo&)> fill;  // for each GetProcess
+  /// The new paths of what was put aside.
+  std::function<StatusOr<std::vector<std::string>>(const std::string& uid)> discard;
+};
+std::unique_ptr<grpc::Service> MakeAdminService(std::string process, AdminCalls calls);
 
 }  // namespace splitlet::daemon

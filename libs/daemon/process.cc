@@ -8,6 +8,8 @@
 #include <random>
 
 #include "libs/base/fail_point.h"
+#include "libs/base/one_line.h"
+#include "libs/base/text.h"
 #include "libs/bus/nats_bus.h"
 #include "libs/daemon/admin.h"
 #include "libs/exec/on_loop.h"
@@ -22,6 +24,7 @@ constexpr uint64_t kTicksPerTrim = 10, kTicksPerPort = 3;
 constexpr size_t kKeptFree = 64 << 10;
 constexpr Duration kSendLimit = 2s;
 constexpr Duration kRpcGrace = 300ms;
+constexpr Duration kDiscardLimit = 10s;
 constexpr int kMaxRpcThreads = 64, kMaxOtherCalls = 40;  // of which: those without a reserve
 constexpr Duration kLongestCall = 60s;
 
@@ -198,7 +201,9 @@ Status Process::StartBus() {
 
 /// Last, when there is something to answer with.
 Status Process::StartRpc() {
-  admin_ = MakeAdminService(flags_.process, [this](v1::ProcessInfo& info) { Describe(info); });
+  admin_ = MakeAdminService(flags_.process,
+                            {[this](v1::ProcessInfo& info) { Describe(info); },
+                             [this](const std::string& uid) { return DiscardRecord(uid); }});
   std::vector<grpc::Service*> services = {admin_.get(), &bus_->TablesService()};
   exec::OnLoop(loop_, [this, &services] {
     for (grpc::Service* service : service_->GrpcServices()) services.push_back(service);
@@ -268,7 +273,8 @@ void Process::Tick() {
   vitals_.Set({.turned_at = clock_.Now(),
                .health = service_->GetHealth(),
                .bus_connected = bus_->connected(),
-               .views = bus_->Views()});
+               .views = bus_->Views(),
+               .notes = service_->Notes()});
 }
 
 HttpReply Process::Serve(const std::string& path) {
@@ -318,6 +324,15 @@ void Process::Describe(v1::ProcessInfo& info) const {
   if (const std::string trouble = port_.trouble(); !trouble.empty())
     info.add_notes("metrics are not served: " + trouble);
   info.set_restarts(start_.before);
+  for (const auto& note : seen.notes) info.add_notes(ToText(note));
+}
+
+StatusOr<std::vector<std::string>> Process::DiscardRecord(const std::string& uid) {
+  return rpc::OnLoopLater<std::vector<std::string>>(
+      loop_, kDiscardLimit, [this, uid](Service::Discarded done) {
+        log_.Info("what cannot be read of a pod is put aside", {KV("podUID", OneLine(uid))});
+        service_->DiscardRecord(uid, std::move(done));
+      });
 }
 
 std::shared_ptr<grpc::Channel> Process::Peer(const std::string& process) {

@@ -83,6 +83,7 @@ class Process final : public ServiceContext {
   HttpReply Serve(const std::string& path);
   std::string ServeMetrics();
   void Describe(v1::ProcessInfo& info) const;
+  StatusOr<std::vector<std::string>> DiscardRecord(const std::string& uid);
   Status SendEvents(const std::vector<PodEvent>& events);
 
   const Flags flags_;

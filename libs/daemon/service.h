@@ -66,6 +66,15 @@ class Service {
   /// Once, after BeginStop, on a thread that may block while the loop still runs: returns when
   /// threads of the service's own have ended.
   virtual void WaitStopped() {}
+  /// On the loop thread: what does not stop the process and somebody should know, a line each.
+  virtual std::vector<std::string> Notes() const { return {}; }
+  /// On the loop thread: puts the files of this pod that cannot be read aside, so that it is no
+  /// longer unknown; calls `done` once, from any thread, with their new paths. NOT_FOUND: all can
+  /// be read.
+  using Discarded = std::function<void(StatusOr<std::vector<std::string>> paths)>;
+  virtual void DiscardRecord(const std::string& /*uid*/, Discarded done) {
+    done(Unimplemented("this process keeps no files of pods"));
+  }
   /// gRPC services to serve beside Tables and Admin.
   virtual std::vector<grpc::Service*> GrpcServices() = 0;
 };

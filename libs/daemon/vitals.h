@@ -23,6 +23,7 @@ class Vitals {
     Health health{.ready = false, .reason = "starting"};
     bool bus_connected = false;
     std::vector<bus::ViewInfo> views;
+    std::vector<std::string> notes;
   };
 
   explicit Vitals(const Clock& clock) : clock_(clock) { snapshot_.turned_at = clock.Now(); }

@@ -59,6 +59,19 @@ bool IsNoFact(FileSystem& files, const std::string& path, const Status& why) {
   return info.ok() && info->size > kMaxFactBytes;
 }
 
+/// A path in `directory` that is free.
+StatusOr<std::string> FreePath(FileSystem& files, const std::string& directory,
+                               const std::string& name) {
+  constexpr int kMost = 1000;
+  for (int n = 1; n <= kMost; ++n) {
+    std::string path = fmt::format("{}/{}{}", directory, name, n == 1 ? "" : fmt::format(".{}", n));
+    const auto taken = files.Stat(path, false);
+    if (taken.status().code() == StatusCode::kNotFound) return path;
+    RETURN_IF_ERROR(taken, "look at {}", path);
+  }
+  return ResourceExhausted("{} holds {} files of {} already", directory, kMost, name);
+}
+
 }  // namespace
 
 FactStore::FactStore(FileSystem& files, const Clock& clock, Options options)
@@ -142,6 +155,19 @@ Status FactStore::Forget(const std::string& key) const {
   RETURN_IF_ERROR(files_.Remove(PathOf(key)), "remove {}/{}", options_.directory, key);
   FAIL_POINT("fs.forget-fact.after");
   return OkStatus();
+}
+
+StatusOr<std::string> FactStore::PutAside(const std::string& key) const {
+  FAIL_POINT("fs.put-fact-aside.before");
+  CHECK(IsKey(key), "{} cannot be the name of a fact", key);
+  const std::string from = options_.directory + "/" + key;
+  RETURN_IF_ERROR(files_.Stat(from, false), "{}", from);
+  const std::string aside = options_.directory + "-discarded";
+  RETURN_IF_ERROR(files_.MakeDirs(aside, 0700), "make {}", aside);
+  ASSIGN_OR_RETURN(std::string to, FreePath(files_, aside, key), "put {} aside", from);
+  RETURN_IF_ERROR(files_.Rename(from, to), "put {} aside", from);
+  FAIL_POINT("fs.put-fact-aside.after");
+  return to;
 }
 
 }  // namespace splitlet::fs

@@ -4,7 +4,8 @@
 /// 3). A file holds a header line (format, schema level, boot, checksum) and the serialised record.
 /// Threads: any; calls block. Errors: a file that is broken or of a higher schema level is listed
 /// as such and kept. One that cannot be read now (too many open files, an error of the disk, no
-/// permission) is an error of the whole: nobody may take its fact for absent.
+/// permission) is an error of the whole: nobody may take its fact for absent. What cannot be used
+/// leaves only by PutAside, into "<directory>-discarded".
 
 #include <cstdint>
 #include <string>
@@ -32,8 +33,7 @@ class FactStore {
   struct Unreadable {
     std::string key;
     std::string reason;  // "schema level 3 is above 1", "checksum does not match"
-    bool newer =
-        false;  // of a higher schema level: its pod is unknown; else broken, and may be replaced
+    bool newer = false;  // of a higher schema level; else broken
   };
   struct All {
     std::vector<Fact> facts;
@@ -53,6 +53,8 @@ class FactStore {
   Status KeepRoom() const;
   /// One that is not there is OK.
   Status Forget(const std::string& key) const;
+  /// The file's new path; NOT_FOUND when there is none. Nothing is overwritten.
+  StatusOr<std::string> PutAside(const std::string& key) const;
 
  private:
   std::string PathOf(const std::string& key) const;

@@ -202,6 +202,11 @@ TEST_P(FileSystemContract, FactsComeBackAndBrokenOnesAreKept) {
   EXPECT_TRUE(store.Forget("uid-1").ok());
   EXPECT_TRUE(store.Forget("uid-1").ok());
   EXPECT_EQ(store.ReadAll()->facts.size(), 1u);
+  EXPECT_EQ(store.PutAside("uid-1").status().code(), StatusCode::kNotFound);
+  for (const char* name : {"broken", "broken.2"}) {
+    EXPECT_EQ(store.PutAside("broken").value(), At("facts-discarded/") + name);
+    ASSERT_TRUE(files_->Replace(At("facts/broken"), "again", {}).ok());
+  }
 }
 
 TEST(FactStore, AFactThatCannotBeReadNowIsAnErrorAndNeverAbsent) {

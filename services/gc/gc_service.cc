@@ -169,7 +169,9 @@ Fate GcService::FateOfPod(const std::string& uid, const PodTraces& traces) const
   const auto desired = deps_.desired.Find(key);
   const auto worker = deps_.workers.Find(key);
   // One without a state is no worker: it tells config-source the number of a life.
-  const bool only_found = worker != nullptr && worker->state() == v1::WORKER_STATE_UNSPECIFIED;
+  // Without that either, its files cannot be read.
+  const bool only_found = worker != nullptr && worker->incarnation() != 0 &&
+                          worker->state() == v1::WORKER_STATE_UNSPECIFIED;
   // Of a pod without a source, every one could be the one that wants it.
   const std::string_view scope = traces.source.empty() ? bus::kAll : traces.source;
   return ComputeFate(
@@ -422,6 +424,9 @@ void GcService::OnFactsRead(const StatusOr<fs::FactStore::All>& facts) {
   }
   facts_problem_.clear();
   facts_read_ = true;
+  for (const auto& bad : facts->unreadable)
+    deps_.log.Error("a file of this boot cannot be used; its times begin anew",
+                    {KV("file", bad.key), KV("err", bad.reason)});
   for (const auto& fact : facts->facts) {
     if (fact.key == kThresholdsFact) last_met_ = DecodeLastMet(fact.bytes, deps_.clock.Now().boot);
   }

@@ -38,24 +38,46 @@ RestartState ToState(const v1::RestartFact& fact, Duration max) {
   return state;
 }
 
+/// What is lost with a file: how its pod stands, which nobody else knows; a delay, unless a later
+/// version wrote it; or a hold, which is short and names pods in its record only.
+enum class Loss { kPod, kDelay, kHold };
+
 /// Parses every fact of a store; what cannot be used becomes a problem, or an unknown pod.
 template <class Fact, class Take>
-Status ReadStore(const fs::FactStore& store, Facts::All& all, const Take& take) {
+Status ReadStore(const fs::FactStore& store, Loss loss, Facts::All& all, const Take& take) {
   auto read = store.ReadAll();
   if (!read.ok()) return read.status();
-  for (const auto& bad : read->unreadable) {
-    all.problems.push_back(fmt::format("{}: {}", bad.key, bad.reason));
-    if (bad.newer) all.unknown.push_back(bad.key);
-  }
+  const auto note = [&](const std::string& key, const std::string& reason, bool newer) {
+    all.problems.push_back(fmt::format("{}: {}", key, reason));
+    if (loss == Loss::kHold || (loss == Loss::kDelay && !newer)) return;
+    auto& unknown = all.unknown[key];
+    unknown.why = reason;
+    unknown.stores.push_back(&store);
+  };
+  for (const auto& bad : read->unreadable) note(bad.key, bad.reason, bad.newer);
   for (const auto& fact : read->facts) {
     Fact parsed;
     if (parsed.ParseFromString(fact.bytes)) {
       take(fact.key, std::move(parsed));
     } else {
-      all.problems.push_back(fmt::format("{}: does not parse", fact.key));
+      note(fact.key, "does not parse", false);
     }
   }
   return OkStatus();
+}
+
+/// Half of what is remembered of a pod says nothing: a grant without its verdict starts it again.
+void LeaveOutUnknown(Facts::All& all) {
+  const auto unknown = [&all](const auto& fact) {
+    return all.unknown.contains(bus::KeyOf(fact.uid()));
+  };
+  std::erase_if(all.workers, unknown);
+  std::erase_if(all.lasting, unknown);
+  std::erase_if(all.restarts,
+                [&all](const auto& entry) { return all.unknown.contains(entry.first); });
+  std::erase_if(all.begun, [&all](const auto& entry) {
+    return all.unknown.contains(bus::KeyOf(entry.first));
+  });
 }
 
 }  // namespace
@@ -92,35 +114,48 @@ Facts::Facts(fs::FileSystem& files, const Clock& clock, const std::string& run_d
 
 StatusOr<Facts::All> Facts::ReadAll(Duration max_backoff) const {
   All all;
-  RETURN_IF_ERROR(ReadStore<v1::WorkerFact>(workers_, all,
+  RETURN_IF_ERROR(ReadStore<v1::WorkerFact>(workers_, Loss::kPod, all,
                                             [&](const std::string&, v1::WorkerFact fact) {
                                               all.workers.push_back(std::move(fact));
                                             }),
                   "read workers");
   RETURN_IF_ERROR(ReadStore<v1::RestartFact>(
-                      restarts_, all,
+                      restarts_, Loss::kDelay, all,
                       [&](const std::string& key, const v1::RestartFact& fact) {
                         all.restarts.emplace(
                             key, SavedRestarts{ToState(fact, max_backoff), fact.incarnation()});
                       }),
                   "read restarts");
-  RETURN_IF_ERROR(ReadStore<v1::HoldFact>(holds_, all,
+  RETURN_IF_ERROR(ReadStore<v1::HoldFact>(holds_, Loss::kHold, all,
                                           [&](const std::string& key, v1::HoldFact fact) {
                                             all.holds.emplace(key, std::move(fact));
                                           }),
                   "read holds");
-  RETURN_IF_ERROR(ReadStore<v1::LastingFact>(lasting_, all,
+  RETURN_IF_ERROR(ReadStore<v1::LastingFact>(lasting_, Loss::kPod, all,
                                              [&](const std::string&, v1::LastingFact fact) {
                                                all.lasting.push_back(std::move(fact));
                                              }),
                   "read verdicts");
   RETURN_IF_ERROR(ReadStore<v1::LastingFact>(
-                      begun_, all,
+                      begun_, Loss::kPod, all,
                       [&](const std::string&, const v1::LastingFact& fact) {
                         all.begun[fact.uid()] = {cri::FromProto(fact.begun()), fact.incarnation()};
                       }),
                   "read what has begun");
+  LeaveOutUnknown(all);
   return all;
+}
+
+StatusOr<std::vector<std::string>> Facts::PutAside(const std::string& key,
+                                                   const All::Unknown& unknown) const {
+  std::vector<std::string> paths;
+  for (const fs::FactStore* store : unknown.stores) {
+    auto path = store->PutAside(key);
+    if (path.status().code() == StatusCode::kNotFound) continue;
+    RETURN_IF_ERROR(path, "put aside");
+    paths.push_back(*std::move(path));
+  }
+  return paths;
 }
 
 Status Facts::SaveWorker(const v1::WorkerFact& fact) const {

@@ -2,8 +2,9 @@
 
 /// The files of pod-worker: one small file per pod and kind, replaced whole.
 /// Threads: any; calls block on the disk. Errors: those of the disk; a file of a higher schema
-/// level makes its pod unknown, a broken one is reported and counts as absent. Source: DESIGN.md,
-/// rule 3.
+/// level, and one that is broken and says how the pod stands or how it ended, makes its pod unknown
+/// until it is put aside; a broken one of back-offs or holds is reported. Source: docs/safety.md,
+/// rules 3 and 27.
 
 #include <map>
 #include <set>
@@ -52,8 +53,12 @@ class Facts {
     std::map<std::string, v1::HoldFact> holds;      // by hold id
     std::map<std::string, SavedBegun> begun;        // by UID
     std::vector<v1::LastingFact> lasting;
-    std::vector<std::string> unknown;   // UIDs with a file of a higher schema level
-    std::vector<std::string> problems;  // for the log
+    struct Unknown {
+      std::string why;
+      std::vector<const fs::FactStore*> stores;  // that hold a file which cannot be used
+    };
+    std::map<std::string, Unknown> unknown;  // by key; nothing else is here of these pods
+    std::vector<std::string> problems;       // for the log
     All();
     ~All();
     All(All&&) noexcept;
@@ -61,6 +66,9 @@ class Facts {
   };
   /// `max_backoff` as in CrashBackoff.
   StatusOr<All> ReadAll(Duration max_backoff) const;
+  /// The new paths of the files that make a pod unknown; one that is gone is left out.
+  StatusOr<std::vector<std::string>> PutAside(const std::string& key,
+                                              const All::Unknown& unknown) const;
 
   /// What ends a pod, or is needed for it, is saved on a full disk too.
   Status SaveWorker(const v1::WorkerFact& fact) const;

@@ -49,6 +49,10 @@ struct Process final : daemon::Service {
     runtime.EndLongCalls();
   }
   daemon::Health GetHealth() const override { return workers->GetHealth(); }
+  std::vector<std::string> Notes() const override { return workers->Notes(); }
+  void DiscardRecord(const std::string& uid, Discarded done) override {
+    workers->DiscardRecord(uid, std::move(done));
+  }
   std::vector<grpc::Service*> GrpcServices() override { return {calls.get()}; }
 
   exec::EventLoop& loop;

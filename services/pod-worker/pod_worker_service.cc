@@ -104,7 +104,6 @@ void PodWorkerService::OnFacts(StatusOr<Facts::All> facts) {
   facts_trouble_.clear();
   for (const auto& problem : facts->problems)
     deps_.log.Error("a file cannot be used", {KV("reason", problem)});
-  unknown_.insert(facts->unknown.begin(), facts->unknown.end());
   AddRecovered(*facts);
   for (const auto& [id, hold] : facts->holds) {
     holds_[id] = {{hold.uids().begin(), hold.uids().end()}, FromProto(hold.until())};
@@ -115,6 +114,7 @@ void PodWorkerService::OnFacts(StatusOr<Facts::All> facts) {
   CountStates();
   for (const auto& [uid, worker] : workers_)
     if (!worker->orphan) PutWorkers(*worker);
+  TakeUnknown(std::move(facts->unknown));
   deps_.desired.ForEach(
       [this](const std::string& key, const auto& record) { OnDesired(key, record, true); });
   ListRuntime();
@@ -249,6 +249,7 @@ void PodWorkerService::FindLives(const std::vector<cri::Sandbox>& sandboxes,
 
 /// Without a state: it is no worker, and says nothing but its number.
 void PodWorkerService::PutFound(const std::string& uid) {
+  if (unknown_.contains(bus::KeyOf(uid))) return;
   const FoundLife& life = found_.at(uid);
   v1::WorkerRecord record;
   record.set_uid(uid);
@@ -262,13 +263,15 @@ void PodWorkerService::PutFound(const std::string& uid) {
 /// A found life is forgotten when no source wants the pod and the runtime shows nothing of it.
 void PodWorkerService::CollectFound() {
   for (const auto& [uid, life] : found_) {
+    if (unknown_.contains(bus::KeyOf(uid))) continue;
     const std::string scope = life.source.empty() ? std::string(bus::kAll) : life.source;
     if (deps_.desired.Contains(bus::KeyOf(uid)) || !deps_.desired.LiveAndComplete(scope)) continue;
     deps_.runtime_strands.Run("found/" + uid, [this, uid = uid] {
       const auto seen = stop_.Look(uid);
       if (!seen.ok() || seen->sandboxes_size() + seen->containers_size() > 0) return;
       deps_.loop.Post([this, uid] {
-        if (found_.erase(uid) > 0) deps_.table.Remove(bus::KeyOf(uid));
+        if (!unknown_.contains(bus::KeyOf(uid)) && found_.erase(uid) > 0)
+          deps_.table.Remove(bus::KeyOf(uid));
       });
     });
   }
@@ -469,6 +472,7 @@ void PodWorkerService::Collect() {
   CountStates();
   CollectLasting();
   CollectFound();
+  CollectUnknown();
   for (const auto& [uid, worker] : workers_) {
     ForgetIfGone(*worker);
     const bool gone =

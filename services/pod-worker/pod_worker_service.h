@@ -100,7 +100,7 @@ class PodWorkerService {
 
   /// `traceparent`: of the change that is called for; what is done for it carries it.
   /// Answers when the grant is on disk. UNAVAILABLE before the files are read; FAILED_PRECONDITION
-  /// for a life that is over or a pod whose file is of a newer version.
+  /// for a life that is over or a pod whose file cannot be read.
   void OnUpdatePod(const v1::UpdatePodRequest& request, DoneStatus done,
                    const std::string& traceparent = {});
   /// Answers when the deadline is on disk.
@@ -110,6 +110,10 @@ class PodWorkerService {
   void OnReleaseHold(const std::string& hold_id);
   void OnPodChanged(const std::string& uid);  // pleg's signal
   std::vector<v1::WorkerRecord> GetWorkers() const;
+  /// Pods whose files cannot be read, a line each.
+  std::vector<std::string> Notes() const;
+  /// Puts these files aside; then the pod is what the rest says. NOT_FOUND: all can be read.
+  void DiscardRecord(const std::string& uid, Done<std::vector<std::string>> done);
 
  private:
   // Start (pod_worker_service.cc).
@@ -230,6 +234,15 @@ class PodWorkerService {
   void AfterFinish(Worker& worker);
   void StepDone(Worker& worker);
 
+  // Pods whose files cannot be read (holds.cc).
+  void TakeUnknown(std::map<std::string, Facts::All::Unknown> unknown);
+  void PutUnknown(const std::string& key);
+  /// One whose manifest is gone, and of which the runtime shows nothing, needs its file no more.
+  void CollectUnknown();
+  void CollectUnknown(const std::string& key, bool ask);
+  void Discard(const std::string& key, Done<std::vector<std::string>> done);
+  void OnDiscarded(const std::string& key, const Facts::All& left);
+
   // Holds (holds.cc).
   PodNeed NeedOf(const std::string& uid) const;
   void AnswerHold(const v1::HoldRequest& request, const std::vector<cri::Sandbox>& sandboxes,
@@ -258,10 +271,10 @@ class PodWorkerService {
 
   std::map<std::string, std::unique_ptr<Worker>> workers_;  // by UID
   std::map<std::string, std::string> uid_of_key_;
-  std::set<std::string> asking_;                    // UIDs whose grant waits for config-source
-  std::set<std::string> unknown_;                   // keys whose file is of a newer version
-  std::map<std::string, v1::LastingFact> lasting_;  // of pods without worker: their start time
-  std::map<std::string, SavedBegun> begun_;         // of the same pods
+  std::set<std::string> asking_;                        // UIDs whose grant waits for config-source
+  std::map<std::string, Facts::All::Unknown> unknown_;  // by key: files that cannot be read
+  std::map<std::string, v1::LastingFact> lasting_;      // of pods without worker: their start time
+  std::map<std::string, SavedBegun> begun_;             // of the same pods
   // Of pods without worker: their last life, as the runtime and the files for ever show it.
   std::map<std::string, FoundLife> found_;
   std::map<std::string, std::set<std::string>>

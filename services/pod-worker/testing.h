@@ -293,6 +293,13 @@ class TestNode {
     });
     return *answer;
   }
+  StatusOr<std::vector<std::string>> DiscardRecord(const std::string& uid) {
+    auto answer = std::make_shared<StatusOr<std::vector<std::string>>>(Unavailable("no answer"));
+    Call([this, uid, answer] {
+      service().DiscardRecord(uid, [answer](auto paths) { *answer = std::move(paths); });
+    });
+    return *answer;
+  }
   void Call(exec::Task task) {
     process->loop.Post(std::move(task));
     Settle();

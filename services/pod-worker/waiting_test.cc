@@ -302,5 +302,95 @@ TEST_F(WithoutRegularLook, EveryWaitGoesOnAfterARestartOfTheProcess) {
   EXPECT_EQ(runtime.Running("uid-web"), (std::vector<std::string>{"app", "s"}));
 }
 
+// Pods whose files cannot be read wait too, until somebody has put the files aside.
+
+class UnreadableFile : public testing::Test, public TestNode {
+ protected:
+  void SetUp() override { Start(); }
+};
+
+TEST_F(UnreadableFile, ABrokenVerdictStartsNothingUntilRootPutsItAside) {
+  const auto job = TestPod{.policy = "Never", .source = "api"}.Make();
+  ASSERT_TRUE(RunPod(job).ok());
+  Exit("app", 0);
+  RunFor(60s);
+  ASSERT_EQ(Record()->state(), v1::FINISHED);
+  Reboot();
+  const std::string path = "/state/pod-worker/pods/uid-web";
+  ASSERT_TRUE(files.Stat(path, false).ok()) << "the verdict";
+  ASSERT_TRUE(files.Replace(path, "splitlet-fact 1 1 0\nbroken", {}).ok());
+  Start();
+  Want(job);
+  EXPECT_EQ(Grant(job).code(), StatusCode::kFailedPrecondition);
+  RunFor(120s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 0u) << "it may have ended for good";
+  EXPECT_EQ(Record()->state(), v1::WORKER_STATE_UNSPECIFIED);
+  EXPECT_NE(Record()->sync_error().find("record discard uid-web"), std::string::npos);
+  ASSERT_EQ(service().Notes().size(), 1u);
+  EXPECT_NE(service().Notes()[0].find("pod uid-web"), std::string::npos);
+
+  const auto aside = DiscardRecord("uid-web");
+  ASSERT_TRUE(aside.ok()) << aside.status();
+  EXPECT_EQ(*aside, std::vector<std::string>{"/state/pod-worker/pods-discarded/uid-web"});
+  EXPECT_EQ(*files.Read(aside->front(), 100), "splitlet-fact 1 1 0\nbroken");
+  EXPECT_TRUE(service().Notes().empty());
+  EXPECT_EQ(Record()->sync_error(), "");
+  EXPECT_NE(Record()->incarnation(), 0) << "the life that the runtime shows";
+  EXPECT_TRUE(Grant(job).ok());
+  RunFor(60s);
+  EXPECT_NE(Record()->state(), v1::WORKER_STATE_UNSPECIFIED)
+      << "it goes on by what the runtime shows";
+  EXPECT_EQ(DiscardRecord("uid-web").status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(UnreadableFile, AFileWithoutItsOtherHalfSaysNothing) {
+  const auto web = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(web).ok());
+  Kill();
+  const std::string content = *files.Read("/run/pod-worker/workers/uid-web", 10000);
+  ASSERT_TRUE(files.Replace("/state/pod-worker/pods/uid-web", "garbage", {}).ok());
+  Start();
+  Exit("app", 1);
+  RunFor(120s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 0u)
+      << "its grant alone restarts nothing: it may have been evicted";
+  EXPECT_EQ(*files.Read("/run/pod-worker/workers/uid-web", 10000), content);
+  ASSERT_TRUE(DiscardRecord("uid-web").ok());
+  RunFor(60s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u) << "the grant is good and counts again";
+}
+
+TEST_F(UnreadableFile, APodThatIsGoneNeedsItsBrokenFileNoMore) {
+  const auto web = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(web).ok());
+  Kill();
+  const std::string path = "/run/pod-worker/workers/uid-web";
+  ASSERT_TRUE(files.Replace(path, "garbage", {}).ok());
+  desired.SetComplete({{std::string(bus::kAll)}, clock.Now(), {}});
+  Start();
+  Remove(web);
+  RunFor(300s);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready") << "nothing is stopped for it";
+  EXPECT_EQ(*files.Read(path, 100), "garbage");
+  for (const auto& container : runtime.Containers())
+    ASSERT_TRUE(runtime.RemoveContainer(container.id, After(clock, 10s)).ok());
+  for (const auto& sandbox : runtime.Sandboxes())
+    ASSERT_TRUE(runtime.RemovePodSandbox(sandbox.id, After(clock, 10s)).ok());
+  RunFor(300s);
+  EXPECT_EQ(*files.Read("/run/pod-worker/workers-discarded/uid-web", 100), "garbage");
+  EXPECT_EQ(Record()->state(), v1::FINISHED) << "its removal ends";
+}
+
+TEST_F(UnreadableFile, ABrokenFileOfBackOffsCostsADelayOnly) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  Kill();
+  ASSERT_TRUE(files.Replace("/run/pod-worker/restarts/uid-web", "garbage", {}).ok());
+  Start();
+  EXPECT_TRUE(service().Notes().empty());
+  Exit("app", 1);
+  RunFor(60s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
 }  // namespace
 }  // namespace splitlet::pod_worker

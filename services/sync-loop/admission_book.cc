@@ -87,6 +87,28 @@ std::vector<std::string> AdmissionBook::Broken() const {
   return keys;
 }
 
+std::vector<std::string> AdmissionBook::Unreadable() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, newer] : unreadable_) keys.push_back(key);
+  return keys;
+}
+
+void AdmissionBook::PutAside(const std::string& key,
+                             std::function<void(StatusOr<std::string>)> done) {
+  if (!unreadable_.contains(key)) return done(NotFound("the admission of the pod can be read"));
+  deps_.strands.Run(FileStrand(key), [this, key, done = std::move(done)] {
+    auto path = store_.PutAside(key);
+    deps_.loop.Post([this, key, done, path = std::move(path)] {
+      if (path.ok()) {
+        unreadable_.erase(key);
+        deps_.log.Warn("a file that cannot be read was put aside",
+                       {KV("podUID", key), KV("path", *path)});
+      }
+      done(path);
+    });
+  });
+}
+
 const AdmissionBook::Entry* AdmissionBook::Find(const std::string& key) const {
   const auto it = entries_.find(key);
   return it == entries_.end() ? nullptr : &it->second;

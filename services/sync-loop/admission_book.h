@@ -54,6 +54,9 @@ class AdmissionBook {
   bool was_read() const { return read_; }
   /// Pods whose file cannot be used: nothing is started or stopped for them.
   bool IsUnreadable(const std::string& key) const { return unreadable_.contains(key); }
+  std::vector<std::string> Unreadable() const;
+  /// On the loop: the pod has no verdict from then on. NOT_FOUND: its file can be read.
+  void PutAside(const std::string& key, std::function<void(StatusOr<std::string> path)> done);
   /// Those of them whose file says nothing to anybody: it may go with its pod.
   std::vector<std::string> Broken() const;
   /// nullptr: no verdict.

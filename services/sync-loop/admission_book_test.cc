@@ -5,6 +5,7 @@
 #include "libs/bus/fake_bus.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
+#include "services/sync-loop/test_node.h"
 
 namespace splitlet::sync_loop {
 namespace {
@@ -50,6 +51,32 @@ TEST(AdmissionBook, AVerdictIsNotToldWhenOnlyTheOneBeforeItIsOnDisk) {
   files.SetHook(nullptr);
   scheduler.Advance(1min);
   EXPECT_EQ(told, std::vector<std::string>{"ADMITTED"});
+}
+
+TEST(SyncLoop, RootPutsAnAdmissionAsideThatNobodyCanRead) {
+  Node node;
+  node.PutNode();
+  ASSERT_TRUE(node.files.Replace("/run/sync-loop/admission/wanted", "garbage", {}).ok());
+  node.StartLoop();
+  node.Put({.uid = "wanted"});
+  node.Advance(10s);
+  EXPECT_EQ(node.Calls(), std::vector<std::string>{});
+  ASSERT_EQ(node.service->Notes().size(), 1u);
+  EXPECT_NE(node.service->Notes()[0].find("record discard wanted"), std::string::npos);
+  const auto discard = [&node](const std::string& uid) {
+    auto answer = std::make_shared<StatusOr<std::vector<std::string>>>(Unavailable("none"));
+    node.owners.Post([&node, uid, answer] {
+      node.service->DiscardRecord(uid, [answer](auto paths) { *answer = std::move(paths); });
+    });
+    node.Settle();
+    return *answer;
+  };
+  EXPECT_EQ(discard("other").status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(discard("wanted").value(),
+            std::vector<std::string>{"/run/sync-loop/admission-discarded/wanted"});
+  node.Advance(10s);
+  EXPECT_TRUE(node.service->Notes().empty());
+  EXPECT_EQ(node.Calls(), std::vector<std::string>{"CREATE wanted 1/1"});
 }
 
 }  // namespace

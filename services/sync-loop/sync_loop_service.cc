@@ -130,8 +130,9 @@ void SyncLoopService::OnWorkersChanged(const bus::View<v1::WorkerRecord>::Change
   const std::string& key = change.key;
   const bool counted = StandingOf(key).counts;
   // One without a state is no worker: it tells config-source the number of a life.
-  const bool only_found =
-      change.after != nullptr && change.after->state() == v1::WORKER_STATE_UNSPECIFIED;
+  // Without that either, its files cannot be read.
+  const bool only_found = change.after != nullptr && change.after->incarnation() != 0 &&
+                          change.after->state() == v1::WORKER_STATE_UNSPECIFIED;
   if (!change.present_after || only_found) {
     workers_.erase(key);
   } else {
@@ -202,6 +203,27 @@ void SyncLoopService::OnSaved(const std::string& key) {
   }
   TakeVictims(*entry);
   calls_.Check(key);
+}
+
+std::vector<std::string> SyncLoopService::Notes() const {
+  std::vector<std::string> notes;
+  for (const auto& key : book_.Unreadable())
+    notes.push_back(
+        fmt::format("the admission of pod {} cannot be read; \"splitletctl record "
+                    "discard {}\" puts it aside",
+                    key, key));
+  return notes;
+}
+
+void SyncLoopService::DiscardRecord(const std::string& uid,
+                                    std::function<void(StatusOr<std::vector<std::string>>)> done) {
+  const std::string key = bus::KeyOf(uid);
+  book_.PutAside(key, [this, key, done = std::move(done)](StatusOr<std::string> path) {
+    if (!path.ok()) return done(path.status());
+    JudgeSoon(key);
+    calls_.Check(key);
+    done(std::vector<std::string>{*std::move(path)});
+  });
 }
 
 void SyncLoopService::OnTick() {

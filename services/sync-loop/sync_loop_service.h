@@ -89,6 +89,12 @@ class SyncLoopService {
   void Start();
   daemon::Health GetHealth() const;
   LoopView GetState() const;
+  /// Pods whose file cannot be read, a line each.
+  std::vector<std::string> Notes() const;
+  /// Puts that file aside: then the pod is judged as one without a verdict. NOT_FOUND: all can be
+  /// read.
+  void DiscardRecord(const std::string& uid,
+                     std::function<void(StatusOr<std::vector<std::string>>)> done);
   /// Compares everything again at once.
   void OnResync();
 

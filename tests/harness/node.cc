@@ -305,6 +305,15 @@ Node::Run Node::RunAgain(const std::string& process) {
   return {code, ReadFile(command.output)};
 }
 
+Node::Run Node::Ctl(const std::vector<std::string>& arguments) {
+  Command command{.argv = {BinDir() + "/splitletctl", "--state-dir", dir()},
+                  .output = LogOf("splitletctl")};
+  command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
+  std::filesystem::remove(command.output);
+  const int code = RunToEnd(command, 20s);
+  return {code, ReadFile(command.output)};
+}
+
 Node::Run Node::RunWithConfig(const std::string& process, const std::string& config) {
   const std::string own = dir() + "/bad";
   std::filesystem::remove_all(own);

@@ -99,6 +99,8 @@ class Node {
   };
   /// A second start beside the running one, with the same directories.
   Run RunAgain(const std::string& process);
+  /// splitletctl with these arguments, about this node.
+  Run Ctl(const std::vector<std::string>& arguments);
   /// A start with this configuration file (bad.yaml) and directories of its own.
   Run RunWithConfig(const std::string& process, const std::string& config);
   /// For all processes started from now on.

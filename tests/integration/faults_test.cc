@@ -2,6 +2,8 @@
 // and a disk that refuses: afterwards each pod is there once, and its restarts are real exits.
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include "tests/fake_cri/control.h"
 #include "tests/integration/fixture.h"
@@ -166,6 +168,86 @@ TEST_F(Faults, PodWorkerWhoseDiskRefusesStartsNothingAndGoesOnWhenItIsHealed) {
   ASSERT_NO_FATAL_FAILURE(ExpectEachOnce({"new", "old"}, 0));
   EXPECT_EQ(view_->RunningOf("old").at(0).id, before);
 }
+
+// A file is damaged under a running pod: the pod stays as it is, everybody else is served, and root
+// has a way out.
+
+constexpr const char* kGarbage = "not what was written";
+
+std::string ContentOf(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+struct Case {
+  const char* process;
+  const char* store;  // under the node's directory
+  bool unknown;       // nothing at all is done for the pod until then
+};
+
+class Unreadable : public IntegrationTest, public testing::WithParamInterface<Case> {
+ protected:
+  std::string FileOf(const std::string& uid) const {
+    return fmt::format("{}/{}/{}", node_->dir(), GetParam().store, uid);
+  }
+  void Damage(const std::string& uid) const {
+    ASSERT_TRUE(std::filesystem::exists(FileOf(uid))) << FileOf(uid);
+    std::ofstream(FileOf(uid)) << kGarbage;
+  }
+  bool IsNoted(const std::string& uid) const {
+    return node_->Ctl({"get", "processes"}).output.find("record discard " + uid) !=
+           std::string::npos;
+  }
+};
+
+TEST_P(Unreadable, ItsPodStaysAsItIsUntilRootDiscardsTheFileAndGoesOnUnharmed) {
+  StartNode();
+  for (const char* name : {"a", "b"})
+    node_->PutManifest(std::string(name) + ".yaml", PodYaml(name, "sleep 1000"));
+  ExpectExactly({"a", "b"});
+  const auto before = view_->RunningOf("a").at(0).id;
+  const std::string uid = node_->Pod("a")->uid;
+  Damage(uid);
+  node_->KillAndAwait(GetParam().process);
+  ASSERT_TRUE(WaitFor(kSoon, [&] { return IsNoted(uid); })) << node_->Ctl({"doctor"}).output;
+  EXPECT_NE(node_->Ctl({"doctor"}).output.find("record discard " + uid), std::string::npos);
+
+  node_->PutManifest("c.yaml", PodYaml("c", "sleep 1000"));
+  node_->RemoveManifest("b.yaml");
+  ExpectExactly({"a", "c"});
+  EXPECT_EQ(ContentOf(FileOf(uid)), kGarbage);
+  EXPECT_EQ(view_->RunningOf("a").at(0).id, before);
+  if (GetParam().unknown) {
+    EXPECT_EQ(node_->Table<v1::WorkerRecord>("workers")[uid].state(), v1::WORKER_STATE_UNSPECIFIED);
+  }
+
+  const auto discard = node_->Ctl({"record", "discard", uid});
+  EXPECT_EQ(discard.exit_code, 0) << discard.output;
+  const std::string aside = fmt::format("{}/{}-discarded/{}", node_->dir(), GetParam().store, uid);
+  EXPECT_NE(discard.output.find(aside), std::string::npos) << discard.output;
+  EXPECT_EQ(ContentOf(aside), kGarbage);
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return !IsNoted(uid); }));
+  ASSERT_TRUE(WaitFor(kSoon, [&] {
+    const auto worker = node_->Table<v1::WorkerRecord>("workers")[uid];
+    return worker.state() == v1::SYNCING && worker.granted();
+  })) << node_->LogTails();
+  ExpectExactly({"a", "c"});
+  EXPECT_EQ(view_->RunningOf("a").at(0).id, before);
+  EXPECT_EQ(RestartsOf("a"), 0);
+  node_->RemoveManifest("a.yaml");
+  ExpectGone("a");
+  EXPECT_NE(node_->Ctl({"record", "discard", uid}).exit_code, 0) << "all can be read";
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Unreadable,
+                         testing::Values(Case{"pod-worker", "run/pod-worker/workers", true},
+                                         Case{"pod-worker", "state/pod-worker/pods", true},
+                                         Case{"sync-loop", "run/sync-loop/admission", false}),
+                         [](const auto& test) {
+                           std::string name = test.param.store;
+                           std::erase_if(name, [](char c) { return c == '/' || c == '-'; });
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace splitlet::integration
