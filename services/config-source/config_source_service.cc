@@ -273,6 +273,7 @@ void ConfigSourceService::OnWorkersKnown() {
 
 void ConfigSourceService::OnWorker(const std::string& key) {
   if (!facts_read_) return;
+  if (!deps_.workers.Contains(key)) over_.erase(key);
   const auto record = deps_.workers.Find(key);
   if (record == nullptr) return;
   ForgetIfFinished(record->uid());
@@ -284,13 +285,15 @@ std::optional<WorkerLife> ConfigSourceService::LifeOf(const std::string& uid) co
   if (record == nullptr || record->uid() != uid) return std::nullopt;
   const bool working =
       record->state() == v1::SYNCING || record->state() == v1::WORKER_STATE_UNSPECIFIED;
+  const auto over = over_.find(bus::KeyOf(uid));
+  const bool removed = over != over_.end() && record->incarnation() <= over->second;
   // A pod that ended by itself has a verdict; it is not to run a second time because our memory is
   // gone.
   const bool by_itself = record->evicted() || !record->verdict().phase().empty();
   return WorkerLife{.incarnation = record->incarnation(),
                     .generation = record->generation(),
                     .finished = record->state() == v1::FINISHED,
-                    .ended = !working && !by_itself};
+                    .ended = !working && (!by_itself || removed)};
 }
 
 /// One-way facts may be acted on from any view.
@@ -300,8 +303,9 @@ void ConfigSourceService::ForgetIfFinished(const std::string& uid) {
   const auto life = LifeOf(uid);
   if (!life) return;
   const int64_t ours = at->second.incarnation;
-  if (life->incarnation > ours || (life->incarnation == ours && life->finished))
-    book_.Forget(uid, MakeTraceparent(random_));
+  if (life->incarnation < ours || (life->incarnation == ours && !life->finished)) return;
+  over_[bus::KeyOf(uid)] = ours;
+  book_.Forget(uid, MakeTraceparent(random_));
 }
 
 void ConfigSourceService::CatchUpWith(const std::string& uid) {

@@ -120,6 +120,9 @@ class ConfigSourceService {
   // A pod without facts waits until `workers` was complete once: its containers may run, and with
   // another number than theirs they would be of an earlier life.
   bool workers_known_ = false;
+  // Lives that were removed, finished and forgotten, by key, while `workers` still shows them: a
+  // pod that comes back meanwhile begins another.
+  std::map<std::string, int64_t> over_;
 };
 
 }  // namespace splitlet::config_source

@@ -267,6 +267,19 @@ TEST_F(ConfigSource, AManifestThatComesBackBeginsALaterLifeOfTheSameUid) {
   EXPECT_GT(after->incarnation(), before->incarnation());
 }
 
+/// pod-worker learns a moment later that the record has gone, and takes its own back then.
+TEST_F(ConfigSource, WhatWasRemovedAndForgottenBeginsALaterLifeAlsoWhileItsWorkerIsStillTold) {
+  const auto before = StartWithWeb();
+  PutWorker(*before, v1::FINISHED, "Succeeded");
+  Delete("/m/web.yaml");
+  RunFor(1s);
+  ASSERT_EQ(Show(), "");
+  Write("/m/web.yaml", Manifest("web"));
+  RunFor(1s);
+  EXPECT_EQ(Show(), "web");
+  EXPECT_GT(Find("web")->incarnation(), before->incarnation());
+}
+
 TEST_F(ConfigSource, AMovedManifestIsAnotherPod) {
   Write("/m/a.yaml", Manifest("web"));
   StartAndRead();

@@ -19,7 +19,7 @@ namespace splitlet::config_source {
 
 inline constexpr Duration kPathMissingGap = std::chrono::seconds{20};
 /// An editor that moves the old file away and writes a new one is done within this time.
-inline constexpr Duration kVanishedGap = std::chrono::milliseconds{10};
+inline constexpr Duration kVanishedGap = std::chrono::milliseconds{3};
 /// The first other look at a manifest that could not be used; doubles up to the regular period,
 /// also when the manifest is another at each look.
 inline constexpr Duration kBrokenRetry = std::chrono::milliseconds{100};

@@ -168,13 +168,15 @@ class TestNode {
     ADD_FAILURE() << "no source " << name;
     return {};
   }
-  void PutWorker(const v1::DesiredRecord& of, v1::WorkerState state) {
+  void PutWorker(const v1::DesiredRecord& of, v1::WorkerState state,
+                 const std::string& verdict = "") {
     v1::WorkerRecord record;
     record.set_uid(of.uid());
     record.set_incarnation(of.incarnation());
     record.set_generation(of.generation());
     record.set_state(state);
     record.set_granted(true);
+    if (!verdict.empty()) record.mutable_verdict()->set_phase(verdict);
     EXPECT_TRUE(workers.Put(of.uid(), record).ok());
   }
   std::vector<std::string> LogLines(const std::string& message) const {

@@ -55,6 +55,22 @@ TEST_F(Ending, ALifeThatIsOverCannotBeStartedAgain) {
   EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
 }
 
+TEST_F(Ending, WhoWantsALifeAgainWhoseRecordHasGoneIsToldThatItIsOver) {
+  const auto pod = TestPod{.policy = "Never"}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  Exit("app", 0);
+  Settle();
+  Remove(pod);
+  Gone("uid-web");
+  Settle();
+  ASSERT_FALSE(workers.Contains("uid-web"));
+  EXPECT_EQ(Grant(pod).code(), StatusCode::kFailedPrecondition);
+  Settle();
+  ASSERT_NE(Record(), nullptr);
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
+  EXPECT_EQ(Record()->verdict().phase(), "Succeeded");
+}
+
 TEST_F(Ending, ASourceThatBeginsBelowALifeThatIsOverIsToldOfIt) {
   const auto pod = TestPod{.policy = "Never"}.Make();
   ASSERT_TRUE(RunPod(pod, 5).ok());

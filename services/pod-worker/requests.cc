@@ -60,8 +60,10 @@ void PodWorkerService::Update(const v1::UpdatePodRequest& request, DoneStatus do
   if (unknown_.contains(bus::KeyOf(request.uid())))
     return done(FailedPrecondition("the pod's file is of a newer version"));
   Worker* worker = Find(request.uid());
-  if (worker != nullptr && IsOver(*worker, request.incarnation()))
+  if (worker != nullptr && IsOver(*worker, request.incarnation())) {
+    TellAgain(*worker, true);
     return done(FailedPrecondition("this life of the pod is over"));
+  }
   const bool known =
       worker != nullptr && worker->incarnation == request.incarnation() && worker->grant;
   if (known && request.generation() <= worker->grant->generation) {
