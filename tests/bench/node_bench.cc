@@ -14,6 +14,7 @@
 
 #include "libs/cri/grpc_runtime.h"
 #include "runtime/v1/api.pb.h"
+#include "tests/bench/processes.h"
 #include "tests/bench/raw.h"
 #include "tests/bench/result.h"
 #include "tests/harness/node.h"
@@ -52,7 +53,7 @@ std::string Manifest(const std::string& name, const std::string& script) {
 class Bench {
  public:
   Bench(harness::Node& node, Raw& raw, harness::RuntimeView& view, int rounds)
-      : node_(node), raw_(raw), view_(view), rounds_(rounds) {}
+      : node_(node), raw_(raw), view_(view), processes_(node), rounds_(rounds) {}
 
   /// A pod of the node that raw pods are made like.
   void TakeModel(const std::string& endpoint, const std::string& folder) {
@@ -121,39 +122,14 @@ class Bench {
     Print(burst);
   }
 
-  void MemoryIdle() {
-    SettleFor(5s);
-    Result idle{.name = "memory of the six processes, just started, no pods (PSS)", .unit = "MB"};
-    idle.limit_p50 = 45;
-    idle.values = {PssMb()};
-    Print(idle);
-  }
-
+  void MemoryIdle() { processes_.ShowIdle(0); }
   /// With the pods of a burst.
-  void MemoryAndCpu(int pods) {
-    SettleFor(15s);
-    Result full{.name = fmt::format("memory of the six processes, {} pods (PSS)", pods),
-                .unit = "MB"};
-    full.limit_p50 = 62;
-    full.values = {PssMb()};
-    Print(full);
-    Result server{.name = "memory of nats-server (PSS)", .unit = "MB"};
-    server.limit_p50 = 25;
-    server.values = {PssOf(NatsPid())};
-    Print(server);
-    const double before = CpuSeconds();
-    SettleFor(20s);
-    Result cpu{.name = fmt::format("CPU of all seven, idle with {} pods", pods),
-               .unit = "% of a core"};
-    cpu.limit_p50 = 1;
-    cpu.values = {(CpuSeconds() - before) / 20 * 100};
-    Print(cpu);
-  }
+  void MemoryAndCpu(int pods) { processes_.ShowIdle(pods); }
 
   void MemoryAfter() {
     SettleFor(12s);
-    Result idle{.name = "memory of the six processes, no pods any more (PSS)", .unit = "MB"};
-    idle.values = {PssMb()};
+    Result idle{.name = "memory of all seven, no pods any more (PSS)", .unit = "MB"};
+    idle.values = {processes_.SixMb() + processes_.ServerMb()};
     Print(idle);
   }
 
@@ -247,14 +223,14 @@ class Bench {
   }
 
   double SplitletBurst(int pods) {
-    const double cpu = CpuSeconds();
+    const double cpu = processes_.CpuSeconds();
     const int64_t began = ToNanos(raw_.clock().WallNow());
     PutAll(pods, BurstPrefix(pods));
     AwaitRunning(pods);
     int64_t last = began;
     for (const auto& c : view_.Containers()) last = std::max(last, raw_.StartedAt(c.id));
     std::fprintf(stderr, "burst of %d pods: %.2f s of CPU in all seven\n", pods,
-                 CpuSeconds() - cpu);
+                 processes_.CpuSeconds() - cpu);
     return Ms(last - began);
   }
 
@@ -276,47 +252,10 @@ class Bench {
     harness::HoldsFor(d, [] { return true; });
   }
 
-  pid_t NatsPid() {
-    // The keeper runs `bash nats.sh serve`, which becomes the server.
-    return node_.keeper().PidOf("nats");
-  }
-  static double PssOf(pid_t pid) {
-    std::istringstream lines(harness::ReadFile(fmt::format("/proc/{}/smaps_rollup", pid)));
-    std::string word;
-    double kb = 0;
-    while (lines >> word)
-      if (word == "Pss:") lines >> kb;
-    return kb / 1024;
-  }
-  double PssMb() {
-    double sum = 0;
-    for (const auto& process : harness::kProcesses) {
-      const double pss = PssOf(node_.keeper().PidOf(process));
-      std::fprintf(stderr, "%s: %.1f MB\n", process.c_str(), pss);
-      sum += pss;
-    }
-    return sum;
-  }
-  double CpuSeconds() {
-    double ticks = 0;
-    auto pids = std::vector<pid_t>{NatsPid()};
-    for (const auto& process : harness::kProcesses) pids.push_back(node_.keeper().PidOf(process));
-    for (const pid_t pid : pids) {
-      const std::string stat = harness::ReadFile(fmt::format("/proc/{}/stat", pid));
-      std::istringstream fields(stat.substr(stat.rfind(')') + 2));
-      std::string skipped;
-      for (int i = 0; i < 11; ++i) fields >> skipped;
-      double user = 0;
-      double system = 0;
-      fields >> user >> system;
-      ticks += user + system;
-    }
-    return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
-  }
-
   harness::Node& node_;
   Raw& raw_;
   harness::RuntimeView& view_;
+  const Processes processes_;
   int rounds_;
 };
 

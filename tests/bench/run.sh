@@ -7,7 +7,7 @@ set -euo pipefail
 tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 readonly BUILD=$tree/build/release
 readonly LINES=$tree/build/bench.lines
-benches=(codec_bench bus_bench)
+benches=(codec_bench bus_bench path_bench)
 
 if [[ $EUID -eq 0 ]]; then
   benches+=(node_bench)
@@ -15,7 +15,7 @@ else
   printf 'node benchmarks SKIPPED: they run containers, which needs root\n' >&2
 fi
 
-"$tree/scripts/build.sh" release splitlet-{config-source,sync-loop,pod-worker,pleg,status,gc} \
+"$tree/scripts/build.sh" release splitlet-{config-source,sync-loop,pod-worker,pleg,status,gc} fake-cri \
   "${benches[@]}"
 : >"$LINES"
 for bench in "${benches[@]}"; do

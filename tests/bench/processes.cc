@@ -1,0 +1,81 @@
+#include "tests/bench/processes.h"
+
+#include <unistd.h>
+
+#include <sstream>
+#include <thread>
+
+#include "tests/bench/result.h"
+
+namespace splitlet::bench {
+namespace {
+
+using namespace std::chrono_literals;
+
+double PssOf(pid_t pid) {
+  std::istringstream lines(harness::ReadFile(fmt::format("/proc/{}/smaps_rollup", pid)));
+  std::string word;
+  double kb = 0;
+  while (lines >> word)
+    if (word == "Pss:") lines >> kb;
+  return kb / 1024;
+}
+
+double TicksOf(pid_t pid) {
+  const std::string stat = harness::ReadFile(fmt::format("/proc/{}/stat", pid));
+  const size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return 0;
+  std::istringstream fields(stat.substr(name_end + 2));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;
+  double user = 0;
+  double system = 0;
+  fields >> user >> system;
+  return user + system;
+}
+
+}  // namespace
+
+std::vector<pid_t> Processes::Pids() const {
+  std::vector<pid_t> pids;
+  for (const auto& process : harness::kProcesses) pids.push_back(node_.keeper().PidOf(process));
+  return pids;
+}
+
+double Processes::SixMb() const {
+  double sum = 0;
+  for (const auto& process : harness::kProcesses) {
+    const double pss = PssOf(node_.keeper().PidOf(process));
+    std::fprintf(stderr, "%s: %.1f MB\n", process.c_str(), pss);
+    sum += pss;
+  }
+  return sum;
+}
+
+/// The keeper runs `bash nats.sh serve`, which becomes the server.
+double Processes::ServerMb() const { return PssOf(node_.keeper().PidOf("nats")); }
+
+double Processes::CpuSeconds() const {
+  double ticks = TicksOf(node_.keeper().PidOf("nats"));
+  for (const pid_t pid : Pids()) ticks += TicksOf(pid);
+  return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+void Processes::ShowIdle(int pods) const {
+  std::this_thread::sleep_for(15s);
+  Result memory{.name = fmt::format("memory of all seven, {} pods (PSS)", pods), .unit = "MB"};
+  if (pods == 100) memory.limit_p50 = 45;
+  memory.values = {SixMb() + ServerMb()};
+  Print(memory);
+  constexpr auto kSpan = 20s;
+  const double before = CpuSeconds();
+  std::this_thread::sleep_for(kSpan);
+  Result cpu{.name = fmt::format("CPU of all seven, idle with {} pods", pods),
+             .unit = "% of a core"};
+  if (pods == 0) cpu.limit_p50 = 0.4;
+  if (pods == 100) cpu.limit_p50 = 0.8;
+  cpu.values = {(CpuSeconds() - before) / static_cast<double>(kSpan.count()) * 100};
+  Print(cpu);
+}
+
+}  // namespace splitlet::bench
