@@ -171,10 +171,10 @@ expect_privileges() {
 # directories only one is made, for a mount.
 start_host_runtime() {
   host=$work/host
-  mkdir -p "$host"/{run,pods,logs,lock} /var/lib/splitlet/pods
+  mkdir -p "$host"/{run,pods,kubelet,logs,lock} /var/lib/splitlet/pods
   in_daemon mount --bind "$host/pods" /var/lib/splitlet/pods
   RUNTIME_SOCKET=$host/run/containerd.sock in_daemon "$tree/deploy/local/runtime.sh" start "$host/containerd" >/dev/null
-  export RUNTIME_DIR=$host/run RUNTIME_ROOT=$host/containerd/root LOGS_DIR=$host/logs LOCK_DIR=$host/lock
+  export RUNTIME_DIR=$host/run RUNTIME_ROOT=$host/containerd/root ROOT_DIR=$host/kubelet LOGS_DIR=$host/logs LOCK_DIR=$host/lock
 }
 stop_host_runtime() {
   RUNTIME_SOCKET=$host/run/containerd.sock in_daemon "$tree/deploy/local/runtime.sh" stop "$host/containerd"

@@ -98,6 +98,7 @@ grafana() {
 
 own 0755 0:0 "$STACK"/{run,pods,logs,lock,host,manifests,prometheus}
 own 0711 0:0 "$STACK"/{state,creds}
+own 0750 0:0 "$STACK/kubelet"
 own 0750 "0:$RUNTIME_GROUP" "$STACK/run/containerd"
 bus
 processes

@@ -80,10 +80,11 @@ StatusOr<LocalPaths> FindPaths() {
   paths.logs = FlagOf("pod-worker", "--log-dir");
   paths.run = FlagOf("pod-worker", "--run-dir");
   paths.state = FlagOf("pod-worker", "--state-dir");
+  paths.root = FlagOf("pod-worker", "--root-dir");
   paths.endpoint = FlagOf("pod-worker", "--runtime-endpoint");
   paths.node_name = FlagOf("pod-worker", "--node-name");
-  for (const auto& path :
-       {paths.manifests, paths.logs, paths.run, paths.state, paths.endpoint, paths.node_name})
+  for (const auto& path : {paths.manifests, paths.logs, paths.run, paths.state, paths.root,
+                           paths.endpoint, paths.node_name})
     if (path.empty())
       return FailedPrecondition(
           "sv/pod-worker/run does not look like deploy/local/run.sh wrote it");

@@ -27,7 +27,7 @@ inline constexpr const char* kNeedsRoot =
 
 /// Where things of the stack are; absolute paths.
 struct LocalPaths {
-  std::string top, manifests, logs, run, state, endpoint, node_name;
+  std::string top, manifests, logs, run, state, root, endpoint, node_name;
   std::string work() const { return top + "/chaos"; }
   std::string witnesses() const { return work() + "/witness"; }
   /// Of a private containerd; empty when the runtime is somebody else's.

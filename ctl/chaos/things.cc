@@ -103,7 +103,8 @@ std::set<std::string> ThingsOf(const LocalPaths& paths, const std::set<std::stri
   std::set<std::string> things;
   AddMounts(paths, things);
   for (const auto& group : CgroupsOf(ids)) things.insert("cgroup " + group);
-  AddEntries("pod directory", paths.state + "/pods", things);
+  AddEntries("mark of a pod directory", paths.state + "/pods", things);
+  AddEntries("pod directory", paths.root + "/pods", things);
   AddEntries("log directory", paths.logs, things);
   AddEntries("fact of pod-worker", paths.state + "/pod-worker/pods", things);
   AddEntries("fact of config-source", paths.state + "/config-source/pods", things);

@@ -89,7 +89,8 @@ write_service() {
 write_processes() {
   local process flags
   for process in "${PROCESSES[@]}"; do
-    flags=(--run-dir "$STATE_DIR/run" --state-dir "$STATE_DIR/state" --log-dir "$STATE_DIR/log/pods"
+    flags=(--run-dir "$STATE_DIR/run" --state-dir "$STATE_DIR/state" --root-dir "$STATE_DIR/kubelet"
+      --log-dir "$STATE_DIR/log/pods"
       --runtime-endpoint "$endpoint" --node-name "$NODE_NAME" --manifests "$MANIFESTS"
       --nats-url "$("$here/nats.sh" url "$STATE_DIR/nats")" --nats-creds "$STATE_DIR/nats/creds/$process"
       --nats-ca "$STATE_DIR/nats/tls/current/ca.pem"
@@ -107,8 +108,9 @@ write_processes() {
 }
 
 write_stack() {
-  mkdir -p "$STATE_DIR"/{sv,log/pods,run,state,nats} "$MANIFESTS"
+  mkdir -p "$STATE_DIR"/{sv,log/pods,run,state,kubelet,nats} "$MANIFESTS"
   chmod 0700 "$STATE_DIR/state"
+  chmod 0750 "$STATE_DIR/kubelet"
   say "$endpoint" >"$STATE_DIR/endpoint"
   "$here/nats.sh" config "$STATE_DIR/nats"
   write_service nats "$here/nats.sh" serve "$STATE_DIR/nats" || true

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <filesystem>
 
 #include "libs/base/one_line.h"
 #include "libs/daemon/scalars.h"
@@ -44,7 +45,9 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--config", flags.config_file, "KubeletConfiguration file");
   app.add_option("--run-dir", flags.run_dir, "Sockets and facts of this boot")
       ->capture_default_str();
-  app.add_option("--state-dir", flags.state_dir, "Facts for ever, pod directories")
+  app.add_option("--state-dir", flags.state_dir, "Facts for ever")->capture_default_str();
+  app.add_option("--root-dir", flags.root_dir,
+                 "The kubelet's: directories of pods, seccomp profiles; its disk is nodefs")
       ->capture_default_str();
   app.add_option("--log-dir", flags.log_dir, "Pod logs; over podLogsDir of the file")
       ->capture_default_str();
@@ -71,15 +74,27 @@ void Declare(CLI::App& app, Flags& flags) {
       ->capture_default_str();
 }
 
+/// Paths below it are compared, and a mark must not be taken for what it marks.
+Status CheckRootDirectory(const Flags& flags) {
+  const std::string& root = flags.root_dir;
+  if (root == "/" || root.ends_with('/') || std::filesystem::path(root).lexically_normal() != root)
+    return InvalidArgument("--root-dir: \"{}\" is not a clean path", OneLine(root));
+  const std::string state = std::filesystem::path(flags.state_dir + "/").lexically_normal();
+  if (root + "/" == state || root == state + "pods" || root.starts_with(state + "pods/"))
+    return InvalidArgument("--root-dir: \"{}\" is where --state-dir has its own", OneLine(root));
+  return OkStatus();
+}
+
 Status CheckDirectories(const Flags& flags) {
-  const std::array<std::pair<const char*, const std::string&>, 3> paths = {
+  const std::array<std::pair<const char*, const std::string&>, 4> paths = {
       {{"--run-dir", flags.run_dir},
        {"--state-dir", flags.state_dir},
+       {"--root-dir", flags.root_dir},
        {"--log-dir", flags.log_dir}}};
   for (const auto& [flag, path] : paths)
     if (!path.starts_with('/'))
       return InvalidArgument("{}: \"{}\" is not an absolute path", flag, OneLine(path));
-  return OkStatus();
+  return CheckRootDirectory(flags);
 }
 
 Status SettleNodeName(Flags& flags, bool given) {

@@ -63,8 +63,9 @@ class RunServiceTest : public testing::Test {
   }
 
   pid_t Start(std::vector<std::string> more = {}) {
-    std::vector<std::string> args = {
-        PROBE_PATH, "--run-dir", dir_ + "/run", "--state-dir", dir_ + "/state", "--node-name", "n"};
+    std::vector<std::string> args = {PROBE_PATH,        "--run-dir",     dir_ + "/run",
+                                     "--state-dir",     dir_ + "/state", "--root-dir",
+                                     dir_ + "/kubelet", "--node-name",   "n"};
     args.insert(args.end(), more.begin(), more.end());
     std::vector<char*> argv;
     argv.reserve(args.size() + 1);

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "libs/base/one_line.h"
+#include "libs/node/pod_place.h"
 
 namespace splitlet::node {
 namespace {
@@ -98,7 +99,7 @@ StatusOr<Machine> ReadMachine(fs::FileSystem& files, const std::string& root_dir
     return Internal("the machine shows {} CPUs and {} bytes of memory", machine.cpus,
                     machine.memory_bytes);
   machine.huge_pages = ReadHugePages(files);
-  if (const auto usage = files.Usage(root_dir); usage.ok())
+  if (const auto usage = UsageAt(files, root_dir); usage.ok())
     machine.storage_bytes = static_cast<int64_t>(usage->capacity_bytes);
   const auto apparmor = files.Read("/sys/module/apparmor/parameters/enabled", 64);
   machine.apparmor = apparmor.ok() && Trimmed(*apparmor) == "Y";

@@ -6,6 +6,7 @@
 #include "libs/fs/fake_file_system.h"
 #include "libs/node/addresses.h"
 #include "libs/node/machine.h"
+#include "libs/node/pod_place.h"
 #include "libs/node/resources.h"
 
 namespace splitlet::node {
@@ -215,6 +216,68 @@ TEST(Addresses, TheKernelListsTheLoopback) {
   const auto found = std::ranges::find(*all, "127.0.0.1", &InterfaceAddress::address);
   ASSERT_NE(found, all->end());
   EXPECT_TRUE(found->loopback && found->up && !found->v6);
+}
+
+using Places = Files;
+const PodRoots kRoots{"/state/pods", "/kubelet"};
+
+TEST_F(Places, ANewPodIsBelowTheRootAndOursOnceItIsMarked) {
+  const auto first = FindPodPlace(files, kRoots, "u1");
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(first->path, "/kubelet/pods/u1");
+  EXPECT_FALSE(first->ours);
+  ASSERT_TRUE(MarkPodPlace(files, kRoots, "u1", *first).ok());
+  const auto second = FindPodPlace(files, {"/state/pods", "/srv/kubelet"}, "u1");
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(second->path, "/kubelet/pods/u1") << "another root is for other pods";
+  EXPECT_TRUE(second->ours);
+  EXPECT_FALSE(files.Stat("/kubelet/pods/u1", false).ok());
+  EXPECT_TRUE(files.Stat("/kubelet/pods", false).ok());
+}
+
+TEST_F(Places, OneOfBeforeTheMarksIsInTheirPlace) {
+  Put("/state/pods/u1/etc-hosts", "x");
+  const auto place = FindPodPlace(files, kRoots, "u1");
+  ASSERT_TRUE(place.ok()) << place.status();
+  EXPECT_EQ(place->path, "/state/pods/u1");
+  EXPECT_TRUE(place->ours);
+}
+
+TEST_F(Places, AMarkThatWasBeingWrittenIsNone) {
+  Put("/state/pods/u1/.root.new", "/kubel");
+  const auto place = FindPodPlace(files, kRoots, "u1");
+  ASSERT_TRUE(place.ok()) << place.status();
+  EXPECT_EQ(place->path, "/kubelet/pods/u1");
+  EXPECT_FALSE(place->ours);
+}
+
+TEST_F(Places, AMarkNamesADirectoryOfItsPodOrNothingIsKnown) {
+  for (const std::string text :
+       {"", "/", "/kubelet/pods/u2", "/kubelet/pods/u1/", "kubelet/pods/u1", "/pods/../pods/u1",
+        "/a//pods/u1", "/a/./pods/u1", "/a/xpods/u1"}) {
+    Put("/state/pods/u1/root", text);
+    EXPECT_EQ(FindPodPlace(files, kRoots, "u1").status().code(), StatusCode::kFailedPrecondition)
+        << text;
+  }
+  Put("/state/pods/u1/root", "/" + std::string(5000, 'x') + "/pods/u1");
+  EXPECT_FALSE(FindPodPlace(files, kRoots, "u1").ok());
+  files.Fail("/state/pods/u1", Internal("input/output error"));
+  EXPECT_FALSE(FindPodPlace(files, kRoots, "u1").ok());
+}
+
+TEST_F(Places, NothingIsMarkedUnderANameThatIsNoUid) {
+  for (const char* uid : {"", "..", "a/b", "."})
+    EXPECT_FALSE(
+        MarkPodPlace(files, kRoots, uid, {std::string("/kubelet/pods/") + uid, false}).ok())
+        << uid;
+}
+
+TEST_F(Places, TheDiskOfWhatIsNotThereYetIsTheOneItWillBeOn) {
+  ASSERT_TRUE(files.MakeDirs("/srv", 0755).ok());
+  files.SetUsage("/srv", {.capacity_bytes = 7});
+  EXPECT_EQ(UsageAt(files, "/srv/a/kubelet")->capacity_bytes, 7u);
+  files.Fail("/srv/a", Internal("input/output error"));
+  EXPECT_FALSE(UsageAt(files, "/srv/a/kubelet").ok());
 }
 
 }  // namespace

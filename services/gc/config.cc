@@ -11,7 +11,7 @@ StatusOr<GcConfig> LoadGcConfig(const daemon::KubeletConfig& file, const daemon:
   GcConfig config;
   config.node_name = flags.node_name;
   config.state_id = state_id;
-  config.state_dir = flags.state_dir;
+  config.root_dir = flags.root_dir;
   config.pods_dir = flags.state_dir + "/pods";
   config.pod_logs_dir = file.pod_logs_dir;
   config.links_dir = fs::ParentOf(file.pod_logs_dir) + "/containers";

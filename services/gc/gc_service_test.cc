@@ -289,13 +289,13 @@ TEST(GcService, PressureIsTableAndConditionAndSurvivesARestart) {
   ASSERT_TRUE(node.pressure.LiveAndComplete());
   ASSERT_NE(node.pressure.Find("node"), nullptr);
   EXPECT_EQ(node.pressure.Find("node")->conditions_size(), 0);
-  node.files.SetUsage("/state", {100, 5, 100, 50});
+  node.files.SetUsage("/kubelet", {100, 5, 100, 50});
   node.all.Advance(10s);
   ASSERT_EQ(node.pressure.Find("node")->conditions_size(), 1);
   EXPECT_EQ(node.pressure.Find("node")->conditions(0), "DiskPressure");
   EXPECT_EQ(std::ranges::count(node.events.reasons, "NodeHasDiskPressure"), 0)
       << "status tells of conditions";
-  node.files.SetUsage("/state", {100, 50, 100, 50});
+  node.files.SetUsage("/kubelet", {100, 50, 100, 50});
   node.Crash();
   node.Start();
   node.all.Advance(2min);
@@ -359,9 +359,9 @@ TEST(GcService, OnAFullDiskLogsOfRemovedPodsAreEmptied) {
 TEST(GcService, PressureIsUnknownWhileWhatIsRememberedCannotBeRead) {
   TestNode node;
   node.Start();
-  node.files.SetUsage("/state", {100, 5, 100, 50});
+  node.files.SetUsage("/kubelet", {100, 5, 100, 50});
   node.all.Advance(10s);
-  node.files.SetUsage("/state", {100, 50, 100, 50});
+  node.files.SetUsage("/kubelet", {100, 50, 100, 50});
   node.Crash();
   node.files.SetHook([](std::string_view operation, const std::string& path) {
     const bool fact = operation == "read" && path.starts_with("/run/gc/");
@@ -397,7 +397,9 @@ TEST(GcService, KilledAtEachEffectTheNextStartFinishes) {
   for (const std::string point :
        {"gc.hold.before", "gc.hold.after", "gc.remove-container.before",
         "gc.remove-container.after", "gc.remove-sandbox.before", "gc.remove-sandbox.after",
-        "gc.remove-directory.before", "gc.remove-directory.after-rename"}) {
+        "gc.move-pod-tree.before", "gc.move-pod-tree.after", "gc.remove-directory.before",
+        "gc.remove-directory.after-rename", "gc.empty-pod-tree.before",
+        "gc.empty-pod-tree.after"}) {
     SCOPED_TRACE(point);
     TestNode node;
     node.MakeEndedPod("u1");
@@ -421,6 +423,7 @@ TEST(GcService, KilledAtEachEffectTheNextStartFinishes) {
     EXPECT_TRUE(node.runtime.Sandboxes().empty());
     EXPECT_FALSE(node.Exists(node.LogDir("u1")));
     EXPECT_TRUE(node.files.List(node.config.pods_dir)->empty());
+    EXPECT_TRUE(node.files.List("/kubelet/pods")->empty());
     EXPECT_TRUE(node.files.List(node.config.pod_logs_dir)->empty());
   }
 }

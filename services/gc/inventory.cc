@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "libs/fs/path.h"
+#include "libs/node/pod_place.h"
 
 namespace splitlet::gc {
 namespace {
@@ -66,11 +67,54 @@ void ListLogs(fs::FileSystem& files, const GcConfig& config, Inventory& inventor
   for (const auto& entry : ListOrNote(files, config.pod_logs_dir, inventory)) {
     if (entry.kind != Kind::kDirectory) continue;
     if (entry.name.starts_with(kAsidePrefix)) {
-      inventory.aside.push_back(config.pod_logs_dir + "/" + entry.name);
+      inventory.aside.push_back({config.pod_logs_dir + "/" + entry.name, ""});
     } else if (!entry.name.starts_with('.')) {
       inventory.log_dirs.push_back({entry.name, UidOfLogDirectory(entry.name)});
     }
   }
+}
+
+/// ".removing-<time>-<uid>", as Remover names it.
+std::string UidOfAside(std::string_view name) {
+  name.remove_prefix(kAsidePrefix.size());
+  const size_t dash = name.find('-');
+  return dash == std::string_view::npos ? std::string() : std::string(name.substr(dash + 1));
+}
+
+/// Its tree is known by the mark, so it goes only where that can be read.
+void AddAside(fs::FileSystem& files, const std::string& path, Inventory& inventory) {
+  const auto tree = node::ReadPodMark(files, path, UidOfAside(fs::NameOf(path)));
+  if (!tree.ok()) {
+    inventory.problems.push_back(fmt::format("{} stays: {}", path, Message(tree.status())));
+    return;
+  }
+  inventory.aside.push_back({path, *tree ? AsideOfTree(**tree) : ""});
+}
+
+using Mounts = std::optional<std::vector<std::string>>;
+
+void AddPodDir(fs::FileSystem& files, const std::string& mark_dir, const Mounts& mounts,
+               Inventory& inventory) {
+  const std::string uid = fs::NameOf(mark_dir);
+  const auto tree = node::ReadPodMark(files, mark_dir, uid);
+  if (!tree.ok()) {
+    inventory.pod_dirs.push_back({uid, Message(tree.status()), ""});
+    return;
+  }
+  if (!*tree) {
+    inventory.pod_dirs.push_back({uid, WhyBlocked(files, mark_dir, mounts), ""});
+    return;
+  }
+  const std::string pods = fs::ParentOf(**tree);
+  // On a disk that is not mounted now it would be forgotten.
+  const auto there = files.Stat(pods, true);
+  const std::string blocked =
+      there.ok() ? WhyBlocked(files, **tree, mounts)
+                 : fmt::format("{} cannot be looked at: {}", pods, Message(there.status()));
+  inventory.pod_dirs.push_back({uid, blocked, **tree});
+  // The round that moved it aside died before the mark was.
+  const std::string aside = AsideOfTree(**tree);
+  if (files.Stat(aside, false).ok()) inventory.aside.push_back({aside, ""});
 }
 
 void ListPodDirs(fs::FileSystem& files, const GcConfig& config, Inventory& inventory) {
@@ -79,9 +123,9 @@ void ListPodDirs(fs::FileSystem& files, const GcConfig& config, Inventory& inven
     if (entry.kind != Kind::kDirectory) continue;
     const std::string path = config.pods_dir + "/" + entry.name;
     if (entry.name.starts_with(kAsidePrefix)) {
-      inventory.aside.push_back(path);
+      AddAside(files, path, inventory);
     } else if (!entry.name.starts_with('.')) {
-      inventory.pod_dirs.push_back({entry.name, WhyBlocked(files, path, mounts)});
+      AddPodDir(files, path, mounts, inventory);
     }
   }
 }
@@ -109,6 +153,10 @@ StatusOr<Inventory> ReadInventory(fs::FileSystem& files, cri::Reader& reader, co
   ASSIGN_OR_RETURN(inventory.containers, reader.ListContainers({}, deadline), "list containers");
   ASSIGN_OR_RETURN(inventory.sandboxes, reader.ListPodSandbox("", deadline), "list sandboxes");
   return inventory;
+}
+
+std::string AsideOfTree(const std::string& tree) {
+  return fmt::format("{}/{}{}", fs::ParentOf(tree), kAsidePrefix, fs::NameOf(tree));
 }
 
 std::string UidOfLogDirectory(const std::string& name) {

@@ -21,9 +21,17 @@ struct LogDirectory {
   std::string uid;
 };
 
+/// Of a pod of ours: what others have below the kubelet's root directory has no mark.
 struct PodDirectory {
   std::string uid;
   std::string blocked;  // why it cannot be removed: a mount or user data; empty: it can
+  std::string tree;     // what its mark names; empty: it is in the place of the mark
+};
+
+/// Renamed by an earlier round and not yet emptied.
+struct Aside {
+  std::string path;
+  std::string tree;  // aside as well, and emptied first; empty: none
 };
 
 /// A dangling link to a log of ours.
@@ -38,12 +46,14 @@ struct Inventory {
   std::vector<LogDirectory> log_dirs;
   std::vector<PodDirectory> pod_dirs;
   std::vector<LogLink> links;
-  std::vector<std::string> aside;     // renamed by an earlier round and not yet emptied
+  std::vector<Aside> aside;
   std::vector<std::string> problems;  // directories that could not be read
 };
 
 /// Prefix of what was renamed to be emptied.
 inline constexpr std::string_view kAsidePrefix = ".removing-";
+/// Where the directory that a mark names goes: found by the mark alone.
+std::string AsideOfTree(const std::string& tree);
 
 StatusOr<Inventory> ReadInventory(fs::FileSystem& files, cri::Reader& reader, const Clock& clock,
                                   const GcConfig& config);

@@ -262,7 +262,7 @@ TEST(RemovalPlan, ByFateOfThePod) {
     world.Container("c1", "a", kDead, 8);
     world.Container("c2", "a", kDead, 7);
     world.inventory.log_dirs.push_back({"ns_n_a", "a"});
-    world.inventory.pod_dirs.push_back({"a", ""});
+    world.inventory.pod_dirs.push_back({"a", "", ""});
     const auto plan = world.Plan();
     EXPECT_EQ(Names(plan.containers), c.containers);
     EXPECT_EQ(Names(plan.sandboxes), c.sandboxes);
@@ -318,7 +318,7 @@ TEST(RemovalPlan, AReadySandboxNeverGoes) {
   world.fates["a"] = {PodFate::kGone};
   world.Sandbox("s-a", "a", kReady, 9);
   world.inventory.log_dirs.push_back({"ns_n_a", "a"});
-  world.inventory.pod_dirs.push_back({"a", ""});
+  world.inventory.pod_dirs.push_back({"a", "", ""});
   const auto plan = world.Plan();
   EXPECT_TRUE(plan.sandboxes.empty());
   EXPECT_TRUE(plan.log_dirs.empty());
@@ -333,7 +333,7 @@ TEST(RemovalPlan, WhoMadeAPodIsToldByItsSandboxOrItsDirectory) {
   world.made_by = "other/node";
   world.Sandbox("s-c", "c", kNotReady, 9);
   world.inventory.log_dirs.push_back({"ns_n_d", "d"});
-  world.inventory.pod_dirs.push_back({"e", ""});
+  world.inventory.pod_dirs.push_back({"e", "", ""});
   std::map<std::string, bool> asked;
   const auto plan = ComputeRemovals(
       world.inventory,
@@ -355,7 +355,7 @@ TEST(RemovalPlan, TheSourceOfAPodIsToldByItsSandbox) {
   world.Sandbox("s-a", "a", kNotReady, 9);
   world.inventory.sandboxes.back().annotations["kubernetes.io/config.source"] = "http";
   world.Container("c-a", "a", kDead, 9);
-  world.inventory.pod_dirs.push_back({"b", ""});
+  world.inventory.pod_dirs.push_back({"b", "", ""});
   std::map<std::string, std::string> asked;
   const auto plan = ComputeRemovals(
       world.inventory,
@@ -375,7 +375,7 @@ TEST(RemovalPlan, TheSourceOfAPodIsToldByItsSandbox) {
 
 TEST(RemovalPlan, APodDirectoryWithDataStaysAndIsTold) {
   World world;
-  world.inventory.pod_dirs.push_back({"a", "there are files in volumes/nfs"});
+  world.inventory.pod_dirs.push_back({"a", "there are files in volumes/nfs", ""});
   world.fates["a"] = {PodFate::kGone};
   const auto plan = world.Plan();
   EXPECT_TRUE(plan.pod_dirs.empty());

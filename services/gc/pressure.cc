@@ -4,6 +4,7 @@
 #include <charconv>
 #include <sstream>
 
+#include "libs/node/pod_place.h"
 #include "libs/node/resources.h"
 
 namespace splitlet::gc {
@@ -27,7 +28,7 @@ std::string ReadOrEmpty(fs::FileSystem& files, const std::string& path) {
 
 void AddDisk(fs::FileSystem& files, const std::string& path, const std::string& name,
              std::vector<PressureSignal>& signals) {
-  const auto usage = files.Usage(path);
+  const auto usage = node::UsageAt(files, path);
   if (!usage.ok() || usage->capacity_bytes == 0) return;
   signals.push_back({name + ".available", static_cast<int64_t>(usage->available_bytes),
                      static_cast<int64_t>(usage->capacity_bytes)});
@@ -42,7 +43,7 @@ std::vector<PressureSignal> ReadSignals(const SignalSources& from, const GcConfi
   std::vector<PressureSignal> signals;
   if (auto memory = MemorySignal(ReadOrEmpty(from.files, "/proc/meminfo")))
     signals.push_back(*memory);
-  AddDisk(from.files, config.state_dir, "nodefs", signals);
+  AddDisk(from.files, config.root_dir, "nodefs", signals);
   const auto image_fs = from.images.ImageFsInfo(After(from.clock, kImageFsLimit));
   if (image_fs.ok() && !image_fs->empty())
     AddDisk(from.files, image_fs->front().mountpoint, "imagefs", signals);

@@ -64,7 +64,7 @@ class Planner {
   }
 
   Removal Entry(const std::string& name, const std::string& uid, const std::string& reason) {
-    return {name, uid, reason, FateFor(uid).by_absence, traces_[uid].source};
+    return {name, uid, reason, FateFor(uid).by_absence, traces_[uid].source, ""};
   }
 
   bool IsCandidate(const cri::Container& container) {
@@ -173,6 +173,7 @@ class Planner {
         continue;
       }
       plan_.pod_dirs.push_back(Entry(dir.uid, dir.uid, ReasonOf(fate.fate)));
+      plan_.pod_dirs.back().tree = dir.tree;
     }
   }
 
@@ -185,7 +186,7 @@ class Planner {
       // The log of a living container has no name for a moment while it is rotated.
       const bool alive =
           it != inventory_.containers.end() && it->state != cri::ContainerState::kExited;
-      if (!alive) plan_.links.push_back({link.path, "", "its log is gone", false, ""});
+      if (!alive) plan_.links.push_back({link.path, "", "its log is gone", false, "", ""});
     }
   }
 

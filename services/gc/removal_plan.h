@@ -20,6 +20,7 @@ struct Removal {
   std::string reason;
   bool ask = false;    // config-source has to say first that it does not know the pod
   std::string source;  // of the pod, where a sandbox tells it: the one that has to be complete
+  std::string tree;    // of a pod directory: what its mark names
 };
 
 struct RemovalPlan {

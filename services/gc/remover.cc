@@ -66,11 +66,21 @@ Report Remover::Run(const RemovalPlan& plan, const Inventory& inventory) {
   return std::move(report_);
 }
 
-void Remover::EmptyAside(const std::vector<std::string>& paths) {
-  for (const auto& path : paths) {
-    const Status removed = deps_.files.RemoveTree(path);
-    if (!removed.ok()) report_.kept.push_back(fmt::format("{}: {}", path, ToString(removed)));
+void Remover::EmptyAside(const std::vector<Aside>& asides) {
+  for (const auto& aside : asides) {
+    const Status removed = Empty(aside);
+    if (!removed.ok()) report_.kept.push_back(fmt::format("{}: {}", aside.path, ToString(removed)));
   }
+}
+
+/// The mark last: it alone says that the tree is ours.
+Status Remover::Empty(const Aside& aside) {
+  if (!aside.tree.empty()) {
+    FAIL_POINT("gc.empty-pod-tree.before");
+    RETURN_IF_ERROR(deps_.files.RemoveTree(aside.tree), "empty {}", aside.tree);
+    FAIL_POINT("gc.empty-pod-tree.after");
+  }
+  return deps_.files.RemoveTree(aside.path);
 }
 
 void Remover::AskConfigSource(const RemovalPlan& plan) {
@@ -227,24 +237,37 @@ void Remover::RemoveDirectories(const RemovalPlan& plan) {
       continue;
     }
     if (HoldIsOver()) return;
-    Note("log-dir", removal, RemoveDirectory(config_.pod_logs_dir, removal.name));
+    Note("log-dir", removal, RemoveDirectory(config_.pod_logs_dir, removal.name, ""));
   }
   for (const auto& removal : plan.pod_dirs) {
     if (!allowed_uids_.contains(removal.uid) || Refused(removal.uid)) continue;
     if (HoldIsOver()) return;
-    Note("pod-dir", removal, RemoveDirectory(config_.pods_dir, removal.name));
+    Note("pod-dir", removal, RemovePodDirectory(removal));
   }
 }
 
+/// The tree goes aside before its mark does: killed in between, the next round finds both by it.
+Status Remover::RemovePodDirectory(const Removal& removal) {
+  if (removal.tree.empty()) return RemoveDirectory(config_.pods_dir, removal.name, "");
+  const std::string aside = AsideOfTree(removal.tree);
+  FAIL_POINT("gc.move-pod-tree.before");
+  const Status moved = deps_.files.Rename(removal.tree, aside);
+  FAIL_POINT("gc.move-pod-tree.after");
+  // Marked, and then it was not made; or moved by a round that died.
+  if (moved.code() != StatusCode::kNotFound) RETURN_IF_ERROR(moved, "move aside");
+  return RemoveDirectory(config_.pods_dir, removal.name, aside);
+}
+
 /// Aside in one step while the hold lasts; emptying may take longer than it.
-Status Remover::RemoveDirectory(const std::string& parent, const std::string& name) {
+Status Remover::RemoveDirectory(const std::string& parent, const std::string& name,
+                                const std::string& tree_aside) {
   const std::string from = parent + "/" + name;
   const std::string aside =
       fmt::format("{}/{}{}-{}", parent, kAsidePrefix, deps_.clock.Now().monotonic.count(), name);
   FAIL_POINT("gc.remove-directory.before");
   RETURN_IF_ERROR(deps_.files.Rename(from, aside), "move aside");
   FAIL_POINT("gc.remove-directory.after-rename");
-  return Annotate(deps_.files.RemoveTree(aside), "empty");
+  return Annotate(Empty({aside, tree_aside}), "empty");
 }
 
 void Remover::RemoveLinks(const RemovalPlan& plan) {

@@ -42,7 +42,8 @@ class Remover {
   Report Describe(const RemovalPlan& plan) const;
 
  private:
-  void EmptyAside(const std::vector<std::string>& paths);
+  void EmptyAside(const std::vector<Aside>& asides);
+  Status Empty(const Aside& aside);
   void AskConfigSource(const RemovalPlan& plan);
   void AskConfigSource(const std::string& source, const std::set<std::string>& uids);
   Status TakeHold(const RemovalPlan& plan);
@@ -53,7 +54,9 @@ class Remover {
   Status RemoveContainer(const cri::ContainerId& id);
   Status RemoveLogs(const cri::Container& container);
   Status RemoveSandbox(const cri::SandboxId& id);
-  Status RemoveDirectory(const std::string& parent, const std::string& name);
+  Status RemovePodDirectory(const Removal& removal);
+  Status RemoveDirectory(const std::string& parent, const std::string& name,
+                         const std::string& tree_aside);
   bool Refused(const std::string& uid) const {
     return refused_uids_.contains(uid) || failed_uids_.contains(uid);
   }

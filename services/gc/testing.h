@@ -21,6 +21,7 @@
 #include "libs/cri/test_pod.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
+#include "libs/node/pod_place.h"
 #include "services/gc/gc_service.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -111,15 +112,16 @@ struct TestNode {
   TestNode() {
     config.node_name = "node";
     config.state_id = "state";
-    config.state_dir = "/state";
+    config.root_dir = "/kubelet";
     config.pods_dir = "/state/pods";
     config.pod_logs_dir = "/var/log/pods";
     config.links_dir = "/var/log/containers";
     config.facts_dir = "/run/gc";
     config.eviction_hard = {{"nodefs.available", "10%"}};
     CHECK(files.MakeDirs(config.pods_dir, 0755).ok());
+    CHECK(files.MakeDirs("/kubelet/pods", 0750).ok());
     CHECK(files.MakeDirs("/var/lib/containerd", 0755).ok());
-    files.SetUsage("/state", {100, 50, 100, 50});
+    files.SetUsage("/kubelet", {100, 50, 100, 50});
     files.SetUsage("/var/lib/containerd", {1000, 500, 100, 50});
   }
   void Start() {
@@ -188,9 +190,16 @@ struct TestNode {
     ASSERT_TRUE(files.MakeDirs(config.links_dir, 0755).ok());
     link = config.links_dir + "/web_default_app-" + container.str() + ".log";
     ASSERT_TRUE(files.MakeSymlink(LogDir(uid) + "/app/0.log", link).ok());
+    MakePodDir(uid);
+  }
+  /// As pod-worker does.
+  void MakePodDir(const std::string& uid) {
+    const node::PodRoots roots{config.pods_dir, config.root_dir};
+    const auto place = node::FindPodPlace(files, roots, uid);
+    ASSERT_TRUE(place.ok()) << place.status();
+    ASSERT_TRUE(node::MarkPodPlace(files, roots, uid, *place).ok());
     ASSERT_TRUE(
-        files.Replace("/state/pods/" + uid + "/volumes/kubernetes.io~empty-dir/tmp/f", "x", {})
-            .ok());
+        files.Replace(place->path + "/volumes/kubernetes.io~empty-dir/tmp/f", "x", {}).ok());
   }
   std::string LogDir(const std::string& uid) const {
     return config.pod_logs_dir + "/default_web_" + uid;
@@ -209,6 +218,7 @@ struct TestNode {
     EXPECT_EQ(runtime.Sandboxes().size(), 1u);
     EXPECT_TRUE(Exists(LogDir(uid)));
     EXPECT_TRUE(Exists("/state/pods/" + uid));
+    EXPECT_TRUE(Exists("/kubelet/pods/" + uid));
   }
   std::string link;
   cri::SandboxId sandbox;

@@ -33,7 +33,7 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const daemon::KubeletCon
   const Cgroups cgroups = ReadCgroups(files, kubelet.single_process_oom_kill.value_or(false));
   if (!cgroups.v2 && !kubelet.single_process_oom_kill.value_or(true))
     return InvalidArgument("singleProcessOOMKill: false needs version 2 of cgroups");
-  ASSIGN_OR_RETURN(const auto machine, node::ReadMachine(files, flags.state_dir), "machine");
+  ASSIGN_OR_RETURN(const auto machine, node::ReadMachine(files, flags.root_dir), "machine");
   ASSIGN_OR_RETURN(
       const auto resources,
       node::ComputeNodeResources(machine, {.max_pods = kubelet.max_pods,
@@ -55,8 +55,8 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const daemon::KubeletCon
                  .resolver_config = kubelet.resolver_config,
                  .pod_logs_dir = logs,
                  .container_links_dir = fs::ParentOf(logs) + "/containers",
-                 .pods_dir = flags.state_dir + "/pods",
-                 .seccomp_dir = flags.state_dir + "/seccomp",
+                 .pod_roots = {.marks_dir = flags.state_dir + "/pods", .root_dir = flags.root_dir},
+                 .seccomp_dir = flags.root_dir + "/seccomp",
                  .seccomp_default = kubelet.seccomp_default,
                  .cpu_quota = kubelet.cpu_cfs_quota,
                  .cpu_period_us = kubelet.cpu_cfs_quota_period / 1us,

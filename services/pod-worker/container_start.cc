@@ -251,8 +251,7 @@ StatusOr<std::string> ContainerStarter::WriteHostsFile() {
   }
   ASSIGN_OR_RETURN(const auto names, HostNamesOf(context_.pod, context_.deps.node.cluster_domain),
                    "host name");
-  const std::string path =
-      PodDirectory(context_.deps.node.pods_dir, context_.pod.metadata().uid()) + "/etc-hosts";
+  const std::string path = context_.pod_dir + "/etc-hosts";
   const std::string content = HostsFile(context_.pod, context_.ips, names, node_file);
   const auto old = files.Read(path, kMaxHostsFile);
   if (old.ok() && *old == content) return path;
@@ -266,9 +265,8 @@ std::string ContainerStarter::MakeTerminationLog(const kube::Container& containe
                                                  uint32_t attempt) {
   if (container.termination_message_path().empty()) return "";
   const std::string path =
-      fmt::format("{}/containers/{}/{:08x}",
-                  PodDirectory(context_.deps.node.pods_dir, context_.pod.metadata().uid()),
-                  container.name(), Fnv1a32(fmt::format("{}/{}", container.name(), attempt)));
+      fmt::format("{}/containers/{}/{:08x}", context_.pod_dir, container.name(),
+                  Fnv1a32(fmt::format("{}/{}", container.name(), attempt)));
   const Status made = context_.deps.files.Replace(path, "", {.mode = kTerminationLogMode});
   context_.deps.log.LogIfError(made, "make termination log");
   return made.ok() ? path : "";

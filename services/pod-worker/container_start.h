@@ -30,6 +30,7 @@ class ContainerStarter {
     PodEvents& events;
     const runtime::v1::PodSandboxConfig& sandbox_config;
     const std::map<std::string, std::string>& volumes;
+    const std::string& pod_dir;
     std::string sandbox_id;
     std::vector<std::string> ips;
   };

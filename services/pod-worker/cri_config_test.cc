@@ -26,8 +26,8 @@ const NodeInfo kNode{.name = "node-1",
                      .resolver_config = "/etc/resolv.conf",
                      .pod_logs_dir = "/var/log/pods",
                      .container_links_dir = "/var/log/containers",
-                     .pods_dir = "/state/pods",
-                     .seccomp_dir = "/state/seccomp"};
+                     .pod_roots = {"/state/pods", "/kubelet"},
+                     .seccomp_dir = "/kubelet/seccomp"};
 
 TEST(Expand, EveryForm) {
   const std::map<std::string, std::string> known{{"A", "1"}, {"B", "$(A)"}};
@@ -512,7 +512,7 @@ TEST_F(ContainerConfigTest, Security) {
   EXPECT_TRUE(out.no_new_privs());
   EXPECT_TRUE(out.readonly_rootfs());
   EXPECT_EQ(out.capabilities().drop_capabilities(0), "ALL");
-  EXPECT_EQ(out.seccomp().localhost_ref(), "/state/seccomp/p.json");
+  EXPECT_EQ(out.seccomp().localhost_ref(), "/kubelet/seccomp/p.json");
   EXPECT_EQ(out.masked_paths(0), "/proc/asound");
   context.clear_seccomp_profile();
   ASSERT_TRUE(Make().ok());
@@ -600,19 +600,19 @@ TEST(Volumes, OnlyThoseOnDisk) {
   auto& host = *add("host").mutable_host_path();
   host.set_path("/srv/data");
   host.set_type("DirectoryOrCreate");
-  const auto paths = VolumePaths(pod, "/state/pods/uid-web");
+  const auto paths = VolumePaths(pod, "/kubelet/pods/uid-web");
   EXPECT_EQ(paths.value(),
             (std::map<std::string, std::string>{
-                {"scratch", "/state/pods/uid-web/volumes/kubernetes.io~empty-dir/scratch"},
+                {"scratch", "/kubelet/pods/uid-web/volumes/kubernetes.io~empty-dir/scratch"},
                 {"host", "/srv/data"}}));
-  ASSERT_TRUE(EnsureVolumes(pod, "/state/pods/uid-web", files).ok());
+  ASSERT_TRUE(EnsureVolumes(pod, "/kubelet/pods/uid-web", files).ok());
   EXPECT_TRUE(files.Stat(paths->at("scratch"), false).ok());
   EXPECT_TRUE(files.Stat("/srv/data", false).ok());
   host.set_type("File");
-  EXPECT_EQ(Message(EnsureVolumes(pod, "/state/pods/uid-web", files)),
+  EXPECT_EQ(Message(EnsureVolumes(pod, "/kubelet/pods/uid-web", files)),
             "MountVolume.SetUp failed for volume \"host\" : hostPath type check failed: /srv/data "
             "is not a file");
-  ASSERT_TRUE(RemoveVolumes("/state/pods/uid-web", files).ok());
+  ASSERT_TRUE(RemoveVolumes("/kubelet/pods/uid-web", files).ok());
   EXPECT_FALSE(files.Stat(paths->at("scratch"), false).ok());
   EXPECT_TRUE(files.Stat("/srv/data", false).ok());
   add("secret").mutable_secret();

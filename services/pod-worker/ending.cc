@@ -255,7 +255,7 @@ void PodWorkerService::StartCleanup(Worker& worker) {
   worker.busy = true;
   deps_.runtime_strands.Run(worker.uid, [this, uid = worker.uid, orphan = worker.orphan] {
     const Status cleaned =
-        orphan ? OkStatus() : RemoveVolumes(PodDirectory(config_.node.pods_dir, uid), deps_.files);
+        orphan ? OkStatus() : RemoveVolumesOf(uid, config_.node.pod_roots, deps_.files);
     deps_.loop.Post([this, uid, cleaned] { OnCleanedUp(uid, cleaned); });
   });
 }

@@ -28,7 +28,7 @@ TEST_F(Ending, ARemovedPodStopsAndFinishes) {
   volume.set_name("scratch");
   volume.mutable_volume_source()->mutable_empty_dir();
   ASSERT_TRUE(RunPod(pod).ok());
-  const std::string dir = "/state/pods/uid-web/volumes/kubernetes.io~empty-dir/scratch";
+  const std::string dir = "/kubelet/pods/uid-web/volumes/kubernetes.io~empty-dir/scratch";
   EXPECT_TRUE(files.Stat(dir, false).ok());
   Remove(pod);
   EXPECT_EQ(Show(), "a/0=exited(143) b/0=exited(143) sandbox/0=dead");

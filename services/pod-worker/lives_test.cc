@@ -210,7 +210,7 @@ TEST_F(Lives, WhatNobodyEndedOfAnEarlierLifeIsEndedBeforeTheNextBegins) {
   volume.set_name("scratch");
   volume.mutable_volume_source()->mutable_empty_dir();
   ASSERT_TRUE(RunPod(pod, 7).ok());
-  const std::string file = "/state/pods/uid-web/volumes/kubernetes.io~empty-dir/scratch/left";
+  const std::string file = "/kubelet/pods/uid-web/volumes/kubernetes.io~empty-dir/scratch/left";
   ASSERT_TRUE(files.Replace(file, "by the earlier life", {}).ok());
   Kill();
   ASSERT_TRUE(files.RemoveTree("/run").ok());

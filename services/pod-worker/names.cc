@@ -147,8 +147,4 @@ uint32_t RestartCountFromLogs(const std::vector<std::string>& files) {
   return next;
 }
 
-std::string PodDirectory(std::string_view pods_root, std::string_view uid) {
-  return fmt::format("{}/{}", pods_root, uid);
-}
-
 }  // namespace splitlet::pod_worker

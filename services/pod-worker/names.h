@@ -40,9 +40,6 @@ std::string LogLinkName(const kube::Pod& pod, std::string_view container, std::s
 /// A runtime that lost its records would otherwise append to old logs.
 uint32_t RestartCountFromLogs(const std::vector<std::string>& files);
 
-/// "<pods root>/<uid>".
-std::string PodDirectory(std::string_view pods_root, std::string_view uid);
-
 /// JSON string with quotes.
 std::string JsonQuote(std::string_view text);
 

@@ -11,6 +11,7 @@
 
 #include "libs/base/status.h"
 #include "libs/fs/file_system.h"
+#include "libs/node/pod_place.h"
 #include "libs/node/resources.h"
 
 namespace splitlet::pod_worker {
@@ -34,10 +35,10 @@ struct NodeInfo {
   std::string resolver_config;      // path; empty: no file
   std::string pod_logs_dir;         // "/var/log/pods"
   std::string container_links_dir;  // "/var/log/containers"; empty: no links
-  std::string pods_dir;             // "<state>/pods"
-  std::string seccomp_dir;          // "<state>/seccomp"
-  bool seccomp_default = false;     // without a profile: the runtime's, else none
-  bool cpu_quota = true;            // CPU limits are enforced
+  node::PodRoots pod_roots;
+  std::string seccomp_dir;       // "<root>/seccomp"
+  bool seccomp_default = false;  // without a profile: the runtime's, else none
+  bool cpu_quota = true;         // CPU limits are enforced
   int64_t cpu_period_us = 100'000;
   Cgroups cgroups;
   bool selinux = false;  // the kernel enforces it, or would

@@ -215,19 +215,27 @@ class Pass {
   }
 
   Status PrepareVolumes() {
-    const std::string dir = PodDirectory(deps_.node.pods_dir, pod_.metadata().uid());
-    auto paths = VolumePaths(pod_, dir);
+    const std::string& uid = pod_.metadata().uid();
+    const auto place = node::FindPodPlace(deps_.files, deps_.node.pod_roots, uid);
+    if (!place.ok()) {
+      events_.Warning("FailedMount", fmt::format("error making pod data directories: {}",
+                                                 Message(place.status())));
+      return place.status();
+    }
+    auto paths = VolumePaths(pod_, place->path);
     if (!paths.ok()) {
       events_.Warning("FailedMount", fmt::format("Unable to attach or mount volumes: {}",
                                                  Message(paths.status())));
       return paths.status();
     }
-    const Status ensured = EnsureVolumes(pod_, dir, deps_.files);
+    Status ensured = MarkPod(uid, deps_.node.pod_roots, *place, deps_.files);
+    if (ensured.ok()) ensured = EnsureVolumes(pod_, place->path, deps_.files);
     if (!ensured.ok()) {
       events_.Warning("FailedMount", Message(ensured));
       return ensured;
     }
     volumes_ = std::move(paths).value();
+    pod_dir_ = place->path;
     return OkStatus();
   }
 
@@ -278,8 +286,8 @@ class Pass {
       const auto& known = seen_->sandboxes(0).ips();
       ips.assign(known.begin(), known.end());
     }
-    ContainerStarter starter({deps_, input_, pod_, events_, *config, volumes_, sandbox_id, ips},
-                             out_);
+    ContainerStarter starter(
+        {deps_, input_, pod_, events_, *config, volumes_, pod_dir_, sandbox_id, ips}, out_);
     const Status started = starter.StartAll(todo.start_init, todo.start);
     // Of one that did not start the time of the next try is known.
     out_.again = todo.sidecar_first && starter.StartedSidecar();
@@ -361,6 +369,7 @@ class Pass {
   std::shared_ptr<const v1::ObservedPod> seen_;  // of the present life, and what is lost of it
   std::shared_ptr<const v1::ObservedPod> all_;   // of all lives
   std::map<std::string, std::string> volumes_;
+  std::string pod_dir_;
   SyncOutcome out_;
 };
 

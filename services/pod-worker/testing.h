@@ -169,8 +169,8 @@ class TestNode {
                    .resolver_config = "",
                    .pod_logs_dir = "/logs/pods",
                    .container_links_dir = "/logs/containers",
-                   .pods_dir = "/state/pods",
-                   .seccomp_dir = "/state/seccomp"};
+                   .pod_roots = {"/state/pods", "/kubelet"},
+                   .seccomp_dir = "/kubelet/seccomp"};
     config.run_dir = "/run";
     config.state_dir = "/state";
     runtime.AddImage("busybox:1.36");

@@ -116,7 +116,7 @@ class Threads : public testing::Test {
                     .annotation = "state-1/node-1",
                     .ips = {"192.0.2.1"},
                     .pod_logs_dir = "/logs/pods",
-                    .pods_dir = "/state/pods"};
+                    .pod_roots = {"/state/pods", "/kubelet"}};
     config_.run_dir = "/run";
     config_.state_dir = "/state";
     config_.parallel_pulls = 0;

@@ -12,6 +12,7 @@
 #include "libs/base/status.h"
 #include "libs/fs/file_system.h"
 #include "libs/kube/pod_types.h"
+#include "libs/node/pod_place.h"
 
 namespace splitlet::pod_worker {
 
@@ -23,7 +24,13 @@ StatusOr<std::map<std::string, std::string>> VolumePaths(const kube::Pod& pod,
 /// Idempotent: makes what is missing, checks what must be there.
 Status EnsureVolumes(const kube::Pod& pod, const std::string& pod_dir, fs::FileSystem& files);
 
-/// Takes away what belongs to the pod alone.
+/// Says on disk that the pod's directory is ours; before EnsureVolumes makes it.
+Status MarkPod(const std::string& uid, const node::PodRoots& roots, const node::PodPlace& place,
+               fs::FileSystem& files);
+
+/// Takes away what belongs to the pod alone. A pod that ran here without a mark, taken over from a
+/// kubelet or after the state was lost, gets one, so that the rest of its directory goes as well.
+Status RemoveVolumesOf(const std::string& uid, const node::PodRoots& roots, fs::FileSystem& files);
 Status RemoveVolumes(const std::string& pod_dir, fs::FileSystem& files);
 
 }  // namespace splitlet::pod_worker

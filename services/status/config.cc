@@ -8,7 +8,7 @@ namespace splitlet::status {
 StatusConfig LoadStatusConfig(const daemon::KubeletConfig& file, const daemon::Flags& flags) {
   StatusConfig config;
   config.node_name = flags.node_name;
-  config.state_dir = flags.state_dir;
+  config.root_dir = flags.root_dir;
   config.node_ips = flags.node_ips;
   config.limits = {.max_pods = file.max_pods,
                    .pods_per_core = file.pods_per_core,

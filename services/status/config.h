@@ -19,7 +19,7 @@ namespace splitlet::status {
 
 struct StatusConfig {
   std::string node_name;
-  std::string state_dir;
+  std::string root_dir;  // its file system is the storage of the node
   node::NodeLimits limits;
   std::vector<std::string> node_ips;  // of --node-ip; empty: found out
   Duration reconcile_period = std::chrono::seconds{10};

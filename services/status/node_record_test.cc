@@ -39,7 +39,7 @@ class NodeRecordTest : public ::testing::Test {
                    .list_addresses = [this] { return addresses; },
                    .log = Log(sink),
                    .metrics = registry},
-        StatusConfig{.node_name = "node-a", .state_dir = "/state"});
+        StatusConfig{.node_name = "node-a", .root_dir = "/kubelet"});
     loop.Post([this] { service->Start(); });
     all.Advance(2s);
   }

@@ -35,8 +35,8 @@ std::vector<std::string> MissingCapacity(const std::optional<node::NodeResources
 void StatusService::ReadMachineSoon() {
   if (deps_.strands.Pending("machine") > 0) return;
   deps_.strands.Run("machine", [this, alive = alive_, &files = deps_.files, &loop = deps_.loop,
-                                state_dir = config_.state_dir] {
-    auto machine = node::ReadMachine(files, state_dir);
+                                root_dir = config_.root_dir] {
+    auto machine = node::ReadMachine(files, root_dir);
     loop.Post([this, alive, machine = std::move(machine)] {
       if (*alive) OnMachine(machine);
     });

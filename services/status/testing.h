@@ -86,9 +86,9 @@ class StatusServiceTest : public ::testing::Test {
     EXPECT_TRUE(files.Replace("/proc/meminfo", "MemTotal: 8388608 kB\n", {}).ok());
     EXPECT_TRUE(files.Replace("/proc/sys/kernel/hostname", "machine\n", {}).ok());
     EXPECT_TRUE(files.MakeDirs("/state", 0700).ok());
-    files.SetUsage("/state", {.capacity_bytes = 1ULL << 40});
+    files.SetUsage("/", {.capacity_bytes = 1ULL << 40});
     config.node_name = "node-a";
-    config.state_dir = "/state";
+    config.root_dir = "/kubelet";
     desired = std::make_unique<Owner<v1::DesiredRecord>>(*this, "config-source", "desired");
     admission = std::make_unique<Owner<v1::AdmissionRecord>>(*this, "sync-loop", "admission");
     workers = std::make_unique<Owner<v1::WorkerRecord>>(*this, "pod-worker", "workers");

@@ -112,7 +112,7 @@ std::string BinDir() {
 std::string SourceDir() { return BinDir() + "/../../.."; }
 
 Node::Node(NodeOptions options) : options_(std::move(options)), dir_("sl") {
-  for (const char* sub : {"/run", "/state", "/log", "/pods", "/nats", "/manifests"})
+  for (const char* sub : {"/run", "/state", "/kubelet", "/log", "/pods", "/nats", "/manifests"})
     std::filesystem::create_directories(dir() + sub);
   WriteFile(dir() + "/config.yaml", options_.config.empty() ? kTestConfig : options_.config);
 }
@@ -120,7 +120,7 @@ Node::Node(NodeOptions options) : options_(std::move(options)), dir_("sl") {
 void Node::ShareDirs() const {
   CHECK(chmod(dir().c_str(), 0755) == 0 && chmod((dir() + "/nats").c_str(), 0711) == 0);
   CHECK(chmod((dir() + "/nats/creds").c_str(), 0711) == 0);
-  for (const char* sub : {"/run", "/state"}) {
+  for (const char* sub : {"/run", "/state", "/kubelet"}) {
     const std::string path = dir() + sub;
     CHECK(chown(path.c_str(), 0, kGroup) == 0 && chmod(path.c_str(), 0770) == 0);
   }
@@ -213,6 +213,8 @@ Command Node::CommandOf(const std::string& process, bool first_start) const {
                            dir() + "/run",
                            "--state-dir",
                            dir() + "/state",
+                           "--root-dir",
+                           dir() + "/kubelet",
                            "--log-dir",
                            dir() + "/pods",
                            "--runtime-endpoint",
@@ -320,7 +322,7 @@ Node::Run Node::RunWithConfig(const std::string& process, const std::string& con
   std::filesystem::create_directories(own);
   WriteFile(own + "/bad.yaml", config);
   Command command{.argv = {BinDir() + "/splitlet-" + process, "--config", own + "/bad.yaml",
-                           "--run-dir", own, "--state-dir", own},
+                           "--run-dir", own, "--state-dir", own, "--root-dir", own + "/kubelet"},
                   .env = options_.env,
                   .output = own + "/log"};
   const int code = RunToEnd(command, 20s);

@@ -98,8 +98,8 @@ class PodWorker final : public Process {
                    .resolver_config = "",
                    .pod_logs_dir = "/logs/pods",
                    .container_links_dir = "/logs/containers",
-                   .pods_dir = "/state/pods",
-                   .seccomp_dir = "/state/seccomp"};
+                   .pod_roots = {"/state/pods", "/kubelet"},
+                   .seccomp_dir = "/kubelet/seccomp"};
     config.run_dir = "/run";
     config.state_dir = "/state";
     config.sync_frequency = node.sync_frequency();
@@ -240,7 +240,7 @@ class StatusProcess final : public Process {
   explicit StatusProcess(SimNode& node) : Process(node, "status") {
     status::StatusConfig config;
     config.node_name = kNode;
-    config.state_dir = "/state";
+    config.root_dir = "/kubelet";
     service = std::make_unique<status::StatusService>(
         status::StatusDeps{.clock = node.clock(),
                            .loop = shell().loop,
@@ -308,7 +308,7 @@ class Gc final : public Process {
     config.pod_logs_dir = "/logs/pods";
     config.links_dir = "/logs/containers";
     config.facts_dir = "/run/gc";
-    config.state_dir = "/state";
+    config.root_dir = "/kubelet";
     config.log_max_bytes = 0;  // the containers of this runtime write nothing
     auto& runtime = node.runtime();
     service = std::make_unique<gc::GcService>(

@@ -1,0 +1,92 @@
+#include "libs/node/pod_place.h"
+
+#include <algorithm>
+
+#include "libs/base/one_line.h"
+#include "libs/fs/path.h"
+#include "libs/kube/names.h"
+
+namespace splitlet::node {
+namespace {
+
+constexpr std::string_view kMark = "root";
+constexpr uint64_t kMaxMark = 4096;
+constexpr uint32_t kDirMode = 0750;
+
+std::string MarkIn(const std::string& mark_dir) { return fmt::format("{}/{}", mark_dir, kMark); }
+
+/// Absolute, and every step of it a name.
+bool IsClean(std::string_view path) {
+  if (!path.starts_with('/')) return false;
+  while (!path.empty()) {
+    path.remove_prefix(1);
+    const std::string_view name = path.substr(0, path.find('/'));
+    if (name.empty() || name == "." || name == "..") return false;
+    path.remove_prefix(name.size());
+  }
+  return true;
+}
+
+Status CheckMark(const std::string& path, const std::string& uid) {
+  if (const std::string problem = kube::CheckUid(uid); !problem.empty())
+    return FailedPrecondition("UID {}", problem);
+  if (!IsClean(path) || path.find('\0') != std::string::npos ||
+      !path.ends_with(fmt::format("/pods/{}", uid)))
+    return FailedPrecondition("\"{}\" is no directory of pod {}", OneLine(path), uid);
+  return OkStatus();
+}
+
+/// What was being written when its writer died is nothing yet.
+StatusOr<bool> HoldsAnything(fs::FileSystem& files, const std::string& dir) {
+  const auto entries = files.List(dir);
+  if (entries.status().code() == StatusCode::kNotFound) return false;
+  RETURN_IF_ERROR(entries, "list {}", dir);
+  const std::string unfinished = fs::NameOf(fs::NewContentPath(MarkIn(dir)));
+  return std::ranges::any_of(*entries,
+                             [&](const fs::DirEntry& entry) { return entry.name != unfinished; });
+}
+
+}  // namespace
+
+std::string PodsBelow(std::string_view root_dir) { return fmt::format("{}/pods", root_dir); }
+
+StatusOr<std::optional<std::string>> ReadPodMark(fs::FileSystem& files, const std::string& mark_dir,
+                                                 const std::string& uid) {
+  auto path = files.Read(MarkIn(mark_dir), kMaxMark);
+  if (path.status().code() == StatusCode::kNotFound) return std::optional<std::string>();
+  RETURN_IF_ERROR(path, "read {}", MarkIn(mark_dir));
+  RETURN_IF_ERROR(CheckMark(*path, uid), "{}", MarkIn(mark_dir));
+  return std::optional<std::string>(*std::move(path));
+}
+
+StatusOr<PodPlace> FindPodPlace(fs::FileSystem& files, const PodRoots& roots,
+                                const std::string& uid) {
+  const std::string mark_dir = roots.marks_dir + "/" + uid;
+  ASSIGN_OR_RETURN(auto marked, ReadPodMark(files, mark_dir, uid), "mark of the pod");
+  if (marked) return PodPlace{*std::move(marked), true};
+  ASSIGN_OR_RETURN(const bool before_marks, HoldsAnything(files, mark_dir), "mark of the pod");
+  if (before_marks) return PodPlace{mark_dir, true};
+  return PodPlace{PodsBelow(roots.root_dir) + "/" + uid, false};
+}
+
+Status MarkPodPlace(fs::FileSystem& files, const PodRoots& roots, const std::string& uid,
+                    const PodPlace& place) {
+  if (place.ours) return OkStatus();
+  RETURN_IF_ERROR(CheckMark(place.path, uid), "mark of the pod");
+  // Without them a mark looks like one of a disk that is not mounted.
+  RETURN_IF_ERROR(files.MakeDirs(fs::ParentOf(place.path), kDirMode), "make {}",
+                  fs::ParentOf(place.path));
+  const std::string mark = MarkIn(roots.marks_dir + "/" + uid);
+  return Annotate(files.Replace(mark, place.path, {.sync = true}), mark);
+}
+
+StatusOr<fs::DiskUsage> UsageAt(fs::FileSystem& files, std::string path) {
+  while (true) {
+    auto usage = files.Usage(path);
+    const std::string parent = fs::ParentOf(path);
+    if (usage.status().code() != StatusCode::kNotFound || parent == path) return usage;
+    path = parent;
+  }
+}
+
+}  // namespace splitlet::node

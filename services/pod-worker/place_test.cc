@@ -1,0 +1,135 @@
+#include "services/pod-worker/testing.h"
+
+/// Where pods have their directories, and whose they are.
+
+namespace splitlet::pod_worker {
+namespace {
+
+class Place : public testing::Test, public TestNode {
+ protected:
+  static kube::Pod PodWithScratch() {
+    auto pod = TestPod{}.Make();
+    auto& volume = *pod.mutable_spec()->add_volumes();
+    volume.set_name("scratch");
+    volume.mutable_volume_source()->mutable_empty_dir();
+    return pod;
+  }
+  bool Exists(const std::string& path) { return files.Stat(path, false).ok(); }
+  std::string MarkOf(const std::string& uid = "uid-web") {
+    return files.Read("/state/pods/" + uid + "/root", 4096).value_or("none");
+  }
+};
+
+constexpr const char* kScratch = "/volumes/kubernetes.io~empty-dir/scratch";
+
+TEST_F(Place, IsBelowTheRootDirectoryAndMarkedBeforeItIsMade) {
+  std::vector<std::string> unmarked;
+  bool inside = false;
+  Start();
+  files.SetHook([&](std::string_view operation, const std::string& path) -> Status {
+    if (inside || !path.starts_with("/kubelet/pods/uid-web")) return OkStatus();
+    if (operation == "read" || operation == "stat" || operation == "list") return OkStatus();
+    inside = true;
+    if (MarkOf() != "/kubelet/pods/uid-web") unmarked.push_back(path);
+    inside = false;
+    return OkStatus();
+  });
+  ASSERT_TRUE(RunPod(PodWithScratch()).ok());
+  files.SetHook(nullptr);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+  EXPECT_TRUE(unmarked.empty()) << unmarked.front();
+  EXPECT_TRUE(Exists(std::string("/kubelet/pods/uid-web") + kScratch));
+  EXPECT_TRUE(Exists("/kubelet/pods/uid-web/etc-hosts"));
+  EXPECT_TRUE(Exists("/kubelet/pods/uid-web/containers/app"));
+  EXPECT_EQ(files.List("/state/pods/uid-web")->size(), 1u);
+}
+
+TEST_F(Place, AMarkOutlivesAPowerCut) {
+  Start();
+  ASSERT_TRUE(RunPod(PodWithScratch()).ok());
+  Kill();
+  files.PowerCut();
+  EXPECT_EQ(MarkOf(), "/kubelet/pods/uid-web");
+}
+
+/// The directories of an earlier version stay where containers have them mounted.
+TEST_F(Place, APodOfBeforeStaysWhereItIsUntilItEnds) {
+  const std::string before = "/state/pods/uid-web";
+  const auto pod = PodWithScratch();
+  ASSERT_TRUE(files.Replace(before + kScratch + "/kept", "by the pod", {}).ok());
+  ASSERT_TRUE(files.Replace(before + "/etc-hosts", "old", {}).ok());
+  Start();
+  ASSERT_TRUE(RunPod(pod).ok());
+  Exit("app", 1);
+  RunFor(60s);
+  EXPECT_EQ(Show(), "app/0=exited(1) app/1=running sandbox/0=ready");
+  EXPECT_TRUE(Exists(before + kScratch + "/kept"));
+  EXPECT_TRUE(Exists(before + "/containers/app"));
+  EXPECT_EQ(MarkOf(), "none");
+  EXPECT_FALSE(Exists("/kubelet/pods/uid-web"));
+  const auto other = TestPod{.name = "new", .uid = "uid-new"}.Make();
+  ASSERT_TRUE(RunPod(other).ok());
+  EXPECT_EQ(MarkOf("uid-new"), "/kubelet/pods/uid-new");
+  Remove(pod);
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
+  EXPECT_FALSE(Exists(before + kScratch)) << "its volumes end with it";
+}
+
+TEST_F(Place, StaysTheSameWhenTheRootDirectoryIsAnother) {
+  Start();
+  ASSERT_TRUE(RunPod(PodWithScratch()).ok());
+  Kill();
+  config.node.pod_roots.root_dir = "/srv/kubelet";
+  Start();
+  Exit("app", 1);
+  RunFor(60s);
+  EXPECT_EQ(Show(), "app/0=exited(1) app/1=running sandbox/0=ready");
+  EXPECT_FALSE(Exists("/srv/kubelet"));
+  EXPECT_EQ(MarkOf(), "/kubelet/pods/uid-web");
+}
+
+TEST_F(Place, WhatSomebodyElseHasBelowTheRootIsNotTouched) {
+  ASSERT_TRUE(files.Replace("/kubelet/pods/uid-other/etc-hosts", "theirs", {}).ok());
+  ASSERT_TRUE(files.Replace(std::string("/kubelet/pods/uid-other") + kScratch + "/f", "", {}).ok());
+  Start();
+  const auto pod = PodWithScratch();
+  ASSERT_TRUE(RunPod(pod).ok());
+  Remove(pod);
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
+  EXPECT_FALSE(Exists(std::string("/kubelet/pods/uid-web") + kScratch));
+  EXPECT_TRUE(Exists("/kubelet/pods/uid-other/etc-hosts"));
+  EXPECT_TRUE(Exists(std::string("/kubelet/pods/uid-other") + kScratch + "/f"));
+  EXPECT_FALSE(Exists("/state/pods/uid-other"));
+}
+
+/// One that ran here is ours, also when the state was lost under it or a kubelet began it.
+TEST_F(Place, APodThatRanHereWithoutAMarkLeavesNothingThatNobodyRemoves) {
+  const auto pod = PodWithScratch();
+  Start();
+  ASSERT_TRUE(RunPod(pod).ok());
+  Kill();
+  for (const char* lost : {"/run", "/state"}) ASSERT_TRUE(files.RemoveTree(lost).ok());
+  Start();
+  ASSERT_TRUE(RunPod(pod).ok());
+  Remove(pod);
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
+  EXPECT_FALSE(Exists(std::string("/kubelet/pods/uid-web") + kScratch));
+  EXPECT_EQ(MarkOf(), "/kubelet/pods/uid-web") << "gc removes the rest";
+}
+
+TEST_F(Place, WithAMarkThatNamesAnotherNothingIsMadeOrRemoved) {
+  ASSERT_TRUE(files.Replace("/state/pods/uid-web/root", "/kubelet/pods/uid-other", {}).ok());
+  ASSERT_TRUE(files.Replace(std::string("/kubelet/pods/uid-other") + kScratch + "/f", "", {}).ok());
+  Start();
+  const auto pod = PodWithScratch();
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(Show(), "");
+  EXPECT_GT(events.Count("FailedMount"), 0);
+  Remove(pod);
+  RunFor(60s);
+  EXPECT_TRUE(Exists(std::string("/kubelet/pods/uid-other") + kScratch + "/f"));
+  EXPECT_NE(Record()->state(), v1::FINISHED) << "its volumes may be there still";
+}
+
+}  // namespace
+}  // namespace splitlet::pod_worker
