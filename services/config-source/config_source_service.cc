@@ -262,6 +262,22 @@ void ConfigSourceService::OnWorkers() {
     ForgetIfFinished(uid);
     CatchUpWith(uid);
   }
+  PutGoneAside();
+}
+
+/// A broken file is needed no more once no source gives its pod, and neither pod-worker nor the
+/// runtime, of which `workers` tells, shows anything of it.
+void ConfigSourceService::PutGoneAside() {
+  const bool complete = std::ranges::all_of(
+      sources_, [](const auto& entry) { return entry.second.complete && entry.second.heard; });
+  if (!facts_read_ || !complete || !deps_.workers.LiveAndComplete()) return;
+  for (const auto& key : book_.Broken()) {
+    if (deps_.workers.Contains(key)) continue;
+    book_.PutAside(key, [this](const StatusOr<std::string>& path) {
+      if (path.status().code() != StatusCode::kNotFound)
+        deps_.log.LogIfError(path.status(), "put the file of a pod that is gone aside");
+    });
+  }
 }
 
 void ConfigSourceService::OnWorkersKnown() {
@@ -275,14 +291,15 @@ void ConfigSourceService::OnWorker(const std::string& key) {
   if (!facts_read_) return;
   if (!deps_.workers.Contains(key)) over_.erase(key);
   const auto record = deps_.workers.Find(key);
-  if (record == nullptr) return;
+  if (record == nullptr) return PutGoneAside();
   ForgetIfFinished(record->uid());
   CatchUpWith(record->uid());
 }
 
 std::optional<WorkerLife> ConfigSourceService::LifeOf(const std::string& uid) const {
   const auto record = deps_.workers.Find(bus::KeyOf(uid));
-  if (record == nullptr || record->uid() != uid) return std::nullopt;
+  // Without a number pod-worker does not know it either: its files cannot be read.
+  if (record == nullptr || record->uid() != uid || record->incarnation() == 0) return std::nullopt;
   const bool working =
       record->state() == v1::SYNCING || record->state() == v1::WORKER_STATE_UNSPECIFIED;
   const auto over = over_.find(bus::KeyOf(uid));
@@ -379,6 +396,7 @@ void ConfigSourceService::PutCompleteness() {
   const bool all = others_put_ && book_.blocked().empty() && scopes.size() == sources_.size();
   if (all) scopes.insert(std::string(bus::kAll));
   book_.SetComplete(std::move(scopes));
+  PutGoneAside();
 }
 
 daemon::Health ConfigSourceService::GetHealth() const {
@@ -405,6 +423,27 @@ std::vector<SourceView> ConfigSourceService::GetSources() const {
   return views;
 }
 
+std::vector<std::string> ConfigSourceService::Notes() const {
+  std::vector<std::string> notes;
+  for (const auto& [key, why] : book_.unreadable())
+    notes.push_back(
+        fmt::format("the remembered pod {} cannot be read ({}); \"splitletctl record "
+                    "discard {}\" puts it aside",
+                    key, why, key));
+  return notes;
+}
+
+void ConfigSourceService::DiscardRecord(
+    const std::string& uid, std::function<void(StatusOr<std::vector<std::string>>)> done) {
+  CHECK(deps_.loop.IsCurrent());
+  book_.PutAside(bus::KeyOf(uid), [this, done = std::move(done)](StatusOr<std::string> path) {
+    if (!path.ok()) return done(path.status());
+    MergeAll();
+    PutCompleteness();
+    done(std::vector<std::string>{*std::move(path)});
+  });
+}
+
 StatusOr<std::unique_ptr<v1::DesiredRecord>> ConfigSourceService::GetPod(
     const std::string& uid, const std::string& source) const {
   if (!facts_read_) return Unavailable("remembered pods are not read yet");
@@ -413,7 +452,7 @@ StatusOr<std::unique_ptr<v1::DesiredRecord>> ConfigSourceService::GetPod(
     if (!state.complete && (!one || name == source))
       return Unavailable("source {} is not complete: {}", name, WhyIncomplete(state));
   }
-  if (book_.IsBlocked(uid)) return Unavailable("the pod was remembered by a newer version");
+  if (book_.IsUnknown(uid)) return Unavailable("the remembered pod cannot be read");
   return book_.Get(uid);
 }
 

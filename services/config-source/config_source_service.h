@@ -71,6 +71,12 @@ class ConfigSourceService {
   /// nullptr: nobody wants it. UNAVAILABLE unless every configured source is complete.
   StatusOr<std::unique_ptr<v1::DesiredRecord>> GetPod(const std::string& uid,
                                                       const std::string& source = "") const;
+  /// Pods whose file cannot be read, a line each.
+  std::vector<std::string> Notes() const;
+  /// Puts that file aside: then the pod is what its source and `workers` say. NOT_FOUND: all can be
+  /// read.
+  void DiscardRecord(const std::string& uid,
+                     std::function<void(StatusOr<std::vector<std::string>>)> done);
 
  private:
   struct SourceState {
@@ -88,6 +94,7 @@ class ConfigSourceService {
   void OnSet(SourceState& state, const SourceSet& set);
   void OnWorkers();
   void OnWorkersKnown();
+  void PutGoneAside();
   void OnWorker(const std::string& uid);
   void OnPut(const std::string& uid);
   bool Merge(SourceState& state);

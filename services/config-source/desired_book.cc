@@ -13,7 +13,7 @@ namespace {
 constexpr Duration kRetry = std::chrono::seconds{1};
 const char* const kLoadStrand = "facts";
 
-std::string StrandOf(const std::string& uid) { return "fact-" + uid; }
+std::string StrandOf(const std::string& uid) { return "fact-" + bus::KeyOf(uid); }
 
 StatusOr<fs::FactStore::All> ReadFacts(const fs::FactStore& facts) {
   FAIL_POINT("config-source.read-facts");
@@ -69,6 +69,7 @@ void DesiredBook::OnLoaded(const StatusOr<fs::FactStore::All>& all,
     deps_.log.Error("remembered pod cannot be read",
                     {KV("podUID", bad.key), KV("err", bad.reason), KV("newer", bad.newer)});
     if (bad.newer) blocked_.insert(bad.key);
+    unreadable_[bad.key] = bad.reason;
   }
   for (const auto& [uid, pod] : pods_)
     if (pod.removed) PutDesired(uid);
@@ -77,9 +78,11 @@ void DesiredBook::OnLoaded(const StatusOr<fs::FactStore::All>& all,
 
 void DesiredBook::Remember(const fs::FactStore::Fact& fact) {
   v1::DesiredRecord record;
-  if (!record.ParseFromString(fact.bytes) || record.uid().empty()) {
+  if (!record.ParseFromString(fact.bytes) || bus::KeyOf(record.uid()) != fact.key ||
+      record.uid().empty()) {
     deps_.metrics.fact_errors.Increment();
     deps_.log.Error("remembered pod is no record", {KV("podUID", fact.key)});
+    unreadable_[fact.key] = "no record of this pod";
     return;
   }
   KnownPod& pod = pods_[record.uid()];
@@ -94,6 +97,27 @@ void DesiredBook::Remember(const fs::FactStore::Fact& fact) {
   pod.pod = std::make_shared<const std::string>(std::move(*record.mutable_pod()));
 }
 
+void DesiredBook::PutAside(const std::string& key,
+                           std::function<void(StatusOr<std::string>)> done) {
+  if (!unreadable_.contains(key))
+    return done(NotFound("what is remembered of the pod can be read"));
+  const auto at = progress_.find(key);
+  if (at != progress_.end() && at->second.saving)
+    return done(Unavailable("the file is being written again"));
+  deps_.strands.Run(StrandOf(key), [this, key, done = std::move(done), facts = deps_.facts] {
+    auto path = facts->PutAside(key);
+    deps_.loop.Post([this, key, done, path = std::move(path)] {
+      if (path.ok()) {
+        blocked_.erase(key);
+        unreadable_.erase(key);
+        deps_.log.Warn("a file that cannot be read was put aside",
+                       {KV("podUID", key), KV("path", *path)});
+      }
+      done(path);
+    });
+  });
+}
+
 bool DesiredBook::IsPut(const std::string& uid) const {
   const auto at = progress_.find(uid);
   return at != progress_.end() && at->second.put;
@@ -101,6 +125,17 @@ bool DesiredBook::IsPut(const std::string& uid) const {
 
 bool DesiredBook::IsBlocked(const std::string& uid) const {
   return blocked_.contains(bus::KeyOf(uid));
+}
+
+std::vector<std::string> DesiredBook::Broken() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, why] : unreadable_)
+    if (!blocked_.contains(key) && !pods_.contains(key)) keys.push_back(key);
+  return keys;
+}
+
+bool DesiredBook::IsUnknown(const std::string& uid) const {
+  return IsBlocked(uid) || (unreadable_.contains(bus::KeyOf(uid)) && !pods_.contains(uid));
 }
 
 void DesiredBook::Set(const std::string& uid, KnownPod pod) {
@@ -146,7 +181,10 @@ void DesiredBook::OnSaved(const std::string& uid, const Status& saved) {
     return;
   }
   if (!saved.ok()) RetryLater(uid, saved, [this, uid] { Save(uid); });
-  if (saved.ok()) progress.error.clear();
+  if (saved.ok()) {
+    progress.error.clear();
+    unreadable_.erase(bus::KeyOf(uid));  // a broken file was replaced
+  }
   // That a pod is gone can be read again from its source, so it need not wait for a disk that is
   // full.
   if (saved.ok() || pods_.at(uid).removed) PutDesired(uid);

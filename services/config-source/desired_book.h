@@ -51,6 +51,16 @@ class DesiredBook {
   /// Facts of a newer version of the program: nothing may be said of these pods.
   const std::set<std::string>& blocked() const { return blocked_; }
   bool IsBlocked(const std::string& uid) const;
+  /// Nobody can say whether this pod is wanted: what is remembered of it cannot be read, and no
+  /// source gives it.
+  bool IsUnknown(const std::string& uid) const;
+  /// Files that cannot be read, and why, by key: the blocked ones, and broken ones, whose pods are
+  /// known again once their source gives them.
+  const std::map<std::string, std::string>& unreadable() const { return unreadable_; }
+  /// Keys of the broken ones that no source gives.
+  std::vector<std::string> Broken() const;
+  /// On the loop: such a pod is as one that was never remembered. NOT_FOUND: its file can be read.
+  void PutAside(const std::string& key, std::function<void(StatusOr<std::string> path)> done);
   /// Why facts cannot be read, or those of a pod not be written; empty when all can.
   std::string error() const;
 
@@ -89,6 +99,7 @@ class DesiredBook {
   KnownPods pods_;
   std::map<std::string, Progress> progress_;
   std::set<std::string> blocked_;  // keys
+  std::map<std::string, std::string> unreadable_;
   std::string load_error_;
   exec::TimerId load_retry_ = 0;
 };

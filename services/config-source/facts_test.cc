@@ -32,6 +32,70 @@ TEST(ConfigSourceFacts, AFactOfANewerVersionMakesItsPodUnknown) {
   EXPECT_EQ(*node.files.Read("/state/config-source/fixed", 1000), "splitlet-fact 9 1 0\nwhatever");
 }
 
+TEST(ConfigSourceFacts, RootPutsAFactAsideThatNobodyCanRead) {
+  TestNode node;
+  node.Write("/m/web.yaml", Manifest("web", "nginx", "fixed"));
+  node.Write("/state/config-source/fixed", "splitlet-fact 9 1 0\nwhatever");
+  node.Write("/state/config-source/gone", "garbage");
+  node.Start();
+  node.RunFor(10s);
+  EXPECT_EQ(node.Show(), "");
+  auto& service = *node.process->service;
+  EXPECT_EQ(service.Notes().size(), 2u);
+  const auto discard = [&](const std::string& uid) {
+    auto answer = std::make_shared<StatusOr<std::vector<std::string>>>(Unavailable("none"));
+    node.process->loop.Post([&service, uid, answer] {
+      service.DiscardRecord(uid, [answer](auto paths) { *answer = std::move(paths); });
+    });
+    node.RunFor(100ms);
+    return *answer;
+  };
+  EXPECT_EQ(discard("other").status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(discard("gone").value(),
+            std::vector<std::string>{"/state/config-source-discarded/gone"});
+  EXPECT_EQ(discard("fixed").value(),
+            std::vector<std::string>{"/state/config-source-discarded/fixed"});
+  node.RunFor(1s);
+  EXPECT_TRUE(service.Notes().empty());
+  EXPECT_EQ(node.Show(), "web") << "as its source says";
+  EXPECT_TRUE(node.Complete("file"));
+}
+
+TEST(ConfigSourceFacts, ARememberedPodOfAnotherKeyIsNone) {
+  TestNode node;
+  const auto before = node.StartWithWeb();
+  const std::string bytes = *node.files.Read("/state/config-source/" + before->uid(), 100'000);
+  node.Kill();
+  node.Write("/state/config-source/other", bytes);
+  node.Start();
+  node.RunFor(1s);
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_EQ(*node.files.Read("/state/config-source-discarded/other", 100'000), bytes);
+}
+
+TEST(ConfigSourceFacts, OfABrokenFactThatNoSourceGivesNobodyIsToldThatItIsNotWanted) {
+  TestNode node;
+  const auto knows = [&node](const std::string& uid) {
+    return node.process->service->GetPod(uid, "file").status().code();
+  };
+  node.Write("/m/other.yaml", Manifest("other"));
+  node.Write("/state/config-source/gone", "garbage");
+  v1::DesiredRecord gone;
+  gone.set_uid("gone");
+  gone.set_incarnation(5);
+  node.PutWorker(gone, v1::SYNCING);
+  node.Start();
+  node.RunFor(60s);
+  ASSERT_TRUE(node.Complete("file"));
+  EXPECT_EQ(knows("gone"), StatusCode::kUnavailable);
+  EXPECT_EQ(knows("never-seen"), StatusCode::kOk);
+  node.workers.Remove("gone");
+  node.RunFor(1s);
+  EXPECT_EQ(knows("gone"), StatusCode::kOk) << "nothing is left of it anywhere";
+  EXPECT_EQ(*node.files.Read("/state/config-source-discarded/gone", 100), "garbage");
+  EXPECT_TRUE(node.process->service->Notes().empty());
+}
+
 TEST(ConfigSourceFacts, AFileNameThatIsNoTextCostsNoPod) {
   TestNode node;
   node.Write("/m/we\xFF\xC3(b.yaml", Manifest("web"));

@@ -71,6 +71,10 @@ class Process final : public daemon::Service {
       : service_(std::move(service)), rpc_(loop, *service_) {}
   void Start() override { service_->Start(); }
   daemon::Health GetHealth() const override { return service_->GetHealth(); }
+  std::vector<std::string> Notes() const override { return service_->Notes(); }
+  void DiscardRecord(const std::string& uid, Discarded done) override {
+    service_->DiscardRecord(uid, std::move(done));
+  }
   std::vector<grpc::Service*> GrpcServices() override { return {&rpc_}; }
 
  private:

@@ -58,7 +58,7 @@ void PodWorkerService::Update(const v1::UpdatePodRequest& request, DoneStatus do
   if (const Status usable = CheckUid(request.uid()); !usable.ok()) return done(usable);
   if (!recovered_) return done(Unavailable("the files of this boot are not read yet"));
   if (unknown_.contains(bus::KeyOf(request.uid())))
-    return done(FailedPrecondition("the pod's file is of a newer version"));
+    return done(FailedPrecondition("the pod's file cannot be read"));
   Worker* worker = Find(request.uid());
   if (worker != nullptr && IsOver(*worker, request.incarnation())) {
     TellAgain(*worker, true);
@@ -204,7 +204,7 @@ void PodWorkerService::OnKillPod(const v1::KillPodRequest& request, Done<v1::Kil
   if (const Status usable = CheckUid(request.uid()); !usable.ok()) return done(usable);
   if (!recovered_) return done(Unavailable("the files of this boot are not read yet"));
   if (unknown_.contains(bus::KeyOf(request.uid())))
-    return done(FailedPrecondition("the pod's file is of a newer version"));
+    return done(FailedPrecondition("the pod's file cannot be read"));
   if (request.incarnation() == 0) return KillOrphan(request, std::move(done));
   Worker* worker = Find(request.uid());
   const auto answer = [uid = request.uid()](Clock::Time deadline) {
