@@ -113,8 +113,9 @@ bool StatusService::KnowsTooLittle(const std::string& key, bool removed) const {
   if (runtime != nullptr && runtime->pod().sandboxes_size() + runtime->pod().containers_size() > 0)
     return !deps_.workers.live();
   // The worker did something for the pod, and a running pod would be called waiting.
+  const bool inspected = runtime == nullptr || runtime->inspect_error().empty();
   const bool listed =
-      runtime_was_complete_ && !deps_.runtime.completeness().not_vouched.contains(key);
+      inspected && runtime_was_complete_ && !deps_.runtime.completeness().not_vouched.contains(key);
   return !listed && worker != nullptr && worker->granted() && worker->state() == v1::SYNCING &&
          worker->has_last_action_at();
 }
