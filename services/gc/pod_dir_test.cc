@@ -33,6 +33,7 @@ struct RootNode : TestNode {
     process->loop.Post([this] { service().Run(false, [](const StatusOr<Report>&) {}); });
     all.RunUntilIdle();
     FailPoints::SetCurrent(nullptr);
+    all.SetAfterStep(nullptr);
     EXPECT_TRUE(crashed) << point;
     Crash();
   }

@@ -61,7 +61,7 @@ void PodWorkerService::Update(const v1::UpdatePodRequest& request, DoneStatus do
     return done(FailedPrecondition("the pod's file cannot be read"));
   Worker* worker = Find(request.uid());
   if (worker != nullptr && IsOver(*worker, request.incarnation())) {
-    TellAgain(*worker, true);
+    TellAgain(*worker, request.incarnation() == worker->incarnation);
     return done(FailedPrecondition("this life of the pod is over"));
   }
   const bool known =
