@@ -236,6 +236,22 @@ TEST(Decode, LenientModeWarnsOfUnknownAndDuplicateFields) {
                                       "web.yaml: metadata.name: given twice (line 7)"}));
 }
 
+TEST(Decode, OfAMapKeyGivenTwiceOnlyTheLastValueIsThere) {
+  const auto decoded = Decode(
+      "apiVersion: v1\nkind: Pod\nmetadata:\n  labels: {a: b, c: d, a: e}\n  labels: {c: f, g: h}\n"
+      "spec: {overhead: {cpu: 1}, overhead: {cpu: null}}\n",
+      "web.yaml", Strictness::kLenient);
+  ASSERT_TRUE(decoded.ok()) << ToString(decoded.status());
+  EXPECT_EQ(ToJson(*decoded->object),
+            R"({"metadata":{"labels":{"a":"e","c":"f","g":"h"}},"spec":{"overhead":{"cpu":"0"}}})");
+  EXPECT_EQ(decoded->warnings,
+            (std::vector<std::string>{"web.yaml: metadata.labels[a]: given twice (line 4)",
+                                      "web.yaml: metadata.labels: given twice (line 5)",
+                                      "web.yaml: metadata.labels[c]: given twice (line 5)",
+                                      "web.yaml: spec.overhead: given twice (line 6)",
+                                      "web.yaml: spec.overhead[cpu]: given twice (line 6)"}));
+}
+
 TEST(Decode, HostileDocumentsAreRefused) {
   std::string bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n";
   for (char c = 'b'; c <= 'j'; ++c) {

@@ -92,9 +92,13 @@ bool MessageBuilder::Skipping() const {
 
 google::protobuf::Message& MessageBuilder::NewMapEntry(Frame& frame) {
   const auto* reflection = frame.field->reflection;
-  Message* entry = reflection->AddMessage(frame.message, frame.field->field);
-  entry->GetReflection()->SetString(entry, frame.field->field->message_type()->map_key(),
-                                    frame.key);
+  const FieldDescriptor* field = frame.field->field;
+  const auto [at, added] =
+      frame.entries.try_emplace(frame.key, reflection->FieldSize(*frame.message, field));
+  Message* entry = added ? reflection->AddMessage(frame.message, field)
+                         : reflection->MutableRepeatedMessage(frame.message, field, at->second);
+  if (!added) entry->Clear();  // the last of a key counts, and is the only one
+  entry->GetReflection()->SetString(entry, field->message_type()->map_key(), frame.key);
   return *entry;
 }
 
@@ -316,6 +320,13 @@ bool MessageBuilder::OpenContainer(const FieldInfo& field, Message& holder, bool
         .message = &holder,
         .field = &field,
         .allows_type_meta = items});
+  if (list) return true;
+  for (int i = 0; i < field.reflection->FieldSize(holder, field.field); ++i) {
+    const Message& entry = field.reflection->GetRepeatedMessage(holder, field.field, i);
+    frames_.back()
+        .entries[entry.GetReflection()->GetString(entry, field.field->message_type()->map_key())] =
+        i;
+  }
   return true;
 }
 
@@ -367,7 +378,7 @@ bool MessageBuilder::OnKey(std::string_view key, size_t position) {
   Frame& frame = frames_.back();
   if (frame.kind == Frame::Kind::kObject) return OnObjectKey(frame, key, position);
   frame.key = key;
-  if (frame.seen_keys.insert(frame.key).second) return true;
+  if (!frame.entries.contains(frame.key)) return true;
   return Warn(position, Path(), "given twice");
 }
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "libs/kube/codec.h"
@@ -51,12 +51,12 @@ class MessageBuilder final : public TokenSink {
     const TypeInfo* type = nullptr;  // object
     const FieldInfo* field =
         nullptr;  // object: of the last key, nullptr: passed over; map, list: itself
-    const FieldDescriptor* plain = nullptr;     // list of a kStringList message
-    bool allows_type_meta = false;              // object: apiVersion and kind; list: its items
-    size_t item = 0;                            // list: index of the next one
-    std::string key;                            // map: the last key
-    std::bitset<kMaxFields> seen;               // object
-    std::unordered_set<std::string> seen_keys;  // map
+    const FieldDescriptor* plain = nullptr;        // list of a kStringList message
+    bool allows_type_meta = false;                 // object: apiVersion and kind; list: its items
+    size_t item = 0;                               // list: index of the next one
+    std::string key;                               // map: the last key
+    std::unordered_map<std::string, int> entries;  // map: where the entry of a key is
+    std::bitset<kMaxFields> seen;                  // object
   };
   struct Target {
     Message* message;
