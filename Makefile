@@ -4,6 +4,7 @@
 #   make test    build and run all tests, most with sanitizers            make lint    check format and rules
 #   make test-readme  type the commands of README.md, the long ones too, into a copy of the tree
 #   make bench   measure; prints a table (ROUNDS and PODS: its size)
+#   make fuzz    feed what takes foreign bytes with mutations for MINUTES (10), preset asan; stops at the first that breaks
 #   make chaos   random faults for MINUTES (10) on a stack of its own; report in build/chaos
 #
 # Variables of run and stop: STATE_DIR, MANIFESTS, RUNTIME_ENDPOINT, KUBELET_CONFIG, NODE_NAME, DEMO, PRESET.
@@ -24,7 +25,7 @@ PROGRAMS = splitlet-config-source splitlet-sync-loop splitlet-pod-worker splitle
 
 MINUTES ?= 10
 
-.PHONY: setup build run stop test test-readme bench chaos lint tidy clean
+.PHONY: setup build run stop test test-readme bench fuzz chaos lint tidy clean
 
 setup:
 	@scripts/setup.sh
@@ -46,6 +47,10 @@ test-readme: build
 
 bench: setup
 	@tests/bench/run.sh
+
+fuzz: PRESET = asan
+fuzz: setup
+	@MINUTES='$(MINUTES)' PRESET='$(PRESET)' scripts/fuzz.sh
 
 chaos: build
 	@MINUTES='$(MINUTES)' REPORT=build/chaos PRESET='$(PRESET)' tests/chaos/run.sh random

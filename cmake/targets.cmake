@@ -90,6 +90,19 @@ function(splitlet_test name)
   endforeach()
 endfunction()
 
+# splitlet_fuzz(NAME SOURCES ... [DEPENDS ...] [DEFINES ...] [INPUTS 1500]): a fuzz target (tests/fuzz/fuzz.h), as
+# the unit test fuzz_NAME of so many inputs; scripts/fuzz.sh runs all of them by the clock.
+add_custom_target(fuzzers)
+function(splitlet_fuzz name)
+  cmake_parse_arguments(ARG "" "INPUTS" "SOURCES;DEPENDS;DEFINES" ${ARGN})
+  if(NOT ARG_INPUTS)
+    set(ARG_INPUTS 1500)
+  endif()
+  splitlet_test(fuzz_${name} SOURCES tests/fuzz/driver_test.cc ${ARG_SOURCES} DEPENDS base ${ARG_DEPENDS}
+                             DEFINES FUZZ_INPUTS=${ARG_INPUTS} ${ARG_DEFINES})
+  add_dependencies(fuzzers fuzz_${name}_test)
+endfunction()
+
 # splitlet_script_test(NAME SCRIPT path LABEL integration [TIMEOUT 120]): a test that is a shell script; it finds the
 # programs of this build in BIN_DIR, and says with exit code 77 that it was skipped.
 function(splitlet_script_test name)

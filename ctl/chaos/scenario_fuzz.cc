@@ -1,6 +1,6 @@
 // Entry point of a fuzzer over the scenario parser: whatever the bytes are, parsing ends in one
-// line of error or in a scenario whose plan is made. scenario_test.cc drives it over mutations of a
-// corpus.
+// line of error or in a scenario whose plan is made. scenario_test.cc and tests/fuzz drive it over
+// mutations of a corpus.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!scenario.ok()) {
     const std::string message = Message(scenario.status());
     CHECK(message.starts_with("fuzz.yaml: "), "{}", message);
-    return 0;
+    return -1;
   }
   CHECK(!scenario->pods.empty());
   // A day of faults, one each 50 ms, is no mistake of the parser.

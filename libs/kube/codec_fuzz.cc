@@ -1,6 +1,6 @@
 // Entry point of a fuzzer over the codec: whatever the bytes are, decoding ends in an error or in a
-// message that survives a round trip through bytes, JSON and YAML. codec_test.cc drives it over
-// mutations of a corpus.
+// message that survives a round trip through bytes, JSON and YAML. codec_test.cc and tests/fuzz
+// drive it over mutations of a corpus.
 
 #include <cstddef>
 #include <cstdint>
@@ -35,5 +35,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   k8s::io::api::core::v1::Pod pod;
   if (splitlet::kube::DecodeInto(text, "fuzz", Strictness::kStrict, pod).ok()) CheckRoundTrip(pod);
   splitlet::kube::FindLine(text, "spec.containers[0].image");
-  return 0;
+  return decoded.ok() ? 0 : -1;
 }

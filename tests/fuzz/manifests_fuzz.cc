@@ -1,0 +1,47 @@
+// A fuzz target over manifests and answers of the URL: whatever the bytes are, they end in one line
+// of error, or in pods that every other process can read, under UIDs that name files.
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/one_line.h"
+#include "libs/kube/names.h"
+#include "services/config-source/http_source.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace {
+
+using namespace splitlet;                 // NOLINT(google-build-using-namespace): one target
+using namespace splitlet::config_source;  // NOLINT(google-build-using-namespace): one target
+
+void CheckDecoded(const StatusOr<DecodedPods>& decoded, const Origin& origin) {
+  if (!decoded.ok()) {
+    const std::string why(Message(decoded.status()));
+    CHECK(why.starts_with(origin.location), "{}", why);
+    CHECK(why == OneLine(why), "{}", why);
+    return;
+  }
+  for (const auto& pod : decoded->pods) {
+    CHECK(kube::CheckUid(pod->uid).empty(), "{}", pod->uid);
+    CHECK(!pod->name.empty() && !pod->name_space.empty());
+    kube::Pod parsed;
+    CHECK(parsed.ParseFromString(*pod->bytes), "pod {} does not parse back", pod->uid);
+    CHECK(parsed.metadata().uid() == pod->uid);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string bytes(reinterpret_cast<const char*>(data), size);
+  const Origin file{.source = "file", .node_name = "node", .location = "/m/a.yaml"};
+  const auto decoded = DecodeManifest(bytes, file);
+  CheckDecoded(decoded, file);
+  const Origin url{.source = "http", .node_name = "node", .location = "http://host/pods"};
+  const PollResult taken =
+      JudgeReply(HttpReply{.code = 200, .status = "200 OK", .body = bytes}, "", url);
+  CheckDecoded(taken.pods, url);
+  CHECK(!taken.pods.ok() || taken.empty || taken.body == bytes);
+  const PollResult again =
+      JudgeReply(HttpReply{.code = 200, .status = "200 OK", .body = bytes}, bytes, url);
+  CHECK(again.unchanged || bytes.empty());
+  return decoded.ok() ? 0 : -1;
+}
