@@ -9,7 +9,11 @@
 namespace splitlet::integration {
 namespace {
 
+#ifdef __SANITIZE_ADDRESS__
+constexpr int kPods = 200;  // 500 take minutes here
+#else
 constexpr int kPods = 500;
+#endif
 constexpr size_t kMaxThreads = 100;
 constexpr auto kManyPods = 400s;  // far above what is needed, for a loaded machine
 constexpr const char* kConfig = R"(apiVersion: kubelet.config.k8s.io/v1beta1
@@ -41,7 +45,7 @@ class ManyPods : public IntegrationTest {
   }
 };
 
-TEST_F(ManyPods, FiveHundredEndAtOnceWithUnderAHundredThreads) {
+TEST_F(ManyPods, HundredsEndAtOnceWithUnderAHundredThreads) {
   ASSERT_NO_FATAL_FAILURE(StartNode({.config = kConfig}));
   const auto info = node_->Info("pod-worker");
   ASSERT_TRUE(info.ok()) << info.status();
