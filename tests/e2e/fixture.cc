@@ -59,8 +59,13 @@ void E2eTest::RemoveAllPods() {
   auto& runtime = view_->runtime();
   const Clock& clock = view_->clock();
   for (const auto& c : view_->Containers()) {
-    EXPECT_TRUE(runtime.StopContainer(c.id, 0, After(clock, 30s)).ok());
-    EXPECT_TRUE(runtime.RemoveContainer(c.id, After(clock, 30s)).ok());
+    // The runtime may still be at what a process asked for before it ended, and refuses meanwhile.
+    Status removed;
+    EXPECT_TRUE(WaitFor(kSoon, [&] {
+      removed = runtime.StopContainer(c.id, 0, After(clock, 30s));
+      if (removed.ok()) removed = runtime.RemoveContainer(c.id, After(clock, 30s));
+      return removed.ok();
+    })) << removed;
   }
   for (const auto& s : view_->Sandboxes()) {
     EXPECT_TRUE(runtime.StopPodSandbox(s.id, After(clock, 30s)).ok());
