@@ -153,9 +153,7 @@ Life ChooseLife(const KnownPod* known, const WorkerLife* worker, WallTime now, i
       std::max(known ? known->incarnation : 0, worker ? worker->incarnation : 0);
   const int64_t generation =
       NextNumber(std::max(known ? known->generation : 0, worker ? worker->generation : 0), now);
-  // Without a number pod-worker does not know it either: its files cannot be read.
-  const bool goes_on =
-      known == nullptr && worker != nullptr && worker->incarnation != 0 && !worker->ended;
+  const bool goes_on = known == nullptr && worker != nullptr && !worker->ended;
   return {goes_on ? incarnation : NextNumber(std::max(incarnation, after), now), generation};
 }
 

@@ -18,6 +18,7 @@
 
 #include "libs/base/fail_point.h"
 #include "libs/bus/nats_bus.h"
+#include "tests/bench/no_log.h"
 #include "tests/bench/result.h"
 #include "tests/harness/bus_process.h"
 #include "tests/harness/child.h"
@@ -30,12 +31,6 @@ using namespace bus;
 
 constexpr size_t kRecordBytes = 4096;  // a pod of middling size
 constexpr int kKeys = 110;
-
-class NoLog final : public LogSink {
- public:
-  bool Enabled(LogLevel) const override { return false; }
-  void Write(LogLevel, std::string_view, const std::vector<LogField>&) override {}
-};
 
 void Pause() { poll(nullptr, 0, 1); }
 

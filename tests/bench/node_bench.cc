@@ -30,8 +30,6 @@ constexpr const char* kImage = "splitlet.local/busybox:1";
 constexpr const char* kScript = "trap 'exit 0' TERM; sleep 100000 & wait";
 constexpr const char* kShortScript = "sleep 0.5";
 
-double Ms(int64_t ns) { return static_cast<double>(ns) / 1e6; }
-
 /// From the end of the process to the first answer of the runtime that says so.
 double TellsExitAfterMs(Raw& raw, const cri::ContainerId& id) {
   while (true) {
@@ -234,15 +232,6 @@ class Bench {
     return Ms(last - began);
   }
 
-  /// Like WaitFor with a look every `period`: a listing of many pods costs what is measured.
-  bool WaitEvery(Duration period, Duration limit, const std::function<bool()>& condition) {
-    const auto end = raw_.clock().Now() + limit;
-    while (!condition()) {
-      if (raw_.clock().Now() >= end) return false;
-      std::this_thread::sleep_for(period);
-    }
-    return true;
-  }
   void AwaitRunning(int pods) {
     CHECK(
         WaitEvery(250ms, 300s, [&] { return view_.Running().size() == static_cast<size_t>(pods); }),

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "libs/cri/grpc_runtime.h"
+#include "tests/bench/no_log.h"
 #include "tests/bench/processes.h"
 #include "tests/bench/result.h"
 #include "tests/harness/bus_process.h"
@@ -26,13 +27,8 @@ namespace {
 using namespace std::chrono_literals;
 using harness::WaitFor;
 
-double Ms(int64_t ns) { return static_cast<double>(ns) / 1e6; }
-
-class NoLog final : public LogSink {
- public:
-  bool Enabled(LogLevel) const override { return false; }
-  void Write(LogLevel, std::string_view, const std::vector<LogField>&) override {}
-};
+/// The runtime keeps the times, so that looks are few.
+constexpr Duration kLimit = 300s;
 
 /// An empty message over the hops of a manifest: a rename that is noticed, a put that is seen in
 /// another process's view, and two calls on a unix socket.
@@ -149,13 +145,14 @@ class Bench {
     pulls.limit_p50 = 30;
     const auto began = view_.clock().Now();
     for (int i = 0; i < pods; ++i) Put(fmt::format("pull-{}", i), "imagePullPolicy: Always");
-    CHECK(WaitEvery(200ms, [&] { return view_.Running().size() == static_cast<size_t>(pods); }));
+    CHECK(WaitEvery(200ms, kLimit,
+                    [&] { return view_.Running().size() == static_cast<size_t>(pods); }));
     pulls.values = {Ms((view_.clock().Now() - began).count()) / 1000};
     Print(pulls);
   }
   void RemovePulls(int pods) {
     for (int i = 0; i < pods; ++i) node_.RemoveManifest(fmt::format("pull-{}.yaml", i));
-    CHECK(WaitEvery(200ms, [&] { return view_.Running().empty(); }));
+    CHECK(WaitEvery(200ms, kLimit, [&] { return view_.Running().empty(); }));
   }
 
  private:
@@ -165,20 +162,12 @@ class Bench {
                                   "  containers:\n  - name: app\n    image: busybox:1\n    {}\n",
                                   name, more));
   }
-  /// A listing costs what is measured, so that looks are few: the runtime keeps the times.
-  bool WaitEvery(Duration period, const std::function<bool()>& condition) {
-    for (const auto end = view_.clock().Now() + 300s; !condition();) {
-      if (view_.clock().Now() >= end) return false;
-      std::this_thread::sleep_for(period);
-    }
-    return true;
-  }
   void Measure(const std::string& prefix, Result& start, Result& stop) {
     for (int i = 0; i < rounds_; ++i) {
       const std::string name = fmt::format("{}-{}", prefix, i);
       const int64_t began = ToNanos(view_.clock().WallNow());
       Put(name, "imagePullPolicy: IfNotPresent");
-      CHECK(WaitEvery(100ms, [&] { return !view_.RunningOf(name).empty(); }), "{}",
+      CHECK(WaitEvery(100ms, kLimit, [&] { return !view_.RunningOf(name).empty(); }), "{}",
             node_.LogTails());
       start.values.push_back(Ms(view_.ReadySandboxesOf(name).at(0).created_at_ns - began));
       start.floor.push_back(hops_.OnceMs());
@@ -186,7 +175,7 @@ class Bench {
       const auto id = view_.RunningOf(name).at(0).id;
       const int64_t removed = ToNanos(view_.clock().WallNow());
       node_.RemoveManifest(name + ".yaml");
-      CHECK(WaitEvery(100ms, [&] { return view_.RunningOf(name).empty(); }));
+      CHECK(WaitEvery(100ms, kLimit, [&] { return view_.RunningOf(name).empty(); }));
       const auto ended = view_.runtime().ContainerStatus(id, After(view_.clock(), 10s));
       CHECK(ended.ok(), "{}", ToString(ended.status()));
       stop.values.push_back(Ms(ended->finished_at_ns - removed));

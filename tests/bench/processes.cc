@@ -36,12 +36,6 @@ double TicksOf(pid_t pid) {
 
 }  // namespace
 
-std::vector<pid_t> Processes::Pids() const {
-  std::vector<pid_t> pids;
-  for (const auto& process : harness::kProcesses) pids.push_back(node_.keeper().PidOf(process));
-  return pids;
-}
-
 double Processes::SixMb() const {
   double sum = 0;
   for (const auto& process : harness::kProcesses) {
@@ -57,7 +51,7 @@ double Processes::ServerMb() const { return PssOf(node_.keeper().PidOf("nats"));
 
 double Processes::CpuSeconds() const {
   double ticks = TicksOf(node_.keeper().PidOf("nats"));
-  for (const pid_t pid : Pids()) ticks += TicksOf(pid);
+  for (const auto& process : harness::kProcesses) ticks += TicksOf(node_.keeper().PidOf(process));
   return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 

@@ -3,10 +3,6 @@
 /// What the six processes of a node and its nats-server take of the machine. Threads: one. Units:
 /// megabytes, seconds of CPU. A process that does not run counts nothing.
 
-#include <sys/types.h>
-
-#include <vector>
-
 #include "tests/harness/node.h"
 
 namespace splitlet::bench {
@@ -23,7 +19,6 @@ class Processes {
   void ShowIdle(int pods) const;
 
  private:
-  std::vector<pid_t> Pids() const;
   harness::Node& node_;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <thread>
 
 namespace splitlet::bench {
 namespace {
@@ -21,6 +22,18 @@ void Judge(Judged& judged, double value, double limit, const std::string& what) 
 }
 
 }  // namespace
+
+double Ms(int64_t ns) { return static_cast<double>(ns) / 1e6; }
+
+bool WaitEvery(Duration period, Duration limit, const std::function<bool()>& condition) {
+  const RealClock clock;
+  const auto end = clock.Now() + limit;
+  while (!condition()) {
+    if (clock.Now() >= end) return false;
+    std::this_thread::sleep_for(period);
+  }
+  return true;
+}
 
 double Percentile(std::vector<double> values, double p) {
   if (values.empty()) return 0;

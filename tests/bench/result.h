@@ -3,8 +3,11 @@
 /// One measured figure, printed as a line of JSON that run.sh collects into build/bench.json.
 /// Threads: any. Units: as said in `unit`.
 
+#include <functional>
 #include <string>
 #include <vector>
+
+#include "libs/base/clock.h"
 
 namespace splitlet::bench {
 
@@ -17,6 +20,11 @@ struct Result {
   /// Negative: not asked.
   double overhead_p50 = -1, overhead_p99 = -1, ratio = -1, limit_p50 = -1, limit_p99 = -1;
 };
+
+double Ms(int64_t ns);
+
+/// Like harness::WaitFor with a look every `period`: a listing of many pods costs what is measured.
+bool WaitEvery(Duration period, Duration limit, const std::function<bool()>& condition);
 
 /// p in [0, 1]; nearest rank; 0 for no values.
 double Percentile(std::vector<double> values, double p);

@@ -1,0 +1,18 @@
+#pragma once
+
+/// A sink for what a benchmark makes of the libraries: it writes nothing. Threads: any.
+
+#include <string_view>
+#include <vector>
+
+#include "libs/base/log.h"
+
+namespace splitlet::bench {
+
+class NoLog final : public LogSink {
+ public:
+  bool Enabled(LogLevel) const override { return false; }
+  void Write(LogLevel, std::string_view, const std::vector<LogField>&) override {}
+};
+
+}  // namespace splitlet::bench
