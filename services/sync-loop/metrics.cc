@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "services/sync-loop/admission.h"
+#include "services/sync-loop/admission/rules.h"
 
 namespace splitlet::sync_loop {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "libs/exec/exec.h"
-#include "services/sync-loop/peers.h"
+#include "services/sync-loop/pod_worker_client.h"
 
 namespace grpc {
 class Channel;

@@ -4,7 +4,7 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/trace.h"
-#include "services/sync-loop/allocated.h"
+#include "services/sync-loop/grants/allocated.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::sync_loop {

@@ -8,7 +8,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/base/trace.h"
-#include "services/sync-loop/test_node.h"
+#include "services/sync-loop/sync_loop_fixture.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::sync_loop {

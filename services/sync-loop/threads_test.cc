@@ -6,7 +6,7 @@
 #include "libs/exec/loop_thread.h"
 #include "libs/exec/on_loop.h"
 #include "libs/exec/strand_pool.h"
-#include "services/sync-loop/test_node.h"
+#include "services/sync-loop/sync_loop_fixture.h"
 #include "splitlet/v1/services.pb.h"
 
 /// sync-loop on real threads: files are written and pod-worker is called on strands, for many pods

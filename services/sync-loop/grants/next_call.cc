@@ -1,4 +1,4 @@
-#include "services/sync-loop/next_call.h"
+#include "services/sync-loop/grants/next_call.h"
 
 #include <algorithm>
 

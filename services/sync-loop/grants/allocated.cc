@@ -1,4 +1,4 @@
-#include "services/sync-loop/allocated.h"
+#include "services/sync-loop/grants/allocated.h"
 
 #include <map>
 

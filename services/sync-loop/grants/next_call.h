@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "libs/base/random.h"
-#include "services/sync-loop/facts.h"
+#include "services/sync-loop/pod_digests.h"
 
 namespace splitlet::sync_loop {
 
@@ -30,7 +30,7 @@ struct CallInput {
   bool sync_due = false;
 };
 
-/// An absent record in `desired` makes no call: see orphans.h.
+/// An absent record in `desired` makes no call: see orphans/orphan_watch.h.
 NextCall ComputeNextCall(const CallInput& input);
 
 /// From now to the next look at a pod whose worker syncs.

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "services/sync-loop/claim.h"
-#include "services/sync-loop/facts.h"
+#include "services/sync-loop/admission/requests.h"
+#include "services/sync-loop/pod_digests.h"
 
 namespace splitlet::sync_loop {
 

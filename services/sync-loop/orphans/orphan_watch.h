@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "libs/base/clock.h"
-#include "services/sync-loop/facts.h"
+#include "services/sync-loop/pod_digests.h"
 
 namespace splitlet::sync_loop {
 

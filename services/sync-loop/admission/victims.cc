@@ -2,7 +2,7 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/trace.h"
-#include "services/sync-loop/preemption.h"
+#include "services/sync-loop/admission/preemption.h"
 #include "services/sync-loop/sync_loop_service.h"
 #include "splitlet/v1/records.pb.h"
 

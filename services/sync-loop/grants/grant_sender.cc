@@ -1,4 +1,4 @@
-#include "services/sync-loop/worker_calls.h"
+#include "services/sync-loop/grants/grant_sender.h"
 
 #include <utility>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "services/sync-loop/test_node.h"
+#include "services/sync-loop/sync_loop_fixture.h"
 
 namespace splitlet::sync_loop {
 namespace {

@@ -1,4 +1,4 @@
-#include "services/sync-loop/claim.h"
+#include "services/sync-loop/admission/requests.h"
 
 #include <utility>
 

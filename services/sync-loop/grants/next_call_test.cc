@@ -1,11 +1,11 @@
-#include "services/sync-loop/next_call.h"
+#include "services/sync-loop/grants/next_call.h"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
 #include <string>
 
-#include "services/sync-loop/orphans.h"
+#include "services/sync-loop/orphans/orphan_watch.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::sync_loop {

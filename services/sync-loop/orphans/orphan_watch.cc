@@ -1,4 +1,4 @@
-#include "services/sync-loop/orphans.h"
+#include "services/sync-loop/orphans/orphan_watch.h"
 
 #include <algorithm>
 

@@ -16,9 +16,9 @@
 #include "libs/base/random.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
+#include "services/sync-loop/grants/next_call.h"
 #include "services/sync-loop/metrics.h"
-#include "services/sync-loop/next_call.h"
-#include "services/sync-loop/peers.h"
+#include "services/sync-loop/pod_worker_client.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::sync_loop {

@@ -1,4 +1,4 @@
-#include "services/sync-loop/load.h"
+#include "services/sync-loop/admission/load.h"
 
 #include <gtest/gtest.h>
 

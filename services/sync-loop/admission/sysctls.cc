@@ -1,4 +1,4 @@
-#include "services/sync-loop/sysctls.h"
+#include "services/sync-loop/admission/sysctls.h"
 
 #include <fmt/format.h>
 

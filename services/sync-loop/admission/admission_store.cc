@@ -1,4 +1,4 @@
-#include "services/sync-loop/admission_book.h"
+#include "services/sync-loop/admission/admission_store.h"
 
 #include <utility>
 

@@ -16,7 +16,7 @@
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
 #include "libs/fs/fact_store.h"
-#include "services/sync-loop/claim.h"
+#include "services/sync-loop/admission/requests.h"
 #include "splitlet/v1/sync_loop.pb.h"
 
 namespace splitlet::sync_loop {

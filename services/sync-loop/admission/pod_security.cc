@@ -1,4 +1,4 @@
-#include "services/sync-loop/pod_security.h"
+#include "services/sync-loop/admission/pod_security.h"
 
 #include <algorithm>
 #include <optional>

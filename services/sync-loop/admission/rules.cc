@@ -1,4 +1,4 @@
-#include "services/sync-loop/admission.h"
+#include "services/sync-loop/admission/rules.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,11 +1,11 @@
-#include "services/sync-loop/admission_book.h"
+#include "services/sync-loop/admission/admission_store.h"
 
 #include <gtest/gtest.h>
 
 #include "libs/bus/fake_bus.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
-#include "services/sync-loop/test_node.h"
+#include "services/sync-loop/sync_loop_fixture.h"
 
 namespace splitlet::sync_loop {
 namespace {

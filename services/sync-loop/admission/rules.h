@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "libs/kube/pod_types.h"
-#include "services/sync-loop/claim.h"
-#include "services/sync-loop/node_match.h"
-#include "services/sync-loop/pod_security.h"
-#include "services/sync-loop/sysctls.h"
+#include "services/sync-loop/admission/node_match.h"
+#include "services/sync-loop/admission/pod_security.h"
+#include "services/sync-loop/admission/requests.h"
+#include "services/sync-loop/admission/sysctls.h"
 
 namespace splitlet::v1 {
 class NodeRecord;

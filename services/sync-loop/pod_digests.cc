@@ -1,4 +1,4 @@
-#include "services/sync-loop/facts.h"
+#include "services/sync-loop/pod_digests.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "services/sync-loop/admission.h"
+#include "services/sync-loop/admission/rules.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/codec.h"
-#include "services/sync-loop/allocated.h"
+#include "services/sync-loop/grants/allocated.h"
 #include "services/sync-loop/metrics.h"
 
 namespace splitlet::sync_loop {

@@ -11,7 +11,7 @@
 
 #include "libs/kube/pod_types.h"
 #include "libs/kube/resources.h"
-#include "services/sync-loop/admission.h"
+#include "services/sync-loop/admission/rules.h"
 
 namespace splitlet::sync_loop {
 

@@ -1,4 +1,4 @@
-#include "services/sync-loop/node_match.h"
+#include "services/sync-loop/admission/node_match.h"
 
 #include <algorithm>
 #include <charconv>

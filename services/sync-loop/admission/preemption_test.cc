@@ -1,4 +1,4 @@
-#include "services/sync-loop/preemption.h"
+#include "services/sync-loop/admission/preemption.h"
 
 #include <gtest/gtest.h>
 
