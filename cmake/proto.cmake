@@ -6,51 +6,8 @@
 # Generated code has the same flags in every preset and no sanitizers, so that ccache compiles it once for all of them.
 
 set(SPLITLET_GEN_DIR "${CMAKE_BINARY_DIR}/gen")
-
-set(SPLITLET_CRI_PROTOS
-  containerd/events.proto
-  containerd/events_service.proto
-  runtime/v1/api.proto)
-
-set(SPLITLET_K8S_PROTOS
-  k8s.io/api/authentication/v1/authentication.proto
-  k8s.io/api/authorization/v1/authorization.proto
-  k8s.io/api/certificates/v1/certificates.proto
-  k8s.io/api/coordination/v1/lease.proto
-  k8s.io/api/core/v1/cluster.proto
-  k8s.io/api/core/v1/config.proto
-  k8s.io/api/core/v1/container.proto
-  k8s.io/api/core/v1/container_status.proto
-  k8s.io/api/core/v1/event.proto
-  k8s.io/api/core/v1/namespace.proto
-  k8s.io/api/core/v1/node.proto
-  k8s.io/api/core/v1/persistent_volume.proto
-  k8s.io/api/core/v1/persistent_volume_claim.proto
-  k8s.io/api/core/v1/pod.proto
-  k8s.io/api/core/v1/pod_options.proto
-  k8s.io/api/core/v1/pod_status.proto
-  k8s.io/api/core/v1/probe.proto
-  k8s.io/api/core/v1/quota.proto
-  k8s.io/api/core/v1/reference.proto
-  k8s.io/api/core/v1/replication_controller.proto
-  k8s.io/api/core/v1/resources.proto
-  k8s.io/api/core/v1/scheduling.proto
-  k8s.io/api/core/v1/security.proto
-  k8s.io/api/core/v1/service.proto
-  k8s.io/api/core/v1/volume.proto
-  k8s.io/api/core/v1/volume_source.proto
-  k8s.io/api/node/v1/runtime_class.proto
-  k8s.io/api/policy/v1/policy.proto
-  k8s.io/api/storage/v1/storage.proto
-  k8s.io/apimachinery/pkg/api/resource/quantity.proto
-  k8s.io/apimachinery/pkg/apis/meta/v1/discovery.proto
-  k8s.io/apimachinery/pkg/apis/meta/v1/meta.proto
-  k8s.io/apimachinery/pkg/apis/meta/v1/options.proto
-  k8s.io/apimachinery/pkg/apis/meta/v1/status.proto
-  k8s.io/apimachinery/pkg/apis/meta/v1/time.proto
-  k8s.io/apimachinery/pkg/runtime/runtime.proto
-  k8s.io/apimachinery/pkg/util/intstr/intstr.proto
-  splitlet/v1/options.proto)
+file(MAKE_DIRECTORY "${SPLITLET_GEN_DIR}")
+set_property(GLOBAL APPEND PROPERTY JOB_POOLS generated=2)
 
 # Runs protoc on one file below proto/. One command for each generator: the dependency file must name the first output
 # of its command first, and of two generators protoc names the stubs first.
@@ -102,20 +59,5 @@ function(splitlet_proto_library name)
     # Paths below the build directory count as relative: presets and checkouts share what one has compiled.
     set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER
       "${CMAKE_COMMAND};-E;env;CCACHE_BASEDIR=${CMAKE_BINARY_DIR};CCACHE_NOHASHDIR=1;${CMAKE_CXX_COMPILER_LAUNCHER}")
-  endif()
-endfunction()
-
-# All four libraries; proto_splitlet only once there is a file for it besides the options.
-function(splitlet_protos)
-  file(MAKE_DIRECTORY "${SPLITLET_GEN_DIR}")
-  set_property(GLOBAL APPEND PROPERTY JOB_POOLS generated=2)
-  splitlet_proto_library(proto_cri PROTOS ${SPLITLET_CRI_PROTOS})
-  splitlet_proto_library(proto_k8s PROTOS ${SPLITLET_K8S_PROTOS})
-  splitlet_proto_library(proto_otlp PROTOS opentelemetry/trace_service.proto)
-  file(GLOB own RELATIVE "${CMAKE_SOURCE_DIR}/proto" CONFIGURE_DEPENDS
-       "${CMAKE_SOURCE_DIR}/proto/splitlet/v1/*.proto")
-  list(REMOVE_ITEM own splitlet/v1/options.proto)
-  if(own)
-    splitlet_proto_library(proto_splitlet PROTOS ${own} DEPENDS proto_cri proto_k8s)
   endif()
 endfunction()

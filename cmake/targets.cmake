@@ -1,6 +1,8 @@
-# One function for each sort of target, so that the map of the tree in CMakeLists.txt says only what things are.
+# One function for each sort of target, so that the CMakeLists.txt of a folder says only what things are. Paths of sources
+# are relative to that folder.
 
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
 
 # What scripts/test.sh builds: the programs, and the tests of one label with the programs that they run.
 add_custom_target(programs)
@@ -31,16 +33,16 @@ function(splitlet_service name)
   set_property(GLOBAL APPEND PROPERTY SPLITLET_CORES "${id}_core")
 endfunction()
 
-# After all services: the program `splitlet` with a link splitlet-NAME, and a target of that name, for each.
+# In services/, after all of them: the program `splitlet` with a link splitlet-NAME, and a target of that name, for each.
 function(splitlet_program)
   get_property(services GLOBAL PROPERTY SPLITLET_SERVICES)
   get_property(cores GLOBAL PROPERTY SPLITLET_CORES)
-  add_executable(splitlet services/main.cc)
+  add_executable(splitlet main.cc)
   target_link_libraries(splitlet PRIVATE ${cores})
   add_dependencies(programs splitlet)
   install(TARGETS splitlet RUNTIME DESTINATION bin)
   foreach(name IN LISTS services)
-    target_sources(splitlet PRIVATE "services/${name}/main.cc")
+    target_sources(splitlet PRIVATE "${name}/main.cc")
     set(link "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/splitlet-${name}")
     add_custom_command(TARGET splitlet POST_BUILD COMMAND "${CMAKE_COMMAND}" -E create_symlink splitlet "${link}")
     add_custom_target(splitlet-${name} DEPENDS splitlet)
@@ -98,7 +100,7 @@ function(splitlet_fuzz name)
   if(NOT ARG_INPUTS)
     set(ARG_INPUTS 1500)
   endif()
-  splitlet_test(fuzz_${name} SOURCES tests/fuzz/driver_test.cc ${ARG_SOURCES} DEPENDS base ${ARG_DEPENDS}
+  splitlet_test(fuzz_${name} SOURCES "${CMAKE_SOURCE_DIR}/tests/fuzz/driver_test.cc" ${ARG_SOURCES} DEPENDS base ${ARG_DEPENDS}
                              DEFINES FUZZ_INPUTS=${ARG_INPUTS} ${ARG_DEFINES})
   add_dependencies(fuzzers fuzz_${name}_test)
 endfunction()
@@ -110,7 +112,8 @@ function(splitlet_script_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
-  add_test(NAME ${name} COMMAND "${CMAKE_SOURCE_DIR}/${ARG_SCRIPT}" WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+  cmake_path(ABSOLUTE_PATH ARG_SCRIPT BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE OUTPUT_VARIABLE script)
+  add_test(NAME ${name} COMMAND "${script}" WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
   splitlet_register_test(${name} ${ARG_LABEL} ${ARG_TIMEOUT})
   set_property(TEST ${name} PROPERTY SKIP_RETURN_CODE 77)
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
