@@ -14,7 +14,7 @@
 # wrong must not cost the bus.
 #
 # A user may publish only the table and the signals of its process, and subscribe only to the tables
-# that its process views, with their owners' signals (DESIGN: "How state is shared").
+# that its process views, with their owners' signals (docs/design.md, "How state is shared").
 # NATS_PORT chooses the port; without it a free one is taken.
 set -euo pipefail
 umask 077

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Giving up a call early: the holder calls Cancel(), whoever waits is told by a callback.
-/// Threads: any. Errors: none.
+/// Giving up a call early: the holder calls Cancel(), and whoever waits hears it by a callback.
+/// Threads: any; nothing fails.
 
 #include <functional>
 #include <map>

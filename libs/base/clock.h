@@ -1,9 +1,9 @@
 #pragma once
 
-/// Time of a process. `Clock::Time` is {boot, CLOCK_MONOTONIC}: it measures, goes into files and
-/// records, and compares between all processes of a boot. `WallTime` is for people and the API
-/// only. Threads: any. Errors: none. Units: nanoseconds. Source: DESIGN.md, rules of safety 5
-/// and 6.
+/// `Clock::Time` measures, also between processes; `WallTime` is for people and the API only.
+/// Threads: any; nothing fails.
+/// Units: nanoseconds.
+/// Source: docs/safety.md, rules 5 and 6.
 
 #include <atomic>
 #include <chrono>

@@ -2,16 +2,16 @@
 
 /// Named fail points at each outside effect. Off by default: one relaxed atomic load.
 ///   FAIL_POINT("gc.hold.before");                 in a function that returns Status or StatusOr
-///   FAIL_POINT_VOID("bus.put.after");             where nothing can be returned: crash, delay and
-///                                                 pause only
+///   FAIL_POINT_VOID("bus.put.after");             elsewhere: crash, delay and pause only
 ///   if (FAIL_POINT_DROP("bus.publish")) return;   true when the effect is to be left out
 ///   time + FAIL_POINT_SHIFT("clock.wall")         a Duration, 0 unless shifted
 /// Not in templates or inline functions: each site is a static record that `fault list` shows.
 /// Terms, after fail(9): off | return(code,message) | delay(100ms) | pause | crash | drop |
 /// shift(-1h), each with an optional count "3*" or probability "5%", joined by "->":
 /// "3*return(unavailable,busy)->off".
-/// Threads: any. Errors: a bad term is INVALID_ARGUMENT naming it.
-/// Source: DESIGN.md "Fault injection".
+/// Threads: any.
+/// Errors: a bad term is INVALID_ARGUMENT naming it.
+/// Source: docs/design.md, "Fault injection".
 
 #include <atomic>
 #include <chrono>

@@ -1,7 +1,7 @@
 #pragma once
 
 /// Small hashes for names and spreading, not for secrets.
-/// Threads: any. Errors: none.
+/// Threads: any; nothing fails.
 
 #include <cstdint>
 #include <string>

@@ -2,8 +2,8 @@
 
 /// Structured logging: a constant lower-case message and fields. The sink is set up by libs/daemon.
 ///   log.Info("sandbox created", {{"pod", "default/web"}, {"sandboxID", id}});
-/// Field names are the kubelet's (`pod`, `podUID`, `containerName`, `err`). Threads: any. Errors:
-/// none. Source: STYLE.md section 13; metrics-and-logging spec.
+/// Threads: any; nothing fails. Field names are the kubelet's (`pod`, `podUID`, `err`).
+/// Source: docs/design.md, "Logs and metrics"; docs/behaviour/logs-and-metrics.md.
 
 #include <fmt/format.h>
 

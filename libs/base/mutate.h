@@ -1,7 +1,7 @@
 #pragma once
 
-/// For tests: texts that are almost right, made from right ones. The same seed gives the same
-/// texts. Threads: one. Errors: none.
+/// For tests: texts that are almost right, made from right ones; each seed gives its own.
+/// Threads: one; nothing fails.
 
 #include <algorithm>
 #include <string>

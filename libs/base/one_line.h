@@ -1,8 +1,8 @@
 #pragma once
 
 /// What comes from outside, as one line that a terminal only shows: errors that quote their input,
-/// and every cell that splitletctl prints (a pod chooses its messages, and root reads them).
-/// Threads: any. Errors: none.
+/// and cells that splitletctl prints, whose text a pod may have chosen.
+/// Threads: any; nothing fails.
 
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 #pragma once
 
 /// A seeded source of jitter; the same seed gives the same numbers on every machine.
-/// Threads: one at a time. Errors: none.
+/// Threads: one at a time; nothing fails.
 
 #include <cstdint>
 

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Spans: what one step of a trace was, and how long it took. They go to the sink of the process,
-/// which is there only when traces are exported; without one, or when the trace is not sampled, a
-/// Span costs a look at an atomic and passes the traceparent on as it came. Threads: a Span is used
-/// by one at a time; the sink by any. Errors: none; a span that is not ended ends as it is
-/// destroyed. Units: wall time. Source: W3C Trace Context; metrics-and-logging spec, "Tracing".
+/// Spans: what one step of a trace was, and how long it took. Without a sink in the process, or
+/// when the trace is not sampled, a Span passes the traceparent on as it came.
+/// Threads: a Span is used by one at a time; the sink by any. Nothing fails.
+/// Units: wall time.
+/// Source: W3C Trace Context; docs/behaviour/logs-and-metrics.md, "Traces".
 
 #include <cstdint>
 #include <memory>

@@ -1,9 +1,9 @@
 #pragma once
 
-/// Status and StatusOr of the whole tree: Abseil's, under names of ours, with macros that add
-/// context. The codes are gRPC's. Debian's Abseil has a string_view of its own that neither the
-/// standard library nor fmt takes; this header is the one place that knows. Threads: values, any.
-/// Errors: none.
+/// Status and StatusOr: Abseil's, with gRPC's codes, and macros that add context. Debian's Abseil
+/// has a string_view of its own; only this header knows it.
+/// Threads: values, any.
+/// Source: docs/libraries.md, "Abseil".
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>

@@ -1,7 +1,7 @@
 #pragma once
 
-/// A string that cannot be taken for another kind of string: struct PodUidTag; using PodUid =
-/// StrongId<PodUidTag>. Threads: values, any. Errors: none.
+/// A string that is taken for no other kind: struct PodUidTag; using PodUid = StrongId<PodUidTag>.
+/// Threads: values, any; nothing fails.
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Text is UTF-8 without NUL: what fits into a string of a record, and into JSON. Bytes from
-/// outside are made text where they enter, since one string that is none makes all of its record
-/// unreadable. Threads: any. Errors: none.
+/// Text is UTF-8 without NUL: what fits into a record's string, and into JSON. Bytes from outside
+/// are made text where they enter, since one bad string makes all of its record unreadable.
+/// Threads: any; nothing fails.
 
 #include <cstddef>
 #include <string>

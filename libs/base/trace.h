@@ -1,9 +1,9 @@
 #pragma once
 
-/// The trace that a change of a pod starts and that every table, call and log line about it
-/// carries, from the source of the pod to the runtime. Its steps are in span.h.
-/// Threads: pure functions, any. Errors: what is no traceparent has no id.
-/// Source: W3C Trace Context, traceparent of version 00; metrics-and-logging spec.
+/// The trace that a change of a pod starts, carried by every table, call and log line about it.
+/// Threads: pure functions, any.
+/// Errors: what is no traceparent has no id.
+/// Source: W3C Trace Context, version 00; docs/behaviour/logs-and-metrics.md, "Traces".
 
 #include <string>
 #include <string_view>

@@ -1,12 +1,12 @@
 #pragma once
 
-/// Tables, views and signals: list-and-watch between the processes of one node.
-/// One process owns a table and alone writes it; others keep views. Changes travel over NATS, lists
-/// over gRPC. Everything here is used on the loop thread only, callbacks run there too. Records are
-/// serialised protobuf messages; the typed wrappers Table<R> and View<R> are in typed.h. FakeBus
-/// for tests and the simulation is in fake_bus.h. Errors: a record above 16 MiB is
-/// RESOURCE_EXHAUSTED; the bus being away is never an error, only latency. Source: DESIGN.md "How
-/// state is shared".
+/// Tables, views and signals: list-and-watch between the processes of one node. One process owns a
+/// table and alone writes it; others keep views. Changes travel over NATS, lists over gRPC. All of
+/// it is used on the loop thread only, callbacks run there too. Records are serialised protobuf
+/// messages; typed.h has the typed wrappers Table<R> and View<R>. FakeBus, for tests and the
+/// simulation, is in fake_bus.h.
+/// Errors: a record above 16 MiB is RESOURCE_EXHAUSTED; a bus that is away is latency, no error.
+/// Source: docs/design.md, "How state is shared".
 
 #include <cstdint>
 #include <functional>

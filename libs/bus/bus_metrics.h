@@ -1,7 +1,7 @@
 #pragma once
 
-/// Metrics of the bus in one process. Labels: the table, and closed sets of kinds and reasons.
-/// Threads: any. Errors: none. Units: seconds.
+/// Metrics of the bus in one process, by table and by closed sets of kinds and reasons; in seconds.
+/// Threads: any; nothing fails.
 
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>

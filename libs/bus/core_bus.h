@@ -1,9 +1,9 @@
 #pragma once
 
-/// The bus of one process over any transport: owns the cores, beats, and asks for the lists that
-/// views want, when they are due. NatsBus and FakeBus are this class with a transport. Threads: the
-/// loop thread only. Errors: see bus.h; a second table of a process is ALREADY_EXISTS, a table of
-/// another process PERMISSION_DENIED. Source: DESIGN.md "How state is shared".
+/// The bus of one process over any transport: owns the cores, beats, and asks for the lists due.
+/// Threads: the loop thread only.
+/// Errors: as bus.h; ALREADY_EXISTS for a second table, PERMISSION_DENIED for another process's.
+/// Source: docs/design.md, "How state is shared".
 
 #include <functional>
 #include <map>

@@ -1,9 +1,9 @@
 #pragma once
 
-/// What is asked of config-source itself, where a view is not enough: before each destructive act
-/// on a pod that seems to be wanted no more, and for a pod that a view does not show yet. Threads:
-/// any; blocks until the answer or the deadline. Errors: gRPC codes; UNAVAILABLE when the sources
-/// cannot say, which forbids the act. Source: docs/safety.md, rules 8, 10 and 14.
+/// Asks config-source itself where a view is not enough: before each destructive act on a pod that
+/// seems unwanted, and for a pod not yet in the view. Any thread; blocks up to the deadline.
+/// Errors: gRPC codes; UNAVAILABLE when the sources cannot say, which forbids the act.
+/// Source: docs/safety.md, rules 8, 10 and 14.
 
 #include <memory>
 #include <string>

@@ -1,14 +1,14 @@
 #pragma once
 
-/// The bus of tests and of the simulation: FakeBusNetwork joins one FakeBus per process on event
-/// loops of virtual time. Tables, views, lists and beats are those of the real bus (CoreBus); only
-/// the way between the processes is fake.
+/// The bus of tests and of the simulation: a FakeBusNetwork joins one FakeBus per process on loops
+/// of virtual time. Tables, views, lists and beats are those of the real bus (CoreBus).
 ///   FakeClock clock; exec::FakeLoop loop(clock);
 ///   FakeBusNetwork network(clock, /*seed=*/1);
 ///   FakeBus owner(network, "config-source", loop), reader(network, "sync-loop", loop);
 ///   auto table = *Own<R>(owner, "desired"); auto view = *ViewOf<R>(reader, "desired");
 ///   loop.RunUntilIdle();  // subscribed and listed; after a Put again: applied
-/// Threads: one. Errors: as the real bus.
+/// Threads: one.
+/// Errors: as the real bus.
 
 #include <functional>
 #include <map>

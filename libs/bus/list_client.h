@@ -1,8 +1,8 @@
 #pragma once
 
-/// Lists tables of other processes over their sockets, many at a time, without a thread of its own.
-/// Threads: List from the loop thread; `done` runs on a gRPC thread, once. Errors: gRPC codes; a
-/// list that is cut off is an error, never a shorter list.
+/// Lists tables of other processes over their sockets, many at a time.
+/// Threads: List from the loop thread; `done` runs on a gRPC thread, once. It has none of its own.
+/// Errors: gRPC codes; a list that is cut off is an error, never a shorter list.
 
 #include <condition_variable>
 #include <functional>

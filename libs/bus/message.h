@@ -1,8 +1,8 @@
 #pragma once
 
 /// What owners and views of a table say to each other, free of its form on the wire.
-/// Threads: values; records are shared and immutable. Errors: none.
-/// Source: DESIGN.md "How state is shared".
+/// Threads: values; records are shared and immutable. Nothing fails.
+/// Source: docs/design.md, "How state is shared".
 
 #include <cstdint>
 #include <memory>

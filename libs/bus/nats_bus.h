@@ -1,11 +1,11 @@
 #pragma once
 
 /// The bus between real processes: changes and signals over NATS, lists over gRPC on the owners'
-/// sockets. Without NATS everything works a little slower, by polling. Threads: as bus.h; made and
-/// destroyed on the loop thread, or while the loop does not run. The gRPC server that serves
-/// TablesService() is stopped before this is destroyed. Errors: what the server forbids is logged
-/// as an error, once for each text, and counted. Source: DESIGN.md "How state is shared";
-/// BUILD-NOTES 11 to 14.
+/// sockets. Without NATS everything works a little slower, by polling.
+/// Threads: as bus.h; made and destroyed on the loop thread or while the loop does not run, after
+/// the gRPC server that serves TablesService() was stopped.
+/// Errors: what the server forbids is logged as an error, once for each text, and counted.
+/// Source: docs/design.md, "How state is shared"; docs/libraries.md, "NATS".
 
 #include <functional>
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The C handles of libnats as owners; who makes one holds it by its owner only. Threads: as
-/// libnats says. Errors: none.
+/// The C handles of libnats, each held by its owner only.
+/// Threads: as libnats says; nothing fails.
 
 #include <nats/nats.h>
 

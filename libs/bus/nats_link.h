@@ -1,13 +1,13 @@
 #pragma once
 
 /// A connection to nats-server that comes back by itself, over TLS. One thread of its own makes
-/// every call that may block, so that a stopped or slow server never holds up who publishes. Each
-/// connection is made anew, with the CA as its file is by then: keys that were replaced count from
-/// the next connection on. Nothing is said to a server that has not shown who it is, the password
-/// least of all. Threads: Publish, Subscribe and connected from any, none blocks; events come on
-/// other threads. Errors: the server being away is no error; what the server refuses, and why it is
-/// not trusted, is told by an event. At the bound of the queue a message is dropped.
-/// Source: BUILD-NOTES 11 to 13, 30; docs/decisions/bus-tls.md.
+/// every call that may block, so that a slow server never holds up who publishes. Each connection
+/// reads the CA's file anew, so that replaced keys count. A server that has not shown who it is
+/// gets no password.
+/// Threads: Publish, Subscribe, connected from any, none blocks; events come on other threads.
+/// Errors: events say what the server refuses and why it is not trusted; one that is away is none.
+/// At the bound of the queue a message is dropped.
+/// Source: docs/libraries.md, "NATS"; docs/decisions/bus-tls.md.
 
 #include <condition_variable>
 #include <cstdint>

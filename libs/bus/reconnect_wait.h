@@ -1,8 +1,8 @@
 #pragma once
 
-/// How long to wait before a connection is made again: 50 to 100 ms at first, twice that each time,
-/// up to 1 to 2 s. A connection that ended soon counts as one that failed, else a server that takes
-/// each and drops it would be asked without end. Threads: one. Errors: none.
+/// How long to wait before a connection is made again: 50 to 100 ms at first, doubling to 1 to 2 s.
+/// A connection that ended soon counts as failed, so that a server that drops each is not hammered.
+/// Threads: one; nothing fails.
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Which scope of completeness a record belongs to: the source of a `desired` record, else kAll.
-/// Threads: any. Errors: none; a record that does not parse has the scope "".
+/// A record's scope of completeness: of `desired` its source, else kAll; "" when it does not parse.
+/// Threads: any; nothing fails.
 
 #include <string>
 #include <string_view>

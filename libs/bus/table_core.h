@@ -1,8 +1,8 @@
 #pragma once
 
-/// The owner's side of a table, without I/O: numbering, the ring of recent changes, and lists.
-/// Threads: one. Errors: a record above 16 MiB is RESOURCE_EXHAUSTED and leaves the table as it
-/// was. Source: DESIGN.md "How state is shared".
+/// The owner's side of a table, no I/O: numbering, recent changes, lists. One thread.
+/// Errors: a record above 16 MiB is RESOURCE_EXHAUSTED and leaves the table as it was.
+/// Source: docs/design.md, "How state is shared".
 
 #include <deque>
 #include <map>

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Table<R> and View<R>: the bus with protobuf records. R is complete only where this is used in a
-/// .cc file. Loop thread only. Errors: see bus.h; a record that does not parse, or that names the
-/// UID of another key, is present and unknown (DESIGN.md, rule 11).
+/// Table<R> and View<R>: the bus with protobuf records (complete in .cc files). Loop thread only.
+/// Errors: as bus.h; a record that does not parse, or names another UID than its key, is present
+/// and unknown (docs/safety.md, rule 11).
 
 #include <functional>
 #include <map>

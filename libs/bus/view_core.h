@@ -1,9 +1,9 @@
 #pragma once
 
-/// The reader's side of a table, without I/O: a state machine fed with messages, lists and time,
-/// which says what to list next. Whatever is lost, doubled, late or out of order, it ends with the
-/// owner's last content. Threads: one. Errors: none; what makes no sense is counted and left out.
-/// Source: DESIGN.md "How state is shared".
+/// The reader's side of a table, no I/O: fed with messages, lists and time, says what to list next.
+/// Threads: one. Whatever is lost, doubled or late, it ends with the owner's last content.
+/// Errors: none; what makes no sense is counted and left out.
+/// Source: docs/design.md, "How state is shared".
 
 #include <cstdint>
 #include <functional>

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The messages of message.h as protobuf, and back. What comes from outside is checked.
-/// Threads: any. Errors: INVALID_ARGUMENT for bytes that are no message.
-/// Source: proto/splitlet/v1/records.proto and services.proto.
+/// The messages of message.h as protobuf, and back, checked. Any thread.
+/// Errors: INVALID_ARGUMENT for bytes that are no message.
+/// Source: proto/splitlet/v1/records.proto; proto/splitlet/v1/services.proto.
 
 #include <string>
 #include <string_view>

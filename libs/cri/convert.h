@@ -1,7 +1,7 @@
 #pragma once
 
-/// CRI messages to the structs of cri.h. An entry that CRI does not allow is INTERNAL, or left out
-/// of a listing. Threads: values. Source: runtime-sync spec, section 2.
+/// CRI messages to the structs of cri.h. A bad entry is INTERNAL, or left out of a listing.
+/// Source: CRI v1; docs/behaviour/relist.md, "Inspection".
 
 #include <string>
 #include <vector>

@@ -1,13 +1,13 @@
 #pragma once
 
-/// The CRI calls that splitlet makes, cut into roles; each process gets the narrowest: Reader looks
-/// only, Runner makes and stops sandboxes and containers, Images handles images, Remover removes
-/// what is dead, Logs has log files opened anew, Stats measures. The gRPC client is in
-/// grpc_runtime.h, FakeRuntime (keeps real state, virtual time, faults) in fake_runtime.h; both
-/// pass the same contract test. Threads: any; each call blocks until its answer or its deadline.
-/// Errors: gRPC codes, unchanged; a removal of what is gone is OK. Units: CRI times are nanoseconds
-/// since the epoch, memory bytes. Source: CRI v1; runtime-sync spec, "Reading records from the
-/// runtime"; images spec.
+/// The CRI calls that splitlet makes, cut into roles; each process gets the narrowest. Reader looks
+/// only, Runner makes and stops, Images handles images, Remover removes what is dead, Logs has log
+/// files opened anew, Stats measures. The gRPC client (grpc_runtime.h) and FakeRuntime
+/// (fake_runtime.h) pass the same contract test.
+/// Threads: any; each call blocks until its answer or its deadline.
+/// Errors: gRPC codes, unchanged; a removal of what is gone is OK.
+/// Units: CRI times are nanoseconds since the epoch, memory bytes.
+/// Source: CRI v1.
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 #pragma once
 
-/// kubelet_runtime_operations_*: how often each CRI call is made, how long it takes, how often it
-/// fails. Threads: any. Source: metrics-and-logging spec, section 3.
+/// kubelet_runtime_operations_*: count, duration and errors of each CRI call. Any thread.
+/// Source: docs/behaviour/logs-and-metrics.md, "Metrics".
 
 #include <prometheus/counter.h>
 #include <prometheus/histogram.h>

@@ -1,8 +1,8 @@
 #pragma once
 
-/// A stream of container events for a loop thread, which may not block. StreamThread in
-/// event_stream.h follows a runtime's stream; FakeEventSource in fake_event_source.h needs no
-/// thread. Threads: Start and Stop from one thread. Errors: in on_end.
+/// Container events for a loop thread, which may not block. StreamThread (event_stream.h) follows a
+/// runtime's stream; FakeEventSource needs no thread. Errors come by on_end.
+/// Threads: Start and Stop from one thread.
 
 #include <functional>
 

@@ -1,9 +1,9 @@
 #pragma once
 
-/// Where container events come from: CRI's own stream, or containerd's beside it; and a source that
-/// runs either on a thread of its own. Events are hints: they may be late, lost or doubled.
-/// Threads: as said at each. Errors: UNIMPLEMENTED when the runtime has no such stream; else why it
-/// ended. Source: DESIGN.md "Runtime events without waiting"; facts/containerd-events.tsv.
+/// Container events: CRI's own or containerd's, on a thread of their own; late, lost or doubled.
+/// Threads: as said at each.
+/// Errors: UNIMPLEMENTED when the runtime has no such stream; else why it ended.
+/// Source: docs/design.md, "Runtime events without waiting"; docs/libraries.md.
 
 #include <functional>
 #include <memory>

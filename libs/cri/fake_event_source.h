@@ -1,6 +1,6 @@
 #pragma once
 
-/// Events of a FakeRuntime without a thread. Threads: one. Errors: as FakeRuntime::Subscribe.
+/// Events of a FakeRuntime without a thread; errors as of FakeRuntime::Subscribe.
 
 #include <memory>
 

@@ -1,13 +1,13 @@
 #pragma once
 
-/// A container runtime in memory for tests and the simulation: sandboxes with attempts, containers,
-/// images, reserved names and exits are real state; time is the clock's, so a container ends when
-/// the clock says so. Faults per method and pod, containers that do as programmed, foreign pods,
-/// events that are late, lost or doubled. Threads: any. A call that has to take time (grace, delay,
-/// hang, pull) lets it pass through the Waiter; without one it takes none: what would be waited for
-/// has happened, and a hang ends in DEADLINE_EXCEEDED at once. Errors: as containerd gives them
-/// after the client has translated them (cri.h). Source: runtime-sync spec; DESIGN.md "Runtime
-/// events without waiting".
+/// A container runtime in memory for tests and the simulation: sandboxes, attempts, containers,
+/// images, reserved names and exits are real state; containers end when the clock says so. Faults
+/// per method and pod, programmed containers, foreign pods, events late, lost or doubled.
+/// Threads: any. A call that has to take time (grace, delay, hang, pull) lets it pass through the
+/// Waiter; without one what would be waited for has happened, and a hang ends in DEADLINE_EXCEEDED
+/// at once.
+/// Errors: as containerd gives them after the client has translated them (cri.h).
+/// Source: CRI v1; docs/design.md, "Simulation".
 
 #include <deque>
 #include <functional>

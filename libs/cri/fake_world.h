@@ -1,7 +1,7 @@
 #pragma once
 
-/// The state behind FakeRuntime: what a runtime remembers, and how it changes with time. No locks,
-/// no faults. Threads: one at a time (FakeRuntime's lock). Errors: as in cri.h. Units: as in cri.h.
+/// The state behind FakeRuntime, and how it changes with time. No locks, no faults.
+/// Threads: one at a time (FakeRuntime's lock); errors and units as in cri.h.
 
 #include <deque>
 #include <map>

@@ -1,13 +1,13 @@
 #pragma once
 
-/// A CRI runtime over gRPC: all roles of cri.h on one channel.
-/// Each call ends at the caller's deadline or the limit of its method, whichever comes first.
-/// Threads: any; calls block, but for the two long ones, whose answers come on a thread of gRPC's.
-/// Errors: gRPC codes, unchanged but for these: a create whose name is
-/// taken is ALREADY_EXISTS also where the runtime says UNKNOWN (found out by listing, not by text),
-/// a stop or removal of what is gone is OK, an answer that lacks what CRI demands is INTERNAL. Fail
-/// points: cri.<method>.before and .after. Source: runtime-sync spec, constants and section 2;
-/// metrics-and-logging spec, section 3; BUILD-NOTES 16.
+/// A CRI runtime over gRPC: all roles of cri.h on one channel. Each call ends at the caller's
+/// deadline or its method's limit, whichever comes first. Fail points: cri.<method>.before and
+/// .after.
+/// Threads: any; calls block, but for the two long ones, answered on a thread of gRPC's.
+/// Errors: gRPC codes, unchanged, but: a create whose name is taken is ALREADY_EXISTS also where
+/// the runtime says UNKNOWN (found by listing), a stop or removal of what is gone is OK, an answer
+/// that lacks what CRI demands is INTERNAL.
+/// Source: CRI v1; docs/libraries.md, "gRPC"; docs/behaviour/logs-and-metrics.md, "Metrics".
 
 #include <memory>
 #include <string>

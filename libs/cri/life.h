@@ -1,9 +1,9 @@
 #pragma once
 
-/// The lives of one pod in what the runtime shows of it: a static pod that is moved away and put
-/// back has the UID of before, and what its earlier life left is still there. Also what has begun
-/// in a life and is gone. Threads: pure functions, any. Errors: none. Source: docs/safety.md, rules
-/// 2 and 3.
+/// The incarnations of one pod in what the runtime shows: a static pod moved away and put back
+/// keeps its UID, and what the earlier one left is still there. Also what has begun and is gone.
+/// Threads: pure functions, any; nothing fails.
+/// Source: docs/safety.md, rules 2 and 3.
 
 #include <cstdint>
 #include <map>

@@ -1,10 +1,10 @@
 #pragma once
 
-/// The two calls that may last minutes, begun without waiting: no thread is held while a container
-/// takes its time to stop or an image to come. Threads: any; a begin returns at once. `done` is
-/// called once, on any thread, also on the caller's before the begin returns; it must not block.
-/// Errors: those of Runner::StopContainer and Images::PullImage. Source: DESIGN.md "Threads and
-/// time".
+/// The two calls that may last minutes, begun without waiting: no thread is held meanwhile.
+/// Threads: any; a begin returns at once. `done` is called once, on any thread, also on the
+/// caller's before the begin returns; it must not block.
+/// Errors: those of Runner::StopContainer and Images::PullImage.
+/// Source: docs/design.md, "Threads and time".
 
 #include <functional>
 #include <string>

@@ -1,10 +1,10 @@
 #pragma once
 
-/// A pod as the runtime shows it now: all its sandboxes and containers with status, as records.
-/// Every string of a record is text and bounded, whatever the runtime says.
-/// Threads: any; calls block until the runtime's answers or the deadline. Errors: the runtime's;
-/// what is removed between listing and looking is left out. Source: pleg spec 2.4; runtime-sync
-/// spec, "Reading records from the runtime" and "Labels and annotations".
+/// A pod as the runtime shows it now: all its sandboxes and containers, as records. Every string is
+/// text and bounded, whatever the runtime says.
+/// Threads: any; calls block until the runtime's answers or the deadline.
+/// Errors: the runtime's; what is removed between listing and looking is left out.
+/// Source: docs/behaviour/relist.md, "Inspection"; kuberuntime GetPodStatus.
 
 #include <mutex>
 #include <string>

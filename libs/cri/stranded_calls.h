@@ -1,9 +1,9 @@
 #pragma once
 
-/// Long calls over a runtime whose calls block: each on a strand of its own, which stands for what
-/// the runtime does meanwhile. For tests and the simulation, on the fake strands of the process
-/// that calls, so that it can die between a begin and its answer. Threads: any. Errors: as
-/// LongCalls.
+/// Long calls over a runtime whose calls block, for tests and the simulation: each on a fake strand
+/// of the process that calls, so that this can die between a begin and its answer.
+/// Threads: any.
+/// Errors: as LongCalls.
 
 #include <atomic>
 #include <cstdint>

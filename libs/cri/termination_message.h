@@ -1,9 +1,9 @@
 #pragma once
 
-/// Why a container says it ended: the file at its termination message path, or the end of its log.
-/// A container writes any bytes there: the message is text all the same, and bounded.
-/// Threads: any; reads block on the disk. Errors: become the message, as a kubelet shows them.
-/// Source: pleg spec 2.4; runtime-sync spec, "Termination message".
+/// Why a container says it ended: its termination message file, or its log; text, and bounded.
+/// Threads: any; reads block on the disk.
+/// Errors: become the message, as a kubelet shows them.
+/// Source: docs/behaviour/relist.md, "Termination message".
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 #pragma once
 
 /// CRI messages of a small pod, as splitlet labels them, for tests.
-/// Threads: values. Errors: none.
+/// Threads: values; nothing fails.
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 /// The structs of cri.h as CRI messages, for the fake's state and server.
-/// Threads: values. Errors: none.
+/// Threads: values; nothing fails.
 
 #include "libs/cri/cri.h"
 #include "runtime/v1/api.pb.h"

@@ -16,7 +16,7 @@ struct Right {
   std::string_view callers;
 };
 
-// Lists follow the views of DESIGN's table; what has no row is for root and ctl, or for root.
+// Lists follow the views of ARCHITECTURE.md's table; what has no row is for root, or root and ctl.
 constexpr auto kRights = std::to_array<Right>({
     {"config-source", "Tables/List", "sync-loop|pod-worker|status|gc|node-api"},
     {"sync-loop", "Tables/List", "status"},

@@ -1,9 +1,9 @@
 #pragma once
 
 /// Who may connect to this process and call which of its methods: a table over the processes, and
-/// their user ids from the setting `splitlet.users`. Root may do all. Without the setting all run
-/// as one user, who may do all too. Threads: immutable. Errors: as said.
-/// Source: DESIGN.md, table of the processes, "The calls".
+/// their user ids from `splitlet.users`. Root may do all; without the setting all run as one user.
+/// Threads: immutable.
+/// Source: docs/design.md, "The calls"; docs/safety.md, rule 31.
 
 #include <cstdint>
 #include <map>

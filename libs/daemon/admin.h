@@ -1,8 +1,8 @@
 #pragma once
 
-/// The gRPC service Admin of every process: who it is, how it fares, its fail points, the way out
-/// for a pod whose file cannot be read. Threads: gRPC's; reads only what may be read from there.
-/// Errors: gRPC codes. Source: DESIGN.md "The calls" and "Fault injection".
+/// The gRPC service Admin: how a process fares, fail points, a way past unreadable files.
+/// Threads: gRPC's; reads only what may be read from there. Errors are gRPC codes.
+/// Source: docs/design.md, "The calls" and "Fault injection".
 
 #include <functional>
 #include <memory>

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Typed looks into a YAML document, with the rules of YAML 1.1 that Kubernetes keeps.
-/// Included by the .cc files of the configuration only: it brings yaml-cpp.
-/// Threads: any. Errors: no value when the node is absent or of another type.
+/// Typed looks into a YAML document, by Kubernetes' rules. For .cc files only: brings yaml-cpp.
+/// Threads: any.
+/// Errors: no value when the node is absent or of another type.
 
 #include <yaml-cpp/yaml.h>
 

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Every field of KubeletConfiguration and of the key `splitlet`: its type, its range, its
-/// permitted words, and whether it does anything here; and the check of a document against them.
-/// docs/configuration.md is the same table for people, held to this one by a test. Threads: any.
-/// Errors: a list of problems, each with key and reason, in the order of the document. Source:
-/// configuration spec, field tables 3.1 to 3.5; docs/safety.md, rule 29.
+/// Every field of KubeletConfiguration and of `splitlet`: type, range, permitted words, and whether
+/// it does anything; and the check of a document. A test holds docs/configuration.md to this table.
+/// Threads: any.
+/// Errors: a list of problems, each with key and reason, in the order of the document.
+/// Source: docs/behaviour/configuration.md; docs/safety.md, rule 29.
 
 #include <cstdint>
 #include <span>

@@ -1,9 +1,9 @@
 #pragma once
 
-/// Sends Kubernetes events to `status` in batches: best effort, bounded, never blocking whoever
-/// records. At the bound the newest is dropped; what status refused for good is dropped too. Both
-/// are counted. Threads: Record any; sending on the strand "events". Errors: none. Source:
-/// DESIGN.md "The calls".
+/// Sends Kubernetes events to `status` in batches: best effort, bounded, never blocking. At the
+/// bound the newest is dropped, and so is what status refused for good; both are counted.
+/// Threads: Record any; sending on the strand "events". Nothing fails.
+/// Source: docs/design.md, "The calls".
 
 #include <deque>
 #include <functional>

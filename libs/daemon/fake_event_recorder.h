@@ -1,6 +1,6 @@
 #pragma once
 
-/// Keeps every event, for tests. Threads: any. Errors: none.
+/// Keeps every event, for tests. Any thread.
 
 #include <algorithm>
 #include <mutex>

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The command line of a process, and what the configuration file adds to it.
-/// Threads: any. Errors: INVALID_ARGUMENT naming the flag.
-/// Source: configuration spec, "Command line"; DESIGN.md "The calls".
+/// The command line of a process, and what the configuration file adds to it. Any thread.
+/// Errors: INVALID_ARGUMENT naming the flag.
+/// Source: docs/behaviour/configuration.md, "Flags".
 
 #include <optional>
 #include <string>

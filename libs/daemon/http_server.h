@@ -1,9 +1,9 @@
 #pragma once
 
-/// A small HTTP server for /metrics, /healthz and /readyz: one thread, GET and HEAD, bounded
-/// connections and time. Threads: the handler runs on the server's thread and must not block.
-/// Errors: from Start, by errno or INVALID_ARGUMENT for the address. Source: BUILD-NOTES 20;
-/// metrics-and-logging spec.
+/// A small HTTP server for /metrics, /healthz and /readyz: GET, HEAD; bounded connections and time.
+/// Threads: one of its own; the handler runs on it and must not block.
+/// Errors: from Start, by errno or INVALID_ARGUMENT for the address.
+/// Source: docs/libraries.md, "Metrics and logs".
 
 #include <functional>
 #include <memory>

@@ -1,11 +1,11 @@
 #pragma once
 
 /// The KubeletConfiguration file and the key `splitlet` beside it. A wrong type, an impossible
-/// value, and what asks for more protection than can be given is an error that names file, key and
-/// reason; an unknown or doubled key is one for a strict reader, and a warning for a lenient one,
-/// but never under `splitlet`. The whole file is checked by every process, so that all start or
-/// none does. Threads: immutable after Load. Units: as the names say. Source: configuration spec,
-/// field tables and defaults; docs/safety.md, rule 29.
+/// value, or more protection asked for than can be given is an error that names file, key and
+/// reason; an unknown or doubled key is one for a strict reader and below `splitlet`, else a
+/// warning. Every process checks the whole file, so that all start or none does.
+/// Threads: immutable after Load.
+/// Source: docs/behaviour/configuration.md, "Reading the file"; docs/safety.md, rule 29.
 
 #include <chrono>
 #include <cstdint>

@@ -1,9 +1,9 @@
 #pragma once
 
-/// The lock that a process holds for its life, so that two starts never work on one state
-/// directory. The kernel drops it when the process ends, however it ends. The file stays. Threads:
-/// any. Errors: FAILED_PRECONDITION when another holds it, with its pid, or when what is at the
-/// path may be a stranger's; else by errno. Source: docs/safety.md, rule 4.
+/// The lock that a process holds for its life. The kernel drops it at the end; the file stays.
+/// Errors: FAILED_PRECONDITION when another holds it, with its pid, or when what is at the path may
+/// be a stranger's; else by errno.
+/// Source: docs/safety.md, rule 4.
 
 #include <optional>
 #include <string>

@@ -1,12 +1,12 @@
 #pragma once
 
-/// Where the log lines of a process go: stderr, as text like klog's or as JSON, one line each.
-/// Remembers the last error for the Admin service. A thread of its own writes: who logs never waits
-/// for a reader of stderr that has stopped or a disk that is full; then the oldest lines are
-/// dropped and counted. Warnings and errors are written when Write returns, so that they outlive a
-/// SIGKILL, unless the writer has stood still for `patience` once and is not through yet. A value
-/// above 4 KiB is cut. Threads: any. Errors: none. Units: JSON `ts` is milliseconds since the
-/// epoch. Source: metrics-and-logging spec, "Log lines operators search for", Format.
+/// Where log lines go: stderr, as klog's text or JSON, one line each. A thread of its own writes:
+/// who logs never waits for a stopped reader or a full disk; then the oldest lines are dropped and
+/// counted. Warnings and errors are written when Write returns, so that they outlive a SIGKILL,
+/// unless the writer stood still for `patience`. A value above 4 KiB is cut.
+/// Threads: any; nothing fails.
+/// Units: JSON `ts` is milliseconds since the epoch.
+/// Source: docs/behaviour/logs-and-metrics.md, "Format of logs".
 
 #include <array>
 #include <atomic>

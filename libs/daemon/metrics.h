@@ -1,7 +1,7 @@
 #pragma once
 
-/// Metrics that every process has. Names without a prefix of ours are those of every Prometheus
-/// client. Threads: any. Errors: none. Units: seconds, bytes.
+/// Metrics that every process has, in seconds and bytes; names without our prefix are Prometheus's.
+/// Threads: any; nothing fails.
 
 #include <prometheus/collectable.h>
 #include <prometheus/counter.h>

@@ -1,9 +1,9 @@
 #pragma once
 
-/// The port of metrics and health. Loopback ports belong to whoever binds first, so one that is
-/// taken is reported and tried again: a stranger must not keep the process from its work.
-/// Threads: Try by one at a time; the rest from any. Errors: INVALID_ARGUMENT for what is no
-/// address. Source: docs/safety.md, rule 4.
+/// The port of metrics and health. One that is taken is reported and tried again: a stranger must
+/// not keep the process from its work.
+/// Threads: Try by one at a time; the rest from any.
+/// Errors: INVALID_ARGUMENT for what is no address.
 
 #include <memory>
 #include <mutex>

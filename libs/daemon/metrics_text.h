@@ -1,9 +1,9 @@
 #pragma once
 
-/// Metrics in the text format of Prometheus, as Go's library writes them: each number in the
-/// shortest form that reads back as the same. (TextSerializer of prometheus-cpp cuts at 16 digits:
-/// the bound of a bucket would be another than the same bucket's elsewhere.) Threads: any.
-/// Errors: none. Source: metrics-and-logging spec.
+/// Metrics as Go's library writes them: each number in the shortest form that reads back the same.
+/// (TextSerializer of prometheus-cpp cuts at 16 digits: a bucket would get another bound.)
+/// Threads: any; nothing fails.
+/// Source: docs/behaviour/logs-and-metrics.md, "Metrics".
 
 #include <prometheus/metric_family.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Which fail points a process can reach. All processes are one program, so that each has the sites
-/// of all in it. Threads: any. Errors: none. Source: docs/fail-points.md.
+/// Which fail points a process can reach; the one program has the sites of all. Any thread.
+/// Source: docs/fail-points.md; docs/decisions/one-program.md.
 
 #include <string_view>
 

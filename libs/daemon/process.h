@@ -1,9 +1,9 @@
 #pragma once
 
-/// One process from its first line to its last: makes what a ServiceContext gives, starts the
-/// service on its loop, serves gRPC and HTTP, stops all of it in order. Pods are not touched by a
-/// stop. Threads: Start and Stop on the main thread; the context as service.h says. Errors: of
-/// Start, one line. Source: DESIGN.md "Threads and time", rules of safety 1 and 4.
+/// One process from first line to last: makes the ServiceContext, runs the service, stops in order.
+/// Threads: Start and Stop on the main thread; the context as service.h says.
+/// Errors: of Start, one line.
+/// Source: docs/design.md, "Start and end"; docs/safety.md, rules 1 and 4.
 
 #include <prometheus/registry.h>
 

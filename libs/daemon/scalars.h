@@ -1,8 +1,8 @@
 #pragma once
 
-/// The scalar notations of a KubeletConfiguration: Go durations, quantities, percentages.
-/// Threads: any. Errors: INVALID_ARGUMENT with the reason only. Units: as the names say.
-/// Source: configuration spec, "Rules of reading the main file" and the notes on eviction values.
+/// Scalars of a KubeletConfiguration: Go durations, quantities, percentages. Any thread.
+/// Errors: INVALID_ARGUMENT with the reason only.
+/// Source: docs/behaviour/configuration.md, "Reading the file".
 
 #include <cstdint>
 #include <string>

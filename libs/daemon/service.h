@@ -1,10 +1,10 @@
 #pragma once
 
-/// What every process has: flags, configuration file, lock, loop, strands, bus, log, metrics,
-/// health, gRPC server. A service is made from a ServiceContext and lives on its loop thread.
-/// Threads: as said at each. Errors: a bad flag or configuration is one line on stderr that names
-/// file, key and reason, and exit code 1. Source: DESIGN.md "Threads and time", rules of safety 4;
-/// configuration spec.
+/// What every process has: flags, configuration, lock, loop, strands, bus, log, metrics, health,
+/// gRPC.
+/// Threads: as said at each. A service is made from a ServiceContext and lives on its loop thread.
+/// Errors: a bad flag or file is one line on stderr (file, key, reason) and exit code 1.
+/// Source: docs/design.md, "Threads and time" and "Start and end"; docs/safety.md, rule 4.
 
 #include <functional>
 #include <memory>

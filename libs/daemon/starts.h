@@ -1,8 +1,8 @@
 #pragma once
 
-/// How often a process was started in this boot, and what ended it before: a small file in its run
-/// folder.
-/// Threads: blocks on the file. Errors: of the file system.
+/// How often a process was started in this boot, what ended it before: a file in its run folder.
+/// Threads: blocks on the file.
+/// Errors: of the file system.
 
 #include <cstdint>
 #include <string>

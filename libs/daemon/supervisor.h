@@ -1,8 +1,8 @@
 #pragma once
 
-/// Messages to the supervisor that started this process, in systemd's protocol: one datagram to
-/// $NOTIFY_SOCKET. Threads: any. Errors: OK when there is no such supervisor; else by errno. Never
-/// blocks. Source: configuration spec, "systemd watchdog".
+/// Messages to the supervisor that started this process: systemd's datagrams to $NOTIFY_SOCKET.
+/// Threads: any; never blocks. Without such a supervisor OK, else by errno.
+/// Source: docs/behaviour/configuration.md, "Supervisor".
 
 #include <optional>
 #include <string_view>

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Whether traces are exported, where to, and how many. The environment of OpenTelemetry
-/// (OTEL_EXPORTER_OTLP_ENDPOINT and its kin) wins over the key `tracing` of KubeletConfiguration;
-/// the sampling rate is that of the key if it is there. Threads: pure, any. Errors:
-/// INVALID_ARGUMENT naming the variable. Source: configuration spec, `tracing`;
-/// metrics-and-logging spec, "Tracing"; the public OTLP exporter configuration.
+/// Whether traces are exported, where to, and how many. The environment of OpenTelemetry wins over
+/// the key `tracing` of KubeletConfiguration, but for the sampling rate.
+/// Threads: pure, any.
+/// Errors: INVALID_ARGUMENT naming the variable.
+/// Source: docs/tracing.md, "To a collector"; the public OTLP exporter configuration.
 
 #include <functional>
 #include <optional>

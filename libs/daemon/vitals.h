@@ -1,8 +1,8 @@
 #pragma once
 
-/// What the loop thread last said of the process, for those who ask from other threads: health
-/// pages, metrics, Admin. Live means that the loop turned in the last ten seconds. Threads: any.
-/// Errors: none.
+/// What the loop thread last said of the process, for other threads: health, metrics, Admin.
+/// Live means that the loop turned in the last ten seconds.
+/// Threads: any; nothing fails.
 
 #include <mutex>
 #include <string>

@@ -1,9 +1,9 @@
 #pragma once
 
-/// What runs code in a process: one event loop thread that owns the state, and strands for work
-/// that blocks. Interfaces; the real ones are in loop_thread.h and strand_pool.h, the ones on
-/// virtual time in fake_exec.h. Threads: Post and Run from any; timers too. Errors: none. Source:
-/// DESIGN.md "Threads and time".
+/// What runs code in a process: the event loop thread, which owns the state, and strands for work
+/// that blocks. Real: loop_thread.h, strand_pool.h; on virtual time: fake_exec.h.
+/// Threads: Post, Run and timers from any; nothing fails.
+/// Source: docs/design.md, "Threads and time".
 
 #include <cstdint>
 #include <functional>

@@ -1,12 +1,12 @@
 #pragma once
 
-/// Event loops and strands on virtual time, for unit tests and the deterministic simulation.
-/// Nothing here waits: a Scheduler runs tasks one after the other as steps, and moves a FakeClock
-/// to the time of each.
+/// Loops and strands on virtual time, for unit tests and the simulation: a Scheduler runs tasks one
+/// after the other as steps, and moves a FakeClock to the time of each.
 ///   FakeClock clock; FakeLoop loop(clock); FakeStrands strands(loop);   // one process
 ///   Scheduler all(clock); FakeLoop a(all, all.NewOwner("pleg"));        // several that share time
-/// Threads: one. Errors: CHECK when the tasks never come to an end.
-/// Source: DESIGN.md "Threads and time"; STYLE.md section 15, Simulation.
+/// Threads: one.
+/// Errors: CHECK when the tasks never come to an end.
+/// Source: docs/design.md, "Simulation".
 
 #include <cstdint>
 #include <functional>

@@ -4,10 +4,10 @@
 /// as long as the quickest seen, fewer when they get slower by running together. On n cores it
 /// settles a little above 2n calls that only compute, and goes on growing for calls that wait. A
 /// call that takes much longer than the typical one stops counting, so that a hung pod never takes
-/// a place from the others.
-/// Threads: Limit, Permit any; LimitCore one at a time. Errors: Acquire gives DEADLINE_EXCEEDED or
-/// CANCELLED. Source: DESIGN.md "Threads and time" (100 pods at once: 8.7 s, four at a time: 7.2
-/// s).
+/// a place from others.
+/// Threads: Limit, Permit any; LimitCore one at a time.
+/// Errors: Acquire gives DEADLINE_EXCEEDED or CANCELLED.
+/// Source: docs/design.md, "Threads and time".
 
 #include <condition_variable>
 #include <cstdint>

@@ -1,9 +1,9 @@
 #pragma once
 
-/// The event loop of a process. The thread that calls Run() is the loop thread; it owns the state
-/// of the process. Threads: Post, RunAfter, Stop from any; CancelTimer on the loop. Errors: none.
+/// The event loop of a process. The thread in Run() is the loop thread; it owns the state.
+/// Threads: Post, RunAfter, Stop from any; CancelTimer on the loop. Nothing fails.
 /// Units: timers by CLOCK_MONOTONIC, so that they stand still while the machine sleeps.
-/// Source: DESIGN.md "Threads and time".
+/// Source: docs/design.md, "Threads and time".
 
 #include <atomic>
 #include <condition_variable>

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Runs something on an event loop that has a thread of its own, and waits until it is done.
-/// Threads: any but the loop's. Errors: none; a loop that has stopped never answers.
+/// Runs something on a loop that has a thread of its own, and waits; a stopped loop never answers.
+/// Threads: any but the loop's.
 
 #include <functional>
 #include <future>

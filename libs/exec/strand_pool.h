@@ -1,11 +1,11 @@
 #pragma once
 
-/// Strands on threads: an elastic pool that makes a thread when a key has work and all threads are
-/// busy, up to a cap, and ends threads that found nothing to do for a while. Above the cap keys
-/// wait their turn in order; a task that runs for long does not count, as far as the options say,
-/// so that what hangs takes no thread from the others. A thread that the machine does not give is
-/// none: its key waits for another one, or for the next Retry. Threads: any. Errors: none. Source:
-/// DESIGN.md "Threads and time"; docs/safety.md, rule 28.
+/// Strands on threads: a pool that makes a thread when a key has work and all are busy, up to a
+/// cap, and ends idle ones. Above the cap keys wait in order; a task that runs for long does not
+/// count, as far as the options say. Where the machine gives no thread, the key waits for another
+/// one, or for the next Retry.
+/// Threads: any; nothing fails.
+/// Source: docs/design.md, "Threads and time"; docs/safety.md, rule 28.
 
 #include <algorithm>
 #include <condition_variable>

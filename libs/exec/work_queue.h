@@ -1,7 +1,7 @@
 #pragma once
 
-/// Keys that are to be worked on at a time, each at most once, with exponential back-off after
-/// failures. Loop thread only. Errors: none. Source: sync-loop spec, work queue.
+/// Keys to be worked on, each at most once at a time, with exponential back-off after failures.
+/// Threads: the loop thread only; nothing fails.
 
 #include <functional>
 #include <map>

@@ -1,11 +1,11 @@
 #pragma once
 
-/// One small file per pod, replaced atomically, for facts that cannot be read back (DESIGN.md, rule
-/// 3). A file holds a header line (format, schema level, boot, checksum) and the serialised record.
-/// Threads: any; calls block. Errors: a file that is broken or of a higher schema level is listed
-/// as such and kept. One that cannot be read now (too many open files, an error of the disk, no
-/// permission) is an error of the whole: nobody may take its fact for absent. What cannot be used
-/// leaves only by PutAside, into "<directory>-discarded".
+/// One small file per pod, replaced atomically, for what cannot be read back (docs/safety.md, rule
+/// 3): a header line (format, schema level, boot, checksum) and the serialised record.
+/// Threads: any; calls block.
+/// Errors: a file that is broken or of a higher schema level is listed as such and kept, until
+/// PutAside moves it to "<directory>-discarded". One that cannot be read now (descriptors, disk,
+/// permission) is an error of the whole: nobody may take its record for absent.
 
 #include <cstdint>
 #include <string>

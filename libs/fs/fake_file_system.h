@@ -1,8 +1,8 @@
 #pragma once
 
 /// Files in memory, with faults. Passes the contract test of the real one.
-/// Threads: any, but what hooks do is the test's affair. Errors: as the real one, and those that
-/// the test asks for.
+/// Threads: any, but what hooks do is the test's affair.
+/// Errors: as the real one, and those that the test asks for.
 
 #include <functional>
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// A file descriptor that is closed with its owner. Threads: one. Errors: none.
+/// A file descriptor that is closed with its owner; used by one thread.
 
 #include <unistd.h>
 

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Files as splitlet uses them, behind one interface: bounded reads, atomic replacement, listing,
-/// statfs. RealFileSystem is in real_file_system.h, FakeFileSystem (in memory, with faults) in
-/// fake_file_system.h; both pass the same contract test. Watching for changes is FileWatcher in
-/// file_watcher.h. Threads: any; calls block on the disk, so not on a loop thread. Errors: by errno
-/// (ErrnoStatus), the reason only. Units: bytes; wall times for people only.
+/// Files behind one interface: bounded reads, atomic replacement, listing, statfs. The real one and
+/// the fake in memory pass one contract test; file_watcher.h watches.
+/// Threads: any; calls block on the disk, so not on a loop thread.
+/// Errors: by errno (ErrnoStatus), the reason only.
+/// Units: bytes; wall times for people only.
 
 #include <cstdint>
 #include <string>

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Says that something below a path has changed; never what. A hint: the reader lists again and
-/// compares. Threads: the callbacks run on a thread of the watcher; post to your loop. Errors: by
-/// errno, at Start and later; what is not watched any more is the caller's to start again.
+/// Says that something below a path has changed; never what. A hint: the reader lists again.
+/// Threads: the callbacks run on a thread of the watcher; post to your loop.
+/// Errors: by errno, at Start and later; who wants to go on watching starts it again.
 
 #include <functional>
 #include <memory>

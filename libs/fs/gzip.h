@@ -1,6 +1,6 @@
 #pragma once
 
-/// Threads: any; blocks on the disk and takes the CPU. Errors: by errno.
+/// Threads: any; blocks on the disk and takes the CPU. By errno, where it fails.
 
 #include <string>
 

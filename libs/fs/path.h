@@ -1,6 +1,6 @@
 #pragma once
 
-/// Paths as text: absolute, with '/' between names. Threads: any. Errors: none.
+/// Paths as text: absolute, with '/' between names. Any thread; nothing fails.
 
 #include <string>
 #include <string_view>

@@ -1,12 +1,12 @@
 #pragma once
 
-/// Room on the disk that a state directory keeps for itself, so that what has to be written to end
-/// a pod can be written when a pod has filled the disk. It is a folder of small files that have
-/// their blocks already. A write takes one of them: the content goes into its blocks, then it is
-/// renamed to where it belongs. So nobody who waits for room gets it first, and root's own share of
-/// a disk, which other users never get, does not count. Threads: any; calls block on the disk.
-/// Errors: by errno. Killed at any line: at most one file of it has lost its blocks' content, which
-/// has no meaning. Source: docs/safety.md, rule 28.
+/// Room on the disk that a state directory keeps, so that what ends a pod can be written when a pod
+/// has filled the disk: small files that have their blocks already. A write takes one: the content
+/// goes into its blocks, then it is renamed, so that nobody who waits for room gets it first.
+/// Threads: any; calls block on the disk.
+/// Errors: by errno.
+/// Killed at any line: at most one file of it has lost its blocks' content, which has no meaning.
+/// Source: docs/safety.md, rule 28.
 
 #include <string>
 #include <string_view>

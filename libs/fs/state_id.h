@@ -1,9 +1,9 @@
 #pragma once
 
-/// Who made a sandbox: the identity of a state directory, and with the node's name the value of the
-/// annotation splitlet.dev/node. Processes that start at the same time agree on one id: it is the
-/// target of a symlink, which only one of them can make. Threads: any; calls block. Errors: those
-/// of the file system. Source: DESIGN.md, rules of safety 10.
+/// Who made a sandbox: the identity of a state directory, in the annotation splitlet.dev/node. It
+/// is the target of a symlink, which only one of several processes that start at once can make.
+/// Threads: any; calls block, and fail as the file system does.
+/// Source: docs/safety.md, rule 10.
 
 #include <string>
 

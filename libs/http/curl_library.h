@@ -1,7 +1,7 @@
 #pragma once
 
-/// The functions of libcurl that we use, loaded when first wanted and never unloaded.
-/// Threads: any. Errors: FAILED_PRECONDITION when the library or a function of it is missing.
+/// The functions of libcurl that we use, loaded when first wanted and never unloaded. Any thread.
+/// Errors: FAILED_PRECONDITION when the library or a function of it is missing.
 
 #include <curl/curl.h>
 

@@ -1,11 +1,11 @@
 #pragma once
 
-/// HTTP and HTTPS calls by libcurl, with the system's TLS roots and one connection that is kept.
-/// libcurl and what it needs are loaded by the first call, since most processes make none: 30
-/// libraries, 0.7 MB in each process. Threads: one call at a time of a client; it blocks until the
-/// answer or the deadline. Errors: UNAVAILABLE and DEADLINE_EXCEEDED from the transport, CANCELLED
-/// by the deadline's token, RESOURCE_EXHAUSTED for an answer that is too long, FAILED_PRECONDITION
-/// when libcurl is not installed; any HTTP status is an answer, no error.
+/// HTTP and HTTPS calls by libcurl, which the first call loads (30 libraries, 0.7 MB); the system's
+/// TLS roots, one connection that is kept.
+/// Threads: one call at a time of a client; it blocks until the answer or the deadline.
+/// Errors: UNAVAILABLE, DEADLINE_EXCEEDED from the transport, CANCELLED by the token,
+/// RESOURCE_EXHAUSTED for too long an answer, FAILED_PRECONDITION without libcurl; any HTTP status
+/// is an answer, no error.
 
 #include <memory>
 #include <optional>

@@ -1,10 +1,10 @@
 #pragma once
 
-/// YAML and JSON to Kubernetes messages and back, by reflection.
-/// Threads: any. Errors: INVALID_ARGUMENT that names file, field, reason and line:
+/// YAML and JSON to Kubernetes messages and back, by reflection. Any thread.
+/// Errors: INVALID_ARGUMENT that names file, field, reason and line:
 ///   web.yaml: spec.containers[1].ports[0].hostPort: expected a number, found "x" (line 12)
 /// Limits: those of tokens.h. Quantities are kept in their canonical text.
-/// Source: config-sources spec, decoding; Kubernetes API conventions.
+/// Source: docs/behaviour/manifests.md, "Decoding".
 
 #include <memory>
 #include <string>

@@ -1,8 +1,8 @@
 #pragma once
 
-/// What the API server fills in for a pod, and the identity of a static pod.
-/// Threads: any. Errors: INVALID_ARGUMENT, with the path of the field.
-/// Source: config-sources spec, sections 6 to 10.
+/// What the API server fills in for a pod, and the identity of a static pod. Any thread.
+/// Errors: INVALID_ARGUMENT, with the path of the field.
+/// Source: docs/behaviour/manifests.md, "Defaults" and "Static pods".
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Strings as JSON writes them. Threads: any. Errors: none. Source: RFC 8259.
+/// Strings as JSON (RFC 8259) writes them. Any thread; nothing fails.
 
 #include <string>
 #include <string_view>

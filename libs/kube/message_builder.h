@@ -1,8 +1,8 @@
 #pragma once
 
-/// Fills a message from the tokens of a document, by reflection.
-/// Threads: one. Errors: the first is kept as a Problem and stops the stream.
-/// Source: config-sources spec, decoding.
+/// Fills a message from the tokens of a document, by reflection. One thread.
+/// Errors: the first is kept as a Problem and stops the stream.
+/// Source: docs/behaviour/manifests.md, "Decoding".
 
 #include <google/protobuf/message.h>
 

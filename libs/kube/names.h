@@ -1,8 +1,8 @@
 #pragma once
 
-/// The grammars of Kubernetes names. Each function says what is wrong, or nothing when the text is
-/// good. Threads: any. Errors: none. Source: Kubernetes API conventions; config-sources spec,
-/// section 9.
+/// The grammars of Kubernetes names: each function says what is wrong, or nothing for a good text.
+/// Threads: any; nothing fails.
+/// Source: Kubernetes API conventions; docs/behaviour/manifests.md, "Validation".
 
 #include <string>
 #include <string_view>

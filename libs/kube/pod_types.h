@@ -1,9 +1,9 @@
 #pragma once
 
-/// Names that several processes share: identity of a pod, keys of labels and annotations, sources.
-/// The Kubernetes messages are only declared here; whoever reads fields includes the generated
-/// header. Threads: values, any. Errors: none. Source: runtime-sync spec, labels and annotations;
-/// config-sources spec, constants.
+/// What processes share of pods: identity, keys of labels and annotations, sources. The messages
+/// are only declared here; whoever reads fields includes the generated header.
+/// Threads: values, any; nothing fails.
+/// Source: docs/behaviour/runtime-config.md, "Labels and annotations".
 
 #include <cstdint>
 #include <string>

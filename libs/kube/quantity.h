@@ -1,9 +1,9 @@
 #pragma once
 
-/// Amounts of resources as Kubernetes writes them ("500m", "1.5Gi", "1e3"), exact: whole
-/// billionths, no floating point. Threads: values, any. Errors: INVALID_ARGUMENT from Parse, the
-/// reason only. Units: the text's own; finer than a billionth is rounded away from zero, above
-/// 2^63-1 is that value. Source: Kubernetes API conventions, quantities.
+/// Amounts as Kubernetes writes them ("500m", "1.5Gi", "1e3"), in whole billionths. Values.
+/// Errors: INVALID_ARGUMENT from Parse, the reason only.
+/// Units: the text's; finer ones are rounded away from zero, above 2^63-1 is that value.
+/// Source: Kubernetes API conventions, quantities.
 
 #include <compare>
 #include <cstdint>

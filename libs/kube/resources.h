@@ -1,8 +1,8 @@
 #pragma once
 
-/// Sums of what containers and pods request and may use.
-/// Threads: any. Errors: INVALID_ARGUMENT for a quantity that does not parse (a valid pod has
-/// none). Source: cgroups-and-resources spec, sections 1 and 5.1.
+/// Sums of what containers and pods request and may use. Any thread.
+/// Errors: INVALID_ARGUMENT for a quantity that does not parse (a valid pod has none).
+/// Source: docs/behaviour/resources.md.
 
 #include <map>
 #include <string>

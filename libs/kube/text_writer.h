@@ -1,7 +1,7 @@
 #pragma once
 
-/// JSON and YAML texts from the same calls, in the styles of kubectl.
-/// Threads: one. Errors: none; calls out of order make a text that is not valid.
+/// JSON and YAML texts from the same calls, as kubectl's; calls out of order make an invalid text.
+/// Threads: one.
 
 #include <string>
 #include <string_view>

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Times, durations and bytes as the Kubernetes API writes them in JSON.
-/// Threads: any. Errors: INVALID_ARGUMENT, the reason only. Units: seconds and nanoseconds since
-/// the epoch. Source: RFC 3339, RFC 4648; Go's duration notation ("1h2m0.5s").
+/// Times, durations and bytes as in the API's JSON; seconds and nanoseconds since the epoch.
+/// Errors: INVALID_ARGUMENT, the reason only.
+/// Source: RFC 3339; RFC 4648; Go's duration notation ("1h2m0.5s").
 
 #include <cstdint>
 #include <string>

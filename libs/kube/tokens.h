@@ -1,9 +1,9 @@
 #pragma once
 
-/// A document as a stream of tokens, the same for JSON and YAML.
-/// Threads: a source belongs to one. Errors: INVALID_ARGUMENT with "(line n)"; the reason only.
-/// Limits: 10 MB of text, 100 levels, a million tokens after aliases are followed.
-/// Source: config-sources spec, decoding.
+/// A document as a stream of tokens, the same for JSON and YAML; limits: 10 MB of text, 100 levels,
+/// a million tokens after aliases are followed. A source belongs to one thread.
+/// Errors: INVALID_ARGUMENT with "(line n)"; the reason only.
+/// Source: docs/behaviour/manifests.md, "Decoding".
 
 #include <cstdint>
 #include <memory>

@@ -1,9 +1,9 @@
 #pragma once
 
 /// The JSON form of a message type, worked out once from its descriptor: names, order, inlined
-/// structs, and which types are written as a text or a list instead of an object. Threads: any;
-/// what is returned never changes and lives as long as the process. Errors: none. Source:
-/// proto/splitlet/v1/options.proto; Kubernetes API conventions.
+/// structs, and which types are a text or a list instead of an object.
+/// Threads: any; what is returned never changes and lives as long as the process.
+/// Source: proto/splitlet/v1/options.proto; Kubernetes API conventions.
 
 #include <array>
 #include <cstdint>

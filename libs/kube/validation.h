@@ -1,8 +1,8 @@
 #pragma once
 
-/// The checks that the API server makes when a pod is created, for pods that never meet one.
-/// The pod has its defaults already. Threads: any. Errors: all that are found, in the order of the
-/// fields. Source: config-sources spec, section 9.
+/// The API server's checks when a pod is created, for pods with their defaults. Any thread.
+/// Errors: all that are found, in the order of the fields.
+/// Source: docs/behaviour/manifests.md, "Validation".
 
 #include <string>
 #include <string_view>

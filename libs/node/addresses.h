@@ -1,8 +1,8 @@
 #pragma once
 
 /// The addresses of this node, as a kubelet finds them.
-/// Threads: any; List and Read ask the kernel. Errors: the reason only.
-/// Source: node-and-probes spec, section 5.1.
+/// Threads: any; List and Read ask the kernel. Errors are the reason only.
+/// Source: docs/behaviour/node.md, "Addresses".
 
 #include <functional>
 #include <string>

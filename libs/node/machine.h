@@ -1,8 +1,8 @@
 #pragma once
 
-/// What this machine has.
-/// Threads: any; they block on files. Errors: the reason only. Units: bytes, whole CPUs.
-/// Source: node-and-probes spec, section 5.2.
+/// What this machine has, in bytes and whole CPUs.
+/// Threads: any; they block on files. Errors are the reason only.
+/// Source: docs/behaviour/node.md, "Capacity and allocatable".
 
 #include <cstdint>
 #include <set>

@@ -1,13 +1,13 @@
 #pragma once
 
-/// Where the directory of a pod is. It lies below the kubelet's root directory, where a kubelet may
-/// have pods of its own, so a mark below the state directory says which ones are ours:
-/// "<state>/pods/<uid>/root" holds the path, and is on disk before the directory is made. A pod of
-/// before there were marks has its directory in the place of the mark; it keeps it until it is
-/// gone, because what is mounted in its containers does not move. Threads: any; calls block on
-/// files, and those for one UID come one after the other. Errors: those of the files; a mark that
-/// does not name a directory of its pod is FAILED_PRECONDITION, and nobody touches that pod's
-/// directory. Source: volumes spec, section 1; docs/safety.md, rule 25.
+/// Where the directory of a pod is: below the kubelet's root directory, where a kubelet may have
+/// pods too. A mark below the state directory says which ones are ours: "<state>/pods/<uid>/root"
+/// holds the path, on disk before the directory is made. A pod from before there were marks has its
+/// directory in the mark's place and keeps it, since what containers have mounted does not move.
+/// Threads: any; calls block on files, and those for one UID come one after the other.
+/// Errors: those of the files; a mark that does not name a directory of its pod is
+/// FAILED_PRECONDITION, and nobody touches that pod's directory.
+/// Source: docs/behaviour/volumes.md, "The pod's directory"; docs/safety.md, rule 25.
 
 #include <optional>
 #include <string>

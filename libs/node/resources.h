@@ -1,8 +1,8 @@
 #pragma once
 
-/// What of a machine pods may use, and when there is too little left of it.
-/// Threads: pure functions, any. Errors: INVALID_ARGUMENT with key and reason. Units: bytes.
-/// Source: node-and-probes spec, section 5.2; gc-and-eviction spec, thresholds.
+/// What of a machine pods may use, and when too little is left of it: pure functions, bytes.
+/// Errors: INVALID_ARGUMENT with key and reason.
+/// Source: docs/behaviour/node.md; docs/behaviour/garbage-collection.md, "Pressure".
 
 #include <cstdint>
 #include <map>

@@ -1,10 +1,10 @@
 #pragma once
 
-/// What one caller may take of a server: calls in flight, for each method, and bytes of a request.
-/// A caller is a user and a process id, so that where all run as one user a process that misbehaves
-/// still takes its own share alone. Some methods are served whatever the others do: a part of the
-/// threads is theirs. A call that lasts longer than any may is cancelled. Threads: any.
-/// Errors: RESOURCE_EXHAUSTED, before the request is decoded. Source: docs/safety.md, rule 31.
+/// What one caller (a user and a process id) may take of a server: calls in flight for each method,
+/// bytes of a request. Some methods have reserved threads. Too long a call is cancelled.
+/// Threads: any.
+/// Errors: RESOURCE_EXHAUSTED, before the request is decoded.
+/// Source: docs/safety.md, rule 31.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Calls between processes, as the one who calls and the one who answers see them. Labels: methods
-/// of our services ("Tables/List") and the codes of gRPC. Threads: any. Errors: none. Units:
-/// seconds.
+/// Calls between processes, as caller and answerer see them, in seconds; by method ("Tables/List")
+/// and gRPC code.
+/// Threads: any; nothing fails.
 
 #include <prometheus/counter.h>
 #include <prometheus/family.h>

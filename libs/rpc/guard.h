@@ -1,9 +1,9 @@
 #pragma once
 
-/// A gRPC service behind a check of who calls which method, and how much. A method added later is
-/// behind it too. Threads: the check runs on gRPC's threads, before the request is decoded. Errors:
-/// to the caller PERMISSION_DENIED, RESOURCE_EXHAUSTED; INVALID_ARGUMENT for a service that cannot
-/// be guarded. Source: DESIGN.md "The calls".
+/// A gRPC service, also methods added later, behind a check of who calls which method how much.
+/// Threads: the check runs on gRPC's threads, before the request is decoded.
+/// Errors: to the caller PERMISSION_DENIED, RESOURCE_EXHAUSTED; INVALID_ARGUMENT if not guardable.
+/// Source: docs/design.md, "The calls"; docs/safety.md, rule 31.
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// gRPC's library as a whole. Threads: any. Errors: none.
+/// gRPC's library as a whole. Any thread; nothing fails.
 
 namespace splitlet::rpc {
 

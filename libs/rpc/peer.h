@@ -1,6 +1,6 @@
 #pragma once
 
-/// Who is at the other end of a connection. Threads: any. Errors: nobody when it is not known.
+/// Who is at the other end of a connection; nobody when it is not known. Any thread.
 
 #include <string_view>
 

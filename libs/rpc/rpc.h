@@ -1,10 +1,10 @@
 #pragma once
 
-/// gRPC between the processes of one node, on unix sockets <run>/<process>/rpc.sock.
-/// Server: peers checked by SO_PEERCRED, threads bounded. Channel: quick reconnects,
-/// wait-for-ready, a deadline on each call, trace context carried, each call a span of its trace.
-/// Handlers run on gRPC's threads and go to the loop by OnLoop(). Threads: as said at each. Errors:
-/// gRPC codes, kept in both directions. Source: DESIGN.md "The calls"; BUILD-NOTES 16 to 19.
+/// gRPC between the processes of one node, on unix sockets <run>/<process>/rpc.sock. Server: peers
+/// checked by SO_PEERCRED, threads bounded. Channel: quick reconnects, deadlines, each call a span.
+/// Threads: as said at each. Handlers run on gRPC's threads and go to the loop by OnLoop().
+/// Errors: gRPC codes, kept in both directions.
+/// Source: docs/design.md, "The calls"; docs/libraries.md, "gRPC".
 
 #include <cstdint>
 #include <functional>

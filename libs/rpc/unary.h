@@ -1,7 +1,7 @@
 #pragma once
 
-/// One unary call by its stub's method. Threads: any; blocks until the answer or the call's
-/// deadline. Errors: as the server gave them.
+/// One unary call by its stub's method; errors as the server gave them.
+/// Threads: any; blocks until the answer or the call's deadline.
 
 #include <grpcpp/support/status.h>
 

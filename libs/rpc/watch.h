@@ -1,7 +1,7 @@
 #pragma once
 
-/// Interceptors that measure each call and make it a step of its trace: a call that carries a
-/// sampled traceparent goes on with that of its own span. Threads: gRPC's. Errors: none.
+/// Interceptors that measure each call and make it a step, with a span, of the trace it carries.
+/// Threads: gRPC's; nothing fails.
 /// Source: W3C Trace Context.
 
 #include <grpcpp/support/client_interceptor.h>

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Takes the spans of a process and sends them to a collector in batches, on a thread of its own.
-/// The queue is bounded; what finds it full is dropped and counted. A collector that is away costs
-/// spans, never work: it is tried again with back-off, told in the log once and then with a count.
-/// Threads: as span.h. Errors: none come out of here. Units: seconds.
-/// Source: the public OTLP specification, "Retries"; metrics-and-logging spec, "Tracing".
+/// Sends the spans of a process to a collector in batches, on a thread of its own. The queue is
+/// bounded; what finds it full is dropped and counted. A collector that is away costs spans, never
+/// work: it is tried again with back-off, and logged once and then with a count.
+/// Threads: as span.h; no error comes out of here.
+/// Source: docs/tracing.md; the public OTLP specification, "Retries".
 
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>

@@ -1,7 +1,7 @@
 #pragma once
 
-/// A collector for tests: takes OTLP over HTTP on a port of its own and keeps the spans.
-/// Threads: any. Errors: none; what is no OTLP is answered with 400.
+/// A collector for tests: takes OTLP over HTTP on a port of its own, keeps spans, answers 400 else.
+/// Threads: any.
 
 #include <atomic>
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Spans as OTLP has them. Threads: pure functions, any. Errors: what is no hex is left out.
+/// Spans as OTLP has them; what is no hex is left out. Pure functions, any thread.
 
 #include <string>
 #include <vector>

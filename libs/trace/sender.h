@@ -1,7 +1,7 @@
 #pragma once
 
-/// How batches of spans reach a collector. Threads: one at a time; Send blocks. Errors: UNAVAILABLE
-/// and DEADLINE_EXCEEDED are worth another try, whatever else the collector says is not.
+/// How batches of spans reach a collector. One thread at a time; Send blocks.
+/// Errors: UNAVAILABLE and DEADLINE_EXCEEDED are worth another try, others not.
 /// Source: the public OTLP specification, "OTLP/gRPC" and "OTLP/HTTP".
 
 #include <map>

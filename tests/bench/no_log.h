@@ -1,6 +1,6 @@
 #pragma once
 
-/// A sink for what a benchmark makes of the libraries: it writes nothing. Threads: any.
+/// A sink for what a benchmark makes of the libraries: it writes nothing. Any thread.
 
 #include <string_view>
 #include <vector>

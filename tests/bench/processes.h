@@ -1,7 +1,8 @@
 #pragma once
 
-/// What the six processes of a node and its nats-server take of the machine. Threads: one. Units:
-/// megabytes, seconds of CPU. A process that does not run counts nothing.
+/// What the six processes and nats-server take, in megabytes and seconds of CPU; a dead one
+/// nothing.
+/// Threads: one.
 
 #include "tests/harness/node.h"
 

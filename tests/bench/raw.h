@@ -1,8 +1,8 @@
 #pragma once
 
-/// Raw CRI calls: the floor of what is measured on a node. A raw pod has the configuration of a pod
-/// of the node, so that the runtime does the same work for both; only names and folders are its
-/// own. Threads: any. A call that fails ends the program.
+/// Raw CRI calls: the floor of what is measured on a node, with the configuration of a node's pod,
+/// so that the runtime does the same work for both. A call that fails ends the program.
+/// Threads: any.
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// One measured figure, printed as a line of JSON that run.sh collects into build/bench.json.
-/// Threads: any. Units: as said in `unit`.
+/// A measured figure: a line of JSON that run.sh collects into build/bench.json, in its `unit`.
+/// Threads: any.
 
 #include <functional>
 #include <string>

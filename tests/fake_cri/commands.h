@@ -1,7 +1,7 @@
 #pragma once
 
-/// The commands of fake-cri's control socket, carried out on a FakeRuntime.
-/// Threads: one at a time. Errors: INVALID_ARGUMENT for a line that is no command.
+/// The commands of fake-cri's control socket, carried out on a FakeRuntime. One thread at a time.
+/// Errors: INVALID_ARGUMENT for a line that is no command.
 
 #include <map>
 #include <string>

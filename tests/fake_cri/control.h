@@ -1,8 +1,8 @@
 #pragma once
 
-/// Steers a running fake-cri over its control socket: one line there, one line back (README.md
-/// lists the commands). Threads: one at a time; calls block up to 10 s. Errors: those of the
-/// command; UNAVAILABLE when fake-cri is not there.
+/// Steers a running fake-cri over its control socket: a line there, a line back (see README.md).
+/// Threads: one at a time; calls block up to 10 s.
+/// Errors: those of the command; UNAVAILABLE when fake-cri is not there.
 
 #include <string>
 

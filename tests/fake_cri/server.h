@@ -1,8 +1,8 @@
 #pragma once
 
-/// A CRI runtime on a unix socket, backed by FakeRuntime: RuntimeService, ImageService and
-/// containerd's event service. It answers like containerd: a name that is taken is UNKNOWN with a
-/// text. Threads: gRPC's own. Errors: at Start when the socket or the state file cannot be used.
+/// A CRI runtime on a unix socket, backed by FakeRuntime: RuntimeService, ImageService,
+/// containerd's event service. Answers as containerd (a taken name is UNKNOWN). gRPC's threads.
+/// Errors: at Start when the socket or the state file cannot be used.
 
 #include <functional>
 #include <memory>

@@ -1,9 +1,9 @@
 #pragma once
 
 /// A fuzz target: LLVMFuzzerTestOneInput, which ends by CHECK when what must hold does not, and
-/// what its mutations begin with. One target for each program; driver_test.cc drives it, a fixed
-/// number of inputs in a unit test, by the clock in `make fuzz`. Threads: one. Errors: the program
-/// aborts, and the input that did it is in the file that FUZZ_INPUT names.
+/// what its mutations begin with. One target for each program; driver_test.cc drives it, in a unit
+/// test a fixed number of inputs, by the clock in `make fuzz`. One thread.
+/// Errors: the program aborts, and the input that did it is in the file that FUZZ_INPUT names.
 
 #include <cstddef>
 #include <cstdint>

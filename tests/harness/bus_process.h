@@ -1,7 +1,7 @@
 #pragma once
 
-/// One process's end of the bus within a test: its loop on a thread of its own, its connection and
-/// the socket that serves its tables. Threads: the owner's; what On() is given runs on the loop.
+/// One process's end of the bus in a test: a loop on its own thread, a connection, a socket.
+/// Threads: the owner's; what On() is given runs on the loop.
 /// Errors: what cannot be made fails the test.
 
 #include <prometheus/registry.h>

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Programs under test: started with their output in a file, killed with the test, restarted when
-/// asked to be kept. Threads: Child is used by one; Keeper has a thread of its own and locks.
+/// Programs under test: output in a file, killed with the test, restarted when asked to be kept.
+/// Threads: Child is used by one; Keeper has a thread of its own and locks.
 /// Errors: a program that cannot be started fails the test at once.
 
 #include <sys/types.h>

@@ -1,8 +1,8 @@
 #pragma once
 
-/// What a kubelet leaves in a runtime, written out by hand, so that it shows what splitlet must
-/// read and not what splitlet writes. Threads: one. Errors: a refusal of the runtime is returned.
-/// Source: runtime-sync spec, "Labels and annotations", "Spec hash", "Pod sandbox config".
+/// What a kubelet leaves in a runtime, by hand: what splitlet must read, not what it writes.
+/// Errors: a refusal of the runtime is returned.
+/// Source: docs/behaviour/runtime-config.md; kuberuntime generatePodSandboxConfig.
 
 #include <string>
 

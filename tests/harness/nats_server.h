@@ -1,8 +1,8 @@
 #pragma once
 
-/// A nats-server of a test: on a free port of the loopback, over TLS unless told otherwise, with
-/// its files in a directory of the test's, killed with it. The test runs in the root of the tree.
-/// Threads: one. Errors: a server that cannot be started fails the test.
+/// A test's nats-server: a free port of the loopback, TLS unless told otherwise, killed with it.
+/// Threads: one. The test runs in the root of the tree.
+/// Errors: a server that cannot be started fails the test.
 
 #include <sys/types.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-/// A node of real processes: nats-server with its users, the six processes of splitlet, and a CRI
-/// runtime given by its endpoint. Everything lives in one directory of its own and ends with the
-/// object. Threads: one. Errors: what cannot be started fails the test with the end of its log.
+/// A node of real processes: nats-server, the six, a CRI runtime, all in a directory of its own.
+/// Threads: one. Everything ends with the object.
+/// Errors: what cannot be started fails the test with the end of its log.
 
 #include <map>
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What every test of a whole node checks, whatever its runtime is: which pods run, which are gone,
-/// and that no process died of an error of its own. Threads: one.
+/// What every test of a node checks: which pods run or are gone, that no process died by itself.
+/// Threads: one.
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 
 /// What a runtime holds, read by CRI from outside of the agent: the judge of every test.
-/// Threads: one. Errors: a runtime that does not answer counts as an empty answer, so expectations
-/// are waited for.
+/// Threads: one.
+/// Errors: a runtime that does not answer counts as empty, so expectations are waited for.
 
 #include <memory>
 #include <string>

@@ -1,8 +1,8 @@
 #pragma once
 
-/// A listening unix socket of a test's own, for what a server of ours would not do: a queue that is
-/// full, a file that nobody listens at. Threads: one. Errors: one that cannot be made fails the
-/// test at once.
+/// A listening unix socket for what a server of ours would not do: a full queue, a dead file.
+/// Threads: one.
+/// Errors: one that cannot be made fails the test at once.
 
 #include <string>
 

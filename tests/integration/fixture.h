@@ -1,7 +1,7 @@
 #pragma once
 
-/// Six real processes and nats-server on the fake CRI runtime, with checks of what a node must look
-/// like afterwards. Threads: one.
+/// Six real processes and nats-server on the fake CRI runtime, with checks of the node.
+/// Threads: one.
 
 #include <gtest/gtest.h>
 

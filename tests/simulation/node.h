@@ -1,10 +1,10 @@
 #pragma once
 
-/// A node in one thread: the services themselves on a virtual clock, a fake bus, a fake runtime and
-/// files in memory. The seed alone decides what happens and in which order: which process runs
-/// next, how long calls take, what is lost, who is killed where. A killed process starts again 10
-/// ms later, as under a supervisor. Threads: one. Errors: violations are collected, not thrown.
-/// Source: STYLE.md section 15, "Simulation".
+/// A node in one thread: the services on a virtual clock, with bus, runtime and files in memory.
+/// The seed alone decides who runs next, how long calls take, what is lost, who is killed where.
+/// Threads: one. A killed process starts again 10 ms later, as under a supervisor.
+/// Errors: violations are collected, not thrown.
+/// Source: docs/design.md, "Simulation".
 
 #include <functional>
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What one start of a process has of its own. Threads: one.
+/// What one start of a process has of its own. One thread.
 
 #include <prometheus/registry.h>
 
