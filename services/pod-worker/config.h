@@ -5,7 +5,7 @@
 
 #include "libs/daemon/kubelet_config.h"
 #include "libs/daemon/service.h"
-#include "services/pod-worker/node_info.h"
+#include "services/pod-worker/runtime_config/node_info.h"
 
 namespace splitlet::pod_worker {
 

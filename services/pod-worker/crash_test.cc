@@ -1,6 +1,6 @@
 #include <fmt/ranges.h>
 
-#include "services/pod-worker/testing.h"
+#include "services/pod-worker/pod_worker_fixture.h"
 
 /// Killed at each of its fail points, at each time it passes them, pod-worker ends in the same
 /// state as one that was never killed.

@@ -1,5 +1,3 @@
-#include "services/pod-worker/cri_config.h"
-
 #include <gtest/gtest.h>
 
 #include "k8s.io/api/core/v1/security.pb.h"
@@ -8,10 +6,11 @@
 #include "libs/fs/fake_file_system.h"
 #include "libs/fs/real_file_system.h"
 #include "runtime/v1/api.pb.h"
-#include "services/pod-worker/environment.h"
-#include "services/pod-worker/resources.h"
-#include "services/pod-worker/test_pods.h"
-#include "services/pod-worker/volumes.h"
+#include "services/pod-worker/pods_fixture.h"
+#include "services/pod-worker/runtime_config/container.h"
+#include "services/pod-worker/runtime_config/environment.h"
+#include "services/pod-worker/runtime_config/resources.h"
+#include "services/pod-worker/volumes/pod_volumes.h"
 
 namespace splitlet::pod_worker {
 namespace {

@@ -1,14 +1,14 @@
 #include <gtest/gtest.h>
 
 #include "k8s.io/api/core/v1/probe.pb.h"
-#include "services/pod-worker/crash_backoff.h"
-#include "services/pod-worker/hold.h"
-#include "services/pod-worker/image_policy.h"
-#include "services/pod-worker/names.h"
-#include "services/pod-worker/not_done.h"
-#include "services/pod-worker/pull_queue.h"
-#include "services/pod-worker/test_pods.h"
-#include "services/pod-worker/worker_state.h"
+#include "services/pod-worker/holds/hold.h"
+#include "services/pod-worker/images/policy.h"
+#include "services/pod-worker/images/pull_queue.h"
+#include "services/pod-worker/pods_fixture.h"
+#include "services/pod-worker/runtime_config/names.h"
+#include "services/pod-worker/sync/crash_backoff.h"
+#include "services/pod-worker/worker/unsupported_fields.h"
+#include "services/pod-worker/worker/worker_state.h"
 
 namespace splitlet::pod_worker {
 namespace {

@@ -5,9 +5,9 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/span.h"
 #include "libs/cri/grpc_runtime.h"
-#include "services/pod-worker/names.h"
 #include "services/pod-worker/pod_worker_service.h"
-#include "services/pod-worker/volumes.h"
+#include "services/pod-worker/runtime_config/names.h"
+#include "services/pod-worker/volumes/pod_volumes.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
 #include "splitlet/v1/records.pb.h"
 

@@ -2,7 +2,7 @@
 
 #include "libs/base/trace.h"
 #include "libs/fs/reserve.h"
-#include "services/pod-worker/testing.h"
+#include "services/pod-worker/pod_worker_fixture.h"
 
 /// Pods that end.
 

@@ -4,8 +4,8 @@
 
 #include "libs/base/trace.h"
 #include "libs/bus/bus.h"
-#include "services/pod-worker/grant_check.h"
 #include "services/pod-worker/pod_worker_service.h"
+#include "services/pod-worker/worker/grant_check.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "libs/cri/life.h"
-#include "services/pod-worker/testing.h"
+#include "services/pod-worker/pod_worker_fixture.h"
 
 /// Which life of a pod is meant: one that is put back under its UID, numbers that are lost, and
 /// containers that are gone.

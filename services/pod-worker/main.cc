@@ -6,9 +6,9 @@
 #include "libs/daemon/lock_file.h"
 #include "libs/exec/strand_pool.h"
 #include "libs/rpc/rpc.h"
-#include "services/pod-worker/limited_runner.h"
 #include "services/pod-worker/pod_worker_service.h"
 #include "services/pod-worker/rpc.h"
+#include "services/pod-worker/sync/limited_runner.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
 #include "splitlet/v1/services.pb.h"
 

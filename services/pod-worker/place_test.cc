@@ -1,4 +1,4 @@
-#include "services/pod-worker/testing.h"
+#include "services/pod-worker/pod_worker_fixture.h"
 
 /// Where pods have their directories, and whose they are.
 

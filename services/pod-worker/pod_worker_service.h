@@ -27,13 +27,13 @@
 #include "libs/daemon/service.h"
 #include "libs/exec/work_queue.h"
 #include "services/pod-worker/config.h"
-#include "services/pod-worker/facts.h"
-#include "services/pod-worker/hold.h"
+#include "services/pod-worker/holds/hold.h"
+#include "services/pod-worker/images/pull_queue.h"
 #include "services/pod-worker/metrics.h"
-#include "services/pod-worker/pod_stop.h"
-#include "services/pod-worker/pod_sync.h"
-#include "services/pod-worker/pull_queue.h"
-#include "services/pod-worker/worker.h"
+#include "services/pod-worker/sync/pod_sync.h"
+#include "services/pod-worker/termination/pod_stop.h"
+#include "services/pod-worker/worker/facts.h"
+#include "services/pod-worker/worker/worker.h"
 
 namespace splitlet::v1 {
 class DesiredRecord;

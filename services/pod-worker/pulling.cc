@@ -7,8 +7,8 @@
 #include "libs/cri/grpc_runtime.h"
 #include "libs/cri/long_calls.h"
 #include "runtime/v1/api.pb.h"
-#include "services/pod-worker/cri_config.h"
 #include "services/pod-worker/pod_worker_service.h"
+#include "services/pod-worker/runtime_config/container.h"
 
 namespace splitlet::pod_worker {
 

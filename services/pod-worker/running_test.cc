@@ -4,7 +4,7 @@
 #include <cerrno>
 
 #include "k8s.io/api/core/v1/probe.pb.h"
-#include "services/pod-worker/testing.h"
+#include "services/pod-worker/pod_worker_fixture.h"
 
 /// Pods that are to run.
 

@@ -10,8 +10,8 @@
 #include "libs/exec/loop_thread.h"
 #include "libs/exec/on_loop.h"
 #include "libs/exec/strand_pool.h"
+#include "services/pod-worker/pod_worker_fixture.h"
 #include "services/pod-worker/rpc.h"
-#include "services/pod-worker/testing.h"
 #include "splitlet/v1/services.grpc.pb.h"
 
 /// pod-worker on real threads, as many as the process has: what hangs in the runtime holds up

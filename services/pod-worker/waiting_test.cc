@@ -1,4 +1,4 @@
-#include "services/pod-worker/testing.h"
+#include "services/pod-worker/pod_worker_fixture.h"
 
 /// Whatever pod-worker waits for has an event or a time of its own: here the regular look at each
 /// pod never comes.

@@ -1,0 +1,34 @@
+#pragma once
+
+/// Which name servers, search domains and options a pod gets.
+/// Threads: pure functions, any. Errors: INVALID_ARGUMENT for a resolver file that cannot be
+/// understood. Source: runtime-sync spec, "DNS".
+
+#include <string>
+#include <vector>
+
+#include "libs/base/status.h"
+#include "libs/kube/pod_types.h"
+#include "services/pod-worker/runtime_config/node_info.h"
+
+namespace splitlet::pod_worker {
+
+struct Dns {
+  std::vector<std::string> servers, searches, options;
+  bool operator==(const Dns&) const = default;
+};
+
+/// A resolv.conf(5).
+StatusOr<Dns> ParseResolverFile(const std::string& text);
+
+struct DnsWarning {
+  std::string reason, message;
+};
+struct PodDns {
+  Dns dns;
+  std::vector<DnsWarning> warnings;  // events of the pod
+};
+/// `host`: the node's resolver file; what stands in for an empty setting when the node has none.
+PodDns MakeDns(const kube::Pod& pod, const NodeInfo& node, const Dns& host);
+
+}  // namespace splitlet::pod_worker

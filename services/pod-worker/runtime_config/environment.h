@@ -1,0 +1,33 @@
+#pragma once
+
+/// The environment of a container and the expansion of $(VAR) in its command, arguments and values.
+/// Threads: pure functions, any. Errors: what the container's waiting message is to say, as
+/// INVALID_ARGUMENT. Source: runtime-sync spec, "Container config: environment and command".
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libs/base/status.h"
+#include "libs/kube/pod_types.h"
+#include "services/pod-worker/runtime_config/node_info.h"
+
+namespace splitlet::pod_worker {
+
+using Environment =
+    std::vector<std::pair<std::string, std::string>>;  // in the order of the spec, each name once
+
+/// "$(NAME)" replaced where known, "$$" is "$"; anything else stays. The result is not scanned
+/// again.
+std::string Expand(const std::string& text, const std::map<std::string, std::string>& known);
+
+struct EnvironmentInput {
+  const kube::Pod& pod;
+  const kube::Container& container;
+  const NodeInfo& node;
+  const std::vector<std::string>& pod_ips;  // first is the primary one
+};
+StatusOr<Environment> MakeEnvironment(const EnvironmentInput& input);
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,39 @@
+#pragma once
+
+/// Requests and limits of containers as the runtime takes them, and how the kernel ranks a pod when
+/// memory runs out. Threads: pure functions, any. Errors: a quantity that does not parse counts as
+/// not set (validation refuses it before). Units: millicores, bytes. Source: runtime-sync spec,
+/// "Linux resources"; status spec, "qosClass".
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "libs/kube/pod_types.h"
+#include "services/pod-worker/runtime_config/node_info.h"
+
+namespace runtime::v1 {
+class LinuxContainerResources;
+class PodSandboxConfig;
+}  // namespace runtime::v1
+
+namespace splitlet::pod_worker {
+
+std::optional<int64_t> RequestOf(const kube::ResourceRequirements& resources,
+                                 const std::string& name, bool milli);
+std::optional<int64_t> LimitOf(const kube::ResourceRequirements& resources, const std::string& name,
+                               bool milli);
+
+int64_t CpuShares(int64_t millicores);
+/// 0: no limit. `period_us` in microseconds, like the result.
+int64_t CpuQuota(int64_t millicores, int64_t period_us);
+int64_t OomScoreAdj(const kube::Pod& pod, const kube::Container& container, const NodeInfo& node);
+
+/// Limits of a container; what it does not limit itself is limited by the pod's own.
+void SetContainerResources(const kube::Pod& pod, const kube::Container& container,
+                           const NodeInfo& node, runtime::v1::LinuxContainerResources& out);
+/// Sum of the pod, and its overhead apart; for runtimes that size a virtual machine.
+void SetPodResources(const kube::Pod& pod, const NodeInfo& node,
+                     runtime::v1::PodSandboxConfig& out);
+
+}  // namespace splitlet::pod_worker

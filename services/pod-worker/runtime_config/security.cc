@@ -1,0 +1,234 @@
+#include <limits>
+
+#include "k8s.io/api/core/v1/container.pb.h"
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "k8s.io/api/core/v1/security.pb.h"
+#include "runtime/v1/api.pb.h"
+#include "services/pod-worker/runtime_config/container.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+using k8s::io::api::core::v1::AppArmorProfile;
+using k8s::io::api::core::v1::SeccompProfile;
+using runtime::v1::SecurityProfile;
+
+constexpr const char* kMaskedPaths[] = {
+    "/proc/asound",     "/proc/acpi",        "/proc/interrupts",
+    "/proc/kcore",      "/proc/keys",        "/proc/latency_stats",
+    "/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug",
+    "/proc/scsi",       "/sys/firmware",     "/sys/devices/virtual/powercap"};
+constexpr std::string_view kApparmorDefault = "runtime/default";
+constexpr std::string_view kApparmorUnconfined = "unconfined";
+constexpr std::string_view kApparmorLocalhost = "localhost/";
+constexpr std::string_view kApparmorAnnotation = "container.apparmor.security.beta.kubernetes.io/";
+constexpr const char* kReadonlyPaths[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys",
+                                          "/proc/sysrq-trigger"};
+
+void SetNamespaces(const kube::Pod& pod, runtime::v1::NamespaceOption& out) {
+  const auto& spec = pod.spec();
+  out.set_network(spec.host_network() ? runtime::v1::NODE : runtime::v1::POD);
+  out.set_ipc(spec.host_ipc() ? runtime::v1::NODE : runtime::v1::POD);
+  if (spec.host_pid()) {
+    out.set_pid(runtime::v1::NODE);
+  } else {
+    out.set_pid(spec.share_process_namespace() ? runtime::v1::POD : runtime::v1::CONTAINER);
+  }
+  out.mutable_userns_options()->set_mode(runtime::v1::NODE);
+}
+
+template <class Options>
+void SetSelinux(const Options& from, runtime::v1::SELinuxOption& out) {
+  out.set_user(from.user());
+  out.set_role(from.role());
+  out.set_type(from.type());
+  out.set_level(from.level());
+}
+
+/// fsGroup first, then the others.
+template <class Out>
+void SetGroups(const kube::Pod& pod, Out& out) {
+  const auto& context = pod.spec().security_context();
+  if (context.has_fs_group()) out.add_supplemental_groups(context.fs_group());
+  for (const int64_t group : context.supplemental_groups()) out.add_supplemental_groups(group);
+  if (context.supplemental_groups_policy() == "Strict")
+    out.set_supplemental_groups_policy(runtime::v1::Strict);
+}
+
+Status SetSeccomp(const ContainerInput& in, SecurityProfile& out) {
+  const auto& own = in.container.security_context();
+  const auto& pod = in.pod.spec().security_context();
+  const SeccompProfile* profile = own.has_seccomp_profile()   ? &own.seccomp_profile()
+                                  : pod.has_seccomp_profile() ? &pod.seccomp_profile()
+                                                              : nullptr;
+  if (profile == nullptr) {
+    out.set_profile_type(in.node.seccomp_default ? SecurityProfile::RuntimeDefault
+                                                 : SecurityProfile::Unconfined);
+  } else if (profile->type() == "Unconfined") {
+    out.set_profile_type(SecurityProfile::Unconfined);
+  } else if (profile->type() == "RuntimeDefault") {
+    out.set_profile_type(SecurityProfile::RuntimeDefault);
+  } else {
+    if (profile->localhost_profile().empty())
+      return InvalidArgument("localhostProfile must be set if seccompProfile type is Localhost.");
+    out.set_profile_type(SecurityProfile::Localhost);
+    out.set_localhost_ref(in.node.seccomp_dir + "/" + profile->localhost_profile());
+  }
+  return OkStatus();
+}
+
+std::string ApparmorOf(const AppArmorProfile& profile) {
+  if (profile.type() == "RuntimeDefault") return std::string(kApparmorDefault);
+  if (profile.type() == "Unconfined") return std::string(kApparmorUnconfined);
+  return std::string(kApparmorLocalhost) + profile.localhost_profile();
+}
+
+/// An annotation that names none is as good as none.
+bool IsApparmorProfile(std::string_view text) {
+  if (text == kApparmorDefault || text == kApparmorUnconfined) return true;
+  return text.starts_with(kApparmorLocalhost) && text.size() > kApparmorLocalhost.size();
+}
+
+/// Of the container, else of the annotation of old for it, else of the pod.
+std::string ApparmorOf(const ContainerInput& in) {
+  const auto& own = in.container.security_context();
+  if (own.has_app_armor_profile()) return ApparmorOf(own.app_armor_profile());
+  const auto& annotations = in.pod.metadata().annotations();
+  const auto found = annotations.find(std::string(kApparmorAnnotation) + in.container.name());
+  if (found != annotations.end() && IsApparmorProfile(found->second)) return found->second;
+  const auto& pod = in.pod.spec().security_context();
+  return pod.has_app_armor_profile() ? ApparmorOf(pod.app_armor_profile()) : "";
+}
+
+void SetApparmor(const ContainerInput& in, runtime::v1::LinuxContainerSecurityContext& out) {
+  const std::string profile = ApparmorOf(in);
+  if (profile.empty()) return;
+  out.set_apparmor_profile(profile);
+  SecurityProfile& to = *out.mutable_apparmor();
+  if (profile == kApparmorDefault) {
+    to.set_profile_type(SecurityProfile::RuntimeDefault);
+  } else if (profile == kApparmorUnconfined) {
+    to.set_profile_type(SecurityProfile::Unconfined);
+  } else {
+    to.set_profile_type(SecurityProfile::Localhost);
+    to.set_localhost_ref(profile.starts_with(kApparmorLocalhost)
+                             ? profile.substr(kApparmorLocalhost.size())
+                             : profile);
+  }
+}
+
+Status CheckNonRoot(const ContainerInput& in, const std::optional<int64_t>& user) {
+  const auto& own = in.container.security_context();
+  const auto& pod = in.pod.spec().security_context();
+  const bool non_root = own.has_run_as_non_root() ? own.run_as_non_root() : pod.run_as_non_root();
+  if (!non_root) return OkStatus();
+  const auto& meta = in.pod.metadata();
+  const std::string who = fmt::format("(pod: \"{}_{}({})\", container: {})", meta.name(),
+                                      meta.namespace_(), meta.uid(), in.container.name());
+  if (user) {
+    if (*user == 0) return InvalidArgument("container's runAsUser breaks non-root policy {}", who);
+    return OkStatus();
+  }
+  const bool by_name = in.image && !in.image->uid && !in.image->username.empty();
+  if (by_name)
+    return InvalidArgument(
+        "container has runAsNonRoot and image has non-numeric user ({}), cannot verify user is "
+        "non-root {}",
+        in.image->username, who);
+  if (!in.image || in.image->uid.value_or(0) == 0)
+    return InvalidArgument("container has runAsNonRoot and image will run as root {}", who);
+  const int64_t id = *in.image->uid;
+  if (id < 0 || id > std::numeric_limits<int32_t>::max())
+    return InvalidArgument("container has runAsNonRoot and image's user {} is not in 0..{} {}", id,
+                           std::numeric_limits<int32_t>::max(), who);
+  return OkStatus();
+}
+
+std::optional<int64_t> UserOf(const kube::Pod& pod, const kube::Container& container) {
+  if (container.security_context().has_run_as_user())
+    return container.security_context().run_as_user();
+  if (pod.spec().security_context().has_run_as_user())
+    return pod.spec().security_context().run_as_user();
+  return std::nullopt;
+}
+
+bool IsPrivileged(const kube::Pod& pod) {
+  for (const auto& container : pod.spec().init_containers())
+    if (container.security_context().privileged()) return true;
+  for (const auto& container : pod.spec().containers())
+    if (container.security_context().privileged()) return true;
+  return false;
+}
+
+/// "net/ipv4/x" and "net.ipv4.x" are the same name.
+std::string SysctlName(std::string name) {
+  const size_t first = name.find_first_of("./");
+  if (first == std::string::npos || name[first] == '.') return name;
+  for (char& c : name) c = c == '/' ? '.' : c == '.' ? '/' : c;
+  return name;
+}
+
+}  // namespace
+
+bool NeedsImageUser(const kube::Pod& pod, const kube::Container& container) {
+  return !UserOf(pod, container);
+}
+
+Status SetSecurityContext(const ContainerInput& in,
+                          runtime::v1::LinuxContainerSecurityContext& out) {
+  const auto& own = in.container.security_context();
+  const auto& pod = in.pod.spec().security_context();
+  const std::optional<int64_t> user = UserOf(in.pod, in.container);
+  if (const Status allowed = CheckNonRoot(in, user); !allowed.ok()) return allowed;
+  if (user) {
+    out.mutable_run_as_user()->set_value(*user);
+  } else if (in.image && !in.image->uid && !in.image->username.empty()) {
+    out.set_run_as_username(in.image->username);
+  } else if (in.image) {
+    out.mutable_run_as_user()->set_value(in.image->uid.value_or(0));
+  }
+  if (own.has_run_as_group()) {
+    out.mutable_run_as_group()->set_value(own.run_as_group());
+  } else if (pod.has_run_as_group()) {
+    out.mutable_run_as_group()->set_value(pod.run_as_group());
+  }
+  out.set_privileged(own.privileged());
+  out.set_readonly_rootfs(own.read_only_root_filesystem());
+  out.set_no_new_privs(own.has_allow_privilege_escalation() && !own.allow_privilege_escalation());
+  for (const auto& capability : own.capabilities().add())
+    out.mutable_capabilities()->add_add_capabilities(capability);
+  for (const auto& capability : own.capabilities().drop())
+    out.mutable_capabilities()->add_drop_capabilities(capability);
+  if (own.proc_mount() != "Unmasked") {
+    for (const char* path : kMaskedPaths) out.add_masked_paths(path);
+    for (const std::string& path : in.node.thermal_paths) out.add_masked_paths(path);
+    for (const char* path : kReadonlyPaths) out.add_readonly_paths(path);
+  }
+  if (own.has_se_linux_options()) {
+    SetSelinux(own.se_linux_options(), *out.mutable_selinux_options());
+  } else if (pod.has_se_linux_options()) {
+    SetSelinux(pod.se_linux_options(), *out.mutable_selinux_options());
+  }
+  SetGroups(in.pod, out);
+  SetNamespaces(in.pod, *out.mutable_namespace_options());
+  SetApparmor(in, out);
+  return SetSeccomp(in, *out.mutable_seccomp());
+}
+
+void SetSandboxSecurity(const kube::Pod& pod, runtime::v1::PodSandboxConfig& out) {
+  const auto& context = pod.spec().security_context();
+  auto& to = *out.mutable_linux()->mutable_security_context();
+  SetNamespaces(pod, *to.mutable_namespace_options());
+  to.set_privileged(IsPrivileged(pod));
+  to.mutable_seccomp()->set_profile_type(SecurityProfile::RuntimeDefault);
+  if (context.has_run_as_user()) to.mutable_run_as_user()->set_value(context.run_as_user());
+  if (context.has_run_as_group()) to.mutable_run_as_group()->set_value(context.run_as_group());
+  if (context.has_se_linux_options())
+    SetSelinux(context.se_linux_options(), *to.mutable_selinux_options());
+  SetGroups(pod, to);
+  for (const auto& sysctl : context.sysctls())
+    (*out.mutable_linux()->mutable_sysctls())[SysctlName(sysctl.name())] = sysctl.value();
+}
+
+}  // namespace splitlet::pod_worker

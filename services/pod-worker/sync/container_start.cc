@@ -1,0 +1,400 @@
+#include "services/pod-worker/sync/container_start.h"
+
+#include <algorithm>
+
+#include "k8s.io/api/core/v1/container.pb.h"
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/fail_point.h"
+#include "libs/base/hash.h"
+#include "libs/base/trace.h"
+#include "runtime/v1/api.pb.h"
+#include "services/pod-worker/runtime_config/container.h"
+#include "services/pod-worker/runtime_config/names.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+constexpr uint32_t kLogDirMode = 0755;
+constexpr uint32_t kHostsMode = 0644;
+constexpr uint32_t kTerminationLogMode = 0666;
+constexpr uint64_t kMaxHostsFile = 1u << 20;
+constexpr const char* kCreateError = "CreateContainerError";
+
+std::string TypeOf(const ContainerStart& start) {
+  return start.init ? "init_container" : "container";
+}
+
+}  // namespace
+
+Status RemoveContainer(cri::Remover& remover, const cri::ContainerId& id, Deadline deadline) {
+  FAIL_POINT("pod-worker.remove-container.before");
+  const Status removed = remover.RemoveContainer(id, std::move(deadline));
+  FAIL_POINT("pod-worker.remove-container.after");
+  return removed.code() == StatusCode::kNotFound ? OkStatus() : removed;
+}
+
+Status ContainerStarter::StartAll(const std::vector<ContainerStart>& inits,
+                                  const std::vector<ContainerStart>& regular) {
+  for (const auto& start : inits) {
+    const Result result = StartOne(start);
+    started_sidecar_ = started_sidecar_ || (start.sidecar && result == Result::kStarted);
+    if (result == Result::kSandboxDied) return first_error_;
+    if (result != Result::kStarted && !start.sidecar) return first_error_;
+  }
+  for (const auto& start : regular)
+    if (StartOne(start) == Result::kSandboxDied) return first_error_;
+  return first_error_;
+}
+
+const kube::Container* ContainerStarter::Find(const ContainerStart& start) const {
+  const auto& spec = context_.pod.spec();
+  for (const auto& container : start.init ? spec.init_containers() : spec.containers())
+    if (container.name() == start.name) return &container;
+  return nullptr;
+}
+
+ContainerStarter::Result ContainerStarter::Fail(const ContainerStart& start,
+                                                const std::string& reason, const Status& status,
+                                                bool event) {
+  const std::string message = Message(status);
+  if (event) context_.events.Warning("Failed", fmt::format("Error: {}", message), start.name);
+  out_.notes[start.name] = Note{reason, message, std::nullopt};
+  context_.deps.metrics.CountStartError(TypeOf(start), reason);
+  if (first_error_.ok())
+    first_error_ =
+        MakeStatus(status.code(), "failed to \"StartContainer\" for \"{}\" with {}: \"{}\"",
+                   start.name, reason, message);
+  return Result::kFailed;
+}
+
+ContainerStarter::Result ContainerStarter::GiveUp(const Status& why) {
+  if (first_error_.ok()) first_error_ = Cancelled("the pod is ending: {}", Message(why));
+  return Result::kFailed;
+}
+
+ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked) {
+  ContainerStart start = asked;
+  SetNumbers(start);
+  const kube::Container* container = Find(start);
+  CHECK(container != nullptr, "{} is not in the pod", start.name);
+  if (BacksOff(*container, start)) return Result::kWaits;
+  cri::ContainerId id(start.created_id);
+  if (id.empty()) {
+    std::string image_ref;
+    if (!ResolveImage(*container, image_ref)) return Result::kWaits;
+    context_.deps.metrics.CountStart(TypeOf(start));
+    std::string reason = kCreateError;
+    auto created = Create(*container, start, image_ref, reason);
+    if (created.status().code() == StatusCode::kCancelled && context_.input.ending->cancelled())
+      return GiveUp(created.status());
+    if (!created.ok()) {
+      if (reason == kCreateError && SandboxDied()) return LeaveDeadSandbox(start, id);
+      return Fail(start, reason, created.status());
+    }
+    id = *created;
+    // What ended just now may have ended with its sandbox, which shows it last.
+    if (!start.exited_id.empty() && SandboxDied()) return LeaveDeadSandbox(start, id);
+    context_.events.Normal("Created", "Container created", start.name);
+  }
+  const cri::Begun before = out_.begun;
+  if (const Status saved = SaveBegun(*container, start); !saved.ok())
+    return Fail(start, "RunContainerError", saved);
+  if (const Status started = StartInRuntime(id); !started.ok()) {
+    // Given up because the pod ends: no failure of the container.
+    if (context_.input.ending->cancelled()) return GiveUp(started);
+    if (SandboxDied()) {
+      TakeBackBegun(before);
+      return LeaveDeadSandbox(start, id);
+    }
+    return Fail(start, "RunContainerError", started);
+  }
+  out_.notes[start.name] = std::nullopt;
+  context_.events.Normal("Started", "Container started", start.name);
+  context_.deps.log.Info(
+      "container started",
+      {KV("pod", kube::PodKey(context_.pod)), KV("podUID", context_.pod.metadata().uid()),
+       KV("containerName", start.name), KV("containerID", id),
+       KV(kTraceIdField, TraceIdOf(context_.input.traceparent))});
+  LinkLog(start.name, id, *start.attempt);
+  return Result::kStarted;
+}
+
+bool ContainerStarter::BacksOff(const kube::Container& container, const ContainerStart& start) {
+  if (start.exited_id.empty() || !start.created_id.empty()) return false;
+  if (out_.restarts.replacing.contains(start.exited_id)) return false;
+  const Duration age{
+      std::max<int64_t>(ToNanos(context_.deps.clock.WallNow()) - start.exited_at_ns, 0)};
+  const Clock::Time now = context_.deps.clock.Now();
+  const auto wait = out_.restarts.backoff.WaitAfter(BackoffKey(context_.pod, container),
+                                                    {start.exited_id, age}, now);
+  if (wait.left <= Duration{0}) return false;
+  const auto& meta = context_.pod.metadata();
+  const std::string who =
+      fmt::format("{} in pod {}_{}({})", start.name, meta.name(), meta.namespace_(), meta.uid());
+  context_.events.Warning("BackOff", fmt::format("Back-off restarting failed container {}", who),
+                          start.name);
+  const Clock::Time until = now + wait.left;
+  out_.notes[start.name] =
+      Note{"CrashLoopBackOff",
+           fmt::format("back-off {} restarting failed container={} pod={}_{}({})",
+                       FormatSeconds(wait.delay), start.name, meta.name(), meta.namespace_(),
+                       meta.uid()),
+           until};
+  if (!out_.retry_at || until < *out_.retry_at) out_.retry_at = until;
+  return true;
+}
+
+bool ContainerStarter::ResolveImage(const kube::Container& container, std::string& ref) {
+  const std::string& image = container.image();
+  const auto known = context_.input.pulls.find(image);
+  const PullMemory memory = known == context_.input.pulls.end() ? PullMemory{} : known->second;
+  const ImageQuestion question{image, container.image_pull_policy(), context_.deps.clock.Now()};
+  StatusOr<std::optional<cri::Image>> local = std::optional<cri::Image>();
+  const auto tagged = WithDefaultTag(image);
+  const bool ask = tagged.ok() && NeedsImageStatus(question, memory);
+  if (ask) local = context_.deps.images.ImageStatus(*tagged, Soon());
+  const ImageDecision decision = DecideImage(question, memory, ask ? &local : nullptr);
+  image_ = local.ok() ? *local : std::nullopt;
+  for (const auto& event : decision.events) {
+    event.warning ? context_.events.Warning(event.reason, event.message, container.name())
+                  : context_.events.Normal(event.reason, event.message, container.name());
+  }
+  switch (decision.kind) {
+    case ImageDecision::Kind::kUse:
+      ref = decision.ref;
+      if (!memory.pulled_ref.empty()) out_.used_pulls.insert(image);
+      return true;
+    case ImageDecision::Kind::kPull:
+    case ImageDecision::Kind::kWaitForPull:
+      out_.pulls[image].insert(container.name());
+      return false;
+    case ImageDecision::Kind::kFail: break;
+  }
+  out_.notes[container.name()] = Note{decision.reason, decision.message, decision.retry_at};
+  if (!decision.retry_at) {
+    if (first_error_.ok())
+      first_error_ = FailedPrecondition("{}: {}", decision.reason, decision.message);
+  } else if (!out_.retry_at || *decision.retry_at < *out_.retry_at) {
+    out_.retry_at = decision.retry_at;
+  }
+  return false;
+}
+
+/// On disk before the start that it allows: killed after this, the same exit is not waited for
+/// again.
+Status ContainerStarter::SaveBackoff(const kube::Container& container,
+                                     const ContainerStart& start) {
+  if (start.exited_id.empty()) return OkStatus();
+  const Duration age{
+      std::max<int64_t>(ToNanos(context_.deps.clock.WallNow()) - start.exited_at_ns, 0)};
+  const bool changed = out_.restarts.backoff.Advance(
+      BackoffKey(context_.pod, container), {start.exited_id, age}, context_.deps.clock.Now());
+  if (!changed) return OkStatus();
+  return context_.deps.facts.SaveRestart(context_.pod.metadata().uid(), context_.input.incarnation,
+                                         out_.restarts);
+}
+
+/// On disk before the start: a container that is gone afterwards has run.
+Status ContainerStarter::SaveBegun(const kube::Container& container, const ContainerStart& start) {
+  if (!IsRemembered(context_.pod, container)) return OkStatus();
+  auto& known = out_.begun[start.name];
+  const cri::BegunAttempt before = known;
+  if (known.begun_at_ns != 0 && known.attempt == *start.attempt) return OkStatus();
+  known = {*start.attempt, static_cast<int32_t>(*start.restart_count),
+           ToNanos(context_.deps.clock.WallNow())};
+  const Status saved = context_.deps.facts.SaveBegun(context_.pod.metadata().uid(),
+                                                     context_.input.incarnation, out_.begun);
+  if (saved.ok()) return saved;
+  known = before;
+  if (before.begun_at_ns == 0) out_.begun.erase(start.name);
+  return saved;
+}
+
+/// What did not run is not remembered. Killed before this, or where it cannot be saved, the
+/// container counts as one that has run and ended unseen.
+void ContainerStarter::TakeBackBegun(const cri::Begun& before) {
+  if (out_.begun == before) return;
+  const Status saved = context_.deps.facts.SaveBegun(context_.pod.metadata().uid(),
+                                                     context_.input.incarnation, before);
+  context_.deps.log.LogIfError(saved, "forget a container that never ran");
+  if (saved.ok()) out_.begun = before;
+}
+
+/// Without any record of the container, of whatever life, its runtime may have lost them: a kubelet
+/// goes on after the logs. In a later life than that of the records it has never been restarted.
+void ContainerStarter::SetNumbers(ContainerStart& start) {
+  const bool no_record = !start.attempt;
+  if (no_record) start.attempt = AttemptFromLogs(start.name);
+  if (!start.restart_count) start.restart_count = no_record ? *start.attempt : 0;
+}
+
+uint32_t ContainerStarter::AttemptFromLogs(const std::string& container) {
+  const auto listed = context_.deps.files.List(
+      fmt::format("{}/{}", context_.sandbox_config.log_directory(), container));
+  std::vector<std::string> names;
+  if (listed.ok())
+    for (const auto& entry : *listed)
+      if (entry.kind == fs::FileInfo::Kind::kFile) names.push_back(entry.name);
+  return RestartCountFromLogs(names);
+}
+
+StatusOr<std::string> ContainerStarter::WriteHostsFile() {
+  const bool host_network = context_.pod.spec().host_network();
+  if (context_.ips.empty() && !host_network) return "";
+  auto& files = context_.deps.files;
+  std::string node_file;
+  if (host_network) {
+    auto read = files.Read("/etc/hosts", kMaxHostsFile);
+    if (read.ok()) node_file = std::move(read).value();
+  }
+  ASSIGN_OR_RETURN(const auto names, HostNamesOf(context_.pod, context_.deps.node.cluster_domain),
+                   "host name");
+  const std::string path = context_.pod_dir + "/etc-hosts";
+  const std::string content = HostsFile(context_.pod, context_.ips, names, node_file);
+  const auto old = files.Read(path, kMaxHostsFile);
+  if (old.ok() && *old == content) return path;
+  RETURN_IF_ERROR(files.Replace(path, content, {.mode = kHostsMode}), "write {}", path);
+  return path;
+}
+
+/// One per attempt; the name depends on nothing else, so that a second try after a crash meets the
+/// same file.
+std::string ContainerStarter::MakeTerminationLog(const kube::Container& container,
+                                                 uint32_t attempt) {
+  if (container.termination_message_path().empty()) return "";
+  const std::string path =
+      fmt::format("{}/containers/{}/{:08x}", context_.pod_dir, container.name(),
+                  Fnv1a32(fmt::format("{}/{}", container.name(), attempt)));
+  const Status made = context_.deps.files.Replace(path, "", {.mode = kTerminationLogMode});
+  context_.deps.log.LogIfError(made, "make termination log");
+  return made.ok() ? path : "";
+}
+
+Status ContainerStarter::FillConfig(const kube::Container& container, const ContainerStart& start,
+                                    const std::string& image_ref,
+                                    runtime::v1::ContainerConfig& config) {
+  ASSIGN_OR_RETURN(const auto hosts, WriteHostsFile(), "hosts file");
+  const ContainerFiles files{context_.volumes, hosts,
+                             MakeTerminationLog(container, *start.attempt)};
+  std::optional<cri::Image> image;
+  if (NeedsImageUser(context_.pod, container)) {
+    image = image_;
+    if (!image) {
+      ASSIGN_OR_RETURN(image, context_.deps.images.ImageStatus(image_ref, Soon()),
+                       "user of the image");
+    }
+  }
+  const Status made = MakeContainerConfig(
+      {context_.pod, container, context_.deps.node, files, context_.ips, image_ref, image,
+       *start.restart_count, *start.attempt, context_.input.incarnation},
+      config);
+  if (!made.ok()) return made;
+  return Annotate(
+      context_.deps.files.MakeDirs(
+          fmt::format("{}/{}", context_.sandbox_config.log_directory(), container.name()),
+          kLogDirMode),
+      "make log directory");
+}
+
+StatusOr<cri::ContainerId> ContainerStarter::Create(const kube::Container& container,
+                                                    const ContainerStart& start,
+                                                    const std::string& image_ref,
+                                                    std::string& reason) {
+  for (const std::string& id : start.remove)
+    RETURN_IF_ERROR(RemoveContainer(context_.deps.remover, cri::ContainerId(id), Soon()),
+                    "remove container {}", id);
+  RETURN_IF_ERROR(SaveBackoff(container, start), "back-off");
+  runtime::v1::ContainerConfig config;
+  if (const Status filled = FillConfig(container, start, image_ref, config); !filled.ok()) {
+    reason = "CreateContainerConfigError";
+    return filled;
+  }
+  if (context_.input.ending->cancelled()) return Cancelled("the pod is ending");
+  return CreateInRuntime(config, ContainerHash(container));
+}
+
+StatusOr<cri::ContainerId> ContainerStarter::CreateInRuntime(
+    const runtime::v1::ContainerConfig& config, const std::string& hash) {
+  FAIL_POINT("pod-worker.create-container.before");
+  out_.acted = true;
+  auto id = context_.deps.runner.CreateContainer(cri::SandboxId(context_.sandbox_id), config,
+                                                 context_.sandbox_config, Soon());
+  FAIL_POINT("pod-worker.create-container.after");
+  if (id.status().code() != StatusCode::kAlreadyExists) return id;
+  return FindCreated(config, hash);
+}
+
+/// The name is taken by a call whose answer nobody got. Never a higher number: that would be a
+/// restart nobody saw.
+StatusOr<cri::ContainerId> ContainerStarter::FindCreated(const runtime::v1::ContainerConfig& config,
+                                                         const std::string& hash) {
+  ASSIGN_OR_RETURN(const auto seen,
+                   context_.deps.observer.Observe(context_.pod.metadata().uid(), Soon()),
+                   "look for the container");
+  for (const auto& record : seen.containers()) {
+    const bool same = record.name() == config.metadata().name() &&
+                      record.attempt() == config.metadata().attempt();
+    if (same && record.hash() == hash && record.state() == v1::ContainerRecord::CREATED)
+      return cri::ContainerId(record.id());
+  }
+  return Aborted("the name of the container is still reserved");
+}
+
+Status ContainerStarter::StartInRuntime(const cri::ContainerId& id) {
+  if (context_.input.ending->cancelled()) return Cancelled("the pod is ending");
+  FAIL_POINT("pod-worker.start-container.before");
+  out_.acted = true;
+  const Status started = context_.deps.runner.StartContainer(id, Soon());
+  FAIL_POINT("pod-worker.start-container.after");
+  return started;
+}
+
+/// A runtime that stops a sandbox kills its containers one after the other and the sandbox last;
+/// until then nothing but the exits shows it.
+bool ContainerStarter::SandboxDied() const {
+  const auto sandbox =
+      context_.deps.reader.PodSandboxStatus(cri::SandboxId(context_.sandbox_id), Soon());
+  if (!sandbox.ok()) return sandbox.status().code() == StatusCode::kNotFound;
+  return sandbox->state != cri::SandboxState::kReady;
+}
+
+/// The container has not failed and never ran: its attempt is that of the next sandbox.
+ContainerStarter::Result ContainerStarter::LeaveDeadSandbox(const ContainerStart& start,
+                                                            const cri::ContainerId& id) {
+  out_.sandbox_died = true;
+  context_.deps.log.Info(
+      "the sandbox has died while a container was made in it",
+      {KV("pod", kube::PodKey(context_.pod)), KV("podUID", context_.pod.metadata().uid()),
+       KV("containerName", start.name), KV("sandboxID", context_.sandbox_id),
+       KV(kTraceIdField, TraceIdOf(context_.input.traceparent))});
+  if (id.empty()) return Result::kSandboxDied;
+  context_.deps.log.LogIfError(RemoveContainer(context_.deps.remover, id, Soon()),
+                               "remove a container that never ran");
+  const std::string log =
+      context_.sandbox_config.log_directory() + "/" + ContainerLogPath(start.name, *start.attempt);
+  context_.deps.log.LogIfError(context_.deps.files.Remove(log),
+                               "remove the log of a container that never ran");
+  return Result::kSandboxDied;
+}
+
+void ContainerStarter::LinkLog(const std::string& container, const cri::ContainerId& id,
+                               uint32_t attempt) {
+  if (context_.deps.node.container_links_dir.empty()) return;
+  auto& files = context_.deps.files;
+  const std::string log =
+      context_.sandbox_config.log_directory() + "/" + ContainerLogPath(container, attempt);
+  if (!files.Stat(log, true).ok()) return;
+  const std::string& dir = context_.deps.node.container_links_dir;
+  const std::string link = dir + "/" + LogLinkName(context_.pod, container, id.str());
+  Status linked = files.MakeSymlink(log, link);
+  if (linked.code() == StatusCode::kNotFound) {  // the first link of this node
+    linked = files.MakeDirs(dir, kLogDirMode);
+    if (linked.ok()) linked = files.MakeSymlink(log, link);
+  }
+  if (linked.code() != StatusCode::kAlreadyExists)
+    context_.deps.log.LogIfError(linked, "link container log");
+}
+
+}  // namespace splitlet::pod_worker

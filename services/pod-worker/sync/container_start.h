@@ -1,0 +1,87 @@
+#pragma once
+
+/// The part of a sync that brings containers up, one after the other in spec order.
+/// Threads: that of the sync. Errors: the first is returned; each has its event and its note.
+/// Source: runtime-sync spec, "Executing a sync", steps 8 and 10, and "Start failure reasons and
+/// events".
+
+#include <string>
+#include <vector>
+
+#include "services/pod-worker/events.h"
+#include "services/pod-worker/sync/pod_sync.h"
+
+namespace runtime::v1 {
+class ContainerConfig;
+class PodSandboxConfig;
+}  // namespace runtime::v1
+
+namespace splitlet::pod_worker {
+
+/// One that is gone is OK.
+Status RemoveContainer(cri::Remover& remover, const cri::ContainerId& id, Deadline deadline);
+
+class ContainerStarter {
+ public:
+  struct Context {
+    const PodSync::Deps& deps;
+    const SyncInput& input;
+    const kube::Pod& pod;
+    PodEvents& events;
+    const runtime::v1::PodSandboxConfig& sandbox_config;
+    const std::map<std::string, std::string>& volumes;
+    const std::string& pod_dir;
+    std::string sandbox_id;
+    std::vector<std::string> ips;
+  };
+  ContainerStarter(Context context, SyncOutcome& out) : context_(std::move(context)), out_(out) {}
+
+  /// A plain init container that does not come up, or a sandbox that has died, ends the sync;
+  /// anything else does not hold back the next.
+  Status StartAll(const std::vector<ContainerStart>& inits,
+                  const std::vector<ContainerStart>& regular);
+  bool StartedSidecar() const { return started_sidecar_; }
+
+ private:
+  struct Failure {
+    std::string reason;
+    Status status;
+  };
+  enum class Result { kStarted, kWaits, kFailed, kSandboxDied };
+  Result StartOne(const ContainerStart& asked);
+  bool BacksOff(const kube::Container& container, const ContainerStart& start);
+  /// False: not now; noted why.
+  bool ResolveImage(const kube::Container& container, std::string& ref);
+  Status SaveBackoff(const kube::Container& container, const ContainerStart& start);
+  StatusOr<cri::ContainerId> Create(const kube::Container& container, const ContainerStart& start,
+                                    const std::string& image_ref, std::string& reason);
+  StatusOr<cri::ContainerId> CreateInRuntime(const runtime::v1::ContainerConfig& config,
+                                             const std::string& hash);
+  StatusOr<cri::ContainerId> FindCreated(const runtime::v1::ContainerConfig& config,
+                                         const std::string& hash);
+  Status FillConfig(const kube::Container& container, const ContainerStart& start,
+                    const std::string& image_ref, runtime::v1::ContainerConfig& config);
+  StatusOr<std::string> WriteHostsFile();
+  std::string MakeTerminationLog(const kube::Container& container, uint32_t attempt);
+  void SetNumbers(ContainerStart& start);
+  uint32_t AttemptFromLogs(const std::string& container);
+  Status SaveBegun(const kube::Container& container, const ContainerStart& start);
+  void TakeBackBegun(const cri::Begun& before);
+  Status StartInRuntime(const cri::ContainerId& id);
+  bool SandboxDied() const;
+  Result LeaveDeadSandbox(const ContainerStart& start, const cri::ContainerId& id);
+  void LinkLog(const std::string& container, const cri::ContainerId& id, uint32_t attempt);
+  Result GiveUp(const Status& why);
+  Result Fail(const ContainerStart& start, const std::string& reason, const Status& status,
+              bool event = true);
+  Deadline Soon() const { return After(context_.deps.clock, context_.deps.request_timeout); }
+  const kube::Container* Find(const ContainerStart& start) const;
+
+  Context context_;
+  SyncOutcome& out_;
+  Status first_error_;
+  std::optional<cri::Image> image_;  // of the container that is being started, where it was asked
+  bool started_sidecar_ = false;
+};
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,404 @@
+#include "services/pod-worker/sync/pod_sync.h"
+
+#include <algorithm>
+#include <csignal>
+
+#include "k8s.io/api/core/v1/container.pb.h"
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/fail_point.h"
+#include "libs/base/span.h"
+#include "libs/base/trace.h"
+#include "libs/cri/grpc_runtime.h"
+#include "runtime/v1/api.pb.h"
+#include "services/pod-worker/events.h"
+#include "services/pod-worker/runtime_config/container.h"
+#include "services/pod-worker/runtime_config/dns.h"
+#include "services/pod-worker/runtime_config/names.h"
+#include "services/pod-worker/sync/container_start.h"
+#include "services/pod-worker/volumes/pod_volumes.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+constexpr uint64_t kMaxResolverFile = 10u << 20;
+constexpr uint32_t kLogDirMode = 0755;
+constexpr Duration kQuiet = 500ms;
+
+/// By SIGKILL or SIGTERM, and not for memory.
+bool WasKilled(const v1::ContainerRecord& record) {
+  const bool signal = record.exit_code() == 128 + SIGKILL || record.exit_code() == 128 + SIGTERM;
+  return record.state() == v1::ContainerRecord::EXITED && signal && record.reason() != "OOMKilled";
+}
+
+/// One run; what it learns on the way is in the outcome.
+class Pass {
+ public:
+  Pass(const PodSync::Deps& deps, const SyncInput& input, kube::Pod pod)
+      : deps_(deps), input_(input), pod_(std::move(pod)), events_(deps.events, RefOf(pod_)) {
+    out_.restarts = input.restarts;
+    out_.begun = input.begun;
+  }
+
+  SyncOutcome Run() {
+    out_.status = Steps();
+    return std::move(out_);
+  }
+
+ private:
+  Deadline Soon(int times = 1) const { return After(deps_.clock, deps_.request_timeout * times); }
+  bool Ending() const { return input_.ending->cancelled(); }
+
+  Status Steps() {
+    auto seen = Annotate(deps_.observer.Observe(pod_.metadata().uid(), Soon(), input_.known.get()),
+                         "error determining status");
+    if (!seen.ok()) {
+      if (!Ending()) events_.Warning("FailedSync", Message(seen.status()));
+      return seen.status();
+    }
+    TakeSeen(std::move(seen).value());
+    ForgetReplaced();
+    out_.terminal_phase = TerminalPhase(pod_, *seen_, out_.restarts.replacing);
+    if (!out_.terminal_phase.empty()) return OkStatus();
+    RETURN_IF_ERROR(StopEarlierLives(), "stop what is left of an earlier life");
+    if (!out_.stop.empty()) return OkStatus();
+    PodActions todo = ComputePodActions(pod_, *seen_, out_.restarts.replacing);
+    const auto quiet = QuietFrom(todo.sandbox_id);
+    NumberAttempts(*all_, input_.incarnation, out_.begun, todo);
+    if (todo.sandbox_changed)
+      events_.Normal("SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
+    if (todo.kill_pod) ListRunning(todo);
+    if (!todo.stop.empty()) {
+      out_.stop = std::move(todo.stop);
+      return OkStatus();
+    }
+    if (todo.kill_pod) RETURN_IF_ERROR(StopSandboxes(), "stop sandboxes");
+    RemoveRecords(todo.remove);
+    NoteRunning();
+    if (!todo.create_sandbox_attempt && todo.start.empty() && todo.start_init.empty()) {
+      out_.settled = WasStarted();
+      return OkStatus();
+    }
+    if (quiet && *quiet > deps_.clock.Now()) {
+      out_.retry_at = quiet;
+      return OkStatus();
+    }
+    RETURN_IF_ERROR(PrepareVolumes(), "volumes");
+    return Start(todo);
+  }
+
+  /// Whoever stops a sandbox kills its containers one after the other, and the sandbox shows it
+  /// last: nothing is made in it before none of them was killed for a moment.
+  std::optional<Clock::Time> QuietFrom(const std::string& sandbox_id) {
+    const Clock::Time now = deps_.clock.Now();
+    std::optional<Clock::Time> quiet;
+    for (const auto& record : seen_->containers()) {
+      if (record.sandbox_id() != sandbox_id || !WasKilled(record)) continue;
+      if (out_.restarts.replacing.contains(record.id())) continue;
+      if (NewestRecord(*seen_, record.name()) != &record) continue;
+      const auto known = input_.killed.find(record.id());
+      const Clock::Time since = known == input_.killed.end() ? now : known->second;
+      out_.killed.emplace(record.id(), since);
+      if (!quiet || since + kQuiet > *quiet) quiet = since + kQuiet;
+    }
+    return quiet;
+  }
+
+  void TakeSeen(v1::ObservedPod seen) {
+    auto present = std::make_shared<v1::ObservedPod>(cri::PresentLife(seen, input_.incarnation));
+    LearnBegun(*present);
+    cri::AddLost(pod_, out_.begun, *present);
+    cri::AddLost(pod_, out_.begun, seen);
+    seen_ = std::move(present);
+    all_ = std::make_shared<v1::ObservedPod>(std::move(seen));
+    out_.seen = all_;
+  }
+
+  /// What runs without being remembered, as after an upgrade or taken over from a kubelet. A save
+  /// that fails is tried again by the next sync.
+  void LearnBegun(const v1::ObservedPod& present) {
+    cri::Begun begun = out_.begun;
+    const auto learn = [&](const kube::Container& container) {
+      const auto* newest = NewestRecord(present, container.name());
+      if (!IsRemembered(pod_, container) || newest == nullptr) return;
+      if (newest->state() == v1::ContainerRecord::CREATED) return;
+      auto& known = begun[container.name()];
+      if (known.begun_at_ns != 0 && known.attempt >= newest->attempt()) return;
+      known = {newest->attempt(), newest->restart_count(), newest->created_at_ns()};
+    };
+    for (const auto& container : pod_.spec().init_containers()) learn(container);
+    for (const auto& container : pod_.spec().containers()) learn(container);
+    if (begun == out_.begun) return;
+    const Status saved = deps_.facts.SaveBegun(pod_.metadata().uid(), input_.incarnation, begun);
+    deps_.log.LogIfError(saved, "save what has begun");
+    if (saved.ok()) out_.begun = std::move(begun);
+  }
+
+  /// A life begins when the one before is over; what of that one lives nevertheless, because
+  /// nothing remembered it, has to go before anything is made: first its containers, in the
+  /// outcome.
+  Status StopEarlierLives() {
+    for (const auto& record : all_->containers()) {
+      if (!cri::IsEarlier(record.incarnation(), input_.incarnation)) continue;
+      const bool unknown = record.state() == v1::ContainerRecord::UNKNOWN &&
+                           !out_.restarts.replacing.contains(record.id());
+      if (record.state() == v1::ContainerRecord::RUNNING || unknown)
+        out_.stop.push_back({record.id(), record.name(),
+                             fmt::format("Stopping container {}", record.name()), unknown});
+    }
+    if (!out_.stop.empty()) return OkStatus();
+    for (const auto& sandbox : all_->sandboxes()) {
+      const bool ready = sandbox.state() == v1::SandboxRecord::READY;
+      if (ready && cri::IsEarlier(sandbox.incarnation(), input_.incarnation))
+        RETURN_IF_ERROR(StopSandbox(sandbox), "sandbox {}", sandbox.id());
+    }
+    return OkStatus();
+  }
+
+  /// A replaced container that is gone needs no memory.
+  void ForgetReplaced() {
+    std::erase_if(out_.restarts.replacing, [this](const std::string& id) {
+      return std::none_of(all_->containers().begin(), all_->containers().end(),
+                          [&id](const v1::ContainerRecord& record) { return record.id() == id; });
+    });
+  }
+
+  void ListRunning(PodActions& todo) {
+    todo.stop.clear();
+    for (const auto& record : seen_->containers()) {
+      const bool running = record.state() == v1::ContainerRecord::RUNNING;
+      const bool unknown = record.state() == v1::ContainerRecord::UNKNOWN;
+      if (!running && (!unknown || out_.restarts.replacing.contains(record.id()))) continue;
+      todo.stop.push_back({record.id(), record.name(),
+                           fmt::format("Stopping container {}", record.name()),
+                           todo.create_sandbox_attempt.has_value()});
+    }
+  }
+
+  Status StopSandboxes() {
+    for (const auto& sandbox : seen_->sandboxes())
+      RETURN_IF_ERROR(StopSandbox(sandbox), "stop sandbox {}", sandbox.id());
+    return OkStatus();
+  }
+
+  Status StopSandbox(const v1::SandboxRecord& sandbox) {
+    FAIL_POINT("pod-worker.stop-sandbox.before");
+    out_.acted = out_.acted || sandbox.state() == v1::SandboxRecord::READY;
+    RETURN_IF_ERROR(deps_.runner.StopPodSandbox(cri::SandboxId(sandbox.id()), Soon()),
+                    "StopPodSandbox");
+    FAIL_POINT("pod-worker.stop-sandbox.after");
+    return OkStatus();
+  }
+
+  void RemoveRecords(const std::vector<std::string>& ids) {
+    for (const std::string& id : ids) {
+      for (const auto& record : seen_->containers())
+        if (record.id() == id && !record.log_path().empty())
+          deps_.log.LogIfError(deps_.files.Remove(record.log_path()), "remove container log");
+      out_.acted = true;
+      deps_.log.LogIfError(RemoveContainer(deps_.remover, cri::ContainerId(id), Soon()),
+                           "remove container");
+    }
+  }
+
+  bool WasStarted() const {
+    const auto& containers = pod_.spec().containers();
+    return std::all_of(containers.begin(), containers.end(), [this](const auto& container) {
+      return NewestRecord(*seen_, container.name()) != nullptr;
+    });
+  }
+
+  void NoteRunning() {
+    for (const auto& record : seen_->containers())
+      if (record.state() == v1::ContainerRecord::RUNNING) out_.notes[record.name()] = std::nullopt;
+  }
+
+  Status PrepareVolumes() {
+    const std::string& uid = pod_.metadata().uid();
+    const auto place = node::FindPodPlace(deps_.files, deps_.node.pod_roots, uid);
+    if (!place.ok()) {
+      events_.Warning("FailedMount", fmt::format("error making pod data directories: {}",
+                                                 Message(place.status())));
+      return place.status();
+    }
+    auto paths = VolumePaths(pod_, place->path);
+    if (!paths.ok()) {
+      events_.Warning("FailedMount", fmt::format("Unable to attach or mount volumes: {}",
+                                                 Message(paths.status())));
+      return paths.status();
+    }
+    Status ensured = MarkPod(uid, deps_.node.pod_roots, *place, deps_.files);
+    if (ensured.ok()) ensured = EnsureVolumes(pod_, place->path, deps_.files);
+    if (!ensured.ok()) {
+      events_.Warning("FailedMount", Message(ensured));
+      return ensured;
+    }
+    volumes_ = std::move(paths).value();
+    pod_dir_ = place->path;
+    return OkStatus();
+  }
+
+  /// `make`: for a sandbox that is to be made; then what is wrong with its DNS is told.
+  StatusOr<runtime::v1::PodSandboxConfig> SandboxConfig(uint32_t attempt, bool make) {
+    Dns host;
+    if (deps_.node.resolver_config.empty()) {
+      host.servers = {"127.0.0.1"};
+      host.searches = {"."};
+    } else {
+      ASSIGN_OR_RETURN(const auto text,
+                       deps_.files.Read(deps_.node.resolver_config, kMaxResolverFile), "read {}",
+                       deps_.node.resolver_config);
+      ASSIGN_OR_RETURN(host, ParseResolverFile(text), "{}", deps_.node.resolver_config);
+    }
+    const PodDns dns = MakeDns(pod_, deps_.node, host);
+    if (make)
+      for (const auto& warning : dns.warnings) events_.Warning(warning.reason, warning.message);
+    runtime::v1::PodSandboxConfig config;
+    RETURN_IF_ERROR(
+        MakeSandboxConfig({pod_, deps_.node, dns.dns, attempt, input_.incarnation}, config),
+        "sandbox config");
+    return config;
+  }
+
+  Status Start(const PodActions& todo) {
+    std::string sandbox_id = todo.sandbox_id;
+    const uint32_t attempt =
+        todo.create_sandbox_attempt
+            ? *todo.create_sandbox_attempt
+            : (seen_->sandboxes_size() > 0 ? seen_->sandboxes(0).attempt() : 0);
+    auto config = SandboxConfig(attempt, todo.create_sandbox_attempt.has_value());
+    if (!config.ok()) {
+      events_.Warning("FailedCreatePodSandBox",
+                      fmt::format("Failed to create pod sandbox: {}", Message(config.status())));
+      return config.status();
+    }
+    std::vector<std::string> ips;
+    if (todo.create_sandbox_attempt) {
+      auto made = CreateSandbox(*config, attempt);
+      if (!made.ok()) return made.status();
+      // The next look replaces it, as it does one that loses its addresses.
+      if (made->ips.empty() && !pod_.spec().host_network())
+        return Unavailable("sandbox {} has no address", made->id);
+      sandbox_id = made->id.str();
+      ips = made->ips;
+    } else {
+      const auto& known = seen_->sandboxes(0).ips();
+      ips.assign(known.begin(), known.end());
+    }
+    ContainerStarter starter(
+        {deps_, input_, pod_, events_, *config, volumes_, pod_dir_, sandbox_id, ips}, out_);
+    const Status started = starter.StartAll(todo.start_init, todo.start);
+    // Of one that did not start the time of the next try is known.
+    out_.again = todo.sidecar_first && starter.StartedSidecar();
+    return started;
+  }
+
+  StatusOr<cri::Sandbox> CreateSandbox(const runtime::v1::PodSandboxConfig& config,
+                                       uint32_t attempt) {
+    if (Ending()) return Cancelled("the pod is ending");
+    if (!pod_.spec().runtime_class_name().empty()) {
+      const Status missing =
+          NotFound("runtimeclass.node.k8s.io \"{}\" not found", pod_.spec().runtime_class_name());
+      events_.Warning("FailedCreatePodSandBox",
+                      fmt::format("Failed to create pod sandbox: {}", Message(missing)));
+      return missing;
+    }
+    RETURN_IF_ERROR(deps_.files.MakeDirs(config.log_directory(), kLogDirMode),
+                    "make log directory");
+    deps_.metrics.started_pods.Increment();
+    const Clock::Time begin = deps_.clock.Now();
+    auto id = RunSandbox(config, attempt);
+    deps_.metrics.ObserveSandbox("", deps_.clock.Now() - begin, id.ok());
+    if (!id.ok()) {
+      deps_.metrics.started_pods_errors.Increment();
+      return SandboxFailed(id.status());
+    }
+    deps_.log.Info(
+        "sandbox created",
+        {KV("pod", kube::PodKey(pod_)), KV("podUID", pod_.metadata().uid()), KV("sandboxID", *id),
+         KV("attempt", attempt), KV(kTraceIdField, TraceIdOf(input_.traceparent))});
+    if (pod_.spec().host_network()) return cri::Sandbox{.id = *id};
+    auto status = deps_.reader.PodSandboxStatus(*id, Soon());
+    if (!status.ok())
+      events_.Warning("FailedPodSandBoxStatus", fmt::format("Unable to get pod sandbox status: {}",
+                                                            Message(status.status())));
+    return status;
+  }
+
+  StatusOr<cri::SandboxId> RunSandbox(const runtime::v1::PodSandboxConfig& config,
+                                      uint32_t attempt) {
+    FAIL_POINT("pod-worker.create-sandbox.before");
+    out_.acted = true;
+    auto id = deps_.runner.RunPodSandbox(config, "", Soon(2));
+    FAIL_POINT("pod-worker.create-sandbox.after");
+    if (id.status().code() != StatusCode::kAlreadyExists) return id;
+    // Made by a call whose answer nobody got: it is this one, or the runtime is still cleaning up.
+    ASSIGN_OR_RETURN(const auto listed, deps_.reader.ListPodSandbox(pod_.metadata().uid(), Soon()),
+                     "look for the sandbox");
+    for (const auto& sandbox : listed)
+      if (sandbox.attempt == attempt && sandbox.state == cri::SandboxState::kReady)
+        return sandbox.id;
+    return Aborted("the name of the sandbox is still reserved");
+  }
+
+  Status SandboxFailed(const Status& why) {
+    if (Ending()) return Cancelled("the pod is ending");
+    const auto report = deps_.reader.RuntimeStatus(Soon());
+    if (report.ok() && !pod_.spec().host_network()) {
+      for (const auto& condition : report->conditions) {
+        if (condition.type != "NetworkReady" || condition.status) continue;
+        out_.network_not_ready = true;
+        const std::string text = fmt::format(
+            "network is not ready: container runtime network not ready: "
+            "NetworkReady=false reason:{} message:{}",
+            condition.reason, condition.message);
+        events_.Warning("NetworkNotReady", text);
+        return Unavailable(text);
+      }
+    }
+    events_.Warning("FailedCreatePodSandBox",
+                    fmt::format("Failed to create pod sandbox: {}", Message(why)));
+    return Annotate(why, "create sandbox");
+  }
+
+  const PodSync::Deps& deps_;
+  const SyncInput& input_;
+  const kube::Pod pod_;
+  PodEvents events_;
+  std::shared_ptr<const v1::ObservedPod> seen_;  // of the present life, and what is lost of it
+  std::shared_ptr<const v1::ObservedPod> all_;   // of all lives
+  std::map<std::string, std::string> volumes_;
+  std::string pod_dir_;
+  SyncOutcome out_;
+};
+
+}  // namespace
+
+std::shared_ptr<const v1::ObservedPod> WhatLasts(const v1::ObservedPod& seen) {
+  auto lasting = std::make_shared<v1::ObservedPod>();
+  for (const auto& record : seen.containers())
+    if (record.state() == v1::ContainerRecord::RUNNING) *lasting->add_containers() = record;
+  return lasting;
+}
+
+SyncOutcome PodSync::Run(const SyncInput& input) const {
+  Span span("syncPod", SpanKind::kInternal, input.traceparent);
+  const cri::TraceScope trace(span.traceparent());
+  kube::Pod pod;
+  if (!pod.ParseFromString(input.pod)) {
+    SyncOutcome broken;
+    broken.status = DataLoss("the granted pod does not parse");
+    broken.restarts = input.restarts;
+    broken.begun = input.begun;
+    return broken;
+  }
+  span.Set("k8s.pod.uid", pod.metadata().uid());
+  span.Set("k8s.pod.name", pod.metadata().name());
+  span.Set("k8s.namespace.name", pod.metadata().namespace_());
+  SyncOutcome outcome = Pass(deps_, input, std::move(pod)).Run();
+  span.End(outcome.status);
+  return outcome;
+}
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,106 @@
+#pragma once
+
+/// One sync of one pod: looks at the runtime, decides, and does what can be done now. Never waits
+/// for a container to stop or an image to come: those are handed back to the caller, who does them
+/// and asks for another sync. Threads: any, one sync per pod at a time; Run blocks. Errors: in the
+/// outcome; each is in an event already. Source: runtime-sync spec, "Executing a sync, step by
+/// step"; DESIGN.md, rules 16 and 17.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libs/base/cancel.h"
+#include "libs/base/log.h"
+#include "libs/cri/cri.h"
+#include "libs/cri/observe.h"
+#include "libs/daemon/service.h"
+#include "libs/fs/file_system.h"
+#include "services/pod-worker/images/policy.h"
+#include "services/pod-worker/metrics.h"
+#include "services/pod-worker/runtime_config/node_info.h"
+#include "services/pod-worker/sync/actions.h"
+#include "services/pod-worker/worker/facts.h"
+
+namespace splitlet::v1 {
+class ObservedPod;
+}
+
+namespace splitlet::pod_worker {
+
+/// What a container waits for, as its status shows it.
+struct Note {
+  std::string reason, message;
+  std::optional<Clock::Time> back_off_until;
+};
+
+/// Ids of containers that a signal from outside has ended -> when that was seen first.
+using KilledSince = std::map<std::string, Clock::Time>;
+
+struct SyncInput {
+  std::string pod;  // serialised, as granted
+  RestartState restarts;
+  std::map<std::string, PullMemory> pulls;  // by image
+  /// Cancelled: the pod is ending; nothing more is created.
+  std::shared_ptr<CancelToken> ending;
+  KilledSince killed;                            // as the last sync left it
+  std::string traceparent;                       // of the calls and log lines; may be empty
+  std::shared_ptr<const v1::ObservedPod> known;  // what need not be asked again; may be null
+  int64_t incarnation = 0;                       // the life that is synced
+  cri::Begun begun;                              // in this life
+};
+
+struct SyncOutcome {
+  Status status;                                // the first error
+  std::shared_ptr<const v1::ObservedPod> seen;  // as found at the begin, of all lives, and what is
+                                                // lost; null when the runtime did not say
+  std::string terminal_phase;                   // not empty: nothing of the pod will ever run again
+  std::vector<ContainerStop> stop;              // to be stopped before anything else is done
+  std::map<std::string, std::set<std::string>> pulls;  // image -> containers that wait for it
+  std::map<std::string, std::optional<Note>> notes;  // of the containers looked at; unset: it runs
+  RestartState restarts;
+  cri::Begun begun;
+  std::set<std::string> used_pulls;  // images
+  KilledSince killed;
+  std::optional<Clock::Time> retry_at;
+  bool again = false;         // the next step waits for nothing: look again at once
+  bool sandbox_died = false;  // while something was made in it; the next look replaces it
+  bool acted = false;         // the runtime was asked to change something, whatever it answered
+  bool settled = false;       // nothing was to be done, and every container was started before
+  bool network_not_ready = false;
+};
+
+/// Of a look, what the next one need not ask for: running containers, which listed as running have
+/// nothing new to say. A sandbox is asked always, because one that lost its addresses is replaced
+/// while it is still listed as ready. So is what has ended, because the runtime may learn why a
+/// little later.
+std::shared_ptr<const v1::ObservedPod> WhatLasts(const v1::ObservedPod& seen);
+
+class PodSync {
+ public:
+  struct Deps {
+    cri::Reader& reader;
+    cri::Observer& observer;
+    cri::Runner& runner;
+    cri::Remover& remover;
+    cri::Images& images;
+    fs::FileSystem& files;
+    const Facts& facts;
+    const Clock& clock;
+    const NodeInfo& node;
+    daemon::EventRecorder& events;
+    Metrics& metrics;
+    const Log& log;
+    Duration request_timeout;
+  };
+  explicit PodSync(Deps deps) : deps_(deps) {}
+  SyncOutcome Run(const SyncInput& input) const;
+
+ private:
+  Deps deps_;
+};
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,225 @@
+#include "services/pod-worker/worker/facts.h"
+
+#include <functional>
+
+#include "libs/bus/bus.h"
+#include "splitlet/v1/pod_worker_facts.pb.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+constexpr uint32_t kSchema = 1;
+
+fs::FactStore::Options ThisBoot(const std::string& run_dir, const char* kind) {
+  return {.directory = fmt::format("{}/pod-worker/{}", run_dir, kind),
+          .this_boot_only = true,
+          .schema = kSchema,
+          .reserve_directory = run_dir + "/pod-worker/reserve"};
+}
+
+/// Nothing of the pod is started any more: what is saved of it is for its end.
+bool Ends(const v1::WorkerFact& fact) { return fact.state() != v1::SYNCING; }
+bool Ends(const v1::LastingFact& fact) { return fact.evicted() || fact.has_verdict(); }
+
+template <class Fact>
+Status SaveFact(const fs::FactStore& store, const Fact& fact, bool sync) {
+  const std::string key = bus::KeyOf(fact.uid());
+  const std::string bytes = fact.SerializeAsString();
+  return Ends(fact) ? store.SaveForEnd(key, bytes, sync) : store.Save(key, bytes, sync);
+}
+
+RestartState ToState(const v1::RestartFact& fact, Duration max) {
+  RestartState state{CrashBackoff(max), {fact.replacing().begin(), fact.replacing().end()}};
+  for (const auto& entry : fact.entries())
+    state.backoff.Restore(entry.key(), {Duration{entry.delay_ns()}, FromProto(entry.advanced_at()),
+                                        entry.exited_id()});
+  return state;
+}
+
+/// What is lost with a file: how its pod stands, which nobody else knows; a delay, unless a later
+/// version wrote it; or a hold, which is short and names pods in its record only.
+enum class Loss { kPod, kDelay, kHold };
+
+/// Parses every fact of a store; what cannot be used becomes a problem, or an unknown pod.
+template <class Fact, class Take>
+Status ReadStore(const fs::FactStore& store, Loss loss, Facts::All& all, const Take& take) {
+  auto read = store.ReadAll();
+  if (!read.ok()) return read.status();
+  const auto note = [&](const std::string& key, const std::string& reason, bool newer) {
+    all.problems.push_back(fmt::format("{}: {}", key, reason));
+    if (loss == Loss::kHold || (loss == Loss::kDelay && !newer)) return;
+    auto& unknown = all.unknown[key];
+    unknown.why = reason;
+    unknown.stores.push_back(&store);
+  };
+  for (const auto& bad : read->unreadable) note(bad.key, bad.reason, bad.newer);
+  for (const auto& fact : read->facts) {
+    Fact parsed;
+    if (parsed.ParseFromString(fact.bytes)) {
+      take(fact.key, std::move(parsed));
+    } else {
+      note(fact.key, "does not parse", false);
+    }
+  }
+  return OkStatus();
+}
+
+/// Half of what is remembered of a pod says nothing: a grant without its verdict starts it again.
+void LeaveOutUnknown(Facts::All& all) {
+  const auto unknown = [&all](const auto& fact) {
+    return all.unknown.contains(bus::KeyOf(fact.uid()));
+  };
+  std::erase_if(all.workers, unknown);
+  std::erase_if(all.lasting, unknown);
+  std::erase_if(all.restarts,
+                [&all](const auto& entry) { return all.unknown.contains(entry.first); });
+  std::erase_if(all.begun, [&all](const auto& entry) {
+    return all.unknown.contains(bus::KeyOf(entry.first));
+  });
+}
+
+}  // namespace
+
+std::string FactsStrand(const std::string& uid) {
+  constexpr size_t kWriters = 8;
+  return fmt::format("facts/{}", std::hash<std::string>{}(uid) % kWriters);
+}
+
+Facts::All::All() = default;
+Facts::All::~All() = default;
+Facts::All::All(All&&) noexcept = default;
+Facts::All& Facts::All::operator=(All&&) noexcept = default;
+
+void ToProto(Clock::Time time, v1::BootTime& out) {
+  out.set_boot(time.boot);
+  out.set_monotonic_ns(time.monotonic.count());
+}
+
+Clock::Time FromProto(const v1::BootTime& time) {
+  return {time.boot(), Duration{time.monotonic_ns()}};
+}
+
+Facts::Facts(fs::FileSystem& files, const Clock& clock, const std::string& run_dir,
+             const std::string& state_dir)
+    : workers_(files, clock, ThisBoot(run_dir, "workers")),
+      restarts_(files, clock, ThisBoot(run_dir, "restarts")),
+      holds_(files, clock, ThisBoot(run_dir, "holds")),
+      lasting_(files, clock,
+               {.directory = state_dir + "/pod-worker/pods",
+                .schema = kSchema,
+                .reserve_directory = state_dir + "/pod-worker/reserve"}),
+      begun_(files, clock, {.directory = state_dir + "/pod-worker/begun", .schema = kSchema}) {}
+
+StatusOr<Facts::All> Facts::ReadAll(Duration max_backoff) const {
+  All all;
+  RETURN_IF_ERROR(ReadStore<v1::WorkerFact>(workers_, Loss::kPod, all,
+                                            [&](const std::string&, v1::WorkerFact fact) {
+                                              all.workers.push_back(std::move(fact));
+                                            }),
+                  "read workers");
+  RETURN_IF_ERROR(ReadStore<v1::RestartFact>(
+                      restarts_, Loss::kDelay, all,
+                      [&](const std::string& key, const v1::RestartFact& fact) {
+                        all.restarts.emplace(
+                            key, SavedRestarts{ToState(fact, max_backoff), fact.incarnation()});
+                      }),
+                  "read restarts");
+  RETURN_IF_ERROR(ReadStore<v1::HoldFact>(holds_, Loss::kHold, all,
+                                          [&](const std::string& key, v1::HoldFact fact) {
+                                            all.holds.emplace(key, std::move(fact));
+                                          }),
+                  "read holds");
+  RETURN_IF_ERROR(ReadStore<v1::LastingFact>(lasting_, Loss::kPod, all,
+                                             [&](const std::string&, v1::LastingFact fact) {
+                                               all.lasting.push_back(std::move(fact));
+                                             }),
+                  "read verdicts");
+  RETURN_IF_ERROR(ReadStore<v1::LastingFact>(
+                      begun_, Loss::kPod, all,
+                      [&](const std::string&, const v1::LastingFact& fact) {
+                        all.begun[fact.uid()] = {cri::FromProto(fact.begun()), fact.incarnation()};
+                      }),
+                  "read what has begun");
+  LeaveOutUnknown(all);
+  return all;
+}
+
+StatusOr<std::vector<std::string>> Facts::PutAside(const std::string& key,
+                                                   const All::Unknown& unknown) const {
+  std::vector<std::string> paths;
+  for (const fs::FactStore* store : unknown.stores) {
+    auto path = store->PutAside(key);
+    if (path.status().code() == StatusCode::kNotFound) continue;
+    RETURN_IF_ERROR(path, "put aside");
+    paths.push_back(*std::move(path));
+  }
+  return paths;
+}
+
+Status Facts::SaveWorker(const v1::WorkerFact& fact) const {
+  return Annotate(SaveFact(workers_, fact, false), "save worker");
+}
+
+Status Facts::SaveLasting(const v1::LastingFact& fact, bool sync) const {
+  return Annotate(SaveFact(lasting_, fact, sync), "save verdict");
+}
+
+Status Facts::SaveRestart(const std::string& uid, int64_t incarnation,
+                          const RestartState& state) const {
+  v1::RestartFact fact;
+  fact.set_incarnation(incarnation);
+  for (const auto& [key, entry] : state.backoff.entries()) {
+    auto& to = *fact.add_entries();
+    to.set_key(key);
+    to.set_delay_ns(entry.delay.count());
+    ToProto(entry.advanced_at, *to.mutable_advanced_at());
+    to.set_exited_id(entry.exited_id);
+  }
+  for (const auto& id : state.replacing) fact.add_replacing(id);
+  return Annotate(restarts_.Save(bus::KeyOf(uid), fact.SerializeAsString(), false),
+                  "save restarts");
+}
+
+Status Facts::SaveBegun(const std::string& uid, int64_t incarnation,
+                        const cri::Begun& begun) const {
+  v1::LastingFact fact;
+  fact.set_uid(uid);
+  fact.set_incarnation(incarnation);
+  cri::ToProto(begun, *fact.mutable_begun());
+  return Annotate(begun_.Save(bus::KeyOf(uid), fact.SerializeAsString(), false),
+                  "save what has begun");
+}
+
+Status Facts::SaveHold(const std::string& hold_id, const v1::HoldFact& fact) const {
+  // What gc removes under it makes room.
+  return Annotate(holds_.SaveForEnd(hold_id, fact.SerializeAsString(), false), "save hold");
+}
+
+Status Facts::KeepRoom() const {
+  for (const auto* store : {&workers_, &restarts_, &holds_, &lasting_, &begun_})
+    RETURN_IF_ERROR(store->KeepRoom(), "keep room");
+  return OkStatus();
+}
+
+Status Facts::GiveRoom() const {
+  RETURN_IF_ERROR(workers_.GiveRoom(), "give room");
+  return Annotate(lasting_.GiveRoom(), "give room");
+}
+
+Status Facts::ForgetWorker(const std::string& uid) const {
+  RETURN_IF_ERROR(restarts_.Forget(bus::KeyOf(uid)), "forget restarts");
+  return Annotate(workers_.Forget(bus::KeyOf(uid)), "forget worker");
+}
+
+Status Facts::ForgetLasting(const std::string& uid) const {
+  RETURN_IF_ERROR(begun_.Forget(bus::KeyOf(uid)), "forget what has begun");
+  return Annotate(lasting_.Forget(bus::KeyOf(uid)), "forget verdict");
+}
+
+Status Facts::ForgetHold(const std::string& hold_id) const {
+  return Annotate(holds_.Forget(hold_id), "forget hold");
+}
+
+}  // namespace splitlet::pod_worker

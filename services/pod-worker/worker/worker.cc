@@ -1,0 +1,181 @@
+#include "services/pod-worker/worker/worker.h"
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/trace.h"
+#include "services/pod-worker/worker/unsupported_fields.h"
+#include "splitlet/v1/pod_worker_facts.pb.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+v1::WorkerState ToProto(WorkerState state) {
+  switch (state) {
+    case WorkerState::kSyncing: return v1::SYNCING;
+    case WorkerState::kTerminating: return v1::TERMINATING;
+    case WorkerState::kTerminated: return v1::TERMINATED;
+    case WorkerState::kFinished: return v1::FINISHED;
+  }
+  UNREACHABLE();
+}
+
+/// A value of a newer version ends the pod's life here rather than starting it.
+WorkerState FromProto(v1::WorkerState state) {
+  if (state == v1::SYNCING) return WorkerState::kSyncing;
+  if (state == v1::TERMINATED) return WorkerState::kTerminated;
+  return state == v1::FINISHED ? WorkerState::kFinished : WorkerState::kTerminating;
+}
+
+void FillGrant(const Grant& grant, v1::GrantFact& fact) {
+  fact.set_incarnation(grant.incarnation);
+  fact.set_generation(grant.generation);
+  fact.set_source(grant.source);
+  fact.set_pod(grant.pod);
+  fact.set_traceparent(grant.traceparent);
+}
+
+Grant ToGrant(const v1::GrantFact& fact) {
+  return {fact.incarnation(), fact.generation(), fact.source(), fact.pod(), fact.traceparent()};
+}
+
+}  // namespace
+
+StatusOr<PodTraits> TraitsOf(const std::string& bytes) {
+  kube::Pod pod;
+  if (!pod.ParseFromString(bytes)) return DataLoss("the pod does not parse");
+  const auto& meta = pod.metadata();
+  PodTraits traits{.uid = meta.uid(), .name = meta.name(), .name_space = meta.namespace_()};
+  traits.is_static = kube::IsStatic(pod);
+  traits.deleted = meta.has_deletion_timestamp();
+  if (meta.has_deletion_grace_period_seconds())
+    traits.deletion_grace = meta.deletion_grace_period_seconds();
+  if (pod.spec().has_termination_grace_period_seconds())
+    traits.spec_grace = pod.spec().termination_grace_period_seconds();
+  if (pod.spec().has_active_deadline_seconds())
+    traits.active_deadline = pod.spec().active_deadline_seconds();
+  traits.containers = static_cast<size_t>(pod.spec().containers_size());
+  for (const auto& init : pod.spec().init_containers()) traits.inits.insert(init.name());
+  traits.not_carried_out = NotCarriedOut(pod);
+  return traits;
+}
+
+PodRef RefOf(const Worker& worker) {
+  return {worker.uid, worker.name, worker.name_space, worker.traits.inits};
+}
+
+LogField TraceField(const Worker& worker) {
+  return KV(kTraceIdField, TraceIdOf(worker.traceparent));
+}
+
+void FillFact(const Worker& worker, v1::WorkerFact& fact) {
+  fact.set_uid(worker.uid);
+  fact.set_name(worker.name);
+  fact.set_namespace_(worker.name_space);
+  fact.set_source(worker.source);
+  fact.set_incarnation(worker.incarnation);
+  fact.set_traceparent(worker.traceparent);
+  if (worker.grant) FillGrant(*worker.grant, *fact.mutable_grant());
+  if (worker.next) FillGrant(*worker.next, *fact.mutable_next());
+  fact.set_state(ToProto(worker.state));
+  if (worker.deadline) pod_worker::ToProto(worker.deadline, *fact.mutable_deadline());
+  fact.set_grace_period_seconds(worker.grace_seconds);
+  fact.set_reason(worker.reason);
+  fact.set_message(worker.message);
+  fact.set_removed(worker.removed);
+  fact.set_orphan(worker.orphan);
+  for (const auto& id : worker.sandbox_ids) fact.add_sandbox_ids(id);
+  if (worker.started_at) pod_worker::ToProto(worker.started_at, *fact.mutable_started_at());
+  if (worker.finished_at) pod_worker::ToProto(worker.finished_at, *fact.mutable_finished_at());
+  for (const auto& [id, deadline] : worker.answers) {
+    auto& answer = *fact.add_answers();
+    answer.set_request_id(id);
+    ToProto(deadline, *answer.mutable_deadline());
+  }
+}
+
+void FillLasting(const Worker& worker, v1::LastingFact& fact) {
+  fact.set_uid(worker.uid);
+  fact.set_name(worker.name);
+  fact.set_namespace_(worker.name_space);
+  fact.set_source(worker.source);
+  fact.set_incarnation(worker.incarnation);
+  fact.set_start_time_wall_ns(worker.start_wall_ns);
+  fact.set_evicted(worker.evicted);
+  fact.set_reason(worker.reason);
+  fact.set_message(worker.message);
+  if (worker.verdict) *fact.mutable_verdict() = *worker.verdict;
+}
+
+void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
+  record.set_uid(worker.uid);
+  record.set_name(worker.name);
+  record.set_namespace_(worker.name_space);
+  record.set_source(worker.source);
+  record.set_incarnation(worker.incarnation);
+  record.set_generation(worker.grant ? worker.grant->generation : 0);
+  record.set_state(ToProto(worker.state));
+  record.set_granted(worker.grant.has_value());
+  record.set_start_time_wall_ns(worker.start_wall_ns);
+  if (worker.deadline) pod_worker::ToProto(worker.deadline, *record.mutable_deadline());
+  record.set_grace_period_seconds(worker.grace_seconds);
+  record.set_reason(worker.reason);
+  record.set_message(worker.message);
+  record.set_evicted(worker.evicted);
+  if (worker.verdict) *record.mutable_verdict() = *worker.verdict;
+  for (const auto& [name, note] : worker.notes) {
+    auto& to = *record.add_containers();
+    to.set_name(name);
+    to.set_reason(note.reason);
+    to.set_message(note.message);
+    if (note.back_off_until) ToProto(*note.back_off_until, *to.mutable_back_off_until());
+  }
+  if (worker.last_seen) *record.mutable_observation() = *worker.last_seen;
+  if (worker.last_action) ToProto(worker.last_action, *record.mutable_last_action_at());
+  record.set_sync_error(worker.sync_error);
+  record.set_admission_reason(worker.waits_for);
+  cri::ToProto(worker.begun, *record.mutable_begun());
+}
+
+std::unique_ptr<Worker> FromFact(const v1::WorkerFact& fact) {
+  auto worker = std::make_unique<Worker>();
+  worker->uid = fact.uid();
+  worker->name = fact.name();
+  worker->name_space = fact.namespace_();
+  worker->source = fact.source();
+  worker->incarnation = fact.incarnation();
+  worker->traceparent = fact.traceparent();
+  if (fact.has_grant()) worker->grant = ToGrant(fact.grant());
+  if (fact.has_next()) worker->next = ToGrant(fact.next());
+  worker->state = FromProto(fact.state());
+  worker->resumed = worker->state == WorkerState::kTerminating;
+  worker->deadline = FromProto(fact.deadline());
+  worker->grace_seconds = fact.grace_period_seconds();
+  worker->reason = fact.reason();
+  worker->message = fact.message();
+  worker->removed = fact.removed();
+  worker->orphan = fact.orphan();
+  worker->sandbox_ids.assign(fact.sandbox_ids().begin(), fact.sandbox_ids().end());
+  worker->started_at = FromProto(fact.started_at());
+  worker->finished_at = FromProto(fact.finished_at());
+  for (const auto& answer : fact.answers())
+    worker->answers[answer.request_id()] = FromProto(answer.deadline());
+  if (worker->grant) {
+    auto traits = TraitsOf(worker->grant->pod);
+    if (traits.ok()) worker->traits = std::move(traits).value();
+  }
+  if (worker->state != WorkerState::kSyncing) worker->ending->Cancel();
+  return worker;
+}
+
+void ApplyLasting(const v1::LastingFact& fact, Worker& worker) {
+  worker.start_wall_ns = fact.start_time_wall_ns();
+  worker.evicted = fact.evicted();
+  if (worker.reason.empty()) worker.reason = fact.reason();
+  if (worker.message.empty()) worker.message = fact.message();
+  if (!fact.has_verdict()) return;
+  worker.verdict = std::make_shared<v1::TerminalVerdict>(fact.verdict());
+  worker.last_seen = std::make_shared<v1::ObservedPod>(fact.verdict().observation());
+}
+
+}  // namespace splitlet::pod_worker

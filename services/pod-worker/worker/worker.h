@@ -1,0 +1,130 @@
+#pragma once
+
+/// Everything pod-worker knows of one pod: the state behind the record in `workers`, and what is
+/// being done for it. Threads: the loop's. Errors: none. Units: as the names say. Source: sync-loop
+/// spec, "Worker record"; DESIGN.md, rules 14, 15, 19 and 20.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libs/base/cancel.h"
+#include "libs/base/log.h"
+#include "services/pod-worker/sync/pod_sync.h"
+#include "services/pod-worker/termination/pod_stop.h"
+#include "services/pod-worker/worker/facts.h"
+#include "services/pod-worker/worker/worker_state.h"
+
+namespace splitlet::v1 {
+class ObservedPod;
+class TerminalVerdict;
+class WorkerRecord;
+}  // namespace splitlet::v1
+
+namespace splitlet::pod_worker {
+
+struct Grant {
+  int64_t incarnation = 0, generation = 0;
+  std::string source;
+  std::string pod;          // serialised
+  std::string traceparent;  // of the change that it came with; may be empty
+};
+
+/// Of the granted pod, what the loop needs often.
+struct PodTraits {
+  std::string uid, name, name_space;
+  bool is_static = false;
+  bool deleted = false;  // has a deletion timestamp
+  std::optional<int64_t> deletion_grace, spec_grace, active_deadline;
+  size_t containers = 0;
+  std::set<std::string> inits;  // names of init containers
+  std::string not_carried_out;  // of what it asks for; for people
+};
+/// DATA_LOSS when the bytes are no pod.
+StatusOr<PodTraits> TraitsOf(const std::string& pod);
+
+/// Containers being stopped; one step after the other.
+struct StopRun {
+  std::vector<std::vector<ContainerStop>> steps;
+  std::set<std::string> outstanding;  // ids of containers
+  std::vector<std::string> errors;
+  std::shared_ptr<CancelToken> cancel;
+  std::optional<int64_t> grace_seconds;  // unset: what is left of the pod's deadline
+  bool first_step = true;
+};
+
+/// What is to be written of a worker beside its state.
+struct Save {
+  bool lasting = false;  // the file for ever too
+  bool sync = false;     // on disk whatever happens, before anything else
+};
+
+struct Worker {
+  std::string uid, name, name_space, source;
+  int64_t incarnation = 0;
+  std::string traceparent;  // of the last change that was asked for; may be empty
+  std::optional<Grant> grant, next;
+  PodTraits traits;
+  WorkerState state = WorkerState::kSyncing;
+  bool started = false;  // passed the wait for another pod of its full name
+  uint64_t arrival = 0;
+  std::string waits_for;
+
+  // The end.
+  Clock::Time deadline;
+  int64_t grace_seconds = 0;
+  std::string reason, message;
+  bool evicted = false, removed = false;
+  bool orphan = false;
+  bool resumed = false;                  // an earlier start of this process began the end
+  std::vector<std::string> sandbox_ids;  // of an orphan
+  std::shared_ptr<const v1::TerminalVerdict> verdict;
+  std::shared_ptr<const v1::ObservedPod> last_seen;  // terminating and later
+  std::map<std::string, Clock::Time> answers;        // to kills, by request id
+  Clock::Time finished_at;
+  std::set<std::string> told_end;  // containers that were told to end with the pod
+
+  // Times.
+  int64_t start_wall_ns = 0;
+  Clock::Time started_at;  // for the active deadline
+  Clock::Time granted_at;  // of this process, for metrics
+  Clock::Time last_action;
+  Clock::Time ending_since;  // of this process, for metrics
+
+  // What is being done.
+  bool busy = false;   // a step is on its strand, or containers are being stopped
+  bool again = false;  // look again after it
+  int saving = 0;      // a change of state is on its way to the disk; nothing is done before
+  std::optional<Save> save_again;  // failed, counted in `saving`, tried again soon
+  std::string save_error;
+  std::shared_ptr<CancelToken> ending = std::make_shared<CancelToken>();
+  std::optional<StopRun> stopping;
+  std::shared_ptr<const v1::ObservedPod> lasting;  // see WhatLasts; null: everything is asked
+  RestartState restarts;
+  KilledSince killed;
+  cri::Begun begun;
+  std::map<std::string, PullMemory> pulls;  // by image
+  std::map<std::string, Note> notes;        // by container
+  std::string sync_error;
+  int failures = 0;
+  int missing_passes = 0;
+  bool synced_once = false;
+};
+
+/// For log lines.
+LogField TraceField(const Worker& worker);
+/// For events.
+PodRef RefOf(const Worker& worker);
+
+void FillFact(const Worker& worker, v1::WorkerFact& fact);
+void FillLasting(const Worker& worker, v1::LastingFact& fact);
+void FillRecord(const Worker& worker, v1::WorkerRecord& record);
+/// From this boot's file.
+std::unique_ptr<Worker> FromFact(const v1::WorkerFact& fact);
+/// What a file for ever adds to a worker of the same incarnation.
+void ApplyLasting(const v1::LastingFact& fact, Worker& worker);
+
+}  // namespace splitlet::pod_worker
