@@ -1,0 +1,113 @@
+#include "services/pod-worker/images/policy.h"
+
+#include <gtest/gtest.h>
+
+#include "services/pod-worker/pods_fixture.h"
+
+namespace splitlet::pod_worker {
+namespace {
+
+TEST(Images, DefaultTag) {
+  const std::string digest = "@sha256:" + std::string(64, 'a');
+  const struct {
+    const char* name;
+    std::string image, want;  // empty: refused
+  } kCases[] = {
+      {"no tag is latest, the short name stays", "busybox", "busybox:latest"},
+      {"a tag stays", "nginx:1.25", "nginx:1.25"},
+      {"a digest stays", "nginx" + digest, "nginx" + digest},
+      {"tag and digest stay", "nginx:1" + digest, "nginx:1" + digest},
+      {"a port is no tag", "reg.example.com:5000/team/app", "reg.example.com:5000/team/app:latest"},
+      {"upper case is refused", "Nginx", ""},
+      {"an upper-case registry is one", "REG/team/app", "REG/team/app:latest"},
+      {"an id is refused", std::string(64, 'a'), ""},
+      {"an empty tag is refused", "nginx:", ""},
+      {"a short digest is refused", "nginx@sha256:abc", ""},
+      {"two dots are refused", "a..b", ""},
+      {"nothing is refused", "", ""},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const auto got = WithDefaultTag(c.image);
+    EXPECT_EQ(got.ok() ? *got : "", c.want);
+  }
+  EXPECT_EQ(PullPolicyOf("", "busybox"), "Always");
+  EXPECT_EQ(PullPolicyOf("", "busybox:latest"), "Always");
+  EXPECT_EQ(PullPolicyOf("", "busybox:1"), "IfNotPresent");
+  EXPECT_EQ(PullPolicyOf("", "nginx" + digest), "IfNotPresent");
+  EXPECT_EQ(PullPolicyOf("Never", "busybox"), "Never");
+}
+
+TEST(Images, Decisions) {
+  using Kind = ImageDecision::Kind;
+  FakeClock clock;
+  const StatusOr<std::optional<cri::Image>> absent = std::optional<cri::Image>();
+  const StatusOr<std::optional<cri::Image>> present =
+      std::optional<cri::Image>(cri::Image{.id = "sha256:1"});
+  const StatusOr<std::optional<cri::Image>> broken = Unavailable("gone");
+  PullMemory memory;
+  const auto ask = [&](const char* policy, const StatusOr<std::optional<cri::Image>>* local) {
+    return DecideImage({"img:1", policy, clock.Now()}, memory, local);
+  };
+  EXPECT_EQ(ask("Always", nullptr).kind, Kind::kPull);
+  EXPECT_EQ(ask("IfNotPresent", &absent).kind, Kind::kPull);
+  const auto use = ask("IfNotPresent", &present);
+  EXPECT_EQ(use.kind, Kind::kUse);
+  EXPECT_EQ(use.ref, "sha256:1");
+  EXPECT_EQ(use.events.at(0).message,
+            "Container image \"img:1\" already present on machine and can be accessed by the pod");
+  EXPECT_EQ(ask("Never", &present).kind, Kind::kUse);
+  const auto never = ask("Never", &absent);
+  EXPECT_EQ(never.reason, "ErrImageNeverPull");
+  EXPECT_EQ(never.message, "Container image \"img:1\" is not present with pull policy of Never");
+  EXPECT_EQ(ask("IfNotPresent", &broken).reason, "ImageInspectError");
+  const auto bad = DecideImage({"Nginx", "", clock.Now()}, memory, nullptr);
+  EXPECT_EQ(bad.reason, "InvalidImageName");
+  EXPECT_NE(bad.message.find("must be lowercase"), std::string::npos);
+  EXPECT_EQ(bad.events.at(0).reason, "InspectFailed");
+  memory.pulled_ref = "sha256:2";
+  EXPECT_EQ(ask("Always", nullptr).ref, "sha256:2");
+}
+
+TEST(Images, BackOffAfterFailures) {
+  FakeClock clock;
+  Random random(1);
+  PullMemory memory;
+  const auto question = [&] { return ImageQuestion{"img:1", "Always", clock.Now()}; };
+  const auto failed = PullFailed(question(), NotFound("no such image"), random, memory);
+  EXPECT_EQ(failed.reason, "ErrImagePull");
+  EXPECT_EQ(failed.message, "rpc error: code = NotFound desc = no such image");
+  EXPECT_EQ(failed.events.at(1).message, "Error: ErrImagePull");
+  const auto waiting = DecideImage(question(), memory, nullptr);
+  EXPECT_EQ(waiting.reason, "ImagePullBackOff");
+  EXPECT_EQ(waiting.message, "Back-off pulling image \"img:1\": ErrImagePull: " + failed.message);
+  EXPECT_EQ(waiting.retry_at, clock.Now() + memory.wait);
+  for (const Duration want : {10s, 20s, 40s, 80s, 160s, 300s, 300s}) {
+    EXPECT_EQ(memory.delay, want);
+    EXPECT_GE(memory.wait, want);
+    EXPECT_LE(memory.wait, want * 12 / 10);
+    clock.Advance(memory.wait);
+    EXPECT_EQ(DecideImage(question(), memory, nullptr).kind, ImageDecision::Kind::kPull);
+    PullFailed(question(), NotFound("no such image"), random, memory);
+  }
+  const auto special =
+      PullFailed(question(), Unknown("RegistryUnavailable: timeout"), random, memory);
+  EXPECT_EQ(special.reason, "RegistryUnavailable");
+  EXPECT_EQ(special.message,
+            "image pull failed for img:1 because the registry is unavailable: timeout");
+}
+
+TEST(Images, PodsThatFailedTogetherComeBackApart) {
+  FakeClock clock;
+  Random random(1);
+  std::set<Duration> waits;
+  for (int i = 0; i < 10; ++i) {
+    PullMemory memory;
+    PullFailed({"img:1", "Always", clock.Now()}, NotFound("no such image"), random, memory);
+    waits.insert(memory.wait);
+  }
+  EXPECT_EQ(waits.size(), 10u);
+}
+
+}  // namespace
+}  // namespace splitlet::pod_worker

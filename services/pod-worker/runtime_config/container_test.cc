@@ -1,0 +1,198 @@
+#include "services/pod-worker/runtime_config/container.h"
+
+#include <gtest/gtest.h>
+
+#include "k8s.io/api/core/v1/security.pb.h"
+#include "k8s.io/api/core/v1/volume.pb.h"
+#include "k8s.io/api/core/v1/volume_source.pb.h"
+#include "runtime/v1/api.pb.h"
+#include "services/pod-worker/pods_fixture.h"
+#include "services/pod-worker/runtime_config/node_fixture.h"
+
+namespace splitlet::pod_worker {
+namespace {
+
+class ContainerConfigTest : public testing::Test {
+ protected:
+  Status Make() {
+    out_.Clear();
+    return MakeContainerConfig(
+        {pod_, container(), node_, files_, {"10.1.2.3"}, "sha256:1", image_, 1, 2, 7}, out_);
+  }
+  kube::Container& container() { return *pod_.mutable_spec()->mutable_containers(0); }
+
+  kube::Pod pod_ = TestPod{}.Make();
+  ContainerFiles files_{{{"data", "/state/data"}}, "/state/hosts", "/state/term"};
+  NodeInfo node_ = kNode;
+  std::optional<cri::Image> image_;
+  runtime::v1::ContainerConfig out_;
+};
+
+TEST_F(ContainerConfigTest, CommandMountsAndNames) {
+  auto& variable = *container().add_env();
+  variable.set_name("A");
+  variable.set_value("1");
+  container().add_command("run");
+  container().add_args("$(A)");
+  auto& mount = *container().add_volume_mounts();
+  mount.set_name("data");
+  mount.set_mount_path("data");
+  mount.set_read_only(true);
+  mount.set_mount_propagation("Bidirectional");
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(out_.metadata().attempt(), 2u);
+  EXPECT_EQ(out_.annotations().at("io.kubernetes.container.restartCount"), "1");
+  EXPECT_EQ(out_.annotations().at("splitlet.dev/incarnation"), "7");
+  EXPECT_EQ(out_.image().image(), "sha256:1");
+  EXPECT_EQ(out_.image().user_specified_image(), "busybox:1.36");
+  EXPECT_EQ(out_.args(0), "1");
+  EXPECT_EQ(out_.log_path(), "app/2.log");
+  ASSERT_EQ(out_.mounts_size(), 3);
+  EXPECT_EQ(out_.mounts(0).container_path(), "/data");
+  EXPECT_TRUE(out_.mounts(0).readonly());
+  EXPECT_EQ(out_.mounts(0).propagation(), runtime::v1::PROPAGATION_BIDIRECTIONAL);
+  EXPECT_EQ(out_.mounts(1).container_path(), "/etc/hosts");
+  EXPECT_EQ(out_.mounts(2).container_path(), "/dev/termination-log");
+  EXPECT_TRUE(out_.image().annotations().empty()) << "those of the pod are none of the image";
+}
+
+TEST_F(ContainerConfigTest, ARelativeTerminationMessagePathIsOneFromTheRoot) {
+  container().set_termination_message_path("tmp/end");
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(out_.mounts(1).container_path(), "/tmp/end");
+}
+
+TEST_F(ContainerConfigTest, WhatWeMakeIsLabelledWhereTheHostHasLabels) {
+  for (const char* name : {"data", "host"}) {
+    auto& mount = *container().add_volume_mounts();
+    mount.set_name(name);
+    mount.set_mount_path(fmt::format("/{}", name));
+    auto& volume = *pod_.mutable_spec()->add_volumes();
+    volume.set_name(name);
+    files_.volumes[name] = "/somewhere";
+  }
+  pod_.mutable_spec()->mutable_volumes(0)->mutable_volume_source()->mutable_empty_dir();
+  pod_.mutable_spec()->mutable_volumes(1)->mutable_volume_source()->mutable_host_path();
+  const auto labelled = [this] {
+    std::string text;
+    for (const auto& mount : out_.mounts())
+      if (mount.selinux_relabel()) text += mount.container_path() + " ";
+    return text;
+  };
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(labelled(), "");
+  node_.selinux = true;
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(labelled(), "/data /etc/hosts /dev/termination-log ");
+}
+
+TEST_F(ContainerConfigTest, AHostsFileOfItsOwnReplacesTheManagedOne) {
+  auto& mount = *container().add_volume_mounts();
+  mount.set_name("data");
+  mount.set_mount_path("/etc/hosts");
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(out_.mounts(0).host_path(), "/state/data");
+  EXPECT_EQ(out_.mounts(1).container_path(), "/dev/termination-log");
+}
+
+TEST_F(ContainerConfigTest, AMissingVolumeIsNamed) {
+  auto& mount = *container().add_volume_mounts();
+  mount.set_name("v");
+  mount.set_mount_path("/x");
+  EXPECT_EQ(Message(Make()), "cannot find volume \"v\" to mount into container \"app\"");
+}
+
+TEST_F(ContainerConfigTest, Security) {
+  auto& context = *container().mutable_security_context();
+  context.set_run_as_user(1000);
+  context.set_allow_privilege_escalation(false);
+  context.set_read_only_root_filesystem(true);
+  context.mutable_capabilities()->add_drop("ALL");
+  context.mutable_seccomp_profile()->set_type("Localhost");
+  EXPECT_FALSE(Make().ok()) << "a local profile needs a name";
+  context.mutable_seccomp_profile()->set_localhost_profile("p.json");
+  pod_.mutable_spec()->mutable_security_context()->set_run_as_group(5);
+  ASSERT_TRUE(Make().ok());
+  const auto& out = out_.linux().security_context();
+  EXPECT_EQ(out.run_as_user().value(), 1000);
+  EXPECT_EQ(out.run_as_group().value(), 5);
+  EXPECT_TRUE(out.no_new_privs());
+  EXPECT_TRUE(out.readonly_rootfs());
+  EXPECT_EQ(out.capabilities().drop_capabilities(0), "ALL");
+  EXPECT_EQ(out.seccomp().localhost_ref(), "/kubelet/seccomp/p.json");
+  EXPECT_EQ(out.masked_paths(0), "/proc/asound");
+  context.clear_seccomp_profile();
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(out_.linux().security_context().seccomp().profile_type(),
+            runtime::v1::SecurityProfile::Unconfined);
+}
+
+TEST_F(ContainerConfigTest, DefaultsOfTheNodeAndProfilesByAnnotation) {
+  node_.seccomp_default = true;
+  node_.thermal_paths = {"/sys/devices/system/cpu/cpu0/thermal_throttle"};
+  (*pod_.mutable_metadata()
+        ->mutable_annotations())["container.apparmor.security.beta.kubernetes.io/app"] =
+      "localhost/mine";
+  ASSERT_TRUE(Make().ok());
+  const auto& out = out_.linux().security_context();
+  EXPECT_EQ(out.seccomp().profile_type(), runtime::v1::SecurityProfile::RuntimeDefault);
+  EXPECT_EQ(*out.masked_paths().rbegin(), "/sys/devices/system/cpu/cpu0/thermal_throttle");
+  EXPECT_EQ(out.apparmor().localhost_ref(), "mine");
+  EXPECT_EQ(out.apparmor_profile(), "localhost/mine");
+  pod_.mutable_spec()->mutable_security_context()->mutable_app_armor_profile()->set_type(
+      "RuntimeDefault");
+  for (const char* none : {"mine", "localhost/", ""}) {
+    (*pod_.mutable_metadata()
+          ->mutable_annotations())["container.apparmor.security.beta.kubernetes.io/app"] = none;
+    ASSERT_TRUE(Make().ok());
+    EXPECT_EQ(out_.linux().security_context().apparmor_profile(), "runtime/default") << none;
+  }
+  container().mutable_security_context()->mutable_app_armor_profile()->set_type("Unconfined");
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(out_.linux().security_context().apparmor_profile(), "unconfined");
+}
+
+TEST_F(ContainerConfigTest, TheUserOfTheImageIsNamedToTheRuntime) {
+  EXPECT_TRUE(NeedsImageUser(pod_, container()));
+  image_ = cri::Image{.uid = 1234};
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(out_.linux().security_context().run_as_user().value(), 1234);
+  container().mutable_security_context()->set_run_as_user(7);
+  EXPECT_FALSE(NeedsImageUser(pod_, container()));
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(out_.linux().security_context().run_as_user().value(), 7);
+}
+
+TEST_F(ContainerConfigTest, AGroupAloneGoesWithTheUserOfTheImage) {
+  container().mutable_security_context()->set_run_as_group(3000);
+  EXPECT_TRUE(NeedsImageUser(pod_, container()));
+  image_ = cri::Image{.uid = 33};
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(out_.linux().security_context().run_as_user().value(), 33);
+  EXPECT_EQ(out_.linux().security_context().run_as_group().value(), 3000);
+  image_ = cri::Image{.username = "app"};
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(out_.linux().security_context().run_as_username(), "app");
+  EXPECT_FALSE(out_.linux().security_context().has_run_as_user());
+  image_ = cri::Image{};
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(out_.linux().security_context().run_as_user().value(), 0);
+}
+
+TEST_F(ContainerConfigTest, RunAsNonRoot) {
+  container().mutable_security_context()->set_run_as_non_root(true);
+  EXPECT_TRUE(NeedsImageUser(pod_, container()));
+  image_ = cri::Image{.username = "app"};
+  EXPECT_NE(Message(Make()).find("non-numeric user (app)"), std::string::npos);
+  image_ = cri::Image{.uid = 0};
+  EXPECT_NE(Message(Make()).find("image will run as root"), std::string::npos);
+  image_ = cri::Image{.uid = 1LL << 31};
+  EXPECT_NE(Message(Make()).find("is not in 0..2147483647"), std::string::npos);
+  image_ = cri::Image{.uid = 33};
+  EXPECT_TRUE(Make().ok());
+  container().mutable_security_context()->set_run_as_user(0);
+  EXPECT_NE(Message(Make()).find("breaks non-root policy"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,119 @@
+#include "services/pod-worker/runtime_config/environment.h"
+
+#include <gtest/gtest.h>
+
+#include "services/pod-worker/pods_fixture.h"
+#include "services/pod-worker/runtime_config/node_fixture.h"
+
+namespace splitlet::pod_worker {
+namespace {
+
+TEST(Expand, EveryForm) {
+  const std::map<std::string, std::string> known{{"A", "1"}, {"B", "$(A)"}};
+  const struct {
+    const char *name, *text, *want;
+  } kCases[] = {
+      {"a known name", "x$(A)y", "x1y"},
+      {"an unknown name stays", "$(C)", "$(C)"},
+      {"a doubled dollar is one", "$$(A)", "$(A)"},
+      {"the result is not scanned again", "$(B)", "$(A)"},
+      {"an open bracket stays", "$(A", "$(A"},
+      {"a bare name stays", "$A", "$A"},
+      {"a dollar at the end stays", "a$", "a$"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(Expand(c.text, known), c.want);
+  }
+}
+
+class EnvironmentTest : public testing::Test {
+ protected:
+  void Plain(const std::string& name, const std::string& value) {
+    auto& variable = *container().add_env();
+    variable.set_name(name);
+    variable.set_value(value);
+  }
+  void Field(const std::string& name, const std::string& path) {
+    auto& variable = *container().add_env();
+    variable.set_name(name);
+    variable.mutable_value_from()->mutable_field_ref()->set_field_path(path);
+  }
+  void Resource(const std::string& name, const std::string& path, const std::string& divisor) {
+    auto& variable = *container().add_env();
+    variable.set_name(name);
+    auto& selector = *variable.mutable_value_from()->mutable_resource_field_ref();
+    selector.set_resource(path);
+    selector.mutable_divisor()->set_string(divisor);
+  }
+  kube::Container& container() { return *pod_.mutable_spec()->mutable_containers(0); }
+  Environment Make() { return MakeEnvironment({pod_, container(), kNode, {"10.1.2.3"}}).value(); }
+
+  kube::Pod pod_ = TestPod{}.Make();
+};
+
+TEST_F(EnvironmentTest, LaterOnesAreNotVisible) {
+  Plain("A", "$(B)");
+  Plain("B", "x");
+  Plain("C", "$(B)");
+  EXPECT_EQ(Make(), (Environment{{"A", "$(B)"}, {"B", "x"}, {"C", "x"}}));
+}
+
+TEST_F(EnvironmentTest, FieldsOfThePod) {
+  (*pod_.mutable_metadata()->mutable_labels())["b"] = "2";
+  (*pod_.mutable_metadata()->mutable_labels())["a"] = "say \"hi\"";
+  Field("NAME", "metadata.name");
+  Field("LABELS", "metadata.labels");
+  Field("LABEL", "metadata.labels['b']");
+  Field("NONE", "metadata.labels['c']");
+  Field("NODE", "spec.nodeName");
+  Field("HOST", "status.hostIP");
+  Field("IP", "status.podIP");
+  EXPECT_EQ(Make(), (Environment{{"NAME", "web"},
+                                 {"LABELS", "a=\"say \\\"hi\\\"\"\nb=\"2\""},
+                                 {"LABEL", "2"},
+                                 {"NONE", ""},
+                                 {"NODE", "node-1"},
+                                 {"HOST", "192.0.2.1"},
+                                 {"IP", "10.1.2.3"}}));
+}
+
+TEST_F(EnvironmentTest, LabelsAndAnnotationsAreQuotedAsAKubeletDoes) {
+  pod_.mutable_metadata()->clear_annotations();
+  (*pod_.mutable_metadata()->mutable_annotations())["a"] = "<b>&\n\t\"\\\x01";
+  Field("A", "metadata.annotations");
+  EXPECT_EQ(Make(), (Environment{{"A", "a=\"<b>&\\n\\t\\\"\\\\\\x01\""}}));
+}
+
+TEST_F(EnvironmentTest, AddressesComeInTheOrderOfTheNodesFamilies) {
+  Field("ONE", "status.podIP");
+  Field("ALL", "status.podIPs");
+  const std::vector<std::string> ips{"fd00::7", "10.1.2.3", "10.1.2.4"};
+  EXPECT_EQ(MakeEnvironment({pod_, container(), kNode, ips}).value(),
+            (Environment{{"ONE", "10.1.2.3"}, {"ALL", "10.1.2.3,fd00::7"}}));
+}
+
+TEST_F(EnvironmentTest, Resources) {
+  (*container().mutable_resources()->mutable_requests())["cpu"].set_string("250m");
+  Resource("LIMIT", "limits.cpu", "");
+  Resource("REQUEST", "requests.cpu", "1");
+  Resource("MILLI", "requests.cpu", "1m");
+  Resource("MEMORY", "limits.memory", "1Gi");
+  Resource("NOTHING", "requests.memory", "0");
+  EXPECT_EQ(
+      Make(),
+      (Environment{
+          {"LIMIT", "4"}, {"REQUEST", "1"}, {"MILLI", "250"}, {"MEMORY", "10"}, {"NOTHING", "0"}}));
+}
+
+TEST_F(EnvironmentTest, WhatCannotBeReadHereIsRefusedUnlessOptional) {
+  auto& variable = *container().add_env();
+  variable.set_name("S");
+  variable.mutable_value_from()->mutable_secret_key_ref()->set_optional(true);
+  EXPECT_EQ(Make(), Environment{});
+  variable.mutable_value_from()->mutable_secret_key_ref()->set_optional(false);
+  EXPECT_FALSE(MakeEnvironment({pod_, container(), kNode, {}}).ok());
+}
+
+}  // namespace
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,23 @@
+#pragma once
+
+/// The node that tests of sandbox and container configuration are made for.
+/// Threads: a value. Errors: none.
+
+#include "services/pod-worker/runtime_config/node_info.h"
+
+namespace splitlet::pod_worker {
+
+inline const NodeInfo kNode{.name = "node-1",
+                            .annotation = "state-1/node-1",
+                            .ips = {"192.0.2.1"},
+                            .memory_bytes = 10LL << 30,
+                            .allocatable = {4000, 10LL << 30, 100},
+                            .cluster_domain = "cluster.local",
+                            .cluster_dns = {"10.0.0.10"},
+                            .resolver_config = "/etc/resolv.conf",
+                            .pod_logs_dir = "/var/log/pods",
+                            .container_links_dir = "/var/log/containers",
+                            .pod_roots = {"/state/pods", "/kubelet"},
+                            .seccomp_dir = "/kubelet/seccomp"};
+
+}  // namespace splitlet::pod_worker
