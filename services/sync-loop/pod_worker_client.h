@@ -1,9 +1,10 @@
 #pragma once
 
-/// pod-worker as sync-loop calls it; by gRPC in rpc.h. config-source: libs/bus/desired_owner.h.
+/// pod-worker as sync-loop calls it: GrantSender and OrphanKiller. By gRPC in rpc.h.
 /// `traceparent`: of the change that the call is about; may be empty.
-/// Threads: strands; calls block up to their deadline. Errors: gRPC codes, unchanged.
-/// Source: DESIGN.md "The calls".
+/// Threads: strands; calls block up to their deadline.
+/// Errors: gRPC codes, unchanged.
+/// Source: ARCHITECTURE.md, "A pod's way".
 
 #include <string>
 
@@ -16,6 +17,8 @@ class UpdatePodRequest;
 }  // namespace splitlet::v1
 
 namespace splitlet::sync_loop {
+
+inline constexpr Duration kCallTimeout = std::chrono::seconds{10};
 
 class WorkerClient {
  public:

@@ -413,7 +413,7 @@ TEST(SyncLoop, AFileThatSaysNothingGoesWithItsPodAndOneOfALaterVersionStays) {
   EXPECT_EQ(files(), (std::set<std::string>{"newer", "wanted"}));
 }
 
-/// Calls on their own: whoever answers is told by the test.
+/// Calls for one admitted pod on their own: the test is pod-worker.
 struct CallsRig {
   class Client final : public WorkerClient {
    public:
@@ -428,27 +428,46 @@ struct CallsRig {
     std::function<void()> during = [] {};
     Status failure;
   };
+  CallsRig() {
+    workers.Complete();
+    loop.Post([this] {
+      v1::DesiredRecord record;
+      record.set_uid("web");
+      record.set_incarnation(1);
+      record.set_generation(1);
+      record.set_state(v1::DesiredRecord::WANTED);
+      known.TakeDesired({.key = "web",
+                         .present_after = true,
+                         .after = std::make_shared<v1::DesiredRecord>(record)});
+      v1::AdmissionFact fact;
+      fact.mutable_record()->set_uid("web");
+      fact.mutable_record()->set_incarnation(1);
+      fact.mutable_record()->set_verdict(v1::AdmissionRecord::ADMITTED);
+      store.Decide("web", std::move(fact), {}, "");
+    });
+    scheduler.Advance(1s);
+  }
   FakeClock clock;
   exec::Scheduler scheduler{clock};
   exec::FakeLoop loop{scheduler, scheduler.NewOwner("sync-loop")};
   exec::FakeStrands strands{loop};
+  fs::FakeFileSystem files{clock};
+  bus::FakeBusNetwork network{clock, 1};
+  bus::FakeBus bus{network, "sync-loop", loop};
+  Owner<v1::WorkerRecord> workers{network, "pod-worker", "workers", loop};
+  bus::Table<v1::AdmissionRecord> table = *bus::Own<v1::AdmissionRecord>(bus, "admission");
+  bus::View<v1::WorkerRecord> view = *bus::ViewOf<v1::WorkerRecord>(bus, "workers");
   prometheus::Registry registry;
   SyncLoopMetrics metrics{registry};
   FakeLogSink sink;
   Log log{sink};
-  Random random{1};
+  FakeEvents events;
   Client client;
-  std::set<std::string> pods{"web"};
-  WorkerCalls calls{
-      {clock, loop, strands, client, metrics, log, random},
-      {.compare =
-           [this](const std::string& key) {
-             return pods.contains(key) ? NextCall{NextCall::Kind::kCreate, 1, 1} : NextCall{};
-           },
-       .build = [](const std::string&,
-                   const NextCall& what) { return std::optional(OutgoingCall{.what = what}); },
-       .answered = [this](const std::string& key, const OutgoingCall&,
-                          const Status&) { return pods.contains(key); }}};
+  KnownPods known;
+  AdmissionStore store{{clock, loop, strands, files, table, log}, "/run/admission", [](auto&) {}};
+  Victims victims{known, store, events};
+  GrantSender calls{
+      {clock, loop, strands, client, view, known, store, victims, metrics, log}, 60s, 1};
   void Check() {
     loop.Post([this] { calls.Check("web"); });
   }
@@ -458,15 +477,18 @@ TEST(WorkerCalls, OfAPodThatGoesDuringItsCallNothingIsKept) {
   for (const Status& answer : {OkStatus(), Unavailable("away")}) {
     SCOPED_TRACE(ToString(answer));
     CallsRig rig;
+    int called = 0;
     rig.client.failure = answer;
-    rig.client.during = [&rig] {
+    rig.client.during = [&rig, &called] {
+      ++called;
       rig.loop.Post([&rig] {
-        rig.pods.clear();
+        rig.known.TakeDesired({.key = "web"});
         rig.calls.Forget("web");
       });
     };
     rig.Check();
     rig.scheduler.Advance(1min);
+    EXPECT_EQ(called, 1);
     EXPECT_EQ(rig.calls.remembered(), 0u);
     EXPECT_EQ(rig.calls.in_flight(), 0u);
   }

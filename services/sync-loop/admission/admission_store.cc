@@ -22,8 +22,8 @@ Status SaveFact(const fs::FactStore& store, const std::string& key, const std::s
 
 }  // namespace
 
-AdmissionBook::AdmissionBook(const Deps& deps, std::string directory,
-                             std::function<void(const std::string&)> saved)
+AdmissionStore::AdmissionStore(const Deps& deps, std::string directory,
+                               std::function<void(const std::string&)> saved)
     : deps_(deps),
       store_(deps.files, deps.clock, {.directory = std::move(directory), .this_boot_only = true}),
       saved_(std::move(saved)),
@@ -36,7 +36,7 @@ AdmissionBook::AdmissionBook(const Deps& deps, std::string directory,
         }
       }) {}
 
-void AdmissionBook::Read(std::function<void()> done) {
+void AdmissionStore::Read(std::function<void()> done) {
   read_done_ = std::move(done);
   deps_.strands.Run(FileStrand(kReadKey), [this] {
     auto all = store_.ReadAll();
@@ -44,7 +44,7 @@ void AdmissionBook::Read(std::function<void()> done) {
   });
 }
 
-void AdmissionBook::OnRead(const StatusOr<fs::FactStore::All>& all) {
+void AdmissionStore::OnRead(const StatusOr<fs::FactStore::All>& all) {
   if (!all.ok()) {
     const Duration wait = backoff_.Next(kReadKey);
     deps_.log.Error("admissions cannot be read",
@@ -63,7 +63,7 @@ void AdmissionBook::OnRead(const StatusOr<fs::FactStore::All>& all) {
   std::exchange(read_done_, nullptr)();
 }
 
-void AdmissionBook::Take(const fs::FactStore::Fact& fact) {
+void AdmissionStore::Take(const fs::FactStore::Fact& fact) {
   Entry entry{.saved = true, .earlier = true};
   kube::Pod pod;
   const bool parsed =
@@ -80,21 +80,21 @@ void AdmissionBook::Take(const fs::FactStore::Fact& fact) {
   entries_[fact.key] = std::move(entry);
 }
 
-std::vector<std::string> AdmissionBook::Broken() const {
+std::vector<std::string> AdmissionStore::Broken() const {
   std::vector<std::string> keys;
   for (const auto& [key, newer] : unreadable_)
     if (!newer) keys.push_back(key);
   return keys;
 }
 
-std::vector<std::string> AdmissionBook::Unreadable() const {
+std::vector<std::string> AdmissionStore::Unreadable() const {
   std::vector<std::string> keys;
   for (const auto& [key, newer] : unreadable_) keys.push_back(key);
   return keys;
 }
 
-void AdmissionBook::PutAside(const std::string& key,
-                             std::function<void(StatusOr<std::string>)> done) {
+void AdmissionStore::PutAside(const std::string& key,
+                              std::function<void(StatusOr<std::string>)> done) {
   if (!unreadable_.contains(key)) return done(NotFound("the admission of the pod can be read"));
   deps_.strands.Run(FileStrand(key), [this, key, done = std::move(done)] {
     auto path = store_.PutAside(key);
@@ -109,23 +109,30 @@ void AdmissionBook::PutAside(const std::string& key,
   });
 }
 
-const AdmissionBook::Entry* AdmissionBook::Find(const std::string& key) const {
+const AdmissionStore::Entry* AdmissionStore::Find(const std::string& key) const {
   const auto it = entries_.find(key);
   return it == entries_.end() ? nullptr : &it->second;
 }
 
-void AdmissionBook::Decide(const std::string& key, v1::AdmissionFact fact, const Claim& claim,
-                           const std::string& traceparent) {
+AdmissionState AdmissionStore::StateOf(const std::string& key, int64_t incarnation) const {
+  const Entry* entry = Find(key);
+  if (entry == nullptr || entry->incarnation() != incarnation || entry->waiting())
+    return AdmissionState::kWaiting;
+  return entry->saved ? AdmissionState::kDecided : AdmissionState::kSaving;
+}
+
+void AdmissionStore::Decide(const std::string& key, v1::AdmissionFact fact, const Claim& claim,
+                            const std::string& traceparent) {
   Entry& entry = entries_[key];
   const bool waited = entry.waiting() && entry.incarnation() == fact.record().incarnation();
-  const bool told = waited && (entry.saved || entry.told);
+  const bool announced = waited && (entry.saved || entry.announced);
   entry = {.fact = std::move(fact), .version = ++last_version_, .traceparent = traceparent};
   if (entry.admitted()) entry.claim = claim;
-  entry.told = told && entry.waiting();
+  entry.announced = announced && entry.waiting();
   Save(key);
 }
 
-void AdmissionBook::Save(const std::string& key) {
+void AdmissionStore::Save(const std::string& key) {
   const Entry& entry = entries_.at(key);
   deps_.strands.Run(FileStrand(key), [this, key, version = entry.version,
                                       bytes = entry.fact.SerializeAsString()] {
@@ -134,10 +141,10 @@ void AdmissionBook::Save(const std::string& key) {
   });
 }
 
-void AdmissionBook::OnSaved(const std::string& key, uint64_t version, const Status& status) {
+void AdmissionStore::OnSaved(const std::string& key, uint64_t version, const Status& status) {
   const auto it = entries_.find(key);
   if (it == entries_.end() || it->second.version != version)
-    return;  // forgotten or judged anew meanwhile
+    return;  // forgotten or decided anew meanwhile
   if (!status.ok()) {
     const Duration wait = backoff_.Next(key);
     deps_.log.Warn("admission not saved",
@@ -152,19 +159,19 @@ void AdmissionBook::OnSaved(const std::string& key, uint64_t version, const Stat
   saved_(key);
 }
 
-void AdmissionBook::PutAdmission(const std::string& key, const Entry& entry) {
+void AdmissionStore::PutAdmission(const std::string& key, const Entry& entry) {
   FAIL_POINT_VOID("sync-loop.put-admission.before");
   deps_.log.LogIfError(deps_.table.Put(key, entry.fact.record(), entry.traceparent),
                        "put admission");
   FAIL_POINT_VOID("sync-loop.put-admission.after");
 }
 
-void AdmissionBook::SetTrace(const std::string& key, const std::string& traceparent) {
+void AdmissionStore::SetTrace(const std::string& key, const std::string& traceparent) {
   const auto it = entries_.find(key);
   if (it != entries_.end() && !traceparent.empty()) it->second.traceparent = traceparent;
 }
 
-void AdmissionBook::Forget(const std::string& key) {
+void AdmissionStore::Forget(const std::string& key) {
   const auto it = entries_.find(key);
   const std::string traceparent = it == entries_.end() ? "" : it->second.traceparent;
   entries_.erase(key);

@@ -1,10 +1,15 @@
 #pragma once
 
-/// The verdicts of this boot: on disk first, then in the table `admission`.
+/// The admissions of this boot: on disk first, then in the table `admission`.
+/// In:    decisions, from PodAdmitter; the files of this boot, once.
+/// Owns:  the admission of each pod, and its file.
+/// Out:   puts to `admission`; `saved` for each that came to be on disk and in the table.
 /// Killed after the file was written: the next start reads it and puts the record.
-/// Killed before: the pod is judged again. Threads: loop thread; files on strands. Errors: a file
-/// that cannot be written is tried again; reading that fails is told by Read. Source: DESIGN.md,
-/// rules 3, 12 and 15; sync-loop spec, section 6.
+/// Killed before: the pod is decided again.
+/// Threads: loop thread; files on strands.
+/// Errors: a file that cannot be written is tried again; one that cannot be read makes its pod
+/// unknown.
+/// Source: docs/safety.md, rules 3, 12 and 15.
 
 #include <functional>
 #include <map>
@@ -21,7 +26,14 @@
 
 namespace splitlet::sync_loop {
 
-class AdmissionBook {
+/// How far the admission of one incarnation has come.
+enum class AdmissionState {
+  kWaiting,  // not decided yet, or decided to wait; it is tried again
+  kSaving,   // decided and not on disk: nobody may act on it
+  kDecided,  // on disk and in the table
+};
+
+class AdmissionStore {
  public:
   struct Deps {
     const Clock& clock;
@@ -33,33 +45,34 @@ class AdmissionBook {
   };
   struct Entry {
     v1::AdmissionFact fact;
-    Claim claim;           // of an admitted pod: what it takes once it is granted
-    bool saved = false;    // on disk, and in the table
-    bool earlier = false;  // from an earlier start of this process
-    bool told = false;     // its event was recorded with an earlier verdict of the same kind
-    uint64_t version = 0;  // of the verdicts of this start
+    Claim claim;             // of an admitted pod: what it takes once it is granted
+    bool saved = false;      // on disk, and in the table
+    bool earlier = false;    // from an earlier start of this process
+    bool announced = false;  // its event was recorded with an earlier decision of the same kind
+    uint64_t version = 0;    // of the decisions of this start
     std::string traceparent;
     int64_t incarnation() const { return fact.record().incarnation(); }
     bool admitted() const { return fact.record().verdict() == v1::AdmissionRecord::ADMITTED; }
     bool rejected() const { return fact.record().verdict() == v1::AdmissionRecord::REJECTED; }
     bool waiting() const { return fact.record().verdict() == v1::AdmissionRecord::WAITING; }
   };
-  /// `saved`: told of each verdict that came to be on disk and in the table.
-  AdmissionBook(const Deps& deps, std::string directory,
-                std::function<void(const std::string& key)> saved);
+  /// `saved`: called for each decision that came to be on disk and in the table.
+  AdmissionStore(const Deps& deps, std::string directory,
+                 std::function<void(const std::string& key)> saved);
 
   /// Reads the files on a strand; tries again until it worked, then `done`. Puts the records, and
-  /// says complete.
+  /// makes the table complete.
   void Read(std::function<void()> done);
   bool was_read() const { return read_; }
   /// Pods whose file cannot be used: nothing is started or stopped for them.
   bool IsUnreadable(const std::string& key) const { return unreadable_.contains(key); }
   std::vector<std::string> Unreadable() const;
-  /// On the loop: the pod has no verdict from then on. NOT_FOUND: its file can be read.
+  /// On the loop: the pod has no admission from then on. NOT_FOUND: its file can be read.
   void PutAside(const std::string& key, std::function<void(StatusOr<std::string> path)> done);
   /// Those of them whose file says nothing to anybody: it may go with its pod.
   std::vector<std::string> Broken() const;
-  /// nullptr: no verdict.
+  AdmissionState StateOf(const std::string& key, int64_t incarnation) const;
+  /// nullptr: no decision.
   const Entry* Find(const std::string& key) const;
   const std::map<std::string, Entry>& entries() const { return entries_; }
   /// Stands from now on, before anything is on disk.

@@ -24,16 +24,16 @@ TEST(AdmissionBook, AVerdictIsNotToldWhenOnlyTheOneBeforeItIsOnDisk) {
   FakeLogSink sink;
   const Log log{sink};
   std::vector<std::string> told;
-  AdmissionBook book(
+  AdmissionStore store(
       {clock, loop, strands, files, table, log}, "/run/sync-loop/admission",
       [&](const std::string& key) {
-        told.push_back(v1::AdmissionRecord::Verdict_Name(book.Find(key)->fact.record().verdict()));
+        told.push_back(v1::AdmissionRecord::Verdict_Name(store.Find(key)->fact.record().verdict()));
       });
-  const auto decide = [&book](v1::AdmissionRecord::Verdict verdict) {
+  const auto decide = [&store](v1::AdmissionRecord::Verdict verdict) {
     v1::AdmissionFact fact;
     fact.mutable_record()->set_incarnation(1);
     fact.mutable_record()->set_verdict(verdict);
-    book.Decide("web", std::move(fact), {}, "");
+    store.Decide("web", std::move(fact), {}, "");
   };
   int writes = 0;
   files.SetHook([&writes](std::string_view operation, const std::string&) {

@@ -1,14 +1,18 @@
+#include "services/sync-loop/admission/pod_admitter.h"
+
 #include <algorithm>
 #include <tuple>
 #include <utility>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/trace.h"
-#include "services/sync-loop/sync_loop_service.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::sync_loop {
 namespace {
+
+/// For the queue of waits: no pod has this key.
+constexpr std::string_view kAllKeys = "(all)";
 
 StatusOr<Claim> ClaimIn(const PodFacts& facts) {
   kube::Pod pod;
@@ -17,40 +21,149 @@ StatusOr<Claim> ClaimIn(const PodFacts& facts) {
   return ClaimOf(pod);
 }
 
+bool LacksRoom(const std::optional<Refusal>& refusal) {
+  return refusal && refusal->ground == Refusal::Ground::kResources;
+}
+
+/// What is found when the pods of the node are these.
+bool LacksRoomBeside(const AdmissionInput& input, const NodeLoad& load) {
+  return LacksRoom(FindRefusal({.pod = input.pod,
+                                .claim = input.claim,
+                                .node = input.node,
+                                .pressure = input.pressure,
+                                .load = load,
+                                .sysctls = input.sysctls,
+                                .node_name = input.node_name,
+                                .max_pods = input.max_pods}));
+}
+
+/// Label of the metric, from a closed set.
+std::string SignalOf(const std::string& resource) {
+  for (const char* known : {"cpu", "memory", "ephemeral-storage", "pods"}) {
+    if (resource == known) return resource;
+  }
+  return "other";
+}
+
+/// The scope of `desired` that says whether its pod is still wanted; of a pod that was refused,
+/// all.
+std::string SourceOf(const AdmissionStore::Entry& entry) {
+  kube::Pod pod;
+  if (entry.fact.pod().empty() || !pod.ParseFromString(entry.fact.pod()))
+    return std::string(bus::kAll);
+  const auto& annotations = pod.metadata().annotations();
+  const auto source = annotations.find(std::string(kube::kConfigSource));
+  return source == annotations.end() ? std::string(bus::kAll) : source->second;
+}
+
 }  // namespace
 
-void SyncLoopService::JudgeSoon(const std::string& key) {
-  if (pods_.contains(key)) pending_.insert(key);
-  if (judge_posted_ || pending_.empty()) return;
-  judge_posted_ = true;
-  // Later: what comes with the same list is judged together, in its order.
+PodAdmitter::PodAdmitter(const Deps& deps, const SyncLoopConfig& config)
+    : deps_(deps),
+      sysctls_(config.kernel_release, config.allowed_unsafe_sysctls),
+      node_name_(config.node_name),
+      max_pods_(config.max_pods),
+      waits_(deps.loop, deps.clock, [this](const std::string& key) { OnWaitOver(key); }) {}
+
+void PodAdmitter::Start() {
+  started_ = deps_.clock.Now();
+  // Static pods wait no longer for the node's record.
+  waits_.Add(std::string(kAllKeys), kNodeWait);
+}
+
+void PodAdmitter::DecideSoon(const std::string& key) {
+  if (deps_.known.Pod(key) != nullptr) pending_.insert(key);
+  if (turn_posted_ || pending_.empty()) return;
+  turn_posted_ = true;
+  // Later: what comes with the same list is decided together, in its order.
   deps_.loop.Post([this] {
-    judge_posted_ = false;
-    JudgePending();
+    turn_posted_ = false;
+    DecidePending();
   });
 }
 
-void SyncLoopService::JudgeAllWaiting() {
+void PodAdmitter::DecideAllWaiting() {
   if (waiting_.empty()) return;
-  for (const auto& [key, why] : waiting_) pending_.insert(key);
-  JudgeSoon(waiting_.begin()->first);
+  for (const auto& [key, waiting] : waiting_) pending_.insert(key);
+  DecideSoon(waiting_.begin()->first);
 }
 
-std::string SyncLoopService::WhyNotJudging() const {
-  if (!book_.was_read()) return "the admissions of this boot are not read";
+void PodAdmitter::OnNodeChanged() {
+  const auto record = deps_.podstatus.Find(kNodeKey);
+  if (record != nullptr && record->has_node()) node_ = ReadNode(record->node());
+  DecideAllWaiting();
+}
+
+void PodAdmitter::OnDesired(const std::string& key) {
+  removed_.erase(key);
+  DecideSoon(key);
+  // An admission that was not granted yet holds nothing any more.
+  if (deps_.known.Pod(key)->state != PodFacts::State::kWanted) DecideAllWaiting();
+}
+
+void PodAdmitter::OnDesiredGone(const std::string& key) {
+  waiting_.erase(key);
+  removed_.insert(key);  // its admission goes with the next tick, when the worker has finished
+  DecideAllWaiting();
+}
+
+void PodAdmitter::OnSaved(const std::string& key) {
+  const auto* entry = deps_.store.Find(key);
+  if (entry->admitted() || entry->announced || deps_.known.Pod(key) == nullptr) return;
+  const auto& record = entry->fact.record();
+  deps_.events.Record({.warning = true,
+                       .reason = record.reason(),
+                       .message = record.message(),
+                       .name_space = record.namespace_(),
+                       .name = record.name(),
+                       .uid = record.uid()});
+}
+
+void PodAdmitter::OnWaitOver(const std::string& key) {
+  if (key == kAllKeys) {
+    DecideAllWaiting();
+  } else {
+    DecideSoon(key);
+  }
+}
+
+std::string PodAdmitter::WhyNotDeciding() const {
+  if (!deps_.store.was_read()) return "the admissions of this boot are not read";
   if (!deps_.workers.LiveAndComplete()) return "pod-worker has not told of all its workers";
   return "";
 }
 
-void SyncLoopService::JudgePending() {
-  const std::string why_not = WhyNotJudging();
+std::string PodAdmitter::WaitingReason() const {
+  return waiting_.empty() ? "" : waiting_.begin()->second.why;
+}
+
+bool PodAdmitter::HoldsRoom(const std::string& key) const {
+  return StandingOf(LoadOfNode(), key).counts;
+}
+
+void PodAdmitter::DecidePending() {
+  const std::string why_not = WhyNotDeciding();
   const bool any = std::any_of(pending_.begin(), pending_.end(), [this](const std::string& key) {
-    const auto it = pods_.find(key);
-    return it != pods_.end() && NeedsVerdict(key, it->second);
+    const PodFacts* pod = deps_.known.Pod(key);
+    return pod != nullptr && NeedsDecision(key, *pod);
   });
   // A new pod does not get ahead of older ones that wait.
   if (any)
-    for (const auto& [key, why] : waiting_) pending_.insert(key);
+    for (const auto& [key, waiting] : waiting_) pending_.insert(key);
+  const std::vector<std::string> turn = TakePending();
+  if (any && why_not.empty()) room_ = ComputeRoom(LoadOfNode());
+  for (const std::string& key : turn) {
+    const bool undecided = NeedsDecision(key, *deps_.known.Pod(key));
+    std::string why = !undecided || why_not.empty() ? TryDecide(key) : why_not;
+    if (why.empty()) {
+      waiting_.erase(key);
+    } else {
+      waiting_[key].why = std::move(why);
+    }
+  }
+}
+
+std::vector<std::string> PodAdmitter::TakePending() {
   struct Turn {
     bool fresh;  // pods that run are counted first
     int64_t order_ms;
@@ -59,46 +172,39 @@ void SyncLoopService::JudgePending() {
   };
   std::vector<Turn> turns;
   for (const auto& key : std::exchange(pending_, {})) {
-    const auto it = pods_.find(key);
-    if (it == pods_.end()) continue;
-    const WorkerFacts* worker = WorkerOf(key);
-    turns.push_back(
-        {!(worker != nullptr && worker->granted) && !IsRunning(key), it->second.order_ms, key});
+    const PodFacts* pod = deps_.known.Pod(key);
+    if (pod == nullptr) continue;
+    const WorkerFacts* worker = deps_.known.Worker(key);
+    const bool granted = worker != nullptr && worker->granted;
+    turns.push_back({!granted && !deps_.known.IsRunning(key), pod->order_ms, key});
   }
   std::sort(turns.begin(), turns.end());
-  if (any && why_not.empty()) room_ = ComputeRoom();
-  for (const Turn& turn : turns) {
-    const bool undecided = NeedsVerdict(turn.key, pods_.at(turn.key));
-    const std::string why = !undecided || why_not.empty() ? Judge(turn.key) : why_not;
-    if (why.empty()) {
-      waiting_.erase(turn.key);
-      mismatch_.erase(turn.key);
-    } else {
-      waiting_[turn.key] = why;
-    }
-  }
+  std::vector<std::string> keys;
+  keys.reserve(turns.size());
+  for (Turn& turn : turns) keys.push_back(std::move(turn.key));
+  return keys;
 }
 
-bool SyncLoopService::NeedsVerdict(const std::string& key, const PodFacts& facts) const {
+bool PodAdmitter::NeedsDecision(const std::string& key, const PodFacts& facts) const {
   if (facts.state != PodFacts::State::kWanted) return false;
-  const WorkerFacts* worker = WorkerOf(key);
+  const WorkerFacts* worker = deps_.known.Worker(key);
   const bool known = worker != nullptr && worker->incarnation == facts.incarnation;
   const bool granted = known && worker->granted;
   if ((facts.ending || facts.terminal) && !granted) return false;
-  // Its worker ended it without any grant: there is nothing left to judge.
+  // Its worker ended it without any grant: there is nothing left to decide.
   if (known && !granted && worker->state != WorkerFacts::State::kSyncing) return false;
-  const auto* entry = book_.Find(key);
+  const auto* entry = deps_.store.Find(key);
   if (entry == nullptr || entry->incarnation() < facts.incarnation) return true;
   if (entry->incarnation() != facts.incarnation) return false;
   return entry->waiting() || (entry->rejected() && entry->earlier && facts.is_static);
 }
 
-bool SyncLoopService::IsSourceKnown(const PodFacts& facts) {
+bool PodAdmitter::IsSourceKnown(const PodFacts& facts) {
   if (known_sources_.contains(facts.source)) return true;
   const Clock::Time now = deps_.clock.Now();
   const Clock::Time since = sources_.emplace(facts.source, now).first->second;
   if (!deps_.desired.IsComplete(facts.source) && now - since < kSourceWait) {
-    rejudge_.Add(std::string(kAllKeys), kSourceWait - (now - since));
+    waits_.Add(std::string(kAllKeys), kSourceWait - (now - since));
     return false;
   }
   sources_.erase(facts.source);
@@ -106,9 +212,9 @@ bool SyncLoopService::IsSourceKnown(const PodFacts& facts) {
   return true;
 }
 
-std::string SyncLoopService::WhyWaits(const std::string& key, const PodFacts& facts) {
-  if (book_.IsUnreadable(key)) return "the file of its admission cannot be used";
-  const WorkerFacts* worker = WorkerOf(key);
+std::string PodAdmitter::WhyWaits(const std::string& key, const PodFacts& facts) {
+  if (deps_.store.IsUnreadable(key)) return "the file of its admission cannot be used";
+  const WorkerFacts* worker = deps_.known.Worker(key);
   if (worker != nullptr && worker->state == WorkerFacts::State::kUnknown)
     return "the record of its worker cannot be understood";
   if (worker != nullptr && worker->incarnation < facts.incarnation &&
@@ -117,16 +223,16 @@ std::string SyncLoopService::WhyWaits(const std::string& key, const PodFacts& fa
     return "an earlier life of the pod has not ended";
   }
   const bool begun = worker != nullptr && worker->incarnation == facts.incarnation;
-  if (!begun && !IsRunning(key) && !IsSourceKnown(facts))
+  if (!begun && !deps_.known.IsRunning(key) && !IsSourceKnown(facts))
     return fmt::format("the other pods of source {} are not known yet", facts.source);
   return "";
 }
 
-std::string SyncLoopService::Judge(const std::string& key) {
-  const PodFacts& facts = pods_.at(key);
-  if (!NeedsVerdict(key, facts)) return "";
+std::string PodAdmitter::TryDecide(const std::string& key) {
+  const PodFacts& facts = *deps_.known.Pod(key);
+  if (!NeedsDecision(key, facts)) return "";
   if (std::string why = WhyWaits(key, facts); !why.empty()) return why;
-  const WorkerFacts* worker = WorkerOf(key);
+  const WorkerFacts* worker = deps_.known.Worker(key);
   if (worker != nullptr && worker->incarnation == facts.incarnation && worker->granted) {
     // Granted in this boot, and the file is gone: it runs, so it is admitted.
     const auto claim = ClaimIn(facts);
@@ -134,11 +240,11 @@ std::string SyncLoopService::Judge(const std::string& key) {
     Decide(key, facts, {.claim = *claim});
     return "";
   }
-  return JudgeByNode(key, facts);
+  return TryDecideByNode(key, facts);
 }
 
-std::vector<std::string> SyncLoopService::Pressure() const {
-  const auto record = deps_.pressure.Find("node");
+std::vector<std::string> PodAdmitter::Pressure() const {
+  const auto record = deps_.pressure.Find(kNodeKey);
   const bool known = deps_.pressure.live() && record != nullptr &&
                      record->observed_at().boot() == deps_.clock.Now().boot;
   if (!known) return {};
@@ -147,7 +253,7 @@ std::vector<std::string> SyncLoopService::Pressure() const {
   return conditions;
 }
 
-std::string SyncLoopService::JudgeByNode(const std::string& key, const PodFacts& facts) {
+std::string PodAdmitter::TryDecideByNode(const std::string& key, const PodFacts& facts) {
   if (!node_ && !facts.is_static) return "the node's record is not known";
   if (!node_ && deps_.clock.Now() - started_ < kNodeWait)
     return "the node's record is not known yet";
@@ -166,22 +272,84 @@ std::string SyncLoopService::JudgeByNode(const std::string& key, const PodFacts&
                              .pressure = pressure,
                              .load = load,
                              .sysctls = sysctls_,
-                             .node_name = config_.node_name,
-                             .max_pods = config_.max_pods};
+                             .node_name = node_name_,
+                             .max_pods = max_pods_};
   Decision decision{.refusal = FindRefusal(input), .claim = *claim};
   if (decision.refusal) {
-    const bool lacks_room = decision.refusal->ground == Refusal::Ground::kResources;
+    const bool lacks_room = LacksRoom(decision.refusal);
     if (std::string why = WhyRefusalWaits(key, *decision.refusal); !why.empty()) {
       if (lacks_room) Await(key, *claim);
       return why;
     }
-    if (lacks_room) return JudgeWithoutRoom(key, facts, input, decision);
+    if (lacks_room) return TryDecideWithoutRoom(key, facts, input, decision);
   }
   Decide(key, facts, decision);
   return "";
 }
 
-std::string SyncLoopService::WhyRefusalWaits(const std::string& key, const Refusal& refusal) {
+std::string PodAdmitter::TryDecideWithoutRoom(const std::string& key, const PodFacts& facts,
+                                              const AdmissionInput& input, Decision& decision) {
+  const bool critical = kube::IsCritical(input.pod);
+  const NodeLoad later = facts.is_static ? WithoutNamesakes(room_.held, deps_.known, key)
+                         : critical      ? input.load
+                                         : WithAwaited(room_.later, room_);
+  const bool comes = !LacksRoomBeside(input, later);
+  if (!comes && critical && decision.refusal->reason.starts_with("OutOf")) {
+    const AdmissionInput beside{.pod = input.pod,
+                                .claim = input.claim,
+                                .node = input.node,
+                                .pressure = input.pressure,
+                                .load = later,
+                                .sysctls = input.sysctls,
+                                .node_name = input.node_name,
+                                .max_pods = input.max_pods};
+    if (std::string why = MakeRoom(beside, decision); !why.empty()) {
+      Await(key, input.claim);
+      return why;
+    }
+  }
+  if (!decision.refusal || (!facts.is_static && !comes)) {
+    Decide(key, facts, decision);
+    return "";
+  }
+  // What would not fit on an empty node keeps nobody away.
+  if (!LacksRoomBeside(input, NodeLoad())) Await(key, input.claim);
+  const std::string why = fmt::format("{}, until there is room", decision.refusal->reason);
+  if (!facts.is_static) return why;
+  const auto* entry = deps_.store.Find(key);
+  const bool same = entry != nullptr && entry->waiting() &&
+                    entry->incarnation() == facts.incarnation &&
+                    entry->fact.record().reason() == decision.refusal->reason &&
+                    entry->fact.record().message() == decision.refusal->message;
+  decision.waits = true;
+  if (!same) Decide(key, facts, decision);
+  return why;
+}
+
+std::string PodAdmitter::MakeRoom(const AdmissionInput& input, Decision& decision) {
+  // Recorded victims count as freed for their preemptor only, so the next one waits for their end.
+  if (deps_.victims.AreEnding()) return "the victims of another pod have not ended";
+  const Needs needs = FindNeeds(input);
+  auto victims = deps_.victims.Choose(needs, input.pod);
+  if (!victims) {
+    decision.refusal = {Refusal::Ground::kResources, "UnexpectedAdmissionError",
+                        NoVictimsMessage(needs)};
+    return "";
+  }
+  decision.refusal.reset();
+  decision.victims = std::move(*victims);
+  for (const ActivePod& victim : decision.victims) {
+    deps_.metrics.preemptions.Add({{"preemption_signal", SignalOf(needs.front().first)}})
+        .Increment();
+    deps_.log.Info("preempting a pod",
+                   {KV("podUID", victim.key), KV("for", kube::PodKey(input.pod)),
+                    KV("resource", needs.front().first),
+                    KV(kTraceIdField, TraceIdOf(deps_.store.Find(victim.key)->traceparent))});
+  }
+  return "";
+}
+
+std::string PodAdmitter::WhyRefusalWaits(const std::string& key, const Refusal& refusal) {
   switch (refusal.ground) {
     case Refusal::Ground::kPod:
     case Refusal::Ground::kPressure: return "";
@@ -194,18 +362,26 @@ std::string SyncLoopService::WhyRefusalWaits(const std::string& key, const Refus
     case Refusal::Ground::kNodeLabels: break;
   }
   const Clock::Time now = deps_.clock.Now();
-  const Clock::Time since = mismatch_.emplace(key, now).first->second;
-  if (now - since < kLabelsWait) {
-    rejudge_.Add(key, kLabelsWait - (now - since));
+  std::optional<Clock::Time>& since = waiting_[key].mismatch_since;
+  if (!since) since = now;
+  if (now - *since < kLabelsWait) {
+    waits_.Add(key, kLabelsWait - (now - *since));
     return fmt::format("{}, but the node's record may be old", refusal.reason);
   }
   return deps_.podstatus.live() ? ""
                                 : fmt::format("{}, but the node's record is old", refusal.reason);
 }
 
-void SyncLoopService::Decide(const std::string& key, const PodFacts& facts,
-                             const Decision& decision) {
-  const auto& refusal = decision.refusal;
+void PodAdmitter::Decide(const std::string& key, const PodFacts& facts, const Decision& decision) {
+  ReportDecision(key, facts, decision);
+  if (!decision.refusal) {
+    room_.held.Set(key, decision.claim);
+    room_.later.Set(key, decision.claim);
+  }
+  deps_.store.Decide(key, MakeFact(facts, decision), decision.claim, facts.traceparent);
+}
+
+v1::AdmissionFact PodAdmitter::MakeFact(const PodFacts& facts, const Decision& decision) const {
   v1::AdmissionFact fact;
   auto& record = *fact.mutable_record();
   record.set_uid(facts.uid);
@@ -217,37 +393,66 @@ void SyncLoopService::Decide(const std::string& key, const PodFacts& facts,
   record.mutable_decided_at()->set_boot(now.boot);
   record.mutable_decided_at()->set_monotonic_ns(now.monotonic.count());
   record.set_decided_at_wall_ns(ToNanos(deps_.clock.WallNow()));
-  record.set_verdict(!refusal         ? v1::AdmissionRecord::ADMITTED
-                     : decision.waits ? v1::AdmissionRecord::WAITING
-                                      : v1::AdmissionRecord::REJECTED);
-  const std::string pod = kube::PodKey(facts.name_space, facts.name);
-  const LogField trace = KV(kTraceIdField, TraceIdOf(facts.traceparent));
-  const auto* earlier = book_.Find(key);
-  if (refusal) {
-    record.set_reason(refusal->reason);
-    record.set_message(refusal->message);
-    if (!decision.waits)
-      metrics_.rejections.Add({{"reason", ReasonLabel(refusal->reason)}}).Increment();
-    deps_.log.Info(decision.waits ? "pod waits for room" : "pod rejected",
-                   {KV("pod", pod), KV("podUID", facts.uid), KV("reason", refusal->reason),
-                    KV("message", refusal->message), trace});
+  record.set_verdict(!decision.refusal ? v1::AdmissionRecord::ADMITTED
+                     : decision.waits  ? v1::AdmissionRecord::WAITING
+                                       : v1::AdmissionRecord::REJECTED);
+  if (decision.refusal) {
+    record.set_reason(decision.refusal->reason);
+    record.set_message(decision.refusal->message);
   } else {
     fact.set_pod(facts.record->pod());
-    if (earlier != nullptr && earlier->incarnation() < facts.incarnation)
-      metrics_.restarted_pods.Add({{"static", facts.is_static ? "true" : ""}}).Increment();
-    deps_.log.Info("pod admitted", {KV("pod", pod), KV("podUID", facts.uid),
-                                    KV("incarnation", facts.incarnation), trace});
   }
   for (const ActivePod& victim : decision.victims) {
     auto& recorded = *fact.add_victims();
     recorded.set_key(victim.key);
     recorded.set_incarnation(victim.incarnation);
   }
-  if (!refusal) {
-    room_.held.Set(key, decision.claim);
-    room_.later.Set(key, decision.claim);
+  return fact;
+}
+
+void PodAdmitter::ReportDecision(const std::string& key, const PodFacts& facts,
+                                 const Decision& decision) {
+  const std::string pod = kube::PodKey(facts.name_space, facts.name);
+  const LogField trace = KV(kTraceIdField, TraceIdOf(facts.traceparent));
+  if (const auto& refusal = decision.refusal; refusal) {
+    if (!decision.waits)
+      deps_.metrics.rejections.Add({{"reason", ReasonLabel(refusal->reason)}}).Increment();
+    deps_.log.Info(decision.waits ? "pod waits for room" : "pod rejected",
+                   {KV("pod", pod), KV("podUID", facts.uid), KV("reason", refusal->reason),
+                    KV("message", refusal->message), trace});
+    return;
   }
-  book_.Decide(key, std::move(fact), decision.claim, facts.traceparent);
+  const auto* earlier = deps_.store.Find(key);
+  if (earlier != nullptr && earlier->incarnation() < facts.incarnation)
+    deps_.metrics.restarted_pods.Add({{"static", facts.is_static ? "true" : ""}}).Increment();
+  deps_.log.Info("pod admitted", {KV("pod", pod), KV("podUID", facts.uid),
+                                  KV("incarnation", facts.incarnation), trace});
+}
+
+bool PodAdmitter::IsOver(const std::string& key) const {
+  if (deps_.desired.Contains(key)) return false;
+  const WorkerFacts* worker = deps_.known.Worker(key);
+  return worker == nullptr || worker->state == WorkerFacts::State::kFinished;
+}
+
+void PodAdmitter::ForgetOldAdmissions() {
+  const bool known =
+      deps_.desired.live() && deps_.workers.LiveAndComplete() && deps_.store.was_read();
+  if (!known) return;
+  std::vector<std::string> old;
+  for (const auto& [key, entry] : deps_.store.entries()) {
+    const bool gone = removed_.contains(key) || deps_.desired.IsComplete(SourceOf(entry));
+    if (gone && IsOver(key)) old.push_back(key);
+  }
+  for (const auto& key : deps_.store.Broken()) {
+    if (deps_.desired.IsComplete() && IsOver(key)) old.push_back(key);
+  }
+  for (const auto& key : old) {
+    deps_.store.Forget(key);
+    deps_.victims.Forget(key);
+  }
+  std::erase_if(removed_,
+                [this](const std::string& key) { return deps_.store.Find(key) == nullptr; });
 }
 
 }  // namespace splitlet::sync_loop

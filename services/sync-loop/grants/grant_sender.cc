@@ -1,14 +1,30 @@
 #include "services/sync-loop/grants/grant_sender.h"
 
+#include <memory>
 #include <utility>
 
 #include "libs/base/fail_point.h"
 #include "libs/base/trace.h"
+#include "services/sync-loop/grants/allocated.h"
+#include "splitlet/v1/records.pb.h"
 
 namespace splitlet::sync_loop {
 namespace {
 
 using Kind = NextCall::Kind;
+
+constexpr double kSyncJitter = 0.5;
+
+v1::UpdatePodRequest::Kind ToProto(Kind kind) {
+  switch (kind) {
+    case Kind::kCreate: return v1::UpdatePodRequest::CREATE;
+    case Kind::kUpdate: return v1::UpdatePodRequest::UPDATE;
+    case Kind::kSync: return v1::UpdatePodRequest::SYNC;
+    case Kind::kNone:
+    case Kind::kKill: return v1::UpdatePodRequest::KIND_UNSPECIFIED;
+  }
+  UNREACHABLE();
+}
 
 std::string OperationOf(Kind kind) {
   switch (kind) {
@@ -21,51 +37,98 @@ std::string OperationOf(Kind kind) {
   UNREACHABLE();
 }
 
-Status UpdatePod(WorkerClient& client, const OutgoingCall& call, const Deadline& deadline) {
+Status UpdatePod(WorkerClient& client, const v1::UpdatePodRequest& request,
+                 const std::string& traceparent, const Deadline& deadline) {
   FAIL_POINT("sync-loop.update-pod.before");
-  RETURN_IF_ERROR(client.UpdatePod(call.update, deadline, call.traceparent), "UpdatePod");
+  RETURN_IF_ERROR(client.UpdatePod(request, deadline, traceparent), "UpdatePod");
   FAIL_POINT("sync-loop.update-pod.after");
   return OkStatus();
 }
 
-Status KillPod(WorkerClient& client, const OutgoingCall& call, const Deadline& deadline) {
+Status KillPod(WorkerClient& client, const v1::KillPodRequest& request,
+               const std::string& traceparent, const Deadline& deadline) {
   FAIL_POINT("sync-loop.kill-pod.before");
-  RETURN_IF_ERROR(client.KillPod(call.kill, deadline, call.traceparent), "KillPod");
+  RETURN_IF_ERROR(client.KillPod(request, deadline, traceparent), "KillPod");
   FAIL_POINT("sync-loop.kill-pod.after");
   return OkStatus();
 }
 
 }  // namespace
 
-WorkerCalls::WorkerCalls(const Deps& deps, Hooks hooks)
+GrantSender::GrantSender(const Deps& deps, Duration sync_frequency, uint64_t seed)
     : deps_(deps),
-      hooks_(std::move(hooks)),
+      sync_frequency_(sync_frequency),
+      random_(seed),
       backoff_(deps.clock, {.initial = 100ms, .max = 5s, .jitter = 0.5}),
-      queue_(deps.loop, deps.clock, [this](const std::string& key) { Work(key); }) {}
+      queue_(deps.loop, deps.clock, [this](const std::string& key) { OnDue(key); }),
+      syncs_(deps.loop, deps.clock, [this](const std::string& key) { OnSyncDue(key); }) {}
 
-void WorkerCalls::Check(const std::string& key) { queue_.Add(key, backoff_.Remaining(key)); }
+void GrantSender::Start() { started_ = deps_.clock.Now(); }
 
-void WorkerCalls::Forget(const std::string& key) {
+void GrantSender::Check(const std::string& key) { queue_.Add(key, backoff_.Remaining(key)); }
+
+void GrantSender::CheckAll() {
+  for (const auto& [key, facts] : deps_.known.pods()) {
+    if (Compare(key).kind != Kind::kNone) Check(key);
+  }
+}
+
+void GrantSender::MakeSyncDue(const std::string& key, const std::string& traceparent) {
+  std::string& trace = sync_due_[key];
+  if (!traceparent.empty()) trace = traceparent;
+}
+
+void GrantSender::ScheduleSync(const std::string& key) {
+  const WorkerFacts* worker = deps_.known.Worker(key);
+  syncs_.Add(key, ComputeResync(*worker, deps_.clock.Now(), sync_frequency_, random_));
+}
+
+void GrantSender::Forget(const std::string& key) {
+  sync_due_.erase(key);
+  syncs_.Remove(key);
+  ForgetSent(key);
+}
+
+void GrantSender::ForgetSent(const std::string& key) {
   queue_.Remove(key);
   sent_.erase(key);
-  told_.erase(key);
+  logged_.erase(key);
   again_.erase(key);
   backoff_.Reset(key);
 }
 
-bool WorkerCalls::MayBeGranted(const std::string& key) const {
+bool GrantSender::MayBeGranted(const std::string& key) const {
   if (in_flight_.contains(key)) return true;
   const auto sent = sent_.find(key);
   return sent != sent_.end() && sent->second.what.kind == Kind::kCreate &&
          deps_.clock.Now() - sent->second.at < kEcho;
 }
 
-void WorkerCalls::Work(const std::string& key) {
+void GrantSender::OnSyncDue(const std::string& key) {
+  MakeSyncDue(key, "");
+  Check(key);
+}
+
+NextCall GrantSender::Compare(const std::string& key) const {
+  const PodFacts* pod = deps_.known.Pod(key);
+  if (pod == nullptr || deps_.store.IsUnreadable(key)) return {};
+  const bool decided = deps_.store.StateOf(key, pod->incarnation) == AdmissionState::kDecided;
+  const bool admitted = decided && deps_.store.Find(key)->admitted();
+  return ComputeNextCall({.pod = pod,
+                          .worker = deps_.known.Worker(key),
+                          .worker_known = deps_.workers.LiveAndComplete(),
+                          .admitted_incarnation = admitted ? pod->incarnation : 0,
+                          .running = deps_.known.IsRunning(key),
+                          .preempted = deps_.victims.Contains(key),
+                          .sync_due = sync_due_.contains(key)});
+}
+
+void GrantSender::OnDue(const std::string& key) {
   if (in_flight_.contains(key)) {
     again_.insert(key);
     return;
   }
-  const NextCall what = hooks_.compare(key);
+  const NextCall what = Compare(key);
   if (what.kind == Kind::kNone) return;
   const auto sent = sent_.find(key);
   if (sent != sent_.end() && what.kind != Kind::kSync && sent->second.what == what) {
@@ -75,45 +138,106 @@ void WorkerCalls::Work(const std::string& key) {
       return;
     }
   }
-  if (auto call = hooks_.build(key, what)) Send(key, std::move(*call));
+  if (auto call = Build(key, what)) Send(key, std::move(*call));
 }
 
-void WorkerCalls::Send(const std::string& key, OutgoingCall call) {
+v1::KillPodRequest GrantSender::BuildKill(const std::string& key, int64_t incarnation) const {
+  v1::KillPodRequest kill;
+  kill.set_uid(deps_.known.Pod(key)->uid);
+  kill.set_incarnation(incarnation);
+  // The same for every try of this start and every later one: the answer is the same too.
+  kill.set_request_id(fmt::format("sync-loop/end/{}/{}", key, incarnation));
+  if (deps_.victims.Contains(key)) {
+    kill.set_request_id(fmt::format("sync-loop/preempt/{}/{}", key, incarnation));
+    kill.set_evict(true);
+    kill.set_reason(std::string(kPreempting));
+    kill.set_message(std::string(kPreemptingMessage));
+  }
+  return kill;
+}
+
+std::optional<GrantSender::Call> GrantSender::Build(const std::string& key, const NextCall& what) {
+  const PodFacts& facts = *deps_.known.Pod(key);
+  Call call{.what = what, .traceparent = facts.traceparent};
+  if (what.kind == Kind::kKill) {
+    call.kill = BuildKill(key, what.incarnation);
+    return call;
+  }
+  if (const auto due = sync_due_.extract(key);
+      what.kind == Kind::kSync && !due.empty() && !due.mapped().empty())
+    call.traceparent = due.mapped();
+  call.update.set_kind(ToProto(what.kind));
+  call.update.set_uid(facts.uid);
+  call.update.set_incarnation(what.incarnation);
+  call.update.set_generation(what.generation);
+  call.update.set_request_id(NewRequestId(key));
+  call.update.set_source(facts.source);
+  const Clock::Time now = deps_.clock.Now();
+  call.update.mutable_sent_at()->set_boot(now.boot);
+  call.update.mutable_sent_at()->set_monotonic_ns(now.monotonic.count());
+  if (what.kind == Kind::kSync) return call;
+  auto pod = WithAllocated(facts.record->pod(), deps_.store.Find(key)->fact.pod());
+  if (!pod.ok()) {
+    deps_.log.Error("a pod cannot be granted", {KV("podUID", key), KV("err", pod.status()),
+                                                KV(kTraceIdField, TraceIdOf(facts.traceparent))});
+    return std::nullopt;
+  }
+  call.update.set_pod(std::move(*pod));
+  return call;
+}
+
+void GrantSender::Send(const std::string& key, Call call) {
   in_flight_.insert(key);
-  auto shared = std::make_shared<const OutgoingCall>(std::move(call));
+  auto shared = std::make_shared<const Call>(std::move(call));
   deps_.strands.Run(
       "call/" + key, [this, key, shared, deadline = After(deps_.clock, kCallTimeout)] {
-        const Status status = shared->what.kind == Kind::kKill
-                                  ? KillPod(deps_.client, *shared, deadline)
-                                  : UpdatePod(deps_.client, *shared, deadline);
+        const Status status =
+            shared->what.kind == Kind::kKill
+                ? KillPod(deps_.client, shared->kill, shared->traceparent, deadline)
+                : UpdatePod(deps_.client, shared->update, shared->traceparent, deadline);
         deps_.loop.Post([this, key, shared, status] { OnAnswered(key, *shared, status); });
       });
 }
 
-void WorkerCalls::OnAnswered(const std::string& key, const OutgoingCall& call,
-                             const Status& status) {
-  const NextCall& what = call.what;
+void GrantSender::OnAnswered(const std::string& key, const Call& call, const Status& status) {
+  const Kind kind = call.what.kind;
   in_flight_.erase(key);
   deps_.metrics.calls
-      .Add({{"operation", OperationOf(what.kind)}, {"code", std::string(CodeName(status.code()))}})
+      .Add({{"operation", OperationOf(kind)}, {"code", std::string(CodeName(status.code()))}})
       .Increment();
   Duration wait{0};
   if (status.ok()) {
     backoff_.Reset(key);
-    told_.erase(key);
-    sent_[key] = {what, deps_.clock.Now()};
+    logged_.erase(key);
+    sent_[key] = {call.what, deps_.clock.Now()};
   } else {
-    wait = backoff_.Next(key, &deps_.random);
-    const auto told = told_.find(key);
-    if (told == told_.end() || told->second != status.code()) {
-      told_[key] = status.code();
-      deps_.log.Warn("pod-worker did not take a call",
-                     {KV("podUID", key), KV("operation", OperationOf(what.kind)), KV("err", status),
-                      KV("retryInMs", wait / 1ms), KV(kTraceIdField, TraceIdOf(call.traceparent))});
-    }
+    wait = OnFailed(key, call, status);
   }
-  if (!hooks_.answered(key, call, status)) return Forget(key);
+  if (deps_.known.Pod(key) == nullptr) return ForgetSent(key);
+  if (!status.ok() && kind == Kind::kSync && !sync_due_.contains(key))
+    MakeSyncDue(key, call.traceparent);
+  if (status.ok() && kind != Kind::kKill) {
+    syncs_.Remove(key);
+    syncs_.Add(key, random_.Jitter(sync_frequency_, kSyncJitter));
+  }
   if (again_.erase(key) > 0 || !status.ok()) queue_.Add(key, wait);
+}
+
+Duration GrantSender::OnFailed(const std::string& key, const Call& call, const Status& status) {
+  const Duration wait = backoff_.Next(key, &random_);
+  const auto logged = logged_.find(key);
+  if (logged == logged_.end() || logged->second != status.code()) {
+    logged_[key] = status.code();
+    deps_.log.Warn(
+        "pod-worker did not take a call",
+        {KV("podUID", key), KV("operation", OperationOf(call.what.kind)), KV("err", status),
+         KV("retryInMs", wait / 1ms), KV(kTraceIdField, TraceIdOf(call.traceparent))});
+  }
+  return wait;
+}
+
+std::string GrantSender::NewRequestId(const std::string& key) {
+  return fmt::format("sync-loop/{}/{}/{}", started_.monotonic.count(), ++last_request_, key);
 }
 
 }  // namespace splitlet::sync_loop

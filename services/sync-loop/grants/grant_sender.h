@@ -1,87 +1,114 @@
 #pragma once
 
-/// Calls to pod-worker: at most one in flight per pod, always the one that a fresh comparison asks
-/// for. A call whose effect does not show within kEcho is sent again; one that failed waits for its
-/// back-off. Threads: loop thread; the calls run on strands. Errors: told to `answered`, counted,
-/// tried again. Source: DESIGN.md "The calls": no call is a queue.
+/// Sends pod-worker what it has to know of each pod: grants, updates, "look again" and kills.
+/// At most one call is in flight per pod, always the one that a fresh comparison asks for. A call
+/// whose effect does not show within kEcho is sent again; one that failed waits for its back-off.
+/// In:    keys to compare, from SyncLoopService; the answers of pod-worker.
+/// Owns:  what was sent and when, what is in flight, back-offs, which pods are due for a sync.
+/// Out:   UpdatePod and KillPod to pod-worker.
+/// Killed at any line: nothing is lost; the next start compares every pod and sends what is
+/// missing. Threads: loop thread; the calls run on strands. Errors: logged once for each code,
+/// counted, tried again. Source: ARCHITECTURE.md, "A pod's way"; docs/safety.md, rules 14 and 15.
 
-#include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 
 #include "libs/base/log.h"
 #include "libs/base/random.h"
+#include "libs/bus/typed.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
+#include "services/sync-loop/admission/admission_store.h"
+#include "services/sync-loop/admission/victims.h"
 #include "services/sync-loop/grants/next_call.h"
+#include "services/sync-loop/known_pods.h"
 #include "services/sync-loop/metrics.h"
 #include "services/sync-loop/pod_worker_client.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::sync_loop {
 
-inline constexpr Duration kCallTimeout = std::chrono::seconds{10};
 /// What a worker took shows in its record long before this.
 inline constexpr Duration kEcho = std::chrono::seconds{3};
 
-/// The call as it goes out; built when it is sent.
-struct OutgoingCall {
-  NextCall what;
-  v1::UpdatePodRequest update;
-  v1::KillPodRequest kill;  // used when what.kind is kKill
-  std::string traceparent;  // of the pod's last change; may be empty
-};
-
-class WorkerCalls {
+class GrantSender {
  public:
   struct Deps {
     const Clock& clock;
     exec::EventLoop& loop;
     exec::Strands& strands;
     WorkerClient& client;
+    const bus::View<v1::WorkerRecord>& workers;
+    const KnownPods& known;
+    const AdmissionStore& store;
+    const Victims& victims;
     SyncLoopMetrics& metrics;
     const Log& log;
-    Random& random;
   };
-  struct Hooks {
-    std::function<NextCall(const std::string& key)> compare;
-    /// nullopt: it cannot be sent now.
-    std::function<std::optional<OutgoingCall>(const std::string& key, const NextCall& what)> build;
-    /// False: the pod is gone, and nothing is kept of it.
-    std::function<bool(const std::string& key, const OutgoingCall& call, const Status& status)>
-        answered;
-  };
-  WorkerCalls(const Deps& deps, Hooks hooks);
+  /// `seed`: of jitter.
+  GrantSender(const Deps& deps, Duration sync_frequency, uint64_t seed);
 
-  /// Compares `key` soon, and calls when something is to be told.
+  void Start();
+  /// Compares `key` soon, and calls when pod-worker lacks something.
   void Check(const std::string& key);
+  /// Checks each pod that needs a call.
+  void CheckAll();
+  /// The worker of `key` is to look at its pod again with the next call. `traceparent`: of what
+  /// made it so; may be empty.
+  void MakeSyncDue(const std::string& key, const std::string& traceparent);
+  /// The worker syncs: its next look is due at its own time.
+  void ScheduleSync(const std::string& key);
+  /// Its record is gone.
   void Forget(const std::string& key);
-  /// A pod was told to be created, and what pod-worker made of it may not show yet.
+  /// A pod was sent as new, and what pod-worker made of it may not show yet.
   bool MayBeGranted(const std::string& key) const;
   size_t in_flight() const { return in_flight_.size(); }
   /// Entries that are kept between calls.
-  size_t remembered() const { return sent_.size() + backoff_.size() + told_.size(); }
+  size_t remembered() const {
+    return sent_.size() + backoff_.size() + logged_.size() + sync_due_.size() + syncs_.size();
+  }
 
  private:
+  /// The call as it goes out; built when it is sent.
+  struct Call {
+    NextCall what;
+    v1::UpdatePodRequest update;
+    v1::KillPodRequest kill;  // used when what.kind is kKill
+    std::string traceparent;  // of the pod's last change; may be empty
+  };
   struct Sent {
     NextCall what;
     Clock::Time at;
   };
-  void Work(const std::string& key);
-  void Send(const std::string& key, OutgoingCall call);
-  void OnAnswered(const std::string& key, const OutgoingCall& call, const Status& status);
+  void OnSyncDue(const std::string& key);
+  void OnDue(const std::string& key);
+  NextCall Compare(const std::string& key) const;
+  /// nullopt: it cannot be sent now.
+  std::optional<Call> Build(const std::string& key, const NextCall& what);
+  v1::KillPodRequest BuildKill(const std::string& key, int64_t incarnation) const;
+  void Send(const std::string& key, Call call);
+  void OnAnswered(const std::string& key, const Call& call, const Status& status);
+  /// How long to wait before the call is tried again.
+  Duration OnFailed(const std::string& key, const Call& call, const Status& status);
+  void ForgetSent(const std::string& key);
+  std::string NewRequestId(const std::string& key);
 
   Deps deps_;
-  Hooks hooks_;
+  Duration sync_frequency_;
+  Random random_;
+  Clock::Time started_;
+  uint64_t last_request_ = 0;
+
   std::map<std::string, Sent> sent_;
-  std::map<std::string, StatusCode> told_;  // failures that are in the log already
+  std::map<std::string, StatusCode> logged_;  // failures that are in the log already
   std::set<std::string> in_flight_;
-  std::set<std::string> again_;  // to be compared after the call in flight
+  std::set<std::string> again_;                  // to be compared after the call in flight
+  std::map<std::string, std::string> sync_due_;  // key -> trace of what made it due; may be empty
   exec::Backoff backoff_;
   exec::WorkQueue queue_;
+  exec::WorkQueue syncs_;
 };
 
 }  // namespace splitlet::sync_loop

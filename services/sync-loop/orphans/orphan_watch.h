@@ -1,9 +1,13 @@
 #pragma once
 
-/// Finds what runs although nobody wants it: runtime pods without any record, and workers without
-/// one in `desired`. A pass may only be made while every view it rests on is live and complete; it
-/// takes two passes, and then config-source is asked again by whoever acts. Threads: one at a time.
-/// Errors: none. Source: DESIGN.md, rules 8 and 10.
+/// Which pods run although nobody wants them: runtime pods without any record, and workers without
+/// one in `desired`. It takes two passes, and then OrphanKiller asks config-source again.
+/// In:    the suspects of a pass; a pass may only be made while every view it rests on is live and
+/// complete.
+/// Owns:  since when each suspect has been the same.
+/// Threads: one at a time.
+/// Errors: none.
+/// Source: docs/safety.md, rules 8 and 10.
 
 #include <functional>
 #include <map>
@@ -38,7 +42,7 @@ class OrphanWatch {
   std::vector<Suspect> Pass(const std::vector<Suspect>& suspects, Clock::Time now);
   /// The views do not allow a pass: counting starts anew.
   void Reset() { seen_.clear(); }
-  /// Acted on: it takes two more passes to be told again.
+  /// Acted on: it takes two more passes to be certain again.
   void Restart(const std::string& key) { seen_.erase(key); }
 
  private:

@@ -1,0 +1,74 @@
+#include "services/sync-loop/known_pods.h"
+
+#include <utility>
+
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::sync_loop {
+namespace {
+
+template <class Digest>
+const Digest* FindIn(const std::map<std::string, Digest>& digests, const std::string& key) {
+  const auto it = digests.find(key);
+  return it == digests.end() ? nullptr : &it->second;
+}
+
+}  // namespace
+
+void KnownPods::TakeDesired(const bus::View<v1::DesiredRecord>::Change& change) {
+  if (!change.present_after) {
+    pods_.erase(change.key);
+    return;
+  }
+  PodFacts facts;  // unknown: starts and stops nothing
+  if (change.after != nullptr) facts = ReadPod(change.after);
+  facts.traceparent = change.traceparent;
+  // Put again by a start of config-source that has no memory of the trace: the change is the same.
+  PodFacts& known = pods_[change.key];
+  if (facts.traceparent.empty() && known.incarnation == facts.incarnation &&
+      known.generation == facts.generation)
+    facts.traceparent = known.traceparent;
+  known = std::move(facts);
+}
+
+void KnownPods::TakeWorker(const bus::View<v1::WorkerRecord>::Change& change) {
+  // A record without a state is no worker: it gives config-source the incarnation of a UID.
+  // Without that either, the files of the pod cannot be read.
+  const bool only_found = change.after != nullptr && change.after->incarnation() != 0 &&
+                          change.after->state() == v1::WORKER_STATE_UNSPECIFIED;
+  if (!change.present_after || only_found) {
+    workers_.erase(change.key);
+    return;
+  }
+  WorkerFacts facts;  // unknown: starts and stops nothing
+  if (change.after != nullptr) facts = ReadWorker(*change.after);
+  workers_[change.key] = std::move(facts);
+}
+
+void KnownPods::TakeRuntime(const bus::View<v1::RuntimeRecord>::Change& change) {
+  if (change.after == nullptr) {
+    runtime_.erase(change.key);
+  } else {
+    runtime_[change.key] = ReadRuntime(*change.after);
+  }
+}
+
+const PodFacts* KnownPods::Pod(const std::string& key) const { return FindIn(pods_, key); }
+
+const WorkerFacts* KnownPods::Worker(const std::string& key) const { return FindIn(workers_, key); }
+
+bool KnownPods::IsRunning(const std::string& key) const {
+  const RuntimeFacts* pod = FindIn(runtime_, key);
+  return pod != nullptr && pod->running;
+}
+
+bool KnownPods::HasStopped(const std::string& key, int64_t incarnation) const {
+  using State = WorkerFacts::State;
+  const WorkerFacts* worker = Worker(key);
+  if (worker == nullptr || worker->state == State::kUnknown) return false;
+  if (worker->incarnation > incarnation) return true;
+  return worker->incarnation == incarnation &&
+         (worker->state == State::kTerminated || worker->state == State::kFinished);
+}
+
+}  // namespace splitlet::sync_loop

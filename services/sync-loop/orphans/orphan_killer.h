@@ -1,0 +1,65 @@
+#pragma once
+
+/// Kills what runs although nobody wants it, and reports what runs here and was made elsewhere.
+/// In:    a tick of SyncLoopService; answers of config-source and pod-worker.
+/// Owns:  the suspects of the last passes (OrphanWatch), kills in flight, the foreign pods.
+/// Out:   KillPod to pod-worker, after config-source said that it does not know the pod.
+/// Killed at any line: nothing is lost; the next start makes two passes again.
+/// Threads: loop thread; the calls run on strands.
+/// Errors: logged; a pod that was not killed is a suspect again.
+/// Source: docs/safety.md, rules 8 and 10.
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libs/base/log.h"
+#include "libs/bus/desired_owner.h"
+#include "libs/bus/typed.h"
+#include "libs/exec/exec.h"
+#include "services/sync-loop/admission/admission_store.h"
+#include "services/sync-loop/known_pods.h"
+#include "services/sync-loop/metrics.h"
+#include "services/sync-loop/orphans/orphan_watch.h"
+#include "services/sync-loop/pod_worker_client.h"
+
+namespace splitlet::sync_loop {
+
+class OrphanKiller {
+ public:
+  struct Deps {
+    const Clock& clock;
+    exec::EventLoop& loop;
+    exec::Strands& strands;
+    bus::DesiredOwner& config_source;
+    WorkerClient& worker;
+    const bus::View<v1::DesiredRecord>& desired;
+    const bus::View<v1::WorkerRecord>& workers;
+    const bus::View<v1::RuntimeRecord>& runtime;
+    const KnownPods& known;
+    const AdmissionStore& store;
+    SyncLoopMetrics& metrics;
+    const Log& log;
+  };
+  OrphanKiller(const Deps& deps, OrphanOptions options);
+
+  void OnTick();
+  /// What this pass suspects; the views may be stale or incomplete.
+  std::vector<OrphanWatch::Suspect> Suspects() const;
+  /// Keys of runtime pods that nobody here made.
+  const std::set<std::string>& foreign() const { return foreign_; }
+
+ private:
+  void LookForOrphans();
+  void Kill(const OrphanWatch::Suspect& suspect);
+  void OnKilled(const OrphanWatch::Suspect& suspect, const Status& status);
+  void ReportForeign();
+
+  Deps deps_;
+  OrphanOptions options_;
+  OrphanWatch watch_;
+  std::set<std::string> killing_;
+  std::set<std::string> foreign_, reported_foreign_;
+};
+
+}  // namespace splitlet::sync_loop
