@@ -13,12 +13,13 @@
 #include <thread>
 
 #include "libs/cri/grpc_runtime.h"
+#include "tests/bench/fake_node.h"
 #include "tests/bench/no_log.h"
+#include "tests/bench/pod_way.h"
 #include "tests/bench/processes.h"
 #include "tests/bench/result.h"
 #include "tests/harness/bus_process.h"
 #include "tests/harness/nats_server.h"
-#include "tests/harness/node.h"
 #include "tests/harness/runtime_view.h"
 
 namespace splitlet::bench {
@@ -120,8 +121,8 @@ class Hogs {
 
 class Bench {
  public:
-  Bench(harness::Node& node, harness::RuntimeView& view, Hops& hops, int rounds)
-      : node_(node), view_(view), hops_(hops), rounds_(rounds) {}
+  Bench(FakeNode& fake, Hops& hops, int rounds)
+      : view_(fake.view()), way_(fake.node(), fake.view()), hops_(hops), rounds_(rounds) {}
 
   void Quiet() {
     Result start{.name = "path: manifest renamed to RunPodSandbox called", .unit = "ms"};
@@ -144,72 +145,43 @@ class Bench {
                  .unit = "s"};
     pulls.limit_p50 = 30;
     const auto began = view_.clock().Now();
-    for (int i = 0; i < pods; ++i) Put(fmt::format("pull-{}", i), "imagePullPolicy: Always");
+    for (int i = 0; i < pods; ++i) way_.Put(fmt::format("pull-{}", i), "imagePullPolicy: Always");
     CHECK(WaitEvery(200ms, kLimit,
                     [&] { return view_.Running().size() == static_cast<size_t>(pods); }));
     pulls.values = {Ms((view_.clock().Now() - began).count()) / 1000};
     Print(pulls);
   }
   void RemovePulls(int pods) {
-    for (int i = 0; i < pods; ++i) node_.RemoveManifest(fmt::format("pull-{}.yaml", i));
+    for (int i = 0; i < pods; ++i) way_.Remove(fmt::format("pull-{}", i));
     CHECK(WaitEvery(200ms, kLimit, [&] { return view_.Running().empty(); }));
   }
 
  private:
-  void Put(const std::string& name, const std::string& more) {
-    node_.PutManifest(name + ".yaml",
-                      fmt::format("apiVersion: v1\nkind: Pod\nmetadata: {{name: {}}}\nspec:\n"
-                                  "  containers:\n  - name: app\n    image: busybox:1\n    {}\n",
-                                  name, more));
-  }
   void Measure(const std::string& prefix, Result& start, Result& stop) {
     for (int i = 0; i < rounds_; ++i) {
       const std::string name = fmt::format("{}-{}", prefix, i);
-      const int64_t began = ToNanos(view_.clock().WallNow());
-      Put(name, "imagePullPolicy: IfNotPresent");
-      CHECK(WaitEvery(100ms, kLimit, [&] { return !view_.RunningOf(name).empty(); }), "{}",
-            node_.LogTails());
-      start.values.push_back(Ms(view_.ReadySandboxesOf(name).at(0).created_at_ns - began));
+      start.values.push_back(way_.StartMs(name));
       start.floor.push_back(hops_.OnceMs());
       std::this_thread::sleep_for(300ms);
-      const auto id = view_.RunningOf(name).at(0).id;
-      const int64_t removed = ToNanos(view_.clock().WallNow());
-      node_.RemoveManifest(name + ".yaml");
-      CHECK(WaitEvery(100ms, kLimit, [&] { return view_.RunningOf(name).empty(); }));
-      const auto ended = view_.runtime().ContainerStatus(id, After(view_.clock(), 10s));
-      CHECK(ended.ok(), "{}", ToString(ended.status()));
-      stop.values.push_back(Ms(ended->finished_at_ns - removed));
+      stop.values.push_back(way_.StopMs(name));
       stop.floor.push_back(hops_.OnceMs());
     }
     Print(start);
     Print(stop);
   }
 
-  harness::Node& node_;
   harness::RuntimeView& view_;
+  PodWay way_;
   Hops& hops_;
   const int rounds_;
 };
 
 int Main(int rounds, int pods) {
-  const harness::TempDir runtime("pb"), hop_dir("ph");
-  harness::Keeper keeper;
-  const std::string socket = runtime.path() + "/cri.sock";
-  keeper.Start("fake-cri",
-               {.argv = {harness::BinDir() + "/fake-cri", "--socket", socket, "--control",
-                         runtime.path() + "/ctl.sock", "--events", "containerd"},
-                .env = {},
-                .output = runtime.path() + "/log"});
-  harness::RuntimeView view("unix://" + socket);
-  CHECK(WaitFor(30s, [&] { return view.runtime().Version(After(view.clock(), 1s)).ok(); }));
-  Hops hops(hop_dir.path(), view);
-  // Defaults of the configuration: what a user gets.
-  harness::Node node(
-      {.runtime_endpoint = "unix://" + socket,
-       .config = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"});
-  node.Start();
-  Bench bench(node, view, hops, rounds);
-  Processes seven(node);
+  FakeNode fake;  // with the defaults of the configuration: what a user gets
+  const harness::TempDir hop_dir("ph");
+  Hops hops(hop_dir.path(), fake.view());
+  Bench bench(fake, hops, rounds);
+  Processes seven(fake.node());
   seven.ShowIdle(0);
   bench.Quiet();
   bench.Busy();

@@ -12,11 +12,11 @@ class Processes {
  public:
   explicit Processes(harness::Node& node) : node_(node) {}
 
-  double SixMb() const;  // PSS; told one by one on stderr
+  double SixMb() const;  // PSS; printed one by one on stderr
   double ServerMb() const;
   double CpuSeconds() const;  // of all seven, since each started
   /// Memory and idle CPU of all seven with that many pods, over 20 s after all has settled; the
-  /// targets are those for none and for 100.
+  /// targets are those for none, 100 and 500.
   void ShowIdle(int pods) const;
 
  private:

@@ -1,0 +1,32 @@
+#pragma once
+
+/// A node on a runtime that takes no time of its own (fake-cri), for benchmarks. Threads: one.
+/// Errors: what cannot be started ends the benchmark.
+
+#include <string>
+
+#include "tests/harness/child.h"
+#include "tests/harness/node.h"
+#include "tests/harness/runtime_view.h"
+
+namespace splitlet::bench {
+
+class FakeNode {
+ public:
+  /// `config`: lines of the KubeletConfiguration; the defaults are those of the kubelet.
+  explicit FakeNode(const std::string& config = {});
+
+  /// How often the runtime was asked for `method`, such as ListContainers, since it started.
+  int Calls(const std::string& method) const;
+  harness::Node& node() { return node_; }
+  harness::RuntimeView& view() { return view_; }
+
+ private:
+  const harness::TempDir dir_;
+  const std::string endpoint_, control_;
+  harness::Keeper keeper_;
+  harness::RuntimeView view_;
+  harness::Node node_;
+};
+
+}  // namespace splitlet::bench
