@@ -140,13 +140,13 @@ class Sizes(unittest.TestCase):
 
 
 class Documents(unittest.TestCase):
-    def findings(self, files):
+    def findings(self, files, headerless=frozenset()):
         with tempfile.TemporaryDirectory() as root:
             for path, text in files.items():
                 os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
                 with open(os.path.join(root, path), "w", encoding="utf-8") as file:
                     file.write(text)
-            return [finding.message for finding in lint.lint(root)]
+            return [finding.message for finding in lint.lint(root, headerless)]
 
     METRICS = 'Gauge& pods = F.Name("kubelet_running_pods");\nauto x = F.Name("rest_calls_total");\n'
 
@@ -167,17 +167,94 @@ class Documents(unittest.TestCase):
 
     def test_fail_points(self):
         code = 'Status F() {\n  FAIL_POINT("gc.remove.before");\n  FAIL_POINT_VOID(\n      "gc.remove.after");\n}\n'
-        self.assertEqual(self.findings({"services/gc/a.cc": code, "docs/fail-points.md": "| `gc.remove.before` | x |\n"}),
+        self.assertEqual(self.findings({"services/gc/main.cc": code, "docs/fail-points.md": "| `gc.remove.before` | x |\n"}),
                          ["fail point gc.remove.after is not in docs/fail-points.md"])
         page = "| `gc.remove.before` | x |\n| `gc.remove.after` | x |\n| `gc.gone` | x |\n"
-        self.assertEqual(self.findings({"services/gc/a.cc": code, "docs/fail-points.md": page}),
+        self.assertEqual(self.findings({"services/gc/main.cc": code, "docs/fail-points.md": page}),
                          ["fail point gc.gone is documented, but nothing has it"])
 
-    def test_tests_that_the_rules_of_safety_name(self):
+    def test_sources_without_a_header(self):
+        files = {"libs/base/a.cc": "", "libs/base/b.cc": "", "libs/base/b.h": "", "libs/base/b_test.cc": "",
+                 "services/gc/main.cc": "", "tests/x/c.cc": ""}
+        self.assertEqual(self.findings(files), ["there is no a.h: a reader looks there for what this file does"])
+        self.assertEqual(self.findings(files, {("base", "a")}), [])
+        self.assertEqual(self.findings(files, {("base", "a"), ("base", "b")}),
+                         ["HEADERLESS: take base/b out, it is gone or has its header"])
+
+    def test_names_of_tests(self):
         code = "TEST(Hold, Lasts) {}\nTEST_P(\n    EachProcess, Dies) {}\n"
-        page = "| 1 | `a/hold.*` | `Hold.Lasts`, `Hold.*`, `Kill/EachProcess.Dies`, `Kill/EachProcess.*`, `Hold.Ends`, `Gone.*` |\n"
-        self.assertEqual(self.findings({"services/gc/a_test.cc": code, "docs/safety.md": page}),
+        page = "`Hold.Lasts`, `Hold.*`, `Kill/EachProcess.Dies`, `Kill/EachProcess.*`, `Hold.Ends`, `Gone.*`, `Gc.Run`\n"
+        proto = "service Gc {\n  rpc Run(A) returns (B);\n}\n"
+        self.assertEqual(self.findings({"services/gc/a_test.cc": code, "proto/splitlet/v1/a.proto": proto, "docs/a.md": page}),
                          ["there is no test Gone.*", "there is no test Hold.Ends"])
+
+    def test_filters_of_tests(self):
+        page = "```\nx_test --gtest_filter='Hold.*:Ho*.La*'\nx_test --gtest_filter=Gone.*\n```\n"
+        self.assertEqual(self.findings({"services/gc/a_test.cc": "TEST(Hold, Lasts) {}\n", "docs/a.md": page}),
+                         ["no test matches Gone.*"])
+
+    def test_paths_in_pages(self):
+        files = {"libs/fs/a.h": "", "libs/fs/a_test.cc": "", "services/gc/b.h": ""}
+        cases = (
+            ("a file", "`libs/fs/a.h`", 0), ("a folder", "`libs/fs/`, `libs/fs`", 0), ("that is gone", "`libs/fs/z.h`", 1),
+            ("a pattern", "`libs/fs/a.*`, `libs/*/a.h`", 0), ("a pattern of nothing", "`libs/fs/z.*`", 1),
+            ("a choice", "`libs/fs/a{.h,_test.cc}`", 0), ("half a choice", "`libs/fs/a.{h,cc}`", 1),
+            ("a placeholder", "`libs/<lib>/a.h`, `libs/LIB/a.h`", 0), ("a bare name", "`b.h`, `a_test.cc`", 0),
+            ("a bare name of nothing", "`z.h`", 1), ("not of the tree", "`/etc/z.h`, `<state>/z.h`, `build/z.h`, `v1/a`", 0),
+            ("a command with a path", "`cat libs/fs/z.h`", 1), ("a link", "[a](../libs/fs/a.h#x), [b](https://z)", 0),
+            ("a link to nothing", "[a](z.txt)", 1),
+        )
+        for name, text, want in cases:
+            with self.subTest(name):
+                self.assertEqual(len(self.findings({**files, "docs/a.md": text + "\n"})), want)
+
+
+class Citations(unittest.TestCase):
+    TREE = {"docs/design.md": "# Design\n\n## The calls\n\n## Time\n", "docs/safety.md": "7. *a*\n8. b\n",
+            "proto/splitlet/v1/records.proto": "", "libs/base/README.md": ""}
+    CASES = (
+        ("a page", "/// Source: docs/design.md.\n", None),
+        ("headings", '/// Source: docs/design.md, "The calls" and "Time".\n', None),
+        ("a heading over two lines", '/// Source: docs/design.md, "The\n/// calls".\n', None),
+        ("a heading that is gone", '/// Source: docs/design.md, "The walls".\n', 'no heading "The walls"'),
+        ("rules", "/// Source: docs/safety.md, rules 7 and 8.\n", None),
+        ("a rule that is gone", "/// Source: docs/safety.md, rules 7 and 9.\n", "no rule 9"),
+        ("another file", "/// Source: proto/splitlet/v1/records.proto.\n", None),
+        ("a file that is gone", "/// Source: proto/splitlet/v1/x.proto.\n", "there is no proto/splitlet/v1/x.proto"),
+        ("the page of the folder", "/// Source: README.md.\n", None),
+        ("public ones", '/// Source: kuberuntime computePodActions; CRI v1; RFC 8259; W3C Trace Context; fail(9).\n', None),
+        ("one of several", "/// Source: CRI v1; the old book.\n", "neither a file"),
+        ("a specification", "/// Source: pod-sync spec, section 4.\n", "not in the tree"),
+        ("what follows another label", "/// Source: CRI v1.\n/// Threads: any.\n", None),
+        ("a rule in a sentence", "// The last one (docs/safety.md,\n// rule 9) counts.\n", "no rule 9"),
+        ("a page in a sentence", "// See docs/gone.md.\n", "there is no docs/gone.md"),
+        ("a document of somebody", "// DES" "IGN.md, rule 3\n", "not in the tree"),
+    )
+
+    def findings(self, path, text):
+        with tempfile.TemporaryDirectory() as root:
+            for name, content in {**self.TREE, path: text}.items():
+                os.makedirs(os.path.dirname(os.path.join(root, name)), exist_ok=True)
+                with open(os.path.join(root, name), "w", encoding="utf-8") as file:
+                    file.write(content)
+            return [finding.message for finding in lint.lint(root)]
+
+    def test_citations(self):
+        for name, text, want in self.CASES:
+            with self.subTest(name):
+                found = self.findings("libs/base/a.h", text)
+                if want is None:
+                    self.assertEqual(found, [])
+                else:
+                    self.assertTrue(any(want in message for message in found), found)
+
+    def test_labels_begin_their_lines(self):
+        for text, want in (("/// A thing.\n/// Threads: any.\n/// Errors: none.\n", 0),
+                           ("/// A thing. Threads: any.\n", 1), ("/// Threads: any. Errors: none. Units: s.\n", 2),
+                           ("/// Threads: any\n/// that is: In: x\n", 1), ("// The Source: it is\n", 0),
+                           ("/// Threads: " + "a" * 90 + "\n", 1)):
+            with self.subTest(text):
+                self.assertEqual(len(self.findings("libs/base/a.h", text)), want)
 
 
 if __name__ == "__main__":

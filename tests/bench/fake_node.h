@@ -1,6 +1,6 @@
 #pragma once
 
-/// A node on a runtime that takes no time of its own (fake-cri), for benchmarks. Threads: one.
+/// A node on a runtime that takes no time of its own (fake-cri), for benchmarks. One thread.
 /// Errors: what cannot be started ends the benchmark.
 
 #include <string>

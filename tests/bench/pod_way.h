@@ -1,8 +1,8 @@
 #pragma once
 
-/// One pod's way through the six processes, from its manifest to the runtime and back, by the
-/// runtime's own times. Threads: one. Units: milliseconds. Errors: a pod that does not come or go
-/// ends the benchmark with the ends of the logs.
+/// One pod's way through the six processes and back, in milliseconds, by the runtime's own times.
+/// Threads: one.
+/// Errors: a pod that does not come or go ends the benchmark with the ends of the logs.
 
 #include <string>
 
