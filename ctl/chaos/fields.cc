@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-#include "libs/daemon/scalars.h"
+#include "libs/config/scalars.h"
 
 namespace splitlet::chaos {
 namespace {
@@ -13,7 +13,7 @@ constexpr Duration kLongest = 24h;
 constexpr Duration kLongestJump = 10 * 8760h;
 
 StatusOr<Duration> ParseTime(const std::string& text) {
-  const auto time = daemon::ParseGoDuration(text);
+  const auto time = config::ParseGoDuration(text);
   if (!time.ok()) return time.status();
   if (*time < Duration{0}) return InvalidArgument("{} is below 0", text);
   if (*time > kLongest) return InvalidArgument("{} is more than 24h", text);
@@ -146,7 +146,7 @@ void Fields::ReadNumber(const std::string& key, int64_t low, int64_t high, int64
 void Fields::ReadJump(const std::string& key, Duration& value) {
   std::string text;
   if (!Scalar(key, text)) return;
-  const auto time = daemon::ParseGoDuration(text);
+  const auto time = config::ParseGoDuration(text);
   if (!time.ok()) return Wrong(key, Message(time.status()));
   if (*time > -1ms && *time < 1ms) return Wrong(key, text + " is no jump");
   if (*time < -kLongestJump || *time > kLongestJump)
@@ -157,7 +157,7 @@ void Fields::ReadJump(const std::string& key, Duration& value) {
 void Fields::ReadPercent(const std::string& key, double& value) {
   std::string text;
   if (!Scalar(key, text)) return;
-  const auto percent = daemon::ParsePercent(text);
+  const auto percent = config::ParsePercent(text);
   if (!percent.ok()) return Wrong(key, Message(percent.status()));
   value = *percent;
 }
@@ -165,7 +165,7 @@ void Fields::ReadPercent(const std::string& key, double& value) {
 void Fields::ReadBytes(const std::string& key, uint64_t& value) {
   std::string text;
   if (!Scalar(key, text)) return;
-  const auto bytes = daemon::ParseQuantity(text);
+  const auto bytes = config::ParseQuantity(text);
   if (!bytes.ok()) return Wrong(key, Message(bytes.status()));
   if (*bytes <= 0) return Wrong(key, text + " is not above 0");
   value = static_cast<uint64_t>(*bytes);

@@ -11,7 +11,7 @@
 #include <filesystem>
 
 #include "libs/base/one_line.h"
-#include "libs/daemon/scalars.h"
+#include "libs/config/scalars.h"
 
 #ifndef SPLITLET_VERSION
 #define SPLITLET_VERSION "0.0.0"
@@ -100,7 +100,7 @@ Status CheckDirectories(const Flags& flags) {
 Status SettleNodeName(Flags& flags, bool given) {
   const std::string name = given ? flags.node_name : HostName();
   flags.node_name = Lower(Trimmed(name));
-  const Status checked = CheckNodeName(flags.node_name);
+  const Status checked = config::CheckNodeName(flags.node_name);
   if (!checked.ok()) return InvalidArgument("--node-name: {}", OneLine(Message(checked)));
   return OkStatus();
 }
@@ -159,7 +159,7 @@ StatusOr<CommandLine> ParseCommandLine(const std::string& process, int argc,
   return line;
 }
 
-void Reconcile(CommandLine& line, KubeletConfig& config) {
+void Reconcile(CommandLine& line, config::KubeletConfig& config) {
   Flags& flags = line.flags;
   if (line.log_dir_given) config.pod_logs_dir = flags.log_dir;
   flags.log_dir = config.pod_logs_dir;

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "libs/base/status.h"
-#include "libs/daemon/kubelet_config.h"
+#include "libs/config/kubelet_config.h"
 #include "libs/daemon/service.h"
 
 namespace splitlet::daemon {
@@ -24,7 +24,7 @@ StatusOr<CommandLine> ParseCommandLine(const std::string& process, int argc,
                                        const char* const* argv);
 
 /// Flags win over the file; afterwards both say the same.
-void Reconcile(CommandLine& line, KubeletConfig& config);
+void Reconcile(CommandLine& line, config::KubeletConfig& config);
 
 /// "0.1.0".
 const char* Version();

@@ -73,7 +73,8 @@ std::string NameOf(const grpc::Service& service) {
 
 }  // namespace
 
-Process::Process(Flags flags, KubeletConfig config, const std::optional<TracingPlan>& tracing)
+Process::Process(Flags flags, config::KubeletConfig config,
+                 const std::optional<TracingPlan>& tracing)
     : flags_(std::move(flags)),
       config_(std::move(config)),
       access_(flags_.process, config_.splitlet.users, geteuid()),

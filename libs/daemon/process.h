@@ -15,10 +15,10 @@
 #include <thread>
 #include <vector>
 
+#include "libs/config/kubelet_config.h"
 #include "libs/daemon/access.h"
 #include "libs/daemon/event_recorder.h"
 #include "libs/daemon/flags.h"
-#include "libs/daemon/kubelet_config.h"
 #include "libs/daemon/lock_file.h"
 #include "libs/daemon/log_sink.h"
 #include "libs/daemon/metrics.h"
@@ -47,7 +47,7 @@ namespace splitlet::daemon {
 class Process final : public ServiceContext {
  public:
   /// Without a plan traces are not exported.
-  Process(Flags flags, KubeletConfig config, const std::optional<TracingPlan>& tracing);
+  Process(Flags flags, config::KubeletConfig config, const std::optional<TracingPlan>& tracing);
   ~Process() override;
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -59,7 +59,7 @@ class Process final : public ServiceContext {
   bool live() const { return vitals_.Live().ready; }
 
   const Flags& flags() const override { return flags_; }
-  const KubeletConfig& config() const override { return config_; }
+  const config::KubeletConfig& config() const override { return config_; }
   const Clock& clock() const override { return clock_; }
   exec::EventLoop& loop() override { return loop_; }
   exec::Strands& strands() override { return strands_; }
@@ -87,7 +87,7 @@ class Process final : public ServiceContext {
   Status SendEvents(const std::vector<PodEvent>& events);
 
   const Flags flags_;
-  const KubeletConfig config_;
+  const config::KubeletConfig config_;
   const RealClock clock_;
   const Access access_;
   const WallTime started_at_;

@@ -26,11 +26,11 @@ namespace {
 constexpr uint64_t kMaxConfigBytes = 1 << 20;
 constexpr unsigned kStopLimitSeconds = 5;
 
-StatusOr<KubeletConfig> ReadConfig(const std::string& path, Reading reading) {
-  if (path.empty()) return KubeletConfig{};
+StatusOr<config::KubeletConfig> ReadConfig(const std::string& path, config::Reading reading) {
+  if (path.empty()) return config::KubeletConfig{};
   fs::RealFileSystem files;
   ASSIGN_OR_RETURN(const std::string content, files.Read(path, kMaxConfigBytes), "{}", path);
-  return KubeletConfig::Load(path, content, reading);
+  return config::KubeletConfig::Load(path, content, reading);
 }
 
 /// Many threads come and go: with an arena for each of them what a burst leaves behind is spread
@@ -62,7 +62,7 @@ void LimitStop(const sigset_t& stop_signals) {
 }
 
 /// Locked first: whoever sets the environment is not above the configuration.
-Status SetFailPoints(const KubeletConfig& config) {
+Status SetFailPoints(const config::KubeletConfig& config) {
   if (config.splitlet.lock_fail_points) FailPoints::Current().Lock();
   if (const char* const list = std::getenv("SPLITLET_FAILPOINTS"); list != nullptr)
     RETURN_IF_ERROR(FailPoints::Current().SetAll(list), "SPLITLET_FAILPOINTS");
@@ -92,8 +92,9 @@ void WaitForStop(const Process& process, const sigset_t& stop_signals,
 }
 
 Status Run(CommandLine line, const MakeService& make, const sigset_t& stop_signals) {
-  const Reading reading = line.check_only ? Reading::kStrict : Reading::kLenient;
-  ASSIGN_OR_RETURN(KubeletConfig config, ReadConfig(line.flags.config_file, reading),
+  const config::Reading reading =
+      line.check_only ? config::Reading::kStrict : config::Reading::kLenient;
+  ASSIGN_OR_RETURN(config::KubeletConfig config, ReadConfig(line.flags.config_file, reading),
                    "configuration");
   Reconcile(line, config);
   RETURN_IF_ERROR(SetFailPoints(config), "environment");

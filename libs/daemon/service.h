@@ -26,6 +26,10 @@ namespace prometheus {
 class Registry;
 }
 
+namespace splitlet::config {
+class KubeletConfig;
+}
+
 namespace splitlet::daemon {
 
 /// The same flags for every process.
@@ -100,9 +104,9 @@ class ServiceContext {
  public:
   virtual ~ServiceContext() = default;
   virtual const Flags& flags() const = 0;
-  /// The configuration file's document, parsed once; see kubelet_config.h. Null document when there
-  /// is no file.
-  virtual const class KubeletConfig& config() const = 0;
+  /// The configuration file's document, parsed once; see libs/config/kubelet_config.h. Null
+  /// document when there is no file.
+  virtual const config::KubeletConfig& config() const = 0;
   virtual const Clock& clock() const = 0;
   virtual exec::EventLoop& loop() = 0;
   virtual exec::Strands& strands() = 0;

@@ -72,7 +72,7 @@ StatusOr<trace::Collector> CollectorOf(const Environment& environment) {
 
 }  // namespace
 
-StatusOr<std::optional<TracingPlan>> PlanTracing(const KubeletConfig& config,
+StatusOr<std::optional<TracingPlan>> PlanTracing(const config::KubeletConfig& config,
                                                  const Environment& environment) {
   const auto& of_file = config.tracing;
   const bool by_environment =

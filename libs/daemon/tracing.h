@@ -11,7 +11,7 @@
 #include <string>
 
 #include "libs/base/status.h"
-#include "libs/daemon/kubelet_config.h"
+#include "libs/config/kubelet_config.h"
 #include "libs/trace/sender.h"
 
 namespace splitlet::daemon {
@@ -25,7 +25,7 @@ struct TracingPlan {
 using Environment = std::function<std::string(const char* name)>;
 
 /// No value: traces are not exported.
-StatusOr<std::optional<TracingPlan>> PlanTracing(const KubeletConfig& config,
+StatusOr<std::optional<TracingPlan>> PlanTracing(const config::KubeletConfig& config,
                                                  const Environment& environment);
 
 }  // namespace splitlet::daemon

@@ -1,11 +1,11 @@
 #include "services/config-source/config.h"
 
-#include "libs/daemon/kubelet_config.h"
+#include "libs/config/kubelet_config.h"
 #include "libs/daemon/service.h"
 
 namespace splitlet::config_source {
 
-StatusOr<ConfigSourceConfig> LoadConfigSourceConfig(const daemon::KubeletConfig& file,
+StatusOr<ConfigSourceConfig> LoadConfigSourceConfig(const config::KubeletConfig& file,
                                                     const daemon::Flags& flags) {
   ConfigSourceConfig config{.node_name = flags.node_name,
                             .static_pod_path = file.static_pod_path,

@@ -11,10 +11,12 @@
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
 
+namespace splitlet::config {
+class KubeletConfig;
+}
 namespace splitlet::daemon {
 struct Flags;
-class KubeletConfig;
-}  // namespace splitlet::daemon
+}
 
 namespace splitlet::config_source {
 
@@ -28,7 +30,7 @@ struct ConfigSourceConfig {
   std::string facts_directory;  // for ever
 };
 
-StatusOr<ConfigSourceConfig> LoadConfigSourceConfig(const daemon::KubeletConfig& file,
+StatusOr<ConfigSourceConfig> LoadConfigSourceConfig(const config::KubeletConfig& file,
                                                     const daemon::Flags& flags);
 
 }  // namespace splitlet::config_source

@@ -1,5 +1,5 @@
 #include "libs/base/random.h"
-#include "libs/daemon/kubelet_config.h"
+#include "libs/config/kubelet_config.h"
 #include "libs/daemon/service.h"
 #include "libs/fs/file_watcher.h"
 #include "services/config-source/config.h"

@@ -1,12 +1,12 @@
 #include "services/gc/config.h"
 
-#include "libs/daemon/kubelet_config.h"
+#include "libs/config/kubelet_config.h"
 #include "libs/daemon/service.h"
 #include "libs/fs/path.h"
 
 namespace splitlet::gc {
 
-StatusOr<GcConfig> LoadGcConfig(const daemon::KubeletConfig& file, const daemon::Flags& flags,
+StatusOr<GcConfig> LoadGcConfig(const config::KubeletConfig& file, const daemon::Flags& flags,
                                 const std::string& state_id) {
   GcConfig config;
   config.node_name = flags.node_name;

@@ -11,10 +11,12 @@
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
 
+namespace splitlet::config {
+class KubeletConfig;
+}
 namespace splitlet::daemon {
 struct Flags;
-class KubeletConfig;
-}  // namespace splitlet::daemon
+}
 
 namespace splitlet::gc {
 
@@ -56,7 +58,7 @@ struct GcConfig {
 };
 
 /// `state_id` comes from the state directory, see libs/fs/state_id.h.
-StatusOr<GcConfig> LoadGcConfig(const daemon::KubeletConfig& file, const daemon::Flags& flags,
+StatusOr<GcConfig> LoadGcConfig(const config::KubeletConfig& file, const daemon::Flags& flags,
                                 const std::string& state_id);
 
 }  // namespace splitlet::gc

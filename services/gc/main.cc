@@ -1,5 +1,5 @@
+#include "libs/config/kubelet_config.h"
 #include "libs/cri/grpc_runtime.h"
-#include "libs/daemon/kubelet_config.h"
 #include "libs/daemon/lock_file.h"
 #include "libs/daemon/service.h"
 #include "libs/fs/gzip.h"

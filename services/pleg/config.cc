@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "libs/daemon/kubelet_config.h"
+#include "libs/config/kubelet_config.h"
 #include "libs/daemon/service.h"
 
 namespace splitlet::pleg {
 
-StatusOr<PlegConfig> LoadPlegConfig(const daemon::KubeletConfig& file, const daemon::Flags& flags) {
+StatusOr<PlegConfig> LoadPlegConfig(const config::KubeletConfig& file, const daemon::Flags& flags) {
   PlegConfig config;
   config.runtime_endpoint =
       flags.runtime_endpoint.empty() ? file.container_runtime_endpoint : flags.runtime_endpoint;

@@ -10,10 +10,12 @@
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
 
+namespace splitlet::config {
+class KubeletConfig;
+}
 namespace splitlet::daemon {
 struct Flags;
-class KubeletConfig;
-}  // namespace splitlet::daemon
+}
 
 namespace splitlet::pleg {
 
@@ -38,7 +40,7 @@ struct PlegConfig {
       std::chrono::milliseconds{20}, std::chrono::milliseconds{80}, std::chrono::milliseconds{320}};
 };
 
-StatusOr<PlegConfig> LoadPlegConfig(const daemon::KubeletConfig& file, const daemon::Flags& flags);
+StatusOr<PlegConfig> LoadPlegConfig(const config::KubeletConfig& file, const daemon::Flags& flags);
 
 /// "3m0s", "1.5s": durations in health texts, as Go prints them.
 std::string FormatGoDuration(Duration d);

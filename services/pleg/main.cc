@@ -1,7 +1,7 @@
 #include "libs/base/random.h"
+#include "libs/config/kubelet_config.h"
 #include "libs/cri/event_stream.h"
 #include "libs/cri/grpc_runtime.h"
-#include "libs/daemon/kubelet_config.h"
 #include "libs/daemon/service.h"
 #include "libs/rpc/rpc.h"
 #include "services/pleg/config.h"

@@ -9,13 +9,13 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-size_t ParallelPulls(const daemon::KubeletConfig& kubelet) {
+size_t ParallelPulls(const config::KubeletConfig& kubelet) {
   return kubelet.serialize_image_pulls ? 1 : static_cast<size_t>(kubelet.max_parallel_image_pulls);
 }
 
 }  // namespace
 
-StatusOr<Config> LoadConfig(const daemon::Flags& flags, const daemon::KubeletConfig& kubelet,
+StatusOr<Config> LoadConfig(const daemon::Flags& flags, const config::KubeletConfig& kubelet,
                             fs::FileSystem& files) {
   Config config{.run_dir = flags.run_dir,
                 .state_dir = flags.state_dir,

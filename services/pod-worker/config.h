@@ -3,7 +3,7 @@
 /// What pod-worker takes from the configuration, and what it finds out about its node.
 /// Threads: values; LoadConfig blocks on files. Errors: those of the files.
 
-#include "libs/daemon/kubelet_config.h"
+#include "libs/config/kubelet_config.h"
 #include "libs/daemon/service.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 
@@ -20,7 +20,7 @@ struct Config {
 };
 
 /// Asks the kernel for processors, memory and addresses.
-StatusOr<Config> LoadConfig(const daemon::Flags& flags, const daemon::KubeletConfig& kubelet,
+StatusOr<Config> LoadConfig(const daemon::Flags& flags, const config::KubeletConfig& kubelet,
                             fs::FileSystem& files);
 
 }  // namespace splitlet::pod_worker

@@ -1,11 +1,11 @@
 #include "services/status/config.h"
 
-#include "libs/daemon/kubelet_config.h"
+#include "libs/config/kubelet_config.h"
 #include "libs/daemon/service.h"
 
 namespace splitlet::status {
 
-StatusConfig LoadStatusConfig(const daemon::KubeletConfig& file, const daemon::Flags& flags) {
+StatusConfig LoadStatusConfig(const config::KubeletConfig& file, const daemon::Flags& flags) {
   StatusConfig config;
   config.node_name = flags.node_name;
   config.root_dir = flags.root_dir;

@@ -10,10 +10,12 @@
 #include "libs/base/clock.h"
 #include "libs/node/resources.h"
 
+namespace splitlet::config {
+class KubeletConfig;
+}
 namespace splitlet::daemon {
 struct Flags;
-class KubeletConfig;
-}  // namespace splitlet::daemon
+}
 
 namespace splitlet::status {
 
@@ -37,6 +39,6 @@ struct StatusConfig {
   Duration worker_wait = std::chrono::minutes{5};
 };
 
-StatusConfig LoadStatusConfig(const daemon::KubeletConfig& file, const daemon::Flags& flags);
+StatusConfig LoadStatusConfig(const config::KubeletConfig& file, const daemon::Flags& flags);
 
 }  // namespace splitlet::status

@@ -1,5 +1,5 @@
 #include "libs/bus/typed.h"
-#include "libs/daemon/kubelet_config.h"
+#include "libs/config/kubelet_config.h"
 #include "libs/daemon/service.h"
 #include "services/status/rpc.h"
 #include "services/status/status_service.h"

@@ -3,13 +3,13 @@
 #include <sys/utsname.h>
 
 #include "libs/base/hash.h"
-#include "libs/daemon/kubelet_config.h"
+#include "libs/config/kubelet_config.h"
 #include "libs/daemon/service.h"
 #include "libs/fs/state_id.h"
 
 namespace splitlet::sync_loop {
 
-SyncLoopConfig MakeSyncLoopConfig(const daemon::Flags& flags, const daemon::KubeletConfig& kubelet,
+SyncLoopConfig MakeSyncLoopConfig(const daemon::Flags& flags, const config::KubeletConfig& kubelet,
                                   const std::string& state_id) {
   utsname kernel{};
   static_cast<void>(::uname(&kernel));  // only fails for a bad address

@@ -10,10 +10,12 @@
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
 
+namespace splitlet::config {
+class KubeletConfig;
+}
 namespace splitlet::daemon {
 struct Flags;
-class KubeletConfig;
-}  // namespace splitlet::daemon
+}
 
 namespace splitlet::sync_loop {
 
@@ -29,7 +31,7 @@ struct SyncLoopConfig {
   uint64_t seed = 1;  // of jitter
 };
 
-SyncLoopConfig MakeSyncLoopConfig(const daemon::Flags& flags, const daemon::KubeletConfig& kubelet,
+SyncLoopConfig MakeSyncLoopConfig(const daemon::Flags& flags, const config::KubeletConfig& kubelet,
                                   const std::string& state_id);
 
 }  // namespace splitlet::sync_loop

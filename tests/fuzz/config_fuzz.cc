@@ -3,13 +3,13 @@
 // takes too, and passes over nothing.
 
 #include "libs/base/one_line.h"
-#include "libs/daemon/kubelet_config.h"
+#include "libs/config/kubelet_config.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {
 
 using namespace splitlet;          // NOLINT(google-build-using-namespace): one target
-using namespace splitlet::daemon;  // NOLINT(google-build-using-namespace): one target
+using namespace splitlet::config;  // NOLINT(google-build-using-namespace): one target
 
 void CheckRefusal(const Status& status) {
   const std::string line(Message(status));

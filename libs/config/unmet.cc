@@ -1,3 +1,5 @@
+#include "libs/config/unmet.h"
+
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
@@ -5,11 +7,11 @@
 #include <charconv>
 #include <string>
 
-#include "libs/daemon/config_reader.h"
-#include "libs/daemon/config_schema.h"
-#include "libs/daemon/scalars.h"
+#include "libs/config/fields.h"
+#include "libs/config/reader.h"
+#include "libs/config/scalars.h"
 
-namespace splitlet::daemon {
+namespace splitlet::config {
 namespace {
 
 /// "a|b|c"; the word "<1" stands for every number below one.
@@ -109,4 +111,4 @@ Unmet FindUnmet(const YAML::Node& document) {
 
 YAML::Node WithoutExtras(const YAML::Node& document) { return Cleaned(document, ""); }
 
-}  // namespace splitlet::daemon
+}  // namespace splitlet::config

@@ -1,4 +1,4 @@
-#include "libs/daemon/config_schema.h"
+#include "libs/config/schema.h"
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
@@ -9,10 +9,11 @@
 #include <set>
 #include <string>
 
-#include "libs/daemon/config_reader.h"
-#include "libs/daemon/scalars.h"
+#include "libs/config/fields.h"
+#include "libs/config/reader.h"
+#include "libs/config/scalars.h"
 
-namespace splitlet::daemon {
+namespace splitlet::config {
 namespace {
 
 using Problems = std::vector<ConfigProblem>;
@@ -252,4 +253,4 @@ class Checker {
 
 Problems CheckSchema(const YAML::Node& document) { return Checker().Run(document); }
 
-}  // namespace splitlet::daemon
+}  // namespace splitlet::config

@@ -17,7 +17,7 @@
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
 
-namespace splitlet::daemon {
+namespace splitlet::config {
 
 enum class Reading {
   kStrict,   // to check a file
@@ -107,4 +107,4 @@ class KubeletConfig {
                                       Reading reading);
 };
 
-}  // namespace splitlet::daemon
+}  // namespace splitlet::config

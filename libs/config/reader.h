@@ -14,7 +14,7 @@
 
 #include "libs/base/clock.h"
 
-namespace splitlet::daemon {
+namespace splitlet::config {
 
 bool IsQuoted(const YAML::Node& node);
 /// A scalar that YAML takes for a string: quoted, or not a number, boolean or null.
@@ -46,4 +46,4 @@ class ConfigReader {
   const YAML::Node& document_;
 };
 
-}  // namespace splitlet::daemon
+}  // namespace splitlet::config

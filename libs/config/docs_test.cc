@@ -6,9 +6,9 @@
 #include <string>
 
 #include "libs/base/status.h"
-#include "libs/daemon/config_schema.h"
+#include "libs/config/fields.h"
 
-namespace splitlet::daemon {
+namespace splitlet::config {
 namespace {
 
 constexpr std::string_view kBegin = "<!-- fields: begin -->\n", kEnd = "<!-- fields: end -->\n";
@@ -74,4 +74,4 @@ TEST(ConfigDocs, WhatDoesNothingHasAReason) {
 }
 
 }  // namespace
-}  // namespace splitlet::daemon
+}  // namespace splitlet::config

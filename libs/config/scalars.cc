@@ -1,4 +1,4 @@
-#include "libs/daemon/scalars.h"
+#include "libs/config/scalars.h"
 
 #include <array>
 #include <charconv>
@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-namespace splitlet::daemon {
+namespace splitlet::config {
 namespace {
 
 struct Unit {
@@ -192,4 +192,4 @@ Status CheckNodeName(std::string_view name) {
   return OkStatus();
 }
 
-}  // namespace splitlet::daemon
+}  // namespace splitlet::config

@@ -2,12 +2,10 @@
 
 #include <string>
 
-#include "libs/daemon/flags.h"
-#include "libs/daemon/kubelet_config.h"
-#include "libs/daemon/scalars.h"
-#include "libs/daemon/tracing.h"
+#include "libs/config/kubelet_config.h"
+#include "libs/config/scalars.h"
 
-namespace splitlet::daemon {
+namespace splitlet::config {
 namespace {
 
 constexpr const char* kHead =
@@ -377,89 +375,6 @@ TEST(ConfigFile, JsonIsYaml) {
   EXPECT_EQ(config->max_pods, 5);
 }
 
-// Tracing.
-
-std::string PlanText(const std::string& file, const std::map<std::string, std::string>& variables) {
-  KubeletConfig config;
-  if (!file.empty()) {
-    const auto loaded = KubeletConfig::Load("c.yaml", kHead + file, Reading::kStrict);
-    if (!loaded.ok()) return ToString(loaded.status());
-    config = *loaded;
-  }
-  const auto plan = PlanTracing(config, [&](const char* name) {
-    const auto it = variables.find(name);
-    return it == variables.end() ? std::string() : it->second;
-  });
-  if (!plan.ok()) return Message(plan.status());
-  if (!*plan) return "none";
-  const auto& collector = (*plan)->collector;
-  std::string text = collector.protocol == trace::Collector::Protocol::kGrpc ? "grpc " : "http ";
-  text += fmt::format("{} {}", collector.endpoint, (*plan)->sample_per_million);
-  for (const auto& [name, value] : collector.headers) text += fmt::format(" {}={}", name, value);
-  return text;
-}
-
-TEST(Tracing, FileAndEnvironmentSayWhereTracesGo) {
-  const std::string base = "OTEL_EXPORTER_OTLP_ENDPOINT", protocol = "OTEL_EXPORTER_OTLP_PROTOCOL";
-  const struct {
-    const char* name;
-    std::string file;
-    std::map<std::string, std::string> variables;
-    std::string want;
-  } kCases[] = {
-      {"nothing is said", "", {}, "none"},
-      {"the file, with its defaults", "tracing: {}\n", {}, "grpc localhost:4317 0"},
-      {"the file",
-       "tracing:\n  endpoint: 10.0.0.1:4317\n  samplingRatePerMillion: 1000\n",
-       {},
-       "grpc 10.0.0.1:4317 1000"},
-      {"the environment", "", {{base, "http://c:4318/"}}, "http http://c:4318/v1/traces 1000000"},
-      {"the environment wins, the rate is the file's",
-       "tracing:\n  samplingRatePerMillion: 5\n",
-       {{base, "https://c"}},
-       "http https://c/v1/traces 5"},
-      {"an address for traces is taken whole",
-       "",
-       {{base, "http://c"}, {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://d/x"}},
-       "http http://d/x 1000000"},
-      {"a part of the traces",
-       "",
-       {{base, "http://c"}, {"OTEL_TRACES_SAMPLER_ARG", "0.25"}},
-       "http http://c/v1/traces 250000"},
-      {"headers",
-       "",
-       {{base, "http://c"}, {"OTEL_EXPORTER_OTLP_HEADERS", "a=b,c=d=e"}},
-       "http http://c/v1/traces 1000000 a=b c=d=e"},
-      {"gRPC", "", {{base, "http://c:4317/"}, {protocol, "grpc"}}, "grpc c:4317 1000000"},
-      {"gRPC with TLS",
-       "",
-       {{base, "https://c:4317"}, {protocol, "grpc"}},
-       "environment: OTEL_EXPORTER_OTLP_ENDPOINT: gRPC goes in plain text here; want http://, or "
-       "http/protobuf in OTEL_EXPORTER_OTLP_PROTOCOL"},
-      {"no URL",
-       "",
-       {{base, "c:4318"}},
-       "environment: OTEL_EXPORTER_OTLP_ENDPOINT: \"c:4318\" does not begin with http:// or "
-       "https://"},
-      {"JSON",
-       "",
-       {{base, "http://c"}, {protocol, "http/json"}},
-       "environment: OTEL_EXPORTER_OTLP_PROTOCOL: \"http/json\" is neither http/protobuf nor grpc"},
-      {"a rate above all",
-       "",
-       {{base, "http://c"}, {"OTEL_TRACES_SAMPLER_ARG", "2"}},
-       "environment: OTEL_TRACES_SAMPLER_ARG: \"2\" is not in 0..1"},
-      {"a header without a value, which may be a key and is not shown",
-       "",
-       {{base, "http://c"}, {"OTEL_EXPORTER_OTLP_HEADERS", "secret"}},
-       "environment: headers: OTEL_EXPORTER_OTLP_HEADERS: want name=value,name=value"},
-  };
-  for (const auto& c : kCases) {
-    SCOPED_TRACE(c.name);
-    EXPECT_EQ(PlanText(c.file, c.variables), c.want);
-  }
-}
-
 TEST(Scalars, Durations) {
   const struct {
     const char* text;
@@ -488,113 +403,5 @@ TEST(Scalars, Quantities) {
     EXPECT_FALSE(ParseQuantity(text).ok()) << text;
 }
 
-StatusOr<CommandLine> Parse(std::vector<const char*> args) {
-  args.insert(args.begin(), "splitlet-pleg");
-  return ParseCommandLine("pleg", static_cast<int>(args.size()), args.data());
-}
-
-TEST(CommandLineFlags, BadOnesAreNamed) {
-  const struct {
-    const char* name;
-    std::vector<const char*> args;
-    const char* part;
-  } kCases[] = {
-      {"an unknown flag", {"--bogus"}, "--bogus"},
-      {"a flag without its value", {"--config"}, "--config"},
-      {"a word that is no flag", {"hello"}, "hello"},
-      {"an unknown log format", {"--log-format", "xml"}, "--log-format"},
-      {"an unknown log level", {"--log-level", "loud"}, "--log-level"},
-      {"a relative run folder", {"--run-dir", "run"}, "--run-dir: \"run\" is not an absolute path"},
-      {"a root directory with steps back",
-       {"--root-dir", "/var/lib/../kubelet"},
-       "--root-dir: \"/var/lib/../kubelet\" is not a clean path"},
-      {"a root directory that ends in a slash", {"--root-dir", "/srv/"}, "not a clean path"},
-      {"a relative root directory", {"--root-dir", "kubelet"}, "not an absolute path"},
-      {"the root of everything", {"--root-dir", "/"}, "not a clean path"},
-      {"the root directory where the state is",
-       {"--root-dir", "/srv/a", "--state-dir", "/srv//a/"},
-       "--root-dir: \"/srv/a\" is where --state-dir has its own"},
-      {"the root directory among the marks",
-       {"--root-dir", "/srv/a/pods/kubelet", "--state-dir", "/srv/a"},
-       "is where --state-dir has its own"},
-      {"no address", {"--node-ip", "a"}, "--node-ip: \"a\" is no IP address"},
-      {"two addresses of a family", {"--node-ip", "10.0.0.1,10.0.0.2"}, "one of each family"},
-      {"any address beside another", {"--node-ip", "::,10.0.0.2"}, "--node-ip: :: stands alone"},
-      {"an empty node name", {"--node-name", "  "}, "--node-name: empty hostname is invalid"},
-      {"a node name with an underscore",
-       {"--node-name", "a_b"},
-       "--node-name: \"a_b\" may hold only a-z, 0-9, - and ."},
-  };
-  for (const auto& c : kCases) {
-    SCOPED_TRACE(c.name);
-    const auto line = Parse(c.args);
-    ASSERT_FALSE(line.ok());
-    EXPECT_NE(Message(line.status()).find(c.part), std::string::npos) << line.status();
-    EXPECT_EQ(Message(line.status()).find('\n'), std::string::npos);
-  }
-}
-
-TEST(CommandLineFlags, TheNodeNameIsLowerCaseAndTrimmed) {
-  const auto line = Parse({"--node-name", " Node-A.Example "});
-  ASSERT_TRUE(line.ok()) << line.status();
-  EXPECT_EQ(line->flags.node_name, "node-a.example");
-  EXPECT_EQ(line->flags.process, "pleg");
-  const auto kubelet = Parse({"--hostname-override", "B"});
-  ASSERT_TRUE(kubelet.ok()) << kubelet.status();
-  EXPECT_EQ(kubelet->flags.node_name, "b");
-  EXPECT_FALSE(line->print);
-}
-
-TEST(CommandLineFlags, ANodeHasOneAddressOrOneOfEachFamily) {
-  const auto both = Parse({"--node-ip", "10.0.0.1,fd00::1"});
-  ASSERT_TRUE(both.ok()) << both.status();
-  EXPECT_EQ(both->flags.node_ips, (std::vector<std::string>{"10.0.0.1", "fd00::1"}));
-  EXPECT_TRUE(Parse({"--node-ip", "::"}).ok());
-  EXPECT_TRUE(Parse({})->flags.node_ips.empty());
-}
-
-TEST(CommandLineFlags, HelpAndVersionPrint) {
-  const auto help = Parse({"--help"});
-  ASSERT_TRUE(help.ok() && help->print);
-  EXPECT_NE(help->print->find("--manifests"), std::string::npos);
-  const auto version = Parse({"--version"});
-  ASSERT_TRUE(version.ok() && version->print);
-  EXPECT_EQ(*version->print, std::string("splitlet-pleg ") + Version() + "\n");
-}
-
-TEST(CommandLineFlags, FlagsWinOverTheFileAndBothAgree) {
-  KubeletConfig config = Loaded(
-      "podLogsDir: /file\nstaticPodPath: /file-m\ncontainerRuntimeEndpoint: unix:///file.sock\n");
-  auto given =
-      Parse({"--log-dir", "/flag", "--manifests", "/m", "--runtime-endpoint", "unix:///flag.sock"});
-  auto plain = Parse({});
-  ASSERT_TRUE(given.ok() && plain.ok()) << given.status() << plain.status();
-  KubeletConfig other = config;
-  Reconcile(*given, config);
-  EXPECT_EQ(config.pod_logs_dir, "/flag");
-  EXPECT_EQ(config.static_pod_path, "/m");
-  EXPECT_EQ(config.container_runtime_endpoint, "unix:///flag.sock");
-  EXPECT_EQ(plain->flags.log_level, "info");
-  Reconcile(*plain, other);
-  EXPECT_EQ(plain->flags.log_dir, "/file");
-  EXPECT_EQ(plain->flags.manifests, "/file-m");
-  EXPECT_EQ(plain->flags.runtime_endpoint, "unix:///file.sock");
-}
-
-TEST(CommandLineFlags, TheFileSaysHowToLogWhereNoFlagDoes) {
-  KubeletConfig file = Loaded("logging: {format: json, verbosity: 4}\n");
-  auto plain = Parse({}), given = Parse({"--log-format", "text", "--log-level", "info"});
-  ASSERT_TRUE(plain.ok() && given.ok());
-  Reconcile(*plain, file);
-  Reconcile(*given, file);
-  EXPECT_EQ(plain->flags.log_format + " " + plain->flags.log_level, "json debug");
-  EXPECT_EQ(given->flags.log_format + " " + given->flags.log_level, "text info");
-  KubeletConfig usual = Loaded("logging: {verbosity: 2}\n");
-  auto quiet = Parse({});
-  ASSERT_TRUE(quiet.ok());
-  Reconcile(*quiet, usual);
-  EXPECT_EQ(quiet->flags.log_format + " " + quiet->flags.log_level, "text info");
-}
-
 }  // namespace
-}  // namespace splitlet::daemon
+}  // namespace splitlet::config

@@ -1,3 +1,5 @@
+#include "libs/config/fields.h"
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -5,9 +7,7 @@
 #include <span>
 #include <string>
 
-#include "libs/daemon/config_schema.h"
-
-namespace splitlet::daemon {
+namespace splitlet::config {
 namespace {
 
 using enum FieldKind;
@@ -284,4 +284,4 @@ bool IsObjectPath(std::string_view path) {
                              [&prefix](const Field& f) { return f.path.starts_with(prefix); });
 }
 
-}  // namespace splitlet::daemon
+}  // namespace splitlet::config

@@ -1,11 +1,10 @@
 #include <gtest/gtest.h>
 
 #include "libs/base/mutate.h"
-#include "libs/daemon/flags.h"
-#include "libs/daemon/kubelet_config.h"
-#include "libs/daemon/scalars.h"
+#include "libs/config/kubelet_config.h"
+#include "libs/config/scalars.h"
 
-namespace splitlet::daemon {
+namespace splitlet::config {
 namespace {
 
 const std::string kHead = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
@@ -114,26 +113,5 @@ TEST(ConfigFuzz, ScalarsAreReadOrRefused) {
   }
 }
 
-TEST(ConfigFuzz, FlagsAreReadOrRefusedInOneLine) {
-  const std::vector<std::string> corpus = {
-      "--config", "--config=x",         "--node-name", "a.b",    "--run-dir", "/run", "--log-level",
-      "debug",    "--http-address=1:2", "--version",   "--help", "-",         "--",   "=",
-      ""};
-  Random random(20260107);
-  for (int i = 0; i < 5'000; ++i) {
-    std::vector<std::string> words = {"splitlet-pleg"};
-    for (size_t n = random.Below(5); n > 0; --n) {
-      const std::string& from = corpus[random.Below(corpus.size())];
-      words.push_back(random.Below(2) == 0 ? from : Mutate(from, corpus, {"\n", "-", "="}, random));
-    }
-    std::vector<const char*> args;
-    for (const std::string& word : words) args.push_back(word.c_str());
-    const auto line = ParseCommandLine("pleg", static_cast<int>(args.size()), args.data());
-    if (line.ok()) continue;
-    const std::string text(Message(line.status()));
-    ASSERT_EQ(text.find('\n'), std::string::npos) << text;
-  }
-}
-
 }  // namespace
-}  // namespace splitlet::daemon
+}  // namespace splitlet::config

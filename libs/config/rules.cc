@@ -1,3 +1,5 @@
+#include "libs/config/rules.h"
+
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
@@ -5,11 +7,10 @@
 #include <chrono>
 #include <set>
 
-#include "libs/daemon/config_reader.h"
-#include "libs/daemon/config_schema.h"
-#include "libs/daemon/scalars.h"
+#include "libs/config/reader.h"
+#include "libs/config/scalars.h"
 
-namespace splitlet::daemon {
+namespace splitlet::config {
 namespace {
 
 /// What the rules write to and read from.
@@ -178,4 +179,4 @@ class Rules {
 
 std::vector<ConfigProblem> CheckRules(const YAML::Node& document) { return Rules(document).Run(); }
 
-}  // namespace splitlet::daemon
+}  // namespace splitlet::config

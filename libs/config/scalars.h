@@ -11,7 +11,7 @@
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
 
-namespace splitlet::daemon {
+namespace splitlet::config {
 
 /// "1m30s", "100ms", "-1s", "0"; a bare number other than 0 is an error.
 StatusOr<Duration> ParseGoDuration(std::string_view text);
@@ -30,4 +30,4 @@ StatusOr<double> ParsePercent(std::string_view text);
 /// alphanumeric.
 Status CheckNodeName(std::string_view name);
 
-}  // namespace splitlet::daemon
+}  // namespace splitlet::config

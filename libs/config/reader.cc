@@ -1,14 +1,14 @@
-#include "libs/daemon/config_reader.h"
+#include "libs/config/reader.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
 
-#include "libs/daemon/config_schema.h"
-#include "libs/daemon/scalars.h"
+#include "libs/config/fields.h"
+#include "libs/config/scalars.h"
 
-namespace splitlet::daemon {
+namespace splitlet::config {
 namespace {
 
 constexpr auto kTrue = std::to_array<std::string_view>(
@@ -116,4 +116,4 @@ std::vector<std::pair<std::string, std::string>> ConfigReader::Map(std::string_v
   return entries;
 }
 
-}  // namespace splitlet::daemon
+}  // namespace splitlet::config

@@ -1,4 +1,4 @@
-#include "libs/daemon/kubelet_config.h"
+#include "libs/config/kubelet_config.h"
 
 #include <fmt/format.h>
 #include <pwd.h>
@@ -11,11 +11,13 @@
 #include <sstream>
 
 #include "libs/base/one_line.h"
-#include "libs/daemon/config_reader.h"
-#include "libs/daemon/config_schema.h"
-#include "libs/daemon/scalars.h"
+#include "libs/config/reader.h"
+#include "libs/config/rules.h"
+#include "libs/config/scalars.h"
+#include "libs/config/schema.h"
+#include "libs/config/unmet.h"
 
-namespace splitlet::daemon {
+namespace splitlet::config {
 namespace {
 
 /// Passes over all of a document but its start.
@@ -259,4 +261,4 @@ StatusOr<KubeletConfig> KubeletConfig::Load(const std::string& path, const std::
   return config;
 }
 
-}  // namespace splitlet::daemon
+}  // namespace splitlet::config

@@ -1,0 +1,15 @@
+#pragma once
+
+/// The check of a document as a whole; what schema.h says of threads and errors holds here.
+
+#include <vector>
+
+#include "libs/config/schema.h"
+
+namespace splitlet::config {
+
+/// What no single field shows: values that exclude or need each other. Only for a document without
+/// schema problems.
+std::vector<ConfigProblem> CheckRules(const YAML::Node& document);
+
+}  // namespace splitlet::config
