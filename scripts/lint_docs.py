@@ -37,7 +37,7 @@ FILE_NAME = re.compile(r"[\w*-]+\.(?:h|cc|py|sh|proto|\*|\{h,cc\})$")
 TEST_NAME = re.compile(r"(?:[A-Z]\w*/)?([A-Z]\w*)\.([A-Z]\w*|\*)(?:/[\w*]+)?$")
 TEST_CASE = re.compile(r"\b(?:TYPED_)?TEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\s*\)")
 GTEST_FILTER = re.compile(r"--gtest_filter='?([^\s'`]+)")
-METHOD = re.compile(r"\brpc\s+(\w+)\s*\(")
+MEMBER = re.compile(r"(?:\w+::)*([A-Z]\w*)(?:<\w*>)?::(\w+)(?:\(.*)?$")
 SERVICE = re.compile(r"^service\s+(\w+)\s*\{", re.MULTILINE)
 
 
@@ -176,7 +176,7 @@ def check_citations(tree, path, text):
 
 
 def check_page(tree, path, text, known):
-    """Links, paths between backquotes, and names of tests."""
+    """Links; between backquotes paths, members of classes, names of tests."""
     folder = os.path.dirname(path)
     for match in LINK.finditer(text):
         target = match.group(1).split("#")[0]
@@ -203,6 +203,10 @@ def word_problem(tree, word, folder, known):
         if case == "*" and any(suite == s for s, _ in known["cases"]):
             return None
         return f"there is no test {suite}.{case}"
+    member = MEMBER.match(word)
+    if member:
+        gone = [name for name in member.groups() if name not in known["words"]]
+        return f"there is no {gone[0]} in the code" if gone else None
     if not PATH.match(word):
         return None
     if "/" in word and word.split("/")[0] in tree.top:
@@ -237,6 +241,7 @@ def check(root, sources, exceptions, uncited=()):
     code = [(p, t) for p, t in sources if p.endswith((".cc", ".h"))]
     protos = [(p, t) for p, t in sources if p.startswith("proto/splitlet") and p.endswith(".proto")]
     known = {"cases": {m.groups() for p, t in code for m in TEST_CASE.finditer(t)},
+             "words": {word for _, t in code for word in re.findall(r"\w+", t)},
              "services": {name for _, t in protos for name in SERVICE.findall(t)}}
     for path, text in sources:
         if path.startswith(tuple(uncited)):

@@ -194,7 +194,7 @@ class Documents(unittest.TestCase):
                          ["no test matches Gone.*"])
 
     def test_paths_in_pages(self):
-        files = {"libs/fs/a.h": "", "libs/fs/a_test.cc": "", "services/gc/b.h": ""}
+        files = {"libs/fs/a.h": "class Place {\n  int Find();\n};\n", "libs/fs/a_test.cc": "", "services/gc/b.h": ""}
         cases = (
             ("a file", "`libs/fs/a.h`", 0), ("a folder", "`libs/fs/`, `libs/fs`", 0), ("that is gone", "`libs/fs/z.h`", 1),
             ("a pattern", "`libs/fs/a.*`, `libs/*/a.h`", 0), ("a pattern of nothing", "`libs/fs/z.*`", 1),
@@ -202,7 +202,8 @@ class Documents(unittest.TestCase):
             ("a placeholder", "`libs/<lib>/a.h`, `libs/LIB/a.h`", 0), ("a bare name", "`b.h`, `a_test.cc`", 0),
             ("a bare name of nothing", "`z.h`", 1), ("not of the tree", "`/etc/z.h`, `<state>/z.h`, `build/z.h`, `v1/a`", 0),
             ("a command with a path", "`cat libs/fs/z.h`", 1), ("a link", "[a](../libs/fs/a.h#x), [b](https://z)", 0),
-            ("a link to nothing", "[a](z.txt)", 1),
+            ("a link to nothing", "[a](z.txt)", 1), ("a member of a class", "`Place::Find`, `node::Place<R>::Find()`", 0),
+            ("a member that is gone", "`Place::Lose`", 1), ("a class that is gone", "`Palace::Find`", 1),
         )
         for name, text, want in cases:
             with self.subTest(name):
