@@ -27,6 +27,7 @@ LIB_ARROWS = {
     "node": {"fs", "kube"},
     "rpc": {"exec"},
     "bus": {"exec", "rpc"},
+    "peers": {"rpc"},
     "cri": {"exec", "kube", "rpc"},
     "apiclient": {"exec", "kube"},
     "http": {"base"},

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "libs/base/text.h"
-#include "libs/bus/desired_owner.h"
+#include "libs/peers/desired_owner.h"
 #include "libs/rpc/rpc.h"
 #include "services/config-source/config_source_service.h"
 #include "splitlet/v1/services.grpc.pb.h"
@@ -48,7 +48,7 @@ class ConfigSourceRpc final : public v1::ConfigSource::Service {
   grpc::Status GetPod(grpc::ServerContext* context, const v1::GetDesiredRequest* request,
                       v1::GetDesiredReply* reply) override {
     const auto& metadata = context->client_metadata();
-    const auto named = metadata.find(grpc::string_ref(bus::kSourceMetadata.data()));
+    const auto named = metadata.find(grpc::string_ref(peers::kSourceMetadata.data()));
     const std::string source =
         named == metadata.end() ? "" : std::string(named->second.data(), named->second.size());
     auto record = rpc::OnLoop<std::unique_ptr<v1::DesiredRecord>>(

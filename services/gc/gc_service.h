@@ -17,14 +17,14 @@
 #include <vector>
 
 #include "libs/base/log.h"
-#include "libs/bus/desired_owner.h"
 #include "libs/bus/typed.h"
 #include "libs/cri/cri.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/fact_store.h"
 #include "libs/fs/file_system.h"
-#include "services/gc/clients.h"
+#include "libs/peers/desired_owner.h"
+#include "libs/peers/pod_worker_client.h"
 #include "services/gc/config.h"
 #include "services/gc/full_disk.h"
 #include "services/gc/image_round.h"
@@ -53,8 +53,8 @@ struct GcDeps {
   cri::Logs& logs;
   Compress compress;
   StopSandbox stop_sandbox;
-  std::unique_ptr<WorkerClient> workers_client;
-  std::unique_ptr<bus::DesiredOwner> desired_client;
+  std::unique_ptr<peers::HoldClient> workers_client;
+  std::unique_ptr<peers::DesiredOwner> desired_client;
   bus::Table<v1::PressureRecord> pressure;
   bus::View<v1::DesiredRecord> desired;
   bus::View<v1::WorkerRecord> workers;

@@ -4,10 +4,10 @@
 #include "libs/daemon/service.h"
 #include "libs/fs/gzip.h"
 #include "libs/fs/state_id.h"
+#include "libs/peers/pod_worker_client.h"
 #include "libs/rpc/rpc.h"
 #include "services/gc/config.h"
 #include "services/gc/gc_service.h"
-#include "services/gc/grpc_clients.h"
 #include "services/gc/rpc.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -58,8 +58,8 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
           [&runner = *runtime](const cri::SandboxId& id, Deadline deadline) {
             return runner.StopPodSandbox(id, std::move(deadline));
           },
-      .workers_client = MakeWorkerClient(context.Peer("pod-worker"), context.clock()),
-      .desired_client = bus::MakeDesiredOwner(context.clock(), context.Peer("config-source")),
+      .workers_client = peers::MakeHoldClient(context.clock(), context.Peer("pod-worker")),
+      .desired_client = peers::MakeDesiredOwner(context.clock(), context.Peer("config-source")),
       .pressure = std::move(pressure),
       .desired = std::move(desired),
       .workers = std::move(workers),

@@ -110,7 +110,7 @@ void Remover::AskConfigSource(const std::string& source, const std::set<std::str
 }
 
 Status Remover::TakeHold(const RemovalPlan& plan) {
-  HoldWishes wishes;
+  peers::HoldWishes wishes;
   wishes.request_id = fmt::format("gc-{}", deps_.clock.Now().monotonic.count());
   std::set<std::string> uids = SetOf(Names(plan.pod_dirs, refused_uids_));
   for (const auto& dir : plan.log_dirs) {

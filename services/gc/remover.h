@@ -11,10 +11,10 @@
 #include <set>
 #include <string>
 
-#include "libs/bus/desired_owner.h"
 #include "libs/cri/cri.h"
 #include "libs/fs/file_system.h"
-#include "services/gc/clients.h"
+#include "libs/peers/desired_owner.h"
+#include "libs/peers/pod_worker_client.h"
 #include "services/gc/config.h"
 #include "services/gc/removal_plan.h"
 #include "services/gc/report.h"
@@ -30,8 +30,8 @@ struct RemoverDeps {
   cri::Reader& reader;
   cri::Remover& remover;
   StopSandbox stop_sandbox;
-  WorkerClient& workers;
-  bus::DesiredOwner& desired;
+  peers::HoldClient& workers;
+  peers::DesiredOwner& desired;
 };
 
 class Remover {

@@ -16,12 +16,12 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/bus/fake_bus.h"
-#include "libs/bus/fake_desired_owner.h"
 #include "libs/cri/fake_runtime.h"
 #include "libs/cri/test_pod.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
 #include "libs/node/pod_place.h"
+#include "libs/peers/fake_desired_owner.h"
 #include "services/gc/gc_service.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -34,7 +34,7 @@ class FakeEvents final : public daemon::EventRecorder {
 };
 
 /// Grants what it is asked for, unless told otherwise.
-class FakeWorkerClient final : public WorkerClient {
+class FakeWorkerClient final : public peers::HoldClient {
  public:
   struct State {
     Status status;
@@ -42,10 +42,10 @@ class FakeWorkerClient final : public WorkerClient {
     int holds = 0, releases = 0;
   };
   explicit FakeWorkerClient(State& state) : state_(state) {}
-  StatusOr<Hold> HoldForRemoval(const HoldWishes& wishes, Deadline) override {
+  StatusOr<peers::Hold> HoldForRemoval(const peers::HoldWishes& wishes, Deadline) override {
     if (!state_.status.ok()) return state_.status;
-    Hold hold{"h" + std::to_string(++state_.holds), wishes.uids, wishes.container_ids,
-              wishes.sandbox_ids};
+    peers::Hold hold{"h" + std::to_string(++state_.holds), wishes.uids, wishes.container_ids,
+                     wishes.sandbox_ids};
     for (auto* list : {&hold.uids, &hold.container_ids, &hold.sandbox_ids})
       std::erase_if(*list, [&](const auto& name) { return state_.refused.contains(name); });
     return hold;
@@ -139,7 +139,7 @@ struct TestNode {
                 .stop_sandbox = [this](const cri::SandboxId& id,
                                        const Deadline& d) { return runtime.StopPodSandbox(id, d); },
                 .workers_client = std::make_unique<FakeWorkerClient>(holds),
-                .desired_client = std::make_unique<bus::FakeDesiredOwner>(
+                .desired_client = std::make_unique<peers::FakeDesiredOwner>(
                     [this](const auto&, const auto&) { return known; }, nullptr, &asked_sources),
                 .pressure = *bus::Own<v1::PressureRecord>(process->bus, "pressure"),
                 .desired = *bus::ViewOf<v1::DesiredRecord>(process->bus, "desired"),

@@ -38,7 +38,7 @@ PodWorkerService::GrantStep PodWorkerService::JudgeGrant(const v1::UpdatePodRequ
                                                          const DoneStatus& done,
                                                          const std::string& traceparent,
                                                          const AskedDesired* asked) {
-  bus::DesiredOwner::Record record = deps_.desired.Find(bus::KeyOf(request.uid()));
+  peers::DesiredOwner::Record record = deps_.desired.Find(bus::KeyOf(request.uid()));
   const bool told = asked != nullptr && asked->ok() && asked->value() != nullptr;
   if (told && (record == nullptr || IsNewer(*asked->value(), *record))) record = asked->value();
   const GrantAnswer answer = CheckGrant(request, record.get());

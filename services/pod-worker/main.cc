@@ -34,7 +34,7 @@ struct Process final : daemon::Service {
         runtime(rpc::ConnectEndpoint(config.runtime_endpoint), context.clock(), context.metrics(),
                 {.request = config.request_timeout}),
         runner(runtime, context.clock()),
-        owner(bus::MakeDesiredOwner(context.clock(), context.Peer("config-source"))),
+        owner(peers::MakeDesiredOwner(context.clock(), context.Peer("config-source"))),
         runtime_strands({.max_threads = kRuntimeThreads,
                          .slow_threads = kHungThreads,
                          .slow_rounds = kHangsAfter}) {}
@@ -59,7 +59,7 @@ struct Process final : daemon::Service {
   daemon::RuntimeLock runtime_lock;
   cri::GrpcRuntime runtime;
   LimitedRunner runner;
-  std::unique_ptr<bus::DesiredOwner> owner;
+  std::unique_ptr<peers::DesiredOwner> owner;
   std::unique_ptr<PodWorkerService> workers;
   exec::StrandPool runtime_strands;  // ends before what it uses
   exec::Periodic retry{loop, kRetryThreads, [this] { runtime_strands.Retry(); }};

@@ -17,12 +17,12 @@
 #include "k8s.io/apimachinery/pkg/apis/meta/v1/time.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/bus/fake_bus.h"
-#include "libs/bus/fake_desired_owner.h"
 #include "libs/cri/fake_runtime.h"
 #include "libs/cri/grpc_runtime.h"
 #include "libs/cri/stranded_calls.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
+#include "libs/peers/fake_desired_owner.h"
 #include "services/pod-worker/pod_worker_service.h"
 #include "services/pod-worker/pods_fixture.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
@@ -122,17 +122,17 @@ class HeldCalls final : public cri::LongCalls {
 /// config-source, as it is asked before a destructive act.
 struct Owner {
   std::set<std::string> known;
-  std::map<std::string, bus::DesiredOwner::Record>
+  std::map<std::string, peers::DesiredOwner::Record>
       records;  // asked for, beside what the view shows
   bool silent = false;
   int finds = 0;
   std::vector<std::string> sources;  // that were named when it was asked for a pod
-  bus::FakeDesiredOwner asked{
+  peers::FakeDesiredOwner asked{
       [this](const std::string& uid, const Deadline&) -> StatusOr<bool> {
         if (silent) return Unavailable("a source is not complete");
         return known.contains(uid);
       },
-      [this](const std::string& uid, const Deadline&) -> StatusOr<bus::DesiredOwner::Record> {
+      [this](const std::string& uid, const Deadline&) -> StatusOr<peers::DesiredOwner::Record> {
         ++finds;
         if (silent) return Unavailable("a source is not complete");
         const auto found = records.find(uid);

@@ -19,13 +19,13 @@
 
 #include "libs/base/log.h"
 #include "libs/base/random.h"
-#include "libs/bus/desired_owner.h"
 #include "libs/bus/typed.h"
 #include "libs/cri/cri.h"
 #include "libs/cri/long_calls.h"
 #include "libs/cri/observe.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/work_queue.h"
+#include "libs/peers/desired_owner.h"
 #include "services/pod-worker/config.h"
 #include "services/pod-worker/holds/hold.h"
 #include "services/pod-worker/images/pull_queue.h"
@@ -68,7 +68,7 @@ struct Deps {
   cri::LongCalls& long_calls;
   cri::TailReader read_tail;  // for termination messages
   fs::FileSystem& files;
-  bus::DesiredOwner& owner;  // config-source, asked before a destructive act
+  peers::DesiredOwner& owner;  // config-source, asked before a destructive act
   daemon::EventRecorder& events;
   prometheus::Registry& metrics;
   Log log;
@@ -161,7 +161,7 @@ class PodWorkerService {
   void ApplyDesired(const v1::DesiredRecord& record, const std::string& traceparent = {});
   void CheckMissing();
   void AskOwner(const std::string& uid);
-  using AskedDesired = StatusOr<bus::DesiredOwner::Record>;
+  using AskedDesired = StatusOr<peers::DesiredOwner::Record>;
   void Update(const v1::UpdatePodRequest& request, DoneStatus done, const std::string& traceparent,
               const AskedDesired* asked);
   void AcceptGrant(Worker* worker, Grant grant, PodTraits traits, DoneStatus done);

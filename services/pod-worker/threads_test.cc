@@ -201,10 +201,10 @@ class Threads : public testing::Test {
   FakeLogSink sink_;
   NotedEvents events_{board_};
   std::promise<void> config_source_answers_;
-  bus::FakeDesiredOwner owner_{
+  peers::FakeDesiredOwner owner_{
       [](const std::string&, const Deadline&) { return true; },
       [answers = config_source_answers_.get_future().share()](
-          const std::string& uid, const Deadline&) -> StatusOr<bus::DesiredOwner::Record> {
+          const std::string& uid, const Deadline&) -> StatusOr<peers::DesiredOwner::Record> {
         if (!uid.starts_with("new-")) return Unavailable("its view will show it");
         answers.wait();
         return nullptr;

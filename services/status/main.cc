@@ -17,7 +17,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeStatusService(daemon::ServiceCont
   ASSIGN_OR_RETURN(auto runtime, bus::ViewOf<v1::RuntimeRecord>(bus, "runtime"), "view runtime");
   ASSIGN_OR_RETURN(auto pressure, bus::ViewOf<v1::PressureRecord>(bus, "pressure"),
                    "view pressure");
-  auto peers = MakeGrpcPeers(
+  auto peers = peers::MakePeerHealth(
       context.clock(), [&context](const std::string& process) { return context.Peer(process); });
   StatusDeps deps{.clock = context.clock(),
                   .loop = context.loop(),

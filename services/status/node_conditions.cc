@@ -39,7 +39,7 @@ v1::NodeCondition Pressure(const PressureText& text, const v1::PressureRecord* p
              : Make(text.type, "False", text.false_reason, text.false_message);
 }
 
-void AddRuntime(const RuntimeState& runtime, std::vector<std::string>& problems) {
+void AddRuntime(const peers::RuntimeState& runtime, std::vector<std::string>& problems) {
   if (!runtime.known) {
     problems.emplace_back("container runtime status check may not have completed yet");
     return;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "libs/base/clock.h"
+#include "libs/peers/peer_health.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::status {
@@ -42,22 +43,9 @@ class AnswerLedger {
   Duration max_gap_;
 };
 
-/// What pleg says of the runtime, from its last good answer.
-struct RuntimeState {
-  bool known = false;
-  bool down = false;                     // told at once; a kubelet's 30 s have passed by then
-  std::vector<std::string> pleg_errors;  // told when the ledger names pleg
-  struct Condition {
-    std::string type, reason, message;
-    bool status = false;
-  };
-  std::vector<Condition> conditions;
-  v1::NodeFeatures features;
-};
-
 struct NodeConditionInputs {
   const AnswerLedger& ledger;
-  const RuntimeState& runtime;
+  const peers::RuntimeState& runtime;
   const v1::PressureRecord* pressure = nullptr;  // nullptr: gc has not said anything
   std::vector<std::string> missing_capacity;     // names
   const std::vector<v1::NodeCondition>& before;

@@ -10,9 +10,11 @@
 namespace splitlet::status {
 namespace {
 
-class Answering final : public PeerHealth {
+class Answering final : public peers::PeerHealth {
  public:
-  StatusOr<PeerAnswer> Ask(const std::string&, Deadline) override { return PeerAnswer{}; }
+  StatusOr<peers::PeerAnswer> Ask(const std::string&, Deadline) override {
+    return peers::PeerAnswer{};
+  }
 };
 
 /// The service on a machine whose addresses the test sets.

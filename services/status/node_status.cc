@@ -112,7 +112,8 @@ void StatusService::AskSoon(const std::string& process) {
   });
 }
 
-void StatusService::OnAnswer(const std::string& process, const StatusOr<PeerAnswer>& answer) {
+void StatusService::OnAnswer(const std::string& process,
+                             const StatusOr<peers::PeerAnswer>& answer) {
   const auto now = deps_.clock.Now();
   const bool good = answer.ok() && answer->healthy;
   if (good) {

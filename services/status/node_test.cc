@@ -20,9 +20,9 @@ class Node : public ::testing::Test {
   }
   FakeClock clock;
   AnswerLedger ledger{{{"pleg", 180s}, {"gc", 300s}}, 25s};
-  RuntimeState runtime{.known = true,
-                       .conditions = {{.type = "RuntimeReady", .status = true},
-                                      {.type = "NetworkReady", .status = true}}};
+  peers::RuntimeState runtime{.known = true,
+                              .conditions = {{.type = "RuntimeReady", .status = true},
+                                             {.type = "NetworkReady", .status = true}}};
   const v1::PressureRecord* pressure = nullptr;
   std::vector<std::string> missing;
   std::vector<v1::NodeCondition> before;

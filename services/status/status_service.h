@@ -23,10 +23,11 @@
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
 #include "libs/node/addresses.h"
+#include "libs/peers/peer_health.h"
 #include "services/status/config.h"
 #include "services/status/event_store.h"
 #include "services/status/metrics.h"
-#include "services/status/peers.h"
+#include "services/status/node_conditions.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::status {
@@ -42,7 +43,7 @@ struct StatusDeps {
   bus::View<v1::WorkerRecord> workers;
   bus::View<v1::RuntimeRecord> runtime;
   bus::View<v1::PressureRecord> pressure;
-  std::unique_ptr<PeerHealth> peers;
+  std::unique_ptr<peers::PeerHealth> peers;
   node::ListAddresses list_addresses;  // on a strand
   Log log;
   prometheus::Registry& metrics;
@@ -80,7 +81,7 @@ class StatusService {
   void OnReconcileTimer();
   void OnMachine(const StatusOr<node::Machine>& machine);
   void OnAddresses(const StatusOr<std::vector<std::string>>& addresses);
-  void OnAnswer(const std::string& process, const StatusOr<PeerAnswer>& answer);
+  void OnAnswer(const std::string& process, const StatusOr<peers::PeerAnswer>& answer);
 
   /// Desired and workers were live once, or pod-worker has been away for long.
   bool MayPublish() const;
@@ -124,7 +125,7 @@ class StatusService {
   StatusMetrics metrics_;
   EventStore events_;
   AnswerLedger ledger_;
-  RuntimeState runtime_state_;
+  peers::RuntimeState runtime_state_;
   std::optional<node::Machine> machine_;
   std::optional<node::NodeResources> resources_;
   std::vector<std::string> addresses_;  // the last ones that were found

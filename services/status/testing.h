@@ -27,19 +27,19 @@ struct Answers {
   bool runtime_down = false;
 };
 
-class FakePeers final : public PeerHealth {
+class FakePeers final : public peers::PeerHealth {
  public:
   explicit FakePeers(Answers& answers) : answers_(answers) {}
-  StatusOr<PeerAnswer> Ask(const std::string& process, Deadline) override {
+  StatusOr<peers::PeerAnswer> Ask(const std::string& process, Deadline) override {
     if (answers_.dead.contains(process)) return Unavailable("connection refused");
-    PeerAnswer answer;
+    peers::PeerAnswer answer;
     if (process != "pleg") return answer;
     std::vector<std::string> errors;
     if (answers_.runtime_down) errors.emplace_back("container runtime is down");
     if (!answers_.pleg_healthy) errors.emplace_back("PLEG is not healthy: relist is stuck");
     answer.healthy = errors.empty();
     answer.reason = fmt::format("{}", fmt::join(errors, ", "));
-    answer.runtime = RuntimeState{.pleg_errors = std::move(errors)};
+    answer.runtime = peers::RuntimeState{.pleg_errors = std::move(errors)};
     if (!answers_.runtime_known) return answer;
     answer.runtime->known = true;
     answer.runtime->features.set_known(true);

@@ -54,8 +54,8 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeSyncLoop(daemon::ServiceContext& 
       .runtime = std::move(runtime),
       .pressure = std::move(pressure),
       .podstatus = std::move(podstatus),
-      .worker = MakeWorkerClient(context.clock(), context.Peer("pod-worker")),
-      .config_source = bus::MakeDesiredOwner(context.clock(), context.Peer("config-source")),
+      .worker = peers::MakeGrantClient(context.clock(), context.Peer("pod-worker")),
+      .config_source = peers::MakeDesiredOwner(context.clock(), context.Peer("config-source")),
       .log = context.log(),
       .metrics = context.metrics(),
       .events = context.events()};

@@ -44,39 +44,10 @@ class SyncLoopRpc final : public v1::SyncLoop::Service {
   SyncLoopService& service_;
 };
 
-class GrpcWorkerClient final : public WorkerClient {
- public:
-  GrpcWorkerClient(const Clock& clock, const std::shared_ptr<grpc::Channel>& channel)
-      : clock_(clock), stub_(v1::PodWorker::NewStub(channel)) {}
-
-  Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline& deadline,
-                   const std::string& traceparent) override {
-    rpc::ClientCall call(clock_, deadline, traceparent);
-    v1::UpdatePodReply reply;
-    return rpc::FromGrpc(stub_->UpdatePod(&call.context(), request, &reply));
-  }
-
-  Status KillPod(const v1::KillPodRequest& request, const Deadline& deadline,
-                 const std::string& traceparent) override {
-    rpc::ClientCall call(clock_, deadline, traceparent);
-    v1::KillPodReply reply;
-    return rpc::FromGrpc(stub_->KillPod(&call.context(), request, &reply));
-  }
-
- private:
-  const Clock& clock_;
-  std::unique_ptr<v1::PodWorker::Stub> stub_;
-};
-
 }  // namespace
 
 std::unique_ptr<grpc::Service> MakeSyncLoopRpc(exec::EventLoop& loop, SyncLoopService& service) {
   return std::make_unique<SyncLoopRpc>(loop, service);
-}
-
-std::unique_ptr<WorkerClient> MakeWorkerClient(const Clock& clock,
-                                               const std::shared_ptr<grpc::Channel>& channel) {
-  return std::make_unique<GrpcWorkerClient>(clock, channel);
 }
 
 }  // namespace splitlet::sync_loop

@@ -15,10 +15,10 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/bus/fake_bus.h"
-#include "libs/bus/fake_desired_owner.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
 #include "libs/kube/codec.h"
+#include "libs/peers/fake_desired_owner.h"
 #include "services/sync-loop/sync_loop_service.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -87,7 +87,7 @@ class FakePodWorker {
   exec::EventLoop& loop_;
 };
 
-class WorkerSeam final : public WorkerClient {
+class WorkerSeam final : public peers::GrantClient {
  public:
   explicit WorkerSeam(FakePodWorker& worker) : worker_(worker) {}
   Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline&,
@@ -146,7 +146,7 @@ class Node {
                       .pressure = *bus::ViewOf<v1::PressureRecord>(*bus_, "pressure"),
                       .podstatus = *bus::ViewOf<v1::PodStatusRecord>(*bus_, "podstatus"),
                       .worker = std::make_unique<WorkerSeam>(worker),
-                      .config_source = std::make_unique<bus::FakeDesiredOwner>(
+                      .config_source = std::make_unique<peers::FakeDesiredOwner>(
                           [this](const std::string&, const Deadline&) {
                             ++config.asked;
                             return config.known;

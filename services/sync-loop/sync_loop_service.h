@@ -20,10 +20,11 @@
 #include <vector>
 
 #include "libs/base/log.h"
-#include "libs/bus/desired_owner.h"
 #include "libs/bus/typed.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
+#include "libs/peers/desired_owner.h"
+#include "libs/peers/pod_worker_client.h"
 #include "services/sync-loop/admission/admission_store.h"
 #include "services/sync-loop/admission/pod_admitter.h"
 #include "services/sync-loop/admission/victims.h"
@@ -32,7 +33,6 @@
 #include "services/sync-loop/known_pods.h"
 #include "services/sync-loop/metrics.h"
 #include "services/sync-loop/orphans/orphan_killer.h"
-#include "services/sync-loop/pod_worker_client.h"
 
 namespace splitlet::sync_loop {
 
@@ -49,8 +49,8 @@ struct SyncLoopDeps {
   bus::View<v1::RuntimeRecord> runtime;
   bus::View<v1::PressureRecord> pressure;
   bus::View<v1::PodStatusRecord> podstatus;
-  std::unique_ptr<WorkerClient> worker;
-  std::unique_ptr<bus::DesiredOwner> config_source;
+  std::unique_ptr<peers::GrantClient> worker;
+  std::unique_ptr<peers::DesiredOwner> config_source;
   Log log;
   prometheus::Registry& metrics;
   daemon::EventRecorder& events;

@@ -415,7 +415,7 @@ TEST(SyncLoop, AFileThatSaysNothingGoesWithItsPodAndOneOfALaterVersionStays) {
 
 /// Calls for one admitted pod on their own: the test is pod-worker.
 struct CallsRig {
-  class Client final : public WorkerClient {
+  class Client final : public peers::GrantClient {
    public:
     Status UpdatePod(const v1::UpdatePodRequest&, const Deadline&, const std::string&) override {
       during();

@@ -39,7 +39,7 @@ class BusyWorker {
   std::set<std::string> refused_, taken_;
 };
 
-class BusySeam final : public WorkerClient {
+class BusySeam final : public peers::GrantClient {
  public:
   explicit BusySeam(BusyWorker& worker) : worker_(worker) {}
   Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline&,
@@ -76,7 +76,7 @@ class Threads : public testing::Test {
                    .pressure = *bus::ViewOf<v1::PressureRecord>(bus, "pressure"),
                    .podstatus = *bus::ViewOf<v1::PodStatusRecord>(bus, "podstatus"),
                    .worker = std::make_unique<BusySeam>(test.worker_),
-                   .config_source = std::make_unique<bus::FakeDesiredOwner>(
+                   .config_source = std::make_unique<peers::FakeDesiredOwner>(
                        [](const std::string&, const Deadline&) { return true; }),
                    .log = Log(test.sink_),
                    .metrics = test.registry_,

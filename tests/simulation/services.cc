@@ -1,7 +1,7 @@
 // The services on the fakes of the simulated node, and the calls between them.
 
-#include "libs/bus/fake_desired_owner.h"
 #include "libs/cri/stranded_calls.h"
+#include "libs/peers/fake_desired_owner.h"
 #include "services/config-source/config_source_service.h"
 #include "services/config-source/fake_http_fetcher.h"
 #include "services/gc/gc_service.h"
@@ -62,7 +62,7 @@ class ConfigSource final : public Process {
 };
 
 /// What three services ask config-source before a destructive act.
-bus::FakeDesiredOwner::Answer AskingIn(SimNode& node) {
+peers::FakeDesiredOwner::Answer AskingIn(SimNode& node) {
   return [&node](const std::string& uid, const Deadline& deadline) {
     return node.Call<StatusOr<bool>>(
         "config-source", deadline,
@@ -73,14 +73,15 @@ bus::FakeDesiredOwner::Answer AskingIn(SimNode& node) {
   };
 }
 
-bus::FakeDesiredOwner::Finder FindingIn(SimNode& node) {
-  using Found = StatusOr<bus::DesiredOwner::Record>;
+peers::FakeDesiredOwner::Finder FindingIn(SimNode& node) {
+  using Found = StatusOr<peers::DesiredOwner::Record>;
   return [&node](const std::string& uid, const Deadline& deadline) {
-    return node.Call<Found>(
-        "config-source", deadline, [uid](Process& target, const std::function<void(Found)>& done) {
-          auto pod = static_cast<ConfigSource&>(target).service->GetPod(uid);
-          done(pod.ok() ? Found(bus::DesiredOwner::Record(std::move(*pod))) : Found(pod.status()));
-        });
+    return node.Call<Found>("config-source", deadline,
+                            [uid](Process& target, const std::function<void(Found)>& done) {
+                              auto pod = static_cast<ConfigSource&>(target).service->GetPod(uid);
+                              done(pod.ok() ? Found(peers::DesiredOwner::Record(std::move(*pod)))
+                                            : Found(pod.status()));
+                            });
   };
 }
 
@@ -128,11 +129,11 @@ class PodWorker final : public Process {
   std::unique_ptr<pod_worker::PodWorkerService> service;
 
  private:
-  bus::FakeDesiredOwner owner_;
+  peers::FakeDesiredOwner owner_;
   cri::StrandedCalls calls_;
 };
 
-class SyncLoopWorkers final : public sync_loop::WorkerClient {
+class SyncLoopWorkers final : public peers::GrantClient {
  public:
   explicit SyncLoopWorkers(SimNode& node) : node_(node) {}
   Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline& deadline,
@@ -183,7 +184,7 @@ class SyncLoop final : public Process {
             .pressure = View<v1::PressureRecord>(*this, "pressure"),
             .podstatus = View<v1::PodStatusRecord>(*this, "podstatus"),
             .worker = std::make_unique<SyncLoopWorkers>(node),
-            .config_source = std::make_unique<bus::FakeDesiredOwner>(AskingIn(node)),
+            .config_source = std::make_unique<peers::FakeDesiredOwner>(AskingIn(node)),
             .log = Log(node.sink()),
             .metrics = shell().registry,
             .events = shell().events},
@@ -214,18 +215,18 @@ class Pleg final : public Process {
 };
 
 /// In the simulation only what pleg knows of the runtime is told; nobody is unhealthy.
-class StatusPeers final : public status::PeerHealth {
+class StatusPeers final : public peers::PeerHealth {
  public:
   explicit StatusPeers(SimNode& node) : node_(node) {}
-  StatusOr<status::PeerAnswer> Ask(const std::string& process, Deadline deadline) override {
-    return node_.Call<StatusOr<status::PeerAnswer>>(
+  StatusOr<peers::PeerAnswer> Ask(const std::string& process, Deadline deadline) override {
+    return node_.Call<StatusOr<peers::PeerAnswer>>(
         process, deadline,
-        [](Process& target, const std::function<void(StatusOr<status::PeerAnswer>)>& done) {
-          status::PeerAnswer answer;
+        [](Process& target, const std::function<void(StatusOr<peers::PeerAnswer>)>& done) {
+          peers::PeerAnswer answer;
           if (const auto* pleg = dynamic_cast<Pleg*>(&target)) {
             const auto health = pleg->service->GetPlegHealth();
-            answer.runtime = status::RuntimeState{.known = health.conditions_size() > 0,
-                                                  .features = health.features()};
+            answer.runtime = peers::RuntimeState{.known = health.conditions_size() > 0,
+                                                 .features = health.features()};
           }
           done(std::move(answer));
         });
@@ -266,10 +267,11 @@ class StatusProcess final : public Process {
   std::unique_ptr<status::StatusService> service;
 };
 
-class GcWorkers final : public gc::WorkerClient {
+class GcWorkers final : public peers::HoldClient {
  public:
   explicit GcWorkers(SimNode& node) : node_(node) {}
-  StatusOr<gc::Hold> HoldForRemoval(const gc::HoldWishes& wishes, Deadline deadline) override {
+  StatusOr<peers::Hold> HoldForRemoval(const peers::HoldWishes& wishes,
+                                       Deadline deadline) override {
     v1::HoldRequest request;
     request.set_request_id(wishes.request_id);
     for (const auto& uid : wishes.uids) request.add_uids(uid);
@@ -281,10 +283,11 @@ class GcWorkers final : public gc::WorkerClient {
           static_cast<PodWorker&>(target).service->OnHoldForRemoval(request, std::move(done));
         });
     if (!reply.ok()) return reply.status();
-    return gc::Hold{.id = reply->hold_id(),
-                    .uids = {reply->uids().begin(), reply->uids().end()},
-                    .container_ids = {reply->container_ids().begin(), reply->container_ids().end()},
-                    .sandbox_ids = {reply->sandbox_ids().begin(), reply->sandbox_ids().end()}};
+    return peers::Hold{
+        .id = reply->hold_id(),
+        .uids = {reply->uids().begin(), reply->uids().end()},
+        .container_ids = {reply->container_ids().begin(), reply->container_ids().end()},
+        .sandbox_ids = {reply->sandbox_ids().begin(), reply->sandbox_ids().end()}};
   }
   Status ReleaseHold(const std::string& hold_id, Deadline deadline) override {
     return node_.Call<Status>("pod-worker", deadline,
@@ -326,7 +329,7 @@ class Gc final : public Process {
                          return runtime.StopPodSandbox(id, std::move(deadline));
                        },
                    .workers_client = std::make_unique<GcWorkers>(node),
-                   .desired_client = std::make_unique<bus::FakeDesiredOwner>(AskingIn(node)),
+                   .desired_client = std::make_unique<peers::FakeDesiredOwner>(AskingIn(node)),
                    .pressure = Own<v1::PressureRecord>(*this, "pressure"),
                    .desired = View<v1::DesiredRecord>(*this, "desired"),
                    .workers = View<v1::WorkerRecord>(*this, "workers"),

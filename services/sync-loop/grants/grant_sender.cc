@@ -37,7 +37,7 @@ std::string OperationOf(Kind kind) {
   UNREACHABLE();
 }
 
-Status UpdatePod(WorkerClient& client, const v1::UpdatePodRequest& request,
+Status UpdatePod(peers::GrantClient& client, const v1::UpdatePodRequest& request,
                  const std::string& traceparent, const Deadline& deadline) {
   FAIL_POINT("sync-loop.update-pod.before");
   RETURN_IF_ERROR(client.UpdatePod(request, deadline, traceparent), "UpdatePod");
@@ -45,7 +45,7 @@ Status UpdatePod(WorkerClient& client, const v1::UpdatePodRequest& request,
   return OkStatus();
 }
 
-Status KillPod(WorkerClient& client, const v1::KillPodRequest& request,
+Status KillPod(peers::GrantClient& client, const v1::KillPodRequest& request,
                const std::string& traceparent, const Deadline& deadline) {
   FAIL_POINT("sync-loop.kill-pod.before");
   RETURN_IF_ERROR(client.KillPod(request, deadline, traceparent), "KillPod");
@@ -190,7 +190,7 @@ void GrantSender::Send(const std::string& key, Call call) {
   in_flight_.insert(key);
   auto shared = std::make_shared<const Call>(std::move(call));
   deps_.strands.Run(
-      "call/" + key, [this, key, shared, deadline = After(deps_.clock, kCallTimeout)] {
+      "call/" + key, [this, key, shared, deadline = After(deps_.clock, peers::kGrantTimeout)] {
         const Status status =
             shared->what.kind == Kind::kKill
                 ? KillPod(deps_.client, shared->kill, shared->traceparent, deadline)

@@ -20,12 +20,12 @@
 #include "libs/bus/typed.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
+#include "libs/peers/pod_worker_client.h"
 #include "services/sync-loop/admission/admission_store.h"
 #include "services/sync-loop/admission/victims.h"
 #include "services/sync-loop/grants/next_call.h"
 #include "services/sync-loop/known_pods.h"
 #include "services/sync-loop/metrics.h"
-#include "services/sync-loop/pod_worker_client.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::sync_loop {
@@ -39,7 +39,7 @@ class GrantSender {
     const Clock& clock;
     exec::EventLoop& loop;
     exec::Strands& strands;
-    WorkerClient& client;
+    peers::GrantClient& client;
     const bus::View<v1::WorkerRecord>& workers;
     const KnownPods& known;
     const AdmissionStore& store;

@@ -18,7 +18,7 @@ std::string KillId(const OrphanWatch::Suspect& suspect) {
 }
 
 /// Asks again, then kills. FAILED_PRECONDITION: it was not killed.
-Status KillUnlessWanted(bus::DesiredOwner& config_source, WorkerClient& worker,
+Status KillUnlessWanted(peers::DesiredOwner& config_source, peers::GrantClient& worker,
                         const v1::KillPodRequest& request, const Deadline& deadline) {
   FAIL_POINT("sync-loop.kill-orphan.before");
   ASSIGN_OR_RETURN(const bool known, config_source.Knows(request.uid(), deadline),
@@ -86,7 +86,7 @@ void OrphanKiller::Kill(const OrphanWatch::Suspect& suspect) {
   }
   killing_.insert(suspect.key);
   deps_.strands.Run("call/" + suspect.key, [this, suspect, request = std::move(request),
-                                            deadline = After(deps_.clock, kCallTimeout)] {
+                                            deadline = After(deps_.clock, peers::kGrantTimeout)] {
     const Status status = KillUnlessWanted(deps_.config_source, deps_.worker, request, deadline);
     deps_.loop.Post([this, suspect, status] { OnKilled(suspect, status); });
   });

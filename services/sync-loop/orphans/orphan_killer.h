@@ -14,14 +14,14 @@
 #include <vector>
 
 #include "libs/base/log.h"
-#include "libs/bus/desired_owner.h"
 #include "libs/bus/typed.h"
 #include "libs/exec/exec.h"
+#include "libs/peers/desired_owner.h"
+#include "libs/peers/pod_worker_client.h"
 #include "services/sync-loop/admission/admission_store.h"
 #include "services/sync-loop/known_pods.h"
 #include "services/sync-loop/metrics.h"
 #include "services/sync-loop/orphans/orphan_watch.h"
-#include "services/sync-loop/pod_worker_client.h"
 
 namespace splitlet::sync_loop {
 
@@ -31,8 +31,8 @@ class OrphanKiller {
     const Clock& clock;
     exec::EventLoop& loop;
     exec::Strands& strands;
-    bus::DesiredOwner& config_source;
-    WorkerClient& worker;
+    peers::DesiredOwner& config_source;
+    peers::GrantClient& worker;
     const bus::View<v1::DesiredRecord>& desired;
     const bus::View<v1::WorkerRecord>& workers;
     const bus::View<v1::RuntimeRecord>& runtime;

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "libs/bus/desired_owner.h"
+#include "libs/peers/desired_owner.h"
 
-namespace splitlet::bus {
+namespace splitlet::peers {
 
 class FakeDesiredOwner final : public DesiredOwner {
  public:
@@ -35,4 +35,4 @@ class FakeDesiredOwner final : public DesiredOwner {
   std::vector<std::string>* sources_;
 };
 
-}  // namespace splitlet::bus
+}  // namespace splitlet::peers

@@ -20,7 +20,7 @@ namespace splitlet::v1 {
 class DesiredRecord;
 }
 
-namespace splitlet::bus {
+namespace splitlet::peers {
 
 /// Metadata of the call: the source that has to be complete for an answer. Without it, or where it
 /// names none that is configured, all of them.
@@ -45,4 +45,4 @@ class DesiredOwner {
 std::unique_ptr<DesiredOwner> MakeDesiredOwner(const Clock& clock,
                                                std::shared_ptr<grpc::Channel> channel);
 
-}  // namespace splitlet::bus
+}  // namespace splitlet::peers

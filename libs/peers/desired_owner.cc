@@ -1,4 +1,4 @@
-#include "libs/bus/desired_owner.h"
+#include "libs/peers/desired_owner.h"
 
 #include <grpcpp/channel.h>
 
@@ -7,7 +7,7 @@
 #include "libs/rpc/rpc.h"
 #include "splitlet/v1/services.grpc.pb.h"
 
-namespace splitlet::bus {
+namespace splitlet::peers {
 namespace {
 
 class GrpcDesiredOwner final : public DesiredOwner {
@@ -50,4 +50,4 @@ std::unique_ptr<DesiredOwner> MakeDesiredOwner(const Clock& clock,
   return std::make_unique<GrpcDesiredOwner>(clock, std::move(channel));
 }
 
-}  // namespace splitlet::bus
+}  // namespace splitlet::peers

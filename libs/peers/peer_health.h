@@ -1,0 +1,53 @@
+#pragma once
+
+/// How the other processes say how they are, as status asks them.
+/// Threads: Ask on a strand; it blocks until its deadline at most.
+/// Errors: gRPC codes.
+/// Source: docs/safety.md, rule 24.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace grpc {
+class Channel;
+}
+
+namespace splitlet::peers {
+
+/// What pleg says of the runtime, from its last good answer.
+struct RuntimeState {
+  bool known = false;
+  bool down = false;                     // told at once; a kubelet's 30 s have passed by then
+  std::vector<std::string> pleg_errors;  // told when the ledger names pleg
+  struct Condition {
+    std::string type, reason, message;
+    bool status = false;
+  };
+  std::vector<Condition> conditions;
+  v1::NodeFeatures features;
+};
+
+struct PeerAnswer {
+  bool healthy = true;
+  std::string reason;                   // why not
+  std::optional<RuntimeState> runtime;  // of pleg
+};
+
+class PeerHealth {
+ public:
+  virtual ~PeerHealth() = default;
+  virtual StatusOr<PeerAnswer> Ask(const std::string& process, Deadline deadline) = 0;
+};
+
+using FindPeer = std::function<std::shared_ptr<grpc::Channel>(const std::string& process)>;
+/// Asks pleg for GetHealth, the others for GetProcess. `clock` outlives it.
+std::unique_ptr<PeerHealth> MakePeerHealth(const Clock& clock, FindPeer find);
+
+}  // namespace splitlet::peers
