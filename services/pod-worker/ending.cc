@@ -268,7 +268,7 @@ void PodWorkerService::OnCleanedUp(const std::string& uid, const Status& status)
   worker->finished_at = deps_.clock.Now();
   worker->busy = false;
   if (worker->grant) worker->grant->pod.clear();
-  worker->pulls.clear();
+  puller_.Forget(uid);
   worker->restarts = {CrashBackoff(config_.crash_loop_max), {}};
   metrics_.ObserveWorker("terminated", worker->finished_at - worker->ending_since);
   Persist(*worker, {});
@@ -290,8 +290,8 @@ void PodWorkerService::AfterFinish(Worker& worker) {
     worker.orphan = false;  // a life before these containers is remembered still
     Persist(worker, {});
   } else if (worker.orphan) {
-    workers_.erase(uid);
-    uid_of_key_.erase(bus::KeyOf(uid));
+    workers_.Erase(uid);
+    puller_.Forget(uid);
     deps_.strands.Run(FactsStrand(uid), [this, uid] {
       deps_.log.LogIfError(facts_.ForgetWorker(uid), "forget worker");
     });

@@ -219,18 +219,17 @@ void PodWorkerService::OnDiscarded(const std::string& key, const Facts::All& lef
   std::ranges::copy_if(left.begun, std::inserter(own.begun, own.begun.end()),
                        [&key](const auto& entry) { return bus::KeyOf(entry.first) == key; });
   AddRecovered(own);
-  const auto uid = uid_of_key_.find(key);
   const auto life = std::ranges::find_if(
       found_, [&key](const auto& found) { return bus::KeyOf(found.first) == key; });
-  if (uid != uid_of_key_.end()) {
-    PutWorkers(*Find(uid->second));
+  if (const Worker* worker = workers_.FindByKey(key)) {
+    PutWorkers(*worker);
   } else if (life != found_.end()) {
     PutFound(life->first);
   } else {
     deps_.table.Remove(key);
   }
   OnDesired(key, deps_.desired.Find(key), deps_.desired.Contains(key));
-  if (const auto known = uid_of_key_.find(key); known != uid_of_key_.end()) Advance(known->second);
+  if (const Worker* known = workers_.FindByKey(key)) Advance(known->uid);
 }
 
 }  // namespace splitlet::pod_worker

@@ -44,9 +44,22 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
       stop_({observer_, deps_.runner, deps_.long_calls, deps_.clock, deps_.events,
              config_.request_timeout}),
       random_(deps_.seed),
-      pulls_(deps_.clock, {.per_second = static_cast<double>(config_.registry_qps),
-                           .burst = static_cast<double>(config_.registry_burst),
-                           .at_once = config_.parallel_pulls}),
+      puller_({.clock = deps_.clock,
+               .loop = deps_.loop,
+               .strands = deps_.runtime_strands,
+               .images = deps_.images,
+               .long_calls = deps_.long_calls,
+               .events = deps_.events,
+               .metrics = metrics_,
+               .random = random_,
+               .node = config_.node,
+               .request_timeout = config_.request_timeout,
+               .waiting = [this](const PullRequest& pull) { return WaitingFor(pull); },
+               .on_pulled = [this](Worker& worker,
+                                   const PullResult& result) { OnPulled(worker, result); }},
+              {.per_second = static_cast<double>(config_.registry_qps),
+               .burst = static_cast<double>(config_.registry_burst),
+               .at_once = config_.parallel_pulls}),
       due_(deps_.loop, deps_.clock, [this](const std::string& uid) { Advance(uid); }),
       collect_(deps_.loop, kCollectPeriod, [this] { Collect(); }),
       missing_(deps_.loop, kMissingPeriod, [this] { CheckMissing(); }),
@@ -72,6 +85,7 @@ void PodWorkerService::Start() {
 void PodWorkerService::BeginStop() {
   CHECK(deps_.loop.IsCurrent());
   stopping_ = true;
+  puller_.BeginStop();
   for (const auto& [uid, worker] : workers_) {
     worker->ending->Cancel();
     if (worker->stopping) worker->stopping->cancel->Cancel();
@@ -149,8 +163,7 @@ void PodWorkerService::AddRecovered(const Facts::All& facts) {
     }
   }
   for (const auto& [key, saved] : facts.restarts) {
-    const auto uid = uid_of_key_.find(key);
-    Worker* worker = uid == uid_of_key_.end() ? nullptr : Find(uid->second);
+    Worker* worker = workers_.FindByKey(key);
     if (worker != nullptr && (saved.incarnation == 0 || saved.incarnation == worker->incarnation))
       worker->restarts = saved.state;
   }
@@ -195,9 +208,7 @@ void PodWorkerService::OnRuntimeListed(const Status& status,
   runtime_listed_ = true;
   deps_.table.SetComplete({{std::string(bus::kAll)}, deps_.clock.Now(), {}});
   deps_.log.Info("ready", {KV("pods", workers_.size()), KV("sandboxes", sandboxes.size())});
-  std::vector<std::string> uids;
-  for (const auto& [uid, worker] : workers_) uids.push_back(uid);
-  for (const auto& uid : uids) Advance(uid);
+  for (const auto& uid : workers_.Uids()) Advance(uid);
 }
 
 /// Static pods of which something lives: no other pod of their full name may start beside them.
@@ -285,27 +296,17 @@ bool PodWorkerService::IsLeftover(const Worker& worker) const {
 void PodWorkerService::OnDesiredReady() {
   const bool first = !desired_ready_;
   desired_ready_ = true;
-  std::vector<std::string> uids;
-  for (const auto& [uid, worker] : workers_) uids.push_back(uid);
-  for (const auto& uid : uids) {
+  for (const auto& uid : workers_.Uids()) {
     if (Worker* worker = Find(uid)) ForgetIfGone(*worker);
     if (first) Advance(uid);
   }
 }
 
-Worker* PodWorkerService::Find(const std::string& uid) const {
-  const auto found = workers_.find(uid);
-  return found == workers_.end() ? nullptr : found->second.get();
-}
-
 Worker& PodWorkerService::Add(std::unique_ptr<Worker> worker) {
-  worker->arrival = ++last_arrival_;
   worker->restarts.backoff = CrashBackoff(config_.crash_loop_max);
-  uid_of_key_[bus::KeyOf(worker->uid)] = worker->uid;
   if (worker->incarnation != 0) found_.erase(worker->uid);
-  auto& slot = workers_[worker->uid];
-  slot = std::move(worker);
-  return *slot;
+  puller_.Forget(worker->uid);
+  return workers_.Add(std::move(worker));
 }
 
 void PodWorkerService::Persist(Worker& worker, Save what, DoneStatus done) {
@@ -482,8 +483,8 @@ void PodWorkerService::Collect() {
       old.push_back(uid);
   }
   for (const auto& uid : old) {
-    workers_.erase(uid);
-    uid_of_key_.erase(bus::KeyOf(uid));
+    workers_.Erase(uid);
+    puller_.Forget(uid);
     deps_.strands.Run(FactsStrand(uid), [this, uid] {
       deps_.log.LogIfError(facts_.ForgetWorker(uid), "forget worker");
     });

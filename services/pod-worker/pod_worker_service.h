@@ -28,12 +28,12 @@
 #include "libs/peers/desired_owner.h"
 #include "services/pod-worker/config.h"
 #include "services/pod-worker/holds/hold.h"
-#include "services/pod-worker/images/pull_queue.h"
+#include "services/pod-worker/images/puller.h"
 #include "services/pod-worker/metrics.h"
 #include "services/pod-worker/sync/pod_sync.h"
 #include "services/pod-worker/termination/pod_stop.h"
 #include "services/pod-worker/worker/facts.h"
-#include "services/pod-worker/worker/worker.h"
+#include "services/pod-worker/worker/workers.h"
 
 namespace splitlet::v1 {
 class DesiredRecord;
@@ -133,7 +133,7 @@ class PodWorkerService {
   void OnDesiredReady();
 
   // Memory and its reflections (pod_worker_service.cc).
-  Worker* Find(const std::string& uid) const;
+  Worker* Find(const std::string& uid) const { return workers_.Find(uid); }
   Worker& Add(std::unique_ptr<Worker> worker);
   /// Writes what the worker is now; then puts its record, answers, and goes on with the pod. Tried
   /// until it works.
@@ -193,14 +193,8 @@ class PodWorkerService {
                      const std::string& uid);
   bool PastDeadline(Worker& worker);
 
-  // Images that have to come (pulling.cc).
-  struct Pull;
-  void StartPull(Worker& worker, const std::string& image, const std::set<std::string>& containers);
-  void BeginPulls();
-  void BeginPull(PullRequest request);
-  Worker* PullerOf(const PullRequest& pull) const;
-  void TellPulled(const std::shared_ptr<Pull>& pull, StatusOr<std::string> ref);
-  void OnPulled(const Pull& pull);
+  Worker* WaitingFor(const PullRequest& pull) const;
+  void OnPulled(Worker& worker, const PullResult& result);
 
   // A pod that ends (ending.cc).
   struct EndCause {
@@ -263,14 +257,12 @@ class PodWorkerService {
   PodSync sync_;
   PodStop stop_;
   Random random_;
-  PullQueue pulls_;
-  exec::TimerId pull_timer_ = 0;  // for the next of `pulls_`
+  ImagePuller puller_;
   exec::WorkQueue due_;
   exec::Periodic collect_, missing_, keep_room_;
   std::string room_trouble_;
 
-  std::map<std::string, std::unique_ptr<Worker>> workers_;  // by UID
-  std::map<std::string, std::string> uid_of_key_;
+  Workers workers_;
   std::set<std::string> asking_;                        // UIDs whose grant waits for config-source
   std::map<std::string, Facts::All::Unknown> unknown_;  // by key: files that cannot be read
   std::map<std::string, v1::LastingFact> lasting_;      // of pods without worker: their start time
@@ -280,7 +272,7 @@ class PodWorkerService {
   std::map<std::string, std::set<std::string>>
       leftovers_;  // full name -> UIDs of static pods found alive at the start, until they are gone
   std::map<std::string, Hold> holds_;
-  uint64_t last_arrival_ = 0, last_hold_ = 0;
+  uint64_t last_hold_ = 0;
   bool recovered_ = false, runtime_listed_ = false, desired_ready_ = false, stopping_ = false;
   std::string facts_trouble_, runtime_trouble_;
 };

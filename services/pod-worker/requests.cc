@@ -307,8 +307,7 @@ void PodWorkerService::OnDesired(const std::string& key,
   if (record != nullptr) {
     ApplyDesired(*record, traceparent);
   } else if (!present) {
-    const auto uid = uid_of_key_.find(key);
-    Worker* worker = uid == uid_of_key_.end() ? nullptr : Find(uid->second);
+    const Worker* worker = workers_.FindByKey(key);
     if (worker != nullptr) ForgetIfGone(*worker, traceparent);
   }
 }

@@ -50,9 +50,9 @@ void PodWorkerService::StartSync(Worker& worker) {
   worker.busy = true;
   if (!worker.synced_once && worker.granted_at)
     metrics_.worker_start.Observe(Metrics::Seconds(deps_.clock.Now() - worker.granted_at));
-  auto input = std::make_shared<SyncInput>(
-      SyncInput{worker.grant->pod, worker.restarts, worker.pulls, worker.ending, worker.killed,
-                worker.traceparent, worker.lasting, worker.incarnation, worker.begun});
+  auto input = std::make_shared<SyncInput>(SyncInput{
+      worker.grant->pod, worker.restarts, puller_.MemoryOf(worker.uid), worker.ending,
+      worker.killed, worker.traceparent, worker.lasting, worker.incarnation, worker.begun});
   deps_.runtime_strands.Run(worker.uid, [this, uid = worker.uid, input] {
     const Clock::Time begin = deps_.clock.Now();
     auto outcome = std::make_shared<SyncOutcome>(sync_.Run(*input));
@@ -74,7 +74,7 @@ void PodWorkerService::OnSynced(const std::string& uid, SyncOutcome outcome, Dur
     return Complete(*worker, outcome);
   }
   if (!outcome.stop.empty()) return StopReplaced(*worker, std::move(outcome.stop));
-  for (const auto& [image, containers] : outcome.pulls) StartPull(*worker, image, containers);
+  for (const auto& [image, containers] : outcome.pulls) puller_.Pull(*worker, image, containers);
   Schedule(*worker, outcome);
   PutWorkers(*worker);
   worker->again = worker->again || outcome.again;
@@ -99,7 +99,7 @@ void PodWorkerService::Digest(Worker& worker, SyncOutcome& outcome, Duration too
       worker.notes.erase(name);
     }
   }
-  for (const auto& image : outcome.used_pulls) worker.pulls[image].pulled_ref.clear();
+  for (const auto& image : outcome.used_pulls) puller_.MarkUsed(worker.uid, image);
   if (outcome.acted) Act(worker);
   if (outcome.status.code() == StatusCode::kUnavailable && outcome.seen == nullptr) {
     runtime_trouble_ = Message(outcome.status);
@@ -135,6 +135,21 @@ void PodWorkerService::Schedule(Worker& worker, const SyncOutcome& outcome) {
   }
   if (outcome.retry_at) wait = std::min(wait, std::max(*outcome.retry_at - now, Duration{0}));
   due_.Add(worker.uid, wait);
+}
+
+/// nullptr when the incarnation ends or is another one.
+Worker* PodWorkerService::WaitingFor(const PullRequest& pull) const {
+  Worker* worker = Find(pull.uid);
+  const bool same = worker != nullptr && worker->incarnation == pull.incarnation;
+  return same && worker->state == WorkerState::kSyncing ? worker : nullptr;
+}
+
+void PodWorkerService::OnPulled(Worker& worker, const PullResult& result) {
+  if (result.pulled) return Advance(worker.uid);
+  for (const auto& container : result.containers)
+    worker.notes[container] = Note{result.reason, result.message, result.retry_at};
+  if (result.retry_at) due_.Add(worker.uid, *result.retry_at - deps_.clock.Now());
+  PutWorkers(worker);
 }
 
 /// Nothing of the pod will ever run again by itself: the verdict goes to the disk, then the pod is

@@ -106,8 +106,7 @@ struct Worker {
   RestartState restarts;
   KilledSince killed;
   cri::Begun begun;
-  std::map<std::string, PullMemory> pulls;  // by image
-  std::map<std::string, Note> notes;        // by container
+  std::map<std::string, Note> notes;  // by container
   std::string sync_error;
   int failures = 0;
   int missing_passes = 0;

@@ -1,0 +1,89 @@
+#pragma once
+
+/// Pulls images for pods, from the sync that asks for one until the pod may go on.
+/// In:      what a sync asks for (Pull, MarkUsed), the end of a pod (Forget), answers of the runtime.
+/// Owns:    pulls that wait for their place and token, pulls in flight; of each pod and image what
+///          earlier pulls left: the back-off, and an answer that no sync has used yet.
+/// Out:     PullImage; the events Pulling, Pulled and those of a failure; a PullResult.
+/// Killed:  nothing is remembered: the next start asks again, and back-offs begin anew.
+/// Threads: the loop's; no thread is held while a pull lasts.
+/// Errors:  in PullResult; each is in an event already.
+/// Source:  images spec, registryPullQPS, serializeImagePulls, maxParallelImagePulls.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "libs/base/random.h"
+#include "libs/base/status.h"
+#include "libs/cri/cri.h"
+#include "libs/cri/long_calls.h"
+#include "libs/daemon/service.h"
+#include "libs/exec/exec.h"
+#include "services/pod-worker/images/policy.h"
+#include "services/pod-worker/images/pull_queue.h"
+#include "services/pod-worker/metrics.h"
+#include "services/pod-worker/runtime_config/node_info.h"
+#include "services/pod-worker/worker/worker.h"
+
+namespace splitlet::pod_worker {
+
+struct PullResult {
+  std::set<std::string> containers;     // that waited for it
+  bool pulled = false;                  // false: as the rest says
+  std::string reason, message;          // of the failure
+  std::optional<Clock::Time> retry_at;  // the end of the back-off
+};
+
+class ImagePuller {
+ public:
+  struct Deps {
+    const Clock& clock;
+    exec::EventLoop& loop;
+    exec::Strands& strands;
+    cri::Images& images;
+    cri::LongCalls& long_calls;
+    daemon::EventRecorder& events;
+    Metrics& metrics;
+    Random& random;
+    const NodeInfo& node;
+    Duration request_timeout;
+    /// The worker that waits for this pull; nullptr when its incarnation ends or is another one.
+    std::function<Worker*(const PullRequest&)> waiting;
+    /// Not called for a pull that nobody waits for any more.
+    std::function<void(Worker&, const PullResult&)> on_pulled;
+  };
+  ImagePuller(Deps deps, PullQueue::Options limits)
+      : deps_(std::move(deps)), queue_(deps_.clock, limits) {}
+
+  /// Asks for the image, or joins the pull of it that this pod waits for already.
+  void Pull(const Worker& worker, const std::string& image,
+            const std::set<std::string>& containers);
+  /// By image: what the next sync of the pod decides with.
+  std::map<std::string, PullMemory> MemoryOf(const std::string& uid) const;
+  /// A container was started with the answer of the last pull: the next one asks again.
+  void MarkUsed(const std::string& uid, const std::string& image);
+  /// The incarnation is over.
+  void Forget(const std::string& uid) { memories_.erase(uid); }
+  /// No pull begins any more, and no answer is reported.
+  void BeginStop() { stopping_ = true; }
+
+ private:
+  struct Flight;
+  void BeginWaiting();
+  void Begin(PullRequest request);
+  void OnAnswer(const std::shared_ptr<Flight>& flight, StatusOr<std::string> ref);
+  void OnPulled(const Flight& flight);
+  void OnFailed(Worker& worker, const Flight& flight, PullResult result);
+
+  const Deps deps_;
+  PullQueue queue_;
+  exec::TimerId timer_ = 0;                                            // for the next of `queue_`
+  std::map<std::string, std::map<std::string, PullMemory>> memories_;  // by UID and image
+  bool stopping_ = false;
+};
+
+}  // namespace splitlet::pod_worker
