@@ -5,6 +5,7 @@
 
 #include "libs/base/fail_point.h"
 #include "libs/base/trace.h"
+#include "libs/bus/bus.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
@@ -60,6 +61,28 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
               {.per_second = static_cast<double>(config_.registry_qps),
                .burst = static_cast<double>(config_.registry_burst),
                .at_once = config_.parallel_pulls}),
+      holds_({.clock = deps_.clock,
+              .loop = deps_.loop,
+              .strands = deps_.strands,
+              .reader = deps_.reader,
+              .facts = facts_,
+              .log = deps_.log,
+              .request_timeout = config_.request_timeout,
+              .need = [this](const std::string& uid) { return NeedOf(uid); },
+              .on_released = [this](const std::string& uid) { OnPodChanged(uid); }}),
+      unreadable_({.clock = deps_.clock,
+                   .loop = deps_.loop,
+                   .strands = deps_.strands,
+                   .desired = deps_.desired,
+                   .table = deps_.table,
+                   .reader = deps_.reader,
+                   .owner = deps_.owner,
+                   .facts = facts_,
+                   .log = deps_.log,
+                   .request_timeout = config_.request_timeout,
+                   .crash_loop_max = config_.crash_loop_max,
+                   .on_discarded = [this](const std::string& key,
+                                          const Facts::All& left) { OnDiscarded(key, left); }}),
       due_(deps_.loop, deps_.clock, [this](const std::string& uid) { Advance(uid); }),
       collect_(deps_.loop, kCollectPeriod, [this] { Collect(); }),
       missing_(deps_.loop, kMissingPeriod, [this] { CheckMissing(); }),
@@ -119,16 +142,12 @@ void PodWorkerService::OnFacts(StatusOr<Facts::All> facts) {
   for (const auto& problem : facts->problems)
     deps_.log.Error("a file cannot be used", {KV("reason", problem)});
   AddRecovered(*facts);
-  for (const auto& [id, hold] : facts->holds) {
-    holds_[id] = {{hold.uids().begin(), hold.uids().end()}, FromProto(hold.until())};
-    deps_.loop.RunAfter(std::max(holds_[id].until - deps_.clock.Now(), Duration{0}),
-                        [this, hold_id = id] { OnReleaseHold(hold_id); });
-  }
+  holds_.OnRead(facts->holds);
   recovered_ = true;
   CountStates();
   for (const auto& [uid, worker] : workers_)
     if (!worker->orphan) PutWorkers(*worker);
-  TakeUnknown(std::move(facts->unknown));
+  unreadable_.OnRead(std::move(facts->unknown));
   deps_.desired.ForEach(
       [this](const std::string& key, const auto& record) { OnDesired(key, record, true); });
   ListRuntime();
@@ -260,7 +279,7 @@ void PodWorkerService::FindLives(const std::vector<cri::Sandbox>& sandboxes,
 
 /// Without a state: it is no worker, and says nothing but its number.
 void PodWorkerService::PutFound(const std::string& uid) {
-  if (unknown_.contains(bus::KeyOf(uid))) return;
+  if (unreadable_.Contains(bus::KeyOf(uid))) return;
   const FoundLife& life = found_.at(uid);
   v1::WorkerRecord record;
   record.set_uid(uid);
@@ -274,14 +293,14 @@ void PodWorkerService::PutFound(const std::string& uid) {
 /// A found life is forgotten when no source wants the pod and the runtime shows nothing of it.
 void PodWorkerService::CollectFound() {
   for (const auto& [uid, life] : found_) {
-    if (unknown_.contains(bus::KeyOf(uid))) continue;
+    if (unreadable_.Contains(bus::KeyOf(uid))) continue;
     const std::string scope = life.source.empty() ? std::string(bus::kAll) : life.source;
     if (deps_.desired.Contains(bus::KeyOf(uid)) || !deps_.desired.LiveAndComplete(scope)) continue;
     deps_.runtime_strands.Run("found/" + uid, [this, uid = uid] {
       const auto seen = stop_.Look(uid);
       if (!seen.ok() || seen->sandboxes_size() + seen->containers_size() > 0) return;
       deps_.loop.Post([this, uid] {
-        if (!unknown_.contains(bus::KeyOf(uid)) && found_.erase(uid) > 0)
+        if (!unreadable_.Contains(bus::KeyOf(uid)) && found_.erase(uid) > 0)
           deps_.table.Remove(bus::KeyOf(uid));
       });
     });
@@ -392,7 +411,7 @@ void PodWorkerService::PutWorkers(const Worker& worker) {
 void PodWorkerService::PutRecord(const Worker& worker, v1::WorkerRecord record) {
   if (worker.orphan || worker.incarnation == 0) return;
   FAIL_POINT_VOID("pod-worker.put-workers.before");
-  record.set_held(static_cast<bool>(HeldUntil(worker.uid)));
+  record.set_held(static_cast<bool>(holds_.HeldUntil(worker.uid)));
   deps_.log.LogIfError(deps_.table.Put(bus::KeyOf(worker.uid), record, worker.traceparent),
                        "put worker");
 }
@@ -473,7 +492,7 @@ void PodWorkerService::Collect() {
   CountStates();
   CollectLasting();
   CollectFound();
-  CollectUnknown();
+  if (recovered_ && !stopping_) unreadable_.Collect();
   for (const auto& [uid, worker] : workers_) {
     ForgetIfGone(*worker);
     const bool gone =
@@ -521,6 +540,53 @@ void PodWorkerService::ForgetLeftover(const std::string& full_name, const std::s
 void PodWorkerService::OnPodChanged(const std::string& uid) {
   const Worker* worker = Find(uid);
   if (worker != nullptr && worker->state == WorkerState::kSyncing) Advance(uid);
+}
+
+PodNeed PodWorkerService::NeedOf(const std::string& uid) const {
+  const Worker* worker = Find(uid);
+  if (worker != nullptr) {
+    if (worker->state == WorkerState::kFinished)
+      return worker->removed || worker->evicted || worker->orphan ? PodNeed::kNothing
+                                                                  : PodNeed::kRemains;
+    return worker->busy || worker->saving > 0 ? PodNeed::kEverything : PodNeed::kNewest;
+  }
+  const std::string key = bus::KeyOf(uid);
+  if (unreadable_.Contains(key)) return PodNeed::kEverything;
+  // Without a live view a pod may be wanted that nobody has told of yet.
+  return deps_.desired.Contains(key) || !deps_.desired.live() ? PodNeed::kNewest
+                                                              : PodNeed::kNothing;
+}
+
+void PodWorkerService::OnHoldForRemoval(const v1::HoldRequest& request, Done<v1::HoldReply> done) {
+  CHECK(deps_.loop.IsCurrent());
+  if (!runtime_listed_) return done(Unavailable("the runtime has not been listed yet"));
+  holds_.OnHoldForRemoval(request, std::move(done));
+}
+
+void PodWorkerService::OnReleaseHold(const std::string& hold_id) {
+  CHECK(deps_.loop.IsCurrent());
+  holds_.OnReleaseHold(hold_id);
+}
+
+void PodWorkerService::DiscardRecord(const std::string& uid, Done<std::vector<std::string>> done) {
+  CHECK(deps_.loop.IsCurrent());
+  if (!recovered_) return done(Unavailable("the files of this boot are not read yet"));
+  unreadable_.Discard(bus::KeyOf(uid), std::move(done));
+}
+
+void PodWorkerService::OnDiscarded(const std::string& key, const Facts::All& left) {
+  AddRecovered(left);
+  const auto life = std::ranges::find_if(
+      found_, [&key](const auto& found) { return bus::KeyOf(found.first) == key; });
+  if (const Worker* worker = workers_.FindByKey(key)) {
+    PutWorkers(*worker);
+  } else if (life != found_.end()) {
+    PutFound(life->first);
+  } else {
+    deps_.table.Remove(key);
+  }
+  OnDesired(key, deps_.desired.Find(key), deps_.desired.Contains(key));
+  if (const Worker* known = workers_.FindByKey(key)) Advance(known->uid);
 }
 
 }  // namespace splitlet::pod_worker

@@ -27,7 +27,8 @@
 #include "libs/exec/work_queue.h"
 #include "libs/peers/desired_owner.h"
 #include "services/pod-worker/config.h"
-#include "services/pod-worker/holds/hold.h"
+#include "services/pod-worker/holds/removal_holds.h"
+#include "services/pod-worker/holds/unreadable_records.h"
 #include "services/pod-worker/images/puller.h"
 #include "services/pod-worker/metrics.h"
 #include "services/pod-worker/sync/pod_sync.h"
@@ -111,7 +112,7 @@ class PodWorkerService {
   void OnPodChanged(const std::string& uid);  // pleg's signal
   std::vector<v1::WorkerRecord> GetWorkers() const;
   /// Pods whose files cannot be read, a line each.
-  std::vector<std::string> Notes() const;
+  std::vector<std::string> Notes() const { return unreadable_.Notes(); }
   /// Puts these files aside; then the pod is what the rest says. NOT_FOUND: all can be read.
   void DiscardRecord(const std::string& uid, Done<std::vector<std::string>> done);
 
@@ -228,26 +229,9 @@ class PodWorkerService {
   void AfterFinish(Worker& worker);
   void StepDone(Worker& worker);
 
-  // Pods whose files cannot be read (holds.cc).
-  void TakeUnknown(std::map<std::string, Facts::All::Unknown> unknown);
-  void PutUnknown(const std::string& key);
-  /// One whose manifest is gone, and of which the runtime shows nothing, needs its file no more.
-  void CollectUnknown();
-  void CollectUnknown(const std::string& key, bool ask);
-  void Discard(const std::string& key, Done<std::vector<std::string>> done);
+  /// What the other files say of the pod counts now, as after a start.
   void OnDiscarded(const std::string& key, const Facts::All& left);
-
-  // Holds (holds.cc).
   PodNeed NeedOf(const std::string& uid) const;
-  void AnswerHold(const v1::HoldRequest& request, const std::vector<cri::Sandbox>& sandboxes,
-                  const std::vector<cri::Container>& containers, const Done<v1::HoldReply>& done);
-  /// Until when nothing may be started for the pod; no time: not held.
-  Clock::Time HeldUntil(const std::string& uid) const;
-
-  struct Hold {
-    std::set<std::string> uids;
-    Clock::Time until;
-  };
 
   Deps deps_;
   const Config config_;
@@ -258,21 +242,20 @@ class PodWorkerService {
   PodStop stop_;
   Random random_;
   ImagePuller puller_;
+  RemovalHolds holds_;
+  UnreadableRecords unreadable_;
   exec::WorkQueue due_;
   exec::Periodic collect_, missing_, keep_room_;
   std::string room_trouble_;
 
   Workers workers_;
-  std::set<std::string> asking_;                        // UIDs whose grant waits for config-source
-  std::map<std::string, Facts::All::Unknown> unknown_;  // by key: files that cannot be read
-  std::map<std::string, v1::LastingFact> lasting_;      // of pods without worker: their start time
-  std::map<std::string, SavedBegun> begun_;             // of the same pods
+  std::set<std::string> asking_;                    // UIDs whose grant waits for config-source
+  std::map<std::string, v1::LastingFact> lasting_;  // of pods without worker: their start time
+  std::map<std::string, SavedBegun> begun_;         // of the same pods
   // Of pods without worker: their last life, as the runtime and the files for ever show it.
   std::map<std::string, FoundLife> found_;
   std::map<std::string, std::set<std::string>>
       leftovers_;  // full name -> UIDs of static pods found alive at the start, until they are gone
-  std::map<std::string, Hold> holds_;
-  uint64_t last_hold_ = 0;
   bool recovered_ = false, runtime_listed_ = false, desired_ready_ = false, stopping_ = false;
   std::string facts_trouble_, runtime_trouble_;
 };

@@ -57,7 +57,7 @@ void PodWorkerService::Update(const v1::UpdatePodRequest& request, DoneStatus do
   CHECK(deps_.loop.IsCurrent());
   if (const Status usable = CheckUid(request.uid()); !usable.ok()) return done(usable);
   if (!recovered_) return done(Unavailable("the files of this boot are not read yet"));
-  if (unknown_.contains(bus::KeyOf(request.uid())))
+  if (unreadable_.Contains(bus::KeyOf(request.uid())))
     return done(FailedPrecondition("the pod's file cannot be read"));
   Worker* worker = Find(request.uid());
   if (worker != nullptr && IsOver(*worker, request.incarnation())) {
@@ -203,7 +203,7 @@ void PodWorkerService::OnKillPod(const v1::KillPodRequest& request, Done<v1::Kil
   CHECK(deps_.loop.IsCurrent());
   if (const Status usable = CheckUid(request.uid()); !usable.ok()) return done(usable);
   if (!recovered_) return done(Unavailable("the files of this boot are not read yet"));
-  if (unknown_.contains(bus::KeyOf(request.uid())))
+  if (unreadable_.Contains(bus::KeyOf(request.uid())))
     return done(FailedPrecondition("the pod's file cannot be read"));
   if (request.incarnation() == 0) return KillOrphan(request, std::move(done));
   Worker* worker = Find(request.uid());
@@ -321,7 +321,7 @@ void PodWorkerService::ApplyDesired(const v1::DesiredRecord& record,
     return;
   if (const Status usable = CheckUid(record.uid()); !usable.ok())
     return deps_.log.LogIfError(usable, "take a desired pod");
-  if (unknown_.contains(bus::KeyOf(record.uid()))) return;
+  if (unreadable_.Contains(bus::KeyOf(record.uid()))) return;
   Worker* worker = Find(record.uid());
   if (worker != nullptr) worker->missing_passes = 0;
   const auto traits = TraitsOf(record.pod());

@@ -42,7 +42,8 @@ void PodWorkerService::Advance(const std::string& uid) {
     case WorkerState::kFinished: return AfterFinish(*worker);
   }
   if (!worker->grant || !desired_ready_ || PastDeadline(*worker)) return;
-  if (const Clock::Time until = HeldUntil(uid)) return due_.Add(uid, until - deps_.clock.Now());
+  if (const Clock::Time until = holds_.HeldUntil(uid))
+    return due_.Add(uid, until - deps_.clock.Now());
   if (MayStart(*worker)) StartSync(*worker);
 }
 

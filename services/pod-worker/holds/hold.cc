@@ -4,17 +4,9 @@
 #include <utility>
 
 #include "libs/kube/pod_types.h"
+#include "services/pod-worker/runtime_config/names.h"
 
 namespace splitlet::pod_worker {
-
-namespace {
-
-std::string UidOf(const cri::Container& container) {
-  const auto found = container.labels.find(std::string(kube::kPodUidLabel));
-  return found == container.labels.end() ? "" : found->second;
-}
-
-}  // namespace
 
 HoldAnswer ComputeHold(const HoldWishes& wishes, const std::vector<cri::Sandbox>& sandboxes,
                        const std::vector<cri::Container>& containers,
@@ -34,7 +26,7 @@ HoldAnswer ComputeHold(const HoldWishes& wishes, const std::vector<cri::Sandbox>
   std::set<std::pair<std::string, std::string>> names;
   std::set<std::string> busy_sandboxes;
   for (const auto& container : containers) {
-    const std::string uid = UidOf(container);
+    const std::string uid = LabelOf(container.labels, kube::kPodUidLabel);
     const bool newest = names.emplace(uid, container.name).second;
     const PodNeed pod = need(uid);
     // Nobody starts what was made for a pod that is over.

@@ -40,6 +40,9 @@ std::string LogLinkName(const kube::Pod& pod, std::string_view container, std::s
 /// A runtime that lost its records would otherwise append to old logs.
 uint32_t RestartCountFromLogs(const std::vector<std::string>& files);
 
+/// The value of a label or annotation; empty without it.
+std::string LabelOf(const cri::StringMap& labels, std::string_view key);
+
 /// JSON string with quotes.
 std::string JsonQuote(std::string_view text);
 
