@@ -277,8 +277,8 @@ void PodWorkerService::OnCleanedUp(const std::string& uid, const Status& status)
 /// The next life, or whoever waited for this name; a pod that nobody recorded leaves no memory.
 void PodWorkerService::AfterFinish(Worker& worker) {
   const std::string uid = worker.uid;
-  const std::string name = worker.name, name_space = worker.name_space;
-  ForgetLeftover(kube::FullName(name, name_space), uid);
+  gate_.OnFinished(worker);
+  const std::vector<std::string> waiting = gate_.WaitingFor(worker);
   if (worker.next) {
     Grant next = std::move(*worker.next);
     auto traits = TraitsOf(next.pod);
@@ -303,11 +303,6 @@ void PodWorkerService::AfterFinish(Worker& worker) {
         record && record->incarnation() > worker.incarnation)
       ApplyDesired(*record);
   }
-  std::vector<std::string> waiting;
-  for (const auto& [other, candidate] : workers_)
-    if (other != uid && candidate->name == name && candidate->name_space == name_space &&
-        candidate->state == WorkerState::kSyncing && !candidate->started)
-      waiting.push_back(other);
   for (const auto& other : waiting) Advance(other);
 }
 

@@ -22,10 +22,6 @@ constexpr Duration kRoomPeriod = 10s;
 constexpr const char* kRoomStrand = "facts";
 constexpr Duration kRememberFinished = 3600s;
 
-bool IsLive(const cri::Container& container) {
-  return container.state != cri::ContainerState::kExited;
-}
-
 std::string Label(const cri::StringMap& map, std::string_view key) {
   const auto found = map.find(std::string(key));
   return found == map.end() ? "" : found->second;
@@ -83,6 +79,12 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
                    .crash_loop_max = config_.crash_loop_max,
                    .on_discarded = [this](const std::string& key,
                                           const Facts::All& left) { OnDiscarded(key, left); }}),
+      gate_({.loop = deps_.loop,
+             .strands = deps_.runtime_strands,
+             .runtime = stop_,
+             .workers = workers_,
+             .on_inspected = [this](const std::string& uid,
+                                    bool gone) { OnNameInspected(uid, gone); }}),
       due_(deps_.loop, deps_.clock, [this](const std::string& uid) { Advance(uid); }),
       collect_(deps_.loop, kCollectPeriod, [this] { Collect(); }),
       missing_(deps_.loop, kMissingPeriod, [this] { CheckMissing(); }),
@@ -220,31 +222,14 @@ void PodWorkerService::OnRuntimeListed(const Status& status,
     return;
   }
   runtime_trouble_.clear();
-  FindLeftovers(sandboxes, containers);
+  gate_.OnRuntimeListed(sandboxes, containers);
   FindLives(sandboxes, containers);
   for (const auto& [uid, worker] : workers_)
-    worker->started = worker->started || IsLeftover(*worker);
+    worker->started = worker->started || gate_.IsLeftover(*worker);
   runtime_listed_ = true;
   deps_.table.SetComplete({{std::string(bus::kAll)}, deps_.clock.Now(), {}});
   deps_.log.Info("ready", {KV("pods", workers_.size()), KV("sandboxes", sandboxes.size())});
   for (const auto& uid : workers_.Uids()) Advance(uid);
-}
-
-/// Static pods of which something lives: no other pod of their full name may start beside them.
-void PodWorkerService::FindLeftovers(const std::vector<cri::Sandbox>& sandboxes,
-                                     const std::vector<cri::Container>& containers) {
-  std::map<std::string, std::string> static_names;  // UID -> full name, of pods from a file or URL
-  for (const auto& sandbox : sandboxes) {
-    if (!kube::IsStaticSource(Label(sandbox.annotations, kube::kConfigSource))) continue;
-    const std::string full = kube::FullName(sandbox.pod_name, sandbox.pod_namespace);
-    static_names[sandbox.pod_uid] = full;
-    if (sandbox.state == cri::SandboxState::kReady) leftovers_[full].insert(sandbox.pod_uid);
-  }
-  for (const auto& container : containers) {
-    const auto name = static_names.find(Label(container.labels, kube::kPodUidLabel));
-    if (name != static_names.end() && IsLive(container))
-      leftovers_[name->second].insert(name->first);
-  }
 }
 
 /// Lives that no worker of this start speaks of: the files of this boot are void or gone. Whoever
@@ -305,11 +290,6 @@ void PodWorkerService::CollectFound() {
       });
     });
   }
-}
-
-bool PodWorkerService::IsLeftover(const Worker& worker) const {
-  const auto found = leftovers_.find(kube::FullName(worker.name, worker.name_space));
-  return found != leftovers_.end() && found->second.contains(worker.uid);
 }
 
 void PodWorkerService::OnDesiredReady() {
@@ -528,13 +508,6 @@ void PodWorkerService::KeepRoom() {
         deps_.log.Warn("the reserve on the disk cannot be kept", {KV("err", kept)});
     });
   });
-}
-
-void PodWorkerService::ForgetLeftover(const std::string& full_name, const std::string& uid) {
-  const auto found = leftovers_.find(full_name);
-  if (found == leftovers_.end()) return;
-  found->second.erase(uid);
-  if (found->second.empty()) leftovers_.erase(found);
 }
 
 void PodWorkerService::OnPodChanged(const std::string& uid) {

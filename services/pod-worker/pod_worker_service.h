@@ -34,6 +34,7 @@
 #include "services/pod-worker/sync/pod_sync.h"
 #include "services/pod-worker/termination/pod_stop.h"
 #include "services/pod-worker/worker/facts.h"
+#include "services/pod-worker/worker/full_name_gate.h"
 #include "services/pod-worker/worker/workers.h"
 
 namespace splitlet::v1 {
@@ -124,9 +125,6 @@ class PodWorkerService {
   void ListRuntime();
   void OnRuntimeListed(const Status& status, const std::vector<cri::Sandbox>& sandboxes,
                        const std::vector<cri::Container>& containers);
-  void FindLeftovers(const std::vector<cri::Sandbox>& sandboxes,
-                     const std::vector<cri::Container>& containers);
-  bool IsLeftover(const Worker& worker) const;
   void FindLives(const std::vector<cri::Sandbox>& sandboxes,
                  const std::vector<cri::Container>& containers);
   void PutFound(const std::string& uid);
@@ -152,7 +150,6 @@ class PodWorkerService {
   bool IsGone(const Worker& worker) const;
   void ForgetLasting(const std::string& uid);
   void CollectLasting();
-  void ForgetLeftover(const std::string& full_name, const std::string& uid);
   void Act(Worker& worker) { worker.last_action = deps_.clock.Now(); }
 
   // What is asked for (requests.cc).
@@ -189,9 +186,7 @@ class PodWorkerService {
   void Complete(Worker& worker, const SyncOutcome& outcome);
   void StopReplaced(Worker& worker, std::vector<ContainerStop> stop);
   bool MayStart(Worker& worker);
-  const Worker* SameNameBefore(const Worker& worker) const;
-  void CheckLeftover(const std::string& waiting_uid, const std::string& full_name,
-                     const std::string& uid);
+  void OnNameInspected(const std::string& uid, bool gone);
   bool PastDeadline(Worker& worker);
 
   Worker* WaitingFor(const PullRequest& pull) const;
@@ -241,21 +236,20 @@ class PodWorkerService {
   PodSync sync_;
   PodStop stop_;
   Random random_;
+  Workers workers_;
   ImagePuller puller_;
   RemovalHolds holds_;
   UnreadableRecords unreadable_;
+  FullNameGate gate_;
   exec::WorkQueue due_;
   exec::Periodic collect_, missing_, keep_room_;
   std::string room_trouble_;
 
-  Workers workers_;
   std::set<std::string> asking_;                    // UIDs whose grant waits for config-source
   std::map<std::string, v1::LastingFact> lasting_;  // of pods without worker: their start time
   std::map<std::string, SavedBegun> begun_;         // of the same pods
   // Of pods without worker: their last life, as the runtime and the files for ever show it.
   std::map<std::string, FoundLife> found_;
-  std::map<std::string, std::set<std::string>>
-      leftovers_;  // full name -> UIDs of static pods found alive at the start, until they are gone
   bool recovered_ = false, runtime_listed_ = false, desired_ready_ = false, stopping_ = false;
   std::string facts_trouble_, runtime_trouble_;
 };

@@ -164,7 +164,7 @@ std::unique_ptr<Worker> PodWorkerService::NewLife(Grant grant, PodTraits traits)
   worker->start_wall_ns = ToNanos(deps_.clock.WallNow());
   worker->started_at = deps_.clock.Now();
   worker->granted_at = worker->started_at;
-  worker->started = IsLeftover(*worker);
+  worker->started = gate_.IsLeftover(*worker);
   const auto old = lasting_.find(traits.uid);
   if (old != lasting_.end() && old->second.incarnation() == grant.incarnation &&
       old->second.start_time_wall_ns() != 0) {

@@ -196,18 +196,7 @@ void PodWorkerService::StopReplaced(Worker& worker, std::vector<ContainerStop> s
 /// A static pod waits until every other one of its full name is gone.
 bool PodWorkerService::MayStart(Worker& worker) {
   if (worker.started || !worker.traits.is_static) return worker.started = true;
-  const std::string full = kube::FullName(worker.name, worker.name_space);
-  std::string waits;
-  if (const Worker* other = SameNameBefore(worker)) {
-    waits = fmt::format("waits for pod {} of the same name", other->uid);
-  } else if (const auto left = leftovers_.find(full); left != leftovers_.end()) {
-    for (const auto& uid : left->second) {
-      if (uid == worker.uid) continue;
-      waits = fmt::format("waits for containers of pod {} of the same name", uid);
-      CheckLeftover(worker.uid, full, uid);
-      break;
-    }
-  }
+  const std::string waits = gate_.WaitsFor(worker);
   if (waits != worker.waits_for) {
     worker.waits_for = waits;
     PutWorkers(worker);
@@ -215,36 +204,8 @@ bool PodWorkerService::MayStart(Worker& worker) {
   return worker.started = waits.empty();
 }
 
-const Worker* PodWorkerService::SameNameBefore(const Worker& worker) const {
-  for (const auto& [uid, other] : workers_) {
-    if (uid == worker.uid || !kube::IsStaticSource(other->source)) continue;
-    if (other->name != worker.name || other->name_space != worker.name_space) continue;
-    if (other->state == WorkerState::kFinished) continue;
-    if (other->started || other->state != WorkerState::kSyncing || other->arrival < worker.arrival)
-      return other.get();
-  }
-  return nullptr;
-}
-
-void PodWorkerService::CheckLeftover(const std::string& waiting_uid, const std::string& full_name,
-                                     const std::string& uid) {
-  const std::string traceparent = Find(waiting_uid)->traceparent;
-  deps_.runtime_strands.Run("leftover/" + uid, [this, waiting_uid, full_name, uid, traceparent] {
-    const cri::TraceScope trace(traceparent);
-    const auto seen = stop_.Look(uid);
-    bool live = !seen.ok();
-    if (seen.ok()) {
-      for (const auto& sandbox : seen->sandboxes())
-        live = live || sandbox.state() == v1::SandboxRecord::READY;
-      for (const auto& record : seen->containers())
-        live = live || record.state() != v1::ContainerRecord::EXITED;
-    }
-    deps_.loop.Post([this, waiting_uid, full_name, uid, live] {
-      if (live) return due_.Add(waiting_uid, kLeftoverRetry);
-      ForgetLeftover(full_name, uid);
-      Advance(waiting_uid);
-    });
-  });
+void PodWorkerService::OnNameInspected(const std::string& uid, bool gone) {
+  gone ? Advance(uid) : due_.Add(uid, kLeftoverRetry);
 }
 
 bool PodWorkerService::PastDeadline(Worker& worker) {
