@@ -22,11 +22,6 @@ constexpr Duration kRoomPeriod = 10s;
 constexpr const char* kRoomStrand = "facts";
 constexpr Duration kRememberFinished = 3600s;
 
-std::string Label(const cri::StringMap& map, std::string_view key) {
-  const auto found = map.find(std::string(key));
-  return found == map.end() ? "" : found->second;
-}
-
 }  // namespace
 
 PodWorkerService::PodWorkerService(Deps deps, Config config)
@@ -85,6 +80,19 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
              .workers = workers_,
              .on_inspected = [this](const std::string& uid,
                                     bool gone) { OnNameInspected(uid, gone); }}),
+      owner_({deps_.clock, deps_.loop, deps_.strands, deps_.owner}),
+      found_(
+          {.loop = deps_.loop,
+           .strands = deps_.strands,
+           .runtime_strands = deps_.runtime_strands,
+           .desired = deps_.desired,
+           .table = deps_.table,
+           .owner = owner_,
+           .facts = facts_,
+           .runtime = stop_,
+           .workers = workers_,
+           .log = deps_.log,
+           .is_unreadable = [this](const std::string& key) { return unreadable_.Contains(key); }}),
       due_(deps_.loop, deps_.clock, [this](const std::string& uid) { Advance(uid); }),
       collect_(deps_.loop, kCollectPeriod, [this] { Collect(); }),
       missing_(deps_.loop, kMissingPeriod, [this] { CheckMissing(); }),
@@ -180,7 +188,7 @@ void PodWorkerService::AddRecovered(const Facts::All& facts) {
       BeginEnd(added, {});
       Persist(added, {});
     } else if (worker == nullptr) {
-      lasting_[fact.uid()] = fact;
+      found_.AddStartTime(fact);
     }
   }
   for (const auto& [key, saved] : facts.restarts) {
@@ -190,7 +198,7 @@ void PodWorkerService::AddRecovered(const Facts::All& facts) {
   }
   for (const auto& [uid, saved] : facts.begun) {
     Worker* worker = Find(uid);
-    if (worker == nullptr) begun_[uid] = saved;
+    if (worker == nullptr) found_.AddBegun(uid, saved);
     if (worker != nullptr && saved.incarnation == worker->incarnation) worker->begun = saved.begun;
   }
 }
@@ -223,73 +231,13 @@ void PodWorkerService::OnRuntimeListed(const Status& status,
   }
   runtime_trouble_.clear();
   gate_.OnRuntimeListed(sandboxes, containers);
-  FindLives(sandboxes, containers);
+  found_.OnRuntimeListed(sandboxes, containers);
   for (const auto& [uid, worker] : workers_)
     worker->started = worker->started || gate_.IsLeftover(*worker);
   runtime_listed_ = true;
   deps_.table.SetComplete({{std::string(bus::kAll)}, deps_.clock.Now(), {}});
   deps_.log.Info("ready", {KV("pods", workers_.size()), KV("sandboxes", sandboxes.size())});
   for (const auto& uid : workers_.Uids()) Advance(uid);
-}
-
-/// Lives that no worker of this start speaks of: the files of this boot are void or gone. Whoever
-/// has lost the number of such a life, or never had it, takes it from here, so that its containers
-/// go on.
-void PodWorkerService::FindLives(const std::vector<cri::Sandbox>& sandboxes,
-                                 const std::vector<cri::Container>& containers) {
-  std::map<std::string, FoundLife> lives;
-  for (const auto& [uid, fact] : lasting_)
-    lives[uid] = {fact.name(), fact.namespace_(), fact.source(), fact.incarnation()};
-  for (const auto& sandbox : sandboxes) {
-    const int64_t incarnation = cri::IncarnationOf(sandbox.annotations);
-    auto& life = lives[sandbox.pod_uid];
-    if (incarnation > life.incarnation)
-      life = {sandbox.pod_name, sandbox.pod_namespace,
-              Label(sandbox.annotations, kube::kConfigSource), incarnation};
-  }
-  for (const auto& container : containers) {
-    auto& life = lives[Label(container.labels, kube::kPodUidLabel)];
-    const int64_t incarnation = cri::IncarnationOf(container.annotations);
-    if (incarnation <= life.incarnation) continue;
-    life.name = Label(container.labels, kube::kPodNameLabel);
-    life.name_space = Label(container.labels, kube::kPodNamespaceLabel);
-    life.incarnation = incarnation;
-  }
-  for (auto& [uid, life] : lives) {
-    if (uid.empty() || life.incarnation == 0 || Find(uid) != nullptr) continue;
-    found_[uid] = std::move(life);
-    PutFound(uid);
-  }
-}
-
-/// Without a state: it is no worker, and says nothing but its number.
-void PodWorkerService::PutFound(const std::string& uid) {
-  if (unreadable_.Contains(bus::KeyOf(uid))) return;
-  const FoundLife& life = found_.at(uid);
-  v1::WorkerRecord record;
-  record.set_uid(uid);
-  record.set_name(life.name);
-  record.set_namespace_(life.name_space);
-  record.set_source(life.source);
-  record.set_incarnation(life.incarnation);
-  deps_.log.LogIfError(deps_.table.Put(bus::KeyOf(uid), record), "put found life");
-}
-
-/// A found life is forgotten when no source wants the pod and the runtime shows nothing of it.
-void PodWorkerService::CollectFound() {
-  for (const auto& [uid, life] : found_) {
-    if (unreadable_.Contains(bus::KeyOf(uid))) continue;
-    const std::string scope = life.source.empty() ? std::string(bus::kAll) : life.source;
-    if (deps_.desired.Contains(bus::KeyOf(uid)) || !deps_.desired.LiveAndComplete(scope)) continue;
-    deps_.runtime_strands.Run("found/" + uid, [this, uid = uid] {
-      const auto seen = stop_.Look(uid);
-      if (!seen.ok() || seen->sandboxes_size() + seen->containers_size() > 0) return;
-      deps_.loop.Post([this, uid] {
-        if (!unreadable_.Contains(bus::KeyOf(uid)) && found_.erase(uid) > 0)
-          deps_.table.Remove(bus::KeyOf(uid));
-      });
-    });
-  }
 }
 
 void PodWorkerService::OnDesiredReady() {
@@ -303,7 +251,7 @@ void PodWorkerService::OnDesiredReady() {
 
 Worker& PodWorkerService::Add(std::unique_ptr<Worker> worker) {
   worker->restarts.backoff = CrashBackoff(config_.crash_loop_max);
-  if (worker->incarnation != 0) found_.erase(worker->uid);
+  found_.OnWorkerAdded(*worker);
   puller_.Forget(worker->uid);
   return workers_.Add(std::move(worker));
 }
@@ -411,17 +359,12 @@ std::vector<v1::WorkerRecord> PodWorkerService::GetWorkers() const {
 /// later: longer than any call that could start it again lives.
 void PodWorkerService::ForgetIfGone(const Worker& worker, const std::string& traceparent) {
   if (!IsGone(worker)) return;
-  deps_.strands.Run("ask/" + worker.uid, [this, uid = worker.uid, source = worker.source,
-                                          traceparent] {
-    const auto knows = deps_.owner.Knows(uid, source, After(deps_.clock, kAskOwner));
-    if (!knows.ok() || *knows) return;
-    deps_.loop.Post([this, uid, traceparent] {
-      Worker* gone = Find(uid);
-      if (gone == nullptr || !IsGone(*gone)) return;
-      gone->removed = true;
-      deps_.table.Remove(bus::KeyOf(uid), traceparent.empty() ? gone->traceparent : traceparent);
-      ForgetLasting(uid);
-    });
+  owner_.WhenGone(worker.uid, worker.source, [this, uid = worker.uid, traceparent] {
+    Worker* gone = Find(uid);
+    if (gone == nullptr || !IsGone(*gone)) return;
+    gone->removed = true;
+    deps_.table.Remove(bus::KeyOf(uid), traceparent.empty() ? gone->traceparent : traceparent);
+    found_.ForgetForEver(uid);
   });
 }
 
@@ -430,32 +373,6 @@ bool PodWorkerService::IsGone(const Worker& worker) const {
   return worker.state == WorkerState::kFinished && worker.saving == 0 &&
          deps_.table.Contains(key) && !deps_.desired.Contains(key) &&
          deps_.desired.LiveAndComplete(worker.source);
-}
-
-void PodWorkerService::ForgetLasting(const std::string& uid) {
-  lasting_.erase(uid);
-  begun_.erase(uid);
-  deps_.strands.Run(FactsStrand(uid), [this, uid] {
-    deps_.log.LogIfError(facts_.ForgetLasting(uid), "forget what is kept for ever");
-  });
-}
-
-/// Start times of pods that went while nothing of this node ran: never granted again, they have no
-/// worker that would forget them.
-void PodWorkerService::CollectLasting() {
-  std::vector<std::pair<std::string, std::string>> gone;  // with their sources
-  for (const auto& [uid, fact] : lasting_)
-    if (!deps_.desired.Contains(bus::KeyOf(uid)) && deps_.desired.LiveAndComplete(fact.source()))
-      gone.emplace_back(uid, fact.source());
-  for (const auto& [uid, source] : gone) {
-    deps_.strands.Run("ask/" + uid, [this, uid = uid, source = source] {
-      const auto knows = deps_.owner.Knows(uid, source, After(deps_.clock, kAskOwner));
-      if (!knows.ok() || *knows) return;
-      deps_.loop.Post([this, uid] {
-        if (lasting_.contains(uid) && !deps_.desired.Contains(bus::KeyOf(uid))) ForgetLasting(uid);
-      });
-    });
-  }
 }
 
 void PodWorkerService::CountStates() {
@@ -470,8 +387,7 @@ void PodWorkerService::Collect() {
   const Clock::Time now = deps_.clock.Now();
   std::vector<std::string> old;
   CountStates();
-  CollectLasting();
-  CollectFound();
+  found_.Collect();
   if (recovered_ && !stopping_) unreadable_.Collect();
   for (const auto& [uid, worker] : workers_) {
     ForgetIfGone(*worker);
@@ -549,12 +465,10 @@ void PodWorkerService::DiscardRecord(const std::string& uid, Done<std::vector<st
 
 void PodWorkerService::OnDiscarded(const std::string& key, const Facts::All& left) {
   AddRecovered(left);
-  const auto life = std::ranges::find_if(
-      found_, [&key](const auto& found) { return bus::KeyOf(found.first) == key; });
   if (const Worker* worker = workers_.FindByKey(key)) {
     PutWorkers(*worker);
-  } else if (life != found_.end()) {
-    PutFound(life->first);
+  } else if (const std::string uid = found_.UidOfKey(key); !uid.empty()) {
+    found_.PutWorkers(uid);
   } else {
     deps_.table.Remove(key);
   }

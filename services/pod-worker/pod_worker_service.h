@@ -34,7 +34,9 @@
 #include "services/pod-worker/sync/pod_sync.h"
 #include "services/pod-worker/termination/pod_stop.h"
 #include "services/pod-worker/worker/facts.h"
+#include "services/pod-worker/worker/found_incarnations.h"
 #include "services/pod-worker/worker/full_name_gate.h"
+#include "services/pod-worker/worker/owner_question.h"
 #include "services/pod-worker/worker/workers.h"
 
 namespace splitlet::v1 {
@@ -48,9 +50,6 @@ class WorkerRecord;
 }  // namespace splitlet::v1
 
 namespace splitlet::pod_worker {
-
-/// How long config-source may take to say whether it knows a pod.
-inline constexpr Duration kAskOwner = std::chrono::seconds{5};
 
 struct Deps {
   const Clock& clock;
@@ -75,12 +74,6 @@ struct Deps {
   prometheus::Registry& metrics;
   Log log;
   uint64_t seed = 1;  // of jitter
-};
-
-/// A life of a pod that this start of the process has no worker for.
-struct FoundLife {
-  std::string name, name_space, source;
-  int64_t incarnation = 0;
 };
 
 class PodWorkerService {
@@ -125,10 +118,6 @@ class PodWorkerService {
   void ListRuntime();
   void OnRuntimeListed(const Status& status, const std::vector<cri::Sandbox>& sandboxes,
                        const std::vector<cri::Container>& containers);
-  void FindLives(const std::vector<cri::Sandbox>& sandboxes,
-                 const std::vector<cri::Container>& containers);
-  void PutFound(const std::string& uid);
-  void CollectFound();
   void OnDesiredReady();
 
   // Memory and its reflections (pod_worker_service.cc).
@@ -148,8 +137,6 @@ class PodWorkerService {
   /// `traceparent`: of the change that took the pod away, where that is known.
   void ForgetIfGone(const Worker& worker, const std::string& traceparent = {});
   bool IsGone(const Worker& worker) const;
-  void ForgetLasting(const std::string& uid);
-  void CollectLasting();
   void Act(Worker& worker) { worker.last_action = deps_.clock.Now(); }
 
   // What is asked for (requests.cc).
@@ -164,7 +151,7 @@ class PodWorkerService {
               const AskedDesired* asked);
   void AcceptGrant(Worker* worker, Grant grant, PodTraits traits, DoneStatus done);
   std::unique_ptr<Worker> NewLife(Grant grant, PodTraits traits);
-  void EndFound(const FoundLife& found, Grant grant, PodTraits traits, DoneStatus done);
+  void EndFound(FoundIncarnation found, Grant grant, PodTraits traits, DoneStatus done);
   void TellNotCarriedOut(const Worker& worker);
   void KillOrphan(const v1::KillPodRequest& request, Done<v1::KillPodReply> done);
   void EndOrphan(const v1::KillPodRequest& request, const v1::ObservedPod& seen,
@@ -241,15 +228,13 @@ class PodWorkerService {
   RemovalHolds holds_;
   UnreadableRecords unreadable_;
   FullNameGate gate_;
+  OwnerQuestion owner_;
+  FoundIncarnations found_;
   exec::WorkQueue due_;
   exec::Periodic collect_, missing_, keep_room_;
   std::string room_trouble_;
 
-  std::set<std::string> asking_;                    // UIDs whose grant waits for config-source
-  std::map<std::string, v1::LastingFact> lasting_;  // of pods without worker: their start time
-  std::map<std::string, SavedBegun> begun_;         // of the same pods
-  // Of pods without worker: their last life, as the runtime and the files for ever show it.
-  std::map<std::string, FoundLife> found_;
+  std::set<std::string> asking_;  // UIDs whose grant waits for config-source
   bool recovered_ = false, runtime_listed_ = false, desired_ready_ = false, stopping_ = false;
   std::string facts_trouble_, runtime_trouble_;
 };

@@ -87,14 +87,13 @@ void PodWorkerService::Update(const v1::UpdatePodRequest& request, DoneStatus do
 
 void PodWorkerService::AcceptGrant(Worker* worker, Grant grant, PodTraits traits, DoneStatus done) {
   const std::string uid = traits.uid;
-  if (const auto found = found_.find(uid); worker == nullptr && found != found_.end()) {
-    if (grant.incarnation < found->second.incarnation) {
-      PutFound(uid);
+  if (const auto* found = found_.Find(uid); worker == nullptr && found != nullptr) {
+    if (grant.incarnation < found->incarnation) {
+      found_.PutWorkers(uid);
       return done(FailedPrecondition("the runtime shows a later life of the pod"));
     }
-    if (grant.incarnation > found->second.incarnation)
-      return EndFound(FoundLife(found->second), std::move(grant), std::move(traits),
-                      std::move(done));
+    if (grant.incarnation > found->incarnation)
+      return EndFound(*found, std::move(grant), std::move(traits), std::move(done));
   }
   const bool later_life =
       worker != nullptr && (worker->orphan || grant.incarnation > worker->incarnation);
@@ -135,18 +134,17 @@ void PodWorkerService::AcceptGrant(Worker* worker, Grant grant, PodTraits traits
 }
 
 /// The life before is over, and nobody has ended what it left.
-void PodWorkerService::EndFound(const FoundLife& found, Grant grant, PodTraits traits,
+void PodWorkerService::EndFound(FoundIncarnation found, Grant grant, PodTraits traits,
                                 DoneStatus done) {
   auto before = std::make_unique<Worker>();
   before->uid = traits.uid;
   before->name = traits.name;
   before->name_space = traits.name_space;
-  before->source = found.source;
+  before->source = std::move(found.source);
   before->incarnation = found.incarnation;
   before->traits = std::move(traits);
   before->next = std::move(grant);
-  lasting_.erase(before->uid);
-  begun_.erase(before->uid);
+  found_.Forget(before->uid);
   Worker& added = Add(std::move(before));
   BeginEnd(added, {.traceparent = added.next->traceparent});
   Persist(added, {}, std::move(done));
@@ -165,20 +163,7 @@ std::unique_ptr<Worker> PodWorkerService::NewLife(Grant grant, PodTraits traits)
   worker->started_at = deps_.clock.Now();
   worker->granted_at = worker->started_at;
   worker->started = gate_.IsLeftover(*worker);
-  const auto old = lasting_.find(traits.uid);
-  if (old != lasting_.end() && old->second.incarnation() == grant.incarnation &&
-      old->second.start_time_wall_ns() != 0) {
-    // Started in another boot: only wall time tells how long ago.
-    const Duration age{
-        std::max<int64_t>(worker->start_wall_ns - old->second.start_time_wall_ns(), 0)};
-    worker->start_wall_ns = old->second.start_time_wall_ns();
-    worker->started_at = worker->started_at - age;
-  }
-  lasting_.erase(traits.uid);
-  if (const auto known = begun_.find(traits.uid); known != begun_.end()) {
-    if (known->second.incarnation == grant.incarnation) worker->begun = known->second.begun;
-    begun_.erase(known);
-  }
+  found_.HandOver(*worker);
   metrics_.containers_per_pod.Observe(static_cast<double>(traits.containers));
   const bool deleted = traits.deleted;
   worker->grant = std::move(grant);
@@ -385,15 +370,11 @@ void PodWorkerService::CheckMissing() {
 void PodWorkerService::AskOwner(const std::string& uid) {
   Worker* suspect = Find(uid);
   if (suspect == nullptr) return;
-  deps_.strands.Run("ask/" + uid, [this, uid, source = suspect->source] {
-    const auto knows = deps_.owner.Knows(uid, source, After(deps_.clock, kAskOwner));
-    if (!knows.ok() || *knows) return;
-    deps_.loop.Post([this, uid] {
-      Worker* worker = Find(uid);
-      if (worker == nullptr || worker->missing_passes < kMissingPasses) return;
-      deps_.log.Info("ending a pod that no source wants", {KV("podUID", uid), TraceField(*worker)});
-      if (BeginEnd(*worker, {.removed = true})) Persist(*worker, {});
-    });
+  owner_.WhenGone(uid, suspect->source, [this, uid] {
+    Worker* worker = Find(uid);
+    if (worker == nullptr || worker->missing_passes < kMissingPasses) return;
+    deps_.log.Info("ending a pod that no source wants", {KV("podUID", uid), TraceField(*worker)});
+    if (BeginEnd(*worker, {.removed = true})) Persist(*worker, {});
   });
 }
 
