@@ -91,7 +91,7 @@ void PodWorkerService::OnLooked(const std::string& uid, StatusOr<v1::ObservedPod
   if (!seen.ok()) return EndFailed(*worker, Message(seen.status()));
   if (worker->last_seen) MergeObservation(*worker->last_seen, *seen);
   worker->last_seen = std::make_shared<v1::ObservedPod>(std::move(*seen));
-  PutWorkers(*worker);
+  store_.PutWorkers(*worker);
   const auto pod = Parse(worker->grant);
   StopRun run{.steps = StopOrder(pod.get(), Restrict(*worker->last_seen, worker->sandbox_ids)),
               .cancel = std::make_shared<CancelToken>()};
@@ -178,7 +178,7 @@ void PodWorkerService::OnAllStopped(Worker& worker) {
     worker.sync_error = fmt::format("failed to \"KillContainer\": {}", fmt::join(run.errors, ", "));
     PodEvents(deps_.events, RefOf(worker)).Warning("FailedKillPod", worker.sync_error);
     due_.Add(worker.uid, kRetry);
-    PutWorkers(worker);
+    store_.PutWorkers(worker);
   }
   StepDone(worker);
 }
@@ -215,7 +215,7 @@ void PodWorkerService::OnSandboxesStopped(const std::string& uid,
   worker->busy = false;
   deps_.log.Info("pod stopped", {KV("pod", kube::PodKey(worker->name_space, worker->name)),
                                  KV("podUID", uid), TraceField(*worker)});
-  Persist(*worker, {.lasting = worker->incarnation != 0 && !worker->orphan, .sync = true});
+  store_.Save(*worker, {.permanent = worker->incarnation != 0 && !worker->orphan, .fsync = true});
 }
 
 void PodWorkerService::EndFailed(Worker& worker, const std::string& why) {
@@ -227,7 +227,7 @@ void PodWorkerService::EndFailed(Worker& worker, const std::string& why) {
                    {KV("podUID", worker.uid), KV("err", why), TraceField(worker)});
   worker.sync_error = text;
   due_.Add(worker.uid, random_.Jitter(kRetry, 0.5));
-  PutWorkers(worker);
+  store_.PutWorkers(worker);
   StepDone(worker);
 }
 
@@ -271,7 +271,7 @@ void PodWorkerService::OnCleanedUp(const std::string& uid, const Status& status)
   puller_.Forget(uid);
   worker->restarts = {CrashBackoff(config_.crash_loop_max), {}};
   metrics_.ObserveWorker("terminated", worker->finished_at - worker->ending_since);
-  Persist(*worker, {});
+  store_.Save(*worker, {});
 }
 
 /// The next life, or whoever waited for this name; a pod that nobody recorded leaves no memory.
@@ -284,17 +284,15 @@ void PodWorkerService::AfterFinish(Worker& worker) {
     auto traits = TraitsOf(next.pod);
     CHECK(traits.ok());
     Worker& fresh = Add(NewLife(std::move(next), std::move(traits).value()));
-    Persist(fresh, {.lasting = true});
+    store_.Save(fresh, {.permanent = true});
     if (const auto record = deps_.desired.Find(bus::KeyOf(uid))) ApplyDesired(*record);
   } else if (worker.orphan && worker.incarnation != 0) {
     worker.orphan = false;  // a life before these containers is remembered still
-    Persist(worker, {});
+    store_.Save(worker, {});
   } else if (worker.orphan) {
     workers_.Erase(uid);
     puller_.Forget(uid);
-    deps_.strands.Run(FactsStrand(uid), [this, uid] {
-      deps_.log.LogIfError(facts_.ForgetWorker(uid), "forget worker");
-    });
+    store_.Forget(uid);
     // A source that came to know of the pod meanwhile, and wants it no more, waits for an answer.
     if (const auto record = deps_.desired.Find(bus::KeyOf(uid))) ApplyDesired(*record);
   } else {

@@ -14,12 +14,9 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-constexpr Duration kRetryStart = 1s;
 constexpr Duration kWaitForDesired = 3s;
 constexpr Duration kCollectPeriod = 60s;
 constexpr Duration kMissingPeriod = 10s;
-constexpr Duration kRoomPeriod = 10s;
-constexpr const char* kRoomStrand = "facts";
 constexpr Duration kRememberFinished = 3600s;
 
 }  // namespace
@@ -36,6 +33,17 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
       stop_({observer_, deps_.runner, deps_.long_calls, deps_.clock, deps_.events,
              config_.request_timeout}),
       random_(deps_.seed),
+      store_(
+          {.clock = deps_.clock,
+           .loop = deps_.loop,
+           .strands = deps_.strands,
+           .table = deps_.table,
+           .facts = facts_,
+           .workers = workers_,
+           .log = deps_.log,
+           .is_held =
+               [this](const std::string& uid) { return static_cast<bool>(holds_.HeldUntil(uid)); },
+           .on_saved = [this](const std::string& uid) { Advance(uid); }}),
       puller_({.clock = deps_.clock,
                .loop = deps_.loop,
                .strands = deps_.runtime_strands,
@@ -96,7 +104,7 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
       due_(deps_.loop, deps_.clock, [this](const std::string& uid) { Advance(uid); }),
       collect_(deps_.loop, kCollectPeriod, [this] { Collect(); }),
       missing_(deps_.loop, kMissingPeriod, [this] { CheckMissing(); }),
-      keep_room_(deps_.loop, kRoomPeriod, [this] { KeepRoom(); }) {}
+      keep_room_(deps_.loop, kRoomPeriod, [this] { store_.KeepRoom(); }) {}
 
 PodWorkerService::~PodWorkerService() = default;
 
@@ -145,7 +153,7 @@ void PodWorkerService::OnFacts(StatusOr<Facts::All> facts) {
     const std::string before = std::exchange(facts_trouble_, Message(facts.status()));
     if (before != facts_trouble_)
       deps_.log.Error("cannot read the files of this process", {KV("err", facts.status())});
-    deps_.loop.RunAfter(kRetryStart, [this] { ReadFacts(); });
+    deps_.loop.RunAfter(kTryAgain, [this] { ReadFacts(); });
     return;
   }
   facts_trouble_.clear();
@@ -156,7 +164,7 @@ void PodWorkerService::OnFacts(StatusOr<Facts::All> facts) {
   recovered_ = true;
   CountStates();
   for (const auto& [uid, worker] : workers_)
-    if (!worker->orphan) PutWorkers(*worker);
+    if (!worker->orphan) store_.PutWorkers(*worker);
   unreadable_.OnRead(std::move(facts->unknown));
   deps_.desired.ForEach(
       [this](const std::string& key, const auto& record) { OnDesired(key, record, true); });
@@ -173,7 +181,7 @@ void PodWorkerService::AddRecovered(const Facts::All& facts) {
       // Killed between the verdict and the change of state: the verdict stands.
       if (worker->state == WorkerState::kSyncing && (fact.has_verdict() || fact.evicted())) {
         BeginEnd(*worker, {});
-        Persist(*worker, {});
+        store_.Save(*worker, {});
       }
     } else if (worker == nullptr && (fact.has_verdict() || fact.evicted())) {
       // From another boot: the pod is over; what is left of it is ended.
@@ -186,7 +194,7 @@ void PodWorkerService::AddRecovered(const Facts::All& facts) {
       ApplyLasting(fact, *ended);
       Worker& added = Add(std::move(ended));
       BeginEnd(added, {});
-      Persist(added, {});
+      store_.Save(added, {});
     } else if (worker == nullptr) {
       found_.AddStartTime(fact);
     }
@@ -226,7 +234,7 @@ void PodWorkerService::OnRuntimeListed(const Status& status,
   if (!status.ok()) {
     if (runtime_trouble_.empty()) deps_.log.Warn("cannot list the runtime", {KV("err", status)});
     runtime_trouble_ = Message(status);
-    deps_.loop.RunAfter(kRetryStart, [this] { ListRuntime(); });
+    deps_.loop.RunAfter(kTryAgain, [this] { ListRuntime(); });
     return;
   }
   runtime_trouble_.clear();
@@ -256,94 +264,6 @@ Worker& PodWorkerService::Add(std::unique_ptr<Worker> worker) {
   return workers_.Add(std::move(worker));
 }
 
-void PodWorkerService::Persist(Worker& worker, Save what, DoneStatus done) {
-  ++worker.saving;
-  if (worker.save_again) {  // what failed before comes first: nobody may hear of more than is saved
-    what.lasting = what.lasting || worker.save_again->lasting;
-    what.sync = what.sync || worker.save_again->sync;
-  }
-  auto fact = std::make_shared<v1::WorkerFact>();
-  FillFact(worker, *fact);
-  auto lasting = std::make_shared<v1::LastingFact>();
-  if (what.lasting) FillLasting(worker, *lasting);
-  auto record = std::make_shared<v1::WorkerRecord>();
-  FillRecord(worker, *record);
-  deps_.strands.Run(
-      FactsStrand(worker.uid), [this, fact, lasting, record, what, done = std::move(done)] {
-        // The verdict first: without it the state would say that a pod is over, and nobody knew
-        // how.
-        Status status = what.lasting ? facts_.SaveLasting(*lasting, what.sync) : OkStatus();
-        if (status.ok()) status = facts_.SaveWorker(*fact);
-        deps_.loop.Post(
-            [this, record, what, done, status] { OnPersisted(*record, what, done, status); });
-      });
-}
-
-/// `saved`: the worker as it was when the save began. It may have gone on since, and what is not on
-/// disk nobody may hear of.
-void PodWorkerService::OnPersisted(const v1::WorkerRecord& saved, Save what, const DoneStatus& done,
-                                   const Status& status) {
-  const std::string& uid = saved.uid();
-  Worker* worker = Find(uid);
-  if (!status.ok()) {
-    const std::string why = Message(status);
-    if (worker == nullptr || worker->save_error != why)
-      deps_.log.Error("cannot save a pod's state",
-                      {KV("podUID", uid), KV("err", status),
-                       KV(kTraceIdField, worker == nullptr ? "" : TraceIdOf(worker->traceparent))});
-    if (done) done(Unavailable("cannot save the pod's state: {}", why));
-    if (worker != nullptr) SaveLater(*worker, what, why);
-    return;
-  }
-  if (worker == nullptr) {
-    if (done) done(OkStatus());
-    return;
-  }
-  --worker->saving;
-  worker->save_error.clear();
-  if (worker->saving > 0) {
-    PutRecord(*worker, saved);
-  } else {
-    PutWorkers(*worker);
-  }
-  if (done) done(OkStatus());
-  if (worker->saving == 0) Advance(uid);
-}
-
-/// One try at a time, however many calls failed: they come every few seconds while a disk is full.
-void PodWorkerService::SaveLater(Worker& worker, Save what, const std::string& why) {
-  worker.save_error = why;
-  if (worker.save_again) {
-    --worker.saving;
-    worker.save_again->lasting = worker.save_again->lasting || what.lasting;
-    worker.save_again->sync = worker.save_again->sync || what.sync;
-    return;
-  }
-  worker.save_again = what;
-  deps_.loop.RunAfter(kRetryStart, [this, uid = worker.uid] {
-    Worker* again = Find(uid);
-    if (again == nullptr || !again->save_again) return;
-    --again->saving;
-    Persist(*again, *std::exchange(again->save_again, std::nullopt));
-  });
-}
-
-/// While something of the worker is on its way to the disk, the end of the save puts it.
-void PodWorkerService::PutWorkers(const Worker& worker) {
-  if (worker.saving > 0) return;
-  v1::WorkerRecord record;
-  FillRecord(worker, record);
-  PutRecord(worker, std::move(record));
-}
-
-void PodWorkerService::PutRecord(const Worker& worker, v1::WorkerRecord record) {
-  if (worker.orphan || worker.incarnation == 0) return;
-  FAIL_POINT_VOID("pod-worker.put-workers.before");
-  record.set_held(static_cast<bool>(holds_.HeldUntil(worker.uid)));
-  deps_.log.LogIfError(deps_.table.Put(bus::KeyOf(worker.uid), record, worker.traceparent),
-                       "put worker");
-}
-
 std::vector<v1::WorkerRecord> PodWorkerService::GetWorkers() const {
   std::vector<v1::WorkerRecord> records;
   for (const auto& [uid, worker] : workers_) {
@@ -370,7 +290,7 @@ void PodWorkerService::ForgetIfGone(const Worker& worker, const std::string& tra
 
 bool PodWorkerService::IsGone(const Worker& worker) const {
   const std::string key = bus::KeyOf(worker.uid);
-  return worker.state == WorkerState::kFinished && worker.saving == 0 &&
+  return worker.state == WorkerState::kFinished && !store_.IsSaving(worker.uid) &&
          deps_.table.Contains(key) && !deps_.desired.Contains(key) &&
          deps_.desired.LiveAndComplete(worker.source);
 }
@@ -392,7 +312,7 @@ void PodWorkerService::Collect() {
   for (const auto& [uid, worker] : workers_) {
     ForgetIfGone(*worker);
     const bool gone =
-        !deps_.table.Contains(bus::KeyOf(uid)) && worker->saving == 0 && !worker->busy;
+        !deps_.table.Contains(bus::KeyOf(uid)) && !store_.IsSaving(worker->uid) && !worker->busy;
     if (worker->state == WorkerState::kFinished && gone &&
         now - worker->finished_at > kRememberFinished)
       old.push_back(uid);
@@ -400,30 +320,8 @@ void PodWorkerService::Collect() {
   for (const auto& uid : old) {
     workers_.Erase(uid);
     puller_.Forget(uid);
-    deps_.strands.Run(FactsStrand(uid), [this, uid] {
-      deps_.log.LogIfError(facts_.ForgetWorker(uid), "forget worker");
-    });
+    store_.Forget(uid);
   }
-}
-
-/// What a full disk must not keep from being written has its room before the disk is full. A
-/// container that has not ended long after it was killed may have ended, in a runtime that waits
-/// for room to write so.
-void PodWorkerService::KeepRoom() {
-  if (deps_.strands.Pending(kRoomStrand) > 0) return;
-  const bool overdue = std::ranges::any_of(workers_, [this](const auto& entry) {
-    const Worker& worker = *entry.second;
-    return worker.state == WorkerState::kTerminating &&
-           deps_.clock.Now() - worker.deadline >= kRoomPeriod;
-  });
-  deps_.strands.Run(kRoomStrand, [this, overdue] {
-    const Status kept = overdue ? facts_.GiveRoom() : facts_.KeepRoom();
-    deps_.loop.Post([this, kept] {
-      const std::string before = std::exchange(room_trouble_, kept.ok() ? "" : Message(kept));
-      if (!kept.ok() && room_trouble_ != before)
-        deps_.log.Warn("the reserve on the disk cannot be kept", {KV("err", kept)});
-    });
-  });
 }
 
 void PodWorkerService::OnPodChanged(const std::string& uid) {
@@ -437,7 +335,7 @@ PodNeed PodWorkerService::NeedOf(const std::string& uid) const {
     if (worker->state == WorkerState::kFinished)
       return worker->removed || worker->evicted || worker->orphan ? PodNeed::kNothing
                                                                   : PodNeed::kRemains;
-    return worker->busy || worker->saving > 0 ? PodNeed::kEverything : PodNeed::kNewest;
+    return worker->busy || store_.IsSaving(worker->uid) ? PodNeed::kEverything : PodNeed::kNewest;
   }
   const std::string key = bus::KeyOf(uid);
   if (unreadable_.Contains(key)) return PodNeed::kEverything;
@@ -466,7 +364,7 @@ void PodWorkerService::DiscardRecord(const std::string& uid, Done<std::vector<st
 void PodWorkerService::OnDiscarded(const std::string& key, const Facts::All& left) {
   AddRecovered(left);
   if (const Worker* worker = workers_.FindByKey(key)) {
-    PutWorkers(*worker);
+    store_.PutWorkers(*worker);
   } else if (const std::string uid = found_.UidOfKey(key); !uid.empty()) {
     found_.PutWorkers(uid);
   } else {

@@ -37,6 +37,7 @@
 #include "services/pod-worker/worker/found_incarnations.h"
 #include "services/pod-worker/worker/full_name_gate.h"
 #include "services/pod-worker/worker/owner_question.h"
+#include "services/pod-worker/worker/worker_store.h"
 #include "services/pod-worker/worker/workers.h"
 
 namespace splitlet::v1 {
@@ -123,17 +124,8 @@ class PodWorkerService {
   // Memory and its reflections (pod_worker_service.cc).
   Worker* Find(const std::string& uid) const { return workers_.Find(uid); }
   Worker& Add(std::unique_ptr<Worker> worker);
-  /// Writes what the worker is now; then puts its record, answers, and goes on with the pod. Tried
-  /// until it works.
-  void Persist(Worker& worker, Save what, DoneStatus done = nullptr);
-  void OnPersisted(const v1::WorkerRecord& saved, Save what, const DoneStatus& done,
-                   const Status& status);
-  void SaveLater(Worker& worker, Save what, const std::string& why);
-  void PutWorkers(const Worker& worker);
-  void PutRecord(const Worker& worker, v1::WorkerRecord record);
   void CountStates();
   void Collect();
-  void KeepRoom();
   /// `traceparent`: of the change that took the pod away, where that is known.
   void ForgetIfGone(const Worker& worker, const std::string& traceparent = {});
   bool IsGone(const Worker& worker) const;
@@ -224,6 +216,7 @@ class PodWorkerService {
   PodStop stop_;
   Random random_;
   Workers workers_;
+  WorkerStore store_;
   ImagePuller puller_;
   RemovalHolds holds_;
   UnreadableRecords unreadable_;
@@ -232,7 +225,6 @@ class PodWorkerService {
   FoundIncarnations found_;
   exec::WorkQueue due_;
   exec::Periodic collect_, missing_, keep_room_;
-  std::string room_trouble_;
 
   std::set<std::string> asking_;  // UIDs whose grant waits for config-source
   bool recovered_ = false, runtime_listed_ = false, desired_ready_ = false, stopping_ = false;

@@ -68,7 +68,7 @@ void PodWorkerService::Update(const v1::UpdatePodRequest& request, DoneStatus do
       worker != nullptr && worker->incarnation == request.incarnation() && worker->grant;
   if (known && request.generation() <= worker->grant->generation) {
     // Not on disk yet: the first try may have failed to get it there.
-    if (worker->saving > 0) return Persist(*worker, {}, std::move(done));
+    if (store_.IsSaving(worker->uid)) return store_.Save(*worker, {}, std::move(done));
     done(OkStatus());
     if (worker->state == WorkerState::kSyncing) Advance(request.uid());
     return;
@@ -98,18 +98,18 @@ void PodWorkerService::AcceptGrant(Worker* worker, Grant grant, PodTraits traits
   const bool later_life =
       worker != nullptr && (worker->orphan || grant.incarnation > worker->incarnation);
   if (worker == nullptr ||
-      (later_life && worker->state == WorkerState::kFinished && worker->saving == 0)) {
+      (later_life && worker->state == WorkerState::kFinished && !store_.IsSaving(worker->uid))) {
     Worker& fresh = Add(NewLife(std::move(grant), std::move(traits)));
-    Persist(fresh, {.lasting = true}, std::move(done));
+    store_.Save(fresh, {.permanent = true}, std::move(done));
   } else if (later_life) {
     if (worker->next && !IsNewer(grant, *worker->next)) {
       // What waits may not be on disk yet.
-      if (worker->saving > 0) return Persist(*worker, {}, std::move(done));
+      if (store_.IsSaving(worker->uid)) return store_.Save(*worker, {}, std::move(done));
       return done(OkStatus());
     }
     worker->next = std::move(grant);
     BeginEnd(*worker, {.traceparent = worker->next->traceparent});
-    Persist(*worker, {}, std::move(done));
+    store_.Save(*worker, {}, std::move(done));
   } else if (worker->state == WorkerState::kSyncing) {
     const bool told = !worker->traits.not_carried_out.empty();
     worker->traceparent = grant.traceparent;
@@ -118,13 +118,13 @@ void PodWorkerService::AcceptGrant(Worker* worker, Grant grant, PodTraits traits
     worker->failures = 0;
     if (!told) TellNotCarriedOut(*worker);
     if (worker->traits.deleted) BeginEnd(*worker, {.removed = true});
-    Persist(*worker, {}, std::move(done));
+    store_.Save(*worker, {}, std::move(done));
   } else {
     // Ending: a spec cannot bring it back, a deletion may leave it less time.
     if (traits.deleted && BeginEnd(*worker, {.removed = true,
                                              .deletion_grace = traits.deletion_grace,
                                              .traceparent = grant.traceparent})) {
-      Persist(*worker, {}, std::move(done));
+      store_.Save(*worker, {}, std::move(done));
     } else {
       done(OkStatus());
     }
@@ -147,7 +147,7 @@ void PodWorkerService::EndFound(FoundIncarnation found, Grant grant, PodTraits t
   found_.Forget(before->uid);
   Worker& added = Add(std::move(before));
   BeginEnd(added, {.traceparent = added.next->traceparent});
-  Persist(added, {}, std::move(done));
+  store_.Save(added, {}, std::move(done));
   if (const auto record = deps_.desired.Find(bus::KeyOf(added.uid))) ApplyDesired(*record);
 }
 
@@ -214,12 +214,12 @@ void PodWorkerService::OnKillPod(const v1::KillPodRequest& request, Done<v1::Kil
     return done(Unavailable("an earlier life of the pod has not ended yet"));
   const auto known = worker->answers.find(request.request_id());
   if (!request.request_id().empty() && known != worker->answers.end()) {
-    if (worker->saving == 0) return done(answer(known->second));
+    if (!store_.IsSaving(worker->uid)) return done(answer(known->second));
     // Not on disk yet: the first try may have failed to get it there.
-    return Persist(*worker, {.lasting = true, .sync = worker->evicted},
-                   [done, reply = answer(known->second)](const Status& status) {
-                     status.ok() ? done(reply) : done(status);
-                   });
+    return store_.Save(*worker, {.permanent = true, .fsync = worker->evicted},
+                       [done, reply = answer(known->second)](const Status& status) {
+                         status.ok() ? done(reply) : done(status);
+                       });
   }
   EndCause cause{.reason = request.reason(),
                  .message = request.message(),
@@ -229,10 +229,10 @@ void PodWorkerService::OnKillPod(const v1::KillPodRequest& request, Done<v1::Kil
   BeginEnd(*worker, cause);
   if (worker->answers.size() >= kMaxAnswers) worker->answers.erase(worker->answers.begin());
   if (!request.request_id().empty()) worker->answers[request.request_id()] = worker->deadline;
-  Persist(*worker, {.lasting = true, .sync = request.evict()},
-          [done, reply = answer(worker->deadline)](const Status& status) {
-            status.ok() ? done(reply) : done(status);
-          });
+  store_.Save(*worker, {.permanent = true, .fsync = request.evict()},
+              [done, reply = answer(worker->deadline)](const Status& status) {
+                status.ok() ? done(reply) : done(status);
+              });
 }
 
 /// Containers in the runtime that no record speaks of.
@@ -253,7 +253,7 @@ void PodWorkerService::EndOrphan(const v1::KillPodRequest& request, const v1::Ob
     return done(FailedPrecondition("a source knows the pod"));
   if (worker != nullptr && !worker->orphan && worker->state != WorkerState::kFinished)
     return done(FailedPrecondition("the pod has a worker"));
-  if (worker != nullptr && worker->saving > 0)
+  if (worker != nullptr && store_.IsSaving(worker->uid))
     return done(Unavailable("the pod's state is on its way to the disk"));
   const auto reply = [this, uid = request.uid(), done](const Status& status) {
     const Worker* orphan = Find(uid);
@@ -282,7 +282,7 @@ void PodWorkerService::EndOrphan(const v1::KillPodRequest& request, const v1::Ob
   if (request.has_grace()) cause.asked_grace = request.grace_period_seconds();
   deps_.log.Info("ending containers of a pod without record", {KV("podUID", request.uid())});
   BeginEnd(*worker, cause);
-  Persist(*worker, {}, reply);
+  store_.Save(*worker, {}, reply);
 }
 
 void PodWorkerService::OnDesired(const std::string& key,
@@ -317,16 +317,17 @@ void PodWorkerService::ApplyDesired(const v1::DesiredRecord& record,
   if (later && worker->state != WorkerState::kFinished) {
     if (worker->next && over && worker->next->incarnation <= record.incarnation())
       worker->next.reset();
-    if (BeginEnd(*worker, {.traceparent = traceparent})) Persist(*worker, {});
+    if (BeginEnd(*worker, {.traceparent = traceparent})) store_.Save(*worker, {});
     return;
   }
   if (!over) return;
   EndCause cause{.removed = true, .traceparent = traceparent};
   if (traits.ok()) cause.deletion_grace = traits->deletion_grace;
-  if (same && BeginEnd(*worker, cause)) return Persist(*worker, {});
+  if (same && BeginEnd(*worker, cause)) return store_.Save(*worker, {});
   if (same) return TellAgain(*worker, true);
   if (worker != nullptr && !later) return;
-  if (worker != nullptr && (worker->saving > 0 || worker->busy)) return due_.Add(record.uid(), 1s);
+  if (worker != nullptr && (store_.IsSaving(worker->uid) || worker->busy))
+    return due_.Add(record.uid(), 1s);
   auto ungranted = std::make_unique<Worker>();
   ungranted->uid = record.uid();
   ungranted->name = record.name();
@@ -336,7 +337,7 @@ void PodWorkerService::ApplyDesired(const v1::DesiredRecord& record,
   if (traits.ok()) ungranted->traits = *traits;
   Worker& fresh = Add(std::move(ungranted));
   BeginEnd(fresh, cause);
-  Persist(fresh, {});
+  store_.Save(fresh, {});
 }
 
 /// A record at or below a life that is over stands until `workers` says so, and may come when the
@@ -345,12 +346,12 @@ void PodWorkerService::ApplyDesired(const v1::DesiredRecord& record,
 /// Then it goes on above, and the verdict was of a pod that is gone.
 void PodWorkerService::TellAgain(Worker& worker, bool same_life) {
   const bool untold = !deps_.table.Contains(bus::KeyOf(worker.uid));
-  if (worker.state != WorkerState::kFinished || worker.saving > 0 || !untold) return;
+  if (worker.state != WorkerState::kFinished || store_.IsSaving(worker.uid) || !untold) return;
   if (!same_life) {
     worker.verdict.reset();
     worker.evicted = false;
   }
-  PutWorkers(worker);
+  store_.PutWorkers(worker);
 }
 
 /// A granted pod whose record is gone from a complete table: on the second pass config-source is
@@ -374,7 +375,7 @@ void PodWorkerService::AskOwner(const std::string& uid) {
     Worker* worker = Find(uid);
     if (worker == nullptr || worker->missing_passes < kMissingPasses) return;
     deps_.log.Info("ending a pod that no source wants", {KV("podUID", uid), TraceField(*worker)});
-    if (BeginEnd(*worker, {.removed = true})) Persist(*worker, {});
+    if (BeginEnd(*worker, {.removed = true})) store_.Save(*worker, {});
   });
 }
 

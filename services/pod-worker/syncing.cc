@@ -29,7 +29,7 @@ std::string NameWithUid(const Worker& worker) {
 /// time.
 void PodWorkerService::Advance(const std::string& uid) {
   Worker* worker = Find(uid);
-  if (worker == nullptr || !runtime_listed_ || stopping_ || worker->saving > 0) return;
+  if (worker == nullptr || !runtime_listed_ || stopping_ || store_.IsSaving(worker->uid)) return;
   if (worker->busy) {
     worker->again = true;
     return;
@@ -77,7 +77,7 @@ void PodWorkerService::OnSynced(const std::string& uid, SyncOutcome outcome, Dur
   if (!outcome.stop.empty()) return StopReplaced(*worker, std::move(outcome.stop));
   for (const auto& [image, containers] : outcome.pulls) puller_.Pull(*worker, image, containers);
   Schedule(*worker, outcome);
-  PutWorkers(*worker);
+  store_.PutWorkers(*worker);
   worker->again = worker->again || outcome.again;
   // The change is carried out; what happens to the pod from now on is none of its steps.
   if (outcome.settled) worker->traceparent = Unsampled(worker->traceparent);
@@ -150,7 +150,7 @@ void PodWorkerService::OnPulled(Worker& worker, const PullResult& result) {
   for (const auto& container : result.containers)
     worker.notes[container] = Note{result.reason, result.message, result.retry_at};
   if (result.retry_at) due_.Add(worker.uid, *result.retry_at - deps_.clock.Now());
-  PutWorkers(worker);
+  store_.PutWorkers(worker);
 }
 
 /// Nothing of the pod will ever run again by itself: the verdict goes to the disk, then the pod is
@@ -164,7 +164,7 @@ void PodWorkerService::Complete(Worker& worker, const SyncOutcome& outcome) {
   deps_.log.Info("pod completed", {KV("pod", NameWithUid(worker)), KV("podUID", worker.uid),
                                    KV("phase", outcome.terminal_phase), TraceField(worker)});
   BeginEnd(worker, {});
-  Persist(worker, {.lasting = true, .sync = true});
+  store_.Save(worker, {.permanent = true, .fsync = true});
 }
 
 /// Containers of another definition, or of a sandbox that has to go. What is to come back is on
@@ -199,7 +199,7 @@ bool PodWorkerService::MayStart(Worker& worker) {
   const std::string waits = gate_.WaitsFor(worker);
   if (waits != worker.waits_for) {
     worker.waits_for = waits;
-    PutWorkers(worker);
+    store_.PutWorkers(worker);
   }
   return worker.started = waits.empty();
 }
@@ -218,7 +218,7 @@ bool PodWorkerService::PastDeadline(Worker& worker) {
   }
   PodEvents(deps_.events, RefOf(worker)).Normal("DeadlineExceeded", kPastDeadline);
   BeginEnd(worker, {.reason = "DeadlineExceeded", .message = kPastDeadline});
-  Persist(worker, {.lasting = true, .sync = true});
+  store_.Save(worker, {.permanent = true, .fsync = true});
   return true;
 }
 

@@ -56,12 +56,6 @@ struct StopRun {
   bool first_step = true;
 };
 
-/// What is to be written of a worker beside its state.
-struct Save {
-  bool lasting = false;  // the file for ever too
-  bool sync = false;     // on disk whatever happens, before anything else
-};
-
 struct Worker {
   std::string uid, name, name_space, source;
   int64_t incarnation = 0;
@@ -97,9 +91,6 @@ struct Worker {
   // What is being done.
   bool busy = false;   // a step is on its strand, or containers are being stopped
   bool again = false;  // look again after it
-  int saving = 0;      // a change of state is on its way to the disk; nothing is done before
-  std::optional<Save> save_again;  // failed, counted in `saving`, tried again soon
-  std::string save_error;
   std::shared_ptr<CancelToken> ending = std::make_shared<CancelToken>();
   std::optional<StopRun> stopping;
   std::shared_ptr<const v1::ObservedPod> lasting;  // see WhatLasts; null: everything is asked
