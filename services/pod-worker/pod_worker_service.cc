@@ -101,6 +101,8 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
            .workers = workers_,
            .log = deps_.log,
            .is_unreadable = [this](const std::string& key) { return unreadable_.Contains(key); }}),
+      judge_({deps_.clock, deps_.loop, deps_.strands, deps_.desired, deps_.owner, metrics_,
+              deps_.log}),
       due_(deps_.loop, deps_.clock, [this](const std::string& uid) { Advance(uid); }),
       collect_(deps_.loop, kCollectPeriod, [this] { Collect(); }),
       missing_(deps_.loop, kMissingPeriod, [this] { CheckMissing(); }),

@@ -36,7 +36,9 @@
 #include "services/pod-worker/worker/facts.h"
 #include "services/pod-worker/worker/found_incarnations.h"
 #include "services/pod-worker/worker/full_name_gate.h"
+#include "services/pod-worker/worker/grant_judge.h"
 #include "services/pod-worker/worker/owner_question.h"
+#include "services/pod-worker/worker/requests.h"
 #include "services/pod-worker/worker/worker_store.h"
 #include "services/pod-worker/worker/workers.h"
 
@@ -131,30 +133,33 @@ class PodWorkerService {
   bool IsGone(const Worker& worker) const;
   void Act(Worker& worker) { worker.last_action = deps_.clock.Now(); }
 
-  // What is asked for (requests.cc).
+  // What is asked for (requests.cc); decided in worker/requests.h.
+  PodView ViewOf(const std::string& uid) const;
   void OnDesired(const std::string& key, const std::shared_ptr<const v1::DesiredRecord>& record,
                  bool present, const std::string& traceparent = {});
-  void TellAgain(Worker& worker, bool same_life);
+  void AnnounceAgain(Worker& worker, bool same_incarnation);
   void ApplyDesired(const v1::DesiredRecord& record, const std::string& traceparent = {});
   void CheckMissing();
   void AskOwner(const std::string& uid);
-  using AskedDesired = StatusOr<peers::DesiredOwner::Record>;
   void Update(const v1::UpdatePodRequest& request, DoneStatus done, const std::string& traceparent,
-              const AskedDesired* asked);
-  void AcceptGrant(Worker* worker, Grant grant, PodTraits traits, DoneStatus done);
+              const GrantJudge::Asked* asked);
+  void AcceptGrant(GrantAction action, Grant grant, PodTraits traits, DoneStatus done);
+  void TakeUpdate(Worker& worker, Grant grant, PodTraits traits);
+  void Shorten(Worker& worker, const PodTraits& traits, const std::string& traceparent,
+               DoneStatus done);
+  void AnswerSaved(const Worker& worker, DoneStatus done);
   std::unique_ptr<Worker> NewLife(Grant grant, PodTraits traits);
   void EndFound(FoundIncarnation found, Grant grant, PodTraits traits, DoneStatus done);
-  void TellNotCarriedOut(const Worker& worker);
+  void ReportUnsupported(const Worker& worker);
+  void Kill(Worker& worker, const v1::KillPodRequest& request, const std::string& traceparent,
+            const Done<v1::KillPodReply>& done);
+  void AnswerKillAgain(const Worker& worker, const v1::KillPodRequest& request,
+                       const Done<v1::KillPodReply>& done);
+  Worker& AddUngranted(const v1::DesiredRecord& record);
+  Worker& AddOrphan(const v1::KillPodRequest& request, const v1::ObservedPod& seen);
   void KillOrphan(const v1::KillPodRequest& request, Done<v1::KillPodReply> done);
   void EndOrphan(const v1::KillPodRequest& request, const v1::ObservedPod& seen,
                  const Done<v1::KillPodReply>& done);
-
-  // Whether what is granted is what is wanted (grants.cc).
-  enum class GrantStep { kTake, kAnswered };
-  GrantStep JudgeGrant(const v1::UpdatePodRequest& request, const DoneStatus& done,
-                       const std::string& traceparent, const AskedDesired* asked);
-  void AskForGrant(const v1::UpdatePodRequest& request, const DoneStatus& done,
-                   const std::string& traceparent);
 
   // A pod that is to run (syncing.cc).
   void Advance(const std::string& uid);
@@ -223,10 +228,10 @@ class PodWorkerService {
   FullNameGate gate_;
   OwnerQuestion owner_;
   FoundIncarnations found_;
+  GrantJudge judge_;
   exec::WorkQueue due_;
   exec::Periodic collect_, missing_, keep_room_;
 
-  std::set<std::string> asking_;  // UIDs whose grant waits for config-source
   bool recovered_ = false, runtime_listed_ = false, desired_ready_ = false, stopping_ = false;
   std::string facts_trouble_, runtime_trouble_;
 };

@@ -26,17 +26,6 @@ Status CheckUid(const std::string& uid) {
   return problem.empty() ? OkStatus() : InvalidArgument("the UID \"{}\" {}", uid, problem);
 }
 
-bool IsNewer(const Grant& grant, const Grant& other) {
-  return std::pair{grant.incarnation, grant.generation} >
-         std::pair{other.incarnation, other.generation};
-}
-
-/// The incarnation of an orphan is the one of the life before, which is over.
-bool IsOver(const Worker& worker, int64_t incarnation) {
-  const bool finished = worker.orphan || worker.state == WorkerState::kFinished;
-  return incarnation < worker.incarnation || (finished && incarnation == worker.incarnation);
-}
-
 int64_t AnnotatedGrace(const v1::ObservedPod& seen) {
   int64_t grace = 0;
   for (const auto& container : seen.containers())
@@ -44,7 +33,29 @@ int64_t AnnotatedGrace(const v1::ObservedPod& seen) {
   return grace > 0 ? grace : kOrphanGrace;
 }
 
+v1::KillPodReply KillReply(Clock::Time deadline) {
+  v1::KillPodReply reply;
+  if (deadline) ToProto(deadline, *reply.mutable_deadline());
+  return reply;
+}
+
 }  // namespace
+
+PodView PodWorkerService::ViewOf(const std::string& uid) const {
+  PodView view;
+  if (const Worker* worker = Find(uid)) {
+    view.worker = {.incarnation = worker->incarnation,
+                   .state = worker->state,
+                   .orphan = worker->orphan,
+                   .busy = worker->busy,
+                   .saving = store_.IsSaving(uid)};
+    if (worker->grant) view.worker->granted = worker->grant->generation;
+    if (worker->next) view.worker->next = {worker->next->incarnation, worker->next->generation};
+  } else if (const FoundIncarnation* found = found_.Find(uid)) {
+    view.found = found->incarnation;
+  }
+  return view;
+}
 
 void PodWorkerService::OnUpdatePod(const v1::UpdatePodRequest& request, DoneStatus done,
                                    const std::string& traceparent) {
@@ -53,23 +64,21 @@ void PodWorkerService::OnUpdatePod(const v1::UpdatePodRequest& request, DoneStat
 
 /// `asked`: what config-source said when it was asked; null before.
 void PodWorkerService::Update(const v1::UpdatePodRequest& request, DoneStatus done,
-                              const std::string& traceparent, const AskedDesired* asked) {
+                              const std::string& traceparent, const GrantJudge::Asked* asked) {
   CHECK(deps_.loop.IsCurrent());
   if (const Status usable = CheckUid(request.uid()); !usable.ok()) return done(usable);
   if (!recovered_) return done(Unavailable("the files of this boot are not read yet"));
   if (unreadable_.Contains(bus::KeyOf(request.uid())))
     return done(FailedPrecondition("the pod's file cannot be read"));
   Worker* worker = Find(request.uid());
-  if (worker != nullptr && IsOver(*worker, request.incarnation())) {
-    TellAgain(*worker, request.incarnation() == worker->incarnation);
+  const GrantAction action =
+      DecideGrant(ViewOf(request.uid()), {request.incarnation(), request.generation()});
+  if (action == GrantAction::kRefuseOver) {
+    AnnounceAgain(*worker, request.incarnation() == worker->incarnation);
     return done(FailedPrecondition("this life of the pod is over"));
   }
-  const bool known =
-      worker != nullptr && worker->incarnation == request.incarnation() && worker->grant;
-  if (known && request.generation() <= worker->grant->generation) {
-    // Not on disk yet: the first try may have failed to get it there.
-    if (store_.IsSaving(worker->uid)) return store_.Save(*worker, {}, std::move(done));
-    done(OkStatus());
+  if (action == GrantAction::kAnswer) {
+    AnswerSaved(*worker, std::move(done));
     if (worker->state == WorkerState::kSyncing) Advance(request.uid());
     return;
   }
@@ -78,59 +87,78 @@ void PodWorkerService::Update(const v1::UpdatePodRequest& request, DoneStatus do
   if (!traits.ok()) return done(InvalidArgument("pod: {}", Message(traits.status())));
   if (traits->uid != request.uid())
     return done(InvalidArgument("the pod is of UID {}", traits->uid));
-  if (JudgeGrant(request, done, traceparent, asked) == GrantStep::kAnswered) return;
+  switch (judge_.Judge(request, traceparent, asked, done)) {
+    case GrantJudge::Step::kTake: break;
+    case GrantJudge::Step::kRefused: return;
+    case GrantJudge::Step::kAsk:
+      return judge_.Ask(
+          request,
+          [this, request, done, traceparent](const GrantJudge::Asked& answer) {
+            Update(request, done, traceparent, &answer);
+          },
+          done);
+  }
   AcceptGrant(
-      worker,
+      action,
       {request.incarnation(), request.generation(), request.source(), request.pod(), traceparent},
       std::move(traits).value(), std::move(done));
 }
 
-void PodWorkerService::AcceptGrant(Worker* worker, Grant grant, PodTraits traits, DoneStatus done) {
+void PodWorkerService::AcceptGrant(GrantAction action, Grant grant, PodTraits traits,
+                                   DoneStatus done) {
   const std::string uid = traits.uid;
-  if (const auto* found = found_.Find(uid); worker == nullptr && found != nullptr) {
-    if (grant.incarnation < found->incarnation) {
+  Worker* worker = Find(uid);
+  switch (action) {
+    case GrantAction::kRefuseOver:
+    case GrantAction::kAnswer: UNREACHABLE();
+    case GrantAction::kRefuseBelowFound:
       found_.PutWorkers(uid);
       return done(FailedPrecondition("the runtime shows a later life of the pod"));
+    case GrantAction::kEndFound:
+      return EndFound(*found_.Find(uid), std::move(grant), std::move(traits), std::move(done));
+    case GrantAction::kAnswerWaiting: return AnswerSaved(*worker, std::move(done));
+    case GrantAction::kShorten: return Shorten(*worker, traits, grant.traceparent, std::move(done));
+    case GrantAction::kBegin: {
+      const Worker& fresh = Add(NewLife(std::move(grant), std::move(traits)));
+      store_.Save(fresh, {.permanent = true}, std::move(done));
+      break;
     }
-    if (grant.incarnation > found->incarnation)
-      return EndFound(*found, std::move(grant), std::move(traits), std::move(done));
-  }
-  const bool later_life =
-      worker != nullptr && (worker->orphan || grant.incarnation > worker->incarnation);
-  if (worker == nullptr ||
-      (later_life && worker->state == WorkerState::kFinished && !store_.IsSaving(worker->uid))) {
-    Worker& fresh = Add(NewLife(std::move(grant), std::move(traits)));
-    store_.Save(fresh, {.permanent = true}, std::move(done));
-  } else if (later_life) {
-    if (worker->next && !IsNewer(grant, *worker->next)) {
-      // What waits may not be on disk yet.
-      if (store_.IsSaving(worker->uid)) return store_.Save(*worker, {}, std::move(done));
-      return done(OkStatus());
-    }
-    worker->next = std::move(grant);
-    BeginEnd(*worker, {.traceparent = worker->next->traceparent});
-    store_.Save(*worker, {}, std::move(done));
-  } else if (worker->state == WorkerState::kSyncing) {
-    const bool told = !worker->traits.not_carried_out.empty();
-    worker->traceparent = grant.traceparent;
-    worker->grant = std::move(grant);
-    worker->traits = std::move(traits);
-    worker->failures = 0;
-    if (!told) TellNotCarriedOut(*worker);
-    if (worker->traits.deleted) BeginEnd(*worker, {.removed = true});
-    store_.Save(*worker, {}, std::move(done));
-  } else {
-    // Ending: a spec cannot bring it back, a deletion may leave it less time.
-    if (traits.deleted && BeginEnd(*worker, {.removed = true,
-                                             .deletion_grace = traits.deletion_grace,
-                                             .traceparent = grant.traceparent})) {
+    case GrantAction::kWait:
+      worker->next = std::move(grant);
+      BeginEnd(*worker, {.traceparent = worker->next->traceparent});
       store_.Save(*worker, {}, std::move(done));
-    } else {
-      done(OkStatus());
-    }
-    return;
+      break;
+    case GrantAction::kUpdate:
+      TakeUpdate(*worker, std::move(grant), std::move(traits));
+      store_.Save(*worker, {}, std::move(done));
+      break;
   }
   if (const auto record = deps_.desired.Find(bus::KeyOf(uid))) ApplyDesired(*record);
+}
+
+void PodWorkerService::TakeUpdate(Worker& worker, Grant grant, PodTraits traits) {
+  const bool announced = !worker.traits.not_carried_out.empty();
+  worker.traceparent = grant.traceparent;
+  worker.grant = std::move(grant);
+  worker.traits = std::move(traits);
+  worker.failures = 0;
+  if (!announced) ReportUnsupported(worker);
+  if (worker.traits.deleted) BeginEnd(worker, {.removed = true});
+}
+
+void PodWorkerService::Shorten(Worker& worker, const PodTraits& traits,
+                               const std::string& traceparent, DoneStatus done) {
+  if (traits.deleted && BeginEnd(worker, {.removed = true,
+                                          .deletion_grace = traits.deletion_grace,
+                                          .traceparent = traceparent}))
+    return store_.Save(worker, {}, std::move(done));
+  done(OkStatus());
+}
+
+/// What is answered again may not be on disk yet: the first try may have failed to get it there.
+void PodWorkerService::AnswerSaved(const Worker& worker, DoneStatus done) {
+  if (store_.IsSaving(worker.uid)) return store_.Save(worker, {}, std::move(done));
+  done(OkStatus());
 }
 
 /// The life before is over, and nobody has ended what it left.
@@ -169,12 +197,12 @@ std::unique_ptr<Worker> PodWorkerService::NewLife(Grant grant, PodTraits traits)
   worker->grant = std::move(grant);
   worker->traits = std::move(traits);
   if (deleted) BeginEnd(*worker, {.removed = true});
-  TellNotCarriedOut(*worker);
+  ReportUnsupported(*worker);
   return worker;
 }
 
 /// Once in a life: later starts of this process read the grant from its file and say nothing.
-void PodWorkerService::TellNotCarriedOut(const Worker& worker) {
+void PodWorkerService::ReportUnsupported(const Worker& worker) {
   const std::string& what = worker.traits.not_carried_out;
   if (what.empty() || worker.state != WorkerState::kSyncing) return;
   PodEvents(deps_.events, RefOf(worker)).Warning("FeatureNotSupported", what);
@@ -192,45 +220,43 @@ void PodWorkerService::OnKillPod(const v1::KillPodRequest& request, Done<v1::Kil
     return done(FailedPrecondition("the pod's file cannot be read"));
   if (request.incarnation() == 0) return KillOrphan(request, std::move(done));
   Worker* worker = Find(request.uid());
-  const auto answer = [uid = request.uid()](Clock::Time deadline) {
-    v1::KillPodReply reply;
-    if (deadline) ToProto(deadline, *reply.mutable_deadline());
-    return reply;
-  };
-  if (worker == nullptr) {
-    const auto record = deps_.desired.Find(bus::KeyOf(request.uid()));
-    if (record == nullptr || record->incarnation() != request.incarnation())
-      return done(FailedPrecondition("no such life of the pod"));
-    auto ungranted = std::make_unique<Worker>();
-    ungranted->uid = record->uid();
-    ungranted->name = record->name();
-    ungranted->name_space = record->namespace_();
-    ungranted->source = record->source();
-    ungranted->incarnation = record->incarnation();
-    worker = &Add(std::move(ungranted));
+  peers::DesiredOwner::Record desired;
+  if (worker == nullptr) desired = deps_.desired.Find(bus::KeyOf(request.uid()));
+  const bool answered = worker != nullptr && worker->answers.contains(request.request_id());
+  switch (DecideKill(ViewOf(request.uid()),
+                     {request.incarnation(), answered,
+                      desired ? std::optional{desired->incarnation()} : std::nullopt})) {
+    case KillAction::kRefuseUnknown: return done(FailedPrecondition("no such life of the pod"));
+    case KillAction::kAnswerOver: return done(v1::KillPodReply());
+    case KillAction::kRefuseNotYet:
+      return done(Unavailable("an earlier life of the pod has not ended yet"));
+    case KillAction::kAnswerAgain: return AnswerKillAgain(*worker, request, std::move(done));
+    case KillAction::kEndUngranted: return Kill(AddUngranted(*desired), request, traceparent, done);
+    case KillAction::kEnd: return Kill(*worker, request, traceparent, done);
   }
-  if (worker->incarnation > request.incarnation()) return done(answer({}));
-  if (worker->incarnation < request.incarnation())
-    return done(Unavailable("an earlier life of the pod has not ended yet"));
-  const auto known = worker->answers.find(request.request_id());
-  if (!request.request_id().empty() && known != worker->answers.end()) {
-    if (!store_.IsSaving(worker->uid)) return done(answer(known->second));
-    // Not on disk yet: the first try may have failed to get it there.
-    return store_.Save(*worker, {.permanent = true, .fsync = worker->evicted},
-                       [done, reply = answer(known->second)](const Status& status) {
-                         status.ok() ? done(reply) : done(status);
-                       });
-  }
+}
+
+void PodWorkerService::AnswerKillAgain(const Worker& worker, const v1::KillPodRequest& request,
+                                       const Done<v1::KillPodReply>& done) {
+  const v1::KillPodReply reply = KillReply(worker.answers.at(request.request_id()));
+  if (!store_.IsSaving(worker.uid)) return done(reply);
+  // Not on disk yet: the first try may have failed to get it there.
+  store_.Save(worker, {.permanent = true, .fsync = worker.evicted},
+              [done, reply](const Status& status) { status.ok() ? done(reply) : done(status); });
+}
+
+void PodWorkerService::Kill(Worker& worker, const v1::KillPodRequest& request,
+                            const std::string& traceparent, const Done<v1::KillPodReply>& done) {
   EndCause cause{.reason = request.reason(),
                  .message = request.message(),
                  .evict = request.evict(),
                  .traceparent = traceparent};
   if (request.has_grace()) cause.asked_grace = request.grace_period_seconds();
-  BeginEnd(*worker, cause);
-  if (worker->answers.size() >= kMaxAnswers) worker->answers.erase(worker->answers.begin());
-  if (!request.request_id().empty()) worker->answers[request.request_id()] = worker->deadline;
-  store_.Save(*worker, {.permanent = true, .fsync = request.evict()},
-              [done, reply = answer(worker->deadline)](const Status& status) {
+  BeginEnd(worker, cause);
+  if (worker.answers.size() >= kMaxAnswers) worker.answers.erase(worker.answers.begin());
+  if (!request.request_id().empty()) worker.answers[request.request_id()] = worker.deadline;
+  store_.Save(worker, {.permanent = true, .fsync = request.evict()},
+              [done, reply = KillReply(worker.deadline)](const Status& status) {
                 status.ok() ? done(reply) : done(status);
               });
 }
@@ -249,40 +275,45 @@ void PodWorkerService::KillOrphan(const v1::KillPodRequest& request, Done<v1::Ki
 void PodWorkerService::EndOrphan(const v1::KillPodRequest& request, const v1::ObservedPod& seen,
                                  const Done<v1::KillPodReply>& done) {
   Worker* worker = Find(request.uid());
-  if (deps_.desired.Contains(bus::KeyOf(request.uid())))
-    return done(FailedPrecondition("a source knows the pod"));
-  if (worker != nullptr && !worker->orphan && worker->state != WorkerState::kFinished)
-    return done(FailedPrecondition("the pod has a worker"));
-  if (worker != nullptr && store_.IsSaving(worker->uid))
-    return done(Unavailable("the pod's state is on its way to the disk"));
+  const bool desired = deps_.desired.Contains(bus::KeyOf(request.uid()));
+  switch (DecideOrphanKill(ViewOf(request.uid()), desired)) {
+    case OrphanAction::kRefuseDesired: return done(FailedPrecondition("a source knows the pod"));
+    case OrphanAction::kRefuseWorker: return done(FailedPrecondition("the pod has a worker"));
+    case OrphanAction::kRefuseSaving:
+      return done(Unavailable("the pod's state is on its way to the disk"));
+    case OrphanAction::kEnd: worker = &AddOrphan(request, seen); break;
+    case OrphanAction::kEndSooner: break;
+  }
   const auto reply = [this, uid = request.uid(), done](const Status& status) {
     const Worker* orphan = Find(uid);
     v1::KillPodReply answer;
     if (orphan != nullptr) ToProto(orphan->deadline, *answer.mutable_deadline());
     status.ok() ? done(answer) : done(status);
   };
-  if (worker == nullptr || worker->state == WorkerState::kFinished) {
-    auto orphan = std::make_unique<Worker>();
-    orphan->uid = request.uid();
-    orphan->name = seen.name();
-    orphan->name_space = seen.namespace_();
-    if (worker != nullptr) {  // the life before is remembered still
-      orphan->incarnation = worker->incarnation;
-      orphan->source = worker->source;
-      orphan->start_wall_ns = worker->start_wall_ns;
-      orphan->removed = worker->removed;
-      orphan->evicted = worker->evicted;
-      orphan->verdict = worker->verdict;
-    }
-    orphan->orphan = true;
-    orphan->sandbox_ids.assign(request.sandbox_ids().begin(), request.sandbox_ids().end());
-    worker = &Add(std::move(orphan));
-  }
   EndCause cause{.asked_grace = AnnotatedGrace(seen)};
   if (request.has_grace()) cause.asked_grace = request.grace_period_seconds();
   deps_.log.Info("ending containers of a pod without record", {KV("podUID", request.uid())});
   BeginEnd(*worker, cause);
   store_.Save(*worker, {}, reply);
+}
+
+Worker& PodWorkerService::AddOrphan(const v1::KillPodRequest& request,
+                                    const v1::ObservedPod& seen) {
+  auto orphan = std::make_unique<Worker>();
+  orphan->uid = request.uid();
+  orphan->name = seen.name();
+  orphan->name_space = seen.namespace_();
+  if (const Worker* before = Find(request.uid())) {  // its incarnation is remembered still
+    orphan->incarnation = before->incarnation;
+    orphan->source = before->source;
+    orphan->start_wall_ns = before->start_wall_ns;
+    orphan->removed = before->removed;
+    orphan->evicted = before->evicted;
+    orphan->verdict = before->verdict;
+  }
+  orphan->orphan = true;
+  orphan->sandbox_ids.assign(request.sandbox_ids().begin(), request.sandbox_ids().end());
+  return Add(std::move(orphan));
 }
 
 void PodWorkerService::OnDesired(const std::string& key,
@@ -311,40 +342,44 @@ void PodWorkerService::ApplyDesired(const v1::DesiredRecord& record,
   if (worker != nullptr) worker->missing_passes = 0;
   const auto traits = TraitsOf(record.pod());
   const bool over = SaysOver(record, traits.ok() ? *traits : PodTraits{});
-  const bool same = worker != nullptr && worker->incarnation == record.incarnation();
-  const bool later = worker != nullptr && worker->incarnation < record.incarnation();
-  if (worker != nullptr && !same && !later) TellAgain(*worker, false);
-  if (later && worker->state != WorkerState::kFinished) {
-    if (worker->next && over && worker->next->incarnation <= record.incarnation())
-      worker->next.reset();
-    if (BeginEnd(*worker, {.traceparent = traceparent})) store_.Save(*worker, {});
-    return;
-  }
-  if (!over) return;
   EndCause cause{.removed = true, .traceparent = traceparent};
   if (traits.ok()) cause.deletion_grace = traits->deletion_grace;
-  if (same && BeginEnd(*worker, cause)) return store_.Save(*worker, {});
-  if (same) return TellAgain(*worker, true);
-  if (worker != nullptr && !later) return;
-  if (worker != nullptr && (store_.IsSaving(worker->uid) || worker->busy))
-    return due_.Add(record.uid(), 1s);
+  switch (DecideDesired(ViewOf(record.uid()), {record.incarnation(), over})) {
+    case DesiredAction::kNone: return;
+    case DesiredAction::kAnnounceLater: return AnnounceAgain(*worker, false);
+    case DesiredAction::kEndForLater:
+      if (worker->next && over && worker->next->incarnation <= record.incarnation())
+        worker->next.reset();
+      if (BeginEnd(*worker, {.traceparent = traceparent})) store_.Save(*worker, {});
+      return;
+    case DesiredAction::kEnd:
+      if (BeginEnd(*worker, cause)) return store_.Save(*worker, {});
+      return AnnounceAgain(*worker, true);
+    case DesiredAction::kTryLater: return due_.Add(record.uid(), 1s);
+    case DesiredAction::kEndUngranted: break;
+  }
+  Worker& ungranted = AddUngranted(record);
+  if (traits.ok()) ungranted.traits = *traits;
+  BeginEnd(ungranted, cause);
+  store_.Save(ungranted, {});
+}
+
+/// Known by its desired record only.
+Worker& PodWorkerService::AddUngranted(const v1::DesiredRecord& record) {
   auto ungranted = std::make_unique<Worker>();
   ungranted->uid = record.uid();
   ungranted->name = record.name();
   ungranted->name_space = record.namespace_();
   ungranted->source = record.source();
   ungranted->incarnation = record.incarnation();
-  if (traits.ok()) ungranted->traits = *traits;
-  Worker& fresh = Add(std::move(ungranted));
-  BeginEnd(fresh, cause);
-  store_.Save(fresh, {});
+  return Add(std::move(ungranted));
 }
 
 /// A record at or below a life that is over stands until `workers` says so, and may come when the
 /// answer was taken back already: config-source was complete without the pod, died, and finds its
 /// file again; or it has forgotten the life, and begins below it by a wall clock that was set back.
 /// Then it goes on above, and the verdict was of a pod that is gone.
-void PodWorkerService::TellAgain(Worker& worker, bool same_life) {
+void PodWorkerService::AnnounceAgain(Worker& worker, bool same_life) {
   const bool untold = !deps_.table.Contains(bus::KeyOf(worker.uid));
   if (worker.state != WorkerState::kFinished || store_.IsSaving(worker.uid) || !untold) return;
   if (!same_life) {

@@ -1,11 +1,11 @@
-#include <functional>
-#include <memory>
+#include "services/pod-worker/worker/grant_judge.h"
+
 #include <utility>
 
 #include "libs/base/trace.h"
 #include "libs/bus/bus.h"
-#include "services/pod-worker/pod_worker_service.h"
 #include "services/pod-worker/worker/grant_check.h"
+#include "services/pod-worker/worker/owner_question.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 
@@ -33,48 +33,42 @@ bool IsNewer(const v1::DesiredRecord& record, const v1::DesiredRecord& other) {
 
 }  // namespace
 
-/// A grant may come before the view shows its pod: then config-source says what it wants.
-PodWorkerService::GrantStep PodWorkerService::JudgeGrant(const v1::UpdatePodRequest& request,
-                                                         const DoneStatus& done,
-                                                         const std::string& traceparent,
-                                                         const AskedDesired* asked) {
+GrantJudge::Step GrantJudge::Judge(const v1::UpdatePodRequest& request,
+                                   const std::string& traceparent, const Asked* asked,
+                                   const Done& done) const {
   peers::DesiredOwner::Record record = deps_.desired.Find(bus::KeyOf(request.uid()));
-  const bool told = asked != nullptr && asked->ok() && asked->value() != nullptr;
-  if (told && (record == nullptr || IsNewer(*asked->value(), *record))) record = asked->value();
+  const bool answered = asked != nullptr && asked->ok() && asked->value() != nullptr;
+  if (answered && (record == nullptr || IsNewer(*asked->value(), *record))) record = asked->value();
   const GrantAnswer answer = CheckGrant(request, record.get());
-  if (answer.kind == GrantAnswer::Kind::kTake) return GrantStep::kTake;
-  if (answer.kind == GrantAnswer::Kind::kAsk && asked == nullptr) {
-    AskForGrant(request, done, traceparent);
-    return GrantStep::kAnswered;
-  }
+  if (answer.kind == GrantAnswer::Kind::kTake) return Step::kTake;
+  if (answer.kind == GrantAnswer::Kind::kAsk && asked == nullptr) return Step::kAsk;
   if (answer.kind == GrantAnswer::Kind::kAsk && !asked->ok()) {
     done(Unavailable("cannot ask config-source for the pod: {}", Message(asked->status())));
-    return GrantStep::kAnswered;
+    return Step::kRefused;
   }
-  metrics_.grants_refused.Add({{"reason", ReasonOf(answer.kind)}}).Increment();
+  deps_.metrics.grants_refused.Add({{"reason", ReasonOf(answer.kind)}}).Increment();
   deps_.log.Warn("a grant is refused",
                  {KV("podUID", request.uid()), KV("incarnation", request.incarnation()),
                   KV("generation", request.generation()), KV("err", answer.why),
                   KV(kTraceIdField, TraceIdOf(traceparent))});
   done(answer.why);
-  return GrantStep::kAnswered;
+  return Step::kRefused;
 }
 
-void PodWorkerService::AskForGrant(const v1::UpdatePodRequest& request, const DoneStatus& done,
-                                   const std::string& traceparent) {
+void GrantJudge::Ask(const v1::UpdatePodRequest& request,
+                     std::function<void(const Asked&)> answered, const Done& done) {
   if (!asking_.insert(request.uid()).second)
     return done(Unavailable("config-source is being asked for the pod"));
   const size_t asker = std::hash<std::string>{}(request.uid()) % kAskers;
   const Deadline deadline = After(deps_.clock, kAskOwner);
-  deps_.strands.Run(
-      fmt::format("ask/grant/{}", asker), [this, request, done, traceparent, deadline] {
-        const auto asked =
-            std::make_shared<const AskedDesired>(deps_.owner.Find(request.uid(), deadline));
-        deps_.loop.Post([this, request, done, traceparent, asked] {
-          asking_.erase(request.uid());
-          Update(request, done, traceparent, asked.get());
-        });
-      });
+  deps_.strands.Run(fmt::format("ask/grant/{}", asker), [this, uid = request.uid(), deadline,
+                                                         answered = std::move(answered)] {
+    const auto asked = std::make_shared<const Asked>(deps_.owner.Find(uid, deadline));
+    deps_.loop.Post([this, uid, asked, answered] {
+      asking_.erase(uid);
+      answered(*asked);
+    });
+  });
 }
 
 }  // namespace splitlet::pod_worker
