@@ -101,6 +101,21 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
            .workers = workers_,
            .log = deps_.log,
            .is_unreadable = [this](const std::string& key) { return unreadable_.Contains(key); }}),
+      termination_(
+          {.clock = deps_.clock,
+           .loop = deps_.loop,
+           .strands = deps_.runtime_strands,
+           .runtime = stop_,
+           .files = deps_.files,
+           .node = config_.node,
+           .events = deps_.events,
+           .metrics = metrics_,
+           .random = random_,
+           .log = deps_.log,
+           .workers = workers_,
+           .store = store_,
+           .on_step_ended = [this](Worker& worker, bool again) { OnStepEnded(worker, again); },
+           .look_again = [this](const std::string& uid, Duration wait) { due_.Add(uid, wait); }}),
       judge_({deps_.clock, deps_.loop, deps_.strands, deps_.desired, deps_.owner, metrics_,
               deps_.log}),
       due_(deps_.loop, deps_.clock, [this](const std::string& uid) { Advance(uid); }),
@@ -129,10 +144,8 @@ void PodWorkerService::BeginStop() {
   CHECK(deps_.loop.IsCurrent());
   stopping_ = true;
   puller_.BeginStop();
-  for (const auto& [uid, worker] : workers_) {
-    worker->ending->Cancel();
-    if (worker->stopping) worker->stopping->cancel->Cancel();
-  }
+  termination_.BeginStop();
+  for (const auto& [uid, worker] : workers_) worker->ending->Cancel();
 }
 
 daemon::Health PodWorkerService::GetHealth() const {
@@ -182,7 +195,7 @@ void PodWorkerService::AddRecovered(const Facts::All& facts) {
       ApplyLasting(fact, *worker);
       // Killed between the verdict and the change of state: the verdict stands.
       if (worker->state == WorkerState::kSyncing && (fact.has_verdict() || fact.evicted())) {
-        BeginEnd(*worker, {});
+        termination_.Begin(*worker, {});
         store_.Save(*worker, {});
       }
     } else if (worker == nullptr && (fact.has_verdict() || fact.evicted())) {
@@ -195,7 +208,7 @@ void PodWorkerService::AddRecovered(const Facts::All& facts) {
       ended->incarnation = fact.incarnation();
       ApplyLasting(fact, *ended);
       Worker& added = Add(std::move(ended));
-      BeginEnd(added, {});
+      termination_.Begin(added, {});
       store_.Save(added, {});
     } else if (worker == nullptr) {
       found_.AddStartTime(fact);

@@ -33,6 +33,7 @@
 #include "services/pod-worker/metrics.h"
 #include "services/pod-worker/sync/pod_sync.h"
 #include "services/pod-worker/termination/pod_stop.h"
+#include "services/pod-worker/termination/termination_runner.h"
 #include "services/pod-worker/worker/facts.h"
 #include "services/pod-worker/worker/found_incarnations.h"
 #include "services/pod-worker/worker/full_name_gate.h"
@@ -176,37 +177,8 @@ class PodWorkerService {
   Worker* WaitingFor(const PullRequest& pull) const;
   void OnPulled(Worker& worker, const PullResult& result);
 
-  // A pod that ends (ending.cc).
-  struct EndCause {
-    std::string reason, message;
-    bool evict = false, removed = false;
-    std::optional<int64_t> asked_grace, deletion_grace;
-    std::string traceparent;  // empty: stays what it was
-  };
-  /// True when something is to be saved.
-  bool BeginEnd(Worker& worker, const EndCause& cause);
-  void StartEnd(Worker& worker);
-  void OnLooked(const std::string& uid, StatusOr<v1::ObservedPod> seen);
-  void StartStopping(Worker& worker, StopRun run);
-  void StopStep(Worker& worker);
-  void TellToStop(const Worker& worker, const ContainerStop& stop, int64_t grace);
-  struct StopAnswer {
-    std::string uid;
-    int64_t incarnation = 0;
-    std::string container_id;
-    Status status;
-  };
-  void OnStopped(const StopAnswer& answer);
-  void OnAllStopped(Worker& worker);
-  void StopSandboxes(Worker& worker, std::vector<std::string> errors);
-  void OnSandboxesStopped(const std::string& uid, const std::vector<std::string>& errors,
-                          StatusOr<v1::ObservedPod> left);
-  void EndFailed(Worker& worker, const std::string& why);
-  void SettleVerdict(Worker& worker);
-  void StartCleanup(Worker& worker);
-  void OnCleanedUp(const std::string& uid, const Status& status);
+  void OnStepEnded(Worker& worker, bool again);
   void AfterFinish(Worker& worker);
-  void StepDone(Worker& worker);
 
   /// What the other files say of the pod counts now, as after a start.
   void OnDiscarded(const std::string& key, const Facts::All& left);
@@ -228,6 +200,7 @@ class PodWorkerService {
   FullNameGate gate_;
   OwnerQuestion owner_;
   FoundIncarnations found_;
+  TerminationRunner termination_;
   GrantJudge judge_;
   exec::WorkQueue due_;
   exec::Periodic collect_, missing_, keep_room_;

@@ -125,7 +125,7 @@ void PodWorkerService::AcceptGrant(GrantAction action, Grant grant, PodTraits tr
     }
     case GrantAction::kWait:
       worker->next = std::move(grant);
-      BeginEnd(*worker, {.traceparent = worker->next->traceparent});
+      termination_.Begin(*worker, {.traceparent = worker->next->traceparent});
       store_.Save(*worker, {}, std::move(done));
       break;
     case GrantAction::kUpdate:
@@ -143,14 +143,14 @@ void PodWorkerService::TakeUpdate(Worker& worker, Grant grant, PodTraits traits)
   worker.traits = std::move(traits);
   worker.failures = 0;
   if (!announced) ReportUnsupported(worker);
-  if (worker.traits.deleted) BeginEnd(worker, {.removed = true});
+  if (worker.traits.deleted) termination_.Begin(worker, {.removed = true});
 }
 
 void PodWorkerService::Shorten(Worker& worker, const PodTraits& traits,
                                const std::string& traceparent, DoneStatus done) {
-  if (traits.deleted && BeginEnd(worker, {.removed = true,
-                                          .deletion_grace = traits.deletion_grace,
-                                          .traceparent = traceparent}))
+  if (traits.deleted && termination_.Begin(worker, {.removed = true,
+                                                    .deletion_grace = traits.deletion_grace,
+                                                    .traceparent = traceparent}))
     return store_.Save(worker, {}, std::move(done));
   done(OkStatus());
 }
@@ -174,7 +174,7 @@ void PodWorkerService::EndFound(FoundIncarnation found, Grant grant, PodTraits t
   before->next = std::move(grant);
   found_.Forget(before->uid);
   Worker& added = Add(std::move(before));
-  BeginEnd(added, {.traceparent = added.next->traceparent});
+  termination_.Begin(added, {.traceparent = added.next->traceparent});
   store_.Save(added, {}, std::move(done));
   if (const auto record = deps_.desired.Find(bus::KeyOf(added.uid))) ApplyDesired(*record);
 }
@@ -196,7 +196,7 @@ std::unique_ptr<Worker> PodWorkerService::NewLife(Grant grant, PodTraits traits)
   const bool deleted = traits.deleted;
   worker->grant = std::move(grant);
   worker->traits = std::move(traits);
-  if (deleted) BeginEnd(*worker, {.removed = true});
+  if (deleted) termination_.Begin(*worker, {.removed = true});
   ReportUnsupported(*worker);
   return worker;
 }
@@ -252,7 +252,7 @@ void PodWorkerService::Kill(Worker& worker, const v1::KillPodRequest& request,
                  .evict = request.evict(),
                  .traceparent = traceparent};
   if (request.has_grace()) cause.asked_grace = request.grace_period_seconds();
-  BeginEnd(worker, cause);
+  termination_.Begin(worker, cause);
   if (worker.answers.size() >= kMaxAnswers) worker.answers.erase(worker.answers.begin());
   if (!request.request_id().empty()) worker.answers[request.request_id()] = worker.deadline;
   store_.Save(worker, {.permanent = true, .fsync = request.evict()},
@@ -265,7 +265,7 @@ void PodWorkerService::Kill(Worker& worker, const v1::KillPodRequest& request,
 void PodWorkerService::KillOrphan(const v1::KillPodRequest& request, Done<v1::KillPodReply> done) {
   if (request.sandbox_ids().empty()) return done(InvalidArgument("no sandbox ids in the request"));
   deps_.runtime_strands.Run(request.uid(), [this, request, done = std::move(done)] {
-    auto seen = std::make_shared<StatusOr<v1::ObservedPod>>(stop_.Look(request.uid()));
+    auto seen = std::make_shared<StatusOr<v1::ObservedPod>>(stop_.Inspect(request.uid()));
     deps_.loop.Post([this, request, seen, done] {
       seen->ok() ? EndOrphan(request, **seen, done) : done(seen->status());
     });
@@ -293,7 +293,7 @@ void PodWorkerService::EndOrphan(const v1::KillPodRequest& request, const v1::Ob
   EndCause cause{.asked_grace = AnnotatedGrace(seen)};
   if (request.has_grace()) cause.asked_grace = request.grace_period_seconds();
   deps_.log.Info("ending containers of a pod without record", {KV("podUID", request.uid())});
-  BeginEnd(*worker, cause);
+  termination_.Begin(*worker, cause);
   store_.Save(*worker, {}, reply);
 }
 
@@ -309,7 +309,7 @@ Worker& PodWorkerService::AddOrphan(const v1::KillPodRequest& request,
     orphan->start_wall_ns = before->start_wall_ns;
     orphan->removed = before->removed;
     orphan->evicted = before->evicted;
-    orphan->verdict = before->verdict;
+    orphan->end.terminal_status = before->end.terminal_status;
   }
   orphan->orphan = true;
   orphan->sandbox_ids.assign(request.sandbox_ids().begin(), request.sandbox_ids().end());
@@ -350,17 +350,17 @@ void PodWorkerService::ApplyDesired(const v1::DesiredRecord& record,
     case DesiredAction::kEndForLater:
       if (worker->next && over && worker->next->incarnation <= record.incarnation())
         worker->next.reset();
-      if (BeginEnd(*worker, {.traceparent = traceparent})) store_.Save(*worker, {});
+      if (termination_.Begin(*worker, {.traceparent = traceparent})) store_.Save(*worker, {});
       return;
     case DesiredAction::kEnd:
-      if (BeginEnd(*worker, cause)) return store_.Save(*worker, {});
+      if (termination_.Begin(*worker, cause)) return store_.Save(*worker, {});
       return AnnounceAgain(*worker, true);
     case DesiredAction::kTryLater: return due_.Add(record.uid(), 1s);
     case DesiredAction::kEndUngranted: break;
   }
   Worker& ungranted = AddUngranted(record);
   if (traits.ok()) ungranted.traits = *traits;
-  BeginEnd(ungranted, cause);
+  termination_.Begin(ungranted, cause);
   store_.Save(ungranted, {});
 }
 
@@ -383,7 +383,7 @@ void PodWorkerService::AnnounceAgain(Worker& worker, bool same_life) {
   const bool untold = !deps_.table.Contains(bus::KeyOf(worker.uid));
   if (worker.state != WorkerState::kFinished || store_.IsSaving(worker.uid) || !untold) return;
   if (!same_life) {
-    worker.verdict.reset();
+    worker.end.terminal_status.reset();
     worker.evicted = false;
   }
   store_.PutWorkers(worker);
@@ -410,7 +410,7 @@ void PodWorkerService::AskOwner(const std::string& uid) {
     Worker* worker = Find(uid);
     if (worker == nullptr || worker->missing_passes < kMissingPasses) return;
     deps_.log.Info("ending a pod that no source wants", {KV("podUID", uid), TraceField(*worker)});
-    if (BeginEnd(*worker, {.removed = true})) store_.Save(*worker, {});
+    if (termination_.Begin(*worker, {.removed = true})) store_.Save(*worker, {});
   });
 }
 

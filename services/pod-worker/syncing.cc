@@ -5,6 +5,7 @@
 #include "libs/base/trace.h"
 #include "libs/cri/grpc_runtime.h"
 #include "services/pod-worker/pod_worker_service.h"
+#include "services/pod-worker/termination/stop_order.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -37,8 +38,8 @@ void PodWorkerService::Advance(const std::string& uid) {
   worker->again = false;
   switch (worker->state) {
     case WorkerState::kSyncing: break;
-    case WorkerState::kTerminating: return StartEnd(*worker);
-    case WorkerState::kTerminated: return StartCleanup(*worker);
+    case WorkerState::kTerminating: return termination_.Inspect(*worker);
+    case WorkerState::kTerminated: return termination_.CleanUp(*worker);
     case WorkerState::kFinished: return AfterFinish(*worker);
   }
   if (!worker->grant || !desired_ready_ || PastDeadline(*worker)) return;
@@ -67,21 +68,19 @@ void PodWorkerService::OnSynced(const std::string& uid, SyncOutcome outcome, Dur
   CHECK(worker != nullptr && worker->busy);
   Digest(*worker, outcome, took);
   if (worker->state != WorkerState::kSyncing) {
-    worker->again = true;
-    return StepDone(*worker);
+    return OnStepEnded(*worker, true);
   }
   if (!outcome.terminal_phase.empty()) {
-    worker->busy = false;
-    return Complete(*worker, outcome);
+    Complete(*worker, outcome);
+    return OnStepEnded(*worker, false);  // what comes next waits for the save
   }
   if (!outcome.stop.empty()) return StopReplaced(*worker, std::move(outcome.stop));
   for (const auto& [image, containers] : outcome.pulls) puller_.Pull(*worker, image, containers);
   Schedule(*worker, outcome);
   store_.PutWorkers(*worker);
-  worker->again = worker->again || outcome.again;
   // The change is carried out; what happens to the pod from now on is none of its steps.
   if (outcome.settled) worker->traceparent = Unsampled(worker->traceparent);
-  StepDone(*worker);
+  OnStepEnded(*worker, outcome.again);
 }
 
 void PodWorkerService::Digest(Worker& worker, SyncOutcome& outcome, Duration took) {
@@ -159,11 +158,11 @@ void PodWorkerService::Complete(Worker& worker, const SyncOutcome& outcome) {
   auto verdict = std::make_shared<v1::TerminalVerdict>();
   verdict->set_phase(outcome.terminal_phase);
   *verdict->mutable_observation() = *outcome.seen;
-  worker.verdict = std::move(verdict);
-  worker.last_seen = outcome.seen;
+  worker.end.terminal_status = std::move(verdict);
+  worker.end.last_seen = outcome.seen;
   deps_.log.Info("pod completed", {KV("pod", NameWithUid(worker)), KV("podUID", worker.uid),
                                    KV("phase", outcome.terminal_phase), TraceField(worker)});
-  BeginEnd(worker, {});
+  termination_.Begin(worker, {});
   store_.Save(worker, {.permanent = true, .fsync = true});
 }
 
@@ -174,9 +173,9 @@ void PodWorkerService::StopReplaced(Worker& worker, std::vector<ContainerStop> s
   for (const auto& item : stop)
     if (item.replaced) changed = worker.restarts.replacing.insert(item.id).second || changed;
   kube::Pod pod;
-  StopRun run{.steps = {std::move(stop)}, .cancel = std::make_shared<CancelToken>()};
-  run.grace_seconds = pod.ParseFromString(worker.grant->pod) ? RestartGrace(pod) : 2;
-  if (!changed) return StartStopping(worker, std::move(run));
+  StopRun run{.steps = {std::move(stop)}, .grace_seconds = 2};
+  if (pod.ParseFromString(worker.grant->pod)) run.grace_seconds = RestartGrace(pod);
+  if (!changed) return termination_.StopContainers(worker, std::move(run));
   auto shared = std::make_shared<StopRun>(std::move(run));
   deps_.runtime_strands.Run(worker.uid, [this, uid = worker.uid, incarnation = worker.incarnation,
                                          restarts = worker.restarts, shared] {
@@ -185,10 +184,10 @@ void PodWorkerService::StopReplaced(Worker& worker, std::vector<ContainerStop> s
       Worker* same = Find(uid);
       CHECK(same != nullptr);
       if (saved.ok() && same->state == WorkerState::kSyncing)
-        return StartStopping(*same, std::move(*shared));
+        return termination_.StopContainers(*same, std::move(*shared));
       deps_.log.LogIfError(saved, "save restarts");
       due_.Add(uid, kQuickRetry);
-      StepDone(*same);
+      OnStepEnded(*same, false);
     });
   });
 }
@@ -217,9 +216,46 @@ bool PodWorkerService::PastDeadline(Worker& worker) {
     return false;
   }
   PodEvents(deps_.events, RefOf(worker)).Normal("DeadlineExceeded", kPastDeadline);
-  BeginEnd(worker, {.reason = "DeadlineExceeded", .message = kPastDeadline});
+  termination_.Begin(worker, {.reason = "DeadlineExceeded", .message = kPastDeadline});
   store_.Save(worker, {.permanent = true, .fsync = true});
   return true;
+}
+
+/// The next life, or whoever waited for this name; a pod that nobody recorded leaves no memory.
+void PodWorkerService::AfterFinish(Worker& worker) {
+  const std::string uid = worker.uid;
+  puller_.Forget(uid);
+  worker.restarts = {CrashBackoff(config_.crash_loop_max), {}};
+  gate_.OnFinished(worker);
+  const std::vector<std::string> waiting = gate_.WaitingFor(worker);
+  if (worker.next) {
+    Grant next = std::move(*worker.next);
+    auto traits = TraitsOf(next.pod);
+    CHECK(traits.ok());
+    Worker& fresh = Add(NewLife(std::move(next), std::move(traits).value()));
+    store_.Save(fresh, {.permanent = true});
+    if (const auto record = deps_.desired.Find(bus::KeyOf(uid))) ApplyDesired(*record);
+  } else if (worker.orphan && worker.incarnation != 0) {
+    worker.orphan = false;  // a life before these containers is remembered still
+    store_.Save(worker, {});
+  } else if (worker.orphan) {
+    workers_.Erase(uid);
+    store_.Forget(uid);
+    // A source that came to know of the pod meanwhile, and wants it no more, waits for an answer.
+    if (const auto record = deps_.desired.Find(bus::KeyOf(uid))) ApplyDesired(*record);
+  } else {
+    ForgetIfGone(worker);
+    if (const auto record = deps_.desired.Find(bus::KeyOf(uid));
+        record && record->incarnation() > worker.incarnation)
+      ApplyDesired(*record);
+  }
+  for (const auto& other : waiting) Advance(other);
+}
+
+void PodWorkerService::OnStepEnded(Worker& worker, bool again) {
+  worker.busy = false;
+  worker.again = worker.again || again;
+  if (worker.again) Advance(worker.uid);
 }
 
 }  // namespace splitlet::pod_worker

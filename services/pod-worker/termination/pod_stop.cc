@@ -22,7 +22,7 @@ Status Answered(const Status& stopped) {
 
 }  // namespace
 
-StatusOr<v1::ObservedPod> PodStop::Look(const std::string& uid) const {
+StatusOr<v1::ObservedPod> PodStop::Inspect(const std::string& uid) const {
   return Annotate(deps_.observer.Observe(uid, After(deps_.clock, deps_.request_timeout)),
                   "error determining status");
 }
@@ -53,7 +53,7 @@ StatusOr<v1::ObservedPod> PodStop::StopSandboxes(const v1::ObservedPod& before,
     if (!stopped.ok() && stopped.code() != StatusCode::kNotFound)
       return Annotate(stopped, "stop sandbox " + sandbox.id());
   }
-  ASSIGN_OR_RETURN(auto left, Look(before.uid()), "after the stop");
+  ASSIGN_OR_RETURN(auto left, Inspect(before.uid()), "after the stop");
   std::vector<std::string> running;
   for (const auto& record : left.containers()) {
     const bool ours =

@@ -34,7 +34,7 @@ class PodStop {
   };
   explicit PodStop(Deps deps) : deps_(deps) {}
 
-  StatusOr<v1::ObservedPod> Look(const std::string& uid) const;
+  StatusOr<v1::ObservedPod> Inspect(const std::string& uid) const;
   /// Returns at once; `done` is called once, on any thread. Cancelled by `cancel`: the signal was
   /// sent, the container may still run.
   struct OneStop {

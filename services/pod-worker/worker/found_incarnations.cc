@@ -112,7 +112,7 @@ void FoundIncarnations::CollectFound() {
     const std::string scope = found.source.empty() ? std::string(bus::kAll) : found.source;
     if (deps_.desired.Contains(key) || !deps_.desired.LiveAndComplete(scope)) continue;
     deps_.runtime_strands.Run("found/" + uid, [this, uid = uid, key] {
-      const auto seen = deps_.runtime.Look(uid);
+      const auto seen = deps_.runtime.Inspect(uid);
       if (!seen.ok() || seen->sandboxes_size() + seen->containers_size() > 0) return;
       deps_.loop.Post([this, uid, key] {
         if (!deps_.is_unreadable(key) && found_.erase(uid) > 0) deps_.table.Remove(key);

@@ -80,7 +80,7 @@ void FullNameGate::Inspect(const Worker& waiting, const std::string& leftover) {
   deps_.strands.Run("leftover/" + leftover, [this, uid = waiting.uid, full = FullNameOf(waiting),
                                              leftover, traceparent = waiting.traceparent] {
     const cri::TraceScope trace(traceparent);
-    const auto seen = deps_.runtime.Look(leftover);
+    const auto seen = deps_.runtime.Inspect(leftover);
     const bool gone = seen.ok() && !IsLive(*seen);
     deps_.loop.Post([this, uid, full, leftover, gone] {
       if (gone) Forget(full, leftover);

@@ -104,7 +104,7 @@ void FillLasting(const Worker& worker, v1::LastingFact& fact) {
   fact.set_evicted(worker.evicted);
   fact.set_reason(worker.reason);
   fact.set_message(worker.message);
-  if (worker.verdict) *fact.mutable_verdict() = *worker.verdict;
+  if (worker.end.terminal_status) *fact.mutable_verdict() = *worker.end.terminal_status;
 }
 
 void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
@@ -122,7 +122,7 @@ void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
   record.set_reason(worker.reason);
   record.set_message(worker.message);
   record.set_evicted(worker.evicted);
-  if (worker.verdict) *record.mutable_verdict() = *worker.verdict;
+  if (worker.end.terminal_status) *record.mutable_verdict() = *worker.end.terminal_status;
   for (const auto& [name, note] : worker.notes) {
     auto& to = *record.add_containers();
     to.set_name(name);
@@ -130,7 +130,7 @@ void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
     to.set_message(note.message);
     if (note.back_off_until) ToProto(*note.back_off_until, *to.mutable_back_off_until());
   }
-  if (worker.last_seen) *record.mutable_observation() = *worker.last_seen;
+  if (worker.end.last_seen) *record.mutable_observation() = *worker.end.last_seen;
   if (worker.last_action) ToProto(worker.last_action, *record.mutable_last_action_at());
   record.set_sync_error(worker.sync_error);
   record.set_admission_reason(worker.waits_for);
@@ -148,7 +148,7 @@ std::unique_ptr<Worker> FromFact(const v1::WorkerFact& fact) {
   if (fact.has_grant()) worker->grant = ToGrant(fact.grant());
   if (fact.has_next()) worker->next = ToGrant(fact.next());
   worker->state = FromProto(fact.state());
-  worker->resumed = worker->state == WorkerState::kTerminating;
+  if (worker->state == WorkerState::kTerminating) worker->end.Resume();
   worker->deadline = FromProto(fact.deadline());
   worker->grace_seconds = fact.grace_period_seconds();
   worker->reason = fact.reason();
@@ -174,8 +174,8 @@ void ApplyLasting(const v1::LastingFact& fact, Worker& worker) {
   if (worker.reason.empty()) worker.reason = fact.reason();
   if (worker.message.empty()) worker.message = fact.message();
   if (!fact.has_verdict()) return;
-  worker.verdict = std::make_shared<v1::TerminalVerdict>(fact.verdict());
-  worker.last_seen = std::make_shared<v1::ObservedPod>(fact.verdict().observation());
+  worker.end.terminal_status = std::make_shared<v1::TerminalVerdict>(fact.verdict());
+  worker.end.last_seen = std::make_shared<v1::ObservedPod>(fact.verdict().observation());
 }
 
 }  // namespace splitlet::pod_worker

@@ -13,8 +13,9 @@
 
 #include "libs/base/cancel.h"
 #include "libs/base/log.h"
+#include "services/pod-worker/events.h"
 #include "services/pod-worker/sync/pod_sync.h"
-#include "services/pod-worker/termination/pod_stop.h"
+#include "services/pod-worker/termination/pod_termination.h"
 #include "services/pod-worker/worker/facts.h"
 #include "services/pod-worker/worker/worker_state.h"
 
@@ -46,16 +47,6 @@ struct PodTraits {
 /// DATA_LOSS when the bytes are no pod.
 StatusOr<PodTraits> TraitsOf(const std::string& pod);
 
-/// Containers being stopped; one step after the other.
-struct StopRun {
-  std::vector<std::vector<ContainerStop>> steps;
-  std::set<std::string> outstanding;  // ids of containers
-  std::vector<std::string> errors;
-  std::shared_ptr<CancelToken> cancel;
-  std::optional<int64_t> grace_seconds;  // unset: what is left of the pod's deadline
-  bool first_step = true;
-};
-
 struct Worker {
   std::string uid, name, name_space, source;
   int64_t incarnation = 0;
@@ -73,13 +64,10 @@ struct Worker {
   std::string reason, message;
   bool evicted = false, removed = false;
   bool orphan = false;
-  bool resumed = false;                  // an earlier start of this process began the end
   std::vector<std::string> sandbox_ids;  // of an orphan
-  std::shared_ptr<const v1::TerminalVerdict> verdict;
-  std::shared_ptr<const v1::ObservedPod> last_seen;  // terminating and later
-  std::map<std::string, Clock::Time> answers;        // to kills, by request id
+  PodTermination end;
+  std::map<std::string, Clock::Time> answers;  // to kills, by request id
   Clock::Time finished_at;
-  std::set<std::string> told_end;  // containers that were told to end with the pod
 
   // Times.
   int64_t start_wall_ns = 0;
@@ -92,7 +80,6 @@ struct Worker {
   bool busy = false;   // a step is on its strand, or containers are being stopped
   bool again = false;  // look again after it
   std::shared_ptr<CancelToken> ending = std::make_shared<CancelToken>();
-  std::optional<StopRun> stopping;
   std::shared_ptr<const v1::ObservedPod> lasting;  // see WhatLasts; null: everything is asked
   RestartState restarts;
   KilledSince killed;

@@ -1,0 +1,92 @@
+#pragma once
+
+/// How the end of one incarnation stands: what is being stopped, who was told to end, what was seen
+/// last, and how it ended.
+/// In:      TerminationRunner, which carries out what this says; the answers of stops.
+/// Owns:    the stops under way, in steps; ids of containers that were told to end with the pod; the
+///          last observation; the terminal status.
+/// Killed:  the next start inspects the pod again. A container that was told to end before gets no
+///          second grace: see Resume.
+/// Threads: the loop's.
+/// Errors:  those of stops are collected for the end of the run.
+/// Source:  docs/safety.md, rules 19 and 20.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libs/base/cancel.h"
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+#include "services/pod-worker/sync/actions.h"
+
+namespace splitlet::v1 {
+class ObservedPod;
+class TerminalVerdict;
+}  // namespace splitlet::v1
+
+namespace splitlet::pod_worker {
+
+/// Containers to be stopped; one step after the other.
+struct StopRun {
+  std::vector<std::vector<ContainerStop>> steps;
+  std::optional<int64_t> grace_seconds;  // unset: what is left of the pod's deadline
+};
+
+class PodTermination {
+ public:
+  /// An earlier start of this process began the end: it may have told the first step to end.
+  void Resume() { resumed_ = true; }
+
+  bool IsStopping() const { return run_.has_value(); }
+  /// The first of its steps is still to be begun.
+  void BeginRun(StopRun run);
+  /// One container of a step.
+  struct Order {
+    ContainerStop container;
+    int64_t grace_seconds = 0;
+  };
+  /// All of the next step, to be stopped side by side, so that each gets the whole grace; the next
+  /// step gets what is left of `deadline`.
+  std::vector<Order> BeginStep(Clock::Time deadline, Clock::Time now);
+  /// Cancelled: nobody waits for the stops under way any more.
+  const std::shared_ptr<CancelToken>& cancel() const { return run_->cancel; }
+  void Cancel();
+
+  enum class Progress {
+    kNotAwaited,  // of a run that is over
+    kWaits,       // others of the step have not answered
+    kNextStep,
+    kDone,
+  };
+  Progress OnStopped(const std::string& container_id, const Status& status);
+  struct Result {
+    bool cancelled = false;
+    bool with_pod = false;  // the containers were told to end with the pod
+    std::vector<std::string> errors;
+  };
+  Result EndRun();
+
+  /// Keeps of the last observation what the runtime does not tell any more.
+  void Observe(v1::ObservedPod seen);
+  std::shared_ptr<const v1::ObservedPod> last_seen;  // terminating and later
+  std::shared_ptr<const v1::TerminalVerdict> terminal_status;
+
+ private:
+  struct Run {
+    std::vector<std::vector<ContainerStop>> steps;
+    std::optional<int64_t> grace_seconds;
+    std::set<std::string> outstanding;  // ids of containers
+    std::vector<std::string> errors;
+    std::shared_ptr<CancelToken> cancel = std::make_shared<CancelToken>();
+    bool first_step = true;
+  };
+  std::optional<Run> run_;
+  bool resumed_ = false;
+  std::set<std::string> told_end_;  // ids
+};
+
+}  // namespace splitlet::pod_worker

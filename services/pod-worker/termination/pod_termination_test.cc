@@ -1,0 +1,92 @@
+#include "services/pod-worker/termination/pod_termination.h"
+
+#include <gtest/gtest.h>
+
+#include "libs/base/clock.h"
+
+namespace splitlet::pod_worker {
+namespace {
+
+using Progress = PodTermination::Progress;
+
+ContainerStop Stop(const std::string& id) { return {id, id, "", false}; }
+
+std::vector<std::pair<std::string, int64_t>> Begin(PodTermination& end, Clock::Time deadline,
+                                                   Clock::Time now) {
+  std::vector<std::pair<std::string, int64_t>> orders;
+  for (const auto& order : end.BeginStep(deadline, now))
+    orders.emplace_back(order.container.id, order.grace_seconds);
+  return orders;
+}
+
+using Orders = std::vector<std::pair<std::string, int64_t>>;
+
+TEST(PodTermination, AStepBeginsWhenTheOneBeforeHasEnded) {
+  FakeClock clock;
+  const Clock::Time deadline = clock.Now() + 30s;
+  PodTermination end;
+  end.BeginRun({.steps = {{Stop("a"), Stop("b")}, {Stop("sidecar")}}, .grace_seconds = {}});
+  EXPECT_EQ(Begin(end, deadline, clock.Now()), (Orders{{"a", 30}, {"b", 30}}));
+  EXPECT_EQ(end.OnStopped("a", OkStatus()), Progress::kWaits);
+  EXPECT_EQ(end.OnStopped("a", OkStatus()), Progress::kNotAwaited) << "it has answered";
+  EXPECT_EQ(end.OnStopped("b", Unavailable("no answer")), Progress::kNextStep);
+  EXPECT_EQ(Begin(end, deadline, clock.Now() + 20s), (Orders{{"sidecar", 10}}));
+  EXPECT_EQ(end.OnStopped("sidecar", OkStatus()), Progress::kDone);
+  const auto result = end.EndRun();
+  EXPECT_FALSE(result.cancelled);
+  EXPECT_TRUE(result.with_pod);
+  EXPECT_EQ(result.errors.size(), 1u);
+  EXPECT_FALSE(end.IsStopping());
+}
+
+TEST(PodTermination, WhoWasToldToEndGetsNoSecondGrace) {
+  FakeClock clock;
+  const Clock::Time past = clock.Now() - 5s;
+  PodTermination end;
+  end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = {}});
+  EXPECT_EQ(Begin(end, past, clock.Now()), (Orders{{"a", 2}})) << "the least that a container gets";
+  EXPECT_EQ(end.OnStopped("a", Unavailable("no answer")), Progress::kDone);
+  end.EndRun();
+  end.BeginRun({.steps = {{Stop("a"), Stop("new")}}, .grace_seconds = {}});
+  EXPECT_EQ(Begin(end, past, clock.Now()), (Orders{{"a", 0}, {"new", 2}}));
+}
+
+TEST(PodTermination, AnEarlierStartMayHaveToldTheFirstStep) {
+  FakeClock clock;
+  const Clock::Time past = clock.Now() - 5s;
+  PodTermination end;
+  end.Resume();
+  end.BeginRun({.steps = {{Stop("a")}, {Stop("sidecar")}}, .grace_seconds = {}});
+  EXPECT_EQ(Begin(end, past, clock.Now()), (Orders{{"a", 0}}));
+  EXPECT_EQ(end.OnStopped("a", OkStatus()), Progress::kNextStep);
+  EXPECT_EQ(Begin(end, past, clock.Now()), (Orders{{"sidecar", 2}}));
+}
+
+TEST(PodTermination, AContainerThatIsReplacedHasAGraceOfItsOwn) {
+  FakeClock clock;
+  PodTermination end;
+  end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = 7});
+  EXPECT_EQ(Begin(end, {}, clock.Now()), (Orders{{"a", 7}}));
+  EXPECT_EQ(end.OnStopped("a", OkStatus()), Progress::kDone);
+  EXPECT_FALSE(end.EndRun().with_pod);
+  end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = {}});
+  EXPECT_EQ(Begin(end, clock.Now() - 5s, clock.Now()), (Orders{{"a", 2}}))
+      << "it was not told to end with the pod";
+}
+
+TEST(PodTermination, ACancelledRunEndsWithItsStep) {
+  FakeClock clock;
+  PodTermination end;
+  end.Cancel();
+  end.BeginRun({.steps = {{Stop("a")}, {Stop("sidecar")}}, .grace_seconds = {}});
+  Begin(end, clock.Now() + 30s, clock.Now());
+  end.Cancel();
+  EXPECT_TRUE(end.cancel()->cancelled());
+  EXPECT_EQ(end.OnStopped("a", Cancelled("given up")), Progress::kDone);
+  const auto result = end.EndRun();
+  EXPECT_TRUE(result.cancelled);
+  EXPECT_TRUE(result.errors.empty());
+}
+
+}  // namespace
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,69 @@
+#include "services/pod-worker/termination/stop_order.h"
+
+#include <algorithm>
+
+#include "k8s.io/api/core/v1/container.pb.h"
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+constexpr int64_t kMinGrace = 2;
+
+bool MayRun(const v1::ContainerRecord& record) {
+  return record.state() == v1::ContainerRecord::RUNNING ||
+         record.state() == v1::ContainerRecord::UNKNOWN;
+}
+
+ContainerStop PodStop(const v1::ContainerRecord& record) {
+  return {record.id(), record.name(), fmt::format("Stopping container {}", record.name()), false};
+}
+
+}  // namespace
+
+int64_t EffectiveGrace(const GraceQuestion& question) {
+  std::optional<int64_t> grace = question.left_seconds;
+  for (const auto& offer : {question.deletion_seconds, question.asked_seconds})
+    if (offer && (!grace || *offer < *grace)) grace = offer;
+  if (!grace) grace = question.spec_seconds;
+  return std::max<int64_t>(grace.value_or(kMinGrace), 1);
+}
+
+int64_t StopSeconds(Clock::Time deadline, Clock::Time now, bool again) {
+  const Duration left = deadline - now;
+  return std::max<int64_t>(std::chrono::ceil<std::chrono::seconds>(left).count(),
+                           again ? 0 : kMinGrace);
+}
+
+int64_t RestartGrace(const kube::Pod& pod) {
+  if (pod.metadata().has_deletion_grace_period_seconds())
+    return std::max<int64_t>(pod.metadata().deletion_grace_period_seconds(), kMinGrace);
+  if (!pod.spec().has_termination_grace_period_seconds()) return kMinGrace;
+  return std::max<int64_t>(pod.spec().termination_grace_period_seconds(), kMinGrace);
+}
+
+std::vector<std::vector<ContainerStop>> StopOrder(const kube::Pod* pod,
+                                                  const v1::ObservedPod& seen) {
+  std::vector<std::string> sidecars;
+  if (pod != nullptr)
+    for (const auto& init : pod->spec().init_containers())
+      if (kube::IsSidecar(init)) sidecars.push_back(init.name());
+  std::vector<std::vector<ContainerStop>> steps(1);
+  for (const auto& record : seen.containers()) {
+    const bool sidecar =
+        std::find(sidecars.begin(), sidecars.end(), record.name()) != sidecars.end();
+    if (MayRun(record) && !sidecar) steps[0].push_back(PodStop(record));
+  }
+  for (auto name = sidecars.rbegin(); name != sidecars.rend(); ++name) {
+    std::vector<ContainerStop> step;
+    for (const auto& record : seen.containers())
+      if (MayRun(record) && record.name() == *name) step.push_back(PodStop(record));
+    steps.push_back(std::move(step));
+  }
+  std::erase_if(steps, [](const auto& step) { return step.empty(); });
+  return steps;
+}
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,25 @@
+#include "services/pod-worker/termination/terminal_status.h"
+
+#include "libs/cri/life.h"
+#include "services/pod-worker/sync/actions.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::pod_worker {
+
+std::shared_ptr<const v1::TerminalVerdict> TerminalStatusOf(const EndedPod& ended) {
+  auto status = std::make_shared<v1::TerminalVerdict>();
+  if (ended.before != nullptr) *status = *ended.before;
+  *status->mutable_observation() = ended.last_seen;
+  if (!status->phase().empty()) return status;
+  if (ended.evicted || !ended.reason.empty()) {
+    status->set_phase("Failed");
+    status->set_reason(ended.reason);
+    status->set_message(ended.message);
+  } else if (ended.pod != nullptr) {
+    status->set_phase(
+        PhaseAfterKill(*ended.pod, cri::PresentLife(ended.last_seen, ended.incarnation)));
+  }
+  return status;
+}
+
+}  // namespace splitlet::pod_worker

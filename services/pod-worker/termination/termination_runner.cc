@@ -1,0 +1,256 @@
+#include "services/pod-worker/termination/termination_runner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "k8s.io/api/core/v1/container.pb.h"
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/span.h"
+#include "libs/cri/grpc_runtime.h"
+#include "services/pod-worker/termination/stop_order.h"
+#include "services/pod-worker/termination/terminal_status.h"
+#include "services/pod-worker/volumes/pod_volumes.h"
+#include "splitlet/v1/pod_worker_facts.pb.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+constexpr Duration kRetry = 2s;
+
+int64_t SecondsLeft(Clock::Time deadline, Clock::Time now) {
+  return std::max<int64_t>(std::chrono::ceil<std::chrono::seconds>(deadline - now).count(), 0);
+}
+
+std::unique_ptr<kube::Pod> Parse(const std::optional<Grant>& grant) {
+  auto pod = std::make_unique<kube::Pod>();
+  if (!grant || grant->pod.empty() || !pod->ParseFromString(grant->pod)) return nullptr;
+  return pod;
+}
+
+/// Only what is in these sandboxes; empty: everything.
+v1::ObservedPod Restrict(const v1::ObservedPod& seen, const std::vector<std::string>& sandbox_ids) {
+  if (sandbox_ids.empty()) return seen;
+  v1::ObservedPod out = seen;
+  out.clear_containers();
+  for (const auto& record : seen.containers())
+    if (std::find(sandbox_ids.begin(), sandbox_ids.end(), record.sandbox_id()) != sandbox_ids.end())
+      *out.add_containers() = record;
+  return out;
+}
+
+}  // namespace
+
+bool TerminationRunner::Begin(Worker& worker, const EndCause& cause) const {
+  const bool newly_removed = cause.removed && !worker.removed;
+  worker.removed = worker.removed || cause.removed;
+  if (!cause.traceparent.empty()) worker.traceparent = cause.traceparent;
+  if (worker.state == WorkerState::kTerminated || worker.state == WorkerState::kFinished)
+    return newly_removed;
+  const Clock::Time now = deps_.clock.Now();
+  GraceQuestion question{.deletion_seconds = cause.deletion_grace ? cause.deletion_grace
+                                                                  : worker.traits.deletion_grace,
+                         .asked_seconds = cause.asked_grace,
+                         .spec_seconds = worker.traits.spec_grace};
+  if (worker.deadline) question.left_seconds = SecondsLeft(worker.deadline, now);
+  const int64_t grace = EffectiveGrace(question);
+  const Clock::Time deadline = now + std::chrono::seconds{grace};
+  const bool first = worker.state == WorkerState::kSyncing;
+  const bool shortened = worker.deadline && deadline < worker.deadline;
+  if (!worker.deadline || shortened) {
+    worker.deadline = deadline;
+    worker.grace_seconds = grace;
+  }
+  const bool evicts = cause.evict && !worker.evicted;
+  worker.evicted = worker.evicted || cause.evict;
+  if (worker.reason.empty()) {
+    worker.reason = cause.reason;
+    worker.message = cause.message;
+  }
+  worker.state = Next(worker.state, WorkerEvent::kEndRequested);
+  worker.waits_for.clear();
+  if (first) worker.sync_error.clear();
+  worker.lasting.reset();
+  if (!worker.ending_since) worker.ending_since = now;
+  worker.ending->Cancel();
+  if (first || shortened) worker.end.Cancel();
+  return first || shortened || newly_removed || evicts;
+}
+
+void TerminationRunner::BeginStop() {
+  stopping_ = true;
+  for (const auto& [uid, worker] : deps_.workers) worker->end.Cancel();
+}
+
+Worker& TerminationRunner::Busy(const std::string& uid) const {
+  Worker* worker = deps_.workers.Find(uid);
+  CHECK(worker != nullptr && worker->busy);
+  return *worker;
+}
+
+void TerminationRunner::Inspect(Worker& worker) {
+  worker.busy = true;
+  deps_.strands.Run(worker.uid, [this, uid = worker.uid, traceparent = worker.traceparent] {
+    const cri::TraceScope trace(traceparent);
+    auto seen = std::make_shared<StatusOr<v1::ObservedPod>>(deps_.runtime.Inspect(uid));
+    deps_.loop.Post([this, uid, seen] { OnInspected(uid, std::move(*seen)); });
+  });
+}
+
+void TerminationRunner::OnInspected(const std::string& uid, StatusOr<v1::ObservedPod> seen) {
+  Worker& worker = Busy(uid);
+  if (!seen.ok()) return Fail(worker, Message(seen.status()));
+  worker.end.Observe(std::move(*seen));
+  deps_.store.PutWorkers(worker);
+  const auto pod = Parse(worker.grant);
+  auto steps = StopOrder(pod.get(), Restrict(*worker.end.last_seen, worker.sandbox_ids));
+  if (steps.empty()) return StopSandboxes(worker, {});
+  StopContainers(worker, {.steps = std::move(steps), .grace_seconds = {}});
+}
+
+void TerminationRunner::StopContainers(Worker& worker, StopRun run) {
+  CHECK(worker.busy);
+  worker.end.BeginRun(std::move(run));
+  BeginStep(worker);
+}
+
+void TerminationRunner::BeginStep(Worker& worker) {
+  worker.last_action = deps_.clock.Now();
+  for (const auto& order : worker.end.BeginStep(worker.deadline, deps_.clock.Now()))
+    StopContainer(worker, order);
+}
+
+/// The strand's task only begins the stop: no thread waits for the container.
+void TerminationRunner::StopContainer(const Worker& worker, const PodTermination::Order& order) {
+  const PodRef pod = RefOf(worker);
+  auto span = std::make_shared<Span>("stop container", SpanKind::kInternal, worker.traceparent);
+  span->Set("k8s.pod.uid", pod.uid);
+  span->Set("k8s.container.name", order.container.name);
+  const auto post = [this, &loop = deps_.loop, span,
+                     answer = StopAnswer{worker.uid, worker.incarnation, order.container.id,
+                                         OkStatus()}](const Status& stopped) mutable {
+    span->End(stopped);
+    answer.status = stopped;
+    loop.Post([this, answer] { OnStopped(answer); });
+  };
+  const PodStop::OneStop one{order.container, order.grace_seconds, worker.end.cancel()};
+  deps_.strands.Run("stop/" + order.container.id, [this, pod, one, span, post] {
+    const cri::TraceScope trace(span->traceparent());
+    deps_.runtime.BeginStopContainer(pod, one, post);
+  });
+}
+
+/// An answer that nobody waits for any more is of an incarnation that is over.
+void TerminationRunner::OnStopped(const StopAnswer& answer) {
+  Worker* worker = deps_.workers.Find(answer.uid);
+  if (worker == nullptr || worker->incarnation != answer.incarnation) return;
+  switch (worker->end.OnStopped(answer.container_id, answer.status)) {
+    case PodTermination::Progress::kNotAwaited:
+    case PodTermination::Progress::kWaits: return;
+    case PodTermination::Progress::kNextStep: return BeginStep(*worker);
+    case PodTermination::Progress::kDone: return OnAllStopped(*worker);
+  }
+}
+
+void TerminationRunner::OnAllStopped(Worker& worker) {
+  const PodTermination::Result stopped = worker.end.EndRun();
+  worker.last_action = deps_.clock.Now();
+  if (stopped.cancelled) return deps_.on_step_ended(worker, true);
+  const std::string errors = fmt::format("{}", fmt::join(stopped.errors, ", "));
+  if (worker.state == WorkerState::kTerminating && stopped.with_pod) {
+    // Stopping the sandbox kills at once: not while the containers still have time.
+    const bool in_time = deps_.clock.Now() < worker.deadline;
+    if (!stopped.errors.empty() && in_time) return Fail(worker, errors);
+    return StopSandboxes(worker, stopped.errors);
+  }
+  if (stopped.errors.empty()) return deps_.on_step_ended(worker, true);
+  worker.sync_error = fmt::format("failed to \"KillContainer\": {}", errors);
+  PodEvents(deps_.events, RefOf(worker)).Warning("FailedKillPod", worker.sync_error);
+  deps_.look_again(worker.uid, kRetry);
+  deps_.store.PutWorkers(worker);
+  deps_.on_step_ended(worker, false);
+}
+
+/// Also when a container did not stop in its time: the sandbox takes it along.
+void TerminationRunner::StopSandboxes(const Worker& worker, std::vector<std::string> errors) {
+  deps_.strands.Run(
+      worker.uid, [this, uid = worker.uid, before = worker.end.last_seen, only = worker.sandbox_ids,
+                   errors = std::move(errors), traceparent = worker.traceparent] {
+        Span span("stop sandboxes", SpanKind::kInternal, traceparent);
+        span.Set("k8s.pod.uid", uid);
+        const cri::TraceScope trace(span.traceparent());
+        auto left =
+            std::make_shared<StatusOr<v1::ObservedPod>>(deps_.runtime.StopSandboxes(*before, only));
+        span.End(left->status());
+        deps_.loop.Post(
+            [this, uid, left, errors] { OnSandboxesStopped(uid, errors, std::move(*left)); });
+      });
+}
+
+void TerminationRunner::OnSandboxesStopped(const std::string& uid,
+                                           const std::vector<std::string>& errors,
+                                           StatusOr<v1::ObservedPod> left) {
+  Worker& worker = Busy(uid);
+  worker.last_action = deps_.clock.Now();
+  if (!errors.empty()) return Fail(worker, fmt::format("{}", fmt::join(errors, ", ")));
+  if (!left.ok()) return Fail(worker, Message(left.status()));
+  worker.end.last_seen = std::make_shared<v1::ObservedPod>(std::move(*left));
+  deps_.metrics.ObserveWorker("kill", deps_.clock.Now() - worker.ending_since);
+  worker.sync_error.clear();
+  worker.notes.clear();
+  Settle(worker);
+  worker.state = Next(worker.state, WorkerEvent::kAllStopped);
+  deps_.log.Info("pod stopped", {KV("pod", kube::PodKey(worker.name_space, worker.name)),
+                                 KV("podUID", uid), TraceField(worker)});
+  // What comes next waits for the save.
+  deps_.store.Save(worker, {.permanent = worker.incarnation != 0 && !worker.orphan, .fsync = true});
+  deps_.on_step_ended(worker, false);
+}
+
+void TerminationRunner::Settle(Worker& worker) const {
+  const auto pod = Parse(worker.grant);
+  worker.end.terminal_status = TerminalStatusOf({.before = worker.end.terminal_status.get(),
+                                                 .pod = pod.get(),
+                                                 .evicted = worker.evicted,
+                                                 .reason = worker.reason,
+                                                 .message = worker.message,
+                                                 .last_seen = *worker.end.last_seen,
+                                                 .incarnation = worker.incarnation});
+}
+
+void TerminationRunner::CleanUp(Worker& worker) {
+  worker.busy = true;
+  deps_.strands.Run(worker.uid, [this, uid = worker.uid, orphan = worker.orphan] {
+    const Status cleaned =
+        orphan ? OkStatus() : RemoveVolumesOf(uid, deps_.node.pod_roots, deps_.files);
+    deps_.loop.Post([this, uid, cleaned] { OnCleanedUp(uid, cleaned); });
+  });
+}
+
+void TerminationRunner::OnCleanedUp(const std::string& uid, const Status& status) {
+  Worker& worker = Busy(uid);
+  if (!status.ok()) return Fail(worker, Message(status));
+  worker.state = Next(worker.state, WorkerEvent::kCleanedUp);
+  worker.finished_at = deps_.clock.Now();
+  if (worker.grant) worker.grant->pod.clear();
+  deps_.metrics.ObserveWorker("terminated", worker.finished_at - worker.ending_since);
+  // What comes next waits for the save.
+  deps_.store.Save(worker, {});
+  deps_.on_step_ended(worker, false);
+}
+
+void TerminationRunner::Fail(Worker& worker, const std::string& why) {
+  if (stopping_) return deps_.on_step_ended(worker, false);  // given up here, not refused
+  const std::string text = fmt::format("error killing pod: {}", why);
+  PodEvents(deps_.events, RefOf(worker)).Warning("FailedKillPod", text);
+  if (worker.sync_error != text)
+    deps_.log.Warn("cannot stop pod",
+                   {KV("podUID", worker.uid), KV("err", why), TraceField(worker)});
+  worker.sync_error = text;
+  deps_.look_again(worker.uid, deps_.random.Jitter(kRetry, 0.5));
+  deps_.store.PutWorkers(worker);
+  deps_.on_step_ended(worker, false);
+}
+
+}  // namespace splitlet::pod_worker
