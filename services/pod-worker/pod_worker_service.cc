@@ -305,7 +305,7 @@ void PodWorkerService::ForgetIfGone(const Worker& worker, const std::string& tra
 
 bool PodWorkerService::IsGone(const Worker& worker) const {
   const std::string key = bus::KeyOf(worker.uid);
-  return worker.state == WorkerState::kFinished && !store_.IsSaving(worker.uid) &&
+  return worker.state == WorkerState::kFinished && !IsSaving(worker.activity) &&
          deps_.table.Contains(key) && !deps_.desired.Contains(key) &&
          deps_.desired.LiveAndComplete(worker.source);
 }
@@ -326,8 +326,7 @@ void PodWorkerService::Collect() {
   if (recovered_ && !stopping_) unreadable_.Collect();
   for (const auto& [uid, worker] : workers_) {
     ForgetIfGone(*worker);
-    const bool gone =
-        !deps_.table.Contains(bus::KeyOf(uid)) && !store_.IsSaving(worker->uid) && !worker->busy;
+    const bool gone = !deps_.table.Contains(bus::KeyOf(uid)) && worker->activity == Activity::kIdle;
     if (worker->state == WorkerState::kFinished && gone &&
         now - worker->finished_at > kRememberFinished)
       old.push_back(uid);
@@ -350,7 +349,7 @@ PodNeed PodWorkerService::NeedOf(const std::string& uid) const {
     if (worker->state == WorkerState::kFinished)
       return worker->removed || worker->evicted || worker->orphan ? PodNeed::kNothing
                                                                   : PodNeed::kRemains;
-    return worker->busy || store_.IsSaving(worker->uid) ? PodNeed::kEverything : PodNeed::kNewest;
+    return worker->activity == Activity::kIdle ? PodNeed::kNewest : PodNeed::kEverything;
   }
   const std::string key = bus::KeyOf(uid);
   if (unreadable_.Contains(key)) return PodNeed::kEverything;

@@ -148,13 +148,13 @@ class PodWorkerService {
   void TakeUpdate(Worker& worker, Grant grant, PodTraits traits);
   void Shorten(Worker& worker, const PodTraits& traits, const std::string& traceparent,
                DoneStatus done);
-  void AnswerSaved(const Worker& worker, DoneStatus done);
+  void AnswerSaved(Worker& worker, DoneStatus done);
   std::unique_ptr<Worker> NewLife(Grant grant, PodTraits traits);
   void EndFound(FoundIncarnation found, Grant grant, PodTraits traits, DoneStatus done);
   void ReportUnsupported(const Worker& worker);
   void Kill(Worker& worker, const v1::KillPodRequest& request, const std::string& traceparent,
             const Done<v1::KillPodReply>& done);
-  void AnswerKillAgain(const Worker& worker, const v1::KillPodRequest& request,
+  void AnswerKillAgain(Worker& worker, const v1::KillPodRequest& request,
                        const Done<v1::KillPodReply>& done);
   Worker& AddUngranted(const v1::DesiredRecord& record);
   Worker& AddOrphan(const v1::KillPodRequest& request, const v1::ObservedPod& seen);

@@ -47,8 +47,8 @@ PodView PodWorkerService::ViewOf(const std::string& uid) const {
     view.worker = {.incarnation = worker->incarnation,
                    .state = worker->state,
                    .orphan = worker->orphan,
-                   .busy = worker->busy,
-                   .saving = store_.IsSaving(uid)};
+                   .busy = IsInStep(worker->activity),
+                   .saving = IsSaving(worker->activity)};
     if (worker->grant) view.worker->granted = worker->grant->generation;
     if (worker->next) view.worker->next = {worker->next->incarnation, worker->next->generation};
   } else if (const FoundIncarnation* found = found_.Find(uid)) {
@@ -119,7 +119,7 @@ void PodWorkerService::AcceptGrant(GrantAction action, Grant grant, PodTraits tr
     case GrantAction::kAnswerWaiting: return AnswerSaved(*worker, std::move(done));
     case GrantAction::kShorten: return Shorten(*worker, traits, grant.traceparent, std::move(done));
     case GrantAction::kBegin: {
-      const Worker& fresh = Add(NewLife(std::move(grant), std::move(traits)));
+      Worker& fresh = Add(NewLife(std::move(grant), std::move(traits)));
       store_.Save(fresh, {.permanent = true}, std::move(done));
       break;
     }
@@ -156,8 +156,8 @@ void PodWorkerService::Shorten(Worker& worker, const PodTraits& traits,
 }
 
 /// What is answered again may not be on disk yet: the first try may have failed to get it there.
-void PodWorkerService::AnswerSaved(const Worker& worker, DoneStatus done) {
-  if (store_.IsSaving(worker.uid)) return store_.Save(worker, {}, std::move(done));
+void PodWorkerService::AnswerSaved(Worker& worker, DoneStatus done) {
+  if (IsSaving(worker.activity)) return store_.Save(worker, {}, std::move(done));
   done(OkStatus());
 }
 
@@ -236,10 +236,10 @@ void PodWorkerService::OnKillPod(const v1::KillPodRequest& request, Done<v1::Kil
   }
 }
 
-void PodWorkerService::AnswerKillAgain(const Worker& worker, const v1::KillPodRequest& request,
+void PodWorkerService::AnswerKillAgain(Worker& worker, const v1::KillPodRequest& request,
                                        const Done<v1::KillPodReply>& done) {
   const v1::KillPodReply reply = KillReply(worker.answers.at(request.request_id()));
-  if (!store_.IsSaving(worker.uid)) return done(reply);
+  if (!IsSaving(worker.activity)) return done(reply);
   // Not on disk yet: the first try may have failed to get it there.
   store_.Save(worker, {.permanent = true, .fsync = worker.evicted},
               [done, reply](const Status& status) { status.ok() ? done(reply) : done(status); });
@@ -381,7 +381,7 @@ Worker& PodWorkerService::AddUngranted(const v1::DesiredRecord& record) {
 /// Then it goes on above, and the verdict was of a pod that is gone.
 void PodWorkerService::AnnounceAgain(Worker& worker, bool same_life) {
   const bool untold = !deps_.table.Contains(bus::KeyOf(worker.uid));
-  if (worker.state != WorkerState::kFinished || store_.IsSaving(worker.uid) || !untold) return;
+  if (worker.state != WorkerState::kFinished || IsSaving(worker.activity) || !untold) return;
   if (!same_life) {
     worker.end.terminal_status.reset();
     worker.evicted = false;

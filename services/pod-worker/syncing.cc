@@ -30,12 +30,9 @@ std::string NameWithUid(const Worker& worker) {
 /// time.
 void PodWorkerService::Advance(const std::string& uid) {
   Worker* worker = Find(uid);
-  if (worker == nullptr || !runtime_listed_ || stopping_ || store_.IsSaving(worker->uid)) return;
-  if (worker->busy) {
-    worker->again = true;
-    return;
-  }
-  worker->again = false;
+  if (worker == nullptr || !runtime_listed_ || stopping_) return;
+  worker->On(ActivityEvent::kWoken);
+  if (worker->activity != Activity::kIdle) return;
   switch (worker->state) {
     case WorkerState::kSyncing: break;
     case WorkerState::kTerminating: return termination_.Inspect(*worker);
@@ -49,7 +46,7 @@ void PodWorkerService::Advance(const std::string& uid) {
 }
 
 void PodWorkerService::StartSync(Worker& worker) {
-  worker.busy = true;
+  worker.On(ActivityEvent::kStepBegun);
   if (!worker.synced_once && worker.granted_at)
     metrics_.worker_start.Observe(Metrics::Seconds(deps_.clock.Now() - worker.granted_at));
   auto input = std::make_shared<SyncInput>(SyncInput{
@@ -65,7 +62,7 @@ void PodWorkerService::StartSync(Worker& worker) {
 
 void PodWorkerService::OnSynced(const std::string& uid, SyncOutcome outcome, Duration took) {
   Worker* worker = Find(uid);
-  CHECK(worker != nullptr && worker->busy);
+  CHECK(worker != nullptr && IsInStep(worker->activity));
   Digest(*worker, outcome, took);
   if (worker->state != WorkerState::kSyncing) {
     return OnStepEnded(*worker, true);
@@ -253,9 +250,10 @@ void PodWorkerService::AfterFinish(Worker& worker) {
 }
 
 void PodWorkerService::OnStepEnded(Worker& worker, bool again) {
-  worker.busy = false;
-  worker.again = worker.again || again;
-  if (worker.again) Advance(worker.uid);
+  if (again) worker.On(ActivityEvent::kWoken);
+  const bool woken = worker.activity == Activity::kStepThenAgain;
+  worker.On(ActivityEvent::kStepEnded);
+  if (woken) Advance(worker.uid);
 }
 
 }  // namespace splitlet::pod_worker

@@ -85,12 +85,12 @@ void TerminationRunner::BeginStop() {
 
 Worker& TerminationRunner::Busy(const std::string& uid) const {
   Worker* worker = deps_.workers.Find(uid);
-  CHECK(worker != nullptr && worker->busy);
+  CHECK(worker != nullptr && IsInStep(worker->activity));
   return *worker;
 }
 
 void TerminationRunner::Inspect(Worker& worker) {
-  worker.busy = true;
+  worker.On(ActivityEvent::kStepBegun);
   deps_.strands.Run(worker.uid, [this, uid = worker.uid, traceparent = worker.traceparent] {
     const cri::TraceScope trace(traceparent);
     auto seen = std::make_shared<StatusOr<v1::ObservedPod>>(deps_.runtime.Inspect(uid));
@@ -110,7 +110,7 @@ void TerminationRunner::OnInspected(const std::string& uid, StatusOr<v1::Observe
 }
 
 void TerminationRunner::StopContainers(Worker& worker, StopRun run) {
-  CHECK(worker.busy);
+  CHECK(IsInStep(worker.activity));
   worker.end.BeginRun(std::move(run));
   BeginStep(worker);
 }
@@ -220,7 +220,7 @@ void TerminationRunner::Settle(Worker& worker) const {
 }
 
 void TerminationRunner::CleanUp(Worker& worker) {
-  worker.busy = true;
+  worker.On(ActivityEvent::kStepBegun);
   deps_.strands.Run(worker.uid, [this, uid = worker.uid, orphan = worker.orphan] {
     const Status cleaned =
         orphan ? OkStatus() : RemoveVolumesOf(uid, deps_.node.pod_roots, deps_.files);

@@ -16,6 +16,7 @@
 #include "services/pod-worker/events.h"
 #include "services/pod-worker/sync/pod_sync.h"
 #include "services/pod-worker/termination/pod_termination.h"
+#include "services/pod-worker/worker/activity.h"
 #include "services/pod-worker/worker/facts.h"
 #include "services/pod-worker/worker/worker_state.h"
 
@@ -77,8 +78,8 @@ struct Worker {
   Clock::Time ending_since;  // of this process, for metrics
 
   // What is being done.
-  bool busy = false;   // a step is on its strand, or containers are being stopped
-  bool again = false;  // look again after it
+  Activity activity = Activity::kIdle;
+  void On(ActivityEvent event) { activity = Next(activity, event); }
   std::shared_ptr<CancelToken> ending = std::make_shared<CancelToken>();
   std::shared_ptr<const v1::ObservedPod> lasting;  // see WhatLasts; null: everything is asked
   RestartState restarts;

@@ -22,9 +22,10 @@ Durability Both(Durability one, Durability other) {
 
 }  // namespace
 
-void WorkerStore::Save(const Worker& worker, Durability what, Done done) {
+void WorkerStore::Save(Worker& worker, Durability what, Done done) {
   Writes& writes = writes_[worker.uid];
   ++writes.under_way;
+  worker.On(ActivityEvent::kSaveBegun);
   // What failed before comes first: nobody may hear of more than is saved.
   if (writes.failed) what = Both(what, *writes.failed);
   auto state = std::make_shared<v1::WorkerFact>();
@@ -47,7 +48,7 @@ void WorkerStore::Save(const Worker& worker, Durability what, Done done) {
 void WorkerStore::OnSaved(const v1::WorkerRecord& saved, Durability what, const Done& done,
                           const Status& status) {
   const std::string& uid = saved.uid();
-  const Worker* worker = deps_.workers.Find(uid);
+  Worker* worker = deps_.workers.Find(uid);
   CHECK(worker != nullptr, "a worker was erased while its state was on its way to the disk");
   Writes& writes = writes_.at(uid);
   if (!status.ok()) {
@@ -60,8 +61,9 @@ void WorkerStore::OnSaved(const v1::WorkerRecord& saved, Durability what, const 
   }
   writes.error.clear();
   const bool last = --writes.under_way == 0;
-  if (last) writes_.erase(uid);
   if (last) {
+    writes_.erase(uid);
+    worker->On(ActivityEvent::kSaved);
     PutWorkers(*worker);
   } else {
     Put(*worker, saved);
@@ -88,7 +90,7 @@ void WorkerStore::TryAgain(const std::string& uid, Durability what, const std::s
 }
 
 void WorkerStore::PutWorkers(const Worker& worker) {
-  if (IsSaving(worker.uid)) return;
+  if (IsSaving(worker.activity)) return;
   v1::WorkerRecord record;
   FillRecord(worker, record);
   Put(worker, std::move(record));

@@ -59,9 +59,7 @@ class WorkerStore {
 
   /// Writes what the worker is now; then puts its record, answers, and has the pod gone on with.
   /// Tried until it works.
-  void Save(const Worker& worker, Durability what, Done done = nullptr);
-  /// Nothing that was saved for it may be told yet.
-  bool IsSaving(const std::string& uid) const { return writes_.contains(uid); }
+  void Save(Worker& worker, Durability what, Done done = nullptr);
   /// While something of the worker is on its way to the disk, the end of the save puts it.
   void PutWorkers(const Worker& worker);
   /// The worker is erased: its files of this boot go.
