@@ -18,6 +18,9 @@ constexpr Duration kWaitForDesired = 3s;
 constexpr Duration kCollectPeriod = 60s;
 constexpr Duration kMissingPeriod = 10s;
 constexpr Duration kRememberFinished = 3600s;
+constexpr Duration kLeftoverRetry = 1s;
+constexpr const char* kPastDeadline =
+    "Pod was active on the node longer than the specified deadline";
 
 }  // namespace
 
@@ -116,6 +119,23 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
            .store = store_,
            .on_step_ended = [this](Worker& worker, bool again) { OnStepEnded(worker, again); },
            .look_again = [this](const std::string& uid, Duration wait) { due_.Add(uid, wait); }}),
+      syncs_({.clock = deps_.clock,
+              .loop = deps_.loop,
+              .strands = deps_.runtime_strands,
+              .sync = sync_,
+              .facts = facts_,
+              .metrics = metrics_,
+              .random = random_,
+              .log = deps_.log,
+              .workers = workers_,
+              .store = store_,
+              .puller = puller_,
+              .termination = termination_,
+              .sync_frequency = config_.sync_frequency,
+              .on_step_ended = [this](Worker& worker, bool again) { OnStepEnded(worker, again); },
+              .look_again = [this](const std::string& uid, Duration wait) { due_.Add(uid, wait); },
+              .on_runtime_answer =
+                  [this](const std::string& trouble) { runtime_trouble_ = trouble; }}),
       judge_({deps_.clock, deps_.loop, deps_.strands, deps_.desired, deps_.owner, metrics_,
               deps_.log}),
       due_(deps_.loop, deps_.clock, [this](const std::string& uid) { Advance(uid); }),
@@ -386,6 +406,107 @@ void PodWorkerService::OnDiscarded(const std::string& key, const Facts::All& lef
   }
   OnDesired(key, deps_.desired.Find(key), deps_.desired.Contains(key));
   if (const Worker* known = workers_.FindByKey(key)) Advance(known->uid);
+}
+
+/// The one place where it is decided what happens next to a pod; at most one thing happens at a
+/// time.
+void PodWorkerService::Advance(const std::string& uid) {
+  Worker* worker = Find(uid);
+  if (worker == nullptr || !runtime_listed_ || stopping_) return;
+  worker->On(ActivityEvent::kWoken);
+  if (worker->activity != Activity::kIdle) return;
+  switch (worker->state) {
+    case WorkerState::kSyncing: break;
+    case WorkerState::kTerminating: return termination_.Inspect(*worker);
+    case WorkerState::kTerminated: return termination_.CleanUp(*worker);
+    case WorkerState::kFinished: return AfterFinish(*worker);
+  }
+  if (!worker->grant || !desired_ready_ || PastDeadline(*worker)) return;
+  if (const Clock::Time until = holds_.HeldUntil(uid))
+    return due_.Add(uid, until - deps_.clock.Now());
+  if (MayStart(*worker)) syncs_.Begin(*worker);
+}
+
+/// nullptr when the incarnation ends or is another one.
+Worker* PodWorkerService::WaitingFor(const PullRequest& pull) const {
+  Worker* worker = Find(pull.uid);
+  const bool same = worker != nullptr && worker->incarnation == pull.incarnation;
+  return same && worker->state == WorkerState::kSyncing ? worker : nullptr;
+}
+
+void PodWorkerService::OnPulled(Worker& worker, const PullResult& result) {
+  if (result.pulled) return Advance(worker.uid);
+  for (const auto& container : result.containers)
+    worker.notes[container] = Note{result.reason, result.message, result.retry_at};
+  if (result.retry_at) due_.Add(worker.uid, *result.retry_at - deps_.clock.Now());
+  store_.PutWorkers(worker);
+}
+
+/// A static pod waits until every other one of its full name is gone.
+bool PodWorkerService::MayStart(Worker& worker) {
+  if (worker.started || !worker.traits.is_static) return worker.started = true;
+  const std::string waits = gate_.WaitsFor(worker);
+  if (waits != worker.waits_for) {
+    worker.waits_for = waits;
+    store_.PutWorkers(worker);
+  }
+  return worker.started = waits.empty();
+}
+
+void PodWorkerService::OnNameInspected(const std::string& uid, bool gone) {
+  gone ? Advance(uid) : due_.Add(uid, kLeftoverRetry);
+}
+
+bool PodWorkerService::PastDeadline(Worker& worker) {
+  if (!worker.traits.active_deadline) return false;
+  const Duration left =
+      worker.started_at + std::chrono::seconds{*worker.traits.active_deadline} - deps_.clock.Now();
+  if (left > Duration{0}) {
+    due_.Add(worker.uid, left);
+    return false;
+  }
+  PodEvents(deps_.events, RefOf(worker)).Normal("DeadlineExceeded", kPastDeadline);
+  termination_.Begin(worker, {.reason = "DeadlineExceeded", .message = kPastDeadline});
+  store_.Save(worker, {.permanent = true, .fsync = true});
+  return true;
+}
+
+/// The next life, or whoever waited for this name; a pod that nobody recorded leaves no memory.
+void PodWorkerService::AfterFinish(Worker& worker) {
+  const std::string uid = worker.uid;
+  puller_.Forget(uid);
+  worker.restarts = {CrashBackoff(config_.crash_loop_max), {}};
+  gate_.OnFinished(worker);
+  const std::vector<std::string> waiting = gate_.WaitingFor(worker);
+  if (worker.next) {
+    Grant next = std::move(*worker.next);
+    auto traits = TraitsOf(next.pod);
+    CHECK(traits.ok());
+    Worker& fresh = Add(NewLife(std::move(next), std::move(traits).value()));
+    store_.Save(fresh, {.permanent = true});
+    if (const auto record = deps_.desired.Find(bus::KeyOf(uid))) ApplyDesired(*record);
+  } else if (worker.orphan && worker.incarnation != 0) {
+    worker.orphan = false;  // a life before these containers is remembered still
+    store_.Save(worker, {});
+  } else if (worker.orphan) {
+    workers_.Erase(uid);
+    store_.Forget(uid);
+    // A source that came to know of the pod meanwhile, and wants it no more, waits for an answer.
+    if (const auto record = deps_.desired.Find(bus::KeyOf(uid))) ApplyDesired(*record);
+  } else {
+    ForgetIfGone(worker);
+    if (const auto record = deps_.desired.Find(bus::KeyOf(uid));
+        record && record->incarnation() > worker.incarnation)
+      ApplyDesired(*record);
+  }
+  for (const auto& other : waiting) Advance(other);
+}
+
+void PodWorkerService::OnStepEnded(Worker& worker, bool again) {
+  if (again) worker.On(ActivityEvent::kWoken);
+  const bool woken = worker.activity == Activity::kStepThenAgain;
+  worker.On(ActivityEvent::kStepEnded);
+  if (woken) Advance(worker.uid);
 }
 
 }  // namespace splitlet::pod_worker

@@ -32,6 +32,7 @@
 #include "services/pod-worker/images/puller.h"
 #include "services/pod-worker/metrics.h"
 #include "services/pod-worker/sync/pod_sync.h"
+#include "services/pod-worker/sync/sync_runner.h"
 #include "services/pod-worker/termination/pod_stop.h"
 #include "services/pod-worker/termination/termination_runner.h"
 #include "services/pod-worker/worker/facts.h"
@@ -162,14 +163,8 @@ class PodWorkerService {
   void EndOrphan(const v1::KillPodRequest& request, const v1::ObservedPod& seen,
                  const Done<v1::KillPodReply>& done);
 
-  // A pod that is to run (syncing.cc).
+  // What happens next to a pod.
   void Advance(const std::string& uid);
-  void StartSync(Worker& worker);
-  void OnSynced(const std::string& uid, SyncOutcome outcome, Duration took);
-  void Digest(Worker& worker, SyncOutcome& outcome, Duration took);
-  void Schedule(Worker& worker, const SyncOutcome& outcome);
-  void Complete(Worker& worker, const SyncOutcome& outcome);
-  void StopReplaced(Worker& worker, std::vector<ContainerStop> stop);
   bool MayStart(Worker& worker);
   void OnNameInspected(const std::string& uid, bool gone);
   bool PastDeadline(Worker& worker);
@@ -201,6 +196,7 @@ class PodWorkerService {
   OwnerQuestion owner_;
   FoundIncarnations found_;
   TerminationRunner termination_;
+  SyncRunner syncs_;
   GrantJudge judge_;
   exec::WorkQueue due_;
   exec::Periodic collect_, missing_, keep_room_;

@@ -1,0 +1,159 @@
+#include "services/pod-worker/sync/sync_runner.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "k8s.io/api/core/v1/container.pb.h"
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/trace.h"
+#include "services/pod-worker/termination/stop_order.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+constexpr Duration kErrorRetry = 10s;
+constexpr Duration kQuickRetry = 1s;
+constexpr double kJitter = 0.5;
+
+std::string NameWithUid(const Worker& worker) {
+  return fmt::format("{}_{}({})", worker.name, worker.name_space, worker.uid);
+}
+
+}  // namespace
+
+void SyncRunner::Begin(Worker& worker) {
+  worker.On(ActivityEvent::kStepBegun);
+  if (!worker.synced_once && worker.granted_at)
+    deps_.metrics.worker_start.Observe(Metrics::Seconds(deps_.clock.Now() - worker.granted_at));
+  auto input = std::make_shared<SyncInput>(SyncInput{
+      worker.grant->pod, worker.restarts, deps_.puller.MemoryOf(worker.uid), worker.ending,
+      worker.killed, worker.traceparent, worker.lasting, worker.incarnation, worker.begun});
+  deps_.strands.Run(worker.uid, [this, uid = worker.uid, input] {
+    const Clock::Time begin = deps_.clock.Now();
+    auto outcome = std::make_shared<SyncOutcome>(deps_.sync.Run(*input));
+    const Duration took = deps_.clock.Now() - begin;
+    deps_.loop.Post([this, uid, outcome, took] { OnSynced(uid, std::move(*outcome), took); });
+  });
+}
+
+void SyncRunner::OnSynced(const std::string& uid, SyncOutcome outcome, Duration took) {
+  Worker* worker = deps_.workers.Find(uid);
+  CHECK(worker != nullptr && IsInStep(worker->activity));
+  ApplyOutcome(*worker, outcome, took);
+  if (worker->state != WorkerState::kSyncing) return deps_.on_step_ended(*worker, true);
+  if (!outcome.terminal_phase.empty()) {
+    Complete(*worker, outcome);
+    return deps_.on_step_ended(*worker, false);  // what comes next waits for the save
+  }
+  if (!outcome.stop.empty()) return StopReplaced(*worker, std::move(outcome.stop));
+  for (const auto& [image, containers] : outcome.pulls)
+    deps_.puller.Pull(*worker, image, containers);
+  Schedule(*worker, outcome);
+  deps_.store.PutWorkers(*worker);
+  // The change is carried out; what happens to the pod from now on is none of its steps.
+  if (outcome.settled) worker->traceparent = Unsampled(worker->traceparent);
+  deps_.on_step_ended(*worker, outcome.again);
+}
+
+void SyncRunner::ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration took) {
+  deps_.metrics.ObserveWorker(worker.synced_once ? "sync" : "create", took);
+  worker.synced_once = true;
+  worker.restarts = std::move(outcome.restarts);
+  worker.killed = std::move(outcome.killed);
+  worker.begun = std::move(outcome.begun);
+  const bool lasts = outcome.status.ok() && outcome.seen != nullptr;
+  worker.lasting =
+      lasts && worker.state == WorkerState::kSyncing ? WhatLasts(*outcome.seen) : nullptr;
+  for (auto& [name, note] : outcome.notes) {
+    if (note) {
+      worker.notes[name] = std::move(*note);
+    } else {
+      worker.notes.erase(name);
+    }
+  }
+  for (const auto& image : outcome.used_pulls) deps_.puller.MarkUsed(worker.uid, image);
+  if (outcome.acted) worker.last_action = deps_.clock.Now();
+  if (outcome.status.code() == StatusCode::kUnavailable && outcome.seen == nullptr) {
+    deps_.on_runtime_answer(Message(outcome.status));
+  } else if (outcome.seen != nullptr) {
+    deps_.on_runtime_answer("");
+  }
+  ApplyError(worker, outcome);
+}
+
+void SyncRunner::ApplyError(Worker& worker, const SyncOutcome& outcome) {
+  const std::string error = outcome.status.ok() || outcome.status.code() == StatusCode::kCancelled
+                                ? ""
+                                : Message(outcome.status);
+  if (!error.empty() && error != worker.sync_error)
+    deps_.log.Warn("sync pod failed", {KV("pod", NameWithUid(worker)), KV("podUID", worker.uid),
+                                       KV("err", outcome.status), TraceField(worker)});
+  worker.sync_error = error;
+}
+
+void SyncRunner::Schedule(Worker& worker, const SyncOutcome& outcome) {
+  const Clock::Time now = deps_.clock.Now();
+  Duration wait = deps_.random.Jitter(deps_.sync_frequency, kJitter);
+  if (outcome.sandbox_died) {
+    // At once; a runtime that shows it dead and lists it as ready is not asked in a loop.
+    wait = deps_.random.Jitter(kQuickRetry * std::min(worker.failures++, 10), kJitter);
+  } else if (!outcome.status.ok()) {
+    ++worker.failures;
+    wait = deps_.random.Jitter(kErrorRetry, kJitter);
+    if (outcome.network_not_ready) {
+      wait = deps_.random.Jitter(kQuickRetry, kJitter);
+    } else if (IsRetryable(outcome.status.code())) {
+      wait = deps_.random.Jitter(
+          std::min(kQuickRetry * (1 << std::min(worker.failures - 1, 4)), kErrorRetry), kJitter);
+    }
+  } else {
+    worker.failures = 0;
+  }
+  if (outcome.retry_at) wait = std::min(wait, std::max(*outcome.retry_at - now, Duration{0}));
+  deps_.look_again(worker.uid, wait);
+}
+
+/// Nothing of the pod will ever run again by itself: the verdict goes to the disk, then the pod is
+/// ended.
+void SyncRunner::Complete(Worker& worker, const SyncOutcome& outcome) {
+  auto verdict = std::make_shared<v1::TerminalVerdict>();
+  verdict->set_phase(outcome.terminal_phase);
+  *verdict->mutable_observation() = *outcome.seen;
+  worker.end.terminal_status = std::move(verdict);
+  worker.end.last_seen = outcome.seen;
+  deps_.log.Info("pod completed", {KV("pod", NameWithUid(worker)), KV("podUID", worker.uid),
+                                   KV("phase", outcome.terminal_phase), TraceField(worker)});
+  deps_.termination.Begin(worker, {});
+  deps_.store.Save(worker, {.permanent = true, .fsync = true});
+}
+
+/// Containers of another definition, or of a sandbox that has to go. What is to come back is on
+/// disk before the stop, because a stopped container does not tell why it was stopped.
+void SyncRunner::StopReplaced(Worker& worker, std::vector<ContainerStop> stop) {
+  bool changed = false;
+  for (const auto& item : stop)
+    if (item.replaced) changed = worker.restarts.replacing.insert(item.id).second || changed;
+  kube::Pod pod;
+  StopRun run{.steps = {std::move(stop)}, .grace_seconds = 2};
+  if (pod.ParseFromString(worker.grant->pod)) run.grace_seconds = RestartGrace(pod);
+  if (!changed) return deps_.termination.StopContainers(worker, std::move(run));
+  auto shared = std::make_shared<StopRun>(std::move(run));
+  deps_.strands.Run(worker.uid, [this, uid = worker.uid, incarnation = worker.incarnation,
+                                 restarts = worker.restarts, shared] {
+    const Status saved = deps_.facts.SaveRestart(uid, incarnation, restarts);
+    deps_.loop.Post([this, uid, shared, saved] {
+      Worker* same = deps_.workers.Find(uid);
+      CHECK(same != nullptr);
+      if (saved.ok() && same->state == WorkerState::kSyncing)
+        return deps_.termination.StopContainers(*same, std::move(*shared));
+      deps_.log.LogIfError(saved, "save restarts");
+      deps_.look_again(uid, kQuickRetry);
+      deps_.on_step_ended(*same, false);
+    });
+  });
+}
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,69 @@
+#pragma once
+
+/// Syncs pods: begins a sync, applies its outcome to the worker, and hands on what it asks for:
+/// stops, pulls, the next look, the end of a pod that has completed.
+/// In:      Begin when it is the pod's turn; outcomes of syncs.
+/// Owns:    nothing; what a sync leaves for the next is in each worker.
+/// Out:     one PodSync for a pod at a time; a file before containers are replaced; the terminal
+///          status of a pod that has completed, to WorkerStore.
+/// Killed:  the next sync inspects the pod again. What is to be replaced is on disk before it stops.
+/// Threads: the loop's; syncs run on the pod's strand.
+/// Errors:  shown in the worker's record; tried again with a back-off.
+/// Source:  docs/safety.md, rules 14, 16, 17 and 20; sync-loop spec, sections 10 to 14.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "libs/base/log.h"
+#include "libs/base/random.h"
+#include "libs/exec/exec.h"
+#include "services/pod-worker/images/puller.h"
+#include "services/pod-worker/metrics.h"
+#include "services/pod-worker/sync/pod_sync.h"
+#include "services/pod-worker/termination/termination_runner.h"
+#include "services/pod-worker/worker/facts.h"
+#include "services/pod-worker/worker/worker_store.h"
+#include "services/pod-worker/worker/workers.h"
+
+namespace splitlet::pod_worker {
+
+class SyncRunner {
+ public:
+  struct Deps {
+    const Clock& clock;
+    exec::EventLoop& loop;
+    exec::Strands& strands;
+    const PodSync& sync;
+    const Facts& facts;
+    Metrics& metrics;
+    Random& random;
+    const Log& log;
+    const Workers& workers;
+    WorkerStore& store;
+    ImagePuller& puller;
+    TerminationRunner& termination;
+    Duration sync_frequency;
+    /// The step that was begun for the worker is over. `again`: look at once what comes next.
+    std::function<void(Worker& worker, bool again)> on_step_ended;
+    std::function<void(const std::string& uid, Duration wait)> look_again;
+    /// Whether the runtime answers; empty: it does.
+    std::function<void(const std::string& trouble)> on_runtime_answer;
+  };
+  explicit SyncRunner(Deps deps) : deps_(std::move(deps)) {}
+
+  /// The worker is busy until on_step_ended.
+  void Begin(Worker& worker);
+
+ private:
+  void OnSynced(const std::string& uid, SyncOutcome outcome, Duration took);
+  void ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration took);
+  void ApplyError(Worker& worker, const SyncOutcome& outcome);
+  void Schedule(Worker& worker, const SyncOutcome& outcome);
+  void Complete(Worker& worker, const SyncOutcome& outcome);
+  void StopReplaced(Worker& worker, std::vector<ContainerStop> stop);
+
+  const Deps deps_;
+};
+
+}  // namespace splitlet::pod_worker
