@@ -44,7 +44,7 @@ HEADERLESS = {(owner, name) for owner, names in {
     "fs": "inotify_watcher",
     "kube": "encode json_tokens static_pod validate_env validate_probes validate_resources validate_security "
             "validate_volumes yaml_tokens",
-    "pod-worker": "requests security",
+    "pod-worker": "security",
     "rpc": "client convert server",
     "status": "node_status",
 }.items() for name in names.split()}

@@ -138,9 +138,32 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
                   [this](const std::string& trouble) { runtime_trouble_ = trouble; }}),
       judge_({deps_.clock, deps_.loop, deps_.strands, deps_.desired, deps_.owner, metrics_,
               deps_.log}),
+      requests_(
+          {.clock = deps_.clock,
+           .loop = deps_.loop,
+           .strands = deps_.runtime_strands,
+           .runtime = stop_,
+           .desired = deps_.desired,
+           .table = deps_.table,
+           .events = deps_.events,
+           .metrics = metrics_,
+           .log = deps_.log,
+           .workers = workers_,
+           .store = store_,
+           .found = found_,
+           .gate = gate_,
+           .termination = termination_,
+           .judge = judge_,
+           .owner = owner_,
+           .is_unreadable = [this](const std::string& key) { return unreadable_.Contains(key); },
+           .add = [this](std::unique_ptr<Worker> worker) -> Worker& {
+             return Add(std::move(worker));
+           },
+           .advance = [this](const std::string& uid) { Advance(uid); },
+           .look_again = [this](const std::string& uid, Duration wait) { due_.Add(uid, wait); }}),
       due_(deps_.loop, deps_.clock, [this](const std::string& uid) { Advance(uid); }),
       collect_(deps_.loop, kCollectPeriod, [this] { Collect(); }),
-      missing_(deps_.loop, kMissingPeriod, [this] { CheckMissing(); }),
+      missing_(deps_.loop, kMissingPeriod, [this] { requests_.CheckMissing(); }),
       keep_room_(deps_.loop, kRoomPeriod, [this] { store_.KeepRoom(); }) {}
 
 PodWorkerService::~PodWorkerService() = default;
@@ -363,6 +386,41 @@ void PodWorkerService::OnPodChanged(const std::string& uid) {
   if (worker != nullptr && worker->state == WorkerState::kSyncing) Advance(uid);
 }
 
+/// OK: of a pod whose files are read.
+Status PodWorkerService::MayServe(const std::string& uid) const {
+  if (const Status usable = CheckUid(uid); !usable.ok()) return usable;
+  if (!recovered_) return Unavailable("the files of this boot are not read yet");
+  if (unreadable_.Contains(bus::KeyOf(uid)))
+    return FailedPrecondition("the pod's file cannot be read");
+  return OkStatus();
+}
+
+void PodWorkerService::OnUpdatePod(const v1::UpdatePodRequest& request, DoneStatus done,
+                                   const std::string& traceparent) {
+  CHECK(deps_.loop.IsCurrent());
+  if (const Status may = MayServe(request.uid()); !may.ok()) return done(may);
+  requests_.OnUpdatePod(request, std::move(done), traceparent);
+}
+
+void PodWorkerService::OnKillPod(const v1::KillPodRequest& request, Done<v1::KillPodReply> done,
+                                 const std::string& traceparent) {
+  CHECK(deps_.loop.IsCurrent());
+  if (const Status may = MayServe(request.uid()); !may.ok()) return done(may);
+  requests_.OnKillPod(request, std::move(done), traceparent);
+}
+
+void PodWorkerService::OnDesired(const std::string& key,
+                                 const std::shared_ptr<const v1::DesiredRecord>& record,
+                                 bool present, const std::string& traceparent) {
+  if (!recovered_) return;
+  if (record != nullptr) {
+    requests_.OnDesired(*record, traceparent);
+  } else if (!present) {
+    const Worker* worker = workers_.FindByKey(key);
+    if (worker != nullptr) ForgetIfGone(*worker, traceparent);
+  }
+}
+
 PodNeed PodWorkerService::NeedOf(const std::string& uid) const {
   const Worker* worker = Find(uid);
   if (worker != nullptr) {
@@ -479,12 +537,7 @@ void PodWorkerService::AfterFinish(Worker& worker) {
   gate_.OnFinished(worker);
   const std::vector<std::string> waiting = gate_.WaitingFor(worker);
   if (worker.next) {
-    Grant next = std::move(*worker.next);
-    auto traits = TraitsOf(next.pod);
-    CHECK(traits.ok());
-    Worker& fresh = Add(NewLife(std::move(next), std::move(traits).value()));
-    store_.Save(fresh, {.permanent = true});
-    if (const auto record = deps_.desired.Find(bus::KeyOf(uid))) ApplyDesired(*record);
+    requests_.BeginNext(worker);
   } else if (worker.orphan && worker.incarnation != 0) {
     worker.orphan = false;  // a life before these containers is remembered still
     store_.Save(worker, {});
@@ -492,12 +545,12 @@ void PodWorkerService::AfterFinish(Worker& worker) {
     workers_.Erase(uid);
     store_.Forget(uid);
     // A source that came to know of the pod meanwhile, and wants it no more, waits for an answer.
-    if (const auto record = deps_.desired.Find(bus::KeyOf(uid))) ApplyDesired(*record);
+    requests_.ApplyDesired(uid);
   } else {
     ForgetIfGone(worker);
     if (const auto record = deps_.desired.Find(bus::KeyOf(uid));
         record && record->incarnation() > worker.incarnation)
-      ApplyDesired(*record);
+      requests_.ApplyDesired(uid);
   }
   for (const auto& other : waiting) Advance(other);
 }

@@ -40,7 +40,7 @@
 #include "services/pod-worker/worker/full_name_gate.h"
 #include "services/pod-worker/worker/grant_judge.h"
 #include "services/pod-worker/worker/owner_question.h"
-#include "services/pod-worker/worker/requests.h"
+#include "services/pod-worker/worker/request_handler.h"
 #include "services/pod-worker/worker/worker_store.h"
 #include "services/pod-worker/worker/workers.h"
 
@@ -135,33 +135,9 @@ class PodWorkerService {
   bool IsGone(const Worker& worker) const;
   void Act(Worker& worker) { worker.last_action = deps_.clock.Now(); }
 
-  // What is asked for (requests.cc); decided in worker/requests.h.
-  PodView ViewOf(const std::string& uid) const;
+  Status MayServe(const std::string& uid) const;
   void OnDesired(const std::string& key, const std::shared_ptr<const v1::DesiredRecord>& record,
                  bool present, const std::string& traceparent = {});
-  void AnnounceAgain(Worker& worker, bool same_incarnation);
-  void ApplyDesired(const v1::DesiredRecord& record, const std::string& traceparent = {});
-  void CheckMissing();
-  void AskOwner(const std::string& uid);
-  void Update(const v1::UpdatePodRequest& request, DoneStatus done, const std::string& traceparent,
-              const GrantJudge::Asked* asked);
-  void AcceptGrant(GrantAction action, Grant grant, PodTraits traits, DoneStatus done);
-  void TakeUpdate(Worker& worker, Grant grant, PodTraits traits);
-  void Shorten(Worker& worker, const PodTraits& traits, const std::string& traceparent,
-               DoneStatus done);
-  void AnswerSaved(Worker& worker, DoneStatus done);
-  std::unique_ptr<Worker> NewLife(Grant grant, PodTraits traits);
-  void EndFound(FoundIncarnation found, Grant grant, PodTraits traits, DoneStatus done);
-  void ReportUnsupported(const Worker& worker);
-  void Kill(Worker& worker, const v1::KillPodRequest& request, const std::string& traceparent,
-            const Done<v1::KillPodReply>& done);
-  void AnswerKillAgain(Worker& worker, const v1::KillPodRequest& request,
-                       const Done<v1::KillPodReply>& done);
-  Worker& AddUngranted(const v1::DesiredRecord& record);
-  Worker& AddOrphan(const v1::KillPodRequest& request, const v1::ObservedPod& seen);
-  void KillOrphan(const v1::KillPodRequest& request, Done<v1::KillPodReply> done);
-  void EndOrphan(const v1::KillPodRequest& request, const v1::ObservedPod& seen,
-                 const Done<v1::KillPodReply>& done);
 
   // What happens next to a pod.
   void Advance(const std::string& uid);
@@ -198,6 +174,7 @@ class PodWorkerService {
   TerminationRunner termination_;
   SyncRunner syncs_;
   GrantJudge judge_;
+  RequestHandler requests_;
   exec::WorkQueue due_;
   exec::Periodic collect_, missing_, keep_room_;
 

@@ -1,8 +1,10 @@
+#include "services/pod-worker/worker/request_handler.h"
+
+#include <algorithm>
 #include <utility>
 
 #include "libs/bus/bus.h"
 #include "libs/kube/names.h"
-#include "services/pod-worker/pod_worker_service.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
@@ -20,12 +22,6 @@ bool SaysOver(const v1::DesiredRecord& record, const PodTraits& traits) {
   return record.state() == v1::DesiredRecord::REMOVED || traits.deleted;
 }
 
-/// A UID names directories.
-Status CheckUid(const std::string& uid) {
-  const std::string problem = kube::CheckUid(uid);
-  return problem.empty() ? OkStatus() : InvalidArgument("the UID \"{}\" {}", uid, problem);
-}
-
 int64_t AnnotatedGrace(const v1::ObservedPod& seen) {
   int64_t grace = 0;
   for (const auto& container : seen.containers())
@@ -41,9 +37,14 @@ v1::KillPodReply KillReply(Clock::Time deadline) {
 
 }  // namespace
 
-PodView PodWorkerService::ViewOf(const std::string& uid) const {
+Status CheckUid(const std::string& uid) {
+  const std::string problem = kube::CheckUid(uid);
+  return problem.empty() ? OkStatus() : InvalidArgument("the UID \"{}\" {}", uid, problem);
+}
+
+PodView RequestHandler::ViewOf(const std::string& uid) const {
   PodView view;
-  if (const Worker* worker = Find(uid)) {
+  if (const Worker* worker = deps_.workers.Find(uid)) {
     view.worker = {.incarnation = worker->incarnation,
                    .state = worker->state,
                    .orphan = worker->orphan,
@@ -51,26 +52,21 @@ PodView PodWorkerService::ViewOf(const std::string& uid) const {
                    .saving = IsSaving(worker->activity)};
     if (worker->grant) view.worker->granted = worker->grant->generation;
     if (worker->next) view.worker->next = {worker->next->incarnation, worker->next->generation};
-  } else if (const FoundIncarnation* found = found_.Find(uid)) {
+  } else if (const FoundIncarnation* found = deps_.found.Find(uid)) {
     view.found = found->incarnation;
   }
   return view;
 }
 
-void PodWorkerService::OnUpdatePod(const v1::UpdatePodRequest& request, DoneStatus done,
-                                   const std::string& traceparent) {
+void RequestHandler::OnUpdatePod(const v1::UpdatePodRequest& request, DoneStatus done,
+                                 const std::string& traceparent) {
   Update(request, std::move(done), traceparent, nullptr);
 }
 
 /// `asked`: what config-source said when it was asked; null before.
-void PodWorkerService::Update(const v1::UpdatePodRequest& request, DoneStatus done,
-                              const std::string& traceparent, const GrantJudge::Asked* asked) {
-  CHECK(deps_.loop.IsCurrent());
-  if (const Status usable = CheckUid(request.uid()); !usable.ok()) return done(usable);
-  if (!recovered_) return done(Unavailable("the files of this boot are not read yet"));
-  if (unreadable_.Contains(bus::KeyOf(request.uid())))
-    return done(FailedPrecondition("the pod's file cannot be read"));
-  Worker* worker = Find(request.uid());
+void RequestHandler::Update(const v1::UpdatePodRequest& request, DoneStatus done,
+                            const std::string& traceparent, const GrantJudge::Asked* asked) {
+  Worker* worker = deps_.workers.Find(request.uid());
   const GrantAction action =
       DecideGrant(ViewOf(request.uid()), {request.incarnation(), request.generation()});
   if (action == GrantAction::kRefuseOver) {
@@ -79,7 +75,7 @@ void PodWorkerService::Update(const v1::UpdatePodRequest& request, DoneStatus do
   }
   if (action == GrantAction::kAnswer) {
     AnswerSaved(*worker, std::move(done));
-    if (worker->state == WorkerState::kSyncing) Advance(request.uid());
+    if (worker->state == WorkerState::kSyncing) deps_.advance(request.uid());
     return;
   }
   if (request.pod().empty()) return done(InvalidArgument("no pod in the request"));
@@ -87,11 +83,11 @@ void PodWorkerService::Update(const v1::UpdatePodRequest& request, DoneStatus do
   if (!traits.ok()) return done(InvalidArgument("pod: {}", Message(traits.status())));
   if (traits->uid != request.uid())
     return done(InvalidArgument("the pod is of UID {}", traits->uid));
-  switch (judge_.Judge(request, traceparent, asked, done)) {
+  switch (deps_.judge.Judge(request, traceparent, asked, done)) {
     case GrantJudge::Step::kTake: break;
     case GrantJudge::Step::kRefused: return;
     case GrantJudge::Step::kAsk:
-      return judge_.Ask(
+      return deps_.judge.Ask(
           request,
           [this, request, done, traceparent](const GrantJudge::Asked& answer) {
             Update(request, done, traceparent, &answer);
@@ -104,66 +100,66 @@ void PodWorkerService::Update(const v1::UpdatePodRequest& request, DoneStatus do
       std::move(traits).value(), std::move(done));
 }
 
-void PodWorkerService::AcceptGrant(GrantAction action, Grant grant, PodTraits traits,
-                                   DoneStatus done) {
+void RequestHandler::AcceptGrant(GrantAction action, Grant grant, PodTraits traits,
+                                 DoneStatus done) {
   const std::string uid = traits.uid;
-  Worker* worker = Find(uid);
+  Worker* worker = deps_.workers.Find(uid);
   switch (action) {
     case GrantAction::kRefuseOver:
     case GrantAction::kAnswer: UNREACHABLE();
     case GrantAction::kRefuseBelowFound:
-      found_.PutWorkers(uid);
+      deps_.found.PutWorkers(uid);
       return done(FailedPrecondition("the runtime shows a later life of the pod"));
     case GrantAction::kEndFound:
-      return EndFound(*found_.Find(uid), std::move(grant), std::move(traits), std::move(done));
+      return EndFound(*deps_.found.Find(uid), std::move(grant), std::move(traits), std::move(done));
     case GrantAction::kAnswerWaiting: return AnswerSaved(*worker, std::move(done));
     case GrantAction::kShorten: return Shorten(*worker, traits, grant.traceparent, std::move(done));
     case GrantAction::kBegin: {
-      Worker& fresh = Add(NewLife(std::move(grant), std::move(traits)));
-      store_.Save(fresh, {.permanent = true}, std::move(done));
+      Worker& fresh = deps_.add(NewIncarnation(std::move(grant), std::move(traits)));
+      deps_.store.Save(fresh, {.permanent = true}, std::move(done));
       break;
     }
     case GrantAction::kWait:
       worker->next = std::move(grant);
-      termination_.Begin(*worker, {.traceparent = worker->next->traceparent});
-      store_.Save(*worker, {}, std::move(done));
+      deps_.termination.Begin(*worker, {.traceparent = worker->next->traceparent});
+      deps_.store.Save(*worker, {}, std::move(done));
       break;
     case GrantAction::kUpdate:
       TakeUpdate(*worker, std::move(grant), std::move(traits));
-      store_.Save(*worker, {}, std::move(done));
+      deps_.store.Save(*worker, {}, std::move(done));
       break;
   }
-  if (const auto record = deps_.desired.Find(bus::KeyOf(uid))) ApplyDesired(*record);
+  ApplyDesired(uid);
 }
 
-void PodWorkerService::TakeUpdate(Worker& worker, Grant grant, PodTraits traits) {
+void RequestHandler::TakeUpdate(Worker& worker, Grant grant, PodTraits traits) {
   const bool announced = !worker.traits.not_carried_out.empty();
   worker.traceparent = grant.traceparent;
   worker.grant = std::move(grant);
   worker.traits = std::move(traits);
   worker.failures = 0;
   if (!announced) ReportUnsupported(worker);
-  if (worker.traits.deleted) termination_.Begin(worker, {.removed = true});
+  if (worker.traits.deleted) deps_.termination.Begin(worker, {.removed = true});
 }
 
-void PodWorkerService::Shorten(Worker& worker, const PodTraits& traits,
-                               const std::string& traceparent, DoneStatus done) {
-  if (traits.deleted && termination_.Begin(worker, {.removed = true,
-                                                    .deletion_grace = traits.deletion_grace,
-                                                    .traceparent = traceparent}))
-    return store_.Save(worker, {}, std::move(done));
+void RequestHandler::Shorten(Worker& worker, const PodTraits& traits,
+                             const std::string& traceparent, DoneStatus done) {
+  if (traits.deleted && deps_.termination.Begin(worker, {.removed = true,
+                                                         .deletion_grace = traits.deletion_grace,
+                                                         .traceparent = traceparent}))
+    return deps_.store.Save(worker, {}, std::move(done));
   done(OkStatus());
 }
 
 /// What is answered again may not be on disk yet: the first try may have failed to get it there.
-void PodWorkerService::AnswerSaved(Worker& worker, DoneStatus done) {
-  if (IsSaving(worker.activity)) return store_.Save(worker, {}, std::move(done));
+void RequestHandler::AnswerSaved(Worker& worker, DoneStatus done) {
+  if (IsSaving(worker.activity)) return deps_.store.Save(worker, {}, std::move(done));
   done(OkStatus());
 }
 
 /// The life before is over, and nobody has ended what it left.
-void PodWorkerService::EndFound(FoundIncarnation found, Grant grant, PodTraits traits,
-                                DoneStatus done) {
+void RequestHandler::EndFound(FoundIncarnation found, Grant grant, PodTraits traits,
+                              DoneStatus done) {
   auto before = std::make_unique<Worker>();
   before->uid = traits.uid;
   before->name = traits.name;
@@ -172,14 +168,14 @@ void PodWorkerService::EndFound(FoundIncarnation found, Grant grant, PodTraits t
   before->incarnation = found.incarnation;
   before->traits = std::move(traits);
   before->next = std::move(grant);
-  found_.Forget(before->uid);
-  Worker& added = Add(std::move(before));
-  termination_.Begin(added, {.traceparent = added.next->traceparent});
-  store_.Save(added, {}, std::move(done));
-  if (const auto record = deps_.desired.Find(bus::KeyOf(added.uid))) ApplyDesired(*record);
+  deps_.found.Forget(before->uid);
+  Worker& added = deps_.add(std::move(before));
+  deps_.termination.Begin(added, {.traceparent = added.next->traceparent});
+  deps_.store.Save(added, {}, std::move(done));
+  ApplyDesired(added.uid);
 }
 
-std::unique_ptr<Worker> PodWorkerService::NewLife(Grant grant, PodTraits traits) {
+std::unique_ptr<Worker> RequestHandler::NewIncarnation(Grant grant, PodTraits traits) {
   auto worker = std::make_unique<Worker>();
   worker->uid = traits.uid;
   worker->name = traits.name;
@@ -190,19 +186,19 @@ std::unique_ptr<Worker> PodWorkerService::NewLife(Grant grant, PodTraits traits)
   worker->start_wall_ns = ToNanos(deps_.clock.WallNow());
   worker->started_at = deps_.clock.Now();
   worker->granted_at = worker->started_at;
-  worker->started = gate_.IsLeftover(*worker);
-  found_.HandOver(*worker);
-  metrics_.containers_per_pod.Observe(static_cast<double>(traits.containers));
+  worker->started = deps_.gate.IsLeftover(*worker);
+  deps_.found.HandOver(*worker);
+  deps_.metrics.containers_per_pod.Observe(static_cast<double>(traits.containers));
   const bool deleted = traits.deleted;
   worker->grant = std::move(grant);
   worker->traits = std::move(traits);
-  if (deleted) termination_.Begin(*worker, {.removed = true});
+  if (deleted) deps_.termination.Begin(*worker, {.removed = true});
   ReportUnsupported(*worker);
   return worker;
 }
 
 /// Once in a life: later starts of this process read the grant from its file and say nothing.
-void PodWorkerService::ReportUnsupported(const Worker& worker) {
+void RequestHandler::ReportUnsupported(const Worker& worker) {
   const std::string& what = worker.traits.not_carried_out;
   if (what.empty() || worker.state != WorkerState::kSyncing) return;
   PodEvents(deps_.events, RefOf(worker)).Warning("FeatureNotSupported", what);
@@ -211,15 +207,10 @@ void PodWorkerService::ReportUnsupported(const Worker& worker) {
                   KV("reason", what), TraceField(worker)});
 }
 
-void PodWorkerService::OnKillPod(const v1::KillPodRequest& request, Done<v1::KillPodReply> done,
-                                 const std::string& traceparent) {
-  CHECK(deps_.loop.IsCurrent());
-  if (const Status usable = CheckUid(request.uid()); !usable.ok()) return done(usable);
-  if (!recovered_) return done(Unavailable("the files of this boot are not read yet"));
-  if (unreadable_.Contains(bus::KeyOf(request.uid())))
-    return done(FailedPrecondition("the pod's file cannot be read"));
+void RequestHandler::OnKillPod(const v1::KillPodRequest& request, DoneKill done,
+                               const std::string& traceparent) {
   if (request.incarnation() == 0) return KillOrphan(request, std::move(done));
-  Worker* worker = Find(request.uid());
+  Worker* worker = deps_.workers.Find(request.uid());
   peers::DesiredOwner::Record desired;
   if (worker == nullptr) desired = deps_.desired.Find(bus::KeyOf(request.uid()));
   const bool answered = worker != nullptr && worker->answers.contains(request.request_id());
@@ -236,45 +227,46 @@ void PodWorkerService::OnKillPod(const v1::KillPodRequest& request, Done<v1::Kil
   }
 }
 
-void PodWorkerService::AnswerKillAgain(Worker& worker, const v1::KillPodRequest& request,
-                                       const Done<v1::KillPodReply>& done) {
+void RequestHandler::AnswerKillAgain(Worker& worker, const v1::KillPodRequest& request,
+                                     const DoneKill& done) {
   const v1::KillPodReply reply = KillReply(worker.answers.at(request.request_id()));
   if (!IsSaving(worker.activity)) return done(reply);
   // Not on disk yet: the first try may have failed to get it there.
-  store_.Save(worker, {.permanent = true, .fsync = worker.evicted},
-              [done, reply](const Status& status) { status.ok() ? done(reply) : done(status); });
+  deps_.store.Save(
+      worker, {.permanent = true, .fsync = worker.evicted},
+      [done, reply](const Status& status) { status.ok() ? done(reply) : done(status); });
 }
 
-void PodWorkerService::Kill(Worker& worker, const v1::KillPodRequest& request,
-                            const std::string& traceparent, const Done<v1::KillPodReply>& done) {
+void RequestHandler::Kill(Worker& worker, const v1::KillPodRequest& request,
+                          const std::string& traceparent, const DoneKill& done) {
   EndCause cause{.reason = request.reason(),
                  .message = request.message(),
                  .evict = request.evict(),
                  .traceparent = traceparent};
   if (request.has_grace()) cause.asked_grace = request.grace_period_seconds();
-  termination_.Begin(worker, cause);
+  deps_.termination.Begin(worker, cause);
   if (worker.answers.size() >= kMaxAnswers) worker.answers.erase(worker.answers.begin());
   if (!request.request_id().empty()) worker.answers[request.request_id()] = worker.deadline;
-  store_.Save(worker, {.permanent = true, .fsync = request.evict()},
-              [done, reply = KillReply(worker.deadline)](const Status& status) {
-                status.ok() ? done(reply) : done(status);
-              });
+  deps_.store.Save(worker, {.permanent = true, .fsync = request.evict()},
+                   [done, reply = KillReply(worker.deadline)](const Status& status) {
+                     status.ok() ? done(reply) : done(status);
+                   });
 }
 
 /// Containers in the runtime that no record speaks of.
-void PodWorkerService::KillOrphan(const v1::KillPodRequest& request, Done<v1::KillPodReply> done) {
+void RequestHandler::KillOrphan(const v1::KillPodRequest& request, DoneKill done) {
   if (request.sandbox_ids().empty()) return done(InvalidArgument("no sandbox ids in the request"));
-  deps_.runtime_strands.Run(request.uid(), [this, request, done = std::move(done)] {
-    auto seen = std::make_shared<StatusOr<v1::ObservedPod>>(stop_.Inspect(request.uid()));
+  deps_.strands.Run(request.uid(), [this, request, done = std::move(done)] {
+    auto seen = std::make_shared<StatusOr<v1::ObservedPod>>(deps_.runtime.Inspect(request.uid()));
     deps_.loop.Post([this, request, seen, done] {
       seen->ok() ? EndOrphan(request, **seen, done) : done(seen->status());
     });
   });
 }
 
-void PodWorkerService::EndOrphan(const v1::KillPodRequest& request, const v1::ObservedPod& seen,
-                                 const Done<v1::KillPodReply>& done) {
-  Worker* worker = Find(request.uid());
+void RequestHandler::EndOrphan(const v1::KillPodRequest& request, const v1::ObservedPod& seen,
+                               const DoneKill& done) {
+  Worker* worker = deps_.workers.Find(request.uid());
   const bool desired = deps_.desired.Contains(bus::KeyOf(request.uid()));
   switch (DecideOrphanKill(ViewOf(request.uid()), desired)) {
     case OrphanAction::kRefuseDesired: return done(FailedPrecondition("a source knows the pod"));
@@ -285,7 +277,7 @@ void PodWorkerService::EndOrphan(const v1::KillPodRequest& request, const v1::Ob
     case OrphanAction::kEndSooner: break;
   }
   const auto reply = [this, uid = request.uid(), done](const Status& status) {
-    const Worker* orphan = Find(uid);
+    const Worker* orphan = deps_.workers.Find(uid);
     v1::KillPodReply answer;
     if (orphan != nullptr) ToProto(orphan->deadline, *answer.mutable_deadline());
     status.ok() ? done(answer) : done(status);
@@ -293,17 +285,17 @@ void PodWorkerService::EndOrphan(const v1::KillPodRequest& request, const v1::Ob
   EndCause cause{.asked_grace = AnnotatedGrace(seen)};
   if (request.has_grace()) cause.asked_grace = request.grace_period_seconds();
   deps_.log.Info("ending containers of a pod without record", {KV("podUID", request.uid())});
-  termination_.Begin(*worker, cause);
-  store_.Save(*worker, {}, reply);
+  deps_.termination.Begin(*worker, cause);
+  deps_.store.Save(*worker, {}, reply);
 }
 
-Worker& PodWorkerService::AddOrphan(const v1::KillPodRequest& request,
-                                    const v1::ObservedPod& seen) {
+Worker& RequestHandler::AddOrphan(const v1::KillPodRequest& request, const v1::ObservedPod& seen) {
   auto orphan = std::make_unique<Worker>();
   orphan->uid = request.uid();
   orphan->name = seen.name();
   orphan->name_space = seen.namespace_();
-  if (const Worker* before = Find(request.uid())) {  // its incarnation is remembered still
+  if (const Worker* before =
+          deps_.workers.Find(request.uid())) {  // its incarnation is remembered still
     orphan->incarnation = before->incarnation;
     orphan->source = before->source;
     orphan->start_wall_ns = before->start_wall_ns;
@@ -313,32 +305,31 @@ Worker& PodWorkerService::AddOrphan(const v1::KillPodRequest& request,
   }
   orphan->orphan = true;
   orphan->sandbox_ids.assign(request.sandbox_ids().begin(), request.sandbox_ids().end());
-  return Add(std::move(orphan));
+  return deps_.add(std::move(orphan));
 }
 
-void PodWorkerService::OnDesired(const std::string& key,
-                                 const std::shared_ptr<const v1::DesiredRecord>& record,
-                                 bool present, const std::string& traceparent) {
-  if (!recovered_) return;
-  if (record != nullptr) {
-    ApplyDesired(*record, traceparent);
-  } else if (!present) {
-    const Worker* worker = workers_.FindByKey(key);
-    if (worker != nullptr) ForgetIfGone(*worker, traceparent);
-  }
+void RequestHandler::ApplyDesired(const std::string& uid) {
+  if (const auto record = deps_.desired.Find(bus::KeyOf(uid))) OnDesired(*record, {});
 }
 
-/// Records that say a life is over are never taken back, so they are acted on whatever the state of
-/// the view.
-void PodWorkerService::ApplyDesired(const v1::DesiredRecord& record,
-                                    const std::string& traceparent) {
+void RequestHandler::BeginNext(Worker& finished) {
+  const std::string uid = finished.uid;
+  Grant next = std::move(*finished.next);
+  auto traits = TraitsOf(next.pod);
+  CHECK(traits.ok());
+  Worker& fresh = deps_.add(NewIncarnation(std::move(next), std::move(traits).value()));
+  deps_.store.Save(fresh, {.permanent = true});
+  ApplyDesired(uid);
+}
+
+void RequestHandler::OnDesired(const v1::DesiredRecord& record, const std::string& traceparent) {
   if (record.state() == v1::DesiredRecord::UNCONFIRMED ||
       record.state() == v1::DesiredRecord::MIRROR)
     return;
   if (const Status usable = CheckUid(record.uid()); !usable.ok())
     return deps_.log.LogIfError(usable, "take a desired pod");
-  if (unreadable_.Contains(bus::KeyOf(record.uid()))) return;
-  Worker* worker = Find(record.uid());
+  if (deps_.is_unreadable(bus::KeyOf(record.uid()))) return;
+  Worker* worker = deps_.workers.Find(record.uid());
   if (worker != nullptr) worker->missing_passes = 0;
   const auto traits = TraitsOf(record.pod());
   const bool over = SaysOver(record, traits.ok() ? *traits : PodTraits{});
@@ -350,67 +341,62 @@ void PodWorkerService::ApplyDesired(const v1::DesiredRecord& record,
     case DesiredAction::kEndForLater:
       if (worker->next && over && worker->next->incarnation <= record.incarnation())
         worker->next.reset();
-      if (termination_.Begin(*worker, {.traceparent = traceparent})) store_.Save(*worker, {});
+      if (deps_.termination.Begin(*worker, {.traceparent = traceparent}))
+        deps_.store.Save(*worker, {});
       return;
     case DesiredAction::kEnd:
-      if (termination_.Begin(*worker, cause)) return store_.Save(*worker, {});
+      if (deps_.termination.Begin(*worker, cause)) return deps_.store.Save(*worker, {});
       return AnnounceAgain(*worker, true);
-    case DesiredAction::kTryLater: return due_.Add(record.uid(), 1s);
+    case DesiredAction::kTryLater: return deps_.look_again(record.uid(), 1s);
     case DesiredAction::kEndUngranted: break;
   }
   Worker& ungranted = AddUngranted(record);
   if (traits.ok()) ungranted.traits = *traits;
-  termination_.Begin(ungranted, cause);
-  store_.Save(ungranted, {});
+  deps_.termination.Begin(ungranted, cause);
+  deps_.store.Save(ungranted, {});
 }
 
 /// Known by its desired record only.
-Worker& PodWorkerService::AddUngranted(const v1::DesiredRecord& record) {
+Worker& RequestHandler::AddUngranted(const v1::DesiredRecord& record) {
   auto ungranted = std::make_unique<Worker>();
   ungranted->uid = record.uid();
   ungranted->name = record.name();
   ungranted->name_space = record.namespace_();
   ungranted->source = record.source();
   ungranted->incarnation = record.incarnation();
-  return Add(std::move(ungranted));
+  return deps_.add(std::move(ungranted));
 }
 
 /// A record at or below a life that is over stands until `workers` says so, and may come when the
 /// answer was taken back already: config-source was complete without the pod, died, and finds its
 /// file again; or it has forgotten the life, and begins below it by a wall clock that was set back.
 /// Then it goes on above, and the verdict was of a pod that is gone.
-void PodWorkerService::AnnounceAgain(Worker& worker, bool same_life) {
+void RequestHandler::AnnounceAgain(Worker& worker, bool same_incarnation) {
   const bool untold = !deps_.table.Contains(bus::KeyOf(worker.uid));
   if (worker.state != WorkerState::kFinished || IsSaving(worker.activity) || !untold) return;
-  if (!same_life) {
+  if (!same_incarnation) {
     worker.end.terminal_status.reset();
     worker.evicted = false;
   }
-  store_.PutWorkers(worker);
+  deps_.store.PutWorkers(worker);
 }
 
-/// A granted pod whose record is gone from a complete table: on the second pass config-source is
-/// asked.
-void PodWorkerService::CheckMissing() {
-  std::vector<std::string> ask;
-  for (const auto& [uid, worker] : workers_) {
+void RequestHandler::CheckMissing() {
+  for (const auto& [uid, worker] : deps_.workers) {
     const bool gone = worker->state == WorkerState::kSyncing &&
                       !deps_.desired.Contains(bus::KeyOf(uid)) &&
                       deps_.desired.LiveAndComplete(worker->source);
     worker->missing_passes = gone ? worker->missing_passes + 1 : 0;
-    if (worker->missing_passes >= kMissingPasses) ask.push_back(uid);
+    if (worker->missing_passes >= kMissingPasses) AskOwner(*worker);
   }
-  for (const auto& uid : ask) AskOwner(uid);
 }
 
-void PodWorkerService::AskOwner(const std::string& uid) {
-  Worker* suspect = Find(uid);
-  if (suspect == nullptr) return;
-  owner_.WhenGone(uid, suspect->source, [this, uid] {
-    Worker* worker = Find(uid);
+void RequestHandler::AskOwner(const Worker& suspect) {
+  deps_.owner.WhenGone(suspect.uid, suspect.source, [this, uid = suspect.uid] {
+    Worker* worker = deps_.workers.Find(uid);
     if (worker == nullptr || worker->missing_passes < kMissingPasses) return;
     deps_.log.Info("ending a pod that no source wants", {KV("podUID", uid), TraceField(*worker)});
-    if (termination_.Begin(*worker, {.removed = true})) store_.Save(*worker, {});
+    if (deps_.termination.Begin(*worker, {.removed = true})) deps_.store.Save(*worker, {});
   });
 }
 
