@@ -21,7 +21,7 @@ STACK = STATE_DIR='$(STATE_DIR)' MANIFESTS='$(MANIFESTS)' RUNTIME_ENDPOINT='$(RU
   KUBELET_CONFIG='$(KUBELET_CONFIG)' NODE_NAME='$(NODE_NAME)' DEMO='$(DEMO)' PRESET='$(PRESET)'
 
 PROGRAMS = splitlet-config-source splitlet-sync-loop splitlet-pod-worker splitlet-pleg splitlet-status \
-  splitlet-gc splitletctl
+  splitlet-gc splitletctl splitlet-chaos
 
 MINUTES ?= 10
 

@@ -10,7 +10,7 @@ set(SPLITLET_PRECOMPILED_HEADERS
   <tuple> <unordered_map> <utility> <vector>
   <absl/status/statusor.h> <fmt/format.h> <fmt/ranges.h> <prometheus/registry.h>
   <k8s.io/api/core/v1/pod.pb.h> <runtime/v1/api.pb.h> <splitlet/v1/records.pb.h> <splitlet/v1/services.pb.h>)
-set(SPLITLET_SEES_GENERATED "proto_|kube|bus|cri|_core|chaos|harness|node_fixture")  # in what a target depends on
+set(SPLITLET_SEES_GENERATED "proto_|kube|bus|cri|_core|chaos|operate|harness|node_fixture")  # in what a target depends on
 
 # splitlet_precompiled_target(SORT HEADER...): compiles the headers for targets of a sort. A macro that one of them asks
 # for has to be the same here and in each of these targets, hence the few packages.

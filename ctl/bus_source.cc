@@ -12,9 +12,10 @@
 #include <fstream>
 #include <memory>
 
-#include "ctl/layout.h"
 #include "libs/base/random.h"
 #include "libs/bus/nats_link.h"
+#include "libs/operate/bus_text.h"
+#include "libs/operate/layout.h"
 #include "libs/rpc/rpc.h"
 
 namespace splitlet::ctl {
@@ -59,7 +60,7 @@ StatusOr<Credentials> ReadCredentials(const std::string& path) {
 /// To the network of whoever of the processes runs. Sockets of files are in none.
 Status JoinNetwork(const std::string& run_dir) {
   pid_t pid = 0;
-  for (const auto& process : ProcessNames()) {
+  for (const auto& process : operate::ProcessNames()) {
     const auto listener = rpc::ListenerOf(rpc::SocketPath(run_dir, process));
     if (listener.status().code() == StatusCode::kPermissionDenied)
       return Annotate(listener.status(), "of the stack (are you root?)");
@@ -87,7 +88,7 @@ class CloseFirst {
   natsConnection* connection_;
 };
 
-StatusOr<Connection> Connect(const BusAccess& access) {
+StatusOr<Connection> Connect(const operate::BusAccess& access) {
   if (!access.network_of.empty()) RETURN_IF_ERROR(JoinNetwork(access.network_of), "network");
   ASSIGN_OR_RETURN(const Credentials credentials, ReadCredentials(access.creds), "bus credentials");
   natsOptions* raw = nullptr;
@@ -111,7 +112,7 @@ StatusOr<Connection> Connect(const BusAccess& access) {
   return Connection(connection);
 }
 
-BusMessage Copy(natsMsg* message, WallTime at) {
+operate::BusMessage Copy(natsMsg* message, WallTime at) {
   return {.at = at,
           .subject = natsMsg_GetSubject(message),
           .bytes = std::string(natsMsg_GetData(message),
@@ -149,7 +150,7 @@ class Teller {
   std::string told_;
 };
 
-void FlushAndTell(RecorderFiles& files, Teller& teller) {
+void FlushAndTell(operate::RecorderFiles& files, Teller& teller) {
   const Status flushed = files.Flush();
   if (!flushed.ok()) return teller.Tell("cannot write: " + Message(flushed));
   teller.Tell(files.dropped() == 0
@@ -158,7 +159,7 @@ void FlushAndTell(RecorderFiles& files, Teller& teller) {
 }
 
 /// One connection, until it ends.
-Status RecordOnce(const BusAccess& access, RecorderFiles& files,
+Status RecordOnce(const operate::BusAccess& access, operate::RecorderFiles& files,
                   const std::function<bool()>& stopped, Teller& teller) {
   ASSIGN_OR_RETURN(const Connection connection, Connect(access), "bus");
   ASSIGN_OR_RETURN(const Subscription subscription, SubscribeAll(connection.get()), "bus");
@@ -185,8 +186,8 @@ Status RecordOnce(const BusAccess& access, RecorderFiles& files,
 
 }  // namespace
 
-Status FollowBus(const BusAccess& access, const std::function<bool()>& stopped,
-                 const OnMessage& message) {
+Status FollowBus(const operate::BusAccess& access, const std::function<bool()>& stopped,
+                 const operate::OnMessage& message) {
   ASSIGN_OR_RETURN(const Connection connection, Connect(access), "bus");
   ASSIGN_OR_RETURN(const Subscription subscription, SubscribeAll(connection.get()), "bus");
   const CloseFirst close(connection);
@@ -206,8 +207,8 @@ Status FollowBus(const BusAccess& access, const std::function<bool()>& stopped,
   return OkStatus();
 }
 
-void RecordBus(const BusAccess& access, RecorderFiles& files, const std::function<bool()>& stopped,
-               std::ostream& log) {
+void RecordBus(const operate::BusAccess& access, operate::RecorderFiles& files,
+               const std::function<bool()>& stopped, std::ostream& log) {
   const RealClock clock;
   bus::ReconnectWait wait(RandomSeed());
   Teller teller(log, clock);
@@ -220,7 +221,7 @@ void RecordBus(const BusAccess& access, RecorderFiles& files, const std::functio
   }
 }
 
-StatusOr<std::string> CheckBus(const BusAccess& access) {
+StatusOr<std::string> CheckBus(const operate::BusAccess& access) {
   ASSIGN_OR_RETURN(const Connection connection, Connect(access), "bus");
   std::array<char, 256> url{};
   natsConnection_GetConnectedUrl(connection.get(), url.data(), url.size());

@@ -12,6 +12,9 @@
 #include <thread>
 
 #include "libs/bus/typed.h"
+#include "libs/operate/bus_text.h"
+#include "libs/operate/flight_recorder.h"
+#include "libs/operate/layout.h"
 #include "libs/rpc/rpc.h"
 #include "splitlet/v1/records.pb.h"
 #include "tests/harness/bus_process.h"
@@ -32,7 +35,7 @@ class BusSourceTest : public testing::Test {
     ASSERT_EQ(Script("ready"), 0);
     url_ = fmt::format("nats://127.0.0.1:{}", std::stoi(harness::ReadFile(dir_ / "port")));
   }
-  BusAccess As(const std::string& user) const {
+  operate::BusAccess As(const std::string& user) const {
     return {.url = url_, .creds = dir_ / ("creds/" + user), .ca = dir_ / "tls/current/ca.pem"};
   }
 
@@ -91,7 +94,7 @@ class Pleg {
 };
 
 TEST_F(BusSourceTest, ABusInTheNetworkOfTheProcessesIsFoundByTheirSockets) {
-  BusAccess access = As("ctl");
+  operate::BusAccess access = As("ctl");
   access.network_of = dir_ / "run";
   EXPECT_EQ(Message(CheckBus(access).status()), "bus: network: no process of the stack runs");
   if (geteuid() != 0) GTEST_SKIP() << "to go to a network takes root";
@@ -105,26 +108,27 @@ TEST_F(BusSourceTest, ABusInTheNetworkOfTheProcessesIsFoundByTheirSockets) {
 /// The recorder on a thread of its own, as its service runs it.
 class Recorder {
  public:
-  Recorder(const BusAccess& access, const std::string& folder)
+  Recorder(const operate::BusAccess& access, const std::string& folder)
       : files_(folder), thread_([this, access](const std::stop_token& stop) {
           RecordBus(
               access, files_, [&] { return stop.stop_requested(); }, std::cerr);
         }) {}
 
  private:
-  RecorderFiles files_;
+  operate::RecorderFiles files_;
   std::jthread thread_;
 };
 
 TEST_F(BusSourceTest, TheRecorderKeepsWhatFlowsAlsoFromTheNextServer) {
   const WallTime start = clock_.WallNow();
   const auto seen = [&](WallTime since) {
-    BusReader reader;
+    operate::BusReader reader;
     std::set<std::string> keys;
-    const Status read = ReadRecorderFiles(dir_ / "recorder", since, [&](const BusMessage& message) {
-      keys.insert(reader.Read(message).key);
-      return true;
-    });
+    const Status read = operate::ReadRecorderFiles(dir_ / "recorder", since,
+                                                   [&](const operate::BusMessage& message) {
+                                                     keys.insert(reader.Read(message).key);
+                                                     return true;
+                                                   });
     EXPECT_TRUE(read.ok() || read.code() == StatusCode::kNotFound) << read;
     return keys;
   };
@@ -153,9 +157,9 @@ TEST_F(BusSourceTest, FollowsUntilToldToStop) {
     pleg.Put(fmt::format("u{}", ++puts));
     return puts > 50;
   };
-  const Status followed = FollowBus(As("ctl"), put_more, [&](const BusMessage& message) {
-    BusReader reader;
-    const BusEvent event = reader.Read(message);
+  const Status followed = FollowBus(As("ctl"), put_more, [&](const operate::BusMessage& message) {
+    operate::BusReader reader;
+    const operate::BusEvent event = reader.Read(message);
     found = found ||
             (event.pod == "default/web" && event.process == "pleg" && event.topic == "runtime");
     return !found;
@@ -166,7 +170,7 @@ TEST_F(BusSourceTest, FollowsUntilToldToStop) {
 
 TEST_F(BusSourceTest, WhatGoesWrongIsSaid) {
   EXPECT_TRUE(CheckBus(As("ctl")).ok());
-  BusAccess access = As("ctl");
+  operate::BusAccess access = As("ctl");
   access.creds = dir_ / "none";
   const auto unreadable = CheckBus(access);
   EXPECT_EQ(unreadable.status().code(), StatusCode::kNotFound) << unreadable.status();

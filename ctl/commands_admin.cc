@@ -1,26 +1,28 @@
+#include "ctl/commands_admin.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <ostream>
 
-#include "ctl/commands.h"
 #include "ctl/doctor.h"
-#include "ctl/text.h"
 #include "libs/base/one_line.h"
+#include "libs/operate/layout.h"
+#include "libs/operate/text.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::ctl {
 namespace {
 
 std::string FaultTable(const v1::FaultList& list, const FaultOptions& options) {
-  Table table({"NAME", "TERM", "HITS"});
+  operate::Table table({"NAME", "TERM", "HITS"});
   for (const v1::Fault& fault : list.faults())
     table.Add({fault.name(), fault.term(), fmt::format("{}", fault.hits())});
   return table.Text(!options.no_headers);
 }
 
 Status CheckProcess(const std::string& process) {
-  const auto& names = ProcessNames();
+  const auto& names = operate::ProcessNames();
   if (std::ranges::find(names, process) != names.end()) return OkStatus();
   std::string list;
   for (const auto& name : names) list += (list.empty() ? "" : ", ") + name;
@@ -29,26 +31,27 @@ Status CheckProcess(const std::string& process) {
 
 }  // namespace
 
-Status Gc(const Context& context, bool dry_run) {
+Status Gc(const operate::Context& context, bool dry_run) {
   const auto answer = context.client.RunGc(dry_run);
   if (!answer.ok()) return answer.status();
   const v1::GcReport& report = **answer;
-  Table table({"KIND", "NAME", "SIZE", dry_run ? "WOULD GO" : "REMOVED", "REASON"});
+  operate::Table table({"KIND", "NAME", "SIZE", dry_run ? "WOULD GO" : "REMOVED", "REASON"});
   uint64_t bytes = 0;
   for (const auto& item : report.items()) {
     bytes += item.bytes();
     const std::string done = dry_run || item.removed() ? "yes" : "no";
-    table.Add({item.kind(), item.name(), item.bytes() == 0 ? "-" : HumanBytes(item.bytes()), done,
+    table.Add({item.kind(), item.name(),
+               item.bytes() == 0 ? "-" : operate::HumanBytes(item.bytes()), done,
                item.error().empty() ? item.reason() : item.reason() + "; " + item.error()});
   }
   if (!table.empty()) context.out << table.Text() << "\n";
   for (const auto& line : report.kept()) context.out << "kept: " << OneLine(line) << "\n";
-  context.out << fmt::format("{} things, {}, {}\n", report.items_size(), HumanBytes(bytes),
+  context.out << fmt::format("{} things, {}, {}\n", report.items_size(), operate::HumanBytes(bytes),
                              dry_run ? "nothing was removed (dry run)" : "done");
   return report.error().empty() ? OkStatus() : Aborted("the round ended early: {}", report.error());
 }
 
-Status ListFaultsCommand(const Context& context, const FaultOptions& options) {
+Status ListFaultsCommand(const operate::Context& context, const FaultOptions& options) {
   if (Status known = CheckProcess(options.process); !known.ok()) return known;
   const auto list = context.client.ListFaults(options.process);
   if (!list.ok()) return list.status();
@@ -56,7 +59,7 @@ Status ListFaultsCommand(const Context& context, const FaultOptions& options) {
   return OkStatus();
 }
 
-Status SetFaultCommand(const Context& context, const FaultOptions& options) {
+Status SetFaultCommand(const operate::Context& context, const FaultOptions& options) {
   if (Status known = CheckProcess(options.process); !known.ok()) return known;
   const auto before = context.client.ListFaults(options.process);
   if (!before.ok()) return before.status();
@@ -71,7 +74,7 @@ Status SetFaultCommand(const Context& context, const FaultOptions& options) {
   return OkStatus();
 }
 
-Status ClearFaults(const Context& context, const FaultOptions& options) {
+Status ClearFaults(const operate::Context& context, const FaultOptions& options) {
   if (Status known = CheckProcess(options.process); !known.ok()) return known;
   const auto list = context.client.SetFault(options.process, options.name, "off");
   if (!list.ok()) return list.status();
@@ -82,10 +85,10 @@ Status ClearFaults(const Context& context, const FaultOptions& options) {
 
 /// Every process that keeps files of pods is asked; one that is away is told of, and the rest goes
 /// on.
-Status DiscardRecordCommand(const Context& context, const std::string& uid) {
+Status DiscardRecordCommand(const operate::Context& context, const std::string& uid) {
   Status failed = OkStatus();
   size_t put_aside = 0;
-  for (const auto& process : ProcessNames()) {
+  for (const auto& process : operate::ProcessNames()) {
     const auto reply = context.client.DiscardRecord(process, uid);
     const StatusCode code = reply.status().code();
     if (code == StatusCode::kNotFound || code == StatusCode::kUnimplemented) continue;
@@ -104,7 +107,7 @@ Status DiscardRecordCommand(const Context& context, const std::string& uid) {
                        : NotFound("every process can read what it keeps of pod {}", uid);
 }
 
-Status Doctor(const Context& context, const std::string& runtime_endpoint) {
+Status Doctor(const operate::Context& context, const std::string& runtime_endpoint) {
   const auto findings = Examine(context.client, runtime_endpoint);
   context.out << DoctorText(findings);
   const bool bad = std::ranges::any_of(

@@ -1,3 +1,5 @@
+#include "ctl/commands_bus.h"
+
 #include <fmt/format.h>
 
 #include <iterator>
@@ -5,9 +7,14 @@
 #include <set>
 
 #include "ctl/bus_source.h"
-#include "ctl/commands.h"
 #include "ctl/trace.h"
 #include "libs/base/one_line.h"
+#include "libs/operate/bus_text.h"
+#include "libs/operate/client.h"
+#include "libs/operate/flight_recorder.h"
+#include "libs/operate/layout.h"
+#include "libs/operate/pod_view.h"
+#include "libs/operate/text.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::ctl {
@@ -17,29 +24,31 @@ constexpr const char* kEventsSince = "10m";
 
 /// What the bus said of pods of this name.
 struct Recorded {
-  std::vector<BusEvent> events;
+  std::vector<operate::BusEvent> events;
   std::map<std::string, std::string> pods;  // uid -> "default/web"
 };
 
-StatusOr<Recorded> ReadAbout(const Context& context, const std::string& name, Duration since) {
-  BusReader reader;
-  std::vector<BusEvent> all;
+StatusOr<Recorded> ReadAbout(const operate::Context& context, const std::string& name,
+                             Duration since) {
+  operate::BusReader reader;
+  std::vector<operate::BusEvent> all;
   const WallTime from = context.client.clock().WallNow() - since;
-  const Status read =
-      ReadRecorderFiles(context.client.layout().recorder, from, [&](const BusMessage& message) {
-        BusEvent event = reader.Read(message);
-        if (!event.beat) all.push_back(std::move(event));
-        return !context.stopped();
-      });
+  const Status read = operate::ReadRecorderFiles(context.client.layout().recorder, from,
+                                                 [&](const operate::BusMessage& message) {
+                                                   operate::BusEvent event = reader.Read(message);
+                                                   if (!event.beat) all.push_back(std::move(event));
+                                                   return !context.stopped();
+                                                 });
   if (!read.ok()) return read;
   Recorded recorded{.events = {}, .pods = reader.PodsNamed(name)};
-  for (BusEvent& event : all)
+  for (operate::BusEvent& event : all)
     if (recorded.pods.contains(event.key)) recorded.events.push_back(std::move(event));
   return recorded;
 }
 
 /// Of one pod that is still in the tables.
-void AddPresent(const Context& context, const PodView& view, std::vector<TraceLine>& lines) {
+void AddPresent(const operate::Context& context, const operate::PodView& view,
+                std::vector<TraceLine>& lines) {
   auto more = LinesOf(view);
   lines.insert(lines.end(), std::make_move_iterator(more.begin()),
                std::make_move_iterator(more.end()));
@@ -55,20 +64,20 @@ void AddPresent(const Context& context, const PodView& view, std::vector<TraceLi
 
 }  // namespace
 
-Status Events(const Context& context, const EventOptions& options) {
-  const BusAccess& bus = context.client.layout().bus;
-  BusReader reader;
-  const auto print = [&](const BusMessage& message) {
-    const BusEvent event = reader.Read(message);
-    if (!event.beat || options.beats) context.out << EventLine(event);
+Status Events(const operate::Context& context, const EventOptions& options) {
+  const operate::BusAccess& bus = context.client.layout().bus;
+  operate::BusReader reader;
+  const auto print = [&](const operate::BusMessage& message) {
+    const operate::BusEvent event = reader.Read(message);
+    if (!event.beat || options.beats) context.out << operate::EventLine(event);
     if (options.follow) context.out.flush();
     return !context.stopped();
   };
   if (!options.since.empty() || !options.follow) {
-    const auto since = ParseSince(options.since.empty() ? kEventsSince : options.since);
+    const auto since = operate::ParseSince(options.since.empty() ? kEventsSince : options.since);
     if (!since.ok()) return Annotate(since.status(), "--since");
-    if (Status read = ReadRecorderFiles(context.client.layout().recorder,
-                                        context.client.clock().WallNow() - *since, print);
+    if (Status read = operate::ReadRecorderFiles(context.client.layout().recorder,
+                                                 context.client.clock().WallNow() - *since, print);
         !read.ok())
       return read;
   }
@@ -79,27 +88,28 @@ Status Events(const Context& context, const EventOptions& options) {
   return FollowBus(bus, context.stopped, print);
 }
 
-Status RunRecorder(const Context& context) {
-  const Layout& layout = context.client.layout();
-  BusAccess access = layout.bus;
+Status RunRecorder(const operate::Context& context) {
+  const operate::Layout& layout = context.client.layout();
+  operate::BusAccess access = layout.bus;
   access.creds = layout.recorder_creds;
-  RecorderFiles files(layout.recorder);
+  operate::RecorderFiles files(layout.recorder);
   RecordBus(access, files, context.stopped, context.out);
   return OkStatus();
 }
 
-Status TracePod(const Context& context, const std::string& name, const std::string& since_text) {
-  const auto since = ParseSince(since_text);
+Status TracePod(const operate::Context& context, const std::string& name,
+                const std::string& since_text) {
+  const auto since = operate::ParseSince(since_text);
   if (!since.ok()) return Annotate(since.status(), "--since");
   const auto recorded = ReadAbout(context, name, *since);
   std::vector<TraceLine> lines;
   if (!recorded.ok())
     context.err << "warning: no flight recorder: " << OneLine(Message(recorded.status())) << "\n";
   else
-    for (const BusEvent& event : recorded->events) lines.push_back(LineOf(event));
-  const NodePods node = context.client.ListPods(Client::Detail::kAll);
+    for (const operate::BusEvent& event : recorded->events) lines.push_back(LineOf(event));
+  const operate::NodePods node = context.client.ListPods(operate::Client::Detail::kAll);
   for (const auto& problem : node.problems) context.err << "warning: " << OneLine(problem) << "\n";
-  for (const PodView& view : node.pods) {
+  for (const operate::PodView& view : node.pods) {
     const bool same = recorded.ok() && recorded->pods.contains(view.uid);
     if (same || IsNamed(view, name)) AddPresent(context, view, lines);
   }

@@ -1,3 +1,5 @@
+#include "ctl/commands_get.h"
+
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -5,10 +7,11 @@
 #include <map>
 #include <ostream>
 
-#include "ctl/commands.h"
 #include "ctl/describe.h"
 #include "ctl/processes.h"
 #include "libs/base/one_line.h"
+#include "libs/operate/client.h"
+#include "libs/operate/pod_view.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::ctl {
@@ -16,15 +19,16 @@ namespace {
 
 constexpr int kWatchMs = 300;
 
-void Warn(const Context& context, const std::vector<std::string>& problems) {
+void Warn(const operate::Context& context, const std::vector<std::string>& problems) {
   for (const std::string& problem : problems)
     context.err << "warning: " << OneLine(problem) << "\n";
 }
 
 /// The pods that are asked for. What is missing is said on stderr, but hides nothing else.
-StatusOr<std::vector<PodView>> Pods(const Context& context, const GetOptions& options,
-                                    Client::Detail detail, bool quiet = false) {
-  NodePods node = context.client.ListPods(detail);
+StatusOr<std::vector<operate::PodView>> Pods(const operate::Context& context,
+                                             const GetOptions& options,
+                                             operate::Client::Detail detail, bool quiet = false) {
+  operate::NodePods node = context.client.ListPods(detail);
   if (!node.listed) {
     std::string reasons;
     for (const auto& problem : node.problems) reasons += (reasons.empty() ? "" : "; ") + problem;
@@ -34,48 +38,49 @@ StatusOr<std::vector<PodView>> Pods(const Context& context, const GetOptions& op
                            : "");
   }
   if (!quiet) Warn(context, node.problems);
-  std::erase_if(node.pods, [&options](const PodView& view) {
+  std::erase_if(node.pods, [&options](const operate::PodView& view) {
     return (!options.name_space.empty() && view.name_space != options.name_space) ||
            (!options.name.empty() && !IsNamed(view, options.name));
   });
   return std::move(node.pods);
 }
 
-StatusOr<PodView> OnePod(const Context& context, const GetOptions& options, Client::Detail detail) {
+StatusOr<operate::PodView> OnePod(const operate::Context& context, const GetOptions& options,
+                                  operate::Client::Detail detail) {
   const auto pods = Pods(context, options, detail);
   return pods.ok() ? PickPod(*pods, options.name) : pods.status();
 }
 
-PodTableOptions TableOptions(const GetOptions& options, const std::vector<PodView>& pods) {
+PodTableOptions TableOptions(const GetOptions& options, const std::vector<operate::PodView>& pods) {
   const bool several = std::ranges::any_of(
-      pods, [&pods](const PodView& v) { return v.name_space != pods.front().name_space; });
+      pods, [&pods](const operate::PodView& v) { return v.name_space != pods.front().name_space; });
   return {.wide = options.output == "wide",
           .namespaces = options.all_namespaces || several,
           .header = !options.no_headers};
 }
 
 /// What is shown of a pod, without the ages: they change by themselves.
-std::string RowKey(const PodView& view, WallTime now, bool wide) {
+std::string RowKey(const operate::PodView& view, WallTime now, bool wide) {
   const PodRow row = MakePodRow(view, now);
   return fmt::format("{} {} {} {} {}", row.ready, row.total, row.status, row.restarts,
                      wide ? row.ip : "");
 }
 
 /// Prints each pod when it comes, changes, or goes.
-Status WatchPods(const Context& context, const GetOptions& options) {
+Status WatchPods(const operate::Context& context, const GetOptions& options) {
   std::map<std::string, std::string> shown;
   std::vector<size_t> widths;
   bool first = true;
   std::string last_error;
   while (!context.stopped()) {
-    const auto pods = Pods(context, options, Client::Detail::kList, /*quiet=*/!first);
+    const auto pods = Pods(context, options, operate::Client::Detail::kList, /*quiet=*/!first);
     const std::string error = pods.ok() ? "" : Message(pods.status());
     if (error != last_error && !error.empty()) context.err << "warning: " << OneLine(error) << "\n";
     last_error = error;
     const WallTime now = context.client.clock().WallNow();
-    std::vector<PodView> changed;
+    std::vector<operate::PodView> changed;
     std::map<std::string, std::string> present;
-    for (const PodView& view : pods.ok() ? *pods : std::vector<PodView>{}) {
+    for (const operate::PodView& view : pods.ok() ? *pods : std::vector<operate::PodView>{}) {
       present[view.uid] = RowKey(view, now, options.output == "wide");
       if (!shown.contains(view.uid) || shown[view.uid] != present[view.uid])
         changed.push_back(view);
@@ -102,19 +107,19 @@ Status CheckOutput(const std::string& output, std::initializer_list<std::string_
 
 }  // namespace
 
-Status GetPods(const Context& context, const GetOptions& options) {
+Status GetPods(const operate::Context& context, const GetOptions& options) {
   if (!options.name.empty()) return GetPod(context, options);
   if (Status valid = CheckOutput(options.output, {"wide", "json", "yaml", "name"}); !valid.ok())
     return valid;
   if (options.watch) return WatchPods(context, options);
-  const auto pods = Pods(context, options, Client::Detail::kList);
+  const auto pods = Pods(context, options, operate::Client::Detail::kList);
   if (!pods.ok()) return pods.status();
   if (options.output == "json")
     context.out << PodListJson(*pods);
   else if (options.output == "yaml")
     context.out << PodListYaml(*pods);
   else if (options.output == "name")
-    for (const PodView& pod : *pods) context.out << "pod/" << OneLine(pod.name) << "\n";
+    for (const operate::PodView& pod : *pods) context.out << "pod/" << OneLine(pod.name) << "\n";
   else if (pods->empty())
     context.err << "no pods on this node\n";
   else
@@ -122,11 +127,11 @@ Status GetPods(const Context& context, const GetOptions& options) {
   return OkStatus();
 }
 
-Status GetPod(const Context& context, const GetOptions& options) {
+Status GetPod(const operate::Context& context, const GetOptions& options) {
   if (Status valid = CheckOutput(options.output, {"wide", "json", "yaml", "name"}); !valid.ok())
     return valid;
   if (options.watch) return WatchPods(context, options);
-  const auto pod = OnePod(context, options, Client::Detail::kList);
+  const auto pod = OnePod(context, options, operate::Client::Detail::kList);
   if (!pod.ok()) return pod.status();
   if (options.output == "json")
     context.out << PodJson(*pod);
@@ -140,8 +145,8 @@ Status GetPod(const Context& context, const GetOptions& options) {
   return OkStatus();
 }
 
-Status DescribePodCommand(const Context& context, const GetOptions& options) {
-  const auto pod = OnePod(context, options, Client::Detail::kAll);
+Status DescribePodCommand(const operate::Context& context, const GetOptions& options) {
+  const auto pod = OnePod(context, options, operate::Client::Detail::kAll);
   if (!pod.ok()) return pod.status();
   auto events = context.client.ListEvents(pod->uid);
   if (!events.ok()) {
@@ -152,7 +157,7 @@ Status DescribePodCommand(const Context& context, const GetOptions& options) {
   return OkStatus();
 }
 
-Status DescribeNodeCommand(const Context& context) {
+Status DescribeNodeCommand(const operate::Context& context) {
   const auto table = context.client.ListTable("podstatus");
   if (!table.ok()) return table.status();
   const auto found = table->find("node");
@@ -169,7 +174,7 @@ Status DescribeNodeCommand(const Context& context) {
   return OkStatus();
 }
 
-Status GetProcesses(const Context& context, const std::string& output) {
+Status GetProcesses(const operate::Context& context, const std::string& output) {
   if (Status valid = CheckOutput(output, {"wide", "json"}); !valid.ok()) return valid;
   const auto processes = context.client.ListProcesses();
   const WallTime now = context.client.clock().WallNow();
@@ -185,7 +190,7 @@ Status GetProcesses(const Context& context, const std::string& output) {
   return OkStatus();
 }
 
-Status GetSources(const Context& context, const std::string& output) {
+Status GetSources(const operate::Context& context, const std::string& output) {
   if (Status valid = CheckOutput(output, {"wide", "json"}); !valid.ok()) return valid;
   const auto sources = context.client.GetSources();
   if (!sources.ok()) return sources.status();

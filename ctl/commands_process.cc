@@ -1,18 +1,20 @@
+#include "ctl/commands_process.h"
+
 #include <fmt/format.h>
 #include <signal.h>
 
 #include <algorithm>
 #include <ostream>
 
-#include "ctl/commands.h"
-#include "ctl/supervisor.h"
+#include "libs/operate/layout.h"
+#include "libs/operate/supervisor.h"
 
 namespace splitlet::ctl {
 namespace {
 
 /// The six, and what the local stack runs beside them.
 Status CheckService(const std::string& service) {
-  std::vector<std::string> names = ProcessNames();
+  std::vector<std::string> names = operate::ProcessNames();
   names.insert(names.end(), {"nats", "containerd"});
   if (std::ranges::find(names, service) != names.end()) return OkStatus();
   std::string list;
@@ -20,7 +22,8 @@ Status CheckService(const std::string& service) {
   return InvalidArgument("there is no process {}: want one of {}", service, list);
 }
 
-Status Send(Supervisor& supervisor, const Context& context, const ProcessOptions& options) {
+Status Send(operate::Supervisor& supervisor, const operate::Context& context,
+            const ProcessOptions& options) {
   const int signal =
       options.action == "kill" ? SIGKILL : (options.action == "stop" ? SIGSTOP : SIGCONT);
   const auto pid = supervisor.Signal(options.process, signal);
@@ -32,7 +35,7 @@ Status Send(Supervisor& supervisor, const Context& context, const ProcessOptions
   return OkStatus();
 }
 
-Status Switch(Supervisor& supervisor, const ProcessOptions& options) {
+Status Switch(operate::Supervisor& supervisor, const ProcessOptions& options) {
   if (options.action == "down") return supervisor.TakeDown(options.process);
   if (options.action == "up") return supervisor.BringUp(options.process);
   return supervisor.Restart(options.process);
@@ -40,9 +43,9 @@ Status Switch(Supervisor& supervisor, const ProcessOptions& options) {
 
 }  // namespace
 
-Status ProcessCommand(const Context& context, const ProcessOptions& options) {
+Status ProcessCommand(const operate::Context& context, const ProcessOptions& options) {
   if (Status known = CheckService(options.process); !known.ok()) return known;
-  const auto supervisor = FindSupervisor(context.client.layout());
+  const auto supervisor = operate::FindSupervisor(context.client.layout());
   if (options.action == "kill" || options.action == "stop" || options.action == "cont")
     return Send(*supervisor, context, options);
   if (Status switched = Switch(*supervisor, options); !switched.ok()) return switched;

@@ -1,6 +1,8 @@
 #pragma once
 
-/// Shell completion of splitletctl. Threads: any. Errors: INVALID_ARGUMENT for an unknown shell.
+/// Shell completion of splitletctl.
+/// Threads: any.
+/// Errors: INVALID_ARGUMENT for an unknown shell.
 
 #include <string>
 

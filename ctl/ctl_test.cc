@@ -1,15 +1,17 @@
 #include <gtest/gtest.h>
 
-#include "ctl/bus_text.h"
 #include "ctl/completion.h"
 #include "ctl/describe.h"
 #include "ctl/doctor.h"
 #include "ctl/pods.h"
 #include "ctl/processes.h"
-#include "ctl/text.h"
 #include "ctl/trace.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/codec.h"
+#include "libs/operate/bus_text.h"
+#include "libs/operate/pod_view.h"
+#include "libs/operate/process_view.h"
+#include "libs/operate/text.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::ctl {
@@ -35,21 +37,21 @@ TEST(Ages, AreThoseOfKubectl) {
                 {179min, "179m"},    {180min, "3h"},       {201min, "3h21m"},  {8h, "8h"},
                 {47h, "47h"},        {48h, "2d"},          {53h, "2d5h"},      {8 * 24h, "8d"},
                 {365 * 24h, "365d"}, {800 * 24h, "2y70d"}, {3000 * 24h, "8y"}};
-  for (const auto& c : kCases) EXPECT_EQ(HumanDuration(c.d), c.want);
-  EXPECT_EQ(Age(kNow, 0), "<unknown>");
+  for (const auto& c : kCases) EXPECT_EQ(operate::HumanDuration(c.d), c.want);
+  EXPECT_EQ(operate::Age(kNow, 0), "<unknown>");
 }
 
 TEST(Since, IsADuration) {
-  EXPECT_EQ(ParseSince("10m").value_or(0s), Duration{10min});
-  EXPECT_EQ(ParseSince("1h30m").value_or(0s), Duration{90min});
-  EXPECT_EQ(ParseSince("45").value_or(0s), Duration{45s});
-  EXPECT_EQ(ParseSince("2d").value_or(0s), Duration{48h});
+  EXPECT_EQ(operate::ParseSince("10m").value_or(0s), Duration{10min});
+  EXPECT_EQ(operate::ParseSince("1h30m").value_or(0s), Duration{90min});
+  EXPECT_EQ(operate::ParseSince("45").value_or(0s), Duration{45s});
+  EXPECT_EQ(operate::ParseSince("2d").value_or(0s), Duration{48h});
   for (const char* text : {"", "m", "10x", "-5m", "1.5h", "99999999d"})
-    EXPECT_FALSE(ParseSince(text).ok()) << text;
+    EXPECT_FALSE(operate::ParseSince(text).ok()) << text;
 }
 
 TEST(Tables, AlignByCharactersAndEndWithoutSpaces) {
-  Table table({"NAME", "AGE"});
+  operate::Table table({"NAME", "AGE"});
   table.Add({"\xC3\xA4\xC3\xB6", "1s"});
   table.Add({"longer-name", ""});
   EXPECT_EQ(table.Text(), "NAME          AGE\n\xC3\xA4\xC3\xB6            1s\nlonger-name\n");
@@ -58,28 +60,30 @@ TEST(Tables, AlignByCharactersAndEndWithoutSpaces) {
 
 TEST(Tables, OneAfterTheOtherLineUpWhenAskedTo) {
   std::vector<size_t> widths;
-  Table first({"NAME", "AGE"});
+  operate::Table first({"NAME", "AGE"});
   first.KeepWidths(&widths);
   first.Add({"long-name", "1s"});
   EXPECT_EQ(first.Text(), "NAME        AGE\nlong-name   1s\n");
-  Table second({"NAME", "AGE"});
+  operate::Table second({"NAME", "AGE"});
   second.KeepWidths(&widths);
   second.Add({"web", "2s"});
   EXPECT_EQ(second.Text(false), "web         2s\n");
 }
 
-TEST(Indenting, LeavesEmptyLinesEmpty) { EXPECT_EQ(Indented("a\n\nb\n", 2), "  a\n\n  b\n"); }
+TEST(Indenting, LeavesEmptyLinesEmpty) {
+  EXPECT_EQ(operate::Indented("a\n\nb\n", 2), "  a\n\n  b\n");
+}
 
 TEST(Bytes, AreRounded) {
-  EXPECT_EQ(HumanBytes(312), "312 B");
-  EXPECT_EQ(HumanBytes(1536), "1.5 KiB");
-  EXPECT_EQ(HumanBytes(3ULL << 40), "3.0 TiB");
+  EXPECT_EQ(operate::HumanBytes(312), "312 B");
+  EXPECT_EQ(operate::HumanBytes(1536), "1.5 KiB");
+  EXPECT_EQ(operate::HumanBytes(3ULL << 40), "3.0 TiB");
 }
 
 // Pods.
 
-PodView ViewOf(const std::string& spec, const std::string& status) {
-  PodView view{.uid = "u1", .name = "web", .name_space = "default", .source = "file"};
+operate::PodView ViewOf(const std::string& spec, const std::string& status) {
+  operate::PodView view{.uid = "u1", .name = "web", .name_space = "default", .source = "file"};
   view.pod = std::make_shared<kube::Pod>();
   const std::string text =
       "{\"metadata\": {\"name\": \"web\", \"namespace\": \"default\", \"uid\": \"u1\"}, "
@@ -185,26 +189,26 @@ TEST(PodStatusColumn, SaysWhatKubectlSays) {
 }
 
 TEST(PodStatusColumn, EndingAndUnknownPods) {
-  PodView view = ViewOf(kTwo, R"({"phase": "Running"})");
+  operate::PodView view = ViewOf(kTwo, R"({"phase": "Running"})");
   view.removed = true;
   EXPECT_EQ(MakePodRow(view, kNow).status, "Terminating");
-  PodView over = ViewOf(kTwo, R"({"phase": "Failed", "reason": "Evicted"})");
+  operate::PodView over = ViewOf(kTwo, R"({"phase": "Failed", "reason": "Evicted"})");
   over.removed = true;
   EXPECT_EQ(MakePodRow(over, kNow).status, "Evicted") << "what has ended does not end any more";
-  PodView silent = ViewOf(kTwo, "{}");
+  operate::PodView silent = ViewOf(kTwo, "{}");
   silent.has_status = false;
   EXPECT_EQ(MakePodRow(silent, kNow).status, "Unknown");
 }
 
 TEST(Picking, PrefersThePodThatStays) {
-  PodView old = ViewOf(kTwo, "{}"), successor = old, stranger = old;
+  operate::PodView old = ViewOf(kTwo, "{}"), successor = old, stranger = old;
   old.removed = true;
   successor.uid = "u2";
   stranger.uid = "u3";
   stranger.name = "other";
-  EXPECT_EQ(PickPod({old, successor, stranger}, "web").value_or(PodView{}).uid, "u2");
-  EXPECT_EQ(PickPod({old, successor}, "u1").value_or(PodView{}).uid, "u1");
-  EXPECT_EQ(PickPod({old, stranger}, "default/web").value_or(PodView{}).uid, "u1")
+  EXPECT_EQ(PickPod({old, successor, stranger}, "web").value_or(operate::PodView{}).uid, "u2");
+  EXPECT_EQ(PickPod({old, successor}, "u1").value_or(operate::PodView{}).uid, "u1");
+  EXPECT_EQ(PickPod({old, stranger}, "default/web").value_or(operate::PodView{}).uid, "u1")
       << "the only one, though it ends";
   EXPECT_EQ(PickPod({stranger}, "web").status().code(), StatusCode::kNotFound);
   stranger.name = "web";
@@ -212,7 +216,7 @@ TEST(Picking, PrefersThePodThatStays) {
             "\"web\" is several pods, name one by its UID: default/web (u2) default/web (u3)");
 }
 
-PodView RestartedView() {
+operate::PodView RestartedView() {
   return ViewOf(
       R"({"nodeName": "n1", "containers": [{"name": "a"}]})",
       R"({"phase": "Running", "podIP": "10.1.2.3", "containerStatuses": [{"name": "a", "ready": true,
@@ -230,7 +234,7 @@ TEST(PodTables, HaveTheColumnsOfKubectl) {
 }
 
 TEST(PodObjects, AreThoseOfTheApi) {
-  const PodView view =
+  const operate::PodView view =
       ViewOf(R"({"containers": [{"name": "a", "image": "x"}]})", R"({"phase": "Running"})");
   const auto pod = kube::Decode(PodJson(view), "out", kube::Strictness::kStrict);
   ASSERT_TRUE(pod.ok()) << pod.status();
@@ -241,7 +245,8 @@ TEST(PodObjects, AreThoseOfTheApi) {
 }
 
 TEST(PodObjects, ListsHoldWholeObjects) {
-  const PodView view = ViewOf(R"({"containers": [{"name": "a"}]})", R"({"phase": "Running"})");
+  const operate::PodView view =
+      ViewOf(R"({"containers": [{"name": "a"}]})", R"({"phase": "Running"})");
   const std::string json = PodListJson({view, view});
   EXPECT_TRUE(
       json.starts_with("{\n    \"apiVersion\": \"v1\",\n    \"items\": [\n        {\n            "
@@ -256,7 +261,7 @@ TEST(PodObjects, ListsHoldWholeObjects) {
 }
 
 TEST(Describing, ShowsContainersProcessesAndEvents) {
-  PodView view = RestartedView();
+  operate::PodView view = RestartedView();
   view.worker = std::make_shared<v1::WorkerRecord>();
   view.worker->set_state(v1::SYNCING);
   view.worker->set_granted(true);
@@ -281,8 +286,8 @@ TEST(Describing, ShowsContainersProcessesAndEvents) {
 
 // Processes.
 
-ProcessView RunningProcess() {
-  ProcessView view{.name = "pleg", .info = std::make_shared<v1::ProcessInfo>()};
+operate::ProcessView RunningProcess() {
+  operate::ProcessView view{.name = "pleg", .info = std::make_shared<v1::ProcessInfo>()};
   view.info->set_name("pleg");
   view.info->set_pid(42);
   view.info->set_version("0.1.0");
@@ -295,7 +300,7 @@ ProcessView RunningProcess() {
   return view;
 }
 
-void AddViewTo(ProcessView& process, const std::string& table, const std::string& state,
+void AddViewTo(operate::ProcessView& process, const std::string& table, const std::string& state,
                bool complete) {
   auto& view = *process.info->add_views();
   view.set_table(table);
@@ -304,9 +309,9 @@ void AddViewTo(ProcessView& process, const std::string& table, const std::string
 }
 
 TEST(ProcessTables, OneThatIsDownHidesNoOther) {
-  const ProcessView down{.name = "gc",
-                         .problem = "gc does not run (nothing listens on run/gc/rpc.sock)",
-                         .restarts = 7};
+  const operate::ProcessView down{.name = "gc",
+                                  .problem = "gc does not run (nothing listens on run/gc/rpc.sock)",
+                                  .restarts = 7};
   EXPECT_EQ(ProcessTable({RunningProcess(), down}, kNow),
             "NAME   PID   VERSION   STARTED   RESTARTS   HEALTH   BUS         VIEWS   LAST ERROR\n"
             "pleg   42    0.1.0     90s ago   2          ok       connected   -       -\n"
@@ -315,7 +320,7 @@ TEST(ProcessTables, OneThatIsDownHidesNoOther) {
 }
 
 TEST(ProcessTables, HealthAndViewsAreInWords) {
-  ProcessView view = RunningProcess();
+  operate::ProcessView view = RunningProcess();
   AddViewTo(view, "desired", "live", true);
   AddViewTo(view, "runtime", "stale", true);
   AddViewTo(view, "workers", "live", false);
@@ -334,7 +339,7 @@ TEST(ProcessTables, HealthAndViewsAreInWords) {
 }
 
 TEST(ProcessJsons, KeepTheContract) {
-  const ProcessView down{.name = "gc", .problem = "away", .restarts = 7};
+  const operate::ProcessView down{.name = "gc", .problem = "away", .restarts = 7};
   const std::string json = ProcessJson({RunningProcess(), down}, kNow);
   EXPECT_TRUE(json.starts_with(
       "[\n    {\n        \"name\": \"pleg\",\n        \"pid\": 42,\n        \"restarts\": 2,\n"
@@ -396,20 +401,21 @@ v1::RuntimeRecord RuntimeWith(v1::ContainerRecord::State state, int exit_code) {
 }
 
 TEST(BusLines, SayWhatIsNew) {
-  BusReader reader;
+  operate::BusReader reader;
   const auto read = [&reader](const std::string& subject, const std::string& bytes) {
     return reader.Read({.at = kNow + 7ms, .subject = subject, .bytes = bytes});
   };
-  EXPECT_EQ(EventLine(read("splitlet.ab.runtime",
-                           TableMessage("u1", RuntimeWith(v1::ContainerRecord::RUNNING, 0)))),
-            "12:00:00.007  pleg           runtime      default/web  app running\n");
+  EXPECT_EQ(
+      operate::EventLine(read("splitlet.ab.runtime",
+                              TableMessage("u1", RuntimeWith(v1::ContainerRecord::RUNNING, 0)))),
+      "12:00:00.007  pleg           runtime      default/web  app running\n");
   EXPECT_EQ(
       read("splitlet.ab.runtime", TableMessage("u1", RuntimeWith(v1::ContainerRecord::EXITED, 3)))
           .text,
       "app exited 3");
   EXPECT_EQ(read("splitlet.ab.runtime", TableMessage("u1", v1::RuntimeRecord())).text,
             "gone: app exited 3");
-  EXPECT_EQ(EventLine(read("splitlet.ab.pleg.pod-changed", "u1")),
+  EXPECT_EQ(operate::EventLine(read("splitlet.ab.pleg.pod-changed", "u1")),
             "12:00:00.007  pleg           pod-changed  default/web  signal\n");
   v1::Envelope removal;
   removal.mutable_change()->set_key("u1");
@@ -421,7 +427,7 @@ TEST(BusLines, SayWhatIsNew) {
 }
 
 TEST(BusLines, StrangeMessagesAreNamed) {
-  BusReader reader;
+  operate::BusReader reader;
   EXPECT_EQ(reader.Read({.at = kNow, .subject = "foreign", .bytes = ""}).text,
             "not a subject of splitlet");
   EXPECT_EQ(reader.Read({.at = kNow, .subject = "splitlet.ab.runtime", .bytes = "\xFF\xFF"}).text,
@@ -429,7 +435,7 @@ TEST(BusLines, StrangeMessagesAreNamed) {
   v1::Envelope beat;
   beat.set_sequence(5);
   beat.mutable_beat()->add_complete("all");
-  const BusEvent event = reader.Read(
+  const operate::BusEvent event = reader.Read(
       {.at = kNow, .subject = "splitlet.ab.workers", .bytes = beat.SerializeAsString()});
   EXPECT_TRUE(event.beat);
   EXPECT_EQ(event.process, "pod-worker") << "the owner, when the message does not say";
@@ -500,7 +506,7 @@ TEST(BusLines, EachTableHasItsWords) {
       {"an unknown table", "other", "", "x", "updated"},
   };
   for (const auto& c : kCases)
-    EXPECT_EQ(DescribeChange(c.table, c.before, c.after), c.want) << c.name;
+    EXPECT_EQ(operate::DescribeChange(c.table, c.before, c.after), c.want) << c.name;
 }
 
 TEST(Tracing, IsInOrderAndInMilliseconds) {
@@ -528,7 +534,7 @@ TEST(Tracing, LinesOfOneTraceHaveItsMark) {
 }
 
 TEST(Tracing, TablesGiveTheTimesTheyHold) {
-  PodView view = ViewOf(kTwo, R"({"phase": "Running", "conditions": [
+  operate::PodView view = ViewOf(kTwo, R"({"phase": "Running", "conditions": [
       {"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T11:59:00Z"}]})");
   view.runtime = std::make_shared<v1::RuntimeRecord>(RuntimeWith(v1::ContainerRecord::EXITED, 3));
   auto& container = *view.runtime->mutable_pod()->mutable_containers(0);
@@ -552,7 +558,7 @@ TEST(DoctorsJudgement, SaysWhatToDo) {
   EXPECT_EQ(JudgeDisk("/s", 100, 14).grade, Grade::kNote);
   EXPECT_EQ(JudgeDisk("/s", 100, 4).grade, Grade::kBad);
   EXPECT_EQ(JudgeDisk("/s", 0, 0).grade, Grade::kBad);
-  ProcessView view = RunningProcess();
+  operate::ProcessView view = RunningProcess();
   EXPECT_EQ(JudgeProcess(view).grade, Grade::kOk);
   EXPECT_TRUE(NotesOf(view).empty());
   view.info->add_notes("metrics are not served: the port is taken");
@@ -577,7 +583,7 @@ TEST(DoctorsJudgement, SaysWhatToDo) {
 }
 
 TEST(DoctorsJudgement, WhatAProcessSaysOfItselfIsToNote) {
-  ProcessView view = RunningProcess();
+  operate::ProcessView view = RunningProcess();
   EXPECT_TRUE(NotesOf(view).empty());
   view.info->add_notes("the file of pod uid-1 cannot be read (no header)");
   ASSERT_EQ(NotesOf(view).size(), 1u);
@@ -600,7 +606,7 @@ bool Obeys(std::string_view text) {
 
 TEST(Terminals, ShowWhatAPodChose) {
   const std::string evil = "\x1B]0;x\x07\u009b2J\u202e\r";
-  PodView view = ViewOf(kTwo, R"({"phase": "Failed"})");
+  operate::PodView view = ViewOf(kTwo, R"({"phase": "Failed"})");
   view.name = view.name_space = view.uid = evil;
   view.pod->mutable_status()->set_reason(evil);
   view.pod->mutable_status()->set_message("first\n" + evil);
@@ -616,7 +622,7 @@ TEST(Terminals, ShowWhatAPodChose) {
   event->set_reason(evil);
   event->set_message(evil);
   event->set_first_wall_ns(Before(10s));
-  ProcessView process = RunningProcess();
+  operate::ProcessView process = RunningProcess();
   process.info->set_ready(false);
   process.info->set_reason(evil);
   process.info->set_last_error(evil);
@@ -626,14 +632,15 @@ TEST(Terminals, ShowWhatAPodChose) {
   source.set_path(evil);
   source.set_reason(evil);
   source.add_problems()->set_reason(evil);
-  const BusEvent said{.at = kNow, .process = evil, .topic = evil, .text = evil, .trace_id = evil};
+  const operate::BusEvent said{
+      .at = kNow, .process = evil, .topic = evil, .text = evil, .trace_id = evil};
   const std::pair<const char*, std::string> kTexts[] = {
       {"describe", DescribePod(view, {event}, kNow)},
       {"pods", PodTable({view}, kNow, {.wide = true, .namespaces = true})},
       {"processes", ProcessTable({process}, kNow)},
       {"sources", SourceTable(sources, kNow)},
       {"doctor", DoctorText(NotesOf(process))},
-      {"events", EventLine(said)},
+      {"events", operate::EventLine(said)},
       {"trace", TraceText({LineOf(said)})},
       {"trace of events", TraceText(LinesOf({event}))},
   };

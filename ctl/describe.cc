@@ -7,6 +7,8 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/one_line.h"
+#include "libs/operate/pod_view.h"
+#include "libs/operate/text.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::ctl {
@@ -23,7 +25,7 @@ class Fields {
     value = value.substr(0, value.find_last_not_of(' ') + 1);
     const std::string head = std::string(indent_, ' ') + OneLine(key) + ":";
     text_ += head + std::string(head.size() < column_ ? column_ - head.size() : 1, ' ') +
-             Lines(value, column_) + "\n";
+             operate::Lines(value, column_) + "\n";
   }
   void AddIf(std::string_view key, std::string_view value) {
     if (!value.empty()) Add(key, value);
@@ -120,10 +122,10 @@ void AddContainers(Fields& out, std::string_view head, const Specs& specs,
 
 void AddConditions(Fields& out, const core::PodStatus& status) {
   if (status.conditions_size() == 0) return;
-  Table table({"Type", "Status", "Reason"});
+  operate::Table table({"Type", "Status", "Reason"});
   for (const auto& c : status.conditions()) table.Add({c.type(), c.status(), c.reason()});
   out.Head("Conditions");
-  out.Raw(Indented(table.Text(), 2));
+  out.Raw(operate::Indented(table.Text(), 2));
 }
 
 void AddVolumes(Fields& out, const core::PodSpec& spec) {
@@ -142,7 +144,7 @@ void AddVolumes(Fields& out, const core::PodSpec& spec) {
 }
 
 /// What kubectl cannot know: the processes' own records.
-void AddProcesses(Fields& out, const PodView& view) {
+void AddProcesses(Fields& out, const operate::PodView& view) {
   out.Head("Processes");
   Fields lines(2, 18);
   if (view.desired != nullptr)
@@ -175,24 +177,24 @@ void AddProcesses(Fields& out, const PodView& view) {
 void AddEvents(Fields& out, const std::vector<std::shared_ptr<v1::EventRecord>>& events,
                WallTime now) {
   if (events.empty()) return out.Add("Events", "<none>");
-  Table table({"Type", "Reason", "Age", "From", "Message"});
+  operate::Table table({"Type", "Reason", "Age", "From", "Message"});
   table.Add({"----", "------", "---", "----", "-------"});
   for (const auto& event : events) {
-    const std::string last = Age(now, event->last_wall_ns());
+    const std::string last = operate::Age(now, event->last_wall_ns());
     const std::string age = event->count() <= 1
                                 ? last
                                 : fmt::format("{} (x{} over {})", last, event->count(),
-                                              Age(now, event->first_wall_ns()));
+                                              operate::Age(now, event->first_wall_ns()));
     table.Add({event->type(), event->reason(), age, event->component(), event->message()});
   }
   out.Head("Events");
-  out.Raw(Indented(table.Text(), 2));
+  out.Raw(operate::Indented(table.Text(), 2));
 }
 
 /// Capacity beside what pods may use of it.
 std::string ResourceText(const v1::NodeRecord& node) {
   const std::map<std::string, std::string> capacity(node.capacity().begin(), node.capacity().end());
-  Table table({"Resource", "Capacity", "Allocatable"});
+  operate::Table table({"Resource", "Capacity", "Allocatable"});
   for (const auto& [name, amount] : capacity) {
     const auto& allocatable = node.allocatable();
     const auto found = allocatable.find(name);
@@ -215,18 +217,19 @@ std::string DescribeNode(const v1::NodeRecord& node,
                           taint.value().empty() ? "" : "=", taint.value(), taint.effect());
   out.Add("Taints", taints.empty() ? "<none>" : taints);
   out.Add("Addresses", Joined(node.addresses()));
-  Table conditions({"Type", "Status", "Since", "Reason", "Message"});
+  operate::Table conditions({"Type", "Status", "Since", "Reason", "Message"});
   for (const auto& c : node.conditions())
-    conditions.Add({c.type(), c.status(), Age(now, c.since_wall_ns()), c.reason(), c.message()});
+    conditions.Add(
+        {c.type(), c.status(), operate::Age(now, c.since_wall_ns()), c.reason(), c.message()});
   out.Head("Conditions");
-  out.Raw(Indented(conditions.Text(), 2));
+  out.Raw(operate::Indented(conditions.Text(), 2));
   out.Head("Resources");
-  out.Raw(Indented(ResourceText(node), 2));
+  out.Raw(operate::Indented(ResourceText(node), 2));
   AddEvents(out, events, now);
   return out.text();
 }
 
-std::string DescribePod(const PodView& view,
+std::string DescribePod(const operate::PodView& view,
                         const std::vector<std::shared_ptr<v1::EventRecord>>& events, WallTime now) {
   const core::Pod& pod = *view.pod;
   const PodRow row = MakePodRow(view, now);

@@ -1,13 +1,16 @@
 #pragma once
 
 /// `describe pod`: the pod, its containers, conditions and events as kubectl lays them out, then
-/// what the processes of this node think of it. Threads: any. Errors: none.
+/// what the processes of this node think of it.
+/// Threads: any.
+/// Errors: none.
 
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "ctl/pods.h"
+#include "libs/operate/pod_view.h"
 
 namespace splitlet::v1 {
 class EventRecord;
@@ -19,7 +22,7 @@ namespace splitlet::ctl {
 /// Of the record that `status` keeps under the key `node`.
 std::string DescribeNode(const v1::NodeRecord& node,
                          const std::vector<std::shared_ptr<v1::EventRecord>>& events, WallTime now);
-std::string DescribePod(const PodView& view,
+std::string DescribePod(const operate::PodView& view,
                         const std::vector<std::shared_ptr<v1::EventRecord>>& events, WallTime now);
 
 }  // namespace splitlet::ctl

@@ -10,8 +10,14 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "ctl/text.h"
+#include "ctl/bus_source.h"
+#include "ctl/processes.h"
 #include "libs/base/one_line.h"
+#include "libs/operate/bus_text.h"
+#include "libs/operate/flight_recorder.h"
+#include "libs/operate/layout.h"
+#include "libs/operate/process_view.h"
+#include "libs/operate/text.h"
 #include "libs/rpc/rpc.h"
 #include "runtime/v1/api.grpc.pb.h"
 #include "splitlet/v1/services.pb.h"
@@ -22,7 +28,7 @@ namespace {
 using Grade = Finding::Grade;
 constexpr Duration kCallLimit = 3s;
 
-Finding ExamineUser(const Layout& layout) {
+Finding ExamineUser(const operate::Layout& layout) {
   if (geteuid() == 0) return {Grade::kOk, "user", "root", ""};
   if (access(layout.run_dir.c_str(), R_OK | X_OK) == 0)
     return {Grade::kOk, "user", fmt::format("uid {}, may read {}", geteuid(), layout.run_dir), ""};
@@ -50,7 +56,7 @@ Finding ExamineDisk(const std::string& directory) {
   return JudgeDisk(directory, usage.f_blocks * usage.f_frsize, usage.f_bavail * usage.f_frsize);
 }
 
-void ExamineBus(const Client& client, std::vector<Finding>& findings) {
+void ExamineBus(const operate::Client& client, std::vector<Finding>& findings) {
   const auto bus = CheckBus(client.layout().bus);
   if (!bus.ok()) {
     findings.push_back({Grade::kBad, "bus", Message(bus.status()),
@@ -60,8 +66,8 @@ void ExamineBus(const Client& client, std::vector<Finding>& findings) {
   findings.push_back({Grade::kOk, "bus", *bus, ""});
   const RealClock clock;
   bool any = false;
-  const Status recorder =
-      ReadRecorderFiles(client.layout().recorder, clock.WallNow() - 10s, [&any](const BusMessage&) {
+  const Status recorder = operate::ReadRecorderFiles(
+      client.layout().recorder, clock.WallNow() - 10s, [&any](const operate::BusMessage&) {
         any = true;
         return false;
       });
@@ -108,7 +114,7 @@ Finding ExamineRuntime(const std::string& endpoint, const Clock& clock) {
           fmt::format("{} {}", version.runtime_name(), version.runtime_version()), ""};
 }
 
-void ExamineSources(const Client& client, std::vector<Finding>& findings) {
+void ExamineSources(const operate::Client& client, std::vector<Finding>& findings) {
   const auto sources = client.GetSources();
   if (!sources.ok()) return;  // its process is a finding already
   for (const auto& source : (*sources)->sources()) {
@@ -136,8 +142,8 @@ Finding JudgeCgroups(bool unified, bool legacy) {
 Finding JudgeDisk(const std::string& directory, uint64_t capacity_bytes, uint64_t available_bytes) {
   const uint64_t percent = capacity_bytes == 0 ? 0 : available_bytes * 100 / capacity_bytes;
   const std::string found =
-      fmt::format("{}: {} of {} free ({}%)", directory, HumanBytes(available_bytes),
-                  HumanBytes(capacity_bytes), percent);
+      fmt::format("{}: {} of {} free ({}%)", directory, operate::HumanBytes(available_bytes),
+                  operate::HumanBytes(capacity_bytes), percent);
   if (percent < 5) return {Grade::kBad, "disk", found, "make room; pods may be evicted"};
   if (percent < 15) return {Grade::kNote, "disk", found, "unused images are removed at this level"};
   return {Grade::kOk, "disk", found, ""};
@@ -161,7 +167,7 @@ Finding JudgeFaults(const std::string& process, const v1::FaultList& faults) {
           fmt::format("splitletctl fault clear {}", process)};
 }
 
-Finding JudgeProcess(const ProcessView& view) {
+Finding JudgeProcess(const operate::ProcessView& view) {
   if (view.info == nullptr && view.listens)
     return {Grade::kBad, view.name, view.problem,
             fmt::format("it listens and does not answer: splitletctl process cont {0} if it was "
@@ -182,7 +188,7 @@ Finding JudgeProcess(const ProcessView& view) {
   return {Grade::kOk, view.name, "runs", ""};
 }
 
-std::vector<Finding> NotesOf(const ProcessView& view) {
+std::vector<Finding> NotesOf(const operate::ProcessView& view) {
   std::vector<Finding> findings;
   if (view.info == nullptr) return findings;
   for (const std::string& note : view.info->notes()) {
@@ -194,12 +200,12 @@ std::vector<Finding> NotesOf(const ProcessView& view) {
   return findings;
 }
 
-std::vector<Finding> Examine(const Client& client, const std::string& runtime_endpoint) {
+std::vector<Finding> Examine(const operate::Client& client, const std::string& runtime_endpoint) {
   std::vector<Finding> findings = {ExamineUser(client.layout()), ExamineKernel(), ExamineCgroups(),
                                    ExamineDisk(client.layout().state_dir),
                                    ExamineRuntime(runtime_endpoint, client.clock())};
   ExamineBus(client, findings);
-  for (const ProcessView& view : client.ListProcesses()) {
+  for (const operate::ProcessView& view : client.ListProcesses()) {
     findings.push_back(JudgeProcess(view));
     std::ranges::move(NotesOf(view), std::back_inserter(findings));
     if (view.info == nullptr) continue;

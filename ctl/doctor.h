@@ -1,12 +1,14 @@
 #pragma once
 
 /// `doctor`: looks at everything the stack needs and says what to do about what is missing.
-/// Threads: calls block. Errors: none; they are findings.
+/// Threads: calls block.
+/// Errors: none; they are findings.
 
 #include <string>
 #include <vector>
 
-#include "ctl/client.h"
+#include "libs/operate/client.h"
+#include "libs/operate/process_view.h"
 
 namespace splitlet::v1 {
 class FaultList;
@@ -22,7 +24,7 @@ struct Finding {
   std::string to_do;  // only for notes and bad ones
 };
 
-std::vector<Finding> Examine(const Client& client, const std::string& runtime_endpoint);
+std::vector<Finding> Examine(const operate::Client& client, const std::string& runtime_endpoint);
 
 /// One line for each, the advice below it; the last line counts.
 std::string DoctorText(const std::vector<Finding>& findings);
@@ -32,9 +34,9 @@ std::string DoctorText(const std::vector<Finding>& findings);
 Finding JudgeCgroups(bool unified, bool legacy);
 /// Of the file system of a directory.
 Finding JudgeDisk(const std::string& directory, uint64_t capacity_bytes, uint64_t available_bytes);
-Finding JudgeProcess(const ProcessView& view);
+Finding JudgeProcess(const operate::ProcessView& view);
 /// What the process says of itself that does not stop it, one for each.
-std::vector<Finding> NotesOf(const ProcessView& view);
+std::vector<Finding> NotesOf(const operate::ProcessView& view);
 /// `error`: of stat. What may not be looked at is not known to be absent.
 Finding JudgeNoSocket(const std::string& path, int error);
 Finding JudgeFaults(const std::string& process, const v1::FaultList& faults);

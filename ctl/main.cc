@@ -1,23 +1,25 @@
 #include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
+#include <cerrno>
 #include <fstream>
 #include <iostream>
 #include <optional>
 
-#include "ctl/commands.h"
+#include "ctl/chaos_program.h"
+#include "ctl/commands_admin.h"
+#include "ctl/commands_bus.h"
+#include "ctl/commands_get.h"
+#include "ctl/commands_process.h"
 #include "ctl/completion.h"
-#include "libs/base/one_line.h"
+#include "ctl/run_once.h"
+#include "libs/operate/command_line.h"
 
 namespace {
 
 using namespace splitlet;       // NOLINT(google-build-using-namespace): the whole file is wiring
 using namespace splitlet::ctl;  // NOLINT(google-build-using-namespace): the whole file is wiring
-
-volatile sig_atomic_t stop_requested = 0;
 
 struct Arguments {
   std::optional<std::string> top;
@@ -26,13 +28,12 @@ struct Arguments {
   FaultOptions fault;
   std::string uid;
   ProcessOptions process;
-  ChaosOptions chaos;
   std::string trace_since = "1h", once_timeout = "5m";
   std::string shell, runtime_endpoint;
   bool dry_run = false;
 };
 
-using Command = std::function<Status(const Context&)>;
+using operate::Command;
 
 void AddPodFlags(CLI::App& app, Arguments& a) {
   app.add_option("-o,--output", a.get.output, "wide, json or yaml");
@@ -48,21 +49,24 @@ void DeclareGet(CLI::App& app, Arguments& a, Command& run) {
   CLI::App* pods = get->add_subcommand("pods", "Every pod of this node, or one")->alias("po");
   pods->add_option("name", a.get.name);
   AddPodFlags(*pods, a);
-  pods->callback([&a, &run] { run = [&a](const Context& c) { return GetPods(c, a.get); }; });
+  pods->callback(
+      [&a, &run] { run = [&a](const operate::Context& c) { return GetPods(c, a.get); }; });
   CLI::App* pod = get->add_subcommand("pod", "One pod, by name, namespace/name or UID");
   pod->add_option("name", a.get.name)->required();
   AddPodFlags(*pod, a);
-  pod->callback([&a, &run] { run = [&a](const Context& c) { return GetPod(c, a.get); }; });
+  pod->callback([&a, &run] { run = [&a](const operate::Context& c) { return GetPod(c, a.get); }; });
   CLI::App* processes =
       get->add_subcommand("processes", "The processes of this node and how they fare");
   processes->add_option("-o,--output", a.get.output, "json");
-  processes->callback(
-      [&a, &run] { run = [&a](const Context& c) { return GetProcesses(c, a.get.output); }; });
+  processes->callback([&a, &run] {
+    run = [&a](const operate::Context& c) { return GetProcesses(c, a.get.output); };
+  });
   CLI::App* sources =
       get->add_subcommand("sources", "Where pods come from, and what is wrong there");
   sources->add_option("-o,--output", a.get.output, "json");
-  sources->callback(
-      [&a, &run] { run = [&a](const Context& c) { return GetSources(c, a.get.output); }; });
+  sources->callback([&a, &run] {
+    run = [&a](const operate::Context& c) { return GetSources(c, a.get.output); };
+  });
 }
 
 void DeclarePod(CLI::App& app, Arguments& a, Command& run) {
@@ -70,8 +74,9 @@ void DeclarePod(CLI::App& app, Arguments& a, Command& run) {
       app.add_subcommand("describe", "Everything about a pod, or the node")->require_subcommand(1);
   CLI::App* pod = describe->add_subcommand("pod", "By name, namespace/name or UID");
   pod->add_option("name", a.get.name)->required();
-  pod->callback(
-      [&a, &run] { run = [&a](const Context& c) { return DescribePodCommand(c, a.get); }; });
+  pod->callback([&a, &run] {
+    run = [&a](const operate::Context& c) { return DescribePodCommand(c, a.get); };
+  });
   describe->add_subcommand("node", "Its conditions, resources and events")->callback([&run] {
     run = DescribeNodeCommand;
   });
@@ -82,7 +87,7 @@ void DeclarePod(CLI::App& app, Arguments& a, Command& run) {
   traced->add_option("name", a.get.name)->required();
   traced->add_option("--since", a.trace_since, "How far back")->capture_default_str();
   traced->callback([&a, &run] {
-    run = [&a](const Context& c) { return TracePod(c, a.get.name, a.trace_since); };
+    run = [&a](const operate::Context& c) { return TracePod(c, a.get.name, a.trace_since); };
   });
 }
 
@@ -91,7 +96,8 @@ void DeclareBus(CLI::App& app, Arguments& a, Command& run) {
   events->add_flag("-f,--follow", a.events.follow, "As it flows");
   events->add_option("--since", a.events.since, "From the flight recorder: 10m");
   events->add_flag("--beats", a.events.beats, "Also the beats of the tables");
-  events->callback([&a, &run] { run = [&a](const Context& c) { return Events(c, a.events); }; });
+  events->callback(
+      [&a, &run] { run = [&a](const operate::Context& c) { return Events(c, a.events); }; });
   CLI::App* recorder = app.add_subcommand("recorder", "The flight recorder")->require_subcommand(1);
   recorder->add_subcommand("run", "Write what flows into files, until it is told to end")
       ->callback([&run] { run = RunRecorder; });
@@ -103,8 +109,9 @@ void DeclareRecord(CLI::App& app, Arguments& a, Command& run) {
   CLI::App* discard = record->add_subcommand(
       "discard", "Puts aside what cannot be read: the pod is unknown until then (root only)");
   discard->add_option("uid", a.uid, "As shown by get processes and doctor")->required();
-  discard->callback(
-      [&a, &run] { run = [&a](const Context& c) { return DiscardRecordCommand(c, a.uid); }; });
+  discard->callback([&a, &run] {
+    run = [&a](const operate::Context& c) { return DiscardRecordCommand(c, a.uid); };
+  });
 }
 
 void DeclareFault(CLI::App& app, Arguments& a, Command& run) {
@@ -116,17 +123,20 @@ void DeclareFault(CLI::App& app, Arguments& a, Command& run) {
   set->add_option("term", a.fault.term,
                   "off, return(code,message), delay(100ms), pause, crash, drop, shift(-1h)")
       ->required();
-  set->callback(
-      [&a, &run] { run = [&a](const Context& c) { return SetFaultCommand(c, a.fault); }; });
+  set->callback([&a, &run] {
+    run = [&a](const operate::Context& c) { return SetFaultCommand(c, a.fault); };
+  });
   CLI::App* list = fault->add_subcommand("list", "Its fail points");
   list->add_option("process", a.fault.process)->required();
   list->add_flag("--no-headers", a.fault.no_headers, "Rows only");
-  list->callback(
-      [&a, &run] { run = [&a](const Context& c) { return ListFaultsCommand(c, a.fault); }; });
+  list->callback([&a, &run] {
+    run = [&a](const operate::Context& c) { return ListFaultsCommand(c, a.fault); };
+  });
   CLI::App* clear = fault->add_subcommand("clear", "One, or all");
   clear->add_option("process", a.fault.process)->required();
   clear->add_option("name", a.fault.name);
-  clear->callback([&a, &run] { run = [&a](const Context& c) { return ClearFaults(c, a.fault); }; });
+  clear->callback(
+      [&a, &run] { run = [&a](const operate::Context& c) { return ClearFaults(c, a.fault); }; });
 }
 
 void DeclareProcess(CLI::App& app, Arguments& a, Command& run) {
@@ -146,55 +156,19 @@ void DeclareProcess(CLI::App& app, Arguments& a, Command& run) {
         ->required();
     action->callback([&a, &run, word = std::string(name)] {
       a.process.action = word;
-      run = [&a](const Context& c) { return ProcessCommand(c, a.process); };
+      run = [&a](const operate::Context& c) { return ProcessCommand(c, a.process); };
     });
   }
 }
 
-void DeclareChaos(CLI::App& app, Arguments& a, Command& run) {
-  CLI::App* chaos = app.add_subcommand("chaos", "Faults on a running stack, and what must hold")
-                        ->require_subcommand(1);
-  CLI::App* scenario =
-      chaos->add_subcommand("run", "One scenario; docs/reliability.md has the rules");
-  scenario->add_option("scenario", a.chaos.scenario, "A YAML file")->required();
-  scenario->add_option("--seed", a.chaos.seed,
-                       "Of all that is drawn (default: the scenario's, or 1)");
-  scenario->add_option("--repeat", a.chaos.repeat, "Rounds, each with the next seed")
-      ->check(CLI::Range(1, 100000));
-  scenario->add_option("--minutes", a.chaos.minutes, "Rounds until this much time is over")
-      ->check(CLI::Range(0.0, 10000.0));
-  scenario->add_option("--report", a.chaos.report, "Folder for report.json and report.html");
-  scenario->add_option("--label", a.chaos.label, "What is tested, for the report");
-  scenario->add_flag("--dry-run", a.chaos.dry_run, "Check it all, print the plan, do nothing");
-  scenario->callback([&a, &run] { run = [&a](const Context& c) { return ChaosRun(c, a.chaos); }; });
-  CLI::App* flood = chaos->add_subcommand("flood", "Asks a process too much, until it is stopped");
-  flood->add_option("process", a.chaos.flooded)->required();
-  flood->callback(
-      [&a, &run] { run = [&a](const Context& c) { return ChaosFlood(c, a.chaos.flooded); }; });
+/// What follows `chaos` is the words of another program; it knows them and prints their help.
+CLI::App* DeclareChaos(CLI::App& app) {
+  CLI::App* chaos = app.add_subcommand("chaos", "Faults on a running stack, and what must hold");
+  chaos->set_help_flag();
+  return chaos->prefix_command();
 }
 
-void DeclareOthers(CLI::App& app, Arguments& a, Command& run) {
-  CLI::App* gc = app.add_subcommand("gc", "Remove dead containers and unused images now");
-  gc->add_flag("--dry-run", a.dry_run, "Only say what would go");
-  gc->callback([&a, &run] { run = [&a](const Context& c) { return Gc(c, a.dry_run); }; });
-  CLI::App* once = app.add_subcommand(
-      "run-once", "Wait until the pods of all manifests run, have succeeded or were refused");
-  once->add_option("--timeout", a.once_timeout, "How long at most")->capture_default_str();
-  once->callback(
-      [&a, &run] { run = [&a](const Context& c) { return RunOnce(c, a.once_timeout); }; });
-  CLI::App* doctor = app.add_subcommand("doctor", "Check what the stack needs, and say what to do");
-  doctor
-      ->add_option("--runtime-endpoint", a.runtime_endpoint,
-                   "CRI socket; default: that of the stack")
-      ->envname("RUNTIME_ENDPOINT");
-  doctor->callback(
-      [&a, &run] { run = [&a](const Context& c) { return Doctor(c, a.runtime_endpoint); }; });
-  CLI::App* completion = app.add_subcommand(
-      "completion", "Completion for a shell: source <(splitletctl completion bash)");
-  completion->add_option("shell", a.shell, "bash, zsh or fish")->required();
-}
-
-/// The stack writes down its runtime.
+/// The stack, whose directory is the working directory by then, writes down its runtime.
 std::string RuntimeEndpoint(const Arguments& a) {
   if (!a.runtime_endpoint.empty()) return a.runtime_endpoint;
   std::ifstream file("endpoint");
@@ -202,9 +176,26 @@ std::string RuntimeEndpoint(const Arguments& a) {
   return a.top && file >> endpoint ? endpoint : "unix:///run/containerd/containerd.sock";
 }
 
-int Fail(const Status& status) {
-  std::cerr << "error: " << OneLine(Message(status)) << "\n";
-  return 1;
+void DeclareOthers(CLI::App& app, Arguments& a, Command& run) {
+  CLI::App* gc = app.add_subcommand("gc", "Remove dead containers and unused images now");
+  gc->add_flag("--dry-run", a.dry_run, "Only say what would go");
+  gc->callback([&a, &run] { run = [&a](const operate::Context& c) { return Gc(c, a.dry_run); }; });
+  CLI::App* once = app.add_subcommand(
+      "run-once", "Wait until the pods of all manifests run, have succeeded or were refused");
+  once->add_option("--timeout", a.once_timeout, "How long at most")->capture_default_str();
+  once->callback(
+      [&a, &run] { run = [&a](const operate::Context& c) { return RunOnce(c, a.once_timeout); }; });
+  CLI::App* doctor = app.add_subcommand("doctor", "Check what the stack needs, and say what to do");
+  doctor
+      ->add_option("--runtime-endpoint", a.runtime_endpoint,
+                   "CRI socket; default: that of the stack")
+      ->envname("RUNTIME_ENDPOINT");
+  doctor->callback([&a, &run] {
+    run = [&a](const operate::Context& c) { return Doctor(c, RuntimeEndpoint(a)); };
+  });
+  CLI::App* completion = app.add_subcommand(
+      "completion", "Completion for a shell: source <(splitletctl completion bash)");
+  completion->add_option("shell", a.shell, "bash, zsh or fish")->required();
 }
 
 /// "get pods/web" is "get pods web".
@@ -224,60 +215,14 @@ std::vector<std::string> KubectlWords(int argc, char** argv) {
   return words;
 }
 
-std::string NamesOf(const CLI::App& app) {
-  std::string names;
-  for (const CLI::App* sub : app.get_subcommands(nullptr))
-    names += (names.empty() ? "" : ", ") + sub->get_name();
-  return names;
-}
-
-/// One line that says what is wrong with the command line, in the manner of kubectl.
-int Explain(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) return app.exit(error);
-  const CLI::App* at = &app;
-  std::string path = "splitletctl";
-  while (!at->get_subcommands().empty()) {
-    at = at->get_subcommands().front();
-    path += " " + at->get_name();
-  }
-  const std::vector<std::string> rest = app.remaining(true);
-  const bool asks = rest.empty() && at == &app;
-  if (asks) {
-    std::cout << app.help();
-    return 0;
-  }
-  std::string what = error.what();
-  if (!rest.empty() && rest.front().starts_with('-'))
-    what = "unknown flag: " + rest.front();
-  else if (!at->get_subcommands(nullptr).empty())
-    what =
-        (rest.empty() ? std::string() : "unknown word \"" + rest.front() + "\" after ") +
-        fmt::format("\"{}\"{} one of {}", path, rest.empty() ? " wants" : ": want", NamesOf(*at));
-  else if (!rest.empty())
-    what = "unexpected argument \"" + rest.front() + "\"";
-  std::cerr << "error: " << what << "\nSee '" << path << " --help' for usage.\n";
-  return 1;
-}
-
-/// Before the working directory changes.
-void MakeAbsolute(std::string& path) {
-  std::error_code error;
-  if (!path.empty()) path = std::filesystem::absolute(path, error).lexically_normal().string();
-}
-
-/// gRPC's threads never end, and abort now and then when the libraries below them are torn down at
-/// exit.
-int Leave(int code) {
-  std::cout.flush();
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  _exit(code);
-#endif
-  return code;
+/// Nothing but flags: whoever wants to know what there is.
+bool IsEmptyCommand(const CLI::App& app) {
+  return app.get_subcommands().empty() && app.remaining(true).empty();
 }
 
 int PrintCompletion(const std::string& shell) {
   const auto script = CompletionScript(shell);
-  if (!script.ok()) return Fail(script.status());
+  if (!script.ok()) return operate::Fail(script.status());
   std::cout << *script;
   return 0;
 }
@@ -290,36 +235,25 @@ int main(int argc, char** argv) {
   CLI::App app("splitletctl: looks into the processes of a splitlet node", "splitletctl");
   app.require_subcommand(1);
   app.set_version_flag("--version", "splitletctl " SPLITLET_VERSION);
-  app.add_option("--state-dir", arguments.top,
-                 "Directory of a stack: .run, or compose/.run (default: the packages' folders)")
-      ->envname("SPLITLET_STATE_DIR");
+  operate::AddStateDirFlag(app, arguments.top);
   DeclareGet(app, arguments, run);
   DeclarePod(app, arguments, run);
   DeclareBus(app, arguments, run);
   DeclareRecord(app, arguments, run);
   DeclareFault(app, arguments, run);
   DeclareProcess(app, arguments, run);
-  DeclareChaos(app, arguments, run);
+  const CLI::App* chaos = DeclareChaos(app);
   DeclareOthers(app, arguments, run);
   const std::vector<std::string> words = KubectlWords(argc, argv);
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
-    return Explain(app, error);
+    if (error.get_exit_code() == 0 || !IsEmptyCommand(app))
+      return operate::ExplainParseError(app, error);
+    std::cout << app.help();
+    return 0;
   }
-  MakeAbsolute(arguments.chaos.scenario);
-  MakeAbsolute(arguments.chaos.report);
   if (!arguments.shell.empty()) return PrintCompletion(arguments.shell);
-  signal(SIGPIPE, SIG_IGN);
-  signal(SIGINT, [](int) { stop_requested = 1; });
-  signal(SIGTERM, [](int) { stop_requested = 1; });
-  auto layout = FindLayout(arguments.top);
-  if (!layout.ok()) return Fail(layout.status());
-  arguments.runtime_endpoint = RuntimeEndpoint(arguments);
-  const RealClock clock;
-  const Client client(std::move(*layout), clock);
-  const Status ran = run({.client = client, .out = std::cout, .err = std::cerr, .stopped = [] {
-                            return stop_requested != 0 || !std::cout;
-                          }});
-  return Leave(ran.ok() ? 0 : Fail(ran));
+  if (chaos->parsed()) return operate::Fail(BecomeChaos(arguments.top, chaos->remaining()));
+  return operate::RunOnStack(arguments.top, run);
 }

@@ -8,6 +8,7 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/codec.h"
+#include "libs/operate/text.h"
 
 namespace splitlet::ctl {
 namespace {
@@ -140,39 +141,40 @@ std::string Trimmed(std::string text) {
   return text;
 }
 
-const core::Pod& PodOf(const PodView& view) {
+const core::Pod& PodOf(const operate::PodView& view) {
   static const core::Pod none;
   return view.pod == nullptr ? none : *view.pod;
 }
 
 }  // namespace
 
-int64_t CreatedAt(const PodView& view) {
+int64_t CreatedAt(const operate::PodView& view) {
   const core::Pod& pod = PodOf(view);
   if (pod.metadata().has_creation_timestamp()) return Nanos(pod.metadata().creation_timestamp());
   if (view.seen_at_wall_ns != 0) return view.seen_at_wall_ns;
   return pod.status().has_start_time() ? Nanos(pod.status().start_time()) : 0;
 }
 
-bool IsNamed(const PodView& view, const std::string& name) {
+bool IsNamed(const operate::PodView& view, const std::string& name) {
   return view.name == name || view.uid == name || view.name_space + "/" + view.name == name;
 }
 
-StatusOr<PodView> PickPod(const std::vector<PodView>& pods, const std::string& name) {
-  std::vector<const PodView*> named;
-  for (const PodView& view : pods)
+StatusOr<operate::PodView> PickPod(const std::vector<operate::PodView>& pods,
+                                   const std::string& name) {
+  std::vector<const operate::PodView*> named;
+  for (const operate::PodView& view : pods)
     if (IsNamed(view, name)) named.push_back(&view);
   if (named.empty()) return NotFound("there is no pod \"{}\" on this node", name);
-  const auto stays = [](const PodView* view) { return !view->removed; };
+  const auto stays = [](const operate::PodView* view) { return !view->removed; };
   if (std::ranges::count_if(named, stays) == 1) return **std::ranges::find_if(named, stays);
   if (named.size() == 1) return *named.front();
   std::string list;
-  for (const PodView* view : named)
+  for (const operate::PodView* view : named)
     list += fmt::format(" {}/{} ({})", view->name_space, view->name, view->uid);
   return InvalidArgument("\"{}\" is several pods, name one by its UID:{}", name, list);
 }
 
-PodRow MakePodRow(const PodView& view, WallTime now) {
+PodRow MakePodRow(const operate::PodView& view, WallTime now) {
   const core::Pod& pod = PodOf(view);
   PodRow row;
   row.total = pod.spec().containers_size();
@@ -186,25 +188,25 @@ PodRow MakePodRow(const PodView& view, WallTime now) {
     row.status = "Unknown";
   else if (deleted && !IsTerminal(pod.status()))
     row.status = "Terminating";
-  row.age = Age(now, CreatedAt(view));
+  row.age = operate::Age(now, CreatedAt(view));
   ReadWide(pod, row);
   return row;
 }
 
 std::string RestartsText(const PodRow& row, WallTime now) {
   if (row.restarts == 0 || row.last_restart_wall_ns == 0) return fmt::format("{}", row.restarts);
-  return fmt::format("{} ({} ago)", row.restarts, Age(now, row.last_restart_wall_ns));
+  return fmt::format("{} ({} ago)", row.restarts, operate::Age(now, row.last_restart_wall_ns));
 }
 
-std::string PodTable(const std::vector<PodView>& pods, WallTime now,
+std::string PodTable(const std::vector<operate::PodView>& pods, WallTime now,
                      const PodTableOptions& options) {
   std::vector<std::string> header = {"NAME", "READY", "STATUS", "RESTARTS", "AGE"};
   if (options.namespaces) header.insert(header.begin(), "NAMESPACE");
   if (options.wide)
     header.insert(header.end(), {"IP", "NODE", "NOMINATED NODE", "READINESS GATES"});
-  Table table(std::move(header));
+  operate::Table table(std::move(header));
   table.KeepWidths(options.widths);
-  for (const PodView& view : pods) {
+  for (const operate::PodView& view : pods) {
     const PodRow row = MakePodRow(view, now);
     std::vector<std::string> cells = {view.name, fmt::format("{}/{}", row.ready, row.total),
                                       row.status, RestartsText(row, now), row.age};
@@ -217,19 +219,19 @@ std::string PodTable(const std::vector<PodView>& pods, WallTime now,
   return table.Text(options.header);
 }
 
-std::string PodJson(const PodView& view) {
+std::string PodJson(const operate::PodView& view) {
   return Trimmed(kube::ToJson(PodOf(view), PodOptions(4))) + "\n";
 }
 
-std::string PodYaml(const PodView& view) {
+std::string PodYaml(const operate::PodView& view) {
   return Trimmed(kube::ToYaml(PodOf(view), PodOptions(0))) + "\n";
 }
 
-std::string PodListJson(const std::vector<PodView>& pods) {
+std::string PodListJson(const std::vector<operate::PodView>& pods) {
   std::string items;
-  for (const PodView& view : pods) {
+  for (const operate::PodView& view : pods) {
     if (!items.empty()) items += ",\n";
-    items += Indented(Trimmed(kube::ToJson(PodOf(view), PodOptions(4))), 8);
+    items += operate::Indented(Trimmed(kube::ToJson(PodOf(view), PodOptions(4))), 8);
   }
   const std::string list = items.empty() ? "[]" : "[\n" + items + "\n    ]";
   return "{\n    \"apiVersion\": \"v1\",\n    \"items\": " + list +
@@ -237,10 +239,10 @@ std::string PodListJson(const std::vector<PodView>& pods) {
          "}\n}\n";
 }
 
-std::string PodListYaml(const std::vector<PodView>& pods) {
+std::string PodListYaml(const std::vector<operate::PodView>& pods) {
   std::string items;
-  for (const PodView& view : pods) {
-    std::string text = Indented(Trimmed(kube::ToYaml(PodOf(view), PodOptions(0))), 2);
+  for (const operate::PodView& view : pods) {
+    std::string text = operate::Indented(Trimmed(kube::ToYaml(PodOf(view), PodOptions(0))), 2);
     text[0] = '-';
     items += text + "\n";
   }

@@ -1,38 +1,20 @@
 #pragma once
 
 /// Pods of the node as the processes' tables describe them, and how `get pods` shows them: columns
-/// and words of kubectl. Threads: any. Errors: none. Units: wall times in ns. Source: kubectl's
-/// columns of pods; sync-loop and status specs.
+/// and words of kubectl.
+/// Threads: any.
+/// Errors: none.
+/// Units: wall times in ns.
+/// Source: kubectl's columns of pods.
 
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "ctl/text.h"
 #include "libs/base/clock.h"
-#include "libs/kube/pod_types.h"
-
-namespace splitlet::v1 {
-class AdmissionRecord;
-class DesiredRecord;
-class RuntimeRecord;
-class WorkerRecord;
-}  // namespace splitlet::v1
+#include "libs/base/status.h"
+#include "libs/operate/pod_view.h"
 
 namespace splitlet::ctl {
-
-/// All that is known of one pod; what a process did not tell is a null pointer.
-struct PodView {
-  std::string uid, name, name_space, source;
-  std::shared_ptr<kube::Pod> pod;  // spec of `desired`, status of `podstatus`
-  bool has_status = false;
-  bool removed = false;  // its source has taken it away
-  int64_t seen_at_wall_ns = 0;
-  std::shared_ptr<v1::DesiredRecord> desired;
-  std::shared_ptr<v1::AdmissionRecord> admission;
-  std::shared_ptr<v1::WorkerRecord> worker;
-  std::shared_ptr<v1::RuntimeRecord> runtime;
-};
 
 struct PodRow {
   int ready = 0, total = 0;
@@ -42,7 +24,7 @@ struct PodRow {
   std::string age, ip, node, nominated_node, readiness_gates;
 };
 
-PodRow MakePodRow(const PodView& view, WallTime now);
+PodRow MakePodRow(const operate::PodView& view, WallTime now);
 std::string RestartsText(const PodRow& row, WallTime now);  ///< "3 (5m ago)"
 
 struct PodTableOptions {
@@ -51,22 +33,23 @@ struct PodTableOptions {
   bool header = true;
   std::vector<size_t>* widths = nullptr;  // see Table::KeepWidths
 };
-std::string PodTable(const std::vector<PodView>& pods, WallTime now,
+std::string PodTable(const std::vector<operate::PodView>& pods, WallTime now,
                      const PodTableOptions& options);
 
 /// The Kubernetes object, and a list of them, as kubectl prints.
-std::string PodJson(const PodView& view);
-std::string PodYaml(const PodView& view);
-std::string PodListJson(const std::vector<PodView>& pods);
-std::string PodListYaml(const std::vector<PodView>& pods);
+std::string PodJson(const operate::PodView& view);
+std::string PodYaml(const operate::PodView& view);
+std::string PodListJson(const std::vector<operate::PodView>& pods);
+std::string PodListYaml(const std::vector<operate::PodView>& pods);
 
 /// By name, namespace/name or UID.
-bool IsNamed(const PodView& view, const std::string& name);
+bool IsNamed(const operate::PodView& view, const std::string& name);
 /// The one pod of this name. A pod that its source has taken away gives way to its successor.
 /// NOT_FOUND without one, INVALID_ARGUMENT listing them when there are several.
-StatusOr<PodView> PickPod(const std::vector<PodView>& pods, const std::string& name);
+StatusOr<operate::PodView> PickPod(const std::vector<operate::PodView>& pods,
+                                   const std::string& name);
 
 /// Nanoseconds since the epoch; 0 when the pod has no such time.
-int64_t CreatedAt(const PodView& view);
+int64_t CreatedAt(const operate::PodView& view);
 
 }  // namespace splitlet::ctl

@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 
-#include "ctl/text.h"
 #include "libs/base/one_line.h"
+#include "libs/operate/text.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::ctl {
@@ -17,7 +16,7 @@ std::string PidText(int32_t pid, const char* none) {
   return pid == 0 ? none : fmt::format("{}", pid);
 }
 
-std::string HealthText(const ProcessView& view) {
+std::string HealthText(const operate::ProcessView& view) {
   if (view.info == nullptr) return "down";
   if (view.info->live() && view.info->ready()) return "ok";
   return view.info->live() ? "not ready" : "hung";
@@ -44,13 +43,13 @@ std::string OddViews(const v1::ProcessInfo& info) {
 
 std::string LastErrorText(const v1::ProcessInfo& info, WallTime now) {
   if (info.last_error().empty()) return "-";
-  return fmt::format("{} ago: {}", Age(now, info.last_error_wall_ns()), info.last_error());
+  return fmt::format("{} ago: {}", operate::Age(now, info.last_error_wall_ns()), info.last_error());
 }
 
 /// Lines below the table for each process that is not well, or that does not see all.
-std::string Notes(const std::vector<ProcessView>& processes) {
+std::string Notes(const std::vector<operate::ProcessView>& processes) {
   std::string notes;
-  for (const ProcessView& view : processes) {
+  for (const operate::ProcessView& view : processes) {
     const std::string reason = view.info == nullptr ? view.problem : view.info->reason();
     if (HealthText(view) != "ok")
       notes += fmt::format("{} is {}: {}\n", view.name, HealthText(view), OneLine(reason));
@@ -66,7 +65,7 @@ std::string Notes(const std::vector<ProcessView>& processes) {
 template <class Strings>
 std::string StringsJson(const Strings& strings) {
   std::string out;
-  for (const auto& text : strings) out += (out.empty() ? "" : ", ") + JsonString(text);
+  for (const auto& text : strings) out += (out.empty() ? "" : ", ") + operate::JsonString(text);
   return "[" + out + "]";
 }
 
@@ -74,8 +73,8 @@ std::string ViewsJson(const v1::ProcessInfo& info) {
   std::string out;
   for (const auto& view : info.views())
     out += fmt::format("{}{{\"table\": {}, \"state\": {}, \"complete\": {}, \"records\": {}}}",
-                       out.empty() ? "" : ", ", JsonString(view.table()), JsonString(view.state()),
-                       view.complete(), view.records());
+                       out.empty() ? "" : ", ", operate::JsonString(view.table()),
+                       operate::JsonString(view.state()), view.complete(), view.records());
   return "[" + out + "]";
 }
 
@@ -85,25 +84,25 @@ int64_t UptimeSeconds(const v1::ProcessInfo& info, WallTime now) {
              : (now - WallFromNanos(info.started_at_wall_ns())) / std::chrono::seconds(1);
 }
 
-std::string OneJson(const ProcessView& view, WallTime now) {
+std::string OneJson(const operate::ProcessView& view, WallTime now) {
   static const v1::ProcessInfo none;
   const v1::ProcessInfo& info = view.info == nullptr ? none : *view.info;
   const std::string started =
       info.started_at_wall_ns() == 0 ? "" : FormatRfc3339(WallFromNanos(info.started_at_wall_ns()));
   const std::vector<std::pair<const char*, std::string>> fields = {
-      {"name", JsonString(view.name)},
+      {"name", operate::JsonString(view.name)},
       {"pid", PidText(info.pid(), "null")},
       {"restarts", fmt::format("{}", view.info == nullptr ? view.restarts : info.restarts())},
       {"healthy", info.live() && info.ready() ? "true" : "false"},
       {"uptimeSeconds", fmt::format("{}", UptimeSeconds(info, now))},
-      {"metricsAddress", JsonString(info.metrics_address())},
-      {"version", JsonString(info.version())},
-      {"startTime", JsonString(started)},
-      {"reason", JsonString(view.info == nullptr ? view.problem : info.reason())},
+      {"metricsAddress", operate::JsonString(info.metrics_address())},
+      {"version", operate::JsonString(info.version())},
+      {"startTime", operate::JsonString(started)},
+      {"reason", operate::JsonString(view.info == nullptr ? view.problem : info.reason())},
       {"busConnected", info.bus_connected() ? "true" : "false"},
       {"views", ViewsJson(info)},
       {"notes", StringsJson(info.notes())},
-      {"lastError", JsonString(info.last_error())}};
+      {"lastError", operate::JsonString(info.last_error())}};
   std::string out;
   for (const auto& [name, value] : fields)
     out += fmt::format("{}        \"{}\": {}", out.empty() ? "" : ",\n", name, value);
@@ -113,28 +112,21 @@ std::string OneJson(const ProcessView& view, WallTime now) {
 std::string ProblemsJson(const v1::Source& source) {
   std::string out;
   for (const auto& problem : source.problems())
-    out +=
-        fmt::format("{}{{\"where\": {}, \"reason\": {}, \"since\": {}}}", out.empty() ? "" : ", ",
-                    JsonString(problem.where()), JsonString(problem.reason()),
-                    JsonString(problem.since_wall_ns() == 0
-                                   ? ""
-                                   : FormatRfc3339(WallFromNanos(problem.since_wall_ns()))));
+    out += fmt::format(
+        "{}{{\"where\": {}, \"reason\": {}, \"since\": {}}}", out.empty() ? "" : ", ",
+        operate::JsonString(problem.where()), operate::JsonString(problem.reason()),
+        operate::JsonString(problem.since_wall_ns() == 0
+                                ? ""
+                                : FormatRfc3339(WallFromNanos(problem.since_wall_ns()))));
   return "[" + out + "]";
 }
 
 }  // namespace
 
-bool IsProcess(int32_t pid, const std::string& name) {
-  std::ifstream file(fmt::format("/proc/{}/cmdline", pid));
-  std::string program;
-  std::getline(file, program, '\0');
-  return program.substr(program.rfind('/') + 1) == "splitlet-" + name;
-}
-
-std::string ProcessTable(const std::vector<ProcessView>& processes, WallTime now) {
-  Table table(
+std::string ProcessTable(const std::vector<operate::ProcessView>& processes, WallTime now) {
+  operate::Table table(
       {"NAME", "PID", "VERSION", "STARTED", "RESTARTS", "HEALTH", "BUS", "VIEWS", "LAST ERROR"});
-  for (const ProcessView& view : processes) {
+  for (const operate::ProcessView& view : processes) {
     if (view.info == nullptr) {
       table.Add(
           {view.name, "-", "-", "-", fmt::format("{}", view.restarts), "down", "-", "-", "-"});
@@ -142,16 +134,18 @@ std::string ProcessTable(const std::vector<ProcessView>& processes, WallTime now
     }
     const v1::ProcessInfo& info = *view.info;
     table.Add({view.name, PidText(info.pid(), "-"), info.version(),
-               Age(now, info.started_at_wall_ns()) + " ago", fmt::format("{}", info.restarts()),
-               HealthText(view), info.bus_connected() ? "connected" : "away", ViewsText(info),
+               operate::Age(now, info.started_at_wall_ns()) + " ago",
+               fmt::format("{}", info.restarts()), HealthText(view),
+               info.bus_connected() ? "connected" : "away", ViewsText(info),
                LastErrorText(info, now)});
   }
   return table.Text() + Notes(processes);
 }
 
-std::string ProcessJson(const std::vector<ProcessView>& processes, WallTime now) {
+std::string ProcessJson(const std::vector<operate::ProcessView>& processes, WallTime now) {
   std::string out;
-  for (const ProcessView& view : processes) out += (out.empty() ? "" : ",\n") + OneJson(view, now);
+  for (const operate::ProcessView& view : processes)
+    out += (out.empty() ? "" : ",\n") + OneJson(view, now);
   return out.empty() ? "[]\n" : "[\n" + out + "\n]\n";
 }
 
@@ -162,8 +156,8 @@ std::string ReasonOf(const v1::SourceProblem& problem) {
 }
 
 std::string SourceTable(const v1::Sources& sources, WallTime now) {
-  Table table({"NAME", "PATH", "COMPLETE", "PODS", "PROBLEMS"});
-  Table problems({"SOURCE", "SINCE", "WHERE", "REASON"});
+  operate::Table table({"NAME", "PATH", "COMPLETE", "PODS", "PROBLEMS"});
+  operate::Table problems({"SOURCE", "SINCE", "WHERE", "REASON"});
   std::string reasons;
   for (const v1::Source& source : sources.sources()) {
     table.Add({source.name(), source.path(), source.complete() ? "yes" : "no",
@@ -172,8 +166,8 @@ std::string SourceTable(const v1::Sources& sources, WallTime now) {
       reasons +=
           OneLine(fmt::format("{} is not complete: {}", source.name(), source.reason())) + "\n";
     for (const auto& problem : source.problems())
-      problems.Add(
-          {source.name(), Age(now, problem.since_wall_ns()), problem.where(), ReasonOf(problem)});
+      problems.Add({source.name(), operate::Age(now, problem.since_wall_ns()), problem.where(),
+                    ReasonOf(problem)});
   }
   std::string text = table.Text();
   if (!reasons.empty()) text += "\n" + reasons;
@@ -186,8 +180,9 @@ std::string SourceJson(const v1::Sources& sources) {
     out += fmt::format(
         "{}    {{\"name\": {}, \"path\": {}, \"complete\": {}, \"reason\": {}, \"pods\": {}, "
         "\"problems\": {}}}",
-        out.empty() ? "" : ",\n", JsonString(source.name()), JsonString(source.path()),
-        source.complete(), JsonString(source.reason()), source.pods(), ProblemsJson(source));
+        out.empty() ? "" : ",\n", operate::JsonString(source.name()),
+        operate::JsonString(source.path()), source.complete(), operate::JsonString(source.reason()),
+        source.pods(), ProblemsJson(source));
   return out.empty() ? "[]\n" : "[\n" + out + "\n]\n";
 }
 

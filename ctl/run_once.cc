@@ -7,8 +7,12 @@
 #include <map>
 #include <ostream>
 
+#include "ctl/pods.h"
+#include "ctl/processes.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/one_line.h"
+#include "libs/operate/client.h"
+#include "libs/operate/text.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::ctl {
@@ -17,13 +21,13 @@ namespace {
 using Outcome = OnceResult::Outcome;
 constexpr int kLookMs = 300;
 
-bool AllRun(const PodView& view) {
+bool AllRun(const operate::PodView& view) {
   const auto& statuses = view.pod->status().container_statuses();
   return statuses.size() == view.pod->spec().containers_size() &&
          std::ranges::all_of(statuses, [](const auto& c) { return c.state().has_running(); });
 }
 
-std::string NameOf(const PodView& view) { return view.name_space + "/" + view.name; }
+std::string NameOf(const operate::PodView& view) { return view.name_space + "/" + view.name; }
 
 /// What is wrong with the manifests themselves; nothing: every source was read whole.
 struct SourceState {
@@ -32,7 +36,7 @@ struct SourceState {
   std::vector<std::string> problems;
 };
 
-SourceState LookAtSources(const Client& client) {
+SourceState LookAtSources(const operate::Client& client) {
   SourceState state;
   const auto sources = client.GetSources();
   if (!sources.ok()) {
@@ -54,7 +58,7 @@ SourceState LookAtSources(const Client& client) {
 /// One round: each pod's outcome is printed when it is first known.
 class Round {
  public:
-  explicit Round(const Context& context) : context_(context) {}
+  explicit Round(const operate::Context& context) : context_(context) {}
 
   /// True when nothing is waited for any more.
   bool Look() {
@@ -62,7 +66,7 @@ class Round {
     problems_ = sources.problems;
     waits_for_ = sources.waits_for;
     if (!sources.complete) return false;
-    const NodePods node = context_.client.ListPods(Client::Detail::kAll);
+    const operate::NodePods node = context_.client.ListPods(operate::Client::Detail::kAll);
     if (!node.listed) {
       waits_for_ = node.problems.empty() ? "no process tells of pods" : node.problems.front();
       return false;
@@ -70,7 +74,7 @@ class Round {
     waiting_.clear();
     seen_ = 0;
     const WallTime now = context_.client.clock().WallNow();
-    for (const PodView& view : node.pods)
+    for (const operate::PodView& view : node.pods)
       if (IsFromManifest(view)) Take(view, JudgeOnce(view, now));
     return waiting_.empty();
   }
@@ -87,7 +91,7 @@ class Round {
   }
 
  private:
-  void Take(const PodView& view, const OnceResult& result) {
+  void Take(const operate::PodView& view, const OnceResult& result) {
     ++seen_;
     const std::string name = fmt::format("{}_{}({})", view.name, view.name_space, view.uid);
     if (result.outcome == Outcome::kWaiting) {
@@ -111,7 +115,7 @@ class Round {
     return names;
   }
 
-  const Context& context_;
+  const operate::Context& context_;
   std::map<std::string, std::string> waiting_, shown_;
   std::map<std::string, bool> failed_;
   std::vector<std::string> problems_;
@@ -121,7 +125,7 @@ class Round {
 
 }  // namespace
 
-OnceResult JudgeOnce(const PodView& view, WallTime now) {
+OnceResult JudgeOnce(const operate::PodView& view, WallTime now) {
   if (view.admission != nullptr && view.desired != nullptr &&
       view.admission->incarnation() == view.desired->incarnation() &&
       view.admission->verdict() != v1::AdmissionRecord::ADMITTED)
@@ -136,10 +140,10 @@ OnceResult JudgeOnce(const PodView& view, WallTime now) {
   return {Outcome::kWaiting, status.empty() ? "no status yet" : status};
 }
 
-bool IsFromManifest(const PodView& view) { return view.source != "api" && !view.removed; }
+bool IsFromManifest(const operate::PodView& view) { return view.source != "api" && !view.removed; }
 
-Status RunOnce(const Context& context, const std::string& timeout) {
-  const auto limit = ParseSince(timeout);
+Status RunOnce(const operate::Context& context, const std::string& timeout) {
+  const auto limit = operate::ParseSince(timeout);
   if (!limit.ok()) return InvalidArgument("--timeout: {}", Message(limit.status()));
   const Clock& clock = context.client.clock();
   const Clock::Time end = clock.Now() + *limit;

@@ -8,9 +8,12 @@
 
 #include "ctl/describe.h"
 #include "ctl/doctor.h"
+#include "ctl/processes.h"
 #include "ctl/trace.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/codec.h"
+#include "libs/operate/pod_view.h"
+#include "libs/operate/process_view.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::ctl {
@@ -21,8 +24,8 @@ using Outcome = OnceResult::Outcome;
 const WallTime kNow{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21} +
                     std::chrono::hours{12}};
 
-PodView ViewOf(const std::string& status) {
-  PodView view{.uid = "u1", .name = "web", .name_space = "default", .source = "file"};
+operate::PodView ViewOf(const std::string& status) {
+  operate::PodView view{.uid = "u1", .name = "web", .name_space = "default", .source = "file"};
   view.pod = std::make_shared<kube::Pod>();
   const std::string text =
       R"({"metadata": {"name": "web"}, "spec": {"containers": [{"name": "a"}, {"name": "b"}]}, "status": )" +
@@ -60,7 +63,7 @@ TEST(RunOnce, EachOutcomeOfAPod) {
 }
 
 TEST(RunOnce, APodThatIsRefusedOrHasNoRoomIsNoFailure) {
-  PodView view = ViewOf(R"({"phase": "Failed", "reason": "NodePorts"})");
+  operate::PodView view = ViewOf(R"({"phase": "Failed", "reason": "NodePorts"})");
   view.desired = std::make_shared<v1::DesiredRecord>();
   view.desired->set_incarnation(7);
   view.admission = std::make_shared<v1::AdmissionRecord>();
@@ -78,7 +81,7 @@ TEST(RunOnce, APodThatIsRefusedOrHasNoRoomIsNoFailure) {
 }
 
 TEST(RunOnce, LooksAtManifestsOnly) {
-  PodView view = ViewOf("{}");
+  operate::PodView view = ViewOf("{}");
   EXPECT_TRUE(IsFromManifest(view));
   view.removed = true;
   EXPECT_FALSE(IsFromManifest(view));
@@ -135,8 +138,8 @@ TEST(DoctorsJudgement, AProcessThatListensAndIsSilentIsNotCalledDead) {
 }
 
 TEST(ProcessIds, BelongToAProgramOfThatName) {
-  EXPECT_FALSE(IsProcess(getpid(), "pleg")) << "this is a test";
-  EXPECT_FALSE(IsProcess(-1, "pleg"));
+  EXPECT_FALSE(operate::IsProcess(getpid(), "pleg")) << "this is a test";
+  EXPECT_FALSE(operate::IsProcess(-1, "pleg"));
 }
 
 TEST(SourceProblems, NameTheirPlaceOnce) {

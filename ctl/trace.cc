@@ -7,6 +7,8 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/one_line.h"
+#include "libs/operate/pod_view.h"
+#include "libs/operate/text.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::ctl {
@@ -49,7 +51,7 @@ std::vector<std::string> TracesOf(const std::vector<TraceLine>& lines) {
 
 }  // namespace
 
-std::vector<TraceLine> LinesOf(const PodView& view) {
+std::vector<TraceLine> LinesOf(const operate::PodView& view) {
   std::vector<TraceLine> lines;
   if (view.desired != nullptr)
     Add(lines, view.desired->seen_at_wall_ns(), "config-source",
@@ -87,7 +89,7 @@ std::vector<TraceLine> LinesOf(const std::vector<std::shared_ptr<v1::EventRecord
   return lines;
 }
 
-TraceLine LineOf(const BusEvent& event) {
+TraceLine LineOf(const operate::BusEvent& event) {
   return {event.at, event.process, event.topic + ": " + event.text, event.trace_id};
 }
 
@@ -96,14 +98,14 @@ std::string TraceText(std::vector<TraceLine> lines) {
   std::ranges::stable_sort(lines, {}, SortedAt);
   const auto first = std::ranges::find_if(lines, &TraceLine::exact);
   const std::vector<std::string> traces = TracesOf(lines);
-  Table table(traces.empty()
-                  ? std::vector<std::string>{"TIME (UTC)", "+MS", "WHO", "WHAT"}
-                  : std::vector<std::string>{"TIME (UTC)", "+MS", "WHO", "TRACE", "WHAT"});
+  operate::Table table(traces.empty()
+                           ? std::vector<std::string>{"TIME (UTC)", "+MS", "WHO", "WHAT"}
+                           : std::vector<std::string>{"TIME (UTC)", "+MS", "WHO", "TRACE", "WHAT"});
   for (const TraceLine& line : lines) {
     const std::string ms =
         line.exact ? fmt::format("{:.1f}", static_cast<double>((line.at - first->at).count()) / 1e6)
                    : "-";
-    std::vector<std::string> row = {ClockTime(line.at), ms, line.who};
+    std::vector<std::string> row = {operate::ClockTime(line.at), ms, line.who};
     if (!traces.empty())
       row.push_back(line.trace_id.empty() ? "-" : line.trace_id.substr(0, kMarkSize));
     row.push_back(line.text);

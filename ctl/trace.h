@@ -1,14 +1,18 @@
 #pragma once
 
 /// The timeline of one pod: what each process said of it on the bus, what the runtime and the
-/// events say. Threads: any. Errors: none. Units: milliseconds since the first line.
+/// events say.
+/// Threads: any.
+/// Errors: none.
+/// Units: milliseconds since the first line.
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "ctl/bus_text.h"
 #include "ctl/pods.h"
+#include "libs/operate/bus_text.h"
+#include "libs/operate/pod_view.h"
 
 namespace splitlet::v1 {
 class EventRecord;
@@ -25,9 +29,9 @@ struct TraceLine {
 };
 
 /// From the tables as they are now: source, admission, start time, containers, conditions.
-std::vector<TraceLine> LinesOf(const PodView& view);
+std::vector<TraceLine> LinesOf(const operate::PodView& view);
 std::vector<TraceLine> LinesOf(const std::vector<std::shared_ptr<v1::EventRecord>>& events);
-TraceLine LineOf(const BusEvent& event);
+TraceLine LineOf(const operate::BusEvent& event);
 
 /// Sorted by time, each with its distance to the first exact one; what is known to the second only
 /// stands at the end of its second and has none. Lines of one trace have the same mark, the

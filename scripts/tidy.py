@@ -22,7 +22,7 @@ import sys
 
 PRESET = "build/dev"
 STAMPS = "build/tidy"
-OURS = ("libs/", "services/", "ctl/", "tests/")
+OURS = ("libs/", "services/", "ctl/", "chaos/", "tests/")
 INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 GENERATED = re.compile(r"(\.grpc)?\.pb\.h$")
 # g++ options that clang does not know are no finding. The analyzer walks each function up to a lower bound

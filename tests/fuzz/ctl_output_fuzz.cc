@@ -4,7 +4,6 @@
 #include <google/protobuf/stubs/logging.h>
 #include <rapidjson/document.h>
 
-#include "ctl/bus_text.h"
 #include "ctl/describe.h"
 #include "ctl/doctor.h"
 #include "ctl/pods.h"
@@ -12,6 +11,9 @@
 #include "ctl/trace.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/text.h"
+#include "libs/operate/bus_text.h"
+#include "libs/operate/pod_view.h"
+#include "libs/operate/process_view.h"
 #include "splitlet/v1/services.pb.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -44,8 +46,8 @@ struct Halves {
   std::string first, second;
 };
 
-PodView ViewOf(const Halves& in) {
-  PodView view;
+operate::PodView ViewOf(const Halves& in) {
+  operate::PodView view;
   view.uid = view.name = view.name_space = view.source = in.first;
   view.pod = std::make_shared<kube::Pod>();
   view.has_status = true;
@@ -78,7 +80,7 @@ PodView ViewOf(const Halves& in) {
 }
 
 void CheckPods(const Halves& in) {
-  const PodView view = ViewOf(in);
+  const operate::PodView view = ViewOf(in);
   auto event = std::make_shared<v1::EventRecord>();
   event->set_reason(in.first);
   event->set_message(in.second);
@@ -93,13 +95,13 @@ void CheckPods(const Halves& in) {
 }
 
 void CheckProcesses(const Halves& in) {
-  ProcessView process{.name = "pleg", .info = std::make_shared<v1::ProcessInfo>()};
+  operate::ProcessView process{.name = "pleg", .info = std::make_shared<v1::ProcessInfo>()};
   process.info->set_version(in.first);
   process.info->set_reason(in.second);
   process.info->set_last_error(in.first);
   process.info->add_notes(in.second);
   process.info->add_views()->set_table(in.first);
-  const ProcessView away{.name = "gc", .problem = in.first};
+  const operate::ProcessView away{.name = "gc", .problem = in.first};
   v1::Sources sources;
   auto& source = *sources.add_sources();
   source.set_name(in.first);
@@ -115,16 +117,17 @@ void CheckProcesses(const Halves& in) {
 }
 
 void CheckBusText(const std::string& bytes, const Halves& in) {
-  BusReader reader;
+  operate::BusReader reader;
   for (const char* table :
        {"desired", "admission", "workers", "runtime", "podstatus", "pressure"}) {
-    const BusEvent event =
+    const operate::BusEvent event =
         reader.Read({.at = kNow, .subject = std::string("splitlet.n.") + table, .bytes = bytes});
-    CheckText(EventLine(event));
+    CheckText(operate::EventLine(event));
     CheckText(TraceText({LineOf(event)}));
-    CheckText(EventLine({.at = kNow, .text = DescribeChange(table, in.first, in.second)}));
+    CheckText(operate::EventLine(
+        {.at = kNow, .text = operate::DescribeChange(table, in.first, in.second)}));
   }
-  CheckText(EventLine(reader.Read({.at = kNow, .subject = in.first, .bytes = in.second})));
+  CheckText(operate::EventLine(reader.Read({.at = kNow, .subject = in.first, .bytes = in.second})));
 }
 
 }  // namespace

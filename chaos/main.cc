@@ -1,0 +1,80 @@
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "chaos/run.h"
+#include "libs/operate/command_line.h"
+
+namespace {
+
+using namespace splitlet;         // NOLINT(google-build-using-namespace): the whole file is wiring
+using namespace splitlet::chaos;  // NOLINT(google-build-using-namespace): the whole file is wiring
+
+constexpr const char* kByTool = "splitletctl chaos";
+
+struct Arguments {
+  std::optional<std::string> top;
+  RunOptions run;
+  std::string flooded;
+};
+
+/// Before the working directory changes.
+void MakeAbsolute(std::string& path) {
+  std::error_code error;
+  if (!path.empty()) path = std::filesystem::absolute(path, error).lexically_normal().string();
+}
+
+void DeclareRun(CLI::App& app, Arguments& a, operate::Command& command) {
+  CLI::App* scenario = app.add_subcommand("run", "One scenario; docs/reliability.md has the rules");
+  scenario->add_option("scenario", a.run.scenario, "A YAML file")->required();
+  scenario->add_option("--seed", a.run.seed,
+                       "Of all that is drawn (default: the scenario's, or 1)");
+  scenario->add_option("--repeat", a.run.repeat, "Rounds, each with the next seed")
+      ->check(CLI::Range(1, 100000));
+  scenario->add_option("--minutes", a.run.minutes, "Rounds until this much time is over")
+      ->check(CLI::Range(0.0, 10000.0));
+  scenario->add_option("--report", a.run.report, "Folder for report.json and report.html");
+  scenario->add_option("--label", a.run.label, "What is tested, for the report");
+  scenario->add_flag("--dry-run", a.run.dry_run, "Check it all, print the plan, do nothing");
+  scenario->callback([&a, &command] {
+    command = [&a](const operate::Context& c) { return RunScenario(c, a.run); };
+  });
+}
+
+void DeclareFlood(CLI::App& app, Arguments& a, operate::Command& command) {
+  CLI::App* flood = app.add_subcommand("flood", "Asks a process too much, until it is stopped");
+  flood->add_option("process", a.flooded)->required();
+  flood->callback([&a, &command] {
+    command = [&a](const operate::Context& c) { return RunFlood(c, a.flooded); };
+  });
+}
+
+}  // namespace
+
+/// Called as "splitletctl chaos" it has the words after that only; splitletctl has read the flags
+/// before them.
+int main(int argc, char** argv) {
+  Arguments arguments;
+  operate::Command command;
+  const bool by_tool = argc > 0 && std::string(argv[0]) == kByTool;
+  CLI::App app("Faults on a running stack, and what must hold",
+               by_tool ? kByTool : "splitlet-chaos");
+  app.require_subcommand(1);
+  if (by_tool) {
+    arguments.top = operate::GivenStateDir();
+  } else {
+    app.set_version_flag("--version", "splitlet-chaos " SPLITLET_VERSION);
+    operate::AddStateDirFlag(app, arguments.top);
+  }
+  DeclareRun(app, arguments, command);
+  DeclareFlood(app, arguments, command);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return operate::ExplainParseError(app, error);
+  }
+  MakeAbsolute(arguments.run.scenario);
+  MakeAbsolute(arguments.run.report);
+  return operate::RunOnStack(arguments.top, command);
+}

@@ -1,0 +1,128 @@
+#pragma once
+
+/// A node in memory on virtual time, right unless told to be wrong in one way. It knows nothing of
+/// splitlet: pods come and go by simple rules, so that the checker is tried on truth of its own.
+/// Threads: one.
+/// Errors: those asked for.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "chaos/engine.h"
+#include "chaos/node/node.h"
+
+namespace splitlet::chaos {
+
+/// How a naive agent goes wrong.
+enum class Bug {
+  kNone,
+  kDoublesOnKill,     // a restarted worker does not find its container, and makes another
+  kSecondSandbox,     // nor its sandbox
+  kRerunsOnKill,      // nor that the pod is over
+  kRevives,           // and tells so
+  kGraceStartsAgain,  // a restarted worker gives the whole grace period once more
+  kKillsAtOnce,       // it gives none
+  kRestartsOnKill,    // containers do not outlive the worker
+  kUnreadyOnKill,     // a restarted status calls everything unready for a while
+  kBrokenKillsPod,    // a manifest that cannot be read is one that is gone
+  kForgetsRemoval,    // a removal that came while the worker was away is never seen
+  kNeverStarts,       // a pod that came meanwhile neither
+  kMiscounts,         // restarts
+  kStaleStatus,       // the status names a container that is gone
+  kKeepsStatus,       // the status of a pod that is gone stays
+  kLeaksMount,        // of each pod that went
+  kStaysDead,         // a process that was killed does not come back
+  kFat,               // and eats memory
+  kOpensFiles,
+  kTwoUids,           // an update starts before the pod before it has ended
+  kSidecarsLate,      // they start after the container that needs them
+  kSidecarsEndFirst,  // and hear of the removal at once
+  kIgnoresRoom,       // processors and host ports are given away twice
+  kRerunsWhatIsGone,  // what is not in the runtime never ran
+  kEndedForEver,      // a UID that has ended does not run in another life
+  // Of the runtime, not of the agent:
+  kForgetsTasks,  // killed, it loses sight of one that it was making
+};
+
+class FakePacer final : public Pacer {
+ public:
+  explicit FakePacer(FakeClock& clock) : clock_(clock) {}
+  void Wait(Duration duration) override { clock_.Advance(duration); }
+
+ private:
+  FakeClock& clock_;
+};
+
+class FakeNode final : public Node {
+ public:
+  FakeNode(FakeClock& clock, Bug bug) : clock_(clock), bug_(bug) {}
+
+  Status CanDo(const Action& action) override;
+  Status PutPod(const PodToRun& pod) override;
+  Status RemovePod(const std::string& name) override;
+  Status Begin(const Action& action) override;
+  Status End(const Action& action) override;
+  Status Again(const Action& action) override;
+  Snapshot Inspect() override;
+  std::optional<WallTime> EndOf(const std::string& container) override;
+  std::string FullName(const std::string& pod) const override { return pod + "-node"; }
+  std::vector<std::string> Unwell() override { return {}; }
+  std::set<std::string> HostResources() override { return host_resources_; }
+  Status CleanUp() override { return OkStatus(); }
+  std::set<std::string> RemoveRuntimeLeaks(const std::set<std::string>& resources) override;
+  std::vector<BusLine> BusBetween(WallTime from, WallTime to) override;
+
+  std::optional<FaultKind> cannot;  // what CanDo refuses
+  uint32_t earlier_attempts = 0;    // of lives before, under the same UID
+  bool first_start_fails = false;   // the runtime ends each first container before it runs
+  Duration begin_takes{0};          // each fault
+  bool misses_removals = false;     // of pods with a UID of their own
+  bool too_late = false;            // no fault comes into force before its end
+  int puts = 0;
+  std::set<std::string> open_faults;
+  size_t pods() const { return lives_.size(); }
+
+ private:
+  /// One life of a pod.
+  struct Life {
+    PodToRun pod;
+    std::string uid;
+    std::vector<std::string> containers;  // ids, newest last
+    std::optional<Clock::Time> removed;
+    Clock::Time due;  // the next thing that happens to it
+    int restarts = 0;
+    bool running = false, over = false, unready = false, lost = false;
+    std::vector<std::string> extra;  // what a bug made
+    bool second_sandbox = false;
+    std::optional<WallTime> started;  // of the newest container
+  };
+  void Advance();
+  void AdvanceLife(Life& life);
+  bool HasRoom(const Life& life) const;
+  void AddSidecars(const Life& life, Snapshot& snapshot);
+  void RemoveContainer(Life& life);
+  void Start(Life& life);
+  void Stop(Life& life, WallTime at);
+  void OnWorkerKilled();
+  bool WorkerAway() const { return away_.contains("pod-worker"); }
+  ReportedPod ReportedOf(const Life& life) const;
+
+  FakeClock& clock_;
+  const Bug bug_;
+  std::vector<Life> lives_;
+  std::map<std::string, WallTime> ends_;
+  std::set<std::string> never_ran_, gone_;  // gone_: not in the runtime any more
+  std::set<std::string> ended_names_;       // of pods that are over and gone
+  std::map<std::string, Witness> witnesses_;
+  std::map<std::string, pid_t> pids_;
+  std::set<std::string> away_, dead_, host_resources_ = {"mount /there/before"};
+  std::vector<ReportedPod> kept_;
+  int last_id_ = 0;
+  pid_t last_pid_ = 100;
+};
+
+}  // namespace splitlet::chaos

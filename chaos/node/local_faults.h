@@ -1,0 +1,87 @@
+#pragma once
+
+/// The faults of a scenario, done to a local stack: signals, fail points, manifests, ports, disks,
+/// packets, and the runtime behind the agent.
+/// In: what LocalNode is told to begin, end and set again; its last snapshot.
+/// Owns: what each fault has to undo.
+/// Threads: one; a call blocks for some seconds at most.
+/// Errors: of what is done; CANCELLED from End when a fault never came into force.
+
+#include <sys/types.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "chaos/node/fail_points.h"
+#include "chaos/node/local_paths.h"
+#include "chaos/node/node.h"
+#include "chaos/node/partition.h"
+#include "chaos/node/stranger.h"
+#include "libs/operate/client.h"
+#include "libs/operate/supervisor.h"
+
+namespace splitlet::cri {
+class GrpcRuntime;
+}
+
+namespace splitlet::chaos {
+
+struct LocalFaultsDeps {
+  const operate::Client& client;
+  const LocalPaths& paths;
+  operate::Supervisor& supervisor;
+  cri::GrpcRuntime& runtime;
+  const Snapshot& last;  // of the last look to which the runtime answered
+};
+
+class LocalFaults {
+ public:
+  explicit LocalFaults(const LocalFaultsDeps& deps);
+
+  Status CanDo(const Action& action);
+  Status Begin(const Action& action);
+  Status End(const Action& action);
+  Status Again(const Action& action);
+  /// Fail points that could not be set so far.
+  void RetryFailPoints() { points_.Retry(); }
+  /// The manifest was put or removed: there is none to be mended.
+  void OnManifestReplaced(const std::string& pod) { broken_.erase(pod); }
+
+ private:
+  Status CanSetPoints(const Action& action);
+  Status CanFill(const std::string& folder) const;
+  Status SetPoints(const Action& action, bool on);
+  Status EndToRestart(const std::string& process);
+  Status Fill(const std::string& folder);
+  Status LimitMemory(const Action& action, bool on);
+  Status HangPod(const Action& action, bool on);
+  Status EndContainer(const std::string& pod);
+  Status RemoveContainer(const std::string& pod);
+  Status StopNow(const std::string& container);
+  Status RemoveNow(const std::string& container);
+  Status BreakManifest(const std::string& pod, bool on);
+  Status TakePort(const std::string& process, bool on);
+  Status ReplaceInScript(const std::string& process, uint16_t from, uint16_t to);
+  Status Flood(const std::string& process, bool on);
+  Status Collect();
+  /// Another program, or this one once more, on the same stack.
+  StatusOr<pid_t> Spawn(const std::string& program, const std::vector<std::string>& words) const;
+  Status Upgrade(const std::string& process, bool on);
+  std::string FolderOf(const std::string& name) const;
+
+  const LocalFaultsDeps deps_;
+  Partition partition_;
+  FailPoints points_;
+  std::map<std::string, std::set<std::string>> point_names_;  // by process; empty: not asked yet
+  std::map<std::string, std::string> broken_;                 // pod -> its good manifest
+  std::map<std::string, std::string> run_scripts_;  // process -> the one before an upgrade
+  std::map<std::string, pid_t> hung_;               // pod -> its shim
+  std::map<std::string, pid_t> floods_;             // process -> who asks it too much
+  std::vector<pid_t> collecting_;                   // who has gc make a round
+  std::map<std::string, std::unique_ptr<Stranger>> strangers_;  // process -> who has its port
+};
+
+}  // namespace splitlet::chaos

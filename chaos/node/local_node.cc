@@ -1,0 +1,303 @@
+#include "chaos/node/local_node.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <prometheus/registry.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "chaos/node/host_resources.h"
+#include "chaos/node/manifest.h"
+#include "chaos/node/text_files.h"
+#include "chaos/runtime_leaks.h"
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/cri/grpc_runtime.h"
+#include "libs/cri/observe.h"
+#include "libs/operate/bus_text.h"
+#include "libs/operate/flight_recorder.h"
+#include "libs/operate/layout.h"
+#include "libs/rpc/rpc.h"
+#include "splitlet/v1/services.pb.h"
+
+namespace splitlet::chaos {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+constexpr Duration kInspectLimit = 1s;
+
+std::string LabelOf(const cri::StringMap& labels, std::string_view key) {
+  const auto found = labels.find(std::string(key));
+  return found == labels.end() ? std::string() : found->second;
+}
+
+SeenContainer::State StateOf(cri::ContainerState state) {
+  switch (state) {
+    case cri::ContainerState::kCreated: return SeenContainer::State::kCreated;
+    case cri::ContainerState::kRunning: return SeenContainer::State::kRunning;
+    case cri::ContainerState::kExited: return SeenContainer::State::kExited;
+    case cri::ContainerState::kUnknown: return SeenContainer::State::kUnknown;
+  }
+  UNREACHABLE();
+}
+
+ReportedPod ToReported(const v1::PodStatusRecord& record) {
+  ReportedPod reported{.name = record.name(), .uid = record.uid(), .phase = "", .containers = {}};
+  kube::PodStatus status;
+  if (!status.ParseFromString(record.status())) return reported;
+  reported.phase = status.phase();
+  for (const auto& condition : status.conditions())
+    if (condition.type() == "Ready") reported.ready = condition.status() == "True";
+  for (const auto& c : status.container_statuses())
+    reported.containers.push_back({.name = c.name(),
+                                   .id = c.container_id(),
+                                   .restarts = c.restart_count(),
+                                   .ready = c.ready(),
+                                   .running = c.state().has_running()});
+  return reported;
+}
+
+WallTime BootTime(const Clock& clock) {
+  std::ifstream file("/proc/uptime");
+  double seconds = 0;
+  file >> seconds;
+  return clock.WallNow() - Duration{1ms} * static_cast<int64_t>(seconds * 1000);
+}
+
+uint64_t ResidentBytes(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/statm", pid));
+  uint64_t size = 0, resident = 0;
+  file >> size >> resident;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+int DescriptorsOf(pid_t pid) {
+  std::error_code error;
+  int count = 0;
+  for (stdfs::directory_iterator it(fmt::format("/proc/{}/fd", pid), error), end;
+       !error && it != end; it.increment(error))
+    ++count;
+  return count;
+}
+
+}  // namespace
+
+struct LocalNode::Runtime {
+  prometheus::Registry registry;
+  cri::GrpcRuntime client;
+  Runtime(const std::string& endpoint, const Clock& clock)
+      : client(rpc::ConnectEndpoint(endpoint), clock, registry, {}) {}
+};
+
+LocalNode::LocalNode(const operate::Client& client, LocalPaths paths)
+    : client_(client),
+      paths_(std::move(paths)),
+      supervisor_(operate::FindSupervisor(client.layout())),
+      runtime_(std::make_unique<Runtime>(paths_.endpoint, client.clock())),
+      faults_(std::make_unique<LocalFaults>(LocalFaultsDeps{.client = client_,
+                                                            .paths = paths_,
+                                                            .supervisor = *supervisor_,
+                                                            .runtime = runtime_->client,
+                                                            .last = last_})) {}
+
+LocalNode::~LocalNode() = default;
+
+StatusOr<std::unique_ptr<LocalNode>> LocalNode::Open(const operate::Client& client) {
+  if (geteuid() != 0) return PermissionDenied("{}", kNeedsRoot);
+  if (client.layout().top.empty())
+    return FailedPrecondition(
+        "chaos needs a local stack: --state-dir DIR (make run starts one in .run)");
+  for (const auto& process : operate::ProcessNames())
+    if (Status runs = client.CheckRuns(process); !runs.ok())
+      return Annotate(runs, "the stack does not run whole (splitletctl doctor tells more)");
+  ASSIGN_OR_RETURN(LocalPaths paths, FindLocalPaths(), "local stack");
+  std::unique_ptr<LocalNode> node(new LocalNode(client, std::move(paths)));
+  std::error_code error;
+  stdfs::remove_all(node->paths_.witnesses(), error);
+  stdfs::create_directories(node->paths_.witnesses(), error);
+  if (error) return ErrnoStatus(error.value());
+  node->last_ = node->Inspect();
+  if (!node->last_.runtime_answered)
+    return Unavailable("the runtime does not answer on {}", node->paths_.endpoint);
+  if (!node->last_.status_answered) return Unavailable("status does not list its table");
+  return node;
+}
+
+Status LocalNode::PutPod(const PodToRun& pod) {
+  faults_->OnManifestReplaced(pod.name);
+  return WriteByRename(
+      paths_.ManifestPath(pod.name),
+      ManifestOf(pod, {.witness_dir = paths_.witnesses(), .processors = get_nprocs()}));
+}
+
+Status LocalNode::RemovePod(const std::string& name) {
+  faults_->OnManifestReplaced(name);
+  return unlink(paths_.ManifestPath(name).c_str()) == 0 || errno == ENOENT ? OkStatus()
+                                                                           : ErrnoStatus(errno);
+}
+
+Snapshot LocalNode::Inspect() {
+  Snapshot snapshot{.at = client_.clock().Now(), .wall = client_.clock().WallNow()};
+  faults_->RetryFailPoints();
+  InspectProcesses(snapshot);
+  InspectRuntime(snapshot);
+  InspectStatus(snapshot);
+  InspectWitnesses(snapshot);
+  snapshot.wall = client_.clock().WallNow();
+  if (snapshot.runtime_answered) last_ = snapshot;
+  return snapshot;
+}
+
+/// It may; who is away or paused is not waited for.
+bool LocalNode::Answers(const Snapshot& snapshot, const std::string& process) const {
+  const auto found = std::ranges::find(snapshot.processes, process, &SeenProcess::name);
+  return found == snapshot.processes.end() || (found->pid != 0 && !operate::IsStopped(found->pid));
+}
+
+void LocalNode::InspectRuntime(Snapshot& snapshot) {
+  if (!Answers(snapshot, "containerd")) return;
+  const Clock& clock = client_.clock();
+  const auto sandboxes = runtime_->client.ListPodSandbox("", After(clock, kInspectLimit));
+  if (!sandboxes.ok()) return;
+  const auto containers = runtime_->client.ListContainers({}, After(clock, kInspectLimit));
+  if (!containers.ok()) return;
+  snapshot.runtime_answered = true;
+  for (const auto& s : *sandboxes) {
+    ids_.insert(s.id.str());
+    snapshot.sandboxes.push_back({.id = s.id.str(),
+                                  .pod = s.pod_name,
+                                  .uid = s.pod_uid,
+                                  .attempt = s.attempt,
+                                  .ready = s.state == cri::SandboxState::kReady});
+  }
+  for (const auto& c : *containers) {
+    ids_.insert(c.id.str());
+    snapshot.containers.push_back({.id = c.id.str(),
+                                   .sandbox = c.sandbox_id.str(),
+                                   .pod = LabelOf(c.labels, kube::kPodNameLabel),
+                                   .uid = LabelOf(c.labels, kube::kPodUidLabel),
+                                   .name = c.name,
+                                   .attempt = c.attempt,
+                                   .state = StateOf(c.state),
+                                   .restarts = cri::ToRecord(c).restart_count()});
+    auto& seen = snapshot.containers.back();
+    const bool ended = seen.state == SeenContainer::State::kExited;
+    if (!ended && seen.state != SeenContainer::State::kRunning) continue;
+    if (const auto start = StartOf(seen.id); start) {
+      seen.never_ran = ended && !start->at;
+      seen.started = start->at;
+    }
+  }
+}
+
+void LocalNode::InspectStatus(Snapshot& snapshot) {
+  if (!Answers(snapshot, "status")) return;
+  const auto records = client_.ListTable("podstatus", kInspectLimit);
+  if (!records.ok()) return;
+  snapshot.status_answered = true;
+  for (const auto& [uid, bytes] : *records) {
+    v1::PodStatusRecord record;
+    if (uid != "node" && record.ParseFromString(bytes))
+      snapshot.reported.push_back(ToReported(record));
+  }
+}
+
+void LocalNode::InspectProcesses(Snapshot& snapshot) {
+  for (const auto& name : Services()) {
+    const auto pid = supervisor_->PidOf(name);
+    if (!pid.ok()) continue;  // not part of this stack: a runtime of somebody else
+    SeenProcess process{.name = name, .pid = *pid};
+    if (*pid > 0) {
+      process.memory_bytes = ResidentBytes(*pid);
+      process.descriptors = DescriptorsOf(*pid);
+    }
+    snapshot.processes.push_back(process);
+  }
+}
+
+void LocalNode::InspectWitnesses(Snapshot& snapshot) {
+  const WallTime boot = BootTime(client_.clock());
+  std::error_code error;
+  for (stdfs::directory_iterator it(paths_.witnesses(), error), end; !error && it != end;
+       it.increment(error))
+    snapshot.witnesses[it->path().filename().string()] =
+        ParseWitness(ReadAll(it->path().string()), boot);
+}
+
+std::optional<WallTime> LocalNode::EndOf(const std::string& container) {
+  const auto status = runtime_->client.ContainerStatus(cri::ContainerId(container),
+                                                       After(client_.clock(), kInspectLimit));
+  if (!status.ok() || status->finished_at_ns <= 0) return std::nullopt;
+  return WallFromNanos(status->finished_at_ns);
+}
+
+std::optional<LocalNode::Start> LocalNode::StartOf(const std::string& container) {
+  if (const auto known = starts_.find(container); known != starts_.end()) return known->second;
+  const auto status = runtime_->client.ContainerStatus(cri::ContainerId(container),
+                                                       After(client_.clock(), kInspectLimit));
+  if (!status.ok()) return std::nullopt;
+  Start& start = starts_[container];
+  if (status->started_at_ns > 0) start.at = WallFromNanos(status->started_at_ns);
+  return start;
+}
+
+std::vector<std::string> LocalNode::Unwell() {
+  std::vector<std::string> found;
+  for (const auto& view : client_.ListProcesses()) {
+    if (view.info == nullptr)
+      found.push_back(view.problem);
+    else if (!view.info->live() || !view.info->ready())
+      found.push_back(fmt::format("{} is not well: {}", view.name, view.info->reason()));
+    else if (view.info->notes_size() > 0)
+      found.push_back(fmt::format("{}: {}", view.name, view.info->notes(0)));
+  }
+  return found;
+}
+
+std::set<std::string> LocalNode::HostResources() { return HostResourcesOf(paths_, ids_); }
+
+Status LocalNode::CleanUp() {
+  const auto report = client_.RunGc(false);
+  if (!report.ok()) return report.status();
+  std::string kept = (*report)->error();
+  for (const auto& line : (*report)->kept()) kept += (kept.empty() ? "" : "; ") + line;
+  return kept.empty() ? OkStatus() : Aborted("{}", kept);
+}
+
+std::set<std::string> LocalNode::RemoveRuntimeLeaks(const std::set<std::string>& resources) {
+  Snapshot now{};
+  InspectRuntime(now);
+  const std::set<std::string> leaks = RuntimeLeaksOf(resources, now);
+  // Twice: a group goes when the processes in it, and groups below it, have gone.
+  for (int i = 0; i < 2; ++i) {
+    for (const auto& resource : leaks) RemoveHostResource(paths_, resource);
+    poll(nullptr, 0, 200);
+  }
+  return leaks;
+}
+
+std::vector<BusLine> LocalNode::BusBetween(WallTime from, WallTime to) {
+  std::vector<BusLine> lines;
+  operate::BusReader reader;
+  const Status read = operate::ReadRecorderFiles(
+      client_.layout().recorder, from, [&](const operate::BusMessage& message) {
+        if (message.at > to) return false;
+        const operate::BusEvent event = reader.Read(message);
+        if (!event.beat)
+          lines.push_back(
+              {event.at, fmt::format("{} {}: {} {}", event.process, event.topic,
+                                     event.pod.empty() ? event.key : event.pod, event.text)});
+        return true;
+      });
+  if (!read.ok()) lines.push_back({from, "no recording: " + Message(read)});
+  return lines;
+}
+
+}  // namespace splitlet::chaos

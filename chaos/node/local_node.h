@@ -1,0 +1,70 @@
+#pragma once
+
+/// A local stack (deploy/local, runit) as a node under chaos. What is true is read from the CRI
+/// socket, /proc, /sys/fs/cgroup and the disk.
+/// Threads: one.
+/// Errors: as Node's; Open tells what is missing to do chaos here at all.
+/// Source: deploy/local/README.md.
+
+#include <memory>
+#include <string>
+
+#include "chaos/node/local_faults.h"
+#include "chaos/node/local_paths.h"
+#include "chaos/node/node.h"
+#include "libs/operate/client.h"
+#include "libs/operate/supervisor.h"
+
+namespace splitlet::chaos {
+
+inline constexpr const char* kNeedsRoot =
+    "chaos kills processes and reads the runtime: run it as root";
+
+class LocalNode final : public Node {
+ public:
+  static StatusOr<std::unique_ptr<LocalNode>> Open(const operate::Client& client);
+  ~LocalNode() override;
+
+  Status CanDo(const Action& action) override { return faults_->CanDo(action); }
+  Status PutPod(const PodToRun& pod) override;
+  Status RemovePod(const std::string& name) override;
+  Status Begin(const Action& action) override { return faults_->Begin(action); }
+  Status End(const Action& action) override { return faults_->End(action); }
+  Status Again(const Action& action) override { return faults_->Again(action); }
+  Snapshot Inspect() override;
+  std::optional<WallTime> EndOf(const std::string& container) override;
+  std::string FullName(const std::string& pod) const override { return paths_.FullName(pod); }
+  std::vector<std::string> Unwell() override;
+  std::set<std::string> HostResources() override;
+  Status CleanUp() override;
+  std::set<std::string> RemoveRuntimeLeaks(const std::set<std::string>& resources) override;
+  std::vector<BusLine> BusBetween(WallTime from, WallTime to) override;
+
+ private:
+  LocalNode(const operate::Client& client, LocalPaths paths);
+
+  // Looking.
+  bool Answers(const Snapshot& snapshot, const std::string& process) const;
+  void InspectRuntime(Snapshot& snapshot);
+  void InspectStatus(Snapshot& snapshot);
+  void InspectProcesses(Snapshot& snapshot);
+  void InspectWitnesses(Snapshot& snapshot);
+
+  const operate::Client& client_;
+  const LocalPaths paths_;
+  std::unique_ptr<operate::Supervisor> supervisor_;
+  struct Runtime;
+  std::unique_ptr<Runtime> runtime_;
+  /// Asked once for each container that runs or has ended; nothing: it was not answered.
+  struct Start {
+    std::optional<WallTime> at;  // nothing: its process never ran
+  };
+  std::optional<Start> StartOf(const std::string& container);
+
+  Snapshot last_;
+  std::set<std::string> ids_;            // sandboxes and containers ever seen
+  std::map<std::string, Start> starts_;  // by container
+  std::unique_ptr<LocalFaults> faults_;
+};
+
+}  // namespace splitlet::chaos

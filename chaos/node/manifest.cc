@@ -1,0 +1,76 @@
+#include "chaos/node/manifest.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/codec.h"
+
+namespace splitlet::chaos {
+namespace {
+
+/// In the name of an image: another word for each time that a pod is put.
+constexpr std::string_view kLife = "{life}";
+
+/// `forever` is for scripts that only want to be there: it hears TERM at once.
+std::string Script(const PodToRun& pod) {
+  return fmt::format(
+      "w() {{ read -r up rest < /proc/uptime; echo \"$1 $up\" >> /witness/{}; }}\n"
+      "forever() {{ while :; do sleep 3600 & wait $!; done; }}\n"
+      "trap '{}' TERM\nw start\n{}\n",
+      pod.witness, pod.from->ignores_term ? "w term" : "w term; exit 0", pod.from->script);
+}
+
+}  // namespace
+
+std::string ManifestOf(const PodToRun& pod, const Place& place) {
+  kube::Pod made = *pod.from->pod;
+  made.mutable_metadata()->set_name(pod.name);
+  auto& labels = *made.mutable_metadata()->mutable_labels();
+  labels["splitlet.dev/chaos"] = pod.from->name;
+  labels["splitlet.dev/version"] = fmt::format("{}", pod.version);
+  if (pod.from->same_uid) made.mutable_metadata()->set_uid("chaos-" + pod.name);
+  if (!pod.from->script.empty()) {
+    auto& container = *made.mutable_spec()->mutable_containers(0);
+    for (const auto& word : {std::string("/bin/sh"), std::string("-c"), Script(pod)})
+      container.add_command(word);
+    std::string& image = *container.mutable_image();
+    if (const auto at = image.find(kLife); at != std::string::npos)
+      image.replace(at, kLife.size(), pod.witness);
+    auto& mount = *container.add_volume_mounts();
+    mount.set_name("witness");
+    mount.set_mount_path("/witness");
+    auto& volume = *made.mutable_spec()->add_volumes();
+    volume.set_name("witness");
+    volume.mutable_volume_source()->mutable_host_path()->set_path(place.witness_dir);
+    if (pod.from->cpu_percent > 0)
+      (*container.mutable_resources()->mutable_requests())["cpu"].set_string(
+          fmt::format("{}m", 10 * place.processors * pod.from->cpu_percent));
+  }
+  return kube::ToJson(made, {.api_version = "v1", .kind = "Pod", .indent = 2}) + "\n";
+}
+
+Witness ParseWitness(const std::string& text, WallTime boot) {
+  Witness witness;
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    at = end + 1;
+    const auto space = line.find(' ');
+    if (space == std::string::npos) continue;
+    double seconds = 0;
+    const char* first = line.data() + space + 1;
+    const auto [last, error] = std::from_chars(first, line.data() + line.size(), seconds);
+    if (error != std::errc{} || last == first || !(std::abs(seconds) < 1e9)) continue;
+    const WallTime wall = boot + Duration{1ms} * static_cast<int64_t>(seconds * 1000);
+    const std::string word = line.substr(0, space);
+    if (word == "start") witness.starts.push_back(wall);
+    if (word == "term") witness.terms.push_back(wall);
+  }
+  return witness;
+}
+
+}  // namespace splitlet::chaos

@@ -1,0 +1,25 @@
+#pragma once
+
+/// The manifest of a pod of a scenario, and what its container writes about itself.
+/// Threads: pure functions, any.
+/// Errors: none.
+/// Units: seconds since the boot in a witness file.
+
+#include <string>
+
+#include "chaos/node/node.h"
+
+namespace splitlet::chaos {
+
+struct Place {
+  std::string witness_dir;  // where containers write a line at each start and each TERM
+  int processors = 1;       // of the node
+};
+
+/// JSON. Only a pod with a script has its witness, and its share of the processors.
+std::string ManifestOf(const PodToRun& pod, const Place& place);
+
+/// "start 123.45\nterm 130.00\n", with the wall time of the boot. Other lines say nothing.
+Witness ParseWitness(const std::string& text, WallTime boot);
+
+}  // namespace splitlet::chaos

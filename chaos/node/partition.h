@@ -1,0 +1,47 @@
+#pragma once
+
+/// Cuts a process off the bus: packets between it and nats-server are dropped by iptables, those of
+/// its present connection by port, those of connections to come by a cgroup of its own that its
+/// supervisor is put into as well.
+/// Threads: one.
+/// Errors: of iptables and of the cgroup file system. What was made is undone by Heal, and by the
+/// destructor.
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "libs/base/status.h"
+
+namespace splitlet::chaos {
+
+class Partition {
+ public:
+  Partition(std::string top, const std::string& bus_url);
+  ~Partition();
+  Partition(const Partition&) = delete;
+  Partition& operator=(const Partition&) = delete;
+
+  Status CanCut() const;
+  Status Cut(const std::string& process, pid_t pid);
+  Status Heal(const std::string& process);
+
+ private:
+  using Rule = std::vector<std::string>;
+  struct Cutting {
+    std::vector<Rule> rules;
+    std::map<pid_t, std::string> homes;  // process id -> cgroup it was in
+  };
+  std::string GroupOf(const std::string& process) const;
+  Status AddRule(Cutting& cutting, Rule rule);
+  Status MoveToGroup(Cutting& cutting, const std::string& group, pid_t pid);
+
+  const std::string top_;
+  std::string root_;  // of the unified hierarchy; empty: there is none
+  int bus_port_ = 0;
+  std::map<std::string, Cutting> cuttings_;
+};
+
+}  // namespace splitlet::chaos

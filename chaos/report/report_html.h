@@ -1,0 +1,16 @@
+#pragma once
+
+/// The report of a run as one HTML page without anything from outside, for people. Called by
+/// RunScenario.
+/// Threads: pure functions, any.
+/// Errors: none.
+
+#include <string>
+
+#include "chaos/report/report.h"
+
+namespace splitlet::chaos {
+
+std::string ReportHtml(const Report& report);
+
+}  // namespace splitlet::chaos

@@ -1,0 +1,31 @@
+#pragma once
+
+/// The commands of splitlet-chaos: rounds of a scenario with their report, and a flood. Called by
+/// main, in the directory of the stack.
+/// Threads: the main one; a flood has threads of its own.
+/// Errors: printed by main as one line; exit code 1.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "libs/base/status.h"
+#include "libs/operate/command_line.h"
+
+namespace splitlet::chaos {
+
+struct RunOptions {
+  std::string scenario, report;  // paths, absolute
+  std::optional<uint64_t> seed;
+  int repeat = 1;
+  double minutes = 0;  // repeats until then; 0: `repeat` times
+  std::string label;   // of what is tested, for the report: a commit
+  bool dry_run = false;
+};
+/// ABORTED when something that must hold did not.
+Status RunScenario(const operate::Context& context, const RunOptions& options);
+
+/// Asks one process too much, until it is stopped: what the fault flood starts.
+Status RunFlood(const operate::Context& context, const std::string& process);
+
+}  // namespace splitlet::chaos

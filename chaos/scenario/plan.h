@@ -1,0 +1,58 @@
+#pragma once
+
+/// What a round does, drawn from scenario and seed: steps in order of time. The same seed gives the
+/// same steps on every machine.
+/// Threads: values.
+/// Errors: none.
+/// Units: durations from the start of the round.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "chaos/scenario/scenario.h"
+
+namespace splitlet::chaos {
+
+/// One effect on the node. `fault` with one target; of what fail points express, those.
+struct Action {
+  FaultKind kind = FaultKind::kKill;
+  std::string target;  // a process, a folder, a pod (web-3), "node"
+  struct Point {
+    std::string name, term;
+  };
+  std::vector<Point> points;  // of what fail points express
+  uint64_t bytes = 0;
+  Duration lasting{0};  // 0: over at once
+};
+/// "pause pleg for 5s": for people.
+std::string Describe(const Action& action);
+/// The same for faults that, at the same time, are one: it ends when the last of them does.
+std::string KeyOf(const Action& action);
+
+struct Step {
+  enum class Kind { kCreate, kDelete, kUpdate, kBegin, kEnd };
+  Duration at{0};
+  Kind kind = Kind::kBegin;
+  // Of a pod: template and number.
+  size_t pod_template = 0;
+  int number = 0;
+  // Of a fault.
+  Action action;
+};
+
+struct Plan {
+  std::vector<Step> steps;
+};
+Plan MakePlan(const Scenario& scenario, uint64_t seed);
+
+/// One line for each step.
+std::string PlanText(const Scenario& scenario, const Plan& plan);
+
+/// "web-3".
+std::string PodName(const PodTemplate& pod, int number);
+
+/// Fail points at which the runtime is called.
+const std::vector<std::string>& RuntimeCalls();
+
+}  // namespace splitlet::chaos

@@ -1,0 +1,122 @@
+#pragma once
+
+/// A chaos scenario: which pods run, what is done to them, what breaks when, and what may not
+/// happen. Written as YAML; the parser is strict. Nothing is drawn here: see plan.h.
+/// Threads: values.
+/// Errors: INVALID_ARGUMENT, one line with file, field, reason and line number.
+/// Units: durations from the start of the round.
+/// Source: docs/reliability.md, "A scenario".
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+#include "libs/kube/pod_types.h"
+
+namespace splitlet::chaos {
+
+/// What becomes of a pod that is left alone.
+enum class Ends { kRuns, kSucceeds, kFails, kRestarts };
+
+struct PodTemplate {
+  std::string name;  // its pods are <name>-0, <name>-1, ...
+  int count = 1;
+  bool at_start = true;   // else only load makes them
+  bool same_uid = false;  // each pod keeps its UID over deletion and update
+  bool unharmed = false;  // no container of it may end, and it may not become unready
+  Ends ends = Ends::kRuns;
+  // Either a script for one container of the local stack's image, ...
+  std::string script;
+  bool ignores_term = false;
+  int sidecars = 0;     // start before it and end after it
+  int cpu_percent = 0;  // of the node, that its container requests
+  int host_port = 0;
+  std::shared_ptr<const kube::Pod> pod;  // ... or a whole pod; never null
+};
+
+/// Once, or again and again with gaps drawn between `every_low` and `every_high`.
+struct When {
+  Duration first{0}, every_low{0}, every_high{0};  // every_low 0: once
+  Duration until{0};                               // of what repeats; 0: the end
+};
+
+struct Load {
+  enum class Kind { kCreate, kDelete, kUpdate, kWave };
+  Kind kind = Kind::kCreate;
+  std::string pods;  // name of a template
+  When when;
+  int batch = 1;
+};
+
+enum class FaultKind {
+  kKill,             // SIGKILL
+  kPause,            // SIGSTOP for a time
+  kDown,             // ended and kept down for a time
+  kRestart,          // SIGTERM, up again
+  kFailPoint,        // a term at a fail point
+  kSlowRuntime,      // each call to the runtime takes that much longer
+  kLoseMessages,     // on the bus, from this process
+  kDelayMessages,    // the same, late
+  kClockJump,        // the wall clock of a process is another
+  kPartition,        // no packet between this process and the bus
+  kFillDisk,         // a file system of the stack has no room left
+  kLimitMemory,      // of the address space of a process
+  kHangPod,          // the runtime's shim of a pod answers nothing
+  kEndContainer,     // a container is killed, as by itself
+  kRemoveContainer,  // and removed through the runtime, running or not
+  kBreakManifest,    // the manifest of a pod is no YAML for a time
+  kTakePort,         // a stranger listens where a process wants to
+  kFlood,            // a process of the group asks one of the others too much
+  kCollect,          // gc is told to make a round
+  kUpgrade,          // the program is another file from then on
+  kReboot,           // everything dies at once, and the boot id is another one
+};
+std::string_view NameOf(FaultKind kind);  // as in a scenario: "failPoint"
+
+struct Fault {
+  FaultKind kind = FaultKind::kKill;
+  When when;
+  Duration lasting_low{0}, lasting_high{0};
+  std::vector<std::string> targets;  // one is drawn; processes, pods (templates) or a folder
+  bool all_targets = false;          // not one but each of them, at once
+  std::string point, term;           // of kFailPoint
+  Duration delay{0}, jump{0};
+  double percent = 0;
+  uint64_t bytes = 0;
+  int line = 0;
+};
+
+struct Limits {
+  Duration settle{60s};  // after the last fault until everything is as it should be
+  Duration back{10s};    // a process that died is there again
+  Duration grace{1s};    // how far from its grace period a stop may be
+  uint64_t memory_bytes = 256u << 20;
+  int descriptors = 1024;
+};
+
+struct Scenario {
+  std::string name, about, file;
+  uint64_t seed = 1;
+  Duration duration{30s};
+  std::vector<PodTemplate> pods;
+  std::vector<Load> load;
+  std::vector<Fault> faults;
+  Limits limits;
+};
+
+/// Services that can be killed, paused and taken down; and the processes of splitlet among them.
+const std::vector<std::string>& Services();
+const std::vector<std::string>& Processes();
+
+/// Reads a file that a scenario names, relative to it.
+using ReadFile = std::function<StatusOr<std::string>(const std::string& name)>;
+
+/// `file` stands in errors only.
+StatusOr<Scenario> ParseScenario(const std::string& text, const std::string& file,
+                                 const ReadFile& read);
+
+}  // namespace splitlet::chaos

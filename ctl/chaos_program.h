@@ -1,0 +1,19 @@
+#pragma once
+
+/// `chaos`: the words after it are for splitlet-chaos, a program and a package of its own, which
+/// takes this process over and speaks as "splitletctl chaos". Called by main.
+/// Threads: the main one.
+/// Errors: NOT_FOUND naming the package when the program is not installed.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libs/base/status.h"
+
+namespace splitlet::ctl {
+
+/// Does not return when the program is there. `top`: of --state-dir.
+Status BecomeChaos(const std::optional<std::string>& top, const std::vector<std::string>& words);
+
+}  // namespace splitlet::ctl

@@ -1,0 +1,56 @@
+#pragma once
+
+/// Messages of the bus in words: who said what of which pod, and what is new in it.
+/// Threads: one at a time.
+/// Errors: what cannot be decoded is said to be so.
+/// Source: docs/design.md, "How state is shared".
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "libs/base/clock.h"
+
+namespace splitlet::operate {
+
+struct BusMessage {
+  WallTime at;
+  std::string subject, bytes;
+};
+
+struct BusEvent {
+  WallTime at;
+  std::string process;  // who said it
+  std::string topic;    // table or signal
+  std::string key;      // pod UID, `node`; empty for a beat
+  std::string pod;      // "default/web"; empty when not known
+  std::string text;     // "app running; app waits: ImagePullBackOff"
+  bool beat = false;
+  std::string trace_id;  // of the change; empty when it has none
+};
+
+/// Remembers the last record of each key, so that it can say what changed.
+class BusReader {
+ public:
+  BusEvent Read(const BusMessage& message);
+  /// UIDs that belong to this name ("web" or "default/web"), from all that was read.
+  std::map<std::string, std::string> PodsNamed(
+      std::string_view name) const;  // uid -> "default/web"
+
+ private:
+  BusEvent ReadTable(const BusMessage& message, const std::string& table);
+  void LearnName(const std::string& table, const std::string& key, const std::string& record);
+
+  std::map<std::string, std::string> last_;   // "<table>/<key>" -> record
+  std::map<std::string, std::string> names_;  // uid -> "default/web"
+};
+
+/// What `after` says that `before` did not; either may be empty: no record.
+std::string DescribeChange(std::string_view table, const std::string& before,
+                           const std::string& after);
+
+/// "12:34:56.789  pleg  runtime  default/web  app running"
+std::string EventLine(const BusEvent& event);
+
+}  // namespace splitlet::operate

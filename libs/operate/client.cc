@@ -1,0 +1,248 @@
+#include "libs/operate/client.h"
+
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/bus/bus.h"
+#include "libs/rpc/rpc.h"
+#include "libs/rpc/unary.h"
+#include "splitlet/v1/services.grpc.pb.h"
+
+namespace splitlet::operate {
+namespace {
+
+constexpr Duration kCallLimit = 3s;
+constexpr Duration kGcLimit = 120s;
+constexpr Duration kDiscardLimit = 15s;
+
+struct Callee {
+  const Clock& clock;
+  const StatusOr<std::shared_ptr<grpc::Channel>>& channel;
+  std::string context;  // what an error of the call begins with
+  Duration limit = kCallLimit;
+};
+
+/// One unary call. The reply is on the heap, because our headers know it by name only.
+template <class Service, class Request, class Reply>
+StatusOr<std::shared_ptr<Reply>> Call(const Callee& callee,
+                                      grpc::Status (Service::Stub::*method)(grpc::ClientContext*,
+                                                                            const Request&, Reply*),
+                                      const Request& request) {
+  if (!callee.channel.ok()) return callee.channel.status();
+  const auto stub = Service::NewStub(*callee.channel);
+  rpc::ClientCall call(callee.clock, After(callee.clock, callee.limit));
+  auto reply = rpc::Unary(call, *stub, method, request);
+  if (!reply.ok()) return Annotate(reply.status(), callee.context);
+  return std::make_shared<Reply>(*std::move(reply));
+}
+
+template <class R>
+std::shared_ptr<R> Parsed(const Records& records, const std::string& key) {
+  const auto found = records.find(key);
+  auto record = std::make_shared<R>();
+  if (found == records.end() || !record->ParseFromString(found->second)) return nullptr;
+  return record;
+}
+
+template <class R>
+void Name(PodView& view, const std::shared_ptr<R>& record) {
+  if (record == nullptr || !view.name.empty()) return;
+  view.name = record->name();
+  view.name_space = record->namespace_();
+}
+
+/// The tables of the node; null when its owner did not answer.
+struct Tables {
+  std::map<std::string, Records> by_name;
+  const Records& Of(const std::string& table) const {
+    static const Records none;
+    const auto found = by_name.find(table);
+    return found == by_name.end() ? none : found->second;
+  }
+};
+
+PodView MakeView(const std::string& uid, const Tables& tables) {
+  PodView view;
+  view.uid = uid;
+  view.desired = Parsed<v1::DesiredRecord>(tables.Of("desired"), uid);
+  view.admission = Parsed<v1::AdmissionRecord>(tables.Of("admission"), uid);
+  view.worker = Parsed<v1::WorkerRecord>(tables.Of("workers"), uid);
+  view.runtime = Parsed<v1::RuntimeRecord>(tables.Of("runtime"), uid);
+  const auto status = Parsed<v1::PodStatusRecord>(tables.Of("podstatus"), uid);
+  Name(view, view.desired);
+  Name(view, status);
+  Name(view, view.worker);
+  view.pod = std::make_shared<kube::Pod>();
+  if (view.desired != nullptr) {
+    view.source = view.desired->source();
+    view.removed = view.desired->state() == v1::DesiredRecord::REMOVED;
+    view.seen_at_wall_ns = view.desired->seen_at_wall_ns();
+    view.pod->ParseFromString(view.desired->pod());
+  } else {
+    view.pod->mutable_metadata()->set_name(view.name);
+    view.pod->mutable_metadata()->set_namespace_(view.name_space);
+    view.pod->mutable_metadata()->set_uid(uid);
+  }
+  view.has_status =
+      status != nullptr && view.pod->mutable_status()->ParseFromString(status->status());
+  return view;
+}
+
+/// Mirrors are the API's image of a pod that is in the list already.
+bool IsShown(const PodView& view) {
+  return !view.name.empty() &&
+         (view.desired == nullptr || view.desired->state() != v1::DesiredRecord::MIRROR);
+}
+
+}  // namespace
+
+Status Client::CheckRuns(const std::string& process) const {
+  const std::string path = rpc::SocketPath(layout_.run_dir, process);
+  const Status listens = rpc::ListenerOf(path).status();
+  std::error_code unknown;
+  const std::string shown = std::filesystem::absolute(path, unknown).string();
+  if (listens.code() == StatusCode::kPermissionDenied)
+    return PermissionDenied("{}: no permission for its socket {}", process, shown);
+  if (listens.code() == StatusCode::kUnavailable)
+    return Unavailable("{} does not run (nothing listens on {})", process, shown);
+  return listens;
+}
+
+StatusOr<std::shared_ptr<grpc::Channel>> Client::ChannelTo(const std::string& process) const {
+  if (Status runs = CheckRuns(process); !runs.ok()) return runs;
+  return rpc::Connect(rpc::SocketPath(layout_.run_dir, process));
+}
+
+StatusOr<Records> Client::ListTable(const std::string& table, Duration limit) const {
+  const std::string owner = bus::OwnerOf(table);
+  auto channel = ChannelTo(owner);
+  if (!channel.ok()) return channel.status();
+  const auto stub = v1::Tables::NewStub(*channel);
+  rpc::ClientCall call(clock_, After(clock_, limit));
+  v1::ListRequest request;
+  request.set_table(table);
+  const auto reader = stub->List(&call.context(), request);
+  Records records;
+  v1::ListItem item;
+  while (reader->Read(&item))
+    if (item.has_change() && !item.change().removal())
+      records[item.change().key()] = item.change().record();
+  const grpc::Status status = reader->Finish();
+  if (!status.ok())
+    return Annotate(rpc::FromGrpc(status), fmt::format("{} does not answer", owner));
+  return records;
+}
+
+NodePods Client::ListPods(Detail detail) const {
+  std::vector<std::string> names = {"desired", "podstatus"};
+  if (detail == Detail::kAll) names.insert(names.end(), {"workers", "admission", "runtime"});
+  std::vector<StatusOr<Records>> answers(names.size(), Unavailable("not asked"));
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < names.size(); ++i)
+      threads.emplace_back([this, &answers, &names, i] { answers[i] = ListTable(names[i]); });
+  }
+  Tables tables;
+  NodePods node;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (answers[i].ok())
+      tables.by_name[names[i]] = std::move(*answers[i]);
+    else
+      node.problems.push_back(Message(answers[i].status()));
+  }
+  std::set<std::string> uids;
+  for (const char* table : {"desired", "podstatus", "workers"}) {
+    node.listed = node.listed || tables.by_name.contains(table);
+    for (const auto& [uid, record] : tables.Of(table)) uids.insert(uid);
+  }
+  uids.erase("node");
+  for (const std::string& uid : uids)
+    if (PodView view = MakeView(uid, tables); IsShown(view)) node.pods.push_back(std::move(view));
+  std::ranges::sort(node.pods, {},
+                    [](const PodView& v) { return std::tie(v.name_space, v.name, v.uid); });
+  return node;
+}
+
+ProcessView Client::Ask(const std::string& process) const {
+  ProcessView view{.name = process};
+  std::ifstream starts(layout_.run_dir + "/" + process + "/starts");
+  uint64_t boot = 0, count = 0;
+  if (starts >> boot >> count && count > 0) view.restarts = count - 1;
+  auto info = Call<v1::Admin>({clock_, ChannelTo(process), process + " does not answer"},
+                              &v1::Admin::Stub::GetProcess, v1::GetProcessRequest());
+  if (!info.ok()) {
+    view.problem = Message(info.status());
+    view.listens = CheckRuns(process).ok();
+    return view;
+  }
+  view.info = *std::move(info);
+  if (!IsProcess(view.info->pid(), process)) view.info->set_pid(0);
+  return view;
+}
+
+std::vector<ProcessView> Client::ListProcesses() const {
+  const auto& names = ProcessNames();
+  std::vector<ProcessView> views(names.size());
+  std::vector<std::jthread> threads;
+  for (size_t i = 0; i < names.size(); ++i)
+    threads.emplace_back([this, &views, &names, i] { views[i] = Ask(names[i]); });
+  threads.clear();
+  return views;
+}
+
+StatusOr<std::shared_ptr<v1::Sources>> Client::GetSources() const {
+  return Call<v1::ConfigSource>({clock_, ChannelTo("config-source"), "config-source"},
+                                &v1::ConfigSource::Stub::GetSources, v1::GetSourcesRequest());
+}
+
+StatusOr<std::shared_ptr<v1::GcReport>> Client::RunGc(bool dry_run) const {
+  v1::GcRunRequest request;
+  request.set_dry_run(dry_run);
+  return Call<v1::Gc>({clock_, ChannelTo("gc"), "gc", kGcLimit}, &v1::Gc::Stub::Run, request);
+}
+
+StatusOr<std::vector<std::shared_ptr<v1::EventRecord>>> Client::ListEvents(
+    const std::string& uid) const {
+  v1::ListEventsRequest request;
+  request.set_uid(uid);
+  const auto reply = Call<v1::Status>({clock_, ChannelTo("status"), "status"},
+                                      &v1::Status::Stub::ListEvents, request);
+  if (!reply.ok()) return reply.status();
+  std::vector<std::shared_ptr<v1::EventRecord>> events;
+  for (const auto& event : (*reply)->events())
+    events.push_back(std::make_shared<v1::EventRecord>(event));
+  return events;
+}
+
+StatusOr<std::shared_ptr<v1::DiscardRecordReply>> Client::DiscardRecord(
+    const std::string& process, const std::string& uid) const {
+  v1::DiscardRecordRequest request;
+  request.set_uid(uid);
+  return Call<v1::Admin>({clock_, ChannelTo(process), process, kDiscardLimit},
+                         &v1::Admin::Stub::DiscardRecord, request);
+}
+
+StatusOr<std::shared_ptr<v1::FaultList>> Client::ListFaults(const std::string& process) const {
+  return Call<v1::Admin>({clock_, ChannelTo(process), process}, &v1::Admin::Stub::ListFaults,
+                         v1::ListFaultsRequest());
+}
+
+StatusOr<std::shared_ptr<v1::FaultList>> Client::SetFault(const std::string& process,
+                                                          const std::string& name,
+                                                          const std::string& term,
+                                                          Duration limit) const {
+  v1::SetFaultRequest request;
+  request.set_name(name);
+  request.set_term(term);
+  return Call<v1::Admin>({clock_, ChannelTo(process), process, limit}, &v1::Admin::Stub::SetFault,
+                         request);
+}
+
+}  // namespace splitlet::operate

@@ -1,0 +1,80 @@
+#pragma once
+
+/// Calls from splitletctl to the processes. A process that is down is found out at once, without
+/// waiting.
+/// Threads: any; calls block, each with a deadline.
+/// Errors: UNAVAILABLE naming the process and what to do.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+#include "libs/operate/layout.h"
+#include "libs/operate/pod_view.h"
+#include "libs/operate/process_view.h"
+
+namespace grpc {
+class Channel;
+}
+namespace splitlet::v1 {
+class EventRecord;
+class DiscardRecordReply;
+class FaultList;
+class GcReport;
+class Sources;
+}  // namespace splitlet::v1
+
+namespace splitlet::operate {
+
+/// Key -> serialised record.
+using Records = std::map<std::string, std::string>;
+
+/// The pods of the node, and why something of them is missing.
+struct NodePods {
+  std::vector<PodView> pods;          // by namespace, then name
+  std::vector<std::string> problems;  // "status does not run: ..."
+  bool listed = false;                // at least one process told which pods there are
+};
+
+class Client {
+ public:
+  Client(Layout layout, const Clock& clock) : layout_(std::move(layout)), clock_(clock) {}
+  const Layout& layout() const { return layout_; }
+  const Clock& clock() const { return clock_; }
+
+  /// `table` of its owner.
+  StatusOr<Records> ListTable(const std::string& table, Duration limit = 3s) const;
+  enum class Detail {
+    kList,  // spec and status
+    kAll,   // also what sync-loop, pod-worker and pleg know
+  };
+  NodePods ListPods(Detail detail) const;
+  std::vector<ProcessView> ListProcesses() const;
+  StatusOr<std::shared_ptr<v1::Sources>> GetSources() const;
+  StatusOr<std::shared_ptr<v1::GcReport>> RunGc(bool dry_run) const;
+  /// Of one pod; empty: all.
+  StatusOr<std::vector<std::shared_ptr<v1::EventRecord>>> ListEvents(const std::string& uid) const;
+  /// NOT_FOUND: the process can read what it keeps of the pod; UNIMPLEMENTED: it keeps nothing.
+  StatusOr<std::shared_ptr<v1::DiscardRecordReply>> DiscardRecord(const std::string& process,
+                                                                  const std::string& uid) const;
+  StatusOr<std::shared_ptr<v1::FaultList>> ListFaults(const std::string& process) const;
+  StatusOr<std::shared_ptr<v1::FaultList>> SetFault(const std::string& process,
+                                                    const std::string& name,
+                                                    const std::string& term,
+                                                    Duration limit = 3s) const;
+  /// OK when something listens on the process's socket.
+  Status CheckRuns(const std::string& process) const;
+
+ private:
+  ProcessView Ask(const std::string& process) const;
+  StatusOr<std::shared_ptr<grpc::Channel>> ChannelTo(const std::string& process) const;
+
+  const Layout layout_;
+  const Clock& clock_;
+};
+
+}  // namespace splitlet::operate

@@ -1,0 +1,52 @@
+#pragma once
+
+/// What the programs have in common that a person calls about a running stack (splitletctl,
+/// splitlet-chaos): errors in the manner of kubectl, the stack that --state-dir names, signals.
+/// Called by their main functions.
+/// Threads: the main one.
+/// Errors: one line on stderr; exit code 1.
+
+#include <functional>
+#include <iosfwd>
+#include <optional>
+#include <string>
+
+#include "libs/base/status.h"
+#include "libs/operate/client.h"
+
+namespace CLI {
+class App;
+class ParseError;
+}  // namespace CLI
+
+namespace splitlet::operate {
+
+struct Context {
+  const Client& client;
+  std::ostream& out;
+  std::ostream& err;
+  std::function<bool()> stopped;  // by a signal: ends what watches
+};
+using Command = std::function<Status(const Context&)>;
+
+/// --state-dir, which kStateDirVariable of the environment gives too.
+void AddStateDirFlag(CLI::App& app, std::optional<std::string>& top);
+inline constexpr const char* kStateDirVariable = "SPLITLET_STATE_DIR";
+/// As the environment has it.
+std::optional<std::string> GivenStateDir();
+
+/// One line that says what is wrong with the words that `app` was given. Returns the exit code.
+int ExplainParseError(const CLI::App& app, const CLI::ParseError& error);
+
+/// Prints the error. Returns the exit code.
+int Fail(const Status& status);
+
+/// Runs `command` in the directory of the stack below `top`. Returns the exit code, or does not
+/// return: gRPC's threads abort now and then when the libraries below them are torn down at exit.
+int RunOnStack(const std::optional<std::string>& top, const Command& command);
+
+/// The path of another program of splitlet: beside this one if it is there, else its bare name, for
+/// whoever looks through PATH.
+std::string ProgramPath(const std::string& name);
+
+}  // namespace splitlet::operate

@@ -1,0 +1,62 @@
+#pragma once
+
+/// The flight recorder's files: what was said on the bus, with its time, in segments of one folder.
+/// The oldest goes before there are too many, so that the folder is never larger than it may be. An
+/// entry that was cut short, by a full disk or a kill, ends its segment for readers; the next start
+/// goes on before it.
+/// Threads: one.
+/// Errors: of the file system; what could not be written is dropped and counted, never waited for.
+/// Source: docs/decisions/flight-recorder-in-files.md.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "libs/base/status.h"
+#include "libs/operate/bus_text.h"
+
+namespace splitlet::operate {
+
+/// Returns false to stop.
+using OnMessage = std::function<bool(const BusMessage&)>;
+
+struct RecorderLimits {
+  size_t segment_bytes = 2 << 20;
+  size_t segments = 8;
+};
+
+class RecorderFiles {
+ public:
+  /// Goes on after the last entry of the newest segment.
+  explicit RecorderFiles(std::string folder, RecorderLimits limits = {});
+  ~RecorderFiles();
+  RecorderFiles(const RecorderFiles&) = delete;
+  RecorderFiles& operator=(const RecorderFiles&) = delete;
+
+  /// Kept in memory until Flush; beyond 1 MiB it is written at once.
+  void Add(const BusMessage& message);
+  Status Flush();
+  /// Messages that were not written.
+  uint64_t dropped() const { return dropped_; }
+
+ private:
+  Status Write();
+  Status OpenSegment();
+  Status NextSegment();
+  void Close();
+
+  const std::string folder_;
+  const RecorderLimits limits_;
+  std::string waiting_;
+  uint64_t waiting_messages_ = 0, dropped_ = 0;
+  uint64_t number_ = 0;  // of the segment
+  int fd_ = -1;
+  size_t size_ = 0;  // of the segment, as far as it is whole
+  Status last_;      // of the last write
+};
+
+/// All that the folder has since then, in order. NOT_FOUND when there is no recorder.
+Status ReadRecorderFiles(const std::string& folder, WallTime since, const OnMessage& message);
+
+}  // namespace splitlet::operate

@@ -1,0 +1,61 @@
+#include "libs/operate/layout.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace splitlet::operate {
+namespace {
+
+/// The first that is there; the first of all when none is.
+std::string FirstOf(const std::vector<std::string>& paths) {
+  std::error_code error;
+  for (const std::string& path : paths)
+    if (std::filesystem::exists(path, error)) return path;
+  return paths.front();
+}
+
+}  // namespace
+
+const std::vector<std::string>& ProcessNames() {
+  static const std::vector<std::string> names = {"config-source", "sync-loop", "pod-worker",
+                                                 "pleg",          "status",    "gc"};
+  return names;
+}
+
+StatusOr<Layout> FindLayout(const std::optional<std::string>& top) {
+  Layout layout;
+  // A service is given its password elsewhere.
+  if (const char* given = getenv("SPLITLET_RECORDER_CREDS")) layout.recorder_creds = given;
+  if (!top) {
+    layout.bus.ca = FirstOf({layout.bus.ca, "/etc/splitlet/bus-tls/current/ca.pem"});
+    return layout;
+  }
+  if (chdir(top->c_str()) != 0) return Annotate(ErrnoStatus(errno), "--state-dir " + *top);
+  std::error_code error;
+  if (!std::filesystem::is_directory("run", error))
+    return NotFound(
+        "--state-dir {}: there is no stack (no folder run); make run starts one, and "
+        "docker compose up one in compose/.run",
+        *top);
+  layout.top = *top;
+  layout.compose = !std::filesystem::exists("sv", error) &&
+                   std::filesystem::exists("../docker-compose.yml", error);
+  layout.run_dir = "run";
+  layout.state_dir = "state";
+  layout.manifests = "manifests";
+  layout.bus.creds = FirstOf({"nats/creds/ctl", "etc/bus/ctl.creds"});
+  layout.bus.ca = "nats/tls/current/ca.pem";
+  layout.recorder = "recorder";
+  layout.recorder_creds = FirstOf({"nats/creds/recorder", "etc/bus/recorder.creds"});
+  std::ifstream port("nats/port");
+  std::string number;
+  if (port >> number) layout.bus.url = "nats://127.0.0.1:" + number;
+  if (layout.compose) layout.bus.network_of = layout.run_dir;
+  return layout;
+}
+
+}  // namespace splitlet::operate

@@ -1,0 +1,46 @@
+#pragma once
+
+/// Where the processes of a stack have their sockets, and how the bus is reached.
+/// Threads: any.
+/// Errors: NOT_FOUND for a directory that is no stack.
+/// Source: deploy/local/README.md; compose/README.md; deploy/README.md.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libs/base/status.h"
+
+namespace splitlet::operate {
+
+struct BusAccess {
+  std::string url;
+  std::string creds;  // file with user, then password, a line each; may be empty
+  std::string ca;     // who signs the bus's certificate; empty: no TLS, on loopback only
+  // Folder of the sockets of processes in whose network the bus is; empty: in ours. A thread that
+  // went there (which takes root) stays.
+  std::string network_of = {};
+};
+
+struct Layout {
+  std::string top;       // of a local stack, as given; empty: the packages' folders
+  bool compose = false;  // the processes are containers of docker compose
+  std::string run_dir = "/run/splitlet";
+  std::string state_dir = "/var/lib/splitlet";
+  std::string manifests;  // empty: not known
+  BusAccess bus{.url = "nats://127.0.0.1:10270",
+                .creds = "/etc/splitlet/bus/ctl.creds",
+                .ca = "/var/lib/splitlet/nats/tls/current/ca.pem"};
+  std::string recorder = "/var/lib/splitlet/recorder";  // its folder
+  std::string recorder_creds = "/etc/splitlet/bus/recorder.creds";
+};
+
+/// In the order of a pod's way.
+const std::vector<std::string>& ProcessNames();
+
+/// Of the stack below `top`. Changes the working directory to it, since the path of a unix socket
+/// may have only 107 bytes; the layout's paths are relative then. Without `top`: that of the
+/// packages.
+StatusOr<Layout> FindLayout(const std::optional<std::string>& top);
+
+}  // namespace splitlet::operate

@@ -1,0 +1,35 @@
+#pragma once
+
+/// What the processes' tables say of one pod. Filled by Client, shown by splitletctl.
+/// Threads: values.
+/// Errors: none.
+/// Units: wall times in ns.
+
+#include <memory>
+#include <string>
+
+#include "libs/kube/pod_types.h"
+
+namespace splitlet::v1 {
+class AdmissionRecord;
+class DesiredRecord;
+class RuntimeRecord;
+class WorkerRecord;
+}  // namespace splitlet::v1
+
+namespace splitlet::operate {
+
+/// What a process did not report is a null pointer.
+struct PodView {
+  std::string uid, name, name_space, source;
+  std::shared_ptr<kube::Pod> pod;  // spec of `desired`, status of `podstatus`
+  bool has_status = false;
+  bool removed = false;  // its source has taken it away
+  int64_t seen_at_wall_ns = 0;
+  std::shared_ptr<v1::DesiredRecord> desired;
+  std::shared_ptr<v1::AdmissionRecord> admission;
+  std::shared_ptr<v1::WorkerRecord> worker;
+  std::shared_ptr<v1::RuntimeRecord> runtime;
+};
+
+}  // namespace splitlet::operate

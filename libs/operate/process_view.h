@@ -1,0 +1,28 @@
+#pragma once
+
+/// What a process says of itself. Filled by Client, shown by splitletctl, judged by chaos runs.
+/// Threads: any.
+/// Errors: none.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace splitlet::v1 {
+class ProcessInfo;
+}
+
+namespace splitlet::operate {
+
+struct ProcessView {
+  std::string name;
+  std::shared_ptr<v1::ProcessInfo> info;  // null: no answer
+  std::string problem;                    // why there is no answer
+  bool listens = false;                   // without an answer: something has its socket
+  uint64_t restarts = 0;                  // without an answer: from its run folder
+};
+
+/// Whether `pid` is this process here. A pid from inside a container is another's outside of it.
+bool IsProcess(int32_t pid, const std::string& name);
+
+}  // namespace splitlet::operate

@@ -1,0 +1,61 @@
+#pragma once
+
+/// Text for people: whatever it quotes, a terminal shows and never obeys it. Tables with aligned
+/// columns, ages as kubectl writes them, JSON strings.
+/// Threads: any.
+/// Errors: none.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+
+namespace splitlet::operate {
+
+/// Columns as wide as their widest cell, three spaces between them, no spaces at the ends of lines.
+/// Line breaks in cells become spaces, and a terminal only shows what is in them (OneLine).
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header) : header_(std::move(header)) {}
+  void Add(std::vector<std::string> row);
+  bool empty() const { return rows_.empty(); }
+  std::string Text(bool with_header = true) const;
+  /// Columns are not narrower than `widths`, which take over what they are now: tables printed one
+  /// after the other line up.
+  void KeepWidths(std::vector<size_t>* widths) { kept_ = widths; }
+
+ private:
+  std::vector<size_t>* kept_ = nullptr;
+  std::vector<std::string> header_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// "45s", "3m20s", "5h", "2d4h", "3y": as kubectl shows ages.
+std::string HumanDuration(Duration d);
+/// Since `from`; "<unknown>" when there is no such time.
+std::string Age(WallTime now, int64_t from_wall_ns);
+
+/// "10m", "1h30m", "45s", "2d" or a bare number of seconds.
+StatusOr<Duration> ParseSince(std::string_view text);
+
+/// "12:34:56.789", in UTC.
+std::string ClockTime(WallTime at);
+
+/// "1.5s", "0.25s".
+std::string TimeText(Duration d);
+
+/// "1.5 MiB", "312 B".
+std::string HumanBytes(uint64_t bytes);
+
+/// Text from outside for a terminal, which only shows it (OneLine); line breaks stay, and what is
+/// behind one begins at column `indent`.
+std::string Lines(std::string_view text, size_t indent);
+
+std::string JsonString(std::string_view text);
+
+/// Each line of `text` with `spaces` before it.
+std::string Indented(std::string_view text, size_t spaces);
+
+}  // namespace splitlet::operate
