@@ -1,4 +1,5 @@
-# The Debian package: units of systemd, configuration, man pages, completion; cpack -G DEB makes it (deploy/README.md).
+# The Debian packages, which cpack -G DEB makes (deploy/README.md): splitlet, with units of systemd, configuration, man pages
+# and completion; splitlet-chaos, which is all that is installed as the component chaos.
 
 set(SPLITLET_UNIT_DIR "${CMAKE_BINARY_DIR}/systemd")
 
@@ -18,22 +19,28 @@ function(splitlet_unit name)
   splitlet_page(splitlet-${name} 8 "splitlet(8)" "splitletctl(1)")
 endfunction()
 
-# splitlet_page(PROGRAM SECTION SEE-ALSO...): its man page, made from what it prints for --help.
+# splitlet_page(PROGRAM SECTION SEE-ALSO... [COMPONENT chaos]): its man page, made from what it prints for --help.
 function(splitlet_page program section)
-  string(JOIN "\" \"" see_also ${ARGN})
+  cmake_parse_arguments(ARG "" "COMPONENT" "" ${ARGN})
+  string(JOIN "\" \"" see_also ${ARG_UNPARSED_ARGUMENTS})
   set(page "${SPLITLET_UNIT_DIR}/${program}.${section}")
+  set(component)
+  if(ARG_COMPONENT)
+    set(component COMPONENT ${ARG_COMPONENT})
+  endif()
   install(CODE "execute_process(COMMAND python3 \"${CMAKE_SOURCE_DIR}/deploy/deb/man.py\"
     \"${CMAKE_BINARY_DIR}/bin/${program}\" ${section} \"${see_also}\"
-    OUTPUT_FILE \"${page}\" COMMAND_ERROR_IS_FATAL ANY)")
-  splitlet_compressed("${page}" "share/man/man${section}")
+    OUTPUT_FILE \"${page}\" COMMAND_ERROR_IS_FATAL ANY)" ${component})
+  splitlet_compressed("${page}" "share/man/man${section}" ${component})
 endfunction()
 
-# splitlet_compressed(FILE DESTINATION): as FILE.gz, the same bytes at each build.
+# splitlet_compressed(FILE DESTINATION [COMPONENT chaos]): as FILE.gz, the same bytes at each build.
 function(splitlet_compressed file destination)
   cmake_path(GET file FILENAME name)
   set(packed "${SPLITLET_UNIT_DIR}/${name}.gz")
-  install(CODE "execute_process(COMMAND gzip -9nc \"${file}\" OUTPUT_FILE \"${packed}\" COMMAND_ERROR_IS_FATAL ANY)")
-  install(FILES "${packed}" DESTINATION "${destination}")
+  install(CODE "execute_process(COMMAND gzip -9nc \"${file}\" OUTPUT_FILE \"${packed}\" COMMAND_ERROR_IS_FATAL ANY)"
+          ${ARGN})
+  install(FILES "${packed}" DESTINATION "${destination}" ${ARGN})
 endfunction()
 
 splitlet_unit(config-source PORT 10271 DESCRIPTION "where pods come from")
@@ -57,7 +64,10 @@ install(FILES deploy/deb/kubelet.yaml DESTINATION share/splitlet)
 install(FILES README.md deploy/deb/copyright DESTINATION share/doc/splitlet)
 splitlet_compressed("${CMAKE_SOURCE_DIR}/deploy/deb/changelog" share/doc/splitlet)
 splitlet_compressed("${CMAKE_SOURCE_DIR}/deploy/deb/splitlet.8" share/man/man8)
-splitlet_page(splitletctl 1 "splitlet(8)")
+splitlet_page(splitletctl 1 "splitlet(8)")  # asks splitlet-chaos what follows `chaos`
+splitlet_page(splitlet-chaos 1 "splitlet(8)" "splitletctl(1)" COMPONENT chaos)
+install(FILES deploy/deb/copyright DESTINATION share/doc/splitlet-chaos COMPONENT chaos)
+splitlet_compressed("${CMAKE_SOURCE_DIR}/deploy/deb/changelog" share/doc/splitlet-chaos COMPONENT chaos)
 # The program itself says what completes it.
 foreach(completion bash:bash-completion/completions/splitletctl zsh:zsh/vendor-completions/_splitletctl
         fish:fish/vendor_completions.d/splitletctl.fish)
@@ -74,12 +84,19 @@ endforeach()
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME splitlet)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_ALL Unspecified chaos)
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME splitlet)
+set(CPACK_DEBIAN_CHAOS_PACKAGE_NAME splitlet-chaos)
 set(CPACK_PACKAGE_VERSION "${PROJECT_VERSION}")
 set(CPACK_PACKAGE_CONTACT "splitlet maintainers <maintainers@splitlet.dev>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Kubernetes node agent taken apart into cooperating processes")
-set(CPACK_PACKAGE_DESCRIPTION "Six processes and a bus do the work of a kubelet for static pods, on any
+set(CPACK_COMPONENT_UNSPECIFIED_DESCRIPTION "Kubernetes node agent taken apart into cooperating processes
+Six processes and a bus do the work of a kubelet for static pods, on any
 CRI runtime. A crash, a leak or an upgrade of one of them does not take the
 others down, and each can be killed, traced, limited and measured alone.")
+set(CPACK_COMPONENT_CHAOS_DESCRIPTION "Faults on a running splitlet, and what must hold
+Breaks a running stack on purpose and judges what
+comes of it: splitletctl chaos. Nothing that a node in production needs.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_SET_DESTDIR ON)
 set(CPACK_INSTALL_PREFIX /usr)
@@ -87,11 +104,12 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_DEPENDS "libcurl4 (>= 7.85), nats-server, openssl, systemd")
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "containerd | cri-o, containernetworking-plugins")
-set(CPACK_DEBIAN_PACKAGE_CONFLICTS "kubelet")
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_DEPENDS "libcurl4 (>= 7.85), nats-server, openssl, systemd")
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_RECOMMENDS "containerd | cri-o, containernetworking-plugins")
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_CONFLICTS "kubelet")
+set(CPACK_DEBIAN_CHAOS_PACKAGE_DEPENDS "splitlet (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
-set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_CONTROL_EXTRA
     "${CMAKE_SOURCE_DIR}/deploy/deb/conffiles" "${CMAKE_SOURCE_DIR}/deploy/deb/postinst"
     "${CMAKE_SOURCE_DIR}/deploy/deb/prerm" "${CMAKE_SOURCE_DIR}/deploy/deb/postrm")
 set(CPACK_POST_BUILD_SCRIPTS "${CMAKE_SOURCE_DIR}/cmake/installed_size.cmake")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The package: what is in it, what it asks for, and (as root, where debootstrap reaches a mirror) that it goes into a
-# clean Debian 12, can be run there as its units would run it, and leaves nothing behind.
+# The packages splitlet and splitlet-chaos: what is in them, what they ask for, and (as root, where debootstrap reaches a
+# mirror) that they go into a clean Debian 12, can be run there as the units would run them, and leave nothing behind.
 #
 # BIN_DIR names the programs (of the release build, else of the dev build), PACKAGE_MIRROR the mirror (else this
 # machine's); INSTALL=1 does the second part, which downloads 100 MB.
@@ -23,13 +23,22 @@ cleanup() {
 }
 trap cleanup EXIT
 
-make_package() {
+make_packages() {
   cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work/cpack" >"$work/cpack.txt" 2>&1 || { cat "$work/cpack.txt" && exit 1; }
-  mv "$work"/cpack/*.deb "$work/splitlet.deb"
+  mv "$work"/cpack/splitlet_*.deb "$work/splitlet.deb"
+  mv "$work"/cpack/splitlet-chaos_*.deb "$work/splitlet-chaos.deb"
+}
+
+# check_size NAME: Installed-Size is what the files have.
+check_size() {
+  local size unpacked
+  size=$(dpkg-deb -f "$work/$1.deb" Installed-Size)
+  unpacked=$(dpkg-deb --fsys-tarfile "$work/$1.deb" | tar -tv | awk '{sum += $3} END {print int(sum / 1024)}')
+  ((size >= unpacked && size < unpacked + 1000)) || die "$1: Installed-Size is $size kB, the files have $unpacked kB"
 }
 
 check_contents() {
-  local process file depends size unpacked
+  local process file depends
   dpkg-deb -c "$work/splitlet.deb" | awk '{print $6}' >"$work/files"
   for process in "${PROCESSES[@]}"; do
     for file in usr/bin/splitlet-$process usr/lib/systemd/system/splitlet-$process.service \
@@ -43,15 +52,39 @@ check_contents() {
     usr/share/fish/vendor_completions.d/splitletctl.fish usr/share/doc/splitlet/copyright usr/share/doc/splitlet/changelog.gz; do
     grep -qx "./$file" "$work/files" || die "$file is not in the package"
   done
-  ! grep -E 'test|fake|bench' "$work/files" || die 'the package holds what is for development'
+  ! grep -E 'test|fake|bench|chaos' "$work/files" || die 'the package holds what is for development'
   depends=$(dpkg-deb -f "$work/splitlet.deb" Depends)
   for file in 'libgrpc++1' libprotobuf libnats libcurl4 nats-server openssl systemd; do
     [[ $depends == *"$file"* ]] || die "the package does not depend on $file: $depends"
   done
-  size=$(dpkg-deb -f "$work/splitlet.deb" Installed-Size)
-  unpacked=$(dpkg-deb --fsys-tarfile "$work/splitlet.deb" | tar -tv | awk '{sum += $3} END {print int(sum / 1024)}')
-  ((size >= unpacked && size < unpacked + 1000)) || die "Installed-Size is $size kB, the files have $unpacked kB"
+  check_size splitlet
   [[ $(dpkg-deb -I "$work/splitlet.deb" conffiles) == /etc/default/splitlet ]] || die 'conffiles'
+}
+
+# Nothing but its program, and no scripts of its own.
+check_chaos_contents() {
+  local version depends
+  dpkg-deb -c "$work/splitlet-chaos.deb" | awk '$6 !~ /\/$/ {print $6}' | sort >"$work/chaos-files"
+  printf './usr/%s\n' bin/splitlet-chaos share/doc/splitlet-chaos/changelog.gz share/doc/splitlet-chaos/copyright \
+    share/man/man1/splitlet-chaos.1.gz | diff - "$work/chaos-files" || die 'splitlet-chaos has other files'
+  version=$(dpkg-deb -f "$work/splitlet.deb" Version)
+  depends=$(dpkg-deb -f "$work/splitlet-chaos.deb" Depends)
+  [[ $depends == *"splitlet (= $version)"* && $depends == *'libgrpc++1'* ]] || die "splitlet-chaos depends on $depends"
+  dpkg-deb -e "$work/splitlet-chaos.deb" "$work/chaos-control"
+  [[ ! -e $work/chaos-control/postinst && ! -e $work/chaos-control/conffiles ]] || die 'splitlet-chaos has scripts of splitlet'
+  check_size splitlet-chaos
+}
+
+# What splitletctl says of `chaos` without the other package, and with it.
+check_chaos_command() {
+  local code=0
+  dpkg-deb -x "$work/splitlet.deb" "$work/tree"
+  PATH=/usr/bin:/bin "$work/tree/usr/bin/splitletctl" chaos run scenario.yaml >"$work/printed" 2>&1 || code=$?
+  [[ $code == 1 && $(<"$work/printed") == 'error: splitlet-chaos is not installed: it is in the package splitlet-chaos' ]] ||
+    die "splitletctl chaos run without splitlet-chaos: exit code $code: $(<"$work/printed")"
+  dpkg-deb -x "$work/splitlet-chaos.deb" "$work/tree"
+  "$work/tree/usr/bin/splitletctl" chaos run --help | grep -qx 'Usage: splitletctl chaos run \[OPTIONS\] scenario' ||
+    die 'splitletctl chaos run --help with splitlet-chaos'
 }
 
 # hardened FILE: read-only after relocation, no lazy binding, not at a fixed address, with checks of stack and buffers.
@@ -71,7 +104,6 @@ check_hardening() {
     say 'SKIPPED: hardening, which is of the release build'
     return
   fi
-  dpkg-deb -x "$work/splitlet.deb" "$work/tree"
   for program in "$work"/tree/usr/bin/*; do
     hardened "$program"
   done
@@ -92,14 +124,14 @@ make_root() {
 }
 
 install_it() {
-  cp "$work/splitlet.deb" "$root/tmp/"
-  in_root apt-get install -q -y --no-install-recommends -o Dpkg::Use-Pty=0 /tmp/splitlet.deb >"$work/apt.txt" 2>&1 ||
+  cp "$work"/splitlet*.deb "$root/tmp/"
+  in_root apt-get install -q -y --no-install-recommends -o Dpkg::Use-Pty=0 /tmp/splitlet.deb /tmp/splitlet-chaos.deb >"$work/apt.txt" 2>&1 ||
     { tail -n 20 "$work/apt.txt" && die 'apt-get install'; }
 }
 
 check_installed() {
   local program user
-  for program in "${PROCESSES[@]/#/splitlet-}" splitletctl; do
+  for program in "${PROCESSES[@]/#/splitlet-}" splitletctl splitlet-chaos; do
     in_root "$program" --version >/dev/null || die "$program does not start"
   done
   for user in config-source sync-loop pleg status; do
@@ -123,16 +155,18 @@ check_setup() {
 
 check_removed() {
   local left
-  in_root dpkg --purge splitlet >"$work/purge.txt" 2>&1 || { cat "$work/purge.txt" && die 'purge'; }
+  in_root dpkg --purge splitlet-chaos splitlet >"$work/purge.txt" 2>&1 || { cat "$work/purge.txt" && die 'purge'; }
   left=$(find "$root"/usr "$root"/etc "$root"/var/lib "$root"/run -name '*splitlet*' ! -path '*/var/lib/dpkg/*' ! -path '*/apt/*' \
-    ! -name 'splitlet.deb')
+    ! -name 'splitlet*.deb')
   [[ -z $left ]] || die "left after purge: $left"
 }
 
-make_package
+make_packages
 check_contents
+check_chaos_contents
+check_chaos_command
 check_hardening
-echo 'the package is complete'
+echo 'the packages are complete'
 if [[ ${INSTALL:-0} != 1 || $EUID -ne 0 ]] || ! command -v debootstrap >/dev/null; then
   echo 'SKIPPED: installing it in a clean Debian (INSTALL=1, root and debootstrap do that)'
   exit 0

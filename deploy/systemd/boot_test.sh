@@ -95,7 +95,7 @@ show_cgroups() {
 
 install_package() {
   local unit
-  cp "$work"/package/*.deb "$root/srv/splitlet.deb"
+  cp "$work"/package/splitlet_*.deb "$root/srv/splitlet.deb"
   chroot "$root" dpkg -i /srv/splitlet.deb >"$work/dpkg.txt" 2>&1 || {
     ! grep -q 'dependency problems' "$work/dpkg.txt" || skip "$(grep -m 1 'depends on' "$work/dpkg.txt")"
     cat "$work/dpkg.txt" >&2
