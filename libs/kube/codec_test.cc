@@ -5,14 +5,11 @@
 #include "k8s.io/api/authorization/v1/authorization.pb.h"
 #include "k8s.io/api/core/v1/config.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
-#include "libs/base/mutate.h"
 #include "libs/base/text.h"
 #include "libs/kube/pod_types.h"
 #include "libs/kube/quantity.h"
 #include "libs/kube/time_text.h"
 #include "libs/kube/tokens.h"
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace splitlet::kube {
 namespace {
@@ -370,32 +367,6 @@ TEST(Encode, JsonInTheOrderOfTheSchemaOrIndentedByName) {
   EXPECT_EQ(ToJson(pod, {.kind = "Pod", .sorted = true, .indent = 4}),
             "{\n    \"kind\": \"Pod\",\n    \"metadata\": {\n        \"name\": \"a\\u003cb\",\n"
             "        \"namespace\": \"x\"\n    }\n}");
-}
-
-const std::vector<std::string> kTokens = {
-    "*a",    "&a ", "<<: ", "[", "]",      "{",      "}",     ": ", "- ",      "\n",
-    "\"",    "'",   "|",    ">", "!!str ", "null",   "1e400", "0x", "\\u0000", "\xC3\x28",
-    "---\n", "\t",  "#",    "?", "spec",   "kind: ", "~",     ","};
-
-TEST(Fuzz, NoInputCrashesOrBreaksTheRoundTrip) {
-  const std::vector<std::string> corpus = {
-      std::string(kWeb),
-      ToJson(MustDecode(kWeb), {.api_version = "v1", .kind = "Pod"}),
-      ToYaml(MustDecode(kWeb), {.api_version = "v1", .kind = "Pod"}),
-      R"(apiVersion: v1
-kind: PodList
-items: [&a {metadata: {name: x, annotations: {a: |-
-   q
-  }}}, *a]
-)",
-      R"({"kind":"Pod","apiVersion":"v1","metadata":{"managedFields":[{"fieldsV1":{"f:a":[1,"\u2028"]}}]}})",
-  };
-  Random random(20260102);
-  for (int i = 0; i < 2000; ++i) {
-    const std::string text = Mutate(corpus[random.Below(corpus.size())], corpus, kTokens, random);
-    SCOPED_TRACE(text);
-    LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(text.data()), text.size());
-  }
 }
 
 }  // namespace
