@@ -7,6 +7,7 @@
 #include "libs/base/hash.h"
 #include "libs/kube/pod_types.h"
 #include "splitlet/v1/records.pb.h"
+#include "splitlet/v1/services.pb.h"
 
 namespace splitlet::sync_loop {
 namespace {
