@@ -37,15 +37,8 @@ LIB_ARROWS = {
 }
 # Sources without a header of their name, by library, service or program. The list only shrinks.
 HEADERLESS = {(owner, name) for owner, names in {
-    "bus": "names",
     "cri": "fake_controls fake_state",
-    "daemon": "run_service",
-    "exec": "periodic",
-    "fs": "inotify_watcher",
-    "kube": "encode json_tokens static_pod validate_env validate_probes validate_resources validate_security "
-            "validate_volumes yaml_tokens",
     "pod-worker": "security",
-    "rpc": "client convert server",
     "status": "node_status",
 }.items() for name in names.split()}
 # Comments that are not looked at yet.

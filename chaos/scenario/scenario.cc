@@ -10,8 +10,8 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/kube/codec.h"
-#include "libs/kube/defaults.h"
 #include "libs/kube/names.h"
+#include "libs/kube/static_pod.h"
 #include "libs/operate/layout.h"
 
 namespace splitlet::chaos {

@@ -18,6 +18,7 @@
 
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
+#include "libs/bus/names.h"
 
 namespace splitlet::bus {
 
@@ -116,17 +117,5 @@ class Bus {
   /// Every view made here and not destroyed, in the order of making.
   virtual std::vector<ViewInfo> Views() const { return {}; }
 };
-
-/// "splitlet.<hex hash of node>.<rest>".
-std::string Subject(std::string_view node, std::string_view rest);
-
-/// Owner of each table, for view authors and the producer check: {"desired","config-source"}, ...
-std::string OwnerOf(std::string_view table);
-
-/// [A-Za-z0-9-], 1 to 64 characters: what may be a key, and part of a path.
-bool IsKey(std::string_view text);
-
-/// UIDs that are keys stay as they are, anything else becomes its hex hash.
-std::string KeyOf(std::string_view uid);
 
 }  // namespace splitlet::bus

@@ -6,6 +6,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/base/one_line.h"
 #include "libs/base/span.h"
+#include "libs/exec/periodic.h"
 
 namespace splitlet::bus {
 

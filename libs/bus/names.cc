@@ -1,3 +1,5 @@
+#include "libs/bus/names.h"
+
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 

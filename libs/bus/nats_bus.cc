@@ -11,6 +11,7 @@
 #include "libs/bus/nats_link.h"
 #include "libs/bus/tables_service.h"
 #include "libs/bus/wire.h"
+#include "libs/exec/periodic.h"
 #include "libs/rpc/rpc.h"
 
 namespace splitlet::bus {

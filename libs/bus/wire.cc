@@ -1,5 +1,6 @@
 #include "libs/bus/wire.h"
 
+#include "libs/bus/boot_time.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 
@@ -9,29 +10,20 @@ namespace {
 // No record of an envelope is above kMaxPublishedBytes; a beat names keys.
 constexpr size_t kMaxEnvelopeBytes = 8u << 20;
 
-void EncodeTime(const Clock::Time& time, v1::BootTime& out) {
-  out.set_boot(time.boot);
-  out.set_monotonic_ns(time.monotonic.count());
-}
-
-Clock::Time DecodeTime(const v1::BootTime& time) {
-  return {time.boot(), Duration{time.monotonic_ns()}};
-}
-
 void EncodeBeat(const Promise& promise, Clock::Time sent_at, v1::Beat& out) {
   const auto& complete = promise.completeness;
   for (const auto& scope : complete.scopes) out.add_complete(scope);
-  if (complete.observed_at) EncodeTime(complete.observed_at, *out.mutable_observed_at());
+  if (complete.observed_at) ToProto(complete.observed_at, *out.mutable_observed_at());
   for (const auto& key : complete.not_vouched) out.add_not_vouched(key);
   out.set_version(promise.version);
-  EncodeTime(sent_at, *out.mutable_sent_at());
+  ToProto(sent_at, *out.mutable_sent_at());
 }
 
 Promise DecodePromise(const v1::Beat& beat) {
   Promise promise;
   promise.version = beat.version();
   promise.completeness.scopes.insert(beat.complete().begin(), beat.complete().end());
-  promise.completeness.observed_at = DecodeTime(beat.observed_at());
+  promise.completeness.observed_at = FromProto(beat.observed_at());
   promise.completeness.not_vouched.insert(beat.not_vouched().begin(), beat.not_vouched().end());
   return promise;
 }
@@ -89,7 +81,7 @@ StatusOr<Envelope> DecodeEnvelope(std::string_view bytes) {
       return InvalidArgument("a change without key or number");
   } else if (in.has_beat()) {
     envelope.promise = DecodePromise(in.beat());
-    envelope.sent_at = DecodeTime(in.beat().sent_at());
+    envelope.sent_at = FromProto(in.beat().sent_at());
   } else {
     return InvalidArgument("neither change nor beat");
   }
@@ -139,7 +131,7 @@ Status DecodeItem(v1::ListItem& item, bool first, ListAnswer& answer) {
   answer.full = head.full();
   answer.schema = head.schema();
   answer.promise = DecodePromise(head.beat());
-  answer.sent_at = DecodeTime(head.beat().sent_at());
+  answer.sent_at = FromProto(head.beat().sent_at());
   if (!answer.start) return InvalidArgument("a list without a start");
   return OkStatus();
 }

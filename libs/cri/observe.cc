@@ -6,8 +6,9 @@
 #include <charconv>
 #include <utility>
 
+#include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/text.h"
-#include "libs/cri/life.h"
+#include "libs/cri/incarnation.h"
 #include "libs/kube/pod_types.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -43,7 +44,7 @@ v1::ContainerRecord::State ToRecord(ContainerState state) {
   UNREACHABLE();
 }
 
-const v1::SandboxRecord* FindLasting(const v1::ObservedPod* known, const Sandbox& listed) {
+const v1::SandboxRecord* FindUnchanged(const v1::ObservedPod* known, const Sandbox& listed) {
   if (known == nullptr || listed.state != SandboxState::kReady) return nullptr;
   for (const auto& record : known->sandboxes()) {
     if (record.id() != listed.id.str()) continue;
@@ -57,8 +58,8 @@ const v1::SandboxRecord* FindLasting(const v1::ObservedPod* known, const Sandbox
 /// another way than the exit.
 constexpr Duration kReasonSettles = std::chrono::seconds{10};
 
-const v1::ContainerRecord* FindLasting(const v1::ObservedPod* known, const Container& listed,
-                                       WallTime now) {
+const v1::ContainerRecord* FindUnchanged(const v1::ObservedPod* known, const Container& listed,
+                                         WallTime now) {
   const bool exited = listed.state == ContainerState::kExited;
   if (known == nullptr || (!exited && listed.state != ContainerState::kRunning)) return nullptr;
   for (const auto& record : known->containers()) {
@@ -164,9 +165,9 @@ Status Observer::AddSandboxes(const std::vector<Sandbox>& listed, const Look& lo
                               v1::ObservedPod& pod) {
   for (const Sandbox& sandbox : listed) {
     // What an older sandbox is known for may hold addresses that it has no more.
-    const auto* lasting = pod.sandboxes().empty() ? FindLasting(look.known, sandbox) : nullptr;
-    if (lasting != nullptr) {
-      *pod.add_sandboxes() = *lasting;
+    const auto* unchanged = pod.sandboxes().empty() ? FindUnchanged(look.known, sandbox) : nullptr;
+    if (unchanged != nullptr) {
+      *pod.add_sandboxes() = *unchanged;
       continue;
     }
     const auto status = deps_.reader.PodSandboxStatus(sandbox.id, look.deadline);
@@ -185,8 +186,8 @@ Status Observer::AddSandboxes(const std::vector<Sandbox>& listed, const Look& lo
 Status Observer::AddContainers(const std::vector<Container>& listed, const Look& look,
                                v1::ObservedPod& pod) {
   for (const Container& container : listed) {
-    if (const auto* lasting = FindLasting(look.known, container, deps_.clock.WallNow())) {
-      *pod.add_containers() = *lasting;
+    if (const auto* unchanged = FindUnchanged(look.known, container, deps_.clock.WallNow())) {
+      *pod.add_containers() = *unchanged;
       continue;
     }
     auto status = deps_.reader.ContainerStatus(container.id, look.deadline);
@@ -203,6 +204,20 @@ Status Observer::AddContainers(const std::vector<Container>& listed, const Look&
 StatusOr<v1::ObservedPod> ObservePod(Reader& reader, const std::string& uid, const Clock& clock,
                                      const Deadline& deadline) {
   return Observer({reader, clock, {}}).Observe(uid, deadline);
+}
+
+SandboxCheck CheckSandbox(const kube::Pod& pod, const v1::ObservedPod& observed) {
+  const auto& sandboxes = observed.sandboxes();
+  if (sandboxes.empty()) return SandboxCheck::kAbsent;
+  const auto is_ready = [](const v1::SandboxRecord& sandbox) {
+    return sandbox.state() == v1::SandboxRecord::READY;
+  };
+  const v1::SandboxRecord& newest = sandboxes[0];
+  if (!is_ready(newest) || std::count_if(sandboxes.begin(), sandboxes.end(), is_ready) > 1)
+    return SandboxCheck::kNotReady;
+  if (newest.host_network() != pod.spec().host_network()) return SandboxCheck::kOtherNetwork;
+  const bool has_address = newest.host_network() || newest.ips_size() > 0;
+  return has_address ? SandboxCheck::kUsable : SandboxCheck::kNoAddress;
 }
 
 }  // namespace splitlet::cri

@@ -14,6 +14,7 @@
 #include "libs/base/status.h"
 #include "libs/cri/cri.h"
 #include "libs/cri/termination_message.h"
+#include "libs/kube/pod_types.h"
 
 namespace splitlet::v1 {
 class ContainerRecord;
@@ -61,5 +62,15 @@ StatusOr<v1::ObservedPod> ObservePod(Reader& reader, const std::string& uid, con
 /// What a sandbox or container says of itself. Sandboxes: IPs as reported.
 v1::SandboxRecord ToRecord(const Sandbox& sandbox);
 v1::ContainerRecord ToRecord(const Container& container);
+
+/// Whether the newest sandbox of a pod is one that its containers can be in, and why not.
+enum class SandboxCheck {
+  kUsable,
+  kAbsent,
+  kNotReady,      // or an older one is ready too
+  kOtherNetwork,  // than the pod asks for: the host's or its own
+  kNoAddress,
+};
+SandboxCheck CheckSandbox(const kube::Pod& pod, const v1::ObservedPod& observed);
 
 }  // namespace splitlet::cri

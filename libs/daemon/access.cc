@@ -37,7 +37,7 @@ constexpr auto kRights = std::to_array<Right>({
 });
 
 constexpr std::string_view kOperator = "ctl";
-/// A verdict that is put aside may start a pod that has ended.
+/// A terminal status that is put aside may start a pod that has ended.
 constexpr std::string_view kForRoot = "splitlet.v1.Admin/DiscardRecord";
 constexpr std::string_view kPackage = "splitlet.v1.";
 

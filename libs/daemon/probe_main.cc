@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "libs/daemon/run_service.h"
 #include "libs/daemon/service.h"
 
 namespace {

@@ -28,6 +28,7 @@
 #include "libs/daemon/tracing.h"
 #include "libs/daemon/vitals.h"
 #include "libs/exec/loop_thread.h"
+#include "libs/exec/periodic.h"
 #include "libs/exec/strand_pool.h"
 #include "libs/fs/real_file_system.h"
 #include "libs/rpc/call_limits.h"

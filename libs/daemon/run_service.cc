@@ -1,3 +1,5 @@
+#include "libs/daemon/run_service.h"
+
 #include <fmt/format.h>
 #include <malloc.h>
 #if defined(__SANITIZE_ADDRESS__)

@@ -119,9 +119,4 @@ class ServiceContext {
   virtual std::shared_ptr<grpc::Channel> Peer(const std::string& process) = 0;
 };
 
-using MakeService = std::function<StatusOr<std::unique_ptr<Service>>(ServiceContext&)>;
-
-/// The main of every process: returns its exit code.
-int RunService(const std::string& process, int argc, char** argv, const MakeService& make);
-
 }  // namespace splitlet::daemon

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "libs/exec/periodic.h"
 #include "libs/exec/work_queue.h"
 
 namespace splitlet::exec {

@@ -1,7 +1,7 @@
+#include "libs/exec/periodic.h"
+
 #include <algorithm>
 #include <utility>
-
-#include "libs/exec/exec.h"
 
 namespace splitlet::exec {
 

@@ -121,20 +121,20 @@ std::string FactStore::ContentOf(std::string_view bytes) const {
                      Fnv1a64(bytes), bytes);
 }
 
-Status FactStore::Save(const std::string& key, std::string_view bytes, bool sync) const {
+Status FactStore::Save(const std::string& key, std::string_view bytes, bool fsync) const {
   FAIL_POINT("fs.save-fact.before");
-  RETURN_IF_ERROR(files_.Replace(PathOf(key), ContentOf(bytes), {.sync = sync}), "save {}/{}",
+  RETURN_IF_ERROR(files_.Replace(PathOf(key), ContentOf(bytes), {.fsync = fsync}), "save {}/{}",
                   options_.directory, key);
   FAIL_POINT("fs.save-fact.after");
   return OkStatus();
 }
 
-Status FactStore::SaveForEnd(const std::string& key, std::string_view bytes, bool sync) const {
-  const Status saved = Save(key, bytes, sync);
+Status FactStore::SaveForEnd(const std::string& key, std::string_view bytes, bool fsync) const {
+  const Status saved = Save(key, bytes, fsync);
   if (saved.code() != StatusCode::kResourceExhausted || options_.reserve_directory.empty())
     return saved;
   const Reserve reserve(files_, options_.reserve_directory);
-  RETURN_IF_ERROR(reserve.Write(PathOf(key), ContentOf(bytes), {.sync = sync}), "save {}/{}: {}",
+  RETURN_IF_ERROR(reserve.Write(PathOf(key), ContentOf(bytes), {.fsync = fsync}), "save {}/{}: {}",
                   options_.directory, key, Message(saved));
   return OkStatus();
 }

@@ -43,10 +43,10 @@ class FactStore {
 
   /// To be tried again when it fails.
   StatusOr<All> ReadAll() const;
-  /// On return a SIGKILL cannot lose it; with `sync`, a power cut neither.
-  Status Save(const std::string& key, std::string_view bytes, bool sync) const;
+  /// On return a SIGKILL cannot lose it; with `fsync`, a power cut neither.
+  Status Save(const std::string& key, std::string_view bytes, bool fsync) const;
   /// Save for a fact without which a pod cannot be ended: on a full disk out of the reserve.
-  Status SaveForEnd(const std::string& key, std::string_view bytes, bool sync) const;
+  Status SaveForEnd(const std::string& key, std::string_view bytes, bool fsync) const;
   /// Gives half of the reserve to others, on a full disk.
   Status GiveRoom() const;
   /// Makes the directory and the reserve, where they are missing and there is room. Now and then.

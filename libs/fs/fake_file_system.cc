@@ -134,7 +134,7 @@ Status FakeFileSystem::Replace(const std::string& path, std::string_view content
     if (it != nodes_.end() && it->second.kind == FileInfo::Kind::kDirectory)
       return ErrnoStatus(EISDIR);
     nodes_[real] = NewNode(FileInfo::Kind::kFile, std::string(content));
-    if (options.sync) durable_[real] = nodes_[real];
+    if (options.fsync) durable_[real] = nodes_[real];
   }
   Changed(path);
   return OkStatus();
@@ -289,7 +289,7 @@ Status FakeFileSystem::ReplaceFrom(const std::string& spare, const std::string& 
     nodes_.erase(it);
     durable_.erase(from);
     nodes_[real] = NewNode(FileInfo::Kind::kFile, std::string(content));
-    if (options.sync) durable_[real] = nodes_[real];
+    if (options.fsync) durable_[real] = nodes_[real];
   }
   Changed(path);
   return OkStatus();

@@ -41,10 +41,10 @@ class FileSystem {
   /// The whole file; RESOURCE_EXHAUSTED when it is longer than `max_bytes`. Follows symlinks; a
   /// loop is INVALID_ARGUMENT.
   virtual StatusOr<std::string> Read(const std::string& path, uint64_t max_bytes) = 0;
-  /// Replaces the file whole: written beside it, renamed over it. With `sync`, file and folder are
+  /// Replaces the file whole: written beside it, renamed over it. With `fsync`, file and folder are
   /// on disk on return. Makes missing folders. Mode 0600 unless given.
   struct WriteOptions {
-    bool sync = false;
+    bool fsync = false;
     uint32_t mode = 0600;
   };
   virtual Status Replace(const std::string& path, std::string_view content,

@@ -5,7 +5,6 @@
 /// Errors: by errno, at Start and later; who wants to go on watching starts it again.
 
 #include <functional>
-#include <memory>
 #include <string>
 
 #include "libs/base/status.h"
@@ -23,8 +22,5 @@ class FileWatcher {
   /// parent is watched. Again after an error or on_lost, and only then.
   virtual Status Start(const std::string& path, Callbacks callbacks) = 0;
 };
-
-/// inotify.
-std::unique_ptr<FileWatcher> MakeInotifyWatcher();
 
 }  // namespace splitlet::fs

@@ -21,6 +21,7 @@
 #include "libs/fs/fake_file_system.h"
 #include "libs/fs/fd.h"
 #include "libs/fs/gzip.h"
+#include "libs/fs/inotify_watcher.h"
 #include "libs/fs/path.h"
 #include "libs/fs/real_file_system.h"
 #include "libs/fs/reserve.h"
@@ -66,7 +67,7 @@ class FileSystemContract : public testing::TestWithParam<bool> {
 
 TEST_P(FileSystemContract, ReplaceMakesFoldersAndLeavesNothingBeside) {
   EXPECT_TRUE(files_->Replace(At("a/b/c"), "one", {}).ok());
-  EXPECT_TRUE(files_->Replace(At("a/b/c"), "two", {.sync = true}).ok());
+  EXPECT_TRUE(files_->Replace(At("a/b/c"), "two", {.fsync = true}).ok());
   EXPECT_EQ(Content("a/b/c"), "two");
   EXPECT_EQ(Names("a/b"), std::vector<std::string>{"c"});
   EXPECT_EQ(files_->Stat(At("a/b/c"), true)->size, 3u);
@@ -155,7 +156,7 @@ TEST_P(FileSystemContract, AFileReplacesAnotherInTheRoomThatWasKept) {
   ASSERT_TRUE(files_->Replace(At("facts/a"), "old", {}).ok());
   ASSERT_TRUE(files_->Allocate(At("spare/00"), 4096).ok());
   EXPECT_EQ(files_->Stat(At("spare/00"), false)->size, 4096u);
-  EXPECT_TRUE(files_->ReplaceFrom(At("spare/00"), At("facts/a"), "new", {.sync = true}).ok());
+  EXPECT_TRUE(files_->ReplaceFrom(At("spare/00"), At("facts/a"), "new", {.fsync = true}).ok());
   EXPECT_EQ(Content("facts/a"), "new");
   EXPECT_EQ(files_->Stat(At("facts/a"), false)->size, 3u);
   EXPECT_TRUE(Names("spare").empty());
@@ -304,7 +305,7 @@ TEST_P(FileSystemContract, TheReserveIsMadeOnceAndComesBackAsFarAsItWasSpent) {
   ASSERT_TRUE(reserve.Keep().ok());
   EXPECT_EQ(Names("reserve").size(), Reserve::kFiles);
   EXPECT_EQ(files_->Stat(At("reserve/00"), false)->size, Reserve::kFileBytes);
-  EXPECT_TRUE(reserve.Write(At("facts/a"), "new", {.sync = true}).ok());
+  EXPECT_TRUE(reserve.Write(At("facts/a"), "new", {.fsync = true}).ok());
   EXPECT_EQ(Content("facts/a"), "new");
   EXPECT_EQ(Names("reserve").size(), Reserve::kFiles - 1);
   ASSERT_TRUE(reserve.Keep().ok());
@@ -516,7 +517,7 @@ TEST(FakeFileSystem, FaultsHitTheirPrefixOnly) {
 TEST(FakeFileSystem, APowerCutLosesWhatWasNotSynced) {
   FakeClock clock;
   FakeFileSystem files(clock);
-  EXPECT_TRUE(files.Replace("/d/synced", "old", {.sync = true}).ok());
+  EXPECT_TRUE(files.Replace("/d/synced", "old", {.fsync = true}).ok());
   EXPECT_TRUE(files.Replace("/d/synced", "new", {}).ok());
   EXPECT_TRUE(files.Replace("/d/never", "x", {}).ok());
   files.PowerCut();

@@ -1,3 +1,5 @@
+#include "libs/fs/inotify_watcher.h"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -11,7 +13,6 @@
 #include <thread>
 #include <utility>
 
-#include "libs/fs/file_watcher.h"
 #include "libs/fs/path.h"
 
 namespace splitlet::fs {

@@ -68,7 +68,7 @@ Status WriteBeside(const std::string& path, std::string_view content,
   if (!fd.ok()) return LastError();
   if (::fchmod(fd.get(), options.mode) != 0) return LastError();
   RETURN_IF_ERROR(WriteAll(fd.get(), content), "write");
-  if (options.sync && ::fsync(fd.get()) != 0) return LastError();
+  if (options.fsync && ::fsync(fd.get()) != 0) return LastError();
   return OkStatus();
 }
 
@@ -88,7 +88,7 @@ Status WriteInPlace(const std::string& path, std::string_view content,
   RETURN_IF_ERROR(WriteAll(fd.get(), content), "write");
   if (::ftruncate(fd.get(), static_cast<off_t>(content.size())) != 0) return LastError();
   if (::fchmod(fd.get(), options.mode) != 0) return LastError();
-  if (options.sync && ::fsync(fd.get()) != 0) return LastError();
+  if (options.fsync && ::fsync(fd.get()) != 0) return LastError();
   return OkStatus();
 }
 
@@ -164,7 +164,7 @@ Status RealFileSystem::Replace(const std::string& path, std::string_view content
     ::unlink(beside.c_str());
     return written;
   }
-  if (options.sync) RETURN_IF_ERROR(SyncFolder(parent), "sync {}", parent);
+  if (options.fsync) RETURN_IF_ERROR(SyncFolder(parent), "sync {}", parent);
   FAIL_POINT("fs.replace.after");
   return OkStatus();
 }
@@ -256,7 +256,7 @@ Status RealFileSystem::ReplaceFrom(const std::string& spare, const std::string& 
   RETURN_IF_ERROR(WriteInPlace(spare, content, options), "write");
   FAIL_POINT("fs.replace-from.before-rename");
   if (::rename(spare.c_str(), path.c_str()) != 0) return LastError();
-  if (options.sync) RETURN_IF_ERROR(SyncFolder(ParentOf(path)), "sync {}", ParentOf(path));
+  if (options.fsync) RETURN_IF_ERROR(SyncFolder(ParentOf(path)), "sync {}", ParentOf(path));
   FAIL_POINT("fs.replace-from.after");
   return OkStatus();
 }

@@ -7,6 +7,7 @@
 #include "libs/base/text.h"
 #include "libs/kube/message_builder.h"
 #include "libs/kube/tokens.h"
+#include "libs/kube/yaml_tokens.h"
 
 namespace splitlet::kube {
 namespace {

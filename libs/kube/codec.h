@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "libs/base/status.h"
+#include "libs/kube/encode.h"
 
 namespace google::protobuf {
 class Message;
@@ -55,17 +56,5 @@ StatusOr<std::vector<std::string>> DecodeInto(std::string_view text, const std::
 /// Line of the field ("spec.containers[0].image") or of the innermost part of the path that is
 /// there; 0 without any.
 size_t FindLine(std::string_view text, std::string_view path);
-
-struct EncodeOptions {
-  /// Printed first when set.
-  std::string api_version, kind;
-  /// Fields by name, as kubectl prints; else in the order of the schema.
-  bool sorted = false;
-  /// JSON only: spaces for each level, 4 for kubectl; 0: on one line.
-  int indent = 0;
-};
-/// What is set and not an empty list or map. Maps in the order of their keys.
-std::string ToJson(const google::protobuf::Message& message, const EncodeOptions& options = {});
-std::string ToYaml(const google::protobuf::Message& message, const EncodeOptions& options = {});
 
 }  // namespace splitlet::kube

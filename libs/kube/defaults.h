@@ -1,10 +1,9 @@
 #pragma once
 
-/// What the API server fills in for a pod, and the identity of a static pod. Any thread.
+/// What the API server fills in for a pod. Any thread.
 /// Errors: INVALID_ARGUMENT, with the path of the field.
-/// Source: docs/behaviour/manifests.md, "Defaults" and "Static pods".
+/// Source: docs/behaviour/manifests.md, "Defaults".
 
-#include <string>
 #include <string_view>
 
 #include "libs/base/status.h"
@@ -18,30 +17,5 @@ Status ApplyDefaults(Pod& pod);
 
 /// "Always" for no tag or `latest` without a digest, else "IfNotPresent".
 std::string_view DefaultPullPolicy(std::string_view image);
-
-struct StaticPodOrigin {
-  std::string source;  // kFileSource or kHttpSource
-  std::string node_name;
-  std::string location;    // path of the manifest, or URL without its secrets
-  std::string identity{};  // what the UID rests on where that is more: the whole URL
-};
-
-/// metadata.uid, unless the manifest gives one: a hash of the pod as it stands, which is before its
-/// defaults, and of its origin. See docs/decisions/static-pod-uid.md.
-void EnsureStaticUid(Pod& pod, const StaticPodOrigin& origin);
-
-/// UID, name with node, namespace, node name, annotation config.hash, toleration, phase. `pod` has
-/// its defaults already, and its UID from before them.
-void ApplyStaticIdentity(Pod& pod, const StaticPodOrigin& origin);
-
-/// "static pods may not reference secrets", and the like: objects that only an API server has.
-Status CheckStaticReferences(const Pod& pod);
-
-/// All that stands between a decoded manifest and a pod to run, in this order: UID, defaults, a
-/// name, identity, validation, references.
-Status CompleteStaticPod(Pod& pod, const StaticPodOrigin& origin);
-
-/// 32 hex digits, FNV-1a of 128 bits.
-std::string HexHash128(std::string_view text);
 
 }  // namespace splitlet::kube

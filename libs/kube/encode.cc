@@ -1,3 +1,5 @@
+#include "libs/kube/encode.h"
+
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
@@ -6,6 +8,7 @@
 
 #include "libs/kube/codec.h"
 #include "libs/kube/json_text.h"
+#include "libs/kube/json_tokens.h"
 #include "libs/kube/text_writer.h"
 #include "libs/kube/time_text.h"
 #include "libs/kube/tokens.h"

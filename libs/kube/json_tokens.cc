@@ -1,10 +1,10 @@
+#include "libs/kube/json_tokens.h"
+
 #include <rapidjson/error/en.h>
 #include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
 
 #include <algorithm>
-
-#include "libs/kube/tokens.h"
 
 namespace splitlet::kube {
 namespace {

@@ -5,6 +5,7 @@
 #include "libs/kube/defaults.h"
 #include "libs/kube/names.h"
 #include "libs/kube/resources.h"
+#include "libs/kube/static_pod.h"
 #include "libs/kube/validation.h"
 
 namespace splitlet::kube {

@@ -1,3 +1,5 @@
+#include "libs/kube/static_pod.h"
+
 #include <algorithm>
 
 #include "k8s.io/api/core/v1/pod.pb.h"

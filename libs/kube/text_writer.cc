@@ -4,6 +4,7 @@
 
 #include "libs/kube/json_text.h"
 #include "libs/kube/tokens.h"
+#include "libs/kube/yaml_tokens.h"
 
 namespace splitlet::kube {
 namespace {

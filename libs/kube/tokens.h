@@ -47,19 +47,4 @@ class TokenSource {
   virtual size_t LineOf(size_t position) const = 0;
 };
 
-/// JSON when the first character that is not blank is '{', else YAML 1.1, of which only the first
-/// document counts. `text` outlives the source.
-StatusOr<std::unique_ptr<TokenSource>> OpenTokens(std::string_view text);
-
-/// The parts of OpenTokens.
-std::unique_ptr<TokenSource> OpenJson(std::string_view text);
-StatusOr<std::unique_ptr<TokenSource>> OpenYaml(std::string_view text);
-
-/// What an unquoted YAML 1.1 scalar means; a number is given as JSON writes it.
-struct ResolvedScalar {
-  Scalar::Kind kind = Scalar::Kind::kString;
-  std::string text;
-};
-ResolvedScalar ResolveYamlScalar(std::string_view plain);
-
 }  // namespace splitlet::kube

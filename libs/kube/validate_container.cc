@@ -5,6 +5,10 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/names.h"
+#include "libs/kube/validate_env.h"
+#include "libs/kube/validate_probes.h"
+#include "libs/kube/validate_resources.h"
+#include "libs/kube/validate_security.h"
 
 namespace splitlet::kube {
 namespace {
@@ -86,8 +90,8 @@ void ValidateMount(const core::VolumeMount& mount, const Container& container,
                      "may only be specified when mountPropagation is None or not specified");
 }
 
-bool IsBlockSource(const PodFacts& facts, const std::string& volume) {
-  const auto& volumes = facts.pod.spec().volumes();
+bool IsBlockSource(const ValidationContext& context, const std::string& volume) {
+  const auto& volumes = context.pod.spec().volumes();
   return std::any_of(volumes.begin(), volumes.end(), [&volume](const Volume& candidate) {
     const auto& source = candidate.volume_source();
     return candidate.name() == volume &&
@@ -95,8 +99,8 @@ bool IsBlockSource(const PodFacts& facts, const std::string& volume) {
   });
 }
 
-void ValidateDevices(const Container& container, const PodFacts& facts, const std::string& path,
-                     FieldErrors& errors) {
+void ValidateDevices(const Container& container, const ValidationContext& context,
+                     const std::string& path, FieldErrors& errors) {
   std::set<std::string> seen, names, mounted;
   for (const auto& mount : container.volume_mounts()) mounted.insert(mount.name());
   for (int i = 0; i < container.volume_devices_size(); ++i) {
@@ -104,9 +108,9 @@ void ValidateDevices(const Container& container, const PodFacts& facts, const st
     const std::string at = At(Field(path, "volumeDevices"), i);
     if (device.name().empty()) {
       errors.Required(Field(at, "name"));
-    } else if (facts.volumes.count(device.name()) == 0) {
+    } else if (context.volumes.count(device.name()) == 0) {
       errors.NotFound(Field(at, "name"), device.name());
-    } else if (!IsBlockSource(facts, device.name())) {
+    } else if (!IsBlockSource(context, device.name())) {
       errors.Invalid(Field(at, "name"), device.name(),
                      "can only be a volume of type persistentVolumeClaim or ephemeral");
     }
@@ -122,8 +126,8 @@ void ValidateDevices(const Container& container, const PodFacts& facts, const st
   }
 }
 
-void ValidateMounts(const Container& container, const PodFacts& facts, const std::string& path,
-                    FieldErrors& errors) {
+void ValidateMounts(const Container& container, const ValidationContext& context,
+                    const std::string& path, FieldErrors& errors) {
   std::set<std::string> paths, devices;
   for (const auto& device : container.volume_devices()) devices.insert(device.device_path());
   for (int i = 0; i < container.volume_mounts_size(); ++i) {
@@ -131,7 +135,7 @@ void ValidateMounts(const Container& container, const PodFacts& facts, const std
     const std::string at = At(Field(path, "volumeMounts"), i);
     if (mount.name().empty()) {
       errors.Required(Field(at, "name"));
-    } else if (facts.volumes.count(mount.name()) == 0) {
+    } else if (context.volumes.count(mount.name()) == 0) {
       errors.NotFound(Field(at, "name"), mount.name());
     }
     if (mount.mount_path().empty()) errors.Required(Field(at, "mountPath"));
@@ -142,7 +146,7 @@ void ValidateMounts(const Container& container, const PodFacts& facts, const std
                      "must not already exist as a path in volumeDevices");
     ValidateMount(mount, container, at, errors);
   }
-  ValidateDevices(container, facts, path, errors);
+  ValidateDevices(container, context, path, errors);
 }
 
 void ValidateResize(const ContainerInPod& checked, FieldErrors& errors) {
@@ -212,7 +216,8 @@ void ValidateImage(const Container& container, const std::string& path, FieldErr
 }
 
 /// What regular and init containers have in common.
-void ValidateContainer(const ContainerInPod& checked, const PodFacts& facts, FieldErrors& errors) {
+void ValidateContainer(const ContainerInPod& checked, const ValidationContext& context,
+                       FieldErrors& errors) {
   const auto& [container, spec, long_lived, path] = checked;
   if (container.name().empty()) {
     errors.Required(Field(path, "name"));
@@ -221,9 +226,9 @@ void ValidateContainer(const ContainerInPod& checked, const PodFacts& facts, Fie
   }
   ValidateImage(container, path, errors);
   ValidatePorts(container, spec.host_network(), path, errors);
-  ValidateEnv(container, facts, path, errors);
-  ValidateMounts(container, facts, path, errors);
-  ValidateResources(container.resources(), facts, Field(path, "resources"), errors);
+  ValidateEnv(container, context, path, errors);
+  ValidateMounts(container, context, path, errors);
+  ValidateResources(container.resources(), context, Field(path, "resources"), errors);
   ValidateResize(checked, errors);
   ValidateRestartRules(container, path, errors);
   ValidateProbes(checked, errors);
@@ -232,15 +237,15 @@ void ValidateContainer(const ContainerInPod& checked, const PodFacts& facts, Fie
 
 }  // namespace
 
-void ValidateContainers(const PodFacts& facts, FieldErrors& errors) {
-  const PodSpec& spec = facts.pod.spec();
+void ValidateContainers(const ValidationContext& context, FieldErrors& errors) {
+  const PodSpec& spec = context.pod.spec();
   std::set<std::string> names;
   HostPorts host_ports;
   if (spec.containers_size() == 0) errors.Required("spec.containers");
   for (int i = 0; i < spec.containers_size(); ++i) {
     const std::string path = At("spec.containers", i);
     const Container& container = spec.containers(i);
-    ValidateContainer({container, spec, true, path}, facts, errors);
+    ValidateContainer({container, spec, true, path}, context, errors);
     if (!names.insert(container.name()).second)
       errors.Duplicate(Field(path, "name"), container.name());
     ClaimHostPorts(container, host_ports, path, errors);
@@ -248,7 +253,7 @@ void ValidateContainers(const PodFacts& facts, FieldErrors& errors) {
   for (int i = 0; i < spec.init_containers_size(); ++i) {
     const std::string path = At("spec.initContainers", i);
     const Container& container = spec.init_containers(i);
-    ValidateContainer({container, spec, IsSidecar(container), path}, facts, errors);
+    ValidateContainer({container, spec, IsSidecar(container), path}, context, errors);
     if (!names.insert(container.name()).second)
       errors.Duplicate(Field(path, "name"), container.name());
     HostPorts own;

@@ -1,21 +1,11 @@
 #pragma once
 
-/// The larger parts of the checks of a container; see validation_parts.h.
+/// The checks of containers; see validation_parts.h.
 
 #include "libs/kube/validation_parts.h"
 
 namespace splitlet::kube {
 
-void ValidateEnv(const Container& container, const PodFacts& facts, const std::string& path,
-                 FieldErrors& errors);
-/// A container with what its pod says of it.
-struct ContainerInPod {
-  const Container& container;
-  const PodSpec& spec;
-  /// A regular container or a sidecar: probes, life-cycle hooks and restarts are allowed.
-  bool long_lived;
-  const std::string& path;
-};
-void ValidateProbes(const ContainerInPod& checked, FieldErrors& errors);
+void ValidateContainers(const ValidationContext& context, FieldErrors& errors);
 
 }  // namespace splitlet::kube

@@ -1,10 +1,11 @@
+#include "libs/kube/validate_env.h"
+
 #include <array>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/names.h"
 #include "libs/kube/quantity.h"
 #include "libs/kube/resources.h"
-#include "libs/kube/validate_container.h"
 #include "libs/kube/validation_parts.h"
 
 namespace splitlet::kube {
@@ -63,14 +64,14 @@ void ValidateResourceRef(const core::ResourceFieldSelector& ref, const std::stri
   errors.Unsupported(Field(path, "divisor"), divisor, units);
 }
 
-void ValidateFileKeyRef(const core::FileKeySelector& ref, const PodFacts& facts,
+void ValidateFileKeyRef(const core::FileKeySelector& ref, const ValidationContext& context,
                         const std::string& path, FieldErrors& errors) {
   errors.Check(Field(path, "key"), ref.key(), CheckEnvName(ref.key()));
   if (ref.path().empty()) errors.Required(Field(path, "path"));
   if (HasParentStep(ref.path()))
     errors.Invalid(Field(path, "path"), ref.path(), "must not contain '..'");
-  const auto volume = facts.volumes.find(ref.volume_name());
-  if (volume == facts.volumes.end()) {
+  const auto volume = context.volumes.find(ref.volume_name());
+  if (volume == context.volumes.end()) {
     errors.NotFound(Field(path, "volumeName"), ref.volume_name());
   } else if (!volume->second) {
     errors.Invalid(Field(path, "volumeName"), ref.volume_name(), "must be an emptyDir volume");
@@ -83,8 +84,8 @@ void ValidateKeyRef(const Selector& ref, const std::string& path, FieldErrors& e
   if (ref.key().empty()) errors.Required(Field(path, "key"));
 }
 
-void ValidateFrom(const core::EnvVar& env, const PodFacts& facts, const std::string& path,
-                  FieldErrors& errors) {
+void ValidateFrom(const core::EnvVar& env, const ValidationContext& context,
+                  const std::string& path, FieldErrors& errors) {
   const auto& from = env.value_from();
   const int sources = from.has_field_ref() + from.has_resource_field_ref() +
                       from.has_config_map_key_ref() + from.has_secret_key_ref() +
@@ -102,13 +103,13 @@ void ValidateFrom(const core::EnvVar& env, const PodFacts& facts, const std::str
   if (from.has_secret_key_ref())
     ValidateKeyRef(from.secret_key_ref(), Field(path, "secretKeyRef"), errors);
   if (from.has_file_key_ref())
-    ValidateFileKeyRef(from.file_key_ref(), facts, Field(path, "fileKeyRef"), errors);
+    ValidateFileKeyRef(from.file_key_ref(), context, Field(path, "fileKeyRef"), errors);
 }
 
 }  // namespace
 
-void ValidateEnv(const Container& container, const PodFacts& facts, const std::string& path,
-                 FieldErrors& errors) {
+void ValidateEnv(const Container& container, const ValidationContext& context,
+                 const std::string& path, FieldErrors& errors) {
   for (int i = 0; i < container.env_size(); ++i) {
     const std::string at = At(Field(path, "env"), i);
     const auto& env = container.env(i);
@@ -117,7 +118,7 @@ void ValidateEnv(const Container& container, const PodFacts& facts, const std::s
     } else {
       errors.Check(Field(at, "name"), env.name(), CheckEnvName(env.name()));
     }
-    if (env.has_value_from()) ValidateFrom(env, facts, Field(at, "valueFrom"), errors);
+    if (env.has_value_from()) ValidateFrom(env, context, Field(at, "valueFrom"), errors);
   }
   for (int i = 0; i < container.env_from_size(); ++i) {
     const std::string at = At(Field(path, "envFrom"), i);

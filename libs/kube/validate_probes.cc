@@ -1,6 +1,7 @@
+#include "libs/kube/validate_probes.h"
+
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/names.h"
-#include "libs/kube/validate_container.h"
 
 namespace splitlet::kube {
 namespace {

@@ -1,3 +1,5 @@
+#include "libs/kube/validate_resources.h"
+
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/names.h"
 #include "libs/kube/resources.h"
@@ -102,7 +104,7 @@ void CheckPairs(const Resources& requests, const Resources& limits, const std::s
 
 }  // namespace
 
-void ValidateResources(const ResourceRequirements& resources, const PodFacts& facts,
+void ValidateResources(const ResourceRequirements& resources, const ValidationContext& context,
                        const std::string& path, FieldErrors& errors) {
   const Resources limits = CheckAmounts(resources.limits(), Field(path, "limits"), errors);
   const Resources requests = CheckAmounts(resources.requests(), Field(path, "requests"), errors);
@@ -115,14 +117,14 @@ void ValidateResources(const ResourceRequirements& resources, const PodFacts& fa
       errors.Required(Field(at, "name"));
     } else if (!used.emplace(claim.name(), claim.request()).second) {
       errors.Duplicate(at, claim.name());
-    } else if (facts.claims.count(claim.name()) == 0) {
+    } else if (context.claims.count(claim.name()) == 0) {
       errors.NotFound(at, claim.name());
     }
   }
 }
 
-void ValidatePodResources(const PodFacts& facts, FieldErrors& errors) {
-  const PodSpec& spec = facts.pod.spec();
+void ValidatePodResources(const ValidationContext& context, FieldErrors& errors) {
+  const PodSpec& spec = context.pod.spec();
   const std::string path = "spec.resources";
   CheckAmounts(spec.overhead(), "spec.overhead", errors);
   if (!spec.has_resources()) return;
@@ -137,7 +139,7 @@ void ValidatePodResources(const PodFacts& facts, FieldErrors& errors) {
       if (!IsPodLevelResource(name))
         errors.Unsupported(AtKey(Field(path, part == &limits ? "limits" : "requests"), name), name,
                            {"cpu", "memory", "hugepages-"});
-  const auto sum = ContainersRequests(facts.pod);
+  const auto sum = ContainersRequests(context.pod);
   for (const auto& [name, request] : requests)
     if (sum.ok() && request < Of(*sum, name))
       errors.Invalid(

@@ -1,3 +1,5 @@
+#include "libs/kube/validate_volumes.h"
+
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/names.h"
 #include "libs/kube/quantity.h"

@@ -5,6 +5,10 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/json_text.h"
 #include "libs/kube/names.h"
+#include "libs/kube/validate_container.h"
+#include "libs/kube/validate_resources.h"
+#include "libs/kube/validate_security.h"
+#include "libs/kube/validate_volumes.h"
 #include "libs/kube/validation_parts.h"
 
 namespace splitlet::kube {
@@ -182,11 +186,11 @@ void ValidateSchedulingPart(const PodSpec& spec, FieldErrors& errors) {
   ValidateSpread(spec, errors);
 }
 
-void ValidateSpec(const PodFacts& facts, FieldErrors& errors) {
-  const PodSpec& spec = facts.pod.spec();
+void ValidateSpec(const ValidationContext& context, FieldErrors& errors) {
+  const PodSpec& spec = context.pod.spec();
   ValidateVolumes(spec, errors);
-  ValidateContainers(facts, errors);
-  ValidatePodResources(facts, errors);
+  ValidateContainers(context, errors);
+  ValidatePodResources(context, errors);
   const std::string& restart = spec.restart_policy();
   if (restart != "Always" && restart != "OnFailure" && restart != "Never")
     errors.Unsupported("spec.restartPolicy", restart, {"Always", "OnFailure", "Never"});
@@ -296,12 +300,12 @@ void ValidateMetadata(const Pod& pod, FieldErrors& errors) {
 
 std::vector<FieldError> ValidatePod(const Pod& pod) {
   FieldErrors errors;
-  PodFacts facts{.pod = pod};
+  ValidationContext context{.pod = pod};
   for (const auto& volume : pod.spec().volumes())
-    facts.volumes.emplace(volume.name(), volume.volume_source().has_empty_dir());
-  for (const auto& claim : pod.spec().resource_claims()) facts.claims.insert(claim.name());
+    context.volumes.emplace(volume.name(), volume.volume_source().has_empty_dir());
+  for (const auto& claim : pod.spec().resource_claims()) context.claims.insert(claim.name());
   ValidateMetadata(pod, errors);
-  ValidateSpec(facts, errors);
+  ValidateSpec(context, errors);
   return errors.Take();
 }
 

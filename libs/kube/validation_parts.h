@@ -23,20 +23,12 @@ inline std::string AtKey(const std::string& path, std::string_view key) {
 }
 
 /// What the checks of a part need to know of the rest of the pod.
-struct PodFacts {
+struct ValidationContext {
   const Pod& pod;
   std::map<std::string, bool> volumes;  // name -> is an emptyDir
   std::set<std::string> claims;         // names of resource claims
 };
 
 void ValidateMetadata(const Pod& pod, FieldErrors& errors);
-void ValidateVolumes(const PodSpec& spec, FieldErrors& errors);
-void ValidateContainers(const PodFacts& facts, FieldErrors& errors);
-void ValidateResources(const ResourceRequirements& resources, const PodFacts& facts,
-                       const std::string& path, FieldErrors& errors);
-void ValidatePodResources(const PodFacts& facts, FieldErrors& errors);
-void ValidateSecurity(const PodSpec& spec, FieldErrors& errors);
-void ValidateContainerSecurity(const Container& container, const PodSpec& spec,
-                               const std::string& path, FieldErrors& errors);
 
 }  // namespace splitlet::kube

@@ -1,3 +1,5 @@
+#include "libs/kube/yaml_tokens.h"
+
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
@@ -9,7 +11,7 @@
 #include <vector>
 
 #include "libs/base/text.h"
-#include "libs/kube/tokens.h"
+#include "libs/kube/json_tokens.h"
 
 namespace splitlet::kube {
 namespace {

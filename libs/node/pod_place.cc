@@ -77,7 +77,7 @@ Status MarkPodPlace(fs::FileSystem& files, const PodRoots& roots, const std::str
   RETURN_IF_ERROR(files.MakeDirs(fs::ParentOf(place.path), kDirMode), "make {}",
                   fs::ParentOf(place.path));
   const std::string mark = MarkIn(roots.marks_dir + "/" + uid);
-  return Annotate(files.Replace(mark, place.path, {.sync = true}), mark);
+  return Annotate(files.Replace(mark, place.path, {.fsync = true}), mark);
 }
 
 StatusOr<fs::DiskUsage> UsageAt(fs::FileSystem& files, std::string path) {

@@ -1,3 +1,5 @@
+#include "libs/rpc/client.h"
+
 #include <grpc/support/time.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/grpcpp.h>

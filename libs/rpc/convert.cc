@@ -1,3 +1,5 @@
+#include "libs/rpc/convert.h"
+
 #include <grpc/grpc.h>
 #include <grpcpp/impl/codegen/status.h>
 

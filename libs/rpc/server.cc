@@ -1,3 +1,5 @@
+#include "libs/rpc/server.h"
+
 #include <fcntl.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/resource_quota.h>

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "libs/base/status.h"
-#include "libs/kube/defaults.h"
+#include "libs/kube/static_pod.h"
 #include "services/config-source/source.h"
 
 namespace splitlet::config_source {

@@ -14,6 +14,7 @@
 #include "libs/exec/loop_thread.h"
 #include "libs/exec/on_loop.h"
 #include "libs/exec/strand_pool.h"
+#include "libs/fs/inotify_watcher.h"
 #include "libs/fs/real_file_system.h"
 #include "libs/rpc/rpc.h"
 #include "services/config-source/curl_fetcher.h"

@@ -6,6 +6,7 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/trace.h"
+#include "libs/kube/image_name.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::gc {
@@ -16,7 +17,6 @@ constexpr size_t kMaxJobs = 8;
 constexpr const char* kPressureStrand = "pressure";
 constexpr const char* kEmptyStrand = "empty-logs";
 constexpr Duration kSoon = std::chrono::seconds{10};
-constexpr std::string_view kNodeKey = "node";
 constexpr std::string_view kThresholdsFact = "thresholds";
 constexpr Duration kFactsRetry = std::chrono::seconds{1};
 
@@ -282,9 +282,9 @@ bool GcService::AddWantedImages(std::set<std::string>& names) const {
         }
         const auto& spec = pod.spec();
         for (const auto& container : spec.init_containers())
-          names.insert(NormalImageName(container.image()));
+          names.insert(kube::NormalImageName(container.image()));
         for (const auto& container : spec.containers())
-          names.insert(NormalImageName(container.image()));
+          names.insert(kube::NormalImageName(container.image()));
       });
   return readable;
 }
@@ -523,7 +523,7 @@ void GcService::PutPressure(const std::vector<PressureSignal>& signals,
     metrics_.condition.Add({{"condition", condition}}).Set(Contains(conditions, condition) ? 1 : 0);
   record.mutable_observed_at()->set_boot(now.boot);
   record.mutable_observed_at()->set_monotonic_ns(now.monotonic.count());
-  deps_.log.LogIfError(deps_.pressure.Put(std::string(kNodeKey), record), "put pressure");
+  deps_.log.LogIfError(deps_.pressure.Put(bus::kNodeKey, record), "put pressure");
   bus::Completeness complete;
   complete.scopes.insert(std::string(bus::kAll));
   deps_.pressure.SetComplete(complete);

@@ -21,6 +21,7 @@
 #include "libs/cri/cri.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
+#include "libs/exec/periodic.h"
 #include "libs/fs/fact_store.h"
 #include "libs/fs/file_system.h"
 #include "libs/peers/desired_owner.h"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "libs/base/fail_point.h"
+#include "libs/kube/image_name.h"
 
 namespace splitlet::gc {
 ImageRound::ImageRound(ImagePlan plan, WallTime now) : plan_(std::move(plan)) {
@@ -76,7 +77,7 @@ StatusOr<ImageListing> ListImages(const ImageDeps& deps, const GcConfig& config)
                    "list containers");
   ASSIGN_OR_RETURN(const std::string named, deps.images.SandboxImage(deadline), "sandbox image");
   for (const auto& name : {named, config.sandbox_image}) {
-    if (!name.empty()) listing.look.wanted.insert(NormalImageName(name));
+    if (!name.empty()) listing.look.wanted.insert(kube::NormalImageName(name));
   }
   listing.sandbox_image_known =
       !listing.look.wanted.empty() ||

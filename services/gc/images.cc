@@ -5,12 +5,14 @@
 #include <tuple>
 #include <utility>
 
+#include "libs/kube/image_name.h"
+
 namespace splitlet::gc {
 
 std::set<std::string> NamesOf(const cri::Image& image) {
   std::set<std::string> names = {image.id};
-  for (const auto& tag : image.tags) names.insert(NormalImageName(tag));
-  for (const auto& digest : image.digests) names.insert(NormalImageName(digest));
+  for (const auto& tag : image.tags) names.insert(kube::NormalImageName(tag));
+  for (const auto& digest : image.digests) names.insert(kube::NormalImageName(digest));
   return names;
 }
 
@@ -20,7 +22,7 @@ std::set<std::string> NamesUsedBy(const std::vector<cri::Container>& containers)
     for (const auto& name : {container.image_id, container.image_ref, container.image}) {
       if (name.empty()) continue;
       used.insert(name);
-      used.insert(NormalImageName(name));
+      used.insert(kube::NormalImageName(name));
     }
   }
   return used;
@@ -28,29 +30,6 @@ std::set<std::string> NamesUsedBy(const std::vector<cri::Container>& containers)
 
 bool Meet(const std::set<std::string>& some, const std::set<std::string>& others) {
   return std::ranges::any_of(some, [&](const auto& name) { return others.contains(name); });
-}
-
-std::string NormalImageName(const std::string& image) {
-  if (image.starts_with("sha256:")) return image;
-  std::string name = image;
-  const size_t first_slash = name.find('/');
-  const std::string host = first_slash == std::string::npos ? "" : name.substr(0, first_slash);
-  const bool has_host = host.find('.') != std::string::npos ||
-                        host.find(':') != std::string::npos || host == "localhost";
-  if (first_slash == std::string::npos) {
-    name = "docker.io/library/" + name;
-  } else if (!has_host) {
-    name = "docker.io/" + name;
-  }
-  if (const size_t at = name.find('@'); at != std::string::npos) {
-    // With a digest the tag says nothing.
-    const size_t colon = name.rfind(':', at - 1);
-    if (colon != std::string::npos && colon > name.rfind('/', at)) name.erase(colon, at - colon);
-    return name;
-  }
-  const size_t colon = name.rfind(':');
-  const bool has_tag = colon != std::string::npos && colon > name.rfind('/');
-  return has_tag ? name : name + ":latest";
 }
 
 int UsedPercent(const ImageFs& fs) {

@@ -16,9 +16,6 @@
 
 namespace splitlet::gc {
 
-/// "busybox" is "docker.io/library/busybox:latest"; a digest stays.
-std::string NormalImageName(const std::string& image);
-
 struct ImageFs {
   uint64_t capacity_bytes = 0, available_bytes = 0;
 };

@@ -1,6 +1,7 @@
 #include "libs/config/kubelet_config.h"
 #include "libs/cri/grpc_runtime.h"
 #include "libs/daemon/lock_file.h"
+#include "libs/daemon/run_service.h"
 #include "libs/daemon/service.h"
 #include "libs/fs/gzip.h"
 #include "libs/fs/state_id.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "libs/kube/image_name.h"
 #include "services/gc/images.h"
 #include "services/gc/pod_fate.h"
 #include "services/gc/pressure.h"
@@ -415,7 +416,7 @@ TEST(Images, NamesAreCompleted) {
       {"a.io/b:1@sha256:00", "a.io/b@sha256:00"},
       {"sha256:00", "sha256:00"},
   };
-  for (const auto& c : kCases) EXPECT_EQ(NormalImageName(c.in), c.want);
+  for (const auto& c : kCases) EXPECT_EQ(kube::NormalImageName(c.in), c.want);
 }
 
 constexpr uint64_t kGi = 1ull << 30;
@@ -492,7 +493,7 @@ TEST(Images, WhatIsYoungPinnedUsedOrWantedStays) {
   world.Image("wanted", "docker.io/library/wanted:latest");
   world.Use("used");
   world.Use("named");
-  world.look.wanted = {NormalImageName("wanted")};
+  world.look.wanted = {kube::NormalImageName("wanted")};
   world.Removable();
   world.clock.Advance(1min);
   world.Image("young", "x.io/young:1");

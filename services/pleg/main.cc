@@ -2,6 +2,7 @@
 #include "libs/config/kubelet_config.h"
 #include "libs/cri/event_stream.h"
 #include "libs/cri/grpc_runtime.h"
+#include "libs/daemon/run_service.h"
 #include "libs/daemon/service.h"
 #include "libs/rpc/rpc.h"
 #include "services/pleg/config.h"

@@ -7,6 +7,7 @@
 
 #include "libs/base/fail_point.h"
 #include "libs/base/trace.h"
+#include "libs/bus/boot_time.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 
@@ -24,10 +25,6 @@ constexpr Duration kStuckAfter = std::chrono::seconds{5};
 constexpr Duration kReasonSettles = std::chrono::seconds{1};
 
 double Seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
-
-Clock::Time FromProto(const v1::BootTime& time) {
-  return {time.boot(), Duration{time.monotonic_ns()}};
-}
 
 Status BeforeListing() {
   FAIL_POINT("pleg.relist.before");
@@ -279,7 +276,7 @@ void PlegService::OnInspected(const std::string& uid,
   const bool awaited = awaited_.contains(uid);
   if (!observed.ok()) {
     TakeError(uid, pod, observed.status());
-  } else if (pod.absent_at && FromProto((*observed)->listed_at()) < pod.absent_at) {
+  } else if (pod.absent_at && bus::FromProto((*observed)->listed_at()) < pod.absent_at) {
     // It began before a listing that did not show the pod.
     std::move(pod.answer_now.begin(), pod.answer_now.end(), std::back_inserter(pod.answer_next));
     Inspect(uid);
@@ -301,7 +298,7 @@ void PlegService::OnInspected(const std::string& uid,
 void PlegService::TakeObserved(const std::string& uid, Pod& pod, v1::ObservedPod& observed) {
   pod.error = OkStatus();
   SetVouched(uid, true);
-  pod.listed_at = FromProto(observed.listed_at());
+  pod.listed_at = bus::FromProto(observed.listed_at());
   const States before = pod.states;
   if (observed.sandboxes().empty() && observed.containers().empty()) {
     Forget(uid, pod);

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "libs/cri/life.h"
+#include "libs/cri/incarnation.h"
 #include "services/pod-worker/pod_worker_fixture.h"
 
 /// Which life of a pod is meant: one that is put back under its UID, numbers that are lost, and

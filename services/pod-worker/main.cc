@@ -4,6 +4,8 @@
 
 #include "libs/cri/grpc_runtime.h"
 #include "libs/daemon/lock_file.h"
+#include "libs/daemon/run_service.h"
+#include "libs/exec/periodic.h"
 #include "libs/exec/strand_pool.h"
 #include "libs/rpc/rpc.h"
 #include "services/pod-worker/pod_worker_service.h"

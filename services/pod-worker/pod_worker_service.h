@@ -24,6 +24,7 @@
 #include "libs/cri/long_calls.h"
 #include "libs/cri/observe.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/periodic.h"
 #include "libs/exec/work_queue.h"
 #include "libs/peers/desired_owner.h"
 #include "services/pod-worker/config.h"

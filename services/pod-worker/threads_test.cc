@@ -9,6 +9,7 @@
 #include "libs/cri/stranded_calls.h"
 #include "libs/exec/loop_thread.h"
 #include "libs/exec/on_loop.h"
+#include "libs/exec/periodic.h"
 #include "libs/exec/strand_pool.h"
 #include "services/pod-worker/pod_worker_fixture.h"
 #include "services/pod-worker/rpc.h"

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "libs/cri/life.h"
+#include "libs/cri/incarnation.h"
+#include "libs/kube/restart_policy.h"
 
 namespace splitlet::status {
 namespace {
@@ -211,7 +212,7 @@ class Builder {
     if (seen_.newest->state() != v1::ContainerRecord::EXITED) return true;
     const int32_t code = seen_.newest->exit_code();
     if (init_ && !kube::IsSidecar(container_) && code == 0) return false;
-    return IsRestartable(in_.pod, container_, code);
+    return kube::RestartsAfterExit(in_.pod, container_, code);
   }
 
   /// Why it does not run yet: pull and start errors, back-off.
@@ -316,21 +317,6 @@ bool WasInitialized(const kube::Pod& pod, const ContainerStatuses& statuses) {
 }
 
 }  // namespace
-
-bool IsRestartable(const kube::Pod& pod, const kube::Container& container, int32_t exit_code) {
-  if (container.has_restart_policy()) {
-    for (const auto& rule : container.restart_policy_rules()) {
-      const auto& codes = rule.exit_codes();
-      const bool listed = std::find(codes.values().begin(), codes.values().end(), exit_code) !=
-                          codes.values().end();
-      if (rule.has_exit_codes() && listed == (codes.operator_() == "In")) return true;
-    }
-  }
-  const std::string& policy =
-      container.has_restart_policy() ? container.restart_policy() : pod.spec().restart_policy();
-  if (policy == "Never") return false;
-  return policy != "OnFailure" || exit_code != 0;
-}
 
 ContainerStatuses ComputeContainers(const ContainerInputs& in) {
   auto seen = ByName(in.observed);

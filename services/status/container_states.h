@@ -35,10 +35,6 @@ struct ContainerStatuses {
 
 ContainerStatuses ComputeContainers(const ContainerInputs& in);
 
-/// Whether a container that ended with this code runs again: its own rules, its own policy, the
-/// pod's.
-bool IsRestartable(const kube::Pod& pod, const kube::Container& container, int32_t exit_code);
-
 /// Everything that has not ended when the worker was done becomes Terminated, with no claim of
 /// success.
 void CloseContainers(const kube::Pod& pod, ContainerStatuses& statuses);

@@ -1,5 +1,6 @@
 #include "libs/bus/typed.h"
 #include "libs/config/kubelet_config.h"
+#include "libs/daemon/run_service.h"
 #include "libs/daemon/service.h"
 #include "services/status/rpc.h"
 #include "services/status/status_service.h"

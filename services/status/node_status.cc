@@ -136,7 +136,7 @@ void StatusService::OnAnswer(const std::string& process,
 
 void StatusService::RefreshNode() {
   if (!machine_ || !resources_) return;
-  const auto pressure = deps_.pressure.Find("node");
+  const auto pressure = deps_.pressure.Find(bus::kNodeKey);
   auto conditions = ComputeNodeConditions({.ledger = ledger_,
                                            .runtime = runtime_state_,
                                            .pressure = pressure.get(),
@@ -169,7 +169,7 @@ void StatusService::RefreshNode() {
 }
 
 void StatusService::PutNode(v1::NodeRecord node) {
-  const auto before = deps_.table.Get("node");
+  const auto before = deps_.table.Get(bus::kNodeKey);
   v1::PodStatusRecord record;
   record.set_name(config_.node_name);
   record.set_version(before == nullptr ? 0 : before->version());
@@ -178,7 +178,7 @@ void StatusService::PutNode(v1::NodeRecord node) {
   const auto wall_ms = static_cast<uint64_t>(ToNanos(deps_.clock.WallNow()) / 1'000'000);
   record.set_version(std::max(record.version() + 1, wall_ms));
   FAIL_POINT_VOID("status.put-node.before");
-  deps_.log.LogIfError(deps_.table.Put("node", record), "put the node");
+  deps_.log.LogIfError(deps_.table.Put(bus::kNodeKey, record), "put the node");
   FAIL_POINT_VOID("status.put-node.after");
 }
 

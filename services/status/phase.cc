@@ -5,6 +5,9 @@
 #include <limits>
 #include <utility>
 
+#include "libs/cri/observe.h"
+#include "libs/kube/restart_policy.h"
+
 namespace splitlet::status {
 namespace {
 
@@ -33,7 +36,7 @@ void CountInit(const kube::Pod& pod, const kube::Container& container,
   if (end == nullptr) {
     ++counts.pending_init;
   } else if (end->exit_code() != 0) {
-    const bool again = IsRestartable(pod, container, end->exit_code());
+    const bool again = kube::RestartsAfterExit(pod, container, end->exit_code());
     ++(again ? counts.pending_init : counts.failed_init);
   }
 }
@@ -55,7 +58,7 @@ void CountRegular(const kube::Pod& pod, const kube::Container& container,
   } else if (const auto* end = EndOf(status)) {
     ++counts.stopped;
     if (status.state().has_terminated() && end->exit_code() == 0) ++counts.succeeded;
-    if (IsRestartable(pod, container, end->exit_code())) ++counts.restartable;
+    if (kube::RestartsAfterExit(pod, container, end->exit_code())) ++counts.restartable;
   } else {
     ++(status.state().has_waiting() ? counts.waiting : counts.unknown);
   }
@@ -232,18 +235,6 @@ std::string_view ComputePhase(const PhaseInputs& in) {
   return all_good ? kSucceeded : kFailed;
 }
 
-bool IsSandboxUsable(const kube::Pod& pod, const v1::ObservedPod* observed) {
-  if (observed == nullptr || observed->sandboxes_size() == 0) return false;
-  const auto& sandboxes = observed->sandboxes();
-  const auto ready = std::count_if(sandboxes.begin(), sandboxes.end(), [](const auto& sandbox) {
-    return sandbox.state() == v1::SandboxRecord::READY;
-  });
-  const auto& newest = sandboxes[0];
-  if (ready != 1 || newest.state() != v1::SandboxRecord::READY) return false;
-  if (newest.host_network() != pod.spec().host_network()) return false;
-  return newest.host_network() || newest.ips_size() > 0;
-}
-
 void AddConditions(const ConditionInputs& in, kube::PodStatus& status) {
   for (const auto& foreign : in.pod.status().conditions())
     if (std::find(kOwned.begin(), kOwned.end(), foreign.type()) == kOwned.end())
@@ -253,7 +244,8 @@ void AddConditions(const ConditionInputs& in, kube::PodStatus& status) {
   Verdict sandbox{.status = "False"};
   if (in.sandbox_as_told) {
     sandbox.status = ToldOf(in, "PodReadyToStartContainers");
-  } else if (IsSandboxUsable(in.pod, in.observed))
+  } else if (in.observed != nullptr &&
+             cri::CheckSandbox(in.pod, *in.observed) == cri::SandboxCheck::kUsable)
     sandbox = {.since = in.observed->sandboxes(0).created_at_ns() / 1'000'000'000};
   Add(in, "PodReadyToStartContainers", sandbox, status);
   Add(in, "Initialized", JudgeInitialized(in, status), status);

@@ -40,8 +40,4 @@ struct ConditionInputs {
 /// own.
 void AddConditions(const ConditionInputs& in, kube::PodStatus& status);
 
-/// One ready sandbox, the newest, of the right network, with an address unless on the host's
-/// network.
-bool IsSandboxUsable(const kube::Pod& pod, const v1::ObservedPod* observed);
-
 }  // namespace splitlet::status

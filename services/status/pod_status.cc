@@ -1,6 +1,6 @@
 #include "services/status/pod_status.h"
 
-#include "libs/cri/life.h"
+#include "libs/cri/incarnation.h"
 #include "libs/kube/resources.h"
 #include "services/status/container_states.h"
 #include "services/status/phase.h"
@@ -30,9 +30,9 @@ Observation Choose(const StatusInputs& in) {
 
 /// What an earlier life left says nothing of this one; what has begun in this one and is gone has
 /// ended.
-v1::ObservedPod PresentLife(const StatusInputs& in, const Observation& seen) {
+v1::ObservedPod PresentIncarnation(const StatusInputs& in, const Observation& seen) {
   v1::ObservedPod present;
-  if (seen.pod != nullptr) present = cri::PresentLife(*seen.pod, in.desired.incarnation());
+  if (seen.pod != nullptr) present = cri::PresentIncarnation(*seen.pod, in.desired.incarnation());
   if (seen.covers && in.worker != nullptr)
     cri::AddLost(in.pod, cri::FromProto(in.worker->begun()), present);
   return present;
@@ -224,7 +224,7 @@ kube::PodStatus ComputePodStatus(const StatusInputs& all) {
   StatusInputs in = all;
   if (WasHeldBackOnly(in)) in.previous = nullptr;
   Observation seen = Choose(in);
-  const v1::ObservedPod present = PresentLife(in, seen);
+  const v1::ObservedPod present = PresentIncarnation(in, seen);
   if (seen.pod != nullptr || present.containers_size() > 0) seen.pod = &present;
   const bool done = IsWorkerDone(in.worker);
   ContainerStatuses containers = ComputeContainers({.pod = in.pod,

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/cri/observe.h"
 #include "libs/kube/codec.h"
 #include "services/status/container_states.h"
 #include "services/status/phase.h"
@@ -623,7 +624,9 @@ TEST(Conditions, WhyARunningContainerIsNotReadyNoRecordShows) {
 }
 
 TEST(Conditions, ASandboxIsUsableAloneNewestAndWithAnAddress) {
-  const auto usable = [](const Case& pod) { return IsSandboxUsable(pod.pod, &pod.runtime); };
+  const auto usable = [](const Case& pod) {
+    return cri::CheckSandbox(pod.pod, pod.runtime) == cri::SandboxCheck::kUsable;
+  };
   EXPECT_TRUE(usable(Case(kOne).Sandbox().Sandbox(false)));
   EXPECT_FALSE(usable(Case(kOne).Sandbox(false).Sandbox()));
   EXPECT_FALSE(usable(Case(kOne).Sandbox().Sandbox()));

@@ -11,8 +11,6 @@
 namespace splitlet::status {
 namespace {
 
-const std::string kNodeKey = "node";
-
 /// The record when it is of this incarnation.
 template <class R>
 const R* Matching(const std::shared_ptr<const R>& record, int64_t incarnation) {
@@ -60,7 +58,7 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
   deps_.runtime.OnChange(
       [this](const auto& change) { MarkChanged(change.key, change.traceparent); });
   deps_.pressure.OnChange([this](const auto& change) {
-    if (change.key == kNodeKey) RefreshNode();
+    if (change.key == bus::kNodeKey) RefreshNode();
   });
   deps_.desired.OnState([this] { OnViewState(); });
   deps_.admission.OnState([this] { OnViewState(); });
@@ -372,13 +370,13 @@ void StatusService::RemovePod(const std::string& key, const std::string& tracepa
 
 StatusOr<std::unique_ptr<v1::PodStatusRecord>> StatusService::GetPodStatus(const std::string& uid) {
   const std::string key = bus::KeyOf(uid);
-  if (key != kNodeKey) {
+  if (key != bus::kNodeKey) {
     if (!MayPublish()) return Unavailable("desired or workers were not live yet");
     Refresh(key);
   }
   auto record = deps_.table.Get(key);
   if (record != nullptr) return record;
-  if (key == kNodeKey || !deps_.desired.LiveAndComplete() || deps_.desired.Contains(key))
+  if (key == bus::kNodeKey || !deps_.desired.LiveAndComplete() || deps_.desired.Contains(key))
     return Unavailable("not known yet: {}", uid);
   return NotFound("no pod {} on this node", uid);
 }

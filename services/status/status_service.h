@@ -21,6 +21,7 @@
 #include "libs/bus/typed.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
+#include "libs/exec/periodic.h"
 #include "libs/fs/file_system.h"
 #include "libs/node/addresses.h"
 #include "libs/peers/peer_health.h"

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "libs/daemon/run_service.h"
 #include "libs/daemon/service.h"
 #include "libs/fs/state_id.h"
 #include "services/sync-loop/rpc.h"

@@ -58,10 +58,10 @@ SyncLoopService::SyncLoopService(SyncLoopDeps deps, const SyncLoopConfig& config
   deps_.workers.OnChange([this](const auto& change) { OnWorkersChanged(change); });
   deps_.runtime.OnChange([this](const auto& change) { OnRuntimeChanged(change); });
   deps_.podstatus.OnChange([this](const auto& change) {
-    if (change.key == kNodeKey) admitter_.OnNodeChanged();
+    if (change.key == bus::kNodeKey) admitter_.OnNodeChanged();
   });
   deps_.pressure.OnChange([this](const auto& change) {
-    if (change.key == kNodeKey) admitter_.DecideAllWaiting();
+    if (change.key == bus::kNodeKey) admitter_.DecideAllWaiting();
   });
   deps_.desired.OnState([this] { OnViewState(); });
   deps_.workers.OnState([this] { OnViewState(); });

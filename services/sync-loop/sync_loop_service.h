@@ -23,6 +23,7 @@
 #include "libs/bus/typed.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
+#include "libs/exec/periodic.h"
 #include "libs/peers/desired_owner.h"
 #include "libs/peers/pod_worker_client.h"
 #include "services/sync-loop/admission/admission_store.h"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "libs/kube/image_name.h"
+
 namespace splitlet::pod_worker {
 
 namespace {
@@ -11,98 +13,6 @@ constexpr Duration kPullBackoffInitial = 10s;
 constexpr Duration kPullBackoffMax = 300s;
 constexpr Duration kPullBackoffForget = 600s;
 constexpr double kPullBackoffJitter = 0.2;
-constexpr size_t kMaxRepository = 255;
-
-bool IsLower(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-bool IsHex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
-
-struct Parts {
-  std::string name, tag, digest;
-};
-
-Parts Split(const std::string& image) {
-  Parts parts{.name = image};
-  if (const size_t at = parts.name.find('@'); at != std::string::npos) {
-    parts.digest = parts.name.substr(at + 1);
-    parts.name.resize(at);
-  }
-  const size_t slash = parts.name.rfind('/');
-  const size_t colon = parts.name.rfind(':');
-  if (colon != std::string::npos && (slash == std::string::npos || colon > slash)) {
-    parts.tag = parts.name.substr(colon + 1);
-    parts.name.resize(colon);
-  }
-  return parts;
-}
-
-/// "[a-z0-9]+" pieces, separated inside by ".", "_", "__" or dashes.
-bool IsPathComponent(std::string_view text) {
-  if (text.empty() || !IsLower(text.front()) || !IsLower(text.back())) return false;
-  for (size_t i = 0; i < text.size();) {
-    if (IsLower(text[i])) {
-      ++i;
-      continue;
-    }
-    size_t end = i;
-    while (end < text.size() && text[end] == text[i]) ++end;
-    const size_t run = end - i;
-    const bool good =
-        (text[i] == '.' && run == 1) || (text[i] == '_' && run <= 2) || text[i] == '-';
-    if (!good || end >= text.size() || !IsLower(text[end])) return false;
-    i = end;
-  }
-  return true;
-}
-
-bool IsRegistry(std::string_view first) {
-  return first == "localhost" || first.find_first_of(".:") != std::string_view::npos ||
-         std::any_of(first.begin(), first.end(),
-                     [](unsigned char c) { return std::isupper(c) != 0; });
-}
-
-bool IsTag(std::string_view tag) {
-  const auto word = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
-  if (tag.empty() || tag.size() > 128 || !word(static_cast<unsigned char>(tag.front())))
-    return false;
-  return std::all_of(tag.begin(), tag.end(),
-                     [&](unsigned char c) { return word(c) || c == '.' || c == '-'; });
-}
-
-bool IsDigest(std::string_view digest) {
-  const size_t colon = digest.find(':');
-  if (colon == std::string_view::npos || colon == 0) return false;
-  const std::string_view algorithm = digest.substr(0, colon), hex = digest.substr(colon + 1);
-  if (hex.size() < 32 || !std::all_of(hex.begin(), hex.end(), IsHex)) return false;
-  if (algorithm == "sha256") return hex.size() == 64;
-  return algorithm != "sha512" || hex.size() == 128;
-}
-
-Status CheckRepository(const std::string& name) {
-  static constexpr std::string_view kBad = "invalid reference format";
-  std::string_view path = name;
-  std::string registry;
-  const size_t slash = path.find('/');
-  if (slash != std::string_view::npos && IsRegistry(path.substr(0, slash))) {
-    registry = path.substr(0, slash);
-    path.remove_prefix(slash + 1);
-  }
-  if (path.empty()) return InvalidArgument(kBad);
-  if (std::any_of(path.begin(), path.end(), [](unsigned char c) { return std::isupper(c) != 0; }))
-    return InvalidArgument("invalid reference format: repository name ({}) must be lowercase",
-                           path);
-  for (size_t start = 0; start <= path.size();) {
-    const size_t end = std::min(path.find('/', start), path.size());
-    if (!IsPathComponent(path.substr(start, end - start))) return InvalidArgument(kBad);
-    start = end + 1;
-  }
-  if (path.size() > kMaxRepository)
-    return InvalidArgument("repository name must not be more than {} characters", kMaxRepository);
-  return OkStatus();
-}
-
-bool IsBareId(const std::string& image) {
-  return image.size() == 64 && std::all_of(image.begin(), image.end(), IsHex);
-}
 
 bool InBackoff(const PullMemory& memory, Clock::Time now) {
   return memory.wait > Duration{0} && now - memory.failed_at < memory.wait;
@@ -142,26 +52,9 @@ ImageDecision DecidePull(const ImageQuestion& question, const PullMemory& memory
 
 }  // namespace
 
-StatusOr<std::string> WithDefaultTag(const std::string& image) {
-  const Parts parts = Split(image);
-  if (IsBareId(image))
-    return InvalidArgument(
-        "invalid repository name ({}), cannot specify 64-byte hexadecimal strings", image);
-  if (const Status good = CheckRepository(parts.name); !good.ok()) return good;
-  if (image.find('@') != std::string::npos && !IsDigest(parts.digest))
-    return InvalidArgument("invalid reference format");
-  const bool has_tag =
-      parts.name.size() + (parts.digest.empty() ? 0 : parts.digest.size() + 1) < image.size();
-  if (has_tag && !IsTag(parts.tag)) return InvalidArgument("invalid reference format");
-  if (parts.tag.empty() && parts.digest.empty()) return image + ":latest";
-  return image;
-}
-
 std::string PullPolicyOf(const std::string& policy, const std::string& image) {
   if (!policy.empty()) return policy;
-  const Parts parts = Split(image);
-  const bool latest = parts.digest.empty() && (parts.tag.empty() || parts.tag == "latest");
-  return latest ? "Always" : "IfNotPresent";
+  return kube::IsLatest(image) ? "Always" : "IfNotPresent";
 }
 
 bool NeedsImageStatus(const ImageQuestion& question, const PullMemory& memory) {
@@ -170,7 +63,7 @@ bool NeedsImageStatus(const ImageQuestion& question, const PullMemory& memory) {
 
 ImageDecision DecideImage(const ImageQuestion& question, const PullMemory& memory,
                           const StatusOr<std::optional<cri::Image>>* local) {
-  if (const auto tagged = WithDefaultTag(question.image); !tagged.ok()) {
+  if (const auto tagged = kube::WithDefaultTag(question.image); !tagged.ok()) {
     const std::string text = fmt::format(
         "Failed to apply default image tag \"{0}\": couldn't parse image name \"{0}\": {1}",
         question.image, Message(tagged.status()));

@@ -17,8 +17,6 @@
 
 namespace splitlet::pod_worker {
 
-/// The string for the runtime: as written, with ":latest" where there is neither tag nor digest.
-StatusOr<std::string> WithDefaultTag(const std::string& image);
 /// "Always" for no tag or `latest`, else "IfNotPresent". `policy` when it is not empty.
 std::string PullPolicyOf(const std::string& policy, const std::string& image);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "libs/kube/image_name.h"
 #include "services/pod-worker/pods_fixture.h"
 
 namespace splitlet::pod_worker {
@@ -28,7 +29,7 @@ TEST(Images, DefaultTag) {
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
-    const auto got = WithDefaultTag(c.image);
+    const auto got = kube::WithDefaultTag(c.image);
     EXPECT_EQ(got.ok() ? *got : "", c.want);
   }
   EXPECT_EQ(PullPolicyOf("", "busybox"), "Always");

@@ -7,6 +7,7 @@
 #include "libs/base/span.h"
 #include "libs/cri/grpc_runtime.h"
 #include "libs/cri/long_calls.h"
+#include "libs/kube/image_name.h"
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/runtime_config/container.h"
 
@@ -39,7 +40,7 @@ StatusOr<Question> MakeQuestion(const std::string& bytes, const std::string& ima
                                 const NodeInfo& node) {
   kube::Pod pod;
   if (!pod.ParseFromString(bytes)) return DataLoss("the granted pod does not parse");
-  auto tagged = WithDefaultTag(image);
+  auto tagged = kube::WithDefaultTag(image);
   if (!tagged.ok()) return tagged.status();
   Question question{.image = std::move(*tagged), .config = {}};
   RETURN_IF_ERROR(MakeSandboxConfig({pod, node, {}, 0}, question.config), "sandbox config");

@@ -7,7 +7,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/probe.pb.h"
 #include "libs/base/hash.h"
-#include "libs/cri/life.h"
+#include "libs/cri/incarnation.h"
 #include "libs/kube/codec.h"
 
 namespace splitlet::pod_worker {

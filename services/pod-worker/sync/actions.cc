@@ -6,6 +6,8 @@
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/status.h"
+#include "libs/cri/observe.h"
+#include "libs/kube/restart_policy.h"
 #include "services/pod-worker/runtime_config/names.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -18,53 +20,26 @@ using v1::ObservedPod;
 using v1::SandboxRecord;
 using Ids = std::set<std::string>;
 
-bool IsReady(const SandboxRecord& sandbox) { return sandbox.state() == SandboxRecord::READY; }
-
-/// Container-level policy when it is set, else the pod's.
-const std::string& EffectivePolicy(const kube::Pod& pod, const kube::Container& container) {
-  return container.has_restart_policy() ? container.restart_policy() : pod.spec().restart_policy();
-}
-
-bool PolicyAllows(const std::string& policy, int32_t exit_code) {
-  if (policy == "Never") return false;
-  return policy != "OnFailure" || exit_code != 0;
-}
-
-bool RuleMatches(const k8s::io::api::core::v1::ContainerRestartRule& rule, int32_t exit_code) {
-  const auto& codes = rule.exit_codes().values();
-  const bool listed = std::find(codes.begin(), codes.end(), exit_code) != codes.end();
-  return rule.exit_codes().operator_() == "NotIn" ? !listed : listed;
-}
-
-bool RestartsAfterExit(const kube::Pod& pod, const kube::Container& container, int32_t exit_code) {
-  if (!container.has_restart_policy()) return PolicyAllows(pod.spec().restart_policy(), exit_code);
-  for (const auto& rule : container.restart_policy_rules())
-    if (RuleMatches(rule, exit_code)) return true;
-  return PolicyAllows(container.restart_policy(), exit_code);
-}
-
 /// Whether another attempt follows this end. Of one that is lost nobody knows how it ended: perhaps
 /// well, and then it must not run a second time.
 bool RestartsAfter(const kube::Pod& pod, const kube::Container& container,
                    const ContainerRecord& ended, int32_t exit_code) {
-  return !cri::IsLost(ended) && RestartsAfterExit(pod, container, exit_code);
+  return !cri::IsLost(ended) && kube::RestartsAfterExit(pod, container, exit_code);
 }
 
-struct SandboxVerdict {
+struct SandboxDecision {
   bool create = false;
   uint32_t attempt = 0;
   std::string id;  // known when the change is worth an event, or the sandbox stays
 };
 
-SandboxVerdict JudgeSandbox(const kube::Pod& pod, const ObservedPod& seen) {
-  if (seen.sandboxes_size() == 0) return {.create = true};
+SandboxDecision DecideSandbox(const kube::Pod& pod, const ObservedPod& seen) {
+  using enum cri::SandboxCheck;
+  const cri::SandboxCheck check = cri::CheckSandbox(pod, seen);
+  if (check == kAbsent) return {.create = true};
   const SandboxRecord& latest = seen.sandboxes(0);
-  const auto ready = std::count_if(seen.sandboxes().begin(), seen.sandboxes().end(), IsReady);
-  const uint32_t next = latest.attempt() + 1;
-  if (ready > 1 || !IsReady(latest)) return {true, next, latest.id()};
-  if (latest.host_network() != pod.spec().host_network()) return {true, next, ""};
-  if (!latest.host_network() && latest.ips_size() == 0) return {true, next, latest.id()};
-  return {false, latest.attempt(), latest.id()};
+  if (check == kUsable) return {false, latest.attempt(), latest.id()};
+  return {true, latest.attempt() + 1, check == kOtherNetwork ? "" : latest.id()};
 }
 
 /// Collects the actions for one pod; the order of the calls is that of the spec's decision.
@@ -74,7 +49,7 @@ class Decision {
       : pod_(pod), seen_(seen), replacing_(replacing) {}
 
   PodActions Compute() {
-    const SandboxVerdict sandbox = JudgeSandbox(pod_, seen_);
+    const SandboxDecision sandbox = DecideSandbox(pod_, seen_);
     if (sandbox.create) {
       NewSandbox(sandbox);
     } else {
@@ -96,10 +71,10 @@ class Decision {
     if (newest == nullptr || newest->state() != ContainerRecord::EXITED || IsReplaced(*newest))
       return true;
     if (cri::IsLost(*newest)) return false;
-    return EffectivePolicy(pod_, container) != "OnFailure" || newest->exit_code() != 0;
+    return kube::RestartPolicyOf(pod_, container) != "OnFailure" || newest->exit_code() != 0;
   }
 
-  void NewSandbox(const SandboxVerdict& sandbox) {
+  void NewSandbox(const SandboxDecision& sandbox) {
     todo_.kill_pod = true;
     const bool had_one = sandbox.attempt > 0 || seen_.sandboxes_size() == 0;
     if (pod_.spec().restart_policy() == "Never" && had_one && seen_.containers_size() > 0) return;
@@ -247,7 +222,7 @@ class Decision {
     }
     if (newest.state() == ContainerRecord::EXITED) return ExitedInit(index, newest, starts);
     if (newest.state() != ContainerRecord::RUNNING) {
-      if (!sidecar && EffectivePolicy(pod_, container) == "Never") return GiveUp();
+      if (!sidecar && kube::RestartPolicyOf(pod_, container) == "Never") return GiveUp();
       StopUnknown(newest, "Init container");
       starts.insert(index);
       return true;
@@ -377,7 +352,7 @@ bool ShouldRestart(const kube::Pod& pod, const kube::Container& container,
 }
 
 bool IsRemembered(const kube::Pod& pod, const kube::Container& container) {
-  return EffectivePolicy(pod, container) != "Always";
+  return kube::RestartPolicyOf(pod, container) != "Always";
 }
 
 void NumberAttempts(const ObservedPod& seen, int64_t incarnation, const cri::Begun& begun,

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "libs/cri/life.h"
+#include "libs/cri/incarnation.h"
 #include "libs/kube/pod_types.h"
 
 namespace splitlet::v1 {

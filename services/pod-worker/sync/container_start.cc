@@ -7,6 +7,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/base/hash.h"
 #include "libs/base/trace.h"
+#include "libs/kube/image_name.h"
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/runtime_config/container.h"
 #include "services/pod-worker/runtime_config/names.h"
@@ -152,7 +153,7 @@ bool ContainerStarter::ResolveImage(const kube::Container& container, std::strin
   const PullMemory memory = known == context_.input.pulls.end() ? PullMemory{} : known->second;
   const ImageQuestion question{image, container.image_pull_policy(), context_.deps.clock.Now()};
   StatusOr<std::optional<cri::Image>> local = std::optional<cri::Image>();
-  const auto tagged = WithDefaultTag(image);
+  const auto tagged = kube::WithDefaultTag(image);
   const bool ask = tagged.ok() && NeedsImageStatus(question, memory);
   if (ask) local = context_.deps.images.ImageStatus(*tagged, Soon());
   const ImageDecision decision = DecideImage(question, memory, ask ? &local : nullptr);

@@ -106,7 +106,8 @@ class Pass {
   }
 
   void TakeSeen(v1::ObservedPod seen) {
-    auto present = std::make_shared<v1::ObservedPod>(cri::PresentLife(seen, input_.incarnation));
+    auto present =
+        std::make_shared<v1::ObservedPod>(cri::PresentIncarnation(seen, input_.incarnation));
     LearnBegun(*present);
     cri::AddLost(pod_, out_.begun, *present);
     cri::AddLost(pod_, out_.begun, seen);

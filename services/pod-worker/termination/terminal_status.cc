@@ -1,6 +1,6 @@
 #include "services/pod-worker/termination/terminal_status.h"
 
-#include "libs/cri/life.h"
+#include "libs/cri/incarnation.h"
 #include "services/pod-worker/sync/actions.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -17,7 +17,7 @@ std::shared_ptr<const v1::TerminalVerdict> TerminalStatusOf(const EndedPod& ende
     status->set_message(ended.message);
   } else if (ended.pod != nullptr) {
     status->set_phase(
-        PhaseAfterKill(*ended.pod, cri::PresentLife(ended.last_seen, ended.incarnation)));
+        PhaseAfterKill(*ended.pod, cri::PresentIncarnation(ended.last_seen, ended.incarnation)));
   }
   return status;
 }

@@ -92,15 +92,6 @@ Facts::All::~All() = default;
 Facts::All::All(All&&) noexcept = default;
 Facts::All& Facts::All::operator=(All&&) noexcept = default;
 
-void ToProto(Clock::Time time, v1::BootTime& out) {
-  out.set_boot(time.boot);
-  out.set_monotonic_ns(time.monotonic.count());
-}
-
-Clock::Time FromProto(const v1::BootTime& time) {
-  return {time.boot(), Duration{time.monotonic_ns()}};
-}
-
 Facts::Facts(fs::FileSystem& files, const Clock& clock, const std::string& run_dir,
              const std::string& state_dir)
     : workers_(files, clock, ThisBoot(run_dir, "workers")),

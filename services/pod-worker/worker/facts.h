@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "libs/cri/life.h"
+#include "libs/bus/boot_time.h"
+#include "libs/cri/incarnation.h"
 #include "libs/fs/fact_store.h"
 #include "services/pod-worker/sync/crash_backoff.h"
 
 namespace splitlet::v1 {
-class BootTime;
 class HoldFact;
 class LastingFact;
 class WorkerFact;
@@ -91,7 +91,7 @@ class Facts {
   fs::FactStore workers_, restarts_, holds_, lasting_, begun_;
 };
 
-void ToProto(Clock::Time time, v1::BootTime& out);
-Clock::Time FromProto(const v1::BootTime& time);
+using bus::FromProto;
+using bus::ToProto;
 
 }  // namespace splitlet::pod_worker

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "libs/bus/bus.h"
-#include "libs/cri/life.h"
+#include "libs/cri/incarnation.h"
 #include "libs/kube/pod_types.h"
 #include "services/pod-worker/runtime_config/names.h"
 #include "splitlet/v1/records.pb.h"

@@ -89,7 +89,7 @@ void PodAdmitter::DecideAllWaiting() {
 }
 
 void PodAdmitter::OnNodeChanged() {
-  const auto record = deps_.podstatus.Find(kNodeKey);
+  const auto record = deps_.podstatus.Find(bus::kNodeKey);
   if (record != nullptr && record->has_node()) node_ = ReadNode(record->node());
   DecideAllWaiting();
 }
@@ -244,7 +244,7 @@ std::string PodAdmitter::TryDecide(const std::string& key) {
 }
 
 std::vector<std::string> PodAdmitter::Pressure() const {
-  const auto record = deps_.pressure.Find(kNodeKey);
+  const auto record = deps_.pressure.Find(bus::kNodeKey);
   const bool known = deps_.pressure.live() && record != nullptr &&
                      record->observed_at().boot() == deps_.clock.Now().boot;
   if (!known) return {};

@@ -36,8 +36,6 @@ class PressureRecord;
 
 namespace splitlet::sync_loop {
 
-inline constexpr const char* kNodeKey = "node";
-
 /// How long static pods wait for the node's record after the start.
 inline constexpr Duration kNodeWait = std::chrono::seconds{3};
 /// A refusal for labels or taints stands when it still holds after this: the node's record may lag

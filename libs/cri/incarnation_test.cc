@@ -1,4 +1,4 @@
-#include "libs/cri/life.h"
+#include "libs/cri/incarnation.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ TEST(Lives, AnEarlierLifeDoesNotCountAndAKubeletsRecordsDo) {
   auto seen = Seen({{"a", 2, 7}, {"a", 1, 6}, {"b", 0, 0}});
   seen.add_sandboxes()->set_incarnation(6);
   seen.add_sandboxes()->set_incarnation(0);
-  const auto present = PresentLife(seen, 7);
+  const auto present = PresentIncarnation(seen, 7);
   EXPECT_EQ(Say(present), "a#2 b#0");
   EXPECT_EQ(present.sandboxes_size(), 1);
   EXPECT_EQ(present.uid(), "uid");

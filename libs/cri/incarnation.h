@@ -26,7 +26,7 @@ class ObservedPod;
 
 namespace splitlet::cri {
 
-/// Annotation of sandboxes and containers: the life of the pod that they were made for, decimal.
+/// Annotation of sandboxes and containers: the incarnation that they were made for, decimal.
 inline constexpr std::string_view kIncarnationAnnotation = "splitlet.dev/incarnation";
 
 inline constexpr std::string_view kStatusUnknown = "ContainerStatusUnknown";
@@ -35,9 +35,9 @@ inline constexpr int32_t kLostExitCode = 137;
 /// 0: without the annotation, or no number.
 int64_t IncarnationOf(const StringMap& annotations);
 
-/// What the pod is now: without the records of earlier lives. Those without an incarnation, of a
-/// kubelet, belong to the present one.
-v1::ObservedPod PresentLife(const v1::ObservedPod& seen, int64_t incarnation);
+/// What the pod is now: without the records of earlier incarnations. Those without an incarnation,
+/// of a kubelet, belong to the present one.
+v1::ObservedPod PresentIncarnation(const v1::ObservedPod& seen, int64_t incarnation);
 bool IsEarlier(int64_t record_incarnation, int64_t incarnation);
 
 /// The highest attempt of a container that was begun.
@@ -54,8 +54,8 @@ Begun FromProto(const BegunList& list);
 void ToProto(const Begun& begun, BegunList& list);
 
 /// Adds an end, of which nothing more is known, for each container that has begun and of which
-/// `seen` (the present life) shows neither that attempt nor a later one. Not for an init container
-/// after which another one began: that one had succeeded.
+/// `seen` (the present incarnation) shows neither that attempt nor a later one. Not for an init
+/// container after which another one began: that one had succeeded.
 void AddLost(const kube::Pod& pod, const Begun& begun, v1::ObservedPod& seen);
 bool IsLost(const v1::ContainerRecord& record);
 

@@ -1,4 +1,4 @@
-#include "libs/cri/life.h"
+#include "libs/cri/incarnation.h"
 
 #include <algorithm>
 #include <charconv>
@@ -67,7 +67,7 @@ bool IsEarlier(int64_t record_incarnation, int64_t incarnation) {
   return record_incarnation != 0 && record_incarnation < incarnation;
 }
 
-v1::ObservedPod PresentLife(const v1::ObservedPod& seen, int64_t incarnation) {
+v1::ObservedPod PresentIncarnation(const v1::ObservedPod& seen, int64_t incarnation) {
   v1::ObservedPod present = seen;
   present.clear_sandboxes();
   present.clear_containers();

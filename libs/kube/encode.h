@@ -1,0 +1,25 @@
+#pragma once
+
+/// Kubernetes messages as JSON and YAML, by reflection. Any thread; nothing fails.
+
+#include <string>
+
+namespace google::protobuf {
+class Message;
+}
+
+namespace splitlet::kube {
+
+struct EncodeOptions {
+  /// Printed first when set.
+  std::string api_version, kind;
+  /// Fields by name, as kubectl prints; else in the order of the schema.
+  bool sorted = false;
+  /// JSON only: spaces for each level, 4 for kubectl; 0: on one line.
+  int indent = 0;
+};
+/// What is set and not an empty list or map. Maps in the order of their keys.
+std::string ToJson(const google::protobuf::Message& message, const EncodeOptions& options = {});
+std::string ToYaml(const google::protobuf::Message& message, const EncodeOptions& options = {});
+
+}  // namespace splitlet::kube

@@ -1,0 +1,23 @@
+#pragma once
+
+/// Names of images as people write them and as runtimes keep them.
+/// Threads: pure functions, any.
+/// Errors: INVALID_ARGUMENT with the reason only.
+/// Source: docs/behaviour/images.md.
+
+#include <string>
+
+#include "libs/base/status.h"
+
+namespace splitlet::kube {
+
+/// The string for the runtime: as written, with ":latest" where there is neither tag nor digest.
+StatusOr<std::string> WithDefaultTag(const std::string& image);
+
+/// Neither digest nor tag, or the tag `latest`.
+bool IsLatest(const std::string& image);
+
+/// "busybox" is "docker.io/library/busybox:latest"; a digest stays.
+std::string NormalImageName(const std::string& image);
+
+}  // namespace splitlet::kube

@@ -1,0 +1,75 @@
+#pragma once
+
+/// The serving side: peers checked by SO_PEERCRED, threads and connections bounded.
+/// Threads: handlers run on gRPC's.
+/// Errors: as said at each.
+/// Source: docs/design.md, "The calls"; docs/libraries.md, "gRPC".
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/log.h"
+#include "libs/base/status.h"
+
+namespace grpc {
+class ServerContextBase;
+class Service;
+}  // namespace grpc
+
+namespace splitlet::rpc {
+
+class CallMetrics;
+
+/// Who calls: user id and pid from SO_PEERCRED.
+struct Peer {
+  uint32_t uid = UINT32_MAX;  // nobody: not known
+  int32_t pid = 0;
+};
+Peer PeerOf(const grpc::ServerContextBase& context);
+/// Connects to a unix socket and asks nothing: who listens there. Does not wait. Nobody, when the
+/// listener's queue is full; pid 0, when it is in a pid namespace that is not seen from here.
+/// UNAVAILABLE when nothing listens, PERMISSION_DENIED, INVALID_ARGUMENT for a path that is too
+/// long.
+StatusOr<Peer> ListenerOf(const std::string& socket_path);
+/// "traceparent" metadata of the call; empty when there is none.
+std::string TraceparentOf(const grpc::ServerContextBase& context);
+
+struct MethodLimits {
+  size_t request_bytes = 1 << 20;
+  int per_caller = 8;     // calls of one process at once
+  bool reserved = false;  // served also when the threads for others are all taken
+};
+
+class CallLimits;
+
+/// Of connections at once: of one process, of one user, of all.
+struct ConnectionLimits {
+  int per_process = 8, per_user = 32, all = 256;
+};
+
+struct ServerOptions {
+  std::string socket_path;
+  std::vector<grpc::Service*> services;  // outlive the server
+  int max_threads = 32;
+  ConnectionLimits connections = {};
+  int max_request_bytes = 20 << 20;
+  CallLimits* limits =
+      nullptr;  // of guarded services; outlives the server, which enforces its time
+  std::vector<uint32_t> allowed_uids;  // empty: this user and root
+  CallMetrics* metrics = nullptr;      // outlives the server
+};
+
+/// Holds the socket until destroyed. Takes over a dead socket file; the caller holds the process's
+/// lock first.
+class Server {
+ public:
+  virtual ~Server() = default;
+  /// Refuses new calls, gives those running up to `grace`.
+  virtual void Stop(Duration grace) = 0;
+};
+StatusOr<std::unique_ptr<Server>> StartServer(ServerOptions options, Log log);
+
+}  // namespace splitlet::rpc
