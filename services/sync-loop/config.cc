@@ -18,7 +18,6 @@ SyncLoopConfig MakeSyncLoopConfig(const daemon::Flags& flags, const config::Kube
           .facts_dir = flags.run_dir + "/sync-loop/admission",
           .kernel_release = kernel.release,
           .allowed_unsafe_sysctls = kubelet.allowed_unsafe_sysctls,
-          .sync_frequency = kubelet.sync_frequency,
           .max_pods = kubelet.max_pods,
           .kill_foreign_pods = kubelet.splitlet.kill_foreign_pods,
           .seed = Fnv1a64(flags.node_name)};

@@ -25,7 +25,6 @@ struct SyncLoopConfig {
   std::string facts_dir;        // <run>/sync-loop/admission
   std::string kernel_release;   // of uname
   std::vector<std::string> allowed_unsafe_sysctls;
-  Duration sync_frequency = std::chrono::seconds{60};
   int64_t max_pods = 110;
   bool kill_foreign_pods = false;
   uint64_t seed = 1;  // of jitter

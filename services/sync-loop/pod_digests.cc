@@ -75,13 +75,6 @@ WorkerFacts ReadWorker(const v1::WorkerRecord& record) {
   facts.incarnation = record.incarnation();
   facts.generation = record.generation();
   facts.granted = record.granted();
-  facts.sync_failed = !record.sync_error().empty();
-  for (const auto& container : record.containers()) {
-    if (container.back_off_until().boot() == 0) continue;
-    const Clock::Time until{container.back_off_until().boot(),
-                            Duration{container.back_off_until().monotonic_ns()}};
-    if (!facts.retry_at || until < *facts.retry_at) facts.retry_at = until;
-  }
   for (const auto& probe : record.probes()) {
     if (!probe.success()) facts.probes_wrong.insert(probe.container_id() + " " + probe.kind());
   }

@@ -46,9 +46,7 @@ struct WorkerFacts {
   std::string uid;
   int64_t incarnation = 0, generation = 0;
   bool granted = false;
-  bool sync_failed = false;
-  std::optional<Clock::Time> retry_at;  // the earliest end of a back-off
-  std::set<std::string> probes_wrong;   // "<container id> <kind>" without success
+  std::set<std::string> probes_wrong;  // "<container id> <kind>" without success
 };
 WorkerFacts ReadWorker(const v1::WorkerRecord& record);
 

@@ -25,7 +25,7 @@ SyncLoopService::SyncLoopService(SyncLoopDeps deps, const SyncLoopConfig& config
                .victims = victims_,
                .metrics = metrics_,
                .log = deps_.log},
-              config.sync_frequency, config.seed),
+              config.seed),
       admitter_({.clock = deps_.clock,
                  .loop = deps_.loop,
                  .desired = deps_.desired,
@@ -131,8 +131,6 @@ void SyncLoopService::OnWorkersChanged(const bus::View<v1::WorkerRecord>::Change
   if (const WorkerFacts* worker = known_.Worker(key); worker != nullptr) {
     if (ProbesMakeWork(probes_before, worker->probes_wrong))
       grants_.MakeSyncDue(key, change.traceparent);
-    if (worker->state == WorkerFacts::State::kSyncing && known_.Pod(key) != nullptr)
-      grants_.ScheduleSync(key);
   }
   admitter_.DecideSoon(key);
   if (held_room && !admitter_.HoldsRoom(key)) admitter_.DecideAllWaiting();

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <string>
@@ -228,7 +229,7 @@ TEST(SyncLoop, CallsAreTriedAgainAndSentAgainWhenTheirEffectDoesNotShow) {
   EXPECT_EQ(node.Calls(), Calls{});
 }
 
-TEST(SyncLoop, SyncsComeFromTheRuntimeAndFromTime) {
+TEST(SyncLoop, SyncsComeFromTheRuntimeAndNotFromTime) {
   Node node;
   node.PutNode();
   node.StartLoop();
@@ -238,10 +239,8 @@ TEST(SyncLoop, SyncsComeFromTheRuntimeAndFromTime) {
   EXPECT_EQ(node.Calls(), Calls{"CREATE web 1/1"}) << "what was started makes no work";
   node.PutRuntime("web", kOurs, /*ready=*/false);
   EXPECT_EQ(node.Calls(), Calls{"SYNC web 1/1"});
-  node.Advance(59s);
-  EXPECT_EQ(node.Calls(), Calls{});
-  node.Advance(31s);
-  EXPECT_EQ(node.Calls(), Calls{"SYNC web 1/1"});
+  node.Advance(600s);
+  EXPECT_EQ(node.Calls(), Calls{}) << "regular looks are pod-worker's own";
   node.PutRuntime("stranger", kOurs);
   EXPECT_EQ(node.Calls(), Calls{}) << "no work for who is not wanted";
 }
@@ -466,8 +465,7 @@ struct CallsRig {
   KnownPods known;
   AdmissionStore store{{clock, loop, strands, files, table, log}, "/run/admission", [](auto&) {}};
   Victims victims{known, store, events};
-  GrantSender calls{
-      {clock, loop, strands, client, view, known, store, victims, metrics, log}, 60s, 1};
+  GrantSender calls{{clock, loop, strands, client, view, known, store, victims, metrics, log}, 1};
   void Check() {
     loop.Post([this] { calls.Check("web"); });
   }
@@ -557,7 +555,9 @@ TEST(SyncLoop, VictimsAreToldAgainAfterACrash) {
   node.worker.TakeCalls();
   node.worker.failure = OkStatus();
   node.Advance(6s);
-  EXPECT_EQ(node.Calls(), (Calls{"KILL victim 1", "CREATE static 1/1"}));
+  Calls calls = node.Calls();  // each call has a back-off of its own
+  std::sort(calls.begin(), calls.end());
+  EXPECT_EQ(calls, (Calls{"CREATE static 1/1", "KILL victim 1"}));
 }
 
 TEST(SyncLoop, PressureOfThisBootRefusesAndUnknownPressureDoesNot) {

@@ -167,7 +167,6 @@ class SyncLoop final : public Process {
   explicit SyncLoop(SimNode& node) : Process(node, "sync-loop") {
     sync_loop::SyncLoopConfig config;
     config.node_name = kNode;
-    config.sync_frequency = node.sync_frequency();
     config.node_annotation = kAnnotation;
     config.facts_dir = "/run/sync-loop/admission";
     config.kernel_release = "6.1.0";

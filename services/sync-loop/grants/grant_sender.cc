@@ -13,8 +13,6 @@ namespace {
 
 using Kind = NextCall::Kind;
 
-constexpr double kSyncJitter = 0.5;
-
 v1::UpdatePodRequest::Kind ToProto(Kind kind) {
   switch (kind) {
     case Kind::kCreate: return v1::UpdatePodRequest::CREATE;
@@ -55,13 +53,11 @@ Status KillPod(peers::GrantClient& client, const v1::KillPodRequest& request,
 
 }  // namespace
 
-GrantSender::GrantSender(const Deps& deps, Duration sync_frequency, uint64_t seed)
+GrantSender::GrantSender(const Deps& deps, uint64_t seed)
     : deps_(deps),
-      sync_frequency_(sync_frequency),
       random_(seed),
       backoff_(deps.clock, {.initial = 100ms, .max = 5s, .jitter = 0.5}),
-      queue_(deps.loop, deps.clock, [this](const std::string& key) { OnDue(key); }),
-      syncs_(deps.loop, deps.clock, [this](const std::string& key) { OnSyncDue(key); }) {}
+      queue_(deps.loop, deps.clock, [this](const std::string& key) { OnDue(key); }) {}
 
 void GrantSender::Start() { started_ = deps_.clock.Now(); }
 
@@ -78,14 +74,8 @@ void GrantSender::MakeSyncDue(const std::string& key, const std::string& tracepa
   if (!traceparent.empty()) trace = traceparent;
 }
 
-void GrantSender::ScheduleSync(const std::string& key) {
-  const WorkerFacts* worker = deps_.known.Worker(key);
-  syncs_.Add(key, ComputeResync(*worker, deps_.clock.Now(), sync_frequency_, random_));
-}
-
 void GrantSender::Forget(const std::string& key) {
   sync_due_.erase(key);
-  syncs_.Remove(key);
   ForgetSent(key);
 }
 
@@ -102,11 +92,6 @@ bool GrantSender::MayBeGranted(const std::string& key) const {
   const auto sent = sent_.find(key);
   return sent != sent_.end() && sent->second.what.kind == Kind::kCreate &&
          deps_.clock.Now() - sent->second.at < kEcho;
-}
-
-void GrantSender::OnSyncDue(const std::string& key) {
-  MakeSyncDue(key, "");
-  Check(key);
 }
 
 NextCall GrantSender::Compare(const std::string& key) const {
@@ -216,10 +201,6 @@ void GrantSender::OnAnswered(const std::string& key, const Call& call, const Sta
   if (deps_.known.Pod(key) == nullptr) return ForgetSent(key);
   if (!status.ok() && kind == Kind::kSync && !sync_due_.contains(key))
     MakeSyncDue(key, call.traceparent);
-  if (status.ok() && kind != Kind::kKill) {
-    syncs_.Remove(key);
-    syncs_.Add(key, random_.Jitter(sync_frequency_, kSyncJitter));
-  }
   if (again_.erase(key) > 0 || !status.ok()) queue_.Add(key, wait);
 }
 

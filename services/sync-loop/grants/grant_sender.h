@@ -1,6 +1,7 @@
 #pragma once
 
-/// Sends pod-worker what it has to know of each pod: grants, updates, "look again" and kills.
+/// Sends pod-worker what it has to know of each pod: grants, updates, "look again" and kills. The
+/// regular looks are pod-worker's own: nothing is sent while nothing changes.
 /// At most one call is in flight per pod, always the one that a fresh comparison asks for. A call
 /// whose effect does not show within kEcho is sent again; one that failed waits for its back-off.
 /// In:    keys to compare, from SyncLoopService; the answers of pod-worker.
@@ -48,7 +49,7 @@ class GrantSender {
     const Log& log;
   };
   /// `seed`: of jitter.
-  GrantSender(const Deps& deps, Duration sync_frequency, uint64_t seed);
+  GrantSender(const Deps& deps, uint64_t seed);
 
   void Start();
   /// Compares `key` soon, and calls when pod-worker lacks something.
@@ -58,8 +59,6 @@ class GrantSender {
   /// The worker of `key` is to look at its pod again with the next call. `traceparent`: of what
   /// made it so; may be empty.
   void MakeSyncDue(const std::string& key, const std::string& traceparent);
-  /// The worker syncs: its next look is due at its own time.
-  void ScheduleSync(const std::string& key);
   /// Its record is gone.
   void Forget(const std::string& key);
   /// A pod was sent as new, and what pod-worker made of it may not show yet.
@@ -67,7 +66,7 @@ class GrantSender {
   size_t in_flight() const { return in_flight_.size(); }
   /// Entries that are kept between calls.
   size_t remembered() const {
-    return sent_.size() + backoff_.size() + logged_.size() + sync_due_.size() + syncs_.size();
+    return sent_.size() + backoff_.size() + logged_.size() + sync_due_.size();
   }
 
  private:
@@ -82,7 +81,6 @@ class GrantSender {
     NextCall what;
     Clock::Time at;
   };
-  void OnSyncDue(const std::string& key);
   void OnDue(const std::string& key);
   NextCall Compare(const std::string& key) const;
   /// nullopt: it cannot be sent now.
@@ -96,7 +94,6 @@ class GrantSender {
   std::string NewRequestId(const std::string& key);
 
   Deps deps_;
-  Duration sync_frequency_;
   Random random_;
   Clock::Time started_;
   uint64_t last_request_ = 0;
@@ -108,7 +105,6 @@ class GrantSender {
   std::map<std::string, std::string> sync_due_;  // key -> trace of what made it due; may be empty
   exec::Backoff backoff_;
   exec::WorkQueue queue_;
-  exec::WorkQueue syncs_;
 };
 
 }  // namespace splitlet::sync_loop

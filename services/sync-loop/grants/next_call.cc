@@ -8,10 +8,6 @@ namespace {
 using Kind = NextCall::Kind;
 using Worker = WorkerFacts::State;
 
-constexpr double kJitter = 0.5;
-constexpr Duration kErrorDelay = 10s;
-constexpr Duration kLongestBackoff = 60s;
-
 NextCall Kill(int64_t incarnation) { return {.kind = Kind::kKill, .incarnation = incarnation}; }
 
 /// For a pod that must not run: its worker is told once to end it, unless it does already.
@@ -63,14 +59,6 @@ NextCall ComputeNextCall(const CallInput& input) {
     return input.worker_known ? Kill(pod.incarnation) : NextCall{};
   if (input.preempted) return EndOf(input);
   return CallForAdmitted(input);
-}
-
-Duration ComputeResync(const WorkerFacts& worker, Clock::Time now, Duration sync_frequency,
-                       Random& random) {
-  if (worker.retry_at && worker.retry_at->SameBoot(now))
-    return random.Jitter(std::clamp(*worker.retry_at - now, Duration{0}, kLongestBackoff), kJitter);
-  if (worker.sync_failed) return random.Jitter(kErrorDelay, kJitter);
-  return random.Jitter(sync_frequency, kJitter);
 }
 
 }  // namespace splitlet::sync_loop

@@ -1,13 +1,11 @@
 #pragma once
 
 /// What pod-worker has to be told about a pod, found by comparing what is wanted and admitted with
-/// what the worker says; and when a pod is to be looked at again. Threads: pure functions, any.
+/// what the worker says. Threads: pure functions, any.
 /// Errors: none. Source: sync-loop spec, sections 5, 10 and 12; DESIGN.md, rules 7, 8, 14 and 15.
 
 #include <cstdint>
-#include <optional>
 
-#include "libs/base/random.h"
 #include "services/sync-loop/pod_digests.h"
 
 namespace splitlet::sync_loop {
@@ -32,9 +30,5 @@ struct CallInput {
 
 /// An absent record in `desired` makes no call: see orphans/orphan_watch.h.
 NextCall ComputeNextCall(const CallInput& input);
-
-/// From now to the next look at a pod whose worker syncs.
-Duration ComputeResync(const WorkerFacts& worker, Clock::Time now, Duration sync_frequency,
-                       Random& random);
 
 }  // namespace splitlet::sync_loop

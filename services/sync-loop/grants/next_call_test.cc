@@ -111,33 +111,6 @@ TEST(NextCall, EveryDifferenceBetweenWantedAndWorker) {
   EXPECT_EQ(Print(ComputeNextCall({})), "") << "no record says nothing";
 }
 
-TEST(Resync, TheNextLookDependsOnTheLastOne) {
-  FakeClock clock;
-  Random random(1);
-  const auto delay = [&](auto change) {
-    WorkerFacts worker;
-    change(worker);
-    return ComputeResync(worker, clock.Now(), 60s, random);
-  };
-  const struct {
-    const char* name;
-    Duration found, least, most;
-  } kCases[] = {
-      {"all well", delay([](WorkerFacts&) {}), 60s, 90s},
-      {"failed", delay([](WorkerFacts& w) { w.sync_failed = true; }), 10s, 15s},
-      {"back-off of 40 s", delay([&](WorkerFacts& w) { w.retry_at = clock.Now() + 40s; }), 40s,
-       60s},
-      {"back-off of 5 min", delay([&](WorkerFacts& w) { w.retry_at = clock.Now() + 300s; }), 60s,
-       90s},
-      {"back-off is over", delay([&](WorkerFacts& w) { w.retry_at = clock.Now() - 1s; }), 0s, 0s},
-  };
-  for (const auto& c : kCases) {
-    SCOPED_TRACE(c.name);
-    EXPECT_GE(c.found, c.least);
-    EXPECT_LE(c.found, c.most);
-  }
-}
-
 TEST(RuntimeChange, OnlyWhatHasEndedMakesWork) {
   v1::RuntimeRecord before;
   auto* sandbox = before.mutable_pod()->add_sandboxes();
