@@ -9,7 +9,6 @@
 #include "chaos/runtime_leaks.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/codec.h"
-#include "libs/operate/timeline.h"
 
 namespace splitlet::chaos {
 namespace {
@@ -544,20 +543,6 @@ TEST(Reports, NeedNothingFromOutside) {
   EXPECT_THAT(html, HasSubstr("workers: &lt;syncing&gt;"));
   EXPECT_THAT(html, HasSubstr("<svg "));
   EXPECT_THAT(html, HasSubstr(">web-0</text>"));
-}
-
-TEST(Reports, WhatHappensToNoProcessOrPodHasARowOfItsOwn) {
-  const operate::Timeline timeline{.length = 10s,
-                                   .processes = {"pleg"},
-                                   .pods = {std::string(60, 'p')},
-                                   .bars = {{"state", 1s, 2s, "fault", "fillDisk state for 1s"}},
-                                   .marks = {{"node", 3s, "fault", "reboot node"},
-                                             {"leftovers", 9s, "violation", "is left over"},
-                                             {"pleg", 9s, "start", "started"}}};
-  const std::string svg = operate::TimelineSvg(timeline);
-  for (const char* row : {"state", "node", "leftovers", "pleg"})
-    EXPECT_THAT(svg, HasSubstr(std::string(">") + row + "</text>"));
-  EXPECT_THAT(svg, HasSubstr(">" + std::string(20, 'p') + "...<title>" + std::string(60, 'p')));
 }
 
 TEST(Reports, TellSeedsAndViolations) {

@@ -11,7 +11,6 @@
 #include "libs/operate/bus_text.h"
 #include "libs/operate/pod_view.h"
 #include "libs/operate/process_view.h"
-#include "libs/operate/text.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::ctl {
@@ -24,60 +23,6 @@ int64_t Before(Duration d) { return ToNanos(kNow - d); }
 
 bool Has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
-}
-
-// Text.
-
-TEST(Ages, AreThoseOfKubectl) {
-  const struct {
-    Duration d;
-    const char* want;
-  } kCases[] = {{0s, "0s"},          {-1s, "0s"},          {-5s, "<invalid>"}, {119s, "119s"},
-                {120s, "2m"},        {125s, "2m5s"},       {599s, "9m59s"},    {600s, "10m"},
-                {179min, "179m"},    {180min, "3h"},       {201min, "3h21m"},  {8h, "8h"},
-                {47h, "47h"},        {48h, "2d"},          {53h, "2d5h"},      {8 * 24h, "8d"},
-                {365 * 24h, "365d"}, {800 * 24h, "2y70d"}, {3000 * 24h, "8y"}};
-  for (const auto& c : kCases) EXPECT_EQ(operate::HumanDuration(c.d), c.want);
-  EXPECT_EQ(operate::Age(kNow, 0), "<unknown>");
-}
-
-TEST(Since, IsADuration) {
-  EXPECT_EQ(operate::ParseSince("10m").value_or(0s), Duration{10min});
-  EXPECT_EQ(operate::ParseSince("1h30m").value_or(0s), Duration{90min});
-  EXPECT_EQ(operate::ParseSince("45").value_or(0s), Duration{45s});
-  EXPECT_EQ(operate::ParseSince("2d").value_or(0s), Duration{48h});
-  for (const char* text : {"", "m", "10x", "-5m", "1.5h", "99999999d"})
-    EXPECT_FALSE(operate::ParseSince(text).ok()) << text;
-}
-
-TEST(Tables, AlignByCharactersAndEndWithoutSpaces) {
-  operate::Table table({"NAME", "AGE"});
-  table.Add({"\xC3\xA4\xC3\xB6", "1s"});
-  table.Add({"longer-name", ""});
-  EXPECT_EQ(table.Text(), "NAME          AGE\n\xC3\xA4\xC3\xB6            1s\nlonger-name\n");
-  EXPECT_EQ(table.Text(false), "\xC3\xA4\xC3\xB6            1s\nlonger-name\n");
-}
-
-TEST(Tables, OneAfterTheOtherLineUpWhenAskedTo) {
-  std::vector<size_t> widths;
-  operate::Table first({"NAME", "AGE"});
-  first.KeepWidths(&widths);
-  first.Add({"long-name", "1s"});
-  EXPECT_EQ(first.Text(), "NAME        AGE\nlong-name   1s\n");
-  operate::Table second({"NAME", "AGE"});
-  second.KeepWidths(&widths);
-  second.Add({"web", "2s"});
-  EXPECT_EQ(second.Text(false), "web         2s\n");
-}
-
-TEST(Indenting, LeavesEmptyLinesEmpty) {
-  EXPECT_EQ(operate::Indented("a\n\nb\n", 2), "  a\n\n  b\n");
-}
-
-TEST(Bytes, AreRounded) {
-  EXPECT_EQ(operate::HumanBytes(312), "312 B");
-  EXPECT_EQ(operate::HumanBytes(1536), "1.5 KiB");
-  EXPECT_EQ(operate::HumanBytes(3ULL << 40), "3.0 TiB");
 }
 
 // Pods.
@@ -377,137 +322,7 @@ TEST(SourceTables, ShowWhatIsWrongWhere) {
           R"x("where": "web.yaml", "reason": "spec.containers: required value (line 4)")x"));
 }
 
-// Bus.
-
-template <class R>
-std::string TableMessage(const std::string& key, const R& record) {
-  v1::Envelope envelope;
-  envelope.set_producer("pleg");
-  envelope.mutable_change()->set_key(key);
-  envelope.mutable_change()->set_record(record.SerializeAsString());
-  return envelope.SerializeAsString();
-}
-
-v1::RuntimeRecord RuntimeWith(v1::ContainerRecord::State state, int exit_code) {
-  v1::RuntimeRecord record;
-  record.mutable_pod()->set_name("web");
-  record.mutable_pod()->set_namespace_("default");
-  auto& container = *record.mutable_pod()->add_containers();
-  container.set_id("c1");
-  container.set_name("app");
-  container.set_state(state);
-  container.set_exit_code(exit_code);
-  return record;
-}
-
-TEST(BusLines, SayWhatIsNew) {
-  operate::BusReader reader;
-  const auto read = [&reader](const std::string& subject, const std::string& bytes) {
-    return reader.Read({.at = kNow + 7ms, .subject = subject, .bytes = bytes});
-  };
-  EXPECT_EQ(
-      operate::EventLine(read("splitlet.ab.runtime",
-                              TableMessage("u1", RuntimeWith(v1::ContainerRecord::RUNNING, 0)))),
-      "12:00:00.007  pleg           runtime      default/web  app running\n");
-  EXPECT_EQ(
-      read("splitlet.ab.runtime", TableMessage("u1", RuntimeWith(v1::ContainerRecord::EXITED, 3)))
-          .text,
-      "app exited 3");
-  EXPECT_EQ(read("splitlet.ab.runtime", TableMessage("u1", v1::RuntimeRecord())).text,
-            "gone: app exited 3");
-  EXPECT_EQ(operate::EventLine(read("splitlet.ab.pleg.pod-changed", "u1")),
-            "12:00:00.007  pleg           pod-changed  default/web  signal\n");
-  v1::Envelope removal;
-  removal.mutable_change()->set_key("u1");
-  removal.mutable_change()->set_removal(true);
-  EXPECT_EQ(read("splitlet.ab.runtime", removal.SerializeAsString()).text, "record removed");
-  EXPECT_EQ(reader.PodsNamed("web").size(), 1U);
-  EXPECT_EQ(reader.PodsNamed("default/web").size(), 1U);
-  EXPECT_TRUE(reader.PodsNamed("eb").empty());
-}
-
-TEST(BusLines, StrangeMessagesAreNamed) {
-  operate::BusReader reader;
-  EXPECT_EQ(reader.Read({.at = kNow, .subject = "foreign", .bytes = ""}).text,
-            "not a subject of splitlet");
-  EXPECT_EQ(reader.Read({.at = kNow, .subject = "splitlet.ab.runtime", .bytes = "\xFF\xFF"}).text,
-            "cannot be decoded");
-  v1::Envelope beat;
-  beat.set_sequence(5);
-  beat.mutable_beat()->add_complete("all");
-  const operate::BusEvent event = reader.Read(
-      {.at = kNow, .subject = "splitlet.ab.workers", .bytes = beat.SerializeAsString()});
-  EXPECT_TRUE(event.beat);
-  EXPECT_EQ(event.process, "pod-worker") << "the owner, when the message does not say";
-  EXPECT_EQ(event.text, "beat, sequence 5, complete: all");
-}
-
-template <class R>
-std::string Made(const std::function<void(R&)>& fill) {
-  R record;
-  fill(record);
-  return record.SerializeAsString();
-}
-
-TEST(BusLines, EachTableHasItsWords) {
-  using Desired = v1::DesiredRecord;
-  using Admission = v1::AdmissionRecord;
-  using Worker = v1::WorkerRecord;
-  const auto desired = [](Desired::State state, int64_t generation, const std::string& problem) {
-    return Made<Desired>([&](Desired& r) {
-      r.set_state(state);
-      r.set_source("file");
-      r.set_generation(generation);
-      r.set_problem(problem);
-    });
-  };
-  const auto worker = [](v1::WorkerState state, const std::string& error) {
-    return Made<Worker>([&](Worker& r) {
-      r.set_state(state);
-      r.set_sync_error(error);
-    });
-  };
-  const struct {
-    const char* name;
-    const char* table;
-    std::string before, after;
-    const char* want;
-  } kCases[] = {
-      {"a new pod", "desired", "", desired(Desired::WANTED, 1, ""), "wanted by file"},
-      {"a changed spec", "desired", desired(Desired::WANTED, 1, ""),
-       desired(Desired::WANTED, 2, ""), "spec changed"},
-      {"a broken manifest", "desired", desired(Desired::WANTED, 1, ""),
-       desired(Desired::WANTED, 1, "web.yaml: bad"), "the last good version stays: web.yaml: bad"},
-      {"a removed pod", "desired", desired(Desired::WANTED, 1, ""),
-       desired(Desired::REMOVED, 2, ""), "removed by file"},
-      {"admitted", "admission", "",
-       Made<Admission>([](Admission& r) { r.set_verdict(Admission::ADMITTED); }), "admitted"},
-      {"rejected", "admission", "", Made<Admission>([](Admission& r) {
-         r.set_verdict(Admission::REJECTED);
-         r.set_reason("OutOfcpu");
-         r.set_message("too little");
-       }),
-       "rejected: OutOfcpu: too little"},
-      {"a worker begins", "workers", "", worker(v1::SYNCING, ""), "syncing"},
-      {"a sync fails", "workers", worker(v1::SYNCING, ""), worker(v1::SYNCING, "no image"),
-       "sync failed: no image"},
-      {"a sync goes well again", "workers", worker(v1::SYNCING, "no image"),
-       worker(v1::SYNCING, ""), "sync went well again"},
-      {"a container waits", "workers", worker(v1::SYNCING, ""), Made<Worker>([](Worker& r) {
-         r.set_state(v1::SYNCING);
-         auto& note = *r.add_containers();
-         note.set_name("app");
-         note.set_reason("CrashLoopBackOff");
-       }),
-       "app waits: CrashLoopBackOff"},
-      {"pressure", "pressure", "",
-       Made<v1::PressureRecord>([](v1::PressureRecord& r) { r.add_conditions("DiskPressure"); }),
-       "DiskPressure"},
-      {"an unknown table", "other", "", "x", "updated"},
-  };
-  for (const auto& c : kCases)
-    EXPECT_EQ(operate::DescribeChange(c.table, c.before, c.after), c.want) << c.name;
-}
+// Traces.
 
 TEST(Tracing, IsInOrderAndInMilliseconds) {
   const std::string text = TraceText({{kNow + 120ms, "pleg", "runtime: app running", ""},
@@ -536,8 +351,11 @@ TEST(Tracing, LinesOfOneTraceHaveItsMark) {
 TEST(Tracing, TablesGiveTheTimesTheyHold) {
   operate::PodView view = ViewOf(kTwo, R"({"phase": "Running", "conditions": [
       {"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T11:59:00Z"}]})");
-  view.runtime = std::make_shared<v1::RuntimeRecord>(RuntimeWith(v1::ContainerRecord::EXITED, 3));
-  auto& container = *view.runtime->mutable_pod()->mutable_containers(0);
+  view.runtime = std::make_shared<v1::RuntimeRecord>();
+  auto& container = *view.runtime->mutable_pod()->add_containers();
+  container.set_name("app");
+  container.set_state(v1::ContainerRecord::EXITED);
+  container.set_exit_code(3);
   container.set_created_at_ns(Before(10s));
   container.set_finished_at_ns(Before(1s));
   const std::string text = TraceText(LinesOf(view));
