@@ -13,6 +13,7 @@
 ///   process-back    a process that died is there again in time
 ///   memory, descriptors   of each process below their limits
 /// and at rest: runs, ends, unwanted, status, restarts.
+/// Called by Engine.
 /// Threads: one.
 /// Errors: none; what breaks a rule is a violation, announced once for each subject.
 

@@ -1,7 +1,7 @@
 #pragma once
 
 /// One round of a scenario on a node: pods are started, the plan is carried out, everything is
-/// healed, must settle, and must go without leaving anything behind.
+/// healed, must settle, and must go without leaving anything behind. Called by RunScenario.
 /// Threads: one.
 /// Errors: a node that refuses to start the pods; what breaks a rule is in the outcome. Whatever
 /// happens, faults are ended and pods removed before it returns.

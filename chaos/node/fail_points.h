@@ -2,7 +2,7 @@
 
 /// The fail point terms that processes are to have while faults last, and those that they have. A
 /// process that is paused, starts or does not answer gets them later; one that is new has none of
-/// what was set in the one before.
+/// what was set in the one before. Called by LocalFaults.
 /// Threads: one.
 /// Errors: of the process that refuses a term; not to answer is none.
 

@@ -2,7 +2,7 @@
 
 /// A process of the group that misbehaves: it lists without end, records events that nobody needs,
 /// and opens connections that it never uses or that speak no gRPC. A program of its own
-/// (`splitletctl chaos flood`), since shares are those of a process.
+/// (`splitletctl chaos flood`), since shares are those of a process. Called by RunFlood.
 /// Threads: several of its own while it runs.
 /// Errors: none; what is refused is asked again.
 

@@ -1,7 +1,7 @@
 #pragma once
 
 /// A local stack (deploy/local, runit) as a node under chaos. What is true is read from the CRI
-/// socket, /proc, /sys/fs/cgroup and the disk.
+/// socket, /proc, /sys/fs/cgroup and the disk. Made by RunScenario, called by Engine and Checker.
 /// Threads: one.
 /// Errors: as Node's; Open tells what is missing to do chaos here at all.
 /// Source: deploy/local/README.md.

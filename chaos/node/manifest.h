@@ -1,6 +1,7 @@
 #pragma once
 
-/// The manifest of a pod of a scenario, and what its container writes about itself.
+/// The manifest of a pod of a scenario, and what its container writes about itself. Called by
+/// LocalNode.
 /// Threads: pure functions, any.
 /// Errors: none.
 /// Units: seconds since the boot in a witness file.

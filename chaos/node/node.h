@@ -2,7 +2,7 @@
 
 /// A node under chaos: what is done to it, and what it truly is, which is what its container
 /// runtime and its kernel say, not its own tables. LocalNode is a stack of deploy/local, FakeNode
-/// (in the tests) one in memory with bugs on demand.
+/// (in the tests) one in memory with bugs on demand. Called by Engine and Checker.
 /// Threads: one; calls block for a second or two at most.
 /// Errors: of what is done; what cannot be seen at the moment is said to be so in the snapshot.
 /// Units: container times are wall times, as the runtime gives them.

@@ -2,7 +2,7 @@
 
 /// Cuts a process off the bus: packets between it and nats-server are dropped by iptables, those of
 /// its present connection by port, those of connections to come by a cgroup of its own that its
-/// supervisor is put into as well.
+/// supervisor is put into as well. Called by LocalFaults.
 /// Threads: one.
 /// Errors: of iptables and of the cgroup file system. What was made is undone by Heal, and by the
 /// destructor.

@@ -2,7 +2,7 @@
 
 /// A reboot of a local stack with a private containerd, as near as one machine comes to it: every
 /// process and every container is killed at once, what lies on tmpfs on a real node goes, and the
-/// processes start with another boot id.
+/// processes start with another boot id. Called by LocalFaults.
 /// Threads: one; the call blocks until runit has started everything again.
 /// Errors: of the steps.
 

@@ -1,6 +1,7 @@
 #pragma once
 
 /// Somebody who has a port of loopback before its owner: who connects hears nonsense, or nothing.
+/// Made by LocalFaults.
 /// Threads: one of its own.
 /// Errors: of bind.
 

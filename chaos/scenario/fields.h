@@ -2,6 +2,7 @@
 
 /// The fields of one map of a YAML document, read strictly: each once, none unknown, each of its
 /// type. The first thing that is wrong is kept. Included by parsers only: it brings yaml-cpp.
+/// Called by the parser of scenarios.
 /// Threads: one.
 /// Errors: INVALID_ARGUMENT "file: path.field: reason (line n)".
 

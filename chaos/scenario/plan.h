@@ -1,7 +1,7 @@
 #pragma once
 
 /// What a round does, drawn from scenario and seed: steps in order of time. The same seed gives the
-/// same steps on every machine.
+/// same steps on every machine. Made by Engine.
 /// Threads: values.
 /// Errors: none.
 /// Units: durations from the start of the round.

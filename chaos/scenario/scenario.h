@@ -1,7 +1,8 @@
 #pragma once
 
 /// A chaos scenario: which pods run, what is done to them, what breaks when, and what may not
-/// happen. Written as YAML; the parser is strict. Nothing is drawn here: see plan.h.
+/// happen. Written as YAML; the parser is strict. Nothing is drawn here: see plan.h. Parsed by
+/// RunScenario.
 /// Threads: values.
 /// Errors: INVALID_ARGUMENT, one line with file, field, reason and line number.
 /// Units: durations from the start of the round.
