@@ -1,5 +1,5 @@
-// All processes are one program with a name for each: splitlet-pleg is a link to it. What they have
-// in common is then in memory once. Source: docs/decisions/one-program.md.
+// All processes are one program, named by links (splitlet-pleg): in memory once.
+// Source: docs/decisions/one-program.md.
 
 #include <cstdio>
 #include <string_view>
