@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lint_docs  # noqa: E402  (the path is set just above)
+import lint_processes  # noqa: E402
 
 # What a library may include beside itself; what these may use comes along. See ARCHITECTURE.md.
 LIB_ARROWS = {
@@ -351,6 +352,7 @@ def lint(root, headerless=frozenset()):
     findings = [finding for source in sources for finding in check_source(source)]
     findings.extend(check_documented(root, sources))
     texts = [(source.path, source.text) for source in sources]
+    findings.extend(Finding(*found) for found in lint_processes.check(root))
     findings.extend(Finding(*found) for found in lint_docs.check(root, texts, headerless, UNCITED))
     return sorted(findings)
 

@@ -262,5 +262,63 @@ class Citations(unittest.TestCase):
                 self.assertEqual(len(self.findings("libs/base/a.h", text)), want)
 
 
+class Processes(unittest.TestCase):
+    """A tree with one process, and what is said when one of its places says something else."""
+
+    TABLE = 'constexpr auto kProcesses = {\n    {"gc", "pressure", "desired|workers", 7,\n     5min},\n    {"later", "", "desired"},\n'
+    TREE = {
+        "ARCHITECTURE.md": "| gc | `pressure`: disk signals |\n",
+        "Makefile": "PROGRAMS = splitlet-gc\n",
+        "cmake/package.cmake": 'splitlet_unit(gc PORT 7 DESCRIPTION "x")\n',
+        "compose/docker-compose.yml": '    command: [gc, "7"]\n',
+        "compose/image/programs.sh": "(splitlet-gc)\n",
+        "compose/image/setup.sh": "gc  0\n",
+        "compose/kubelet.yaml": "    gc: 0\n",
+        "compose/prebuilt.sh": "for process in gc; do\n",
+        "compose/prometheus/nodes.yml": "regex: '.+:7', target_label: process, replacement: gc}\n",
+        "compose/prometheus/rules/alerts.yml": 'up{process="gc"} == 0\n',
+        "ctl/completion.cc": 'local processes="gc" choices=""\n',
+        "deploy/deb/prerm": "stop splitlet-gc splitlet-nats\n",
+        "deploy/local/lib.sh": "readonly PROCESSES=(gc)\n",
+        "deploy/local/nats.sh": "gc   pressure  desired,workers\n",
+        "deploy/systemd/processes/gc.conf": "\n",
+        "docs/metrics.md": "| gc | 7 |\n",
+        "services/CMakeLists.txt": "add_subdirectory(gc)\n",
+        "tests/monitoring/check.py": 'PROCESSES = ("gc")\n',
+    }
+
+    def findings(self, **changed):
+        with tempfile.TemporaryDirectory() as root:
+            for name, content in {lint.lint_processes.TABLE: self.TABLE, **self.TREE, **changed}.items():
+                os.makedirs(os.path.dirname(os.path.join(root, name)), exist_ok=True)
+                with open(os.path.join(root, name), "w", encoding="utf-8") as file:
+                    file.write(content)
+            return [path for path, _, _ in lint.lint_processes.check(root)]
+
+    def test_places_that_agree(self):
+        self.assertEqual(self.findings(), [])
+
+    def test_each_place_that_says_something_else_is_named(self):
+        for name, content in self.TREE.items():
+            if name.endswith(".conf"):
+                continue
+            with self.subTest(name):
+                self.assertEqual(self.findings(**{name: content.replace("gc", "gone")}), [name])
+
+    def test_numbers_and_tables_count(self):
+        for name, was, now in (("docs/metrics.md", "7", "8"), ("compose/docker-compose.yml", "7", "70"),
+                               ("deploy/local/nats.sh", "desired,workers", "desired"),
+                               ("ARCHITECTURE.md", "pressure", "runtime")):
+            with self.subTest(name):
+                self.assertEqual(self.findings(**{name: self.TREE[name].replace(was, now)}), [name])
+
+    def test_a_process_more_is_missed_everywhere(self):
+        table = self.TABLE.replace('{"later", "", "desired"}', '{"later", "", "desired", 8}')
+        self.assertEqual(len(set(self.findings(**{lint.lint_processes.TABLE: table}))), len(self.TREE) - 1)  # alerts have none
+
+    def test_a_tree_without_the_table_has_nothing_to_check(self):
+        self.assertEqual(self.findings(**{lint.lint_processes.TABLE: ""}), [])
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=0)

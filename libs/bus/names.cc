@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <map>
 
 #include "libs/base/hash.h"
+#include "libs/base/processes.h"
 #include "libs/bus/bus.h"
 #include "libs/bus/scope.h"
 #include "libs/bus/typed.h"
@@ -20,12 +20,9 @@ std::string Subject(std::string_view node, std::string_view rest) {
 }
 
 std::string OwnerOf(std::string_view table) {
-  static const std::map<std::string, std::string, std::less<>> kOwners = {
-      {"desired", "config-source"}, {"admission", "sync-loop"}, {"workers", "pod-worker"},
-      {"runtime", "pleg"},          {"podstatus", "status"},    {"pressure", "gc"},
-  };
-  const auto it = kOwners.find(table);
-  return it == kOwners.end() ? std::string() : it->second;
+  if (table.empty()) return {};
+  const auto* owner = std::ranges::find(kProcesses, table, &ProcessRow::table);
+  return owner == kProcesses.end() ? std::string() : std::string(owner->name);
 }
 
 bool IsKey(std::string_view text) {

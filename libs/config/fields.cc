@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 
+#include "libs/base/processes.h"
+
 namespace splitlet::config {
 namespace {
 
@@ -19,8 +21,24 @@ constexpr int64_t kInt32Max = INT32_MAX;
 constexpr int64_t kMillisecond = 1'000'000;
 constexpr int64_t kSecond = 1'000 * kMillisecond;
 
-constexpr std::string_view kProcesses =
-    "config-source|sync-loop|pod-worker|pleg|status|gc|node-api|ctl";
+constexpr std::string_view kOperator = "ctl";
+/// "config-source|...|ctl"
+constexpr size_t kUserNamesLength = [] {
+  size_t length = kOperator.size();
+  for (const ProcessRow& row : kProcesses) length += row.name.size() + 1;
+  return length;
+}();
+constexpr auto kUserNames = [] {
+  std::array<char, kUserNamesLength> names{};
+  auto* end = names.begin();
+  for (const ProcessRow& row : kProcesses) {
+    end = std::ranges::copy(row.name, end).out;
+    *end++ = '|';
+  }
+  std::ranges::copy(kOperator, end);
+  return names;
+}();
+constexpr std::string_view kUsers(kUserNames.data(), kUserNames.size());
 constexpr std::string_view kReserved = "cpu|memory|ephemeral-storage|pid";
 constexpr std::string_view kSignals =
     "memory.available|nodefs.available|nodefs.inodesFree|imagefs.available|imagefs.inodesFree|"
@@ -266,7 +284,7 @@ constexpr auto kFields = std::to_array<Field>({
            "there is no API server client yet; static pods wait for none", "false"),
     {"splitlet.maxBlockingThreads", kInt, kCounts, "", 4, 4096},
     Works({"splitlet.lockFailPoints", kBool}, "locked for SPLITLET_FAILPOINTS, too"),
-    {"splitlet.users", kUserMap, kCounts, kProcesses, 0, UINT32_MAX - 1LL},
+    {"splitlet.users", kUserMap, kCounts, kUsers, 0, UINT32_MAX - 1LL},
 });
 
 }  // namespace

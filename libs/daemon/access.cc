@@ -6,49 +6,41 @@
 #include <string_view>
 #include <utility>
 
+#include "libs/base/processes.h"
+
 namespace splitlet::daemon {
 namespace {
-
-/// `callers`: "sync-loop|gc"; "*": every process. Root and `ctl` may call all.
-struct Right {
-  std::string_view process;  // "*": each
-  std::string_view method;   // without "splitlet.v1."
-  std::string_view callers;
-};
-
-// Lists follow the views of ARCHITECTURE.md's table; what has no row is for root, or root and ctl.
-constexpr auto kRights = std::to_array<Right>({
-    {"config-source", "Tables/List", "sync-loop|pod-worker|status|gc|node-api"},
-    {"sync-loop", "Tables/List", "status"},
-    {"pod-worker", "Tables/List", "config-source|sync-loop|status|gc"},
-    {"pleg", "Tables/List", "sync-loop|status|gc|node-api"},
-    {"status", "Tables/List", "sync-loop|node-api"},
-    {"gc", "Tables/List", "sync-loop|status"},
-    {"*", "Admin/GetProcess", "status"},
-    {"config-source", "ConfigSource/GetPod", "sync-loop|pod-worker|gc"},
-    {"pod-worker", "PodWorker/UpdatePod", "sync-loop"},
-    {"pod-worker", "PodWorker/KillPod", "sync-loop|gc"},
-    {"pod-worker", "PodWorker/HoldForRemoval", "gc"},
-    {"pod-worker", "PodWorker/ReleaseHold", "gc"},
-    {"pod-worker", "PodWorker/ListWorkers", "status"},
-    {"pleg", "Pleg/GetPodStatus", "status"},
-    {"pleg", "Pleg/GetHealth", "status"},
-    {"status", "Status/RecordEvent", "*"},
-});
 
 constexpr std::string_view kOperator = "ctl";
 /// A terminal status that is put aside may start a pod that has ended.
 constexpr std::string_view kForRoot = "splitlet.v1.Admin/DiscardRecord";
 constexpr std::string_view kPackage = "splitlet.v1.";
 
-bool Names(std::string_view list, std::string_view name) {
-  if (list == "*") return name != kOperator;
-  while (!list.empty()) {
-    const auto bar = list.find('|');
-    if (list.substr(0, bar) == name) return true;
-    list.remove_prefix(bar == std::string_view::npos ? list.size() : bar + 1);
-  }
-  return false;
+constexpr std::string_view kList = "Tables/List";
+
+/// What has no row is for root and `ctl`, or for root.
+bool IsCaller(std::string_view callers, std::string_view name) {
+  return callers == "*" ? name != kOperator : IsListed(callers, name);
+}
+
+bool IsAt(const CallRight& right, std::string_view process) {
+  return right.process == "*" || right.process == process;
+}
+
+/// Whether `caller` views the table that `process` owns.
+bool Views(std::string_view caller, std::string_view process) {
+  const ProcessRow *viewer = FindProcess(caller), *owner = FindProcess(process);
+  return viewer != nullptr && owner != nullptr && !owner->table.empty() &&
+         IsListed(viewer->views, owner->table);
+}
+
+/// `method` without the package; empty: any.
+bool Calls(std::string_view caller, std::string_view process, std::string_view method) {
+  if ((method.empty() || method == kList) && Views(caller, process)) return true;
+  return std::ranges::any_of(kCallRights, [&](const CallRight& right) {
+    return IsAt(right, process) && (method.empty() || right.method == method) &&
+           IsCaller(right.callers, caller);
+  });
 }
 
 struct Share {
@@ -64,10 +56,6 @@ constexpr auto kShares = std::to_array<Share>({
     {"PodWorker/UpdatePod", {.request_bytes = 20 << 20, .per_caller = 24}},
     {"Status/RecordEvent", {.per_caller = 4}},
 });
-
-bool IsAt(const Right& right, std::string_view process) {
-  return right.process == "*" || right.process == process;
-}
 
 }  // namespace
 
@@ -95,10 +83,7 @@ std::vector<uint32_t> Access::Callers() const {
   std::set<uint32_t> uids = {0};
   if (users_.empty()) uids.insert(own_uid_);
   for (const auto& user : users_) {
-    const bool calls = std::ranges::any_of(kRights, [&](const Right& right) {
-      return IsAt(right, process_) && Names(right.callers, user.first);
-    });
-    if (calls || user.first == kOperator) uids.insert(user.second);
+    if (user.first == kOperator || Calls(user.first, process_, "")) uids.insert(user.second);
   }
   return {uids.begin(), uids.end()};
 }
@@ -109,11 +94,9 @@ bool Access::MayCall(const std::string& method, uint32_t uid) const {
   if (method == kForRoot) return false;
   return std::ranges::any_of(users_, [&](const auto& user) {
     if (user.second != uid) return false;
-    return user.first == kOperator || std::ranges::any_of(kRights, [&](const Right& right) {
-             return IsAt(right, process_) && method.starts_with(kPackage) &&
-                    method.substr(kPackage.size()) == right.method &&
-                    Names(right.callers, user.first);
-           });
+    return user.first == kOperator ||
+           (method.starts_with(kPackage) &&
+            Calls(user.first, process_, std::string_view(method).substr(kPackage.size())));
   });
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Who may connect to this process and call which of its methods: a table over the processes, and
+/// Who may connect to this process and call which of its methods: the table of processes, and
 /// their user ids from `splitlet.users`. Root may do all; without the setting all run as one user.
 /// Threads: immutable.
 /// Source: docs/design.md, "The calls"; docs/safety.md, rule 31.

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "libs/base/processes.h"
+
 namespace splitlet::operate {
 namespace {
 
@@ -21,8 +23,7 @@ std::string FirstOf(const std::vector<std::string>& paths) {
 }  // namespace
 
 const std::vector<std::string>& ProcessNames() {
-  static const std::vector<std::string> names = {"config-source", "sync-loop", "pod-worker",
-                                                 "pleg",          "status",    "gc"};
+  static const std::vector<std::string> names = splitlet::ProcessNames();
   return names;
 }
 

@@ -1,9 +1,17 @@
 #include "services/status/config.h"
 
+#include "libs/base/processes.h"
 #include "libs/config/kubelet_config.h"
 #include "libs/daemon/service.h"
 
 namespace splitlet::status {
+
+std::map<std::string, Duration> HealthLimits() {
+  std::map<std::string, Duration> limits;
+  for (const ProcessRow& row : kProcesses)
+    if (row.health_limit > Duration{0}) limits.emplace(row.name, row.health_limit);
+  return limits;
+}
 
 StatusConfig LoadStatusConfig(const config::KubeletConfig& file, const daemon::Flags& flags) {
   StatusConfig config;

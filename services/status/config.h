@@ -19,6 +19,9 @@ struct Flags;
 
 namespace splitlet::status {
 
+/// Of the processes that are asked how they are.
+std::map<std::string, Duration> HealthLimits();
+
 struct StatusConfig {
   std::string node_name;
   std::string root_dir;  // its file system is the storage of the node
@@ -28,13 +31,7 @@ struct StatusConfig {
   Duration ask_timeout = std::chrono::seconds{5};
   Duration ask_again = std::chrono::seconds{1};  // pleg, until it knows what the runtime can do
   /// How long each process may leave questions without a good answer.
-  std::map<std::string, Duration> answer_limits = {
-      {"pleg", std::chrono::minutes{3}},
-      {"pod-worker", std::chrono::minutes{5}},
-      {"config-source", std::chrono::minutes{5}},
-      {"sync-loop", std::chrono::minutes{5}},
-      {"gc", std::chrono::minutes{5}},
-  };
+  std::map<std::string, Duration> answer_limits = HealthLimits();
   /// After that long without pod-worker pods are told about without its flags.
   Duration worker_wait = std::chrono::minutes{5};
 };

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "k8s.io/api/core/v1/pod_status.pb.h"
+#include "libs/bus/names.h"
 #include "libs/rpc/rpc.h"
 #include "libs/rpc/unary.h"
 #include "splitlet/v1/services.grpc.pb.h"
@@ -19,10 +20,6 @@
 namespace splitlet::harness {
 namespace core = k8s::io::api::core::v1;
 namespace {
-
-const std::map<std::string, std::string> kOwners = {
-    {"desired", "config-source"}, {"admission", "sync-loop"}, {"workers", "pod-worker"},
-    {"runtime", "pleg"},          {"podstatus", "status"},    {"pressure", "gc"}};
 
 constexpr int kCallSeconds = 5;
 constexpr int kGcSeconds = 60;  // a run waits for the one under way
@@ -250,7 +247,7 @@ void Node::RemoveManifest(const std::string& name) {
 
 StatusOr<std::map<std::string, std::string>> Node::ListTable(const std::string& table) {
   const RealClock clock;
-  const auto channel = rpc::Connect(rpc::SocketPath(dir() + "/run", kOwners.at(table)));
+  const auto channel = rpc::Connect(rpc::SocketPath(dir() + "/run", bus::OwnerOf(table)));
   const auto stub = v1::Tables::NewStub(channel);
   rpc::ClientCall call(clock, After(clock, std::chrono::seconds{kCallSeconds}));
   v1::ListRequest request;

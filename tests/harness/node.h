@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "libs/base/processes.h"
 #include "libs/base/status.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
@@ -16,8 +17,7 @@
 
 namespace splitlet::harness {
 
-inline const std::vector<std::string> kProcesses = {"config-source", "sync-loop", "pod-worker",
-                                                    "pleg",          "status",    "gc"};
+inline const std::vector<std::string> kProcesses = ProcessNames();
 
 struct NodeOptions {
   std::string runtime_endpoint;

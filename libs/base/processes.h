@@ -1,0 +1,86 @@
+#pragma once
+
+/// The processes of a node: what each owns and views, who may call it, where it is found, and how
+/// long it may keep silent. Rights of callers, owners of tables, splitletctl and the tests' harness
+/// take it from here; scripts/lint.py holds packages, compose, alerts and scripts to it.
+/// Threads: constants.
+/// Source: ARCHITECTURE.md; docs/design.md, "The calls".
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libs/base/clock.h"
+
+namespace splitlet {
+
+/// Lists are written "sync-loop|gc". Columns that are empty: none.
+struct ProcessRow {
+  std::string_view name;     // the program is splitlet-NAME
+  std::string_view table;    // that it owns
+  std::string_view views;    // tables of others; it may list them
+  uint16_t port = 0;         // of metrics and health, in packages and compose; 0: not built yet
+  Duration health_limit{0};  // for status's questions, then the node is not ready; 0: not asked
+  bool calls_runtime = false;
+};
+
+inline constexpr auto kProcesses = std::to_array<ProcessRow>({
+    {"config-source", "desired", "workers", 10271, std::chrono::minutes{5}},
+    {"sync-loop", "admission", "desired|runtime|workers|pressure|podstatus", 10272,
+     std::chrono::minutes{5}},
+    {"pod-worker", "workers", "desired", 10273, std::chrono::minutes{5}, true},
+    {"pleg", "runtime", "", 10274, std::chrono::minutes{3}, true},
+    {"status", "podstatus", "desired|admission|workers|runtime|pressure", 10275},
+    {"gc", "pressure", "desired|workers|runtime", 10276, std::chrono::minutes{5}, true},
+    {"node-api", "", "desired|runtime|podstatus"},
+});
+
+/// Who may call what besides the lists of the tables that it views. "*": each process.
+struct CallRight {
+  std::string_view process;
+  std::string_view method;  // without "splitlet.v1."
+  std::string_view callers;
+};
+
+inline constexpr auto kCallRights = std::to_array<CallRight>({
+    {"*", "Admin/GetProcess", "status"},
+    {"config-source", "ConfigSource/GetPod", "sync-loop|pod-worker|gc"},
+    {"pod-worker", "PodWorker/UpdatePod", "sync-loop"},
+    {"pod-worker", "PodWorker/KillPod", "sync-loop|gc"},
+    {"pod-worker", "PodWorker/HoldForRemoval", "gc"},
+    {"pod-worker", "PodWorker/ReleaseHold", "gc"},
+    {"pod-worker", "PodWorker/ListWorkers", "status"},
+    {"pleg", "Pleg/GetPodStatus", "status"},
+    {"pleg", "Pleg/GetHealth", "status"},
+    {"status", "Status/RecordEvent", "*"},
+});
+
+/// Whether "a|b" names `name`.
+constexpr bool IsListed(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    const auto bar = list.find('|');
+    if (list.substr(0, bar) == name) return true;
+    list.remove_prefix(bar == std::string_view::npos ? list.size() : bar + 1);
+  }
+  return false;
+}
+
+/// nullptr: there is none.
+constexpr const ProcessRow* FindProcess(std::string_view name) {
+  const auto* row = std::ranges::find(kProcesses, name, &ProcessRow::name);
+  return row == kProcesses.end() ? nullptr : row;
+}
+
+/// Those that are built, in the order of a pod's way.
+inline std::vector<std::string> ProcessNames() {
+  std::vector<std::string> names;
+  for (const ProcessRow& row : kProcesses)
+    if (row.port != 0) names.emplace_back(row.name);
+  return names;
+}
+
+}  // namespace splitlet
