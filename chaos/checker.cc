@@ -12,7 +12,7 @@ namespace {
 
 using State = SeenContainer::State;
 
-/// A look is that much late at worst on a machine that is busy with other things.
+/// An inspection is that much late at worst on a machine that is busy with other things.
 constexpr Duration kSlack = 500ms;
 /// What a process that died costs beside the time that it is away: it starts and lists anew.
 constexpr Duration kRestartCost = 3s;
@@ -108,12 +108,12 @@ void Checker::OnPut(const PodToRun& pod, const Snapshot& last) {
   if (pod.from->same_uid)
     for (auto& [id, stop] : stops_) stop.may_live = stop.may_live || stop.pod == pod.name;
   const std::string full_name = node_.FullName(pod.name);
-  if (before == wanted_.end()) ++lives_[pod.name];
+  if (before == wanted_.end()) ++incarnations_[pod.name];
   const bool is_new = before == wanted_.end() && IsGone(last, full_name);
   wanted_[pod.name] = {.pod = pod,
                        .full_name = full_name,
                        .unharmed = {},
-                       .new_life = is_new ? std::optional(last.wall) : std::nullopt};
+                       .new_incarnation = is_new ? std::optional(last.wall) : std::nullopt};
   ours_[full_name] = pod.name;
   templates_[full_name] = pod.from;
 }
@@ -189,7 +189,8 @@ void Checker::CheckRuntime(const Snapshot& snapshot) {
     if (!IsOurs(c.pod) || c.state != State::kRunning) continue;
     ++running[{c.uid, c.name}];
     uids[c.pod].insert(c.uid);
-    // Of a fixed UID it may be another life, whose status is not reported yet: `no-rerun` counts.
+    // Of a fixed UID it may be another incarnation, whose status is not reported yet: `no-rerun`
+    // counts.
     if (const auto terminal = terminal_.find(c.uid);
         terminal != terminal_.end() && !templates_[c.pod]->same_uid)
       Found("terminal", ours_[c.pod],
@@ -214,7 +215,7 @@ void Checker::CheckTerminal(const Snapshot& snapshot) {
     if (!IsOurs(reported.name)) continue;
     const auto before = terminal_.find(reported.uid);
     if (before != terminal_.end() && before->second.phase != reported.phase) {
-      // A pod of a fixed UID has another life after its removal.
+      // A pod of a fixed UID has another incarnation after its removal.
       const auto wanted = wanted_.find(before->second.pod);
       if (wanted != wanted_.end() && wanted->second.pod.from->same_uid)
         terminal_.erase(before);
@@ -232,12 +233,13 @@ void Checker::CheckReruns(const Snapshot& snapshot) {
     const PodTemplate& from = *wanted.pod.from;
     if (from.pod->spec().restart_policy() != "Never" || wanted.pod.witness.empty()) continue;
     const auto witness = snapshot.witnesses.find(wanted.pod.witness);
-    const int lives = from.same_uid ? lives_[name] : 1;
+    const int incarnations = from.same_uid ? incarnations_[name] : 1;
     if (witness == snapshot.witnesses.end()) continue;
-    if (const auto starts = witness->second.starts.size(); starts > static_cast<size_t>(lives))
+    if (const auto starts = witness->second.starts.size();
+        starts > static_cast<size_t>(incarnations))
       Found("no-rerun", name,
-            fmt::format("started {} times with restartPolicy Never in {} {}", starts, lives,
-                        lives == 1 ? "life" : "lives"));
+            fmt::format("started {} times with restartPolicy Never in {} {}", starts, incarnations,
+                        incarnations == 1 ? "life" : "lives"));
   }
 }
 
@@ -458,17 +460,17 @@ void Checker::CheckPod(const Wanted& wanted, const Snapshot& snapshot,
   for (const auto& app : wanted.pod.from->pod->spec().containers()) check(app);
 }
 
-/// What was put when nothing was left of a life before has run since.
+/// What was put when nothing was left of an incarnation before has run since.
 void Checker::CheckStarted(const Wanted& wanted, const Snapshot& snapshot,
                            std::vector<Violation>& found) const {
   const std::string& name = wanted.pod.name;
   const ReportedPod* reported = ReportedOf(snapshot, wanted.full_name);
-  if (!wanted.new_life || wanted.pod.witness.empty() || WasHit(name)) return;
+  if (!wanted.new_incarnation || wanted.pod.witness.empty() || WasHit(name)) return;
   if (reported == nullptr || EndedUnrun(*reported)) return;
   const auto witness = snapshot.witnesses.find(wanted.pod.witness);
   if (witness == snapshot.witnesses.end() ||
       std::ranges::none_of(witness->second.starts,
-                           [&](WallTime at) { return at > *wanted.new_life - kSlack; }))
+                           [&](WallTime at) { return at > *wanted.new_incarnation - kSlack; }))
     found.push_back(Make("ends", name, "is over and never ran in this life"));
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
-/// The rules that hold whatever breaks, judged on what was seen of a node. Rules of every look:
+/// The rules that hold whatever breaks, judged on what was seen of a node. On each inspection:
 ///   one-container   never two running containers of a name in a pod
 ///   one-sandbox     never two ready sandboxes of a pod
 ///   one-pod         never containers of two UIDs under one full name
-///   no-rerun        a pod that may run once has not started twice; of a fixed UID, in one life
+///   no-rerun        a pod that may run once has not started twice in one incarnation
 ///   terminal        a pod whose status says that it has ended runs nothing, and stays ended
 ///   order           sidecars start before and end after what the spec has behind them
 ///   room            what runs fits into the processors, and no two pods have one host port
@@ -36,7 +36,7 @@ class Checker {
   void OnRemoved(const std::string& name, WallTime at, const Snapshot& last);
   void OnBegin(const Action& action, WallTime at);
   void OnEnd(const Action& action, WallTime at);
-  /// Of every look.
+  /// Of every inspection.
   void OnInspected(const Snapshot& snapshot);
   /// From now on `unharmed` counts.
   void OnSettled(const Snapshot& snapshot);
@@ -55,7 +55,8 @@ class Checker {
     PodToRun pod;
     std::string full_name;
     std::map<std::string, std::string> unharmed;  // container name -> id, once settled
-    std::optional<WallTime> new_life;             // put then, and nothing was left of another life
+    // Put then, and nothing was left of another incarnation.
+    std::optional<WallTime> new_incarnation;
   };
   struct Stop {
     std::string pod, container, name, witness;
@@ -108,7 +109,7 @@ class Checker {
   std::map<std::string, Wanted> wanted_;     // by short name
   std::map<std::string, std::string> ours_;  // full name -> short, of all that ever were
   std::map<std::string, const PodTemplate*> templates_;  // by full name, the same
-  std::map<std::string, int> lives_;                     // by short name: how often it was created
+  std::map<std::string, int> incarnations_;              // by short name: how often it was created
   // Sandbox -> container name -> its first start, if that is known.
   std::map<std::string, std::map<std::string, std::optional<WallTime>>> first_starts_;
   std::map<std::string, Stop> stops_;         // by container id

@@ -10,16 +10,16 @@ namespace splitlet::chaos {
 namespace {
 
 constexpr Duration kInspectPeriod = 300ms;
-/// However long a look took, so much is done before the next.
+/// However long an inspection took, so much is done before the next.
 constexpr Duration kBetweenInspections = 100ms;
 /// How long the node must have been right before it counts as settled.
 constexpr Duration kCalm = 1s;
 /// What a runtime removes by itself is gone by then.
 constexpr Duration kRuntimeCleans = 15s;
-/// How much of the story is told around a violation.
+/// How much of what happened is shown around a violation.
 constexpr Duration kBefore = 5s, kAfter = 1s;
 constexpr size_t kMaxAround = 200;
-/// Of how many; the first ones tell most.
+/// Of how many; the first ones say most.
 constexpr size_t kMaxDetailed = 25;
 
 using State = SeenContainer::State;
@@ -410,7 +410,7 @@ void Engine::RecordContainers(const Snapshot& now) {
 }
 
 /// What happened shortly before, and what happened to its subject in the round until just after.
-/// What comes then is the end of the round and tells nothing.
+/// What comes then is the end of the round and explains nothing.
 std::vector<Engine::Line> Engine::LinesAround(const Violation& violation,
                                               const std::vector<BusLine>& bus) const {
   const WallTime before = violation.wall - kBefore, until = violation.wall + kAfter;

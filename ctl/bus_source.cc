@@ -135,11 +135,11 @@ StatusOr<Subscription> SubscribeAll(natsConnection* connection) {
   return Subscription(raw);
 }
 
-/// Says what changed in what it is told, and nothing twice in a row.
-class Teller {
+/// Writes what is reported into the log, and nothing twice in a row.
+class Reporter {
  public:
-  Teller(std::ostream& log, const Clock& clock) : log_(log), clock_(clock) {}
-  void Tell(const std::string& what) {
+  Reporter(std::ostream& log, const Clock& clock) : log_(log), clock_(clock) {}
+  void Report(const std::string& what) {
     if (what != std::exchange(told_, what))
       log_ << FormatRfc3339(clock_.WallNow()) << " recorder: " << what << std::endl;
   }
@@ -150,17 +150,17 @@ class Teller {
   std::string told_;
 };
 
-void FlushAndTell(operate::RecorderFiles& files, Teller& teller) {
+void FlushAndReport(operate::RecorderFiles& files, Reporter& reporter) {
   const Status flushed = files.Flush();
-  if (!flushed.ok()) return teller.Tell("cannot write: " + Message(flushed));
-  teller.Tell(files.dropped() == 0
-                  ? "records"
-                  : fmt::format("records; {} messages could not be written", files.dropped()));
+  if (!flushed.ok()) return reporter.Report("cannot write: " + Message(flushed));
+  reporter.Report(files.dropped() == 0
+                      ? "records"
+                      : fmt::format("records; {} messages could not be written", files.dropped()));
 }
 
 /// One connection, until it ends.
 Status RecordOnce(const operate::BusAccess& access, operate::RecorderFiles& files,
-                  const std::function<bool()>& stopped, Teller& teller) {
+                  const std::function<bool()>& stopped, Reporter& reporter) {
   ASSIGN_OR_RETURN(const Connection connection, Connect(access), "bus");
   ASSIGN_OR_RETURN(const Subscription subscription, SubscribeAll(connection.get()), "bus");
   const CloseFirst close(connection);
@@ -172,7 +172,7 @@ Status RecordOnce(const operate::BusAccess& access, operate::RecorderFiles& file
     const bus::NatsMsg owner(next);
     if (status == NATS_OK) files.Add(Copy(next, clock.WallNow()));
     if (status == NATS_TIMEOUT || clock.Now() - flushed >= kFlushPeriod) {
-      FlushAndTell(files, teller);
+      FlushAndReport(files, reporter);
       flushed = clock.Now();
     }
     if (status == NATS_TIMEOUT) RETURN_IF_ERROR(LastError(connection.get()), "bus");
@@ -180,7 +180,7 @@ Status RecordOnce(const operate::BusAccess& access, operate::RecorderFiles& file
                          status == NATS_SLOW_CONSUMER;  // some were lost; a hole
     if (!goes_on) return Annotate(FromNats(status), "the connection to nats-server ended");
   }
-  FlushAndTell(files, teller);
+  FlushAndReport(files, reporter);
   return OkStatus();
 }
 
@@ -211,11 +211,11 @@ void RecordBus(const operate::BusAccess& access, operate::RecorderFiles& files,
                const std::function<bool()>& stopped, std::ostream& log) {
   const RealClock clock;
   bus::ReconnectWait wait(RandomSeed());
-  Teller teller(log, clock);
+  Reporter reporter(log, clock);
   while (!stopped()) {
     const Clock::Time begin = clock.Now();
-    const Status ended = RecordOnce(access, files, stopped, teller);
-    if (!ended.ok()) teller.Tell(Message(ended));
+    const Status ended = RecordOnce(access, files, stopped, reporter);
+    if (!ended.ok()) reporter.Report(Message(ended));
     const Deadline next = After(clock, wait.Next(clock.Now() - begin));
     while (!stopped() && Remaining(clock, next) > Duration{0}) poll(nullptr, 0, kWaitStepMs);
   }

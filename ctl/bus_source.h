@@ -18,7 +18,7 @@ namespace splitlet::ctl {
 Status FollowBus(const operate::BusAccess& access, const std::function<bool()>& stopped,
                  const operate::OnMessage& message);
 
-/// A plain subscriber: writes what flows into `files` until told to stop, through every absence of
+/// A plain subscriber: writes what flows into `files` until `stopped`, through every absence of
 /// the bus, and a line into `log` when something changes. The bus never waits for it.
 void RecordBus(const operate::BusAccess& access, operate::RecorderFiles& files,
                const std::function<bool()>& stopped, std::ostream& log);

@@ -83,7 +83,7 @@ Status ClearFaults(const operate::Context& context, const FaultOptions& options)
   return OkStatus();
 }
 
-/// Every process that keeps files of pods is asked; one that is away is told of, and the rest goes
+/// Every process that keeps files of pods is asked; one that is away is reported, and the rest goes
 /// on.
 Status DiscardRecordCommand(const operate::Context& context, const std::string& uid) {
   Status failed = OkStatus();

@@ -99,7 +99,7 @@ Finding ExamineRuntime(const std::string& endpoint, const Clock& clock) {
                 : "is its CRI plugin on, and may this user use the socket?"};
   runtime::v1::StatusResponse status;
   rpc::ClientCall second(clock, After(clock, kCallLimit));
-  const Status told = rpc::FromGrpc(stub->Status(&second.context(), {}, &status));
+  const Status answered = rpc::FromGrpc(stub->Status(&second.context(), {}, &status));
   for (const auto& condition : status.status().conditions())
     if (!condition.status())
       return {Grade::kBad, kName,
@@ -109,7 +109,7 @@ Finding ExamineRuntime(const std::string& endpoint, const Clock& clock) {
               condition.type() == "NetworkReady"
                   ? "put a CNI configuration into the runtime's folder"
                   : "see its log"};
-  if (!told.ok()) return {Grade::kNote, kName, Message(told), "see the runtime's log"};
+  if (!answered.ok()) return {Grade::kNote, kName, Message(answered), "see the runtime's log"};
   return {Grade::kOk, kName,
           fmt::format("{} {}", version.runtime_name(), version.runtime_version()), ""};
 }

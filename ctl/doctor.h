@@ -29,7 +29,7 @@ std::vector<Finding> Examine(const operate::Client& client, const std::string& r
 /// One line for each, the advice below it; the last line counts.
 std::string DoctorText(const std::vector<Finding>& findings);
 
-// The judgements, on facts already gathered.
+// The judgements, on what is already gathered.
 
 Finding JudgeCgroups(bool unified, bool legacy);
 /// Of the file system of a directory.

@@ -19,7 +19,7 @@ namespace splitlet::ctl {
 namespace {
 
 using Outcome = OnceResult::Outcome;
-constexpr int kLookMs = 300;
+constexpr int kPollMs = 300;
 
 bool AllRun(const operate::PodView& view) {
   const auto& statuses = view.pod->status().container_statuses();
@@ -47,7 +47,7 @@ SourceState LookAtSources(const operate::Client& client) {
   for (const auto& source : (*sources)->sources()) {
     for (const auto& problem : source.problems())
       state.problems.push_back(problem.where() + ": " + ReasonOf(problem));
-    // A manifest that cannot be used is told as a problem; waiting does not mend it.
+    // A manifest that cannot be used is reported as a problem; waiting does not mend it.
     if (source.complete() || source.problems_size() > 0) continue;
     state.complete = false;
     state.waits_for = fmt::format("source {}: {}", source.name(), source.reason());
@@ -61,7 +61,7 @@ class Round {
   explicit Round(const operate::Context& context) : context_(context) {}
 
   /// True when nothing is waited for any more.
-  bool Look() {
+  bool Inspect() {
     const SourceState sources = LookAtSources(context_.client);
     problems_ = sources.problems;
     waits_for_ = sources.waits_for;
@@ -149,9 +149,9 @@ Status RunOnce(const operate::Context& context, const std::string& timeout) {
   const Clock::Time end = clock.Now() + *limit;
   Round round(context);
   while (!context.stopped()) {
-    if (round.Look()) return round.Result(false);
+    if (round.Inspect()) return round.Result(false);
     if (clock.Now() >= end) return round.Result(true);
-    poll(nullptr, 0, kLookMs);
+    poll(nullptr, 0, kPollMs);
   }
   return Cancelled("stopped before all pods were up");
 }

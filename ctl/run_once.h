@@ -1,6 +1,6 @@
 #pragma once
 
-/// `run-once`: whether the pods of all manifests came to run, as the kubelet's --runonce told.
+/// `run-once`: whether the pods of all manifests came to run, as the kubelet's --runonce reported.
 /// A pod that is refused is no failure, and the node goes on afterwards.
 /// Threads: the main one.
 /// Errors: ABORTED naming the pods that did not come up.

@@ -60,7 +60,7 @@ Status FailPoints::Bring(const std::string& name, Process& process) {
   const pid_t pid = access_.pid_of(name);
   if (pid == 0 || access_.is_stopped(pid)) return OkStatus();
   if (pid != std::exchange(process.pid, pid)) {
-    // Who made the faults knows which of them a new process has to get again.
+    // Engine decides which of them a new process has to get again.
     std::erase_if(process.wishes, [](const Wish& wish) { return wish.was_set; });
     std::erase_if(process.has, [](const auto& entry) { return entry.second != kUnknown; });
   }

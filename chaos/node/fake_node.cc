@@ -25,160 +25,164 @@ Status FakeNode::CanDo(const Action& action) {
 Status FakeNode::PutPod(const PodToRun& pod) {
   Advance();
   ++puts;
-  for (Life& life : lives_) {
-    if (life.pod.name != pod.name || life.removed) continue;
+  for (Incarnation& incarnation : incarnations_) {
+    if (incarnation.pod.name != pod.name || incarnation.removed) continue;
     if (pod.from->same_uid) {
-      life.pod = pod;
+      incarnation.pod = pod;
       return OkStatus();
     }
-    life.removed = clock_.Now();
-    if (life.running) witnesses_[life.pod.witness].terms.push_back(clock_.WallNow());
+    incarnation.removed = clock_.Now();
+    if (incarnation.running) witnesses_[incarnation.pod.witness].terms.push_back(clock_.WallNow());
   }
   if (bug_ == Bug::kNeverStarts && WorkerAway()) return OkStatus();
-  lives_.push_back({.pod = pod,
-                    .uid = pod.from->same_uid ? "uid-" + pod.name
-                                              : fmt::format("uid-{}-{}", pod.name, pod.version),
-                    .containers = {},
-                    .removed = std::nullopt,
-                    .due = clock_.Now() + kStartTakes,
-                    .extra = {},
-                    .started = std::nullopt});
+  incarnations_.push_back({.pod = pod,
+                           .uid = pod.from->same_uid
+                                      ? "uid-" + pod.name
+                                      : fmt::format("uid-{}-{}", pod.name, pod.version),
+                           .containers = {},
+                           .removed = std::nullopt,
+                           .due = clock_.Now() + kStartTakes,
+                           .extra = {},
+                           .started = std::nullopt});
   if (bug_ == Bug::kEndedForEver && pod.from->same_uid && ended_names_.contains(pod.name))
-    lives_.back().containers.push_back(fmt::format("c{}", ++last_id_));
+    incarnations_.back().containers.push_back(fmt::format("c{}", ++last_id_));
   return OkStatus();
 }
 
 Status FakeNode::RemovePod(const std::string& name) {
   Advance();
-  for (Life& life : lives_) {
-    if (life.pod.name != name || life.removed) continue;
-    if (misses_removals && life.pod.from->same_uid) continue;
-    life.removed = clock_.Now();
-    if (bug_ == Bug::kForgetsRemoval && WorkerAway()) life.lost = true;
-    if (life.running) witnesses_[life.pod.witness].terms.push_back(clock_.WallNow());
+  for (Incarnation& incarnation : incarnations_) {
+    if (incarnation.pod.name != name || incarnation.removed) continue;
+    if (misses_removals && incarnation.pod.from->same_uid) continue;
+    incarnation.removed = clock_.Now();
+    if (bug_ == Bug::kForgetsRemoval && WorkerAway()) incarnation.lost = true;
+    if (incarnation.running) witnesses_[incarnation.pod.witness].terms.push_back(clock_.WallNow());
   }
   return OkStatus();
 }
 
-void FakeNode::Start(Life& life) {
-  if (first_start_fails && life.containers.empty()) {
-    life.containers.push_back(fmt::format("c{}", ++last_id_));
-    never_ran_.insert(life.containers.back());
-    if (life.pod.from->ends == Ends::kSucceeds) return;  // it may not run again
-    ++life.restarts;
+void FakeNode::Start(Incarnation& incarnation) {
+  if (first_start_fails && incarnation.containers.empty()) {
+    incarnation.containers.push_back(fmt::format("c{}", ++last_id_));
+    never_ran_.insert(incarnation.containers.back());
+    if (incarnation.pod.from->ends == Ends::kSucceeds) return;  // it may not run again
+    ++incarnation.restarts;
   }
-  life.containers.push_back(fmt::format("c{}", ++last_id_));
-  life.running = true;
-  life.started = clock_.WallNow();
-  life.due = clock_.Now() + kRunsFor;
-  witnesses_[life.pod.witness].starts.push_back(clock_.WallNow());
+  incarnation.containers.push_back(fmt::format("c{}", ++last_id_));
+  incarnation.running = true;
+  incarnation.started = clock_.WallNow();
+  incarnation.due = clock_.Now() + kRunsFor;
+  witnesses_[incarnation.pod.witness].starts.push_back(clock_.WallNow());
 }
 
-void FakeNode::Stop(Life& life, WallTime at) {
-  if (life.running) ends_[life.containers.back()] = at;
-  life.running = false;
+void FakeNode::Stop(Incarnation& incarnation, WallTime at) {
+  if (incarnation.running) ends_[incarnation.containers.back()] = at;
+  incarnation.running = false;
 }
 
-void FakeNode::AdvanceLife(Life& life) {
+void FakeNode::AdvanceIncarnation(Incarnation& incarnation) {
   const Clock::Time now = clock_.Now();
-  const Ends ends = life.pod.from->ends;
-  if (WorkerAway() || life.lost) return;
-  if (life.removed) {
-    Duration takes = life.pod.from->ignores_term ? GraceOf(*life.pod.from) : kStopTakes;
+  const Ends ends = incarnation.pod.from->ends;
+  if (WorkerAway() || incarnation.lost) return;
+  if (incarnation.removed) {
+    Duration takes =
+        incarnation.pod.from->ignores_term ? GraceOf(*incarnation.pod.from) : kStopTakes;
     if (bug_ == Bug::kKillsAtOnce) takes = kStopTakes;
-    if (!life.running || now >= *life.removed + takes) {
-      Stop(life, clock_.WallNow() - (now - (*life.removed + takes)));
-      life.over = true;
-      life.lost = false;
+    if (!incarnation.running || now >= *incarnation.removed + takes) {
+      Stop(incarnation, clock_.WallNow() - (now - (*incarnation.removed + takes)));
+      incarnation.over = true;
+      incarnation.lost = false;
     }
     return;
   }
-  if (now < life.due) return;
-  const bool first = life.containers.empty();
-  if (first && bug_ != Bug::kIgnoresRoom && !HasRoom(life)) return;
-  if (!life.running && (first || ends == Ends::kRestarts)) {
-    life.restarts += first ? 0 : 1;
-    return Start(life);
+  if (now < incarnation.due) return;
+  const bool first = incarnation.containers.empty();
+  if (first && bug_ != Bug::kIgnoresRoom && !HasRoom(incarnation)) return;
+  if (!incarnation.running && (first || ends == Ends::kRestarts)) {
+    incarnation.restarts += first ? 0 : 1;
+    return Start(incarnation);
   }
-  if (life.running && ends != Ends::kRuns) {
-    Stop(life, clock_.WallNow());
-    life.due = now + kStartTakes;
+  if (incarnation.running && ends != Ends::kRuns) {
+    Stop(incarnation, clock_.WallNow());
+    incarnation.due = now + kStartTakes;
   }
 }
 
 void FakeNode::Advance() {
-  for (size_t i = 0; i < lives_.size(); ++i) {
-    // Another life of the name waits for the end of the one before.
-    const bool waits = std::any_of(lives_.begin(), lives_.begin() + static_cast<ptrdiff_t>(i),
-                                   [&](const Life& l) { return l.pod.name == lives_[i].pod.name; });
-    if (!waits || bug_ == Bug::kTwoUids) AdvanceLife(lives_[i]);
+  for (size_t i = 0; i < incarnations_.size(); ++i) {
+    // Another incarnation of the name waits for the end of the one before.
+    const bool waits =
+        std::any_of(incarnations_.begin(), incarnations_.begin() + static_cast<ptrdiff_t>(i),
+                    [&](const Incarnation& l) { return l.pod.name == incarnations_[i].pod.name; });
+    if (!waits || bug_ == Bug::kTwoUids) AdvanceIncarnation(incarnations_[i]);
   }
-  for (const Life& life : lives_) {
-    if (!life.over) continue;
-    if (bug_ == Bug::kLeaksMount) host_resources_.insert("mount /pods/" + life.uid);
-    if (bug_ == Bug::kKeepsStatus) kept_.push_back(ReportedOf(life));
+  for (const Incarnation& incarnation : incarnations_) {
+    if (!incarnation.over) continue;
+    if (bug_ == Bug::kLeaksMount) host_resources_.insert("mount /pods/" + incarnation.uid);
+    if (bug_ == Bug::kKeepsStatus) kept_.push_back(ReportedOf(incarnation));
   }
-  for (const Life& life : lives_)
-    if (life.over) ended_names_.insert(life.pod.name);
-  std::erase_if(lives_, [](const Life& life) { return life.over; });
+  for (const Incarnation& incarnation : incarnations_)
+    if (incarnation.over) ended_names_.insert(incarnation.pod.name);
+  std::erase_if(incarnations_, [](const Incarnation& incarnation) { return incarnation.over; });
 }
 
-bool FakeNode::HasRoom(const Life& life) const {
-  int percent = life.pod.from->cpu_percent;
-  for (const Life& other : lives_) {
+bool FakeNode::HasRoom(const Incarnation& incarnation) const {
+  int percent = incarnation.pod.from->cpu_percent;
+  for (const Incarnation& other : incarnations_) {
     if (!other.running) continue;
     percent += other.pod.from->cpu_percent;
     const int port = other.pod.from->host_port;
-    if (port != 0 && port == life.pod.from->host_port) return false;
+    if (port != 0 && port == incarnation.pod.from->host_port) return false;
   }
   return percent <= 100;
 }
 
-void FakeNode::RemoveContainer(Life& life) {
-  if (life.containers.empty()) return;
-  gone_.insert(life.containers.back());
-  const bool again = life.pod.from->ends == Ends::kRuns || bug_ == Bug::kRerunsWhatIsGone;
-  Stop(life, clock_.WallNow());
+void FakeNode::RemoveContainer(Incarnation& incarnation) {
+  if (incarnation.containers.empty()) return;
+  gone_.insert(incarnation.containers.back());
+  const bool again = incarnation.pod.from->ends == Ends::kRuns || bug_ == Bug::kRerunsWhatIsGone;
+  Stop(incarnation, clock_.WallNow());
   if (!again) return;
-  ++life.restarts;
-  Start(life);
+  ++incarnation.restarts;
+  Start(incarnation);
 }
 
-void FakeNode::AddSidecars(const Life& life, Snapshot& snapshot) {
-  if (!life.started) return;
+void FakeNode::AddSidecars(const Incarnation& incarnation, Snapshot& snapshot) {
+  if (!incarnation.started) return;
   const bool late = bug_ == Bug::kSidecarsLate;
-  const bool heard = bug_ == Bug::kSidecarsEndFirst && life.removed.has_value();
-  for (int i = 0; i < life.pod.from->sidecars; ++i) {
-    const auto id = fmt::format("{}-side-{}", life.uid, i);
-    const bool running = life.running && !heard;
+  const bool heard = bug_ == Bug::kSidecarsEndFirst && incarnation.removed.has_value();
+  for (int i = 0; i < incarnation.pod.from->sidecars; ++i) {
+    const auto id = fmt::format("{}-side-{}", incarnation.uid, i);
+    const bool running = incarnation.running && !heard;
     if (!running) ends_[id] = clock_.WallNow();
     snapshot.containers.push_back(
         {.id = id,
-         .sandbox = "s" + life.uid,
-         .pod = FullName(life.pod.name),
-         .uid = life.uid,
+         .sandbox = "s" + incarnation.uid,
+         .pod = FullName(incarnation.pod.name),
+         .uid = incarnation.uid,
          .name = fmt::format("side-{}", i),
          .state = running ? SeenContainer::State::kRunning : SeenContainer::State::kExited,
-         .started = *life.started + (late ? 100ms : -1s)});
+         .started = *incarnation.started + (late ? 100ms : -1s)});
   }
 }
 
 void FakeNode::OnWorkerKilled() {
-  for (Life& life : lives_) {
-    life.unready = bug_ == Bug::kUnreadyOnKill;
-    if (life.removed) {
-      if (bug_ == Bug::kGraceStartsAgain) life.removed = clock_.Now();
+  for (Incarnation& incarnation : incarnations_) {
+    incarnation.unready = bug_ == Bug::kUnreadyOnKill;
+    if (incarnation.removed) {
+      if (bug_ == Bug::kGraceStartsAgain) incarnation.removed = clock_.Now();
       continue;
     }
-    if (bug_ == Bug::kDoublesOnKill && life.running)
-      life.extra.push_back(fmt::format("x{}", ++last_id_));
-    if (bug_ == Bug::kSecondSandbox) life.second_sandbox = true;
-    const bool ended = !life.running && !life.containers.empty();
-    if ((bug_ == Bug::kRerunsOnKill || bug_ == Bug::kRevives) && ended) Start(life);
-    if (bug_ == Bug::kRestartsOnKill && life.running && life.pod.from->ends == Ends::kRuns) {
-      Stop(life, clock_.WallNow());
-      ++life.restarts;
-      Start(life);
+    if (bug_ == Bug::kDoublesOnKill && incarnation.running)
+      incarnation.extra.push_back(fmt::format("x{}", ++last_id_));
+    if (bug_ == Bug::kSecondSandbox) incarnation.second_sandbox = true;
+    const bool ended = !incarnation.running && !incarnation.containers.empty();
+    if ((bug_ == Bug::kRerunsOnKill || bug_ == Bug::kRevives) && ended) Start(incarnation);
+    if (bug_ == Bug::kRestartsOnKill && incarnation.running &&
+        incarnation.pod.from->ends == Ends::kRuns) {
+      Stop(incarnation, clock_.WallNow());
+      ++incarnation.restarts;
+      Start(incarnation);
     }
   }
 }
@@ -206,17 +210,20 @@ Status FakeNode::Begin(const Action& action) {
     away_.insert(action.target);
   if (action.kind == FaultKind::kTakePort) dead_.insert(action.target);
   if (action.kind == FaultKind::kBreakManifest && bug_ == Bug::kBrokenKillsPod)
-    for (Life& life : lives_)
-      if (life.pod.name == action.target && life.running) Stop(life, clock_.WallNow());
+    for (Incarnation& incarnation : incarnations_)
+      if (incarnation.pod.name == action.target && incarnation.running)
+        Stop(incarnation, clock_.WallNow());
   if (action.kind == FaultKind::kRemoveContainer)
-    for (Life& life : lives_)
-      if (life.pod.name == action.target && !life.removed) RemoveContainer(life);
+    for (Incarnation& incarnation : incarnations_)
+      if (incarnation.pod.name == action.target && !incarnation.removed)
+        RemoveContainer(incarnation);
   if (action.kind == FaultKind::kEndContainer)
-    for (Life& life : lives_)
-      if (life.pod.name == action.target && life.running && life.pod.from->ends == Ends::kRuns) {
-        Stop(life, clock_.WallNow());
-        ++life.restarts;
-        Start(life);
+    for (Incarnation& incarnation : incarnations_)
+      if (incarnation.pod.name == action.target && incarnation.running &&
+          incarnation.pod.from->ends == Ends::kRuns) {
+        Stop(incarnation, clock_.WallNow());
+        ++incarnation.restarts;
+        Start(incarnation);
       }
   return OkStatus();
 }
@@ -232,24 +239,26 @@ Status FakeNode::End(const Action& action) {
 
 Status FakeNode::Again(const Action&) { return OkStatus(); }
 
-ReportedPod FakeNode::ReportedOf(const Life& life) const {
-  const Ends ends = life.pod.from->ends;
-  ReportedPod reported{
-      .name = FullName(life.pod.name), .uid = life.uid, .phase = "Pending", .containers = {}};
-  if (life.containers.empty()) return reported;
-  const bool ended = !life.running && (ends == Ends::kSucceeds || ends == Ends::kFails);
-  const bool failed = ends == Ends::kFails || never_ran_.contains(life.containers.back());
+ReportedPod FakeNode::ReportedOf(const Incarnation& incarnation) const {
+  const Ends ends = incarnation.pod.from->ends;
+  ReportedPod reported{.name = FullName(incarnation.pod.name),
+                       .uid = incarnation.uid,
+                       .phase = "Pending",
+                       .containers = {}};
+  if (incarnation.containers.empty()) return reported;
+  const bool ended = !incarnation.running && (ends == Ends::kSucceeds || ends == Ends::kFails);
+  const bool failed = ends == Ends::kFails || never_ran_.contains(incarnation.containers.back());
   reported.phase = ended ? (failed ? "Failed" : "Succeeded") : "Running";
-  if (life.running && life.containers.size() > 1 && bug_ == Bug::kRerunsOnKill)
+  if (incarnation.running && incarnation.containers.size() > 1 && bug_ == Bug::kRerunsOnKill)
     reported.phase = ends == Ends::kSucceeds ? "Succeeded" : reported.phase;
-  reported.ready = life.running && !life.unready;
-  const bool stale = bug_ == Bug::kStaleStatus && life.containers.size() > 1;
+  reported.ready = incarnation.running && !incarnation.unready;
+  const bool stale = bug_ == Bug::kStaleStatus && incarnation.containers.size() > 1;
   reported.containers.push_back(
       {.name = "app",
-       .id = "fake://" + (stale ? life.containers.front() : life.containers.back()),
-       .restarts = bug_ == Bug::kMiscounts ? 0 : life.restarts,
+       .id = "fake://" + (stale ? incarnation.containers.front() : incarnation.containers.back()),
+       .restarts = bug_ == Bug::kMiscounts ? 0 : incarnation.restarts,
        .ready = reported.ready,
-       .running = life.running});
+       .running = incarnation.running});
   return reported;
 }
 
@@ -261,35 +270,38 @@ Snapshot FakeNode::Inspect() {
              .status_answered = true,
              .reported = kept_,
              .witnesses = witnesses_};
-  for (const Life& life : lives_) {
-    s.reported.push_back(ReportedOf(life));
-    const std::string pod = FullName(life.pod.name);
-    if (life.containers.empty()) continue;
-    const bool alive = life.running || life.pod.from->ends == Ends::kRestarts;
-    s.sandboxes.push_back({.id = "s" + life.uid, .pod = pod, .uid = life.uid, .ready = alive});
-    if (life.second_sandbox)
-      s.sandboxes.push_back({.id = "t" + life.uid, .pod = pod, .uid = life.uid, .ready = alive});
+  for (const Incarnation& incarnation : incarnations_) {
+    s.reported.push_back(ReportedOf(incarnation));
+    const std::string pod = FullName(incarnation.pod.name);
+    if (incarnation.containers.empty()) continue;
+    const bool alive = incarnation.running || incarnation.pod.from->ends == Ends::kRestarts;
+    s.sandboxes.push_back(
+        {.id = "s" + incarnation.uid, .pod = pod, .uid = incarnation.uid, .ready = alive});
+    if (incarnation.second_sandbox)
+      s.sandboxes.push_back(
+          {.id = "t" + incarnation.uid, .pod = pod, .uid = incarnation.uid, .ready = alive});
     using State = SeenContainer::State;
-    AddSidecars(life, s);
-    for (size_t i = 0; i < life.containers.size(); ++i) {
-      const bool last = i + 1 == life.containers.size();
-      if (gone_.contains(life.containers[i])) continue;
-      s.containers.push_back({.id = life.containers[i],
-                              .sandbox = "s" + life.uid,
-                              .pod = pod,
-                              .uid = life.uid,
-                              .name = "app",
-                              .attempt = static_cast<uint32_t>(i) + earlier_attempts,
-                              .state = last && life.running ? State::kRunning : State::kExited,
-                              .never_ran = never_ran_.contains(life.containers[i]),
-                              .started = life.started,
-                              .restarts = static_cast<int>(i)});
+    AddSidecars(incarnation, s);
+    for (size_t i = 0; i < incarnation.containers.size(); ++i) {
+      const bool last = i + 1 == incarnation.containers.size();
+      if (gone_.contains(incarnation.containers[i])) continue;
+      s.containers.push_back(
+          {.id = incarnation.containers[i],
+           .sandbox = "s" + incarnation.uid,
+           .pod = pod,
+           .uid = incarnation.uid,
+           .name = "app",
+           .attempt = static_cast<uint32_t>(i) + earlier_attempts,
+           .state = last && incarnation.running ? State::kRunning : State::kExited,
+           .never_ran = never_ran_.contains(incarnation.containers[i]),
+           .started = incarnation.started,
+           .restarts = static_cast<int>(i)});
     }
-    for (const auto& id : life.extra)
+    for (const auto& id : incarnation.extra)
       s.containers.push_back({.id = id,
-                              .sandbox = "s" + life.uid,
+                              .sandbox = "s" + incarnation.uid,
                               .pod = pod,
-                              .uid = life.uid,
+                              .uid = incarnation.uid,
                               .name = "app",
                               .state = State::kRunning});
   }

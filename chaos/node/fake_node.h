@@ -1,6 +1,6 @@
 #pragma once
 
-/// A node in memory on virtual time, right unless told to be wrong in one way. It knows nothing of
+/// A node in memory on virtual time, right unless asked to be wrong in one way. It knows nothing of
 /// splitlet: pods come and go by simple rules, so that the checker is tried on truth of its own.
 /// Threads: one.
 /// Errors: those asked for.
@@ -23,7 +23,7 @@ enum class Bug {
   kDoublesOnKill,     // a restarted worker does not find its container, and makes another
   kSecondSandbox,     // nor its sandbox
   kRerunsOnKill,      // nor that the pod is over
-  kRevives,           // and tells so
+  kRevives,           // and reports so
   kGraceStartsAgain,  // a restarted worker gives the whole grace period once more
   kKillsAtOnce,       // it gives none
   kRestartsOnKill,    // containers do not outlive the worker
@@ -43,7 +43,7 @@ enum class Bug {
   kSidecarsEndFirst,  // and hear of the removal at once
   kIgnoresRoom,       // processors and host ports are given away twice
   kRerunsWhatIsGone,  // what is not in the runtime never ran
-  kEndedForEver,      // a UID that has ended does not run in another life
+  kEndedForEver,      // a UID that has ended does not run in another incarnation
   // Of the runtime, not of the agent:
   kForgetsTasks,  // killed, it loses sight of one that it was making
 };
@@ -77,18 +77,18 @@ class FakeNode final : public Node {
   std::vector<BusLine> BusBetween(WallTime from, WallTime to) override;
 
   std::optional<FaultKind> cannot;  // what CanDo refuses
-  uint32_t earlier_attempts = 0;    // of lives before, under the same UID
+  uint32_t earlier_attempts = 0;    // of incarnations before, under the same UID
   bool first_start_fails = false;   // the runtime ends each first container before it runs
   Duration begin_takes{0};          // each fault
   bool misses_removals = false;     // of pods with a UID of their own
   bool too_late = false;            // no fault comes into force before its end
   int puts = 0;
   std::set<std::string> open_faults;
-  size_t pods() const { return lives_.size(); }
+  size_t pods() const { return incarnations_.size(); }
 
  private:
-  /// One life of a pod.
-  struct Life {
+  /// One incarnation of a pod.
+  struct Incarnation {
     PodToRun pod;
     std::string uid;
     std::vector<std::string> containers;  // ids, newest last
@@ -101,19 +101,19 @@ class FakeNode final : public Node {
     std::optional<WallTime> started;  // of the newest container
   };
   void Advance();
-  void AdvanceLife(Life& life);
-  bool HasRoom(const Life& life) const;
-  void AddSidecars(const Life& life, Snapshot& snapshot);
-  void RemoveContainer(Life& life);
-  void Start(Life& life);
-  void Stop(Life& life, WallTime at);
+  void AdvanceIncarnation(Incarnation& incarnation);
+  bool HasRoom(const Incarnation& incarnation) const;
+  void AddSidecars(const Incarnation& incarnation, Snapshot& snapshot);
+  void RemoveContainer(Incarnation& incarnation);
+  void Start(Incarnation& incarnation);
+  void Stop(Incarnation& incarnation, WallTime at);
   void OnWorkerKilled();
   bool WorkerAway() const { return away_.contains("pod-worker"); }
-  ReportedPod ReportedOf(const Life& life) const;
+  ReportedPod ReportedOf(const Incarnation& incarnation) const;
 
   FakeClock& clock_;
   const Bug bug_;
-  std::vector<Life> lives_;
+  std::vector<Incarnation> incarnations_;
   std::map<std::string, WallTime> ends_;
   std::set<std::string> never_ran_, gone_;  // gone_: not in the runtime any more
   std::set<std::string> ended_names_;       // of pods that are over and gone

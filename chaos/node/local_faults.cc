@@ -102,7 +102,7 @@ Status LocalFaults::CanSetPoints(const Action& action) {
     const auto list = deps_.client.ListFaults(action.target);
     if (!list.ok()) return list.status();
     for (const auto& fault : (*list)->faults()) names.insert(fault.name());
-    // Changes nothing, and tells whether the configuration allows changes.
+    // Changes nothing, and shows whether the configuration allows changes.
     if (const auto tried = deps_.client.SetFault(action.target, *names.begin(), "off"); !tried.ok())
       return Annotate(tried.status(), "splitlet: {lockFailPoints: true} is meant for production");
   }
@@ -323,7 +323,7 @@ Status LocalFaults::BreakManifest(const std::string& pod, bool on) {
   return WriteByRename(path, kBroken);
 }
 
-/// The bus has its port for good; a process is told to want the stranger's from its next start on.
+/// The bus has its port for good; a process is made to want the stranger's from its next start on.
 Status LocalFaults::TakePort(const std::string& process, bool on) {
   const bool bus = process == "nats";
   if (!on) {

@@ -2,7 +2,7 @@
 
 /// The faults of a scenario, done to a local stack: signals, fail points, manifests, ports, disks,
 /// packets, and the runtime behind the agent.
-/// In: what LocalNode is told to begin, end and set again; its last snapshot.
+/// In: faults that LocalNode is to begin, end and set again; its last snapshot.
 /// Owns: what each fault has to undo.
 /// Threads: one; a call blocks for some seconds at most.
 /// Errors: of what is done; CANCELLED from End when a fault never came into force.
@@ -34,7 +34,7 @@ struct LocalFaultsDeps {
   const LocalPaths& paths;
   operate::Supervisor& supervisor;
   cri::GrpcRuntime& runtime;
-  const Snapshot& last;  // of the last look to which the runtime answered
+  const Snapshot& last;  // of the last inspection to which the runtime answered
 };
 
 class LocalFaults {

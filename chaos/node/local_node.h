@@ -3,7 +3,7 @@
 /// A local stack (deploy/local, runit) as a node under chaos. What is true is read from the CRI
 /// socket, /proc, /sys/fs/cgroup and the disk. Made by RunScenario, called by Engine and Checker.
 /// Threads: one.
-/// Errors: as Node's; Open tells what is missing to do chaos here at all.
+/// Errors: as Node's; Open names what is missing to do chaos here at all.
 /// Source: deploy/local/README.md.
 
 #include <memory>
@@ -43,7 +43,6 @@ class LocalNode final : public Node {
  private:
   LocalNode(const operate::Client& client, LocalPaths paths);
 
-  // Looking.
   bool Answers(const Snapshot& snapshot, const std::string& process) const;
   void InspectRuntime(Snapshot& snapshot);
   void InspectStatus(Snapshot& snapshot);

@@ -34,7 +34,7 @@ struct SeenContainer {
   State state = State::kUnknown;
   bool never_ran = false;           // ended before its process was started
   std::optional<WallTime> started;  // not known of one that never did, or when nobody could say
-  int restarts = 0;                 // of its life; the attempt goes on over all lives of the UID
+  int restarts = 0;                 // of its incarnation; the attempt goes on over all of the UID
 };
 
 /// As the node's own status of a pod has it.

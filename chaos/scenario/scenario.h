@@ -72,7 +72,7 @@ enum class FaultKind {
   kBreakManifest,    // the manifest of a pod is no YAML for a time
   kTakePort,         // a stranger listens where a process wants to
   kFlood,            // a process of the group asks one of the others too much
-  kCollect,          // gc is told to make a round
+  kCollect,          // gc is asked to make a round
   kUpgrade,          // the program is another file from then on
   kReboot,           // everything dies at once, and the boot id is another one
 };

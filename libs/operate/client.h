@@ -37,7 +37,7 @@ using Records = std::map<std::string, std::string>;
 struct NodePods {
   std::vector<PodView> pods;          // by namespace, then name
   std::vector<std::string> problems;  // "status does not run: ..."
-  bool listed = false;                // at least one process told which pods there are
+  bool listed = false;                // at least one process listed its pods
 };
 
 class Client {

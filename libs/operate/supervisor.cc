@@ -21,14 +21,14 @@ namespace splitlet::operate {
 namespace {
 
 constexpr Duration kPatience = 15s;
-constexpr int kLookMs = 20;
+constexpr int kPollMs = 20;
 
 bool WaitFor(const std::function<bool()>& condition) {
   const RealClock clock;
   const Deadline deadline = After(clock, kPatience);
   while (!condition()) {
     if (Remaining(clock, deadline) == Duration{0}) return false;
-    poll(nullptr, 0, kLookMs);
+    poll(nullptr, 0, kPollMs);
   }
   return true;
 }
@@ -136,7 +136,7 @@ class Systemd final : public Supervisor {
   const std::string systemctl_;
 };
 
-/// Containers of docker compose, told by their labels: of the project whose folder holds the
+/// Containers of docker compose, known by their labels: of the project whose folder holds the
 /// stack's. Signals go to the process and not to its container, because docker starts nothing again
 /// that it was told to kill.
 class Compose final : public Supervisor {
@@ -174,8 +174,8 @@ class Compose final : public Supervisor {
     const auto before = PidOf(service);
     if (!before.ok()) return before.status();
     const bool stays = service == kRuntime;
-    const Status told = stays ? Signal(service, SIGTERM).status() : Switch("restart", service);
-    if (!told.ok()) return told;
+    const Status asked = stays ? Signal(service, SIGTERM).status() : Switch("restart", service);
+    if (!asked.ok()) return asked;
     if (stays) RETURN_IF_ERROR(Wake(service), "restart {}", service);
     return AwaitOther(service, *before);
   }
