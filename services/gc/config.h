@@ -1,8 +1,10 @@
 #pragma once
 
 /// What gc takes from flags and KubeletConfiguration.
-/// Threads: values. Errors: INVALID_ARGUMENT that names the key. Source: gc-and-eviction spec,
-/// constants.
+/// Threads: values.
+/// Errors: INVALID_ARGUMENT that names the key.
+/// Source: docs/behaviour/garbage-collection.md; docs/behaviour/configuration.md, "Reading the
+/// file".
 
 #include <cstdint>
 #include <map>

@@ -8,7 +8,7 @@
 
 #include "libs/base/fail_point.h"
 #include "libs/base/trace.h"
-#include "services/gc/testing.h"
+#include "services/gc/gc_fixture.h"
 
 namespace splitlet::gc {
 namespace {

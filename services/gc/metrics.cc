@@ -1,6 +1,18 @@
 #include "services/gc/metrics.h"
 
+#include <chrono>
+
 namespace splitlet::gc {
+namespace {
+
+const prometheus::Histogram::BucketBoundaries kRoundBuckets{0.01, 0.05, 0.1, 0.5, 1,
+                                                            5,    10,   30,  60,  120};
+
+}  // namespace
+
+void GcMetrics::ObserveRound(const char* name, Duration took) const {
+  round.Add({{"round", name}}, kRoundBuckets).Observe(std::chrono::duration<double>(took).count());
+}
 
 GcMetrics::GcMetrics(prometheus::Registry& registry)
     : images(prometheus::BuildCounter()

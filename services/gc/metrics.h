@@ -1,6 +1,9 @@
 #pragma once
 
-/// All metrics of gc. Threads: any. Errors: none. Units: seconds, bytes.
+/// All metrics of gc.
+/// Threads: any.
+/// Errors: none.
+/// Units: seconds, bytes.
 
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
@@ -8,10 +11,14 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
+#include "libs/base/clock.h"
+
 namespace splitlet::gc {
 
 struct GcMetrics {
   explicit GcMetrics(prometheus::Registry& registry);
+  /// `name`: label of `round`.
+  void ObserveRound(const char* name, Duration took) const;
 
   prometheus::Family<prometheus::Counter>& images;   // reason: age, space
   prometheus::Family<prometheus::Counter>& removed;  // kind

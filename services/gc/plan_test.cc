@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "libs/kube/image_name.h"
-#include "services/gc/images.h"
-#include "services/gc/pod_fate.h"
-#include "services/gc/pressure.h"
-#include "services/gc/removal_plan.h"
+#include "services/gc/images/image_usage.h"
+#include "services/gc/pressure/signals.h"
+#include "services/gc/removal/removal_plan.h"
+#include "services/gc/removal/removal_scope.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::gc {
@@ -32,14 +32,14 @@ v1::WorkerRecord Worker(v1::WorkerState state, bool evicted = false) {
 
 struct FateCase {
   const char* name;
-  FateInput in;
-  Fate want;
+  ScopeInput in;
+  Scope want;
 };
 
 void Check(const std::vector<FateCase>& cases) {
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);
-    EXPECT_EQ(ComputeFate(c.in), c.want);
+    EXPECT_EQ(ComputeScope(c.in), c.want);
   }
 }
 
@@ -62,31 +62,31 @@ TEST(PodFate, OfPodsThatAreKnown) {
   Check({
       {"a running pod is wanted",
        {D{true, &r.wanted}, W{true, &r.syncing}, true, true},
-       {PodFate::kWanted}},
+       {RemovalScope::kWanted}},
       {"a pod that nobody started yet is wanted",
        {D{true, &r.wanted}, {}, true, true},
-       {PodFate::kWanted}},
+       {RemovalScope::kWanted}},
       {"a removed pod that still runs is wanted",
        {D{true, &r.removed}, W{true, &r.syncing}, true, true},
-       {PodFate::kWanted}},
+       {RemovalScope::kWanted}},
       {"a removed pod that is only terminated is wanted",
        {D{true, &r.removed}, W{true, &r.terminated}, true, true},
-       {PodFate::kWanted}},
+       {RemovalScope::kWanted}},
       {"removed and finished is gone, also in stale views",
        {D{true, &r.removed}, W{true, &r.finished}, false, true},
-       {PodFate::kGone}},
+       {RemovalScope::kEverything}},
       {"finished while the object stays keeps the newest",
        {D{true, &r.wanted}, W{true, &r.finished}, true, true},
-       {PodFate::kWanted}},
+       {RemovalScope::kWanted}},
       {"finished and dropped by its source is gone",
        {{}, W{true, &r.finished}, true, true},
-       {PodFate::kGone, true}},
+       {RemovalScope::kEverything, true}},
       {"finished and not shown by an incomplete view keeps the newest",
        {{}, W{true, &r.finished}, false, true},
-       {PodFate::kWanted}},
+       {RemovalScope::kWanted}},
       {"the next life of the UID is wanted",
        {D{true, &r.next_life}, W{true, &r.finished}, true, true},
-       {PodFate::kWanted}},
+       {RemovalScope::kWanted}},
   });
 }
 
@@ -95,34 +95,34 @@ TEST(PodFate, OfEvictedUnknownAndForeignPods) {
   Check({
       {"an evicted pod that has ended loses its content",
        {D{true, &r.wanted}, W{true, &r.evicted}, false, true},
-       {PodFate::kContent}},
+       {RemovalScope::kKeepDirectory}},
       {"an evicted pod that still ends keeps it",
        {D{true, &r.wanted}, W{true, &r.evicting}, true, true},
-       {PodFate::kWanted}},
-      {"known to nobody is gone", {{}, {}, true, true}, {PodFate::kGone, true}},
+       {RemovalScope::kWanted}},
+      {"known to nobody is gone", {{}, {}, true, true}, {RemovalScope::kEverything, true}},
       {"known to nobody in incomplete views keeps the newest",
        {{}, {}, false, true},
-       {PodFate::kWanted}},
-      {"made by somebody else is foreign", {{}, {}, true, false}, {PodFate::kForeign}},
+       {RemovalScope::kWanted}},
+      {"made by somebody else is foreign", {{}, {}, true, false}, {RemovalScope::kForeign}},
       {"made by somebody else may be taken over",
        {{}, {}, true, false, true},
-       {PodFate::kGone, true}},
+       {RemovalScope::kEverything, true}},
       {"made by somebody else and adopted is not foreign",
        {D{true, &r.wanted}, W{true, &r.syncing}, true, false},
-       {PodFate::kWanted}},
+       {RemovalScope::kWanted}},
       {"a record that cannot be read is unknown",
        {D{true, nullptr}, W{true, &r.finished}, true, true},
-       {PodFate::kUnknown}},
+       {RemovalScope::kUnknown}},
       {"a worker that cannot be read is unknown",
        {D{true, &r.removed}, W{true, nullptr}, true, true},
-       {PodFate::kUnknown}},
+       {RemovalScope::kUnknown}},
   });
 }
 
 struct World {
   Inventory inventory;
   GcConfig config;
-  std::map<std::string, Fate> fates;
+  std::map<std::string, Scope> scopes;
 
   World() {
     config.state_id = "state";
@@ -155,9 +155,9 @@ struct World {
     return ComputeRemovals(
         inventory,
         [this](const std::string& uid, const PodTraces& traces) {
-          const auto it = fates.find(uid);
-          if (it != fates.end()) return it->second;
-          return traces.ours ? Fate{PodFate::kWanted} : Fate{PodFate::kForeign};
+          const auto it = scopes.find(uid);
+          if (it != scopes.end()) return it->second;
+          return traces.ours ? Scope{RemovalScope::kWanted} : Scope{RemovalScope::kForeign};
         },
         config, kNow);
   }
@@ -206,7 +206,7 @@ TEST(RemovalPlan, TheHigherAttemptStaysWhateverTheWallClockDid) {
 
 TEST(RemovalPlan, ARunningContainerNeverGoes) {
   World world;
-  world.fates["a"] = {PodFate::kGone};
+  world.scopes["a"] = {RemovalScope::kEverything};
   world.Container("c1", "a", kRunning, 1000);
   EXPECT_TRUE(world.Plan().containers.empty());
 }
@@ -241,24 +241,29 @@ TEST(RemovalPlan, TheTotalIsSharedAmongNames) {
 TEST(RemovalPlan, ByFateOfThePod) {
   const struct {
     const char* name;
-    Fate fate;
+    Scope scope;
     List containers, sandboxes, log_dirs, pod_dirs;
   } kCases[] = {
-      {"a gone pod leaves nothing", {PodFate::kGone}, {"c1", "c2"}, {"s-a"}, {"ns_n_a"}, {"a"}},
+      {"a gone pod leaves nothing",
+       {RemovalScope::kEverything},
+       {"c1", "c2"},
+       {"s-a"},
+       {"ns_n_a"},
+       {"a"}},
       {"an evicted pod keeps its directory",
-       {PodFate::kContent},
+       {RemovalScope::kKeepDirectory},
        {"c1", "c2"},
        {"s-a"},
        {"ns_n_a"},
        {}},
-      {"a wanted pod keeps its newest", {PodFate::kWanted}, {"c1"}, {}, {}, {}},
-      {"an unknown pod keeps all", {PodFate::kUnknown}, {}, {}, {}, {}},
-      {"a foreign pod keeps all", {PodFate::kForeign}, {}, {}, {}, {}},
+      {"a wanted pod keeps its newest", {RemovalScope::kWanted}, {"c1"}, {}, {}, {}},
+      {"an unknown pod keeps all", {RemovalScope::kUnknown}, {}, {}, {}, {}},
+      {"a foreign pod keeps all", {RemovalScope::kForeign}, {}, {}, {}, {}},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
     World world;
-    world.fates["a"] = c.fate;
+    world.scopes["a"] = c.scope;
     world.Sandbox("s-a", "a", kNotReady, 9);
     world.Container("c1", "a", kDead, 8);
     world.Container("c2", "a", kDead, 7);
@@ -277,14 +282,14 @@ TEST(RemovalPlan, ACreatedContainerGoesOnlyWithItsPod) {
   world.Sandbox("s-a", "a", kReady, 9);
   world.Container("c1", "a", cri::ContainerState::kCreated, 8);
   EXPECT_TRUE(world.Plan().containers.empty());
-  world.fates["a"] = {PodFate::kGone};
+  world.scopes["a"] = {RemovalScope::kEverything};
   EXPECT_EQ(Names(world.Plan().containers), (List{"c1"}));
 }
 
 TEST(RemovalPlan, AContainerInUnknownStateIsKeptAndTold) {
   World world;
   world.Sandbox("s-a", "a", kNotReady, 9);
-  world.fates["a"] = {PodFate::kGone};
+  world.scopes["a"] = {RemovalScope::kEverything};
   world.Container("c1", "a", cri::ContainerState::kUnknown, 8);
   world.inventory.log_dirs.push_back({"ns_n_a", "a"});
   const auto plan = world.Plan();
@@ -299,7 +304,7 @@ TEST(RemovalPlan, OfDeadSandboxesTheNewestStays) {
   world.Sandbox("old", "a", kNotReady, 9);
   world.Sandbox("new", "a", kNotReady, 8);
   EXPECT_EQ(Names(world.Plan().sandboxes), (List{"old"}));
-  world.fates["a"] = {PodFate::kGone};
+  world.scopes["a"] = {RemovalScope::kEverything};
   EXPECT_EQ(Names(world.Plan().sandboxes), (List{"new", "old"}));
 }
 
@@ -309,14 +314,14 @@ TEST(RemovalPlan, ASandboxWithAContainerThatStaysIsInUse) {
   world.Sandbox("new", "a", kNotReady, 1);
   world.Container("c1", "a", kDead, 8);
   EXPECT_TRUE(world.Plan().sandboxes.empty());
-  world.fates["a"] = {PodFate::kGone};
+  world.scopes["a"] = {RemovalScope::kEverything};
   EXPECT_EQ(Names(world.Plan().sandboxes), (List{"new", "s-a"}))
       << "its container goes in the same round";
 }
 
 TEST(RemovalPlan, AReadySandboxNeverGoes) {
   World world;
-  world.fates["a"] = {PodFate::kGone};
+  world.scopes["a"] = {RemovalScope::kEverything};
   world.Sandbox("s-a", "a", kReady, 9);
   world.inventory.log_dirs.push_back({"ns_n_a", "a"});
   world.inventory.pod_dirs.push_back({"a", "", ""});
@@ -340,7 +345,7 @@ TEST(RemovalPlan, WhoMadeAPodIsToldByItsSandboxOrItsDirectory) {
       world.inventory,
       [&](const std::string& uid, const PodTraces& traces) {
         asked[uid] = traces.ours;
-        return traces.ours ? Fate{PodFate::kGone} : Fate{PodFate::kForeign};
+        return traces.ours ? Scope{RemovalScope::kEverything} : Scope{RemovalScope::kForeign};
       },
       world.config, kNow);
   EXPECT_EQ(asked,
@@ -362,7 +367,7 @@ TEST(RemovalPlan, TheSourceOfAPodIsToldByItsSandbox) {
       world.inventory,
       [&](const std::string& uid, const PodTraces& traces) {
         asked[uid] = traces.source;
-        return Fate{PodFate::kGone, true};
+        return Scope{RemovalScope::kEverything, true};
       },
       world.config, kNow);
   EXPECT_EQ(asked, (std::map<std::string, std::string>{{"a", "http"}, {"b", ""}}));
@@ -377,7 +382,7 @@ TEST(RemovalPlan, TheSourceOfAPodIsToldByItsSandbox) {
 TEST(RemovalPlan, APodDirectoryWithDataStaysAndIsTold) {
   World world;
   world.inventory.pod_dirs.push_back({"a", "there are files in volumes/nfs", ""});
-  world.fates["a"] = {PodFate::kGone};
+  world.scopes["a"] = {RemovalScope::kEverything};
   const auto plan = world.Plan();
   EXPECT_TRUE(plan.pod_dirs.empty());
   EXPECT_EQ(plan.kept, (List{"orphaned pod \"a\" found, but there are files in volumes/nfs"}));
@@ -447,8 +452,8 @@ TEST(Images, HowMuchHasToGo) {
 
 struct ImageWorld {
   FakeClock clock;
-  ImageBook book{clock.Now()};
-  ImageBook::Look look;
+  ImageUsage usage{clock.Now()};
+  ImageUsage::Seen seen;
   GcConfig config;
 
   void Image(const std::string& id, const std::string& tag, bool pinned = false) {
@@ -457,17 +462,17 @@ struct ImageWorld {
     image.tags = {tag};
     image.size_bytes = 10;
     image.pinned = pinned;
-    look.images.push_back(image);
+    seen.images.push_back(image);
   }
   void Use(const std::string& image_id) {
     cri::Container container;
     container.image_id = image_id;
-    look.containers.push_back(container);
+    seen.containers.push_back(container);
   }
   List Removable() {
-    book.Observe(look, clock.Now());
+    usage.Observe(seen, clock.Now());
     List ids;
-    for (const auto& removal : book.Removable(config, clock.Now())) ids.push_back(removal.id);
+    for (const auto& removal : usage.Removable(config, clock.Now())) ids.push_back(removal.id);
     return ids;
   }
 };
@@ -479,7 +484,7 @@ TEST(Images, TheLongestUnusedGoFirst) {
   EXPECT_TRUE(world.Removable().empty());
   for (const char* last : {"b", "a", "c"}) {
     world.clock.Advance(1h);
-    std::erase_if(world.look.containers, [&](const auto& c) { return c.image_id == last; });
+    std::erase_if(world.seen.containers, [&](const auto& c) { return c.image_id == last; });
     world.Removable();
   }
   EXPECT_EQ(world.Removable(), (List{"never", "b", "a", "c"}));
@@ -493,7 +498,7 @@ TEST(Images, WhatIsYoungPinnedUsedOrWantedStays) {
   world.Image("wanted", "docker.io/library/wanted:latest");
   world.Use("used");
   world.Use("named");
-  world.look.wanted = {kube::NormalImageName("wanted")};
+  world.seen.wanted = {kube::NormalImageName("wanted")};
   world.Removable();
   world.clock.Advance(1min);
   world.Image("young", "x.io/young:1");
@@ -512,9 +517,9 @@ TEST(Images, TheOldGoOnceTheirAgeCanBeKnown) {
   world.Use("used");
   world.Removable();
   world.clock.Advance(23h);
-  EXPECT_TRUE(world.book.TooOld(world.config, world.clock.Now()).empty());
+  EXPECT_TRUE(world.usage.TooOld(world.config, world.clock.Now()).empty());
   world.clock.Advance(2h);
-  const auto old = world.book.TooOld(world.config, world.clock.Now());
+  const auto old = world.usage.TooOld(world.config, world.clock.Now());
   ASSERT_EQ(old.size(), 1u);
   EXPECT_EQ(old[0].id, "never");
   EXPECT_EQ(old[0].reason, "age");

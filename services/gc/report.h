@@ -1,6 +1,9 @@
 #pragma once
 
-/// What a round did, or would do. Threads: values. Errors: none. Units: bytes.
+/// What a round did, or would do.
+/// Threads: values.
+/// Errors: none.
+/// Units: bytes.
 
 #include <cstdint>
 #include <string>

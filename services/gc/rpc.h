@@ -1,8 +1,8 @@
 #pragma once
 
 /// The gRPC service Gc: a round now, dry or not, and the report of the last one.
-/// Threads: handlers run on gRPC's threads and ask on the loop. Errors: UNAVAILABLE when the loop
-/// does not answer.
+/// Threads: handlers run on gRPC's threads and ask on the loop.
+/// Errors: UNAVAILABLE when the loop does not answer.
 
 #include <functional>
 #include <memory>

@@ -1,0 +1,80 @@
+#pragma once
+
+/// Rounds over images that nobody uses: those that are too old, and the longest unused ones until
+/// enough of the disk is free.
+/// In:    rounds to make, from GcService; the view `desired`, looked at before each removal.
+/// Owns:  when each image was in use (ImageUsage), the report of the last round, since when
+/// `desired` has not been complete.
+/// Out:   removals in the runtime; node events when too little could be freed.
+/// Killed at any line: the next start sees every image as young, and lists anew.
+/// Threads: loop thread; listing and removing on the strand of rounds.
+/// Errors: in the report of the round.
+/// Source: docs/safety.md, rule 25.
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "libs/base/log.h"
+#include "libs/bus/typed.h"
+#include "libs/exec/exec.h"
+#include "services/gc/config.h"
+#include "services/gc/images/image_round.h"
+#include "services/gc/images/image_usage.h"
+#include "services/gc/metrics.h"
+#include "services/gc/removal_log.h"
+#include "services/gc/report.h"
+#include "services/gc/round_queue.h"
+
+namespace splitlet::v1 {
+class DesiredRecord;
+}
+
+namespace splitlet::gc {
+
+class ImageCollector {
+ public:
+  using Finish = std::function<void(const Report&)>;
+  struct Deps {
+    exec::EventLoop& loop;
+    exec::Strands& strands;
+    ImageDeps images;
+    const bus::View<v1::DesiredRecord>& desired;
+    RemovalLog& removal_log;
+    GcMetrics& metrics;
+    const Log& log;
+  };
+  ImageCollector(const Deps& deps, const GcConfig& config);
+
+  /// One round; `finish` on the loop, once.
+  void Collect(bool dry_run, Finish finish);
+  /// `desired` has become live or complete, or is so no longer.
+  void OnDesiredState();
+  const Report& last() const { return last_; }
+
+ private:
+  struct Run {
+    ImageRound round;
+    Clock::Time began;
+    Finish finish;
+  };
+  void OnListed(const StatusOr<ImageListing>& listing, bool dry_run, const Finish& finish);
+  /// Why no image may go now; empty: they may.
+  std::string WhyImagesStay(const ImageListing& listing, bool readable) const;
+  void Next(const std::shared_ptr<Run>& run);
+  void End(Run& run);
+  void OnRemoved(const Report& report);
+  /// False when a pod's images cannot be read.
+  bool AddWantedImages(std::set<std::string>& names) const;
+
+  Deps deps_;
+  const GcConfig& config_;
+  ImageUsage usage_;
+  Report last_;
+  int failures_ = 0;  // in a row
+  std::string problem_;
+  Clock::Time incomplete_since_;  // `desired`; no time: it is live and complete
+};
+
+}  // namespace splitlet::gc

@@ -1,0 +1,156 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "services/gc/gc_fixture.h"
+
+namespace splitlet::gc {
+namespace {
+
+struct ImageNode : TestNode {
+  ImageNode() {
+    files.SetUsage("/var/lib/containerd", {1000, 100, 100, 50});
+    for (const char* name : {"x.io/a:1", "x.io/b:1", "x.io/c:1"}) runtime.AddImage(name, 60);
+  }
+  bool HasImage(const std::string& image) {
+    return runtime.ImageStatus(image, After(clock, 1s))->has_value();
+  }
+  void WantPodWithImage(const std::string& image) {
+    k8s::io::api::core::v1::Pod pod;
+    pod.mutable_spec()->add_containers()->set_image(image);
+    v1::DesiredRecord record;
+    record.set_state(v1::DesiredRecord::WANTED);
+    record.set_pod(pod.SerializeAsString());
+    ASSERT_TRUE(desired.Put("p", record).ok());
+  }
+  size_t Images() { return runtime.ListImages(After(clock, 1s))->size(); }
+};
+
+TEST(GcImages, ImagesGoUntilEnoughIsFree) {
+  ImageNode node;
+  node.Start();
+  node.CompleteViews();
+  EXPECT_EQ(node.Images(), 3u) << "they are young";
+  node.all.Advance(5min);
+  EXPECT_EQ(node.Images(), 1u) << "100 bytes are wanted, each has 60";
+  EXPECT_EQ(node.service().GetReport().error, "");
+}
+
+TEST(GcImages, ImagesOfWantedPodsStayAndWithoutThePodsAllDo) {
+  ImageNode node;
+  node.WantPodWithImage("x.io/a:1");
+  node.Start();
+  node.all.Advance(10min);
+  EXPECT_EQ(node.Images(), 3u) << "`desired` is not complete";
+  node.CompleteViews();
+  node.Run();
+  EXPECT_EQ(node.Images(), 1u);
+  EXPECT_TRUE(node.HasImage("x.io/a:1"));
+}
+
+TEST(GcImages, ASourceThatIsAwayHoldsUpImagesForFiveMinutesOnly) {
+  ImageNode node;
+  node.WantPodWithImage("x.io/a:1");
+  node.Start();
+  node.CompleteViews();
+  node.CompleteViews("file");
+  node.all.Advance(290s);
+  node.Run();
+  EXPECT_EQ(node.Images(), 3u) << "it may come in a moment";
+  node.all.Advance(15s);
+  node.Run();
+  EXPECT_EQ(node.Images(), 1u);
+  EXPECT_TRUE(node.HasImage("x.io/a:1"));
+}
+
+TEST(GcImages, TheImageOfTheSandboxesStays) {
+  const struct {
+    const char* name;
+    std::function<void(ImageNode&)> arrange;
+    size_t left;
+  } kCases[] = {
+      {"the runtime names it", [](ImageNode& n) { n.runtime.SetSandboxImage("x.io/a:1"); }, 1},
+      {"the runtime pins it",
+       [](ImageNode& n) {
+         n.runtime.SetSandboxImage("");
+         n.runtime.PinImage("x.io/a:1");
+       },
+       1},
+      {"the configuration names it",
+       [](ImageNode& n) {
+         n.runtime.SetSandboxImage("");
+         n.config.sandbox_image = "x.io/a:1";
+       },
+       1},
+      {"nobody says which it is", [](ImageNode& n) { n.runtime.SetSandboxImage(""); }, 3},
+      {"the runtime does not answer",
+       [](ImageNode& n) { n.runtime.AddFault({.method = "Status", .code = StatusCode::kUnknown}); },
+       3},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    ImageNode node;
+    node.files.SetUsage("/var/lib/containerd", {100000, 100, 100, 50});
+    c.arrange(node);
+    node.Start();
+    node.CompleteViews();
+    node.all.Advance(11min);
+    EXPECT_EQ(node.Images(), c.left);
+    EXPECT_TRUE(node.HasImage("x.io/a:1"));
+  }
+}
+
+TEST(GcImages, AnImageThatComesIntoUseWhileOthersAreRemovedStays) {
+  for (const bool as_container : {false, true}) {
+    SCOPED_TRACE(as_container ? "a container" : "a pod");
+    ImageNode node;
+    node.files.SetUsage("/var/lib/containerd", {100000, 100, 100, 50});
+    node.Start();
+    node.CompleteViews();
+    // They go in the order of their ids, as they are listed.
+    const std::string last = node.runtime.ListImages(After(node.clock, 1s))->back().tags.at(0);
+    bool came = false;
+    node.on_call = [&](std::string_view method) {
+      if (method != "RemoveImage" || std::exchange(came, true)) return;
+      if (!as_container) return node.WantPodWithImage(last);
+      const cri::TestPod pod{.name = "web", .uid = "u"};
+      const Deadline deadline = After(node.clock, 1min);
+      const auto sandbox = node.runtime.RunPodSandbox(pod.Config(), "", deadline);
+      ASSERT_TRUE(sandbox.ok());
+      ASSERT_TRUE(node.runtime
+                      .CreateContainer(*sandbox, pod.ContainerConfig("app", 0, last), pod.Config(),
+                                       deadline)
+                      .ok());
+    };
+    node.all.Advance(5min);
+    EXPECT_TRUE(came);
+    EXPECT_EQ(node.Images(), 1u);
+    EXPECT_TRUE(node.HasImage(last));
+  }
+}
+
+TEST(GcImages, TooLittleFreedIsAnEventAndFailingTwiceAnother) {
+  ImageNode node;
+  node.files.SetUsage("/var/lib/containerd", {100000, 100, 100, 50});
+  node.Start();
+  node.CompleteViews();
+  EXPECT_EQ(std::ranges::count(node.events.reasons, "ImageGCFailed"), 0);
+  node.all.Advance(5min);
+  EXPECT_EQ(node.Images(), 0u);
+  EXPECT_GE(std::ranges::count(node.events.reasons, "FreeDiskSpaceFailed"), 1);
+  node.all.Advance(5min);
+  EXPECT_GE(std::ranges::count(node.events.reasons, "ImageGCFailed"), 1);
+}
+
+TEST(GcImages, AThresholdOfHundredLeavesImagesAlone) {
+  ImageNode node;
+  node.config.image_high_percent = 100;
+  node.Start();
+  node.CompleteViews();
+  node.all.Advance(10min);
+  EXPECT_EQ(node.Images(), 3u);
+}
+
+}  // namespace
+}  // namespace splitlet::gc

@@ -1,0 +1,34 @@
+#pragma once
+
+/// What gives way on a full disk: the logs of pods that no source wants any more.
+/// Threads: any; calls block.
+/// Errors: of single files, in the answer.
+/// Killed at any line: the rest goes at the next look.
+/// Source: docs/safety.md, rule 28.
+
+#include <string>
+#include <vector>
+
+#include "libs/fs/file_system.h"
+#include "services/gc/config.h"
+#include "services/gc/report.h"
+
+namespace splitlet::gc {
+
+/// Not even what is needed to end a pod can be written, other than out of a reserve.
+bool DiskIsFull(fs::FileSystem& files, const std::string& path);
+
+struct RemovedPod {
+  std::string uid;
+  std::string log_dir;  // its name
+};
+/// As pod-worker names it.
+std::string LogDirectoryOf(const std::string& name_space, const std::string& name,
+                           const std::string& uid);
+
+/// Removes rotated logs and empties the others, of which their containers keep names and records.
+/// An item for each file that took room; kind "log".
+std::vector<ReportItem> EmptyLogs(fs::FileSystem& files, const std::vector<RemovedPod>& pods,
+                                  const GcConfig& config);
+
+}  // namespace splitlet::gc

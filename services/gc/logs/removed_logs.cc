@@ -1,0 +1,54 @@
+#include "services/gc/logs/removed_logs.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::gc {
+namespace {
+
+constexpr const char* kStrand = "empty-logs";
+
+/// Its containers were killed when its grace period was over.
+bool IsOverdue(const v1::WorkerRecord& worker, Clock::Time now) {
+  const auto& deadline = worker.deadline();
+  return worker.state() == v1::TERMINATING && deadline.boot() == now.boot &&
+         now.monotonic.count() > deadline.monotonic_ns();
+}
+
+}  // namespace
+
+void RemovedLogs::OnFullDisk() {
+  if (deps_.strands.Pending(kStrand) > 0) return;
+  std::vector<RemovedPod> pods = EndedPods();
+  if (pods.empty()) return;
+  deps_.strands.Run(kStrand, [this, pods = std::move(pods)] {
+    const auto emptied = EmptyLogs(deps_.files, pods, config_);
+    deps_.loop.Post([this, emptied] { deps_.removal_log.RecordEmptied(emptied); });
+  });
+}
+
+std::vector<RemovedPod> RemovedLogs::EndedPods() const {
+  std::vector<RemovedPod> pods;
+  deps_.desired.ForEach([&](const std::string& key,
+                            const std::shared_ptr<const v1::DesiredRecord>& record) {
+    if (record == nullptr || record->state() != v1::DesiredRecord::REMOVED) return;
+    const auto worker = deps_.workers.Find(key);
+    if (worker == nullptr) return;
+    const auto runtime = deps_.runtime.Find(key);
+    const bool running =
+        runtime != nullptr && std::ranges::any_of(runtime->pod().containers(), [](const auto& c) {
+          return c.state() == v1::ContainerRecord::RUNNING;
+        });
+    // The runtime may say running because it cannot write that it is not.
+    if (!running || IsOverdue(*worker, deps_.clock.Now()))
+      pods.push_back(
+          {record->uid(), LogDirectoryOf(record->namespace_(), record->name(), record->uid())});
+  });
+  return pods;
+}
+
+}  // namespace splitlet::gc

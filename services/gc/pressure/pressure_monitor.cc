@@ -1,0 +1,129 @@
+#include "services/gc/pressure/pressure_monitor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "services/gc/logs/full_disk.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::gc {
+namespace {
+
+constexpr const char* kStrand = "pressure";
+constexpr std::string_view kThresholdsFact = "thresholds";
+constexpr Duration kFactsRetry = std::chrono::seconds{1};
+constexpr const char* kConditions[] = {"MemoryPressure", "DiskPressure", "PIDPressure"};
+
+bool Contains(const std::vector<std::string>& list, std::string_view text) {
+  return std::ranges::find(list, text) != list.end();
+}
+
+}  // namespace
+
+PressureMonitor::PressureMonitor(Deps deps, const GcConfig& config)
+    : deps_(std::move(deps)),
+      config_(config),
+      facts_(deps_.files, deps_.clock, {.directory = config.facts_dir, .this_boot_only = true}),
+      timer_(deps_.loop, kPressurePeriod, [this] { OnTimer(); }) {}
+
+void PressureMonitor::Start() { ReadFacts(); }
+
+std::string PressureMonitor::problem() const {
+  return facts_problem_.empty() ? "" : "read facts: " + facts_problem_;
+}
+
+void PressureMonitor::ReadFacts() {
+  deps_.strands.Run(kStrand, [this] {
+    auto facts = facts_.ReadAll();
+    deps_.loop.Post([this, facts = std::move(facts)] { OnFactsRead(facts); });
+  });
+}
+
+void PressureMonitor::OnFactsRead(const StatusOr<fs::FactStore::All>& facts) {
+  if (!facts.ok()) {
+    const std::string before = std::exchange(facts_problem_, Message(facts.status()));
+    if (before != facts_problem_)
+      deps_.log.Error("what is remembered of this boot cannot be read",
+                      {KV("err", facts.status())});
+    deps_.loop.RunAfter(kFactsRetry, [this] { ReadFacts(); });
+    return;
+  }
+  facts_problem_.clear();
+  facts_read_ = true;
+  for (const auto& bad : facts->unreadable)
+    deps_.log.Error("a file of this boot cannot be used; its times begin anew",
+                    {KV("file", bad.key), KV("err", bad.reason)});
+  for (const auto& fact : facts->facts) {
+    if (fact.key == kThresholdsFact) last_met_ = DecodeLastMet(fact.bytes, deps_.clock.Now().boot);
+  }
+  logged_conditions_ = Conditions(last_met_, deps_.clock.Now(), config_.pressure_transition);
+  timer_.Kick();
+}
+
+void PressureMonitor::OnTimer() {
+  // A runtime that does not answer holds the strand up; one look at a time is enough.
+  if (!facts_read_ || deps_.strands.Pending(kStrand) > 0) return;
+  deps_.strands.Run(kStrand, [this] {
+    auto signals = ReadSignals({deps_.files, deps_.images, deps_.clock}, config_);
+    const bool full = DiskIsFull(deps_.files, config_.pod_logs_dir);
+    deps_.loop.Post([this, full, signals = std::move(signals)] {
+      OnSignals(signals);
+      if (full) deps_.on_full_disk();
+    });
+  });
+}
+
+void PressureMonitor::OnSignals(const std::vector<PressureSignal>& signals) {
+  CHECK(deps_.loop.IsCurrent());
+  const Clock::Time now = deps_.clock.Now();
+  const LastMet before = last_met_;
+  Remember(last_met_, MetThresholds(signals, config_.eviction_hard), now,
+           config_.pressure_transition);
+  const auto conditions = Conditions(last_met_, now, config_.pressure_transition);
+  if (before == last_met_) {
+    PutPressure(signals, conditions);
+  } else {
+    deps_.strands.Run(kStrand, [this, signals, conditions, text = EncodeLastMet(last_met_)] {
+      const Status saved = facts_.Save(std::string(kThresholdsFact), text, false);
+      deps_.loop.Post([this, signals, conditions, saved] {
+        deps_.log.LogIfError(saved, "save thresholds");
+        PutPressure(signals, conditions);
+      });
+    });
+  }
+  LogConditions(conditions);
+}
+
+void PressureMonitor::PutPressure(const std::vector<PressureSignal>& signals,
+                                  const std::vector<std::string>& conditions) {
+  const Clock::Time now = deps_.clock.Now();
+  v1::PressureRecord record;
+  for (const auto& signal : signals) {
+    auto& out = *record.add_signals();
+    out.set_name(signal.name);
+    out.set_value(signal.available);
+    out.set_capacity(signal.capacity);
+    deps_.metrics.signal.Add({{"signal", signal.name}}).Set(static_cast<double>(signal.available));
+  }
+  for (const auto& condition : conditions) record.add_conditions(condition);
+  for (const char* const condition : kConditions)
+    deps_.metrics.condition.Add({{"condition", condition}})
+        .Set(Contains(conditions, condition) ? 1 : 0);
+  record.mutable_observed_at()->set_boot(now.boot);
+  record.mutable_observed_at()->set_monotonic_ns(now.monotonic.count());
+  deps_.log.LogIfError(deps_.table.Put(bus::kNodeKey, record), "put pressure");
+  bus::Completeness complete;
+  complete.scopes.insert(std::string(bus::kAll));
+  deps_.table.SetComplete(complete);
+}
+
+void PressureMonitor::LogConditions(const std::vector<std::string>& conditions) {
+  for (const char* const condition : kConditions) {
+    const bool now = Contains(conditions, condition);
+    if (now != Contains(logged_conditions_, condition))
+      deps_.log.Info("node condition changed", {KV("condition", condition), KV("status", now)});
+  }
+  logged_conditions_ = conditions;
+}
+
+}  // namespace splitlet::gc

@@ -1,0 +1,73 @@
+#pragma once
+
+/// Measures what the node runs out of, and says which conditions follow.
+/// In:    a timer of 10 s; the facts of this boot, once.
+/// Owns:  table `pressure`: key `node` -> signals and conditions; when each condition's thresholds
+/// were last met, and the file of it.
+/// Out:   puts to `pressure`; `on_full_disk` when not even what is needed to end a pod can be
+/// written.
+/// Killed at any line: the file is written before the record is put; the next start reads it first.
+/// Threads: loop thread; signals and files on a strand of their own.
+/// Errors: a file that cannot be read holds up the first record, and is in problem().
+/// Source: docs/safety.md, rules 3 and 6.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "libs/base/log.h"
+#include "libs/bus/typed.h"
+#include "libs/cri/cri.h"
+#include "libs/exec/exec.h"
+#include "libs/exec/periodic.h"
+#include "libs/fs/fact_store.h"
+#include "libs/fs/file_system.h"
+#include "services/gc/config.h"
+#include "services/gc/metrics.h"
+#include "services/gc/pressure/signals.h"
+
+namespace splitlet::v1 {
+class PressureRecord;
+}
+
+namespace splitlet::gc {
+
+class PressureMonitor {
+ public:
+  struct Deps {
+    const Clock& clock;
+    exec::EventLoop& loop;
+    exec::Strands& strands;
+    fs::FileSystem& files;
+    cri::Images& images;
+    bus::Table<v1::PressureRecord>& table;
+    GcMetrics& metrics;
+    const Log& log;
+    std::function<void()> on_full_disk;
+  };
+  PressureMonitor(Deps deps, const GcConfig& config);
+
+  void Start();
+  /// Why nothing is measured; empty: it is.
+  std::string problem() const;
+
+ private:
+  void ReadFacts();
+  void OnFactsRead(const StatusOr<fs::FactStore::All>& facts);
+  void OnTimer();
+  void OnSignals(const std::vector<PressureSignal>& signals);
+  void PutPressure(const std::vector<PressureSignal>& signals,
+                   const std::vector<std::string>& conditions);
+  void LogConditions(const std::vector<std::string>& conditions);
+
+  Deps deps_;
+  const GcConfig& config_;
+  fs::FactStore facts_;
+  bool facts_read_ = false;  // before, the pressure of this boot is unknown
+  std::string facts_problem_;
+  LastMet last_met_;
+  std::vector<std::string> logged_conditions_;
+  exec::Periodic timer_;
+};
+
+}  // namespace splitlet::gc

@@ -1,0 +1,140 @@
+#include "services/gc/pressure/signals.h"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "libs/node/pod_place.h"
+#include "libs/node/resources.h"
+
+namespace splitlet::gc {
+namespace {
+
+constexpr uint64_t kMaxProcBytes = 64u << 10;
+constexpr Duration kImageFsLimit = std::chrono::seconds{3};
+
+std::optional<int64_t> Number(std::string_view text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string ReadOrEmpty(fs::FileSystem& files, const std::string& path) {
+  auto text = files.Read(path, kMaxProcBytes);
+  return text.ok() ? *std::move(text) : std::string();
+}
+
+void AddDisk(fs::FileSystem& files, const std::string& path, const std::string& name,
+             std::vector<PressureSignal>& signals) {
+  const auto usage = node::UsageAt(files, path);
+  if (!usage.ok() || usage->capacity_bytes == 0) return;
+  signals.push_back({name + ".available", static_cast<int64_t>(usage->available_bytes),
+                     static_cast<int64_t>(usage->capacity_bytes)});
+  if (usage->inodes == 0) return;
+  signals.push_back({name + ".inodesFree", static_cast<int64_t>(usage->inodes_free),
+                     static_cast<int64_t>(usage->inodes)});
+}
+
+}  // namespace
+
+std::vector<PressureSignal> ReadSignals(const SignalSources& from, const GcConfig& config) {
+  std::vector<PressureSignal> signals;
+  if (auto memory = MemorySignal(ReadOrEmpty(from.files, "/proc/meminfo")))
+    signals.push_back(*memory);
+  AddDisk(from.files, config.root_dir, "nodefs", signals);
+  const auto image_fs = from.images.ImageFsInfo(After(from.clock, kImageFsLimit));
+  if (image_fs.ok() && !image_fs->empty())
+    AddDisk(from.files, image_fs->front().mountpoint, "imagefs", signals);
+  if (auto pids = PidSignal(ReadOrEmpty(from.files, "/proc/loadavg"),
+                            ReadOrEmpty(from.files, "/proc/sys/kernel/pid_max"),
+                            ReadOrEmpty(from.files, "/proc/sys/kernel/threads-max")))
+    signals.push_back(*pids);
+  return signals;
+}
+
+std::optional<PressureSignal> MemorySignal(const std::string& meminfo) {
+  std::map<std::string, int64_t> bytes;
+  std::istringstream lines(meminfo);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string name;
+    int64_t kib = 0;
+    if (fields >> name >> kib) bytes[name] = kib * 1024;
+  }
+  if (!bytes.contains("MemTotal:")) return std::nullopt;
+  // The working set of everything: all but free memory, kernel memory, and file pages nobody used
+  // lately.
+  const int64_t working_set =
+      bytes["Active(anon):"] + bytes["Inactive(anon):"] + bytes["Active(file):"];
+  const int64_t capacity = bytes["MemTotal:"];
+  return PressureSignal{"memory.available", std::max<int64_t>(0, capacity - working_set), capacity};
+}
+
+std::optional<PressureSignal> PidSignal(const std::string& loadavg, const std::string& pid_max,
+                                        const std::string& threads_max) {
+  const auto pids = Number(pid_max);
+  const auto threads = Number(threads_max);
+  // "0.20 0.18 0.12 1/80 11206": running and existing tasks.
+  const size_t slash = loadavg.find('/');
+  if (!pids || !threads || slash == std::string::npos) return std::nullopt;
+  const auto running = Number(loadavg.substr(slash + 1, loadavg.find(' ', slash) - slash - 1));
+  if (!running) return std::nullopt;
+  const int64_t capacity = std::min(*pids, *threads);
+  return PressureSignal{"pid.available", std::max<int64_t>(0, capacity - *running), capacity};
+}
+
+std::vector<std::string> MetThresholds(const std::vector<PressureSignal>& signals,
+                                       const std::map<std::string, std::string>& eviction_hard) {
+  std::vector<std::string> met;
+  for (const auto& signal : signals) {
+    const auto threshold = eviction_hard.find(signal.name);
+    if (threshold == eviction_hard.end()) continue;
+    // One that makes no sense was refused with the configuration.
+    const auto amount = node::ThresholdAmount(threshold->second, signal.capacity);
+    if (amount.ok() && *amount && signal.available < (*amount)->Value()) met.push_back(signal.name);
+  }
+  return met;
+}
+
+std::string ConditionOf(const std::string& signal) {
+  if (signal == "memory.available") return "MemoryPressure";
+  if (signal == "pid.available") return "PIDPressure";
+  if (signal.starts_with("nodefs.") || signal.starts_with("imagefs.")) return "DiskPressure";
+  return "";
+}
+
+void Remember(LastMet& last_met, const std::vector<std::string>& met, Clock::Time now,
+              Duration transition) {
+  for (const auto& signal : met) {
+    const std::string condition = ConditionOf(signal);
+    if (!condition.empty()) last_met[condition] = now;
+  }
+  std::erase_if(last_met, [&](const auto& entry) { return now - entry.second >= transition; });
+}
+
+std::vector<std::string> Conditions(const LastMet& last_met, Clock::Time now, Duration transition) {
+  std::vector<std::string> conditions;
+  for (const auto& [condition, at] : last_met) {
+    if (now - at < transition) conditions.push_back(condition);
+  }
+  return conditions;
+}
+
+std::string EncodeLastMet(const LastMet& last_met) {
+  std::string text;
+  for (const auto& [condition, at] : last_met)
+    text += fmt::format("{} {}\n", condition, at.monotonic.count());
+  return text;
+}
+
+LastMet DecodeLastMet(const std::string& text, uint64_t boot) {
+  LastMet last_met;
+  std::istringstream lines(text);
+  std::string condition;
+  for (int64_t ns = 0; lines >> condition >> ns;) last_met[condition] = {boot, Duration{ns}};
+  return last_met;
+}
+
+}  // namespace splitlet::gc

@@ -1,0 +1,192 @@
+#include "services/gc/removal/inventory.h"
+
+#include <algorithm>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "libs/fs/path.h"
+#include "libs/node/pod_place.h"
+
+namespace splitlet::gc {
+namespace {
+
+using Kind = fs::FileInfo::Kind;
+constexpr uint64_t kMaxMountInfoBytes = 4u << 20;
+constexpr int kMaxDepth = 32;
+constexpr std::string_view kEmptyDirs = "kubernetes.io~empty-dir";
+
+/// Empty when the directory is not there; a problem when it cannot be read.
+std::vector<fs::DirEntry> ListOrNote(fs::FileSystem& files, const std::string& path,
+                                     Inventory& inventory) {
+  auto entries = files.List(path);
+  if (entries.ok()) return *std::move(entries);
+  if (entries.status().code() != StatusCode::kNotFound)
+    inventory.problems.push_back(
+        fmt::format("failed to read {}: {}", path, Message(entries.status())));
+  return {};
+}
+
+/// A file below `path`, or an error that leaves it open whether there is one.
+bool MayHoldFiles(fs::FileSystem& files, const std::string& path, int depth) {
+  const auto entries = files.List(path);
+  if (!entries.ok()) return entries.status().code() != StatusCode::kNotFound;
+  return std::ranges::any_of(*entries, [&](const fs::DirEntry& entry) {
+    return entry.kind != Kind::kDirectory || depth == 0 ||
+           MayHoldFiles(files, path + "/" + entry.name, depth - 1);
+  });
+}
+
+/// emptyDir volumes live and die with the pod; what lies in any other volume belongs to somebody.
+std::string WhyBlocked(fs::FileSystem& files, const std::string& dir,
+                       const std::optional<std::vector<std::string>>& mounts) {
+  if (!mounts) return "the mount points are not known";
+  for (const auto& mount : *mounts) {
+    if (mount == dir || mount.starts_with(dir + "/")) return fmt::format("{} is mounted", mount);
+  }
+  const auto volumes = files.List(dir + "/volumes");
+  if (!volumes.ok())
+    return volumes.status().code() == StatusCode::kNotFound ? "" : "its volumes cannot be read";
+  for (const auto& plugin : *volumes) {
+    if (plugin.name == kEmptyDirs) continue;
+    if (MayHoldFiles(files, dir + "/volumes/" + plugin.name, kMaxDepth))
+      return fmt::format("there are files in volumes/{}", plugin.name);
+  }
+  return "";
+}
+
+std::optional<std::vector<std::string>> ReadMountPoints(fs::FileSystem& files) {
+  const auto text = files.Read("/proc/self/mountinfo", kMaxMountInfoBytes);
+  if (text.ok()) return ParseMountPoints(*text);
+  // Without /proc a mount is still seen when its directory is emptied.
+  if (text.status().code() == StatusCode::kNotFound) return std::vector<std::string>();
+  return std::nullopt;
+}
+
+void ListLogs(fs::FileSystem& files, const GcConfig& config, Inventory& inventory) {
+  for (const auto& entry : ListOrNote(files, config.pod_logs_dir, inventory)) {
+    if (entry.kind != Kind::kDirectory) continue;
+    if (entry.name.starts_with(kAsidePrefix)) {
+      inventory.aside.push_back({config.pod_logs_dir + "/" + entry.name, ""});
+    } else if (!entry.name.starts_with('.')) {
+      inventory.log_dirs.push_back({entry.name, UidOfLogDirectory(entry.name)});
+    }
+  }
+}
+
+/// ".removing-<time>-<uid>", as Remover names it.
+std::string UidOfAside(std::string_view name) {
+  name.remove_prefix(kAsidePrefix.size());
+  const size_t dash = name.find('-');
+  return dash == std::string_view::npos ? std::string() : std::string(name.substr(dash + 1));
+}
+
+/// Its tree is known by the mark, so it goes only where that can be read.
+void AddAside(fs::FileSystem& files, const std::string& path, Inventory& inventory) {
+  const auto tree = node::ReadPodMark(files, path, UidOfAside(fs::NameOf(path)));
+  if (!tree.ok()) {
+    inventory.problems.push_back(fmt::format("{} stays: {}", path, Message(tree.status())));
+    return;
+  }
+  inventory.aside.push_back({path, *tree ? AsideOfTree(**tree) : ""});
+}
+
+using Mounts = std::optional<std::vector<std::string>>;
+
+void AddPodDir(fs::FileSystem& files, const std::string& mark_dir, const Mounts& mounts,
+               Inventory& inventory) {
+  const std::string uid = fs::NameOf(mark_dir);
+  const auto tree = node::ReadPodMark(files, mark_dir, uid);
+  if (!tree.ok()) {
+    inventory.pod_dirs.push_back({uid, Message(tree.status()), ""});
+    return;
+  }
+  if (!*tree) {
+    inventory.pod_dirs.push_back({uid, WhyBlocked(files, mark_dir, mounts), ""});
+    return;
+  }
+  const std::string pods = fs::ParentOf(**tree);
+  // On a disk that is not mounted now it would be forgotten.
+  const auto there = files.Stat(pods, true);
+  const std::string blocked =
+      there.ok() ? WhyBlocked(files, **tree, mounts)
+                 : fmt::format("{} cannot be looked at: {}", pods, Message(there.status()));
+  inventory.pod_dirs.push_back({uid, blocked, **tree});
+  // The round that moved it aside died before the mark was.
+  const std::string aside = AsideOfTree(**tree);
+  if (files.Stat(aside, false).ok()) inventory.aside.push_back({aside, ""});
+}
+
+void ListPodDirs(fs::FileSystem& files, const GcConfig& config, Inventory& inventory) {
+  const auto mounts = ReadMountPoints(files);
+  for (const auto& entry : ListOrNote(files, config.pods_dir, inventory)) {
+    if (entry.kind != Kind::kDirectory) continue;
+    const std::string path = config.pods_dir + "/" + entry.name;
+    if (entry.name.starts_with(kAsidePrefix)) {
+      AddAside(files, path, inventory);
+    } else if (!entry.name.starts_with('.')) {
+      AddPodDir(files, path, mounts, inventory);
+    }
+  }
+}
+
+void ListLinks(fs::FileSystem& files, const GcConfig& config, Inventory& inventory) {
+  for (const auto& entry : ListOrNote(files, config.links_dir, inventory)) {
+    if (entry.kind != Kind::kSymlink) continue;
+    const std::string path = config.links_dir + "/" + entry.name;
+    const auto target = files.ReadSymlink(path);
+    if (!target.ok() || !target->starts_with(config.pod_logs_dir + "/")) continue;
+    if (files.Stat(path, true).status().code() != StatusCode::kNotFound) continue;
+    inventory.links.push_back({path, ContainerIdOfLink(entry.name)});
+  }
+}
+
+}  // namespace
+
+StatusOr<Inventory> ReadInventory(fs::FileSystem& files, cri::Reader& reader, const Clock& clock,
+                                  const GcConfig& config) {
+  Inventory inventory;
+  ListLogs(files, config, inventory);
+  ListPodDirs(files, config, inventory);
+  ListLinks(files, config, inventory);
+  const Deadline deadline = After(clock, config.call_limit);
+  ASSIGN_OR_RETURN(inventory.containers, reader.ListContainers({}, deadline), "list containers");
+  ASSIGN_OR_RETURN(inventory.sandboxes, reader.ListPodSandbox("", deadline), "list sandboxes");
+  return inventory;
+}
+
+std::string AsideOfTree(const std::string& tree) {
+  return fmt::format("{}/{}{}", fs::ParentOf(tree), kAsidePrefix, fs::NameOf(tree));
+}
+
+std::string UidOfLogDirectory(const std::string& name) {
+  const size_t last = name.rfind('_');
+  return last == std::string::npos ? name : name.substr(last + 1);
+}
+
+std::string ContainerIdOfLink(const std::string& name) {
+  constexpr std::string_view kSuffix = ".log";
+  constexpr size_t kMinIdLength = 6;
+  std::string_view stem = name;
+  if (stem.ends_with(kSuffix)) stem.remove_suffix(kSuffix.size());
+  const size_t dash = stem.rfind('-');
+  if (dash == std::string_view::npos) return "";
+  const std::string_view id = stem.substr(dash + 1);
+  return id.size() < kMinIdLength ? "" : std::string(id);
+}
+
+std::vector<std::string> ParseMountPoints(std::string_view mountinfo) {
+  std::vector<std::string> points;
+  std::istringstream lines{std::string(mountinfo)};
+  for (std::string line; std::getline(lines, line);) {
+    // 36 35 98:0 /root /mount/point options...
+    std::istringstream fields(line);
+    std::string field;
+    for (int i = 0; i < 5 && fields >> field; ++i) {
+      if (i == 4) points.push_back(field);
+    }
+  }
+  return points;
+}
+
+}  // namespace splitlet::gc

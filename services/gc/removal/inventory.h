@@ -1,0 +1,70 @@
+#pragma once
+
+/// What is there: the runtime's containers and sandboxes, and what pods have left on disk.
+/// Threads: any; the calls block.
+/// Errors: of the runtime's listings; a directory that does not exist is empty. The disk is listed
+/// before the runtime and containers before sandboxes, so that what appears in between looks in
+/// use.
+/// Source: docs/safety.md, rule 25; docs/behaviour/garbage-collection.md, "Containers and
+/// sandboxes" and "Directories and logs".
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libs/cri/cri.h"
+#include "libs/fs/file_system.h"
+#include "services/gc/config.h"
+
+namespace splitlet::gc {
+
+struct LogDirectory {
+  std::string name;  // "<namespace>_<name>_<uid>"
+  std::string uid;
+};
+
+/// Of a pod of ours: what others have below the kubelet's root directory has no mark.
+struct PodDirectory {
+  std::string uid;
+  std::string blocked;  // why it cannot be removed: a mount or user data; empty: it can
+  std::string tree;     // what its mark names; empty: it is in the place of the mark
+};
+
+/// Renamed by an earlier round and not yet emptied.
+struct Aside {
+  std::string path;
+  std::string tree;  // aside as well, and emptied first; empty: none
+};
+
+/// A dangling link to a log of ours.
+struct LogLink {
+  std::string path;
+  std::string container_id;  // as far as the name shows it; empty: not known
+};
+
+struct Inventory {
+  std::vector<cri::Container> containers;
+  std::vector<cri::Sandbox> sandboxes;
+  std::vector<LogDirectory> log_dirs;
+  std::vector<PodDirectory> pod_dirs;
+  std::vector<LogLink> links;
+  std::vector<Aside> aside;
+  std::vector<std::string> problems;  // directories that could not be read
+};
+
+/// Prefix of what was renamed to be emptied.
+inline constexpr std::string_view kAsidePrefix = ".removing-";
+/// Where the directory that a mark names goes: found by the mark alone.
+std::string AsideOfTree(const std::string& tree);
+
+StatusOr<Inventory> ReadInventory(fs::FileSystem& files, cri::Reader& reader, const Clock& clock,
+                                  const GcConfig& config);
+
+/// The UID in the name of a log directory: what follows the last '_', or all of it.
+std::string UidOfLogDirectory(const std::string& name);
+/// The container id in the name of a link; empty when there is none of at least 6 characters.
+std::string ContainerIdOfLink(const std::string& name);
+/// Mount points of /proc/self/mountinfo.
+std::vector<std::string> ParseMountPoints(std::string_view mountinfo);
+
+}  // namespace splitlet::gc

@@ -1,0 +1,190 @@
+#include <gtest/gtest.h>
+
+#include "libs/base/fail_point.h"
+#include "services/gc/gc_fixture.h"
+
+/// Directories of pods below the kubelet's root directory: which are ours, and how they go.
+
+namespace splitlet::gc {
+namespace {
+
+bool Tells(const std::vector<std::string>& lines, std::string_view text) {
+  return std::ranges::any_of(
+      lines, [&](const std::string& line) { return line.find(text) != std::string::npos; });
+}
+
+struct RootNode : TestNode {
+  void Put(const std::string& path, const std::string& content = "x") {
+    ASSERT_TRUE(files.Replace(path, content, {}).ok());
+  }
+  Report StartAndRun() {
+    Start();
+    CompleteViews();
+    return Run();
+  }
+  /// Killed at this point of a round.
+  void RunAndDieAt(const std::string& point) {
+    FailPoints points(
+        {.crash = [] { throw exec::Scheduler::CrashedHere{}; }, .delay = [](int64_t) {}});
+    ASSERT_TRUE(points.Set(point, "crash").ok());
+    bool crashed = false;
+    all.SetAfterStep([&](const exec::Scheduler::Step&, bool died) { crashed |= died; });
+    FailPoints::SetCurrent(&points);
+    process->loop.Post([this] { service().Run(false, [](const StatusOr<Report>&) {}); });
+    all.RunUntilIdle();
+    FailPoints::SetCurrent(nullptr);
+    all.SetAfterStep(nullptr);
+    EXPECT_TRUE(crashed) << point;
+    Crash();
+  }
+};
+
+TEST(PodDirectories, WhatSomebodyElseHasBelowTheRootIsNeverTouched) {
+  RootNode node;
+  node.MakePodDir("u1");
+  for (const char* theirs : {"u2/etc-hosts", "u2/volumes/kubernetes.io~empty-dir/v/f",
+                             ".removing-u3/f", ".removing-7-u3/f", "u1-more/etc-hosts"})
+    node.Put(std::string("/kubelet/pods/") + theirs);
+  node.config.kill_foreign_pods = true;
+  EXPECT_EQ(node.StartAndRun().error, "");
+  EXPECT_FALSE(node.Exists("/kubelet/pods/u1"));
+  EXPECT_FALSE(node.Exists("/state/pods/u1"));
+  for (const char* theirs : {"u2/etc-hosts", "u2/volumes/kubernetes.io~empty-dir/v/f",
+                             ".removing-u3/f", ".removing-7-u3/f", "u1-more/etc-hosts"})
+    EXPECT_TRUE(node.Exists(std::string("/kubelet/pods/") + theirs)) << theirs;
+}
+
+TEST(PodDirectories, OneOfBeforeTheMarksGoesFromWhereItIs) {
+  RootNode node;
+  node.Put("/state/pods/u1/volumes/kubernetes.io~empty-dir/tmp/f");
+  node.Put("/kubelet/pods/u1/etc-hosts");
+  EXPECT_EQ(node.StartAndRun().error, "");
+  EXPECT_FALSE(node.Exists("/state/pods/u1"));
+  EXPECT_TRUE(node.Exists("/kubelet/pods/u1/etc-hosts")) << "nothing said that it is ours";
+}
+
+TEST(PodDirectories, AMarkThatNamesNoDirectoryOfItsPodRemovesNothing) {
+  for (const std::string mark : {"", "/kubelet/pods/u2", "/kubelet", "/", "/kubelet/pods",
+                                 "kubelet/pods/u1", "/kubelet/../srv/pods/u1", "/kubelet//pods/u1",
+                                 "/kubelet/pods/u1/", "/kubelet/pods/u1\n", "/kubelet/pods/./u1"}) {
+    SCOPED_TRACE(mark);
+    RootNode node;
+    for (const char* path : {"/kubelet/pods/u1/f", "/kubelet/pods/u2/f", "/srv/pods/u1/f"})
+      node.Put(path);
+    node.Put("/state/pods/u1/root", mark);
+    const Report report = node.StartAndRun();
+    EXPECT_TRUE(Tells(report.kept, "no directory of pod u1"));
+    for (const char* path :
+         {"/kubelet/pods/u1/f", "/kubelet/pods/u2/f", "/srv/pods/u1/f", "/state/pods/u1/root"})
+      EXPECT_TRUE(node.Exists(path)) << path;
+  }
+}
+
+TEST(PodDirectories, AMarkThatCannotBeReadRemovesNothing) {
+  RootNode node;
+  node.MakePodDir("u1");
+  node.Put("/state/pods/.removing-7-u2/root", "/kubelet/pods/u2");
+  node.Put("/kubelet/pods/.removing-u2/f");
+  node.files.Fail("/state/pods/u1/root", Internal("input/output error"));
+  node.files.Fail("/state/pods/.removing-7-u2/root", Internal("input/output error"));
+  const Report report = node.StartAndRun();
+  EXPECT_TRUE(Tells(report.kept, "input/output error"));
+  EXPECT_TRUE(node.Exists("/kubelet/pods/u1"));
+  EXPECT_TRUE(node.Exists("/kubelet/pods/.removing-u2/f"));
+  node.files.Fail("/state/pods/u1/root", OkStatus());
+  node.files.Fail("/state/pods/.removing-7-u2/root", OkStatus());
+  node.Run();
+  EXPECT_TRUE(node.files.List("/state/pods")->empty());
+  EXPECT_TRUE(node.files.List("/kubelet/pods")->empty());
+}
+
+TEST(PodDirectories, OneOnADiskThatIsNotMountedIsNotForgotten) {
+  RootNode node;
+  node.MakePodDir("u1");
+  ASSERT_TRUE(node.files.Rename("/kubelet", "/elsewhere").ok());
+  EXPECT_TRUE(Tells(node.StartAndRun().kept, "/kubelet/pods cannot be looked at"));
+  EXPECT_TRUE(node.Exists("/state/pods/u1/root"));
+  ASSERT_TRUE(node.files.Rename("/elsewhere", "/kubelet").ok());
+  node.Run();
+  EXPECT_FALSE(node.Exists("/kubelet/pods/u1"));
+  EXPECT_FALSE(node.Exists("/state/pods/u1"));
+}
+
+TEST(PodDirectories, OneBelowAnotherRootThanTodaysGoesToo) {
+  RootNode node;
+  node.MakePodDir("u1");
+  node.config.root_dir = "/srv/kubelet";
+  EXPECT_EQ(node.StartAndRun().error, "");
+  EXPECT_FALSE(node.Exists("/kubelet/pods/u1"));
+  EXPECT_FALSE(node.Exists("/state/pods/u1"));
+}
+
+TEST(PodDirectories, WithAMountOrUserDataItStaysWithItsMark) {
+  RootNode node;
+  for (const char* uid : {"u1", "u2"}) node.MakePodDir(uid);
+  node.Put("/kubelet/pods/u1/volumes/kubernetes.io~nfs/v/file");
+  node.Put("/proc/self/mountinfo",
+           "1 2 0:1 / /kubelet/pods/u2/volumes/kubernetes.io~empty-dir/tmp rw\n");
+  const Report report = node.StartAndRun();
+  EXPECT_TRUE(Tells(report.kept, "orphaned pod \"u1\" found, but there are files"));
+  EXPECT_TRUE(Tells(report.kept, "orphaned pod \"u2\" found, but /kubelet/pods/u2/volumes"));
+  for (const char* uid : {"u1", "u2"}) {
+    EXPECT_TRUE(node.Exists(std::string("/kubelet/pods/") + uid + "/volumes"));
+    EXPECT_TRUE(node.Exists(std::string("/state/pods/") + uid + "/root"));
+  }
+}
+
+TEST(PodDirectories, AMarkWithoutADirectoryGoes) {
+  RootNode node;
+  node.Put("/state/pods/u1/root", "/kubelet/pods/u1");  // pod-worker died before it made more
+  node.Put("/state/pods/u2/.root.new", "/kubelet/po");  // and here in the middle
+  EXPECT_EQ(node.StartAndRun().error, "");
+  EXPECT_TRUE(node.files.List("/state/pods")->empty());
+}
+
+/// What was moved aside is of the earlier life, and what has its name now of the next.
+TEST(PodDirectories, APodThatCameBackAfterARoundDiedKeepsWhatIsNew) {
+  for (const std::string point :
+       {"gc.move-pod-tree.after", "gc.remove-directory.after-rename", "gc.empty-pod-tree.after"}) {
+    SCOPED_TRACE(point);
+    RootNode node;
+    node.MakePodDir("u1");
+    node.Start();
+    node.CompleteViews();
+    node.RunAndDieAt(point);
+    node.MakePodDir("u1");
+    v1::WorkerRecord worker;
+    worker.set_uid("u1");
+    worker.set_incarnation(2);
+    worker.set_state(v1::SYNCING);
+    ASSERT_TRUE(node.workers.Put("u1", worker).ok());
+    node.Start();
+    node.CompleteViews();
+    node.Run();
+    EXPECT_TRUE(node.Exists("/kubelet/pods/u1/volumes/kubernetes.io~empty-dir/tmp/f"));
+    EXPECT_EQ(node.files.List("/kubelet/pods")->size(), 1u) << "what was aside is gone";
+    EXPECT_EQ(node.files.List("/state/pods")->size(), 1u);
+    EXPECT_TRUE(node.Exists("/state/pods/u1/root"));
+  }
+}
+
+/// What cannot be emptied keeps its mark, for the next round.
+TEST(PodDirectories, TheMarkGoesAfterWhatItMarks) {
+  RootNode node;
+  node.MakePodDir("u1");
+  node.files.SetHook([](std::string_view operation, const std::string& path) -> Status {
+    if (operation == "remove-tree" && path == "/kubelet/pods/.removing-u1")
+      return Internal("input/output error");
+    return OkStatus();
+  });
+  node.StartAndRun();
+  EXPECT_TRUE(node.Exists("/kubelet/pods/.removing-u1"));
+  EXPECT_EQ(node.files.List("/state/pods")->size(), 1u);
+  node.files.SetHook(nullptr);
+  node.Run();
+  EXPECT_TRUE(node.files.List("/state/pods")->empty());
+  EXPECT_TRUE(node.files.List("/kubelet/pods")->empty());
+}
+
+}  // namespace
+}  // namespace splitlet::gc

@@ -1,0 +1,85 @@
+#include "services/gc/removal/remains_collector.h"
+
+#include <utility>
+
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::gc {
+
+void RemainsCollector::Collect(bool dry_run, Finish finish) {
+  deps_.strands.Run(std::string(kRoundStrand), [this, dry_run, finish = std::move(finish)] {
+    auto inventory = ReadInventory(deps_.remover.files, deps_.remover.reader, deps_.clock, config_);
+    deps_.loop.Post([this, dry_run, finish, inventory = std::move(inventory)] {
+      OnInventory(inventory, dry_run, finish);
+    });
+  });
+}
+
+std::string RemainsCollector::RuntimeProblem() const {
+  if (!runtime_problem_.empty()) return runtime_problem_;
+  return listed_ ? "" : "the runtime has not been listed yet";
+}
+
+Scope RemainsCollector::ScopeOfPod(const std::string& uid, const PodTraces& traces) const {
+  const std::string key = bus::KeyOf(uid);
+  const auto desired = deps_.desired.Find(key);
+  const auto worker = deps_.workers.Find(key);
+  // A record without a state is no worker: it gives config-source the incarnation of a UID.
+  // Without that either, the files of the pod cannot be read.
+  const bool only_found = worker != nullptr && worker->incarnation() != 0 &&
+                          worker->state() == v1::WORKER_STATE_UNSPECIFIED;
+  // Of a pod without a source, every one could be the one that wants it.
+  const std::string_view scope = traces.source.empty() ? bus::kAll : traces.source;
+  return ComputeScope(
+      {.desired = {deps_.desired.Contains(key), desired.get()},
+       .worker = {deps_.workers.Contains(key) && !only_found, worker.get()},
+       .views_complete = deps_.desired.LiveAndComplete(scope) && deps_.workers.LiveAndComplete(),
+       .ours = traces.ours,
+       .kill_foreign_pods = config_.kill_foreign_pods});
+}
+
+/// The views are read after the listing: what was made in between is in them, or is not in the
+/// listing.
+void RemainsCollector::OnInventory(const StatusOr<Inventory>& inventory, bool dry_run,
+                                   const Finish& finish) {
+  CHECK(deps_.loop.IsCurrent());
+  if (!inventory.ok()) {
+    Report report;
+    report.dry_run = dry_run;
+    report.at = deps_.clock.WallNow();
+    report.error = ToString(inventory.status());
+    deps_.removal_log.NodeEvent("ContainerGCFailed", report.error);
+    runtime_problem_ = report.error;
+    OnRemoved(report);
+    return finish(report);
+  }
+  listed_ = true;
+  runtime_problem_.clear();
+  RemovalPlan plan = ComputeRemovals(
+      *inventory,
+      [this](const std::string& uid, const PodTraces& traces) { return ScopeOfPod(uid, traces); },
+      config_, deps_.clock.WallNow());
+  for (const auto& problem : inventory->problems) plan.kept.push_back(problem);
+  deps_.metrics.foreign_pods.Set(static_cast<double>(plan.foreign_pods));
+  const Clock::Time began = deps_.clock.Now();
+  deps_.strands.Run(std::string(kRoundStrand),
+                    [this, dry_run, finish, began, plan = std::move(plan), listed = *inventory] {
+                      Remover remover(deps_.remover, config_);
+                      Report report = dry_run ? remover.Describe(plan) : remover.Run(plan, listed);
+                      deps_.loop.Post([this, finish, began, report = std::move(report)] {
+                        deps_.metrics.ObserveRound("removal", deps_.clock.Now() - began);
+                        OnRemoved(report);
+                        finish(report);
+                      });
+                    });
+}
+
+void RemainsCollector::OnRemoved(const Report& report) {
+  if (report.dry_run) return;
+  deps_.removal_log.Record(report);
+  if (!report.error.empty() && report.error != last_.error)
+    deps_.log.Warn("container garbage collection ended early", {KV("err", report.error)});
+  last_ = report;
+}
+
+}  // namespace splitlet::gc

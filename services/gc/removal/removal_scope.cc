@@ -1,0 +1,40 @@
+#include "services/gc/removal/removal_scope.h"
+
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::gc {
+namespace {
+
+bool Ended(const v1::WorkerRecord& worker) {
+  return worker.state() == v1::TERMINATED || worker.state() == v1::FINISHED;
+}
+
+Scope ScopeOfWorker(const v1::WorkerRecord& worker, const ScopeInput& input) {
+  const v1::DesiredRecord* desired = input.desired.record;
+  // The next life of this UID is on its way.
+  if (desired != nullptr && desired->incarnation() > worker.incarnation())
+    return {RemovalScope::kWanted};
+  const bool finished = worker.state() == v1::FINISHED;
+  if (finished && desired != nullptr && desired->state() == v1::DesiredRecord::REMOVED)
+    return {RemovalScope::kEverything};
+  if (finished && desired == nullptr && input.views_complete)
+    return {RemovalScope::kEverything, true};
+  if (worker.evicted() && Ended(worker)) return {RemovalScope::kKeepDirectory};
+  return {RemovalScope::kWanted};
+}
+
+}  // namespace
+
+Scope ComputeScope(const ScopeInput& input) {
+  const bool unreadable = (input.desired.present && input.desired.record == nullptr) ||
+                          (input.worker.present && input.worker.record == nullptr);
+  if (unreadable) return {RemovalScope::kUnknown};
+  // A pod with a worker is ours, or was adopted.
+  if (input.worker.present) return ScopeOfWorker(*input.worker.record, input);
+  if (input.desired.present) return {RemovalScope::kWanted};
+  if (!input.ours && !input.kill_foreign_pods) return {RemovalScope::kForeign};
+  return input.views_complete ? Scope{RemovalScope::kEverything, true}
+                              : Scope{RemovalScope::kWanted};
+}
+
+}  // namespace splitlet::gc

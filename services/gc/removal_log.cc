@@ -1,0 +1,73 @@
+#include "services/gc/removal_log.h"
+
+#include <utility>
+
+#include "libs/base/trace.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::gc {
+
+RemovalLog::RemovalLog(const Log& log, GcMetrics& metrics, daemon::EventRecorder& events,
+                       std::string node_name)
+    : log_(log), metrics_(metrics), events_(events), node_name_(std::move(node_name)) {}
+
+void RemovalLog::OnWorker(const bus::View<v1::WorkerRecord>::Change& change) {
+  if (!change.present_after) {
+    traces_.erase(change.key);
+  } else if (!change.traceparent.empty()) {
+    traces_[change.key] = change.traceparent;
+  }
+}
+
+void RemovalLog::Record(const Report& report) {
+  if (!report.error.empty()) metrics_.errors.Add({{"kind", "round"}}).Increment();
+  for (const auto& item : report.items) {
+    if (!item.error.empty()) {
+      RecordFailure(item);
+      continue;
+    }
+    if (item.kind == "image") {
+      metrics_.images.Add({{"reason", item.reason}}).Increment();
+    } else {
+      metrics_.removed.Add({{"kind", item.kind}}).Increment();
+    }
+    log_.Info("garbage removed", FieldsOf(item));
+  }
+}
+
+void RemovalLog::RecordEmptied(const std::vector<ReportItem>& items) {
+  for (const auto& item : items) {
+    if (!item.error.empty()) {
+      RecordFailure(item);
+      continue;
+    }
+    metrics_.removed.Add({{"kind", item.kind}}).Increment();
+    log_.Info("log of a removed pod emptied: the disk is full", FieldsOf(item));
+  }
+}
+
+void RemovalLog::RecordFailure(const ReportItem& item) {
+  metrics_.errors.Add({{"kind", item.kind}}).Increment();
+  log_.Warn("garbage could not be removed", FieldsOf(item));
+}
+
+std::vector<LogField> RemovalLog::FieldsOf(const ReportItem& item) const {
+  const auto trace = traces_.find(bus::KeyOf(item.uid));
+  std::vector<LogField> fields{KV("kind", item.kind), KV("name", item.name),
+                               KV("reason", item.reason), KV("podUID", item.uid)};
+  if (trace != traces_.end()) fields.push_back(KV(kTraceIdField, TraceIdOf(trace->second)));
+  if (!item.error.empty()) fields.push_back(KV("err", item.error));
+  return fields;
+}
+
+void RemovalLog::NodeEvent(const std::string& reason, const std::string& message) {
+  daemon::PodEvent event;
+  event.about_node = true;
+  event.warning = true;
+  event.reason = reason;
+  event.message = message;
+  event.name = event.uid = node_name_;
+  events_.Record(std::move(event));
+}
+
+}  // namespace splitlet::gc

@@ -1,0 +1,52 @@
+#pragma once
+
+/// Says what gc has removed and what it could not: log lines with the trace of the pod, counters,
+/// and events of the node.
+/// In:    changes of `workers`, from GcService; reports of rounds.
+/// Owns:  the trace of the last change of each pod that has a worker.
+/// Out:   log, metrics, events.
+/// Killed at any line: traces are lost; what is removed next is logged without.
+/// Threads: loop thread only.
+/// Errors: none.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "libs/base/log.h"
+#include "libs/bus/typed.h"
+#include "libs/daemon/service.h"
+#include "services/gc/metrics.h"
+#include "services/gc/report.h"
+
+namespace splitlet::v1 {
+class WorkerRecord;
+}
+
+namespace splitlet::gc {
+
+class RemovalLog {
+ public:
+  RemovalLog(const Log& log, GcMetrics& metrics, daemon::EventRecorder& events,
+             std::string node_name);
+
+  void OnWorker(const bus::View<v1::WorkerRecord>::Change& change);
+  /// What a round did.
+  void Record(const Report& report);
+  /// Logs that were emptied because the disk is full.
+  void RecordEmptied(const std::vector<ReportItem>& items);
+  void NodeEvent(const std::string& reason, const std::string& message);
+
+ private:
+  void RecordFailure(const ReportItem& item);
+  /// Its pod, and the trace of that pod's last change.
+  std::vector<LogField> FieldsOf(const ReportItem& item) const;
+
+  const Log& log_;
+  GcMetrics& metrics_;
+  daemon::EventRecorder& events_;
+  std::string node_name_;
+  std::map<std::string, std::string> traces_;  // by key of the pod
+};
+
+}  // namespace splitlet::gc
