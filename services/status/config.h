@@ -1,7 +1,9 @@
 #pragma once
 
 /// What status takes from flags and KubeletConfiguration.
-/// Threads: values. Errors: none. Source: configuration spec; DESIGN.md rule 24.
+/// Threads: values.
+/// Errors: none.
+/// Source: docs/behaviour/configuration.md, "Reading the file"; docs/safety.md, rule 24.
 
 #include <map>
 #include <string>
@@ -32,7 +34,7 @@ struct StatusConfig {
   Duration ask_again = std::chrono::seconds{1};  // pleg, until it knows what the runtime can do
   /// How long each process may leave questions without a good answer.
   std::map<std::string, Duration> answer_limits = HealthLimits();
-  /// After that long without pod-worker pods are told about without its flags.
+  /// After that long without pod-worker statuses of pods are put without its flags.
   Duration worker_wait = std::chrono::minutes{5};
 };
 

@@ -14,7 +14,7 @@ namespace {
 constexpr Duration kLoopLimit = std::chrono::seconds{2};
 constexpr int kMaxEventsPerCall = 1000;
 
-/// What a handler gives that has nothing to tell.
+/// What a handler answers that has no data.
 struct Done {};
 
 class StatusRpc final : public v1::Status::Service {

@@ -1,8 +1,9 @@
 #pragma once
 
 /// The gRPC service Status.
-/// Threads: handlers run on gRPC's threads and ask on the loop. Errors: UNAVAILABLE when the loop
-/// does not answer. Source: services.proto; DESIGN.md "The calls", rule 24.
+/// Threads: handlers run on gRPC's threads and ask on the loop.
+/// Errors: UNAVAILABLE when the loop does not answer.
+/// Source: docs/design.md, "The calls"; docs/safety.md, rule 24.
 
 #include <memory>
 #include <string>

@@ -1,19 +1,19 @@
 #pragma once
 
 /// The process status: what the API shows of pods and of the node, and the events.
+/// It routes: each input goes to the part whose state it changes.
 /// In:    views desired, admission, workers, runtime, pressure; answers of the other processes to
-/// health calls; events
-///        recorded by all of them; a pass over everything each 10 s.
-/// Owns:  table `podstatus`: pod UID -> API status with version; key `node` -> NodeRecord.
+/// health calls; events recorded by all of them; a pass over everything each 10 s.
+/// Owns:  table `podstatus`: pod UID -> API status with version; key `node` -> NodeRecord. The
+/// parts own the state: StatusTable, NodeStatus, PeerMonitor, EventStore.
 /// Out:   puts to `podstatus`.
 /// Killed at any line: nothing is lost but the events; the next start computes every record again
-/// from its views. Threads: loop thread only. Errors: as said at each. Source: DESIGN.md rules 20
-/// to 24; status spec.
+/// from its views.
+/// Threads: loop thread only.
+/// Errors: as said at each.
+/// Source: docs/safety.md, rules 20 to 24.
 
-#include <map>
 #include <memory>
-#include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -26,9 +26,11 @@
 #include "libs/node/addresses.h"
 #include "libs/peers/peer_health.h"
 #include "services/status/config.h"
-#include "services/status/event_store.h"
+#include "services/status/events/event_store.h"
 #include "services/status/metrics.h"
-#include "services/status/node_conditions.h"
+#include "services/status/node/node_status.h"
+#include "services/status/node/peer_monitor.h"
+#include "services/status/pods/status_table.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::status {
@@ -53,7 +55,6 @@ struct StatusDeps {
 class StatusService {
  public:
   StatusService(StatusDeps deps, StatusConfig config);
-  ~StatusService();
   StatusService(const StatusService&) = delete;
   StatusService& operator=(const StatusService&) = delete;
 
@@ -69,81 +70,15 @@ class StatusService {
   std::vector<v1::EventRecord> ListEvents(const std::string& uid) const;
 
  private:
-  struct Known {
-    Clock::Time put_at;
-    std::string phase;
-    std::vector<std::string> waiting;  // reasons of its containers, as counted
-    std::string traceparent;           // of the last change that had one
-  };
-
-  void OnDesired(const bus::View<v1::DesiredRecord>::Change& change);
-  void OnViewState();
-  void OnRuntimeState();
   void OnReconcileTimer();
-  void OnMachine(const StatusOr<node::Machine>& machine);
-  void OnAddresses(const StatusOr<std::vector<std::string>>& addresses);
-  void OnAnswer(const std::string& process, const StatusOr<peers::PeerAnswer>& answer);
-
-  /// Desired and workers were live once, or pod-worker has been away for long.
-  bool MayPublish() const;
-  /// Since the start, so that nobody waits any more for a process that is away.
-  bool WaitedLong() const;
-  /// It was complete once. Before, a pod without record is unknown.
-  bool KnowsWorkers() const;
-  bool KnowsRuntime() const;
-  /// Too little for a first status of a pod: it would take back what was told before the start.
-  bool KnowsTooLittle(const std::string& key, bool removed) const;
-  void MarkChanged(const std::string& key, const std::string& traceparent);
-  void MarkAll();
-  void FlushSoon();
-  void FlushChanged();
-  void Refresh(const std::string& key);
-  void PutPodStatus(const std::string& key, const v1::PodStatusRecord* before,
-                    v1::PodStatusRecord record);
-  void CountChange(const v1::PodStatusRecord& record, const kube::PodStatus* before,
-                   const kube::PodStatus& after);
-  /// Counts the pod by phase and its containers by what they wait for.
-  void SetSeen(const std::string& key, const kube::PodStatus& status);
-  bool ListingCovers(const std::string& key, const v1::WorkerRecord* worker) const;
-  /// Refused, and certain to have no grant; what was told once stands.
-  bool IsRejected(const std::string& key, const v1::AdmissionRecord* admission,
-                  const v1::WorkerRecord* worker, const kube::PodStatus* previous) const;
-  void RemovePod(const std::string& key, const std::string& traceparent);
-  void TellComplete();
-
-  void ReadMachineSoon();
-  void ReadAddressesSoon();
-  void AskPeers();
-  void Ask(const std::string& process);
-  /// Pods wait for what it has not been able to say.
-  void AskSoon(const std::string& process);
-  void RefreshNode();
-  void PutNode(v1::NodeRecord node);
-  void RecordNodeEvents(const std::vector<v1::NodeCondition>& after);
 
   StatusDeps deps_;
   StatusConfig config_;
   StatusMetrics metrics_;
   EventStore events_;
-  AnswerLedger ledger_;
-  peers::RuntimeState runtime_state_;
-  std::optional<node::Machine> machine_;
-  std::optional<node::NodeResources> resources_;
-  std::vector<std::string> addresses_;  // the last ones that were found
-  std::string address_problem_;
-  std::string machine_problem_ = "the machine has not been read yet";
-  std::vector<v1::NodeCondition> node_conditions_;
-  Clock::Time started_at_;
-  std::map<std::string, Known> known_;
-  std::set<std::string> changed_;
-  std::set<std::string> await_listing_;  // a container, or all of the pod, is unseen
-  bool flush_posted_ = false;
-  bool asks_soon_ = false;
-  bool could_publish_ = false;
-  bool workers_were_live_ = false;
-  bool workers_were_complete_ = false;
-  bool runtime_was_complete_ = false;
-  std::shared_ptr<bool> alive_;
+  PeerMonitor peers_;
+  NodeStatus node_;
+  StatusTable pods_;
   std::unique_ptr<exec::Periodic> reconcile_;
 };
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "libs/base/fail_point.h"
-#include "services/status/testing.h"
+#include "services/status/status_fixture.h"
 
 namespace splitlet::status {
 namespace {

@@ -1,8 +1,10 @@
 #pragma once
 
 /// The events of the last hour about pods and the node, counted together as Kubernetes does, and
-/// bounded. Threads: the owner's. Errors: none; what is left out is counted. Source: status spec,
-/// section 10.
+/// bounded.
+/// Threads: the owner's.
+/// Errors: none; what is left out is counted.
+/// Source: docs/behaviour/status.md, "Events".
 
 #include <cstdint>
 #include <list>
@@ -43,7 +45,8 @@ class EventStore {
  private:
   struct Kept {
     v1::EventRecord event;
-    Clock::Time at;  // of its last occurrence, as told here: the wall clocks of others may be wrong
+    Clock::Time
+        at;  // of its last occurrence, by the clock here: the wall clocks of others may be wrong
   };
   using Events = std::list<Kept>;  // oldest occurrence first
   struct Bucket {

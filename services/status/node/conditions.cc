@@ -1,4 +1,4 @@
-#include "services/status/node_conditions.h"
+#include "services/status/node/conditions.h"
 
 #include <algorithm>
 

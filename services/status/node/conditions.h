@@ -1,8 +1,10 @@
 #pragma once
 
 /// The health of the node: how long each process has not answered, and the conditions that follow.
-/// Threads: the owner's. Errors: none. Units: as the names say.
-/// Source: DESIGN.md rule 24; node-and-probes spec, sections 5.3 to 5.5.
+/// Threads: the owner's.
+/// Errors: none.
+/// Units: as the names say.
+/// Source: docs/safety.md, rule 24; docs/behaviour/node.md, "Conditions".
 
 #include <map>
 #include <string>

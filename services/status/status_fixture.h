@@ -1,7 +1,8 @@
 #pragma once
 
 /// A node around the service `status`, on fakes: the tables of the others, what processes answer,
-/// files. Threads: one.
+/// files.
+/// Threads: one.
 
 #include <gtest/gtest.h>
 
@@ -170,7 +171,7 @@ class StatusServiceTest : public ::testing::Test {
     record.mutable_verdict()->set_phase(phase);
     ASSERT_TRUE(workers->rows.Put(uid, record).ok());
   }
-  /// What is told of u1 from now on.
+  /// What is published of u1 from now on.
   void CollectPhases(std::vector<std::string>& phases) {
     podstatus->OnChange([this, &phases](const auto& change) {
       if (change.key == "u1") phases.push_back(Shown("u1").phase());

@@ -1,9 +1,9 @@
-#include "services/status/pod_status.h"
+#include "services/status/pods/pod_status.h"
 
 #include "libs/cri/incarnation.h"
 #include "libs/kube/resources.h"
-#include "services/status/container_states.h"
-#include "services/status/phase.h"
+#include "services/status/pods/containers.h"
+#include "services/status/pods/phase.h"
 
 namespace splitlet::status {
 namespace {
@@ -201,7 +201,7 @@ std::string Disrupted(const StatusInputs& in, std::string_view phase) {
   return in.worker->message().empty() ? "evicted" : in.worker->message();
 }
 
-/// A static pod that was refused and is granted after all, or that has waited: what was told of it
+/// A static pod that was refused and is granted after all, or that has waited: what was shown of it
 /// then is no floor, nothing had run.
 bool WasHeldBackOnly(const StatusInputs& in) {
   if (in.previous == nullptr || !kube::IsStaticSource(in.desired.source()) ||
@@ -255,7 +255,7 @@ kube::PodStatus ComputePodStatus(const StatusInputs& all) {
   AddConditions({.pod = in.pod,
                  .containers = containers,
                  .observed = seen.pod,
-                 .sandbox_as_told = seen.pod == nullptr && IsEnding(in.worker) && !done,
+                 .sandbox_as_shown = seen.pod == nullptr && IsEnding(in.worker) && !done,
                  .previous = in.previous,
                  .disrupted = Disrupted(in, shown.phase),
                  .now = in.now},

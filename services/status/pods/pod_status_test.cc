@@ -1,12 +1,12 @@
-#include "services/status/pod_status.h"
+#include "services/status/pods/pod_status.h"
 
 #include <gtest/gtest.h>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/cri/observe.h"
 #include "libs/kube/codec.h"
-#include "services/status/container_states.h"
-#include "services/status/phase.h"
+#include "services/status/pods/containers.h"
+#include "services/status/pods/phase.h"
 
 namespace splitlet::status {
 namespace {
@@ -328,7 +328,7 @@ TEST(Waiting, IsPendingWithTheReasonOfTheAdmissionAndWithoutContainers) {
   EXPECT_TRUE(ShowCondition(waits, "Ready").starts_with("False ContainersNotReady"));
   EXPECT_TRUE(ShowCondition(waits, "Initialized").starts_with("False"));
   EXPECT_TRUE(ShowCondition(waits, "PodScheduled").starts_with("True"));
-  // Room came: what it waited for is told no more.
+  // Room came: what it waited for is shown no more.
   pod.Previous(waits);
   pod.admission.set_verdict(v1::AdmissionRecord::ADMITTED);
   EXPECT_EQ(pod.Compute().reason(), "");

@@ -1,4 +1,4 @@
-#include "services/status/event_store.h"
+#include "services/status/events/event_store.h"
 
 #include <algorithm>
 

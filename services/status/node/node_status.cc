@@ -1,11 +1,11 @@
-// The node's half of StatusService: the machine, the health of the other processes, the record
-// `node`.
+#include "services/status/node/node_status.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "libs/base/fail_point.h"
-#include "services/status/status_service.h"
+#include "libs/bus/names.h"
+#include "libs/kube/pod_types.h"
 
 namespace splitlet::status {
 namespace {
@@ -32,7 +32,17 @@ std::vector<std::string> MissingCapacity(const std::optional<node::NodeResources
 
 }  // namespace
 
-void StatusService::ReadMachineSoon() {
+NodeStatus::NodeStatus(Deps deps, const StatusConfig& config)
+    : deps_(std::move(deps)), config_(config), alive_(std::make_shared<bool>(true)) {}
+
+NodeStatus::~NodeStatus() { *alive_ = false; }
+
+void NodeStatus::ReadSoon() {
+  if (!machine_) ReadMachineSoon();
+  ReadAddressesSoon();  // the network may come later, or change
+}
+
+void NodeStatus::ReadMachineSoon() {
   if (deps_.strands.Pending("machine") > 0) return;
   deps_.strands.Run("machine", [this, alive = alive_, &files = deps_.files, &loop = deps_.loop,
                                 root_dir = config_.root_dir] {
@@ -43,7 +53,7 @@ void StatusService::ReadMachineSoon() {
   });
 }
 
-void StatusService::ReadAddressesSoon() {
+void NodeStatus::ReadAddressesSoon() {
   if (deps_.strands.Pending("addresses") > 0) return;
   deps_.strands.Run("addresses", [this, alive = alive_, &files = deps_.files, &loop = deps_.loop,
                                   list = deps_.list_addresses, wanted = config_.node_ips] {
@@ -55,18 +65,18 @@ void StatusService::ReadAddressesSoon() {
 }
 
 /// Old ones stay while there are no others, as in a kubelet.
-void StatusService::OnAddresses(const StatusOr<std::vector<std::string>>& addresses) {
+void NodeStatus::OnAddresses(const StatusOr<std::vector<std::string>>& addresses) {
   const std::string problem = addresses.ok() ? "" : ToString(addresses.status());
   if (problem != address_problem_ && !problem.empty())
     deps_.log.Error("no address of the node", {KV("err", addresses.status())});
   address_problem_ = problem;
   if (!addresses.ok() || *addresses == addresses_) return;
   addresses_ = *addresses;
-  RefreshNode();
-  MarkAll();  // pods show the node's address
+  Refresh();
+  deps_.on_addresses();
 }
 
-void StatusService::OnMachine(const StatusOr<node::Machine>& machine) {
+void NodeStatus::OnMachine(const StatusOr<node::Machine>& machine) {
   if (!machine.ok()) {
     const std::string problem = ToString(machine.status());
     if (problem != machine_problem_)
@@ -83,68 +93,20 @@ void StatusService::OnMachine(const StatusOr<node::Machine>& machine) {
   machine_ = *machine;
   resources_ = *resources;
   machine_problem_.clear();
-  RefreshNode();
+  Refresh();
 }
 
-void StatusService::AskPeers() {
-  for (const auto& [process, limit] : config_.answer_limits) Ask(process);
-}
-
-void StatusService::Ask(const std::string& process) {
-  const std::string key = "health/" + process;
-  if (deps_.strands.Pending(key) > 0) return;
-  deps_.strands.Run(
-      key, [this, alive = alive_, name = process, &loop = deps_.loop, &peers = *deps_.peers,
-            deadline = After(deps_.clock, config_.ask_timeout)] {
-        auto answer = peers.Ask(name, deadline);
-        loop.Post([this, alive, name, answer = std::move(answer)] {
-          if (*alive) OnAnswer(name, answer);
-        });
-      });
-}
-
-void StatusService::AskSoon(const std::string& process) {
-  if (std::exchange(asks_soon_, true)) return;
-  deps_.loop.RunAfter(config_.ask_again, [this, alive = alive_, process] {
-    if (!*alive) return;
-    asks_soon_ = false;
-    Ask(process);
-  });
-}
-
-void StatusService::OnAnswer(const std::string& process,
-                             const StatusOr<peers::PeerAnswer>& answer) {
-  const auto now = deps_.clock.Now();
-  const bool good = answer.ok() && answer->healthy;
-  if (good) {
-    ledger_.OnGood(process, now);
-  } else {
-    ledger_.OnBad(process, now, answer.ok() ? answer->reason : ToString(answer.status()));
-  }
-  if (process == "pleg") {
-    // A pleg that has just started knows nothing yet, which says nothing of the runtime.
-    if (answer.ok() && answer->runtime && (answer->runtime->known || !runtime_state_.known))
-      runtime_state_ = *answer->runtime;
-    runtime_state_.pleg_errors =
-        answer.ok() && answer->runtime ? answer->runtime->pleg_errors : std::vector<std::string>();
-  }
-  if (process == "pleg" && !runtime_state_.features.known()) AskSoon(process);
-  metrics_.unanswered.Add({{"process", process}})
-      .Set(std::chrono::duration<double>(ledger_.AskedWithoutAnswer(process)).count());
-  RefreshNode();
-}
-
-void StatusService::RefreshNode() {
+void NodeStatus::Refresh() {
   if (!machine_ || !resources_) return;
   const auto pressure = deps_.pressure.Find(bus::kNodeKey);
-  auto conditions = ComputeNodeConditions({.ledger = ledger_,
-                                           .runtime = runtime_state_,
+  auto conditions = ComputeNodeConditions({.ledger = deps_.peers.ledger(),
+                                           .runtime = deps_.peers.runtime(),
                                            .pressure = pressure.get(),
                                            .missing_capacity = MissingCapacity(resources_),
-                                           .before = node_conditions_,
+                                           .before = conditions_,
                                            .now = deps_.clock.WallNow()});
-  RecordNodeEvents(conditions);
-  node_conditions_ = std::move(conditions);
+  RecordEvents(conditions);
+  conditions_ = std::move(conditions);
   v1::NodeRecord node;
   node.set_name(config_.node_name);
   auto& labels = *node.mutable_labels();
@@ -158,17 +120,18 @@ void StatusService::RefreshNode() {
   for (const auto& [name, amount] : resources_->allocatable)
     (*node.mutable_allocatable())[name] = amount.ToString();
   for (const auto& ip : addresses_) node.add_addresses(ip);
-  *node.mutable_features() = runtime_state_.features;
+  *node.mutable_features() = deps_.peers.runtime().features;
   node.mutable_features()->set_apparmor(machine_->apparmor);
   node.mutable_features()->set_selinux(machine_->selinux);
-  for (const auto& condition : node_conditions_) {
+  for (const auto& condition : conditions_) {
     *node.add_conditions() = condition;
-    if (condition.type() == "Ready") metrics_.node_ready.Set(condition.status() == "True" ? 1 : 0);
+    if (condition.type() == "Ready")
+      deps_.metrics.node_ready.Set(condition.status() == "True" ? 1 : 0);
   }
   PutNode(std::move(node));
 }
 
-void StatusService::PutNode(v1::NodeRecord node) {
+void NodeStatus::PutNode(v1::NodeRecord node) {
   const auto before = deps_.table.Get(bus::kNodeKey);
   v1::PodStatusRecord record;
   record.set_name(config_.node_name);
@@ -182,14 +145,14 @@ void StatusService::PutNode(v1::NodeRecord node) {
   FAIL_POINT_VOID("status.put-node.after");
 }
 
-void StatusService::RecordNodeEvents(const std::vector<v1::NodeCondition>& after) {
+void NodeStatus::RecordEvents(const std::vector<v1::NodeCondition>& after) {
   std::vector<v1::EventRecord> events;
   for (const auto& condition : after) {
     const auto before =
-        std::find_if(node_conditions_.begin(), node_conditions_.end(),
+        std::find_if(conditions_.begin(), conditions_.end(),
                      [&](const v1::NodeCondition& old) { return old.type() == condition.type(); });
-    if (before == node_conditions_.end() || before->status() == condition.status()) continue;
-    // What was met before anybody could see it is told, too: nobody else tells it.
+    if (before == conditions_.end() || before->status() == condition.status()) continue;
+    // What was met before anybody could see it gets its event, too: nobody else records one.
     const bool seen_first = before->status() == "Unknown" && condition.status() == "True";
     if ((before->status() == "Unknown" && !seen_first) || condition.status() == "Unknown") continue;
     v1::EventRecord event;
@@ -206,7 +169,7 @@ void StatusService::RecordNodeEvents(const std::vector<v1::NodeCondition>& after
                     KV("status", condition.status()), KV("reason", condition.message())});
     events.push_back(std::move(event));
   }
-  if (!events.empty()) OnEvents(std::move(events));
+  if (!events.empty()) deps_.record_events(std::move(events));
 }
 
 }  // namespace splitlet::status

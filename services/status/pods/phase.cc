@@ -1,4 +1,4 @@
-#include "services/status/phase.h"
+#include "services/status/pods/phase.h"
 
 #include <algorithm>
 #include <array>
@@ -191,7 +191,7 @@ Verdict JudgeReady(const ConditionInputs& in, const Verdict& containers_ready) {
   return {"False", "ReadinessGatesNotReady", message};
 }
 
-/// "False" when nothing was told.
+/// "False" when nothing was shown.
 std::string ToldOf(const ConditionInputs& in, std::string_view type) {
   if (in.previous == nullptr) return "False";
   for (const auto& before : in.previous->conditions())
@@ -242,7 +242,7 @@ void AddConditions(const ConditionInputs& in, kube::PodStatus& status) {
   if (!in.disrupted.empty())
     Add(in, "DisruptionTarget", {"True", "TerminationByKubelet", in.disrupted}, status);
   Verdict sandbox{.status = "False"};
-  if (in.sandbox_as_told) {
+  if (in.sandbox_as_shown) {
     sandbox.status = ToldOf(in, "PodReadyToStartContainers");
   } else if (in.observed != nullptr &&
              cri::CheckSandbox(in.pod, *in.observed) == cri::SandboxCheck::kUsable)

@@ -1,4 +1,4 @@
-#include "services/status/container_states.h"
+#include "services/status/pods/containers.h"
 
 #include <algorithm>
 
@@ -163,7 +163,7 @@ class Builder {
     const auto& observed = *in_.observed;
     const auto& record = *seen_.newest;
     const bool had = previous_ != nullptr;
-    // How it ended was told before it was lost.
+    // How it ended was shown before it was lost.
     const bool told = had && previous_->state().has_terminated() &&
                       previous_->restart_count() >= record.restart_count();
     if (cri::IsLost(record) && told) return;
@@ -206,7 +206,7 @@ class Builder {
 
   bool IsDue() const {
     if (in_.deleted) return false;
-    // Not seen by a listing that does not cover it: what was told of it, such as running, stands.
+    // Not seen by a listing that does not cover it: what was shown of it, such as running, stands.
     if (seen_.newest == nullptr) return status_.state().has_waiting();
     if (seen_.newest->state() == v1::ContainerRecord::RUNNING) return false;
     if (seen_.newest->state() != v1::ContainerRecord::EXITED) return true;

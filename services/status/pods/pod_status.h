@@ -1,8 +1,10 @@
 #pragma once
 
 /// The API status of a pod as a pure function of four tables and its last status.
-/// Threads: any. Errors: none. Units: times in the API are whole seconds.
-/// Source: status spec, section 2; DESIGN.md rules 20 to 22.
+/// Threads: any.
+/// Errors: none.
+/// Units: times in the API are whole seconds.
+/// Source: docs/behaviour/status.md; docs/safety.md, rules 20 to 22.
 
 #include <string>
 #include <vector>

@@ -1,12 +1,14 @@
 #pragma once
 
 /// The phase of a pod and its conditions from its container statuses. Pure.
-/// Threads: any. Errors: none. Source: status spec, sections 5 and 6.
+/// Threads: any.
+/// Errors: none.
+/// Source: docs/behaviour/status.md, "Phase" and "Conditions".
 
 #include <string>
 
 #include "libs/base/clock.h"
-#include "services/status/container_states.h"
+#include "services/status/pods/containers.h"
 
 namespace splitlet::status {
 
@@ -29,7 +31,7 @@ struct ConditionInputs {
   const kube::Pod& pod;
   const ContainerStatuses& containers;
   const v1::ObservedPod* observed = nullptr;
-  bool sandbox_as_told = false;  // the pod ends, and its worker has not looked at it yet
+  bool sandbox_as_shown = false;  // the pod ends, and its worker has not looked at it yet
   // For transition times. Without it, as after a start of the process, they are what the records
   // show; what they do not show begins now.
   const kube::PodStatus* previous = nullptr;

@@ -1,7 +1,8 @@
+#include "services/status/node/conditions.h"
+
 #include <gtest/gtest.h>
 
-#include "services/status/event_store.h"
-#include "services/status/node_conditions.h"
+#include "services/status/events/event_store.h"
 
 namespace splitlet::status {
 namespace {

@@ -1,9 +1,11 @@
 #pragma once
 
 /// Container statuses of the API from what the runtime shows, what the worker notes, and the last
-/// status. Pure: no I/O, no clock. Threads: any. Errors: none; what is missing is unknown, not
-/// stopped. Units: times in the API are whole seconds. Source: status spec, section 4; DESIGN.md
-/// rules 20 to 22.
+/// status. Pure: no I/O, no clock.
+/// Threads: any.
+/// Errors: none; what is missing is unknown, not stopped.
+/// Units: times in the API are whole seconds.
+/// Source: docs/behaviour/status.md, "Containers"; docs/safety.md, rules 20 to 22.
 
 #include <map>
 #include <string>

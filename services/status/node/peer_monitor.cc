@@ -1,0 +1,63 @@
+#include "services/status/node/peer_monitor.h"
+
+#include <chrono>
+#include <utility>
+
+namespace splitlet::status {
+
+PeerMonitor::PeerMonitor(Deps deps, const StatusConfig& config)
+    : deps_(std::move(deps)),
+      config_(config),
+      ledger_(config.answer_limits, config.reconcile_period * 2 + config.ask_timeout),
+      alive_(std::make_shared<bool>(true)) {}
+
+PeerMonitor::~PeerMonitor() { *alive_ = false; }
+
+void PeerMonitor::AskAll() {
+  for (const auto& [process, limit] : config_.answer_limits) Ask(process);
+}
+
+void PeerMonitor::Ask(const std::string& process) {
+  const std::string key = "health/" + process;
+  if (deps_.strands.Pending(key) > 0) return;
+  deps_.strands.Run(key,
+                    [this, alive = alive_, name = process, &loop = deps_.loop, &peers = deps_.peers,
+                     deadline = After(deps_.clock, config_.ask_timeout)] {
+                      auto answer = peers.Ask(name, deadline);
+                      loop.Post([this, alive, name, answer = std::move(answer)] {
+                        if (*alive) OnAnswer(name, answer);
+                      });
+                    });
+}
+
+void PeerMonitor::AskSoon(const std::string& process) {
+  if (std::exchange(asks_soon_, true)) return;
+  deps_.loop.RunAfter(config_.ask_again, [this, alive = alive_, process] {
+    if (!*alive) return;
+    asks_soon_ = false;
+    Ask(process);
+  });
+}
+
+void PeerMonitor::OnAnswer(const std::string& process, const StatusOr<peers::PeerAnswer>& answer) {
+  const auto now = deps_.clock.Now();
+  const bool good = answer.ok() && answer->healthy;
+  if (good) {
+    ledger_.OnGood(process, now);
+  } else {
+    ledger_.OnBad(process, now, answer.ok() ? answer->reason : ToString(answer.status()));
+  }
+  if (process == "pleg") {
+    // A pleg that has just started knows nothing yet, which says nothing of the runtime.
+    if (answer.ok() && answer->runtime && (answer->runtime->known || !runtime_.known))
+      runtime_ = *answer->runtime;
+    runtime_.pleg_errors =
+        answer.ok() && answer->runtime ? answer->runtime->pleg_errors : std::vector<std::string>();
+  }
+  if (process == "pleg" && !runtime_.features.known()) AskSoon(process);
+  deps_.metrics.unanswered.Add({{"process", process}})
+      .Set(std::chrono::duration<double>(ledger_.AskedWithoutAnswer(process)).count());
+  deps_.on_answer();
+}
+
+}  // namespace splitlet::status
