@@ -1,8 +1,9 @@
 #pragma once
 
 /// What config-source takes from flags and KubeletConfiguration.
-/// Threads: values. Errors: INVALID_ARGUMENT that names the key. Source: config-sources spec,
-/// sections 1 and 2.
+/// Threads: values.
+/// Errors: INVALID_ARGUMENT that names the key.
+/// Source: docs/behaviour/config-sources.md; docs/behaviour/configuration.md, "Reading the file".
 
 #include <map>
 #include <string>

@@ -6,8 +6,8 @@
 #include "libs/base/span.h"
 #include "libs/base/trace.h"
 #include "libs/kube/pod_types.h"
-#include "services/config-source/file_source.h"
-#include "services/config-source/http_source.h"
+#include "services/config-source/sources/file/file_source.h"
+#include "services/config-source/sources/http/http_source.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::config_source {
@@ -24,16 +24,16 @@ ConfigSourceService::ConfigSourceService(ConfigSourceDeps deps, ConfigSourceConf
     : deps_(std::move(deps)),
       config_(std::move(config)),
       metrics_(deps_.metrics),
-      book_({.clock = deps_.clock,
-             .loop = deps_.loop,
-             .strands = deps_.strands,
-             .facts = std::make_shared<fs::FactStore>(
-                 deps_.files, deps_.clock,
-                 fs::FactStore::Options{.directory = config_.facts_directory}),
-             .table = std::move(deps_.table),
-             .log = deps_.log,
-             .metrics = metrics_},
-            [this](const std::string& uid) { OnPut(uid); }),
+      store_({.clock = deps_.clock,
+              .loop = deps_.loop,
+              .strands = deps_.strands,
+              .facts = std::make_shared<fs::FactStore>(
+                  deps_.files, deps_.clock,
+                  fs::FactStore::Options{.directory = config_.facts_directory}),
+              .table = std::move(deps_.table),
+              .log = deps_.log,
+              .metrics = metrics_},
+             [this](const std::string& uid) { OnPut(uid); }),
       random_(deps_.seed) {
   deps_.workers.OnChange([this](const auto& change) { OnWorker(change.key); });
   deps_.workers.OnState([this] { OnWorkers(); });
@@ -78,13 +78,13 @@ void ConfigSourceService::AddSource(std::unique_ptr<Source> source) {
 
 void ConfigSourceService::Start() {
   CHECK(deps_.loop.IsCurrent());
-  book_.Load([this] { OnFactsRead(); });
+  store_.Load([this] { OnFactsRead(); });
 }
 
 void ConfigSourceService::OnFactsRead() {
   facts_read_ = true;
   std::vector<std::pair<std::string, const KnownPod*>> wanted;
-  for (const auto& [uid, pod] : book_.pods())
+  for (const auto& [uid, pod] : store_.pods())
     if (!pod.removed) wanted.emplace_back(uid, &pod);
   // Killed between an edited manifest's new pod and the removal of its old one, both are remembered
   // for one path: the later is its last good pod.
@@ -122,7 +122,7 @@ void ConfigSourceService::MergeAll() {
 /// True when a pod was removed.
 bool ConfigSourceService::Merge(SourceState& state) {
   bool removed = false;
-  const MergeResult result = ComputeMerge(book_.pods(), state.source->name(), state.set);
+  const MergeResult result = ComputeMerge(store_.pods(), state.source->name(), state.set);
   TakeStanding(state, result);
   for (const Change& change : result.changes) {
     if (!Apply(state, change)) continue;
@@ -131,14 +131,14 @@ bool ConfigSourceService::Merge(SourceState& state) {
         .Add({{"source", state.source->name()},
               {"operation", std::string(OperationName(change.operation))}})
         .Increment();
-    const KnownPod& pod = book_.pods().at(change.uid);
+    const KnownPod& pod = store_.pods().at(change.uid);
     deps_.log.Info("desired pod changed",
                    {KV("operation", OperationName(change.operation)),
                     KV("pod", kube::PodKey(pod.name_space, pod.name)), KV("podUID", change.uid),
                     KV("source", pod.source), KV("path", pod.origin),
                     KV(kTraceIdField, TraceIdOf(pod.traceparent))});
   }
-  TellIgnored(state, result.ignored);
+  ReportIgnored(state, result.ignored);
   CountPods();
   return removed;
 }
@@ -154,18 +154,18 @@ void ConfigSourceService::TakeStanding(SourceState& state, const MergeResult& re
     if (ignored.contains(wanted.pod)) continue;
     state.uids.insert(wanted.pod->uid);
     if (skip.contains(wanted.pod->uid)) continue;
-    book_.SetFrom(wanted.pod->uid, wanted.pod->bytes);
-    book_.PutAgain(wanted.pod->uid, wanted.problem);
+    store_.SetFrom(wanted.pod->uid, wanted.pod->bytes);
+    store_.PutAgain(wanted.pod->uid, wanted.problem);
   }
 }
 
 /// False when it must wait: for what `workers` knows of a new pod, or for ever.
 bool ConfigSourceService::Apply(SourceState& state, const Change& change) {
-  if (book_.IsBlocked(change.uid)) return false;
+  if (store_.IsBlocked(change.uid)) return false;
   switch (change.operation) {
     case Operation::kRemove: Remove(change.uid); return true;
     case Operation::kAdd:
-      if (!workers_known_ && !book_.pods().contains(change.uid)) return false;
+      if (!workers_known_ && !store_.pods().contains(change.uid)) return false;
       Add(state.source->name(), change);
       return true;
     case Operation::kUpdate:
@@ -177,28 +177,28 @@ bool ConfigSourceService::Apply(SourceState& state, const Change& change) {
 
 void ConfigSourceService::Add(const std::string& source, const Change& change) {
   const WallTime now = deps_.clock.WallNow();
-  const auto at = book_.pods().find(change.uid);
-  const auto worker = LifeOf(change.uid);
+  const auto at = store_.pods().find(change.uid);
+  const auto worker = WorkerIncarnationOf(change.uid);
   const SourcePod& pod = *change.pod;
   int64_t after = 0;
-  for (const auto& [uid, other] : book_.pods())
+  for (const auto& [uid, other] : store_.pods())
     if (other.source == source && other.origin == pod.origin)
       after = std::max(after, other.incarnation);
-  const Life life = ChooseLife(at == book_.pods().end() ? nullptr : &at->second,
-                               worker ? &*worker : nullptr, now, after);
+  const Incarnation numbers = ChooseIncarnation(at == store_.pods().end() ? nullptr : &at->second,
+                                                worker ? &*worker : nullptr, now, after);
   Set(change.uid, {.name = pod.name,
                    .name_space = pod.name_space,
                    .source = source,
                    .origin = pod.origin,
-                   .incarnation = life.incarnation,
-                   .generation = life.generation,
+                   .incarnation = numbers.incarnation,
+                   .generation = numbers.generation,
                    .seen_at = now,
                    .pod = StampPod(*pod.bytes, nullptr, source, now),
                    .from = pod.bytes});
 }
 
 void ConfigSourceService::Remove(const std::string& uid) {
-  KnownPod pod = book_.pods().at(uid);
+  KnownPod pod = store_.pods().at(uid);
   pod.removed = true;
   pod.generation = NextNumber(pod.generation, deps_.clock.WallNow());
   pod.problem.clear();
@@ -212,11 +212,11 @@ void ConfigSourceService::Set(const std::string& uid, KnownPod pod) {
   span.Set("k8s.namespace.name", pod.name_space);
   span.Set("splitlet.source", pod.source);
   pod.traceparent = span.traceparent();
-  book_.Set(uid, std::move(pod));
+  store_.Set(uid, std::move(pod));
 }
 
 void ConfigSourceService::Update(const Change& change) {
-  KnownPod pod = book_.pods().at(change.uid);
+  KnownPod pod = store_.pods().at(change.uid);
   const WallTime now = deps_.clock.WallNow();
   pod.pod = StampPod(*change.pod->bytes, pod.pod.get(), pod.source, now);
   pod.from = change.pod->bytes;
@@ -228,20 +228,20 @@ void ConfigSourceService::Update(const Change& change) {
   Set(change.uid, std::move(pod));
 }
 
-void ConfigSourceService::TellIgnored(SourceState& state, const std::vector<Ignored>& ignored) {
+void ConfigSourceService::ReportIgnored(SourceState& state, const std::vector<Ignored>& ignored) {
   const std::string& source = state.source->name();
-  const auto told = std::exchange(state.ignored, {});
+  const auto reported = std::exchange(state.ignored, {});
   std::set<std::string> events;
   for (const auto& [pod, duplicate_name, reason] : ignored) {
     Problem problem{pod->origin,
                     fmt::format("pod {}: {}", kube::PodKey(pod->name_space, pod->name), reason),
                     deps_.clock.WallNow()};
-    for (const auto& old : told)
+    for (const auto& old : reported)
       if (old.where == problem.where && old.reason == problem.reason) problem.since = old.since;
     state.ignored.push_back(std::move(problem));
     if (!duplicate_name) continue;
     events.insert(pod->uid);
-    if (state.events_told.contains(pod->uid)) continue;
+    if (state.events_recorded.contains(pod->uid)) continue;
     deps_.events.Record({.warning = true,
                          .reason = "FailedValidation",
                          .message = EventMessage(*pod, source, reason),
@@ -249,15 +249,15 @@ void ConfigSourceService::TellIgnored(SourceState& state, const std::vector<Igno
                          .name = pod->name,
                          .uid = pod->uid});
   }
-  state.events_told = std::move(events);
-  state.ignored_log.Tell(deps_.log, source, state.ignored);
+  state.events_recorded = std::move(events);
+  state.ignored_log.Report(deps_.log, source, state.ignored);
 }
 
 void ConfigSourceService::OnWorkers() {
   if (!facts_read_) return;
   if (!workers_known_ && deps_.workers.LiveAndComplete()) OnWorkersKnown();
   std::vector<std::string> uids;
-  for (const auto& [uid, pod] : book_.pods()) uids.push_back(uid);
+  for (const auto& [uid, pod] : store_.pods()) uids.push_back(uid);
   for (const auto& uid : uids) {
     ForgetIfFinished(uid);
     CatchUpWith(uid);
@@ -266,14 +266,14 @@ void ConfigSourceService::OnWorkers() {
 }
 
 /// A broken file is needed no more once no source gives its pod, and neither pod-worker nor the
-/// runtime, of which `workers` tells, shows anything of it.
+/// runtime, which `workers` shows too, has anything of it.
 void ConfigSourceService::PutGoneAside() {
   const bool complete = std::ranges::all_of(
       sources_, [](const auto& entry) { return entry.second.complete && entry.second.heard; });
   if (!facts_read_ || !complete || !deps_.workers.LiveAndComplete()) return;
-  for (const auto& key : book_.Broken()) {
+  for (const auto& key : store_.Broken()) {
     if (deps_.workers.Contains(key)) continue;
-    book_.PutAside(key, [this](const StatusOr<std::string>& path) {
+    store_.PutAside(key, [this](const StatusOr<std::string>& path) {
       if (path.status().code() != StatusCode::kNotFound)
         deps_.log.LogIfError(path.status(), "put the file of a pod that is gone aside");
     });
@@ -289,67 +289,68 @@ void ConfigSourceService::OnWorkersKnown() {
 
 void ConfigSourceService::OnWorker(const std::string& key) {
   if (!facts_read_) return;
-  if (!deps_.workers.Contains(key)) over_.erase(key);
+  if (!deps_.workers.Contains(key)) finished_.erase(key);
   const auto record = deps_.workers.Find(key);
   if (record == nullptr) return PutGoneAside();
   ForgetIfFinished(record->uid());
   CatchUpWith(record->uid());
 }
 
-std::optional<WorkerLife> ConfigSourceService::LifeOf(const std::string& uid) const {
+std::optional<WorkerIncarnation> ConfigSourceService::WorkerIncarnationOf(
+    const std::string& uid) const {
   const auto record = deps_.workers.Find(bus::KeyOf(uid));
   // Without a number pod-worker does not know it either: its files cannot be read.
   if (record == nullptr || record->uid() != uid || record->incarnation() == 0) return std::nullopt;
   const bool working =
       record->state() == v1::SYNCING || record->state() == v1::WORKER_STATE_UNSPECIFIED;
-  const auto over = over_.find(bus::KeyOf(uid));
-  const bool removed = over != over_.end() && record->incarnation() <= over->second;
+  const auto over = finished_.find(bus::KeyOf(uid));
+  const bool removed = over != finished_.end() && record->incarnation() <= over->second;
   // A pod that ended by itself has a verdict; it is not to run a second time because our memory is
   // gone.
   const bool by_itself = record->evicted() || !record->verdict().phase().empty();
-  return WorkerLife{.incarnation = record->incarnation(),
-                    .generation = record->generation(),
-                    .finished = record->state() == v1::FINISHED,
-                    .ended = !working && (!by_itself || removed)};
+  return WorkerIncarnation{.incarnation = record->incarnation(),
+                           .generation = record->generation(),
+                           .finished = record->state() == v1::FINISHED,
+                           .ended = !working && (!by_itself || removed)};
 }
 
 /// One-way facts may be acted on from any view.
 void ConfigSourceService::ForgetIfFinished(const std::string& uid) {
-  const auto at = book_.pods().find(uid);
-  if (at == book_.pods().end() || !at->second.removed) return;
-  const auto life = LifeOf(uid);
-  if (!life) return;
+  const auto at = store_.pods().find(uid);
+  if (at == store_.pods().end() || !at->second.removed) return;
+  const auto worker = WorkerIncarnationOf(uid);
+  if (!worker) return;
   const int64_t ours = at->second.incarnation;
-  if (life->incarnation < ours || (life->incarnation == ours && !life->finished)) return;
-  over_[bus::KeyOf(uid)] = ours;
-  book_.Forget(uid, MakeTraceparent(random_));
+  if (worker->incarnation < ours || (worker->incarnation == ours && !worker->finished)) return;
+  finished_[bus::KeyOf(uid)] = ours;
+  store_.Forget(uid, MakeTraceparent(random_));
 }
 
 void ConfigSourceService::CatchUpWith(const std::string& uid) {
-  const auto at = book_.pods().find(uid);
-  const auto worker = LifeOf(uid);
-  if (at == book_.pods().end() || !worker) return;
-  const auto life = CatchUp(at->second, *worker, deps_.clock.WallNow());
-  if (!life) return;
+  const auto at = store_.pods().find(uid);
+  const auto worker = WorkerIncarnationOf(uid);
+  if (at == store_.pods().end() || !worker) return;
+  const auto numbers = CatchUp(at->second, *worker, deps_.clock.WallNow());
+  if (!numbers) return;
   KnownPod pod = at->second;
-  pod.incarnation = life->incarnation;
-  pod.generation = life->generation;
+  pod.incarnation = numbers->incarnation;
+  pod.generation = numbers->generation;
   Set(uid, std::move(pod));
   deps_.log.Warn(
       "worker is in a later life of the pod than remembered here",
-      {KV("podUID", uid), KV(kTraceIdField, TraceIdOf(book_.pods().at(uid).traceparent))});
+      {KV("podUID", uid), KV(kTraceIdField, TraceIdOf(store_.pods().at(uid).traceparent))});
 }
 
 void ConfigSourceService::OnPut(const std::string& uid) {
   ForgetIfFinished(uid);
-  if (!book_.pods().contains(uid)) CountPods();
+  if (!store_.pods().contains(uid)) CountPods();
   PutCompleteness();
 }
 
 void ConfigSourceService::CountPods() {
   std::map<std::string, int> wanted;
   int removed = 0;
-  for (const auto& [uid, pod] : book_.pods()) pod.removed ? ++removed : ++wanted[pod.source];
+  for (const auto& [uid, pod] : store_.pods()) pod.removed ? ++removed : ++wanted[pod.source];
   metrics_.removed_pods.Set(removed);
   for (const auto& [name, state] : sources_) {
     metrics_.pods.Add({{"source", name}}).Set(wanted[name]);
@@ -362,17 +363,17 @@ void ConfigSourceService::CountPods() {
 /// REMOVED is put, it would be gone to all readers, and pod-worker would never say finished to that
 /// REMOVED.
 bool ConfigSourceService::AllPut(const SourceState& state) const {
-  const auto is_put = [this](const std::string& uid) { return book_.IsPut(uid); };
+  const auto is_put = [this](const std::string& uid) { return store_.IsPut(uid); };
   return std::ranges::all_of(state.uids, is_put) &&
-         std::ranges::all_of(book_.pods(), [&](const auto& entry) {
+         std::ranges::all_of(store_.pods(), [&](const auto& entry) {
            return entry.second.source != state.source->name() || is_put(entry.first);
          });
 }
 
 std::string ConfigSourceService::WhyIncomplete(const SourceState& state) const {
   if (!facts_read_) return "remembered pods are not read yet";
-  if (!book_.blocked().empty())
-    return fmt::format("pod {} was remembered by a newer version", *book_.blocked().begin());
+  if (!store_.blocked().empty())
+    return fmt::format("pod {} was remembered by a newer version", *store_.blocked().begin());
   if (!state.heard) return "not read yet";
   if (!state.set.complete) return state.set.reason;
   // New pods of a source that is complete already take nothing from that.
@@ -390,17 +391,17 @@ void ConfigSourceService::PutCompleteness() {
     if (state.complete) scopes.insert(name);
   }
   others_put_ =
-      others_put_ || (facts_read_ && std::ranges::all_of(book_.pods(), [this](const auto& entry) {
-                        return sources_.contains(entry.second.source) || book_.IsPut(entry.first);
+      others_put_ || (facts_read_ && std::ranges::all_of(store_.pods(), [this](const auto& entry) {
+                        return sources_.contains(entry.second.source) || store_.IsPut(entry.first);
                       }));
-  const bool all = others_put_ && book_.blocked().empty() && scopes.size() == sources_.size();
+  const bool all = others_put_ && store_.blocked().empty() && scopes.size() == sources_.size();
   if (all) scopes.insert(std::string(bus::kAll));
-  book_.SetComplete(std::move(scopes));
+  store_.SetComplete(std::move(scopes));
   PutGoneAside();
 }
 
 daemon::Health ConfigSourceService::GetHealth() const {
-  if (const std::string error = book_.error(); !error.empty()) return {false, error};
+  if (const std::string error = store_.error(); !error.empty()) return {false, error};
   if (!facts_read_) return {false, "remembered pods are not read yet"};
   for (const auto& [name, state] : sources_) {
     if (!state.heard) return {false, fmt::format("source {} is not read yet", name)};
@@ -425,7 +426,7 @@ std::vector<SourceView> ConfigSourceService::GetSources() const {
 
 std::vector<std::string> ConfigSourceService::Notes() const {
   std::vector<std::string> notes;
-  for (const auto& [key, why] : book_.unreadable())
+  for (const auto& [key, why] : store_.unreadable())
     notes.push_back(
         fmt::format("the remembered pod {} cannot be read ({}); \"splitletctl record "
                     "discard {}\" puts it aside",
@@ -436,7 +437,7 @@ std::vector<std::string> ConfigSourceService::Notes() const {
 void ConfigSourceService::DiscardRecord(
     const std::string& uid, std::function<void(StatusOr<std::vector<std::string>>)> done) {
   CHECK(deps_.loop.IsCurrent());
-  book_.PutAside(bus::KeyOf(uid), [this, done = std::move(done)](StatusOr<std::string> path) {
+  store_.PutAside(bus::KeyOf(uid), [this, done = std::move(done)](StatusOr<std::string> path) {
     if (!path.ok()) return done(path.status());
     MergeAll();
     PutCompleteness();
@@ -452,8 +453,8 @@ StatusOr<std::unique_ptr<v1::DesiredRecord>> ConfigSourceService::GetPod(
     if (!state.complete && (!one || name == source))
       return Unavailable("source {} is not complete: {}", name, WhyIncomplete(state));
   }
-  if (book_.IsUnknown(uid)) return Unavailable("the remembered pod cannot be read");
-  return book_.Get(uid);
+  if (store_.IsUnknown(uid)) return Unavailable("the remembered pod cannot be read");
+  return store_.Get(uid);
 }
 
 }  // namespace splitlet::config_source

@@ -5,9 +5,10 @@
 /// Owns:  table `desired`: pod UID -> pod, source, incarnation, generation, WANTED or REMOVED.
 /// Out:   puts to `desired`; completeness of each source; event FailedValidation.
 /// Killed at any line: facts of every pod are on disk before its record is put; the next start
-/// reads them, reads every source, and removes nothing before its source was read. Threads: loop
-/// thread only. Errors: in GetSources and GetHealth. Source: config-sources spec, sections 11 to
-/// 14; DESIGN.md, rules 1 to 3, 6 to 9, 26.
+/// reads them, reads every source, and removes nothing before its source was read.
+/// Threads: loop thread only.
+/// Errors: in GetSources and GetHealth.
+/// Source: docs/behaviour/config-sources.md; docs/safety.md, rules 1 to 3, 6 to 9 and 26.
 
 #include <functional>
 #include <map>
@@ -23,10 +24,11 @@
 #include "libs/exec/exec.h"
 #include "libs/fs/file_watcher.h"
 #include "services/config-source/config.h"
-#include "services/config-source/desired_book.h"
-#include "services/config-source/http_fetcher.h"
+#include "services/config-source/desired_store.h"
+#include "services/config-source/incarnation.h"
 #include "services/config-source/problem_log.h"
-#include "services/config-source/source.h"
+#include "services/config-source/sources/http/http_fetcher.h"
+#include "services/config-source/sources/source.h"
 
 namespace splitlet::v1 {
 class WorkerRecord;
@@ -83,11 +85,11 @@ class ConfigSourceService {
     std::unique_ptr<Source> source;
     SourceSet set;               // the newest
     bool heard = false;          // of a set in this start
-    bool complete = false;       // as told to the table
+    bool complete = false;       // as set in the table
     std::set<std::string> uids;  // taken from the newest set
     std::vector<Problem> ignored;
     ProblemLog ignored_log;
-    std::set<std::string> events_told;  // UIDs
+    std::set<std::string> events_recorded;  // UIDs
   };
   void MakeSources();
   void OnFactsRead();
@@ -106,10 +108,10 @@ class ConfigSourceService {
   /// A change: it begins a trace.
   void Set(const std::string& uid, KnownPod pod);
   void TakeStanding(SourceState& state, const MergeResult& result);
-  void TellIgnored(SourceState& state, const std::vector<Ignored>& ignored);
+  void ReportIgnored(SourceState& state, const std::vector<Ignored>& ignored);
   void ForgetIfFinished(const std::string& uid);
   void CatchUpWith(const std::string& uid);
-  std::optional<WorkerLife> LifeOf(const std::string& uid) const;
+  std::optional<WorkerIncarnation> WorkerIncarnationOf(const std::string& uid) const;
   void PutCompleteness();
   bool AllPut(const SourceState& state) const;
   std::string WhyIncomplete(const SourceState& state) const;
@@ -118,18 +120,18 @@ class ConfigSourceService {
   ConfigSourceDeps deps_;
   const ConfigSourceConfig config_;
   ConfigMetrics metrics_;
-  DesiredBook book_;
+  DesiredStore store_;
   Random random_;
   std::map<std::string, SourceState> sources_;
   bool facts_read_ = false;
   // Pods of sources that are no longer configured are removed at the start, and none comes later.
   bool others_put_ = false;
   // A pod without facts waits until `workers` was complete once: its containers may run, and with
-  // another number than theirs they would be of an earlier life.
+  // another number than theirs they would be of an earlier incarnation.
   bool workers_known_ = false;
-  // Lives that were removed, finished and forgotten, by key, while `workers` still shows them: a
-  // pod that comes back meanwhile begins another.
-  std::map<std::string, int64_t> over_;
+  // Incarnations that were removed, finished and forgotten, by key, while `workers` still shows
+  // them: a pod that comes back meanwhile begins another.
+  std::map<std::string, int64_t> finished_;
 };
 
 }  // namespace splitlet::config_source

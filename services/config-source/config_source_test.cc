@@ -3,7 +3,7 @@
 #include <set>
 
 #include "libs/base/trace.h"
-#include "services/config-source/testing.h"
+#include "services/config-source/config_source_fixture.h"
 
 namespace splitlet::config_source {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <set>
 
-#include "services/config-source/testing.h"
+#include "services/config-source/config_source_fixture.h"
 
 /// Killed at each of its fail points, at each time it passes them, config-source ends in the same
-/// state as one that was never killed, and tells its readers nothing in between that would harm a
+/// state as one that was never killed, and shows its readers nothing in between that would harm a
 /// pod.
 
 namespace splitlet::config_source {

@@ -1,6 +1,6 @@
 #include <cerrno>
 
-#include "services/config-source/testing.h"
+#include "services/config-source/config_source_fixture.h"
 
 namespace splitlet::config_source {
 namespace {

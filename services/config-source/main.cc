@@ -6,8 +6,8 @@
 #include "libs/fs/inotify_watcher.h"
 #include "services/config-source/config.h"
 #include "services/config-source/config_source_service.h"
-#include "services/config-source/curl_fetcher.h"
 #include "services/config-source/rpc.h"
+#include "services/config-source/sources/http/curl_fetcher.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::config_source {

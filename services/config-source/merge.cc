@@ -143,26 +143,6 @@ MergeResult ComputeMerge(const KnownPods& known, const std::string& source, cons
   return result;
 }
 
-int64_t NextNumber(int64_t last, WallTime now) {
-  return std::max(last + 1,
-                  std::chrono::floor<std::chrono::milliseconds>(now.time_since_epoch()).count());
-}
-
-Life ChooseLife(const KnownPod* known, const WorkerLife* worker, WallTime now, int64_t after) {
-  const int64_t incarnation =
-      std::max(known ? known->incarnation : 0, worker ? worker->incarnation : 0);
-  const int64_t generation =
-      NextNumber(std::max(known ? known->generation : 0, worker ? worker->generation : 0), now);
-  const bool goes_on = known == nullptr && worker != nullptr && !worker->ended;
-  return {goes_on ? incarnation : NextNumber(std::max(incarnation, after), now), generation};
-}
-
-std::optional<Life> CatchUp(const KnownPod& known, const WorkerLife& worker, WallTime now) {
-  if (known.removed || worker.incarnation <= known.incarnation) return std::nullopt;
-  const int64_t generation = NextNumber(std::max(known.generation, worker.generation), now);
-  return Life{worker.ended ? NextNumber(worker.incarnation, now) : worker.incarnation, generation};
-}
-
 std::string FormatSeen(WallTime time) {
   const auto since_epoch = time.time_since_epoch();
   const auto seconds = std::chrono::floor<std::chrono::seconds>(since_epoch);

@@ -1,8 +1,11 @@
 #pragma once
 
 /// What a set of a source changes among the known pods: ADD, UPDATE, REMOVE, RECONCILE, DELETE.
-/// Pure. Threads: any. Errors: none; pods that cannot be taken are listed with the reason.
-/// Source: config-sources spec, section 11; DESIGN.md, rule 9.
+/// Pure.
+/// Threads: any.
+/// Errors: none; pods that cannot be taken are listed with the reason.
+/// Source: docs/behaviour/config-sources.md, "The merge" and "Life of a UID"; docs/safety.md, rule
+/// 9.
 
 #include <cstdint>
 #include <map>
@@ -13,7 +16,7 @@
 
 #include "libs/base/clock.h"
 #include "libs/kube/pod_types.h"
-#include "services/config-source/source.h"
+#include "services/config-source/sources/source.h"
 
 namespace splitlet::config_source {
 
@@ -56,28 +59,6 @@ MergeResult ComputeMerge(const KnownPods& known, const std::string& source, cons
 /// What `wanted` is to a pod that is known as `stored`; nothing when they mean the same.
 /// Quantities compare by value; annotations that the merge owns are left out.
 std::optional<Operation> Classify(const kube::Pod& stored, const kube::Pod& wanted);
-
-/// Incarnations and generations: the last one plus one, or wall time in ms, whichever is greater.
-int64_t NextNumber(int64_t last, WallTime now);
-
-/// What pod-worker says of a pod's life.
-struct WorkerLife {
-  int64_t incarnation = 0, generation = 0;
-  bool finished = false;
-  bool ended =
-      false;  // terminating or later because it was taken away, not because its containers are done
-};
-struct Life {
-  int64_t incarnation = 0, generation = 0;
-};
-/// The numbers of a pod that is added. `known`: its record, still REMOVED; nullptr when nothing is
-/// remembered. Then a worker that goes on has the numbers to go on with, so that its pod is not
-/// started anew. `after`: the last incarnation of the pods from the same place, so that it can be
-/// told which came later, however the wall clock jumped.
-Life ChooseLife(const KnownPod* known, const WorkerLife* worker, WallTime now, int64_t after);
-/// The numbers of a wanted pod whose worker is already in a later life than we know of; nothing
-/// when it is not.
-std::optional<Life> CatchUp(const KnownPod& known, const WorkerLife& worker, WallTime now);
 
 /// "2026-01-02T03:04:05.000000006+01:00", in the local time zone.
 std::string FormatSeen(WallTime time);

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "services/config-source/incarnation.h"
 #include "services/config-source/pod_bytes.h"
 
 namespace splitlet::config_source {
@@ -233,14 +234,15 @@ TEST(NextNumber, GrowsEvenWhenTheWallClockDoesNot) {
 TEST(ChooseLife, EveryMemory) {
   const int64_t now = 1'700'000'000'123, late = now + 1000;
   const KnownPod known{.removed = true, .incarnation = late, .generation = late + 5};
-  const WorkerLife working{.incarnation = 7, .generation = 9};
-  const WorkerLife ended{.incarnation = late, .generation = late, .finished = true, .ended = true};
-  const WorkerLife done{.incarnation = 7, .generation = 9, .finished = true, .ended = false};
+  const WorkerIncarnation working{.incarnation = 7, .generation = 9};
+  const WorkerIncarnation ended{
+      .incarnation = late, .generation = late, .finished = true, .ended = true};
+  const WorkerIncarnation done{.incarnation = 7, .generation = 9, .finished = true, .ended = false};
   const struct {
     const char* name;
     const KnownPod* known;
-    const WorkerLife* worker;
-    Life want;
+    const WorkerIncarnation* worker;
+    Incarnation want;
     int64_t after = 0;
   } cases[] = {
       {"nothing is known", nullptr, nullptr, {now, now}},
@@ -254,9 +256,9 @@ TEST(ChooseLife, EveryMemory) {
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);
-    const Life life = ChooseLife(c.known, c.worker, kNow, c.after);
-    EXPECT_EQ(life.incarnation, c.want.incarnation);
-    EXPECT_EQ(life.generation, c.want.generation);
+    const Incarnation numbers = ChooseIncarnation(c.known, c.worker, kNow, c.after);
+    EXPECT_EQ(numbers.incarnation, c.want.incarnation);
+    EXPECT_EQ(numbers.generation, c.want.generation);
   }
 }
 

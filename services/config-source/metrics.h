@@ -1,7 +1,10 @@
 #pragma once
 
-/// All metrics of config-source. Threads: any. Errors: none. Units: seconds.
-/// Source: STYLE.md section 13.
+/// All metrics of config-source.
+/// Threads: any.
+/// Errors: none.
+/// Units: seconds.
+/// Source: docs/behaviour/logs-and-metrics.md, "Metrics".
 
 #include <prometheus/counter.h>
 #include <prometheus/family.h>

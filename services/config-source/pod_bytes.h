@@ -1,7 +1,8 @@
 #pragma once
 
 /// Pods as bytes that can be compared, hashed and kept: protobuf maps have no order of their own.
-/// Threads: any. Errors: none.
+/// Threads: any.
+/// Errors: none.
 
 #include <string>
 

@@ -15,20 +15,20 @@ bool Holds(const std::multimap<std::string, std::string>& all, const std::string
 
 }  // namespace
 
-void ProblemLog::Tell(const Log& log, const std::string& source,
-                      const std::vector<Problem>& problems) {
+void ProblemLog::Report(const Log& log, const std::string& source,
+                        const std::vector<Problem>& problems) {
   std::multimap<std::string, std::string> now;
   for (const Problem& problem : problems) {
     now.emplace(problem.where, problem.reason);
-    if (!Holds(told_, problem.where, problem.reason))
+    if (!Holds(reported_, problem.where, problem.reason))
       log.Warn("problem with a manifest",
                {KV("source", source), KV("path", problem.where), KV("err", problem.reason)});
   }
-  for (const auto& [where, reason] : told_) {
+  for (const auto& [where, reason] : reported_) {
     if (!now.contains(where))
       log.Info("manifest has no problem any more", {KV("source", source), KV("path", where)});
   }
-  told_ = std::move(now);
+  reported_ = std::move(now);
 }
 
 }  // namespace splitlet::config_source

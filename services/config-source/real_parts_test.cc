@@ -17,9 +17,9 @@
 #include "libs/fs/inotify_watcher.h"
 #include "libs/fs/real_file_system.h"
 #include "libs/rpc/rpc.h"
-#include "services/config-source/curl_fetcher.h"
+#include "services/config-source/config_source_fixture.h"
 #include "services/config-source/rpc.h"
-#include "services/config-source/testing.h"
+#include "services/config-source/sources/http/curl_fetcher.h"
 #include "splitlet/v1/services.grpc.pb.h"
 #include "tests/harness/child.h"
 

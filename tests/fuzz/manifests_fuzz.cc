@@ -4,7 +4,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/one_line.h"
 #include "libs/kube/names.h"
-#include "services/config-source/http_source.h"
+#include "services/config-source/sources/http/http_source.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {
@@ -37,11 +37,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   CheckDecoded(decoded, file);
   const Origin url{.source = "http", .node_name = "node", .location = "http://host/pods"};
   const PollResult taken =
-      JudgeReply(HttpReply{.code = 200, .status = "200 OK", .body = bytes}, "", url);
+      InterpretReply(HttpReply{.code = 200, .status = "200 OK", .body = bytes}, "", url);
   CheckDecoded(taken.pods, url);
   CHECK(!taken.pods.ok() || taken.empty || taken.body == bytes);
   const PollResult again =
-      JudgeReply(HttpReply{.code = 200, .status = "200 OK", .body = bytes}, bytes, url);
+      InterpretReply(HttpReply{.code = 200, .status = "200 OK", .body = bytes}, bytes, url);
   CHECK(again.unchanged || bytes.empty());
   return decoded.ok() ? 0 : -1;
 }

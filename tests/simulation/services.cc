@@ -3,7 +3,7 @@
 #include "libs/cri/stranded_calls.h"
 #include "libs/peers/fake_desired_owner.h"
 #include "services/config-source/config_source_service.h"
-#include "services/config-source/fake_http_fetcher.h"
+#include "services/config-source/sources/http/fake_http_fetcher.h"
 #include "services/gc/gc_service.h"
 #include "services/pleg/pleg_service.h"
 #include "services/pod-worker/pod_worker_service.h"

@@ -1,4 +1,4 @@
-#include "services/config-source/manifest_reader.h"
+#include "services/config-source/sources/file/reader.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,15 +1,16 @@
 #pragma once
 
 /// HttpFetcher over libcurl, with the system's TLS roots.
-/// Threads: one call at a time. Errors: see http_fetcher.h.
+/// Threads: one call at a time.
+/// Errors: see http_fetcher.h.
 
 #include <memory>
 
-#include "services/config-source/http_fetcher.h"
+#include "services/config-source/sources/http/http_fetcher.h"
 
 namespace splitlet::config_source {
 
-/// `clock` tells what is left of a deadline.
+/// `clock`: for what is left of a deadline.
 std::unique_ptr<HttpFetcher> MakeCurlFetcher(const Clock& clock);
 
 }  // namespace splitlet::config_source

@@ -4,10 +4,12 @@
 /// period, and soon after a manifest that could not be used. Hints without pause are followed ever
 /// more slowly, down to ten looks a second. A watch that is lost is set again with back-off; until
 /// then the period alone finds what changes.
-/// In:    the watcher's hints, the period, what the strand has read. Out:   sets of pods; whether
-/// the path is watched. Killed at any line: nothing is lost; the next start reads everything.
-/// Threads: loop thread; the watcher's callbacks on any. Errors: in the sets. Source:
-/// config-sources spec, sections 1 and 3.
+/// In:    the watcher's hints, the period, what the strand has read.
+/// Out:   sets of pods; whether the path is watched.
+/// Killed at any line: nothing is lost; the next start reads everything.
+/// Threads: loop thread; the watcher's callbacks on any.
+/// Errors: in the sets.
+/// Source: docs/behaviour/config-sources.md, "Manifest files".
 
 #include <memory>
 #include <string>
@@ -17,9 +19,9 @@
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
 #include "libs/fs/file_watcher.h"
-#include "services/config-source/file_catalog.h"
-#include "services/config-source/manifest_reader.h"
 #include "services/config-source/problem_log.h"
+#include "services/config-source/sources/file/catalog.h"
+#include "services/config-source/sources/file/reader.h"
 
 namespace splitlet::config_source {
 
@@ -75,7 +77,7 @@ class FileSource final : public Source {
   ProblemLog problems_;
   OnSet on_set_;
   std::vector<std::string> skipped_;
-  uint64_t told_version_ = 0;
+  uint64_t reported_version_ = 0;
   bool reading_ = false;
   bool again_ = false;
   bool hinted_ = false;      // the next look is for a hint

@@ -1,9 +1,10 @@
 #pragma once
 
 /// From the text of a manifest to the pods that a source wants: decoded leniently, defaulted, given
-/// their identity, validated, and free of references to API objects. Threads: any; takes about 2 ms
-/// for 10 KB of YAML, so not on a loop thread. Errors: INVALID_ARGUMENT that names the manifest,
-/// and field, reason and line where known. Source: config-sources spec, sections 6, 7, 9 and 10.
+/// their identity, validated, and free of references to API objects.
+/// Threads: any; takes about 2 ms for 10 KB of YAML, so not on a loop thread.
+/// Errors: INVALID_ARGUMENT that names the manifest, and field, reason and line where known.
+/// Source: docs/behaviour/manifests.md.
 
 #include <string>
 #include <string_view>
@@ -11,7 +12,7 @@
 
 #include "libs/base/status.h"
 #include "libs/kube/static_pod.h"
-#include "services/config-source/source.h"
+#include "services/config-source/sources/source.h"
 
 namespace splitlet::config_source {
 

@@ -1,4 +1,4 @@
-#include "services/config-source/file_catalog.h"
+#include "services/config-source/sources/file/catalog.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "services/config-source/curl_fetcher.h"
+#include "services/config-source/sources/http/curl_fetcher.h"
 
 #include "libs/http/http.h"
 

@@ -4,8 +4,10 @@
 /// no clock. A manifest that exists and cannot be used keeps its last good pod. One that vanished
 /// from a directory goes when a second look some milliseconds later misses it too; a configured
 /// path that does not exist empties the source only when it was missing on two looks
-/// kPathMissingGap apart, or when no pod was known. Threads: one. Errors: none; broken manifests
-/// become problems of the set. Source: config-sources spec, section 3; DESIGN.md, rule 9.
+/// kPathMissingGap apart, or when no pod was known.
+/// Threads: one.
+/// Errors: none; broken manifests become problems of the set.
+/// Source: docs/behaviour/config-sources.md, "Manifest files"; docs/safety.md, rule 9.
 
 #include <map>
 #include <string>
@@ -13,7 +15,7 @@
 
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
-#include "services/config-source/source.h"
+#include "services/config-source/sources/source.h"
 
 namespace splitlet::config_source {
 
@@ -54,7 +56,7 @@ class FileCatalog {
   void OnRead(const ReadFile& read, WallTime now);
 
   SourceSet Set() const;
-  /// How long until the next look, when nothing tells of a change before.
+  /// How long until the next look, when no event comes before.
   Duration NextLook(Clock::Time now) const;
   /// Grows when Set() may have changed.
   uint64_t version() const { return version_; }

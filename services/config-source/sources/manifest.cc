@@ -1,4 +1,4 @@
-#include "services/config-source/manifest.h"
+#include "services/config-source/sources/manifest.h"
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/one_line.h"

@@ -1,9 +1,10 @@
 #pragma once
 
 /// One GET of a URL. CurlFetcher is in curl_fetcher.h, FakeHttpFetcher in fake_http_fetcher.h.
-/// Threads: one call at a time; it blocks until answer or deadline. Errors: UNAVAILABLE,
-/// DEADLINE_EXCEEDED from the transport; RESOURCE_EXHAUSTED for a body that is too long; a status
-/// other than 200 is an answer, no error. Source: config-sources spec, section 4.
+/// Threads: one call at a time; it blocks until answer or deadline.
+/// Errors: UNAVAILABLE, DEADLINE_EXCEEDED from the transport; RESOURCE_EXHAUSTED for a body that is
+/// too long; a status other than 200 is an answer, no error.
+/// Source: docs/behaviour/config-sources.md, "URL".
 
 #include <map>
 #include <string>

@@ -2,10 +2,13 @@
 
 /// The pods of the table `desired` with what must not be forgotten of them: file first, then table.
 /// Owns:  table `desired`; one fact file for each pod, for ever: the record with incarnation,
-/// generation, last good pod. Killed at any line: a pod whose file was written and whose record was
-/// not put is put by the next start. Threads: loop thread; files are read and written on strands.
+/// generation, last good pod.
+/// Killed at any line: a pod whose file was written and whose record was not put is put by the next
+/// start.
+/// Threads: loop thread; files are read and written on strands.
 /// Errors: a save that fails is tried again every second, and shows in error(); a removal does not
-/// wait for it. Source: DESIGN.md, rules 3 and 9.
+/// wait for it.
+/// Source: docs/safety.md, rules 3 and 9.
 
 #include <functional>
 #include <map>
@@ -27,7 +30,7 @@ class DesiredRecord;
 
 namespace splitlet::config_source {
 
-class DesiredBook {
+class DesiredStore {
  public:
   struct Deps {
     const Clock& clock;
@@ -39,8 +42,8 @@ class DesiredBook {
     ConfigMetrics& metrics;
   };
   /// `on_put` after a record is in the table, or gone from it.
-  DesiredBook(Deps deps, std::function<void(const std::string& uid)> on_put);
-  ~DesiredBook();
+  DesiredStore(Deps deps, std::function<void(const std::string& uid)> on_put);
+  ~DesiredStore();
 
   /// Reads all facts, again and again until that works; then puts the removed pods and calls
   /// `done`.

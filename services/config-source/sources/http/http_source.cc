@@ -1,10 +1,10 @@
-#include "services/config-source/http_source.h"
+#include "services/config-source/sources/http/http_source.h"
 
 #include <utility>
 
 #include "libs/base/fail_point.h"
 #include "libs/kube/pod_types.h"
-#include "services/config-source/file_catalog.h"
+#include "services/config-source/sources/file/catalog.h"
 
 namespace splitlet::config_source {
 namespace {
@@ -48,8 +48,8 @@ std::string WithoutSecrets(std::string_view url) {
   return text;
 }
 
-PollResult JudgeReply(const StatusOr<HttpReply>& reply, const std::string& last_body,
-                      const Origin& origin, const decltype(DecodePayload)& decode) {
+PollResult InterpretReply(const StatusOr<HttpReply>& reply, const std::string& last_body,
+                          const Origin& origin, const decltype(DecodePayload)& decode) {
   PollResult result{.body = last_body, .pods = DecodedPods{}};
   if (!reply.ok()) {
     result.pods = Annotate(reply.status(), origin.location);
@@ -86,7 +86,7 @@ void HttpSource::Poll() {
   deps_.strands.Run(kStrand, [this, last = body_, started = deps_.clock.Now()] {
     const HttpRequest request{options_.url, options_.headers, kMaxConfigBytes};
     const auto reply = Fetch(*deps_.fetcher, request, After(deps_.clock, kHttpTimeout));
-    PollResult result = JudgeReply(
+    PollResult result = InterpretReply(
         reply, last, {std::string(kube::kHttpSource), options_.node_name, place_, options_.url});
     deps_.loop.Post([this, r = std::move(result), started] {
       deps_.on_read_time(deps_.clock.Now() - started);

@@ -1,4 +1,4 @@
-#include "services/config-source/file_catalog.h"
+#include "services/config-source/sources/file/catalog.h"
 
 #include <algorithm>
 #include <set>
@@ -80,11 +80,11 @@ void FileCatalog::OnRead(const ReadFile& read, WallTime now) {
     file.bad_looks = file.restless_looks = 0;
   } else {
     const std::string problem = Message(read.pod.status());
-    const bool told = same && file.problem == problem;
-    file.bad_looks = told ? file.bad_looks + 1 : 0;
-    file.restless_looks = told ? 0 : file.restless_looks + 1;
-    if (told && file.bad_looks == 1) ++version_;
-    if (told) return;
+    const bool reported = same && file.problem == problem;
+    file.bad_looks = reported ? file.bad_looks + 1 : 0;
+    file.restless_looks = reported ? 0 : file.restless_looks + 1;
+    if (reported && file.bad_looks == 1) ++version_;
+    if (reported) return;
     if (file.problem.empty()) file.problem_since = now;
     file.problem = problem;
   }
@@ -105,8 +105,8 @@ void FileCatalog::AddPods(bool present, SourceSet& set,
                           std::map<std::string, std::string>& taken) const {
   for (const auto& [path, file] : files_) {
     if (present == static_cast<bool>(file.missing_since)) continue;
-    const bool told = file.bad_looks > 0 || file.restless_looks >= kRestlessLooks;
-    const std::string problem = told ? file.problem : std::string();
+    const bool reported = file.bad_looks > 0 || file.restless_looks >= kRestlessLooks;
+    const std::string problem = reported ? file.problem : std::string();
     if (!problem.empty()) set.problems.push_back({path, problem, file.problem_since});
     for (const auto& warning : file.warnings)
       set.problems.push_back({path, warning, file.problem_since});

@@ -1,8 +1,10 @@
 #pragma once
 
 /// Reads the configured path: which manifests there are, and each one as a pod. Content that was
-/// seen before is not decoded again. Threads: one at a time (the strand of the file source); calls
-/// block on files. Errors: in what is returned. Source: config-sources spec, section 3.2.
+/// seen before is not decoded again.
+/// Threads: one at a time (the strand of the file source); calls block on files.
+/// Errors: in what is returned.
+/// Source: docs/behaviour/config-sources.md, "Manifest files".
 
 #include <functional>
 #include <map>
@@ -11,8 +13,8 @@
 #include <vector>
 
 #include "libs/fs/file_system.h"
-#include "services/config-source/file_catalog.h"
-#include "services/config-source/manifest.h"
+#include "services/config-source/sources/file/catalog.h"
+#include "services/config-source/sources/manifest.h"
 
 namespace splitlet::config_source {
 

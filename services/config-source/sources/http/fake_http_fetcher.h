@@ -1,10 +1,12 @@
 #pragma once
 
-/// Answers that a test sets. Threads: any. Errors: those the test sets.
+/// Answers that a test sets.
+/// Threads: any.
+/// Errors: those the test sets.
 
 #include <mutex>
 
-#include "services/config-source/http_fetcher.h"
+#include "services/config-source/sources/http/http_fetcher.h"
 
 namespace splitlet::config_source {
 

@@ -1,9 +1,9 @@
-#include "services/config-source/http_source.h"
+#include "services/config-source/sources/http/http_source.h"
 
 #include <fmt/ranges.h>
 
-#include "services/config-source/curl_fetcher.h"
-#include "services/config-source/testing.h"
+#include "services/config-source/config_source_fixture.h"
+#include "services/config-source/sources/http/curl_fetcher.h"
 
 namespace splitlet::config_source {
 namespace {

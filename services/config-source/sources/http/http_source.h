@@ -3,10 +3,13 @@
 /// The source `http`: one URL that answers with a Pod or a PodList, asked every period after the
 /// end of the last answer. Only an answer that can be used changes what is wanted; an empty 200
 /// wants nothing, once two of them kPathMissingGap apart say so. User, password and query of the
-/// URL are for the server alone: logs, records and errors have it without them. In:    answers of
-/// the URL. Out:   sets of pods. Killed at any line: nothing is lost; the next start asks again.
-/// Threads: loop thread. Errors: in the sets. Source: config-sources spec, section 4 (with H3 and
-/// H4 mended: a body counts as known only after it was taken).
+/// URL are for the server alone: logs, records and errors have it without them.
+/// In:    answers of the URL.
+/// Out:   sets of pods.
+/// Killed at any line: nothing is lost; the next start asks again.
+/// Threads: loop thread.
+/// Errors: in the sets.
+/// Source: docs/behaviour/config-sources.md, "URL".
 
 #include <map>
 #include <memory>
@@ -16,9 +19,9 @@
 
 #include "libs/base/log.h"
 #include "libs/exec/exec.h"
-#include "services/config-source/http_fetcher.h"
-#include "services/config-source/manifest.h"
-#include "services/config-source/source.h"
+#include "services/config-source/sources/http/http_fetcher.h"
+#include "services/config-source/sources/manifest.h"
+#include "services/config-source/sources/source.h"
 
 namespace splitlet::config_source {
 
@@ -36,8 +39,9 @@ struct PollResult {
 };
 
 /// Pure: `reply` against the body that was taken last.
-PollResult JudgeReply(const StatusOr<HttpReply>& reply, const std::string& last_body,
-                      const Origin& origin, const decltype(DecodePayload)& decode = DecodePayload);
+PollResult InterpretReply(const StatusOr<HttpReply>& reply, const std::string& last_body,
+                          const Origin& origin,
+                          const decltype(DecodePayload)& decode = DecodePayload);
 
 class HttpSource final : public Source {
  public:

@@ -2,8 +2,10 @@
 
 /// What a source of pods delivers: always the whole of what it wants on this node, never a change.
 /// A source keeps the last good version of what it cannot read, so a set never lacks a pod because
-/// of a failure. Threads: loop thread only. Errors: as reason and problems of a set. Source:
-/// config-sources spec, sections 3 to 5 and 14; DESIGN.md, rule 9.
+/// of a failure.
+/// Threads: loop thread only.
+/// Errors: as reason and problems of a set.
+/// Source: docs/behaviour/config-sources.md, "Sources"; docs/safety.md, rule 9.
 
 #include <functional>
 #include <memory>

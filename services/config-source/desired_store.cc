@@ -1,4 +1,4 @@
-#include "services/config-source/desired_book.h"
+#include "services/config-source/desired_store.h"
 
 #include <utility>
 
@@ -36,15 +36,15 @@ Status ForgetFact(const fs::FactStore& facts, const std::string& key) {
 
 }  // namespace
 
-DesiredBook::DesiredBook(Deps deps, std::function<void(const std::string& uid)> on_put)
+DesiredStore::DesiredStore(Deps deps, std::function<void(const std::string& uid)> on_put)
     : deps_(std::move(deps)), on_put_(std::move(on_put)) {}
 
-DesiredBook::~DesiredBook() {
+DesiredStore::~DesiredStore() {
   deps_.loop.CancelTimer(load_retry_);
   for (const auto& [uid, progress] : progress_) deps_.loop.CancelTimer(progress.retry);
 }
 
-void DesiredBook::Load(std::function<void()> done) {
+void DesiredStore::Load(std::function<void()> done) {
   load_retry_ = 0;
   deps_.strands.Run(kLoadStrand, [this, facts = deps_.facts, done = std::move(done)] {
     auto all = ReadFacts(*facts);
@@ -52,8 +52,8 @@ void DesiredBook::Load(std::function<void()> done) {
   });
 }
 
-void DesiredBook::OnLoaded(const StatusOr<fs::FactStore::All>& all,
-                           const std::function<void()>& done) {
+void DesiredStore::OnLoaded(const StatusOr<fs::FactStore::All>& all,
+                            const std::function<void()>& done) {
   if (!all.ok()) {
     deps_.metrics.fact_errors.Increment();
     const std::string error = fmt::format("read facts: {}", all.status());
@@ -76,7 +76,7 @@ void DesiredBook::OnLoaded(const StatusOr<fs::FactStore::All>& all,
   done();
 }
 
-void DesiredBook::Remember(const fs::FactStore::Fact& fact) {
+void DesiredStore::Remember(const fs::FactStore::Fact& fact) {
   v1::DesiredRecord record;
   if (!record.ParseFromString(fact.bytes) || bus::KeyOf(record.uid()) != fact.key ||
       record.uid().empty()) {
@@ -97,8 +97,8 @@ void DesiredBook::Remember(const fs::FactStore::Fact& fact) {
   pod.pod = std::make_shared<const std::string>(std::move(*record.mutable_pod()));
 }
 
-void DesiredBook::PutAside(const std::string& key,
-                           std::function<void(StatusOr<std::string>)> done) {
+void DesiredStore::PutAside(const std::string& key,
+                            std::function<void(StatusOr<std::string>)> done) {
   if (!unreadable_.contains(key))
     return done(NotFound("what is remembered of the pod can be read"));
   const auto at = progress_.find(key);
@@ -118,27 +118,27 @@ void DesiredBook::PutAside(const std::string& key,
   });
 }
 
-bool DesiredBook::IsPut(const std::string& uid) const {
+bool DesiredStore::IsPut(const std::string& uid) const {
   const auto at = progress_.find(uid);
   return at != progress_.end() && at->second.put;
 }
 
-bool DesiredBook::IsBlocked(const std::string& uid) const {
+bool DesiredStore::IsBlocked(const std::string& uid) const {
   return blocked_.contains(bus::KeyOf(uid));
 }
 
-std::vector<std::string> DesiredBook::Broken() const {
+std::vector<std::string> DesiredStore::Broken() const {
   std::vector<std::string> keys;
   for (const auto& [key, why] : unreadable_)
     if (!blocked_.contains(key) && !pods_.contains(key)) keys.push_back(key);
   return keys;
 }
 
-bool DesiredBook::IsUnknown(const std::string& uid) const {
+bool DesiredStore::IsUnknown(const std::string& uid) const {
   return IsBlocked(uid) || (unreadable_.contains(bus::KeyOf(uid)) && !pods_.contains(uid));
 }
 
-void DesiredBook::Set(const std::string& uid, KnownPod pod) {
+void DesiredStore::Set(const std::string& uid, KnownPod pod) {
   pods_.insert_or_assign(uid, std::move(pod));
   Progress& progress = progress_[uid];
   if (progress.saving) {
@@ -148,11 +148,11 @@ void DesiredBook::Set(const std::string& uid, KnownPod pod) {
   }
 }
 
-void DesiredBook::SetFrom(const std::string& uid, std::shared_ptr<const std::string> from) {
+void DesiredStore::SetFrom(const std::string& uid, std::shared_ptr<const std::string> from) {
   pods_.at(uid).from = std::move(from);
 }
 
-void DesiredBook::PutAgain(const std::string& uid, const std::string& problem) {
+void DesiredStore::PutAgain(const std::string& uid, const std::string& problem) {
   KnownPod& pod = pods_.at(uid);
   if (IsPut(uid) && pod.problem == problem) return;
   pod.problem = problem;
@@ -161,7 +161,7 @@ void DesiredBook::PutAgain(const std::string& uid, const std::string& problem) {
   if (at == progress_.end() || (!at->second.saving && at->second.retry == 0)) PutDesired(uid);
 }
 
-void DesiredBook::Save(const std::string& uid) {
+void DesiredStore::Save(const std::string& uid) {
   Progress& progress = progress_[uid];
   deps_.loop.CancelTimer(std::exchange(progress.retry, 0));
   progress.saving = true;
@@ -173,7 +173,7 @@ void DesiredBook::Save(const std::string& uid) {
                     });
 }
 
-void DesiredBook::OnSaved(const std::string& uid, const Status& saved) {
+void DesiredStore::OnSaved(const std::string& uid, const Status& saved) {
   Progress& progress = progress_[uid];
   progress.saving = false;
   if (progress.changed) {
@@ -190,7 +190,7 @@ void DesiredBook::OnSaved(const std::string& uid, const Status& saved) {
   if (saved.ok() || pods_.at(uid).removed) PutDesired(uid);
 }
 
-void DesiredBook::RetryLater(const std::string& uid, const Status& status, exec::Task again) {
+void DesiredStore::RetryLater(const std::string& uid, const Status& status, exec::Task again) {
   deps_.metrics.fact_errors.Increment();
   Progress& progress = progress_[uid];
   const std::string before = std::exchange(progress.error, ToString(status));
@@ -200,7 +200,7 @@ void DesiredBook::RetryLater(const std::string& uid, const Status& status, exec:
   progress.retry = deps_.loop.RunAfter(kRetry, std::move(again));
 }
 
-void DesiredBook::PutDesired(const std::string& uid) {
+void DesiredStore::PutDesired(const std::string& uid) {
   FAIL_POINT_VOID("config-source.put.before");
   const Status put = deps_.table.Put(bus::KeyOf(uid), RecordOf(uid), pods_.at(uid).traceparent);
   FAIL_POINT_VOID("config-source.put.after");
@@ -213,18 +213,18 @@ void DesiredBook::PutDesired(const std::string& uid) {
   on_put_(uid);
 }
 
-LogField DesiredBook::TraceField(const std::string& uid) const {
+LogField DesiredStore::TraceField(const std::string& uid) const {
   return KV(kTraceIdField, TraceIdOf(pods_.at(uid).traceparent));
 }
 
-std::string DesiredBook::error() const {
+std::string DesiredStore::error() const {
   if (!load_error_.empty()) return load_error_;
   for (const auto& [uid, progress] : progress_)
     if (!progress.error.empty()) return progress.error;
   return {};
 }
 
-void DesiredBook::Forget(const std::string& uid, const std::string& traceparent) {
+void DesiredStore::Forget(const std::string& uid, const std::string& traceparent) {
   Progress& progress = progress_[uid];
   if (progress.saving) return;  // OnSaved puts the record, and the pod is looked at again then
   deps_.loop.CancelTimer(std::exchange(progress.retry, 0));
@@ -237,8 +237,8 @@ void DesiredBook::Forget(const std::string& uid, const std::string& traceparent)
   });
 }
 
-void DesiredBook::OnForgotten(const std::string& uid, const std::string& traceparent,
-                              const Status& forgotten) {
+void DesiredStore::OnForgotten(const std::string& uid, const std::string& traceparent,
+                               const Status& forgotten) {
   Progress& progress = progress_[uid];
   progress.saving = false;
   if (progress.changed) {
@@ -257,7 +257,7 @@ void DesiredBook::OnForgotten(const std::string& uid, const std::string& tracepa
   on_put_(uid);
 }
 
-v1::DesiredRecord DesiredBook::RecordOf(const std::string& uid) const {
+v1::DesiredRecord DesiredStore::RecordOf(const std::string& uid) const {
   const KnownPod& pod = pods_.at(uid);
   v1::DesiredRecord record;
   record.set_uid(uid);
@@ -277,13 +277,13 @@ v1::DesiredRecord DesiredBook::RecordOf(const std::string& uid) const {
   return record;
 }
 
-std::unique_ptr<v1::DesiredRecord> DesiredBook::Get(const std::string& uid) const {
+std::unique_ptr<v1::DesiredRecord> DesiredStore::Get(const std::string& uid) const {
   if (!pods_.contains(uid)) return nullptr;
   if (auto put = deps_.table.Get(bus::KeyOf(uid))) return put;
   return std::make_unique<v1::DesiredRecord>(RecordOf(uid));
 }
 
-void DesiredBook::SetComplete(std::set<std::string> scopes) {
+void DesiredStore::SetComplete(std::set<std::string> scopes) {
   if (deps_.table.completeness().scopes == scopes) return;
   FAIL_POINT_VOID("config-source.complete.before");
   bus::Completeness completeness;

@@ -1,4 +1,4 @@
-#include "services/config-source/file_source.h"
+#include "services/config-source/sources/file/file_source.h"
 
 #include <algorithm>
 #include <utility>
@@ -156,10 +156,10 @@ void FileSource::OnPassDone(Clock::Time started) {
 }
 
 void FileSource::PutSet() {
-  if (told_version_ == catalog_.version()) return;
-  told_version_ = catalog_.version();
+  if (reported_version_ == catalog_.version()) return;
+  reported_version_ = catalog_.version();
   const SourceSet set = catalog_.Set();
-  problems_.Tell(deps_.log, name_, set.problems);
+  problems_.Report(deps_.log, name_, set.problems);
   on_set_(set);
 }
 

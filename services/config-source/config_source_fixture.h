@@ -2,7 +2,9 @@
 
 /// config-source whole, on fakes: files, bus, loop and strands on virtual time, with a pod-worker's
 /// table beside it and a reader of `desired`. Start, Stop and Crash as often as a test wants; files
-/// and time stay. Threads: one. Errors: as test failures.
+/// and time stay.
+/// Threads: one.
+/// Errors: as test failures.
 
 #include <gtest/gtest.h>
 #include <prometheus/registry.h>
@@ -19,8 +21,8 @@
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
 #include "services/config-source/config_source_service.h"
-#include "services/config-source/fake_http_fetcher.h"
-#include "services/config-source/manifest.h"
+#include "services/config-source/sources/http/fake_http_fetcher.h"
+#include "services/config-source/sources/manifest.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::config_source {

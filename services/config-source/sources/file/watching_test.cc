@@ -1,5 +1,5 @@
-#include "services/config-source/file_source.h"
-#include "services/config-source/testing.h"
+#include "services/config-source/config_source_fixture.h"
+#include "services/config-source/sources/file/file_source.h"
 
 /// How the file source follows changes: hints without pause, and a watch that is lost.
 

@@ -1,4 +1,4 @@
-#include "services/config-source/manifest.h"
+#include "services/config-source/sources/manifest.h"
 
 #include <gtest/gtest.h>
 
