@@ -1,8 +1,9 @@
 #pragma once
 
 /// Settings of sync-loop, from the KubeletConfiguration and the flags.
-/// Threads: immutable. Errors: none; the file was checked when it was read. Source: configuration
-/// spec.
+/// Threads: immutable.
+/// Errors: none; the file was checked when it was read.
+/// Source: docs/behaviour/configuration.md, "Reading the file".
 
 #include <string>
 #include <vector>

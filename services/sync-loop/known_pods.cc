@@ -20,15 +20,15 @@ void KnownPods::TakeDesired(const bus::View<v1::DesiredRecord>::Change& change) 
     pods_.erase(change.key);
     return;
   }
-  PodFacts facts;  // unknown: starts and stops nothing
-  if (change.after != nullptr) facts = ReadPod(change.after);
-  facts.traceparent = change.traceparent;
+  PodDigest digest;  // unknown: starts and stops nothing
+  if (change.after != nullptr) digest = ReadPod(change.after);
+  digest.traceparent = change.traceparent;
   // Put again by a start of config-source that has no memory of the trace: the change is the same.
-  PodFacts& known = pods_[change.key];
-  if (facts.traceparent.empty() && known.incarnation == facts.incarnation &&
-      known.generation == facts.generation)
-    facts.traceparent = known.traceparent;
-  known = std::move(facts);
+  PodDigest& known = pods_[change.key];
+  if (digest.traceparent.empty() && known.incarnation == digest.incarnation &&
+      known.generation == digest.generation)
+    digest.traceparent = known.traceparent;
+  known = std::move(digest);
 }
 
 void KnownPods::TakeWorker(const bus::View<v1::WorkerRecord>::Change& change) {
@@ -40,9 +40,9 @@ void KnownPods::TakeWorker(const bus::View<v1::WorkerRecord>::Change& change) {
     workers_.erase(change.key);
     return;
   }
-  WorkerFacts facts;  // unknown: starts and stops nothing
-  if (change.after != nullptr) facts = ReadWorker(*change.after);
-  workers_[change.key] = std::move(facts);
+  WorkerDigest digest;  // unknown: starts and stops nothing
+  if (change.after != nullptr) digest = ReadWorker(*change.after);
+  workers_[change.key] = std::move(digest);
 }
 
 void KnownPods::TakeRuntime(const bus::View<v1::RuntimeRecord>::Change& change) {
@@ -53,18 +53,20 @@ void KnownPods::TakeRuntime(const bus::View<v1::RuntimeRecord>::Change& change) 
   }
 }
 
-const PodFacts* KnownPods::Pod(const std::string& key) const { return FindIn(pods_, key); }
+const PodDigest* KnownPods::Pod(const std::string& key) const { return FindIn(pods_, key); }
 
-const WorkerFacts* KnownPods::Worker(const std::string& key) const { return FindIn(workers_, key); }
+const WorkerDigest* KnownPods::Worker(const std::string& key) const {
+  return FindIn(workers_, key);
+}
 
 bool KnownPods::IsRunning(const std::string& key) const {
-  const RuntimeFacts* pod = FindIn(runtime_, key);
+  const RuntimeDigest* pod = FindIn(runtime_, key);
   return pod != nullptr && pod->running;
 }
 
 bool KnownPods::HasStopped(const std::string& key, int64_t incarnation) const {
-  using State = WorkerFacts::State;
-  const WorkerFacts* worker = Worker(key);
+  using State = WorkerDigest::State;
+  const WorkerDigest* worker = Worker(key);
   if (worker == nullptr || worker->state == State::kUnknown) return false;
   if (worker->incarnation > incarnation) return true;
   return worker->incarnation == incarnation &&

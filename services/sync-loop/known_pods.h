@@ -24,20 +24,20 @@ class KnownPods {
   void TakeRuntime(const bus::View<v1::RuntimeRecord>::Change& change);
 
   /// nullptr: there is no record, which says nothing while the view is not complete.
-  const PodFacts* Pod(const std::string& key) const;
-  const WorkerFacts* Worker(const std::string& key) const;
-  const std::map<std::string, PodFacts>& pods() const { return pods_; }
-  const std::map<std::string, WorkerFacts>& workers() const { return workers_; }
-  const std::map<std::string, RuntimeFacts>& runtime() const { return runtime_; }
+  const PodDigest* Pod(const std::string& key) const;
+  const WorkerDigest* Worker(const std::string& key) const;
+  const std::map<std::string, PodDigest>& pods() const { return pods_; }
+  const std::map<std::string, WorkerDigest>& workers() const { return workers_; }
+  const std::map<std::string, RuntimeDigest>& runtime() const { return runtime_; }
 
   bool IsRunning(const std::string& key) const;
   /// Its worker says that this incarnation is terminated, or has gone on to a higher one.
   bool HasStopped(const std::string& key, int64_t incarnation) const;
 
  private:
-  std::map<std::string, PodFacts> pods_;
-  std::map<std::string, WorkerFacts> workers_;
-  std::map<std::string, RuntimeFacts> runtime_;
+  std::map<std::string, PodDigest> pods_;
+  std::map<std::string, WorkerDigest> workers_;
+  std::map<std::string, RuntimeDigest> runtime_;
 };
 
 }  // namespace splitlet::sync_loop

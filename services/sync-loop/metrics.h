@@ -1,7 +1,9 @@
 #pragma once
 
-/// All metrics of sync-loop. Threads: any. Errors: none.
-/// Source: sync-loop spec, section 15; metrics-and-logging spec.
+/// All metrics of sync-loop.
+/// Threads: any.
+/// Errors: none.
+/// Source: docs/behaviour/logs-and-metrics.md, "Metrics".
 
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
@@ -16,7 +18,7 @@ struct SyncLoopMetrics {
   prometheus::Family<prometheus::Gauge>& desired_pods;  // static: "" or "true"
   prometheus::Family<prometheus::Gauge>& active_pods;   // static
   prometheus::Gauge& mirror_pods;
-  prometheus::Gauge& waiting_pods;                          // to be judged
+  prometheus::Gauge& waiting_pods;                          // to be decided
   prometheus::Gauge& foreign_pods;                          // in the runtime, made by nobody here
   prometheus::Family<prometheus::Counter>& rejections;      // reason
   prometheus::Family<prometheus::Counter>& preemptions;     // preemption_signal

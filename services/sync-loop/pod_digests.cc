@@ -11,23 +11,23 @@
 namespace splitlet::sync_loop {
 namespace {
 
-PodFacts::State StateOf(const v1::DesiredRecord& record) {
+PodDigest::State StateOf(const v1::DesiredRecord& record) {
   switch (static_cast<int>(record.state())) {  // numbers of later writers are unknown
-    case v1::DesiredRecord::WANTED: return PodFacts::State::kWanted;
-    case v1::DesiredRecord::UNCONFIRMED: return PodFacts::State::kUnconfirmed;
-    case v1::DesiredRecord::REMOVED: return PodFacts::State::kRemoved;
-    case v1::DesiredRecord::MIRROR: return PodFacts::State::kMirror;
-    default: return PodFacts::State::kUnknown;
+    case v1::DesiredRecord::WANTED: return PodDigest::State::kWanted;
+    case v1::DesiredRecord::UNCONFIRMED: return PodDigest::State::kUnconfirmed;
+    case v1::DesiredRecord::REMOVED: return PodDigest::State::kRemoved;
+    case v1::DesiredRecord::MIRROR: return PodDigest::State::kMirror;
+    default: return PodDigest::State::kUnknown;
   }
 }
 
-WorkerFacts::State StateOf(const v1::WorkerRecord& record) {
+WorkerDigest::State StateOf(const v1::WorkerRecord& record) {
   switch (static_cast<int>(record.state())) {
-    case v1::SYNCING: return WorkerFacts::State::kSyncing;
-    case v1::TERMINATING: return WorkerFacts::State::kTerminating;
-    case v1::TERMINATED: return WorkerFacts::State::kTerminated;
-    case v1::FINISHED: return WorkerFacts::State::kFinished;
-    default: return WorkerFacts::State::kUnknown;
+    case v1::SYNCING: return WorkerDigest::State::kSyncing;
+    case v1::TERMINATING: return WorkerDigest::State::kTerminating;
+    case v1::TERMINATED: return WorkerDigest::State::kTerminated;
+    case v1::FINISHED: return WorkerDigest::State::kFinished;
+    default: return WorkerDigest::State::kUnknown;
   }
 }
 
@@ -44,58 +44,58 @@ std::map<std::string, bool> PartsOf(const v1::ObservedPod& pod) {
 
 }  // namespace
 
-PodFacts ReadPod(std::shared_ptr<const v1::DesiredRecord> record) {
-  PodFacts facts;
-  facts.state = StateOf(*record);
-  facts.uid = record->uid();
-  facts.name = record->name();
-  facts.name_space = record->namespace_();
-  facts.source = record->source();
-  facts.is_static = kube::IsStaticSource(record->source());
-  facts.incarnation = record->incarnation();
-  facts.generation = record->generation();
-  facts.order_ms = facts.is_static ? facts.incarnation : record->seen_at_wall_ns() / 1'000'000;
+PodDigest ReadPod(std::shared_ptr<const v1::DesiredRecord> record) {
+  PodDigest digest;
+  digest.state = StateOf(*record);
+  digest.uid = record->uid();
+  digest.name = record->name();
+  digest.name_space = record->namespace_();
+  digest.source = record->source();
+  digest.is_static = kube::IsStaticSource(record->source());
+  digest.incarnation = record->incarnation();
+  digest.generation = record->generation();
+  digest.order_ms = digest.is_static ? digest.incarnation : record->seen_at_wall_ns() / 1'000'000;
   kube::Pod pod;
   if (!pod.ParseFromString(record->pod())) {
-    facts.state = PodFacts::State::kUnknown;
-    return facts;
+    digest.state = PodDigest::State::kUnknown;
+    return digest;
   }
-  if (!facts.is_static && pod.metadata().has_creation_timestamp())
-    facts.order_ms = pod.metadata().creation_timestamp().seconds() * 1000;
-  facts.ending = pod.metadata().has_deletion_timestamp();
-  facts.terminal = pod.status().phase() == "Succeeded" || pod.status().phase() == "Failed";
-  facts.record = std::move(record);
-  return facts;
+  if (!digest.is_static && pod.metadata().has_creation_timestamp())
+    digest.order_ms = pod.metadata().creation_timestamp().seconds() * 1000;
+  digest.ending = pod.metadata().has_deletion_timestamp();
+  digest.terminal = pod.status().phase() == "Succeeded" || pod.status().phase() == "Failed";
+  digest.record = std::move(record);
+  return digest;
 }
 
-WorkerFacts ReadWorker(const v1::WorkerRecord& record) {
-  WorkerFacts facts;
-  facts.state = StateOf(record);
-  facts.uid = record.uid();
-  facts.incarnation = record.incarnation();
-  facts.generation = record.generation();
-  facts.granted = record.granted();
+WorkerDigest ReadWorker(const v1::WorkerRecord& record) {
+  WorkerDigest digest;
+  digest.state = StateOf(record);
+  digest.uid = record.uid();
+  digest.incarnation = record.incarnation();
+  digest.generation = record.generation();
+  digest.granted = record.granted();
   for (const auto& probe : record.probes()) {
-    if (!probe.success()) facts.probes_wrong.insert(probe.container_id() + " " + probe.kind());
+    if (!probe.success()) digest.probes_wrong.insert(probe.container_id() + " " + probe.kind());
   }
-  return facts;
+  return digest;
 }
 
-RuntimeFacts ReadRuntime(const v1::RuntimeRecord& record) {
-  RuntimeFacts facts;
-  facts.uid = record.pod().uid();
-  facts.name = record.pod().name();
-  facts.name_space = record.pod().namespace_();
-  facts.looked_at = record.inspect_error().empty();
+RuntimeDigest ReadRuntime(const v1::RuntimeRecord& record) {
+  RuntimeDigest digest;
+  digest.uid = record.pod().uid();
+  digest.name = record.pod().name();
+  digest.name_space = record.pod().namespace_();
+  digest.looked_at = record.inspect_error().empty();
   for (const auto& sandbox : record.pod().sandboxes()) {
-    facts.sandboxes.push_back({sandbox.id(), sandbox.node_annotation()});
-    if (sandbox.state() == v1::SandboxRecord::READY) facts.running = true;
+    digest.sandboxes.push_back({sandbox.id(), sandbox.node_annotation()});
+    if (sandbox.state() == v1::SandboxRecord::READY) digest.running = true;
   }
   for (const auto& container : record.pod().containers()) {
-    if (container.state() == v1::ContainerRecord::RUNNING) facts.running = true;
-    facts.grace_seconds = std::max(facts.grace_seconds, container.grace_period_seconds());
+    if (container.state() == v1::ContainerRecord::RUNNING) digest.running = true;
+    digest.grace_seconds = std::max(digest.grace_seconds, container.grace_period_seconds());
   }
-  return facts;
+  return digest;
 }
 
 bool ProbesMakeWork(const std::set<std::string>& before, const std::set<std::string>& after) {

@@ -1,8 +1,8 @@
 #pragma once
 
 /// What sync-loop needs of the records of others, kept small and parsed once per change.
-/// Threads: values. Errors: nothing comes from a record that cannot be understood (DESIGN.md, rule
-/// 11).
+/// Threads: values.
+/// Errors: nothing comes from a record that cannot be understood (docs/safety.md, rule 11).
 
 #include <cstdint>
 #include <memory>
@@ -23,12 +23,12 @@ class WorkerRecord;
 namespace splitlet::sync_loop {
 
 /// From `desired`.
-struct PodFacts {
+struct PodDigest {
   enum class State { kUnknown, kWanted, kUnconfirmed, kRemoved, kMirror };
   State state = State::kUnknown;
   std::string uid, name, name_space, source;
   int64_t incarnation = 0, generation = 0;
-  // In which new pods are judged: incarnation of a static pod, creation of another, else when its
+  // In which new pods are decided: incarnation of a static pod, creation of another, else when its
   // source first showed it. Wall milliseconds.
   int64_t order_ms = 0;
   bool is_static = false;
@@ -37,10 +37,10 @@ struct PodFacts {
   std::string traceparent;
   std::shared_ptr<const v1::DesiredRecord> record;
 };
-PodFacts ReadPod(std::shared_ptr<const v1::DesiredRecord> record);
+PodDigest ReadPod(std::shared_ptr<const v1::DesiredRecord> record);
 
 /// From `workers`.
-struct WorkerFacts {
+struct WorkerDigest {
   enum class State { kUnknown, kSyncing, kTerminating, kTerminated, kFinished };
   State state = State::kUnknown;
   std::string uid;
@@ -48,10 +48,10 @@ struct WorkerFacts {
   bool granted = false;
   std::set<std::string> probes_wrong;  // "<container id> <kind>" without success
 };
-WorkerFacts ReadWorker(const v1::WorkerRecord& record);
+WorkerDigest ReadWorker(const v1::WorkerRecord& record);
 
 /// From `runtime`.
-struct RuntimeFacts {
+struct RuntimeDigest {
   struct Sandbox {
     std::string id, node_annotation;
     bool operator==(const Sandbox&) const = default;
@@ -62,7 +62,7 @@ struct RuntimeFacts {
   bool looked_at = true;      // the last inspection went well
   int64_t grace_seconds = 1;  // greatest of the annotations, at least 1
 };
-RuntimeFacts ReadRuntime(const v1::RuntimeRecord& record);
+RuntimeDigest ReadRuntime(const v1::RuntimeRecord& record);
 
 /// A liveness probe that begins to fail, and every change of the others.
 bool ProbesMakeWork(const std::set<std::string>& before, const std::set<std::string>& after);

@@ -1,7 +1,8 @@
 #pragma once
 
 /// The gRPC service that sync-loop serves.
-/// Threads: gRPC's; calls go to the loop and wait there. Errors: gRPC codes.
+/// Threads: gRPC's; calls go to the loop and wait there.
+/// Errors: gRPC codes.
 
 #include <memory>
 

@@ -1,7 +1,8 @@
 #pragma once
 
 /// sync-loop on virtual time, between fake owners of the tables that it views. For its tests.
-/// Threads: one. Errors: EXPECT and ASSERT of GoogleTest.
+/// Threads: one.
+/// Errors: EXPECT and ASSERT of GoogleTest.
 
 #include <gtest/gtest.h>
 #include <prometheus/registry.h>

@@ -107,14 +107,14 @@ void SyncLoopService::OnDesiredChanged(const bus::View<v1::DesiredRecord>::Chang
   CHECK(deps_.loop.IsCurrent());
   const std::string& key = change.key;
   known_.TakeDesired(change);
-  const PodFacts* pod = known_.Pod(key);
+  const PodDigest* pod = known_.Pod(key);
   if (pod == nullptr) {
     grants_.Forget(key);
     store_.SetTrace(key, change.traceparent);
     admitter_.OnDesiredGone(key);
     return;
   }
-  if (pod->state == PodFacts::State::kUnknown)
+  if (pod->state == PodDigest::State::kUnknown)
     deps_.log.Error("a record of `desired` cannot be understood",
                     {KV("podUID", key), KV(kTraceIdField, TraceIdOf(pod->traceparent))});
   admitter_.OnDesired(key);
@@ -125,10 +125,10 @@ void SyncLoopService::OnWorkersChanged(const bus::View<v1::WorkerRecord>::Change
   CHECK(deps_.loop.IsCurrent());
   const std::string& key = change.key;
   const bool held_room = admitter_.HoldsRoom(key);
-  const WorkerFacts* before = known_.Worker(key);
+  const WorkerDigest* before = known_.Worker(key);
   const auto probes_before = before == nullptr ? std::set<std::string>() : before->probes_wrong;
   known_.TakeWorker(change);
-  if (const WorkerFacts* worker = known_.Worker(key); worker != nullptr) {
+  if (const WorkerDigest* worker = known_.Worker(key); worker != nullptr) {
     if (ProbesMakeWork(probes_before, worker->probes_wrong))
       grants_.MakeSyncDue(key, change.traceparent);
   }
@@ -192,8 +192,8 @@ void SyncLoopService::SetGauges() {
   std::map<bool, int> desired{{false, 0}, {true, 0}}, active{{false, 0}, {true, 0}};
   int mirrors = 0;
   for (const auto& [key, pod] : known_.pods()) {
-    if (pod.state == PodFacts::State::kMirror) ++mirrors;
-    if (pod.state != PodFacts::State::kWanted) continue;
+    if (pod.state == PodDigest::State::kMirror) ++mirrors;
+    if (pod.state != PodDigest::State::kWanted) continue;
     ++desired[pod.is_static];
     const auto* entry = store_.Find(key);
     if (entry != nullptr && entry->admitted() && !known_.HasStopped(key, entry->incarnation()))

@@ -68,14 +68,14 @@ void AdmissionStore::Take(const fs::FactStore::Fact& fact) {
   kube::Pod pod;
   const bool parsed =
       entry.fact.ParseFromString(fact.bytes) && pod.ParseFromString(entry.fact.pod());
-  auto claim = ClaimOf(pod);
-  if (!parsed || !claim.ok()) {
+  auto requests = RequestsOf(pod);
+  if (!parsed || !requests.ok()) {
     unreadable_[fact.key] = false;
     deps_.log.Error("admission of a pod cannot be used",
                     {KV("podUID", fact.key), KV("err", "not a record of ours")});
     return;
   }
-  if (entry.admitted()) entry.claim = std::move(*claim);
+  if (entry.admitted()) entry.requests = std::move(*requests);
   PutAdmission(fact.key, entry);
   entries_[fact.key] = std::move(entry);
 }
@@ -121,13 +121,13 @@ AdmissionState AdmissionStore::StateOf(const std::string& key, int64_t incarnati
   return entry->saved ? AdmissionState::kDecided : AdmissionState::kSaving;
 }
 
-void AdmissionStore::Decide(const std::string& key, v1::AdmissionFact fact, const Claim& claim,
-                            const std::string& traceparent) {
+void AdmissionStore::Decide(const std::string& key, v1::AdmissionFact fact,
+                            const PodRequests& requests, const std::string& traceparent) {
   Entry& entry = entries_[key];
   const bool waited = entry.waiting() && entry.incarnation() == fact.record().incarnation();
   const bool announced = waited && (entry.saved || entry.announced);
   entry = {.fact = std::move(fact), .version = ++last_version_, .traceparent = traceparent};
-  if (entry.admitted()) entry.claim = claim;
+  if (entry.admitted()) entry.requests = requests;
   entry.announced = announced && entry.waiting();
   Save(key);
 }

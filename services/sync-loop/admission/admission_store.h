@@ -45,7 +45,7 @@ class AdmissionStore {
   };
   struct Entry {
     v1::AdmissionFact fact;
-    Claim claim;             // of an admitted pod: what it takes once it is granted
+    PodRequests requests;    // of an admitted pod: what it takes once it is granted
     bool saved = false;      // on disk, and in the table
     bool earlier = false;    // from an earlier start of this process
     bool announced = false;  // its event was recorded with an earlier decision of the same kind
@@ -69,14 +69,14 @@ class AdmissionStore {
   std::vector<std::string> Unreadable() const;
   /// On the loop: the pod has no admission from then on. NOT_FOUND: its file can be read.
   void PutAside(const std::string& key, std::function<void(StatusOr<std::string> path)> done);
-  /// Those of them whose file says nothing to anybody: it may go with its pod.
+  /// Those of them whose file no version can read: it may go with its pod.
   std::vector<std::string> Broken() const;
   AdmissionState StateOf(const std::string& key, int64_t incarnation) const;
   /// nullptr: no decision.
   const Entry* Find(const std::string& key) const;
   const std::map<std::string, Entry>& entries() const { return entries_; }
   /// Stands from now on, before anything is on disk.
-  void Decide(const std::string& key, v1::AdmissionFact fact, const Claim& claim,
+  void Decide(const std::string& key, v1::AdmissionFact fact, const PodRequests& requests,
               const std::string& traceparent);
   /// What takes its pod away: the removal of the record carries that trace.
   void SetTrace(const std::string& key, const std::string& traceparent);

@@ -3,24 +3,24 @@
 namespace splitlet::sync_loop {
 namespace {
 
-using Worker = WorkerFacts::State;
+using Worker = WorkerDigest::State;
 
-/// Somebody has said that this life is over.
+/// Somebody has said that this incarnation is over.
 bool Ends(const LoadQuestion& question) {
-  const WorkerFacts& worker = *question.worker;
+  const WorkerDigest& worker = *question.worker;
   if (worker.state == Worker::kTerminating) return true;
   if (question.pod == nullptr) return false;
-  const PodFacts& pod = *question.pod;
+  const PodDigest& pod = *question.pod;
   if (pod.incarnation != worker.incarnation) return pod.incarnation > worker.incarnation;
-  return pod.state == PodFacts::State::kRemoved || pod.ending || pod.terminal;
+  return pod.state == PodDigest::State::kRemoved || pod.ending || pod.terminal;
 }
 
 /// It will be granted as soon as pod-worker answers.
 bool WillBeGranted(const LoadQuestion& question) {
   if (question.admitted_incarnation == 0 || question.pod == nullptr) return false;
-  const PodFacts& pod = *question.pod;
-  if (pod.state == PodFacts::State::kUnknown) return true;
-  return pod.state == PodFacts::State::kWanted && !pod.ending && !pod.terminal &&
+  const PodDigest& pod = *question.pod;
+  if (pod.state == PodDigest::State::kUnknown) return true;
+  return pod.state == PodDigest::State::kWanted && !pod.ending && !pod.terminal &&
          pod.incarnation == question.admitted_incarnation;
 }
 
@@ -32,21 +32,21 @@ Standing Ungranted(const LoadQuestion& question) {
 }  // namespace
 
 Standing ComputeStanding(const LoadQuestion& question) {
-  const WorkerFacts* worker = question.worker;
+  const WorkerDigest* worker = question.worker;
   if (worker == nullptr) return Ungranted(question);
   if (worker->state == Worker::kUnknown) return {.counts = true};
   const bool stopped = worker->state == Worker::kTerminated || worker->state == Worker::kFinished;
   if (worker->granted && !stopped) return {.counts = true, .ends = Ends(question)};
-  const bool later_life = question.admitted_incarnation > worker->incarnation;
-  const bool same_life =
+  const bool later = question.admitted_incarnation > worker->incarnation;
+  const bool same =
       question.admitted_incarnation == worker->incarnation && worker->state == Worker::kSyncing;
-  return later_life || same_life ? Ungranted(question) : Standing{};
+  return later || same ? Ungranted(question) : Standing{};
 }
 
 NodeLoad WithAwaited(const NodeLoad& load, const Room& room) {
   NodeLoad sum = load;
-  // Keys of their own: the earlier life of one that waits may still hold something.
-  for (const auto& [key, claim] : room.awaited) sum.Set("awaited/" + key, claim);
+  // Keys of their own: the earlier incarnation of one that waits may still hold something.
+  for (const auto& [key, requests] : room.awaited) sum.Set("awaited/" + key, requests);
   return sum;
 }
 

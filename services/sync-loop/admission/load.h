@@ -2,7 +2,10 @@
 
 /// Which pods are the load of the node: those with a grant whose worker is not terminated, and own
 /// admissions that are not granted yet. Nothing else counts, however its record came to be there.
-/// Threads: pure functions, any. Errors: none. Source: docs/safety.md, rule 12.
+/// room.h asks for every pod; it is decided here alone.
+/// Threads: pure functions, any.
+/// Errors: none.
+/// Source: docs/safety.md, rule 12.
 
 #include <cstdint>
 #include <string>
@@ -16,10 +19,10 @@ namespace splitlet::sync_loop {
 
 /// All that is known of one UID.
 struct LoadQuestion {
-  const PodFacts* pod = nullptr;        // of `desired`; nullptr: not there
-  const WorkerFacts* worker = nullptr;  // of complete `workers`; nullptr: it has none
-  int64_t admitted_incarnation = 0;     // own admission; 0: none
-  bool called = false;                  // told to pod-worker just now: a grant may not show yet
+  const PodDigest* pod = nullptr;        // of `desired`; nullptr: not there
+  const WorkerDigest* worker = nullptr;  // of complete `workers`; nullptr: it has none
+  int64_t admitted_incarnation = 0;      // own admission; 0: none
+  bool called = false;                   // a call was sent just now: a grant may not show yet
 };
 
 struct Standing {
@@ -29,12 +32,12 @@ struct Standing {
 };
 Standing ComputeStanding(const LoadQuestion& question);
 
-/// The room of the node during one turn of judging.
+/// The room of the node during one turn of admission.
 struct Room {
   NodeLoad held;   // by all that counts
   NodeLoad later;  // the same once those that end have ended
-  /// Claims of pods that wait for room: younger API pods leave it to them.
-  std::vector<std::pair<std::string, Claim>> awaited;
+  /// What pods request that wait for room: younger API pods leave it to them.
+  std::vector<std::pair<std::string, PodRequests>> awaited;
 };
 
 /// `load` with what the waiting pods will take.

@@ -5,28 +5,28 @@
 namespace splitlet::sync_loop {
 namespace {
 
-using Pod = PodFacts::State;
-using Worker = WorkerFacts::State;
+using Pod = PodDigest::State;
+using Worker = WorkerDigest::State;
 
-PodFacts PodAs(Pod state, int64_t incarnation = 5) {
-  PodFacts pod;
+PodDigest PodAs(Pod state, int64_t incarnation = 5) {
+  PodDigest pod;
   pod.state = state;
   pod.incarnation = incarnation;
   return pod;
 }
 
-PodFacts Ending(PodFacts pod) {
+PodDigest Ending(PodDigest pod) {
   pod.ending = true;
   return pod;
 }
 
-PodFacts Terminal(PodFacts pod) {
+PodDigest Terminal(PodDigest pod) {
   pod.terminal = true;
   return pod;
 }
 
-WorkerFacts WorkerAs(Worker state, bool granted = true, int64_t incarnation = 5) {
-  WorkerFacts worker;
+WorkerDigest WorkerAs(Worker state, bool granted = true, int64_t incarnation = 5) {
+  WorkerDigest worker;
   worker.state = state;
   worker.granted = granted;
   worker.incarnation = incarnation;
@@ -42,8 +42,8 @@ const auto kRemoved = PodAs(Pod::kRemoved);
 
 const struct {
   const char* name;
-  std::optional<PodFacts> pod;
-  std::optional<WorkerFacts> worker;
+  std::optional<PodDigest> pod;
+  std::optional<WorkerDigest> worker;
   int64_t admitted = 0;
   Standing want;
   bool called = false;
@@ -92,8 +92,8 @@ TEST(Load, IsWhatIsGrantedAndNotTerminatedAndWhatIsAdmittedAndNotGranted) {
 
 TEST(Load, WhatIsAwaitedIsAddedBesideWhatAnEarlierLifeHolds) {
   Room room;
-  room.held.Set("web", {.requests = {{"cpu", 300}}, .ports = {}});
-  room.awaited.emplace_back("web", Claim{.requests = {{"cpu", 500}}, .ports = {}});
+  room.held.Set("web", {.amounts = {{"cpu", 300}}, .ports = {}});
+  room.awaited.emplace_back("web", PodRequests{.amounts = {{"cpu", 500}}, .ports = {}});
   const NodeLoad sum = WithAwaited(room.held, room);
   EXPECT_EQ(sum.Used("cpu"), 800);
   EXPECT_EQ(sum.pods(), 2u);

@@ -1,8 +1,10 @@
 #pragma once
 
 /// Does a node suit a pod's node selector, node affinity and tolerations?
-/// Threads: pure functions, any. Errors: none; a requirement that makes no sense matches nothing.
-/// Source: sync-loop spec, section 6.3; Kubernetes API, NodeSelectorTerm and Toleration.
+/// Threads: pure functions, any.
+/// Errors: none; a requirement that makes no sense matches nothing.
+/// Source: docs/behaviour/admission.md, "The checks"; Kubernetes API, NodeSelectorTerm and
+/// Toleration.
 
 #include <map>
 #include <string>

@@ -14,27 +14,15 @@ namespace {
 /// For the queue of waits: no pod has this key.
 constexpr std::string_view kAllKeys = "(all)";
 
-StatusOr<Claim> ClaimIn(const PodFacts& facts) {
+StatusOr<PodRequests> RequestsIn(const PodDigest& digest) {
   kube::Pod pod;
-  if (facts.record == nullptr || !pod.ParseFromString(facts.record->pod()))
+  if (digest.record == nullptr || !pod.ParseFromString(digest.record->pod()))
     return InvalidArgument("its record cannot be understood");
-  return ClaimOf(pod);
+  return RequestsOf(pod);
 }
 
 bool LacksRoom(const std::optional<Refusal>& refusal) {
   return refusal && refusal->ground == Refusal::Ground::kResources;
-}
-
-/// What is found when the pods of the node are these.
-bool LacksRoomBeside(const AdmissionInput& input, const NodeLoad& load) {
-  return LacksRoom(FindRefusal({.pod = input.pod,
-                                .claim = input.claim,
-                                .node = input.node,
-                                .pressure = input.pressure,
-                                .load = load,
-                                .sysctls = input.sysctls,
-                                .node_name = input.node_name,
-                                .max_pods = input.max_pods}));
 }
 
 /// Label of the metric, from a closed set.
@@ -98,7 +86,7 @@ void PodAdmitter::OnDesired(const std::string& key) {
   removed_.erase(key);
   DecideSoon(key);
   // An admission that was not granted yet holds nothing any more.
-  if (deps_.known.Pod(key)->state != PodFacts::State::kWanted) DecideAllWaiting();
+  if (deps_.known.Pod(key)->state != PodDigest::State::kWanted) DecideAllWaiting();
 }
 
 void PodAdmitter::OnDesiredGone(const std::string& key) {
@@ -144,7 +132,7 @@ bool PodAdmitter::HoldsRoom(const std::string& key) const {
 void PodAdmitter::DecidePending() {
   const std::string why_not = WhyNotDeciding();
   const bool any = std::any_of(pending_.begin(), pending_.end(), [this](const std::string& key) {
-    const PodFacts* pod = deps_.known.Pod(key);
+    const PodDigest* pod = deps_.known.Pod(key);
     return pod != nullptr && NeedsDecision(key, *pod);
   });
   // A new pod does not get ahead of older ones that wait.
@@ -172,9 +160,9 @@ std::vector<std::string> PodAdmitter::TakePending() {
   };
   std::vector<Turn> turns;
   for (const auto& key : std::exchange(pending_, {})) {
-    const PodFacts* pod = deps_.known.Pod(key);
+    const PodDigest* pod = deps_.known.Pod(key);
     if (pod == nullptr) continue;
-    const WorkerFacts* worker = deps_.known.Worker(key);
+    const WorkerDigest* worker = deps_.known.Worker(key);
     const bool granted = worker != nullptr && worker->granted;
     turns.push_back({!granted && !deps_.known.IsRunning(key), pod->order_ms, key});
   }
@@ -185,62 +173,62 @@ std::vector<std::string> PodAdmitter::TakePending() {
   return keys;
 }
 
-bool PodAdmitter::NeedsDecision(const std::string& key, const PodFacts& facts) const {
-  if (facts.state != PodFacts::State::kWanted) return false;
-  const WorkerFacts* worker = deps_.known.Worker(key);
-  const bool known = worker != nullptr && worker->incarnation == facts.incarnation;
+bool PodAdmitter::NeedsDecision(const std::string& key, const PodDigest& digest) const {
+  if (digest.state != PodDigest::State::kWanted) return false;
+  const WorkerDigest* worker = deps_.known.Worker(key);
+  const bool known = worker != nullptr && worker->incarnation == digest.incarnation;
   const bool granted = known && worker->granted;
-  if ((facts.ending || facts.terminal) && !granted) return false;
+  if ((digest.ending || digest.terminal) && !granted) return false;
   // Its worker ended it without any grant: there is nothing left to decide.
-  if (known && !granted && worker->state != WorkerFacts::State::kSyncing) return false;
+  if (known && !granted && worker->state != WorkerDigest::State::kSyncing) return false;
   const auto* entry = deps_.store.Find(key);
-  if (entry == nullptr || entry->incarnation() < facts.incarnation) return true;
-  if (entry->incarnation() != facts.incarnation) return false;
-  return entry->waiting() || (entry->rejected() && entry->earlier && facts.is_static);
+  if (entry == nullptr || entry->incarnation() < digest.incarnation) return true;
+  if (entry->incarnation() != digest.incarnation) return false;
+  return entry->waiting() || (entry->rejected() && entry->earlier && digest.is_static);
 }
 
-bool PodAdmitter::IsSourceKnown(const PodFacts& facts) {
-  if (known_sources_.contains(facts.source)) return true;
+bool PodAdmitter::IsSourceKnown(const PodDigest& digest) {
+  if (known_sources_.contains(digest.source)) return true;
   const Clock::Time now = deps_.clock.Now();
-  const Clock::Time since = sources_.emplace(facts.source, now).first->second;
-  if (!deps_.desired.IsComplete(facts.source) && now - since < kSourceWait) {
+  const Clock::Time since = sources_.emplace(digest.source, now).first->second;
+  if (!deps_.desired.IsComplete(digest.source) && now - since < kSourceWait) {
     waits_.Add(std::string(kAllKeys), kSourceWait - (now - since));
     return false;
   }
-  sources_.erase(facts.source);
-  known_sources_.insert(facts.source);
+  sources_.erase(digest.source);
+  known_sources_.insert(digest.source);
   return true;
 }
 
-std::string PodAdmitter::WhyWaits(const std::string& key, const PodFacts& facts) {
+std::string PodAdmitter::WhyWaits(const std::string& key, const PodDigest& digest) {
   if (deps_.store.IsUnreadable(key)) return "the file of its admission cannot be used";
-  const WorkerFacts* worker = deps_.known.Worker(key);
-  if (worker != nullptr && worker->state == WorkerFacts::State::kUnknown)
+  const WorkerDigest* worker = deps_.known.Worker(key);
+  if (worker != nullptr && worker->state == WorkerDigest::State::kUnknown)
     return "the record of its worker cannot be understood";
-  if (worker != nullptr && worker->incarnation < facts.incarnation &&
-      worker->state != WorkerFacts::State::kFinished) {
-    if (const auto claim = ClaimIn(facts); claim.ok()) Await(key, *claim);
+  if (worker != nullptr && worker->incarnation < digest.incarnation &&
+      worker->state != WorkerDigest::State::kFinished) {
+    if (const auto requests = RequestsIn(digest); requests.ok()) Await(key, *requests);
     return "an earlier life of the pod has not ended";
   }
-  const bool begun = worker != nullptr && worker->incarnation == facts.incarnation;
-  if (!begun && !deps_.known.IsRunning(key) && !IsSourceKnown(facts))
-    return fmt::format("the other pods of source {} are not known yet", facts.source);
+  const bool begun = worker != nullptr && worker->incarnation == digest.incarnation;
+  if (!begun && !deps_.known.IsRunning(key) && !IsSourceKnown(digest))
+    return fmt::format("the other pods of source {} are not known yet", digest.source);
   return "";
 }
 
 std::string PodAdmitter::TryDecide(const std::string& key) {
-  const PodFacts& facts = *deps_.known.Pod(key);
-  if (!NeedsDecision(key, facts)) return "";
-  if (std::string why = WhyWaits(key, facts); !why.empty()) return why;
-  const WorkerFacts* worker = deps_.known.Worker(key);
-  if (worker != nullptr && worker->incarnation == facts.incarnation && worker->granted) {
+  const PodDigest& digest = *deps_.known.Pod(key);
+  if (!NeedsDecision(key, digest)) return "";
+  if (std::string why = WhyWaits(key, digest); !why.empty()) return why;
+  const WorkerDigest* worker = deps_.known.Worker(key);
+  if (worker != nullptr && worker->incarnation == digest.incarnation && worker->granted) {
     // Granted in this boot, and the file is gone: it runs, so it is admitted.
-    const auto claim = ClaimIn(facts);
-    if (!claim.ok()) return ToString(claim.status());
-    Decide(key, facts, {.claim = *claim});
+    const auto requests = RequestsIn(digest);
+    if (!requests.ok()) return ToString(requests.status());
+    Decide(key, digest, {.requests = *requests});
     return "";
   }
-  return TryDecideByNode(key, facts);
+  return TryDecideByNode(key, digest);
 }
 
 std::vector<std::string> PodAdmitter::Pressure() const {
@@ -253,83 +241,75 @@ std::vector<std::string> PodAdmitter::Pressure() const {
   return conditions;
 }
 
-std::string PodAdmitter::TryDecideByNode(const std::string& key, const PodFacts& facts) {
-  if (!node_ && !facts.is_static) return "the node's record is not known";
+std::string PodAdmitter::TryDecideByNode(const std::string& key, const PodDigest& digest) {
+  if (!node_ && !digest.is_static) return "the node's record is not known";
   if (!node_ && deps_.clock.Now() - started_ < kNodeWait)
     return "the node's record is not known yet";
   kube::Pod pod;
-  if (!pod.ParseFromString(facts.record->pod())) return "its record cannot be understood";
-  const auto claim = ClaimOf(pod);
-  if (!claim.ok()) return ToString(claim.status());
+  if (!pod.ParseFromString(digest.record->pod())) return "its record cannot be understood";
+  const auto requests = RequestsOf(pod);
+  if (!requests.ok()) return ToString(requests.status());
   if (AsksForAbilities(pod) && !(node_ && node_->abilities.known))
     return "what the runtime can enforce is not known yet";
   const auto pressure = Pressure();
   // A static pod is held up by nobody who waits only.
-  const NodeLoad load = facts.is_static ? room_.held : WithAwaited(room_.held, room_);
+  const NodeLoad load = digest.is_static ? room_.held : WithAwaited(room_.held, room_);
   const AdmissionInput input{.pod = pod,
-                             .claim = *claim,
+                             .requests = *requests,
                              .node = node_ ? &*node_ : nullptr,
                              .pressure = pressure,
-                             .load = load,
                              .sysctls = sysctls_,
                              .node_name = node_name_,
                              .max_pods = max_pods_};
-  Decision decision{.refusal = FindRefusal(input), .claim = *claim};
+  Decision decision{.refusal = FindRefusal(input, load), .requests = *requests};
   if (decision.refusal) {
     const bool lacks_room = LacksRoom(decision.refusal);
     if (std::string why = WhyRefusalWaits(key, *decision.refusal); !why.empty()) {
-      if (lacks_room) Await(key, *claim);
+      if (lacks_room) Await(key, *requests);
       return why;
     }
-    if (lacks_room) return TryDecideWithoutRoom(key, facts, input, decision);
+    if (lacks_room) return TryDecideWithoutRoom(key, digest, input, decision);
   }
-  Decide(key, facts, decision);
+  Decide(key, digest, decision);
   return "";
 }
 
-std::string PodAdmitter::TryDecideWithoutRoom(const std::string& key, const PodFacts& facts,
+std::string PodAdmitter::TryDecideWithoutRoom(const std::string& key, const PodDigest& digest,
                                               const AdmissionInput& input, Decision& decision) {
   const bool critical = kube::IsCritical(input.pod);
-  const NodeLoad later = facts.is_static ? WithoutNamesakes(room_.held, deps_.known, key)
-                         : critical      ? input.load
-                                         : WithAwaited(room_.later, room_);
-  const bool comes = !LacksRoomBeside(input, later);
+  const NodeLoad later = digest.is_static ? WithoutNamesakes(room_.held, deps_.known, key)
+                         : critical       ? WithAwaited(room_.held, room_)
+                                          : WithAwaited(room_.later, room_);
+  const bool comes = !LacksRoom(FindRefusal(input, later));
   if (!comes && critical && decision.refusal->reason.starts_with("OutOf")) {
-    const AdmissionInput beside{.pod = input.pod,
-                                .claim = input.claim,
-                                .node = input.node,
-                                .pressure = input.pressure,
-                                .load = later,
-                                .sysctls = input.sysctls,
-                                .node_name = input.node_name,
-                                .max_pods = input.max_pods};
-    if (std::string why = MakeRoom(beside, decision); !why.empty()) {
-      Await(key, input.claim);
+    if (std::string why = MakeRoom(input, later, decision); !why.empty()) {
+      Await(key, input.requests);
       return why;
     }
   }
-  if (!decision.refusal || (!facts.is_static && !comes)) {
-    Decide(key, facts, decision);
+  if (!decision.refusal || (!digest.is_static && !comes)) {
+    Decide(key, digest, decision);
     return "";
   }
   // What would not fit on an empty node keeps nobody away.
-  if (!LacksRoomBeside(input, NodeLoad())) Await(key, input.claim);
+  if (!LacksRoom(FindRefusal(input, NodeLoad()))) Await(key, input.requests);
   const std::string why = fmt::format("{}, until there is room", decision.refusal->reason);
-  if (!facts.is_static) return why;
+  if (!digest.is_static) return why;
   const auto* entry = deps_.store.Find(key);
   const bool same = entry != nullptr && entry->waiting() &&
-                    entry->incarnation() == facts.incarnation &&
+                    entry->incarnation() == digest.incarnation &&
                     entry->fact.record().reason() == decision.refusal->reason &&
                     entry->fact.record().message() == decision.refusal->message;
   decision.waits = true;
-  if (!same) Decide(key, facts, decision);
+  if (!same) Decide(key, digest, decision);
   return why;
 }
 
-std::string PodAdmitter::MakeRoom(const AdmissionInput& input, Decision& decision) {
+std::string PodAdmitter::MakeRoom(const AdmissionInput& input, const NodeLoad& load,
+                                  Decision& decision) {
   // Recorded victims count as freed for their preemptor only, so the next one waits for their end.
   if (deps_.victims.AreEnding()) return "the victims of another pod have not ended";
-  const Needs needs = FindNeeds(input);
+  const Needs needs = FindNeeds(input, load);
   auto victims = deps_.victims.Choose(needs, input.pod);
   if (!victims) {
     decision.refusal = {Refusal::Ground::kResources, "UnexpectedAdmissionError",
@@ -372,23 +352,24 @@ std::string PodAdmitter::WhyRefusalWaits(const std::string& key, const Refusal& 
                                 : fmt::format("{}, but the node's record is old", refusal.reason);
 }
 
-void PodAdmitter::Decide(const std::string& key, const PodFacts& facts, const Decision& decision) {
-  ReportDecision(key, facts, decision);
+void PodAdmitter::Decide(const std::string& key, const PodDigest& digest,
+                         const Decision& decision) {
+  ReportDecision(key, digest, decision);
   if (!decision.refusal) {
-    room_.held.Set(key, decision.claim);
-    room_.later.Set(key, decision.claim);
+    room_.held.Set(key, decision.requests);
+    room_.later.Set(key, decision.requests);
   }
-  deps_.store.Decide(key, MakeFact(facts, decision), decision.claim, facts.traceparent);
+  deps_.store.Decide(key, MakeFact(digest, decision), decision.requests, digest.traceparent);
 }
 
-v1::AdmissionFact PodAdmitter::MakeFact(const PodFacts& facts, const Decision& decision) const {
+v1::AdmissionFact PodAdmitter::MakeFact(const PodDigest& digest, const Decision& decision) const {
   v1::AdmissionFact fact;
   auto& record = *fact.mutable_record();
-  record.set_uid(facts.uid);
-  record.set_name(facts.name);
-  record.set_namespace_(facts.name_space);
-  record.set_incarnation(facts.incarnation);
-  record.set_generation(facts.generation);
+  record.set_uid(digest.uid);
+  record.set_name(digest.name);
+  record.set_namespace_(digest.name_space);
+  record.set_incarnation(digest.incarnation);
+  record.set_generation(digest.generation);
   const Clock::Time now = deps_.clock.Now();
   record.mutable_decided_at()->set_boot(now.boot);
   record.mutable_decided_at()->set_monotonic_ns(now.monotonic.count());
@@ -400,7 +381,7 @@ v1::AdmissionFact PodAdmitter::MakeFact(const PodFacts& facts, const Decision& d
     record.set_reason(decision.refusal->reason);
     record.set_message(decision.refusal->message);
   } else {
-    fact.set_pod(facts.record->pod());
+    fact.set_pod(digest.record->pod());
   }
   for (const ActivePod& victim : decision.victims) {
     auto& recorded = *fact.add_victims();
@@ -410,29 +391,29 @@ v1::AdmissionFact PodAdmitter::MakeFact(const PodFacts& facts, const Decision& d
   return fact;
 }
 
-void PodAdmitter::ReportDecision(const std::string& key, const PodFacts& facts,
+void PodAdmitter::ReportDecision(const std::string& key, const PodDigest& digest,
                                  const Decision& decision) {
-  const std::string pod = kube::PodKey(facts.name_space, facts.name);
-  const LogField trace = KV(kTraceIdField, TraceIdOf(facts.traceparent));
+  const std::string pod = kube::PodKey(digest.name_space, digest.name);
+  const LogField trace = KV(kTraceIdField, TraceIdOf(digest.traceparent));
   if (const auto& refusal = decision.refusal; refusal) {
     if (!decision.waits)
       deps_.metrics.rejections.Add({{"reason", ReasonLabel(refusal->reason)}}).Increment();
     deps_.log.Info(decision.waits ? "pod waits for room" : "pod rejected",
-                   {KV("pod", pod), KV("podUID", facts.uid), KV("reason", refusal->reason),
+                   {KV("pod", pod), KV("podUID", digest.uid), KV("reason", refusal->reason),
                     KV("message", refusal->message), trace});
     return;
   }
   const auto* earlier = deps_.store.Find(key);
-  if (earlier != nullptr && earlier->incarnation() < facts.incarnation)
-    deps_.metrics.restarted_pods.Add({{"static", facts.is_static ? "true" : ""}}).Increment();
-  deps_.log.Info("pod admitted", {KV("pod", pod), KV("podUID", facts.uid),
-                                  KV("incarnation", facts.incarnation), trace});
+  if (earlier != nullptr && earlier->incarnation() < digest.incarnation)
+    deps_.metrics.restarted_pods.Add({{"static", digest.is_static ? "true" : ""}}).Increment();
+  deps_.log.Info("pod admitted", {KV("pod", pod), KV("podUID", digest.uid),
+                                  KV("incarnation", digest.incarnation), trace});
 }
 
 bool PodAdmitter::IsOver(const std::string& key) const {
   if (deps_.desired.Contains(key)) return false;
-  const WorkerFacts* worker = deps_.known.Worker(key);
-  return worker == nullptr || worker->state == WorkerFacts::State::kFinished;
+  const WorkerDigest* worker = deps_.known.Worker(key);
+  return worker == nullptr || worker->state == WorkerDigest::State::kFinished;
 }
 
 void PodAdmitter::ForgetOldAdmissions() {

@@ -94,7 +94,7 @@ class PodAdmitter {
   struct Decision {
     std::optional<Refusal> refusal;  // nothing: admitted
     bool waits = false;              // refused for now only
-    Claim claim;
+    PodRequests requests;
     std::vector<ActivePod> victims;
   };
 
@@ -102,26 +102,28 @@ class PodAdmitter {
   void DecidePending();
   /// The pods of this turn in the order in which they are decided.
   std::vector<std::string> TakePending();
-  bool NeedsDecision(const std::string& key, const PodFacts& facts) const;
+  bool NeedsDecision(const std::string& key, const PodDigest& digest) const;
   /// Nothing: decided, or nothing to decide. Else what it waits for; so below.
   std::string TryDecide(const std::string& key);
-  std::string TryDecideByNode(const std::string& key, const PodFacts& facts);
+  std::string TryDecideByNode(const std::string& key, const PodDigest& digest);
   /// For a pod that lacks room: it pushes out others, waits, or is refused.
-  std::string TryDecideWithoutRoom(const std::string& key, const PodFacts& facts,
+  std::string TryDecideWithoutRoom(const std::string& key, const PodDigest& digest,
                                    const AdmissionInput& input, Decision& decision);
   /// Turns a refusal into victims, or says what it has to wait for.
-  std::string MakeRoom(const AdmissionInput& input, Decision& decision);
-  std::string WhyWaits(const std::string& key, const PodFacts& facts);
+  std::string MakeRoom(const AdmissionInput& input, const NodeLoad& load, Decision& decision);
+  std::string WhyWaits(const std::string& key, const PodDigest& digest);
   std::string WhyRefusalWaits(const std::string& key, const Refusal& refusal);
   /// The other pods of its source are known too, or have had their time.
-  bool IsSourceKnown(const PodFacts& facts);
+  bool IsSourceKnown(const PodDigest& digest);
   std::vector<std::string> Pressure() const;
   RoomInput LoadOfNode() const { return {deps_.known, deps_.store, deps_.victims, deps_.grants}; }
-  /// Younger API pods leave `claim` to it in this turn.
-  void Await(const std::string& key, const Claim& claim) { room_.awaited.emplace_back(key, claim); }
-  void Decide(const std::string& key, const PodFacts& facts, const Decision& decision);
-  v1::AdmissionFact MakeFact(const PodFacts& facts, const Decision& decision) const;
-  void ReportDecision(const std::string& key, const PodFacts& facts, const Decision& decision);
+  /// Younger API pods leave room for it in this turn.
+  void Await(const std::string& key, const PodRequests& requests) {
+    room_.awaited.emplace_back(key, requests);
+  }
+  void Decide(const std::string& key, const PodDigest& digest, const Decision& decision);
+  v1::AdmissionFact MakeFact(const PodDigest& digest, const Decision& decision) const;
+  void ReportDecision(const std::string& key, const PodDigest& digest, const Decision& decision);
   /// Under complete views: nobody wants the pod and nothing works for it.
   bool IsOver(const std::string& key) const;
 
@@ -129,7 +131,7 @@ class PodAdmitter {
   SysctlPolicy sysctls_;
   std::string node_name_;
   int64_t max_pods_;
-  std::optional<NodeFacts> node_;
+  std::optional<NodeDigest> node_;
   Clock::Time started_;
 
   std::set<std::string> pending_;  // to be decided in this turn

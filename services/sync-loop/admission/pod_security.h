@@ -2,8 +2,10 @@
 
 /// What a pod asks the host and the runtime to enforce, and what is said when they cannot: decided
 /// once, here, so that nothing runs with less isolation than it asked for.
-/// Threads: pure functions, any. Errors: none. Source: docs/safety.md, rule 29; runtime-sync spec,
-/// security contexts; reasons and messages are the kubelet's where it has any.
+/// Threads: pure functions, any.
+/// Errors: none.
+/// Source: docs/safety.md, rule 29; docs/behaviour/admission.md, "The checks"; reasons and messages
+/// are the kubelet's where it has any.
 
 #include <string>
 
@@ -23,7 +25,7 @@ bool AsksForStrictGroups(const kube::Pod& pod);
 /// Some container shall run under a profile.
 bool AsksForAppArmor(const kube::Pod& pod);
 bool AsksForUserNamespace(const kube::Pod& pod);
-/// It cannot be judged before the node's abilities are known.
+/// It cannot be decided before the node's abilities are known.
 bool AsksForAbilities(const kube::Pod& pod);
 
 /// Why a pod that asks for a user namespace gets none. This version maps no ids, whatever the

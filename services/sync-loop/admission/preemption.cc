@@ -74,19 +74,19 @@ Pods OfClass(const Pods& pods, kube::QosClass qos) {
 
 }  // namespace
 
-Needs FindNeeds(const AdmissionInput& input) {
+Needs FindNeeds(const AdmissionInput& input, const NodeLoad& load) {
   Needs needs;
   if (input.node == nullptr || input.node->allocatable.empty()) return needs;
   const auto& allocatable = input.node->allocatable;
   const auto pods = allocatable.find("pods");
   const int64_t max_pods = pods == allocatable.end() ? input.max_pods : pods->second;
-  const int64_t count = static_cast<int64_t>(input.load.pods());
+  const int64_t count = static_cast<int64_t>(load.pods());
   if (count + 1 > max_pods) needs.emplace_back("pods", count + 1 - max_pods);
-  for (const auto& [resource, requested] : input.claim.requests) {
+  for (const auto& [resource, requested] : input.requests.amounts) {
     const auto it = allocatable.find(resource);
     if (it == allocatable.end() && IsExtended(resource)) continue;
     const int64_t missing =
-        requested + input.load.Used(resource) - (it == allocatable.end() ? 0 : it->second);
+        requested + load.Used(resource) - (it == allocatable.end() ? 0 : it->second);
     if (missing > 0) needs.emplace_back(resource, missing);
   }
   return needs;

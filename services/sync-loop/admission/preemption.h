@@ -1,8 +1,9 @@
 #pragma once
 
 /// Which pods have to go so that a critical pod finds room.
-/// Threads: pure functions, any. Errors: none; no answer means that no set of pods makes the room.
-/// Source: sync-loop spec, section 6.6.
+/// Threads: pure functions, any.
+/// Errors: none; no answer means that no set of pods makes the room.
+/// Source: docs/behaviour/admission.md, "Preemption".
 
 #include <optional>
 #include <string>
@@ -25,9 +26,9 @@ struct ActivePod {
   Amounts requests;
 };
 
-/// What is missing of each resource, in the order in which lacks are told; "pods" too.
+/// What is missing of each resource, in the order in which lacks are reported; "pods" too.
 using Needs = std::vector<std::pair<std::string, int64_t>>;
-Needs FindNeeds(const AdmissionInput& input);
+Needs FindNeeds(const AdmissionInput& input, const NodeLoad& load);
 
 /// A critical pod may push out one that is not; else a higher priority a lower one.
 bool MayPreempt(const kube::Pod& pod, const ActivePod& other);

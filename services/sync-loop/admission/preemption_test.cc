@@ -52,19 +52,18 @@ TEST(ChooseVictims, TakesAsFewOfTheBetterClassesAsPossible) {
 
 TEST(FindNeeds, AgreesWithAdmissionOnResourcesThatTheNodeDoesNotKnow) {
   const kube::Pod pod;
-  const NodeFacts node{.allocatable = {{"cpu", 1000}}};
+  const NodeDigest node{.allocatable = {{"cpu", 1000}}};
   const SysctlPolicy sysctls{"6.1.0", {}};
   for (const char* resource : {"x.kubernetes.io/y", "example.com/gpu", "hugepages-2Mi"}) {
     SCOPED_TRACE(resource);
-    const Claim claim{.requests = {{resource, 1}}, .ports = {}};
+    const PodRequests requests{.amounts = {{resource, 1}}, .ports = {}};
     const AdmissionInput input{.pod = pod,
-                               .claim = claim,
+                               .requests = requests,
                                .node = &node,
                                .pressure = {},
-                               .load = {},
                                .sysctls = sysctls,
                                .node_name = ""};
-    EXPECT_EQ(FindRefusal(input).has_value(), !FindNeeds(input).empty());
+    EXPECT_EQ(FindRefusal(input, {}).has_value(), !FindNeeds(input, {}).empty());
   }
 }
 

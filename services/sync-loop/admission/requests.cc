@@ -26,18 +26,18 @@ void AddPorts(const kube::Container& container, std::vector<HostPort>& ports) {
 
 }  // namespace
 
-StatusOr<Claim> ClaimOf(const kube::Pod& pod) {
-  Claim claim;
-  ASSIGN_OR_RETURN(const auto requests, kube::PodRequests(pod), "requests");
-  for (const auto& [resource, quantity] : requests) {
+StatusOr<PodRequests> RequestsOf(const kube::Pod& pod) {
+  PodRequests requests;
+  ASSIGN_OR_RETURN(const auto quantities, kube::PodRequests(pod), "requests");
+  for (const auto& [resource, quantity] : quantities) {
     const int64_t amount = InUnit(resource, quantity);
-    if (amount > 0) claim.requests[resource] = amount;
+    if (amount > 0) requests.amounts[resource] = amount;
   }
-  for (const auto& container : pod.spec().containers()) AddPorts(container, claim.ports);
+  for (const auto& container : pod.spec().containers()) AddPorts(container, requests.ports);
   for (const auto& container : pod.spec().init_containers()) {
-    if (kube::IsSidecar(container)) AddPorts(container, claim.ports);
+    if (kube::IsSidecar(container)) AddPorts(container, requests.ports);
   }
-  return claim;
+  return requests;
 }
 
 bool IsExtended(const std::string& resource) {
@@ -50,23 +50,23 @@ StatusOr<int64_t> AmountOf(const std::string& resource, const std::string& quant
   return InUnit(resource, parsed);
 }
 
-void NodeLoad::Set(const std::string& pod, Claim claim) {
+void NodeLoad::Set(const std::string& pod, PodRequests requests) {
   Erase(pod);
-  for (const auto& [resource, amount] : claim.requests) used_[resource] += amount;
-  for (const HostPort& port : claim.ports) ++ports_[{port.port, port.protocol}][port.ip];
-  claims_[pod] = std::move(claim);
+  for (const auto& [resource, amount] : requests.amounts) used_[resource] += amount;
+  for (const HostPort& port : requests.ports) ++ports_[{port.port, port.protocol}][port.ip];
+  pods_[pod] = std::move(requests);
 }
 
 void NodeLoad::Erase(const std::string& pod) {
-  const auto it = claims_.find(pod);
-  if (it == claims_.end()) return;
-  for (const auto& [resource, amount] : it->second.requests) used_[resource] -= amount;
+  const auto it = pods_.find(pod);
+  if (it == pods_.end()) return;
+  for (const auto& [resource, amount] : it->second.amounts) used_[resource] -= amount;
   for (const HostPort& port : it->second.ports) {
     auto& by_ip = ports_[{port.port, port.protocol}];
     if (--by_ip[port.ip] == 0) by_ip.erase(port.ip);
     if (by_ip.empty()) ports_.erase({port.port, port.protocol});
   }
-  claims_.erase(it);
+  pods_.erase(it);
 }
 
 int64_t NodeLoad::Used(const std::string& resource) const {

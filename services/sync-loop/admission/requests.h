@@ -1,9 +1,10 @@
 #pragma once
 
 /// What a pod takes of the node, and the sum over the pods that count.
-/// Threads: values; one at a time. Errors: INVALID_ARGUMENT for a quantity that does not parse.
+/// Threads: values; one at a time.
+/// Errors: INVALID_ARGUMENT for a quantity that does not parse.
 /// Units: cpu in millicores, everything else in whole units, rounded up per pod as schedulers do.
-/// Source: sync-loop spec, sections 6.3 and 6.5; cgroups-and-resources spec, 5.1.
+/// Source: docs/behaviour/admission.md, "The checks"; docs/behaviour/resources.md.
 
 #include <cstdint>
 #include <map>
@@ -23,12 +24,12 @@ struct HostPort {
   std::string ip;        // "0.0.0.0" is every address
 };
 
-struct Claim {
-  Amounts requests;  // above zero only
+struct PodRequests {
+  Amounts amounts;  // above zero only
   std::vector<HostPort> ports;
 };
 
-StatusOr<Claim> ClaimOf(const kube::Pod& pod);
+StatusOr<PodRequests> RequestsOf(const kube::Pod& pod);
 
 /// One quantity in the unit of its resource.
 StatusOr<int64_t> AmountOf(const std::string& resource, const std::string& quantity);
@@ -39,14 +40,14 @@ bool IsExtended(const std::string& resource);
 class NodeLoad {
  public:
   /// Replaces what the pod had.
-  void Set(const std::string& pod, Claim claim);
+  void Set(const std::string& pod, PodRequests requests);
   void Erase(const std::string& pod);
-  size_t pods() const { return claims_.size(); }
+  size_t pods() const { return pods_.size(); }
   int64_t Used(const std::string& resource) const;
   bool IsFree(const HostPort& port) const;
 
  private:
-  std::map<std::string, Claim> claims_;
+  std::map<std::string, PodRequests> pods_;
   Amounts used_;
   std::map<std::pair<int32_t, std::string>, std::map<std::string, int>>
       ports_;  // port, protocol -> ip -> pods

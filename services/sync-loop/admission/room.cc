@@ -6,17 +6,17 @@
 namespace splitlet::sync_loop {
 namespace {
 
-Claim ClaimOfCounted(const RoomInput& input, const std::string& key) {
+PodRequests RequestsOfCounted(const RoomInput& input, const std::string& key) {
   const auto* entry = input.store.Find(key);
-  const WorkerFacts* worker = input.known.Worker(key);
+  const WorkerDigest* worker = input.known.Worker(key);
   const bool other_incarnation = worker != nullptr && worker->granted && entry != nullptr &&
                                  worker->incarnation != entry->incarnation();
-  if (entry != nullptr && entry->admitted() && !other_incarnation) return entry->claim;
-  const PodFacts* pod = input.known.Pod(key);
+  if (entry != nullptr && entry->admitted() && !other_incarnation) return entry->requests;
+  const PodDigest* pod = input.known.Pod(key);
   kube::Pod spec;
   if (pod == nullptr || pod->record == nullptr || !spec.ParseFromString(pod->record->pod()))
     return {};  // it counts as a pod; of what it requested nobody knows
-  return ClaimOf(spec).value_or(Claim());
+  return RequestsOf(spec).value_or(PodRequests());
 }
 
 }  // namespace
@@ -35,9 +35,9 @@ Room ComputeRoom(const RoomInput& input) {
   const auto add = [&input, &room](const std::string& key) {
     const Standing standing = StandingOf(input, key);
     if (!standing.counts) return;
-    const Claim claim = ClaimOfCounted(input, key);
-    room.held.Set(key, claim);
-    if (!standing.ends && !input.victims.Contains(key)) room.later.Set(key, claim);
+    const PodRequests requests = RequestsOfCounted(input, key);
+    room.held.Set(key, requests);
+    if (!standing.ends && !input.victims.Contains(key)) room.later.Set(key, requests);
   };
   for (const auto& [key, entry] : input.store.entries()) add(key);
   for (const auto& [key, worker] : input.known.workers())
@@ -46,10 +46,10 @@ Room ComputeRoom(const RoomInput& input) {
 }
 
 NodeLoad WithoutNamesakes(NodeLoad load, const KnownPods& known, const std::string& key) {
-  const PodFacts& pod = *known.Pod(key);
-  for (const auto& [other, facts] : known.pods()) {
-    if (other != key && facts.is_static && facts.name == pod.name &&
-        facts.name_space == pod.name_space)
+  const PodDigest& pod = *known.Pod(key);
+  for (const auto& [other, digest] : known.pods()) {
+    if (other != key && digest.is_static && digest.name == pod.name &&
+        digest.name_space == pod.name_space)
       load.Erase(other);
   }
   return load;

@@ -16,10 +16,10 @@ namespace {
 using Ground = Refusal::Ground;
 constexpr std::string_view kMemoryPressure = "MemoryPressure";
 
-/// Resources that are always known to a node, in the order in which lacks are told.
+/// Resources that are always known to a node, in the order in which lacks are reported.
 constexpr std::array kBasic = {kube::kCpu, kube::kMemory, kube::kEphemeralStorage};
 
-std::optional<Refusal> PressureRefusal(const AdmissionInput& input) {
+std::optional<Refusal> PressureRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
   if (input.pressure.empty() || kube::IsCritical(input.pod)) return std::nullopt;
   if (input.pressure.size() == 1 && input.pressure[0] == kMemoryPressure) {
     const auto qos = kube::QosOf(input.pod);
@@ -31,13 +31,13 @@ std::optional<Refusal> PressureRefusal(const AdmissionInput& input) {
                  fmt::format("The node had condition: [{}]. ", fmt::join(input.pressure, " "))};
 }
 
-std::optional<Refusal> SysctlRefusal(const AdmissionInput& input) {
+std::optional<Refusal> SysctlRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
   std::string why = input.sysctls.WhyForbidden(input.pod.spec());
   if (why.empty()) return std::nullopt;
   return Refusal{Ground::kPod, "SysctlForbidden", std::move(why)};
 }
 
-std::optional<Refusal> OsRefusal(const AdmissionInput& input) {
+std::optional<Refusal> OsRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
   const auto& labels = input.pod.metadata().labels();
   const auto wanted = labels.find(std::string(kube::kOsLabel));
   if (wanted != labels.end()) {
@@ -59,19 +59,19 @@ NodeAbilities AbilitiesOf(const AdmissionInput& input) {
   return input.node == nullptr ? NodeAbilities() : input.node->abilities;
 }
 
-std::optional<Refusal> GroupsRefusal(const AdmissionInput& input) {
+std::optional<Refusal> GroupsRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
   if (!AsksForStrictGroups(input.pod) || AbilitiesOf(input).strict_groups) return std::nullopt;
   return Refusal{Ground::kPod, "SupplementalGroupsPolicyNotSupported",
                  "SupplementalGroupsPolicy=Strict is not supported in this node"};
 }
 
-std::optional<Refusal> AppArmorRefusal(const AdmissionInput& input) {
+std::optional<Refusal> AppArmorRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
   if (!AsksForAppArmor(input.pod) || AbilitiesOf(input).apparmor) return std::nullopt;
   return Refusal{Ground::kPod, "AppArmor",
                  "Cannot enforce AppArmor: AppArmor is not enabled on the host"};
 }
 
-std::optional<Refusal> UserNamespaceRefusal(const AdmissionInput& input) {
+std::optional<Refusal> UserNamespaceRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
   if (!AsksForUserNamespace(input.pod)) return std::nullopt;
   return Refusal{Ground::kPod, "UserNamespacesNotSupported",
                  WhyNoUserNamespace(AbilitiesOf(input))};
@@ -83,31 +83,31 @@ Refusal Lack(std::string_view resource, int64_t requested, int64_t used, int64_t
                       resource, requested, used, capacity)};
 }
 
-std::optional<Refusal> LackOf(const AdmissionInput& input, const std::string& resource,
-                              int64_t requested) {
+std::optional<Refusal> LackOf(const AdmissionInput& input, const NodeLoad& load,
+                              const std::string& resource, int64_t requested) {
   const auto it = input.node->allocatable.find(resource);
   // Of a resource that the node does not know somebody else takes care (cluster-level resources).
   if (it == input.node->allocatable.end() && IsExtended(resource)) return std::nullopt;
   const int64_t capacity = it == input.node->allocatable.end() ? 0 : it->second;
-  const int64_t used = input.load.Used(resource);
+  const int64_t used = load.Used(resource);
   if (requested <= capacity - used) return std::nullopt;
   return Lack(resource, requested, used, capacity);
 }
 
-std::optional<Refusal> ResourceRefusal(const AdmissionInput& input) {
+std::optional<Refusal> ResourceRefusal(const AdmissionInput& input, const NodeLoad& load) {
   if (input.node == nullptr || input.node->allocatable.empty()) return std::nullopt;
   const auto pods = input.node->allocatable.find("pods");
   const int64_t max_pods = pods == input.node->allocatable.end() ? input.max_pods : pods->second;
-  const int64_t count = static_cast<int64_t>(input.load.pods());
+  const int64_t count = static_cast<int64_t>(load.pods());
   if (count + 1 > max_pods) return Lack("pods", 1, count, max_pods);
   for (const auto basic : kBasic) {
-    const auto it = input.claim.requests.find(std::string(basic));
-    if (it == input.claim.requests.end()) continue;
-    if (auto lack = LackOf(input, it->first, it->second)) return lack;
+    const auto it = input.requests.amounts.find(std::string(basic));
+    if (it == input.requests.amounts.end()) continue;
+    if (auto lack = LackOf(input, load, it->first, it->second)) return lack;
   }
-  for (const auto& [resource, requested] : input.claim.requests) {
+  for (const auto& [resource, requested] : input.requests.amounts) {
     if (std::find(kBasic.begin(), kBasic.end(), resource) != kBasic.end()) continue;
-    if (auto lack = LackOf(input, resource, requested)) return lack;
+    if (auto lack = LackOf(input, load, resource, requested)) return lack;
   }
   return std::nullopt;
 }
@@ -116,7 +116,7 @@ Refusal PredicateFailed(Ground ground, std::string_view predicate, std::string_v
   return {ground, std::string(predicate), fmt::format("Predicate {} failed: {}", predicate, why)};
 }
 
-std::optional<Refusal> PlacementRefusal(const AdmissionInput& input) {
+std::optional<Refusal> PlacementRefusal(const AdmissionInput& input, const NodeLoad& load) {
   const auto& spec = input.pod.spec();
   if (input.node != nullptr && !MatchesNode(spec, input.node->labels, input.node_name))
     return PredicateFailed(Ground::kNodeLabels, "NodeAffinity",
@@ -124,9 +124,9 @@ std::optional<Refusal> PlacementRefusal(const AdmissionInput& input) {
   if (!spec.node_name().empty() && spec.node_name() != input.node_name)
     return PredicateFailed(Ground::kPod, "NodeName",
                            "node(s) didn't match the requested node name");
-  const auto& ports = input.claim.ports;
+  const auto& ports = input.requests.ports;
   if (!std::all_of(ports.begin(), ports.end(),
-                   [&input](const HostPort& port) { return input.load.IsFree(port); }))
+                   [&load](const HostPort& port) { return load.IsFree(port); }))
     return PredicateFailed(Ground::kResources, "NodePorts",
                            "node(s) didn't have free ports for the requested pod ports");
   if (input.node == nullptr || kube::IsStatic(input.pod)) return std::nullopt;
@@ -140,8 +140,8 @@ std::optional<Refusal> PlacementRefusal(const AdmissionInput& input) {
 
 }  // namespace
 
-NodeFacts ReadNode(const v1::NodeRecord& record) {
-  NodeFacts node;
+NodeDigest ReadNode(const v1::NodeRecord& record) {
+  NodeDigest node;
   node.name = record.name();
   node.labels = {record.labels().begin(), record.labels().end()};
   for (const auto& taint : record.taints())
@@ -159,18 +159,18 @@ NodeFacts ReadNode(const v1::NodeRecord& record) {
   return node;
 }
 
-std::optional<Refusal> FindRefusal(const AdmissionInput& input) {
-  using Find = std::optional<Refusal> (*)(const AdmissionInput&);
+std::optional<Refusal> FindRefusal(const AdmissionInput& input, const NodeLoad& load) {
+  using Find = std::optional<Refusal> (*)(const AdmissionInput&, const NodeLoad&);
   std::array<Find, 8> order = {PressureRefusal, SysctlRefusal,       OsRefusal,
                                GroupsRefusal,   ResourceRefusal,     PlacementRefusal,
                                AppArmorRefusal, UserNamespaceRefusal};
-  // For a critical pod room could be made; so what cannot be mended is told first.
+  // For a critical pod room could be made; so what cannot be mended is reported first.
   if (kube::IsCritical(input.pod)) {
     const auto resources = std::find(order.begin(), order.end(), &ResourceRefusal);
     std::rotate(resources, resources + 1, order.end());
   }
   for (const Find find : order) {
-    if (auto refusal = find(input)) return refusal;
+    if (auto refusal = find(input, load)) return refusal;
   }
   return std::nullopt;
 }

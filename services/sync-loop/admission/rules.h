@@ -1,8 +1,10 @@
 #pragma once
 
 /// May a pod run on this node? Decided from what is known of the node and of the pods that count
-/// already. Threads: pure functions, any. Errors: a refusal is a value. Source: sync-loop spec,
-/// sections 6.2 and 6.3; messages and reasons are the kubelet's.
+/// already.
+/// Threads: pure functions, any.
+/// Errors: a refusal is a value.
+/// Source: docs/behaviour/admission.md, "The checks"; messages and reasons are the kubelet's.
 
 #include <optional>
 #include <string>
@@ -21,7 +23,7 @@ class NodeRecord;
 namespace splitlet::sync_loop {
 
 /// The node as admission sees it.
-struct NodeFacts {
+struct NodeDigest {
   std::string name;
   Labels labels;
   std::vector<Taint> taints;
@@ -29,30 +31,31 @@ struct NodeFacts {
   NodeAbilities abilities;
 };
 /// A quantity that does not parse counts as not known.
-NodeFacts ReadNode(const v1::NodeRecord& record);
+NodeDigest ReadNode(const v1::NodeRecord& record);
 
 struct Refusal {
-  /// What it rests on: it stands only while that is known well enough (DESIGN.md, rule 12).
+  /// What it rests on: it stands only while that is known well enough (docs/safety.md, rule 12).
   enum class Ground { kPod, kPressure, kResources, kNodeLabels };
   Ground ground = Ground::kPod;
   std::string reason, message;
   bool operator==(const Refusal&) const = default;
 };
 
+/// The question, but for the load: one pod is asked about beside several.
 struct AdmissionInput {
   const kube::Pod& pod;
-  const Claim& claim;
-  const NodeFacts* node = nullptr;           // nullptr: not known, refuses nothing
+  const PodRequests& requests;
+  const NodeDigest* node = nullptr;          // nullptr: not known, refuses nothing
   const std::vector<std::string>& pressure;  // conditions of the node; empty when not known
-  const NodeLoad& load;                      // without this pod
   const SysctlPolicy& sysctls;
   const std::string& node_name;
   int64_t max_pods = 110;  // where allocatable does not say
 };
 
 /// The first refusal in the kubelet's order; nothing: admitted. A pod that asks for abilities of
-/// the node is not judged before they are known: without them it is refused.
-std::optional<Refusal> FindRefusal(const AdmissionInput& input);
+/// the node is not decided before they are known: without them it is refused.
+/// `load`: of the node, without this pod.
+std::optional<Refusal> FindRefusal(const AdmissionInput& input, const NodeLoad& load);
 
 /// Value of the label `reason` of admission_rejections_total, from a closed set.
 std::string ReasonLabel(const std::string& reason);

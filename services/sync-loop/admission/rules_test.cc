@@ -19,13 +19,13 @@ kube::Pod PodOf(const std::string& yaml) {
   return pod;
 }
 
-Claim ClaimOrDie(const kube::Pod& pod) {
-  auto claim = ClaimOf(pod);
-  EXPECT_TRUE(claim.ok()) << claim.status();
-  return *claim;
+PodRequests RequestsOrDie(const kube::Pod& pod) {
+  auto requests = RequestsOf(pod);
+  EXPECT_TRUE(requests.ok()) << requests.status();
+  return *requests;
 }
 
-NodeFacts TestNode() {
+NodeDigest TestNode() {
   return {.name = "n1",
           .labels = {{"kubernetes.io/os", "linux"}, {"zone", "a"}, {"cores", "8"}},
           .taints = {},
@@ -37,7 +37,7 @@ NodeFacts TestNode() {
 }
 
 struct World {
-  NodeFacts node = TestNode();
+  NodeDigest node = TestNode();
   NodeLoad load;
   std::vector<std::string> pressure;
   SysctlPolicy sysctls{"6.1.0-13-amd64", {"net.core.*", "kernel.msgmax"}};
@@ -45,18 +45,18 @@ struct World {
 
   std::string Judge(const std::string& yaml, bool node_known = true) {
     const kube::Pod pod = PodOf(yaml);
-    const Claim claim = ClaimOrDie(pod);
+    const PodRequests requests = RequestsOrDie(pod);
     const auto refusal = FindRefusal({.pod = pod,
-                                      .claim = claim,
+                                      .requests = requests,
                                       .node = node_known ? &node : nullptr,
                                       .pressure = pressure,
-                                      .load = load,
                                       .sysctls = sysctls,
-                                      .node_name = name});
+                                      .node_name = name},
+                                     load);
     return refusal ? refusal->reason + ": " + refusal->message : "admitted";
   }
   void Add(const std::string& key, const std::string& yaml) {
-    load.Set(key, ClaimOrDie(PodOf(yaml)));
+    load.Set(key, RequestsOrDie(PodOf(yaml)));
   }
 };
 
@@ -342,8 +342,8 @@ TEST(Admission, ReasonLabelsAreAClosedSet) {
 
 TEST(NodeLoad, AReplacedClaimCountsOnce) {
   NodeLoad load;
-  load.Set("a", ClaimOrDie(PodOf(Wants("cpu: 1"))));
-  load.Set("a", ClaimOrDie(PodOf(Wants("cpu: 500m"))));
+  load.Set("a", RequestsOrDie(PodOf(Wants("cpu: 1"))));
+  load.Set("a", RequestsOrDie(PodOf(Wants("cpu: 500m"))));
   EXPECT_EQ(load.Used("cpu"), 500);
   EXPECT_EQ(load.pods(), 1u);
   load.Erase("a");
@@ -363,7 +363,7 @@ TEST(Allocated, ResourcesStayAsAdmittedAndAllElseFollows) {
   kube::Pod pod;
   ASSERT_TRUE(pod.ParseFromString(*sent));
   EXPECT_EQ(pod.spec().containers(0).image(), "v2");
-  EXPECT_EQ(ClaimOrDie(pod).requests.at("cpu"), 3000);
+  EXPECT_EQ(RequestsOrDie(pod).amounts.at("cpu"), 3000);
   EXPECT_FALSE(WithAllocated("\xff", "x").ok());
 }
 

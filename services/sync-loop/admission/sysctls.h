@@ -1,8 +1,9 @@
 #pragma once
 
 /// Which kernel settings a pod may ask for: safe ones of this kernel, and what the operator allows.
-/// Threads: immutable. Errors: none here; bad patterns are refused with the configuration.
-/// Source: sync-loop spec, section 6.2 (handler 3).
+/// Threads: immutable.
+/// Errors: none here; bad patterns are refused with the configuration.
+/// Source: docs/behaviour/admission.md, "The checks".
 
 #include <string>
 #include <string_view>

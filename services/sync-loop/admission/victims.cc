@@ -15,7 +15,7 @@ std::vector<std::string> Victims::Take(const AdmissionStore::Entry& entry) {
     victims_[victim.key()] = victim.incarnation();
     taken.push_back(victim.key());
     if (entry.earlier) continue;
-    const PodFacts* pod = known_.Pod(victim.key());
+    const PodDigest* pod = known_.Pod(victim.key());
     if (pod == nullptr) continue;
     events_.Record({.warning = true,
                     .reason = std::string(kPreempting),
@@ -28,7 +28,7 @@ std::vector<std::string> Victims::Take(const AdmissionStore::Entry& entry) {
 }
 
 bool Victims::Contains(const std::string& key) const {
-  const PodFacts* pod = known_.Pod(key);
+  const PodDigest* pod = known_.Pod(key);
   const auto victim = victims_.find(key);
   return pod != nullptr && victim != victims_.end() && victim->second == pod->incarnation;
 }
@@ -47,20 +47,20 @@ std::optional<std::vector<ActivePod>> Victims::Choose(const Needs& needs,
 std::vector<ActivePod> Victims::Candidates(const kube::Pod& critical) const {
   std::vector<ActivePod> candidates;
   for (const auto& [key, entry] : store_.entries()) {
-    const WorkerFacts* worker = known_.Worker(key);
+    const WorkerDigest* worker = known_.Worker(key);
     const bool active = entry.admitted() && worker != nullptr && worker->granted &&
                         worker->incarnation == entry.incarnation() &&
-                        worker->state == WorkerFacts::State::kSyncing;
+                        worker->state == WorkerDigest::State::kSyncing;
     kube::Pod pod;
     if (!active || !pod.ParseFromString(entry.fact.pod())) continue;
-    const auto claim = ClaimOf(pod);
+    const auto requests = RequestsOf(pod);
     const auto qos = kube::QosOf(pod);
-    if (!claim.ok() || !qos.ok()) continue;
+    if (!requests.ok() || !qos.ok()) continue;
     ActivePod other{.key = key,
                     .incarnation = entry.incarnation(),
                     .qos = *qos,
                     .critical = kube::IsCritical(pod),
-                    .requests = claim->requests};
+                    .requests = requests->amounts};
     if (pod.spec().has_priority()) other.priority = pod.spec().priority();
     if (MayPreempt(critical, other)) candidates.push_back(std::move(other));
   }

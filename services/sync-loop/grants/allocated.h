@@ -1,8 +1,9 @@
 #pragma once
 
 /// The pod that goes to pod-worker: the wanted one, with the resources it was admitted with.
-/// Threads: pure, any. Errors: INVALID_ARGUMENT when one of the two does not parse.
-/// Source: sync-loop spec, section 6.7.
+/// Threads: pure, any.
+/// Errors: INVALID_ARGUMENT when one of the two does not parse.
+/// Source: docs/behaviour/admission.md, "What pod-worker is told".
 
 #include <string>
 

@@ -64,7 +64,7 @@ void GrantSender::Start() { started_ = deps_.clock.Now(); }
 void GrantSender::Check(const std::string& key) { queue_.Add(key, backoff_.Remaining(key)); }
 
 void GrantSender::CheckAll() {
-  for (const auto& [key, facts] : deps_.known.pods()) {
+  for (const auto& [key, digest] : deps_.known.pods()) {
     if (Compare(key).kind != Kind::kNone) Check(key);
   }
 }
@@ -95,7 +95,7 @@ bool GrantSender::MayBeGranted(const std::string& key) const {
 }
 
 NextCall GrantSender::Compare(const std::string& key) const {
-  const PodFacts* pod = deps_.known.Pod(key);
+  const PodDigest* pod = deps_.known.Pod(key);
   if (pod == nullptr || deps_.store.IsUnreadable(key)) return {};
   const bool decided = deps_.store.StateOf(key, pod->incarnation) == AdmissionState::kDecided;
   const bool admitted = decided && deps_.store.Find(key)->admitted();
@@ -142,8 +142,8 @@ v1::KillPodRequest GrantSender::BuildKill(const std::string& key, int64_t incarn
 }
 
 std::optional<GrantSender::Call> GrantSender::Build(const std::string& key, const NextCall& what) {
-  const PodFacts& facts = *deps_.known.Pod(key);
-  Call call{.what = what, .traceparent = facts.traceparent};
+  const PodDigest& digest = *deps_.known.Pod(key);
+  Call call{.what = what, .traceparent = digest.traceparent};
   if (what.kind == Kind::kKill) {
     call.kill = BuildKill(key, what.incarnation);
     return call;
@@ -152,19 +152,19 @@ std::optional<GrantSender::Call> GrantSender::Build(const std::string& key, cons
       what.kind == Kind::kSync && !due.empty() && !due.mapped().empty())
     call.traceparent = due.mapped();
   call.update.set_kind(ToProto(what.kind));
-  call.update.set_uid(facts.uid);
+  call.update.set_uid(digest.uid);
   call.update.set_incarnation(what.incarnation);
   call.update.set_generation(what.generation);
   call.update.set_request_id(NewRequestId(key));
-  call.update.set_source(facts.source);
+  call.update.set_source(digest.source);
   const Clock::Time now = deps_.clock.Now();
   call.update.mutable_sent_at()->set_boot(now.boot);
   call.update.mutable_sent_at()->set_monotonic_ns(now.monotonic.count());
   if (what.kind == Kind::kSync) return call;
-  auto pod = WithAllocated(facts.record->pod(), deps_.store.Find(key)->fact.pod());
+  auto pod = WithAllocated(digest.record->pod(), deps_.store.Find(key)->fact.pod());
   if (!pod.ok()) {
     deps_.log.Error("a pod cannot be granted", {KV("podUID", key), KV("err", pod.status()),
-                                                KV(kTraceIdField, TraceIdOf(facts.traceparent))});
+                                                KV(kTraceIdField, TraceIdOf(digest.traceparent))});
     return std::nullopt;
   }
   call.update.set_pod(std::move(*pod));

@@ -8,8 +8,10 @@
 /// Owns:  what was sent and when, what is in flight, back-offs, which pods are due for a sync.
 /// Out:   UpdatePod and KillPod to pod-worker.
 /// Killed at any line: nothing is lost; the next start compares every pod and sends what is
-/// missing. Threads: loop thread; the calls run on strands. Errors: logged once for each code,
-/// counted, tried again. Source: ARCHITECTURE.md, "A pod's way"; docs/safety.md, rules 14 and 15.
+/// missing.
+/// Threads: loop thread; the calls run on strands.
+/// Errors: logged once for each code, counted, tried again.
+/// Source: docs/design.md, "The calls"; docs/safety.md, rules 14 and 15.
 
 #include <map>
 #include <optional>

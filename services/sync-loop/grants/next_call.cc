@@ -6,25 +6,25 @@ namespace splitlet::sync_loop {
 namespace {
 
 using Kind = NextCall::Kind;
-using Worker = WorkerFacts::State;
+using Worker = WorkerDigest::State;
 
 NextCall Kill(int64_t incarnation) { return {.kind = Kind::kKill, .incarnation = incarnation}; }
 
-/// For a pod that must not run: its worker is told once to end it, unless it does already.
+/// For a pod that must not run: one kill to its worker, unless it ends the pod already.
 NextCall EndOf(const CallInput& input) {
   const bool syncs = input.worker != nullptr && input.worker->state == Worker::kSyncing;
-  const bool unheard_of = input.worker == nullptr && input.worker_known && input.running;
+  const bool unknown_there = input.worker == nullptr && input.worker_known && input.running;
   if (syncs) return Kill(input.worker->incarnation);
-  return unheard_of ? Kill(input.pod->incarnation) : NextCall{};
+  return unknown_there ? Kill(input.pod->incarnation) : NextCall{};
 }
 
 NextCall CallForAdmitted(const CallInput& input) {
-  const PodFacts& pod = *input.pod;
+  const PodDigest& pod = *input.pod;
   const NextCall create{Kind::kCreate, pod.incarnation, pod.generation};
-  const WorkerFacts* worker = input.worker;
+  const WorkerDigest* worker = input.worker;
   if (worker == nullptr) return input.worker_known ? create : NextCall{};
   if (worker->incarnation < pod.incarnation)
-    return create;  // the earlier life is finished, see the caller
+    return create;  // the earlier incarnation is finished, see the caller
   if (worker->state == Worker::kTerminated || worker->state == Worker::kFinished) return {};
   if (!worker->granted) return create;
   if (worker->generation < pod.generation) return {Kind::kUpdate, pod.incarnation, pod.generation};
@@ -37,17 +37,17 @@ NextCall CallForAdmitted(const CallInput& input) {
 
 NextCall ComputeNextCall(const CallInput& input) {
   if (input.pod == nullptr) return {};
-  const PodFacts& pod = *input.pod;
-  const WorkerFacts* worker = input.worker;
+  const PodDigest& pod = *input.pod;
+  const WorkerDigest* worker = input.worker;
   if (worker != nullptr &&
       (worker->state == Worker::kUnknown || worker->incarnation > pod.incarnation))
     return {};
   switch (pod.state) {
-    case PodFacts::State::kUnknown:
-    case PodFacts::State::kUnconfirmed:
-    case PodFacts::State::kMirror: return {};
-    case PodFacts::State::kRemoved: return EndOf(input);
-    case PodFacts::State::kWanted: break;
+    case PodDigest::State::kUnknown:
+    case PodDigest::State::kUnconfirmed:
+    case PodDigest::State::kMirror: return {};
+    case PodDigest::State::kRemoved: return EndOf(input);
+    case PodDigest::State::kWanted: break;
   }
   if (worker != nullptr && worker->incarnation < pod.incarnation &&
       worker->state != Worker::kFinished)

@@ -1,8 +1,11 @@
 #pragma once
 
-/// What pod-worker has to be told about a pod, found by comparing what is wanted and admitted with
-/// what the worker says. Threads: pure functions, any.
-/// Errors: none. Source: sync-loop spec, sections 5, 10 and 12; DESIGN.md, rules 7, 8, 14 and 15.
+/// Which call pod-worker needs about a pod, found by comparing what is wanted and admitted with
+/// what the worker says.
+/// Threads: pure functions, any.
+/// Errors: none.
+/// Source: docs/behaviour/admission.md, "What pod-worker is told"; docs/safety.md, rules 7, 8, 14
+/// and 15.
 
 #include <cstdint>
 
@@ -19,12 +22,12 @@ struct NextCall {
 };
 
 struct CallInput {
-  const PodFacts* pod = nullptr;        // nullptr: no record in `desired`
-  const WorkerFacts* worker = nullptr;  // nullptr: no record in `workers`
-  bool worker_known = false;            // `workers` is live and complete: no record means no worker
-  int64_t admitted_incarnation = 0;     // 0: none
-  bool running = false;                 // the runtime shows something running
-  bool preempted = false;               // another pod was admitted in its place
+  const PodDigest* pod = nullptr;        // nullptr: no record in `desired`
+  const WorkerDigest* worker = nullptr;  // nullptr: no record in `workers`
+  bool worker_known = false;         // `workers` is live and complete: no record means no worker
+  int64_t admitted_incarnation = 0;  // 0: none
+  bool running = false;              // the runtime shows something running
+  bool preempted = false;            // another pod was admitted in its place
   bool sync_due = false;
 };
 

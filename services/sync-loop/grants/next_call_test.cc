@@ -16,9 +16,9 @@ bool Says(const std::string& text, const std::string& word) {
 }
 
 /// "wanted", "removed ending", ... of incarnation 5, generation 7.
-PodFacts PodAs(const std::string& text) {
-  using State = PodFacts::State;
-  PodFacts pod;
+PodDigest PodAs(const std::string& text) {
+  using State = PodDigest::State;
+  PodDigest pod;
   pod.state = Says(text, "wanted")        ? State::kWanted
               : Says(text, "removed")     ? State::kRemoved
               : Says(text, "unconfirmed") ? State::kUnconfirmed
@@ -32,9 +32,9 @@ PodFacts PodAs(const std::string& text) {
 }
 
 /// "syncing 5/7": incarnation and generation, generation 0 without a grant.
-WorkerFacts WorkerAs(const std::string& text) {
-  using State = WorkerFacts::State;
-  WorkerFacts worker;
+WorkerDigest WorkerAs(const std::string& text) {
+  using State = WorkerDigest::State;
+  WorkerDigest worker;
   worker.state = Says(text, "syncing")       ? State::kSyncing
                  : Says(text, "terminating") ? State::kTerminating
                  : Says(text, "terminated")  ? State::kTerminated
@@ -96,8 +96,8 @@ const struct {
 TEST(NextCall, EveryDifferenceBetweenWantedAndWorker) {
   for (const auto& c : kNextCalls) {
     SCOPED_TRACE(c.name);
-    const PodFacts pod = PodAs(c.pod);
-    const WorkerFacts worker = WorkerAs(c.worker);
+    const PodDigest pod = PodAs(c.pod);
+    const WorkerDigest worker = WorkerAs(c.worker);
     const std::string more = c.more;
     EXPECT_EQ(Print(ComputeNextCall({.pod = &pod,
                                      .worker = std::string(c.worker).empty() ? nullptr : &worker,

@@ -52,7 +52,7 @@ std::vector<OrphanWatch::Suspect> OrphanKiller::Suspects() const {
     if (!sandboxes.empty()) suspects.push_back({.key = key, .sandboxes = std::move(sandboxes)});
   }
   for (const auto& [key, worker] : deps_.known.workers()) {
-    if (deps_.desired.Contains(key) || worker.state != WorkerFacts::State::kSyncing) continue;
+    if (deps_.desired.Contains(key) || worker.state != WorkerDigest::State::kSyncing) continue;
     suspects.push_back({.key = key, .incarnation = worker.incarnation});
   }
   return suspects;
@@ -77,7 +77,7 @@ void OrphanKiller::Kill(const OrphanWatch::Suspect& suspect) {
   request.set_reason("Orphaned");
   request.set_message("No source wants the pod.");
   if (suspect.incarnation == 0) {
-    const RuntimeFacts& pod = deps_.known.runtime().at(suspect.key);
+    const RuntimeDigest& pod = deps_.known.runtime().at(suspect.key);
     request.set_uid(pod.uid);
     request.set_has_grace(true);
     request.set_grace_period_seconds(pod.grace_seconds);
@@ -115,7 +115,7 @@ void OrphanKiller::ReportForeign() {
   }
   for (const auto& key : foreign_) {
     if (reported_foreign_.contains(key)) continue;
-    const RuntimeFacts& pod = deps_.known.runtime().at(key);
+    const RuntimeDigest& pod = deps_.known.runtime().at(key);
     deps_.log.Warn("a pod that was not made here is left alone",
                    {KV("pod", kube::PodKey(pod.name_space, pod.name)), KV("podUID", pod.uid)});
   }

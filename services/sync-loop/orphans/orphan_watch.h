@@ -28,7 +28,7 @@ struct OrphanOptions {
 };
 
 /// The ids of the sandboxes that may be killed: made here, or any with kill_foreign.
-std::vector<std::string> OwnSandboxes(const RuntimeFacts& pod, const OrphanOptions& options);
+std::vector<std::string> OwnSandboxes(const RuntimeDigest& pod, const OrphanOptions& options);
 
 class OrphanWatch {
  public:
