@@ -1,8 +1,10 @@
 #pragma once
 
 /// What pleg takes from flags and KubeletConfiguration, and its fixed times.
-/// Threads: values. Errors: INVALID_ARGUMENT that names the key.
-/// Source: pleg spec, section 1; DESIGN.md "Runtime events without waiting".
+/// Threads: values.
+/// Errors: INVALID_ARGUMENT that names the key.
+/// Source: docs/behaviour/relist.md, "Listing"; docs/behaviour/configuration.md, "Reading the
+/// file".
 
 #include <array>
 #include <string>
@@ -29,8 +31,8 @@ struct PlegConfig {
   Duration status_period = std::chrono::seconds{5};
   Duration status_threshold = std::chrono::seconds{30};
   Duration probe_period = std::chrono::minutes{1};  // while polling: look for a stream again
-  /// containerd 1.6 tells an exit before its CRI shows it (15 to 25 ms on a quiet machine): look
-  /// again after these when an event showed nothing new.
+  /// containerd 1.6 sends the event of an exit before its CRI shows it (15 to 25 ms on a quiet
+  /// machine): look again after these when an event showed nothing new.
   std::array<Duration, 7> look_again = {
       std::chrono::milliseconds{5},  std::chrono::milliseconds{10}, std::chrono::milliseconds{10},
       std::chrono::milliseconds{15}, std::chrono::milliseconds{40}, std::chrono::milliseconds{120},

@@ -4,8 +4,9 @@
 /// A stream that is not implemented is passed over; one that keeps breaking too. While polling, the
 /// streams are tried again from the first from time to time and by Probe().
 /// Threads: loop thread; the streams' threads only post. At most kMaxWaiting events wait for the
-/// loop, further ones are dropped and counted, and count as a gap. Errors: in the log.
-/// Source: DESIGN.md "Runtime events without waiting"; pleg spec, section 11.2.
+/// loop, further ones are dropped and counted, and count as a gap.
+/// Errors: in the log.
+/// Source: docs/behaviour/relist.md, "Listing"; docs/design.md, "Runtime events without waiting".
 
 #include <atomic>
 #include <functional>

@@ -1,7 +1,9 @@
 #pragma once
 
-/// All metrics of pleg, beside those of its runtime calls. Threads: any. Errors: none.
-/// Source: pleg spec, section 12.
+/// All metrics of pleg, beside those of its runtime calls.
+/// Threads: any.
+/// Errors: none.
+/// Source: docs/behaviour/logs-and-metrics.md, "Metrics"; docs/behaviour/relist.md.
 
 #include <prometheus/counter.h>
 #include <prometheus/family.h>

@@ -16,10 +16,10 @@ namespace {
 
 constexpr Duration kSlow =
     std::chrono::seconds{2};  // longer than this nobody waits for an inspection
-constexpr Duration kTellPeriod = std::chrono::milliseconds{100};
-// Several starts are told at once in a burst; one listing shows them all.
+constexpr Duration kReportPeriod = std::chrono::milliseconds{100};
+// Several starts come at once in a burst; one listing shows them all.
 constexpr Duration kGather = std::chrono::milliseconds{20};
-// Skipped of the short waits: another event tells when there is something to be seen.
+// Skipped of the short waits: another event comes when there is something to be seen.
 constexpr size_t kLooksWhileStopping = 5;
 constexpr Duration kStuckAfter = std::chrono::seconds{5};
 constexpr Duration kReasonSettles = std::chrono::seconds{1};
@@ -75,7 +75,7 @@ PlegService::~PlegService() {
   deps_.loop.CancelTimer(relist_timer_);
   deps_.loop.CancelTimer(status_timer_);
   deps_.loop.CancelTimer(slow_timer_);
-  deps_.loop.CancelTimer(tell_timer_);
+  deps_.loop.CancelTimer(report_timer_);
   for (auto& [uid, pod] : pods_) {
     deps_.loop.CancelTimer(pod.look_timer);
     deps_.loop.CancelTimer(pod.settle_timer);
@@ -197,7 +197,7 @@ void PlegService::CountRunning(const Listing& listing) {
   }
 }
 
-// An id that an event told and no pod has: a listing may show it a little later.
+// An id that an event named and no pod has: a listing may show it a little later.
 void PlegService::LookForUnknownIds() {
   std::optional<Duration> soonest;
   for (auto it = unknown_ids_.begin(); it != unknown_ids_.end();) {
@@ -350,7 +350,7 @@ void PlegService::TakeError(const std::string& uid, Pod& pod, const Status& stat
   PutRuntime(uid, record, pod.traceparent);
 }
 
-// The next of the short waits, while an event told something that the runtime does not show yet.
+// The next of the short waits, while an event named something that the runtime does not show yet.
 void PlegService::LookAgain(const std::string& uid, Pod& pod) {
   std::erase_if(pod.unseen,
                 [&pod](const cri::ContainerEvent& event) { return Shows(pod.states, event); });
@@ -365,7 +365,7 @@ void PlegService::LookAgain(const std::string& uid, Pod& pod) {
   });
 }
 
-// Once more: no event tells when the runtime learns that a container was killed for memory.
+// Once more: no event comes when the runtime learns that a container was killed for memory.
 void PlegService::LookWhenSettled(const std::string& uid, Pod& pod) {
   deps_.loop.CancelTimer(pod.settle_timer);
   pod.settle_timer = deps_.loop.RunAfter(kReasonSettles, [this, uid] {
@@ -437,9 +437,9 @@ void PlegService::SetVouched(const std::string& uid, bool vouched) {
 }
 
 void PlegService::PutCompletenessSoon() {
-  if (deps_.table.completeness().not_vouched == unvouched_ || tell_timer_ != 0) return;
-  tell_timer_ = deps_.loop.RunAfter(kTellPeriod, [this] {
-    tell_timer_ = 0;
+  if (deps_.table.completeness().not_vouched == unvouched_ || report_timer_ != 0) return;
+  report_timer_ = deps_.loop.RunAfter(kReportPeriod, [this] {
+    report_timer_ = 0;
     PutCompleteness();
   });
 }

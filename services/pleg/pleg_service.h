@@ -1,16 +1,18 @@
 #pragma once
 
-/// What runs: lists and inspects the runtime, and tells whoever has to know.
+/// What runs: lists and inspects the runtime, and publishes what it finds.
 /// In:    runtime events, the relist timer, Pleg.GetPodStatus and Relist calls.
 /// Owns:  table `runtime`: pod UID -> sandboxes and containers as last inspected.
 /// Out:   puts to `runtime`; its completeness (when the last listing began, pods not vouched for);
-///        signal `pod-changed` with the UID, after the put.
-/// Killed at any line: nothing is lost; the first listing after start rebuilds every record.
-/// An event only makes a pod be inspected, so events may be lost, doubled or late. Pods are
-/// inspected side by side, each with a deadline: one that hangs is named as not vouched for and
-/// holds up nothing. Threads: loop thread only; runtime calls run on strands. Errors: in GetHealth
-/// and in the records. Source: pleg spec; DESIGN.md "Runtime events without waiting", rules 7
-/// and 21.
+/// signal `pod-changed` with the UID, after the put.
+/// Killed at any line: nothing is lost; the first listing after start rebuilds every record. An
+/// event only makes a pod be inspected, so events may be lost, doubled or late. Pods are inspected
+/// side by side, each with a deadline: one that hangs is named as not vouched for and holds up
+/// nothing.
+/// Threads: loop thread only; runtime calls run on strands.
+/// Errors: in GetHealth and in the records.
+/// Source: docs/behaviour/relist.md; docs/design.md, "Runtime events without waiting";
+/// docs/safety.md, rules 7 and 21.
 
 #include <functional>
 #include <map>
@@ -83,7 +85,7 @@ class PlegService {
     std::string traceparent;  // begins when something of the pod ends; empty before
     bool inspecting = false, again = false;
     Clock::Time inspecting_since;
-    std::vector<cri::ContainerEvent> unseen;  // told by events and not shown yet
+    std::vector<cri::ContainerEvent> unseen;  // named by events and not shown yet
     size_t looks = 0;                         // at what is unseen
     exec::TimerId look_timer = 0;
     exec::TimerId settle_timer = 0;                // why something was killed may be known by then
@@ -119,7 +121,7 @@ class PlegService {
   void PutRuntime(const std::string& uid, const v1::RuntimeRecord& record,
                   const std::string& traceparent);
   void PutCompleteness();
-  /// A burst is told when its last pod is seen and a few times on the way, not with each pod.
+  /// A burst is reported when its last pod is seen and a few times on the way, not with each pod.
   void PutCompletenessSoon();
   void PutSlowOnes();
   void SignalPodChanged(const std::string& uid);
@@ -140,14 +142,14 @@ class PlegService {
   std::set<std::string> unvouched_;  // keys of the table
   std::set<std::string> awaited_;    // UIDs: a listing had them inspected, and soon all is known
   std::map<std::string, std::string> pod_of_;  // id of a sandbox or container -> UID
-  std::map<std::string, size_t> unknown_ids_;  // told by events, in no pod yet -> listings since
+  std::map<std::string, size_t> unknown_ids_;  // named by events, in no pod yet -> listings since
 
   bool listing_ = false, list_again_ = false, relist_soon_ = false;
   exec::TimerId relist_timer_ = 0;
   Clock::Time last_listing_;  // when the last good one began
   Status list_error_;
   bool complete_ = false;
-  exec::TimerId slow_timer_ = 0, tell_timer_ = 0;
+  exec::TimerId slow_timer_ = 0, report_timer_ = 0;
   std::vector<RelistDone> answer_listing_, answer_next_listing_, answer_inspected_;
 
   std::optional<Clock::Time> status_at_;  // of the last good answer

@@ -1,7 +1,9 @@
 #pragma once
 
 /// What a listing says of the pods, and what differs from what was known. Pure.
-/// Threads: values. Errors: none. Source: pleg spec, sections 2.2, 2.3, 3 and 5.1.
+/// Threads: values.
+/// Errors: none.
+/// Source: docs/behaviour/relist.md, "Listing".
 
 #include <map>
 #include <string>
@@ -61,7 +63,7 @@ Listing MakeListing(Clock::Time began, const std::vector<cri::Sandbox>& sandboxe
 
 States StatesOf(const v1::ObservedPod& pod);
 
-/// Something has ended, vanished or cannot be told any more. What was made or started was so by
+/// Something has ended, vanished or is not known any more. What was made or started was so by
 /// whoever makes and starts, and is no news for them.
 bool MakesWork(const States& before, const v1::ObservedPod& after);
 
@@ -72,7 +74,7 @@ bool Shows(const States& known, const cri::ContainerEvent& event);
 /// of a finished pod.
 void KeepAddresses(const v1::ObservedPod& before, v1::ObservedPod& after);
 
-/// The bytes that tell whether anything but the time of the look has changed.
+/// The bytes that show whether anything but the time of the look has changed.
 std::string ContentOf(const v1::ObservedPod& pod);
 
 }  // namespace splitlet::pleg

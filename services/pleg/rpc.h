@@ -1,9 +1,10 @@
 #pragma once
 
 /// The gRPC service Pleg: a pod inspected now, a listing now, health.
-/// Threads: handlers run on gRPC's threads and ask on the loop. Errors: UNAVAILABLE when the loop
-/// does not answer, and when the runtime does not show the pod for another reason than its absence.
-/// Source: services.proto; DESIGN.md "The calls".
+/// Threads: handlers run on gRPC's threads and ask on the loop.
+/// Errors: UNAVAILABLE when the loop does not answer, and when the runtime does not show the pod
+/// for another reason than its absence.
+/// Source: docs/design.md, "The calls".
 
 #include <memory>
 
