@@ -7,7 +7,8 @@
 /// Owns:  table `pressure`: key `node` -> signals and conditions. The parts own the state:
 /// RoundQueue, RemainsCollector, ImageCollector, LogRotation, RemovedLogs, PressureMonitor,
 /// RemovalLog.
-/// Out:   puts to `pressure`; holds of pod-worker; removals in the runtime and on disk; node events.
+/// Out:   puts to `pressure`; holds of pod-worker; removals in the runtime and on disk; events of
+/// the node.
 /// Killed at any line: the next round lists everything anew and goes on; a directory moved aside is
 /// emptied then; a hold that nobody releases ends after 60 s.
 /// Threads: loop thread only.

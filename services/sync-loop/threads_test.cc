@@ -18,7 +18,8 @@ namespace {
 constexpr Duration kPatience = std::chrono::seconds{60};
 constexpr int kPods = 100;
 
-/// pod-worker that refuses each pod once; what it has then taken. Threads: any.
+/// pod-worker that refuses each pod once; what it has then taken.
+/// Threads: any.
 class BusyWorker {
  public:
   Status Update(const v1::UpdatePodRequest& request) {

@@ -1,12 +1,12 @@
 #pragma once
 
-/// The files of one container's log, from their names and sizes alone.
+/// The files of one container's log, from their names and sizes alone: the live file is "<n>.log",
+/// a rotated one "<n>.log.<local time>", compressed with ".gz" behind it, or ".tmp" while that is
+/// written.
 /// Threads: pure.
 /// Errors: none.
 /// Units: bytes.
-/// Source: docs/behaviour/garbage-collection.md, "Logs of running containers": the live file is
-/// "<n>.log", a rotated one "<n>.log.<local time>", compressed with ".gz" behind it, or ".tmp"
-/// while that is written.
+/// Source: docs/behaviour/garbage-collection.md, "Logs of running containers".
 
 #include <cstdint>
 #include <string>

@@ -3,7 +3,7 @@
 /// What may become of a pod's remains, from what its owners say of it.
 /// Threads: pure.
 /// Errors: none.
-/// Source: docs/safety.md, rules 7, 8, 10 and 25; docs/behaviour/garbage-collection.md, "Scope of a
+/// Source: docs/safety.md, rules 7, 8, 10 and 25; docs/behaviour/garbage-collection.md, "Fate of a
 /// pod".
 
 #include <cstdint>

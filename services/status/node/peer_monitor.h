@@ -2,8 +2,8 @@
 
 /// Asks the other processes for their health.
 /// In:    "ask now" of StatusService, each 10 s; the answers.
-/// Owns:  how long each process has left questions without a good answer; what pleg last said of the
-/// runtime.
+/// Owns:  how long each process has left questions without a good answer; what pleg last said of
+/// the runtime.
 /// Out:   health calls; `on_answer` after each answer.
 /// Killed at any line: the times begin anew with the next start.
 /// Threads: loop thread; the calls run on strands.

@@ -3,8 +3,8 @@
 /// The API status of each pod: computed from four views, put when it differs.
 /// In:    changes of `desired`, `admission`, `workers` and `runtime`, and a pass over everything
 /// each 10 s, from StatusService.
-/// Owns:  the records of pods in table `podstatus`; what was put when; which pods are to be computed
-/// again or wait for a listing.
+/// Owns:  the records of pods in table `podstatus`; what was put when; which pods are to be
+/// computed again or wait for a listing.
 /// Out:   puts to `podstatus`.
 /// Killed at any line: nothing is lost; the next start computes every record again.
 /// Threads: loop thread only.

@@ -1,11 +1,11 @@
 #pragma once
 
-/// What a pod asks the host and the runtime to enforce, and what is said when they cannot: decided
-/// once, here, so that nothing runs with less isolation than it asked for.
+/// What a pod asks the host and the runtime to enforce, and the refusal when they cannot: decided
+/// once, here, so that nothing runs with less isolation than it asked for. Reasons and messages are
+/// the kubelet's where it has any.
 /// Threads: pure functions, any.
 /// Errors: none.
-/// Source: docs/safety.md, rule 29; docs/behaviour/admission.md, "The checks"; reasons and messages
-/// are the kubelet's where it has any.
+/// Source: docs/safety.md, rule 29; docs/behaviour/admission.md, "The checks".
 
 #include <string>
 

@@ -1,10 +1,10 @@
 #pragma once
 
 /// May a pod run on this node? Decided from what is known of the node and of the pods that count
-/// already.
+/// already. Messages and reasons are the kubelet's.
 /// Threads: pure functions, any.
 /// Errors: a refusal is a value.
-/// Source: docs/behaviour/admission.md, "The checks"; messages and reasons are the kubelet's.
+/// Source: docs/behaviour/admission.md, "The checks".
 
 #include <optional>
 #include <string>
