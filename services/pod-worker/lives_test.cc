@@ -93,6 +93,20 @@ TEST_F(Lives, WhatAnEarlierLifeMadeAndNeverStartedGoesFirst) {
   EXPECT_EQ(Annotation("splitlet.dev/incarnation"), "2");
 }
 
+TEST_F(Lives, AnAttemptRemovedBehindTheAgentsBackIsNotGivenAgain) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  Exit(1);
+  RunFor(60s);
+  ASSERT_EQ(Newest().attempt, 1u);
+  for (const char* log : {"0.log", "1.log"})
+    ASSERT_TRUE(
+        files.Replace(fmt::format("/logs/pods/default_web_uid-web/app/{}", log), "", {}).ok());
+  Vanish();
+  RunFor(60s);
+  EXPECT_EQ(Newest().attempt, 2u) << "the record of attempt 0 is all that is left";
+  EXPECT_EQ(Annotation("io.kubernetes.container.restartCount"), "2");
+}
+
 const struct {
   const char* name;
   const char* policy;      // of the pod

@@ -223,11 +223,18 @@ void ContainerStarter::TakeBackBegun(const cri::Begun& before) {
   if (saved.ok()) out_.begun = before;
 }
 
-/// Without any record of the container, of whatever life, its runtime may have lost them: a kubelet
-/// goes on after the logs. In a later life than that of the records it has never been restarted.
+/// What the runtime shows may lack attempts: it may have lost all records, or someone removed a
+/// container behind the agent's back. Their logs are left, and a kubelet goes on after them too. In
+/// a later incarnation than that of the records it has never been restarted.
 void ContainerStarter::SetNumbers(ContainerStart& start) {
+  const uint32_t after_logs = AttemptFromLogs(start.name);
   const bool no_record = !start.attempt;
-  if (no_record) start.attempt = AttemptFromLogs(start.name);
+  if (no_record) {
+    start.attempt = after_logs;
+  } else if (start.created_id.empty() && after_logs > *start.attempt) {
+    if (start.restart_count) *start.restart_count += after_logs - *start.attempt;
+    start.attempt = after_logs;
+  }
   if (!start.restart_count) start.restart_count = no_record ? *start.attempt : 0;
 }
 
