@@ -5,16 +5,11 @@
 /// Threads: the main one.
 /// Errors: printed; the exit code says that there were some.
 
-#include <functional>
-#include <memory>
 #include <string>
 
-#include "libs/base/status.h"
 #include "libs/daemon/service.h"
 
 namespace splitlet::daemon {
-
-using MakeService = std::function<StatusOr<std::unique_ptr<Service>>(ServiceContext&)>;
 
 /// Returns the exit code.
 int RunService(const std::string& process, int argc, char** argv, const MakeService& make);

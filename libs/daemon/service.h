@@ -119,4 +119,6 @@ class ServiceContext {
   virtual std::shared_ptr<grpc::Channel> Peer(const std::string& process) = 0;
 };
 
+using MakeService = std::function<StatusOr<std::unique_ptr<Service>>(ServiceContext&)>;
+
 }  // namespace splitlet::daemon
