@@ -11,6 +11,7 @@
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/runtime_config/container.h"
 #include "services/pod-worker/runtime_config/names.h"
+#include "services/pod-worker/sync/begun_attempts.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {
@@ -100,13 +101,16 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
     context_.events.Normal("Created", "Container created", start.name);
   }
   const cri::Begun before = out_.begun;
-  if (const Status saved = SaveBegun(*container, start); !saved.ok())
+  if (const Status saved = RememberStart(*container, start); !saved.ok())
     return Fail(start, "RunContainerError", saved);
   if (const Status started = StartInRuntime(id); !started.ok()) {
     // Given up because the pod ends: no failure of the container.
     if (context_.input.ending->cancelled()) return GiveUp(started);
     if (SandboxDied()) {
-      TakeBackBegun(before);
+      // What did not run is not remembered. Killed before this, or where it cannot be saved, the
+      // container counts as one that has run and ended unseen.
+      context_.deps.log.LogIfError(SaveBegun(context_.deps.facts, ThisPod(), before, out_.begun),
+                                   "forget a container that never ran");
       return LeaveDeadSandbox(start, id);
     }
     return Fail(start, "RunContainerError", started);
@@ -198,29 +202,15 @@ Status ContainerStarter::SaveBackoff(const kube::Container& container,
 }
 
 /// On disk before the start: a container that is gone afterwards has run.
-Status ContainerStarter::SaveBegun(const kube::Container& container, const ContainerStart& start) {
+Status ContainerStarter::RememberStart(const kube::Container& container,
+                                       const ContainerStart& start) {
   if (!IsRemembered(context_.pod, container)) return OkStatus();
-  auto& known = out_.begun[start.name];
-  const cri::BegunAttempt before = known;
+  cri::Begun next = out_.begun;
+  auto& known = next[start.name];
   if (known.begun_at_ns != 0 && known.attempt == *start.attempt) return OkStatus();
   known = {*start.attempt, static_cast<int32_t>(*start.restart_count),
            ToNanos(context_.deps.clock.WallNow())};
-  const Status saved = context_.deps.facts.SaveBegun(context_.pod.metadata().uid(),
-                                                     context_.input.incarnation, out_.begun);
-  if (saved.ok()) return saved;
-  known = before;
-  if (before.begun_at_ns == 0) out_.begun.erase(start.name);
-  return saved;
-}
-
-/// What did not run is not remembered. Killed before this, or where it cannot be saved, the
-/// container counts as one that has run and ended unseen.
-void ContainerStarter::TakeBackBegun(const cri::Begun& before) {
-  if (out_.begun == before) return;
-  const Status saved = context_.deps.facts.SaveBegun(context_.pod.metadata().uid(),
-                                                     context_.input.incarnation, before);
-  context_.deps.log.LogIfError(saved, "forget a container that never ran");
-  if (saved.ok()) out_.begun = before;
+  return SaveBegun(context_.deps.facts, ThisPod(), std::move(next), out_.begun);
 }
 
 /// What the runtime shows may lack attempts: it may have lost all records, or someone removed a

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "services/pod-worker/events.h"
+#include "services/pod-worker/sync/begun_attempts.h"
 #include "services/pod-worker/sync/pod_sync.h"
 
 namespace runtime::v1 {
@@ -65,8 +66,7 @@ class ContainerStarter {
   std::string MakeTerminationLog(const kube::Container& container, uint32_t attempt);
   void SetNumbers(ContainerStart& start);
   uint32_t AttemptFromLogs(const std::string& container);
-  Status SaveBegun(const kube::Container& container, const ContainerStart& start);
-  void TakeBackBegun(const cri::Begun& before);
+  Status RememberStart(const kube::Container& container, const ContainerStart& start);
   Status StartInRuntime(const cri::ContainerId& id);
   bool SandboxDied() const;
   Result LeaveDeadSandbox(const ContainerStart& start, const cri::ContainerId& id);
@@ -74,6 +74,7 @@ class ContainerStarter {
   Result GiveUp(const Status& why);
   Result Fail(const ContainerStart& start, const std::string& reason, const Status& status,
               bool event = true);
+  BegunOf ThisPod() const { return {context_.pod.metadata().uid(), context_.input.incarnation}; }
   Deadline Soon() const { return After(context_.deps.clock, context_.deps.request_timeout); }
   const kube::Container* Find(const ContainerStart& start) const;
 

@@ -14,6 +14,7 @@
 #include "services/pod-worker/runtime_config/container.h"
 #include "services/pod-worker/runtime_config/dns.h"
 #include "services/pod-worker/runtime_config/names.h"
+#include "services/pod-worker/sync/begun_attempts.h"
 #include "services/pod-worker/sync/container_start.h"
 #include "services/pod-worker/volumes/pod_volumes.h"
 #include "splitlet/v1/records.pb.h"
@@ -130,10 +131,9 @@ class Pass {
     };
     for (const auto& container : pod_.spec().init_containers()) learn(container);
     for (const auto& container : pod_.spec().containers()) learn(container);
-    if (begun == out_.begun) return;
-    const Status saved = deps_.facts.SaveBegun(pod_.metadata().uid(), input_.incarnation, begun);
-    deps_.log.LogIfError(saved, "save what has begun");
-    if (saved.ok()) out_.begun = std::move(begun);
+    deps_.log.LogIfError(SaveBegun(deps_.facts, {pod_.metadata().uid(), input_.incarnation},
+                                   std::move(begun), out_.begun),
+                         "save what has begun");
   }
 
   /// A life begins when the one before is over; what of that one lives nevertheless, because

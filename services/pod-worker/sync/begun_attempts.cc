@@ -1,0 +1,14 @@
+#include "services/pod-worker/sync/begun_attempts.h"
+
+#include <utility>
+
+namespace splitlet::pod_worker {
+
+Status SaveBegun(const Facts& facts, const BegunOf& pod, cri::Begun next, cri::Begun& begun) {
+  if (next == begun) return OkStatus();
+  const Status saved = facts.SaveBegun(pod.uid, pod.incarnation, next);
+  if (saved.ok()) begun = std::move(next);
+  return saved;
+}
+
+}  // namespace splitlet::pod_worker
