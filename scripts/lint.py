@@ -39,7 +39,6 @@ LIB_ARROWS = {
 # Sources without a header of their name, by library, service or program. The list only shrinks.
 HEADERLESS = {(owner, name) for owner, names in {
     "cri": "fake_controls fake_state",
-    "pod-worker": "security",
 }.items() for name in names.split()}
 # Comments that are not looked at yet.
 UNCITED = ("services/pod-worker/",)

@@ -9,7 +9,7 @@
 #include "libs/cri/long_calls.h"
 #include "libs/kube/image_name.h"
 #include "runtime/v1/api.pb.h"
-#include "services/pod-worker/runtime_config/container.h"
+#include "services/pod-worker/runtime_config/sandbox.h"
 
 namespace splitlet::pod_worker {
 

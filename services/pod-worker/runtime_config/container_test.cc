@@ -8,6 +8,7 @@
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/pods_fixture.h"
 #include "services/pod-worker/runtime_config/node_fixture.h"
+#include "services/pod-worker/runtime_config/security.h"
 
 namespace splitlet::pod_worker {
 namespace {

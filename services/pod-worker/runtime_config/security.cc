@@ -1,3 +1,5 @@
+#include "services/pod-worker/runtime_config/security.h"
+
 #include <limits>
 
 #include "k8s.io/api/core/v1/container.pb.h"

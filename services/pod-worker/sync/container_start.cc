@@ -11,6 +11,8 @@
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/runtime_config/container.h"
 #include "services/pod-worker/runtime_config/names.h"
+#include "services/pod-worker/runtime_config/sandbox.h"
+#include "services/pod-worker/runtime_config/security.h"
 #include "services/pod-worker/sync/begun_attempts.h"
 #include "splitlet/v1/records.pb.h"
 

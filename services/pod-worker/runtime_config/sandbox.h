@@ -1,0 +1,44 @@
+#pragma once
+
+/// The sandbox configuration that goes to the runtime, and the pod's /etc/hosts, field by field as
+/// a kubelet sends them. cgroup_parent is left empty: the runtime places the pod.
+/// Threads: pure functions, any.
+/// Errors:  INVALID_ARGUMENT with the text of the event.
+/// Source:  runtime-sync spec, sections 10 and 12; works with containerd from 1.6 on.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "libs/base/status.h"
+#include "libs/kube/pod_types.h"
+#include "services/pod-worker/runtime_config/dns.h"
+#include "services/pod-worker/runtime_config/node_info.h"
+
+namespace runtime::v1 {
+class PodSandboxConfig;
+}
+
+namespace splitlet::pod_worker {
+
+struct HostNames {
+  std::string host, domain;  // empty: none
+};
+/// What the pod calls itself; INVALID_ARGUMENT when the fully qualified name is too long for a host
+/// name.
+StatusOr<HostNames> HostNamesOf(const kube::Pod& pod, const std::string& cluster_domain);
+
+struct SandboxInput {
+  const kube::Pod& pod;
+  const NodeInfo& node;
+  const Dns& dns;
+  uint32_t attempt = 0;
+  int64_t incarnation = 0;
+};
+Status MakeSandboxConfig(const SandboxInput& input, runtime::v1::PodSandboxConfig& out);
+
+/// Content of the pod's /etc/hosts; `node_file`: the node's, for pods in its network.
+std::string HostsFile(const kube::Pod& pod, const std::vector<std::string>& ips,
+                      const HostNames& names, const std::string& node_file);
+
+}  // namespace splitlet::pod_worker
