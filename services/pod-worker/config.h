@@ -1,7 +1,8 @@
 #pragma once
 
 /// What pod-worker takes from the configuration, and what it finds out about its node.
-/// Threads: values; LoadConfig blocks on files. Errors: those of the files.
+/// Threads: values; LoadConfig blocks on files.
+/// Errors:  those of the files.
 
 #include "libs/config/kubelet_config.h"
 #include "libs/daemon/service.h"

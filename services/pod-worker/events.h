@@ -1,8 +1,9 @@
 #pragma once
 
 /// Kubernetes events about one pod, with a kubelet's reasons and words.
-/// Threads: any. Errors: none; events are best effort.
-/// Source: metrics-and-logging spec, events; runtime-sync spec, "Start failure reasons and events".
+/// Threads: any.
+/// Errors:  none; events are best effort.
+/// Source:  docs/behaviour/pod-sync.md, "Reasons and events".
 
 #include <set>
 #include <string>

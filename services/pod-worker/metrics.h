@@ -1,7 +1,10 @@
 #pragma once
 
 /// All metrics of pod-worker; this file is the list.
-/// Threads: any. Errors: none. Units: seconds. Source: metrics-and-logging spec, "Pod life cycle".
+/// Threads: any.
+/// Errors:  none.
+/// Units:   seconds.
+/// Source:  docs/metrics.md.
 
 #include <prometheus/counter.h>
 #include <prometheus/family.h>

@@ -2,7 +2,9 @@
 
 /// pod-worker whole, on fakes: runtime, files, bus, loop and strands on virtual time, with a
 /// config-source, a sync-loop and a pleg of a few lines beside it. The process may be killed and
-/// started as often as a test wants. Threads: one. Errors: as test failures.
+/// started as often as a test wants.
+/// Threads: one.
+/// Errors:  as test failures.
 
 #include <gtest/gtest.h>
 #include <prometheus/registry.h>

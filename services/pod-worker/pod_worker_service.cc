@@ -27,11 +27,11 @@ constexpr const char* kPastDeadline =
 PodWorkerService::PodWorkerService(Deps deps, Config config)
     : deps_(std::move(deps)),
       config_(std::move(config)),
-      facts_(deps_.files, deps_.clock, config_.run_dir, config_.state_dir),
+      records_(deps_.files, deps_.clock, config_.run_dir, config_.state_dir),
       metrics_(deps_.metrics),
       observer_({deps_.reader, deps_.clock, deps_.read_tail}),
       sync_({deps_.reader, observer_, deps_.runner, deps_.remover, deps_.images, deps_.files,
-             facts_, deps_.clock, config_.node, deps_.events, metrics_, deps_.log,
+             records_, deps_.clock, config_.node, deps_.events, metrics_, deps_.log,
              config_.request_timeout}),
       stop_({observer_, deps_.runner, deps_.long_calls, deps_.clock, deps_.events,
              config_.request_timeout}),
@@ -41,7 +41,7 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
            .loop = deps_.loop,
            .strands = deps_.strands,
            .table = deps_.table,
-           .facts = facts_,
+           .records = records_,
            .workers = workers_,
            .log = deps_.log,
            .is_held =
@@ -67,24 +67,25 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
               .loop = deps_.loop,
               .strands = deps_.strands,
               .reader = deps_.reader,
-              .facts = facts_,
+              .records = records_,
               .log = deps_.log,
               .request_timeout = config_.request_timeout,
               .need = [this](const std::string& uid) { return NeedOf(uid); },
               .on_released = [this](const std::string& uid) { OnPodChanged(uid); }}),
-      unreadable_({.clock = deps_.clock,
-                   .loop = deps_.loop,
-                   .strands = deps_.strands,
-                   .desired = deps_.desired,
-                   .table = deps_.table,
-                   .reader = deps_.reader,
-                   .owner = deps_.owner,
-                   .facts = facts_,
-                   .log = deps_.log,
-                   .request_timeout = config_.request_timeout,
-                   .crash_loop_max = config_.crash_loop_max,
-                   .on_discarded = [this](const std::string& key,
-                                          const Facts::All& left) { OnDiscarded(key, left); }}),
+      unreadable_(
+          {.clock = deps_.clock,
+           .loop = deps_.loop,
+           .strands = deps_.strands,
+           .desired = deps_.desired,
+           .table = deps_.table,
+           .reader = deps_.reader,
+           .owner = deps_.owner,
+           .records = records_,
+           .log = deps_.log,
+           .request_timeout = config_.request_timeout,
+           .crash_loop_max = config_.crash_loop_max,
+           .on_discarded = [this](const std::string& key,
+                                  const DiskRecords::All& left) { OnDiscarded(key, left); }}),
       gate_({.loop = deps_.loop,
              .strands = deps_.runtime_strands,
              .runtime = stop_,
@@ -99,7 +100,7 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
            .desired = deps_.desired,
            .table = deps_.table,
            .owner = owner_,
-           .facts = facts_,
+           .records = records_,
            .runtime = stop_,
            .workers = workers_,
            .log = deps_.log,
@@ -123,7 +124,7 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
               .loop = deps_.loop,
               .strands = deps_.runtime_strands,
               .sync = sync_,
-              .facts = facts_,
+              .records = records_,
               .metrics = metrics_,
               .random = random_,
               .log = deps_.log,
@@ -179,7 +180,7 @@ void PodWorkerService::Start() {
   deps_.bus.OnSignal("pleg", "pod-changed", [this](const std::string& uid) { OnPodChanged(uid); });
   deps_.loop.RunAfter(kWaitForDesired, [this] { OnDesiredReady(); });
   if (deps_.desired.was_live()) OnDesiredReady();
-  ReadFacts();
+  ReadRecords();
   keep_room_.Kick();
 }
 
@@ -192,51 +193,52 @@ void PodWorkerService::BeginStop() {
 }
 
 daemon::Health PodWorkerService::GetHealth() const {
-  if (!facts_trouble_.empty()) return {false, "read facts: " + facts_trouble_};
+  if (!records_trouble_.empty()) return {false, "read facts: " + records_trouble_};
   if (!recovered_) return {false, "the files of this boot are not read yet"};
   if (!runtime_trouble_.empty()) return {false, "container runtime: " + runtime_trouble_};
   if (!runtime_listed_) return {false, "the runtime has not been listed yet"};
   return {};
 }
 
-void PodWorkerService::ReadFacts() {
+void PodWorkerService::ReadRecords() {
   deps_.strands.Run("recover", [this] {
-    auto facts = std::make_shared<StatusOr<Facts::All>>(facts_.ReadAll(config_.crash_loop_max));
-    deps_.loop.Post([this, facts] { OnFacts(std::move(*facts)); });
+    auto records =
+        std::make_shared<StatusOr<DiskRecords::All>>(records_.ReadAll(config_.crash_loop_max));
+    deps_.loop.Post([this, records] { OnRecordsRead(std::move(*records)); });
   });
 }
 
-void PodWorkerService::OnFacts(StatusOr<Facts::All> facts) {
-  if (!facts.ok()) {
-    const std::string before = std::exchange(facts_trouble_, Message(facts.status()));
-    if (before != facts_trouble_)
-      deps_.log.Error("cannot read the files of this process", {KV("err", facts.status())});
-    deps_.loop.RunAfter(kTryAgain, [this] { ReadFacts(); });
+void PodWorkerService::OnRecordsRead(StatusOr<DiskRecords::All> records) {
+  if (!records.ok()) {
+    const std::string before = std::exchange(records_trouble_, Message(records.status()));
+    if (before != records_trouble_)
+      deps_.log.Error("cannot read the files of this process", {KV("err", records.status())});
+    deps_.loop.RunAfter(kTryAgain, [this] { ReadRecords(); });
     return;
   }
-  facts_trouble_.clear();
-  for (const auto& problem : facts->problems)
+  records_trouble_.clear();
+  for (const auto& problem : records->problems)
     deps_.log.Error("a file cannot be used", {KV("reason", problem)});
-  AddRecovered(*facts);
-  holds_.OnRead(facts->holds);
+  AddRecovered(*records);
+  holds_.OnRead(records->holds);
   recovered_ = true;
   CountStates();
   for (const auto& [uid, worker] : workers_)
     if (!worker->orphan) store_.PutWorkers(*worker);
-  unreadable_.OnRead(std::move(facts->unknown));
+  unreadable_.OnRead(std::move(records->unknown));
   deps_.desired.ForEach(
       [this](const std::string& key, const auto& record) { OnDesired(key, record, true); });
   ListRuntime();
 }
 
-void PodWorkerService::AddRecovered(const Facts::All& facts) {
+void PodWorkerService::AddRecovered(const DiskRecords::All& records) {
   // What was done last is not known: it may have been the moment before the end.
-  for (const auto& fact : facts.workers) Act(Add(FromFact(fact)));
-  for (const auto& fact : facts.lasting) {
+  for (const auto& fact : records.workers) MarkAction(Add(FromFact(fact)));
+  for (const auto& fact : records.permanent) {
     Worker* worker = Find(fact.uid());
     if (worker != nullptr && worker->incarnation == fact.incarnation()) {
-      ApplyLasting(fact, *worker);
-      // Killed between the verdict and the change of state: the verdict stands.
+      ApplyPermanent(fact, *worker);
+      // Killed between the terminal status and the change of state: it stands.
       if (worker->state == WorkerState::kSyncing && (fact.has_verdict() || fact.evicted())) {
         termination_.Begin(*worker, {});
         store_.Save(*worker, {});
@@ -249,7 +251,7 @@ void PodWorkerService::AddRecovered(const Facts::All& facts) {
       ended->name_space = fact.namespace_();
       ended->source = fact.source();
       ended->incarnation = fact.incarnation();
-      ApplyLasting(fact, *ended);
+      ApplyPermanent(fact, *ended);
       Worker& added = Add(std::move(ended));
       termination_.Begin(added, {});
       store_.Save(added, {});
@@ -257,12 +259,12 @@ void PodWorkerService::AddRecovered(const Facts::All& facts) {
       found_.AddStartTime(fact);
     }
   }
-  for (const auto& [key, saved] : facts.restarts) {
+  for (const auto& [key, saved] : records.restarts) {
     Worker* worker = workers_.FindByKey(key);
     if (worker != nullptr && (saved.incarnation == 0 || saved.incarnation == worker->incarnation))
       worker->restarts = saved.state;
   }
-  for (const auto& [uid, saved] : facts.begun) {
+  for (const auto& [uid, saved] : records.begun) {
     Worker* worker = Find(uid);
     if (worker == nullptr) found_.AddBegun(uid, saved);
     if (worker != nullptr && saved.incarnation == worker->incarnation) worker->begun = saved.begun;
@@ -332,9 +334,9 @@ std::vector<v1::WorkerRecord> PodWorkerService::GetWorkers() const {
   return records;
 }
 
-/// A finished pod leaves the table, and its verdict the disk, when its desired record is gone and
-/// config-source says so too, as far as its own source is concerned; it leaves memory an hour
-/// later: longer than any call that could start it again lives.
+/// A finished pod leaves the table, and its terminal status the disk, when its desired record is
+/// gone and config-source says so too, as far as its own source is concerned; it leaves memory an
+/// hour later: longer than any call that could start it again lives.
 void PodWorkerService::ForgetIfGone(const Worker& worker, const std::string& traceparent) {
   if (!IsGone(worker)) return;
   owner_.WhenGone(worker.uid, worker.source, [this, uid = worker.uid, traceparent] {
@@ -431,7 +433,7 @@ PodNeed PodWorkerService::NeedOf(const std::string& uid) const {
   }
   const std::string key = bus::KeyOf(uid);
   if (unreadable_.Contains(key)) return PodNeed::kEverything;
-  // Without a live view a pod may be wanted that nobody has told of yet.
+  // Without a live view a pod may be wanted that nobody has reported yet.
   return deps_.desired.Contains(key) || !deps_.desired.live() ? PodNeed::kNewest
                                                               : PodNeed::kNothing;
 }
@@ -453,7 +455,7 @@ void PodWorkerService::DiscardRecord(const std::string& uid, Done<std::vector<st
   unreadable_.Discard(bus::KeyOf(uid), std::move(done));
 }
 
-void PodWorkerService::OnDiscarded(const std::string& key, const Facts::All& left) {
+void PodWorkerService::OnDiscarded(const std::string& key, const DiskRecords::All& left) {
   AddRecovered(left);
   if (const Worker* worker = workers_.FindByKey(key)) {
     store_.PutWorkers(*worker);
@@ -529,7 +531,8 @@ bool PodWorkerService::PastDeadline(Worker& worker) {
   return true;
 }
 
-/// The next life, or whoever waited for this name; a pod that nobody recorded leaves no memory.
+/// The next incarnation, or whoever waited for this name; a pod that nobody recorded leaves no
+/// memory.
 void PodWorkerService::AfterFinish(Worker& worker) {
   const std::string uid = worker.uid;
   puller_.Forget(uid);
@@ -539,7 +542,7 @@ void PodWorkerService::AfterFinish(Worker& worker) {
   if (worker.next) {
     requests_.BeginNext(worker);
   } else if (worker.orphan && worker.incarnation != 0) {
-    worker.orphan = false;  // a life before these containers is remembered still
+    worker.orphan = false;  // an incarnation before these containers is remembered still
     store_.Save(worker, {});
   } else if (worker.orphan) {
     workers_.Erase(uid);

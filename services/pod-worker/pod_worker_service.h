@@ -1,14 +1,19 @@
 #pragma once
 
-/// The workers of all pods of this node.
-/// In:    grants and kills from sync-loop, kills and holds from gc, the view `desired`, pleg's
-/// signal `pod-changed`. Owns:  table `workers`: pod UID -> state, deadlines, what containers wait
-/// for, the verdict and the last look. Out:   puts to `workers`; sandboxes and containers in the
-/// runtime; pod directories; Kubernetes events. Killed at any line: files say which pods are
-/// granted or ending, the runtime says how far they are; the next start goes on from there, with
-/// one sandbox, one container per name, the same attempt numbers and the same deadline. Threads:
-/// loop thread only, except what is said to run on a strand. Errors: as each method says. Source:
-/// sync-loop spec, sections 10 to 14; DESIGN.md, rules 3 and 14 to 20.
+/// pod-worker: routes what comes in to the class that owns the state, and decides what happens next
+/// to a pod.
+/// In:      grants and kills from sync-loop, kills and holds from gc, the view `desired`, pleg's
+///          signal `pod-changed`.
+/// Owns:    how far the start is; table `workers`: pod UID -> state, deadlines, what containers wait
+///          for, the terminal status and the last observation. WorkerStore puts it.
+/// Out:     what its parts do: puts to `workers`; sandboxes and containers in the runtime; pod
+///          directories; Kubernetes events.
+/// Killed:  at any line: files say which pods are granted or ending, the runtime says how far they
+///          are; the next start goes on from there, with one sandbox, one container per name, the
+///          same attempt numbers and the same deadline.
+/// Threads: loop thread only, except what is said to run on a strand.
+/// Errors:  as each method says.
+/// Source:  docs/design.md, "The calls"; docs/safety.md, rules 3 and 14 to 20.
 
 #include <functional>
 #include <map>
@@ -36,7 +41,7 @@
 #include "services/pod-worker/sync/sync_runner.h"
 #include "services/pod-worker/termination/pod_stop.h"
 #include "services/pod-worker/termination/termination_runner.h"
-#include "services/pod-worker/worker/facts.h"
+#include "services/pod-worker/worker/disk_records.h"
 #include "services/pod-worker/worker/found_incarnations.h"
 #include "services/pod-worker/worker/full_name_gate.h"
 #include "services/pod-worker/worker/grant_judge.h"
@@ -101,7 +106,7 @@ class PodWorkerService {
 
   /// `traceparent`: of the change that is called for; what is done for it carries it.
   /// Answers when the grant is on disk. UNAVAILABLE before the files are read; FAILED_PRECONDITION
-  /// for a life that is over or a pod whose file cannot be read.
+  /// for an incarnation that is over or a pod whose file cannot be read.
   void OnUpdatePod(const v1::UpdatePodRequest& request, DoneStatus done,
                    const std::string& traceparent = {});
   /// Answers when the deadline is on disk.
@@ -117,16 +122,16 @@ class PodWorkerService {
   void DiscardRecord(const std::string& uid, Done<std::vector<std::string>> done);
 
  private:
-  // Start (pod_worker_service.cc).
-  void ReadFacts();
-  void OnFacts(StatusOr<Facts::All> facts);
-  void AddRecovered(const Facts::All& facts);
+  // Start.
+  void ReadRecords();
+  void OnRecordsRead(StatusOr<DiskRecords::All> records);
+  void AddRecovered(const DiskRecords::All& records);
   void ListRuntime();
   void OnRuntimeListed(const Status& status, const std::vector<cri::Sandbox>& sandboxes,
                        const std::vector<cri::Container>& containers);
   void OnDesiredReady();
 
-  // Memory and its reflections (pod_worker_service.cc).
+  // Memory.
   Worker* Find(const std::string& uid) const { return workers_.Find(uid); }
   Worker& Add(std::unique_ptr<Worker> worker);
   void CountStates();
@@ -134,7 +139,7 @@ class PodWorkerService {
   /// `traceparent`: of the change that took the pod away, where that is known.
   void ForgetIfGone(const Worker& worker, const std::string& traceparent = {});
   bool IsGone(const Worker& worker) const;
-  void Act(Worker& worker) { worker.last_action = deps_.clock.Now(); }
+  void MarkAction(Worker& worker) { worker.last_action = deps_.clock.Now(); }
 
   Status MayServe(const std::string& uid) const;
   void OnDesired(const std::string& key, const std::shared_ptr<const v1::DesiredRecord>& record,
@@ -153,12 +158,12 @@ class PodWorkerService {
   void AfterFinish(Worker& worker);
 
   /// What the other files say of the pod counts now, as after a start.
-  void OnDiscarded(const std::string& key, const Facts::All& left);
+  void OnDiscarded(const std::string& key, const DiskRecords::All& left);
   PodNeed NeedOf(const std::string& uid) const;
 
   Deps deps_;
   const Config config_;
-  Facts facts_;
+  DiskRecords records_;
   Metrics metrics_;
   cri::Observer observer_;
   PodSync sync_;
@@ -180,7 +185,7 @@ class PodWorkerService {
   exec::Periodic collect_, missing_, keep_room_;
 
   bool recovered_ = false, runtime_listed_ = false, desired_ready_ = false, stopping_ = false;
-  std::string facts_trouble_, runtime_trouble_;
+  std::string records_trouble_, runtime_trouble_;
 };
 
 }  // namespace splitlet::pod_worker

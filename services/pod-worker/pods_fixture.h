@@ -1,7 +1,8 @@
 #pragma once
 
 /// Pods and runtime records in a few words, for tests.
-/// Threads: values. Errors: none.
+/// Threads: values.
+/// Errors:  none.
 
 #include <string>
 #include <vector>

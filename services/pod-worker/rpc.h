@@ -1,7 +1,9 @@
 #pragma once
 
 /// The gRPC face of the workers: every call goes to the loop and waits for the service's answer.
-/// Threads: gRPC's. Errors: gRPC codes. Source: services.proto, PodWorker.
+/// Threads: gRPC's.
+/// Errors:  gRPC codes.
+/// Source:  services.proto, PodWorker.
 
 #include <memory>
 

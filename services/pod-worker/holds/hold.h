@@ -1,8 +1,10 @@
 #pragma once
 
 /// What gc may remove: computed from the runtime's records and the workers, so that nothing a pod
-/// still needs goes and nothing is removed that is about to be started. Threads: pure functions,
-/// any. Errors: none. Source: DESIGN.md, rule 25; gc-and-eviction spec.
+/// still needs goes and nothing is removed that is about to be started.
+/// Threads: pure functions, any.
+/// Errors:  none.
+/// Source:  docs/behaviour/garbage-collection.md; docs/safety.md, rule 25.
 
 #include <functional>
 #include <set>

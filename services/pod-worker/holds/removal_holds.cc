@@ -62,7 +62,7 @@ void RemovalHolds::Answer(const v1::HoldRequest& request,
   for (const auto& uid : answer.held_uids) fact.add_uids(uid);
   *fact.mutable_until() = reply.until();
   deps_.strands.Run("holds", [this, reply, fact, done] {
-    const Status saved = deps_.facts.SaveHold(reply.hold_id(), fact);
+    const Status saved = deps_.records.SaveHold(reply.hold_id(), fact);
     saved.ok() ? done(reply) : done(saved);
   });
 }
@@ -73,7 +73,7 @@ void RemovalHolds::OnReleaseHold(const std::string& hold_id) {
   const std::set<std::string> uids = std::move(found->second.uids);
   holds_.erase(found);
   deps_.strands.Run("holds", [this, hold_id] {
-    deps_.log.LogIfError(deps_.facts.ForgetHold(hold_id), "forget hold");
+    deps_.log.LogIfError(deps_.records.ForgetHold(hold_id), "forget hold");
   });
   for (const auto& uid : uids) deps_.on_released(uid);
 }

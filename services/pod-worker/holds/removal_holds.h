@@ -20,7 +20,7 @@
 #include "libs/cri/cri.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/holds/hold.h"
-#include "services/pod-worker/worker/facts.h"
+#include "services/pod-worker/worker/disk_records.h"
 
 namespace splitlet::v1 {
 class HoldFact;
@@ -38,7 +38,7 @@ class RemovalHolds {
     exec::EventLoop& loop;
     exec::Strands& strands;
     cri::Reader& reader;
-    const Facts& facts;
+    const DiskRecords& records;
     const Log& log;
     Duration request_timeout;
     std::function<PodNeed(const std::string& uid)> need;

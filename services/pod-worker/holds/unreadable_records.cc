@@ -33,11 +33,11 @@ StatusOr<bool> ShowsNothingOf(cri::Reader& reader, const std::string& key,
 }
 
 /// Of everything on disk, what is of this pod.
-Facts::All OfPod(const std::string& key, const Facts::All& all) {
+DiskRecords::All OfPod(const std::string& key, const DiskRecords::All& all) {
   const auto of_pod = [&key](const auto& fact) { return bus::KeyOf(fact.uid()) == key; };
-  Facts::All own;
+  DiskRecords::All own;
   std::ranges::copy_if(all.workers, std::back_inserter(own.workers), of_pod);
-  std::ranges::copy_if(all.lasting, std::back_inserter(own.lasting), of_pod);
+  std::ranges::copy_if(all.permanent, std::back_inserter(own.permanent), of_pod);
   if (const auto restarts = all.restarts.find(key); restarts != all.restarts.end())
     own.restarts.insert(*restarts);
   std::ranges::copy_if(all.begun, std::inserter(own.begun, own.begun.end()),
@@ -47,7 +47,7 @@ Facts::All OfPod(const std::string& key, const Facts::All& all) {
 
 }  // namespace
 
-void UnreadableRecords::OnRead(std::map<std::string, Facts::All::Unknown> unreadable) {
+void UnreadableRecords::OnRead(std::map<std::string, DiskRecords::All::Unknown> unreadable) {
   unreadable_ = std::move(unreadable);
   for (const auto& [key, what] : unreadable_) PutWorkers(key);
 }
@@ -112,8 +112,9 @@ void UnreadableRecords::Discard(const std::string& key, Done done) {
   const auto found = unreadable_.find(key);
   if (found == unreadable_.end()) return done(NotFound("every file of the pod can be read"));
   deps_.strands.Run("unknown/" + key, [this, key, what = found->second, done = std::move(done)] {
-    auto paths = deps_.facts.PutAside(key, what);
-    auto left = std::make_shared<StatusOr<Facts::All>>(deps_.facts.ReadAll(deps_.crash_loop_max));
+    auto paths = deps_.records.PutAside(key, what);
+    auto left =
+        std::make_shared<StatusOr<DiskRecords::All>>(deps_.records.ReadAll(deps_.crash_loop_max));
     deps_.loop.Post([this, key, done, paths = std::move(paths), left] {
       const Status status = paths.ok() ? left->status() : paths.status();
       if (!status.ok()) return done(status);
@@ -126,7 +127,7 @@ void UnreadableRecords::Discard(const std::string& key, Done done) {
   });
 }
 
-void UnreadableRecords::OnPutAside(const std::string& key, const Facts::All& left) {
+void UnreadableRecords::OnPutAside(const std::string& key, const DiskRecords::All& left) {
   if (unreadable_.erase(key) > 0) deps_.on_discarded(key, OfPod(key, left));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Pods whose files cannot be read: nothing is started or stopped for them, and everybody is told.
+/// Pods whose files cannot be read: nothing is started or stopped for them, and everybody sees so.
 /// In:      what the start could not read, `splitletctl record discard`, a timer.
 /// Owns:    which pods, and why.
 /// Out:     puts to `workers`: present, of no known state and no incarnation; files put aside.
@@ -20,7 +20,7 @@
 #include "libs/cri/cri.h"
 #include "libs/exec/exec.h"
 #include "libs/peers/desired_owner.h"
-#include "services/pod-worker/worker/facts.h"
+#include "services/pod-worker/worker/disk_records.h"
 
 namespace splitlet::v1 {
 class DesiredRecord;
@@ -40,16 +40,16 @@ class UnreadableRecords {
     bus::Table<v1::WorkerRecord>& table;
     cri::Reader& reader;
     peers::DesiredOwner& owner;
-    const Facts& facts;
+    const DiskRecords& records;
     const Log& log;
     Duration request_timeout;
     Duration crash_loop_max;
     /// The unreadable files of this key are put aside; `left`: what its other files say.
-    std::function<void(const std::string& key, const Facts::All& left)> on_discarded;
+    std::function<void(const std::string& key, const DiskRecords::All& left)> on_discarded;
   };
   explicit UnreadableRecords(Deps deps) : deps_(std::move(deps)) {}
 
-  void OnRead(std::map<std::string, Facts::All::Unknown> unreadable);
+  void OnRead(std::map<std::string, DiskRecords::All::Unknown> unreadable);
   bool Contains(const std::string& key) const { return unreadable_.contains(key); }
   /// A line for each pod.
   std::vector<std::string> Notes() const;
@@ -62,10 +62,10 @@ class UnreadableRecords {
  private:
   void PutWorkers(const std::string& key);
   void CollectOne(const std::string& key, bool ask);
-  void OnPutAside(const std::string& key, const Facts::All& left);
+  void OnPutAside(const std::string& key, const DiskRecords::All& left);
 
   const Deps deps_;
-  std::map<std::string, Facts::All::Unknown> unreadable_;  // by key
+  std::map<std::string, DiskRecords::All::Unknown> unreadable_;  // by key
 };
 
 }  // namespace splitlet::pod_worker

@@ -1,8 +1,10 @@
 #pragma once
 
 /// Whether a container's image is used as it is, pulled, or refused, and what people are told; and
-/// the back-off after failed pulls. Threads: pure functions and values, any. Errors: a bad name is
-/// INVALID_ARGUMENT with the reason only. Source: images spec, sections 2, 3, 7 and 9.
+/// the back-off after failed pulls.
+/// Threads: pure functions and values, any.
+/// Errors:  a bad name is INVALID_ARGUMENT with the reason only.
+/// Source:  docs/behaviour/images.md.
 
 #include <map>
 #include <optional>

@@ -2,8 +2,10 @@
 
 /// Which pull may begin when: in the order in which they were asked for, so many at once, so many
 /// per second. A pull takes its place and its token when it begins, not when it is asked for, so
-/// that many at once only come one after the other. Threads: one at a time. Errors: none. Source:
-/// images spec, registryPullQPS, serializeImagePulls, maxParallelImagePulls.
+/// that many at once only come one after the other.
+/// Threads: one at a time.
+/// Errors:  none.
+/// Source:  docs/behaviour/images.md, "Pulls".
 
 #include <cstdint>
 #include <deque>
@@ -16,7 +18,7 @@
 
 namespace splitlet::pod_worker {
 
-/// A pull of one image for one life of a pod.
+/// A pull of one image for one incarnation of a pod.
 struct PullRequest {
   std::string uid;
   int64_t incarnation = 0;

@@ -1,14 +1,15 @@
 #pragma once
 
 /// Pulls images for pods, from the sync that asks for one until the pod may go on.
-/// In:      what a sync asks for (Pull, MarkUsed), the end of a pod (Forget), answers of the runtime.
+/// In:      what a sync asks for (Pull, MarkUsed), the end of a pod (Forget), answers of the
+///          runtime.
 /// Owns:    pulls that wait for their place and token, pulls in flight; of each pod and image what
 ///          earlier pulls left: the back-off, and an answer that no sync has used yet.
 /// Out:     PullImage; the events Pulling, Pulled and those of a failure; a PullResult.
 /// Killed:  nothing is remembered: the next start asks again, and back-offs begin anew.
 /// Threads: the loop's; no thread is held while a pull lasts.
 /// Errors:  in PullResult; each is in an event already.
-/// Source:  images spec, registryPullQPS, serializeImagePulls, maxParallelImagePulls.
+/// Source:  docs/behaviour/images.md, "Pulls".
 
 #include <functional>
 #include <map>

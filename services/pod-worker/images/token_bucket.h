@@ -1,7 +1,9 @@
 #pragma once
 
 /// So many per second, and a burst: how often pulls may begin.
-/// Threads: one at a time. Errors: none. Source: images spec, registryPullQPS.
+/// Threads: one at a time.
+/// Errors:  none.
+/// Source:  docs/behaviour/images.md, "Pulls".
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 /// The container configuration that goes to the runtime, field by field as a kubelet sends it.
 /// Threads: pure functions, any.
 /// Errors:  INVALID_ARGUMENT with the text of the waiting message.
-/// Source:  runtime-sync spec, sections 13 to 15; works with containerd from 1.6 on.
+/// Source:  docs/behaviour/runtime-config.md; works with containerd from 1.6 on.
 
 #include <cstdint>
 #include <map>
@@ -37,7 +37,7 @@ struct ContainerInput {
   std::string image_ref;
   std::optional<cri::Image> image;  // for its user, where NeedsImageUser says so
   uint32_t restart_count = 0;
-  uint32_t attempt = 0;  // grows over all lives of the pod
+  uint32_t attempt = 0;  // grows over all incarnations of the pod
   int64_t incarnation = 0;
 };
 Status MakeContainerConfig(const ContainerInput& input, runtime::v1::ContainerConfig& out);

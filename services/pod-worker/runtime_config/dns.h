@@ -1,8 +1,9 @@
 #pragma once
 
 /// Which name servers, search domains and options a pod gets.
-/// Threads: pure functions, any. Errors: INVALID_ARGUMENT for a resolver file that cannot be
-/// understood. Source: runtime-sync spec, "DNS".
+/// Threads: pure functions, any.
+/// Errors:  INVALID_ARGUMENT for a resolver file that cannot be understood.
+/// Source:  docs/behaviour/runtime-config.md, "DNS".
 
 #include <string>
 #include <vector>

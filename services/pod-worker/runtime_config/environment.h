@@ -1,8 +1,9 @@
 #pragma once
 
 /// The environment of a container and the expansion of $(VAR) in its command, arguments and values.
-/// Threads: pure functions, any. Errors: what the container's waiting message is to say, as
-/// INVALID_ARGUMENT. Source: runtime-sync spec, "Container config: environment and command".
+/// Threads: pure functions, any.
+/// Errors:  what the container's waiting message is to say, as INVALID_ARGUMENT.
+/// Source:  docs/behaviour/runtime-config.md, "Environment and command".
 
 #include <map>
 #include <string>

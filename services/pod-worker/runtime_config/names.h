@@ -2,8 +2,11 @@
 
 /// Names, labels, annotations, hash and log paths by which a kubelet finds its containers again;
 /// exactly a kubelet's, so that containers can be taken over from one and given back without a
-/// restart. Threads: pure functions, any. Errors: none. Units: seconds. Source: runtime-sync spec,
-/// "Labels and annotations" and "Container config: mounts, devices, logs".
+/// restart.
+/// Threads: pure functions, any.
+/// Errors:  none.
+/// Units:   seconds.
+/// Source:  docs/behaviour/runtime-config.md, "Labels and annotations" and "Names and logs".
 
 #include <cstdint>
 #include <string>
@@ -29,8 +32,8 @@ cri::StringMap ContainerAnnotations(const kube::Pod& pod, const kube::Container&
 
 /// "<root>/<namespace>_<name>_<uid>".
 std::string PodLogDirectory(std::string_view root, const kube::Pod& pod);
-/// "<container>/<attempt>.log", below the pod's log directory. In a pod's first life the attempt is
-/// the restart count, by which a kubelet names the file.
+/// "<container>/<attempt>.log", below the pod's log directory. In a pod's first incarnation the
+/// attempt is the restart count, by which a kubelet names the file.
 std::string ContainerLogPath(std::string_view container, uint32_t attempt);
 /// "<pod>_<namespace>_<container>-<id>.log", at most 255 bytes: the name of the link that log
 /// collectors follow.

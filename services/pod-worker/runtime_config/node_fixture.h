@@ -1,7 +1,8 @@
 #pragma once
 
 /// The node that tests of sandbox and container configuration are made for.
-/// Threads: a value. Errors: none.
+/// Threads: a value.
+/// Errors:  none.
 
 #include "services/pod-worker/runtime_config/node_info.h"
 

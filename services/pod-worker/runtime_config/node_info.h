@@ -1,8 +1,11 @@
 #pragma once
 
 /// What of this node goes into the configuration of sandboxes and containers. Fixed for the life of
-/// the process. Threads: values, functions any. Errors: as said. Units: as the names say.
-/// Source: runtime-sync spec, "Linux resources" and "Container security context".
+/// the process.
+/// Threads: values, functions any.
+/// Errors:  as said.
+/// Units:   as the names say.
+/// Source:  docs/behaviour/runtime-config.md; docs/behaviour/resources.md.
 
 #include <cstdint>
 #include <map>

@@ -1,9 +1,11 @@
 #pragma once
 
 /// Requests and limits of containers as the runtime takes them, and how the kernel ranks a pod when
-/// memory runs out. Threads: pure functions, any. Errors: a quantity that does not parse counts as
-/// not set (validation refuses it before). Units: millicores, bytes. Source: runtime-sync spec,
-/// "Linux resources"; status spec, "qosClass".
+/// memory runs out.
+/// Threads: pure functions, any.
+/// Errors:  a quantity that does not parse counts as not set (validation refuses it before).
+/// Units:   millicores, bytes.
+/// Source:  docs/behaviour/resources.md.
 
 #include <cstdint>
 #include <optional>

@@ -4,7 +4,7 @@
 /// a kubelet sends them. cgroup_parent is left empty: the runtime places the pod.
 /// Threads: pure functions, any.
 /// Errors:  INVALID_ARGUMENT with the text of the event.
-/// Source:  runtime-sync spec, sections 10 and 12; works with containerd from 1.6 on.
+/// Source:  docs/behaviour/runtime-config.md; works with containerd from 1.6 on.
 
 #include <cstdint>
 #include <string>

@@ -3,7 +3,7 @@
 /// What a sandbox and its containers may do: users, groups, capabilities, profiles, masked paths.
 /// Threads: pure functions, any.
 /// Errors:  INVALID_ARGUMENT with the text of the waiting message.
-/// Source:  runtime-sync spec, "Container security context"; docs/safety.md, rule 29.
+/// Source:  docs/behaviour/runtime-config.md, "Security context"; docs/safety.md, rule 29.
 
 #include "libs/base/status.h"
 #include "libs/kube/pod_types.h"

@@ -1,9 +1,9 @@
 #pragma once
 
 /// What one sync of a pod has to do, computed from what should be and what the runtime showed.
-/// Threads: pure functions, any. Errors: none; a pod that cannot be brought up shows in the doing.
-/// Source: runtime-sync spec, "Is the sandbox still right?" and "Decision table"; DESIGN.md,
-/// rule 17.
+/// Threads: pure functions, any.
+/// Errors:  none; a pod that cannot be brought up shows in the doing.
+/// Source:  docs/behaviour/pod-sync.md; docs/safety.md, rule 17.
 
 #include <cstdint>
 #include <optional>
@@ -37,9 +37,9 @@ struct ContainerStart {
   std::string created_id;
   /// Created or unknown records of the name that must be gone before a new attempt.
   std::vector<std::string> remove;
-  /// Of the present life. Unset: there is no record of it.
+  /// Of the present incarnation. Unset: there is no record of it.
   std::optional<uint32_t> restart_count;
-  /// Over all lives. Unset: there is no record at all; the log directory knows.
+  /// Over all incarnations. Unset: there is no record at all; the log directory knows.
   std::optional<uint32_t> attempt;
   /// The newest exited record, for the crash-loop back-off; empty id without one.
   std::string exited_id;
@@ -53,7 +53,7 @@ struct PodActions {
   std::string sandbox_id;  // the one to start containers in, when none is made
   std::vector<ContainerStop> stop;
   std::vector<ContainerStart> start_init, start;  // in spec order
-  /// A sidecar is among the starts, and others wait for nothing but that it runs: nobody tells of
+  /// A sidecar is among the starts, and others wait for nothing but that it runs: nobody reports
   /// that, so the pod is looked at again at once.
   bool sidecar_first = false;
   std::vector<std::string> remove;  // dead init records nobody needs
@@ -64,8 +64,8 @@ struct PodActions {
 PodActions ComputePodActions(const kube::Pod& pod, const v1::ObservedPod& seen,
                              const std::set<std::string>& replacing = {});
 
-/// Gives what is made the numbers after all that `seen` holds of any life, and adds to what has to
-/// be removed first what earlier lives never started.
+/// Gives what is made the numbers after all that `seen` holds of any incarnation, and adds to what
+/// has to be removed first what earlier incarnations never started.
 void NumberAttempts(const v1::ObservedPod& seen, int64_t incarnation, const cri::Begun& begun,
                     PodActions& todo);
 

@@ -14,7 +14,7 @@
 
 #include "libs/base/status.h"
 #include "libs/cri/incarnation.h"
-#include "services/pod-worker/worker/facts.h"
+#include "services/pod-worker/worker/disk_records.h"
 
 namespace splitlet::pod_worker {
 
@@ -23,6 +23,7 @@ struct BegunOf {
   int64_t incarnation = 0;
 };
 /// `begun` becomes `next` once that is on disk.
-Status SaveBegun(const Facts& facts, const BegunOf& pod, cri::Begun next, cri::Begun& begun);
+Status SaveBegun(const DiskRecords& records, const BegunOf& pod, cri::Begun next,
+                 cri::Begun& begun);
 
 }  // namespace splitlet::pod_worker

@@ -111,7 +111,7 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
     if (SandboxDied()) {
       // What did not run is not remembered. Killed before this, or where it cannot be saved, the
       // container counts as one that has run and ended unseen.
-      context_.deps.log.LogIfError(SaveBegun(context_.deps.facts, ThisPod(), before, out_.begun),
+      context_.deps.log.LogIfError(SaveBegun(context_.deps.records, ThisPod(), before, out_.begun),
                                    "forget a container that never ran");
       return LeaveDeadSandbox(start, id);
     }
@@ -199,8 +199,8 @@ Status ContainerStarter::SaveBackoff(const kube::Container& container,
   const bool changed = out_.restarts.backoff.Advance(
       BackoffKey(context_.pod, container), {start.exited_id, age}, context_.deps.clock.Now());
   if (!changed) return OkStatus();
-  return context_.deps.facts.SaveRestart(context_.pod.metadata().uid(), context_.input.incarnation,
-                                         out_.restarts);
+  return context_.deps.records.SaveRestart(context_.pod.metadata().uid(),
+                                           context_.input.incarnation, out_.restarts);
 }
 
 /// On disk before the start: a container that is gone afterwards has run.
@@ -212,7 +212,7 @@ Status ContainerStarter::RememberStart(const kube::Container& container,
   if (known.begun_at_ns != 0 && known.attempt == *start.attempt) return OkStatus();
   known = {*start.attempt, static_cast<int32_t>(*start.restart_count),
            ToNanos(context_.deps.clock.WallNow())};
-  return SaveBegun(context_.deps.facts, ThisPod(), std::move(next), out_.begun);
+  return SaveBegun(context_.deps.records, ThisPod(), std::move(next), out_.begun);
 }
 
 /// What the runtime shows may lack attempts: it may have lost all records, or someone removed a

@@ -1,9 +1,9 @@
 #pragma once
 
 /// The part of a sync that brings containers up, one after the other in spec order.
-/// Threads: that of the sync. Errors: the first is returned; each has its event and its note.
-/// Source: runtime-sync spec, "Executing a sync", steps 8 and 10, and "Start failure reasons and
-/// events".
+/// Threads: that of the sync.
+/// Errors:  the first is returned; each has its event and its note.
+/// Source:  docs/behaviour/pod-sync.md, "Steps" and "Reasons and events".
 
 #include <string>
 #include <vector>

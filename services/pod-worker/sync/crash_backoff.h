@@ -1,8 +1,10 @@
 #pragma once
 
 /// How long a dead container waits before it is started again. A value per pod: copied to the pod's
-/// strand, saved to its file before the start that it allows, handed back. Threads: values, any.
-/// Errors: none. Source: runtime-sync spec, "Crash-loop back-off"; DESIGN.md, rule 5.
+/// strand, saved to its file before the start that it allows, handed back.
+/// Threads: values, any.
+/// Errors:  none.
+/// Source:  docs/behaviour/pod-sync.md, "Crash-loop back-off"; docs/safety.md, rule 5.
 
 #include <map>
 #include <string>

@@ -1,8 +1,10 @@
 #pragma once
 
 /// A Runner whose creating calls are let through by a limit per kind that finds itself; stops are
-/// never held back. Threads: any. Errors: those of the call, and DEADLINE_EXCEEDED or CANCELLED
-/// while waiting for a turn. Source: DESIGN.md "Threads and time".
+/// never held back.
+/// Threads: any.
+/// Errors:  those of the call, and DEADLINE_EXCEEDED or CANCELLED while waiting for a turn.
+/// Source:  docs/design.md, "Threads and time".
 
 #include "libs/cri/cri.h"
 #include "libs/exec/limit.h"

@@ -62,7 +62,7 @@ class Pass {
     ForgetReplaced();
     out_.terminal_phase = TerminalPhase(pod_, *seen_, out_.restarts.replacing);
     if (!out_.terminal_phase.empty()) return OkStatus();
-    RETURN_IF_ERROR(StopEarlierLives(), "stop what is left of an earlier life");
+    RETURN_IF_ERROR(StopEarlierIncarnations(), "stop what is left of an earlier life");
     if (!out_.stop.empty()) return OkStatus();
     PodActions todo = ComputePodActions(pod_, *seen_, out_.restarts.replacing);
     const auto quiet = QuietFrom(todo.sandbox_id);
@@ -131,15 +131,15 @@ class Pass {
     };
     for (const auto& container : pod_.spec().init_containers()) learn(container);
     for (const auto& container : pod_.spec().containers()) learn(container);
-    deps_.log.LogIfError(SaveBegun(deps_.facts, {pod_.metadata().uid(), input_.incarnation},
+    deps_.log.LogIfError(SaveBegun(deps_.records, {pod_.metadata().uid(), input_.incarnation},
                                    std::move(begun), out_.begun),
                          "save what has begun");
   }
 
-  /// A life begins when the one before is over; what of that one lives nevertheless, because
+  /// An incarnation begins when the one before is over; what of that one runs nevertheless, because
   /// nothing remembered it, has to go before anything is made: first its containers, in the
   /// outcome.
-  Status StopEarlierLives() {
+  Status StopEarlierIncarnations() {
     for (const auto& record : all_->containers()) {
       if (!cri::IsEarlier(record.incarnation(), input_.incarnation)) continue;
       const bool unknown = record.state() == v1::ContainerRecord::UNKNOWN &&
@@ -240,7 +240,7 @@ class Pass {
     return OkStatus();
   }
 
-  /// `make`: for a sandbox that is to be made; then what is wrong with its DNS is told.
+  /// `make`: for a sandbox that is to be made; then what is wrong with its DNS is reported.
   StatusOr<runtime::v1::PodSandboxConfig> SandboxConfig(uint32_t attempt, bool make) {
     Dns host;
     if (deps_.node.resolver_config.empty()) {
@@ -367,8 +367,9 @@ class Pass {
   const SyncInput& input_;
   const kube::Pod pod_;
   PodEvents events_;
-  std::shared_ptr<const v1::ObservedPod> seen_;  // of the present life, and what is lost of it
-  std::shared_ptr<const v1::ObservedPod> all_;   // of all lives
+  std::shared_ptr<const v1::ObservedPod>
+      seen_;  // of the present incarnation, and what is lost of it
+  std::shared_ptr<const v1::ObservedPod> all_;  // of all incarnations
   std::map<std::string, std::string> volumes_;
   std::string pod_dir_;
   SyncOutcome out_;
@@ -376,11 +377,11 @@ class Pass {
 
 }  // namespace
 
-std::shared_ptr<const v1::ObservedPod> WhatLasts(const v1::ObservedPod& seen) {
-  auto lasting = std::make_shared<v1::ObservedPod>();
+std::shared_ptr<const v1::ObservedPod> KnownRunning(const v1::ObservedPod& seen) {
+  auto running = std::make_shared<v1::ObservedPod>();
   for (const auto& record : seen.containers())
-    if (record.state() == v1::ContainerRecord::RUNNING) *lasting->add_containers() = record;
-  return lasting;
+    if (record.state() == v1::ContainerRecord::RUNNING) *running->add_containers() = record;
+  return running;
 }
 
 SyncOutcome PodSync::Run(const SyncInput& input) const {

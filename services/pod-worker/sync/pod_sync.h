@@ -2,9 +2,10 @@
 
 /// One sync of one pod: looks at the runtime, decides, and does what can be done now. Never waits
 /// for a container to stop or an image to come: those are handed back to the caller, who does them
-/// and asks for another sync. Threads: any, one sync per pod at a time; Run blocks. Errors: in the
-/// outcome; each is in an event already. Source: runtime-sync spec, "Executing a sync, step by
-/// step"; DESIGN.md, rules 16 and 17.
+/// and asks for another sync.
+/// Threads: any, one sync per pod at a time; Run blocks.
+/// Errors:  in the outcome; each is in an event already.
+/// Source:  docs/behaviour/pod-sync.md, "Steps"; docs/safety.md, rules 16 and 17.
 
 #include <map>
 #include <memory>
@@ -23,7 +24,7 @@
 #include "services/pod-worker/metrics.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/sync/actions.h"
-#include "services/pod-worker/worker/facts.h"
+#include "services/pod-worker/worker/disk_records.h"
 
 namespace splitlet::v1 {
 class ObservedPod;
@@ -49,13 +50,13 @@ struct SyncInput {
   KilledSince killed;                            // as the last sync left it
   std::string traceparent;                       // of the calls and log lines; may be empty
   std::shared_ptr<const v1::ObservedPod> known;  // what need not be asked again; may be null
-  int64_t incarnation = 0;                       // the life that is synced
-  cri::Begun begun;                              // in this life
+  int64_t incarnation = 0;                       // the one that is synced
+  cri::Begun begun;                              // in this incarnation
 };
 
 struct SyncOutcome {
   Status status;                                // the first error
-  std::shared_ptr<const v1::ObservedPod> seen;  // as found at the begin, of all lives, and what is
+  std::shared_ptr<const v1::ObservedPod> seen;  // at the begin, of all incarnations, and what is
                                                 // lost; null when the runtime did not say
   std::string terminal_phase;                   // not empty: nothing of the pod will ever run again
   std::vector<ContainerStop> stop;              // to be stopped before anything else is done
@@ -77,7 +78,7 @@ struct SyncOutcome {
 /// nothing new to say. A sandbox is asked always, because one that lost its addresses is replaced
 /// while it is still listed as ready. So is what has ended, because the runtime may learn why a
 /// little later.
-std::shared_ptr<const v1::ObservedPod> WhatLasts(const v1::ObservedPod& seen);
+std::shared_ptr<const v1::ObservedPod> KnownRunning(const v1::ObservedPod& seen);
 
 class PodSync {
  public:
@@ -88,7 +89,7 @@ class PodSync {
     cri::Remover& remover;
     cri::Images& images;
     fs::FileSystem& files;
-    const Facts& facts;
+    const DiskRecords& records;
     const Clock& clock;
     const NodeInfo& node;
     daemon::EventRecorder& events;

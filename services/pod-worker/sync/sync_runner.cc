@@ -30,7 +30,7 @@ void SyncRunner::Begin(Worker& worker) {
     deps_.metrics.worker_start.Observe(Metrics::Seconds(deps_.clock.Now() - worker.granted_at));
   auto input = std::make_shared<SyncInput>(SyncInput{
       worker.grant->pod, worker.restarts, deps_.puller.MemoryOf(worker.uid), worker.ending,
-      worker.killed, worker.traceparent, worker.lasting, worker.incarnation, worker.begun});
+      worker.killed, worker.traceparent, worker.known_running, worker.incarnation, worker.begun});
   deps_.strands.Run(worker.uid, [this, uid = worker.uid, input] {
     const Clock::Time begin = deps_.clock.Now();
     auto outcome = std::make_shared<SyncOutcome>(deps_.sync.Run(*input));
@@ -65,8 +65,8 @@ void SyncRunner::ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration too
   worker.killed = std::move(outcome.killed);
   worker.begun = std::move(outcome.begun);
   const bool lasts = outcome.status.ok() && outcome.seen != nullptr;
-  worker.lasting =
-      lasts && worker.state == WorkerState::kSyncing ? WhatLasts(*outcome.seen) : nullptr;
+  worker.known_running =
+      lasts && worker.state == WorkerState::kSyncing ? KnownRunning(*outcome.seen) : nullptr;
   for (auto& [name, note] : outcome.notes) {
     if (note) {
       worker.notes[name] = std::move(*note);
@@ -116,13 +116,13 @@ void SyncRunner::Schedule(Worker& worker, const SyncOutcome& outcome) {
   deps_.look_again(worker.uid, wait);
 }
 
-/// Nothing of the pod will ever run again by itself: the verdict goes to the disk, then the pod is
-/// ended.
+/// Nothing of the pod will ever run again by itself: the terminal status goes to the disk, then the
+/// pod is ended.
 void SyncRunner::Complete(Worker& worker, const SyncOutcome& outcome) {
-  auto verdict = std::make_shared<v1::TerminalVerdict>();
-  verdict->set_phase(outcome.terminal_phase);
-  *verdict->mutable_observation() = *outcome.seen;
-  worker.end.terminal_status = std::move(verdict);
+  auto status = std::make_shared<v1::TerminalVerdict>();
+  status->set_phase(outcome.terminal_phase);
+  *status->mutable_observation() = *outcome.seen;
+  worker.end.terminal_status = std::move(status);
   worker.end.last_seen = outcome.seen;
   deps_.log.Info("pod completed", {KV("pod", NameWithUid(worker)), KV("podUID", worker.uid),
                                    KV("phase", outcome.terminal_phase), TraceField(worker)});
@@ -131,7 +131,7 @@ void SyncRunner::Complete(Worker& worker, const SyncOutcome& outcome) {
 }
 
 /// Containers of another definition, or of a sandbox that has to go. What is to come back is on
-/// disk before the stop, because a stopped container does not tell why it was stopped.
+/// disk before the stop, because a stopped container does not say why it was stopped.
 void SyncRunner::StopReplaced(Worker& worker, std::vector<ContainerStop> stop) {
   bool changed = false;
   for (const auto& item : stop)
@@ -143,7 +143,7 @@ void SyncRunner::StopReplaced(Worker& worker, std::vector<ContainerStop> stop) {
   auto shared = std::make_shared<StopRun>(std::move(run));
   deps_.strands.Run(worker.uid, [this, uid = worker.uid, incarnation = worker.incarnation,
                                  restarts = worker.restarts, shared] {
-    const Status saved = deps_.facts.SaveRestart(uid, incarnation, restarts);
+    const Status saved = deps_.records.SaveRestart(uid, incarnation, restarts);
     deps_.loop.Post([this, uid, shared, saved] {
       Worker* same = deps_.workers.Find(uid);
       CHECK(same != nullptr);

@@ -6,10 +6,11 @@
 /// Owns:    nothing; what a sync leaves for the next is in each worker.
 /// Out:     one PodSync for a pod at a time; a file before containers are replaced; the terminal
 ///          status of a pod that has completed, to WorkerStore.
-/// Killed:  the next sync inspects the pod again. What is to be replaced is on disk before it stops.
+/// Killed:  the next sync inspects the pod again. What is to be replaced is on disk before it
+///          stops.
 /// Threads: the loop's; syncs run on the pod's strand.
 /// Errors:  shown in the worker's record; tried again with a back-off.
-/// Source:  docs/safety.md, rules 14, 16, 17 and 20; sync-loop spec, sections 10 to 14.
+/// Source:  docs/behaviour/pod-sync.md; docs/safety.md, rules 14, 16, 17 and 20.
 
 #include <functional>
 #include <string>
@@ -22,7 +23,7 @@
 #include "services/pod-worker/metrics.h"
 #include "services/pod-worker/sync/pod_sync.h"
 #include "services/pod-worker/termination/termination_runner.h"
-#include "services/pod-worker/worker/facts.h"
+#include "services/pod-worker/worker/disk_records.h"
 #include "services/pod-worker/worker/worker_store.h"
 #include "services/pod-worker/worker/workers.h"
 
@@ -35,7 +36,7 @@ class SyncRunner {
     exec::EventLoop& loop;
     exec::Strands& strands;
     const PodSync& sync;
-    const Facts& facts;
+    const DiskRecords& records;
     Metrics& metrics;
     Random& random;
     const Log& log;

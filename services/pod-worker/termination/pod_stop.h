@@ -2,7 +2,8 @@
 
 /// Stops what runs of a pod: one container at a time, or its sandboxes, and looks what is left.
 /// Threads: any; calls block, but for the stop of a container, which may last its grace and longer.
-/// Errors: the runtime's; what is gone is OK. Source: runtime-sync spec, "Killing".
+/// Errors:  the runtime's; what is gone is OK.
+/// Source:  docs/behaviour/termination.md, "Order of stops".
 
 #include <memory>
 #include <string>

@@ -23,8 +23,8 @@ std::vector<PodTermination::Order> PodTermination::BeginStep(Clock::Time deadlin
   std::vector<Order> orders;
   for (auto& container : step) {
     run_->outstanding.insert(container.id);
-    const bool again = resumed || told_end_.contains(container.id);
-    if (!run_->grace_seconds) told_end_.insert(container.id);
+    const bool again = resumed || told_to_end_.contains(container.id);
+    if (!run_->grace_seconds) told_to_end_.insert(container.id);
     const int64_t grace =
         run_->grace_seconds ? *run_->grace_seconds : StopSeconds(deadline, now, again);
     orders.push_back({std::move(container), grace});

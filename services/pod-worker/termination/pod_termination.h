@@ -3,8 +3,8 @@
 /// How the end of one incarnation stands: what is being stopped, who was told to end, what was seen
 /// last, and how it ended.
 /// In:      TerminationRunner, which carries out what this says; the answers of stops.
-/// Owns:    the stops under way, in steps; ids of containers that were told to end with the pod; the
-///          last observation; the terminal status.
+/// Owns:    the stops under way, in steps; ids of containers that were told to end with the pod;
+///          the last observation; the terminal status.
 /// Killed:  the next start inspects the pod again. A container that was told to end before gets no
 ///          second grace: see Resume.
 /// Threads: the loop's.
@@ -86,7 +86,7 @@ class PodTermination {
   };
   std::optional<Run> run_;
   bool resumed_ = false;
-  std::set<std::string> told_end_;  // ids
+  std::set<std::string> told_to_end_;  // ids
 };
 
 }  // namespace splitlet::pod_worker

@@ -4,7 +4,7 @@
 /// Threads: pure functions, any.
 /// Errors:  none.
 /// Units:   seconds where the name says so.
-/// Source:  docs/safety.md, rule 19; sync-loop spec, "Effective grace"; runtime-sync spec, "Killing".
+/// Source:  docs/behaviour/termination.md; docs/safety.md, rule 19.
 
 #include <cstdint>
 #include <optional>

@@ -71,7 +71,7 @@ bool TerminationRunner::Begin(Worker& worker, const EndCause& cause) const {
   worker.state = Next(worker.state, WorkerEvent::kEndRequested);
   worker.waits_for.clear();
   if (first) worker.sync_error.clear();
-  worker.lasting.reset();
+  worker.known_running.reset();
   if (!worker.ending_since) worker.ending_since = now;
   worker.ending->Cancel();
   if (first || shortened) worker.end.Cancel();

@@ -3,15 +3,15 @@
 /// Ends pods: inspects what runs, stops containers in their order, stops the sandboxes, settles how
 /// the pod has ended, and takes away what belonged to it alone. Also stops containers of a pod that
 /// goes on.
-/// In:      Begin for each cause of an end; Inspect, StopContainers and CleanUp when it is the pod's
-///          turn; answers of the runtime.
+/// In:      Begin for each cause of an end; Inspect, StopContainers and CleanUp when it is the
+///          pod's turn; answers of the runtime.
 /// Owns:    nothing; how the end stands is in PodTermination of each worker.
-/// Out:     stops through CRI; the events Killing and FailedKillPod; what is to be saved and put, to
-///          WorkerStore.
+/// Out:     stops through CRI; the events Killing and FailedKillPod; what is to be saved and put,
+///          to WorkerStore.
 /// Killed:  the next start inspects the pod again and goes on under the same deadline.
 /// Threads: the loop's; looks and sandboxes run on the pod's strand, no thread waits for a stop.
 /// Errors:  shown in the worker's record; tried again after about 2 s.
-/// Source:  docs/safety.md, rules 19 and 20; runtime-sync spec, "Killing".
+/// Source:  docs/behaviour/termination.md; docs/safety.md, rules 19 and 20.
 
 #include <functional>
 #include <memory>

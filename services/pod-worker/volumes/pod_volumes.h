@@ -2,9 +2,10 @@
 
 /// The volumes of a pod: which can be made here, where they are on the host, and what must be there
 /// before a container starts. hostPath and emptyDir on disk; every other kind is refused with its
-/// name. Threads: pure functions, any; EnsureVolumes and RemoveVolumes block on files. Errors: the
-/// text that the event FailedMount shows. Source: volumes spec, emptyDir and hostPath; runtime-sync
-/// spec, mounts.
+/// name.
+/// Threads: pure functions, any; EnsureVolumes and RemoveVolumes block on files.
+/// Errors:  the text that the event FailedMount shows.
+/// Source:  docs/behaviour/volumes.md.
 
 #include <map>
 #include <string>

@@ -93,8 +93,8 @@ void FoundIncarnations::Forget(const std::string& uid) {
 
 void FoundIncarnations::ForgetForEver(const std::string& uid) {
   Forget(uid);
-  deps_.strands.Run(FactsStrand(uid), [this, uid] {
-    deps_.log.LogIfError(deps_.facts.ForgetLasting(uid), "forget what is kept for ever");
+  deps_.strands.Run(RecordsStrand(uid), [this, uid] {
+    deps_.log.LogIfError(deps_.records.ForgetPermanent(uid), "forget what is kept for ever");
   });
 }
 

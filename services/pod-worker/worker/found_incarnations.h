@@ -22,7 +22,7 @@
 #include "libs/cri/cri.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/termination/pod_stop.h"
-#include "services/pod-worker/worker/facts.h"
+#include "services/pod-worker/worker/disk_records.h"
 #include "services/pod-worker/worker/owner_question.h"
 #include "services/pod-worker/worker/workers.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
@@ -48,7 +48,7 @@ class FoundIncarnations {
     const bus::View<v1::DesiredRecord>& desired;
     bus::Table<v1::WorkerRecord>& table;
     const OwnerQuestion& owner;
-    const Facts& facts;
+    const DiskRecords& records;
     const PodStop& runtime;
     const Workers& workers;
     const Log& log;

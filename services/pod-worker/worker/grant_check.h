@@ -1,7 +1,10 @@
 #pragma once
 
-/// Whether a grant may be taken: only for the pod that config-source wants, in the same life.
-/// Threads: pure functions, any. Errors: as GrantAnswer says. Source: docs/safety.md, rule 14.
+/// Whether a grant may be taken: only for the pod that config-source wants, in the same
+/// incarnation.
+/// Threads: pure functions, any.
+/// Errors:  as GrantAnswer says.
+/// Source:  docs/safety.md, rule 14.
 
 #include <cstdint>
 #include <string>
@@ -19,7 +22,7 @@ struct GrantAnswer {
   enum class Kind {
     kTake,
     kAsk,      // the record is none, or older than the grant: another may say more
-    kRefuse,   // the grant is of another life or generation: sync-loop sees so soon
+    kRefuse,   // the grant is of another incarnation or generation: sync-loop sees so soon
     kForeign,  // not the pod that config-source wants: nobody may start it
   };
   Kind kind = Kind::kTake;

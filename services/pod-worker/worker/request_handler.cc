@@ -17,7 +17,7 @@ constexpr int kMissingPasses = 2;
 constexpr size_t kMaxAnswers = 16;
 constexpr int64_t kOrphanGrace = 1;
 
-/// What a record that is never taken back says: this life is over.
+/// What a record that is never taken back says: this incarnation is over.
 bool SaysOver(const v1::DesiredRecord& record, const PodTraits& traits) {
   return record.state() == v1::DesiredRecord::REMOVED || traits.deleted;
 }
@@ -133,7 +133,7 @@ void RequestHandler::AcceptGrant(GrantAction action, Grant grant, PodTraits trai
 }
 
 void RequestHandler::TakeUpdate(Worker& worker, Grant grant, PodTraits traits) {
-  const bool announced = !worker.traits.not_carried_out.empty();
+  const bool announced = !worker.traits.unsupported_fields.empty();
   worker.traceparent = grant.traceparent;
   worker.grant = std::move(grant);
   worker.traits = std::move(traits);
@@ -157,7 +157,7 @@ void RequestHandler::AnswerSaved(Worker& worker, DoneStatus done) {
   done(OkStatus());
 }
 
-/// The life before is over, and nobody has ended what it left.
+/// The incarnation before is over, and nobody has ended what it left.
 void RequestHandler::EndFound(FoundIncarnation found, Grant grant, PodTraits traits,
                               DoneStatus done) {
   auto before = std::make_unique<Worker>();
@@ -197,9 +197,10 @@ std::unique_ptr<Worker> RequestHandler::NewIncarnation(Grant grant, PodTraits tr
   return worker;
 }
 
-/// Once in a life: later starts of this process read the grant from its file and say nothing.
+/// Once in an incarnation: later starts of this process read the grant from its file and say
+/// nothing.
 void RequestHandler::ReportUnsupported(const Worker& worker) {
-  const std::string& what = worker.traits.not_carried_out;
+  const std::string& what = worker.traits.unsupported_fields;
   if (what.empty() || worker.state != WorkerState::kSyncing) return;
   PodEvents(deps_.events, RefOf(worker)).Warning("FeatureNotSupported", what);
   deps_.log.Warn("a pod asks for what is not carried out",
@@ -367,13 +368,14 @@ Worker& RequestHandler::AddUngranted(const v1::DesiredRecord& record) {
   return deps_.add(std::move(ungranted));
 }
 
-/// A record at or below a life that is over stands until `workers` says so, and may come when the
-/// answer was taken back already: config-source was complete without the pod, died, and finds its
-/// file again; or it has forgotten the life, and begins below it by a wall clock that was set back.
-/// Then it goes on above, and the verdict was of a pod that is gone.
+/// A record at or below an incarnation that is over stands until `workers` says so, and may come
+/// when the answer was taken back already: config-source was complete without the pod, died, and
+/// finds its file again; or it has forgotten the incarnation, and begins below it by a wall clock
+/// that was set back. config-source will then choose a higher incarnation; the terminal status
+/// belongs to the old one.
 void RequestHandler::AnnounceAgain(Worker& worker, bool same_incarnation) {
-  const bool untold = !deps_.table.Contains(bus::KeyOf(worker.uid));
-  if (worker.state != WorkerState::kFinished || IsSaving(worker.activity) || !untold) return;
+  const bool unannounced = !deps_.table.Contains(bus::KeyOf(worker.uid));
+  if (worker.state != WorkerState::kFinished || IsSaving(worker.activity) || !unannounced) return;
   if (!same_incarnation) {
     worker.end.terminal_status.reset();
     worker.evicted = false;

@@ -57,7 +57,7 @@ std::vector<std::string> FieldsOf(const kube::PodSpec& spec) {
 
 }  // namespace
 
-std::string NotCarriedOut(const kube::Pod& pod) {
+std::string UnsupportedFields(const kube::Pod& pod) {
   Finding finding;
   for (const auto& container : pod.spec().init_containers())
     finding.Add("init container " + container.name(), FieldsOf(container));

@@ -2,8 +2,10 @@
 
 /// What a pod asks for that this version passes over although the pod runs: a reader of its events
 /// must not take a container without probes for one that is probed. What keeps a pod from running
-/// fails with an event of its own and is not told here. Threads: pure function, any. Errors: none.
-/// Source: the README of this service, "What it cannot do".
+/// fails with an event of its own and is not named here.
+/// Threads: pure function, any.
+/// Errors:  none.
+/// Source:  the README of this service, "What it cannot do".
 
 #include <string>
 
@@ -12,6 +14,6 @@
 namespace splitlet::pod_worker {
 
 /// Each container with its fields, for people; empty when nothing is passed over.
-std::string NotCarriedOut(const kube::Pod& pod);
+std::string UnsupportedFields(const kube::Pod& pod);
 
 }  // namespace splitlet::pod_worker

@@ -52,7 +52,7 @@ TEST(NotCarriedOut, NamesContainerAndField) {
     SCOPED_TRACE(c.name);
     auto pod = TestPod{.inits = {"side"}, .sidecars = {"side"}}.Make();
     c.edit(*pod.mutable_spec());
-    EXPECT_EQ(NotCarriedOut(pod), c.want);
+    EXPECT_EQ(UnsupportedFields(pod), c.want);
   }
 }
 

@@ -20,7 +20,7 @@ v1::WorkerState ToProto(WorkerState state) {
   UNREACHABLE();
 }
 
-/// A value of a newer version ends the pod's life here rather than starting it.
+/// A value of a newer version ends the pod's incarnation here rather than starting it.
 WorkerState FromProto(v1::WorkerState state) {
   if (state == v1::SYNCING) return WorkerState::kSyncing;
   if (state == v1::TERMINATED) return WorkerState::kTerminated;
@@ -56,7 +56,7 @@ StatusOr<PodTraits> TraitsOf(const std::string& bytes) {
     traits.active_deadline = pod.spec().active_deadline_seconds();
   traits.containers = static_cast<size_t>(pod.spec().containers_size());
   for (const auto& init : pod.spec().init_containers()) traits.inits.insert(init.name());
-  traits.not_carried_out = NotCarriedOut(pod);
+  traits.unsupported_fields = UnsupportedFields(pod);
   return traits;
 }
 
@@ -94,7 +94,7 @@ void FillFact(const Worker& worker, v1::WorkerFact& fact) {
   }
 }
 
-void FillLasting(const Worker& worker, v1::LastingFact& fact) {
+void FillPermanent(const Worker& worker, v1::LastingFact& fact) {
   fact.set_uid(worker.uid);
   fact.set_name(worker.name);
   fact.set_namespace_(worker.name_space);
@@ -168,7 +168,7 @@ std::unique_ptr<Worker> FromFact(const v1::WorkerFact& fact) {
   return worker;
 }
 
-void ApplyLasting(const v1::LastingFact& fact, Worker& worker) {
+void ApplyPermanent(const v1::LastingFact& fact, Worker& worker) {
   worker.start_wall_ns = fact.start_time_wall_ns();
   worker.evicted = fact.evicted();
   if (worker.reason.empty()) worker.reason = fact.reason();

@@ -1,8 +1,12 @@
 #pragma once
 
 /// Everything pod-worker knows of one pod: the state behind the record in `workers`, and what is
-/// being done for it. Threads: the loop's. Errors: none. Units: as the names say. Source: sync-loop
-/// spec, "Worker record"; DESIGN.md, rules 14, 15, 19 and 20.
+/// being done for it.
+/// Threads: the loop's.
+/// Errors:  none.
+/// Units:   as the names say.
+/// Source:  docs/behaviour/termination.md, "States of a worker"; docs/safety.md, rules 14, 15, 19
+///          and 20.
 
 #include <map>
 #include <memory>
@@ -17,7 +21,7 @@
 #include "services/pod-worker/sync/pod_sync.h"
 #include "services/pod-worker/termination/pod_termination.h"
 #include "services/pod-worker/worker/activity.h"
-#include "services/pod-worker/worker/facts.h"
+#include "services/pod-worker/worker/disk_records.h"
 #include "services/pod-worker/worker/worker_state.h"
 
 namespace splitlet::v1 {
@@ -42,8 +46,8 @@ struct PodTraits {
   bool deleted = false;  // has a deletion timestamp
   std::optional<int64_t> deletion_grace, spec_grace, active_deadline;
   size_t containers = 0;
-  std::set<std::string> inits;  // names of init containers
-  std::string not_carried_out;  // of what it asks for; for people
+  std::set<std::string> inits;     // names of init containers
+  std::string unsupported_fields;  // of what it asks for; for people
 };
 /// DATA_LOSS when the bytes are no pod.
 StatusOr<PodTraits> TraitsOf(const std::string& pod);
@@ -81,7 +85,7 @@ struct Worker {
   Activity activity = Activity::kIdle;
   void On(ActivityEvent event) { activity = Next(activity, event); }
   std::shared_ptr<CancelToken> ending = std::make_shared<CancelToken>();
-  std::shared_ptr<const v1::ObservedPod> lasting;  // see WhatLasts; null: everything is asked
+  std::shared_ptr<const v1::ObservedPod> known_running;  // null: everything is asked
   RestartState restarts;
   KilledSince killed;
   cri::Begun begun;
@@ -98,11 +102,11 @@ LogField TraceField(const Worker& worker);
 PodRef RefOf(const Worker& worker);
 
 void FillFact(const Worker& worker, v1::WorkerFact& fact);
-void FillLasting(const Worker& worker, v1::LastingFact& fact);
+void FillPermanent(const Worker& worker, v1::LastingFact& fact);
 void FillRecord(const Worker& worker, v1::WorkerRecord& record);
 /// From this boot's file.
 std::unique_ptr<Worker> FromFact(const v1::WorkerFact& fact);
 /// What a file for ever adds to a worker of the same incarnation.
-void ApplyLasting(const v1::LastingFact& fact, Worker& worker);
+void ApplyPermanent(const v1::LastingFact& fact, Worker& worker);
 
 }  // namespace splitlet::pod_worker

@@ -9,9 +9,9 @@ namespace splitlet::pod_worker {
 
 enum class WorkerState { kSyncing, kTerminating, kTerminated, kFinished };
 enum class WorkerEvent {
-  kEndRequested,  // a kill, REMOVED, a deletion timestamp, a later life, the active deadline
+  kEndRequested,  // a kill, REMOVED, a deletion timestamp, a later incarnation, the active deadline
   kCompleted,     // nothing of the pod will ever run again by itself
-  kAllStopped,    // containers proven stopped, verdict on disk
+  kAllStopped,    // containers proven stopped, terminal status on disk
   kCleanedUp,     // directories of its volumes are gone
 };
 

@@ -31,14 +31,16 @@ void WorkerStore::Save(Worker& worker, Durability what, Done done) {
   auto state = std::make_shared<v1::WorkerFact>();
   FillFact(worker, *state);
   auto permanent = std::make_shared<v1::LastingFact>();
-  if (what.permanent) FillLasting(worker, *permanent);
+  if (what.permanent) FillPermanent(worker, *permanent);
   auto record = std::make_shared<v1::WorkerRecord>();
   FillRecord(worker, *record);
-  deps_.strands.Run(FactsStrand(worker.uid), [this, state, permanent, record, what,
-                                              done = std::move(done)] {
-    // The verdict first: without it the state would say that a pod is over, and nobody knew how.
-    Status status = what.permanent ? deps_.facts.SaveLasting(*permanent, what.fsync) : OkStatus();
-    if (status.ok()) status = deps_.facts.SaveWorker(*state);
+  deps_.strands.Run(RecordsStrand(worker.uid), [this, state, permanent, record, what,
+                                                done = std::move(done)] {
+    // The terminal status first: without it the state would say that a pod is over, and nobody knew
+    // how.
+    Status status =
+        what.permanent ? deps_.records.SavePermanent(*permanent, what.fsync) : OkStatus();
+    if (status.ok()) status = deps_.records.SaveWorker(*state);
     deps_.loop.Post([this, record, what, done, status] { OnSaved(*record, what, done, status); });
   });
 }
@@ -105,8 +107,8 @@ void WorkerStore::Put(const Worker& worker, v1::WorkerRecord record) {
 }
 
 void WorkerStore::Forget(const std::string& uid) {
-  deps_.strands.Run(FactsStrand(uid), [this, uid] {
-    deps_.log.LogIfError(deps_.facts.ForgetWorker(uid), "forget worker");
+  deps_.strands.Run(RecordsStrand(uid), [this, uid] {
+    deps_.log.LogIfError(deps_.records.ForgetWorker(uid), "forget worker");
   });
 }
 
@@ -120,7 +122,7 @@ void WorkerStore::KeepRoom() {
            deps_.clock.Now() - worker.deadline >= kRoomPeriod;
   });
   deps_.strands.Run(kRoomStrand, [this, overdue] {
-    const Status kept = overdue ? deps_.facts.GiveRoom() : deps_.facts.KeepRoom();
+    const Status kept = overdue ? deps_.records.GiveRoom() : deps_.records.KeepRoom();
     deps_.loop.Post([this, kept] { OnRoomKept(kept); });
   });
 }

@@ -3,12 +3,13 @@
 /// What is on disk of the workers, and what is on its way there; and the only place where the
 /// record of a worker is put: what is not on disk nobody hears of.
 /// In:      Save for each change that has to be remembered, PutWorkers for each that has not.
-/// Owns:    of each worker the writes that are under way, and the one that failed and is tried again;
-///          the reserve of the disk.
-/// Out:     the files of workers and verdicts; puts to `workers`; answers to callers.
+/// Owns:    of each worker the writes that are under way, and the one that failed and is tried
+///          again; the reserve of the disk.
+/// Out:     the files of workers and terminal statuses; puts to `workers`; answers to callers.
 /// Killed:  a change that was written is read by the next start; of one that was not, nobody heard.
 /// Threads: the loop's, but for the files.
-/// Errors:  UNAVAILABLE to the caller whose change could not be written; it is tried until it works.
+/// Errors:  UNAVAILABLE to the caller whose change could not be written; it is tried until it
+///          works.
 /// Source:  docs/safety.md, rules 3, 19 and 28.
 
 #include <functional>
@@ -20,7 +21,7 @@
 #include "libs/base/status.h"
 #include "libs/bus/typed.h"
 #include "libs/exec/exec.h"
-#include "services/pod-worker/worker/facts.h"
+#include "services/pod-worker/worker/disk_records.h"
 #include "services/pod-worker/worker/workers.h"
 
 namespace splitlet::v1 {
@@ -48,7 +49,7 @@ class WorkerStore {
     exec::EventLoop& loop;
     exec::Strands& strands;
     bus::Table<v1::WorkerRecord>& table;
-    const Facts& facts;
+    const DiskRecords& records;
     const Workers& workers;
     const Log& log;
     std::function<bool(const std::string& uid)> is_held;  // for the record

@@ -1,7 +1,8 @@
 #pragma once
 
 /// The workers of this start of the process, one for each pod.
-/// In:      PodWorkerService adds and erases; every class of this service that acts for a pod finds.
+/// In:      PodWorkerService adds and erases; every class of this service that acts for a pod
+///          finds.
 /// Owns:    each Worker, by UID, and the order in which they came.
 /// Killed:  rebuilt from the records on disk.
 /// Threads: the loop's.

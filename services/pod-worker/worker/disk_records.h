@@ -1,10 +1,11 @@
 #pragma once
 
 /// The files of pod-worker: one small file per pod and kind, replaced whole.
-/// Threads: any; calls block on the disk. Errors: those of the disk; a file of a higher schema
-/// level, and one that is broken and says how the pod stands or how it ended, makes its pod unknown
-/// until it is put aside; a broken one of back-offs or holds is reported. Source: docs/safety.md,
-/// rules 3 and 27.
+/// Threads: any; calls block on the disk.
+/// Errors:  those of the disk; a file of a higher schema level, and one that is broken and says how
+///          the pod stands or how it ended, makes its pod unknown until it is put aside; a broken
+///          one of back-offs or holds is reported.
+/// Source:  docs/safety.md, rules 3 and 27.
 
 #include <map>
 #include <set>
@@ -26,7 +27,7 @@ namespace splitlet::pod_worker {
 
 /// The strand on which the files of this pod are written. Few for all pods, so that a node whose
 /// pods all change at once takes few threads for it.
-std::string FactsStrand(const std::string& uid);
+std::string RecordsStrand(const std::string& uid);
 
 /// What a restart of containers rests on; the value behind RestartFact.
 struct RestartState {
@@ -42,17 +43,17 @@ struct SavedBegun {
   int64_t incarnation = 0;
 };
 
-class Facts {
+class DiskRecords {
  public:
-  Facts(fs::FileSystem& files, const Clock& clock, const std::string& run_dir,
-        const std::string& state_dir);
+  DiskRecords(fs::FileSystem& files, const Clock& clock, const std::string& run_dir,
+              const std::string& state_dir);
 
   struct All {
     std::vector<v1::WorkerFact> workers;
     std::map<std::string, SavedRestarts> restarts;  // by key
     std::map<std::string, v1::HoldFact> holds;      // by hold id
     std::map<std::string, SavedBegun> begun;        // by UID
-    std::vector<v1::LastingFact> lasting;
+    std::vector<v1::LastingFact> permanent;
     struct Unknown {
       std::string why;
       std::vector<const fs::FactStore*> stores;  // that hold a file which cannot be used
@@ -73,22 +74,22 @@ class Facts {
   /// What ends a pod, or is needed for it, is saved on a full disk too.
   Status SaveWorker(const v1::WorkerFact& fact) const;
   /// `sync`: not even a power cut loses it.
-  Status SaveLasting(const v1::LastingFact& fact, bool sync) const;
+  Status SavePermanent(const v1::LastingFact& fact, bool sync) const;
   Status SaveRestart(const std::string& uid, int64_t incarnation, const RestartState& state) const;
   /// A file of its own, for ever and never synced: it is written by the pod's strand, while the
-  /// verdict of the pod may be on its way to the other file.
+  /// terminal status of the pod may be on its way to the other file.
   Status SaveBegun(const std::string& uid, int64_t incarnation, const cri::Begun& begun) const;
   Status SaveHold(const std::string& hold_id, const v1::HoldFact& fact) const;
   /// Makes directories and reserves where they are missing. Now and then.
   Status KeepRoom() const;
   /// On a full disk: the runtime too has to write before it can say that a container has ended.
   Status GiveRoom() const;
-  Status ForgetWorker(const std::string& uid) const;   // and its restarts
-  Status ForgetLasting(const std::string& uid) const;  // and what has begun
+  Status ForgetWorker(const std::string& uid) const;     // and its restarts
+  Status ForgetPermanent(const std::string& uid) const;  // and what has begun
   Status ForgetHold(const std::string& hold_id) const;
 
  private:
-  fs::FactStore workers_, restarts_, holds_, lasting_, begun_;
+  fs::FactStore workers_, restarts_, holds_, permanent_, begun_;
 };
 
 using bus::FromProto;

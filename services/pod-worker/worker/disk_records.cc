@@ -1,4 +1,4 @@
-#include "services/pod-worker/worker/facts.h"
+#include "services/pod-worker/worker/disk_records.h"
 
 #include <functional>
 
@@ -44,7 +44,7 @@ enum class Loss { kPod, kDelay, kHold };
 
 /// Parses every fact of a store; what cannot be used becomes a problem, or an unknown pod.
 template <class Fact, class Take>
-Status ReadStore(const fs::FactStore& store, Loss loss, Facts::All& all, const Take& take) {
+Status ReadStore(const fs::FactStore& store, Loss loss, DiskRecords::All& all, const Take& take) {
   auto read = store.ReadAll();
   if (!read.ok()) return read.status();
   const auto note = [&](const std::string& key, const std::string& reason, bool newer) {
@@ -66,13 +66,14 @@ Status ReadStore(const fs::FactStore& store, Loss loss, Facts::All& all, const T
   return OkStatus();
 }
 
-/// Half of what is remembered of a pod says nothing: a grant without its verdict starts it again.
-void LeaveOutUnknown(Facts::All& all) {
+/// Half of what is remembered of a pod says nothing: a grant without its terminal status starts it
+/// again.
+void LeaveOutUnknown(DiskRecords::All& all) {
   const auto unknown = [&all](const auto& fact) {
     return all.unknown.contains(bus::KeyOf(fact.uid()));
   };
   std::erase_if(all.workers, unknown);
-  std::erase_if(all.lasting, unknown);
+  std::erase_if(all.permanent, unknown);
   std::erase_if(all.restarts,
                 [&all](const auto& entry) { return all.unknown.contains(entry.first); });
   std::erase_if(all.begun, [&all](const auto& entry) {
@@ -82,28 +83,28 @@ void LeaveOutUnknown(Facts::All& all) {
 
 }  // namespace
 
-std::string FactsStrand(const std::string& uid) {
+std::string RecordsStrand(const std::string& uid) {
   constexpr size_t kWriters = 8;
   return fmt::format("facts/{}", std::hash<std::string>{}(uid) % kWriters);
 }
 
-Facts::All::All() = default;
-Facts::All::~All() = default;
-Facts::All::All(All&&) noexcept = default;
-Facts::All& Facts::All::operator=(All&&) noexcept = default;
+DiskRecords::All::All() = default;
+DiskRecords::All::~All() = default;
+DiskRecords::All::All(All&&) noexcept = default;
+DiskRecords::All& DiskRecords::All::operator=(All&&) noexcept = default;
 
-Facts::Facts(fs::FileSystem& files, const Clock& clock, const std::string& run_dir,
-             const std::string& state_dir)
+DiskRecords::DiskRecords(fs::FileSystem& files, const Clock& clock, const std::string& run_dir,
+                         const std::string& state_dir)
     : workers_(files, clock, ThisBoot(run_dir, "workers")),
       restarts_(files, clock, ThisBoot(run_dir, "restarts")),
       holds_(files, clock, ThisBoot(run_dir, "holds")),
-      lasting_(files, clock,
-               {.directory = state_dir + "/pod-worker/pods",
-                .schema = kSchema,
-                .reserve_directory = state_dir + "/pod-worker/reserve"}),
+      permanent_(files, clock,
+                 {.directory = state_dir + "/pod-worker/pods",
+                  .schema = kSchema,
+                  .reserve_directory = state_dir + "/pod-worker/reserve"}),
       begun_(files, clock, {.directory = state_dir + "/pod-worker/begun", .schema = kSchema}) {}
 
-StatusOr<Facts::All> Facts::ReadAll(Duration max_backoff) const {
+StatusOr<DiskRecords::All> DiskRecords::ReadAll(Duration max_backoff) const {
   All all;
   RETURN_IF_ERROR(ReadStore<v1::WorkerFact>(workers_, Loss::kPod, all,
                                             [&](const std::string&, v1::WorkerFact fact) {
@@ -122,9 +123,9 @@ StatusOr<Facts::All> Facts::ReadAll(Duration max_backoff) const {
                                             all.holds.emplace(key, std::move(fact));
                                           }),
                   "read holds");
-  RETURN_IF_ERROR(ReadStore<v1::LastingFact>(lasting_, Loss::kPod, all,
+  RETURN_IF_ERROR(ReadStore<v1::LastingFact>(permanent_, Loss::kPod, all,
                                              [&](const std::string&, v1::LastingFact fact) {
-                                               all.lasting.push_back(std::move(fact));
+                                               all.permanent.push_back(std::move(fact));
                                              }),
                   "read verdicts");
   RETURN_IF_ERROR(ReadStore<v1::LastingFact>(
@@ -137,8 +138,8 @@ StatusOr<Facts::All> Facts::ReadAll(Duration max_backoff) const {
   return all;
 }
 
-StatusOr<std::vector<std::string>> Facts::PutAside(const std::string& key,
-                                                   const All::Unknown& unknown) const {
+StatusOr<std::vector<std::string>> DiskRecords::PutAside(const std::string& key,
+                                                         const All::Unknown& unknown) const {
   std::vector<std::string> paths;
   for (const fs::FactStore* store : unknown.stores) {
     auto path = store->PutAside(key);
@@ -149,16 +150,16 @@ StatusOr<std::vector<std::string>> Facts::PutAside(const std::string& key,
   return paths;
 }
 
-Status Facts::SaveWorker(const v1::WorkerFact& fact) const {
+Status DiskRecords::SaveWorker(const v1::WorkerFact& fact) const {
   return Annotate(SaveFact(workers_, fact, false), "save worker");
 }
 
-Status Facts::SaveLasting(const v1::LastingFact& fact, bool sync) const {
-  return Annotate(SaveFact(lasting_, fact, sync), "save verdict");
+Status DiskRecords::SavePermanent(const v1::LastingFact& fact, bool sync) const {
+  return Annotate(SaveFact(permanent_, fact, sync), "save verdict");
 }
 
-Status Facts::SaveRestart(const std::string& uid, int64_t incarnation,
-                          const RestartState& state) const {
+Status DiskRecords::SaveRestart(const std::string& uid, int64_t incarnation,
+                                const RestartState& state) const {
   v1::RestartFact fact;
   fact.set_incarnation(incarnation);
   for (const auto& [key, entry] : state.backoff.entries()) {
@@ -173,8 +174,8 @@ Status Facts::SaveRestart(const std::string& uid, int64_t incarnation,
                   "save restarts");
 }
 
-Status Facts::SaveBegun(const std::string& uid, int64_t incarnation,
-                        const cri::Begun& begun) const {
+Status DiskRecords::SaveBegun(const std::string& uid, int64_t incarnation,
+                              const cri::Begun& begun) const {
   v1::LastingFact fact;
   fact.set_uid(uid);
   fact.set_incarnation(incarnation);
@@ -183,33 +184,33 @@ Status Facts::SaveBegun(const std::string& uid, int64_t incarnation,
                   "save what has begun");
 }
 
-Status Facts::SaveHold(const std::string& hold_id, const v1::HoldFact& fact) const {
+Status DiskRecords::SaveHold(const std::string& hold_id, const v1::HoldFact& fact) const {
   // What gc removes under it makes room.
   return Annotate(holds_.SaveForEnd(hold_id, fact.SerializeAsString(), false), "save hold");
 }
 
-Status Facts::KeepRoom() const {
-  for (const auto* store : {&workers_, &restarts_, &holds_, &lasting_, &begun_})
+Status DiskRecords::KeepRoom() const {
+  for (const auto* store : {&workers_, &restarts_, &holds_, &permanent_, &begun_})
     RETURN_IF_ERROR(store->KeepRoom(), "keep room");
   return OkStatus();
 }
 
-Status Facts::GiveRoom() const {
+Status DiskRecords::GiveRoom() const {
   RETURN_IF_ERROR(workers_.GiveRoom(), "give room");
-  return Annotate(lasting_.GiveRoom(), "give room");
+  return Annotate(permanent_.GiveRoom(), "give room");
 }
 
-Status Facts::ForgetWorker(const std::string& uid) const {
+Status DiskRecords::ForgetWorker(const std::string& uid) const {
   RETURN_IF_ERROR(restarts_.Forget(bus::KeyOf(uid)), "forget restarts");
   return Annotate(workers_.Forget(bus::KeyOf(uid)), "forget worker");
 }
 
-Status Facts::ForgetLasting(const std::string& uid) const {
+Status DiskRecords::ForgetPermanent(const std::string& uid) const {
   RETURN_IF_ERROR(begun_.Forget(bus::KeyOf(uid)), "forget what has begun");
-  return Annotate(lasting_.Forget(bus::KeyOf(uid)), "forget verdict");
+  return Annotate(permanent_.Forget(bus::KeyOf(uid)), "forget verdict");
 }
 
-Status Facts::ForgetHold(const std::string& hold_id) const {
+Status DiskRecords::ForgetHold(const std::string& hold_id) const {
   return Annotate(holds_.Forget(hold_id), "forget hold");
 }
 
