@@ -162,6 +162,29 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
            },
            .advance = [this](const std::string& uid) { Advance(uid); },
            .look_again = [this](const std::string& uid, Duration wait) { due_.Add(uid, wait); }}),
+      recovery_({.clock = deps_.clock,
+                 .loop = deps_.loop,
+                 .strands = deps_.strands,
+                 .reader = deps_.reader,
+                 .records = records_,
+                 .log = deps_.log,
+                 .request_timeout = config_.request_timeout,
+                 .crash_loop_max = config_.crash_loop_max,
+                 .workers = workers_,
+                 .store = store_,
+                 .found = found_,
+                 .termination = termination_,
+                 .add = [this](std::unique_ptr<Worker> worker) -> Worker& {
+                   return Add(std::move(worker));
+                 },
+                 .on_read = [this](DiskRecords::All& records) { OnRead(records); },
+                 .on_listed =
+                     [this](const std::vector<cri::Sandbox>& sandboxes,
+                            const std::vector<cri::Container>& containers) {
+                       OnRuntimeListed(sandboxes, containers);
+                     },
+                 .on_runtime_answer =
+                     [this](const std::string& trouble) { runtime_trouble_ = trouble; }}),
       due_(deps_.loop, deps_.clock, [this](const std::string& uid) { Advance(uid); }),
       collect_(deps_.loop, kCollectPeriod, [this] { Collect(); }),
       missing_(deps_.loop, kMissingPeriod, [this] { requests_.CheckMissing(); }),
@@ -180,7 +203,7 @@ void PodWorkerService::Start() {
   deps_.bus.OnSignal("pleg", "pod-changed", [this](const std::string& uid) { OnPodChanged(uid); });
   deps_.loop.RunAfter(kWaitForDesired, [this] { OnDesiredReady(); });
   if (deps_.desired.was_live()) OnDesiredReady();
-  ReadRecords();
+  recovery_.Start();
   keep_room_.Kick();
 }
 
@@ -193,116 +216,29 @@ void PodWorkerService::BeginStop() {
 }
 
 daemon::Health PodWorkerService::GetHealth() const {
-  if (!records_trouble_.empty()) return {false, "read facts: " + records_trouble_};
-  if (!recovered_) return {false, "the files of this boot are not read yet"};
+  if (!recovery_.trouble().empty()) return {false, "read facts: " + recovery_.trouble()};
+  if (!recovery_.is_read()) return {false, "the files of this boot are not read yet"};
   if (!runtime_trouble_.empty()) return {false, "container runtime: " + runtime_trouble_};
-  if (!runtime_listed_) return {false, "the runtime has not been listed yet"};
+  if (!recovery_.is_listed()) return {false, "the runtime has not been listed yet"};
   return {};
 }
 
-void PodWorkerService::ReadRecords() {
-  deps_.strands.Run("recover", [this] {
-    auto records =
-        std::make_shared<StatusOr<DiskRecords::All>>(records_.ReadAll(config_.crash_loop_max));
-    deps_.loop.Post([this, records] { OnRecordsRead(std::move(*records)); });
-  });
-}
-
-void PodWorkerService::OnRecordsRead(StatusOr<DiskRecords::All> records) {
-  if (!records.ok()) {
-    const std::string before = std::exchange(records_trouble_, Message(records.status()));
-    if (before != records_trouble_)
-      deps_.log.Error("cannot read the files of this process", {KV("err", records.status())});
-    deps_.loop.RunAfter(kTryAgain, [this] { ReadRecords(); });
-    return;
-  }
-  records_trouble_.clear();
-  for (const auto& problem : records->problems)
-    deps_.log.Error("a file cannot be used", {KV("reason", problem)});
-  AddRecovered(*records);
-  holds_.OnRead(records->holds);
-  recovered_ = true;
+void PodWorkerService::OnRead(DiskRecords::All& records) {
+  holds_.OnRead(records.holds);
   CountStates();
   for (const auto& [uid, worker] : workers_)
     if (!worker->orphan) store_.PutWorkers(*worker);
-  unreadable_.OnRead(std::move(records->unknown));
+  unreadable_.OnRead(std::move(records.unknown));
   deps_.desired.ForEach(
       [this](const std::string& key, const auto& record) { OnDesired(key, record, true); });
-  ListRuntime();
 }
 
-void PodWorkerService::AddRecovered(const DiskRecords::All& records) {
-  // What was done last is not known: it may have been the moment before the end.
-  for (const auto& fact : records.workers) MarkAction(Add(FromFact(fact)));
-  for (const auto& fact : records.permanent) {
-    Worker* worker = Find(fact.uid());
-    if (worker != nullptr && worker->incarnation == fact.incarnation()) {
-      ApplyPermanent(fact, *worker);
-      // Killed between the terminal status and the change of state: it stands.
-      if (worker->state == WorkerState::kSyncing && (fact.has_verdict() || fact.evicted())) {
-        termination_.Begin(*worker, {});
-        store_.Save(*worker, {});
-      }
-    } else if (worker == nullptr && (fact.has_verdict() || fact.evicted())) {
-      // From another boot: the pod is over; what is left of it is ended.
-      auto ended = std::make_unique<Worker>();
-      ended->uid = fact.uid();
-      ended->name = fact.name();
-      ended->name_space = fact.namespace_();
-      ended->source = fact.source();
-      ended->incarnation = fact.incarnation();
-      ApplyPermanent(fact, *ended);
-      Worker& added = Add(std::move(ended));
-      termination_.Begin(added, {});
-      store_.Save(added, {});
-    } else if (worker == nullptr) {
-      found_.AddStartTime(fact);
-    }
-  }
-  for (const auto& [key, saved] : records.restarts) {
-    Worker* worker = workers_.FindByKey(key);
-    if (worker != nullptr && (saved.incarnation == 0 || saved.incarnation == worker->incarnation))
-      worker->restarts = saved.state;
-  }
-  for (const auto& [uid, saved] : records.begun) {
-    Worker* worker = Find(uid);
-    if (worker == nullptr) found_.AddBegun(uid, saved);
-    if (worker != nullptr && saved.incarnation == worker->incarnation) worker->begun = saved.begun;
-  }
-}
-
-void PodWorkerService::ListRuntime() {
-  deps_.strands.Run("recover", [this] {
-    const Deadline deadline = After(deps_.clock, config_.request_timeout);
-    auto sandboxes = deps_.reader.ListPodSandbox("", deadline);
-    StatusOr<std::vector<cri::Container>> containers = std::vector<cri::Container>{};
-    if (sandboxes.ok()) containers = deps_.reader.ListContainers({}, deadline);
-    deps_.loop.Post([this, s = std::move(sandboxes), c = std::move(containers)] {
-      const Status status = s.ok() ? c.status() : s.status();
-      if (status.ok()) {
-        OnRuntimeListed(status, *s, *c);
-      } else {
-        OnRuntimeListed(status, {}, {});
-      }
-    });
-  });
-}
-
-void PodWorkerService::OnRuntimeListed(const Status& status,
-                                       const std::vector<cri::Sandbox>& sandboxes,
+void PodWorkerService::OnRuntimeListed(const std::vector<cri::Sandbox>& sandboxes,
                                        const std::vector<cri::Container>& containers) {
-  if (!status.ok()) {
-    if (runtime_trouble_.empty()) deps_.log.Warn("cannot list the runtime", {KV("err", status)});
-    runtime_trouble_ = Message(status);
-    deps_.loop.RunAfter(kTryAgain, [this] { ListRuntime(); });
-    return;
-  }
-  runtime_trouble_.clear();
   gate_.OnRuntimeListed(sandboxes, containers);
   found_.OnRuntimeListed(sandboxes, containers);
   for (const auto& [uid, worker] : workers_)
     worker->started = worker->started || gate_.IsLeftover(*worker);
-  runtime_listed_ = true;
   deps_.table.SetComplete({{std::string(bus::kAll)}, deps_.clock.Now(), {}});
   deps_.log.Info("ready", {KV("pods", workers_.size()), KV("sandboxes", sandboxes.size())});
   for (const auto& uid : workers_.Uids()) Advance(uid);
@@ -368,7 +304,7 @@ void PodWorkerService::Collect() {
   std::vector<std::string> old;
   CountStates();
   found_.Collect();
-  if (recovered_ && !stopping_) unreadable_.Collect();
+  if (recovery_.is_read() && !stopping_) unreadable_.Collect();
   for (const auto& [uid, worker] : workers_) {
     ForgetIfGone(*worker);
     const bool gone = !deps_.table.Contains(bus::KeyOf(uid)) && worker->activity == Activity::kIdle;
@@ -391,7 +327,7 @@ void PodWorkerService::OnPodChanged(const std::string& uid) {
 /// OK: of a pod whose files are read.
 Status PodWorkerService::MayServe(const std::string& uid) const {
   if (const Status usable = CheckUid(uid); !usable.ok()) return usable;
-  if (!recovered_) return Unavailable("the files of this boot are not read yet");
+  if (!recovery_.is_read()) return Unavailable("the files of this boot are not read yet");
   if (unreadable_.Contains(bus::KeyOf(uid)))
     return FailedPrecondition("the pod's file cannot be read");
   return OkStatus();
@@ -414,7 +350,7 @@ void PodWorkerService::OnKillPod(const v1::KillPodRequest& request, Done<v1::Kil
 void PodWorkerService::OnDesired(const std::string& key,
                                  const std::shared_ptr<const v1::DesiredRecord>& record,
                                  bool present, const std::string& traceparent) {
-  if (!recovered_) return;
+  if (!recovery_.is_read()) return;
   if (record != nullptr) {
     requests_.OnDesired(*record, traceparent);
   } else if (!present) {
@@ -440,7 +376,7 @@ PodNeed PodWorkerService::NeedOf(const std::string& uid) const {
 
 void PodWorkerService::OnHoldForRemoval(const v1::HoldRequest& request, Done<v1::HoldReply> done) {
   CHECK(deps_.loop.IsCurrent());
-  if (!runtime_listed_) return done(Unavailable("the runtime has not been listed yet"));
+  if (!recovery_.is_listed()) return done(Unavailable("the runtime has not been listed yet"));
   holds_.OnHoldForRemoval(request, std::move(done));
 }
 
@@ -451,12 +387,12 @@ void PodWorkerService::OnReleaseHold(const std::string& hold_id) {
 
 void PodWorkerService::DiscardRecord(const std::string& uid, Done<std::vector<std::string>> done) {
   CHECK(deps_.loop.IsCurrent());
-  if (!recovered_) return done(Unavailable("the files of this boot are not read yet"));
+  if (!recovery_.is_read()) return done(Unavailable("the files of this boot are not read yet"));
   unreadable_.Discard(bus::KeyOf(uid), std::move(done));
 }
 
 void PodWorkerService::OnDiscarded(const std::string& key, const DiskRecords::All& left) {
-  AddRecovered(left);
+  recovery_.AddWorkers(left);
   if (const Worker* worker = workers_.FindByKey(key)) {
     store_.PutWorkers(*worker);
   } else if (const std::string uid = found_.UidOfKey(key); !uid.empty()) {
@@ -472,7 +408,7 @@ void PodWorkerService::OnDiscarded(const std::string& key, const DiskRecords::Al
 /// time.
 void PodWorkerService::Advance(const std::string& uid) {
   Worker* worker = Find(uid);
-  if (worker == nullptr || !runtime_listed_ || stopping_) return;
+  if (worker == nullptr || !recovery_.is_listed() || stopping_) return;
   worker->On(ActivityEvent::kWoken);
   if (worker->activity != Activity::kIdle) return;
   switch (worker->state) {

@@ -4,8 +4,8 @@
 /// to a pod.
 /// In:      grants and kills from sync-loop, kills and holds from gc, the view `desired`, pleg's
 ///          signal `pod-changed`.
-/// Owns:    how far the start is; table `workers`: pod UID -> state, deadlines, what containers wait
-///          for, the terminal status and the last observation. WorkerStore puts it.
+/// Owns:    table `workers`: pod UID -> state, deadlines, what containers wait for, the terminal
+///          status and the last observation. WorkerStore puts it.
 /// Out:     what its parts do: puts to `workers`; sandboxes and containers in the runtime; pod
 ///          directories; Kubernetes events.
 /// Killed:  at any line: files say which pods are granted or ending, the runtime says how far they
@@ -46,6 +46,7 @@
 #include "services/pod-worker/worker/full_name_gate.h"
 #include "services/pod-worker/worker/grant_judge.h"
 #include "services/pod-worker/worker/owner_question.h"
+#include "services/pod-worker/worker/recovery.h"
 #include "services/pod-worker/worker/request_handler.h"
 #include "services/pod-worker/worker/worker_store.h"
 #include "services/pod-worker/worker/workers.h"
@@ -123,11 +124,8 @@ class PodWorkerService {
 
  private:
   // Start.
-  void ReadRecords();
-  void OnRecordsRead(StatusOr<DiskRecords::All> records);
-  void AddRecovered(const DiskRecords::All& records);
-  void ListRuntime();
-  void OnRuntimeListed(const Status& status, const std::vector<cri::Sandbox>& sandboxes,
+  void OnRead(DiskRecords::All& records);
+  void OnRuntimeListed(const std::vector<cri::Sandbox>& sandboxes,
                        const std::vector<cri::Container>& containers);
   void OnDesiredReady();
 
@@ -139,7 +137,6 @@ class PodWorkerService {
   /// `traceparent`: of the change that took the pod away, where that is known.
   void ForgetIfGone(const Worker& worker, const std::string& traceparent = {});
   bool IsGone(const Worker& worker) const;
-  void MarkAction(Worker& worker) { worker.last_action = deps_.clock.Now(); }
 
   Status MayServe(const std::string& uid) const;
   void OnDesired(const std::string& key, const std::shared_ptr<const v1::DesiredRecord>& record,
@@ -181,11 +178,12 @@ class PodWorkerService {
   SyncRunner syncs_;
   GrantJudge judge_;
   RequestHandler requests_;
+  Recovery recovery_;
   exec::WorkQueue due_;
   exec::Periodic collect_, missing_, keep_room_;
 
-  bool recovered_ = false, runtime_listed_ = false, desired_ready_ = false, stopping_ = false;
-  std::string records_trouble_, runtime_trouble_;
+  bool desired_ready_ = false, stopping_ = false;
+  std::string runtime_trouble_;  // empty: the runtime answers
 };
 
 }  // namespace splitlet::pod_worker
