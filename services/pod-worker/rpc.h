@@ -3,7 +3,7 @@
 /// The gRPC face of the workers: every call goes to the loop and waits for the service's answer.
 /// Threads: gRPC's.
 /// Errors:  gRPC codes.
-/// Source:  services.proto, PodWorker.
+/// Source:  proto/splitlet/v1/services.proto.
 
 #include <memory>
 

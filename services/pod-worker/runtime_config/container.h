@@ -1,9 +1,10 @@
 #pragma once
 
 /// The container configuration that goes to the runtime, field by field as a kubelet sends it.
+/// Works with containerd from 1.6 on.
 /// Threads: pure functions, any.
 /// Errors:  INVALID_ARGUMENT with the text of the waiting message.
-/// Source:  docs/behaviour/runtime-config.md; works with containerd from 1.6 on.
+/// Source:  docs/behaviour/runtime-config.md.
 
 #include <cstdint>
 #include <map>

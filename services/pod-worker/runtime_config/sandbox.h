@@ -1,10 +1,11 @@
 #pragma once
 
 /// The sandbox configuration that goes to the runtime, and the pod's /etc/hosts, field by field as
-/// a kubelet sends them. cgroup_parent is left empty: the runtime places the pod.
+/// a kubelet sends them. cgroup_parent is left empty: the runtime places the pod. Works with
+/// containerd from 1.6 on.
 /// Threads: pure functions, any.
 /// Errors:  INVALID_ARGUMENT with the text of the event.
-/// Source:  docs/behaviour/runtime-config.md; works with containerd from 1.6 on.
+/// Source:  docs/behaviour/runtime-config.md.
 
 #include <cstdint>
 #include <string>

@@ -5,7 +5,7 @@
 /// fails with an event of its own and is not named here.
 /// Threads: pure function, any.
 /// Errors:  none.
-/// Source:  the README of this service, "What it cannot do".
+/// Source:  services/pod-worker/README.md.
 
 #include <string>
 
