@@ -40,8 +40,6 @@ LIB_ARROWS = {
 HEADERLESS = {(owner, name) for owner, names in {
     "cri": "fake_controls fake_state",
 }.items() for name in names.split()}
-# Comments that are not looked at yet.
-UNCITED = ()
 TOOLS = ("ctl", "chaos")  # programs for people, a folder each; what they share is in libs/operate
 MAX_FILE_LINES = 700
 MAX_FUNCTION_LINES = 70
@@ -351,7 +349,7 @@ def lint(root, headerless=frozenset()):
     findings.extend(check_documented(root, sources))
     texts = [(source.path, source.text) for source in sources]
     findings.extend(Finding(*found) for found in lint_processes.check(root))
-    findings.extend(Finding(*found) for found in lint_docs.check(root, texts, headerless, UNCITED))
+    findings.extend(Finding(*found) for found in lint_docs.check(root, texts, headerless))
     return sorted(findings)
 
 

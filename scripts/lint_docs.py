@@ -235,8 +235,8 @@ def check_headers(tree, exceptions):
         yield "scripts/lint.py", 1, f"HEADERLESS: take {owner}/{name} out, it is gone or has its header"
 
 
-def check(root, sources, exceptions, uncited=()):
-    """`sources`: (path, text) of code; `uncited`: folders whose comments are not looked at."""
+def check(root, sources, exceptions):
+    """`sources`: (path, text) of code; `exceptions`: those of check_headers."""
     tree = Tree(root)
     code = [(p, t) for p, t in sources if p.endswith((".cc", ".h"))]
     protos = [(p, t) for p, t in sources if p.startswith("proto/splitlet") and p.endswith(".proto")]
@@ -244,8 +244,6 @@ def check(root, sources, exceptions, uncited=()):
              "words": {word for _, t in code for word in re.findall(r"\w+", t)},
              "services": {name for _, t in protos for name in SERVICE.findall(t)}}
     for path, text in sources:
-        if path.startswith(tuple(uncited)):
-            continue
         if path.endswith((".cc", ".h", ".proto")):
             yield from check_labels(path, text)
             yield from check_sources(tree, path, text)
