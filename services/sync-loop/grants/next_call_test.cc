@@ -26,7 +26,7 @@ PodDigest PodAs(const std::string& text) {
                                           : State::kUnknown;
   pod.ending = Says(text, "ending");
   pod.terminal = Says(text, "terminal");
-  pod.incarnation = 5;
+  pod.incarnation = Says(text, "unnumbered") ? 0 : 5;
   pod.generation = 7;
   return pod;
 }
@@ -62,6 +62,7 @@ const struct {
     {"admitted, no worker", "wanted", "", "admitted known", "create 5/7"},
     {"a missing worker is unknown", "wanted", "", "admitted", ""},
     {"not admitted", "wanted", "", "known", ""},
+    {"without an incarnation, not admitted", "wanted unnumbered", "", "known", ""},
     {"admitted in an earlier life only", "wanted", "finished 4/3", "known", ""},
     {"not granted", "wanted", "syncing 5/0", "admitted", "create 5/7"},
     {"lower generation", "wanted", "syncing 5/6", "admitted known", "update 5/7"},
