@@ -34,11 +34,12 @@ bool Views(std::string_view caller, std::string_view process) {
          IsListed(viewer->views, owner->table);
 }
 
-/// `method` without the package; empty: any.
-bool Calls(std::string_view caller, std::string_view process, std::string_view method) {
-  if ((method.empty() || method == kList) && Views(caller, process)) return true;
+/// `method` without the package; none: any.
+bool Calls(std::string_view caller, std::string_view process,
+           std::optional<std::string_view> method) {
+  if ((!method || method == kList) && Views(caller, process)) return true;
   return std::ranges::any_of(kCallRights, [&](const CallRight& right) {
-    return IsAt(right, process) && (method.empty() || right.method == method) &&
+    return IsAt(right, process) && (!method || right.method == method) &&
            IsCaller(right.callers, caller);
   });
 }
@@ -83,7 +84,8 @@ std::vector<uint32_t> Access::Callers() const {
   std::set<uint32_t> uids = {0};
   if (users_.empty()) uids.insert(own_uid_);
   for (const auto& user : users_) {
-    if (user.first == kOperator || Calls(user.first, process_, "")) uids.insert(user.second);
+    if (user.first == kOperator || Calls(user.first, process_, std::nullopt))
+      uids.insert(user.second);
   }
   return {uids.begin(), uids.end()};
 }

@@ -97,6 +97,7 @@ TEST(Access, OneUserHasTheRightsOfAllItsProcesses) {
   EXPECT_TRUE(access.MayCall("splitlet.v1.PodWorker/UpdatePod", 7));
   EXPECT_TRUE(access.MayCall("splitlet.v1.PodWorker/HoldForRemoval", 7));
   EXPECT_FALSE(access.MayCall("splitlet.v1.Admin/SetFault", 7));
+  EXPECT_FALSE(access.MayCall("splitlet.v1.", 7)) << "no method is not any method";
 }
 
 TEST(Access, WithoutTheSettingOnlyTheOwnUserAndRootGetIn) {
