@@ -93,19 +93,22 @@ void FileSource::LookSoon() {
 }
 
 void FileSource::StartPass() {
+  using Which = ManifestReader::Which;
+  const Which which = hinted_ ? Which::kChanged : Which::kAll;
   if (std::exchange(hinted_, false)) hints_.Next(kHintKey);
   deps_.loop.CancelTimer(timer_);
   timer_ = deps_.loop.RunAfter(kLookLimit, [this] { OnStuck(); });
   reading_ = true;
   again_ = false;
-  deps_.strands.Run(kStrand, [this, reader = reader_, started = deps_.clock.Now()] {
+  deps_.strands.Run(kStrand, [this, reader = reader_, started = deps_.clock.Now(), which,
+                              now = deps_.clock.WallNow()] {
     Listing listing = reader->List();
     reader->Collect(listing);
     const std::vector<std::string> paths = listing.paths;
     deps_.loop.Post([this, l = std::move(listing)] { OnListing(l); });
     std::vector<ReadFile> batch;
     for (const auto& path : paths) {
-      if (auto read = reader->Read(path)) batch.push_back(*std::move(read));
+      if (auto read = reader->Read(path, which, now)) batch.push_back(*std::move(read));
       if (batch.size() < kBatch) continue;
       deps_.loop.Post([this, b = std::exchange(batch, {})] { OnRead(b); });
     }

@@ -9,6 +9,13 @@
 
 namespace splitlet::config_source {
 
+namespace {
+
+/// File systems count time in steps of up to 2 s (FAT; ext4 and XFS: of a tick).
+constexpr Duration kSettles = std::chrono::seconds{2};
+
+}  // namespace
+
 ManifestReader::ManifestReader(fs::FileSystem& files, std::string path, std::string node_name,
                                Decode decode)
     : files_(files),
@@ -69,9 +76,8 @@ StatusOr<ManifestReader::Stamp> ManifestReader::StampOf(const std::string& path)
   return Stamp{info.inode, info.size, info.modified};
 }
 
-StatusOr<std::string> ManifestReader::ReadSettled(const std::string& path) {
+StatusOr<std::string> ManifestReader::ReadSettled(const std::string& path, const Stamp& before) {
   FAIL_POINT("config-source.read-manifest");
-  ASSIGN_OR_RETURN(const Stamp before, StampOf(path), "{}", path);
   auto text = files_.Read(path, kMaxConfigBytes - 1);
   if (text.status().code() == StatusCode::kResourceExhausted)
     return InvalidArgument("{}: the read limit is reached", path);
@@ -81,20 +87,33 @@ StatusOr<std::string> ManifestReader::ReadSettled(const std::string& path) {
   return text;
 }
 
-std::optional<ReadFile> ManifestReader::Read(const std::string& path) {
+std::optional<ReadFile> ManifestReader::Unreadable(const std::string& path, const Status& why) {
+  const bool link = files_.Stat(path, false).ok();
+  if (why.code() == StatusCode::kNotFound && !link) return std::nullopt;
+  cache_.erase(path);
   ReadFile read;
   read.path = path;
-  const auto text = ReadSettled(path);
-  if (!text.ok()) {
-    const bool link = files_.Stat(path, false).ok();
-    if (text.status().code() == StatusCode::kNotFound && !link) return std::nullopt;
-    cache_.erase(path);
-    read.pod = text.status();
-    return read;
-  }
-  read.content = Fnv1a64(*text) ^ text->size();
+  read.pod = why;
+  return read;
+}
+
+std::optional<ReadFile> ManifestReader::Read(const std::string& path, Which which, WallTime now) {
+  const auto stamp = Annotate(StampOf(path), path);
+  if (!stamp.ok()) return Unreadable(path, stamp.status());
   const auto known = cache_.find(path);
-  if (known != cache_.end() && known->second.content == read.content) return known->second;
+  const bool same = known != cache_.end() && known->second.stamp == *stamp;
+  if (which == Which::kChanged && same && known->second.settled) return known->second.read;
+  const auto text = ReadSettled(path, *stamp);
+  if (!text.ok()) return Unreadable(path, text.status());
+  const bool settled = now - stamp->modified > kSettles;
+  ReadFile read;
+  read.path = path;
+  read.content = Fnv1a64(*text) ^ text->size();
+  if (known != cache_.end() && known->second.read.content == read.content) {
+    known->second.stamp = *stamp;
+    known->second.settled = settled;
+    return known->second.read;
+  }
   auto decoded = decode_(*text, {std::string(kube::kFileSource), node_name_, path});
   if (decoded.ok()) {
     CHECK(decoded->pods.size() == 1, "{} pods in one manifest", decoded->pods.size());
@@ -103,7 +122,7 @@ std::optional<ReadFile> ManifestReader::Read(const std::string& path) {
   } else {
     read.pod = decoded.status();
   }
-  cache_.insert_or_assign(path, read);
+  cache_.insert_or_assign(path, Known{read, *stamp, settled});
   return read;
 }
 

@@ -25,8 +25,11 @@ class ManifestReader {
   ManifestReader(fs::FileSystem& files, std::string path, std::string node_name, Decode decode);
 
   Listing List();
-  /// nullopt: the file went away meanwhile.
-  std::optional<ReadFile> Read(const std::string& path);
+  /// nullopt: the file went away meanwhile. `kChanged` does not open a file again that looks as it
+  /// did when it was read, unless it had been written just before: its next change could look the
+  /// same. What keeps inode, size and time is found by `kAll`.
+  enum class Which { kAll, kChanged };
+  std::optional<ReadFile> Read(const std::string& path, Which which, WallTime now);
   /// Drops what is kept of files that are not in `listing`.
   void Collect(const Listing& listing);
 
@@ -39,14 +42,20 @@ class ManifestReader {
   StatusOr<Listing> TryList();
   Status AddEntry(const fs::DirEntry& entry, Listing& listing);
   StatusOr<Stamp> StampOf(const std::string& path);
-  /// ABORTED when it changed while it was read.
-  StatusOr<std::string> ReadSettled(const std::string& path);
+  /// ABORTED when it changed since `before`.
+  StatusOr<std::string> ReadSettled(const std::string& path, const Stamp& before);
+  std::optional<ReadFile> Unreadable(const std::string& path, const Status& why);
 
   fs::FileSystem& files_;
   const std::string path_;
   const std::string node_name_;
   const Decode decode_;
-  std::map<std::string, ReadFile> cache_;  // by path
+  struct Known {
+    ReadFile read;
+    Stamp stamp;
+    bool settled = false;  // it had not been written just before
+  };
+  std::map<std::string, Known> cache_;  // by path
 };
 
 }  // namespace splitlet::config_source

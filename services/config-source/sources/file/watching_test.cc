@@ -45,6 +45,27 @@ TEST_F(Watching, AManifestThatIsWrittenWithoutPauseIsLookedAtTenTimesASecond) {
   EXPECT_EQ(PodOf("web").spec().containers(0).image(), "nginx:999") << "the last one counts";
 }
 
+TEST_F(Watching, AChangeOpensWhatChangedAndThePeriodicLookOpensAll) {
+  for (int i = 0; i < 50; ++i)
+    Write(fmt::format("/m/p{}.yaml", i), Manifest(fmt::format("p{}", i)));
+  RunFor(5s);
+  StartAndRead();
+  std::vector<std::string> opened;
+  files.SetHook([&opened](std::string_view operation, const std::string& path) {
+    if (operation == "read" && path.starts_with("/m/")) opened.push_back(path);
+    return OkStatus();
+  });
+  Write("/m/p7.yaml", Manifest("p7", "nginx:2"));
+  RunFor(100ms);
+  EXPECT_EQ(opened, std::vector<std::string>{"/m/p7.yaml"});
+  EXPECT_EQ(PodOf("p7").spec().containers(0).image(), "nginx:2");
+  Write("/m/p8.yaml", Manifest("p8", "nginx:2"));
+  RunFor(100ms);
+  EXPECT_EQ(opened.size(), 3u) << "p7 was written just before";
+  RunFor(30s);
+  EXPECT_GE(opened.size(), 53u);
+}
+
 TEST_F(Watching, ABurstOfChangesIsFollowedAtOnceAndSoIsAnyOneAfterAPause) {
   StartAndRead();
   RunFor(5s);
