@@ -143,11 +143,14 @@ container() {
 same_container() { [[ $(container) == "$before" ]]; }
 all_live() { in_system splitletctl get processes -o json 2>/dev/null | jq -e 'length == 6 and all(.[]; .healthy)' >/dev/null; }
 
+# Nothing waits for the recorder, which begins when the bus answers it.
+recorded() { in_system splitletctl events --since 1m >"$work/events.txt" 2>&1; }
+
 check_pod() {
   wait_until 60 container >/dev/null || die "no pod runs: $(in_system splitletctl get pods 2>&1)"
   wait_until 30 all_live || die "$(in_system splitletctl get processes 2>&1)"
   in_system splitletctl get processes
-  in_system splitletctl events --since 1m >"$work/events.txt" 2>&1 || die "no flight recorder: $(cat "$work/events.txt")"
+  wait_until 20 recorded || die "no flight recorder: $(cat "$work/events.txt")"
   ! in_system journalctl --no-pager -q -b -g 'Permissions Violation|refused a connection' || die 'a process wants more than it may'
 }
 
