@@ -22,6 +22,18 @@ TEST_F(WithoutRegularLook, AStartedSidecarLetsThoseAfterItBegin) {
   EXPECT_EQ(Show(), "app/0=running i/0=exited(0) s/0=running sandbox/0=ready");
 }
 
+TEST_F(WithoutRegularLook, ASidecarLivesAsLongAsAContainerThatCouldNotBeStopped) {
+  const auto pod = TestPod{.inits = {"s"}, .sidecars = {"s"}}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  runtime.AddFault({.method = "StopContainer", .times = 1});
+  Remove(pod);
+  EXPECT_EQ(runtime.Calls("StopContainer"), 1u) << "the sidecar is not told";
+  EXPECT_TRUE(Show().find("s/0=running") != std::string::npos) << Show();
+  RunFor(10s);
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
+  EXPECT_EQ(runtime.Calls("StopContainer"), 3u);
+}
+
 TEST_F(WithoutRegularLook, SidecarsFollowEachOther) {
   ASSERT_TRUE(RunPod(TestPod{.inits = {"s", "t"}, .sidecars = {"s", "t"}}.Make()).ok());
   EXPECT_EQ(Show(), "app/0=running s/0=running sandbox/0=ready t/0=running");

@@ -63,6 +63,8 @@ class PodTermination {
     kDone,
   };
   Progress OnStopped(const std::string& container_id, const Status& status);
+  /// A container of the run could not be stopped.
+  bool HasFailed() const { return run_ && !run_->errors.empty(); }
   struct Result {
     bool cancelled = false;
     bool with_pod = false;  // the containers were told to end with the pod

@@ -148,7 +148,11 @@ void TerminationRunner::OnStopped(const StopAnswer& answer) {
   switch (worker->end.OnStopped(answer.container_id, answer.status)) {
     case PodTermination::Progress::kNotAwaited:
     case PodTermination::Progress::kWaits: return;
-    case PodTermination::Progress::kNextStep: return BeginStep(*worker);
+    case PodTermination::Progress::kNextStep:
+      // What failed may still run, and needs its sidecars as long as it has time.
+      if (worker->end.HasFailed() && deps_.clock.Now() < worker->deadline)
+        return OnAllStopped(*worker);
+      return BeginStep(*worker);
     case PodTermination::Progress::kDone: return OnAllStopped(*worker);
   }
 }
