@@ -37,12 +37,13 @@ void PodTermination::Cancel() {
 }
 
 PodTermination::Progress PodTermination::OnStopped(const std::string& container_id,
-                                                   const Status& status) {
+                                                   const Status& status, bool has_time) {
   if (!run_ || run_->outstanding.erase(container_id) == 0) return Progress::kNotAwaited;
   const bool cancelled = run_->cancel->cancelled();
   if (!status.ok() && !cancelled) run_->errors.push_back(Message(status));
   if (!run_->outstanding.empty()) return Progress::kWaits;
-  return run_->steps.empty() || cancelled ? Progress::kDone : Progress::kNextStep;
+  const bool failed_early = has_time && !run_->errors.empty();
+  return run_->steps.empty() || cancelled || failed_early ? Progress::kDone : Progress::kNextStep;
 }
 
 PodTermination::Result PodTermination::EndRun() {

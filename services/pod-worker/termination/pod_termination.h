@@ -62,9 +62,9 @@ class PodTermination {
     kNextStep,
     kDone,
   };
-  Progress OnStopped(const std::string& container_id, const Status& status);
-  /// A container of the run could not be stopped.
-  bool HasFailed() const { return run_ && !run_->errors.empty(); }
+  /// `has_time`: the pod's deadline is not over. What could not be stopped then needs those of the
+  /// next step as long as it runs: the run is done.
+  Progress OnStopped(const std::string& container_id, const Status& status, bool has_time);
   struct Result {
     bool cancelled = false;
     bool with_pod = false;  // the containers were told to end with the pod

@@ -27,16 +27,27 @@ TEST(PodTermination, AStepBeginsWhenTheOneBeforeHasEnded) {
   PodTermination end;
   end.BeginRun({.steps = {{Stop("a"), Stop("b")}, {Stop("sidecar")}}, .grace_seconds = {}});
   EXPECT_EQ(Begin(end, deadline, clock.Now()), (Orders{{"a", 30}, {"b", 30}}));
-  EXPECT_EQ(end.OnStopped("a", OkStatus()), Progress::kWaits);
-  EXPECT_EQ(end.OnStopped("a", OkStatus()), Progress::kNotAwaited) << "it has answered";
-  EXPECT_EQ(end.OnStopped("b", Unavailable("no answer")), Progress::kNextStep);
+  EXPECT_EQ(end.OnStopped("a", OkStatus(), false), Progress::kWaits);
+  EXPECT_EQ(end.OnStopped("a", OkStatus(), false), Progress::kNotAwaited) << "it has answered";
+  EXPECT_EQ(end.OnStopped("b", Unavailable("no answer"), false), Progress::kNextStep);
   EXPECT_EQ(Begin(end, deadline, clock.Now() + 20s), (Orders{{"sidecar", 10}}));
-  EXPECT_EQ(end.OnStopped("sidecar", OkStatus()), Progress::kDone);
+  EXPECT_EQ(end.OnStopped("sidecar", OkStatus(), false), Progress::kDone);
   const auto result = end.EndRun();
   EXPECT_FALSE(result.cancelled);
   EXPECT_TRUE(result.with_pod);
   EXPECT_EQ(result.errors.size(), 1u);
   EXPECT_FALSE(end.IsStopping());
+}
+
+TEST(PodTermination, AStepThatFailedWhileThereIsTimeIsTheLastOfItsRun) {
+  FakeClock clock;
+  const Clock::Time deadline = clock.Now() + 30s;
+  PodTermination end;
+  end.BeginRun({.steps = {{Stop("a"), Stop("b")}, {Stop("sidecar")}}, .grace_seconds = {}});
+  Begin(end, deadline, clock.Now());
+  EXPECT_EQ(end.OnStopped("a", Unavailable("no answer"), true), Progress::kWaits);
+  EXPECT_EQ(end.OnStopped("b", OkStatus(), true), Progress::kDone);
+  EXPECT_EQ(end.EndRun().errors.size(), 1u);
 }
 
 TEST(PodTermination, WhoWasToldToEndGetsNoSecondGrace) {
@@ -45,7 +56,7 @@ TEST(PodTermination, WhoWasToldToEndGetsNoSecondGrace) {
   PodTermination end;
   end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = {}});
   EXPECT_EQ(Begin(end, past, clock.Now()), (Orders{{"a", 2}})) << "the least that a container gets";
-  EXPECT_EQ(end.OnStopped("a", Unavailable("no answer")), Progress::kDone);
+  EXPECT_EQ(end.OnStopped("a", Unavailable("no answer"), false), Progress::kDone);
   end.EndRun();
   end.BeginRun({.steps = {{Stop("a"), Stop("new")}}, .grace_seconds = {}});
   EXPECT_EQ(Begin(end, past, clock.Now()), (Orders{{"a", 0}, {"new", 2}}));
@@ -58,7 +69,7 @@ TEST(PodTermination, AnEarlierStartMayHaveToldTheFirstStep) {
   end.Resume();
   end.BeginRun({.steps = {{Stop("a")}, {Stop("sidecar")}}, .grace_seconds = {}});
   EXPECT_EQ(Begin(end, past, clock.Now()), (Orders{{"a", 0}}));
-  EXPECT_EQ(end.OnStopped("a", OkStatus()), Progress::kNextStep);
+  EXPECT_EQ(end.OnStopped("a", OkStatus(), false), Progress::kNextStep);
   EXPECT_EQ(Begin(end, past, clock.Now()), (Orders{{"sidecar", 2}}));
 }
 
@@ -67,7 +78,7 @@ TEST(PodTermination, AContainerThatIsReplacedHasAGraceOfItsOwn) {
   PodTermination end;
   end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = 7});
   EXPECT_EQ(Begin(end, {}, clock.Now()), (Orders{{"a", 7}}));
-  EXPECT_EQ(end.OnStopped("a", OkStatus()), Progress::kDone);
+  EXPECT_EQ(end.OnStopped("a", OkStatus(), false), Progress::kDone);
   EXPECT_FALSE(end.EndRun().with_pod);
   end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = {}});
   EXPECT_EQ(Begin(end, clock.Now() - 5s, clock.Now()), (Orders{{"a", 2}}))
@@ -82,7 +93,7 @@ TEST(PodTermination, ACancelledRunEndsWithItsStep) {
   Begin(end, clock.Now() + 30s, clock.Now());
   end.Cancel();
   EXPECT_TRUE(end.cancel()->cancelled());
-  EXPECT_EQ(end.OnStopped("a", Cancelled("given up")), Progress::kDone);
+  EXPECT_EQ(end.OnStopped("a", Cancelled("given up"), false), Progress::kDone);
   const auto result = end.EndRun();
   EXPECT_TRUE(result.cancelled);
   EXPECT_TRUE(result.errors.empty());

@@ -145,14 +145,11 @@ void TerminationRunner::StopContainer(const Worker& worker, const PodTermination
 void TerminationRunner::OnStopped(const StopAnswer& answer) {
   Worker* worker = deps_.workers.Find(answer.uid);
   if (worker == nullptr || worker->incarnation != answer.incarnation) return;
-  switch (worker->end.OnStopped(answer.container_id, answer.status)) {
+  const bool has_time = deps_.clock.Now() < worker->deadline;
+  switch (worker->end.OnStopped(answer.container_id, answer.status, has_time)) {
     case PodTermination::Progress::kNotAwaited:
     case PodTermination::Progress::kWaits: return;
-    case PodTermination::Progress::kNextStep:
-      // What failed may still run, and needs its sidecars as long as it has time.
-      if (worker->end.HasFailed() && deps_.clock.Now() < worker->deadline)
-        return OnAllStopped(*worker);
-      return BeginStep(*worker);
+    case PodTermination::Progress::kNextStep: return BeginStep(*worker);
     case PodTermination::Progress::kDone: return OnAllStopped(*worker);
   }
 }
