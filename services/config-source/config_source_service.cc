@@ -18,6 +18,9 @@ std::string EventMessage(const SourcePod& pod, const std::string& source, const 
                      kube::FullName(pod.name, pod.name_space), pod.uid, source, why);
 }
 
+constexpr std::string_view kWorkersUnknown =
+    "pod-worker has not said yet which lives of its pods the runtime shows";
+
 }  // namespace
 
 ConfigSourceService::ConfigSourceService(ConfigSourceDeps deps, ConfigSourceConfig config)
@@ -149,11 +152,12 @@ void ConfigSourceService::TakeStanding(SourceState& state, const MergeResult& re
   for (const auto& change : result.changes) skip.insert(change.uid);
   std::set<SourcePodRef> ignored;
   for (const auto& entry : result.ignored) ignored.insert(entry.pod);
+  // Whole before the first put: each put asks whether all of the source are put.
   state.uids.clear();
+  for (const WantedPod& wanted : state.set.pods)
+    if (!ignored.contains(wanted.pod)) state.uids.insert(wanted.pod->uid);
   for (const WantedPod& wanted : state.set.pods) {
-    if (ignored.contains(wanted.pod)) continue;
-    state.uids.insert(wanted.pod->uid);
-    if (skip.contains(wanted.pod->uid)) continue;
+    if (ignored.contains(wanted.pod) || skip.contains(wanted.pod->uid)) continue;
     store_.SetFrom(wanted.pod->uid, wanted.pod->bytes);
     store_.PutAgain(wanted.pod->uid, wanted.problem);
   }
@@ -378,8 +382,7 @@ std::string ConfigSourceService::WhyIncomplete(const SourceState& state) const {
   if (!state.set.complete) return state.set.reason;
   // New pods of a source that is complete already take nothing from that.
   if (!state.complete && !AllPut(state))
-    return workers_known_ ? "pods are being remembered"
-                          : "pod-worker has not said yet which lives of its pods the runtime shows";
+    return workers_known_ ? std::string("pods are being remembered") : std::string(kWorkersUnknown);
   return {};
 }
 
@@ -452,6 +455,8 @@ StatusOr<std::unique_ptr<v1::DesiredRecord>> ConfigSourceService::GetPod(
   for (const auto& [name, state] : sources_) {
     if (!state.complete && (!one || name == source))
       return Unavailable("source {} is not complete: {}", name, WhyIncomplete(state));
+    if (state.uids.contains(uid) && !store_.pods().contains(uid))
+      return Unavailable("source {} gives the pod, and {}", name, kWorkersUnknown);
   }
   if (store_.IsUnknown(uid)) return Unavailable("the remembered pod cannot be read");
   return store_.Get(uid);

@@ -517,6 +517,38 @@ TEST_F(ConfigSource, ANewPodWaitsForWhatWorkersKnowsOfItsLives) {
   EXPECT_TRUE(Complete("file"));
 }
 
+TEST_F(ConfigSource, ASourceIsNotCompleteWhileOneOfItsPodsWaitsBesideOthers) {
+  const auto web = StartWithWeb();
+  Kill();
+  network.SetCallsFail("pod-worker", true);
+  Write("/m/z.yaml", Manifest("z"));
+  Start();
+  RunFor(10min);
+  EXPECT_EQ(Show(), "web");
+  EXPECT_FALSE(Complete("file"));
+  network.SetCallsFail("pod-worker", false);
+  RunFor(5s);
+  EXPECT_EQ(Show(), "web z");
+  EXPECT_TRUE(Complete("file"));
+}
+
+TEST_F(ConfigSource, APodThatWaitsIsNotAnsweredAsUnknown) {
+  StartWithWeb();
+  Kill();
+  network.SetCallsFail("pod-worker", true);
+  Start();
+  RunFor(1min);
+  ASSERT_TRUE(Complete("file"));
+  Write("/m/z.yaml", Manifest("z", "nginx:1", "fixed-z"));
+  RunFor(1min);
+  EXPECT_EQ(Show(), "web");
+  const auto waiting = process->service->GetPod("fixed-z");
+  EXPECT_EQ(waiting.status().code(), StatusCode::kUnavailable);
+  network.SetCallsFail("pod-worker", false);
+  RunFor(5s);
+  EXPECT_EQ(Show(), "web z");
+}
+
 TEST_F(ConfigSource, ALifeThatOnlyTheRuntimeRemembersGoesOnWhateverTheWallClockSays) {
   const auto before = StartWithWeb();
   PutWorker(*before, v1::WORKER_STATE_UNSPECIFIED);
