@@ -12,6 +12,7 @@
 #include <fstream>
 #include <memory>
 
+#include "libs/base/processes.h"
 #include "libs/base/random.h"
 #include "libs/bus/nats_link.h"
 #include "libs/operate/bus_text.h"
@@ -60,7 +61,7 @@ StatusOr<Credentials> ReadCredentials(const std::string& path) {
 /// To the network of whoever of the processes runs. Sockets of files are in none.
 Status JoinNetwork(const std::string& run_dir) {
   pid_t pid = 0;
-  for (const auto& process : operate::ProcessNames()) {
+  for (const auto& process : ProcessNames()) {
     const auto listener = rpc::ListenerOf(rpc::SocketPath(run_dir, process));
     if (listener.status().code() == StatusCode::kPermissionDenied)
       return Annotate(listener.status(), "of the stack (are you root?)");

@@ -7,6 +7,7 @@
 
 #include "ctl/doctor.h"
 #include "libs/base/one_line.h"
+#include "libs/base/processes.h"
 #include "libs/operate/layout.h"
 #include "libs/operate/text.h"
 #include "splitlet/v1/services.pb.h"
@@ -22,7 +23,7 @@ std::string FaultTable(const v1::FaultList& list, const FaultOptions& options) {
 }
 
 Status CheckProcess(const std::string& process) {
-  const auto& names = operate::ProcessNames();
+  const auto& names = ProcessNames();
   if (std::ranges::find(names, process) != names.end()) return OkStatus();
   std::string list;
   for (const auto& name : names) list += (list.empty() ? "" : ", ") + name;
@@ -88,7 +89,7 @@ Status ClearFaults(const operate::Context& context, const FaultOptions& options)
 Status DiscardRecordCommand(const operate::Context& context, const std::string& uid) {
   Status failed = OkStatus();
   size_t put_aside = 0;
-  for (const auto& process : operate::ProcessNames()) {
+  for (const auto& process : ProcessNames()) {
     const auto reply = context.client.DiscardRecord(process, uid);
     const StatusCode code = reply.status().code();
     if (code == StatusCode::kNotFound || code == StatusCode::kUnimplemented) continue;

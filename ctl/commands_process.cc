@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "libs/base/processes.h"
 #include "libs/operate/layout.h"
 #include "libs/operate/supervisor.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 /// The six, and what the local stack runs beside them.
 Status CheckService(const std::string& service) {
-  std::vector<std::string> names = operate::ProcessNames();
+  std::vector<std::string> names = ProcessNames();
   names.insert(names.end(), {"nats", "containerd"});
   if (std::ranges::find(names, service) != names.end()) return OkStatus();
   std::string list;

@@ -18,6 +18,7 @@
 #include "chaos/node/text_files.h"
 #include "chaos/runtime_leaks.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/processes.h"
 #include "libs/cri/grpc_runtime.h"
 #include "libs/cri/observe.h"
 #include "libs/operate/bus_text.h"
@@ -114,7 +115,7 @@ StatusOr<std::unique_ptr<LocalNode>> LocalNode::Open(const operate::Client& clie
   if (client.layout().top.empty())
     return FailedPrecondition(
         "chaos needs a local stack: --state-dir DIR (make run starts one in .run)");
-  for (const auto& process : operate::ProcessNames())
+  for (const auto& process : ProcessNames())
     if (Status runs = client.CheckRuns(process); !runs.ok())
       return Annotate(runs, "the stack does not run whole (splitletctl doctor tells more)");
   ASSIGN_OR_RETURN(LocalPaths paths, FindLocalPaths(), "local stack");

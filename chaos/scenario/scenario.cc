@@ -9,10 +9,10 @@
 #include "chaos/scenario/fields.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/fail_point.h"
+#include "libs/base/processes.h"
 #include "libs/kube/codec.h"
 #include "libs/kube/names.h"
 #include "libs/kube/static_pod.h"
-#include "libs/operate/layout.h"
 
 namespace splitlet::chaos {
 namespace {
@@ -456,11 +456,11 @@ std::string_view NameOf(FaultKind kind) {
   UNREACHABLE();
 }
 
-const std::vector<std::string>& Processes() { return operate::ProcessNames(); }
+const std::vector<std::string>& Processes() { return ProcessNames(); }
 
 const std::vector<std::string>& Services() {
   static const std::vector<std::string> all = [] {
-    std::vector<std::string> names = operate::ProcessNames();
+    std::vector<std::string> names = ProcessNames();
     names.insert(names.end(), {"nats", "containerd"});
     return names;
   }();

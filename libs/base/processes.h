@@ -76,10 +76,13 @@ constexpr const ProcessRow* FindProcess(std::string_view name) {
 }
 
 /// Those that are built, in the order of a pod's way.
-inline std::vector<std::string> ProcessNames() {
-  std::vector<std::string> names;
-  for (const ProcessRow& row : kProcesses)
-    if (row.port != 0) names.emplace_back(row.name);
+inline const std::vector<std::string>& ProcessNames() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> built;
+    for (const ProcessRow& row : kProcesses)
+      if (row.port != 0) built.emplace_back(row.name);
+    return built;
+  }();
   return names;
 }
 

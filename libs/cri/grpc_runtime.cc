@@ -58,6 +58,21 @@ StatusOr<std::string> PullAnswer(const std::string& image, const Status& status,
   return response.image_ref();
 }
 
+v1::ExecSyncRequest ExecRequest(const ContainerId& id, const std::vector<std::string>& command,
+                                Duration timeout) {
+  v1::ExecSyncRequest request;
+  request.set_container_id(id.str());
+  for (const auto& part : command) request.add_cmd(part);
+  request.set_timeout(std::chrono::ceil<std::chrono::seconds>(timeout).count());
+  return request;
+}
+
+StatusOr<ExecResult> ExecAnswer(const Status& status, const v1::ExecSyncResponse& response) {
+  FAIL_POINT("cri.exec-sync.after");
+  if (!status.ok()) return status;
+  return ExecResult{response.exit_code(), response.stdout(), response.stderr()};
+}
+
 }  // namespace
 
 TraceScope::TraceScope(std::string traceparent)
@@ -404,19 +419,32 @@ StatusOr<ExecResult> GrpcRuntime::ExecSync(const ContainerId& id,
                                            const std::vector<std::string>& command,
                                            Duration timeout, Deadline deadline) {
   FAIL_POINT("cri.exec-sync.before");
-  v1::ExecSyncRequest request;
+  const v1::ExecSyncRequest request = ExecRequest(id, command, timeout);
   v1::ExecSyncResponse response;
-  request.set_container_id(id.str());
-  for (const auto& part : command) request.add_cmd(part);
-  request.set_timeout(std::chrono::ceil<std::chrono::seconds>(timeout).count());
   const Duration limit = impl_->limits.ExecSync(timeout);
   const Status status =
       impl_->Invoke("exec_sync", deadline, limit, [&](grpc::ClientContext* context) {
         return impl_->runtime->ExecSync(context, request, &response);
       });
-  FAIL_POINT("cri.exec-sync.after");
-  if (!status.ok()) return status;
-  return ExecResult{response.exit_code(), response.stdout(), response.stderr()};
+  return ExecAnswer(status, response);
+}
+
+void GrpcRuntime::BeginExecSync(const ContainerId& id, const ExecCommand& command,
+                                Deadline deadline, Executed done) {
+  const Status may = [] {
+    FAIL_POINT("cri.exec-sync.before");
+    return OkStatus();
+  }();
+  if (!may.ok()) return done(may);
+  impl_->Begin<v1::ExecSyncResponse>(
+      {"exec_sync", deadline, impl_->limits.ExecSync(command.timeout)},
+      ExecRequest(id, command.words, command.timeout),
+      [this](auto* context, auto* request, auto* response, auto end) {
+        impl_->runtime->async()->ExecSync(context, request, response, end);
+      },
+      [done = std::move(done)](const Status& status, const v1::ExecSyncResponse& response) {
+        done(ExecAnswer(status, response));
+      });
 }
 
 // Remover.

@@ -3,7 +3,7 @@
 /// A CRI runtime over gRPC: all roles of cri.h on one channel. Each call ends at the caller's
 /// deadline or its method's limit, whichever comes first. Fail points: cri.<method>.before and
 /// .after.
-/// Threads: any; calls block, but for the two long ones, answered on a thread of gRPC's.
+/// Threads: any; calls block, but for the long ones, answered on a thread of gRPC's.
 /// Errors: gRPC codes, unchanged, but: a create whose name is taken is ALREADY_EXISTS also where
 /// the runtime says UNKNOWN (found by listing), a stop or removal of what is gone is OK, an answer
 /// that lacks what CRI demands is INTERNAL.
@@ -118,6 +118,8 @@ class GrpcRuntime final : public Reader,
                           Stopped done) override;
   void BeginPullImage(const std::string& image, const runtime::v1::PodSandboxConfig& sandbox_config,
                       Deadline deadline, Pulled done) override;
+  void BeginExecSync(const ContainerId& id, const ExecCommand& command, Deadline deadline,
+                     Executed done) override;
 
  private:
   struct Impl;

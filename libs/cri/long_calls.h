@@ -1,22 +1,30 @@
 #pragma once
 
-/// The two calls that may last minutes, begun without waiting: no thread is held meanwhile.
+/// The calls that may last minutes, begun without waiting: no thread is held meanwhile.
 /// Threads: any; a begin returns at once. `done` is called once, on any thread, also on the
 /// caller's before the begin returns; it must not block.
-/// Errors: those of Runner::StopContainer and Images::PullImage.
+/// Errors: those of Runner::StopContainer, Images::PullImage and Exec::ExecSync.
 /// Source: docs/design.md, "Threads and time".
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "libs/cri/cri.h"
 
 namespace splitlet::cri {
 
+/// `timeout` as in Exec::ExecSync.
+struct ExecCommand {
+  std::vector<std::string> words;
+  Duration timeout{0};
+};
+
 class LongCalls {
  public:
   using Stopped = std::function<void(Status)>;
   using Pulled = std::function<void(StatusOr<std::string>)>;
+  using Executed = std::function<void(StatusOr<ExecResult>)>;
   virtual ~LongCalls() = default;
   virtual void BeginStopContainer(const ContainerId& id, int64_t grace_seconds, Deadline deadline,
                                   Stopped done) = 0;
@@ -24,6 +32,8 @@ class LongCalls {
   virtual void BeginPullImage(const std::string& image,
                               const runtime::v1::PodSandboxConfig& sandbox_config,
                               Deadline deadline, Pulled done) = 0;
+  virtual void BeginExecSync(const ContainerId& id, const ExecCommand& command, Deadline deadline,
+                             Executed done) = 0;
 };
 
 }  // namespace splitlet::cri

@@ -63,7 +63,7 @@ struct FakeSubject : Subject {
   std::unique_ptr<Waiter> waiter = MakeRealWaiter();
   FakeRuntime runtime{clock, {.waiter = waiter.get()}};
   exec::StrandPool strands{{}};
-  StrandedCalls calls{runtime, runtime, strands};
+  StrandedCalls calls{runtime, strands};
 };
 
 struct EndpointSubject : Subject {
@@ -277,6 +277,22 @@ TEST_P(RuntimeContract, CommandsRunInRunningContainersOnly) {
   EXPECT_FALSE(subject_->exec->ExecSync(id, {"true"}, 5s, Soon()).ok());
   ASSERT_TRUE(runner().StartContainer(id, Soon()).ok());
   const auto result = subject_->exec->ExecSync(id, {"true"}, 5s, Soon());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->exit_code, 0);
+}
+
+TEST_P(RuntimeContract, ACommandCanBeRunWithoutWaitingForIt) {
+  const ContainerId id = *Create(RunSandbox(), 0);
+  const auto run = [&] {
+    std::promise<StatusOr<ExecResult>> ended;
+    subject_->long_calls->BeginExecSync(
+        id, {{"true"}, 5s}, Soon(),
+        [&ended](StatusOr<ExecResult> result) { ended.set_value(std::move(result)); });
+    return ended.get_future().get();
+  };
+  EXPECT_FALSE(run().ok()) << "it does not run yet";
+  ASSERT_TRUE(runner().StartContainer(id, Soon()).ok());
+  const auto result = run();
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->exit_code, 0);
 }

@@ -19,8 +19,14 @@ namespace splitlet::cri {
 
 class StrandedCalls final : public LongCalls {
  public:
-  StrandedCalls(Runner& runner, Images& images, exec::Strands& strands)
-      : runner_(runner), images_(images), strands_(strands) {}
+  /// All roles of one runtime.
+  template <class Runtime>
+  StrandedCalls(Runtime& runtime, exec::Strands& strands)
+      : StrandedCalls(runtime, runtime, strands) {}
+  /// A runner of its own before the runtime.
+  template <class Runtime>
+  StrandedCalls(Runner& runner, Runtime& runtime, exec::Strands& strands)
+      : runner_(runner), images_(runtime), exec_(runtime), strands_(strands) {}
 
   void BeginStopContainer(const ContainerId& id, int64_t grace_seconds, Deadline deadline,
                           Stopped done) override {
@@ -34,6 +40,12 @@ class StrandedCalls final : public LongCalls {
       done(images_.PullImage(image, nullptr, sandbox_config, deadline));
     });
   }
+  void BeginExecSync(const ContainerId& id, const ExecCommand& command, Deadline deadline,
+                     Executed done) override {
+    Run([this, id, command, deadline = std::move(deadline), done = std::move(done)] {
+      done(exec_.ExecSync(id, command.words, command.timeout, deadline));
+    });
+  }
 
  private:
   void Run(exec::Task call) {
@@ -45,6 +57,7 @@ class StrandedCalls final : public LongCalls {
   }
   Runner& runner_;
   Images& images_;
+  Exec& exec_;
   exec::Strands& strands_;
   std::atomic<uint64_t> last_{0};
 };

@@ -226,7 +226,7 @@ TEST_F(Places, ANewPodIsBelowTheRootAndOursOnceItIsMarked) {
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_EQ(first->path, "/kubelet/pods/u1");
   EXPECT_FALSE(first->ours);
-  ASSERT_TRUE(MarkPodPlace(files, kRoots, "u1", *first).ok());
+  ASSERT_TRUE(MarkPodPlace(files, kRoots, "u1", {first->path, "file"}).ok());
   const auto second = FindPodPlace(files, {"/state/pods", "/srv/kubelet"}, "u1");
   ASSERT_TRUE(second.ok()) << second.status();
   EXPECT_EQ(second->path, "/kubelet/pods/u1") << "another root is for other pods";
@@ -265,10 +265,27 @@ TEST_F(Places, AMarkNamesADirectoryOfItsPodOrNothingIsKnown) {
   EXPECT_FALSE(FindPodPlace(files, kRoots, "u1").ok());
 }
 
+TEST_F(Places, AMarkNamesTheSourceOfItsPod) {
+  ASSERT_TRUE(MarkPodPlace(files, kRoots, "u1", {"/kubelet/pods/u1", "file"}).ok());
+  const auto mark = ReadPodMark(files, "/state/pods/u1", "u1");
+  ASSERT_TRUE(mark.ok()) << mark.status();
+  EXPECT_EQ((*mark)->path, "/kubelet/pods/u1");
+  EXPECT_EQ((*mark)->source, "file");
+  Put("/state/pods/u1/root", "/kubelet/pods/u1");
+  EXPECT_EQ((*ReadPodMark(files, "/state/pods/u1", "u1"))->source, "") << "of an earlier version";
+  for (const std::string& source :
+       std::initializer_list<std::string>{" ", "a b", "file\n", "\x01", std::string(65, 'x')}) {
+    Put("/state/pods/u1/root", "/kubelet/pods/u1\n" + source);
+    EXPECT_EQ(ReadPodMark(files, "/state/pods/u1", "u1").status().code(),
+              StatusCode::kFailedPrecondition)
+        << source;
+    EXPECT_FALSE(MarkPodPlace(files, kRoots, "u2", {"/kubelet/pods/u2", source}).ok());
+  }
+}
+
 TEST_F(Places, NothingIsMarkedUnderANameThatIsNoUid) {
   for (const char* uid : {"", "..", "a/b", "."})
-    EXPECT_FALSE(
-        MarkPodPlace(files, kRoots, uid, {std::string("/kubelet/pods/") + uid, false}).ok())
+    EXPECT_FALSE(MarkPodPlace(files, kRoots, uid, {std::string("/kubelet/pods/") + uid, ""}).ok())
         << uid;
 }
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kMark = "root";
 constexpr uint64_t kMaxMark = 4096;
+constexpr size_t kMaxSource = 64;
 constexpr uint32_t kDirMode = 0750;
 
 std::string MarkIn(const std::string& mark_dir) { return fmt::format("{}/{}", mark_dir, kMark); }
@@ -25,6 +26,11 @@ bool IsClean(std::string_view path) {
     path.remove_prefix(name.size());
   }
   return true;
+}
+
+bool IsSourceName(std::string_view source) {
+  return source.size() <= kMaxSource &&
+         std::ranges::all_of(source, [](char c) { return c > ' ' && c < 0x7f; });
 }
 
 Status CheckMark(const std::string& path, const std::string& uid) {
@@ -50,34 +56,43 @@ StatusOr<bool> HoldsAnything(fs::FileSystem& files, const std::string& dir) {
 
 std::string PodsBelow(std::string_view root_dir) { return fmt::format("{}/pods", root_dir); }
 
-StatusOr<std::optional<std::string>> ReadPodMark(fs::FileSystem& files, const std::string& mark_dir,
-                                                 const std::string& uid) {
-  auto path = files.Read(MarkIn(mark_dir), kMaxMark);
-  if (path.status().code() == StatusCode::kNotFound) return std::optional<std::string>();
-  RETURN_IF_ERROR(path, "read {}", MarkIn(mark_dir));
-  RETURN_IF_ERROR(CheckMark(*path, uid), "{}", MarkIn(mark_dir));
-  return std::optional<std::string>(*std::move(path));
+StatusOr<std::optional<PodMark>> ReadPodMark(fs::FileSystem& files, const std::string& mark_dir,
+                                             const std::string& uid) {
+  const auto text = files.Read(MarkIn(mark_dir), kMaxMark);
+  if (text.status().code() == StatusCode::kNotFound) return std::optional<PodMark>();
+  RETURN_IF_ERROR(text, "read {}", MarkIn(mark_dir));
+  const size_t end = text->find('\n');
+  PodMark mark{*text, ""};
+  if (end != std::string::npos && end + 1 < text->size())
+    mark = {text->substr(0, end), text->substr(end + 1)};
+  RETURN_IF_ERROR(CheckMark(mark.path, uid), "{}", MarkIn(mark_dir));
+  if (!IsSourceName(mark.source))
+    return FailedPrecondition("{}: \"{}\" is no source", MarkIn(mark_dir), OneLine(mark.source));
+  return std::optional<PodMark>(std::move(mark));
 }
 
 StatusOr<PodPlace> FindPodPlace(fs::FileSystem& files, const PodRoots& roots,
                                 const std::string& uid) {
   const std::string mark_dir = roots.marks_dir + "/" + uid;
   ASSIGN_OR_RETURN(auto marked, ReadPodMark(files, mark_dir, uid), "mark of the pod");
-  if (marked) return PodPlace{*std::move(marked), true};
+  if (marked) return PodPlace{marked->path, true};
   ASSIGN_OR_RETURN(const bool before_marks, HoldsAnything(files, mark_dir), "mark of the pod");
   if (before_marks) return PodPlace{mark_dir, true};
   return PodPlace{PodsBelow(roots.root_dir) + "/" + uid, false};
 }
 
 Status MarkPodPlace(fs::FileSystem& files, const PodRoots& roots, const std::string& uid,
-                    const PodPlace& place) {
-  if (place.ours) return OkStatus();
-  RETURN_IF_ERROR(CheckMark(place.path, uid), "mark of the pod");
+                    const PodMark& mark) {
+  RETURN_IF_ERROR(CheckMark(mark.path, uid), "mark of the pod");
+  if (!IsSourceName(mark.source))
+    return InvalidArgument("mark of the pod: \"{}\" is no source", OneLine(mark.source));
   // Without them a mark looks like one of a disk that is not mounted.
-  RETURN_IF_ERROR(files.MakeDirs(fs::ParentOf(place.path), kDirMode), "make {}",
-                  fs::ParentOf(place.path));
-  const std::string mark = MarkIn(roots.marks_dir + "/" + uid);
-  return Annotate(files.Replace(mark, place.path, {.fsync = true}), mark);
+  RETURN_IF_ERROR(files.MakeDirs(fs::ParentOf(mark.path), kDirMode), "make {}",
+                  fs::ParentOf(mark.path));
+  const std::string path = MarkIn(roots.marks_dir + "/" + uid);
+  const std::string text =
+      mark.source.empty() ? mark.path : fmt::format("{}\n{}", mark.path, mark.source);
+  return Annotate(files.Replace(path, text, {.fsync = true}), path);
 }
 
 StatusOr<fs::DiskUsage> UsageAt(fs::FileSystem& files, std::string path) {

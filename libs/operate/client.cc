@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/processes.h"
 #include "libs/bus/bus.h"
 #include "libs/rpc/rpc.h"
 #include "libs/rpc/unary.h"

@@ -22,11 +22,6 @@ std::string FirstOf(const std::vector<std::string>& paths) {
 
 }  // namespace
 
-const std::vector<std::string>& ProcessNames() {
-  static const std::vector<std::string> names = splitlet::ProcessNames();
-  return names;
-}
-
 StatusOr<Layout> FindLayout(const std::optional<std::string>& top) {
   Layout layout;
   // A service is given its password elsewhere.

@@ -35,9 +35,6 @@ struct Layout {
   std::string recorder_creds = "/etc/splitlet/bus/recorder.creds";
 };
 
-/// In the order of a pod's way.
-const std::vector<std::string>& ProcessNames();
-
 /// Of the stack below `top`. Changes the working directory to it, since the path of a unix socket
 /// may have only 107 bytes; the layout's paths are relative then. Without `top`: that of the
 /// packages.

@@ -36,7 +36,7 @@ struct GcConfig {
   std::string pods_dir;      // <state>/pods: marks of our pods, see libs/node/pod_place.h
   std::string pod_logs_dir;  // /var/log/pods
   std::string links_dir;     // /var/log/containers
-  std::string facts_dir;     // <run>/gc: facts of this boot
+  std::string facts_dir;     // <run>/gc/facts: facts of this boot
   std::string root_dir;      // its file system is nodefs
   Duration call_limit = std::chrono::minutes{2};
 

@@ -194,11 +194,13 @@ struct TestNode {
     MakePodDir(uid);
   }
   /// As pod-worker does.
-  void MakePodDir(const std::string& uid) {
+  void MakePodDir(const std::string& uid, const std::string& source = "") {
     const node::PodRoots roots{config.pods_dir, config.root_dir};
     const auto place = node::FindPodPlace(files, roots, uid);
     ASSERT_TRUE(place.ok()) << place.status();
-    ASSERT_TRUE(node::MarkPodPlace(files, roots, uid, *place).ok());
+    if (!place->ours) {
+      ASSERT_TRUE(node::MarkPodPlace(files, roots, uid, {place->path, source}).ok());
+    }
     ASSERT_TRUE(
         files.Replace(place->path + "/volumes/kubernetes.io~empty-dir/tmp/f", "x", {}).ok());
   }

@@ -133,6 +133,24 @@ TEST(GcService, ASourceThatIsAwayHoldsUpNothingOfAnother) {
   }
 }
 
+TEST(GcService, OfAPodWithoutASandboxItsMarkNamesTheSource) {
+  const struct {
+    const char* source;
+    bool goes;
+  } kCases[] = {{"file", true}, {"http", false}, {"", false}};
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.source);
+    TestNode node;
+    node.MakePodDir("u1", c.source);
+    ASSERT_TRUE(node.files.MakeDirs(node.LogDir("u1"), 0755).ok());
+    node.Start();
+    node.CompleteViews("file");
+    node.Run();
+    EXPECT_EQ(node.Exists("/state/pods/u1"), !c.goes);
+    EXPECT_EQ(node.Exists(node.LogDir("u1")), !c.goes);
+  }
+}
+
 TEST(GcService, APartThatIsRefusedKeepsTheDirectories) {
   TestNode node;
   node.MakeEndedPod("u1");
@@ -353,6 +371,41 @@ TEST(GcService, OnAFullDiskLogsOfRemovedPodsAreEmptied) {
     EXPECT_EQ(node.files.Stat(log, false)->size, c.emptied ? 0u : 1u);
     EXPECT_EQ(node.Exists(log + ".2026.gz"), !c.emptied);
     EXPECT_EQ(node.runtime.Containers().size(), 1u);
+  }
+}
+
+/// What pleg has not said yet is not that nothing runs.
+TEST(GcService, OnAFullDiskLogsAreEmptiedOnlyOfPodsKnownNotToRun) {
+  const struct {
+    const char* name;
+    bool listed;
+    bool emptied;
+  } kCases[] = {{"pleg has listed all, and shows nothing of it", true, true},
+                {"pleg has not listed all yet", false, false}};
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    TestNode node;
+    node.MakeEndedPod("u1");
+    node.files.SetUsage("/var/log/pods", {100 << 20, 0, 100, 50});
+    v1::DesiredRecord desired;
+    desired.set_uid("u1");
+    desired.set_name("web");
+    desired.set_namespace_("default");
+    desired.set_state(v1::DesiredRecord::REMOVED);
+    ASSERT_TRUE(node.desired.Put("u1", desired).ok());
+    v1::WorkerRecord worker;
+    worker.set_uid("u1");
+    worker.set_state(v1::TERMINATING);
+    ASSERT_TRUE(node.workers.Put("u1", worker).ok());
+    if (c.listed) {
+      bus::Completeness complete;
+      complete.scopes.insert(std::string(bus::kAll));
+      node.pods.SetComplete(complete);
+    }
+    node.Start();
+    node.CompleteViews();
+    node.all.Advance(11s);
+    EXPECT_EQ(node.files.Stat(node.LogDir("u1") + "/app/0.log", false)->size, c.emptied ? 0u : 1u);
   }
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/ranges.h>
 
+#include "k8s.io/api/core/v1/probe.pb.h"
 #include "services/pod-worker/pod_worker_fixture.h"
 
 /// Killed at each of its fail points, at each time it passes them, pod-worker ends in the same
@@ -28,9 +29,15 @@ class Crashes : public TestNode {
   /// completes, an eviction.
   void Live() {
     auto web = TestPod{.inits = {"init"}}.Make();
+    auto& lifecycle = *web.mutable_spec()->mutable_containers(0)->mutable_lifecycle();
+    lifecycle.mutable_post_start()->mutable_exec()->add_command("true");
+    lifecycle.mutable_pre_stop()->mutable_exec()->add_command("true");
     auto& volume = *web.mutable_spec()->add_volumes();
     volume.set_name("scratch");
     volume.mutable_volume_source()->mutable_empty_dir();
+    auto& probe = *web.mutable_spec()->mutable_containers(0)->mutable_readiness_probe();
+    probe.set_period_seconds(30);
+    probe.mutable_handler()->mutable_exec()->add_command("check");
     auto job = TestPod{.name = "job", .uid = "uid-job", .policy = "Never", .source = "api"}.Make();
     job.mutable_spec()->mutable_containers(0)->set_image("pulled:1");
     const auto victim = TestPod{.name = "victim", .uid = "uid-victim", .source = "api"}.Make();

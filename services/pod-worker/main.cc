@@ -80,10 +80,28 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
   auto process = std::make_unique<Process>(context, config, std::move(lock));
   Process& p = *process;
   p.workers = std::make_unique<PodWorkerService>(
-      Deps{context.clock(), context.loop(), context.strands(), p.runtime_strands, context.bus(),
-           std::move(table), std::move(desired), p.runtime, p.runner, p.runtime, p.runtime,
-           p.runtime, cri::MakeTailReader(), context.files(), *p.owner, context.events(),
-           context.metrics(), context.log(), std::random_device{}()},
+      Deps{context.clock(),
+           context.loop(),
+           context.strands(),
+           p.runtime_strands,
+           context.bus(),
+           std::move(table),
+           std::move(desired),
+           p.runtime,
+           p.runner,
+           p.runtime,
+           p.runtime,
+           p.runtime,
+           cri::MakeTailReader(),
+           context.files(),
+           *p.owner,
+           context.events(),
+           context.metrics(),
+           context.log(),
+           std::random_device{}(),
+           [&clock = context.clock()](const http::Request& request, const Deadline& deadline) {
+             return http::Client(clock).Call(request, deadline);
+           }},
       std::move(config));
   p.calls = MakeRpc(context.loop(), *p.workers);
   return process;

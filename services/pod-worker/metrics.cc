@@ -59,12 +59,22 @@ Metrics::Metrics(prometheus::Registry& registry)
                                        "RunPodSandbox that failed.")),
       image_pull(HistogramFamily(registry, "kubelet_image_pull_duration_seconds",
                                  "Successful pulls, waiting included.")),
+      probes(CounterFamily(registry, "prober_probe_total",
+                           "Runs of probes that said something of their container.")),
+      probe_duration(HistogramFamily(registry, "prober_probe_duration_seconds",
+                                     "Runs of probes that succeeded.")),
       workers(prometheus::BuildGauge()
                   .Name("splitlet_pod_workers")
                   .Help("Workers by state.")
                   .Register(registry)),
       grants_refused(CounterFamily(registry, "splitlet_grants_refused_total",
-                                   "Grants that are not of the pod that is wanted.")) {}
+                                   "Grants that are not of the pod that is wanted.")),
+      hook_http_fallbacks(CounterFamily(registry, "kubelet_lifecycle_handler_http_fallbacks_total",
+                                        "Hooks by HTTPS that were answered in plain HTTP.")
+                              .Add({})),
+      hook_sleeps_cut(CounterFamily(registry, "kubelet_sleep_action_terminated_early_total",
+                                    "Hooks whose sleep was cut.")
+                          .Add({})) {}
 
 void Metrics::ObserveWorker(const std::string& operation, Duration duration) {
   worker_duration.Add({{"operation_type", operation}}, kDefault).Observe(Seconds(duration));
@@ -81,6 +91,10 @@ void Metrics::CountStart(const std::string& type) {
 
 void Metrics::CountStartError(const std::string& type, const std::string& code) {
   started_containers_errors.Add({{"container_type", type}, {"code", code}}).Increment();
+}
+
+prometheus::Histogram& Metrics::AddProbeDuration(const prometheus::Labels& labels) const {
+  return probe_duration.Add(labels, kDefault);
 }
 
 void Metrics::ObservePull(uint64_t bytes, Duration duration) {

@@ -31,8 +31,14 @@ struct Metrics {
   prometheus::Family<prometheus::Histogram>& run_sandbox;              // {runtime_handler}
   prometheus::Family<prometheus::Counter>& run_sandbox_errors;         // {runtime_handler}
   prometheus::Family<prometheus::Histogram>& image_pull;               // {image_size_in_bytes}
-  prometheus::Family<prometheus::Gauge>& workers;                      // {state}
-  prometheus::Family<prometheus::Counter>& grants_refused;             // {reason}
+  prometheus::Family<prometheus::Counter>& probes;            // {probe_type, result, container,
+                                                              // pod, namespace, pod_uid}
+  prometheus::Family<prometheus::Histogram>& probe_duration;  // {probe_type, container, pod,
+                                                              // namespace}
+  prometheus::Family<prometheus::Gauge>& workers;             // {state}
+  prometheus::Family<prometheus::Counter>& grants_refused;    // {reason}
+  prometheus::Counter& hook_http_fallbacks;
+  prometheus::Counter& hook_sleeps_cut;
 
   static double Seconds(Duration duration) {
     return std::chrono::duration<double>(duration).count();
@@ -41,6 +47,7 @@ struct Metrics {
   void ObserveSandbox(const std::string& handler, Duration duration, bool good);
   void CountStart(const std::string& type);
   void CountStartError(const std::string& type, const std::string& code);
+  prometheus::Histogram& AddProbeDuration(const prometheus::Labels& labels) const;
   void ObservePull(uint64_t bytes, Duration duration);
 };
 

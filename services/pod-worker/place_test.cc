@@ -1,3 +1,4 @@
+#include "libs/node/pod_place.h"
 #include "services/pod-worker/pod_worker_fixture.h"
 
 /// Where pods have their directories, and whose they are.
@@ -16,7 +17,8 @@ class Place : public testing::Test, public TestNode {
   }
   bool Exists(const std::string& path) { return files.Stat(path, false).ok(); }
   std::string MarkOf(const std::string& uid = "uid-web") {
-    return files.Read("/state/pods/" + uid + "/root", 4096).value_or("none");
+    const auto mark = node::ReadPodMark(files, "/state/pods/" + uid, uid);
+    return mark.ok() && *mark ? (*mark)->path : "none";
   }
 };
 

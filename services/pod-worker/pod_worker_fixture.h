@@ -84,9 +84,11 @@ class TracedRunner final : public cri::Runner {
   Status StopContainer(const cri::ContainerId& id, int64_t grace_seconds,
                        Deadline deadline) override {
     Note("StopContainer");
+    graces.push_back(grace_seconds);
     return runner_.StopContainer(id, grace_seconds, deadline);
   }
   std::vector<std::string> notes;  // "<method> <traceparent>"
+  std::vector<int64_t> graces;     // of the stops
   std::function<void()> after_create;
   std::function<void(const cri::SandboxId& id)> after_sandbox;
   std::function<void(const std::string& method)> before;
@@ -113,9 +115,16 @@ class HeldCalls final : public cri::LongCalls {
     if (!hold) return calls_.BeginPullImage(image, sandbox_config, deadline, std::move(done));
     pulls.push_back(std::move(done));
   }
+  void BeginExecSync(const cri::ContainerId& id, const cri::ExecCommand& command, Deadline deadline,
+                     Executed done) override {
+    if (!hold && !hold_exec) return calls_.BeginExecSync(id, command, deadline, std::move(done));
+    execs.push_back(std::move(done));
+  }
   bool hold = false;
+  bool hold_exec = false;
   std::vector<Stopped> stops;
   std::vector<Pulled> pulls;
+  std::vector<Executed> execs;
 
  private:
   cri::LongCalls& calls_;
@@ -200,7 +209,9 @@ class TestNode {
              .owner = owner.asked,
              .events = events,
              .metrics = process->registry,
-             .log = Log(sink)},
+             .log = Log(sink),
+             .hook_http = [this](const http::Request& request,
+                                 const Deadline& deadline) { return http(request, deadline); }},
         config);
     process->loop.Post([p = process.get()] { p->service->Start(); });
     all.RunUntilIdle();
@@ -364,6 +375,7 @@ class TestNode {
   bus::Table<v1::DesiredRecord> desired = *bus::Own<v1::DesiredRecord>(*source_bus, "desired");
   bus::View<v1::WorkerRecord> workers = *bus::ViewOf<v1::WorkerRecord>(*loop_bus, "workers");
   Config config;
+  HookHttp http;  // of hooks
   std::unique_ptr<Process> process;
 
  private:

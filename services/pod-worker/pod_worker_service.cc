@@ -105,6 +105,31 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
            .workers = workers_,
            .log = deps_.log,
            .is_unreadable = [this](const std::string& key) { return unreadable_.Contains(key); }}),
+      probe_results_({.loop = deps_.loop,
+                      .strands = deps_.strands,
+                      .records = records_,
+                      .log = deps_.log,
+                      .on_published = [this](const std::string& uid,
+                                             bool decides) { OnProbed(uid, decides); }}),
+      exec_prober_({.clock = deps_.clock,
+                    .loop = deps_.loop,
+                    .calls = deps_.long_calls,
+                    .request_timeout = config_.request_timeout}),
+      probes_({.clock = deps_.clock,
+               .loop = deps_.loop,
+               .commands = exec_prober_,
+               .results = probe_results_,
+               .events = deps_.events,
+               .metrics = metrics_,
+               .log = deps_.log,
+               .random = random_,
+               .node_ips = config_.node.ips}),
+      hooks_({.clock = deps_.clock,
+              .loop = deps_.loop,
+              .strands = deps_.runtime_strands,
+              .long_calls = deps_.long_calls,
+              .http = deps_.hook_http,
+              .metrics = metrics_}),
       termination_(
           {.clock = deps_.clock,
            .loop = deps_.loop,
@@ -118,25 +143,31 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
            .log = deps_.log,
            .workers = workers_,
            .store = store_,
+           .hooks = hooks_,
+           .records = records_,
            .on_step_ended = [this](Worker& worker, bool again) { OnStepEnded(worker, again); },
            .look_again = [this](const std::string& uid, Duration wait) { due_.Add(uid, wait); }}),
-      syncs_({.clock = deps_.clock,
-              .loop = deps_.loop,
-              .strands = deps_.runtime_strands,
-              .sync = sync_,
-              .records = records_,
-              .metrics = metrics_,
-              .random = random_,
-              .log = deps_.log,
-              .workers = workers_,
-              .store = store_,
-              .puller = puller_,
-              .termination = termination_,
-              .sync_frequency = config_.sync_frequency,
-              .on_step_ended = [this](Worker& worker, bool again) { OnStepEnded(worker, again); },
-              .look_again = [this](const std::string& uid, Duration wait) { due_.Add(uid, wait); },
-              .on_runtime_answer =
-                  [this](const std::string& trouble) { runtime_trouble_ = trouble; }}),
+      syncs_(
+          {.clock = deps_.clock,
+           .loop = deps_.loop,
+           .strands = deps_.runtime_strands,
+           .sync = sync_,
+           .records = records_,
+           .metrics = metrics_,
+           .random = random_,
+           .log = deps_.log,
+           .workers = workers_,
+           .store = store_,
+           .puller = puller_,
+           .termination = termination_,
+           .hooks = hooks_,
+           .events = deps_.events,
+           .sync_frequency = config_.sync_frequency,
+           .on_step_ended = [this](Worker& worker, bool again) { OnStepEnded(worker, again); },
+           .look_again = [this](const std::string& uid, Duration wait) { due_.Add(uid, wait); },
+           .on_seen = [this](Worker& worker, const v1::ObservedPod& seen) { OnSeen(worker, seen); },
+           .on_runtime_answer =
+               [this](const std::string& trouble) { runtime_trouble_ = trouble; }}),
       judge_({deps_.clock, deps_.loop, deps_.strands, deps_.desired, deps_.owner, metrics_,
               deps_.log}),
       requests_(
@@ -174,6 +205,7 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
                  .store = store_,
                  .found = found_,
                  .termination = termination_,
+                 .probes = probe_results_,
                  .add = [this](std::unique_ptr<Worker> worker) -> Worker& {
                    return Add(std::move(worker));
                  },
@@ -211,7 +243,10 @@ void PodWorkerService::BeginStop() {
   CHECK(deps_.loop.IsCurrent());
   stopping_ = true;
   puller_.BeginStop();
+  probes_.BeginStop();
+  exec_prober_.BeginStop();
   termination_.BeginStop();
+  hooks_.BeginStop();
   for (const auto& [uid, worker] : workers_) worker->ending->Cancel();
 }
 
@@ -413,9 +448,9 @@ void PodWorkerService::Advance(const std::string& uid) {
   if (worker->activity != Activity::kIdle) return;
   switch (worker->state) {
     case WorkerState::kSyncing: break;
-    case WorkerState::kTerminating: return termination_.Inspect(*worker);
-    case WorkerState::kTerminated: return termination_.CleanUp(*worker);
-    case WorkerState::kFinished: return AfterFinish(*worker);
+    case WorkerState::kTerminating: probes_.OnEnding(uid); return termination_.Inspect(*worker);
+    case WorkerState::kTerminated: ForgetProbes(*worker); return termination_.CleanUp(*worker);
+    case WorkerState::kFinished: ForgetProbes(*worker); return AfterFinish(*worker);
   }
   if (!worker->grant || !desired_ready_ || PastDeadline(*worker)) return;
   if (const Clock::Time until = holds_.HeldUntil(uid))
@@ -472,7 +507,7 @@ bool PodWorkerService::PastDeadline(Worker& worker) {
 void PodWorkerService::AfterFinish(Worker& worker) {
   const std::string uid = worker.uid;
   puller_.Forget(uid);
-  worker.restarts = {CrashBackoff(config_.crash_loop_max), {}};
+  worker.restarts = {CrashBackoff(config_.crash_loop_max), {}, {}};
   gate_.OnFinished(worker);
   const std::vector<std::string> waiting = gate_.WaitingFor(worker);
   if (worker.next) {
@@ -492,6 +527,27 @@ void PodWorkerService::AfterFinish(Worker& worker) {
       requests_.ApplyDesired(uid);
   }
   for (const auto& other : waiting) Advance(other);
+}
+
+void PodWorkerService::OnSeen(Worker& worker, const v1::ObservedPod& seen) {
+  kube::Pod pod;
+  if (!worker.traits.has_probes || !pod.ParseFromString(worker.grant->pod)) return;
+  probes_.OnSeen({pod, cri::PresentIncarnation(seen, worker.incarnation)});
+  worker.probes = probe_results_.Of(worker.uid);
+}
+
+void PodWorkerService::OnProbed(const std::string& uid, bool decides) {
+  Worker* worker = Find(uid);
+  if (worker == nullptr) return;
+  worker->probes = probe_results_.Of(uid);
+  store_.PutWorkers(*worker);
+  probes_.Wake(uid);
+  if (decides && worker->state == WorkerState::kSyncing) Advance(uid);
+}
+
+void PodWorkerService::ForgetProbes(Worker& worker) {
+  probes_.Forget(worker.uid);
+  worker.probes.clear();
 }
 
 void PodWorkerService::OnStepEnded(Worker& worker, bool again) {

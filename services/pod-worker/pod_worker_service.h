@@ -35,8 +35,12 @@
 #include "services/pod-worker/config.h"
 #include "services/pod-worker/holds/removal_holds.h"
 #include "services/pod-worker/holds/unreadable_records.h"
+#include "services/pod-worker/hooks/hook_runner.h"
 #include "services/pod-worker/images/puller.h"
 #include "services/pod-worker/metrics.h"
+#include "services/pod-worker/probes/exec_prober.h"
+#include "services/pod-worker/probes/probe_scheduler.h"
+#include "services/pod-worker/probes/results.h"
 #include "services/pod-worker/sync/pod_sync.h"
 #include "services/pod-worker/sync/sync_runner.h"
 #include "services/pod-worker/termination/pod_stop.h"
@@ -85,7 +89,8 @@ struct Deps {
   daemon::EventRecorder& events;
   prometheus::Registry& metrics;
   Log log;
-  uint64_t seed = 1;  // of jitter
+  uint64_t seed = 1;        // of jitter
+  HookHttp hook_http = {};  // for hooks by HTTP
 };
 
 class PodWorkerService {
@@ -151,6 +156,10 @@ class PodWorkerService {
   Worker* WaitingFor(const PullRequest& pull) const;
   void OnPulled(Worker& worker, const PullResult& result);
 
+  void OnSeen(Worker& worker, const v1::ObservedPod& seen);
+  void OnProbed(const std::string& uid, bool decides);
+  void ForgetProbes(Worker& worker);
+
   void OnStepEnded(Worker& worker, bool again);
   void AfterFinish(Worker& worker);
 
@@ -174,6 +183,10 @@ class PodWorkerService {
   FullNameGate gate_;
   OwnerQuestion owner_;
   FoundIncarnations found_;
+  ProbeResults probe_results_;
+  ExecProber exec_prober_;
+  ProbeScheduler probes_;
+  HookRunner hooks_;
   TerminationRunner termination_;
   SyncRunner syncs_;
   GrantJudge judge_;

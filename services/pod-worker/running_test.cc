@@ -48,7 +48,7 @@ TEST_F(Running, TheGrantIsOnDiskBeforeTheAnswer) {
 void SetProbe(k8s::io::api::core::v1::Probe& probe) {
   probe.set_period_seconds(1);
   probe.set_success_threshold(1);
-  probe.mutable_handler()->mutable_exec()->add_command("true");
+  probe.mutable_handler()->mutable_tcp_socket()->mutable_port()->set_int_val(80);
 }
 
 TEST_F(Running, ProbesAndHooksThatAreNotCarriedOutAreToldOnceInALife) {
@@ -667,12 +667,14 @@ TEST_F(Running, MetricsAreThoseOnTheList) {
   std::set<std::string> names;
   for (const auto& family : process->registry.Collect())
     if (!family.metric.empty()) names.insert(family.name);
-  EXPECT_EQ(names, (std::set<std::string>{
-                       "kubelet_containers_per_pod_count", "kubelet_pod_worker_duration_seconds",
-                       "kubelet_pod_worker_start_duration_seconds",
-                       "kubelet_run_podsandbox_duration_seconds",
-                       "kubelet_started_containers_total", "kubelet_started_pods_errors_total",
-                       "kubelet_started_pods_total", "splitlet_pod_workers"}));
+  EXPECT_EQ(
+      names,
+      (std::set<std::string>{
+          "kubelet_containers_per_pod_count", "kubelet_lifecycle_handler_http_fallbacks_total",
+          "kubelet_pod_worker_duration_seconds", "kubelet_pod_worker_start_duration_seconds",
+          "kubelet_run_podsandbox_duration_seconds", "kubelet_sleep_action_terminated_early_total",
+          "kubelet_started_containers_total", "kubelet_started_pods_errors_total",
+          "kubelet_started_pods_total", "splitlet_pod_workers"}));
 }
 
 TEST_F(Running, ManyPodsSideBySide) {

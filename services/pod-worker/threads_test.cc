@@ -216,7 +216,7 @@ class Threads : public testing::Test {
   exec::StrandPool strands_{exec::StrandPool::Options{}};
   exec::StrandPool runtime_strands_{{.max_threads = kThreads, .slow_threads = 512}};
   exec::StrandPool runtime_threads_{{.max_threads = 1024}};  // those of the runtime itself
-  cri::StrandedCalls long_calls_{runtime_, runtime_, runtime_threads_};
+  cri::StrandedCalls long_calls_{runtime_, runtime_threads_};
   std::unique_ptr<exec::Periodic> retry_;
   std::unique_ptr<Node> node_;
   std::thread loop_thread_;

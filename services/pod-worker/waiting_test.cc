@@ -250,6 +250,19 @@ INSTANTIATE_TEST_SUITE_P(Moments, DyingSandbox,
                          testing::Values("CreateContainer", "after CreateContainer",
                                          "StartContainer"));
 
+TEST_F(WithoutRegularLook, AHoldThatCouldNotBeSavedHoldsNothing) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  Exit("app", 1);
+  v1::HoldRequest request;
+  for (const auto& container : runtime.Containers()) request.add_container_ids(container.id.str());
+  files.Fail("/run/pod-worker/holds", Internal("no space left on device"));
+  ASSERT_FALSE(HoldFor(request).ok());
+  files.Fail("/run/pod-worker/holds", OkStatus());
+  Exit("app", 1);
+  RunFor(21s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
 class Held : public WithoutRegularLook {
  protected:
   /// A pod whose container has ended under a hold of gc.

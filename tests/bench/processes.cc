@@ -5,6 +5,7 @@
 #include <sstream>
 #include <thread>
 
+#include "libs/base/processes.h"
 #include "tests/bench/result.h"
 
 namespace splitlet::bench {
@@ -38,7 +39,7 @@ double TicksOf(pid_t pid) {
 
 double Processes::SixMb() const {
   double sum = 0;
-  for (const auto& process : harness::kProcesses) {
+  for (const auto& process : ProcessNames()) {
     const double pss = PssOf(node_.keeper().PidOf(process));
     std::fprintf(stderr, "%s: %.1f MB\n", process.c_str(), pss);
     sum += pss;
@@ -51,7 +52,7 @@ double Processes::ServerMb() const { return PssOf(node_.keeper().PidOf("nats"));
 
 double Processes::CpuSeconds() const {
   double ticks = TicksOf(node_.keeper().PidOf("nats"));
-  for (const auto& process : harness::kProcesses) ticks += TicksOf(node_.keeper().PidOf(process));
+  for (const auto& process : ProcessNames()) ticks += TicksOf(node_.keeper().PidOf(process));
   return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 

@@ -1,13 +1,15 @@
 // One pod beside hundreds: what they cost while nothing happens, how soon a new start of all six
 // has adopted them, what one more pod's way costs beside them, and what takes part when all go at
 // once. On a runtime that takes no time of its own (fake-cri); needs no root.
-// Usage: scale_bench [--pods N] [--rounds N]
+// Usage: scale_bench [--pods N] [--rounds N] [--part way|idle|start|end]...
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
+#include <set>
+#include <string>
 #include <thread>
 
+#include "libs/base/processes.h"
 #include "tests/bench/fake_node.h"
 #include "tests/bench/pod_way.h"
 #include "tests/bench/processes.h"
@@ -43,15 +45,15 @@ class Scale {
     Print(burst);
   }
 
-  /// All six are killed and started again; adopted is a pod that has a worker and a status again.
+  /// All six are stopped and started again; adopted is a pod that has a worker and a status again.
   void Adopt() {
     Result adopt{.name = fmt::format("scale: start of the six until {} pods are adopted", pods_),
                  .unit = "s",
                  .limit_p50 = 3};
     const int before = fake_.Calls("StartContainer");
-    for (const auto& process : harness::kProcesses) fake_.node().StopProcess(process);
+    for (const auto& process : ProcessNames()) fake_.node().StopProcess(process);
     const auto began = fake_.view().clock().Now();
-    for (const auto& process : harness::kProcesses) fake_.node().StartProcess(process);
+    for (const auto& process : ProcessNames()) fake_.node().StartProcess(process);
     CHECK(WaitEvery(20ms, kLimit, [&] { return Adopted(); }), "{}", fake_.node().LogTails());
     adopt.values = {SecondsSince(began)};
     Print(adopt);
@@ -84,7 +86,8 @@ class Scale {
     for (size_t i = 0; i < pods_; ++i) way_.Remove(Name(i));
     size_t most = 0;
     CHECK(WaitEvery(50ms, kLimit, [&] {
-      for (const auto& process : harness::kProcesses) most = std::max(most, ThreadsOf(process));
+      for (const auto& process : ProcessNames())
+        most = std::max(most, harness::ThreadsOf(fake_.node().keeper().PidOf(process)));
       return fake_.view().Running().empty();
     }));
     removal.values = {SecondsSince(began)};
@@ -118,12 +121,6 @@ class Scale {
     return {.statuses = 1.0 * fake_.Calls("PodSandboxStatus") + fake_.Calls("ContainerStatus"),
             .listings = 1.0 * fake_.Calls("ListPodSandbox") + fake_.Calls("ListContainers")};
   }
-  size_t ThreadsOf(const std::string& process) {
-    std::error_code gone;
-    const std::filesystem::directory_iterator tasks(
-        fmt::format("/proc/{}/task", fake_.node().keeper().PidOf(process)), gone);
-    return gone ? 0 : static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
-  }
   std::vector<double> Rounds(const std::string& prefix, std::vector<double>& stops) {
     std::vector<double> starts;
     for (int i = 0; i < rounds_; ++i) {
@@ -146,17 +143,21 @@ class Scale {
                .unit = "ms"};
 };
 
-int Main(size_t pods, int rounds) {
+/// `parts`: what is measured; nothing: all.
+int Main(size_t pods, int rounds, const std::set<std::string>& parts) {
+  const auto asked = [&](const char* part) { return parts.empty() || parts.contains(part); };
   FakeNode fake(fmt::format("maxPods: {}\n", pods + 100));
   Scale scale(fake, pods, rounds);
   const Processes seven(fake.node());
-  scale.Alone();
+  if (asked("way")) scale.Alone();
   scale.CreateAll();
-  seven.ShowIdle(static_cast<int>(pods));
-  scale.IdleCalls();
-  scale.Beside();
-  scale.Adopt();
-  scale.RemoveAll();
+  if (asked("idle")) {
+    seven.ShowIdle(static_cast<int>(pods));
+    scale.IdleCalls();
+  }
+  if (asked("way")) scale.Beside();
+  if (asked("start")) scale.Adopt();
+  if (asked("end")) scale.RemoveAll();
   return 0;
 }
 
@@ -169,6 +170,9 @@ int main(int argc, char** argv) {
   int rounds = 20;
   app.add_option("--pods", pods, "pods on the node");
   app.add_option("--rounds", rounds, "pods that come and go one after the other");
+  std::set<std::string> parts;
+  app.add_option("--part", parts, "way, idle, start or end; all without it")
+      ->check(CLI::IsMember({"way", "idle", "start", "end"}));
   CLI11_PARSE(app, argc, argv);
-  return splitlet::bench::Main(pods, rounds);
+  return splitlet::bench::Main(pods, rounds, parts);
 }

@@ -17,7 +17,7 @@ source "$tree/deploy/local/lib.sh"
 
 BIN_DIR=$(absolute "${BIN_DIR:-$tree/build/${PRESET:-dev}/bin}")
 export BIN_DIR
-readonly BIN_DIR REGISTRY_PORT=18500 FIXED=(smoke grace-is-kept reboot)
+readonly BIN_DIR REGISTRY_PORT=18500 FIXED=(smoke grace-is-kept reboot sidecars)
 
 [[ $EUID -eq 0 ]] || { note "skipped: running containers needs root" && exit 77; }
 if [[ ${1:-} == --after ]]; then

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "libs/base/processes.h"
 #include "libs/cri/grpc_runtime.h"
 #include "tests/e2e/fixture.h"
 #include "tests/harness/kubelet_records.h"
@@ -31,10 +32,10 @@ TEST_F(Adoption, AKubeletsContainerRunsOnWithItsRestartCountAndIsGivenBack) {
   ExpectExactly({"web"});
   EXPECT_TRUE(harness::HoldsFor(5s, untouched)) << view_->Describe();
   EXPECT_EQ(RestartsOf("web"), 2);
-  for (const auto& process : harness::kProcesses) node_->StopProcess(process);
+  for (const auto& process : ProcessNames()) node_->StopProcess(process);
   EXPECT_TRUE(harness::HoldsFor(5s, untouched)) << view_->Describe();
 
-  for (const auto& process : harness::kProcesses) node_->StartProcess(process);
+  for (const auto& process : ProcessNames()) node_->StartProcess(process);
   ExpectExactly({"web"});
   EXPECT_EQ(RestartsOf("web"), 2);
   EXPECT_TRUE(untouched()) << view_->Describe();

@@ -4,6 +4,7 @@
 #include <functional>
 #include <set>
 
+#include "libs/base/processes.h"
 #include "libs/cri/grpc_runtime.h"
 #include "runtime/v1/api.pb.h"
 #include "tests/e2e/fixture.h"
@@ -62,9 +63,9 @@ TEST_F(Node_, AllOfTheAgentStoppedAndStartedAgainNoContainerIsRestarted) {
   ExpectExactly({"a", "b"});
   std::set<std::string> before;
   for (const auto& c : view_->Containers()) before.insert(c.id.str());
-  for (const auto& process : harness::kProcesses) node_->StopProcess(process);
+  for (const auto& process : ProcessNames()) node_->StopProcess(process);
   EXPECT_EQ(view_->Running().size(), 2u);
-  for (const auto& process : harness::kProcesses) node_->StartProcess(process);
+  for (const auto& process : ProcessNames()) node_->StartProcess(process);
   node_->PutManifest("c.yaml", PodYaml("c", kForever));
   ExpectExactly({"a", "b", "c"});
   for (const char* name : {"a", "b"}) {

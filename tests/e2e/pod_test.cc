@@ -1,6 +1,7 @@
 // Pods on real containerd: life, restarts, init containers, updates, removal with grace, many at
 // once.
 
+#include <filesystem>
 #include <set>
 
 #include "tests/e2e/fixture.h"
@@ -47,6 +48,68 @@ TEST_F(Pods, InitContainersRunInOrderBeforeTheOthers) {
   EXPECT_TRUE(WaitFor(kSoon, [&] {
     return harness::ReadFile(scratch() + "/order") == "one\ntwo\napp\n";
   })) << harness::ReadFile(scratch() + "/order");
+}
+
+/// `probes` of its container, indented as in a manifest.
+std::string ProbedPod(const std::string& script, const std::string& probes) {
+  return PodYaml("web", script) + probes;
+}
+
+TEST_F(Pods, ACommandMakesAPodReady) {
+  StartNode();
+  std::string yaml = PodWithScratch("web", "sleep 1000", scratch());
+  const std::string mounts = "    volumeMounts";
+  ASSERT_NE(yaml.find(mounts), std::string::npos) << yaml;
+  yaml.insert(yaml.find(mounts),
+              "    readinessProbe: {exec: {command: [test, -e, /scratch/up]}, periodSeconds: 1}\n");
+  node_->PutManifest("web.yaml", yaml);
+  ExpectPhase("web", "Running");
+  EXPECT_FALSE(node_->Pod("web")->ready);
+  harness::WriteFile(scratch() + "/up", "up");
+  ExpectRunning("web");
+  EXPECT_EQ(RestartsOf("web"), 0);
+  std::filesystem::remove(scratch() + "/up");
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return !node_->Pod("web")->ready; }));
+  EXPECT_EQ(RestartsOf("web"), 0);
+}
+
+TEST_F(Pods, ACommandThatFailsRestartsItsContainer) {
+  StartNode();
+  node_->PutManifest("web.yaml",
+                     ProbedPod("touch /tmp/well; sleep 4; rm /tmp/well; sleep 1000",
+                               "    livenessProbe: {exec: {command: [test, -e, /tmp/well]}, "
+                               "periodSeconds: 1, failureThreshold: 2}\n"));
+  ExpectRunning("web");
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return RestartsOf("web") >= 1; }));
+}
+
+TEST_F(Pods, HooksRunAfterTheStartAndBeforeTheSignal) {
+  StartNode();
+  std::string yaml = PodWithScratch(
+      "web", "trap 'echo term >> /scratch/order; exit 0' TERM; while true; do sleep 0.1; done",
+      scratch());
+  const std::string mounts = "    volumeMounts";
+  ASSERT_NE(yaml.find(mounts), std::string::npos) << yaml;
+  yaml.insert(yaml.find(mounts),
+              "    lifecycle:\n"
+              "      postStart: {exec: {command: [sh, -c, echo started >> /scratch/order]}}\n"
+              "      preStop: {exec: {command: [sh, -c, sleep 1; echo stop >> /scratch/order]}}\n");
+  node_->PutManifest("web.yaml", yaml);
+  ExpectRunning("web");
+  EXPECT_TRUE(
+      WaitFor(kSoon, [&] { return harness::ReadFile(scratch() + "/order") == "started\n"; }));
+  node_->RemoveManifest("web.yaml");
+  EXPECT_TRUE(WaitFor(kSoon, [&] {
+    return harness::ReadFile(scratch() + "/order") == "started\nstop\nterm\n";
+  })) << harness::ReadFile(scratch() + "/order");
+}
+
+TEST_F(Pods, AFailedPostStartKillsItsContainer) {
+  StartNode();
+  node_->PutManifest("web.yaml",
+                     PodYaml("web", "sleep 1000") +
+                         "    lifecycle: {postStart: {exec: {command: [\"false\"]}}}\n");
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return RestartsOf("web") >= 1; }));
 }
 
 TEST_F(Pods, RestartPolicies) {

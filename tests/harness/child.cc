@@ -77,6 +77,12 @@ pid_t Spawn(const Command& command) {
   return pid;
 }
 
+size_t ThreadsOf(pid_t pid) {
+  std::error_code gone;
+  const std::filesystem::directory_iterator tasks("/proc/" + std::to_string(pid) + "/task", gone);
+  return gone ? 0 : static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
 int RunToEnd(const Command& command, Duration limit) {
   const pid_t pid = Spawn(command);
   int status = 0;

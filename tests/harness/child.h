@@ -31,6 +31,9 @@ int RunToEnd(const Command& command, Duration limit);
 /// an end with code 127 and a line in the output.
 pid_t Spawn(const Command& command);
 
+/// How many threads it has now; 0 when it is gone.
+size_t ThreadsOf(pid_t pid);
+
 /// Keeps programs alive: a dead one is started again within milliseconds, as a supervisor does.
 class Keeper {
  public:

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "k8s.io/api/core/v1/pod_status.pb.h"
+#include "libs/base/processes.h"
 #include "libs/bus/names.h"
 #include "libs/rpc/rpc.h"
 #include "libs/rpc/unary.h"
@@ -141,7 +142,7 @@ void Node::RunAsItsUser(const std::string& process, Command& command) const {
 }
 
 Node::~Node() {
-  for (const auto& process : kProcesses) Resume(process);
+  for (const auto& process : ProcessNames()) Resume(process);
 }
 
 void Node::StartNats() {
@@ -170,8 +171,8 @@ void Node::Start() {
   nats_url_ = fmt::format("nats://127.0.0.1:{}", std::stoi(ReadFile(dir() + "/nats/port")));
   if (!options_.users.empty()) ShareDirs();
   StartNats();
-  for (const auto& process : kProcesses) keeper_.Start(process, CommandOf(process, true));
-  for (const auto& process : kProcesses)
+  for (const auto& process : ProcessNames()) keeper_.Start(process, CommandOf(process, true));
+  for (const auto& process : ProcessNames())
     CHECK(WaitFor(30s, [&] { return Answers(process); }), "{} does not answer: {}", process,
           TailOf(LogOf(process), 3000));
 }
@@ -351,7 +352,7 @@ std::string Node::HttpGet(const std::string& process, const std::string& path) {
 
 std::string Node::LogTails() const {
   std::string text;
-  for (const auto& process : kProcesses)
+  for (const auto& process : ProcessNames())
     text += fmt::format("--- {}\n{}\n", process, TailOf(LogOf(process), 2500));
   return text;
 }

@@ -9,15 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "libs/base/processes.h"
 #include "libs/base/status.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 #include "tests/harness/child.h"
 
 namespace splitlet::harness {
-
-inline const std::vector<std::string> kProcesses = ProcessNames();
 
 struct NodeOptions {
   std::string runtime_endpoint;

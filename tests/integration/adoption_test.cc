@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "libs/base/processes.h"
 #include "tests/fake_cri/control.h"
 #include "tests/harness/kubelet_records.h"
 #include "tests/integration/fixture.h"
@@ -53,11 +54,11 @@ TEST_F(Adoption, AKubeletsContainerRunsOnWithItsRestartCountAndIsGivenBack) {
   EXPECT_EQ(RestartsOf("web"), 2);
   const auto report = node_->RunGc(false);
   ASSERT_TRUE(report.ok()) << report.status();
-  for (const auto& process : harness::kProcesses) node_->KillAndAwait(process);
+  for (const auto& process : ProcessNames()) node_->KillAndAwait(process);
   ExpectExactly({"web"});
   EXPECT_TRUE(harness::HoldsFor(4s, [&] { return IsUntouched(); })) << view_->Describe();
   EXPECT_EQ(RestartsOf("web"), 2);
-  for (const auto& process : harness::kProcesses) node_->StopProcess(process);
+  for (const auto& process : ProcessNames()) node_->StopProcess(process);
   EXPECT_TRUE(harness::HoldsFor(4s, [&] { return IsUntouched(); })) << view_->Describe();
 }
 
@@ -91,7 +92,7 @@ TEST_F(Adoption, OfAPodWithAnInitContainerAndTwoContainersAllStayAsTheyAre) {
     return std::count_if(all.begin(), all.end(),
                          [](const auto& c) { return c.name == "prepare"; }) == 1;
   };
-  for (const auto& process : harness::kProcesses) node_->KillAndAwait(process);
+  for (const auto& process : ProcessNames()) node_->KillAndAwait(process);
   ASSERT_NO_FATAL_FAILURE(ExpectRunning("web"));
   EXPECT_TRUE(harness::HoldsFor(4s, [&] { return ids() == both && prepared_once(); }))
       << view_->Describe();

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "libs/base/processes.h"
 #include "tests/fake_cri/control.h"
 #include "tests/integration/fixture.h"
 
@@ -91,7 +92,7 @@ TEST_P(EachProcess, CrashedAtEachOfItsFailPointsThePodsLifeIsTheSame) {
   RecordProperty("crashed_at", crashed);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kill, EachProcess, testing::ValuesIn(harness::kProcesses),
+INSTANTIATE_TEST_SUITE_P(Kill, EachProcess, testing::ValuesIn(ProcessNames()),
                          [](const auto& param) { return harness::Identifier(param.param); });
 
 using Bus = IntegrationTest;
@@ -105,7 +106,7 @@ TEST_F(Bus, WithoutNatsEverythingGoesOnByPolling) {
   ExpectExactly({"a", "b"});
   node_->RemoveManifest("a.yaml");
   ExpectExactly({"b"});
-  for (const auto& process : harness::kProcesses) node_->KillAndAwait(process);
+  for (const auto& process : ProcessNames()) node_->KillAndAwait(process);
   ExpectExactly({"b"});
   EXPECT_EQ(RestartsOf("b"), 0);
   node_->StartNats();
@@ -176,7 +177,7 @@ TEST_F(Bus, EveryProcessDeadAtOnceComesBackToTheSameNode) {
   const auto before = view_->RunningOf("a").at(0).id;
   node_->RemoveManifest("b.yaml");
   node_->keeper().Signal("nats", 9);
-  for (const auto& process : harness::kProcesses) node_->Kill(process);
+  for (const auto& process : ProcessNames()) node_->Kill(process);
   ExpectExactly({"a"});
   EXPECT_EQ(view_->RunningOf("a").at(0).id, before);
 }
@@ -196,7 +197,7 @@ TEST_F(Runtime, AMissingRuntimeIsSaidAndPodsStartWhenItIsBack) {
   EXPECT_TRUE(WaitFor(
       kSoon, [&] { return node_->HttpGet("pleg", "/readyz").find(" 503 ") != std::string::npos; }));
   node_->PutManifest("b.yaml", PodYaml("b", "sleep 1000"));
-  for (const auto& process : harness::kProcesses)
+  for (const auto& process : ProcessNames())
     EXPECT_EQ(node_->keeper().RestartsOf(process), 0) << process << " did not stay up";
   StartFakeCriAgain();
   ExpectExactly({"a", "b"});
@@ -235,7 +236,7 @@ TEST_F(Runtime, PodsThatNobodyHereMadeAreLeftAlone) {
   ASSERT_TRUE(control.AddForeignPod("other", "11111111-2222-3333-4444-555555555555").ok());
   node_->PutManifest("a.yaml", PodYaml("a", "sleep 1000"));
   ExpectRunning("a");
-  for (const auto& process : harness::kProcesses) node_->KillAndAwait(process);
+  for (const auto& process : ProcessNames()) node_->KillAndAwait(process);
   const auto report = node_->RunGc(false);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_TRUE(harness::HoldsFor(6s, [&] { return view_->RunningOf("other").size() == 1; }));
@@ -245,7 +246,7 @@ using Start = IntegrationTest;
 
 TEST_F(Start, TheSecondStartOfAProcessRefuses) {
   StartNode();
-  for (const auto& process : harness::kProcesses) {
+  for (const auto& process : ProcessNames()) {
     SCOPED_TRACE(process);
     const pid_t first = node_->keeper().PidOf(process);
     const auto second = node_->RunAgain(process);
@@ -274,7 +275,7 @@ TEST_F(Start, PodWorkerAloneStartsADeadContainerAgain) {
   node_->PutManifest("a.yaml", PodYaml("a", "sleep 1000"));
   ExpectExactly({"a"});
   const auto before = view_->RunningOf("a").at(0).id;
-  for (const auto& process : harness::kProcesses)
+  for (const auto& process : ProcessNames())
     if (process != "pod-worker") node_->StopProcess(process);
   node_->StopNats();
   fake_cri::Control control(control_);
@@ -290,7 +291,7 @@ TEST_F(Start, OfTwoStartsAtOnceOneServesAndTheOtherRefuses) {
   node_->PutManifest("a.yaml", PodYaml("a", "sleep 1000"));
   ExpectExactly({"a"});
   const auto before = view_->RunningOf("a").at(0).id;
-  for (const auto& process : harness::kProcesses) {
+  for (const auto& process : ProcessNames()) {
     SCOPED_TRACE(process);
     const std::string again = process + "-again";
     node_->StopProcess(process);
@@ -326,7 +327,7 @@ TEST_F(Start, ABadConfigurationIsOneLineWithFileKeyAndReason) {
   };
   StartNode();
   for (const auto& c : kCases) {
-    for (const auto& process : harness::kProcesses) {
+    for (const auto& process : ProcessNames()) {
       SCOPED_TRACE(fmt::format("{} for {}", c.name, process));
       const auto run = node_->RunWithConfig(
           process,
@@ -344,11 +345,11 @@ TEST_F(Start, RecordsOfAnotherBootGrantNothingAndPodsComeBack) {
   StartNode();
   node_->PutManifest("a.yaml", PodYaml("a", "sleep 1000"));
   ExpectExactly({"a"});
-  for (const auto& process : harness::kProcesses) node_->StopProcess(process);
+  for (const auto& process : ProcessNames()) node_->StopProcess(process);
   fake_cri::Control control(control_);
   ASSERT_TRUE(control.StopEverything().ok());  // what a reboot does to containers
   node_->SetEnv("SPLITLET_BOOT_ID", "another-boot");
-  for (const auto& process : harness::kProcesses) node_->StartProcess(process);
+  for (const auto& process : ProcessNames()) node_->StartProcess(process);
   ExpectExactly({"a"});
 }
 

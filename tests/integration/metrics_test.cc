@@ -5,6 +5,7 @@
 #include <set>
 #include <sstream>
 
+#include "libs/base/processes.h"
 #include "tests/fake_cri/control.h"
 #include "tests/integration/fixture.h"
 
@@ -135,7 +136,7 @@ TEST_F(Metrics, AreThoseOfTheListsAfterThePodsLifeOfANode) {
   const auto report = node_->RunGc(false);
   ASSERT_TRUE(report.ok()) << report.status();
   const bool update = std::getenv("SPLITLET_UPDATE_METRICS") != nullptr;
-  for (const auto& process : harness::kProcesses) {
+  for (const auto& process : ProcessNames()) {
     if (update) WriteList(process, SeenFor(5s, process));
     const MetricList list = ReadList(process);
     std::string diff;

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "libs/base/processes.h"
 #include "tests/fake_cri/control.h"
 #include "tests/integration/fixture.h"
 
@@ -54,7 +55,7 @@ TEST_F(PodLife, RestartPolicyNeverEndsInSucceededAndStaysSo) {
     return pod != nullptr && pod->phase == "Succeeded";
   };
   ASSERT_TRUE(WaitFor(kSoon, succeeded));
-  for (const auto& process : harness::kProcesses) node_->KillAndAwait(process);
+  for (const auto& process : ProcessNames()) node_->KillAndAwait(process);
   EXPECT_TRUE(WaitFor(kSoon, succeeded));
   EXPECT_TRUE(harness::HoldsFor(3s, [&] { return view_->RunningOf("job").empty(); }));
 }
@@ -145,7 +146,7 @@ staticPodURL: http://127.0.0.1:9/pods
   ExpectExactly({"a", "b"});
   node_->RemoveManifest("b.yaml");
   ExpectGone("b");
-  for (const auto& process : harness::kProcesses) node_->KillAndAwait(process);
+  for (const auto& process : ProcessNames()) node_->KillAndAwait(process);
   node_->PutManifest("c.yaml", PodYaml("c", "sleep 1000"));
   ExpectExactly({"a", "c"});
   EXPECT_EQ(RestartsOf("a"), 0);

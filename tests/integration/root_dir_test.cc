@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "libs/base/processes.h"
 #include "tests/integration/fixture.h"
 
 namespace splitlet::integration {
@@ -47,7 +48,7 @@ TEST_F(RootDirectory, PodsOfBeforeKeepTheirPlaceAndTheirContainers) {
   RunPod("new");
   const std::string fresh = UidOf("new");
   EXPECT_TRUE(stdfs::exists(Below(fresh) + kScratch));
-  EXPECT_EQ(harness::ReadFile(MarkOf(fresh) + "/root"), Below(fresh));
+  EXPECT_EQ(harness::ReadFile(MarkOf(fresh) + "/root"), Below(fresh) + "\nfile");
   ASSERT_TRUE(node_->RunGc(false).ok());
   EXPECT_EQ(view_->RunningOf("old").at(0).id, before);
   EXPECT_EQ(RestartsOf("old"), 0);
@@ -73,7 +74,7 @@ TEST_F(RootDirectory, WhatSomebodyElseHasThereIsNeverTouched) {
   ExpectGone("web");
   EXPECT_TRUE(IsGoneFromDisk(Below(uid)));
   EXPECT_TRUE(IsGoneFromDisk(MarkOf(uid)));
-  for (const auto& process : harness::kProcesses) node_->KillAndAwait(process);
+  for (const auto& process : ProcessNames()) node_->KillAndAwait(process);
   for (int round = 0; round < 3; ++round) EXPECT_TRUE(node_->RunGc(false).ok());
   EXPECT_TRUE(stdfs::exists(theirs + "/etc-hosts"));
   EXPECT_TRUE(stdfs::exists(theirs + kScratch + "/data"));

@@ -1,7 +1,6 @@
 // How many threads a process takes when a whole node ends at once.
 
 #include <algorithm>
-#include <filesystem>
 
 #include "tests/fake_cri/control.h"
 #include "tests/integration/fixture.h"
@@ -23,11 +22,6 @@ maxPods: 600
 registryPullQPS: 0
 serializeImagePulls: false
 )";
-
-size_t ThreadsOf(int pid) {
-  const std::filesystem::directory_iterator tasks(fmt::format("/proc/{}/task", pid));
-  return static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
-}
 
 class ManyPods : public IntegrationTest {
  protected:
@@ -58,7 +52,7 @@ TEST_F(ManyPods, HundredsEndAtOnceWithUnderAHundredThreads) {
   ASSERT_TRUE(control.Fault("StopContainer", "*", "hang").ok());
   for (int i = 0; i < kPods; ++i) node_->RemoveManifest(name(i) + ".yaml");
   size_t most = 0;
-  const auto look = [&] { most = std::max(most, ThreadsOf(info->pid())); };
+  const auto look = [&] { most = std::max(most, harness::ThreadsOf(info->pid())); };
   EXPECT_TRUE(WaitFor(kManyPods, [&] {
     look();
     return Hanging() == size_t{kPods};

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "libs/base/processes.h"
 #include "tests/integration/fixture.h"
 
 namespace splitlet::integration {
@@ -39,7 +40,7 @@ class Users : public IntegrationTest {
 
   /// No process was refused anything by another one.
   void ExpectNoRefusals() {
-    for (const auto& process : harness::kProcesses) {
+    for (const auto& process : ProcessNames()) {
       SCOPED_TRACE(process);
       const std::string log = harness::ReadFile(node_->LogOf(process));
       for (const char* sign : {"refused a connection", "may not call", "belongs to user"})
@@ -64,7 +65,7 @@ TEST_F(Users, APodsWholeLifeWithEachProcessAsAUserOfItsOwn) {
   node_->PutManifest("more.yaml", PodYaml("more", "sleep 1000"));
   ExpectRunning("more");
   node_->StartNats();
-  for (const auto& process : harness::kProcesses) node_->KillAndAwait(process);
+  for (const auto& process : ProcessNames()) node_->KillAndAwait(process);
   ExpectExactly({"web", "more"});
   node_->RemoveManifest("web.yaml");
   ExpectGone("web");

@@ -90,7 +90,7 @@ class PodWorker final : public Process {
   explicit PodWorker(SimNode& node)
       : Process(node, "pod-worker"),
         owner_(AskingIn(node), FindingIn(node)),
-        calls_(node.runtime(), node.runtime(), shell().strands) {
+        calls_(node.runtime(), shell().strands) {
     pod_worker::Config config;
     config.node = {.name = kNode,
                    .annotation = kAnnotation,

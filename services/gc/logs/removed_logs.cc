@@ -31,23 +31,28 @@ void RemovedLogs::OnFullDisk() {
   });
 }
 
+/// Without a record that can be read only when pleg has listed everything, and shows none.
+bool RemovedLogs::HasStopped(const std::string& key) const {
+  if (!deps_.runtime.Contains(key)) return deps_.runtime.LiveAndComplete();
+  const auto runtime = deps_.runtime.Find(key);
+  return runtime != nullptr &&
+         std::ranges::none_of(runtime->pod().containers(), [](const auto& container) {
+           return container.state() == v1::ContainerRecord::RUNNING;
+         });
+}
+
 std::vector<RemovedPod> RemovedLogs::EndedPods() const {
   std::vector<RemovedPod> pods;
-  deps_.desired.ForEach([&](const std::string& key,
-                            const std::shared_ptr<const v1::DesiredRecord>& record) {
-    if (record == nullptr || record->state() != v1::DesiredRecord::REMOVED) return;
-    const auto worker = deps_.workers.Find(key);
-    if (worker == nullptr) return;
-    const auto runtime = deps_.runtime.Find(key);
-    const bool running =
-        runtime != nullptr && std::ranges::any_of(runtime->pod().containers(), [](const auto& c) {
-          return c.state() == v1::ContainerRecord::RUNNING;
-        });
-    // The runtime may say running because it cannot write that it is not.
-    if (!running || IsOverdue(*worker, deps_.clock.Now()))
-      pods.push_back(
-          {record->uid(), LogDirectoryOf(record->namespace_(), record->name(), record->uid())});
-  });
+  deps_.desired.ForEach(
+      [&](const std::string& key, const std::shared_ptr<const v1::DesiredRecord>& record) {
+        if (record == nullptr || record->state() != v1::DesiredRecord::REMOVED) return;
+        const auto worker = deps_.workers.Find(key);
+        if (worker == nullptr) return;
+        // The runtime may say running because it cannot write that it is not.
+        if (HasStopped(key) || IsOverdue(*worker, deps_.clock.Now()))
+          pods.push_back(
+              {record->uid(), LogDirectoryOf(record->namespace_(), record->name(), record->uid())});
+      });
   return pods;
 }
 

@@ -3,8 +3,9 @@
 /// Empties the logs of removed pods while the disk is full, so that such a pod can be ended:
 /// pod-worker or the runtime cannot write what they must.
 /// In:    "the disk is full" of PressureMonitor, by way of GcService; views `desired`, `workers`
-/// and `runtime`. REMOVED is a one-way fact, so that any view will do.
-/// Owns:  whether logs are being emptied now.
+/// and `runtime`. REMOVED is a one-way fact, so that any view of
+/// `desired` will do.
+/// Owns:  nothing.
 /// Out:   emptied files, log lines of them.
 /// Killed at any line: the rest goes when the disk is looked at again.
 /// Threads: loop thread; files on a strand of their own.
@@ -46,6 +47,7 @@ class RemovedLogs {
  private:
   /// Those of which nothing runs any more, or that are overdue.
   std::vector<RemovedPod> EndedPods() const;
+  bool HasStopped(const std::string& key) const;
 
   Deps deps_;
   const GcConfig& config_;

@@ -83,12 +83,12 @@ std::string UidOfAside(std::string_view name) {
 
 /// Its tree is known by the mark, so it goes only where that can be read.
 void AddAside(fs::FileSystem& files, const std::string& path, Inventory& inventory) {
-  const auto tree = node::ReadPodMark(files, path, UidOfAside(fs::NameOf(path)));
-  if (!tree.ok()) {
-    inventory.problems.push_back(fmt::format("{} stays: {}", path, Message(tree.status())));
+  const auto mark = node::ReadPodMark(files, path, UidOfAside(fs::NameOf(path)));
+  if (!mark.ok()) {
+    inventory.problems.push_back(fmt::format("{} stays: {}", path, Message(mark.status())));
     return;
   }
-  inventory.aside.push_back({path, *tree ? AsideOfTree(**tree) : ""});
+  inventory.aside.push_back({path, *mark ? AsideOfTree((*mark)->path) : ""});
 }
 
 using Mounts = std::optional<std::vector<std::string>>;
@@ -96,24 +96,25 @@ using Mounts = std::optional<std::vector<std::string>>;
 void AddPodDir(fs::FileSystem& files, const std::string& mark_dir, const Mounts& mounts,
                Inventory& inventory) {
   const std::string uid = fs::NameOf(mark_dir);
-  const auto tree = node::ReadPodMark(files, mark_dir, uid);
-  if (!tree.ok()) {
-    inventory.pod_dirs.push_back({uid, Message(tree.status()), ""});
+  const auto mark = node::ReadPodMark(files, mark_dir, uid);
+  if (!mark.ok()) {
+    inventory.pod_dirs.push_back({uid, Message(mark.status()), "", ""});
     return;
   }
-  if (!*tree) {
-    inventory.pod_dirs.push_back({uid, WhyBlocked(files, mark_dir, mounts), ""});
+  if (!*mark) {
+    inventory.pod_dirs.push_back({uid, WhyBlocked(files, mark_dir, mounts), "", ""});
     return;
   }
-  const std::string pods = fs::ParentOf(**tree);
+  const std::string& tree = (*mark)->path;
+  const std::string pods = fs::ParentOf(tree);
   // On a disk that is not mounted now it would be forgotten.
   const auto there = files.Stat(pods, true);
   const std::string blocked =
-      there.ok() ? WhyBlocked(files, **tree, mounts)
+      there.ok() ? WhyBlocked(files, tree, mounts)
                  : fmt::format("{} cannot be looked at: {}", pods, Message(there.status()));
-  inventory.pod_dirs.push_back({uid, blocked, **tree});
+  inventory.pod_dirs.push_back({uid, blocked, tree, (*mark)->source});
   // The round that moved it aside died before the mark was.
-  const std::string aside = AsideOfTree(**tree);
+  const std::string aside = AsideOfTree(tree);
   if (files.Stat(aside, false).ok()) inventory.aside.push_back({aside, ""});
 }
 

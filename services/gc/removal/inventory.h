@@ -28,6 +28,7 @@ struct PodDirectory {
   std::string uid;
   std::string blocked;  // why it cannot be removed: a mount or user data; empty: it can
   std::string tree;     // what its mark names; empty: it is in the place of the mark
+  std::string source;   // of the pod, by its mark; empty: not known
 };
 
 /// Renamed by an earlier round and not yet emptied.

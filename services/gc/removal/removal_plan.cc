@@ -27,7 +27,8 @@ class Planner {
  public:
   Planner(const Inventory& inventory, const ScopeOf& scope_of, const GcConfig& config, WallTime now)
       : inventory_(inventory), scope_of_(scope_of), config_(config), now_(now) {
-    for (const auto& dir : inventory.pod_dirs) traces_[dir.uid].ours = true;
+    for (const auto& dir : inventory.pod_dirs)
+      traces_[dir.uid] = {.ours = true, .source = dir.source};
     for (const auto& sandbox : inventory.sandboxes) {
       PodTraces& pod = traces_[sandbox.pod_uid];
       if (Value(sandbox.annotations, kube::kNodeAnnotation).starts_with(config.state_id + "/"))

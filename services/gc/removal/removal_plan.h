@@ -38,7 +38,7 @@ struct RemovalPlan {
 /// A pod as runtime and disk show it.
 struct PodTraces {
   bool ours = false;
-  std::string source;  // from the annotation of a sandbox; empty: not known
+  std::string source;  // from its mark or the annotation of a sandbox; empty: not known
 };
 /// What a pod's owners say.
 using ScopeOf = std::function<Scope(const std::string& uid, const PodTraces& traces)>;

@@ -63,7 +63,10 @@ void RemovalHolds::Answer(const v1::HoldRequest& request,
   *fact.mutable_until() = reply.until();
   deps_.strands.Run("holds", [this, reply, fact, done] {
     const Status saved = deps_.records.SaveHold(reply.hold_id(), fact);
-    saved.ok() ? done(reply) : done(saved);
+    if (saved.ok()) return done(reply);
+    // Nobody removes anything under it.
+    deps_.loop.Post([this, id = reply.hold_id()] { OnReleaseHold(id); });
+    done(saved);
   });
 }
 

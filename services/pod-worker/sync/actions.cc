@@ -5,6 +5,7 @@
 
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "k8s.io/api/core/v1/probe.pb.h"
 #include "libs/base/status.h"
 #include "libs/cri/observe.h"
 #include "libs/kube/restart_policy.h"
@@ -45,8 +46,9 @@ SandboxDecision DecideSandbox(const kube::Pod& pod, const ObservedPod& seen) {
 /// Collects the actions for one pod; the order of the calls is that of the spec's decision.
 class Decision {
  public:
-  Decision(const kube::Pod& pod, const ObservedPod& seen, const Ids& replacing)
-      : pod_(pod), seen_(seen), replacing_(replacing) {}
+  Decision(const kube::Pod& pod, const ObservedPod& seen, const Ids& replacing,
+           const ProbeResultsById& probes)
+      : pod_(pod), seen_(seen), replacing_(replacing), probes_(probes) {}
 
   PodActions Compute() {
     const SandboxDecision sandbox = DecideSandbox(pod_, seen_);
@@ -203,6 +205,35 @@ class Decision {
     return initialised_;
   }
 
+  /// Which probe says that the running container has to be stopped.
+  std::optional<ProbeKind> FailedProbe(const kube::Container& container,
+                                       const ContainerRecord& record) const {
+    for (const ProbeKind kind : {ProbeKind::kLiveness, ProbeKind::kStartup})
+      if (FindProbe(container, kind) != nullptr && ResultOf(probes_, record.id(), kind) == false)
+        return kind;
+    return std::nullopt;
+  }
+
+  bool WaitsForStartup(const kube::Container& container, const ContainerRecord& record) const {
+    return FindProbe(container, ProbeKind::kStartup) != nullptr &&
+           ResultOf(probes_, record.id(), ProbeKind::kStartup) != true;
+  }
+
+  void StopUnhealthy(const kube::Container& container, const ContainerRecord& record,
+                     ProbeKind kind, bool init) {
+    const bool replaced = kube::RestartPolicyOf(pod_, container) != "Never";
+    Stop(
+        record,
+        fmt::format("{} {} failed {} probe{}", init ? "Init container" : "Container",
+                    container.name(), NameOf(kind), replaced && !init ? ", will be restarted" : ""),
+        replaced);
+    const auto& probe = *FindProbe(container, kind);
+    // How long the pod may take to be deleted is above what a probe says.
+    if (probe.has_termination_grace_period_seconds() &&
+        !pod_.metadata().has_deletion_grace_period_seconds())
+      todo_.stop.back().grace_seconds = probe.termination_grace_period_seconds();
+  }
+
   void InitSucceeded(int index, std::set<int>& starts) {
     if (index == pod_.spec().init_containers_size() - 1) {
       initialised_ = true;
@@ -227,12 +258,29 @@ class Decision {
       starts.insert(index);
       return true;
     }
-    if (!sidecar) return true;
-    if (!later_done) InitSucceeded(index, starts);
-    if (newest.hash() == ContainerHash(container)) return true;
-    Stop(newest, fmt::format("Init container {} definition changed", container.name()), true);
-    starts.insert(index);
+    if (sidecar) RunningSidecar(index, newest, later_done, starts);
     return true;
+  }
+
+  void RunningSidecar(int index, const ContainerRecord& newest, bool later_done,
+                      std::set<int>& starts) {
+    const auto& container = pod_.spec().init_containers(index);
+    const auto failed = FailedProbe(container, newest);
+    if (WaitsForStartup(container, newest)) {
+      if (failed != ProbeKind::kStartup) return;
+      StopUnhealthy(container, newest, *failed, true);
+      starts.insert(index);
+      return;
+    }
+    if (!later_done) InitSucceeded(index, starts);
+    if (newest.hash() != ContainerHash(container)) {
+      Stop(newest, fmt::format("Init container {} definition changed", container.name()), true);
+    } else if (failed) {
+      StopUnhealthy(container, newest, *failed, true);
+    } else {
+      return;
+    }
+    starts.insert(index);
   }
 
   bool ExitedInit(int index, const ContainerRecord& newest, std::set<int>& starts) {
@@ -274,6 +322,9 @@ class Decision {
              fmt::format("Container {} definition changed, will be restarted", container.name()),
              true);
         todo_.start.push_back(Start(container, false));
+      } else if (const auto failed = FailedProbe(container, *newest)) {
+        StopUnhealthy(container, *newest, *failed, false);
+        if (todo_.stop.back().replaced) todo_.start.push_back(Start(container, false));
       } else {
         ++kept;
       }
@@ -286,6 +337,7 @@ class Decision {
   const kube::Pod& pod_;
   const ObservedPod& seen_;
   const Ids& replacing_;
+  const ProbeResultsById& probes_;
   bool initialised_ = false;
   PodActions todo_;
 };
@@ -383,8 +435,14 @@ void NumberAttempts(const ObservedPod& seen, int64_t incarnation, const cri::Beg
   }
 }
 
-PodActions ComputePodActions(const kube::Pod& pod, const ObservedPod& seen, const Ids& replacing) {
-  return Decision(pod, seen, replacing).Compute();
+std::string PodIpOf(const v1::ObservedPod& seen) {
+  if (seen.sandboxes_size() == 0 || seen.sandboxes(0).ips_size() == 0) return "";
+  return seen.sandboxes(0).ips(0);
+}
+
+PodActions ComputePodActions(const kube::Pod& pod, const ObservedPod& seen, const Ids& replacing,
+                             const ProbeResultsById& probes) {
+  return Decision(pod, seen, replacing, probes).Compute();
 }
 
 std::string TerminalPhase(const kube::Pod& pod, const ObservedPod& seen, const Ids& replacing) {

@@ -13,6 +13,7 @@
 
 #include "libs/cri/incarnation.h"
 #include "libs/kube/pod_types.h"
+#include "services/pod-worker/probes/probe.h"
 
 namespace splitlet::v1 {
 class ContainerRecord;
@@ -25,6 +26,9 @@ struct ContainerStop {
   std::string id, name;
   std::string message;    // of the event `Killing`
   bool replaced = false;  // another attempt follows whatever the restart policy
+  /// Its own, where a probe names one. Unset: the pod's.
+  std::optional<int64_t> grace_seconds = std::nullopt;
+  bool announced = false;  // the event has been told
   bool operator==(const ContainerStop&) const = default;
 };
 
@@ -60,9 +64,11 @@ struct PodActions {
 };
 
 /// `replacing`: ids of containers that were stopped to be replaced; their names start again
-/// whatever the policy.
+/// whatever the policy. `probes`: a container whose liveness or startup probe has failed is
+/// stopped.
 PodActions ComputePodActions(const kube::Pod& pod, const v1::ObservedPod& seen,
-                             const std::set<std::string>& replacing = {});
+                             const std::set<std::string>& replacing = {},
+                             const ProbeResultsById& probes = {});
 
 /// Gives what is made the numbers after all that `seen` holds of any incarnation, and adds to what
 /// has to be removed first what earlier incarnations never started.
@@ -74,6 +80,9 @@ bool IsRemembered(const kube::Pod& pod, const kube::Container& container);
 
 /// The newest record of a container name; nullptr without one.
 const v1::ContainerRecord* NewestRecord(const v1::ObservedPod& seen, const std::string& name);
+
+/// The first address of the newest sandbox; empty without one.
+std::string PodIpOf(const v1::ObservedPod& seen);
 
 /// Would this container be started again after what its newest record says? nullptr: no record.
 bool ShouldRestart(const kube::Pod& pod, const kube::Container& container,

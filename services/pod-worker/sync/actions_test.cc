@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "k8s.io/api/core/v1/probe.pb.h"
 #include "services/pod-worker/pods_fixture.h"
 
 namespace splitlet::pod_worker {
@@ -317,6 +318,59 @@ TEST(Phases, OfEndedPods) {
     EXPECT_EQ(TerminalPhase(c.pod.Make(), Observed(c.records)), c.natural);
     EXPECT_EQ(PhaseAfterKill(c.pod.Make(), Observed(c.records)), c.killed);
   }
+}
+
+/// A pod whose container `name` has all probes by a command.
+kube::Pod WithProbes(kube::Pod pod, bool init) {
+  auto& container = init ? *pod.mutable_spec()->mutable_init_containers(0)
+                         : *pod.mutable_spec()->mutable_containers(0);
+  for (auto* probe : {container.mutable_startup_probe(), container.mutable_liveness_probe()})
+    probe->mutable_handler()->mutable_exec()->add_command("check");
+  container.mutable_liveness_probe()->set_termination_grace_period_seconds(5);
+  return pod;
+}
+
+/// "stop <message> (<grace>)! start <name>", '!' where it is replaced.
+std::string DoneAbout(const kube::Pod& pod, const v1::ObservedPod& seen,
+                      const ProbeResultsById& probes) {
+  const PodActions todo = ComputePodActions(pod, seen, {}, probes);
+  std::string text;
+  for (const auto& stop : todo.stop)
+    text += fmt::format("stop {} ({}){} ", stop.message, stop.grace_seconds.value_or(0),
+                        stop.replaced ? "!" : "");
+  for (const auto& start : todo.start_init) text += "start " + start.name + " ";
+  for (const auto& start : todo.start) text += "start " + start.name + " ";
+  return text;
+}
+
+TEST(ComputePodActions, AProbeThatFailedReplacesItsContainer) {
+  using enum ProbeKind;
+  const auto app = Observed({{}});
+  const auto pod = WithProbes(TestPod{}.Make(), false);
+  EXPECT_EQ(DoneAbout(pod, app, {}), "");
+  EXPECT_EQ(DoneAbout(pod, app, {{"app-0", {{kStartup, true}, {kLiveness, true}}}}), "");
+  EXPECT_EQ(DoneAbout(pod, app, {{"other", {{kLiveness, false}}}}), "") << "of another container";
+  EXPECT_EQ(DoneAbout(pod, app, {{"app-0", {{kLiveness, false}}}}),
+            "stop Container app failed liveness probe, will be restarted (5)! start app ");
+  EXPECT_EQ(DoneAbout(pod, app, {{"app-0", {{kStartup, false}}}}),
+            "stop Container app failed startup probe, will be restarted (0)! start app ");
+  auto deleted = pod;
+  deleted.mutable_metadata()->set_deletion_grace_period_seconds(10);
+  EXPECT_EQ(DoneAbout(deleted, app, {{"app-0", {{kLiveness, false}}}}),
+            "stop Container app failed liveness probe, will be restarted (0)! start app ");
+}
+
+TEST(ComputePodActions, ASidecarHasStartedWhenItsProbeSaysSo) {
+  using enum ProbeKind;
+  const auto side = Observed({{.name = "side"}});
+  const auto pod =
+      WithProbes(TestPod{.inits = {"side", "next"}, .sidecars = {"side"}}.Make(), true);
+  EXPECT_EQ(DoneAbout(pod, side, {}), "");
+  EXPECT_EQ(DoneAbout(pod, side, {{"side-0", {{kStartup, true}}}}), "start next ");
+  EXPECT_EQ(DoneAbout(pod, side, {{"side-0", {{kStartup, false}}}}),
+            "stop Init container side failed startup probe (0)! start side ");
+  EXPECT_EQ(DoneAbout(pod, side, {{"side-0", {{kStartup, true}, {kLiveness, false}}}}),
+            "stop Init container side failed liveness probe (5)! start side start next ");
 }
 
 }  // namespace

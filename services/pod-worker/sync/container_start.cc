@@ -4,6 +4,7 @@
 
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "k8s.io/api/core/v1/probe.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/base/hash.h"
 #include "libs/base/trace.h"
@@ -44,11 +45,13 @@ Status ContainerStarter::StartAll(const std::vector<ContainerStart>& inits,
   for (const auto& start : inits) {
     const Result result = StartOne(start);
     started_sidecar_ = started_sidecar_ || (start.sidecar && result == Result::kStarted);
-    if (result == Result::kSandboxDied) return first_error_;
+    if (result == Result::kSandboxDied || result == Result::kHooked) return first_error_;
     if (result != Result::kStarted && !start.sidecar) return first_error_;
   }
-  for (const auto& start : regular)
-    if (StartOne(start) == Result::kSandboxDied) return first_error_;
+  for (const auto& start : regular) {
+    const Result result = StartOne(start);
+    if (result == Result::kSandboxDied || result == Result::kHooked) return first_error_;
+  }
   return first_error_;
 }
 
@@ -117,6 +120,7 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
     }
     return Fail(start, "RunContainerError", started);
   }
+  started_any_ = true;
   out_.notes[start.name] = std::nullopt;
   context_.events.Normal("Started", "Container started", start.name);
   context_.deps.log.Info(
@@ -125,12 +129,18 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
        KV("containerName", start.name), KV("containerID", id),
        KV(kTraceIdField, TraceIdOf(context_.input.traceparent))});
   LinkLog(start.name, id, *start.attempt);
+  if (container->lifecycle().has_post_start()) {
+    out_.post_start = StartedContainer{id.str(), start.name, start.init,
+                                       context_.ips.empty() ? "" : context_.ips.front()};
+    return Result::kHooked;
+  }
   return Result::kStarted;
 }
 
 bool ContainerStarter::BacksOff(const kube::Container& container, const ContainerStart& start) {
   if (start.exited_id.empty() || !start.created_id.empty()) return false;
-  if (out_.restarts.replacing.contains(start.exited_id)) return false;
+  const bool unhealthy = IsUnhealthy(context_.input.probes, start.exited_id);
+  if (out_.restarts.replacing.contains(start.exited_id) && !unhealthy) return false;
   const Duration age{
       std::max<int64_t>(ToNanos(context_.deps.clock.WallNow()) - start.exited_at_ns, 0)};
   const Clock::Time now = context_.deps.clock.Now();

@@ -37,18 +37,20 @@ class ContainerStarter {
   };
   ContainerStarter(Context context, SyncOutcome& out) : context_(std::move(context)), out_(out) {}
 
-  /// A plain init container that does not come up, or a sandbox that has died, ends the sync;
+  /// A plain init container that does not come up, a sandbox that has died, or a container that has
+  /// a postStart hook, which others wait for, ends the sync;
   /// anything else does not hold back the next.
   Status StartAll(const std::vector<ContainerStart>& inits,
                   const std::vector<ContainerStart>& regular);
   bool StartedSidecar() const { return started_sidecar_; }
+  bool StartedAny() const { return started_any_; }
 
  private:
   struct Failure {
     std::string reason;
     Status status;
   };
-  enum class Result { kStarted, kWaits, kFailed, kSandboxDied };
+  enum class Result { kStarted, kHooked, kWaits, kFailed, kSandboxDied };
   Result StartOne(const ContainerStart& asked);
   bool BacksOff(const kube::Container& container, const ContainerStart& start);
   /// False: not now; noted why.
@@ -82,7 +84,7 @@ class ContainerStarter {
   SyncOutcome& out_;
   Status first_error_;
   std::optional<cri::Image> image_;  // of the container that is being started, where it was asked
-  bool started_sidecar_ = false;
+  bool started_sidecar_ = false, started_any_ = false;
 };
 
 }  // namespace splitlet::pod_worker

@@ -64,12 +64,13 @@ class Pass {
     if (!out_.terminal_phase.empty()) return OkStatus();
     RETURN_IF_ERROR(StopEarlierIncarnations(), "stop what is left of an earlier life");
     if (!out_.stop.empty()) return OkStatus();
-    PodActions todo = ComputePodActions(pod_, *seen_, out_.restarts.replacing);
+    PodActions todo = ComputePodActions(pod_, *seen_, out_.restarts.replacing, input_.probes);
     const auto quiet = QuietFrom(todo.sandbox_id);
     NumberAttempts(*all_, input_.incarnation, out_.begun, todo);
     if (todo.sandbox_changed)
       events_.Normal("SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
     if (todo.kill_pod) ListRunning(todo);
+    StopFailedHooks(todo);
     if (!todo.stop.empty()) {
       out_.stop = std::move(todo.stop);
       return OkStatus();
@@ -77,6 +78,7 @@ class Pass {
     if (todo.kill_pod) RETURN_IF_ERROR(StopSandboxes(), "stop sandboxes");
     RemoveRecords(todo.remove);
     NoteRunning();
+    if (HookUnderWay()) return OkStatus();
     if (!todo.create_sandbox_attempt && todo.start.empty() && todo.start_init.empty()) {
       out_.settled = WasStarted();
       return OkStatus();
@@ -157,12 +159,14 @@ class Pass {
     return OkStatus();
   }
 
-  /// A replaced container that is gone needs no memory.
+  /// A replaced or hooked container that is gone needs no memory.
   void ForgetReplaced() {
-    std::erase_if(out_.restarts.replacing, [this](const std::string& id) {
+    const auto gone = [this](const std::string& id) {
       return std::none_of(all_->containers().begin(), all_->containers().end(),
                           [&id](const v1::ContainerRecord& record) { return record.id() == id; });
-    });
+    };
+    std::erase_if(out_.restarts.replacing, gone);
+    std::erase_if(out_.restarts.pre_stops, [&gone](const auto& mark) { return gone(mark.first); });
   }
 
   void ListRunning(PodActions& todo) {
@@ -175,6 +179,26 @@ class Pass {
                            fmt::format("Stopping container {}", record.name()),
                            todo.create_sandbox_attempt.has_value()});
     }
+  }
+
+  void StopFailedHooks(PodActions& todo) const {
+    for (const auto& record : seen_->containers()) {
+      const bool listed =
+          std::any_of(todo.stop.begin(), todo.stop.end(),
+                      [&record](const ContainerStop& stop) { return stop.id == record.id(); });
+      if (record.state() == v1::ContainerRecord::RUNNING && !listed &&
+          input_.failed_hooks.contains(record.id()))
+        todo.stop.push_back({record.id(), record.name(), "FailedPostStartHook", false});
+    }
+  }
+
+  bool HookUnderWay() {
+    if (input_.hooked_id.empty()) return false;
+    for (const auto& record : seen_->containers())
+      if (record.id() == input_.hooked_id && record.state() == v1::ContainerRecord::RUNNING)
+        return true;
+    out_.hook_over = true;
+    return false;
   }
 
   Status StopSandboxes() {
@@ -212,7 +236,9 @@ class Pass {
 
   void NoteRunning() {
     for (const auto& record : seen_->containers())
-      if (record.state() == v1::ContainerRecord::RUNNING) out_.notes[record.name()] = std::nullopt;
+      if (record.state() == v1::ContainerRecord::RUNNING &&
+          !input_.failed_hooks.contains(record.id()))
+        out_.notes[record.name()] = std::nullopt;
   }
 
   Status PrepareVolumes() {
@@ -229,7 +255,10 @@ class Pass {
                                                  Message(paths.status())));
       return paths.status();
     }
-    Status ensured = MarkPod(uid, deps_.node.pod_roots, *place, deps_.files);
+    Status ensured;
+    if (!place->ours)
+      ensured =
+          MarkPod(uid, deps_.node.pod_roots, {place->path, kube::SourceOf(pod_)}, deps_.files);
     if (ensured.ok()) ensured = EnsureVolumes(pod_, place->path, deps_.files);
     if (!ensured.ok()) {
       events_.Warning("FailedMount", Message(ensured));
@@ -292,6 +321,8 @@ class Pass {
     const Status started = starter.StartAll(todo.start_init, todo.start);
     // Of one that did not start the time of the next try is known.
     out_.again = todo.sidecar_first && starter.StartedSidecar();
+    // Its probes begin when it is seen running.
+    out_.again = out_.again || (starter.StartedAny() && HasProbes(pod_));
     return started;
   }
 

@@ -24,6 +24,7 @@
 #include "services/pod-worker/metrics.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/sync/actions.h"
+#include "services/pod-worker/sync/post_start.h"
 #include "services/pod-worker/worker/disk_records.h"
 
 namespace splitlet::v1 {
@@ -52,6 +53,9 @@ struct SyncInput {
   std::shared_ptr<const v1::ObservedPod> known;  // what need not be asked again; may be null
   int64_t incarnation = 0;                       // the one that is synced
   cri::Begun begun;                              // in this incarnation
+  ProbeResultsById probes;
+  std::string hooked_id;               // of the container whose postStart hook is under way
+  std::set<std::string> failed_hooks;  // ids of those whose hook has failed: they are stopped
 };
 
 struct SyncOutcome {
@@ -67,6 +71,8 @@ struct SyncOutcome {
   std::set<std::string> used_pulls;  // images
   KilledSince killed;
   std::optional<Clock::Time> retry_at;
+  std::optional<StartedContainer> post_start;  // its hook is to be run before anything else starts
+  bool hook_over = false;                      // the container of `hooked_id` does not run any more
   bool again = false;         // the next step waits for nothing: look again at once
   bool sandbox_died = false;  // while something was made in it; the next look replaces it
   bool acted = false;         // the runtime was asked to change something, whatever it answered

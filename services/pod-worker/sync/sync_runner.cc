@@ -6,6 +6,7 @@
 
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "k8s.io/api/core/v1/probe.pb.h"
 #include "libs/base/trace.h"
 #include "services/pod-worker/termination/stop_order.h"
 #include "splitlet/v1/records.pb.h"
@@ -17,6 +18,7 @@ namespace {
 constexpr Duration kErrorRetry = 10s;
 constexpr Duration kQuickRetry = 1s;
 constexpr double kJitter = 0.5;
+constexpr Duration kLongestHook = 24h;
 
 std::string NameWithUid(const Worker& worker) {
   return fmt::format("{}_{}({})", worker.name, worker.name_space, worker.uid);
@@ -30,7 +32,8 @@ void SyncRunner::Begin(Worker& worker) {
     deps_.metrics.worker_start.Observe(Metrics::Seconds(deps_.clock.Now() - worker.granted_at));
   auto input = std::make_shared<SyncInput>(SyncInput{
       worker.grant->pod, worker.restarts, deps_.puller.MemoryOf(worker.uid), worker.ending,
-      worker.killed, worker.traceparent, worker.known_running, worker.incarnation, worker.begun});
+      worker.killed, worker.traceparent, worker.known_running, worker.incarnation, worker.begun,
+      worker.probes, worker.post_start.waits_for(), worker.post_start.failed()});
   deps_.strands.Run(worker.uid, [this, uid = worker.uid, input] {
     const Clock::Time begin = deps_.clock.Now();
     auto outcome = std::make_shared<SyncOutcome>(deps_.sync.Run(*input));
@@ -48,6 +51,8 @@ void SyncRunner::OnSynced(const std::string& uid, SyncOutcome outcome, Duration 
     Complete(*worker, outcome);
     return deps_.on_step_ended(*worker, false);  // what comes next waits for the save
   }
+  if (outcome.hook_over) worker->post_start.Cancel();
+  if (outcome.post_start) BeginPostStart(*worker, *outcome.post_start);
   if (!outcome.stop.empty()) return StopReplaced(*worker, std::move(outcome.stop));
   for (const auto& [image, containers] : outcome.pulls)
     deps_.puller.Pull(*worker, image, containers);
@@ -67,6 +72,15 @@ void SyncRunner::ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration too
   const bool lasts = outcome.status.ok() && outcome.seen != nullptr;
   worker.known_running =
       lasts && worker.state == WorkerState::kSyncing ? KnownRunning(*outcome.seen) : nullptr;
+  if (outcome.seen != nullptr && worker.state == WorkerState::kSyncing)
+    deps_.on_seen(worker, *outcome.seen);
+  if (outcome.seen != nullptr) {
+    worker.pod_ip = PodIpOf(*outcome.seen);
+    std::set<std::string> running;
+    for (const auto& record : outcome.seen->containers())
+      if (record.state() == v1::ContainerRecord::RUNNING) running.insert(record.id());
+    worker.post_start.Forget(running);
+  }
   for (auto& [name, note] : outcome.notes) {
     if (note) {
       worker.notes[name] = std::move(*note);
@@ -82,6 +96,46 @@ void SyncRunner::ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration too
     deps_.on_runtime_answer("");
   }
   ApplyError(worker, outcome);
+}
+
+/// The pod is idle meanwhile: it may be looked at, and ended. There is no limit of a kubelet's to
+/// the hook; a call to the runtime has one of a day.
+void SyncRunner::BeginPostStart(Worker& worker, const StartedContainer& started) {
+  kube::Pod pod;
+  if (!pod.ParseFromString(worker.grant->pod)) return;
+  const auto& list = started.init ? pod.spec().init_containers() : pod.spec().containers();
+  const auto found = std::find_if(list.begin(), list.end(), [&started](const auto& container) {
+    return container.name() == started.name;
+  });
+  if (found == list.end() || !found->lifecycle().has_post_start()) return;
+  const Deadline deadline{deps_.clock.Now() + kLongestHook, worker.post_start.Begin(started.id)};
+  deps_.hooks.Begin(
+      {started.id, MakeHookCall({pod, *found, found->lifecycle().post_start(), started.pod_ip}),
+       deadline, worker.traceparent},
+      [this, hooked = Hooked{worker.uid, worker.incarnation, started}](const Status& status) {
+        OnPostStart(hooked, status);
+      });
+}
+
+/// A container whose hook has failed is stopped by the next sync.
+void SyncRunner::OnPostStart(const Hooked& hooked, const Status& status) {
+  Worker* worker = deps_.workers.Find(hooked.uid);
+  if (worker == nullptr || worker->incarnation != hooked.incarnation) return;
+  const StartedContainer& container = hooked.container;
+  if (!worker->post_start.OnEnded(container.id, !status.ok())) return;
+  if (!status.ok()) {
+    PodEvents(deps_.events, RefOf(*worker))
+        .Warning("FailedPostStartHook", "PostStartHook failed", container.name);
+    deps_.metrics.CountStartError(container.init ? "init_container" : "container",
+                                  "PostStartHookError");
+    deps_.log.Warn("postStart hook failed",
+                   {KV("pod", NameWithUid(*worker)), KV("podUID", worker->uid),
+                    KV("containerName", container.name), KV("err", status), TraceField(*worker)});
+    worker->notes[container.name] =
+        Note{"PostStartHookError", std::string(Message(status)), std::nullopt};
+    deps_.store.PutWorkers(*worker);
+  }
+  deps_.look_again(worker->uid, Duration{0});
 }
 
 void SyncRunner::ApplyError(Worker& worker, const SyncOutcome& outcome) {

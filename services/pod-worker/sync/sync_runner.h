@@ -18,7 +18,9 @@
 
 #include "libs/base/log.h"
 #include "libs/base/random.h"
+#include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
+#include "services/pod-worker/hooks/hook_runner.h"
 #include "services/pod-worker/images/puller.h"
 #include "services/pod-worker/metrics.h"
 #include "services/pod-worker/sync/pod_sync.h"
@@ -44,10 +46,14 @@ class SyncRunner {
     WorkerStore& store;
     ImagePuller& puller;
     TerminationRunner& termination;
+    HookRunner& hooks;
+    daemon::EventRecorder& events;
     Duration sync_frequency;
     /// The step that was begun for the worker is over. `again`: look at once what comes next.
     std::function<void(Worker& worker, bool again)> on_step_ended;
     std::function<void(const std::string& uid, Duration wait)> look_again;
+    /// At the begin of a sync, of all incarnations.
+    std::function<void(Worker& worker, const v1::ObservedPod& seen)> on_seen;
     /// Whether the runtime answers; empty: it does.
     std::function<void(const std::string& trouble)> on_runtime_answer;
   };
@@ -60,6 +66,13 @@ class SyncRunner {
   void OnSynced(const std::string& uid, SyncOutcome outcome, Duration took);
   void ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration took);
   void ApplyError(Worker& worker, const SyncOutcome& outcome);
+  void BeginPostStart(Worker& worker, const StartedContainer& started);
+  struct Hooked {
+    std::string uid;
+    int64_t incarnation = 0;
+    StartedContainer container;
+  };
+  void OnPostStart(const Hooked& hooked, const Status& status);
   void Schedule(Worker& worker, const SyncOutcome& outcome);
   void Complete(Worker& worker, const SyncOutcome& outcome);
   void StopReplaced(Worker& worker, std::vector<ContainerStop> stop);

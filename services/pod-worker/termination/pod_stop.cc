@@ -30,7 +30,8 @@ StatusOr<v1::ObservedPod> PodStop::Inspect(const std::string& uid) const {
 void PodStop::BeginStopContainer(const PodRef& pod, const OneStop& stop,
                                  cri::LongCalls::Stopped done) const {
   if (const Status may = MayStop(); !may.ok()) return done(may);
-  PodEvents(deps_.events, pod).Normal("Killing", stop.container.message, stop.container.name);
+  if (!stop.container.announced)
+    PodEvents(deps_.events, pod).Normal("Killing", stop.container.message, stop.container.name);
   const Deadline deadline{
       deps_.clock.Now() + std::chrono::seconds{stop.grace_seconds} + deps_.request_timeout,
       stop.cancel};

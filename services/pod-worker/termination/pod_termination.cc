@@ -8,32 +8,92 @@
 
 namespace splitlet::pod_worker {
 
-void PodTermination::BeginRun(StopRun run) {
+void PodTermination::BeginRun(StopRun run, Clock::Time until) {
   CHECK(!run_ && !run.steps.empty());
   run_.emplace();
   run_->steps = std::move(run.steps);
   run_->grace_seconds = run.grace_seconds;
+  run_->until = until;
 }
 
-std::vector<PodTermination::Order> PodTermination::BeginStep(Clock::Time deadline,
-                                                             Clock::Time now) {
+Clock::Time PodTermination::UntilOf(const ContainerStop& container) const {
+  if (!run_->grace_seconds || !container.grace_seconds) return run_->until;
+  return run_->until + std::chrono::seconds{*container.grace_seconds - *run_->grace_seconds};
+}
+
+std::vector<ContainerStop> PodTermination::ToStop() const {
+  std::vector<ContainerStop> all;
+  for (const auto& step : run_->steps) all.insert(all.end(), step.begin(), step.end());
+  return all;
+}
+
+void PodTermination::OnHookBegun(const std::string& container_id) {
+  hooks_.insert(container_id);
+  hooked_here_.insert(container_id);
+}
+
+PodTermination::Order PodTermination::OrderFor(ContainerStop container, Clock::Time now,
+                                               bool again) {
+  run_->outstanding.insert(container.id);
+  again = again || told_to_end_.contains(container.id);
+  if (!run_->grace_seconds) told_to_end_.insert(container.id);
+  const Clock::Time until = UntilOf(container);
+  container.announced = hooked_here_.contains(container.id);
+  return {std::move(container), StopSeconds(until, now, again)};
+}
+
+std::vector<PodTermination::Order> PodTermination::BeginStep(Clock::Time now) {
   std::vector<ContainerStop> step = std::move(run_->steps.front());
   run_->steps.erase(run_->steps.begin());
   const bool resumed = resumed_ && std::exchange(run_->first_step, false);
+  run_->begun = true;
   std::vector<Order> orders;
   for (auto& container : step) {
-    run_->outstanding.insert(container.id);
-    const bool again = resumed || told_to_end_.contains(container.id);
-    if (!run_->grace_seconds) told_to_end_.insert(container.id);
-    const int64_t grace =
-        run_->grace_seconds ? *run_->grace_seconds : StopSeconds(deadline, now, again);
-    orders.push_back({std::move(container), grace});
+    if (hooks_.contains(container.id) && now < UntilOf(container)) {
+      run_->waiting[container.id] = std::move(container);
+      continue;
+    }
+    const bool again = resumed && !hooked_here_.contains(container.id);
+    orders.push_back(OrderFor(std::move(container), now, again));
   }
   return orders;
 }
 
+std::optional<PodTermination::Order> PodTermination::OnHookEnded(const std::string& container_id,
+                                                                 Clock::Time now) {
+  hooks_.erase(container_id);
+  if (!run_ || run_->cancel->cancelled()) return std::nullopt;
+  const auto found = run_->waiting.find(container_id);
+  if (found == run_->waiting.end()) return std::nullopt;
+  ContainerStop container = std::move(found->second);
+  run_->waiting.erase(found);
+  return OrderFor(std::move(container), now, false);
+}
+
 void PodTermination::Cancel() {
-  if (run_) run_->cancel->Cancel();
+  if (!run_) return;
+  run_->waiting.clear();
+  run_->cancel->Cancel();
+}
+
+bool PodTermination::IsOver() const {
+  return IsCancelled() && run_->begun && run_->outstanding.empty();
+}
+
+std::optional<Clock::Time> PodTermination::NextOverdue() const {
+  std::optional<Clock::Time> next;
+  if (!run_) return next;
+  for (const auto& [id, container] : run_->waiting)
+    if (!next || UntilOf(container) < *next) next = UntilOf(container);
+  return next;
+}
+
+std::vector<std::string> PodTermination::Overdue(Clock::Time now) const {
+  std::vector<std::string> ids;
+  if (!run_) return ids;
+  for (const auto& [id, container] : run_->waiting)
+    if (now >= UntilOf(container)) ids.push_back(id);
+  return ids;
 }
 
 PodTermination::Progress PodTermination::OnStopped(const std::string& container_id,
@@ -41,7 +101,7 @@ PodTermination::Progress PodTermination::OnStopped(const std::string& container_
   if (!run_ || run_->outstanding.erase(container_id) == 0) return Progress::kNotAwaited;
   const bool cancelled = run_->cancel->cancelled();
   if (!status.ok() && !cancelled) run_->errors.push_back(Message(status));
-  if (!run_->outstanding.empty()) return Progress::kWaits;
+  if (!run_->outstanding.empty() || !run_->waiting.empty()) return Progress::kWaits;
   const bool failed_early = has_time && !run_->errors.empty();
   return run_->steps.empty() || cancelled || failed_early ? Progress::kDone : Progress::kNextStep;
 }

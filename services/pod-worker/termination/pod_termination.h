@@ -3,8 +3,8 @@
 /// How the end of one incarnation stands: what is being stopped, who was told to end, what was seen
 /// last, and how it ended.
 /// In:      TerminationRunner, which carries out what this says; the answers of stops.
-/// Owns:    the stops under way, in steps; ids of containers that were told to end with the pod;
-///          the last observation; the terminal status.
+/// Owns:    the stops under way, in steps; the preStop hooks under way; ids of containers that were
+///          told to end with the pod; the last observation; the terminal status.
 /// Killed:  the next start inspects the pod again. A container that was told to end before gets no
 ///          second grace: see Resume.
 /// Threads: the loop's.
@@ -12,6 +12,7 @@
 /// Source:  docs/safety.md, rules 19 and 20.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -42,19 +43,35 @@ class PodTermination {
   void Resume() { resumed_ = true; }
 
   bool IsStopping() const { return run_.has_value(); }
-  /// The first of its steps is still to be begun.
-  void BeginRun(StopRun run);
+  /// The first of its steps is still to be begun. `until`: when its containers have had their time.
+  void BeginRun(StopRun run, Clock::Time until);
+  /// When this one has had its time: with the run, but for one with a grace of its own.
+  Clock::Time UntilOf(const ContainerStop& container) const;
+  /// What the run is to stop, in all its steps. Before the first is begun.
+  std::vector<ContainerStop> ToStop() const;
+  /// The container is told to end when its hook is over.
+  void OnHookBegun(const std::string& container_id);
   /// One container of a step.
   struct Order {
     ContainerStop container;
     int64_t grace_seconds = 0;
   };
-  /// All of the next step, to be stopped side by side, so that each gets the whole grace; the next
-  /// step gets what is left of `deadline`.
-  std::vector<Order> BeginStep(Clock::Time deadline, Clock::Time now);
+  /// All of the next step, to be stopped side by side, so that each gets the whole grace, but for
+  /// those whose hook is under way; the next step gets what is left.
+  std::vector<Order> BeginStep(Clock::Time now);
+  /// The hook is over, or its time is. What waited for it, if its turn has come.
+  std::optional<Order> OnHookEnded(const std::string& container_id, Clock::Time now);
+  bool IsHookUnderWay(const std::string& id) const { return hooks_.contains(id); }
   /// Cancelled: nobody waits for the stops under way any more.
   const std::shared_ptr<CancelToken>& cancel() const { return run_->cancel; }
   void Cancel();
+  /// When the first of those that wait for their hook has had its time; unset: none waits.
+  std::optional<Clock::Time> NextOverdue() const;
+  bool IsCancelled() const { return run_ && run_->cancel->cancelled(); }
+  /// Cancelled, and nothing of it answers any more.
+  bool IsOver() const;
+  /// Ids of those that wait for their hook though their time is over.
+  std::vector<std::string> Overdue(Clock::Time now) const;
 
   enum class Progress {
     kNotAwaited,  // of a run that is over
@@ -81,12 +98,18 @@ class PodTermination {
   struct Run {
     std::vector<std::vector<ContainerStop>> steps;
     std::optional<int64_t> grace_seconds;
-    std::set<std::string> outstanding;  // ids of containers
+    Clock::Time until;
+    std::set<std::string> outstanding;             // ids of containers that were told to end
+    std::map<std::string, ContainerStop> waiting;  // of the step, for their hooks; by id
     std::vector<std::string> errors;
     std::shared_ptr<CancelToken> cancel = std::make_shared<CancelToken>();
-    bool first_step = true;
+    bool first_step = true, begun = false;
   };
+  Order OrderFor(ContainerStop container, Clock::Time now, bool again);
+
   std::optional<Run> run_;
+  std::set<std::string> hooks_;        // ids of containers whose hook is under way
+  std::set<std::string> hooked_here_;  // whose hook was begun by this process
   bool resumed_ = false;
   std::set<std::string> told_to_end_;  // ids
 };

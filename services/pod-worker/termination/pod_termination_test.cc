@@ -11,10 +11,9 @@ using Progress = PodTermination::Progress;
 
 ContainerStop Stop(const std::string& id) { return {id, id, "", false}; }
 
-std::vector<std::pair<std::string, int64_t>> Begin(PodTermination& end, Clock::Time deadline,
-                                                   Clock::Time now) {
+std::vector<std::pair<std::string, int64_t>> Begin(PodTermination& end, Clock::Time now) {
   std::vector<std::pair<std::string, int64_t>> orders;
-  for (const auto& order : end.BeginStep(deadline, now))
+  for (const auto& order : end.BeginStep(now))
     orders.emplace_back(order.container.id, order.grace_seconds);
   return orders;
 }
@@ -25,12 +24,13 @@ TEST(PodTermination, AStepBeginsWhenTheOneBeforeHasEnded) {
   FakeClock clock;
   const Clock::Time deadline = clock.Now() + 30s;
   PodTermination end;
-  end.BeginRun({.steps = {{Stop("a"), Stop("b")}, {Stop("sidecar")}}, .grace_seconds = {}});
-  EXPECT_EQ(Begin(end, deadline, clock.Now()), (Orders{{"a", 30}, {"b", 30}}));
+  end.BeginRun({.steps = {{Stop("a"), Stop("b")}, {Stop("sidecar")}}, .grace_seconds = {}},
+               deadline);
+  EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 30}, {"b", 30}}));
   EXPECT_EQ(end.OnStopped("a", OkStatus(), false), Progress::kWaits);
   EXPECT_EQ(end.OnStopped("a", OkStatus(), false), Progress::kNotAwaited) << "it has answered";
   EXPECT_EQ(end.OnStopped("b", Unavailable("no answer"), false), Progress::kNextStep);
-  EXPECT_EQ(Begin(end, deadline, clock.Now() + 20s), (Orders{{"sidecar", 10}}));
+  EXPECT_EQ(Begin(end, clock.Now() + 20s), (Orders{{"sidecar", 10}}));
   EXPECT_EQ(end.OnStopped("sidecar", OkStatus(), false), Progress::kDone);
   const auto result = end.EndRun();
   EXPECT_FALSE(result.cancelled);
@@ -43,8 +43,9 @@ TEST(PodTermination, AStepThatFailedWhileThereIsTimeIsTheLastOfItsRun) {
   FakeClock clock;
   const Clock::Time deadline = clock.Now() + 30s;
   PodTermination end;
-  end.BeginRun({.steps = {{Stop("a"), Stop("b")}, {Stop("sidecar")}}, .grace_seconds = {}});
-  Begin(end, deadline, clock.Now());
+  end.BeginRun({.steps = {{Stop("a"), Stop("b")}, {Stop("sidecar")}}, .grace_seconds = {}},
+               deadline);
+  Begin(end, clock.Now());
   EXPECT_EQ(end.OnStopped("a", Unavailable("no answer"), true), Progress::kWaits);
   EXPECT_EQ(end.OnStopped("b", OkStatus(), true), Progress::kDone);
   EXPECT_EQ(end.EndRun().errors.size(), 1u);
@@ -54,12 +55,12 @@ TEST(PodTermination, WhoWasToldToEndGetsNoSecondGrace) {
   FakeClock clock;
   const Clock::Time past = clock.Now() - 5s;
   PodTermination end;
-  end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = {}});
-  EXPECT_EQ(Begin(end, past, clock.Now()), (Orders{{"a", 2}})) << "the least that a container gets";
+  end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = {}}, past);
+  EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 2}})) << "the least that a container gets";
   EXPECT_EQ(end.OnStopped("a", Unavailable("no answer"), false), Progress::kDone);
   end.EndRun();
-  end.BeginRun({.steps = {{Stop("a"), Stop("new")}}, .grace_seconds = {}});
-  EXPECT_EQ(Begin(end, past, clock.Now()), (Orders{{"a", 0}, {"new", 2}}));
+  end.BeginRun({.steps = {{Stop("a"), Stop("new")}}, .grace_seconds = {}}, past);
+  EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 0}, {"new", 2}}));
 }
 
 TEST(PodTermination, AnEarlierStartMayHaveToldTheFirstStep) {
@@ -67,30 +68,29 @@ TEST(PodTermination, AnEarlierStartMayHaveToldTheFirstStep) {
   const Clock::Time past = clock.Now() - 5s;
   PodTermination end;
   end.Resume();
-  end.BeginRun({.steps = {{Stop("a")}, {Stop("sidecar")}}, .grace_seconds = {}});
-  EXPECT_EQ(Begin(end, past, clock.Now()), (Orders{{"a", 0}}));
+  end.BeginRun({.steps = {{Stop("a")}, {Stop("sidecar")}}, .grace_seconds = {}}, past);
+  EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 0}}));
   EXPECT_EQ(end.OnStopped("a", OkStatus(), false), Progress::kNextStep);
-  EXPECT_EQ(Begin(end, past, clock.Now()), (Orders{{"sidecar", 2}}));
+  EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"sidecar", 2}}));
 }
 
 TEST(PodTermination, AContainerThatIsReplacedHasAGraceOfItsOwn) {
   FakeClock clock;
   PodTermination end;
-  end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = 7});
-  EXPECT_EQ(Begin(end, {}, clock.Now()), (Orders{{"a", 7}}));
+  end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = 7}, clock.Now() + 7s);
+  EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 7}}));
   EXPECT_EQ(end.OnStopped("a", OkStatus(), false), Progress::kDone);
   EXPECT_FALSE(end.EndRun().with_pod);
-  end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = {}});
-  EXPECT_EQ(Begin(end, clock.Now() - 5s, clock.Now()), (Orders{{"a", 2}}))
-      << "it was not told to end with the pod";
+  end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = {}}, clock.Now() - 5s);
+  EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 2}})) << "it was not told to end with the pod";
 }
 
 TEST(PodTermination, ACancelledRunEndsWithItsStep) {
   FakeClock clock;
   PodTermination end;
   end.Cancel();
-  end.BeginRun({.steps = {{Stop("a")}, {Stop("sidecar")}}, .grace_seconds = {}});
-  Begin(end, clock.Now() + 30s, clock.Now());
+  end.BeginRun({.steps = {{Stop("a")}, {Stop("sidecar")}}, .grace_seconds = {}}, clock.Now() + 30s);
+  Begin(end, clock.Now());
   end.Cancel();
   EXPECT_TRUE(end.cancel()->cancelled());
   EXPECT_EQ(end.OnStopped("a", Cancelled("given up"), false), Progress::kDone);

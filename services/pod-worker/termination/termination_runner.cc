@@ -18,6 +18,7 @@ namespace splitlet::pod_worker {
 namespace {
 
 constexpr Duration kRetry = 2s;
+constexpr Duration kAfterHook = 2s;
 
 int64_t SecondsLeft(Clock::Time deadline, Clock::Time now) {
   return std::max<int64_t>(std::chrono::ceil<std::chrono::seconds>(deadline - now).count(), 0);
@@ -42,7 +43,7 @@ v1::ObservedPod Restrict(const v1::ObservedPod& seen, const std::vector<std::str
 
 }  // namespace
 
-bool TerminationRunner::Begin(Worker& worker, const EndCause& cause) const {
+bool TerminationRunner::Begin(Worker& worker, const EndCause& cause) {
   const bool newly_removed = cause.removed && !worker.removed;
   worker.removed = worker.removed || cause.removed;
   if (!cause.traceparent.empty()) worker.traceparent = cause.traceparent;
@@ -74,7 +75,11 @@ bool TerminationRunner::Begin(Worker& worker, const EndCause& cause) const {
   worker.known_running.reset();
   if (!worker.ending_since) worker.ending_since = now;
   worker.ending->Cancel();
-  if (first || shortened) worker.end.Cancel();
+  worker.post_start.Cancel();
+  if (first || shortened) {
+    worker.end.Cancel();
+    deps_.loop.Post([this, uid = worker.uid] { FinishCancelled(uid); });
+  }
   return first || shortened || newly_removed || evicts;
 }
 
@@ -102,6 +107,7 @@ void TerminationRunner::OnInspected(const std::string& uid, StatusOr<v1::Observe
   Worker& worker = Busy(uid);
   if (!seen.ok()) return Fail(worker, Message(seen.status()));
   worker.end.Observe(std::move(*seen));
+  worker.pod_ip = PodIpOf(*worker.end.last_seen);
   deps_.store.PutWorkers(worker);
   const auto pod = Parse(worker.grant);
   auto steps = StopOrder(pod.get(), Restrict(*worker.end.last_seen, worker.sandbox_ids));
@@ -111,14 +117,108 @@ void TerminationRunner::OnInspected(const std::string& uid, StatusOr<v1::Observe
 
 void TerminationRunner::StopContainers(Worker& worker, StopRun run) {
   CHECK(IsInStep(worker.activity));
-  worker.end.BeginRun(std::move(run));
+  const Clock::Time now = deps_.clock.Now();
+  const bool hooked = run.grace_seconds.value_or(1) > 0;
+  worker.end.BeginRun(std::move(run), run.grace_seconds
+                                          ? now + std::chrono::seconds{*run.grace_seconds}
+                                          : worker.deadline);
+  const auto pod = hooked ? Parse(worker.grant) : nullptr;
+  const auto stops = worker.end.ToStop();
+  auto hooks = PreStopHooks({pod.get(), stops, worker.restarts.pre_stops, worker.pod_ip, now});
+  std::erase_if(hooks, [&worker](const PreStop& hook) {
+    return worker.end.IsHookUnderWay(hook.container.id);
+  });
+  hooks.empty() ? BeginStep(worker) : BeginHooks(worker, std::move(hooks));
+}
+
+/// What is marked and did not begin is lost; what has begun twice may do harm.
+void TerminationRunner::BeginHooks(Worker& worker, std::vector<PreStop> hooks) {
+  const Clock::Time now = deps_.clock.Now();
+  for (const auto& hook : hooks) worker.restarts.pre_stops.emplace(hook.container.id, now);
+  deps_.strands.Run(worker.uid, [this, uid = worker.uid, incarnation = worker.incarnation,
+                                 restarts = worker.restarts, hooks = std::move(hooks)] {
+    const Status saved = deps_.records.SaveRestart(uid, incarnation, restarts);
+    deps_.loop.Post([this, uid, hooks, saved] { OnHooksSaved(uid, hooks, saved); });
+  });
+}
+
+/// A full disk keeps no pod from being ended: then without its hooks.
+void TerminationRunner::OnHooksSaved(const std::string& uid, const std::vector<PreStop>& hooks,
+                                     const Status& saved) {
+  Worker& worker = Busy(uid);
+  for (const auto& hook : hooks)
+    saved.ok() || hook.begun_before ? BeginHook(worker, hook)
+                                    : FailHook(worker, hook.container.name, saved);
+  if (worker.end.IsCancelled()) return OnAllStopped(worker);
   BeginStep(worker);
 }
 
+void TerminationRunner::BeginHook(Worker& worker, const PreStop& hook) {
+  if (stopping_) return;
+  const std::string& id = hook.container.id;
+  PodEvents(deps_.events, RefOf(worker))
+      .Normal("Killing", hook.container.message, hook.container.name);
+  worker.end.OnHookBegun(id);
+  // It runs on beside the last seconds that the container gets.
+  const Deadline deadline{worker.end.UntilOf(hook.container) + kAfterHook,
+                          std::make_shared<CancelToken>()};
+  deps_.hooks.Begin(
+      {id, hook.call, deadline, worker.traceparent},
+      [this, answer = HookAnswer{worker.uid, worker.incarnation, id, hook.container.name}](
+          const Status& status) { OnHookEnded(answer, status); });
+}
+
+void TerminationRunner::OnHookEnded(const HookAnswer& answer, const Status& status) {
+  Worker* worker = deps_.workers.Find(answer.uid);
+  if (stopping_ || worker == nullptr || worker->incarnation != answer.incarnation) return;
+  if (!worker->end.IsHookUnderWay(answer.container_id)) return;
+  const bool ours =
+      status.code() == StatusCode::kCancelled || status.code() == StatusCode::kDeadlineExceeded;
+  if (!status.ok() && !ours) FailHook(*worker, answer.name, status);
+  if (const auto order = worker->end.OnHookEnded(answer.container_id, deps_.clock.Now()))
+    StopContainer(*worker, *order);
+}
+
+void TerminationRunner::FailHook(const Worker& worker, const std::string& container,
+                                 const Status& why) {
+  PodEvents(deps_.events, RefOf(worker))
+      .Warning("FailedPreStopHook", "PreStopHook failed", container);
+  deps_.log.Warn("preStop hook failed",
+                 {KV("pod", kube::PodKey(worker.name_space, worker.name)), KV("podUID", worker.uid),
+                  KV("containerName", container), KV("err", why), TraceField(worker)});
+}
+
+/// Whose hook is still under way is told to end all the same.
+void TerminationRunner::OnTimeOver(const std::string& uid, int64_t incarnation) {
+  Worker* worker = deps_.workers.Find(uid);
+  if (stopping_ || worker == nullptr || worker->incarnation != incarnation) return;
+  for (const std::string& id : worker->end.Overdue(deps_.clock.Now())) {
+    deps_.log.Info("preStop hook has not ended in time",
+                   {KV("podUID", uid), KV("containerID", id), TraceField(*worker)});
+    if (const auto order = worker->end.OnHookEnded(id, deps_.clock.Now()))
+      StopContainer(*worker, *order);
+  }
+  WatchHooks(*worker);
+}
+
+void TerminationRunner::FinishCancelled(const std::string& uid) {
+  Worker* worker = deps_.workers.Find(uid);
+  if (worker != nullptr && worker->end.IsOver()) OnAllStopped(*worker);
+}
+
 void TerminationRunner::BeginStep(Worker& worker) {
-  worker.last_action = deps_.clock.Now();
-  for (const auto& order : worker.end.BeginStep(worker.deadline, deps_.clock.Now()))
-    StopContainer(worker, order);
+  const Clock::Time now = deps_.clock.Now();
+  worker.last_action = now;
+  for (const auto& order : worker.end.BeginStep(now)) StopContainer(worker, order);
+  WatchHooks(worker);
+}
+
+void TerminationRunner::WatchHooks(const Worker& worker) {
+  if (const auto next = worker.end.NextOverdue())
+    deps_.loop.RunAfter(*next - deps_.clock.Now(),
+                        [this, uid = worker.uid, incarnation = worker.incarnation] {
+                          OnTimeOver(uid, incarnation);
+                        });
 }
 
 /// The strand's task only begins the stop: no thread waits for the container.
@@ -222,11 +322,12 @@ void TerminationRunner::Settle(Worker& worker) const {
 
 void TerminationRunner::CleanUp(Worker& worker) {
   worker.On(ActivityEvent::kStepBegun);
-  deps_.strands.Run(worker.uid, [this, uid = worker.uid, orphan = worker.orphan] {
-    const Status cleaned =
-        orphan ? OkStatus() : RemoveVolumesOf(uid, deps_.node.pod_roots, deps_.files);
-    deps_.loop.Post([this, uid, cleaned] { OnCleanedUp(uid, cleaned); });
-  });
+  deps_.strands.Run(
+      worker.uid, [this, uid = worker.uid, source = worker.source, orphan = worker.orphan] {
+        const Status cleaned =
+            orphan ? OkStatus() : RemoveVolumesOf(uid, source, deps_.node.pod_roots, deps_.files);
+        deps_.loop.Post([this, uid, cleaned] { OnCleanedUp(uid, cleaned); });
+      });
 }
 
 void TerminationRunner::OnCleanedUp(const std::string& uid, const Status& status) {

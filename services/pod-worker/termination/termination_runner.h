@@ -6,8 +6,9 @@
 /// In:      Begin for each cause of an end; Inspect, StopContainers and CleanUp when it is the
 ///          pod's turn; answers of the runtime.
 /// Owns:    nothing; how the end stands is in PodTermination of each worker.
-/// Out:     stops through CRI; the events Killing and FailedKillPod; what is to be saved and put,
-///          to WorkerStore.
+/// Out:     preStop hooks, each marked on disk before it begins; stops through CRI; the events
+///          Killing, FailedPreStopHook and FailedKillPod; what is to be saved and put, to
+///          WorkerStore.
 /// Killed:  the next start inspects the pod again and goes on under the same deadline.
 /// Threads: the loop's; looks and sandboxes run on the pod's strand, no thread waits for a stop.
 /// Errors:  shown in the worker's record; tried again after about 2 s.
@@ -25,10 +26,13 @@
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
+#include "services/pod-worker/hooks/hook_runner.h"
 #include "services/pod-worker/metrics.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/termination/pod_stop.h"
 #include "services/pod-worker/termination/pod_termination.h"
+#include "services/pod-worker/termination/pre_stop.h"
+#include "services/pod-worker/worker/disk_records.h"
 #include "services/pod-worker/worker/worker_store.h"
 #include "services/pod-worker/worker/workers.h"
 
@@ -57,6 +61,8 @@ class TerminationRunner {
     const Log& log;
     Workers& workers;
     WorkerStore& store;
+    HookRunner& hooks;
+    const DiskRecords& records;
     /// The step that was begun for the worker is over. `again`: look at once what comes next.
     std::function<void(Worker& worker, bool again)> on_step_ended;
     std::function<void(const std::string& uid, Duration wait)> look_again;
@@ -64,7 +70,7 @@ class TerminationRunner {
   explicit TerminationRunner(Deps deps) : deps_(std::move(deps)) {}
 
   /// True when something is to be saved. The deadline is set once and comes only nearer.
-  bool Begin(Worker& worker, const EndCause& cause) const;
+  bool Begin(Worker& worker, const EndCause& cause);
   /// Looks what runs of the pod, and stops it. The worker is busy until on_step_ended.
   void Inspect(Worker& worker);
   /// The worker is busy already.
@@ -82,6 +88,19 @@ class TerminationRunner {
     Status status;
   };
   void OnInspected(const std::string& uid, StatusOr<v1::ObservedPod> seen);
+  void BeginHooks(Worker& worker, std::vector<PreStop> hooks);
+  void OnHooksSaved(const std::string& uid, const std::vector<PreStop>& hooks, const Status& saved);
+  void BeginHook(Worker& worker, const PreStop& hook);
+  struct HookAnswer {
+    std::string uid;
+    int64_t incarnation = 0;
+    std::string container_id, name;
+  };
+  void OnHookEnded(const HookAnswer& answer, const Status& status);
+  void WatchHooks(const Worker& worker);
+  void OnTimeOver(const std::string& uid, int64_t incarnation);
+  void FailHook(const Worker& worker, const std::string& container, const Status& why);
+  void FinishCancelled(const std::string& uid);
   void BeginStep(Worker& worker);
   void StopContainer(const Worker& worker, const PodTermination::Order& order);
   void OnStopped(const StopAnswer& answer);

@@ -116,23 +116,22 @@ Status EnsureVolumes(const kube::Pod& pod, const std::string& pod_dir, fs::FileS
   return OkStatus();
 }
 
-Status MarkPod(const std::string& uid, const node::PodRoots& roots, const node::PodPlace& place,
+Status MarkPod(const std::string& uid, const node::PodRoots& roots, const node::PodMark& mark,
                fs::FileSystem& files) {
-  if (place.ours) return OkStatus();
   FAIL_POINT("pod-worker.mark-pod.before");
-  RETURN_IF_ERROR(node::MarkPodPlace(files, roots, uid, place),
-                  "error making pod data directories");
+  RETURN_IF_ERROR(node::MarkPodPlace(files, roots, uid, mark), "error making pod data directories");
   FAIL_POINT("pod-worker.mark-pod.after");
   return OkStatus();
 }
 
-Status RemoveVolumesOf(const std::string& uid, const node::PodRoots& roots, fs::FileSystem& files) {
+Status RemoveVolumesOf(const std::string& uid, const std::string& source,
+                       const node::PodRoots& roots, fs::FileSystem& files) {
   ASSIGN_OR_RETURN(const auto place, node::FindPodPlace(files, roots, uid), "pod directory");
   if (!place.ours) {
     const auto there = files.Stat(place.path, false);
     if (there.status().code() == StatusCode::kNotFound) return OkStatus();
     RETURN_IF_ERROR(there, "look at {}", place.path);
-    RETURN_IF_ERROR(MarkPod(uid, roots, place, files), "mark of the pod");
+    RETURN_IF_ERROR(MarkPod(uid, roots, {place.path, source}, files), "mark of the pod");
   }
   return RemoveVolumes(place.path, files);
 }

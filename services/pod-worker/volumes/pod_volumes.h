@@ -26,12 +26,13 @@ StatusOr<std::map<std::string, std::string>> VolumePaths(const kube::Pod& pod,
 Status EnsureVolumes(const kube::Pod& pod, const std::string& pod_dir, fs::FileSystem& files);
 
 /// Says on disk that the pod's directory is ours; before EnsureVolumes makes it.
-Status MarkPod(const std::string& uid, const node::PodRoots& roots, const node::PodPlace& place,
+Status MarkPod(const std::string& uid, const node::PodRoots& roots, const node::PodMark& mark,
                fs::FileSystem& files);
 
 /// Takes away what belongs to the pod alone. A pod that ran here without a mark, taken over from a
 /// kubelet or after the state was lost, gets one, so that the rest of its directory goes as well.
-Status RemoveVolumesOf(const std::string& uid, const node::PodRoots& roots, fs::FileSystem& files);
+Status RemoveVolumesOf(const std::string& uid, const std::string& source,
+                       const node::PodRoots& roots, fs::FileSystem& files);
 Status RemoveVolumes(const std::string& pod_dir, fs::FileSystem& files);
 
 }  // namespace splitlet::pod_worker

@@ -35,6 +35,8 @@ RestartState ToState(const v1::RestartFact& fact, Duration max) {
   for (const auto& entry : fact.entries())
     state.backoff.Restore(entry.key(), {Duration{entry.delay_ns()}, FromProto(entry.advanced_at()),
                                         entry.exited_id()});
+  for (const auto& hook : fact.pre_stops())
+    state.pre_stops[hook.container_id()] = FromProto(hook.begun_at());
   return state;
 }
 
@@ -74,6 +76,7 @@ void LeaveOutUnknown(DiskRecords::All& all) {
   };
   std::erase_if(all.workers, unknown);
   std::erase_if(all.permanent, unknown);
+  std::erase_if(all.probes, unknown);
   std::erase_if(all.restarts,
                 [&all](const auto& entry) { return all.unknown.contains(entry.first); });
   std::erase_if(all.begun, [&all](const auto& entry) {
@@ -97,6 +100,7 @@ DiskRecords::DiskRecords(fs::FileSystem& files, const Clock& clock, const std::s
                          const std::string& state_dir)
     : workers_(files, clock, ThisBoot(run_dir, "workers")),
       restarts_(files, clock, ThisBoot(run_dir, "restarts")),
+      probes_(files, clock, ThisBoot(run_dir, "probes")),
       holds_(files, clock, ThisBoot(run_dir, "holds")),
       permanent_(files, clock,
                  {.directory = state_dir + "/pod-worker/pods",
@@ -118,6 +122,11 @@ StatusOr<DiskRecords::All> DiskRecords::ReadAll(Duration max_backoff) const {
                             key, SavedRestarts{ToState(fact, max_backoff), fact.incarnation()});
                       }),
                   "read restarts");
+  RETURN_IF_ERROR(ReadStore<v1::ProbesFact>(probes_, Loss::kDelay, all,
+                                            [&](const std::string&, v1::ProbesFact fact) {
+                                              all.probes.push_back(std::move(fact));
+                                            }),
+                  "read probes");
   RETURN_IF_ERROR(ReadStore<v1::HoldFact>(holds_, Loss::kHold, all,
                                           [&](const std::string& key, v1::HoldFact fact) {
                                             all.holds.emplace(key, std::move(fact));
@@ -170,6 +179,11 @@ Status DiskRecords::SaveRestart(const std::string& uid, int64_t incarnation,
     to.set_exited_id(entry.exited_id);
   }
   for (const auto& id : state.replacing) fact.add_replacing(id);
+  for (const auto& [id, begun_at] : state.pre_stops) {
+    auto& to = *fact.add_pre_stops();
+    to.set_container_id(id);
+    ToProto(begun_at, *to.mutable_begun_at());
+  }
   return Annotate(restarts_.Save(bus::KeyOf(uid), fact.SerializeAsString(), false),
                   "save restarts");
 }
@@ -184,13 +198,18 @@ Status DiskRecords::SaveBegun(const std::string& uid, int64_t incarnation,
                   "save what has begun");
 }
 
+Status DiskRecords::SaveProbes(const v1::ProbesFact& fact) const {
+  return Annotate(probes_.Save(bus::KeyOf(fact.uid()), fact.SerializeAsString(), false),
+                  "save probes");
+}
+
 Status DiskRecords::SaveHold(const std::string& hold_id, const v1::HoldFact& fact) const {
   // What gc removes under it makes room.
   return Annotate(holds_.SaveForEnd(hold_id, fact.SerializeAsString(), false), "save hold");
 }
 
 Status DiskRecords::KeepRoom() const {
-  for (const auto* store : {&workers_, &restarts_, &holds_, &permanent_, &begun_})
+  for (const auto* store : {&workers_, &restarts_, &probes_, &holds_, &permanent_, &begun_})
     RETURN_IF_ERROR(store->KeepRoom(), "keep room");
   return OkStatus();
 }
@@ -201,8 +220,13 @@ Status DiskRecords::GiveRoom() const {
 }
 
 Status DiskRecords::ForgetWorker(const std::string& uid) const {
+  RETURN_IF_ERROR(ForgetProbes(uid), "probes");
   RETURN_IF_ERROR(restarts_.Forget(bus::KeyOf(uid)), "forget restarts");
   return Annotate(workers_.Forget(bus::KeyOf(uid)), "forget worker");
+}
+
+Status DiskRecords::ForgetProbes(const std::string& uid) const {
+  return Annotate(probes_.Forget(bus::KeyOf(uid)), "forget probes");
 }
 
 Status DiskRecords::ForgetPermanent(const std::string& uid) const {

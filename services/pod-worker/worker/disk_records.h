@@ -20,6 +20,7 @@
 namespace splitlet::v1 {
 class HoldFact;
 class LastingFact;
+class ProbesFact;
 class WorkerFact;
 }  // namespace splitlet::v1
 
@@ -33,6 +34,8 @@ std::string RecordsStrand(const std::string& uid);
 struct RestartState {
   CrashBackoff backoff;
   std::set<std::string> replacing;
+  /// preStop hooks that may have begun, by id of the container: not to be begun again.
+  std::map<std::string, Clock::Time> pre_stops = {};
 };
 struct SavedRestarts {
   RestartState state;
@@ -54,6 +57,7 @@ class DiskRecords {
     std::map<std::string, v1::HoldFact> holds;      // by hold id
     std::map<std::string, SavedBegun> begun;        // by UID
     std::vector<v1::LastingFact> permanent;
+    std::vector<v1::ProbesFact> probes;
     struct Unknown {
       std::string why;
       std::vector<const fs::FactStore*> stores;  // that hold a file which cannot be used
@@ -79,17 +83,19 @@ class DiskRecords {
   /// A file of its own, for ever and never synced: it is written by the pod's strand, while the
   /// terminal status of the pod may be on its way to the other file.
   Status SaveBegun(const std::string& uid, int64_t incarnation, const cri::Begun& begun) const;
+  Status SaveProbes(const v1::ProbesFact& fact) const;
   Status SaveHold(const std::string& hold_id, const v1::HoldFact& fact) const;
   /// Makes directories and reserves where they are missing. Now and then.
   Status KeepRoom() const;
   /// On a full disk: the runtime too has to write before it can say that a container has ended.
   Status GiveRoom() const;
-  Status ForgetWorker(const std::string& uid) const;     // and its restarts
+  Status ForgetWorker(const std::string& uid) const;  // and its restarts and probes
+  Status ForgetProbes(const std::string& uid) const;
   Status ForgetPermanent(const std::string& uid) const;  // and what has begun
   Status ForgetHold(const std::string& hold_id) const;
 
  private:
-  fs::FactStore workers_, restarts_, holds_, permanent_, begun_;
+  fs::FactStore workers_, restarts_, probes_, holds_, permanent_, begun_;
 };
 
 using bus::FromProto;

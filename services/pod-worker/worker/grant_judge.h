@@ -2,7 +2,7 @@
 
 /// Whether a grant is of the pod that is wanted. It may come before the view shows its pod: then
 /// config-source says what it wants.
-/// In:      PodWorkerService, for each grant that it would take.
+/// In:      RequestHandler, for each grant that it would take.
 /// Owns:    whose grant waits for config-source; one question for a pod at a time.
 /// Out:     DesiredOwner.Find; the metric of refused grants; answers to refused callers.
 /// Killed:  the caller gets no answer and comes again.

@@ -41,6 +41,12 @@ void Recovery::AddWorkers(const DiskRecords::All& records) {
     if (worker != nullptr && (saved.incarnation == 0 || saved.incarnation == worker->incarnation))
       worker->restarts = saved.state;
   }
+  for (const auto& fact : records.probes) {
+    Worker* worker = deps_.workers.Find(fact.uid());
+    if (worker == nullptr) continue;
+    deps_.probes.OnRead(fact);
+    worker->probes = deps_.probes.Of(fact.uid());
+  }
   for (const auto& [uid, saved] : records.begun) {
     Worker* worker = deps_.workers.Find(uid);
     if (worker == nullptr) deps_.found.AddBegun(uid, saved);

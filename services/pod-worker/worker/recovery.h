@@ -19,6 +19,7 @@
 #include "libs/base/status.h"
 #include "libs/cri/cri.h"
 #include "libs/exec/exec.h"
+#include "services/pod-worker/probes/results.h"
 #include "services/pod-worker/termination/termination_runner.h"
 #include "services/pod-worker/worker/disk_records.h"
 #include "services/pod-worker/worker/found_incarnations.h"
@@ -41,7 +42,8 @@ class Recovery {
     const Workers& workers;
     WorkerStore& store;
     FoundIncarnations& found;
-    const TerminationRunner& termination;
+    TerminationRunner& termination;
+    ProbeResults& probes;
     std::function<Worker&(std::unique_ptr<Worker>)> add;
     /// The workers are there; the rest of the records is for others.
     std::function<void(DiskRecords::All& records)> on_read;

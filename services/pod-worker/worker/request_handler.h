@@ -60,7 +60,7 @@ class RequestHandler {
     WorkerStore& store;
     FoundIncarnations& found;
     const FullNameGate& gate;
-    const TerminationRunner& termination;
+    TerminationRunner& termination;
     GrantJudge& judge;
     const OwnerQuestion& owner;
     std::function<bool(const std::string& key)> is_unreadable;

@@ -1,8 +1,8 @@
 #pragma once
 
-/// What a request about a pod comes to, decided from what is known of the pod; PodWorkerService
+/// What a request about a pod comes to, decided from what is known of the pod; RequestHandler
 /// carries it out.
-/// In:      PodWorkerService, for each UpdatePod, KillPod and desired record.
+/// In:      RequestHandler, for each UpdatePod, KillPod and desired record.
 /// Owns:    nothing.
 /// Threads: pure functions, any.
 /// Errors:  none; a refusal is an action.

@@ -34,12 +34,16 @@ class Finding {
 
 std::vector<std::string> FieldsOf(const kube::Container& container) {
   std::vector<std::string> fields;
-  if (container.has_liveness_probe()) fields.emplace_back("livenessProbe");
-  if (container.has_readiness_probe()) fields.emplace_back("readinessProbe");
-  if (container.has_startup_probe()) fields.emplace_back("startupProbe");
+  const auto refuses = [](const k8s::io::api::core::v1::Probe& probe) {
+    return !probe.handler().has_exec();
+  };
+  if (container.has_liveness_probe() && refuses(container.liveness_probe()))
+    fields.emplace_back("livenessProbe");
+  if (container.has_readiness_probe() && refuses(container.readiness_probe()))
+    fields.emplace_back("readinessProbe");
+  if (container.has_startup_probe() && refuses(container.startup_probe()))
+    fields.emplace_back("startupProbe");
   const auto& lifecycle = container.lifecycle();
-  if (lifecycle.has_post_start()) fields.emplace_back("lifecycle.postStart");
-  if (lifecycle.has_pre_stop()) fields.emplace_back("lifecycle.preStop");
   if (!lifecycle.stop_signal().empty()) fields.emplace_back("lifecycle.stopSignal");
   const auto& rules = container.restart_policy_rules();
   if (std::any_of(rules.begin(), rules.end(),

@@ -29,8 +29,8 @@ TEST(NotCarriedOut, NamesContainerAndField) {
          app.mutable_lifecycle()->mutable_pre_stop();
          app.mutable_lifecycle()->set_stop_signal("SIGUSR1");
        },
-       "container app: livenessProbe, startupProbe, lifecycle.postStart, lifecycle.preStop, "
-       "lifecycle.stopSignal are not carried out by this version"},
+       "container app: livenessProbe, startupProbe, lifecycle.stopSignal are not carried out by "
+       "this version"},
       {"an init container and the pod itself",
        [](auto& spec) {
          spec.mutable_init_containers(0)->mutable_liveness_probe();

@@ -27,6 +27,16 @@ WorkerState FromProto(v1::WorkerState state) {
   return state == v1::FINISHED ? WorkerState::kFinished : WorkerState::kTerminating;
 }
 
+/// One of the records that name a worker's pod and incarnation by the same fields.
+template <typename Proto>
+void FillIdentity(const Worker& worker, Proto& proto) {
+  proto.set_uid(worker.uid);
+  proto.set_name(worker.name);
+  proto.set_namespace_(worker.name_space);
+  proto.set_source(worker.source);
+  proto.set_incarnation(worker.incarnation);
+}
+
 void FillGrant(const Grant& grant, v1::GrantFact& fact) {
   fact.set_incarnation(grant.incarnation);
   fact.set_generation(grant.generation);
@@ -56,6 +66,7 @@ StatusOr<PodTraits> TraitsOf(const std::string& bytes) {
     traits.active_deadline = pod.spec().active_deadline_seconds();
   traits.containers = static_cast<size_t>(pod.spec().containers_size());
   for (const auto& init : pod.spec().init_containers()) traits.inits.insert(init.name());
+  traits.has_probes = HasProbes(pod);
   traits.unsupported_fields = UnsupportedFields(pod);
   return traits;
 }
@@ -69,11 +80,7 @@ LogField TraceField(const Worker& worker) {
 }
 
 void FillFact(const Worker& worker, v1::WorkerFact& fact) {
-  fact.set_uid(worker.uid);
-  fact.set_name(worker.name);
-  fact.set_namespace_(worker.name_space);
-  fact.set_source(worker.source);
-  fact.set_incarnation(worker.incarnation);
+  FillIdentity(worker, fact);
   fact.set_traceparent(worker.traceparent);
   if (worker.grant) FillGrant(*worker.grant, *fact.mutable_grant());
   if (worker.next) FillGrant(*worker.next, *fact.mutable_next());
@@ -95,11 +102,7 @@ void FillFact(const Worker& worker, v1::WorkerFact& fact) {
 }
 
 void FillPermanent(const Worker& worker, v1::LastingFact& fact) {
-  fact.set_uid(worker.uid);
-  fact.set_name(worker.name);
-  fact.set_namespace_(worker.name_space);
-  fact.set_source(worker.source);
-  fact.set_incarnation(worker.incarnation);
+  FillIdentity(worker, fact);
   fact.set_start_time_wall_ns(worker.start_wall_ns);
   fact.set_evicted(worker.evicted);
   fact.set_reason(worker.reason);
@@ -108,11 +111,7 @@ void FillPermanent(const Worker& worker, v1::LastingFact& fact) {
 }
 
 void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
-  record.set_uid(worker.uid);
-  record.set_name(worker.name);
-  record.set_namespace_(worker.name_space);
-  record.set_source(worker.source);
-  record.set_incarnation(worker.incarnation);
+  FillIdentity(worker, record);
   record.set_generation(worker.grant ? worker.grant->generation : 0);
   record.set_state(ToProto(worker.state));
   record.set_granted(worker.grant.has_value());
@@ -129,6 +128,14 @@ void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
     to.set_reason(note.reason);
     to.set_message(note.message);
     if (note.back_off_until) ToProto(*note.back_off_until, *to.mutable_back_off_until());
+  }
+  for (const auto& [id, results] : worker.probes) {
+    for (const auto& [kind, success] : results) {
+      auto& to = *record.add_probes();
+      to.set_container_id(id);
+      to.set_kind(std::string(NameOf(kind)));
+      to.set_success(success);
+    }
   }
   if (worker.end.last_seen) *record.mutable_observation() = *worker.end.last_seen;
   if (worker.last_action) ToProto(worker.last_action, *record.mutable_last_action_at());

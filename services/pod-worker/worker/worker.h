@@ -19,6 +19,7 @@
 #include "libs/base/log.h"
 #include "services/pod-worker/events.h"
 #include "services/pod-worker/sync/pod_sync.h"
+#include "services/pod-worker/sync/post_start.h"
 #include "services/pod-worker/termination/pod_termination.h"
 #include "services/pod-worker/worker/activity.h"
 #include "services/pod-worker/worker/disk_records.h"
@@ -46,7 +47,8 @@ struct PodTraits {
   bool deleted = false;  // has a deletion timestamp
   std::optional<int64_t> deletion_grace, spec_grace, active_deadline;
   size_t containers = 0;
-  std::set<std::string> inits;     // names of init containers
+  std::set<std::string> inits;  // names of init containers
+  bool has_probes = false;
   std::string unsupported_fields;  // of what it asks for; for people
 };
 /// DATA_LOSS when the bytes are no pod.
@@ -90,9 +92,12 @@ struct Worker {
   KilledSince killed;
   cri::Begun begun;
   std::map<std::string, Note> notes;  // by container
+  PostStart post_start;
+  std::string pod_ip;  // of the newest sandbox, as last seen; may be empty
   std::string sync_error;
   int failures = 0;
   int missing_passes = 0;
+  ProbeResultsById probes;  // on disk
   bool synced_once = false;
 };
 

@@ -11,7 +11,7 @@ enum class WorkerState { kSyncing, kTerminating, kTerminated, kFinished };
 enum class WorkerEvent {
   kEndRequested,  // a kill, REMOVED, a deletion timestamp, a later incarnation, the active deadline
   kCompleted,     // nothing of the pod will ever run again by itself
-  kAllStopped,    // containers proven stopped, terminal status on disk
+  kAllStopped,    // containers proven stopped, its terminal status goes to disk next
   kCleanedUp,     // directories of its volumes are gone
 };
 

@@ -98,11 +98,10 @@ NextCall GrantSender::Compare(const std::string& key) const {
   const PodDigest* pod = deps_.known.Pod(key);
   if (pod == nullptr || deps_.store.IsUnreadable(key)) return {};
   const bool decided = deps_.store.StateOf(key, pod->incarnation) == AdmissionState::kDecided;
-  const bool admitted = decided && deps_.store.Find(key)->admitted();
   return ComputeNextCall({.pod = pod,
                           .worker = deps_.known.Worker(key),
                           .worker_known = deps_.workers.LiveAndComplete(),
-                          .admitted_incarnation = admitted ? pod->incarnation : 0,
+                          .admitted = decided && deps_.store.Find(key)->admitted(),
                           .running = deps_.known.IsRunning(key),
                           .preempted = deps_.victims.Contains(key),
                           .sync_due = sync_due_.contains(key)});

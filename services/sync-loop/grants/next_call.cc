@@ -54,8 +54,7 @@ NextCall ComputeNextCall(const CallInput& input) {
     return EndOf(input);
   const bool begun = worker != nullptr && worker->incarnation == pod.incarnation && worker->granted;
   if ((pod.ending || pod.terminal) && !begun) return EndOf(input);
-  const int64_t admitted = input.admitted_incarnation;
-  if (admitted == 0 || admitted != pod.incarnation) return {};
+  if (!input.admitted) return {};
   if (input.preempted && worker == nullptr)
     return input.worker_known ? Kill(pod.incarnation) : NextCall{};
   if (input.preempted) return EndOf(input);

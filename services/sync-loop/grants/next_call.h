@@ -24,10 +24,10 @@ struct NextCall {
 struct CallInput {
   const PodDigest* pod = nullptr;        // nullptr: no record in `desired`
   const WorkerDigest* worker = nullptr;  // nullptr: no record in `workers`
-  bool worker_known = false;         // `workers` is live and complete: no record means no worker
-  int64_t admitted_incarnation = 0;  // 0: none
-  bool running = false;              // the runtime shows something running
-  bool preempted = false;            // another pod was admitted in its place
+  bool worker_known = false;  // `workers` is live and complete: no record means no worker
+  bool admitted = false;      // in this incarnation
+  bool running = false;       // the runtime shows something running
+  bool preempted = false;     // another pod was admitted in its place
   bool sync_due = false;
 };
 

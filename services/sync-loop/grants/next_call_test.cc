@@ -103,7 +103,7 @@ TEST(NextCall, EveryDifferenceBetweenWantedAndWorker) {
     EXPECT_EQ(Print(ComputeNextCall({.pod = &pod,
                                      .worker = std::string(c.worker).empty() ? nullptr : &worker,
                                      .worker_known = Says(more, "known"),
-                                     .admitted_incarnation = Says(more, "admitted") ? 5 : 0,
+                                     .admitted = Says(more, "admitted"),
                                      .running = Says(more, "running"),
                                      .preempted = Says(more, "preempted"),
                                      .sync_due = Says(more, "due")})),

@@ -1,0 +1,49 @@
+#pragma once
+
+/// What a lifecycle hook of a container comes to: a command, a request or a wait; and the words in
+/// which its failure is told.
+/// Threads: pure functions, any.
+/// Errors:  in HookCall::error: what cannot be run at all.
+/// Units:   Duration.
+/// Source:  docs/behaviour/hooks.md; kubelet lifecycle handlerRunner.
+
+#include <string>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+#include "libs/http/http.h"
+#include "libs/kube/pod_types.h"
+
+namespace k8s::io::api::core::v1 {
+class LifecycleHandler;
+}
+
+namespace splitlet::pod_worker {
+
+struct HookCall {
+  enum class Kind { kExec, kHttp, kSleep, kNone };
+  Kind kind = Kind::kNone;
+  std::vector<std::string> command;
+  http::Request request;
+  Duration sleep{0};
+  Status error;         // not OK: it cannot be run, and has failed
+  std::string subject;  // "Exec lifecycle hook ([a b]) for Container "c" in Pod "p_ns(uid)""
+};
+
+struct HookOf {
+  const kube::Pod& pod;
+  const kube::Container& container;
+  const k8s::io::api::core::v1::LifecycleHandler& handler;
+  std::string pod_ip;  // empty: none
+};
+HookCall MakeHookCall(const HookOf& hook);
+
+/// The command's own failure; OK for exit code 0.
+Status ExecOutcome(const std::vector<std::string>& command, int32_t exit_code,
+                   const std::string& stderr_text);
+
+/// For a waiting message or a log line, never for an event: it may hold secrets. Bounded.
+std::string HookMessage(const HookCall& call, const Status& error, const std::string& output);
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,75 @@
+#pragma once
+
+/// Runs lifecycle hooks, and says how each has ended.
+/// In:      Begin, from the sync and the end of a pod; answers of the runtime and of servers.
+/// Owns:    the hooks under way.
+/// Out:     ExecSync without a thread; HTTP on a strand of its own; sleeps by a timer.
+/// Killed:  nobody begins a hook again: see docs/safety.md, rule 19.
+/// Threads: the loop's; requests run on strands.
+/// Errors:  CANCELLED when it was given up, DEADLINE_EXCEEDED when its time is over; else its
+///          failure, in the words of HookMessage.
+/// Source:  docs/behaviour/hooks.md.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "libs/base/cancel.h"
+#include "libs/cri/long_calls.h"
+#include "libs/exec/exec.h"
+#include "services/pod-worker/hooks/hook_call.h"
+#include "services/pod-worker/metrics.h"
+
+namespace splitlet::pod_worker {
+
+/// Blocks until the answer; http::Client::Call, or a test's.
+using HookHttp = std::function<StatusOr<http::Answer>(const http::Request&, const Deadline&)>;
+
+class HookRunner {
+ public:
+  struct Deps {
+    const Clock& clock;
+    exec::EventLoop& loop;
+    exec::Strands& strands;
+    cri::LongCalls& long_calls;
+    HookHttp http;
+    Metrics& metrics;
+  };
+  using Done = std::function<void(const Status&)>;
+  explicit HookRunner(Deps deps) : deps_(std::move(deps)) {}
+
+  struct Run {
+    std::string container_id;
+    HookCall call;
+    Deadline deadline;  // with a token of its own
+    std::string traceparent;
+  };
+  /// `done` runs on the loop, once, and not before Begin has returned; after BeginStop it does not
+  /// run any more.
+  void Begin(Run run, Done done);
+  /// Gives all up, and begins nothing more.
+  void BeginStop();
+
+ private:
+  struct UnderWay {
+    std::shared_ptr<CancelToken> cancel;
+    Done done;
+    exec::TimerId timer = 0;
+    int told = 0;  // of `cancel`
+  };
+  void Exec(uint64_t id, const Run& run);
+  void Get(uint64_t id, const Run& run);
+  void Sleep(uint64_t id, const Run& run);
+  void PostEnd(uint64_t id, Status status);
+  void End(uint64_t id, const Status& status);
+  StatusOr<http::Answer> Fetch(const Run& run) const;
+
+  const Deps deps_;
+  std::map<uint64_t, UnderWay> under_way_;
+  uint64_t last_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace splitlet::pod_worker

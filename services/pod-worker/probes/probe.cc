@@ -1,0 +1,162 @@
+#include "services/pod-worker/probes/probe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "k8s.io/api/core/v1/container.pb.h"
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "k8s.io/api/core/v1/probe.pb.h"
+#include "k8s.io/apimachinery/pkg/util/intstr/intstr.pb.h"
+#include "services/pod-worker/http_target.h"
+#include "services/pod-worker/runtime_config/environment.h"
+
+namespace splitlet::pod_worker {
+
+namespace core = k8s::io::api::core::v1;
+
+namespace {
+
+constexpr int kMaxPort = 65535;
+
+StatusOr<int> CheckPort(int64_t port) {
+  if (port < 1 || port > kMaxPort) return InvalidArgument("invalid port number: {}", port);
+  return static_cast<int>(port);
+}
+
+StatusOr<int> PortOf(const k8s::io::apimachinery::pkg::util::intstr::IntOrString& port,
+                     const kube::Container& container) {
+  const auto number = FindPort(port, container);
+  if (!number) return InvalidArgument("couldn't find port: \"{}\"", port.str_val());
+  return CheckPort(*number);
+}
+
+/// Variables with a literal value only; others stay as they are written.
+std::vector<std::string> ExpandedCommand(const core::ExecAction& exec,
+                                         const kube::Container& container) {
+  std::map<std::string, std::string> known;
+  for (const auto& variable : container.env())
+    if (!variable.has_value_from()) known[variable.name()] = variable.value();
+  std::vector<std::string> command;
+  for (const auto& word : exec.command()) command.push_back(Expand(word, known));
+  return command;
+}
+
+StatusOr<ProbeAction> HttpOf(const core::HTTPGetAction& get, const kube::Container& container,
+                             const std::string& pod_ip) {
+  ASSIGN_OR_RETURN(const int port, PortOf(get.port(), container), "httpGet");
+  HttpProbe probe;
+  const std::string host = get.host().empty() ? pod_ip : get.host();
+  probe.url = fmt::format("{}://{}{}", get.scheme() == "HTTPS" ? "https" : "http",
+                          HostAndPort(host, port), EscapedPath(get.path()));
+  for (const auto& header : get.http_headers()) {
+    const bool splits = std::ranges::any_of(
+        header.value(), [](char c) { return c == '\r' || c == '\n' || c == '\0'; });
+    if (splits)
+      return InvalidArgument("httpGet: invalid header field value for \"{}\"", header.name());
+    probe.headers.emplace_back(header.name(), header.value());
+  }
+  return probe;
+}
+
+Duration Seconds(int32_t seconds) { return std::chrono::seconds{std::max(seconds, 0)}; }
+
+}  // namespace
+
+std::string_view NameOf(ProbeKind kind) {
+  switch (kind) {
+    case ProbeKind::kStartup: return "startup";
+    case ProbeKind::kReadiness: return "readiness";
+    case ProbeKind::kLiveness: return "liveness";
+  }
+  UNREACHABLE();
+}
+
+std::string_view TitleOf(ProbeKind kind) {
+  switch (kind) {
+    case ProbeKind::kStartup: return "Startup";
+    case ProbeKind::kReadiness: return "Readiness";
+    case ProbeKind::kLiveness: return "Liveness";
+  }
+  UNREACHABLE();
+}
+
+std::optional<ProbeKind> ProbeKindOf(std::string_view name) {
+  for (const ProbeKind kind : kProbeKinds)
+    if (NameOf(kind) == name) return kind;
+  return std::nullopt;
+}
+
+const core::Probe* FindProbe(const kube::Container& container, ProbeKind kind) {
+  const auto by_command = [](bool has, const core::Probe& probe) {
+    return has && probe.handler().has_exec() ? &probe : nullptr;
+  };
+  switch (kind) {
+    case ProbeKind::kStartup:
+      return by_command(container.has_startup_probe(), container.startup_probe());
+    case ProbeKind::kReadiness:
+      return by_command(container.has_readiness_probe(), container.readiness_probe());
+    case ProbeKind::kLiveness:
+      return by_command(container.has_liveness_probe(), container.liveness_probe());
+  }
+  UNREACHABLE();
+}
+
+bool HasProbes(const kube::Container& container) {
+  return std::ranges::any_of(kProbeKinds,
+                             [&](ProbeKind kind) { return FindProbe(container, kind) != nullptr; });
+}
+
+bool HasProbes(const kube::Pod& pod) {
+  const auto any = [](const auto& containers) {
+    return std::any_of(containers.begin(), containers.end(),
+                       [](const kube::Container& container) { return HasProbes(container); });
+  };
+  return any(pod.spec().containers()) || any(pod.spec().init_containers());
+}
+
+std::optional<bool> ResultOf(const ProbeResultsById& results, const std::string& container_id,
+                             ProbeKind kind) {
+  const auto container = results.find(container_id);
+  if (container == results.end()) return std::nullopt;
+  const auto result = container->second.find(kind);
+  return result == container->second.end() ? std::nullopt : std::optional(result->second);
+}
+
+bool IsUnhealthy(const ProbeResultsById& results, const std::string& container_id) {
+  return ResultOf(results, container_id, ProbeKind::kLiveness) == false ||
+         ResultOf(results, container_id, ProbeKind::kStartup) == false;
+}
+
+ProbeTiming TimingOf(const core::Probe& probe) {
+  const ProbeTiming defaults;
+  const auto or_else = [](int32_t value, auto fallback) {
+    return value > 0 ? static_cast<decltype(fallback)>(value) : fallback;
+  };
+  ProbeTiming timing{
+      .initial_delay = Seconds(probe.initial_delay_seconds()),
+      .success_threshold = or_else(probe.success_threshold(), defaults.success_threshold),
+      .failure_threshold = or_else(probe.failure_threshold(), defaults.failure_threshold)};
+  if (probe.period_seconds() > 0) timing.period = Seconds(probe.period_seconds());
+  if (probe.timeout_seconds() > 0) timing.timeout = Seconds(probe.timeout_seconds());
+  return timing;
+}
+
+StatusOr<ProbeAction> ActionOf(const core::Probe& probe, const kube::Container& container,
+                               const std::string& pod_ip) {
+  const core::ProbeHandler& handler = probe.handler();
+  if (handler.has_exec()) return ExecProbe{ExpandedCommand(handler.exec(), container)};
+  if (handler.has_http_get()) return HttpOf(handler.http_get(), container, pod_ip);
+  if (handler.has_tcp_socket()) {
+    const core::TCPSocketAction& tcp = handler.tcp_socket();
+    ASSIGN_OR_RETURN(const int port, PortOf(tcp.port(), container), "tcpSocket");
+    return TcpProbe{tcp.host().empty() ? pod_ip : tcp.host(), port};
+  }
+  if (handler.has_grpc()) {
+    ASSIGN_OR_RETURN(const int port, CheckPort(handler.grpc().port()), "grpc");
+    return GrpcProbe{pod_ip, port, handler.grpc().service()};
+  }
+  return InvalidArgument("missing probe handler for {}", container.name());
+}
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,100 @@
+#pragma once
+
+/// What a probe of a container is: its kind, its times, and what it does.
+/// Threads: values and pure functions, any.
+/// Errors:  as each function says.
+/// Units:   Duration.
+/// Source:  docs/behaviour/probes.md.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+#include "libs/kube/pod_types.h"
+
+namespace k8s::io::api::core::v1 {
+class Probe;
+}
+
+namespace splitlet::pod_worker {
+
+/// In the order in which they begin.
+enum class ProbeKind { kStartup, kReadiness, kLiveness };
+inline constexpr ProbeKind kProbeKinds[] = {ProbeKind::kStartup, ProbeKind::kReadiness,
+                                            ProbeKind::kLiveness};
+/// "startup", as in records and files.
+std::string_view NameOf(ProbeKind kind);
+/// "Startup", as in events and metrics.
+std::string_view TitleOf(ProbeKind kind);
+std::optional<ProbeKind> ProbeKindOf(std::string_view name);
+
+/// nullptr: the container has none of that kind that is carried out. Those by a command are.
+const k8s::io::api::core::v1::Probe* FindProbe(const kube::Container& container, ProbeKind kind);
+bool HasProbes(const kube::Container& container);
+bool HasProbes(const kube::Pod& pod);
+
+/// Results as they stand in `workers`: by container id. What is not there is unknown.
+using ProbeResultsById = std::map<std::string, std::map<ProbeKind, bool>>;
+std::optional<bool> ResultOf(const ProbeResultsById& results, const std::string& container_id,
+                             ProbeKind kind);
+
+/// Whether the container was or is to be stopped because of a probe.
+bool IsUnhealthy(const ProbeResultsById& results, const std::string& container_id);
+
+/// As the API server defaults it; what an unchecked pod lacks or has out of range is made usable.
+struct ProbeTiming {
+  Duration initial_delay{0}, period = std::chrono::seconds{10}, timeout = std::chrono::seconds{1};
+  int success_threshold = 1, failure_threshold = 3;
+  bool operator==(const ProbeTiming&) const = default;
+};
+ProbeTiming TimingOf(const k8s::io::api::core::v1::Probe& probe);
+
+// What a probe does, with everything that is known of its target filled in.
+struct ExecProbe {
+  std::vector<std::string> command;
+  bool operator==(const ExecProbe&) const = default;
+};
+struct HttpProbe {
+  std::string url;
+  std::vector<std::pair<std::string, std::string>> headers;  // may repeat; a value may be empty
+  bool operator==(const HttpProbe&) const = default;
+};
+struct TcpProbe {
+  std::string host;
+  int port = 0;
+  bool operator==(const TcpProbe&) const = default;
+};
+struct GrpcProbe {
+  std::string host;
+  int port = 0;
+  std::string service;  // may be empty
+  bool operator==(const GrpcProbe&) const = default;
+};
+using ProbeAction = std::variant<ExecProbe, HttpProbe, TcpProbe, GrpcProbe>;
+
+/// INVALID_ARGUMENT for a port or header that cannot be used, or without an action.
+StatusOr<ProbeAction> ActionOf(const k8s::io::api::core::v1::Probe& probe,
+                               const kube::Container& container, const std::string& pod_ip);
+
+/// What one run of a probe has found.
+struct ProbeAnswer {
+  enum class Kind {
+    kSuccess,
+    kWarning,  // counts as success
+    kFailure,
+    kError,  // says nothing of the container
+  };
+  Kind kind = Kind::kError;
+  std::string text;  // for people; bounded
+};
+/// Of an answer's text, or of the output of a command.
+inline constexpr size_t kMaxProbeOutput = 10240;
+
+}  // namespace splitlet::pod_worker

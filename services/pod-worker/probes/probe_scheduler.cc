@@ -1,0 +1,230 @@
+#include "services/pod-worker/probes/probe_scheduler.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "k8s.io/api/core/v1/container.pb.h"
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "k8s.io/api/core/v1/probe.pb.h"
+#include "libs/base/fail_point.h"
+#include "libs/kube/restart_policy.h"
+#include "services/pod-worker/sync/actions.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+constexpr int kTries = 3;
+
+std::string KeyOf(const std::string& uid, const std::string& container, ProbeKind kind) {
+  return fmt::format("{}/{}/{}", uid, container, NameOf(kind));
+}
+
+std::string IpOf(const ProbedPod& pod, const std::vector<std::string>& node_ips) {
+  if (std::string ip = PodIpOf(pod.seen); !ip.empty()) return ip;
+  return pod.pod.spec().host_network() && !node_ips.empty() ? node_ips.front() : "";
+}
+
+}  // namespace
+
+/// A running container with probes.
+struct ProbeScheduler::Target {
+  std::shared_ptr<const PodRef> pod;
+  std::string ip, id;
+  bool sidecar = false;
+  Clock::Time started;
+};
+
+ProbeScheduler::ProbeScheduler(Deps deps)
+    : deps_(deps),
+      started_(deps_.clock.Now()),
+      due_(deps_.loop, deps_.clock, [this](const std::string& key) { OnDue(key); }) {}
+
+template <class Gone>
+void ProbeScheduler::EraseIf(const std::string& uid, const Gone& gone) {
+  const std::string prefix = uid + "/";
+  for (auto probe = probes_.lower_bound(prefix);
+       probe != probes_.end() && probe->first.starts_with(prefix);) {
+    if (!gone(probe->second)) {
+      ++probe;
+      continue;
+    }
+    due_.Remove(probe->first);
+    probe = probes_.erase(probe);
+  }
+}
+
+void ProbeScheduler::OnSeen(const ProbedPod& pod) {
+  Target target{.pod = std::make_shared<const PodRef>(RefOf(pod.pod)),
+                .ip = IpOf(pod, deps_.node_ips)};
+  std::set<std::string> known, running;  // ids
+  const auto look = [&](const kube::Container& container, bool sidecar) {
+    const v1::ContainerRecord* newest = NewestRecord(pod.seen, container.name());
+    if (newest == nullptr || !HasProbes(container)) return;
+    known.insert(newest->id());
+    if (newest->state() != v1::ContainerRecord::RUNNING) return;
+    running.insert(newest->id());
+    target.id = newest->id();
+    target.sidecar = sidecar;
+    const Duration age{ToNanos(deps_.clock.WallNow()) - newest->started_at_ns()};
+    target.started = deps_.clock.Now() - std::max(age, Duration{0});
+    Adopt(target, container);
+  };
+  for (const auto& init : pod.pod.spec().init_containers())
+    if (kube::IsSidecar(init)) look(init, true);
+  for (const auto& container : pod.pod.spec().containers()) look(container, false);
+  EraseIf(target.pod->uid, [&](const Probe& probe) { return !running.contains(probe.id); });
+  deps_.results.Retain(target.pod->uid, known);
+}
+
+void ProbeScheduler::Adopt(const Target& target, const kube::Container& container) {
+  for (const ProbeKind kind : kProbeKinds) {
+    if (FindProbe(container, kind) == nullptr) continue;
+    const auto known = probes_.find(KeyOf(target.pod->uid, container.name(), kind));
+    if (known != probes_.end() && known->second.id == target.id) {
+      known->second.action = ActionOf(*FindProbe(container, kind), container, target.ip);
+    } else {
+      Add(target, container, kind);
+    }
+  }
+}
+
+void ProbeScheduler::Add(const Target& target, const kube::Container& container, ProbeKind kind) {
+  const std::string key = KeyOf(target.pod->uid, container.name(), kind);
+  due_.Remove(key);
+  const auto& spec = *FindProbe(container, kind);
+  Probe probe{
+      .pod = target.pod,
+      .container = container.name(),
+      .id = target.id,
+      .kind = kind,
+      .sidecar = target.sidecar,
+      .waits_for_startup =
+          kind != ProbeKind::kStartup && FindProbe(container, ProbeKind::kStartup) != nullptr,
+      .timing = TimingOf(spec),
+      .action = ActionOf(spec, container, target.ip),
+      .series = std::make_unique<ProbeSeries>(deps_.metrics, *target.pod, container.name(), kind)};
+  const Clock::Time now = deps_.clock.Now();
+  if (const auto* kept = deps_.results.Find(target.pod->uid, {target.id, kind})) {
+    probe.state = kept->state;
+    probe.due = ResumeDue(kept->due, probe.timing.period, now);
+  } else {
+    probe.due = FirstDue(probe.timing, {.now = now,
+                                        .container_started = target.started,
+                                        .process_age = now - started_,
+                                        .random = deps_.random.Unit()});
+  }
+  Schedule(key, probes_.insert_or_assign(key, std::move(probe)).first->second);
+}
+
+void ProbeScheduler::Schedule(const std::string& key, const Probe& probe) {
+  if (!MayRun(probe)) return;
+  due_.Add(key, std::max(probe.due - deps_.clock.Now(), Duration{0}));
+}
+
+bool ProbeScheduler::MayRun(const Probe& probe) const {
+  if (stopping_ || probe.run != 0 || probe.state.on_hold) return false;
+  return !probe.waits_for_startup ||
+         ResultOf(deps_.results.Of(probe.pod->uid), probe.id, ProbeKind::kStartup) == true;
+}
+
+void ProbeScheduler::Wake(const std::string& uid) {
+  const std::string prefix = uid + "/";
+  for (auto probe = probes_.lower_bound(prefix);
+       probe != probes_.end() && probe->first.starts_with(prefix); ++probe)
+    if (probe->second.waits_for_startup && !due_.Contains(probe->first))
+      Schedule(probe->first, probe->second);
+}
+
+void ProbeScheduler::OnDue(const std::string& key) {
+  const auto probe = probes_.find(key);
+  if (probe != probes_.end() && MayRun(probe->second)) Begin(key, probe->second);
+}
+
+void ProbeScheduler::Begin(const std::string& key, Probe& probe) {
+  const Status may = [] {
+    FAIL_POINT("pod-worker.probe.before");
+    return OkStatus();
+  }();
+  if (probe.tries == 0) probe.begun = deps_.clock.Now();
+  probe.run = ++last_run_;
+  const auto answer = [this, key, run = probe.run](ProbeAnswer found) {
+    deps_.loop.Post([this, key, run, found = std::move(found)] { OnAnswer(key, run, found); });
+  };
+  if (!probe.action.ok()) probe.tries = kTries;  // it would say the same again
+  if (const Status& bad = may.ok() ? probe.action.status() : may; !bad.ok())
+    return answer({ProbeAnswer::Kind::kError, std::string(Message(bad))});
+  deps_.commands.Begin({probe.id, *probe.action, probe.timing.timeout}, answer);
+}
+
+void ProbeScheduler::OnAnswer(const std::string& key, uint64_t run, ProbeAnswer answer) {
+  const Status may = [] {
+    FAIL_POINT("pod-worker.probe.after");
+    return OkStatus();
+  }();
+  if (!may.ok()) answer = {ProbeAnswer::Kind::kError, std::string(Message(may))};
+  const auto found = probes_.find(key);
+  if (found == probes_.end() || found->second.run != run) return;  // of a container that is gone
+  Probe& probe = found->second;
+  probe.run = 0;
+  if (stopping_) return;  // given up with the process
+  if (answer.kind == ProbeAnswer::Kind::kError && ++probe.tries < kTries) return Begin(key, probe);
+  probe.tries = 0;
+  Report(probe, answer);
+  probe.due = NextDue(probe.due, probe.timing.period, deps_.clock.Now());
+  if (answer.kind != ProbeAnswer::Kind::kError)
+    Take(probe, answer.kind != ProbeAnswer::Kind::kFailure, answer.text);
+  Schedule(key, probe);
+}
+
+void ProbeScheduler::Report(const Probe& probe, const ProbeAnswer& answer) const {
+  PodEvents events(deps_.events, *probe.pod);
+  const std::string_view title = TitleOf(probe.kind);
+  switch (answer.kind) {
+    case ProbeAnswer::Kind::kSuccess: break;
+    case ProbeAnswer::Kind::kWarning:
+      events.Warning("ProbeWarning", fmt::format("{} probe warning: {}", title, answer.text),
+                     probe.container);
+      break;
+    case ProbeAnswer::Kind::kFailure:
+      events.Warning("Unhealthy", fmt::format("{} probe failed: {}", title, answer.text),
+                     probe.container);
+      break;
+    case ProbeAnswer::Kind::kError:
+      events.Warning(
+          "Unhealthy",
+          fmt::format("{} probe errored and resulted in unknown state: {}", title, answer.text),
+          probe.container);
+      return;
+  }
+  probe.series->Observe(answer.kind != ProbeAnswer::Kind::kFailure,
+                        deps_.clock.Now() - probe.begun);
+}
+
+/// What the run comes to. Nothing is written while nothing changes.
+void ProbeScheduler::Take(Probe& probe, bool success, const std::string& text) {
+  const ProbeState before =
+      std::exchange(probe.state, Count(probe.kind, probe.timing, probe.state, success));
+  if (probe.state == before) return;
+  if (probe.state.result != before.result)
+    deps_.log.Info("probe result changed",
+                   {KV("pod", fmt::format("{}/{}", probe.pod->name_space, probe.pod->name)),
+                    KV("podUID", probe.pod->uid), KV("containerName", probe.container),
+                    KV("containerID", probe.id), KV("probeType", TitleOf(probe.kind)),
+                    KV("success", success), KV("output", text)});
+  deps_.results.Set(probe.pod->uid, {probe.id, probe.kind}, {probe.state, probe.due});
+}
+
+void ProbeScheduler::OnEnding(const std::string& uid) {
+  EraseIf(uid,
+          [](const Probe& probe) { return !probe.sidecar && probe.kind != ProbeKind::kReadiness; });
+}
+
+void ProbeScheduler::Forget(const std::string& uid) {
+  EraseIf(uid, [](const Probe&) { return true; });
+  deps_.results.Forget(uid);
+}
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,144 @@
+#include "services/pod-worker/probes/results.h"
+
+#include <memory>
+
+#include "splitlet/v1/pod_worker_facts.pb.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+constexpr Duration kTryAgain = 1s;
+
+v1::ProbesFact ToFact(const std::string& uid,
+                      const std::map<ProbeResults::Key, ProbeResults::Kept>& probes) {
+  v1::ProbesFact fact;
+  fact.set_uid(uid);
+  for (const auto& [key, kept] : probes) {
+    auto& entry = *fact.add_entries();
+    entry.set_container_id(key.first);
+    entry.set_kind(std::string(NameOf(key.second)));
+    if (kept.state.result) entry.set_result(*kept.state.result);
+    entry.set_last(kept.state.last);
+    entry.set_row(kept.state.row);
+    entry.set_on_hold(kept.state.on_hold);
+    ToProto(kept.due, *entry.mutable_due());
+  }
+  return fact;
+}
+
+ProbeResultsById ResultsIn(const v1::ProbesFact& fact) {
+  ProbeResultsById results;
+  for (const auto& entry : fact.entries())
+    if (const auto kind = ProbeKindOf(entry.kind()); kind && entry.has_result())
+      results[entry.container_id()][*kind] = entry.result();
+  return results;
+}
+
+/// A liveness probe that fails, and any result of a startup probe.
+bool Decides(const ProbeResultsById& before, const ProbeResultsById& now) {
+  for (const auto& [id, results] : now) {
+    for (const auto& [kind, success] : results) {
+      if (ResultOf(before, id, kind) == success || kind == ProbeKind::kReadiness) continue;
+      if (kind == ProbeKind::kStartup || !success) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void ProbeResults::OnRead(const v1::ProbesFact& fact) {
+  Pod& pod = pods_[fact.uid()];
+  for (const auto& entry : fact.entries()) {
+    const auto kind = ProbeKindOf(entry.kind());
+    if (!kind) continue;
+    ProbeState state{.last = entry.last(), .row = entry.row(), .on_hold = entry.on_hold()};
+    if (entry.has_result()) state.result = entry.result();
+    pod.probes[{entry.container_id(), *kind}] = {state, FromProto(entry.due())};
+  }
+  pod.published = ResultsIn(fact);
+}
+
+const ProbeResults::Kept* ProbeResults::Find(const std::string& uid, const Key& key) const {
+  const auto pod = pods_.find(uid);
+  if (pod == pods_.end()) return nullptr;
+  const auto kept = pod->second.probes.find(key);
+  return kept == pod->second.probes.end() ? nullptr : &kept->second;
+}
+
+const ProbeResultsById& ProbeResults::Of(const std::string& uid) const {
+  static const ProbeResultsById kNone;
+  const auto pod = pods_.find(uid);
+  return pod == pods_.end() ? kNone : pod->second.published;
+}
+
+void ProbeResults::Set(const std::string& uid, const Key& key, Kept kept) {
+  pods_[uid].probes[key] = kept;
+  Save(uid);
+}
+
+void ProbeResults::Retain(const std::string& uid, const std::set<std::string>& container_ids) {
+  const auto pod = pods_.find(uid);
+  if (pod == pods_.end()) return;
+  std::erase_if(pod->second.probes,
+                [&](const auto& entry) { return !container_ids.contains(entry.first.first); });
+  std::erase_if(pod->second.published,
+                [&](const auto& entry) { return !container_ids.contains(entry.first); });
+}
+
+void ProbeResults::Forget(const std::string& uid) {
+  if (pods_.erase(uid) == 0) return;
+  deps_.strands.Run(RecordsStrand(uid), [this, uid] {
+    deps_.log.LogIfError(deps_.records.ForgetProbes(uid), "forget probes");
+  });
+}
+
+/// One at a time; what changes meanwhile is in the next.
+void ProbeResults::Save(const std::string& uid) {
+  Pod& pod = pods_[uid];
+  pod.again = true;
+  if (pod.saving) return;
+  pod.saving = true;
+  pod.again = false;
+  auto fact = std::make_shared<const v1::ProbesFact>(ToFact(uid, pod.probes));
+  deps_.strands.Run(RecordsStrand(uid), [this, fact] {
+    const Status status = deps_.records.SaveProbes(*fact);
+    deps_.loop.Post([this, fact, status] { OnSaved(*fact, status); });
+  });
+}
+
+void ProbeResults::OnSaved(const v1::ProbesFact& saved, const Status& status) {
+  const std::string& uid = saved.uid();
+  const auto found = pods_.find(uid);
+  if (found == pods_.end()) return;  // its file has gone after this save
+  Pod& pod = found->second;
+  pod.saving = false;
+  if (!status.ok()) {
+    const std::string why(Message(status));
+    if (std::exchange(pod.error, why) != why)
+      deps_.log.Error("cannot save results of probes", {KV("podUID", uid), KV("err", status)});
+    pod.saving = true;
+    deps_.loop.RunAfter(kTryAgain, [this, uid] {
+      const auto same = pods_.find(uid);
+      if (same == pods_.end()) return;
+      same->second.saving = false;
+      Save(uid);
+    });
+    return;
+  }
+  pod.error.clear();
+  ProbeResultsById results = ResultsIn(saved);
+  // What has been forgotten meanwhile stays so.
+  std::erase_if(results, [&](const auto& entry) {
+    return std::ranges::none_of(
+        pod.probes, [&](const auto& probe) { return probe.first.first == entry.first; });
+  });
+  const ProbeResultsById before = std::exchange(pod.published, std::move(results));
+  const bool changed = before != pod.published;
+  const bool decides = Decides(before, pod.published);
+  if (pod.again) Save(uid);
+  if (changed) deps_.on_published(uid, decides);
+}
+
+}  // namespace splitlet::pod_worker
