@@ -409,6 +409,30 @@ TEST(GcService, OnAFullDiskLogsAreEmptiedOnlyOfPodsKnownNotToRun) {
   }
 }
 
+/// What cannot be looked at is not well: the condition ends five minutes after a look that says so.
+TEST(GcService, AConditionStaysWhileItsSignalCannotBeRead) {
+  TestNode node;
+  node.config.eviction_hard = {{"imagefs.available", "10%"}};
+  node.files.SetUsage("/var/lib/containerd", {1000, 50, 100, 50});
+  node.Start();
+  node.all.Advance(10s);
+  node.files.SetUsage("/var/lib/containerd", {1000, 500, 100, 50});
+  node.runtime.SetDown(true);
+  node.all.Advance(20min);
+  ASSERT_EQ(node.pressure.Find("node")->conditions_size(), 1);
+  int logged = 0;
+  for (const auto& line : node.sink.lines())
+    logged += std::ranges::any_of(line.fields, [](const LogField& field) {
+      return field.key == "signal" && field.value == "imagefs.available";
+    });
+  EXPECT_EQ(logged, 1) << "once, not at each look";
+  node.runtime.SetDown(false);
+  node.all.Advance(4min);
+  EXPECT_EQ(node.pressure.Find("node")->conditions_size(), 1);
+  node.all.Advance(2min);
+  EXPECT_EQ(node.pressure.Find("node")->conditions_size(), 0);
+}
+
 TEST(GcService, PressureIsUnknownWhileWhatIsRememberedCannotBeRead) {
   TestNode node;
   node.Start();

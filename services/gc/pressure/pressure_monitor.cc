@@ -73,10 +73,13 @@ void PressureMonitor::OnTimer() {
   });
 }
 
-void PressureMonitor::OnSignals(const std::vector<PressureSignal>& signals) {
+void PressureMonitor::OnSignals(const Signals& looked) {
   CHECK(deps_.loop.IsCurrent());
   const Clock::Time now = deps_.clock.Now();
   const LastMet before = last_met_;
+  LogUnread(looked);
+  Hold(last_met_, UnreadThresholds(looked, config_.eviction_hard), now);
+  const auto& signals = looked.read;
   Remember(last_met_, MetThresholds(signals, config_.eviction_hard), now,
            config_.pressure_transition);
   const auto conditions = Conditions(last_met_, now, config_.pressure_transition);
@@ -115,6 +118,19 @@ void PressureMonitor::PutPressure(const std::vector<PressureSignal>& signals,
   bus::Completeness complete;
   complete.scopes.insert(std::string(bus::kAll));
   deps_.table.SetComplete(complete);
+}
+
+/// Once for each time that it begins.
+void PressureMonitor::LogUnread(const Signals& signals) {
+  std::set<std::string> unread;
+  for (const auto& [name, why] : signals.unread) {
+    deps_.metrics.errors.Add({{"kind", "signal"}}).Increment();
+    if (!logged_unread_.contains(name))
+      deps_.log.Warn("signal of pressure cannot be read; its condition stays",
+                     {KV("signal", name), KV("err", why)});
+    unread.insert(name);
+  }
+  logged_unread_ = std::move(unread);
 }
 
 void PressureMonitor::LogConditions(const std::vector<std::string>& conditions) {

@@ -8,10 +8,12 @@
 /// written.
 /// Killed at any line: the file is written before the record is put; the next start reads it first.
 /// Threads: loop thread; signals and files on a strand of their own.
-/// Errors: a file that cannot be read holds up the first record, and is in problem().
+/// Errors: a file that cannot be read holds up the first record, and is in problem(). A signal that
+/// cannot be read is logged and counted; the conditions that it stands for stay as they are.
 /// Source: docs/safety.md, rules 3 and 6.
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -55,7 +57,8 @@ class PressureMonitor {
   void ReadFacts();
   void OnFactsRead(const StatusOr<fs::FactStore::All>& facts);
   void OnTimer();
-  void OnSignals(const std::vector<PressureSignal>& signals);
+  void OnSignals(const Signals& signals);
+  void LogUnread(const Signals& signals);
   void PutPressure(const std::vector<PressureSignal>& signals,
                    const std::vector<std::string>& conditions);
   void LogConditions(const std::vector<std::string>& conditions);
@@ -67,6 +70,7 @@ class PressureMonitor {
   std::string facts_problem_;
   LastMet last_met_;
   std::vector<std::string> logged_conditions_;
+  std::set<std::string> logged_unread_;
   exec::Periodic timer_;
 };
 

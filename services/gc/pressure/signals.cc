@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <sstream>
+#include <utility>
 
 #include "libs/node/pod_place.h"
 #include "libs/node/resources.h"
@@ -21,36 +22,63 @@ std::optional<int64_t> Number(std::string_view text) {
   return value;
 }
 
-std::string ReadOrEmpty(fs::FileSystem& files, const std::string& path) {
-  auto text = files.Read(path, kMaxProcBytes);
-  return text.ok() ? *std::move(text) : std::string();
+using Texts = std::vector<std::string>;
+
+StatusOr<Texts> ReadAll(fs::FileSystem& files, const Texts& paths) {
+  Texts texts;
+  for (const auto& path : paths) {
+    ASSIGN_OR_RETURN(texts.emplace_back(), files.Read(path, kMaxProcBytes), "read {}", path);
+  }
+  return texts;
 }
 
-void AddDisk(fs::FileSystem& files, const std::string& path, const std::string& name,
-             std::vector<PressureSignal>& signals) {
-  const auto usage = node::UsageAt(files, path);
-  if (!usage.ok() || usage->capacity_bytes == 0) return;
-  signals.push_back({name + ".available", static_cast<int64_t>(usage->available_bytes),
-                     static_cast<int64_t>(usage->capacity_bytes)});
+void Add(const std::string& name, const Texts& paths, const StatusOr<Texts>& texts,
+         const std::optional<PressureSignal>& signal, Signals& signals) {
+  if (signal) {
+    signals.read.push_back(*signal);
+  } else {
+    signals.unread[name] =
+        texts.ok() ? fmt::format("{} cannot be understood", fmt::join(paths, ", "))
+                   : ToString(texts.status());
+  }
+}
+
+/// Some file systems have no fixed number of inodes; that is no error.
+void AddDisk(const std::string& name, const StatusOr<fs::DiskUsage>& usage, Signals& signals) {
+  if (!usage.ok()) {
+    for (const char* const what : {".available", ".inodesFree"})
+      signals.unread[name + what] = ToString(usage.status());
+    return;
+  }
+  signals.read.push_back({name + ".available", static_cast<int64_t>(usage->available_bytes),
+                          static_cast<int64_t>(usage->capacity_bytes)});
   if (usage->inodes == 0) return;
-  signals.push_back({name + ".inodesFree", static_cast<int64_t>(usage->inodes_free),
-                     static_cast<int64_t>(usage->inodes)});
+  signals.read.push_back({name + ".inodesFree", static_cast<int64_t>(usage->inodes_free),
+                          static_cast<int64_t>(usage->inodes)});
+}
+
+StatusOr<fs::DiskUsage> ImageFsUsage(const SignalSources& from) {
+  ASSIGN_OR_RETURN(const auto listed, from.images.ImageFsInfo(After(from.clock, kImageFsLimit)),
+                   "file system of the images");
+  if (listed.empty()) return Unavailable("the runtime names no file system of its images");
+  return node::UsageAt(from.files, listed.front().mountpoint);
 }
 
 }  // namespace
 
-std::vector<PressureSignal> ReadSignals(const SignalSources& from, const GcConfig& config) {
-  std::vector<PressureSignal> signals;
-  if (auto memory = MemorySignal(ReadOrEmpty(from.files, "/proc/meminfo")))
-    signals.push_back(*memory);
-  AddDisk(from.files, config.root_dir, "nodefs", signals);
-  const auto image_fs = from.images.ImageFsInfo(After(from.clock, kImageFsLimit));
-  if (image_fs.ok() && !image_fs->empty())
-    AddDisk(from.files, image_fs->front().mountpoint, "imagefs", signals);
-  if (auto pids = PidSignal(ReadOrEmpty(from.files, "/proc/loadavg"),
-                            ReadOrEmpty(from.files, "/proc/sys/kernel/pid_max"),
-                            ReadOrEmpty(from.files, "/proc/sys/kernel/threads-max")))
-    signals.push_back(*pids);
+Signals ReadSignals(const SignalSources& from, const GcConfig& config) {
+  Signals signals;
+  const Texts memory_paths{"/proc/meminfo"};
+  const auto memory = ReadAll(from.files, memory_paths);
+  Add("memory.available", memory_paths, memory,
+      memory.ok() ? MemorySignal(memory->front()) : std::nullopt, signals);
+  AddDisk("nodefs", node::UsageAt(from.files, config.root_dir), signals);
+  AddDisk("imagefs", ImageFsUsage(from), signals);
+  const Texts pid_paths{"/proc/loadavg", "/proc/sys/kernel/pid_max",
+                        "/proc/sys/kernel/threads-max"};
+  const auto pids = ReadAll(from.files, pid_paths);
+  Add("pid.available", pid_paths, pids,
+      pids.ok() ? PidSignal((*pids)[0], (*pids)[1], (*pids)[2]) : std::nullopt, signals);
   return signals;
 }
 
@@ -98,6 +126,14 @@ std::vector<std::string> MetThresholds(const std::vector<PressureSignal>& signal
   return met;
 }
 
+std::vector<std::string> UnreadThresholds(const Signals& signals,
+                                          const std::map<std::string, std::string>& eviction_hard) {
+  std::vector<std::string> unread;
+  for (const auto& [name, why] : signals.unread)
+    if (eviction_hard.contains(name)) unread.push_back(name);
+  return unread;
+}
+
 std::string ConditionOf(const std::string& signal) {
   if (signal == "memory.available") return "MemoryPressure";
   if (signal == "pid.available") return "PIDPressure";
@@ -120,6 +156,13 @@ std::vector<std::string> Conditions(const LastMet& last_met, Clock::Time now, Du
     if (now - at < transition) conditions.push_back(condition);
   }
   return conditions;
+}
+
+void Hold(LastMet& last_met, const std::vector<std::string>& unread, Clock::Time now) {
+  for (const auto& signal : unread) {
+    const auto standing = last_met.find(ConditionOf(signal));
+    if (standing != last_met.end()) standing->second = now;
+  }
 }
 
 std::string EncodeLastMet(const LastMet& last_met) {

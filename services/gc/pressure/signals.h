@@ -2,7 +2,7 @@
 
 /// How much there is left of what nodes run out of, and which node conditions follow.
 /// Threads: ReadSignals blocks, the rest is pure.
-/// Errors: a signal that cannot be read is left out.
+/// Errors: a signal that cannot be read is told beside those that can; what it said last stands.
 /// Units: bytes, inodes, process ids.
 /// Source: docs/behaviour/garbage-collection.md, "Pressure".
 
@@ -25,12 +25,17 @@ struct PressureSignal {
   bool operator==(const PressureSignal&) const = default;
 };
 
+struct Signals {
+  std::vector<PressureSignal> read;
+  std::map<std::string, std::string> unread;  // name -> why
+};
+
 struct SignalSources {
   fs::FileSystem& files;
   cri::Images& images;
   const Clock& clock;
 };
-std::vector<PressureSignal> ReadSignals(const SignalSources& from, const GcConfig& config);
+Signals ReadSignals(const SignalSources& from, const GcConfig& config);
 
 /// From the texts of /proc/meminfo, and of /proc/loadavg with the kernel's limits.
 std::optional<PressureSignal> MemorySignal(const std::string& meminfo);
@@ -44,11 +49,18 @@ std::vector<std::string> MetThresholds(const std::vector<PressureSignal>& signal
 /// "DiskPressure" for "nodefs.available"; empty for an unknown signal.
 std::string ConditionOf(const std::string& signal);
 
-/// When each condition's thresholds were last met. A condition stays for the transition period.
+/// Signals with a hard threshold of which nothing is known now.
+std::vector<std::string> UnreadThresholds(const Signals& signals,
+                                          const std::map<std::string, std::string>& eviction_hard);
+
+/// When each condition's thresholds were last met. A condition stays for the transition period,
+/// and does not end because nobody could look.
 using LastMet = std::map<std::string, Clock::Time>;
 void Remember(LastMet& last_met, const std::vector<std::string>& met, Clock::Time now,
               Duration transition);
 std::vector<std::string> Conditions(const LastMet& last_met, Clock::Time now, Duration transition);
+/// A condition that stands counts as met while one of its signals cannot be read.
+void Hold(LastMet& last_met, const std::vector<std::string>& unread, Clock::Time now);
 
 /// As a fact of this boot: lines "<condition> <monotonic ns>".
 std::string EncodeLastMet(const LastMet& last_met);

@@ -1,5 +1,6 @@
 #include "services/gc/removal/remains_collector.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "splitlet/v1/records.pb.h"
@@ -79,6 +80,10 @@ void RemainsCollector::OnRemoved(const Report& report) {
   deps_.removal_log.Record(report);
   if (!report.error.empty() && report.error != last_.error)
     deps_.log.Warn("container garbage collection ended early", {KV("err", report.error)});
+  for (const auto& line : report.kept) {
+    if (std::ranges::find(last_.kept, line) == last_.kept.end())
+      deps_.log.Info("garbage is left where it is", {KV("reason", line)});
+  }
   last_ = report;
 }
 

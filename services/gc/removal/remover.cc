@@ -13,6 +13,8 @@ constexpr Duration kAskLimit = std::chrono::seconds{5};
 /// pod-worker lists the runtime first, for at most 15 s: a hold is not taken for nobody.
 constexpr Duration kHoldLimit = std::chrono::seconds{20};
 
+constexpr std::string_view kNotGiven = "pod-worker did not give it free";
+
 std::vector<std::string> Names(const std::vector<Removal>& removals,
                                const std::set<std::string>& refused) {
   std::vector<std::string> names;
@@ -152,10 +154,16 @@ bool Remover::Note(const char* kind, const Removal& removal, const Status& statu
   return status.ok();
 }
 
+void Remover::Keep(const char* kind, const Removal& removal, std::string_view why) {
+  failed_uids_.insert(removal.uid);
+  if (!refused_uids_.contains(removal.uid))  // that has been told
+    report_.kept.push_back(fmt::format("{} {}: {}", kind, removal.name, why));
+}
+
 void Remover::RemoveContainers(const RemovalPlan& plan) {
   for (const auto& removal : plan.containers) {
     if (!allowed_containers_.contains(removal.name)) {
-      failed_uids_.insert(removal.uid);
+      Keep("container", removal, kNotGiven);
       continue;
     }
     if (HoldIsOver()) return;
@@ -211,8 +219,9 @@ void Remover::RemoveSandboxes(const RemovalPlan& plan, const Inventory& inventor
     if (!removed) occupied.insert(container.sandbox_id.str());
   }
   for (const auto& removal : plan.sandboxes) {
-    if (!allowed_sandboxes_.contains(removal.name) || occupied.contains(removal.name)) {
-      failed_uids_.insert(removal.uid);
+    const bool held = allowed_sandboxes_.contains(removal.name);
+    if (!held || occupied.contains(removal.name)) {
+      Keep("sandbox", removal, held ? "it has containers" : kNotGiven);
       continue;
     }
     if (HoldIsOver()) return;
@@ -229,18 +238,25 @@ Status Remover::RemoveSandbox(const cri::SandboxId& id) {
   return OkStatus();
 }
 
+std::string_view Remover::WhyKept(const std::string& uid) const {
+  return allowed_uids_.contains(uid) ? "something else of the pod is still there" : kNotGiven;
+}
+
 void Remover::RemoveDirectories(const RemovalPlan& plan) {
   if (!report_.error.empty()) return;
   for (const auto& removal : plan.log_dirs) {
     if (!allowed_uids_.contains(removal.uid) || Refused(removal.uid)) {
-      failed_uids_.insert(removal.uid);
+      Keep("log-dir", removal, WhyKept(removal.uid));
       continue;
     }
     if (HoldIsOver()) return;
     Note("log-dir", removal, RemoveDirectory(config_.pod_logs_dir, removal.name, ""));
   }
   for (const auto& removal : plan.pod_dirs) {
-    if (!allowed_uids_.contains(removal.uid) || Refused(removal.uid)) continue;
+    if (!allowed_uids_.contains(removal.uid) || Refused(removal.uid)) {
+      Keep("pod-dir", removal, WhyKept(removal.uid));
+      continue;
+    }
     if (HoldIsOver()) return;
     Note("pod-dir", removal, RemovePodDirectory(removal));
   }

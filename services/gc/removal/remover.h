@@ -13,6 +13,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "libs/cri/cri.h"
 #include "libs/fs/file_system.h"
@@ -63,8 +64,11 @@ class Remover {
   bool Refused(const std::string& uid) const {
     return refused_uids_.contains(uid) || failed_uids_.contains(uid);
   }
+  std::string_view WhyKept(const std::string& uid) const;
   bool HoldIsOver();
   bool Note(const char* kind, const Removal& removal, const Status& status);
+  /// Not touched; neither is what would be removed after it.
+  void Keep(const char* kind, const Removal& removal, std::string_view why);
   Deadline CallDeadline() const;
 
   RemoverDeps deps_;
