@@ -15,6 +15,11 @@ namespace splitlet::kube {
 /// The container's own policy when it is set, else the pod's. Points into one of them.
 const std::string& RestartPolicyOf(const Pod& pod, const Container& container);
 
+/// Whether it takes the whole pod along: the first of its rules that matches says so.
+bool RestartsAllAfterExit(const Container& container, int32_t exit_code);
+/// Whether some container of the pod could.
+bool MayRestartAll(const Pod& pod);
+
 bool RestartsAfterExit(const Pod& pod, const Container& container, int32_t exit_code);
 
 }  // namespace splitlet::kube

@@ -26,7 +26,7 @@ class Crashes : public TestNode {
   }
 
   /// Starts, an init container that fails once, an exit, another image, another life, a pod that
-  /// completes, an eviction.
+  /// completes, an eviction, a container whose end takes the others of its pod along.
   void Live() {
     auto web = TestPod{.inits = {"init"}}.Make();
     auto& lifecycle = *web.mutable_spec()->mutable_containers(0)->mutable_lifecycle();
@@ -41,8 +41,19 @@ class Crashes : public TestNode {
     auto job = TestPod{.name = "job", .uid = "uid-job", .policy = "Never", .source = "api"}.Make();
     job.mutable_spec()->mutable_containers(0)->set_image("pulled:1");
     const auto victim = TestPod{.name = "victim", .uid = "uid-victim", .source = "api"}.Make();
+    auto crew =
+        TestPod{
+            .name = "crew", .uid = "uid-crew", .policy = "Never", .containers = {"lead", "mate"}}
+            .Make();
+    auto& lead = *crew.mutable_spec()->mutable_containers(0);
+    lead.set_restart_policy("Never");
+    auto& rule = *lead.add_restart_policy_rules();
+    rule.set_action("RestartAllContainers");
+    rule.mutable_exit_codes()->set_operator_("In");
+    rule.mutable_exit_codes()->add_values(42);
     runtime.AddImage("other:1");
     Start();
+    Post(crew, 1, 1);
     Post(web, 1, 1);
     Post(job, 1, 1);
     Post(victim, 1, 1);
@@ -52,6 +63,7 @@ class Crashes : public TestNode {
     runtime.ExitContainer("uid-web", "init", 0).IgnoreError();
     Supervise(120s);
     runtime.ExitContainer("uid-web", "app", 1).IgnoreError();
+    runtime.ExitContainer("uid-crew", "lead", 42).IgnoreError();
     Supervise(120s);
     web.mutable_spec()->mutable_containers(0)->set_image("other:1");
     Post(web, 1, 2);
@@ -71,7 +83,7 @@ class Crashes : public TestNode {
 
   std::string State() {
     std::string text;
-    for (const char* uid : {"uid-web", "uid-job", "uid-victim"}) {
+    for (const char* uid : {"uid-web", "uid-job", "uid-victim", "uid-crew"}) {
       const auto record = Record(uid);
       text += fmt::format("{}: {}; life {} state {} phase {} reason {}\n", uid, Show(uid),
                           record->incarnation(), static_cast<int>(record->state()),

@@ -4,6 +4,7 @@
 
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "k8s.io/api/core/v1/probe.pb.h"
 #include "k8s.io/api/core/v1/volume.pb.h"
 #include "k8s.io/api/core/v1/volume_source.pb.h"
 #include "runtime/v1/api.pb.h"
@@ -94,6 +95,26 @@ Status SetCommand(const ContainerInput& in, runtime::v1::ContainerConfig& out) {
   return OkStatus();
 }
 
+/// "SIGRTMIN+1" is SIGNAL_SIGRTMINPLUS1 to a runtime. One that does not know the field takes the
+/// image's.
+Status SetStopSignal(const kube::Container& container, runtime::v1::ContainerConfig& out) {
+  const std::string& asked = container.lifecycle().stop_signal();
+  if (asked.empty()) return OkStatus();
+  std::string name = "SIGNAL_";
+  for (const char c : asked) {
+    if (c == '+' || c == '-') {
+      name += c == '+' ? "PLUS" : "MINUS";
+    } else {
+      name += c;
+    }
+  }
+  runtime::v1::Signal signal{};
+  if (!runtime::v1::Signal_Parse(name, &signal))
+    return InvalidArgument("lifecycle.stopSignal: \"{}\" is no signal", asked);
+  out.set_stop_signal(signal);
+  return OkStatus();
+}
+
 }  // namespace
 
 Status MakeContainerConfig(const ContainerInput& in, runtime::v1::ContainerConfig& out) {
@@ -114,6 +135,7 @@ Status MakeContainerConfig(const ContainerInput& in, runtime::v1::ContainerConfi
   out.set_stdin(container.stdin());
   out.set_stdin_once(container.stdin_once());
   out.set_tty(container.tty());
+  if (const Status signal = SetStopSignal(container, out); !signal.ok()) return signal;
   SetContainerResources(in.pod, container, in.node, *out.mutable_linux()->mutable_resources());
   return SetSecurityContext(in, *out.mutable_linux()->mutable_security_context());
 }

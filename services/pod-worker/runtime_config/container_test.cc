@@ -96,6 +96,24 @@ TEST_F(ContainerConfigTest, AHostsFileOfItsOwnReplacesTheManagedOne) {
   EXPECT_EQ(out_.mounts(1).container_path(), "/dev/termination-log");
 }
 
+TEST_F(ContainerConfigTest, TheStopSignalIsTheRuntimesWord) {
+  const struct {
+    const char* asked;
+    runtime::v1::Signal want;
+  } kCases[] = {{"", runtime::v1::RUNTIME_DEFAULT},
+                {"SIGUSR1", runtime::v1::SIGNAL_SIGUSR1},
+                {"SIGRTMIN+3", runtime::v1::SIGNAL_SIGRTMINPLUS3},
+                {"SIGRTMAX-2", runtime::v1::SIGNAL_SIGRTMAXMINUS2}};
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.asked);
+    container().mutable_lifecycle()->set_stop_signal(c.asked);
+    ASSERT_TRUE(Make().ok());
+    EXPECT_EQ(out_.stop_signal(), c.want);
+  }
+  container().mutable_lifecycle()->set_stop_signal("SIGNAL");
+  EXPECT_EQ(Message(Make()), "lifecycle.stopSignal: \"SIGNAL\" is no signal");
+}
+
 TEST_F(ContainerConfigTest, AMissingVolumeIsNamed) {
   auto& mount = *container().add_volume_mounts();
   mount.set_name("v");

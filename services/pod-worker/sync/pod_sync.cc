@@ -16,6 +16,7 @@
 #include "services/pod-worker/runtime_config/sandbox.h"
 #include "services/pod-worker/sync/begun_attempts.h"
 #include "services/pod-worker/sync/container_start.h"
+#include "services/pod-worker/sync/restart_all.h"
 #include "services/pod-worker/volumes/pod_volumes.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -60,6 +61,8 @@ class Pass {
     }
     TakeSeen(std::move(seen).value());
     ForgetReplaced();
+    if (const auto all = ComputeRestartAll(pod_, *seen_, out_.restarts.replacing))
+      return RestartAllContainers(*all);
     out_.terminal_phase = TerminalPhase(pod_, *seen_, out_.restarts.replacing);
     if (!out_.terminal_phase.empty()) return OkStatus();
     RETURN_IF_ERROR(StopEarlierIncarnations(), "stop what is left of an earlier life");
@@ -89,6 +92,34 @@ class Pass {
     }
     RETURN_IF_ERROR(PrepareVolumes(), "volumes");
     return Start(todo);
+  }
+
+  /// Their logs stay, and say which attempt is next. What has begun is forgotten before the last
+  /// record goes: one that is remembered and not there counts as lost.
+  Status RestartAllContainers(const RestartAll& all) {
+    out_.stop = all.stop;
+    out_.unhooked = true;
+    if (!out_.stop.empty()) return OkStatus();
+    HookUnderWay();  // nothing runs: over
+    deps_.log.Info("all containers of the pod begin anew: the end of one of them says so",
+                   {KV("pod", kube::PodKey(pod_)), KV("podUID", pod_.metadata().uid()),
+                    KV(kTraceIdField, TraceIdOf(input_.traceparent))});
+    RETURN_IF_ERROR(RemoveAll(all.remove), "restart all containers");
+    RETURN_IF_ERROR(
+        SaveBegun(deps_.records, {pod_.metadata().uid(), input_.incarnation}, {}, out_.begun),
+        "forget what has begun");
+    RETURN_IF_ERROR(RemoveAll(all.remove_last), "restart all containers");
+    out_.again = true;
+    return OkStatus();
+  }
+
+  Status RemoveAll(const std::vector<std::string>& ids) {
+    for (const std::string& id : ids) {
+      out_.acted = true;
+      RETURN_IF_ERROR(RemoveContainer(deps_.remover, cri::ContainerId(id), Soon()),
+                      "remove container {}", id);
+    }
+    return OkStatus();
   }
 
   /// Whoever stops a sandbox kills its containers one after the other, and the sandbox shows it

@@ -73,6 +73,7 @@ struct SyncOutcome {
   std::optional<Clock::Time> retry_at;
   std::optional<StartedContainer> post_start;  // its hook is to be run before anything else starts
   bool hook_over = false;                      // the container of `hooked_id` does not run any more
+  bool unhooked = false;      // what is to be stopped has no time for its preStop hooks
   bool again = false;         // the next step waits for nothing: look again at once
   bool sandbox_died = false;  // while something was made in it; the next look replaces it
   bool acted = false;         // the runtime was asked to change something, whatever it answered

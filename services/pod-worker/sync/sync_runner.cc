@@ -53,7 +53,7 @@ void SyncRunner::OnSynced(const std::string& uid, SyncOutcome outcome, Duration 
   }
   if (outcome.hook_over) worker->post_start.Cancel();
   if (outcome.post_start) BeginPostStart(*worker, *outcome.post_start);
-  if (!outcome.stop.empty()) return StopReplaced(*worker, std::move(outcome.stop));
+  if (!outcome.stop.empty()) return StopReplaced(*worker, outcome);
   for (const auto& [image, containers] : outcome.pulls)
     deps_.puller.Pull(*worker, image, containers);
   Schedule(*worker, outcome);
@@ -186,13 +186,14 @@ void SyncRunner::Complete(Worker& worker, const SyncOutcome& outcome) {
 
 /// Containers of another definition, or of a sandbox that has to go. What is to come back is on
 /// disk before the stop, because a stopped container does not say why it was stopped.
-void SyncRunner::StopReplaced(Worker& worker, std::vector<ContainerStop> stop) {
+void SyncRunner::StopReplaced(Worker& worker, SyncOutcome& outcome) {
   bool changed = false;
-  for (const auto& item : stop)
+  for (const auto& item : outcome.stop)
     if (item.replaced) changed = worker.restarts.replacing.insert(item.id).second || changed;
   kube::Pod pod;
-  StopRun run{.steps = {std::move(stop)}, .grace_seconds = 2};
-  if (pod.ParseFromString(worker.grant->pod)) run.grace_seconds = RestartGrace(pod);
+  StopRun run{
+      .steps = {std::move(outcome.stop)}, .grace_seconds = kMinGrace, .hooks = !outcome.unhooked};
+  if (run.hooks && pod.ParseFromString(worker.grant->pod)) run.grace_seconds = RestartGrace(pod);
   if (!changed) return deps_.termination.StopContainers(worker, std::move(run));
   auto shared = std::make_shared<StopRun>(std::move(run));
   deps_.strands.Run(worker.uid, [this, uid = worker.uid, incarnation = worker.incarnation,

@@ -75,7 +75,7 @@ class SyncRunner {
   void OnPostStart(const Hooked& hooked, const Status& status);
   void Schedule(Worker& worker, const SyncOutcome& outcome);
   void Complete(Worker& worker, const SyncOutcome& outcome);
-  void StopReplaced(Worker& worker, std::vector<ContainerStop> stop);
+  void StopReplaced(Worker& worker, SyncOutcome& outcome);
 
   const Deps deps_;
 };

@@ -35,6 +35,7 @@ namespace splitlet::pod_worker {
 struct StopRun {
   std::vector<std::vector<ContainerStop>> steps;
   std::optional<int64_t> grace_seconds;  // unset: what is left of the pod's deadline
+  bool hooks = true;                     // preStop, before the containers are told to end
 };
 
 class PodTermination {

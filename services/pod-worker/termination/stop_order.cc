@@ -10,8 +10,6 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-constexpr int64_t kMinGrace = 2;
-
 bool MayRun(const v1::ContainerRecord& record) {
   return record.state() == v1::ContainerRecord::RUNNING ||
          record.state() == v1::ContainerRecord::UNKNOWN;

@@ -27,6 +27,9 @@ struct GraceQuestion {
 };
 int64_t EffectiveGrace(const GraceQuestion& question);
 
+/// Seconds that every container gets.
+inline constexpr int64_t kMinGrace = 2;
+
 /// Whole seconds up to `deadline`, rounded up, at least the 2 that every container gets; one that
 /// is told `again` to end gets what is left and no more, so that retries and restarts of this
 /// process do not move the end.

@@ -118,7 +118,7 @@ void TerminationRunner::OnInspected(const std::string& uid, StatusOr<v1::Observe
 void TerminationRunner::StopContainers(Worker& worker, StopRun run) {
   CHECK(IsInStep(worker.activity));
   const Clock::Time now = deps_.clock.Now();
-  const bool hooked = run.grace_seconds.value_or(1) > 0;
+  const bool hooked = run.hooks && run.grace_seconds.value_or(1) > 0;
   worker.end.BeginRun(std::move(run), run.grace_seconds
                                           ? now + std::chrono::seconds{*run.grace_seconds}
                                           : worker.deadline);

@@ -43,12 +43,6 @@ std::vector<std::string> FieldsOf(const kube::Container& container) {
     fields.emplace_back("readinessProbe");
   if (container.has_startup_probe() && refuses(container.startup_probe()))
     fields.emplace_back("startupProbe");
-  const auto& lifecycle = container.lifecycle();
-  if (!lifecycle.stop_signal().empty()) fields.emplace_back("lifecycle.stopSignal");
-  const auto& rules = container.restart_policy_rules();
-  if (std::any_of(rules.begin(), rules.end(),
-                  [](const auto& rule) { return rule.action() == "RestartAllContainers"; }))
-    fields.emplace_back("restartPolicyRules.action RestartAllContainers");
   return fields;
 }
 

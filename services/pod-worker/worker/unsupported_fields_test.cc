@@ -27,10 +27,8 @@ TEST(NotCarriedOut, NamesContainerAndField) {
          app.mutable_startup_probe();
          app.mutable_lifecycle()->mutable_post_start();
          app.mutable_lifecycle()->mutable_pre_stop();
-         app.mutable_lifecycle()->set_stop_signal("SIGUSR1");
        },
-       "container app: livenessProbe, startupProbe, lifecycle.stopSignal are not carried out by "
-       "this version"},
+       "container app: livenessProbe, startupProbe are not carried out by this version"},
       {"an init container and the pod itself",
        [](auto& spec) {
          spec.mutable_init_containers(0)->mutable_liveness_probe();
@@ -39,14 +37,6 @@ TEST(NotCarriedOut, NamesContainerAndField) {
        },
        "init container side: livenessProbe; pod: imagePullSecrets, ephemeralContainers "
        "are not carried out by this version"},
-      {"a rule that would restart the pod whole",
-       [](auto& spec) {
-         auto& app = *spec.mutable_containers(0);
-         app.add_restart_policy_rules()->set_action("Restart");
-         app.add_restart_policy_rules()->set_action("RestartAllContainers");
-       },
-       "container app: restartPolicyRules.action RestartAllContainers is not carried out by this "
-       "version"},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);

@@ -9,6 +9,9 @@ namespace splitlet::status {
 namespace {
 
 constexpr size_t kMessageBudget = 12288;
+constexpr std::string_view kRestartingAll = "RestartingAllContainers";
+constexpr std::string_view kRemovedToRestart =
+    "The container is removed because RestartAllContainers in place";
 
 struct Seen {
   const v1::ContainerRecord* newest = nullptr;
@@ -150,6 +153,7 @@ class Builder {
       status_ = *previous_;
       return;
     }
+    if (in_.restarting) return SetRemoved();
     const bool was_running = previous_->state().has_running();
     if (!was_running || previous_->last_state().has_terminated()) return;
     SetLost(
@@ -157,6 +161,21 @@ class Builder {
         "The container could not be located when the pod was deleted.  The container used to be "
         "Running");
     if (!in_.deleted) status_.set_restart_count(previous_->restart_count() + 1);
+  }
+
+  /// Removed to be made anew.
+  void SetRemoved() {
+    if (previous_->state().has_waiting()) return;
+    status_.clear_state();
+    auto* waiting = status_.mutable_state()->mutable_waiting();
+    waiting->set_reason(std::string(kRestartingAll));
+    waiting->set_message(std::string(kRemovedToRestart));
+    status_.clear_last_state();
+    auto* ended = status_.mutable_last_state()->mutable_terminated();
+    ended->set_exit_code(cri::kLostExitCode);
+    ended->set_reason(std::string(kRestartingAll));
+    ended->set_message(std::string(kRemovedToRestart));
+    status_.set_restart_count(previous_->restart_count() + 1);
   }
 
   void SetSeen() {
@@ -195,6 +214,7 @@ class Builder {
 
   /// A finished init container whose record is gone, while the pod has moved on.
   void SetInitDone(bool any_regular_seen) {
+    if (in_.restarting) return;  // it runs again
     if (seen_.newest != nullptr || !any_regular_seen || !status_.state().has_waiting()) return;
     auto* ended = status_.mutable_state()->mutable_terminated();
     ended->set_exit_code(0);
@@ -348,6 +368,19 @@ void CloseContainers(const kube::Pod& pod, ContainerStatuses& statuses) {
     if (!statuses.init[i].state().has_waiting() || statuses.init[i].last_state().has_terminated())
       last = i;
   for (size_t i = 0; i < statuses.init.size() && i <= last; ++i) Close(statuses.init[i]);
+}
+
+bool AllRestart(const kube::Pod& pod, const v1::ObservedPod* observed) {
+  if (observed == nullptr || !kube::MayRestartAll(pod)) return false;
+  const auto says = [&](const auto& containers) {
+    for (const kube::Container& container : containers)
+      for (const auto& record : observed->containers())
+        if (record.name() == container.name() && record.state() == v1::ContainerRecord::EXITED &&
+            !cri::IsLost(record) && kube::RestartsAllAfterExit(container, record.exit_code()))
+          return true;
+    return false;
+  };
+  return says(pod.spec().containers()) || says(pod.spec().init_containers());
 }
 
 bool IsInitialized(const kube::Pod& pod, const v1::ObservedPod* observed) {

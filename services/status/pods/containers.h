@@ -28,6 +28,7 @@ struct ContainerInputs {
   bool covers = false;       // what `observed` does not hold is gone, not merely unseen
   bool workers_live = true;  // else flags are kept or lowered, never raised
   bool deleted = false;      // asked to go: nothing is started again
+  bool restarting = false;   // all containers: what is gone was removed to begin anew
 };
 
 struct ContainerStatuses {
@@ -40,6 +41,9 @@ ContainerStatuses ComputeContainers(const ContainerInputs& in);
 /// Everything that has not ended when the worker was done becomes Terminated, with no claim of
 /// success.
 void CloseContainers(const kube::Pod& pod, ContainerStatuses& statuses);
+
+/// An end that is seen says that all containers of the pod begin anew: that record goes last.
+bool AllRestart(const kube::Pod& pod, const v1::ObservedPod* observed);
 
 /// Some regular container has a record in the newest ready sandbox.
 bool IsInitialized(const kube::Pod& pod, const v1::ObservedPod* observed);

@@ -11,11 +11,12 @@
 namespace splitlet::status {
 namespace {
 
-constexpr std::array<std::string_view, 8> kOwned = {
+constexpr std::array<std::string_view, 9> kOwned = {
     "PodScheduled",        "Ready",
     "Initialized",         "ContainersReady",
     "PodResizeInProgress", "PodResizePending",
-    "DisruptionTarget",    "PodReadyToStartContainers"};
+    "DisruptionTarget",    "PodReadyToStartContainers",
+    kAllRestarting};
 
 struct Counts {
   int pending_init = 0, failed_init = 0, pending_sidecar = 0;
@@ -199,6 +200,13 @@ std::string ToldOf(const ConditionInputs& in, std::string_view type) {
   return "False";
 }
 
+Verdict JudgeAllRestarting(const ConditionInputs& in, const kube::PodStatus& status) {
+  if (status.phase() == kSucceeded) return {"False", "PodCompleted", ""};
+  if (status.phase() == kFailed) return {"False", "PodFailed", ""};
+  if (!in.restarting) return {.status = "False"};
+  return {"True", "RestartAllContainersStarted", "container exited with restart policy rule"};
+}
+
 void Add(const ConditionInputs& in, std::string_view type, const Verdict& verdict,
          kube::PodStatus& status) {
   auto* condition = status.add_conditions();
@@ -253,6 +261,10 @@ void AddConditions(const ConditionInputs& in, kube::PodStatus& status) {
   Add(in, "Ready", JudgeReady(in, containers), status);
   Add(in, "ContainersReady", containers, status);
   Add(in, "PodScheduled", {.since = status.start_time().seconds()}, status);
+  if (kube::MayRestartAll(in.pod)) {
+    Add(in, kAllRestarting, JudgeAllRestarting(in, status), status);
+    status.mutable_conditions()->rbegin()->clear_observed_generation();
+  }
 }
 
 }  // namespace splitlet::status

@@ -35,9 +35,11 @@ struct ConditionInputs {
   // For transition times. Without it, as after a start of the process, they are what the records
   // show; what they do not show begins now.
   const kube::PodStatus* previous = nullptr;
-  std::string disrupted;  // message of DisruptionTarget; empty: no such condition
+  bool restarting = false;  // all containers begin anew
+  std::string disrupted;    // message of DisruptionTarget; empty: no such condition
   WallTime now;
 };
+inline constexpr std::string_view kAllRestarting = "AllContainersRestarting";
 /// Appends to `status`, whose phase is set: first what others wrote into the API object, then our
 /// own.
 void AddConditions(const ConditionInputs& in, kube::PodStatus& status);

@@ -201,6 +201,15 @@ std::string Disrupted(const StatusInputs& in, std::string_view phase) {
   return in.worker->message().empty() ? "evicted" : in.worker->message();
 }
 
+/// As last shown: what goes last may have gone since.
+bool WasRestarting(const kube::PodStatus* previous) {
+  if (previous == nullptr) return false;
+  const auto& conditions = previous->conditions();
+  return std::any_of(conditions.begin(), conditions.end(), [](const auto& condition) {
+    return condition.type() == kAllRestarting && condition.status() == "True";
+  });
+}
+
 /// A static pod that was refused and is granted after all, or that has waited: what was shown of it
 /// then is no floor, nothing had run.
 bool WasHeldBackOnly(const StatusInputs& in) {
@@ -227,13 +236,16 @@ kube::PodStatus ComputePodStatus(const StatusInputs& all) {
   const v1::ObservedPod present = PresentIncarnation(in, seen);
   if (seen.pod != nullptr || present.containers_size() > 0) seen.pod = &present;
   const bool done = IsWorkerDone(in.worker);
-  ContainerStatuses containers = ComputeContainers({.pod = in.pod,
-                                                    .observed = seen.pod,
-                                                    .worker = in.worker,
-                                                    .previous = in.previous,
-                                                    .covers = seen.covers,
-                                                    .workers_live = in.workers_live,
-                                                    .deleted = IsDeleted(in) || done});
+  const bool restarting = !done && AllRestart(in.pod, seen.pod);
+  ContainerStatuses containers =
+      ComputeContainers({.pod = in.pod,
+                         .observed = seen.pod,
+                         .worker = in.worker,
+                         .previous = in.previous,
+                         .covers = seen.covers,
+                         .workers_live = in.workers_live,
+                         .deleted = IsDeleted(in) || done,
+                         .restarting = restarting || WasRestarting(in.previous)});
   const std::string_view computed = ComputePhase({.pod = in.pod,
                                                   .containers = containers,
                                                   .initialized = IsInitialized(in.pod, seen.pod),
@@ -257,6 +269,7 @@ kube::PodStatus ComputePodStatus(const StatusInputs& all) {
                  .observed = seen.pod,
                  .sandbox_as_shown = seen.pod == nullptr && IsEnding(in.worker) && !done,
                  .previous = in.previous,
+                 .restarting = restarting,
                  .disrupted = Disrupted(in, shown.phase),
                  .now = in.now},
                 status);

@@ -660,5 +660,40 @@ TEST(Ips, AreKeptAfterTheSandboxHasStopped) {
   EXPECT_EQ(pod.Compute().pod_ip(), "10.0.0.5");
 }
 
+/// What says it goes last.
+TEST(RestartsAll, WhatIsRemovedToBeginAnewSaysSo) {
+  const std::string spec =
+      "restartPolicy: Never, initContainers: [{name: i, image: x}], containers: [{name: a, image: "
+      "x, "
+      "restartPolicy: Never, restartPolicyRules: [{action: RestartAllContainers, exitCodes: "
+      "{operator: In, values: [42]}}]}, {name: b, image: x}]";
+  const auto shown = [](const kube::PodStatus& status) {
+    const auto& condition = *status.conditions().rbegin();
+    EXPECT_EQ(condition.type(), "AllContainersRestarting");
+    return fmt::format("{} {}: {}", status.phase(), condition.status(), condition.reason());
+  };
+  Case pod = Case(spec).Sandbox();
+  pod.Container("i", State::EXITED).Container("a", State::RUNNING).Container("b", State::RUNNING);
+  EXPECT_EQ(shown(pod.Remember().previous), "Running False: ");
+  pod.covers = true;
+  pod.Forget()
+      .Container("i", State::EXITED)
+      .Container("a", State::EXITED, 42)
+      .Container("b", State::EXITED, 137);
+  EXPECT_EQ(shown(pod.Remember().previous), "Running True: RestartAllContainersStarted");
+  pod.Forget().Container("a", State::EXITED, 42);
+  EXPECT_EQ(shown(pod.Remember().previous), "Running True: RestartAllContainersStarted");
+  constexpr const char* kRemoved =
+      "waiting RestartingAllContainers, last ended 137 RestartingAllContainers, restarts 1";
+  EXPECT_EQ(Show(pod.previous.container_statuses(1)), kRemoved);
+  EXPECT_EQ(Show(pod.previous.init_container_statuses(0)), kRemoved);
+  pod.Forget().Remember();
+  EXPECT_EQ(shown(pod.previous), "Running False: ");
+  EXPECT_EQ(Show(pod.previous.container_statuses(0)), kRemoved);
+  pod.Container("i", State::RUNNING);
+  EXPECT_EQ(Show(pod.Compute().init_container_statuses(0)),
+            "running, last ended 137 RestartingAllContainers, restarts 1");
+}
+
 }  // namespace
 }  // namespace splitlet::status
