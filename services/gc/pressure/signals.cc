@@ -1,5 +1,7 @@
 #include "services/gc/pressure/signals.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 #include <sstream>
@@ -24,6 +26,11 @@ std::optional<int64_t> Number(std::string_view text) {
 
 using Texts = std::vector<std::string>;
 
+struct ProcFiles {
+  Texts paths;
+  StatusOr<Texts> texts;
+};
+
 StatusOr<Texts> ReadAll(fs::FileSystem& files, const Texts& paths) {
   Texts texts;
   for (const auto& path : paths) {
@@ -32,14 +39,19 @@ StatusOr<Texts> ReadAll(fs::FileSystem& files, const Texts& paths) {
   return texts;
 }
 
-void Add(const std::string& name, const Texts& paths, const StatusOr<Texts>& texts,
+ProcFiles ReadProc(fs::FileSystem& files, Texts paths) {
+  auto texts = ReadAll(files, paths);
+  return {std::move(paths), std::move(texts)};
+}
+
+void Add(const std::string& name, const ProcFiles& from,
          const std::optional<PressureSignal>& signal, Signals& signals) {
   if (signal) {
     signals.read.push_back(*signal);
   } else {
-    signals.unread[name] =
-        texts.ok() ? fmt::format("{} cannot be understood", fmt::join(paths, ", "))
-                   : ToString(texts.status());
+    signals.unread[name] = from.texts.ok()
+                               ? fmt::format("{} cannot be understood", fmt::join(from.paths, ", "))
+                               : ToString(from.texts.status());
   }
 }
 
@@ -68,17 +80,16 @@ StatusOr<fs::DiskUsage> ImageFsUsage(const SignalSources& from) {
 
 Signals ReadSignals(const SignalSources& from, const GcConfig& config) {
   Signals signals;
-  const Texts memory_paths{"/proc/meminfo"};
-  const auto memory = ReadAll(from.files, memory_paths);
-  Add("memory.available", memory_paths, memory,
-      memory.ok() ? MemorySignal(memory->front()) : std::nullopt, signals);
+  const ProcFiles memory = ReadProc(from.files, {"/proc/meminfo"});
+  Add("memory.available", memory,
+      memory.texts.ok() ? MemorySignal(memory.texts->front()) : std::nullopt, signals);
   AddDisk("nodefs", node::UsageAt(from.files, config.root_dir), signals);
   AddDisk("imagefs", ImageFsUsage(from), signals);
-  const Texts pid_paths{"/proc/loadavg", "/proc/sys/kernel/pid_max",
-                        "/proc/sys/kernel/threads-max"};
-  const auto pids = ReadAll(from.files, pid_paths);
-  Add("pid.available", pid_paths, pids,
-      pids.ok() ? PidSignal((*pids)[0], (*pids)[1], (*pids)[2]) : std::nullopt, signals);
+  const ProcFiles pids = ReadProc(
+      from.files, {"/proc/loadavg", "/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"});
+  std::optional<PressureSignal> left;
+  if (pids.texts.ok()) left = PidSignal((*pids.texts)[0], (*pids.texts)[1], (*pids.texts)[2]);
+  Add("pid.available", pids, left, signals);
   return signals;
 }
 

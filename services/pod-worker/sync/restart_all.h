@@ -6,7 +6,7 @@
 /// Killed:  what says it, the record of that end, is removed last: the next start goes on.
 /// Threads: pure functions, any.
 /// Errors:  none.
-/// Source:  docs/behaviour/pod-sync.md, "RestartAllContainers"; kubelet ShouldAllContainersRestart.
+/// Source:  docs/behaviour/pod-sync.md, "Containers"; kubelet ShouldAllContainersRestart.
 
 #include <optional>
 #include <set>
