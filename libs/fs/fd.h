@@ -1,10 +1,14 @@
 #pragma once
 
-/// A file descriptor that is closed with its owner; used by one thread.
+/// A file descriptor that is closed with its owner, used by one thread; and what is read from it.
 
 #include <unistd.h>
 
+#include <cstdint>
+#include <string>
 #include <utility>
+
+#include "libs/base/status.h"
 
 namespace splitlet::fs {
 
@@ -26,5 +30,9 @@ class Fd {
  private:
   int fd_;
 };
+
+/// The whole file; RESOURCE_EXHAUSTED when it is longer than `max_bytes`. A folder, pipe or device
+/// is an error.
+StatusOr<std::string> ReadFile(const Fd& fd, uint64_t max_bytes);
 
 }  // namespace splitlet::fs

@@ -129,9 +129,7 @@ StatusOr<Fd> MakeFolder(const std::string& path, mode_t mode) {
 
 }  // namespace
 
-StatusOr<std::string> RealFileSystem::Read(const std::string& path, uint64_t max_bytes) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd.ok()) return LastError();
+StatusOr<std::string> ReadFile(const Fd& fd, uint64_t max_bytes) {
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return LastError();
   if (S_ISDIR(info.st_mode)) return ErrnoStatus(EISDIR);
@@ -146,6 +144,12 @@ StatusOr<std::string> RealFileSystem::Read(const std::string& path, uint64_t max
     content.append(buffer, static_cast<size_t>(n));
   }
   return ResourceExhausted("longer than {} bytes", max_bytes);
+}
+
+StatusOr<std::string> RealFileSystem::Read(const std::string& path, uint64_t max_bytes) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.ok()) return LastError();
+  return ReadFile(fd, max_bytes);
 }
 
 Status RealFileSystem::Replace(const std::string& path, std::string_view content,

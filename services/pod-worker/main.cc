@@ -94,6 +94,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
            p.runtime,
            cri::MakeTailReader(),
            context.files(),
+           fs::ReadWithin,
            *p.owner,
            context.events(),
            context.metrics(),

@@ -46,6 +46,27 @@ TEST_F(Place, IsBelowTheRootDirectoryAndMarkedBeforeItIsMade) {
   EXPECT_EQ(files.List("/state/pods/uid-web")->size(), 1u);
 }
 
+TEST_F(Place, VariablesComeFromWhatAnInitContainerWrote) {
+  auto pod = PodWithScratch();
+  auto& init = *pod.mutable_spec()->add_init_containers();
+  init = pod.spec().containers(0);
+  init.set_name("init");
+  auto& variable = *pod.mutable_spec()->mutable_containers(0)->add_env();
+  variable.set_name("TOKEN");
+  auto& selector = *variable.mutable_value_from()->mutable_file_key_ref();
+  selector.set_volume_name("scratch");
+  selector.set_path("env");
+  selector.set_key("KEY");
+  Start();
+  ASSERT_TRUE(RunPod(pod).ok());
+  Exit("init", 0);
+  EXPECT_EQ(NoteOf("app").reason(), "CreateContainerConfigError");
+  const std::string file = std::string("/kubelet/pods/uid-web") + kScratch + "/env";
+  ASSERT_TRUE(files.Replace(file, "KEY='value'\n", {}).ok());
+  RunFor(30s);
+  EXPECT_EQ(Show(), "init/0=exited(0) app/0=running sandbox/0=ready");
+}
+
 TEST_F(Place, AMarkOutlivesAPowerCut) {
   Start();
   ASSERT_TRUE(RunPod(PodWithScratch()).ok());

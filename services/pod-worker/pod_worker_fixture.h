@@ -206,6 +206,10 @@ class TestNode {
              .long_calls = process->calls,
              .read_tail = nullptr,
              .files = files,
+             .read_within =
+                 [this](const std::string& root, const std::string& path, uint64_t max_bytes) {
+                   return files.Read(root + "/" + path, max_bytes);
+                 },
              .owner = owner.asked,
              .events = events,
              .metrics = process->registry,

@@ -85,6 +85,7 @@ struct Deps {
   cri::LongCalls& long_calls;
   cri::TailReader read_tail;  // for termination messages
   fs::FileSystem& files;
+  fs::WithinReader read_within;
   peers::DesiredOwner& owner;  // config-source, asked before a destructive act
   daemon::EventRecorder& events;
   prometheus::Registry& metrics;

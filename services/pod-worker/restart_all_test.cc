@@ -50,7 +50,7 @@ TEST_F(RestartsAll, WhatIsTakenAlongHasNoTimeForItsPreStop) {
   runtime.SetExec("uid-web", "mate", cri::ExecResult{});
   RunCrew();
   Exit("lead", 42);
-  EXPECT_EQ(runtime.CallsOf("ExecSync"), 0);
+  EXPECT_EQ(runtime.Calls("ExecSync"), 0u);
 }
 
 TEST_F(RestartsAll, AnotherCodeEndsThePodAsItsPolicySays) {
@@ -62,7 +62,7 @@ TEST_F(RestartsAll, AnotherCodeEndsThePodAsItsPolicySays) {
 
 TEST_F(RestartsAll, ItGoesOnWhereTheRuntimeFailed) {
   RunCrew();
-  runtime.AddFault({.method = "RemoveContainer", .kind = cri::Fault::Kind::kError, .times = 2});
+  runtime.AddFault({.method = "RemoveContainer", .kind = cri::Fault::Kind::kFail, .times = 2});
   Exit("lead", 42);
   RunFor(60s);
   Exit("init", 0);
@@ -71,7 +71,7 @@ TEST_F(RestartsAll, ItGoesOnWhereTheRuntimeFailed) {
 
 TEST_F(RestartsAll, APodThatIsRemovedMeanwhileEnds) {
   RunCrew();
-  runtime.AddFault({.method = "RemoveContainer", .kind = cri::Fault::Kind::kError, .times = 1});
+  runtime.AddFault({.method = "RemoveContainer", .kind = cri::Fault::Kind::kFail, .times = 1});
   Exit("lead", 42);
   Remove(Crew());
   EXPECT_EQ(Record()->state(), v1::FINISHED);

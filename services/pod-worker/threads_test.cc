@@ -101,6 +101,7 @@ class Threads : public testing::Test {
                        .long_calls = test.long_calls_,
                        .read_tail = nullptr,
                        .files = test.files_,
+                       .read_within = nullptr,
                        .owner = test.owner_,
                        .events = test.events_,
                        .metrics = test.registry_,

@@ -119,6 +119,7 @@ class PodWorker final : public Process {
                          .long_calls = calls_,
                          .read_tail = nullptr,
                          .files = node.files(),
+                         .read_within = nullptr,
                          .owner = owner_,
                          .events = shell().events,
                          .metrics = shell().registry,

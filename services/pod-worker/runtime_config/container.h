@@ -15,6 +15,7 @@
 #include "libs/base/status.h"
 #include "libs/cri/cri.h"
 #include "libs/kube/pod_types.h"
+#include "services/pod-worker/runtime_config/environment.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 
 namespace runtime::v1 {
@@ -28,6 +29,7 @@ struct ContainerFiles {
   std::map<std::string, std::string> volumes;  // volume -> host path
   std::string hosts_file;                      // empty: none
   std::string termination_log;                 // empty: none
+  EnvFiles env_files = {};
 };
 struct ContainerInput {
   const kube::Pod& pod;

@@ -6,6 +6,7 @@
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/reference.pb.h"
+#include "libs/kube/env_file.h"
 #include "libs/kube/quantity.h"
 #include "services/pod-worker/runtime_config/names.h"
 #include "services/pod-worker/runtime_config/resources.h"
@@ -141,11 +142,33 @@ StatusOr<std::string> ResourceValue(const ResourceFieldSelector& selector,
   return std::to_string(amount / unit + (amount % unit != 0 ? 1 : 0));
 }
 
+/// Unset: it may be left out, and there is none. One that is there and cannot be used is an error.
+StatusOr<std::optional<std::string>> FileValue(
+    const k8s::io::api::core::v1::FileKeySelector& selector, const EnvFiles& files) {
+  const auto file = files.find({selector.volume_name(), selector.path()});
+  if (file == files.end())
+    return InvalidArgument("no volume {} to read {} from", selector.volume_name(), selector.path());
+  if (file->second.status().code() == StatusCode::kNotFound && selector.optional())
+    return std::optional<std::string>();
+  const auto named = [&](const Status& status) {
+    return InvalidArgument("couldn't parse env file {} of volume {}: {}", selector.path(),
+                           selector.volume_name(), Message(status));
+  };
+  if (!file->second.ok()) return named(file->second.status());
+  auto variables = kube::ParseEnvFile(*file->second);
+  if (!variables.ok()) return named(variables.status());
+  std::string& value = (*variables)[selector.key()];
+  if (!value.empty()) return std::optional<std::string>(std::move(value));
+  if (selector.optional()) return std::optional<std::string>();
+  return InvalidArgument("environment variable key \"{}\" not found in file \"{}\"", selector.key(),
+                         selector.path());
+}
+
 StatusOr<std::string> SourceValue(const EnvVar& variable, const EnvironmentInput& in) {
   const auto& source = variable.value_from();
   if (source.has_field_ref()) return FieldValue(source.field_ref().field_path(), in);
   if (source.has_resource_field_ref()) return ResourceValue(source.resource_field_ref(), in);
-  return InvalidArgument("env {}: values from config maps, secrets and files are not supported",
+  return InvalidArgument("env {}: values from config maps and secrets are not supported",
                          variable.name());
 }
 
@@ -204,6 +227,11 @@ StatusOr<Environment> MakeEnvironment(const EnvironmentInput& in) {
       value = Expand(variable.value(), known);
     } else if (MayBeLeftOut(variable)) {
       continue;
+    } else if (variable.value_from().has_file_key_ref()) {
+      auto from = FileValue(variable.value_from().file_key_ref(), in.files);
+      if (!from.ok()) return from.status();
+      if (!from->has_value()) continue;
+      value = **std::move(from);
     } else {
       auto from = SourceValue(variable, in);
       if (!from.ok()) return from.status();

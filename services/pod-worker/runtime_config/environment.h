@@ -23,11 +23,16 @@ using Environment =
 /// again.
 std::string Expand(const std::string& text, const std::map<std::string, std::string>& known);
 
+/// The files that `fileKeyRef`s of a container name, by volume and path: their texts, or why there
+/// is none.
+using EnvFiles = std::map<std::pair<std::string, std::string>, StatusOr<std::string>>;
+
 struct EnvironmentInput {
   const kube::Pod& pod;
   const kube::Container& container;
   const NodeInfo& node;
   const std::vector<std::string>& pod_ips;  // first is the primary one
+  EnvFiles files = {};
 };
 StatusOr<Environment> MakeEnvironment(const EnvironmentInput& input);
 

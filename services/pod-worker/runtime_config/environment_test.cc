@@ -106,6 +106,43 @@ TEST_F(EnvironmentTest, Resources) {
           {"LIMIT", "4"}, {"REQUEST", "1"}, {"MILLI", "250"}, {"MEMORY", "10"}, {"NOTHING", "0"}}));
 }
 
+TEST_F(EnvironmentTest, VariablesFromFiles) {
+  auto& variable = *container().add_env();
+  variable.set_name("V");
+  auto& selector = *variable.mutable_value_from()->mutable_file_key_ref();
+  selector.set_volume_name("shared");
+  selector.set_path("env");
+  selector.set_key("KEY");
+  const EnvFiles good{{{"shared", "env"}, "KEY='$(HOME) 1'"}};
+  const EnvFiles other{{{"shared", "env"}, "OTHER='1'"}};
+  const EnvFiles broken{{{"shared", "env"}, "KEY=1"}};
+  const EnvFiles absent{{{"shared", "env"}, NotFound("no such file")}};
+  const struct {
+    const char* name;
+    const EnvFiles& files;
+    const char *required, *optional;  // the value; "!": left out; else the error
+  } kCases[] = {
+      {"as it is", good, "$(HOME) 1", "$(HOME) 1"},
+      {"no such key", other, "environment variable key \"KEY\" not found in file \"env\"", "!"},
+      {"broken", broken,
+       "couldn't parse env file env of volume shared: line 1: the value is not in single quotes",
+       "couldn't parse env file env of volume shared: line 1: the value is not in single quotes"},
+      {"no file", absent, "couldn't parse env file env of volume shared: no such file", "!"},
+      {"no volume", {}, "no volume shared to read env from", "no volume shared to read env from"},
+  };
+  for (const auto& c : kCases) {
+    for (const bool optional : {false, true}) {
+      SCOPED_TRACE(fmt::format("{}, optional {}", c.name, optional));
+      selector.set_optional(optional);
+      const auto made = MakeEnvironment({pod_, container(), kNode, {}, c.files});
+      const std::string got = !made.ok()      ? std::string(Message(made.status()))
+                              : made->empty() ? "!"
+                                              : made->front().second;
+      EXPECT_EQ(got, optional ? c.optional : c.required);
+    }
+  }
+}
+
 TEST_F(EnvironmentTest, WhatCannotBeReadHereIsRefusedUnlessOptional) {
   auto& variable = *container().add_env();
   variable.set_name("S");

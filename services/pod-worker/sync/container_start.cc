@@ -8,6 +8,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/base/hash.h"
 #include "libs/base/trace.h"
+#include "libs/kube/env_file.h"
 #include "libs/kube/image_name.h"
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/runtime_config/container.h"
@@ -269,6 +270,20 @@ StatusOr<std::string> ContainerStarter::WriteHostsFile() {
   return path;
 }
 
+/// Anew for each attempt: a container that ran before may have written them.
+EnvFiles ContainerStarter::ReadEnvFiles(const kube::Container& container) {
+  EnvFiles read;
+  for (const auto& variable : container.env()) {
+    if (!variable.value_from().has_file_key_ref()) continue;
+    const auto& file = variable.value_from().file_key_ref();
+    const auto volume = context_.volumes.find(file.volume_name());
+    if (volume == context_.volumes.end()) continue;
+    read.emplace(std::pair(file.volume_name(), file.path()),
+                 context_.deps.read_within(volume->second, file.path(), kube::kMaxEnvFile));
+  }
+  return read;
+}
+
 /// One per attempt; the name depends on nothing else, so that a second try after a crash meets the
 /// same file.
 std::string ContainerStarter::MakeTerminationLog(const kube::Container& container,
@@ -286,8 +301,8 @@ Status ContainerStarter::FillConfig(const kube::Container& container, const Cont
                                     const std::string& image_ref,
                                     runtime::v1::ContainerConfig& config) {
   ASSIGN_OR_RETURN(const auto hosts, WriteHostsFile(), "hosts file");
-  const ContainerFiles files{context_.volumes, hosts,
-                             MakeTerminationLog(container, *start.attempt)};
+  const ContainerFiles files{context_.volumes, hosts, MakeTerminationLog(container, *start.attempt),
+                             ReadEnvFiles(container)};
   std::optional<cri::Image> image;
   if (NeedsImageUser(context_.pod, container)) {
     image = image_;

@@ -64,6 +64,7 @@ class ContainerStarter {
                                          const std::string& hash);
   Status FillConfig(const kube::Container& container, const ContainerStart& start,
                     const std::string& image_ref, runtime::v1::ContainerConfig& config);
+  EnvFiles ReadEnvFiles(const kube::Container& container);
   StatusOr<std::string> WriteHostsFile();
   std::string MakeTerminationLog(const kube::Container& container, uint32_t attempt);
   void SetNumbers(ContainerStart& start);

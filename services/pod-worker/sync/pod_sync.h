@@ -20,6 +20,7 @@
 #include "libs/cri/observe.h"
 #include "libs/daemon/service.h"
 #include "libs/fs/file_system.h"
+#include "libs/fs/read_within.h"
 #include "services/pod-worker/images/policy.h"
 #include "services/pod-worker/metrics.h"
 #include "services/pod-worker/runtime_config/node_info.h"
@@ -96,6 +97,7 @@ class PodSync {
     cri::Remover& remover;
     cri::Images& images;
     fs::FileSystem& files;
+    const fs::WithinReader& read_within;  // what containers have written
     const DiskRecords& records;
     const Clock& clock;
     const NodeInfo& node;
