@@ -30,7 +30,7 @@ class ReadWithinTest : public testing::Test {
     const auto text = ReadWithin(root(), path, 100);
     return text.ok() ? *text : "error";
   }
-  TempDir dir_;
+  const harness::TempDir dir_;
 };
 
 TEST_F(ReadWithinTest, NothingLeadsOut) {

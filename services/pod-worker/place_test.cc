@@ -64,7 +64,7 @@ TEST_F(Place, VariablesComeFromWhatAnInitContainerWrote) {
   const std::string file = std::string("/kubelet/pods/uid-web") + kScratch + "/env";
   ASSERT_TRUE(files.Replace(file, "KEY='value'\n", {}).ok());
   RunFor(30s);
-  EXPECT_EQ(Show(), "init/0=exited(0) app/0=running sandbox/0=ready");
+  EXPECT_EQ(Show(), "app/0=running init/0=exited(0) sandbox/0=ready");
 }
 
 TEST_F(Place, AMarkOutlivesAPowerCut) {

@@ -30,7 +30,7 @@ class RestartsAll : public testing::Test, public TestNode {
   /// As the runtime does when the container starts.
   void Log(const std::string& container, int attempt) {
     const std::string path =
-        fmt::format("/var/log/pods/default_web_uid-web/{}/{}.log", container, attempt);
+        fmt::format("/logs/pods/default_web_uid-web/{}/{}.log", container, attempt);
     ASSERT_TRUE(files.Replace(path, "", {}).ok());
   }
 };

@@ -112,6 +112,32 @@ TEST_F(Pods, AFailedPostStartKillsItsContainer) {
   EXPECT_TRUE(WaitFor(kSoon, [&] { return RestartsOf("web") >= 1; }));
 }
 
+/// The first attempt of app ends with 42; what its init container wrote says which attempt it is.
+TEST_F(Pods, OneEndRestartsAllAndVariablesComeFromAFile) {
+  StartNode();
+  node_->PutManifest("crew.yaml", PodYaml("crew", "[ $ATTEMPT = first ] && exit 42; sleep 1000",
+                                          R"(  restartPolicy: Never
+  volumes: [{name: shared, emptyDir: {}}]
+  initContainers:
+  - name: init
+    image: splitlet.local/busybox:1
+    command: [sh, -c, "[ -e /shared/env ] && n=second || n=first; echo \"ATTEMPT='$n'\" > /shared/env"]
+    volumeMounts: [{name: shared, mountPath: /shared}]
+)") + R"(    restartPolicy: Never
+    restartPolicyRules: [{action: RestartAllContainers, exitCodes: {operator: In, values: [42]}}]
+    env: [{name: ATTEMPT, valueFrom: {fileKeyRef: {volumeName: shared, path: env, key: ATTEMPT}}}]
+  - name: mate
+    image: splitlet.local/busybox:1
+    command: [sleep, "1000"]
+)");
+  ASSERT_TRUE(WaitFor(kSoon, [&] {
+    const auto pod = node_->Pod("crew");
+    return pod != nullptr && pod->ready && pod->containers.size() == 2 &&
+           pod->containers[0].restarts == 1 && pod->containers[1].restarts == 1;
+  }));
+  EXPECT_EQ(view_->RunningOf("crew").size(), 2u);
+}
+
 TEST_F(Pods, RestartPolicies) {
   StartNode();
   node_->PutManifest("always.yaml", PodYaml("always", "sleep 0.5; exit 0"));

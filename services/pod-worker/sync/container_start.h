@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "services/pod-worker/events.h"
+#include "services/pod-worker/runtime_config/environment.h"
 #include "services/pod-worker/sync/begun_attempts.h"
 #include "services/pod-worker/sync/pod_sync.h"
 
