@@ -263,7 +263,7 @@ void ConfigSourceService::OnWorkers() {
   std::vector<std::string> uids;
   for (const auto& [uid, pod] : store_.pods()) uids.push_back(uid);
   for (const auto& uid : uids) {
-    ForgetIfFinished(uid);
+    WithdrawIfFinished(uid);
     CatchUpWith(uid);
   }
   PutGoneAside();
@@ -293,10 +293,10 @@ void ConfigSourceService::OnWorkersKnown() {
 
 void ConfigSourceService::OnWorker(const std::string& key) {
   if (!facts_read_) return;
-  if (!deps_.workers.Contains(key)) finished_.erase(key);
+  if (!deps_.workers.Contains(key)) store_.Forget(key);
   const auto record = deps_.workers.Find(key);
   if (record == nullptr) return PutGoneAside();
-  ForgetIfFinished(record->uid());
+  WithdrawIfFinished(record->uid());
   CatchUpWith(record->uid());
 }
 
@@ -307,8 +307,8 @@ std::optional<WorkerIncarnation> ConfigSourceService::WorkerIncarnationOf(
   if (record == nullptr || record->uid() != uid || record->incarnation() == 0) return std::nullopt;
   const bool working =
       record->state() == v1::SYNCING || record->state() == v1::WORKER_STATE_UNSPECIFIED;
-  const auto over = finished_.find(bus::KeyOf(uid));
-  const bool removed = over != finished_.end() && record->incarnation() <= over->second;
+  const auto withdrawn = store_.WithdrawnIncarnation(bus::KeyOf(uid));
+  const bool removed = withdrawn && record->incarnation() <= *withdrawn;
   // A pod that ended by itself has a verdict; it is not to run a second time because our memory is
   // gone.
   const bool by_itself = record->evicted() || !record->verdict().phase().empty();
@@ -318,16 +318,16 @@ std::optional<WorkerIncarnation> ConfigSourceService::WorkerIncarnationOf(
                            .ended = !working && (!by_itself || removed)};
 }
 
-/// One-way facts may be acted on from any view.
-void ConfigSourceService::ForgetIfFinished(const std::string& uid) {
+/// One-way facts may be acted on from any view. Until `workers` shows the pod no more, its file
+/// tells an incarnation that was removed from one that ended by itself and is still wanted.
+void ConfigSourceService::WithdrawIfFinished(const std::string& uid) {
   const auto at = store_.pods().find(uid);
   if (at == store_.pods().end() || !at->second.removed) return;
   const auto worker = WorkerIncarnationOf(uid);
   if (!worker) return;
   const int64_t ours = at->second.incarnation;
   if (worker->incarnation < ours || (worker->incarnation == ours && !worker->finished)) return;
-  finished_[bus::KeyOf(uid)] = ours;
-  store_.Forget(uid, MakeTraceparent(random_));
+  store_.Withdraw(uid, MakeTraceparent(random_));
 }
 
 void ConfigSourceService::CatchUpWith(const std::string& uid) {
@@ -346,7 +346,7 @@ void ConfigSourceService::CatchUpWith(const std::string& uid) {
 }
 
 void ConfigSourceService::OnPut(const std::string& uid) {
-  ForgetIfFinished(uid);
+  WithdrawIfFinished(uid);
   if (!store_.pods().contains(uid)) CountPods();
   PutCompleteness();
 }

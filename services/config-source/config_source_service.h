@@ -109,7 +109,7 @@ class ConfigSourceService {
   void Set(const std::string& uid, KnownPod pod);
   void TakeStanding(SourceState& state, const MergeResult& result);
   void ReportIgnored(SourceState& state, const std::vector<Ignored>& ignored);
-  void ForgetIfFinished(const std::string& uid);
+  void WithdrawIfFinished(const std::string& uid);
   void CatchUpWith(const std::string& uid);
   std::optional<WorkerIncarnation> WorkerIncarnationOf(const std::string& uid) const;
   void PutCompleteness();
@@ -129,9 +129,6 @@ class ConfigSourceService {
   // A pod without facts waits until `workers` was complete once: its containers may run, and with
   // another number than theirs they would be of an earlier incarnation.
   bool workers_known_ = false;
-  // Incarnations that were removed, finished and forgotten, by key, while `workers` still shows
-  // them: a pod that comes back meanwhile begins another.
-  std::map<std::string, int64_t> finished_;
 };
 
 }  // namespace splitlet::config_source

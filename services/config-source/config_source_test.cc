@@ -232,6 +232,8 @@ TEST_F(ConfigSource, OfAPodRemovedOverARebootNothingIsRememberedWhenItComesBack)
   PutWorker(*Find("web"), v1::FINISHED);
   RunFor(1s);
   EXPECT_EQ(Show(), "");
+  workers.Remove(before->uid());
+  RunFor(1s);
   const auto facts = files.List("/state/config-source");
   ASSERT_TRUE(facts.ok());
   EXPECT_TRUE(facts->empty());
@@ -278,6 +280,36 @@ TEST_F(ConfigSource, WhatWasRemovedAndForgottenBeginsALaterLifeAlsoWhileItsWorke
   RunFor(1s);
   EXPECT_EQ(Show(), "web");
   EXPECT_GT(Find("web")->incarnation(), before->incarnation());
+}
+
+/// The worker's record alone is that of a pod which ended by itself and is still wanted.
+TEST_F(ConfigSource, WhatWasRemovedAndWithdrawnBeginsALaterLifeAlsoOverARestart) {
+  const auto before = StartWithWeb();
+  PutWorker(*before, v1::FINISHED, "Succeeded");
+  Delete("/m/web.yaml");
+  RunFor(1s);
+  ASSERT_EQ(Show(), "");
+  Kill();
+  Write("/m/web.yaml", Manifest("web"));
+  Start();
+  RunFor(1s);
+  EXPECT_EQ(Show(), "web");
+  EXPECT_GT(Find("web")->incarnation(), before->incarnation());
+}
+
+TEST_F(ConfigSource, WhatWasRemovedIsRememberedUntilItsWorkerIsNotShownAnyMore) {
+  const auto before = StartWithWeb();
+  PutWorker(*before, v1::FINISHED, "Succeeded");
+  Delete("/m/web.yaml");
+  RunFor(1s);
+  EXPECT_EQ(files.List("/state/config-source")->size(), 1u);
+  Restart();
+  ASSERT_EQ(Show(), "") << "withdrawn once more";
+  EXPECT_EQ(*process->service->GetPod(before->uid()), nullptr);
+  EXPECT_TRUE(Complete("file"));
+  workers.Remove(before->uid());
+  RunFor(1s);
+  EXPECT_TRUE(files.List("/state/config-source")->empty());
 }
 
 TEST_F(ConfigSource, AMovedManifestIsAnotherPod) {

@@ -58,9 +58,13 @@ class Crashes : public TestNode {
     RunSupervised(5s);
     Write("/m/gone.yaml", Manifest("gone"));
     fetcher.AnswerBody("");
-    RunSupervised(80s);  // killed between them, it needs two more empty answers
-    Follow();
-    RunSupervised(30s);
+    RunSupervised(80s);            // killed between them, it needs two more empty answers
+    for (int i = 0; i < 6; ++i) {  // killed while it forgets, it must hear it once more
+      Follow();
+      RunSupervised(3s);
+      TakeBack();
+      RunSupervised(3s);
+    }
   }
   /// Names with state, image and problem: what must be the same whatever died.
   std::string State() {
@@ -84,12 +88,22 @@ class Crashes : public TestNode {
   int deaths = 0;
 
  private:
-  /// Workers run what is wanted and finish what is removed.
+  /// Workers run what is wanted and finish what is removed, which had ended well before.
   void Follow() {
     std::vector<v1::DesiredRecord> records;
     desired.ForEach([&](const std::string&, const auto& record) { records.push_back(*record); });
-    for (const auto& record : records)
-      PutWorker(record, record.state() == v1::DesiredRecord::REMOVED ? v1::FINISHED : v1::SYNCING);
+    for (const auto& record : records) {
+      if (record.state() == v1::DesiredRecord::REMOVED)
+        PutWorker(record, v1::FINISHED, "Succeeded");
+      else
+        PutWorker(record, v1::SYNCING);
+      followed_.insert(record.uid());
+    }
+  }
+  /// Workers take back what they said of pods that nobody wants any more.
+  void TakeBack() {
+    for (const auto& uid : followed_)
+      if (!desired.Contains(bus::KeyOf(uid))) workers.Remove(bus::KeyOf(uid));
   }
   void Check(const bus::View<v1::DesiredRecord>::Change& change) {
     if (change.after == nullptr) return;
@@ -110,6 +124,7 @@ class Crashes : public TestNode {
   FailPoints points_{FailPoints::Actions{.crash = [] { throw exec::Scheduler::CrashedHere{}; },
                                          .delay = [](int64_t) {}}};
   std::map<std::string, Seen> last_;
+  std::set<std::string> followed_;  // UIDs
   std::vector<std::string> harm_;
   bool died_ = false;
 };

@@ -71,8 +71,10 @@ void DesiredStore::OnLoaded(const StatusOr<fs::FactStore::All>& all,
     if (bad.newer) blocked_.insert(bad.key);
     unreadable_[bad.key] = bad.reason;
   }
+  std::vector<std::string> removed;  // a put may withdraw the pod
   for (const auto& [uid, pod] : pods_)
-    if (pod.removed) PutDesired(uid);
+    if (pod.removed) removed.push_back(uid);
+  for (const auto& uid : removed) PutDesired(uid);
   done();
 }
 
@@ -140,6 +142,7 @@ bool DesiredStore::IsUnknown(const std::string& uid) const {
 
 void DesiredStore::Set(const std::string& uid, KnownPod pod) {
   pods_.insert_or_assign(uid, std::move(pod));
+  withdrawn_.erase(bus::KeyOf(uid));  // its file is written over
   Progress& progress = progress_[uid];
   if (progress.saving) {
     progress.changed = true;
@@ -214,7 +217,8 @@ void DesiredStore::PutDesired(const std::string& uid) {
 }
 
 LogField DesiredStore::TraceField(const std::string& uid) const {
-  return KV(kTraceIdField, TraceIdOf(pods_.at(uid).traceparent));
+  const auto at = pods_.find(uid);  // a pod that is being forgotten is none of them
+  return KV(kTraceIdField, at == pods_.end() ? std::string() : TraceIdOf(at->second.traceparent));
 }
 
 std::string DesiredStore::error() const {
@@ -224,37 +228,55 @@ std::string DesiredStore::error() const {
   return {};
 }
 
-void DesiredStore::Forget(const std::string& uid, const std::string& traceparent) {
+void DesiredStore::Withdraw(const std::string& uid, const std::string& traceparent) {
+  // While the file does not say REMOVED, a start that reads it would take the pod for a wanted one.
+  // Once it does, OnSaved puts the record, and the pod is looked at again.
+  const Progress& progress = progress_[uid];
+  if (progress.saving || progress.retry != 0) return;
+  FAIL_POINT_VOID("config-source.remove.before");
+  deps_.table.Remove(bus::KeyOf(uid), traceparent);
+  FAIL_POINT_VOID("config-source.remove.after");
+  withdrawn_[bus::KeyOf(uid)] = {uid, pods_.at(uid).incarnation};
+  progress_.erase(uid);
+  pods_.erase(uid);
+  on_put_(uid);
+}
+
+std::optional<int64_t> DesiredStore::WithdrawnIncarnation(const std::string& key) const {
+  const auto at = withdrawn_.find(key);
+  if (at == withdrawn_.end()) return std::nullopt;
+  return at->second.incarnation;
+}
+
+void DesiredStore::Forget(const std::string& key) {
+  const auto at = withdrawn_.find(key);
+  if (at == withdrawn_.end()) return;
+  const std::string uid = at->second.uid;
   Progress& progress = progress_[uid];
-  if (progress.saving) return;  // OnSaved puts the record, and the pod is looked at again then
+  if (progress.saving) return;
   deps_.loop.CancelTimer(std::exchange(progress.retry, 0));
   progress.saving = true;
   progress.changed = false;
-  deps_.strands.Run(StrandOf(uid), [this, uid, traceparent, facts = deps_.facts] {
-    const Status forgotten = ForgetFact(*facts, bus::KeyOf(uid));
-    deps_.loop.Post(
-        [this, uid, traceparent, forgotten] { OnForgotten(uid, traceparent, forgotten); });
+  deps_.strands.Run(StrandOf(uid), [this, uid, key, facts = deps_.facts] {
+    const Status forgotten = ForgetFact(*facts, key);
+    deps_.loop.Post([this, uid, forgotten] { OnForgotten(uid, forgotten); });
   });
 }
 
-void DesiredStore::OnForgotten(const std::string& uid, const std::string& traceparent,
-                               const Status& forgotten) {
+void DesiredStore::OnForgotten(const std::string& uid, const Status& forgotten) {
   Progress& progress = progress_[uid];
   progress.saving = false;
   if (progress.changed) {
     Save(uid);  // it came back meanwhile
     return;
   }
+  const std::string key = bus::KeyOf(uid);
   if (!forgotten.ok()) {
-    RetryLater(uid, forgotten, [this, uid, traceparent] { Forget(uid, traceparent); });
+    RetryLater(uid, forgotten, [this, key] { Forget(key); });
     return;
   }
-  FAIL_POINT_VOID("config-source.remove.before");
-  deps_.table.Remove(bus::KeyOf(uid), traceparent);
-  FAIL_POINT_VOID("config-source.remove.after");
+  withdrawn_.erase(key);
   progress_.erase(uid);
-  pods_.erase(uid);
-  on_put_(uid);
 }
 
 v1::DesiredRecord DesiredStore::RecordOf(const std::string& uid) const {

@@ -2,9 +2,9 @@
 
 /// The pods of the table `desired` with what must not be forgotten of them: file first, then table.
 /// Owns:  table `desired`; one fact file for each pod, for ever: the record with incarnation,
-/// generation, last good pod.
+/// generation, last good pod. The file of a removed pod outlives its record in the table.
 /// Killed at any line: a pod whose file was written and whose record was not put is put by the next
-/// start.
+/// start, and a removed pod whose file is still there is put as REMOVED once more.
 /// Threads: loop thread; files are read and written on strands.
 /// Errors: a save that fails is tried again every second, and shows in error(); a removal does not
 /// wait for it.
@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -74,8 +75,13 @@ class DesiredStore {
   /// Puts a remembered pod that still stands, or one with another problem; there is nothing to save
   /// in either case.
   void PutAgain(const std::string& uid, const std::string& problem);
-  /// Forgets a removed pod: file, then table. The removal carries the traceparent.
-  void Forget(const std::string& uid, const std::string& traceparent);
+  /// A removed pod leaves the table, once its file says REMOVED; the file stays. The removal
+  /// carries the traceparent.
+  void Withdraw(const std::string& uid, const std::string& traceparent);
+  /// The last incarnation of a pod that was withdrawn, and neither forgotten nor added again.
+  std::optional<int64_t> WithdrawnIncarnation(const std::string& key) const;
+  /// Forgets a pod that was withdrawn: its file goes too.
+  void Forget(const std::string& key);
   std::unique_ptr<v1::DesiredRecord> Get(const std::string& uid) const;
   void SetComplete(std::set<std::string> scopes);
 
@@ -91,7 +97,7 @@ class DesiredStore {
   void Remember(const fs::FactStore::Fact& fact);
   void Save(const std::string& uid);
   void OnSaved(const std::string& uid, const Status& saved);
-  void OnForgotten(const std::string& uid, const std::string& traceparent, const Status& forgotten);
+  void OnForgotten(const std::string& uid, const Status& forgotten);
   void PutDesired(const std::string& uid);
   void RetryLater(const std::string& uid, const Status& status, exec::Task again);
   LogField TraceField(const std::string& uid) const;
@@ -101,7 +107,12 @@ class DesiredStore {
   std::function<void(const std::string&)> on_put_;
   KnownPods pods_;
   std::map<std::string, Progress> progress_;
-  std::set<std::string> blocked_;  // keys
+  struct Withdrawn {
+    std::string uid;
+    int64_t incarnation = 0;
+  };
+  std::map<std::string, Withdrawn> withdrawn_;  // by key
+  std::set<std::string> blocked_;               // keys
   std::map<std::string, std::string> unreadable_;
   std::string load_error_;
   exec::TimerId load_retry_ = 0;

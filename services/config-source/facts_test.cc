@@ -176,6 +176,26 @@ TEST(ConfigSourceFacts, AFullDiskHoldsBackNewPodsButNotRemovals) {
   EXPECT_TRUE(node.process->service->GetHealth().ready);
 }
 
+/// Its file says that the pod is wanted until there is room: read by the next start, it would take
+/// the removal back.
+TEST(ConfigSourceFacts, APodWhoseRemovalIsNotOnDiskIsNotWithdrawn) {
+  TestNode node;
+  const auto before = node.StartWithWeb();
+  node.files.SetFull("/state", true);
+  node.Delete("/m/web.yaml");
+  node.RunFor(1s);
+  node.PutWorker(*before, v1::FINISHED, "Succeeded");
+  node.RunFor(5s);
+  EXPECT_EQ(node.Show(), "web-");
+  node.files.SetFull("/state", false);
+  node.RunFor(2s);
+  EXPECT_EQ(node.Show(), "");
+  node.Kill();
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.StartAndRead();
+  EXPECT_GT(node.Find("web")->incarnation(), before->incarnation());
+}
+
 TEST(ConfigSourceFacts, AFactThatCouldNotBeForgottenForAWhileLeavesNoErrorBehind) {
   TestNode node;
   node.StartWithWeb();
@@ -186,12 +206,16 @@ TEST(ConfigSourceFacts, AFactThatCouldNotBeForgottenForAWhileLeavesNoErrorBehind
   FailPoints::SetCurrent(&points);
   ASSERT_TRUE(
       points.Set("config-source.forget-fact.before", "1*return(unavailable,disk)->off").ok());
+  const std::string uid = node.Find("web")->uid();
   node.PutWorker(*node.Find("web"), v1::FINISHED);
+  node.RunFor(100ms);
+  ASSERT_EQ(node.Show(), "");
+  node.workers.Remove(uid);
   node.RunFor(100ms);
   EXPECT_FALSE(node.process->service->GetHealth().ready);
   node.RunFor(3s);
-  EXPECT_EQ(node.Show(), "");
   EXPECT_TRUE(node.process->service->GetHealth().ready);
+  EXPECT_TRUE(node.files.List("/state/config-source")->empty());
 }
 
 TEST(ConfigSourceFacts, APodThatIsSavedDoesNotHideOneThatCannotBe) {
