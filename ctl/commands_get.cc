@@ -8,8 +8,16 @@
 #include <ostream>
 
 #include "ctl/describe.h"
+#include "ctl/events.h"
+#include "ctl/node.h"
+#include "ctl/objects.h"
 #include "ctl/processes.h"
+#include "k8s.io/api/core/v1/node.pb.h"
 #include "libs/base/one_line.h"
+#include "libs/bus/names.h"
+#include "libs/fs/real_file_system.h"
+#include "libs/node/machine.h"
+#include "libs/node/system_info.h"
 #include "libs/operate/client.h"
 #include "libs/operate/pod_view.h"
 #include "splitlet/v1/services.pb.h"
@@ -105,6 +113,29 @@ Status CheckOutput(const std::string& output, std::initializer_list<std::string_
   return InvalidArgument("-o {}: want one of {}", output, list);
 }
 
+/// The node as the record of `status` and this machine have it; `name` empty: whatever it is
+/// called. What nobody tells is missing.
+StatusOr<std::shared_ptr<kube::Node>> ReadNode(const operate::Context& context,
+                                               const std::string& name) {
+  const auto table = context.client.ListTable("podstatus");
+  if (!table.ok()) return table.status();
+  const auto found = table->find(std::string(bus::kNodeKey));
+  v1::PodStatusRecord record;
+  if (found == table->end() || !record.ParseFromString(found->second))
+    return Unavailable("status has not reported the node yet");
+  if (!name.empty() && name != record.node().name())
+    return NotFound("there is no node \"{}\" here: this is \"{}\"", name, record.node().name());
+  fs::RealFileSystem files;
+  NodeFacts facts{.system = node::ReadSystemInfo(files),
+                  .architecture = std::string(node::Architecture())};
+  const auto runtime = context.client.GetRuntimeVersion();
+  if (!runtime.ok()) Warn(context, {"no version of the runtime: " + Message(runtime.status())});
+  facts.runtime_version = runtime.value_or("");
+  if (const operate::ProcessView status = context.client.Ask("status"); status.info != nullptr)
+    facts.version = status.info->version();
+  return MakeNode(record.node(), facts);
+}
+
 }  // namespace
 
 Status GetPods(const operate::Context& context, const GetOptions& options) {
@@ -157,20 +188,65 @@ Status DescribePodCommand(const operate::Context& context, const GetOptions& opt
   return OkStatus();
 }
 
-Status DescribeNodeCommand(const operate::Context& context) {
-  const auto table = context.client.ListTable("podstatus");
-  if (!table.ok()) return table.status();
-  const auto found = table->find("node");
-  v1::PodStatusRecord record;
-  if (found == table->end() || !record.ParseFromString(found->second))
-    return Unavailable("status has not told of the node yet");
-  std::vector<std::shared_ptr<v1::EventRecord>> events;
+Status GetNode(const operate::Context& context, const GetOptions& options) {
+  if (Status valid = CheckOutput(options.output, {"wide", "json", "yaml", "name"}); !valid.ok())
+    return valid;
+  const auto node = ReadNode(context, options.name);
+  if (!node.ok()) return node.status();
+  const ApiObject object{"Node", **node};
+  const bool one = !options.name.empty();
+  if (options.output == "json")
+    context.out << (one ? ObjectJson(object) : ListJson({object}));
+  else if (options.output == "yaml")
+    context.out << (one ? ObjectYaml(object) : ListYaml({object}));
+  else if (options.output == "name")
+    context.out << "node/" << OneLine((*node)->metadata().name()) << "\n";
+  else
+    context.out << NodeTable(**node, context.client.clock().WallNow(),
+                             {.wide = options.output == "wide", .header = !options.no_headers});
+  return OkStatus();
+}
+
+Status DescribeNodeCommand(const operate::Context& context, const GetOptions& options) {
+  const auto node = ReadNode(context, options.name);
+  if (!node.ok()) return node.status();
+  operate::NodePods pods = context.client.ListPods(operate::Client::Detail::kList);
+  Warn(context, pods.problems);
+  EventList events;
   if (auto all = context.client.ListEvents(""); !all.ok())
     Warn(context, {"no events: " + Message(all.status())});
   else
-    std::ranges::copy_if(*all, std::back_inserter(events),
-                         [](const auto& event) { return event->kind() == "Node"; });
-  context.out << DescribeNode(record.node(), events, context.client.clock().WallNow());
+    events = ChooseEvents(*all, {.kind = "Node"});
+  context.out << DescribeNode(**node, pods.pods, events, context.client.clock().WallNow());
+  return OkStatus();
+}
+
+Status GetEvents(const operate::Context& context, const GetEventsOptions& options) {
+  if (Status valid = CheckOutput(options.output, {"wide", "json", "yaml"}); !valid.ok())
+    return valid;
+  EventFilter filter;
+  if (!options.object.empty()) {
+    ASSIGN_OR_RETURN(filter, ParseEventObject(options.object), "events of one object");
+  }
+  filter.name_space = options.name_space;
+  filter.types = options.types;
+  const auto all = context.client.ListEvents("");
+  if (!all.ok()) return all.status();
+  const EventList events = ChooseEvents(*all, filter);
+  const bool several = std::ranges::any_of(events, [&events](const auto& event) {
+    return event->namespace_() != events.front()->namespace_();
+  });
+  if (options.output == "json")
+    context.out << EventListJson(events);
+  else if (options.output == "yaml")
+    context.out << EventListYaml(events);
+  else if (events.empty())
+    context.err << "No events found.\n";
+  else
+    context.out << EventTable(events, context.client.clock().WallNow(),
+                              {.wide = options.output == "wide",
+                               .namespaces = options.all_namespaces || several,
+                               .header = !options.no_headers});
   return OkStatus();
 }
 

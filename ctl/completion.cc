@@ -18,14 +18,17 @@ constexpr const char* kBash = R"(_splitletctl() {
   local processes="config-source sync-loop pod-worker pleg status gc" choices=""
   case "${words[*]}" in
     "") choices="get describe events recorder record trace gc fault process chaos doctor completion --state-dir --help --version" ;;
-    get) choices="pods pod processes sources" ;;
+    get) choices="pods pod node events processes sources" ;;
     "get pods" | "get po")
       case $current in
         -*) choices="-o -w -A -n --no-headers" ;;
         *) choices=$(splitletctl "${top[@]}" get pods --no-headers 2>/dev/null | cut -d' ' -f1) ;;
       esac ;;
     "get processes" | "get sources") choices="-o" ;;
-    describe | trace) choices="pod" ;;
+    "get node" | "get nodes") choices="-o --no-headers" ;;
+    "get events") choices="--for --types -n -A -o --no-headers" ;;
+    describe) choices="pod node" ;;
+    trace) choices="pod" ;;
     "get pod" | "describe pod" | "trace pod")
       choices=$(splitletctl "${top[@]}" get pods --no-headers 2>/dev/null | cut -d' ' -f1) ;;
     events) choices="-f --since --beats" ;;
@@ -49,6 +52,7 @@ constexpr const char* kBash = R"(_splitletctl() {
   esac
   case ${COMP_WORDS[COMP_CWORD-1]} in
     --state-dir) mapfile -t COMPREPLY < <(compgen -d -- "$current"); return ;;
+    --types) choices="Warning Normal" ;;
     -o) choices="wide json yaml" ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$choices" -- "$current")
@@ -85,8 +89,10 @@ end
 complete -c splitletctl -f
 complete -c splitletctl -l state-dir -r -a '(__fish_complete_directories)' -d 'Directory of the stack'
 complete -c splitletctl -n '__splitletctl_is' -a 'get describe events recorder record trace gc fault process chaos doctor completion'
-complete -c splitletctl -n '__splitletctl_is get' -a 'pods pod processes sources'
-complete -c splitletctl -n '__splitletctl_is describe' -a pod
+complete -c splitletctl -n '__splitletctl_is get' -a 'pods pod node events processes sources'
+complete -c splitletctl -n '__splitletctl_is get events' -l for -r
+complete -c splitletctl -n '__splitletctl_is get events' -l types -r -a 'Warning Normal'
+complete -c splitletctl -n '__splitletctl_is describe' -a 'pod node'
 complete -c splitletctl -n '__splitletctl_is trace' -a pod
 complete -c splitletctl -n '__splitletctl_is get pods; or __splitletctl_is get pod; or __splitletctl_is describe pod; or __splitletctl_is trace pod' -a '(__splitletctl_pods)'
 complete -c splitletctl -n '__splitletctl_is recorder' -a run

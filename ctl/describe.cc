@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "ctl/events.h"
+#include "ctl/fields.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/one_line.h"
 #include "libs/operate/pod_view.h"
@@ -17,41 +19,8 @@ namespace {
 namespace core = k8s::io::api::core::v1;
 using Time = k8s::io::apimachinery::pkg::apis::meta::v1::Time;
 
-/// Lines "Key:   value", values in one column.
-class Fields {
- public:
-  explicit Fields(size_t indent = 0, size_t column = 18) : indent_(indent), column_(column) {}
-  void Add(std::string_view key, std::string_view value) {
-    value = value.substr(0, value.find_last_not_of(' ') + 1);
-    const std::string head = std::string(indent_, ' ') + OneLine(key) + ":";
-    text_ += head + std::string(head.size() < column_ ? column_ - head.size() : 1, ' ') +
-             operate::Lines(value, column_) + "\n";
-  }
-  void AddIf(std::string_view key, std::string_view value) {
-    if (!value.empty()) Add(key, value);
-  }
-  void Head(std::string_view key) { text_ += std::string(indent_, ' ') + std::string(key) + ":\n"; }
-  void Raw(std::string_view text) { text_ += text; }
-  const std::string& text() const { return text_; }
-
- private:
-  size_t indent_, column_;
-  std::string text_;
-};
-
 std::string TimeText(const Time& time) {
   return FormatRfc3339(WallFromNanos(time.seconds() * 1'000'000'000 + time.nanos()));
-}
-
-template <class Map>
-std::string MapText(const Map& map) {
-  const std::map<std::string, std::string> sorted(map.begin(), map.end());
-  std::string text;
-  for (const auto& [key, value] : sorted) {
-    if (!text.empty()) text += '\n';
-    text.append(key).append("=").append(value);
-  }
-  return text.empty() ? "<none>" : text;
 }
 
 template <class Quantities>
@@ -174,60 +143,7 @@ void AddProcesses(Fields& out, const operate::PodView& view) {
   out.Raw(lines.text());
 }
 
-void AddEvents(Fields& out, const std::vector<std::shared_ptr<v1::EventRecord>>& events,
-               WallTime now) {
-  if (events.empty()) return out.Add("Events", "<none>");
-  operate::Table table({"Type", "Reason", "Age", "From", "Message"});
-  table.Add({"----", "------", "---", "----", "-------"});
-  for (const auto& event : events) {
-    const std::string last = operate::Age(now, event->last_wall_ns());
-    const std::string age = event->count() <= 1
-                                ? last
-                                : fmt::format("{} (x{} over {})", last, event->count(),
-                                              operate::Age(now, event->first_wall_ns()));
-    table.Add({event->type(), event->reason(), age, event->component(), event->message()});
-  }
-  out.Head("Events");
-  out.Raw(operate::Indented(table.Text(), 2));
-}
-
-/// Capacity beside what pods may use of it.
-std::string ResourceText(const v1::NodeRecord& node) {
-  const std::map<std::string, std::string> capacity(node.capacity().begin(), node.capacity().end());
-  operate::Table table({"Resource", "Capacity", "Allocatable"});
-  for (const auto& [name, amount] : capacity) {
-    const auto& allocatable = node.allocatable();
-    const auto found = allocatable.find(name);
-    table.Add({name, amount, found == allocatable.end() ? "-" : found->second});
-  }
-  return table.Text();
-}
-
 }  // namespace
-
-std::string DescribeNode(const v1::NodeRecord& node,
-                         const std::vector<std::shared_ptr<v1::EventRecord>>& events,
-                         WallTime now) {
-  Fields out;
-  out.Add("Name", node.name());
-  out.Add("Labels", MapText(node.labels()));
-  std::string taints;
-  for (const auto& taint : node.taints())
-    taints += fmt::format("{}{}{}{}:{}", taints.empty() ? "" : ", ", taint.key(),
-                          taint.value().empty() ? "" : "=", taint.value(), taint.effect());
-  out.Add("Taints", taints.empty() ? "<none>" : taints);
-  out.Add("Addresses", Joined(node.addresses()));
-  operate::Table conditions({"Type", "Status", "Since", "Reason", "Message"});
-  for (const auto& c : node.conditions())
-    conditions.Add(
-        {c.type(), c.status(), operate::Age(now, c.since_wall_ns()), c.reason(), c.message()});
-  out.Head("Conditions");
-  out.Raw(operate::Indented(conditions.Text(), 2));
-  out.Head("Resources");
-  out.Raw(operate::Indented(ResourceText(node), 2));
-  AddEvents(out, events, now);
-  return out.text();
-}
 
 std::string DescribePod(const operate::PodView& view,
                         const std::vector<std::shared_ptr<v1::EventRecord>>& events, WallTime now) {

@@ -14,14 +14,10 @@
 
 namespace splitlet::v1 {
 class EventRecord;
-class NodeRecord;
 }  // namespace splitlet::v1
 
 namespace splitlet::ctl {
 
-/// Of the record that `status` keeps under the key `node`.
-std::string DescribeNode(const v1::NodeRecord& node,
-                         const std::vector<std::shared_ptr<v1::EventRecord>>& events, WallTime now);
 std::string DescribePod(const operate::PodView& view,
                         const std::vector<std::shared_ptr<v1::EventRecord>>& events, WallTime now);
 

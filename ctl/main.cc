@@ -13,6 +13,7 @@
 #include "ctl/commands_get.h"
 #include "ctl/commands_process.h"
 #include "ctl/completion.h"
+#include "ctl/kubectl_words.h"
 #include "ctl/run_once.h"
 #include "libs/operate/command_line.h"
 
@@ -24,6 +25,7 @@ using namespace splitlet::ctl;  // NOLINT(google-build-using-namespace): the who
 struct Arguments {
   std::optional<std::string> top;
   GetOptions get;
+  GetEventsOptions get_events;
   EventOptions events;
   FaultOptions fault;
   std::string uid;
@@ -43,8 +45,25 @@ void AddPodFlags(CLI::App& app, Arguments& a) {
   app.add_flag("--no-headers", a.get.no_headers, "Rows only");
 }
 
+void DeclareGetEvents(CLI::App& get, Arguments& a, Command& run) {
+  CLI::App* events = get.add_subcommand("events",
+                                        "What happened to pods and the node in the last hour, "
+                                        "the latest at the end")
+                         ->alias("event")
+                         ->alias("ev");
+  events->add_option("--for", a.get_events.object, "Only of this object: pod/NAME or node/NAME");
+  events->add_option("-n,--namespace", a.get_events.name_space, "Only this namespace");
+  events->add_option("--types", a.get_events.types, "Only these types: Warning, Normal")
+      ->delimiter(',');
+  events->add_option("-o,--output", a.get_events.output, "wide, json or yaml");
+  events->add_flag("-A,--all-namespaces", a.get_events.all_namespaces, "Show the column NAMESPACE");
+  events->add_flag("--no-headers", a.get_events.no_headers, "Rows only");
+  events->callback(
+      [&a, &run] { run = [&a](const operate::Context& c) { return GetEvents(c, a.get_events); }; });
+}
+
 void DeclareGet(CLI::App& app, Arguments& a, Command& run) {
-  CLI::App* get = app.add_subcommand("get", "Show pods, processes or sources");
+  CLI::App* get = app.add_subcommand("get", "Show pods, the node, events, processes or sources");
   get->require_subcommand(1);
   CLI::App* pods = get->add_subcommand("pods", "Every pod of this node, or one")->alias("po");
   pods->add_option("name", a.get.name);
@@ -55,6 +74,13 @@ void DeclareGet(CLI::App& app, Arguments& a, Command& run) {
   pod->add_option("name", a.get.name)->required();
   AddPodFlags(*pod, a);
   pod->callback([&a, &run] { run = [&a](const operate::Context& c) { return GetPod(c, a.get); }; });
+  CLI::App* node = get->add_subcommand("node", "This node")->alias("nodes")->alias("no");
+  node->add_option("name", a.get.name);
+  node->add_option("-o,--output", a.get.output, "wide, json, yaml or name");
+  node->add_flag("--no-headers", a.get.no_headers, "Rows only");
+  node->callback(
+      [&a, &run] { run = [&a](const operate::Context& c) { return GetNode(c, a.get); }; });
+  DeclareGetEvents(*get, a, run);
   CLI::App* processes =
       get->add_subcommand("processes", "The processes of this node and how they fare");
   processes->add_option("-o,--output", a.get.output, "json");
@@ -77,8 +103,11 @@ void DeclarePod(CLI::App& app, Arguments& a, Command& run) {
   pod->callback([&a, &run] {
     run = [&a](const operate::Context& c) { return DescribePodCommand(c, a.get); };
   });
-  describe->add_subcommand("node", "Its conditions, resources and events")->callback([&run] {
-    run = DescribeNodeCommand;
+  CLI::App* node =
+      describe->add_subcommand("node", "Its conditions, resources, system, pods and events");
+  node->add_option("name", a.get.name);
+  node->callback([&a, &run] {
+    run = [&a](const operate::Context& c) { return DescribeNodeCommand(c, a.get); };
   });
   CLI::App* trace =
       app.add_subcommand("trace", "A pod's way through the processes, in milliseconds")
@@ -198,23 +227,6 @@ void DeclareOthers(CLI::App& app, Arguments& a, Command& run) {
   completion->add_option("shell", a.shell, "bash, zsh or fish")->required();
 }
 
-/// "get pods/web" is "get pods web".
-std::vector<std::string> KubectlWords(int argc, char** argv) {
-  std::vector<std::string> words;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    const auto slash = word.find('/');
-    const std::string kind = word.substr(0, slash);
-    if (slash != std::string::npos && (kind == "pod" || kind == "pods" || kind == "po")) {
-      words.push_back("pod");
-      words.push_back(word.substr(slash + 1));
-    } else {
-      words.push_back(word);
-    }
-  }
-  return words;
-}
-
 /// Nothing but flags: whoever wants to know what there is.
 bool IsEmptyCommand(const CLI::App& app) {
   return app.get_subcommands().empty() && app.remaining(true).empty();
@@ -244,7 +256,7 @@ int main(int argc, char** argv) {
   DeclareProcess(app, arguments, run);
   const CLI::App* chaos = DeclareChaos(app);
   DeclareOthers(app, arguments, run);
-  const std::vector<std::string> words = KubectlWords(argc, argv);
+  const std::vector<std::string> words = KubectlWords({argv + 1, argv + argc});
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {

@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
+#include "ctl/objects.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
-#include "libs/kube/codec.h"
 #include "libs/operate/text.h"
 
 namespace splitlet::ctl {
@@ -132,18 +132,15 @@ void ReadWide(const core::Pod& pod, PodRow& row) {
 
 std::string OrNone(const std::string& text) { return text.empty() ? "<none>" : text; }
 
-kube::EncodeOptions PodOptions(int indent) {
-  return {.api_version = "v1", .kind = "Pod", .sorted = true, .indent = indent};
-}
-
-std::string Trimmed(std::string text) {
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
-}
-
 const core::Pod& PodOf(const operate::PodView& view) {
   static const core::Pod none;
   return view.pod == nullptr ? none : *view.pod;
+}
+
+std::vector<ApiObject> ObjectsOf(const std::vector<operate::PodView>& pods) {
+  std::vector<ApiObject> objects;
+  for (const operate::PodView& view : pods) objects.push_back({"Pod", PodOf(view)});
+  return objects;
 }
 
 }  // namespace
@@ -219,35 +216,16 @@ std::string PodTable(const std::vector<operate::PodView>& pods, WallTime now,
   return table.Text(options.header);
 }
 
-std::string PodJson(const operate::PodView& view) {
-  return Trimmed(kube::ToJson(PodOf(view), PodOptions(4))) + "\n";
-}
+std::string PodJson(const operate::PodView& view) { return ObjectJson({"Pod", PodOf(view)}); }
 
-std::string PodYaml(const operate::PodView& view) {
-  return Trimmed(kube::ToYaml(PodOf(view), PodOptions(0))) + "\n";
-}
+std::string PodYaml(const operate::PodView& view) { return ObjectYaml({"Pod", PodOf(view)}); }
 
 std::string PodListJson(const std::vector<operate::PodView>& pods) {
-  std::string items;
-  for (const operate::PodView& view : pods) {
-    if (!items.empty()) items += ",\n";
-    items += operate::Indented(Trimmed(kube::ToJson(PodOf(view), PodOptions(4))), 8);
-  }
-  const std::string list = items.empty() ? "[]" : "[\n" + items + "\n    ]";
-  return "{\n    \"apiVersion\": \"v1\",\n    \"items\": " + list +
-         ",\n    \"kind\": \"List\",\n    \"metadata\": {\n        \"resourceVersion\": \"\"\n    "
-         "}\n}\n";
+  return ListJson(ObjectsOf(pods));
 }
 
 std::string PodListYaml(const std::vector<operate::PodView>& pods) {
-  std::string items;
-  for (const operate::PodView& view : pods) {
-    std::string text = operate::Indented(Trimmed(kube::ToYaml(PodOf(view), PodOptions(0))), 2);
-    text[0] = '-';
-    items += text + "\n";
-  }
-  return "apiVersion: v1\nitems:" + (items.empty() ? std::string(" []\n") : "\n" + items) +
-         "kind: List\nmetadata:\n  resourceVersion: \"\"\n";
+  return ListYaml(ObjectsOf(pods));
 }
 
 }  // namespace splitlet::ctl

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <chrono>
 
-#include "ctl/describe.h"
 #include "ctl/doctor.h"
 #include "ctl/processes.h"
 #include "ctl/trace.h"
@@ -149,35 +148,6 @@ TEST(SourceProblems, NameTheirPlaceOnce) {
   EXPECT_EQ(ReasonOf(problem), "spec: Required value");
   problem.set_reason("no such file");
   EXPECT_EQ(ReasonOf(problem), "no such file");
-}
-
-TEST(Describing, TheNode) {
-  v1::NodeRecord node;
-  node.set_name("n1");
-  (*node.mutable_labels())["kubernetes.io/hostname"] = "n1";
-  auto& taint = *node.add_taints();
-  taint.set_key("k");
-  taint.set_effect("NoSchedule");
-  (*node.mutable_capacity())["cpu"] = "2";
-  (*node.mutable_allocatable())["cpu"] = "1900m";
-  auto& condition = *node.add_conditions();
-  condition.set_type("DiskPressure");
-  condition.set_status("True");
-  condition.set_reason("KubeletHasDiskPressure");
-  condition.set_message("kubelet has disk pressure");
-  condition.set_since_wall_ns(ToNanos(kNow - std::chrono::minutes{5}));
-  EXPECT_EQ(DescribeNode(node, {}, kNow),
-            "Name:             n1\n"
-            "Labels:           kubernetes.io/hostname=n1\n"
-            "Taints:           k:NoSchedule\n"
-            "Addresses:        \n"
-            "Conditions:\n"
-            "  Type           Status   Since   Reason                   Message\n"
-            "  DiskPressure   True     5m      KubeletHasDiskPressure   kubelet has disk pressure\n"
-            "Resources:\n"
-            "  Resource   Capacity   Allocatable\n"
-            "  cpu        2          1900m\n"
-            "Events:           <none>\n");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "libs/node/machine.h"
 #include "libs/node/pod_place.h"
 #include "libs/node/resources.h"
+#include "libs/node/system_info.h"
 
 namespace splitlet::node {
 namespace {
@@ -35,6 +36,27 @@ class Files : public ::testing::Test {
 };
 using Machines = Files;
 using Routes = Files;
+
+TEST_F(Files, TheSystemIsWhatItsFilesSay) {
+  Put("/etc/machine-id", "0123456789abcdef\n");
+  Put("/proc/sys/kernel/osrelease", "6.1.0-28-amd64\n");
+  Put("/proc/sys/kernel/random/boot_id", "1-2-3\n");
+  Put("/usr/lib/os-release", "NAME=x\nPRETTY_NAME=\"Debian \\\"12\\\"\"\n");
+  const SystemInfo info = ReadSystemInfo(files);
+  EXPECT_EQ(info.machine_id, "0123456789abcdef");
+  EXPECT_EQ(info.system_uuid, info.machine_id) << "there is no firmware";
+  EXPECT_EQ(info.kernel_version, "6.1.0-28-amd64");
+  EXPECT_EQ(info.boot_id, "1-2-3");
+  EXPECT_EQ(info.os_image, "Debian \"12\"");
+  Put("/sys/class/dmi/id/product_uuid", "abc\n");
+  EXPECT_EQ(ReadSystemInfo(files).system_uuid, "abc");
+}
+
+TEST_F(Files, ASystemWithoutFilesIsLinux) {
+  const SystemInfo info = ReadSystemInfo(files);
+  EXPECT_EQ(info.os_image, "Linux");
+  EXPECT_EQ(info.machine_id, "");
+}
 
 TEST(CpuList, AsTheKernelAndPeopleWriteThem) {
   using Cpus = std::set<int64_t>;

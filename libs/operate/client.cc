@@ -198,6 +198,14 @@ std::vector<ProcessView> Client::ListProcesses() const {
   return views;
 }
 
+StatusOr<std::string> Client::GetRuntimeVersion() const {
+  const auto health = Call<v1::Pleg>({clock_, ChannelTo("pleg"), "pleg"},
+                                     &v1::Pleg::Stub::GetHealth, v1::PlegHealthRequest());
+  if (!health.ok()) return health.status();
+  if ((*health)->runtime_name().empty()) return std::string();
+  return (*health)->runtime_name() + "://" + (*health)->runtime_version();
+}
+
 StatusOr<std::shared_ptr<v1::Sources>> Client::GetSources() const {
   return Call<v1::ConfigSource>({clock_, ChannelTo("config-source"), "config-source"},
                                 &v1::ConfigSource::Stub::GetSources, v1::GetSourcesRequest());

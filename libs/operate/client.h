@@ -54,6 +54,10 @@ class Client {
   };
   NodePods ListPods(Detail detail) const;
   std::vector<ProcessView> ListProcesses() const;
+  /// One of them.
+  ProcessView Ask(const std::string& process) const;
+  /// "containerd://1.6.20", as pleg knows it; empty: not yet.
+  StatusOr<std::string> GetRuntimeVersion() const;
   StatusOr<std::shared_ptr<v1::Sources>> GetSources() const;
   StatusOr<std::shared_ptr<v1::GcReport>> RunGc(bool dry_run) const;
   /// Of one pod; empty: all.
@@ -70,7 +74,6 @@ class Client {
   Status CheckRuns(const std::string& process) const;
 
  private:
-  ProcessView Ask(const std::string& process) const;
   StatusOr<std::shared_ptr<grpc::Channel>> ChannelTo(const std::string& process) const;
 
   const Layout layout_;

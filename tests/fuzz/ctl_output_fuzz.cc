@@ -6,9 +6,13 @@
 
 #include "ctl/describe.h"
 #include "ctl/doctor.h"
+#include "ctl/events.h"
+#include "ctl/node.h"
+#include "ctl/objects.h"
 #include "ctl/pods.h"
 #include "ctl/processes.h"
 #include "ctl/trace.h"
+#include "k8s.io/api/core/v1/node.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/text.h"
 #include "libs/operate/bus_text.h"
@@ -116,6 +120,32 @@ void CheckProcesses(const Halves& in) {
   CheckJson(SourceJson(sources));
 }
 
+void CheckNode(const Halves& in) {
+  v1::NodeRecord record;
+  record.set_name(in.first);
+  (*record.mutable_labels())[in.first] = in.second;
+  (*record.mutable_capacity())[in.second] = in.first;
+  (*record.mutable_allocatable())["cpu"] = in.second;
+  record.add_addresses(in.second);
+  record.add_taints()->set_key(in.first);
+  auto& condition = *record.add_conditions();
+  condition.set_type("Ready");
+  condition.set_message(in.second);
+  const auto node = MakeNode(record, {.system = {.os_image = in.first}, .version = in.second});
+  auto event = std::make_shared<v1::EventRecord>();
+  event->set_kind(in.first);
+  event->set_name(in.second);
+  event->set_reason(in.first);
+  event->set_message(in.second);
+  event->set_field_path(in.first);
+  CheckText(NodeTable(*node, kNow, {.wide = true}));
+  CheckText(DescribeNode(*node, {ViewOf(in)}, {event}, kNow));
+  CheckText(EventTable({event, event}, kNow, {.wide = true, .namespaces = true}));
+  if (!IsText(in.first) || !IsText(in.second)) return;
+  CheckJson(ObjectJson({"Node", *node}));
+  CheckJson(EventListJson({event}));
+}
+
 void CheckBusText(const std::string& bytes, const Halves& in) {
   operate::BusReader reader;
   for (const char* table :
@@ -137,6 +167,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Halves in{bytes.substr(0, size / 2), bytes.substr(size / 2)};
   CheckPods(in);
   CheckProcesses(in);
+  CheckNode(in);
   CheckBusText(bytes, in);
   return 0;
 }

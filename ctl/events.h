@@ -1,0 +1,49 @@
+#pragma once
+
+/// Kubernetes events that `status` keeps, as `get events` and `describe` show them.
+/// Threads: any.
+/// Errors: none.
+/// Source: kubectl's columns of events; Kubernetes API, Event.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ctl/fields.h"
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+
+namespace splitlet::v1 {
+class EventRecord;
+}
+
+namespace splitlet::ctl {
+
+using EventList = std::vector<std::shared_ptr<v1::EventRecord>>;
+
+/// Which events are shown; what is empty does not matter.
+struct EventFilter {
+  std::string kind, name;  // "Pod", "web"
+  std::string name_space;
+  std::vector<std::string> types;  // "Normal", "Warning"; in any case of letters
+};
+/// "pod/web", "pods/web", "node/n1", as --for takes them.
+StatusOr<EventFilter> ParseEventObject(const std::string& object);
+/// Those that pass, the one that happened last at the end.
+EventList ChooseEvents(const EventList& events, const EventFilter& filter);
+
+struct EventTableOptions {
+  bool wide = false;
+  bool namespaces = false;
+  bool header = true;
+};
+std::string EventTable(const EventList& events, WallTime now, const EventTableOptions& options);
+
+/// Lists of Kubernetes objects.
+std::string EventListJson(const EventList& events);
+std::string EventListYaml(const EventList& events);
+
+/// The last part of `describe`.
+void AddEvents(Fields& out, const EventList& events, WallTime now);
+
+}  // namespace splitlet::ctl

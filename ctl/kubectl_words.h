@@ -1,0 +1,19 @@
+#pragma once
+
+/// The words of a command line that kubectl takes and CLI11 does not.
+/// Threads: any.
+/// Errors: none.
+
+#include <string>
+#include <vector>
+
+namespace splitlet::ctl {
+
+/// "get pods/web" is "get pod web", "describe node/n1" is "describe node n1". What follows --for or
+/// "--" stays as it is, and so do the pods of `logs` and `exec`.
+std::vector<std::string> KubectlWords(const std::vector<std::string>& words);
+
+/// "web" of "pod/web" and of "web".
+std::string WithoutPodPrefix(const std::string& word);
+
+}  // namespace splitlet::ctl

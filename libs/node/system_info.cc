@@ -1,0 +1,65 @@
+#include "libs/node/system_info.h"
+
+#include <initializer_list>
+#include <sstream>
+#include <string_view>
+
+#include "libs/base/text.h"
+
+namespace splitlet::node {
+namespace {
+
+constexpr uint64_t kMaxFile = 64 << 10;
+constexpr size_t kMaxFact = 256;
+
+/// The first of these files that can be read; empty: none can.
+std::string ReadFirst(fs::FileSystem& files, std::initializer_list<const char*> paths) {
+  for (const char* path : paths)
+    if (auto text = files.Read(path, kMaxFile); text.ok()) return *std::move(text);
+  return {};
+}
+
+std::string FirstLine(const std::string& text) {
+  const size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string::npos) return {};
+  const std::string line = text.substr(begin, text.find('\n', begin) - begin);
+  return ToText(line.substr(0, line.find_last_not_of(" \t\r") + 1), kMaxFact);
+}
+
+/// Without the quotes and backslashes of a shell.
+std::string Unquoted(std::string_view value) {
+  const bool quoted = value.size() >= 2 && (value.front() == '"' || value.front() == '\'') &&
+                      value.back() == value.front();
+  if (quoted) value = value.substr(1, value.size() - 2);
+  std::string text;
+  for (size_t i = 0; i < value.size(); ++i) {
+    if (value[i] == '\\' && i + 1 < value.size()) ++i;
+    text += value[i];
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ParseOsImage(const std::string& os_release) {
+  static constexpr std::string_view kKey = "PRETTY_NAME=";
+  std::istringstream in(os_release);
+  std::string line;
+  while (std::getline(in, line))
+    if (line.starts_with(kKey))
+      return FirstLine(Unquoted(std::string_view(line).substr(kKey.size())));
+  return "Linux";
+}
+
+SystemInfo ReadSystemInfo(fs::FileSystem& files) {
+  SystemInfo info;
+  info.machine_id = FirstLine(ReadFirst(files, {"/etc/machine-id", "/var/lib/dbus/machine-id"}));
+  info.system_uuid = FirstLine(ReadFirst(files, {"/sys/class/dmi/id/product_uuid"}));
+  if (info.system_uuid.empty()) info.system_uuid = info.machine_id;
+  info.boot_id = FirstLine(ReadFirst(files, {"/proc/sys/kernel/random/boot_id"}));
+  info.kernel_version = FirstLine(ReadFirst(files, {"/proc/sys/kernel/osrelease"}));
+  info.os_image = ParseOsImage(ReadFirst(files, {"/etc/os-release", "/usr/lib/os-release"}));
+  return info;
+}
+
+}  // namespace splitlet::node

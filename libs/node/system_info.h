@@ -1,0 +1,26 @@
+#pragma once
+
+/// What kind of machine and system this is, as `kubectl describe node` shows it.
+/// Threads: any; it blocks on files. What cannot be read is empty.
+/// Source: Kubernetes API, NodeSystemInfo; os-release(5); machine-id(5).
+
+#include <string>
+
+#include "libs/fs/file_system.h"
+
+namespace splitlet::node {
+
+struct SystemInfo {
+  std::string machine_id;
+  std::string system_uuid;  // of the firmware; the machine id where there is none, or not for us
+  std::string boot_id;
+  std::string kernel_version;  // "6.1.0-28-amd64"
+  std::string os_image;        // "Debian GNU/Linux 12 (bookworm)"
+};
+
+SystemInfo ReadSystemInfo(fs::FileSystem& files);
+
+/// PRETTY_NAME of an os-release file, "Linux" without one.
+std::string ParseOsImage(const std::string& os_release);
+
+}  // namespace splitlet::node
