@@ -9,6 +9,7 @@
 
 #include "ctl/describe.h"
 #include "ctl/events.h"
+#include "ctl/find_pods.h"
 #include "ctl/node.h"
 #include "ctl/objects.h"
 #include "ctl/processes.h"
@@ -27,36 +28,9 @@ namespace {
 
 constexpr int kWatchMs = 300;
 
-void Warn(const operate::Context& context, const std::vector<std::string>& problems) {
-  for (const std::string& problem : problems)
-    context.err << "warning: " << OneLine(problem) << "\n";
-}
-
-/// The pods that are asked for. What is missing is said on stderr, but hides nothing else.
-StatusOr<std::vector<operate::PodView>> Pods(const operate::Context& context,
-                                             const GetOptions& options,
-                                             operate::Client::Detail detail, bool quiet = false) {
-  operate::NodePods node = context.client.ListPods(detail);
-  if (!node.listed) {
-    std::string reasons;
-    for (const auto& problem : node.problems) reasons += (reasons.empty() ? "" : "; ") + problem;
-    return Unavailable("no process tells which pods there are: {}{}", reasons,
-                       context.client.layout().top.empty()
-                           ? "; is the stack elsewhere? --state-dir DIR names a local one"
-                           : "");
-  }
-  if (!quiet) Warn(context, node.problems);
-  std::erase_if(node.pods, [&options](const operate::PodView& view) {
-    return (!options.name_space.empty() && view.name_space != options.name_space) ||
-           (!options.name.empty() && !IsNamed(view, options.name));
-  });
-  return std::move(node.pods);
-}
-
-StatusOr<operate::PodView> OnePod(const operate::Context& context, const GetOptions& options,
-                                  operate::Client::Detail detail) {
-  const auto pods = Pods(context, options, detail);
-  return pods.ok() ? PickPod(*pods, options.name) : pods.status();
+PodSelector SelectorOf(const GetOptions& options,
+                       operate::Client::Detail detail = operate::Client::Detail::kList) {
+  return {.name = options.name, .name_space = options.name_space, .detail = detail};
 }
 
 PodTableOptions TableOptions(const GetOptions& options, const std::vector<operate::PodView>& pods) {
@@ -81,7 +55,9 @@ Status WatchPods(const operate::Context& context, const GetOptions& options) {
   bool first = true;
   std::string last_error;
   while (!context.stopped()) {
-    const auto pods = Pods(context, options, operate::Client::Detail::kList, /*quiet=*/!first);
+    PodSelector selector = SelectorOf(options);
+    selector.quiet = !first;
+    const auto pods = FindPods(context, selector);
     const std::string error = pods.ok() ? "" : Message(pods.status());
     if (error != last_error && !error.empty()) context.err << "warning: " << OneLine(error) << "\n";
     last_error = error;
@@ -143,7 +119,7 @@ Status GetPods(const operate::Context& context, const GetOptions& options) {
   if (Status valid = CheckOutput(options.output, {"wide", "json", "yaml", "name"}); !valid.ok())
     return valid;
   if (options.watch) return WatchPods(context, options);
-  const auto pods = Pods(context, options, operate::Client::Detail::kList);
+  const auto pods = FindPods(context, SelectorOf(options));
   if (!pods.ok()) return pods.status();
   if (options.output == "json")
     context.out << PodListJson(*pods);
@@ -162,7 +138,7 @@ Status GetPod(const operate::Context& context, const GetOptions& options) {
   if (Status valid = CheckOutput(options.output, {"wide", "json", "yaml", "name"}); !valid.ok())
     return valid;
   if (options.watch) return WatchPods(context, options);
-  const auto pod = OnePod(context, options, operate::Client::Detail::kList);
+  const auto pod = FindPod(context, SelectorOf(options));
   if (!pod.ok()) return pod.status();
   if (options.output == "json")
     context.out << PodJson(*pod);
@@ -177,7 +153,7 @@ Status GetPod(const operate::Context& context, const GetOptions& options) {
 }
 
 Status DescribePodCommand(const operate::Context& context, const GetOptions& options) {
-  const auto pod = OnePod(context, options, operate::Client::Detail::kAll);
+  const auto pod = FindPod(context, SelectorOf(options, operate::Client::Detail::kAll));
   if (!pod.ok()) return pod.status();
   auto events = context.client.ListEvents(pod->uid);
   if (!events.ok()) {

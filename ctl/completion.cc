@@ -17,7 +17,7 @@ constexpr const char* kBash = R"(_splitletctl() {
   ((${#top[@]} > 1)) || top=()
   local processes="config-source sync-loop pod-worker pleg status gc" choices=""
   case "${words[*]}" in
-    "") choices="get describe events recorder record trace gc fault process chaos doctor completion --state-dir --help --version" ;;
+    "") choices="get describe logs events recorder record trace gc fault process chaos doctor completion --state-dir --help --version" ;;
     get) choices="pods pod node events processes sources" ;;
     "get pods" | "get po")
       case $current in
@@ -31,6 +31,11 @@ constexpr const char* kBash = R"(_splitletctl() {
     trace) choices="pod" ;;
     "get pod" | "describe pod" | "trace pod")
       choices=$(splitletctl "${top[@]}" get pods --no-headers 2>/dev/null | cut -d' ' -f1) ;;
+    logs | "logs "*)
+      case $current in
+        -*) choices="-c -n -f -p --since --since-time --tail --limit-bytes --timestamps --process" ;;
+        *) choices=$(splitletctl "${top[@]}" get pods --no-headers 2>/dev/null | cut -d' ' -f1) ;;
+      esac ;;
     events) choices="-f --since --beats" ;;
     recorder) choices="run" ;;
     record) choices="discard" ;;
@@ -54,6 +59,7 @@ constexpr const char* kBash = R"(_splitletctl() {
     --state-dir) mapfile -t COMPREPLY < <(compgen -d -- "$current"); return ;;
     --types) choices="Warning Normal" ;;
     -o) choices="wide json yaml" ;;
+    --process) choices="$processes nats containerd" ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$choices" -- "$current")
 }
@@ -88,13 +94,20 @@ function __splitletctl_pods
 end
 complete -c splitletctl -f
 complete -c splitletctl -l state-dir -r -a '(__fish_complete_directories)' -d 'Directory of the stack'
-complete -c splitletctl -n '__splitletctl_is' -a 'get describe events recorder record trace gc fault process chaos doctor completion'
+complete -c splitletctl -n '__splitletctl_is' -a 'get describe logs events recorder record trace gc fault process chaos doctor completion'
 complete -c splitletctl -n '__splitletctl_is get' -a 'pods pod node events processes sources'
 complete -c splitletctl -n '__splitletctl_is get events' -l for -r
 complete -c splitletctl -n '__splitletctl_is get events' -l types -r -a 'Warning Normal'
 complete -c splitletctl -n '__splitletctl_is describe' -a 'pod node'
 complete -c splitletctl -n '__splitletctl_is trace' -a pod
-complete -c splitletctl -n '__splitletctl_is get pods; or __splitletctl_is get pod; or __splitletctl_is describe pod; or __splitletctl_is trace pod' -a '(__splitletctl_pods)'
+complete -c splitletctl -n '__splitletctl_is logs; or __splitletctl_is get pods; or __splitletctl_is get pod; or __splitletctl_is describe pod; or __splitletctl_is trace pod' -a '(__splitletctl_pods)'
+complete -c splitletctl -n '__splitletctl_is logs' -s f
+complete -c splitletctl -n '__splitletctl_is logs' -s p
+complete -c splitletctl -n '__splitletctl_is logs' -s c -r
+complete -c splitletctl -n '__splitletctl_is logs' -l tail -r
+complete -c splitletctl -n '__splitletctl_is logs' -l since -r
+complete -c splitletctl -n '__splitletctl_is logs' -l timestamps
+complete -c splitletctl -n '__splitletctl_is logs' -l process -r -a 'config-source sync-loop pod-worker pleg status gc nats containerd'
 complete -c splitletctl -n '__splitletctl_is recorder' -a run
 complete -c splitletctl -n '__splitletctl_is record' -a discard
 complete -c splitletctl -n '__splitletctl_is gc' -l dry-run

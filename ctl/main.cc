@@ -11,6 +11,7 @@
 #include "ctl/commands_admin.h"
 #include "ctl/commands_bus.h"
 #include "ctl/commands_get.h"
+#include "ctl/commands_logs.h"
 #include "ctl/commands_process.h"
 #include "ctl/completion.h"
 #include "ctl/kubectl_words.h"
@@ -26,6 +27,7 @@ struct Arguments {
   std::optional<std::string> top;
   GetOptions get;
   GetEventsOptions get_events;
+  LogsOptions logs;
   EventOptions events;
   FaultOptions fault;
   std::string uid;
@@ -118,6 +120,23 @@ void DeclarePod(CLI::App& app, Arguments& a, Command& run) {
   traced->callback([&a, &run] {
     run = [&a](const operate::Context& c) { return TracePod(c, a.get.name, a.trace_since); };
   });
+}
+
+void DeclareLogs(CLI::App& app, Arguments& a, Command& run) {
+  CLI::App* logs = app.add_subcommand("logs", "What a container, or a process, has written");
+  logs->add_option("pod", a.logs.pod, "By name, namespace/name or UID");
+  logs->add_option("-c,--container", a.logs.container,
+                   "Default: that of the pod's annotation, else its first");
+  logs->add_option("-n,--namespace", a.logs.name_space, "Only this namespace");
+  logs->add_flag("-f,--follow", a.logs.follow, "On, until the container ends");
+  logs->add_flag("-p,--previous", a.logs.previous, "Of its run before this one");
+  logs->add_option("--since", a.logs.since, "Not what is older: 5m");
+  logs->add_option("--since-time", a.logs.since_time, "Not what is older: 2026-01-02T03:04:05Z");
+  logs->add_option("--tail", a.logs.tail, "The last lines only");
+  logs->add_option("--limit-bytes", a.logs.limit_bytes, "No more bytes than these");
+  logs->add_flag("--timestamps", a.logs.timestamps, "Before each line");
+  logs->add_option("--process", a.logs.process, "One of the six, nats or containerd");
+  logs->callback([&a, &run] { run = [&a](const operate::Context& c) { return Logs(c, a.logs); }; });
 }
 
 void DeclareBus(CLI::App& app, Arguments& a, Command& run) {
@@ -250,6 +269,7 @@ int main(int argc, char** argv) {
   operate::AddStateDirFlag(app, arguments.top);
   DeclareGet(app, arguments, run);
   DeclarePod(app, arguments, run);
+  DeclareLogs(app, arguments, run);
   DeclareBus(app, arguments, run);
   DeclareRecord(app, arguments, run);
   DeclareFault(app, arguments, run);

@@ -96,9 +96,10 @@ TEST(Nodes, AreDescribedAsKubectlDoes) {
   event->set_message("Node n1 status is now: NodeReady");
   event->set_component("kubelet");
   event->set_last_wall_ns(ToNanos(kNow - 30s));
-  const std::string text = DescribeNode(
-      *MakeNode(SomeNode("True"), kFacts),
-      {PodOf("web", "Running"), PodOf("ended", "Succeeded"), PodOf("db", "Pending")}, {event}, kNow);
+  const std::string text =
+      DescribeNode(*MakeNode(SomeNode("True"), kFacts),
+                   {PodOf("web", "Running"), PodOf("ended", "Succeeded"), PodOf("db", "Pending")},
+                   {event}, kNow);
   for (const char* part :
        {"Name:                n1\n", "Roles:               worker\n",
         "Taints:              <none>\n", "Unschedulable:       false\n",

@@ -25,6 +25,7 @@ LIB_ARROWS = {
     "exec": {"base"},
     "fs": {"base"},
     "kube": {"base"},
+    "logs": {"base", "fs", "kube"},
     "node": {"fs", "kube"},
     "rpc": {"exec"},
     "bus": {"exec", "rpc"},

@@ -171,6 +171,18 @@ NodePods Client::ListPods(Detail detail) const {
   return node;
 }
 
+StatusOr<std::shared_ptr<kube::PodStatus>> Client::GetPodStatus(const std::string& uid) const {
+  v1::GetPodStatusRequest request;
+  request.set_uid(uid);
+  const auto record = Call<v1::Status>({clock_, ChannelTo("status"), "status"},
+                                       &v1::Status::Stub::GetPodStatus, request);
+  if (!record.ok()) return record.status();
+  auto status = std::make_shared<kube::PodStatus>();
+  if (!status->ParseFromString((*record)->status()))
+    return DataLoss("status answers with what is no status of a pod");
+  return status;
+}
+
 ProcessView Client::Ask(const std::string& process) const {
   ProcessView view{.name = process};
   std::ifstream starts(layout_.run_dir + "/" + process + "/starts");

@@ -53,6 +53,8 @@ class Client {
     kAll,   // also what sync-loop, pod-worker and pleg know
   };
   NodePods ListPods(Detail detail) const;
+  /// As `status` has it now.
+  StatusOr<std::shared_ptr<kube::PodStatus>> GetPodStatus(const std::string& uid) const;
   std::vector<ProcessView> ListProcesses() const;
   /// One of them.
   ProcessView Ask(const std::string& process) const;

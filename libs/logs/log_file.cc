@@ -1,0 +1,81 @@
+#include "libs/logs/log_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "libs/fs/fd.h"
+
+namespace splitlet::logs {
+namespace {
+
+constexpr uint64_t kBlock = 64 << 10;
+
+class RealLogFile final : public LogFile {
+ public:
+  RealLogFile(fs::Fd fd, const struct stat& info)
+      : fd_(std::move(fd)), device_(info.st_dev), inode_(info.st_ino) {}
+
+  StatusOr<uint64_t> Size() override {
+    struct stat info {};
+    if (::fstat(fd_.get(), &info) != 0) return ErrnoStatus(errno);
+    return static_cast<uint64_t>(info.st_size);
+  }
+
+  StatusOr<std::string> ReadAt(uint64_t offset, size_t max) override {
+    std::string bytes(max, '\0');
+    ssize_t got = -1;
+    do {
+      got = ::pread(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) return ErrnoStatus(errno);
+    bytes.resize(static_cast<size_t>(got));
+    return bytes;
+  }
+
+  bool IsReplacedAt(const std::string& path) override {
+    struct stat info {};
+    return ::stat(path.c_str(), &info) == 0 && (info.st_dev != device_ || info.st_ino != inode_);
+  }
+
+ private:
+  fs::Fd fd_;
+  const dev_t device_;
+  const ino_t inode_;
+};
+
+class RealLogFiles final : public LogFiles {
+ public:
+  StatusOr<std::unique_ptr<LogFile>> Open(const std::string& path) override {
+    // O_NONBLOCK: somebody could have put a pipe there.
+    fs::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!fd.ok()) return ErrnoStatus(errno);
+    struct stat info {};
+    if (::fstat(fd.get(), &info) != 0) return ErrnoStatus(errno);
+    if (!S_ISREG(info.st_mode)) return InvalidArgument("not a regular file");
+    return std::make_unique<RealLogFile>(std::move(fd), info);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<LogFiles> MakeLogFiles() { return std::make_unique<RealLogFiles>(); }
+
+StatusOr<uint64_t> FindTail(LogFile& file, uint64_t lines) {
+  ASSIGN_OR_RETURN(const uint64_t size, file.Size(), "size");
+  uint64_t seen = 0;
+  for (uint64_t end = size; end > 0;) {
+    const uint64_t begin = end - std::min(end, kBlock);
+    ASSIGN_OR_RETURN(const std::string block, file.ReadAt(begin, static_cast<size_t>(end - begin)),
+                     "read");
+    for (size_t i = block.size(); i > 0; --i) {
+      if (block[i - 1] == '\n' && seen++ == lines) return begin + i;
+    }
+    end = begin;
+  }
+  return uint64_t{0};
+}
+
+}  // namespace splitlet::logs

@@ -1,0 +1,39 @@
+#pragma once
+
+/// Files of logs that somebody else writes, renames and makes anew while they are read.
+/// Threads: one at a time.
+/// Errors: by errno, the reason only.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "libs/base/status.h"
+
+namespace splitlet::logs {
+
+/// An open one; it stays the same file when its name goes to another.
+class LogFile {
+ public:
+  virtual ~LogFile() = default;
+  virtual StatusOr<uint64_t> Size() = 0;
+  /// At most `max` bytes from `offset`; empty at the end.
+  virtual StatusOr<std::string> ReadAt(uint64_t offset, size_t max) = 0;
+  /// True when `path` names another file by now; false when it names none.
+  virtual bool IsReplacedAt(const std::string& path) = 0;
+};
+
+class LogFiles {
+ public:
+  virtual ~LogFiles() = default;
+  /// Follows links; INVALID_ARGUMENT when it is no regular file.
+  virtual StatusOr<std::unique_ptr<LogFile>> Open(const std::string& path) = 0;
+};
+std::unique_ptr<LogFiles> MakeLogFiles();
+
+/// Where the last `lines` lines begin, found from the end of the file by blocks. A last line
+/// without a line break does not count.
+StatusOr<uint64_t> FindTail(LogFile& file, uint64_t lines);
+
+}  // namespace splitlet::logs

@@ -1,0 +1,181 @@
+#include "libs/logs/log_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "libs/base/one_line.h"
+
+namespace splitlet::logs {
+namespace {
+
+constexpr size_t kChunk = 64 << 10;
+constexpr size_t kShownOfBadLine = 100;
+
+/// Decides what of the lines is printed.
+class LinePrinter {
+ public:
+  LinePrinter(const LogOptions& options, const LogSink& sink)
+      : options_(options), sink_(sink), format_(options.format) {
+    if (options.limit_bytes) room_ = *options.limit_bytes;
+  }
+
+  /// One physical line without its line break; `ended`: it had one.
+  Status Print(std::string_view line, bool ended) {
+    if (format_ == Format::kRaw)
+      return Put(Stream::kStdout, std::string(line) + (ended ? "\n" : ""));
+    if (format_ == Format::kUnknown) format_ = FormatOf(line);
+    if (format_ == Format::kUnknown)
+      return InvalidArgument("unsupported log format: \"{}\"",
+                             OneLine(line.substr(0, kShownOfBadLine)));
+    auto parsed = ParseLine(format_, line);
+    if (!parsed) {
+      ++unreadable_;
+      return OkStatus();
+    }
+    ++lines_;
+    if (options_.since && parsed->time < *options_.since) return OkStatus();
+    std::string text;
+    if (options_.timestamps && at_line_start_) text = FixedTime(parsed->time_text) + " ";
+    if (!parsed->text.empty()) at_line_start_ = parsed->text.ends_with('\n');
+    return Put(parsed->stream, text + parsed->text);
+  }
+
+  /// All that was asked for is printed.
+  bool done() const {
+    return (options_.limit_bytes && room_ == 0) ||
+           (!options_.follow && options_.tail_lines && lines_ >= *options_.tail_lines);
+  }
+  uint64_t unreadable() const { return unreadable_; }
+
+ private:
+  Status Put(Stream stream, std::string_view bytes) {
+    if (options_.limit_bytes) {
+      bytes = bytes.substr(0, room_);
+      room_ -= bytes.size();
+    }
+    return bytes.empty() ? OkStatus() : sink_(stream, bytes);
+  }
+
+  const LogOptions& options_;
+  const LogSink& sink_;
+  Format format_;
+  bool at_line_start_ = true;
+  uint64_t room_ = 0, lines_ = 0, unreadable_ = 0;
+};
+
+class LogReader {
+ public:
+  LogReader(const LogSource& source, std::string path, const LogOptions& options,
+            const LogSink& sink)
+      : source_(source), path_(std::move(path)), options_(options), printer_(options, sink) {}
+
+  StatusOr<LogResult> Run() {
+    RETURN_IF_ERROR(Open(), "open {}", path_);
+    if (options_.tail_lines) {
+      ASSIGN_OR_RETURN(offset_, FindTail(*file_, *options_.tail_lines), "find the end of {}",
+                       path_);
+    }
+    RETURN_IF_ERROR(options_.follow ? Follow() : ReadRest(), "read {}", path_);
+    return LogResult{.unreadable_lines = printer_.unreadable(), .cancelled = cancelled_};
+  }
+
+ private:
+  bool IsOver() {
+    cancelled_ = cancelled_ || source_.is_cancelled();
+    return cancelled_ || printer_.done();
+  }
+
+  Status Open() {
+    auto file = source_.files.Open(path_);
+    if (!file.ok()) return file.status();
+    file_ = *std::move(file);
+    offset_ = 0;
+    rest_.clear();
+    return OkStatus();
+  }
+
+  /// Every whole line that is there; what has no line break yet stays in `rest_`.
+  Status ReadLines() {
+    while (!IsOver()) {
+      auto bytes = file_->ReadAt(offset_, kChunk);
+      if (!bytes.ok()) return bytes.status();
+      if (bytes->empty()) return OkStatus();
+      offset_ += bytes->size();
+      if (Status printed = Split(*bytes); !printed.ok()) return printed;
+    }
+    return OkStatus();
+  }
+
+  Status Split(std::string_view bytes) {
+    while (!IsOver()) {
+      const size_t end = bytes.find('\n');
+      const std::string_view piece = bytes.substr(0, end);
+      rest_.append(piece.substr(0, kMaxLineBytes - std::min(rest_.size(), kMaxLineBytes)));
+      if (end == std::string_view::npos) return OkStatus();
+      const std::string line = std::exchange(rest_, {});
+      if (Status printed = printer_.Print(line, /*ended=*/true); !printed.ok()) return printed;
+      bytes.remove_prefix(end + 1);
+    }
+    return OkStatus();
+  }
+
+  /// To the end of this file, with a last line that has no line break.
+  Status ReadRest() {
+    if (Status read = ReadLines(); !read.ok()) return read;
+    const std::string line = std::exchange(rest_, {});
+    return line.empty() || IsOver() ? OkStatus() : printer_.Print(line, /*ended=*/false);
+  }
+
+  /// The next file of this name, once the runtime has made it. What was written to the old one
+  /// until then is read first.
+  Status TakeReplacement() {
+    if (Status read = ReadRest(); !read.ok()) return read;
+    const Status opened = Open();
+    return opened.code() == StatusCode::kNotFound ? OkStatus() : opened;  // replaced once more
+  }
+
+  /// A file that was emptied begins anew.
+  Status NoticeTruncation() {
+    const auto size = file_->Size();
+    if (!size.ok()) return size.status();
+    if (*size >= offset_) return OkStatus();
+    offset_ = 0;
+    rest_.clear();
+    return OkStatus();
+  }
+
+  Status Follow() {
+    while (!IsOver()) {
+      if (Status same = NoticeTruncation(); !same.ok()) return same;
+      if (Status read = ReadLines(); !read.ok()) return read;
+      if (file_->IsReplacedAt(path_)) {
+        if (Status taken = TakeReplacement(); !taken.ok()) return taken;
+        continue;
+      }
+      if (IsOver() || source_.watch.Wait() || source_.is_writing()) continue;
+      // It has ended before this look, so that all it wrote is in this file, or in one more.
+      if (file_->IsReplacedAt(path_))
+        if (Status taken = TakeReplacement(); !taken.ok()) return taken;
+      return ReadRest();
+    }
+    return OkStatus();
+  }
+
+  const LogSource& source_;
+  const std::string path_;
+  const LogOptions& options_;
+  LinePrinter printer_;
+  std::unique_ptr<LogFile> file_;
+  uint64_t offset_ = 0;
+  std::string rest_;  // of a line that goes on
+  bool cancelled_ = false;
+};
+
+}  // namespace
+
+StatusOr<LogResult> ReadLog(const LogSource& source, const std::string& path,
+                            const LogOptions& options, const LogSink& sink) {
+  return LogReader(source, path, options, sink).Run();
+}
+
+}  // namespace splitlet::logs
