@@ -3,7 +3,7 @@
 /// One physical line of a container's log, as a CRI runtime or Docker writes it.
 /// Threads: any.
 /// Errors: a line that is neither is nullopt.
-/// Source: CRI log format; Docker's json-file; docs/behaviour/logs.md, "Format".
+/// Source: CRI v1; docs/behaviour/logs.md, "Format".
 
 #include <cstdint>
 #include <optional>
