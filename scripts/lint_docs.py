@@ -1,4 +1,5 @@
-"""What comments and pages cite: sources of class comments, files and headings of documents, rules of safety, tests.
+"""What comments and pages cite: sources of class comments, files and headings of documents, rules of safety, tests; and
+what docs/conformance.md counts.
 
 lint.py calls `check`; each finding is (path, line, message). Where something is wrong in shape and not in truth, the
 rule errs on the side of silence.
@@ -38,6 +39,8 @@ TEST_NAME = re.compile(r"(?:[A-Z]\w*/)?([A-Z]\w*)\.([A-Z]\w*|\*)(?:/[\w*]+)?$")
 TEST_CASE = re.compile(r"\b(?:TYPED_)?TEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\s*\)")
 GTEST_FILTER = re.compile(r"--gtest_filter='?([^\s'`]+)")
 MEMBER = re.compile(r"(?:\w+::)*([A-Z]\w*)(?:<\w*>)?::(\w+)(?:\(.*)?$")
+CONFORMANCE = "docs/conformance.md"
+COVERED = ("covered", "partly", "otherwise", "not yet")
 SERVICE = re.compile(r"^service\s+(\w+)\s*\{", re.MULTILINE)
 
 
@@ -217,6 +220,33 @@ def word_problem(tree, word, folder, known):
     return None
 
 
+def check_conformance(text):
+    """Cases are numbered on, each says how it is covered, and the table at the top counts them."""
+    counts, told, section, last = {}, {}, None, None
+    for number, line in enumerate(text.split("\n"), 1):
+        cells = [cell.strip() for cell in line.strip("| ").split(" | ")]
+        if line.startswith("## "):
+            section, last = line[3:].strip(), None
+            counts[section] = dict.fromkeys(COVERED, 0)
+        elif section is None and len(cells) == 2 + len(COVERED) and cells[1].isdigit():
+            told[cells[0]] = cells[1:], number
+        elif len(cells) == 3 and cells[0].isdigit():
+            if last is not None and int(cells[0]) != last + 1:
+                yield CONFORMANCE, number, f"case {cells[0]} follows case {last}"
+            last = int(cells[0])
+            how = "covered" if cells[2].startswith("`") else cells[2].partition(":")[0]
+            if how not in COVERED:
+                yield CONFORMANCE, number, f"case {last} says neither tests nor one of: {', '.join(COVERED[1:])}"
+                continue
+            counts[section][how] += 1
+    counts["all"] = {how: sum(one[how] for one in counts.values()) for how in COVERED}
+    for section, ways in counts.items():
+        row = [str(sum(ways.values())), *(str(ways[how]) for how in COVERED)]
+        found, number = told.get(section, (None, 1))
+        if found != row:
+            yield CONFORMANCE, number, f"the row of {section} counts {' | '.join(row)}"
+
+
 def check_headers(tree, exceptions):
     """Each .cc of the product has its header. `exceptions`: its library, service or program, and its name."""
     left = set(exceptions)
@@ -252,4 +282,6 @@ def check(root, sources, exceptions):
     for path in tree.pages():
         yield from check_citations(tree, path, tree.text(path))
         yield from check_page(tree, path, tree.text(path), known)
+    if CONFORMANCE in tree.file_set:
+        yield from check_conformance(tree.text(CONFORMANCE))
     yield from check_headers(tree, exceptions)

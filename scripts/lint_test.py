@@ -192,6 +192,27 @@ class Documents(unittest.TestCase):
         self.assertEqual(self.findings({"services/gc/a_test.cc": code, "proto/splitlet/v1/a.proto": proto, "docs/a.md": page}),
                          ["there is no test Gone.*", "there is no test Hold.Ends"])
 
+    def test_rows_of_conformance(self):
+        top = "| section | cases | covered | partly | otherwise | not yet |\n|---|---|---|---|---|---|\n"
+        good = ("| One | 3 | 1 | 1 | 0 | 1 |\n| Two | 1 | 0 | 0 | 1 | 0 |\n| all | 4 | 1 | 1 | 1 | 1 |\n\n"
+                "## One\n\n| | case | tests |\n|---|---|---|\n| 7 | a | `Hold.Lasts` |\n| 8 | b | partly: `Hold.Lasts`; c |\n"
+                "| 9 | d | not yet: e |\n\n## Two\n\n| 1 | f | otherwise: g; `Hold.Lasts` |\n")
+        cases = (
+            ("all agrees", "", "", []),
+            ("a test that is gone", "| 7 | a | `Hold.Lasts` |", "| 7 | a | `Hold.Ends` |", ["there is no test Hold.Ends"]),
+            ("a number left out", "| 8 | b", "| 10 | b", ["case 10 follows case 7", "case 9 follows case 10"]),
+            ("a wrong sum", "| One | 3 | 1", "| One | 3 | 2", ["the row of One counts 3 | 1 | 1 | 0 | 1"]),
+            ("a section without a row", "| Two | 1 | 0 | 0 | 1 | 0 |\n", "", ["the row of Two counts 1 | 0 | 0 | 1 | 0"]),
+            ("a row that says nothing", "not yet: e", "e", [
+                "case 9 says neither tests nor one of: partly, otherwise, not yet",
+                "the row of One counts 2 | 1 | 1 | 0 | 0", "the row of all counts 3 | 1 | 1 | 1 | 0"]),
+        )
+        for name, was, now, want in cases:
+            with self.subTest(name):
+                page = top + (good.replace(was, now) if was else good)
+                found = self.findings({"services/gc/a_test.cc": "TEST(Hold, Lasts) {}\n", "docs/conformance.md": page})
+                self.assertEqual(sorted(found), sorted(want))
+
     def test_filters_of_tests(self):
         page = "```\nx_test --gtest_filter='Hold.*:Ho*.La*'\nx_test --gtest_filter=Gone.*\n```\n"
         self.assertEqual(self.findings({"services/gc/a_test.cc": "TEST(Hold, Lasts) {}\n", "docs/a.md": page}),
