@@ -99,15 +99,20 @@ Status FakeFileSystem::CheckRoom(const std::string& path) const {
 }
 
 void FakeFileSystem::Changed(const std::string& path) {
-  std::vector<std::function<void()>> told;
+  std::vector<std::pair<std::function<void(const Hint&)>, Hint>> told;
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [watcher, watch] : watches_) {
-      if (IsAtOrBelow(path, watch.path) || IsAtOrBelow(watch.path, path))
-        told.push_back(watch.on_change);
+      Hint hint;
+      if (ParentOf(path) == watch.path) {
+        hint.Add(NameOf(path));
+      } else if (IsAtOrBelow(path, watch.path) || IsAtOrBelow(watch.path, path)) {
+        hint = Hint::Anything();
+      }
+      if (!hint.empty()) told.emplace_back(watch.on_change, std::move(hint));
     }
   }
-  for (const auto& f : told) f();
+  for (const auto& [f, hint] : told) f(hint);
 }
 
 StatusOr<std::string> FakeFileSystem::Read(const std::string& path, uint64_t max_bytes) {
@@ -343,8 +348,9 @@ Status FakeFileWatcher::Start(const std::string& path, Callbacks callbacks) {
   if (!start_error_.ok()) return start_error_;
   on_lost_ = std::move(callbacks.on_lost);
   const std::lock_guard lock(files_.mutex_);
-  files_.watches_[this] = {Clean(path), [this, f = std::move(callbacks.on_change)] {
-                             if (!muted_) f();
+  files_.watches_[this] = {Clean(path),
+                           [this, f = std::move(callbacks.on_change)](const Hint& hint) {
+                             if (!muted_) f(hint);
                            }};
   return OkStatus();
 }

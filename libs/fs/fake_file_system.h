@@ -80,7 +80,7 @@ class FakeFileSystem final : public FileSystem {
   std::function<Status(std::string_view, const std::string&)> hook_;
   struct Watch {
     std::string path;
-    std::function<void()> on_change;
+    std::function<void(const Hint&)> on_change;
   };
   std::map<const void*, Watch> watches_;
 };

@@ -99,15 +99,16 @@ class InotifyWatcher final : public FileWatcher {
       pollfd fds[] = {{inotify_, POLLIN, 0}, {stop_, POLLIN, 0}};
       if (::poll(fds, 2, -1) < 0) continue;
       if (fds[1].revents != 0) return;
-      bool changed = false, rearm = false;
-      ReadEvents(changed, rearm);
+      Hint hint;
+      bool rearm = false;
+      ReadEvents(hint, rearm);
       const Status armed = rearm ? Arm() : OkStatus();
-      if (changed) callbacks_.on_change();
+      if (!hint.empty()) callbacks_.on_change(hint);
       if (!armed.ok()) return callbacks_.on_lost(Annotate(armed, fmt::format("watch {}", path_)));
     }
   }
 
-  void ReadEvents(bool& changed, bool& rearm) {
+  void ReadEvents(Hint& hint, bool& rearm) const {
     alignas(inotify_event) char buffer[16384];
     while (true) {
       const ssize_t n = ::read(inotify_, buffer, sizeof(buffer));
@@ -121,7 +122,9 @@ class InotifyWatcher final : public FileWatcher {
         const bool ours = event.wd == target_ || event.wd == parent_ || event.wd == -1;
         const bool moved = ours && (event.mask & kMoved) != 0;
         rearm = rearm || moved || leads_here;
-        changed = changed || moved || leads_here || event.wd == target_;
+        const bool entry = event.wd == target_ && *name != '\0';
+        if (moved || leads_here || (event.wd == target_ && !entry)) hint.Add(Hint::Anything());
+        if (entry) hint.Add(std::string(name));
       }
     }
   }

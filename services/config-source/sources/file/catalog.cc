@@ -33,23 +33,45 @@ void FileCatalog::OnListing(const Listing& listing, Clock::Time now) {
 void FileCatalog::OnListed(const Listing& listing, Clock::Time now) {
   const std::set<std::string> there(listing.paths.begin(), listing.paths.end());
   for (auto at = files_.begin(); at != files_.end();) {
-    File& file = at->second;
-    if (there.contains(at->first)) {
-      if (file.missing_since) ++version_;
-      file.missing_since = {};
-      file.gap = kVanishedGap;
-      ++at;
+    if (!there.contains(at->first)) {
+      at = OnAbsent(at, now);
       continue;
     }
-    const bool gone =
-        file.good == nullptr || (file.missing_since && now - file.missing_since >= file.gap);
-    if (!file.missing_since) file.missing_since = now;
-    ++version_;
-    at = gone ? files_.erase(at) : std::next(at);
+    OnPresent(at->second);
+    ++at;
   }
   for (const auto& path : listing.paths) {
     if (files_.try_emplace(path).second) ++version_;
   }
+}
+
+void FileCatalog::OnPresent(File& file) {
+  if (file.missing_since) ++version_;
+  file.missing_since = {};
+  file.gap = kVanishedGap;
+}
+
+FileCatalog::Files::iterator FileCatalog::OnAbsent(Files::iterator at, Clock::Time now) {
+  File& file = at->second;
+  const bool gone =
+      file.good == nullptr || (file.missing_since && now - file.missing_since >= file.gap);
+  if (!file.missing_since) file.missing_since = now;
+  ++version_;
+  return gone ? files_.erase(at) : std::next(at);
+}
+
+void FileCatalog::OnLook(const Look& look, const SeenAt& at) {
+  auto file = files_.find(look.path);
+  if (look.found == Look::Found::kNone) {
+    if (file != files_.end()) OnAbsent(file, at.now);
+    return;
+  }
+  if (file == files_.end()) {
+    file = files_.try_emplace(look.path).first;
+    ++version_;
+  }
+  OnPresent(file->second);
+  OnRead(look.read, at);
 }
 
 void FileCatalog::OnPathMissing(Clock::Time now) {
@@ -65,7 +87,7 @@ void FileCatalog::OnPathMissing(Clock::Time now) {
   ++version_;
 }
 
-void FileCatalog::OnRead(const ReadFile& read, WallTime now) {
+void FileCatalog::OnRead(const ReadFile& read, const SeenAt& seen_at) {
   const auto at = files_.find(read.path);
   if (at == files_.end()) return;
   File& file = at->second;
@@ -76,16 +98,19 @@ void FileCatalog::OnRead(const ReadFile& read, WallTime now) {
     if (same && file.problem.empty() && file.good == *read.pod) return;
     file.good = *read.pod;
     file.problem.clear();
-    file.problem_since = now;
+    file.problem_since = seen_at.wall;
     file.bad_looks = file.restless_looks = 0;
+    file.look_again = {};
   } else {
     const std::string problem = Message(read.pod.status());
     const bool reported = same && file.problem == problem;
     file.bad_looks = reported ? file.bad_looks + 1 : 0;
     file.restless_looks = reported ? 0 : file.restless_looks + 1;
+    const int looks = std::clamp(std::max(file.bad_looks, file.restless_looks - 1), 0, 20);
+    file.look_again = seen_at.now + kBrokenRetry * (1 << looks);
     if (reported && file.bad_looks == 1) ++version_;
     if (reported) return;
-    if (file.problem.empty()) file.problem_since = now;
+    if (file.problem.empty()) file.problem_since = seen_at.wall;
     file.problem = problem;
   }
   file.warnings = read.warnings;
@@ -158,14 +183,26 @@ void FileCatalog::AddCompleteness(SourceSet& set) const {
 Duration FileCatalog::NextLook(Clock::Time now) const {
   Duration wait = period_;
   if (outcome_ != Listing::Outcome::kListed) wait = std::min(wait, kNoListingRetry);
-  for (const auto& [path, file] : files_) {
-    // Without a listing a look finds nothing out; it comes again by the retry above.
-    if (file.missing_since && outcome_ != Listing::Outcome::kUnreadable)
-      wait = std::min(wait, std::max(Duration{0}, file.gap - (now - file.missing_since)));
-    const int looks = std::max(file.bad_looks, file.restless_looks - 1);
-    if (!file.problem.empty() && looks < 20) wait = std::min(wait, kBrokenRetry * (1 << looks));
-  }
+  if (outcome_ == Listing::Outcome::kMissing && !files_.empty())
+    wait = std::min(wait, std::max(Duration{0}, kPathMissingGap - (now - path_missing_since_)));
+  for (const auto& [path, file] : files_)
+    if (const auto next = NextLookAt(file, now)) wait = std::min(wait, *next);
   return wait;
+}
+
+std::vector<std::string> FileCatalog::Due(Clock::Time now) const {
+  std::vector<std::string> paths;
+  for (const auto& [path, file] : files_)
+    if (NextLookAt(file, now) == Duration{0}) paths.push_back(path);
+  return paths;
+}
+
+/// Without a listing a look finds nothing out; it comes again by the retry of the listing.
+std::optional<Duration> FileCatalog::NextLookAt(const File& file, Clock::Time now) const {
+  if (!IsListed()) return std::nullopt;
+  const Clock::Time at = file.missing_since ? file.missing_since + file.gap : file.look_again;
+  if (!at) return std::nullopt;
+  return std::max(Duration{0}, at - now);
 }
 
 }  // namespace splitlet::config_source

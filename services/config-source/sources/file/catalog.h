@@ -10,6 +10,7 @@
 /// Source: docs/behaviour/config-sources.md, "Manifest files"; docs/safety.md, rule 9.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct Listing {
   Status status;                     // kUnreadable: why
   std::vector<std::string> paths;    // sorted
   std::vector<std::string> skipped;  // directories and what is no file, for the log
+  bool links = false;                // some entry is a link: others than those named may change
 };
 
 /// One manifest as read.
@@ -46,6 +48,24 @@ struct ReadFile {
   std::vector<std::string> warnings;  // fields that are ignored
 };
 
+/// What a look at one entry of the directory found.
+struct Look {
+  enum class Found {
+    kNone,      // nothing, or what is no manifest
+    kManifest,  // `read` is set
+    kUnclear,   // only a look at all tells: it is a link, or the directory is away
+  };
+  std::string path;
+  Found found = Found::kUnclear;
+  ReadFile read;
+};
+
+/// When something was seen: to measure, and for people.
+struct SeenAt {
+  Clock::Time now;
+  WallTime wall;
+};
+
 class FileCatalog {
  public:
   explicit FileCatalog(Duration period) : period_(period) {}
@@ -53,11 +73,16 @@ class FileCatalog {
   /// From the time before this start.
   void Remember(const SourcePodRef& pod);
   void OnListing(const Listing& listing, Clock::Time now);
-  void OnRead(const ReadFile& read, WallTime now);
+  void OnRead(const ReadFile& read, const SeenAt& at);
+  /// The others are as they were; not of one that is unclear.
+  void OnLook(const Look& look, const SeenAt& at);
 
   SourceSet Set() const;
+  bool IsListed() const { return outcome_ == Listing::Outcome::kListed; }
   /// How long until the next look, when no event comes before.
   Duration NextLook(Clock::Time now) const;
+  /// What a look is due at before the regular one: manifests that vanished, or cannot be used.
+  std::vector<std::string> Due(Clock::Time now) const;
   /// Grows when Set() may have changed.
   uint64_t version() const { return version_; }
 
@@ -71,16 +96,22 @@ class FileCatalog {
     uint64_t content = 0;
     int bad_looks = 0;          // at the same content, after the first: it may be half written then
     int restless_looks = 0;     // in a row, each at another content that cannot be used
+    Clock::Time look_again;     // without a problem: no time
     Clock::Time missing_since;  // no time: it is there
     Duration gap = kVanishedGap;  // how long it must be missing; longer when the whole path was
   };
   void OnListed(const Listing& listing, Clock::Time now);
   void OnPathMissing(Clock::Time now);
+  using Files = std::map<std::string, File>;
+  void OnPresent(File& file);
+  /// The one after `at`, which may be gone.
+  Files::iterator OnAbsent(Files::iterator at, Clock::Time now);
+  std::optional<Duration> NextLookAt(const File& file, Clock::Time now) const;
   void AddPods(bool present, SourceSet& set, std::map<std::string, std::string>& taken) const;
   void AddCompleteness(SourceSet& set) const;
 
   const Duration period_;
-  std::map<std::string, File> files_;  // by path: the first by name wins
+  Files files_;  // by path: the first by name wins
   Listing::Outcome outcome_ = Listing::Outcome::kUnreadable;
   std::string unreadable_ = "not read yet";
   Clock::Time path_missing_since_;

@@ -26,14 +26,14 @@ struct Catalog {
 
   void Good(const std::string& path, const std::string& uid, const std::string& name,
             uint64_t content = 1) {
-    files.OnRead({path, content, PodFrom(path, uid, name), {}}, kWall);
+    files.OnRead({path, content, PodFrom(path, uid, name), {}}, {kStart, kWall});
   }
   void Bad(const std::string& path, uint64_t content = 2) {
     BadOnce(path, content);
     BadOnce(path, content);
   }
   void BadOnce(const std::string& path, uint64_t content = 2) {
-    files.OnRead({path, content, InvalidArgument("{}: spec: broken", path), {}}, kWall);
+    files.OnRead({path, content, InvalidArgument("{}: spec: broken", path), {}}, {kStart, kWall});
   }
   /// "u1 u2!|complete": wanted UIDs, those with a problem marked.
   std::string Show() const {
@@ -275,11 +275,11 @@ TEST(FileCatalog, WhatMeansTheSameIsNoNewVersion) {
   Catalog c;
   c.files.OnListing(Listed({"/m/a", "/m/b"}), kStart);
   const auto pod = PodFrom("/m/a", "u1", "a");
-  c.files.OnRead({"/m/a", 1, pod, {}}, kWall);
+  c.files.OnRead({"/m/a", 1, pod, {}}, {kStart, kWall});
   c.Bad("/m/b");
   const auto version = c.files.version();
   c.files.OnListing(Listed({"/m/a", "/m/b"}), kStart + 20s);
-  c.files.OnRead({"/m/a", 1, pod, {}}, kWall + 20s);
+  c.files.OnRead({"/m/a", 1, pod, {}}, {kStart + 20s, kWall + 20s});
   c.Bad("/m/b");
   EXPECT_EQ(c.files.version(), version);
 }

@@ -40,7 +40,7 @@ void FileSource::Start(std::vector<SourcePodRef> remembered, OnSet on_set) {
   on_set_ = std::move(on_set);
   for (const auto& pod : remembered) catalog_.Remember(pod);
   Watch();
-  StartPass();
+  StartLook();
 }
 
 /// On the strand of the looks: it touches the file system, which may hang, and the first look comes
@@ -49,7 +49,7 @@ void FileSource::Watch() {
   deps_.strands.Run(kStrand, [this] {
     const Status watched = deps_.watcher->Start(
         options_.path,
-        {[this] { deps_.loop.Post([this] { OnHint(); }); },
+        {[this](const fs::Hint& hint) { deps_.loop.Post([this, hint] { OnHint(hint); }); },
          [this](const Status& why) { deps_.loop.Post([this, why] { OnWatchLost(why); }); }});
     deps_.loop.Post([this, watched] { OnWatched(watched); });
   });
@@ -60,7 +60,7 @@ void FileSource::OnWatched(const Status& watched) {
   deps_.on_watched(true);
   if (std::exchange(unwatched_, {}).empty()) return;
   deps_.log.Info("manifests are watched again", {KV("path", options_.path)});
-  OnHint();  // what changed meanwhile
+  OnHint(fs::Hint::Anything());  // what changed meanwhile
 }
 
 /// The periodic look still finds everything, only later.
@@ -77,44 +77,85 @@ void FileSource::OnWatchLost(const Status& why) {
   });
 }
 
-void FileSource::OnHint() {
-  if (reading_) {
-    again_ = true;
-  } else {
-    LookSoon();
-  }
+void FileSource::OnHint(const fs::Hint& hint) {
+  if (hint.anything()) hinted_.Add(hint);
+  // Behind a hidden name may be what links lead to.
+  for (const auto& name : hint.names())
+    if (links_ || !name.starts_with('.')) hinted_.Add(name);
+  if (!reading_ && !hinted_.empty()) Arm();
 }
 
-void FileSource::LookSoon() {
-  hinted_ = true;
-  const Duration wait = hints_.Remaining(kHintKey);
-  if (wait == Duration{0}) return StartPass();
-  if (timer_ == 0 || deps_.clock.Now() + wait < look_at_) Arm(wait);
+void FileSource::Arm() {
+  deps_.loop.CancelTimer(std::exchange(timer_, 0));
+  const Clock::Time now = deps_.clock.Now();
+  Duration wait = std::min(catalog_.NextLook(now), std::max(Duration{0}, regular_at_ - now));
+  if (!hinted_.empty()) wait = std::min(wait, hints_.Remaining(kHintKey));
+  if (wait == Duration{0}) return StartLook();
+  timer_ = deps_.loop.RunAfter(wait, [this] {
+    timer_ = 0;
+    StartLook();
+  });
 }
 
-void FileSource::StartPass() {
+void FileSource::StartLook() {
   using Which = ManifestReader::Which;
-  const Which which = hinted_ ? Which::kChanged : Which::kAll;
-  if (std::exchange(hinted_, false)) hints_.Next(kHintKey);
+  const Clock::Time now = deps_.clock.Now();
+  const fs::Hint hint = std::exchange(hinted_, {});
+  if (!hint.empty()) hints_.Next(kHintKey);
   deps_.loop.CancelTimer(timer_);
   timer_ = deps_.loop.RunAfter(kLookLimit, [this] { OnStuck(); });
   reading_ = true;
-  again_ = false;
-  deps_.strands.Run(kStrand, [this, reader = reader_, started = deps_.clock.Now(), which,
-                              now = deps_.clock.WallNow()] {
+  if (now >= regular_at_ || !catalog_.IsListed()) return LookAtAll(Which::kAll);
+  auto paths = PathsToLookAt(hint, now);
+  if (paths.empty()) return LookAtAll(hint.empty() ? Which::kAll : Which::kChanged);
+  LookAt(std::move(paths));
+}
+
+std::vector<std::string> FileSource::PathsToLookAt(const fs::Hint& hint, Clock::Time now) const {
+  if (hint.anything() || links_) return {};
+  std::vector<std::string> paths = catalog_.Due(now);
+  for (const auto& name : hint.names()) paths.push_back(options_.path + "/" + name);
+  std::ranges::sort(paths);
+  const auto twice = std::ranges::unique(paths);
+  paths.erase(twice.begin(), twice.end());
+  return paths;
+}
+
+void FileSource::LookAt(std::vector<std::string> paths) {
+  deps_.strands.Run(kStrand, [this, reader = reader_, paths = std::move(paths), at = Now()] {
+    std::vector<Look> looks;
+    for (const auto& path : paths) looks.push_back(reader->LookAt(path, at.wall));
+    deps_.loop.Post([this, looks = std::move(looks), at] {
+      OnLooks(looks);
+      OnLookDone(at.now);
+    });
+  });
+}
+
+void FileSource::OnLooks(const std::vector<Look>& looks) {
+  const bool unclear = std::ranges::any_of(
+      looks, [](const Look& look) { return look.found == Look::Found::kUnclear; });
+  if (unclear || !catalog_.IsListed()) return hinted_.Add(fs::Hint::Anything());
+  for (const Look& look : looks) catalog_.OnLook(look, Now());
+  PutSet();
+}
+
+void FileSource::LookAtAll(ManifestReader::Which which) {
+  deps_.strands.Run(kStrand, [this, reader = reader_, which, at = Now()] {
     Listing listing = reader->List();
     reader->Collect(listing);
     const std::vector<std::string> paths = listing.paths;
     deps_.loop.Post([this, l = std::move(listing)] { OnListing(l); });
     std::vector<ReadFile> batch;
     for (const auto& path : paths) {
-      if (auto read = reader->Read(path, which, now)) batch.push_back(*std::move(read));
+      if (auto read = reader->Read(path, which, at.wall)) batch.push_back(*std::move(read));
       if (batch.size() < kBatch) continue;
       deps_.loop.Post([this, b = std::exchange(batch, {})] { OnRead(b); });
     }
-    deps_.loop.Post([this, b = std::move(batch), started] {
+    deps_.loop.Post([this, b = std::move(batch), at, which] {
       OnRead(b);
-      OnPassDone(started);
+      if (which == ManifestReader::Which::kAll) regular_at_ = deps_.clock.Now() + options_.period;
+      OnLookDone(at.now);
     });
   });
 }
@@ -125,6 +166,7 @@ void FileSource::OnListing(const Listing& listing) {
       deps_.log.Info("not a manifest, skipped", {KV("path", path)});
   }
   skipped_ = listing.skipped;
+  links_ = listing.links;
   const bool unreadable = listing.outcome == Listing::Outcome::kUnreadable;
   const std::string before = std::exchange(unlisted_, unreadable ? ToString(listing.status) : "");
   if (unreadable && unlisted_ != before)
@@ -136,7 +178,7 @@ void FileSource::OnListing(const Listing& listing) {
 }
 
 void FileSource::OnRead(const std::vector<ReadFile>& batch) {
-  for (const auto& read : batch) catalog_.OnRead(read, deps_.clock.WallNow());
+  for (const auto& read : batch) catalog_.OnRead(read, Now());
   PutSet();
 }
 
@@ -151,11 +193,10 @@ void FileSource::OnStuck() {
   PutSet();
 }
 
-void FileSource::OnPassDone(Clock::Time started) {
+void FileSource::OnLookDone(Clock::Time started) {
   reading_ = false;
   deps_.on_read_time(deps_.clock.Now() - started);
-  Arm(catalog_.NextLook(deps_.clock.Now()));
-  if (again_) LookSoon();
+  Arm();
 }
 
 void FileSource::PutSet() {
@@ -164,15 +205,6 @@ void FileSource::PutSet() {
   const SourceSet set = catalog_.Set();
   problems_.Report(deps_.log, name_, set.problems);
   on_set_(set);
-}
-
-void FileSource::Arm(Duration delay) {
-  deps_.loop.CancelTimer(timer_);
-  look_at_ = deps_.clock.Now() + delay;
-  timer_ = deps_.loop.RunAfter(delay, [this] {
-    timer_ = 0;
-    StartPass();
-  });
 }
 
 }  // namespace splitlet::config_source

@@ -1,9 +1,10 @@
 #pragma once
 
-/// The source `file`: a directory of manifests, or one. Looks again when the watcher says so, every
-/// period, and soon after a manifest that could not be used. Hints without pause are followed ever
-/// more slowly, down to ten looks a second. A watch that is lost is set again with back-off; until
-/// then the period alone finds what changes.
+/// The source `file`: a directory of manifests, or one. Looks at all of them every period, whatever
+/// comes between; at those that the watcher names when it does; and soon again at one that vanished
+/// or could not be used. Hints without pause are followed ever more slowly, down to ten looks a
+/// second. A watch that is lost is set again with back-off; until then the period alone finds what
+/// changes.
 /// In:    the watcher's hints, the period, what the strand has read.
 /// Out:   sets of pods; whether the path is watched.
 /// Killed at any line: nothing is lost; the next start reads everything.
@@ -53,21 +54,26 @@ class FileSource final : public Source {
   const std::string& place() const override { return options_.path; }
   void Start(std::vector<SourcePodRef> remembered, OnSet on_set) override;
   /// Something may have changed.
-  void OnHint();
+  void OnHint(const fs::Hint& hint);
 
  private:
   void Watch();
   void OnWatched(const Status& watched);
   void OnWatchLost(const Status& why);
-  /// As soon as hints may be followed again.
-  void LookSoon();
-  void StartPass();
+  void StartLook();
+  /// What else is due, and what was named; nothing: a look at all is needed.
+  std::vector<std::string> PathsToLookAt(const fs::Hint& hint, Clock::Time now) const;
+  void LookAtAll(ManifestReader::Which which);
+  void LookAt(std::vector<std::string> paths);
   void OnListing(const Listing& listing);
   void OnRead(const std::vector<ReadFile>& batch);
-  void OnPassDone(Clock::Time started);
+  void OnLooks(const std::vector<Look>& looks);
+  void OnLookDone(Clock::Time started);
   void OnStuck();
   void PutSet();
-  void Arm(Duration delay);
+  SeenAt Now() const { return {deps_.clock.Now(), deps_.clock.WallNow()}; }
+  /// The next look, for whatever comes first.
+  void Arm();
 
   const std::string name_;
   Deps deps_;
@@ -79,11 +85,12 @@ class FileSource final : public Source {
   std::vector<std::string> skipped_;
   uint64_t reported_version_ = 0;
   bool reading_ = false;
-  bool again_ = false;
-  bool hinted_ = false;      // the next look is for a hint
-  exec::Backoff hints_;      // of looks for them
+  fs::Hint hinted_;      // what to look at next
+  exec::Backoff hints_;  // of looks for hints
+  // The directory may have some: a name does not tell which manifest changed.
+  bool links_ = true;
+  Clock::Time regular_at_;   // when all are opened again
   exec::TimerId timer_ = 0;  // the next look, or, while one runs, the end of patience with it
-  Clock::Time look_at_;      // when the next look is
   exec::Backoff watching_;
   std::string unlisted_;   // why, while they cannot be listed
   std::string unwatched_;  // why; empty while the path is watched

@@ -58,6 +58,7 @@ Status ManifestReader::AddEntry(const fs::DirEntry& entry, Listing& listing) {
   if (entry.name.starts_with('.')) return OkStatus();
   const std::string path = path_ + "/" + entry.name;
   auto kind = entry.kind;
+  listing.links = listing.links || kind == fs::FileInfo::Kind::kSymlink;
   if (kind != fs::FileInfo::Kind::kFile) {
     const auto info = files_.Stat(path, true);
     // A link that leads nowhere is a manifest that cannot be used; reading it says why.
@@ -124,6 +125,29 @@ std::optional<ReadFile> ManifestReader::Read(const std::string& path, Which whic
   }
   cache_.insert_or_assign(path, Known{read, *stamp, settled});
   return read;
+}
+
+Look ManifestReader::LookAt(const std::string& path, WallTime now) {
+  using Kind = fs::FileInfo::Kind;
+  Look look;
+  look.path = path;
+  const auto info = files_.Stat(path, false);
+  if (info.ok() && info->kind == Kind::kSymlink) return look;
+  if (info.ok() && info->kind == Kind::kFile) {
+    if (auto read = Read(path, Which::kAll, now)) {
+      look.found = Look::Found::kManifest;
+      look.read = *std::move(read);
+      return look;
+    }
+  } else if (!info.ok() && info.status().code() != StatusCode::kNotFound) {
+    return look;
+  }
+  // Of a directory that is away all manifests are, and for longer.
+  const auto directory = files_.Stat(path_, true);
+  if (!directory.ok() || directory->kind != Kind::kDirectory) return look;
+  look.found = Look::Found::kNone;
+  cache_.erase(path);
+  return look;
 }
 
 void ManifestReader::Collect(const Listing& listing) {

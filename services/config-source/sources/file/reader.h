@@ -1,7 +1,7 @@
 #pragma once
 
-/// Reads the configured path: which manifests there are, and each one as a pod. Content that was
-/// seen before is not decoded again.
+/// Reads the configured path: which manifests there are, and each one, or a few, as a pod. Content
+/// that was seen before is not decoded again.
 /// Threads: one at a time (the strand of the file source); calls block on files.
 /// Errors: in what is returned.
 /// Source: docs/behaviour/config-sources.md, "Manifest files".
@@ -30,6 +30,8 @@ class ManifestReader {
   /// same. What keeps inode, size and time is found by `kAll`.
   enum class Which { kAll, kChanged };
   std::optional<ReadFile> Read(const std::string& path, Which which, WallTime now);
+  /// What one entry of the directory is now; a file is opened.
+  Look LookAt(const std::string& path, WallTime now);
   /// Drops what is kept of files that are not in `listing`.
   void Collect(const Listing& listing);
 

@@ -8,11 +8,13 @@ namespace {
 
 class Watching : public testing::Test, public TestNode {
  protected:
-  /// Looks at the folder from now on.
+  /// What is done with the folder from now on: how often it is listed, and each file opened.
   void CountLooks() {
-    looks = 0;
+    listed = 0;
+    opened.clear();
     files.SetHook([this](std::string_view operation, const std::string& path) {
-      if (operation == "list" && path == "/m") ++looks;
+      if (operation == "list" && path == "/m") ++listed;
+      if (operation == "read" && path.starts_with("/m/")) ++opened[path];
       return OkStatus();
     });
   }
@@ -25,7 +27,8 @@ class Watching : public testing::Test, public TestNode {
     return LogLines("manifests are not watched; changes are found by the periodic look only")
         .size();
   }
-  int looks = 0;
+  int listed = 0;
+  std::map<std::string, int> opened;
 };
 
 TEST_F(Watching, AManifestThatIsWrittenWithoutPauseIsLookedAtTenTimesASecond) {
@@ -39,8 +42,8 @@ TEST_F(Watching, AManifestThatIsWrittenWithoutPauseIsLookedAtTenTimesASecond) {
     if (i != 511) continue;
     EXPECT_EQ(Show(), "other web") << "others wait no longer than that";
   }
-  EXPECT_GE(looks, 80);
-  EXPECT_LE(looks, 120) << "in ten seconds";
+  EXPECT_GE(opened["/m/web.yaml"], 80);
+  EXPECT_LE(opened["/m/web.yaml"], 120) << "in ten seconds";
   RunFor(1s);
   EXPECT_EQ(PodOf("web").spec().containers(0).image(), "nginx:999") << "the last one counts";
 }
@@ -48,22 +51,64 @@ TEST_F(Watching, AManifestThatIsWrittenWithoutPauseIsLookedAtTenTimesASecond) {
 TEST_F(Watching, AChangeOpensWhatChangedAndThePeriodicLookOpensAll) {
   for (int i = 0; i < 50; ++i)
     Write(fmt::format("/m/p{}.yaml", i), Manifest(fmt::format("p{}", i)));
-  RunFor(5s);
   StartAndRead();
-  std::vector<std::string> opened;
-  files.SetHook([&opened](std::string_view operation, const std::string& path) {
-    if (operation == "read" && path.starts_with("/m/")) opened.push_back(path);
-    return OkStatus();
-  });
+  CountLooks();
   Write("/m/p7.yaml", Manifest("p7", "nginx:2"));
   RunFor(100ms);
-  EXPECT_EQ(opened, std::vector<std::string>{"/m/p7.yaml"});
+  EXPECT_EQ(opened, (std::map<std::string, int>{{"/m/p7.yaml", 1}}));
   EXPECT_EQ(PodOf("p7").spec().containers(0).image(), "nginx:2");
   Write("/m/p8.yaml", Manifest("p8", "nginx:2"));
+  Delete("/m/p9.yaml");
+  ASSERT_TRUE(files.Rename("/m/p10.yaml", "/m/q.yaml").ok());
   RunFor(100ms);
-  EXPECT_EQ(opened.size(), 3u) << "p7 was written just before";
+  EXPECT_EQ(opened,
+            (std::map<std::string, int>{{"/m/p7.yaml", 1}, {"/m/p8.yaml", 1}, {"/m/q.yaml", 1}}));
+  EXPECT_TRUE(Find("p9")->state() == v1::DesiredRecord::REMOVED);
+  EXPECT_EQ(Find("p10")->origin(), "/m/q.yaml");
+  EXPECT_EQ(listed, 0);
   RunFor(30s);
-  EXPECT_GE(opened.size(), 53u);
+  EXPECT_EQ(opened.size(), 49u);
+}
+
+TEST_F(Watching, HintsDoNotPutOffThePeriodicLook) {
+  StartWithWeb();
+  Write("/m/other.yaml", Manifest("other"));
+  RunFor(1s);
+  CountLooks();
+  for (int i = 0; i < 120; ++i) {
+    Write("/m/other.yaml", Manifest("other", "nginx:" + std::to_string(i)));
+    RunFor(500ms);
+  }
+  EXPECT_GE(opened["/m/web.yaml"], 2) << "in a minute";
+  EXPECT_LE(opened["/m/web.yaml"], 4);
+}
+
+TEST_F(Watching, WhereManifestsAreLinksAnyChangeMayBeOfAnyOfThem) {
+  ASSERT_TRUE(files.MakeDirs("/m/..1", 0755).ok());
+  ASSERT_TRUE(files.MakeDirs("/m/..2", 0755).ok());
+  Write("/m/..1/web.yaml", Manifest("web", "nginx:1", "fixed"));
+  Write("/m/..2/web.yaml", Manifest("web", "nginx:2", "fixed"));
+  StartAndRead();
+  ASSERT_TRUE(files.MakeSymlink("..1", "/m/..data").ok());
+  ASSERT_TRUE(files.MakeSymlink("..data/web.yaml", "/m/web.yaml").ok());
+  RunFor(1s);
+  ASSERT_EQ(PodOf("web").spec().containers(0).image(), "nginx:1");
+  ASSERT_TRUE(files.MakeSymlink("..2", "/m/..data.new").ok());
+  ASSERT_TRUE(files.Remove("/m/..data").ok());
+  ASSERT_TRUE(files.Rename("/m/..data.new", "/m/..data").ok());
+  RunFor(1s);
+  EXPECT_EQ(PodOf("web").spec().containers(0).image(), "nginx:2");
+}
+
+TEST_F(Watching, MoreChangesThanAreNamedAreAllFound) {
+  StartAndRead();
+  std::string names;
+  for (int i = 100; i < 300; ++i) {
+    Write(fmt::format("/m/p{}.yaml", i), Manifest(fmt::format("p{}", i)));
+    names += fmt::format("{}p{}", names.empty() ? "" : " ", i);
+  }
+  RunFor(100ms);
+  EXPECT_EQ(Show(), names);
 }
 
 TEST_F(Watching, ABurstOfChangesIsFollowedAtOnceAndSoIsAnyOneAfterAPause) {
@@ -74,7 +119,7 @@ TEST_F(Watching, ABurstOfChangesIsFollowedAtOnceAndSoIsAnyOneAfterAPause) {
     Write(fmt::format("/m/p{}.yaml", i), Manifest(fmt::format("p{}", i)));
     RunFor(20ms);
   }
-  EXPECT_EQ(looks, 5);
+  EXPECT_EQ(opened.size(), 5u);
   EXPECT_EQ(Show(), "p0 p1 p2 p3 p4");
   for (int i = 0; i < 100; ++i) {
     Write("/m/p0.yaml", Manifest("p0", "nginx:" + std::to_string(i), "fixed"));
