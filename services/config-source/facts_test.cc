@@ -113,6 +113,21 @@ TEST(ConfigSourceFacts, AFileNameThatIsNoTextCostsNoPod) {
   EXPECT_EQ(node.Find("web")->incarnation(), before->incarnation());
 }
 
+TEST(ConfigSourceFacts, AManifestWhoseNameIsNoTextKeepsItsLastGoodPodOverARestart) {
+  TestNode node;
+  const std::string path = "/m/we\xFF\xC3(b.yaml";
+  node.Write(path, Manifest("web"));
+  node.StartAndRead();
+  ASSERT_EQ(node.Show(), "web");
+  node.Kill();
+  node.Write(path, "nonsense");
+  node.StartAndRead(10s);
+  EXPECT_EQ(node.Show(), "web!");
+  node.Delete(path);
+  node.RunFor(100ms);
+  EXPECT_EQ(node.Show(), "web-");
+}
+
 TEST(ConfigSourceFacts, ABrokenFactIsReplaced) {
   TestNode node;
   node.Write("/m/web.yaml", Manifest("web", "nginx", "fixed"));

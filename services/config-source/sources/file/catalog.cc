@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "libs/base/text.h"
 #include "libs/kube/pod_types.h"
 
 namespace splitlet::config_source {
@@ -32,6 +33,7 @@ void FileCatalog::OnListing(const Listing& listing, Clock::Time now) {
 
 void FileCatalog::OnListed(const Listing& listing, Clock::Time now) {
   const std::set<std::string> there(listing.paths.begin(), listing.paths.end());
+  FindRemembered(there);
   for (auto at = files_.begin(); at != files_.end();) {
     if (!there.contains(at->first)) {
       at = OnAbsent(at, now);
@@ -42,6 +44,18 @@ void FileCatalog::OnListed(const Listing& listing, Clock::Time now) {
   }
   for (const auto& path : listing.paths) {
     if (files_.try_emplace(path).second) ++version_;
+  }
+}
+
+/// A remembered pod names its manifest as text; what is no text stands for it there.
+void FileCatalog::FindRemembered(const std::set<std::string>& there) {
+  for (const auto& path : there) {
+    const std::string text = ToText(path);
+    if (text == path || there.contains(text) || files_.contains(path)) continue;
+    auto remembered = files_.extract(text);
+    if (remembered.empty()) continue;
+    remembered.key() = path;
+    files_.insert(std::move(remembered));
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -103,6 +104,7 @@ class FileCatalog {
   void OnListed(const Listing& listing, Clock::Time now);
   void OnPathMissing(Clock::Time now);
   using Files = std::map<std::string, File>;
+  void FindRemembered(const std::set<std::string>& there);
   void OnPresent(File& file);
   /// The one after `at`, which may be gone.
   Files::iterator OnAbsent(Files::iterator at, Clock::Time now);
