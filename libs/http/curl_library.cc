@@ -32,8 +32,20 @@ StatusOr<CurlLibrary> Load() {
   RETURN_IF_ERROR(Find(library, "curl_easy_getinfo", curl.easy_getinfo), "load");
   RETURN_IF_ERROR(Find(library, "curl_easy_perform", curl.easy_perform), "load");
   RETURN_IF_ERROR(Find(library, "curl_easy_strerror", curl.easy_strerror), "load");
+  RETURN_IF_ERROR(Find(library, "curl_free", curl.free), "load");
+  RETURN_IF_ERROR(Find(library, "curl_multi_add_handle", curl.multi_add_handle), "load");
+  RETURN_IF_ERROR(Find(library, "curl_multi_cleanup", curl.multi_cleanup), "load");
+  RETURN_IF_ERROR(Find(library, "curl_multi_info_read", curl.multi_info_read), "load");
+  RETURN_IF_ERROR(Find(library, "curl_multi_init", curl.multi_init), "load");
+  RETURN_IF_ERROR(Find(library, "curl_multi_remove_handle", curl.multi_remove_handle), "load");
+  RETURN_IF_ERROR(Find(library, "curl_multi_setopt", curl.multi_setopt), "load");
+  RETURN_IF_ERROR(Find(library, "curl_multi_socket_action", curl.multi_socket_action), "load");
   RETURN_IF_ERROR(Find(library, "curl_slist_append", curl.slist_append), "load");
   RETURN_IF_ERROR(Find(library, "curl_slist_free_all", curl.slist_free_all), "load");
+  RETURN_IF_ERROR(Find(library, "curl_url", curl.url), "load");
+  RETURN_IF_ERROR(Find(library, "curl_url_cleanup", curl.url_cleanup), "load");
+  RETURN_IF_ERROR(Find(library, "curl_url_get", curl.url_get), "load");
+  RETURN_IF_ERROR(Find(library, "curl_url_set", curl.url_set), "load");
   return curl;
 }
 

@@ -23,9 +23,7 @@ std::string Lower(std::string_view text) {
 struct Sink {
   uint64_t max_bytes = 0;
   const CancelToken* cancel = nullptr;
-  bool cut = false, headers_only = false;  // as asked for
   bool too_long = false;
-  bool enough = false;  // the rest is not wanted
   Answer answer;
 };
 
@@ -33,8 +31,7 @@ size_t OnBody(const char* data, size_t size, size_t count, void* user) {
   auto& sink = *static_cast<Sink*>(user);
   const size_t bytes = size * count;
   if (sink.answer.body.size() + bytes >= sink.max_bytes) {
-    if (sink.cut) sink.answer.body.append(data, sink.max_bytes - sink.answer.body.size());
-    (sink.cut ? sink.enough : sink.too_long) = true;
+    sink.too_long = true;
     return 0;
   }
   sink.answer.body.append(data, bytes);
@@ -53,11 +50,6 @@ size_t OnHeader(const char* data, size_t size, size_t count, void* user) {
     while (!answer.status.empty() && static_cast<unsigned char>(answer.status.back()) <= ' ')
       answer.status.pop_back();
     answer.body.clear();
-  } else if (sink.headers_only && line == "\r\n") {
-    // Neither "100 Continue" nor a redirect, which libcurl has to see to the end.
-    const char kind = sink.answer.status.empty() ? '1' : sink.answer.status[0];
-    sink.enough = kind != '1' && kind != '3';
-    if (sink.enough) return 0;
   }
   return line.size();
 }
@@ -96,11 +88,6 @@ struct Client::Connection {
     Set(CURLOPT_NOPROGRESS, 0L);
     Set(CURLOPT_XFERINFOFUNCTION, &OnProgress<curl_off_t, curl_off_t, curl_off_t, curl_off_t>);
     Set(CURLOPT_XFERINFODATA, &sink);
-    if (request.to_pod) {
-      Set(CURLOPT_SSL_VERIFYPEER, 0L);
-      Set(CURLOPT_SSL_VERIFYHOST, 0L);
-      Set(CURLOPT_NOPROXY, "*");
-    }
     if (!request.body) return;
     Set(CURLOPT_POSTFIELDS, request.body->data());
     Set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body->size()));
@@ -148,12 +135,6 @@ std::string PlaceOf(std::string_view url) {
   return scheme + "://" + Lower(url) + (scheme == "https" ? ":443" : ":80");
 }
 
-std::string HostOf(std::string_view place) {
-  const size_t at = place.find("://");
-  if (at != std::string_view::npos) place.remove_prefix(at + 3);
-  return std::string(place.substr(0, place.rfind(':')));
-}
-
 StatusOr<Answer> Client::Call(const Request& request, const Deadline& deadline) {
   Request step = request;
   for (int redirects = 0;; ++redirects) {
@@ -163,11 +144,6 @@ StatusOr<Answer> Client::Call(const Request& request, const Deadline& deadline) 
     if (target.empty()) return answer;
     if (redirects == kMaxRedirects) return Unavailable("more than {} redirects", kMaxRedirects);
     const std::string from = PlaceOf(step.url), to = PlaceOf(target);
-    if (request.to_pod) {
-      if (HostOf(from) != HostOf(to)) return answer;
-      step.url = target;
-      continue;
-    }
     if (from.starts_with("https:") && !to.starts_with("https:"))
       return FailedPrecondition("redirected from https to {}, which is not followed", to);
     if (from != to) step.headers.clear();
@@ -193,15 +169,12 @@ StatusOr<Answer> Client::CallOnce(const Request& request, const Deadline& deadli
   };
   for (const auto& line : request.headers) add(line);
   if (request.body) add("Expect:");  // curl would wait a second for a 100 that few servers send
-  Sink sink{.max_bytes = request.max_bytes,
-            .cancel = deadline.cancel.get(),
-            .cut = request.to_pod,
-            .headers_only = request.headers_only};
+  Sink sink{.max_bytes = request.max_bytes, .cancel = deadline.cancel.get()};
   c.Prepare(request, headers.get(), sink);
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(Remaining(clock_, deadline));
   c.Set(CURLOPT_TIMEOUT_MS, std::max<long>(1, left.count()));
   const CURLcode code = c.curl.easy_perform(c.handle.get());
-  if (code != CURLE_OK && !sink.enough) return c.ToStatus(code, sink);
+  if (code != CURLE_OK) return c.ToStatus(code, sink);
   long http_code = 0;
   c.curl.easy_getinfo(c.handle.get(), CURLINFO_RESPONSE_CODE, &http_code);
   sink.answer.code = static_cast<int>(http_code);

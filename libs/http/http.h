@@ -26,11 +26,6 @@ struct Request {
   /// without the headers to another scheme, host or port, since they may hold a secret.
   std::optional<std::string_view> body;
   uint64_t max_bytes = 0;  // of the answer's body; reaching it is an error
-  /// For a server in a pod, as a kubelet's probes and hooks call it: no certificate is verified, no
-  /// proxy asked, a redirect to another host is the answer (to others the headers go along), and
-  /// what is longer than max_bytes is cut.
-  bool to_pod = false;
-  bool headers_only = false;  // over with the headers of the answer, unless it is a redirect
 };
 
 struct Answer {
@@ -41,8 +36,6 @@ struct Answer {
 
 /// "https://host:443", in lower case, with the scheme's port; empty for what is no such URL.
 std::string PlaceOf(std::string_view url);
-/// Of a place, without scheme and port: "host", "[::1]".
-std::string HostOf(std::string_view place);
 
 class Client {
  public:

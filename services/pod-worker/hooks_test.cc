@@ -11,10 +11,7 @@ namespace core = k8s::io::api::core::v1;
 class Hooks : public testing::Test, public TestNode {
  protected:
   void SetUp() override {
-    http = [this](const http::Request& request, const Deadline&) {
-      requests.push_back(request);
-      return answer;
-    };
+    http.answer = [](const http::Exchange&) { return http::Outcome{.code = 500}; };
     Start();
   }
   static core::LifecycleHandler& PreStopOf(kube::Pod& pod, int container = 0) {
@@ -27,8 +24,6 @@ class Hooks : public testing::Test, public TestNode {
     return *pod.mutable_spec()->mutable_containers(0)->mutable_lifecycle()->mutable_post_start();
   }
   HeldCalls& calls() { return process->calls; }
-  std::vector<http::Request> requests;
-  StatusOr<http::Answer> answer = http::Answer{.code = 500};
 };
 
 TEST_F(Hooks, NothingElseStartsBeforePostStartIsOver) {
@@ -114,9 +109,9 @@ TEST_F(Hooks, AnyAnswerToARequestWillDo) {
   get.set_scheme("HTTP");
   get.set_path("/started");
   ASSERT_TRUE(RunPod(pod).ok());
-  ASSERT_EQ(requests.size(), 1u);
-  EXPECT_TRUE(requests[0].url.ends_with(":8080/started")) << requests[0].url;
-  EXPECT_TRUE(requests[0].to_pod && requests[0].headers_only);
+  ASSERT_EQ(http.asked.size(), 1u);
+  EXPECT_TRUE(http.asked[0].url.ends_with(":8080/started")) << http.asked[0].url;
+  EXPECT_TRUE(http.asked[0].headers_only);
   EXPECT_EQ(runtime.Running("uid-web").size(), 2u);
 }
 

@@ -2,16 +2,31 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <set>
 
 #include "k8s.io/api/core/v1/container.pb.h"
+#include "k8s.io/api/core/v1/probe.pb.h"
 #include "k8s.io/apimachinery/pkg/util/intstr/intstr.pb.h"
+#include "libs/base/text.h"
 
 namespace splitlet::pod_worker {
 
 namespace {
 
 constexpr int kNamedPort = 1;  // IntOrString.type
+constexpr size_t kMaxName = 256;
+
+std::string Lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+bool HasControls(const std::string& text) {
+  return std::ranges::any_of(text, [](unsigned char c) { return c < ' ' && c != '\t'; });
+}
 
 }  // namespace
 
@@ -41,6 +56,34 @@ std::string EscapedPath(std::string_view path) {
     out += plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
   }
   return out;
+}
+
+std::string SchemeOf(const k8s::io::api::core::v1::HTTPGetAction& get) {
+  return get.scheme().empty() ? "http" : Lower(get.scheme());
+}
+
+StatusOr<std::vector<std::string>> HeaderLines(const k8s::io::api::core::v1::HTTPGetAction& get,
+                                               std::string_view user_agent) {
+  static const std::set<std::string> kFraming{"content-length", "trailer", "transfer-encoding"};
+  std::vector<std::string> lines;
+  std::set<std::string> seen;
+  for (const auto& header : get.http_headers()) {
+    if (HasControls(header.name()) || HasControls(header.value()))
+      return InvalidArgument("invalid header field \"{}\"", ToText(header.name(), kMaxName));
+    const std::string name = Lower(header.name());
+    const bool first = seen.insert(name).second;
+    const bool one = name == "host" || name == "user-agent";  // of which the first counts
+    if (kFraming.contains(name) || (one && !first)) continue;
+    if (!header.value().empty()) {
+      lines.push_back(header.name() + ": " + header.value());
+    } else if (name == "accept") {
+      lines.emplace_back("Accept:");  // none is sent
+    } else if (!one) {
+      lines.push_back(header.name() + ";");
+    }
+  }
+  if (!seen.contains("user-agent")) lines.push_back(fmt::format("User-Agent: {}", user_agent));
+  return lines;
 }
 
 }  // namespace splitlet::pod_worker

@@ -7,6 +7,7 @@
 #include "libs/daemon/run_service.h"
 #include "libs/exec/periodic.h"
 #include "libs/exec/strand_pool.h"
+#include "libs/http/async_client.h"
 #include "libs/rpc/rpc.h"
 #include "services/pod-worker/pod_worker_service.h"
 #include "services/pod-worker/rpc.h"
@@ -36,6 +37,7 @@ struct Process final : daemon::Service {
         runtime(rpc::ConnectEndpoint(config.runtime_endpoint), context.clock(), context.metrics(),
                 {.request = config.request_timeout}),
         runner(runtime, context.clock()),
+        http(context.clock()),
         owner(peers::MakeDesiredOwner(context.clock(), context.Peer("config-source"))),
         runtime_strands({.max_threads = kRuntimeThreads,
                          .slow_threads = kHungThreads,
@@ -49,6 +51,7 @@ struct Process final : daemon::Service {
   void WaitStopped() override {
     runtime_strands.Stop();
     runtime.EndLongCalls();
+    http.Stop();
   }
   daemon::Health GetHealth() const override { return workers->GetHealth(); }
   std::vector<std::string> Notes() const override { return workers->Notes(); }
@@ -61,6 +64,7 @@ struct Process final : daemon::Service {
   daemon::RuntimeLock runtime_lock;
   cri::GrpcRuntime runtime;
   LimitedRunner runner;
+  http::AsyncClient http;
   std::unique_ptr<peers::DesiredOwner> owner;
   std::unique_ptr<PodWorkerService> workers;
   exec::StrandPool runtime_strands;  // ends before what it uses
@@ -79,31 +83,28 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                    "view desired");
   auto process = std::make_unique<Process>(context, config, std::move(lock));
   Process& p = *process;
-  p.workers = std::make_unique<PodWorkerService>(
-      Deps{context.clock(),
-           context.loop(),
-           context.strands(),
-           p.runtime_strands,
-           context.bus(),
-           std::move(table),
-           std::move(desired),
-           p.runtime,
-           p.runner,
-           p.runtime,
-           p.runtime,
-           p.runtime,
-           cri::MakeTailReader(),
-           context.files(),
-           fs::ReadWithin,
-           *p.owner,
-           context.events(),
-           context.metrics(),
-           context.log(),
-           std::random_device{}(),
-           [&clock = context.clock()](const http::Request& request, const Deadline& deadline) {
-             return http::Client(clock).Call(request, deadline);
-           }},
-      std::move(config));
+  p.workers = std::make_unique<PodWorkerService>(Deps{context.clock(),
+                                                      context.loop(),
+                                                      context.strands(),
+                                                      p.runtime_strands,
+                                                      context.bus(),
+                                                      std::move(table),
+                                                      std::move(desired),
+                                                      p.runtime,
+                                                      p.runner,
+                                                      p.runtime,
+                                                      p.runtime,
+                                                      p.runtime,
+                                                      cri::MakeTailReader(),
+                                                      context.files(),
+                                                      fs::ReadWithin,
+                                                      *p.owner,
+                                                      context.events(),
+                                                      context.metrics(),
+                                                      context.log(),
+                                                      p.http,
+                                                      std::random_device{}()},
+                                                 std::move(config));
   p.calls = MakeRpc(context.loop(), *p.workers);
   return process;
 }

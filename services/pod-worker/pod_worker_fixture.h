@@ -24,6 +24,7 @@
 #include "libs/cri/stranded_calls.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
+#include "libs/http/fake_caller.h"
 #include "libs/peers/fake_desired_owner.h"
 #include "services/pod-worker/pod_worker_service.h"
 #include "services/pod-worker/pods_fixture.h"
@@ -214,8 +215,7 @@ class TestNode {
              .events = events,
              .metrics = process->registry,
              .log = Log(sink),
-             .hook_http = [this](const http::Request& request,
-                                 const Deadline& deadline) { return http(request, deadline); }},
+             .http = http},
         config);
     process->loop.Post([p = process.get()] { p->service->Start(); });
     all.RunUntilIdle();
@@ -379,7 +379,7 @@ class TestNode {
   bus::Table<v1::DesiredRecord> desired = *bus::Own<v1::DesiredRecord>(*source_bus, "desired");
   bus::View<v1::WorkerRecord> workers = *bus::ViewOf<v1::WorkerRecord>(*loop_bus, "workers");
   Config config;
-  HookHttp http;  // of hooks
+  http::FakeCaller http;  // of servers in pods
   std::unique_ptr<Process> process;
 
  private:

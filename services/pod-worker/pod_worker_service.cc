@@ -115,9 +115,11 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
                     .loop = deps_.loop,
                     .calls = deps_.long_calls,
                     .request_timeout = config_.request_timeout}),
+      network_prober_({.clock = deps_.clock, .loop = deps_.loop, .caller = deps_.http}),
       probes_({.clock = deps_.clock,
                .loop = deps_.loop,
                .commands = exec_prober_,
+               .network = network_prober_,
                .results = probe_results_,
                .events = deps_.events,
                .metrics = metrics_,
@@ -128,7 +130,7 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
               .loop = deps_.loop,
               .strands = deps_.runtime_strands,
               .long_calls = deps_.long_calls,
-              .http = deps_.hook_http,
+              .http = deps_.http,
               .metrics = metrics_}),
       termination_(
           {.clock = deps_.clock,
@@ -245,6 +247,7 @@ void PodWorkerService::BeginStop() {
   puller_.BeginStop();
   probes_.BeginStop();
   exec_prober_.BeginStop();
+  network_prober_.BeginStop();
   termination_.BeginStop();
   hooks_.BeginStop();
   for (const auto& [uid, worker] : workers_) worker->ending->Cancel();

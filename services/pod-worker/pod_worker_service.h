@@ -39,6 +39,7 @@
 #include "services/pod-worker/images/puller.h"
 #include "services/pod-worker/metrics.h"
 #include "services/pod-worker/probes/exec_prober.h"
+#include "services/pod-worker/probes/network_prober.h"
 #include "services/pod-worker/probes/probe_scheduler.h"
 #include "services/pod-worker/probes/results.h"
 #include "services/pod-worker/sync/pod_sync.h"
@@ -90,8 +91,8 @@ struct Deps {
   daemon::EventRecorder& events;
   prometheus::Registry& metrics;
   Log log;
-  uint64_t seed = 1;        // of jitter
-  HookHttp hook_http = {};  // for hooks by HTTP
+  http::Caller& http;  // of servers in pods, for probes and hooks
+  uint64_t seed = 1;   // of jitter
 };
 
 class PodWorkerService {
@@ -186,6 +187,7 @@ class PodWorkerService {
   FoundIncarnations found_;
   ProbeResults probe_results_;
   ExecProber exec_prober_;
+  NetworkProber network_prober_;
   ProbeScheduler probes_;
   HookRunner hooks_;
   TerminationRunner termination_;

@@ -161,6 +161,61 @@ TEST_F(Probed, NothingBeginsOnceTheProcessEnds) {
   EXPECT_EQ(events.Count("Unhealthy"), 0);
 }
 
+TEST_F(Probed, EachKindOfActionHasItsProber) {
+  auto pod = TestPod{.containers = {"get", "tcp", "rpc"}}.Make();
+  for (int i = 0; i < 3; ++i) {
+    auto& probe = *pod.mutable_spec()->mutable_containers(i)->mutable_readiness_probe();
+    Fill(probe, 1);
+    auto& handler = *probe.mutable_handler();
+    handler.clear_exec();
+    if (i == 0) {
+      handler.mutable_http_get()->mutable_port()->set_int_val(80);
+      handler.mutable_http_get()->set_path("/");
+      handler.mutable_http_get()->set_scheme("HTTP");
+    }
+    if (i == 1) handler.mutable_tcp_socket()->mutable_port()->set_int_val(81);
+    if (i == 2) handler.mutable_grpc()->set_port(82);
+  }
+  http.answer = [](const http::Exchange& asked) {
+    return asked.protocol == http::Exchange::Protocol::kHttp2
+               ? http::Outcome{.code = 200, .head = "grpc-status: 12\r\n"}
+               : http::Outcome{.code = 200};
+  };
+  const Status granted = RunPod(pod);
+  ASSERT_TRUE(granted.ok()) << granted;
+  EXPECT_EQ(events.Count("FeatureNotSupported"), 0);
+  RunFor(500ms);
+  EXPECT_EQ(Results(), "readiness=0 readiness=1 readiness=1");
+  EXPECT_EQ(runtime.Calls("ExecSync"), 0u);
+  ASSERT_EQ(http.asked.size(), 3u);
+  EXPECT_EQ(events.Text("Unhealthy"),
+            "Readiness probe failed: error: this server does not implement the grpc health "
+            "protocol (grpc.health.v1.Health): ");
+}
+
+/// Sixteen of the places are left for those that answer.
+TEST_F(Probed, CommandsThatHangDoNotDelayTheOthers) {
+  TestPod many;
+  many.containers.clear();
+  for (size_t i = 0; i < ExecProber::kAtOnce + 8; ++i)
+    many.containers.push_back(fmt::format("c{}", i));
+  auto pod = many.Make();
+  for (auto& container : *pod.mutable_spec()->mutable_containers())
+    Fill(*container.mutable_readiness_probe());
+  process->calls.hold = true;
+  ASSERT_TRUE(RunPod(pod).ok());
+  RunFor(2s);
+  ASSERT_EQ(process->calls.execs.size(), ExecProber::kAtOnce);
+  const auto answer_all = [this] {
+    const auto execs = std::exchange(process->calls.execs, {});
+    for (const auto& exec : execs) exec(DeadlineExceeded("too long"));
+    Settle();
+  };
+  answer_all();
+  EXPECT_EQ(process->calls.execs.size(), 8u + ExecProber::kAtOnce / 2)
+      << "those that had to wait, and half of the places for those that hang";
+}
+
 TEST_F(Probed, WhatIsGoneIsProbedNoMore) {
   auto pod = TestPod{}.Make();
   Fill(*App(pod).mutable_readiness_probe());

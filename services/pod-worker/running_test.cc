@@ -45,21 +45,14 @@ TEST_F(Running, TheGrantIsOnDiskBeforeTheAnswer) {
   EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
 }
 
-void SetProbe(k8s::io::api::core::v1::Probe& probe) {
-  probe.set_period_seconds(1);
-  probe.set_success_threshold(1);
-  probe.mutable_handler()->mutable_tcp_socket()->mutable_port()->set_int_val(80);
-}
-
-TEST_F(Running, ProbesAndHooksThatAreNotCarriedOutAreToldOnceInALife) {
+TEST_F(Running, WhatIsNotCarriedOutIsToldOnceInALife) {
   auto pod = TestPod{}.Make();
-  auto& app = *pod.mutable_spec()->mutable_containers(0);
-  SetProbe(*app.mutable_liveness_probe());
+  pod.mutable_spec()->add_image_pull_secrets()->set_name("secret");
   ASSERT_TRUE(RunPod(pod).ok());
   EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
   ASSERT_EQ(events.Count("FeatureNotSupported"), 1);
   EXPECT_EQ(events.Text("FeatureNotSupported"),
-            "container app: livenessProbe is not carried out by this version");
+            "pod: imagePullSecrets is not carried out by this version");
   EXPECT_TRUE(std::ranges::any_of(
       events.events, [](const auto& e) { return e.warning && e.reason == "FeatureNotSupported"; }));
   EXPECT_TRUE(std::ranges::any_of(sink.lines(), [](const auto& line) {
@@ -76,11 +69,11 @@ TEST_F(Running, ProbesAndHooksThatAreNotCarriedOutAreToldOnceInALife) {
   EXPECT_EQ(events.Count("FeatureNotSupported"), 2);
 }
 
-TEST_F(Running, AnEditThatAsksForAProbeIsTold) {
+TEST_F(Running, AnEditThatAsksForWhatIsNotCarriedOutIsTold) {
   auto pod = TestPod{}.Make();
   ASSERT_TRUE(RunPod(pod).ok());
   EXPECT_EQ(events.Count("FeatureNotSupported"), 0);
-  SetProbe(*pod.mutable_spec()->mutable_containers(0)->mutable_startup_probe());
+  pod.mutable_spec()->add_image_pull_secrets()->set_name("secret");
   ASSERT_TRUE(RunPod(pod, 1, 2).ok());
   EXPECT_EQ(events.Count("FeatureNotSupported"), 1);
 }

@@ -83,6 +83,37 @@ TEST_F(Pods, ACommandThatFailsRestartsItsContainer) {
   EXPECT_TRUE(WaitFor(kSoon, [&] { return RestartsOf("web") >= 1; }));
 }
 
+TEST_F(Pods, AWebServerMakesAPodReady) {
+  StartNode();
+  std::string yaml = PodWithScratch("web", "exec httpd -f -p 18080 -h /scratch/www", scratch());
+  const std::string mounts = "    volumeMounts";
+  ASSERT_NE(yaml.find(mounts), std::string::npos) << yaml;
+  yaml.insert(
+      yaml.find(mounts),
+      "    ports: [{name: web, containerPort: 18080}]\n"
+      "    readinessProbe: {httpGet: {path: /up, port: web}, periodSeconds: 1}\n"
+      "    startupProbe: {tcpSocket: {port: 18080}, periodSeconds: 1, failureThreshold: 60}\n");
+  std::filesystem::create_directories(scratch() + "/www");
+  node_->PutManifest("web.yaml", yaml);
+  ExpectPhase("web", "Running");
+  EXPECT_FALSE(node_->Pod("web")->ready);
+  harness::WriteFile(scratch() + "/www/up", "up");
+  ExpectRunning("web");
+  std::filesystem::remove(scratch() + "/www/up");
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return !node_->Pod("web")->ready; }));
+  EXPECT_EQ(RestartsOf("web"), 0);
+}
+
+TEST_F(Pods, APortThatNobodyListensOnRestartsItsContainer) {
+  StartNode();
+  node_->PutManifest(
+      "web.yaml",
+      ProbedPod(
+          "sleep 1000",
+          "    livenessProbe: {grpc: {port: 18081}, periodSeconds: 1, failureThreshold: 2}\n"));
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return RestartsOf("web") >= 1; }));
+}
+
 TEST_F(Pods, HooksRunAfterTheStartAndBeforeTheSignal) {
   StartNode();
   std::string yaml = PodWithScratch(

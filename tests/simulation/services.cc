@@ -1,6 +1,7 @@
 // The services on the fakes of the simulated node, and the calls between them.
 
 #include "libs/cri/stranded_calls.h"
+#include "libs/http/fake_caller.h"
 #include "libs/peers/fake_desired_owner.h"
 #include "services/config-source/config_source_service.h"
 #include "services/config-source/sources/http/fake_http_fetcher.h"
@@ -123,13 +124,16 @@ class PodWorker final : public Process {
                          .owner = owner_,
                          .events = shell().events,
                          .metrics = shell().registry,
-                         .log = Log(node.sink())},
+                         .log = Log(node.sink()),
+                         .http = http_},
         config);
+    http_.answer = [](const http::Exchange&) { return http::Outcome{.code = 200}; };
   }
   void Start() override { service->Start(); }
   std::unique_ptr<pod_worker::PodWorkerService> service;
 
  private:
+  http::FakeCaller http_;
   peers::FakeDesiredOwner owner_;
   cri::StrandedCalls calls_;
 };

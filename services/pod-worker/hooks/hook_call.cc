@@ -21,11 +21,6 @@ constexpr const char* kUserAgent = "kube-lifecycle/1.36";
 constexpr uint64_t kMaxBody = 10u << 10;
 constexpr size_t kMaxText = 1024;
 
-std::string Lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 StatusOr<int64_t> PortOf(const core::HTTPGetAction& get, const kube::Container& container) {
   const auto number = FindPort(get.port(), container);
   if (!number)
@@ -34,37 +29,15 @@ StatusOr<int64_t> PortOf(const core::HTTPGetAction& get, const kube::Container& 
   return *number;
 }
 
-Status AddHeaders(const core::HTTPGetAction& get, std::vector<std::string>& headers) {
-  bool agent = false;
-  for (const auto& header : get.http_headers()) {
-    for (const std::string* text : {&header.name(), &header.value()})
-      if (std::any_of(text->begin(), text->end(),
-                      [](unsigned char c) { return c < ' ' && c != '\t'; }))
-        return InvalidArgument("invalid header field \"{}\"", ToText(header.name(), kMaxText));
-    const std::string name = Lower(header.name());
-    agent = agent || name == "user-agent";
-    if (!header.value().empty()) {
-      headers.push_back(header.name() + ": " + header.value());
-    } else if (name == "accept") {
-      headers.push_back("Accept:");  // none is sent
-    } else if (name != "user-agent") {
-      headers.push_back(header.name() + ";");
-    }
-  }
-  if (!agent) headers.push_back(std::string("User-Agent: ") + kUserAgent);
-  return OkStatus();
-}
-
-Status FillRequest(const HookOf& hook, http::Request& request) {
+Status FillRequest(const HookOf& hook, http::Exchange& request) {
   const auto& get = hook.handler.http_get();
   const std::string host = get.host().empty() ? hook.pod_ip : get.host();
   if (host.empty()) return FailedPrecondition("failed to find networking container: no IP");
   ASSIGN_OR_RETURN(const int64_t port, PortOf(get, hook.container), "port");
-  RETURN_IF_ERROR(AddHeaders(get, request.headers), "headers");
-  const std::string scheme = get.scheme().empty() ? "http" : Lower(get.scheme());
-  request.url = fmt::format("{}://{}{}", scheme, HostAndPort(host, port), EscapedPath(get.path()));
+  ASSIGN_OR_RETURN(request.headers, HeaderLines(get, kUserAgent), "headers");
+  request.url =
+      fmt::format("{}://{}{}", SchemeOf(get), HostAndPort(host, port), EscapedPath(get.path()));
   request.max_bytes = kMaxBody;
-  request.to_pod = true;
   request.headers_only = true;
   return OkStatus();
 }

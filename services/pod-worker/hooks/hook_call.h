@@ -12,7 +12,7 @@
 
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
-#include "libs/http/http.h"
+#include "libs/http/caller.h"
 #include "libs/kube/pod_types.h"
 
 namespace k8s::io::api::core::v1 {
@@ -25,7 +25,7 @@ struct HookCall {
   enum class Kind { kExec, kHttp, kSleep, kNone };
   Kind kind = Kind::kNone;
   std::vector<std::string> command;
-  http::Request request;
+  http::Exchange request;
   Duration sleep{0};
   Status error;         // not OK: it cannot be run, and has failed
   std::string subject;  // "Exec lifecycle hook ([a b]) for Container "c" in Pod "p_ns(uid)""

@@ -52,25 +52,29 @@ void HookRunner::Exec(uint64_t id, const Run& run) {
       });
 }
 
+/// Any answer will do.
 void HookRunner::Get(uint64_t id, const Run& run) {
-  PostEnd(id, Failed(run.call, Fetch(run).status()));
+  deps_.http.Begin(run.call.request, run.deadline, [this, id, run](const http::Outcome& outcome) {
+    if (outcome.status.code() == StatusCode::kUnimplemented)
+      return GetInTheClear(id, run, outcome.status);
+    PostEnd(id, Failed(run.call, outcome.status));
+  });
 }
 
-/// Any answer will do. To a server that does not speak TLS the request goes once more in the
-/// clear, without what is to be kept secret.
-StatusOr<http::Answer> HookRunner::Fetch(const Run& run) const {
-  auto answer = deps_.http(run.call.request, run.deadline);
-  if (answer.status().code() != StatusCode::kUnimplemented) return answer;
-  http::Request plain = run.call.request;
+/// To a server that does not speak TLS the request goes once more, without what is to be kept
+/// secret.
+void HookRunner::GetInTheClear(uint64_t id, const Run& run, const Status& refused) {
+  http::Exchange plain = run.call.request;
   plain.url.replace(0, std::string_view("https").size(), "http");
   std::erase_if(plain.headers, [](std::string header) {
     std::ranges::transform(header, header.begin(), [](unsigned char c) { return std::tolower(c); });
     return header.starts_with("authorization");
   });
-  auto again = deps_.http(plain, run.deadline);
-  if (!again.ok()) return answer;
-  deps_.metrics.hook_http_fallbacks.Increment();
-  return again;
+  deps_.http.Begin(std::move(plain), run.deadline,
+                   [this, id, run, refused](const http::Outcome& outcome) {
+                     if (outcome.status.ok()) deps_.metrics.hook_http_fallbacks.Increment();
+                     PostEnd(id, Failed(run.call, outcome.status.ok() ? OkStatus() : refused));
+                   });
 }
 
 void HookRunner::Sleep(uint64_t id, const Run& run) {

@@ -3,9 +3,9 @@
 /// Runs lifecycle hooks, and says how each has ended.
 /// In:      Begin, from the sync and the end of a pod; answers of the runtime and of servers.
 /// Owns:    the hooks under way.
-/// Out:     ExecSync without a thread; HTTP on a strand of its own; sleeps by a timer.
+/// Out:     ExecSync and HTTP without a thread; sleeps by a timer.
 /// Killed:  nobody begins a hook again: see docs/safety.md, rule 19.
-/// Threads: the loop's; requests run on strands.
+/// Threads: the loop's; calls begin on strands.
 /// Errors:  CANCELLED when it was given up, DEADLINE_EXCEEDED when its time is over; else its
 ///          failure, in the words of HookMessage.
 /// Source:  docs/behaviour/hooks.md.
@@ -24,9 +24,6 @@
 
 namespace splitlet::pod_worker {
 
-/// Blocks until the answer; http::Client::Call, or a test's.
-using HookHttp = std::function<StatusOr<http::Answer>(const http::Request&, const Deadline&)>;
-
 class HookRunner {
  public:
   struct Deps {
@@ -34,7 +31,7 @@ class HookRunner {
     exec::EventLoop& loop;
     exec::Strands& strands;
     cri::LongCalls& long_calls;
-    HookHttp http;
+    http::Caller& http;
     Metrics& metrics;
   };
   using Done = std::function<void(const Status&)>;
@@ -64,7 +61,7 @@ class HookRunner {
   void Sleep(uint64_t id, const Run& run);
   void PostEnd(uint64_t id, Status status);
   void End(uint64_t id, const Status& status);
-  StatusOr<http::Answer> Fetch(const Run& run) const;
+  void GetInTheClear(uint64_t id, const Run& run, const Status& refused);
 
   const Deps deps_;
   std::map<uint64_t, UnderWay> under_way_;

@@ -22,32 +22,22 @@ ProbeAnswer AnswerOfExec(const StatusOr<cri::ExecResult>& result, const ProbeCal
   return {result->exit_code == 0 ? kSuccess : kFailure, ToText(output, kMaxProbeOutput)};
 }
 
-void ExecProber::BeginStop() {
-  stopping_ = true;
-  waiting_.clear();
-}
-
 void ExecProber::Begin(const ProbeCall& call, Done done) {
-  if (stopping_) return;
-  if (waiting_.size() >= kMaxWaiting)
-    return done({ProbeAnswer::Kind::kError, "too many probes wait for the runtime"});
-  waiting_.emplace_back(call, std::move(done));
-  BeginNext();
+  const auto start = [this, call, done] { Run(call, done); };
+  if (!places_.Enter(call.slow, start))
+    done({.kind = ProbeAnswer::Kind::kError, .text = "too many probes wait for the runtime"});
 }
 
-void ExecProber::BeginNext() {
-  if (running_ >= kAtOnce || waiting_.empty()) return;
-  const auto [call, done] = std::move(waiting_.front());
-  waiting_.pop_front();
-  ++running_;
+void ExecProber::Run(const ProbeCall& call, const Done& done) {
+  const Clock::Time begun = deps_.clock.Now();
   deps_.calls.BeginExecSync(
       cri::ContainerId(call.container_id), {std::get<ExecProbe>(call.action).command, call.timeout},
       After(deps_.clock, call.timeout + deps_.request_timeout),
-      [this, call = call, done = done](const StatusOr<cri::ExecResult>& result) {
-        deps_.loop.Post([this, done, answer = AnswerOfExec(result, call)] {
-          --running_;
-          BeginNext();
-          done(answer);
+      [this, call, done, begun](const StatusOr<cri::ExecResult>& result) {
+        deps_.loop.Post([this, call, done, begun, answer = AnswerOfExec(result, call)]() mutable {
+          places_.Leave(call.slow);
+          answer.took = deps_.clock.Now() - begun;
+          done(std::move(answer));
         });
       });
 }

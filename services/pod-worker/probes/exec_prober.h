@@ -9,12 +9,10 @@
 /// Errors:  kError when the runtime could not run the command, or too many calls wait.
 /// Source:  docs/behaviour/probes.md, "exec".
 
-#include <deque>
-#include <utility>
-
 #include "libs/base/clock.h"
 #include "libs/cri/long_calls.h"
 #include "libs/exec/exec.h"
+#include "services/pod-worker/probes/places.h"
 #include "services/pod-worker/probes/prober.h"
 
 namespace splitlet::pod_worker {
@@ -37,15 +35,13 @@ class ExecProber final : public Prober {
   explicit ExecProber(Deps deps) : deps_(deps) {}
   void Begin(const ProbeCall& call, Done done) override;
   /// Those that wait are dropped, and nothing begins any more: the runtime's client goes soon.
-  void BeginStop();
+  void BeginStop() { places_.Close(); }
 
  private:
-  void BeginNext();
+  void Run(const ProbeCall& call, const Done& done);
 
   const Deps deps_;
-  bool stopping_ = false;
-  size_t running_ = 0;
-  std::deque<std::pair<ProbeCall, Done>> waiting_;
+  Places places_{{.at_once = kAtOnce, .waiting = kMaxWaiting}};
 };
 
 }  // namespace splitlet::pod_worker

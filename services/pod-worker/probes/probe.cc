@@ -45,17 +45,11 @@ std::vector<std::string> ExpandedCommand(const core::ExecAction& exec,
 StatusOr<ProbeAction> HttpOf(const core::HTTPGetAction& get, const kube::Container& container,
                              const std::string& pod_ip) {
   ASSIGN_OR_RETURN(const int port, PortOf(get.port(), container), "httpGet");
-  HttpProbe probe;
-  const std::string host = get.host().empty() ? pod_ip : get.host();
-  probe.url = fmt::format("{}://{}{}", get.scheme() == "HTTPS" ? "https" : "http",
-                          HostAndPort(host, port), EscapedPath(get.path()));
-  for (const auto& header : get.http_headers()) {
-    const bool splits = std::ranges::any_of(
-        header.value(), [](char c) { return c == '\r' || c == '\n' || c == '\0'; });
-    if (splits)
-      return InvalidArgument("httpGet: invalid header field value for \"{}\"", header.name());
-    probe.headers.emplace_back(header.name(), header.value());
-  }
+  HttpProbe probe{.host = get.host().empty() ? pod_ip : get.host()};
+  probe.url = fmt::format("{}://{}{}", SchemeOf(get), HostAndPort(probe.host, port),
+                          EscapedPath(get.path()));
+  ASSIGN_OR_RETURN(probe.headers, HeaderLines(get, kProbeAgent), "httpGet");
+  probe.headers.emplace_back("Connection: close");
   return probe;
 }
 
@@ -88,16 +82,13 @@ std::optional<ProbeKind> ProbeKindOf(std::string_view name) {
 }
 
 const core::Probe* FindProbe(const kube::Container& container, ProbeKind kind) {
-  const auto by_command = [](bool has, const core::Probe& probe) {
-    return has && probe.handler().has_exec() ? &probe : nullptr;
-  };
   switch (kind) {
     case ProbeKind::kStartup:
-      return by_command(container.has_startup_probe(), container.startup_probe());
+      return container.has_startup_probe() ? &container.startup_probe() : nullptr;
     case ProbeKind::kReadiness:
-      return by_command(container.has_readiness_probe(), container.readiness_probe());
+      return container.has_readiness_probe() ? &container.readiness_probe() : nullptr;
     case ProbeKind::kLiveness:
-      return by_command(container.has_liveness_probe(), container.liveness_probe());
+      return container.has_liveness_probe() ? &container.liveness_probe() : nullptr;
   }
   UNREACHABLE();
 }

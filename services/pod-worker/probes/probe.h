@@ -35,7 +35,7 @@ std::string_view NameOf(ProbeKind kind);
 std::string_view TitleOf(ProbeKind kind);
 std::optional<ProbeKind> ProbeKindOf(std::string_view name);
 
-/// nullptr: the container has none of that kind that is carried out. Those by a command are.
+/// nullptr: the container has none of that kind.
 const k8s::io::api::core::v1::Probe* FindProbe(const kube::Container& container, ProbeKind kind);
 bool HasProbes(const kube::Container& container);
 bool HasProbes(const kube::Pod& pod);
@@ -61,9 +61,11 @@ struct ExecProbe {
   std::vector<std::string> command;
   bool operator==(const ExecProbe&) const = default;
 };
+inline constexpr std::string_view kProbeAgent = "kube-probe/1.36";
 struct HttpProbe {
+  std::string host;  // of `url`; may be empty
   std::string url;
-  std::vector<std::pair<std::string, std::string>> headers;  // may repeat; a value may be empty
+  std::vector<std::string> headers;  // lines, as libs/http takes them
   bool operator==(const HttpProbe&) const = default;
 };
 struct TcpProbe {
@@ -79,7 +81,8 @@ struct GrpcProbe {
 };
 using ProbeAction = std::variant<ExecProbe, HttpProbe, TcpProbe, GrpcProbe>;
 
-/// INVALID_ARGUMENT for a port or header that cannot be used, or without an action.
+/// INVALID_ARGUMENT for a port or header that cannot be used, or without an action. Without an
+/// address of the pod the host is empty.
 StatusOr<ProbeAction> ActionOf(const k8s::io::api::core::v1::Probe& probe,
                                const kube::Container& container, const std::string& pod_ip);
 
@@ -92,7 +95,9 @@ struct ProbeAnswer {
     kError,  // says nothing of the container
   };
   Kind kind = Kind::kError;
-  std::string text;  // for people; bounded
+  std::string text;     // for people; bounded
+  bool failed = false;  // of kError: events call the state "failure", else "unknown"
+  Duration took{0};     // since it had its place
 };
 /// Of an answer's text, or of the output of a command.
 inline constexpr size_t kMaxProbeOutput = 10240;

@@ -9,6 +9,7 @@
 #include "k8s.io/api/core/v1/probe.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/kube/restart_policy.h"
+#include "services/pod-worker/probes/places.h"
 #include "services/pod-worker/sync/actions.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -155,8 +156,10 @@ void ProbeScheduler::Begin(const std::string& key, Probe& probe) {
   };
   if (!probe.action.ok()) probe.tries = kTries;  // it would say the same again
   if (const Status& bad = may.ok() ? probe.action.status() : may; !bad.ok())
-    return answer({ProbeAnswer::Kind::kError, std::string(Message(bad))});
-  deps_.commands.Begin({probe.id, *probe.action, probe.timing.timeout}, answer);
+    return answer({.kind = ProbeAnswer::Kind::kError, .text = std::string(Message(bad))});
+  Prober& prober =
+      std::holds_alternative<ExecProbe>(*probe.action) ? deps_.commands : deps_.network;
+  prober.Begin({probe.id, *probe.action, probe.timing.timeout, probe.slow}, answer);
 }
 
 void ProbeScheduler::OnAnswer(const std::string& key, uint64_t run, ProbeAnswer answer) {
@@ -164,11 +167,12 @@ void ProbeScheduler::OnAnswer(const std::string& key, uint64_t run, ProbeAnswer 
     FAIL_POINT("pod-worker.probe.after");
     return OkStatus();
   }();
-  if (!may.ok()) answer = {ProbeAnswer::Kind::kError, std::string(Message(may))};
+  if (!may.ok()) answer = {.kind = ProbeAnswer::Kind::kError, .text = std::string(Message(may))};
   const auto found = probes_.find(key);
   if (found == probes_.end() || found->second.run != run) return;  // of a container that is gone
   Probe& probe = found->second;
   probe.run = 0;
+  probe.slow = answer.took >= kSlowProbe;
   if (stopping_) return;  // given up with the process
   if (answer.kind == ProbeAnswer::Kind::kError && ++probe.tries < kTries) return Begin(key, probe);
   probe.tries = 0;
@@ -193,10 +197,10 @@ void ProbeScheduler::Report(const Probe& probe, const ProbeAnswer& answer) const
                      probe.container);
       break;
     case ProbeAnswer::Kind::kError:
-      events.Warning(
-          "Unhealthy",
-          fmt::format("{} probe errored and resulted in unknown state: {}", title, answer.text),
-          probe.container);
+      events.Warning("Unhealthy",
+                     fmt::format("{} probe errored and resulted in {} state: {}", title,
+                                 answer.failed ? "failure" : "unknown", answer.text),
+                     probe.container);
       return;
   }
   probe.series->Observe(answer.kind != ProbeAnswer::Kind::kFailure,

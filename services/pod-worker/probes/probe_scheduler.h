@@ -45,7 +45,7 @@ class ProbeScheduler {
   struct Deps {
     const Clock& clock;
     exec::EventLoop& loop;
-    Prober& commands;
+    Prober &commands, &network;
     ProbeResults& results;
     daemon::EventRecorder& events;
     Metrics& metrics;
@@ -78,8 +78,9 @@ class ProbeScheduler {
     StatusOr<ProbeAction> action;
     ProbeState state;
     Clock::Time due, begun;
-    uint64_t run = 0;  // under way; 0: none
-    int tries = 0;     // of this run that said nothing
+    uint64_t run = 0;   // under way; 0: none
+    int tries = 0;      // of this run that said nothing
+    bool slow = false;  // when it last ran
     std::unique_ptr<ProbeSeries> series;
   };
   /// "<uid>/<container>/<kind>".

@@ -34,7 +34,9 @@ std::string Shown(const std::string& yaml, const std::string& ip = "10.1.2.3") {
     return fmt::format("exec {}", fmt::join(exec->command, "|"));
   if (const auto* http = std::get_if<HttpProbe>(&*action)) {
     std::string text = "get " + http->url;
-    for (const auto& [name, value] : http->headers) text += fmt::format(" {}={}", name, value);
+    for (const auto& line : http->headers)
+      if (!line.starts_with("User-Agent: kube-probe/") && line != "Connection: close")
+        text += fmt::format(" [{}]", line);
     return text;
   }
   if (const auto* tcp = std::get_if<TcpProbe>(&*action))
@@ -62,10 +64,17 @@ TEST(ProbeAction, WhatIsDoneToWhom) {
       {"no slash, and blanks", "{httpGet: {port: 1, path: \"a b%20\"}}",
        "get http://10.1.2.3:1/a%20b%20"},
       {"headers", "{httpGet: {port: 1, path: /, httpHeaders: [{name: A, value: b}, {name: A}]}}",
-       "get http://10.1.2.3:1/ A=b A="},
+       "get http://10.1.2.3:1/ [A: b] [A;]"},
       {"a header that would be two",
        "{httpGet: {port: 1, path: /, httpHeaders: [{name: A, value: \"b\\r\\nC: d\"}]}}",
-       "httpGet: invalid header field value for \"A\""},
+       "httpGet: invalid header field \"A\""},
+      {"a name for the host, one only, and how the request is framed is ours",
+       "{httpGet: {port: 1, path: /, httpHeaders: [{name: host, value: a}, {name: Host, value: b}, "
+       "{name: Content-Length, value: \"9\"}]}}",
+       "get http://10.1.2.3:1/ [host: a]"},
+      {"no Accept and no User-Agent",
+       "{httpGet: {port: 1, path: /, httpHeaders: [{name: Accept}, {name: User-Agent}]}}",
+       "get http://10.1.2.3:1/ [Accept:]"},
       {"tcp", "{tcpSocket: {port: web}}", "tcp 10.1.2.3:8080"},
       {"tcp to another host", "{tcpSocket: {port: 1, host: 10.9.9.9}}", "tcp 10.9.9.9:1"},
       {"grpc", "{grpc: {port: 9, service: s}}", "grpc 10.1.2.3:9 's'"},

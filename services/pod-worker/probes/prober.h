@@ -18,6 +18,7 @@ struct ProbeCall {
   std::string container_id;
   ProbeAction action;
   Duration timeout{0};  // from when it runs to its end
+  bool slow = false;    // it was when it last ran; see places.h
 };
 
 class Prober {

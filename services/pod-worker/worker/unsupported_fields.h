@@ -1,7 +1,7 @@
 #pragma once
 
 /// What a pod asks for that this version passes over although the pod runs: a reader of its events
-/// must not take a container without probes for one that is probed. What keeps a pod from running
+/// must not take what is passed over for what is done. What keeps a pod from running
 /// fails with an event of its own and is not named here.
 /// Threads: pure function, any.
 /// Errors:  none.
@@ -13,7 +13,7 @@
 
 namespace splitlet::pod_worker {
 
-/// Each container with its fields, for people; empty when nothing is passed over.
+/// The fields, for people; empty when nothing is passed over.
 std::string UnsupportedFields(const kube::Pod& pod);
 
 }  // namespace splitlet::pod_worker
