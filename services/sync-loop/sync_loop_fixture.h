@@ -129,7 +129,11 @@ class Node {
     Settle();
   }
 
-  ~Node() { Crash(); }
+  ~Node() {
+    Crash();
+    for (const auto& line : log_sink.lines())
+      EXPECT_NE(line.message, "the room of the node was not what its pods hold");
+  }
 
   void StartLoop(bool kill_foreign = false) {
     loop_ = std::make_unique<exec::FakeLoop>(scheduler_, scheduler_.NewOwner("sync-loop"));

@@ -24,7 +24,8 @@ SyncLoopService::SyncLoopService(SyncLoopDeps deps, const SyncLoopConfig& config
                .store = store_,
                .victims = victims_,
                .metrics = metrics_,
-               .log = deps_.log},
+               .log = deps_.log,
+               .on_sent = [this](const std::string& key) { admitter_.OnHolderChanged(key); }},
               config.seed),
       admitter_({.clock = deps_.clock,
                  .loop = deps_.loop,
@@ -77,6 +78,7 @@ void SyncLoopService::Start() {
 
 void SyncLoopService::OnAdmissionsRead() {
   for (const auto& [key, entry] : store_.entries()) {
+    admitter_.OnHolderChanged(key);
     SendToVictims(entry);
     grants_.Check(key);
   }
@@ -107,6 +109,7 @@ void SyncLoopService::OnDesiredChanged(const bus::View<v1::DesiredRecord>::Chang
   CHECK(deps_.loop.IsCurrent());
   const std::string& key = change.key;
   known_.TakeDesired(change);
+  admitter_.OnHolderChanged(key);
   const PodDigest* pod = known_.Pod(key);
   if (pod == nullptr) {
     grants_.Forget(key);
@@ -128,6 +131,7 @@ void SyncLoopService::OnWorkersChanged(const bus::View<v1::WorkerRecord>::Change
   const WorkerDigest* before = known_.Worker(key);
   const auto probes_before = before == nullptr ? std::set<std::string>() : before->probes_wrong;
   known_.TakeWorker(change);
+  admitter_.OnHolderChanged(key);
   if (const WorkerDigest* worker = known_.Worker(key); worker != nullptr) {
     if (ProbesMakeWork(probes_before, worker->probes_wrong))
       grants_.MakeSyncDue(key, change.traceparent);
@@ -155,7 +159,10 @@ void SyncLoopService::OnSaved(const std::string& key) {
 }
 
 void SyncLoopService::SendToVictims(const AdmissionStore::Entry& entry) {
-  for (const auto& victim : victims_.Take(entry)) grants_.Check(victim);
+  for (const auto& victim : victims_.Take(entry)) {
+    admitter_.OnHolderChanged(victim);
+    grants_.Check(victim);
+  }
 }
 
 std::vector<std::string> SyncLoopService::Notes() const {
@@ -184,6 +191,7 @@ void SyncLoopService::OnTick() {
   grants_.CheckAll();
   admitter_.DecideAllWaiting();
   admitter_.ForgetOldAdmissions();
+  admitter_.CheckRoom();
   orphans_.OnTick();
   SetGauges();
 }

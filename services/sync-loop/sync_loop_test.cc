@@ -465,7 +465,9 @@ struct CallsRig {
   KnownPods known;
   AdmissionStore store{{clock, loop, strands, files, table, log}, "/run/admission", [](auto&) {}};
   Victims victims{known, store, events};
-  GrantSender calls{{clock, loop, strands, client, view, known, store, victims, metrics, log}, 1};
+  GrantSender calls{{clock, loop, strands, client, view, known, store, victims, metrics, log,
+                     [](const std::string&) {}},
+                    1};
   void Check() {
     loop.Post([this] { calls.Check("web"); });
   }

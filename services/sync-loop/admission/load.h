@@ -2,7 +2,7 @@
 
 /// Which pods are the load of the node: those with a grant whose worker is not terminated, and own
 /// admissions that are not granted yet. Nothing else counts, however its record came to be there.
-/// room.h asks for every pod; it is decided here alone.
+/// room.h asks for each pod; it is decided here alone.
 /// Threads: pure functions, any.
 /// Errors: none.
 /// Source: docs/safety.md, rule 12.

@@ -51,6 +51,7 @@ PodAdmitter::PodAdmitter(const Deps& deps, const SyncLoopConfig& config)
       sysctls_(config.kernel_release, config.allowed_unsafe_sysctls),
       node_name_(config.node_name),
       max_pods_(config.max_pods),
+      room_({deps_.known, deps_.store, deps_.victims, deps_.grants}),
       waits_(deps.loop, deps.clock, [this](const std::string& key) { OnWaitOver(key); }) {}
 
 void PodAdmitter::Start() {
@@ -139,7 +140,7 @@ void PodAdmitter::DecidePending() {
   if (any)
     for (const auto& [key, waiting] : waiting_) pending_.insert(key);
   const std::vector<std::string> turn = TakePending();
-  if (any && why_not.empty()) room_ = ComputeRoom(LoadOfNode());
+  if (any && why_not.empty()) room_.BeginTurn();
   for (const std::string& key : turn) {
     const bool undecided = NeedsDecision(key, *deps_.known.Pod(key));
     std::string why = !undecided || why_not.empty() ? TryDecide(key) : why_not;
@@ -207,7 +208,7 @@ std::string PodAdmitter::WhyWaits(const std::string& key, const PodDigest& diges
     return "the record of its worker cannot be understood";
   if (worker != nullptr && worker->incarnation < digest.incarnation &&
       worker->state != WorkerDigest::State::kFinished) {
-    if (const auto requests = RequestsIn(digest); requests.ok()) Await(key, *requests);
+    if (const auto requests = RequestsIn(digest); requests.ok()) room_.Await(key, *requests);
     return "an earlier life of the pod has not ended";
   }
   const bool begun = worker != nullptr && worker->incarnation == digest.incarnation;
@@ -253,7 +254,10 @@ std::string PodAdmitter::TryDecideByNode(const std::string& key, const PodDigest
     return "what the runtime can enforce is not known yet";
   const auto pressure = Pressure();
   // A static pod is held up by nobody who waits only.
-  const NodeLoad load = digest.is_static ? room_.held : WithAwaited(room_.held, room_);
+  const Room& room = room_.room();
+  std::optional<NodeLoad> with_awaited;
+  if (!digest.is_static && !room.awaited.empty()) with_awaited = WithAwaited(room.held, room);
+  const NodeLoad& load = with_awaited ? *with_awaited : room.held;
   const AdmissionInput input{.pod = pod,
                              .requests = *requests,
                              .node = node_ ? &*node_ : nullptr,
@@ -265,7 +269,7 @@ std::string PodAdmitter::TryDecideByNode(const std::string& key, const PodDigest
   if (decision.refusal) {
     const bool lacks_room = LacksRoom(decision.refusal);
     if (std::string why = WhyRefusalWaits(key, *decision.refusal); !why.empty()) {
-      if (lacks_room) Await(key, *requests);
+      if (lacks_room) room_.Await(key, *requests);
       return why;
     }
     if (lacks_room) return TryDecideWithoutRoom(key, digest, input, decision);
@@ -277,13 +281,14 @@ std::string PodAdmitter::TryDecideByNode(const std::string& key, const PodDigest
 std::string PodAdmitter::TryDecideWithoutRoom(const std::string& key, const PodDigest& digest,
                                               const AdmissionInput& input, Decision& decision) {
   const bool critical = kube::IsCritical(input.pod);
-  const NodeLoad later = digest.is_static ? WithoutNamesakes(room_.held, deps_.known, key)
-                         : critical       ? WithAwaited(room_.held, room_)
-                                          : WithAwaited(room_.later, room_);
+  const Room& room = room_.room();
+  const NodeLoad later = digest.is_static ? WithoutNamesakes(room.held, deps_.known, key)
+                         : critical       ? WithAwaited(room.held, room)
+                                          : WithAwaited(room.later, room);
   const bool comes = !LacksRoom(FindRefusal(input, later));
   if (!comes && critical && decision.refusal->reason.starts_with("OutOf")) {
     if (std::string why = MakeRoom(input, later, decision); !why.empty()) {
-      Await(key, input.requests);
+      room_.Await(key, input.requests);
       return why;
     }
   }
@@ -292,7 +297,7 @@ std::string PodAdmitter::TryDecideWithoutRoom(const std::string& key, const PodD
     return "";
   }
   // What would not fit on an empty node keeps nobody away.
-  if (!LacksRoom(FindRefusal(input, NodeLoad()))) Await(key, input.requests);
+  if (!LacksRoom(FindRefusal(input, NodeLoad()))) room_.Await(key, input.requests);
   const std::string why = fmt::format("{}, until there is room", decision.refusal->reason);
   if (!digest.is_static) return why;
   const auto* entry = deps_.store.Find(key);
@@ -355,11 +360,9 @@ std::string PodAdmitter::WhyRefusalWaits(const std::string& key, const Refusal& 
 void PodAdmitter::Decide(const std::string& key, const PodDigest& digest,
                          const Decision& decision) {
   ReportDecision(key, digest, decision);
-  if (!decision.refusal) {
-    room_.held.Set(key, decision.requests);
-    room_.later.Set(key, decision.requests);
-  }
+  if (!decision.refusal) room_.Admit(key, decision.requests);
   deps_.store.Decide(key, MakeFact(digest, decision), decision.requests, digest.traceparent);
+  room_.OnChanged(key);
 }
 
 v1::AdmissionFact PodAdmitter::MakeFact(const PodDigest& digest, const Decision& decision) const {
@@ -416,6 +419,10 @@ bool PodAdmitter::IsOver(const std::string& key) const {
   return worker == nullptr || worker->state == WorkerDigest::State::kFinished;
 }
 
+void PodAdmitter::CheckRoom() {
+  if (!room_.Check()) deps_.log.Error("the room of the node was not what its pods hold", {});
+}
+
 void PodAdmitter::ForgetOldAdmissions() {
   const bool known =
       deps_.desired.live() && deps_.workers.LiveAndComplete() && deps_.store.was_read();
@@ -431,6 +438,7 @@ void PodAdmitter::ForgetOldAdmissions() {
   for (const auto& key : old) {
     deps_.store.Forget(key);
     deps_.victims.Forget(key);
+    room_.OnChanged(key);
   }
   std::erase_if(removed_,
                 [this](const std::string& key) { return deps_.store.Find(key) == nullptr; });

@@ -2,7 +2,7 @@
 
 /// Decides for each wanted pod whether it may run on this node, one turn for all that wait.
 /// In:    changes of what is known, from SyncLoopService; the node's record and its pressure.
-/// Owns:  which pods wait and for what; the room of the node during a turn.
+/// Owns:  which pods wait and for what; the room of the node.
 /// Out:   decisions to AdmissionStore, which saves and puts them; events of refusals.
 /// Killed at any line: a pod whose decision is not on disk is decided again.
 /// Threads: loop thread only.
@@ -75,6 +75,11 @@ class PodAdmitter {
   /// Its record was taken away by its owner.
   void OnDesiredGone(const std::string& key);
   void OnSaved(const std::string& key);
+  /// What it holds of the node may be something else than before: its record, its worker, a call
+  /// for it, or that it is a victim has changed.
+  void OnHolderChanged(const std::string& key) { room_.OnChanged(key); }
+  /// Adds up again what all pods hold.
+  void CheckRoom();
   /// Forgets the admissions of pods that nobody wants and nothing works for.
   void ForgetOldAdmissions();
 
@@ -117,10 +122,6 @@ class PodAdmitter {
   bool IsSourceKnown(const PodDigest& digest);
   std::vector<std::string> Pressure() const;
   RoomInput LoadOfNode() const { return {deps_.known, deps_.store, deps_.victims, deps_.grants}; }
-  /// Younger API pods leave room for it in this turn.
-  void Await(const std::string& key, const PodRequests& requests) {
-    room_.awaited.emplace_back(key, requests);
-  }
   void Decide(const std::string& key, const PodDigest& digest, const Decision& decision);
   v1::AdmissionFact MakeFact(const PodDigest& digest, const Decision& decision) const;
   void ReportDecision(const std::string& key, const PodDigest& digest, const Decision& decision);
@@ -136,7 +137,7 @@ class PodAdmitter {
 
   std::set<std::string> pending_;  // to be decided in this turn
   bool turn_posted_ = false;
-  Room room_;                                   // of this turn
+  HeldRoom room_;
   std::map<std::string, Waiting> waiting_;      // what was undecided at the end of its last turn
   std::map<std::string, Clock::Time> sources_;  // whose pods are not all known -> since when
   std::set<std::string> known_sources_;         // the others: nobody waits for them any more

@@ -22,11 +22,13 @@ struct HostPort {
   int32_t port = 0;
   std::string protocol;  // "TCP"
   std::string ip;        // "0.0.0.0" is every address
+  bool operator==(const HostPort&) const = default;
 };
 
 struct PodRequests {
   Amounts amounts;  // above zero only
   std::vector<HostPort> ports;
+  bool operator==(const PodRequests&) const = default;
 };
 
 StatusOr<PodRequests> RequestsOf(const kube::Pod& pod);
@@ -45,6 +47,8 @@ class NodeLoad {
   size_t pods() const { return pods_.size(); }
   int64_t Used(const std::string& resource) const;
   bool IsFree(const HostPort& port) const;
+  /// The same pods have the same.
+  bool operator==(const NodeLoad& other) const { return pods_ == other.pods_; }
 
  private:
   std::map<std::string, PodRequests> pods_;

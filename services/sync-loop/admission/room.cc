@@ -1,5 +1,7 @@
 #include "services/sync-loop/admission/room.h"
 
+#include <utility>
+
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -30,19 +32,45 @@ Standing StandingOf(const RoomInput& input, const std::string& key) {
        .called = input.grants.MayBeGranted(key)});
 }
 
-Room ComputeRoom(const RoomInput& input) {
-  Room room;
-  const auto add = [&input, &room](const std::string& key) {
-    const Standing standing = StandingOf(input, key);
-    if (!standing.counts) return;
-    const PodRequests requests = RequestsOfCounted(input, key);
-    room.held.Set(key, requests);
-    if (!standing.ends && !input.victims.Contains(key)) room.later.Set(key, requests);
-  };
-  for (const auto& [key, entry] : input.store.entries()) add(key);
-  for (const auto& [key, worker] : input.known.workers())
-    if (input.store.Find(key) == nullptr) add(key);
-  return room;
+void HeldRoom::BeginTurn() {
+  room_.awaited.clear();
+  changed_.insert(called_.begin(), called_.end());
+  for (const auto& key : std::exchange(changed_, {})) Update(key);
+}
+
+void HeldRoom::Update(const std::string& key) {
+  if (input_.grants.MayBeGranted(key)) {
+    called_.insert(key);
+  } else {
+    called_.erase(key);
+  }
+  const bool known = input_.store.Find(key) != nullptr || input_.known.Worker(key) != nullptr;
+  const Standing standing = known ? StandingOf(input_, key) : Standing{};
+  room_.held.Erase(key);
+  room_.later.Erase(key);
+  if (!standing.counts) return;
+  PodRequests requests = RequestsOfCounted(input_, key);
+  if (!standing.ends && !input_.victims.Contains(key)) room_.later.Set(key, requests);
+  room_.held.Set(key, std::move(requests));
+}
+
+void HeldRoom::Admit(const std::string& key, const PodRequests& requests) {
+  room_.held.Set(key, requests);
+  room_.later.Set(key, requests);
+}
+
+bool HeldRoom::Check() {
+  BeginTurn();
+  HeldRoom anew(input_);
+  for (const auto& [key, entry] : input_.store.entries()) anew.OnChanged(key);
+  for (const auto& [key, worker] : input_.known.workers()) anew.OnChanged(key);
+  anew.BeginTurn();
+  const bool same = anew.room_.held == room_.held && anew.room_.later == room_.later;
+  if (!same) {
+    room_ = std::move(anew.room_);
+    called_ = std::move(anew.called_);
+  }
+  return same;
 }
 
 NodeLoad WithoutNamesakes(NodeLoad load, const KnownPods& known, const std::string& key) {

@@ -172,6 +172,7 @@ std::optional<GrantSender::Call> GrantSender::Build(const std::string& key, cons
 
 void GrantSender::Send(const std::string& key, Call call) {
   in_flight_.insert(key);
+  deps_.on_sent(key);
   auto shared = std::make_shared<const Call>(std::move(call));
   deps_.strands.Run(
       "call/" + key, [this, key, shared, deadline = After(deps_.clock, peers::kGrantTimeout)] {

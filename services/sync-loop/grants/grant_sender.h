@@ -13,6 +13,7 @@
 /// Errors: logged once for each code, counted, tried again.
 /// Source: docs/design.md, "The calls"; docs/safety.md, rules 14 and 15.
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -49,6 +50,7 @@ class GrantSender {
     const Victims& victims;
     SyncLoopMetrics& metrics;
     const Log& log;
+    std::function<void(const std::string& key)> on_sent;  // it may be granted from now on
   };
   /// `seed`: of jitter.
   GrantSender(const Deps& deps, uint64_t seed);
