@@ -115,6 +115,23 @@ TEST_F(Hooks, AnyAnswerToARequestWillDo) {
   EXPECT_EQ(runtime.Running("uid-web").size(), 2u);
 }
 
+/// Thirty-two of them would hold all threads that the runtime is called with.
+TEST_F(Hooks, ARequestThatHangsHoldsNoThread) {
+  auto pod = TestPod{}.Make();
+  auto& get = *PostStartOf(pod).mutable_http_get();
+  get.mutable_port()->set_int_val(8080);
+  get.set_scheme("HTTP");
+  get.set_path("/started");
+  http.hold = true;
+  ASSERT_TRUE(RunPod(pod).ok());
+  ASSERT_EQ(http.held.size(), 1u);
+  EXPECT_EQ(process->strands.Pending("hook/1"), 0u);
+  http.held[0].done({.code = 200});
+  Settle();
+  EXPECT_EQ(NoteOf("app").reason(), "");
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
 TEST_F(Hooks, ThePreStopEatsOfTheGrace) {
   auto pod = TestPod{}.Make();
   PreStopOf(pod).mutable_sleep()->set_seconds(20);

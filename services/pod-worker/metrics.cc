@@ -93,8 +93,16 @@ void Metrics::CountStartError(const std::string& type, const std::string& code) 
   started_containers_errors.Add({{"container_type", type}, {"code", code}}).Increment();
 }
 
-prometheus::Histogram& Metrics::AddProbeDuration(const prometheus::Labels& labels) const {
-  return probe_duration.Add(labels, kDefault);
+prometheus::Histogram& Metrics::AddProbeDuration(const prometheus::Labels& labels) {
+  prometheus::Histogram& histogram = probe_duration.Add(labels, kDefault);
+  ++probe_durations_[&histogram];
+  return histogram;
+}
+
+void Metrics::RemoveProbeDuration(prometheus::Histogram& histogram) {
+  if (--probe_durations_[&histogram] > 0) return;
+  probe_durations_.erase(&histogram);
+  probe_duration.Remove(&histogram);
 }
 
 void Metrics::ObservePull(uint64_t bytes, Duration duration) {

@@ -12,6 +12,7 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
+#include <map>
 #include <string>
 
 #include "libs/base/clock.h"
@@ -47,8 +48,13 @@ struct Metrics {
   void ObserveSandbox(const std::string& handler, Duration duration, bool good);
   void CountStart(const std::string& type);
   void CountStartError(const std::string& type, const std::string& code);
-  prometheus::Histogram& AddProbeDuration(const prometheus::Labels& labels) const;
+  /// Pods of one name share theirs; it goes with the last that was added. On the loop.
+  prometheus::Histogram& AddProbeDuration(const prometheus::Labels& labels);
+  void RemoveProbeDuration(prometheus::Histogram& histogram);
   void ObservePull(uint64_t bytes, Duration duration);
+
+ private:
+  std::map<prometheus::Histogram*, int> probe_durations_;  // how often each was added
 };
 
 }  // namespace splitlet::pod_worker

@@ -74,6 +74,35 @@ TEST_F(Probed, ARestartOfTheProcessKeepsTheResult) {
   EXPECT_GE(runtime.Calls("ExecSync"), before + 4);
 }
 
+/// An upgrade from a version without probes, a takeover, a lost file.
+TEST_F(Probed, AContainerWhoseResultsAreLostHasStartedAndIsAskedAtOnceForTheRest) {
+  auto pod = TestPod{}.Make();
+  Fill(*App(pod).mutable_startup_probe(), 30);
+  Fill(*App(pod).mutable_readiness_probe());
+  App(pod).mutable_readiness_probe()->set_period_seconds(50);
+  ASSERT_TRUE(RunPod(pod).ok());
+  const auto lose = [this] {
+    Kill();
+    ASSERT_TRUE(files.RemoveTree("/run/pod-worker/probes").ok());
+    Start();
+  };
+  RunFor(20s);
+  ASSERT_EQ(Results(), "readiness=1 startup=1");
+  Answer(1);
+  lose();
+  EXPECT_EQ(Results(), "") << "it may be starting still";
+  Answer(0);
+  RunFor(15s);
+  EXPECT_EQ(Results(), "readiness=1 startup=1");
+  const size_t before = runtime.Calls("ExecSync");
+  Answer(1);
+  lose();
+  RunFor(40s);
+  EXPECT_EQ(Results(), "startup=1");
+  EXPECT_EQ(runtime.Calls("ExecSync"), before + 1) << "readiness, at once";
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+}
+
 TEST_F(Probed, LivenessThatFailsRestartsTheContainerAndThenBacksOff) {
   auto pod = TestPod{}.Make();
   Fill(*App(pod).mutable_liveness_probe());

@@ -14,7 +14,7 @@ ProbeSeries::ProbeSeries(Metrics& metrics, const PodRef& pod, const std::string&
 ProbeSeries::~ProbeSeries() {
   if (successful_ != nullptr) metrics_.probes.Remove(successful_);
   if (failed_ != nullptr) metrics_.probes.Remove(failed_);
-  if (duration_ != nullptr) metrics_.probe_duration.Remove(duration_);
+  if (duration_ != nullptr) metrics_.RemoveProbeDuration(*duration_);
 }
 
 prometheus::Counter& ProbeSeries::Total(const char* result) const {

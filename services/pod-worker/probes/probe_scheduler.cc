@@ -18,6 +18,8 @@ namespace splitlet::pod_worker {
 namespace {
 
 constexpr int kTries = 3;
+/// So long before this process a container must have started for another to have probed it.
+constexpr Duration kRestartTolerance = 10s;
 
 std::string KeyOf(const std::string& uid, const std::string& container, ProbeKind kind) {
   return fmt::format("{}/{}/{}", uid, container, NameOf(kind));
@@ -111,6 +113,8 @@ void ProbeScheduler::Add(const Target& target, const kube::Container& container,
   if (const auto* kept = deps_.results.Find(target.pod->uid, {target.id, kind})) {
     probe.state = kept->state;
     probe.due = ResumeDue(kept->due, probe.timing.period, now);
+  } else if (target.started + kRestartTolerance < started_ && kind != ProbeKind::kLiveness) {
+    Inherit(target, probe);
   } else {
     probe.due = FirstDue(probe.timing, {.now = now,
                                         .container_started = target.started,
@@ -118,6 +122,20 @@ void ProbeScheduler::Add(const Target& target, const kube::Container& container,
                                         .random = deps_.random.Unit()});
   }
   Schedule(key, probes_.insert_or_assign(key, std::move(probe)).first->second);
+}
+
+/// Another process, or another program, has probed a container that is older than this one, and its
+/// results are lost. Had its startup probe never succeeded, it would have been stopped by now, so
+/// it has; it is not asked again, since that could only stop what runs. Readiness needs a result
+/// (rule 22 of docs/safety.md), and gets it at once.
+void ProbeScheduler::Inherit(const Target& target, Probe& probe) {
+  const ProbeTiming& timing = probe.timing;
+  const Clock::Time now = deps_.clock.Now();
+  probe.due = std::max(now, target.started + timing.initial_delay);
+  const Duration may_start = timing.initial_delay + timing.period * timing.failure_threshold;
+  if (probe.kind != ProbeKind::kStartup || now - target.started <= may_start) return;
+  probe.state = {.result = true, .on_hold = true};
+  deps_.results.Set(target.pod->uid, {target.id, probe.kind}, {probe.state, probe.due});
 }
 
 void ProbeScheduler::Schedule(const std::string& key, const Probe& probe) {

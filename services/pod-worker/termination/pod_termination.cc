@@ -98,6 +98,7 @@ std::vector<std::string> PodTermination::Overdue(Clock::Time now) const {
 
 PodTermination::Progress PodTermination::OnStopped(const std::string& container_id,
                                                    const Status& status, bool has_time) {
+  if (status.ok()) hooked_here_.erase(container_id);  // it is told to end no more
   if (!run_ || run_->outstanding.erase(container_id) == 0) return Progress::kNotAwaited;
   const bool cancelled = run_->cancel->cancelled();
   if (!status.ok() && !cancelled) run_->errors.push_back(Message(status));

@@ -110,7 +110,7 @@ class PodTermination {
 
   std::optional<Run> run_;
   std::set<std::string> hooks_;        // ids of containers whose hook is under way
-  std::set<std::string> hooked_here_;  // whose hook was begun by this process
+  std::set<std::string> hooked_here_;  // whose hook was begun by this process; until they stopped
   bool resumed_ = false;
   std::set<std::string> told_to_end_;  // ids
 };

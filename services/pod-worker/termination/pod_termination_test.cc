@@ -85,6 +85,23 @@ TEST(PodTermination, AContainerThatIsReplacedHasAGraceOfItsOwn) {
   EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 2}})) << "it was not told to end with the pod";
 }
 
+TEST(PodTermination, AHookIsRememberedUntilItsContainerHasStopped) {
+  FakeClock clock;
+  PodTermination end;
+  const auto announced = [&](const Status& stopped) {
+    end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = 30}, clock.Now() + 30s);
+    const auto orders = end.BeginStep(clock.Now());
+    end.OnStopped("a", stopped, true);
+    end.EndRun();
+    return orders.at(0).container.announced;
+  };
+  end.OnHookBegun("a");
+  EXPECT_FALSE(end.OnHookEnded("a", clock.Now()));
+  EXPECT_TRUE(announced(Unavailable("no answer")));
+  EXPECT_TRUE(announced(OkStatus()));
+  EXPECT_FALSE(announced(OkStatus())) << "a pod whose containers come and go keeps none of them";
+}
+
 TEST(PodTermination, ACancelledRunEndsWithItsStep) {
   FakeClock clock;
   PodTermination end;
