@@ -56,6 +56,10 @@ double Processes::CpuSeconds() const {
   return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
+double Processes::CpuSecondsOf(const std::string& process) const {
+  return TicksOf(node_.keeper().PidOf(process)) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
 void Processes::ShowIdle(int pods) const {
   std::this_thread::sleep_for(15s);
   Result memory{.name = fmt::format("memory of all seven, {} pods (PSS)", pods), .unit = "MB"};

@@ -4,6 +4,8 @@
 /// nothing.
 /// Threads: one.
 
+#include <string>
+
 #include "tests/harness/node.h"
 
 namespace splitlet::bench {
@@ -15,6 +17,7 @@ class Processes {
   double SixMb() const;  // PSS; printed one by one on stderr
   double ServerMb() const;
   double CpuSeconds() const;  // of all seven, since each started
+  double CpuSecondsOf(const std::string& process) const;
   /// Memory and idle CPU of all seven with that many pods, over 20 s after all has settled; the
   /// targets are those for none, 100 and 500.
   void ShowIdle(int pods) const;
