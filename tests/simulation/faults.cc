@@ -29,6 +29,11 @@ std::string RoomOf(const std::string& name) {
   return "";
 }
 
+std::string ProbeOf(const std::string& name) {
+  return fmt::format("    readinessProbe: {{httpGet: {{path: /{}, port: 80}}, periodSeconds: 5}}\n",
+                     name);
+}
+
 std::string PathOf(const std::string& name) { return "/manifests/" + name + ".yaml"; }
 
 }  // namespace
@@ -41,8 +46,9 @@ void SimNode::PutManifest(const std::string& name) {
   const std::string yaml = fmt::format(
       "apiVersion: v1\nkind: Pod\nmetadata: {{name: {0}}}\nspec:\n  restartPolicy: {1}\n"
       "  terminationGracePeriodSeconds: 5\n  containers:\n  - name: {2}\n    image: busybox:1\n"
-      "    command: [\"run\", \"version-{3}\"]\n{4}",
-      name, policy, ContainerOf(wanted.kind), wanted.version, wanted.room);
+      "    command: [\"run\", \"version-{3}\"]\n{4}{5}",
+      name, policy, ContainerOf(wanted.kind), wanted.version, wanted.room,
+      wanted.kind == Wanted::Kind::kSteady ? ProbeOf(name) : "");
   CHECK(files_.Replace(PathOf(name), yaml, {}).ok());
 }
 

@@ -109,6 +109,8 @@ class SimNode {
   cri::FakeRuntime& runtime() { return *runtime_; }
   fs::FakeFileSystem& files() { return files_; }
   LogSink& sink();
+  /// A server in the pod of this manifest has answered a probe.
+  void OnProbed(const std::string& name) { probed_.insert(name); }
   /// A call to the running process of that name: `ask` runs on its loop and calls back once.
   /// UNAVAILABLE when it is not there, DEADLINE_EXCEEDED when it does not answer.
   template <class R>
@@ -158,7 +160,8 @@ class SimNode {
   /// Where `runtime` and `podstatus` differ from what is true (table_checks.cc).
   std::vector<std::string> CheckTables();
   std::vector<std::string> CheckStatusTable(const bus::View<v1::PodStatusRecord>& view) const;
-  /// What is told of a pod, at any time: an end stays, and a container that runs stays ready.
+  /// What is told of a pod, at any time: an end stays, and a container is ready when it was probed,
+  /// and stays so while it runs.
   void WatchStatus();
   std::string WrongAfter(const v1::PodStatusRecord& before, const v1::PodStatusRecord& after) const;
 
@@ -178,7 +181,7 @@ class SimNode {
   std::vector<std::unique_ptr<Process>> graveyard_;
   std::vector<FailPoints*> fail_point_stack_;
   std::map<std::string, Wanted> wanted_;
-  std::set<std::string> names_used_;
+  std::set<std::string> names_used_, probed_;
   bool disturb_runtime_ = false;
   double runtime_failures_ = 0;
   bool runtime_slow_ = false;

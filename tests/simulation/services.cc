@@ -127,7 +127,10 @@ class PodWorker final : public Process {
                          .log = Log(node.sink()),
                          .http = http_},
         config);
-    http_.answer = [](const http::Exchange&) { return http::Outcome{.code = 200}; };
+    http_.answer = [&node](const http::Exchange& asked) {
+      node.OnProbed(asked.url.substr(asked.url.rfind('/') + 1));
+      return http::Outcome{.code = 200};
+    };
   }
   void Start() override { service->Start(); }
   std::unique_ptr<pod_worker::PodWorkerService> service;

@@ -165,6 +165,8 @@ std::string SimNode::WrongAfter(const v1::PodStatusRecord& before,
       const auto* now = WithId(status, known->container_id());
       if (known->ready() && (now == nullptr || !now->ready()))
         return fmt::format("{} is not ready any more while it runs", real.id.str());
+      if (now != nullptr && now->ready() && !probed_.contains(name))
+        return fmt::format("{} is ready and was never probed", real.id.str());
     }
   }
   return {};
