@@ -6,6 +6,7 @@
 #include <set>
 
 #include "splitlet/v1/services.pb.h"
+#include "splitlet/v1/streams.pb.h"
 
 namespace splitlet::daemon {
 namespace {
@@ -16,10 +17,12 @@ const Access::Users kUsers = {{"config-source", 901}, {"sync-loop", 902}, {"pod-
 
 std::vector<std::string> AllMethods() {
   std::vector<std::string> methods;
-  const auto& file = *v1::ListRequest::descriptor()->file();
-  for (int s = 0; s < file.service_count(); ++s)
-    for (int m = 0; m < file.service(s)->method_count(); ++m)
-      methods.push_back(file.service(s)->full_name() + "/" + file.service(s)->method(m)->name());
+  for (const auto* file :
+       {v1::ListRequest::descriptor()->file(), v1::OpenStreamRequest::descriptor()->file()})
+    for (int s = 0; s < file->service_count(); ++s)
+      for (int m = 0; m < file->service(s)->method_count(); ++m)
+        methods.push_back(file->service(s)->full_name() + "/" +
+                          file->service(s)->method(m)->name());
   return methods;
 }
 

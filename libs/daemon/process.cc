@@ -15,6 +15,7 @@
 #include "libs/exec/on_loop.h"
 #include "libs/rpc/guard.h"
 #include "splitlet/v1/services.grpc.pb.h"
+#include "splitlet/v1/streams.grpc.pb.h"
 
 namespace splitlet::daemon {
 namespace {
@@ -65,6 +66,7 @@ std::string NameOf(const grpc::Service& service) {
   is.operator()<v1::ConfigSource>();
   is.operator()<v1::SyncLoop>();
   is.operator()<v1::PodWorker>();
+  is.operator()<v1::PodStreams>();
   is.operator()<v1::Pleg>();
   is.operator()<v1::Status>();
   is.operator()<v1::Gc>();

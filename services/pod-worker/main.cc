@@ -3,6 +3,7 @@
 #include <random>
 
 #include "libs/cri/grpc_runtime.h"
+#include "libs/cri/grpc_streaming.h"
 #include "libs/daemon/lock_file.h"
 #include "libs/daemon/run_service.h"
 #include "libs/exec/periodic.h"
@@ -11,6 +12,7 @@
 #include "libs/rpc/rpc.h"
 #include "services/pod-worker/pod_worker_service.h"
 #include "services/pod-worker/rpc.h"
+#include "services/pod-worker/streams/stream_rpc.h"
 #include "services/pod-worker/sync/limited_runner.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
 #include "splitlet/v1/services.pb.h"
@@ -38,6 +40,8 @@ struct Process final : daemon::Service {
                 {.request = config.request_timeout}),
         runner(runtime, context.clock()),
         http(context.clock()),
+        streaming(
+            cri::MakeGrpcStreaming(rpc::ConnectEndpoint(config.runtime_endpoint), context.clock())),
         owner(peers::MakeDesiredOwner(context.clock(), context.Peer("config-source"))),
         runtime_strands({.max_threads = kRuntimeThreads,
                          .slow_threads = kHungThreads,
@@ -58,19 +62,28 @@ struct Process final : daemon::Service {
   void DiscardRecord(const std::string& uid, Discarded done) override {
     workers->DiscardRecord(uid, std::move(done));
   }
-  std::vector<grpc::Service*> GrpcServices() override { return {calls.get()}; }
+  std::vector<grpc::Service*> GrpcServices() override { return {calls.get(), streams.get()}; }
 
   exec::EventLoop& loop;
   daemon::RuntimeLock runtime_lock;
   cri::GrpcRuntime runtime;
   LimitedRunner runner;
   http::AsyncClient http;
+  std::unique_ptr<cri::Streaming> streaming;
   std::unique_ptr<peers::DesiredOwner> owner;
   std::unique_ptr<PodWorkerService> workers;
   exec::StrandPool runtime_strands;  // ends before what it uses
   exec::Periodic retry{loop, kRetryThreads, [this] { runtime_strands.Retry(); }};
-  std::unique_ptr<grpc::Service> calls;
+  std::unique_ptr<grpc::Service> calls, streams;
 };
+
+/// One that nothing of runs any more has no streams.
+bool HasLivePod(const PodWorkerService& workers, const std::string& uid) {
+  for (const v1::WorkerRecord& worker : workers.GetWorkers())
+    if (worker.uid() == uid)
+      return worker.state() == v1::SYNCING || worker.state() == v1::TERMINATING;
+  return false;
+}
 
 StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext& context) {
   ASSIGN_OR_RETURN(auto config, LoadConfig(context.flags(), context.config(), context.files()),
@@ -106,6 +119,14 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                                                       std::random_device{}()},
                                                  std::move(config));
   p.calls = MakeRpc(context.loop(), *p.workers);
+  p.streams = MakeStreamRpc({.clock = context.clock(),
+                             .loop = context.loop(),
+                             .strands = p.runtime_strands,
+                             .reader = p.runtime,
+                             .streaming = *p.streaming,
+                             .has_pod = [&workers = *p.workers](const std::string& uid) {
+                               return HasLivePod(workers, uid);
+                             }});
   return process;
 }
 

@@ -1,0 +1,41 @@
+#pragma once
+
+/// The gRPC face of streams. Root and operators may call it (libs/base/processes.h has no row).
+/// In:    calls of OpenStream.
+/// Owns:  nothing; how many calls wait.
+/// Out:   calls to the runtime, on strands of their own.
+/// Killed at any line: streams that are open go on, since they are the runtime's.
+/// Threads: gRPC's; the runtime is called on strands.
+/// Errors: gRPC codes; RESOURCE_EXHAUSTED when too many calls wait.
+/// Source: proto/splitlet/v1/streams.proto.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "libs/base/clock.h"
+#include "libs/cri/cri.h"
+#include "libs/cri/streaming.h"
+#include "libs/exec/exec.h"
+
+namespace grpc {
+class Service;
+}
+
+namespace splitlet::pod_worker {
+
+/// Calls that wait at once.
+inline constexpr int kMaxOpening = 4;
+
+struct StreamDeps {
+  const Clock& clock;
+  exec::EventLoop& loop;
+  exec::Strands& strands;
+  cri::Reader& reader;
+  cri::Streaming& streaming;
+  std::function<bool(const std::string& uid)> has_pod;  // on the loop
+};
+/// What `deps` names outlives the result.
+std::unique_ptr<grpc::Service> MakeStreamRpc(StreamDeps deps);
+
+}  // namespace splitlet::pod_worker
