@@ -10,6 +10,7 @@
 #include "ctl/chaos_program.h"
 #include "ctl/commands_admin.h"
 #include "ctl/commands_bus.h"
+#include "ctl/commands_exec.h"
 #include "ctl/commands_get.h"
 #include "ctl/commands_logs.h"
 #include "ctl/commands_process.h"
@@ -28,6 +29,7 @@ struct Arguments {
   GetOptions get;
   GetEventsOptions get_events;
   LogsOptions logs;
+  ExecOptions exec;
   EventOptions events;
   FaultOptions fault;
   std::string uid;
@@ -137,6 +139,18 @@ void DeclareLogs(CLI::App& app, Arguments& a, Command& run) {
   logs->add_flag("--timestamps", a.logs.timestamps, "Before each line");
   logs->add_option("--process", a.logs.process, "One of the six, nats or containerd");
   logs->callback([&a, &run] { run = [&a](const operate::Context& c) { return Logs(c, a.logs); }; });
+}
+
+void DeclareExec(CLI::App& app, Arguments& a, Command& run) {
+  CLI::App* exec = app.add_subcommand("exec", "Run a command in a container: exec -it POD -- sh");
+  exec->add_option("pod", a.exec.pod, "By name, namespace/name or UID")->required();
+  exec->add_option("command", a.exec.command, "After --: it and its arguments")->required();
+  exec->add_option("-c,--container", a.exec.container,
+                   "Default: that of the pod's annotation, else its first");
+  exec->add_option("-n,--namespace", a.exec.name_space, "Only this namespace");
+  exec->add_flag("-i,--stdin", a.exec.input, "Give it our input");
+  exec->add_flag("-t,--tty", a.exec.tty, "In a terminal");
+  exec->callback([&a, &run] { run = [&a](const operate::Context& c) { return Exec(c, a.exec); }; });
 }
 
 void DeclareBus(CLI::App& app, Arguments& a, Command& run) {
@@ -270,6 +284,7 @@ int main(int argc, char** argv) {
   DeclareGet(app, arguments, run);
   DeclarePod(app, arguments, run);
   DeclareLogs(app, arguments, run);
+  DeclareExec(app, arguments, run);
   DeclareBus(app, arguments, run);
   DeclareRecord(app, arguments, run);
   DeclareFault(app, arguments, run);

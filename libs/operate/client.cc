@@ -15,6 +15,7 @@
 #include "libs/rpc/rpc.h"
 #include "libs/rpc/unary.h"
 #include "splitlet/v1/services.grpc.pb.h"
+#include "splitlet/v1/streams.grpc.pb.h"
 
 namespace splitlet::operate {
 namespace {
@@ -22,6 +23,7 @@ namespace {
 constexpr Duration kCallLimit = 3s;
 constexpr Duration kGcLimit = 120s;
 constexpr Duration kDiscardLimit = 15s;
+constexpr Duration kStreamLimit = 25s;
 
 struct Callee {
   const Clock& clock;
@@ -248,6 +250,14 @@ StatusOr<std::shared_ptr<v1::DiscardRecordReply>> Client::DiscardRecord(
   request.set_uid(uid);
   return Call<v1::Admin>({clock_, ChannelTo(process), process, kDiscardLimit},
                          &v1::Admin::Stub::DiscardRecord, request);
+}
+
+StatusOr<std::string> Client::OpenStream(const v1::OpenStreamRequest& request) const {
+  const auto reply =
+      Call<v1::PodStreams>({clock_, ChannelTo("pod-worker"), "pod-worker", kStreamLimit},
+                           &v1::PodStreams::Stub::OpenStream, request);
+  if (!reply.ok()) return reply.status();
+  return (*reply)->url();
 }
 
 StatusOr<std::shared_ptr<v1::FaultList>> Client::ListFaults(const std::string& process) const {

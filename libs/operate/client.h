@@ -25,6 +25,7 @@ class EventRecord;
 class DiscardRecordReply;
 class FaultList;
 class GcReport;
+class OpenStreamRequest;
 class Sources;
 }  // namespace splitlet::v1
 
@@ -72,6 +73,8 @@ class Client {
                                                     const std::string& name,
                                                     const std::string& term,
                                                     Duration limit = 3s) const;
+  /// The URL of the runtime's server for a stream into a pod.
+  StatusOr<std::string> OpenStream(const v1::OpenStreamRequest& request) const;
   /// OK when something listens on the process's socket.
   Status CheckRuns(const std::string& process) const;
 

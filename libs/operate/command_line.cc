@@ -79,10 +79,13 @@ int RunOnStack(const std::optional<std::string>& top, const Command& command) {
   if (!layout.ok()) return Fail(layout.status());
   const RealClock clock;
   const Client client(std::move(*layout), clock);
-  const Status ran = command({.client = client, .out = std::cout, .err = std::cerr, .stopped = [] {
-                                return stop_requested != 0 || !std::cout;
-                              }});
-  return Leave(ran.ok() ? 0 : Fail(ran));
+  int exit_code = 0;
+  const Status ran = command({.client = client,
+                              .out = std::cout,
+                              .err = std::cerr,
+                              .stopped = [] { return stop_requested != 0 || !std::cout; },
+                              .exit_code = exit_code});
+  return Leave(ran.ok() ? exit_code : Fail(ran));
 }
 
 std::string ProgramPath(const std::string& name) {

@@ -26,6 +26,7 @@ struct Context {
   std::ostream& out;
   std::ostream& err;
   std::function<bool()> stopped;  // by a signal: ends what watches
+  int& exit_code;                 // of a command that does not fail; 0 unless it is set
 };
 using Command = std::function<Status(const Context&)>;
 

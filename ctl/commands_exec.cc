@@ -1,0 +1,91 @@
+#include "ctl/commands_exec.h"
+
+#include <unistd.h>
+
+#include <optional>
+#include <ostream>
+
+#include "ctl/find_pods.h"
+#include "ctl/kubectl_words.h"
+#include "ctl/remote_session.h"
+#include "ctl/terminal.h"
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/logs/choose_container.h"
+#include "libs/operate/text.h"
+#include "splitlet/v1/streams.pb.h"
+
+namespace splitlet::ctl {
+namespace {
+
+constexpr int kEndedBySignal = 130;
+
+/// The terminal is raw only while the command has it.
+StatusOr<RemoteEnd> RunInTerminal(const RemoteOptions& remote) {
+  std::optional<RawMode> raw;
+  if (remote.tty) {
+    auto entered = RawMode::Enter(remote.in);
+    RETURN_IF_ERROR(entered, "make the terminal raw");
+    raw.emplace(*std::move(entered));
+  }
+  return RunRemote(remote);
+}
+
+v1::OpenStreamRequest RequestOf(const operate::PodView& view, const std::string& id,
+                                const ExecOptions& options, bool tty) {
+  v1::OpenStreamRequest request;
+  request.set_kind(v1::OpenStreamRequest::EXEC);
+  request.set_uid(view.uid);
+  request.set_container_id(id);
+  for (const std::string& word : options.command) request.add_command(word);
+  request.set_tty(tty);
+  request.set_send_stdin(options.input);
+  request.set_want_stdout(true);
+  request.set_want_stderr(!tty);
+  return request;
+}
+
+}  // namespace
+
+StatusOr<std::string> FindRunning(const operate::PodView& view, const std::string& container) {
+  const std::string& phase = view.pod->status().phase();
+  if (phase == "Succeeded" || phase == "Failed")
+    return FailedPrecondition(
+        "cannot exec into a container in a completed pod; current phase is {}", phase);
+  const auto chosen = logs::ChooseContainer(*view.pod, container, /*previous=*/false);
+  if (!chosen.ok()) return chosen.status();
+  if (!chosen->running)
+    return FailedPrecondition("container \"{}\" in pod \"{}\" does not run", container, view.name);
+  const size_t mark = chosen->id.find("://");
+  return mark == std::string::npos ? chosen->id : chosen->id.substr(mark + 3);
+}
+
+Status Exec(const operate::Context& context, const ExecOptions& options) {
+  const auto view =
+      FindPod(context, {.name = WithoutPodPrefix(options.pod), .name_space = options.name_space});
+  if (!view.ok()) return view.status();
+  std::string notice;
+  const auto container = ChooseContainerName(*view->pod, options.container, notice);
+  if (!container.ok()) return container.status();
+  if (!notice.empty()) context.err << operate::Lines(notice, 0) << "\n";
+  const auto id = FindRunning(*view, *container);
+  if (!id.ok()) return id.status();
+  const bool tty = options.tty && IsTerminal(STDIN_FILENO);
+  if (options.tty && !tty)
+    Warn(context, {"Unable to use a TTY - input is not a terminal or the right kind of file"});
+  const auto url = context.client.OpenStream(RequestOf(*view, *id, options, tty));
+  if (!url.ok()) return url.status();
+  context.out << std::flush;
+  context.err << std::flush;
+  const auto end = RunInTerminal({.url = *url, .tty = tty, .input = options.input});
+  if (end.status().code() == StatusCode::kCancelled) {
+    context.exit_code = kEndedBySignal;
+    return OkStatus();
+  }
+  if (!end.ok()) return end.status();
+  context.exit_code = end->exit_code;
+  if (end->exit_code != 0)
+    context.err << "command terminated with exit code " << end->exit_code << "\n";
+  return OkStatus();
+}
+
+}  // namespace splitlet::ctl

@@ -1,0 +1,43 @@
+// What a person does with a container that runs: read its log, run a command in it.
+
+#include "tests/e2e/fixture.h"
+
+namespace splitlet::e2e {
+namespace {
+
+using Streams = E2eTest;
+
+TEST_F(Streams, ALogIsShownAsTheContainerWroteIt) {
+  StartNode();
+  node_->PutManifest("web.yaml", PodYaml("web", "echo one; echo two; echo three; sleep 1000"));
+  ExpectExactly({"web"});
+  const std::string name = node_->Pod("web")->name;
+  EXPECT_TRUE(WaitFor(kSoon, [&] {
+    return node_->Ctl({"logs", name}).output.find("three\n") != std::string::npos;
+  }));
+  EXPECT_EQ(node_->Ctl({"logs", name}).output, "one\ntwo\nthree\n");
+  EXPECT_EQ(node_->Ctl({"logs", name, "--tail", "1"}).output, "three\n");
+  const Node::Run previous = node_->Ctl({"logs", name, "-p"});
+  EXPECT_EQ(previous.exit_code, 1);
+  EXPECT_NE(previous.output.find("previous terminated container \"app\""), std::string::npos)
+      << previous.output;
+}
+
+TEST_F(Streams, ACommandsOutputAndExitCodeAreTheCallers) {
+  StartNode();
+  node_->PutManifest("web.yaml", PodYaml("web", "sleep 1000"));
+  ExpectExactly({"web"});
+  const std::string name = node_->Pod("web")->name;
+  const Node::Run well = node_->Ctl({"exec", name, "--", "sh", "-c", "echo in $0", "get"});
+  EXPECT_EQ(well.exit_code, 0);
+  EXPECT_EQ(well.output, "in get\n");
+  const Node::Run failed = node_->Ctl({"exec", name, "--", "sh", "-c", "echo bad >&2; exit 42"});
+  EXPECT_EQ(failed.exit_code, 42) << failed.output;
+  EXPECT_NE(failed.output.find("bad\n"), std::string::npos) << failed.output;
+  const Node::Run missing = node_->Ctl({"exec", name, "--", "/no/such/program"});
+  EXPECT_NE(missing.exit_code, 0);
+  EXPECT_NE(missing.output.find("/no/such/program"), std::string::npos) << missing.output;
+}
+
+}  // namespace
+}  // namespace splitlet::e2e
