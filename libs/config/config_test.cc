@@ -103,6 +103,8 @@ TEST(ConfigFile, ImpossibleValues) {
        "crashLoopBackOff.maxContainerRestartPeriod: 301s is not in 1s..300s (line 4)"},
       {"a relative log folder", "podLogsDir: logs\n",
        "podLogsDir: logs is not an absolute path (line 3)"},
+      {"a relative folder of objects", "splitlet: {objectsPath: objects}\n",
+       "splitlet.objectsPath: objects is not an absolute path (line 3)"},
       {"a log folder with a slash at its end", "podLogsDir: /logs/\n",
        "podLogsDir: /logs/ is not a normalized path (line 3)"},
       {"an unknown mode", "authorization:\n  mode: RBAC\n",

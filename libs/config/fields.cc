@@ -280,6 +280,9 @@ constexpr auto kFields = std::to_array<Field>({
     {"splitlet.killForeignPods", kBool},
     Works({"splitlet.sandboxImage", kString},
           "never removed; needed only where the runtime neither names nor pins it"),
+    Works({"splitlet.objectsPath", kString},
+          "a folder of ConfigMap, Secret, Service and RuntimeClass manifests; static pods may name "
+          "them in variables"),
     NotYet({"splitlet.offlineStart", kBool},
            "there is no API server client yet; static pods wait for none", "false"),
     {"splitlet.maxBlockingThreads", kInt, kCounts, "", 4, 4096},

@@ -207,6 +207,7 @@ void FillOwn(KubeletConfig::Splitlet& c, const ConfigReader& read) {
   Take(c.container_gc_max_total, read.Int("splitlet.containerGCMaxTotal"));
   Take(c.kill_foreign_pods, read.Bool("splitlet.killForeignPods"));
   Take(c.sandbox_image, read.String("splitlet.sandboxImage"));
+  Take(c.objects_path, read.String("splitlet.objectsPath"));
   Take(c.offline_start, read.Bool("splitlet.offlineStart"));
   Take(c.max_blocking_threads, read.Int("splitlet.maxBlockingThreads"));
   Take(c.lock_fail_points, read.Bool("splitlet.lockFailPoints"));

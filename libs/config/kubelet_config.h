@@ -92,6 +92,7 @@ class KubeletConfig {
     int32_t container_gc_max_total = -1;
     bool kill_foreign_pods = false;
     std::string sandbox_image;  // empty: the runtime says
+    std::string objects_path;   // empty: this node has no API objects
     bool offline_start = false;
     int32_t max_blocking_threads = 64;
     bool lock_fail_points = false;

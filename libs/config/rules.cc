@@ -23,6 +23,7 @@ class Rules {
     CheckImagePolicy();
     CheckLogs();
     CheckEnforcement();
+    CheckObjectsPath();
     CheckEviction();
     CheckShutdown();
     CheckTaints();
@@ -81,6 +82,12 @@ class Rules {
       Add("podLogsDir", fmt::format("{} is not an absolute path", *dir));
     else if (!clean)
       Add("podLogsDir", fmt::format("{} is not a normalized path", *dir));
+  }
+
+  void CheckObjectsPath() {
+    const auto path = read_.String("splitlet.objectsPath");
+    if (path && !path->empty() && !path->starts_with('/'))
+      Add("splitlet.objectsPath", fmt::format("{} is not an absolute path", *path));
   }
 
   void CheckEnforcement() {

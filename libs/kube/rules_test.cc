@@ -431,6 +431,12 @@ TEST(StaticPod, RefusesWhatOnlyAnApiServerHas) {
     Pod pod = PodOf(c.spec);
     EXPECT_EQ(Message(CompleteStaticPod(pod, {"file", "n", "/x"})), c.want);
   }
+  Pod named = PodOf("containers: [{name: a, image: x, envFrom: [{secretRef: {name: s}}]}]");
+  EXPECT_EQ(CompleteStaticPod(named, {"file", "n", "/x", "", true}), OkStatus())
+      << "where there are such objects";
+  Pod volume = PodOf(good + ", volumes: [{name: v, configMap: {name: c}}]");
+  EXPECT_EQ(Message(CompleteStaticPod(volume, {"file", "n", "/x", "", true})),
+            "static pods may not reference configmaps");
   Pod nameless = PodOf(kGoodSpec, "generateName: x");
   EXPECT_EQ(Message(CompleteStaticPod(nameless, {"file", "n", "/x"})),
             "invalid pod: metadata.name: name is needed for the pod");

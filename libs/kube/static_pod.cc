@@ -68,13 +68,16 @@ void AddVolume(const core::VolumeSource& source, References& found) {
   }
 }
 
-References ReferencesOf(const PodSpec& spec) {
+/// `has_objects`: what variables name is there.
+References ReferencesOf(const PodSpec& spec, bool has_objects) {
   References found;
   for (const auto& reference : spec.image_pull_secrets()) AddLocal(reference, found.secrets);
-  for (const auto& container : spec.init_containers()) AddContainer(container, found);
-  for (const auto& container : spec.containers()) AddContainer(container, found);
-  for (const auto& container : spec.ephemeral_containers())
-    AddContainer(container.ephemeral_container_common(), found);
+  if (!has_objects) {
+    for (const auto& container : spec.init_containers()) AddContainer(container, found);
+    for (const auto& container : spec.containers()) AddContainer(container, found);
+    for (const auto& container : spec.ephemeral_containers())
+      AddContainer(container.ephemeral_container_common(), found);
+  }
   for (const auto& volume : spec.volumes()) AddVolume(volume.volume_source(), found);
   return found;
 }
@@ -138,11 +141,11 @@ void ApplyStaticIdentity(Pod& pod, const StaticPodOrigin& origin) {
   pod.mutable_status()->set_phase("Pending");
 }
 
-Status CheckStaticReferences(const Pod& pod) {
+Status CheckStaticReferences(const Pod& pod, bool has_objects) {
   const PodSpec& spec = pod.spec();
   if (!spec.service_account_name().empty() || !spec.service_account().empty())
     return MayNotReference("serviceaccounts");
-  const References found = ReferencesOf(spec);
+  const References found = ReferencesOf(spec, has_objects);
   if (found.secrets) return MayNotReference("secrets");
   if (found.config_maps) return MayNotReference("configmaps");
   if (spec.resource_claims_size() > 0) return MayNotReference("resourceclaims");
@@ -161,7 +164,7 @@ Status CompleteStaticPod(Pod& pod, const StaticPodOrigin& origin) {
     return InvalidArgument("invalid pod: metadata.name: name is needed for the pod");
   ApplyStaticIdentity(pod, origin);
   if (const Status status = ToStatus(ValidatePod(pod)); !status.ok()) return status;
-  return CheckStaticReferences(pod);
+  return CheckStaticReferences(pod, origin.has_objects);
 }
 
 }  // namespace splitlet::kube

@@ -15,8 +15,9 @@ namespace splitlet::kube {
 struct StaticPodOrigin {
   std::string source;  // kFileSource or kHttpSource
   std::string node_name;
-  std::string location;    // path of the manifest, or URL without its secrets
-  std::string identity{};  // what the UID rests on where that is more: the whole URL
+  std::string location;      // path of the manifest, or URL without its secrets
+  std::string identity{};    // what the UID rests on where that is more: the whole URL
+  bool has_objects = false;  // variables may come from config maps and secrets
 };
 
 /// metadata.uid, unless the manifest gives one: a hash of the pod as it stands, which is before its
@@ -28,7 +29,8 @@ void EnsureStaticUid(Pod& pod, const StaticPodOrigin& origin);
 void ApplyStaticIdentity(Pod& pod, const StaticPodOrigin& origin);
 
 /// "static pods may not reference secrets", and the like: objects that only an API server has.
-Status CheckStaticReferences(const Pod& pod);
+/// `has_objects`: for variables there are config maps and secrets without one.
+Status CheckStaticReferences(const Pod& pod, bool has_objects);
 
 /// All that stands between a decoded manifest and a pod to run, in this order: UID, defaults, a
 /// name, identity, validation, references.

@@ -29,6 +29,7 @@ struct ConfigSourceConfig {
   std::map<std::string, std::vector<std::string>> static_pod_url_header;
   Duration http_check_frequency = std::chrono::seconds{20};
   std::string facts_directory;  // for ever
+  bool has_objects = false;     // static pods may name config maps and secrets in variables
 };
 
 StatusOr<ConfigSourceConfig> LoadConfigSourceConfig(const config::KubeletConfig& file,

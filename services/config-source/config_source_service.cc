@@ -55,8 +55,12 @@ void ConfigSourceService::MakeSources() {
   if (!config_.static_pod_path.empty()) {
     AddSource(std::make_unique<FileSource>(
         FileSource::Deps{deps_.clock, deps_.loop, deps_.strands, deps_.files,
-                         std::move(deps_.watcher), DecodeManifest, deps_.log,
-                         timer(kube::kFileSource),
+                         std::move(deps_.watcher),
+                         [has_objects = config_.has_objects](std::string_view text, Origin origin) {
+                           origin.has_objects = has_objects;
+                           return DecodeManifest(text, origin);
+                         },
+                         deps_.log, timer(kube::kFileSource),
                          [this](bool watched) {
                            metrics_.watched.Add({{"source", std::string(kube::kFileSource)}})
                                .Set(watched ? 1 : 0);
@@ -69,7 +73,7 @@ void ConfigSourceService::MakeSources() {
         HttpSource::Deps{deps_.clock, deps_.loop, deps_.strands, std::move(deps_.fetcher),
                          deps_.log, timer(kube::kHttpSource)},
         HttpSource::Options{config_.static_pod_url, config_.static_pod_url_header,
-                            config_.node_name, config_.http_check_frequency}));
+                            config_.node_name, config_.http_check_frequency, config_.has_objects}));
   }
 }
 

@@ -25,7 +25,8 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const config::KubeletCon
                 .crash_loop_max = kubelet.crash_loop_max_container_restart_period,
                 .parallel_pulls = ParallelPulls(kubelet),
                 .registry_qps = kubelet.registry_pull_qps,
-                .registry_burst = kubelet.registry_burst};
+                .registry_burst = kubelet.registry_burst,
+                .objects_path = kubelet.splitlet.objects_path};
   ASSIGN_OR_RETURN(const auto fresh, fs::RandomStateId(files), "state id");
   ASSIGN_OR_RETURN(const auto state_id, fs::EnsureStateId(files, flags.state_dir, fresh),
                    "state id");

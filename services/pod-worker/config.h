@@ -18,6 +18,7 @@ struct Config {
   Duration crash_loop_max = 300s;
   size_t parallel_pulls = 1;  // at once; 0: any number
   int32_t registry_qps = 5, registry_burst = 10;
+  std::string objects_path;  // empty: none
 };
 
 /// Asks the kernel for processors, memory and addresses.

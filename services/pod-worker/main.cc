@@ -8,8 +8,10 @@
 #include "libs/daemon/run_service.h"
 #include "libs/exec/periodic.h"
 #include "libs/exec/strand_pool.h"
+#include "libs/fs/inotify_watcher.h"
 #include "libs/http/async_client.h"
 #include "libs/rpc/rpc.h"
+#include "services/pod-worker/objects/folder_objects.h"
 #include "services/pod-worker/pod_worker_service.h"
 #include "services/pod-worker/rpc.h"
 #include "services/pod-worker/streams/stream_rpc.h"
@@ -46,7 +48,10 @@ struct Process final : daemon::Service {
         runtime_strands({.max_threads = kRuntimeThreads,
                          .slow_threads = kHungThreads,
                          .slow_rounds = kHangsAfter}) {}
-  void Start() override { workers->Start(); }
+  void Start() override {
+    workers->Start();
+    if (objects) objects->Start([this] { workers->OnObjectsChanged(); });
+  }
   void BeginStop() override {
     workers->BeginStop();
     loop.RunAfter(kStopGrace, [this] { runtime.GiveUp(); });
@@ -57,8 +62,16 @@ struct Process final : daemon::Service {
     runtime.EndLongCalls();
     http.Stop();
   }
+  std::function<std::shared_ptr<const ObjectSource>()> ObjectsView() const {
+    if (!objects) return {};
+    return [this] { return objects->View(); };
+  }
   daemon::Health GetHealth() const override { return workers->GetHealth(); }
-  std::vector<std::string> Notes() const override { return workers->Notes(); }
+  std::vector<std::string> Notes() const override {
+    auto notes = workers->Notes();
+    if (objects) notes.insert(notes.end(), objects->Notes().begin(), objects->Notes().end());
+    return notes;
+  }
   void DiscardRecord(const std::string& uid, Discarded done) override {
     workers->DiscardRecord(uid, std::move(done));
   }
@@ -71,6 +84,7 @@ struct Process final : daemon::Service {
   http::AsyncClient http;
   std::unique_ptr<cri::Streaming> streaming;
   std::unique_ptr<peers::DesiredOwner> owner;
+  std::unique_ptr<FolderObjects> objects;  // null: this node has none
   std::unique_ptr<PodWorkerService> workers;
   exec::StrandPool runtime_strands;  // ends before what it uses
   exec::Periodic retry{loop, kRetryThreads, [this] { runtime_strands.Retry(); }};
@@ -96,6 +110,11 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                    "view desired");
   auto process = std::make_unique<Process>(context, config, std::move(lock));
   Process& p = *process;
+  if (!config.objects_path.empty())
+    p.objects = std::make_unique<FolderObjects>(
+        FolderObjects::Deps{context.loop(), context.strands(), context.files(),
+                            fs::MakeInotifyWatcher(), context.log()},
+        config.objects_path);
   p.workers = std::make_unique<PodWorkerService>(Deps{context.clock(),
                                                       context.loop(),
                                                       context.strands(),
@@ -116,7 +135,8 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                                                       context.metrics(),
                                                       context.log(),
                                                       p.http,
-                                                      std::random_device{}()},
+                                                      std::random_device{}(),
+                                                      p.ObjectsView()},
                                                  std::move(config));
   p.calls = MakeRpc(context.loop(), *p.workers);
   p.streams = MakeStreamRpc({.clock = context.clock(),

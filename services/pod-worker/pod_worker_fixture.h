@@ -215,7 +215,8 @@ class TestNode {
              .events = events,
              .metrics = process->registry,
              .log = Log(sink),
-             .http = http},
+             .http = http,
+             .objects = objects},
         config);
     process->loop.Post([p = process.get()] { p->service->Start(); });
     all.RunUntilIdle();
@@ -380,6 +381,7 @@ class TestNode {
   bus::View<v1::WorkerRecord> workers = *bus::ViewOf<v1::WorkerRecord>(*loop_bus, "workers");
   Config config;
   http::FakeCaller http;  // of servers in pods
+  std::function<std::shared_ptr<const ObjectSource>()> objects;
   std::unique_ptr<Process> process;
 
  private:

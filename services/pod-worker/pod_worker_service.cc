@@ -154,6 +154,7 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
            .loop = deps_.loop,
            .strands = deps_.runtime_strands,
            .sync = sync_,
+           .objects = deps_.objects,
            .records = records_,
            .metrics = metrics_,
            .random = random_,
@@ -251,6 +252,12 @@ void PodWorkerService::BeginStop() {
   termination_.BeginStop();
   hooks_.BeginStop();
   for (const auto& [uid, worker] : workers_) worker->ending->Cancel();
+}
+
+void PodWorkerService::OnObjectsChanged() {
+  for (const auto& [uid, worker] : workers_)
+    if (worker->state == WorkerState::kSyncing && !worker->sync_error.empty())
+      due_.Add(uid, Duration{0});
 }
 
 daemon::Health PodWorkerService::GetHealth() const {

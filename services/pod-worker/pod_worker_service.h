@@ -93,6 +93,7 @@ struct Deps {
   Log log;
   http::Caller& http;  // of servers in pods, for probes and hooks
   uint64_t seed = 1;   // of jitter
+  std::function<std::shared_ptr<const ObjectSource>()> objects = {};  // empty: this node has none
 };
 
 class PodWorkerService {
@@ -117,6 +118,8 @@ class PodWorkerService {
   /// for an incarnation that is over or a pod whose file cannot be read.
   void OnUpdatePod(const v1::UpdatePodRequest& request, DoneStatus done,
                    const std::string& traceparent = {});
+  /// Objects that pods name have changed: those that wait for one are looked at again.
+  void OnObjectsChanged();
   /// Answers when the deadline is on disk.
   void OnKillPod(const v1::KillPodRequest& request, Done<v1::KillPodReply> done,
                  const std::string& traceparent = {});

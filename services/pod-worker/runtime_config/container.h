@@ -42,6 +42,7 @@ struct ContainerInput {
   uint32_t restart_count = 0;
   uint32_t attempt = 0;  // grows over all incarnations of the pod
   int64_t incarnation = 0;
+  const ObjectSource* objects = nullptr;  // null: this node has none
 };
 Status MakeContainerConfig(const ContainerInput& input, runtime::v1::ContainerConfig& out);
 

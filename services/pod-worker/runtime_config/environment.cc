@@ -6,8 +6,11 @@
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/reference.pb.h"
+#include "k8s.io/api/core/v1/service.pb.h"
 #include "libs/kube/env_file.h"
 #include "libs/kube/quantity.h"
+#include "services/pod-worker/objects/service_variables.h"
+#include "services/pod-worker/objects/values.h"
 #include "services/pod-worker/runtime_config/names.h"
 #include "services/pod-worker/runtime_config/resources.h"
 
@@ -17,6 +20,8 @@ namespace {
 
 using k8s::io::api::core::v1::EnvVar;
 using k8s::io::api::core::v1::ResourceFieldSelector;
+
+constexpr std::string_view kDefaultNamespace = "default", kMasterService = "kubernetes";
 
 /// As a kubelet writes it: what is no letter, number, mark or blank is escaped.
 std::string Quoted(std::string_view text) {
@@ -164,28 +169,70 @@ StatusOr<std::optional<std::string>> FileValue(
                          selector.path());
 }
 
-StatusOr<std::string> SourceValue(const EnvVar& variable, const EnvironmentInput& in) {
+/// Unset: it is left out.
+StatusOr<std::optional<std::string>> ValueFrom(const EnvVar& variable, const EnvironmentInput& in) {
   const auto& source = variable.value_from();
-  if (source.has_field_ref()) return FieldValue(source.field_ref().field_path(), in);
-  if (source.has_resource_field_ref()) return ResourceValue(source.resource_field_ref(), in);
-  return InvalidArgument("env {}: values from config maps and secrets are not supported",
+  const auto given = [](StatusOr<std::string> value) -> StatusOr<std::optional<std::string>> {
+    if (!value.ok()) return value.status();
+    return std::optional<std::string>(*std::move(value));
+  };
+  if (source.has_field_ref()) return given(FieldValue(source.field_ref().field_path(), in));
+  if (source.has_resource_field_ref()) return given(ResourceValue(source.resource_field_ref(), in));
+  if (source.has_file_key_ref()) return FileValue(source.file_key_ref(), in.files);
+  if (in.objects != nullptr)
+    return ValueFromObject(source, in.pod.metadata().namespace_(), *in.objects);
+  const bool optional =
+      source.config_map_key_ref().optional() || source.secret_key_ref().optional();
+  if (optional) return std::optional<std::string>();
+  return InvalidArgument("env {}: there are no config maps and secrets on this node",
                          variable.name());
 }
 
-bool MayBeLeftOut(const EnvVar& variable) {
-  const auto& source = variable.value_from();
-  return (source.has_config_map_key_ref() && source.config_map_key_ref().optional()) ||
-         (source.has_secret_key_ref() && source.secret_key_ref().optional());
+/// Those of services give way to all others, and are known to all.
+StatusOr<std::map<std::string, std::string>> ServiceVariablesOf(const EnvironmentInput& in) {
+  std::vector<ObjectPtr<Service>> services;
+  if (in.objects == nullptr) return ServiceVariables(services);
+  const std::string& own = in.pod.metadata().namespace_();
+  auto master = in.objects->Services(std::string(kDefaultNamespace));
+  if (!master.ok()) return master.status();
+  for (auto& service : *master)
+    if (service->metadata().name() == kMasterService) services.push_back(std::move(service));
+  if (in.pod.spec().enable_service_links()) {
+    auto all = in.objects->Services(own);
+    if (!all.ok()) return all.status();
+    services.insert(services.end(), all->begin(), all->end());
+  }
+  return ServiceVariables(services);
 }
 
-void Set(const std::string& name, const std::string& value, Environment& out) {
-  for (auto& [known, old] : out) {
-    if (known != name) continue;
-    old = value;
-    return;
+/// In the order in which they came first; the last value of a name counts.
+class Collected {
+ public:
+  void Set(const std::string& name, const std::string& value) {
+    known_[name] = value;
+    const auto [at, added] = places_.emplace(name, list_.size());
+    if (added) {
+      list_.emplace_back(name, value);
+    } else {
+      list_[at->second].second = value;
+    }
   }
-  out.emplace_back(name, value);
-}
+  /// Known to all, and in the list unless something else has the name.
+  void AddServices(const std::map<std::string, std::string>& variables) {
+    known_.insert(variables.begin(), variables.end());
+  }
+  const std::map<std::string, std::string>& known() const { return known_; }
+  Environment Take(const std::map<std::string, std::string>& services) {
+    for (const auto& [name, value] : services)
+      if (!places_.contains(name)) list_.emplace_back(name, value);
+    return std::move(list_);
+  }
+
+ private:
+  Environment list_;
+  std::map<std::string, size_t> places_;
+  std::map<std::string, std::string> known_;
+};
 
 }  // namespace
 
@@ -214,33 +261,31 @@ std::string Expand(const std::string& text, const std::map<std::string, std::str
 }
 
 StatusOr<Environment> MakeEnvironment(const EnvironmentInput& in) {
+  auto services = ServiceVariablesOf(in);
+  if (!services.ok()) return services.status();
+  Collected out;
+  out.AddServices(*services);
   for (const auto& from : in.container.env_from()) {
-    const bool optional =
-        from.has_config_map_ref() ? from.config_map_ref().optional() : from.secret_ref().optional();
-    if (!optional) return InvalidArgument("envFrom is not supported");
-  }
-  Environment out;
-  std::map<std::string, std::string> known;
-  for (const auto& variable : in.container.env()) {
-    std::string value;
-    if (!variable.value().empty() || !variable.has_value_from()) {
-      value = Expand(variable.value(), known);
-    } else if (MayBeLeftOut(variable)) {
-      continue;
-    } else if (variable.value_from().has_file_key_ref()) {
-      auto from = FileValue(variable.value_from().file_key_ref(), in.files);
-      if (!from.ok()) return from.status();
-      if (!from->has_value()) continue;
-      value = **std::move(from);
-    } else {
-      auto from = SourceValue(variable, in);
-      if (!from.ok()) return from.status();
-      value = std::move(from).value();
+    if (in.objects == nullptr) {
+      const bool optional = from.has_config_map_ref() ? from.config_map_ref().optional()
+                                                      : from.secret_ref().optional();
+      if (optional) continue;
+      return InvalidArgument("envFrom: there are no config maps and secrets on this node");
     }
-    known[variable.name()] = value;
-    Set(variable.name(), value, out);
+    auto values = ValuesFromObject(from, in.pod.metadata().namespace_(), *in.objects);
+    if (!values.ok()) return values.status();
+    for (const auto& [name, value] : *values) out.Set(name, value);
   }
-  return out;
+  for (const auto& variable : in.container.env()) {
+    if (!variable.value().empty() || !variable.has_value_from()) {
+      out.Set(variable.name(), Expand(variable.value(), out.known()));
+      continue;
+    }
+    auto value = ValueFrom(variable, in);
+    if (!value.ok()) return value.status();
+    if (value->has_value()) out.Set(variable.name(), **value);
+  }
+  return out.Take(*services);
 }
 
 }  // namespace splitlet::pod_worker

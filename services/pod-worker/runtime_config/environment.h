@@ -12,6 +12,7 @@
 
 #include "libs/base/status.h"
 #include "libs/kube/pod_types.h"
+#include "services/pod-worker/objects/object_source.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 
 namespace splitlet::pod_worker {
@@ -33,6 +34,7 @@ struct EnvironmentInput {
   const NodeInfo& node;
   const std::vector<std::string>& pod_ips;  // first is the primary one
   EnvFiles files = {};
+  const ObjectSource* objects = nullptr;  // null: this node has none
 };
 StatusOr<Environment> MakeEnvironment(const EnvironmentInput& input);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "services/pod-worker/objects/object_set.h"
 #include "services/pod-worker/pods_fixture.h"
 #include "services/pod-worker/runtime_config/node_fixture.h"
 
@@ -141,6 +142,39 @@ TEST_F(EnvironmentTest, VariablesFromFiles) {
       EXPECT_EQ(got, optional ? c.optional : c.required);
     }
   }
+}
+
+TEST_F(EnvironmentTest, ServicesGiveWayAndAreKnownToAll) {
+  const auto set = ReadObjects(
+      "apiVersion: v1\nkind: Service\nmetadata: {name: kubernetes}\nspec: {clusterIP: 10.0.0.1, "
+      "ports: [{port: 443}]}\n---\napiVersion: v1\nkind: Service\nmetadata: {name: db, namespace: "
+      "shop}\nspec: {clusterIP: 10.0.0.2, ports: [{port: 5432}]}\n---\napiVersion: v1\nkind: "
+      "ConfigMap\nmetadata: {name: settings, namespace: shop}\ndata: {A: '1', DB_SERVICE_PORT: "
+      "'6'}\n",
+      "f");
+  ASSERT_TRUE(set.ok()) << set.status();
+  pod_.mutable_metadata()->set_namespace_("shop");
+  auto& from = *container().add_env_from();
+  from.set_prefix("P_");
+  from.mutable_config_map_ref()->mutable_local_object_reference()->set_name("settings");
+  container().add_env_from()->mutable_config_map_ref()->mutable_local_object_reference()->set_name(
+      "settings");
+  Plain("URL", "db://$(DB_SERVICE_HOST):$(DB_SERVICE_PORT)/$(P_A)");
+  Plain("A", "2");
+  const auto value = [&](const std::string& name) {
+    const auto made = MakeEnvironment({pod_, container(), kNode, {}, {}, &*set});
+    for (const auto& [key, text] : made.value())
+      if (key == name) return text;
+    return std::string("none");
+  };
+  EXPECT_EQ(value("KUBERNETES_SERVICE_HOST"), "10.0.0.1");
+  EXPECT_EQ(value("DB_SERVICE_HOST"), "none") << "enableServiceLinks is not set";
+  pod_.mutable_spec()->set_enable_service_links(true);
+  EXPECT_EQ(value("DB_SERVICE_HOST"), "10.0.0.2");
+  EXPECT_EQ(value("DB_SERVICE_PORT"), "6");
+  EXPECT_EQ(value("URL"), "db://10.0.0.2:6/1");
+  EXPECT_EQ(value("A"), "2");
+  EXPECT_EQ(value("P_A"), "1");
 }
 
 TEST_F(EnvironmentTest, WhatCannotBeReadHereIsRefusedUnlessOptional) {

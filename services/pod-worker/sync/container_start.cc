@@ -311,10 +311,11 @@ Status ContainerStarter::FillConfig(const kube::Container& container, const Cont
                        "user of the image");
     }
   }
-  const Status made = MakeContainerConfig(
-      {context_.pod, container, context_.deps.node, files, context_.ips, image_ref, image,
-       *start.restart_count, *start.attempt, context_.input.incarnation},
-      config);
+  const Status made =
+      MakeContainerConfig({context_.pod, container, context_.deps.node, files, context_.ips,
+                           image_ref, image, *start.restart_count, *start.attempt,
+                           context_.input.incarnation, context_.input.objects.get()},
+                          config);
   if (!made.ok()) return made;
   return Annotate(
       context_.deps.files.MakeDirs(

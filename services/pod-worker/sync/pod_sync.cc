@@ -5,6 +5,7 @@
 
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "k8s.io/api/node/v1/runtime_class.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/base/span.h"
 #include "libs/base/trace.h"
@@ -360,19 +361,18 @@ class Pass {
   StatusOr<cri::Sandbox> CreateSandbox(const runtime::v1::PodSandboxConfig& config,
                                        uint32_t attempt) {
     if (Ending()) return Cancelled("the pod is ending");
-    if (!pod_.spec().runtime_class_name().empty()) {
-      const Status missing =
-          NotFound("runtimeclass.node.k8s.io \"{}\" not found", pod_.spec().runtime_class_name());
+    const auto handler = RuntimeHandler();
+    if (!handler.ok()) {
       events_.Warning("FailedCreatePodSandBox",
-                      fmt::format("Failed to create pod sandbox: {}", Message(missing)));
-      return missing;
+                      fmt::format("Failed to create pod sandbox: {}", Message(handler.status())));
+      return handler.status();
     }
     RETURN_IF_ERROR(deps_.files.MakeDirs(config.log_directory(), kLogDirMode),
                     "make log directory");
     deps_.metrics.started_pods.Increment();
     const Clock::Time begin = deps_.clock.Now();
-    auto id = RunSandbox(config, attempt);
-    deps_.metrics.ObserveSandbox("", deps_.clock.Now() - begin, id.ok());
+    auto id = RunSandbox(config, attempt, *handler);
+    deps_.metrics.ObserveSandbox(*handler, deps_.clock.Now() - begin, id.ok());
     if (!id.ok()) {
       deps_.metrics.started_pods_errors.Increment();
       return SandboxFailed(id.status());
@@ -389,11 +389,22 @@ class Pass {
     return status;
   }
 
-  StatusOr<cri::SandboxId> RunSandbox(const runtime::v1::PodSandboxConfig& config,
-                                      uint32_t attempt) {
+  /// Empty: the runtime's own.
+  StatusOr<std::string> RuntimeHandler() const {
+    const std::string& name = pod_.spec().runtime_class_name();
+    if (name.empty()) return "";
+    if (input_.objects == nullptr)
+      return NotFound("runtimeclass.node.k8s.io \"{}\" not found", name);
+    auto found = input_.objects->GetRuntimeClass(name);
+    if (!found.ok()) return found.status();
+    return (*found)->handler();
+  }
+
+  StatusOr<cri::SandboxId> RunSandbox(const runtime::v1::PodSandboxConfig& config, uint32_t attempt,
+                                      const std::string& handler) {
     FAIL_POINT("pod-worker.create-sandbox.before");
     out_.acted = true;
-    auto id = deps_.runner.RunPodSandbox(config, "", Soon(2));
+    auto id = deps_.runner.RunPodSandbox(config, handler, Soon(2));
     FAIL_POINT("pod-worker.create-sandbox.after");
     if (id.status().code() != StatusCode::kAlreadyExists) return id;
     // Made by a call whose answer nobody got: it is this one, or the runtime is still cleaning up.

@@ -23,6 +23,7 @@
 #include "libs/fs/read_within.h"
 #include "services/pod-worker/images/policy.h"
 #include "services/pod-worker/metrics.h"
+#include "services/pod-worker/objects/object_source.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/sync/actions.h"
 #include "services/pod-worker/sync/post_start.h"
@@ -57,6 +58,7 @@ struct SyncInput {
   ProbeResultsById probes;
   std::string hooked_id;               // of the container whose postStart hook is under way
   std::set<std::string> failed_hooks;  // ids of those whose hook has failed: they are stopped
+  std::shared_ptr<const ObjectSource> objects;  // null: this node has none
 };
 
 struct SyncOutcome {

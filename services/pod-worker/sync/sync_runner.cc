@@ -30,10 +30,11 @@ void SyncRunner::Begin(Worker& worker) {
   worker.On(ActivityEvent::kStepBegun);
   if (!worker.synced_once && worker.granted_at)
     deps_.metrics.worker_start.Observe(Metrics::Seconds(deps_.clock.Now() - worker.granted_at));
-  auto input = std::make_shared<SyncInput>(SyncInput{
-      worker.grant->pod, worker.restarts, deps_.puller.MemoryOf(worker.uid), worker.ending,
-      worker.killed, worker.traceparent, worker.known_running, worker.incarnation, worker.begun,
-      worker.probes, worker.post_start.waits_for(), worker.post_start.failed()});
+  auto input = std::make_shared<SyncInput>(
+      SyncInput{worker.grant->pod, worker.restarts, deps_.puller.MemoryOf(worker.uid),
+                worker.ending, worker.killed, worker.traceparent, worker.known_running,
+                worker.incarnation, worker.begun, worker.probes, worker.post_start.waits_for(),
+                worker.post_start.failed(), deps_.objects ? deps_.objects() : nullptr});
   deps_.strands.Run(worker.uid, [this, uid = worker.uid, input] {
     const Clock::Time begin = deps_.clock.Now();
     auto outcome = std::make_shared<SyncOutcome>(deps_.sync.Run(*input));

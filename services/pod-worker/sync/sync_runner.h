@@ -38,6 +38,7 @@ class SyncRunner {
     exec::EventLoop& loop;
     exec::Strands& strands;
     const PodSync& sync;
+    const std::function<std::shared_ptr<const ObjectSource>()>& objects;  // empty: none
     const DiskRecords& records;
     Metrics& metrics;
     Random& random;

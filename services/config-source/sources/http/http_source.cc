@@ -86,8 +86,9 @@ void HttpSource::Poll() {
   deps_.strands.Run(kStrand, [this, last = body_, started = deps_.clock.Now()] {
     const HttpRequest request{options_.url, options_.headers, kMaxConfigBytes};
     const auto reply = Fetch(*deps_.fetcher, request, After(deps_.clock, kHttpTimeout));
-    PollResult result = InterpretReply(
-        reply, last, {std::string(kube::kHttpSource), options_.node_name, place_, options_.url});
+    PollResult result = InterpretReply(reply, last,
+                                       {std::string(kube::kHttpSource), options_.node_name, place_,
+                                        options_.url, options_.has_objects});
     deps_.loop.Post([this, r = std::move(result), started] {
       deps_.on_read_time(deps_.clock.Now() - started);
       OnPolled(r);

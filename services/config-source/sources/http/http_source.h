@@ -58,6 +58,7 @@ class HttpSource final : public Source {
     std::map<std::string, std::vector<std::string>> headers;
     std::string node_name;
     Duration period;
+    bool has_objects = false;
   };
   HttpSource(Deps deps, Options options);
   ~HttpSource() override;

@@ -1,0 +1,142 @@
+#include <fmt/ranges.h>
+
+#include "k8s.io/api/core/v1/config.pb.h"
+#include "services/pod-worker/objects/folder_objects.h"
+#include "services/pod-worker/pod_worker_fixture.h"
+
+/// Pods that name API objects, and the folder that these come from.
+
+namespace splitlet::pod_worker {
+namespace {
+
+std::string MapOf(const std::string& name, const std::string& value) {
+  return fmt::format("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {}}}\ndata: {{K: {}}}\n",
+                     name, value);
+}
+
+class Objects : public testing::Test, public TestNode {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(files.MakeDirs("/objects", 0700).ok());
+    objects = [this] { return folder_->View(); };
+    Start();
+    folder_ = std::make_unique<FolderObjects>(
+        FolderObjects::Deps{process->loop, process->strands, files,
+                            std::make_unique<fs::FakeFileWatcher>(files), Log(sink)},
+        "/objects");
+    Call([this] {
+      folder_->Start([this] {
+        ++changes_;
+        service().OnObjectsChanged();
+      });
+    });
+  }
+  void TearDown() override {
+    folder_.reset();
+    Kill();
+  }
+  void Put(const std::string& name, const std::string& text) {
+    ASSERT_TRUE(files.Replace("/objects/" + name, text, {}).ok());
+    Settle();
+  }
+  /// The value of K of the config map, or the error.
+  std::string ValueOf(const std::string& name) {
+    const auto found = folder_->View()->GetConfigMap({"default", name});
+    if (!found.ok()) return std::string(Message(found.status()));
+    return (*found)->data().at("K");
+  }
+  static kube::Pod PodThatNames(const std::string& name) {
+    auto pod = TestPod{}.Make();
+    auto& variable = *pod.mutable_spec()->mutable_containers(0)->add_env();
+    variable.set_name("V");
+    auto& selector = *variable.mutable_value_from()->mutable_config_map_key_ref();
+    selector.mutable_local_object_reference()->set_name(name);
+    selector.set_key("K");
+    return pod;
+  }
+
+  std::unique_ptr<FolderObjects> folder_;
+  int changes_ = 0;
+};
+
+TEST_F(Objects, APodWaitsForWhatItNamesAndRunsWhenItComes) {
+  ASSERT_TRUE(RunPod(PodThatNames("settings")).ok());
+  EXPECT_EQ(NoteOf("app").reason(), "CreateContainerConfigError");
+  EXPECT_EQ(NoteOf("app").message(), "configmap \"settings\" not found");
+  Put("settings.yaml", MapOf("settings", "blue"));
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+}
+
+TEST_F(Objects, TheFolderIsFollowed) {
+  EXPECT_EQ(ValueOf("a"), "configmap \"a\" not found");
+  Put("1.yaml", MapOf("a", "one"));
+  EXPECT_EQ(ValueOf("a"), "one");
+  Put("1.yaml", MapOf("a", "two"));
+  EXPECT_EQ(ValueOf("a"), "two");
+  Put("0.yaml", MapOf("a", "before"));
+  EXPECT_EQ(ValueOf("a"), "before");
+  EXPECT_EQ(folder_->Notes(),
+            std::vector<std::string>{
+                "/objects/1.yaml: ConfigMap default/a is in a file before it, which counts"});
+  ASSERT_TRUE(files.Remove("/objects/0.yaml").ok());
+  Settle();
+  EXPECT_EQ(ValueOf("a"), "two");
+  EXPECT_TRUE(folder_->Notes().empty());
+  Put("notes.txt", "no manifest");
+  Put(".1.yaml.swp", "neither");
+  EXPECT_TRUE(folder_->Notes().empty());
+}
+
+TEST_F(Objects, NothingIsToldWhereNothingChanged) {
+  Put("1.yaml", MapOf("a", "one"));
+  const int before = changes_;
+  RunFor(5min);
+  EXPECT_EQ(changes_, before);
+}
+
+TEST_F(Objects, AFileThatBreaksKeepsWhatItSaid) {
+  Put("1.yaml", MapOf("a", "one"));
+  Put("1.yaml", "kind: [");
+  EXPECT_EQ(ValueOf("a"), "one");
+  ASSERT_EQ(folder_->Notes().size(), 1u);
+  EXPECT_TRUE(folder_->Notes()[0].starts_with("/objects/1.yaml: ")) << folder_->Notes()[0];
+  Put("2.yaml", MapOf("b", "two"));
+  EXPECT_EQ(ValueOf("a") + ValueOf("b"), "onetwo");
+  Put("1.yaml", MapOf("a", "three"));
+  EXPECT_EQ(ValueOf("a"), "three");
+  EXPECT_TRUE(folder_->Notes().empty());
+}
+
+TEST_F(Objects, AFolderThatCannotBeReadKeepsWhatItSaid) {
+  Put("1.yaml", MapOf("a", "one"));
+  files.SetHook([](std::string_view operation, const std::string& path) {
+    return operation == "list" && path == "/objects" ? ErrnoStatus(EIO) : OkStatus();
+  });
+  RunFor(1min);
+  EXPECT_EQ(ValueOf("a"), "one");
+  EXPECT_EQ(folder_->Notes().size(), 1u);
+  files.SetHook(nullptr);
+  RunFor(1min);
+  EXPECT_TRUE(folder_->Notes().empty());
+}
+
+TEST_F(Objects, AFileThatIsTooLongIsNamed) {
+  Put("1.yaml", std::string(FolderObjects::kMaxFile + 1, ' '));
+  ASSERT_EQ(folder_->Notes().size(), 1u);
+  EXPECT_NE(folder_->Notes()[0].find("longer than"), std::string::npos);
+}
+
+TEST_F(Objects, TheHandlerOfARuntimeClassMakesTheSandbox) {
+  auto pod = TestPod{}.Make();
+  pod.mutable_spec()->set_runtime_class_name("vm");
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(Show(), "");
+  EXPECT_EQ(events.Text("FailedCreatePodSandBox"),
+            "Failed to create pod sandbox: runtimeclass.node.k8s.io \"vm\" not found");
+  Put("vm.yaml",
+      "apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: vm}\nhandler: kata\n");
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+}
+
+}  // namespace
+}  // namespace splitlet::pod_worker
