@@ -306,5 +306,25 @@ TEST_F(Lives, AVerdictIsForgottenOnlyWhenConfigSourceSaysThatThePodIsGone) {
       << "no other source keeps it";
 }
 
+/// Its init container has run, which must not happen again; its container never will.
+TEST_F(Lives, ANeverPodThatLosesItsSandboxTooEarlyHasFailed) {
+  for (const char* method : {"CreateContainer", "StartContainer"}) {
+    SCOPED_TRACE(method);
+    const std::string uid = std::string("uid-") + (method[0] == 'C' ? "c" : "s");
+    auto pod =
+        TestPod{.name = uid, .uid = uid, .policy = "Never", .source = "api", .inits = {"init"}}
+            .Make();
+    ASSERT_TRUE(RunPod(pod).ok());
+    runtime.AddFault({.method = method});
+    TestNode::Exit("init", 0, uid);
+    runtime.BreakSandbox(uid);
+    runtime.ClearFaults();
+    Changed(uid);
+    RunFor(60s);
+    EXPECT_EQ(Record(uid)->verdict().phase(), "Failed") << Show(uid);
+    EXPECT_EQ(runtime.Running(uid), std::vector<std::string>{});
+  }
+}
+
 }  // namespace
 }  // namespace splitlet::pod_worker

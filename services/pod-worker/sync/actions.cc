@@ -169,8 +169,8 @@ class Decision {
     return true;
   }
 
-  /// What init containers did in an earlier sandbox does not count; their records stay until the
-  /// next attempt has taken over their number.
+  /// What containers did in an earlier sandbox does not count for initialisation; their records
+  /// stay until the next attempt has taken over their number.
   const ContainerRecord* NewestInSandbox(const std::string& name) const {
     for (const auto& record : seen_.containers())
       if (record.name() == name && record.sandbox_id() == todo_.sandbox_id) return &record;
@@ -183,7 +183,7 @@ class Decision {
     if (inits.empty()) return true;
     initialised_ = std::any_of(pod_.spec().containers().begin(), pod_.spec().containers().end(),
                                [this](const kube::Container& c) {
-                                 const ContainerRecord* r = NewestRecord(seen_, c.name());
+                                 const ContainerRecord* r = NewestInSandbox(c.name());
                                  return r != nullptr && (r->state() == ContainerRecord::CREATED ||
                                                          r->state() == ContainerRecord::RUNNING);
                                });
@@ -438,6 +438,11 @@ void NumberAttempts(const ObservedPod& seen, int64_t incarnation, const cri::Beg
 std::string PodIpOf(const v1::ObservedPod& seen) {
   if (seen.sandboxes_size() == 0 || seen.sandboxes(0).ips_size() == 0) return "";
   return seen.sandboxes(0).ips(0);
+}
+
+bool EndsForGood(const PodActions& todo) {
+  return todo.kill_pod && !todo.create_sandbox_attempt && todo.start.empty() &&
+         todo.start_init.empty();
 }
 
 PodActions ComputePodActions(const kube::Pod& pod, const ObservedPod& seen, const Ids& replacing,

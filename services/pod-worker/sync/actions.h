@@ -70,6 +70,10 @@ PodActions ComputePodActions(const kube::Pod& pod, const v1::ObservedPod& seen,
                              const std::set<std::string>& replacing = {},
                              const ProbeResultsById& probes = {});
 
+/// The pod is stopped and nothing is made any more. Where its containers do not show it, because
+/// one of them never ran, as when a `Never` pod loses its sandbox too early, it has failed.
+bool EndsForGood(const PodActions& todo);
+
 /// Gives what is made the numbers after all that `seen` holds of any incarnation, and adds to what
 /// has to be removed first what earlier incarnations never started.
 void NumberAttempts(const v1::ObservedPod& seen, int64_t incarnation, const cri::Begun& begun,

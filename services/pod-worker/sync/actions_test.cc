@@ -266,6 +266,14 @@ TEST(ShouldRestart, ContainerRulesNeedAContainerPolicy) {
   EXPECT_FALSE(after(1));
 }
 
+TEST(ComputePodActions, WhatWasMadeInADeadSandboxIsNoSignThatThisOneIsInitialised) {
+  const auto pod = TestPod{.inits = {"init"}}.Make();
+  const auto seen = Observed({{.name = "init"},
+                              {.name = "app", .state = Record::CREATED, .sandbox = "sandbox-old"},
+                              {.name = "init", .state = Record::EXITED, .sandbox = "sandbox-old"}});
+  EXPECT_EQ(Say(ComputePodActions(pod, seen)), "nothing") << "init runs";
+}
+
 const struct {
   const char* name;
   TestPod pod;

@@ -80,6 +80,10 @@ class Pass {
       return OkStatus();
     }
     if (todo.kill_pod) RETURN_IF_ERROR(StopSandboxes(), "stop sandboxes");
+    if (EndsForGood(todo)) {
+      out_.terminal_phase = "Failed";
+      return OkStatus();
+    }
     RemoveRecords(todo.remove);
     NoteRunning();
     if (HookUnderWay()) return OkStatus();
