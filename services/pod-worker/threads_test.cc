@@ -105,7 +105,8 @@ class Threads : public testing::Test {
                        .owner = test.owner_,
                        .events = test.events_,
                        .metrics = test.registry_,
-                       .log = Log(test.sink_)},
+                       .log = Log(test.sink_),
+                       .http = test.http_},
                   test.config_) {}
     bus::FakeBus source_bus, loop_bus, worker_bus;
     bus::Table<v1::DesiredRecord> desired;
@@ -197,6 +198,7 @@ class Threads : public testing::Test {
   Board board_;
   RealClock clock_;
   fs::FakeFileSystem files_{clock_};
+  http::FakeCaller http_;
   NotedWaiter waiter_{board_};
   cri::FakeRuntime runtime_{clock_, {.waiter = &waiter_}};
   bus::FakeBusNetwork network_{clock_, 1};
