@@ -246,6 +246,8 @@ kube::PodStatus ComputePodStatus(const StatusInputs& all) {
                          .workers_live = in.workers_live,
                          .deleted = IsDeleted(in) || done,
                          .restarting = restarting || WasRestarting(in.previous)});
+  // First: it is what the next status is computed from, which must come to the same phase.
+  if (done) CloseContainers(in.pod, containers);
   const std::string_view computed = ComputePhase({.pod = in.pod,
                                                   .containers = containers,
                                                   .initialized = IsInitialized(in.pod, seen.pod),
@@ -253,7 +255,6 @@ kube::PodStatus ComputePodStatus(const StatusInputs& all) {
   Shown shown = ChoosePhase(in, computed);
   if (!done && IsTerminal(computed) && in.previous == nullptr && !HasRun(containers))
     shown.phase = std::string(kPending);
-  if (done) CloseContainers(in.pod, containers);
 
   kube::PodStatus status;
   if (in.pod.metadata().generation() > 0)

@@ -1,0 +1,37 @@
+#include <gtest/gtest.h>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "k8s.io/api/core/v1/pod_status.pb.h"
+#include "libs/kube/codec.h"
+#include "services/status/pods/pod_status.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::status {
+namespace {
+
+/// A status is computed from the one before: of a pod that has ended and never ran, too, the next
+/// one says the same, also after a restart that forgets the one before.
+TEST(FinishedStatus, ComesToTheSamePhaseAgain) {
+  for (const char* policy : {"Always", "OnFailure", "Never"}) {
+    SCOPED_TRACE(policy);
+    kube::Pod pod;
+    const auto decoded = kube::DecodeInto(
+        fmt::format("metadata: {{name: web, uid: u1, annotations: {{kubernetes.io/config.source: "
+                    "file}}}}\nspec: {{restartPolicy: {}, containers: [{{name: a, image: x}}]}}",
+                    policy),
+        "test", kube::Strictness::kStrict, pod);
+    ASSERT_TRUE(decoded.ok()) << ToString(decoded.status());
+    v1::DesiredRecord desired;
+    desired.set_source("file");
+    desired.set_state(v1::DesiredRecord::REMOVED);
+    v1::WorkerRecord worker;
+    worker.set_state(v1::FINISHED);
+    StatusInputs in{.pod = pod, .desired = desired, .worker = &worker, .now = WallFromNanos(1)};
+    const kube::PodStatus first = ComputePodStatus(in);
+    in.previous = &first;
+    EXPECT_EQ(ComputePodStatus(in).phase(), first.phase());
+  }
+}
+
+}  // namespace
+}  // namespace splitlet::status
