@@ -67,6 +67,16 @@ TEST_F(Objects, APodWaitsForWhatItNamesAndRunsWhenItComes) {
   EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
 }
 
+/// Else what is optional would be left out of a container that starts before the first look.
+TEST_F(Objects, BeforeTheFirstLookNobodyKnows) {
+  const FolderObjects fresh(
+      FolderObjects::Deps{process->loop, process->strands, files,
+                          std::make_unique<fs::FakeFileWatcher>(files), Log(sink)},
+      "/objects");
+  ASSERT_NE(fresh.View(), nullptr);
+  EXPECT_EQ(fresh.View()->GetConfigMap({"default", "a"}).status().code(), StatusCode::kUnavailable);
+}
+
 TEST_F(Objects, TheFolderIsFollowed) {
   EXPECT_EQ(ValueOf("a"), "configmap \"a\" not found");
   Put("1.yaml", MapOf("a", "one"));

@@ -37,7 +37,10 @@ class Unknown final : public ObjectSource {
 }  // namespace
 
 FolderObjects::FolderObjects(Deps deps, std::string path)
-    : deps_(std::move(deps)), path_(std::move(path)), timer_(deps_.loop, kPeriod, [this] {
+    : deps_(std::move(deps)),
+      path_(std::move(path)),
+      view_(std::make_shared<Unknown>(path_)),
+      timer_(deps_.loop, kPeriod, [this] {
         if (watch_lost_) Watch();
         OnHint();
       }) {}
