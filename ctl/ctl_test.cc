@@ -382,10 +382,13 @@ TEST(DoctorsJudgement, SaysWhatToDo) {
   view.info->add_notes("metrics are not served: the port is taken");
   view.info->add_notes("the file of pod uid-1 cannot be read (no header)");
   EXPECT_EQ(JudgeProcess(view).grade, Grade::kOk);
-  ASSERT_EQ(NotesOf(view).size(), 2u);
+  view.info->add_notes("/etc/objects/web.yaml: metadata.nam: unknown field (line 3)");
+  ASSERT_EQ(NotesOf(view).size(), 3u);
+  EXPECT_TRUE(Has(NotesOf(view)[2].to_do, "docs/behaviour/objects.md"));
   EXPECT_EQ(NotesOf(view)[0].grade, Grade::kNote);
   EXPECT_TRUE(Has(NotesOf(view)[0].to_do, "ss -ltnp"));
   EXPECT_EQ(NotesOf(view)[1].found, "the file of pod uid-1 cannot be read (no header)");
+  EXPECT_TRUE(Has(NotesOf(view)[1].to_do, "docs/safety.md"));
   EXPECT_TRUE(NotesOf({.name = "gc", .problem = "away"}).empty());
   view.info->clear_notes();
   view.info->set_restarts(5);

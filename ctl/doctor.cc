@@ -129,6 +129,15 @@ void ExamineSources(const operate::Client& client, std::vector<Finding>& finding
   }
 }
 
+/// A note about a file of somebody else begins with its path (pod-worker's folder of objects).
+std::string WhatToDoAbout(std::string_view note) {
+  if (note.starts_with("metrics are not served"))
+    return "see who has the port: ss -ltnp; it is tried again every few seconds";
+  if (note.starts_with('/'))
+    return "mend it; until then what it said before counts: docs/behaviour/objects.md";
+  return "its log says more; docs/safety.md, rule 27";
+}
+
 }  // namespace
 
 Finding JudgeCgroups(bool unified, bool legacy) {
@@ -191,12 +200,8 @@ Finding JudgeProcess(const operate::ProcessView& view) {
 std::vector<Finding> NotesOf(const operate::ProcessView& view) {
   std::vector<Finding> findings;
   if (view.info == nullptr) return findings;
-  for (const std::string& note : view.info->notes()) {
-    const bool port = note.starts_with("metrics are not served");
-    findings.push_back({Grade::kNote, view.name, note,
-                        port ? "see who has the port: ss -ltnp; it is tried again every few seconds"
-                             : "its log says more; docs/safety.md, rule 27"});
-  }
+  for (const std::string& note : view.info->notes())
+    findings.push_back({Grade::kNote, view.name, note, WhatToDoAbout(note)});
   return findings;
 }
 
