@@ -1,0 +1,65 @@
+// The sample pods of deploy/local/examples do on real containerd what their comments say.
+
+#include <filesystem>
+#include <map>
+
+#include "tests/e2e/fixture.h"
+
+namespace splitlet::e2e {
+namespace {
+
+std::string Examples() { return harness::SourceDir() + "/deploy/local/examples"; }
+
+using SamplePods = E2eTest;
+
+TEST_F(SamplePods, RunOrEndAsTheySay) {
+  StartNode();
+  const std::map<std::string, std::string> ends = {{"batch", "Succeeded"},
+                                                   {"restart-rules", "Succeeded"}};
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(Examples())) {
+    if (entry.path().extension() != ".yaml") continue;
+    names.push_back(entry.path().stem());
+    node_->PutManifest(entry.path().filename(), harness::ReadFile(entry.path()));
+  }
+  EXPECT_GE(names.size(), 8u);
+  for (const std::string& name : names) {
+    SCOPED_TRACE(name);
+    if (const auto end = ends.find(name); end != ends.end()) {
+      ExpectPhase(name, end->second);
+    } else if (name == "crashing") {
+      EXPECT_TRUE(WaitFor(kSoon, [&] { return RestartsOf(name) >= 1; }));
+    } else {
+      EXPECT_TRUE(WaitFor(kSoon, [&] {
+        const auto pod = node_->Pod(name);
+        return pod != nullptr && pod->phase == "Running" && pod->ready;
+      }));
+      EXPECT_EQ(RestartsOf(name), 0);
+    }
+  }
+  const auto rules = node_->Pod("restart-rules");
+  ASSERT_NE(rules, nullptr);
+  ASSERT_EQ(rules->containers.size(), 2u);
+  for (const auto& container : rules->containers) EXPECT_GE(container.restarts, 1);
+  const Node::Run said = node_->Ctl({"logs", "sidecar-node-1"});
+  EXPECT_EQ(said.output.substr(said.output.rfind("hello")), "hello from the sidecar\n");
+}
+
+TEST_F(SamplePods, TakeObjectsFromTheFolderBesideThem) {
+  const std::string folder = Examples() + "/with-objects";
+  std::string config = harness::ReadFile(folder + "/kubelet.yaml");
+  const std::string path = "/etc/splitlet/objects";
+  ASSERT_NE(config.find(path), std::string::npos) << config;
+  config.replace(config.find(path), path.size(),
+                 std::filesystem::canonical(folder + "/objects").string());
+  StartNode({.runtime_endpoint = {}, .config = config});
+  node_->PutManifest("shop.yaml", harness::ReadFile(folder + "/shop.yaml"));
+  ExpectRunning("shop");
+  const std::string want = "welcome, EUR, key of 15 letters, stock at 10.0.0.7:80, built today\n";
+  EXPECT_TRUE(WaitFor(kSoon, [&] {
+    return node_->Ctl({"logs", "shop-node-1"}).output.ends_with(want);
+  })) << node_->Ctl({"logs", "shop-node-1"}).output;
+}
+
+}  // namespace
+}  // namespace splitlet::e2e

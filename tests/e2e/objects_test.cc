@@ -1,0 +1,130 @@
+// Config maps and secrets from the folder splitlet.objectsPath, in containers on real containerd.
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "tests/e2e/fixture.h"
+
+namespace splitlet::e2e {
+namespace {
+
+class Objects : public E2eTest {
+ protected:
+  void StartNode() {
+    E2eTest::StartNode({.runtime_endpoint = {},
+                        .config = fmt::format("apiVersion: kubelet.config.k8s.io/v1beta1\n"
+                                              "kind: KubeletConfiguration\n"
+                                              "fileCheckFrequency: 2s\nsyncFrequency: 10s\n"
+                                              "splitlet: {{objectsPath: {}}}\n",
+                                              folder_.path())});
+  }
+  void PutObject(const std::string& file, const std::string& kind, const std::string& rest) {
+    harness::WriteFile(folder_ / file, "apiVersion: v1\nkind: " + kind + "\n" + rest);
+  }
+  void PutWord(const std::string& word) {
+    PutObject("settings.yaml", "ConfigMap",
+              fmt::format("metadata: {{name: settings}}\ndata: {{WORD: {}}}\n", word));
+  }
+  /// By a later file that cannot be used: whoever has noticed it has read all before it.
+  void AwaitThatTheFolderWasRead() {
+    harness::WriteFile(folder_ / "unusable.yaml", "kind: [");
+    EXPECT_TRUE(WaitFor(kSoon, [&] {
+      const auto info = node_->Info("pod-worker");
+      return info.ok() && info->notes_size() == 1;
+    }));
+  }
+  /// A pod whose container says its words once, and ends when `go` is there.
+  std::string Talker() const {
+    return PodWithScratch("talker",
+                          "echo $WORD $KEY $ABSENT >> /scratch/words; while ! rm /scratch/go "
+                          "2>/dev/null; do sleep 0.1; done",
+                          scratch()) +
+           R"(    envFrom:
+    - configMapRef: {name: settings}
+    - configMapRef: {name: absent, optional: true}
+    env:
+    - {name: KEY, valueFrom: {secretKeyRef: {name: door, key: code}}}
+    - {name: ABSENT, valueFrom: {configMapKeyRef: {name: settings, key: none, optional: true}}}
+)";
+  }
+  std::string Words() const { return harness::ReadFile(scratch() + "/words"); }
+
+  const harness::TempDir folder_{"ob"};
+};
+
+TEST_F(Objects, AreVariablesAndAChangeReachesTheNextContainer) {
+  PutWord("old");
+  PutObject("door.yaml", "Secret", "metadata: {name: door}\nstringData: {code: secret-3141}\n");
+  StartNode();
+  node_->PutManifest("talker.yaml", Talker());
+  ExpectRunning("talker");
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return Words() == "old secret-3141\n"; })) << Words();
+  PutWord("new");
+  AwaitThatTheFolderWasRead();
+  EXPECT_EQ(RestartsOf("talker"), 0);
+  harness::WriteFile(scratch() + "/go", "");
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return Words() == "old secret-3141\nnew secret-3141\n"; }))
+      << Words();
+}
+
+TEST_F(Objects, WhatIsMissingIsSaidAndAwaited) {
+  PutWord("old");
+  StartNode();
+  node_->PutManifest("talker.yaml", Talker());
+  std::unique_ptr<Node::PodView> pod;
+  EXPECT_TRUE(WaitFor(kSoon, [&] {
+    pod = node_->Pod("talker");
+    return pod != nullptr && pod->containers.size() == 1 &&
+           pod->containers[0].reason == "CreateContainerConfigError";
+  }));
+  EXPECT_TRUE(view_->RunningOf("talker").empty());
+  const Node::Run described = node_->Ctl({"describe", "pod", "talker-node-1"});
+  EXPECT_NE(described.output.find("secret \"door\" not found"), std::string::npos)
+      << described.output;
+  PutObject("door.yaml", "Secret", "metadata: {name: door}\nstringData: {code: secret-3141}\n");
+  ExpectRunning("talker");
+  EXPECT_EQ(RestartsOf("talker"), 0);
+}
+
+/// Files below `folder` that have the text in them.
+std::vector<std::string> FilesWith(const std::string& text, const std::string& folder) {
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::string content{std::istreambuf_iterator<char>(file), {}};
+    if (content.find(text) != std::string::npos) found.push_back(entry.path());
+  }
+  return found;
+}
+
+TEST_F(Objects, ASecretIsInTheContainerAndInNoFileOrAnswer) {
+  PutWord("old");
+  PutObject("door.yaml", "Secret", "metadata: {name: door}\nstringData: {code: secret-3141}\n");
+  StartNode();
+  node_->PutManifest("talker.yaml", Talker());
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return Words() == "old secret-3141\n"; })) << Words();
+  ExpectRunning("talker");
+  PutObject("door.yaml", "Secret", "metadata: {name: door}\nstringData: {code: secret-3141\n");
+  EXPECT_TRUE(WaitFor(kSoon, [&] {
+    const auto info = node_->Info("pod-worker");
+    return info.ok() && info->notes_size() == 1;
+  }));
+  for (const char* folder : {"/run", "/state", "/kubelet", "/log"})
+    EXPECT_THAT(FilesWith("secret-3141", node_->dir() + folder), testing::IsEmpty());
+  const std::vector<std::vector<std::string>> questions = {{"get", "pods", "-o", "json"},
+                                                           {"describe", "pod", "talker-node-1"},
+                                                           {"get", "events", "-o", "json"},
+                                                           {"get", "processes", "-o", "json"}};
+  for (const auto& words : questions) {
+    const Node::Run run = node_->Ctl(words);
+    EXPECT_EQ(run.exit_code, 0) << run.output;
+    EXPECT_EQ(run.output.find("secret-3141"), std::string::npos) << words[0] << " " << words[1];
+  }
+}
+
+}  // namespace
+}  // namespace splitlet::e2e
