@@ -34,6 +34,11 @@ std::string ProbeOf(const std::string& name) {
                      name);
 }
 
+/// Commands that hooks.cc knows.
+constexpr const char* kHooks =
+    "    lifecycle: {postStart: {exec: {command: [post-start]}}, "
+    "preStop: {exec: {command: [pre-stop]}}}\n";
+
 std::string PathOf(const std::string& name) { return "/manifests/" + name + ".yaml"; }
 
 }  // namespace
@@ -48,7 +53,7 @@ void SimNode::PutManifest(const std::string& name) {
       "  terminationGracePeriodSeconds: 5\n  containers:\n  - name: {2}\n    image: busybox:1\n"
       "    command: [\"run\", \"version-{3}\"]\n{4}{5}",
       name, policy, ContainerOf(wanted.kind), wanted.version, wanted.room,
-      wanted.kind == Wanted::Kind::kSteady ? ProbeOf(name) : "");
+      wanted.kind == Wanted::Kind::kSteady ? ProbeOf(name) + kHooks : "");
   CHECK(files_.Replace(PathOf(name), yaml, {}).ok());
 }
 

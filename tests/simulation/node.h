@@ -99,6 +99,11 @@ class SimNode {
   std::string Describe() const;
   uint64_t steps() const { return scheduler_.steps(); }
   int crashes() const { return crashes_; }
+  struct HookCounts {
+    int post_starts = 0, pre_stops = 0;
+    int stopped_without = 0;  // containers that were told to end before their preStop
+  };
+  const HookCounts& hooks() const { return hook_counts_; }
   size_t wanted() const { return wanted_.size(); }
   uint64_t digest() const { return digest_; }  // of the whole course; equal for equal seeds
 
@@ -109,6 +114,13 @@ class SimNode {
   cri::FakeRuntime& runtime() { return *runtime_; }
   fs::FakeFileSystem& files() { return files_; }
   LogSink& sink();
+  /// The runtime is about to be told to run a command: the commands of hooks are watched.
+  void OnCommand(const cri::ContainerId& id, const std::string& command);
+  /// It takes its time.
+  StatusOr<cri::ExecResult> Exec(const cri::ContainerId& id, const std::vector<std::string>& words,
+                                 const Deadline& deadline);
+  /// The runtime is about to be told to end a container.
+  void OnStop(const cri::ContainerId& id);
   /// A server in the pod of this manifest has answered a probe.
   void OnProbed(const std::string& name) { probed_.insert(name); }
   /// A call to the running process of that name: `ask` runs on its loop and calls back once.
@@ -191,6 +203,8 @@ class SimNode {
   std::vector<std::string> violations_;
   using LifeOfPod = std::pair<std::string, std::string>;  // UID, incarnation
   std::map<LifeOfPod, std::string> runs_;                 // the container
+  std::set<std::string> hooks_begun_;                     // "<container id> <hook>"
+  HookCounts hook_counts_;
 };
 
 /// Adds all services of splitlet to the node.

@@ -86,12 +86,41 @@ peers::FakeDesiredOwner::Finder FindingIn(SimNode& node) {
   };
 }
 
+/// Commands go by the node, which watches those of hooks.
+class WatchedCalls final : public cri::LongCalls {
+ public:
+  WatchedCalls(SimNode& node, exec::Strands& strands)
+      : node_(node), strands_(strands), calls_(node.runtime(), strands) {}
+  void BeginStopContainer(const cri::ContainerId& id, int64_t grace_seconds, Deadline deadline,
+                          Stopped done) override {
+    node_.OnStop(id);
+    calls_.BeginStopContainer(id, grace_seconds, std::move(deadline), std::move(done));
+  }
+  void BeginPullImage(const std::string& image, const runtime::v1::PodSandboxConfig& sandbox_config,
+                      Deadline deadline, Pulled done) override {
+    calls_.BeginPullImage(image, sandbox_config, std::move(deadline), std::move(done));
+  }
+  void BeginExecSync(const cri::ContainerId& id, const cri::ExecCommand& command, Deadline deadline,
+                     Executed done) override {
+    node_.OnCommand(id, command.words.at(0));
+    strands_.Run(fmt::format("command/{}", ++last_),
+                 [this, id, words = command.words, deadline = std::move(deadline),
+                  done = std::move(done)] { done(node_.Exec(id, words, deadline)); });
+  }
+
+ private:
+  SimNode& node_;
+  exec::Strands& strands_;
+  cri::StrandedCalls calls_;
+  int last_ = 0;
+};
+
 class PodWorker final : public Process {
  public:
   explicit PodWorker(SimNode& node)
       : Process(node, "pod-worker"),
         owner_(AskingIn(node), FindingIn(node)),
-        calls_(node.runtime(), shell().strands) {
+        calls_(node, shell().strands) {
     pod_worker::Config config;
     config.node = {.name = kNode,
                    .annotation = kAnnotation,
@@ -138,7 +167,7 @@ class PodWorker final : public Process {
  private:
   http::FakeCaller http_;
   peers::FakeDesiredOwner owner_;
-  cri::StrandedCalls calls_;
+  WatchedCalls calls_;
 };
 
 class SyncLoopWorkers final : public peers::GrantClient {

@@ -24,6 +24,7 @@ struct Outcome {
   std::string end;
   uint64_t digest = 0, steps = 0;
   int crashes = 0;
+  SimNode::HookCounts hooks;
 };
 
 Outcome RunSeed(uint64_t seed, const FaultPlan& plan,
@@ -34,7 +35,8 @@ Outcome RunSeed(uint64_t seed, const FaultPlan& plan,
   node.StartAll();
   node.RunFor(3min, plan);
   node.HealAndSettle();
-  return {node.Violations(), node.Describe(), node.digest(), node.steps(), node.crashes()};
+  return {node.Violations(), node.Describe(), node.digest(),
+          node.steps(),      node.crashes(),  node.hooks()};
 }
 
 TEST(Simulation, DesiredPodsRunWhateverDies) {
@@ -59,6 +61,9 @@ TEST(Simulation, WithoutFaultsPodsAreAsWanted) {
     const Outcome run = RunSeed(seed, FaultPlan::None());
     EXPECT_TRUE(run.violations.empty()) << Join(run.violations) << run.end;
     EXPECT_EQ(run.crashes, 0);
+    EXPECT_GT(run.hooks.post_starts, 0);
+    EXPECT_GT(run.hooks.pre_stops, 0);
+    EXPECT_EQ(run.hooks.stopped_without, 0);
   }
 }
 
