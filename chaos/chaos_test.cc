@@ -210,6 +210,7 @@ TEST(Chaos, EachNaiveAgentIsCaughtByItsRule) {
                 {Bug::kRevives, "terminal"},
                 {Bug::kGraceStartsAgain, "grace"},
                 {Bug::kKillsAtOnce, "grace"},
+                {Bug::kHooksAgain, "hooks"},
                 {Bug::kRestartsOnKill, "unharmed"},
                 {Bug::kUnreadyOnKill, "unharmed"},
                 {Bug::kBrokenKillsPod, "unharmed"},
@@ -448,6 +449,23 @@ TEST(Manifests, HaveSidecarsAHostPortAndAShareOfTheProcessors) {
   EXPECT_EQ(app.resources().requests().at("cpu").string(), "2400m");
 }
 
+TEST(Manifests, MayHaveProbesAndHooksThatWitnessThatTheyBegin) {
+  const Scenario scenario = Parsed(
+      "name: a\nduration: 1s\npods:\n- {name: w, run: x, probed: true, hooked: true}\n"
+      "- {name: v, run: x}");
+  const PodToRun run{.name = "w-0", .witness = "w-0.7", .from = &scenario.pods[0]};
+  const auto pod =
+      kube::Decode(ManifestOf(run, {.witness_dir = "/w"}), "m", kube::Strictness::kStrict)
+          ->As<kube::Pod>();
+  const auto& app = pod->spec().containers(0);
+  EXPECT_EQ(app.readiness_probe().handler().exec().command(2), "/witness/w-0.7");
+  EXPECT_TRUE(app.has_startup_probe() && app.has_liveness_probe());
+  EXPECT_THAT(app.lifecycle().post_start().exec().command(2), HasSubstr("mkdir /post "));
+  EXPECT_THAT(app.lifecycle().pre_stop().exec().command(2), HasSubstr("mkdir /pre "));
+  const PodToRun plain{.name = "v-0", .witness = "v-0.7", .from = &scenario.pods[1]};
+  EXPECT_THAT(ManifestOf(plain, {.witness_dir = "/w"}), Not(HasSubstr("exec")));
+}
+
 TEST(Manifests, MayHaveAnImageOfEachLife) {
   const Scenario scenario =
       Parsed("name: a\nduration: 1s\npods: [{name: w, run: x, image: '127.0.0.1:5000/{life}:1'}]");
@@ -457,8 +475,9 @@ TEST(Manifests, MayHaveAnImageOfEachLife) {
 
 TEST(Witnesses, AreReadLineByLine) {
   const WallTime boot{1000s};
-  const Witness witness =
-      ParseWitness("start 1.50\nterm 2\nterm 2.25\nrubbish\nstart x\nstart 9", boot);
+  const Witness witness = ParseWitness(
+      "start 1.50\npost 1.6\nterm 2\nterm 2.25\nrubbish\nagain 3\nstart x\nstart 9", boot);
+  EXPECT_EQ(witness.hooks_again, 1);
   ASSERT_EQ(witness.starts.size(), 2u);
   EXPECT_EQ(witness.starts[0], boot + 1500ms);
   ASSERT_EQ(witness.terms.size(), 2u);

@@ -171,6 +171,7 @@ void Checker::OnEnd(const Action& action, WallTime at) {
 void Checker::OnInspected(const Snapshot& snapshot) {
   CheckProcesses(snapshot);
   CheckReruns(snapshot);
+  CheckHooks(snapshot);
   if (snapshot.status_answered) CheckTerminal(snapshot);
   if (!snapshot.runtime_answered) return;
   CheckRuntime(snapshot);
@@ -241,6 +242,12 @@ void Checker::CheckReruns(const Snapshot& snapshot) {
             fmt::format("started {} times with restartPolicy Never in {} {}", starts, incarnations,
                         incarnations == 1 ? "life" : "lives"));
   }
+}
+
+void Checker::CheckHooks(const Snapshot& snapshot) {
+  for (const auto& [file, witness] : snapshot.witnesses)
+    if (witness.hooks_again > 0)
+      Found("hooks", file.substr(0, file.find('.')), "a hook began twice in one container");
 }
 
 void Checker::CheckOrder(const Snapshot& snapshot) {

@@ -9,6 +9,7 @@
 ///   order           sidecars start before and end after what the spec has behind them
 ///   room            what runs fits into the processors, and no two pods have one host port
 ///   grace           from TERM to the end no more than the grace period; from the removal no less
+///   hooks           no hook begins twice in a container
 ///   unharmed        what the scenario calls so is not restarted and stays ready
 ///   process-back    a process that died is there again in time
 ///   memory, descriptors   of each process below their limits
@@ -80,6 +81,7 @@ class Checker {
   void CheckRuntime(const Snapshot& snapshot);
   void CheckTerminal(const Snapshot& snapshot);
   void CheckReruns(const Snapshot& snapshot);
+  void CheckHooks(const Snapshot& snapshot);
   void CheckOrder(const Snapshot& snapshot);
   void CheckRoom(const Snapshot& snapshot);
   void CheckStops(const Snapshot& snapshot);

@@ -170,6 +170,7 @@ void FakeNode::OnWorkerKilled() {
   for (Incarnation& incarnation : incarnations_) {
     incarnation.unready = bug_ == Bug::kUnreadyOnKill;
     if (incarnation.removed) {
+      if (bug_ == Bug::kHooksAgain) ++witnesses_[incarnation.pod.witness].hooks_again;
       if (bug_ == Bug::kGraceStartsAgain) incarnation.removed = clock_.Now();
       continue;
     }

@@ -43,6 +43,7 @@ enum class Bug {
   kSidecarsEndFirst,  // and hear of the removal at once
   kIgnoresRoom,       // processors and host ports are given away twice
   kRerunsWhatIsGone,  // what is not in the runtime never ran
+  kHooksAgain,        // a restarted worker runs the hooks of what it stops once more
   kEndedForEver,      // a UID that has ended does not run in another incarnation
   // Of the runtime, not of the agent:
   kForgetsTasks,  // killed, it loses sight of one that it was making

@@ -5,11 +5,15 @@
 #include <charconv>
 #include <cmath>
 
+#include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "k8s.io/api/core/v1/probe.pb.h"
 #include "libs/kube/codec.h"
 
 namespace splitlet::chaos {
 namespace {
+
+namespace core = k8s::io::api::core::v1;
 
 /// In the name of an image: another word for each time that a pod is put.
 constexpr std::string_view kLife = "{life}";
@@ -21,6 +25,35 @@ std::string Script(const PodToRun& pod) {
       "forever() {{ while :; do sleep 3600 & wait $!; done; }}\n"
       "trap '{}' TERM\nw start\n{}\n",
       pod.witness, pod.from->ignores_term ? "w term" : "w term; exit 0", pod.from->script);
+}
+
+/// Once in a container; "again" would be written by a second one of its kind.
+void AddHook(const PodToRun& pod, const char* kind, core::LifecycleHandler& hook) {
+  const std::string script = fmt::format(
+      "mkdir /{0} 2>/dev/null && word={0} || word=again; read -r up rest < /proc/uptime; "
+      "echo \"$word $up\" >> /witness/{1}; sleep 0.3",
+      kind, pod.witness);
+  for (const auto& word : {std::string("/bin/sh"), std::string("-c"), script})
+    hook.mutable_exec()->add_command(word);
+}
+
+/// Its limits are far above what a busy machine makes of a command: only what never answers fails.
+void AddProbe(const std::string& file, core::Probe& probe) {
+  for (const auto& word : {std::string("test"), std::string("-s"), "/witness/" + file})
+    probe.mutable_handler()->mutable_exec()->add_command(word);
+  probe.set_period_seconds(1);
+  probe.set_timeout_seconds(10);
+  probe.set_failure_threshold(6);
+}
+
+void AddProbesAndHooks(const PodToRun& pod, kube::Container& container) {
+  if (pod.from->probed)
+    for (auto* probe : {container.mutable_startup_probe(), container.mutable_readiness_probe(),
+                        container.mutable_liveness_probe()})
+      AddProbe(pod.witness, *probe);
+  if (!pod.from->hooked) return;
+  AddHook(pod, "post", *container.mutable_lifecycle()->mutable_post_start());
+  AddHook(pod, "pre", *container.mutable_lifecycle()->mutable_pre_stop());
 }
 
 }  // namespace
@@ -39,6 +72,7 @@ std::string ManifestOf(const PodToRun& pod, const Place& place) {
     std::string& image = *container.mutable_image();
     if (const auto at = image.find(kLife); at != std::string::npos)
       image.replace(at, kLife.size(), pod.witness);
+    AddProbesAndHooks(pod, container);
     auto& mount = *container.add_volume_mounts();
     mount.set_name("witness");
     mount.set_mount_path("/witness");
@@ -69,6 +103,7 @@ Witness ParseWitness(const std::string& text, WallTime boot) {
     const std::string word = line.substr(0, space);
     if (word == "start") witness.starts.push_back(wall);
     if (word == "term") witness.terms.push_back(wall);
+    if (word == "again") ++witness.hooks_again;
   }
   return witness;
 }

@@ -13,7 +13,7 @@
 namespace splitlet::chaos {
 
 struct Place {
-  std::string witness_dir;  // where containers write a line at each start and each TERM
+  std::string witness_dir;  // where containers write a line at each start, TERM and hook
   int processors = 1;       // of the node
 };
 

@@ -59,6 +59,7 @@ struct SeenProcess {
 /// Written by the containers themselves.
 struct Witness {
   std::vector<WallTime> starts, terms;
+  int hooks_again = 0;  // that began a second time in one container
 };
 
 struct Snapshot {

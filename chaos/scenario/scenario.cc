@@ -210,6 +210,8 @@ void Parser::ReadScript(Fields& fields, PodTemplate& pod) {
   read_number("sidecars", 10, pod.sidecars);
   read_number("cpuPercent", 100, pod.cpu_percent);
   read_number("hostPort", 65535, pod.host_port);
+  fields.Read("probed", pod.probed);
+  fields.Read("hooked", pod.hooked);
   auto& spec = *made->mutable_spec();
   spec.set_restart_policy(policy);
   spec.set_termination_grace_period_seconds(grace / 1s);

@@ -36,6 +36,8 @@ struct PodTemplate {
   int sidecars = 0;     // start before it and end after it
   int cpu_percent = 0;  // of the node, that its container requests
   int host_port = 0;
+  bool probed = false;                   // by commands, of all three kinds
+  bool hooked = false;                   // postStart and preStop, which write that they begin
   std::shared_ptr<const kube::Pod> pod;  // ... or a whole pod; never null
 };
 
