@@ -131,9 +131,57 @@ class Bench {
     Print(idle);
   }
 
+  /// What a probe takes from its begin to its result, by pod-worker's own metric, and what the same
+  /// command takes from here, in the same container and the same seconds.
+  void ExecProbes() {
+    const std::string name = "probed";
+    node_.PutManifest(name + ".yaml",
+                      Manifest(name, kScript) +
+                          "    readinessProbe: {exec: {command: [\"true\"]}, periodSeconds: 1}\n"
+                          "    livenessProbe: {exec: {command: [\"true\"]}, periodSeconds: 1}\n");
+    CHECK(WaitFor(60s, [&] { return node_.IsRunning(name); }), "{}", node_.LogTails());
+    const auto id = view_.RunningOf(name).at(0).id;
+    SettleFor(3s);
+    const Probed before = ProbedSoFar();
+    Result call{.name = "an exec probe, mean, against a raw ExecSync", .unit = "ms"};
+    for (int i = 0; i < rounds_; ++i) {
+      const auto began = view_.clock().Now();
+      const auto done = view_.runtime().ExecSync(id, {"true"}, 10s,
+                                                 After(view_.clock(), std::chrono::seconds{20}));
+      CHECK(done.ok() && done->exit_code == 0);
+      call.floor.push_back(Ms((view_.clock().Now() - began).count()));
+      std::this_thread::sleep_for(700ms);
+    }
+    const Probed after = ProbedSoFar();
+    const double runs = after.runs - before.runs;
+    CHECK(runs > 0);
+    call.values = {(after.seconds - before.seconds) / runs * 1000};
+    Print(call);
+    Result cpu{.name = "an exec probe: CPU of pod-worker", .unit = "ms"};
+    cpu.values = {(after.cpu_seconds - before.cpu_seconds) / runs * 1000};
+    Print(cpu);
+    node_.RemoveManifest(name + ".yaml");
+    CHECK(WaitFor(60s, [&] { return node_.IsGone(name); }));
+  }
+
   void RemoveBurst(int pods) { RemoveAll(pods, BurstPrefix(pods)); }
 
  private:
+  struct Probed {
+    double runs = 0, seconds = 0, cpu_seconds = 0;
+  };
+  Probed ProbedSoFar() const {
+    Probed probed{.cpu_seconds = processes_.CpuSecondsOf("pod-worker")};
+    std::istringstream metrics(node_.HttpGet("pod-worker", "/metrics"));
+    for (std::string line; std::getline(metrics, line);) {
+      const auto add = [&line](std::string_view metric, double& sum) {
+        if (line.starts_with(metric)) sum += std::stod(line.substr(line.rfind(' ')));
+      };
+      add("prober_probe_duration_seconds_count", probed.runs);
+      add("prober_probe_duration_seconds_sum", probed.seconds);
+    }
+    return probed;
+  }
   static std::string BurstPrefix(int pods) { return fmt::format("burst{}", pods); }
 
   void RawOnce(int i, Result& start, Result& stop) {
@@ -270,6 +318,7 @@ void Run(Bench& bench, const Plan& plan, const std::function<void()>& take_model
     bench.RemoveBurst(pods);
     bench.MemoryAfter();
   }
+  if (wanted("probes")) bench.ExecProbes();
   if (wanted("polling")) bench.RestartPolling();
 }
 
@@ -308,7 +357,7 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", rounds, "repetitions of each single-pod measurement");
   app.add_option("--pods", pods, "pods of the large burst");
   std::vector<std::string> parts;
-  app.add_option("--part", parts, "memory, start, restart, burst, polling; all without it");
+  app.add_option("--part", parts, "memory, start, restart, burst, probes, polling; all without it");
   CLI11_PARSE(app, argc, argv);
   return splitlet::bench::Main({rounds, pods, {parts.begin(), parts.end()}});
 }

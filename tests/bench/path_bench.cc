@@ -122,7 +122,11 @@ class Hogs {
 class Bench {
  public:
   Bench(FakeNode& fake, Hops& hops, int rounds)
-      : view_(fake.view()), way_(fake.node(), fake.view()), hops_(hops), rounds_(rounds) {}
+      : node_(fake.node()),
+        view_(fake.view()),
+        way_(fake.node(), fake.view()),
+        hops_(hops),
+        rounds_(rounds) {}
 
   void Quiet() {
     Result start{.name = "path: manifest renamed to RunPodSandbox called", .unit = "ms"};
@@ -138,6 +142,24 @@ class Bench {
     Result stop{.name = "path: a removal beside two hogs, against an empty message", .unit = "ms"};
     stop.ratio = 1.5;
     Measure("busy", start, stop);
+  }
+  /// What a hook costs beside the command itself, which takes no time here: from the start of its
+  /// container to the next one, and from the removal to the stop, each against the same without.
+  void Hooks() {
+    Result post{.name = "hooks: container started to the next one made, with postStart",
+                .unit = "ms"};
+    post.overhead_p50 = 5;
+    Result pre{.name = "hooks: manifest removed to StopContainer called, with preStop",
+               .unit = "ms"};
+    pre.overhead_p50 = 5;
+    for (int i = 0; i < rounds_; ++i)
+      for (const bool hooked : {true, false}) {
+        const Hooked took = HookedMs(fmt::format("{}-{}", hooked ? "hooked" : "plain", i), hooked);
+        (hooked ? post.values : post.floor).push_back(took.between);
+        (hooked ? pre.values : pre.floor).push_back(took.stop);
+      }
+    Print(post);
+    Print(pre);
   }
   /// At 5 pulls a second after the first 10, which is the kubelet's default.
   void Pulls(int pods) {
@@ -157,6 +179,37 @@ class Bench {
   }
 
  private:
+  struct Hooked {
+    double between = 0, stop = 0;
+  };
+  Hooked HookedMs(const std::string& name, bool hooked) {
+    node_.PutManifest(
+        name + ".yaml",
+        fmt::format("apiVersion: v1\nkind: Pod\nmetadata: {{name: {}}}\nspec:\n  containers:\n"
+                    "  - name: first\n    image: busybox:1\n{}  - name: next\n    image: "
+                    "busybox:1\n",
+                    name,
+                    hooked ? "    lifecycle: {postStart: {exec: {command: [\"true\"]}}, preStop: "
+                             "{exec: {command: [\"true\"]}}}\n"
+                           : ""));
+    std::this_thread::sleep_for(100ms);
+    CHECK(WaitEvery(100ms, kLimit, [&] { return view_.RunningOf(name).size() == 2; }));
+    cri::Container first, next;
+    for (const auto& container : view_.RunningOf(name)) {
+      const auto status = view_.runtime().ContainerStatus(container.id, After(view_.clock(), 10s));
+      CHECK(status.ok(), "{}", ToString(status.status()));
+      (container.name == "first" ? first : next) = *status;
+    }
+    std::this_thread::sleep_for(300ms);
+    const int64_t began = ToNanos(view_.clock().WallNow());
+    node_.RemoveManifest(name + ".yaml");
+    std::this_thread::sleep_for(100ms);
+    CHECK(WaitEvery(100ms, kLimit, [&] { return view_.RunningOf(name).empty(); }));
+    const auto ended = view_.runtime().ContainerStatus(first.id, After(view_.clock(), 10s));
+    CHECK(ended.ok(), "{}", ToString(ended.status()));
+    return {.between = Ms(next.created_at_ns - first.started_at_ns),
+            .stop = Ms(ended->finished_at_ns - began)};
+  }
   void Measure(const std::string& prefix, Result& start, Result& stop) {
     for (int i = 0; i < rounds_; ++i) {
       const std::string name = fmt::format("{}-{}", prefix, i);
@@ -170,6 +223,7 @@ class Bench {
     Print(stop);
   }
 
+  harness::Node& node_;
   harness::RuntimeView& view_;
   PodWay way_;
   Hops& hops_;
@@ -184,6 +238,7 @@ int Main(int rounds, int pods) {
   Processes seven(fake.node());
   seven.ShowIdle(0);
   bench.Quiet();
+  bench.Hooks();
   bench.Busy();
   bench.Pulls(pods);
   seven.ShowIdle(pods);
