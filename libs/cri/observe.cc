@@ -135,20 +135,31 @@ StatusOr<std::string> Observer::RuntimeName(const Deadline& deadline) {
   return info.name;
 }
 
+StatusOr<PodListing> Observer::List(const std::string& uid, const Deadline& deadline) {
+  // Before the questions: it must never look newer than the answers.
+  PodListing listing{.listed_at = deps_.clock.Now()};
+  ASSIGN_OR_RETURN(listing.sandboxes, deps_.reader.ListPodSandbox(uid, deadline), "ListPodSandbox");
+  ASSIGN_OR_RETURN(listing.containers, deps_.reader.ListContainers({.pod_uid = uid}, deadline),
+                   "ListContainers");
+  return listing;
+}
+
 StatusOr<v1::ObservedPod> Observer::Observe(const std::string& uid, const Deadline& deadline,
-                                            const v1::ObservedPod* known) {
+                                            const v1::ObservedPod* known,
+                                            const PodListing* listing) {
   v1::ObservedPod pod;
   pod.set_uid(ToText(uid));
-  const Clock::Time listed_at =
-      deps_.clock.Now();  // before the questions: it must never look newer than the answers
-  pod.mutable_listed_at()->set_boot(listed_at.boot);
-  pod.mutable_listed_at()->set_monotonic_ns(listed_at.monotonic.count());
   ASSIGN_OR_RETURN(const std::string name, RuntimeName(deadline), "runtime");
   pod.set_runtime_name(ToText(name));
-  ASSIGN_OR_RETURN(const auto sandboxes, deps_.reader.ListPodSandbox(uid, deadline),
-                   "ListPodSandbox");
-  ASSIGN_OR_RETURN(const auto containers, deps_.reader.ListContainers({.pod_uid = uid}, deadline),
-                   "ListContainers");
+  PodListing own;
+  if (listing == nullptr) {
+    auto listed = List(uid, deadline);
+    if (!listed.ok()) return listed.status();
+    own = *std::move(listed);
+  }
+  const auto& [listed_at, sandboxes, containers] = listing == nullptr ? own : *listing;
+  pod.mutable_listed_at()->set_boot(listed_at.boot);
+  pod.mutable_listed_at()->set_monotonic_ns(listed_at.monotonic.count());
   if (!sandboxes.empty()) {
     pod.set_name(ToText(sandboxes.front().pod_name));
     pod.set_namespace_(ToText(sandboxes.front().pod_namespace));

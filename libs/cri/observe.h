@@ -24,6 +24,13 @@ class SandboxRecord;
 
 namespace splitlet::cri {
 
+/// What a listing shows of one pod, newest first.
+struct PodListing {
+  Clock::Time listed_at;  // before it began
+  std::vector<Sandbox> sandboxes;
+  std::vector<Container> containers;
+};
+
 /// Identity is taken from the newest sandbox, else from the newest container's labels. A pod that
 /// the runtime does not know is one with its uid and `listed_at` only.
 class Observer {
@@ -37,8 +44,10 @@ class Observer {
   /// `known` may be null: an earlier answer for this pod. What the listing shows in the state of
   /// then, and says nothing new in that state (a ready sandbox with its addresses, a running or
   /// exited container), is taken from it and not asked for.
+  /// `listing` may be null: the pod is listed. Else it began after the answer was asked for.
   StatusOr<v1::ObservedPod> Observe(const std::string& uid, const Deadline& deadline,
-                                    const v1::ObservedPod* known = nullptr);
+                                    const v1::ObservedPod* known = nullptr,
+                                    const PodListing* listing = nullptr);
 
  private:
   struct Look {
@@ -46,6 +55,7 @@ class Observer {
     const v1::ObservedPod* known;
   };
   StatusOr<std::string> RuntimeName(const Deadline& deadline);
+  StatusOr<PodListing> List(const std::string& uid, const Deadline& deadline);
   Status AddSandboxes(const std::vector<Sandbox>& listed, const Look& look, v1::ObservedPod& pod);
   Status AddContainers(const std::vector<Container>& listed, const Look& look,
                        v1::ObservedPod& pod);

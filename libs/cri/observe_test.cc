@@ -113,6 +113,25 @@ TEST_F(ObserveTest, WhatIsRemovedMeanwhileIsLeftOutAndOtherErrorsFail) {
   EXPECT_EQ(unknown->containers_size() + unknown->sandboxes_size(), 0);
 }
 
+TEST_F(ObserveTest, AListingThatIsGivenIsNotAskedFor) {
+  const SandboxId sandbox = RunSandbox(pod_);
+  Run(sandbox, pod_, pod_.ContainerConfig("app", 0));
+  const PodListing listing{.listed_at = clock_.Now() - 1s,
+                           .sandboxes = *runtime_.ListPodSandbox("uid-1", Soon()),
+                           .containers = *runtime_.ListContainers({.pod_uid = "uid-1"}, Soon())};
+  const auto listings = [this] {
+    return runtime_.Calls("ListPodSandbox") + runtime_.Calls("ListContainers");
+  };
+  const size_t before = listings();
+  auto pod = observer_.Observe("uid-1", Soon(), nullptr, &listing);
+  ASSERT_TRUE(pod.ok()) << pod.status();
+  EXPECT_EQ(listings(), before);
+  EXPECT_EQ(pod->listed_at().monotonic_ns(), (clock_.Now() - 1s).monotonic.count());
+  const auto fresh = Look();
+  pod->mutable_listed_at()->CopyFrom(fresh.listed_at());
+  EXPECT_EQ(pod->SerializeAsString(), fresh.SerializeAsString());
+}
+
 TEST_F(ObserveTest, WhatLastsIsNotAskedForAgain) {
   const SandboxId sandbox = RunSandbox(pod_);
   const ContainerId app = Run(sandbox, pod_, pod_.ContainerConfig("app", 0));

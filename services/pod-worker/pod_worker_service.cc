@@ -132,6 +132,15 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
               .long_calls = deps_.long_calls,
               .http = deps_.http,
               .metrics = metrics_}),
+      looks_({.clock = deps_.clock,
+              .loop = deps_.loop,
+              .strands = deps_.runtime_strands,
+              .reader = deps_.reader,
+              .random = random_,
+              .request_timeout = config_.request_timeout,
+              .period = config_.sync_frequency,
+              .look = [this](const std::string& uid,
+                             auto listing) { Advance(uid, std::move(listing)); }}),
       termination_(
           {.clock = deps_.clock,
            .loop = deps_.loop,
@@ -165,7 +174,7 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
            .termination = termination_,
            .hooks = hooks_,
            .events = deps_.events,
-           .sync_frequency = config_.sync_frequency,
+           .looks = looks_,
            .on_step_ended = [this](Worker& worker, bool again) { OnStepEnded(worker, again); },
            .look_again = [this](const std::string& uid, Duration wait) { due_.Add(uid, wait); },
            .on_seen = [this](Worker& worker, const v1::ObservedPod& seen) { OnSeen(worker, seen); },
@@ -286,15 +295,26 @@ void PodWorkerService::OnRuntimeListed(const std::vector<cri::Sandbox>& sandboxe
     worker->started = worker->started || gate_.IsLeftover(*worker);
   deps_.table.SetComplete({{std::string(bus::kAll)}, deps_.clock.Now(), {}});
   deps_.log.Info("ready", {KV("pods", workers_.size()), KV("sandboxes", sandboxes.size())});
-  for (const auto& uid : workers_.Uids()) Advance(uid);
+  AdvanceAll();
 }
 
 void PodWorkerService::OnDesiredReady() {
   const bool first = !desired_ready_;
   desired_ready_ = true;
-  for (const auto& uid : workers_.Uids()) {
+  for (const auto& uid : workers_.Uids())
     if (Worker* worker = Find(uid)) ForgetIfGone(*worker);
-    if (first) Advance(uid);
+  if (first) AdvanceAll();
+}
+
+/// Pods that may run are all looked at together.
+void PodWorkerService::AdvanceAll() {
+  for (const auto& uid : workers_.Uids()) {
+    const Worker* worker = Find(uid);
+    if (worker == nullptr || worker->state != WorkerState::kSyncing) {
+      Advance(uid);
+    } else if (recovery_.is_listed() && desired_ready_) {
+      looks_.AddNow(uid);
+    }
   }
 }
 
@@ -451,7 +471,8 @@ void PodWorkerService::OnDiscarded(const std::string& key, const DiskRecords::Al
 
 /// The one place where it is decided what happens next to a pod; at most one thing happens at a
 /// time.
-void PodWorkerService::Advance(const std::string& uid) {
+void PodWorkerService::Advance(const std::string& uid,
+                               std::shared_ptr<const cri::PodListing> listing) {
   Worker* worker = Find(uid);
   if (worker == nullptr || !recovery_.is_listed() || stopping_) return;
   worker->On(ActivityEvent::kWoken);
@@ -465,7 +486,7 @@ void PodWorkerService::Advance(const std::string& uid) {
   if (!worker->grant || !desired_ready_ || PastDeadline(*worker)) return;
   if (const Clock::Time until = holds_.HeldUntil(uid))
     return due_.Add(uid, until - deps_.clock.Now());
-  if (MayStart(*worker)) syncs_.Begin(*worker);
+  if (MayStart(*worker)) syncs_.Begin(*worker, std::move(listing));
 }
 
 /// nullptr when the incarnation ends or is another one.

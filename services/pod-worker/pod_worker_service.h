@@ -43,6 +43,7 @@
 #include "services/pod-worker/probes/probe_scheduler.h"
 #include "services/pod-worker/probes/results.h"
 #include "services/pod-worker/sync/pod_sync.h"
+#include "services/pod-worker/sync/regular_looks.h"
 #include "services/pod-worker/sync/sync_runner.h"
 #include "services/pod-worker/termination/pod_stop.h"
 #include "services/pod-worker/termination/termination_runner.h"
@@ -153,7 +154,9 @@ class PodWorkerService {
                  bool present, const std::string& traceparent = {});
 
   // What happens next to a pod.
-  void Advance(const std::string& uid);
+  /// `listing`: of a look that was asked for together with others; null for every other.
+  void Advance(const std::string& uid, std::shared_ptr<const cri::PodListing> listing = nullptr);
+  void AdvanceAll();
   bool MayStart(Worker& worker);
   void OnNameInspected(const std::string& uid, bool gone);
   bool PastDeadline(Worker& worker);
@@ -193,6 +196,7 @@ class PodWorkerService {
   NetworkProber network_prober_;
   ProbeScheduler probes_;
   HookRunner hooks_;
+  RegularLooks looks_;
   TerminationRunner termination_;
   SyncRunner syncs_;
   GrantJudge judge_;

@@ -54,7 +54,8 @@ class Pass {
   bool Ending() const { return input_.ending->cancelled(); }
 
   Status Steps() {
-    auto seen = Annotate(deps_.observer.Observe(pod_.metadata().uid(), Soon(), input_.known.get()),
+    auto seen = Annotate(deps_.observer.Observe(pod_.metadata().uid(), Soon(), input_.known.get(),
+                                                input_.listing.get()),
                          "error determining status");
     if (!seen.ok()) {
       if (!Ending()) events_.Warning("FailedSync", Message(seen.status()));
@@ -387,7 +388,7 @@ class Pass {
          KV("attempt", attempt), KV(kTraceIdField, TraceIdOf(input_.traceparent))});
     if (pod_.spec().host_network()) return cri::Sandbox{.id = *id};
     auto status = deps_.reader.PodSandboxStatus(*id, Soon());
-    if (!status.ok())
+    if (!status.ok() && !Ending())
       events_.Warning("FailedPodSandBoxStatus", fmt::format("Unable to get pod sandbox status: {}",
                                                             Message(status.status())));
     return status;

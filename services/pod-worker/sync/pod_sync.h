@@ -58,7 +58,8 @@ struct SyncInput {
   ProbeResultsById probes;
   std::string hooked_id;               // of the container whose postStart hook is under way
   std::set<std::string> failed_hooks;  // ids of those whose hook has failed: they are stopped
-  std::shared_ptr<const ObjectSource> objects;  // null: this node has none
+  std::shared_ptr<const ObjectSource> objects;     // null: this node has none
+  std::shared_ptr<const cri::PodListing> listing;  // of this look; null: the pod is listed for it
 };
 
 struct SyncOutcome {

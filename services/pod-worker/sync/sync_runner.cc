@@ -26,15 +26,16 @@ std::string NameWithUid(const Worker& worker) {
 
 }  // namespace
 
-void SyncRunner::Begin(Worker& worker) {
+void SyncRunner::Begin(Worker& worker, std::shared_ptr<const cri::PodListing> listing) {
   worker.On(ActivityEvent::kStepBegun);
+  deps_.looks.Forget(worker.uid);
   if (!worker.synced_once && worker.granted_at)
     deps_.metrics.worker_start.Observe(Metrics::Seconds(deps_.clock.Now() - worker.granted_at));
-  auto input = std::make_shared<SyncInput>(
-      SyncInput{worker.grant->pod, worker.restarts, deps_.puller.MemoryOf(worker.uid),
-                worker.ending, worker.killed, worker.traceparent, worker.known_running,
-                worker.incarnation, worker.begun, worker.probes, worker.post_start.waits_for(),
-                worker.post_start.failed(), deps_.objects ? deps_.objects() : nullptr});
+  auto input = std::make_shared<SyncInput>(SyncInput{
+      worker.grant->pod, worker.restarts, deps_.puller.MemoryOf(worker.uid), worker.ending,
+      worker.killed, worker.traceparent, worker.known_running, worker.incarnation, worker.begun,
+      worker.probes, worker.post_start.waits_for(), worker.post_start.failed(),
+      deps_.objects ? deps_.objects() : nullptr, std::move(listing)});
   deps_.strands.Run(worker.uid, [this, uid = worker.uid, input] {
     const Clock::Time begin = deps_.clock.Now();
     auto outcome = std::make_shared<SyncOutcome>(deps_.sync.Run(*input));
@@ -150,8 +151,7 @@ void SyncRunner::ApplyError(Worker& worker, const SyncOutcome& outcome) {
 }
 
 void SyncRunner::Schedule(Worker& worker, const SyncOutcome& outcome) {
-  const Clock::Time now = deps_.clock.Now();
-  Duration wait = deps_.random.Jitter(deps_.sync_frequency, kJitter);
+  std::optional<Duration> wait;
   if (outcome.sandbox_died) {
     // At once; a runtime that shows it dead and lists it as ready is not asked in a loop.
     wait = deps_.random.Jitter(kQuickRetry * std::min(worker.failures++, 10), kJitter);
@@ -167,8 +167,12 @@ void SyncRunner::Schedule(Worker& worker, const SyncOutcome& outcome) {
   } else {
     worker.failures = 0;
   }
-  if (outcome.retry_at) wait = std::min(wait, std::max(*outcome.retry_at - now, Duration{0}));
-  deps_.look_again(worker.uid, wait);
+  if (outcome.retry_at) {
+    const Duration left = std::max(*outcome.retry_at - deps_.clock.Now(), Duration{0});
+    wait = std::min(wait.value_or(left), left);
+  }
+  if (wait) deps_.look_again(worker.uid, *wait);
+  deps_.looks.Add(worker.uid);
 }
 
 /// Nothing of the pod will ever run again by itself: the terminal status goes to the disk, then the

@@ -24,6 +24,7 @@
 #include "services/pod-worker/images/puller.h"
 #include "services/pod-worker/metrics.h"
 #include "services/pod-worker/sync/pod_sync.h"
+#include "services/pod-worker/sync/regular_looks.h"
 #include "services/pod-worker/termination/termination_runner.h"
 #include "services/pod-worker/worker/disk_records.h"
 #include "services/pod-worker/worker/worker_store.h"
@@ -49,7 +50,7 @@ class SyncRunner {
     TerminationRunner& termination;
     HookRunner& hooks;
     daemon::EventRecorder& events;
-    Duration sync_frequency;
+    RegularLooks& looks;
     /// The step that was begun for the worker is over. `again`: look at once what comes next.
     std::function<void(Worker& worker, bool again)> on_step_ended;
     std::function<void(const std::string& uid, Duration wait)> look_again;
@@ -60,8 +61,9 @@ class SyncRunner {
   };
   explicit SyncRunner(Deps deps) : deps_(std::move(deps)) {}
 
-  /// The worker is busy until on_step_ended.
-  void Begin(Worker& worker);
+  /// The worker is busy until on_step_ended. `listing` is null for a look that was not asked for
+  /// together with others.
+  void Begin(Worker& worker, std::shared_ptr<const cri::PodListing> listing);
 
  private:
   void OnSynced(const std::string& uid, SyncOutcome outcome, Duration took);
