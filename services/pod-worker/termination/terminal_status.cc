@@ -1,6 +1,5 @@
 #include "services/pod-worker/termination/terminal_status.h"
 
-#include "libs/cri/incarnation.h"
 #include "services/pod-worker/sync/actions.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -16,8 +15,9 @@ std::shared_ptr<const v1::TerminalVerdict> TerminalStatusOf(const EndedPod& ende
     status->set_reason(ended.reason);
     status->set_message(ended.message);
   } else if (ended.pod != nullptr) {
-    status->set_phase(
-        PhaseAfterKill(*ended.pod, cri::PresentIncarnation(ended.last_seen, ended.incarnation)));
+    auto present = cri::PresentIncarnation(ended.last_seen, ended.incarnation);
+    cri::AddLost(*ended.pod, ended.begun, present);
+    status->set_phase(PhaseAfterKill(*ended.pod, present));
   }
   return status;
 }

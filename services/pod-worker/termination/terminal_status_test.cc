@@ -35,11 +35,29 @@ TEST(TerminalStatus, OfEveryEnd) {
                                           .reason = c.reason,
                                           .message = "why",
                                           .last_seen = seen,
-                                          .incarnation = 0});
+                                          .incarnation = 0,
+                                          .begun = {}});
     EXPECT_EQ(status->phase(), c.phase);
     EXPECT_EQ(status->reason(), c.phase == "Failed" ? c.reason : "");
     EXPECT_EQ(status->observation().containers_size(), 1);
   }
+}
+
+TEST(TerminalStatus, AContainerThatHasBegunAndIsGoneHasFailed) {
+  const kube::Pod pod = TestPod{.policy = "Never", .containers = {"app", "lost"}}.Make();
+  const auto seen = Observed({{.name = "app", .state = Record::EXITED}}, false);
+  const std::string none;
+  const auto phase = [&](const cri::Begun& begun) {
+    return TerminalStatusOf({.pod = &pod,
+                             .reason = none,
+                             .message = none,
+                             .last_seen = seen,
+                             .incarnation = 0,
+                             .begun = begun})
+        ->phase();
+  };
+  EXPECT_EQ(phase({}), "") << "one of a static pod that never began has not ended";
+  EXPECT_EQ(phase({{"lost", {.attempt = 0, .begun_at_ns = 1}}}), "Failed");
 }
 
 }  // namespace

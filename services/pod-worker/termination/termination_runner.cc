@@ -317,7 +317,8 @@ void TerminationRunner::Settle(Worker& worker) const {
                                                  .reason = worker.reason,
                                                  .message = worker.message,
                                                  .last_seen = *worker.end.last_seen,
-                                                 .incarnation = worker.incarnation});
+                                                 .incarnation = worker.incarnation,
+                                                 .begun = worker.begun});
 }
 
 void TerminationRunner::CleanUp(Worker& worker) {
