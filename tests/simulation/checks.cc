@@ -62,6 +62,8 @@ void SimNode::CheckPod(const std::string& name, const Wanted& wanted,
 
 std::vector<std::string> SimNode::Violations() {
   std::vector<std::string> found = violations_;
+  for (const auto& line : UnexplainedErrors())
+    found.push_back("an error in a log that no fault explains: " + line);
   for (const auto& [name, wanted] : wanted_) CheckPod(name, wanted, found);
   const auto is_wanted = [this](const std::string& pod) {
     return std::ranges::any_of(wanted_,

@@ -27,7 +27,13 @@ class SteppingWaiter final : public cri::Waiter {
 
 }  // namespace
 
-/// Counts errors; lines are shown when a test fails and SPLITLET_SIMULATION_LOG is set.
+/// What an error of a file that cannot be read for a moment leads to.
+constexpr std::string_view kOfDisturbedFiles[] = {"remembered pods cannot be read",
+                                                  "cannot read the files of this process",
+                                                  "admissions cannot be read"};
+
+/// Keeps the errors that no fault explains; all lines are shown when SPLITLET_SIMULATION_LOG is
+/// set.
 class SimNode::Sink final : public LogSink {
  public:
   explicit Sink(const FakeClock& clock)
@@ -40,9 +46,11 @@ class SimNode::Sink final : public LogSink {
                     current, "DIWE"[static_cast<int>(level)], message);
     for (const auto& field : fields) line += fmt::format(" {}={}", field.key, field.value);
     if (shown_) fmt::print(stderr, "{}\n", line);
-    if (level == LogLevel::kError) errors.push_back(line);
+    const bool explained = files_disturbed && std::ranges::count(kOfDisturbedFiles, message) > 0;
+    if (level == LogLevel::kError && !explained) errors.push_back(line);
   }
   std::string current;
+  bool files_disturbed = false;
   std::vector<std::string> errors;
 
  private:
@@ -54,6 +62,8 @@ Process::Process(SimNode& node, const std::string& name)
     : shell_(std::make_shared<Shell>(node, name)) {}
 
 LogSink& SimNode::sink() { return *sink_; }
+
+const std::vector<std::string>& SimNode::UnexplainedErrors() const { return sink_->errors; }
 
 SimNode::SimNode(uint64_t seed)
     : random_(seed),
@@ -183,6 +193,7 @@ std::string SimNode::AnyProcess() {
 
 void SimNode::RunFor(Duration duration, const FaultPlan& plan) {
   const auto end = clock_.Now() + duration;
+  sink_->files_disturbed = sink_->files_disturbed || plan.disturb_files;
   // In tasks of the world, so that both also happen while calls are under way.
   auto act = std::make_shared<std::function<void()>>();
   *act = [this, plan, end, weak = std::weak_ptr(act)] {

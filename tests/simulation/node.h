@@ -143,6 +143,7 @@ class SimNode {
 
  private:
   class Sink;
+  const std::vector<std::string>& UnexplainedErrors() const;
   Status Exchange(const std::string& process, const Deadline& deadline,
                   const std::function<void(Process&)>& ask, const std::function<bool()>& answered);
   void StartProcess(const std::string& name);
