@@ -429,8 +429,8 @@ void PodAdmitter::ForgetOldAdmissions() {
   if (!known) return;
   std::vector<std::string> old;
   for (const auto& [key, entry] : deps_.store.entries()) {
-    const bool gone = removed_.contains(key) || deps_.desired.IsComplete(SourceOf(entry));
-    if (gone && IsOver(key)) old.push_back(key);
+    if (!IsOver(key)) continue;  // before its pod is parsed: nearly all are wanted
+    if (removed_.contains(key) || deps_.desired.IsComplete(SourceOf(entry))) old.push_back(key);
   }
   for (const auto& key : deps_.store.Broken()) {
     if (deps_.desired.IsComplete() && IsOver(key)) old.push_back(key);
