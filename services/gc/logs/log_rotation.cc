@@ -55,18 +55,20 @@ void LogRotation::OnRuntimeChange(const std::string& key, const v1::RuntimeRecor
   if (now.empty()) {
     pods_.erase(key);
   } else {
-    pods_[key] = std::move(now);
+    ArmAt(NextOf(pods_[key] = std::move(now)));
   }
-  Arm();
 }
 
-void LogRotation::Arm() {
+Clock::Time LogRotation::NextOf(const Entries& entries) {
   Clock::Time next;
-  for (const auto& [key, entries] : pods_) {
-    for (const auto& [id, entry] : entries) {
-      if (!entry.busy && (!next || entry.due < next)) next = entry.due;
-    }
+  for (const auto& [id, entry] : entries) {
+    if (!entry.busy && (!next || entry.due < next)) next = entry.due;
   }
+  return next;
+}
+
+/// A timer for an entry that is gone comes too early, and is set anew then.
+void LogRotation::ArmAt(Clock::Time next) {
   if (!next || (timer_ != 0 && timer_at_ <= next)) return;
   deps_.loop.CancelTimer(timer_);
   timer_at_ = next;
@@ -79,17 +81,21 @@ void LogRotation::Arm() {
 void LogRotation::OnTimer() {
   const Clock::Time now = deps_.clock.Now();
   for (auto& [key, entries] : pods_) {
-    const bool ours = deps_.is_ours(key);
     for (auto& [id, entry] : entries) {
       if (entry.busy || entry.due > now + kTogether) continue;
-      if (ours) {
+      if (deps_.is_ours(key)) {
         Inspect(key, id, entry);
       } else {
         entry.due = now + period_;
       }
     }
   }
-  Arm();
+  Clock::Time next;
+  for (const auto& [key, entries] : pods_) {
+    const Clock::Time due = NextOf(entries);
+    if (due && (!next || due < next)) next = due;
+  }
+  ArmAt(next);
 }
 
 void LogRotation::Inspect(const std::string& key, const std::string& id, Entry& entry) {
@@ -130,7 +136,7 @@ void LogRotation::OnInspected(const std::string& key, const std::string& id,
   if (!state.ok()) ReportProblem(id, entry, ToString(state.status()));
   // A look that changed nothing does not show that the trouble is over.
   if (state.ok() && state->rotated) ReportProblem(id, entry, state->compression);
-  Arm();
+  ArmAt(NextOf(pod->second));
 }
 
 void LogRotation::ReportProblem(const std::string& id, Entry& entry, const std::string& problem) {

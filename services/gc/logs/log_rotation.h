@@ -58,7 +58,9 @@ class LogRotation {
   void Inspect(const std::string& key, const std::string& id, Entry& entry);
   void OnInspected(const std::string& key, const std::string& id, const StatusOr<LogState>& state,
                    Clock::Time at);
-  void Arm();
+  /// When the next look at one of them is due; no time: never.
+  static Clock::Time NextOf(const Entries& entries);
+  void ArmAt(Clock::Time next);
   void ReportProblem(const std::string& id, Entry& entry, const std::string& problem);
 
   Deps deps_;
