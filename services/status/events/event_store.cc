@@ -98,8 +98,8 @@ EventStore::Result EventStore::Record(v1::EventRecord event) {
     events_.splice(events_.end(), events_, known->second);
     return Result::kCounted;
   }
-  events_.push_back({std::move(event), clock_.Now()});
-  by_key_[key] = std::prev(events_.end());
+  events_.push_back({std::move(event), clock_.Now(), nullptr});
+  events_.back().key = &by_key_.emplace(key, std::prev(events_.end())).first->first;
   Trim();
   return Result::kNew;
 }
@@ -107,8 +107,7 @@ EventStore::Result EventStore::Record(v1::EventRecord event) {
 void EventStore::Trim() {
   const Clock::Time oldest = clock_.Now() - options_.keep;
   const auto remove_first = [this] {
-    const auto first = events_.begin();
-    std::erase_if(by_key_, [&](const auto& entry) { return entry.second == first; });
+    by_key_.erase(by_key_.find(*events_.front().key));
     events_.pop_front();
   };
   while (!events_.empty() && events_.front().at < oldest) remove_first();
@@ -121,7 +120,7 @@ void EventStore::Trim() {
 std::vector<v1::EventRecord> EventStore::List(const std::string& uid) const {
   const Clock::Time oldest = clock_.Now() - options_.keep;
   std::vector<v1::EventRecord> listed;
-  for (const auto& [event, at] : events_)
+  for (const auto& [event, at, key] : events_)
     if (at >= oldest && (uid.empty() || event.uid() == uid)) listed.push_back(event);
   return listed;
 }

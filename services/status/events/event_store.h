@@ -47,6 +47,7 @@ class EventStore {
     v1::EventRecord event;
     Clock::Time
         at;  // of its last occurrence, by the clock here: the wall clocks of others may be wrong
+    const std::string* key;  // in by_key_
   };
   using Events = std::list<Kept>;  // oldest occurrence first
   struct Bucket {
