@@ -6,8 +6,8 @@
 ///          at for another reason; a timer, and the answers of the runtime.
 /// Owns:    when the look at each pod is due; which pods wait for a listing; the one that is under
 ///          way.
-/// Out:     look, with what the listing shows of the pod. The listing began after the look was asked
-///          for, and nothing of it is kept.
+/// Out:     look, with what the listing shows of the pod. The listing began after the look was
+///          asked for, and nothing of it is kept.
 /// Killed:  the next start looks at every pod.
 /// Threads: the loop's; the listing runs on a strand.
 /// Errors:  a listing that fails leaves each pod to a look of its own, which says why.
