@@ -1,11 +1,14 @@
 #include "libs/kube/validate_env.h"
 
+#include <algorithm>
 #include <array>
+#include <optional>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/names.h"
 #include "libs/kube/quantity.h"
 #include "libs/kube/resources.h"
+#include "libs/kube/validate_metadata.h"
 #include "libs/kube/validation_parts.h"
 
 namespace splitlet::kube {
@@ -23,45 +26,32 @@ constexpr std::array<std::string_view, 9> kPaths = {"metadata.name",
                                                     "status.podIP",
                                                     "status.podIPs"};
 
-bool IsSubscript(std::string_view text, std::string_view base) {
-  return text.size() > base.size() + 4 && text.substr(0, base.size()) == base &&
-         text.substr(base.size(), 2) == "['" && text.substr(text.size() - 2) == "']";
+/// A file can hold all labels, and not what is known only when the pod runs.
+constexpr std::array<std::string_view, 5> kVolumePaths = {"metadata.annotations", "metadata.labels",
+                                                          "metadata.name", "metadata.namespace",
+                                                          "metadata.uid"};
+
+/// The key of "metadata.labels['key']"; nothing: it is none of `base`.
+std::optional<std::string> SubscriptOf(std::string_view text, std::string_view base) {
+  const bool is = text.size() >= base.size() + 4 && text.substr(0, base.size()) == base &&
+                  text.substr(base.size(), 2) == "['" && text.substr(text.size() - 2) == "']";
+  if (!is) return std::nullopt;
+  return std::string(text.substr(base.size() + 2, text.size() - base.size() - 4));
 }
 
-void ValidateFieldRef(const core::ObjectFieldSelector& ref, const std::string& path,
-                      FieldErrors& errors) {
+template <class Known>
+void ValidateFieldRef(const core::ObjectFieldSelector& ref, const Known& known,
+                      const std::string& path, FieldErrors& errors) {
   const std::string& field = ref.field_path();
   if (field.empty()) return errors.Required(Field(path, "fieldPath"));
   if (ref.api_version() != "v1")
     errors.Unsupported(Field(path, "apiVersion"), ref.api_version(), {"v1"});
-  for (const auto known : kPaths)
-    if (field == known) return;
-  if (IsSubscript(field, "metadata.labels") || IsSubscript(field, "metadata.annotations")) return;
-  errors.Unsupported(Field(path, "fieldPath"), field, {kPaths.begin(), kPaths.end()});
-}
-
-void ValidateResourceRef(const core::ResourceFieldSelector& ref, const std::string& path,
-                         FieldErrors& errors) {
-  const std::string& resource = ref.resource();
-  const size_t dot = resource.find('.');
-  const std::string_view side = std::string_view(resource).substr(0, dot);
-  const std::string_view name =
-      dot == std::string::npos ? std::string_view() : std::string_view(resource).substr(dot + 1);
-  const bool known = name == kEphemeralStorage || IsPodLevelResource(name);
-  if (resource.empty()) return errors.Required(Field(path, "resource"));
-  if ((side != "limits" && side != "requests") || !known)
-    return errors.Unsupported(Field(path, "resource"), resource,
-                              {"limits.cpu", "limits.ephemeral-storage", "limits.memory",
-                               "requests.cpu", "requests.ephemeral-storage", "requests.memory"});
-  if (!ref.has_divisor() || ref.divisor().string().empty() || ref.divisor().string() == "0") return;
-  const std::string& divisor = ref.divisor().string();
-  const std::vector<std::string_view> units =
-      name == kCpu ? std::vector<std::string_view>{"1m", "1"}
-                   : std::vector<std::string_view>{"1",   "1k",  "1M",  "1G",  "1T",  "1P", "1E",
-                                                   "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"};
-  for (const auto unit : units)
-    if (divisor == unit) return;
-  errors.Unsupported(Field(path, "divisor"), divisor, units);
+  if (std::find(known.begin(), known.end(), field) != known.end()) return;
+  if (const auto key = SubscriptOf(field, "metadata.labels"))
+    return errors.Check(path, *key, CheckQualifiedName(*key));
+  if (const auto key = SubscriptOf(field, "metadata.annotations"))
+    return errors.Check(path, *key, CheckQualifiedName(LowerCase(*key)));
+  errors.Unsupported(Field(path, "fieldPath"), field, {known.begin(), known.end()});
 }
 
 void ValidateFileKeyRef(const core::FileKeySelector& ref, const ValidationContext& context,
@@ -95,7 +85,8 @@ void ValidateFrom(const core::EnvVar& env, const ValidationContext& context,
         path, "", sources == 0 ? "must specify one source" : "may not have more than one source");
   if (!env.value().empty())
     errors.Invalid(path, "", "may not be specified when `value` is not empty");
-  if (from.has_field_ref()) ValidateFieldRef(from.field_ref(), Field(path, "fieldRef"), errors);
+  if (from.has_field_ref())
+    ValidateFieldRef(from.field_ref(), kPaths, Field(path, "fieldRef"), errors);
   if (from.has_resource_field_ref())
     ValidateResourceRef(from.resource_field_ref(), Field(path, "resourceFieldRef"), errors);
   if (from.has_config_map_key_ref())
@@ -107,6 +98,35 @@ void ValidateFrom(const core::EnvVar& env, const ValidationContext& context,
 }
 
 }  // namespace
+
+void ValidateVolumeFieldRef(const core::ObjectFieldSelector& ref, const std::string& path,
+                            FieldErrors& errors) {
+  ValidateFieldRef(ref, kVolumePaths, path, errors);
+}
+
+void ValidateResourceRef(const core::ResourceFieldSelector& ref, const std::string& path,
+                         FieldErrors& errors) {
+  const std::string& resource = ref.resource();
+  const size_t dot = resource.find('.');
+  const std::string_view side = std::string_view(resource).substr(0, dot);
+  const std::string_view name =
+      dot == std::string::npos ? std::string_view() : std::string_view(resource).substr(dot + 1);
+  const bool known = name == kEphemeralStorage || IsPodLevelResource(name);
+  if (resource.empty()) return errors.Required(Field(path, "resource"));
+  if ((side != "limits" && side != "requests") || !known)
+    return errors.Unsupported(Field(path, "resource"), resource,
+                              {"limits.cpu", "limits.ephemeral-storage", "limits.memory",
+                               "requests.cpu", "requests.ephemeral-storage", "requests.memory"});
+  if (!ref.has_divisor() || ref.divisor().string().empty() || ref.divisor().string() == "0") return;
+  const std::string& divisor = ref.divisor().string();
+  const std::vector<std::string_view> units =
+      name == kCpu ? std::vector<std::string_view>{"1m", "1"}
+                   : std::vector<std::string_view>{"1",   "1k",  "1M",  "1G",  "1T",  "1P", "1E",
+                                                   "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"};
+  for (const auto unit : units)
+    if (divisor == unit) return;
+  errors.Unsupported(Field(path, "divisor"), divisor, units);
+}
 
 void ValidateEnv(const Container& container, const ValidationContext& context,
                  const std::string& path, FieldErrors& errors) {

@@ -102,6 +102,28 @@ void CheckPairs(const Resources& requests, const Resources& limits, const std::s
   if (huge && !others) errors.Forbidden(path, "HugePages require cpu or memory");
 }
 
+/// Pages are not shared by containers: the pod's have to do for all that run at one time.
+void CheckHugePages(const PodSpec& spec, const Resources& limits, FieldErrors& errors) {
+  Pod as_limits;  // sums are those of requests, so limits take their place
+  for (const auto* from : {&spec.containers(), &spec.init_containers()}) {
+    const bool regular = from == &spec.containers();
+    for (const Container& container : *from) {
+      auto& to = regular ? *as_limits.mutable_spec()->add_containers()
+                         : *as_limits.mutable_spec()->add_init_containers();
+      to.set_restart_policy(container.restart_policy());
+      *to.mutable_resources()->mutable_requests() = container.resources().limits();
+    }
+  }
+  const auto sum = ContainersRequests(as_limits);
+  if (!sum.ok()) return;
+  for (const auto& [name, limit] : limits)
+    if (IsHugePages(name) && limit < Of(*sum, name))
+      errors.Invalid(
+          AtKey("spec.resources.limits", name), limit.ToString(),
+          fmt::format("must be greater than or equal to aggregate container limits of {}",
+                      Of(*sum, name).ToString()));
+}
+
 }  // namespace
 
 void ValidateResources(const ResourceRequirements& resources, const ValidationContext& context,
@@ -146,6 +168,7 @@ void ValidatePodResources(const ValidationContext& context, FieldErrors& errors)
           AtKey(Field(path, "requests"), name), request.ToString(),
           fmt::format("must be greater than or equal to aggregate container requests of {}",
                       Of(*sum, name).ToString()));
+  CheckHugePages(spec, limits, errors);
   for (int i = 0; i < spec.containers_size(); ++i) {
     const auto container = LimitsOf(spec.containers(i).resources());
     if (!container.ok()) continue;

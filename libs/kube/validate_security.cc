@@ -95,6 +95,9 @@ void ValidateSecurity(const PodSpec& spec, FieldErrors& errors) {
   const std::string& groups = context.supplemental_groups_policy();
   if (!groups.empty() && groups != "Merge" && groups != "Strict")
     errors.Unsupported(Field(path, "supplementalGroupsPolicy"), groups, {"Merge", "Strict"});
+  const std::string& relabel = context.se_linux_change_policy();
+  if (!relabel.empty() && relabel != "MountOption" && relabel != "Recursive")
+    errors.Unsupported(Field(path, "seLinuxChangePolicy"), relabel, {"MountOption", "Recursive"});
   CheckProfile(context.has_seccomp_profile(), context.seccomp_profile(),
                Field(path, "seccompProfile"), errors);
   CheckProfile(context.has_app_armor_profile(), context.app_armor_profile(),

@@ -3,6 +3,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/names.h"
 #include "libs/kube/quantity.h"
+#include "libs/kube/validate_env.h"
 #include "libs/kube/validation_parts.h"
 
 namespace splitlet::kube {
@@ -46,6 +47,10 @@ void ValidateDownward(const Items& items, const std::string& path, FieldErrors& 
     ValidateMode(items[i].has_mode(), items[i].mode(), Field(item, "mode"), errors);
     if (items[i].has_field_ref() == items[i].has_resource_field_ref())
       errors.Required(item, "exactly one of `fieldRef` and `resourceFieldRef` is needed");
+    if (items[i].has_field_ref())
+      ValidateVolumeFieldRef(items[i].field_ref(), Field(item, "fieldRef"), errors);
+    if (items[i].has_resource_field_ref())
+      ValidateResourceRef(items[i].resource_field_ref(), Field(item, "resourceFieldRef"), errors);
     if (items[i].has_resource_field_ref() && items[i].resource_field_ref().container_name().empty())
       errors.Required(Field(item, "resourceFieldRef.containerName"));
   }

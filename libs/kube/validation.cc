@@ -6,7 +6,9 @@
 #include "libs/kube/json_text.h"
 #include "libs/kube/names.h"
 #include "libs/kube/validate_container.h"
+#include "libs/kube/validate_metadata.h"
 #include "libs/kube/validate_resources.h"
+#include "libs/kube/validate_scheduling.h"
 #include "libs/kube/validate_security.h"
 #include "libs/kube/validate_volumes.h"
 #include "libs/kube/validation_parts.h"
@@ -14,61 +16,12 @@
 namespace splitlet::kube {
 namespace {
 
-constexpr size_t kMaxAnnotationBytes = 262'144;
 constexpr int64_t kMaxInt32 = 2'147'483'647;
 
 std::string Quoted(std::string_view text) {
   std::string out;
   AppendJsonString(out, text);
   return out;
-}
-
-std::string LowerCase(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
-  return text;
-}
-
-void ValidateOwners(const ObjectMeta& metadata, FieldErrors& errors) {
-  int controllers = 0;
-  for (int i = 0; i < metadata.owner_references_size(); ++i) {
-    const auto& owner = metadata.owner_references(i);
-    const std::string path = At("metadata.ownerReferences", i);
-    if (owner.api_version().empty()) errors.Required(Field(path, "apiVersion"));
-    if (owner.kind().empty()) errors.Required(Field(path, "kind"));
-    if (owner.name().empty()) errors.Required(Field(path, "name"));
-    if (owner.uid().empty()) errors.Required(Field(path, "uid"));
-    controllers += owner.controller() ? 1 : 0;
-  }
-  if (controllers > 1)
-    errors.Invalid("metadata.ownerReferences", controllers, "only one owner may be the controller");
-}
-
-void ValidateTolerations(const PodSpec& spec, FieldErrors& errors) {
-  for (int i = 0; i < spec.tolerations_size(); ++i) {
-    const auto& toleration = spec.tolerations(i);
-    const std::string path = At("spec.tolerations", i);
-    const std::string& op = toleration.operator_();
-    if (!toleration.key().empty())
-      errors.Check(Field(path, "key"), toleration.key(), CheckQualifiedName(toleration.key()));
-    if (toleration.key().empty() && op != "Exists")
-      errors.Invalid(Field(path, "operator"), op, "operator must be Exists when `key` is empty");
-    if (toleration.has_toleration_seconds() && toleration.effect() != "NoExecute")
-      errors.Invalid(Field(path, "effect"), toleration.effect(),
-                     "effect must be NoExecute when `tolerationSeconds` is set");
-    if (op == "Exists" && !toleration.value().empty())
-      errors.Invalid(Field(path, "value"), toleration.value(),
-                     "value must be empty when `operator` is Exists");
-    if (op.empty() || op == "Equal")
-      errors.Check(Field(path, "value"), toleration.value(), CheckLabelValue(toleration.value()));
-    else if (op != "Exists" && op != "Lt" && op != "Gt")
-      errors.Unsupported(Field(path, "operator"), op, {"Equal", "Exists", "Lt", "Gt"});
-    const std::string& effect = toleration.effect();
-    if (!effect.empty() && effect != "NoSchedule" && effect != "PreferNoSchedule" &&
-        effect != "NoExecute")
-      errors.Unsupported(Field(path, "effect"), effect,
-                         {"NoSchedule", "PreferNoSchedule", "NoExecute"});
-  }
 }
 
 void ValidateDns(const PodSpec& spec, FieldErrors& errors) {
@@ -127,65 +80,6 @@ void ValidateHostNames(const PodSpec& spec, FieldErrors& errors) {
   }
 }
 
-void ValidateSpread(const PodSpec& spec, FieldErrors& errors) {
-  std::set<std::string> known;
-  for (int i = 0; i < spec.topology_spread_constraints_size(); ++i) {
-    const auto& rule = spec.topology_spread_constraints(i);
-    const std::string path = At("spec.topologySpreadConstraints", i);
-    if (rule.max_skew() <= 0)
-      errors.Invalid(Field(path, "maxSkew"), rule.max_skew(), "must be greater than zero");
-    if (rule.topology_key().empty()) {
-      errors.Required(Field(path, "topologyKey"), "can not be empty");
-    } else {
-      errors.Check(Field(path, "topologyKey"), rule.topology_key(),
-                   CheckQualifiedName(rule.topology_key()));
-    }
-    const std::string& when = rule.when_unsatisfiable();
-    if (when != "DoNotSchedule" && when != "ScheduleAnyway")
-      errors.Unsupported(Field(path, "whenUnsatisfiable"), when,
-                         {"DoNotSchedule", "ScheduleAnyway"});
-    const std::string both = fmt::format("{{{}, {}}}", rule.topology_key(), when);
-    if (!known.insert(both).second)
-      errors.Duplicate(Field(path, "{topologyKey, whenUnsatisfiable}"), both);
-    if (!rule.has_min_domains()) continue;
-    if (rule.min_domains() <= 0)
-      errors.Invalid(Field(path, "minDomains"), rule.min_domains(), "must be greater than zero");
-    if (when != "DoNotSchedule")
-      errors.Invalid(Field(path, "minDomains"), rule.min_domains(),
-                     "can only use minDomains if whenUnsatisfiable=DoNotSchedule");
-  }
-}
-
-void ValidateSchedulingPart(const PodSpec& spec, FieldErrors& errors) {
-  if (spec.scheduling_gates_size() > 0 && !spec.node_name().empty())
-    errors.Forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared");
-  if (!spec.node_name().empty())
-    errors.Check("spec.nodeName", spec.node_name(), CheckDnsSubdomain(LowerCase(spec.node_name())));
-  for (const auto& [key, value] : std::map<std::string, std::string>(spec.node_selector().begin(),
-                                                                     spec.node_selector().end())) {
-    errors.Check("spec.nodeSelector", key, CheckQualifiedName(key));
-    errors.Check(AtKey("spec.nodeSelector", key), value, CheckLabelValue(value));
-  }
-  for (int i = 0; i < spec.readiness_gates_size(); ++i) {
-    const std::string& type = spec.readiness_gates(i).condition_type();
-    errors.Check(Field(At("spec.readinessGates", i), "conditionType"), type,
-                 CheckQualifiedName(type));
-  }
-  std::set<std::string> claims;
-  for (int i = 0; i < spec.resource_claims_size(); ++i) {
-    const auto& claim = spec.resource_claims(i);
-    const std::string path = At("spec.resourceClaims", i);
-    errors.Check(Field(path, "name"), claim.name(), CheckDnsLabel(claim.name()));
-    if (!claims.insert(claim.name()).second) errors.Duplicate(Field(path, "name"), claim.name());
-    if (claim.has_resource_claim_name() == claim.has_resource_claim_template_name())
-      errors.Invalid(
-          path, claim.name(),
-          "exactly one of `resourceClaimName` and `resourceClaimTemplateName` is needed");
-  }
-  ValidateTolerations(spec, errors);
-  ValidateSpread(spec, errors);
-}
-
 void ValidateSpec(const ValidationContext& context, FieldErrors& errors) {
   const PodSpec& spec = context.pod.spec();
   ValidateVolumes(spec, errors);
@@ -202,7 +96,7 @@ void ValidateSpec(const ValidationContext& context, FieldErrors& errors) {
   if (!spec.service_account_name().empty())
     errors.Check("spec.serviceAccountName", spec.service_account_name(),
                  CheckDnsSubdomain(spec.service_account_name()));
-  ValidateSchedulingPart(spec, errors);
+  ValidateScheduling(spec, errors);
   ValidateHostNames(spec, errors);
   if (spec.has_active_deadline_seconds() &&
       (spec.active_deadline_seconds() < 1 || spec.active_deadline_seconds() > kMaxInt32))
@@ -266,36 +160,6 @@ void FieldErrors::TooMany(std::string path, size_t count, size_t limit) {
 void FieldErrors::Check(const std::string& path, std::string_view value,
                         const std::string& problem) {
   if (!problem.empty()) Invalid(path, value, problem);
-}
-
-void ValidateMetadata(const Pod& pod, FieldErrors& errors) {
-  const ObjectMeta& metadata = pod.metadata();
-  if (metadata.name().empty()) {
-    errors.Required("metadata.name", "name or generateName is required");
-  } else {
-    errors.Check("metadata.name", metadata.name(), CheckDnsSubdomain(metadata.name()));
-  }
-  if (metadata.namespace_().empty()) {
-    errors.Required("metadata.namespace");
-  } else {
-    errors.Check("metadata.namespace", metadata.namespace_(), CheckDnsLabel(metadata.namespace_()));
-  }
-  using Sorted = std::map<std::string, std::string>;
-  for (const auto& [key, value] : Sorted(metadata.labels().begin(), metadata.labels().end())) {
-    errors.Check("metadata.labels", key, CheckQualifiedName(key));
-    errors.Check(AtKey("metadata.labels", key), value, CheckLabelValue(value));
-  }
-  size_t bytes = 0;
-  for (const auto& [key, value] :
-       Sorted(metadata.annotations().begin(), metadata.annotations().end())) {
-    errors.Check("metadata.annotations", key, CheckQualifiedName(LowerCase(key)));
-    bytes += key.size() + value.size();
-  }
-  if (bytes > kMaxAnnotationBytes) errors.TooLong("metadata.annotations", kMaxAnnotationBytes);
-  for (int i = 0; i < metadata.finalizers_size(); ++i)
-    errors.Check(At("metadata.finalizers", i), metadata.finalizers(i),
-                 CheckQualifiedName(metadata.finalizers(i)));
-  ValidateOwners(metadata, errors);
 }
 
 std::vector<FieldError> ValidatePod(const Pod& pod) {

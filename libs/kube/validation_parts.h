@@ -29,6 +29,4 @@ struct ValidationContext {
   std::set<std::string> claims;         // names of resource claims
 };
 
-void ValidateMetadata(const Pod& pod, FieldErrors& errors);
-
 }  // namespace splitlet::kube

@@ -1,0 +1,12 @@
+#pragma once
+
+/// Where a pod may be placed: nodeName and nodeSelector, affinity, tolerations, spreading, gates,
+/// claims.
+
+#include "libs/kube/validation_parts.h"
+
+namespace splitlet::kube {
+
+void ValidateScheduling(const PodSpec& spec, FieldErrors& errors);
+
+}  // namespace splitlet::kube
