@@ -137,8 +137,7 @@ class Bench {
     const std::string name = "probed";
     node_.PutManifest(name + ".yaml",
                       Manifest(name, kScript) +
-                          "    readinessProbe: {exec: {command: [\"true\"]}, periodSeconds: 1}\n"
-                          "    livenessProbe: {exec: {command: [\"true\"]}, periodSeconds: 1}\n");
+                          "    readinessProbe: {exec: {command: [\"true\"]}, periodSeconds: 1}\n");
     CHECK(WaitFor(60s, [&] { return node_.IsRunning(name); }), "{}", node_.LogTails());
     const auto id = view_.RunningOf(name).at(0).id;
     SettleFor(3s);
