@@ -33,7 +33,8 @@ StatusOr<RemoteEnd> RunInTerminal(const RemoteOptions& remote) {
 v1::OpenStreamRequest RequestOf(const operate::PodView& view, const std::string& id,
                                 const ExecOptions& options, bool tty) {
   v1::OpenStreamRequest request;
-  request.set_kind(v1::OpenStreamRequest::EXEC);
+  request.set_kind(options.command.empty() ? v1::OpenStreamRequest::ATTACH
+                                           : v1::OpenStreamRequest::EXEC);
   request.set_uid(view.uid);
   request.set_container_id(id);
   for (const std::string& word : options.command) request.add_command(word);
@@ -46,11 +47,19 @@ v1::OpenStreamRequest RequestOf(const operate::PodView& view, const std::string&
 
 }  // namespace
 
-StatusOr<std::string> FindRunning(const operate::PodView& view, const std::string& container) {
+bool HasTerminal(const kube::Pod& pod, const std::string& container) {
+  for (const auto* list : {&pod.spec().containers(), &pod.spec().init_containers()})
+    for (const auto& each : *list)
+      if (each.name() == container) return each.tty();
+  return false;
+}
+
+StatusOr<std::string> FindRunning(const operate::PodView& view, const std::string& container,
+                                  std::string_view verb) {
   const std::string& phase = view.pod->status().phase();
   if (phase == "Succeeded" || phase == "Failed")
-    return FailedPrecondition(
-        "cannot exec into a container in a completed pod; current phase is {}", phase);
+    return FailedPrecondition("cannot {} a container in a completed pod; current phase is {}", verb,
+                              phase);
   const auto chosen = logs::ChooseContainer(*view.pod, container, /*previous=*/false);
   if (!chosen.ok()) return chosen.status();
   if (!chosen->running)
@@ -67,16 +76,19 @@ Status Exec(const operate::Context& context, const ExecOptions& options) {
   const auto container = ChooseContainerName(*view->pod, options.container, notice);
   if (!container.ok()) return container.status();
   if (!notice.empty()) context.err << operate::Lines(notice, 0) << "\n";
-  const auto id = FindRunning(*view, *container);
+  const bool attach = options.command.empty();
+  const auto id = FindRunning(*view, *container, attach ? "attach to" : "exec into");
   if (!id.ok()) return id.status();
-  const bool tty = options.tty && IsTerminal(STDIN_FILENO);
+  const bool tty =
+      attach ? HasTerminal(*view->pod, *container) : options.tty && IsTerminal(STDIN_FILENO);
   if (options.tty && !tty)
     Warn(context, {"Unable to use a TTY - input is not a terminal or the right kind of file"});
   const auto url = context.client.OpenStream(RequestOf(*view, *id, options, tty));
   if (!url.ok()) return url.status();
   context.out << std::flush;
   context.err << std::flush;
-  const auto end = RunInTerminal({.url = *url, .tty = tty, .input = options.input});
+  const bool raw = tty && options.input && IsTerminal(STDIN_FILENO);
+  const auto end = RunInTerminal({.url = *url, .tty = raw, .input = options.input});
   if (end.status().code() == StatusCode::kCancelled) {
     context.exit_code = kEndedBySignal;
     return OkStatus();

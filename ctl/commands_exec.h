@@ -1,11 +1,13 @@
 #pragma once
 
-/// `exec`: runs a command in a container of this node. pod-worker has the runtime open a stream;
-/// its bytes do not pass through splitlet.
+/// `exec` and `attach`: run a command in a container of this node, or show what it writes from now
+/// on. pod-worker has the runtime open a stream; its bytes do not pass through splitlet.
 /// Threads: the main one.
-/// Errors: printed by main as one line; exit code 1. Else the exit code is the command's.
+/// Errors: printed by main as one line; exit code 1. Else the exit code is the command's, and 0
+/// when the container that was attached to has ended.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libs/base/status.h"
@@ -16,12 +18,15 @@ namespace splitlet::ctl {
 
 struct ExecOptions {
   std::string pod, container, name_space;
-  std::vector<std::string> command;
+  std::vector<std::string> command;  // none: attach
   bool input = false, tty = false;
 };
 Status Exec(const operate::Context& context, const ExecOptions& options);
 
-/// Id of the container, without the runtime's name, when something can run in it.
-StatusOr<std::string> FindRunning(const operate::PodView& view, const std::string& container);
+/// Id of the container, without the runtime's name, when it runs. `verb` stands in the error.
+StatusOr<std::string> FindRunning(const operate::PodView& view, const std::string& container,
+                                  std::string_view verb);
+/// Whether its streams are a terminal: attached to they cannot be anything else.
+bool HasTerminal(const kube::Pod& pod, const std::string& container);
 
 }  // namespace splitlet::ctl

@@ -17,7 +17,7 @@ constexpr const char* kBash = R"(_splitletctl() {
   ((${#top[@]} > 1)) || top=()
   local processes="config-source sync-loop pod-worker pleg status gc" choices=""
   case "${words[*]}" in
-    "") choices="get describe logs exec events recorder record trace gc fault process chaos doctor completion --state-dir --help --version" ;;
+    "") choices="get describe logs exec attach events recorder record trace gc fault process chaos doctor completion --state-dir --help --version" ;;
     get) choices="pods pod node events processes sources" ;;
     "get pods" | "get po")
       case $current in
@@ -36,7 +36,7 @@ constexpr const char* kBash = R"(_splitletctl() {
         -*) choices="-c -n -f -p --since --since-time --tail --limit-bytes --timestamps --process" ;;
         *) choices=$(splitletctl "${top[@]}" get pods --no-headers 2>/dev/null | cut -d' ' -f1) ;;
       esac ;;
-    exec)
+    exec | attach)
       case $current in
         -*) choices="-i -t -c -n" ;;
         *) choices=$(splitletctl "${top[@]}" get pods --no-headers 2>/dev/null | cut -d' ' -f1) ;;
@@ -99,16 +99,16 @@ function __splitletctl_pods
 end
 complete -c splitletctl -f
 complete -c splitletctl -l state-dir -r -a '(__fish_complete_directories)' -d 'Directory of the stack'
-complete -c splitletctl -n '__splitletctl_is' -a 'get describe logs exec events recorder record trace gc fault process chaos doctor completion'
+complete -c splitletctl -n '__splitletctl_is' -a 'get describe logs exec attach events recorder record trace gc fault process chaos doctor completion'
 complete -c splitletctl -n '__splitletctl_is get' -a 'pods pod node events processes sources'
 complete -c splitletctl -n '__splitletctl_is get events' -l for -r
 complete -c splitletctl -n '__splitletctl_is get events' -l types -r -a 'Warning Normal'
 complete -c splitletctl -n '__splitletctl_is describe' -a 'pod node'
 complete -c splitletctl -n '__splitletctl_is trace' -a pod
-complete -c splitletctl -n '__splitletctl_is logs; or __splitletctl_is exec; or __splitletctl_is get pods; or __splitletctl_is get pod; or __splitletctl_is describe pod; or __splitletctl_is trace pod' -a '(__splitletctl_pods)'
-complete -c splitletctl -n '__splitletctl_is exec' -s i
-complete -c splitletctl -n '__splitletctl_is exec' -s t
-complete -c splitletctl -n '__splitletctl_is exec' -s c -r
+complete -c splitletctl -n '__splitletctl_is logs; or __splitletctl_is exec; or __splitletctl_is attach; or __splitletctl_is get pods; or __splitletctl_is get pod; or __splitletctl_is describe pod; or __splitletctl_is trace pod' -a '(__splitletctl_pods)'
+complete -c splitletctl -n '__splitletctl_is exec; or __splitletctl_is attach' -s i
+complete -c splitletctl -n '__splitletctl_is exec; or __splitletctl_is attach' -s t
+complete -c splitletctl -n '__splitletctl_is exec; or __splitletctl_is attach' -s c -r
 complete -c splitletctl -n '__splitletctl_is logs' -s f
 complete -c splitletctl -n '__splitletctl_is logs' -s p
 complete -c splitletctl -n '__splitletctl_is logs' -s c -r

@@ -29,7 +29,7 @@ struct Arguments {
   GetOptions get;
   GetEventsOptions get_events;
   LogsOptions logs;
-  ExecOptions exec;
+  ExecOptions exec, attach;
   EventOptions events;
   FaultOptions fault;
   std::string uid;
@@ -151,6 +151,16 @@ void DeclareExec(CLI::App& app, Arguments& a, Command& run) {
   exec->add_flag("-i,--stdin", a.exec.input, "Give it our input");
   exec->add_flag("-t,--tty", a.exec.tty, "In a terminal");
   exec->callback([&a, &run] { run = [&a](const operate::Context& c) { return Exec(c, a.exec); }; });
+  CLI::App* attach =
+      app.add_subcommand("attach", "Show what a container writes from now on, until it ends");
+  attach->add_option("pod", a.attach.pod, "By name, namespace/name or UID")->required();
+  attach->add_option("-c,--container", a.attach.container,
+                     "Default: that of the pod's annotation, else its first");
+  attach->add_option("-n,--namespace", a.attach.name_space, "Only this namespace");
+  attach->add_flag("-i,--stdin", a.attach.input, "Give it our input, where it takes any");
+  attach->add_flag("-t,--tty", a.attach.tty, "In a terminal, where it has one");
+  attach->callback(
+      [&a, &run] { run = [&a](const operate::Context& c) { return Exec(c, a.attach); }; });
 }
 
 void DeclareBus(CLI::App& app, Arguments& a, Command& run) {

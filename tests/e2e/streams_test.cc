@@ -39,5 +39,27 @@ TEST_F(Streams, ACommandsOutputAndExitCodeAreTheCallers) {
   EXPECT_NE(missing.output.find("/no/such/program"), std::string::npos) << missing.output;
 }
 
+TEST_F(Streams, WhoIsAttachedSeesWhatIsWrittenFromThenOnUntilTheEnd) {
+  StartNode();
+  node_->PutManifest(
+      "web.yaml",
+      PodWithScratch("web",
+                     "echo before; while [ ! -e /scratch/go ]; do sleep 0.1; done; for i in "
+                     "$(seq 100); do echo tick; echo tock >&2; sleep 0.1; done",
+                     scratch(), "  restartPolicy: Never\n"));
+  ExpectExactly({"web"});
+  harness::WriteFile(scratch() + "/go", "");
+  const Node::Run attached = node_->Ctl({"attach", node_->Pod("web")->name});
+  EXPECT_EQ(attached.exit_code, 0) << attached.output;
+  EXPECT_NE(attached.output.find("tick\n"), std::string::npos) << attached.output;
+  EXPECT_NE(attached.output.find("tock\n"), std::string::npos) << attached.output;
+  EXPECT_EQ(attached.output.find("before"), std::string::npos) << attached.output;
+  ExpectPhase("web", "Succeeded");
+  const Node::Run late = node_->Ctl({"attach", node_->Pod("web")->name});
+  EXPECT_EQ(late.exit_code, 1);
+  EXPECT_NE(late.output.find("cannot attach to a container in a completed pod"), std::string::npos)
+      << late.output;
+}
+
 }  // namespace
 }  // namespace splitlet::e2e
