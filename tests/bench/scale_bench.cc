@@ -22,6 +22,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kLimit = 600s;
 constexpr auto kMinute = 60s;
+constexpr auto kFirstLooks = 90s;  // until every pod has had its first regular look
 
 class Scale {
  public:
@@ -61,7 +62,9 @@ class Scale {
   }
 
   /// Relists are asked for by the period of the configuration's default; looks are for each pod.
+  /// The first look after a start asks for the containers too, whose status nobody has seen yet.
   void IdleCalls() {
+    std::this_thread::sleep_for(kFirstLooks);
     const Calls before = Count();
     std::this_thread::sleep_for(kMinute);
     const Calls after = Count();
