@@ -1,5 +1,6 @@
 #include "services/config-source/desired_store.h"
 
+#include <functional>
 #include <utility>
 
 #include "libs/base/fail_point.h"
@@ -13,7 +14,11 @@ namespace {
 constexpr Duration kRetry = std::chrono::seconds{1};
 const char* const kLoadStrand = "facts";
 
-std::string StrandOf(const std::string& uid) { return "fact-" + bus::KeyOf(uid); }
+/// Few for all pods, so that a node whose pods all change at once takes few threads for it.
+std::string StrandOf(const std::string& uid) {
+  constexpr size_t kWriters = 16;
+  return fmt::format("facts/{}", std::hash<std::string>{}(bus::KeyOf(uid)) % kWriters);
+}
 
 StatusOr<fs::FactStore::All> ReadFacts(const fs::FactStore& facts) {
   FAIL_POINT("config-source.read-facts");
