@@ -81,6 +81,26 @@ class Crashes : public TestNode {
     Supervise(5s);
   }
 
+  /// A pod that completes, is removed, and is remembered no more after an hour.
+  void LiveAndBeForgotten() {
+    const auto job = TestPod{.name = "job", .uid = "uid-job", .policy = "Never"}.Make();
+    Start();
+    Post(job, 1, 1);
+    Supervise(10s);
+    runtime.ExitContainer("uid-job", "app", 0).IgnoreError();
+    Supervise(120s);
+    Remove(job);
+    Gone("uid-job");
+    wanted_.erase("uid-job");
+    Supervise(5s);
+    for (const auto& sandbox : runtime.Sandboxes())  // gc
+      EXPECT_TRUE(runtime.RemovePodSandbox(sandbox.id, After(clock, 10s)).ok());
+    clock.Advance(1h);
+    Supervise(70s);
+    clock.Advance(1h);
+    Supervise(70s);
+  }
+
   std::string State() {
     std::string text;
     for (const char* uid : {"uid-web", "uid-job", "uid-victim", "uid-crew"}) {
@@ -172,6 +192,33 @@ TEST_P(CrashTest, EndsAsIfNothingHadHappened) {
     ASSERT_EQ(node.State(), kUnharmed);
   }
   EXPECT_GT(hit, 0) << "the life above never passes this point";
+}
+
+/// The state of a worker never outlives its terminal status.
+TEST(Forgetting, LeavesNothingAndSaysNothingElseWhereverItIsKilled) {
+  for (const char* point : {"fs.forget-fact.before", "fs.forget-fact.after"}) {
+    for (int n = 1; n <= 12; ++n) {
+      SCOPED_TRACE(fmt::format("killed the {}th time it passes {}", n, point));
+      Crashes node;
+      node.CrashAt(point, n);
+      std::string unlike;
+      node.workers.OnChange([&](const auto& change) {
+        const auto& record = change.after;
+        if (record != nullptr && record->state() == v1::FINISHED &&
+            record->verdict().phase() != "Succeeded")
+          unlike = record->ShortDebugString();
+      });
+      node.LiveAndBeForgotten();
+      EXPECT_EQ(unlike, "");
+      EXPECT_FALSE(node.workers.Contains("uid-job"));
+      for (const char* kind : {"/run/pod-worker/workers", "/state/pod-worker/pods"})
+        EXPECT_EQ(node.files.List(kind)->size(), 0u) << kind;
+      if (node.deaths == 0) {
+        EXPECT_GT(n, 2) << "both files are forgotten";
+        break;
+      }
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(FailPoints, CrashTest, testing::ValuesIn(PointsHere()),

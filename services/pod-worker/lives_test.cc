@@ -306,6 +306,29 @@ TEST_F(Lives, AVerdictIsForgottenOnlyWhenConfigSourceSaysThatThePodIsGone) {
       << "no other source keeps it";
 }
 
+/// config-source has died before it saw that the record is gone, and shows the removed pod again.
+TEST_F(Lives, AfterAStartAPodThatWasForgottenHasEndedAsBefore) {
+  const auto pod = TestPod{.policy = "Never"}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  Exit(0);
+  ASSERT_EQ(Record()->verdict().phase(), "Succeeded");
+  Remove(pod);
+  RunFor(1s);
+  Gone("uid-web");
+  RunFor(1s);
+  ASSERT_FALSE(workers.Contains("uid-web"));
+  Restart();
+  RunFor(5s);
+  EXPECT_FALSE(workers.Contains("uid-web")) << "put back now, it would have ended already";
+  Remove(pod);
+  RunFor(5s);
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
+  EXPECT_EQ(Record()->verdict().phase(), "Succeeded");
+  Gone("uid-web");
+  RunFor(5s);
+  EXPECT_FALSE(workers.Contains("uid-web"));
+}
+
 /// Its init container has run, which must not happen again; its container never will.
 TEST_F(Lives, ANeverPodThatLosesItsSandboxTooEarlyHasFailed) {
   for (const char* method : {"CreateContainer", "StartContainer"}) {

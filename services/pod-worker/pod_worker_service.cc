@@ -335,18 +335,35 @@ std::vector<v1::WorkerRecord> PodWorkerService::GetWorkers() const {
   return records;
 }
 
-/// A finished pod leaves the table, and its terminal status the disk, when its desired record is
-/// gone and config-source says so too, as far as its own source is concerned; it leaves memory an
-/// hour later: longer than any call that could start it again lives.
+/// A finished pod leaves the table, and its terminal status the disk for ever, when its desired
+/// record is gone and config-source says so too, as far as its own source is concerned. With its
+/// terminal status it is remembered for an hour more, over starts too: longer than any call that
+/// could start it again lives, and for whoever did not see that its record left.
 void PodWorkerService::ForgetIfGone(const Worker& worker, const std::string& traceparent) {
   if (!IsGone(worker)) return;
   owner_.WhenGone(worker.uid, worker.source, [this, uid = worker.uid, traceparent] {
     Worker* gone = Find(uid);
     if (gone == nullptr || !IsGone(*gone)) return;
     gone->removed = true;
-    deps_.table.Remove(bus::KeyOf(uid), traceparent.empty() ? gone->traceparent : traceparent);
-    found_.ForgetForEver(uid);
+    gone->forgotten = true;
+    store_.Save(*gone, {}, [this, uid, traceparent](const Status& saved) {
+      if (saved.ok()) OnForgotten(uid, traceparent);
+    });
   });
+}
+
+/// The file says that it is forgotten. Its desired record may have come back meanwhile: whoever put
+/// it waits for an answer.
+void PodWorkerService::OnForgotten(const std::string& uid, const std::string& traceparent) {
+  Worker* worker = Find(uid);
+  if (worker == nullptr || !worker->forgotten) return;
+  const std::string key = bus::KeyOf(uid);
+  if (deps_.desired.Contains(key)) {
+    worker->forgotten = false;
+    return store_.PutWorkers(*worker);
+  }
+  found_.ForgetForEver(uid);
+  deps_.table.Remove(key, traceparent.empty() ? worker->traceparent : traceparent);
 }
 
 bool PodWorkerService::IsGone(const Worker& worker) const {
@@ -380,7 +397,7 @@ void PodWorkerService::Collect() {
   for (const auto& uid : old) {
     workers_.Erase(uid);
     puller_.Forget(uid);
-    store_.Forget(uid);
+    store_.ForgetForEver(uid);
   }
 }
 

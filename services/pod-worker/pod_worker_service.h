@@ -148,6 +148,7 @@ class PodWorkerService {
   /// `traceparent`: of the change that took the pod away, where that is known.
   void ForgetIfGone(const Worker& worker, const std::string& traceparent = {});
   bool IsGone(const Worker& worker) const;
+  void OnForgotten(const std::string& uid, const std::string& traceparent);
 
   Status MayServe(const std::string& uid) const;
   void OnDesired(const std::string& key, const std::shared_ptr<const v1::DesiredRecord>& record,

@@ -380,6 +380,7 @@ void RequestHandler::AnnounceAgain(Worker& worker, bool same_incarnation) {
     worker.end.terminal_status.reset();
     worker.evicted = false;
   }
+  worker.forgotten = false;
   deps_.store.PutWorkers(worker);
 }
 

@@ -94,6 +94,9 @@ void FillFact(const Worker& worker, v1::WorkerFact& fact) {
   for (const auto& id : worker.sandbox_ids) fact.add_sandbox_ids(id);
   if (worker.started_at) pod_worker::ToProto(worker.started_at, *fact.mutable_started_at());
   if (worker.finished_at) pod_worker::ToProto(worker.finished_at, *fact.mutable_finished_at());
+  fact.set_forgotten(worker.forgotten);
+  if (worker.forgotten && worker.end.terminal_status)
+    *fact.mutable_verdict() = *worker.end.terminal_status;
   for (const auto& [id, deadline] : worker.answers) {
     auto& answer = *fact.add_answers();
     answer.set_request_id(id);
@@ -144,6 +147,15 @@ void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
   cri::ToProto(worker.begun, *record.mutable_begun());
 }
 
+namespace {
+
+void ApplyTerminalStatus(const v1::TerminalVerdict& status, Worker& worker) {
+  worker.end.terminal_status = std::make_shared<v1::TerminalVerdict>(status);
+  worker.end.last_seen = std::make_shared<v1::ObservedPod>(status.observation());
+}
+
+}  // namespace
+
 std::unique_ptr<Worker> FromFact(const v1::WorkerFact& fact) {
   auto worker = std::make_unique<Worker>();
   worker->uid = fact.uid();
@@ -165,6 +177,8 @@ std::unique_ptr<Worker> FromFact(const v1::WorkerFact& fact) {
   worker->sandbox_ids.assign(fact.sandbox_ids().begin(), fact.sandbox_ids().end());
   worker->started_at = FromProto(fact.started_at());
   worker->finished_at = FromProto(fact.finished_at());
+  worker->forgotten = fact.forgotten();
+  if (fact.has_verdict()) ApplyTerminalStatus(fact.verdict(), *worker);
   for (const auto& answer : fact.answers())
     worker->answers[answer.request_id()] = FromProto(answer.deadline());
   if (worker->grant) {
@@ -180,9 +194,7 @@ void ApplyPermanent(const v1::LastingFact& fact, Worker& worker) {
   worker.evicted = fact.evicted();
   if (worker.reason.empty()) worker.reason = fact.reason();
   if (worker.message.empty()) worker.message = fact.message();
-  if (!fact.has_verdict()) return;
-  worker.end.terminal_status = std::make_shared<v1::TerminalVerdict>(fact.verdict());
-  worker.end.last_seen = std::make_shared<v1::ObservedPod>(fact.verdict().observation());
+  if (fact.has_verdict()) ApplyTerminalStatus(fact.verdict(), worker);
 }
 
 }  // namespace splitlet::pod_worker

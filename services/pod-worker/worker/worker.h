@@ -75,6 +75,7 @@ struct Worker {
   PodTermination end;
   std::map<std::string, Clock::Time> answers;  // to kills, by request id
   Clock::Time finished_at;
+  bool forgotten = false;  // its record has left the table; it is still remembered here
 
   // Times.
   int64_t start_wall_ns = 0;

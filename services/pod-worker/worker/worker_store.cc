@@ -99,7 +99,7 @@ void WorkerStore::PutWorkers(const Worker& worker) {
 }
 
 void WorkerStore::Put(const Worker& worker, v1::WorkerRecord record) {
-  if (worker.orphan || worker.incarnation == 0) return;
+  if (worker.orphan || worker.incarnation == 0 || worker.forgotten) return;
   FAIL_POINT_VOID("pod-worker.put-workers.before");
   record.set_held(deps_.is_held(worker.uid));
   deps_.log.LogIfError(deps_.table.Put(bus::KeyOf(worker.uid), record, worker.traceparent),
@@ -109,6 +109,17 @@ void WorkerStore::Put(const Worker& worker, v1::WorkerRecord record) {
 void WorkerStore::Forget(const std::string& uid) {
   deps_.strands.Run(RecordsStrand(uid), [this, uid] {
     deps_.log.LogIfError(deps_.records.ForgetWorker(uid), "forget worker");
+  });
+}
+
+/// Those of this boot first: without its terminal status the state would say that a pod is over,
+/// and nobody knew how. Those for ever are gone already, unless a kill came between.
+void WorkerStore::ForgetForEver(const std::string& uid) {
+  deps_.strands.Run(RecordsStrand(uid), [this, uid] {
+    const Status forgotten = deps_.records.ForgetWorker(uid);
+    deps_.log.LogIfError(forgotten, "forget worker");
+    if (forgotten.ok())
+      deps_.log.LogIfError(deps_.records.ForgetPermanent(uid), "forget what is kept for ever");
   });
 }
 

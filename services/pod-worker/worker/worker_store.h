@@ -65,6 +65,8 @@ class WorkerStore {
   void PutWorkers(const Worker& worker);
   /// The worker is erased: its files of this boot go.
   void Forget(const std::string& uid);
+  /// And those for ever.
+  void ForgetForEver(const std::string& uid);
   /// What a full disk must not keep from being written has its room before the disk is full. Now
   /// and then.
   void KeepRoom();
