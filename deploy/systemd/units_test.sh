@@ -46,6 +46,11 @@ systemd-sysusers --dry-run --root="$work/root" "$work/root/usr/lib/sysusers.d/sp
 [[ $(grep -c "Would create user 'splitlet-\|Creating user 'splitlet-" "$work/users") == 6 ]] ||
   { cat "$work/users" && exit 1; }
 
+# Manifests come from a URL; probes and hooks go to pods. All others stay on loopback.
+open=$(grep -l '^IPAddressAllow=any' "$work"/root/usr/lib/systemd/system/*.service | xargs -n 1 basename | sort | xargs)
+[[ $open == 'splitlet-config-source.service splitlet-pod-worker.service' ]] ||
+  { echo "beyond loopback: $open" && exit 1; }
+
 while read -r unit limit; do
   [[ -n $unit ]] || continue
   found=$(SYSTEMD_UNIT_PATH=$work/units: systemd-analyze security --offline=true "$work/units/$unit.service" |
