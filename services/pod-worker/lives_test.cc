@@ -349,5 +349,20 @@ TEST_F(Lives, ANeverPodThatLosesItsSandboxTooEarlyHasFailed) {
   }
 }
 
+/// An API server takes any grace period; as nanoseconds such a one would be below zero.
+TEST_F(Lives, AHugeGraceIsNotOverAtOnce) {
+  ASSERT_TRUE(RunPod(TestPod{.grace = INT64_MAX}.Make()).ok());
+  v1::KillPodRequest request;
+  request.set_uid("uid-web");
+  request.set_incarnation(1);
+  request.set_request_id("end");
+  const auto reply = KillPod(request);
+  ASSERT_TRUE(reply.ok());
+  EXPECT_EQ(FromProto(reply->deadline()) - clock.Now(), std::chrono::seconds{kMaxGrace});
+  ASSERT_FALSE(traced.graces.empty());
+  EXPECT_EQ(traced.graces.back(), kMaxGrace);
+  EXPECT_EQ(Record()->state(), v1::FINISHED) << "its container ended when it was told to";
+}
+
 }  // namespace
 }  // namespace splitlet::pod_worker

@@ -10,6 +10,7 @@
 #include "k8s.io/apimachinery/pkg/util/intstr/intstr.pb.h"
 #include "libs/base/text.h"
 #include "services/pod-worker/http_target.h"
+#include "services/pod-worker/sync/actions.h"
 
 namespace splitlet::pod_worker {
 
@@ -65,7 +66,7 @@ HookCall MakeHookCall(const HookOf& hook) {
   } else if (hook.handler.has_sleep()) {
     call.kind = kSleep;
     const int64_t seconds = hook.handler.sleep().seconds();
-    call.sleep = std::chrono::seconds{std::max<int64_t>(seconds, 0)};
+    call.sleep = std::chrono::seconds{std::clamp<int64_t>(seconds, 0, kMaxGrace)};
     call.subject = fmt::format("Sleep lifecycle hook ({}) {}", seconds, whose);
   } else {
     call.error = InvalidArgument("invalid handler");

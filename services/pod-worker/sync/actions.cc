@@ -231,7 +231,8 @@ class Decision {
     // How long the pod may take to be deleted is above what a probe says.
     if (probe.has_termination_grace_period_seconds() &&
         !pod_.metadata().has_deletion_grace_period_seconds())
-      todo_.stop.back().grace_seconds = probe.termination_grace_period_seconds();
+      todo_.stop.back().grace_seconds =
+          std::min(probe.termination_grace_period_seconds(), kMaxGrace);
   }
 
   void InitSucceeded(int index, std::set<int>& starts) {

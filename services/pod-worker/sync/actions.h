@@ -22,6 +22,10 @@ class ObservedPod;
 
 namespace splitlet::pod_worker {
 
+/// No pod waits for longer, whatever it says: some 30 years still fit into what counts nanoseconds,
+/// here and in a runtime.
+inline constexpr int64_t kMaxGrace = 1'000'000'000;
+
 struct ContainerStop {
   std::string id, name;
   std::string message;    // of the event `Killing`

@@ -26,7 +26,7 @@ int64_t EffectiveGrace(const GraceQuestion& question) {
   for (const auto& offer : {question.deletion_seconds, question.asked_seconds})
     if (offer && (!grace || *offer < *grace)) grace = offer;
   if (!grace) grace = question.spec_seconds;
-  return std::max<int64_t>(grace.value_or(kMinGrace), 1);
+  return std::clamp<int64_t>(grace.value_or(kMinGrace), 1, kMaxGrace);
 }
 
 int64_t StopSeconds(Clock::Time deadline, Clock::Time now, bool again) {
@@ -37,9 +37,9 @@ int64_t StopSeconds(Clock::Time deadline, Clock::Time now, bool again) {
 
 int64_t RestartGrace(const kube::Pod& pod) {
   if (pod.metadata().has_deletion_grace_period_seconds())
-    return std::max<int64_t>(pod.metadata().deletion_grace_period_seconds(), kMinGrace);
+    return std::clamp(pod.metadata().deletion_grace_period_seconds(), kMinGrace, kMaxGrace);
   if (!pod.spec().has_termination_grace_period_seconds()) return kMinGrace;
-  return std::max<int64_t>(pod.spec().termination_grace_period_seconds(), kMinGrace);
+  return std::clamp(pod.spec().termination_grace_period_seconds(), kMinGrace, kMaxGrace);
 }
 
 std::vector<std::vector<ContainerStop>> StopOrder(const kube::Pod* pod,

@@ -23,6 +23,8 @@ TEST(Grace, OnlyEverShortened) {
       {"the smaller of both", {.deletion_seconds = 10, .asked_seconds = 4}, 4},
       {"an explicit wish above the spec counts", {.asked_seconds = 60, .spec_seconds = 30}, 60},
       {"nothing known", {}, 2},
+      {"more than time can hold", {.spec_seconds = INT64_MAX}, kMaxGrace},
+      {"less than nothing", {.deletion_seconds = INT64_MIN}, 1},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
@@ -36,6 +38,7 @@ TEST(Grace, OnlyEverShortened) {
   EXPECT_EQ(StopSeconds(clock.Now() + 500ms, clock.Now(), true), 1);
   EXPECT_EQ(StopSeconds(clock.Now() - 10s, clock.Now(), true), 0);
   EXPECT_EQ(RestartGrace(TestPod{.grace = 7}.Make()), 7);
+  EXPECT_EQ(RestartGrace(TestPod{.grace = INT64_MAX}.Make()), kMaxGrace);
 }
 
 TEST(StopOrder, SidecarsLastInReverse) {
