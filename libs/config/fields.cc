@@ -177,8 +177,7 @@ constexpr auto kFields = std::to_array<Field>({
           "a container that would fill its file before is looked at sooner"),
     {"crashLoopBackOff.maxContainerRestartPeriod", kDuration, kCounts, "", kSecond, 300 * kSecond},
     {"seccompDefault", kBool, kCounts},
-    NotYet({"userNamespaces.idsPerPod", kInt, kCounts, "", 65536, 4294967295},
-           "a pod with hostUsers: false is refused"),
+    {"userNamespaces.idsPerPod", kInt, kCounts, "", 65536, 4294967295},
     NotYet({"volumePluginDir", kString}, "FlexVolume is not built"),
     NotYet({"volumeStatsAggPeriod", kDuration}, "volumes are not measured yet"),
     // cgroups, resources, managers.

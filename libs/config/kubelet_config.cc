@@ -169,6 +169,7 @@ void FillContainers(KubeletConfig& c, const ConfigReader& read) {
   Take(c.cpu_cfs_quota, read.Bool("cpuCFSQuota"));
   Take(c.cpu_cfs_quota_period, read.Time("cpuCFSQuotaPeriod"));
   Take(c.seccomp_default, read.Bool("seccompDefault"));
+  Take(c.user_namespace_ids_per_pod, read.Int("userNamespaces.idsPerPod"));
   c.single_process_oom_kill = read.Bool("singleProcessOOMKill");
 }
 

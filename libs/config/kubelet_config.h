@@ -63,6 +63,7 @@ class KubeletConfig {
   bool cpu_cfs_quota = true;
   Duration cpu_cfs_quota_period = std::chrono::milliseconds{100};
   bool seccomp_default = false;
+  uint32_t user_namespace_ids_per_pod = 65536;
   std::optional<bool> single_process_oom_kill;  // unset: true on version 1 of cgroups, else false
   // Image GC.
   Duration image_minimum_gc_age = std::chrono::minutes{2};

@@ -44,6 +44,8 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const config::KubeletCon
                                            .reserved_cpus = kubelet.reserved_system_cpus,
                                            .eviction_hard = kubelet.eviction_hard}),
       "allocatable");
+  config.user_ids = ReadIdPool(
+      files, {.ids_per_pod = kubelet.user_namespace_ids_per_pod, .pods = kubelet.max_pods});
   // Without one pods start all the same: the network may come later.
   const auto addresses = node::ReadAddresses(files, node::ListInterfaceAddresses, flags.node_ips);
   config.node = {.name = flags.node_name,

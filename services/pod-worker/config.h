@@ -7,6 +7,7 @@
 #include "libs/config/kubelet_config.h"
 #include "libs/daemon/service.h"
 #include "services/pod-worker/runtime_config/node_info.h"
+#include "services/pod-worker/user_namespaces/user_ids.h"
 
 namespace splitlet::pod_worker {
 
@@ -18,7 +19,8 @@ struct Config {
   Duration crash_loop_max = 300s;
   size_t parallel_pulls = 1;  // at once; 0: any number
   int32_t registry_qps = 5, registry_burst = 10;
-  std::string objects_path;  // empty: none
+  std::string objects_path;                             // empty: none
+  StatusOr<IdPool> user_ids = Unavailable("not read");  // for pods with a user namespace
 };
 
 /// Asks the kernel for processors, memory and addresses.

@@ -1,6 +1,7 @@
 #include <fmt/ranges.h>
 
 #include "k8s.io/api/core/v1/probe.pb.h"
+#include "runtime/v1/api.pb.h"
 #include "services/pod-worker/pod_worker_fixture.h"
 
 /// Killed at each of its fail points, at each time it passes them, pod-worker ends in the same
@@ -12,6 +13,18 @@ namespace {
 class Crashes : public TestNode {
  public:
   Crashes() {
+    config.user_ids = IdPool{65536, 65536, 3};
+    runtime.SetFeatures({.handlers = {{.user_namespaces = true}}});
+    traced.on_sandbox = [this](const runtime::v1::PodSandboxConfig& made) {
+      const auto& options = made.linux().security_context().namespace_options();
+      CheckIds(made.metadata().uid() + "/" + made.annotations().at("splitlet.dev/incarnation"),
+               options);
+    };
+    traced.on_container = [this](const runtime::v1::ContainerConfig& made) {
+      CheckIds(made.labels().at("io.kubernetes.pod.uid") + "/" +
+                   made.annotations().at("splitlet.dev/incarnation"),
+               made.linux().security_context().namespace_options());
+    };
     FailPoints::SetCurrent(&points_);
     all.SetAfterStep([this](const auto& step, bool crashed) {
       if (crashed && process != nullptr && step.owner == process->owner) died_ = true;
@@ -29,6 +42,7 @@ class Crashes : public TestNode {
   /// completes, an eviction, a container whose end takes the others of its pod along.
   void Live() {
     auto web = TestPod{.inits = {"init"}}.Make();
+    web.mutable_spec()->set_host_users(false);
     auto& lifecycle = *web.mutable_spec()->mutable_containers(0)->mutable_lifecycle();
     lifecycle.mutable_post_start()->mutable_exec()->add_command("true");
     lifecycle.mutable_pre_stop()->mutable_exec()->add_command("true");
@@ -45,6 +59,7 @@ class Crashes : public TestNode {
         TestPod{
             .name = "crew", .uid = "uid-crew", .policy = "Never", .containers = {"lead", "mate"}}
             .Make();
+    crew.mutable_spec()->set_host_users(false);
     auto& lead = *crew.mutable_spec()->mutable_containers(0);
     lead.set_restart_policy("Never");
     auto& rule = *lead.add_restart_policy_rules();
@@ -117,6 +132,21 @@ class Crashes : public TestNode {
   int deaths = 0;
 
  private:
+  /// What runs of one life of a pod has the same ids, and no other pod has them; both pods that
+  /// have any are there all the time.
+  void CheckIds(const std::string& life, const runtime::v1::NamespaceOption& options) {
+    if (options.userns_options().mode() != runtime::v1::POD) return;
+    ASSERT_EQ(options.userns_options().uids_size(), 1);
+    const uint32_t first = options.userns_options().uids(0).host_id();
+    const std::string uid = life.substr(0, life.find('/'));
+    EXPECT_EQ(ids_.emplace(life, first).first->second, first) << life;
+    for (const auto& [other, theirs] : now_) {
+      EXPECT_TRUE(other == uid || theirs != first) << other << " and " << uid;
+    }
+    now_[uid] = first;
+  }
+
+  std::map<std::string, uint32_t> ids_, now_;
   struct Wanted {
     kube::Pod pod;
     int64_t incarnation, generation;

@@ -1,6 +1,7 @@
 #include <fmt/ranges.h>
 
 #include "k8s.io/api/core/v1/config.pb.h"
+#include "runtime/v1/api.pb.h"
 #include "services/pod-worker/objects/folder_objects.h"
 #include "services/pod-worker/pod_worker_fixture.h"
 
@@ -146,6 +147,43 @@ TEST_F(Objects, TheHandlerOfARuntimeClassMakesTheSandbox) {
   Put("vm.yaml",
       "apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: vm}\nhandler: kata\n");
   EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+}
+
+TEST_F(Objects, TheOverheadOfARuntimeClassIsTheSandboxes) {
+  const struct {
+    const char *name, *of_class, *of_pod, *want;
+  } kCases[] = {
+      {"the class's where the pod names none", "{podFixed: {memory: 64Mi}}", "", "67108864"},
+      {"the same in other words", "{podFixed: {memory: 64Mi}}", "65536Ki", "67108864"},
+      {"another", "{podFixed: {memory: 64Mi}}", "32Mi",
+       "Failed to create pod sandbox: pod rejected: Pod's Overhead doesn't match RuntimeClass's "
+       "defined Overhead"},
+      {"of another resource", "{podFixed: {cpu: 64Mi}}", "64Mi",
+       "Failed to create pod sandbox: pod rejected: Pod's Overhead doesn't match RuntimeClass's "
+       "defined Overhead"},
+      {"of a class without any", "{}", "32Mi",
+       "Failed to create pod sandbox: pod rejected: Pod Overhead set without corresponding "
+       "RuntimeClass defined Overhead"},
+  };
+  int64_t memory = 0;
+  traced.on_sandbox = [&memory](const runtime::v1::PodSandboxConfig& made) {
+    memory = made.linux().overhead().memory_limit_in_bytes();
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const std::string name = fmt::format("pod-{}", &c - kCases);
+    Put("vm.yaml",
+        fmt::format("apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {{name: vm}}\n"
+                    "handler: kata\noverhead: {}\n",
+                    c.of_class));
+    auto pod = TestPod{.name = name, .uid = name}.Make();
+    pod.mutable_spec()->set_runtime_class_name("vm");
+    if (*c.of_pod != '\0') (*pod.mutable_spec()->mutable_overhead())["memory"].set_string(c.of_pod);
+    memory = 0;
+    events.events.clear();
+    ASSERT_TRUE(RunPod(pod).ok());
+    EXPECT_EQ(memory > 0 ? std::to_string(memory) : events.Text("FailedCreatePodSandBox"), c.want);
+  }
 }
 
 }  // namespace

@@ -61,6 +61,7 @@ class TracedRunner final : public cri::Runner {
   StatusOr<cri::SandboxId> RunPodSandbox(const runtime::v1::PodSandboxConfig& config,
                                          const std::string& handler, Deadline deadline) override {
     Note("RunPodSandbox");
+    if (on_sandbox) on_sandbox(config);
     auto id = runner_.RunPodSandbox(config, handler, deadline);
     if (after_sandbox && id.ok()) after_sandbox(*id);
     return id;
@@ -74,6 +75,7 @@ class TracedRunner final : public cri::Runner {
                                              const runtime::v1::PodSandboxConfig& sandbox_config,
                                              Deadline deadline) override {
     Note("CreateContainer");
+    if (on_container) on_container(config);
     auto id = runner_.CreateContainer(sandbox, config, sandbox_config, deadline);
     if (after_create) after_create();
     return id;
@@ -92,6 +94,8 @@ class TracedRunner final : public cri::Runner {
   std::vector<int64_t> graces;     // of the stops
   std::function<void()> after_create;
   std::function<void(const cri::SandboxId& id)> after_sandbox;
+  std::function<void(const runtime::v1::PodSandboxConfig&)> on_sandbox;
+  std::function<void(const runtime::v1::ContainerConfig&)> on_container;
   std::function<void(const std::string& method)> before;
 
  private:

@@ -19,6 +19,7 @@ constexpr Duration kCollectPeriod = 60s;
 constexpr Duration kMissingPeriod = 10s;
 constexpr Duration kRememberFinished = 3600s;
 constexpr Duration kLeftoverRetry = 1s;
+constexpr Duration kIdsRetry = 10s;
 constexpr const char* kPastDeadline =
     "Pod was active on the node longer than the specified deadline";
 
@@ -180,6 +181,7 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
            .on_seen = [this](Worker& worker, const v1::ObservedPod& seen) { OnSeen(worker, seen); },
            .on_runtime_answer =
                [this](const std::string& trouble) { runtime_trouble_ = trouble; }}),
+      user_ids_(config_.user_ids),
       judge_({deps_.clock, deps_.loop, deps_.strands, deps_.desired, deps_.owner, metrics_,
               deps_.log}),
       requests_(
@@ -322,6 +324,7 @@ Worker& PodWorkerService::Add(std::unique_ptr<Worker> worker) {
   worker->restarts.backoff = CrashBackoff(config_.crash_loop_max);
   found_.OnWorkerAdded(*worker);
   puller_.Forget(worker->uid);
+  if (worker->user_ids) user_ids_.Restore(worker->uid, *worker->user_ids);
   return workers_.Add(std::move(worker));
 }
 
@@ -503,7 +506,27 @@ void PodWorkerService::Advance(const std::string& uid,
   if (!worker->grant || !desired_ready_ || PastDeadline(*worker)) return;
   if (const Clock::Time until = holds_.HeldUntil(uid))
     return due_.Add(uid, until - deps_.clock.Now());
-  if (MayStart(*worker)) syncs_.Begin(*worker, std::move(listing));
+  if (MayStart(*worker) && HasUserIds(*worker)) syncs_.Begin(*worker, std::move(listing));
+}
+
+/// They are on disk before anything runs with them: the end of the save goes on with the pod.
+bool PodWorkerService::HasUserIds(Worker& worker) {
+  if (!worker.traits.user_namespace || worker.user_ids) return true;
+  StatusOr<UserIds> given = Unavailable("the ids of a pod whose file cannot be read are not known");
+  if (unreadable_.empty()) given = user_ids_.Give(worker.uid);
+  if (given.ok()) {
+    worker.user_ids = *given;
+    store_.Save(worker, {});
+    return false;
+  }
+  const std::string why = fmt::format("user namespace: {}", Message(given.status()));
+  if (worker.sync_error != why)
+    PodEvents(deps_.events, RefOf(worker))
+        .Warning("FailedCreatePodSandBox", "Failed to create pod sandbox: " + why);
+  worker.sync_error = why;
+  store_.PutWorkers(worker);
+  due_.Add(worker.uid, kIdsRetry);
+  return false;
 }
 
 /// nullptr when the incarnation ends or is another one.
@@ -555,6 +578,8 @@ bool PodWorkerService::PastDeadline(Worker& worker) {
 void PodWorkerService::AfterFinish(Worker& worker) {
   const std::string uid = worker.uid;
   puller_.Forget(uid);
+  user_ids_.Release(uid);  // the file that says finished has none
+  worker.user_ids.reset();
   worker.restarts = {CrashBackoff(config_.crash_loop_max), {}, {}};
   gate_.OnFinished(worker);
   const std::vector<std::string> waiting = gate_.WaitingFor(worker);

@@ -47,6 +47,7 @@
 #include "services/pod-worker/sync/sync_runner.h"
 #include "services/pod-worker/termination/pod_stop.h"
 #include "services/pod-worker/termination/termination_runner.h"
+#include "services/pod-worker/user_namespaces/user_ids.h"
 #include "services/pod-worker/worker/disk_records.h"
 #include "services/pod-worker/worker/found_incarnations.h"
 #include "services/pod-worker/worker/full_name_gate.h"
@@ -159,6 +160,7 @@ class PodWorkerService {
   void Advance(const std::string& uid, std::shared_ptr<const cri::PodListing> listing = nullptr);
   void AdvanceAll();
   bool MayStart(Worker& worker);
+  bool HasUserIds(Worker& worker);
   void OnNameInspected(const std::string& uid, bool gone);
   bool PastDeadline(Worker& worker);
 
@@ -200,6 +202,7 @@ class PodWorkerService {
   RegularLooks looks_;
   TerminationRunner termination_;
   SyncRunner syncs_;
+  UserIdRanges user_ids_;
   GrantJudge judge_;
   RequestHandler requests_;
   Recovery recovery_;

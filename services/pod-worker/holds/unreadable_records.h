@@ -51,6 +51,7 @@ class UnreadableRecords {
 
   void OnRead(std::map<std::string, DiskRecords::All::Unknown> unreadable);
   bool Contains(const std::string& key) const { return unreadable_.contains(key); }
+  bool empty() const { return unreadable_.empty(); }
   /// A line for each pod.
   std::vector<std::string> Notes() const;
   /// Those whose manifest is gone, and of which the runtime shows nothing, need their files no

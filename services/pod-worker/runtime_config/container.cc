@@ -24,6 +24,21 @@ StatusOr<runtime::v1::MountPropagation> PropagationOf(const std::string& mode) {
   return InvalidArgument("unknown mount propagation \"{}\"", mode);
 }
 
+StatusOr<bool> RecursiveReadOnly(const k8s::io::api::core::v1::VolumeMount& mount, bool can) {
+  const std::string& mode = mount.recursive_read_only();
+  if (mode.empty() || mode == "Disabled") return false;
+  const std::string asked =
+      fmt::format("volume \"{}\" requested recursive read-only mode, but it is ", mount.name());
+  if (!mount.read_only()) return InvalidArgument("{}not read-only", asked);
+  const std::string& propagation = mount.mount_propagation();
+  if (!propagation.empty() && propagation != "None")
+    return InvalidArgument("{}not compatible with propagation \"{}\"", asked, propagation);
+  if (mode == "IfPossible") return can;
+  if (mode != "Enabled") return InvalidArgument("unknown recursive read-only mode \"{}\"", mode);
+  if (!can) return InvalidArgument("{}not supported by the runtime", asked);
+  return true;
+}
+
 std::string Absolute(const std::string& path) { return path.starts_with('/') ? path : "/" + path; }
 
 /// Made by us, so that it may be given the container's label.
@@ -43,15 +58,15 @@ Status AddVolumeMount(const ContainerInput& in, const k8s::io::api::core::v1::Vo
   if (!mount.sub_path().empty() || !mount.sub_path_expr().empty())
     return InvalidArgument("subPath of volumeMount \"{}\" of container \"{}\" is not supported",
                            mount.name(), in.container.name());
-  if (mount.recursive_read_only() == "Enabled")
-    return InvalidArgument("recursiveReadOnly of volumeMount \"{}\" is not supported",
-                           mount.name());
   const auto propagation = PropagationOf(mount.mount_propagation());
   if (!propagation.ok()) return propagation.status();
+  const auto recursive = RecursiveReadOnly(mount, in.isolation.recursive_read_only);
+  if (!recursive.ok()) return recursive.status();
   auto& to = *out.add_mounts();
   to.set_container_path(Absolute(mount.mount_path()));
   to.set_host_path(found->second);
   to.set_readonly(mount.read_only());
+  to.set_recursive_read_only(*recursive);
   to.set_propagation(*propagation);
   to.set_selinux_relabel(in.node.selinux && IsEmptyDir(in.pod, mount.name()));
   return OkStatus();
@@ -127,6 +142,7 @@ Status MakeContainerConfig(const ContainerInput& in, runtime::v1::ContainerConfi
   if (const Status command = SetCommand(in, out); !command.ok()) return command;
   out.set_working_dir(container.working_dir());
   if (const Status mounts = SetMounts(in, out); !mounts.ok()) return mounts;
+  MapMounts(in.isolation, out);
   for (const auto& [key, value] : ContainerLabels(in.pod, container.name()))
     (*out.mutable_labels())[key] = value;
   for (const auto& [key, value] :

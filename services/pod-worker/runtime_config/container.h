@@ -16,6 +16,7 @@
 #include "libs/cri/cri.h"
 #include "libs/kube/pod_types.h"
 #include "services/pod-worker/runtime_config/environment.h"
+#include "services/pod-worker/runtime_config/isolation.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 
 namespace runtime::v1 {
@@ -43,6 +44,7 @@ struct ContainerInput {
   uint32_t attempt = 0;  // grows over all incarnations of the pod
   int64_t incarnation = 0;
   const ObjectSource* objects = nullptr;  // null: this node has none
+  Isolation isolation = {};
 };
 Status MakeContainerConfig(const ContainerInput& input, runtime::v1::ContainerConfig& out);
 

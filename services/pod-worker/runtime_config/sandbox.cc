@@ -88,7 +88,7 @@ Status MakeSandboxConfig(const SandboxInput& in, runtime::v1::PodSandboxConfig& 
   for (const auto& [key, value] : SandboxAnnotations(in.pod, in.node.annotation, in.incarnation))
     (*out.mutable_annotations())[key] = value;
   SetPodResources(in.pod, in.node, out);
-  SetSandboxSecurity(in.pod, out);
+  SetSandboxSecurity(in.pod, in.isolation, out);
   return OkStatus();
 }
 

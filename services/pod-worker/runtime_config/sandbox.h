@@ -14,6 +14,7 @@
 #include "libs/base/status.h"
 #include "libs/kube/pod_types.h"
 #include "services/pod-worker/runtime_config/dns.h"
+#include "services/pod-worker/runtime_config/isolation.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 
 namespace runtime::v1 {
@@ -35,6 +36,7 @@ struct SandboxInput {
   const Dns& dns;
   uint32_t attempt = 0;
   int64_t incarnation = 0;
+  Isolation isolation = {};
 };
 Status MakeSandboxConfig(const SandboxInput& input, runtime::v1::PodSandboxConfig& out);
 

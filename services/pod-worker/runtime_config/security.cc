@@ -28,7 +28,22 @@ constexpr std::string_view kApparmorAnnotation = "container.apparmor.security.be
 constexpr const char* kReadonlyPaths[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys",
                                           "/proc/sysrq-trigger"};
 
-void SetNamespaces(const kube::Pod& pod, runtime::v1::NamespaceOption& out) {
+void Map(const UserIds& ids, runtime::v1::IDMapping& out) {
+  out.set_container_id(0);
+  out.set_host_id(ids.first);
+  out.set_length(ids.length);
+}
+
+/// Users and groups alike.
+void SetUserNamespace(const Isolation& isolation, runtime::v1::UserNamespace& out) {
+  out.set_mode(isolation.user_ids ? runtime::v1::POD : runtime::v1::NODE);
+  if (!isolation.user_ids) return;
+  Map(*isolation.user_ids, *out.add_uids());
+  Map(*isolation.user_ids, *out.add_gids());
+}
+
+void SetNamespaces(const kube::Pod& pod, const Isolation& isolation,
+                   runtime::v1::NamespaceOption& out) {
   const auto& spec = pod.spec();
   out.set_network(spec.host_network() ? runtime::v1::NODE : runtime::v1::POD);
   out.set_ipc(spec.host_ipc() ? runtime::v1::NODE : runtime::v1::POD);
@@ -37,7 +52,7 @@ void SetNamespaces(const kube::Pod& pod, runtime::v1::NamespaceOption& out) {
   } else {
     out.set_pid(spec.share_process_namespace() ? runtime::v1::POD : runtime::v1::CONTAINER);
   }
-  out.mutable_userns_options()->set_mode(runtime::v1::NODE);
+  SetUserNamespace(isolation, *out.mutable_userns_options());
 }
 
 template <class Options>
@@ -58,12 +73,16 @@ void SetGroups(const kube::Pod& pod, Out& out) {
     out.set_supplemental_groups_policy(runtime::v1::Strict);
 }
 
-Status SetSeccomp(const ContainerInput& in, SecurityProfile& out) {
+/// Null: none is named.
+const SeccompProfile* SeccompOf(const ContainerInput& in) {
   const auto& own = in.container.security_context();
   const auto& pod = in.pod.spec().security_context();
-  const SeccompProfile* profile = own.has_seccomp_profile()   ? &own.seccomp_profile()
-                                  : pod.has_seccomp_profile() ? &pod.seccomp_profile()
-                                                              : nullptr;
+  if (own.has_seccomp_profile()) return &own.seccomp_profile();
+  return pod.has_seccomp_profile() ? &pod.seccomp_profile() : nullptr;
+}
+
+Status SetSeccomp(const ContainerInput& in, SecurityProfile& out) {
+  const SeccompProfile* profile = SeccompOf(in);
   if (profile == nullptr) {
     out.set_profile_type(in.node.seccomp_default ? SecurityProfile::RuntimeDefault
                                                  : SecurityProfile::Unconfined);
@@ -75,7 +94,7 @@ Status SetSeccomp(const ContainerInput& in, SecurityProfile& out) {
     if (profile->localhost_profile().empty())
       return InvalidArgument("localhostProfile must be set if seccompProfile type is Localhost.");
     out.set_profile_type(SecurityProfile::Localhost);
-    out.set_localhost_ref(in.node.seccomp_dir + "/" + profile->localhost_profile());
+    out.set_localhost_ref(SeccompFileOf(in));
   }
   return OkStatus();
 }
@@ -177,6 +196,21 @@ bool NeedsImageUser(const kube::Pod& pod, const kube::Container& container) {
   return !UserOf(pod, container);
 }
 
+std::string SeccompFileOf(const ContainerInput& in) {
+  const SeccompProfile* profile = SeccompOf(in);
+  if (profile == nullptr || profile->type() != "Localhost" || profile->localhost_profile().empty())
+    return "";
+  return in.node.seccomp_dir + "/" + profile->localhost_profile();
+}
+
+void MapMounts(const Isolation& isolation, runtime::v1::ContainerConfig& out) {
+  if (!isolation.user_ids) return;
+  for (auto& mount : *out.mutable_mounts()) {
+    Map(*isolation.user_ids, *mount.add_uid_mappings());
+    Map(*isolation.user_ids, *mount.add_gid_mappings());
+  }
+}
+
 Status SetSecurityContext(const ContainerInput& in,
                           runtime::v1::LinuxContainerSecurityContext& out) {
   const auto& own = in.container.security_context();
@@ -213,15 +247,16 @@ Status SetSecurityContext(const ContainerInput& in,
     SetSelinux(pod.se_linux_options(), *out.mutable_selinux_options());
   }
   SetGroups(in.pod, out);
-  SetNamespaces(in.pod, *out.mutable_namespace_options());
+  SetNamespaces(in.pod, in.isolation, *out.mutable_namespace_options());
   SetApparmor(in, out);
   return SetSeccomp(in, *out.mutable_seccomp());
 }
 
-void SetSandboxSecurity(const kube::Pod& pod, runtime::v1::PodSandboxConfig& out) {
+void SetSandboxSecurity(const kube::Pod& pod, const Isolation& isolation,
+                        runtime::v1::PodSandboxConfig& out) {
   const auto& context = pod.spec().security_context();
   auto& to = *out.mutable_linux()->mutable_security_context();
-  SetNamespaces(pod, *to.mutable_namespace_options());
+  SetNamespaces(pod, isolation, *to.mutable_namespace_options());
   to.set_privileged(IsPrivileged(pod));
   to.mutable_seccomp()->set_profile_type(SecurityProfile::RuntimeDefault);
   if (context.has_run_as_user()) to.mutable_run_as_user()->set_value(context.run_as_user());

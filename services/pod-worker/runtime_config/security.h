@@ -5,10 +5,14 @@
 /// Errors:  INVALID_ARGUMENT with the text of the waiting message.
 /// Source:  docs/behaviour/runtime-config.md, "Security context"; docs/safety.md, rule 29.
 
+#include <string>
+
 #include "libs/base/status.h"
 #include "libs/kube/pod_types.h"
+#include "services/pod-worker/runtime_config/isolation.h"
 
 namespace runtime::v1 {
+class ContainerConfig;
 class LinuxContainerSecurityContext;
 class PodSandboxConfig;
 }  // namespace runtime::v1
@@ -21,8 +25,16 @@ struct ContainerInput;
 /// image gives that user, and that user decides whether runAsNonRoot holds.
 bool NeedsImageUser(const kube::Pod& pod, const kube::Container& container);
 
+/// On the host, of a profile that the container names in the kubelet's directory; empty: none.
+std::string SeccompFileOf(const ContainerInput& input);
+
+/// Each mount is mapped as the pod is: what a container writes to a volume belongs there to the
+/// user that it has inside, as it does for a pod without a user namespace.
+void MapMounts(const Isolation& isolation, runtime::v1::ContainerConfig& out);
+
 Status SetSecurityContext(const ContainerInput& input,
                           runtime::v1::LinuxContainerSecurityContext& out);
-void SetSandboxSecurity(const kube::Pod& pod, runtime::v1::PodSandboxConfig& out);
+void SetSandboxSecurity(const kube::Pod& pod, const Isolation& isolation,
+                        runtime::v1::PodSandboxConfig& out);
 
 }  // namespace splitlet::pod_worker

@@ -311,12 +311,26 @@ Status ContainerStarter::FillConfig(const kube::Container& container, const Cont
                        "user of the image");
     }
   }
-  const Status made =
-      MakeContainerConfig({context_.pod, container, context_.deps.node, files, context_.ips,
-                           image_ref, image, *start.restart_count, *start.attempt,
-                           context_.input.incarnation, context_.input.objects.get()},
-                          config);
-  if (!made.ok()) return made;
+  const ContainerInput input{context_.pod,
+                             container,
+                             context_.deps.node,
+                             files,
+                             context_.ips,
+                             image_ref,
+                             image,
+                             *start.restart_count,
+                             *start.attempt,
+                             context_.input.incarnation,
+                             context_.input.objects.get(),
+                             context_.isolation};
+  if (const Status made = MakeContainerConfig(input, config); !made.ok()) return made;
+  if (const std::string profile = SeccompFileOf(input); !profile.empty()) {
+    // What runtimes say of it differs, and some say it after the container was made.
+    const auto there = context_.deps.files.Stat(profile, true);
+    if (!there.ok())
+      return FailedPrecondition("cannot load seccomp profile \"{}\": {}", profile,
+                                Message(there.status()));
+  }
   return Annotate(
       context_.deps.files.MakeDirs(
           fmt::format("{}/{}", context_.sandbox_config.log_directory(), container.name()),

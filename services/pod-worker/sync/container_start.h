@@ -10,6 +10,7 @@
 
 #include "services/pod-worker/events.h"
 #include "services/pod-worker/runtime_config/environment.h"
+#include "services/pod-worker/runtime_config/isolation.h"
 #include "services/pod-worker/sync/begun_attempts.h"
 #include "services/pod-worker/sync/pod_sync.h"
 
@@ -35,6 +36,7 @@ class ContainerStarter {
     const std::string& pod_dir;
     std::string sandbox_id;
     std::vector<std::string> ips;
+    Isolation isolation;
   };
   ContainerStarter(Context context, SyncOutcome& out) : context_(std::move(context)), out_(out) {}
 

@@ -5,13 +5,13 @@
 
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
-#include "k8s.io/api/node/v1/runtime_class.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/base/span.h"
 #include "libs/base/trace.h"
 #include "libs/cri/grpc_runtime.h"
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/events.h"
+#include "services/pod-worker/objects/runtime_choice.h"
 #include "services/pod-worker/runtime_config/dns.h"
 #include "services/pod-worker/runtime_config/names.h"
 #include "services/pod-worker/runtime_config/sandbox.h"
@@ -33,6 +33,19 @@ constexpr Duration kQuiet = 500ms;
 bool WasKilled(const v1::ContainerRecord& record) {
   const bool signal = record.exit_code() == 128 + SIGKILL || record.exit_code() == 128 + SIGTERM;
   return record.state() == v1::ContainerRecord::EXITED && signal && record.reason() != "OOMKilled";
+}
+
+bool AsksOfHandler(const kube::Pod& pod) {
+  const auto recursive = [](const kube::Container& container) {
+    const auto& mounts = container.volume_mounts();
+    return std::any_of(mounts.begin(), mounts.end(), [](const auto& mount) {
+      return !mount.recursive_read_only().empty() && mount.recursive_read_only() != "Disabled";
+    });
+  };
+  const auto& spec = pod.spec();
+  return HasUserNamespace(pod) ||
+         std::any_of(spec.init_containers().begin(), spec.init_containers().end(), recursive) ||
+         std::any_of(spec.containers().begin(), spec.containers().end(), recursive);
 }
 
 /// One run; what it learns on the way is in the outcome.
@@ -322,8 +335,12 @@ class Pass {
     if (make)
       for (const auto& warning : dns.warnings) events_.Warning(warning.reason, warning.message);
     runtime::v1::PodSandboxConfig config;
+    kube::Pod pod = pod_;
+    auto& overhead = *pod.mutable_spec()->mutable_overhead();
+    for (const auto& [resource, amount] : runtime_.overhead) overhead[resource].set_string(amount);
     RETURN_IF_ERROR(
-        MakeSandboxConfig({pod_, deps_.node, dns.dns, attempt, input_.incarnation}, config),
+        MakeSandboxConfig({pod, deps_.node, dns.dns, attempt, input_.incarnation, isolation_},
+                          config),
         "sandbox config");
     return config;
   }
@@ -334,7 +351,9 @@ class Pass {
         todo.create_sandbox_attempt
             ? *todo.create_sandbox_attempt
             : (seen_->sandboxes_size() > 0 ? seen_->sandboxes(0).attempt() : 0);
-    auto config = SandboxConfig(attempt, todo.create_sandbox_attempt.has_value());
+    const Status isolated = ChooseHandler(todo.create_sandbox_attempt.has_value());
+    auto config = isolated.ok() ? SandboxConfig(attempt, todo.create_sandbox_attempt.has_value())
+                                : StatusOr<runtime::v1::PodSandboxConfig>(isolated);
     if (!config.ok()) {
       events_.Warning("FailedCreatePodSandBox",
                       fmt::format("Failed to create pod sandbox: {}", Message(config.status())));
@@ -354,7 +373,8 @@ class Pass {
       ips.assign(known.begin(), known.end());
     }
     ContainerStarter starter(
-        {deps_, input_, pod_, events_, *config, volumes_, pod_dir_, sandbox_id, ips}, out_);
+        {deps_, input_, pod_, events_, *config, volumes_, pod_dir_, sandbox_id, ips, isolation_},
+        out_);
     const Status started = starter.StartAll(todo.start_init, todo.start);
     // Of one that did not start the time of the next try is known.
     out_.again = todo.sidecar_first && starter.StartedSidecar();
@@ -366,18 +386,12 @@ class Pass {
   StatusOr<cri::Sandbox> CreateSandbox(const runtime::v1::PodSandboxConfig& config,
                                        uint32_t attempt) {
     if (Ending()) return Cancelled("the pod is ending");
-    const auto handler = RuntimeHandler();
-    if (!handler.ok()) {
-      events_.Warning("FailedCreatePodSandBox",
-                      fmt::format("Failed to create pod sandbox: {}", Message(handler.status())));
-      return handler.status();
-    }
     RETURN_IF_ERROR(deps_.files.MakeDirs(config.log_directory(), kLogDirMode),
                     "make log directory");
     deps_.metrics.started_pods.Increment();
     const Clock::Time begin = deps_.clock.Now();
-    auto id = RunSandbox(config, attempt, *handler);
-    deps_.metrics.ObserveSandbox(*handler, deps_.clock.Now() - begin, id.ok());
+    auto id = RunSandbox(config, attempt, runtime_.handler);
+    deps_.metrics.ObserveSandbox(runtime_.handler, deps_.clock.Now() - begin, id.ok());
     if (!id.ok()) {
       deps_.metrics.started_pods_errors.Increment();
       return SandboxFailed(id.status());
@@ -394,15 +408,29 @@ class Pass {
     return status;
   }
 
-  /// Empty: the runtime's own.
-  StatusOr<std::string> RuntimeHandler() const {
-    const std::string& name = pod_.spec().runtime_class_name();
-    if (name.empty()) return "";
-    if (input_.objects == nullptr)
-      return NotFound("runtimeclass.node.k8s.io \"{}\" not found", name);
-    auto found = input_.objects->GetRuntimeClass(name);
-    if (!found.ok()) return found.status();
-    return (*found)->handler();
+  /// The class of a pod that has its sandbox may be gone. The runtime is asked only where the pod
+  /// asks for what one handler can and another cannot.
+  Status ChooseHandler(bool for_sandbox) {
+    const bool asks = AsksOfHandler(pod_);
+    if (!asks && !for_sandbox) return OkStatus();
+    auto chosen = ChooseRuntime(pod_, input_.objects.get());
+    if (!chosen.ok()) return chosen.status();
+    runtime_ = std::move(chosen).value();
+    if (!asks) return OkStatus();
+    const std::string& name = runtime_.handler;
+    ASSIGN_OR_RETURN(const auto report, deps_.reader.RuntimeStatus(Soon()), "features");
+    const auto& handlers = report.handlers;
+    const auto found = std::find_if(handlers.begin(), handlers.end(),
+                                    [&name](const auto& handler) { return handler.name == name; });
+    const cri::RuntimeHandler handler = found == handlers.end() ? cri::RuntimeHandler{} : *found;
+    isolation_.recursive_read_only = handler.recursive_read_only_mounts;
+    if (!HasUserNamespace(pod_)) return OkStatus();
+    isolation_.user_ids = input_.user_ids;
+    CHECK(isolation_.user_ids, "no ids were given to {}", pod_.metadata().uid());
+    if (handler.user_namespaces) return OkStatus();
+    return FailedPrecondition(
+        "can't set `spec.hostUsers: false`, {} does not support user namespaces",
+        name.empty() ? "runtime" : fmt::format("RuntimeClass handler \"{}\"", name));
   }
 
   StatusOr<cri::SandboxId> RunSandbox(const runtime::v1::PodSandboxConfig& config, uint32_t attempt,
@@ -449,6 +477,8 @@ class Pass {
       seen_;  // of the present incarnation, and what is lost of it
   std::shared_ptr<const v1::ObservedPod> all_;  // of all incarnations
   std::map<std::string, std::string> volumes_;
+  RuntimeChoice runtime_;
+  Isolation isolation_;
   std::string pod_dir_;
   SyncOutcome out_;
 };

@@ -27,6 +27,7 @@
 #include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/sync/actions.h"
 #include "services/pod-worker/sync/post_start.h"
+#include "services/pod-worker/user_namespaces/user_ids.h"
 #include "services/pod-worker/worker/disk_records.h"
 
 namespace splitlet::v1 {
@@ -60,6 +61,7 @@ struct SyncInput {
   std::set<std::string> failed_hooks;  // ids of those whose hook has failed: they are stopped
   std::shared_ptr<const ObjectSource> objects;     // null: this node has none
   std::shared_ptr<const cri::PodListing> listing;  // of this look; null: the pod is listed for it
+  std::optional<UserIds> user_ids = {};            // of its user namespace
 };
 
 struct SyncOutcome {

@@ -67,6 +67,7 @@ StatusOr<PodTraits> TraitsOf(const std::string& bytes) {
   traits.containers = static_cast<size_t>(pod.spec().containers_size());
   for (const auto& init : pod.spec().init_containers()) traits.inits.insert(init.name());
   traits.has_probes = HasProbes(pod);
+  traits.user_namespace = HasUserNamespace(pod);
   traits.unsupported_fields = UnsupportedFields(pod);
   return traits;
 }
@@ -97,6 +98,10 @@ void FillFact(const Worker& worker, v1::WorkerFact& fact) {
   fact.set_forgotten(worker.forgotten);
   if (worker.forgotten && worker.end.terminal_status)
     *fact.mutable_verdict() = *worker.end.terminal_status;
+  if (worker.user_ids && worker.state != WorkerState::kFinished) {
+    fact.mutable_user_ids()->set_first(worker.user_ids->first);
+    fact.mutable_user_ids()->set_length(worker.user_ids->length);
+  }
   for (const auto& [id, deadline] : worker.answers) {
     auto& answer = *fact.add_answers();
     answer.set_request_id(id);
@@ -179,6 +184,8 @@ std::unique_ptr<Worker> FromFact(const v1::WorkerFact& fact) {
   worker->finished_at = FromProto(fact.finished_at());
   worker->forgotten = fact.forgotten();
   if (fact.has_verdict()) ApplyTerminalStatus(fact.verdict(), *worker);
+  if (fact.has_user_ids())
+    worker->user_ids = UserIds{fact.user_ids().first(), fact.user_ids().length()};
   for (const auto& answer : fact.answers())
     worker->answers[answer.request_id()] = FromProto(answer.deadline());
   if (worker->grant) {

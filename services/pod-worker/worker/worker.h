@@ -21,6 +21,7 @@
 #include "services/pod-worker/sync/pod_sync.h"
 #include "services/pod-worker/sync/post_start.h"
 #include "services/pod-worker/termination/pod_termination.h"
+#include "services/pod-worker/user_namespaces/user_ids.h"
 #include "services/pod-worker/worker/activity.h"
 #include "services/pod-worker/worker/disk_records.h"
 #include "services/pod-worker/worker/worker_state.h"
@@ -49,6 +50,7 @@ struct PodTraits {
   size_t containers = 0;
   std::set<std::string> inits;  // names of init containers
   bool has_probes = false;
+  bool user_namespace = false;     // one of its own
   std::string unsupported_fields;  // of what it asks for; for people
 };
 /// DATA_LOSS when the bytes are no pod.
@@ -98,7 +100,8 @@ struct Worker {
   std::string sync_error;
   int failures = 0;
   int missing_passes = 0;
-  ProbeResultsById probes;  // on disk
+  std::optional<UserIds> user_ids;  // on disk before anything runs with them, until the end
+  ProbeResultsById probes;          // on disk
   bool synced_once = false;
 };
 

@@ -54,13 +54,23 @@ bool AsksForUserNamespace(const kube::Pod& pod) {
 }
 
 bool AsksForAbilities(const kube::Pod& pod) {
-  return AsksForStrictGroups(pod) || AsksForAppArmor(pod) || AsksForUserNamespace(pod);
+  return AsksForStrictGroups(pod) || AsksForAppArmor(pod) || AsksForUserNamespace(pod) ||
+         RecursiveReadOnlyVolume(pod);
 }
 
-std::string WhyNoUserNamespace(const NodeAbilities& abilities) {
-  return abilities.user_namespaces
-             ? "can't set `spec.hostUsers: false`, this version maps no user namespaces"
-             : "can't set `spec.hostUsers: false`, runtime does not support user namespaces";
+std::optional<std::string> RecursiveReadOnlyVolume(const kube::Pod& pod) {
+  const auto find = [](const auto& containers) -> std::optional<std::string> {
+    for (const auto& container : containers)
+      for (const auto& mount : container.volume_mounts())
+        if (mount.recursive_read_only() == "Enabled") return mount.name();
+    return std::nullopt;
+  };
+  const auto of_inits = find(pod.spec().init_containers());
+  return of_inits ? of_inits : find(pod.spec().containers());
+}
+
+bool MayHave(const NodeAbilities::Handlers& handlers, const kube::Pod& pod) {
+  return pod.spec().runtime_class_name().empty() ? handlers.first : handlers.any;
 }
 
 }  // namespace splitlet::sync_loop

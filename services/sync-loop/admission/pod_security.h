@@ -7,6 +7,7 @@
 /// Errors: none.
 /// Source: docs/safety.md, rule 29; docs/behaviour/admission.md, "The checks".
 
+#include <optional>
 #include <string>
 
 #include "libs/kube/pod_types.h"
@@ -18,18 +19,24 @@ struct NodeAbilities {
   bool known = false;  // false: the runtime has not been asked yet
   bool strict_groups = false;
   bool apparmor = false;
-  bool user_namespaces = false;  // of the default handler
+  /// Of the runtime's handlers. Which one a runtime class means is not known here: pod-worker
+  /// refuses a sandbox whose own handler cannot.
+  struct Handlers {
+    bool first = false, any = false;  // the default one; some one
+  };
+  Handlers user_namespaces, recursive_read_only;
 };
 
 bool AsksForStrictGroups(const kube::Pod& pod);
 /// Some container shall run under a profile.
 bool AsksForAppArmor(const kube::Pod& pod);
 bool AsksForUserNamespace(const kube::Pod& pod);
+/// The first mount that has to be read-only with all that is mounted below it.
+std::optional<std::string> RecursiveReadOnlyVolume(const kube::Pod& pod);
 /// It cannot be decided before the node's abilities are known.
 bool AsksForAbilities(const kube::Pod& pod);
 
-/// Why a pod that asks for a user namespace gets none. This version maps no ids, whatever the
-/// runtime can do.
-std::string WhyNoUserNamespace(const NodeAbilities& abilities);
+/// The pod's handler has an ability, or may have it.
+bool MayHave(const NodeAbilities::Handlers& handlers, const kube::Pod& pod);
 
 }  // namespace splitlet::sync_loop

@@ -72,9 +72,19 @@ std::optional<Refusal> AppArmorRefusal(const AdmissionInput& input, const NodeLo
 }
 
 std::optional<Refusal> UserNamespaceRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
-  if (!AsksForUserNamespace(input.pod)) return std::nullopt;
+  if (!AsksForUserNamespace(input.pod) || MayHave(AbilitiesOf(input).user_namespaces, input.pod))
+    return std::nullopt;
   return Refusal{Ground::kPod, "UserNamespacesNotSupported",
-                 WhyNoUserNamespace(AbilitiesOf(input))};
+                 "can't set `spec.hostUsers: false`, runtime does not support user namespaces"};
+}
+
+std::optional<Refusal> ReadOnlyRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
+  const auto volume = RecursiveReadOnlyVolume(input.pod);
+  if (!volume || MayHave(AbilitiesOf(input).recursive_read_only, input.pod)) return std::nullopt;
+  return Refusal{Ground::kPod, "RecursiveReadOnlyMountsNotSupported",
+                 fmt::format("volume \"{}\" requested recursive read-only mode, but it is not "
+                             "supported by the runtime",
+                             *volume)};
 }
 
 Refusal Lack(std::string_view resource, int64_t requested, int64_t used, int64_t capacity) {
@@ -154,16 +164,22 @@ NodeDigest ReadNode(const v1::NodeRecord& record) {
   node.abilities = {.known = features.known(),
                     .strict_groups = features.supplemental_groups_policy(),
                     .apparmor = features.apparmor()};
-  for (const auto& handler : features.handlers())
-    if (handler.name().empty()) node.abilities.user_namespaces = handler.user_namespaces();
+  for (const auto& handler : features.handlers()) {
+    const auto take = [&handler](NodeAbilities::Handlers& to, bool can) {
+      if (handler.name().empty()) to.first = can;
+      to.any = to.any || can;
+    };
+    take(node.abilities.user_namespaces, handler.user_namespaces());
+    take(node.abilities.recursive_read_only, handler.recursive_read_only_mounts());
+  }
   return node;
 }
 
 std::optional<Refusal> FindRefusal(const AdmissionInput& input, const NodeLoad& load) {
   using Find = std::optional<Refusal> (*)(const AdmissionInput&, const NodeLoad&);
-  std::array<Find, 8> order = {PressureRefusal, SysctlRefusal,       OsRefusal,
-                               GroupsRefusal,   ResourceRefusal,     PlacementRefusal,
-                               AppArmorRefusal, UserNamespaceRefusal};
+  std::array<Find, 9> order = {PressureRefusal, SysctlRefusal,        OsRefusal,
+                               GroupsRefusal,   ResourceRefusal,      PlacementRefusal,
+                               AppArmorRefusal, UserNamespaceRefusal, ReadOnlyRefusal};
   // For a critical pod room could be made; so what cannot be mended is reported first.
   if (kube::IsCritical(input.pod)) {
     const auto resources = std::find(order.begin(), order.end(), &ResourceRefusal);

@@ -421,14 +421,57 @@ TEST(Admission, WhatCannotBeEnforcedIsRefused) {
     if (c.want == no_groups || c.want == no_apparmor) {
       EXPECT_EQ(world.Judge(c.pod, /*node_known=*/false), c.want);
     }
-    world.node.abilities = {
-        .known = true, .strict_groups = true, .apparmor = true, .user_namespaces = true};
-    EXPECT_EQ(world.Judge(c.pod),
-              std::string(c.name) == "a user namespace"
-                  ? "UserNamespacesNotSupported: can't set `spec.hostUsers: false`, this version "
-                    "maps no user namespaces"
-                  : "admitted");
+    world.node.abilities = {.known = true,
+                            .strict_groups = true,
+                            .apparmor = true,
+                            .user_namespaces = {.first = true, .any = true}};
+    EXPECT_EQ(world.Judge(c.pod), "admitted");
   }
+}
+
+TEST(Admission, WhatIsNotReadOnlyAllTheWayDownIsRefusedWhereThatWasAsked) {
+  const std::string no =
+      "requested recursive read-only mode, but it is not supported by the runtime";
+  const struct {
+    const char* name;
+    std::string pod, want;
+  } kCases[] = {
+      {"a mount that is read-only all the way down",
+       "spec: {containers: [{name: c, volumeMounts: [{name: v, readOnly: true, "
+       "recursiveReadOnly: Enabled}]}]}",
+       "RecursiveReadOnlyMountsNotSupported: volume \"v\" " + no},
+      {"one of an init container",
+       "spec: {initContainers: [{name: i, volumeMounts: [{name: w, recursiveReadOnly: Enabled}]}], "
+       "containers: [{name: c}]}",
+       "RecursiveReadOnlyMountsNotSupported: volume \"w\" " + no},
+      {"one where possible",
+       "spec: {containers: [{name: c, volumeMounts: [{name: v, recursiveReadOnly: IfPossible}]}]}",
+       "admitted"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    World world;
+    world.node.abilities = {.known = true};
+    EXPECT_EQ(world.Judge(c.pod), c.want);
+    world.node.abilities.recursive_read_only = {.first = true, .any = true};
+    EXPECT_EQ(world.Judge(c.pod), "admitted");
+  }
+}
+
+TEST(Admission, AnotherHandlerCountsForAPodOfARuntimeClassOnly) {
+  const auto asked = [](const std::string& runtime_class) {
+    World world;
+    v1::NodeRecord record;
+    record.mutable_features()->set_known(true);
+    record.mutable_features()->add_handlers();
+    auto& other = *record.mutable_features()->add_handlers();
+    other.set_name("vm");
+    other.set_user_namespaces(true);
+    world.node.abilities = ReadNode(record).abilities;
+    return world.Judge("spec: {hostUsers: false, containers: [{name: c}]" + runtime_class + "}");
+  };
+  EXPECT_TRUE(asked("").starts_with("UserNamespacesNotSupported"));
+  EXPECT_EQ(asked(", runtimeClassName: vm"), "admitted") << "pod-worker knows the class";
 }
 
 TEST(Admission, WhatCannotBeEnforcedIsToldBeforeRoomIsMadeForACriticalPod) {

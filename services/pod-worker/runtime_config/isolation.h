@@ -1,0 +1,19 @@
+#pragma once
+
+/// What of a pod's isolation is decided neither by its manifest nor by the node alone: goes into
+/// the configuration of its sandbox and of each of its containers.
+/// Threads: values.
+/// Errors:  none.
+
+#include <optional>
+
+#include "services/pod-worker/user_namespaces/user_ids.h"
+
+namespace splitlet::pod_worker {
+
+struct Isolation {
+  std::optional<UserIds> user_ids;   // of its user namespace; unset: the host's users
+  bool recursive_read_only = false;  // the runtime handler can make mounts so
+};
+
+}  // namespace splitlet::pod_worker
