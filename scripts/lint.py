@@ -30,7 +30,7 @@ LIB_ARROWS = {
     "rpc": {"exec"},
     "bus": {"exec", "rpc"},
     "peers": {"rpc"},
-    "cri": {"exec", "kube", "rpc"},
+    "cri": {"exec", "kube", "logs", "rpc"},
     "apiclient": {"exec", "kube"},
     "http": {"base"},
     "trace": {"http", "rpc"},

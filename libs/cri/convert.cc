@@ -113,7 +113,29 @@ StatusOr<Container> FromProto(const runtime::v1::ContainerStatusResponse& respon
   for (const auto& mount : from.mounts()) {
     to.mounts.push_back({mount.container_path(), mount.host_path(), mount.readonly()});
   }
+  if (from.user().has_linux()) to.user = FromProto(from.user().linux());
+  if (from.resources().has_linux()) to.resources = FromProto(from.resources().linux());
   return to;
+}
+
+ContainerResources FromProto(const runtime::v1::LinuxContainerResources& resources) {
+  constexpr int64_t kMillis = 1000, kSharesOfACpu = 1024, kLeastShares = 2;
+  // Beyond any machine: the products must fit.
+  constexpr int64_t kMost = int64_t{1} << 50;
+  ContainerResources to;
+  const int64_t shares = std::min(resources.cpu_shares(), kMost);
+  if (shares >= kLeastShares)
+    to.cpu_request_millis = (shares * kMillis + kSharesOfACpu - 1) / kSharesOfACpu;
+  const int64_t quota = std::min(resources.cpu_quota(), kMost);
+  if (resources.cpu_period() > 0 && quota > 0)
+    to.cpu_limit_millis = quota * kMillis / resources.cpu_period();
+  to.memory_limit_bytes = std::max<int64_t>(resources.memory_limit_in_bytes(), 0);
+  return to;
+}
+
+ContainerUser FromProto(const runtime::v1::LinuxContainerUser& user) {
+  const auto& groups = user.supplemental_groups();
+  return {user.uid(), user.gid(), {groups.begin(), groups.end()}};
 }
 
 Image FromProto(const runtime::v1::Image& image) {

@@ -25,4 +25,8 @@ std::vector<FsUsage> FromProto(const runtime::v1::ImageFsInfoResponse& response)
 /// `sandboxImage` of containerd's own configuration, as JSON; empty when it is not there.
 std::string SandboxImageIn(const std::string& config);
 
+/// Shares and quota as thousandths of a CPU, as a kubelet reads them back.
+ContainerResources FromProto(const runtime::v1::LinuxContainerResources& resources);
+ContainerUser FromProto(const runtime::v1::LinuxContainerUser& user);
+
 }  // namespace splitlet::cri

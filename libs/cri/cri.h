@@ -56,6 +56,19 @@ struct Mount {
   bool read_only = false;
 };
 
+/// As whom the first process of a container runs.
+struct ContainerUser {
+  int64_t uid = 0, gid = 0;
+  std::vector<int64_t> supplemental_groups;
+  bool operator==(const ContainerUser&) const = default;
+};
+
+/// What a container may use, as the runtime has set it; 0: nothing is set.
+struct ContainerResources {
+  int64_t cpu_request_millis = 0, cpu_limit_millis = 0, memory_limit_bytes = 0;
+  bool operator==(const ContainerResources&) const = default;
+};
+
 /// As listed; the fields below `--` only from ContainerStatus.
 struct Container {
   ContainerId id;
@@ -74,6 +87,8 @@ struct Container {
   std::string reason, message;
   std::string log_path;  // absolute
   std::vector<Mount> mounts;
+  std::optional<ContainerUser> user;            // unset: the runtime does not say
+  std::optional<ContainerResources> resources;  // likewise
 };
 
 /// Newest first: the higher attempt, then the later creation, which alone says nothing: the

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "libs/base/cancel.h"
+#include "libs/cri/convert.h"
 #include "libs/cri/fake_world.h"
 #include "runtime/v1/api.pb.h"
 
@@ -58,6 +59,8 @@ Container AsListed(Container c) {
   c.message.clear();
   c.log_path.clear();
   c.mounts.clear();
+  c.user.reset();
+  c.resources.reset();
   return c;
 }
 
@@ -299,6 +302,14 @@ StatusOr<ContainerId> FakeRuntime::CreateContainer(const SandboxId& sandbox,
   std::vector<Mount> mounts;
   for (const auto& mount : config.mounts()) {
     mounts.push_back({mount.container_path(), mount.host_path(), mount.readonly()});
+  }
+  if (config.linux().has_resources()) record.resources = FromProto(config.linux().resources());
+  const auto& security = config.linux().security_context();
+  if (security.has_run_as_user()) {
+    const auto& groups = security.supplemental_groups();
+    record.user = {security.run_as_user().value(),
+                   security.run_as_group().value(),
+                   {groups.begin(), groups.end()}};
   }
   using Answer = StatusOr<ContainerId>;
   return Serve<Answer>({"CreateContainer", UidOf(sandbox), deadline}, [&](World& world) -> Answer {

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "libs/cri/convert.h"
 #include "libs/cri/fake_runtime.h"
 #include "libs/cri/fake_world.h"
 #include "libs/cri/to_proto.h"
@@ -40,6 +41,8 @@ Container FromProto(const runtime::v1::ContainerStatus& from, const SandboxId& s
   for (const auto& mount : from.mounts()) {
     to.mounts.push_back({mount.container_path(), mount.host_path(), mount.readonly()});
   }
+  if (from.user().has_linux()) to.user = cri::FromProto(from.user().linux());
+  if (from.resources().has_linux()) to.resources = cri::FromProto(from.resources().linux());
   return to;
 }
 

@@ -10,6 +10,7 @@
 #include "libs/base/text.h"
 #include "libs/cri/incarnation.h"
 #include "libs/kube/pod_types.h"
+#include "libs/kube/restart_policy.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::cri {
@@ -53,6 +54,9 @@ const v1::SandboxRecord* FindUnchanged(const v1::ObservedPod* known, const Sandb
   }
   return nullptr;
 }
+
+/// Of a user that are shown.
+constexpr size_t kMaxGroups = 1024;
 
 /// Why a container has ended, the runtime may learn a moment later: that it was for memory comes by
 /// another way than the exit.
@@ -121,6 +125,20 @@ v1::ContainerRecord ToRecord(const Container& container) {
   record.set_termination_message_path(Find(notes, kube::kTerminationMessagePath));
   record.set_termination_message_policy(Find(notes, kube::kTerminationMessagePolicy));
   record.set_incarnation(IncarnationOf(notes));
+  if (container.user) {
+    auto& user = *record.mutable_user();
+    user.set_uid(container.user->uid);
+    user.set_gid(container.user->gid);
+    const auto& groups = container.user->supplemental_groups;
+    for (size_t i = 0; i < std::min(groups.size(), kMaxGroups); ++i)
+      user.add_supplemental_groups(groups[i]);
+  }
+  if (container.resources) {
+    auto& resources = *record.mutable_resources();
+    resources.set_cpu_request_millis(container.resources->cpu_request_millis);
+    resources.set_cpu_limit_millis(container.resources->cpu_limit_millis);
+    resources.set_memory_limit_bytes(container.resources->memory_limit_bytes);
+  }
   return record;
 }
 
@@ -215,6 +233,11 @@ Status Observer::AddContainers(const std::vector<Container>& listed, const Look&
 StatusOr<v1::ObservedPod> ObservePod(Reader& reader, const std::string& uid, const Clock& clock,
                                      const Deadline& deadline) {
   return Observer({reader, clock, {}}).Observe(uid, deadline);
+}
+
+bool RestartsAll(const kube::Container& container, const v1::ContainerRecord& record) {
+  return record.state() == v1::ContainerRecord::EXITED && !IsLost(record) &&
+         kube::RestartsAllAfterExit(container, record.exit_code());
 }
 
 SandboxCheck CheckSandbox(const kube::Pod& pod, const v1::ObservedPod& observed) {

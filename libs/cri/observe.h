@@ -83,4 +83,7 @@ enum class SandboxCheck {
 };
 SandboxCheck CheckSandbox(const kube::Pod& pod, const v1::ObservedPod& observed);
 
+/// This end of the container takes all others of its pod along.
+bool RestartsAll(const kube::Container& container, const v1::ContainerRecord& record);
+
 }  // namespace splitlet::cri

@@ -181,6 +181,44 @@ std::string Times(int count, std::string_view text) {
   return all;
 }
 
+TEST_F(ObserveTest, ARelativePathOfTheMessageIsBelowTheRoot) {
+  auto config = pod_.ContainerConfig("app", 0);
+  (*config.mutable_annotations())["io.kubernetes.container.terminationMessagePath"] = "log/end";
+  auto* mount = config.add_mounts();
+  mount->set_container_path("/log/end");
+  mount->set_host_path("/host/log");
+  Run(RunSandbox(pod_), pod_, config);
+  files_["/host/log"] = "bye";
+  ASSERT_TRUE(runtime_.ExitContainer("uid-1", "app", 1).ok());
+  EXPECT_EQ(Look().containers(0).message(), "bye");
+}
+
+TEST_F(ObserveTest, UserAndResourcesAsTheRuntimeShowsThem) {
+  const SandboxId sandbox = RunSandbox(pod_);
+  Run(sandbox, pod_, pod_.ContainerConfig("silent", 0));
+  EXPECT_FALSE(Look().containers(0).has_user() || Look().containers(0).has_resources());
+  auto config = pod_.ContainerConfig("app", 0);
+  auto& security = *config.mutable_linux()->mutable_security_context();
+  security.mutable_run_as_user()->set_value(1000);
+  security.mutable_run_as_group()->set_value(2000);
+  security.add_supplemental_groups(3000);
+  auto& resources = *config.mutable_linux()->mutable_resources();
+  resources.set_cpu_shares(102);
+  resources.set_cpu_quota(50'000);
+  resources.set_cpu_period(100'000);
+  resources.set_memory_limit_in_bytes(1 << 20);
+  Run(sandbox, pod_, config);
+  const auto pod = Look();
+  const auto& app = pod.containers(0).name() == "app" ? pod.containers(0) : pod.containers(1);
+  EXPECT_EQ(app.user().uid(), 1000);
+  EXPECT_EQ(app.user().gid(), 2000);
+  ASSERT_EQ(app.user().supplemental_groups_size(), 1);
+  EXPECT_EQ(app.user().supplemental_groups(0), 3000);
+  EXPECT_EQ(app.resources().cpu_request_millis(), 100);
+  EXPECT_EQ(app.resources().cpu_limit_millis(), 500);
+  EXPECT_EQ(app.resources().memory_limit_bytes(), 1 << 20);
+}
+
 TEST_F(ObserveTest, TerminationMessages) {
   const struct {
     const char* name;

@@ -369,6 +369,34 @@ TEST(Convert, TheSandboxImageIsReadFromWhatContainerdSaysOfItself) {
   for (const auto& c : kCases) EXPECT_EQ(SandboxImageIn(c.config), c.want) << c.name;
 }
 
+TEST(Convert, SharesAndQuotaAreThousandthsOfACpu) {
+  const struct {
+    const char* name;
+    int64_t shares, quota, period, memory;
+    ContainerResources want;
+  } kCases[] = {
+      {"as asked", 102, 50'000, 100'000, 1 << 20, {100, 500, 1 << 20}},
+      {"the least shares", 2, 0, 100'000, 0, {2, 0, 0}},
+      {"no limit", 1024, -1, 100'000, 0, {1000, 0, 0}},
+      {"no period", 1024, 50'000, 0, 0, {1000, 0, 0}},
+      {"nonsense", -5, -7, -1, -1, {}},
+      {"more than there can be",
+       INT64_MAX,
+       INT64_MAX,
+       1,
+       INT64_MAX,
+       {(int64_t{1} << 50) * 1000 / 1024, (int64_t{1} << 50) * 1000, INT64_MAX}},
+  };
+  for (const auto& c : kCases) {
+    runtime::v1::LinuxContainerResources resources;
+    resources.set_cpu_shares(c.shares);
+    resources.set_cpu_quota(c.quota);
+    resources.set_cpu_period(c.period);
+    resources.set_memory_limit_in_bytes(c.memory);
+    EXPECT_EQ(FromProto(resources), c.want) << c.name;
+  }
+}
+
 // The client alone.
 
 class ClientTest : public ::testing::Test {

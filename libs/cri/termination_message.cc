@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <rapidjson/document.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 
 #include "libs/base/text.h"
 #include "libs/kube/pod_types.h"
+#include "libs/logs/log_line.h"
 
 namespace splitlet::cri {
 namespace {
@@ -22,35 +22,6 @@ constexpr uint64_t kLogWindowBytes = 256 << 10;  // holds 80 lines of any sensib
 std::string Annotation(const Container& container, std::string_view key) {
   const auto found = container.annotations.find(std::string(key));
   return found == container.annotations.end() ? "" : found->second;
-}
-
-// "2026-01-02T03:04:05.6Z stdout F text"; P marks a part of a longer line.
-bool AppendCriLine(std::string_view line, std::string& out) {
-  size_t at = 0;
-  std::string_view tag;
-  for (int field = 0; field < 3; ++field) {
-    const size_t space = line.find(' ', at);
-    if (space == std::string_view::npos) return false;
-    tag = line.substr(at, space - at);
-    at = space + 1;
-  }
-  if (!tag.starts_with('F') && !tag.starts_with('P')) return false;
-  out += line.substr(at);
-  if (tag.starts_with('F')) out += '\n';
-  return true;
-}
-
-// {"log":"text\n","stream":"stdout","time":"..."}
-bool AppendDockerLine(std::string_view line, std::string& out) {
-  if (!line.starts_with('{')) return false;
-  rapidjson::Document document;
-  // Iterative: what is nested deep must not take the stack.
-  document.Parse<rapidjson::kParseIterativeFlag>(line.data(), line.size());
-  if (document.HasParseError() || !document.IsObject()) return false;
-  const auto log = document.FindMember("log");
-  if (log == document.MemberEnd() || !log->value.IsString()) return false;
-  out.append(log->value.GetString(), log->value.GetStringLength());
-  return true;
 }
 
 struct FileCloser {
@@ -92,8 +63,11 @@ std::string OwnMessage(const Container& container, const TailReader& read_tail) 
     return may_use_log ? MessageFromLog(container, read_tail) : std::string();
   };
   if (path.empty()) return otherwise();
-  const auto mount = std::find_if(container.mounts.begin(), container.mounts.end(),
-                                  [&path](const Mount& m) { return m.container_path == path; });
+  const auto mount =
+      std::find_if(container.mounts.begin(), container.mounts.end(), [&path](const Mount& m) {
+        // A relative one is mounted below the root.
+        return m.container_path == path || m.container_path == "/" + path;
+      });
   if (mount == container.mounts.end()) return otherwise();
   auto text = read_tail(mount->host_path, kMaxTerminationMessageBytes);
   if (!text.ok() && text.status().code() != StatusCode::kNotFound) {
@@ -121,7 +95,9 @@ std::string LastLogLines(std::string_view log, bool cut) {
     first = std::max(first, lines.size() - kMaxLogMessageLines);
   std::string text;
   for (size_t i = first; i < lines.size(); ++i) {
-    if (!AppendDockerLine(lines[i], text)) AppendCriLine(lines[i], text);
+    auto line = logs::ParseDockerLine(lines[i]);
+    if (!line) line = logs::ParseCriLine(lines[i]);
+    if (line) text += line->text;
   }
   return text;
 }

@@ -34,6 +34,20 @@ runtime::v1::ContainerStatus ToProto(const Container& from) {
     made->set_host_path(mount.host_path);
     made->set_readonly(mount.read_only);
   }
+  if (from.user) {
+    auto& user = *to.mutable_user()->mutable_linux();
+    user.set_uid(from.user->uid);
+    user.set_gid(from.user->gid);
+    for (const int64_t group : from.user->supplemental_groups) user.add_supplemental_groups(group);
+  }
+  if (from.resources) {
+    constexpr int64_t kPeriod = 100'000;
+    auto& resources = *to.mutable_resources()->mutable_linux();
+    resources.set_cpu_shares(from.resources->cpu_request_millis * 1024 / 1000);
+    resources.set_cpu_quota(from.resources->cpu_limit_millis * kPeriod / 1000);
+    resources.set_cpu_period(kPeriod);
+    resources.set_memory_limit_in_bytes(from.resources->memory_limit_bytes);
+  }
   return to;
 }
 

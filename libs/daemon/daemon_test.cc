@@ -553,6 +553,8 @@ TEST(Recorder, AnEventNamesItsContainerAsAKubeletDoes) {
   EXPECT_EQ(FieldPathOf({}), "");
   EXPECT_EQ(FieldPathOf({.container = "app"}), "spec.containers{app}");
   EXPECT_EQ(FieldPathOf({.container = "i", .init_container = true}), "spec.initContainers{i}");
+  EXPECT_EQ(FieldPathOf({.container = "e", .ephemeral_container = true}),
+            "spec.ephemeralContainers{e}");
 }
 
 TEST(Recorder, WhileStatusIsAwayTheBoundHoldsAndLossIsCounted) {

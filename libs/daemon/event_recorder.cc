@@ -15,7 +15,9 @@ constexpr Duration kRetry = std::chrono::seconds{2};
 
 std::string FieldPathOf(const PodEvent& event) {
   if (event.container.empty()) return "";
-  const std::string_view list = event.init_container ? "initContainers" : "containers";
+  const std::string_view list = event.init_container        ? "initContainers"
+                                : event.ephemeral_container ? "ephemeralContainers"
+                                                            : "containers";
   return fmt::format("spec.{}{{{}}}", list, event.container);
 }
 

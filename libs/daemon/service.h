@@ -92,6 +92,7 @@ struct PodEvent {
   std::string container;              // may be empty
   bool about_node = false;            // then name and uid are the node's name
   bool init_container = false;        // `container` is one
+  bool ephemeral_container = false;   // likewise
 };
 
 class EventRecorder {
