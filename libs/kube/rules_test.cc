@@ -1,4 +1,7 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/codec.h"
@@ -320,6 +323,45 @@ TEST(Validation, EveryRuleNamesItsField) {
     }
     ASSERT_FALSE(errors.empty());
     EXPECT_EQ(errors[0].ToString().substr(0, c.want.size()), c.want) << ToString(ToStatus(errors));
+  }
+}
+
+TEST(Validation, EphemeralContainersOfARunningPod) {
+  const struct {
+    const char *name, *ephemeral, *want;
+  } kCases[] = {
+      {"one", "{name: e, image: x}", ""},
+      {"with a target", "{name: e, image: x, targetContainerName: c}", ""},
+      {"a target that is none", "{name: e, image: x, targetContainerName: d}",
+       "spec.ephemeralContainers[0].targetContainerName: Not found: \"d\""},
+      {"of another's name", "{name: c, image: x}",
+       "spec.ephemeralContainers[0].name: Duplicate value: \"c\""},
+      {"two of a name", "{name: e, image: x}, {name: e, image: x}",
+       "spec.ephemeralContainers[1].name: Duplicate value: \"e\""},
+      {"without image", "{name: e}", "spec.ephemeralContainers[0].image: Required value"},
+      {"a port", "{name: e, image: x, ports: [{containerPort: 80}]}",
+       "spec.ephemeralContainers[0].ports: Forbidden: cannot be set for an Ephemeral Container"},
+      {"a hook", "{name: e, image: x, lifecycle: {preStop: {sleep: {seconds: 1}}}}",
+       "spec.ephemeralContainers[0].lifecycle: Forbidden"},
+      {"a volume that is none", "{name: e, image: x, volumeMounts: [{name: v, mountPath: /v}]}",
+       "spec.ephemeralContainers[0].volumeMounts[0].name: Not found: \"v\""},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    Pod pod = Defaulted(
+        fmt::format("containers: [{{name: c, image: x}}], ephemeralContainers: [{}]", c.ephemeral),
+        "name: web, namespace: default");
+    std::vector<std::string> errors;
+    for (const auto& error : ValidatePod(pod, PodStage::kRunning))
+      errors.push_back(error.ToString());
+    const std::string want = c.want;
+    if (want.empty()) {
+      EXPECT_TRUE(errors.empty()) << errors.front();
+    } else {
+      EXPECT_TRUE(std::any_of(errors.begin(), errors.end(), [&](const auto& error) {
+        return error.starts_with(want);
+      })) << (errors.empty() ? "no error" : errors.front());
+    }
   }
 }
 

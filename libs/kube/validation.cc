@@ -162,9 +162,9 @@ void FieldErrors::Check(const std::string& path, std::string_view value,
   if (!problem.empty()) Invalid(path, value, problem);
 }
 
-std::vector<FieldError> ValidatePod(const Pod& pod) {
+std::vector<FieldError> ValidatePod(const Pod& pod, PodStage stage) {
   FieldErrors errors;
-  ValidationContext context{.pod = pod};
+  ValidationContext context{.pod = pod, .stage = stage};
   for (const auto& volume : pod.spec().volumes())
     context.volumes.emplace(volume.name(), volume.volume_source().has_empty_dir());
   for (const auto& claim : pod.spec().resource_claims()) context.claims.insert(claim.name());

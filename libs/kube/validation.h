@@ -45,8 +45,13 @@ class FieldErrors {
   std::vector<FieldError> errors_;
 };
 
+enum class PodStage {
+  kNew,
+  kRunning,  // of an API server: it may have gained ephemeral containers
+};
+
 /// Empty for a good pod.
-std::vector<FieldError> ValidatePod(const Pod& pod);
+std::vector<FieldError> ValidatePod(const Pod& pod, PodStage stage = PodStage::kNew);
 
 /// "invalid pod: [<e1> <e2>]"; OK for none.
 Status ToStatus(const std::vector<FieldError>& errors);
