@@ -132,6 +132,23 @@ TEST_F(Hooks, ARequestThatHangsHoldsNoThread) {
   EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
 }
 
+TEST_F(Hooks, RequestsThatHangLeaveRoomForProbesAndTheNextHooksWait) {
+  http.hold = true;
+  for (size_t i = 0; i < HookRunner::kRequestsAtOnce + 2; ++i) {
+    auto pod = TestPod{.name = fmt::format("p{}", i), .uid = fmt::format("uid-{}", i)}.Make();
+    auto& get = *PostStartOf(pod).mutable_http_get();
+    get.mutable_port()->set_int_val(8080);
+    get.set_scheme("HTTP");
+    get.set_path("/started");
+    ASSERT_TRUE(RunPod(pod).ok());
+  }
+  ASSERT_EQ(http.held.size(), HookRunner::kRequestsAtOnce);
+  http.held[0].done({.code = 200});
+  http.held[1].done({.code = 200});
+  Settle();
+  EXPECT_EQ(http.held.size(), HookRunner::kRequestsAtOnce + 2);
+}
+
 TEST_F(Hooks, ThePreStopEatsOfTheGrace) {
   auto pod = TestPod{}.Make();
   PreStopOf(pod).mutable_sleep()->set_seconds(20);

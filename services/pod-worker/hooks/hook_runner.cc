@@ -35,7 +35,17 @@ void HookRunner::Begin(Run run, Done done) {
   under_way_[id] = {run.deadline.cancel, std::move(done)};
   if (!run.call.error.ok()) return PostEnd(id, Failed(run.call, run.call.error));
   if (run.call.kind == HookCall::Kind::kSleep) return Sleep(id, run);
-  deps_.strands.Run("hook/" + std::to_string(id), [this, id, run = std::move(run)] {
+  if (run.call.kind == HookCall::Kind::kExec) return BeginOnStrand(id, run);
+  const bool waits = requests_.Enter(false, [this, id, run] {
+    under_way_[id].placed = true;
+    BeginOnStrand(id, run);
+  });
+  if (!waits)
+    PostEnd(id, Failed(run.call, ResourceExhausted("too many hooks wait for their turn")));
+}
+
+void HookRunner::BeginOnStrand(uint64_t id, const Run& run) {
+  deps_.strands.Run("hook/" + std::to_string(id), [this, id, run] {
     const cri::TraceScope trace(run.traceparent);
     if (const Status may = MayBegin(); !may.ok()) return PostEnd(id, Failed(run.call, may));
     run.call.kind == HookCall::Kind::kExec ? Exec(id, run) : Get(id, run);
@@ -103,11 +113,13 @@ void HookRunner::End(uint64_t id, const Status& status) {
   under_way_.erase(found);
   if (hook.timer != 0) deps_.loop.CancelTimer(hook.timer);
   if (hook.told != 0) hook.cancel->Remove(hook.told);
+  if (hook.placed) requests_.Leave(false);
   if (!stopping_) hook.done(status);
 }
 
 void HookRunner::BeginStop() {
   stopping_ = true;
+  requests_.Close();
   std::map<uint64_t, std::shared_ptr<CancelToken>> tokens;
   for (const auto& [id, hook] : under_way_) tokens[id] = hook.cancel;
   for (const auto& [id, token] : tokens) token->Cancel();

@@ -21,6 +21,7 @@
 #include "libs/exec/exec.h"
 #include "services/pod-worker/hooks/hook_call.h"
 #include "services/pod-worker/metrics.h"
+#include "services/pod-worker/probes/places.h"
 
 namespace splitlet::pod_worker {
 
@@ -36,6 +37,9 @@ class HookRunner {
   };
   using Done = std::function<void(const Status&)>;
   explicit HookRunner(Deps deps) : deps_(std::move(deps)) {}
+  /// Of requests, which may last for hours; probes have the rest of the client's calls.
+  static constexpr size_t kRequestsAtOnce = 128;
+  static constexpr size_t kMaxWaiting = 4096;
 
   struct Run {
     std::string container_id;
@@ -54,8 +58,10 @@ class HookRunner {
     std::shared_ptr<CancelToken> cancel;
     Done done;
     exec::TimerId timer = 0;
-    int told = 0;  // of `cancel`
+    int told = 0;         // of `cancel`
+    bool placed = false;  // has one of the places for requests
   };
+  void BeginOnStrand(uint64_t id, const Run& run);
   void Exec(uint64_t id, const Run& run);
   void Get(uint64_t id, const Run& run);
   void Sleep(uint64_t id, const Run& run);
@@ -64,6 +70,7 @@ class HookRunner {
   void GetInTheClear(uint64_t id, const Run& run, const Status& refused);
 
   const Deps deps_;
+  Places requests_{{.at_once = kRequestsAtOnce, .waiting = kMaxWaiting}};
   std::map<uint64_t, UnderWay> under_way_;
   uint64_t last_ = 0;
   bool stopping_ = false;
