@@ -17,12 +17,15 @@ namespace splitlet::pod_worker {
 
 struct PodRef {
   std::string uid, name, name_space;
-  std::set<std::string> inits;  // names of its init containers
+  std::set<std::string> inits = {};       // names of its init containers
+  std::set<std::string> ephemerals = {};  // and of its ephemeral ones
 };
 /// Of a whole pod.
 inline PodRef RefOf(const kube::Pod& pod) {
-  PodRef ref{pod.metadata().uid(), pod.metadata().name(), pod.metadata().namespace_(), {}};
+  PodRef ref{pod.metadata().uid(), pod.metadata().name(), pod.metadata().namespace_(), {}, {}};
   for (const auto& init : pod.spec().init_containers()) ref.inits.insert(init.name());
+  for (const auto& ephemeral : pod.spec().ephemeral_containers())
+    ref.ephemerals.insert(ephemeral.ephemeral_container_common().name());
   return ref;
 }
 
@@ -43,6 +46,7 @@ class PodEvents {
     daemon::PodEvent event{warning,   std::move(reason), std::move(message),  pod_.name_space,
                            pod_.name, pod_.uid,          std::move(container)};
     event.init_container = pod_.inits.contains(event.container);
+    event.ephemeral_container = pod_.ephemerals.contains(event.container);
     recorder_.Record(std::move(event));
   }
   daemon::EventRecorder& recorder_;

@@ -157,6 +157,8 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
            .store = store_,
            .hooks = hooks_,
            .records = records_,
+           .on_ended = [this](const std::string& uid,
+                              const std::set<std::string>& ids) { probes_.OnEnded(uid, ids); },
            .on_step_ended = [this](Worker& worker, bool again) { OnStepEnded(worker, again); },
            .look_again = [this](const std::string& uid, Duration wait) { due_.Add(uid, wait); }}),
       syncs_(

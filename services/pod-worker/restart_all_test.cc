@@ -51,6 +51,7 @@ TEST_F(RestartsAll, WhatIsTakenAlongHasNoTimeForItsPreStop) {
   RunCrew();
   Exit("lead", 42);
   EXPECT_EQ(runtime.Calls("ExecSync"), 0u);
+  EXPECT_EQ(traced.graces, std::vector<int64_t>{2});
 }
 
 TEST_F(RestartsAll, AnotherCodeEndsThePodAsItsPolicySays) {

@@ -244,6 +244,10 @@ void ProbeScheduler::OnEnding(const std::string& uid) {
           [](const Probe& probe) { return !probe.sidecar && probe.kind != ProbeKind::kReadiness; });
 }
 
+void ProbeScheduler::OnEnded(const std::string& uid, const std::set<std::string>& container_ids) {
+  EraseIf(uid, [&](const Probe& probe) { return container_ids.contains(probe.id); });
+}
+
 void ProbeScheduler::Forget(const std::string& uid) {
   EraseIf(uid, [](const Probe&) { return true; });
   deps_.results.Forget(uid);

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,8 @@ class ProbeScheduler {
   /// Its containers are being stopped: only sidecars are still watched for their life; readiness is
   /// told to the end.
   void OnEnding(const std::string& uid);
+  /// These containers of a pod that ends do not run any more; a sync sees it by itself.
+  void OnEnded(const std::string& uid, const std::set<std::string>& container_ids);
   /// Nothing of the pod runs any more.
   void Forget(const std::string& uid);
   /// A container that has started is probed further at once.

@@ -8,6 +8,7 @@
 #include "k8s.io/api/core/v1/probe.pb.h"
 #include "libs/base/status.h"
 #include "libs/cri/observe.h"
+#include "libs/kube/ephemeral.h"
 #include "libs/kube/restart_policy.h"
 #include "services/pod-worker/runtime_config/names.h"
 #include "splitlet/v1/records.pb.h"
@@ -57,6 +58,7 @@ class Decision {
     } else {
       todo_.sandbox_id = sandbox.id;
       PruneInitRecords();
+      EphemeralContainers();
       if (InitContainers()) RegularContainers();
     }
     todo_.sidecar_first =
@@ -92,10 +94,33 @@ class Decision {
     todo_.create_sandbox_attempt = sandbox.attempt;
     todo_.sandbox_changed = !sandbox.id.empty();
     if (pod_.spec().init_containers_size() > 0) {
+      PurgeInitRecords();
       todo_.start_init.push_back(Start(pod_.spec().init_containers(0), true));
       return;
     }
     for (const kube::Container* container : left) todo_.start.push_back(Start(*container, false));
+  }
+
+  /// What init containers did in an earlier sandbox is over. The first one is counted on: it is
+  /// made with what is seen now.
+  void PurgeInitRecords() {
+    const auto& inits = pod_.spec().init_containers();
+    for (int i = 1; i < inits.size(); ++i) {
+      todo_.forget.push_back(inits[i].name());
+      for (const auto& record : seen_.containers())
+        if (record.name() == inits[i].name() && !cri::IsLost(record))
+          todo_.remove.push_back(record.id());
+    }
+  }
+
+  /// Each once, whatever becomes of it; unlike the others it waits for no init container.
+  void EphemeralContainers() {
+    for (const auto& container : kube::EphemeralContainersOf(pod_.spec())) {
+      const ContainerRecord* newest = NewestRecord(seen_, container.name());
+      if (newest != nullptr && newest->state() != ContainerRecord::CREATED) continue;
+      todo_.start_ephemeral.push_back(Start(container, false));
+      todo_.start_ephemeral.back().ephemeral = true;
+    }
   }
 
   /// Of each init name only the newest dead record is worth keeping.
@@ -300,9 +325,8 @@ class Decision {
   }
 
   bool GiveUp() {
-    todo_.kill_pod = true;
     todo_.stop.clear();
-    todo_.start_init.clear();
+    KillPod();
     return false;
   }
 
@@ -330,9 +354,14 @@ class Decision {
         ++kept;
       }
     }
-    if (kept > 0 || !todo_.start.empty()) return;
+    if (kept == 0 && todo_.start.empty()) KillPod();
+  }
+
+  /// Nothing else is to keep it alive.
+  void KillPod() {
     todo_.kill_pod = true;
     todo_.start_init.clear();
+    todo_.start_ephemeral.clear();
   }
 
   const kube::Pod& pod_;
@@ -413,7 +442,7 @@ void NumberAttempts(const ObservedPod& seen, int64_t incarnation, const cri::Beg
   if (todo.create_sandbox_attempt)
     for (const auto& sandbox : seen.sandboxes())
       todo.create_sandbox_attempt = std::max(*todo.create_sandbox_attempt, sandbox.attempt() + 1);
-  for (auto* list : {&todo.start_init, &todo.start}) {
+  for (auto* list : {&todo.start_ephemeral, &todo.start_init, &todo.start}) {
     for (ContainerStart& start : *list) {
       const auto take = [&start](uint32_t attempt) {
         start.attempt = std::max(start.attempt.value_or(0), attempt);
@@ -443,7 +472,7 @@ std::string PodIpOf(const v1::ObservedPod& seen) {
 
 bool EndsForGood(const PodActions& todo) {
   return todo.kill_pod && !todo.create_sandbox_attempt && todo.start.empty() &&
-         todo.start_init.empty();
+         todo.start_init.empty() && todo.start_ephemeral.empty();
 }
 
 PodActions ComputePodActions(const kube::Pod& pod, const ObservedPod& seen, const Ids& replacing,

@@ -33,6 +33,7 @@ struct ContainerStop {
   /// Its own, where a probe names one. Unset: the pod's.
   std::optional<int64_t> grace_seconds = std::nullopt;
   bool announced = false;  // the event has been told
+  bool aside = false;      // nobody waits for its end but the pod
   bool operator==(const ContainerStop&) const = default;
 };
 
@@ -40,6 +41,7 @@ struct ContainerStart {
   std::string name;
   bool init = false;
   bool sidecar = false;
+  bool ephemeral = false;
   /// A created container of the same hash in the right sandbox: from just before a crash; it is
   /// started as it is.
   std::string created_id;
@@ -60,11 +62,13 @@ struct PodActions {
   bool kill_pod = false;                           // stop all containers and sandboxes first
   std::string sandbox_id;  // the one to start containers in, when none is made
   std::vector<ContainerStop> stop;
-  std::vector<ContainerStart> start_init, start;  // in spec order
+  std::vector<ContainerStart> start_ephemeral, start_init, start;  // in spec order
   /// A sidecar is among the starts, and others wait for nothing but that it runs: nobody reports
   /// that, so the pod is looked at again at once.
   bool sidecar_first = false;
-  std::vector<std::string> remove;  // dead init records nobody needs
+  std::vector<std::string> remove;  // init records nobody needs
+  /// Init containers that begin anew in the next sandbox: nothing of what they did counts.
+  std::vector<std::string> forget;
 };
 
 /// `replacing`: ids of containers that were stopped to be replaced; their names start again

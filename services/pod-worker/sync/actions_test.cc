@@ -28,6 +28,7 @@ std::string Say(const PodActions& todo) {
     for (const auto& id : s.remove) word += "-" + id;
     return word;
   };
+  if (!todo.start_ephemeral.empty()) add("ephemeral " + names(todo.start_ephemeral, start));
   if (!todo.start_init.empty()) add("init " + names(todo.start_init, start));
   if (!todo.start.empty()) add("start " + names(todo.start, start));
   if (!todo.remove.empty())
@@ -181,6 +182,14 @@ const struct {
      {.inits = {"i", "j"}},
      {{.state = Record::EXITED}, {.name = "i", .state = Record::EXITED}},
      "sandbox 1; kill; init i#1"},
+    {"what later init containers left goes, the first is counted on",
+     {.inits = {"i", "j", "s"}, .sidecars = {"s"}},
+     {{.state = Record::EXITED},
+      {.name = "s", .state = Record::EXITED, .restarts = 3},
+      {.name = "j", .state = Record::EXITED, .restarts = 1},
+      {.name = "j", .state = Record::EXITED, .exit_code = 1},
+      {.name = "i", .state = Record::EXITED}},
+     "sandbox 1; kill; init i#1; remove j-1,j-0,s-3"},
     {"Never with records is only killed", {.policy = "Never"}, {{.state = Record::EXITED}}, "kill"},
     {"Never without records tries again", {.policy = "Never"}, {}, "sandbox 1; kill; start app"},
     {"all done under OnFailure gets no new sandbox",
@@ -202,6 +211,55 @@ TEST(ComputePodActions, WithADeadSandbox) {
   for (const auto& c : kDeadSandbox) {
     SCOPED_TRACE(c.name);
     EXPECT_EQ(Say(ComputePodActions(c.pod.Make(), Observed(c.records, false))), c.want);
+  }
+}
+
+const struct {
+  const char* name;
+  TestPod pod;
+  std::vector<TestRecord> records;
+  const char* want;
+} kEphemeral[] = {
+    {"it starts beside what runs", {}, {{}}, "ephemeral debug"},
+    {"it waits for no init container", {.inits = {"i"}}, {{.name = "i"}}, "ephemeral debug"},
+    {"it comes before what else is to start", {}, {}, "ephemeral debug; start app"},
+    {"one that runs is left alone", {}, {{}, {.name = "debug"}}, "nothing"},
+    {"one that has ended stays so, however it ended",
+     {},
+     {{}, {.name = "debug", .state = Record::EXITED, .exit_code = 1}},
+     "nothing"},
+    {"one that ended in an earlier sandbox too",
+     {},
+     {{}, {.name = "debug", .state = Record::EXITED, .sandbox = "old"}},
+     "nothing"},
+    {"one whose state is unknown may have run",
+     {},
+     {{}, {.name = "debug", .state = Record::UNKNOWN}},
+     "nothing"},
+    {"one that was only created is started as it is",
+     {},
+     {{}, {.name = "debug", .state = Record::CREATED}},
+     "ephemeral debug#0(debug-0)"},
+    {"one that was only created in an earlier sandbox is made anew",
+     {},
+     {{}, {.name = "debug", .state = Record::CREATED, .sandbox = "old"}},
+     "ephemeral debug#0-debug-0"},
+    {"it does not keep a finished pod", {.policy = "Never"}, {{.state = Record::EXITED}}, "kill"},
+    {"nor one whose init container has failed",
+     {.policy = "Never", .inits = {"i"}},
+     {{.name = "i", .state = Record::EXITED, .exit_code = 1}},
+     "kill"},
+};
+
+TEST(ComputePodActions, AnEphemeralContainerStartsOnce) {
+  for (const auto& c : kEphemeral) {
+    SCOPED_TRACE(c.name);
+    kube::Pod pod = c.pod.Make();
+    auto& debug =
+        *pod.mutable_spec()->add_ephemeral_containers()->mutable_ephemeral_container_common();
+    debug.set_name("debug");
+    debug.set_image("busybox:1.36");
+    EXPECT_EQ(Say(ComputePodActions(pod, Observed(c.records))), c.want);
   }
 }
 
@@ -362,6 +420,16 @@ TEST(ComputePodActions, AProbeThatFailedReplacesItsContainer) {
             "stop Container app failed liveness probe, will be restarted (5)! start app ");
   EXPECT_EQ(DoneAbout(pod, app, {{"app-0", {{kStartup, false}}}}),
             "stop Container app failed startup probe, will be restarted (0)! start app ");
+  EXPECT_EQ(DoneAbout(WithProbes(TestPod{.policy = "Never"}.Make(), false), app,
+                      {{"app-0", {{kLiveness, false}}}}),
+            "stop Container app failed liveness probe (5) ");
+  auto slow = pod;
+  slow.mutable_spec()
+      ->mutable_containers(0)
+      ->mutable_startup_probe()
+      ->set_termination_grace_period_seconds(7);
+  EXPECT_EQ(DoneAbout(slow, app, {{"app-0", {{kStartup, false}}}}),
+            "stop Container app failed startup probe, will be restarted (7)! start app ");
   auto deleted = pod;
   deleted.mutable_metadata()->set_deletion_grace_period_seconds(10);
   EXPECT_EQ(DoneAbout(deleted, app, {{"app-0", {{kLiveness, false}}}}),

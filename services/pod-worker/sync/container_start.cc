@@ -29,7 +29,16 @@ constexpr uint64_t kMaxHostsFile = 1u << 20;
 constexpr const char* kCreateError = "CreateContainerError";
 
 std::string TypeOf(const ContainerStart& start) {
+  if (start.ephemeral) return "ephemeral_container";
   return start.init ? "init_container" : "container";
+}
+
+/// Each attempt has another id, and would make another event.
+std::string WithoutId(std::string text, const std::string& id, const std::string& name) {
+  if (id.empty()) return text;
+  for (size_t at = text.find(id); at != std::string::npos; at = text.find(id, at + name.size()))
+    text.replace(at, id.size(), name);
+  return text;
 }
 
 }  // namespace
@@ -41,15 +50,18 @@ Status RemoveContainer(cri::Remover& remover, const cri::ContainerId& id, Deadli
   return removed.code() == StatusCode::kNotFound ? OkStatus() : removed;
 }
 
-Status ContainerStarter::StartAll(const std::vector<ContainerStart>& inits,
-                                  const std::vector<ContainerStart>& regular) {
-  for (const auto& start : inits) {
+Status ContainerStarter::StartAll(const PodActions& todo) {
+  for (const auto& start : todo.start_ephemeral) {
+    const Result result = StartOne(start);
+    if (result == Result::kSandboxDied || result == Result::kHooked) return first_error_;
+  }
+  for (const auto& start : todo.start_init) {
     const Result result = StartOne(start);
     started_sidecar_ = started_sidecar_ || (start.sidecar && result == Result::kStarted);
     if (result == Result::kSandboxDied || result == Result::kHooked) return first_error_;
     if (result != Result::kStarted && !start.sidecar) return first_error_;
   }
-  for (const auto& start : regular) {
+  for (const auto& start : todo.start) {
     const Result result = StartOne(start);
     if (result == Result::kSandboxDied || result == Result::kHooked) return first_error_;
   }
@@ -58,6 +70,11 @@ Status ContainerStarter::StartAll(const std::vector<ContainerStart>& inits,
 
 const kube::Container* ContainerStarter::Find(const ContainerStart& start) const {
   const auto& spec = context_.pod.spec();
+  if (start.ephemeral) {
+    for (const auto& container : ephemerals_)
+      if (container.name() == start.name) return &container;
+    return nullptr;
+  }
   for (const auto& container : start.init ? spec.init_containers() : spec.containers())
     if (container.name() == start.name) return &container;
   return nullptr;
@@ -65,9 +82,10 @@ const kube::Container* ContainerStarter::Find(const ContainerStart& start) const
 
 ContainerStarter::Result ContainerStarter::Fail(const ContainerStart& start,
                                                 const std::string& reason, const Status& status,
-                                                bool event) {
+                                                const std::string& id) {
   const std::string message = Message(status);
-  if (event) context_.events.Warning("Failed", fmt::format("Error: {}", message), start.name);
+  context_.events.Warning("Failed", fmt::format("Error: {}", WithoutId(message, id, start.name)),
+                          start.name);
   out_.notes[start.name] = Note{reason, message, std::nullopt};
   context_.deps.metrics.CountStartError(TypeOf(start), reason);
   if (first_error_.ok())
@@ -119,7 +137,7 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
                                    "forget a container that never ran");
       return LeaveDeadSandbox(start, id);
     }
-    return Fail(start, "RunContainerError", started);
+    return Fail(start, "RunContainerError", started, id.str());
   }
   started_any_ = true;
   out_.notes[start.name] = std::nullopt;
@@ -217,7 +235,7 @@ Status ContainerStarter::SaveBackoff(const kube::Container& container,
 /// On disk before the start: a container that is gone afterwards has run.
 Status ContainerStarter::RememberStart(const kube::Container& container,
                                        const ContainerStart& start) {
-  if (!IsRemembered(context_.pod, container)) return OkStatus();
+  if (!start.ephemeral && !IsRemembered(context_.pod, container)) return OkStatus();
   cri::Begun next = out_.begun;
   auto& known = next[start.name];
   if (known.begun_at_ns != 0 && known.attempt == *start.attempt) return OkStatus();
@@ -268,6 +286,24 @@ StatusOr<std::string> ContainerStarter::WriteHostsFile() {
   if (old.ok() && *old == content) return path;
   RETURN_IF_ERROR(files.Replace(path, content, {.mode = kHostsMode}), "write {}", path);
   return path;
+}
+
+/// The processes of another container are seen only where each container has its own.
+Status ContainerStarter::SetTarget(const std::string& ephemeral,
+                                   runtime::v1::ContainerConfig& config) const {
+  const std::string target = kube::TargetOf(context_.pod.spec(), ephemeral);
+  if (target.empty()) return OkStatus();
+  for (const auto& record : out_.seen->containers()) {
+    if (record.name() != target || cri::IsLost(record)) continue;
+    if (cri::IsEarlier(record.incarnation(), context_.input.incarnation)) continue;
+    auto& options =
+        *config.mutable_linux()->mutable_security_context()->mutable_namespace_options();
+    if (options.pid() != runtime::v1::CONTAINER) return OkStatus();
+    options.set_pid(runtime::v1::TARGET);
+    options.set_target_id(record.id());
+    return OkStatus();
+  }
+  return NotFound("unable to find target container {}", target);
 }
 
 /// Anew for each attempt: a container that ran before may have written them.
@@ -330,6 +366,9 @@ Status ContainerStarter::FillConfig(const kube::Container& container, const Cont
     if (!there.ok())
       return FailedPrecondition("cannot load seccomp profile \"{}\": {}", profile,
                                 Message(there.status()));
+  }
+  if (start.ephemeral) {
+    if (const Status set = SetTarget(start.name, config); !set.ok()) return set;
   }
   return Annotate(
       context_.deps.files.MakeDirs(

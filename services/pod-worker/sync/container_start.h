@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "k8s.io/api/core/v1/container.pb.h"
+#include "libs/kube/ephemeral.h"
 #include "services/pod-worker/events.h"
 #include "services/pod-worker/runtime_config/environment.h"
 #include "services/pod-worker/runtime_config/isolation.h"
@@ -38,13 +40,15 @@ class ContainerStarter {
     std::vector<std::string> ips;
     Isolation isolation;
   };
-  ContainerStarter(Context context, SyncOutcome& out) : context_(std::move(context)), out_(out) {}
+  ContainerStarter(Context context, SyncOutcome& out)
+      : context_(std::move(context)),
+        ephemerals_(kube::EphemeralContainersOf(context_.pod.spec())),
+        out_(out) {}
 
   /// A plain init container that does not come up, a sandbox that has died, or a container that has
   /// a postStart hook, which others wait for, ends the sync;
   /// anything else does not hold back the next.
-  Status StartAll(const std::vector<ContainerStart>& inits,
-                  const std::vector<ContainerStart>& regular);
+  Status StartAll(const PodActions& todo);
   bool StartedSidecar() const { return started_sidecar_; }
   bool StartedAny() const { return started_any_; }
 
@@ -67,6 +71,7 @@ class ContainerStarter {
                                          const std::string& hash);
   Status FillConfig(const kube::Container& container, const ContainerStart& start,
                     const std::string& image_ref, runtime::v1::ContainerConfig& config);
+  Status SetTarget(const std::string& ephemeral, runtime::v1::ContainerConfig& config) const;
   EnvFiles ReadEnvFiles(const kube::Container& container);
   StatusOr<std::string> WriteHostsFile();
   std::string MakeTerminationLog(const kube::Container& container, uint32_t attempt);
@@ -79,12 +84,13 @@ class ContainerStarter {
   void LinkLog(const std::string& container, const cri::ContainerId& id, uint32_t attempt);
   Result GiveUp(const Status& why);
   Result Fail(const ContainerStart& start, const std::string& reason, const Status& status,
-              bool event = true);
+              const std::string& id = {});
   BegunOf ThisPod() const { return {context_.pod.metadata().uid(), context_.input.incarnation}; }
   Deadline Soon() const { return After(context_.deps.clock, context_.deps.request_timeout); }
   const kube::Container* Find(const ContainerStart& start) const;
 
   Context context_;
+  const std::vector<kube::Container> ephemerals_;
   SyncOutcome& out_;
   Status first_error_;
   std::optional<cri::Image> image_;  // of the container that is being started, where it was asked

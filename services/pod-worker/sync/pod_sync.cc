@@ -9,6 +9,7 @@
 #include "libs/base/span.h"
 #include "libs/base/trace.h"
 #include "libs/cri/grpc_runtime.h"
+#include "libs/kube/ephemeral.h"
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/events.h"
 #include "services/pod-worker/objects/runtime_choice.h"
@@ -98,10 +99,12 @@ class Pass {
       out_.terminal_phase = "Failed";
       return OkStatus();
     }
+    RETURN_IF_ERROR(Forget(todo.forget), "forget what has begun");
     RemoveRecords(todo.remove);
     NoteRunning();
     if (HookUnderWay()) return OkStatus();
-    if (!todo.create_sandbox_attempt && todo.start.empty() && todo.start_init.empty()) {
+    if (!todo.create_sandbox_attempt && todo.start.empty() && todo.start_init.empty() &&
+        todo.start_ephemeral.empty()) {
       out_.settled = WasStarted();
       return OkStatus();
     }
@@ -173,16 +176,17 @@ class Pass {
   /// that fails is tried again by the next sync.
   void LearnBegun(const v1::ObservedPod& present) {
     cri::Begun begun = out_.begun;
-    const auto learn = [&](const kube::Container& container) {
+    const auto learn = [&](const kube::Container& container, bool remembered) {
       const auto* newest = NewestRecord(present, container.name());
-      if (!IsRemembered(pod_, container) || newest == nullptr) return;
+      if (!remembered || newest == nullptr) return;
       if (newest->state() == v1::ContainerRecord::CREATED) return;
       auto& known = begun[container.name()];
       if (known.begun_at_ns != 0 && known.attempt >= newest->attempt()) return;
       known = {newest->attempt(), newest->restart_count(), newest->created_at_ns()};
     };
-    for (const auto& container : pod_.spec().init_containers()) learn(container);
-    for (const auto& container : pod_.spec().containers()) learn(container);
+    for (const auto* list : {&pod_.spec().init_containers(), &pod_.spec().containers()})
+      for (const auto& container : *list) learn(container, IsRemembered(pod_, container));
+    for (const auto& container : kube::EphemeralContainersOf(pod_.spec())) learn(container, true);
     deps_.log.LogIfError(SaveBegun(deps_.records, {pod_.metadata().uid(), input_.incarnation},
                                    std::move(begun), out_.begun),
                          "save what has begun");
@@ -266,11 +270,35 @@ class Pass {
     return OkStatus();
   }
 
+  /// Before the records go: one that is remembered and not there counts as lost.
+  Status Forget(const std::vector<std::string>& containers) {
+    cri::Begun begun = out_.begun;
+    for (const auto& name : containers) begun.erase(name);
+    return SaveBegun(deps_.records, {pod_.metadata().uid(), input_.incarnation}, std::move(begun),
+                     out_.begun);
+  }
+
+  /// With what was rotated away, and the link.
+  void RemoveLogs(const v1::ContainerRecord& record) {
+    const size_t slash = record.log_path().rfind('/');
+    if (slash == std::string::npos) return;
+    const std::string dir = record.log_path().substr(0, slash);
+    const std::string base = record.log_path().substr(slash + 1);
+    const auto listed = deps_.files.List(dir);
+    if (listed.ok())
+      for (const auto& entry : *listed)
+        if (entry.name.starts_with(base))
+          deps_.log.LogIfError(deps_.files.Remove(dir + "/" + entry.name), "remove container log");
+    if (deps_.node.container_links_dir.empty()) return;
+    deps_.log.LogIfError(deps_.files.Remove(deps_.node.container_links_dir + "/" +
+                                            LogLinkName(pod_, record.name(), record.id())),
+                         "remove the link of a container log");
+  }
+
   void RemoveRecords(const std::vector<std::string>& ids) {
     for (const std::string& id : ids) {
       for (const auto& record : seen_->containers())
-        if (record.id() == id && !record.log_path().empty())
-          deps_.log.LogIfError(deps_.files.Remove(record.log_path()), "remove container log");
+        if (record.id() == id) RemoveLogs(record);
       out_.acted = true;
       deps_.log.LogIfError(RemoveContainer(deps_.remover, cri::ContainerId(id), Soon()),
                            "remove container");
@@ -368,6 +396,8 @@ class Pass {
         return Unavailable("sandbox {} has no address", made->id);
       sandbox_id = made->id.str();
       ips = made->ips;
+      // They start with the next look, in a sandbox that is there.
+      out_.again = pod_.spec().ephemeral_containers_size() > 0;
     } else {
       const auto& known = seen_->sandboxes(0).ips();
       ips.assign(known.begin(), known.end());
@@ -375,9 +405,9 @@ class Pass {
     ContainerStarter starter(
         {deps_, input_, pod_, events_, *config, volumes_, pod_dir_, sandbox_id, ips, isolation_},
         out_);
-    const Status started = starter.StartAll(todo.start_init, todo.start);
+    const Status started = starter.StartAll(todo);
     // Of one that did not start the time of the next try is known.
-    out_.again = todo.sidecar_first && starter.StartedSidecar();
+    out_.again = out_.again || (todo.sidecar_first && starter.StartedSidecar());
     // Its probes begin when it is seen running.
     out_.again = out_.again || (starter.StartedAny() && HasProbes(pod_));
     return started;

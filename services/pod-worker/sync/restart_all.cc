@@ -1,5 +1,7 @@
 #include "services/pod-worker/sync/restart_all.h"
 
+#include <algorithm>
+
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/cri/observe.h"
@@ -12,9 +14,10 @@ namespace {
 
 using v1::ContainerRecord;
 
-bool SaysIt(const kube::Container& container, const ContainerRecord& record) {
-  return record.state() == ContainerRecord::EXITED && !cri::IsLost(record) &&
-         kube::RestartsAllAfterExit(container, record.exit_code());
+template <class List>
+bool Contains(const List& containers, const std::string& name) {
+  return std::any_of(containers.begin(), containers.end(),
+                     [&name](const kube::Container& one) { return one.name() == name; });
 }
 
 struct Records {
@@ -27,7 +30,8 @@ Records RecordsOf(const List& containers, const v1::ObservedPod& seen) {
   for (const kube::Container& container : containers)
     for (const auto& record : seen.containers()) {
       if (record.name() != container.name() || cri::IsLost(record)) continue;
-      (SaysIt(container, record) ? records.saying : records.others).push_back(record.id());
+      (cri::RestartsAll(container, record) ? records.saying : records.others)
+          .push_back(record.id());
     }
   return records;
 }
@@ -46,6 +50,9 @@ std::optional<RestartAll> ComputeRestartAll(const kube::Pod& pod, const v1::Obse
   if (regular.saying.empty() && init.saying.empty()) return std::nullopt;
   RestartAll all;
   for (const auto& record : seen.containers()) {
+    if (!Contains(pod.spec().containers(), record.name()) &&
+        !Contains(pod.spec().init_containers(), record.name()))
+      continue;  // an ephemeral one runs on
     const bool unknown =
         record.state() == ContainerRecord::UNKNOWN && !stopped.contains(record.id());
     if (record.state() == ContainerRecord::RUNNING || unknown)

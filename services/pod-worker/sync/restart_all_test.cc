@@ -77,6 +77,12 @@ TEST(ComputeRestartAll, WhatIsStoppedAndRemovedInWhichOrder) {
   }
 }
 
+TEST(ComputeRestartAll, AnEphemeralContainerRunsOn) {
+  const auto seen = Observed(
+      {{.name = "debug"}, {.name = "b"}, {.name = "a", .state = kExited, .exit_code = 42}});
+  EXPECT_EQ(Say(ComputeRestartAll(Crew(), seen, {})), "stop b-0; remove b-0; last a-0");
+}
+
 TEST(ComputeRestartAll, TheFirstRuleThatMatchesDecides) {
   auto pod = TestPod{.policy = "Never"}.Make();
   auto& app = *pod.mutable_spec()->mutable_containers(0);

@@ -83,13 +83,7 @@ void SyncRunner::ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration too
       if (record.state() == v1::ContainerRecord::RUNNING) running.insert(record.id());
     worker.post_start.Forget(running);
   }
-  for (auto& [name, note] : outcome.notes) {
-    if (note) {
-      worker.notes[name] = std::move(*note);
-    } else {
-      worker.notes.erase(name);
-    }
-  }
+  ApplyNotes(worker, outcome);
   for (const auto& image : outcome.used_pulls) deps_.puller.MarkUsed(worker.uid, image);
   if (outcome.acted) worker.last_action = deps_.clock.Now();
   if (outcome.status.code() == StatusCode::kUnavailable && outcome.seen == nullptr) {
@@ -98,6 +92,21 @@ void SyncRunner::ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration too
     deps_.on_runtime_answer("");
   }
   ApplyError(worker, outcome);
+}
+
+/// A hook that failed while the sync was under way has said why its container waits.
+void SyncRunner::ApplyNotes(Worker& worker, SyncOutcome& outcome) {
+  std::set<std::string> failed;  // names
+  if (outcome.seen != nullptr)
+    for (const auto& record : outcome.seen->containers())
+      if (worker.post_start.failed().contains(record.id())) failed.insert(record.name());
+  for (auto& [name, note] : outcome.notes) {
+    if (note) {
+      worker.notes[name] = std::move(*note);
+    } else if (!failed.contains(name)) {
+      worker.notes.erase(name);
+    }
+  }
 }
 
 /// The pod is idle meanwhile: it may be looked at, and ended. There is no limit of a kubelet's to

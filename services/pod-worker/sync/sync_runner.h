@@ -68,6 +68,7 @@ class SyncRunner {
  private:
   void OnSynced(const std::string& uid, SyncOutcome outcome, Duration took);
   void ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration took);
+  void ApplyNotes(Worker& worker, SyncOutcome& outcome);
   void ApplyError(Worker& worker, const SyncOutcome& outcome);
   void BeginPostStart(Worker& worker, const StartedContainer& started);
   struct Hooked {

@@ -34,7 +34,7 @@ void PodTermination::OnHookBegun(const std::string& container_id) {
 
 PodTermination::Order PodTermination::OrderFor(ContainerStop container, Clock::Time now,
                                                bool again) {
-  run_->outstanding.insert(container.id);
+  (container.aside ? run_->aside : run_->outstanding).insert(container.id);
   again = again || told_to_end_.contains(container.id);
   if (!run_->grace_seconds) told_to_end_.insert(container.id);
   const Clock::Time until = UntilOf(container);
@@ -77,7 +77,7 @@ void PodTermination::Cancel() {
 }
 
 bool PodTermination::IsOver() const {
-  return IsCancelled() && run_->begun && run_->outstanding.empty();
+  return IsCancelled() && run_->begun && run_->outstanding.empty() && run_->aside.empty();
 }
 
 std::optional<Clock::Time> PodTermination::NextOverdue() const {
@@ -99,12 +99,15 @@ std::vector<std::string> PodTermination::Overdue(Clock::Time now) const {
 PodTermination::Progress PodTermination::OnStopped(const std::string& container_id,
                                                    const Status& status, bool has_time) {
   if (status.ok()) hooked_here_.erase(container_id);  // it is told to end no more
-  if (!run_ || run_->outstanding.erase(container_id) == 0) return Progress::kNotAwaited;
+  if (!run_) return Progress::kNotAwaited;
+  const bool aside = run_->aside.erase(container_id) > 0;
+  if (run_->outstanding.erase(container_id) == 0 && !aside) return Progress::kNotAwaited;
   const bool cancelled = run_->cancel->cancelled();
   if (!status.ok() && !cancelled) run_->errors.push_back(Message(status));
   if (!run_->outstanding.empty() || !run_->waiting.empty()) return Progress::kWaits;
   const bool failed_early = has_time && !run_->errors.empty();
-  return run_->steps.empty() || cancelled || failed_early ? Progress::kDone : Progress::kNextStep;
+  if (!run_->steps.empty() && !cancelled && !failed_early) return Progress::kNextStep;
+  return run_->aside.empty() ? Progress::kDone : Progress::kWaits;
 }
 
 PodTermination::Result PodTermination::EndRun() {

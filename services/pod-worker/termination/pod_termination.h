@@ -101,6 +101,7 @@ class PodTermination {
     std::optional<int64_t> grace_seconds;
     Clock::Time until;
     std::set<std::string> outstanding;             // ids of containers that were told to end
+    std::set<std::string> aside;                   // likewise; the next step waits for none of them
     std::map<std::string, ContainerStop> waiting;  // of the step, for their hooks; by id
     std::vector<std::string> errors;
     std::shared_ptr<CancelToken> cancel = std::make_shared<CancelToken>();

@@ -39,6 +39,26 @@ TEST(PodTermination, AStepBeginsWhenTheOneBeforeHasEnded) {
   EXPECT_FALSE(end.IsStopping());
 }
 
+TEST(PodTermination, AStepDoesNotWaitForWhatIsAsideTheEndDoes) {
+  FakeClock clock;
+  PodTermination end;
+  ContainerStop debug = Stop("debug");
+  debug.aside = true;
+  end.BeginRun({.steps = {{Stop("a"), debug}, {Stop("sidecar")}}, .grace_seconds = {}},
+               clock.Now() + 30s);
+  EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 30}, {"debug", 30}}));
+  EXPECT_EQ(end.OnStopped("a", OkStatus(), true), Progress::kNextStep);
+  EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"sidecar", 30}}));
+  EXPECT_EQ(end.OnStopped("sidecar", OkStatus(), true), Progress::kWaits);
+  EXPECT_EQ(end.OnStopped("debug", OkStatus(), true), Progress::kDone);
+  end.EndRun();
+  end.BeginRun({.steps = {{Stop("b"), debug}}, .grace_seconds = {}}, clock.Now() + 30s);
+  Begin(end, clock.Now());
+  EXPECT_EQ(end.OnStopped("debug", OkStatus(), true), Progress::kWaits);
+  EXPECT_EQ(end.OnStopped("b", OkStatus(), true), Progress::kDone);
+  end.EndRun();
+}
+
 TEST(PodTermination, AStepThatFailedWhileThereIsTimeIsTheLastOfItsRun) {
   FakeClock clock;
   const Clock::Time deadline = clock.Now() + 30s;

@@ -19,6 +19,14 @@ ContainerStop PodStop(const v1::ContainerRecord& record) {
   return {record.id(), record.name(), fmt::format("Stopping container {}", record.name()), false};
 }
 
+bool IsEphemeral(const kube::Pod* pod, const std::string& name) {
+  if (pod == nullptr) return false;
+  const auto& all = pod->spec().ephemeral_containers();
+  return std::any_of(all.begin(), all.end(), [&name](const auto& one) {
+    return one.ephemeral_container_common().name() == name;
+  });
+}
+
 }  // namespace
 
 int64_t EffectiveGrace(const GraceQuestion& question) {
@@ -49,10 +57,12 @@ std::vector<std::vector<ContainerStop>> StopOrder(const kube::Pod* pod,
     for (const auto& init : pod->spec().init_containers())
       if (kube::IsSidecar(init)) sidecars.push_back(init.name());
   std::vector<std::vector<ContainerStop>> steps(1);
+  std::vector<ContainerStop> aside;
   for (const auto& record : seen.containers()) {
     const bool sidecar =
         std::find(sidecars.begin(), sidecars.end(), record.name()) != sidecars.end();
-    if (MayRun(record) && !sidecar) steps[0].push_back(PodStop(record));
+    if (!MayRun(record) || sidecar) continue;
+    (IsEphemeral(pod, record.name()) ? aside : steps[0]).push_back(PodStop(record));
   }
   for (auto name = sidecars.rbegin(); name != sidecars.rend(); ++name) {
     std::vector<ContainerStop> step;
@@ -61,6 +71,11 @@ std::vector<std::vector<ContainerStop>> StopOrder(const kube::Pod* pod,
     steps.push_back(std::move(step));
   }
   std::erase_if(steps, [](const auto& step) { return step.empty(); });
+  if (steps.empty() && !aside.empty()) steps.emplace_back();
+  for (auto& stop : aside) {
+    stop.aside = true;
+    steps.front().push_back(std::move(stop));
+  }
   return steps;
 }
 

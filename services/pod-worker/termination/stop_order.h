@@ -39,8 +39,8 @@ int64_t StopSeconds(Clock::Time deadline, Clock::Time now, bool again);
 int64_t RestartGrace(const kube::Pod& pod);
 
 /// Containers of a pod that is ended, in the order of their stop signals: those of one step side by
-/// side, a step after the one before. Sidecars come after all others, last in the spec first. `pod`
-/// may be null: all at once.
+/// side, a step after the one before. Sidecars come after all others, last in the spec first, and
+/// wait for no ephemeral container. `pod` may be null: all at once.
 std::vector<std::vector<ContainerStop>> StopOrder(const kube::Pod* pod,
                                                   const v1::ObservedPod& seen);
 

@@ -58,5 +58,25 @@ TEST(StopOrder, SidecarsLastInReverse) {
   EXPECT_TRUE(StopOrder(&pod, Observed({})).empty());
 }
 
+/// "a,debug(aside) s".
+std::string Steps(const kube::Pod& pod, const std::vector<TestRecord>& records) {
+  std::string text;
+  for (const auto& step : StopOrder(&pod, Observed(records))) {
+    if (!text.empty()) text += " ";
+    for (const auto& stop : step)
+      text += (&stop == &step.front() ? "" : ",") + stop.name + (stop.aside ? "(aside)" : "");
+  }
+  return text;
+}
+
+TEST(StopOrder, NobodyWaitsForAnEphemeralContainer) {
+  kube::Pod pod = TestPod{.containers = {"a"}, .inits = {"s"}, .sidecars = {"s"}}.Make();
+  pod.mutable_spec()->add_ephemeral_containers()->mutable_ephemeral_container_common()->set_name(
+      "debug");
+  EXPECT_EQ(Steps(pod, {{.name = "debug"}, {.name = "a"}, {.name = "s"}}), "a,debug(aside) s");
+  EXPECT_EQ(Steps(pod, {{.name = "debug"}, {.name = "s"}}), "s,debug(aside)");
+  EXPECT_EQ(Steps(pod, {{.name = "debug"}}), "debug(aside)");
+}
+
 }  // namespace
 }  // namespace splitlet::pod_worker

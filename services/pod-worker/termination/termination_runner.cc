@@ -108,6 +108,10 @@ void TerminationRunner::OnInspected(const std::string& uid, StatusOr<v1::Observe
   if (!seen.ok()) return Fail(worker, Message(seen.status()));
   worker.end.Observe(std::move(*seen));
   worker.pod_ip = PodIpOf(*worker.end.last_seen);
+  std::set<std::string> ended;
+  for (const auto& record : worker.end.last_seen->containers())
+    if (record.state() != v1::ContainerRecord::RUNNING) ended.insert(record.id());
+  deps_.on_ended(uid, ended);
   deps_.store.PutWorkers(worker);
   const auto pod = Parse(worker.grant);
   auto steps = StopOrder(pod.get(), Restrict(*worker.end.last_seen, worker.sandbox_ids));
@@ -245,6 +249,7 @@ void TerminationRunner::StopContainer(const Worker& worker, const PodTermination
 void TerminationRunner::OnStopped(const StopAnswer& answer) {
   Worker* worker = deps_.workers.Find(answer.uid);
   if (worker == nullptr || worker->incarnation != answer.incarnation) return;
+  if (answer.status.ok()) deps_.on_ended(answer.uid, {answer.container_id});
   const bool has_time = deps_.clock.Now() < worker->deadline;
   switch (worker->end.OnStopped(answer.container_id, answer.status, has_time)) {
     case PodTermination::Progress::kNotAwaited:

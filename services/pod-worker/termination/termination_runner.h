@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,8 @@ class TerminationRunner {
     WorkerStore& store;
     HookRunner& hooks;
     const DiskRecords& records;
+    /// These containers do not run any more.
+    std::function<void(const std::string& uid, const std::set<std::string>& ids)> on_ended;
     /// The step that was begun for the worker is over. `again`: look at once what comes next.
     std::function<void(Worker& worker, bool again)> on_step_ended;
     std::function<void(const std::string& uid, Duration wait)> look_again;

@@ -43,7 +43,8 @@ GrantAnswer Foreign(Status why) { return {GrantAnswer::Kind::kForeign, std::move
 GrantAnswer CheckPod(const v1::UpdatePodRequest& request) {
   kube::Pod pod;
   if (!pod.ParseFromString(request.pod())) return Foreign(InvalidArgument("not a pod"));
-  const auto errors = kube::ValidatePod(pod);
+  const auto stage = kube::IsStatic(pod) ? kube::PodStage::kNew : kube::PodStage::kRunning;
+  const auto errors = kube::ValidatePod(pod, stage);
   if (errors.empty()) return {};
   return Foreign(InvalidArgument("invalid pod: {}", errors.front().ToString()));
 }

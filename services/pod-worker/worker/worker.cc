@@ -1,5 +1,6 @@
 #include "services/pod-worker/worker/worker.h"
 
+#include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/trace.h"
 #include "services/pod-worker/worker/unsupported_fields.h"
@@ -66,6 +67,8 @@ StatusOr<PodTraits> TraitsOf(const std::string& bytes) {
     traits.active_deadline = pod.spec().active_deadline_seconds();
   traits.containers = static_cast<size_t>(pod.spec().containers_size());
   for (const auto& init : pod.spec().init_containers()) traits.inits.insert(init.name());
+  for (const auto& ephemeral : pod.spec().ephemeral_containers())
+    traits.ephemerals.insert(ephemeral.ephemeral_container_common().name());
   traits.has_probes = HasProbes(pod);
   traits.user_namespace = HasUserNamespace(pod);
   traits.unsupported_fields = UnsupportedFields(pod);
@@ -73,7 +76,8 @@ StatusOr<PodTraits> TraitsOf(const std::string& bytes) {
 }
 
 PodRef RefOf(const Worker& worker) {
-  return {worker.uid, worker.name, worker.name_space, worker.traits.inits};
+  return {worker.uid, worker.name, worker.name_space, worker.traits.inits,
+          worker.traits.ephemerals};
 }
 
 LogField TraceField(const Worker& worker) {

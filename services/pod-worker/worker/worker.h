@@ -48,7 +48,7 @@ struct PodTraits {
   bool deleted = false;  // has a deletion timestamp
   std::optional<int64_t> deletion_grace, spec_grace, active_deadline;
   size_t containers = 0;
-  std::set<std::string> inits;  // names of init containers
+  std::set<std::string> inits, ephemerals;  // names of such containers
   bool has_probes = false;
   bool user_namespace = false;     // one of its own
   std::string unsupported_fields;  // of what it asks for; for people

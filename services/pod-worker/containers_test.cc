@@ -1,0 +1,290 @@
+#include <gtest/gtest.h>
+
+#include "k8s.io/api/core/v1/probe.pb.h"
+#include "prometheus/registry.h"
+#include "runtime/v1/api.pb.h"
+#include "services/pod-worker/pod_worker_fixture.h"
+
+/// What becomes of the containers of a pod in less usual cases: edits, odd runtimes, ends.
+
+namespace splitlet::pod_worker {
+namespace {
+
+class Containers : public testing::Test, public TestNode {
+ protected:
+  void SetUp() override { Start(); }
+  static kube::Container& App(kube::Pod& pod) { return *pod.mutable_spec()->mutable_containers(0); }
+  static void Probe(k8s::io::api::core::v1::Probe& probe) {
+    probe.set_period_seconds(1);
+    probe.set_timeout_seconds(1);
+    probe.set_success_threshold(1);
+    probe.set_failure_threshold(3);
+    probe.mutable_handler()->mutable_exec()->add_command("check");
+  }
+  /// Of one container, of a metric of probes.
+  int SeriesOf(const std::string& container) const {
+    int count = 0;
+    for (const auto& family : process->registry.Collect())
+      for (const auto& metric : family.metric)
+        for (const auto& label : metric.label)
+          if (family.name.starts_with("prober_") && label.name == "container" &&
+              label.value == container)
+            ++count;
+    return count;
+  }
+  void WriteLog(const std::string& file) {
+    ASSERT_TRUE(files.Replace("/logs/pods/default_web_uid-web/" + file, "", {}).ok());
+  }
+  bool HasLog(const std::string& file) {
+    return files.Stat("/logs/pods/default_web_uid-web/" + file, false).ok();
+  }
+};
+
+TEST_F(Containers, AnEditOfAnythingButTheImageChangesNothing) {
+  auto pod = TestPod{.source = "api"}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  auto& variable = *App(pod).add_env();
+  variable.set_name("A");
+  variable.set_value("new");
+  App(pod).add_command("other");
+  App(pod).add_ports()->set_container_port(80);
+  App(pod).mutable_ports(0)->set_protocol("TCP");
+  ASSERT_TRUE(RunPod(pod, 1, 2).ok());
+  RunFor(3min);
+  EXPECT_EQ(Record()->generation(), 2);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+  EXPECT_EQ(events.Count("Killing"), 0);
+}
+
+TEST_F(Containers, OfTwoReadySandboxesBothAreStopped) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  runtime::v1::PodSandboxConfig second;
+  second.mutable_metadata()->set_name("web");
+  second.mutable_metadata()->set_namespace_("default");
+  second.mutable_metadata()->set_uid("uid-web");
+  second.mutable_metadata()->set_attempt(3);
+  ASSERT_TRUE(runtime.RunPodSandbox(second, "", After(clock, 1s)).ok());
+  Changed();
+  RunFor(5s);
+  EXPECT_EQ(Show(),
+            "app/0=exited(143) app/1=running sandbox/0=dead sandbox/3=dead sandbox/4=ready");
+}
+
+TEST_F(Containers, AnInitContainerThatFailsBacksOff) {
+  ASSERT_TRUE(RunPod(TestPod{.policy = "OnFailure", .inits = {"init"}}.Make()).ok());
+  Exit("init", 1);
+  EXPECT_EQ(Show(), "init/0=exited(1) init/1=running sandbox/0=ready");
+  Exit("init", 1);
+  EXPECT_EQ(NoteOf("init").reason(), "CrashLoopBackOff");
+  EXPECT_EQ(NoteOf("init").message(),
+            "back-off 10s restarting failed container=init pod=web_default(uid-web)");
+  RunFor(11s);
+  EXPECT_EQ(runtime.Running("uid-web"), std::vector<std::string>{"init"});
+}
+
+TEST_F(Containers, AnEventOfAFailedStartNamesTheContainerAndNotItsId) {
+  std::string id;
+  traced.after_create = [this, &id] {
+    if (!id.empty()) return;
+    id = runtime.Containers().at(0).id.str();
+    runtime.AddFault({.method = "StartContainer",
+                      .code = StatusCode::kUnknown,
+                      .message = fmt::format("failed to create task for container {}", id),
+                      .times = 1});
+  };
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  EXPECT_EQ(events.Text("Failed"), "Error: failed to create task for container app");
+  EXPECT_EQ(NoteOf("app").reason(), "RunContainerError");
+  EXPECT_NE(NoteOf("app").message().find(id), std::string::npos);
+}
+
+TEST_F(Containers, AnotherImageEndsABackOff) {
+  auto pod = TestPod{.source = "api"}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  Exit("app", 1);
+  Exit("app", 1);
+  ASSERT_EQ(NoteOf("app").reason(), "CrashLoopBackOff");
+  ASSERT_TRUE(runtime.Running("uid-web").empty());
+  runtime.AddImage("busybox:2");
+  App(pod).set_image("busybox:2");
+  ASSERT_TRUE(RunPod(pod, 1, 2).ok());
+  EXPECT_EQ(runtime.Running("uid-web"), std::vector<std::string>{"app"});
+  EXPECT_EQ(NoteOf("app").reason(), "");
+}
+
+TEST_F(Containers, AProbesOwnGraceIsWhatTheRuntimeIsTold) {
+  auto pod = TestPod{}.Make();
+  Probe(*App(pod).mutable_liveness_probe());
+  App(pod).mutable_liveness_probe()->set_termination_grace_period_seconds(5);
+  runtime.SetExec("", "app", cri::ExecResult{.exit_code = 1});
+  ASSERT_TRUE(RunPod(pod).ok());
+  RunFor(5s);
+  ASSERT_FALSE(traced.graces.empty());
+  EXPECT_EQ(traced.graces.front(), 5);
+  traced.graces.clear();
+  pod.mutable_metadata()->set_uid("uid-two");
+  pod.mutable_metadata()->set_name("two");
+  pod.mutable_metadata()->set_deletion_grace_period_seconds(10);
+  Remove(TestPod{}.Make());
+  traced.graces.clear();
+  ASSERT_TRUE(RunPod(pod).ok());
+  RunFor(5s);
+  ASSERT_FALSE(traced.graces.empty());
+  EXPECT_EQ(traced.graces.front(), 10) << "how long the pod may take to be deleted is above it";
+}
+
+/// One sync alone: the pod's end comes while the call is under way.
+TEST_F(Containers, ASandboxThatCannotBeMadeForAPodThatEndsIsNoEvent) {
+  const DiskRecords records(files, clock, config.run_dir, config.state_dir);
+  prometheus::Registry registry;
+  Metrics metrics(registry);
+  cri::Observer observer({runtime, clock, nullptr});
+  const fs::WithinReader read_within;
+  const Log log(sink);
+  const PodSync sync({runtime, observer, traced, runtime, runtime, files, read_within, records,
+                      clock, config.node, events, metrics, log, 1min});
+  runtime.AddFault({.method = "RunPodSandbox", .code = StatusCode::kUnknown});
+  SyncInput input{.pod = TestPod{}.Make().SerializeAsString(),
+                  .restarts = {CrashBackoff(), {}, {}},
+                  .ending = std::make_shared<CancelToken>(),
+                  .incarnation = 1};
+  EXPECT_EQ(sync.Run(input).status.code(), StatusCode::kUnknown);
+  ASSERT_EQ(events.Count("FailedCreatePodSandBox"), 1);
+  traced.before = [&input](const std::string&) { input.ending->Cancel(); };
+  EXPECT_EQ(sync.Run(input).status.code(), StatusCode::kCancelled);
+  EXPECT_EQ(events.Count("FailedCreatePodSandBox"), 1);
+}
+
+TEST_F(Containers, ARuntimeThatSaysStoppedAndShowsARunningContainerIsAskedAgain) {
+  const auto pod = TestPod{.source = "api", .grace = 2}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  traced.stops_nothing = true;
+  process->calls.hold = true;
+  Remove(pod);
+  ASSERT_EQ(process->calls.stops.size(), 1u);
+  process->calls.stops[0](OkStatus());
+  Settle();
+  EXPECT_EQ(Record()->state(), v1::TERMINATING);
+  EXPECT_EQ(events.Text("FailedKillPod").find("error killing pod: detected running containers"), 0u)
+      << events.Text("FailedKillPod");
+  traced.stops_nothing = false;
+  process->calls.hold = false;
+  RunFor(5s);
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
+  EXPECT_TRUE(runtime.Running("uid-web").empty());
+}
+
+TEST_F(Containers, OneThatHasEndedForGoodIsProbedNoMoreAndHasNoSeries) {
+  auto pod = TestPod{.policy = "Never", .containers = {"app", "other"}}.Make();
+  Probe(*App(pod).mutable_liveness_probe());
+  ASSERT_TRUE(RunPod(pod).ok());
+  RunFor(3s);
+  ASSERT_GT(SeriesOf("app"), 0);
+  Exit("app", 0);
+  const size_t before = runtime.Calls("ExecSync");
+  RunFor(2min);
+  EXPECT_EQ(runtime.Calls("ExecSync"), before);
+  EXPECT_EQ(SeriesOf("app"), 0);
+  EXPECT_EQ(Show(), "app/0=exited(0) other/0=running sandbox/0=ready");
+}
+
+TEST_F(Containers, OnlyWhatAProbeDecidesMakesWork) {
+  auto pod = TestPod{}.Make();
+  Probe(*App(pod).mutable_readiness_probe());
+  Probe(*App(pod).mutable_liveness_probe());
+  App(pod).mutable_liveness_probe()->set_failure_threshold(30);
+  ASSERT_TRUE(RunPod(pod).ok());
+  RunFor(5s);
+  const size_t looks = runtime.Calls("ListPodSandbox");
+  runtime.SetExec("uid-web", "app", cri::ExecResult{.exit_code = 1});
+  RunFor(5s);
+  ASSERT_EQ(events.Count("Killing"), 0);
+  EXPECT_EQ(runtime.Calls("ListPodSandbox"), looks) << "it is unready, and the record says so";
+  RunFor(30s);
+  EXPECT_EQ(events.Count("Killing"), 1);
+  EXPECT_GT(runtime.Calls("ListPodSandbox"), looks);
+}
+
+/// The other one has twenty seconds more.
+TEST_F(Containers, WhatHasStoppedBeforeTheRestOfItsPodIsProbedNoMore) {
+  auto pod = TestPod{.source = "api", .containers = {"app", "slow"}}.Make();
+  Probe(*App(pod).mutable_readiness_probe());
+  pod.mutable_spec()
+      ->mutable_containers(1)
+      ->mutable_lifecycle()
+      ->mutable_pre_stop()
+      ->mutable_sleep()
+      ->set_seconds(20);
+  ASSERT_TRUE(RunPod(pod).ok());
+  RunFor(3s);
+  Remove(pod);
+  ASSERT_EQ(runtime.Running("uid-web"), std::vector<std::string>{"slow"});
+  const size_t before = runtime.Calls("ExecSync");
+  RunFor(10s);
+  EXPECT_EQ(runtime.Calls("ExecSync"), before);
+  EXPECT_EQ(events.Count("Unhealthy"), 0) << events.Text("Unhealthy");
+}
+
+TEST_F(Containers, OfAPodThatEndsReadinessAndSidecarsAreProbedOn) {
+  auto pod = TestPod{.source = "api", .inits = {"side"}, .sidecars = {"side"}}.Make();
+  Probe(*pod.mutable_spec()->mutable_init_containers(0)->mutable_liveness_probe());
+  Probe(*App(pod).mutable_readiness_probe());
+  Probe(*App(pod).mutable_liveness_probe());
+  App(pod).mutable_lifecycle()->mutable_pre_stop()->mutable_sleep()->set_seconds(20);
+  ASSERT_TRUE(RunPod(pod).ok());
+  RunFor(3s);
+  Remove(pod);
+  for (const char* name : {"app", "side"})
+    runtime.SetExec("uid-web", name, cri::ExecResult{.exit_code = 1});
+  RunFor(10s);
+  ASSERT_EQ(runtime.Running("uid-web"), (std::vector<std::string>{"app", "side"}));
+  bool ready = true;
+  const auto record = Record();
+  for (const auto& result : record->probes())
+    if (result.kind() == "readiness") ready = result.success();
+  EXPECT_FALSE(ready);
+  std::set<std::string> unhealthy;
+  for (const auto& event : events.events)
+    if (event.reason == "Unhealthy") unhealthy.insert(event.container + event.message);
+  EXPECT_EQ(unhealthy,
+            (std::set<std::string>{"appReadiness probe failed: ", "sideLiveness probe failed: "}));
+}
+
+TEST_F(Containers, AHookThatFailsWhileTheRuntimeIsLookedAtSaysWhyItsContainerWaits) {
+  auto pod = TestPod{}.Make();
+  App(pod).mutable_lifecycle()->mutable_post_start()->mutable_exec()->add_command("hook");
+  process->calls.hold_exec = true;
+  ASSERT_TRUE(RunPod(pod).ok());
+  ASSERT_EQ(process->calls.execs.size(), 1u);
+  process->calls.hold = true;  // it runs on meanwhile
+  // The look has begun, with the hook under way, when the hook fails.
+  pleg_bus.Signal("pod-changed", "uid-web");
+  process->calls.execs[0](cri::ExecResult{1, "no", ""});
+  Settle();
+  EXPECT_EQ(NoteOf("app").reason(), "PostStartHookError");
+}
+
+TEST_F(Containers, WhatInitContainersLeftInAnEarlierSandboxIsRemoved) {
+  ASSERT_TRUE(RunPod(TestPod{.policy = "OnFailure", .inits = {"one", "two"}}.Make()).ok());
+  Exit("one", 0);
+  WriteLog("two/0.log");
+  WriteLog("two/0.log.20260101-000000");
+  Exit("two", 1);
+  WriteLog("two/1.log");
+  Exit("two", 0);
+  ASSERT_EQ(Show(), "app/0=running one/0=exited(0) sandbox/0=ready two/1=exited(0)");
+  runtime.BreakSandbox("uid-web");
+  Changed();
+  RunFor(2s);
+  EXPECT_EQ(Show(),
+            "app/0=exited(137) one/0=exited(0) one/1=running sandbox/0=dead sandbox/1=ready");
+  EXPECT_FALSE(HasLog("two/0.log") || HasLog("two/0.log.20260101-000000") || HasLog("two/1.log"));
+  Exit("one", 0);
+  EXPECT_EQ(runtime.Running("uid-web"), std::vector<std::string>{"two"}) << Show();
+  Exit("two", 0);
+  EXPECT_EQ(runtime.Running("uid-web"), std::vector<std::string>{"app"}) << Show();
+  EXPECT_EQ(Record()->state(), v1::SYNCING);
+}
+
+}  // namespace
+}  // namespace splitlet::pod_worker
