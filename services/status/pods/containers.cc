@@ -3,12 +3,17 @@
 #include <algorithm>
 
 #include "libs/cri/incarnation.h"
+#include "libs/cri/observe.h"
+#include "libs/kube/ephemeral.h"
+#include "libs/kube/resources.h"
 #include "libs/kube/restart_policy.h"
 
 namespace splitlet::status {
 namespace {
 
 constexpr size_t kMessageBudget = 12288;
+/// What the kernel gives at least: less is shown as it was asked for.
+constexpr int64_t kLeastCpuRequestMillis = 2, kLeastCpuLimitMillis = 10;
 constexpr std::string_view kRestartingAll = "RestartingAllContainers";
 constexpr std::string_view kRemovedToRestart =
     "The container is removed because RestartAllContainers in place";
@@ -32,10 +37,22 @@ std::map<std::string, Seen> ByName(const v1::ObservedPod* observed) {
   return seen;
 }
 
-const kube::ContainerStatus* FindStatus(const kube::PodStatus* status, bool init,
+enum class Kind { kRegular, kInit, kEphemeral };
+
+const google::protobuf::RepeatedPtrField<kube::ContainerStatus>& ListOf(
+    const kube::PodStatus& status, Kind kind) {
+  switch (kind) {
+    case Kind::kRegular: return status.container_statuses();
+    case Kind::kInit: return status.init_container_statuses();
+    case Kind::kEphemeral: return status.ephemeral_container_statuses();
+  }
+  UNREACHABLE();
+}
+
+const kube::ContainerStatus* FindStatus(const kube::PodStatus* status, Kind kind,
                                         const std::string& name) {
   if (status == nullptr) return nullptr;
-  const auto& list = init ? status->init_container_statuses() : status->container_statuses();
+  const auto& list = ListOf(*status, kind);
   const auto it =
       std::find_if(list.begin(), list.end(), [&](const auto& one) { return one.name() == name; });
   return it == list.end() ? nullptr : &*it;
@@ -103,15 +120,34 @@ void SetMounts(const kube::Container& container, kube::ContainerStatus& status) 
   }
 }
 
+/// What was asked for stays where the runtime does not say what it has set. `least`: what the
+/// kernel gives at least.
+template <class Quantities>
+void SetCpu(int64_t actual, int64_t least, Quantities& shown) {
+  const auto cpu = shown.find(std::string(kube::kCpu));
+  if (cpu == shown.end() || actual == 0) return;
+  const auto asked = kube::Quantity::Parse(cpu->second.string());
+  if (actual <= least && asked.ok() && asked->MilliValue() <= least) return;
+  cpu->second.set_string(kube::Quantity::FromMilli(actual).ToString());
+}
+
+template <class Quantities>
+void SetMemory(int64_t actual, Quantities& shown) {
+  const auto memory = shown.find(std::string(kube::kMemory));
+  if (memory == shown.end() || actual == 0) return;
+  memory->second.set_string(
+      kube::Quantity::FromInt(actual, kube::Quantity::Format::kBinary).ToString());
+}
+
 /// One container on its way from the spec to its status.
 class Builder {
  public:
-  Builder(const ContainerInputs& in, const kube::Container& container, bool init, Seen seen)
+  Builder(const ContainerInputs& in, const kube::Container& container, Kind kind, Seen seen)
       : in_(in),
         container_(container),
-        init_(init),
+        kind_(kind),
         seen_(seen),
-        previous_(FindStatus(in.previous, init, container.name())) {}
+        previous_(FindStatus(in.previous, kind, container.name())) {}
 
   kube::ContainerStatus Build(bool any_regular_seen) {
     SetBase();
@@ -120,14 +156,15 @@ class Builder {
     } else if (previous_ != nullptr) {
       SetMissing();
     }
-    if (init_ && !kube::IsSidecar(container_)) SetInitDone(any_regular_seen);
+    if (IsPlainInit()) SetInitDone(any_regular_seen);
     SetNote();
-    SetFlags();
-    if (container_.has_resources()) SetResources();
+    kind_ == Kind::kEphemeral ? status_.set_ready(false) : SetFlags();
     return std::move(status_);
   }
 
  private:
+  bool IsPlainInit() const { return kind_ == Kind::kInit && !kube::IsSidecar(container_); }
+
   void SetBase() {
     if (previous_ != nullptr && previous_->state().has_terminated()) {
       status_ = *previous_;
@@ -196,6 +233,8 @@ class Builder {
     status.set_restart_count(
         std::max(record.restart_count(), had ? previous_->restart_count() : 0));
     SetMounts(container_, status);
+    SetUser(record, status);
+    SetResources(record, status);
     if (had) {
       const bool another = previous_->container_id() != status.container_id();
       *status.mutable_last_state() = another && previous_->state().has_terminated()
@@ -226,12 +265,14 @@ class Builder {
 
   bool IsDue() const {
     if (in_.deleted) return false;
+    if (kind_ == Kind::kEphemeral && seen_.newest != nullptr)
+      return seen_.newest->state() == v1::ContainerRecord::CREATED;
     // Not seen by a listing that does not cover it: what was shown of it, such as running, stands.
     if (seen_.newest == nullptr) return status_.state().has_waiting();
     if (seen_.newest->state() == v1::ContainerRecord::RUNNING) return false;
     if (seen_.newest->state() != v1::ContainerRecord::EXITED) return true;
     const int32_t code = seen_.newest->exit_code();
-    if (init_ && !kube::IsSidecar(container_) && code == 0) return false;
+    if (kind_ == Kind::kInit && code == 0) return false;
     return kube::RestartsAfterExit(in_.pod, container_, code);
   }
 
@@ -252,7 +293,7 @@ class Builder {
     const bool same = previous_ != nullptr && !status_.container_id().empty() &&
                       previous_->container_id() == status_.container_id();
     if (running) started = IsStarted(same);
-    if (init_ && !kube::IsSidecar(container_)) {
+    if (IsPlainInit()) {
       ready = status_.state().has_terminated() && status_.state().terminated().exit_code() == 0;
     } else if (started) {
       ready = IsReady();
@@ -279,17 +320,32 @@ class Builder {
     return result != nullptr && result->success();
   }
 
-  void SetResources() {
-    const auto& resources = container_.resources();
-    if (resources.requests_size() > 0)
-      *status_.mutable_allocated_resources() = resources.requests();
-    *status_.mutable_resources() = resources;
-    status_.mutable_resources()->clear_claims();
+  static void SetUser(const v1::ContainerRecord& record, kube::ContainerStatus& status) {
+    if (!record.has_user()) return;
+    auto& user = *status.mutable_user()->mutable_linux();
+    user.set_uid(record.user().uid());
+    user.set_gid(record.user().gid());
+    *user.mutable_supplemental_groups() = record.user().supplemental_groups();
+  }
+
+  /// As allocated; of a running container as the runtime has set them.
+  void SetResources(const v1::ContainerRecord& record, kube::ContainerStatus& status) const {
+    if (!container_.has_resources()) return;
+    const auto& asked = container_.resources();
+    if (asked.requests_size() > 0) *status.mutable_allocated_resources() = asked.requests();
+    auto& shown = *status.mutable_resources();
+    shown = asked;
+    shown.clear_claims();
+    if (record.state() != v1::ContainerRecord::RUNNING || !record.has_resources()) return;
+    const auto& actual = record.resources();
+    SetCpu(actual.cpu_limit_millis(), kLeastCpuLimitMillis, *shown.mutable_limits());
+    SetCpu(actual.cpu_request_millis(), kLeastCpuRequestMillis, *shown.mutable_requests());
+    SetMemory(actual.memory_limit_bytes(), *shown.mutable_limits());
   }
 
   const ContainerInputs& in_;
   const kube::Container& container_;
-  bool init_;
+  Kind kind_;
   Seen seen_;
   const kube::ContainerStatus* previous_;
   kube::ContainerStatus status_;
@@ -347,14 +403,18 @@ ContainerStatuses ComputeContainers(const ContainerInputs& in) {
   ContainerStatuses statuses;
   for (const auto& container : spec.init_containers())
     statuses.init.push_back(
-        Builder(in, container, true, seen[container.name()]).Build(any_regular));
+        Builder(in, container, Kind::kInit, seen[container.name()]).Build(any_regular));
   for (const auto& container : spec.containers())
     statuses.regular.push_back(
-        Builder(in, container, false, seen[container.name()]).Build(any_regular));
-  std::sort(statuses.regular.begin(), statuses.regular.end(),
-            [](const auto& a, const auto& b) { return a.name() < b.name(); });
-  CutMessages(in.pod, statuses.init);
-  CutMessages(in.pod, statuses.regular);
+        Builder(in, container, Kind::kRegular, seen[container.name()]).Build(any_regular));
+  for (const auto& container : kube::EphemeralContainersOf(spec))
+    statuses.ephemeral.push_back(
+        Builder(in, container, Kind::kEphemeral, seen[container.name()]).Build(any_regular));
+  for (auto* list : {&statuses.regular, &statuses.ephemeral})
+    std::sort(list->begin(), list->end(),
+              [](const auto& a, const auto& b) { return a.name() < b.name(); });
+  for (auto* list : {&statuses.init, &statuses.regular, &statuses.ephemeral})
+    CutMessages(in.pod, *list);
   return statuses;
 }
 
@@ -375,9 +435,7 @@ bool AllRestart(const kube::Pod& pod, const v1::ObservedPod* observed) {
   const auto says = [&](const auto& containers) {
     for (const kube::Container& container : containers)
       for (const auto& record : observed->containers())
-        if (record.name() == container.name() && record.state() == v1::ContainerRecord::EXITED &&
-            !cri::IsLost(record) && kube::RestartsAllAfterExit(container, record.exit_code()))
-          return true;
+        if (record.name() == container.name() && cri::RestartsAll(container, record)) return true;
     return false;
   };
   return says(pod.spec().containers()) || says(pod.spec().init_containers());

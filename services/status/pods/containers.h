@@ -32,8 +32,8 @@ struct ContainerInputs {
 };
 
 struct ContainerStatuses {
-  std::vector<kube::ContainerStatus> init;     // in the order of the spec
-  std::vector<kube::ContainerStatus> regular;  // by name
+  std::vector<kube::ContainerStatus> init;                // in the order of the spec
+  std::vector<kube::ContainerStatus> regular, ephemeral;  // by name
 };
 
 ContainerStatuses ComputeContainers(const ContainerInputs& in);

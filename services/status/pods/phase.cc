@@ -37,8 +37,7 @@ void CountInit(const kube::Pod& pod, const kube::Container& container,
   if (end == nullptr) {
     ++counts.pending_init;
   } else if (end->exit_code() != 0) {
-    const bool again = kube::RestartsAfterExit(pod, container, end->exit_code());
-    ++(again ? counts.pending_init : counts.failed_init);
+    if (!kube::RestartsAfterExit(pod, container, end->exit_code())) ++counts.failed_init;
   }
 }
 

@@ -50,6 +50,20 @@ std::string QosName(const kube::Pod& pod) {
   return qos.ok() ? std::string(kube::Name(*qos)) : std::string();
 }
 
+template <class Quantities>
+void Fill(const kube::Resources& resources, Quantities& out) {
+  for (const auto& [name, quantity] : resources) out[name].set_string(quantity.ToString());
+}
+
+/// Of the pod as a whole, as allocated: a running pod's do not change.
+void SetPodResources(const kube::Pod& pod, kube::PodStatus& status) {
+  const auto requests = kube::PodRequests(pod), limits = kube::PodLimits(pod);
+  if (!requests.ok() || !limits.ok() || (requests->empty() && limits->empty())) return;
+  Fill(*requests, *status.mutable_allocated_resources());
+  Fill(*requests, *status.mutable_resources()->mutable_requests());
+  Fill(*limits, *status.mutable_resources()->mutable_limits());
+}
+
 kube::PodStatus Rejected(const StatusInputs& in) {
   kube::PodStatus status;
   status.set_phase(std::string(kFailed));
@@ -263,6 +277,7 @@ kube::PodStatus ComputePodStatus(const StatusInputs& all) {
   if (!shown.reason.empty()) status.set_reason(shown.reason);
   if (!shown.message.empty()) status.set_message(shown.message);
   if (auto qos = QosName(in.pod); !qos.empty()) status.set_qos_class(std::move(qos));
+  SetPodResources(in.pod, status);
   SetStart(in, status);
   SetIps(in, seen.pod, status);
   AddConditions({.pod = in.pod,
@@ -276,6 +291,8 @@ kube::PodStatus ComputePodStatus(const StatusInputs& all) {
                 status);
   for (auto& one : containers.init) *status.add_init_container_statuses() = std::move(one);
   for (auto& one : containers.regular) *status.add_container_statuses() = std::move(one);
+  for (auto& one : containers.ephemeral)
+    *status.add_ephemeral_container_statuses() = std::move(one);
   return status;
 }
 
