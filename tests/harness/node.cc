@@ -42,10 +42,14 @@ Node::ContainerView ViewOf(const core::ContainerStatus& status) {
   view.restarts = status.restart_count();
   view.ready = status.ready();
   if (status.state().has_running()) view.state = "running";
-  if (status.state().has_waiting()) view.reason = status.state().waiting().reason();
+  if (status.state().has_waiting()) {
+    view.reason = status.state().waiting().reason();
+    view.message = status.state().waiting().message();
+  }
   if (status.state().has_terminated()) {
     view.state = "terminated";
     view.reason = status.state().terminated().reason();
+    view.message = status.state().terminated().message();
     view.exit_code = status.state().terminated().exit_code();
   }
   return view;

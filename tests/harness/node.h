@@ -68,7 +68,8 @@ class Node {
   /// The API status of the pod whose name is `name` or begins with `name`-, as JSON phase and so
   /// on; see PodView.
   struct ContainerView {
-    std::string name, id, state, reason;  // state: "running", "waiting", "terminated"
+    std::string name, id, state;  // "running", "waiting", "terminated"
+    std::string reason, message;  // of the state
     int restarts = 0, exit_code = 0;
     bool ready = false;
   };
