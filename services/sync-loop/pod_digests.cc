@@ -75,9 +75,6 @@ WorkerDigest ReadWorker(const v1::WorkerRecord& record) {
   digest.incarnation = record.incarnation();
   digest.generation = record.generation();
   digest.granted = record.granted();
-  for (const auto& probe : record.probes()) {
-    if (!probe.success()) digest.probes_wrong.insert(probe.container_id() + " " + probe.kind());
-  }
   return digest;
 }
 
@@ -96,16 +93,6 @@ RuntimeDigest ReadRuntime(const v1::RuntimeRecord& record) {
     digest.grace_seconds = std::max(digest.grace_seconds, container.grace_period_seconds());
   }
   return digest;
-}
-
-bool ProbesMakeWork(const std::set<std::string>& before, const std::set<std::string>& after) {
-  const auto is_new = [](const std::set<std::string>& known) {
-    return [&known](const std::string& probe) { return !known.contains(probe); };
-  };
-  if (std::any_of(after.begin(), after.end(), is_new(before))) return true;
-  return std::any_of(before.begin(), before.end(), [&](const std::string& probe) {
-    return !probe.ends_with(" liveness") && !after.contains(probe);
-  });
 }
 
 bool MakesWork(const v1::RuntimeRecord* before, const v1::RuntimeRecord& after) {

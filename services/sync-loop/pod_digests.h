@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -46,7 +45,6 @@ struct WorkerDigest {
   std::string uid;
   int64_t incarnation = 0, generation = 0;
   bool granted = false;
-  std::set<std::string> probes_wrong;  // "<container id> <kind>" without success
 };
 WorkerDigest ReadWorker(const v1::WorkerRecord& record);
 
@@ -63,9 +61,6 @@ struct RuntimeDigest {
   int64_t grace_seconds = 1;  // greatest of the annotations, at least 1
 };
 RuntimeDigest ReadRuntime(const v1::RuntimeRecord& record);
-
-/// A liveness probe that begins to fail, and every change of the others.
-bool ProbesMakeWork(const std::set<std::string>& before, const std::set<std::string>& after);
 
 /// Something has ended or vanished, or was found dead. What pod-worker has made or started, and the
 /// removal of what was dead, make no work.

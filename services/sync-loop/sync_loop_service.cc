@@ -1,7 +1,6 @@
 #include "services/sync-loop/sync_loop_service.h"
 
 #include <map>
-#include <set>
 #include <utility>
 
 #include "libs/base/trace.h"
@@ -128,14 +127,8 @@ void SyncLoopService::OnWorkersChanged(const bus::View<v1::WorkerRecord>::Change
   CHECK(deps_.loop.IsCurrent());
   const std::string& key = change.key;
   const bool held_room = admitter_.HoldsRoom(key);
-  const WorkerDigest* before = known_.Worker(key);
-  const auto probes_before = before == nullptr ? std::set<std::string>() : before->probes_wrong;
   known_.TakeWorker(change);
   admitter_.OnHolderChanged(key);
-  if (const WorkerDigest* worker = known_.Worker(key); worker != nullptr) {
-    if (ProbesMakeWork(probes_before, worker->probes_wrong))
-      grants_.MakeSyncDue(key, change.traceparent);
-  }
   admitter_.DecideSoon(key);
   if (held_room && !admitter_.HoldsRoom(key)) admitter_.DecideAllWaiting();
   grants_.Check(key);

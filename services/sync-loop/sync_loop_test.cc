@@ -258,23 +258,6 @@ TEST(SyncLoop, AFurtherLifeWaitsForTheEndOfTheEarlierOne) {
   EXPECT_EQ(node.Calls(), Calls{"CREATE web 2/5"});
 }
 
-TEST(SyncLoop, ResourcesStayAsAdmitted) {
-  Node node;
-  node.PutNode("1");
-  node.StartLoop();
-  node.Put({.uid = "web",
-            .spec = "containers: [{name: c, image: v1, resources: {requests: {cpu: 500m}}}]"});
-  node.Settle();
-  node.Put({.uid = "web",
-            .spec = "containers: [{name: c, image: v2, resources: {requests: {cpu: 50}}}]",
-            .generation = 2});
-  EXPECT_EQ(node.Calls(), (Calls{"CREATE web 1/1", "UPDATE web 1/2"}));
-  kube::Pod pod;
-  ASSERT_TRUE(pod.ParseFromString(node.worker.pods.at("web")));
-  EXPECT_EQ(pod.spec().containers(0).image(), "v2");
-  EXPECT_EQ(pod.spec().containers(0).resources().requests().at("cpu").string(), "500m");
-}
-
 TEST(SyncLoop, AnOrphanIsKilledAfterTwoPassesWithTheGraceOfItsAnnotation) {
   Node node;
   node.PutNode();

@@ -139,15 +139,6 @@ TEST(RuntimeChange, OnlyWhatHasEndedMakesWork) {
   EXPECT_TRUE(MakesWork(&without, died)) << "started and died unseen";
 }
 
-TEST(ProbeChange, LivenessCountsOnlyWhenItBeginsToFail) {
-  using Wrong = std::set<std::string>;
-  EXPECT_TRUE(ProbesMakeWork({}, Wrong{"c1 liveness"}));
-  EXPECT_FALSE(ProbesMakeWork(Wrong{"c1 liveness"}, {}));
-  EXPECT_FALSE(ProbesMakeWork(Wrong{"c1 readiness"}, Wrong{"c1 readiness"}));
-  EXPECT_TRUE(ProbesMakeWork(Wrong{"c1 readiness"}, {}));
-  EXPECT_TRUE(ProbesMakeWork(Wrong{"c1 startup"}, {}));
-}
-
 TEST(OrphanWatch, TakesTwoEqualPassesApart) {
   FakeClock clock;
   OrphanWatch watch;
