@@ -54,6 +54,12 @@ void FakeFileSystem::SetMountPoint(const std::string& path) {
   mounts_.push_back(path);
 }
 
+void FakeFileSystem::EndMountPoint(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  std::erase(mounts_, path);
+  nodes_.erase(FirstBelow(path), nodes_.lower_bound(path + "0"));  // '0' comes after '/'
+}
+
 void FakeFileSystem::SetUsage(const std::string& prefix, const DiskUsage& usage) {
   const std::lock_guard lock(mutex_);
   usage_[prefix] = usage;

@@ -29,6 +29,8 @@ class FakeFileSystem final : public FileSystem {
   /// RESOURCE_EXHAUSTED; ReplaceFrom does not.
   void SetFull(const std::string& prefix, bool full);
   void SetMountPoint(const std::string& path);
+  /// Nothing is mounted there any more, and what was there is gone.
+  void EndMountPoint(const std::string& path);
   void SetUsage(const std::string& prefix, const DiskUsage& usage);
   /// Files go back to their last synced content; those never synced are gone.
   void PowerCut();

@@ -47,8 +47,13 @@ class Crashes : public TestNode {
     lifecycle.mutable_post_start()->mutable_exec()->add_command("true");
     lifecycle.mutable_pre_stop()->mutable_exec()->add_command("true");
     auto& volume = *web.mutable_spec()->add_volumes();
-    volume.set_name("scratch");
-    volume.mutable_volume_source()->mutable_empty_dir();
+    volume.set_name("self");
+    auto& downward = *volume.mutable_volume_source()->mutable_downward_api();
+    downward.set_default_mode(0644);
+    auto& item = *downward.add_items();
+    item.set_path("name");
+    item.mutable_field_ref()->set_field_path("metadata.name");
+    MountAt(*web.mutable_spec()->mutable_containers(0), "self");
     auto& probe = *web.mutable_spec()->mutable_containers(0)->mutable_readiness_probe();
     probe.set_period_seconds(30);
     probe.mutable_handler()->mutable_exec()->add_command("check");
@@ -124,6 +129,7 @@ class Crashes : public TestNode {
                           record->incarnation(), static_cast<int>(record->state()),
                           record->verdict().phase(), record->verdict().reason());
     }
+    for (const auto& [path, mount] : mounts.mounted()) text += "mounted: " + path + "\n";
     for (const auto& violation : runtime.Violations()) text += violation + "\n";
     return text;
   }

@@ -27,6 +27,7 @@ TEST_F(Ending, ARemovedPodStopsAndFinishes) {
   auto& volume = *pod.mutable_spec()->add_volumes();
   volume.set_name("scratch");
   volume.mutable_volume_source()->mutable_empty_dir();
+  MountAt(*pod.mutable_spec()->mutable_containers(0), "scratch");
   ASSERT_TRUE(RunPod(pod).ok());
   const std::string dir = "/kubelet/pods/uid-web/volumes/kubernetes.io~empty-dir/scratch";
   EXPECT_TRUE(files.Stat(dir, false).ok());

@@ -82,6 +82,7 @@ struct Process final : daemon::Service {
   cri::GrpcRuntime runtime;
   LimitedRunner runner;
   http::AsyncClient http;
+  fs::RealMounts mounts;
   std::unique_ptr<cri::Streaming> streaming;
   std::unique_ptr<peers::DesiredOwner> owner;
   std::unique_ptr<FolderObjects> objects;  // null: this node has none
@@ -129,6 +130,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                                                       p.runtime,
                                                       cri::MakeTailReader(),
                                                       context.files(),
+                                                      p.mounts,
                                                       fs::ReadWithin,
                                                       *p.owner,
                                                       context.events(),

@@ -4,6 +4,7 @@
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/objects/folder_objects.h"
 #include "services/pod-worker/pod_worker_fixture.h"
+#include "services/pod-worker/volumes/volumes_fixture.h"
 
 /// Pods that name API objects, and the folder that these come from.
 
@@ -66,6 +67,24 @@ TEST_F(Objects, APodWaitsForWhatItNamesAndRunsWhenItComes) {
   EXPECT_EQ(NoteOf("app").message(), "configmap \"settings\" not found");
   Put("settings.yaml", MapOf("settings", "blue"));
   EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+}
+
+TEST_F(Objects, AVolumeWaitsForItsObjectFollowsItAndGoesWithThePod) {
+  auto pod = PodWithVolumes("[{name: v, configMap: {name: settings}}]", {"v"});
+  (*pod.mutable_metadata()->mutable_annotations())["kubernetes.io/config.source"] = "file";
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(events.Text("FailedMount"),
+            "MountVolume.SetUp failed for volume \"v\" : configmap \"settings\" not found");
+  EXPECT_EQ(Show(), "");
+  Put("settings.yaml", MapOf("settings", "blue"));
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+  const std::string dir = "/kubelet/pods/uid-web/volumes/kubernetes.io~configmap/v";
+  EXPECT_EQ(files.Read(dir + "/K", 10).value_or(""), "blue");
+  Put("settings.yaml", MapOf("settings", "red"));
+  EXPECT_EQ(files.Read(dir + "/K", 10).value_or(""), "red") << "at once";
+  ASSERT_TRUE(files.Remove("/objects/settings.yaml").ok());
+  Settle();
+  EXPECT_EQ(files.Read(dir + "/K", 10).value_or(""), "red") << "it keeps what it had";
 }
 
 /// Else what is optional would be left out of a container that starts before the first look.

@@ -13,6 +13,7 @@ class Place : public testing::Test, public TestNode {
     auto& volume = *pod.mutable_spec()->add_volumes();
     volume.set_name("scratch");
     volume.mutable_volume_source()->mutable_empty_dir();
+    MountAt(*pod.mutable_spec()->mutable_containers(0), "scratch");
     return pod;
   }
   bool Exists(const std::string& path) { return files.Stat(path, false).ok(); }

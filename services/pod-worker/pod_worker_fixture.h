@@ -24,6 +24,7 @@
 #include "libs/cri/stranded_calls.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
+#include "libs/fs/fake_mounts.h"
 #include "libs/http/fake_caller.h"
 #include "libs/peers/fake_desired_owner.h"
 #include "services/pod-worker/pod_worker_service.h"
@@ -213,6 +214,7 @@ class TestNode {
              .long_calls = process->calls,
              .read_tail = nullptr,
              .files = files,
+             .mounts = mounts,
              .read_within =
                  [this](const std::string& root, const std::string& path, uint64_t max_bytes) {
                    return files.Read(root + "/" + path, max_bytes);
@@ -371,6 +373,7 @@ class TestNode {
   FakeClock clock;
   exec::Scheduler all{clock};
   fs::FakeFileSystem files{clock};
+  fs::FakeMounts mounts{files};
   cri::FakeRuntime runtime{clock};
   TracedRunner traced{runtime};
   bus::FakeBusNetwork network{clock, 1};

@@ -31,9 +31,10 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
       records_(deps_.files, deps_.clock, config_.run_dir, config_.state_dir),
       metrics_(deps_.metrics),
       observer_({deps_.reader, deps_.clock, deps_.read_tail}),
+      volumes_({deps_.files, deps_.mounts, deps_.clock, config_.node}),
       sync_({deps_.reader, observer_, deps_.runner, deps_.remover, deps_.images, deps_.files,
-             deps_.read_within, records_, deps_.clock, config_.node, deps_.events, metrics_,
-             deps_.log, config_.request_timeout}),
+             volumes_, deps_.read_within, records_, deps_.clock, config_.node, deps_.events,
+             metrics_, deps_.log, config_.request_timeout}),
       stop_({observer_, deps_.runner, deps_.long_calls, deps_.clock, deps_.events,
              config_.request_timeout}),
       random_(deps_.seed),
@@ -147,7 +148,7 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
            .loop = deps_.loop,
            .strands = deps_.runtime_strands,
            .runtime = stop_,
-           .files = deps_.files,
+           .volumes = volumes_,
            .node = config_.node,
            .events = deps_.events,
            .metrics = metrics_,
@@ -269,7 +270,8 @@ void PodWorkerService::BeginStop() {
 
 void PodWorkerService::OnObjectsChanged() {
   for (const auto& [uid, worker] : workers_)
-    if (worker->state == WorkerState::kSyncing && !worker->sync_error.empty())
+    if (worker->state == WorkerState::kSyncing &&
+        (worker->shows_objects || !worker->sync_error.empty()))
       due_.Add(uid, Duration{0});
 }
 

@@ -88,6 +88,7 @@ struct Deps {
   cri::LongCalls& long_calls;
   cri::TailReader read_tail;  // for termination messages
   fs::FileSystem& files;
+  fs::Mounts& mounts;
   fs::WithinReader read_within;
   peers::DesiredOwner& owner;  // config-source, asked before a destructive act
   daemon::EventRecorder& events;
@@ -120,7 +121,8 @@ class PodWorkerService {
   /// for an incarnation that is over or a pod whose file cannot be read.
   void OnUpdatePod(const v1::UpdatePodRequest& request, DoneStatus done,
                    const std::string& traceparent = {});
-  /// Objects that pods name have changed: those that wait for one are looked at again.
+  /// Objects that pods name have changed: those that wait for one are looked at again, and those
+  /// that show some in volumes.
   void OnObjectsChanged();
   /// Answers when the deadline is on disk.
   void OnKillPod(const v1::KillPodRequest& request, Done<v1::KillPodReply> done,
@@ -183,6 +185,7 @@ class PodWorkerService {
   DiskRecords records_;
   Metrics metrics_;
   cri::Observer observer_;
+  VolumeManager volumes_;
   PodSync sync_;
   PodStop stop_;
   Random random_;

@@ -50,6 +50,13 @@ struct TestPod {
   }
 };
 
+/// The volume at /<name> of the container.
+inline void MountAt(kube::Container& container, const std::string& volume) {
+  auto& mount = *container.add_volume_mounts();
+  mount.set_name(volume);
+  mount.set_mount_path("/" + volume);
+}
+
 using Record = v1::ContainerRecord;
 
 struct TestRecord {

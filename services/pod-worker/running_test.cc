@@ -347,11 +347,12 @@ TEST_F(Running, AVolumeOfAnotherKindIsNamedAndNothingStarts) {
   auto pod = TestPod{}.Make();
   auto& volume = *pod.mutable_spec()->add_volumes();
   volume.set_name("v");
-  volume.mutable_volume_source()->mutable_secret()->set_secret_name("s");
+  volume.mutable_volume_source()->mutable_nfs()->set_server("s");
+  MountAt(*pod.mutable_spec()->mutable_containers(0), "v");
   ASSERT_TRUE(RunPod(pod).ok());
   EXPECT_EQ(Show(), "");
   EXPECT_EQ(events.Text("FailedMount"),
-            "Unable to attach or mount volumes: volume type \"secret\" is not supported");
+            "Unable to attach or mount volumes: volume type \"nfs\" is not supported");
   EXPECT_NE(Record()->sync_error().find("not supported"), std::string::npos);
 }
 

@@ -101,6 +101,7 @@ class Threads : public testing::Test {
                        .long_calls = test.long_calls_,
                        .read_tail = nullptr,
                        .files = test.files_,
+                       .mounts = test.mounts_,
                        .read_within = nullptr,
                        .owner = test.owner_,
                        .events = test.events_,
@@ -198,6 +199,7 @@ class Threads : public testing::Test {
   Board board_;
   RealClock clock_;
   fs::FakeFileSystem files_{clock_};
+  fs::FakeMounts mounts_{files_};
   http::FakeCaller http_;
   NotedWaiter waiter_{board_};
   cri::FakeRuntime runtime_{clock_, {.waiter = &waiter_}};

@@ -21,6 +21,7 @@
 #include "libs/cri/fake_runtime.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
+#include "libs/fs/fake_mounts.h"
 
 namespace splitlet::v1 {
 class PodStatusRecord;
@@ -113,6 +114,7 @@ class SimNode {
   bus::FakeBusNetwork& network() { return network_; }
   cri::FakeRuntime& runtime() { return *runtime_; }
   fs::FakeFileSystem& files() { return files_; }
+  fs::FakeMounts& mounts() { return mounts_; }
   LogSink& sink();
   /// The runtime is about to be told to run a command: the commands of hooks are watched.
   void OnCommand(const cri::ContainerId& id, const std::string& command);
@@ -182,6 +184,7 @@ class SimNode {
   FakeClock clock_;
   exec::Scheduler scheduler_;
   fs::FakeFileSystem files_;
+  fs::FakeMounts mounts_{files_};
   std::unique_ptr<cri::Waiter> waiter_;
   std::unique_ptr<cri::FakeRuntime> runtime_;
   bus::FakeBusNetwork network_;

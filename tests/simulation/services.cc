@@ -149,6 +149,7 @@ class PodWorker final : public Process {
                          .long_calls = calls_,
                          .read_tail = nullptr,
                          .files = node.files(),
+                         .mounts = node.mounts(),
                          .read_within = nullptr,
                          .owner = owner_,
                          .events = shell().events,

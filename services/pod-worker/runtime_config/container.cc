@@ -41,12 +41,18 @@ StatusOr<bool> RecursiveReadOnly(const k8s::io::api::core::v1::VolumeMount& moun
 
 std::string Absolute(const std::string& path) { return path.starts_with('/') ? path : "/" + path; }
 
-/// Made by us, so that it may be given the container's label.
-bool IsEmptyDir(const kube::Pod& pod, const std::string& name) {
-  const auto& volumes = pod.spec().volumes();
-  return std::any_of(volumes.begin(), volumes.end(), [&name](const kube::Volume& volume) {
-    return volume.name() == name && volume.volume_source().has_empty_dir();
-  });
+/// As the spec has it; empty: there is none.
+const k8s::io::api::core::v1::VolumeSource& SourceOf(const kube::Pod& pod,
+                                                     const std::string& name) {
+  for (const auto& volume : pod.spec().volumes())
+    if (volume.name() == name) return volume.volume_source();
+  return k8s::io::api::core::v1::VolumeSource::default_instance();
+}
+
+/// Files that show objects, which nobody in a container may change.
+bool ShowsObjects(const k8s::io::api::core::v1::VolumeSource& source) {
+  return source.has_config_map() || source.has_secret() || source.has_downward_api() ||
+         source.has_projected();
 }
 
 Status AddVolumeMount(const ContainerInput& in, const k8s::io::api::core::v1::VolumeMount& mount,
@@ -65,10 +71,12 @@ Status AddVolumeMount(const ContainerInput& in, const k8s::io::api::core::v1::Vo
   auto& to = *out.add_mounts();
   to.set_container_path(Absolute(mount.mount_path()));
   to.set_host_path(found->second);
-  to.set_readonly(mount.read_only());
+  const auto& source = SourceOf(in.pod, mount.name());
+  to.set_readonly(mount.read_only() || ShowsObjects(source));
   to.set_recursive_read_only(*recursive);
   to.set_propagation(*propagation);
-  to.set_selinux_relabel(in.node.selinux && IsEmptyDir(in.pod, mount.name()));
+  // Made by us, so that it may be given the container's label.
+  to.set_selinux_relabel(in.node.selinux && (source.has_empty_dir() || ShowsObjects(source)));
   return OkStatus();
 }
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <vector>
+
 #include "k8s.io/api/core/v1/security.pb.h"
 #include "k8s.io/api/core/v1/volume.pb.h"
 #include "k8s.io/api/core/v1/volume_source.pb.h"
@@ -55,6 +58,26 @@ TEST_F(ContainerConfigTest, CommandMountsAndNames) {
   EXPECT_EQ(out_.mounts(1).container_path(), "/etc/hosts");
   EXPECT_EQ(out_.mounts(2).container_path(), "/dev/termination-log");
   EXPECT_TRUE(out_.image().annotations().empty()) << "those of the pod are none of the image";
+}
+
+TEST_F(ContainerConfigTest, NobodyInAContainerWritesFilesThatShowObjects) {
+  auto& mount = *container().add_volume_mounts();
+  mount.set_name("data");
+  mount.set_mount_path("/data");
+  auto& volume = *pod_.mutable_spec()->add_volumes();
+  volume.set_name("data");
+  auto& source = *volume.mutable_volume_source();
+  const std::vector<std::function<void()>> kinds = {
+      [&] { source.mutable_empty_dir(); }, [&] { source.mutable_config_map(); },
+      [&] { source.mutable_secret(); },    [&] { source.mutable_downward_api(); },
+      [&] { source.mutable_projected(); },
+  };
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    source.Clear();
+    kinds[i]();
+    ASSERT_TRUE(Make().ok());
+    EXPECT_EQ(out_.mounts(0).readonly(), i > 0) << i;
+  }
 }
 
 TEST_F(ContainerConfigTest, ARelativeTerminationMessagePathIsOneFromTheRoot) {

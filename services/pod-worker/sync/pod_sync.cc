@@ -19,7 +19,7 @@
 #include "services/pod-worker/sync/begun_attempts.h"
 #include "services/pod-worker/sync/container_start.h"
 #include "services/pod-worker/sync/restart_all.h"
-#include "services/pod-worker/volumes/pod_volumes.h"
+#include "services/pod-worker/volumes/volume_manager.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {
@@ -68,6 +68,7 @@ class Pass {
   bool Ending() const { return input_.ending->cancelled(); }
 
   Status Steps() {
+    out_.shows_objects = VolumeManager::Refreshes(pod_);
     auto seen = Annotate(deps_.observer.Observe(pod_.metadata().uid(), Soon(), input_.known.get(),
                                                 input_.listing.get()),
                          "error determining status");
@@ -106,6 +107,7 @@ class Pass {
     if (!todo.create_sandbox_attempt && todo.start.empty() && todo.start_init.empty() &&
         todo.start_ephemeral.empty()) {
       out_.settled = WasStarted();
+      if (out_.settled && out_.shows_objects) RefreshVolumes();
       return OkStatus();
     }
     if (quiet && *quiet > deps_.clock.Now()) {
@@ -327,24 +329,22 @@ class Pass {
                                                  Message(place.status())));
       return place.status();
     }
-    auto paths = VolumePaths(pod_, place->path);
+    auto paths = deps_.volumes.SetUp({pod_, input_.objects.get()}, *place);
     if (!paths.ok()) {
-      events_.Warning("FailedMount", fmt::format("Unable to attach or mount volumes: {}",
-                                                 Message(paths.status())));
+      events_.Warning("FailedMount", Message(paths.status()));
       return paths.status();
-    }
-    Status ensured;
-    if (!place->ours)
-      ensured =
-          MarkPod(uid, deps_.node.pod_roots, {place->path, kube::SourceOf(pod_)}, deps_.files);
-    if (ensured.ok()) ensured = EnsureVolumes(pod_, place->path, deps_.files);
-    if (!ensured.ok()) {
-      events_.Warning("FailedMount", Message(ensured));
-      return ensured;
     }
     volumes_ = std::move(paths).value();
     pod_dir_ = place->path;
     return OkStatus();
+  }
+
+  /// Containers go on with what they have when it cannot be brought up to date.
+  void RefreshVolumes() {
+    const auto place = node::FindPodPlace(deps_.files, deps_.node.pod_roots, pod_.metadata().uid());
+    if (!place.ok() || !place->ours) return;
+    const Status fresh = deps_.volumes.Refresh({pod_, input_.objects.get()}, *place);
+    if (!fresh.ok()) events_.Warning("FailedMount", Message(fresh));
   }
 
   /// `make`: for a sandbox that is to be made; then what is wrong with its DNS is reported.

@@ -28,6 +28,7 @@
 #include "services/pod-worker/sync/actions.h"
 #include "services/pod-worker/sync/post_start.h"
 #include "services/pod-worker/user_namespaces/user_ids.h"
+#include "services/pod-worker/volumes/volume_manager.h"
 #include "services/pod-worker/worker/disk_records.h"
 
 namespace splitlet::v1 {
@@ -85,6 +86,7 @@ struct SyncOutcome {
   bool acted = false;         // the runtime was asked to change something, whatever it answered
   bool settled = false;       // nothing was to be done, and every container was started before
   bool network_not_ready = false;
+  bool shows_objects = false;  // in volumes, which a sync brings up to date
 };
 
 /// Of a look, what the next one need not ask for: running containers, which listed as running have
@@ -102,6 +104,7 @@ class PodSync {
     cri::Remover& remover;
     cri::Images& images;
     fs::FileSystem& files;
+    VolumeManager& volumes;
     const fs::WithinReader& read_within;  // what containers have written
     const DiskRecords& records;
     const Clock& clock;

@@ -9,7 +9,6 @@
 #include "libs/cri/grpc_runtime.h"
 #include "services/pod-worker/termination/stop_order.h"
 #include "services/pod-worker/termination/terminal_status.h"
-#include "services/pod-worker/volumes/pod_volumes.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -330,8 +329,7 @@ void TerminationRunner::CleanUp(Worker& worker) {
   worker.On(ActivityEvent::kStepBegun);
   deps_.strands.Run(
       worker.uid, [this, uid = worker.uid, source = worker.source, orphan = worker.orphan] {
-        const Status cleaned =
-            orphan ? OkStatus() : RemoveVolumesOf(uid, source, deps_.node.pod_roots, deps_.files);
+        const Status cleaned = orphan ? OkStatus() : deps_.volumes.TearDown(uid, source);
         deps_.loop.Post([this, uid, cleaned] { OnCleanedUp(uid, cleaned); });
       });
 }

@@ -26,13 +26,13 @@
 #include "libs/base/status.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
-#include "libs/fs/file_system.h"
 #include "services/pod-worker/hooks/hook_runner.h"
 #include "services/pod-worker/metrics.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/termination/pod_stop.h"
 #include "services/pod-worker/termination/pod_termination.h"
 #include "services/pod-worker/termination/pre_stop.h"
+#include "services/pod-worker/volumes/volume_manager.h"
 #include "services/pod-worker/worker/disk_records.h"
 #include "services/pod-worker/worker/worker_store.h"
 #include "services/pod-worker/worker/workers.h"
@@ -54,7 +54,7 @@ class TerminationRunner {
     exec::EventLoop& loop;
     exec::Strands& strands;
     const PodStop& runtime;
-    fs::FileSystem& files;
+    VolumeManager& volumes;
     const NodeInfo& node;
     daemon::EventRecorder& events;
     Metrics& metrics;

@@ -98,6 +98,7 @@ struct Worker {
   PostStart post_start;
   std::string pod_ip;  // of the newest sandbox, as last seen; may be empty
   std::string sync_error;
+  bool shows_objects = false;  // in volumes, as the last sync found
   int failures = 0;
   int missing_passes = 0;
   std::optional<UserIds> user_ids;  // on disk before anything runs with them, until the end

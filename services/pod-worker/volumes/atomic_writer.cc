@@ -1,0 +1,181 @@
+#include "services/pod-worker/volumes/atomic_writer.h"
+
+#include <fmt/chrono.h>
+
+#include <algorithm>
+#include <set>
+
+#include "libs/base/fail_point.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+constexpr std::string_view kData = "..data", kNewData = "..data_tmp", kNewFile = "..file_tmp";
+constexpr uint32_t kDirMode = 0755;
+constexpr size_t kMaxPath = 4096, kMaxName = 255;
+
+Status CheckPath(const std::string& path) {
+  const auto invalid = [&path](std::string_view why) {
+    return InvalidArgument("invalid path: must {}: \"{}\"", why, path);
+  };
+  if (path.empty() || path.front() == '/') return invalid("be a relative path");
+  if (path.size() > kMaxPath) return invalid("be less than or equal to 4096 characters");
+  if (path.starts_with("..") && !path.starts_with("../") && path != "..")
+    return invalid("not start with '..'");
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t end = std::min(path.find('/', begin), path.size());
+    const std::string_view name = std::string_view(path).substr(begin, end - begin);
+    if (name == "..") return invalid("not contain '..'");
+    if (name.empty() || name == ".") return invalid("have a name at each step");
+    if (name.size() > kMaxName) return invalid("have names of at most 255 characters");
+    begin = end + 1;
+  }
+  return OkStatus();
+}
+
+class Publisher {
+ public:
+  Publisher(const std::string& dir, const Payload& payload, fs::FileSystem& files)
+      : dir_(dir), payload_(payload), files_(files) {}
+
+  Status Run(WallTime now) {
+    for (const auto& [path, file] : payload_) {
+      const Status valid = CheckPath(path);
+      if (!valid.ok()) return valid;
+    }
+    ASSIGN_OR_RETURN(std::string current, Current(), "read {}", kData);
+    ASSIGN_OR_RETURN(const bool same, Holds(current), "compare");
+    if (!same) {
+      ASSIGN_OR_RETURN(current, WriteSet(now), "write");
+      RETURN_IF_ERROR(SwitchTo(current), "switch");
+    }
+    RETURN_IF_ERROR(LinkFiles(), "link");
+    return Annotate(RemoveOthers(current), "remove what was");
+  }
+
+ private:
+  std::string At(std::string_view name) const { return fmt::format("{}/{}", dir_, name); }
+
+  /// The directory that readers see; empty: none yet.
+  StatusOr<std::string> Current() {
+    auto target = files_.ReadSymlink(At(kData));
+    if (target.status().code() == StatusCode::kNotFound) return std::string();
+    // Somebody else's link is replaced.
+    if (target.ok() &&
+        (!target->starts_with("..") || target->find('/') != std::string::npos || *target == ".."))
+      return std::string();
+    return target;
+  }
+
+  /// Whether it holds just the payload.
+  StatusOr<bool> Holds(const std::string& name) {
+    if (name.empty()) return false;
+    for (const auto& [path, file] : payload_) {
+      const auto content =
+          files_.Read(fmt::format("{}/{}", At(name), path), file.content.size() + 1);
+      // Of another length, of another kind, or not there: it differs.
+      if (!content.ok() || *content != file.content) return false;
+    }
+    ASSIGN_OR_RETURN(const size_t count, CountFiles(At(name), payload_.size()), "count files");
+    return count == payload_.size();
+  }
+
+  /// Stops counting above `most`.
+  StatusOr<size_t> CountFiles(const std::string& dir, size_t most) {
+    auto entries = files_.List(dir);
+    if (entries.status().code() == StatusCode::kNotFound) return most + 1;
+    if (!entries.ok()) return entries.status();
+    size_t count = 0;
+    for (const auto& entry : *entries) {
+      if (entry.kind != fs::FileInfo::Kind::kDirectory) {
+        ++count;
+      } else {
+        ASSIGN_OR_RETURN(const size_t below, CountFiles(dir + "/" + entry.name, most), "{}",
+                         entry.name);
+        count += below;
+      }
+      if (count > most) break;
+    }
+    return count;
+  }
+
+  StatusOr<std::string> NewName(WallTime now) {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(now);
+    const int64_t first = (now - seconds).count();
+    // Another set of the same moment: a clock that stands still, or a killed process's.
+    for (int64_t i = 0; i < 1000; ++i) {
+      std::string name =
+          fmt::format("..{:%Y_%m_%d_%H_%M_%S}.{:09}",
+                      fmt::gmtime(seconds.time_since_epoch().count()), (first + i) % 1'000'000'000);
+      const auto there = files_.Stat(At(name), false);
+      if (there.status().code() == StatusCode::kNotFound) return name;
+      if (!there.ok()) return there.status();
+    }
+    return Internal("no name is free");
+  }
+
+  StatusOr<std::string> WriteSet(WallTime now) {
+    ASSIGN_OR_RETURN(std::string name, NewName(now), "choose a name");
+    RETURN_IF_ERROR(files_.MakeDirs(At(name), kDirMode), "make {}", name);
+    for (const auto& [path, file] : payload_) {
+      const std::string full = fmt::format("{}/{}", At(name), path);
+      if (path.find('/') != std::string::npos)
+        RETURN_IF_ERROR(files_.MakeDirs(full.substr(0, full.rfind('/')), kDirMode), "{}", path);
+      // Replace takes a name beside the file's, which may be too long or another file's.
+      RETURN_IF_ERROR(files_.Replace(At(kNewFile), file.content, {.mode = file.mode}), "{}", path);
+      RETURN_IF_ERROR(files_.Rename(At(kNewFile), full), "{}", path);
+    }
+    FAIL_POINT("pod-worker.publish-volume.written");
+    return name;
+  }
+
+  Status SwitchTo(const std::string& name) {
+    RETURN_IF_ERROR(files_.Remove(At(kNewData)), "remove {}", kNewData);
+    RETURN_IF_ERROR(files_.MakeSymlink(name, At(kNewData)), "make {}", kNewData);
+    RETURN_IF_ERROR(files_.Rename(At(kNewData), At(kData)), "rename {}", kNewData);
+    FAIL_POINT("pod-worker.publish-volume.switched");
+    return OkStatus();
+  }
+
+  /// A link for the first step of each path.
+  Status LinkFiles() {
+    for (const auto& [path, file] : payload_) names_.insert(path.substr(0, path.find('/')));
+    for (const auto& name : names_) {
+      const std::string target = fmt::format("{}/{}", kData, name);
+      const auto known = files_.ReadSymlink(At(name));
+      if (known.ok() && *known == target) continue;
+      if (known.ok()) RETURN_IF_ERROR(files_.Remove(At(name)), "remove {}", name);
+      RETURN_IF_ERROR(files_.MakeSymlink(target, At(name)), "{}", name);
+    }
+    return OkStatus();
+  }
+
+  /// Links of files that are no more, and sets that nobody sees.
+  Status RemoveOthers(const std::string& current) {
+    ASSIGN_OR_RETURN(const auto entries, files_.List(dir_), "list");
+    for (const auto& entry : entries) {
+      if (entry.name.starts_with("..")) {
+        if (entry.name != kData && entry.name != current)
+          RETURN_IF_ERROR(files_.RemoveTree(At(entry.name)), "{}", entry.name);
+      } else if (entry.kind == fs::FileInfo::Kind::kSymlink && !names_.contains(entry.name)) {
+        RETURN_IF_ERROR(files_.Remove(At(entry.name)), "{}", entry.name);
+      }
+    }
+    return OkStatus();
+  }
+
+  const std::string& dir_;
+  const Payload& payload_;
+  fs::FileSystem& files_;
+  std::set<std::string> names_;
+};
+
+}  // namespace
+
+Status Publish(const std::string& dir, const Payload& payload, fs::FileSystem& files,
+               WallTime now) {
+  return Publisher(dir, payload, files).Run(now);
+}
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,133 @@
+#include "services/pod-worker/volumes/atomic_writer.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <set>
+
+#include "libs/fs/fake_file_system.h"
+#include "libs/fs/real_file_system.h"
+#include "services/pod-worker/pods_fixture.h"
+
+namespace splitlet::pod_worker {
+namespace {
+
+constexpr WallTime kNow{std::chrono::seconds{1'700'000'000} + std::chrono::nanoseconds{5}};
+
+class AtomicWriter : public testing::Test {
+ protected:
+  AtomicWriter() { EXPECT_TRUE(files_.MakeDirs("/v", 0777).ok()); }
+  Status Write(const Payload& payload, WallTime now = kNow) {
+    return Publish("/v", payload, files_, now);
+  }
+  std::string Read(const std::string& path) { return files_.Read("/v/" + path, 1000).value_or(""); }
+  std::set<std::string> Names() {
+    std::set<std::string> names;
+    const auto entries = files_.List("/v");
+    for (const auto& entry : *entries) names.insert(entry.name);
+    return names;
+  }
+  FakeClock clock_;
+  fs::FakeFileSystem files_{clock_};
+};
+
+TEST_F(AtomicWriter, AChangeIsSeenWholeAndTheLinksStay) {
+  ASSERT_TRUE(Write({{"a", {"1", 0644}}, {"dir/b", {"2", 0600}}, {"gone", {"3", 0644}}}).ok());
+  EXPECT_EQ(Names(), (std::set<std::string>{"..2023_11_14_22_13_20.000000005", "..data", "a", "dir",
+                                            "gone"}));
+  EXPECT_EQ(Read("dir/b"), "2");
+  const uint64_t inode = files_.Stat("/v/a", false)->inode;
+  ASSERT_TRUE(Write({{"a", {"new", 0644}}, {"dir/b", {"2", 0600}}}).ok());
+  EXPECT_EQ(Read("a"), "new");
+  EXPECT_EQ(files_.Stat("/v/a", false)->inode, inode) << "the link is the same";
+  EXPECT_EQ(Names(),
+            (std::set<std::string>{"..2023_11_14_22_13_20.000000006", "..data", "a", "dir"}))
+      << "the old set is gone, and the link of what is no more";
+  ASSERT_TRUE(Write({}).ok());
+  EXPECT_EQ(Names().size(), 2u);
+}
+
+TEST_F(AtomicWriter, EqualContentIsNoChange) {
+  ASSERT_TRUE(Write({{"a", {"1", 0644}}}).ok());
+  const auto before = Names();
+  ASSERT_TRUE(Write({{"a", {"1", 0400}}}, kNow + 1s).ok()) << "another mode only";
+  EXPECT_EQ(Names(), before);
+  ASSERT_TRUE(files_.Remove("/v/a").ok());
+  ASSERT_TRUE(Write({{"a", {"1", 0644}}}, kNow + 1s).ok());
+  EXPECT_EQ(Read("a"), "1") << "a lost link is made again";
+  EXPECT_EQ(Names(), before);
+}
+
+TEST_F(AtomicWriter, PathsThatLeadOutAreRefused) {
+  const struct {
+    std::string path, error;
+  } kCases[] = {
+      {"../x", "invalid path: must not contain '..': \"../x\""},
+      {"a/../../x", "invalid path: must not contain '..': \"a/../../x\""},
+      {"..", "invalid path: must not contain '..': \"..\""},
+      {"..data", "invalid path: must not start with '..': \"..data\""},
+      {"/etc/x", "invalid path: must be a relative path: \"/etc/x\""},
+      {"", "invalid path: must be a relative path: \"\""},
+      {"a//b", "invalid path: must have a name at each step: \"a//b\""},
+      {"a/", "invalid path: must have a name at each step: \"a/\""},
+  };
+  for (const auto& test : kCases) {
+    EXPECT_EQ(Message(Write({{"ok", {"1", 0644}}, {test.path, {"x", 0644}}})), test.error);
+    EXPECT_TRUE(Names().empty()) << test.path << ": nothing is written";
+  }
+  EXPECT_FALSE(Write({{std::string(256, 'n'), {"x", 0644}}}).ok());
+  EXPECT_FALSE(Write({{std::string(4097, 'n'), {"x", 0644}}}).ok());
+}
+
+TEST_F(AtomicWriter, KilledAnywhereItGoesOnAndLeavesNothing) {
+  const Payload first = {{"a", {"1", 0644}}, {"b", {"1", 0644}}};
+  const Payload second = {{"a", {"2", 0644}}, {"c", {"2", 0644}}};
+  bool killed = true;
+  for (int step = 1; killed; ++step) {
+    fs::FakeFileSystem files(clock_);
+    ASSERT_TRUE(files.MakeDirs("/v", 0777).ok());
+    ASSERT_TRUE(Publish("/v", first, files, kNow).ok());
+    int left = step;
+    killed = false;
+    files.SetHook([&](std::string_view, const std::string&) {
+      killed = killed || --left == 0;
+      return killed ? Cancelled("killed") : OkStatus();
+    });
+    const Status done = Publish("/v", second, files, kNow);
+    files.SetHook(nullptr);
+    EXPECT_EQ(done.ok(), !killed);
+    const std::string a = files.Read("/v/a", 10).value_or("none");
+    const std::string b = files.Read("/v/..data/b", 10).value_or("none");
+    EXPECT_TRUE((a == "1" && b == "1") || (a == "2" && b == "none")) << step << ": " << a << b;
+    ASSERT_TRUE(Publish("/v", second, files, kNow).ok()) << step;
+    EXPECT_EQ(files.List("/v")->size(), 4u) << step << ": a set, ..data, a, c";
+    EXPECT_EQ(files.Read("/v/c", 10).value_or(""), "2");
+  }
+}
+
+TEST(AtomicWriterOnDisk, ModesAreExactAndNamesAsLongAsTheyMayBe) {
+  fs::RealFileSystem files;
+  const std::string dir = testing::TempDir() + "/atomic-" + std::to_string(::getpid());
+  ASSERT_TRUE(files.MakeDirs(dir, 0755).ok());
+  const mode_t umask_before = ::umask(077);
+  const std::string longest(253, 'k');
+  const Payload payload = {
+      {"x/y", {"1", 0444}}, {".a.new", {"2", 0644}}, {"a", {"3", 0640}}, {longest, {"4", 0400}}};
+  const Status published = Publish(dir, payload, files, kNow);
+  ::umask(umask_before);
+  ASSERT_TRUE(published.ok()) << published;
+  for (const auto& [path, file] : payload) {
+    EXPECT_EQ(files.Read(dir + "/" + path, 10).value_or(""), file.content) << path;
+    struct stat info {};
+    ASSERT_EQ(::stat((dir + "/" + path).c_str(), &info), 0) << path;
+    EXPECT_EQ(info.st_mode & 07777, file.mode) << path;
+  }
+  struct stat info {};
+  ASSERT_EQ(::stat((dir + "/x").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0755u);
+  ASSERT_TRUE(files.RemoveTree(dir).ok());
+}
+
+}  // namespace
+}  // namespace splitlet::pod_worker

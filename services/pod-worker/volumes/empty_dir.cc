@@ -1,0 +1,111 @@
+#include "services/pod-worker/volumes/empty_dir.h"
+
+#include <algorithm>
+#include <set>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "k8s.io/api/core/v1/volume.pb.h"
+#include "libs/kube/quantity.h"
+#include "libs/kube/resources.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+constexpr uint32_t kVolumeMode = 0777;
+constexpr std::string_view kHugePages = "HugePages";
+
+Status EnsureMounted(const std::string& path, fs::MountRequest request, fs::FileSystem& files,
+                     fs::Mounts& mounts) {
+  RETURN_IF_ERROR(files.MakeDirs(path, kVolumeMode), "make directory");
+  ASSIGN_OR_RETURN(const bool mounted, mounts.IsMountPoint(path), "look for its mount");
+  if (mounted) return OkStatus();
+  request.path = path;
+  return mounts.Mount(request);
+}
+
+void AddHugePages(const kube::Container& container, std::set<std::string>& sizes) {
+  for (const auto& [name, amount] : container.resources().requests())
+    if (name.starts_with(kube::kHugePagesPrefix))
+      sizes.insert(name.substr(kube::kHugePagesPrefix.size()));
+}
+
+/// "2Mi", for "HugePages-2Mi" and for "HugePages" of a pod that asks for these alone.
+StatusOr<std::string> PageSize(const std::string& medium, const kube::Pod& pod) {
+  std::set<std::string> sizes;
+  for (const auto& container : pod.spec().init_containers()) AddHugePages(container, sizes);
+  for (const auto& container : pod.spec().containers()) AddHugePages(container, sizes);
+  const auto without_request = [&medium] {
+    return InvalidArgument(
+        "medium {}: hugePages storage requested, but there is no resource request for huge pages",
+        medium);
+  };
+  if (sizes.empty()) return without_request();
+  if (medium == kHugePages) {
+    if (sizes.size() > 1)
+      return InvalidArgument(
+          "medium: {} can't be used if container requests multiple huge page sizes", medium);
+    return *sizes.begin();
+  }
+  std::string size = medium.substr(kHugePages.size() + 1);
+  if (!sizes.contains(size)) return without_request();
+  return size;
+}
+
+}  // namespace
+
+Status EnsureTmpfs(const std::string& path, int64_t bytes, fs::FileSystem& files,
+                   fs::Mounts& mounts) {
+  const std::string size = bytes > 0 ? fmt::format("size={}", bytes) : "";
+  const Status made = EnsureMounted(
+      path, {.type = "tmpfs", .options = size + (size.empty() ? "noswap" : ",noswap")}, files,
+      mounts);
+  // Linux before 6.4 does not know the option.
+  if (made.code() != StatusCode::kInvalidArgument) return Annotate(made, "mount tmpfs");
+  return Annotate(EnsureMounted(path, {.type = "tmpfs", .options = size}, files, mounts),
+                  "mount tmpfs");
+}
+
+Status RemoveDirectory(const std::string& path, fs::FileSystem& files, fs::Mounts& mounts) {
+  RETURN_IF_ERROR(mounts.Unmount(path), "unmount {}", path);
+  return Annotate(files.RemoveTree(path), "remove");
+}
+
+int64_t TmpfsBytes(const kube::Pod& pod, int64_t allocatable, int64_t size_limit) {
+  int64_t bytes = allocatable;
+  const auto at_most = [&bytes](int64_t limit) {
+    if (limit > 0 && (bytes == 0 || limit < bytes)) bytes = limit;
+  };
+  if (const auto limits = kube::PodLimits(pod); limits.ok())
+    at_most(kube::Of(*limits, kube::kMemory).Value());
+  at_most(size_limit);
+  return bytes;
+}
+
+bool EmptyDirVolume::Takes(const VolumeSource& source) const { return source.has_empty_dir(); }
+
+Status EmptyDirVolume::SetUp(const kube::Volume& volume, const VolumeInput& in,
+                             const std::string& path) {
+  const auto& source = volume.volume_source().empty_dir();
+  const std::string& medium = source.medium();
+  if (medium.empty()) return Annotate(files_.MakeDirs(path, kVolumeMode), "make directory");
+  if (medium == "Memory") {
+    const auto limit = kube::Quantity::Parse(source.size_limit().string());
+    return EnsureTmpfs(path, TmpfsBytes(in.pod, allocatable_, limit.ok() ? limit->Value() : 0),
+                       files_, mounts_);
+  }
+  if (medium != kHugePages && !medium.starts_with(std::string(kHugePages) + "-"))
+    return InvalidArgument("unknown storage medium \"{}\"", medium);
+  const auto size = PageSize(medium, in.pod);
+  if (!size.ok()) return size.status();
+  return Annotate(
+      EnsureMounted(path, {.type = "hugetlbfs", .options = fmt::format("pagesize={}", *size)},
+                    files_, mounts_),
+      "mount hugetlbfs");
+}
+
+Status EmptyDirVolume::TearDown(const std::string& path) {
+  return RemoveDirectory(path, files_, mounts_);
+}
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,61 @@
+#include "services/pod-worker/volumes/object_volume.h"
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "services/pod-worker/volumes/atomic_writer.h"
+#include "services/pod-worker/volumes/empty_dir.h"
+#include "services/pod-worker/volumes/payload.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+constexpr uint32_t kVolumeMode = 0777, kMountPointMode = 0755;
+
+std::string WithSlash(const std::string& path) { return path.ends_with('/') ? path : path + "/"; }
+
+/// Where other volumes of a container are mounted inside this one, which nobody may write: paths
+/// below it.
+void AddNested(const kube::Container& container, const std::string& volume,
+               std::vector<std::string>& nested) {
+  for (const auto& mount : container.volume_mounts()) {
+    if (mount.name() != volume) continue;
+    const std::string root = WithSlash(mount.mount_path());
+    for (const auto& other : container.volume_mounts())
+      if (other.mount_path().starts_with(root) && other.mount_path().size() > root.size())
+        nested.push_back(other.mount_path().substr(root.size()));
+  }
+}
+
+}  // namespace
+
+Status ObjectVolume::SetUp(const kube::Volume& volume, const VolumeInput& in,
+                           const std::string& path) {
+  auto payload = MakePayload(volume, {in.pod, deps_.node, in.objects});
+  if (!payload.ok()) return payload.status();
+  if (kind_.in_memory) {
+    const int64_t bytes = TmpfsBytes(in.pod, deps_.node.allocatable.memory_bytes, 0);
+    const Status made = EnsureTmpfs(path, bytes, deps_.files, deps_.mounts);
+    if (!made.ok()) return made;
+  } else {
+    RETURN_IF_ERROR(deps_.files.MakeDirs(path, kVolumeMode), "make directory");
+  }
+  const Status published = Publish(path, *payload, deps_.files, deps_.clock.WallNow());
+  if (!published.ok()) return published;
+  std::vector<std::string> nested;
+  for (const auto& container : in.pod.spec().init_containers())
+    AddNested(container, volume.name(), nested);
+  for (const auto& container : in.pod.spec().containers())
+    AddNested(container, volume.name(), nested);
+  for (const auto& below : nested) {
+    if (payload->contains(below)) continue;  // a file, over which another file is mounted
+    RETURN_IF_ERROR(deps_.files.MakeDirs(fmt::format("{}/{}", path, below), kMountPointMode),
+                    "make mount point {}", below);
+  }
+  return OkStatus();
+}
+
+Status ObjectVolume::TearDown(const std::string& path) {
+  return RemoveDirectory(path, deps_.files, deps_.mounts);
+}
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,43 @@
+#pragma once
+
+/// configMap, secret, downwardAPI and projected: objects as files. Config maps are on disk, the
+/// others in memory only.
+/// Threads: any; blocks on files and mounts.
+/// Errors:  those of the payload and of the writer. A payload that cannot be made makes nothing,
+///          and leaves what containers see as it is.
+/// Source:  docs/behaviour/volumes.md, "Objects as files".
+
+#include "libs/base/clock.h"
+#include "libs/fs/file_system.h"
+#include "libs/fs/mounts.h"
+#include "services/pod-worker/runtime_config/node_info.h"
+#include "services/pod-worker/volumes/volume_plugin.h"
+
+namespace splitlet::pod_worker {
+
+class ObjectVolume final : public VolumePlugin {
+ public:
+  struct Kind {
+    std::string_view folder;
+    bool (*takes)(const VolumeSource& source);
+    bool in_memory;
+  };
+  struct Deps {
+    fs::FileSystem& files;
+    fs::Mounts& mounts;
+    const Clock& clock;
+    const NodeInfo& node;
+  };
+  ObjectVolume(Kind kind, Deps deps) : kind_(kind), deps_(deps) {}
+  bool Takes(const VolumeSource& source) const override { return kind_.takes(source); }
+  std::string_view folder() const override { return kind_.folder; }
+  bool refreshes() const override { return true; }
+  Status SetUp(const kube::Volume& volume, const VolumeInput& in, const std::string& path) override;
+  Status TearDown(const std::string& path) override;
+
+ private:
+  const Kind kind_;
+  const Deps deps_;
+};
+
+}  // namespace splitlet::pod_worker

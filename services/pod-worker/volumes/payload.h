@@ -1,0 +1,36 @@
+#pragma once
+
+/// What the files of a volume are to hold that shows API objects or the pod itself: configMap,
+/// secret, downwardAPI, and projected, which puts several of them together.
+/// Threads: pure but for the source of objects, any.
+/// Errors:  in a kubelet's words: `configmap "a" not found`, `references non-existent secret key:
+///          k`; UNAVAILABLE while nobody knows what objects there are.
+/// Units:   modes are permission bits.
+/// Source:  docs/behaviour/volumes.md, "Objects as files".
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "libs/base/status.h"
+#include "libs/kube/pod_types.h"
+#include "services/pod-worker/objects/object_source.h"
+#include "services/pod-worker/runtime_config/node_info.h"
+
+namespace splitlet::pod_worker {
+
+struct PayloadFile {
+  std::string content;
+  uint32_t mode = 0;
+  bool operator==(const PayloadFile&) const = default;
+};
+using Payload = std::map<std::string, PayloadFile>;  // by path below the volume
+
+struct PayloadInput {
+  const kube::Pod& pod;
+  const NodeInfo& node;
+  const ObjectSource* objects;  // null: this node has none
+};
+StatusOr<Payload> MakePayload(const kube::Volume& volume, const PayloadInput& in);
+
+}  // namespace splitlet::pod_worker

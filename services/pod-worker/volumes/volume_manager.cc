@@ -1,0 +1,168 @@
+#include "services/pod-worker/volumes/volume_manager.h"
+
+#include <set>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "k8s.io/api/core/v1/volume.pb.h"
+#include "libs/base/fail_point.h"
+#include "libs/kube/static_pod.h"
+#include "services/pod-worker/volumes/empty_dir.h"
+#include "services/pod-worker/volumes/host_path.h"
+#include "services/pod-worker/volumes/object_volume.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+constexpr uint32_t kPodDirMode = 0750;
+
+constexpr ObjectVolume::Kind kObjectKinds[] = {
+    {"kubernetes.io~configmap", [](const VolumeSource& s) { return s.has_config_map(); }, false},
+    {"kubernetes.io~secret", [](const VolumeSource& s) { return s.has_secret(); }, true},
+    {"kubernetes.io~downward-api", [](const VolumeSource& s) { return s.has_downward_api(); },
+     true},
+    {"kubernetes.io~projected", [](const VolumeSource& s) { return s.has_projected(); }, true},
+};
+
+std::string KindOf(const kube::Volume& volume) {
+  std::vector<const google::protobuf::FieldDescriptor*> set;
+  const auto& source = volume.volume_source();
+  source.GetReflection()->ListFields(source, &set);
+  return set.empty() ? "none" : set.front()->json_name();
+}
+
+std::set<std::string> MountedNames(const kube::Pod& pod) {
+  std::set<std::string> names;
+  for (const auto& container : pod.spec().init_containers())
+    for (const auto& mount : container.volume_mounts()) names.insert(mount.name());
+  for (const auto& container : pod.spec().containers())
+    for (const auto& mount : container.volume_mounts()) names.insert(mount.name());
+  for (const auto& container : pod.spec().ephemeral_containers())
+    for (const auto& mount : container.ephemeral_container_common().volume_mounts())
+      names.insert(mount.name());
+  return names;
+}
+
+Status SetUpFailed(const kube::Volume& volume, const Status& why) {
+  return MakeStatus(why.code(), "MountVolume.SetUp failed for volume \"{}\" : {}", volume.name(),
+                    Message(why));
+}
+
+std::string FolderOf(const VolumePlugin& plugin, const std::string& pod_dir) {
+  return fmt::format("{}/volumes/{}", pod_dir, plugin.folder());
+}
+
+}  // namespace
+
+VolumeManager::VolumeManager(Deps deps) : deps_(deps) {
+  plugins_.push_back(std::make_unique<HostPathVolume>(deps_.files));
+  plugins_.push_back(std::make_unique<EmptyDirVolume>(deps_.files, deps_.mounts,
+                                                      deps_.node.allocatable.memory_bytes));
+  for (const auto& kind : kObjectKinds)
+    plugins_.push_back(std::make_unique<ObjectVolume>(
+        kind, ObjectVolume::Deps{deps_.files, deps_.mounts, deps_.clock, deps_.node}));
+}
+
+VolumePlugin* VolumeManager::Find(const kube::Volume& volume) const {
+  for (const auto& plugin : plugins_)
+    if (plugin->Takes(volume.volume_source())) return plugin.get();
+  return nullptr;
+}
+
+StatusOr<std::string> VolumeManager::PathOf(const kube::Volume& volume, const VolumePlugin& plugin,
+                                            const std::string& pod_dir) const {
+  if (plugin.folder().empty()) return plugin.HostPath(volume.volume_source());
+  return fmt::format("{}/{}", FolderOf(plugin, pod_dir), volume.name());
+}
+
+StatusOr<VolumePaths> VolumeManager::SetUp(const VolumeInput& in, const node::PodPlace& place) {
+  const std::set<std::string> mounted = MountedNames(in.pod);
+  VolumePaths paths;
+  std::vector<std::pair<const kube::Volume*, VolumePlugin*>> wanted;
+  for (const auto& volume : in.pod.spec().volumes()) {
+    if (!mounted.contains(volume.name())) continue;
+    VolumePlugin* const plugin = Find(volume);
+    if (plugin == nullptr)
+      return InvalidArgument(
+          "Unable to attach or mount volumes: volume type \"{}\" is not supported", KindOf(volume));
+    auto path = PathOf(volume, *plugin, place.path);
+    if (!path.ok()) return SetUpFailed(volume, path.status());
+    paths[volume.name()] = *std::move(path);
+    wanted.emplace_back(&volume, plugin);
+  }
+  FAIL_POINT("pod-worker.ensure-volumes.before");
+  const std::string& uid = in.pod.metadata().uid();
+  if (!place.ours) {
+    const Status marked = MarkPod(uid, {place.path, kube::SourceOf(in.pod)});
+    if (!marked.ok()) return marked;
+  }
+  RETURN_IF_ERROR(deps_.files.MakeDirs(place.path, kPodDirMode),
+                  "error making pod data directories");
+  Status first;
+  for (const auto& [volume, plugin] : wanted) {
+    Status made = plugin->folder().empty()
+                      ? OkStatus()
+                      : deps_.files.MakeDirs(FolderOf(*plugin, place.path), kPodDirMode);
+    if (made.ok()) made = plugin->SetUp(*volume, in, paths.at(volume->name()));
+    if (first.ok() && !made.ok()) first = SetUpFailed(*volume, made);
+  }
+  if (!first.ok()) return first;
+  FAIL_POINT("pod-worker.ensure-volumes.after");
+  return paths;
+}
+
+bool VolumeManager::Refreshes(const kube::Pod& pod) {
+  for (const auto& volume : pod.spec().volumes())
+    for (const auto& kind : kObjectKinds)
+      if (kind.takes(volume.volume_source())) return true;
+  return false;
+}
+
+Status VolumeManager::Refresh(const VolumeInput& in, const node::PodPlace& place) {
+  std::set<std::string> mounted;
+  for (const auto& volume : in.pod.spec().volumes()) {
+    VolumePlugin* const plugin = Find(volume);
+    if (plugin == nullptr || !plugin->refreshes()) continue;
+    if (mounted.empty()) mounted = MountedNames(in.pod);
+    if (!mounted.contains(volume.name())) continue;
+    ASSIGN_OR_RETURN(const auto path, PathOf(volume, *plugin, place.path), "{}", volume.name());
+    const Status made = plugin->SetUp(volume, in, path);
+    if (!made.ok()) return SetUpFailed(volume, made);
+  }
+  return OkStatus();
+}
+
+Status VolumeManager::MarkPod(const std::string& uid, const node::PodMark& mark) {
+  FAIL_POINT("pod-worker.mark-pod.before");
+  RETURN_IF_ERROR(node::MarkPodPlace(deps_.files, deps_.node.pod_roots, uid, mark),
+                  "error making pod data directories");
+  FAIL_POINT("pod-worker.mark-pod.after");
+  return OkStatus();
+}
+
+Status VolumeManager::TearDown(const std::string& uid, const std::string& source) {
+  ASSIGN_OR_RETURN(const auto place, node::FindPodPlace(deps_.files, deps_.node.pod_roots, uid),
+                   "pod directory");
+  if (!place.ours) {
+    const auto there = deps_.files.Stat(place.path, false);
+    if (there.status().code() == StatusCode::kNotFound) return OkStatus();
+    RETURN_IF_ERROR(there, "look at {}", place.path);
+    RETURN_IF_ERROR(MarkPod(uid, {place.path, source}), "mark of the pod");
+  }
+  FAIL_POINT("pod-worker.remove-volumes.before");
+  for (const auto& plugin : plugins_) {
+    if (plugin->folder().empty()) continue;
+    const std::string folder = FolderOf(*plugin, place.path);
+    auto volumes = deps_.files.List(folder);
+    if (volumes.status().code() == StatusCode::kNotFound) continue;
+    if (!volumes.ok()) return Annotate(volumes.status(), "list volumes");
+    for (const auto& volume : *volumes)
+      RETURN_IF_ERROR(plugin->TearDown(fmt::format("{}/{}", folder, volume.name)), "volume \"{}\"",
+                      volume.name);
+    RETURN_IF_ERROR(deps_.files.RemoveTree(folder), "remove volumes");
+  }
+  FAIL_POINT("pod-worker.remove-volumes.after");
+  return OkStatus();
+}
+
+}  // namespace splitlet::pod_worker

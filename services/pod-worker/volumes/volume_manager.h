@@ -1,0 +1,62 @@
+#pragma once
+
+/// The volumes of pods: made before containers start, kept up to date while they run, taken down
+/// when nothing of the pod runs.
+/// In:      pods as PodSync and TerminationRunner have them.
+/// Owns:    nothing in memory: what is there is on the disk and in the kernel.
+/// Killed:  the next start sets up or takes down again; both are idempotent.
+/// Threads: any, one call for a pod at a time; calls block on files and mounts.
+/// Errors:  the text that the event FailedMount shows.
+/// Source:  docs/behaviour/volumes.md; docs/safety.md, rule 25.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+#include "libs/fs/file_system.h"
+#include "libs/fs/mounts.h"
+#include "libs/node/pod_place.h"
+#include "services/pod-worker/runtime_config/node_info.h"
+#include "services/pod-worker/volumes/volume_plugin.h"
+
+namespace splitlet::pod_worker {
+
+/// Name of the volume -> directory or file on the host.
+using VolumePaths = std::map<std::string, std::string>;
+
+class VolumeManager {
+ public:
+  struct Deps {
+    fs::FileSystem& files;
+    fs::Mounts& mounts;
+    const Clock& clock;
+    const NodeInfo& node;
+  };
+  explicit VolumeManager(Deps deps);
+
+  /// All that a container mounts; a volume that none does is not made. Makes the pod's directory
+  /// too, and marks it before. `place`: of the pod.
+  StatusOr<VolumePaths> SetUp(const VolumeInput& in, const node::PodPlace& place);
+  /// Whether the pod has volumes that Refresh is for.
+  static bool Refreshes(const kube::Pod& pod);
+  /// Those that show what may have changed since.
+  Status Refresh(const VolumeInput& in, const node::PodPlace& place);
+  /// Takes away what belongs to the pod alone. A pod that ran here without a mark, taken over from
+  /// a kubelet or after the state was lost, gets one, so that the rest of its directory goes as
+  /// well.
+  Status TearDown(const std::string& uid, const std::string& source);
+
+ private:
+  VolumePlugin* Find(const kube::Volume& volume) const;
+  StatusOr<std::string> PathOf(const kube::Volume& volume, const VolumePlugin& plugin,
+                               const std::string& pod_dir) const;
+  Status MarkPod(const std::string& uid, const node::PodMark& mark);
+
+  Deps deps_;
+  std::vector<std::unique_ptr<VolumePlugin>> plugins_;
+};
+
+}  // namespace splitlet::pod_worker
