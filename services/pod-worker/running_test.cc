@@ -347,7 +347,9 @@ TEST_F(Running, AVolumeOfAnotherKindIsNamedAndNothingStarts) {
   auto pod = TestPod{}.Make();
   auto& volume = *pod.mutable_spec()->add_volumes();
   volume.set_name("v");
-  volume.mutable_volume_source()->mutable_nfs()->set_server("s");
+  auto& nfs = *volume.mutable_volume_source()->mutable_nfs();
+  nfs.set_server("s");
+  nfs.set_path("/");
   MountAt(*pod.mutable_spec()->mutable_containers(0), "v");
   ASSERT_TRUE(RunPod(pod).ok());
   EXPECT_EQ(Show(), "");

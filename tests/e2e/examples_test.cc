@@ -54,7 +54,13 @@ TEST_F(SamplePods, TakeObjectsFromTheFolderBesideThem) {
                  std::filesystem::canonical(folder + "/objects").string());
   StartNode({.runtime_endpoint = {}, .config = config});
   node_->PutManifest("shop.yaml", harness::ReadFile(folder + "/shop.yaml"));
+  node_->PutManifest("files.yaml", harness::ReadFile(folder + "/files.yaml"));
   ExpectRunning("shop");
+  ExpectRunning("files");
+  EXPECT_TRUE(WaitFor(kSoon, [&] {
+    return node_->Ctl({"logs", "files-node-1"}).output ==
+           "welcome, key of 15 letters, I am files-node-1\n";
+  })) << node_->Ctl({"logs", "files-node-1"}).output;
   const std::string want = "welcome, EUR, key of 15 letters, stock at 10.0.0.7:80, built today\n";
   EXPECT_TRUE(WaitFor(kSoon, [&] {
     return node_->Ctl({"logs", "shop-node-1"}).output.ends_with(want);

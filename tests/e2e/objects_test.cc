@@ -89,6 +89,68 @@ TEST_F(Objects, WhatIsMissingIsSaidAndAwaited) {
   EXPECT_EQ(RestartsOf("talker"), 0);
 }
 
+/// Lines of this machine's mounts that name the folder.
+std::vector<std::string> MountsBelow(const std::string& folder) {
+  std::vector<std::string> found;
+  std::ifstream mounts("/proc/self/mounts");
+  for (std::string line; std::getline(mounts, line);)
+    if (line.find(" " + folder) != std::string::npos) found.push_back(line);
+  return found;
+}
+
+TEST_F(Objects, AreFilesThatFollowThemAndLeaveNothingBehind) {
+  PutWord("old");
+  PutObject("door.yaml", "Secret", "metadata: {name: door}\nstringData: {code: secret-3141}\n");
+  StartNode();
+  const std::string volumes = R"(  volumes:
+  - name: scratch
+    hostPath: {path: )" + scratch() +
+                              R"(}
+  - {name: settings, configMap: {name: settings}}
+  - name: all
+    projected:
+      defaultMode: 0440
+      sources:
+      - secret: {name: door}
+      - downwardAPI: {items: [{path: me, fieldRef: {fieldPath: metadata.name}}]}
+  - {name: fast, emptyDir: {medium: Memory, sizeLimit: 1Mi}}
+)";
+  node_->PutManifest(
+      "reader.yaml",
+      R"(apiVersion: v1
+kind: Pod
+metadata: {name: reader}
+spec:
+  terminationGracePeriodSeconds: 2
+)" + volumes +
+              R"(  containers:
+  - name: app
+    image: splitlet.local/busybox:1
+    command:
+    - /bin/sh
+    - -c
+    - |
+      while true; do
+        echo "$(cat /settings/WORD) $(cat /all/code) $(cat /all/me) $(stat -L -c %a /all/code)"
+              "$(touch /all/x 2>&1 | sed 's/.*: //') $(df -k /fast | awk 'END {print $2}')" >
+          / scratch / new mv / scratch / new / scratch / words sleep 0.2 done volumeMounts
+      : -{name : scratch, mountPath : / scratch} - {name : settings, mountPath : / settings} -
+            {name : all, mountPath : / all} - {name : fast, mountPath : / fast}) ");
+      ExpectRunning("reader");
+  const auto reads = [this](const std::string& word) {
+    return Words() == word + " secret-3141 reader-node-1 440 Read-only file system 1024\n";
+  };
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return reads("old"); })) << Words();
+  PutWord("new");
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return reads("new"); })) << Words();
+  EXPECT_EQ(RestartsOf("reader"), 0);
+  EXPECT_EQ(MountsBelow(node_->dir() + "/kubelet/pods").size(), 2u);
+  node_->Kill("pod-worker");
+  node_->RemoveManifest("reader.yaml");
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return node_->Pod("reader") == nullptr; }));
+  EXPECT_THAT(MountsBelow(node_->dir()), testing::IsEmpty());
+}
+
 /// Files below `folder` that have the text in them.
 std::vector<std::string> FilesWith(const std::string& text, const std::string& folder) {
   std::vector<std::string> found;
