@@ -476,9 +476,22 @@ TEST(StaticPod, RefusesWhatOnlyAnApiServerHas) {
   Pod named = PodOf("containers: [{name: a, image: x, envFrom: [{secretRef: {name: s}}]}]");
   EXPECT_EQ(CompleteStaticPod(named, {"file", "n", "/x", "", true}), OkStatus())
       << "where there are such objects";
-  Pod volume = PodOf(good + ", volumes: [{name: v, configMap: {name: c}}]");
-  EXPECT_EQ(Message(CompleteStaticPod(volume, {"file", "n", "/x", "", true})),
-            "static pods may not reference configmaps");
+  const struct {
+    std::string volume, want;
+  } kVolumes[] = {
+      {"configMap: {name: c}", ""},
+      {"secret: {secretName: s}", ""},
+      {"projected: {sources: [{configMap: {name: c}}, {secret: {name: s}}]}", ""},
+      {"azureFile: {secretName: s, shareName: x}", "static pods may not reference secrets"},
+      {"persistentVolumeClaim: {claimName: c}",
+       "static pods may not reference persistentvolumeclaims"},
+      {"csi: {driver: d.example.com}",
+       "static pods may not reference csidrivers (via CSI volumes)"},
+  };
+  for (const auto& c : kVolumes) {
+    Pod pod = PodOf(good + ", volumes: [{name: v, " + c.volume + "}]");
+    EXPECT_EQ(Message(CompleteStaticPod(pod, {"file", "n", "/x", "", true})), c.want) << c.volume;
+  }
   Pod nameless = PodOf(kGoodSpec, "generateName: x");
   EXPECT_EQ(Message(CompleteStaticPod(nameless, {"file", "n", "/x"})),
             "invalid pod: metadata.name: name is needed for the pod");

@@ -52,15 +52,9 @@ void AddContainer(const C& container, References& found) {
   }
 }
 
-void AddVolume(const core::VolumeSource& source, References& found) {
+/// Kinds of which the files are the objects' contents.
+void AddObjectVolume(const core::VolumeSource& source, References& found) {
   if (!source.secret().secret_name().empty()) found.secrets = true;
-  if (!source.azure_file().secret_name().empty()) found.secrets = true;
-  for (const auto* reference :
-       {&source.csi().node_publish_secret_ref(), &source.cephfs().secret_ref(),
-        &source.cinder().secret_ref(), &source.flex_volume().secret_ref(),
-        &source.rbd().secret_ref(), &source.scale_io().secret_ref(), &source.iscsi().secret_ref(),
-        &source.storageos().secret_ref()})
-    AddLocal(*reference, found.secrets);
   AddLocal(source.config_map().local_object_reference(), found.config_maps);
   for (const auto& part : source.projected().sources()) {
     AddLocal(part.secret().local_object_reference(), found.secrets);
@@ -68,7 +62,17 @@ void AddVolume(const core::VolumeSource& source, References& found) {
   }
 }
 
-/// `has_objects`: what variables name is there.
+void AddVolume(const core::VolumeSource& source, References& found) {
+  if (!source.azure_file().secret_name().empty()) found.secrets = true;
+  for (const auto* reference :
+       {&source.csi().node_publish_secret_ref(), &source.cephfs().secret_ref(),
+        &source.cinder().secret_ref(), &source.flex_volume().secret_ref(),
+        &source.rbd().secret_ref(), &source.scale_io().secret_ref(), &source.iscsi().secret_ref(),
+        &source.storageos().secret_ref()})
+    AddLocal(*reference, found.secrets);
+}
+
+/// `has_objects`: what variables and files name is there.
 References ReferencesOf(const PodSpec& spec, bool has_objects) {
   References found;
   for (const auto& reference : spec.image_pull_secrets()) AddLocal(reference, found.secrets);
@@ -77,23 +81,25 @@ References ReferencesOf(const PodSpec& spec, bool has_objects) {
     for (const auto& container : spec.containers()) AddContainer(container, found);
     for (const auto& container : spec.ephemeral_containers())
       AddContainer(container.ephemeral_container_common(), found);
+    for (const auto& volume : spec.volumes()) AddObjectVolume(volume.volume_source(), found);
   }
   for (const auto& volume : spec.volumes()) AddVolume(volume.volume_source(), found);
   return found;
 }
 
-/// What the volume needs from the API; empty when nothing.
-std::string_view ApiPartOf(const core::VolumeSource& source) {
+/// What the volume needs from the API; empty when nothing. `has_objects`: config maps and secrets
+/// come from elsewhere.
+std::string_view ApiPartOf(const core::VolumeSource& source, bool has_objects) {
   if (source.has_csi()) return "csidrivers (via CSI volumes)";
   if (source.has_glusterfs()) return "endpoints (via glusterFS volumes)";
   if (source.has_persistent_volume_claim()) return "persistentvolumeclaims";
   if (source.has_ephemeral()) return "persistentvolumeclaims (via ephemeral volumes)";
-  if (source.has_config_map()) return "configmaps (via configmap volumes)";
-  if (source.has_secret()) return "secrets (via secret volumes)";
+  if (source.has_config_map() && !has_objects) return "configmaps (via configmap volumes)";
+  if (source.has_secret() && !has_objects) return "secrets (via secret volumes)";
   if (source.has_azure_file()) return "secrets (via azureFile volumes)";
   for (const auto& part : source.projected().sources()) {
-    if (part.has_config_map()) return "configmaps (via projected volumes)";
-    if (part.has_secret()) return "secrets (via projected volumes)";
+    if (part.has_config_map() && !has_objects) return "configmaps (via projected volumes)";
+    if (part.has_secret() && !has_objects) return "secrets (via projected volumes)";
     if (part.has_service_account_token()) return "serviceaccounts (via projected volumes)";
     if (part.has_cluster_trust_bundle()) return "clustertrustbundles";
     if (part.has_pod_certificate()) return "podcertificates";
@@ -150,7 +156,7 @@ Status CheckStaticReferences(const Pod& pod, bool has_objects) {
   if (found.config_maps) return MayNotReference("configmaps");
   if (spec.resource_claims_size() > 0) return MayNotReference("resourceclaims");
   for (const auto& volume : spec.volumes()) {
-    const auto part = ApiPartOf(volume.volume_source());
+    const auto part = ApiPartOf(volume.volume_source(), has_objects);
     if (!part.empty()) return MayNotReference(part);
   }
   return OkStatus();

@@ -102,10 +102,13 @@ TEST_F(Objects, AreFilesThatFollowThemAndLeaveNothingBehind) {
   PutWord("old");
   PutObject("door.yaml", "Secret", "metadata: {name: door}\nstringData: {code: secret-3141}\n");
   StartNode();
-  const std::string volumes = R"(  volumes:
-  - name: scratch
-    hostPath: {path: )" + scratch() +
-                              R"(}
+  std::string manifest = R"yaml(apiVersion: v1
+kind: Pod
+metadata: {name: reader}
+spec:
+  terminationGracePeriodSeconds: 2
+  volumes:
+  - {name: scratch, hostPath: {path: SCRATCH}}
   - {name: settings, configMap: {name: settings}}
   - name: all
     projected:
@@ -114,16 +117,7 @@ TEST_F(Objects, AreFilesThatFollowThemAndLeaveNothingBehind) {
       - secret: {name: door}
       - downwardAPI: {items: [{path: me, fieldRef: {fieldPath: metadata.name}}]}
   - {name: fast, emptyDir: {medium: Memory, sizeLimit: 1Mi}}
-)";
-  node_->PutManifest(
-      "reader.yaml",
-      R"(apiVersion: v1
-kind: Pod
-metadata: {name: reader}
-spec:
-  terminationGracePeriodSeconds: 2
-)" + volumes +
-              R"(  containers:
+  containers:
   - name: app
     image: splitlet.local/busybox:1
     command:
@@ -131,12 +125,21 @@ spec:
     - -c
     - |
       while true; do
-        echo "$(cat /settings/WORD) $(cat /all/code) $(cat /all/me) $(stat -L -c %a /all/code)"
-              "$(touch /all/x 2>&1 | sed 's/.*: //') $(df -k /fast | awk 'END {print $2}')" >
-          / scratch / new mv / scratch / new / scratch / words sleep 0.2 done volumeMounts
-      : -{name : scratch, mountPath : / scratch} - {name : settings, mountPath : / settings} -
-            {name : all, mountPath : / all} - {name : fast, mountPath : / fast}) ");
-      ExpectRunning("reader");
+        refused=$(touch /all/x 2>&1 | sed 's/.*: //')
+        room=$(df -k /fast | awk 'END {print $2}')
+        echo "$(cat /settings/WORD) $(cat /all/code) $(cat /all/me) $(stat -L -c %a /all/code) $refused $room" > /scratch/new
+        mv /scratch/new /scratch/words
+        sleep 0.2
+      done
+    volumeMounts:
+    - {name: scratch, mountPath: /scratch}
+    - {name: settings, mountPath: /settings}
+    - {name: all, mountPath: /all}
+    - {name: fast, mountPath: /fast}
+)yaml";
+  manifest.replace(manifest.find("SCRATCH"), 7, scratch());
+  node_->PutManifest("reader.yaml", manifest);
+  ExpectRunning("reader");
   const auto reads = [this](const std::string& word) {
     return Words() == word + " secret-3141 reader-node-1 440 Read-only file system 1024\n";
   };
@@ -148,7 +151,7 @@ spec:
   node_->Kill("pod-worker");
   node_->RemoveManifest("reader.yaml");
   EXPECT_TRUE(WaitFor(kSoon, [&] { return node_->Pod("reader") == nullptr; }));
-  EXPECT_THAT(MountsBelow(node_->dir()), testing::IsEmpty());
+  EXPECT_THAT(MountsBelow(node_->dir() + "/kubelet"), testing::IsEmpty());
 }
 
 /// Files below `folder` that have the text in them.
