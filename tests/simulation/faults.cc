@@ -87,15 +87,23 @@ void SimNode::LoseContainer() {
   const bool steady = wanted.kind == Wanted::Kind::kSteady;
   if (!steady && wanted.kind != Wanted::Kind::kOnce) return;
   WatchRuns();
+  for (const auto& container : runtime_->Containers())
+    if (container.name == "once" && container.started_at_ns == 0 &&
+        container.labels.at("io.kubernetes.pod.name").starts_with(name + "-"))
+      maybe_ran_.insert(LifeOf(container));
   wanted.touched = true;
   wanted.lost = runtime_->Vanish(name, ContainerOf(wanted.kind)).ok() || wanted.lost;
+}
+
+SimNode::LifeOfPod SimNode::LifeOf(const cri::Container& container) {
+  return {container.labels.at("io.kubernetes.pod.uid"),
+          container.annotations.at("splitlet.dev/incarnation")};
 }
 
 void SimNode::WatchRuns() {
   for (const auto& container : runtime_->Containers()) {
     if (container.name != "once" || container.started_at_ns == 0) continue;
-    const LifeOfPod life{container.labels.at("io.kubernetes.pod.uid"),
-                         container.annotations.at("splitlet.dev/incarnation")};
+    const LifeOfPod life = LifeOf(container);
     const auto [first, fresh] = runs_.try_emplace(life, container.id.str());
     if (first->second != container.id.str() && violations_.empty())
       violations_.push_back(fmt::format("at {} s: pod {} ran twice in its life {}",

@@ -206,8 +206,11 @@ class SimNode {
   uint64_t digest_ = 0;
   std::vector<std::string> violations_;
   using LifeOfPod = std::pair<std::string, std::string>;  // UID, incarnation
-  std::map<LifeOfPod, std::string> runs_;                 // the container
-  std::set<std::string> hooks_begun_;                     // "<container id> <hook>"
+  static LifeOfPod LifeOf(const cri::Container& container);
+  std::map<LifeOfPod, std::string> runs_;  // the container
+  /// Those whose start had failed when their container was taken away: nobody can tell any more.
+  std::set<LifeOfPod> maybe_ran_;
+  std::set<std::string> hooks_begun_;  // "<container id> <hook>"
   HookCounts hook_counts_;
 };
 

@@ -202,8 +202,9 @@ std::vector<std::string> SimNode::CheckStatusTable(
     truth.ends = kind == Wanted::Kind::kJob || kind == Wanted::Kind::kOnce;
     truth.lost = wanted->second.lost;
     auto wrong = WrongAboutPod(status, truth);
-    if (wrong.empty() && kind == Wanted::Kind::kOnce &&
-        !runs_.contains({uid, std::to_string(record->incarnation())}))
+    const LifeOfPod life{uid, std::to_string(record->incarnation())};
+    if (wrong.empty() && kind == Wanted::Kind::kOnce && !runs_.contains(life) &&
+        !maybe_ran_.contains(life))
       wrong = "it has never run in this life";
     if (!wrong.empty())
       found.push_back(fmt::format("`podstatus` of {}: {}", record->name(), wrong));
