@@ -4,6 +4,7 @@
 #   make test    build and run all tests, most with sanitizers            make lint    check format and rules
 #   make test-readme  type the commands of README.md, the long ones too, into a copy of the tree
 #   make bench   measure; prints a table (ROUNDS and PODS: its size)
+#   make vm-test the package in a virtual machine of its own, with reboots and power cuts; minutes, VM_DIR keeps its root
 #   make fuzz    feed what takes foreign bytes with mutations for MINUTES (10), preset asan; stops at the first that breaks
 #   make chaos   random faults for MINUTES (10) on a stack of its own; report in build/chaos
 #
@@ -25,7 +26,7 @@ PROGRAMS = splitlet-config-source splitlet-sync-loop splitlet-pod-worker splitle
 
 MINUTES ?= 10
 
-.PHONY: setup build run stop test test-readme bench fuzz chaos lint tidy clean
+.PHONY: setup build run stop test test-readme vm-test bench fuzz chaos lint tidy clean
 
 setup:
 	@scripts/setup.sh
@@ -44,6 +45,10 @@ test: setup
 
 test-readme: build
 	@tests/readme/run.sh local long
+
+# Skipped, with its reason, where it cannot run.
+vm-test: build
+	@PRESET='$(PRESET)' tests/vm/run.sh || [ $$? -eq 77 ]
 
 bench: setup
 	@tests/bench/run.sh

@@ -1,0 +1,178 @@
+#!/usr/bin/env bash
+# What happens inside the virtual machine of run.sh: one phase for each boot, told on the console in lines that begin
+# with "VM: ". The last of a boot says what is to come: reboot, cut (the power), done, or failed.
+set -euo pipefail
+
+readonly SRV=/srv/vm PHASE=/var/lib/vm-phase MANIFESTS=/etc/splitlet/manifests
+
+say() { printf 'VM: %s\n' "$*" >/dev/console; }
+
+fail() {
+  say "failed: $*"
+  splitletctl get pods >/dev/console 2>&1 || true
+  splitletctl get processes >/dev/console 2>&1 || true
+  journalctl --no-pager -q -b -p warning -n 15 >/dev/console 2>&1 || true
+  exit 1
+}
+
+# wait_until SECONDS COMMAND...
+wait_until() {
+  local deadline=$((SECONDS + $1))
+  shift
+  until "$@"; do
+    ((SECONDS < deadline)) || return 1
+    sleep 1
+  done
+}
+
+pods() { splitletctl get pods -o json 2>/dev/null || printf '{"items": []}'; }
+
+# Each pod that does not do what its sample says.
+astray() {
+  local want
+  want=$(find "$MANIFESTS" -name '*.yaml' -printf '%f\n' | sed 's/\.yaml$//' | jq -R . | jq -sc .)
+  pods | jq -r --argjson want "$want" '
+    (.items | map({key: (.metadata.name | sub("-guest$"; "")), value: .status}) | from_entries) as $seen
+    | $want[] | . as $name | $seen[$name] as $pod
+    | if $pod == null then "\($name) is not there"
+      elif ["batch", "restart-rules"] | index($name) then
+        select($pod.phase != "Succeeded") | "\($name) is \($pod.phase)"
+      elif $name == "crashing" then
+        select(([$pod.containerStatuses[]?.restartCount] | add // 0) < 1) | "\($name) was not restarted"
+      else select([$pod.conditions[]? | select(.type == "Ready" and .status == "True")] == [])
+        | "\($name) is \($pod.phase) and not ready" end'
+}
+all_well() { [[ -z $(astray) ]]; }
+await_all() { wait_until "$1" all_well || fail "$2: $(astray | paste -sd,)"; }
+
+# What runs, and how often it was restarted; without the one that crashes by itself.
+running() {
+  pods | jq -cS '[.items[] | select(.metadata.name | startswith("crashing") | not) | .status.containerStatuses[]?
+    | select(.state.running) | [.containerID, .restartCount]] | sort'
+}
+
+ran_once() {
+  local runs
+  runs=$(find /var/log/pods -path '*_batch-*' -name '*.log' | wc -l)
+  [[ $runs == 1 ]] || fail "the job has run $runs times"
+}
+
+# The block of deploy/README.md that makes Debian's containerd ready, with the images of the tree.
+runtime_as_told() {
+  awk '/^mkdir -p \/etc\/cni/ {on = 1} /^deploy\/local/ {exit} on' "$SRV"/package-page |
+    sed 's|registry.k8s.io/pause:3.9|splitlet.local/pause:1|' >/run/as-told.sh
+  grep -q bridge /run/as-told.sh || fail 'deploy/README.md has no block for containerd'
+  bash -e /run/as-told.sh
+  systemctl restart containerd
+  for image in "$SRV"/*.tar; do ctr -n k8s.io images import "$image" >/dev/null; done
+}
+
+install_package() {
+  local sample name
+  [[ $(stat -fc %T /sys/fs/cgroup) == cgroup2fs ]] || fail 'no cgroup version 2'
+  [[ $(cat /sys/module/apparmor/parameters/enabled) == Y ]] || fail 'no AppArmor'
+  systemctl is-active -q systemd-logind || fail 'no logind'
+  apt-get install -y "$SRV"/splitlet.deb >/run/apt.txt 2>&1 || fail "apt-get install: $(tail -n 2 /run/apt.txt)"
+  runtime_as_told
+  systemctl disable -q --now nats-server
+  install_objects
+  systemctl enable -q --now splitlet.target
+  for sample in "$SRV"/examples/*.yaml "$SRV"/examples/with-objects/shop.yaml; do
+    name=$(basename "$sample")
+    patient <"$sample" >"$MANIFESTS/$name"
+  done
+  await_all 600 'after the installation'
+  splitletctl doctor >/dev/console 2>&1 || fail 'doctor'
+  say "AppArmor: $(confined)"
+  [[ $(confined) == *enforce* ]] || fail 'containers are not confined'
+}
+
+# On an emulated processor a command takes longer than the second that a probe has by default.
+patient() { sed -E 's/^( *)periodSeconds:/\1timeoutSeconds: 20\n&/'; }
+
+install_objects() {
+  install -d -m 0700 /etc/splitlet/objects
+  cp "$SRV"/examples/with-objects/objects/*.yaml /etc/splitlet/objects/
+  sed -i 's|^splitlet:|splitlet:\n  objectsPath: /etc/splitlet/objects|' /etc/splitlet/kubelet.yaml
+  grep -q objectsPath /etc/splitlet/kubelet.yaml || printf 'splitlet: {objectsPath: /etc/splitlet/objects}\n' >>/etc/splitlet/kubelet.yaml
+}
+
+# The profile of the first container that is not a sandbox.
+confined() {
+  local pid
+  pid=$(ctr -n k8s.io tasks list | awk '/RUNNING/ {print $2}' | while read -r each; do
+    [[ $(cat "/proc/$each/comm") == pause ]] || printf '%s\n' "$each"
+  done | head -n 1)
+  tr -d '\0' <"/proc/$pid/attr/current"
+}
+
+# The power goes while they are made.
+add_more() {
+  local i
+  for i in 1 2 3 4 5; do
+    sed "s/^  name: probed/  name: more-$i/" "$SRV/examples/probed.yaml" | patient >"$MANIFESTS/more-$i.yaml"
+  done
+  sync "$MANIFESTS"/more-*.yaml "$MANIFESTS"
+  sleep 1
+}
+
+clock_steps() {
+  local before step look
+  wait_until 120 all_well || fail "before the clock: $(astray | paste -sd,)"
+  before=$(running)
+  for step in '+3 hours' '-5 hours'; do
+    date -s "$step" >/dev/null
+    for look in $(seq 30); do
+      [[ $(running) == "$before" ]] || fail "look $look after the clock went $step: $before is now $(running)"
+      all_well || fail "look $look after the clock went $step: $(astray | paste -sd,)"
+      sleep 1
+    done
+    say "the clock went $step, and nobody minded"
+  done
+}
+
+end_all() {
+  rm "$MANIFESTS"/*.yaml
+  wait_until 180 none_left || fail 'pods are left'
+}
+none_left() { [[ $(pods | jq '.items | length') == 0 && -z $(ctr -n k8s.io tasks list -q) ]]; }
+
+main() {
+  local phase next
+  phase=$(cat "$PHASE" 2>/dev/null || printf 1)
+  say "boot $phase, $(uname -r)"
+  case $phase in
+    1)
+      install_package
+      next=reboot
+      ;;
+    2)
+      await_all 600 'after the reboot'
+      ran_once
+      add_more
+      next='cut'
+      ;;
+    3)
+      await_all 600 'after the cut'
+      ran_once
+      clock_steps
+      next='cut'
+      ;;
+    4)
+      await_all 600 'after the second cut'
+      ran_once
+      end_all
+      next='done'
+      ;;
+  esac
+  printf '%d' $((phase + 1)) >"$PHASE"
+  sync "$PHASE" "$(dirname "$PHASE")"
+  say "next: $next"
+  case $next in
+    reboot) systemctl reboot ;;
+    done) systemctl poweroff ;;
+  esac
+}
+
+trap 'say "failed: line $LINENO"' ERR
+main
