@@ -92,6 +92,11 @@ StatusOr<FactStore::All> FactStore::ReadAll() const {
       continue;
     }
     RETURN_IF_ERROR(content, "read {}", path);
+    if (content->empty()) {
+      // Saved without fsync before the power was cut: the disk has its name, and nothing of it.
+      RETURN_IF_ERROR(Forget(entry.name), "fact that a power cut has emptied");
+      continue;
+    }
     std::string_view record = *content;
     Header header;
     if (!TakeHeader(record, header)) {

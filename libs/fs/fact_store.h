@@ -3,9 +3,10 @@
 /// One small file per pod, replaced atomically, for what cannot be read back (docs/safety.md, rule
 /// 3): a header line (format, schema level, boot, checksum) and the serialised record.
 /// Threads: any; calls block.
-/// Errors: a file that is broken or of a higher schema level is listed as such and kept, until
-/// PutAside moves it to "<directory>-discarded". One that cannot be read now (descriptors, disk,
-/// permission) is an error of the whole: nobody may take its record for absent.
+/// Errors: an empty file is a save that a power cut undid, and none; one that is broken or of a
+/// higher schema level is listed as such and kept, until PutAside moves it to
+/// "<directory>-discarded". One that cannot be read now (descriptors, disk, permission) is an error
+/// of the whole: nobody may take its record for absent.
 
 #include <cstdint>
 #include <string>
@@ -43,7 +44,8 @@ class FactStore {
 
   /// To be tried again when it fails.
   StatusOr<All> ReadAll() const;
-  /// On return a SIGKILL cannot lose it; with `fsync`, a power cut neither.
+  /// On return a SIGKILL cannot lose it; with `fsync`, a power cut neither. Without, a power cut
+  /// leaves the record before it, or none.
   Status Save(const std::string& key, std::string_view bytes, bool fsync) const;
   /// Save for a fact without which a pod cannot be ended: on a full disk out of the reserve.
   Status SaveForEnd(const std::string& key, std::string_view bytes, bool fsync) const;

@@ -275,12 +275,28 @@ TEST(FactFuzz, AMutatedFactIsWhatItWasOrUnreadable) {
     ASSERT_TRUE(files.Replace("/facts/a", text, {}).ok());
     const auto all = store.ReadAll();
     ASSERT_TRUE(all.ok()) << text;
-    ASSERT_EQ(all->facts.size() + all->unreadable.size(), 1u) << text;
+    ASSERT_EQ(all->facts.size() + all->unreadable.size(), text.empty() ? 0u : 1u) << text;
     if (all->facts.empty()) continue;
     ++same;
     ASSERT_EQ(all->facts[0].bytes, "the record of a pod") << text;
   }
   EXPECT_GT(same, 0u);
+}
+
+TEST_P(FileSystemContract, AFactThatAPowerCutHasEmptiedIsNone) {
+  for (const bool this_boot : {false, true}) {
+    const FactStore store(*files_, clock_, {.directory = At("facts"), .this_boot_only = this_boot});
+    EXPECT_TRUE(store.Save("a", "1", false).ok());
+    EXPECT_TRUE(files_->Replace(At("facts") + "/emptied", "", {}).ok());
+    const auto all = store.ReadAll();
+    ASSERT_TRUE(all.ok()) << all.status();
+    EXPECT_EQ(all->facts.size(), 1u);
+    EXPECT_TRUE(all->unreadable.empty());
+    EXPECT_EQ(Names("facts"), std::vector<std::string>{"a"});
+    EXPECT_TRUE(store.Save("emptied", "2", false).ok()) << "it can be written again";
+    EXPECT_EQ(store.ReadAll()->facts.size(), 2u);
+    EXPECT_TRUE(store.Forget("emptied").ok());
+  }
 }
 
 TEST_P(FileSystemContract, FactsOfAnotherBootAreVoidWhereTheOwnerSaysSo) {

@@ -141,8 +141,9 @@ TEST_F(Containers, ASandboxThatCannotBeMadeForAPodThatEndsIsNoEvent) {
   cri::Observer observer({runtime, clock, nullptr});
   const fs::WithinReader read_within;
   const Log log(sink);
-  const PodSync sync({runtime, observer, traced, runtime, runtime, files, read_within, records,
-                      clock, config.node, events, metrics, log, 1min});
+  VolumeManager volumes({files, mounts, clock, config.node});
+  const PodSync sync({runtime, observer, traced, runtime, runtime, files, volumes, read_within,
+                      records, clock, config.node, events, metrics, log, 1min});
   runtime.AddFault({.method = "RunPodSandbox", .code = StatusCode::kUnknown});
   SyncInput input{.pod = TestPod{}.Make().SerializeAsString(),
                   .restarts = {CrashBackoff(), {}, {}},
