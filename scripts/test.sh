@@ -16,6 +16,13 @@ tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly LEVELS='unit|simulation|integration|e2e'
 passed=0 failed=0
 second_tries=() broken=() skipped=()
+step='' step_begin=0 minutes=()
+
+# begin NAME: the step before it has ended.
+begin() {
+  [[ -z $step ]] || minutes+=("$step $(((SECONDS - step_begin + 30) / 60)),")
+  step=$1 step_begin=$SECONDS
+}
 
 # A test that no level claims would never run.
 check_labels() {
@@ -75,6 +82,7 @@ run_label() {
     return
   fi
   printf '\n=== %s: %s tests\n' "$PRESET" "$label"
+  begin "$PRESET $label"
   rm -f "$REPORTS/$label.xml"
   ctest --test-dir "$BUILD" -L "^$label\$" --no-tests=ignore --output-on-failure --output-junit "$REPORTS/$label.xml" \
     "${options[@]}" "$@" </dev/null 2>&1 | tee "$REPORTS/$label.txt" || true
@@ -99,6 +107,7 @@ run_preset() {
   done
   shift
   printf '\n=== %s: build\n' "$PRESET"
+  begin "$PRESET build"
   "$tree/scripts/build.sh" "$PRESET" "${labels[@]/%/_tests}" "${targets[@]}"
   mkdir -p "$REPORTS"
   check_labels
@@ -115,7 +124,8 @@ main() {
     run_preset tsan threads -- "$@"
     run_preset release 'simulation e2e' benchmarks -- "$@"
   fi
-  printf '\n'
+  begin ''
+  printf '\nminutes: %s all %d\n' "${minutes[*]}" $(((SECONDS + 30) / 60))
   [[ ${#skipped[@]} -eq 0 ]] || printf 'SKIPPED: %s\n' "${skipped[*]}"
   [[ ${#second_tries[@]} -eq 0 ]] || printf 'NEEDED A SECOND TRY (look into it): %s\n' "${second_tries[*]}"
   [[ ${#broken[@]} -eq 0 ]] || printf 'FAILED: %s\n' "${broken[*]}"
