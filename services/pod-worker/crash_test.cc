@@ -52,6 +52,7 @@ class Crashes : public TestNode {
     downward.set_default_mode(0644);
     auto& item = *downward.add_items();
     item.set_path("name");
+    item.mutable_field_ref()->set_api_version("v1");
     item.mutable_field_ref()->set_field_path("metadata.name");
     MountAt(*web.mutable_spec()->mutable_containers(0), "self");
     auto& probe = *web.mutable_spec()->mutable_containers(0)->mutable_readiness_probe();

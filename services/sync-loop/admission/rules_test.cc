@@ -8,6 +8,7 @@
 #include "libs/kube/codec.h"
 #include "services/sync-loop/grants/allocated.h"
 #include "services/sync-loop/metrics.h"
+#include "splitlet/v1/records.pb.h"
 
 namespace splitlet::sync_loop {
 namespace {
