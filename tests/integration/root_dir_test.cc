@@ -26,7 +26,9 @@ class RootDirectory : public IntegrationTest {
     harness::WriteFile(path, "x");
   }
   void RunPod(const std::string& name) {
-    node_->PutManifest(name + ".yaml", PodYaml(name, "sleep 1000", kVolume));
+    node_->PutManifest(name + ".yaml",
+                       PodYaml(name, "sleep 1000", kVolume) +
+                           "    volumeMounts: [{name: scratch, mountPath: /scratch}]\n");
     ExpectRunning(name);
   }
   bool IsGoneFromDisk(const std::string& path) {
