@@ -24,7 +24,7 @@ class SandboxRecord;
 
 namespace splitlet::cri {
 
-/// What a listing shows of one pod, newest first.
+/// What a listing shows of one pod or of all, newest first.
 struct PodListing {
   Clock::Time listed_at;  // before it began
   std::vector<Sandbox> sandboxes;
@@ -48,6 +48,8 @@ class Observer {
   StatusOr<v1::ObservedPod> Observe(const std::string& uid, const Deadline& deadline,
                                     const v1::ObservedPod* known = nullptr,
                                     const PodListing* listing = nullptr);
+  /// Without uid: of all pods.
+  StatusOr<PodListing> List(const std::string& uid, const Deadline& deadline);
 
  private:
   struct Look {
@@ -55,7 +57,6 @@ class Observer {
     const v1::ObservedPod* known;
   };
   StatusOr<std::string> RuntimeName(const Deadline& deadline);
-  StatusOr<PodListing> List(const std::string& uid, const Deadline& deadline);
   Status AddSandboxes(const std::vector<Sandbox>& listed, const Look& look, v1::ObservedPod& pod);
   Status AddContainers(const std::vector<Container>& listed, const Look& look,
                        v1::ObservedPod& pod);

@@ -4,6 +4,7 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/names.h"
+#include "libs/kube/user_namespace.h"
 #include "libs/kube/validation_parts.h"
 
 namespace splitlet::kube {
@@ -69,7 +70,7 @@ void ValidateSysctls(const PodSpec& spec, FieldErrors& errors) {
 }
 
 void ValidateHostUsers(const PodSpec& spec, FieldErrors& errors) {
-  if (!spec.has_host_users() || spec.host_users()) return;
+  if (!HasUserNamespace(spec)) return;
   const std::string why = "when `hostUsers` is false";
   if (spec.host_network()) errors.Forbidden("spec.hostNetwork", "may not be set " + why);
   if (spec.host_pid()) errors.Forbidden("spec.hostPID", "may not be set " + why);
@@ -130,7 +131,7 @@ void ValidateContainerSecurity(const Container& container, const PodSpec& spec,
   const std::string& proc = context.proc_mount();
   if (!proc.empty() && proc != "Default" && proc != "Unmasked")
     errors.Unsupported(Field(path, "procMount"), proc, {"Default", "Unmasked"});
-  if (proc == "Unmasked" && (!spec.has_host_users() || spec.host_users()))
+  if (proc == "Unmasked" && !HasUserNamespace(spec))
     errors.Invalid(Field(path, "procMount"), proc, "`hostUsers` must be false to use `Unmasked`");
   CheckProfile(context.has_seccomp_profile(), context.seccomp_profile(),
                Field(path, "seccompProfile"), errors);

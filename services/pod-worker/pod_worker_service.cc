@@ -137,7 +137,7 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
       looks_({.clock = deps_.clock,
               .loop = deps_.loop,
               .strands = deps_.runtime_strands,
-              .reader = deps_.reader,
+              .observer = observer_,
               .random = random_,
               .request_timeout = config_.request_timeout,
               .period = config_.sync_frequency,
@@ -271,7 +271,7 @@ void PodWorkerService::BeginStop() {
 void PodWorkerService::OnObjectsChanged() {
   for (const auto& [uid, worker] : workers_)
     if (worker->state == WorkerState::kSyncing &&
-        (worker->shows_objects || !worker->sync_error.empty()))
+        (worker->traits.shows_objects || !worker->sync_error.empty()))
       due_.Add(uid, Duration{0});
 }
 

@@ -12,6 +12,7 @@
 #include "services/pod-worker/runtime_config/names.h"
 #include "services/pod-worker/runtime_config/resources.h"
 #include "services/pod-worker/runtime_config/security.h"
+#include "services/pod-worker/volumes/object_volume.h"
 
 namespace splitlet::pod_worker {
 
@@ -47,12 +48,6 @@ const k8s::io::api::core::v1::VolumeSource& SourceOf(const kube::Pod& pod,
   for (const auto& volume : pod.spec().volumes())
     if (volume.name() == name) return volume.volume_source();
   return k8s::io::api::core::v1::VolumeSource::default_instance();
-}
-
-/// Files that show objects, which nobody in a container may change.
-bool ShowsObjects(const k8s::io::api::core::v1::VolumeSource& source) {
-  return source.has_config_map() || source.has_secret() || source.has_downward_api() ||
-         source.has_projected();
 }
 
 Status AddVolumeMount(const ContainerInput& in, const k8s::io::api::core::v1::VolumeMount& mount,

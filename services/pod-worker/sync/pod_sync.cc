@@ -10,6 +10,7 @@
 #include "libs/base/trace.h"
 #include "libs/cri/grpc_runtime.h"
 #include "libs/kube/ephemeral.h"
+#include "libs/kube/user_namespace.h"
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/events.h"
 #include "services/pod-worker/objects/runtime_choice.h"
@@ -19,6 +20,7 @@
 #include "services/pod-worker/sync/begun_attempts.h"
 #include "services/pod-worker/sync/container_start.h"
 #include "services/pod-worker/sync/restart_all.h"
+#include "services/pod-worker/volumes/object_volume.h"
 #include "services/pod-worker/volumes/volume_manager.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -44,7 +46,7 @@ bool AsksOfHandler(const kube::Pod& pod) {
     });
   };
   const auto& spec = pod.spec();
-  return HasUserNamespace(pod) ||
+  return kube::HasUserNamespace(spec) ||
          std::any_of(spec.init_containers().begin(), spec.init_containers().end(), recursive) ||
          std::any_of(spec.containers().begin(), spec.containers().end(), recursive);
 }
@@ -68,7 +70,6 @@ class Pass {
   bool Ending() const { return input_.ending->cancelled(); }
 
   Status Steps() {
-    out_.shows_objects = VolumeManager::Refreshes(pod_);
     auto seen = Annotate(deps_.observer.Observe(pod_.metadata().uid(), Soon(), input_.known.get(),
                                                 input_.listing.get()),
                          "error determining status");
@@ -107,7 +108,7 @@ class Pass {
     if (!todo.create_sandbox_attempt && todo.start.empty() && todo.start_init.empty() &&
         todo.start_ephemeral.empty()) {
       out_.settled = WasStarted();
-      if (out_.settled && out_.shows_objects) RefreshVolumes();
+      if (out_.settled && ShowsObjects(pod_)) RefreshVolumes();
       return OkStatus();
     }
     if (quiet && *quiet > deps_.clock.Now()) {
@@ -274,6 +275,7 @@ class Pass {
 
   /// Before the records go: one that is remembered and not there counts as lost.
   Status Forget(const std::vector<std::string>& containers) {
+    if (containers.empty()) return OkStatus();
     cri::Begun begun = out_.begun;
     for (const auto& name : containers) begun.erase(name);
     return SaveBegun(deps_.records, {pod_.metadata().uid(), input_.incarnation}, std::move(begun),
@@ -363,9 +365,12 @@ class Pass {
     if (make)
       for (const auto& warning : dns.warnings) events_.Warning(warning.reason, warning.message);
     runtime::v1::PodSandboxConfig config;
-    kube::Pod pod = pod_;
-    auto& overhead = *pod.mutable_spec()->mutable_overhead();
-    for (const auto& [resource, amount] : runtime_.overhead) overhead[resource].set_string(amount);
+    std::optional<kube::Pod> with_overhead;
+    for (const auto& [resource, amount] : runtime_.overhead) {
+      if (!with_overhead) with_overhead = pod_;
+      (*with_overhead->mutable_spec()->mutable_overhead())[resource].set_string(amount);
+    }
+    const kube::Pod& pod = with_overhead ? *with_overhead : pod_;
     RETURN_IF_ERROR(
         MakeSandboxConfig({pod, deps_.node, dns.dns, attempt, input_.incarnation, isolation_},
                           config),
@@ -454,7 +459,7 @@ class Pass {
                                     [&name](const auto& handler) { return handler.name == name; });
     const cri::RuntimeHandler handler = found == handlers.end() ? cri::RuntimeHandler{} : *found;
     isolation_.recursive_read_only = handler.recursive_read_only_mounts;
-    if (!HasUserNamespace(pod_)) return OkStatus();
+    if (!kube::HasUserNamespace(pod_.spec())) return OkStatus();
     isolation_.user_ids = input_.user_ids;
     CHECK(isolation_.user_ids, "no ids were given to {}", pod_.metadata().uid());
     if (handler.user_namespaces) return OkStatus();

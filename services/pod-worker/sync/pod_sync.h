@@ -86,7 +86,6 @@ struct SyncOutcome {
   bool acted = false;         // the runtime was asked to change something, whatever it answered
   bool settled = false;       // nothing was to be done, and every container was started before
   bool network_not_ready = false;
-  bool shows_objects = false;  // in volumes, which a sync brings up to date
 };
 
 /// Of a look, what the next one need not ask for: running containers, which listed as running have

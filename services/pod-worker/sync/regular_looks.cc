@@ -16,9 +16,9 @@ constexpr double kJitter = 1.0 / 3;
 
 }  // namespace
 
-PodListings ByPod(Listed listed, const std::set<std::string>& uids) {
+PodListings ByPod(cri::PodListing listed, const std::set<std::string>& uids) {
   PodListings pods;
-  for (const auto& uid : uids) pods[uid].listed_at = listed.at;
+  for (const auto& uid : uids) pods[uid].listed_at = listed.listed_at;
   for (auto& sandbox : listed.sandboxes) {
     const auto pod = pods.find(sandbox.pod_uid);
     if (pod != pods.end()) pod->second.sandboxes.push_back(std::move(sandbox));
@@ -103,11 +103,7 @@ void RegularLooks::List() {
   deps_.strands.Run("regular-looks", [this, uids = asked_] {
     const Deadline deadline = After(deps_.clock, deps_.request_timeout);
     auto list = [&]() -> StatusOr<std::shared_ptr<PodListings>> {
-      Listed listed{.at = deps_.clock.Now()};
-      ASSIGN_OR_RETURN(listed.sandboxes, deps_.reader.ListPodSandbox("", deadline),
-                       "ListPodSandbox");
-      ASSIGN_OR_RETURN(listed.containers, deps_.reader.ListContainers({}, deadline),
-                       "ListContainers");
+      ASSIGN_OR_RETURN(auto listed, deps_.observer.List("", deadline), "list all pods");
       return std::make_shared<PodListings>(ByPod(std::move(listed), uids));
     };
     deps_.loop.Post([this, listed = list()] { OnListed(listed); });

@@ -31,12 +31,7 @@ namespace splitlet::pod_worker {
 using PodListings = std::map<std::string, cri::PodListing>;  // by UID
 
 /// What the whole listing shows of these pods; one that it does not show has an empty one.
-struct Listed {
-  Clock::Time at;  // before it began
-  std::vector<cri::Sandbox> sandboxes;
-  std::vector<cri::Container> containers;
-};
-PodListings ByPod(Listed listed, const std::set<std::string>& uids);
+PodListings ByPod(cri::PodListing listed, const std::set<std::string>& uids);
 
 /// When a look that is wanted after `wait` is due: together with those of the same sixth of the
 /// period.
@@ -48,7 +43,7 @@ class RegularLooks {
     const Clock& clock;
     exec::EventLoop& loop;
     exec::Strands& strands;
-    cri::Reader& reader;
+    cri::Observer& observer;
     Random& random;
     Duration request_timeout;
     Duration period;  // between two looks at a pod; up to half of it longer

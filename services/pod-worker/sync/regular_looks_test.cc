@@ -42,6 +42,7 @@ class Looks : public testing::Test {
                               on_call_(method);
                               return OkStatus();
                             }}};
+  cri::Observer observer_{{runtime_, clock_, nullptr}};
   Random random_{1};
   std::vector<std::string> seen_;
   std::vector<Clock::Time> listed_at_;
@@ -49,7 +50,7 @@ class Looks : public testing::Test {
   RegularLooks looks_{{.clock = clock_,
                        .loop = loop_,
                        .strands = strands_,
-                       .reader = runtime_,
+                       .observer = observer_,
                        .random = random_,
                        .request_timeout = 120s,
                        .period = 60s,

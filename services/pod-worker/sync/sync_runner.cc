@@ -61,7 +61,6 @@ void SyncRunner::OnSynced(const std::string& uid, SyncOutcome outcome, Duration 
   Schedule(*worker, outcome);
   deps_.store.PutWorkers(*worker);
   // The change is carried out; what happens to the pod from now on is none of its steps.
-  worker->shows_objects = outcome.shows_objects;
   if (outcome.settled) worker->traceparent = Unsampled(worker->traceparent);
   deps_.on_step_ended(*worker, outcome.again);
 }

@@ -6,8 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "k8s.io/api/core/v1/pod.pb.h"
-
 namespace splitlet::pod_worker {
 
 namespace {
@@ -90,10 +88,6 @@ StatusOr<IdPool> ReadIdPool(fs::FileSystem& files, const IdNeed& need) {
     return FailedPrecondition("kubelet user assigned IDs are not enough to support {} pods",
                               need.pods);
   return pool;
-}
-
-bool HasUserNamespace(const kube::Pod& pod) {
-  return pod.spec().has_host_users() && !pod.spec().host_users();
 }
 
 void UserIdRanges::Restore(const std::string& uid, const UserIds& ids) {

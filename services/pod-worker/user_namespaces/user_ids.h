@@ -18,7 +18,6 @@
 
 #include "libs/base/status.h"
 #include "libs/fs/file_system.h"
-#include "libs/kube/pod_types.h"
 
 namespace splitlet::pod_worker {
 
@@ -41,8 +40,6 @@ struct IdNeed {
 /// Of a user `kubelet` with ids in /etc/subuid and /etc/subgid those; without that user all but
 /// the first `ids_per_pod`, which are the host's own.
 StatusOr<IdPool> ReadIdPool(fs::FileSystem& files, const IdNeed& need);
-
-bool HasUserNamespace(const kube::Pod& pod);
 
 class UserIdRanges {
  public:

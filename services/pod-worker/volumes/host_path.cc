@@ -1,15 +1,11 @@
 #include "services/pod-worker/volumes/host_path.h"
 
 #include "k8s.io/api/core/v1/volume.pb.h"
+#include "libs/kube/names.h"
 
 namespace splitlet::pod_worker {
 
 namespace {
-
-bool HasDotDot(const std::string& path) {
-  return path == ".." || path.starts_with("../") || path.ends_with("/..") ||
-         path.find("/../") != std::string::npos;
-}
 
 bool IsKind(const fs::FileInfo& info, const std::string& type) {
   if (type.starts_with("Directory")) return info.kind == fs::FileInfo::Kind::kDirectory;
@@ -32,7 +28,8 @@ bool HostPathVolume::Takes(const VolumeSource& source) const { return source.has
 
 StatusOr<std::string> HostPathVolume::HostPath(const VolumeSource& source) const {
   const std::string& path = source.host_path().path();
-  if (HasDotDot(path)) return InvalidArgument("invalid HostPath `{}`: must not contain '..'", path);
+  if (kube::HasParentStep(path))
+    return InvalidArgument("invalid HostPath `{}`: must not contain '..'", path);
   return path;
 }
 

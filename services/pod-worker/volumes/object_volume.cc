@@ -1,6 +1,9 @@
 #include "services/pod-worker/volumes/object_volume.h"
 
+#include <algorithm>
+
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "k8s.io/api/core/v1/volume.pb.h"
 #include "services/pod-worker/volumes/atomic_writer.h"
 #include "services/pod-worker/volumes/empty_dir.h"
 #include "services/pod-worker/volumes/payload.h"
@@ -10,6 +13,14 @@ namespace splitlet::pod_worker {
 namespace {
 
 constexpr uint32_t kVolumeMode = 0777, kMountPointMode = 0755;
+
+constexpr ObjectVolume::Kind kObjectKinds[] = {
+    {"kubernetes.io~configmap", [](const VolumeSource& s) { return s.has_config_map(); }, false},
+    {"kubernetes.io~secret", [](const VolumeSource& s) { return s.has_secret(); }, true},
+    {"kubernetes.io~downward-api", [](const VolumeSource& s) { return s.has_downward_api(); },
+     true},
+    {"kubernetes.io~projected", [](const VolumeSource& s) { return s.has_projected(); }, true},
+};
 
 std::string WithSlash(const std::string& path) { return path.ends_with('/') ? path : path + "/"; }
 
@@ -27,6 +38,19 @@ void AddNested(const kube::Container& container, const std::string& volume,
 }
 
 }  // namespace
+
+std::span<const ObjectVolume::Kind> ObjectVolume::Kinds() { return kObjectKinds; }
+
+bool ShowsObjects(const VolumeSource& source) {
+  return std::ranges::any_of(kObjectKinds,
+                             [&source](const auto& kind) { return kind.takes(source); });
+}
+
+bool ShowsObjects(const kube::Pod& pod) {
+  return std::ranges::any_of(pod.spec().volumes(), [](const auto& volume) {
+    return ShowsObjects(volume.volume_source());
+  });
+}
 
 Status ObjectVolume::SetUp(const kube::Volume& volume, const VolumeInput& in,
                            const std::string& path) {

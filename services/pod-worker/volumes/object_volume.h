@@ -7,6 +7,8 @@
 ///          and leaves what containers see as it is.
 /// Source:  docs/behaviour/volumes.md, "Objects as files".
 
+#include <span>
+
 #include "libs/base/clock.h"
 #include "libs/fs/file_system.h"
 #include "libs/fs/mounts.h"
@@ -22,6 +24,7 @@ class ObjectVolume final : public VolumePlugin {
     bool (*takes)(const VolumeSource& source);
     bool in_memory;
   };
+  static std::span<const Kind> Kinds();
   struct Deps {
     fs::FileSystem& files;
     fs::Mounts& mounts;
@@ -39,5 +42,10 @@ class ObjectVolume final : public VolumePlugin {
   const Kind kind_;
   const Deps deps_;
 };
+
+/// A volume of one of these kinds: nobody in a container may change what it shows.
+bool ShowsObjects(const VolumeSource& source);
+/// The pod has one.
+bool ShowsObjects(const kube::Pod& pod);
 
 }  // namespace splitlet::pod_worker

@@ -58,18 +58,11 @@ Status AddObject(Source source, const Items& items, uint32_t mode, Payload& out)
   return OkStatus();
 }
 
-const kube::Container* FindContainer(const kube::Pod& pod, const std::string& name) {
-  for (const auto& container : pod.spec().containers())
-    if (container.name() == name) return &container;
-  return nullptr;
-}
-
 template <class Items>
 Status AddDownward(const Items& items, uint32_t mode, const PayloadInput& in, Payload& out) {
   static const std::vector<std::string> kNoAddresses;
+  const DownwardInput from{in.pod, in.node, kNoAddresses};
   for (const auto& item : items) {
-    const DownwardInput from{in.pod, in.node, kNoAddresses,
-                             FindContainer(in.pod, item.resource_field_ref().container_name())};
     auto value = item.has_field_ref() ? FieldValue(item.field_ref().field_path(), from)
                                       : ResourceValue(item.resource_field_ref(), from);
     if (!value.ok()) return value.status();

@@ -16,14 +16,6 @@ namespace {
 
 constexpr uint32_t kPodDirMode = 0750;
 
-constexpr ObjectVolume::Kind kObjectKinds[] = {
-    {"kubernetes.io~configmap", [](const VolumeSource& s) { return s.has_config_map(); }, false},
-    {"kubernetes.io~secret", [](const VolumeSource& s) { return s.has_secret(); }, true},
-    {"kubernetes.io~downward-api", [](const VolumeSource& s) { return s.has_downward_api(); },
-     true},
-    {"kubernetes.io~projected", [](const VolumeSource& s) { return s.has_projected(); }, true},
-};
-
 std::string KindOf(const kube::Volume& volume) {
   std::vector<const google::protobuf::FieldDescriptor*> set;
   const auto& source = volume.volume_source();
@@ -58,7 +50,7 @@ VolumeManager::VolumeManager(Deps deps) : deps_(deps) {
   plugins_.push_back(std::make_unique<HostPathVolume>(deps_.files));
   plugins_.push_back(std::make_unique<EmptyDirVolume>(deps_.files, deps_.mounts,
                                                       deps_.node.allocatable.memory_bytes));
-  for (const auto& kind : kObjectKinds)
+  for (const auto& kind : ObjectVolume::Kinds())
     plugins_.push_back(std::make_unique<ObjectVolume>(
         kind, ObjectVolume::Deps{deps_.files, deps_.mounts, deps_.clock, deps_.node}));
 }
@@ -109,13 +101,6 @@ StatusOr<VolumePaths> VolumeManager::SetUp(const VolumeInput& in, const node::Po
   if (!first.ok()) return first;
   FAIL_POINT("pod-worker.ensure-volumes.after");
   return paths;
-}
-
-bool VolumeManager::Refreshes(const kube::Pod& pod) {
-  for (const auto& volume : pod.spec().volumes())
-    for (const auto& kind : kObjectKinds)
-      if (kind.takes(volume.volume_source())) return true;
-  return false;
 }
 
 Status VolumeManager::Refresh(const VolumeInput& in, const node::PodPlace& place) {

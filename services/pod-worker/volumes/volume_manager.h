@@ -40,9 +40,7 @@ class VolumeManager {
   /// All that a container mounts; a volume that none does is not made. Makes the pod's directory
   /// too, and marks it before. `place`: of the pod.
   StatusOr<VolumePaths> SetUp(const VolumeInput& in, const node::PodPlace& place);
-  /// Whether the pod has volumes that Refresh is for.
-  static bool Refreshes(const kube::Pod& pod);
-  /// Those that show what may have changed since.
+  /// Those that show objects, which may have changed since.
   Status Refresh(const VolumeInput& in, const node::PodPlace& place);
   /// Takes away what belongs to the pod alone. A pod that ran here without a mark, taken over from
   /// a kubelet or after the state was lost, gets one, so that the rest of its directory goes as

@@ -8,6 +8,7 @@
 #include "services/pod-worker/objects/object_set.h"
 #include "services/pod-worker/pods_fixture.h"
 #include "services/pod-worker/volumes/empty_dir.h"
+#include "services/pod-worker/volumes/object_volume.h"
 #include "services/pod-worker/volumes/volumes_fixture.h"
 
 namespace splitlet::pod_worker {
@@ -150,8 +151,8 @@ TEST_F(Volumes, RefreshBringsObjectsUpToDate) {
   EXPECT_EQ(Message(manager_.Refresh({pod, &objects_}, Place())),
             "MountVolume.SetUp failed for volume \"v\" : configmap \"settings\" not found");
   EXPECT_EQ(files_.Read(paths->at("v") + "/a", 10).value_or(""), "two") << "it keeps what it had";
-  EXPECT_TRUE(VolumeManager::Refreshes(pod));
-  EXPECT_FALSE(VolumeManager::Refreshes(PodWithVolumes("[{name: v, emptyDir: {}}]", {"v"})));
+  EXPECT_TRUE(ShowsObjects(pod));
+  EXPECT_FALSE(ShowsObjects(PodWithVolumes("[{name: v, emptyDir: {}}]", {"v"})));
 }
 
 TEST_F(Volumes, AnotherVolumeMayBeMountedInsideOne) {

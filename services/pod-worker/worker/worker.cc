@@ -3,6 +3,8 @@
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/trace.h"
+#include "libs/kube/user_namespace.h"
+#include "services/pod-worker/volumes/object_volume.h"
 #include "services/pod-worker/worker/unsupported_fields.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
 #include "splitlet/v1/records.pb.h"
@@ -70,7 +72,8 @@ StatusOr<PodTraits> TraitsOf(const std::string& bytes) {
   for (const auto& ephemeral : pod.spec().ephemeral_containers())
     traits.ephemerals.insert(ephemeral.ephemeral_container_common().name());
   traits.has_probes = HasProbes(pod);
-  traits.user_namespace = HasUserNamespace(pod);
+  traits.shows_objects = ShowsObjects(pod);
+  traits.user_namespace = kube::HasUserNamespace(pod.spec());
   traits.unsupported_fields = UnsupportedFields(pod);
   return traits;
 }

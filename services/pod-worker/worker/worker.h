@@ -50,6 +50,7 @@ struct PodTraits {
   size_t containers = 0;
   std::set<std::string> inits, ephemerals;  // names of such containers
   bool has_probes = false;
+  bool shows_objects = false;      // in volumes, which a sync brings up to date
   bool user_namespace = false;     // one of its own
   std::string unsupported_fields;  // of what it asks for; for people
 };
@@ -98,7 +99,6 @@ struct Worker {
   PostStart post_start;
   std::string pod_ip;  // of the newest sandbox, as last seen; may be empty
   std::string sync_error;
-  bool shows_objects = false;  // in volumes, as the last sync found
   int failures = 0;
   int missing_passes = 0;
   std::optional<UserIds> user_ids;  // on disk before anything runs with them, until the end

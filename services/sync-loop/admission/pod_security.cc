@@ -6,6 +6,7 @@
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/security.pb.h"
+#include "libs/kube/user_namespace.h"
 
 namespace splitlet::sync_loop {
 namespace {
@@ -49,12 +50,8 @@ bool AsksForAppArmor(const kube::Pod& pod) {
          std::any_of(spec.containers().begin(), spec.containers().end(), has);
 }
 
-bool AsksForUserNamespace(const kube::Pod& pod) {
-  return pod.spec().has_host_users() && !pod.spec().host_users();
-}
-
 bool AsksForAbilities(const kube::Pod& pod) {
-  return AsksForStrictGroups(pod) || AsksForAppArmor(pod) || AsksForUserNamespace(pod) ||
+  return AsksForStrictGroups(pod) || AsksForAppArmor(pod) || kube::HasUserNamespace(pod.spec()) ||
          RecursiveReadOnlyVolume(pod);
 }
 

@@ -30,7 +30,6 @@ struct NodeAbilities {
 bool AsksForStrictGroups(const kube::Pod& pod);
 /// Some container shall run under a profile.
 bool AsksForAppArmor(const kube::Pod& pod);
-bool AsksForUserNamespace(const kube::Pod& pod);
 /// The first mount that has to be read-only with all that is mounted below it.
 std::optional<std::string> RecursiveReadOnlyVolume(const kube::Pod& pod);
 /// It cannot be decided before the node's abilities are known.

@@ -8,6 +8,7 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/resources.h"
+#include "libs/kube/user_namespace.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::sync_loop {
@@ -72,7 +73,8 @@ std::optional<Refusal> AppArmorRefusal(const AdmissionInput& input, const NodeLo
 }
 
 std::optional<Refusal> UserNamespaceRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
-  if (!AsksForUserNamespace(input.pod) || MayHave(AbilitiesOf(input).user_namespaces, input.pod))
+  if (!kube::HasUserNamespace(input.pod.spec()) ||
+      MayHave(AbilitiesOf(input).user_namespaces, input.pod))
     return std::nullopt;
   return Refusal{Ground::kPod, "UserNamespacesNotSupported",
                  "can't set `spec.hostUsers: false`, runtime does not support user namespaces"};
