@@ -27,6 +27,7 @@ LIB_ARROWS = {
     "kube": {"base"},
     "logs": {"base", "fs", "kube"},
     "node": {"fs", "kube"},
+    "cgroup": {"fs", "kube"},
     "rpc": {"exec"},
     "bus": {"exec", "rpc"},
     "peers": {"rpc"},

@@ -1,0 +1,68 @@
+#pragma once
+
+/// Cgroups in memory, as the kernel keeps them: a directory comes with its files, a file that the
+/// kernel does not have cannot be written, what has children or processes cannot be removed.
+/// Threads: one.
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libs/cgroup/kernel.h"
+#include "libs/cgroup/layout.h"
+
+namespace splitlet::cgroup {
+
+class FakeKernel final : public Kernel {
+ public:
+  /// With the hierarchies of this layout, roots only.
+  explicit FakeKernel(const Layout& layout);
+  /// One hierarchy, as a current distribution has it.
+  static Layout V2();
+  /// One for each of cpu, cpuset, memory, pids and systemd, and version 2 without controllers
+  /// beside them.
+  static Layout V1();
+
+  /// The next so many calls of Kill leave the process as it is.
+  void SetStubborn(int64_t pid, int kills) { stubborn_[pid] = kills; }
+  void AddProcess(const std::string& dir, int64_t pid) { dirs_.at(dir).pids.insert(pid); }
+  /// What Write of this file gives from now on; OK: as usual.
+  void FailWrite(const std::string& path, const Status& why) { write_errors_[path] = why; }
+  void FailMakeDir(const Status& why) { make_error_ = why; }
+  /// By hand, with all below it and its processes.
+  void Drop(const std::string& dir);
+  /// All directories but the roots.
+  std::vector<std::string> Dirs() const;
+  std::set<int64_t> killed() const { return killed_; }
+  int writes() const { return writes_; }
+
+  StatusOr<std::string> Read(const std::string& path) override;
+  Status Write(const std::string& path, const std::string& value) override;
+  Status MakeDir(const std::string& path) override;
+  Status RemoveDir(const std::string& path) override;
+  StatusOr<std::vector<std::string>> ListDirs(const std::string& path) override;
+  Status Kill(int64_t pid) override;
+
+ private:
+  struct Dir {
+    std::string mount;
+    std::map<std::string, std::string> files;
+    std::set<int64_t> pids;
+  };
+  std::set<std::string> ControllersOf(const std::string& mount) const;
+  void AddDir(const std::string& path, const std::string& mount, bool root);
+  void AddControllerFiles(Dir& dir, const std::set<std::string>& controllers) const;
+  Status EnableBelow(const std::string& path, const std::string& controller);
+
+  const Layout layout_;
+  std::map<std::string, Dir> dirs_;
+  std::set<std::string> roots_;
+  std::map<int64_t, int> stubborn_;
+  std::set<int64_t> killed_;
+  std::map<std::string, Status> write_errors_;
+  Status make_error_;
+  int writes_ = 0;
+};
+
+}  // namespace splitlet::cgroup

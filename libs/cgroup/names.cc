@@ -1,0 +1,82 @@
+#include "libs/cgroup/names.h"
+
+#include <algorithm>
+
+namespace splitlet::cgroup {
+
+namespace {
+
+constexpr std::string_view kSlice = ".slice";
+constexpr std::string_view kPod = "pod";
+
+std::string Escaped(std::string component) {
+  std::replace(component.begin(), component.end(), '-', '_');
+  return component;
+}
+
+}  // namespace
+
+std::string CgroupfsPath(const Name& name) {
+  std::string path;
+  for (const std::string& component : name) path += "/" + component;
+  return path.empty() ? "/" : path;
+}
+
+std::string SystemdPath(const Name& name) {
+  std::string path, prefix;
+  for (const std::string& component : name) {
+    prefix += (prefix.empty() ? "" : "-") + Escaped(component);
+    path += fmt::format("/{}{}", prefix, kSlice);
+  }
+  return path.empty() ? "/" : path;
+}
+
+StatusOr<Name> ParseCgroupfsPath(std::string_view path) {
+  if (!path.starts_with('/')) return InvalidArgument("{} is not an absolute path", path);
+  Name name;
+  path.remove_prefix(1);
+  while (!path.empty()) {
+    const std::string_view component = path.substr(0, path.find('/'));
+    if (component.empty() || component == "." || component == "..")
+      return InvalidArgument("\"{}\" is no name of a cgroup", component);
+    name.emplace_back(component);
+    path.remove_prefix(std::min(component.size() + 1, path.size()));
+  }
+  return name;
+}
+
+Name NodeName(Name root) {
+  root.emplace_back("kubepods");
+  return root;
+}
+
+Name QosName(Name root, kube::QosClass qos) {
+  Name name = NodeName(std::move(root));
+  switch (qos) {
+    case kube::QosClass::kGuaranteed: return name;
+    case kube::QosClass::kBurstable: name.emplace_back("burstable"); return name;
+    case kube::QosClass::kBestEffort: name.emplace_back("besteffort"); return name;
+  }
+  UNREACHABLE();
+}
+
+Name PodName(Name root, kube::QosClass qos, const std::string& uid) {
+  Name name = QosName(std::move(root), qos);
+  name.push_back(std::string(kPod) + uid);
+  return name;
+}
+
+std::optional<std::string> PodUidOf(std::string_view component) {
+  const bool slice = component.ends_with(kSlice);
+  if (slice) {
+    component.remove_suffix(kSlice.size());
+    component.remove_prefix(component.rfind('-') + 1);  // npos + 1 is 0
+  }
+  if (!component.starts_with(kPod)) return std::nullopt;
+  std::string uid(component.substr(kPod.size()));
+  if (uid.empty() || uid.find(kPod) != std::string::npos) return std::nullopt;
+  if (slice) std::replace(uid.begin(), uid.end(), '_', '-');
+  return uid;
+}
+
+}  // namespace splitlet::cgroup

@@ -1,0 +1,224 @@
+#include "libs/cgroup/tree.h"
+
+#include <charconv>
+#include <sstream>
+
+#include "libs/base/fail_point.h"
+
+namespace splitlet::cgroup {
+
+namespace {
+
+constexpr int kKillRounds = 5;
+/// Of the cgroups below a pod's; containers may make their own.
+constexpr int kMaxDepth = 64;
+
+/// Those of version 1 that a cgroup has to be in, where they are mounted.
+constexpr const char* kNeeded[] = {"cpu",     "cpuacct", "cpuset", "memory",
+                                   "systemd", "pids",    "hugetlb"};
+/// Those of version 2 that pods are limited by.
+constexpr const char* kDelegated[] = {"cpuset", "cpu", "memory", "hugetlb", "pids"};
+
+std::string Below(const std::string& mount, const Name& name) {
+  return name.empty() ? mount : mount + CgroupfsPath(name);
+}
+
+std::set<std::string> Words(const std::string& text) {
+  std::istringstream in(text);
+  std::set<std::string> words;
+  for (std::string word; in >> word;) words.insert(word);
+  return words;
+}
+
+bool IsBlank(const std::string& text) { return text.find_first_not_of(" \n") == std::string::npos; }
+
+}  // namespace
+
+std::set<std::string> Tree::MountPoints() const {
+  std::set<std::string> paths;
+  for (const auto& [controller, path] : layout_.mounts) paths.insert(path);
+  return paths;
+}
+
+StatusOr<bool> Tree::Exists(const Name& name) const {
+  std::set<std::string> paths;
+  if (layout_.version == Version::kV2) paths.insert(Below(layout_.mounts.at(""), name));
+  for (const char* controller : kNeeded)
+    if (const auto mount = layout_.mounts.find(controller); mount != layout_.mounts.end())
+      paths.insert(Below(mount->second, name));
+  for (const std::string& path : paths) {
+    const auto listed = kernel_.ListDirs(path);
+    if (listed.status().code() == StatusCode::kNotFound) return false;
+    RETURN_IF_ERROR(listed, "{}", path);
+  }
+  return true;
+}
+
+Status Tree::MakeDir(const std::string& path) const {
+  FAIL_POINT("cgroup.make.before");
+  RETURN_IF_ERROR(kernel_.MakeDir(path), "{}", path);
+  FAIL_POINT("cgroup.make.after");
+  return OkStatus();
+}
+
+Status Tree::WriteFile(const std::string& path, const std::string& value) const {
+  FAIL_POINT("cgroup.write.before");
+  RETURN_IF_ERROR(kernel_.Write(path, value), "{}: \"{}\"", path, value);
+  FAIL_POINT("cgroup.write.after");
+  return OkStatus();
+}
+
+/// A process cannot join one of version 1 that has no processors or memory.
+Status Tree::FillCpuset(const std::string& parent, const std::string& path) const {
+  for (const char* file : {"/cpuset.cpus", "/cpuset.mems"}) {
+    ASSIGN_OR_RETURN(const auto own, kernel_.Read(path + file), "{}{}", path, file);
+    if (!IsBlank(own)) continue;
+    ASSIGN_OR_RETURN(auto theirs, kernel_.Read(parent + file), "{}{}", parent, file);
+    while (theirs.ends_with('\n')) theirs.pop_back();
+    RETURN_IF_ERROR(WriteFile(path + file, theirs), "cpuset");
+  }
+  return OkStatus();
+}
+
+Status Tree::MakeV1(const std::string& mount, const Name& name) const {
+  const auto cpuset = layout_.mounts.find("cpuset");
+  std::string parent = mount;
+  for (const std::string& component : name) {
+    const std::string path = parent + "/" + component;
+    RETURN_IF_ERROR(MakeDir(path), "make cgroup");
+    if (cpuset != layout_.mounts.end() && cpuset->second == mount)
+      RETURN_IF_ERROR(FillCpuset(parent, path), "make cgroup");
+    parent = path;
+  }
+  return OkStatus();
+}
+
+/// For the children of `path`; what the kernel does not have here is left out.
+Status Tree::EnableControllers(const std::string& path) const {
+  ASSIGN_OR_RETURN(const auto has, kernel_.Read(path + "/cgroup.controllers"),
+                   "{}/cgroup.controllers", path);
+  ASSIGN_OR_RETURN(const auto given, kernel_.Read(path + "/cgroup.subtree_control"),
+                   "{}/cgroup.subtree_control", path);
+  const auto available = Words(has), enabled = Words(given);
+  for (const std::string controller : kDelegated)
+    if (available.contains(controller) && !enabled.contains(controller))
+      RETURN_IF_ERROR(WriteFile(path + "/cgroup.subtree_control", "+" + controller),
+                      "enable controllers");
+  return OkStatus();
+}
+
+Status Tree::MakeV2(const std::string& mount, const Name& name) const {
+  std::string path = mount;
+  for (const std::string& component : name) {
+    RETURN_IF_ERROR(EnableControllers(path), "make cgroup");
+    path += "/" + component;
+    RETURN_IF_ERROR(MakeDir(path), "make cgroup");
+  }
+  return OkStatus();
+}
+
+Status Tree::Make(const Name& name) const {
+  if (layout_.version == Version::kV2) return MakeV2(layout_.mounts.at(""), name);
+  for (const std::string& mount : MountPoints())
+    if (const auto unified = layout_.mounts.find("unified");
+        unified == layout_.mounts.end() || unified->second != mount)
+      RETURN_IF_ERROR(MakeV1(mount, name), "{}", CgroupfsPath(name));
+  return OkStatus();
+}
+
+Status Tree::Set(const Name& name, const Limits& limits) const {
+  Status first;
+  for (const Setting& setting : SettingsOf(layout_.version, limits)) {
+    const bool v2 = layout_.version == Version::kV2;
+    const auto mount = layout_.mounts.find(v2 ? "" : setting.controller);
+    const bool optional = setting.controller == "hugetlb";
+    if (mount == layout_.mounts.end()) {
+      if (!optional && first.ok())
+        first = FailedPrecondition("{}: controller {} is not mounted", CgroupfsPath(name),
+                                   setting.controller);
+      continue;
+    }
+    const Status wrote = WriteFile(Below(mount->second, name) + "/" + setting.file, setting.value);
+    const bool absent = optional && wrote.code() == StatusCode::kNotFound;
+    if (!wrote.ok() && !absent && first.ok()) first = wrote;
+  }
+  return first;
+}
+
+/// What goes while it is looked at is not there; neither has a threaded one of version 2 a list of
+/// processes: they are its parent's.
+Status Tree::AddPids(const std::string& path, std::set<int64_t>& pids) const {
+  const auto procs = kernel_.Read(path + "/cgroup.procs");
+  if (procs.status().code() == StatusCode::kNotFound) return OkStatus();
+  if (!procs.ok() && procs.status().code() != StatusCode::kUnimplemented)
+    return Annotate(procs.status(), path + "/cgroup.procs");
+  if (procs.ok())
+    for (const std::string& word : Words(*procs)) {
+      int64_t pid = 0;
+      std::from_chars(word.data(), word.data() + word.size(), pid);
+      if (pid > 0) pids.insert(pid);  // 0: of a namespace that is not seen from here
+    }
+  const auto children = kernel_.ListDirs(path);
+  if (children.status().code() == StatusCode::kNotFound) return OkStatus();
+  RETURN_IF_ERROR(children, "{}", path);
+  for (const std::string& child : *children)
+    if (Status added = AddPids(path + "/" + child, pids); !added.ok()) return added;
+  return OkStatus();
+}
+
+StatusOr<std::set<int64_t>> Tree::Pids(const Name& name) const {
+  std::set<int64_t> pids;
+  for (const std::string& mount : MountPoints())
+    RETURN_IF_ERROR(AddPids(Below(mount, name), pids), "processes");
+  return pids;
+}
+
+Status Tree::KillOnce(const Name& name, const std::set<int64_t>& pids) const {
+  FAIL_POINT("cgroup.kill.before");
+  // At once, with what forks meanwhile, where the kernel can (Linux 5.14).
+  const bool killed = layout_.version == Version::kV2 &&
+                      kernel_.Write(Below(layout_.mounts.at(""), name) + "/cgroup.kill", "1").ok();
+  for (const int64_t pid : killed ? std::set<int64_t>() : pids)
+    RETURN_IF_ERROR(kernel_.Kill(pid),
+                    "failed to kill all the processes attached to the {} cgroups: process {}",
+                    CgroupfsPath(name), pid);
+  FAIL_POINT("cgroup.kill.after");
+  return OkStatus();
+}
+
+Status Tree::RemoveBelow(const std::string& path, int depth) const {
+  const auto children = kernel_.ListDirs(path);
+  if (children.status().code() == StatusCode::kNotFound) return OkStatus();
+  RETURN_IF_ERROR(children, "{}", path);
+  if (depth > kMaxDepth) return FailedPrecondition("{}: too deep", path);
+  for (const std::string& child : *children)
+    if (Status removed = RemoveBelow(path + "/" + child, depth + 1); !removed.ok()) return removed;
+  FAIL_POINT("cgroup.remove.before");
+  RETURN_IF_ERROR(kernel_.RemoveDir(path), "{}", path);
+  FAIL_POINT("cgroup.remove.after");
+  return OkStatus();
+}
+
+Status Tree::Destroy(const Name& name) const {
+  CHECK(!name.empty(), "the root stays");
+  for (int round = 0; round < kKillRounds; ++round) {
+    ASSIGN_OR_RETURN(const auto pids, Pids(name), "{}", CgroupfsPath(name));
+    if (pids.empty()) break;
+    RETURN_IF_ERROR(KillOnce(name, pids), "destroy");
+  }
+  return RemoveEmpty(name);
+}
+
+Status Tree::RemoveEmpty(const Name& name) const {
+  CHECK(!name.empty(), "the root stays");
+  Status first;
+  for (const std::string& mount : MountPoints()) {
+    const Status removed = RemoveBelow(Below(mount, name), 0);
+    if (!removed.ok() && first.ok())
+      first = Annotate(removed,
+                       fmt::format("failed to delete cgroup paths for {}", CgroupfsPath(name)));
+  }
+  return first;
+}
+
+}  // namespace splitlet::cgroup
