@@ -142,10 +142,11 @@ Status FakeKernel::Write(const std::string& path, const std::string& value) {
 }
 
 Status FakeKernel::MakeDir(const std::string& path) {
+  if (dirs_.contains(path)) return OkStatus();
   RETURN_IF_ERROR(make_error_, "mkdir");
   const auto parent = dirs_.find(fs::ParentOf(path));
   if (parent == dirs_.end()) return ErrnoStatus(ENOENT);
-  if (!dirs_.contains(path)) AddDir(path, parent->second.mount, false);
+  AddDir(path, parent->second.mount, false);
   return OkStatus();
 }
 

@@ -331,8 +331,8 @@ TEST(ConfigFile, FieldsWithoutEffectAreNamed) {
                     "splitlet: {offlineStart: true}\n"),
             (Paths{"port", "oomScoreAdj", "evictionSoft", "evictionSoftGracePeriod",
                    "splitlet.offlineStart"}));
-  EXPECT_EQ(ignored("enforceNodeAllocatable: [pods]\npodPidsLimit: -1\n"),
-            Paths{"enforceNodeAllocatable"});
+  EXPECT_EQ(ignored("enforceNodeAllocatable: [pods]\npodPidsLimit: -1\ncgroupRoot: /a\n"),
+            (Paths{"cgroupRoot", "enforceNodeAllocatable"}));
 }
 
 TEST(ConfigFile, WhatIsDoneAnywayIsNotCalledWithoutEffect) {
@@ -348,15 +348,17 @@ TEST(ConfigFile, WhatIsDoneAnywayIsNotCalledWithoutEffect) {
 TEST(ConfigFile, ProtectionThatCannotBeGivenIsRefused) {
   ExpectErrors({
       {"a limit of processes", "podPidsLimit: 100\n",
-       "podPidsLimit: 100 asks for more than this version can give: the limit of a pod's processes "
-       "is not written yet (line 3)"},
+       "podPidsLimit: it needs cgroupsPerQOS: true (line 3)"},
+      {"slices of systemd", "cgroupsPerQOS: true\ncgroupDriver: systemd\n",
+       "cgroupDriver: systemd asks for more than this version can give: cgroupsPerQOS: true works "
+       "with cgroupfs only (line 4)"},
       {"a machine that must be as a kubelet wants it", "protectKernelDefaults: true\n",
        "protectKernelDefaults: true asks for more than this version can give: sysctls of the "
        "machine are neither written nor checked yet (line 3)"},
       {"room that is kept for the system by force",
        "enforceNodeAllocatable: [pods, system-reserved]\nsystemReservedCgroup: /sys\n",
-       "enforceNodeAllocatable: [pods, system-reserved] asks for more than this version can give: "
-       "the tree of cgroups is not built yet: runtimes place pods (line 3)"},
+       "enforceNodeAllocatable: system-reserved asks for more than this version can give: reserved "
+       "cgroups are not built yet (line 3)"},
       {"images for those alone who could pull them",
        "imagePullCredentialsVerificationPolicy: AlwaysVerify\n",
        "imagePullCredentialsVerificationPolicy: AlwaysVerify asks for more than this version can "

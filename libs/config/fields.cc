@@ -47,7 +47,8 @@ constexpr std::string_view kTlsVersions = "VersionTLS10|VersionTLS11|VersionTLS1
 
 constexpr std::string_view kServer = "the server of port 10250 is not built yet: nobody is let in";
 constexpr std::string_view kApi = "there is no client of the API server yet";
-constexpr std::string_view kCgroups = "the tree of cgroups is not built yet: runtimes place pods";
+constexpr std::string_view kWithTree = "with `cgroupsPerQOS: true`";
+constexpr std::string_view kReservedCgroups = "reserved cgroups are not built yet";
 constexpr std::string_view kManagers =
     "the managers of CPUs, memory and topology are not built yet";
 constexpr std::string_view kEviction = "running pods are not evicted yet";
@@ -181,22 +182,21 @@ constexpr auto kFields = std::to_array<Field>({
     NotYet({"volumePluginDir", kString}, "FlexVolume is not built"),
     NotYet({"volumeStatsAggPeriod", kDuration}, "volumes are not measured yet"),
     // cgroups, resources, managers.
-    NotYet({"cgroupRoot", kString}, kCgroups),
-    NotYet({"cgroupsPerQOS", kBool, kCounts}, kCgroups, "false"),
-    NotYet({"cgroupDriver", kString, kUnset, "cgroupfs|systemd"}, kCgroups),
+    Works({"cgroupRoot", kString}, kWithTree),
+    Works({"cgroupsPerQOS", kBool, kCounts},
+          "only when it says true; unset, runtimes place pods, where a kubelet does"),
+    Works({"cgroupDriver", kString, kUnset, "cgroupfs|systemd"},
+          "with `cgroupsPerQOS: true` cgroupfs only; systemd is refused: it is not built yet"),
     Never({"kubeletCgroups", kString}, "the supervisor places each process in a cgroup"),
-    NotYet({"systemCgroups", kString}, kCgroups),
+    NotYet({"systemCgroups", kString}, kReservedCgroups),
     {"systemReserved", kQuantityMap, kUnset, kReserved},
     {"kubeReserved", kQuantityMap, kUnset, kReserved},
-    NotYet({"systemReservedCgroup", kString}, kCgroups),
-    NotYet({"kubeReservedCgroup", kString}, kCgroups),
-    OrRefused(
-        NotYet(
-            {"enforceNodeAllocatable", kStrings, kUnset,
-             "none|pods|system-reserved|system-reserved-compressible|kube-reserved|kube-reserved-"
-             "compressible"},
-            kCgroups, "none"),
-        "none|pods"),
+    NotYet({"systemReservedCgroup", kString}, kReservedCgroups),
+    NotYet({"kubeReservedCgroup", kString}, kReservedCgroups),
+    Works({"enforceNodeAllocatable", kStrings, kUnset,
+           "none|pods|system-reserved|system-reserved-compressible|kube-reserved|kube-reserved-"
+           "compressible"},
+          "with `cgroupsPerQOS: true` pods; the others are refused: they are not built yet"),
     Works({"reservedSystemCPUs", kString},
           "in what is allocatable; `kubeReserved.cpu` counts no more beside it"),
     Works({"qosReserved", kPercentMap, kUnset, "memory"},
@@ -217,9 +217,7 @@ constexpr auto kFields = std::to_array<Field>({
     {"cpuCFSQuotaPeriod", kDuration, kCounts, "", kMillisecond, kSecond},
     {"maxPods", kInt, kUnset, "", 0, kInt32Max},
     {"podsPerCore", kInt, kUnset, "", 0, kInt32Max},
-    OrRefused(NotYet({"podPidsLimit", kInt, kCounts},
-                     "the limit of a pod's processes is not written yet", "<1"),
-              "<1"),
+    Works({"podPidsLimit", kInt, kCounts}, "with `cgroupsPerQOS: true`; refused without"),
     Works({"singleProcessOOMKill", kBool, kCounts}, "false needs version 2 of cgroups"),
     Never({"memoryThrottlingFactor", kFloat, kCounts},
           "it belongs to the feature gate MemoryQoS, which is off"),

@@ -165,6 +165,18 @@ void FillNode(KubeletConfig& c, const ConfigReader& read, const std::string& fil
   Take(c.reserved_system_cpus, read.String("reservedSystemCPUs"));
 }
 
+void FillCgroups(KubeletConfig& c, const ConfigReader& read) {
+  Take(c.cgroups_per_qos, read.Bool("cgroupsPerQOS"));
+  if (const auto root = read.String("cgroupRoot"); root && !root->empty()) c.cgroup_root = *root;
+  Take(c.pod_pids_limit, read.Int("podPidsLimit"));
+  const auto enforced = read.Strings("enforceNodeAllocatable");
+  c.enforce_allocatable = enforced.empty() || std::ranges::find(enforced, "pods") != enforced.end();
+  if (c.cgroups_per_qos) return;
+  if (c.cgroup_root != "/") c.without_effect.emplace_back("cgroupRoot");
+  if (!enforced.empty() && c.enforce_allocatable)
+    c.without_effect.emplace_back("enforceNodeAllocatable");
+}
+
 void FillContainers(KubeletConfig& c, const ConfigReader& read) {
   Take(c.cpu_cfs_quota, read.Bool("cpuCFSQuota"));
   Take(c.cpu_cfs_quota_period, read.Time("cpuCFSQuotaPeriod"));
@@ -253,6 +265,7 @@ StatusOr<KubeletConfig> KubeletConfig::Load(const std::string& path, const std::
   FillSources(config, read, path);
   FillRuntime(config, read);
   FillNode(config, read, path);
+  FillCgroups(config, read);
   FillContainers(config, read);
   FillEviction(config, read);
   FillImages(config, read);

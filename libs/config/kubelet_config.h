@@ -59,6 +59,11 @@ class KubeletConfig {
   // Reserved resources.
   std::map<std::string, std::string> system_reserved, kube_reserved;
   std::string reserved_system_cpus;  // "0-1,4"; empty: none
+  // Cgroups of pods.
+  bool cgroups_per_qos = false;  // a kubelet's default is true
+  std::string cgroup_root = "/";
+  int64_t pod_pids_limit = -1;      // below 1: none
+  bool enforce_allocatable = true;  // on all pods together
   // Containers.
   bool cpu_cfs_quota = true;
   Duration cpu_cfs_quota_period = std::chrono::milliseconds{100};

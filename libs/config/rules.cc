@@ -23,6 +23,7 @@ class Rules {
     CheckImagePolicy();
     CheckLogs();
     CheckEnforcement();
+    CheckTree();
     CheckObjectsPath();
     CheckEviction();
     CheckShutdown();
@@ -105,6 +106,10 @@ class Rules {
           family == "kube-reserved" ? "kubeReservedCgroup" : "systemReservedCgroup";
       if ((plain || compressible) && !read_.String(cgroup))
         Add(kKey, fmt::format("{} needs {}", family, cgroup));
+      else if (plain || compressible)
+        Add(kKey, fmt::format("{} asks for more than this version can give: reserved cgroups are "
+                              "not built yet",
+                              family));
     }
     const bool enforces = !kinds.empty() && !kinds.contains("none");
     if (enforces && !read_.Bool("cgroupsPerQOS").value_or(true))
@@ -114,6 +119,19 @@ class Rules {
     if (read_.String("reservedSystemCPUs") &&
         (read_.String("systemReservedCgroup") || read_.String("kubeReservedCgroup")))
       Add("reservedSystemCPUs", "it excludes systemReservedCgroup and kubeReservedCgroup");
+  }
+
+  void CheckTree() {
+    const bool tree = read_.Bool("cgroupsPerQOS").value_or(false);
+    if (read_.Int("podPidsLimit").value_or(0) > 0 && !tree)
+      Add("podPidsLimit", "it needs cgroupsPerQOS: true");
+    if (tree && read_.String("cgroupDriver") == "systemd")
+      Add("cgroupDriver",
+          "systemd asks for more than this version can give: cgroupsPerQOS: true "
+          "works with cgroupfs only");
+    const std::string root = read_.String("cgroupRoot").value_or("/");
+    if (tree && !root.empty() && !root.starts_with('/'))
+      Add("cgroupRoot", fmt::format("{} is not an absolute path", root));
   }
 
   void CheckEviction() {

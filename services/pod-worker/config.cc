@@ -1,9 +1,13 @@
 #include "services/pod-worker/config.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "libs/daemon/lock_file.h"
 #include "libs/fs/path.h"
 #include "libs/fs/state_id.h"
 #include "libs/node/addresses.h"
+#include "services/pod-worker/cgroups/pod_limits.h"
 
 namespace splitlet::pod_worker {
 
@@ -11,6 +15,44 @@ namespace {
 
 size_t ParallelPulls(const config::KubeletConfig& kubelet) {
   return kubelet.serialize_image_pulls ? 1 : static_cast<size_t>(kubelet.max_parallel_image_pulls);
+}
+
+constexpr uint64_t kMaxProcFile = 1u << 20;
+
+node::NodeLimits LimitsOf(const config::KubeletConfig& kubelet) {
+  return {.max_pods = kubelet.max_pods,
+          .pods_per_core = kubelet.pods_per_core,
+          .system_reserved = kubelet.system_reserved,
+          .kube_reserved = kubelet.kube_reserved,
+          .reserved_cpus = kubelet.reserved_system_cpus,
+          .eviction_hard = kubelet.eviction_hard};
+}
+
+int64_t NumberIn(fs::FileSystem& files, const std::string& path) {
+  const auto text = files.Read(path, 64);
+  return text.ok() ? std::strtoll(text->c_str(), nullptr, 10) : 0;
+}
+
+/// Without cgroups of pods it is enough to find those that were made before.
+StatusOr<CgroupSettings> CgroupsOf(const config::KubeletConfig& kubelet,
+                                   const node::Machine& machine, fs::FileSystem& files) {
+  CgroupSettings cgroups{.enabled = kubelet.cgroups_per_qos, .pod_pids = kubelet.pod_pids_limit};
+  const auto mountinfo = files.Read("/proc/self/mountinfo", kMaxProcFile);
+  auto layout = mountinfo.ok() ? cgroup::ParseLayout(*mountinfo)
+                               : StatusOr<cgroup::Layout>(mountinfo.status());
+  if (layout.ok()) cgroups.layout = std::move(*layout);
+  if (!cgroups.enabled) return cgroups;
+  RETURN_IF_ERROR(layout, "cgroupsPerQOS");
+  ASSIGN_OR_RETURN(cgroups.root, cgroup::ParseCgroupfsPath(kubelet.cgroup_root), "cgroupRoot");
+  ASSIGN_OR_RETURN(
+      cgroups.node_limits,
+      AllPodsLimits({.machine = machine,
+                     .limits = LimitsOf(kubelet),
+                     .enforced = kubelet.enforce_allocatable,
+                     .most_pids = std::min(NumberIn(files, "/proc/sys/kernel/pid_max"),
+                                           NumberIn(files, "/proc/sys/kernel/threads-max"))}),
+      "enforceNodeAllocatable");
+  return cgroups;
 }
 
 }  // namespace
@@ -35,15 +77,9 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const config::KubeletCon
   if (!cgroups.v2 && !kubelet.single_process_oom_kill.value_or(true))
     return InvalidArgument("singleProcessOOMKill: false needs version 2 of cgroups");
   ASSIGN_OR_RETURN(const auto machine, node::ReadMachine(files, flags.root_dir), "machine");
-  ASSIGN_OR_RETURN(
-      const auto resources,
-      node::ComputeNodeResources(machine, {.max_pods = kubelet.max_pods,
-                                           .pods_per_core = kubelet.pods_per_core,
-                                           .system_reserved = kubelet.system_reserved,
-                                           .kube_reserved = kubelet.kube_reserved,
-                                           .reserved_cpus = kubelet.reserved_system_cpus,
-                                           .eviction_hard = kubelet.eviction_hard}),
-      "allocatable");
+  ASSIGN_OR_RETURN(const auto resources, node::ComputeNodeResources(machine, LimitsOf(kubelet)),
+                   "allocatable");
+  ASSIGN_OR_RETURN(config.cgroups, CgroupsOf(kubelet, machine, files), "cgroups of pods");
   config.user_ids = ReadIdPool(
       files, {.ids_per_pod = kubelet.user_namespace_ids_per_pod, .pods = kubelet.max_pods});
   // Without one pods start all the same: the network may come later.

@@ -142,8 +142,10 @@ TEST_F(Containers, ASandboxThatCannotBeMadeForAPodThatEndsIsNoEvent) {
   const fs::WithinReader read_within;
   const Log log(sink);
   VolumeManager volumes({files, mounts, clock, config.node});
-  const PodSync sync({runtime, observer, traced, runtime, runtime, files, volumes, read_within,
-                      records, clock, config.node, events, metrics, log, 1min});
+  const PodCgroups cgroups({&kernel, files, config.node, log, "/run/pod-worker/cgroups"},
+                           config.cgroups);
+  const PodSync sync({runtime, observer, traced, runtime, runtime, files, volumes, cgroups,
+                      read_within, records, clock, config.node, events, metrics, log, 1min});
   runtime.AddFault({.method = "RunPodSandbox", .code = StatusCode::kUnknown});
   SyncInput input{.pod = TestPod{}.Make().SerializeAsString(),
                   .restarts = {CrashBackoff(), {}, {}},

@@ -14,11 +14,16 @@ class Crashes : public TestNode {
  public:
   Crashes() {
     config.user_ids = IdPool{65536, 65536, 3};
+    config.cgroups = {.enabled = true, .layout = cgroup::FakeKernel::V2(), .pod_pids = 50};
     runtime.SetFeatures({.handlers = {{.user_namespaces = true}}});
     traced.on_sandbox = [this](const runtime::v1::PodSandboxConfig& made) {
       const auto& options = made.linux().security_context().namespace_options();
       CheckIds(made.metadata().uid() + "/" + made.annotations().at("splitlet.dev/incarnation"),
                options);
+      // Limited before anything runs in it; and something stays in it that no runtime knows.
+      const std::string dir = "/sys/fs/cgroup" + made.linux().cgroup_parent();
+      EXPECT_EQ(kernel.Read(dir + "/pids.max").value_or("none"), "50") << dir;
+      kernel.AddProcess(dir, 1000 + static_cast<int64_t>(made.metadata().uid().size()));
     };
     traced.on_container = [this](const runtime::v1::ContainerConfig& made) {
       CheckIds(made.labels().at("io.kubernetes.pod.uid") + "/" +
@@ -131,6 +136,7 @@ class Crashes : public TestNode {
                           record->verdict().phase(), record->verdict().reason());
     }
     for (const auto& [path, mount] : mounts.mounted()) text += "mounted: " + path + "\n";
+    for (const auto& dir : kernel.Dirs()) text += "cgroup: " + dir + "\n";
     for (const auto& violation : runtime.Violations()) text += violation + "\n";
     return text;
   }
@@ -202,8 +208,8 @@ class Crashes : public TestNode {
 std::vector<std::string> PointsHere() {
   std::vector<std::string> names;
   for (const auto& info : FailPoints().List())
-    if (info.name.starts_with("pod-worker.") || info.name.starts_with("fs.save") ||
-        info.name.starts_with("fs.forget"))
+    if (info.name.starts_with("pod-worker.") || info.name.starts_with("cgroup.") ||
+        info.name.starts_with("fs.save") || info.name.starts_with("fs.forget"))
       names.push_back(info.name);
   return names;
 }
@@ -248,7 +254,8 @@ TEST(Forgetting, LeavesNothingAndSaysNothingElseWhereverItIsKilled) {
       node.LiveAndBeForgotten();
       EXPECT_EQ(unlike, "");
       EXPECT_FALSE(node.workers.Contains("uid-job"));
-      for (const char* kind : {"/run/pod-worker/workers", "/state/pod-worker/pods"})
+      for (const char* kind :
+           {"/run/pod-worker/workers", "/run/pod-worker/cgroups", "/state/pod-worker/pods"})
         EXPECT_EQ(node.files.List(kind)->size(), 0u) << kind;
       if (node.deaths == 0) {
         EXPECT_GT(n, 2) << "both files are forgotten";

@@ -84,6 +84,7 @@ struct Process final : daemon::Service {
   http::AsyncClient http;
   fs::RealMounts mounts;
   std::unique_ptr<cri::Streaming> streaming;
+  cgroup::RealKernel kernel;
   std::unique_ptr<peers::DesiredOwner> owner;
   std::unique_ptr<FolderObjects> objects;  // null: this node has none
   std::unique_ptr<PodWorkerService> workers;
@@ -138,8 +139,10 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                                                       context.log(),
                                                       p.http,
                                                       std::random_device{}(),
-                                                      p.ObjectsView()},
+                                                      p.ObjectsView(),
+                                                      &p.kernel},
                                                  std::move(config));
+  RETURN_IF_ERROR(p.workers->PrepareCgroups(), "cgroups of pods");
   p.calls = MakeRpc(context.loop(), *p.workers);
   p.streams = MakeStreamRpc({.clock = context.clock(),
                              .loop = context.loop(),

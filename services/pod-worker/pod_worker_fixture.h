@@ -19,6 +19,7 @@
 #include "k8s.io/apimachinery/pkg/apis/meta/v1/time.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/bus/fake_bus.h"
+#include "libs/cgroup/fake_kernel.h"
 #include "libs/cri/fake_runtime.h"
 #include "libs/cri/grpc_runtime.h"
 #include "libs/cri/stranded_calls.h"
@@ -224,9 +225,13 @@ class TestNode {
              .metrics = process->registry,
              .log = Log(sink),
              .http = http,
-             .objects = objects},
+             .objects = objects,
+             .kernel = &kernel},
         config);
-    process->loop.Post([p = process.get()] { p->service->Start(); });
+    process->loop.Post([p = process.get()] {
+      EXPECT_TRUE(p->service->PrepareCgroups().ok());
+      p->service->Start();
+    });
     all.RunUntilIdle();
   }
   /// SIGKILL: nothing of it runs any more.
@@ -374,6 +379,7 @@ class TestNode {
   exec::Scheduler all{clock};
   fs::FakeFileSystem files{clock};
   fs::FakeMounts mounts{files};
+  cgroup::FakeKernel kernel{cgroup::FakeKernel::V2()};
   cri::FakeRuntime runtime{clock};
   TracedRunner traced{runtime};
   bus::FakeBusNetwork network{clock, 1};

@@ -32,9 +32,12 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
       metrics_(deps_.metrics),
       observer_({deps_.reader, deps_.clock, deps_.read_tail}),
       volumes_({deps_.files, deps_.mounts, deps_.clock, config_.node}),
+      cgroups_({deps_.kernel, deps_.files, config_.node, deps_.log,
+                config_.run_dir + "/pod-worker/cgroups"},
+               config_.cgroups),
       sync_({deps_.reader, observer_, deps_.runner, deps_.remover, deps_.images, deps_.files,
-             volumes_, deps_.read_within, records_, deps_.clock, config_.node, deps_.events,
-             metrics_, deps_.log, config_.request_timeout}),
+             volumes_, cgroups_, deps_.read_within, records_, deps_.clock, config_.node,
+             deps_.events, metrics_, deps_.log, config_.request_timeout}),
       stop_({observer_, deps_.runner, deps_.long_calls, deps_.clock, deps_.events,
              config_.request_timeout}),
       random_(deps_.seed),
@@ -149,6 +152,7 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
            .strands = deps_.runtime_strands,
            .runtime = stop_,
            .volumes = volumes_,
+           .cgroups = cgroups_,
            .node = config_.node,
            .events = deps_.events,
            .metrics = metrics_,
@@ -234,6 +238,19 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
                      },
                  .on_runtime_answer =
                      [this](const std::string& trouble) { runtime_trouble_ = trouble; }}),
+      keeper_({.clock = deps_.clock,
+               .loop = deps_.loop,
+               .strands = deps_.strands,
+               .runtime_strands = deps_.runtime_strands,
+               .reader = deps_.reader,
+               .cgroups = cgroups_,
+               .workers = workers_,
+               .log = deps_.log,
+               .request_timeout = config_.request_timeout,
+               .is_forgotten =
+                   [this](const std::string& uid) {
+                     return Find(uid) == nullptr && !unreadable_.Contains(bus::KeyOf(uid));
+                   }}),
       due_(deps_.loop, deps_.clock, [this](const std::string& uid) { Advance(uid); }),
       collect_(deps_.loop, kCollectPeriod, [this] { Collect(); }),
       missing_(deps_.loop, kMissingPeriod, [this] { requests_.CheckMissing(); }),
@@ -394,6 +411,7 @@ void PodWorkerService::Collect() {
   CountStates();
   found_.Collect();
   if (recovery_.is_read() && !stopping_) unreadable_.Collect();
+  if (recovery_.is_listed() && !stopping_) keeper_.OnTick();
   for (const auto& [uid, worker] : workers_) {
     ForgetIfGone(*worker);
     const bool gone = !deps_.table.Contains(bus::KeyOf(uid)) && worker->activity == Activity::kIdle;
@@ -510,7 +528,9 @@ void PodWorkerService::Advance(const std::string& uid,
   if (!worker->grant || !desired_ready_ || PastDeadline(*worker)) return;
   if (const Clock::Time until = holds_.HeldUntil(uid))
     return due_.Add(uid, until - deps_.clock.Now());
-  if (MayStart(*worker) && HasUserIds(*worker)) syncs_.Begin(*worker, std::move(listing));
+  if (!MayStart(*worker) || !HasUserIds(*worker)) return;
+  if (!worker->synced_once) keeper_.OnPodsChanged();
+  syncs_.Begin(*worker, std::move(listing));
 }
 
 /// They are on disk before anything runs with them: the end of the save goes on with the pod.
@@ -586,6 +606,7 @@ void PodWorkerService::AfterFinish(Worker& worker) {
   worker.user_ids.reset();
   worker.restarts = {CrashBackoff(config_.crash_loop_max), {}, {}};
   gate_.OnFinished(worker);
+  keeper_.OnPodsChanged();
   const std::vector<std::string> waiting = gate_.WaitingFor(worker);
   if (worker.next) {
     requests_.BeginNext(worker);

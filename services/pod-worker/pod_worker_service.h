@@ -32,6 +32,8 @@
 #include "libs/exec/periodic.h"
 #include "libs/exec/work_queue.h"
 #include "libs/peers/desired_owner.h"
+#include "services/pod-worker/cgroups/cgroup_keeper.h"
+#include "services/pod-worker/cgroups/pod_cgroups.h"
 #include "services/pod-worker/config.h"
 #include "services/pod-worker/holds/removal_holds.h"
 #include "services/pod-worker/holds/unreadable_records.h"
@@ -97,6 +99,7 @@ struct Deps {
   http::Caller& http;  // of servers in pods, for probes and hooks
   uint64_t seed = 1;   // of jitter
   std::function<std::shared_ptr<const ObjectSource>()> objects = {};  // empty: this node has none
+  cgroup::Kernel* kernel = nullptr;                                   // of cgroups; null: none
 };
 
 class PodWorkerService {
@@ -110,6 +113,8 @@ class PodWorkerService {
   PodWorkerService(const PodWorkerService&) = delete;
   PodWorkerService& operator=(const PodWorkerService&) = delete;
 
+  /// The cgroups above those of pods, before Start. Blocks; the process does not start without.
+  Status PrepareCgroups() const { return cgroups_.Prepare(); }
   void Start();
   /// Gives up stops and pulls, which the next start begins again where they were. Nothing new is
   /// begun; calls that make something run to their end.
@@ -186,6 +191,7 @@ class PodWorkerService {
   Metrics metrics_;
   cri::Observer observer_;
   VolumeManager volumes_;
+  PodCgroups cgroups_;
   PodSync sync_;
   PodStop stop_;
   Random random_;
@@ -209,6 +215,7 @@ class PodWorkerService {
   GrantJudge judge_;
   RequestHandler requests_;
   Recovery recovery_;
+  CgroupKeeper keeper_;
   exec::WorkQueue due_;
   exec::Periodic collect_, missing_, keep_room_;
 

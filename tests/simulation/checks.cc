@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "libs/cgroup/names.h"
+#include "libs/fs/path.h"
 #include "tests/simulation/node.h"
 
 namespace splitlet::simulation {
@@ -60,6 +62,18 @@ void SimNode::CheckPod(const std::string& name, const Wanted& wanted,
   }
 }
 
+void SimNode::CheckCgroups(std::vector<std::string>& found) const {
+  std::set<std::string> placed, ready;
+  for (const auto& dir : kernel_.Dirs())
+    if (const auto uid = cgroup::PodUidOf(fs::NameOf(dir))) placed.insert(*uid);
+  for (const auto& sandbox : runtime_->Sandboxes())
+    if (sandbox.state == cri::SandboxState::kReady) ready.insert(sandbox.pod_uid);
+  for (const auto& uid : placed)
+    if (!ready.contains(uid)) found.push_back("the cgroup of " + uid + " is left behind");
+  for (const auto& uid : ready)
+    if (!placed.contains(uid)) found.push_back("the pod " + uid + " has lost its cgroup");
+}
+
 std::vector<std::string> SimNode::Violations() {
   std::vector<std::string> found = violations_;
   for (const auto& line : UnexplainedErrors())
@@ -78,6 +92,7 @@ std::vector<std::string> SimNode::Violations() {
     if (sandbox.state == cri::SandboxState::kReady && !is_wanted(sandbox.pod_name))
       found.push_back(
           fmt::format("the sandbox of {} is ready and nobody wants it", sandbox.pod_name));
+  CheckCgroups(found);
   if (!found.empty()) return found;  // the tables say the same, of more
   return CheckTables();
 }

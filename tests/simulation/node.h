@@ -18,6 +18,7 @@
 #include "libs/base/log.h"
 #include "libs/base/random.h"
 #include "libs/bus/fake_bus.h"
+#include "libs/cgroup/fake_kernel.h"
 #include "libs/cri/fake_runtime.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
@@ -115,6 +116,7 @@ class SimNode {
   cri::FakeRuntime& runtime() { return *runtime_; }
   fs::FakeFileSystem& files() { return files_; }
   fs::FakeMounts& mounts() { return mounts_; }
+  cgroup::FakeKernel& kernel() { return kernel_; }
   LogSink& sink();
   /// The runtime is about to be told to run a command: the commands of hooks are watched.
   void OnCommand(const cri::ContainerId& id, const std::string& command);
@@ -174,6 +176,8 @@ class SimNode {
                 std::vector<std::string>& found) const;
   /// Where `runtime` and `podstatus` differ from what is true (table_checks.cc).
   std::vector<std::string> CheckTables();
+  /// A pod has its cgroup as long as it has its sandbox.
+  void CheckCgroups(std::vector<std::string>& found) const;
   std::vector<std::string> CheckStatusTable(const bus::View<v1::PodStatusRecord>& view) const;
   /// What is told of a pod, at any time: an end stays, and a container is ready when it was probed,
   /// and stays so while it runs.
@@ -185,6 +189,7 @@ class SimNode {
   exec::Scheduler scheduler_;
   fs::FakeFileSystem files_;
   fs::FakeMounts mounts_{files_};
+  cgroup::FakeKernel kernel_{cgroup::FakeKernel::V2()};
   std::unique_ptr<cri::Waiter> waiter_;
   std::unique_ptr<cri::FakeRuntime> runtime_;
   bus::FakeBusNetwork network_;

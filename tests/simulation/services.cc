@@ -133,6 +133,7 @@ class PodWorker final : public Process {
                    .seccomp_dir = "/kubelet/seccomp"};
     config.run_dir = "/run";
     config.state_dir = "/state";
+    config.cgroups = {.enabled = true, .layout = cgroup::FakeKernel::V2(), .pod_pids = 64};
     config.sync_frequency = node.sync_frequency();
     service = std::make_unique<pod_worker::PodWorkerService>(
         pod_worker::Deps{.clock = node.clock(),
@@ -155,14 +156,18 @@ class PodWorker final : public Process {
                          .events = shell().events,
                          .metrics = shell().registry,
                          .log = Log(node.sink()),
-                         .http = http_},
+                         .http = http_,
+                         .kernel = &node.kernel()},
         config);
     http_.answer = [&node](const http::Exchange& asked) {
       node.OnProbed(asked.url.substr(asked.url.rfind('/') + 1));
       return http::Outcome{.code = 200};
     };
   }
-  void Start() override { service->Start(); }
+  void Start() override {
+    CHECK(service->PrepareCgroups().ok());
+    service->Start();
+  }
   std::unique_ptr<pod_worker::PodWorkerService> service;
 
  private:

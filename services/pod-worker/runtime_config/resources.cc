@@ -13,9 +13,6 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-constexpr int64_t kMinShares = 2;
-constexpr int64_t kMaxShares = 262144;
-constexpr int64_t kMinQuotaUs = 1000;
 constexpr int64_t kGuaranteedOom = -997;
 constexpr int64_t kBestEffortOom = 1000;
 
@@ -122,16 +119,6 @@ std::optional<int64_t> RequestOf(const kube::ResourceRequirements& resources,
 std::optional<int64_t> LimitOf(const kube::ResourceRequirements& resources, const std::string& name,
                                bool milli) {
   return Amount(resources.limits(), name, milli);
-}
-
-int64_t CpuShares(int64_t millicores) {
-  if (millicores == 0) return kMinShares;
-  return std::clamp(millicores * 1024 / 1000, kMinShares, kMaxShares);
-}
-
-int64_t CpuQuota(int64_t millicores, int64_t period_us) {
-  if (millicores == 0) return 0;
-  return std::max(millicores * period_us / 1000, kMinQuotaUs);
 }
 
 int64_t OomScoreAdj(const kube::Pod& pod, const kube::Container& container, const NodeInfo& node) {

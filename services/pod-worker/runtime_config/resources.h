@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "libs/cgroup/values.h"
 #include "libs/kube/pod_types.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 
@@ -26,9 +27,8 @@ std::optional<int64_t> RequestOf(const kube::ResourceRequirements& resources,
 std::optional<int64_t> LimitOf(const kube::ResourceRequirements& resources, const std::string& name,
                                bool milli);
 
-int64_t CpuShares(int64_t millicores);
-/// 0: no limit. `period_us` in microseconds, like the result.
-int64_t CpuQuota(int64_t millicores, int64_t period_us);
+using cgroup::CpuQuota;
+using cgroup::CpuShares;
 int64_t OomScoreAdj(const kube::Pod& pod, const kube::Container& container, const NodeInfo& node);
 
 /// Limits of a container; what it does not limit itself is limited by the pod's own.

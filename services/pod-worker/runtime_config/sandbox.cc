@@ -88,6 +88,7 @@ Status MakeSandboxConfig(const SandboxInput& in, runtime::v1::PodSandboxConfig& 
   for (const auto& [key, value] : SandboxAnnotations(in.pod, in.node.annotation, in.incarnation))
     (*out.mutable_annotations())[key] = value;
   SetPodResources(in.pod, in.node, out);
+  if (!in.cgroup_parent.empty()) out.mutable_linux()->set_cgroup_parent(in.cgroup_parent);
   SetSandboxSecurity(in.pod, in.isolation, out);
   return OkStatus();
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 /// The sandbox configuration that goes to the runtime, and the pod's /etc/hosts, field by field as
-/// a kubelet sends them. cgroup_parent is left empty: the runtime places the pod. Works with
+/// a kubelet sends them. Works with
 /// containerd from 1.6 on.
 /// Threads: pure functions, any.
 /// Errors:  INVALID_ARGUMENT with the text of the event.
@@ -37,6 +37,7 @@ struct SandboxInput {
   uint32_t attempt = 0;
   int64_t incarnation = 0;
   Isolation isolation = {};
+  std::string cgroup_parent = {};  // empty: the runtime places the pod
 };
 Status MakeSandboxConfig(const SandboxInput& input, runtime::v1::PodSandboxConfig& out);
 

@@ -85,6 +85,8 @@ class Pass {
     if (!out_.terminal_phase.empty()) return OkStatus();
     RETURN_IF_ERROR(StopEarlierIncarnations(), "stop what is left of an earlier life");
     if (!out_.stop.empty()) return OkStatus();
+    ASSIGN_OR_RETURN(const bool lost, LostCgroup(), "cgroup of the pod");
+    if (lost) return EndWithoutCgroup();
     PodActions todo = ComputePodActions(pod_, *seen_, out_.restarts.replacing, input_.probes);
     const auto quiet = QuietFrom(todo.sandbox_id);
     NumberAttempts(*all_, input_.incarnation, out_.begun, todo);
@@ -134,6 +136,26 @@ class Pass {
         SaveBegun(deps_.records, {pod_.metadata().uid(), input_.incarnation}, {}, out_.begun),
         "forget what has begun");
     RETURN_IF_ERROR(RemoveAll(all.remove_last), "restart all containers");
+    out_.again = true;
+    return OkStatus();
+  }
+
+  StatusOr<bool> LostCgroup() {
+    for (const auto& sandbox : seen_->sandboxes())
+      if (sandbox.state() == v1::SandboxRecord::READY)
+        return deps_.cgroups.IsGone(pod_.metadata().uid());
+    return false;
+  }
+
+  /// It was removed under the pod, whose limits went with it. First its containers, in the outcome;
+  /// the next sandbox gets a new one.
+  Status EndWithoutCgroup() {
+    PodActions todo;
+    if (pod_.spec().restart_policy() != "Never") todo.create_sandbox_attempt = 0;
+    ListRunning(todo);
+    out_.stop = std::move(todo.stop);
+    if (!out_.stop.empty()) return OkStatus();
+    RETURN_IF_ERROR(StopSandboxes(), "stop sandboxes");
     out_.again = true;
     return OkStatus();
   }
@@ -349,6 +371,19 @@ class Pass {
     if (!fresh.ok()) events_.Warning("FailedMount", Message(fresh));
   }
 
+  /// `make`: for a sandbox that is to be made.
+  Status FindCgroup(bool make) {
+    auto parent = make ? deps_.cgroups.Ensure(pod_) : deps_.cgroups.ParentOf(pod_.metadata().uid());
+    if (!parent.ok()) {
+      events_.Warning(
+          "FailedCreatePodContainer",
+          fmt::format("unable to ensure pod container exists: {}", Message(parent.status())));
+      return parent.status();
+    }
+    cgroup_parent_ = std::move(parent).value();
+    return OkStatus();
+  }
+
   /// `make`: for a sandbox that is to be made; then what is wrong with its DNS is reported.
   StatusOr<runtime::v1::PodSandboxConfig> SandboxConfig(uint32_t attempt, bool make) {
     Dns host;
@@ -371,10 +406,10 @@ class Pass {
       (*with_overhead->mutable_spec()->mutable_overhead())[resource].set_string(amount);
     }
     const kube::Pod& pod = with_overhead ? *with_overhead : pod_;
-    RETURN_IF_ERROR(
-        MakeSandboxConfig({pod, deps_.node, dns.dns, attempt, input_.incarnation, isolation_},
-                          config),
-        "sandbox config");
+    RETURN_IF_ERROR(MakeSandboxConfig({pod, deps_.node, dns.dns, attempt, input_.incarnation,
+                                       isolation_, cgroup_parent_},
+                                      config),
+                    "sandbox config");
     return config;
   }
 
@@ -384,6 +419,7 @@ class Pass {
         todo.create_sandbox_attempt
             ? *todo.create_sandbox_attempt
             : (seen_->sandboxes_size() > 0 ? seen_->sandboxes(0).attempt() : 0);
+    RETURN_IF_ERROR(FindCgroup(todo.create_sandbox_attempt.has_value()), "cgroup");
     const Status isolated = ChooseHandler(todo.create_sandbox_attempt.has_value());
     auto config = isolated.ok() ? SandboxConfig(attempt, todo.create_sandbox_attempt.has_value())
                                 : StatusOr<runtime::v1::PodSandboxConfig>(isolated);
@@ -514,6 +550,7 @@ class Pass {
   std::map<std::string, std::string> volumes_;
   RuntimeChoice runtime_;
   Isolation isolation_;
+  std::string cgroup_parent_;
   std::string pod_dir_;
   SyncOutcome out_;
 };

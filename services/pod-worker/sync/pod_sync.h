@@ -21,6 +21,7 @@
 #include "libs/daemon/service.h"
 #include "libs/fs/file_system.h"
 #include "libs/fs/read_within.h"
+#include "services/pod-worker/cgroups/pod_cgroups.h"
 #include "services/pod-worker/images/policy.h"
 #include "services/pod-worker/metrics.h"
 #include "services/pod-worker/objects/object_source.h"
@@ -104,6 +105,7 @@ class PodSync {
     cri::Images& images;
     fs::FileSystem& files;
     VolumeManager& volumes;
+    const PodCgroups& cgroups;
     const fs::WithinReader& read_within;  // what containers have written
     const DiskRecords& records;
     const Clock& clock;

@@ -327,11 +327,16 @@ void TerminationRunner::Settle(Worker& worker) const {
 
 void TerminationRunner::CleanUp(Worker& worker) {
   worker.On(ActivityEvent::kStepBegun);
-  deps_.strands.Run(
-      worker.uid, [this, uid = worker.uid, source = worker.source, orphan = worker.orphan] {
-        const Status cleaned = orphan ? OkStatus() : deps_.volumes.TearDown(uid, source);
-        deps_.loop.Post([this, uid, cleaned] { OnCleanedUp(uid, cleaned); });
-      });
+  deps_.strands.Run(worker.uid,
+                    [this, uid = worker.uid, source = worker.source, orphan = worker.orphan] {
+                      Status cleaned;
+                      // Pages of volumes in memory are charged to the cgroup: it goes last. That of
+                      // a pod that nobody recorded may hold what is not to be ended here;
+                      // CgroupKeeper looks.
+                      if (!orphan) cleaned = deps_.volumes.TearDown(uid, source);
+                      if (!orphan && cleaned.ok()) cleaned = deps_.cgroups.Destroy(uid);
+                      deps_.loop.Post([this, uid, cleaned] { OnCleanedUp(uid, cleaned); });
+                    });
 }
 
 void TerminationRunner::OnCleanedUp(const std::string& uid, const Status& status) {

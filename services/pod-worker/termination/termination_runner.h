@@ -26,6 +26,7 @@
 #include "libs/base/status.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
+#include "services/pod-worker/cgroups/pod_cgroups.h"
 #include "services/pod-worker/hooks/hook_runner.h"
 #include "services/pod-worker/metrics.h"
 #include "services/pod-worker/runtime_config/node_info.h"
@@ -55,6 +56,7 @@ class TerminationRunner {
     exec::Strands& strands;
     const PodStop& runtime;
     VolumeManager& volumes;
+    const PodCgroups& cgroups;
     const NodeInfo& node;
     daemon::EventRecorder& events;
     Metrics& metrics;

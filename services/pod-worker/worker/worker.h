@@ -50,9 +50,10 @@ struct PodTraits {
   size_t containers = 0;
   std::set<std::string> inits, ephemerals;  // names of such containers
   bool has_probes = false;
-  bool shows_objects = false;      // in volumes, which a sync brings up to date
-  bool user_namespace = false;     // one of its own
-  std::string unsupported_fields;  // of what it asks for; for people
+  bool shows_objects = false;        // in volumes, which a sync brings up to date
+  bool user_namespace = false;       // one of its own
+  int64_t burstable_millicores = 0;  // what it adds to the CPU of its class
+  std::string unsupported_fields;    // of what it asks for; for people
 };
 /// DATA_LOSS when the bytes are no pod.
 StatusOr<PodTraits> TraitsOf(const std::string& pod);

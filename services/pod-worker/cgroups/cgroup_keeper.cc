@@ -1,0 +1,64 @@
+#include "services/pod-worker/cgroups/cgroup_keeper.h"
+
+namespace splitlet::pod_worker {
+
+int64_t CgroupKeeper::BurstableMillicores() const {
+  int64_t sum = 0;
+  for (const auto& [uid, worker] : deps_.workers)
+    if (worker->state == WorkerState::kSyncing || worker->state == WorkerState::kTerminating)
+      sum += worker->traits.burstable_millicores;
+  return sum;
+}
+
+void CgroupKeeper::OnPodsChanged() {
+  if (deps_.cgroups.enabled()) SetShares();
+}
+
+/// One at a time; changes meanwhile make one more.
+void CgroupKeeper::SetShares() {
+  again_ = setting_;
+  if (setting_) return;
+  setting_ = true;
+  deps_.strands.Run("cgroups", [this, millicores = BurstableMillicores()] {
+    const Status set = deps_.cgroups.SetShares(millicores);
+    deps_.loop.Post([this, set] { OnSharesSet(set); });
+  });
+}
+
+void CgroupKeeper::OnSharesSet(const Status& status) {
+  setting_ = false;
+  const std::string trouble = status.ok() ? "" : Message(status);
+  if (!trouble.empty() && trouble != trouble_)
+    deps_.log.Warn("cannot set the shares of the classes of pods", {KV("err", status)});
+  trouble_ = trouble;
+  if (again_) SetShares();
+}
+
+void CgroupKeeper::OnTick() {
+  OnPodsChanged();
+  deps_.strands.Run("cgroups", [this] {
+    auto uids = deps_.cgroups.ListMarked();
+    deps_.loop.Post([this, uids = std::move(uids)] { OnMarkedListed(uids); });
+  });
+}
+
+void CgroupKeeper::OnMarkedListed(const StatusOr<std::vector<std::string>>& uids) {
+  if (!uids.ok()) return deps_.log.LogIfError(uids.status(), "list the cgroups of pods");
+  for (const std::string& uid : *uids) {
+    if (!deps_.is_forgotten(uid)) continue;
+    deps_.runtime_strands.Run(uid, [this, uid] {
+      deps_.log.LogIfError(DestroyForgotten(uid), "take down the cgroup of a pod that is gone");
+    });
+  }
+}
+
+Status CgroupKeeper::DestroyForgotten(const std::string& uid) const {
+  ASSIGN_OR_RETURN(const auto sandboxes,
+                   deps_.reader.ListPodSandbox(uid, After(deps_.clock, deps_.request_timeout)),
+                   "look for sandboxes of {}", uid);
+  for (const auto& sandbox : sandboxes)
+    if (sandbox.state == cri::SandboxState::kReady) return OkStatus();
+  return deps_.cgroups.Destroy(uid);
+}
+
+}  // namespace splitlet::pod_worker

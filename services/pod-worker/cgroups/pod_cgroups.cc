@@ -1,0 +1,135 @@
+#include "services/pod-worker/cgroups/pod_cgroups.h"
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/fail_point.h"
+#include "services/pod-worker/cgroups/pod_limits.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+constexpr uint64_t kMaxMark = 4096;
+
+}  // namespace
+
+PodCgroups::PodCgroups(Deps deps, CgroupSettings settings)
+    : deps_(std::move(deps)), settings_(std::move(settings)) {
+  if (deps_.kernel != nullptr && settings_.layout) tree_.emplace(*deps_.kernel, *settings_.layout);
+}
+
+Status PodCgroups::Prepare() const {
+  if (!settings_.enabled) return OkStatus();
+  if (!tree_) return FailedPrecondition("no whole hierarchy of cgroups is mounted");
+  ASSIGN_OR_RETURN(const bool there, tree_->Exists(settings_.root), "cgroupRoot");
+  if (!there)
+    return InvalidArgument("invalid configuration: cgroupRoot: there is no cgroup {}",
+                           cgroup::CgroupfsPath(settings_.root));
+  const cgroup::Name node = cgroup::NodeName(settings_.root);
+  RETURN_IF_ERROR(tree_->Make(node), "{}", cgroup::CgroupfsPath(node));
+  RETURN_IF_ERROR(tree_->Set(node, settings_.node_limits),
+                  "Failed to update Node Allocatable "
+                  "Limits \"{}\"",
+                  cgroup::CgroupfsPath(node));
+  // Of a start before: its pods run, and their shares with them.
+  ASSIGN_OR_RETURN(const bool shared,
+                   tree_->Exists(cgroup::QosName(settings_.root, kube::QosClass::kBurstable)),
+                   "class Burstable");
+  return shared ? OkStatus() : SetShares(0);
+}
+
+Status PodCgroups::SetShares(int64_t burstable_millicores) const {
+  if (!settings_.enabled || !tree_) return OkStatus();
+  const struct {
+    kube::QosClass qos;
+    int64_t millicores;
+  } kClasses[] = {{kube::QosClass::kBurstable, burstable_millicores},
+                  {kube::QosClass::kBestEffort, 0}};
+  for (const auto& each : kClasses) {
+    const cgroup::Name name = cgroup::QosName(settings_.root, each.qos);
+    RETURN_IF_ERROR(tree_->Make(name), "class {}", kube::Name(each.qos));
+    RETURN_IF_ERROR(tree_->Set(name, QosCgroupLimits(each.millicores, deps_.node.huge_pages)),
+                    "class {}", kube::Name(each.qos));
+  }
+  return OkStatus();
+}
+
+StatusOr<std::optional<cgroup::Name>> PodCgroups::ReadMark(const std::string& uid) const {
+  auto text = deps_.files.Read(MarkOf(uid), kMaxMark);
+  if (text.status().code() == StatusCode::kNotFound) return std::optional<cgroup::Name>();
+  RETURN_IF_ERROR(text, "{}", MarkOf(uid));
+  if (text->empty()) return std::optional<cgroup::Name>();  // a power cut: never written
+  if (text->ends_with('\n')) text->pop_back();
+  auto name = cgroup::ParseCgroupfsPath(*text);
+  if (!name.ok() || name->size() < 2 || cgroup::PodUidOf(name->back()) != uid)
+    return FailedPrecondition("{}: \"{}\" is no cgroup of this pod", MarkOf(uid), *text);
+  return std::optional(std::move(*name));
+}
+
+Status PodCgroups::Limit(const kube::Pod& pod, const cgroup::Name& name) const {
+  ASSIGN_OR_RETURN(const auto limits,
+                   PodCgroupLimits({.pod = pod,
+                                    .cpu_quota = deps_.node.cpu_quota,
+                                    .cpu_period_us = deps_.node.cpu_period_us,
+                                    .pids = settings_.pod_pids,
+                                    .huge_pages = deps_.node.huge_pages}),
+                   "limits");
+  return tree_->Set(name, limits);
+}
+
+/// A pod keeps the cgroup that it was given, whatever the configuration says by now.
+StatusOr<std::string> PodCgroups::Ensure(const kube::Pod& pod) const {
+  if (!tree_) return std::string();
+  const std::string& uid = pod.metadata().uid();
+  ASSIGN_OR_RETURN(auto name, ReadMark(uid), "mark");
+  if (!name && !settings_.enabled) return std::string();
+  if (!name) {
+    ASSIGN_OR_RETURN(const auto qos, kube::QosOf(pod), "class");
+    name = cgroup::PodName(settings_.root, qos, uid);
+    FAIL_POINT("pod-worker.mark-cgroup.before");
+    RETURN_IF_ERROR(deps_.files.Replace(MarkOf(uid), cgroup::CgroupfsPath(*name) + "\n", {}), "{}",
+                    MarkOf(uid));
+    FAIL_POINT("pod-worker.mark-cgroup.after");
+  }
+  const std::string path = cgroup::CgroupfsPath(*name);
+  RETURN_IF_ERROR(tree_->Make(*name), "{}", path);
+  deps_.log.LogIfError(Limit(pod, *name), "limit the cgroup of a pod");
+  return path;
+}
+
+StatusOr<std::string> PodCgroups::ParentOf(const std::string& uid) const {
+  if (!tree_) return std::string();
+  ASSIGN_OR_RETURN(const auto name, ReadMark(uid), "mark");
+  return name ? cgroup::CgroupfsPath(*name) : std::string();
+}
+
+StatusOr<bool> PodCgroups::IsGone(const std::string& uid) const {
+  if (!settings_.enabled || !tree_) return false;
+  ASSIGN_OR_RETURN(const auto name, ReadMark(uid), "mark");
+  if (!name) return false;
+  ASSIGN_OR_RETURN(const bool there, tree_->Exists(*name), "{}", cgroup::CgroupfsPath(*name));
+  return !there;
+}
+
+Status PodCgroups::Destroy(const std::string& uid) const {
+  if (!tree_) return OkStatus();
+  ASSIGN_OR_RETURN(const auto name, ReadMark(uid), "mark");
+  if (!name) return OkStatus();
+  RETURN_IF_ERROR(tree_->Destroy(*name), "{}", cgroup::CgroupfsPath(*name));
+  FAIL_POINT("pod-worker.unmark-cgroup.before");
+  RETURN_IF_ERROR(deps_.files.Remove(MarkOf(uid)), "{}", MarkOf(uid));
+  FAIL_POINT("pod-worker.unmark-cgroup.after");
+  return OkStatus();
+}
+
+StatusOr<std::vector<std::string>> PodCgroups::ListMarked() const {
+  std::vector<std::string> uids;
+  if (!tree_) return uids;
+  const auto marks = deps_.files.List(deps_.marks_dir);
+  if (marks.status().code() == StatusCode::kNotFound) return uids;
+  RETURN_IF_ERROR(marks, "{}", deps_.marks_dir);
+  for (const auto& mark : *marks)
+    if (!mark.name.starts_with('.')) uids.push_back(mark.name);
+  return uids;
+}
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,73 @@
+#pragma once
+
+/// The cgroups of pods: made and limited before a pod gets its sandbox, taken down when nothing of
+/// the pod is left. Only what is marked is ever taken down: a cgroup of a kubelet's pod is none.
+/// In:      pods as PodSync, TerminationRunner and CgroupKeeper have them.
+/// Owns:    the marks, "<run>/pod-worker/cgroups/<uid>": the path, on disk before the cgroup.
+/// Killed:  a pod without sandbox gets its cgroup made and limited again; a mark without a pod is
+///          found by CgroupKeeper.
+/// Threads: any, one call for a pod at a time; calls block on files.
+/// Errors:  each names the file; a mark that names no cgroup of its pod is FAILED_PRECONDITION.
+/// Source:  docs/behaviour/cgroups.md; docs/safety.md, rule 10.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libs/base/log.h"
+#include "libs/base/status.h"
+#include "libs/cgroup/tree.h"
+#include "libs/fs/file_system.h"
+#include "libs/kube/pod_types.h"
+#include "services/pod-worker/runtime_config/node_info.h"
+
+namespace splitlet::pod_worker {
+
+struct CgroupSettings {
+  bool enabled = false;  // not: pods of before keep theirs, new ones are placed by the runtime
+  std::optional<cgroup::Layout> layout = {};  // nothing: this process sees no whole hierarchy
+  cgroup::Name root = {};
+  cgroup::Limits node_limits = {};  // of all pods together
+  int64_t pod_pids = -1;            // below 1: no limit
+};
+
+class PodCgroups {
+ public:
+  struct Deps {
+    cgroup::Kernel* kernel;  // null: none
+    fs::FileSystem& files;
+    const NodeInfo& node;
+    const Log& log;
+    std::string marks_dir;
+  };
+  PodCgroups(Deps deps, CgroupSettings settings);
+
+  bool enabled() const { return settings_.enabled; }
+  /// The cgroups above those of pods. At start; refused where they cannot be made or limited.
+  Status Prepare() const;
+  /// Shares of the classes; they are there.
+  Status SetShares(int64_t burstable_millicores) const;
+  /// For the pod's sandbox, which is about to be made: its cgroup_parent; empty: the runtime places
+  /// it. One that could not be limited is logged.
+  StatusOr<std::string> Ensure(const kube::Pod& pod) const;
+  /// For containers in the sandbox that the pod has.
+  StatusOr<std::string> ParentOf(const std::string& uid) const;
+  /// It was made here, and is there no more.
+  StatusOr<bool> IsGone(const std::string& uid) const;
+  /// Idempotent. FAILED_PRECONDITION while processes still end.
+  Status Destroy(const std::string& uid) const;
+  /// UIDs of all pods that have one of ours.
+  StatusOr<std::vector<std::string>> ListMarked() const;
+
+ private:
+  StatusOr<std::optional<cgroup::Name>> ReadMark(const std::string& uid) const;
+  std::string MarkOf(const std::string& uid) const { return deps_.marks_dir + "/" + uid; }
+  Status Limit(const kube::Pod& pod, const cgroup::Name& name) const;
+
+  const Deps deps_;
+  const CgroupSettings settings_;
+  std::optional<cgroup::Tree> tree_;
+};
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,240 @@
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+
+#include "k8s.io/api/core/v1/resources.pb.h"
+#include "runtime/v1/api.pb.h"
+#include "services/pod-worker/pod_worker_fixture.h"
+
+/// The cgroups of pods, from the grant to what is left of them.
+
+namespace splitlet::pod_worker {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class Cgroups : public testing::Test, public TestNode {
+ protected:
+  Cgroups() {
+    config.cgroups = {.enabled = true, .layout = cgroup::FakeKernel::V2(), .pod_pids = 100};
+    traced.on_sandbox = [this](const runtime::v1::PodSandboxConfig& made) {
+      parents.push_back(made.linux().cgroup_parent());
+      there.push_back(parents.back().empty() || kernel.ListDirs(kTop + parents.back()).ok());
+    };
+  }
+  static kube::Pod Asking(TestPod pod, const std::string& requests, const std::string& limits) {
+    kube::Pod made = pod.Make();
+    for (const char* name : {"cpu", "memory"}) {
+      auto& resources = *made.mutable_spec()->mutable_containers(0)->mutable_resources();
+      if (!requests.empty()) (*resources.mutable_requests())[name].set_string(requests);
+      if (!limits.empty()) (*resources.mutable_limits())[name].set_string(limits);
+    }
+    return made;
+  }
+  std::string Value(const std::string& path) {
+    return kernel.Read(kTop + path).value_or("no such file");
+  }
+  std::vector<std::string> PodDirs() const {
+    std::vector<std::string> dirs;
+    for (const auto& dir : kernel.Dirs())
+      if (dir.find("/pod") != std::string::npos) dirs.push_back(dir.substr(kTop.size()));
+    return dirs;
+  }
+  std::vector<std::string> Marks() {
+    std::vector<std::string> names;
+    if (const auto listed = files.List("/run/pod-worker/cgroups"); listed.ok())
+      for (const auto& entry : *listed) names.push_back(entry.name);
+    return names;
+  }
+  void End(const kube::Pod& pod) {
+    Remove(pod);
+    RunFor(5s);
+  }
+
+  const std::string kTop = "/sys/fs/cgroup";
+  std::vector<std::string> parents;  // of the sandboxes, as they were made
+  std::vector<bool> there;           // it was when the runtime was called
+};
+
+TEST_F(Cgroups, APodOfEachClassHasItsOwnUntilItsEnd) {
+  const auto best = TestPod{.name = "best", .uid = "uid-best"}.Make();
+  const auto burst = Asking({.name = "burst", .uid = "uid-burst"}, "1", "");
+  const auto full = Asking({.name = "full", .uid = "uid-full"}, "2", "2");
+  Start();
+  for (const auto& pod : {best, burst, full}) ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_THAT(parents, ElementsAre("/kubepods/besteffort/poduid-best",
+                                   "/kubepods/burstable/poduid-burst", "/kubepods/poduid-full"));
+  EXPECT_THAT(there, testing::Each(true));
+  EXPECT_EQ(Value(parents[0] + "/cpu.weight"), "1");
+  EXPECT_EQ(Value(parents[1] + "/cpu.weight"), "39");
+  EXPECT_EQ(Value(parents[1] + "/memory.max"), "");
+  EXPECT_EQ(Value(parents[2] + "/cpu.max"), "200000 100000");
+  EXPECT_EQ(Value(parents[2] + "/memory.max"), "2");
+  for (const auto& parent : parents) EXPECT_EQ(Value(parent + "/pids.max"), "100");
+  for (const auto& pod : {best, burst, full}) End(pod);
+  EXPECT_THAT(PodDirs(), IsEmpty());
+  EXPECT_THAT(Marks(), IsEmpty());
+}
+
+TEST_F(Cgroups, WithoutThemTheRuntimePlacesPods) {
+  config.cgroups.enabled = false;
+  Start();
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  EXPECT_THAT(parents, ElementsAre(""));
+  EXPECT_THAT(kernel.Dirs(), IsEmpty());
+}
+
+TEST_F(Cgroups, APodOfBeforeStaysWhereItIs) {
+  config.cgroups.enabled = false;
+  Start();
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  config.cgroups.enabled = true;
+  Restart();
+  RunFor(2min);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+  Exit("app", 1);
+  RunFor(1min);
+  EXPECT_THAT(Show(), HasSubstr("app/1=running"));
+  EXPECT_THAT(PodDirs(), IsEmpty());
+}
+
+TEST_F(Cgroups, APodKeepsItsOwnWhenNewOnesGetNone) {
+  const auto pod = TestPod{}.Make();
+  Start();
+  ASSERT_TRUE(RunPod(pod).ok());
+  config.cgroups.enabled = false;
+  Restart();
+  RunFor(2min);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+  EXPECT_THAT(PodDirs(), ElementsAre("/kubepods/besteffort/poduid-web"));
+  End(pod);
+  EXPECT_THAT(PodDirs(), IsEmpty());
+}
+
+TEST_F(Cgroups, OneThatIsRemovedUnderItsPodTakesThePodAlong) {
+  Start();
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  kernel.Drop(kTop + parents[0]);
+  Changed();
+  RunFor(1min);
+  EXPECT_EQ(Show(), "app/0=exited(143) app/1=running sandbox/0=dead sandbox/1=ready");
+  EXPECT_THAT(there, ElementsAre(true, true));
+  EXPECT_EQ(Value(parents[1] + "/pids.max"), "100");
+}
+
+TEST_F(Cgroups, APodThatIsNeverRestartedEndsWithItsOwn) {
+  Start();
+  ASSERT_TRUE(RunPod(TestPod{.policy = "Never"}.Make()).ok());
+  kernel.Drop(kTop + parents[0]);
+  Changed();
+  RunFor(1min);
+  EXPECT_EQ(Show(), "app/0=exited(143) sandbox/0=dead");
+  EXPECT_EQ(Record()->verdict().phase(), "Failed");
+}
+
+TEST_F(Cgroups, WhatIsLeftBehindIsKilled) {
+  const auto pod = TestPod{}.Make();
+  Start();
+  ASSERT_TRUE(RunPod(pod).ok());
+  kernel.AddProcess(kTop + parents[0], 4711);
+  kernel.SetStubborn(4711, 7);
+  Remove(pod);
+  RunFor(1s);
+  EXPECT_EQ(Record()->state(), v1::TERMINATED) << "five rounds were not enough";
+  EXPECT_THAT(events.Text("FailedKillPod"),
+              HasSubstr("failed to delete cgroup paths for /kubepods/besteffort/poduid-web"));
+  RunFor(1min);
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
+  EXPECT_THAT(kernel.killed(), ElementsAre(4711));
+  EXPECT_THAT(PodDirs(), IsEmpty());
+}
+
+/// The pages of a volume in memory are charged to it.
+TEST_F(Cgroups, StaysWhileAVolumeOfThePodDoes) {
+  auto pod = TestPod{}.Make();
+  auto& volume = *pod.mutable_spec()->add_volumes();
+  volume.set_name("cache");
+  volume.mutable_volume_source()->mutable_empty_dir()->set_medium("Memory");
+  MountAt(*pod.mutable_spec()->mutable_containers(0), "cache");
+  Start();
+  ASSERT_TRUE(RunPod(pod).ok());
+  mounts.FailUnmount(FailedPrecondition("busy"));
+  End(pod);
+  EXPECT_THAT(PodDirs(), ElementsAre("/kubepods/besteffort/poduid-web"));
+  mounts.FailUnmount(OkStatus());
+  RunFor(5s);
+  EXPECT_THAT(PodDirs(), IsEmpty());
+}
+
+TEST_F(Cgroups, OneThatCannotBeMadeIsToldAndTriedAgain) {
+  Start();
+  kernel.FailMakeDir(PermissionDenied("permission denied"));
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  EXPECT_EQ(Show(), "");
+  EXPECT_EQ(events.Text("FailedCreatePodContainer"),
+            "unable to ensure pod container exists: /kubepods/besteffort/poduid-web: make cgroup: "
+            "/sys/fs/cgroup/kubepods/besteffort/poduid-web: mkdir: permission denied");
+  kernel.FailMakeDir(OkStatus());
+  RunFor(1min);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+}
+
+TEST_F(Cgroups, OneThatCannotBeLimitedIsLoggedAlone) {
+  Start();
+  kernel.FailWrite(kTop + "/kubepods/besteffort/poduid-web/pids.max", InvalidArgument("invalid"));
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+}
+
+TEST_F(Cgroups, TheSharesOfAClassFollowItsPods) {
+  const auto one = Asking({.name = "one", .uid = "uid-one"}, "500m", "");
+  const auto two = Asking({.name = "two", .uid = "uid-two"}, "500m", "");
+  Start();
+  const std::string weight = "/kubepods/burstable/cpu.weight";
+  EXPECT_EQ(Value(weight), "1");
+  for (const auto& pod : {one, two}) ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(Value(weight), "39");
+  EXPECT_EQ(Value("/kubepods/besteffort/cpu.weight"), "1");
+  ASSERT_TRUE(service().PrepareCgroups().ok());
+  EXPECT_EQ(Value(weight), "39") << "a start takes none away";
+  End(one);
+  EXPECT_EQ(Value(weight), "20");
+  kernel.Drop(kTop + "/kubepods/besteffort");
+  RunFor(61s);
+  EXPECT_EQ(Value("/kubepods/besteffort/cpu.weight"), "1") << "made again";
+}
+
+/// A mark alone says that a cgroup is ours.
+TEST_F(Cgroups, OfPodsThatAreGoneOursGoAlone) {
+  Start();
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  for (const char* uid : {"ours", "theirs"}) {
+    ASSERT_TRUE(kernel.MakeDir(kTop + "/kubepods/burstable/pod" + uid).ok());
+    kernel.AddProcess(kTop + "/kubepods/burstable/pod" + uid, uid[0]);
+  }
+  ASSERT_TRUE(
+      files.Replace("/run/pod-worker/cgroups/ours", "/kubepods/burstable/podours\n", {}).ok());
+  Restart();
+  RunFor(61s);
+  EXPECT_THAT(PodDirs(),
+              ElementsAre("/kubepods/besteffort/poduid-web", "/kubepods/burstable/podtheirs"));
+  EXPECT_THAT(Marks(), ElementsAre("uid-web"));
+  EXPECT_THAT(kernel.killed(), ElementsAre('o'));
+}
+
+TEST_F(Cgroups, AMarkOfAnotherCgroupIsNotFollowed) {
+  Start();
+  ASSERT_TRUE(kernel.MakeDir(kTop + "/kubepods/poduid-other").ok());
+  ASSERT_TRUE(
+      files.Replace("/run/pod-worker/cgroups/uid-web", "/kubepods/poduid-other\n", {}).ok());
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  EXPECT_EQ(Show(), "");
+  EXPECT_THAT(events.Text("FailedCreatePodContainer"),
+              HasSubstr("\"/kubepods/poduid-other\" is no cgroup of this pod"));
+  EXPECT_THAT(PodDirs(), Contains("/kubepods/poduid-other"));
+}
+
+}  // namespace
+}  // namespace splitlet::pod_worker
