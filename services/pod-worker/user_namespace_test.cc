@@ -183,6 +183,10 @@ class OneClass final : public ObjectSource {
     made->set_handler("kata");
     return made;
   }
+  StatusOr<ObjectPtr<Claim>> GetClaim(const ObjectName&) const override { return NotFound("none"); }
+  StatusOr<ObjectPtr<PersistentVolume>> GetPersistentVolume(const std::string&) const override {
+    return NotFound("none");
+  }
   StatusOr<std::vector<ObjectPtr<Service>>> Services(const std::string&) const override {
     return std::vector<ObjectPtr<Service>>();
   }

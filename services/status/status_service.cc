@@ -16,7 +16,8 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
               .strands = deps_.strands,
               .peers = *deps_.peers,
               .metrics = metrics_,
-              .on_answer = [this] { node_.Refresh(); }},
+              .on_answer = [this] { node_.Refresh(); },
+              .on_features = [this] { pods_.MarkAll(); }},
              config_),
       node_({.clock = deps_.clock,
              .loop = deps_.loop,
@@ -39,6 +40,7 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
              .workers = deps_.workers,
              .runtime = deps_.runtime,
              .addresses = node_.addresses(),
+             .features = peers_.runtime().features,
              .metrics = metrics_,
              .log = deps_.log},
             config_.worker_wait) {

@@ -26,6 +26,10 @@ class Unknown final : public ObjectSource {
   StatusOr<ObjectPtr<RuntimeClass>> GetRuntimeClass(const std::string&) const override {
     return why_;
   }
+  StatusOr<ObjectPtr<Claim>> GetClaim(const ObjectName&) const override { return why_; }
+  StatusOr<ObjectPtr<PersistentVolume>> GetPersistentVolume(const std::string&) const override {
+    return why_;
+  }
   StatusOr<std::vector<ObjectPtr<Service>>> Services(const std::string&) const override {
     return why_;
   }
@@ -124,6 +128,7 @@ void FolderObjects::OnLook(Look look) {
     const auto before = files_.find(path);
     same = same && before != files_.end() && before->second.content == file.content;
   }
+  set->BindClaims();
   files_ = std::move(look.files);
   Report(std::move(problems));
   if (look.status.ok() && !same) {

@@ -5,6 +5,9 @@
 #include <utility>
 
 #include "k8s.io/api/core/v1/config.pb.h"
+#include "k8s.io/api/core/v1/persistent_volume.pb.h"
+#include "k8s.io/api/core/v1/persistent_volume_claim.pb.h"
+#include "k8s.io/api/core/v1/reference.pb.h"
 #include "k8s.io/api/core/v1/service.pb.h"
 #include "k8s.io/api/node/v1/runtime_class.pb.h"
 #include "libs/base/one_line.h"
@@ -21,6 +24,8 @@ const std::vector<kube::KnownKind>& Kinds() {
       {"v1", "ConfigMap", &ConfigMap::default_instance()},
       {"v1", "Secret", &Secret::default_instance()},
       {"v1", "Service", &Service::default_instance()},
+      {"v1", "PersistentVolume", &PersistentVolume::default_instance()},
+      {"v1", "PersistentVolumeClaim", &Claim::default_instance()},
       {"node.k8s.io/v1", "RuntimeClass", &RuntimeClass::default_instance()},
   };
   return kinds;
@@ -95,6 +100,9 @@ Status AddDocument(const kube::Decoded& decoded, ObjectSet& set) {
   if (auto service = decoded.As<Service>()) return Put(std::move(service), true, set.services);
   if (auto handler = decoded.As<RuntimeClass>())
     return Put(std::move(handler), false, set.runtime_classes);
+  if (auto claim = decoded.As<Claim>()) return Put(std::move(claim), true, set.claims);
+  if (auto volume = decoded.As<PersistentVolume>())
+    return Put(std::move(volume), false, set.persistent_volumes);
   auto secret = decoded.As<Secret>();
   MergeStrings(*secret);
   return Put(std::move(secret), true, set.secrets);
@@ -105,6 +113,27 @@ void Take(const std::map<std::string, ObjectPtr<T>>& from, std::string_view kind
           std::map<std::string, ObjectPtr<T>>& to, std::vector<std::string>& twice) {
   for (const auto& [key, object] : from)
     if (!to.emplace(key, object).second) twice.push_back(fmt::format("{} {}", kind, key));
+}
+
+/// The volume that is meant to be the claim's; null when none is.
+ObjectPtr<PersistentVolume> VolumeOf(const ObjectSet& set, const Claim& claim) {
+  const std::string& wanted = claim.spec().volume_name();
+  for (const auto& [name, volume] : set.persistent_volumes) {
+    const auto& of = volume->spec().claim_ref();
+    const bool named =
+        of.namespace_() == claim.metadata().namespace_() && of.name() == claim.metadata().name();
+    if (wanted.empty() ? named : wanted == name && (named || !volume->spec().has_claim_ref()))
+      return volume;
+  }
+  return nullptr;
+}
+
+template <class T>
+StatusOr<ObjectPtr<T>> FindByName(const std::map<std::string, ObjectPtr<T>>& objects,
+                                  const std::string& name, std::string_view kind) {
+  const auto found = objects.find(name);
+  if (found == objects.end()) return NotFound("{} \"{}\" not found", kind, name);
+  return found->second;
 }
 
 template <class T>
@@ -123,9 +152,28 @@ std::vector<std::string> ObjectSet::Add(const ObjectSet& other, const std::strin
   Take(other.secrets, "Secret", secrets, lines);
   Take(other.services, "Service", services, lines);
   Take(other.runtime_classes, "RuntimeClass", runtime_classes, lines);
+  Take(other.claims, "PersistentVolumeClaim", claims, lines);
+  Take(other.persistent_volumes, "PersistentVolume", persistent_volumes, lines);
   for (std::string& line : lines)
     line = fmt::format("{}: {} is in a file before it, which counts", from, line);
   return lines;
+}
+
+void ObjectSet::BindClaims() {
+  for (auto& [key, claim] : claims) {
+    const auto volume = VolumeOf(*this, *claim);
+    if (!volume) continue;
+    auto bound_volume = std::make_shared<PersistentVolume>(*volume);
+    auto& of = *bound_volume->mutable_spec()->mutable_claim_ref();
+    of.set_namespace_(claim->metadata().namespace_());
+    of.set_name(claim->metadata().name());
+    of.set_uid(claim->metadata().uid());
+    auto bound = std::make_shared<Claim>(*claim);
+    bound->mutable_spec()->set_volume_name(volume->metadata().name());
+    bound->mutable_status()->set_phase("Bound");
+    persistent_volumes[volume->metadata().name()] = std::move(bound_volume);
+    claim = std::move(bound);
+  }
 }
 
 StatusOr<ObjectSet> ReadObjects(std::string_view text, const std::string& path) {
@@ -150,10 +198,16 @@ StatusOr<ObjectPtr<Secret>> ObjectSet::GetSecret(const ObjectName& name) const {
 }
 
 StatusOr<ObjectPtr<RuntimeClass>> ObjectSet::GetRuntimeClass(const std::string& name) const {
-  const auto found = runtime_classes.find(name);
-  if (found == runtime_classes.end())
-    return NotFound("runtimeclass.node.k8s.io \"{}\" not found", name);
-  return found->second;
+  return FindByName(runtime_classes, name, "runtimeclass.node.k8s.io");
+}
+
+StatusOr<ObjectPtr<Claim>> ObjectSet::GetClaim(const ObjectName& name) const {
+  return Find(claims, name, "persistentvolumeclaim");
+}
+
+StatusOr<ObjectPtr<PersistentVolume>> ObjectSet::GetPersistentVolume(
+    const std::string& name) const {
+  return FindByName(persistent_volumes, name, "persistentvolume");
 }
 
 StatusOr<std::vector<ObjectPtr<Service>>> ObjectSet::Services(const std::string& name_space) const {

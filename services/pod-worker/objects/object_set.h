@@ -19,16 +19,25 @@ class ObjectSet final : public ObjectSource {
   StatusOr<ObjectPtr<ConfigMap>> GetConfigMap(const ObjectName& name) const override;
   StatusOr<ObjectPtr<Secret>> GetSecret(const ObjectName& name) const override;
   StatusOr<ObjectPtr<RuntimeClass>> GetRuntimeClass(const std::string& name) const override;
+  StatusOr<ObjectPtr<Claim>> GetClaim(const ObjectName& name) const override;
+  StatusOr<ObjectPtr<PersistentVolume>> GetPersistentVolume(const std::string& name) const override;
   StatusOr<std::vector<ObjectPtr<Service>>> Services(const std::string& name_space) const override;
 
   // By "<namespace>/<name>".
   std::map<std::string, ObjectPtr<ConfigMap>> config_maps;
   std::map<std::string, ObjectPtr<Secret>> secrets;
   std::map<std::string, ObjectPtr<Service>> services;
-  std::map<std::string, ObjectPtr<RuntimeClass>> runtime_classes;  // by name
+  std::map<std::string, ObjectPtr<Claim>> claims;
+  // By name.
+  std::map<std::string, ObjectPtr<RuntimeClass>> runtime_classes;
+  std::map<std::string, ObjectPtr<PersistentVolume>> persistent_volumes;
 
   /// Of two with one name the one that is here already stays. A line for each that is not taken.
   std::vector<std::string> Add(const ObjectSet& other, const std::string& from);
+  /// Binds each claim to the volume that it names, or that names it, as the controller of a cluster
+  /// would. A volume has one claim: of two that name it the first by key. A claim of which neither
+  /// is said stays unbound: what fits it best today may not be what fits it best tomorrow.
+  void BindClaims();
 };
 
 /// All objects of a file: documents of YAML or one of JSON, of the kinds above. All or nothing: a

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "k8s.io/api/core/v1/config.pb.h"
 #include "k8s.io/api/core/v1/container.pb.h"
+#include "k8s.io/api/core/v1/persistent_volume.pb.h"
+#include "k8s.io/api/core/v1/persistent_volume_claim.pb.h"
 #include "k8s.io/api/core/v1/reference.pb.h"
 #include "k8s.io/api/core/v1/service.pb.h"
 #include "k8s.io/api/node/v1/runtime_class.pb.h"
@@ -110,6 +114,62 @@ TEST(ObjectSet, TheFirstOfTwoWithOneNameCounts) {
       std::vector<std::string>{"2: ConfigMap default/a is in a file before it, which counts"});
   EXPECT_EQ((*set.GetConfigMap({"default", "a"}))->data().size(), 1u);
   EXPECT_TRUE(set.GetConfigMap({"default", "b"}).ok());
+}
+
+/// Claim or volume of each, and what it is bound to.
+std::string Bindings(const ObjectSet& set) {
+  std::string out;
+  for (const auto& [key, claim] : set.claims)
+    out +=
+        key + "=" + (claim->status().phase() == "Bound" ? claim->spec().volume_name() : "") + " ";
+  for (const auto& [name, volume] : set.persistent_volumes)
+    out += name + "=" + volume->spec().claim_ref().name() + " ";
+  return out;
+}
+
+TEST(ObjectSet, AClaimIsBoundToTheVolumeThatItNamesOrThatNamesIt) {
+  const struct {
+    const char *claims, *volumes, *want;
+  } kCases[] = {
+      {"a:", "", "default/a= "},
+      {"a:v", "", "default/a= "},
+      {"a:", "v:", "default/a= v= "},
+      {"a:v", "v:", "default/a=v v=a "},
+      {"a:", "v:a", "default/a=v v=a "},
+      {"a:v", "v:b", "default/a= v=b "},
+      {"a:v b:v", "v:", "default/a=v default/b= v=a "},
+      {"a:v b:v", "v:b", "default/a= default/b=v v=b "},
+      {"a:w b:", "v:b w:", "default/a=w default/b=v v=b w=a "},
+      {"a:", "u:b v:a w:a", "default/a=v u=b v=a w=a "},
+  };
+  const auto each = [](const std::string& list, const auto& make) {
+    std::string text;
+    std::istringstream words(list);
+    for (std::string word; words >> word;) {
+      const size_t colon = word.find(':');
+      text += make(word.substr(0, colon), word.substr(colon + 1)) + "---\n";
+    }
+    return text;
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(std::string(c.claims) + " | " + c.volumes);
+    const std::string text =
+        each(c.claims,
+             [](const std::string& name, const std::string& volume) {
+               return "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: " + name +
+                      "}\nspec: {volumeName: '" + volume + "'}\n";
+             }) +
+        each(c.volumes, [](const std::string& name, const std::string& claim) {
+          return "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: " + name +
+                 "}\nspec: {hostPath: {path: /srv}" +
+                 (claim.empty() ? "" : ", claimRef: {namespace: default, name: " + claim + "}") +
+                 "}\n";
+        });
+    auto set = ReadObjects(text, "f.yaml");
+    ASSERT_TRUE(set.ok()) << set.status();
+    set->BindClaims();
+    EXPECT_EQ(Bindings(*set), c.want);
+  }
 }
 
 /// The value, "!" where it is left out, or the error.

@@ -1,7 +1,8 @@
 #pragma once
 
 /// API objects that pods of this node name, as they are at one time: config maps, secrets,
-/// services, runtime classes. Where they come from is behind this.
+/// services, runtime classes, persistent volumes and claims on them. Where they come from is behind
+/// this.
 /// Threads: any; an object of this kind does not change.
 /// Errors:  NOT_FOUND: there is no such object. UNAVAILABLE: nobody knows yet.
 /// Source:  docs/behaviour/objects.md.
@@ -14,6 +15,8 @@
 
 namespace k8s::io::api::core::v1 {
 class ConfigMap;
+class PersistentVolume;
+class PersistentVolumeClaim;
 class Secret;
 class Service;
 }  // namespace k8s::io::api::core::v1
@@ -26,6 +29,8 @@ namespace splitlet::pod_worker {
 template <class T>
 using ObjectPtr = std::shared_ptr<const T>;
 using ConfigMap = k8s::io::api::core::v1::ConfigMap;
+using PersistentVolume = k8s::io::api::core::v1::PersistentVolume;
+using Claim = k8s::io::api::core::v1::PersistentVolumeClaim;
 using Secret = k8s::io::api::core::v1::Secret;
 using Service = k8s::io::api::core::v1::Service;
 using RuntimeClass = k8s::io::api::node::v1::RuntimeClass;
@@ -40,6 +45,9 @@ class ObjectSource {
   virtual StatusOr<ObjectPtr<ConfigMap>> GetConfigMap(const ObjectName& name) const = 0;
   virtual StatusOr<ObjectPtr<Secret>> GetSecret(const ObjectName& name) const = 0;
   virtual StatusOr<ObjectPtr<RuntimeClass>> GetRuntimeClass(const std::string& name) const = 0;
+  virtual StatusOr<ObjectPtr<Claim>> GetClaim(const ObjectName& name) const = 0;
+  virtual StatusOr<ObjectPtr<PersistentVolume>> GetPersistentVolume(
+      const std::string& name) const = 0;
   /// Of one namespace, by name.
   virtual StatusOr<std::vector<ObjectPtr<Service>>> Services(
       const std::string& name_space) const = 0;

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "libs/bus/typed.h"
+
 namespace splitlet::status {
 
 PeerMonitor::PeerMonitor(Deps deps, const StatusConfig& config)
@@ -47,6 +49,7 @@ void PeerMonitor::OnAnswer(const std::string& process, const StatusOr<peers::Pee
   } else {
     ledger_.OnBad(process, now, answer.ok() ? answer->reason : ToString(answer.status()));
   }
+  const std::string could = bus::SerializeSorted(runtime_.features);
   if (process == "pleg") {
     // A pleg that has just started knows nothing yet, which says nothing of the runtime.
     if (answer.ok() && answer->runtime && (answer->runtime->known || !runtime_.known))
@@ -58,6 +61,7 @@ void PeerMonitor::OnAnswer(const std::string& process, const StatusOr<peers::Pee
   deps_.metrics.unanswered.Add({{"process", process}})
       .Set(std::chrono::duration<double>(ledger_.AskedWithoutAnswer(process)).count());
   deps_.on_answer();
+  if (bus::SerializeSorted(runtime_.features) != could) deps_.on_features();
 }
 
 }  // namespace splitlet::status

@@ -4,7 +4,8 @@
 /// In:    "ask now" of StatusService, each 10 s; the answers.
 /// Owns:  how long each process has left questions without a good answer; what pleg last said of
 /// the runtime.
-/// Out:   health calls; `on_answer` after each answer.
+/// Out:   health calls; `on_answer` after each answer, `on_features` when the runtime can do more
+/// or less than before.
 /// Killed at any line: the times begin anew with the next start.
 /// Threads: loop thread; the calls run on strands.
 /// Errors: an answer that does not come is a bad one.
@@ -30,7 +31,7 @@ class PeerMonitor {
     exec::Strands& strands;
     peers::PeerHealth& peers;
     StatusMetrics& metrics;
-    std::function<void()> on_answer;
+    std::function<void()> on_answer, on_features;
   };
   PeerMonitor(Deps deps, const StatusConfig& config);
   ~PeerMonitor();

@@ -1,6 +1,7 @@
 #include "services/status/pods/containers.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "libs/cri/incarnation.h"
 #include "libs/cri/observe.h"
@@ -108,15 +109,41 @@ core::ContainerState StateOf(const v1::ObservedPod& observed, const v1::Containe
   return state;
 }
 
-void SetMounts(const kube::Container& container, kube::ContainerStatus& status) {
+/// Whether the handler of the pod's sandbox can make mounts read-only all the way down; nullopt:
+/// not known.
+std::optional<bool> CanBeRecursive(const ContainerInputs& in) {
+  if (in.features == nullptr || !in.features->known() || in.observed == nullptr ||
+      in.observed->sandboxes().empty())
+    return std::nullopt;
+  const std::string& name = in.observed->sandboxes(0).runtime_handler();
+  const auto& handlers = in.features->handlers();
+  const auto found = std::find_if(handlers.begin(), handlers.end(),
+                                  [&name](const auto& handler) { return handler.name() == name; });
+  return found != handlers.end() && found->recursive_read_only_mounts();
+}
+
+/// "Enabled" is not in doubt: without the handler's support the container is not made.
+std::string RecursiveReadOnly(const core::VolumeMount& mount, const ContainerInputs& in,
+                              const kube::ContainerStatus* previous) {
+  if (mount.recursive_read_only() == "Enabled") return "Enabled";
+  if (mount.recursive_read_only() != "IfPossible") return "Disabled";
+  if (const auto can = CanBeRecursive(in)) return *can ? "Enabled" : "Disabled";
+  if (previous != nullptr)
+    for (const auto& shown : previous->volume_mounts())
+      if (shown.mount_path() == mount.mount_path() && shown.has_recursive_read_only())
+        return shown.recursive_read_only();
+  return "Disabled";
+}
+
+void SetMounts(const kube::Container& container, const ContainerInputs& in,
+               const kube::ContainerStatus* previous, kube::ContainerStatus& status) {
   for (const auto& mount : container.volume_mounts()) {
     auto* shown = status.add_volume_mounts();
     shown->set_name(mount.name());
     shown->set_mount_path(mount.mount_path());
     if (!mount.read_only()) continue;
     shown->set_read_only(true);
-    // Never carried out: IfPossible is not possible, and with Enabled the container is not made.
-    shown->set_recursive_read_only("Disabled");
+    shown->set_recursive_read_only(RecursiveReadOnly(mount, in, previous));
   }
 }
 
@@ -178,7 +205,7 @@ class Builder {
     const bool initializing = in_.pod.spec().init_containers_size() > 0;
     status_.mutable_state()->mutable_waiting()->set_reason(initializing ? "PodInitializing"
                                                                         : "ContainerCreating");
-    SetMounts(container_, status_);
+    SetMounts(container_, in_, previous_, status_);
     if (previous_ == nullptr) return;
     status_.set_restart_count(previous_->restart_count());
     *status_.mutable_last_state() = previous_->last_state();
@@ -232,7 +259,7 @@ class Builder {
     status.set_image_id(record.image_ref());
     status.set_restart_count(
         std::max(record.restart_count(), had ? previous_->restart_count() : 0));
-    SetMounts(container_, status);
+    SetMounts(container_, in_, previous_, status);
     SetUser(record, status);
     SetResources(record, status);
     if (had) {

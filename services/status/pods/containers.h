@@ -29,6 +29,7 @@ struct ContainerInputs {
   bool workers_live = true;  // else flags are kept or lowered, never raised
   bool deleted = false;      // asked to go: nothing is started again
   bool restarting = false;   // all containers: what is gone was removed to begin anew
+  const v1::NodeFeatures* features = nullptr;  // of the runtime
 };
 
 struct ContainerStatuses {

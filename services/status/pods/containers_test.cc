@@ -19,6 +19,7 @@ struct Case {
   v1::WorkerRecord worker;
   v1::ObservedPod seen;
   kube::PodStatus previous;
+  const v1::NodeFeatures* features = nullptr;
 
   explicit Case(const std::string& spec) {
     const auto decoded = kube::DecodeInto(
@@ -52,6 +53,7 @@ struct Case {
     in.runtime = &seen;
     in.previous = previous.has_phase() ? &previous : nullptr;
     in.host_ips = {"192.0.2.1"};
+    in.features = features;
     in.now = WallFromNanos(1'000'000'000'000);
     previous = ComputePodStatus(in);
     return previous;
@@ -152,6 +154,36 @@ TEST(ContainerMounts, AreShownWithWhatIsReadOnly) {
   EXPECT_FALSE(mounts[0].read_only() || mounts[0].has_recursive_read_only());
   EXPECT_TRUE(mounts[1].read_only());
   EXPECT_EQ(mounts[1].recursive_read_only(), "Disabled");
+}
+
+TEST(ContainerMounts, RecursivelyReadOnlyWhereTheHandlerCan) {
+  const struct {
+    const char *mode, *handler, *previous, *want;
+  } kCases[] = {{"Disabled", "vm", "", "Disabled"},      {"IfPossible", "vm", "", "Enabled"},
+                {"Enabled", "vm", "", "Enabled"},        {"IfPossible", "", "", "Disabled"},
+                {"IfPossible", "other", "", "Disabled"}, {"IfPossible", nullptr, "", "Disabled"},
+                {"IfPossible", nullptr, "vm", "Enabled"}};
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(std::string(c.mode) + " " + (c.handler == nullptr ? "not known" : c.handler));
+    Case pod(
+        "containers: [{name: a, image: x, volumeMounts: [{name: v, mountPath: /v, readOnly: true, "
+        "recursiveReadOnly: " +
+        std::string(c.mode) + "}]}]");
+    pod.Add("a", State::RUNNING);
+    v1::NodeFeatures features;
+    features.set_known(true);
+    features.add_handlers();
+    auto& vm = *features.add_handlers();
+    vm.set_name("vm");
+    vm.set_recursive_read_only_mounts(true);
+    kube::PodStatus status;
+    for (const char* handler : {c.previous, c.handler}) {
+      pod.features = handler == nullptr ? nullptr : &features;
+      if (handler != nullptr) pod.seen.mutable_sandboxes(0)->set_runtime_handler(handler);
+      status = pod.Compute();
+    }
+    EXPECT_EQ(status.container_statuses(0).volume_mounts(0).recursive_read_only(), c.want);
+  }
 }
 
 TEST(Started, ComesWithTheSuccessOfTheStartupProbe) {

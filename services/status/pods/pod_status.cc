@@ -259,7 +259,8 @@ kube::PodStatus ComputePodStatus(const StatusInputs& all) {
                          .covers = seen.covers,
                          .workers_live = in.workers_live,
                          .deleted = IsDeleted(in) || done,
-                         .restarting = restarting || WasRestarting(in.previous)});
+                         .restarting = restarting || WasRestarting(in.previous),
+                         .features = in.features});
   // First: it is what the next status is computed from, which must come to the same phase.
   if (done) CloseContainers(in.pod, containers);
   const std::string_view computed = ComputePhase({.pod = in.pod,

@@ -27,7 +27,8 @@ struct StatusInputs {
   bool workers_live = true;
   bool listing_covers = false;  // a complete listing that vouches for the pod began after our last
                                 // record of it and after the worker's last action
-  std::vector<std::string> host_ips;  // first is the primary one
+  const v1::NodeFeatures* features = nullptr;  // of the runtime
+  std::vector<std::string> host_ips;           // first is the primary one
   WallTime now;
 };
 

@@ -226,6 +226,7 @@ void StatusTable::Refresh(const std::string& key) {
       .rejected = IsRejected(key, admission, worker, has_previous ? &previous : nullptr),
       .workers_live = deps_.workers.live(),
       .listing_covers = ListingCovers(key, worker),
+      .features = &deps_.features,
       .now = deps_.clock.WallNow()};
   in.host_ips = deps_.addresses;
   const kube::PodStatus status = ComputePodStatus(in);

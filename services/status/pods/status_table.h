@@ -37,6 +37,7 @@ class StatusTable {
     const bus::View<v1::WorkerRecord>& workers;
     const bus::View<v1::RuntimeRecord>& runtime;
     const std::vector<std::string>& addresses;  // of the node, now
+    const v1::NodeFeatures& features;           // of the runtime, now
     StatusMetrics& metrics;
     const Log& log;
   };

@@ -1,0 +1,69 @@
+#include "services/pod-worker/volumes/claim.h"
+
+#include <algorithm>
+
+#include "k8s.io/api/core/v1/persistent_volume.pb.h"
+#include "k8s.io/api/core/v1/persistent_volume_claim.pb.h"
+#include "k8s.io/api/core/v1/reference.pb.h"
+#include "k8s.io/api/core/v1/volume.pb.h"
+#include "k8s.io/api/core/v1/volume_source.pb.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+constexpr std::string_view kProtection = "kubernetes.io/pvc-protection";
+
+bool IsGoing(const Claim& claim) {
+  const auto& meta = claim.metadata();
+  return meta.has_deletion_timestamp() &&
+         std::ranges::find(meta.finalizers(), kProtection) == meta.finalizers().end();
+}
+
+Status CheckBound(const PersistentVolume& volume, const Claim& claim) {
+  const std::string& name = volume.metadata().name();
+  if (!volume.spec().has_claim_ref())
+    return FailedPrecondition(
+        "found PV object {} but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to "
+        "the claim",
+        name);
+  const std::string& uid = volume.spec().claim_ref().uid();
+  if (uid != claim.metadata().uid())
+    return FailedPrecondition(
+        "found PV object {} but its pv.Spec.ClaimRef.UID {} does not point to claim.UID {}", name,
+        uid, claim.metadata().uid());
+  return OkStatus();
+}
+
+StatusOr<ObjectPtr<PersistentVolume>> Resolve(const std::string& volume_name,
+                                              const ObjectName& name, const ObjectSource& objects) {
+  const auto claim = objects.GetClaim(name);
+  if (!claim.ok()) return Annotate(claim.status(), "failed to fetch PVC from API server");
+  if (IsGoing(**claim)) return FailedPrecondition("PVC is being deleted");
+  if ((*claim)->status().phase() != "Bound") return FailedPrecondition("PVC is not bound");
+  const std::string& wanted = (*claim)->spec().volume_name();
+  if (wanted.empty()) return FailedPrecondition("PVC has empty pvc.Spec.VolumeName");
+  auto volume = objects.GetPersistentVolume(wanted);
+  if (!volume.ok())
+    return Annotate(volume.status(), fmt::format("failed to fetch PV {} from API server", wanted));
+  if (Status bound = CheckBound(**volume, **claim); !bound.ok()) return bound;
+  if ((*volume)->spec().volume_mode() == "Block")
+    return FailedPrecondition("volume {} has volumeMode Block, but is specified in volumeMounts",
+                              volume_name);
+  return volume;
+}
+
+}  // namespace
+
+StatusOr<ObjectPtr<PersistentVolume>> VolumeOfClaim(const kube::Volume& volume,
+                                                    const std::string& name_space,
+                                                    const ObjectSource& objects) {
+  const ObjectName name{name_space, volume.volume_source().persistent_volume_claim().claim_name()};
+  auto found = Resolve(volume.name(), name, objects);
+  if (!found.ok())
+    return MakeStatus(found.status().code(), "error processing PVC {}/{}: {}", name.name_space,
+                      name.name, Message(found.status()));
+  return found;
+}
+
+}  // namespace splitlet::pod_worker
