@@ -37,7 +37,7 @@ name: others
 duration: 40s
 limits: {settle: 20s}
 pods:
-- {name: car, count: 2, run: forever, sidecars: 2, grace: 4s, ignoresTerm: true}
+- {name: car, count: 2, run: forever, sidecars: 2, grace: 4s, ignoresTerm: true, hooked: true}
 - {name: left, run: forever, cpuPercent: 60, hostPort: 8080, ignoresTerm: true, grace: 2s}
 - {name: right, run: forever, cpuPercent: 60, hostPort: 8080, start: false}
 - {name: job, count: 2, run: "exit 0", expect: succeeded}
@@ -252,6 +252,8 @@ TEST(Chaos, WhoIsNaiveAboutOrderRoomAndPodsThatMayNotRunAgainIsCaught) {
                 {Bug::kSidecarsEndFirst, "order car-0: side-0 ended while app ran"},
                 {Bug::kIgnoresRoom, "room port-8080: two pods have it at once"},
                 {Bug::kIgnoresRoom, "room node: pods that request 120 % of its processors run"},
+                {Bug::kNeverHooks, "containers started, no postStart began"},
+                {Bug::kNeverHooks, "containers got TERM, no preStop began"},
                 {Bug::kRerunsWhatIsGone, "no-rerun job-0: started 2 times"},
                 {Bug::kEndedForEver, "ends again-0: is over and never ran in this life"}};
   for (const auto& c : kCases) {
@@ -477,6 +479,8 @@ TEST(Witnesses, AreReadLineByLine) {
   const WallTime boot{1000s};
   const Witness witness = ParseWitness(
       "start 1.50\npost 1.6\nterm 2\nterm 2.25\nrubbish\nagain 3\nstart x\nstart 9", boot);
+  EXPECT_EQ(witness.post_starts, 1);
+  EXPECT_EQ(witness.pre_stops, 0);
   EXPECT_EQ(witness.hooks_again, 1);
   ASSERT_EQ(witness.starts.size(), 2u);
   EXPECT_EQ(witness.starts[0], boot + 1500ms);

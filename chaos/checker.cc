@@ -14,6 +14,9 @@ using State = SeenContainer::State;
 
 /// An inspection is that much late at worst on a machine that is busy with other things.
 constexpr Duration kSlack = 500ms;
+/// A worker that is killed between its record of a hook and the call leaves the hook out: one may
+/// be missing, not so many.
+constexpr size_t kManyHooks = 4;
 /// What a process that died costs beside the time that it is away: it starts and lists anew.
 constexpr Duration kRestartCost = 3s;
 
@@ -436,8 +439,28 @@ std::vector<Violation> Checker::AtRest(const Snapshot& snapshot) const {
     CheckPod(wanted, snapshot, found);
     CheckReported(wanted, snapshot, found);
   }
+  CheckHooksRun(snapshot, found);
   for (auto& leftover : AfterAll(snapshot)) found.push_back(std::move(leftover));
   return found;
+}
+
+void Checker::CheckHooksRun(const Snapshot& snapshot, std::vector<Violation>& found) const {
+  size_t starts = 0, ends = 0;
+  int post_starts = 0, pre_stops = 0;
+  for (const auto& [file, witness] : snapshot.witnesses) {
+    const auto from = templates_.find(node_.FullName(file.substr(0, file.find('.'))));
+    if (from == templates_.end() || !from->second->hooked) continue;
+    starts += witness.starts.size();
+    ends += witness.terms.size();
+    post_starts += witness.post_starts;
+    pre_stops += witness.pre_stops;
+  }
+  if (starts >= kManyHooks && post_starts == 0)
+    found.push_back(
+        Make("hooks", "node", fmt::format("{} containers started, no postStart began", starts)));
+  if (ends >= kManyHooks && pre_stops == 0)
+    found.push_back(
+        Make("hooks", "node", fmt::format("{} containers got TERM, no preStop began", ends)));
 }
 
 void Checker::CheckPod(const Wanted& wanted, const Snapshot& snapshot,

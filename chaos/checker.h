@@ -9,7 +9,7 @@
 ///   order           sidecars start before and end after what the spec has behind them
 ///   room            what runs fits into the processors, and no two pods have one host port
 ///   grace           from TERM to the end no more than the grace period; from the removal no less
-///   hooks           no hook begins twice in a container
+///   hooks           no hook begins twice in a container, and hooks do begin
 ///   unharmed        what the scenario calls so is not restarted and stays ready
 ///   process-back    a process that died is there again in time
 ///   memory, descriptors   of each process below their limits
@@ -82,6 +82,8 @@ class Checker {
   void CheckTerminal(const Snapshot& snapshot);
   void CheckReruns(const Snapshot& snapshot);
   void CheckHooks(const Snapshot& snapshot);
+  /// None began although many should have.
+  void CheckHooksRun(const Snapshot& snapshot, std::vector<Violation>& found) const;
   void CheckOrder(const Snapshot& snapshot);
   void CheckRoom(const Snapshot& snapshot);
   void CheckStops(const Snapshot& snapshot);

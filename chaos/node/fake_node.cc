@@ -32,7 +32,7 @@ Status FakeNode::PutPod(const PodToRun& pod) {
       return OkStatus();
     }
     incarnation.removed = clock_.Now();
-    if (incarnation.running) witnesses_[incarnation.pod.witness].terms.push_back(clock_.WallNow());
+    if (incarnation.running) Terminate(incarnation);
   }
   if (bug_ == Bug::kNeverStarts && WorkerAway()) return OkStatus();
   incarnations_.push_back({.pod = pod,
@@ -56,7 +56,7 @@ Status FakeNode::RemovePod(const std::string& name) {
     if (misses_removals && incarnation.pod.from->same_uid) continue;
     incarnation.removed = clock_.Now();
     if (bug_ == Bug::kForgetsRemoval && WorkerAway()) incarnation.lost = true;
-    if (incarnation.running) witnesses_[incarnation.pod.witness].terms.push_back(clock_.WallNow());
+    if (incarnation.running) Terminate(incarnation);
   }
   return OkStatus();
 }
@@ -72,7 +72,15 @@ void FakeNode::Start(Incarnation& incarnation) {
   incarnation.running = true;
   incarnation.started = clock_.WallNow();
   incarnation.due = clock_.Now() + kRunsFor;
-  witnesses_[incarnation.pod.witness].starts.push_back(clock_.WallNow());
+  auto& witness = witnesses_[incarnation.pod.witness];
+  witness.starts.push_back(clock_.WallNow());
+  if (incarnation.pod.from->hooked && bug_ != Bug::kNeverHooks) ++witness.post_starts;
+}
+
+void FakeNode::Terminate(const Incarnation& incarnation) {
+  auto& witness = witnesses_[incarnation.pod.witness];
+  witness.terms.push_back(clock_.WallNow());
+  if (incarnation.pod.from->hooked && bug_ != Bug::kNeverHooks) ++witness.pre_stops;
 }
 
 void FakeNode::Stop(Incarnation& incarnation, WallTime at) {

@@ -44,6 +44,7 @@ enum class Bug {
   kIgnoresRoom,       // processors and host ports are given away twice
   kRerunsWhatIsGone,  // what is not in the runtime never ran
   kHooksAgain,        // a restarted worker runs the hooks of what it stops once more
+  kNeverHooks,        // runs none
   kEndedForEver,      // a UID that has ended does not run in another incarnation
   // Of the runtime, not of the agent:
   kForgetsTasks,  // killed, it loses sight of one that it was making
@@ -107,6 +108,7 @@ class FakeNode final : public Node {
   void AddSidecars(const Incarnation& incarnation, Snapshot& snapshot);
   void RemoveContainer(Incarnation& incarnation);
   void Start(Incarnation& incarnation);
+  void Terminate(const Incarnation& incarnation);
   void Stop(Incarnation& incarnation, WallTime at);
   void OnWorkerKilled();
   bool WorkerAway() const { return away_.contains("pod-worker"); }

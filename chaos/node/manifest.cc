@@ -27,8 +27,10 @@ std::string Script(const PodToRun& pod) {
       pod.witness, pod.from->ignores_term ? "w term" : "w term; exit 0", pod.from->script);
 }
 
+constexpr std::string_view kPostStart = "post", kPreStop = "pre";
+
 /// Once in a container; "again" would be written by a second one of its kind.
-void AddHook(const PodToRun& pod, const char* kind, core::LifecycleHandler& hook) {
+void AddHook(const PodToRun& pod, std::string_view kind, core::LifecycleHandler& hook) {
   const std::string script = fmt::format(
       "mkdir /{0} 2>/dev/null && word={0} || word=again; read -r up rest < /proc/uptime; "
       "echo \"$word $up\" >> /witness/{1}; sleep 0.3",
@@ -52,8 +54,8 @@ void AddProbesAndHooks(const PodToRun& pod, kube::Container& container) {
                         container.mutable_liveness_probe()})
       AddProbe(pod.witness, *probe);
   if (!pod.from->hooked) return;
-  AddHook(pod, "post", *container.mutable_lifecycle()->mutable_post_start());
-  AddHook(pod, "pre", *container.mutable_lifecycle()->mutable_pre_stop());
+  AddHook(pod, kPostStart, *container.mutable_lifecycle()->mutable_post_start());
+  AddHook(pod, kPreStop, *container.mutable_lifecycle()->mutable_pre_stop());
 }
 
 }  // namespace
@@ -103,6 +105,8 @@ Witness ParseWitness(const std::string& text, WallTime boot) {
     const std::string word = line.substr(0, space);
     if (word == "start") witness.starts.push_back(wall);
     if (word == "term") witness.terms.push_back(wall);
+    if (word == kPostStart) ++witness.post_starts;
+    if (word == kPreStop) ++witness.pre_stops;
     if (word == "again") ++witness.hooks_again;
   }
   return witness;

@@ -59,7 +59,8 @@ struct SeenProcess {
 /// Written by the containers themselves.
 struct Witness {
   std::vector<WallTime> starts, terms;
-  int hooks_again = 0;  // that began a second time in one container
+  int post_starts = 0, pre_stops = 0;  // hooks that began, the first of each kind in a container
+  int hooks_again = 0;                 // that began a second time in one container
 };
 
 struct Snapshot {

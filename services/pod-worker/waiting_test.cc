@@ -417,5 +417,46 @@ TEST_F(UnreadableFile, ABrokenFileOfBackOffsCostsADelayOnly) {
   EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
 }
 
+TEST_F(WithoutRegularLook, OfThreeOfOneNameEachWaitsForAllBeforeIt) {
+  const auto old = TestPod{.uid = "uid-old"}.Make(), next = TestPod{.uid = "uid-next"}.Make(),
+             last = TestPod{.uid = "uid-last"}.Make();
+  ASSERT_TRUE(RunPod(old).ok());
+  ASSERT_TRUE(RunPod(next).ok());
+  ASSERT_TRUE(RunPod(last).ok());
+  EXPECT_EQ(Show("uid-next") + Show("uid-last"), "");
+  Remove(next);
+  EXPECT_EQ(Record("uid-next")->state(), v1::FINISHED) << "granted, and never begun";
+  EXPECT_EQ(Show("uid-last"), "") << "the first still runs";
+  EXPECT_EQ(Record("uid-last")->admission_reason(), "waits for pod uid-old of the same name");
+  Remove(old);
+  EXPECT_EQ(Show("uid-last"), "app/0=running sandbox/0=ready");
+  EXPECT_EQ(Show("uid-next"), "") << "nothing was ever asked for it";
+}
+
+TEST_F(WithoutRegularLook, APodOnTheHostsNetworkNeedsNoOther) {
+  runtime.SetConditions(
+      {{"RuntimeReady", true, "", ""}, {"NetworkReady", false, "NoCni", "no config"}});
+  auto pod = TestPod{}.Make();
+  pod.mutable_spec()->set_host_network(true);
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+  EXPECT_EQ(events.Count("NetworkNotReady"), 0);
+}
+
+TEST_F(WithoutRegularLook, AnImageThatRunsAsRootWaitsUntilThePodNamesAnotherUser) {
+  auto pod = TestPod{}.Make();
+  auto& security = *pod.mutable_spec()->mutable_security_context();
+  security.set_run_as_non_root(true);
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(NoteOf("app").reason(), "CreateContainerConfigError");
+  EXPECT_EQ(NoteOf("app").message(),
+            "container has runAsNonRoot and image will run as root (pod: "
+            "\"web_default(uid-web)\", container: app)");
+  security.set_run_as_user(1000);
+  ASSERT_TRUE(RunPod(pod, 2).ok());
+  RunFor(1min);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+}
+
 }  // namespace
 }  // namespace splitlet::pod_worker

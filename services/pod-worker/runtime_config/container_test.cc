@@ -234,6 +234,9 @@ TEST_F(ContainerConfigTest, RunAsNonRoot) {
   EXPECT_TRUE(Make().ok());
   container().mutable_security_context()->set_run_as_user(0);
   EXPECT_NE(Message(Make()).find("breaks non-root policy"), std::string::npos);
+  image_ = cri::Image{.username = "app"};
+  container().mutable_security_context()->set_run_as_user(1000);
+  EXPECT_TRUE(Make().ok());
 }
 
 }  // namespace

@@ -46,6 +46,26 @@ TEST(SandboxConfig, EveryField) {
   EXPECT_TRUE(out.linux().cgroup_parent().empty()) << "the runtime places the pod";
 }
 
+TEST(SandboxConfig, APrivilegedContainerOfAnyKindMakesItPrivileged) {
+  for (const char* kind : {"init", "main", "ephemeral"}) {
+    SCOPED_TRACE(kind);
+    kube::Pod pod = TestPod{.inits = {"i"}}.Make();
+    auto& spec = *pod.mutable_spec();
+    auto& debug = *spec.add_ephemeral_containers()->mutable_ephemeral_container_common();
+    auto* container = *kind == 'i'   ? spec.mutable_init_containers(0)
+                      : *kind == 'm' ? spec.mutable_containers(0)
+                                     : nullptr;
+    auto& context = container != nullptr ? *container->mutable_security_context()
+                                         : *debug.mutable_security_context();
+    runtime::v1::PodSandboxConfig out;
+    ASSERT_TRUE(MakeSandboxConfig({pod, kNode, {{"1.1.1.1"}, {}, {}}, 0}, out).ok());
+    EXPECT_FALSE(out.linux().security_context().privileged());
+    context.set_privileged(true);
+    ASSERT_TRUE(MakeSandboxConfig({pod, kNode, {{"1.1.1.1"}, {}, {}}, 0}, out).ok());
+    EXPECT_TRUE(out.linux().security_context().privileged());
+  }
+}
+
 TEST(SandboxConfig, HostNames) {
   kube::Pod pod = TestPod{.name = std::string(62, 'a') + ".b"}.Make();
   EXPECT_EQ(HostNamesOf(pod, "c.local")->host, std::string(62, 'a'));

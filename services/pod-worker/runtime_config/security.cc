@@ -5,6 +5,7 @@
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/security.pb.h"
+#include "libs/kube/ephemeral.h"
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/runtime_config/container.h"
 
@@ -178,6 +179,8 @@ bool IsPrivileged(const kube::Pod& pod) {
   for (const auto& container : pod.spec().init_containers())
     if (container.security_context().privileged()) return true;
   for (const auto& container : pod.spec().containers())
+    if (container.security_context().privileged()) return true;
+  for (const auto& container : kube::EphemeralContainersOf(pod.spec()))
     if (container.security_context().privileged()) return true;
   return false;
 }
