@@ -31,8 +31,14 @@ Status RealMounts::Mount(const MountRequest& request) {
 Status RealMounts::Unmount(const std::string& path) {
   FAIL_POINT("fs.unmount.before");
   // EINVAL: nothing is mounted there.
-  if (::umount2(path.c_str(), UMOUNT_NOFOLLOW) != 0 && errno != EINVAL && errno != ENOENT)
-    return ErrnoStatus(errno);
+  if (::umount2(path.c_str(), UMOUNT_NOFOLLOW) != 0 && errno != EINVAL && errno != ENOENT) {
+    const int why = errno;
+    // Who may not unmount is told so whether or not there is something to unmount.
+    if (why != EPERM) return ErrnoStatus(why);
+    const auto mounted = IsMountPoint(path);
+    if (!mounted.ok() && mounted.status().code() != StatusCode::kNotFound) return mounted.status();
+    if (mounted.ok() && *mounted) return ErrnoStatus(why);
+  }
   FAIL_POINT("fs.unmount.after");
   return OkStatus();
 }

@@ -1,7 +1,10 @@
 #include "libs/fs/mounts.h"
 
 #include <gtest/gtest.h>
+#include <linux/capability.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "libs/fs/fake_mounts.h"
@@ -49,6 +52,32 @@ TEST(Mounts, Fake) {
   FakeFileSystem files(clock);
   FakeMounts mounts(files);
   CheckMount(files, mounts, "/dir");
+}
+
+/// In a process of its own that has lost the right to mount. 0: it went well.
+int UnmountWithoutRights(const std::string& path) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+    __user_cap_data_struct none[2] = {};
+    ::_exit(::syscall(SYS_capset, &header, none) == 0 && RealMounts().Unmount(path).ok() ? 0 : 1);
+  }
+  int status = -1;
+  return ::waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(Mounts, WhereNothingIsMountedNoRightIsNeeded) {
+  RealFileSystem files;
+  RealMounts mounts;
+  const std::string dir = testing::TempDir() + "/unmount-" + std::to_string(::getpid());
+  ASSERT_TRUE(files.MakeDirs(dir, 0755).ok());
+  EXPECT_EQ(UnmountWithoutRights(dir), 0);
+  EXPECT_EQ(UnmountWithoutRights(dir + "/none"), 0);
+  if (mounts.Mount({.type = "tmpfs", .path = dir, .options = "size=65536"}).ok()) {
+    EXPECT_EQ(UnmountWithoutRights(dir), 1) << "what is mounted stays, and is an error";
+    ASSERT_TRUE(mounts.Unmount(dir).ok());
+  }
+  ASSERT_TRUE(files.RemoveTree(dir).ok());
 }
 
 }  // namespace

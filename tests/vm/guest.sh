@@ -8,10 +8,11 @@ readonly SRV=/srv/vm PHASE=/var/lib/vm-phase MANIFESTS=/etc/splitlet/manifests
 say() { printf 'VM: %s\n' "$*" >/dev/console; }
 
 fail() {
-  say "failed: $*"
   splitletctl get pods >/dev/console 2>&1 || true
   splitletctl get processes >/dev/console 2>&1 || true
-  journalctl --no-pager -q -b -p warning -n 15 >/dev/console 2>&1 || true
+  journalctl --no-pager -q -b -n 1000 | grep -E ' [WE][0-9]{4} ' | tail -n 25 >/dev/console 2>&1 || true
+  # Last: the machine ends with this word.
+  say "failed: $*"
   exit 1
 }
 
