@@ -359,11 +359,6 @@ TEST(ConfigFile, ProtectionThatCannotBeGivenIsRefused) {
        "enforceNodeAllocatable: [pods, system-reserved]\nsystemReservedCgroup: /sys\n",
        "enforceNodeAllocatable: system-reserved asks for more than this version can give: reserved "
        "cgroups are not built yet (line 3)"},
-      {"images for those alone who could pull them",
-       "imagePullCredentialsVerificationPolicy: AlwaysVerify\n",
-       "imagePullCredentialsVerificationPolicy: AlwaysVerify asks for more than this version can "
-       "give: pulls are anonymous, and nobody remembers with whose credentials an image came (line "
-       "3)"},
   });
   for (const char* body : {"podPidsLimit: 5\n", "protectKernelDefaults: true\n"})
     EXPECT_FALSE(KubeletConfig::Load("k.yaml", kHead + std::string(body), Reading::kLenient).ok())

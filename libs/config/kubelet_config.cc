@@ -142,6 +142,9 @@ void FillRuntime(KubeletConfig& c, const ConfigReader& read) {
   Take(c.registry_pull_qps, read.Int("registryPullQPS"));
   Take(c.registry_burst, read.Int("registryBurst"));
   Take(c.max_parallel_image_pulls, read.Int("maxParallelImagePulls"));
+  Take(c.image_pull_credentials_verification_policy,
+       read.String("imagePullCredentialsVerificationPolicy"));
+  c.preloaded_images_verification_allowlist = read.Strings("preloadedImagesVerificationAllowlist");
   c.serialize_image_pulls =
       read.Bool("serializeImagePulls").value_or(read.Int("maxParallelImagePulls").value_or(1) < 2);
   c.allowed_unsafe_sysctls = read.Strings("allowedUnsafeSysctls");

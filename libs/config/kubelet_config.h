@@ -44,6 +44,8 @@ class KubeletConfig {
   int32_t registry_burst = 10;
   bool serialize_image_pulls = true;
   int32_t max_parallel_image_pulls = 0;  // 0: no limit
+  std::string image_pull_credentials_verification_policy = "NeverVerifyPreloadedImages";
+  std::vector<std::string> preloaded_images_verification_allowlist;
   std::vector<std::string> allowed_unsafe_sysctls;
   Duration crash_loop_max_container_restart_period = std::chrono::seconds{300};
   // DNS.

@@ -413,7 +413,7 @@ StatusOr<std::optional<Image>> FakeRuntime::ImageStatus(const std::string& image
 }
 
 StatusOr<std::string> FakeRuntime::PullImage(const std::string& image,
-                                             const runtime::v1::AuthConfig*,
+                                             const runtime::v1::AuthConfig* auth,
                                              const runtime::v1::PodSandboxConfig& sandbox_config,
                                              Deadline deadline) {
   PullBehaviour pull;
@@ -430,6 +430,9 @@ StatusOr<std::string> FakeRuntime::PullImage(const std::string& image,
   const std::string& uid = sandbox_config.metadata().uid();
   return Serve<Answer>({"PullImage", uid, deadline}, [&](World& world) -> Answer {
     if (!pull.error.ok()) return pull.error;
+    const std::string shown = auth == nullptr ? "" : auth->username() + ":" + auth->password();
+    if (!pull.login.empty() && shown != pull.login)
+      return PermissionDenied("pull access denied for {}", image);
     return world.StoreImage(image, pull.size_bytes).id;
   });
 }

@@ -71,6 +71,7 @@ struct PullBehaviour {
   Status error;
   Duration takes{0};
   uint64_t size_bytes = 1 << 20;
+  std::string login = {};  // "user:password" that the registry wants; empty: anybody may pull
 };
 
 /// A pod that somebody else has made.

@@ -533,9 +533,7 @@ StatusOr<std::string> GrpcRuntime::PullImage(const std::string& image, const v1:
   return PullAnswer(image, status, response);
 }
 
-void GrpcRuntime::BeginPullImage(const std::string& image,
-                                 const v1::PodSandboxConfig& sandbox_config, Deadline deadline,
-                                 Pulled done) {
+void GrpcRuntime::BeginPullImage(const PullOrder& order, Deadline deadline, Pulled done) {
   const Status may = [] {
     FAIL_POINT("cri.pull-image.before");
     return OkStatus();
@@ -543,11 +541,12 @@ void GrpcRuntime::BeginPullImage(const std::string& image,
   if (!may.ok()) return done(may);
   impl_->Begin<v1::PullImageResponse>(
       {"pull_image", deadline, impl_->limits.PullImage()},
-      PullRequest(image, nullptr, sandbox_config),
+      PullRequest(order.image, order.auth, order.sandbox_config),
       [this](auto* context, auto* request, auto* response, auto end) {
         impl_->images->async()->PullImage(context, request, response, end);
       },
-      [image, done = std::move(done)](const Status& status, const v1::PullImageResponse& response) {
+      [image = order.image, done = std::move(done)](const Status& status,
+                                                    const v1::PullImageResponse& response) {
         done(PullAnswer(image, status, response));
       });
 }

@@ -116,8 +116,7 @@ class GrpcRuntime final : public Reader,
 
   void BeginStopContainer(const ContainerId& id, int64_t grace_seconds, Deadline deadline,
                           Stopped done) override;
-  void BeginPullImage(const std::string& image, const runtime::v1::PodSandboxConfig& sandbox_config,
-                      Deadline deadline, Pulled done) override;
+  void BeginPullImage(const PullOrder& order, Deadline deadline, Pulled done) override;
   void BeginExecSync(const ContainerId& id, const ExecCommand& command, Deadline deadline,
                      Executed done) override;
 

@@ -20,6 +20,13 @@ struct ExecCommand {
   Duration timeout{0};
 };
 
+/// Read before BeginPullImage returns. `auth`: null: without credentials.
+struct PullOrder {
+  const std::string& image;
+  const runtime::v1::PodSandboxConfig& sandbox_config;
+  const runtime::v1::AuthConfig* auth = nullptr;
+};
+
 class LongCalls {
  public:
   using Stopped = std::function<void(Status)>;
@@ -28,10 +35,7 @@ class LongCalls {
   virtual ~LongCalls() = default;
   virtual void BeginStopContainer(const ContainerId& id, int64_t grace_seconds, Deadline deadline,
                                   Stopped done) = 0;
-  /// Without credentials.
-  virtual void BeginPullImage(const std::string& image,
-                              const runtime::v1::PodSandboxConfig& sandbox_config,
-                              Deadline deadline, Pulled done) = 0;
+  virtual void BeginPullImage(const PullOrder& order, Deadline deadline, Pulled done) = 0;
   virtual void BeginExecSync(const ContainerId& id, const ExecCommand& command, Deadline deadline,
                              Executed done) = 0;
 };

@@ -301,7 +301,7 @@ TEST_P(RuntimeContract, AnImageThatIsPulledHasAReference) {
   if (subject_->fake == nullptr) GTEST_SKIP() << "a real runtime may reach no registry";
   std::promise<StatusOr<std::string>> pulled;
   subject_->long_calls->BeginPullImage(
-      "busybox:new", pod_.Config(), Soon(),
+      {"busybox:new", pod_.Config()}, Soon(),
       [&pulled](StatusOr<std::string> ref) { pulled.set_value(std::move(ref)); });
   const auto ref = pulled.get_future().get();
   ASSERT_TRUE(ref.ok()) << ref.status();
@@ -461,7 +461,7 @@ TEST_F(ClientTest, EveryLongCallIsAnsweredBeforeTheClientEnds) {
   subject.fake->AddFault({.method = "PullImage", .kind = Fault::Kind::kHang});
   std::atomic<int> cancelled = 0;
   const auto pull = [&] {
-    subject.runtime->BeginPullImage("i", {}, After(clock_, 60s),
+    subject.runtime->BeginPullImage({"i", {}}, After(clock_, 60s),
                                     [&cancelled](const StatusOr<std::string>& ref) {
                                       if (ref.status().code() == StatusCode::kCancelled)
                                         ++cancelled;

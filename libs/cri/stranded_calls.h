@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -34,10 +35,12 @@ class StrandedCalls final : public LongCalls {
       done(runner_.StopContainer(id, grace_seconds, deadline));
     });
   }
-  void BeginPullImage(const std::string& image, const runtime::v1::PodSandboxConfig& sandbox_config,
-                      Deadline deadline, Pulled done) override {
-    Run([this, image, sandbox_config, deadline = std::move(deadline), done = std::move(done)] {
-      done(images_.PullImage(image, nullptr, sandbox_config, deadline));
+  void BeginPullImage(const PullOrder& order, Deadline deadline, Pulled done) override {
+    std::optional<runtime::v1::AuthConfig> auth;
+    if (order.auth != nullptr) auth = *order.auth;
+    Run([this, image = order.image, config = order.sandbox_config, auth,
+         deadline = std::move(deadline), done = std::move(done)] {
+      done(images_.PullImage(image, auth ? &*auth : nullptr, config, deadline));
     });
   }
   void BeginExecSync(const ContainerId& id, const ExecCommand& command, Deadline deadline,

@@ -68,6 +68,8 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const config::KubeletCon
                 .parallel_pulls = ParallelPulls(kubelet),
                 .registry_qps = kubelet.registry_pull_qps,
                 .registry_burst = kubelet.registry_burst,
+                .image_access = {kubelet.image_pull_credentials_verification_policy,
+                                 kubelet.preloaded_images_verification_allowlist},
                 .objects_path = kubelet.splitlet.objects_path};
   ASSIGN_OR_RETURN(const auto fresh, fs::RandomStateId(files), "state id");
   ASSIGN_OR_RETURN(const auto state_id, fs::EnsureStateId(files, flags.state_dir, fresh),

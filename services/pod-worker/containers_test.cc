@@ -136,6 +136,7 @@ TEST_F(Containers, AProbesOwnGraceIsWhatTheRuntimeIsTold) {
 /// One sync alone: the pod's end comes while the call is under way.
 TEST_F(Containers, ASandboxThatCannotBeMadeForAPodThatEndsIsNoEvent) {
   const DiskRecords records(files, clock, config.run_dir, config.state_dir);
+  const PullRecords pulls(files, clock, config.node.pod_roots.root_dir);
   prometheus::Registry registry;
   Metrics metrics(registry);
   cri::Observer observer({runtime, clock, nullptr});
@@ -145,7 +146,8 @@ TEST_F(Containers, ASandboxThatCannotBeMadeForAPodThatEndsIsNoEvent) {
   const PodCgroups cgroups({&kernel, files, config.node, log, "/run/pod-worker/cgroups"},
                            config.cgroups);
   const PodSync sync({runtime, observer, traced, runtime, runtime, files, volumes, cgroups,
-                      read_within, records, clock, config.node, events, metrics, log, 1min});
+                      read_within, records, pulls, config.image_access, clock, config.node, events,
+                      metrics, log, 1min});
   runtime.AddFault({.method = "RunPodSandbox", .code = StatusCode::kUnknown});
   SyncInput input{.pod = TestPod{}.Make().SerializeAsString(),
                   .restarts = {CrashBackoff(), {}, {}},

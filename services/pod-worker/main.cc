@@ -1,5 +1,6 @@
 #include <grpcpp/impl/codegen/service_type.h>
 
+#include <cstdlib>
 #include <random>
 
 #include "libs/cri/grpc_runtime.h"
@@ -104,6 +105,7 @@ bool HasLivePod(const PodWorkerService& workers, const std::string& uid) {
 StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext& context) {
   ASSIGN_OR_RETURN(auto config, LoadConfig(context.flags(), context.config(), context.files()),
                    "configuration");
+  if (const char* const home = std::getenv("HOME"); home != nullptr) config.home = home;
   ASSIGN_OR_RETURN(auto lock, daemon::RuntimeLock::Take(config.runtime_endpoint, "pod-worker"),
                    "lock of the runtime");
   ASSIGN_OR_RETURN(auto table, bus::Own<v1::WorkerRecord>(context.bus(), "workers"),

@@ -119,9 +119,8 @@ class HeldCalls final : public cri::LongCalls {
     if (!hold) return calls_.BeginStopContainer(id, grace_seconds, deadline, std::move(done));
     stops.push_back(std::move(done));
   }
-  void BeginPullImage(const std::string& image, const runtime::v1::PodSandboxConfig& sandbox_config,
-                      Deadline deadline, Pulled done) override {
-    if (!hold) return calls_.BeginPullImage(image, sandbox_config, deadline, std::move(done));
+  void BeginPullImage(const cri::PullOrder& order, Deadline deadline, Pulled done) override {
+    if (!hold) return calls_.BeginPullImage(order, deadline, std::move(done));
     pulls.push_back(std::move(done));
   }
   void BeginExecSync(const cri::ContainerId& id, const cri::ExecCommand& command, Deadline deadline,

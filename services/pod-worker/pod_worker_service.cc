@@ -29,6 +29,8 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
     : deps_(std::move(deps)),
       config_(std::move(config)),
       records_(deps_.files, deps_.clock, config_.run_dir, config_.state_dir),
+      pull_records_(deps_.files, deps_.clock, config_.node.pod_roots.root_dir),
+      node_credentials_(deps_.files, config_.node.pod_roots.root_dir, config_.home),
       metrics_(deps_.metrics),
       observer_({deps_.reader, deps_.clock, deps_.read_tail}),
       volumes_({deps_.files, deps_.mounts, deps_.clock, config_.node}),
@@ -36,8 +38,9 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
                 config_.run_dir + "/pod-worker/cgroups"},
                config_.cgroups),
       sync_({deps_.reader, observer_, deps_.runner, deps_.remover, deps_.images, deps_.files,
-             volumes_, cgroups_, deps_.read_within, records_, deps_.clock, config_.node,
-             deps_.events, metrics_, deps_.log, config_.request_timeout}),
+             volumes_, cgroups_, deps_.read_within, records_, pull_records_, config_.image_access,
+             deps_.clock, config_.node, deps_.events, metrics_, deps_.log,
+             config_.request_timeout}),
       stop_({observer_, deps_.runner, deps_.long_calls, deps_.clock, deps_.events,
              config_.request_timeout}),
       random_(deps_.seed),
@@ -61,6 +64,10 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
                .metrics = metrics_,
                .random = random_,
                .node = config_.node,
+               .records = pull_records_,
+               .node_credentials = node_credentials_,
+               .objects = deps_.objects,
+               .log = deps_.log,
                .request_timeout = config_.request_timeout,
                .waiting = [this](const PullRequest& pull) { return WaitingFor(pull); },
                .on_pulled = [this](Worker& worker,
@@ -269,6 +276,7 @@ void PodWorkerService::Start() {
   deps_.bus.OnSignal("pleg", "pod-changed", [this](const std::string& uid) { OnPodChanged(uid); });
   deps_.loop.RunAfter(kWaitForDesired, [this] { OnDesiredReady(); });
   if (deps_.desired.was_live()) OnDesiredReady();
+  puller_.Settle();
   recovery_.Start();
   keep_room_.Kick();
 }

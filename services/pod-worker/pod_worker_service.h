@@ -188,6 +188,8 @@ class PodWorkerService {
   Deps deps_;
   const Config config_;
   DiskRecords records_;
+  PullRecords pull_records_;
+  const NodeCredentials node_credentials_;
   Metrics metrics_;
   cri::Observer observer_;
   VolumeManager volumes_;

@@ -96,9 +96,8 @@ class WatchedCalls final : public cri::LongCalls {
     node_.OnStop(id);
     calls_.BeginStopContainer(id, grace_seconds, std::move(deadline), std::move(done));
   }
-  void BeginPullImage(const std::string& image, const runtime::v1::PodSandboxConfig& sandbox_config,
-                      Deadline deadline, Pulled done) override {
-    calls_.BeginPullImage(image, sandbox_config, std::move(deadline), std::move(done));
+  void BeginPullImage(const cri::PullOrder& order, Deadline deadline, Pulled done) override {
+    calls_.BeginPullImage(order, std::move(deadline), std::move(done));
   }
   void BeginExecSync(const cri::ContainerId& id, const cri::ExecCommand& command, Deadline deadline,
                      Executed done) override {

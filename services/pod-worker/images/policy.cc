@@ -94,12 +94,14 @@ ImageDecision DecideImage(const ImageQuestion& question, const PullMemory& memor
   return DecidePull(question, memory);
 }
 
+std::string PullErrorText(const Status& error) {
+  if (error.code() == StatusCode::kUnknown) return std::string(Message(error));
+  return fmt::format("rpc error: code = {} desc = {}", GoName(error.code()), Message(error));
+}
+
 ImageDecision PullFailed(const ImageQuestion& question, const Status& error, Random& random,
                          PullMemory& memory) {
-  const std::string text =
-      error.code() == StatusCode::kUnknown
-          ? Message(error)
-          : fmt::format("rpc error: code = {} desc = {}", GoName(error.code()), Message(error));
+  const std::string text = PullErrorText(error);
   memory.reason = "ErrImagePull";
   memory.message = text;
   static constexpr std::pair<std::string_view, std::string_view> kSpecial[] = {

@@ -59,6 +59,9 @@ bool NeedsImageStatus(const ImageQuestion& question, const PullMemory& memory);
 ImageDecision DecideImage(const ImageQuestion& question, const PullMemory& memory,
                           const StatusOr<std::optional<cri::Image>>* local);
 
+/// As events and statuses show it.
+std::string PullErrorText(const Status& error);
+
 /// After a failed pull: remembers it, doubles the delay, returns reason and message of the
 /// container.
 ImageDecision PullFailed(const ImageQuestion& question, const Status& error, Random& random,

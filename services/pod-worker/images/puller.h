@@ -24,8 +24,10 @@
 #include "libs/cri/long_calls.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
+#include "services/pod-worker/images/credentials.h"
 #include "services/pod-worker/images/policy.h"
 #include "services/pod-worker/images/pull_queue.h"
+#include "services/pod-worker/images/pull_records.h"
 #include "services/pod-worker/metrics.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/worker/worker.h"
@@ -51,6 +53,11 @@ class ImagePuller {
     Metrics& metrics;
     Random& random;
     const NodeInfo& node;
+    PullRecords& records;
+    const NodeCredentials& node_credentials;
+    /// Null, or without one: this node has no objects.
+    std::function<std::shared_ptr<const ObjectSource>()> objects;
+    const Log& log;
     Duration request_timeout;
     /// The worker that waits for this pull; nullptr when its incarnation ends or is another one.
     std::function<Worker*(const PullRequest&)> waiting;
@@ -65,8 +72,12 @@ class ImagePuller {
             const std::set<std::string>& containers);
   /// By image: what the next sync of the pod decides with.
   std::map<std::string, PullMemory> MemoryOf(const std::string& uid) const;
+  /// At the start: what a killed process left of its pulls.
+  void Settle();
   /// A container was started with the answer of the last pull: the next one asks again.
   void MarkUsed(const std::string& uid, const std::string& image);
+  /// A pod has shown credentials that are as good as those that the image was pulled with.
+  void AddAccess(const ImageIdentity& image, const Credential& shown);
   /// The incarnation is over.
   void Forget(const std::string& uid) { memories_.erase(uid); }
   /// No pull begins any more, and no answer is reported.
@@ -76,14 +87,25 @@ class ImagePuller {
   struct Flight;
   void BeginWaiting();
   void Begin(PullRequest request);
+  Status Prepare(Flight& flight);
+  void Ask(const std::shared_ptr<Flight>& flight);
+  void OnTried(const std::shared_ptr<Flight>& flight, const StatusOr<std::string>& ref);
   void OnAnswer(const std::shared_ptr<Flight>& flight, StatusOr<std::string> ref);
   void OnPulled(const Flight& flight);
+  void EndIntent(const Flight& flight);
   void OnFailed(Worker& worker, const Flight& flight, PullResult result);
 
   const Deps deps_;
   PullQueue queue_;
   exec::TimerId timer_ = 0;                                            // for the next of `queue_`
   std::map<std::string, std::map<std::string, PullMemory>> memories_;  // by UID and image
+  /// By image: how many pulls are under way, and whether what one of them was to note is not on
+  /// disk: then the intent stays, which says as much.
+  struct Intent {
+    int pulls = 0;
+    bool keep = false;
+  };
+  std::map<std::string, Intent> intents_;
   bool stopping_ = false;
 };
 

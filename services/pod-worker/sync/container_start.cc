@@ -11,6 +11,7 @@
 #include "libs/kube/env_file.h"
 #include "libs/kube/image_name.h"
 #include "runtime/v1/api.pb.h"
+#include "services/pod-worker/images/credentials.h"
 #include "services/pod-worker/runtime_config/container.h"
 #include "services/pod-worker/runtime_config/names.h"
 #include "services/pod-worker/runtime_config/sandbox.h"
@@ -182,6 +183,24 @@ bool ContainerStarter::BacksOff(const kube::Container& container, const Containe
   return true;
 }
 
+bool ContainerStarter::MayUse(const std::string& image, const ImageIdentity& local) {
+  const AccessPolicy& policy = context_.deps.access_policy;
+  if (policy.name == kNeverVerify) return true;
+  const auto origin = context_.deps.pull_records.Find(local);
+  if (!origin.ok()) {
+    context_.deps.log.Warn("an image is pulled again: who may use it is not known",
+                           {KV("image", image), KV("err", origin.status())});
+    return false;
+  }
+  if (!MustVerify(policy, image, origin->pulled_here)) return true;
+  // What is wrong with the secrets is said by the pull.
+  const auto secrets = PullSecretsOf(context_.pod, context_.input.objects.get());
+  if (!secrets.ok()) return false;
+  auto access = DecideAccess(*origin, secrets->keyring.For(RepositoryOf(image)));
+  if (access.add) out_.shown.emplace_back(local, *std::move(access.add));
+  return access.allowed;
+}
+
 bool ContainerStarter::ResolveImage(const kube::Container& container, std::string& ref) {
   const std::string& image = container.image();
   const auto known = context_.input.pulls.find(image);
@@ -191,6 +210,8 @@ bool ContainerStarter::ResolveImage(const kube::Container& container, std::strin
   const auto tagged = kube::WithDefaultTag(image);
   const bool ask = tagged.ok() && NeedsImageStatus(question, memory);
   if (ask) local = context_.deps.images.ImageStatus(*tagged, Soon());
+  // One that the pod has no right to is as good as absent.
+  if (local.ok() && *local && !MayUse(image, {*tagged, (*local)->id})) local->reset();
   const ImageDecision decision = DecideImage(question, memory, ask ? &local : nullptr);
   image_ = local.ok() ? *local : std::nullopt;
   for (const auto& event : decision.events) {

@@ -60,6 +60,8 @@ class ContainerStarter {
   enum class Result { kStarted, kHooked, kWaits, kFailed, kSandboxDied };
   Result StartOne(const ContainerStart& asked);
   bool BacksOff(const kube::Container& container, const ContainerStart& start);
+  /// Whether the pod may use an image that is there. `image`: as the pod writes it.
+  bool MayUse(const std::string& image, const ImageIdentity& local);
   /// False: not now; noted why.
   bool ResolveImage(const kube::Container& container, std::string& ref);
   Status SaveBackoff(const kube::Container& container, const ContainerStart& start);

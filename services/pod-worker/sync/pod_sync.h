@@ -22,6 +22,7 @@
 #include "libs/fs/file_system.h"
 #include "libs/fs/read_within.h"
 #include "services/pod-worker/cgroups/pod_cgroups.h"
+#include "services/pod-worker/images/image_access.h"
 #include "services/pod-worker/images/policy.h"
 #include "services/pod-worker/metrics.h"
 #include "services/pod-worker/objects/object_source.h"
@@ -76,7 +77,8 @@ struct SyncOutcome {
   std::map<std::string, std::optional<Note>> notes;  // of the containers looked at; unset: it runs
   RestartState restarts;
   cri::Begun begun;
-  std::set<std::string> used_pulls;  // images
+  std::set<std::string> used_pulls;                         // images
+  std::vector<std::pair<ImageIdentity, Credential>> shown;  // as good as those of the pull
   KilledSince killed;
   std::optional<Clock::Time> retry_at;
   std::optional<StartedContainer> post_start;  // its hook is to be run before anything else starts
@@ -108,6 +110,8 @@ class PodSync {
     const PodCgroups& cgroups;
     const fs::WithinReader& read_within;  // what containers have written
     const DiskRecords& records;
+    const PullRecords& pull_records;
+    const AccessPolicy& access_policy;
     const Clock& clock;
     const NodeInfo& node;
     daemon::EventRecorder& events;

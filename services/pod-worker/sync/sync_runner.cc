@@ -85,6 +85,7 @@ void SyncRunner::ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration too
   }
   ApplyNotes(worker, outcome);
   for (const auto& image : outcome.used_pulls) deps_.puller.MarkUsed(worker.uid, image);
+  for (const auto& [image, credential] : outcome.shown) deps_.puller.AddAccess(image, credential);
   if (outcome.acted) worker.last_action = deps_.clock.Now();
   if (outcome.status.code() == StatusCode::kUnavailable && outcome.seen == nullptr) {
     deps_.on_runtime_answer(Message(outcome.status));

@@ -1,0 +1,162 @@
+#include "services/pod-worker/images/keyring.h"
+
+#include <fnmatch.h>
+#include <google/protobuf/struct.pb.h>
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <map>
+
+#include "libs/kube/image_name.h"
+#include "libs/kube/time_text.h"
+#include "services/pod-worker/images/sha256.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+using google::protobuf::Struct;
+using google::protobuf::Value;
+
+constexpr std::string_view kHub = "index.docker.io";
+constexpr std::string_view kDefaultRegistry = "docker.io";
+
+struct Address {
+  std::string_view host, port, path;
+};
+
+/// "host[:port][/path]" in its parts; the path with its slash.
+Address Split(std::string_view text) {
+  Address address;
+  const size_t slash = std::min(text.find('/'), text.size());
+  address.path = text.substr(slash);
+  const std::string_view host = text.substr(0, slash);
+  const size_t colon = host.rfind(':');
+  address.host = host.substr(0, colon);
+  if (colon != std::string_view::npos) address.port = host.substr(colon + 1);
+  return address;
+}
+
+/// Empty: it is no address.
+std::string KeyOf(std::string_view registry) {
+  if (const size_t scheme = registry.find("://"); scheme != std::string_view::npos)
+    registry.remove_prefix(scheme + 3);
+  if (registry.empty() || registry.find_first_of(" \t\n%?#@") != std::string_view::npos) return {};
+  const size_t slash = std::min(registry.find('/'), registry.size());
+  const std::string host(registry.substr(0, slash));
+  std::string_view path = registry.substr(slash);
+  if (path.starts_with("/v1/") || path.starts_with("/v2/")) path.remove_prefix(3);
+  if (path == "/") path = {};
+  return host.empty() ? std::string() : host + std::string(path);
+}
+
+std::string TextOf(const Struct& object, const std::string& key) {
+  const auto found = object.fields().find(key);
+  return found == object.fields().end() ? std::string() : found->second.string_value();
+}
+
+StatusOr<Credential> ReadEntry(const Struct& object) {
+  Credential credential{TextOf(object, "username"), TextOf(object, "password"), std::nullopt};
+  const std::string auth = TextOf(object, "auth");
+  if (auth.empty()) return credential;
+  auto decoded = kube::DecodeBase64(auth);
+  for (const char* padding : {"=", "=="})
+    if (!decoded.ok()) decoded = kube::DecodeBase64(auth + padding);
+  const size_t colon = decoded.ok() ? decoded->find(':') : std::string::npos;
+  if (colon == std::string::npos) return InvalidArgument("auth is not \"user:password\" in base64");
+  credential.user = decoded->substr(0, colon);
+  credential.password = decoded->substr(colon + 1);
+  return credential;
+}
+
+bool LabelsMatch(std::string_view pattern, std::string_view host) {
+  while (true) {
+    const size_t a = std::min(pattern.find('.'), pattern.size()),
+                 b = std::min(host.find('.'), host.size());
+    if (fnmatch(std::string(pattern.substr(0, a)).c_str(), std::string(host.substr(0, b)).c_str(),
+                0) != 0)
+      return false;
+    if (a == pattern.size() || b == host.size()) return a == pattern.size() && b == host.size();
+    pattern.remove_prefix(a + 1);
+    host.remove_prefix(b + 1);
+  }
+}
+
+bool IsOfHub(std::string_view repository) {
+  return repository.starts_with(std::string(kDefaultRegistry) + "/");
+}
+
+std::string JsonText(const std::string& text) {
+  Value value;
+  value.set_string_value(text);
+  std::string json;
+  CHECK(google::protobuf::util::MessageToJsonString(value, &json).ok(), "a text as JSON");
+  return json;
+}
+
+}  // namespace
+
+Status Keyring::Add(std::string_view text, Shape shape, const std::optional<SecretRef>& secret) {
+  Struct document;
+  if (!google::protobuf::util::JsonStringToMessage({text.data(), text.size()}, &document).ok())
+    return InvalidArgument("not a JSON object");
+  if (shape == Shape::kAuths) {
+    const Value auths =
+        document.fields().contains("auths") ? document.fields().at("auths") : Value();
+    if (auths.kind_case() != Value::KIND_NOT_SET && !auths.has_null_value() &&
+        !auths.has_struct_value())
+      return InvalidArgument("auths is not an object");
+    document = Struct(auths.struct_value());
+  }
+  std::map<std::string, Credential> read;  // in an order that is the same each time
+  for (const auto& [registry, value] : document.fields()) {
+    if (!value.has_struct_value())
+      return InvalidArgument("what is said of a registry is not an object");
+    auto credential = ReadEntry(value.struct_value());
+    if (!credential.ok()) return credential.status();
+    credential->secret = secret;
+    read[registry] = *std::move(credential);
+  }
+  for (auto& [registry, credential] : read)
+    if (std::string key = KeyOf(registry); !key.empty())
+      entries_.push_back({std::move(key), std::move(credential)});
+  return OkStatus();
+}
+
+std::vector<Credential> Keyring::For(const std::string& repository) const {
+  std::vector<const Entry*> found;
+  for (const auto& entry : entries_)
+    if (KeyMatches(entry.key, repository)) found.push_back(&entry);
+  if (found.empty() && IsOfHub(repository))
+    for (const auto& entry : entries_)
+      if (entry.key == kHub) found.push_back(&entry);
+  std::ranges::stable_sort(found, [](const Entry* a, const Entry* b) { return a->key > b->key; });
+  std::vector<Credential> credentials;
+  for (const Entry* entry : found) credentials.push_back(entry->credential);
+  return credentials;
+}
+
+std::string RepositoryOf(const std::string& image) {
+  std::string name = kube::NormalImageName(image);
+  name = name.substr(0, name.find('@'));
+  const size_t slash = name.rfind('/'), colon = name.rfind(':');
+  const bool has_tag = colon != std::string::npos && (slash == std::string::npos || colon > slash);
+  return has_tag ? name.substr(0, colon) : name;
+}
+
+bool KeyMatches(std::string_view key, std::string_view repository) {
+  const Address pattern = Split(key), image = Split(repository);
+  return pattern.port == image.port && LabelsMatch(pattern.host, image.host) &&
+         image.path.starts_with(pattern.path);
+}
+
+std::string HashOf(const Credential& credential) {
+  std::string json = "{";
+  if (!credential.user.empty()) json += "\"username\":" + JsonText(credential.user);
+  if (!credential.user.empty() && !credential.password.empty()) json += ",";
+  if (!credential.password.empty()) json += "\"password\":" + JsonText(credential.password);
+  json += "}";
+  return Sha256Hex(json);
+}
+
+}  // namespace splitlet::pod_worker

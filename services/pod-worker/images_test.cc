@@ -1,0 +1,127 @@
+#include "k8s.io/api/core/v1/reference.pb.h"
+#include "services/pod-worker/objects/object_set.h"
+#include "services/pod-worker/pod_worker_fixture.h"
+
+/// Images that not everybody may pull.
+
+namespace splitlet::pod_worker {
+namespace {
+
+constexpr const char* kImage = "reg.io/team/app:1";
+
+std::string Login(const std::string& user) {
+  return R"({"auths": {"reg.io": {"username": ")" + user + R"(", "password": "hunter2"}}})";
+}
+
+class PrivateImages : public testing::Test, public TestNode {
+ protected:
+  void SetUp() override {
+    objects = [this] { return std::make_shared<ObjectSet>(objects_); };
+    runtime.SetPull(kImage, {.login = "team:hunter2"});
+    Start();
+  }
+  void PutSecret(const std::string& name, const std::string& logins) {
+    auto read = ReadObjects("apiVersion: v1\nkind: Secret\nmetadata: {name: " + name +
+                                ", uid: uid-" + name +
+                                "}\ntype: kubernetes.io/dockerconfigjson\nstringData: "
+                                "{.dockerconfigjson: '" +
+                                logins + "'}\n",
+                            "f.yaml");
+    ASSERT_TRUE(read.ok()) << read.status();
+    for (const auto& [key, secret] : read->secrets) objects_.secrets[key] = secret;
+  }
+  static kube::Pod PodOf(const std::string& name, const std::vector<std::string>& secrets,
+                         const std::string& policy = "IfNotPresent") {
+    auto pod = TestPod{.name = name, .uid = "uid-" + name}.Make();
+    auto& container = *pod.mutable_spec()->mutable_containers(0);
+    container.set_image(kImage);
+    container.set_image_pull_policy(policy);
+    for (const auto& secret : secrets)
+      pod.mutable_spec()->add_image_pull_secrets()->set_name(secret);
+    return pod;
+  }
+  void PutNodeLogin(const std::string& user) {
+    ASSERT_TRUE(
+        files.Replace(config.node.pod_roots.root_dir + "/config.json", Login(user), {}).ok());
+  }
+  size_t Files(const std::string& folder) {
+    const auto list = files.List(config.node.pod_roots.root_dir + "/image_manager/" + folder);
+    return list.ok() ? list->size() : 0;
+  }
+  bool Runs(const std::string& name) { return runtime.Running("uid-" + name).size() == 1; }
+
+  ObjectSet objects_;
+};
+
+TEST_F(PrivateImages, ASecretOfThePodOpensThemForThatPodAlone) {
+  PutSecret("team", Login("team"));
+  ASSERT_TRUE(RunPod(PodOf("a", {"team"})).ok());
+  EXPECT_TRUE(Runs("a"));
+  EXPECT_EQ(Files("pulled"), 1u);
+  EXPECT_EQ(Files("pulling"), 0u);
+  ASSERT_TRUE(RunPod(PodOf("b", {})).ok());
+  EXPECT_FALSE(Runs("b")) << "that it is there is no reason to give it to everybody";
+  EXPECT_EQ(NoteOf("app", "uid-b").reason(), "ErrImagePull");
+  EXPECT_EQ(
+      NoteOf("app", "uid-b").message(),
+      "rpc error: code = PermissionDenied desc = pull access denied for " + std::string(kImage));
+  ASSERT_TRUE(RunPod(PodOf("c", {}, "Never")).ok());
+  EXPECT_EQ(NoteOf("app", "uid-c").reason(), "ErrImageNeverPull");
+  const size_t pulls = runtime.Calls("PullImage");
+  PutSecret("copy", Login("team"));
+  ASSERT_TRUE(RunPod(PodOf("d", {"copy"})).ok());
+  EXPECT_TRUE(Runs("d"));
+  EXPECT_EQ(runtime.Calls("PullImage"), pulls) << "equal credentials are as good";
+}
+
+TEST_F(PrivateImages, CredentialsAreTriedOneAfterTheOther) {
+  PutSecret("wrong", Login("other"));
+  PutNodeLogin("team");
+  ASSERT_TRUE(RunPod(PodOf("a", {"wrong"})).ok());
+  EXPECT_TRUE(Runs("a"));
+  EXPECT_EQ(runtime.Calls("PullImage"), 2u);
+  ASSERT_TRUE(RunPod(PodOf("b", {})).ok());
+  EXPECT_TRUE(Runs("b")) << "the node's credentials are for all its pods";
+  EXPECT_EQ(runtime.Calls("PullImage"), 2u);
+}
+
+TEST_F(PrivateImages, ASecretThatIsMissingIsSaidAndTheOthersAreTried) {
+  PutSecret("team", Login("team"));
+  ASSERT_TRUE(RunPod(PodOf("a", {"none", "team"})).ok());
+  EXPECT_TRUE(Runs("a"));
+  EXPECT_EQ(events.Text("FailedToRetrieveImagePullSecret"),
+            "Unable to retrieve some image pull secrets (none); attempting to pull the image may "
+            "not succeed.");
+}
+
+TEST_F(PrivateImages, ASecretThatCannotBeUnderstoodHoldsItsPodBackAndShowsNothing) {
+  PutSecret("broken", "hunter2");
+  ASSERT_TRUE(RunPod(PodOf("a", {"broken"})).ok());
+  EXPECT_EQ(NoteOf("app", "uid-a").message(),
+            "rpc error: code = InvalidArgument desc = pull secret default/broken: "
+            ".dockerconfigjson: not a JSON object");
+  EXPECT_EQ(runtime.Calls("PullImage"), 0u);
+  EXPECT_EQ(Files("pulling"), 0u);
+  ASSERT_TRUE(RunPod(TestPod{.name = "other", .uid = "uid-other"}.Make()).ok());
+  EXPECT_TRUE(Runs("other"));
+}
+
+TEST_F(PrivateImages, AnImageWithoutItsRecordHasToBePulledAgain) {
+  PutSecret("team", Login("team"));
+  const std::string dir = config.node.pod_roots.root_dir + "/image_manager/pulled";
+  files.Fail(dir, Unavailable("no space left"));
+  ASSERT_TRUE(RunPod(PodOf("a", {"team"})).ok());
+  EXPECT_TRUE(Runs("a"));
+  EXPECT_EQ(Files("pulling"), 1u) << "it is still said that the image is no gift";
+  files.Fail(dir, OkStatus());
+  Restart();
+  EXPECT_EQ(Files("pulled"), 1u);
+  EXPECT_EQ(Files("pulling"), 0u);
+  ASSERT_TRUE(RunPod(PodOf("b", {})).ok());
+  EXPECT_FALSE(Runs("b"));
+  ASSERT_TRUE(RunPod(PodOf("c", {"team"})).ok());
+  EXPECT_TRUE(Runs("c"));
+}
+
+}  // namespace
+}  // namespace splitlet::pod_worker
