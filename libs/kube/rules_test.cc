@@ -476,6 +476,8 @@ TEST(StaticPod, RefusesWhatOnlyAnApiServerHas) {
   Pod named = PodOf("containers: [{name: a, image: x, envFrom: [{secretRef: {name: s}}]}]");
   EXPECT_EQ(CompleteStaticPod(named, {"file", "n", "/x", "", true}), OkStatus())
       << "where there are such objects";
+  Pod pulled = PodOf(good + ", imagePullSecrets: [{name: s}]");
+  EXPECT_EQ(CompleteStaticPod(pulled, {"file", "n", "/x", "", true}), OkStatus());
   const struct {
     std::string volume, want;
   } kVolumes[] = {
@@ -483,8 +485,9 @@ TEST(StaticPod, RefusesWhatOnlyAnApiServerHas) {
       {"secret: {secretName: s}", ""},
       {"projected: {sources: [{configMap: {name: c}}, {secret: {name: s}}]}", ""},
       {"azureFile: {secretName: s, shareName: x}", "static pods may not reference secrets"},
-      {"persistentVolumeClaim: {claimName: c}",
-       "static pods may not reference persistentvolumeclaims"},
+      {"persistentVolumeClaim: {claimName: c}", ""},
+      {"ephemeral: {volumeClaimTemplate: {spec: {}}}",
+       "static pods may not reference persistentvolumeclaims (via ephemeral volumes)"},
       {"csi: {driver: d.example.com}",
        "static pods may not reference csidrivers (via CSI volumes)"},
   };

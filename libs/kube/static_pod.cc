@@ -75,8 +75,8 @@ void AddVolume(const core::VolumeSource& source, References& found) {
 /// `has_objects`: what variables and files name is there.
 References ReferencesOf(const PodSpec& spec, bool has_objects) {
   References found;
-  for (const auto& reference : spec.image_pull_secrets()) AddLocal(reference, found.secrets);
   if (!has_objects) {
+    for (const auto& reference : spec.image_pull_secrets()) AddLocal(reference, found.secrets);
     for (const auto& container : spec.init_containers()) AddContainer(container, found);
     for (const auto& container : spec.containers()) AddContainer(container, found);
     for (const auto& container : spec.ephemeral_containers())
@@ -87,12 +87,12 @@ References ReferencesOf(const PodSpec& spec, bool has_objects) {
   return found;
 }
 
-/// What the volume needs from the API; empty when nothing. `has_objects`: config maps and secrets
-/// come from elsewhere.
+/// What the volume needs from the API; empty when nothing. `has_objects`: config maps, secrets and
+/// claims come from elsewhere.
 std::string_view ApiPartOf(const core::VolumeSource& source, bool has_objects) {
   if (source.has_csi()) return "csidrivers (via CSI volumes)";
   if (source.has_glusterfs()) return "endpoints (via glusterFS volumes)";
-  if (source.has_persistent_volume_claim()) return "persistentvolumeclaims";
+  if (source.has_persistent_volume_claim() && !has_objects) return "persistentvolumeclaims";
   if (source.has_ephemeral()) return "persistentvolumeclaims (via ephemeral volumes)";
   if (source.has_config_map() && !has_objects) return "configmaps (via configmap volumes)";
   if (source.has_secret() && !has_objects) return "secrets (via secret volumes)";

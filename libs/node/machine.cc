@@ -123,4 +123,13 @@ std::string_view Architecture() {
 #endif
 }
 
+kube::Labels OwnLabels(const std::string& node_name) {
+  kube::Labels labels{{std::string(kube::kHostnameLabel), node_name}};
+  for (const std::string prefix : {"", "beta."}) {
+    labels[prefix + std::string(kube::kOsLabel)] = "linux";
+    labels[prefix + std::string(kube::kArchLabel)] = std::string(Architecture());
+  }
+  return labels;
+}
+
 }  // namespace splitlet::node

@@ -12,6 +12,7 @@
 
 #include "libs/base/status.h"
 #include "libs/fs/file_system.h"
+#include "libs/kube/node_match.h"
 
 namespace splitlet::node {
 
@@ -40,6 +41,9 @@ std::vector<HugePages> ReadHugePages(fs::FileSystem& files);
 
 /// "amd64", "arm64", ... of this program.
 std::string_view Architecture();
+
+/// The labels that a node has by itself: its name, system and architecture.
+kube::Labels OwnLabels(const std::string& node_name);
 
 /// "0-3,5"; empty is none.
 StatusOr<std::set<int64_t>> ParseCpuList(std::string_view list);

@@ -50,13 +50,30 @@ TEST_F(SamplePods, TakeObjectsFromTheFolderBesideThem) {
   std::string config = harness::ReadFile(folder + "/kubelet.yaml");
   const std::string path = "/etc/splitlet/objects";
   ASSERT_NE(config.find(path), std::string::npos) << config;
-  config.replace(config.find(path), path.size(),
-                 std::filesystem::canonical(folder + "/objects").string());
+  const harness::TempDir objects("ex"), kept("ke");
+  for (const char* file : {"shop.yaml", "kept.yaml"}) {
+    std::string text = harness::ReadFile(folder + "/objects/" + file);
+    const std::string where = "/var/tmp/splitlet-kept";
+    if (const size_t at = text.find(where); at != std::string::npos)
+      text.replace(at, where.size(), kept.path());
+    harness::WriteFile(objects / file, text);
+  }
+  config.replace(config.find(path), path.size(), objects.path());
   StartNode({.runtime_endpoint = {}, .config = config});
   node_->PutManifest("shop.yaml", harness::ReadFile(folder + "/shop.yaml"));
   node_->PutManifest("files.yaml", harness::ReadFile(folder + "/files.yaml"));
   ExpectRunning("shop");
   ExpectRunning("files");
+  const std::string manifest = harness::ReadFile(folder + "/kept.yaml");
+  for (const char* start : {"start 1\n", "start 2\n"}) {
+    node_->PutManifest("kept.yaml", manifest);
+    ExpectRunning("kept");
+    EXPECT_TRUE(WaitFor(kSoon, [&] {
+      return node_->Ctl({"logs", "kept-node-1"}).output == start;
+    })) << node_->Ctl({"logs", "kept-node-1"}).output;
+    node_->RemoveManifest("kept.yaml");
+    ASSERT_TRUE(WaitFor(kSoon, [&] { return node_->Pod("kept") == nullptr; }));
+  }
   EXPECT_TRUE(WaitFor(kSoon, [&] {
     return node_->Ctl({"logs", "files-node-1"}).output ==
            "welcome, key of 15 letters, I am files-node-1\n";

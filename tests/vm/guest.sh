@@ -78,7 +78,7 @@ install_package() {
   systemctl disable -q --now nats-server
   install_objects
   systemctl enable -q --now splitlet.target
-  for sample in "$SRV"/examples/*.yaml "$SRV"/examples/with-objects/shop.yaml; do
+  for sample in "$SRV"/examples/*.yaml "$SRV"/examples/with-objects/shop.yaml "$SRV"/examples/with-objects/kept.yaml; do
     name=$(basename "$sample")
     patient <"$sample" >"$MANIFESTS/$name"
   done

@@ -67,7 +67,8 @@ Status AddVolumeMount(const ContainerInput& in, const k8s::io::api::core::v1::Vo
   to.set_container_path(Absolute(mount.mount_path()));
   to.set_host_path(found->second);
   const auto& source = SourceOf(in.pod, mount.name());
-  to.set_readonly(mount.read_only() || ShowsObjects(source));
+  to.set_readonly(mount.read_only() || ShowsObjects(source) ||
+                  source.persistent_volume_claim().read_only());
   to.set_recursive_read_only(*recursive);
   to.set_propagation(*propagation);
   // Made by us, so that it may be given the container's label.

@@ -1,12 +1,16 @@
 #include "services/pod-worker/volumes/claim.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "k8s.io/api/core/v1/persistent_volume.pb.h"
 #include "k8s.io/api/core/v1/persistent_volume_claim.pb.h"
 #include "k8s.io/api/core/v1/reference.pb.h"
+#include "k8s.io/api/core/v1/scheduling.pb.h"
 #include "k8s.io/api/core/v1/volume.pb.h"
 #include "k8s.io/api/core/v1/volume_source.pb.h"
+#include "libs/kube/node_match.h"
+#include "libs/node/machine.h"
 
 namespace splitlet::pod_worker {
 
@@ -64,6 +68,43 @@ StatusOr<ObjectPtr<PersistentVolume>> VolumeOfClaim(const kube::Volume& volume,
     return MakeStatus(found.status().code(), "error processing PVC {}/{}: {}", name.name_space,
                       name.name, Message(found.status()));
   return found;
+}
+
+StatusOr<kube::Volume> AsVolumeOfPod(const PersistentVolume& persistent,
+                                     const std::string& node_name) {
+  const std::string& name = persistent.metadata().name();
+  const auto& spec = persistent.spec();
+  const auto& from = spec.persistent_volume_source();
+  const auto& affinity = spec.node_affinity();
+  if (affinity.has_required() &&
+      !kube::MatchesNode(affinity.required(), node::OwnLabels(node_name), node_name))
+    return FailedPrecondition(
+        "MountVolume.NodeAffinity check failed for volume \"{}\" : no matching NodeSelectorTerms",
+        name);
+  if (!spec.mount_options().empty() && from.has_host_path())
+    return FailedPrecondition(
+        "MountVolume.MountOptionSupport check failed for volume \"{}\" : mount options are not "
+        "supported for this volume type",
+        name);
+  kube::Volume volume;
+  volume.set_name(name);
+  auto& source = *volume.mutable_volume_source();
+  if (from.has_host_path()) {
+    *source.mutable_host_path() = from.host_path();
+  } else if (from.has_local()) {
+    source.mutable_host_path()->set_path(from.local().path());
+    source.mutable_host_path()->set_type("Directory");
+  } else if (from.has_nfs()) {
+    *source.mutable_nfs() = from.nfs();
+  } else {
+    std::vector<const google::protobuf::FieldDescriptor*> set;
+    from.GetReflection()->ListFields(from, &set);
+    return FailedPrecondition(
+        "Unable to attach or mount volumes: persistent volume \"{}\" of type \"{}\" is not "
+        "supported",
+        name, set.empty() ? "none" : set.front()->json_name());
+  }
+  return volume;
 }
 
 }  // namespace splitlet::pod_worker

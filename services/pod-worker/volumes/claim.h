@@ -1,12 +1,13 @@
 #pragma once
 
-/// The persistent volume behind a claim that a pod names.
+/// The persistent volume behind a claim that a pod names, as a volume that a plugin makes ready.
 /// Threads: a pure function, any.
 /// Errors:  "PVC is not bound" and the like, as the event FailedMount shows them.
 /// Source:  docs/behaviour/volumes.md, "Claims".
 
 #include <string>
 
+#include "libs/base/status.h"
 #include "libs/kube/pod_types.h"
 #include "services/pod-worker/objects/object_source.h"
 
@@ -17,5 +18,9 @@ namespace splitlet::pod_worker {
 StatusOr<ObjectPtr<PersistentVolume>> VolumeOfClaim(const kube::Volume& volume,
                                                     const std::string& name_space,
                                                     const ObjectSource& objects);
+
+/// The same volume as if the pod had named it itself; under the name of the persistent volume.
+/// Errors: "MountVolume.NodeAffinity check failed for volume ...".
+StatusOr<kube::Volume> AsVolumeOfPod(const PersistentVolume& volume, const std::string& node_name);
 
 }  // namespace splitlet::pod_worker

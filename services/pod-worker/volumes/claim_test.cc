@@ -4,6 +4,8 @@
 
 #include "k8s.io/api/core/v1/persistent_volume.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "k8s.io/api/core/v1/volume.pb.h"
+#include "k8s.io/api/core/v1/volume_source.pb.h"
 #include "services/pod-worker/objects/object_set.h"
 #include "services/pod-worker/volumes/volumes_fixture.h"
 
@@ -45,6 +47,45 @@ TEST(VolumeOfClaim, OnlyOneThatIsBound) {
     ASSERT_TRUE(objects.ok()) << objects.status();
     const auto found = VolumeOfClaim(pod.spec().volumes(0), "default", *objects);
     EXPECT_EQ(found.ok() ? (*found)->metadata().name() : std::string(Message(found.status())),
+              c.want);
+  }
+}
+
+TEST(AsVolumeOfPod, TheKindsThatANodeHasByItself) {
+  const struct {
+    std::string spec, want;
+  } kCases[] = {
+      {"hostPath: {path: /srv/a, type: DirectoryOrCreate}", "/srv/a DirectoryOrCreate"},
+      {"local: {path: /srv/b}", "/srv/b Directory"},
+      {"nfs: {server: a, path: /b}", "nfs a"},
+      {"csi: {driver: d, volumeHandle: h}",
+       "Unable to attach or mount volumes: persistent volume \"disk\" of type \"csi\" is not "
+       "supported"},
+      {"hostPath: {path: /a}, mountOptions: [ro]",
+       "MountVolume.MountOptionSupport check failed for volume \"disk\" : mount options are not "
+       "supported for this volume type"},
+      {"local: {path: /srv/b}, nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: "
+       "[{key: kubernetes.io/hostname, operator: In, values: [node-1]}]}]}}",
+       "/srv/b Directory"},
+      {"local: {path: /srv/b}, nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: "
+       "[{key: kubernetes.io/hostname, operator: In, values: [node-2]}]}]}}",
+       "MountVolume.NodeAffinity check failed for volume \"disk\" : no matching NodeSelectorTerms"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.spec);
+    const auto objects = ReadObjects(
+        "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: disk}\nspec: {" + c.spec + "}\n",
+        "f.yaml");
+    ASSERT_TRUE(objects.ok()) << objects.status();
+    const auto volume = AsVolumeOfPod(**objects->GetPersistentVolume("disk"), "node-1");
+    if (!volume.ok()) {
+      EXPECT_EQ(Message(volume.status()), c.want);
+      continue;
+    }
+    EXPECT_EQ(volume->name(), "disk");
+    const auto& source = volume->volume_source();
+    EXPECT_EQ(source.has_nfs() ? "nfs " + source.nfs().server()
+                               : source.host_path().path() + " " + source.host_path().type(),
               c.want);
   }
 }

@@ -1,11 +1,13 @@
 #include "services/pod-worker/volumes/volume_manager.h"
 
+#include <list>
 #include <set>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/volume.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/kube/static_pod.h"
+#include "services/pod-worker/volumes/claim.h"
 #include "services/pod-worker/volumes/empty_dir.h"
 #include "services/pod-worker/volumes/host_path.h"
 #include "services/pod-worker/volumes/object_volume.h"
@@ -44,6 +46,12 @@ std::string FolderOf(const VolumePlugin& plugin, const std::string& pod_dir) {
   return fmt::format("{}/volumes/{}", pod_dir, plugin.folder());
 }
 
+struct Wanted {
+  const kube::Volume& volume;
+  std::string path;
+  VolumePlugin* plugin;
+};
+
 }  // namespace
 
 VolumeManager::VolumeManager(Deps deps) : deps_(deps) {
@@ -61,6 +69,20 @@ VolumePlugin* VolumeManager::Find(const kube::Volume& volume) const {
   return nullptr;
 }
 
+StatusOr<kube::Volume> VolumeManager::Resolve(const kube::Volume& volume,
+                                              const VolumeInput& in) const {
+  if (!volume.volume_source().has_persistent_volume_claim()) return volume;
+  StatusOr<ObjectPtr<PersistentVolume>> found = Unavailable("this node has no objects");
+  if (in.objects != nullptr)
+    found = VolumeOfClaim(volume, in.pod.metadata().namespace_(), *in.objects);
+  if (!found.ok())
+    return MakeStatus(found.status().code(),
+                      "Unable to attach or mount volumes: unmounted volumes=[{0}], unattached "
+                      "volumes=[], failed to process volumes=[{0}]: {1}",
+                      volume.name(), Message(found.status()));
+  return AsVolumeOfPod(**found, deps_.node.name);
+}
+
 StatusOr<std::string> VolumeManager::PathOf(const kube::Volume& volume, const VolumePlugin& plugin,
                                             const std::string& pod_dir) const {
   if (plugin.folder().empty()) return plugin.HostPath(volume.volume_source());
@@ -70,17 +92,21 @@ StatusOr<std::string> VolumeManager::PathOf(const kube::Volume& volume, const Vo
 StatusOr<VolumePaths> VolumeManager::SetUp(const VolumeInput& in, const node::PodPlace& place) {
   const std::set<std::string> mounted = MountedNames(in.pod);
   VolumePaths paths;
-  std::vector<std::pair<const kube::Volume*, VolumePlugin*>> wanted;
+  std::list<kube::Volume> made_of;
+  std::vector<Wanted> wanted;
   for (const auto& volume : in.pod.spec().volumes()) {
     if (!mounted.contains(volume.name())) continue;
-    VolumePlugin* const plugin = Find(volume);
+    auto resolved = Resolve(volume, in);
+    if (!resolved.ok()) return resolved.status();
+    const kube::Volume& real = made_of.emplace_back(*std::move(resolved));
+    VolumePlugin* const plugin = Find(real);
     if (plugin == nullptr)
       return InvalidArgument(
-          "Unable to attach or mount volumes: volume type \"{}\" is not supported", KindOf(volume));
-    auto path = PathOf(volume, *plugin, place.path);
-    if (!path.ok()) return SetUpFailed(volume, path.status());
-    paths[volume.name()] = *std::move(path);
-    wanted.emplace_back(&volume, plugin);
+          "Unable to attach or mount volumes: volume type \"{}\" is not supported", KindOf(real));
+    auto path = PathOf(real, *plugin, place.path);
+    if (!path.ok()) return SetUpFailed(real, path.status());
+    paths[volume.name()] = *path;
+    wanted.push_back({real, *std::move(path), plugin});
   }
   FAIL_POINT("pod-worker.ensure-volumes.before");
   const std::string& uid = in.pod.metadata().uid();
@@ -91,12 +117,12 @@ StatusOr<VolumePaths> VolumeManager::SetUp(const VolumeInput& in, const node::Po
   RETURN_IF_ERROR(deps_.files.MakeDirs(place.path, kPodDirMode),
                   "error making pod data directories");
   Status first;
-  for (const auto& [volume, plugin] : wanted) {
+  for (const auto& [volume, path, plugin] : wanted) {
     Status made = plugin->folder().empty()
                       ? OkStatus()
                       : deps_.files.MakeDirs(FolderOf(*plugin, place.path), kPodDirMode);
-    if (made.ok()) made = plugin->SetUp(*volume, in, paths.at(volume->name()));
-    if (first.ok() && !made.ok()) first = SetUpFailed(*volume, made);
+    if (made.ok()) made = plugin->SetUp(volume, in, path);
+    if (first.ok() && !made.ok()) first = SetUpFailed(volume, made);
   }
   if (!first.ok()) return first;
   FAIL_POINT("pod-worker.ensure-volumes.after");

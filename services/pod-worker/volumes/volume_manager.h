@@ -49,6 +49,8 @@ class VolumeManager {
 
  private:
   VolumePlugin* Find(const kube::Volume& volume) const;
+  /// What is behind a claim; any other volume as it is.
+  StatusOr<kube::Volume> Resolve(const kube::Volume& volume, const VolumeInput& in) const;
   StatusOr<std::string> PathOf(const kube::Volume& volume, const VolumePlugin& plugin,
                                const std::string& pod_dir) const;
   Status MarkPod(const std::string& uid, const node::PodMark& mark);

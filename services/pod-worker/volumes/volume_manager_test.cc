@@ -248,5 +248,29 @@ TEST(HostPath, EachKindOfDeviceIsToldApart) {
   ASSERT_TRUE(files.RemoveTree(root).ok());
 }
 
+TEST_F(Volumes, AClaimIsTheVolumeThatItIsBoundTo) {
+  const std::string volume =
+      "[{name: data, persistentVolumeClaim: {claimName: data, readOnly: true}}]";
+  EXPECT_EQ(Message(SetUpAll(PodWithVolumes(volume, {"data"})).status()),
+            "Unable to attach or mount volumes: unmounted volumes=[data], unattached volumes=[], "
+            "failed to process volumes=[data]: error processing PVC default/data: failed to fetch "
+            "PVC from API server: persistentvolumeclaim \"data\" not found");
+  Put("apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: disk}\n"
+      "spec: {local: {path: /srv/disk}}\n---\n"
+      "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\n"
+      "spec: {volumeName: disk}\n");
+  objects_.BindClaims();
+  EXPECT_EQ(
+      Message(SetUpAll(PodWithVolumes(volume, {"data"})).status()),
+      "MountVolume.SetUp failed for volume \"disk\" : hostPath type check failed: /srv/disk is "
+      "not a directory");
+  ASSERT_TRUE(files_.MakeDirs("/srv/disk", 0755).ok());
+  const auto paths = SetUpAll(PodWithVolumes(volume, {"data"}));
+  ASSERT_TRUE(paths.ok()) << paths.status();
+  EXPECT_EQ(*paths, (VolumePaths{{"data", "/srv/disk"}}));
+  ASSERT_TRUE(manager_.TearDown("uid-web", "file").ok());
+  EXPECT_TRUE(IsThere("/srv/disk")) << "it outlives its pods";
+}
+
 }  // namespace
 }  // namespace splitlet::pod_worker

@@ -109,12 +109,8 @@ void NodeStatus::Refresh() {
   conditions_ = std::move(conditions);
   v1::NodeRecord node;
   node.set_name(config_.node_name);
-  auto& labels = *node.mutable_labels();
-  labels[std::string(kube::kHostnameLabel)] = config_.node_name;
-  for (const std::string prefix : {"", "beta."}) {
-    labels[prefix + std::string(kube::kOsLabel)] = "linux";
-    labels[prefix + std::string(kube::kArchLabel)] = std::string(node::Architecture());
-  }
+  for (const auto& [name, value] : node::OwnLabels(config_.node_name))
+    (*node.mutable_labels())[name] = value;
   for (const auto& [name, amount] : resources_->capacity)
     (*node.mutable_capacity())[name] = amount.ToString();
   for (const auto& [name, amount] : resources_->allocatable)

@@ -25,7 +25,7 @@ std::optional<Refusal> PressureRefusal(const AdmissionInput& input, const NodeLo
   if (input.pressure.size() == 1 && input.pressure[0] == kMemoryPressure) {
     const auto qos = kube::QosOf(input.pod);
     if (qos.ok() && *qos != kube::QosClass::kBestEffort) return std::nullopt;
-    if (Tolerates(input.pod.spec(), {"node.kubernetes.io/memory-pressure", "", "NoSchedule"}))
+    if (kube::Tolerates(input.pod.spec(), {"node.kubernetes.io/memory-pressure", "", "NoSchedule"}))
       return std::nullopt;
   }
   return Refusal{Ground::kPressure, "Evicted",
@@ -130,7 +130,7 @@ Refusal PredicateFailed(Ground ground, std::string_view predicate, std::string_v
 
 std::optional<Refusal> PlacementRefusal(const AdmissionInput& input, const NodeLoad& load) {
   const auto& spec = input.pod.spec();
-  if (input.node != nullptr && !MatchesNode(spec, input.node->labels, input.node_name))
+  if (input.node != nullptr && !kube::MatchesNode(spec, input.node->labels, input.node_name))
     return PredicateFailed(Ground::kNodeLabels, "NodeAffinity",
                            "node(s) didn't match Pod's node affinity/selector");
   if (!spec.node_name().empty() && spec.node_name() != input.node_name)
@@ -142,8 +142,8 @@ std::optional<Refusal> PlacementRefusal(const AdmissionInput& input, const NodeL
     return PredicateFailed(Ground::kResources, "NodePorts",
                            "node(s) didn't have free ports for the requested pod ports");
   if (input.node == nullptr || kube::IsStatic(input.pod)) return std::nullopt;
-  for (const Taint& taint : input.node->taints) {
-    if (taint.effect == "NoExecute" && !Tolerates(spec, taint))
+  for (const kube::Taint& taint : input.node->taints) {
+    if (taint.effect == "NoExecute" && !kube::Tolerates(spec, taint))
       return PredicateFailed(Ground::kNodeLabels, "TaintToleration",
                              "node(s) had taints that the pod didn't tolerate");
   }

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "libs/kube/node_match.h"
 #include "libs/kube/pod_types.h"
-#include "services/sync-loop/admission/node_match.h"
 #include "services/sync-loop/admission/pod_security.h"
 #include "services/sync-loop/admission/requests.h"
 #include "services/sync-loop/admission/sysctls.h"
@@ -25,8 +25,8 @@ namespace splitlet::sync_loop {
 /// The node as admission sees it.
 struct NodeDigest {
   std::string name;
-  Labels labels;
-  std::vector<Taint> taints;
+  kube::Labels labels;
+  std::vector<kube::Taint> taints;
   Amounts allocatable;  // empty: not known, refuses nothing
   NodeAbilities abilities;
 };

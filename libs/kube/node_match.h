@@ -1,6 +1,7 @@
 #pragma once
 
-/// Does a node suit a pod's node selector, node affinity and tolerations?
+/// Does a node suit a pod's node selector, node affinity and tolerations, or the node affinity of a
+/// persistent volume?
 /// Threads: pure functions, any.
 /// Errors: none; a requirement that makes no sense matches nothing.
 /// Source: docs/behaviour/admission.md, "The checks"; Kubernetes API, NodeSelectorTerm and
@@ -16,7 +17,7 @@ class NodeSelector;
 class Toleration;
 }  // namespace k8s::io::api::core::v1
 
-namespace splitlet::sync_loop {
+namespace splitlet::kube {
 
 using Labels = std::map<std::string, std::string>;
 
@@ -25,8 +26,12 @@ struct Taint {
 };
 
 /// The node selector and the required part of the node affinity.
-bool MatchesNode(const kube::PodSpec& spec, const Labels& labels, const std::string& node_name);
+bool MatchesNode(const PodSpec& spec, const Labels& labels, const std::string& node_name);
 
-bool Tolerates(const kube::PodSpec& spec, const Taint& taint);
+/// One of the terms.
+bool MatchesNode(const k8s::io::api::core::v1::NodeSelector& selector, const Labels& labels,
+                 const std::string& node_name);
 
-}  // namespace splitlet::sync_loop
+bool Tolerates(const PodSpec& spec, const Taint& taint);
+
+}  // namespace splitlet::kube

@@ -1,4 +1,4 @@
-#include "services/sync-loop/admission/node_match.h"
+#include "libs/kube/node_match.h"
 
 #include <algorithm>
 #include <charconv>
@@ -7,7 +7,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/scheduling.pb.h"
 
-namespace splitlet::sync_loop {
+namespace splitlet::kube {
 namespace {
 
 namespace core = k8s::io::api::core::v1;
@@ -55,24 +55,29 @@ bool Tolerates(const core::Toleration& toleration, const Taint& taint) {
 
 }  // namespace
 
-bool MatchesNode(const kube::PodSpec& spec, const Labels& labels, const std::string& node_name) {
+bool MatchesNode(const PodSpec& spec, const Labels& labels, const std::string& node_name) {
   for (const auto& [key, value] : spec.node_selector()) {
     const auto it = labels.find(key);
     if (it == labels.end() || it->second != value) return false;
   }
   const auto& affinity = spec.affinity().node_affinity();
   if (!affinity.has_required_during_scheduling_ignored_during_execution()) return true;
-  const auto& terms =
-      affinity.required_during_scheduling_ignored_during_execution().node_selector_terms();
+  return MatchesNode(affinity.required_during_scheduling_ignored_during_execution(), labels,
+                     node_name);
+}
+
+bool MatchesNode(const core::NodeSelector& selector, const Labels& labels,
+                 const std::string& node_name) {
+  const auto& terms = selector.node_selector_terms();
   const Labels fields{{"metadata.name", node_name}};
   return std::any_of(terms.begin(), terms.end(),
                      [&](const auto& term) { return Matches(term, labels, fields); });
 }
 
-bool Tolerates(const kube::PodSpec& spec, const Taint& taint) {
+bool Tolerates(const PodSpec& spec, const Taint& taint) {
   const auto& all = spec.tolerations();
   return std::any_of(all.begin(), all.end(),
                      [&taint](const auto& toleration) { return Tolerates(toleration, taint); });
 }
 
-}  // namespace splitlet::sync_loop
+}  // namespace splitlet::kube
