@@ -19,25 +19,17 @@ class FakeMounts final : public Mounts {
   /// What Mount, or Unmount, gives from now on.
   void FailMount(const Status& why) { mount_error_ = why; }
   void FailUnmount(const Status& why) { unmount_error_ = why; }
-  /// By path; the one on top.
+  /// By path; the one on top. Of one that is bound the type is "bind" and the options are the path
+  /// of what is seen.
   const std::map<std::string, MountRequest>& mounted() const { return mounted_; }
 
   StatusOr<bool> IsMountPoint(const std::string& path) override {
     RETURN_IF_ERROR(files_.Stat(path, false), "stat");
     return mounted_.contains(path);
   }
-  Status Mount(const MountRequest& request) override {
-    RETURN_IF_ERROR(mount_error_, "mount");
-    RETURN_IF_ERROR(files_.Stat(request.path, false), "stat");
-    mounted_[request.path] = request;
-    files_.SetMountPoint(request.path);
-    return OkStatus();
-  }
-  Status Unmount(const std::string& path) override {
-    RETURN_IF_ERROR(unmount_error_, "unmount");
-    if (mounted_.erase(path) != 0) files_.EndMountPoint(path);
-    return OkStatus();
-  }
+  Status Mount(const MountRequest& request) override;
+  Status BindWithin(const BindRequest& request) override;
+  Status Unmount(const std::string& path) override;
 
  private:
   FakeFileSystem& files_;

@@ -1,14 +1,37 @@
 #include "libs/fs/mounts.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 
 #include "libs/base/fail_point.h"
+#include "libs/fs/fd.h"
+#include "libs/fs/open_within.h"
 
 namespace splitlet::fs {
+namespace {
+
+constexpr mode_t kTargetDirMode = 0750, kTargetFileMode = 0640;
+
+Status LastError() { return ErrnoStatus(errno); }
+
+/// It was made by us or is left of another part of the volume.
+Status MakeTarget(const std::string& path, bool directory) {
+  struct stat there {};
+  if (::lstat(path.c_str(), &there) == 0) {
+    if (S_ISDIR(there.st_mode) == directory) return OkStatus();
+    if ((directory ? ::unlink(path.c_str()) : ::rmdir(path.c_str())) != 0) return LastError();
+  }
+  if (directory) return ::mkdir(path.c_str(), kTargetDirMode) == 0 ? OkStatus() : LastError();
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kTargetFileMode));
+  return fd.ok() ? OkStatus() : LastError();
+}
+
+}  // namespace
 
 StatusOr<bool> RealMounts::IsMountPoint(const std::string& path) {
   struct statx info {};
@@ -40,6 +63,29 @@ Status RealMounts::Unmount(const std::string& path) {
     if (mounted.ok() && *mounted) return ErrnoStatus(why);
   }
   FAIL_POINT("fs.unmount.after");
+  return OkStatus();
+}
+
+Status RealMounts::BindWithin(const BindRequest& request) {
+  FAIL_POINT("fs.bind.before");
+  const auto part = OpenOrMakeWithin(request.root, request.path);
+  if (!part.ok()) return part.status();
+  struct stat source {};
+  if (::fstat(part->get(), &source) != 0) return LastError();
+  const auto mounted = IsMountPoint(request.target);
+  if (mounted.ok() && *mounted) {
+    struct stat there {};
+    if (::lstat(request.target.c_str(), &there) != 0) return LastError();
+    if (there.st_dev == source.st_dev && there.st_ino == source.st_ino) return OkStatus();
+    RETURN_IF_ERROR(Unmount(request.target), "unmount what was there");
+  } else if (!mounted.ok() && mounted.status().code() != StatusCode::kNotFound) {
+    return mounted.status();
+  }
+  RETURN_IF_ERROR(MakeTarget(request.target, S_ISDIR(source.st_mode)), "make target");
+  const std::string opened = fmt::format("/proc/self/fd/{}", part->get());
+  if (::mount(opened.c_str(), request.target.c_str(), nullptr, MS_BIND, nullptr) != 0)
+    return LastError();
+  FAIL_POINT("fs.bind.after");
   return OkStatus();
 }
 

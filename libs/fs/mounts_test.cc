@@ -1,5 +1,6 @@
 #include "libs/fs/mounts.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/capability.h>
 #include <sys/stat.h>
@@ -7,8 +8,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
 #include "libs/fs/fake_mounts.h"
 #include "libs/fs/real_file_system.h"
+#include "tests/harness/child.h"
 
 namespace splitlet::fs {
 namespace {
@@ -41,6 +48,54 @@ void CheckMount(FileSystem& files, Mounts& mounts, const std::string& dir) {
   ASSERT_TRUE(files.RemoveTree(dir).ok());
 }
 
+/// Parts of a volume are bound where they are asked for, and nothing outside of it is.
+void CheckBind(FileSystem& files, Mounts& mounts, const std::string& dir) {
+  const std::string v = dir + "/v";
+  ASSERT_TRUE(files.MakeDirs(v + "/sub", 0777).ok());
+  ASSERT_TRUE(files.MakeDirs(dir + "/t", 0750).ok());
+  ASSERT_TRUE(files.MakeDirs(dir + "/secret", 0700).ok());
+  ASSERT_TRUE(files.Replace(v + "/sub/file", "inside", {}).ok());
+  ASSERT_TRUE(files.MakeSymlink("sub", v + "/own").ok());
+  ASSERT_TRUE(files.MakeSymlink("../secret", v + "/relative").ok());
+  ASSERT_TRUE(files.MakeSymlink(dir + "/secret", v + "/absolute").ok());
+  ASSERT_TRUE(files.MakeSymlink("loop", v + "/loop").ok());
+  const std::string target = dir + "/t/0";
+  const auto bind = [&](const std::string& path) { return mounts.BindWithin({v, path, target}); };
+  const Status first = bind("sub");
+  if (first.code() == StatusCode::kPermissionDenied) GTEST_SKIP() << "may not mount here";
+  ASSERT_TRUE(first.ok()) << first;
+  EXPECT_TRUE(mounts.IsMountPoint(target).value());
+  for (const char* path : {"relative", "relative/x", "absolute", "absolute/new", "../secret",
+                           "sub/../../secret", "loop", "sub/file/x"})
+    EXPECT_FALSE(bind(path).ok()) << path;
+  EXPECT_FALSE(files.Stat(dir + "/secret/x", false).ok()) << "nothing is made outside";
+  EXPECT_FALSE(files.Stat(dir + "/secret/new", false).ok());
+  EXPECT_TRUE(mounts.IsMountPoint(target).value()) << "what was there before stays";
+  const struct {
+    const char* path;
+    FileInfo::Kind kind;
+  } kCases[] = {
+      {"sub", FileInfo::Kind::kDirectory},      {"own", FileInfo::Kind::kDirectory},
+      {"own/file", FileInfo::Kind::kFile},      {"sub/file", FileInfo::Kind::kFile},
+      {"new/deep", FileInfo::Kind::kDirectory}, {"own/made", FileInfo::Kind::kDirectory},
+      {"./sub//file", FileInfo::Kind::kFile},   {".", FileInfo::Kind::kDirectory},
+      {"/sub/", FileInfo::Kind::kDirectory},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.path);
+    const Status bound = bind(c.path);
+    ASSERT_TRUE(bound.ok()) << bound;
+    EXPECT_TRUE(mounts.IsMountPoint(target).value());
+    EXPECT_EQ(files.Stat(target, false)->kind, c.kind);
+  }
+  EXPECT_TRUE(files.Stat(v + "/new/deep", false).ok());
+  EXPECT_TRUE(files.Stat(v + "/sub/made", false).ok());
+  EXPECT_EQ(mounts.BindWithin({dir + "/none", "a", target}).code(), StatusCode::kNotFound);
+  ASSERT_TRUE(mounts.Unmount(target).ok());
+  EXPECT_FALSE(mounts.IsMountPoint(target).value()) << "one mount was on the other";
+  ASSERT_TRUE(files.RemoveTree(dir).ok());
+}
+
 TEST(Mounts, TheKernels) {
   RealFileSystem files;
   RealMounts mounts;
@@ -52,6 +107,82 @@ TEST(Mounts, Fake) {
   FakeFileSystem files(clock);
   FakeMounts mounts(files);
   CheckMount(files, mounts, "/dir");
+  CheckBind(files, mounts, "/dir");
+}
+
+class BindWithin : public testing::Test {
+ protected:
+  ~BindWithin() override { EXPECT_TRUE(mounts_.Unmount(target_).ok()); }
+  bool MayMount() { return ::geteuid() == 0 && Bind(".").code() != StatusCode::kPermissionDenied; }
+  Status Bind(const std::string& path) { return mounts_.BindWithin({volume_, path, target_}); }
+  static mode_t ModeOf(const std::string& path) {
+    struct stat info {};
+    EXPECT_EQ(::lstat(path.c_str(), &info), 0) << path;
+    return info.st_mode & 07777;
+  }
+
+  RealFileSystem files_;
+  RealMounts mounts_;
+  const harness::TempDir dir_;
+  const std::string volume_ = dir_.path() + "/v", target_ = dir_.path() + "/t/0";
+};
+
+TEST_F(BindWithin, TheKernels) { CheckBind(files_, mounts_, dir_.path() + "/own"); }
+
+TEST_F(BindWithin, WhatIsMissingGetsTheModeOfTheVolume) {
+  ASSERT_TRUE(files_.MakeDirs(volume_, 0777).ok());
+  ASSERT_TRUE(files_.MakeDirs(dir_.path() + "/t", 0750).ok());
+  if (!MayMount()) GTEST_SKIP() << "may not mount here";
+  ASSERT_EQ(::chmod(volume_.c_str(), 03777), 0);
+  const mode_t before = ::umask(077);
+  const Status bound = Bind("a/b");
+  ::umask(before);
+  ASSERT_TRUE(bound.ok()) << bound;
+  EXPECT_EQ(ModeOf(volume_ + "/a"), 02777u);
+  EXPECT_EQ(ModeOf(target_), 02777u);
+  ASSERT_TRUE(files_.Replace(volume_ + "/a/b/file", "seen", {}).ok());
+  EXPECT_EQ(files_.Read(target_ + "/file", 10).value_or(""), "seen");
+}
+
+TEST_F(BindWithin, WhatTakesItsPlaceLaterIsNotSeenBeforeTheNextTime) {
+  ASSERT_TRUE(files_.MakeDirs(volume_ + "/a", 0777).ok());
+  ASSERT_TRUE(files_.MakeDirs(dir_.path() + "/t", 0750).ok());
+  if (!MayMount()) GTEST_SKIP() << "may not mount here";
+  ASSERT_TRUE(Bind("a").ok());
+  const uint64_t first = files_.Stat(volume_ + "/a", false)->inode;
+  ASSERT_TRUE(files_.Rename(volume_ + "/a", volume_ + "/old").ok());
+  ASSERT_TRUE(files_.MakeDirs(volume_ + "/a", 0777).ok());
+  EXPECT_EQ(files_.Stat(target_, false)->inode, first);
+  ASSERT_TRUE(Bind("a").ok());
+  EXPECT_EQ(files_.Stat(target_, false)->inode, files_.Stat(volume_ + "/a", false)->inode);
+}
+
+/// A container swaps a directory with a link that leads out, as fast as it can.
+TEST_F(BindWithin, LinksThatAreSwappedMeanwhileNeverLeadOut) {
+  ASSERT_TRUE(files_.MakeDirs(volume_ + "/d/sub", 0777).ok());
+  ASSERT_TRUE(files_.MakeDirs(dir_.path() + "/t", 0750).ok());
+  ASSERT_TRUE(files_.MakeDirs(dir_.path() + "/secret/sub", 0700).ok());
+  ASSERT_TRUE(files_.MakeSymlink("../secret", volume_ + "/link").ok());
+  if (!MayMount()) GTEST_SKIP() << "may not mount here";
+  const std::string d = volume_ + "/d", link = volume_ + "/link";
+  std::atomic<bool> done = false;
+  std::jthread swapper([&] {
+    while (!done) ::renameat2(AT_FDCWD, d.c_str(), AT_FDCWD, link.c_str(), RENAME_EXCHANGE);
+  });
+  const std::vector<uint64_t> outside = {files_.Stat(dir_.path() + "/secret", false)->inode,
+                                         files_.Stat(dir_.path() + "/secret/sub", false)->inode};
+  int bound = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const std::string path = i % 2 == 0 ? "d/sub" : fmt::format("d/new-{}", i);
+    if (!Bind(path).ok()) continue;
+    ++bound;
+    const uint64_t seen = files_.Stat(target_, false)->inode;
+    ASSERT_TRUE(std::find(outside.begin(), outside.end(), seen) == outside.end()) << path;
+  }
+  done = true;
+  swapper.join();
+  EXPECT_GT(bound, 0);
+  EXPECT_EQ(files_.List(dir_.path() + "/secret")->size(), 1u) << "nothing is made outside";
 }
 
 /// In a process of its own that has lost the right to mount. 0: it went well.

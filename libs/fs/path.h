@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace splitlet::fs {
 
@@ -20,6 +21,18 @@ inline std::string NameOf(std::string_view path) {
   while (!path.empty() && path.back() == '/') path.remove_suffix(1);
   const size_t slash = path.rfind('/');
   return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
+}
+
+/// {"b", "c"} for "b/c", "/b//c" and "./b/c/"; ".." is a name as others.
+inline std::vector<std::string> NamesOf(std::string_view path) {
+  std::vector<std::string> names;
+  while (!path.empty()) {
+    const size_t end = path.find('/');
+    const std::string_view name = path.substr(0, end);
+    if (!name.empty() && name != ".") names.emplace_back(name);
+    path.remove_prefix(end == std::string_view::npos ? path.size() : end + 1);
+  }
+  return names;
 }
 
 /// The name beside `path` under which new content is written before it is renamed; starts with a

@@ -1,0 +1,78 @@
+#include "libs/fs/fake_mounts.h"
+
+#include <cerrno>
+#include <deque>
+
+#include "libs/fs/path.h"
+
+namespace splitlet::fs {
+namespace {
+
+constexpr int kMaxLinks = 40;
+
+/// As the kernel does it: no link leads out of the root.
+StatusOr<std::string> ResolveBeneath(FakeFileSystem& files, const std::string& root,
+                                     const std::string& path) {
+  const auto first = NamesOf(path);
+  std::deque<std::string> left(first.begin(), first.end());
+  std::string reached;
+  for (int links = 0; !left.empty();) {
+    const std::string name = std::move(left.front());
+    left.pop_front();
+    if (name == "..") {
+      if (reached.empty()) return ErrnoStatus(EXDEV);
+      reached.resize(reached.rfind('/'));
+      continue;
+    }
+    const auto target = files.ReadSymlink(root + reached + "/" + name);
+    if (!target.ok()) {
+      reached += "/" + name;
+      continue;
+    }
+    if (++links > kMaxLinks) return ErrnoStatus(ELOOP);
+    if (target->starts_with("/")) return ErrnoStatus(EXDEV);
+    const auto names = NamesOf(*target);
+    left.insert(left.begin(), names.begin(), names.end());
+  }
+  return root + reached;
+}
+
+}  // namespace
+
+Status FakeMounts::Mount(const MountRequest& request) {
+  RETURN_IF_ERROR(mount_error_, "mount");
+  RETURN_IF_ERROR(files_.Stat(request.path, false), "stat");
+  mounted_[request.path] = request;
+  files_.SetMountPoint(request.path);
+  return OkStatus();
+}
+
+Status FakeMounts::BindWithin(const BindRequest& request) {
+  RETURN_IF_ERROR(mount_error_, "mount");
+  ASSIGN_OR_RETURN(const auto source, ResolveBeneath(files_, request.root, request.path),
+                   "resolve");
+  auto info = files_.Stat(source, false);
+  if (info.status().code() == StatusCode::kNotFound) {
+    RETURN_IF_ERROR(files_.Stat(request.root, true), "stat");
+    RETURN_IF_ERROR(files_.MakeDirs(source, 0777), "make");
+    info = files_.Stat(source, false);
+  }
+  RETURN_IF_ERROR(info, "stat");
+  const auto there = mounted_.find(request.target);
+  if (there != mounted_.end() && there->second.options == source) return OkStatus();
+  RETURN_IF_ERROR(Unmount(request.target), "unmount what was there");
+  RETURN_IF_ERROR(files_.Remove(request.target), "remove target");
+  RETURN_IF_ERROR(info->kind == FileInfo::Kind::kDirectory
+                      ? files_.MakeDirs(request.target, 0750)
+                      : files_.Replace(request.target, "", {.mode = 0640}),
+                  "make target");
+  return Mount({.type = "bind", .path = request.target, .options = source});
+}
+
+Status FakeMounts::Unmount(const std::string& path) {
+  RETURN_IF_ERROR(unmount_error_, "unmount");
+  if (mounted_.erase(path) != 0) files_.EndMountPoint(path);
+  return OkStatus();
+}
+
+}  // namespace splitlet::fs

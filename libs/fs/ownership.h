@@ -1,0 +1,41 @@
+#pragma once
+
+/// Whose the files of a volume are: the kernel's, and a fake over files in memory.
+/// Threads: any; calls block on the disk.
+/// Errors:  by errno.
+/// Units:   ids as on the host.
+/// Source:  docs/behaviour/volumes.md, "fsGroup".
+
+#include <cstdint>
+#include <string>
+
+#include "libs/base/status.h"
+
+namespace splitlet::fs {
+
+struct GroupAccess {
+  uint32_t group = 0;
+  bool read_only = false;  // the group may read; else it may write too
+  bool operator==(const GroupAccess&) const = default;
+};
+
+/// What became of it: an entry that cannot be changed does not hold up the others.
+struct GroupChange {
+  uint64_t entries = 0, failed = 0;
+  Status first_failure;
+};
+
+class Ownership {
+ public:
+  virtual ~Ownership() = default;
+  /// The file or directory and all below it, links themselves and never what they lead to.
+  /// Directories hand the group on to what is made in them. An error: nothing is there.
+  virtual StatusOr<GroupChange> GiveToGroup(const std::string& path, GroupAccess access) = 0;
+};
+
+class RealOwnership final : public Ownership {
+ public:
+  StatusOr<GroupChange> GiveToGroup(const std::string& path, GroupAccess access) override;
+};
+
+}  // namespace splitlet::fs
