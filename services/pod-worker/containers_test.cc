@@ -32,6 +32,8 @@ class Containers : public testing::Test, public TestNode {
             ++count;
     return count;
   }
+  runtime::v1::ContainerConfig made_;
+
   void WriteLog(const std::string& file) {
     ASSERT_TRUE(files.Replace("/logs/pods/default_web_uid-web/" + file, "", {}).ok());
   }
@@ -54,6 +56,38 @@ TEST_F(Containers, AnEditOfAnythingButTheImageChangesNothing) {
   EXPECT_EQ(Record()->generation(), 2);
   EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
   EXPECT_EQ(events.Count("Killing"), 0);
+}
+
+/// Another path from the same volume for each container, and none when its name is not known.
+TEST_F(Containers, APartOfAVolumeIsBoundForItsContainerUntilThePodEnds) {
+  auto pod = TestPod{.source = "api"}.Make();
+  auto& volume = *pod.mutable_spec()->add_volumes();
+  volume.set_name("scratch");
+  volume.mutable_volume_source()->mutable_empty_dir();
+  auto& mount = *App(pod).add_volume_mounts();
+  mount.set_name("scratch");
+  mount.set_mount_path("/data");
+  mount.set_sub_path_expr("of/$(WHO)");
+  traced.on_container = [this](const runtime::v1::ContainerConfig& made) { made_ = made; };
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(events.Text("Failed"), "Error: missing value for WHO");
+  EXPECT_EQ(Show(), "sandbox/0=ready");
+  auto& variable = *App(pod).add_env();
+  variable.set_name("WHO");
+  variable.set_value("app");
+  ASSERT_TRUE(RunPod(pod, 1, 2).ok());
+  RunFor(3min);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+  ASSERT_GT(made_.mounts_size(), 0);
+  const auto bound = mounts.mounted().find(made_.mounts(0).host_path());
+  ASSERT_NE(bound, mounts.mounted().end()) << made_.mounts(0).host_path();
+  EXPECT_TRUE(bound->second.options.ends_with("/kubernetes.io~empty-dir/scratch/of/app"))
+      << bound->second.options;
+  EXPECT_TRUE(bound->first.ends_with("/uid-web/volume-subpaths/scratch/app/0")) << bound->first;
+  Remove(pod);
+  RunFor(1min);
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
+  EXPECT_TRUE(mounts.mounted().empty());
 }
 
 TEST_F(Containers, OfTwoReadySandboxesBothAreStopped) {
@@ -142,7 +176,7 @@ TEST_F(Containers, ASandboxThatCannotBeMadeForAPodThatEndsIsNoEvent) {
   cri::Observer observer({runtime, clock, nullptr});
   const fs::WithinReader read_within;
   const Log log(sink);
-  VolumeManager volumes({files, mounts, clock, config.node});
+  VolumeManager volumes({files, mounts, ownership, clock, config.node, log});
   const PodCgroups cgroups({&kernel, files, config.node, log, "/run/pod-worker/cgroups"},
                            config.cgroups);
   const PodSync sync({runtime, observer, traced, runtime, runtime, files, volumes, cgroups,

@@ -60,6 +60,11 @@ class Crashes : public TestNode {
     item.mutable_field_ref()->set_api_version("v1");
     item.mutable_field_ref()->set_field_path("metadata.name");
     MountAt(*web.mutable_spec()->mutable_containers(0), "self");
+    auto& part = *web.mutable_spec()->mutable_containers(0)->add_volume_mounts();
+    part.set_name("self");
+    part.set_mount_path("/me");
+    part.set_sub_path("name");
+    web.mutable_spec()->mutable_security_context()->set_fs_group(2000);
     auto& probe = *web.mutable_spec()->mutable_containers(0)->mutable_readiness_probe();
     probe.set_period_seconds(30);
     probe.mutable_handler()->mutable_exec()->add_command("check");

@@ -84,6 +84,7 @@ struct Process final : daemon::Service {
   LimitedRunner runner;
   http::AsyncClient http;
   fs::RealMounts mounts;
+  fs::RealOwnership ownership;
   std::unique_ptr<cri::Streaming> streaming;
   cgroup::RealKernel kernel;
   std::unique_ptr<peers::DesiredOwner> owner;
@@ -134,6 +135,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                                                       cri::MakeTailReader(),
                                                       context.files(),
                                                       p.mounts,
+                                                      p.ownership,
                                                       fs::ReadWithin,
                                                       *p.owner,
                                                       context.events(),

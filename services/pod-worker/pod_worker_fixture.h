@@ -26,6 +26,7 @@
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
 #include "libs/fs/fake_mounts.h"
+#include "libs/fs/fake_ownership.h"
 #include "libs/http/fake_caller.h"
 #include "libs/peers/fake_desired_owner.h"
 #include "services/pod-worker/pod_worker_service.h"
@@ -215,6 +216,7 @@ class TestNode {
              .read_tail = nullptr,
              .files = files,
              .mounts = mounts,
+             .ownership = ownership,
              .read_within =
                  [this](const std::string& root, const std::string& path, uint64_t max_bytes) {
                    return files.Read(root + "/" + path, max_bytes);
@@ -379,6 +381,7 @@ class TestNode {
   fs::FakeFileSystem files{clock};
   fs::FakeMounts mounts{files};
   cgroup::FakeKernel kernel{cgroup::FakeKernel::V2()};
+  fs::FakeOwnership ownership{files};
   cri::FakeRuntime runtime{clock};
   TracedRunner traced{runtime};
   bus::FakeBusNetwork network{clock, 1};

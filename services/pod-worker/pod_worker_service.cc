@@ -33,7 +33,7 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
       node_credentials_(deps_.files, config_.node.pod_roots.root_dir, config_.home),
       metrics_(deps_.metrics),
       observer_({deps_.reader, deps_.clock, deps_.read_tail}),
-      volumes_({deps_.files, deps_.mounts, deps_.clock, config_.node}),
+      volumes_({deps_.files, deps_.mounts, deps_.ownership, deps_.clock, config_.node, deps_.log}),
       cgroups_({deps_.kernel, deps_.files, config_.node, deps_.log,
                 config_.run_dir + "/pod-worker/cgroups"},
                config_.cgroups),

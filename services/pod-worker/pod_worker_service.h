@@ -91,6 +91,7 @@ struct Deps {
   cri::TailReader read_tail;  // for termination messages
   fs::FileSystem& files;
   fs::Mounts& mounts;
+  fs::Ownership& ownership;
   fs::WithinReader read_within;
   peers::DesiredOwner& owner;  // config-source, asked before a destructive act
   daemon::EventRecorder& events;

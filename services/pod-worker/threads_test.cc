@@ -102,6 +102,7 @@ class Threads : public testing::Test {
                        .read_tail = nullptr,
                        .files = test.files_,
                        .mounts = test.mounts_,
+                       .ownership = test.ownership_,
                        .read_within = nullptr,
                        .owner = test.owner_,
                        .events = test.events_,
@@ -200,6 +201,7 @@ class Threads : public testing::Test {
   RealClock clock_;
   fs::FakeFileSystem files_{clock_};
   fs::FakeMounts mounts_{files_};
+  fs::FakeOwnership ownership_{files_};
   http::FakeCaller http_;
   NotedWaiter waiter_{board_};
   cri::FakeRuntime runtime_{clock_, {.waiter = &waiter_}};

@@ -22,7 +22,7 @@ TEST_F(SamplePods, RunOrEndAsTheySay) {
     names.push_back(entry.path().stem());
     node_->PutManifest(entry.path().filename(), harness::ReadFile(entry.path()));
   }
-  EXPECT_GE(names.size(), 8u);
+  EXPECT_GE(names.size(), 9u);
   for (const std::string& name : names) {
     SCOPED_TRACE(name);
     if (const auto end = ends.find(name); end != ends.end()) {
@@ -43,6 +43,8 @@ TEST_F(SamplePods, RunOrEndAsTheySay) {
   for (const auto& container : rules->containers) EXPECT_GE(container.restarts, 1);
   const Node::Run said = node_->Ctl({"logs", "sidecar-node-1"});
   EXPECT_EQ(said.output.substr(said.output.rfind("hello")), "hello from the sidecar\n");
+  const Node::Run read = node_->Ctl({"logs", "volumes-node-1", "-c", "reader"});
+  EXPECT_TRUE(read.output.ends_with("1000:2000 hello\n")) << read.output;
 }
 
 TEST_F(SamplePods, TakeObjectsFromTheFolderBesideThem) {

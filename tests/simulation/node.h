@@ -23,6 +23,7 @@
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
 #include "libs/fs/fake_mounts.h"
+#include "libs/fs/fake_ownership.h"
 
 namespace splitlet::v1 {
 class PodStatusRecord;
@@ -117,6 +118,7 @@ class SimNode {
   fs::FakeFileSystem& files() { return files_; }
   fs::FakeMounts& mounts() { return mounts_; }
   cgroup::FakeKernel& kernel() { return kernel_; }
+  fs::FakeOwnership& ownership() { return ownership_; }
   LogSink& sink();
   /// The runtime is about to be told to run a command: the commands of hooks are watched.
   void OnCommand(const cri::ContainerId& id, const std::string& command);
@@ -190,6 +192,7 @@ class SimNode {
   fs::FakeFileSystem files_;
   fs::FakeMounts mounts_{files_};
   cgroup::FakeKernel kernel_{cgroup::FakeKernel::V2()};
+  fs::FakeOwnership ownership_{files_};
   std::unique_ptr<cri::Waiter> waiter_;
   std::unique_ptr<cri::FakeRuntime> runtime_;
   bus::FakeBusNetwork network_;

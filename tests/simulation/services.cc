@@ -150,6 +150,7 @@ class PodWorker final : public Process {
                          .read_tail = nullptr,
                          .files = node.files(),
                          .mounts = node.mounts(),
+                         .ownership = node.ownership(),
                          .read_within = nullptr,
                          .owner = owner_,
                          .events = shell().events,

@@ -50,22 +50,23 @@ const k8s::io::api::core::v1::VolumeSource& SourceOf(const kube::Pod& pod,
   return k8s::io::api::core::v1::VolumeSource::default_instance();
 }
 
-Status AddVolumeMount(const ContainerInput& in, const k8s::io::api::core::v1::VolumeMount& mount,
-                      runtime::v1::ContainerConfig& out) {
+Status AddVolumeMount(const ContainerInput& in, int place, runtime::v1::ContainerConfig& out) {
+  const auto& mount = in.container.volume_mounts(place);
   const auto found = in.files.volumes.find(mount.name());
   if (found == in.files.volumes.end())
     return InvalidArgument("cannot find volume \"{}\" to mount into container \"{}\"", mount.name(),
                            in.container.name());
-  if (!mount.sub_path().empty() || !mount.sub_path_expr().empty())
-    return InvalidArgument("subPath of volumeMount \"{}\" of container \"{}\" is not supported",
-                           mount.name(), in.container.name());
+  const auto part = in.files.sub_paths.find(place);
+  if (part == in.files.sub_paths.end() && !mount.sub_path().empty())
+    return Internal("subPath of volumeMount \"{}\" of container \"{}\" is not prepared",
+                    mount.name(), in.container.name());
   const auto propagation = PropagationOf(mount.mount_propagation());
   if (!propagation.ok()) return propagation.status();
   const auto recursive = RecursiveReadOnly(mount, in.isolation.recursive_read_only);
   if (!recursive.ok()) return recursive.status();
   auto& to = *out.add_mounts();
   to.set_container_path(Absolute(mount.mount_path()));
-  to.set_host_path(found->second);
+  to.set_host_path(part == in.files.sub_paths.end() ? found->second : part->second);
   const auto& source = SourceOf(in.pod, mount.name());
   to.set_readonly(mount.read_only() || ShowsObjects(source) ||
                   source.persistent_volume_claim().read_only());
@@ -86,10 +87,10 @@ void AddFileMount(const std::string& container_path, const std::string& host_pat
 
 Status SetMounts(const ContainerInput& in, runtime::v1::ContainerConfig& out) {
   bool own_hosts = false;
-  for (const auto& mount : in.container.volume_mounts()) {
-    const Status added = AddVolumeMount(in, mount, out);
+  for (int i = 0; i < in.container.volume_mounts_size(); ++i) {
+    const Status added = AddVolumeMount(in, i, out);
     if (!added.ok()) return added;
-    own_hosts = own_hosts || mount.mount_path() == "/etc/hosts";
+    own_hosts = own_hosts || in.container.volume_mounts(i).mount_path() == "/etc/hosts";
   }
   if (!own_hosts && !in.files.hosts_file.empty())
     AddFileMount("/etc/hosts", in.files.hosts_file, in, out);

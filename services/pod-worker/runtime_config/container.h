@@ -31,6 +31,7 @@ struct ContainerFiles {
   std::string hosts_file;                      // empty: none
   std::string termination_log;                 // empty: none
   EnvFiles env_files = {};
+  std::map<int, std::string> sub_paths = {};  // place in the volumeMounts -> host path
 };
 struct ContainerInput {
   const kube::Pod& pod;

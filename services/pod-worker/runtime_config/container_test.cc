@@ -32,6 +32,20 @@ class ContainerConfigTest : public testing::Test {
   runtime::v1::ContainerConfig out_;
 };
 
+TEST_F(ContainerConfigTest, APartOfAVolumeIsMountedFromWhereItIsBound) {
+  for (const char* path : {"", "sub"}) {
+    auto& mount = *container().add_volume_mounts();
+    mount.set_name("data");
+    mount.set_mount_path("/data");
+    mount.set_sub_path(path);
+  }
+  EXPECT_EQ(Make().code(), StatusCode::kInternal) << "never the whole volume instead";
+  files_.sub_paths[1] = "/pod/volume-subpaths/data/app/1";
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(out_.mounts(0).host_path(), "/state/data");
+  EXPECT_EQ(out_.mounts(1).host_path(), "/pod/volume-subpaths/data/app/1");
+}
+
 TEST_F(ContainerConfigTest, CommandMountsAndNames) {
   auto& variable = *container().add_env();
   variable.set_name("A");

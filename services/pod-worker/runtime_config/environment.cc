@@ -115,6 +115,14 @@ class Collected {
 }  // namespace
 
 std::string Expand(const std::string& text, const std::map<std::string, std::string>& known) {
+  return Expand(text, [&known](const std::string& name) -> std::optional<std::string> {
+    const auto found = known.find(name);
+    if (found == known.end()) return std::nullopt;
+    return found->second;
+  });
+}
+
+std::string Expand(const std::string& text, const Lookup& lookup) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '$' || i + 1 == text.size()) {
@@ -131,8 +139,7 @@ std::string Expand(const std::string& text, const std::map<std::string, std::str
       out += '$';
       continue;
     }
-    const auto found = known.find(text.substr(i + 2, end - i - 2));
-    out += found == known.end() ? text.substr(i, end - i + 1) : found->second;
+    out += lookup(text.substr(i + 2, end - i - 2)).value_or(text.substr(i, end - i + 1));
     i = end;
   }
   return out;

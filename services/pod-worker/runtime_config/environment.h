@@ -5,7 +5,9 @@
 /// Errors:  what the container's waiting message is to say, as INVALID_ARGUMENT.
 /// Source:  docs/behaviour/runtime-config.md, "Environment and command".
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +25,9 @@ using Environment =
 /// "$(NAME)" replaced where known, "$$" is "$"; anything else stays. The result is not scanned
 /// again.
 std::string Expand(const std::string& text, const std::map<std::string, std::string>& known);
+/// Each name is looked up once for each place where it stands.
+using Lookup = std::function<std::optional<std::string>(const std::string& name)>;
+std::string Expand(const std::string& text, const Lookup& lookup);
 
 /// The files that `fileKeyRef`s of a container name, by volume and path: their texts, or why there
 /// is none.

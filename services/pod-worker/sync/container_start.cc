@@ -341,6 +341,20 @@ EnvFiles ContainerStarter::ReadEnvFiles(const kube::Container& container) {
   return read;
 }
 
+/// Its environment is made only where a path is made of it.
+StatusOr<std::map<int, std::string>> ContainerStarter::BindSubPaths(
+    const kube::Container& container, const EnvFiles& env_files) {
+  std::map<std::string, std::string> environment;
+  if (HasSubPathExpr(container)) {
+    const auto made = MakeEnvironment({context_.pod, container, context_.deps.node, context_.ips,
+                                       env_files, context_.input.objects.get()});
+    if (!made.ok()) return made.status();
+    environment.insert(made->begin(), made->end());
+  }
+  return context_.deps.volumes.BindSubPaths(
+      {container, context_.volumes, environment, context_.pod_dir});
+}
+
 /// One per attempt; the name depends on nothing else, so that a second try after a crash meets the
 /// same file.
 std::string ContainerStarter::MakeTerminationLog(const kube::Container& container,
@@ -358,8 +372,11 @@ Status ContainerStarter::FillConfig(const kube::Container& container, const Cont
                                     const std::string& image_ref,
                                     runtime::v1::ContainerConfig& config) {
   ASSIGN_OR_RETURN(const auto hosts, WriteHostsFile(), "hosts file");
+  EnvFiles env_files = ReadEnvFiles(container);
+  auto sub_paths = BindSubPaths(container, env_files);
+  if (!sub_paths.ok()) return sub_paths.status();
   const ContainerFiles files{context_.volumes, hosts, MakeTerminationLog(container, *start.attempt),
-                             ReadEnvFiles(container)};
+                             std::move(env_files), *std::move(sub_paths)};
   std::optional<cri::Image> image;
   if (NeedsImageUser(context_.pod, container)) {
     image = image_;

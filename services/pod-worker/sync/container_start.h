@@ -5,6 +5,7 @@
 /// Errors:  the first is returned; each has its event and its note.
 /// Source:  docs/behaviour/pod-sync.md, "Steps" and "Reasons and events".
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,8 @@ class ContainerStarter {
                     const std::string& image_ref, runtime::v1::ContainerConfig& config);
   Status SetTarget(const std::string& ephemeral, runtime::v1::ContainerConfig& config) const;
   EnvFiles ReadEnvFiles(const kube::Container& container);
+  StatusOr<std::map<int, std::string>> BindSubPaths(const kube::Container& container,
+                                                    const EnvFiles& env_files);
   StatusOr<std::string> WriteHostsFile();
   std::string MakeTerminationLog(const kube::Container& container, uint32_t attempt);
   void SetNumbers(ContainerStart& start);

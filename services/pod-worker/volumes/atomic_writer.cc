@@ -36,10 +36,10 @@ Status CheckPath(const std::string& path) {
 
 class Publisher {
  public:
-  Publisher(const std::string& dir, const Payload& payload, fs::FileSystem& files)
-      : dir_(dir), payload_(payload), files_(files) {}
+  Publisher(const std::string& dir, const Payload& payload, const Publishing& how)
+      : dir_(dir), payload_(payload), how_(how), files_(how.files) {}
 
-  Status Run(WallTime now) {
+  Status Run() {
     for (const auto& [path, file] : payload_) {
       const Status valid = CheckPath(path);
       if (!valid.ok()) return valid;
@@ -47,7 +47,8 @@ class Publisher {
     ASSIGN_OR_RETURN(std::string current, Current(), "read {}", kData);
     ASSIGN_OR_RETURN(const bool same, Holds(current), "compare");
     if (!same) {
-      ASSIGN_OR_RETURN(current, WriteSet(now), "write");
+      ASSIGN_OR_RETURN(current, WriteSet(), "write");
+      if (how_.on_written) how_.on_written(At(current));
       RETURN_IF_ERROR(SwitchTo(current), "switch");
     }
     RETURN_IF_ERROR(LinkFiles(), "link");
@@ -100,9 +101,9 @@ class Publisher {
     return count;
   }
 
-  StatusOr<std::string> NewName(WallTime now) {
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(now);
-    const int64_t first = (now - seconds).count();
+  StatusOr<std::string> NewName() {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(how_.now);
+    const int64_t first = (how_.now - seconds).count();
     // Another set of the same moment: a clock that stands still, or a killed process's.
     for (int64_t i = 0; i < 1000; ++i) {
       std::string name =
@@ -115,8 +116,8 @@ class Publisher {
     return Internal("no name is free");
   }
 
-  StatusOr<std::string> WriteSet(WallTime now) {
-    ASSIGN_OR_RETURN(std::string name, NewName(now), "choose a name");
+  StatusOr<std::string> WriteSet() {
+    ASSIGN_OR_RETURN(std::string name, NewName(), "choose a name");
     RETURN_IF_ERROR(files_.MakeDirs(At(name), kDirMode), "make {}", name);
     for (const auto& [path, file] : payload_) {
       const std::string full = fmt::format("{}/{}", At(name), path);
@@ -167,15 +168,15 @@ class Publisher {
 
   const std::string& dir_;
   const Payload& payload_;
+  const Publishing& how_;
   fs::FileSystem& files_;
   std::set<std::string> names_;
 };
 
 }  // namespace
 
-Status Publish(const std::string& dir, const Payload& payload, fs::FileSystem& files,
-               WallTime now) {
-  return Publisher(dir, payload, files).Run(now);
+Status Publish(const std::string& dir, const Payload& payload, const Publishing& how) {
+  return Publisher(dir, payload, how).Run();
 }
 
 }  // namespace splitlet::pod_worker

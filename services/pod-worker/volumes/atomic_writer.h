@@ -9,6 +9,7 @@
 /// Errors:  `invalid path: must not contain '..': "x/../y"`, and those of the files.
 /// Source:  docs/behaviour/volumes.md, "Objects as files"; kubelet AtomicWriter.
 
+#include <functional>
 #include <string>
 
 #include "libs/base/clock.h"
@@ -18,7 +19,13 @@
 
 namespace splitlet::pod_worker {
 
+struct Publishing {
+  fs::FileSystem& files;
+  WallTime now;
+  /// Called with the directory of a new set, which nobody sees yet; may be null.
+  std::function<void(const std::string& set)> on_written = nullptr;
+};
 /// `dir` is there. A set with equal contents stays, whatever its modes.
-Status Publish(const std::string& dir, const Payload& payload, fs::FileSystem& files, WallTime now);
+Status Publish(const std::string& dir, const Payload& payload, const Publishing& how);
 
 }  // namespace splitlet::pod_worker

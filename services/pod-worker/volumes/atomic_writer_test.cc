@@ -19,7 +19,7 @@ class AtomicWriter : public testing::Test {
  protected:
   AtomicWriter() { EXPECT_TRUE(files_.MakeDirs("/v", 0777).ok()); }
   Status Write(const Payload& payload, WallTime now = kNow) {
-    return Publish("/v", payload, files_, now);
+    return Publish("/v", payload, {files_, now});
   }
   std::string Read(const std::string& path) { return files_.Read("/v/" + path, 1000).value_or(""); }
   std::set<std::string> Names() {
@@ -87,20 +87,20 @@ TEST_F(AtomicWriter, KilledAnywhereItGoesOnAndLeavesNothing) {
   for (int step = 1; killed; ++step) {
     fs::FakeFileSystem files(clock_);
     ASSERT_TRUE(files.MakeDirs("/v", 0777).ok());
-    ASSERT_TRUE(Publish("/v", first, files, kNow).ok());
+    ASSERT_TRUE(Publish("/v", first, {files, kNow}).ok());
     int left = step;
     killed = false;
     files.SetHook([&](std::string_view, const std::string&) {
       killed = killed || --left == 0;
       return killed ? Cancelled("killed") : OkStatus();
     });
-    const Status done = Publish("/v", second, files, kNow);
+    const Status done = Publish("/v", second, {files, kNow});
     files.SetHook(nullptr);
     EXPECT_EQ(done.ok(), !killed);
     const std::string a = files.Read("/v/a", 10).value_or("none");
     const std::string b = files.Read("/v/..data/b", 10).value_or("none");
     EXPECT_TRUE((a == "1" && b == "1") || (a == "2" && b == "none")) << step << ": " << a << b;
-    ASSERT_TRUE(Publish("/v", second, files, kNow).ok()) << step;
+    ASSERT_TRUE(Publish("/v", second, {files, kNow}).ok()) << step;
     EXPECT_EQ(files.List("/v")->size(), 4u) << step << ": a set, ..data, a, c";
     EXPECT_EQ(files.Read("/v/c", 10).value_or(""), "2");
   }
@@ -114,7 +114,7 @@ TEST(AtomicWriterOnDisk, ModesAreExactAndNamesAsLongAsTheyMayBe) {
   const std::string longest(253, 'k');
   const Payload payload = {
       {"x/y", {"1", 0444}}, {".a.new", {"2", 0644}}, {"a", {"3", 0640}}, {longest, {"4", 0400}}};
-  const Status published = Publish(dir, payload, files, kNow);
+  const Status published = Publish(dir, payload, {files, kNow});
   ::umask(umask_before);
   ASSERT_TRUE(published.ok()) << published;
   for (const auto& [path, file] : payload) {

@@ -12,17 +12,7 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-constexpr uint32_t kVolumeMode = 0777;
 constexpr std::string_view kHugePages = "HugePages";
-
-Status EnsureMounted(const std::string& path, fs::MountRequest request, fs::FileSystem& files,
-                     fs::Mounts& mounts) {
-  RETURN_IF_ERROR(files.MakeDirs(path, kVolumeMode), "make directory");
-  ASSIGN_OR_RETURN(const bool mounted, mounts.IsMountPoint(path), "look for its mount");
-  if (mounted) return OkStatus();
-  request.path = path;
-  return mounts.Mount(request);
-}
 
 void AddHugePages(const kube::Container& container, std::set<std::string>& sizes) {
   for (const auto& [name, amount] : container.resources().requests())
@@ -54,23 +44,6 @@ StatusOr<std::string> PageSize(const std::string& medium, const kube::Pod& pod) 
 
 }  // namespace
 
-Status EnsureTmpfs(const std::string& path, int64_t bytes, fs::FileSystem& files,
-                   fs::Mounts& mounts) {
-  const std::string size = bytes > 0 ? fmt::format("size={}", bytes) : "";
-  const Status made = EnsureMounted(
-      path, {.type = "tmpfs", .options = size + (size.empty() ? "noswap" : ",noswap")}, files,
-      mounts);
-  // Linux before 6.4 does not know the option.
-  if (made.code() != StatusCode::kInvalidArgument) return Annotate(made, "mount tmpfs");
-  return Annotate(EnsureMounted(path, {.type = "tmpfs", .options = size}, files, mounts),
-                  "mount tmpfs");
-}
-
-Status RemoveDirectory(const std::string& path, fs::FileSystem& files, fs::Mounts& mounts) {
-  RETURN_IF_ERROR(mounts.Unmount(path), "unmount {}", path);
-  return Annotate(files.RemoveTree(path), "remove");
-}
-
 int64_t TmpfsBytes(const kube::Pod& pod, int64_t allocatable, int64_t size_limit) {
   int64_t bytes = allocatable;
   const auto at_most = [&bytes](int64_t limit) {
@@ -88,24 +61,20 @@ Status EmptyDirVolume::SetUp(const kube::Volume& volume, const VolumeInput& in,
                              const std::string& path) {
   const auto& source = volume.volume_source().empty_dir();
   const std::string& medium = source.medium();
-  if (medium.empty()) return Annotate(files_.MakeDirs(path, kVolumeMode), "make directory");
+  const FsGroup group = FsGroupOf(in.pod);
+  if (medium.empty()) return dirs_.EnsureOnDisk(path, group);
   if (medium == "Memory") {
     const auto limit = kube::Quantity::Parse(source.size_limit().string());
-    return EnsureTmpfs(path, TmpfsBytes(in.pod, allocatable_, limit.ok() ? limit->Value() : 0),
-                       files_, mounts_);
+    return dirs_.EnsureTmpfs(
+        path, TmpfsBytes(in.pod, allocatable_, limit.ok() ? limit->Value() : 0), group);
   }
   if (medium != kHugePages && !medium.starts_with(std::string(kHugePages) + "-"))
     return InvalidArgument("unknown storage medium \"{}\"", medium);
   const auto size = PageSize(medium, in.pod);
   if (!size.ok()) return size.status();
-  return Annotate(
-      EnsureMounted(path, {.type = "hugetlbfs", .options = fmt::format("pagesize={}", *size)},
-                    files_, mounts_),
-      "mount hugetlbfs");
+  return dirs_.EnsureHugePages(path, *size, group);
 }
 
-Status EmptyDirVolume::TearDown(const std::string& path) {
-  return RemoveDirectory(path, files_, mounts_);
-}
+Status EmptyDirVolume::TearDown(const std::string& path) { return dirs_.Remove(path); }
 
 }  // namespace splitlet::pod_worker

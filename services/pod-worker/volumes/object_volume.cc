@@ -12,7 +12,7 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-constexpr uint32_t kVolumeMode = 0777, kMountPointMode = 0755;
+constexpr uint32_t kMountPointMode = 0755;
 
 constexpr ObjectVolume::Kind kObjectKinds[] = {
     {"kubernetes.io~configmap", [](const VolumeSource& s) { return s.has_config_map(); }, false},
@@ -56,14 +56,15 @@ Status ObjectVolume::SetUp(const kube::Volume& volume, const VolumeInput& in,
                            const std::string& path) {
   auto payload = MakePayload(volume, {in.pod, deps_.node, in.objects});
   if (!payload.ok()) return payload.status();
-  if (kind_.in_memory) {
-    const int64_t bytes = TmpfsBytes(in.pod, deps_.node.allocatable.memory_bytes, 0);
-    const Status made = EnsureTmpfs(path, bytes, deps_.files, deps_.mounts);
-    if (!made.ok()) return made;
-  } else {
-    RETURN_IF_ERROR(deps_.files.MakeDirs(path, kVolumeMode), "make directory");
-  }
-  const Status published = Publish(path, *payload, deps_.files, deps_.clock.WallNow());
+  const FsGroup group = FsGroupOf(in.pod);
+  const int64_t bytes = TmpfsBytes(in.pod, deps_.node.allocatable.memory_bytes, 0);
+  const Status made = kind_.in_memory ? deps_.dirs.EnsureTmpfs(path, bytes, group)
+                                      : deps_.dirs.EnsureOnDisk(path, group);
+  if (!made.ok()) return made;
+  const auto give = [this, &group](const std::string& set) {
+    if (group) deps_.dirs.GiveToGroup(set, {.group = *group, .read_only = true});
+  };
+  const Status published = Publish(path, *payload, {deps_.files, deps_.clock.WallNow(), give});
   if (!published.ok()) return published;
   std::vector<std::string> nested;
   for (const auto& container : in.pod.spec().init_containers())
@@ -78,8 +79,6 @@ Status ObjectVolume::SetUp(const kube::Volume& volume, const VolumeInput& in,
   return OkStatus();
 }
 
-Status ObjectVolume::TearDown(const std::string& path) {
-  return RemoveDirectory(path, deps_.files, deps_.mounts);
-}
+Status ObjectVolume::TearDown(const std::string& path) { return deps_.dirs.Remove(path); }
 
 }  // namespace splitlet::pod_worker

@@ -11,8 +11,8 @@
 
 #include "libs/base/clock.h"
 #include "libs/fs/file_system.h"
-#include "libs/fs/mounts.h"
 #include "services/pod-worker/runtime_config/node_info.h"
+#include "services/pod-worker/volumes/volume_dirs.h"
 #include "services/pod-worker/volumes/volume_plugin.h"
 
 namespace splitlet::pod_worker {
@@ -27,7 +27,7 @@ class ObjectVolume final : public VolumePlugin {
   static std::span<const Kind> Kinds();
   struct Deps {
     fs::FileSystem& files;
-    fs::Mounts& mounts;
+    VolumeDirs& dirs;
     const Clock& clock;
     const NodeInfo& node;
   };

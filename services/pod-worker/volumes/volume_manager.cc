@@ -54,13 +54,15 @@ struct Wanted {
 
 }  // namespace
 
-VolumeManager::VolumeManager(Deps deps) : deps_(deps) {
+VolumeManager::VolumeManager(Deps deps)
+    : deps_(deps),
+      dirs_({deps_.files, deps_.mounts, deps_.ownership, deps_.log}),
+      sub_paths_({deps_.files, deps_.mounts, deps_.log}) {
   plugins_.push_back(std::make_unique<HostPathVolume>(deps_.files));
-  plugins_.push_back(std::make_unique<EmptyDirVolume>(deps_.files, deps_.mounts,
-                                                      deps_.node.allocatable.memory_bytes));
+  plugins_.push_back(std::make_unique<EmptyDirVolume>(dirs_, deps_.node.allocatable.memory_bytes));
   for (const auto& kind : ObjectVolume::Kinds())
     plugins_.push_back(std::make_unique<ObjectVolume>(
-        kind, ObjectVolume::Deps{deps_.files, deps_.mounts, deps_.clock, deps_.node}));
+        kind, ObjectVolume::Deps{deps_.files, dirs_, deps_.clock, deps_.node}));
 }
 
 VolumePlugin* VolumeManager::Find(const kube::Volume& volume) const {
@@ -161,6 +163,7 @@ Status VolumeManager::TearDown(const std::string& uid, const std::string& source
     RETURN_IF_ERROR(MarkPod(uid, {place.path, source}), "mark of the pod");
   }
   FAIL_POINT("pod-worker.remove-volumes.before");
+  RETURN_IF_ERROR(sub_paths_.Release(place.path), "parts of volumes");
   for (const auto& plugin : plugins_) {
     if (plugin->folder().empty()) continue;
     const std::string folder = FolderOf(*plugin, place.path);

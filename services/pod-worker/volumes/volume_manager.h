@@ -15,11 +15,15 @@
 #include <vector>
 
 #include "libs/base/clock.h"
+#include "libs/base/log.h"
 #include "libs/base/status.h"
 #include "libs/fs/file_system.h"
 #include "libs/fs/mounts.h"
+#include "libs/fs/ownership.h"
 #include "libs/node/pod_place.h"
 #include "services/pod-worker/runtime_config/node_info.h"
+#include "services/pod-worker/volumes/sub_paths.h"
+#include "services/pod-worker/volumes/volume_dirs.h"
 #include "services/pod-worker/volumes/volume_plugin.h"
 
 namespace splitlet::pod_worker {
@@ -32,8 +36,10 @@ class VolumeManager {
   struct Deps {
     fs::FileSystem& files;
     fs::Mounts& mounts;
+    fs::Ownership& ownership;
     const Clock& clock;
     const NodeInfo& node;
+    const Log& log;
   };
   explicit VolumeManager(Deps deps);
 
@@ -42,6 +48,10 @@ class VolumeManager {
   StatusOr<VolumePaths> SetUp(const VolumeInput& in, const node::PodPlace& place);
   /// Those that show objects, which may have changed since.
   Status Refresh(const VolumeInput& in, const node::PodPlace& place);
+  /// What a container mounts of volumes that are set up, instead of them whole.
+  StatusOr<std::map<int, std::string>> BindSubPaths(const SubPaths::Request& request) {
+    return sub_paths_.Bind(request);
+  }
   /// Takes away what belongs to the pod alone. A pod that ran here without a mark, taken over from
   /// a kubelet or after the state was lost, gets one, so that the rest of its directory goes as
   /// well.
@@ -55,7 +65,9 @@ class VolumeManager {
                                const std::string& pod_dir) const;
   Status MarkPod(const std::string& uid, const node::PodMark& mark);
 
-  Deps deps_;
+  const Deps deps_;
+  VolumeDirs dirs_;
+  SubPaths sub_paths_;
   std::vector<std::unique_ptr<VolumePlugin>> plugins_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "k8s.io/api/core/v1/volume.pb.h"
 #include "libs/fs/fake_mounts.h"
+#include "libs/fs/fake_ownership.h"
 #include "libs/fs/real_file_system.h"
 #include "services/pod-worker/objects/object_set.h"
 #include "services/pod-worker/pods_fixture.h"
@@ -38,11 +39,14 @@ class Volumes : public testing::Test {
   FakeClock clock_;
   fs::FakeFileSystem files_{clock_};
   fs::FakeMounts mounts_{files_};
+  fs::FakeOwnership ownership_{files_};
   NodeInfo node_{.name = "node-1",
                  .allocatable = {.memory_bytes = 1 << 30},
                  .pod_roots = {"/state/pods", "/kubelet"}};
   ObjectSet objects_;
-  VolumeManager manager_{{files_, mounts_, clock_, node_}};
+  FakeLogSink sink_;
+  const Log log_{sink_};
+  VolumeManager manager_{{files_, mounts_, ownership_, clock_, node_, log_}};
   const std::string dir_ = "/kubelet/pods/uid-web/volumes/";
 };
 
@@ -165,6 +169,50 @@ TEST_F(Volumes, AnotherVolumeMayBeMountedInsideOne) {
   EXPECT_TRUE(IsThere(paths->at("v") + "/x/y")) << "the volume is read-only for the runtime";
 }
 
+TEST_F(Volumes, BelongToTheGroupOfTheirPod) {
+  Put(std::string(kMap) + "data: {a: one}\n---\n" + kSecret + "stringData: {b: two}\n");
+  auto pod = PodWithVolumes(
+      "[{name: scratch, emptyDir: {}}, {name: fast, emptyDir: {medium: Memory}},"
+      "{name: host, hostPath: {path: /srv/data, type: DirectoryOrCreate}},"
+      "{name: map, configMap: {name: settings}}, {name: key, secret: {secretName: login}}]",
+      {"scratch", "fast", "host", "map", "key"});
+  pod.mutable_spec()->mutable_security_context()->set_fs_group(2000);
+  const auto paths = SetUpAll(pod);
+  ASSERT_TRUE(paths.ok()) << paths.status();
+  const fs::GroupAccess write{2000, false}, read{2000, true};
+  EXPECT_EQ(ownership_.AccessOf(paths->at("scratch")), write);
+  EXPECT_EQ(ownership_.AccessOf(paths->at("map")), write);
+  EXPECT_EQ(ownership_.AccessOf(paths->at("map") + "/..data/a"), read);
+  EXPECT_EQ(ownership_.AccessOf(paths->at("key") + "/..data/b"), read);
+  EXPECT_EQ(ownership_.AccessOf("/srv/data"), std::nullopt) << "it is not the pod's";
+  for (const char* name : {"fast", "key"})
+    EXPECT_EQ(mounts_.mounted().at(paths->at(name)).options,
+              "size=1073741824,noswap,gid=2000,mode=3777");
+  EXPECT_TRUE(sink_.lines().empty());
+}
+
+TEST_F(Volumes, WhatContainersMadeOfADirectoryStays) {
+  auto pod = PodWithVolumes("[{name: v, emptyDir: {}}]", {"v"});
+  pod.mutable_spec()->mutable_security_context()->set_fs_group(2000);
+  const auto paths = SetUpAll(pod);
+  ASSERT_TRUE(paths.ok()) << paths.status();
+  const std::string file = paths->at("v") + "/file";
+  ASSERT_TRUE(files_.Replace(file, "1", {}).ok());
+  ASSERT_TRUE(SetUpAll(pod).ok()) << "for the next container";
+  EXPECT_EQ(ownership_.AccessOf(file), std::nullopt);
+}
+
+TEST_F(Volumes, AGroupThatCannotBeGivenIsSaidAndHoldsUpNothing) {
+  auto pod = PodWithVolumes("[{name: v, emptyDir: {}}]", {"v"});
+  pod.mutable_spec()->mutable_security_context()->set_fs_group(2000);
+  ownership_.Fail(PermissionDenied("Operation not permitted"));
+  ASSERT_TRUE(SetUpAll(pod).ok());
+  ASSERT_EQ(sink_.lines().size(), 1u);
+  EXPECT_EQ(sink_.lines()[0].message, "cannot give a volume to the group of its pod");
+  ASSERT_TRUE(SetUpAll(pod).ok());
+  EXPECT_EQ(sink_.lines().size(), 1u);
+}
+
 TEST_F(Volumes, AMountThatIsBusyKeepsThePodFromEnding) {
   ASSERT_TRUE(SetUpAll(PodWithVolumes("[{name: v, emptyDir: {medium: Memory}}]", {"v"})).ok());
   mounts_.FailUnmount(ErrnoStatus(EBUSY));
@@ -176,7 +224,9 @@ TEST_F(Volumes, AMountThatIsBusyKeepsThePodFromEnding) {
 
 TEST_F(Volumes, KilledAnywhereTheNextStartGoesOn) {
   Put(std::string(kSecret) + "stringData: {b: two}\n");
-  const auto pod = PodWithVolumes("[{name: v, secret: {secretName: login}}]", {"v"});
+  auto pod = PodWithVolumes("[{name: v, secret: {secretName: login}}, {name: w, emptyDir: {}}]",
+                            {"v", "w"});
+  pod.mutable_spec()->mutable_security_context()->set_fs_group(2000);
   bool killed = true;
   for (int step = 1; killed; ++step) {
     ASSERT_TRUE(manager_.TearDown("uid-web", "file").ok());
@@ -194,6 +244,8 @@ TEST_F(Volumes, KilledAnywhereTheNextStartGoesOn) {
     ASSERT_TRUE(paths.ok()) << step << ": " << paths.status();
     EXPECT_EQ(files_.Read(paths->at("v") + "/b", 10).value_or(""), "two") << step;
     EXPECT_EQ(mounts_.mounted().size(), 1u) << step;
+    EXPECT_TRUE(ownership_.AccessOf(paths->at("v") + "/..data/b")) << step;
+    EXPECT_TRUE(ownership_.AccessOf(paths->at("w"))) << step;
   }
   ASSERT_TRUE(manager_.TearDown("uid-web", "file").ok());
   EXPECT_TRUE(mounts_.mounted().empty());
@@ -216,7 +268,11 @@ TEST(HugePages, TheSizeIsThatOfTheRequest) {
   FakeClock clock;
   fs::FakeFileSystem files(clock);
   fs::FakeMounts mounts(files);
-  EmptyDirVolume plugin(files, mounts, 0);
+  fs::FakeOwnership ownership(files);
+  FakeLogSink sink;
+  const Log log(sink);
+  VolumeDirs dirs({files, mounts, ownership, log});
+  EmptyDirVolume plugin(dirs, 0);
   const auto set_up = [&](const std::string& medium, const std::string& limits) {
     const auto pod = PodWithVolumes("[{name: v, emptyDir: {medium: " + medium + "}}]", {"v"},
                                     "{limits: {" + limits + "}}");
@@ -237,7 +293,10 @@ TEST(HostPath, EachKindOfDeviceIsToldApart) {
   fs::RealMounts mounts;
   const std::string root = testing::TempDir() + "volumes-of-devices";
   const NodeInfo node{.pod_roots = {root + "/state", root + "/kubelet"}};
-  VolumeManager manager({files, mounts, clock, node});
+  fs::RealOwnership ownership;
+  FakeLogSink sink;
+  const Log log(sink);
+  VolumeManager manager({files, mounts, ownership, clock, node, log});
   for (const std::string type : {"CharDevice", "BlockDevice", "Socket", "File"}) {
     const auto pod =
         PodWithVolumes("[{name: v, hostPath: {path: /dev/null, type: " + type + "}}]", {"v"});
