@@ -262,6 +262,24 @@ TEST(ConfigFile, ParallelPullsAreNotSerial) {
   EXPECT_TRUE(Loaded("maxParallelImagePulls: 1\n").serialize_image_pulls);
 }
 
+TEST(ConfigFile, SoftThresholdsHaveTheirGraceAndReclaim) {
+  const KubeletConfig config = Loaded(
+      "evictionSoft: {memory.available: 1Gi, nodefs.available: 15%}\n"
+      "evictionSoftGracePeriod: {memory.available: 1m30s, nodefs.available: 2m}\n"
+      "evictionMinimumReclaim: {memory.available: 0Mi}\nevictionMaxPodGracePeriod: 60\n"
+      "splitlet: {evictStaticPods: true}\n");
+  EXPECT_EQ(config.eviction_soft.at("nodefs.available"), "15%");
+  EXPECT_EQ(config.eviction_soft_grace_period.at("memory.available"), Duration{90s});
+  EXPECT_EQ(config.eviction_minimum_reclaim.at("memory.available"), "0Mi");
+  EXPECT_EQ(config.eviction_max_pod_grace_period_seconds, 60);
+  EXPECT_TRUE(config.local_storage_capacity_isolation);
+  EXPECT_TRUE(config.splitlet.evict_static_pods);
+  const KubeletConfig plain = Loaded("localStorageCapacityIsolation: false\n");
+  EXPECT_FALSE(plain.local_storage_capacity_isolation);
+  EXPECT_FALSE(plain.splitlet.evict_static_pods);
+  EXPECT_TRUE(plain.eviction_soft.empty());
+}
+
 TEST(ConfigFile, OneEvictionSignalReplacesAllUnlessMerged) {
   EXPECT_EQ(Loaded("evictionHard: {memory.available: 1Gi}\n").eviction_hard.size(), 1U);
   EXPECT_TRUE(Loaded("evictionHard: {}\n").eviction_hard.empty());
@@ -328,9 +346,8 @@ TEST(ConfigFile, FieldsWithoutEffectAreNamed) {
             Paths{});
   EXPECT_EQ(ignored("evictionSoft: {memory.available: 1Gi}\noomScoreAdj: -999\n"
                     "evictionSoftGracePeriod: {memory.available: 1m}\nport: 10250\n"
-                    "splitlet: {offlineStart: true}\n"),
-            (Paths{"port", "oomScoreAdj", "evictionSoft", "evictionSoftGracePeriod",
-                   "splitlet.offlineStart"}));
+                    "kernelMemcgNotification: true\nsplitlet: {offlineStart: true}\n"),
+            (Paths{"port", "oomScoreAdj", "kernelMemcgNotification", "splitlet.offlineStart"}));
   EXPECT_EQ(ignored("enforceNodeAllocatable: [pods]\npodPidsLimit: -1\ncgroupRoot: /a\n"),
             (Paths{"cgroupRoot", "enforceNodeAllocatable"}));
 }

@@ -51,7 +51,6 @@ constexpr std::string_view kWithTree = "with `cgroupsPerQOS: true`";
 constexpr std::string_view kReservedCgroups = "reserved cgroups are not built yet";
 constexpr std::string_view kManagers =
     "the managers of CPUs, memory and topology are not built yet";
-constexpr std::string_view kEviction = "running pods are not evicted yet";
 
 constexpr Field Works(Field field, std::string_view note) {
   field.note = note;
@@ -229,20 +228,20 @@ constexpr auto kFields = std::to_array<Field>({
     OrRefused(NotYet({"protectKernelDefaults", kBool},
                      "sysctls of the machine are neither written nor checked yet", "false"),
               "false"),
-    NotYet({"localStorageCapacityIsolation", kBool, kCounts},
-           "ephemeral storage is counted in what is allocatable; limits of pods are not kept yet",
-           "false"),
+    Works({"localStorageCapacityIsolation", kBool, kCounts},
+          "limits of pods and of emptyDir volumes; what is allocatable counts ephemeral storage "
+          "either way"),
     // Eviction, shutdown, diagnostics.
     Works({"evictionHard", kThresholds, kUnset, kSignals},
-          "conditions of the node, refusal of pods, what is allocatable; running pods are not "
-          "evicted yet"),
-    NotYet({"evictionSoft", kThresholds, kUnset, kSignals}, kEviction),
-    NotYet({"evictionSoftGracePeriod", kDurationMap, kUnset, kSignals, 0, kMax}, kEviction),
-    NotYet({"evictionMinimumReclaim", kThresholds, kCounts, kSignals}, kEviction),
-    NotYet({"evictionMaxPodGracePeriod", kInt, kUnset, "", INT32_MIN, kInt32Max}, kEviction),
+          "conditions of the node, refusal and eviction of pods, what is allocatable; containerfs "
+          "and allocatableMemory are not measured"),
+    Works({"evictionSoft", kThresholds, kUnset, kSignals}, "as evictionHard"),
+    {"evictionSoftGracePeriod", kDurationMap, kUnset, kSignals, 0, kMax},
+    {"evictionMinimumReclaim", kThresholds, kCounts, kSignals},
+    {"evictionMaxPodGracePeriod", kInt, kUnset, "", INT32_MIN, kInt32Max},
     {"evictionPressureTransitionPeriod", kDuration, kUnset, "", 0, kMax},
     {"mergeDefaultEvictionSettings", kBool, kCounts},
-    NotYet({"kernelMemcgNotification", kBool}, kEviction, "false"),
+    NotYet({"kernelMemcgNotification", kBool}, "memory is looked at every 10 s", "false"),
     NotYet({"shutdownGracePeriod", kDuration, kUnset, "", kSecond, kMax},
            "graceful shutdown of the node is not built yet"),
     NotYet({"shutdownGracePeriodCriticalPods", kDuration, kUnset, "", kSecond, kMax},
@@ -270,6 +269,8 @@ constexpr auto kFields = std::to_array<Field>({
     {"splitlet.containerGCMaxPerPod", kInt, kCounts, "", 0, kInt32Max},
     {"splitlet.containerGCMaxTotal", kInt, kCounts, "", -1, kInt32Max},
     {"splitlet.killForeignPods", kBool},
+    Works({"splitlet.evictStaticPods", kBool},
+          "for a node whose pods are all static; a kubelet never evicts one"),
     Works({"splitlet.sandboxImage", kString},
           "never removed; needed only where the runtime neither names nor pins it"),
     Works({"splitlet.objectsPath", kString},

@@ -191,6 +191,14 @@ void FillContainers(KubeletConfig& c, const ConfigReader& read) {
 /// A file that names the key has no default signal unless it says so.
 void FillEviction(KubeletConfig& c, const ConfigReader& read) {
   Take(c.eviction_pressure_transition_period, read.Time("evictionPressureTransitionPeriod"));
+  Take(c.eviction_max_pod_grace_period_seconds, read.Int("evictionMaxPodGracePeriod"));
+  Take(c.local_storage_capacity_isolation, read.Bool("localStorageCapacityIsolation"));
+  c.eviction_soft = MapOf(read, "evictionSoft");
+  c.eviction_minimum_reclaim = MapOf(read, "evictionMinimumReclaim");
+  for (const auto& [signal, text] : read.Map("evictionSoftGracePeriod")) {
+    const auto grace = ParseGoDuration(text);  // the schema has looked at it
+    if (grace.ok()) c.eviction_soft_grace_period[signal] = *grace;
+  }
   if (!read.Has("evictionHard")) return;
   auto given = MapOf(read, "evictionHard");
   if (read.Bool("mergeDefaultEvictionSettings").value_or(false)) given.merge(c.eviction_hard);
@@ -222,6 +230,7 @@ void FillOwn(KubeletConfig::Splitlet& c, const ConfigReader& read) {
   Take(c.container_gc_max_per_pod, read.Int("splitlet.containerGCMaxPerPod"));
   Take(c.container_gc_max_total, read.Int("splitlet.containerGCMaxTotal"));
   Take(c.kill_foreign_pods, read.Bool("splitlet.killForeignPods"));
+  Take(c.evict_static_pods, read.Bool("splitlet.evictStaticPods"));
   Take(c.sandbox_image, read.String("splitlet.sandboxImage"));
   Take(c.objects_path, read.String("splitlet.objectsPath"));
   Take(c.offline_start, read.Bool("splitlet.offlineStart"));

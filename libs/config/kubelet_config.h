@@ -83,7 +83,11 @@ class KubeletConfig {
                                                       {"nodefs.inodesFree", "5%"},
                                                       {"imagefs.available", "15%"},
                                                       {"imagefs.inodesFree", "5%"}};
+  std::map<std::string, std::string> eviction_soft, eviction_minimum_reclaim;
+  std::map<std::string, Duration> eviction_soft_grace_period;  // of each in eviction_soft
+  int64_t eviction_max_pod_grace_period_seconds = 0;
   Duration eviction_pressure_transition_period = std::chrono::minutes{5};
+  bool local_storage_capacity_isolation = true;
   // Logs of the processes.
   std::string log_format;  // empty: not said
   int32_t log_verbosity = 0;
@@ -99,6 +103,7 @@ class KubeletConfig {
     int32_t container_gc_max_per_pod = 1;
     int32_t container_gc_max_total = -1;
     bool kill_foreign_pods = false;
+    bool evict_static_pods = false;
     std::string sandbox_image;  // empty: the runtime says
     std::string objects_path;   // empty: this node has no API objects
     bool offline_start = false;

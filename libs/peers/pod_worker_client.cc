@@ -76,6 +76,11 @@ std::unique_ptr<GrantClient> MakeGrantClient(const Clock& clock,
   return std::make_unique<GrpcGrantClient>(clock, channel);
 }
 
+std::unique_ptr<KillClient> MakeKillClient(const Clock& clock,
+                                           const std::shared_ptr<grpc::Channel>& channel) {
+  return std::make_unique<GrpcGrantClient>(clock, channel);
+}
+
 std::unique_ptr<HoldClient> MakeHoldClient(const Clock& clock,
                                            const std::shared_ptr<grpc::Channel>& channel) {
   return std::make_unique<GrpcHoldClient>(clock, channel);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// pod-worker as others call it, a role for each: sync-loop grants and kills, gc holds.
+/// pod-worker as others call it, a role for each: sync-loop grants and kills, gc kills and holds.
 /// `traceparent`: of the change that the call is about; may be empty.
 /// Threads: strands; calls block up to their deadline.
 /// Errors: gRPC codes, unchanged; no answer to HoldForRemoval means no act.
@@ -26,13 +26,17 @@ namespace splitlet::peers {
 /// How long sync-loop waits for an answer.
 inline constexpr Duration kGrantTimeout = std::chrono::seconds{10};
 
-class GrantClient {
+class KillClient {
  public:
-  virtual ~GrantClient() = default;
-  virtual Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline& deadline,
-                           const std::string& traceparent) = 0;
+  virtual ~KillClient() = default;
   virtual Status KillPod(const v1::KillPodRequest& request, const Deadline& deadline,
                          const std::string& traceparent) = 0;
+};
+
+class GrantClient : public KillClient {
+ public:
+  virtual Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline& deadline,
+                           const std::string& traceparent) = 0;
 };
 
 struct HoldWishes {
@@ -57,6 +61,8 @@ class HoldClient {
 /// `channel`: to pod-worker. `clock` outlives them.
 std::unique_ptr<GrantClient> MakeGrantClient(const Clock& clock,
                                              const std::shared_ptr<grpc::Channel>& channel);
+std::unique_ptr<KillClient> MakeKillClient(const Clock& clock,
+                                           const std::shared_ptr<grpc::Channel>& channel);
 std::unique_ptr<HoldClient> MakeHoldClient(const Clock& clock,
                                            const std::shared_ptr<grpc::Channel>& channel);
 

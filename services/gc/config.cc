@@ -16,6 +16,7 @@ StatusOr<GcConfig> LoadGcConfig(const config::KubeletConfig& file, const daemon:
   config.pod_logs_dir = file.pod_logs_dir;
   config.links_dir = fs::ParentOf(file.pod_logs_dir) + "/containers";
   config.facts_dir = flags.run_dir + "/gc/facts";
+  config.victims_dir = flags.run_dir + "/gc/victims";
   config.call_limit = file.runtime_request_timeout;
   config.min_age = file.splitlet.container_gc_min_age;
   config.max_per_container = file.splitlet.container_gc_max_per_pod;
@@ -26,6 +27,12 @@ StatusOr<GcConfig> LoadGcConfig(const config::KubeletConfig& file, const daemon:
   config.image_high_percent = file.image_gc_high_threshold_percent;
   config.image_low_percent = file.image_gc_low_threshold_percent;
   config.eviction_hard = file.eviction_hard;
+  config.eviction_soft = file.eviction_soft;
+  config.eviction_minimum_reclaim = file.eviction_minimum_reclaim;
+  config.eviction_soft_grace = file.eviction_soft_grace_period;
+  config.eviction_max_grace_seconds = file.eviction_max_pod_grace_period_seconds;
+  config.local_storage_limits = file.local_storage_capacity_isolation;
+  config.evict_static_pods = file.splitlet.evict_static_pods;
   config.log_max_bytes = file.container_log_max_size_bytes;
   config.log_max_files = file.container_log_max_files;
   config.log_period = file.container_log_monitor_interval;

@@ -37,6 +37,7 @@ struct GcConfig {
   std::string pod_logs_dir;  // /var/log/pods
   std::string links_dir;     // /var/log/containers
   std::string facts_dir;     // <run>/gc/facts: facts of this boot
+  std::string victims_dir;   // <run>/gc/victims: pods on their way out
   std::string root_dir;      // its file system is nodefs
   Duration call_limit = std::chrono::minutes{2};
 
@@ -57,6 +58,11 @@ struct GcConfig {
 
   Duration pressure_transition = std::chrono::minutes{5};
   std::map<std::string, std::string> eviction_hard;  // signal -> quantity or percentage
+  std::map<std::string, std::string> eviction_soft, eviction_minimum_reclaim;  // likewise
+  std::map<std::string, Duration> eviction_soft_grace;
+  int64_t eviction_max_grace_seconds = 0;  // of a pod that goes for a soft threshold
+  bool local_storage_limits = true;
+  bool evict_static_pods = false;
 };
 
 /// `state_id` comes from the state directory, see libs/fs/state_id.h.

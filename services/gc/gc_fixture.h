@@ -23,15 +23,21 @@
 #include "libs/fs/fake_file_system.h"
 #include "libs/node/pod_place.h"
 #include "libs/peers/fake_desired_owner.h"
+#include "services/gc/eviction/fake_tree_meter.h"
 #include "services/gc/gc_service.h"
 #include "splitlet/v1/records.pb.h"
+#include "splitlet/v1/services.pb.h"
 
 namespace splitlet::gc {
 
 class FakeEvents final : public daemon::EventRecorder {
  public:
-  void Record(daemon::PodEvent event) override { reasons.push_back(event.reason); }
+  void Record(daemon::PodEvent event) override {
+    reasons.push_back(event.reason);
+    all.push_back(std::move(event));
+  }
   std::vector<std::string> reasons;
+  std::vector<daemon::PodEvent> all;
 };
 
 /// Grants what it is asked for, unless a test says otherwise.
@@ -60,6 +66,25 @@ class FakeWorkerClient final : public peers::HoldClient {
   State& state_;
 };
 
+/// Takes every kill, unless a test says otherwise.
+class FakeKillClient final : public peers::KillClient {
+ public:
+  struct State {
+    Status status;
+    std::vector<v1::KillPodRequest> kills;
+    std::function<void(const v1::KillPodRequest&)> on_kill;
+  };
+  explicit FakeKillClient(State& state) : state_(state) {}
+  Status KillPod(const v1::KillPodRequest& request, const Deadline&, const std::string&) override {
+    state_.kills.push_back(request);
+    if (state_.status.ok() && state_.on_kill) state_.on_kill(request);
+    return state_.status;
+  }
+
+ private:
+  State& state_;
+};
+
 struct TestNode {
   /// One start of gc.
   struct Process {
@@ -81,12 +106,13 @@ struct TestNode {
   fs::FakeFileSystem files{clock};
   std::unique_ptr<cri::Waiter> waiter = cri::MakeAdvancingWaiter(clock);
   std::function<void(std::string_view method)> on_call;
+  std::string failing;  // a call of the runtime
   cri::FakeRuntime runtime{clock,
                            {.waiter = waiter.get(),
                             .intercept =
                                 [this](std::string_view method, const std::string&) {
                                   if (on_call) on_call(method);
-                                  return OkStatus();
+                                  return method == failing ? Unavailable("busy") : OkStatus();
                                 },
                             .append_file =
                                 [this](const std::string& path, const std::string& text) {
@@ -105,6 +131,8 @@ struct TestNode {
   FakeLogSink sink;
   FakeEvents events;
   FakeWorkerClient::State holds;
+  FakeKillClient::State kills;
+  FakeTreeMeter::Disk disk;
   StatusOr<bool> known = false;
   std::vector<std::string> asked_sources;
   GcConfig config;
@@ -117,7 +145,8 @@ struct TestNode {
     config.pods_dir = "/state/pods";
     config.pod_logs_dir = "/var/log/pods";
     config.links_dir = "/var/log/containers";
-    config.facts_dir = "/run/gc";
+    config.facts_dir = "/run/gc/facts";
+    config.victims_dir = "/run/gc/victims";
     config.eviction_hard = {{"nodefs.available", "10%"}};
     CHECK(files.MakeDirs(config.pods_dir, 0755).ok());
     CHECK(files.MakeDirs("/kubelet/pods", 0750).ok());
@@ -135,11 +164,14 @@ struct TestNode {
                 .remover = runtime,
                 .images = runtime,
                 .logs = runtime,
+                .stats = runtime,
                 .compress = [this](const std::string& from,
                                    const std::string& to) { return Compress(from, to); },
                 .stop_sandbox = [this](const cri::SandboxId& id,
                                        const Deadline& d) { return runtime.StopPodSandbox(id, d); },
+                .meter = std::make_unique<FakeTreeMeter>(disk),
                 .workers_client = std::make_unique<FakeWorkerClient>(holds),
+                .kills = std::make_unique<FakeKillClient>(kills),
                 .desired_client = std::make_unique<peers::FakeDesiredOwner>(
                     [this](const auto&, const auto&) { return known; }, nullptr, &asked_sources),
                 .pressure = *bus::Own<v1::PressureRecord>(process->bus, "pressure"),

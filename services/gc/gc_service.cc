@@ -73,8 +73,26 @@ GcService::GcService(GcDeps deps, GcConfig config)
                  .table = deps_.pressure,
                  .metrics = metrics_,
                  .log = deps_.log,
-                 .on_full_disk = [this] { removed_logs_.OnFullDisk(); }},
-                config_) {
+                 .on_full_disk = [this] { removed_logs_.OnFullDisk(); },
+                 .on_pass = [this](const Pass& pass) { evictor_.OnPass(pass); }},
+                config_),
+      evictor_({.clock = deps_.clock,
+                .loop = deps_.loop,
+                .strands = deps_.strands,
+                .files = deps_.files,
+                .usage = {deps_.clock, deps_.files, deps_.reader, deps_.stats, *deps_.meter},
+                .images = deps_.images,
+                .pod_worker = *deps_.kills,
+                .desired = deps_.desired,
+                .workers = deps_.workers,
+                .events = deps_.events,
+                .removal_log = removal_log_,
+                .metrics = metrics_,
+                .log = deps_.log,
+                .reclaim = [this](NodeReclaim what,
+                                  std::function<void()> done) { MakeRoom(what, std::move(done)); },
+                .look_again = [this] { pressure_.LookAgain(); }},
+               config_) {
   deps_.runtime.OnChange([this](const bus::View<v1::RuntimeRecord>::Change& change) {
     logs_.OnRuntimeChange(change.key, change.after.get());
     if (change.after != nullptr) OnRuntimeChange(*change.after);
@@ -82,7 +100,10 @@ GcService::GcService(GcDeps deps, GcConfig config)
   deps_.workers.OnChange([this](const bus::View<v1::WorkerRecord>::Change& change) {
     removal_log_.OnWorker(change);
     if (change.after != nullptr && change.after->evicted()) RunSoon();
+    evictor_.OnWorkers();
   });
+  deps_.desired.OnChange(
+      [this](const bus::View<v1::DesiredRecord>::Change& change) { evictor_.OnDesired(change); });
   deps_.desired.OnState([this] { images_.OnDesiredState(); });
   images_.OnDesiredState();
 }
@@ -91,6 +112,7 @@ void GcService::Start() {
   removal_timer_.Kick();
   image_timer_.Kick();
   pressure_.Start();
+  evictor_.Start();
 }
 
 daemon::Health GcService::GetHealth() const {
@@ -110,7 +132,7 @@ void GcService::Run(bool dry_run, Done done) {
   if (rounds_.full()) return done(ResourceExhausted("{} rounds wait already", rounds_.waiting()));
   rounds_.Add([this, dry_run, done = std::move(done)] {
     remains_.Collect(dry_run, [this, dry_run, done](const Report& remains) {
-      images_.Collect(dry_run, [this, remains, done](const Report& images) {
+      images_.Collect({.dry_run = dry_run}, [this, remains, done](const Report& images) {
         done(Joined(remains, images));
         rounds_.Next();
       });
@@ -125,7 +147,20 @@ void GcService::OnRemovalTimer() {
 
 void GcService::OnImageTimer() {
   if (rounds_.full()) return;
-  rounds_.Add([this] { images_.Collect(false, [this](const Report&) { rounds_.Next(); }); });
+  rounds_.Add([this] { images_.Collect({}, [this](const Report&) { rounds_.Next(); }); });
+}
+
+void GcService::MakeRoom(NodeReclaim what, std::function<void()> done) {
+  if (rounds_.full()) return deps_.loop.Post(std::move(done));  // those that wait free as much
+  rounds_.Add([this, what, done = std::move(done)] {
+    remains_.Collect(false, [this, what, done](const Report&) {
+      const auto end = [this, done](const Report&) {
+        rounds_.Next();
+        done();
+      };
+      what.images ? images_.Collect({.all_unused = true}, end) : end({});
+    });
+  });
 }
 
 /// A pod that crashes again and again, or was evicted, does not wait for the minute.

@@ -6,9 +6,9 @@
 /// `runtime`, Gc.Run calls.
 /// Owns:  table `pressure`: key `node` -> signals and conditions. The parts own the state:
 /// RoundQueue, RemainsCollector, ImageCollector, LogRotation, RemovedLogs, PressureMonitor,
-/// RemovalLog.
-/// Out:   puts to `pressure`; holds of pod-worker; removals in the runtime and on disk; events of
-/// the node.
+/// Evictor, RemovalLog.
+/// Out:   puts to `pressure`; holds of pod-worker; removals in the runtime and on disk; ends of
+/// pods that have to go; events of the node.
 /// Killed at any line: the next round lists everything anew and goes on; a directory moved aside is
 /// emptied then; a hold that nobody releases ends after 60 s.
 /// Threads: loop thread only.
@@ -28,6 +28,7 @@
 #include "libs/peers/desired_owner.h"
 #include "libs/peers/pod_worker_client.h"
 #include "services/gc/config.h"
+#include "services/gc/eviction/evictor.h"
 #include "services/gc/images/image_collector.h"
 #include "services/gc/logs/log_rotation.h"
 #include "services/gc/logs/removed_logs.h"
@@ -49,9 +50,12 @@ struct GcDeps {
   cri::Remover& remover;
   cri::Images& images;
   cri::Logs& logs;
+  cri::Stats& stats;
   Compress compress;
   StopSandbox stop_sandbox;
+  std::unique_ptr<TreeMeter> meter;
   std::unique_ptr<peers::HoldClient> workers_client;
+  std::unique_ptr<peers::KillClient> kills;
   std::unique_ptr<peers::DesiredOwner> desired_client;
   bus::Table<v1::PressureRecord> pressure;
   bus::View<v1::DesiredRecord> desired;
@@ -79,6 +83,7 @@ class GcService {
   void OnRemovalTimer();
   void OnImageTimer();
   void RunSoon();
+  void MakeRoom(NodeReclaim what, std::function<void()> done);
 
   GcDeps deps_;
   const GcConfig config_;
@@ -92,6 +97,7 @@ class GcService {
   RemovedLogs removed_logs_;
   exec::Periodic removal_timer_, image_timer_;
   PressureMonitor pressure_;
+  Evictor evictor_;
 };
 
 }  // namespace splitlet::gc

@@ -54,12 +54,15 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
       .remover = *runtime,
       .images = *runtime,
       .logs = *runtime,
+      .stats = *runtime,
       .compress = fs::GzipFile,
       .stop_sandbox =
           [&runner = *runtime](const cri::SandboxId& id, Deadline deadline) {
             return runner.StopPodSandbox(id, std::move(deadline));
           },
+      .meter = MakeTreeMeter(),
       .workers_client = peers::MakeHoldClient(context.clock(), context.Peer("pod-worker")),
+      .kills = peers::MakeKillClient(context.clock(), context.Peer("pod-worker")),
       .desired_client = peers::MakeDesiredOwner(context.clock(), context.Peer("config-source")),
       .pressure = std::move(pressure),
       .desired = std::move(desired),

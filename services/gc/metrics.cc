@@ -48,6 +48,15 @@ GcMetrics::GcMetrics(prometheus::Registry& registry)
       condition(prometheus::BuildGauge()
                     .Name("splitlet_pressure_condition")
                     .Help("1 while the node has the condition")
-                    .Register(registry)) {}
+                    .Register(registry)),
+      evictions(prometheus::BuildCounter()
+                    .Name("kubelet_evictions")
+                    .Help("Pods evicted")
+                    .Register(registry)),
+      stats_age(prometheus::BuildHistogram()
+                    .Name("kubelet_eviction_stats_age_seconds")
+                    .Help("Age of the signals by which a pod was chosen")
+                    .Register(registry)
+                    .Add({}, kRoundBuckets)) {}
 
 }  // namespace splitlet::gc

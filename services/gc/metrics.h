@@ -25,9 +25,11 @@ struct GcMetrics {
   prometheus::Family<prometheus::Counter>& errors;   // kind; "round": one that ended early
   prometheus::Family<prometheus::Histogram>& round;  // round: removal, images
   prometheus::Counter& log_rotations;
-  prometheus::Gauge& foreign_pods;                   // in the runtime, made by somebody else
-  prometheus::Family<prometheus::Gauge>& signal;     // signal: what is available
-  prometheus::Family<prometheus::Gauge>& condition;  // condition: 1 or 0
+  prometheus::Gauge& foreign_pods;                     // in the runtime, made by somebody else
+  prometheus::Family<prometheus::Gauge>& signal;       // signal: what is available
+  prometheus::Family<prometheus::Gauge>& condition;    // condition: 1 or 0
+  prometheus::Family<prometheus::Counter>& evictions;  // eviction_signal
+  prometheus::Histogram& stats_age;                    // of figures that a pod was chosen by
 };
 
 }  // namespace splitlet::gc

@@ -525,29 +525,6 @@ TEST(Images, TheOldGoOnceTheirAgeCanBeKnown) {
   EXPECT_EQ(old[0].reason, "age");
 }
 
-TEST(Pressure, ThresholdsAreMetStrictlyBelow) {
-  const struct {
-    const char* name;
-    PressureSignal signal;
-    std::string threshold;
-    bool met;
-  } kCases[] = {
-      {"just at the amount is not below", {"memory.available", 100 << 20, 1 << 30}, "100Mi", false},
-      {"one byte less is", {"memory.available", (100 << 20) - 1, 1 << 30}, "100Mi", true},
-      {"a percentage is of the capacity", {"nodefs.available", 9, 100}, "10%", true},
-      {"a percentage is not met at it", {"nodefs.available", 10, 100}, "10%", false},
-      {"0 % switches it off", {"nodefs.available", 0, 100}, "0%", false},
-      {"100 % switches it off", {"nodefs.available", 0, 100}, "100%", false},
-      {"another signal says nothing", {"pid.available", 0, 100}, "", false},
-  };
-  for (const auto& c : kCases) {
-    SCOPED_TRACE(c.name);
-    std::map<std::string, std::string> hard;
-    if (!c.threshold.empty()) hard[c.signal.name] = c.threshold;
-    EXPECT_EQ(!MetThresholds({c.signal}, hard).empty(), c.met);
-  }
-}
-
 TEST(Pressure, AConditionStaysFiveMinutesAfterItWasLastMet) {
   FakeClock clock;
   LastMet last_met;

@@ -336,6 +336,7 @@ TEST_F(Ending, AnEvictedPodHasFailedAndIsNotStartedAfterAReboot) {
   ASSERT_TRUE(RunPod(pod).ok());
   auto request = Request("1");
   request.set_evict(true);
+  request.set_own_limit(true);
   request.set_reason("Evicted");
   request.set_message("The node was low on resource: memory.");
   ASSERT_TRUE(KillPod(request).ok());
@@ -349,6 +350,7 @@ TEST_F(Ending, AnEvictedPodHasFailedAndIsNotStartedAfterAReboot) {
   runtime.Reboot();
   Start();
   EXPECT_EQ(Record()->verdict().reason(), "Evicted");
+  EXPECT_TRUE(Record()->own_limit());
   EXPECT_EQ(
       Grant(pod).code() == StatusCode::kFailedPrecondition || runtime.Running("uid-web").empty(),
       true);

@@ -5,6 +5,7 @@
 #include "libs/peers/fake_desired_owner.h"
 #include "services/config-source/config_source_service.h"
 #include "services/config-source/sources/http/fake_http_fetcher.h"
+#include "services/gc/eviction/fake_tree_meter.h"
 #include "services/gc/gc_service.h"
 #include "services/pleg/pleg_service.h"
 #include "services/pod-worker/pod_worker_service.h"
@@ -352,7 +353,8 @@ class Gc final : public Process {
     config.pods_dir = "/state/pods";
     config.pod_logs_dir = "/logs/pods";
     config.links_dir = "/logs/containers";
-    config.facts_dir = "/run/gc";
+    config.facts_dir = "/run/gc/facts";
+    config.victims_dir = "/run/gc/victims";
     config.root_dir = "/kubelet";
     config.log_max_bytes = 0;  // the containers of this runtime write nothing
     auto& runtime = node.runtime();
@@ -365,12 +367,15 @@ class Gc final : public Process {
                    .remover = runtime,
                    .images = runtime,
                    .logs = runtime,
+                   .stats = runtime,
                    .compress = nullptr,
                    .stop_sandbox =
                        [&runtime](const cri::SandboxId& id, Deadline deadline) {
                          return runtime.StopPodSandbox(id, std::move(deadline));
                        },
+                   .meter = std::make_unique<gc::FakeTreeMeter>(disk_),
                    .workers_client = std::make_unique<GcWorkers>(node),
+                   .kills = std::make_unique<SyncLoopWorkers>(node),
                    .desired_client = std::make_unique<peers::FakeDesiredOwner>(AskingIn(node)),
                    .pressure = Own<v1::PressureRecord>(*this, "pressure"),
                    .desired = View<v1::DesiredRecord>(*this, "desired"),
@@ -383,6 +388,9 @@ class Gc final : public Process {
   }
   void Start() override { service->Start(); }
   std::unique_ptr<gc::GcService> service;
+
+ private:
+  gc::FakeTreeMeter::Disk disk_;
 };
 
 template <class P>

@@ -19,13 +19,14 @@ void ImageCollector::OnDesiredState() {
   }
 }
 
-void ImageCollector::Collect(bool dry_run, Finish finish) {
-  if (config_.image_high_percent == 100 && config_.image_max_age == Duration{0}) return finish({});
-  deps_.strands.Run(std::string(kRoundStrand), [this, dry_run, finish = std::move(finish)] {
+void ImageCollector::Collect(ImageOrder order, Finish finish) {
+  if (!order.all_unused && config_.image_high_percent == 100 &&
+      config_.image_max_age == Duration{0})
+    return finish({});
+  deps_.strands.Run(std::string(kRoundStrand), [this, order, finish = std::move(finish)] {
     auto listing = ListImages(deps_.images, config_);
-    deps_.loop.Post([this, dry_run, finish, listing = std::move(listing)] {
-      OnListed(listing, dry_run, finish);
-    });
+    deps_.loop.Post(
+        [this, order, finish, listing = std::move(listing)] { OnListed(listing, order, finish); });
   });
 }
 
@@ -47,11 +48,11 @@ bool ImageCollector::AddWantedImages(std::set<std::string>& names) const {
   return readable;
 }
 
-void ImageCollector::OnListed(const StatusOr<ImageListing>& listing, bool dry_run,
+void ImageCollector::OnListed(const StatusOr<ImageListing>& listing, ImageOrder order,
                               const Finish& finish) {
   CHECK(deps_.loop.IsCurrent());
   Report report;
-  report.dry_run = dry_run;
+  report.dry_run = order.dry_run;
   report.at = deps_.images.clock.WallNow();
   const auto end = [&] {
     OnRemoved(report);
@@ -77,8 +78,12 @@ void ImageCollector::OnListed(const StatusOr<ImageListing>& listing, bool dry_ru
     return end();
   }
   const Clock::Time now = deps_.images.clock.Now();
-  ImagePlan plan{usage_.TooOld(config_, now), usage_.Removable(config_, now),
-                 BytesToFree(found.fs, config_), found.fs, dry_run};
+  ImagePlan plan{.old = usage_.TooOld(config_, now),
+                 .space = usage_.Removable(config_, now),
+                 .wanted = order.all_unused ? 0 : BytesToFree(found.fs, config_),
+                 .all = order.all_unused,
+                 .fs = found.fs,
+                 .dry_run = order.dry_run};
   Next(std::make_shared<Run>(
       Run{ImageRound(std::move(plan), deps_.images.clock.WallNow()), now, finish}));
 }

@@ -33,6 +33,11 @@ class DesiredRecord;
 
 namespace splitlet::gc {
 
+struct ImageOrder {
+  bool dry_run = false;
+  bool all_unused = false;  // whatever the thresholds: the node is short of room
+};
+
 class ImageCollector {
  public:
   using Finish = std::function<void(const Report&)>;
@@ -48,7 +53,7 @@ class ImageCollector {
   ImageCollector(const Deps& deps, const GcConfig& config);
 
   /// One round; `finish` on the loop, once.
-  void Collect(bool dry_run, Finish finish);
+  void Collect(ImageOrder order, Finish finish);
   /// `desired` has become live or complete, or is so no longer.
   void OnDesiredState();
   const Report& last() const { return last_; }
@@ -59,7 +64,7 @@ class ImageCollector {
     Clock::Time began;
     Finish finish;
   };
-  void OnListed(const StatusOr<ImageListing>& listing, bool dry_run, const Finish& finish);
+  void OnListed(const StatusOr<ImageListing>& listing, ImageOrder order, const Finish& finish);
   /// Why no image may go now; empty: they may.
   std::string WhyImagesStay(const ImageListing& listing, bool readable) const;
   void Next(const std::shared_ptr<Run>& run);

@@ -18,7 +18,7 @@ std::optional<ImageRemoval> ImageRound::Next() {
     given_.insert(image.id);
     return image;
   }
-  while (freed_ < plan_.wanted && next_space_ < plan_.space.size()) {
+  while ((plan_.all || freed_ < plan_.wanted) && next_space_ < plan_.space.size()) {
     const ImageRemoval& image = plan_.space[next_space_++];
     if (given_.insert(image.id).second) return image;
   }

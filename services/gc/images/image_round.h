@@ -39,6 +39,7 @@ struct ImagePlan {
   std::vector<ImageRemoval> old;    // all of them
   std::vector<ImageRemoval> space;  // until `wanted` is freed
   uint64_t wanted = 0;
+  bool all = false;  // of `space`, however much that frees
   ImageFs fs;
   bool dry_run = false;
 };

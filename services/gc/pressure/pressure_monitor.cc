@@ -10,7 +10,8 @@ namespace splitlet::gc {
 namespace {
 
 constexpr const char* kStrand = "pressure";
-constexpr std::string_view kThresholdsFact = "thresholds";
+constexpr std::string_view kThresholdsFact = "thresholds";  // by condition: when last met
+constexpr std::string_view kMetFact = "met";                // by threshold: since when
 constexpr Duration kFactsRetry = std::chrono::seconds{1};
 constexpr const char* kConditions[] = {"MemoryPressure", "DiskPressure", "PIDPressure"};
 
@@ -55,6 +56,7 @@ void PressureMonitor::OnFactsRead(const StatusOr<fs::FactStore::All>& facts) {
                     {KV("file", bad.key), KV("err", bad.reason)});
   for (const auto& fact : facts->facts) {
     if (fact.key == kThresholdsFact) last_met_ = DecodeLastMet(fact.bytes, deps_.clock.Now().boot);
+    if (fact.key == kMetFact) met_ = DecodeMetStates(fact.bytes, deps_.clock.Now().boot);
   }
   logged_conditions_ = Conditions(last_met_, deps_.clock.Now(), config_.pressure_transition);
   timer_.Kick();
@@ -64,37 +66,43 @@ void PressureMonitor::OnTimer() {
   // A runtime that does not answer holds the strand up; one look at a time is enough.
   if (!facts_read_ || deps_.strands.Pending(kStrand) > 0) return;
   deps_.strands.Run(kStrand, [this] {
+    const Clock::Time began = deps_.clock.Now();
     auto signals = ReadSignals({deps_.files, deps_.images, deps_.clock}, config_);
     const bool full = DiskIsFull(deps_.files, config_.pod_logs_dir);
-    deps_.loop.Post([this, full, signals = std::move(signals)] {
-      OnSignals(signals);
+    deps_.loop.Post([this, began, full, signals = std::move(signals)] {
+      OnSignals(began, signals);
       if (full) deps_.on_full_disk();
     });
   });
 }
 
-void PressureMonitor::OnSignals(const Signals& looked) {
+void PressureMonitor::OnSignals(Clock::Time began, const Signals& looked) {
   CHECK(deps_.loop.IsCurrent());
   const Clock::Time now = deps_.clock.Now();
   const LastMet before = last_met_;
+  const MetStates met_before = met_;
   LogUnread(looked);
-  Hold(last_met_, UnreadThresholds(looked, config_.eviction_hard), now);
-  const auto& signals = looked.read;
-  Remember(last_met_, MetThresholds(signals, config_.eviction_hard), now,
-           config_.pressure_transition);
+  Hold(last_met_, UnreadThresholds(looked, config_), now);
+  Pass pass{.began = began, .signals = looked.read, .judged = {}};
+  pass.judged = Judge(ThresholdsOf(config_), looked.read, met_, now);
+  Remember(last_met_, pass.judged.met, now, config_.pressure_transition);
   const auto conditions = Conditions(last_met_, now, config_.pressure_transition);
-  if (before == last_met_) {
-    PutPressure(signals, conditions);
-  } else {
-    deps_.strands.Run(kStrand, [this, signals, conditions, text = EncodeLastMet(last_met_)] {
-      const Status saved = facts_.Save(std::string(kThresholdsFact), text, false);
-      deps_.loop.Post([this, signals, conditions, saved] {
-        deps_.log.LogIfError(saved, "save thresholds");
-        PutPressure(signals, conditions);
-      });
-    });
-  }
   LogConditions(conditions);
+  if (before == last_met_ && met_before == met_) return Publish(pass, conditions);
+  deps_.strands.Run(kStrand, [this, pass = std::move(pass), conditions,
+                              last_met = EncodeLastMet(last_met_), met = EncodeMetStates(met_)] {
+    Status saved = facts_.Save(std::string(kThresholdsFact), last_met, false);
+    if (saved.ok()) saved = facts_.Save(std::string(kMetFact), met, false);
+    deps_.loop.Post([this, pass, conditions, saved] {
+      deps_.log.LogIfError(saved, "save thresholds");
+      Publish(pass, conditions);
+    });
+  });
+}
+
+void PressureMonitor::Publish(const Pass& pass, const std::vector<std::string>& conditions) {
+  PutPressure(pass.signals, conditions);
+  deps_.on_pass(pass);
 }
 
 void PressureMonitor::PutPressure(const std::vector<PressureSignal>& signals,

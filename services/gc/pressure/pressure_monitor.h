@@ -3,9 +3,9 @@
 /// Measures what the node runs out of, and says which conditions follow.
 /// In:    a timer of 10 s; the facts of this boot, once.
 /// Owns:  table `pressure`: key `node` -> signals and conditions; when each condition's thresholds
-/// were last met, and the file of it.
-/// Out:   puts to `pressure`; `on_full_disk` when not even what is needed to end a pod can be
-/// written.
+/// were last met, since when each threshold is, and the files of both.
+/// Out:   puts to `pressure`; `on_pass` with each look; `on_full_disk` when not even what is needed
+/// to end a pod can be written.
 /// Killed at any line: the file is written before the record is put; the next start reads it first.
 /// Threads: loop thread; signals and files on a strand of their own.
 /// Errors: a file that cannot be read holds up the first record, and is in problem(). A signal that
@@ -25,6 +25,7 @@
 #include "libs/fs/fact_store.h"
 #include "libs/fs/file_system.h"
 #include "services/gc/config.h"
+#include "services/gc/eviction/thresholds.h"
 #include "services/gc/metrics.h"
 #include "services/gc/pressure/signals.h"
 
@@ -33,6 +34,13 @@ class PressureRecord;
 }
 
 namespace splitlet::gc {
+
+/// What one look at the node showed.
+struct Pass {
+  Clock::Time began;  // before the first signal was read
+  std::vector<PressureSignal> signals;
+  Judged judged;
+};
 
 class PressureMonitor {
  public:
@@ -46,10 +54,13 @@ class PressureMonitor {
     GcMetrics& metrics;
     const Log& log;
     std::function<void()> on_full_disk;
+    std::function<void(const Pass&)> on_pass;
   };
   PressureMonitor(Deps deps, const GcConfig& config);
 
   void Start();
+  /// A look soon, not only with the timer.
+  void LookAgain() { timer_.Kick(); }
   /// Why nothing is measured; empty: it is.
   std::string problem() const;
 
@@ -57,7 +68,8 @@ class PressureMonitor {
   void ReadFacts();
   void OnFactsRead(const StatusOr<fs::FactStore::All>& facts);
   void OnTimer();
-  void OnSignals(const Signals& signals);
+  void OnSignals(Clock::Time began, const Signals& signals);
+  void Publish(const Pass& pass, const std::vector<std::string>& conditions);
   void LogUnread(const Signals& signals);
   void PutPressure(const std::vector<PressureSignal>& signals,
                    const std::vector<std::string>& conditions);
@@ -69,6 +81,7 @@ class PressureMonitor {
   bool facts_read_ = false;  // before, the pressure of this boot is unknown
   std::string facts_problem_;
   LastMet last_met_;
+  MetStates met_;
   std::vector<std::string> logged_conditions_;
   std::set<std::string> logged_unread_;
   exec::Periodic timer_;

@@ -124,24 +124,11 @@ std::optional<PressureSignal> PidSignal(const std::string& loadavg, const std::s
   return PressureSignal{"pid.available", std::max<int64_t>(0, capacity - *running), capacity};
 }
 
-std::vector<std::string> MetThresholds(const std::vector<PressureSignal>& signals,
-                                       const std::map<std::string, std::string>& eviction_hard) {
-  std::vector<std::string> met;
-  for (const auto& signal : signals) {
-    const auto threshold = eviction_hard.find(signal.name);
-    if (threshold == eviction_hard.end()) continue;
-    // One that makes no sense was refused with the configuration.
-    const auto amount = node::ThresholdAmount(threshold->second, signal.capacity);
-    if (amount.ok() && *amount && signal.available < (*amount)->Value()) met.push_back(signal.name);
-  }
-  return met;
-}
-
-std::vector<std::string> UnreadThresholds(const Signals& signals,
-                                          const std::map<std::string, std::string>& eviction_hard) {
+std::vector<std::string> UnreadThresholds(const Signals& signals, const GcConfig& config) {
   std::vector<std::string> unread;
   for (const auto& [name, why] : signals.unread)
-    if (eviction_hard.contains(name)) unread.push_back(name);
+    if (config.eviction_hard.contains(name) || config.eviction_soft.contains(name))
+      unread.push_back(name);
   return unread;
 }
 

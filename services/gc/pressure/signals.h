@@ -42,16 +42,11 @@ std::optional<PressureSignal> MemorySignal(const std::string& meminfo);
 std::optional<PressureSignal> PidSignal(const std::string& loadavg, const std::string& pid_max,
                                         const std::string& threads_max);
 
-/// Signals below their hard threshold.
-std::vector<std::string> MetThresholds(const std::vector<PressureSignal>& signals,
-                                       const std::map<std::string, std::string>& eviction_hard);
-
 /// "DiskPressure" for "nodefs.available"; empty for an unknown signal.
 std::string ConditionOf(const std::string& signal);
 
-/// Signals with a hard threshold of which nothing is known now.
-std::vector<std::string> UnreadThresholds(const Signals& signals,
-                                          const std::map<std::string, std::string>& eviction_hard);
+/// Signals with a threshold of which nothing is known now.
+std::vector<std::string> UnreadThresholds(const Signals& signals, const GcConfig& config);
 
 /// When each condition's thresholds were last met. A condition stays for the transition period,
 /// and does not end because nobody could look.

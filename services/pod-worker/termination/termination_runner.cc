@@ -63,6 +63,7 @@ bool TerminationRunner::Begin(Worker& worker, const EndCause& cause) {
     worker.grace_seconds = grace;
   }
   const bool evicts = cause.evict && !worker.evicted;
+  if (evicts) worker.own_limit = cause.own_limit;
   worker.evicted = worker.evicted || cause.evict;
   if (worker.reason.empty()) {
     worker.reason = cause.reason;

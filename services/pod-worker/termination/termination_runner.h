@@ -43,7 +43,7 @@ namespace splitlet::pod_worker {
 /// Why an incarnation is to end, or to end sooner.
 struct EndCause {
   std::string reason, message;
-  bool evict = false, removed = false;
+  bool evict = false, own_limit = false, removed = false;
   std::optional<int64_t> asked_grace, deletion_grace;
   std::string traceparent;  // empty: stays what it was
 };

@@ -243,6 +243,7 @@ void RequestHandler::Kill(Worker& worker, const v1::KillPodRequest& request,
   EndCause cause{.reason = request.reason(),
                  .message = request.message(),
                  .evict = request.evict(),
+                 .own_limit = request.own_limit(),
                  .traceparent = traceparent};
   if (request.has_grace()) cause.asked_grace = request.grace_period_seconds();
   deps_.termination.Begin(worker, cause);
@@ -302,6 +303,7 @@ Worker& RequestHandler::AddOrphan(const v1::KillPodRequest& request, const v1::O
     orphan->start_wall_ns = before->start_wall_ns;
     orphan->removed = before->removed;
     orphan->evicted = before->evicted;
+    orphan->own_limit = before->own_limit;
     orphan->end.terminal_status = before->end.terminal_status;
   }
   orphan->orphan = true;
@@ -378,7 +380,7 @@ void RequestHandler::AnnounceAgain(Worker& worker, bool same_incarnation) {
   if (worker.state != WorkerState::kFinished || IsSaving(worker.activity) || !unannounced) return;
   if (!same_incarnation) {
     worker.end.terminal_status.reset();
-    worker.evicted = false;
+    worker.evicted = worker.own_limit = false;
   }
   worker.forgotten = false;
   deps_.store.PutWorkers(worker);

@@ -122,6 +122,7 @@ void FillPermanent(const Worker& worker, v1::LastingFact& fact) {
   FillIdentity(worker, fact);
   fact.set_start_time_wall_ns(worker.start_wall_ns);
   fact.set_evicted(worker.evicted);
+  fact.set_own_limit(worker.own_limit);
   fact.set_reason(worker.reason);
   fact.set_message(worker.message);
   if (worker.end.terminal_status) *fact.mutable_verdict() = *worker.end.terminal_status;
@@ -138,6 +139,7 @@ void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
   record.set_reason(worker.reason);
   record.set_message(worker.message);
   record.set_evicted(worker.evicted);
+  record.set_own_limit(worker.own_limit);
   if (worker.end.terminal_status) *record.mutable_verdict() = *worker.end.terminal_status;
   for (const auto& [name, note] : worker.notes) {
     auto& to = *record.add_containers();
@@ -208,6 +210,7 @@ std::unique_ptr<Worker> FromFact(const v1::WorkerFact& fact) {
 void ApplyPermanent(const v1::LastingFact& fact, Worker& worker) {
   worker.start_wall_ns = fact.start_time_wall_ns();
   worker.evicted = fact.evicted();
+  worker.own_limit = fact.own_limit();
   if (worker.reason.empty()) worker.reason = fact.reason();
   if (worker.message.empty()) worker.message = fact.message();
   if (fact.has_verdict()) ApplyTerminalStatus(fact.verdict(), worker);

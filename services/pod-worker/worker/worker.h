@@ -74,6 +74,7 @@ struct Worker {
   int64_t grace_seconds = 0;
   std::string reason, message;
   bool evicted = false, removed = false;
+  bool own_limit = false;  // evicted for passing its own limits
   bool orphan = false;
   std::vector<std::string> sandbox_ids;  // of an orphan
   PodTermination end;

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/pod_status.pb.h"
 #include "libs/kube/codec.h"
@@ -31,6 +34,30 @@ TEST(FinishedStatus, ComesToTheSamePhaseAgain) {
     in.previous = &first;
     EXPECT_EQ(ComputePodStatus(in).phase(), first.phase());
   }
+}
+
+/// It was not the node that was short of anything.
+TEST(FinishedStatus, APodThatPassedItsOwnLimitIsEvictedAndNotDisrupted) {
+  kube::Pod pod;
+  pod.mutable_spec()->add_containers()->set_name("a");
+  v1::DesiredRecord desired;
+  desired.set_source("api");
+  v1::WorkerRecord worker;
+  worker.set_state(v1::FINISHED);
+  worker.set_evicted(true);
+  worker.mutable_verdict()->set_phase("Failed");
+  worker.mutable_verdict()->set_reason("Evicted");
+  const auto conditions = [&] {
+    const auto status = ComputePodStatus(
+        {.pod = pod, .desired = desired, .worker = &worker, .now = WallFromNanos(1)});
+    EXPECT_EQ(status.reason(), "Evicted");
+    std::set<std::string> types;
+    for (const auto& condition : status.conditions()) types.insert(condition.type());
+    return types;
+  };
+  EXPECT_TRUE(conditions().contains("DisruptionTarget"));
+  worker.set_own_limit(true);
+  EXPECT_FALSE(conditions().contains("DisruptionTarget"));
 }
 
 }  // namespace

@@ -207,7 +207,8 @@ void SetStart(const StatusInputs& in, kube::PodStatus& status) {
 }
 
 std::string Disrupted(const StatusInputs& in, std::string_view phase) {
-  if (in.worker == nullptr || !in.worker->evicted() || !IsTerminal(phase)) return {};
+  if (in.worker == nullptr || !in.worker->evicted() || in.worker->own_limit() || !IsTerminal(phase))
+    return {};
   if (in.worker->reason() == "Preempting" || in.worker->verdict().reason() == "Preempting")
     return "Pod was preempted by Kubelet to accommodate a critical pod.";
   const std::string& message = in.worker->verdict().message();

@@ -1,0 +1,60 @@
+#pragma once
+
+/// Pods that run here by the views, as eviction needs them.
+/// In:    changes of `desired`.
+/// Owns:  which pods have limits of local storage; nothing of those without.
+/// Out:   nothing.
+/// Killed at any line: the views bring it back.
+/// Threads: loop thread only.
+/// Errors: none; a record that cannot be read is of no pod that may go.
+/// Source: docs/safety.md, rule 8.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libs/bus/typed.h"
+#include "services/gc/config.h"
+#include "services/gc/eviction/local_storage.h"
+#include "services/gc/eviction/ranking.h"
+
+namespace splitlet::v1 {
+class DesiredRecord;
+class WorkerRecord;
+}  // namespace splitlet::v1
+
+namespace splitlet::gc {
+
+class ActivePods {
+ public:
+  ActivePods(const bus::View<v1::DesiredRecord>& desired,
+             const bus::View<v1::WorkerRecord>& workers, const GcConfig& config)
+      : desired_(desired), workers_(workers), config_(config) {}
+
+  void OnDesired(const bus::View<v1::DesiredRecord>::Change& change);
+  /// Both views are live. Else a pod that is ending already could be taken for one that runs.
+  bool known() const { return desired_.live() && workers_.live(); }
+
+  /// Those that have a grant, do not end, and may be evicted; without figures.
+  std::vector<Candidate> Evictable() const;
+  struct Limited {
+    Candidate pod;
+    LocalLimits limits;
+  };
+  /// Those of them that have limits of their own.
+  std::vector<Limited> EvictableWithLimits() const;
+  bool IsActive(const Candidate& pod) const;
+  /// Everything of this incarnation has ended and was cleaned up, or nobody knows it any more.
+  bool IsGone(const std::string& uid, int64_t incarnation) const;
+
+ private:
+  std::optional<Candidate> Read(const std::string& key) const;
+
+  const bus::View<v1::DesiredRecord>& desired_;
+  const bus::View<v1::WorkerRecord>& workers_;
+  const GcConfig& config_;
+  std::map<std::string, LocalLimits> limits_;  // by key
+};
+
+}  // namespace splitlet::gc

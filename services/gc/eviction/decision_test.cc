@@ -1,0 +1,521 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/pod_types.h"
+#include "services/gc/eviction/local_storage.h"
+#include "services/gc/eviction/message.h"
+#include "services/gc/eviction/ranking.h"
+#include "services/gc/eviction/thresholds.h"
+
+namespace splitlet::gc {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr int64_t kMi = 1 << 20, kGi = 1 << 30;
+
+std::vector<std::string> Keys(const std::vector<Threshold>& thresholds) {
+  std::vector<std::string> keys;
+  for (const auto& threshold : thresholds) keys.push_back(KeyOf(threshold));
+  return keys;
+}
+
+Clock::Time At(Duration time) { return {1, time}; }
+
+// --- Thresholds.
+
+TEST(EvictionThresholds, ComeFromTheConfiguration) {
+  GcConfig config;
+  config.eviction_hard = {{"nodefs.available", "10%"}, {"memory.available", "100Mi"}};
+  config.eviction_soft = {{"memory.available", "1Gi"}};
+  config.eviction_soft_grace = {{"memory.available", 90s}};
+  config.eviction_minimum_reclaim = {{"memory.available", "50Mi"}};
+  EXPECT_EQ(ThresholdsOf(config),
+            (std::vector<Threshold>{{"memory.available", "100Mi", 0s, "50Mi"},
+                                    {"nodefs.available", "10%", 0s, ""},
+                                    {"memory.available", "1Gi", 90s, "50Mi"}}));
+}
+
+TEST(EvictionThresholds, AreMetStrictlyBelowTheirValue) {
+  const struct {
+    const char* name;
+    Threshold threshold;
+    PressureSignal signal;
+    Counted counted;
+    bool want;
+  } kCases[] = {
+      {"a byte too little",
+       {"memory.available", "100Mi", 0s, ""},
+       {"memory.available", 100 * kMi - 1, kGi},
+       Counted::kValue,
+       true},
+      {"exactly the value",
+       {"memory.available", "100Mi", 0s, ""},
+       {"memory.available", 100 * kMi, kGi},
+       Counted::kValue,
+       false},
+      {"a share of the capacity",
+       {"nodefs.available", "10%", 0s, ""},
+       {"nodefs.available", 99, 1000},
+       Counted::kValue,
+       true},
+      {"exactly the share",
+       {"nodefs.available", "10%", 0s, ""},
+       {"nodefs.available", 100, 1000},
+       Counted::kValue,
+       false},
+      {"0% switches it off",
+       {"nodefs.available", "0%", 0s, ""},
+       {"nodefs.available", 0, 1000},
+       Counted::kValue,
+       false},
+      {"100% too",
+       {"nodefs.available", "100%", 0s, ""},
+       {"nodefs.available", 5, 1000},
+       Counted::kValue,
+       false},
+      {"above the value, what is to be reclaimed is not free",
+       {"memory.available", "100Mi", 0s, "50Mi"},
+       {"memory.available", 149 * kMi, kGi},
+       Counted::kValueAndReclaim,
+       true},
+      {"with it free",
+       {"memory.available", "100Mi", 0s, "50Mi"},
+       {"memory.available", 150 * kMi, kGi},
+       Counted::kValueAndReclaim,
+       false},
+      {"a share to reclaim",
+       {"nodefs.available", "10%", 0s, "5%"},
+       {"nodefs.available", 149, 1000},
+       Counted::kValueAndReclaim,
+       true},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(IsMet(c.threshold, c.signal, c.counted), c.want);
+  }
+}
+
+class Judging : public testing::Test {
+ protected:
+  Judged Look(Duration at, int64_t memory, int64_t disk = 1000) {
+    return Judge(thresholds, {{"memory.available", memory, 1000}, {"nodefs.available", disk, 1000}},
+                 states, At(at));
+  }
+  std::vector<Threshold> thresholds;
+  MetStates states;
+};
+
+TEST_F(Judging, AHardThresholdIsDueAtOnceASoftOneAfterItsGrace) {
+  thresholds = {{"memory.available", "100", 0s, ""}, {"memory.available", "200", 90s, ""}};
+  EXPECT_THAT(Keys(Look(0s, 150).due), IsEmpty());
+  EXPECT_THAT(Look(10s, 150).met, ElementsAre("memory.available"));
+  EXPECT_THAT(Keys(Look(89s, 150).due), IsEmpty());
+  EXPECT_THAT(Keys(Look(90s, 150).due), ElementsAre("memory.available/soft"));
+  EXPECT_THAT(Keys(Look(100s, 50).due), ElementsAre("memory.available", "memory.available/soft"));
+}
+
+TEST_F(Judging, AGraceThatIsInterruptedBeginsAnew) {
+  thresholds = {{"memory.available", "200", 90s, ""}};
+  Look(0s, 150);
+  EXPECT_THAT(Look(89s, 200).met, IsEmpty());
+  Look(99s, 150);
+  EXPECT_THAT(Keys(Look(188s, 150).due), IsEmpty());
+  EXPECT_THAT(Keys(Look(189s, 150).due), ElementsAre("memory.available/soft"));
+}
+
+TEST_F(Judging, OneThatWasActedOnEndsWithItsMinimumReclaim) {
+  thresholds = {{"memory.available", "100", 0s, "50"}};
+  EXPECT_THAT(Look(0s, 120).met, IsEmpty()) << "nothing was done about it yet";
+  EXPECT_THAT(Keys(Look(10s, 99).due), ElementsAre("memory.available"));
+  EXPECT_THAT(Keys(Look(20s, 149).due), ElementsAre("memory.available"));
+  EXPECT_THAT(Look(30s, 150).met, IsEmpty());
+  EXPECT_THAT(Look(40s, 120).met, IsEmpty());
+}
+
+TEST_F(Judging, ASoftOneInItsGraceHasNoReclaimYet) {
+  thresholds = {{"memory.available", "100", 90s, "50"}};
+  Look(0s, 99);
+  EXPECT_THAT(Look(10s, 120).met, IsEmpty());
+}
+
+TEST_F(Judging, MemoryComesFirst) {
+  thresholds = {{"nodefs.available", "100", 0s, ""}, {"memory.available", "100", 0s, ""}};
+  EXPECT_THAT(Keys(Look(0s, 50, 50).due), ElementsAre("memory.available", "nodefs.available"));
+}
+
+TEST_F(Judging, WhatCannotBeReadIsNotMetAndItsGraceBeginsAnew) {
+  thresholds = {{"memory.available", "100", 30s, ""}};
+  Look(0s, 50);
+  EXPECT_THAT(Judge(thresholds, {}, states, At(40s)).due, IsEmpty());
+  EXPECT_THAT(Keys(Look(50s, 50).due), IsEmpty());
+  EXPECT_THAT(Keys(Look(80s, 50).due), ElementsAre("memory.available/soft"));
+}
+
+TEST_F(Judging, WhatIsRememberedSurvivesAsText) {
+  thresholds = {{"memory.available", "100", 0s, ""}, {"nodefs.available", "100", 30s, ""}};
+  Look(7s, 50, 50);
+  EXPECT_EQ(states.size(), 2U);
+  EXPECT_EQ(DecodeMetStates(EncodeMetStates(states), 1), states);
+  EXPECT_TRUE(DecodeMetStates("memory.available x", 1).empty());
+}
+
+TEST(EvictionThresholds, AnyOfAllCountsWithItsReclaim) {
+  const std::vector<Threshold> thresholds = {{"memory.available", "100", 30s, ""},
+                                             {"nodefs.available", "100", 0s, "20"}};
+  EXPECT_FALSE(
+      AnyMet(thresholds, {{"memory.available", 100, 1000}, {"nodefs.available", 120, 1000}}));
+  EXPECT_TRUE(
+      AnyMet(thresholds, {{"memory.available", 100, 1000}, {"nodefs.available", 119, 1000}}));
+  EXPECT_TRUE(
+      AnyMet(thresholds, {{"memory.available", 99, 1000}, {"nodefs.available", 120, 1000}}));
+}
+
+TEST(EvictionThresholds, WhatTheNodeCanFreeItself) {
+  const struct {
+    const char* signal;
+    bool own_image_fs;
+    NodeReclaim want;
+  } kCases[] = {
+      {"memory.available", false, {}},
+      {"pid.available", true, {}},
+      {"nodefs.available", false, {true, true}},
+      {"nodefs.inodesFree", false, {true, true}},
+      {"nodefs.available", true, {}},
+      {"imagefs.available", false, {true, true}},
+      {"imagefs.inodesFree", true, {true, true}},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(fmt::format("{} {}", c.signal, c.own_image_fs));
+    EXPECT_EQ(ReclaimFor(c.signal, c.own_image_fs), c.want);
+  }
+}
+
+TEST(EvictionThresholds, EverySignalHasAResource) {
+  EXPECT_EQ(NameOf(*StarvedBy("memory.available")), "memory");
+  EXPECT_EQ(NameOf(*StarvedBy("nodefs.available")), "ephemeral-storage");
+  EXPECT_EQ(NameOf(*StarvedBy("imagefs.available")), "ephemeral-storage");
+  EXPECT_EQ(NameOf(*StarvedBy("nodefs.inodesFree")), "inodes");
+  EXPECT_EQ(NameOf(*StarvedBy("imagefs.inodesFree")), "inodes");
+  EXPECT_EQ(NameOf(*StarvedBy("pid.available")), "pids");
+  EXPECT_EQ(StarvedBy("moon.available"), std::nullopt);
+}
+
+// --- Ranking.
+
+struct PodSpec {
+  std::string uid;
+  int32_t priority = 0;
+  std::string memory, storage;  // requests
+  PodUsage usage = {};
+};
+
+Candidate Make(const PodSpec& spec) {
+  auto pod = std::make_shared<kube::Pod>();
+  pod->mutable_metadata()->set_uid(spec.uid);
+  pod->mutable_spec()->set_priority(spec.priority);
+  auto& container = *pod->mutable_spec()->add_containers();
+  container.set_name("app");
+  auto& requests = *container.mutable_resources()->mutable_requests();
+  if (!spec.memory.empty()) requests["memory"].set_string(spec.memory);
+  if (!spec.storage.empty()) requests["ephemeral-storage"].set_string(spec.storage);
+  return {spec.uid, 1, pod, spec.usage};
+}
+
+PodUsage Memory(int64_t bytes) {
+  PodUsage usage;
+  usage.has_memory = true;
+  usage.containers["app"].memory_bytes = bytes;
+  return usage;
+}
+
+PodUsage Disk(int64_t layer, int64_t logs, int64_t volumes) {
+  PodUsage usage;
+  usage.has_disk = true;
+  usage.containers["app"].layer.bytes = layer;
+  usage.containers["app"].logs.bytes = logs;
+  usage.volumes.bytes = volumes;
+  return usage;
+}
+
+PodUsage Inodes(int64_t count) {
+  PodUsage usage;
+  usage.has_disk = true;
+  usage.volumes.inodes = count;
+  return usage;
+}
+
+PodUsage Processes(int64_t count) {
+  PodUsage usage;
+  usage.processes = count;
+  return usage;
+}
+
+struct RankingCase {
+  const char* name;
+  const char* signal;
+  bool own_image_fs;
+  std::vector<PodSpec> pods;
+  std::vector<std::string> want;
+};
+
+void ExpectOrder(const RankingCase& c) {
+  SCOPED_TRACE(c.name);
+  std::vector<Candidate> candidates;
+  for (const auto& pod : c.pods) candidates.push_back(Make(pod));
+  Rank(*StarvedBy(c.signal), ScopeOfSignal(c.signal, c.own_image_fs), candidates);
+  std::vector<std::string> order;
+  for (const auto& candidate : candidates) order.push_back(candidate.uid);
+  EXPECT_EQ(order, c.want);
+}
+
+TEST(EvictionRanking, WhoGoesFirst) {
+  const RankingCase kCases[] = {
+      {"both above their request: the lower priority, though it exceeds less",
+       "memory.available",
+       false,
+       {{.uid = "high", .priority = 100, .usage = Memory(5 * kGi)},
+        {.uid = "low", .priority = 0, .usage = Memory(kMi)}},
+       {"low", "high"}},
+      {"above its request before below, whatever is used",
+       "memory.available",
+       false,
+       {{.uid = "big", .memory = "12Gi", .usage = Memory(10 * kGi)},
+        {.uid = "small", .memory = "512Mi", .usage = Memory(kGi)}},
+       {"small", "big"}},
+      {"exactly its request is not above it",
+       "memory.available",
+       false,
+       {{.uid = "equal", .memory = "1Gi", .usage = Memory(kGi)},
+        {.uid = "above", .priority = 100, .memory = "1Gi", .usage = Memory(kGi + 1)}},
+       {"above", "equal"}},
+      {"of one priority, what exceeds more",
+       "memory.available",
+       false,
+       {{.uid = "a", .memory = "2Gi", .usage = Memory(3 * kGi)},
+        {.uid = "b", .memory = "1Gi", .usage = Memory(3 * kGi)}},
+       {"b", "a"}},
+      {"one without figures goes first",
+       "memory.available",
+       false,
+       {{.uid = "a", .usage = Memory(3 * kGi)}, {.uid = "new", .priority = 100}},
+       {"new", "a"}},
+      {"negative priorities",
+       "memory.available",
+       false,
+       {{.uid = "zero", .usage = Memory(3 * kGi)},
+        {.uid = "less", .priority = -5, .usage = Memory(1)}},
+       {"less", "zero"}},
+  };
+  for (const auto& c : kCases) ExpectOrder(c);
+}
+
+TEST(EvictionRanking, WhoGoesFirstForDiskAndProcessIds) {
+  const RankingCase kCases[] = {
+      {"disk: above its request first, then priority, then amount",
+       "nodefs.available",
+       false,
+       {{.uid = "within", .priority = -1, .storage = "1Gi", .usage = Disk(kMi, kMi, kMi)},
+        {.uid = "dear", .priority = 5, .usage = Disk(kGi, kGi, kGi)},
+        {.uid = "more", .usage = Disk(0, 0, 5 * kMi)},
+        {.uid = "less", .usage = Disk(kMi, kMi, kMi)}},
+       {"more", "less", "dear", "within"}},
+      {"images on a disk of their own: layers do not count for the node's",
+       "nodefs.available",
+       true,
+       {{.uid = "layers", .usage = Disk(5 * kGi, 1, 1)}, {.uid = "logs", .usage = Disk(0, 5, 5)}},
+       {"logs", "layers"}},
+      {"and nothing else counts for theirs",
+       "imagefs.available",
+       true,
+       {{.uid = "logs", .usage = Disk(1, 5 * kGi, 5)}, {.uid = "layers", .usage = Disk(2, 0, 0)}},
+       {"layers", "logs"}},
+      {"inodes: any at all, then priority, then count",
+       "nodefs.inodesFree",
+       false,
+       {{.uid = "none", .priority = -1, .usage = Inodes(0)},
+        {.uid = "few", .usage = Inodes(3)},
+        {.uid = "many", .usage = Inodes(9)},
+        {.uid = "unknown", .priority = 9}},
+       {"unknown", "many", "few", "none"}},
+      {"inodes: a request of storage shields",
+       "nodefs.inodesFree",
+       false,
+       {{.uid = "asks", .storage = "1Gi", .usage = Inodes(100'000)},
+        {.uid = "asks-not", .usage = Inodes(2)}},
+       {"asks-not", "asks"}},
+      {"process ids: priority before everything",
+       "pid.available",
+       false,
+       {{.uid = "high", .priority = 1, .usage = Processes(900)},
+        {.uid = "few", .usage = Processes(2)},
+        {.uid = "many", .usage = Processes(50)},
+        {.uid = "unknown"}},
+       {"unknown", "many", "few", "high"}},
+  };
+  for (const auto& c : kCases) ExpectOrder(c);
+}
+
+TEST(EvictionRanking, WhoIsSpared) {
+  const struct {
+    const char* name;
+    const char* source;
+    int32_t priority;
+    const char* priority_class;
+    bool mirror, goes, goes_if_static_pods_may;
+  } kCases[] = {
+      {"a pod of the API server", "api", 0, "", false, true, true},
+      {"a little below critical", "api", 1'999'999'999, "", false, true, true},
+      {"a critical one", "api", 2'000'000'000, "", false, false, false},
+      {"a static one", "file", 0, "", false, false, true},
+      {"a static one of another source", "http", 0, "", false, false, true},
+      {"a critical static one", "file", 2'000'001'000, "", false, false, false},
+      {"a static one of a critical class without number", "file", 0, "system-node-critical", false,
+       false, false},
+      {"a mirror", "api", 0, "", true, false, false},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    kube::Pod pod;
+    auto& annotations = *pod.mutable_metadata()->mutable_annotations();
+    annotations[std::string(kube::kConfigSource)] = c.source;
+    if (c.mirror) annotations[std::string(kube::kConfigMirror)] = "x";
+    pod.mutable_spec()->set_priority(c.priority);
+    pod.mutable_spec()->set_priority_class_name(c.priority_class);
+    EXPECT_EQ(MayBeEvicted(pod, false), c.goes);
+    EXPECT_EQ(MayBeEvicted(pod, true), c.goes_if_static_pods_may);
+  }
+}
+
+TEST(EvictionGrace, HardIsASecondSoftIsTheLesser) {
+  const struct {
+    const char* name;
+    std::optional<int64_t> pods;
+    bool hard;
+    int64_t most, want;
+  } kCases[] = {
+      {"hard", 30, true, 60, 1},
+      {"soft, the node's", 90, false, 60, 60},
+      {"soft, the pod's", 30, false, 60, 30},
+      {"soft, the pod has none", std::nullopt, false, 60, 60},
+      {"nothing is never sent", 30, false, 0, 1},
+      {"nor anything below", 30, false, -5, 1},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    kube::Pod pod;
+    if (c.pods) pod.mutable_spec()->set_termination_grace_period_seconds(*c.pods);
+    EXPECT_EQ(GraceSeconds(pod, c.hard, c.most), c.want);
+  }
+}
+
+// --- Messages.
+
+TEST(EvictionMessage, NamesThresholdAndContainersAboveTheirRequest) {
+  Candidate victim = Make({.uid = "u", .memory = "64Mi", .usage = Memory(100 * kMi)});
+  const PressureSignal signal{"memory.available", 90 * kMi, 4 * kGi};
+  EXPECT_EQ(EvictionMessage({"memory.available", "100Mi", 0s, ""}, &signal, victim),
+            "The node was low on resource: memory. Threshold quantity: 100Mi, available: 90Mi. "
+            "Container app was using 100Mi, request is 64Mi, has larger consumption of memory. ");
+  victim.usage = Memory(64 * kMi);
+  EXPECT_EQ(EvictionMessage({"memory.available", "100Mi", 0s, ""}, &signal, victim),
+            "The node was low on resource: memory. Threshold quantity: 100Mi, available: 90Mi. ");
+  EXPECT_EQ(EvictionMessage({"memory.available", "100Mi", 0s, ""}, nullptr, victim),
+            "The node was low on resource: memory. ");
+}
+
+TEST(EvictionMessage, OfStorageCountsLayerAndLogs) {
+  const Candidate victim = Make({.uid = "u", .usage = Disk(3 * kMi, kMi, 7 * kGi)});
+  const PressureSignal signal{"nodefs.available", 50, 1000};
+  EXPECT_EQ(EvictionMessage({"nodefs.available", "10%", 0s, ""}, &signal, victim),
+            "The node was low on resource: ephemeral-storage. Threshold quantity: 100, available: "
+            "50. Container app was using 4Mi, request is 0, has larger consumption of "
+            "ephemeral-storage. ");
+}
+
+TEST(EvictionMessage, OfInodesAndProcessIdsNamesNoContainer) {
+  const Candidate victim = Make({.uid = "u", .usage = Processes(5)});
+  const PressureSignal signal{"pid.available", 50, 1000};
+  EXPECT_EQ(EvictionMessage({"pid.available", "100", 0s, ""}, &signal, victim),
+            "The node was low on resource: pids. Threshold quantity: 100, available: 50. ");
+}
+
+// --- Limits of a pod's own.
+
+kube::Pod Limited(const char* volume_limit, const char* container_limit) {
+  kube::Pod pod;
+  auto& container = *pod.mutable_spec()->add_containers();
+  container.set_name("app");
+  if (container_limit != nullptr)
+    (*container.mutable_resources()->mutable_limits())["ephemeral-storage"].set_string(
+        container_limit);
+  auto& volume = *pod.mutable_spec()->add_volumes();
+  volume.set_name("tmp");
+  auto& empty_dir = *volume.mutable_volume_source()->mutable_empty_dir();
+  if (volume_limit != nullptr) empty_dir.mutable_size_limit()->set_string(volume_limit);
+  return pod;
+}
+
+TEST(LocalStorage, TheFirstLimitThatIsPassed) {
+  const struct {
+    const char* name;
+    kube::Pod pod;
+    int64_t volume_bytes, layer, logs, rest;
+    bool own_image_fs;
+    std::optional<Exceeded> want;
+  } kCases[] = {
+      {"a volume above its limit", Limited("1Mi", nullptr), 2 * kMi, 0, 0, 2 * kMi, false,
+       Exceeded{"emptydirfs.limit",
+                "Usage of EmptyDir volume \"tmp\" exceeds the limit \"1Mi\". "}},
+      {"exactly the limit", Limited("1Mi", nullptr), kMi, 0, 0, kMi, false, std::nullopt},
+      {"a limit of nothing is none", Limited("0", nullptr), kMi, 0, 0, kMi, false, std::nullopt},
+      {"no limit", Limited(nullptr, nullptr), kGi, kGi, kGi, kGi, false, std::nullopt},
+      {"the pod above the sum of its limits", Limited(nullptr, "10Mi"), 0, kMi, kMi, 9 * kMi, false,
+       Exceeded{"ephemeralpodfs.limit",
+                "Pod ephemeral local storage usage exceeds the total limit of containers 10Mi. "}},
+      {"layers count for the pod on any disk", Limited(nullptr, "10Mi"), 0, 11 * kMi, 0, 0, true,
+       Exceeded{"ephemeralpodfs.limit",
+                "Pod ephemeral local storage usage exceeds the total limit of containers 10Mi. "}},
+      {"exactly the sum", Limited(nullptr, "10Mi"), 0, kMi, kMi, 8 * kMi, false, std::nullopt},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    PodUsage usage = Disk(c.layer, c.logs, c.rest);
+    usage.volume_bytes["tmp"] = c.volume_bytes;
+    EXPECT_EQ(FindExceeded(c.pod, usage, c.own_image_fs), c.want);
+  }
+}
+
+TEST(LocalStorage, AContainerAboveItsOwnBesideOneWithRoom) {
+  kube::Pod pod = Limited(nullptr, "1Mi");
+  auto& other = *pod.mutable_spec()->add_containers();
+  other.set_name("other");
+  (*other.mutable_resources()->mutable_limits())["ephemeral-storage"].set_string("1Gi");
+  PodUsage usage = Disk(kMi, kMi, 0);
+  const Exceeded want{"ephemeralcontainerfs.limit",
+                      "Container app exceeded its local ephemeral storage limit \"1Mi\". "};
+  EXPECT_EQ(FindExceeded(pod, usage, false), want);
+  EXPECT_EQ(FindExceeded(pod, usage, true), std::nullopt) << "its layer is on another disk";
+  usage.containers["app"].logs.bytes = kMi + 1;
+  EXPECT_EQ(FindExceeded(pod, usage, true), want);
+}
+
+TEST(LocalStorage, WhatHasToBeMeasured) {
+  EXPECT_FALSE(LocalLimitsOf(Limited(nullptr, nullptr)).any());
+  EXPECT_FALSE(LocalLimitsOf(Limited("0", nullptr)).any());
+  EXPECT_THAT(LocalLimitsOf(Limited("1Mi", nullptr)).volumes, ElementsAre("tmp"));
+  EXPECT_FALSE(LocalLimitsOf(Limited("1Mi", nullptr)).pod_or_containers);
+  EXPECT_TRUE(LocalLimitsOf(Limited(nullptr, "1Mi")).pod_or_containers);
+}
+
+TEST(LocalStorage, WhatWasNotMeasuredPassesNoLimit) {
+  EXPECT_EQ(FindExceeded(Limited("1Mi", "1Mi"), {}, false), std::nullopt);
+}
+
+}  // namespace
+}  // namespace splitlet::gc

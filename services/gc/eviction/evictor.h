@@ -1,0 +1,90 @@
+#pragma once
+
+/// Ends pods when the node runs out of something, or when they pass their own limits of local
+/// storage: first what nobody needs is removed, then one pod goes, then the node is looked at
+/// again.
+/// In:    each pass of PressureMonitor, changes of `desired` and `workers`, ends of its own rounds.
+/// Owns:  Step, the threshold that is acted on; Victims owns who is on his way.
+/// Out:   rounds of garbage collection, victims, the node event EvictionThresholdMet.
+/// Killed at any line: what was not decided is decided anew from the next pass; a victim is on disk
+/// (victims.h).
+/// Threads: loop thread; what blocks runs on a strand of its own.
+/// Errors: figures that cannot be read end the pass; the next one begins anew.
+/// Source: docs/behaviour/eviction.md; docs/safety.md, rules 3 and 8.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "services/gc/eviction/active_pods.h"
+#include "services/gc/eviction/thresholds.h"
+#include "services/gc/eviction/usage.h"
+#include "services/gc/eviction/victims.h"
+#include "services/gc/pressure/pressure_monitor.h"
+#include "services/gc/removal_log.h"
+
+namespace splitlet::gc {
+
+class Evictor {
+ public:
+  struct Deps {
+    const Clock& clock;
+    exec::EventLoop& loop;
+    exec::Strands& strands;
+    fs::FileSystem& files;
+    UsageSources usage;
+    cri::Images& images;
+    peers::KillClient& pod_worker;
+    const bus::View<v1::DesiredRecord>& desired;
+    const bus::View<v1::WorkerRecord>& workers;
+    daemon::EventRecorder& events;
+    RemovalLog& removal_log;
+    GcMetrics& metrics;
+    const Log& log;
+    /// Frees what it can of this; then calls back.
+    std::function<void(NodeReclaim what, std::function<void()> done)> reclaim;
+    std::function<void()> look_again;  // a pass soon
+  };
+  Evictor(const Deps& deps, const GcConfig& config);
+
+  void Start() { victims_.Start(); }
+  void OnPass(const Pass& pass);
+  void OnDesired(const bus::View<v1::DesiredRecord>::Change& change) { pods_.OnDesired(change); }
+  void OnWorkers() { victims_.OnWorkers(); }
+
+ private:
+  enum class Step {
+    kIdle,       // the next pass decides
+    kMeasuring,  // figures are read, for own limits or for the ranking
+    kFreeing,    // rounds of garbage collection
+    kLooking,    // they have ended; the next pass says whether they were enough
+  };
+
+  void MeasureLimits();
+  void OnLimitsMeasured(const std::vector<ActivePods::Limited>& pods,
+                        const StatusOr<Usages>& usages);
+  void ActOnThreshold();
+  void FindLayout();
+  void Free();
+  void OnFreed();
+  void MeasurePods();
+  void OnPodsMeasured(std::vector<Candidate> pods, const StatusOr<Usages>& usages);
+  void Evict(const Candidate& pod, const std::string& signal, Victim victim);
+  void End() { step_ = Step::kIdle; }
+
+  Deps deps_;
+  const GcConfig& config_;
+  ActivePods pods_;
+  Victims victims_;
+  Step step_ = Step::kIdle;
+  Pass pass_;  // the one that is acted on
+  Threshold threshold_;
+  Clock::Time freed_at_;
+  std::optional<bool> own_image_fs_;
+  std::map<std::string, Clock::Time> measure_next_;  // own limits, by UID
+  bool told_nobody_ = false;
+};
+
+}  // namespace splitlet::gc

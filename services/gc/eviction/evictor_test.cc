@@ -1,0 +1,420 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prometheus/text_serializer.h>
+
+#include <algorithm>
+
+#include "libs/base/fail_point.h"
+#include "services/gc/gc_fixture.h"
+
+namespace splitlet::gc {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr int64_t kMi = 1 << 20;
+
+struct NewPod {
+  std::string uid;
+  int32_t priority = 0;
+  int64_t memory = kMi;  // in use
+  std::string source = "api";
+  std::string storage_limit = {}, volume_limit = {};
+};
+
+/// Pods run; how much the node has is said in /proc/meminfo and by the size of its disks.
+class Eviction : public testing::Test {
+ protected:
+  Eviction() {
+    node.config.eviction_hard = {{"memory.available", "100Mi"}, {"nodefs.available", "10%"}};
+    node.config.pressure_transition = 5min;
+    SetMemory(500);
+    node.on_call = [this](std::string_view method) {
+      ++calls[std::string(method)];
+      if (on_call) on_call(method);
+    };
+    // pod-worker: has it on disk, and says so.
+    node.kills.on_kill = [this](const v1::KillPodRequest& request) {
+      node.loop.Post([this, request] { PutWorker(request.uid(), v1::TERMINATING, true); });
+    };
+  }
+
+  void SetMemory(int64_t available_mi) {
+    const std::string text = fmt::format("MemTotal: {} kB\nActive(anon): {} kB\n", 1000 * 1024,
+                                         (1000 - available_mi) * 1024);
+    ASSERT_TRUE(node.files.Replace("/proc/meminfo", text, {}).ok());
+  }
+
+  void PutWorker(const std::string& uid, v1::WorkerState state, bool evicted) {
+    v1::WorkerRecord worker;
+    worker.set_uid(uid);
+    worker.set_incarnation(1);
+    worker.set_granted(true);
+    worker.set_state(state);
+    worker.set_evicted(evicted);
+    ASSERT_TRUE(node.workers.Put(bus::KeyOf(uid), worker).ok());
+  }
+
+  void Add(const NewPod& spec) {
+    node.runtime.AddImage("busybox");
+    const cri::TestPod pod{.name = spec.uid, .uid = spec.uid};
+    const Deadline deadline = After(node.clock, 1min);
+    const auto sandbox = *node.runtime.RunPodSandbox(pod.Config(), "", deadline);
+    const auto container = *node.runtime.CreateContainer(sandbox, pod.ContainerConfig("app", 0),
+                                                         pod.Config(), deadline);
+    ASSERT_TRUE(node.runtime.StartContainer(container, deadline).ok());
+    node.runtime.SetStats(container, {container, 1, static_cast<uint64_t>(spec.memory), 4096});
+    v1::DesiredRecord desired;
+    desired.set_uid(spec.uid);
+    desired.set_incarnation(1);
+    desired.set_state(v1::DesiredRecord::WANTED);
+    desired.set_pod(MakePod(spec).SerializeAsString());
+    ASSERT_TRUE(node.desired.Put(bus::KeyOf(spec.uid), desired).ok());
+    PutWorker(spec.uid, v1::SYNCING, false);
+  }
+
+  static kube::Pod MakePod(const NewPod& spec) {
+    kube::Pod pod;
+    pod.mutable_metadata()->set_uid(spec.uid);
+    pod.mutable_metadata()->set_name(spec.uid);
+    pod.mutable_metadata()->set_namespace_("default");
+    (*pod.mutable_metadata()->mutable_annotations())[std::string(kube::kConfigSource)] =
+        spec.source;
+    pod.mutable_spec()->set_priority(spec.priority);
+    pod.mutable_spec()->set_termination_grace_period_seconds(30);
+    auto& container = *pod.mutable_spec()->add_containers();
+    container.set_name("app");
+    container.set_image("busybox");
+    if (!spec.storage_limit.empty())
+      (*container.mutable_resources()->mutable_limits())["ephemeral-storage"].set_string(
+          spec.storage_limit);
+    if (!spec.volume_limit.empty()) {
+      auto& volume = *pod.mutable_spec()->add_volumes();
+      volume.set_name("tmp");
+      volume.mutable_volume_source()->mutable_empty_dir()->mutable_size_limit()->set_string(
+          spec.volume_limit);
+    }
+    return pod;
+  }
+
+  void Start() {
+    node.Start();
+    node.CompleteViews();
+    node.all.Advance(10s);
+  }
+  std::vector<std::string> Killed() {
+    std::vector<std::string> uids;
+    for (const auto& kill : node.kills.kills) uids.push_back(kill.uid());
+    return uids;
+  }
+  std::string Metrics() {
+    return prometheus::TextSerializer().Serialize(node.process->registry.Collect());
+  }
+  bool HasCondition(const std::string& condition) {
+    const auto record = node.pressure.Find("node");
+    return std::ranges::find(record->conditions(), condition) != record->conditions().end();
+  }
+  int CountEvents(const std::string& reason) {
+    return static_cast<int>(std::ranges::count(node.events.reasons, reason));
+  }
+
+  TestNode node;
+  std::map<std::string, int> calls;
+  std::function<void(std::string_view)> on_call;
+};
+
+TEST_F(Eviction, NothingIsAskedWhileTheNodeHasEnough) {
+  Add({.uid = "a", .memory = 900 * kMi});
+  Start();
+  calls.clear();
+  node.all.Advance(59s);
+  EXPECT_EQ(calls["ListContainerStats"], 0);
+  EXPECT_EQ(node.disk.measured, 0);
+  EXPECT_THAT(Killed(), IsEmpty());
+}
+
+TEST_F(Eviction, TheWorstPodEndsAndTheNextOneOnlyWhenItIsGone) {
+  Add({.uid = "less", .memory = 10 * kMi});
+  Add({.uid = "more", .memory = 20 * kMi});
+  Start();
+  SetMemory(50);
+  node.all.Advance(10s);
+  ASSERT_THAT(Killed(), ElementsAre("more"));
+  const auto& kill = node.kills.kills[0];
+  EXPECT_EQ(kill.reason(), "Evicted");
+  EXPECT_EQ(kill.message(),
+            "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. "
+            "Container app was using 20Mi, request is 0, has larger consumption of memory. ");
+  EXPECT_TRUE(kill.evict());
+  EXPECT_FALSE(kill.own_limit());
+  EXPECT_EQ(kill.grace_period_seconds(), 1);
+  EXPECT_EQ(kill.incarnation(), 1);
+  EXPECT_EQ(CountEvents("Evicted"), 1);
+  EXPECT_GE(CountEvents("EvictionThresholdMet"), 1);
+  EXPECT_TRUE(HasCondition("MemoryPressure"));
+  EXPECT_THAT(Metrics(), HasSubstr("kubelet_evictions{eviction_signal=\"memory.available\"} 1"));
+  node.all.Advance(19s);
+  EXPECT_THAT(Killed(), ElementsAre("more")) << "it is still ending";
+  PutWorker("more", v1::FINISHED, true);
+  node.all.Advance(1s);
+  EXPECT_THAT(Killed(), ElementsAre("more", "less")) << "at once, not with the next ten seconds";
+}
+
+TEST_F(Eviction, OneThatDoesNotEndHoldsUpTheNextForHalfAMinuteAtMost) {
+  Add({.uid = "a", .memory = 20 * kMi});
+  Add({.uid = "b", .memory = 10 * kMi});
+  Start();
+  SetMemory(50);
+  node.all.Advance(10s);
+  ASSERT_THAT(Killed(), ElementsAre("a"));
+  node.all.Advance(29s);
+  EXPECT_EQ(Killed().size(), 1U);
+  node.all.Advance(2s);
+  EXPECT_THAT(Killed(), ElementsAre("a", "b"));
+}
+
+TEST_F(Eviction, EnoughIsEnough) {
+  Add({.uid = "a"});
+  Add({.uid = "b"});
+  Start();
+  SetMemory(50);
+  node.all.Advance(10s);
+  ASSERT_EQ(Killed().size(), 1U);
+  SetMemory(500);
+  PutWorker(Killed()[0], v1::FINISHED, true);
+  node.all.Advance(4min);
+  EXPECT_EQ(Killed().size(), 1U);
+  EXPECT_TRUE(HasCondition("MemoryPressure"));
+  node.all.Advance(2min);
+  EXPECT_FALSE(HasCondition("MemoryPressure"));
+}
+
+TEST_F(Eviction, CriticalAndStaticPodsAreSpared) {
+  Add({.uid = "critical", .priority = 2'000'000'000, .memory = 300 * kMi});
+  Add({.uid = "static", .memory = 200 * kMi, .source = "file"});
+  Start();
+  SetMemory(50);
+  node.all.Advance(30s);
+  EXPECT_THAT(Killed(), IsEmpty());
+  Add({.uid = "small", .priority = 1000});
+  node.all.Advance(10s);
+  EXPECT_THAT(Killed(), ElementsAre("small"));
+}
+
+TEST_F(Eviction, StaticPodsGoWhereTheNodeSaysThatTheyMay) {
+  node.config.evict_static_pods = true;
+  Add({.uid = "critical", .priority = 2'000'000'000, .memory = 300 * kMi, .source = "file"});
+  Add({.uid = "static", .memory = 200 * kMi, .source = "file"});
+  Start();
+  SetMemory(50);
+  node.all.Advance(10s);
+  EXPECT_THAT(Killed(), ElementsAre("static"));
+}
+
+TEST_F(Eviction, ASoftThresholdWaitsItsGraceAndGivesThePodOne) {
+  node.config.eviction_hard.clear();
+  node.config.eviction_soft = {{"memory.available", "200Mi"}};
+  node.config.eviction_soft_grace = {{"memory.available", 1min}};
+  node.config.eviction_max_grace_seconds = 20;
+  Add({.uid = "a"});
+  Start();
+  SetMemory(150);
+  node.all.Advance(60s);
+  EXPECT_THAT(Killed(), IsEmpty());
+  EXPECT_TRUE(HasCondition("MemoryPressure"));
+  node.Crash();
+  node.Start();
+  node.CompleteViews();
+  node.all.Advance(10s);
+  ASSERT_THAT(Killed(), ElementsAre("a")) << "since when it is met survives the process";
+  EXPECT_EQ(node.kills.kills[0].grace_period_seconds(), 20);
+}
+
+TEST_F(Eviction, WhatNobodyUsesGoesBeforeAnyPod) {
+  Add({.uid = "a"});
+  node.runtime.AddImage("unused");
+  node.config.image_min_age = 0s;
+  node.config.sandbox_image = "pause";
+  on_call = [this](std::string_view method) {
+    if (method == "RemoveImage") node.files.SetUsage("/kubelet", {100, 60, 100, 50});
+  };
+  Start();
+  node.files.SetUsage("/kubelet", {100, 5, 100, 50});
+  node.all.Advance(20s);
+  EXPECT_EQ(calls["RemoveImage"], 1);
+  EXPECT_GE(CountEvents("EvictionThresholdMet"), 1);
+  EXPECT_TRUE(HasCondition("DiskPressure"));
+  EXPECT_THAT(Killed(), IsEmpty());
+}
+
+TEST_F(Eviction, WhenThatIsNotEnoughThePodThatFillsTheDiskEnds) {
+  Add({.uid = "a"});
+  Add({.uid = "b"});
+  node.disk.trees["/kubelet/pods/b"] = {50 * kMi, 10};
+  Start();
+  node.files.SetUsage("/kubelet", {100, 5, 100, 50});
+  node.all.Advance(20s);
+  ASSERT_THAT(Killed(), ElementsAre("b"));
+  EXPECT_THAT(node.kills.kills[0].message(),
+              HasSubstr("The node was low on resource: ephemeral-storage. "));
+}
+
+TEST_F(Eviction, PodsAboveTheirOwnLimitsEndInOnePass) {
+  Add({.uid = "fine", .volume_limit = "1Mi"});
+  Add({.uid = "volume", .volume_limit = "1Mi"});
+  Add({.uid = "storage", .storage_limit = "1Mi"});
+  Add({.uid = "critical", .priority = 2'000'000'000, .volume_limit = "1Mi"});
+  node.disk.trees["/kubelet/pods/fine/volumes/kubernetes.io~empty-dir/tmp"] = {kMi, 1};
+  for (const char* uid : {"volume", "critical"})
+    node.disk.trees[fmt::format("/kubelet/pods/{}/volumes/kubernetes.io~empty-dir/tmp", uid)] = {
+        2 * kMi, 1};
+  node.disk.trees["/kubelet/pods/storage"] = {2 * kMi, 1};
+  Start();
+  ASSERT_THAT(Killed(), testing::UnorderedElementsAre("volume", "storage"));
+  for (const auto& kill : node.kills.kills) {
+    EXPECT_TRUE(kill.own_limit());
+    EXPECT_EQ(kill.grace_period_seconds(), 1);
+    EXPECT_EQ(
+        kill.message(),
+        kill.uid() == "volume"
+            ? "Usage of EmptyDir volume \"tmp\" exceeds the limit \"1Mi\". "
+            : "Pod ephemeral local storage usage exceeds the total limit of containers 1Mi. ");
+  }
+  EXPECT_EQ(CountEvents("Evicted"), 2);
+  EXPECT_EQ(CountEvents("EvictionThresholdMet"), 0);
+  EXPECT_THAT(Metrics(), HasSubstr("kubelet_evictions{eviction_signal=\"emptydirfs.limit\"} 1"));
+}
+
+TEST_F(Eviction, WithoutTheIsolationOfLocalStorageNoLimitCounts) {
+  node.config.local_storage_limits = false;
+  Add({.uid = "volume", .volume_limit = "1Mi"});
+  node.disk.trees["/kubelet/pods/volume/volumes/kubernetes.io~empty-dir/tmp"] = {2 * kMi, 1};
+  Start();
+  node.all.Advance(1min);
+  EXPECT_THAT(Killed(), IsEmpty());
+  EXPECT_EQ(node.disk.measured, 0);
+}
+
+TEST_F(Eviction, WithoutFiguresNobodyEnds) {
+  Add({.uid = "a"});
+  Start();
+  SetMemory(50);
+  node.failing = "ListContainerStats";
+  node.all.Advance(30s);
+  EXPECT_THAT(Killed(), IsEmpty());
+  EXPECT_THAT(Metrics(), HasSubstr("splitlet_gc_errors_total{kind=\"eviction\"}"));
+}
+
+TEST_F(Eviction, NobodyEndsUnderAViewThatIsNotLive) {
+  Add({.uid = "a"});
+  Start();
+  node.network.SetConnected("pod-worker", false);
+  node.network.SetCallsFail("pod-worker", true);
+  node.all.Advance(10s);
+  SetMemory(50);
+  node.all.Advance(30s);
+  EXPECT_THAT(Killed(), IsEmpty());
+}
+
+TEST_F(Eviction, AKillIsRepeatedWhilePodWorkerIsAway) {
+  Add({.uid = "a", .memory = 20 * kMi});
+  Add({.uid = "b"});
+  Start();
+  SetMemory(50);
+  node.kills.status = Unavailable("starting");
+  node.all.Advance(15s);
+  EXPECT_GT(Killed().size(), 2U);
+  node.kills.status = OkStatus();
+  node.all.Advance(2s);
+  std::set<std::string> requests;
+  for (const auto& kill : node.kills.kills) requests.insert(kill.uid() + kill.request_id());
+  EXPECT_EQ(requests.size(), 1U);
+  EXPECT_EQ(CountEvents("Evicted"), 1);
+}
+
+TEST_F(Eviction, WhatIsRefusedIsNotAskedForAgainAtOnce) {
+  Add({.uid = "a"});
+  Start();
+  SetMemory(50);
+  node.kills.status = FailedPrecondition("no such life of the pod");
+  node.all.Advance(30s);
+  EXPECT_LE(Killed().size(), 3U);
+  EXPECT_EQ(CountEvents("Evicted"), 0);
+}
+
+class KilledAt : public Eviction, public testing::WithParamInterface<const char*> {};
+
+/// Whoever dies in between, one pod ends: the one that was chosen first.
+TEST_P(KilledAt, AnEffectOnePodEnds) {
+  Add({.uid = "a", .memory = 20 * kMi});
+  Add({.uid = "b", .memory = 10 * kMi});
+  Start();
+  FailPoints points(
+      {.crash = [] { throw exec::Scheduler::CrashedHere{}; }, .delay = [](int64_t) {}});
+  ASSERT_TRUE(points.Set(GetParam(), "crash").ok());
+  bool crashed = false;
+  node.all.SetAfterStep([&](const exec::Scheduler::Step&, bool died) { crashed |= died; });
+  FailPoints::SetCurrent(&points);
+  SetMemory(50);
+  node.all.Advance(10s);
+  FailPoints::SetCurrent(nullptr);
+  EXPECT_TRUE(crashed);
+  node.Crash();
+  node.Start();
+  node.all.Advance(20s);
+  const auto killed = Killed();
+  EXPECT_FALSE(killed.empty());
+  EXPECT_EQ(std::ranges::count(killed, "b"), 0);
+  for (const auto& kill : node.kills.kills)
+    EXPECT_EQ(kill.request_id(), node.kills.kills[0].request_id());
+  PutWorker("a", v1::FINISHED, true);
+  SetMemory(500);
+  node.all.Advance(1s);
+  EXPECT_THAT(*node.files.List("/run/gc/victims"), IsEmpty());
+  node.all.Advance(1min);
+  EXPECT_EQ(Killed(), killed);
+}
+
+INSTANTIATE_TEST_SUITE_P(Eviction, KilledAt,
+                         testing::Values("gc.choose-victim.before", "gc.choose-victim.after",
+                                         "gc.evict.before", "gc.evict.after"));
+
+TEST_F(Eviction, AChoiceThatNobodyHeardOfIsForgottenAfterHalfAMinute) {
+  Add({.uid = "a"});
+  Start();
+  node.kills.status = Unavailable("away");
+  SetMemory(50);
+  node.all.Advance(10s);
+  ASSERT_FALSE(Killed().empty());
+  node.Crash();
+  node.kills = {};
+  SetMemory(500);
+  node.clock.Advance(31s);
+  node.Start();
+  node.all.Advance(30s);
+  EXPECT_THAT(Killed(), IsEmpty());
+  EXPECT_THAT(*node.files.List("/run/gc/victims"), IsEmpty());
+}
+
+TEST(Victim, IsOnDiskAsItWasChosen) {
+  const Victim victim{.uid = "u",
+                      .name_space = "default",
+                      .name = "web",
+                      .incarnation = 7,
+                      .signal = "memory.available",
+                      .message = "The node was low on resource: memory. ",
+                      .grace_seconds = 20,
+                      .own_limit = true,
+                      .chosen_at = {3, 5s}};
+  const auto read = DecodeVictim(EncodeVictim(victim), 3);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(EncodeVictim(*read), EncodeVictim(victim));
+  EXPECT_EQ(read->chosen_at, victim.chosen_at);
+  for (const char* broken : {"", "no line", "1 a b\n", "x a b c\n", "1x a b c\n"})
+    EXPECT_FALSE(DecodeVictim(broken, 3).ok()) << broken;
+}
+
+}  // namespace
+}  // namespace splitlet::gc

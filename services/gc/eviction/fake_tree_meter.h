@@ -1,0 +1,36 @@
+#pragma once
+
+/// Trees of which a test says how large they are.
+/// Threads: as the test's.
+/// Errors: none.
+
+#include <map>
+#include <string>
+
+#include "services/gc/eviction/tree_meter.h"
+
+namespace splitlet::gc {
+
+class FakeTreeMeter final : public TreeMeter {
+ public:
+  struct Disk {
+    std::map<std::string, DiskFigures> trees;
+    std::map<std::string, uint64_t> devices;  // by path; 1 where nothing is said
+    int measured = 0;
+  };
+  explicit FakeTreeMeter(Disk& disk) : disk_(disk) {}
+  StatusOr<DiskFigures> Measure(const std::string& path) override {
+    ++disk_.measured;
+    const auto found = disk_.trees.find(path);
+    return found == disk_.trees.end() ? DiskFigures{} : found->second;
+  }
+  StatusOr<uint64_t> DeviceOf(const std::string& path) override {
+    const auto found = disk_.devices.find(path);
+    return found == disk_.devices.end() ? 1 : found->second;
+  }
+
+ private:
+  Disk& disk_;
+};
+
+}  // namespace splitlet::gc

@@ -1,0 +1,74 @@
+#pragma once
+
+/// In which order pods go when the node runs out of something, and which never go.
+/// Threads: pure.
+/// Errors: none; what was not measured is not there, and goes first.
+/// Units: bytes, inodes, processes.
+/// Source: docs/behaviour/eviction.md, "Who goes first"; kubelet eviction rankMemoryPressure,
+/// rankDiskPressureFunc, rankPIDPressure.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libs/kube/pod_types.h"
+#include "services/gc/eviction/thresholds.h"
+
+namespace splitlet::gc {
+
+struct DiskFigures {
+  int64_t bytes = 0, inodes = 0;
+  DiskFigures& operator+=(const DiskFigures& more) {
+    bytes += more.bytes;
+    inodes += more.inodes;
+    return *this;
+  }
+  bool operator==(const DiskFigures&) const = default;
+};
+
+struct ContainerUsage {
+  int64_t memory_bytes = 0;  // working set
+  DiskFigures layer, logs;
+};
+
+/// What a pod uses; a part that was not measured is not there.
+struct PodUsage {
+  std::map<std::string, ContainerUsage> containers;  // running ones, by name
+  bool has_memory = false, has_disk = false;
+  std::optional<int64_t> processes;
+  DiskFigures volumes;  // local ones, and the other files of the pod's directory
+  std::map<std::string, int64_t> volume_bytes;  // of those with a limit, by name
+
+  int64_t memory_bytes() const;
+  /// `layers`: with what containers wrote into their root file systems; `rest`: logs and volumes.
+  DiskFigures disk(bool layers, bool rest) const;
+};
+
+struct Candidate {
+  std::string uid;
+  int64_t incarnation = 0;
+  std::shared_ptr<const kube::Pod> pod;
+  PodUsage usage;
+};
+
+/// Which of a pod's files a signal is about.
+struct DiskScope {
+  bool layers = true, rest = true;
+};
+DiskScope ScopeOfSignal(const std::string& signal, bool own_image_fs);
+
+/// Sorts so that the first goes first.
+void Rank(Starved resource, DiskScope scope, std::vector<Candidate>& candidates);
+
+/// Static pods and mirrors never go, unless the node says that static ones may; nor does what the
+/// cluster depends on, by priority or by the names of those priority classes.
+bool MayBeEvicted(const kube::Pod& pod, bool static_pods_too);
+
+/// Of a kill: 1 s for a hard threshold; for a soft one what the node allows at most, or the pod's
+/// own when it is less. Never below 1, which would mean something else.
+int64_t GraceSeconds(const kube::Pod& pod, bool hard, int64_t most);
+
+}  // namespace splitlet::gc

@@ -1,0 +1,109 @@
+#include "services/gc/eviction/usage.h"
+
+#include <utility>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/node/pod_place.h"
+
+namespace splitlet::gc {
+namespace {
+
+constexpr Duration kCallLimit = std::chrono::seconds{10};
+
+struct Measured {
+  std::string uid, name;
+  cri::ContainerStats stats;
+};
+
+/// Of containers that run; of several of one name the newest.
+StatusOr<std::vector<Measured>> ReadContainers(const UsageSources& from) {
+  const Deadline deadline = After(from.clock, kCallLimit);
+  ASSIGN_OR_RETURN(auto containers, from.reader.ListContainers({}, deadline), "list containers");
+  ASSIGN_OR_RETURN(const auto listed, from.stats.ListContainerStats(deadline),
+                   "figures of containers");
+  std::map<cri::ContainerId, const cri::ContainerStats*> by_id;
+  for (const auto& stats : listed) by_id[stats.id] = &stats;
+  std::map<std::pair<std::string, std::string>, const cri::Container*> newest;
+  for (const auto& container : containers) {
+    const auto uid = container.labels.find(std::string(kube::kPodUidLabel));
+    if (container.state != cri::ContainerState::kRunning || uid == container.labels.end()) continue;
+    const cri::Container*& known = newest[{uid->second, container.name}];
+    if (known == nullptr || cri::IsNewer(container, *known)) known = &container;
+  }
+  std::vector<Measured> measured;
+  for (const auto& [key, container] : newest) {
+    const auto stats = by_id.find(container->id);
+    if (stats != by_id.end()) measured.push_back({key.first, key.second, *stats->second});
+  }
+  return measured;
+}
+
+/// Logs of its containers, and everything in its directory that nothing is mounted on.
+Status MeasureDisk(const UsageSources& from, const UsageWish& wish, const GcConfig& config,
+                   PodUsage& usage) {
+  const auto& metadata = wish.pod->metadata();
+  const std::string logs = fmt::format("{}/{}_{}_{}", config.pod_logs_dir, metadata.namespace_(),
+                                       metadata.name(), wish.uid);
+  for (auto& [name, container] : usage.containers) {
+    ASSIGN_OR_RETURN(container.logs, from.meter.Measure(logs + "/" + name), "logs");
+  }
+  ASSIGN_OR_RETURN(const auto place,
+                   node::FindPodPlace(from.files, {config.pods_dir, config.root_dir}, wish.uid),
+                   "pod directory");
+  ASSIGN_OR_RETURN(usage.volumes, from.meter.Measure(place.path), "pod directory");
+  return OkStatus();
+}
+
+void MeasureVolumes(const UsageSources& from, const UsageWish& wish, const GcConfig& config,
+                    PodUsage& usage) {
+  if (wish.volumes.empty()) return;
+  const auto place = node::FindPodPlace(from.files, {config.pods_dir, config.root_dir}, wish.uid);
+  if (!place.ok()) return;
+  for (const auto& name : wish.volumes) {
+    const auto used = from.meter.Measure(place->path + "/volumes/kubernetes.io~empty-dir/" + name);
+    if (used.ok()) usage.volume_bytes[name] = used->bytes;
+  }
+}
+
+}  // namespace
+
+StatusOr<Usages> ReadUsage(const UsageSources& from, const std::vector<UsageWish>& wishes,
+                           const GcConfig& config) {
+  Usages usages;
+  bool ask = false;
+  for (const auto& wish : wishes) {
+    usages[wish.uid];
+    ask = ask || wish.from_runtime();
+  }
+  if (ask) {
+    ASSIGN_OR_RETURN(const auto measured, ReadContainers(from), "runtime");
+    for (const auto& container : measured) {
+      const auto usage = usages.find(container.uid);
+      if (usage == usages.end()) continue;
+      auto& own = usage->second.containers[container.name];
+      own.memory_bytes = static_cast<int64_t>(container.stats.memory_working_set_bytes);
+      own.layer.bytes = static_cast<int64_t>(container.stats.writable_layer_bytes);
+    }
+  }
+  for (const auto& wish : wishes) {
+    PodUsage& usage = usages[wish.uid];
+    const bool runs = !usage.containers.empty();
+    usage.has_memory = wish.memory && runs;
+    usage.has_disk = wish.disk && MeasureDisk(from, wish, config, usage).ok();
+    MeasureVolumes(from, wish, config, usage);
+  }
+  return usages;
+}
+
+StatusOr<bool> HasOwnImageFs(const UsageSources& from, cri::Images& images,
+                             const GcConfig& config) {
+  ASSIGN_OR_RETURN(const auto listed, images.ImageFsInfo(After(from.clock, kCallLimit)),
+                   "file system of the images");
+  if (listed.empty()) return Unavailable("the runtime names no file system of its images");
+  ASSIGN_OR_RETURN(const uint64_t theirs, from.meter.DeviceOf(listed.front().mountpoint),
+                   "device of the images");
+  ASSIGN_OR_RETURN(const uint64_t ours, from.meter.DeviceOf(config.root_dir), "device of pods");
+  return theirs != ours;
+}
+
+}  // namespace splitlet::gc
