@@ -91,8 +91,7 @@ void Evictor::MeasureLimits() {
 void Evictor::OnLimitsMeasured(const std::vector<ActivePods::Limited>& pods,
                                const StatusOr<Usages>& usages) {
   if (!usages.ok()) {
-    deps_.metrics.errors.Add({{"kind", "eviction"}}).Increment();
-    deps_.log.Warn("what pods use of their limits cannot be read", {KV("err", usages.status())});
+    NoteUnread(usages.status());
     return ActOnThreshold();
   }
   for (const auto& [pod, limits] : pods) {
@@ -126,8 +125,7 @@ void Evictor::FindLayout() {
         own_image_fs_ = *own;
         return Free();
       }
-      deps_.metrics.errors.Add({{"kind", "eviction"}}).Increment();
-      deps_.log.Warn("on which disk images are cannot be read", {KV("err", own.status())});
+      NoteUnread(own.status());
       End();
     });
   });
@@ -171,10 +169,10 @@ void Evictor::MeasurePods() {
 void Evictor::OnPodsMeasured(std::vector<Candidate> pods, const StatusOr<Usages>& usages) {
   End();
   if (!usages.ok()) {
-    deps_.metrics.errors.Add({{"kind", "eviction"}}).Increment();
-    deps_.log.Warn("what pods use cannot be read", {KV("err", usages.status())});
+    NoteUnread(usages.status());
     return;
   }
+  unread_.clear();
   for (auto& pod : pods) {
     const auto usage = usages->find(pod.uid);
     if (usage != usages->end()) pod.usage = usage->second;
@@ -191,6 +189,13 @@ void Evictor::OnPodsMeasured(std::vector<Candidate> pods, const StatusOr<Usages>
         {.message = EvictionMessage(threshold_, signal, *worst),
          .grace_seconds =
              GraceSeconds(*worst->pod, threshold_.hard(), config_.eviction_max_grace_seconds)});
+}
+
+void Evictor::NoteUnread(const Status& why) {
+  deps_.metrics.errors.Add({{"kind", "eviction"}}).Increment();
+  const std::string text = Message(why);
+  if (std::exchange(unread_, text) != text)
+    deps_.log.Warn("figures for an eviction cannot be read", {KV("err", why)});
 }
 
 void Evictor::Evict(const Candidate& pod, const std::string& signal, Victim victim) {

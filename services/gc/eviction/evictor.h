@@ -71,6 +71,8 @@ class Evictor {
   void OnFreed();
   void MeasurePods();
   void OnPodsMeasured(std::vector<Candidate> pods, const StatusOr<Usages>& usages);
+  /// Logged when it is another trouble than the last.
+  void NoteUnread(const Status& why);
   void Evict(const Candidate& pod, const std::string& signal, Victim victim);
   void End() { step_ = Step::kIdle; }
 
@@ -85,6 +87,7 @@ class Evictor {
   std::optional<bool> own_image_fs_;
   std::map<std::string, Clock::Time> measure_next_;  // own limits, by UID
   bool told_nobody_ = false;
+  std::string unread_;  // why, as last logged
 };
 
 }  // namespace splitlet::gc

@@ -103,7 +103,9 @@ void Victims::Start() {
 
 void Victims::OnRead(const StatusOr<fs::FactStore::All>& facts) {
   if (!facts.ok()) {
-    deps_.log.Error("victims in flight cannot be read", {KV("err", facts.status())});
+    if (!std::exchange(told_unread_, true))
+      deps_.log.Error("victims in flight cannot be read; no other is chosen",
+                      {KV("err", facts.status())});
     deps_.loop.RunAfter(kRetry, [this] { Start(); });
     return;
   }

@@ -81,7 +81,7 @@ class Victims {
 
   Deps deps_;
   fs::FactStore facts_;
-  bool read_ = false;
+  bool read_ = false, told_unread_ = false;
   std::map<std::string, Flight> victims_;  // by UID
 };
 
