@@ -25,6 +25,7 @@
 #include "libs/peers/fake_desired_owner.h"
 #include "services/gc/eviction/fake_tree_meter.h"
 #include "services/gc/gc_service.h"
+#include "services/gc/oom/fake_kernel_log.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 
@@ -133,6 +134,7 @@ struct TestNode {
   FakeWorkerClient::State holds;
   FakeKillClient::State kills;
   FakeTreeMeter::Disk disk;
+  FakeKernelLog::State kernel_log;
   StatusOr<bool> known = false;
   std::vector<std::string> asked_sources;
   GcConfig config;
@@ -170,6 +172,7 @@ struct TestNode {
                 .stop_sandbox = [this](const cri::SandboxId& id,
                                        const Deadline& d) { return runtime.StopPodSandbox(id, d); },
                 .meter = std::make_unique<FakeTreeMeter>(disk),
+                .kernel_log = std::make_unique<FakeKernelLog>(kernel_log),
                 .workers_client = std::make_unique<FakeWorkerClient>(holds),
                 .kills = std::make_unique<FakeKillClient>(kills),
                 .desired_client = std::make_unique<peers::FakeDesiredOwner>(

@@ -92,7 +92,12 @@ GcService::GcService(GcDeps deps, GcConfig config)
                 .reclaim = [this](NodeReclaim what,
                                   std::function<void()> done) { MakeRoom(what, std::move(done)); },
                 .look_again = [this] { pressure_.LookAgain(); }},
-               config_) {
+               config_),
+      oom_({.loop = deps_.loop,
+            .strands = deps_.strands,
+            .kernel_log = *deps_.kernel_log,
+            .removal_log = removal_log_,
+            .log = deps_.log}) {
   deps_.runtime.OnChange([this](const bus::View<v1::RuntimeRecord>::Change& change) {
     logs_.OnRuntimeChange(change.key, change.after.get());
     if (change.after != nullptr) OnRuntimeChange(*change.after);
@@ -113,6 +118,7 @@ void GcService::Start() {
   image_timer_.Kick();
   pressure_.Start();
   evictor_.Start();
+  oom_.Start();
 }
 
 daemon::Health GcService::GetHealth() const {

@@ -33,6 +33,7 @@
 #include "services/gc/logs/log_rotation.h"
 #include "services/gc/logs/removed_logs.h"
 #include "services/gc/metrics.h"
+#include "services/gc/oom/oom_watcher.h"
 #include "services/gc/pressure/pressure_monitor.h"
 #include "services/gc/removal/remains_collector.h"
 #include "services/gc/removal_log.h"
@@ -54,6 +55,7 @@ struct GcDeps {
   Compress compress;
   StopSandbox stop_sandbox;
   std::unique_ptr<TreeMeter> meter;
+  std::unique_ptr<KernelLog> kernel_log;
   std::unique_ptr<peers::HoldClient> workers_client;
   std::unique_ptr<peers::KillClient> kills;
   std::unique_ptr<peers::DesiredOwner> desired_client;
@@ -98,6 +100,7 @@ class GcService {
   exec::Periodic removal_timer_, image_timer_;
   PressureMonitor pressure_;
   Evictor evictor_;
+  OomWatcher oom_;
 };
 
 }  // namespace splitlet::gc

@@ -61,6 +61,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
             return runner.StopPodSandbox(id, std::move(deadline));
           },
       .meter = MakeTreeMeter(),
+      .kernel_log = MakeKernelLog(),
       .workers_client = peers::MakeHoldClient(context.clock(), context.Peer("pod-worker")),
       .kills = peers::MakeKillClient(context.clock(), context.Peer("pod-worker")),
       .desired_client = peers::MakeDesiredOwner(context.clock(), context.Peer("config-source")),

@@ -7,6 +7,7 @@
 #include "services/config-source/sources/http/fake_http_fetcher.h"
 #include "services/gc/eviction/fake_tree_meter.h"
 #include "services/gc/gc_service.h"
+#include "services/gc/oom/fake_kernel_log.h"
 #include "services/pleg/pleg_service.h"
 #include "services/pod-worker/pod_worker_service.h"
 #include "services/status/status_service.h"
@@ -374,6 +375,7 @@ class Gc final : public Process {
                          return runtime.StopPodSandbox(id, std::move(deadline));
                        },
                    .meter = std::make_unique<gc::FakeTreeMeter>(disk_),
+                   .kernel_log = std::make_unique<gc::FakeKernelLog>(kernel_log_),
                    .workers_client = std::make_unique<GcWorkers>(node),
                    .kills = std::make_unique<SyncLoopWorkers>(node),
                    .desired_client = std::make_unique<peers::FakeDesiredOwner>(AskingIn(node)),
@@ -391,6 +393,7 @@ class Gc final : public Process {
 
  private:
   gc::FakeTreeMeter::Disk disk_;
+  gc::FakeKernelLog::State kernel_log_;
 };
 
 template <class P>
