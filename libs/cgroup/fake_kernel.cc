@@ -123,7 +123,7 @@ Status FakeKernel::EnableBelow(const std::string& path, const std::string& contr
 
 Status FakeKernel::Write(const std::string& path, const std::string& value) {
   if (const auto error = write_errors_.find(path); error != write_errors_.end())
-    return error->second;
+    if (!error->second.ok()) return error->second;
   const std::string parent = fs::ParentOf(path), name = fs::NameOf(path);
   const auto dir = dirs_.find(parent);
   if (dir == dirs_.end()) return ErrnoStatus(ENOENT);

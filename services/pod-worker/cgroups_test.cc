@@ -188,6 +188,20 @@ TEST_F(Cgroups, OneThatCannotBeLimitedIsLoggedAlone) {
   EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
 }
 
+TEST_F(Cgroups, WhatAllPodsMayUseIsLimitedAsSoonAsTheKernelTakesIt) {
+  config.cgroups.node_limits = {.memory_bytes = 4096};
+  const std::string limit = "/kubepods/memory.max";
+  kernel.FailWrite(kTop + limit, FailedPrecondition("device or resource busy"));
+  Start();
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+  EXPECT_EQ(Value("/kubepods/besteffort/cpu.weight"), "1") << "the rest is done";
+  EXPECT_EQ(Value(limit), "");
+  kernel.FailWrite(kTop + limit, OkStatus());
+  RunFor(61s);
+  EXPECT_EQ(Value(limit), "4096");
+}
+
 TEST_F(Cgroups, TheSharesOfAClassFollowItsPods) {
   const auto one = Asking({.name = "one", .uid = "uid-one"}, "500m", "");
   const auto two = Asking({.name = "two", .uid = "uid-two"}, "500m", "");

@@ -10,6 +10,14 @@ namespace {
 
 constexpr uint64_t kMaxMark = 4096;
 
+Status LimitAll(const cgroup::Tree& tree, const CgroupSettings& settings) {
+  const cgroup::Name node = cgroup::NodeName(settings.root);
+  RETURN_IF_ERROR(tree.Make(node), "{}", cgroup::CgroupfsPath(node));
+  RETURN_IF_ERROR(tree.Set(node, settings.node_limits),
+                  "Failed to update Node Allocatable Limits \"{}\"", cgroup::CgroupfsPath(node));
+  return OkStatus();
+}
+
 }  // namespace
 
 PodCgroups::PodCgroups(Deps deps, CgroupSettings settings)
@@ -26,15 +34,13 @@ Status PodCgroups::Prepare() const {
                            cgroup::CgroupfsPath(settings_.root));
   const cgroup::Name node = cgroup::NodeName(settings_.root);
   RETURN_IF_ERROR(tree_->Make(node), "{}", cgroup::CgroupfsPath(node));
-  RETURN_IF_ERROR(tree_->Set(node, settings_.node_limits),
-                  "Failed to update Node Allocatable "
-                  "Limits \"{}\"",
-                  cgroup::CgroupfsPath(node));
   // Of a start before: its pods run, and their shares with them.
   ASSIGN_OR_RETURN(const bool shared,
                    tree_->Exists(cgroup::QosName(settings_.root, kube::QosClass::kBurstable)),
                    "class Burstable");
-  return shared ? OkStatus() : SetShares(0);
+  // What the kernel refuses, as a limit below what is used, it may take later.
+  deps_.log.LogIfError(shared ? LimitAll(*tree_, settings_) : SetShares(0), "limit all pods");
+  return OkStatus();
 }
 
 Status PodCgroups::SetShares(int64_t burstable_millicores) const {
@@ -44,13 +50,14 @@ Status PodCgroups::SetShares(int64_t burstable_millicores) const {
     int64_t millicores;
   } kClasses[] = {{kube::QosClass::kBurstable, burstable_millicores},
                   {kube::QosClass::kBestEffort, 0}};
+  Status first = LimitAll(*tree_, settings_);
   for (const auto& each : kClasses) {
     const cgroup::Name name = cgroup::QosName(settings_.root, each.qos);
-    RETURN_IF_ERROR(tree_->Make(name), "class {}", kube::Name(each.qos));
-    RETURN_IF_ERROR(tree_->Set(name, QosCgroupLimits(each.millicores, deps_.node.huge_pages)),
-                    "class {}", kube::Name(each.qos));
+    Status set = tree_->Make(name);
+    if (set.ok()) set = tree_->Set(name, QosCgroupLimits(each.millicores, deps_.node.huge_pages));
+    if (!set.ok() && first.ok()) first = set;
   }
-  return OkStatus();
+  return first;
 }
 
 StatusOr<std::optional<cgroup::Name>> PodCgroups::ReadMark(const std::string& uid) const {

@@ -44,9 +44,9 @@ class PodCgroups {
   PodCgroups(Deps deps, CgroupSettings settings);
 
   bool enabled() const { return settings_.enabled; }
-  /// The cgroups above those of pods. At start; refused where they cannot be made or limited.
+  /// The cgroups above those of pods. At start; refused where they cannot be made.
   Status Prepare() const;
-  /// Shares of the classes; they are there.
+  /// Of the classes, and the limits of all pods; all is tried, the first error told.
   Status SetShares(int64_t burstable_millicores) const;
   /// For the pod's sandbox, which is about to be made: its cgroup_parent; empty: the runtime places
   /// it. One that could not be limited is logged.
