@@ -17,3 +17,5 @@ find_package(Boost REQUIRED)
 find_package(GTest REQUIRED)
 # cnats' own CMake file names a static library that Debian does not package.
 pkg_check_modules(NATS REQUIRED IMPORTED_TARGET libnats)
+# Its headers; the library is loaded by who first needs a bus (libs/dbus/sd_bus_library.h).
+pkg_check_modules(SYSTEMD REQUIRED libsystemd)

@@ -1,0 +1,83 @@
+#pragma once
+
+/// A D-Bus as a client sees it: method calls, signals, and the word that it is lost. A lost bus
+/// stays lost; whoever needs it connects anew. Real: connection.h; in memory: fake_bus.h.
+/// Threads: any, except that nothing here is called in a callback. Calls block; callbacks run on a
+///          thread of the bus and must not block: post to your loop (OnLoop).
+/// Errors:  of the other side by its D-Bus name (errors.h), with name and text; UNAVAILABLE when
+///          the bus or the other side is not there; DEADLINE_EXCEEDED.
+/// Source:  sd-bus(3).
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+#include "libs/dbus/value.h"
+#include "libs/exec/exec.h"
+
+namespace splitlet::dbus {
+
+struct MethodCall {
+  std::string destination;  // "org.freedesktop.login1"
+  ObjectPath path;          // "/org/freedesktop/login1"
+  std::string interface;    // "org.freedesktop.login1.Manager"
+  std::string member;       // "Inhibit"
+  Values arguments = {};
+};
+
+struct Signal {
+  ObjectPath path;
+  std::string interface, member;
+  Values arguments = {};
+};
+
+/// Which signals; what is empty is any.
+struct SignalMatch {
+  std::string sender;  // a name of the bus, well-known or unique
+  ObjectPath path = {};
+  std::string interface = {}, member = {};
+};
+
+using OnSignal = std::function<void(const Signal& signal)>;
+using OnLost = std::function<void(const Status& why)>;
+
+/// Signals come as long as it lives; after its end the callback does not run any more.
+class Watch {
+ public:
+  virtual ~Watch() = default;
+};
+
+class Bus {
+ public:
+  virtual ~Bus() = default;
+  /// The values of the reply.
+  virtual StatusOr<Values> Call(const MethodCall& call, Deadline deadline) = 0;
+  /// OK once the bus has taken it: no signal after that is missed while the bus is not lost. The
+  /// watch must not outlive the bus.
+  virtual StatusOr<std::unique_ptr<Watch>> WatchSignals(const SignalMatch& match, OnSignal callback,
+                                                        Deadline deadline) = 0;
+};
+
+/// How a bus comes into being, so that tests give another one. `on_lost` is told once, unless the
+/// bus is destroyed before; it may be empty.
+using Connect = std::function<StatusOr<std::unique_ptr<Bus>>(OnLost on_lost, Deadline deadline)>;
+
+/// Runs `callback` on the loop, which must outlive the watch or the bus.
+inline OnSignal OnLoop(exec::EventLoop& loop, OnSignal callback) {
+  return [&loop, callback = std::move(callback)](const Signal& signal) {
+    loop.Post([callback, signal] { callback(signal); });
+  };
+}
+inline OnLost LostOnLoop(exec::EventLoop& loop, OnLost callback) {
+  return [&loop, callback = std::move(callback)](const Status& why) {
+    loop.Post([callback, why] { callback(why); });
+  };
+}
+
+/// org.freedesktop.DBus.Properties.Get; the value itself, not the variant around it.
+StatusOr<Value> GetProperty(Bus& bus, MethodCall object, const std::string& name,
+                            Deadline deadline);
+
+}  // namespace splitlet::dbus

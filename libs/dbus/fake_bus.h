@@ -1,0 +1,42 @@
+#pragma once
+
+/// A bus in memory: calls are answered by a function, signals come when they are emitted, before
+/// Emit returns. What stands in for a service by `OnCall` can stand behind a real bus as well
+/// (ServiceBus).
+/// Threads: one.
+/// Errors:  those that `answer` gives; UNAVAILABLE once lost.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libs/dbus/bus.h"
+
+namespace splitlet::dbus {
+
+/// Outlives the buses that are connected to it.
+class FakeDaemon {
+ public:
+  using OnCall = std::function<StatusOr<Values>(const MethodCall& call)>;
+
+  /// Calls to this name; without one they are UNAVAILABLE.
+  void Serve(const std::string& name, OnCall answer) { services_[name] = std::move(answer); }
+  void Emit(const Signal& signal);
+  /// All buses are lost; the next connection is a new one.
+  void LoseAll();
+  /// What connecting gives from now on; OK: a bus.
+  void FailConnect(const Status& why) { connect_error_ = why; }
+  Connect MakeConnect();
+  StatusOr<std::unique_ptr<Bus>> Open(OnLost on_lost);
+  size_t buses() const { return buses_.size(); }
+  size_t watches() const;
+
+ private:
+  friend class FakeBus;
+  std::map<std::string, OnCall> services_;
+  std::vector<class FakeBus*> buses_;
+  Status connect_error_;
+};
+
+}  // namespace splitlet::dbus
