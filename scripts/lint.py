@@ -26,6 +26,7 @@ LIB_ARROWS = {
     "dbus": {"exec", "fs"},
     "fs": {"base"},
     "kube": {"base"},
+    "process": {"base", "fs"},
     "logs": {"base", "fs", "kube"},
     "node": {"fs", "kube"},
     "cgroup": {"dbus", "fs", "kube"},
@@ -37,7 +38,7 @@ LIB_ARROWS = {
     "http": {"base"},
     "trace": {"http", "rpc"},
     "daemon": {"config", "exec", "bus", "fs", "rpc", "trace"},
-    "operate": {"bus", "kube", "rpc"},
+    "operate": {"bus", "kube", "process", "rpc"},
 }
 # Sources without a header of their name, by library, service or program. The list only shrinks.
 HEADERLESS = {(owner, name) for owner, names in {

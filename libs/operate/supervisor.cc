@@ -14,11 +14,16 @@
 #include <vector>
 
 #include "libs/base/clock.h"
-#include "libs/operate/command.h"
+#include "libs/process/run_program.h"
 #include "libs/rpc/rpc.h"
 
 namespace splitlet::operate {
 namespace {
+
+/// A tool of the supervisor, which may wait for what it stops.
+StatusOr<std::string> RunTool(std::vector<std::string> argv) {
+  return process::RunProgram({.argv = std::move(argv), .limit = std::chrono::minutes{5}});
+}
 
 constexpr Duration kPatience = 15s;
 constexpr int kPollMs = 20;
@@ -130,7 +135,7 @@ class Systemd final : public Supervisor {
   }
   StatusOr<std::string> Run(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), systemctl_);
-    return RunCommand(std::move(arguments));
+    return RunTool(std::move(arguments));
   }
 
   const std::string systemctl_;
@@ -232,7 +237,7 @@ class Compose final : public Supervisor {
   }
   StatusOr<std::string> Run(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), docker_);
-    auto out = RunCommand(std::move(arguments));
+    auto out = RunTool(std::move(arguments));
     const bool refused =
         !out.ok() && Message(out.status()).find("permission denied") != std::string::npos;
     if (refused)

@@ -74,6 +74,10 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const config::KubeletCon
   ASSIGN_OR_RETURN(const auto fresh, fs::RandomStateId(files), "state id");
   ASSIGN_OR_RETURN(const auto state_id, fs::EnsureStateId(files, flags.state_dir, fresh),
                    "state id");
+  ASSIGN_OR_RETURN(
+      config.credential_providers,
+      ReadProviders(files, flags.credential_provider_config, flags.credential_provider_bin_dir),
+      "credential provider plugins");
   const std::string logs = kubelet.pod_logs_dir;
   const Cgroups cgroups = ReadCgroups(files, kubelet.single_process_oom_kill.value_or(false));
   if (!cgroups.v2 && !kubelet.single_process_oom_kill.value_or(true))

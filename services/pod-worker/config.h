@@ -8,6 +8,7 @@
 #include "libs/daemon/service.h"
 #include "services/pod-worker/cgroups/pod_cgroups.h"
 #include "services/pod-worker/images/image_access.h"
+#include "services/pod-worker/images/provider_config.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/user_namespaces/user_ids.h"
 
@@ -22,7 +23,8 @@ struct Config {
   size_t parallel_pulls = 1;  // at once; 0: any number
   int32_t registry_qps = 5, registry_burst = 10;
   AccessPolicy image_access;
-  std::string home;          // of the process's user; empty: none
+  std::string home;  // of the process's user; empty: none
+  std::vector<CredentialProvider> credential_providers = {};
   std::string objects_path;  // empty: none
   CgroupSettings cgroups = {};
   StatusOr<IdPool> user_ids = Unavailable("not read");  // for pods with a user namespace

@@ -85,6 +85,29 @@ TEST_F(PrivateImages, CredentialsAreTriedOneAfterTheOther) {
   EXPECT_EQ(runtime.Calls("PullImage"), 2u);
 }
 
+TEST_F(PrivateImages, APluginOfTheNodeIsAskedLast) {
+  config.credential_providers = {{.name = "helper",
+                                  .argv = {"/bin/helper"},
+                                  .match_images = {"reg.io"},
+                                  .api_version = "credentialprovider.kubelet.k8s.io/v1"}};
+  std::string asked;
+  run_program = [&asked](const process::Program& program) -> StatusOr<std::string> {
+    asked = program.input;
+    return std::string(R"({"kind": "CredentialProviderResponse", "cacheKeyType": "Image",
+        "apiVersion": "credentialprovider.kubelet.k8s.io/v1",
+        "auth": {"reg.io": {"username": "team", "password": "hunter2"}}})");
+  };
+  Restart();
+  PutSecret("wrong", Login("other"));
+  ASSERT_TRUE(RunPod(PodOf("a", {"wrong"})).ok());
+  EXPECT_TRUE(Runs("a"));
+  EXPECT_EQ(runtime.Calls("PullImage"), 2u);
+  EXPECT_NE(asked.find("\"image\":\"reg.io/team/app\""), std::string::npos) << asked;
+  ASSERT_TRUE(RunPod(PodOf("b", {})).ok());
+  EXPECT_TRUE(Runs("b")) << "what the node may have is for all its pods";
+  EXPECT_EQ(runtime.Calls("PullImage"), 2u);
+}
+
 TEST_F(PrivateImages, ASecretThatIsMissingIsSaidAndTheOthersAreTried) {
   PutSecret("team", Login("team"));
   ASSERT_TRUE(RunPod(PodOf("a", {"none", "team"})).ok());

@@ -59,6 +59,10 @@ Metrics::Metrics(prometheus::Registry& registry)
                                        "RunPodSandbox that failed.")),
       image_pull(HistogramFamily(registry, "kubelet_image_pull_duration_seconds",
                                  "Successful pulls, waiting included.")),
+      plugin_duration(HistogramFamily(registry, "kubelet_credential_provider_plugin_duration",
+                                      "Runs of credential provider plugins, in seconds.")),
+      plugin_errors(CounterFamily(registry, "kubelet_credential_provider_plugin_errors_total",
+                                  "Runs of credential provider plugins without an answer.")),
       probes(CounterFamily(registry, "prober_probe_total",
                            "Runs of probes that said something of their container.")),
       probe_duration(HistogramFamily(registry, "prober_probe_duration_seconds",
@@ -103,6 +107,11 @@ void Metrics::RemoveProbeDuration(prometheus::Histogram& histogram) {
   if (--probe_durations_[&histogram] > 0) return;
   probe_durations_.erase(&histogram);
   probe_duration.Remove(&histogram);
+}
+
+void Metrics::ObservePlugin(const std::string& name, Duration duration, bool good) {
+  plugin_duration.Add({{"plugin_name", name}}, kDefault).Observe(Seconds(duration));
+  if (!good) plugin_errors.Add({{"plugin_name", name}}).Increment();
 }
 
 void Metrics::ObservePull(uint64_t bytes, Duration duration) {

@@ -32,6 +32,8 @@ struct Metrics {
   prometheus::Family<prometheus::Histogram>& run_sandbox;              // {runtime_handler}
   prometheus::Family<prometheus::Counter>& run_sandbox_errors;         // {runtime_handler}
   prometheus::Family<prometheus::Histogram>& image_pull;               // {image_size_in_bytes}
+  prometheus::Family<prometheus::Histogram>& plugin_duration;          // {plugin_name}
+  prometheus::Family<prometheus::Counter>& plugin_errors;              // {plugin_name}
   prometheus::Family<prometheus::Counter>& probes;            // {probe_type, result, container,
                                                               // pod, namespace, pod_uid}
   prometheus::Family<prometheus::Histogram>& probe_duration;  // {probe_type, container, pod,
@@ -52,6 +54,7 @@ struct Metrics {
   prometheus::Histogram& AddProbeDuration(const prometheus::Labels& labels);
   void RemoveProbeDuration(prometheus::Histogram& histogram);
   void ObservePull(uint64_t bytes, Duration duration);
+  void ObservePlugin(const std::string& name, Duration duration, bool good);
 
  private:
   std::map<prometheus::Histogram*, int> probe_durations_;  // how often each was added

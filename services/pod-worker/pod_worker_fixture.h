@@ -227,7 +227,8 @@ class TestNode {
              .log = Log(sink),
              .http = http,
              .objects = objects,
-             .kernel = &kernel},
+             .kernel = &kernel,
+             .run_program = run_program},
         config);
     process->loop.Post([p = process.get()] {
       EXPECT_TRUE(p->service->PrepareCgroups().ok());
@@ -399,6 +400,7 @@ class TestNode {
   Config config;
   http::FakeCaller http;  // of servers in pods
   std::function<std::shared_ptr<const ObjectSource>()> objects;
+  process::ProgramRunner run_program;
   std::unique_ptr<Process> process;
 
  private:

@@ -55,6 +55,8 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
            .is_held =
                [this](const std::string& uid) { return static_cast<bool>(holds_.HeldUntil(uid)); },
            .on_saved = [this](const std::string& uid) { Advance(uid); }}),
+      providers_({deps_.clock, deps_.runtime_strands, deps_.run_program, metrics_, deps_.log},
+                 config_.credential_providers),
       puller_({.clock = deps_.clock,
                .loop = deps_.loop,
                .strands = deps_.runtime_strands,
@@ -66,6 +68,7 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
                .node = config_.node,
                .records = pull_records_,
                .node_credentials = node_credentials_,
+               .providers = providers_,
                .objects = deps_.objects,
                .log = deps_.log,
                .request_timeout = config_.request_timeout,
@@ -285,6 +288,7 @@ void PodWorkerService::BeginStop() {
   CHECK(deps_.loop.IsCurrent());
   stopping_ = true;
   puller_.BeginStop();
+  providers_.BeginStop();
   probes_.BeginStop();
   exec_prober_.BeginStop();
   network_prober_.BeginStop();

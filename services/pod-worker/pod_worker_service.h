@@ -101,6 +101,7 @@ struct Deps {
   uint64_t seed = 1;   // of jitter
   std::function<std::shared_ptr<const ObjectSource>()> objects = {};  // empty: this node has none
   cgroup::Kernel* kernel = nullptr;                                   // of cgroups; null: none
+  process::ProgramRunner run_program = process::RunProgram;           // of plugins
 };
 
 class PodWorkerService {
@@ -200,6 +201,7 @@ class PodWorkerService {
   Random random_;
   Workers workers_;
   WorkerStore store_;
+  CredentialProviders providers_;
   ImagePuller puller_;
   RemovalHolds holds_;
   UnreadableRecords unreadable_;

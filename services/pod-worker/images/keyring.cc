@@ -100,13 +100,13 @@ Status Keyring::Add(std::string_view text, Shape shape, const std::optional<Secr
   Struct document;
   if (!google::protobuf::util::JsonStringToMessage({text.data(), text.size()}, &document).ok())
     return InvalidArgument("not a JSON object");
-  if (shape == Shape::kAuths) {
-    const Value auths =
-        document.fields().contains("auths") ? document.fields().at("auths") : Value();
-    if (auths.kind_case() != Value::KIND_NOT_SET && !auths.has_null_value() &&
-        !auths.has_struct_value())
-      return InvalidArgument("auths is not an object");
-    document = Struct(auths.struct_value());
+  if (shape != Shape::kMap) {
+    const char* const name = shape == Shape::kAuths ? "auths" : "auth";
+    const Value part = document.fields().contains(name) ? document.fields().at(name) : Value();
+    if (part.kind_case() != Value::KIND_NOT_SET && !part.has_null_value() &&
+        !part.has_struct_value())
+      return InvalidArgument("{} is not an object", name);
+    document = Struct(part.struct_value());
   }
   std::map<std::string, Credential> read;  // in an order that is the same each time
   for (const auto& [registry, value] : document.fields()) {
@@ -121,6 +121,10 @@ Status Keyring::Add(std::string_view text, Shape shape, const std::optional<Secr
     if (std::string key = KeyOf(registry); !key.empty())
       entries_.push_back({std::move(key), std::move(credential)});
   return OkStatus();
+}
+
+void Keyring::Append(const Keyring& other) {
+  entries_.insert(entries_.end(), other.entries_.begin(), other.entries_.end());
 }
 
 std::vector<Credential> Keyring::For(const std::string& repository) const {

@@ -32,9 +32,12 @@ class Keyring {
   enum class Shape {
     kAuths,  // {"auths": {"registry": {...}}}, as in config.json
     kMap,    // {"registry": {...}}, as in .dockercfg
+    kAuth,   // {"auth": {"registry": {...}}}, as credential provider plugins answer
   };
   /// All or nothing. A registry that cannot be understood is left out, as by a kubelet.
   Status Add(std::string_view text, Shape shape, const std::optional<SecretRef>& secret);
+  /// After its own.
+  void Append(const Keyring& other);
   /// Those for a repository ("docker.io/library/busybox"): of the longest path first.
   std::vector<Credential> For(const std::string& repository) const;
 

@@ -1,6 +1,7 @@
 #include "services/pod-worker/images/puller.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -132,14 +133,22 @@ void ImagePuller::Begin(PullRequest request) {
     const Status ready = Prepare(*flight);
     flight->begun = deps_.clock.Now();
     if (!ready.ok()) return OnAnswer(flight, ready);
-    deps_.strands.Run(kRecords, [this, flight] {
-      const Status noted = deps_.records.PutIntent(flight->tagged);
-      if (!noted.ok())
-        return OnAnswer(flight, Internal("Failed to record image pull intent for container image "
-                                         "\"{}\": {}",
-                                         flight->request.image, Message(noted)));
-      Ask(flight);
-    });
+    deps_.providers.Find(RepositoryOf(flight->request.image),
+                         [this, flight](std::vector<Credential> found) {
+                           std::ranges::move(found, std::back_inserter(flight->credentials));
+                           NoteIntent(flight);
+                         });
+  });
+}
+
+void ImagePuller::NoteIntent(const std::shared_ptr<Flight>& flight) {
+  deps_.strands.Run(kRecords, [this, flight] {
+    const Status noted = deps_.records.PutIntent(flight->tagged);
+    if (!noted.ok())
+      return OnAnswer(flight, Internal("Failed to record image pull intent for container image "
+                                       "\"{}\": {}",
+                                       flight->request.image, Message(noted)));
+    Ask(flight);
   });
 }
 

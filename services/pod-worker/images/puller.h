@@ -24,6 +24,7 @@
 #include "libs/cri/long_calls.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
+#include "services/pod-worker/images/credential_providers.h"
 #include "services/pod-worker/images/credentials.h"
 #include "services/pod-worker/images/policy.h"
 #include "services/pod-worker/images/pull_queue.h"
@@ -55,6 +56,7 @@ class ImagePuller {
     const NodeInfo& node;
     PullRecords& records;
     const NodeCredentials& node_credentials;
+    CredentialProviders& providers;
     /// Null, or without one: this node has no objects.
     std::function<std::shared_ptr<const ObjectSource>()> objects;
     const Log& log;
@@ -88,6 +90,7 @@ class ImagePuller {
   void BeginWaiting();
   void Begin(PullRequest request);
   Status Prepare(Flight& flight);
+  void NoteIntent(const std::shared_ptr<Flight>& flight);
   void Ask(const std::shared_ptr<Flight>& flight);
   void OnTried(const std::shared_ptr<Flight>& flight, const StatusOr<std::string>& ref);
   void OnAnswer(const std::shared_ptr<Flight>& flight, StatusOr<std::string> ref);

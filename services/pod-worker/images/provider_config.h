@@ -1,0 +1,33 @@
+#pragma once
+
+/// Which credential provider plugins the node has: what --image-credential-provider-config and
+/// --image-credential-provider-bin-dir say.
+/// Threads: values; ReadProviders blocks on files.
+/// Errors:  INVALID_ARGUMENT that names file, field and reason.
+/// Source:  docs/behaviour/images.md, "Credential provider plugins".
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/fs/file_system.h"
+
+namespace splitlet::pod_worker {
+
+struct CredentialProvider {
+  std::string name;
+  std::vector<std::string> argv;           // argv[0]: the program's path
+  std::map<std::string, std::string> env;  // over the process's own
+  std::vector<std::string> match_images;   // as the keys of a Keyring
+  std::string api_version;                 // that it speaks
+  Duration keep{0};                        // its answers, unless they say how long
+};
+
+/// `config`: a CredentialProviderConfig, or a folder of them (.json, .yaml, .yml), whose providers
+/// follow each other by name of the file. Both empty: none.
+StatusOr<std::vector<CredentialProvider>> ReadProviders(fs::FileSystem& files,
+                                                        const std::string& config,
+                                                        const std::string& bin_dir);
+
+}  // namespace splitlet::pod_worker
