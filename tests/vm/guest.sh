@@ -80,7 +80,6 @@ install_package() {
   systemctl enable -q --now splitlet.target
   for sample in "$SRV"/examples/*.yaml "$SRV"/examples/with-objects/shop.yaml "$SRV"/examples/with-objects/kept.yaml; do
     name=$(basename "$sample")
-    [[ $name != volumes.yaml ]] || continue  # pod-worker has no right to mount in its unit
     patient <"$sample" >"$MANIFESTS/$name"
   done
   await_all 600 'after the installation'
