@@ -4,6 +4,10 @@
 #include <cctype>
 #include <string_view>
 
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "k8s.io/api/core/v1/volume.pb.h"
+#include "k8s.io/api/core/v1/volume_source.pb.h"
+
 namespace splitlet::kube {
 namespace {
 
@@ -143,6 +147,18 @@ std::string NormalImageName(const std::string& image) {
   const size_t colon = name.rfind(':');
   const bool has_tag = colon != std::string::npos && colon > name.rfind('/');
   return has_tag ? name : name + ":latest";
+}
+
+std::vector<std::string> ImagesOf(const PodSpec& spec) {
+  std::vector<std::string> images;
+  for (const auto& container : spec.init_containers()) images.push_back(container.image());
+  for (const auto& container : spec.containers()) images.push_back(container.image());
+  for (const auto& container : spec.ephemeral_containers())
+    images.push_back(container.ephemeral_container_common().image());
+  for (const auto& volume : spec.volumes())
+    if (volume.volume_source().has_image())
+      images.push_back(volume.volume_source().image().reference());
+  return images;
 }
 
 }  // namespace splitlet::kube

@@ -6,8 +6,10 @@
 /// Source: docs/behaviour/images.md.
 
 #include <string>
+#include <vector>
 
 #include "libs/base/status.h"
+#include "libs/kube/pod_types.h"
 
 namespace splitlet::kube {
 
@@ -19,5 +21,8 @@ bool IsLatest(const std::string& image);
 
 /// "busybox" is "docker.io/library/busybox:latest"; a digest stays.
 std::string NormalImageName(const std::string& image);
+
+/// As written: of containers of each kind and of volumes.
+std::vector<std::string> ImagesOf(const PodSpec& spec);
 
 }  // namespace splitlet::kube

@@ -1,4 +1,7 @@
 #include "k8s.io/api/core/v1/reference.pb.h"
+#include "k8s.io/api/core/v1/volume.pb.h"
+#include "k8s.io/api/core/v1/volume_source.pb.h"
+#include "runtime/v1/api.pb.h"
 #include "services/pod-worker/objects/object_set.h"
 #include "services/pod-worker/pod_worker_fixture.h"
 
@@ -127,6 +130,56 @@ TEST_F(PrivateImages, ASecretThatCannotBeUnderstoodHoldsItsPodBackAndShowsNothin
   EXPECT_EQ(Files("pulling"), 0u);
   ASSERT_TRUE(RunPod(TestPod{.name = "other", .uid = "uid-other"}.Make()).ok());
   EXPECT_TRUE(Runs("other"));
+}
+
+/// A volume that is an image: pulled as a container's own.
+class ImageVolumes : public testing::Test, public TestNode {
+ protected:
+  void SetUp() override {
+    traced.on_container = [this](const runtime::v1::ContainerConfig& made) {
+      made_[made.metadata().name()] = made;
+    };
+    Start();
+  }
+  static kube::Pod PodWith(const std::string& reference, const std::string& policy) {
+    auto pod = TestPod{.source = "api", .containers = {"app", "other"}}.Make();
+    auto& volume = *pod.mutable_spec()->add_volumes();
+    volume.set_name("model");
+    volume.mutable_volume_source()->mutable_image()->set_reference(reference);
+    volume.mutable_volume_source()->mutable_image()->set_pull_policy(policy);
+    auto& mount = *pod.mutable_spec()->mutable_containers(0)->add_volume_mounts();
+    mount.set_name("model");
+    mount.set_mount_path("/model");
+    mount.set_sub_path("a/b");
+    return pod;
+  }
+  std::map<std::string, runtime::v1::ContainerConfig> made_;
+};
+
+TEST_F(ImageVolumes, OneThatCannotBePulledHoldsUpOnlyWhoMountsIt) {
+  runtime.SetPull("reg.io/model:1", {.error = NotFound("no such image")});
+  ASSERT_TRUE(RunPod(PodWith("reg.io/model:1", "IfNotPresent")).ok());
+  EXPECT_EQ(NoteOf("app").reason(), "ErrImagePull");
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+  EXPECT_TRUE(made_.contains("other"));
+  runtime.SetPull("reg.io/model:1", {});
+  RunFor(30s);
+  EXPECT_EQ(Show(), "app/0=running other/0=running sandbox/0=ready");
+  ASSERT_GT(made_["app"].mounts_size(), 0);
+  const auto& mount = made_["app"].mounts(0);
+  EXPECT_EQ(mount.image().user_specified_image(), "reg.io/model:1");
+  EXPECT_NE(mount.image().image(), "");
+  EXPECT_EQ(mount.image_sub_path(), "a/b");
+  EXPECT_EQ(mount.host_path(), "");
+}
+
+TEST_F(ImageVolumes, OneThatIsPulledAlwaysIsPulledOnceForAStart) {
+  auto pod = PodWith("reg.io/model:1", "Always");
+  pod.mutable_spec()->mutable_containers(0)->set_image_pull_policy("Always");
+  ASSERT_TRUE(RunPod(pod).ok());
+  RunFor(10s);
+  EXPECT_EQ(Show(), "app/0=running other/0=running sandbox/0=ready");
+  EXPECT_EQ(runtime.Calls("PullImage"), 3u) << "two of its container's images, one of the other's";
 }
 
 TEST_F(PrivateImages, AnImageWithoutItsRecordHasToBePulledAgain) {

@@ -39,11 +39,8 @@ bool ImageCollector::AddWantedImages(std::set<std::string>& names) const {
           readable = false;
           return;
         }
-        const auto& spec = pod.spec();
-        for (const auto& container : spec.init_containers())
-          names.insert(kube::NormalImageName(container.image()));
-        for (const auto& container : spec.containers())
-          names.insert(kube::NormalImageName(container.image()));
+        for (const auto& image : kube::ImagesOf(pod.spec()))
+          names.insert(kube::NormalImageName(image));
       });
   return readable;
 }

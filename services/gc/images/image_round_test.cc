@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "k8s.io/api/core/v1/volume.pb.h"
+#include "k8s.io/api/core/v1/volume_source.pb.h"
 #include "services/gc/gc_fixture.h"
 
 namespace splitlet::gc {
@@ -19,6 +21,9 @@ struct ImageNode : TestNode {
   void WantPodWithImage(const std::string& image) {
     k8s::io::api::core::v1::Pod pod;
     pod.mutable_spec()->add_containers()->set_image(image);
+    Want(pod);
+  }
+  void Want(const k8s::io::api::core::v1::Pod& pod) {
     v1::DesiredRecord record;
     record.set_state(v1::DesiredRecord::WANTED);
     record.set_pod(pod.SerializeAsString());
@@ -47,6 +52,23 @@ TEST(GcImages, ImagesOfWantedPodsStayAndWithoutThePodsAllDo) {
   node.Run();
   EXPECT_EQ(node.Images(), 1u);
   EXPECT_TRUE(node.HasImage("x.io/a:1"));
+}
+
+TEST(GcImages, SoDoImagesOfEphemeralContainersAndVolumes) {
+  ImageNode node;
+  k8s::io::api::core::v1::Pod pod;
+  pod.mutable_spec()->add_ephemeral_containers()->mutable_ephemeral_container_common()->set_image(
+      "x.io/b:1");
+  pod.mutable_spec()->add_volumes()->mutable_volume_source()->mutable_image()->set_reference(
+      "x.io/c:1");
+  node.Want(pod);
+  node.Start();
+  node.CompleteViews();
+  node.all.Advance(5min);
+  node.Run();
+  EXPECT_FALSE(node.HasImage("x.io/a:1"));
+  EXPECT_TRUE(node.HasImage("x.io/b:1"));
+  EXPECT_TRUE(node.HasImage("x.io/c:1"));
 }
 
 TEST(GcImages, ASourceThatIsAwayHoldsUpImagesForFiveMinutesOnly) {

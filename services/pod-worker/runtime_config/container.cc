@@ -50,8 +50,26 @@ const k8s::io::api::core::v1::VolumeSource& SourceOf(const kube::Pod& pod,
   return k8s::io::api::core::v1::VolumeSource::default_instance();
 }
 
+/// The runtime mounts it itself; always read-only.
+void AddImageMount(const ContainerInput& in, int place, runtime::v1::ContainerConfig& out) {
+  const auto& mount = in.container.volume_mounts(place);
+  auto& to = *out.add_mounts();
+  to.set_container_path(Absolute(mount.mount_path()));
+  to.set_readonly(true);
+  auto& image = *to.mutable_image();
+  image.set_image(in.files.images.at(mount.name()));
+  image.set_user_specified_image(SourceOf(in.pod, mount.name()).image().reference());
+  *image.mutable_annotations() = in.pod.metadata().annotations();
+  if (const auto part = in.files.sub_paths.find(place); part != in.files.sub_paths.end())
+    to.set_image_sub_path(part->second);
+}
+
 Status AddVolumeMount(const ContainerInput& in, int place, runtime::v1::ContainerConfig& out) {
   const auto& mount = in.container.volume_mounts(place);
+  if (in.files.images.contains(mount.name())) {
+    AddImageMount(in, place, out);
+    return OkStatus();
+  }
   const auto found = in.files.volumes.find(mount.name());
   if (found == in.files.volumes.end())
     return InvalidArgument("cannot find volume \"{}\" to mount into container \"{}\"", mount.name(),

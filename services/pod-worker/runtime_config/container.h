@@ -31,7 +31,9 @@ struct ContainerFiles {
   std::string hosts_file;                      // empty: none
   std::string termination_log;                 // empty: none
   EnvFiles env_files = {};
-  std::map<int, std::string> sub_paths = {};  // place in the volumeMounts -> host path
+  /// Place in the volumeMounts -> host path; of an image volume the path within it.
+  std::map<int, std::string> sub_paths = {};
+  std::map<std::string, std::string> images = {};  // image volume -> what the runtime calls it
 };
 struct ContainerInput {
   const kube::Pod& pod;

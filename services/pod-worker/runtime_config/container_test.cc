@@ -46,6 +46,30 @@ TEST_F(ContainerConfigTest, APartOfAVolumeIsMountedFromWhereItIsBound) {
   EXPECT_EQ(out_.mounts(1).host_path(), "/pod/volume-subpaths/data/app/1");
 }
 
+TEST_F(ContainerConfigTest, AnImageVolumeIsMountedByTheRuntime) {
+  auto& volume = *pod_.mutable_spec()->add_volumes();
+  volume.set_name("model");
+  volume.mutable_volume_source()->mutable_image()->set_reference("reg.io/model:1");
+  for (const char* path : {"", "weights"}) {
+    auto& mount = *container().add_volume_mounts();
+    mount.set_name("model");
+    mount.set_mount_path("/model");
+    mount.set_sub_path(path);
+  }
+  files_.images["model"] = "sha256:2";
+  files_.sub_paths[1] = "weights";
+  ASSERT_TRUE(Make().ok());
+  for (int i = 0; i < 2; ++i) {
+    const auto& mount = out_.mounts(i);
+    EXPECT_EQ(mount.host_path(), "");
+    EXPECT_TRUE(mount.readonly());
+    EXPECT_EQ(mount.image().image(), "sha256:2");
+    EXPECT_EQ(mount.image().user_specified_image(), "reg.io/model:1");
+  }
+  EXPECT_EQ(out_.mounts(0).image_sub_path(), "");
+  EXPECT_EQ(out_.mounts(1).image_sub_path(), "weights");
+}
+
 TEST_F(ContainerConfigTest, CommandMountsAndNames) {
   auto& variable = *container().add_env();
   variable.set_name("A");

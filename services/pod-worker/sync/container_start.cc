@@ -34,6 +34,11 @@ std::string TypeOf(const ContainerStart& start) {
   return start.init ? "init_container" : "container";
 }
 
+bool Mounts(const kube::Container& container, const std::string& volume) {
+  return std::ranges::any_of(container.volume_mounts(),
+                             [&volume](const auto& mount) { return mount.name() == volume; });
+}
+
 /// Each attempt has another id, and would make another event.
 std::string WithoutId(std::string text, const std::string& id, const std::string& name) {
   if (id.empty()) return text;
@@ -109,11 +114,11 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
   if (BacksOff(*container, start)) return Result::kWaits;
   cri::ContainerId id(start.created_id);
   if (id.empty()) {
-    std::string image_ref;
-    if (!ResolveImage(*container, image_ref)) return Result::kWaits;
+    ImageRefs images;
+    if (!ResolveImages(*container, images)) return Result::kWaits;
     context_.deps.metrics.CountStart(TypeOf(start));
     std::string reason = kCreateError;
-    auto created = Create(*container, start, image_ref, reason);
+    auto created = Create(*container, start, images, reason);
     if (created.status().code() == StatusCode::kCancelled && context_.input.ending->cancelled())
       return GiveUp(created.status());
     if (!created.ok()) {
@@ -183,60 +188,28 @@ bool ContainerStarter::BacksOff(const kube::Container& container, const Containe
   return true;
 }
 
-bool ContainerStarter::MayUse(const std::string& image, const ImageIdentity& local) {
-  const AccessPolicy& policy = context_.deps.access_policy;
-  if (policy.name == kNeverVerify) return true;
-  const auto origin = context_.deps.pull_records.Find(local);
-  if (!origin.ok()) {
-    context_.deps.log.Warn("an image is pulled again: who may use it is not known",
-                           {KV("image", image), KV("err", origin.status())});
-    return false;
+/// All are asked for before any is waited for. What was pulled counts as used when nothing is
+/// missing any more: else it would be pulled anew while the others are.
+bool ContainerStarter::ResolveImages(const kube::Container& container, ImageRefs& refs) {
+  const auto take = [this](ImageResolver::Answer answer, std::string& ref) {
+    if (first_error_.ok()) first_error_ = answer.error;
+    ref = std::move(answer.ref);
+    return answer.usable;
+  };
+  auto own = images_.Resolve({container.image(), container.image_pull_policy(), container.name()});
+  image_ = own.image;
+  std::set<std::string> pulled;
+  if (own.pulled) pulled.insert(container.image());
+  bool all = take(std::move(own), refs.own);
+  for (const auto& volume : context_.pod.spec().volumes()) {
+    if (!volume.volume_source().has_image() || !Mounts(container, volume.name())) continue;
+    const auto& source = volume.volume_source().image();
+    auto found = images_.Resolve({source.reference(), source.pull_policy(), container.name()});
+    if (found.pulled) pulled.insert(source.reference());
+    all = take(std::move(found), refs.volumes[volume.name()]) && all;
   }
-  if (!MustVerify(policy, image, origin->pulled_here)) return true;
-  // What is wrong with the secrets is said by the pull.
-  const auto secrets = PullSecretsOf(context_.pod, context_.input.objects.get());
-  if (!secrets.ok()) return false;
-  auto access = DecideAccess(*origin, secrets->keyring.For(RepositoryOf(image)));
-  if (access.add) out_.shown.emplace_back(local, *std::move(access.add));
-  return access.allowed;
-}
-
-bool ContainerStarter::ResolveImage(const kube::Container& container, std::string& ref) {
-  const std::string& image = container.image();
-  const auto known = context_.input.pulls.find(image);
-  const PullMemory memory = known == context_.input.pulls.end() ? PullMemory{} : known->second;
-  const ImageQuestion question{image, container.image_pull_policy(), context_.deps.clock.Now()};
-  StatusOr<std::optional<cri::Image>> local = std::optional<cri::Image>();
-  const auto tagged = kube::WithDefaultTag(image);
-  const bool ask = tagged.ok() && NeedsImageStatus(question, memory);
-  if (ask) local = context_.deps.images.ImageStatus(*tagged, Soon());
-  // One that the pod has no right to is as good as absent.
-  if (local.ok() && *local && !MayUse(image, {*tagged, (*local)->id})) local->reset();
-  const ImageDecision decision = DecideImage(question, memory, ask ? &local : nullptr);
-  image_ = local.ok() ? *local : std::nullopt;
-  for (const auto& event : decision.events) {
-    event.warning ? context_.events.Warning(event.reason, event.message, container.name())
-                  : context_.events.Normal(event.reason, event.message, container.name());
-  }
-  switch (decision.kind) {
-    case ImageDecision::Kind::kUse:
-      ref = decision.ref;
-      if (!memory.pulled_ref.empty()) out_.used_pulls.insert(image);
-      return true;
-    case ImageDecision::Kind::kPull:
-    case ImageDecision::Kind::kWaitForPull:
-      out_.pulls[image].insert(container.name());
-      return false;
-    case ImageDecision::Kind::kFail: break;
-  }
-  out_.notes[container.name()] = Note{decision.reason, decision.message, decision.retry_at};
-  if (!decision.retry_at) {
-    if (first_error_.ok())
-      first_error_ = FailedPrecondition("{}: {}", decision.reason, decision.message);
-  } else if (!out_.retry_at || *decision.retry_at < *out_.retry_at) {
-    out_.retry_at = decision.retry_at;
-  }
-  return false;
+  if (all) out_.used_pulls.insert(pulled.begin(), pulled.end());
+  return all;
 }
 
 /// On disk before the start that it allows: killed after this, the same exit is not waited for
@@ -351,8 +324,14 @@ StatusOr<std::map<int, std::string>> ContainerStarter::BindSubPaths(
     if (!made.ok()) return made.status();
     environment.insert(made->begin(), made->end());
   }
-  return context_.deps.volumes.BindSubPaths(
+  auto places = context_.deps.volumes.BindSubPaths(
       {container, context_.volumes, environment, context_.pod_dir});
+  if (!places.ok()) return places;
+  // Of an image volume the runtime finds the part itself.
+  const auto parts = SubPathsOf(container, environment);
+  if (!parts.ok()) return parts.status();
+  for (const auto& part : *parts) places->emplace(part.mount, part.path);
+  return places;
 }
 
 /// One per attempt; the name depends on nothing else, so that a second try after a crash meets the
@@ -369,19 +348,22 @@ std::string ContainerStarter::MakeTerminationLog(const kube::Container& containe
 }
 
 Status ContainerStarter::FillConfig(const kube::Container& container, const ContainerStart& start,
-                                    const std::string& image_ref,
-                                    runtime::v1::ContainerConfig& config) {
+                                    const ImageRefs& images, runtime::v1::ContainerConfig& config) {
   ASSIGN_OR_RETURN(const auto hosts, WriteHostsFile(), "hosts file");
   EnvFiles env_files = ReadEnvFiles(container);
   auto sub_paths = BindSubPaths(container, env_files);
   if (!sub_paths.ok()) return sub_paths.status();
-  const ContainerFiles files{context_.volumes, hosts, MakeTerminationLog(container, *start.attempt),
-                             std::move(env_files), *std::move(sub_paths)};
+  const ContainerFiles files{context_.volumes,
+                             hosts,
+                             MakeTerminationLog(container, *start.attempt),
+                             std::move(env_files),
+                             *std::move(sub_paths),
+                             images.volumes};
   std::optional<cri::Image> image;
   if (NeedsImageUser(context_.pod, container)) {
     image = image_;
     if (!image) {
-      ASSIGN_OR_RETURN(image, context_.deps.images.ImageStatus(image_ref, Soon()),
+      ASSIGN_OR_RETURN(image, context_.deps.images.ImageStatus(images.own, Soon()),
                        "user of the image");
     }
   }
@@ -390,7 +372,7 @@ Status ContainerStarter::FillConfig(const kube::Container& container, const Cont
                              context_.deps.node,
                              files,
                              context_.ips,
-                             image_ref,
+                             images.own,
                              image,
                              *start.restart_count,
                              *start.attempt,
@@ -417,14 +399,13 @@ Status ContainerStarter::FillConfig(const kube::Container& container, const Cont
 
 StatusOr<cri::ContainerId> ContainerStarter::Create(const kube::Container& container,
                                                     const ContainerStart& start,
-                                                    const std::string& image_ref,
-                                                    std::string& reason) {
+                                                    const ImageRefs& images, std::string& reason) {
   for (const std::string& id : start.remove)
     RETURN_IF_ERROR(RemoveContainer(context_.deps.remover, cri::ContainerId(id), Soon()),
                     "remove container {}", id);
   RETURN_IF_ERROR(SaveBackoff(container, start), "back-off");
   runtime::v1::ContainerConfig config;
-  if (const Status filled = FillConfig(container, start, image_ref, config); !filled.ok()) {
+  if (const Status filled = FillConfig(container, start, images, config); !filled.ok()) {
     reason = "CreateContainerConfigError";
     return filled;
   }

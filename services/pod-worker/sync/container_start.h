@@ -15,6 +15,7 @@
 #include "services/pod-worker/runtime_config/environment.h"
 #include "services/pod-worker/runtime_config/isolation.h"
 #include "services/pod-worker/sync/begun_attempts.h"
+#include "services/pod-worker/sync/image_resolver.h"
 #include "services/pod-worker/sync/pod_sync.h"
 
 namespace runtime::v1 {
@@ -44,6 +45,7 @@ class ContainerStarter {
   ContainerStarter(Context context, SyncOutcome& out)
       : context_(std::move(context)),
         ephemerals_(kube::EphemeralContainersOf(context_.pod.spec())),
+        images_({context_.deps, context_.input, context_.pod, context_.events}, out),
         out_(out) {}
 
   /// A plain init container that does not come up, a sandbox that has died, or a container that has
@@ -61,19 +63,21 @@ class ContainerStarter {
   enum class Result { kStarted, kHooked, kWaits, kFailed, kSandboxDied };
   Result StartOne(const ContainerStart& asked);
   bool BacksOff(const kube::Container& container, const ContainerStart& start);
-  /// Whether the pod may use an image that is there. `image`: as the pod writes it.
-  bool MayUse(const std::string& image, const ImageIdentity& local);
+  struct ImageRefs {
+    std::string own;
+    std::map<std::string, std::string> volumes;  // of image volumes, by name
+  };
   /// False: not now; noted why.
-  bool ResolveImage(const kube::Container& container, std::string& ref);
+  bool ResolveImages(const kube::Container& container, ImageRefs& refs);
   Status SaveBackoff(const kube::Container& container, const ContainerStart& start);
   StatusOr<cri::ContainerId> Create(const kube::Container& container, const ContainerStart& start,
-                                    const std::string& image_ref, std::string& reason);
+                                    const ImageRefs& images, std::string& reason);
   StatusOr<cri::ContainerId> CreateInRuntime(const runtime::v1::ContainerConfig& config,
                                              const std::string& hash);
   StatusOr<cri::ContainerId> FindCreated(const runtime::v1::ContainerConfig& config,
                                          const std::string& hash);
   Status FillConfig(const kube::Container& container, const ContainerStart& start,
-                    const std::string& image_ref, runtime::v1::ContainerConfig& config);
+                    const ImageRefs& images, runtime::v1::ContainerConfig& config);
   Status SetTarget(const std::string& ephemeral, runtime::v1::ContainerConfig& config) const;
   EnvFiles ReadEnvFiles(const kube::Container& container);
   StatusOr<std::map<int, std::string>> BindSubPaths(const kube::Container& container,
@@ -96,6 +100,7 @@ class ContainerStarter {
 
   Context context_;
   const std::vector<kube::Container> ephemerals_;
+  ImageResolver images_;
   SyncOutcome& out_;
   Status first_error_;
   std::optional<cri::Image> image_;  // of the container that is being started, where it was asked

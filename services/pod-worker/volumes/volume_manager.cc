@@ -97,7 +97,7 @@ StatusOr<VolumePaths> VolumeManager::SetUp(const VolumeInput& in, const node::Po
   std::list<kube::Volume> made_of;
   std::vector<Wanted> wanted;
   for (const auto& volume : in.pod.spec().volumes()) {
-    if (!mounted.contains(volume.name())) continue;
+    if (!mounted.contains(volume.name()) || volume.volume_source().has_image()) continue;
     auto resolved = Resolve(volume, in);
     if (!resolved.ok()) return resolved.status();
     const kube::Volume& real = made_of.emplace_back(*std::move(resolved));

@@ -43,8 +43,8 @@ class VolumeManager {
   };
   explicit VolumeManager(Deps deps);
 
-  /// All that a container mounts; a volume that none does is not made. Makes the pod's directory
-  /// too, and marks it before. `place`: of the pod.
+  /// All that a container mounts; a volume that none does is not made, and an image the runtime
+  /// mounts. Makes the pod's directory too, and marks it before. `place`: of the pod.
   StatusOr<VolumePaths> SetUp(const VolumeInput& in, const node::PodPlace& place);
   /// Those that show objects, which may have changed since.
   Status Refresh(const VolumeInput& in, const node::PodPlace& place);

@@ -1,0 +1,64 @@
+#include "services/pod-worker/sync/image_resolver.h"
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/image_name.h"
+#include "services/pod-worker/images/credentials.h"
+
+namespace splitlet::pod_worker {
+
+bool ImageResolver::MayUse(const std::string& image, const ImageIdentity& local) {
+  const AccessPolicy& policy = context_.deps.access_policy;
+  if (policy.name == kNeverVerify) return true;
+  const auto origin = context_.deps.pull_records.Find(local);
+  if (!origin.ok()) {
+    context_.deps.log.Warn("an image is pulled again: who may use it is not known",
+                           {KV("image", image), KV("err", origin.status())});
+    return false;
+  }
+  if (!MustVerify(policy, image, origin->pulled_here)) return true;
+  // What is wrong with the secrets is said by the pull.
+  const auto secrets = PullSecretsOf(context_.pod, context_.input.objects.get());
+  if (!secrets.ok()) return false;
+  auto access = DecideAccess(*origin, secrets->keyring.For(RepositoryOf(image)));
+  if (access.add) out_.shown.emplace_back(local, *std::move(access.add));
+  return access.allowed;
+}
+
+ImageResolver::Answer ImageResolver::Resolve(const Wanted& wanted) {
+  const auto& [image, policy, container] = wanted;
+  const auto known = context_.input.pulls.find(image);
+  const PullMemory memory = known == context_.input.pulls.end() ? PullMemory{} : known->second;
+  const ImageQuestion question{image, policy, context_.deps.clock.Now()};
+  StatusOr<std::optional<cri::Image>> local = std::optional<cri::Image>();
+  const auto tagged = kube::WithDefaultTag(image);
+  const bool ask = tagged.ok() && NeedsImageStatus(question, memory);
+  if (ask)
+    local = context_.deps.images.ImageStatus(
+        *tagged, After(context_.deps.clock, context_.deps.request_timeout));
+  // One that the pod has no right to is as good as absent.
+  if (local.ok() && *local && !MayUse(image, {*tagged, (*local)->id})) local->reset();
+  const ImageDecision decision = DecideImage(question, memory, ask ? &local : nullptr);
+  Answer answer{.image = local.ok() ? *local : std::nullopt};
+  for (const auto& event : decision.events) {
+    event.warning ? context_.events.Warning(event.reason, event.message, container)
+                  : context_.events.Normal(event.reason, event.message, container);
+  }
+  switch (decision.kind) {
+    case ImageDecision::Kind::kUse:
+      answer.usable = true;
+      answer.ref = decision.ref;
+      answer.pulled = !memory.pulled_ref.empty();
+      return answer;
+    case ImageDecision::Kind::kPull:
+    case ImageDecision::Kind::kWaitForPull: out_.pulls[image].insert(container); return answer;
+    case ImageDecision::Kind::kFail: break;
+  }
+  out_.notes[container] = Note{decision.reason, decision.message, decision.retry_at};
+  if (!decision.retry_at)
+    answer.error = FailedPrecondition("{}: {}", decision.reason, decision.message);
+  else if (!out_.retry_at || *decision.retry_at < *out_.retry_at)
+    out_.retry_at = decision.retry_at;
+  return answer;
+}
+
+}  // namespace splitlet::pod_worker

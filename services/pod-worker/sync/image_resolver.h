@@ -1,0 +1,53 @@
+#pragma once
+
+/// Which image a container, or a volume of it, gets in a sync: the one that is there if its pod may
+/// use it, or the one that a pull has brought.
+/// Threads: that of the sync.
+/// Errors:  in Answer, with their events.
+/// Source:  docs/behaviour/images.md, "Decision" and "Whose image it is".
+
+#include <optional>
+#include <string>
+
+#include "libs/base/status.h"
+#include "libs/cri/cri.h"
+#include "libs/kube/pod_types.h"
+#include "services/pod-worker/events.h"
+#include "services/pod-worker/images/policy.h"
+#include "services/pod-worker/sync/pod_sync.h"
+
+namespace splitlet::pod_worker {
+
+class ImageResolver {
+ public:
+  struct Context {
+    const PodSync::Deps& deps;
+    const SyncInput& input;
+    const kube::Pod& pod;
+    PodEvents& events;
+  };
+  ImageResolver(Context context, SyncOutcome& out) : context_(context), out_(out) {}
+
+  struct Wanted {
+    const std::string& image;   // as in the spec
+    const std::string& policy;  // may be empty
+    const std::string& container;
+  };
+  struct Answer {
+    bool usable = false;  // else the container waits: for a pull, or as its note says
+    std::string ref;
+    std::optional<cri::Image> image;  // where the runtime was asked for it
+    bool pulled = false;              // by a pull that nobody has used yet
+    Status error;                     // of this sync
+  };
+  Answer Resolve(const Wanted& wanted);
+
+ private:
+  /// Whether the pod may use an image that is there.
+  bool MayUse(const std::string& image, const ImageIdentity& local);
+
+  const Context context_;
+  SyncOutcome& out_;
+};
+
+}  // namespace splitlet::pod_worker
