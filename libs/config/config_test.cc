@@ -352,6 +352,34 @@ TEST(ConfigFile, FieldsWithoutEffectAreNamed) {
             (Paths{"cgroupRoot", "enforceNodeAllocatable"}));
 }
 
+TEST(ConfigFile, TheEndOfPodsWithTheNodeMakesSense) {
+  ExpectErrors({
+      {"groups beside the plain periods",
+       "shutdownGracePeriod: 10s\nshutdownGracePeriodByPodPriority: [{priority: 1, "
+       "shutdownGracePeriodSeconds: 5}]\n",
+       "shutdownGracePeriodByPodPriority: it excludes shutdownGracePeriod and "
+       "shutdownGracePeriodCriticalPods (line 4)"},
+      {"a group without time",
+       "shutdownGracePeriodByPodPriority: [{priority: 1, shutdownGracePeriodSeconds: -1}]\n",
+       "shutdownGracePeriodByPodPriority[0].shutdownGracePeriodSeconds: -1 is below 0 (line 3)"},
+  });
+}
+
+TEST(ConfigFile, TheEndOfPodsWithTheNode) {
+  const KubeletConfig plain =
+      Loaded("shutdownGracePeriod: 30s\nshutdownGracePeriodCriticalPods: 10s\n");
+  EXPECT_EQ(plain.shutdown_grace_period, Duration{30s});
+  EXPECT_EQ(plain.shutdown_grace_period_critical_pods, Duration{10s});
+  EXPECT_TRUE(plain.without_effect.empty());
+  const KubeletConfig groups = Loaded(
+      "shutdownGracePeriodByPodPriority:\n- {priority: 1000, shutdownGracePeriodSeconds: 20}\n"
+      "- {shutdownGracePeriodSeconds: 10}\n- {priority: -5}\n");
+  EXPECT_EQ(groups.shutdown_grace_period_by_pod_priority,
+            (std::vector<ShutdownGrace>{{1000, 20}, {0, 10}, {-5, 0}}));
+  EXPECT_TRUE(groups.without_effect.empty());
+  EXPECT_EQ(Loaded("").shutdown_grace_period, Duration{0});
+}
+
 TEST(ConfigFile, WhatIsDoneAnywayIsNotCalledWithoutEffect) {
   EXPECT_EQ(Loaded("enableServer: no\nport: 0\nreadOnlyPort: 0\nshutdownGracePeriod: 0s\n"
                    "podPidsLimit: -1\nenforceNodeAllocatable: [none]\nevictionSoft: {}\n"

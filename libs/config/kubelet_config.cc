@@ -188,6 +188,22 @@ void FillContainers(KubeletConfig& c, const ConfigReader& read) {
   c.single_process_oom_kill = read.Bool("singleProcessOOMKill");
 }
 
+void FillShutdown(KubeletConfig& c, const ConfigReader& read) {
+  Take(c.shutdown_grace_period, read.Time("shutdownGracePeriod"));
+  Take(c.shutdown_grace_period_critical_pods, read.Time("shutdownGracePeriodCriticalPods"));
+  const YAML::Node groups = read.Node("shutdownGracePeriodByPodPriority");
+  if (!groups.IsDefined()) return;
+  for (const YAML::Node& group : groups) {
+    const auto number = [&group](const char* name) {
+      const YAML::Node value = group[name];
+      return value.IsDefined() ? ReadInt(value).value_or(0) : 0;
+    };
+    c.shutdown_grace_period_by_pod_priority.push_back(
+        {.priority = static_cast<int32_t>(number("priority")),
+         .seconds = number("shutdownGracePeriodSeconds")});
+  }
+}
+
 /// A file that names the key has no default signal unless it says so.
 void FillEviction(KubeletConfig& c, const ConfigReader& read) {
   Take(c.eviction_pressure_transition_period, read.Time("evictionPressureTransitionPeriod"));
@@ -199,6 +215,7 @@ void FillEviction(KubeletConfig& c, const ConfigReader& read) {
     const auto grace = ParseGoDuration(text);  // the schema has looked at it
     if (grace.ok()) c.eviction_soft_grace_period[signal] = *grace;
   }
+  FillShutdown(c, read);
   if (!read.Has("evictionHard")) return;
   auto given = MapOf(read, "evictionHard");
   if (read.Bool("mergeDefaultEvictionSettings").value_or(false)) given.merge(c.eviction_hard);

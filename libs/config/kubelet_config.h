@@ -24,6 +24,14 @@ enum class Reading {
   kLenient,  // to run with it, as a kubelet does
 };
 
+/// Pods of at least this priority, up to the next one, have so long to end when the node shuts
+/// down.
+struct ShutdownGrace {
+  int32_t priority = 0;
+  int64_t seconds = 0;
+  bool operator==(const ShutdownGrace&) const = default;
+};
+
 /// Fields that have an effect, with the kubelet's defaults; docs/configuration.md says which.
 class KubeletConfig {
  public:
@@ -87,6 +95,9 @@ class KubeletConfig {
   std::map<std::string, Duration> eviction_soft_grace_period;  // of each in eviction_soft
   int64_t eviction_max_pod_grace_period_seconds = 0;
   Duration eviction_pressure_transition_period = std::chrono::minutes{5};
+  Duration shutdown_grace_period{0}, shutdown_grace_period_critical_pods{0};
+  /// Of `shutdownGracePeriodByPodPriority`, in the order of the file.
+  std::vector<ShutdownGrace> shutdown_grace_period_by_pod_priority;
   bool local_storage_capacity_isolation = true;
   // Logs of the processes.
   std::string log_format;  // empty: not said
