@@ -64,6 +64,10 @@ bool TerminationRunner::Begin(Worker& worker, const EndCause& cause) {
   }
   const bool evicts = cause.evict && !worker.evicted;
   if (evicts) worker.own_limit = cause.own_limit;
+  // What ended for another reason, or runs once, has ended for good.
+  const bool by_shutdown = first && evicts && cause.node_shutdown;
+  if (by_shutdown && worker.traits.is_static && !worker.traits.runs_once)
+    worker.shutdown_boot = now.boot;
   worker.evicted = worker.evicted || cause.evict;
   if (worker.reason.empty()) {
     worker.reason = cause.reason;

@@ -44,6 +44,7 @@ namespace splitlet::pod_worker {
 struct EndCause {
   std::string reason, message;
   bool evict = false, own_limit = false, removed = false;
+  bool node_shutdown = false;  // evicted because the node shuts down
   std::optional<int64_t> asked_grace, deletion_grace;
   std::string traceparent;  // empty: stays what it was
 };

@@ -244,6 +244,7 @@ void RequestHandler::Kill(Worker& worker, const v1::KillPodRequest& request,
                  .message = request.message(),
                  .evict = request.evict(),
                  .own_limit = request.own_limit(),
+                 .node_shutdown = request.node_shutdown(),
                  .traceparent = traceparent};
   if (request.has_grace()) cause.asked_grace = request.grace_period_seconds();
   deps_.termination.Begin(worker, cause);
@@ -304,6 +305,7 @@ Worker& RequestHandler::AddOrphan(const v1::KillPodRequest& request, const v1::O
     orphan->removed = before->removed;
     orphan->evicted = before->evicted;
     orphan->own_limit = before->own_limit;
+    orphan->shutdown_boot = before->shutdown_boot;
     orphan->end.terminal_status = before->end.terminal_status;
   }
   orphan->orphan = true;
@@ -381,6 +383,7 @@ void RequestHandler::AnnounceAgain(Worker& worker, bool same_incarnation) {
   if (!same_incarnation) {
     worker.end.terminal_status.reset();
     worker.evicted = worker.own_limit = false;
+    worker.shutdown_boot = 0;
   }
   worker.forgotten = false;
   deps_.store.PutWorkers(worker);

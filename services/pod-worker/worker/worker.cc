@@ -61,6 +61,7 @@ StatusOr<PodTraits> TraitsOf(const std::string& bytes) {
   const auto& meta = pod.metadata();
   PodTraits traits{.uid = meta.uid(), .name = meta.name(), .name_space = meta.namespace_()};
   traits.is_static = kube::IsStatic(pod);
+  traits.runs_once = pod.spec().restart_policy() == "Never";
   traits.deleted = meta.has_deletion_timestamp();
   if (meta.has_deletion_grace_period_seconds())
     traits.deletion_grace = meta.deletion_grace_period_seconds();
@@ -123,6 +124,7 @@ void FillPermanent(const Worker& worker, v1::LastingFact& fact) {
   fact.set_start_time_wall_ns(worker.start_wall_ns);
   fact.set_evicted(worker.evicted);
   fact.set_own_limit(worker.own_limit);
+  fact.set_shutdown_boot(worker.shutdown_boot);
   fact.set_reason(worker.reason);
   fact.set_message(worker.message);
   if (worker.end.terminal_status) *fact.mutable_verdict() = *worker.end.terminal_status;
@@ -140,6 +142,7 @@ void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
   record.set_message(worker.message);
   record.set_evicted(worker.evicted);
   record.set_own_limit(worker.own_limit);
+  record.set_shutdown_boot(worker.shutdown_boot);
   if (worker.end.terminal_status) *record.mutable_verdict() = *worker.end.terminal_status;
   for (const auto& [name, note] : worker.notes) {
     auto& to = *record.add_containers();
@@ -211,6 +214,7 @@ void ApplyPermanent(const v1::LastingFact& fact, Worker& worker) {
   worker.start_wall_ns = fact.start_time_wall_ns();
   worker.evicted = fact.evicted();
   worker.own_limit = fact.own_limit();
+  worker.shutdown_boot = fact.shutdown_boot();
   if (worker.reason.empty()) worker.reason = fact.reason();
   if (worker.message.empty()) worker.message = fact.message();
   if (fact.has_verdict()) ApplyTerminalStatus(fact.verdict(), worker);

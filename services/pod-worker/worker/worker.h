@@ -45,6 +45,7 @@ struct Grant {
 struct PodTraits {
   std::string uid, name, name_space;
   bool is_static = false;
+  bool runs_once = false;  // restart policy Never
   bool deleted = false;  // has a deletion timestamp
   std::optional<int64_t> deletion_grace, spec_grace, active_deadline;
   size_t containers = 0;
@@ -75,6 +76,9 @@ struct Worker {
   std::string reason, message;
   bool evicted = false, removed = false;
   bool own_limit = false;  // evicted for passing its own limits
+  /// It ended only because the node shut down in this boot: in another one the static pod lives
+  /// again. 0: not so.
+  uint64_t shutdown_boot = 0;
   bool orphan = false;
   std::vector<std::string> sandbox_ids;  // of an orphan
   PodTermination end;
