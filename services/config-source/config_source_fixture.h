@@ -171,7 +171,7 @@ class TestNode {
     return {};
   }
   void PutWorker(const v1::DesiredRecord& of, v1::WorkerState state,
-                 const std::string& verdict = "") {
+                 const std::string& verdict = "", uint64_t shutdown_boot = 0) {
     v1::WorkerRecord record;
     record.set_uid(of.uid());
     record.set_incarnation(of.incarnation());
@@ -179,6 +179,8 @@ class TestNode {
     record.set_state(state);
     record.set_granted(true);
     if (!verdict.empty()) record.mutable_verdict()->set_phase(verdict);
+    record.set_evicted(shutdown_boot != 0);
+    record.set_shutdown_boot(shutdown_boot);
     EXPECT_TRUE(workers.Put(of.uid(), record).ok());
   }
   std::vector<std::string> LogLines(const std::string& message) const {

@@ -315,11 +315,14 @@ std::optional<WorkerIncarnation> ConfigSourceService::WorkerIncarnationOf(
   const bool removed = withdrawn && record->incarnation() <= *withdrawn;
   // A pod that ended by itself has a verdict; it is not to run a second time because our memory is
   // gone.
-  const bool by_itself = record->evicted() || !record->verdict().phase().empty();
+  const bool lives_again =
+      record->shutdown_boot() != 0 && record->shutdown_boot() != deps_.clock.Now().boot;
+  const bool by_itself = !lives_again && (record->evicted() || !record->verdict().phase().empty());
   return WorkerIncarnation{.incarnation = record->incarnation(),
                            .generation = record->generation(),
                            .finished = record->state() == v1::FINISHED,
-                           .ended = !working && (!by_itself || removed)};
+                           .ended = lives_again || (!working && (!by_itself || removed)),
+                           .lives_again = lives_again};
 }
 
 /// One-way facts may be acted on from any view. Until `workers` shows the pod no more, its file
@@ -344,6 +347,12 @@ void ConfigSourceService::CatchUpWith(const std::string& uid) {
   pod.incarnation = numbers->incarnation;
   pod.generation = numbers->generation;
   Set(uid, std::move(pod));
+  if (worker->lives_again) {
+    deps_.log.Info(
+        "pod lives again after the shutdown of the node",
+        {KV("podUID", uid), KV(kTraceIdField, TraceIdOf(store_.pods().at(uid).traceparent))});
+    return;
+  }
   deps_.log.Warn(
       "worker is in a later life of the pod than remembered here",
       {KV("podUID", uid), KV(kTraceIdField, TraceIdOf(store_.pods().at(uid).traceparent))});

@@ -282,6 +282,35 @@ TEST_F(ConfigSource, WhatWasRemovedAndForgottenBeginsALaterLifeAlsoWhileItsWorke
   EXPECT_GT(Find("web")->incarnation(), before->incarnation());
 }
 
+TEST_F(ConfigSource, WhatEndedWithTheNodeLivesAgainInTheNextBootAndNotBefore) {
+  const auto before = StartWithWeb();
+  const uint64_t boot = clock.Now().boot;
+  PutWorker(*before, v1::FINISHED, "Failed", boot);
+  RunFor(1s);
+  EXPECT_EQ(Find("web")->incarnation(), before->incarnation());
+  Restart();
+  EXPECT_EQ(Find("web")->incarnation(), before->incarnation()) << "the same boot";
+  Reboot();
+  PutWorker(*before, v1::FINISHED, "Failed", boot);
+  StartAndRead();
+  EXPECT_EQ(Show(), "web");
+  const int64_t again = Find("web")->incarnation();
+  EXPECT_GT(again, before->incarnation());
+  PutWorker(*Find("web"), v1::SYNCING);
+  RunFor(1min);
+  EXPECT_EQ(Find("web")->incarnation(), again) << "once";
+}
+
+TEST_F(ConfigSource, WhatEndedWithTheNodeLivesAgainAlsoWhereNothingIsRemembered) {
+  const auto before = StartWithWeb();
+  const uint64_t boot = clock.Now().boot;
+  Reboot();
+  ASSERT_TRUE(files.RemoveTree("/state/config-source").ok());
+  PutWorker(*before, v1::FINISHED, "Failed", boot);
+  StartAndRead();
+  EXPECT_GT(Find("web")->incarnation(), before->incarnation());
+}
+
 /// The worker's record alone is that of a pod which ended by itself and is still wanted.
 TEST_F(ConfigSource, WhatWasRemovedAndWithdrawnBeginsALaterLifeAlsoOverARestart) {
   const auto before = StartWithWeb();

@@ -22,7 +22,9 @@ Incarnation ChooseIncarnation(const KnownPod* known, const WorkerIncarnation* wo
 
 std::optional<Incarnation> CatchUp(const KnownPod& known, const WorkerIncarnation& worker,
                                    WallTime now) {
-  if (known.removed || worker.incarnation <= known.incarnation) return std::nullopt;
+  const bool behind = worker.incarnation > known.incarnation;
+  const bool over = worker.incarnation == known.incarnation && worker.lives_again;
+  if (known.removed || (!behind && !over)) return std::nullopt;
   const int64_t generation = NextNumber(std::max(known.generation, worker.generation), now);
   return Incarnation{worker.ended ? NextNumber(worker.incarnation, now) : worker.incarnation,
                      generation};

@@ -24,6 +24,8 @@ struct WorkerIncarnation {
   bool finished = false;
   // Terminating or later because it was taken away, not because its containers are done.
   bool ended = false;
+  // Ended because the node shut down, in another boot than this one.
+  bool lives_again = false;
 };
 struct Incarnation {
   int64_t incarnation = 0, generation = 0;
@@ -34,8 +36,8 @@ struct Incarnation {
 /// is known, however the wall clock jumped.
 Incarnation ChooseIncarnation(const KnownPod* known, const WorkerIncarnation* worker, WallTime now,
                               int64_t after);
-/// The numbers of a wanted pod whose worker is already in a later incarnation than we know of;
-/// nothing when it is not.
+/// The numbers of a wanted pod whose worker is already in a later incarnation than we know of, or
+/// whose incarnation went with an earlier boot; else nothing.
 std::optional<Incarnation> CatchUp(const KnownPod& known, const WorkerIncarnation& worker,
                                    WallTime now);
 

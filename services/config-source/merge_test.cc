@@ -277,5 +277,18 @@ TEST(CatchUp, OnlyWithALaterLife) {
   EXPECT_GT(anew->incarnation, 9);
 }
 
+TEST(CatchUp, WhatWentWithTheNodeLivesAgain) {
+  const KnownPod wanted{.incarnation = 5, .generation = 6};
+  const KnownPod removed{.removed = true, .incarnation = 5, .generation = 6};
+  const WorkerIncarnation over{
+      .incarnation = 5, .generation = 9, .finished = true, .ended = true, .lives_again = true};
+  const auto anew = CatchUp(wanted, over, kNow);
+  ASSERT_TRUE(anew);
+  EXPECT_GT(anew->incarnation, 5);
+  EXPECT_GT(anew->generation, 9);
+  EXPECT_FALSE(CatchUp(removed, over, kNow));
+  EXPECT_FALSE(CatchUp({.incarnation = anew->incarnation}, over, kNow)) << "once";
+}
+
 }  // namespace
 }  // namespace splitlet::config_source
