@@ -565,6 +565,26 @@ TEST(SyncLoop, PressureOfThisBootRefusesAndUnknownPressureDoesNot) {
   EXPECT_EQ(node.Verdict("b"), "Evicted: The node had condition: [DiskPressure]. ");
 }
 
+TEST(SyncLoop, ANodeThatShutsDownRefusesUntilThatIsCalledOff) {
+  Node node;
+  node.PutNode();
+  node.StartLoop();
+  v1::PressureRecord record;
+  record.set_shutting_down(true);
+  record.mutable_observed_at()->set_boot(node.clock.Now().boot);
+  ASSERT_TRUE(node.pressure.table.Put("node", record).ok());
+  node.Settle();
+  node.Put({.uid = "a"});
+  node.Settle();
+  EXPECT_EQ(node.Verdict("a"), "NodeShutdown: Pod was rejected as the node is shutting down.");
+  record.set_shutting_down(false);
+  ASSERT_TRUE(node.pressure.table.Put("node", record).ok());
+  node.Settle();
+  node.Put({.uid = "b"});
+  node.Settle();
+  EXPECT_EQ(node.Verdict("b"), "admitted");
+}
+
 TEST(SyncLoop, RemovedAndUnconfirmedPodsAreNeverStarted) {
   Node node;
   node.PutNode();

@@ -25,6 +25,13 @@ bool LacksRoom(const std::optional<Refusal>& refusal) {
   return refusal && refusal->ground == Refusal::Ground::kResources;
 }
 
+std::vector<std::string> ConditionsOf(const v1::PressureRecord* record) {
+  if (record == nullptr) return {};
+  std::vector<std::string> conditions(record->conditions().begin(), record->conditions().end());
+  std::sort(conditions.begin(), conditions.end());
+  return conditions;
+}
+
 /// Label of the metric, from a closed set.
 std::string SignalOf(const std::string& resource) {
   for (const char* known : {"cpu", "memory", "ephemeral-storage", "pods"}) {
@@ -232,14 +239,11 @@ std::string PodAdmitter::TryDecide(const std::string& key) {
   return TryDecideByNode(key, digest);
 }
 
-std::vector<std::string> PodAdmitter::Pressure() const {
-  const auto record = deps_.pressure.Find(bus::kNodeKey);
+std::shared_ptr<const v1::PressureRecord> PodAdmitter::Pressure() const {
+  auto record = deps_.pressure.Find(bus::kNodeKey);
   const bool known = deps_.pressure.live() && record != nullptr &&
                      record->observed_at().boot() == deps_.clock.Now().boot;
-  if (!known) return {};
-  std::vector<std::string> conditions(record->conditions().begin(), record->conditions().end());
-  std::sort(conditions.begin(), conditions.end());
-  return conditions;
+  return known ? std::move(record) : nullptr;
 }
 
 std::string PodAdmitter::TryDecideByNode(const std::string& key, const PodDigest& digest) {
@@ -253,6 +257,7 @@ std::string PodAdmitter::TryDecideByNode(const std::string& key, const PodDigest
   if (AsksForAbilities(pod) && !(node_ && node_->abilities.known))
     return "what the runtime can enforce is not known yet";
   const auto pressure = Pressure();
+  const auto conditions = ConditionsOf(pressure.get());
   // A static pod is held up by nobody who waits only.
   const Room& room = room_.room();
   std::optional<NodeLoad> with_awaited;
@@ -261,7 +266,8 @@ std::string PodAdmitter::TryDecideByNode(const std::string& key, const PodDigest
   const AdmissionInput input{.pod = pod,
                              .requests = *requests,
                              .node = node_ ? &*node_ : nullptr,
-                             .pressure = pressure,
+                             .pressure = conditions,
+                             .shutting_down = pressure != nullptr && pressure->shutting_down(),
                              .sysctls = sysctls_,
                              .node_name = node_name_,
                              .max_pods = max_pods_};

@@ -10,6 +10,7 @@
 /// Source: docs/safety.md, rules 12, 13 and 29.
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -120,7 +121,8 @@ class PodAdmitter {
   std::string WhyRefusalWaits(const std::string& key, const Refusal& refusal);
   /// The other pods of its source are known too, or have had their time.
   bool IsSourceKnown(const PodDigest& digest);
-  std::vector<std::string> Pressure() const;
+  /// Of this boot, from a live view; else nullptr.
+  std::shared_ptr<const v1::PressureRecord> Pressure() const;
   RoomInput LoadOfNode() const { return {deps_.known, deps_.store, deps_.victims, deps_.grants}; }
   void Decide(const std::string& key, const PodDigest& digest, const Decision& decision);
   v1::AdmissionFact MakeFact(const PodDigest& digest, const Decision& decision) const;

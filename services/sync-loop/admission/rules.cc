@@ -32,6 +32,13 @@ std::optional<Refusal> PressureRefusal(const AdmissionInput& input, const NodeLo
                  fmt::format("The node had condition: [{}]. ", fmt::join(input.pressure, " "))};
 }
 
+/// Critical ones too.
+std::optional<Refusal> ShutdownRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
+  if (!input.shutting_down) return std::nullopt;
+  return Refusal{Ground::kPressure, "NodeShutdown",
+                 "Pod was rejected as the node is shutting down."};
+}
+
 std::optional<Refusal> SysctlRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
   std::string why = input.sysctls.WhyForbidden(input.pod.spec());
   if (why.empty()) return std::nullopt;
@@ -179,9 +186,9 @@ NodeDigest ReadNode(const v1::NodeRecord& record) {
 
 std::optional<Refusal> FindRefusal(const AdmissionInput& input, const NodeLoad& load) {
   using Find = std::optional<Refusal> (*)(const AdmissionInput&, const NodeLoad&);
-  std::array<Find, 9> order = {PressureRefusal, SysctlRefusal,        OsRefusal,
-                               GroupsRefusal,   ResourceRefusal,      PlacementRefusal,
-                               AppArmorRefusal, UserNamespaceRefusal, ReadOnlyRefusal};
+  std::array<Find, 10> order = {
+      PressureRefusal,  SysctlRefusal,   OsRefusal,       GroupsRefusal,        ResourceRefusal,
+      PlacementRefusal, AppArmorRefusal, ShutdownRefusal, UserNamespaceRefusal, ReadOnlyRefusal};
   // For a critical pod room could be made; so what cannot be mended is reported first.
   if (kube::IsCritical(input.pod)) {
     const auto resources = std::find(order.begin(), order.end(), &ResourceRefusal);
@@ -196,7 +203,7 @@ std::optional<Refusal> FindRefusal(const AdmissionInput& input, const NodeLoad& 
 namespace {
 
 constexpr std::string_view kExtended = "OutOfExtendedResources", kOther = "Other";
-constexpr std::array<std::string_view, 12> kKept = {"AppArmor",
+constexpr std::array<std::string_view, 13> kKept = {"AppArmor",
                                                     "SupplementalGroupsPolicyNotSupported",
                                                     "Evicted",
                                                     "SysctlForbidden",
@@ -207,6 +214,7 @@ constexpr std::array<std::string_view, 12> kKept = {"AppArmor",
                                                     "OutOfephemeral-storage",
                                                     "OutOfpods",
                                                     "InvalidNodeInfo",
+                                                    "NodeShutdown",
                                                     "UnexpectedAdmissionError"};
 
 }  // namespace

@@ -47,6 +47,7 @@ struct AdmissionInput {
   const PodRequests& requests;
   const NodeDigest* node = nullptr;          // nullptr: not known, refuses nothing
   const std::vector<std::string>& pressure;  // conditions of the node; empty when not known
+  bool shutting_down = false;                // the node, as far as known
   const SysctlPolicy& sysctls;
   const std::string& node_name;
   int64_t max_pods = 110;  // where allocatable does not say

@@ -41,6 +41,7 @@ struct World {
   NodeDigest node = TestNode();
   NodeLoad load;
   std::vector<std::string> pressure;
+  bool shutting_down = false;
   SysctlPolicy sysctls{"6.1.0-13-amd64", {"net.core.*", "kernel.msgmax"}};
   std::string name = "n1";
 
@@ -51,6 +52,7 @@ struct World {
                                       .requests = requests,
                                       .node = node_known ? &node : nullptr,
                                       .pressure = pressure,
+                                      .shutting_down = shutting_down,
                                       .sysctls = sysctls,
                                       .node_name = name},
                                      load);
@@ -270,6 +272,21 @@ TEST(Admission, PressureRefusesByConditionAndClass) {
     world.pressure = c.conditions;
     EXPECT_EQ(world.Judge(c.yaml), c.want);
   }
+}
+
+TEST(Admission, NobodyBeginsOnANodeThatShutsDown) {
+  World world;
+  world.shutting_down = true;
+  const std::string refused = "NodeShutdown: Pod was rejected as the node is shutting down.";
+  EXPECT_EQ(world.Judge(Wants("")), refused);
+  EXPECT_EQ(world.Judge(std::string(kStatic) + Wants("")), refused);
+  EXPECT_EQ(world.Judge("spec: {priority: 2000000000, containers: [{name: c, resources: "
+                        "{requests: {cpu: 2}}}]}"),
+            refused)
+      << "no room is made for it";
+  world.pressure = {"DiskPressure"};
+  EXPECT_EQ(world.Judge(Wants("cpu: 1m")), "Evicted: The node had condition: [DiskPressure]. ")
+      << "the kubelet's order";
 }
 
 TEST(Admission, ACriticalPodHearsFirstOfWhatRoomCannotMend) {
