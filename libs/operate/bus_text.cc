@@ -200,6 +200,8 @@ std::string DescribePressure(const std::string& old_bytes, const std::string& by
     if (!old_set.contains(condition)) parts.Add(condition);
   for (const auto& condition : old_set)
     if (!set.contains(condition)) parts.Add("no more " + condition);
+  if (before.shutting_down() != after.shutting_down())
+    parts.Add(after.shutting_down() ? "shuts down" : "does not shut down any more");
   if (before.reclaimed() != after.reclaimed()) parts.Add(after.reclaimed());
   return parts.Text("measured");
 }

@@ -134,6 +134,9 @@ TEST(BusLines, EachTableHasItsWords) {
       {"pressure", "pressure", "",
        Made<v1::PressureRecord>([](v1::PressureRecord& r) { r.add_conditions("DiskPressure"); }),
        "DiskPressure"},
+      {"the node goes down", "pressure", "",
+       Made<v1::PressureRecord>([](v1::PressureRecord& r) { r.set_shutting_down(true); }),
+       "shuts down"},
       {"an unknown table", "other", "", "x", "updated"},
   };
   for (const auto& c : kCases)

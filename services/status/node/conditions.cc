@@ -77,6 +77,8 @@ v1::NodeCondition Ready(const NodeConditionInputs& in) {
       if (std::ranges::find(problems, problem) == problems.end())
         problems.push_back(std::move(problem));
   }
+  if (in.pressure != nullptr && in.pressure->shutting_down())
+    problems.emplace_back("node is shutting down");
   if (!in.missing_capacity.empty()) {
     std::string text = "missing node capacity for resources: ";
     for (size_t i = 0; i < in.missing_capacity.size(); ++i)

@@ -51,6 +51,22 @@ TEST_F(Node, ShowsWhatTheRuntimeMisses) {
             "memory]");
 }
 
+TEST_F(Node, IsNotReadyWhileItShutsDown) {
+  v1::PressureRecord record;
+  pressure = &record;
+  record.set_shutting_down(true);
+  EXPECT_EQ(Ready(), "False: node is shutting down");
+  runtime.known = false;
+  missing = {"cpu"};
+  EXPECT_EQ(Ready(),
+            "False: [container runtime status check may not have completed yet, node is shutting "
+            "down, missing node capacity for resources: cpu]");
+  runtime.known = true;
+  missing.clear();
+  record.set_shutting_down(false);
+  EXPECT_EQ(Ready(), "True: kubelet is posting ready status");
+}
+
 TEST_F(Node, NamesAProcessOnlyAfterItsWholeLimitOfQuestions) {
   ledger.OnGood("pleg", clock.Now());
   for (int i = 0; i < 17; ++i) {
