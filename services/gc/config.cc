@@ -1,5 +1,7 @@
 #include "services/gc/config.h"
 
+#include <utility>
+
 #include "libs/config/kubelet_config.h"
 #include "libs/daemon/service.h"
 #include "libs/fs/path.h"
@@ -33,6 +35,14 @@ StatusOr<GcConfig> LoadGcConfig(const config::KubeletConfig& file, const daemon:
   config.eviction_max_grace_seconds = file.eviction_max_pod_grace_period_seconds;
   config.local_storage_limits = file.local_storage_capacity_isolation;
   config.evict_static_pods = file.splitlet.evict_static_pods;
+  config.shutdown_dir = flags.run_dir + "/gc/shutdown";
+  config.shutdown_groups =
+      PlainGroups(file.shutdown_grace_period, file.shutdown_grace_period_critical_pods);
+  if (const auto& by_priority = file.shutdown_grace_period_by_pod_priority; !by_priority.empty()) {
+    ShutdownGroups groups;
+    for (const auto& group : by_priority) groups.push_back({group.priority, group.seconds});
+    config.shutdown_groups = SortedGroups(std::move(groups));
+  }
   config.log_max_bytes = file.container_log_max_size_bytes;
   config.log_max_files = file.container_log_max_files;
   config.log_period = file.container_log_monitor_interval;

@@ -12,6 +12,7 @@
 
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
+#include "services/gc/shutdown/groups.h"
 
 namespace splitlet::config {
 class KubeletConfig;
@@ -63,6 +64,9 @@ struct GcConfig {
   int64_t eviction_max_grace_seconds = 0;  // of a pod that goes for a soft threshold
   bool local_storage_limits = true;
   bool evict_static_pods = false;
+
+  std::string shutdown_dir;        // <run>/gc/shutdown: how far a shutdown of the node has come
+  ShutdownGroups shutdown_groups;  // empty: pods do not end with the node
 };
 
 /// `state_id` comes from the state directory, see libs/fs/state_id.h.

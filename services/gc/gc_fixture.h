@@ -26,6 +26,7 @@
 #include "services/gc/eviction/fake_tree_meter.h"
 #include "services/gc/gc_service.h"
 #include "services/gc/oom/fake_kernel_log.h"
+#include "services/gc/shutdown/fake_shutdown_source.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 
@@ -135,6 +136,7 @@ struct TestNode {
   FakeKillClient::State kills;
   FakeTreeMeter::Disk disk;
   FakeKernelLog::State kernel_log;
+  FakeShutdownSource::Machine machine;
   StatusOr<bool> known = false;
   std::vector<std::string> asked_sources;
   GcConfig config;
@@ -149,6 +151,7 @@ struct TestNode {
     config.links_dir = "/var/log/containers";
     config.facts_dir = "/run/gc/facts";
     config.victims_dir = "/run/gc/victims";
+    config.shutdown_dir = "/run/gc/shutdown";
     config.eviction_hard = {{"nodefs.available", "10%"}};
     CHECK(files.MakeDirs(config.pods_dir, 0755).ok());
     CHECK(files.MakeDirs("/kubelet/pods", 0750).ok());
@@ -173,6 +176,7 @@ struct TestNode {
                                        const Deadline& d) { return runtime.StopPodSandbox(id, d); },
                 .meter = std::make_unique<FakeTreeMeter>(disk),
                 .kernel_log = std::make_unique<FakeKernelLog>(kernel_log),
+                .shutdown = std::make_unique<FakeShutdownSource>(machine),
                 .workers_client = std::make_unique<FakeWorkerClient>(holds),
                 .kills = std::make_unique<FakeKillClient>(kills),
                 .desired_client = std::make_unique<peers::FakeDesiredOwner>(

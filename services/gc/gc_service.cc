@@ -93,6 +93,20 @@ GcService::GcService(GcDeps deps, GcConfig config)
                                   std::function<void()> done) { MakeRoom(what, std::move(done)); },
                 .look_again = [this] { pressure_.LookAgain(); }},
                config_),
+      shutdown_({.clock = deps_.clock,
+                 .loop = deps_.loop,
+                 .strands = deps_.strands,
+                 .files = deps_.files,
+                 .source = *deps_.shutdown,
+                 .pod_worker = *deps_.kills,
+                 .desired = deps_.desired,
+                 .workers = deps_.workers,
+                 .removal_log = removal_log_,
+                 .metrics = metrics_,
+                 .log = deps_.log,
+                 .on_change = [this](bool down) { pressure_.SetShuttingDown(down); },
+                 .on_read = [this] { pressure_.Start(); }},
+                config_),
       oom_({.loop = deps_.loop,
             .strands = deps_.strands,
             .kernel_log = *deps_.kernel_log,
@@ -106,17 +120,24 @@ GcService::GcService(GcDeps deps, GcConfig config)
     removal_log_.OnWorker(change);
     if (change.after != nullptr && change.after->evicted()) RunSoon();
     evictor_.OnWorkers();
+    shutdown_.OnPods();
   });
-  deps_.desired.OnChange(
-      [this](const bus::View<v1::DesiredRecord>::Change& change) { evictor_.OnDesired(change); });
-  deps_.desired.OnState([this] { images_.OnDesiredState(); });
+  deps_.desired.OnChange([this](const bus::View<v1::DesiredRecord>::Change& change) {
+    evictor_.OnDesired(change);
+    shutdown_.OnPods();
+  });
+  deps_.desired.OnState([this] {
+    images_.OnDesiredState();
+    shutdown_.OnPods();
+  });
+  deps_.workers.OnState([this] { shutdown_.OnPods(); });
   images_.OnDesiredState();
 }
 
 void GcService::Start() {
   removal_timer_.Kick();
   image_timer_.Kick();
-  pressure_.Start();
+  shutdown_.Start();
   evictor_.Start();
   oom_.Start();
 }

@@ -6,7 +6,7 @@
 /// `runtime`, Gc.Run calls.
 /// Owns:  table `pressure`: key `node` -> signals and conditions. The parts own the state:
 /// RoundQueue, RemainsCollector, ImageCollector, LogRotation, RemovedLogs, PressureMonitor,
-/// Evictor, RemovalLog.
+/// Evictor, GracefulShutdown, RemovalLog.
 /// Out:   puts to `pressure`; holds of pod-worker; removals in the runtime and on disk; ends of
 /// pods that have to go; events of the node.
 /// Killed at any line: the next round lists everything anew and goes on; a directory moved aside is
@@ -39,6 +39,7 @@
 #include "services/gc/removal_log.h"
 #include "services/gc/report.h"
 #include "services/gc/round_queue.h"
+#include "services/gc/shutdown/graceful_shutdown.h"
 
 namespace splitlet::gc {
 
@@ -56,6 +57,7 @@ struct GcDeps {
   StopSandbox stop_sandbox;
   std::unique_ptr<TreeMeter> meter;
   std::unique_ptr<KernelLog> kernel_log;
+  std::unique_ptr<ShutdownSource> shutdown;
   std::unique_ptr<peers::HoldClient> workers_client;
   std::unique_ptr<peers::KillClient> kills;
   std::unique_ptr<peers::DesiredOwner> desired_client;
@@ -100,6 +102,7 @@ class GcService {
   exec::Periodic removal_timer_, image_timer_;
   PressureMonitor pressure_;
   Evictor evictor_;
+  GracefulShutdown shutdown_;
   OomWatcher oom_;
 };
 

@@ -3,6 +3,7 @@
 #include "libs/daemon/lock_file.h"
 #include "libs/daemon/run_service.h"
 #include "libs/daemon/service.h"
+#include "libs/dbus/connection.h"
 #include "libs/fs/gzip.h"
 #include "libs/fs/state_id.h"
 #include "libs/peers/pod_worker_client.h"
@@ -10,6 +11,7 @@
 #include "services/gc/config.h"
 #include "services/gc/gc_service.h"
 #include "services/gc/rpc.h"
+#include "services/gc/shutdown/logind.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::gc {
@@ -62,6 +64,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
           },
       .meter = MakeTreeMeter(),
       .kernel_log = MakeKernelLog(),
+      .shutdown = MakeLogind(dbus::ConnectTo(context.clock(), dbus::SystemBusAddress())),
       .workers_client = peers::MakeHoldClient(context.clock(), context.Peer("pod-worker")),
       .kills = peers::MakeKillClient(context.clock(), context.Peer("pod-worker")),
       .desired_client = peers::MakeDesiredOwner(context.clock(), context.Peer("config-source")),

@@ -57,6 +57,16 @@ GcMetrics::GcMetrics(prometheus::Registry& registry)
                     .Name("kubelet_eviction_stats_age_seconds")
                     .Help("Age of the signals by which a pod was chosen")
                     .Register(registry)
-                    .Add({}, kRoundBuckets)) {}
+                    .Add({}, kRoundBuckets)),
+      shutdown_start(prometheus::BuildGauge()
+                         .Name("kubelet_graceful_shutdown_start_time_seconds")
+                         .Help("Last graceful shutdown start time since unix epoch in seconds")
+                         .Register(registry)
+                         .Add({})),
+      shutdown_end(prometheus::BuildGauge()
+                       .Name("kubelet_graceful_shutdown_end_time_seconds")
+                       .Help("Last graceful shutdown end time since unix epoch in seconds")
+                       .Register(registry)
+                       .Add({})) {}
 
 }  // namespace splitlet::gc

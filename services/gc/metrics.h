@@ -30,6 +30,8 @@ struct GcMetrics {
   prometheus::Family<prometheus::Gauge>& condition;    // condition: 1 or 0
   prometheus::Family<prometheus::Counter>& evictions;  // eviction_signal
   prometheus::Histogram& stats_age;                    // of figures that a pod was chosen by
+  prometheus::Gauge& shutdown_start;  // of the last one of the node; seconds since the epoch
+  prometheus::Gauge& shutdown_end;    // 0 while it goes on
 };
 
 }  // namespace splitlet::gc

@@ -60,10 +60,10 @@ std::vector<LogField> RemovalLog::FieldsOf(const ReportItem& item) const {
   return fields;
 }
 
-void RemovalLog::NodeEvent(const std::string& reason, const std::string& message) {
+void RemovalLog::NodeEvent(const std::string& reason, const std::string& message, bool warning) {
   daemon::PodEvent event;
   event.about_node = true;
-  event.warning = true;
+  event.warning = warning;
   event.reason = reason;
   event.message = message;
   event.name = event.uid = node_name_;

@@ -35,7 +35,7 @@ class RemovalLog {
   void Record(const Report& report);
   /// Logs that were emptied because the disk is full.
   void RecordEmptied(const std::vector<ReportItem>& items);
-  void NodeEvent(const std::string& reason, const std::string& message);
+  void NodeEvent(const std::string& reason, const std::string& message, bool warning = true);
 
  private:
   void RecordFailure(const ReportItem& item);

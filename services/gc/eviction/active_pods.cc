@@ -12,6 +12,10 @@ bool Runs(const v1::WorkerRecord& worker) {
   return worker.granted() && worker.state() == v1::SYNCING && !worker.evicted();
 }
 
+bool IsOnItsWay(const v1::WorkerRecord& worker) {
+  return worker.state() == v1::SYNCING || worker.state() == v1::TERMINATING;
+}
+
 }  // namespace
 
 void ActivePods::OnDesired(const bus::View<v1::DesiredRecord>::Change& change) {
@@ -22,21 +26,37 @@ void ActivePods::OnDesired(const bus::View<v1::DesiredRecord>::Change& change) {
   if (limits.any()) limits_[change.key] = std::move(limits);
 }
 
-std::optional<Candidate> ActivePods::Read(const std::string& key) const {
+std::optional<Candidate> ActivePods::Read(const std::string& key, Which which) const {
   const auto worker = workers_.Find(key);
-  if (worker == nullptr || !Runs(*worker)) return std::nullopt;
+  if (worker == nullptr || !which(*worker)) return std::nullopt;
   const auto desired = desired_.Find(key);
   if (desired == nullptr || desired->incarnation() != worker->incarnation()) return std::nullopt;
   auto pod = std::make_shared<kube::Pod>();
-  if (!pod->ParseFromString(desired->pod()) || !MayBeEvicted(*pod, config_.evict_static_pods))
-    return std::nullopt;
+  if (!pod->ParseFromString(desired->pod())) return std::nullopt;
   return Candidate{worker->uid(), worker->incarnation(), std::move(pod), {}};
+}
+
+std::optional<Candidate> ActivePods::ReadEvictable(const std::string& key) const {
+  auto pod = Read(key, Runs);
+  if (pod && !MayBeEvicted(*pod->pod, config_.evict_static_pods)) pod.reset();
+  return pod;
+}
+
+std::vector<Candidate> ActivePods::NotEnded(
+    const std::function<bool(const std::string& uid, int64_t incarnation)>& which) const {
+  std::vector<Candidate> pods;
+  workers_.ForEach([&](const std::string& key, const auto&) {
+    const auto worker = workers_.Find(key);
+    if (worker == nullptr || !which(worker->uid(), worker->incarnation())) return;
+    if (auto pod = Read(key, IsOnItsWay)) pods.push_back(*std::move(pod));
+  });
+  return pods;
 }
 
 std::vector<Candidate> ActivePods::Evictable() const {
   std::vector<Candidate> pods;
   workers_.ForEach([&](const std::string& key, const auto&) {
-    if (auto pod = Read(key)) pods.push_back(*std::move(pod));
+    if (auto pod = ReadEvictable(key)) pods.push_back(*std::move(pod));
   });
   return pods;
 }
@@ -44,7 +64,7 @@ std::vector<Candidate> ActivePods::Evictable() const {
 std::vector<ActivePods::Limited> ActivePods::EvictableWithLimits() const {
   std::vector<Limited> pods;
   for (const auto& [key, limits] : limits_)
-    if (auto pod = Read(key)) pods.push_back({*std::move(pod), limits});
+    if (auto pod = ReadEvictable(key)) pods.push_back({*std::move(pod), limits});
   return pods;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Pods that run here by the views, as eviction needs them.
+/// Pods that run here by the views, as eviction and the shutdown of the node need them.
 /// In:    changes of `desired`.
 /// Owns:  which pods have limits of local storage; nothing of those without.
 /// Out:   nothing.
@@ -9,6 +9,7 @@
 /// Errors: none; a record that cannot be read is of no pod that may go.
 /// Source: docs/safety.md, rule 8.
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -44,12 +45,18 @@ class ActivePods {
   };
   /// Those of them that have limits of their own.
   std::vector<Limited> EvictableWithLimits() const;
+  /// All of `which` that have not ended, and are wanted in the same incarnation: critical and
+  /// static ones, and those that end already, too.
+  std::vector<Candidate> NotEnded(
+      const std::function<bool(const std::string& uid, int64_t incarnation)>& which) const;
   bool IsActive(const Candidate& pod) const;
   /// Everything of this incarnation has ended and was cleaned up, or nobody knows it any more.
   bool IsGone(const std::string& uid, int64_t incarnation) const;
 
  private:
-  std::optional<Candidate> Read(const std::string& key) const;
+  using Which = bool (*)(const v1::WorkerRecord& worker);
+  std::optional<Candidate> Read(const std::string& key, Which which) const;
+  std::optional<Candidate> ReadEvictable(const std::string& key) const;
 
   const bus::View<v1::DesiredRecord>& desired_;
   const bus::View<v1::WorkerRecord>& workers_;

@@ -9,14 +9,13 @@
 
 #include "libs/base/fail_point.h"
 #include "services/gc/eviction/message.h"
+#include "services/gc/pod_kill.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::gc {
 namespace {
 
 constexpr const char* kStrand = "eviction.victims";
-constexpr Duration kCallLimit = std::chrono::seconds{10};
-constexpr Duration kRetry = std::chrono::seconds{1};
 
 v1::KillPodRequest RequestOf(const Victim& victim) {
   v1::KillPodRequest request;
@@ -45,11 +44,6 @@ Status KillVictim(peers::KillClient& pod_worker, const Victim& victim, const Dea
   RETURN_IF_ERROR(pod_worker.KillPod(RequestOf(victim), deadline, ""), "pod-worker");
   FAIL_POINT("gc.evict.after");
   return OkStatus();
-}
-
-bool IsRefusal(const Status& status) {
-  return status.code() == StatusCode::kFailedPrecondition ||
-         status.code() == StatusCode::kNotFound || status.code() == StatusCode::kInvalidArgument;
 }
 
 }  // namespace
@@ -106,7 +100,7 @@ void Victims::OnRead(const StatusOr<fs::FactStore::All>& facts) {
     if (!std::exchange(told_unread_, true))
       deps_.log.Error("victims in flight cannot be read; no other is chosen",
                       {KV("err", facts.status())});
-    deps_.loop.RunAfter(kRetry, [this] { Start(); });
+    deps_.loop.RunAfter(kKillRetry, [this] { Start(); });
     return;
   }
   for (const auto& bad : facts->unreadable)
@@ -158,7 +152,7 @@ void Victims::Kill(const std::string& uid) {
   const auto flight = victims_.find(uid);
   if (flight == victims_.end() || flight->second.accepted) return;
   deps_.strands.Run(kStrand, [this, uid, victim = flight->second.victim] {
-    const Status killed = KillVictim(deps_.pod_worker, victim, After(deps_.clock, kCallLimit));
+    const Status killed = KillVictim(deps_.pod_worker, victim, After(deps_.clock, kKillLimit));
     deps_.loop.Post([this, uid, killed] { OnKilled(uid, killed); });
   });
 }
@@ -167,14 +161,14 @@ void Victims::OnKilled(const std::string& uid, const Status& status) {
   const auto flight = victims_.find(uid);
   if (flight == victims_.end()) return;
   const Victim& victim = flight->second.victim;
-  if (IsRefusal(status)) {
+  if (IsKillRefused(status)) {
     deps_.log.Warn("a victim is not evicted: pod-worker refuses",
                    {KV("podUID", uid), KV("err", status)});
     return Drop(uid, Then::kWait);
   }
   if (!status.ok()) {
     deps_.log.Warn("a victim could not be evicted yet", {KV("podUID", uid), KV("err", status)});
-    deps_.loop.RunAfter(kRetry, [this, uid] { Kill(uid); });
+    deps_.loop.RunAfter(kKillRetry, [this, uid] { Kill(uid); });
     return;
   }
   flight->second.accepted = true;

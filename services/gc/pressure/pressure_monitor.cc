@@ -27,7 +27,14 @@ PressureMonitor::PressureMonitor(Deps deps, const GcConfig& config)
       facts_(deps_.files, deps_.clock, {.directory = config.facts_dir, .this_boot_only = true}),
       timer_(deps_.loop, kPressurePeriod, [this] { OnTimer(); }) {}
 
+PressureMonitor::~PressureMonitor() = default;
+
 void PressureMonitor::Start() { ReadFacts(); }
+
+void PressureMonitor::SetShuttingDown(bool shutting_down) {
+  if (std::exchange(shutting_down_, shutting_down) == shutting_down || record_ == nullptr) return;
+  Put();
+}
 
 std::string PressureMonitor::problem() const {
   return facts_problem_.empty() ? "" : "read facts: " + facts_problem_;
@@ -108,24 +115,29 @@ void PressureMonitor::Publish(const Pass& pass, const std::vector<std::string>& 
 void PressureMonitor::PutPressure(const std::vector<PressureSignal>& signals,
                                   const std::vector<std::string>& conditions) {
   const Clock::Time now = deps_.clock.Now();
-  v1::PressureRecord record;
+  record_ = std::make_unique<v1::PressureRecord>();
   for (const auto& signal : signals) {
-    auto& out = *record.add_signals();
+    auto& out = *record_->add_signals();
     out.set_name(signal.name);
     out.set_value(signal.available);
     out.set_capacity(signal.capacity);
     deps_.metrics.signal.Add({{"signal", signal.name}}).Set(static_cast<double>(signal.available));
   }
-  for (const auto& condition : conditions) record.add_conditions(condition);
+  for (const auto& condition : conditions) record_->add_conditions(condition);
   for (const char* const condition : kConditions)
     deps_.metrics.condition.Add({{"condition", condition}})
         .Set(Contains(conditions, condition) ? 1 : 0);
-  record.mutable_observed_at()->set_boot(now.boot);
-  record.mutable_observed_at()->set_monotonic_ns(now.monotonic.count());
-  deps_.log.LogIfError(deps_.table.Put(bus::kNodeKey, record), "put pressure");
+  record_->mutable_observed_at()->set_boot(now.boot);
+  record_->mutable_observed_at()->set_monotonic_ns(now.monotonic.count());
+  Put();
   bus::Completeness complete;
   complete.scopes.insert(std::string(bus::kAll));
   deps_.table.SetComplete(complete);
+}
+
+void PressureMonitor::Put() {
+  record_->set_shutting_down(shutting_down_);
+  deps_.log.LogIfError(deps_.table.Put(bus::kNodeKey, *record_), "put pressure");
 }
 
 /// Once for each time that it begins.

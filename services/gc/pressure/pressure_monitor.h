@@ -2,8 +2,8 @@
 
 /// Measures what the node runs out of, and says which conditions follow.
 /// In:    a timer of 10 s; the facts of this boot, once.
-/// Owns:  table `pressure`: key `node` -> signals and conditions; when each condition's thresholds
-/// were last met, since when each threshold is, and the files of both.
+/// Owns:  table `pressure`: key `node` -> signals, conditions, whether the node shuts down; when
+/// each condition's thresholds were last met, since when each threshold is, and the files of both.
 /// Out:   puts to `pressure`; `on_pass` with each look; `on_full_disk` when not even what is needed
 /// to end a pod can be written.
 /// Killed at any line: the file is written before the record is put; the next start reads it first.
@@ -13,6 +13,7 @@
 /// Source: docs/safety.md, rules 3 and 6.
 
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -57,10 +58,15 @@ class PressureMonitor {
     std::function<void(const Pass&)> on_pass;
   };
   PressureMonitor(Deps deps, const GcConfig& config);
+  ~PressureMonitor();
+  PressureMonitor(const PressureMonitor&) = delete;
+  PressureMonitor& operator=(const PressureMonitor&) = delete;
 
   void Start();
   /// A look soon, not only with the timer.
   void LookAgain() { timer_.Kick(); }
+  /// In the record at once; before there is one, with the first.
+  void SetShuttingDown(bool shutting_down);
   /// Why nothing is measured; empty: it is.
   std::string problem() const;
 
@@ -73,6 +79,7 @@ class PressureMonitor {
   void LogUnread(const Signals& signals);
   void PutPressure(const std::vector<PressureSignal>& signals,
                    const std::vector<std::string>& conditions);
+  void Put();
   void LogConditions(const std::vector<std::string>& conditions);
 
   Deps deps_;
@@ -84,6 +91,8 @@ class PressureMonitor {
   MetStates met_;
   std::vector<std::string> logged_conditions_;
   std::set<std::string> logged_unread_;
+  bool shutting_down_ = false;
+  std::unique_ptr<v1::PressureRecord> record_;  // as last put; none before the first pass
   exec::Periodic timer_;
 };
 
