@@ -97,6 +97,20 @@ std::vector<std::string> SimNode::Violations() {
   return CheckTables();
 }
 
+std::vector<std::string> SimNode::ViolationsAtTheEnd() const {
+  std::vector<std::string> found = violations_;
+  for (const auto& line : UnexplainedErrors())
+    found.push_back("an error in a log that no fault explains: " + line);
+  for (const auto& container : runtime_->Containers())
+    if (container.state == cri::ContainerState::kRunning)
+      found.push_back(fmt::format("{}/{} still runs", LabelOf(container, "io.kubernetes.pod.name"),
+                                  container.name));
+  for (const auto& sandbox : runtime_->Sandboxes())
+    if (sandbox.state == cri::SandboxState::kReady)
+      found.push_back(fmt::format("the sandbox of {} is still ready", sandbox.pod_name));
+  return found;
+}
+
 std::string SimNode::Describe() const {
   std::string text;
   for (const auto& [name, wanted] : wanted_)

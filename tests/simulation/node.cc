@@ -28,9 +28,9 @@ class SteppingWaiter final : public cri::Waiter {
 }  // namespace
 
 /// What an error of a file that cannot be read for a moment leads to.
-constexpr std::string_view kOfDisturbedFiles[] = {"remembered pods cannot be read",
-                                                  "cannot read the files of this process",
-                                                  "admissions cannot be read"};
+constexpr std::string_view kOfDisturbedFiles[] = {
+    "remembered pods cannot be read", "cannot read the files of this process",
+    "admissions cannot be read", "what is remembered of a shutdown of the node cannot be read"};
 
 /// Keeps the errors that no fault explains; all lines are shown when SPLITLET_SIMULATION_LOG is
 /// set.

@@ -24,6 +24,7 @@
 #include "libs/fs/fake_file_system.h"
 #include "libs/fs/fake_mounts.h"
 #include "libs/fs/fake_ownership.h"
+#include "services/gc/shutdown/fake_shutdown_source.h"
 
 namespace splitlet::v1 {
 class PodStatusRecord;
@@ -91,6 +92,11 @@ class SimNode {
   /// How often each pod is looked at without a reason, by processes started from now on.
   void SetSyncFrequency(Duration frequency) { sync_frequency_ = frequency; }
   Duration sync_frequency() const { return sync_frequency_; }
+  /// Pods end before the machine goes down, of processes started from now on.
+  void EndPodsWithIt() { pods_end_with_it_ = true; }
+  bool pods_end_with_it() const { return pods_end_with_it_; }
+  /// What goes down, or says so.
+  gc::FakeShutdownSource::Machine& machine() { return machine_; }
   void StartAll();
   /// Adds, changes and removes manifests at random, and disturbs as planned, for that long.
   void RunFor(Duration duration, const FaultPlan& plan);
@@ -99,6 +105,8 @@ class SimNode {
 
   /// All that was broken at any step, and what is not as wanted now.
   std::vector<std::string> Violations();
+  /// The same of a node that has gone down: nothing is up.
+  std::vector<std::string> ViolationsAtTheEnd() const;
   std::string Describe() const;
   uint64_t steps() const { return scheduler_.steps(); }
   int crashes() const { return crashes_; }
@@ -198,6 +206,7 @@ class SimNode {
   bus::FakeBusNetwork network_;
   std::unique_ptr<Sink> sink_;
   exec::FakeLoop world_;
+  gc::FakeShutdownSource::Machine machine_;
   std::unique_ptr<bus::FakeBus> watcher_;
   std::unique_ptr<bus::View<v1::PodStatusRecord>> told_;
   std::map<std::string, Maker> makers_;
@@ -211,6 +220,7 @@ class SimNode {
   bool runtime_slow_ = false;
   int crashes_ = 0;
   Duration sync_frequency_ = 60s;
+  bool pods_end_with_it_ = false;
   uint64_t digest_ = 0;
   std::vector<std::string> violations_;
   using LifeOfPod = std::pair<std::string, std::string>;  // UID, incarnation

@@ -8,6 +8,7 @@
 #include "services/gc/eviction/fake_tree_meter.h"
 #include "services/gc/gc_service.h"
 #include "services/gc/oom/fake_kernel_log.h"
+#include "services/gc/shutdown/fake_shutdown_source.h"
 #include "services/pleg/pleg_service.h"
 #include "services/pod-worker/pod_worker_service.h"
 #include "services/status/status_service.h"
@@ -356,6 +357,8 @@ class Gc final : public Process {
     config.links_dir = "/logs/containers";
     config.facts_dir = "/run/gc/facts";
     config.victims_dir = "/run/gc/victims";
+    config.shutdown_dir = "/run/gc/shutdown";
+    if (node.pods_end_with_it()) config.shutdown_groups = gc::PlainGroups(30s, 10s);
     config.root_dir = "/kubelet";
     config.log_max_bytes = 0;  // the containers of this runtime write nothing
     auto& runtime = node.runtime();
@@ -376,6 +379,7 @@ class Gc final : public Process {
                        },
                    .meter = std::make_unique<gc::FakeTreeMeter>(disk_),
                    .kernel_log = std::make_unique<gc::FakeKernelLog>(kernel_log_),
+                   .shutdown = std::make_unique<gc::FakeShutdownSource>(node.machine()),
                    .workers_client = std::make_unique<GcWorkers>(node),
                    .kills = std::make_unique<SyncLoopWorkers>(node),
                    .desired_client = std::make_unique<peers::FakeDesiredOwner>(AskingIn(node)),
