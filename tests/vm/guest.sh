@@ -77,15 +77,45 @@ install_package() {
   runtime_as_told
   systemctl disable -q --now nats-server
   install_objects
+  printf 'shutdownGracePeriod: 60s\nshutdownGracePeriodCriticalPods: 10s\n' >>/etc/splitlet/kubelet.yaml
   systemctl enable -q --now splitlet.target
   for sample in "$SRV"/examples/*.yaml "$SRV"/examples/with-objects/shop.yaml "$SRV"/examples/with-objects/kept.yaml; do
     name=$(basename "$sample")
     patient <"$sample" >"$MANIFESTS/$name"
   done
+  slow_goodbye >"$MANIFESTS/slow-goodbye.yaml"
   await_all 600 'after the installation'
+  systemd-inhibit --list | grep -q '^kubelet .*delay' || fail "no lock of logind: $(systemd-inhibit --list | paste -sd,)"
   splitletctl doctor >/dev/console 2>&1 || fail 'doctor'
   say "AppArmor: $(confined)"
   [[ $(confined) == *enforce* ]] || fail 'containers are not confined'
+}
+
+# Takes its time to end, and says when it has.
+slow_goodbye() {
+  cat <<'EOF'
+apiVersion: v1
+kind: Pod
+metadata: {name: slow-goodbye}
+spec:
+  terminationGracePeriodSeconds: 40
+  volumes: [{name: out, hostPath: {path: /var/lib/vm-goodbye, type: DirectoryOrCreate}}]
+  containers:
+  - name: app
+    image: splitlet.local/busybox:1
+    command: [sleep, '100000']
+    volumeMounts: [{name: out, mountPath: /out}]
+    lifecycle: {preStop: {exec: {command: [sh, -c, 'sleep 8; echo bye >>/out/said; sync']}}}
+EOF
+}
+
+# Pods had their time before the machine went down, and the machine waited no longer than it had to.
+said_goodbye() {
+  local state=/var/lib/kubelet/graceful_node_shutdown_state took
+  [[ $(cat /var/lib/vm-goodbye/said) == bye ]] || fail "the slow pod said: $(cat /var/lib/vm-goodbye/said 2>&1)"
+  took=$(($(date -d "$(jq -r .endTime $state)" +%s) - $(date -d "$(jq -r .startTime $state)" +%s)))
+  ((took >= 8 && took <= 60)) || fail "pods took $took s to end: $(cat $state)"
+  say "pods ended with the machine in $took s"
 }
 
 # On an emulated processor a command takes longer than the second that a probe has by default.
@@ -148,6 +178,7 @@ main() {
       next=reboot
       ;;
     2)
+      said_goodbye
       await_all 600 'after the reboot'
       ran_once
       add_more
