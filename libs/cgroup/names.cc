@@ -22,14 +22,23 @@ std::string CgroupfsPath(const Name& name) {
   return path.empty() ? "/" : path;
 }
 
-std::string SystemdPath(const Name& name) {
-  std::string path, prefix;
+Name SliceName(const Name& name) {
+  Name slices;
+  std::string prefix;
   for (const std::string& component : name) {
     prefix += (prefix.empty() ? "" : "-") + Escaped(component);
-    path += fmt::format("/{}{}", prefix, kSlice);
+    slices.push_back(prefix + std::string(kSlice));
   }
-  return path.empty() ? "/" : path;
+  return slices;
 }
+
+Name InTree(Driver driver, const Name& name) {
+  return driver == Driver::kSystemd ? SliceName(name) : name;
+}
+
+bool IsSlice(const Name& name) { return !name.empty() && name.back().ends_with(kSlice); }
+
+std::string SystemdPath(const Name& name) { return CgroupfsPath(SliceName(name)); }
 
 StatusOr<Name> ParseCgroupfsPath(std::string_view path) {
   if (!path.starts_with('/')) return InvalidArgument("{} is not an absolute path", path);

@@ -19,6 +19,15 @@ namespace splitlet::cgroup {
 /// {"kubepods", "burstable", "pod12-ab"}; empty: the root.
 using Name = std::vector<std::string>;
 
+/// Who makes cgroups, and so how they are named.
+enum class Driver { kCgroupfs, kSystemd };
+
+/// {"kubepods.slice", "kubepods-burstable.slice", ...}: the name that its slice has in the tree.
+Name SliceName(const Name& name);
+Name InTree(Driver driver, const Name& name);
+/// The last component is a slice's.
+bool IsSlice(const Name& name);
+
 /// "/kubepods/burstable/pod12-ab"; "/".
 std::string CgroupfsPath(const Name& name);
 /// "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod12_ab.slice"; "/".

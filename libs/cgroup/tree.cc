@@ -10,6 +10,7 @@ namespace splitlet::cgroup {
 namespace {
 
 constexpr int kKillRounds = 5;
+constexpr const char* kRootSlice = "-.slice";
 /// Of the cgroups below a pod's; containers may make their own.
 constexpr int kMaxDepth = 64;
 
@@ -117,7 +118,20 @@ Status Tree::MakeV2(const std::string& mount, const Name& name) const {
   return OkStatus();
 }
 
+/// Those that run are not asked for again, so that a look each minute costs systemd nothing.
+Status Tree::StartSlices(const Name& name) const {
+  Name part;
+  for (const std::string& slice : name) {
+    const std::string parent = part.empty() ? kRootSlice : part.back();
+    part.push_back(slice);
+    ASSIGN_OR_RETURN(const bool there, Exists(part), "{}", CgroupfsPath(part));
+    if (!there) RETURN_IF_ERROR(slices_->Start(slice, parent), "start");
+  }
+  return OkStatus();
+}
+
 Status Tree::Make(const Name& name) const {
+  if (IsUnit(name)) RETURN_IF_ERROR(StartSlices(name), "slices");
   if (layout_.version == Version::kV2) return MakeV2(layout_.mounts.at(""), name);
   for (const std::string& mount : MountPoints())
     if (const auto unified = layout_.mounts.find("unified");
@@ -126,7 +140,15 @@ Status Tree::Make(const Name& name) const {
   return OkStatus();
 }
 
+/// Files too for a slice: systemd rounds quotas, and knows no huge pages.
 Status Tree::Set(const Name& name, const Limits& limits) const {
+  const Status told =
+      IsUnit(name) ? slices_->Set(name.back(), layout_.version, limits) : OkStatus();
+  const Status written = SetFiles(name, limits);
+  return told.ok() ? written : told;
+}
+
+Status Tree::SetFiles(const Name& name, const Limits& limits) const {
   Status first;
   for (const Setting& setting : SettingsOf(layout_.version, limits)) {
     const bool v2 = layout_.version == Version::kV2;
@@ -206,6 +228,14 @@ Status Tree::Destroy(const Name& name) const {
     if (pids.empty()) break;
     RETURN_IF_ERROR(KillOnce(name, pids), "destroy");
   }
+  if (!IsUnit(name)) return RemoveEmpty(name);
+  // A job that stops a slice would wait for what still ends in it.
+  ASSIGN_OR_RETURN(const auto left, Pids(name), "{}", CgroupfsPath(name));
+  if (!left.empty())
+    return FailedPrecondition("failed to delete cgroup paths for {}: processes still end",
+                              CgroupfsPath(name));
+  RETURN_IF_ERROR(slices_->Stop(name.back()), "failed to delete cgroup paths for {}",
+                  CgroupfsPath(name));
   return RemoveEmpty(name);
 }
 

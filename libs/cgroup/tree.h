@@ -2,7 +2,7 @@
 
 /// Cgroups of this machine by name: made with their parents, limited, searched for processes, taken
 /// down.
-/// Owns:    nothing: the kernel has it all. Every call is idempotent.
+/// Owns:    nothing: the kernel has it all, and systemd of slices. Every call is idempotent.
 /// Killed:  between any two of its effects the next call with the same name goes on.
 /// Threads: any, one call for a name at a time; calls block in the kernel.
 /// Errors:  each names the file; what it means is in docs/behaviour/cgroups.md.
@@ -17,13 +17,17 @@
 #include "libs/cgroup/kernel.h"
 #include "libs/cgroup/layout.h"
 #include "libs/cgroup/names.h"
+#include "libs/cgroup/slices.h"
 #include "libs/cgroup/values.h"
 
 namespace splitlet::cgroup {
 
 class Tree {
  public:
-  Tree(Kernel& kernel, Layout layout) : kernel_(kernel), layout_(std::move(layout)) {}
+  /// A name whose last component is a slice's is made and taken down by `slices`, and what systemd
+  /// does not do is done by files; without `slices` all is.
+  Tree(Kernel& kernel, Layout layout, Slices* slices = nullptr)
+      : kernel_(kernel), layout_(std::move(layout)), slices_(slices) {}
 
   const Layout& layout() const { return layout_; }
   /// In every hierarchy that pods are limited by.
@@ -42,6 +46,9 @@ class Tree {
   Status RemoveEmpty(const Name& name) const;
 
  private:
+  bool IsUnit(const Name& name) const { return slices_ != nullptr && IsSlice(name); }
+  Status StartSlices(const Name& name) const;
+  Status SetFiles(const Name& name, const Limits& limits) const;
   std::set<std::string> MountPoints() const;
   Status MakeV1(const std::string& mount, const Name& name) const;
   Status MakeV2(const std::string& mount, const Name& name) const;
@@ -55,6 +62,7 @@ class Tree {
 
   Kernel& kernel_;
   const Layout layout_;
+  Slices* const slices_;  // null: no systemd
 };
 
 }  // namespace splitlet::cgroup

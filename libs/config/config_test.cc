@@ -394,9 +394,11 @@ TEST(ConfigFile, ProtectionThatCannotBeGivenIsRefused) {
   ExpectErrors({
       {"a limit of processes", "podPidsLimit: 100\n",
        "podPidsLimit: it needs cgroupsPerQOS: true (line 3)"},
-      {"slices of systemd", "cgroupsPerQOS: true\ncgroupDriver: systemd\n",
-       "cgroupDriver: systemd asks for more than this version can give: cgroupsPerQOS: true works "
-       "with cgroupfs only (line 4)"},
+      {"a root that slices cannot name",
+       "cgroupsPerQOS: true\ncgroupDriver: systemd\ncgroupRoot: /a_b\n",
+       "cgroupRoot: /a_b cannot be named by slices: \"_\" and \".slice\" have a meaning there "
+       "(line "
+       "5)"},
       {"a machine that must be as a kubelet wants it", "protectKernelDefaults: true\n",
        "protectKernelDefaults: true asks for more than this version can give: sysctls of the "
        "machine are neither written nor checked yet (line 3)"},

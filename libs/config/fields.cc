@@ -180,7 +180,7 @@ constexpr auto kFields = std::to_array<Field>({
     Works({"cgroupsPerQOS", kBool, kCounts},
           "only when it says true; unset, runtimes place pods, where a kubelet does"),
     Works({"cgroupDriver", kString, kUnset, "cgroupfs|systemd"},
-          "with `cgroupsPerQOS: true` cgroupfs only; systemd is refused: it is not built yet"),
+          "with `cgroupsPerQOS: true`; it has to be the runtime's, which is not asked"),
     Never({"kubeletCgroups", kString}, "the supervisor places each process in a cgroup"),
     NotYet({"systemCgroups", kString}, kReservedCgroups),
     {"systemReserved", kQuantityMap, kUnset, kReserved},

@@ -171,6 +171,8 @@ void FillNode(KubeletConfig& c, const ConfigReader& read, const std::string& fil
 void FillCgroups(KubeletConfig& c, const ConfigReader& read) {
   Take(c.cgroups_per_qos, read.Bool("cgroupsPerQOS"));
   if (const auto root = read.String("cgroupRoot"); root && !root->empty()) c.cgroup_root = *root;
+  if (const auto driver = read.String("cgroupDriver"); driver && !driver->empty())
+    c.cgroup_driver = *driver;
   Take(c.pod_pids_limit, read.Int("podPidsLimit"));
   const auto enforced = read.Strings("enforceNodeAllocatable");
   c.enforce_allocatable = enforced.empty() || std::ranges::find(enforced, "pods") != enforced.end();

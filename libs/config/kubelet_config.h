@@ -72,6 +72,7 @@ class KubeletConfig {
   // Cgroups of pods.
   bool cgroups_per_qos = false;  // a kubelet's default is true
   std::string cgroup_root = "/";
+  std::string cgroup_driver = "cgroupfs";  // or "systemd"
   int64_t pod_pids_limit = -1;      // below 1: none
   bool enforce_allocatable = true;  // on all pods together
   // Containers.

@@ -125,11 +125,13 @@ class Rules {
     const bool tree = read_.Bool("cgroupsPerQOS").value_or(false);
     if (read_.Int("podPidsLimit").value_or(0) > 0 && !tree)
       Add("podPidsLimit", "it needs cgroupsPerQOS: true");
-    if (tree && read_.String("cgroupDriver") == "systemd")
-      Add("cgroupDriver",
-          "systemd asks for more than this version can give: cgroupsPerQOS: true "
-          "works with cgroupfs only");
     const std::string root = read_.String("cgroupRoot").value_or("/");
+    // As names of slices they would not be what stands here.
+    if (tree && read_.String("cgroupDriver") == "systemd" &&
+        (root.find('_') != std::string::npos || root.find(".slice") != std::string::npos))
+      Add("cgroupRoot", fmt::format("{} cannot be named by slices: \"_\" and \".slice\" have a "
+                                    "meaning there",
+                                    root));
     if (tree && !root.empty() && !root.starts_with('/'))
       Add("cgroupRoot", fmt::format("{} is not an absolute path", root));
   }

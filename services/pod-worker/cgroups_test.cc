@@ -14,6 +14,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 class Cgroups : public testing::Test, public TestNode {
  protected:
@@ -218,6 +219,72 @@ TEST_F(Cgroups, TheSharesOfAClassFollowItsPods) {
   kernel.Drop(kTop + "/kubepods/besteffort");
   RunFor(61s);
   EXPECT_EQ(Value("/kubepods/besteffort/cpu.weight"), "1") << "made again";
+}
+
+/// With slices of systemd, on a bus.
+class Slices : public Cgroups {
+ protected:
+  Slices() {
+    config.cgroups.driver = cgroup::Driver::kSystemd;
+    system_bus.Serve(cgroup::FakeSystemd::kName,
+                     [this](const dbus::MethodCall& call) { return systemd.OnCall(call); });
+  }
+};
+
+TEST_F(Slices, APodOfEachClassHasItsOwnUntilItsEnd) {
+  const auto best = TestPod{.name = "best", .uid = "uid-best"}.Make();
+  const auto full = Asking({.name = "full", .uid = "uid-full"}, "2", "2");
+  Start();
+  for (const auto& pod : {best, full}) ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_THAT(parents, ElementsAre("/kubepods.slice/kubepods-besteffort.slice/"
+                                   "kubepods-besteffort-poduid_best.slice",
+                                   "/kubepods.slice/kubepods-poduid_full.slice"));
+  EXPECT_THAT(there, testing::Each(true));
+  EXPECT_EQ(Value(parents[0] + "/pids.max"), "100");
+  EXPECT_EQ(systemd.PropertiesOf("kubepods-poduid_full.slice").at("TasksMax"),
+            dbus::Value(uint64_t{100}));
+  for (const auto& pod : {best, full}) End(pod);
+  EXPECT_THAT(systemd.Running(), ElementsAre("kubepods-besteffort.slice",
+                                             "kubepods-burstable.slice", "kubepods.slice"));
+  for (const auto& dir : kernel.Dirs()) EXPECT_THAT(dir, Not(HasSubstr("poduid")));
+  EXPECT_THAT(Marks(), IsEmpty());
+}
+
+TEST_F(Slices, WithoutSystemdPodsWaitForIt) {
+  Start();
+  system_bus.LoseAll();
+  system_bus.FailConnect(Unavailable("no such file or directory"));
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  EXPECT_EQ(Show(), "");
+  EXPECT_THAT(events.Text("FailedCreatePodContainer"),
+              HasSubstr("connect to systemd: connect: no such file or directory"));
+  system_bus.FailConnect(OkStatus());
+  RunFor(1min);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+}
+
+TEST_F(Slices, OneThatIsStoppedByHandTakesItsPodAlong) {
+  Start();
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  ASSERT_TRUE(slices.Stop("kubepods-besteffort-poduid_web.slice").ok());
+  Changed();
+  RunFor(1min);
+  EXPECT_EQ(Show(), "app/0=exited(143) app/1=running sandbox/0=dead sandbox/1=ready");
+  EXPECT_THAT(there, ElementsAre(true, true));
+}
+
+/// The mark says who made it.
+TEST_F(Slices, OneOfBeforeIsTakenDownBySystemdWhateverTheDriverIsNow) {
+  const auto pod = TestPod{}.Make();
+  Start();
+  ASSERT_TRUE(RunPod(pod).ok());
+  config.cgroups.driver = cgroup::Driver::kCgroupfs;
+  Restart();
+  RunFor(2min);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+  End(pod);
+  EXPECT_FALSE(systemd.Runs("kubepods-besteffort-poduid_web.slice"));
+  for (const auto& dir : kernel.Dirs()) EXPECT_THAT(dir, Not(HasSubstr("poduid")));
 }
 
 /// A mark alone says that a cgroup is ours.

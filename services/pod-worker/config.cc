@@ -43,6 +43,8 @@ StatusOr<CgroupSettings> CgroupsOf(const config::KubeletConfig& kubelet,
   if (layout.ok()) cgroups.layout = std::move(*layout);
   if (!cgroups.enabled) return cgroups;
   RETURN_IF_ERROR(layout, "cgroupsPerQOS");
+  cgroups.driver =
+      kubelet.cgroup_driver == "systemd" ? cgroup::Driver::kSystemd : cgroup::Driver::kCgroupfs;
   ASSIGN_OR_RETURN(cgroups.root, cgroup::ParseCgroupfsPath(kubelet.cgroup_root), "cgroupRoot");
   ASSIGN_OR_RETURN(
       cgroups.node_limits,

@@ -7,6 +7,7 @@
 #include "libs/cri/grpc_streaming.h"
 #include "libs/daemon/lock_file.h"
 #include "libs/daemon/run_service.h"
+#include "libs/dbus/connection.h"
 #include "libs/exec/periodic.h"
 #include "libs/exec/strand_pool.h"
 #include "libs/fs/inotify_watcher.h"
@@ -45,6 +46,7 @@ struct Process final : daemon::Service {
         http(context.clock()),
         streaming(
             cri::MakeGrpcStreaming(rpc::ConnectEndpoint(config.runtime_endpoint), context.clock())),
+        slices(context.clock(), dbus::ConnectTo(context.clock(), dbus::SystemBusAddress())),
         owner(peers::MakeDesiredOwner(context.clock(), context.Peer("config-source"))),
         runtime_strands({.max_threads = kRuntimeThreads,
                          .slow_threads = kHungThreads,
@@ -87,6 +89,7 @@ struct Process final : daemon::Service {
   fs::RealOwnership ownership;
   std::unique_ptr<cri::Streaming> streaming;
   cgroup::RealKernel kernel;
+  cgroup::SystemdSlices slices;
   std::unique_ptr<peers::DesiredOwner> owner;
   std::unique_ptr<FolderObjects> objects;  // null: this node has none
   std::unique_ptr<PodWorkerService> workers;
@@ -144,7 +147,8 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                                                       p.http,
                                                       std::random_device{}(),
                                                       p.ObjectsView(),
-                                                      &p.kernel},
+                                                      &p.kernel,
+                                                      &p.slices},
                                                  std::move(config));
   RETURN_IF_ERROR(p.workers->PrepareCgroups(), "cgroups of pods");
   p.calls = MakeRpc(context.loop(), *p.workers);

@@ -20,9 +20,11 @@
 #include "libs/base/fail_point.h"
 #include "libs/bus/fake_bus.h"
 #include "libs/cgroup/fake_kernel.h"
+#include "libs/cgroup/fake_systemd.h"
 #include "libs/cri/fake_runtime.h"
 #include "libs/cri/grpc_runtime.h"
 #include "libs/cri/stranded_calls.h"
+#include "libs/dbus/fake_bus.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
 #include "libs/fs/fake_mounts.h"
@@ -228,6 +230,7 @@ class TestNode {
              .http = http,
              .objects = objects,
              .kernel = &kernel,
+             .slices = &slices,
              .run_program = run_program},
         config);
     process->loop.Post([p = process.get()] {
@@ -382,6 +385,10 @@ class TestNode {
   fs::FakeFileSystem files{clock};
   fs::FakeMounts mounts{files};
   cgroup::FakeKernel kernel{cgroup::FakeKernel::V2()};
+  dbus::FakeDaemon system_bus;
+  cgroup::FakeSystemd systemd{kernel, cgroup::FakeKernel::V2(),
+                              [this](const dbus::Signal& signal) { system_bus.Emit(signal); }};
+  cgroup::SystemdSlices slices{clock, system_bus.MakeConnect()};
   fs::FakeOwnership ownership{files};
   cri::FakeRuntime runtime{clock};
   TracedRunner traced{runtime};

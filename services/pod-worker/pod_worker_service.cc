@@ -35,7 +35,7 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
       observer_({deps_.reader, deps_.clock, deps_.read_tail}),
       volumes_({deps_.files, deps_.mounts, deps_.ownership, deps_.clock, config_.node, deps_.log}),
       cgroups_({deps_.kernel, deps_.files, config_.node, deps_.log,
-                config_.run_dir + "/pod-worker/cgroups"},
+                config_.run_dir + "/pod-worker/cgroups", deps_.slices},
                config_.cgroups),
       sync_({deps_.reader, observer_, deps_.runner, deps_.remover, deps_.images, deps_.files,
              volumes_, cgroups_, deps_.read_within, records_, pull_records_, config_.image_access,

@@ -101,6 +101,7 @@ struct Deps {
   uint64_t seed = 1;   // of jitter
   std::function<std::shared_ptr<const ObjectSource>()> objects = {};  // empty: this node has none
   cgroup::Kernel* kernel = nullptr;                                   // of cgroups; null: none
+  cgroup::Slices* slices = nullptr;                                   // of systemd; null: none
   process::ProgramRunner run_program = process::RunProgram;           // of plugins
 };
 

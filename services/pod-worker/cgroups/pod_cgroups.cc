@@ -10,36 +10,39 @@ namespace {
 
 constexpr uint64_t kMaxMark = 4096;
 
-Status LimitAll(const cgroup::Tree& tree, const CgroupSettings& settings) {
-  const cgroup::Name node = cgroup::NodeName(settings.root);
-  RETURN_IF_ERROR(tree.Make(node), "{}", cgroup::CgroupfsPath(node));
-  RETURN_IF_ERROR(tree.Set(node, settings.node_limits),
-                  "Failed to update Node Allocatable Limits \"{}\"", cgroup::CgroupfsPath(node));
-  return OkStatus();
-}
-
 }  // namespace
 
 PodCgroups::PodCgroups(Deps deps, CgroupSettings settings)
     : deps_(std::move(deps)), settings_(std::move(settings)) {
-  if (deps_.kernel != nullptr && settings_.layout) tree_.emplace(*deps_.kernel, *settings_.layout);
+  if (deps_.kernel != nullptr && settings_.layout)
+    tree_.emplace(*deps_.kernel, *settings_.layout, deps_.slices);
+}
+
+Status PodCgroups::LimitAll() const {
+  const cgroup::Name node = InTree(cgroup::NodeName(settings_.root));
+  RETURN_IF_ERROR(tree_->Make(node), "{}", cgroup::CgroupfsPath(node));
+  RETURN_IF_ERROR(tree_->Set(node, settings_.node_limits),
+                  "Failed to update Node Allocatable Limits \"{}\"", cgroup::CgroupfsPath(node));
+  return OkStatus();
 }
 
 Status PodCgroups::Prepare() const {
   if (!settings_.enabled) return OkStatus();
   if (!tree_) return FailedPrecondition("no whole hierarchy of cgroups is mounted");
-  ASSIGN_OR_RETURN(const bool there, tree_->Exists(settings_.root), "cgroupRoot");
+  const cgroup::Name root = InTree(settings_.root);
+  ASSIGN_OR_RETURN(const bool there, tree_->Exists(root), "cgroupRoot");
   if (!there)
     return InvalidArgument("invalid configuration: cgroupRoot: there is no cgroup {}",
-                           cgroup::CgroupfsPath(settings_.root));
-  const cgroup::Name node = cgroup::NodeName(settings_.root);
+                           cgroup::CgroupfsPath(root));
+  const cgroup::Name node = InTree(cgroup::NodeName(settings_.root));
   RETURN_IF_ERROR(tree_->Make(node), "{}", cgroup::CgroupfsPath(node));
   // Of a start before: its pods run, and their shares with them.
-  ASSIGN_OR_RETURN(const bool shared,
-                   tree_->Exists(cgroup::QosName(settings_.root, kube::QosClass::kBurstable)),
-                   "class Burstable");
+  ASSIGN_OR_RETURN(
+      const bool shared,
+      tree_->Exists(InTree(cgroup::QosName(settings_.root, kube::QosClass::kBurstable))),
+      "class Burstable");
   // What the kernel refuses, as a limit below what is used, it may take later.
-  deps_.log.LogIfError(shared ? LimitAll(*tree_, settings_) : SetShares(0), "limit all pods");
+  deps_.log.LogIfError(shared ? LimitAll() : SetShares(0), "limit all pods");
   return OkStatus();
 }
 
@@ -50,9 +53,9 @@ Status PodCgroups::SetShares(int64_t burstable_millicores) const {
     int64_t millicores;
   } kClasses[] = {{kube::QosClass::kBurstable, burstable_millicores},
                   {kube::QosClass::kBestEffort, 0}};
-  Status first = LimitAll(*tree_, settings_);
+  Status first = LimitAll();
   for (const auto& each : kClasses) {
-    const cgroup::Name name = cgroup::QosName(settings_.root, each.qos);
+    const cgroup::Name name = InTree(cgroup::QosName(settings_.root, each.qos));
     Status set = tree_->Make(name);
     if (set.ok()) set = tree_->Set(name, QosCgroupLimits(each.millicores, deps_.node.huge_pages));
     if (!set.ok() && first.ok()) first = set;
@@ -91,7 +94,7 @@ StatusOr<std::string> PodCgroups::Ensure(const kube::Pod& pod) const {
   if (!name && !settings_.enabled) return std::string();
   if (!name) {
     ASSIGN_OR_RETURN(const auto qos, kube::QosOf(pod), "class");
-    name = cgroup::PodName(settings_.root, qos, uid);
+    name = InTree(cgroup::PodName(settings_.root, qos, uid));
     FAIL_POINT("pod-worker.mark-cgroup.before");
     RETURN_IF_ERROR(deps_.files.Replace(MarkOf(uid), cgroup::CgroupfsPath(*name) + "\n", {}), "{}",
                     MarkOf(uid));

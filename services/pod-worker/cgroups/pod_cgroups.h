@@ -27,6 +27,7 @@ namespace splitlet::pod_worker {
 struct CgroupSettings {
   bool enabled = false;  // not: pods of before keep theirs, new ones are placed by the runtime
   std::optional<cgroup::Layout> layout = {};  // nothing: this process sees no whole hierarchy
+  cgroup::Driver driver = cgroup::Driver::kCgroupfs;  // of new ones; a mark says that of its own
   cgroup::Name root = {};
   cgroup::Limits node_limits = {};  // of all pods together
   int64_t pod_pids = -1;            // below 1: no limit
@@ -40,6 +41,7 @@ class PodCgroups {
     const NodeInfo& node;
     const Log& log;
     std::string marks_dir;
+    cgroup::Slices* slices = nullptr;  // null: no systemd
   };
   PodCgroups(Deps deps, CgroupSettings settings);
 
@@ -63,6 +65,10 @@ class PodCgroups {
  private:
   StatusOr<std::optional<cgroup::Name>> ReadMark(const std::string& uid) const;
   std::string MarkOf(const std::string& uid) const { return deps_.marks_dir + "/" + uid; }
+  cgroup::Name InTree(const cgroup::Name& name) const {
+    return cgroup::InTree(settings_.driver, name);
+  }
+  Status LimitAll() const;
   Status Limit(const kube::Pod& pod, const cgroup::Name& name) const;
 
   const Deps deps_;
