@@ -54,6 +54,21 @@ StatusOr<Name> ParseCgroupfsPath(std::string_view path) {
   return name;
 }
 
+StatusOr<Name> ParseExisting(Driver driver, std::string_view path) {
+  auto name = ParseCgroupfsPath(path);
+  if (!name.ok() || driver == Driver::kCgroupfs || name->empty()) return name;
+  const std::string slice = name->back();
+  const bool whole = slice.size() > kSlice.size() && !slice.starts_with('-') &&
+                     slice.find("--") == std::string::npos &&
+                     !slice.ends_with("-" + std::string(kSlice));
+  if (!IsSlice(*name) || !whole) return InvalidArgument("{} is no slice of systemd", path);
+  name->clear();
+  for (size_t at = slice.find('-'); at != std::string::npos; at = slice.find('-', at + 1))
+    name->push_back(slice.substr(0, at) + std::string(kSlice));
+  name->push_back(slice);
+  return name;
+}
+
 Name NodeName(Name root) {
   root.emplace_back("kubepods");
   return root;

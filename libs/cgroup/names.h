@@ -35,6 +35,10 @@ std::string SystemdPath(const Name& name);
 /// "/", "/a/b": of a configuration or a mark. Components are not empty, "." or "..".
 StatusOr<Name> ParseCgroupfsPath(std::string_view path);
 
+/// One that somebody else made, as configurations name it: "/system.slice" of a slice, whatever
+/// stands before its last component, else a path.
+StatusOr<Name> ParseExisting(Driver driver, std::string_view path);
+
 /// Below `root`: the cgroup of all pods, of a class ({"kubepods"} for Guaranteed), of a pod.
 Name NodeName(Name root);
 Name QosName(Name root, kube::QosClass qos);

@@ -65,5 +65,21 @@ TEST(CgroupNames, APathThatIsNoNameIsRefused) {
   EXPECT_EQ(Message(ParseCgroupfsPath("/a//b").status()), "\"\" is no name of a cgroup");
 }
 
+TEST(CgroupNames, OfCgroupsThatSomebodyElseMade) {
+  const auto path = [](Driver driver, const char* given) {
+    const auto name = ParseExisting(driver, given);
+    return name.ok() ? CgroupfsPath(*name) : Message(name.status());
+  };
+  EXPECT_EQ(path(Driver::kCgroupfs, "/system/x"), "/system/x");
+  EXPECT_EQ(path(Driver::kCgroupfs, "/system.slice"), "/system.slice");
+  EXPECT_EQ(path(Driver::kSystemd, "/system.slice"), "/system.slice");
+  EXPECT_EQ(path(Driver::kSystemd, "/a-b.slice"), "/a.slice/a-b.slice");
+  EXPECT_EQ(path(Driver::kSystemd, "/a.slice/a-b.slice"), "/a.slice/a-b.slice");
+  EXPECT_EQ(path(Driver::kSystemd, "/system"), "/system is no slice of systemd");
+  for (const char* odd : {"/.slice", "/-.slice", "/a--b.slice", "/a-.slice", "/-a.slice"})
+    EXPECT_FALSE(ParseExisting(Driver::kSystemd, odd).ok()) << odd;
+  EXPECT_FALSE(ParseExisting(Driver::kSystemd, "system.slice").ok());
+}
+
 }  // namespace
 }  // namespace splitlet::cgroup

@@ -361,7 +361,7 @@ TEST(ConfigFile, TheEndOfPodsWithTheNodeMakesSense) {
        "shutdownGracePeriodCriticalPods (line 4)"},
       {"a group without time",
        "shutdownGracePeriodByPodPriority: [{priority: 1, shutdownGracePeriodSeconds: -1}]\n",
-       "shutdownGracePeriodByPodPriority[0].shutdownGracePeriodSeconds: -1 is below 0 (line 3)"},
+       "shutdownGracePeriodByPodPriority[].shutdownGracePeriodSeconds: -1 is below 0 (line 3)"},
   });
 }
 
@@ -390,6 +390,19 @@ TEST(ConfigFile, WhatIsDoneAnywayIsNotCalledWithoutEffect) {
             std::vector<std::string>{});
 }
 
+TEST(ConfigFile, CgroupsOfWhatIsReserved) {
+  using Enforced = KubeletConfig::ReservedCgroup::Enforced;
+  const auto config = Loaded(
+      "cgroupsPerQOS: true\nenforceNodeAllocatable: [pods, system-reserved-compressible, "
+      "kube-reserved]\nsystemReservedCgroup: /system.slice\nkubeReservedCgroup: /kube\n");
+  EXPECT_TRUE(config.enforce_allocatable);
+  EXPECT_EQ(config.system_reserved_cgroup.path, "/system.slice");
+  EXPECT_EQ(config.system_reserved_cgroup.enforced, Enforced::kCpu);
+  EXPECT_EQ(config.kube_reserved_cgroup.path, "/kube");
+  EXPECT_EQ(config.kube_reserved_cgroup.enforced, Enforced::kAll);
+  EXPECT_EQ(Loaded("systemReservedCgroup: /x\n").system_reserved_cgroup.enforced, Enforced::kNot);
+}
+
 TEST(ConfigFile, ProtectionThatCannotBeGivenIsRefused) {
   ExpectErrors({
       {"a limit of processes", "podPidsLimit: 100\n",
@@ -404,8 +417,7 @@ TEST(ConfigFile, ProtectionThatCannotBeGivenIsRefused) {
        "machine are neither written nor checked yet (line 3)"},
       {"room that is kept for the system by force",
        "enforceNodeAllocatable: [pods, system-reserved]\nsystemReservedCgroup: /sys\n",
-       "enforceNodeAllocatable: system-reserved asks for more than this version can give: reserved "
-       "cgroups are not built yet (line 3)"},
+       "enforceNodeAllocatable: system-reserved needs cgroupsPerQOS: true (line 3)"},
   });
   for (const char* body : {"podPidsLimit: 5\n", "protectKernelDefaults: true\n"})
     EXPECT_FALSE(KubeletConfig::Load("k.yaml", kHead + std::string(body), Reading::kLenient).ok())

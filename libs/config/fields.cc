@@ -48,7 +48,9 @@ constexpr std::string_view kTlsVersions = "VersionTLS10|VersionTLS11|VersionTLS1
 constexpr std::string_view kServer = "the server of port 10250 is not built yet: nobody is let in";
 constexpr std::string_view kApi = "there is no client of the API server yet";
 constexpr std::string_view kWithTree = "with `cgroupsPerQOS: true`";
-constexpr std::string_view kReservedCgroups = "reserved cgroups are not built yet";
+constexpr std::string_view kReservedCgroups = "processes of the system are not moved to a cgroup";
+constexpr std::string_view kWithReserved =
+    "with `enforceNodeAllocatable`; it has to be there when pod-worker starts";
 constexpr std::string_view kManagers =
     "the managers of CPUs, memory and topology are not built yet";
 
@@ -185,12 +187,12 @@ constexpr auto kFields = std::to_array<Field>({
     NotYet({"systemCgroups", kString}, kReservedCgroups),
     {"systemReserved", kQuantityMap, kUnset, kReserved},
     {"kubeReserved", kQuantityMap, kUnset, kReserved},
-    NotYet({"systemReservedCgroup", kString}, kReservedCgroups),
-    NotYet({"kubeReservedCgroup", kString}, kReservedCgroups),
+    Works({"systemReservedCgroup", kString}, kWithReserved),
+    Works({"kubeReservedCgroup", kString}, kWithReserved),
     Works({"enforceNodeAllocatable", kStrings, kUnset,
            "none|pods|system-reserved|system-reserved-compressible|kube-reserved|kube-reserved-"
            "compressible"},
-          "with `cgroupsPerQOS: true` pods; the others are refused: they are not built yet"),
+          "with `cgroupsPerQOS: true`, which all but pods and none need"),
     Works({"reservedSystemCPUs", kString},
           "in what is allocatable; `kubeReserved.cpu` counts no more beside it"),
     Works({"qosReserved", kPercentMap, kUnset, "memory"},

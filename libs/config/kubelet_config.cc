@@ -168,6 +168,17 @@ void FillNode(KubeletConfig& c, const ConfigReader& read, const std::string& fil
   Take(c.reserved_system_cpus, read.String("reservedSystemCPUs"));
 }
 
+KubeletConfig::ReservedCgroup ReservedOf(const ConfigReader& read, const std::string& key,
+                                         const std::string& kind) {
+  using Enforced = KubeletConfig::ReservedCgroup::Enforced;
+  KubeletConfig::ReservedCgroup reserved{.path = read.String(key).value_or("")};
+  for (const std::string& enforced : read.Strings("enforceNodeAllocatable")) {
+    if (enforced == kind) reserved.enforced = Enforced::kAll;
+    if (enforced == kind + "-compressible") reserved.enforced = Enforced::kCpu;
+  }
+  return reserved;
+}
+
 void FillCgroups(KubeletConfig& c, const ConfigReader& read) {
   Take(c.cgroups_per_qos, read.Bool("cgroupsPerQOS"));
   if (const auto root = read.String("cgroupRoot"); root && !root->empty()) c.cgroup_root = *root;
@@ -176,6 +187,8 @@ void FillCgroups(KubeletConfig& c, const ConfigReader& read) {
   Take(c.pod_pids_limit, read.Int("podPidsLimit"));
   const auto enforced = read.Strings("enforceNodeAllocatable");
   c.enforce_allocatable = enforced.empty() || std::ranges::find(enforced, "pods") != enforced.end();
+  c.system_reserved_cgroup = ReservedOf(read, "systemReservedCgroup", "system-reserved");
+  c.kube_reserved_cgroup = ReservedOf(read, "kubeReservedCgroup", "kube-reserved");
   if (c.cgroups_per_qos) return;
   if (c.cgroup_root != "/") c.without_effect.emplace_back("cgroupRoot");
   if (!enforced.empty() && c.enforce_allocatable)

@@ -73,8 +73,12 @@ class KubeletConfig {
   bool cgroups_per_qos = false;  // a kubelet's default is true
   std::string cgroup_root = "/";
   std::string cgroup_driver = "cgroupfs";  // or "systemd"
-  int64_t pod_pids_limit = -1;      // below 1: none
-  bool enforce_allocatable = true;  // on all pods together
+  int64_t pod_pids_limit = -1;             // below 1: none
+  bool enforce_allocatable = true;         // on all pods together
+  struct ReservedCgroup {
+    std::string path;  // empty: none
+    enum class Enforced { kNot, kCpu, kAll } enforced = Enforced::kNot;
+  } system_reserved_cgroup, kube_reserved_cgroup;
   // Containers.
   bool cpu_cfs_quota = true;
   Duration cpu_cfs_quota_period = std::chrono::milliseconds{100};

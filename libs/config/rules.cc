@@ -104,12 +104,11 @@ class Rules {
         Add(kKey, fmt::format("{0} and {0}-compressible exclude each other", family));
       const std::string cgroup =
           family == "kube-reserved" ? "kubeReservedCgroup" : "systemReservedCgroup";
-      if ((plain || compressible) && !read_.String(cgroup))
+      if (!plain && !compressible) continue;
+      if (read_.String(cgroup).value_or("").empty())
         Add(kKey, fmt::format("{} needs {}", family, cgroup));
-      else if (plain || compressible)
-        Add(kKey, fmt::format("{} asks for more than this version can give: reserved cgroups are "
-                              "not built yet",
-                              family));
+      else if (!read_.Bool("cgroupsPerQOS").value_or(false))
+        Add(kKey, fmt::format("{} needs cgroupsPerQOS: true", family));
     }
     const bool enforces = !kinds.empty() && !kinds.contains("none");
     if (enforces && !read_.Bool("cgroupsPerQOS").value_or(true))

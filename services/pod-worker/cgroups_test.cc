@@ -203,6 +203,41 @@ TEST_F(Cgroups, WhatAllPodsMayUseIsLimitedAsSoonAsTheKernelTakesIt) {
   EXPECT_EQ(Value(limit), "4096");
 }
 
+TEST_F(Cgroups, TheNodeIsToldWhetherWhatIsReservedIsKept) {
+  config.cgroups.enforced = true;
+  config.cgroups.node_limits = {.memory_bytes = 4096};
+  config.cgroups.reserved = {{.of = "System", .name = {"system"}, .limits = {.cpu_shares = 1024}}};
+  ASSERT_TRUE(kernel.MakeDir(kTop + "/system").ok());
+  kernel.FailWrite(kTop + "/kubepods/memory.max", FailedPrecondition("device or resource busy"));
+  ASSERT_TRUE(kernel.Write(kTop + "/cgroup.subtree_control", "+cpu").ok());
+  Start();
+  EXPECT_EQ(Value("/system/cpu.weight"), "39");
+  RunFor(3min);
+  EXPECT_EQ(events.Count("FailedNodeAllocatableEnforcement"), 1) << "once for one reason";
+  EXPECT_THAT(events.Text("FailedNodeAllocatableEnforcement"),
+              HasSubstr("Failed to update Node Allocatable Limits \"/kubepods\": "));
+  EXPECT_EQ(events.Text("NodeAllocatableEnforced"),
+            "Updated limits on system reserved cgroup /system");
+  kernel.FailWrite(kTop + "/kubepods/memory.max", OkStatus());
+  RunFor(3min);
+  EXPECT_EQ(events.Count("NodeAllocatableEnforced"), 2);
+  EXPECT_EQ(events.events.back().message, "Updated Node allocatable limit across pods");
+  EXPECT_TRUE(events.events.back().about_node);
+}
+
+TEST_F(Cgroups, ACgroupOfWhatIsReservedHasToBeThere) {
+  Start();
+  const cgroup::FakeKernel& tree = kernel;
+  ASSERT_THAT(tree.Dirs(), testing::Not(Contains(kTop + "/system")));
+  config.cgroups.reserved = {{.of = "System", .name = {"system"}, .limits = {.pids = 10}}};
+  NodeInfo node;
+  const Log log(sink);
+  const PodCgroups cgroups({&kernel, files, node, log, "/run/pod-worker/cgroups"}, config.cgroups);
+  EXPECT_EQ(Message(cgroups.Prepare()),
+            "enforceNodeAllocatable: Failed to enforce System Reserved Cgroup Limits on "
+            "\"/system\": \"/system\" cgroup does not exist");
+}
+
 TEST_F(Cgroups, TheSharesOfAClassFollowItsPods) {
   const auto one = Asking({.name = "one", .uid = "uid-one"}, "500m", "");
   const auto two = Asking({.name = "two", .uid = "uid-two"}, "500m", "");

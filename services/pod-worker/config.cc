@@ -33,6 +33,29 @@ int64_t NumberIn(fs::FileSystem& files, const std::string& path) {
   return text.ok() ? std::strtoll(text->c_str(), nullptr, 10) : 0;
 }
 
+Status AddReserved(const config::KubeletConfig& kubelet, CgroupSettings& cgroups) {
+  using Enforced = config::KubeletConfig::ReservedCgroup::Enforced;
+  const struct {
+    const char *of, *field;
+    const config::KubeletConfig::ReservedCgroup& cgroup;
+    const std::map<std::string, std::string>& reserved;
+  } kBoth[] = {
+      {"System", "systemReservedCgroup", kubelet.system_reserved_cgroup, kubelet.system_reserved},
+      {"Kube", "kubeReservedCgroup", kubelet.kube_reserved_cgroup, kubelet.kube_reserved}};
+  for (const auto& each : kBoth) {
+    if (each.cgroup.enforced == Enforced::kNot) continue;
+    ReservedCgroup made{.of = each.of};
+    ASSIGN_OR_RETURN(made.name, cgroup::ParseExisting(cgroups.driver, each.cgroup.path), "{}",
+                     each.field);
+    if (made.name.empty()) return InvalidArgument("{}: the root cannot be limited", each.field);
+    ASSIGN_OR_RETURN(made.limits,
+                     ReservedLimits(each.reserved, each.cgroup.enforced == Enforced::kCpu), "{}",
+                     each.field);
+    cgroups.reserved.push_back(std::move(made));
+  }
+  return OkStatus();
+}
+
 /// Without cgroups of pods it is enough to find those that were made before.
 StatusOr<CgroupSettings> CgroupsOf(const config::KubeletConfig& kubelet,
                                    const node::Machine& machine, fs::FileSystem& files) {
@@ -54,6 +77,8 @@ StatusOr<CgroupSettings> CgroupsOf(const config::KubeletConfig& kubelet,
                      .most_pids = std::min(NumberIn(files, "/proc/sys/kernel/pid_max"),
                                            NumberIn(files, "/proc/sys/kernel/threads-max"))}),
       "enforceNodeAllocatable");
+  cgroups.enforced = kubelet.enforce_allocatable;
+  RETURN_IF_ERROR(AddReserved(kubelet, cgroups), "enforceNodeAllocatable");
   return cgroups;
 }
 

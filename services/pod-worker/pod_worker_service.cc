@@ -255,7 +255,9 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
                .reader = deps_.reader,
                .cgroups = cgroups_,
                .workers = workers_,
+               .events = deps_.events,
                .log = deps_.log,
+               .node_name = config_.node.name,
                .request_timeout = config_.request_timeout,
                .is_forgotten =
                    [this](const std::string& uid) {

@@ -20,13 +20,43 @@ void CgroupKeeper::SetShares() {
   if (setting_) return;
   setting_ = true;
   deps_.strands.Run("cgroups", [this, millicores = BurstableMillicores()] {
+    const Status limited = deps_.cgroups.LimitAll();
     const Status set = deps_.cgroups.SetShares(millicores);
-    deps_.loop.Post([this, set] { OnSharesSet(set); });
+    deps_.loop.Post([this, limited, set] { OnSharesSet(limited, set); });
   });
 }
 
-void CgroupKeeper::OnSharesSet(const Status& status) {
+void CgroupKeeper::NodeEvent(bool warning, const std::string& reason, const std::string& message) {
+  daemon::PodEvent event;
+  event.about_node = true;
+  event.warning = warning;
+  event.reason = reason;
+  event.message = message;
+  event.name = event.uid = deps_.node_name;
+  deps_.events.Record(std::move(event));
+}
+
+void CgroupKeeper::TellLimited(const Status& limited) {
+  const std::string trouble = limited.ok() ? "" : Message(limited);
+  const bool first = !limited_.has_value();
+  if (limited_ == trouble) return;
+  limited_ = trouble;
+  if (deps_.cgroups.settings().enforced && limited.ok())
+    NodeEvent(false, "NodeAllocatableEnforced", "Updated Node allocatable limit across pods");
+  if (!limited.ok()) NodeEvent(true, "FailedNodeAllocatableEnforcement", trouble);
+  if (!first) return;
+  // Else this process would not have started.
+  for (const ReservedCgroup& each : deps_.cgroups.settings().reserved)
+    NodeEvent(
+        false, "NodeAllocatableEnforced",
+        fmt::format("Updated limits on {} reserved cgroup {}",
+                    each.of == "System" ? "system" : "kube", cgroup::CgroupfsPath(each.name)));
+}
+
+void CgroupKeeper::OnSharesSet(const Status& limited, const Status& set) {
   setting_ = false;
+  TellLimited(limited);
+  const Status& status = limited.ok() ? set : limited;
   const std::string trouble = status.ok() ? "" : Message(status);
   if (!trouble.empty() && trouble != trouble_)
     deps_.log.Warn("cannot set the shares of the classes of pods", {KV("err", status)});

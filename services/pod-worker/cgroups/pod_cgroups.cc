@@ -18,7 +18,20 @@ PodCgroups::PodCgroups(Deps deps, CgroupSettings settings)
     tree_.emplace(*deps_.kernel, *settings_.layout, deps_.slices);
 }
 
+Status PodCgroups::EnforceReserved() const {
+  for (const ReservedCgroup& each : settings_.reserved) {
+    const std::string path = cgroup::CgroupfsPath(each.name);
+    const std::string what =
+        fmt::format("Failed to enforce {} Reserved Cgroup Limits on \"{}\"", each.of, path);
+    ASSIGN_OR_RETURN(const bool there, tree_->Exists(each.name), "{}", what);
+    if (!there) return FailedPrecondition("{}: \"{}\" cgroup does not exist", what, path);
+    RETURN_IF_ERROR(tree_->Set(each.name, each.limits), "{}", what);
+  }
+  return OkStatus();
+}
+
 Status PodCgroups::LimitAll() const {
+  if (!settings_.enabled || !tree_) return OkStatus();
   const cgroup::Name node = InTree(cgroup::NodeName(settings_.root));
   RETURN_IF_ERROR(tree_->Make(node), "{}", cgroup::CgroupfsPath(node));
   RETURN_IF_ERROR(tree_->Set(node, settings_.node_limits),
@@ -36,13 +49,15 @@ Status PodCgroups::Prepare() const {
                            cgroup::CgroupfsPath(root));
   const cgroup::Name node = InTree(cgroup::NodeName(settings_.root));
   RETURN_IF_ERROR(tree_->Make(node), "{}", cgroup::CgroupfsPath(node));
+  RETURN_IF_ERROR(EnforceReserved(), "enforceNodeAllocatable");
   // Of a start before: its pods run, and their shares with them.
   ASSIGN_OR_RETURN(
       const bool shared,
       tree_->Exists(InTree(cgroup::QosName(settings_.root, kube::QosClass::kBurstable))),
       "class Burstable");
   // What the kernel refuses, as a limit below what is used, it may take later.
-  deps_.log.LogIfError(shared ? LimitAll() : SetShares(0), "limit all pods");
+  deps_.log.LogIfError(LimitAll(), "limit all pods");
+  if (!shared) deps_.log.LogIfError(SetShares(0), "shares of the classes of pods");
   return OkStatus();
 }
 
@@ -53,7 +68,7 @@ Status PodCgroups::SetShares(int64_t burstable_millicores) const {
     int64_t millicores;
   } kClasses[] = {{kube::QosClass::kBurstable, burstable_millicores},
                   {kube::QosClass::kBestEffort, 0}};
-  Status first = LimitAll();
+  Status first;
   for (const auto& each : kClasses) {
     const cgroup::Name name = InTree(cgroup::QosName(settings_.root, each.qos));
     Status set = tree_->Make(name);

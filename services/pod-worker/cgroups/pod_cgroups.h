@@ -24,13 +24,22 @@
 
 namespace splitlet::pod_worker {
 
+/// The cgroup of what is reserved for others; it is theirs, and only limited here.
+struct ReservedCgroup {
+  std::string of;          // "System", "Kube"
+  cgroup::Name name = {};  // in the tree
+  cgroup::Limits limits = {};
+};
+
 struct CgroupSettings {
   bool enabled = false;  // not: pods of before keep theirs, new ones are placed by the runtime
   std::optional<cgroup::Layout> layout = {};  // nothing: this process sees no whole hierarchy
   cgroup::Driver driver = cgroup::Driver::kCgroupfs;  // of new ones; a mark says that of its own
   cgroup::Name root = {};
   cgroup::Limits node_limits = {};  // of all pods together
-  int64_t pod_pids = -1;            // below 1: no limit
+  bool enforced = false;            // they keep what is reserved, and the node is told so
+  std::vector<ReservedCgroup> reserved = {};
+  int64_t pod_pids = -1;  // below 1: no limit
 };
 
 class PodCgroups {
@@ -46,9 +55,13 @@ class PodCgroups {
   PodCgroups(Deps deps, CgroupSettings settings);
 
   bool enabled() const { return settings_.enabled; }
-  /// The cgroups above those of pods. At start; refused where they cannot be made.
+  /// The cgroups above those of pods, and the limits of what is reserved. At start; refused where
+  /// they cannot be made.
   Status Prepare() const;
-  /// Of the classes, and the limits of all pods; all is tried, the first error told.
+  const CgroupSettings& settings() const { return settings_; }
+  /// What all pods may use together.
+  Status LimitAll() const;
+  /// Of the classes; all is tried, the first error told.
   Status SetShares(int64_t burstable_millicores) const;
   /// For the pod's sandbox, which is about to be made: its cgroup_parent; empty: the runtime places
   /// it. One that could not be limited is logged.
@@ -68,7 +81,7 @@ class PodCgroups {
   cgroup::Name InTree(const cgroup::Name& name) const {
     return cgroup::InTree(settings_.driver, name);
   }
-  Status LimitAll() const;
+  Status EnforceReserved() const;
   Status Limit(const kube::Pod& pod, const cgroup::Name& name) const;
 
   const Deps deps_;

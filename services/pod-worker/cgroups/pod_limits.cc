@@ -85,6 +85,19 @@ StatusOr<cgroup::Limits> AllPodsLimits(const AllPodsInput& in) {
   return out;
 }
 
+StatusOr<cgroup::Limits> ReservedLimits(const std::map<std::string, std::string>& reserved,
+                                        bool cpu_only) {
+  cgroup::Limits out;
+  for (const auto& [resource, text] : reserved) {
+    ASSIGN_OR_RETURN(const auto amount, kube::Quantity::Parse(text), "{}", resource);
+    if (resource == kube::kCpu) out.cpu_shares = cgroup::CpuShares(amount.MilliValue());
+    if (cpu_only) continue;
+    if (resource == kube::kMemory) out.memory_bytes = amount.Value();
+    if (resource == "pid") out.pids = amount.Value();
+  }
+  return out;
+}
+
 cgroup::Limits QosCgroupLimits(int64_t millicores, const std::vector<node::HugePages>& huge_pages) {
   cgroup::Limits out;
   out.cpu_shares = cgroup::CpuShares(millicores);

@@ -6,6 +6,8 @@
 /// Source:  docs/behaviour/cgroups.md, "Limits"; kubelet cm.ResourceConfigForPod.
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "libs/base/status.h"
@@ -34,6 +36,10 @@ struct AllPodsInput {
 /// Of "kubepods": the capacity less the reservations; eviction thresholds are not taken off, and
 /// huge pages count as memory.
 StatusOr<cgroup::Limits> AllPodsLimits(const AllPodsInput& input);
+/// Of the cgroup of what is reserved: "cpu", "memory" and "pid" of the reservation; what it does
+/// not name is not limited. Huge pages are left alone.
+StatusOr<cgroup::Limits> ReservedLimits(const std::map<std::string, std::string>& reserved,
+                                        bool cpu_only);
 /// Of the classes that have a cgroup of their own; 2 shares for no CPU.
 cgroup::Limits QosCgroupLimits(int64_t millicores, const std::vector<node::HugePages>& huge_pages);
 

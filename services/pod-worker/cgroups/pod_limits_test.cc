@@ -93,6 +93,15 @@ TEST(PodCgroupLimits, OfClassesAndOfAllPods) {
   EXPECT_EQ(BurstableMillicores(PodOf({{{}, {{"cpu", "1"}, {"memory", "1Mi"}}}})), 0);
 }
 
+TEST(PodCgroupLimits, OfWhatIsReserved) {
+  const std::map<std::string, std::string> given = {
+      {"cpu", "500m"}, {"memory", "1Gi"}, {"pid", "100"}, {"ephemeral-storage", "1Gi"}};
+  const cgroup::Limits all{.cpu_shares = 512, .memory_bytes = int64_t{1} << 30, .pids = 100};
+  EXPECT_EQ(ReservedLimits(given, false).value(), all);
+  EXPECT_EQ(ReservedLimits(given, true).value(), cgroup::Limits{.cpu_shares = 512});
+  EXPECT_EQ(ReservedLimits({}, false).value(), cgroup::Limits{});
+}
+
 TEST(PodCgroupLimits, AllPodsTogetherMayUseWhatIsNotReserved) {
   const node::Machine machine{.cpus = 4, .memory_bytes = int64_t{16} << 30, .huge_pages = kHuge};
   const node::NodeLimits given{.system_reserved = {{"memory", "1Gi"}, {"pid", "100"}},
