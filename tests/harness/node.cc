@@ -235,6 +235,7 @@ Command Node::CommandOf(const std::string& process, bool first_start) const {
                            "127.0.0.1:0"},
                   .env = options_.env,
                   .output = LogOf(process)};
+  command.argv.insert(command.argv.end(), options_.flags.begin(), options_.flags.end());
   const auto points = options_.fail_points.find(process);
   if (first_start && points != options_.fail_points.end())
     command.env["SPLITLET_FAILPOINTS"] = points->second;

@@ -26,7 +26,8 @@ struct NodeOptions {
   std::string node_name = "node-1";
   /// process -> user id; the others run as root, all with the group kGroup. Empty: all as this
   /// user.
-  std::map<std::string, uint32_t> users;
+  std::map<std::string, uint32_t> users = {};
+  std::vector<std::string> flags = {};  // more of all processes
 };
 
 inline constexpr uint32_t kGroup = 64990;  // of all processes, where they have users of their own
