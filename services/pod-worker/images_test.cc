@@ -111,6 +111,35 @@ TEST_F(PrivateImages, APluginOfTheNodeIsAskedLast) {
   EXPECT_EQ(runtime.Calls("PullImage"), 2u);
 }
 
+TEST_F(PrivateImages, PodsWithTheSameCredentialsShareAPull) {
+  runtime.SetPull(kImage, {.takes = 10s, .login = "team:hunter2"});
+  PutSecret("team", Login("team"));
+  PutSecret("wrong", Login("other"));
+  ASSERT_TRUE(RunPod(PodOf("a", {"team"})).ok());
+  ASSERT_TRUE(RunPod(PodOf("b", {"team"})).ok());
+  ASSERT_TRUE(RunPod(PodOf("c", {"wrong"})).ok());
+  RunFor(30s);
+  EXPECT_TRUE(Runs("a"));
+  EXPECT_TRUE(Runs("b"));
+  EXPECT_FALSE(Runs("c"));
+  EXPECT_EQ(NoteOf("app", "uid-c").reason(), "ErrImagePull");
+  EXPECT_EQ(runtime.Calls("PullImage"), 2u);
+  EXPECT_EQ(Files("pulling"), 0u);
+}
+
+TEST_F(PrivateImages, APullGoesOnAsLongAsAPodWaitsForIt) {
+  runtime.SetPull(kImage, {.takes = 10s, .login = "team:hunter2"});
+  PutSecret("team", Login("team"));
+  const auto first = PodOf("a", {"team"}), second = PodOf("b", {"team"});
+  ASSERT_TRUE(RunPod(first).ok());
+  ASSERT_TRUE(RunPod(second).ok());
+  RunFor(1s);
+  Remove(first);
+  RunFor(30s);
+  EXPECT_TRUE(Runs("b"));
+  EXPECT_EQ(runtime.Calls("PullImage"), 1u);
+}
+
 TEST_F(PrivateImages, ASecretThatIsMissingIsSaidAndTheOthersAreTried) {
   PutSecret("team", Login("team"));
   ASSERT_TRUE(RunPod(PodOf("a", {"none", "team"})).ok());

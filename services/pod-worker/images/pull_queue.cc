@@ -1,16 +1,13 @@
 #include "services/pod-worker/images/pull_queue.h"
 
-#include <utility>
-
 #include "libs/base/status.h"
 
 namespace splitlet::pod_worker {
 
-std::optional<PullRequest> PullQueue::TakeNext(
-    const std::function<bool(const PullRequest&)>& wanted) {
+std::optional<PullId> PullQueue::TakeNext(const std::function<bool(PullId)>& wanted) {
   while (!waiting_.empty() && !wanted(waiting_.front())) waiting_.pop_front();
   if (waiting_.empty() || IsFull() || !tokens_.Take()) return std::nullopt;
-  PullRequest next = std::move(waiting_.front());
+  const PullId next = waiting_.front();
   waiting_.pop_front();
   ++running_;
   return next;

@@ -11,20 +11,13 @@
 #include <deque>
 #include <functional>
 #include <optional>
-#include <string>
 
 #include "libs/base/clock.h"
 #include "services/pod-worker/images/token_bucket.h"
 
 namespace splitlet::pod_worker {
 
-/// A pull of one image for one incarnation of a pod.
-struct PullRequest {
-  std::string uid;
-  int64_t incarnation = 0;
-  std::string image;
-  Clock::Time asked;
-};
+using PullId = uint64_t;
 
 class PullQueue {
  public:
@@ -35,10 +28,10 @@ class PullQueue {
   PullQueue(const Clock& clock, Options options)
       : options_(options), tokens_(clock, options.per_second, options.burst) {}
 
-  void Add(PullRequest pull) { waiting_.push_back(std::move(pull)); }
+  void Add(PullId pull) { waiting_.push_back(pull); }
   /// The next one that may begin now; it counts until Done(). Those that nobody wants any more are
   /// left out and cost nothing.
-  std::optional<PullRequest> TakeNext(const std::function<bool(const PullRequest&)>& wanted);
+  std::optional<PullId> TakeNext(const std::function<bool(PullId)>& wanted);
   void Done();
   /// How long until TakeNext may give one without a Done(); unset: not before that.
   std::optional<Duration> NextIn() const;
@@ -50,7 +43,7 @@ class PullQueue {
 
   const Options options_;
   TokenBucket tokens_;
-  std::deque<PullRequest> waiting_;
+  std::deque<PullId> waiting_;
   size_t running_ = 0;
 };
 

@@ -36,8 +36,12 @@ StatusOr<std::string> Answered(const std::string& image, const StatusOr<std::str
 /// Whatever writes records runs here, one after the other.
 constexpr const char* kRecords = "pull-records";
 
-std::string StrandOf(const PullRequest& request) {
-  return fmt::format("image-pull/{}/{}", request.uid, request.image);
+std::string StrandOf(PullId id) { return fmt::format("image-pull/{}", id); }
+
+bool AreEqual(const std::vector<Credential>& some, const std::vector<Credential>& others) {
+  return std::ranges::equal(some, others, [](const Credential& a, const Credential& b) {
+    return a.user == b.user && a.password == b.password && a.secret == b.secret;
+  });
 }
 
 /// As a kubelet puts several errors together: each text once.
@@ -52,20 +56,29 @@ Status Together(const std::vector<Status>& errors) {
 
 }  // namespace
 
-/// One pull: of a pod, image and incarnation.
-struct ImagePuller::Flight {
+/// A pod that waits for a pull.
+struct ImagePuller::Member {
   PullRequest request;
-  std::string pod;     // serialised
-  std::string tagged;  // the image as the runtime is asked for it
+  std::shared_ptr<CancelToken> ending;
+  int listens = 0;  // to `ending`; 0: not
+};
+
+/// One pull. It is asked for with what the first pod said, and given up when all have ended.
+struct ImagePuller::Flight {
+  PullId id = 0;
+  std::vector<Member> members;  // the loop's
+  std::string image;            // as the first pod writes it
+  std::string pod;              // the first, serialised
+  std::string tagged;           // the image as the runtime is asked for it
   PodRef who;
   std::shared_ptr<const ObjectSource> objects;  // null: this node has none
   runtime::v1::PodSandboxConfig config;
   std::vector<Credential> credentials;  // tried one after the other; none: without
   std::vector<Status> refused;          // what those before the next one got
   bool noted = true;                    // false: the image is there, and its record is not
-  std::shared_ptr<CancelToken> cancel;
+  std::shared_ptr<CancelToken> cancel = std::make_shared<CancelToken>();
   Span span;
-  Clock::Time begun;
+  Clock::Time begun_at;
   StatusOr<std::string> ref = Unavailable("no answer");
   Duration took{0};
   uint64_t bytes = 0;
@@ -98,15 +111,83 @@ void ImagePuller::Pull(const Worker& worker, const std::string& image,
       events.Normal("Pulling", fmt::format("Pulling image \"{}\"", image), container);
   if (memory.pulling) return;
   memory.pulling = true;
-  queue_.Add({worker.uid, worker.incarnation, image, deps_.clock.Now()});
+  auto flight = std::make_shared<Flight>(
+      Flight{.id = ++last_id_,
+             .image = image,
+             .pod = worker.grant->pod,
+             .tagged = kube::WithDefaultTag(image).value_or(image),
+             .who = RefOf(worker),
+             .objects = deps_.objects ? deps_.objects() : nullptr,
+             .span = Span("pull image", SpanKind::kInternal, worker.traceparent)});
+  flight->members.push_back(
+      {{worker.uid, worker.incarnation, image, deps_.clock.Now()}, worker.ending});
+  flight->span.Set("k8s.pod.uid", worker.uid);
+  flight->span.Set("container.image.name", image);
+  deps_.strands.Run(StrandOf(flight->id), [this, flight] {
+    const auto post = [this, flight](const Status& ready) {
+      deps_.loop.Post([this, flight, ready] { OnPrepared(flight, ready); });
+    };
+    if (const Status ready = Prepare(*flight); !ready.ok()) return post(ready);
+    deps_.providers.Find(RepositoryOf(flight->image),
+                         [flight, post](std::vector<Credential> found) {
+                           std::ranges::move(found, std::back_inserter(flight->credentials));
+                           post(OkStatus());
+                         });
+  });
+}
+
+void ImagePuller::OnPrepared(const FlightPtr& flight, const Status& ready) {
+  if (stopping_) return;
+  if (!ready.ok()) {
+    flight->ref = ready;
+    flight->span.End(ready);
+    return Tell(*flight, flight->members.front());
+  }
+  if (Join(*flight)) return;
+  flights_[flight->id] = flight;
+  Listen(flight, flight->members.front());
+  queue_.Add(flight->id);
   BeginWaiting();
+}
+
+/// True: another one with the same credentials brings the image for this pod too.
+bool ImagePuller::Join(const Flight& flight) {
+  for (const auto& [id, other] : flights_) {
+    if (other->tagged != flight.tagged || other->cancel->cancelled() ||
+        !AreEqual(other->credentials, flight.credentials))
+      continue;
+    other->members.push_back(flight.members.front());
+    Listen(other, other->members.back());
+    return true;
+  }
+  return false;
+}
+
+void ImagePuller::Listen(const FlightPtr& flight, Member& member) {
+  member.listens = member.ending->Add([this, id = flight->id] {
+    deps_.loop.Post([this, id] {
+      const auto found = flights_.find(id);
+      if (found != flights_.end() && !IsWanted(*found->second)) found->second->cancel->Cancel();
+    });
+  });
+}
+
+bool ImagePuller::IsWanted(const Flight& flight) const {
+  return std::ranges::any_of(flight.members, [this](const Member& member) {
+    return !member.ending->cancelled() && deps_.waiting(member.request) != nullptr;
+  });
 }
 
 /// As many as may begin now; the others when one is done, or in time for the next.
 void ImagePuller::BeginWaiting() {
   if (stopping_) return;
-  const auto wanted = [this](const PullRequest& pull) { return deps_.waiting(pull) != nullptr; };
-  while (auto next = queue_.TakeNext(wanted)) Begin(std::move(*next));
+  const auto wanted = [this](PullId id) {
+    const auto flight = flights_.find(id);
+    if (IsWanted(*flight->second)) return true;
+    flights_.erase(flight);
+    return false;
+  };
+  while (auto next = queue_.TakeNext(wanted)) Begin(flights_.at(*next));
   deps_.loop.CancelTimer(std::exchange(timer_, 0));
   if (const auto wait = queue_.NextIn())
     timer_ = deps_.loop.RunAfter(*wait, [this] {
@@ -115,39 +196,22 @@ void ImagePuller::BeginWaiting() {
     });
 }
 
-void ImagePuller::Begin(PullRequest request) {
-  const Worker& worker = *deps_.waiting(request);
-  const std::string tagged = kube::WithDefaultTag(request.image).value_or(request.image);
-  auto flight = std::make_shared<Flight>(
-      Flight{.request = std::move(request),
-             .pod = worker.grant->pod,
-             .tagged = tagged,
-             .who = RefOf(worker),
-             .objects = deps_.objects ? deps_.objects() : nullptr,
-             .cancel = worker.ending,
-             .span = Span("pull image", SpanKind::kInternal, worker.traceparent)});
-  flight->span.Set("k8s.pod.uid", flight->request.uid);
-  flight->span.Set("container.image.name", flight->request.image);
+void ImagePuller::Begin(const FlightPtr& flight) {
+  flight->begun_at = deps_.clock.Now();
   ++intents_[flight->tagged].pulls;
-  deps_.strands.Run(StrandOf(flight->request), [this, flight] {
-    const Status ready = Prepare(*flight);
-    flight->begun = deps_.clock.Now();
-    if (!ready.ok()) return OnAnswer(flight, ready);
-    deps_.providers.Find(RepositoryOf(flight->request.image),
-                         [this, flight](std::vector<Credential> found) {
-                           std::ranges::move(found, std::back_inserter(flight->credentials));
-                           NoteIntent(flight);
-                         });
+  deps_.strands.Run(StrandOf(flight->id), [this, flight] {
+    if (const Status may = MayPull(); !may.ok()) return OnAnswer(flight, may);
+    NoteIntent(flight);
   });
 }
 
-void ImagePuller::NoteIntent(const std::shared_ptr<Flight>& flight) {
+void ImagePuller::NoteIntent(const FlightPtr& flight) {
   deps_.strands.Run(kRecords, [this, flight] {
     const Status noted = deps_.records.PutIntent(flight->tagged);
     if (!noted.ok())
       return OnAnswer(flight, Internal("Failed to record image pull intent for container image "
                                        "\"{}\": {}",
-                                       flight->request.image, Message(noted)));
+                                       flight->image, Message(noted)));
     Ask(flight);
   });
 }
@@ -165,17 +229,17 @@ Status ImagePuller::Prepare(Flight& flight) {
                  fmt::format("Unable to retrieve some image pull secrets ({}); attempting to pull "
                              "the image may not succeed.",
                              fmt::join(secrets->missing, ", ")));
-  const std::string repository = RepositoryOf(flight.request.image);
+  const std::string repository = RepositoryOf(flight.image);
   flight.credentials = secrets->keyring.For(repository);
   std::vector<std::string> problems;
   for (auto& credential : deps_.node_credentials.Read(problems).For(repository))
     flight.credentials.push_back(std::move(credential));
   for (const auto& problem : problems)
     deps_.log.Warn("credentials of the node cannot be used", {KV("err", problem)});
-  return MayPull();
+  return OkStatus();
 }
 
-void ImagePuller::Ask(const std::shared_ptr<Flight>& flight) {
+void ImagePuller::Ask(const FlightPtr& flight) {
   const cri::TraceScope trace(flight->span.traceparent());
   const bool anonymous = flight->credentials.empty();
   runtime::v1::AuthConfig auth;
@@ -186,31 +250,31 @@ void ImagePuller::Ask(const std::shared_ptr<Flight>& flight) {
   }
   deps_.long_calls.BeginPullImage(
       {flight->tagged, flight->config, anonymous ? nullptr : &auth},
-      {flight->begun + kPullLimit, flight->cancel},
+      {flight->begun_at + kPullLimit, flight->cancel},
       [this, flight](const StatusOr<std::string>& ref) { OnTried(flight, ref); });
   FAIL_POINT_VOID("pod-worker.pull-image.begun");
 }
 
 /// On any thread.
-void ImagePuller::OnTried(const std::shared_ptr<Flight>& flight, const StatusOr<std::string>& ref) {
-  auto answer = Answered(flight->request.image, ref);
+void ImagePuller::OnTried(const FlightPtr& flight, const StatusOr<std::string>& ref) {
+  auto answer = Answered(flight->image, ref);
   if (answer.ok() || flight->cancel->cancelled()) return OnAnswer(flight, std::move(answer));
   flight->refused.push_back(answer.status());
   if (flight->refused.size() >= flight->credentials.size())
     return OnAnswer(flight, Together(flight->refused));
-  deps_.strands.Run(StrandOf(flight->request), [this, flight] { Ask(flight); });
+  deps_.strands.Run(StrandOf(flight->id), [this, flight] { Ask(flight); });
 }
 
 /// On any thread: the answer goes to the loop; how large the image is, is asked on the way.
-void ImagePuller::OnAnswer(const std::shared_ptr<Flight>& flight, StatusOr<std::string> ref) {
+void ImagePuller::OnAnswer(const FlightPtr& flight, StatusOr<std::string> ref) {
   flight->ref = std::move(ref);
-  flight->took = deps_.clock.Now() - flight->begun;
+  flight->took = deps_.clock.Now() - flight->begun_at;
   const auto post = [this, flight] {
     flight->span.End(flight->ref.status());
-    deps_.loop.Post([this, flight] { OnPulled(*flight); });
+    deps_.loop.Post([this, flight] { OnPulled(flight); });
   };
   if (!flight->ref.ok()) return post();
-  deps_.strands.Run(StrandOf(flight->request), [this, flight, post] {
+  deps_.strands.Run(StrandOf(flight->id), [this, flight, post] {
     const cri::TraceScope trace(flight->span.traceparent());
     const auto local =
         deps_.images.ImageStatus(flight->tagged, After(deps_.clock, deps_.request_timeout));
@@ -226,20 +290,28 @@ void ImagePuller::OnAnswer(const std::shared_ptr<Flight>& flight, StatusOr<std::
   });
 }
 
-void ImagePuller::OnPulled(const Flight& flight) {
+void ImagePuller::OnPulled(const FlightPtr& flight) {
   queue_.Done();
-  EndIntent(flight);
+  EndIntent(*flight);
+  flights_.erase(flight->id);
+  for (const auto& member : flight->members) member.ending->Remove(member.listens);
   BeginWaiting();
-  Worker* worker = deps_.waiting(flight.request);
+  if (flight->ref.ok())
+    deps_.metrics.ObservePull(flight->bytes,
+                              deps_.clock.Now() - flight->members.front().request.asked);
+  for (const auto& member : flight->members) Tell(*flight, member);
+}
+
+void ImagePuller::Tell(const Flight& flight, const Member& member) {
+  Worker* worker = deps_.waiting(member.request);
   if (worker == nullptr || stopping_) return;
-  const std::string& image = flight.request.image;
+  const std::string& image = member.request.image;
   PullMemory& memory = memories_[worker->uid][image];
   memory.pulling = false;
   PullResult result{.containers = std::exchange(memory.waiting, {})};
-  if (!flight.ref.ok()) return OnFailed(*worker, flight, std::move(result));
+  if (!flight.ref.ok()) return OnFailed(*worker, image, flight.ref.status(), std::move(result));
   memory.pulled_ref = *flight.ref;
-  const Duration waited = deps_.clock.Now() - flight.request.asked;
-  deps_.metrics.ObservePull(flight.bytes, waited);
+  const Duration waited = deps_.clock.Now() - member.request.asked;
   PodEvents events(deps_.events, RefOf(*worker));
   for (const auto& container : result.containers)
     events.Normal("Pulled",
@@ -269,10 +341,10 @@ void ImagePuller::AddAccess(const ImageIdentity& image, const Credential& shown)
   });
 }
 
-void ImagePuller::OnFailed(Worker& worker, const Flight& flight, PullResult result) {
-  const std::string& image = flight.request.image;
-  const ImageDecision failed = PullFailed({image, "", deps_.clock.Now()}, flight.ref.status(),
-                                          deps_.random, memories_[worker.uid][image]);
+void ImagePuller::OnFailed(Worker& worker, const std::string& image, const Status& why,
+                           PullResult result) {
+  const ImageDecision failed =
+      PullFailed({image, "", deps_.clock.Now()}, why, deps_.random, memories_[worker.uid][image]);
   PodEvents events(deps_.events, RefOf(worker));
   for (const auto& container : result.containers) {
     for (const auto& event : failed.events)

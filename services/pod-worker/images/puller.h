@@ -3,8 +3,9 @@
 /// Pulls images for pods, from the sync that asks for one until the pod may go on.
 /// In:      what a sync asks for (Pull, MarkUsed), the end of a pod (Forget), answers of the
 ///          runtime.
-/// Owns:    pulls that wait for their place and token, pulls in flight; of each pod and image what
-///          earlier pulls left: the back-off, and an answer that no sync has used yet.
+/// Owns:    pulls that wait for their place and token, pulls in flight, each for all pods that ask
+///          for the image with the same credentials meanwhile; of each pod and image what earlier
+///          pulls left: the back-off, and an answer that no sync has used yet.
 /// Out:     PullImage; the events Pulling, Pulled and those of a failure; a PullResult.
 /// Killed:  nothing is remembered: the next start asks again, and back-offs begin anew.
 /// Threads: the loop's; no thread is held while a pull lasts.
@@ -34,6 +35,14 @@
 #include "services/pod-worker/worker/worker.h"
 
 namespace splitlet::pod_worker {
+
+/// What one incarnation of a pod asks for.
+struct PullRequest {
+  std::string uid;
+  int64_t incarnation = 0;
+  std::string image;
+  Clock::Time asked;
+};
 
 struct PullResult {
   std::set<std::string> containers;     // that waited for it
@@ -86,21 +95,30 @@ class ImagePuller {
   void BeginStop() { stopping_ = true; }
 
  private:
+  struct Member;
   struct Flight;
+  using FlightPtr = std::shared_ptr<Flight>;
+  void OnPrepared(const FlightPtr& flight, const Status& ready);
+  bool Join(const Flight& flight);
+  void Listen(const FlightPtr& flight, Member& member);
+  bool IsWanted(const Flight& flight) const;
   void BeginWaiting();
-  void Begin(PullRequest request);
+  void Begin(const FlightPtr& flight);
   Status Prepare(Flight& flight);
-  void NoteIntent(const std::shared_ptr<Flight>& flight);
-  void Ask(const std::shared_ptr<Flight>& flight);
-  void OnTried(const std::shared_ptr<Flight>& flight, const StatusOr<std::string>& ref);
-  void OnAnswer(const std::shared_ptr<Flight>& flight, StatusOr<std::string> ref);
-  void OnPulled(const Flight& flight);
+  void NoteIntent(const FlightPtr& flight);
+  void Ask(const FlightPtr& flight);
+  void OnTried(const FlightPtr& flight, const StatusOr<std::string>& ref);
+  void OnAnswer(const FlightPtr& flight, StatusOr<std::string> ref);
+  void OnPulled(const FlightPtr& flight);
+  void Tell(const Flight& flight, const Member& member);
   void EndIntent(const Flight& flight);
-  void OnFailed(Worker& worker, const Flight& flight, PullResult result);
+  void OnFailed(Worker& worker, const std::string& image, const Status& why, PullResult result);
 
   const Deps deps_;
   PullQueue queue_;
-  exec::TimerId timer_ = 0;                                            // for the next of `queue_`
+  PullId last_id_ = 0;
+  std::map<PullId, FlightPtr> flights_;  // that wait in `queue_`, or are under way
+  exec::TimerId timer_ = 0;              // for the next of `queue_`
   std::map<std::string, std::map<std::string, PullMemory>> memories_;  // by UID and image
   /// By image: how many pulls are under way, and whether what one of them was to note is not on
   /// disk: then the intent stays, which says as much.
