@@ -34,7 +34,7 @@ LIB_ARROWS = {
     "bus": {"exec", "rpc"},
     "peers": {"rpc"},
     "cri": {"exec", "kube", "logs", "rpc"},
-    "apiclient": {"exec", "kube"},
+    "apiclient": {"exec", "fs", "http", "kube", "process"},
     "http": {"base"},
     "trace": {"http", "rpc"},
     "daemon": {"config", "exec", "bus", "fs", "rpc", "trace"},
