@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "libs/base/hash.h"
-#include "libs/operate/command.h"
+#include "libs/process/run_program.h"
 
 namespace splitlet::chaos {
 namespace {
@@ -104,7 +104,7 @@ Status Partition::CanCut() const {
     return Unimplemented(
         "no cgroup version 2 is mounted at /sys/fs/cgroup or /sys/fs/cgroup/unified");
   if (access(root_.c_str(), W_OK) != 0) return Annotate(ErrnoStatus(errno), root_);
-  const auto out = operate::RunCommand({"iptables", "-w", "5", "-L", "OUTPUT", "-n"});
+  const auto out = process::RunProgram({.argv = {"iptables", "-w", "5", "-L", "OUTPUT", "-n"}});
   return out.ok() ? OkStatus() : Annotate(out.status(), "a partition is made with iptables");
 }
 
@@ -115,7 +115,7 @@ std::string Partition::GroupOf(const std::string& process) const {
 Status Partition::AddRule(Cutting& cutting, Rule rule) {
   Rule command = {"iptables", "-w", "5", "-I", "OUTPUT"};
   command.insert(command.end(), rule.begin(), rule.end());
-  RETURN_IF_ERROR(operate::RunCommand(command), "drop packets");
+  RETURN_IF_ERROR(process::RunProgram({.argv = command}), "drop packets");
   cutting.rules.push_back(std::move(rule));
   return OkStatus();
 }
@@ -161,7 +161,7 @@ Status Partition::Heal(const std::string& process) {
   for (const Rule& rule : taken.mapped().rules) {
     Rule command = {"iptables", "-w", "5", "-D", "OUTPUT"};
     command.insert(command.end(), rule.begin(), rule.end());
-    if (const auto out = operate::RunCommand(command); !out.ok()) worst = out.status();
+    if (const auto out = process::RunProgram({.argv = command}); !out.ok()) worst = out.status();
   }
   // Whoever is in the group by now: its supervisor may have started the process anew.
   const std::string group = root_ + "/" + GroupOf(process);

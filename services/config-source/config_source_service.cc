@@ -316,7 +316,7 @@ std::optional<WorkerIncarnation> ConfigSourceService::WorkerIncarnationOf(
   // A pod that ended by itself has a verdict; it is not to run a second time because our memory is
   // gone.
   const bool lives_again =
-      record->shutdown_boot() != 0 && record->shutdown_boot() != deps_.clock.Now().boot;
+      !working && record->shutdown_boot() != 0 && record->shutdown_boot() != deps_.clock.Now().boot;
   const bool by_itself = !lives_again && (record->evicted() || !record->verdict().phase().empty());
   return WorkerIncarnation{.incarnation = record->incarnation(),
                            .generation = record->generation(),

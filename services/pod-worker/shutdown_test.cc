@@ -34,15 +34,16 @@ TEST_F(EndWithTheNode, ThatAPodEndedWithTheNodeIsKnownInTheNextBoot) {
   EXPECT_EQ(Record()->verdict().reason(), "Terminated");
   EXPECT_EQ(Record()->shutdown_boot(), clock.Now().boot);
   const uint64_t boot = clock.Now().boot;
-  Kill();
   files.PowerCut();
-  clock.SetBoot(boot + 1);
-  runtime.Reboot();
+  Reboot();
   Start();
   RunFor(5s);
   EXPECT_EQ(Record()->shutdown_boot(), boot);
   EXPECT_EQ(Record()->state(), v1::FINISHED);
   ASSERT_TRUE(RunPod(pod, 2).ok());
+  RunFor(1s);
+  EXPECT_EQ(Record()->incarnation(), 2);
+  EXPECT_EQ(Record()->state(), v1::SYNCING);
   EXPECT_EQ(Record()->shutdown_boot(), 0U);
   EXPECT_EQ(runtime.Running("uid-web").size(), 1U);
 }
