@@ -1,5 +1,6 @@
 // Pulls from registries on loopback, good and bad ones (registry.py), by real containerd.
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
