@@ -16,7 +16,7 @@ std::string Config(const std::string& cluster, const std::string& user) {
          cluster + "}\n- name: other\n  cluster: {server: 'https://other'}\n" +
          "users:\n- name: u\n  user: {" + user + "}\n" +
          "contexts:\n- name: there\n  context: {cluster: other, user: u}\n"
-         "- name: here\n  context: {cluster: c, user: u, namespace: n}\n";
+         "- name: here\n  context: {cluster: c, user: u, namespace: pods}\n";
 }
 
 ClientConfig MustRead(const std::string& cluster, const std::string& user) {
@@ -63,13 +63,13 @@ TEST(Kubeconfig, DataInTheFileWinsOverFiles) {
 TEST(Kubeconfig, AProgramMaySayTheCredentials) {
   const auto config = MustRead(
       "server: 'https://s'",
-      "exec: {command: bin/login, args: [a, b], env: [{name: N, value: v}], installHint: h, "
+      "exec: {command: bin/login, args: [a, b], env: [{name: WHO, value: v}], installHint: h, "
       "interactiveMode: Never, provideClusterInfo: true, "
       "apiVersion: client.authentication.k8s.io/v1}");
   ASSERT_TRUE(config.exec);
   EXPECT_EQ(config.exec->command, "/etc/kubernetes/bin/login");
   EXPECT_EQ(config.exec->args, (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(config.exec->env.at("N"), "v");
+  EXPECT_EQ(config.exec->env.at("WHO"), "v");
   EXPECT_TRUE(config.exec->provide_cluster_info);
   EXPECT_EQ(MustRead("server: 'https://s'",
                      "exec: {command: login, apiVersion: client.authentication.k8s.io/v1beta1}")

@@ -22,7 +22,9 @@ namespace {
 
 /// A tool of the supervisor, which may wait for what it stops.
 StatusOr<std::string> RunTool(std::vector<std::string> argv) {
-  return process::RunProgram({.argv = std::move(argv), .limit = std::chrono::minutes{5}});
+  const std::string verb = argv.size() > 1 ? argv[1] : argv[0];
+  return Annotate(process::RunProgram({.argv = std::move(argv), .limit = std::chrono::minutes{5}}),
+                  verb);
 }
 
 constexpr Duration kPatience = 15s;

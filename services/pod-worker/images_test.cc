@@ -111,32 +111,47 @@ TEST_F(PrivateImages, APluginOfTheNodeIsAskedLast) {
   EXPECT_EQ(runtime.Calls("PullImage"), 2u);
 }
 
-TEST_F(PrivateImages, PodsWithTheSameCredentialsShareAPull) {
-  runtime.SetPull(kImage, {.takes = 10s, .login = "team:hunter2"});
-  PutSecret("team", Login("team"));
-  PutSecret("wrong", Login("other"));
-  ASSERT_TRUE(RunPod(PodOf("a", {"team"})).ok());
-  ASSERT_TRUE(RunPod(PodOf("b", {"team"})).ok());
+/// The next pulls wait for their token.
+class WaitingPulls : public PrivateImages {
+ protected:
+  void SetUp() override {
+    config.registry_burst = config.registry_qps = 1;
+    PrivateImages::SetUp();
+    auto other = TestPod{.name = "other", .uid = "uid-other"}.Make();
+    other.mutable_spec()->mutable_containers(0)->set_image_pull_policy("Always");
+    ASSERT_TRUE(RunPod(other).ok());
+    ASSERT_EQ(runtime.Calls("PullImage"), 1u);
+    PutSecret("team", Login("team"));
+    PutSecret("wrong", Login("other"));
+    ASSERT_TRUE(RunPod(first_).ok());
+    ASSERT_TRUE(RunPod(second_).ok());
+  }
+  const kube::Pod first_ = PodOf("a", {"team"}), second_ = PodOf("b", {"team"});
+};
+
+TEST_F(WaitingPulls, AreSharedByPodsWithTheSameCredentials) {
   ASSERT_TRUE(RunPod(PodOf("c", {"wrong"})).ok());
-  RunFor(30s);
+  ASSERT_EQ(runtime.Calls("PullImage"), 1u) << "nothing has begun";
+  RunFor(5s);
   EXPECT_TRUE(Runs("a"));
   EXPECT_TRUE(Runs("b"));
   EXPECT_FALSE(Runs("c"));
   EXPECT_EQ(NoteOf("app", "uid-c").reason(), "ErrImagePull");
-  EXPECT_EQ(runtime.Calls("PullImage"), 2u);
+  EXPECT_EQ(runtime.Calls("PullImage"), 3u);
   EXPECT_EQ(Files("pulling"), 0u);
 }
 
-TEST_F(PrivateImages, APullGoesOnAsLongAsAPodWaitsForIt) {
-  runtime.SetPull(kImage, {.takes = 10s, .login = "team:hunter2"});
-  PutSecret("team", Login("team"));
-  const auto first = PodOf("a", {"team"}), second = PodOf("b", {"team"});
-  ASSERT_TRUE(RunPod(first).ok());
-  ASSERT_TRUE(RunPod(second).ok());
-  RunFor(1s);
-  Remove(first);
-  RunFor(30s);
+TEST_F(WaitingPulls, GoOnAsLongAsAPodWantsThem) {
+  Remove(first_);
+  RunFor(5s);
   EXPECT_TRUE(Runs("b"));
+  EXPECT_EQ(runtime.Calls("PullImage"), 2u);
+}
+
+TEST_F(WaitingPulls, AreNotBegunForPodsThatHaveEnded) {
+  Remove(first_);
+  Remove(second_);
+  RunFor(5s);
   EXPECT_EQ(runtime.Calls("PullImage"), 1u);
 }
 

@@ -287,6 +287,7 @@ TEST_F(Running, AHundredPodsThatPullAtOnceRunInThirtySeconds) {
   for (int i = 0; i < kPods; ++i) {
     auto pod = TestPod{.name = fmt::format("p{}", i), .uid = uid(i)}.Make();
     pod.mutable_spec()->mutable_containers(0)->set_image_pull_policy("Always");
+    pod.mutable_spec()->mutable_containers(0)->set_image(fmt::format("image-{}:1", i));
     ASSERT_TRUE(RunPod(pod).ok());
   }
   const auto running = [&] {
