@@ -33,14 +33,13 @@ class NodeShutdown : public IntegrationTest {
       ASSERT_TRUE(served.ok()) << served;
     }
   }
-  void StartShutting(const std::string& fail_point = "") {
+  void StartShutting() {
     harness::NodeOptions options;
     options.config =
         "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
         "fileCheckFrequency: 2s\nsyncFrequency: 10s\nevictionHard: {}\n"
         "shutdownGracePeriod: 30s\nshutdownGracePeriodCriticalPods: 10s\n";
     options.env["DBUS_SYSTEM_BUS_ADDRESS"] = daemon_.address();
-    if (!fail_point.empty()) options.fail_points["gc"] = fail_point;
     StartNode(options);
     ASSERT_TRUE(WaitFor(kSoon, [&] { return logind_.Locks() == 1; }));
   }
@@ -136,11 +135,12 @@ class NodeShutdownKilledAt : public NodeShutdown,
                              public testing::WithParamInterface<const char*> {};
 
 TEST_P(NodeShutdownKilledAt, AnEffectThePodsEndAllTheSame) {
-  StartShutting(std::string(GetParam()) + "=1*crash");
+  StartShutting();
   node_->PutManifest("web.yaml", PodYaml("web", "sleep 1000"));
   node_->PutManifest("dear.yaml",
                      PodYaml("dear", "sleep 1000", "  priorityClassName: system-node-critical\n"));
   for (const char* pod : {"web", "dear"}) ExpectRunning(pod);
+  ASSERT_TRUE(node_->SetFault("gc", GetParam(), "1*crash").ok());
   Prepare(true);
   for (const char* pod : {"web", "dear"})
     EXPECT_TRUE(WaitFor(kSoon, [&] { return Ended(pod) == kEnded; })) << pod << ": " << Ended(pod);

@@ -156,6 +156,7 @@ std::string SimNode::WrongAfter(const v1::PodStatusRecord& before,
   const std::string& phase = old_status.phase();
   if ((phase == "Succeeded" || phase == "Failed") && status.phase() != phase)
     return fmt::format("{} after {}", status.phase(), phase);
+  if (machine_.preparing) return "";  // all of them end
   for (const auto& [name, wanted] : wanted_) {
     const bool this_one = after.name().starts_with(name + "-");
     if (!this_one || wanted.kind != Wanted::Kind::kSteady || wanted.touched) continue;
