@@ -78,27 +78,6 @@ TEST(Simulation, WithoutTheRegularLookPodsAreAsWanted) {
   }
 }
 
-/// The machine goes down among all other troubles: every pod ends, and none comes up again.
-TEST(Simulation, PodsEndWithTheNodeWhateverDies) {
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
-    SCOPED_TRACE(fmt::format("seed {}", seed));
-    SimNode node(seed);
-    node.EndPodsWithIt();
-    node.machine().max_delay = std::chrono::seconds{30};
-    AddServices(node);
-    node.StartAll();
-    node.RunFor(1min, FaultPlan::None());
-    ASSERT_FALSE(node.ViolationsAtTheEnd().empty()) << "pods run";
-    ASSERT_TRUE(node.machine().locked);
-    node.machine().Say(true);
-    node.RunFor(1min, FaultPlan::All());
-    node.HealAndSettle();
-    const auto violations = node.ViolationsAtTheEnd();
-    EXPECT_TRUE(violations.empty()) << Join(violations) << node.Describe();
-    EXPECT_FALSE(node.machine().locked) << "the machine may go";
-  }
-}
-
 TEST(Simulation, ASeedReplaysExactly) {
   EXPECT_EQ(RunSeed(7, FaultPlan::All()).digest, RunSeed(7, FaultPlan::All()).digest);
   EXPECT_NE(RunSeed(7, FaultPlan::All()).digest, RunSeed(8, FaultPlan::All()).digest);
