@@ -37,7 +37,6 @@ inside() {
   "$here/../local/runtime.sh" start "$work/runtime" >/dev/null
   boot
   check_pod
-  check_mounts
   check_kills
   check_switches
   check_stop
@@ -167,14 +166,6 @@ check_kills() {
     wait_until 20 same_container || die "the pod changed with $unit: $before -> $(container)"
   done
   say 'every process was killed and came back; the pod stayed'
-}
-
-# What pod-worker mounts in a namespace of its own, no runtime would see.
-check_mounts() {
-  local pid
-  pid=$(in_system systemctl show -P MainPID splitlet-pod-worker)
-  [[ $(in_system readlink "/proc/$pid/ns/mnt") == "$(in_system readlink /proc/1/ns/mnt)" ]] ||
-    die 'pod-worker has a mount namespace of its own'
 }
 
 # What else splitletctl does to a process; pleg is as good as any.

@@ -55,6 +55,14 @@ open=$(grep -l '^IPAddressAllow=any' "$work"/root/usr/lib/systemd/system/*.servi
 [[ $(sed -n 's/^RestrictSUIDSGID=//p' "$work/root/usr/lib/systemd/system/splitlet-pod-worker.service" | tail -n 1) == no ]] ||
   { echo 'pod-worker cannot use openat2' && exit 1; }
 
+# What pod-worker mounts in a mount namespace of its own, no runtime would see: nothing may ask for one. The last line of a
+# setting counts.
+namespace=$(awk -F= '/^(Private(Tmp|Devices|Mounts)|Protect(System|Home|KernelTunables|KernelModules|KernelLogs|ControlGroups|Proc))=/ {last[$1] = $2}
+  /^(Bind(ReadOnly)?Paths|(ReadWrite|ReadOnly|Inaccessible|Exec|NoExec)Paths|TemporaryFileSystem|RootDirectory|ProcSubset)=/ {print $1}
+  END {for (name in last) if (last[name] != "no" && last[name] != "default") print name}' \
+  "$work/root/usr/lib/systemd/system/splitlet-pod-worker.service")
+[[ -z $namespace ]] || { echo "pod-worker gets a mount namespace of its own by ${namespace//$'\n'/ }" && exit 1; }
+
 while read -r unit limit; do
   [[ -n $unit ]] || continue
   found=$(SYSTEMD_UNIT_PATH=$work/units: systemd-analyze security --offline=true "$work/units/$unit.service" |
