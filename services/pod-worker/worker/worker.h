@@ -46,7 +46,7 @@ struct PodTraits {
   std::string uid, name, name_space;
   bool is_static = false;
   bool runs_once = false;  // restart policy Never
-  bool deleted = false;  // has a deletion timestamp
+  bool deleted = false;    // has a deletion timestamp
   std::optional<int64_t> deletion_grace, spec_grace, active_deadline;
   size_t containers = 0;
   std::set<std::string> inits, ephemerals;  // names of such containers
