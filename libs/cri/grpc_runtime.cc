@@ -151,7 +151,7 @@ struct GrpcRuntime::Impl {
   template <class Call>
   struct Answered {
     void operator()(const grpc::Status& answer) const {
-      // Orders this thread behind the one that began the call.
+      // Orders this thread behind the one that has begun the call.
       { const std::lock_guard begun(impl->mutex); }
       call->End(answer);
     }
@@ -167,18 +167,18 @@ struct GrpcRuntime::Impl {
     Call* call = std::make_unique<Call>(*this, kind, std::move(request), std::move(done)).release();
     grpc::ClientContext* context = &call->client.context();
     call->told = given_up.Add([context] { context->TryCancel(); });
-    {
-      const std::lock_guard lock(mutex);
-      ++long_calls;
-    }
+    // Held while gRPC makes what the call needs, which the other thread deletes. Taken twice where
+    // the call ends on this very thread.
+    const std::lock_guard lock(mutex);
+    ++long_calls;
     start(context, &call->request, &call->response, Answered<Call>{this, call});
   }
 
   const Clock& clock;
   CallLimits limits;
   CancelToken given_up;
-  std::mutex mutex;
-  std::condition_variable none_left;
+  std::recursive_mutex mutex;
+  std::condition_variable_any none_left;
   size_t long_calls = 0;  // whose answer has not been told
   CriMetrics metrics;
   std::unique_ptr<v1::RuntimeService::Stub> runtime;
