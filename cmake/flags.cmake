@@ -33,7 +33,8 @@ if(SPLITLET_FLAVOUR STREQUAL "release")
 elseif(SPLITLET_FLAVOUR STREQUAL "asan")
   target_compile_options(splitlet_flags INTERFACE -O0 -g1 -fno-omit-frame-pointer
     -fsanitize=address,undefined -fno-sanitize-recover=all)
-  target_link_options(splitlet_flags INTERFACE -fsanitize=address,undefined)
+  # Position-independent, a program begins with millions of relocations: descriptions of globals that are checked.
+  target_link_options(splitlet_flags INTERFACE -fsanitize=address,undefined -no-pie)
   # Processes under test are started again when they die: an abort is a crash that the harness counts.
   set(SPLITLET_SANITIZER_ENVIRONMENT
       "ASAN_OPTIONS=abort_on_error=1:detect_stack_use_after_return=1:strict_string_checks=1:malloc_context_size=12"

@@ -32,6 +32,11 @@ struct ShutdownGrace {
   bool operator==(const ShutdownGrace&) const = default;
 };
 
+/// A taint that a node registers itself with.
+struct NodeTaint {
+  std::string key, value, effect;
+};
+
 /// Fields that have an effect, with the kubelet's defaults; docs/configuration.md says which.
 class KubeletConfig {
  public:
@@ -104,6 +109,42 @@ class KubeletConfig {
   /// Of `shutdownGracePeriodByPodPriority`, in the order of the file.
   std::vector<ShutdownGrace> shutdown_grace_period_by_pod_priority;
   bool local_storage_capacity_isolation = true;
+  // API server.
+  struct Api {
+    std::string content_type;         // contentType; empty: application/vnd.kubernetes.protobuf
+    int32_t qps = 50, burst = 100;    // kubeAPIQPS, kubeAPIBurst
+    int32_t event_qps = 50, event_burst = 100;  // eventRecordQPS, eventBurst
+    bool register_node = true;
+    std::vector<NodeTaint> register_with_taints;
+    std::string provider_id, pod_cidr;
+    Duration status_update_frequency = std::chrono::seconds{10};
+    Duration status_report_frequency = std::chrono::minutes{5};
+    int32_t lease_duration_seconds = 40;
+    int32_t status_max_images = 50;  // -1: no limit
+    std::string change_detection = "Watch";  // configMapAndSecretChangeDetectionStrategy
+    bool attach_detach_controller = true;    // enableControllerAttachDetach
+    bool rotate_certificates = false;
+    bool server_tls_bootstrap = false;
+  } api;
+  // The server of the kubelet's HTTPS API.
+  struct Server {
+    bool enabled = true;
+    std::string address = "0.0.0.0";
+    int32_t port = 10250, read_only_port = 0;  // 0: not served
+    int32_t healthz_port = 10248;
+    std::string healthz_address = "127.0.0.1";
+    std::string tls_cert_file, tls_key_file;
+    std::vector<std::string> tls_cipher_suites;
+    std::string tls_min_version = "VersionTLS12";
+    std::string client_ca_file;  // authentication.x509.clientCAFile
+    bool webhook_authentication = true, anonymous = false;
+    Duration token_ttl = std::chrono::minutes{2};
+    std::string authorization = "Webhook";  // or AlwaysAllow
+    Duration authorized_ttl = std::chrono::minutes{5};
+    Duration unauthorized_ttl = std::chrono::seconds{30};
+    bool debugging_handlers = true, system_log_handler = true, system_log_query = false;
+    Duration stream_idle_timeout = std::chrono::hours{4};
+  } server;
   // Logs of the processes.
   std::string log_format;  // empty: not said
   int32_t log_verbosity = 0;

@@ -1,0 +1,34 @@
+#pragma once
+
+/// The way to the API server that a kubeconfig names, by libcurl: a connection for each purpose,
+/// HTTP/2 where the server has it, credentials that are read anew when they change.
+/// Threads: as Transport; one thread of its own for all purposes of a process.
+/// Errors:  INVALID_ARGUMENT of the kubeconfig; those of Transport.
+/// Source:  docs/design.md, "Identity at the API server"; client-go rest.Config and transport.
+
+#include <memory>
+#include <string>
+
+#include "libs/apiclient/kubeconfig.h"
+#include "libs/apiclient/transport.h"
+#include "libs/base/log.h"
+#include "libs/fs/file_system.h"
+
+namespace prometheus {
+class Registry;
+}
+
+namespace splitlet::apiclient {
+
+struct ConnectOptions {
+  const Clock& clock;
+  fs::FileSystem& files;
+  Log log;
+  std::string kubeconfig;  // path; may come later: until then UNAVAILABLE
+  std::string user_agent;  // "kubelet/v1.36.0 (linux/amd64) splitlet-status"
+};
+
+/// One for each purpose of a process, so that none delays another.
+StatusOr<std::unique_ptr<Transport>> Connect(ConnectOptions options);
+
+}  // namespace splitlet::apiclient
