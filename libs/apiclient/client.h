@@ -17,18 +17,15 @@
 #include <string>
 #include <string_view>
 
-#include "libs/apiclient/client_metrics.h"
 #include "libs/apiclient/rate_limiter.h"
 #include "libs/apiclient/transport.h"
 #include "libs/apiclient/waiting.h"
-
-namespace google::protobuf {
-class Message;
-}
+#include "libs/apiclient/wire.h"
 
 namespace splitlet::apiclient {
 
-enum class ContentType { kJson, kProtobuf };
+class ClientMetrics;  // client_metrics.h
+
 enum class PatchType { kMerge, kStrategicMerge, kJsonPatch };
 
 class Client {
@@ -49,11 +46,6 @@ class Client {
   /// be null, here and below.
   Status Get(const std::string& path, Message* into, const Deadline& deadline);
 
-  /// {"v1", "Node", node}
-  struct Content {
-    std::string_view api_version, kind;
-    const Message& object;
-  };
   /// `path`: of the collection.
   Status Create(const std::string& path, const Content& content, Message* into,
                 const Deadline& deadline);
@@ -83,12 +75,6 @@ class Client {
   Transport& transport_;
   const Options options_;
 };
-
-/// The answer's code and its Status object as an error; OK for 2xx.
-Status StatusOf(const Response& response);
-
-/// Reads an answer's body, JSON or protobuf by its content type, into `into`.
-Status ReadObject(const Response& response, google::protobuf::Message& into);
 
 /// A part of a path or a value of a query, escaped.
 std::string Escaped(std::string_view text);
