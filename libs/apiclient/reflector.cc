@@ -22,6 +22,8 @@ constexpr Duration kPageLimit = 60s;
 constexpr uint64_t kMinWatchSeconds = 300, kMaxWatchSeconds = 600;
 /// How much longer than it was asked for a watch may go on.
 constexpr Duration kWatchPatience = 30s;
+/// By when the head of its answer has to be there: a server sends it at once.
+constexpr Duration kHeadLimit = 60s;
 /// A watch that ends earlier, with nothing in it, is not begun again at once.
 constexpr Duration kShortWatch = 1s;
 constexpr Duration kFirstBackoff = 800ms, kLastBackoff = 15s;  // and up to as much again
@@ -121,6 +123,8 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
   void OnWatchEnded(const Status& status, std::optional<Duration> retry_after);
 
   void TryLater(const Status& status, std::optional<Duration> retry_after);
+  void SetTimer(Duration wait, std::function<void()> then);
+  void CancelTimer();
   void SetSync(const Status& status);
   std::string Query() const;
 
@@ -139,7 +143,7 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
 
 void Reflector::Impl::Stop() {
   callbacks_.reset();
-  deps_.loop.CancelTimer(std::exchange(timer_, 0));
+  CancelTimer();
   // Gone before they are told, since the transport may answer at once.
   const auto listing = std::exchange(listing_, nullptr);
   const auto watching = std::exchange(watching_, nullptr);
@@ -249,6 +253,7 @@ void Reflector::Impl::Watch() {
   if (const Status point = BeforeWatch(); !point.ok())
     return OnWatchEnded(point, std::nullopt);
   const auto weak = weak_from_this();
+  SetTimer(kHeadLimit, [this] { OnWatchEnded(DeadlineExceeded("no answer"), std::nullopt); });
   deps_.transport.BeginStream(
       {.path = fmt::format("{}?watch=true&allowWatchBookmarks=true&resourceVersion={}"
                            "&timeoutSeconds={}{}",
@@ -377,12 +382,14 @@ bool Reflector::Impl::Deliver(const std::shared_ptr<Watching>& watching, const B
 
 void Reflector::Impl::OnOpened(Watching& watching) {
   if (std::exchange(watching.opened, true)) return;
+  CancelTimer();
   if (deps_.metrics != nullptr) deps_.metrics->NoteWatch(deps_.transport.host(), 200);
   SetSync(OkStatus());
 }
 
 void Reflector::Impl::OnWatchEnded(const Status& status, std::optional<Duration> retry_after) {
   const auto watching = std::exchange(watching_, nullptr);
+  CancelTimer();
   watching->cancel->Cancel();  // what has sent garbage may go on with it
   const bool gone = status.code() == StatusCode::kOutOfRange;
   const bool garbage = status.code() == StatusCode::kDataLoss;
@@ -405,15 +412,21 @@ void Reflector::Impl::OnWatchEnded(const Status& status, std::optional<Duration>
 void Reflector::Impl::TryLater(const Status& status, std::optional<Duration> retry_after) {
   const Duration wait =
       std::max(backoff_.Next(kBackoffKey, &deps_.random), retry_after.value_or(Duration{0}));
-  timer_ = deps_.loop.RunAfter(wait, [weak = weak_from_this()] {
+  SetTimer(wait, [this] { resource_version_.empty() ? List(options_.page_size) : Watch(); });
+  SetSync(status);
+}
+
+/// There is one: to try again, or for the head of a watch.
+void Reflector::Impl::SetTimer(Duration wait, std::function<void()> then) {
+  timer_ = deps_.loop.RunAfter(wait, [weak = weak_from_this(), then = std::move(then)] {
     const Self self = weak.lock();
     if (self == nullptr || self->callbacks_ == nullptr) return;
     self->timer_ = 0;
-    if (self->resource_version_.empty()) return self->List(self->options_.page_size);
-    self->Watch();
+    then();
   });
-  SetSync(status);
 }
+
+void Reflector::Impl::CancelTimer() { deps_.loop.CancelTimer(std::exchange(timer_, 0)); }
 
 void Reflector::Impl::SetSync(const Status& status) {
   if (callbacks_ == nullptr || sync_ == status) return;
