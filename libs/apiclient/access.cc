@@ -34,12 +34,12 @@ std::string BasicAuthorization(const std::string& user, const std::string& passw
   return "Basic " + kube::EncodeBase64(user + ":" + password);
 }
 
-StatusOr<std::shared_ptr<const Access>> AccessReader::Read(const Access* refused) {
+StatusOr<std::shared_ptr<const ServerAccess>> AccessReader::Read(const ServerAccess* refused) {
   const auto config = ReadConfig();
   if (!config.ok()) return config.status();
   auto access = Make(**config, refused);
   if (!access.ok()) return access.status();
-  if (last_ == nullptr || *last_ != *access) last_ = std::make_shared<const Access>(*access);
+  if (last_ == nullptr || *last_ != *access) last_ = std::make_shared<const ServerAccess>(*access);
   return last_;
 }
 
@@ -62,8 +62,8 @@ StatusOr<std::string> AccessReader::ReadPem(const Pem& pem) {
   return text;
 }
 
-StatusOr<Access> AccessReader::Make(const ClientConfig& config, const Access* refused) {
-  Access access{.server = config.server,
+StatusOr<ServerAccess> AccessReader::Make(const ClientConfig& config, const ServerAccess* refused) {
+  ServerAccess access{.server = config.server,
                 .host = HostOf(config.server),
                 .tls_server_name = config.tls_server_name,
                 .insecure = config.insecure,
@@ -79,8 +79,8 @@ StatusOr<Access> AccessReader::Make(const ClientConfig& config, const Access* re
   return access;
 }
 
-Status AccessReader::AddCredentials(const ClientConfig& config, const Access* refused,
-                                    Access& access) {
+Status AccessReader::AddCredentials(const ClientConfig& config, const ServerAccess* refused,
+                                    ServerAccess& access) {
   if (!config.user.empty()) {
     access.authorization = BasicAuthorization(config.user, config.password);
     return OkStatus();

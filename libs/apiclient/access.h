@@ -17,7 +17,7 @@
 namespace splitlet::apiclient {
 
 /// Never changes once it is made.
-struct Access {
+struct ServerAccess {
   std::string server;           // "https://10.0.0.1:6443/prefix"
   std::string host;             // of it, with its port
   std::string tls_server_name;  // empty: its host
@@ -27,7 +27,7 @@ struct Access {
   std::string ca, certificate, key;  // PEM; no CA: those of the system
   std::string authorization;         // value of the header; empty: none
 
-  bool operator==(const Access&) const = default;
+  bool operator==(const ServerAccess&) const = default;
 };
 
 class AccessReader {
@@ -42,21 +42,21 @@ class AccessReader {
 
   /// As it is now. The same object while nothing has changed. `refused`: what the server did not
   /// take; a plugin is asked again when it is its.
-  StatusOr<std::shared_ptr<const Access>> Read(const Access* refused);
+  StatusOr<std::shared_ptr<const ServerAccess>> Read(const ServerAccess* refused);
   /// Ends a plugin that runs, and those that would run later. From any thread.
   void GiveUp() { plugin_.GiveUp(); }
 
  private:
   StatusOr<const ClientConfig*> ReadConfig();
   StatusOr<std::string> ReadPem(const Pem& pem);
-  StatusOr<Access> Make(const ClientConfig& config, const Access* refused);
-  Status AddCredentials(const ClientConfig& config, const Access* refused, Access& access);
+  StatusOr<ServerAccess> Make(const ClientConfig& config, const ServerAccess* refused);
+  Status AddCredentials(const ClientConfig& config, const ServerAccess* refused, ServerAccess& access);
 
   const Deps deps_;
   const std::string kubeconfig_;
   std::string text_;  // that was read last
   std::optional<ClientConfig> config_;
-  std::shared_ptr<const Access> last_;
+  std::shared_ptr<const ServerAccess> last_;
   PluginCredentials plugin_;
 };
 

@@ -79,7 +79,7 @@ void HttpsRequest::Set(CURLoption option, Value value) {
         static_cast<int>(option));
 }
 
-/// libcurl takes no copy of its own; the bytes are Access's.
+/// libcurl takes no copy of its own; the bytes are ServerAccess's.
 void HttpsRequest::SetBlob(CURLoption option, const std::string& bytes) {
   curl_blob blob{};
   blob.data = const_cast<char*>(bytes.data());
@@ -109,7 +109,7 @@ Status HttpsRequest::Prepare(Duration left) {
 
 /// Where its certificate is for another name, that name is in the URL, and is connected to elsewhere.
 Status HttpsRequest::SetPlace() {
-  const Access& access = *call_.access;
+  const ServerAccess& access = *call_.access;
   std::string url = access.server;
   if (!access.tls_server_name.empty() && url.starts_with("https://")) {
     const auto [host, port] = Split(access.host);
@@ -142,7 +142,7 @@ void HttpsRequest::SetConnection(Duration left) {
 }
 
 void HttpsRequest::SetTls() {
-  const Access& access = *call_.access;
+  const ServerAccess& access = *call_.access;
   Set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   Set(CURLOPT_SSL_VERIFYPEER, access.insecure ? 0L : 1L);
   Set(CURLOPT_SSL_VERIFYHOST, access.insecure ? 0L : 2L);

@@ -62,7 +62,7 @@ class HttpsTransport final : public Transport {
     OnData on_data;  // of a stream alone
     Done done;
   };
-  using ReadResult = StatusOr<std::shared_ptr<const Access>>;
+  using ReadResult = StatusOr<std::shared_ptr<const ServerAccess>>;
   /// What the first thread is told.
   struct Inbox {
     std::vector<Call> begun;
@@ -74,7 +74,7 @@ class HttpsTransport final : public Transport {
   bool EnsureThreads();
   void ReadAsAsked();
   void PostCancel(uint64_t id);
-  void PostRead(std::shared_ptr<const Access> refused);
+  void PostRead(std::shared_ptr<const ServerAccess> refused);
   void OnAnswered();
   void SetHost(const std::string& host);
   Inbox TakeInbox();
@@ -87,7 +87,7 @@ class HttpsTransport final : public Transport {
   mutable std::mutex mutex_;  // of all below
   std::condition_variable asked_;
   Inbox inbox_;
-  std::optional<std::shared_ptr<const Access>> to_read_;  // what was refused, or null
+  std::optional<std::shared_ptr<const ServerAccess>> to_read_;  // what was refused, or null
   std::string host_;
   uint64_t last_id_ = 0;
   size_t calls_ = 0;
