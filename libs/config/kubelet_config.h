@@ -111,8 +111,8 @@ class KubeletConfig {
   bool local_storage_capacity_isolation = true;
   // API server.
   struct Api {
-    std::string content_type;         // contentType; empty: application/vnd.kubernetes.protobuf
-    int32_t qps = 50, burst = 100;    // kubeAPIQPS, kubeAPIBurst
+    std::string content_type;       // contentType; empty: application/vnd.kubernetes.protobuf
+    int32_t qps = 50, burst = 100;  // kubeAPIQPS, kubeAPIBurst
     int32_t event_qps = 50, event_burst = 100;  // eventRecordQPS, eventBurst
     bool register_node = true;
     std::vector<NodeTaint> register_with_taints;
@@ -120,7 +120,7 @@ class KubeletConfig {
     Duration status_update_frequency = std::chrono::seconds{10};
     Duration status_report_frequency = std::chrono::minutes{5};
     int32_t lease_duration_seconds = 40;
-    int32_t status_max_images = 50;  // -1: no limit
+    int32_t status_max_images = 50;          // -1: no limit
     std::string change_detection = "Watch";  // configMapAndSecretChangeDetectionStrategy
     bool attach_detach_controller = true;    // enableControllerAttachDetach
     bool rotate_certificates = false;
