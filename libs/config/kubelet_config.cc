@@ -244,6 +244,14 @@ void FillImages(KubeletConfig& c, const ConfigReader& read) {
   Take(c.image_gc_low_threshold_percent, read.Int("imageGCLowThresholdPercent"));
 }
 
+void FillMachine(KubeletConfig::MachineSettings& c, const ConfigReader& read) {
+  c.fail_swap_on = read.Bool("failSwapOn");
+  Take(c.fail_cgroup_v1, read.Bool("failCgroupV1"));
+  c.iptables_chains = read.Bool("makeIPTablesUtilChains");
+  c.protect_kernel_defaults = read.Bool("protectKernelDefaults");
+  Take(c.swap_behavior, read.String("memorySwap.swapBehavior"));
+}
+
 void FillApi(KubeletConfig::Api& c, const ConfigReader& read) {
   Take(c.content_type, read.String("contentType"));
   Take(c.qps, read.Int("kubeAPIQPS"));
@@ -370,6 +378,7 @@ StatusOr<KubeletConfig> KubeletConfig::Load(const std::string& path, const std::
   FillContainers(config, read);
   FillEviction(config, read);
   FillImages(config, read);
+  FillMachine(config.machine, read);
   FillApi(config.api, read);
   FillServer(config.server, read, path);
   FillLogging(config, read);

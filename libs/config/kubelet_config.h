@@ -109,6 +109,15 @@ class KubeletConfig {
   /// Of `shutdownGracePeriodByPodPriority`, in the order of the file.
   std::vector<ShutdownGrace> shutdown_grace_period_by_pod_priority;
   bool local_storage_capacity_isolation = true;
+  // The machine: what it must be, and what it is made. Unset is told apart from what a kubelet
+  // takes for it (docs/configuration.md).
+  struct MachineSettings {
+    std::optional<bool> fail_swap_on;             // failSwapOn
+    bool fail_cgroup_v1 = false;                  // failCgroupV1
+    std::optional<bool> iptables_chains;          // makeIPTablesUtilChains
+    std::optional<bool> protect_kernel_defaults;  // protectKernelDefaults
+    std::string swap_behavior;                    // memorySwap.swapBehavior; empty: NoSwap
+  } machine;
   // API server.
   struct Api {
     std::string content_type;       // contentType; empty: application/vnd.kubernetes.protobuf
