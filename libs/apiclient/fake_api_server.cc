@@ -114,6 +114,7 @@ class FakeApiServer::Impl : public std::enable_shared_from_this<Impl> {
     if (pending.on_data && answer.ok() && answer->code / 100 == 2) {
       const std::string body = std::move(answer->body);
       answer->body.clear();
+      pending.on_data({});
       if (!body.empty()) pending.on_data(body);
     }
     pending.done(std::move(answer));
@@ -136,6 +137,7 @@ class FakeApiServer::Impl : public std::enable_shared_from_this<Impl> {
     auto watch = handler.OpenWatch(pending.request);
     if (watch->end && watch->frames.empty()) return *watch->end;
     Fill(pending, *watch);
+    watch->frames.emplace_front();  // the head of its answer
     waiting = std::move(watch);
     return std::nullopt;
   }

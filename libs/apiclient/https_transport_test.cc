@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <future>
 
@@ -18,6 +19,7 @@ namespace {
 class Https : public testing::Test {
  protected:
   Https() {
+    signal(SIGPIPE, SIG_IGN);  // as every process of ours does
     folder = testing::TempDir() + "https_transport/" +
              testing::UnitTest::GetInstance()->current_test_info()->name();
     std::filesystem::remove_all(folder);
