@@ -3,7 +3,7 @@
 /// What fake-api leaves in its folder for those who use it: authority, keys, kubeconfigs.
 /// Threads: one.
 /// Errors:  a file that cannot be written or read is one.
-/// Source:  Kubernetes documentation, "Organizing Cluster Access Using kubeconfig Files".
+/// Source:  Kubernetes API, "Organizing Cluster Access Using kubeconfig Files".
 
 #include <memory>
 #include <string>

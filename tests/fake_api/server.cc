@@ -187,11 +187,10 @@ class RealServer final : public Server {
     const bool watch = IsWatch(in);
     const auto exchange = std::make_shared<Exchange>(responder, WatchType(accept));
     const auto done = [exchange](const StatusOr<Response>& answer) { exchange->OnDone(answer); };
-    if (!watch) return api_.BeginAs(user, std::move(request), std::move(deadline), done);
-    api_.BeginStreamAs(
-        user, std::move(request), std::move(deadline),
-        [exchange](std::string_view data) { exchange->OnData(data); }, done);
-    exchange->Begin();  // a watch's head goes out before its first event
+    apiclient::FakeApiServer::Listener listener{.done = done};
+    if (watch) listener.on_data = [exchange](std::string_view data) { exchange->OnData(data); };
+    api_.BeginAs(user, std::move(request), std::move(deadline), std::move(listener));
+    if (watch) exchange->Begin();  // a watch's head goes out before its first event
   }
 
   const Clock& clock_;

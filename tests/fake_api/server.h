@@ -1,10 +1,9 @@
 #pragma once
 
 /// The API server in memory behind HTTPS: who asks is known by the client's certificate or token.
-/// Threads: answers on the HTTPS server's thread, watches also on that of a change; the methods from
-///          one.
+/// Threads: answers on the HTTPS server's thread, watches also on that of a change; methods: one.
 /// Errors:  from Start when the port cannot be used.
-/// Source:  Kubernetes documentation, "Authenticating".
+/// Source:  Kubernetes API, "Authenticating".
 
 #include <cstdint>
 #include <memory>
