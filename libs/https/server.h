@@ -41,7 +41,7 @@ struct Request {
 
 struct Answer {
   int code = 200;
-  Headers headers;  // Content-Length, Connection and Date are the server's
+  Headers headers;  // Content-Length, Transfer-Encoding and Connection are the server's
   std::string body;
 };
 
