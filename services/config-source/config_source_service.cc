@@ -118,8 +118,8 @@ void ConfigSourceService::OnFactsRead() {
   std::vector<std::string> unconfigured;
   for (const auto& [uid, pod] : wanted) {
     if (!sources_.contains(pod->source)) unconfigured.push_back(uid);
-    remembered[pod->source].push_back(std::make_shared<const SourcePod>(
-        SourcePod{uid, pod->name, pod->name_space, pod->origin, pod->pod, false, pod->unconfirmed}));
+    remembered[pod->source].push_back(std::make_shared<const SourcePod>(SourcePod{
+        uid, pod->name, pod->name_space, pod->origin, pod->pod, false, pod->unconfirmed}));
   }
   for (const auto& uid : unconfigured) Remove(uid);
   for (auto& [name, state] : sources_) {
@@ -167,13 +167,12 @@ void ConfigSourceService::LogChange(const Change& change) const {
   const auto at = store_.pods().find(change.uid);
   if (at == store_.pods().end()) return;  // a mirror pod has gone
   const KnownPod& pod = at->second;
-  const std::vector<LogField> fields = {
-      KV("operation", OperationName(change.operation)),
-      KV("pod", kube::PodKey(pod.name_space, pod.name)),
-      KV("podUID", change.uid),
-      KV("source", pod.source),
-      KV("path", pod.origin),
-      KV(kTraceIdField, TraceIdOf(pod.traceparent))};
+  const std::vector<LogField> fields = {KV("operation", OperationName(change.operation)),
+                                        KV("pod", kube::PodKey(pod.name_space, pod.name)),
+                                        KV("podUID", change.uid),
+                                        KV("source", pod.source),
+                                        KV("path", pod.origin),
+                                        KV(kTraceIdField, TraceIdOf(pod.traceparent))};
   // What the node itself wrote comes back as a change of the status.
   if (change.operation == Operation::kReconcile || pod.mirror)
     return deps_.log.Debug("desired pod changed", fields);

@@ -2,8 +2,8 @@
 
 /// Where pods come from: merges the sets of all sources into the table `desired`.
 /// In:    sets of the sources (files, URL, API server), `workers`.
-/// Owns:  table `desired`: pod UID -> pod, source, incarnation, generation, and whether it is WANTED,
-/// REMOVED, UNCONFIRMED or a MIRROR.
+/// Owns:  table `desired`: pod UID -> pod, source, incarnation, generation, and whether it is
+/// WANTED, REMOVED, UNCONFIRMED or a MIRROR.
 /// Out:   puts to `desired`; completeness of each source; event FailedValidation.
 /// Killed at any line: facts of every pod are on disk before its record is put; the next start
 /// reads them, reads every source, and removes nothing before its source was read.
@@ -43,8 +43,8 @@ struct ConfigSourceDeps {
   exec::EventLoop& loop;
   exec::Strands& strands;
   fs::FileSystem& files;
-  std::unique_ptr<fs::FileWatcher> watcher;  // for the source `file`
-  std::unique_ptr<HttpFetcher> fetcher;      // for the source `http`
+  std::unique_ptr<fs::FileWatcher> watcher;   // for the source `file`
+  std::unique_ptr<HttpFetcher> fetcher;       // for the source `http`
   std::unique_ptr<apiclient::Transport> api;  // for the source `api`; null: this node has none
   bus::Table<v1::DesiredRecord> table;
   bus::View<v1::WorkerRecord> workers;

@@ -23,8 +23,7 @@ TEST(ApiPods, WaitUntilTheServerHasTheNodeAndStaticPodsDoNot) {
   node.Put({.uid = "static", .source = "file"});
   node.Advance(10min);
   EXPECT_EQ(node.Calls(), Calls{"CREATE static 1/1"});
-  EXPECT_EQ(node.service->GetState().waiting_reason,
-            "the API server does not have this node yet");
+  EXPECT_EQ(node.service->GetState().waiting_reason, "the API server does not have this node yet");
   node.registered = true;
   node.PutNode();
   EXPECT_EQ(node.Calls(), Calls{"CREATE api 1/1"});
@@ -128,10 +127,7 @@ TEST(ApiPods, AMirrorPodTakesNoRoomAndIsNoOrphan) {
   node.PutNode("1");
   node.StartLoop();
   const std::string all = "containers: [{name: c, resources: {requests: {cpu: 1}}}]";
-  node.Put({.uid = "mirror",
-            .spec = all,
-            .state = v1::DesiredRecord::MIRROR,
-            .name = "local-n1"});
+  node.Put({.uid = "mirror", .spec = all, .state = v1::DesiredRecord::MIRROR, .name = "local-n1"});
   node.Put({.uid = "static", .spec = all, .source = "file", .name = "local-n1"});
   node.Advance(1min);
   EXPECT_EQ(node.Calls(), Calls{"CREATE static 1/1"});

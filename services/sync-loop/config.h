@@ -29,7 +29,7 @@ struct SyncLoopConfig {
   int64_t max_pods = 110;
   bool kill_foreign_pods = false;
   bool offline_start = false;  // pods of the API may start before the server has the node
-  uint64_t seed = 1;  // of jitter
+  uint64_t seed = 1;           // of jitter
 };
 
 SyncLoopConfig MakeSyncLoopConfig(const daemon::Flags& flags, const config::KubeletConfig& kubelet,

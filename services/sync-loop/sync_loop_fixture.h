@@ -268,8 +268,8 @@ class Node {
   FakeLogSink log_sink;
   FakeEvents events;
   FakePodWorker worker{workers, owners};
-  v1::NodeFeatures features;  // in the node's record when it is put next
-  bool registered = true;     // likewise
+  v1::NodeFeatures features;   // in the node's record when it is put next
+  bool registered = true;      // likewise
   bool offline_start = false;  // from the next start on
   ConfigAnswer config;
   std::unique_ptr<SyncLoopService> service;

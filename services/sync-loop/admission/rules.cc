@@ -199,9 +199,9 @@ NodeDigest ReadNode(const v1::NodeRecord& record) {
 
 std::optional<Refusal> FindRefusal(const AdmissionInput& input, const NodeLoad& load) {
   using Find = std::optional<Refusal> (*)(const AdmissionInput&, const NodeLoad&);
-  std::array<Find, 11> order = {PressureRefusal, SysctlRefusal,        OsRefusal,
-                                GroupsRefusal,   ResourceRefusal,      PlacementRefusal,
-                                AppArmorRefusal, FeatureRefusal,       ShutdownRefusal,
+  std::array<Find, 11> order = {PressureRefusal,      SysctlRefusal,   OsRefusal,
+                                GroupsRefusal,        ResourceRefusal, PlacementRefusal,
+                                AppArmorRefusal,      FeatureRefusal,  ShutdownRefusal,
                                 UserNamespaceRefusal, ReadOnlyRefusal};
   // For a critical pod room could be made; so what cannot be mended is reported first.
   if (kube::IsCritical(input.pod)) {

@@ -131,11 +131,10 @@ TEST(ApiSourceCrash, AtEveryFailPointEndsAsIfNothingHadHappened) {
   ASSERT_NE(want.find("a 1 nginx:2 Running"), std::string::npos) << want;
   ASSERT_EQ(want.find("static-node-a"), std::string::npos) << want;
   int deaths = 0;
-  for (const char* point :
-       {"config-source.read-facts", "config-source.save-fact.before",
-        "config-source.save-fact.after", "config-source.put.before", "config-source.put.after",
-        "config-source.remove.before", "config-source.remove.after",
-        "config-source.complete.before"}) {
+  for (const char* point : {"config-source.read-facts", "config-source.save-fact.before",
+                            "config-source.save-fact.after", "config-source.put.before",
+                            "config-source.put.after", "config-source.remove.before",
+                            "config-source.remove.after", "config-source.complete.before"}) {
     for (const int n : {1, 2, 3, 5, 8}) {
       SCOPED_TRACE(fmt::format("killed at {}, pass {}", point, n));
       ApiCrashes node;

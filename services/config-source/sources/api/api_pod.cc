@@ -63,8 +63,8 @@ StatusOr<SourcePodRef> TakeApiPod(const kube::Pod& pod) {
   if (good.ok())
     good = CheckField("metadata.name", meta.name(), kube::CheckDnsSubdomain(meta.name()));
   if (good.ok())
-    good = CheckField("metadata.namespace", meta.namespace_(),
-                      kube::CheckDnsLabel(meta.namespace_()));
+    good =
+        CheckField("metadata.namespace", meta.namespace_(), kube::CheckDnsLabel(meta.namespace_()));
   if (!good.ok()) return good;
   kube::Pod taken = pod;
   taken.mutable_metadata()->clear_managed_fields();

@@ -18,7 +18,8 @@ const exec::Backoff::Options kNodeBackoff{
 
 /// No answer came, or one that says that the server cannot work.
 bool IsOutOfReach(const Status& status) {
-  return status.code() == StatusCode::kUnavailable || status.code() == StatusCode::kDeadlineExceeded;
+  return status.code() == StatusCode::kUnavailable ||
+         status.code() == StatusCode::kDeadlineExceeded;
 }
 
 }  // namespace
@@ -54,12 +55,13 @@ void ApiSource::Start(std::vector<SourcePodRef> remembered, OnSet on_set) {
 
 void ApiSource::AskForNode() {
   node_timer_ = 0;
-  deps_.strands.Run(kStrand, [this, path = "/api/v1/nodes/" + apiclient::Escaped(options_.node_name),
-                              deadline = After(deps_.clock, kNodeTimeout)] {
-    k8s::io::api::core::v1::Node node;
-    const Status status = client_.Get(path, &node, deadline);
-    deps_.loop.Post([this, status] { OnNode(status); });
-  });
+  deps_.strands.Run(kStrand,
+                    [this, path = "/api/v1/nodes/" + apiclient::Escaped(options_.node_name),
+                     deadline = After(deps_.clock, kNodeTimeout)] {
+                      k8s::io::api::core::v1::Node node;
+                      const Status status = client_.Get(path, &node, deadline);
+                      deps_.loop.Post([this, status] { OnNode(status); });
+                    });
 }
 
 void ApiSource::OnNode(const Status& status) {
@@ -76,8 +78,7 @@ void ApiSource::OnNode(const Status& status) {
   if (trouble_ != before)
     deps_.log.Warn("pods of the API server are not known yet",
                    {KV("node", options_.node_name), KV("err", trouble_)});
-  node_timer_ =
-      deps_.loop.RunAfter(node_backoff_.Next("node", &random_), [this] { AskForNode(); });
+  node_timer_ = deps_.loop.RunAfter(node_backoff_.Next("node", &random_), [this] { AskForNode(); });
 }
 
 void ApiSource::Watch() {
@@ -98,7 +99,8 @@ void ApiSource::Watch() {
       apiclient::Reflector::Callbacks{
           .on_list = [this](std::vector<apiclient::Reflector::Object> all) { OnList(all); },
           .on_event =
-              [this](apiclient::Reflector::Event event, const apiclient::Reflector::Object& object) {
+              [this](apiclient::Reflector::Event event,
+                     const apiclient::Reflector::Object& object) {
                 OnEvent(event, static_cast<const kube::Pod&>(*object));
               },
           .on_sync = [this](const Status& status) { OnSync(status); }});
@@ -225,8 +227,8 @@ void ApiSource::PutSet() {
   for (const auto& [key, entry] : pods_) {
     set.pods.push_back({entry.pod, entry.problem, entry.unconfirmed});
     if (!entry.problem.empty())
-      set.problems.push_back({options_.place, fmt::format("pod {}: {}", key, entry.problem),
-                              entry.problem_since});
+      set.problems.push_back(
+          {options_.place, fmt::format("pod {}: {}", key, entry.problem), entry.problem_since});
   }
   on_set_(set);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The source `api`: the pods that an API server has bound to this node, listed and watched once the
-/// server has the node. What was listed stays wanted while the server is away; what a list or a
+/// The source `api`: the pods that an API server has bound to this node, listed and watched once
+/// the server has the node. What was listed stays wanted while the server is away; what a list or a
 /// watch does not have any more goes.
 /// In:    the node's object, until it is there; pods of the server.
 /// Out:   sets of pods, one for all that comes in a turn of the loop.
@@ -35,7 +35,7 @@ class ApiSource final : public Source {
     const Clock& clock;
     exec::EventLoop& loop;
     exec::Strands& strands;
-    std::unique_ptr<apiclient::Transport> transport;  // for this source alone
+    std::unique_ptr<apiclient::Transport> transport;    // for this source alone
     std::shared_ptr<apiclient::ClientMetrics> metrics;  // null: none
     Log log;
     std::function<void(bool)> on_watched;  // changes are told at once, or no more

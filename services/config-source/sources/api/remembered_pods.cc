@@ -10,9 +10,9 @@ std::string WhyNotOffline(const kube::Pod& pod) {
   const auto& meta = pod.metadata();
   if (meta.has_deletion_timestamp()) return "it was being deleted";
   const auto& owners = meta.owner_references();
-  const bool stateful =
-      std::any_of(owners.begin(), owners.end(),
-                  [](const auto& owner) { return owner.kind() == "StatefulSet"; });
+  const bool stateful = std::any_of(owners.begin(), owners.end(), [](const auto& owner) {
+    return owner.kind() == "StatefulSet";
+  });
   if (stateful && kube::AnnotationOf(pod, kOfflineStart) != "true")
     return "it is of a StatefulSet, whose pod of this name may run elsewhere by now";
   return {};
