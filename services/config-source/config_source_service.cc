@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "libs/apiclient/client_metrics.h"
 #include "libs/base/span.h"
 #include "libs/base/trace.h"
 #include "libs/kube/pod_types.h"
@@ -82,7 +83,7 @@ void ConfigSourceService::MakeSources() {
                         .loop = deps_.loop,
                         .strands = deps_.strands,
                         .transport = std::move(deps_.api),
-                        .metrics = nullptr,
+                        .metrics = std::make_shared<apiclient::ClientMetrics>(deps_.metrics),
                         .log = deps_.log,
                         .on_watched =
                             [this](bool watched) {

@@ -95,6 +95,7 @@ void ApiSource::Watch() {
                                     .content = options_.content,
                                     .item = &kube::Pod::default_instance(),
                                     .list = &kube::PodList::default_instance(),
+                                    .newest = true,
                                     .strand = kStrand},
       apiclient::Reflector::Callbacks{
           .on_list = [this](std::vector<apiclient::Reflector::Object> all) { OnList(all); },
