@@ -80,7 +80,34 @@ StatusMetrics::StatusMetrics(prometheus::Registry& registry, const std::string& 
       events_handled(prometheus::BuildCounter()
                          .Name("splitlet_status_events_handled_total")
                          .Help("Events recorded by all processes, by what became of them")
-                         .Register(registry)) {
+                         .Register(registry)),
+      node_registered(prometheus::BuildGauge()
+                          .Name("splitlet_node_registered")
+                          .Help("1 once the API server has shown this node")
+                          .Register(registry)
+                          .Add({})),
+      node_registrations(prometheus::BuildCounter()
+                             .Name("splitlet_node_registrations_total")
+                             .Help("Attempts to register this node at the API server")
+                             .Register(registry)),
+      node_reports(prometheus::BuildCounter()
+                       .Name("splitlet_node_reports_total")
+                       .Help("Rounds in which the status of this node was computed for the API server")
+                       .Register(registry)),
+      lease_renewals(prometheus::BuildCounter()
+                         .Name("splitlet_node_lease_renewals_total")
+                         .Help("Rounds in which the lease of this node was to be renewed")
+                         .Register(registry)),
+      lease_renewed(prometheus::BuildGauge()
+                        .Name("splitlet_node_lease_renewed_timestamp_seconds")
+                        .Help("When the lease of this node was renewed last; 0: never")
+                        .Register(registry)
+                        .Add({})) {
+  for (const char* result : {"ok", "error"}) {
+    node_registrations.Add({{"result", result}});
+    lease_renewals.Add({{"result", result}});
+  }
+  for (const char* result : {"sent", "unchanged", "error"}) node_reports.Add({{"result", result}});
   for (const char* result : {"new", "counted", "spam", "displaced"})
     events_handled.Add({{"result", result}});
   for (const char* phase : {"Pending", "Running", "Succeeded", "Failed"})

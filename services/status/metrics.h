@@ -30,6 +30,12 @@ struct StatusMetrics {
   prometheus::Histogram& pod_start;                         // first seen to Running
   prometheus::Gauge& events;                                // kept
   prometheus::Family<prometheus::Counter>& events_handled;  // result: new, counted, spam, displaced
+  // At the API server.
+  prometheus::Gauge& node_registered;                           // 1 once the server has the node
+  prometheus::Family<prometheus::Counter>& node_registrations;  // result: ok, error
+  prometheus::Family<prometheus::Counter>& node_reports;        // result: sent, unchanged, error
+  prometheus::Family<prometheus::Counter>& lease_renewals;      // result: ok, error
+  prometheus::Gauge& lease_renewed;                             // when, since the epoch
 };
 
 /// The label for a reason: one of a closed set.
