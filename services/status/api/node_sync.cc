@@ -374,7 +374,8 @@ void NodeSync::NoteFailure(const char* what, const Status& status) {
 
 void NodeSync::NoteBoot(const std::string& boot_id_before) {
   const auto& boot_id = machine_->system.boot_id;
-  if (boot_noted_ || boot_id_before.empty() || boot_id_before == boot_id) return;
+  if (boot_noted_ || boot_id.empty() || boot_id_before.empty() || boot_id_before == boot_id)
+    return;
   boot_noted_ = true;
   RecordEvent("Warning", "Rebooted",
               "Node " + config_.node.name + " has been rebooted, boot id: " + boot_id);
