@@ -108,8 +108,7 @@ class ClusterTest : public StatusServiceTest {
   }
   size_t Logged(LogLevel level) const {
     const auto lines = log_sink.lines();
-    return static_cast<size_t>(
-        std::ranges::count(lines, level, &FakeLogSink::Line::level));
+    return static_cast<size_t>(std::ranges::count(lines, level, &FakeLogSink::Line::level));
   }
 
   apiclient::FakeApiServer server{clock};

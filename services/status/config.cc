@@ -40,9 +40,8 @@ StatusConfig LoadStatusConfig(const config::KubeletConfig& file, const daemon::F
   config.status_update_frequency = file.api.status_update_frequency;
   config.status_report_frequency = file.api.status_report_frequency;
   config.lease_duration_seconds = file.api.lease_duration_seconds;
-  config.api_timeout =
-      std::min(config.status_update_frequency,
-               Duration{std::chrono::seconds{config.lease_duration_seconds}});
+  config.api_timeout = std::min(config.status_update_frequency,
+                                Duration{std::chrono::seconds{config.lease_duration_seconds}});
   return config;
 }
 

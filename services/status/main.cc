@@ -12,13 +12,12 @@ namespace splitlet::status {
 namespace {
 
 StatusOr<std::unique_ptr<apiclient::Transport>> ConnectApi(daemon::ServiceContext& context) {
-  return apiclient::Connect(
-      {.clock = context.clock(),
-       .files = context.files(),
-       .log = context.log(),
-       .kubeconfig = context.flags().kubeconfig,
-       .user_agent = fmt::format("kubelet/{} (linux/{}) splitlet-status", kKubeletVersion,
-                                 node::Architecture())});
+  return apiclient::Connect({.clock = context.clock(),
+                             .files = context.files(),
+                             .log = context.log(),
+                             .kubeconfig = context.flags().kubeconfig,
+                             .user_agent = fmt::format("kubelet/{} (linux/{}) splitlet-status",
+                                                       kKubeletVersion, node::Architecture())});
 }
 
 StatusOr<std::unique_ptr<daemon::Service>> MakeStatusService(daemon::ServiceContext& context) {
@@ -51,6 +50,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeStatusService(daemon::ServiceCont
     ASSIGN_OR_RETURN(deps.node_api, ConnectApi(context), "API server, for the node");
     ASSIGN_OR_RETURN(deps.lease_api, ConnectApi(context), "API server, for the lease");
     ASSIGN_OR_RETURN(deps.pods_api, ConnectApi(context), "API server, for pods");
+    deps.images = peers::MakeNodeImages(context.clock(), context.Peer("gc"));
   }
   auto config = LoadStatusConfig(context.config(), context.flags());
   config.seed = RandomSeed();

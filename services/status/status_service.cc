@@ -85,7 +85,7 @@ void StatusService::MakeNodeApi() {
                        .table = deps_.table,
                        .runtime = peers_.runtime(),
                        .images = deps_.images.get(),
-                       .metrics = metrics_,
+                       .metrics = metrics_.node_api,
                        .log = deps_.log,
                        .on_node = [this](const kube::Node& node) { node_.OnServerNode(node); },
                        .record_events = [this](auto events) { OnEvents(std::move(events)); }},
@@ -96,7 +96,7 @@ void StatusService::MakeNodeApi() {
                                                          .strands = deps_.strands,
                                                          .transport = *deps_.lease_api,
                                                          .client = ApiOptions(),
-                                                         .metrics = metrics_,
+                                                         .metrics = metrics_.node_api,
                                                          .log = deps_.log},
                                          config_);
 }

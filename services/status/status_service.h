@@ -30,7 +30,6 @@
 #include "libs/node/addresses.h"
 #include "libs/peers/peer_health.h"
 #include "services/status/api/lease.h"
-#include "services/status/api/node_images.h"
 #include "services/status/api/node_sync.h"
 #include "services/status/config.h"
 #include "services/status/events/event_store.h"
@@ -58,10 +57,9 @@ struct StatusDeps {
   Log log;
   prometheus::Registry& metrics;
   // The API server, a connection for each purpose; null: this node has none.
-  std::unique_ptr<apiclient::Transport> node_api = nullptr, lease_api = nullptr,
-                                        pods_api = nullptr;
+  std::unique_ptr<apiclient::Transport> node_api = nullptr, lease_api = nullptr, pods_api = nullptr;
   apiclient::WaitUntil api_wait = nullptr;  // how strands wait for it; not set: on the real clock
-  std::unique_ptr<ImageLister> images = nullptr;  // null: nobody knows them
+  std::unique_ptr<peers::NodeImages> images = nullptr;  // null: nobody knows them
 };
 
 class StatusService {
@@ -97,8 +95,8 @@ class StatusService {
   StatusTable pods_;
   std::unique_ptr<exec::Periodic> reconcile_;
   std::shared_ptr<apiclient::ClientMetrics> api_metrics_;  // null: no API server
-  std::unique_ptr<NodeSync> node_sync_;  // null: no API server
-  std::unique_ptr<NodeLease> lease_;     // null: no API server
+  std::unique_ptr<NodeSync> node_sync_;                    // null: no API server
+  std::unique_ptr<NodeLease> lease_;                       // null: no API server
 };
 
 }  // namespace splitlet::status

@@ -142,8 +142,7 @@ NodeLease::Renewed NodeLease::Round::Run() const {
 NodeLease::NodeLease(Deps deps, const StatusConfig& config)
     : deps_(std::move(deps)),
       config_(config),
-      client_(std::make_shared<apiclient::Client>(deps_.clock, deps_.transport,
-                                                  deps_.client)),
+      client_(std::make_shared<apiclient::Client>(deps_.clock, deps_.transport, deps_.client)),
       stop_(std::make_shared<CancelToken>()),
       random_(config.seed + 1),
       ensure_wait_(kFirstEnsureWait),
@@ -176,8 +175,7 @@ void NodeLease::Renew() {
               .duration_seconds = config_.lease_duration_seconds,
               .timeout = config_.api_timeout,
               .held = held_};
-  deps_.strands.Run(kStrand, [this, alive = alive_, &loop = deps_.loop,
-                              round = std::move(round)] {
+  deps_.strands.Run(kStrand, [this, alive = alive_, &loop = deps_.loop, round = std::move(round)] {
     loop.Post([this, alive, renewed = round.Run()] {
       if (*alive) OnRenewed(renewed);
     });
@@ -186,10 +184,10 @@ void NodeLease::Renew() {
 
 void NodeLease::OnRenewed(const Renewed& renewed) {
   held_ = renewed.lease;
-  deps_.metrics.lease_renewals.Add({{"result", renewed.status.ok() ? "ok" : "error"}}).Increment();
+  deps_.metrics.renewals.Add({{"result", renewed.status.ok() ? "ok" : "error"}}).Increment();
   if (renewed.status.ok()) {
     problem_.clear();
-    deps_.metrics.lease_renewed.Set(static_cast<double>(ToNanos(deps_.clock.WallNow())) / 1e9);
+    deps_.metrics.renewed_at.Set(static_cast<double>(ToNanos(deps_.clock.WallNow())) / 1e9);
   } else if (const std::string problem = ToString(renewed.status); problem != problem_) {
     // Before it registers a node has no lease.
     if (!renewed.waits_for_node)

@@ -9,8 +9,7 @@
 /// Threads: the loop's; requests on the strand "api/lease".
 /// Errors:  logged when they change. A renewal is tried five times in a round; a lease that cannot
 ///          be had is tried again after 0.2 s to 7 s. A node that is not there yet is no error.
-/// Source:  docs/behaviour/node.md, "Lease"; docs/safety.md, rule 24; component-helpers lease
-///          controller.
+/// Source:  docs/behaviour/node.md, "Lease"; docs/safety.md, rule 24; kubelet nodelease controller.
 
 #include <memory>
 #include <string>
@@ -37,7 +36,7 @@ class NodeLease {
     exec::Strands& strands;
     apiclient::Transport& transport;  // nothing else uses it
     apiclient::Client::Options client;
-    StatusMetrics& metrics;
+    NodeApiMetrics& metrics;
     const Log& log;
   };
   NodeLease(Deps deps, const StatusConfig& config);

@@ -20,9 +20,7 @@ constexpr size_t kMaxNamesOfAnImage = 5;
 
 bool IsUnspecified(const std::string& ip) { return ip == "0.0.0.0" || ip == "::"; }
 
-bool IsHugePages(std::string_view resource) {
-  return resource.starts_with(kube::kHugePagesPrefix);
-}
+bool IsHugePages(std::string_view resource) { return resource.starts_with(kube::kHugePagesPrefix); }
 
 /// One that only the node's devices, or somebody outside, give: "example.com/gpu".
 bool IsExtended(std::string_view resource) {
@@ -111,14 +109,14 @@ void UpdateSystem(const NodeFacts& facts, core::NodeStatus& status) {
 
 void UpdateImages(const NodeSettings& settings, const NodeFacts& facts, core::NodeStatus& status) {
   if (!facts.images) return;
-  std::vector<const NodeImage*> images;
+  std::vector<const peers::NodeImage*> images;
   for (const auto& image : *facts.images) images.push_back(&image);
   std::ranges::stable_sort(images, std::ranges::greater(),
-                           [](const NodeImage* image) { return image->size_bytes; });
+                           [](const peers::NodeImage* image) { return image->size_bytes; });
   if (settings.max_images >= 0 && images.size() > static_cast<size_t>(settings.max_images))
     images.resize(static_cast<size_t>(settings.max_images));
   status.clear_images();
-  for (const NodeImage* image : images) {
+  for (const peers::NodeImage* image : images) {
     auto& shown = *status.add_images();
     for (const auto* names : {&image->digests, &image->tags})
       for (const auto& name : *names)
@@ -257,8 +255,7 @@ void ReconcileNode(const kube::Node& initial, bool reset_extended, kube::Node& e
   auto& status = *existing.mutable_status();
   for (const bool is_capacity : {true, false}) {
     const auto& ours = is_capacity ? initial.status().capacity() : initial.status().allocatable();
-    Quantities& theirs =
-        is_capacity ? *status.mutable_capacity() : *status.mutable_allocatable();
+    Quantities& theirs = is_capacity ? *status.mutable_capacity() : *status.mutable_allocatable();
     if (theirs.empty()) theirs = ours;
     for (auto& [name, amount] : theirs)
       if (reset_extended && IsExtended(name)) amount.set_string("0");

@@ -18,6 +18,7 @@
 #include "libs/config/kubelet_config.h"
 #include "libs/kube/pod_types.h"
 #include "libs/node/system_info.h"
+#include "libs/peers/node_images.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::status {
@@ -43,18 +44,13 @@ struct NodeSettings {
   int32_t max_images = 50;                    // -1: no limit
 };
 
-struct NodeImage {
-  std::vector<std::string> digests, tags;
-  uint64_t size_bytes = 0;
-};
-
 /// What is known of this node at one time.
 struct NodeFacts {
   v1::NodeRecord record;
   node::SystemInfo system;
   int64_t swap_bytes = 0;
-  std::string runtime_version;                   // "containerd://1.6.20"; empty: not known yet
-  std::optional<std::vector<NodeImage>> images;  // none: not known
+  std::string runtime_version;  // "containerd://1.6.20"; empty: not known yet
+  std::optional<std::vector<peers::NodeImage>> images;  // none: not known
   /// Nobody could be asked yet whether this node is ready: what the server says stands.
   bool readiness_unknown = false;
   WallTime now;

@@ -108,21 +108,50 @@ TEST_F(NodeObject, Addresses) {
     Texts node_ips, found, want;
     const char* provided;
   } kCases[] = {
-      {"the one that was found", false, true, {}, {"192.0.2.1"},
-       {"InternalIP 192.0.2.1", "Hostname n1"}, "none"},
-      {"one of each family", false, false, {"192.0.2.1", "2001:db8::1"},
+      {"the one that was found",
+       false,
+       true,
+       {},
+       {"192.0.2.1"},
+       {"InternalIP 192.0.2.1", "Hostname n1"},
+       "none"},
+      {"one of each family",
+       false,
+       false,
        {"192.0.2.1", "2001:db8::1"},
-       {"InternalIP 192.0.2.1", "InternalIP 2001:db8::1", "Hostname n1"}, "none"},
+       {"192.0.2.1", "2001:db8::1"},
+       {"InternalIP 192.0.2.1", "InternalIP 2001:db8::1", "Hostname n1"},
+       "none"},
       {"not found: the old ones stay", false, true, {"192.0.2.1"}, {}, old, "none"},
-      {"a cloud without an address given: the name alone", true, false, {}, {"192.0.2.1"},
-       {"Hostname n1"}, "none"},
+      {"a cloud without an address given: the name alone",
+       true,
+       false,
+       {},
+       {"192.0.2.1"},
+       {"Hostname n1"},
+       "none"},
       {"a cloud has given addresses", true, true, {}, {"192.0.2.1"}, old, "none"},
-      {"a cloud is told of the addresses given", true, true, {"192.0.2.1", "2001:db8::1"},
-       {"192.0.2.1", "2001:db8::1"}, old, "192.0.2.1,2001:db8::1"},
-      {"addresses for a cloud to begin with", true, false, {"192.0.2.1"}, {"192.0.2.1"},
-       {"InternalIP 192.0.2.1", "Hostname n1"}, "192.0.2.1"},
-      {"any address will do until a cloud gives some", true, false, {"0.0.0.0"}, {"192.0.2.1"},
-       {"InternalIP 192.0.2.1", "Hostname n1"}, "none"},
+      {"a cloud is told of the addresses given",
+       true,
+       true,
+       {"192.0.2.1", "2001:db8::1"},
+       {"192.0.2.1", "2001:db8::1"},
+       old,
+       "192.0.2.1,2001:db8::1"},
+      {"addresses for a cloud to begin with",
+       true,
+       false,
+       {"192.0.2.1"},
+       {"192.0.2.1"},
+       {"InternalIP 192.0.2.1", "Hostname n1"},
+       "192.0.2.1"},
+      {"any address will do until a cloud gives some",
+       true,
+       false,
+       {"0.0.0.0"},
+       {"192.0.2.1"},
+       {"InternalIP 192.0.2.1", "Hostname n1"},
+       "none"},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
@@ -267,8 +296,8 @@ TEST_F(Reconciled, AmountsThatAreMissingAreThere) {
 }
 
 TEST_F(Reconciled, HugePagesAreTheMachinesAndDevicesMayBeReset) {
-  for (auto* amounts : {node.mutable_status()->mutable_capacity(),
-                        node.mutable_status()->mutable_allocatable()}) {
+  for (auto* amounts :
+       {node.mutable_status()->mutable_capacity(), node.mutable_status()->mutable_allocatable()}) {
     (*amounts)["cpu"].set_string("1");
     (*amounts)["hugepages-2Mi"].set_string("4Mi");
     (*amounts)["example.com/gpu"].set_string("2");

@@ -104,10 +104,10 @@ Status NodeSync::Report::Once(bool first, Reported& result) const {
   if (patch.json.empty() || (!patch.changed && !due)) return OkStatus();
   auto patched = std::make_shared<kube::Node>();
   FAIL_POINT("status.patch-node.before");
-  RETURN_IF_ERROR(client->Patch(path + "/status",
-                                {apiclient::PatchType::kStrategicMerge, patch.json},
-                                patched.get(), NextDeadline()),
-                  "patch status");
+  RETURN_IF_ERROR(
+      client->Patch(path + "/status", {apiclient::PatchType::kStrategicMerge, patch.json},
+                    patched.get(), NextDeadline()),
+      "patch status");
   FAIL_POINT("status.patch-node.after");
   result.node = std::move(patched);
   result.patched = true;
@@ -126,8 +126,7 @@ NodeSync::Reported NodeSync::Report::Run() const {
 NodeSync::NodeSync(Deps deps, const StatusConfig& config)
     : deps_(std::move(deps)),
       config_(config),
-      client_(std::make_shared<apiclient::Client>(deps_.clock, deps_.transport,
-                                                  deps_.client)),
+      client_(std::make_shared<apiclient::Client>(deps_.clock, deps_.transport, deps_.client)),
       stop_(std::make_shared<CancelToken>()),
       random_(config.seed),
       register_wait_(kFirstRegisterWait),
@@ -194,10 +193,9 @@ void NodeSync::ReadMachine() {
                               devices = config_.root_dir + "/device-plugins"] {
     MachineFacts facts{.system = node::ReadSystemInfo(files), .swap_bytes = ReadSwapBytes(files)};
     const auto entries = files.List(devices);
-    facts.devices_known =
-        entries.ok() && std::ranges::any_of(*entries, [](const auto& entry) {
-          return entry.name.ends_with("_internal_checkpoint");
-        });
+    facts.devices_known = entries.ok() && std::ranges::any_of(*entries, [](const auto& entry) {
+                            return entry.name.ends_with("_internal_checkpoint");
+                          });
     loop.Post([this, alive, facts = std::move(facts)] {
       if (*alive) machine_ = facts;
     });
@@ -205,20 +203,21 @@ void NodeSync::ReadMachine() {
 }
 
 void NodeSync::AskForImages() {
-  if (deps_.images == nullptr) return;
-  deps_.strands.Run("api/images", [this, alive = alive_, &loop = deps_.loop,
-                                   &lister = *deps_.images,
-                                   deadline = After(deps_.clock, kImagesTimeout)] {
-    auto images = lister.List(deadline);
-    loop.Post([this, alive, images = std::move(images)] {
-      if (!*alive) return;
-      if (images.ok()) images_ = *images;
-      images_timer_ = deps_.loop.RunAfter(kImagesPeriod, [this] {
-        images_timer_ = 0;
-        AskForImages();
-      });
-    });
-  });
+  if (deps_.images == nullptr || config_.node.max_images == 0) return;
+  const auto limit = static_cast<uint32_t>(std::max(config_.node.max_images, 0));
+  deps_.strands.Run("api/images",
+                    [this, alive = alive_, &loop = deps_.loop, &lister = *deps_.images, limit,
+                     deadline = After(deps_.clock, kImagesTimeout)] {
+                      auto images = lister.List(limit, deadline);
+                      loop.Post([this, alive, images = std::move(images)] {
+                        if (!*alive) return;
+                        if (images.ok()) images_ = *images;
+                        images_timer_ = deps_.loop.RunAfter(kImagesPeriod, [this] {
+                          images_timer_ = 0;
+                          AskForImages();
+                        });
+                      });
+                    });
 }
 
 void NodeSync::Schedule(Duration delay) {
@@ -265,30 +264,28 @@ std::optional<NodeFacts> NodeSync::Gather() const {
                   .now = deps_.clock.WallNow()};
   const auto& runtime = deps_.runtime;
   if (!runtime.name.empty()) facts.runtime_version = runtime.name + "://" + runtime.version;
-  facts.readiness_unknown =
-      !runtime.known && deps_.clock.Now() - started_ < kReadinessWait;
+  facts.readiness_unknown = !runtime.known && deps_.clock.Now() - started_ < kReadinessWait;
   return facts;
 }
 
 void NodeSync::RegisterSoon(const NodeFacts& facts) {
-  deps_.strands.Run(
-      kStrand, [this, alive = alive_, client = client_, &clock = deps_.clock, &loop = deps_.loop,
-                initial = MakeInitialNode(config_.node, facts), timeout = config_.api_timeout,
-                reset_extended = !machine_->devices_known] {
-        auto registered = RegisterNode({.clock = clock,
-                                        .client = *client,
-                                        .timeout = timeout,
-                                        .reset_extended = reset_extended},
-                                       initial);
-        loop.Post([this, alive, registered = std::move(registered)] {
-          if (*alive) OnRegistered(registered);
-        });
-      });
+  if (!registering_) registering_ = deps_.clock.Now();
+  deps_.strands.Run(kStrand, [this, alive = alive_, client = client_, &clock = deps_.clock,
+                              &loop = deps_.loop, initial = MakeInitialNode(config_.node, facts),
+                              timeout = config_.api_timeout,
+                              reset_extended = !machine_->devices_known] {
+    auto registered = RegisterNode(
+        {.clock = clock, .client = *client, .timeout = timeout, .reset_extended = reset_extended},
+        initial);
+    loop.Post([this, alive, registered = std::move(registered)] {
+      if (*alive) OnRegistered(registered);
+    });
+  });
 }
 
 void NodeSync::OnRegistered(const StatusOr<Registered>& registered) {
   busy_ = false;
-  deps_.metrics.node_registrations.Add({{"result", registered.ok() ? "ok" : "error"}}).Increment();
+  deps_.metrics.registrations.Add({{"result", registered.ok() ? "ok" : "error"}}).Increment();
   if (!registered.ok()) {
     NoteFailure("cannot register the node", registered.status());
     register_wait_ = std::min(register_wait_ * 2, kMaxRegisterWait);
@@ -299,7 +296,7 @@ void NodeSync::OnRegistered(const StatusOr<Registered>& registered) {
   problem_.clear();
   deps_.log.Info(registered->created ? "node registered" : "node was registered before",
                  {KV("node", config_.node.name)});
-  if (registered->created) last_report_ = deps_.clock.Now();
+  if (registered->created) last_report_ = created_ = deps_.clock.Now();
   for (const auto& condition : registered->node->status().conditions()) {
     v1::NodeCondition told;
     told.set_type(condition.type());
@@ -317,9 +314,8 @@ void NodeSync::OnRegistered(const StatusOr<Registered>& registered) {
 }
 
 void NodeSync::ReportSoon(const NodeFacts& facts) {
-  const bool due =
-      !last_report_ ||
-      deps_.clock.Now() - last_report_ >= config_.status_report_frequency + report_delay_;
+  const bool due = !last_report_ || deps_.clock.Now() - last_report_ >=
+                                        config_.status_report_frequency + report_delay_;
   Report report{.clock = deps_.clock,
                 .client = client_,
                 .stop = stop_,
@@ -328,18 +324,18 @@ void NodeSync::ReportSoon(const NodeFacts& facts) {
                 .facts = facts,
                 .known = deleted_ ? nullptr : node_,
                 .due = due};
-  deps_.strands.Run(kStrand, [this, alive = alive_, &loop = deps_.loop,
-                              report = std::move(report)] {
-    loop.Post([this, alive, reported = report.Run()] {
-      if (*alive) OnReported(reported);
-    });
-  });
+  deps_.strands.Run(kStrand,
+                    [this, alive = alive_, &loop = deps_.loop, report = std::move(report)] {
+                      loop.Post([this, alive, reported = report.Run()] {
+                        if (*alive) OnReported(reported);
+                      });
+                    });
 }
 
 void NodeSync::OnReported(const Reported& reported) {
   busy_ = false;
   const char* result = !reported.status.ok() ? "error" : reported.patched ? "sent" : "unchanged";
-  deps_.metrics.node_reports.Add({{"result", result}}).Increment();
+  deps_.metrics.reports.Add({{"result", result}}).Increment();
   if (reported.status.ok()) {
     problem_.clear();
     const bool first = !last_report_;
@@ -348,8 +344,7 @@ void NodeSync::OnReported(const Reported& reported) {
       report_delay_ = Duration{0};
       if (reported.changed || first)
         report_delay_ = Duration{static_cast<int64_t>(
-            static_cast<double>(config_.status_report_frequency.count()) *
-            (random_.Unit() - 0.5))};
+            static_cast<double>(config_.status_report_frequency.count()) * (random_.Unit() - 0.5))};
       last_report_ = deps_.clock.Now();
     }
     NoteBoot(reported.boot_id_before);
@@ -374,8 +369,7 @@ void NodeSync::NoteFailure(const char* what, const Status& status) {
 
 void NodeSync::NoteBoot(const std::string& boot_id_before) {
   const auto& boot_id = machine_->system.boot_id;
-  if (boot_noted_ || boot_id.empty() || boot_id_before.empty() || boot_id_before == boot_id)
-    return;
+  if (boot_noted_ || boot_id.empty() || boot_id_before.empty() || boot_id_before == boot_id) return;
   boot_noted_ = true;
   RecordEvent("Warning", "Rebooted",
               "Node " + config_.node.name + " has been rebooted, boot id: " + boot_id);
@@ -395,9 +389,29 @@ void NodeSync::OnNode(std::shared_ptr<const kube::Node> node) {
   const bool another = node_ != nullptr && node_->metadata().uid() != node->metadata().uid();
   if (another) deleted_ = false;
   node_ = std::move(node);
-  deps_.metrics.node_registered.Set(1);
+  deps_.metrics.registered.Set(1);
   NoteSchedulable(*node_);
+  NoteReady();
   deps_.on_node(*node_);
+}
+
+/// Once, and only for a node that this process has made.
+void NodeSync::NoteReady() {
+  const auto& conditions = node_->status().conditions();
+  const bool ready = std::ranges::any_of(conditions, [](const auto& condition) {
+    return condition.type() == "Ready" && condition.status() == "True";
+  });
+  if (!created_ || !ready) return;
+  const auto seconds = [](Duration duration) {
+    return std::chrono::duration<double>(duration).count();
+  };
+  const auto now = deps_.clock.Now();
+  deps_.metrics.startup.Set(seconds(now.monotonic));  // which counts from the boot
+  deps_.metrics.before_process.Set(seconds(started_.monotonic));
+  deps_.metrics.before_registration.Set(seconds(registering_ - started_));
+  deps_.metrics.registration.Set(seconds(created_ - registering_));
+  deps_.metrics.after_registration.Set(seconds(now - created_));
+  created_ = {};
 }
 
 void NodeSync::RecordEvent(const char* type, const char* reason, std::string message) {

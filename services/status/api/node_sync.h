@@ -28,7 +28,6 @@
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
 #include "libs/peers/peer_health.h"
-#include "services/status/api/node_images.h"
 #include "services/status/api/node_object.h"
 #include "services/status/api/registration.h"
 #include "services/status/config.h"
@@ -49,8 +48,8 @@ class NodeSync {
     apiclient::Client::Options client;
     const bus::Table<v1::PodStatusRecord>& table;
     const peers::RuntimeState& runtime;
-    ImageLister* images = nullptr;  // null: nobody knows them
-    StatusMetrics& metrics;
+    peers::NodeImages* images = nullptr;  // null: nobody knows them
+    NodeApiMetrics& metrics;
     const Log& log;
     std::function<void(const kube::Node&)> on_node;
     std::function<void(std::vector<v1::EventRecord>)> record_events;
@@ -93,6 +92,7 @@ class NodeSync {
   void NoteFailure(const char* what, const Status& status);
   void NoteBoot(const std::string& boot_id_before);
   void NoteSchedulable(const kube::Node& node);
+  void NoteReady();
   void RecordEvent(const char* type, const char* reason, std::string message);
 
   Deps deps_;
@@ -101,12 +101,13 @@ class NodeSync {
   const std::shared_ptr<CancelToken> stop_;
   Random random_;
   std::optional<MachineFacts> machine_;
-  std::optional<std::vector<NodeImage>> images_;
+  std::optional<std::vector<peers::NodeImage>> images_;
   std::shared_ptr<const kube::Node> node_;
   bool deleted_ = false;  // the server has said so since
   bool registered_ = false;
   Duration register_wait_;
   Clock::Time started_, last_round_, last_report_;  // last_report_: no time before the first
+  Clock::Time registering_, created_;               // no time: not yet, and not by this process
   Duration report_delay_{0};
   bool busy_ = false, again_ = false;
   bool unschedulable_ = false, boot_noted_ = false;

@@ -76,6 +76,24 @@ TEST_F(NodeSyncTest, BeforeItIsRegisteredTheRecordHasWhatItAsksFor) {
   EXPECT_EQ(ServerCondition("Ready").status(), "True");
 }
 
+TEST_F(NodeSyncTest, AttemptsToRegisterAreEverFurtherApartUpToSevenSeconds) {
+  server.Inject({.method = "POST", .prefix = kNodesPath, .code = 500});
+  const auto begun = clock.Now();
+  Start();
+  std::vector<int64_t> at;
+  while (at.size() < 12) {
+    for (size_t i = Asked("POST", kNodesPath); i > 0; --i)
+      at.push_back((clock.Now() - begun) / 100ms);
+    all.Advance(100ms);
+  }
+  // Each, to a tenth of a second, after the one before it.
+  std::vector<int64_t> apart;
+  for (size_t i = 3; i < at.size(); ++i) apart.push_back(at[i] - at[i - 1]);
+  EXPECT_EQ(apart.back(), 70);
+  EXPECT_TRUE(std::ranges::is_sorted(apart));
+  EXPECT_EQ(Logged(LogLevel::kError), 1U);
+}
+
 TEST_F(NodeSyncTest, WithoutAChangeItIsReportedEveryFiveMinutesAlone) {
   StartReady();
   all.Advance(4min);
@@ -127,8 +145,7 @@ TEST_F(NodeSyncTest, ANodeMadeByAnotherIsReportedWithoutRegistering) {
   all.Advance(30s);
   EXPECT_FALSE(server.Has(kTestNode));
   EXPECT_FALSE(Record().registered());
-  server.PutJson(kTestNode,
-                 R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"node-a"}})");
+  server.PutJson(kTestNode, R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"node-a"}})");
   all.Advance(15s);
   EXPECT_TRUE(Record().registered());
   EXPECT_EQ(ServerCondition("Ready").status(), "True");
@@ -242,8 +259,7 @@ TEST_F(NodeSyncTest, ALoopbackAddressIsRefused) {
 TEST_F(NodeSyncTest, KilledAtEachRequestTheNextStartGoesOn) {
   for (const char* point :
        {"status.create-node.before", "status.create-node.after", "status.patch-node.before",
-        "status.patch-node.after", "status.reconcile-node.before",
-        "status.reconcile-node.after"}) {
+        "status.patch-node.after", "status.reconcile-node.before", "status.reconcile-node.after"}) {
     SCOPED_TRACE(point);
     FailPoints points({.crash = [] { throw exec::Scheduler::CrashedHere(); }, .delay = {}});
     FailPoints::SetCurrent(&points);

@@ -27,10 +27,10 @@ StatusOr<Registered> Reconcile(const RegistrationCall& call, const kube::Node& i
   if (patch.json.empty()) return Registered{.node = std::move(existing)};
   auto patched = std::make_shared<kube::Node>();
   FAIL_POINT("status.reconcile-node.before");
-  RETURN_IF_ERROR(call.client.Patch(path + "/status",
-                                    {apiclient::PatchType::kStrategicMerge, patch.json},
-                                    patched.get(), After(call.clock, call.timeout)),
-                  "patch node");
+  RETURN_IF_ERROR(
+      call.client.Patch(path + "/status", {apiclient::PatchType::kStrategicMerge, patch.json},
+                        patched.get(), After(call.clock, call.timeout)),
+      "patch node");
   FAIL_POINT("status.reconcile-node.after");
   return Registered{.node = std::move(patched)};
 }

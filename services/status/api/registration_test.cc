@@ -31,8 +31,8 @@ class Registration : public ::testing::Test {
     (*node.mutable_metadata()->mutable_labels())["kubernetes.io/hostname"] = "wrong";
     node.mutable_spec()->set_provider_id("cloud://1");
     node.mutable_status()->mutable_node_info()->set_boot_id(boot_id);
-    for (auto* amounts : {node.mutable_status()->mutable_capacity(),
-                          node.mutable_status()->mutable_allocatable()})
+    for (auto* amounts :
+         {node.mutable_status()->mutable_capacity(), node.mutable_status()->mutable_allocatable()})
       (*amounts)["example.com/gpu"].set_string("2");
     server.Put("/api/v1/nodes/n1", node);
   }
