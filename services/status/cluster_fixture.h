@@ -61,7 +61,10 @@ class ClusterTest : public StatusServiceTest {
                    R"({"apiVersion":"v1","kind":"Namespace",)"
                    R"("metadata":{"name":"kube-node-lease"}})");
   }
-  ~ClusterTest() override { FailPoints::SetCurrent(nullptr); }
+  ~ClusterTest() override {
+    FailPoints::SetCurrent(nullptr);
+    if (process != nullptr) Crash();  // before the server
+  }
   void AddApi(StatusDeps& deps) override {
     deps.node_api = std::make_unique<Relay>(server, node_way);
     deps.lease_api = std::make_unique<Relay>(server, lease_way);

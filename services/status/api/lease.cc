@@ -98,7 +98,7 @@ StatusOr<std::shared_ptr<const NodeLease::Lease>> NodeLease::Round::Create(
 /// A conflict is solved by the newer version, another error by another try.
 StatusOr<std::shared_ptr<const NodeLease::Lease>> NodeLease::Round::Update(
     std::shared_ptr<const Lease> lease) const {
-  Status last;
+  Status last = Cancelled("given up");
   for (int i = 0; i < kTries && !stop->cancelled(); ++i) {
     Lease next = *lease;
     SetTimes(next);

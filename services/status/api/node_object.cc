@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "k8s.io/api/core/v1/node.pb.h"
-#include "libs/kube/quantity.h"
 #include "libs/kube/resources.h"
 #include "libs/node/machine.h"
 

@@ -270,17 +270,20 @@ std::optional<NodeFacts> NodeSync::Gather() const {
 
 void NodeSync::RegisterSoon(const NodeFacts& facts) {
   if (!registering_) registering_ = deps_.clock.Now();
-  deps_.strands.Run(kStrand, [this, alive = alive_, client = client_, &clock = deps_.clock,
-                              &loop = deps_.loop, initial = MakeInitialNode(config_.node, facts),
-                              timeout = config_.api_timeout,
-                              reset_extended = !machine_->devices_known] {
-    auto registered = RegisterNode(
-        {.clock = clock, .client = *client, .timeout = timeout, .reset_extended = reset_extended},
-        initial);
-    loop.Post([this, alive, registered = std::move(registered)] {
-      if (*alive) OnRegistered(registered);
-    });
-  });
+  deps_.strands.Run(kStrand,
+                    [this, alive = alive_, client = client_, stop = stop_, &clock = deps_.clock,
+                     &loop = deps_.loop, initial = MakeInitialNode(config_.node, facts),
+                     timeout = config_.api_timeout, reset_extended = !machine_->devices_known] {
+                      auto registered = RegisterNode({.clock = clock,
+                                                      .client = *client,
+                                                      .timeout = timeout,
+                                                      .stop = stop,
+                                                      .reset_extended = reset_extended},
+                                                     initial);
+                      loop.Post([this, alive, registered = std::move(registered)] {
+                        if (*alive) OnRegistered(registered);
+                      });
+                    });
 }
 
 void NodeSync::OnRegistered(const StatusOr<Registered>& registered) {

@@ -16,11 +16,16 @@ bool IsOfAnEarlierLife(const kube::Node& initial, const kube::Node& existing) {
   return before.empty() || before != initial.status().node_info().boot_id();
 }
 
+Deadline NextDeadline(const RegistrationCall& call) {
+  auto deadline = After(call.clock, call.timeout);
+  deadline.cancel = call.stop;
+  return deadline;
+}
+
 StatusOr<Registered> Reconcile(const RegistrationCall& call, const kube::Node& initial) {
   const std::string path = NodePath(initial.metadata().name());
   auto existing = std::make_shared<kube::Node>();
-  RETURN_IF_ERROR(call.client.Get(path, existing.get(), After(call.clock, call.timeout)),
-                  "get node");
+  RETURN_IF_ERROR(call.client.Get(path, existing.get(), NextDeadline(call)), "get node");
   kube::Node corrected = *existing;
   ReconcileNode(initial, call.reset_extended && IsOfAnEarlierLife(initial, *existing), corrected);
   const NodePatch patch = MakeNodePatch(*existing, corrected);
@@ -29,7 +34,7 @@ StatusOr<Registered> Reconcile(const RegistrationCall& call, const kube::Node& i
   FAIL_POINT("status.reconcile-node.before");
   RETURN_IF_ERROR(
       call.client.Patch(path + "/status", {apiclient::PatchType::kStrategicMerge, patch.json},
-                        patched.get(), After(call.clock, call.timeout)),
+                        patched.get(), NextDeadline(call)),
       "patch node");
   FAIL_POINT("status.reconcile-node.after");
   return Registered{.node = std::move(patched)};
@@ -44,8 +49,8 @@ std::string NodePath(const std::string& name) {
 StatusOr<Registered> RegisterNode(const RegistrationCall& call, const kube::Node& initial) {
   auto node = std::make_shared<kube::Node>();
   FAIL_POINT("status.create-node.before");
-  const Status created = call.client.Create(kNodesPath, {"v1", "Node", initial}, node.get(),
-                                            After(call.clock, call.timeout));
+  const Status created =
+      call.client.Create(kNodesPath, {"v1", "Node", initial}, node.get(), NextDeadline(call));
   FAIL_POINT("status.create-node.after");
   if (created.ok()) return Registered{.node = std::move(node), .created = true};
   // One that may not create nodes may still have been given one.

@@ -28,7 +28,8 @@ struct Registered {
 struct RegistrationCall {
   const Clock& clock;
   apiclient::Client& client;
-  Duration timeout;  // of each request
+  Duration timeout;                             // of each request
+  std::shared_ptr<CancelToken> stop = nullptr;  // may be null
   /// Nobody here knows the devices of a node that is there already.
   bool reset_extended = false;
 };
