@@ -34,12 +34,12 @@ std::string BasicAuthorization(const std::string& user, const std::string& passw
   return "Basic " + kube::EncodeBase64(user + ":" + password);
 }
 
-StatusOr<std::shared_ptr<const Access>> AccessReader::Read(const Access* refused) {
+StatusOr<std::shared_ptr<const ServerAccess>> AccessReader::Read(const ServerAccess* refused) {
   const auto config = ReadConfig();
   if (!config.ok()) return config.status();
   auto access = Make(**config, refused);
   if (!access.ok()) return access.status();
-  if (last_ == nullptr || *last_ != *access) last_ = std::make_shared<const Access>(*access);
+  if (last_ == nullptr || *last_ != *access) last_ = std::make_shared<const ServerAccess>(*access);
   return last_;
 }
 
@@ -62,25 +62,24 @@ StatusOr<std::string> AccessReader::ReadPem(const Pem& pem) {
   return text;
 }
 
-StatusOr<Access> AccessReader::Make(const ClientConfig& config, const Access* refused) {
-  Access access{.server = config.server,
-                .host = HostOf(config.server),
-                .tls_server_name = config.tls_server_name,
-                .insecure = config.insecure,
-                .compression = config.compression,
-                .proxy_url = config.proxy_url};
+StatusOr<ServerAccess> AccessReader::Make(const ClientConfig& config, const ServerAccess* refused) {
+  ServerAccess access{.server = config.server,
+                      .host = HostOf(config.server),
+                      .tls_server_name = config.tls_server_name,
+                      .insecure = config.insecure,
+                      .compression = config.compression,
+                      .proxy_url = config.proxy_url};
   ASSIGN_OR_RETURN(access.ca, ReadPem(config.ca), "certificate authority");
   ASSIGN_OR_RETURN(access.certificate, ReadPem(config.certificate), "client certificate");
   ASSIGN_OR_RETURN(access.key, ReadPem(config.key), "client key");
   const Status added = AddCredentials(config, refused, access);
   if (!added.ok()) return added;
-  if (!IsOneLine(access.authorization))
-    return Unauthenticated("the token is not one line of text");
+  if (!IsOneLine(access.authorization)) return Unauthenticated("the token is not one line of text");
   return access;
 }
 
-Status AccessReader::AddCredentials(const ClientConfig& config, const Access* refused,
-                                    Access& access) {
+Status AccessReader::AddCredentials(const ClientConfig& config, const ServerAccess* refused,
+                                    ServerAccess& access) {
   if (!config.user.empty()) {
     access.authorization = BasicAuthorization(config.user, config.password);
     return OkStatus();

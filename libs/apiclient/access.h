@@ -4,7 +4,7 @@
 /// Threads: values; AccessReader blocks on files and on a plugin, and is one thread's.
 /// Errors:  UNAVAILABLE while there is no kubeconfig, it is bad, or a file of it cannot be read;
 ///          UNAUTHENTICATED when its plugin gives nothing. No secret stands in any.
-/// Source:  client-go rest.TLSConfigFor, transport.cachingFileTokenSource.
+/// Source:  docs/behaviour/api-client.md, "Credentials"; client-go rest.TLSConfigFor.
 
 #include <memory>
 #include <optional>
@@ -17,7 +17,7 @@
 namespace splitlet::apiclient {
 
 /// Never changes once it is made.
-struct Access {
+struct ServerAccess {
   std::string server;           // "https://10.0.0.1:6443/prefix"
   std::string host;             // of it, with its port
   std::string tls_server_name;  // empty: its host
@@ -27,7 +27,7 @@ struct Access {
   std::string ca, certificate, key;  // PEM; no CA: those of the system
   std::string authorization;         // value of the header; empty: none
 
-  bool operator==(const Access&) const = default;
+  bool operator==(const ServerAccess&) const = default;
 };
 
 class AccessReader {
@@ -38,25 +38,28 @@ class AccessReader {
     process::ProgramRunner run;
   };
   AccessReader(Deps deps, std::string kubeconfig)
-      : deps_(std::move(deps)), kubeconfig_(std::move(kubeconfig)), plugin_({deps_.clock, deps_.run}) {}
+      : deps_(std::move(deps)),
+        kubeconfig_(std::move(kubeconfig)),
+        plugin_({deps_.clock, deps_.run}) {}
 
   /// As it is now. The same object while nothing has changed. `refused`: what the server did not
   /// take; a plugin is asked again when it is its.
-  StatusOr<std::shared_ptr<const Access>> Read(const Access* refused);
+  StatusOr<std::shared_ptr<const ServerAccess>> Read(const ServerAccess* refused);
   /// Ends a plugin that runs, and those that would run later. From any thread.
   void GiveUp() { plugin_.GiveUp(); }
 
  private:
   StatusOr<const ClientConfig*> ReadConfig();
   StatusOr<std::string> ReadPem(const Pem& pem);
-  StatusOr<Access> Make(const ClientConfig& config, const Access* refused);
-  Status AddCredentials(const ClientConfig& config, const Access* refused, Access& access);
+  StatusOr<ServerAccess> Make(const ClientConfig& config, const ServerAccess* refused);
+  Status AddCredentials(const ClientConfig& config, const ServerAccess* refused,
+                        ServerAccess& access);
 
   const Deps deps_;
   const std::string kubeconfig_;
   std::string text_;  // that was read last
   std::optional<ClientConfig> config_;
-  std::shared_ptr<const Access> last_;
+  std::shared_ptr<const ServerAccess> last_;
   PluginCredentials plugin_;
 };
 

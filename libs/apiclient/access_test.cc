@@ -25,10 +25,10 @@ class Reading : public testing::Test {
           "clusters: [{name: c, cluster: {server: 'https://10.0.0.1:6443/api'" +
               cluster + "}}]\nusers: [{name: u, user: {" + user + "}}]\n");
   }
-  Access Must() {
+  ServerAccess Must() {
     const auto read = reader.Read(nullptr);
     EXPECT_TRUE(read.ok()) << read.status();
-    return read.ok() ? **read : Access{};
+    return read.ok() ? **read : ServerAccess{};
   }
   std::string Error() {
     const auto read = reader.Read(nullptr);
@@ -65,7 +65,7 @@ TEST_F(Reading, AKubeconfigThatIsNotThereMayCome) {
   Write(kFile, "kind: Config\napiVersion: v1\n");
   EXPECT_EQ(Error().find("UNAVAILABLE /etc/kubelet.conf: current-context"), 0u);
   WriteConfig("token: t");
-  const Access access = Must();
+  const ServerAccess access = Must();
   EXPECT_EQ(access.server, "https://10.0.0.1:6443/api");
   EXPECT_EQ(access.host, "10.0.0.1:6443");
   EXPECT_EQ(access.authorization, "Bearer t");
@@ -117,7 +117,7 @@ TEST_F(Reading, APluginIsToldWhatItNeedsAndItsWordIsKept) {
             R"("certificate-authority-data":"Q0E=","proxy-url":"","disable-compression":false}}})");
   clock.Advance(10min);
   prints = Credential(R"("clientCertificateData":"C","clientKeyData":"K")");
-  const Access access = Must();
+  const ServerAccess access = Must();
   EXPECT_EQ(access.authorization, "");
   EXPECT_EQ(access.certificate, "C");
   EXPECT_EQ(access.key, "K");

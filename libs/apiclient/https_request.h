@@ -20,7 +20,7 @@ class HttpsRequest {
  public:
   struct Call {
     const Request& request;  // outlives this
-    std::shared_ptr<const Access> access;
+    std::shared_ptr<const ServerAccess> access;
     std::string user_agent;
     WallTime now;
     Transport::OnData on_data;  // empty: the whole answer is kept
@@ -32,7 +32,7 @@ class HttpsRequest {
   /// Makes it ready to be performed within `left`.
   Status Prepare(Duration left);
   CURL* handle() const { return handle_.get(); }
-  const std::shared_ptr<const Access>& access() const { return call_.access; }
+  const std::shared_ptr<const ServerAccess>& access() const { return call_.access; }
   StatusOr<Response> TakeAnswer(CURLcode code);
 
  private:

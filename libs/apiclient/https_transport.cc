@@ -29,10 +29,10 @@ class HttpsTransport::Engine {
  private:
   struct Active {
     Call call;
-    int told = 0;  // of the deadline's token
+    int told = 0;                           // of the deadline's token
     std::unique_ptr<HttpsRequest> request;  // null: it waits for what it is made with
     std::optional<Response> refused;        // the 401 that it got
-    std::shared_ptr<const Access> refused_access;
+    std::shared_ptr<const ServerAccess> refused_access;
   };
 
   Clock::Time Now() const { return owner_.deps_.clock.Now(); }
@@ -90,7 +90,7 @@ class HttpsTransport::Engine {
     Perform(id);
   }
 
-  void AskToRead(std::shared_ptr<const Access> refused) {
+  void AskToRead(std::shared_ptr<const ServerAccess> refused) {
     if (reading_) {  // what it finds may be of before
       if (refused != nullptr) refused_meanwhile_ = std::move(refused);
       return;
@@ -190,7 +190,7 @@ class HttpsTransport::Engine {
   ReadResult access_ = Unavailable("not read yet");
   std::optional<Clock::Time> read_at_;
   bool reading_ = false;
-  std::shared_ptr<const Access> refused_meanwhile_;  // since what is being read was asked for
+  std::shared_ptr<const ServerAccess> refused_meanwhile_;  // since what is being read was asked for
   Status noted_;
 };
 
@@ -198,8 +198,8 @@ HttpsTransport::HttpsTransport(Deps deps, Options options)
     : deps_(std::move(deps)),
       options_(std::move(options)),
       multi_(deps_.curl, deps_.clock),
-      reader_({.clock = deps_.clock, .files = deps_.files, .run = deps_.run},
-              options_.kubeconfig) {}
+      reader_({.clock = deps_.clock, .files = deps_.files, .run = deps_.run}, options_.kubeconfig) {
+}
 
 HttpsTransport::~HttpsTransport() {
   reader_.GiveUp();
@@ -269,7 +269,7 @@ void HttpsTransport::ReadAsAsked() {
   while (true) {
     asked_.wait(lock, [this] { return inbox_.stop || to_read_; });
     if (inbox_.stop) return;
-    const std::shared_ptr<const Access> refused = *std::exchange(to_read_, std::nullopt);
+    const std::shared_ptr<const ServerAccess> refused = *std::exchange(to_read_, std::nullopt);
     lock.unlock();
     auto result = reader_.Read(refused.get());
     lock.lock();
@@ -278,7 +278,7 @@ void HttpsTransport::ReadAsAsked() {
   }
 }
 
-void HttpsTransport::PostRead(std::shared_ptr<const Access> refused) {
+void HttpsTransport::PostRead(std::shared_ptr<const ServerAccess> refused) {
   const std::lock_guard lock(mutex_);
   to_read_ = std::move(refused);
   asked_.notify_all();

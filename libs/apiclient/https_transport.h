@@ -2,9 +2,9 @@
 
 /// Requests to an API server by libcurl on one thread. All of them share a connection where the
 /// server has HTTP/2, else each has one, which the next one takes over. What they are made with
-/// (access.h) is read by a second thread: at first, when ten seconds have passed since, and when the
-/// server answers 401; then the request is sent once more, if something has changed. Connections
-/// made with a certificate of before serve only what goes on on them.
+/// (access.h) is read by a second thread: at first, when ten seconds have passed since, and when
+/// the server answers 401; then the request is sent once more, if something has changed.
+/// Connections made with a certificate of before serve only what goes on on them.
 /// Owns:    the requests under way, their connections, two threads from the first request on.
 /// Threads: Begin, BeginStream and host from any. Callbacks come on its first thread, also from its
 ///          end, or before Begin returns.
@@ -13,7 +13,7 @@
 ///          does, what was read last stays in use, and the log says so.
 /// Killed:  its end gives up all that is under way, with CANCELLED, and waits for no name that is
 ///          looked up.
-/// Source:  client-go transport and tools/clientcmd.
+/// Source:  docs/behaviour/api-client.md, "The way there"; client-go transport.
 
 #include <condition_variable>
 #include <cstdint>
@@ -62,7 +62,7 @@ class HttpsTransport final : public Transport {
     OnData on_data;  // of a stream alone
     Done done;
   };
-  using ReadResult = StatusOr<std::shared_ptr<const Access>>;
+  using ReadResult = StatusOr<std::shared_ptr<const ServerAccess>>;
   /// What the first thread is told.
   struct Inbox {
     std::vector<Call> begun;
@@ -74,7 +74,7 @@ class HttpsTransport final : public Transport {
   bool EnsureThreads();
   void ReadAsAsked();
   void PostCancel(uint64_t id);
-  void PostRead(std::shared_ptr<const Access> refused);
+  void PostRead(std::shared_ptr<const ServerAccess> refused);
   void OnAnswered();
   void SetHost(const std::string& host);
   Inbox TakeInbox();
@@ -87,7 +87,7 @@ class HttpsTransport final : public Transport {
   mutable std::mutex mutex_;  // of all below
   std::condition_variable asked_;
   Inbox inbox_;
-  std::optional<std::shared_ptr<const Access>> to_read_;  // what was refused, or null
+  std::optional<std::shared_ptr<const ServerAccess>> to_read_;  // what was refused, or null
   std::string host_;
   uint64_t last_id_ = 0;
   size_t calls_ = 0;
