@@ -292,7 +292,7 @@ TEST_F(Following, WatchesThatEndAtOnceAreNotBegunAtOnce) {
 }
 
 TEST_F(Following, GarbageIsListedAnew) {
-  for (const std::string garbage :
+  for (const std::string& garbage :
        {std::string("{\"type\":\n"), std::string("\xff\xff\xff\xff", 4),
         std::string("\0\0\0\3abc", 7), std::string("{}\n"), std::string("HTTP/1.1 200")}) {
     transport.asked.clear();
