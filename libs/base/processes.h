@@ -54,6 +54,7 @@ inline constexpr auto kCallRights = std::to_array<CallRight>({
     {"pod-worker", "PodWorker/HoldForRemoval", "gc"},
     {"pod-worker", "PodWorker/ReleaseHold", "gc"},
     {"pod-worker", "PodWorker/ListWorkers", "status"},
+    {"gc", "NodeImages/ListImages", "status"},
     {"pleg", "Pleg/GetPodStatus", "status"},
     {"pleg", "Pleg/GetHealth", "status"},
     {"status", "Status/RecordEvent", "*"},

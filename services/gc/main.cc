@@ -75,7 +75,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
       .log = context.log(),
       .metrics = context.metrics(),
       .events = context.events()};
-  return ServeGc(context.loop(), std::make_unique<GcService>(std::move(deps), std::move(config)),
+  return ServeGc(context, std::make_unique<GcService>(std::move(deps), std::move(config)),
                  runtime);
 }
 

@@ -1,12 +1,24 @@
+#include "libs/apiclient/connect.h"
+#include "libs/base/random.h"
 #include "libs/bus/typed.h"
 #include "libs/config/kubelet_config.h"
 #include "libs/daemon/run_service.h"
 #include "libs/daemon/service.h"
+#include "libs/node/machine.h"
 #include "services/status/rpc.h"
 #include "services/status/status_service.h"
 
 namespace splitlet::status {
 namespace {
+
+StatusOr<std::unique_ptr<apiclient::Transport>> ConnectApi(daemon::ServiceContext& context) {
+  return apiclient::Connect({.clock = context.clock(),
+                             .files = context.files(),
+                             .log = context.log(),
+                             .kubeconfig = context.flags().kubeconfig,
+                             .user_agent = fmt::format("kubelet/{} (linux/{}) splitlet-status",
+                                                       kKubeletVersion, node::Architecture())});
+}
 
 StatusOr<std::unique_ptr<daemon::Service>> MakeStatusService(daemon::ServiceContext& context) {
   auto& bus = context.bus();
@@ -34,7 +46,14 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeStatusService(daemon::ServiceCont
                   .list_addresses = node::ListInterfaceAddresses,
                   .log = context.log(),
                   .metrics = context.metrics()};
+  if (!context.flags().kubeconfig.empty()) {
+    ASSIGN_OR_RETURN(deps.node_api, ConnectApi(context), "API server, for the node");
+    ASSIGN_OR_RETURN(deps.lease_api, ConnectApi(context), "API server, for the lease");
+    ASSIGN_OR_RETURN(deps.pods_api, ConnectApi(context), "API server, for pods");
+    deps.images = peers::MakeNodeImages(context.clock(), context.Peer("gc"));
+  }
   auto config = LoadStatusConfig(context.config(), context.flags());
+  config.seed = RandomSeed();
   return ServeStatus(context.loop(),
                      std::make_unique<StatusService>(std::move(deps), std::move(config)));
 }

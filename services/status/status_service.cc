@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "libs/apiclient/client_metrics.h"
 #include "libs/bus/names.h"
 
 namespace splitlet::status {
@@ -30,7 +31,11 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
              .metrics = metrics_,
              .log = deps_.log,
              .record_events = [this](auto events) { OnEvents(std::move(events)); },
-             .on_addresses = [this] { pods_.MarkAll(); }},
+             .on_addresses = [this] { pods_.MarkAll(); },
+             .on_conditions =
+                 [this] {
+                   if (node_sync_ != nullptr) node_sync_->Kick();
+                 }},
             config_),
       pods_({.clock = deps_.clock,
              .loop = deps_.loop,
@@ -59,6 +64,41 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
   deps_.admission.OnState([this] { pods_.OnViewState(); });
   deps_.workers.OnState([this] { pods_.OnViewState(); });
   deps_.runtime.OnState([this] { pods_.OnRuntimeState(); });
+  MakeNodeApi();
+}
+
+apiclient::Client::Options StatusService::ApiOptions() const {
+  return {.metrics = api_metrics_, .wait = deps_.api_wait};
+}
+
+void StatusService::MakeNodeApi() {
+  if (deps_.node_api != nullptr || deps_.lease_api != nullptr)
+    api_metrics_ = std::make_shared<apiclient::ClientMetrics>(deps_.metrics);
+  if (deps_.node_api != nullptr)
+    node_sync_ = std::make_unique<NodeSync>(
+        NodeSync::Deps{.clock = deps_.clock,
+                       .loop = deps_.loop,
+                       .strands = deps_.strands,
+                       .files = deps_.files,
+                       .transport = *deps_.node_api,
+                       .client = ApiOptions(),
+                       .table = deps_.table,
+                       .runtime = peers_.runtime(),
+                       .images = deps_.images.get(),
+                       .metrics = metrics_.node_api,
+                       .log = deps_.log,
+                       .on_node = [this](const kube::Node& node) { node_.OnServerNode(node); },
+                       .record_events = [this](auto events) { OnEvents(std::move(events)); }},
+        config_);
+  if (deps_.lease_api != nullptr)
+    lease_ = std::make_unique<NodeLease>(NodeLease::Deps{.clock = deps_.clock,
+                                                         .loop = deps_.loop,
+                                                         .strands = deps_.strands,
+                                                         .transport = *deps_.lease_api,
+                                                         .client = ApiOptions(),
+                                                         .metrics = metrics_.node_api,
+                                                         .log = deps_.log},
+                                         config_);
 }
 
 void StatusService::Start() {
@@ -68,10 +108,19 @@ void StatusService::Start() {
                                                 [this] { OnReconcileTimer(); });
   node_.ReadSoon();
   peers_.AskAll();
+  if (lease_ != nullptr) lease_->Start();
+  if (node_sync_ != nullptr) node_sync_->Start();
+}
+
+void StatusService::BeginStop() {
+  if (lease_ != nullptr) lease_->BeginStop();
+  if (node_sync_ != nullptr) node_sync_->BeginStop();
 }
 
 daemon::Health StatusService::GetHealth() const {
   if (!node_.machine_problem().empty()) return {false, node_.machine_problem()};
+  if (config_.in_cluster && !node_.refused_addresses().empty())
+    return {false, node_.refused_addresses()};
   if (!pods_.MayPublish()) return {false, "desired or workers were not live yet"};
   return {};
 }
