@@ -126,7 +126,7 @@ class ApiTest : public ::testing::Test {
     if (follows) Follow();
     return AtServer(name).metadata().uid();
   }
-  /// A static pod; its UID is its hash.
+  /// A static pod; its UID is its hash, which begins so.
   void WantStatic(const std::string& name, const std::string& hash,
                   v1::DesiredRecord::State state = v1::DesiredRecord::WANTED) {
     kube::Pod pod;
@@ -177,12 +177,12 @@ class ApiTest : public ::testing::Test {
     return status;
   }
   void Tell(const std::string& uid, const std::string& name, const kube::PodStatus& status,
-            bool deletable = false, const std::string& source = "api") {
+            bool deletable = false) {
     v1::PodStatusRecord record;
     record.set_uid(uid);
     record.set_name(name);
     record.set_namespace_("default");
-    record.set_source(source);
+    record.set_source(uid.starts_with("hash") ? "file" : "api");
     record.set_incarnation(1);
     record.set_version(++version);
     record.set_status(status.SerializeAsString());
@@ -193,9 +193,6 @@ class ApiTest : public ::testing::Test {
   void Tell(const std::string& uid, const std::string& name, const std::string& phase,
             bool deletable = false) {
     Tell(uid, name, MakeStatus(phase), deletable);
-  }
-  void TellStatic(const std::string& hash, const std::string& name, const std::string& phase) {
-    Tell(hash, name, MakeStatus(phase), false, "file");
   }
   /// pod-worker has ended it.
   void Finish(const std::string& uid, const std::string& name, const std::string& phase) {

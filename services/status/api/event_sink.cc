@@ -63,20 +63,25 @@ Status SendCreate(apiclient::Client& client, const core::Event& event, const Dea
   return status;
 }
 
-/// `made`: an earlier count of it is there.
-Status Send(apiclient::Client& client, const core::Event& event, bool made,
-            const std::string& patch, const Deadline& deadline) {
+struct Sending {
+  core::Event event;
+  bool made = false;  // an earlier count of it is there
+  std::string patch;
+};
+
+Status Send(apiclient::Client& client, const Sending& sending, const Deadline& deadline) {
+  const auto& metadata = sending.event.metadata();
   const std::string path =
-      EventsPath(event.metadata().namespace_()) + "/" + apiclient::Escaped(event.metadata().name());
-  if (made) {
-    const Status patched = SendPatch(client, path, patch, deadline);
+      EventsPath(metadata.namespace_()) + "/" + apiclient::Escaped(metadata.name());
+  if (sending.made) {
+    const Status patched = SendPatch(client, path, sending.patch, deadline);
     // The server forgets events after an hour or so.
     if (patched.code() != StatusCode::kNotFound) return patched;
   }
-  const Status created = SendCreate(client, event, deadline);
+  const Status created = SendCreate(client, sending.event, deadline);
   if (created.code() != StatusCode::kAlreadyExists) return created;
   // Our own, whose answer was lost: its name is nobody else's. It may have come again since.
-  return SendPatch(client, path, patch, deadline);
+  return SendPatch(client, path, sending.patch, deadline);
 }
 
 }  // namespace
@@ -196,20 +201,21 @@ void EventSink::SendNext() {
   }
   sending_ = next->key;
   const bool is_pod = next->event.kind() == "Pod" && deps_.pod_version != nullptr;
-  core::Event event = EventOf(next->event, deps_.node_name,
-                              is_pod ? deps_.pod_version(next->event.uid()) : std::string());
-  event.mutable_metadata()->set_namespace_(next->name.name_space);
-  event.mutable_metadata()->set_name(next->name.name);
-  deps_.strands.Run("api/events",
-                    [this, alive = alive_, &loop = deps_.loop, &clock = deps_.clock, stop = stop_,
-                     client = deps_.client, key = next->key, count = next->event.count(),
-                     event = std::move(event), made = next->made, patch = CountPatch(next->event)] {
-                      const Deadline deadline{clock.Now() + kTimeout, stop};
-                      const Status status = Send(*client, event, made, patch, deadline);
-                      loop.Post([this, alive, key, count, status] {
-                        if (*alive) OnSent(key, count, status);
-                      });
-                    });
+  Sending sending{.event = EventOf(next->event, deps_.node_name,
+                                   is_pod ? deps_.pod_version(next->event.uid()) : std::string()),
+                  .made = next->made,
+                  .patch = CountPatch(next->event)};
+  sending.event.mutable_metadata()->set_namespace_(next->name.name_space);
+  sending.event.mutable_metadata()->set_name(next->name.name);
+  deps_.strands.Run("api/events", [this, alive = alive_, &loop = deps_.loop, &clock = deps_.clock,
+                                   stop = stop_, client = deps_.client, key = next->key,
+                                   count = next->event.count(), sending = std::move(sending)] {
+    const Deadline deadline{clock.Now() + kTimeout, stop};
+    const Status status = Send(*client, sending, deadline);
+    loop.Post([this, alive, key, count, status] {
+      if (*alive) OnSent(key, count, status);
+    });
+  });
 }
 
 void EventSink::OnSent(const std::string& key, uint32_t count, const Status& status) {

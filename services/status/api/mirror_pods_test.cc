@@ -8,13 +8,13 @@ namespace splitlet::status {
 namespace {
 
 using ::testing::IsEmpty;
-using Strings = std::vector<std::string>;
 
 const std::string kWebPath = kPods + "/web-node-a";
 
 TEST(NextMirrorAct, EveryCase) {
-  const std::string wanted = "h1";
-  const Mirror same{.hash = "h1"}, other{.hash = "h0"}, ending{.hash = "h1", .deleting = true};
+  const std::string wanted = "hash1";
+  const Mirror same{.hash = "hash1"}, other{.hash = "hash0"},
+      ending{.hash = "hash1", .deleting = true};
   const struct {
     const char* name;
     MirrorFacts facts;
@@ -55,11 +55,11 @@ class MirrorPodsTest : public ApiTest {
 
 TEST_F(MirrorPodsTest, IsTheStaticPodOwnedByTheNode) {
   Start();
-  WantStatic("web-node-a", "h1");
+  WantStatic("web-node-a", "hash1");
   Run(1s);
   const kube::Pod pod = AtServer("web-node-a");
-  EXPECT_EQ(kube::AnnotationOf(pod, kube::kConfigMirror), "h1");
-  EXPECT_EQ(kube::AnnotationOf(pod, kube::kConfigHash), "h1");
+  EXPECT_EQ(kube::AnnotationOf(pod, kube::kConfigMirror), "hash1");
+  EXPECT_EQ(kube::AnnotationOf(pod, kube::kConfigHash), "hash1");
   EXPECT_EQ(kube::AnnotationOf(pod, kube::kConfigSource), "file");
   EXPECT_EQ(pod.spec().node_name(), "node-a");
   ASSERT_EQ(pod.metadata().owner_references_size(), 1);
@@ -67,13 +67,13 @@ TEST_F(MirrorPodsTest, IsTheStaticPodOwnedByTheNode) {
   EXPECT_EQ(owner.api_version() + " " + owner.kind() + " " + owner.name() + " " + owner.uid(),
             "v1 Node node-a node-uid");
   EXPECT_TRUE(owner.controller());
-  EXPECT_NE(pod.metadata().uid(), "h1");
+  EXPECT_NE(pod.metadata().uid(), "hash1");
 }
 
 TEST_F(MirrorPodsTest, IsMadeOnceTheNodeIsRegisteredAndOnlyOnce) {
   node_uid.clear();
   Start();
-  WantStatic("web-node-a", "h1");
+  WantStatic("web-node-a", "hash1");
   Run(30s);
   EXPECT_THAT(server.List(kPods), IsEmpty());
   process->pods->OnNode("node-uid");
@@ -91,8 +91,8 @@ TEST_F(MirrorPodsTest, IsMadeOnceTheNodeIsRegisteredAndOnlyOnce) {
 
 TEST_F(MirrorPodsTest, TheStatusOfTheStaticPodGoesToIt) {
   Start();
-  WantStatic("web-node-a", "h1");
-  TellStatic("h1", "web-node-a", "Running");
+  WantStatic("web-node-a", "hash1");
+  Tell("hash1", "web-node-a", "Running");
   follows = false;  // before anybody has shown it
   Run(1s);
   EXPECT_EQ(AtServer("web-node-a").status().phase(), "Running");
@@ -103,38 +103,38 @@ TEST_F(MirrorPodsTest, TheStatusOfTheStaticPodGoesToIt) {
 
 TEST_F(MirrorPodsTest, OneThatDiffersIsReplaced) {
   Start();
-  WantStatic("web-node-a", "h1");
+  WantStatic("web-node-a", "hash1");
   Run(1s);
   const std::string before = UidAtServer();
-  Forget("h1");
-  WantStatic("web-node-a", "h2");
+  Forget("hash1");
+  WantStatic("web-node-a", "hash2");
   Run(2s);
-  EXPECT_EQ(HashAtServer(), "h2");
+  EXPECT_EQ(HashAtServer(), "hash2");
   EXPECT_NE(UidAtServer(), before);
-  TellStatic("h2", "web-node-a", "Running");
+  Tell("hash2", "web-node-a", "Running");
   Run(1s);
   EXPECT_EQ(AtServer("web-node-a").status().phase(), "Running");
 }
 
 TEST_F(MirrorPodsTest, OneThatDiffersAndIsNotShownYetIsFoundAndReplaced) {
   Start();
-  WantStatic("web-node-a", "h1");
+  WantStatic("web-node-a", "hash1");
   Run(1s);
   Kill();
   follows = false;
   for (const auto& uid : followed) desired_rows.Remove(uid);
   followed.clear();
-  Forget("h1");
-  WantStatic("web-node-a", "h2");
+  Forget("hash1");
+  WantStatic("web-node-a", "hash2");
   Start();
   Run(2s);
-  EXPECT_EQ(HashAtServer(), "h2");
+  EXPECT_EQ(HashAtServer(), "hash2");
 }
 
 TEST_F(MirrorPodsTest, DeletedByAUserItIsMadeAgain) {
   Start();
-  WantStatic("web-node-a", "h1");
-  TellStatic("h1", "web-node-a", "Running");
+  WantStatic("web-node-a", "hash1");
+  Tell("hash1", "web-node-a", "Running");
   Run(1s);
   for (const bool at_once : {false, true}) {
     const std::string before = UidAtServer();
@@ -148,44 +148,44 @@ TEST_F(MirrorPodsTest, DeletedByAUserItIsMadeAgain) {
 
 TEST_F(MirrorPodsTest, StaysUntilTheContainersOfItsStaticPodHaveStopped) {
   Start();
-  WantStatic("web-node-a", "h1");
-  Work("h1", v1::SYNCING);
+  WantStatic("web-node-a", "hash1");
+  Work("hash1", v1::SYNCING);
   Run(1s);
-  WantStatic("web-node-a", "h1", v1::DesiredRecord::REMOVED);
-  Work("h1", v1::TERMINATING);
+  WantStatic("web-node-a", "hash1", v1::DesiredRecord::REMOVED);
+  Work("hash1", v1::TERMINATING);
   Run(30s);
   EXPECT_TRUE(server.Has(kWebPath));
-  Forget("h1");
+  Forget("hash1");
   Run(30s);
   EXPECT_TRUE(server.Has(kWebPath)) << "its worker has not finished";
-  Work("h1", v1::FINISHED);
+  Work("hash1", v1::FINISHED);
   Run(12s);
   EXPECT_FALSE(server.Has(kWebPath));
 }
 
 TEST_F(MirrorPodsTest, OfAnEditedPodTheOldOneStaysUntilTheOldContainersHaveStopped) {
   Start();
-  WantStatic("web-node-a", "h1");
-  Work("h1", v1::SYNCING);
+  WantStatic("web-node-a", "hash1");
+  Work("hash1", v1::SYNCING);
   Run(1s);
-  WantStatic("web-node-a", "h1", v1::DesiredRecord::REMOVED);
-  WantStatic("web-node-a", "h2");
-  Work("h2", v1::SYNCING);
+  WantStatic("web-node-a", "hash1", v1::DesiredRecord::REMOVED);
+  WantStatic("web-node-a", "hash2");
+  Work("hash2", v1::SYNCING);
   Run(20s);
-  EXPECT_EQ(HashAtServer(), "h1");
-  Work("h1", v1::FINISHED);
-  Forget("h1");
+  EXPECT_EQ(HashAtServer(), "hash1");
+  Work("hash1", v1::FINISHED);
+  Forget("hash1");
   Run(12s);
-  EXPECT_EQ(HashAtServer(), "h2");
+  EXPECT_EQ(HashAtServer(), "hash2");
 }
 
 TEST_F(MirrorPodsTest, NoneGoesWhileItIsNotCertainThatNobodyWantsIt) {
   Start();
-  WantStatic("web-node-a", "h1");
+  WantStatic("web-node-a", "hash1");
   Run(1s);
   desired_rows.SetComplete({.scopes = {"api", "http"}});
   Run(4s);
-  Forget("h1");
+  Forget("hash1");
   Run(30s);
   EXPECT_TRUE(server.Has(kWebPath)) << "a source is incomplete";
   desired_rows.SetComplete({.scopes = {std::string(bus::kAll)}});
@@ -200,21 +200,21 @@ TEST_F(MirrorPodsTest, NoneGoesWhileItIsNotCertainThatNobodyWantsIt) {
 TEST_F(MirrorPodsTest, APodOfItsNameThatMirrorsNoneIsLeftAlone) {
   const std::string uid = CreatePod("web-node-a");
   Start();
-  WantStatic("web-node-a", "h1");
-  TellStatic("h1", "web-node-a", "Running");
+  WantStatic("web-node-a", "hash1");
+  Tell("hash1", "web-node-a", "Running");
   Run(200s);
   EXPECT_EQ(UidAtServer(), uid);
   EXPECT_EQ(AtServer("web-node-a").status().phase(), "Pending");
   EXPECT_LT(Calls().size(), 15U) << "it is tried again with a back-off";
   server.Remove(kWebPath);
   Run(70s);
-  EXPECT_EQ(HashAtServer(), "h1");
+  EXPECT_EQ(HashAtServer(), "hash1");
 }
 
 TEST_F(MirrorPodsTest, LostAnswersMakeNoSecondOne) {
   Start();
   server.Inject({.method = "POST", .prefix = kPods, .times = 1, .after_effect = true});
-  WantStatic("web-node-a", "h1");
+  WantStatic("web-node-a", "hash1");
   follows = false;
   Run(5s);
   const std::string uid = UidAtServer();
@@ -222,7 +222,7 @@ TEST_F(MirrorPodsTest, LostAnswersMakeNoSecondOne) {
   Run(70s);
   EXPECT_EQ(UidAtServer(), uid);
   server.Inject({.method = "DELETE", .times = 3, .after_effect = true});
-  Forget("h1");
+  Forget("hash1");
   Run(30s);
   EXPECT_FALSE(server.Has(kWebPath));
 }
@@ -230,8 +230,8 @@ TEST_F(MirrorPodsTest, LostAnswersMakeNoSecondOne) {
 TEST_F(MirrorPodsTest, TheServerIsAwayAtTheStart) {
   server.SetAway(true);
   Start();
-  WantStatic("web-node-a", "h1");
-  TellStatic("h1", "web-node-a", "Running");
+  WantStatic("web-node-a", "hash1");
+  Tell("hash1", "web-node-a", "Running");
   Run(600s);
   EXPECT_LT(server.TakeSeen().size(), 20U);
   server.SetAway(false);

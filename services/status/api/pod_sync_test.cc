@@ -278,7 +278,7 @@ TEST_F(PodSyncTest, AStaticPodWithoutMirrorMakesNoCall) {
   node_uid.clear();
   Start();
   WantStatic("static-node-a", "hash1");
-  TellStatic("hash1", "static-node-a", "Running");
+  Tell("hash1", "static-node-a", "Running");
   Run(60s);
   EXPECT_THAT(server.TakeSeen(), IsEmpty());
   process->pods->OnNode("node-uid");
@@ -293,12 +293,12 @@ TEST_F(PodSyncTest, AMirrorPodIsNeverDeletedAsFinished) {
   const std::string mirror = AtServer("static-node-a").metadata().uid();
   finished->finished["hash1"] = 1;
   finished->finished[mirror] = 1;
-  Tell("hash1", "static-node-a", MakeStatus("Succeeded"), true, "file");
+  Tell("hash1", "static-node-a", "Succeeded", true);
   Run(30s);
   EXPECT_EQ(AtServer("static-node-a").metadata().uid(), mirror);
   EXPECT_EQ(AtServer("static-node-a").status().phase(), "Succeeded");
   EXPECT_THAT(Calls("DELETE"), IsEmpty());
-  Tell("hash1", "static-node-a", MakeStatus("Running"), false, "file");  // in another life
+  Tell("hash1", "static-node-a", "Running");  // in another life
   Run(1s);
   EXPECT_EQ(AtServer("static-node-a").status().phase(), "Running");
 }
@@ -396,7 +396,7 @@ TEST_F(PodSyncCrash, KilledAroundEachCallNothingIsLostAndNobodyComesBack) {
     const std::string job = CreatePod("job"), web = CreatePod("web");
     WantStatic("static-node-a", "hash1");
     WantStatic("old-node-a", "hash2");
-    TellStatic("hash1", "static-node-a", "Running");
+    Tell("hash1", "static-node-a", "Running");
     Tell(web, "web", "Running");
     Tell(job, "job", "Running");
     RunSupervised(10s);

@@ -16,14 +16,16 @@ std::optional<uint64_t> NumberOf(const std::string& text) {
   return number;
 }
 
-Status SendPatch(apiclient::Client& client, const PodObject& object, const std::string& patch,
-                 const Deadline& deadline, kube::Pod& answer) {
+StatusOr<kube::Pod> SendPatch(apiclient::Client& client, const PodObject& object,
+                              const std::string& patch, const Deadline& deadline) {
   FAIL_POINT("status.patch-pod.before");
+  kube::Pod answer;
   const Status status =
       client.Patch(PathOf(object) + "/status", {apiclient::PatchType::kStrategicMerge, patch},
                    &answer, deadline);
   FAIL_POINT("status.patch-pod.after");
-  return status;
+  if (!status.ok()) return status;
+  return answer;
 }
 
 Status SendDelete(apiclient::Client& client, const PodObject& object, const Deadline& deadline) {
@@ -77,11 +79,10 @@ Written WriteStatus(apiclient::Client& client, const WriteTask& task, const Dead
       task.object.uid, base->status,
       MergeStatus(base->status, ours, {.mirror = task.mirror, .keep_times = task.first}));
   if (patch.empty()) return {.status = OkStatus(), .server = base};
-  kube::Pod answer;
-  const Status sent = SendPatch(client, task.object, patch, deadline, answer);
-  if (sent.code() == StatusCode::kNotFound) return {.status = OkStatus(), .gone = true};
-  if (!sent.ok()) return {.status = Annotate(sent, "patch the status")};
-  return {.status = OkStatus(), .server = ServerPodOf(answer)};
+  const auto answer = SendPatch(client, task.object, patch, deadline);
+  if (answer.status().code() == StatusCode::kNotFound) return {.status = OkStatus(), .gone = true};
+  if (!answer.ok()) return {.status = Annotate(answer.status(), "patch the status")};
+  return {.status = OkStatus(), .server = ServerPodOf(*answer)};
 }
 
 Status DeletePod(apiclient::Client& client, const PodObject& object, const Deadline& deadline) {

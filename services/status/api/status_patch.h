@@ -4,8 +4,7 @@
 /// it. Pure.
 /// Threads: any.
 /// Errors: none.
-/// Source: docs/behaviour/status.md, "To the API server"; API conventions of Kubernetes, strategic
-/// merge patch.
+/// Source: docs/behaviour/status.md, "To the API server".
 
 #include <string>
 
