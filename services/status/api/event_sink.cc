@@ -19,14 +19,9 @@ constexpr int64_t kNanosPerSecond = 1'000'000'000;
 
 /// Said no, for good. What is left is a server that cannot be reached, or cannot answer now.
 bool IsRefusal(const Status& status) {
-  switch (status.code()) {
-    case StatusCode::kUnavailable:
-    case StatusCode::kDeadlineExceeded:
-    case StatusCode::kResourceExhausted:
-    case StatusCode::kUnauthenticated:
-    case StatusCode::kCancelled: return false;
-    default: return true;
-  }
+  if (status.code() == StatusCode::kAborted) return true;
+  return !IsRetryable(status.code()) && status.code() != StatusCode::kUnauthenticated &&
+         status.code() != StatusCode::kCancelled;
 }
 
 std::string EventsPath(const std::string& name_space) {

@@ -57,6 +57,9 @@ class EventSink {
   EventSink(const EventSink&) = delete;
   EventSink& operator=(const EventSink&) = delete;
 
+  /// Gives up what is under way.
+  void BeginStop() { stop_->Cancel(); }
+
   /// `key`: which event it is; `event` with all its occurrences so far. `is_new`: the store did not
   /// know it, so that earlier ones are another event.
   void OnEvent(const std::string& key, const v1::EventRecord& event, bool is_new);

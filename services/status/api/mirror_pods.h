@@ -73,6 +73,9 @@ class MirrorPods {
   MirrorPods(const MirrorPods&) = delete;
   MirrorPods& operator=(const MirrorPods&) = delete;
 
+  /// Gives up what is under way.
+  void BeginStop() { stop_->Cancel(); }
+
   void OnDesired(const std::string& key);
   void OnWorker(const std::string& key);
   /// Completeness of `desired` or `workers` has changed.

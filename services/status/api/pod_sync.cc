@@ -89,7 +89,11 @@ void PodSync::OnReconcile() {
     AddSoon(key);
   }
   double unsent = 0;
-  for (const auto& [key, pod] : pods_) unsent += pod.unsent_since ? 1 : 0;
+  for (const auto& [key, pod] : pods_) {
+    if (!pod.unsent_since) continue;
+    ++unsent;
+    if (!pod.busy) AddSoon(key);
+  }
   deps_.metrics.unsent.Set(unsent);
   backoff_.Collect();
 }

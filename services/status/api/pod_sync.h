@@ -53,6 +53,9 @@ class PodSync {
   PodSync(const PodSync&) = delete;
   PodSync& operator=(const PodSync&) = delete;
 
+  /// Gives up what is under way.
+  void BeginStop() { stop_->Cancel(); }
+
   /// Its record was put or removed.
   void OnStatus(const std::string& key);
   /// Its pod has changed in `desired`.

@@ -30,7 +30,7 @@ class PodSyncTest : public ApiTest {
   void Edit(const std::string& name, const std::function<void(kube::PodStatus&)>& edit) {
     kube::Pod pod = AtServer(name);
     edit(*pod.mutable_status());
-    server.Put(kPods + "/" + name + "/status", pod);
+    server.Put(kPods + "/" + name, pod);
   }
 };
 
@@ -230,20 +230,18 @@ TEST_F(PodSyncTest, ARejectedPodIsFailedAndGoesWhenItIsDeleted) {
   Tell(uid, "web", rejected);
   Run(1s);
   EXPECT_EQ(AtServer("web").status().reason(), "OutOfcpu");
-  kube::Pod pod = AtServer("web");
-  pod.mutable_metadata()->add_finalizers("example.com/hold");  // so that the server keeps it
-  server.Put(kPods + "/web", pod);
-  server.Delete(kPods + "/web");
-  Run(5s);
-  EXPECT_TRUE(server.Has(kPods + "/web"));
-  finished->finished[uid] = 1;
-  Tell(uid, "web", rejected, true);
-  Run(5s);
-  server.TakeSeen();
-  pod = AtServer("web");
-  pod.mutable_metadata()->clear_finalizers();
-  server.Put(kPods + "/web", pod);
+  const std::string other = CreatePod("other");
+  Run(1s);
+  server.Delete(kPods + "/other");  // asked to go before it was told, so that the server waits
+  Tell(other, "other", rejected);
   Run(20s);
+  EXPECT_EQ(AtServer("other").status().phase(), "Failed");
+  finished->finished[other] = 1;
+  Tell(other, "other", rejected, true);
+  Run(2s);
+  EXPECT_FALSE(server.Has(kPods + "/other"));
+  server.Delete(kPods + "/web");
+  Run(2s);
   EXPECT_FALSE(server.Has(kPods + "/web"));
 }
 

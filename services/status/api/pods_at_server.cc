@@ -35,6 +35,12 @@ PodsAtServer::PodsAtServer(const Deps& deps)
                .metrics = metrics_,
                .log = deps.log}) {}
 
+void PodsAtServer::BeginStop() {
+  mirrors_.BeginStop();
+  statuses_.BeginStop();
+  events_.BeginStop();
+}
+
 void PodsAtServer::OnDesired(const std::string& key) {
   mirrors_.OnDesired(key);  // first: a status goes to the mirror pod that is there now
   statuses_.OnDesired(key);

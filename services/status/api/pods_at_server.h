@@ -34,6 +34,8 @@ class PodsAtServer {
   PodsAtServer(const PodsAtServer&) = delete;
   PodsAtServer& operator=(const PodsAtServer&) = delete;
 
+  /// Gives up calls that are under way.
+  void BeginStop();
   /// A record of `podstatus` was put or removed.
   void OnStatus(const std::string& key) { statuses_.OnStatus(key); }
   void OnDesired(const std::string& key);
