@@ -13,6 +13,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/apiclient/client.h"
 #include "libs/base/clock.h"
+#include "libs/kube/pod_types.h"
 
 namespace splitlet::status {
 
