@@ -63,10 +63,11 @@ TEST_F(MirrorPodsTest, IsTheStaticPodOwnedByTheNode) {
   EXPECT_EQ(kube::AnnotationOf(pod, kube::kConfigSource), "file");
   EXPECT_EQ(pod.spec().node_name(), "node-a");
   ASSERT_EQ(pod.metadata().owner_references_size(), 1);
-  const auto& owner = pod.metadata().owner_references(0);
-  EXPECT_EQ(owner.api_version() + " " + owner.kind() + " " + owner.name() + " " + owner.uid(),
+  const auto& reference = pod.metadata().owner_references(0);
+  EXPECT_EQ(reference.api_version() + " " + reference.kind() + " " + reference.name() + " " +
+                reference.uid(),
             "v1 Node node-a node-uid");
-  EXPECT_TRUE(owner.controller());
+  EXPECT_TRUE(reference.controller());
   EXPECT_NE(pod.metadata().uid(), "hash1");
 }
 
