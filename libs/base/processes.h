@@ -48,7 +48,7 @@ struct CallRight {
 
 inline constexpr auto kCallRights = std::to_array<CallRight>({
     {"*", "Admin/GetProcess", "status"},
-    {"config-source", "ConfigSource/GetPod", "sync-loop|pod-worker|gc"},
+    {"config-source", "ConfigSource/GetPod", "sync-loop|pod-worker|gc|status"},
     {"pod-worker", "PodWorker/UpdatePod", "sync-loop"},
     {"pod-worker", "PodWorker/KillPod", "sync-loop|gc"},
     {"pod-worker", "PodWorker/HoldForRemoval", "gc"},
