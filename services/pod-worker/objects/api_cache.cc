@@ -41,7 +41,7 @@ std::string ClassKey(const Message& object) {
 
 ApiCache::ApiCache(ApiContext context, ChangeDetection strategy)
     : context_(std::move(context)),
-      calls_({context_.clock, context_.loop, context_.transport}),
+      calls_(context_),
       config_maps_({context_, calls_, strategy,
                     [this](const std::string& uid, bool changed) { OnAnswer(uid, changed); }},
                    ReferencedObjects::ConfigMaps()),
@@ -142,7 +142,8 @@ std::shared_ptr<const ObjectSource> ApiCache::ViewBeside(
   content.services = services_.objects();
   content.runtime_classes = runtime_classes_.objects();
   content.runtime_classes_trouble = runtime_classes_.trouble();
-  return std::make_shared<StaticView>(std::move(own), std::make_shared<ApiView>(std::move(content)));
+  return std::make_shared<StaticView>(std::move(own),
+                                      std::make_shared<ApiView>(std::move(content)));
 }
 
 ChangeDetection ChangeDetectionOf(const std::string& strategy) {

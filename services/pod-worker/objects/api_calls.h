@@ -11,14 +11,28 @@
 #include <memory>
 #include <string>
 
-#include "libs/apiclient/transport.h"
+#include "libs/apiclient/wire.h"
+#include "libs/base/log.h"
+#include "libs/base/random.h"
 #include "libs/exec/exec.h"
 
-namespace google::protobuf {
-class Message;
+namespace splitlet::apiclient {
+class ClientMetrics;
 }
 
 namespace splitlet::pod_worker {
+
+/// What reaches an API server from here.
+struct ApiContext {
+  const Clock& clock;
+  exec::EventLoop& loop;
+  exec::Strands& strands;
+  apiclient::Transport& transport;
+  Random& random;
+  Log log;
+  apiclient::ContentType content = apiclient::ContentType::kProtobuf;
+  std::shared_ptr<apiclient::ClientMetrics> metrics = nullptr;  // null: none
+};
 
 class ApiCalls {
  public:
@@ -27,12 +41,8 @@ class ApiCalls {
   /// After it a call has failed.
   static constexpr Duration kTimeout = 10s;
 
-  struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    apiclient::Transport& transport;
-  };
-  explicit ApiCalls(Deps deps) : deps_(deps) {}
+  /// `context` outlives it.
+  explicit ApiCalls(const ApiContext& context) : context_(context) {}
   /// No answer comes after it.
   ~ApiCalls() = default;
   ApiCalls(const ApiCalls&) = delete;
@@ -40,13 +50,13 @@ class ApiCalls {
 
   /// `into`: filled before `done` when that gets OK.
   void Get(const std::string& path, std::shared_ptr<Message> into, Done done);
-  /// `json`: an object with its kind.
-  void Post(const std::string& path, std::string json, std::shared_ptr<Message> into, Done done);
+  void Post(const std::string& path, const apiclient::Content& content,
+            std::shared_ptr<Message> into, Done done);
 
  private:
   void Begin(apiclient::Request request, std::shared_ptr<Message> into, Done done);
 
-  const Deps deps_;
+  const ApiContext& context_;
   const std::shared_ptr<const bool> alive_ = std::make_shared<bool>(true);
 };
 

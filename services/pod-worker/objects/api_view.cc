@@ -65,8 +65,7 @@ StatusOr<ObjectPtr<PersistentVolume>> ApiView::GetPersistentVolume(const std::st
 
 StatusOr<std::vector<ObjectPtr<Service>>> ApiView::Services(const std::string& name_space) const {
   if (content_.services == nullptr)
-    return Unavailable(
-        "services have not yet been read at least once, cannot construct envvars");
+    return Unavailable("services have not yet been read at least once, cannot construct envvars");
   std::vector<ObjectPtr<Service>> services;
   const std::string prefix = name_space + "/";
   const auto& all = *content_.services;

@@ -17,10 +17,9 @@ constexpr Duration kRetry = 1s;
 /// What a pod may notice of an answer.
 std::string Digest(const ClaimLookups::Found& found) {
   const auto& [claim, volume, may_use] = found;
-  return fmt::format(
-      "{} {} {}", claim.ok() ? (*claim)->status().phase() : Message(claim.status()),
-      claim.ok() ? (*claim)->spec().volume_name() : "",
-      volume.ok() ? (*volume)->spec().claim_ref().uid() : Message(volume.status()));
+  return fmt::format("{} {} {}", claim.ok() ? (*claim)->status().phase() : Message(claim.status()),
+                     claim.ok() ? (*claim)->spec().volume_name() : "",
+                     volume.ok() ? (*volume)->spec().claim_ref().uid() : Message(volume.status()));
 }
 
 bool IsForOnePod(const ClaimLookups::Found& found) {

@@ -39,12 +39,12 @@ ReferencedObjects::Kind KindOf(std::string_view name, std::string_view path) {
 }  // namespace
 
 struct ReferencedObjects::Entry {
-  uint64_t number = 0;            // a later one of the same name is another
-  std::set<std::string> pods;     // UIDs; never empty
+  uint64_t number = 0;         // a later one of the same name is another
+  std::set<std::string> pods;  // UIDs; never empty
   std::unique_ptr<apiclient::Reflector> watch;
-  bool known = false;             // `object` says what there is
-  Object object;                  // null: there is none
-  Status trouble;                 // why the last question was not answered
+  bool known = false;  // `object` says what there is
+  Object object;       // null: there is none
+  Status trouble;      // why the last question was not answered
   bool asking = false;
   std::optional<Clock::Time> read_at, failed_at;
 };
@@ -106,10 +106,11 @@ void ReferencedObjects::Watch(const ObjectName& name, Entry& entry) {
       fmt::format("/api/v1/namespaces/{}/{}", apiclient::Escaped(name.name_space), kind_.path);
   entry.watch = std::make_unique<apiclient::Reflector>(
       apiclient::Reflector::Deps{context.clock, context.loop, context.strands, context.transport,
-                                 context.random, context.log, nullptr},
+                                 context.random, context.log, context.metrics},
       apiclient::Reflector::Options{
           .path = path,
           .field_selector = "metadata.name=" + name.name,
+          .content = context.content,
           .item = kind_.item,
           .list = kind_.list,
           .strand = fmt::format("{}/{}/{}", kind_.path, name.name_space, name.name)},
@@ -131,8 +132,8 @@ void ReferencedObjects::OnObject(const ObjectName& name, Object object) {
   entry.trouble = OkStatus();
   if (!same) entry.object = std::move(object);
   if (entry.watch != nullptr && entry.object != nullptr && kind_.immutable(*entry.object))
-    deps_.context.loop.Post([watch = std::shared_ptr<apiclient::Reflector>(
-                                 std::move(entry.watch))] {});
+    deps_.context.loop.Post(
+        [watch = std::shared_ptr<apiclient::Reflector>(std::move(entry.watch))] {});
   Tell(entry, !same);
 }
 
@@ -203,9 +204,9 @@ StatusOr<ReferencedObjects::Object> ReferencedObjects::Find(const ObjectName& na
     return Unavailable("object \"{}\"/\"{}\" not registered", name.name_space, name.name);
   const Entry& entry = *found->second;
   if (!entry.known)
-    return Unavailable("failed to sync {} cache: {}", kind_.name,
-                       entry.trouble.ok() ? "timed out waiting for the condition"
-                                          : Message(entry.trouble));
+    return Unavailable(
+        "failed to sync {} cache: {}", kind_.name,
+        entry.trouble.ok() ? "timed out waiting for the condition" : Message(entry.trouble));
   if (entry.object == nullptr) return NotFound("{} \"{}\" not found", kind_.name, name.name);
   return entry.object;
 }

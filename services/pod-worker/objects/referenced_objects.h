@@ -35,16 +35,6 @@ enum class ChangeDetection { kWatch, kCache, kGet };
 /// `changed`: another object, or another reason why there is none; else only an answer.
 using OnAnswer = std::function<void(const std::string& uid, bool changed)>;
 
-/// What the parts of ApiCache are made of.
-struct ApiContext {
-  const Clock& clock;
-  exec::EventLoop& loop;
-  exec::Strands& strands;
-  apiclient::Transport& transport;
-  Random& random;
-  Log log;
-};
-
 class ReferencedObjects {
  public:
   using Object = apiclient::Reflector::Object;
@@ -85,8 +75,7 @@ class ReferencedObjects {
   void Read(const ObjectName& name, Entry& entry);
   void OnObject(const ObjectName& name, Object object);
   void OnTrouble(const ObjectName& name, const Status& status);
-  void OnRead(const ObjectName& name, uint64_t number, const Status& status,
-              const Object& object);
+  void OnRead(const ObjectName& name, uint64_t number, const Status& status, const Object& object);
   void Tell(const Entry& entry, bool changed);
   bool IsFresh(const Entry& entry) const;
 

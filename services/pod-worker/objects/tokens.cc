@@ -6,7 +6,6 @@
 #include "k8s.io/api/authentication/v1/authentication.pb.h"
 #include "libs/apiclient/client.h"
 #include "libs/base/fail_point.h"
-#include "libs/kube/encode.h"
 
 namespace splitlet::pod_worker {
 
@@ -19,7 +18,7 @@ constexpr Duration kJitter = 10s;
 constexpr Duration kFirstRetry = 1s;
 constexpr Duration kLastRetry = 30s;
 
-std::string RequestFor(const TokenOwner& owner, const TokenWish& wish) {
+TokenRequest RequestFor(const TokenOwner& owner, const TokenWish& wish) {
   TokenRequest request;
   auto& spec = *request.mutable_spec();
   // Without one the server's own are meant.
@@ -30,8 +29,7 @@ std::string RequestFor(const TokenOwner& owner, const TokenWish& wish) {
   bound.set_api_version("v1");
   bound.set_name(owner.name);
   bound.set_uid(owner.uid);
-  return kube::ToJson(request,
-                      {.api_version = "authentication.k8s.io/v1", .kind = "TokenRequest"});
+  return request;
 }
 
 }  // namespace
@@ -63,12 +61,13 @@ void PodTokens::Ask(const TokenOwner& owner, const TokenWish& wish, Token& token
   FAIL_POINT_VOID("pod-worker.token-request.before");
   token.asking = true;
   token.number = ++last_number_;
-  const std::string path = fmt::format("/api/v1/namespaces/{}/serviceaccounts/{}/token",
-                                       apiclient::Escaped(owner.name_space),
-                                       apiclient::Escaped(owner.service_account));
+  const std::string path =
+      fmt::format("/api/v1/namespaces/{}/serviceaccounts/{}/token",
+                  apiclient::Escaped(owner.name_space), apiclient::Escaped(owner.service_account));
+  const TokenRequest request = RequestFor(owner, wish);
   auto into = std::make_shared<TokenRequest>();
   deps_.calls.Post(
-      path, RequestFor(owner, wish), into,
+      path, {"authentication.k8s.io/v1", "TokenRequest", request}, into,
       [this, uid = owner.uid, wish, number = token.number, into](const Status& status) {
         FAIL_POINT_VOID("pod-worker.token-request.after");
         Token* const asked = Find(uid, wish, number);

@@ -10,8 +10,9 @@ namespace splitlet::pod_worker {
 WatchedCollection::WatchedCollection(const ApiContext& context, Options options)
     : options_(std::move(options)),
       reflector_({context.clock, context.loop, context.strands, context.transport, context.random,
-                  context.log, nullptr},
+                  context.log, context.metrics},
                  {.path = options_.path,
+                  .content = context.content,
                   .item = options_.item,
                   .list = options_.list,
                   .strand = options_.path},
