@@ -57,6 +57,9 @@ ReferencedObjects::Kind ReferencedObjects::Secrets() {
   return KindOf<Secret, k8s::io::api::core::v1::SecretList>("secret", "secrets");
 }
 
+ReferencedObjects::ReferencedObjects(Deps deps, Kind kind)
+    : deps_(std::move(deps)), kind_(kind) {}
+
 ReferencedObjects::~ReferencedObjects() = default;
 
 void ReferencedObjects::Hold(const std::string& uid, const std::string& name_space,

@@ -54,7 +54,7 @@ class ReferencedObjects {
     ChangeDetection strategy;
     OnAnswer on_answer;
   };
-  ReferencedObjects(Deps deps, Kind kind) : deps_(std::move(deps)), kind_(kind) {}
+  ReferencedObjects(Deps deps, Kind kind);
   ~ReferencedObjects();
 
   /// These and no others are what the pod names from now on.
