@@ -58,7 +58,7 @@ class ApiCacheTest : public testing::Test {
   FakeClock clock_;
   exec::FakeLoop loop_{clock_};
   exec::FakeStrands strands_{loop_};
-  apiclient::FakeApiServer api_{clock_};
+  apiclient::FakeApiServer api_{clock_, {.loop = &loop_}};
   Random random_{1};
   FakeLogSink sink_;
   std::unique_ptr<ApiCache> cache_;
@@ -127,8 +127,8 @@ TEST_F(ApiCacheTest, AnEditOfThePodKeepsWhatItNamesStill) {
   PutConfigMap(api_, "m", "one");
   Hold(PodOfMap("m"));
   api_.TakeSeen();
-  cache_->Hold(PodThatNames("[{name: v, configMap: {name: m}}, {name: w, configMap: {name: n}}]"),
-               1);
+  cache_->Hold(
+      PodThatNames("[{name: v, configMap: {name: m}}, {name: w, configMap: {name: next}}]"), 1);
   EXPECT_EQ(ValueOf("m"), "one");
   loop_.RunUntilIdle();
   EXPECT_EQ(TakeCount(api_, "GET", "/api/v1/namespaces/default/configmaps?"), 2);
@@ -158,17 +158,17 @@ TEST_F(ApiCacheTest, WhileTheServerIsAwayWhatIsKnownStays) {
   loop_.Advance(1min);
   EXPECT_EQ(ValueOf("m"), "one");
   EXPECT_EQ(Prepare(), Duration{0}) << "a container that starts again waits for nobody";
-  cache_->Hold(PodOfMap("n", "uid-new"), 2);
+  cache_->Hold(PodOfMap("next", "uid-new"), 2);
   Prepare("uid-new");
   loop_.Advance(5s);
   EXPECT_EQ(Prepare("uid-new"), Duration{0});
-  EXPECT_TRUE(ValueOf("n", "uid-new").starts_with("failed to sync configmap cache: "));
-  EXPECT_TRUE(ValueOf("n", "uid-new").ends_with("(UNAVAILABLE)"));
+  EXPECT_TRUE(ValueOf("next", "uid-new").starts_with("failed to sync configmap cache: "));
+  EXPECT_TRUE(ValueOf("next", "uid-new").ends_with("(UNAVAILABLE)"));
   PutConfigMap(api_, "m", "two");
-  PutConfigMap(api_, "n", "new");
+  PutConfigMap(api_, "next", "new");
   api_.SetAway(false);
   loop_.Advance(1min);
-  EXPECT_EQ(ValueOf("m") + ValueOf("n", "uid-new"), "twonew");
+  EXPECT_EQ(ValueOf("m") + ValueOf("next", "uid-new"), "twonew");
 }
 
 TEST_F(ApiCacheTest, ASyncWaitsForAnswersThatDoNotComeASecond) {

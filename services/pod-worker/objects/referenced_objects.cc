@@ -13,7 +13,7 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-using google::protobuf::Message;
+using Proto = google::protobuf::Message;
 using Meta = k8s::io::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 constexpr Duration kTtl = 60s;
@@ -22,7 +22,7 @@ constexpr Duration kJustRead = 1s;
 constexpr Duration kRetry = 1s;
 
 template <class T>
-const T& As(const Message& object) {
+const T& As(const Proto& object) {
   return static_cast<const T&>(object);
 }
 
@@ -32,8 +32,8 @@ ReferencedObjects::Kind KindOf(std::string_view name, std::string_view path) {
           path,
           &T::default_instance(),
           &List::default_instance(),
-          [](const Message& object) -> const Meta& { return As<T>(object).metadata(); },
-          [](const Message& object) { return As<T>(object).immutable(); }};
+          [](const Proto& object) -> const Meta& { return As<T>(object).metadata(); },
+          [](const Proto& object) { return As<T>(object).immutable(); }};
 }
 
 }  // namespace
@@ -57,8 +57,7 @@ ReferencedObjects::Kind ReferencedObjects::Secrets() {
   return KindOf<Secret, k8s::io::api::core::v1::SecretList>("secret", "secrets");
 }
 
-ReferencedObjects::ReferencedObjects(Deps deps, Kind kind)
-    : deps_(std::move(deps)), kind_(kind) {}
+ReferencedObjects::ReferencedObjects(Deps deps, Kind kind) : deps_(std::move(deps)), kind_(kind) {}
 
 ReferencedObjects::~ReferencedObjects() = default;
 
@@ -152,7 +151,7 @@ void ReferencedObjects::Read(const ObjectName& name, Entry& entry) {
   const std::string path =
       fmt::format("/api/v1/namespaces/{}/{}/{}", apiclient::Escaped(name.name_space), kind_.path,
                   apiclient::Escaped(name.name));
-  std::shared_ptr<Message> into(kind_.item->New());
+  std::shared_ptr<Proto> into(kind_.item->New());
   deps_.calls.Get(path, into, [this, name, number = entry.number, into](const Status& status) {
     OnRead(name, number, status, into);
   });

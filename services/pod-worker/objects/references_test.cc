@@ -34,9 +34,9 @@ TEST(References, EveryPlaceThatNamesAnObject) {
        {.config_maps = {"m1", "m2"}, .secrets = {"s1", "s2"}}},
       {"volumes, whether they are mounted or not",
        "containers: [{name: a, image: i}], volumes: [{name: v, configMap: {name: m}}, {name: w, "
-       "secret: {secretName: s}}, {name: x, projected: {sources: [{configMap: {name: n}}, {secret: "
+       "secret: {secretName: s}}, {name: x, projected: {sources: [{configMap: {name: p}}, {secret: "
        "{name: t}}, {downwardAPI: {items: []}}]}}]",
-       {.config_maps = {"m", "n"}, .secrets = {"s", "t"}}},
+       {.config_maps = {"m", "p"}, .secrets = {"s", "t"}}},
       {"claims, also one that is made for the pod",
        "containers: [{name: a, image: i}], volumes: [{name: v, persistentVolumeClaim: {claimName: "
        "data}}, {name: w, ephemeral: {volumeClaimTemplate: {spec: {}}}}]",
