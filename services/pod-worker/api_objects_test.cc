@@ -271,6 +271,22 @@ TEST_F(ApiObjects, NothingIsHeldForAPodThatIsOver) {
   EXPECT_EQ(TakeCount(server, "GET", "/api/v1/namespaces/default/secrets"), 0);
 }
 
+TEST_F(ApiObjects, VolumesOfAPodDeletedByForceStayWhileAContainerRuns) {
+  const auto pod = PodOfApi("[{name: v, emptyDir: {medium: Memory}}]");
+  ASSERT_TRUE(RunApiPod(pod).ok());
+  ASSERT_EQ(mounts.mounted().size(), 1u);
+  process->calls.hold = true;  // it ignores every signal
+  Remove(pod);
+  RunFor(1min);
+  EXPECT_EQ(mounts.mounted().size(), 1u);
+  EXPECT_NE(Record()->state(), v1::FINISHED);
+  process->calls.hold = false;
+  for (const auto& stopped : process->calls.stops) stopped(Unavailable("no answer"));
+  RunFor(1min);
+  EXPECT_TRUE(mounts.mounted().empty());
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
+}
+
 TEST_F(ApiObjects, WhatThisVersionDoesNotProjectIsSaid) {
   ASSERT_TRUE(RunApiPod(PodOfApi("[{name: v, projected: {sources: [{clusterTrustBundle: {name: b, "
                                  "path: p}}]}}]"))
