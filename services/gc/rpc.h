@@ -18,8 +18,10 @@ namespace splitlet::gc {
 
 class GcService;
 
-/// The process: the service, its calls, and the runtime's client, which outlives the service.
+/// The process: the service, its calls, those of figures, and the runtime's client, which outlives
+/// the service.
 std::unique_ptr<daemon::Service> ServeGc(exec::EventLoop& loop, std::unique_ptr<GcService> service,
+                                         std::unique_ptr<grpc::Service> stats,
                                          std::shared_ptr<cri::GrpcRuntime> runtime);
 
 }  // namespace splitlet::gc
