@@ -27,7 +27,7 @@ struct NodeApiMetrics {
   Gauges& inflight;             // likewise
   Counters& authn_requests;     // code: of TokenReviews
   Counters& authz_requests;     // code: of SubjectAccessReviews
-  Counters& refused;            // why: unauthenticated, forbidden, busy
+  Counters& refused;            // why: unauthenticated, forbidden, unanswered, busy
   Gauges& connections;          // server
   Gauges& displaced;            // server: cut to make room, so far
   prometheus::Gauge& has_certificate;  // 1: there is one to serve with
