@@ -22,8 +22,8 @@ struct NodeApiConfig {
   std::string node_name;
   std::string cert_dir;  // of this node's own certificate
   config::KubeletConfig::Server server;
-  bool has_api_server = false;   // who could be asked about tokens and rights
-  Duration sync_loop_limit{0};   // it may keep silent so long, then /healthz is red
+  bool has_api_server = false;  // who could be asked about tokens and rights
+  Duration sync_loop_limit{0};  // it may keep silent so long, then /healthz is red
   std::string node_logs_dir = "/var/log";
   std::string configz;  // what /configz answers
   /// A pair of the configuration, or those of --cert-dir.

@@ -97,8 +97,7 @@ void WritePods(JsonObject& out, const KubeletConfig& file) {
 void WriteNode(JsonObject& out, const KubeletConfig& file) {
   out.Map("systemReserved", file.system_reserved);
   out.Map("kubeReserved", file.kube_reserved);
-  if (!file.reserved_system_cpus.empty())
-    out.Text("reservedSystemCPUs", file.reserved_system_cpus);
+  if (!file.reserved_system_cpus.empty()) out.Text("reservedSystemCPUs", file.reserved_system_cpus);
   out.Flag("cgroupsPerQOS", file.cgroups_per_qos);
   out.Text("cgroupRoot", file.cgroup_root);
   out.Text("cgroupDriver", file.cgroup_driver);

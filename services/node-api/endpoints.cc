@@ -147,9 +147,9 @@ void Endpoints::ServeSummary(const Asked& asked) {
   stats_.Get([this, reduced, responder = asked.responder](const auto& figures) {
     if (!figures.ok())
       return responder->Send(TextReply(500, "Internal Error: " + Message(figures.status())));
-    responder->Send(JsonReply(
-        SummaryJson(**figures, UseOfPods(**figures, deps_.pods.Runtime()),
-                    {.node_name = config_.node_name, .only_cpu_and_memory = reduced})));
+    responder->Send(
+        JsonReply(SummaryJson(**figures, UseOfPods(**figures, deps_.pods.Runtime()),
+                              {.node_name = config_.node_name, .only_cpu_and_memory = reduced})));
   });
 }
 

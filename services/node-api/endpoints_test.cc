@@ -27,7 +27,8 @@ TEST_F(Endpoint, MethodsAndForms) {
   } kCases[] = {
       {"a wrong method", {.method = "POST"}, "405 405: Method Not Allowed"},
       {"a form that nobody has",
-       {.headers = {{"Accept", "application/yaml"}}}, "406 406: Not Acceptable"},
+       {.headers = {{"Accept", "application/yaml"}}},
+       "406 406: Not Acceptable"},
       {"any form", {.headers = {{"Accept", "*/*"}}}, "200 {\"kind\":\"PodList\""},
       {"below stats", {.target = "/stats/container"}, "404 404: Page Not Found"},
       {"below runningpods", {.target = "/runningpods/x"}, "404 404: Page Not Found"},
@@ -35,10 +36,13 @@ TEST_F(Endpoint, MethodsAndForms) {
       {"no profiles", {.target = "/debug/pprof/"}, "404 404: Page Not Found"},
       {"configz", {.target = "/configz"}, R"(200 {"kubeletconfig":{}})"},
       {"checkpoint of nobody",
-       {.method = "POST", .target = "/checkpoint/default/no/app"}, "404 pod does not exist"},
+       {.method = "POST", .target = "/checkpoint/default/no/app"},
+       "404 pod does not exist"},
       {"checkpoint of no container",
-       {.method = "POST", .target = "/checkpoint/default/web/no"}, "404 container no does not"},
-      {"checkpoint", {.method = "POST", .target = "/checkpoint/default/web/app"},
+       {.method = "POST", .target = "/checkpoint/default/web/no"},
+       "404 container no does not"},
+      {"checkpoint",
+       {.method = "POST", .target = "/checkpoint/default/web/app"},
        "501 checkpointing of default/web/app failed"},
   };
   for (const auto& c : kCases) {
@@ -133,13 +137,12 @@ TEST_F(Endpoint, LogsOfContainers) {
   log_files->Make("/logs/done.log", "2026-01-02T03:04:05Z stdout F last\n");
   const auto log = [this](const std::string& rest) {
     const auto answered = Send({.target = "/containerLogs/default/web/" + rest});
-    return answered->answer ? fmt::format("{} {}{}", answered->answer->code,
-                                          answered->answer->body, answered->streamed)
+    return answered->answer ? fmt::format("{} {}{}", answered->answer->code, answered->answer->body,
+                                          answered->streamed)
                             : "no answer";
   };
   EXPECT_EQ(log("app"), "200 one\ntwo\n");
-  EXPECT_EQ(log("app?tailLines=1&timestamps=true"),
-            "200 2026-01-02T03:04:06.000000000Z two\n");
+  EXPECT_EQ(log("app?tailLines=1&timestamps=true"), "200 2026-01-02T03:04:06.000000000Z two\n");
   EXPECT_EQ(log("app?limitBytes=2"), "200 on");
   EXPECT_EQ(log("done"), "200 last\n");
   EXPECT_EQ(log("waits"),
@@ -193,62 +196,81 @@ TEST_F(Endpoint, LogsOfTheNode) {
   EXPECT_EQ(Code({.target = "/logs/%2e%2e/etc/passwd"}), 404);
 }
 
+const https::Headers kUpgrade = {{"Connection", "Upgrade"},
+                                 {"Upgrade", "SPDY/3.1"},
+                                 {"X-Stream-Protocol-Version", "v4.channel.k8s.io"},
+                                 {"Host", "node-a:10250"}};
+
 TEST_F(Endpoint, Streams) {
   Start();
   PutPod();
-  const https::Headers upgrade = {{"Connection", "Upgrade"},
-                                  {"Upgrade", "SPDY/3.1"},
-                                  {"X-Stream-Protocol-Version", "v4.channel.k8s.io"},
-                                  {"Host", "node-a:10250"}};
   const https::Headers socket = {{"Connection", "keep-alive, Upgrade"}, {"Upgrade", "websocket"}};
   const struct {
     const char* name;
     Ask ask;
     std::string want;
   } kCases[] = {
-      {"no stream", {.method = "POST", .target = "/exec/default/web/app?command=ls"},
+      {"no stream",
+       {.method = "POST", .target = "/exec/default/web/app?command=ls"},
        "400 you must specify at least 1 of stdin, stdout, stderr"},
-      {"no pod", {.method = "POST", .target = "/exec/default/no/app?command=ls&output=1"},
+      {"no pod",
+       {.method = "POST", .target = "/exec/default/no/app?command=ls&output=1"},
        "404 pod does not exist"},
-      {"no container", {.method = "POST", .target = "/exec/default/web/no?command=ls&output=1"},
+      {"no container",
+       {.method = "POST", .target = "/exec/default/web/no?command=ls&output=1"},
        "500 container not found (\"no\")"},
       {"one that has ended",
        {.method = "POST", .target = "/exec/default/web/done?command=ls&output=1"},
        "500 container not found (\"done\")"},
-      {"attach to no container", {.method = "POST", .target = "/attach/default/web/no?output=1"},
+      {"attach to no container",
+       {.method = "POST", .target = "/attach/default/web/no?output=1"},
        "500 container no not found in pod web_default"},
       {"attach to another life",
        {.method = "POST", .target = "/attach/default/web/u9/app?output=1"},
        "500 pod web_default not found"},
-      {"no upgrade", {.method = "POST", .target = "/exec/default/web/app?command=ls&output=1"},
+      {"no upgrade",
+       {.method = "POST", .target = "/exec/default/web/app?command=ls&output=1"},
        "500 Upgrade request required"},
-      {"exec", {.method = "POST", .target = "/exec/default/web/app?command=ls&output=1",
-                .headers = upgrade}, "passed on"},
+      {"exec",
+       {.method = "POST",
+        .target = "/exec/default/web/app?command=ls&output=1",
+        .headers = kUpgrade},
+       "passed on"},
       {"exec in any life",
-       {.method = "GET", .target = "/exec/default/web/u9/app?command=ls&output=1",
-        .headers = upgrade}, "passed on"},
-      {"ports", {.method = "POST", .target = "/portForward/default/web", .headers = upgrade},
+       {.method = "GET",
+        .target = "/exec/default/web/u9/app?command=ls&output=1",
+        .headers = kUpgrade},
+       "passed on"},
+      {"ports",
+       {.method = "POST", .target = "/portForward/default/web", .headers = kUpgrade},
        "passed on"},
       {"ports of another life",
-       {.method = "POST", .target = "/portForward/default/web/u9", .headers = upgrade},
+       {.method = "POST", .target = "/portForward/default/web/u9", .headers = kUpgrade},
        "404 pod not found"},
-      {"a socket without ports", {.target = "/portForward/default/web", .headers = socket},
+      {"a socket without ports",
+       {.target = "/portForward/default/web", .headers = socket},
        "400 query parameter \"port\" is required"},
       {"a socket with a wrong port",
-       {.target = "/portForward/default/web?port=0", .headers = socket}, "400 unable to parse"},
+       {.target = "/portForward/default/web?port=0", .headers = socket},
+       "400 unable to parse"},
       {"a socket with ports",
-       {.target = "/portForward/default/web?port=80,81", .headers = socket}, "passed on"},
+       {.target = "/portForward/default/web?port=80,81", .headers = socket},
+       "passed on"},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
     EXPECT_THAT(Text(c.ask), StartsWith(c.want));
   }
   EXPECT_EQ(streams->opened.back().ports_size(), 2);
+}
 
+TEST_F(Endpoint, WhatTheRuntimesServerGets) {
+  Start();
+  PutPod();
   const auto passed = Send({.method = "POST",
                             .target = "/exec/default/web/app?command=ls&command=/&output=1&tty=1"
                                       "&error=1",
-                            .headers = upgrade});
+                            .headers = kUpgrade});
   ASSERT_TRUE(passed->backend);
   EXPECT_EQ(passed->backend->address, "127.0.0.1");
   EXPECT_EQ(passed->backend->port, 4321);

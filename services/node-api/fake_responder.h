@@ -1,6 +1,7 @@
 #pragma once
 
-/// What was answered, kept for tests. Threads: one.
+/// What was answered, kept for tests.
+/// Threads: one.
 
 #include <memory>
 #include <optional>

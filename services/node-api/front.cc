@@ -97,16 +97,15 @@ void Front::OnRequest(Surface surface, https::Request request,
   }
   // A stub says nothing of this node, so it asks nobody who they are.
   if (match.kind == Match::Kind::kDisabled) return responder->Send(TextReply(405, match.text));
-  const auto asked = std::make_shared<Endpoints::Asked>(
-      Endpoints::Asked{.route = match.route,
-                       .surface = surface,
-                       .path = *path,
-                       .request = std::move(request),
-                       .responder = std::move(responder)});
+  const auto asked =
+      std::make_shared<Endpoints::Asked>(Endpoints::Asked{.route = match.route,
+                                                          .surface = surface,
+                                                          .path = *path,
+                                                          .request = std::move(request),
+                                                          .responder = std::move(responder)});
   if (surface != Surface::kSecured) return Serve(asked);
-  authenticator_.Authenticate(asked->request, [this, asked](const StatusOr<User>& who) {
-    OnAuthenticated(asked, who);
-  });
+  authenticator_.Authenticate(
+      asked->request, [this, asked](const StatusOr<User>& who) { OnAuthenticated(asked, who); });
 }
 
 void Front::Refuse(const Shared& asked, const char* why, https::Answer answer) {

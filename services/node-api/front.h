@@ -6,7 +6,7 @@
 /// Out:   refusals; allowed requests to the endpoints.
 /// Killed at any line: clients ask again.
 /// Threads: loop thread only.
-/// Errors: as answers: 404, 301 and 405 before anybody is asked who they are, then 401, 403 and 500.
+/// Errors: as answers: 404, 301 and 405 before anybody is asked who they are, then 401, 403, 500.
 /// Source: docs/behaviour/node-api.md, "A request".
 
 #include <functional>

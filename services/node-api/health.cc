@@ -31,10 +31,9 @@ std::vector<HealthChecks::Part> HealthChecks::Look() const {
   std::vector<Part> parts = {{"ping", ""}, {"log", ""}, {"syncloop", ""}};
   const Duration silent = deps_.clock.Now() - sync_loop_well_;
   if (silent > limit_)
-    parts.back().trouble =
-        fmt::format("sync Loop took longer than expected: {}s without a sign of it: {}",
-                    std::chrono::duration_cast<std::chrono::seconds>(silent).count(),
-                    sync_loop_trouble_);
+    parts.back().trouble = fmt::format(
+        "sync Loop took longer than expected: {}s without a sign of it: {}",
+        std::chrono::duration_cast<std::chrono::seconds>(silent).count(), sync_loop_trouble_);
   return parts;
 }
 
@@ -45,8 +44,7 @@ https::Answer HealthChecks::Answer(const std::string& path, const Query& query, 
   if (steps.size() <= 1) return AnswerAll(parts, query);
   const auto part = std::ranges::find(parts, steps[1], &Part::name);
   if (steps.size() > 2 || part == parts.end()) return TextReply(404, "404 page not found");
-  if (!part->trouble.empty())
-    return TextReply(500, "internal server error: " + part->trouble);
+  if (!part->trouble.empty()) return TextReply(500, "internal server error: " + part->trouble);
   https::Answer well = TextReply(200, "ok");
   well.body = "ok";
   return well;
@@ -71,8 +69,8 @@ https::Answer HealthChecks::AnswerAll(const std::vector<Part>& parts, const Quer
     }
   }
   for (const auto& name : excluded)
-    lines += fmt::format(
-        "warn: some health checks cannot be excluded: no matches for \"{}\"\n", name);
+    lines +=
+        fmt::format("warn: some health checks cannot be excluded: no matches for \"{}\"\n", name);
   if (!well) return TextReply(500, lines + "healthz check failed");
   https::Answer answer = TextReply(200, lines + "healthz check passed");
   if (!query.Has("verbose")) answer.body = "ok";

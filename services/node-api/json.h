@@ -1,6 +1,7 @@
 #pragma once
 
-/// Members of a JSON object, one call each. Threads: one; nothing fails.
+/// Members of a JSON object, one call each.
+/// Threads: one; nothing fails.
 
 #include <fmt/format.h>
 

@@ -65,21 +65,21 @@ void Listeners::OnTimer() {
 }
 
 void Listeners::Listen(size_t index) {
-  deps_.strands.Run("listen", [this, index, options = ports_[index].options,
-                               surface = ports_[index].surface] {
-    FAIL_POINT_VOID("node-api.listen.before");
-    auto started = deps_.start_server(
-        options, [this, surface](https::Request request,
-                                 std::shared_ptr<https::Responder> responder) {
-          deps_.loop.Post([this, surface, request = std::move(request),
-                           responder = std::move(responder)] {
-            deps_.on_request(surface, request, responder);
-          });
-        });
-    StatusOr<std::shared_ptr<https::Server>> shared = started.status();
-    if (started.ok()) shared = std::shared_ptr<https::Server>(*std::move(started));
-    deps_.loop.Post([this, index, shared = std::move(shared)] { OnListening(index, shared); });
-  });
+  deps_.strands.Run(
+      "listen", [this, index, options = ports_[index].options, surface = ports_[index].surface] {
+        FAIL_POINT_VOID("node-api.listen.before");
+        auto started = deps_.start_server(
+            options,
+            [this, surface](https::Request request, std::shared_ptr<https::Responder> responder) {
+              deps_.loop.Post(
+                  [this, surface, request = std::move(request), responder = std::move(responder)] {
+                    deps_.on_request(surface, request, responder);
+                  });
+            });
+        StatusOr<std::shared_ptr<https::Server>> shared = started.status();
+        if (started.ok()) shared = std::shared_ptr<https::Server>(*std::move(started));
+        deps_.loop.Post([this, index, shared = std::move(shared)] { OnListening(index, shared); });
+      });
 }
 
 void Listeners::OnListening(size_t index, StatusOr<std::shared_ptr<https::Server>> server) {

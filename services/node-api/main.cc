@@ -96,10 +96,8 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeNodeApi(daemon::ServiceContext& c
       .reviewer = std::move(reviewer),
       .streams = MakeStreamSource(context.clock(), context.Peer("pod-worker")),
       .stats = MakeStatsSource(context.clock(), context.Peer("gc")),
-      .processes = MakeProcessMetrics({.clock = context.clock(),
-                                       .strands = context.strands(),
-                                       .caller = *http,
-                                       .peer = peer}),
+      .processes = MakeProcessMetrics(
+          {.clock = context.clock(), .strands = context.strands(), .caller = *http, .peer = peer}),
       .process_names = OtherProcesses(),
       .ask_sync_loop =
           [health](const Deadline& deadline) {

@@ -22,14 +22,14 @@ struct NodeApiMetrics {
   using Counters = prometheus::Family<prometheus::Counter>;
   using Gauges = prometheus::Family<prometheus::Gauge>;
   using Histograms = prometheus::Family<prometheus::Histogram>;
-  Counters& requests;           // method, path, server_type, long_running
-  Histograms& request_seconds;  // likewise
-  Gauges& inflight;             // likewise
-  Counters& authn_requests;     // code: of TokenReviews
-  Counters& authz_requests;     // code: of SubjectAccessReviews
-  Counters& refused;            // why: unauthenticated, forbidden, unanswered, busy
-  Gauges& connections;          // server
-  Gauges& displaced;            // server: cut to make room, so far
+  Counters& requests;                  // method, path, server_type, long_running
+  Histograms& request_seconds;         // likewise
+  Gauges& inflight;                    // likewise
+  Counters& authn_requests;            // code: of TokenReviews
+  Counters& authz_requests;            // code: of SubjectAccessReviews
+  Counters& refused;                   // why: unauthenticated, forbidden, unanswered, busy
+  Gauges& connections;                 // server
+  Gauges& displaced;                   // server: cut to make room, so far
   prometheus::Gauge& has_certificate;  // 1: there is one to serve with
 };
 

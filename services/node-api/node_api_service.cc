@@ -48,10 +48,11 @@ NodeApiService::NodeApiService(NodeApiDeps deps, NodeApiConfig config)
                   .log = deps_.log,
                   .metrics = metrics_,
                   .start_server = deps_.start_server,
-                  .on_request = [this](Surface surface, https::Request request,
-                                       std::shared_ptr<https::Responder> responder) {
-                    OnRequest(surface, std::move(request), std::move(responder));
-                  }},
+                  .on_request =
+                      [this](Surface surface, https::Request request,
+                             std::shared_ptr<https::Responder> responder) {
+                        OnRequest(surface, std::move(request), std::move(responder));
+                      }},
                  config_) {}
 
 void NodeApiService::Start() {

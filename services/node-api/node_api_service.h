@@ -4,7 +4,7 @@
 /// In:    views desired, podstatus, runtime; requests of its ports; answers of the other processes.
 /// Owns:  no table; the parts own what is asked for: Listeners, Front, Endpoints.
 /// Out:   answers; questions to the API server, gc, pod-worker and sync-loop.
-/// Killed at any line: connections end, and the next start serves again; nothing else depends on it.
+/// Killed at any line: connections end, and the next start serves again; nothing depends on it.
 /// Threads: loop thread; what blocks on strands; a thread for each port.
 /// Errors: as said at each.
 /// Source: docs/behaviour/node-api.md.

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Answers that many paths give. Threads: any; nothing fails.
+/// Answers that many paths give.
+/// Threads: any; nothing fails.
 
 #include <string>
 #include <utility>

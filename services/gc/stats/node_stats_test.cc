@@ -26,14 +26,12 @@ TEST(NodeStats, ReadsTheKernelsFigures) {
 TEST(NodeStats, AFigureThatIsNotKnownIsAbsent) {
   FakeClock clock;
   fs::FakeFileSystem files(clock);
-  files.SetUsage("/", {.capacity_bytes = 100, .available_bytes = 40, .inodes = 9, .inodes_free = 5});
+  files.SetUsage("/",
+                 {.capacity_bytes = 100, .available_bytes = 40, .inodes = 9, .inodes_free = 5});
   cri::FakeRuntime runtime(clock);
-  const auto stats = ReadNodeStats({.clock = clock,
-                                    .files = files,
-                                    .images = runtime,
-                                    .stats = runtime,
-                                    .root_dir = "/kubelet"},
-                                   After(clock, Duration{1}));
+  const auto stats = ReadNodeStats(
+      {.clock = clock, .files = files, .images = runtime, .stats = runtime, .root_dir = "/kubelet"},
+      After(clock, Duration{1}));
   ASSERT_TRUE(stats.ok()) << stats.status();
   EXPECT_EQ(stats->node_fs().available_bytes(), 40U);
   EXPECT_FALSE(stats->node().has_cpu_usage_core_ns());

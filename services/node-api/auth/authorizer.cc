@@ -46,9 +46,9 @@ void Authorizer::Authorize(const User& user, std::string_view method, std::strin
 
 void Authorizer::AskNext(Question question) {
   if (question.next == question.subresources.size())
-    return question.done(PermissionDenied(
-        "Forbidden (user={}, verb={}, resource=nodes, subresource(s)=[{}])", question.user.name,
-        question.verb, fmt::join(question.subresources, " ")));
+    return question.done(
+        PermissionDenied("Forbidden (user={}, verb={}, resource=nodes, subresource(s)=[{}])",
+                         question.user.name, question.verb, fmt::join(question.subresources, " ")));
   const std::string& subresource = question.subresources[question.next];
   const std::string key = KeyOf(question.user, question.verb, subresource);
   const auto found = kept_.find(key);
@@ -73,20 +73,19 @@ void Authorizer::AskNext(Question question) {
 }
 
 /// `key` empty: nothing new.
-void Authorizer::OnAnswer(Question question, const std::string& key,
-                          const StatusOr<bool>& answer) {
+void Authorizer::OnAnswer(Question question, const std::string& key, const StatusOr<bool>& answer) {
   if (!answer.ok()) {
     // Without an API server nobody has rights: that is no error that passes.
     if (answer.status().code() == StatusCode::kFailedPrecondition)
-      return question.done(PermissionDenied(
-          "Forbidden (user={}, verb={}, resource=nodes, subresource(s)=[{}]): {}",
-          question.user.name, question.verb, fmt::join(question.subresources, " "),
-          Message(answer.status())));
+      return question.done(
+          PermissionDenied("Forbidden (user={}, verb={}, resource=nodes, subresource(s)=[{}]): {}",
+                           question.user.name, question.verb, fmt::join(question.subresources, " "),
+                           Message(answer.status())));
     if (answer.status().code() == StatusCode::kResourceExhausted)
       return question.done(answer.status());
-    return question.done(Internal(
-        "Authorization error (user={}, verb={}, resource=nodes, subresource={})",
-        question.user.name, question.verb, question.subresources[question.next]));
+    return question.done(
+        Internal("Authorization error (user={}, verb={}, resource=nodes, subresource={})",
+                 question.user.name, question.verb, question.subresources[question.next]));
   }
   if (!key.empty()) Keep(key, *answer);
   if (*answer) return question.done(OkStatus());

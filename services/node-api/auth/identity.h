@@ -1,6 +1,7 @@
 #pragma once
 
-/// Who asks. Threads: values; nothing fails.
+/// Who asks.
+/// Threads: values; nothing fails.
 
 #include <map>
 #include <string>

@@ -4,7 +4,7 @@
 /// Threads: any; calls block up to their deadline.
 /// Errors: UNAUTHENTICATED with the server's words for a token that it refuses; INTERNAL for an
 /// answer that contradicts itself; those of apiclient::Client.
-/// Source: TokenReview and SubjectAccessReview of Kubernetes.
+/// Source: docs/behaviour/node-api.md, "Authentication" and "Authorization".
 
 #include <memory>
 #include <optional>

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Which file is meant by namespace, pod and container. Threads: any; nothing fails.
+/// Which file is meant by namespace, pod and container.
+/// Threads: any; nothing fails.
 /// Source: docs/behaviour/node-api.md, "Logs of containers".
 
 #include <optional>

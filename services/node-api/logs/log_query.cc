@@ -18,7 +18,8 @@ Number NumberOf(const std::optional<std::string>& text) {
   if (!text || text->empty()) return {};
   int64_t value = 0;
   const auto [end, wrong] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (wrong != std::errc{} || end != text->data() + text->size()) return {.broken = true, .value = {}};
+  if (wrong != std::errc{} || end != text->data() + text->size())
+    return {.broken = true, .value = {}};
   return {.broken = false, .value = value};
 }
 
@@ -51,13 +52,12 @@ LogQuery ReadLogQuery(const Query& query, WallTime now) {
     return Invalid();
   // Streams are not told apart: a gate that is off, as a kubelet has it.
   if (const std::string stream = query.Get("stream"); !stream.empty() && stream != "All")
-    return {.refusal = TextReply(400, "stream: only All is served"),
-            .options = {},
-            .previous = false};
-  LogQuery read{.refusal = std::nullopt,
-                .options = {.follow = query.IsSet("follow"),
-                            .timestamps = query.IsSet("timestamps")},
-                .previous = query.IsSet("previous")};
+    return {
+        .refusal = TextReply(400, "stream: only All is served"), .options = {}, .previous = false};
+  LogQuery read{
+      .refusal = std::nullopt,
+      .options = {.follow = query.IsSet("follow"), .timestamps = query.IsSet("timestamps")},
+      .previous = query.IsSet("previous")};
   if (tail.value) read.options.tail_lines = static_cast<uint64_t>(*tail.value);
   if (limit.value) read.options.limit_bytes = static_cast<uint64_t>(*limit.value);
   constexpr int64_t kMostSeconds = 100LL * 366 * 24 * 3600;  // more would leave the clock's range

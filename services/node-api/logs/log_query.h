@@ -1,6 +1,7 @@
 #pragma once
 
-/// What of a container's log is asked for. Threads: any; nothing fails.
+/// What of a container's log is asked for.
+/// Threads: any; nothing fails.
 /// Source: docs/behaviour/node-api.md, "Logs of containers".
 
 #include <optional>

@@ -42,32 +42,31 @@ void LogStreams::Serve(Serving serving, std::shared_ptr<https::Responder> respon
   serving_.emplace(number, std::move(serving));
   responder->OnGone([flags] { flags->cancelled = true; });
   std::shared_ptr<https::Stream> out = responder->Begin({});
-  deps_.strands.Run(fmt::format("log/{}", number), [this, number, flags, out = std::move(out),
-                                                    work = std::move(work)] {
-    FAIL_POINT_VOID("node-api.log.before");
-    work(*out, *flags);
-    deps_.loop.Post([this, number] { serving_.erase(number); });
-  });
+  deps_.strands.Run(fmt::format("log/{}", number),
+                    [this, number, flags, out = std::move(out), work = std::move(work)] {
+                      FAIL_POINT_VOID("node-api.log.before");
+                      work(*out, *flags);
+                      deps_.loop.Post([this, number] { serving_.erase(number); });
+                    });
 }
 
 void LogStreams::ServeLog(Wanted wanted, std::shared_ptr<https::Responder> responder) {
   auto flags = std::make_shared<Flags>();
   flags->running = wanted.running;
-  Serve({wanted.uid, wanted.container_id, flags}, std::move(responder),
-        [this, path = wanted.path, options = wanted.options](https::Stream& out,
-                                                             const Flags& told) {
-          const auto watch = deps_.watch(path);
-          const logs::LogSource source{
-              .files = *deps_.files,
-              .watch = *watch,
-              .is_writing = [&told] { return told.running.load(); },
-              .is_cancelled = [&told, &out] { return told.cancelled || out.gone(); }};
-          const auto read = logs::ReadLog(
-              source, path, options, [&out](logs::Stream, std::string_view bytes) {
-                return ToStream(out, bytes);
-              });
-          End(out, read.status());
-        });
+  Serve(
+      {wanted.uid, wanted.container_id, flags}, std::move(responder),
+      [this, path = wanted.path, options = wanted.options](https::Stream& out, const Flags& told) {
+        const auto watch = deps_.watch(path);
+        const logs::LogSource source{
+            .files = *deps_.files,
+            .watch = *watch,
+            .is_writing = [&told] { return told.running.load(); },
+            .is_cancelled = [&told, &out] { return told.cancelled || out.gone(); }};
+        const auto read = logs::ReadLog(
+            source, path, options,
+            [&out](logs::Stream, std::string_view bytes) { return ToStream(out, bytes); });
+        End(out, read.status());
+      });
 }
 
 void LogStreams::ServeFile(const std::string& path, std::shared_ptr<https::Responder> responder) {
@@ -83,8 +82,7 @@ void LogStreams::OnRuntime(const PodViews& views) {
   for (const auto& record : views.Runtime()) records[record->pod().uid()] = record;
   for (auto& [number, serving] : serving_) {
     const auto found = records.find(serving.uid);
-    serving.flags->running =
-        found != records.end() && Runs(*found->second, serving.container_id);
+    serving.flags->running = found != records.end() && Runs(*found->second, serving.container_id);
   }
 }
 

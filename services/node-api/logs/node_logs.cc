@@ -12,11 +12,16 @@ constexpr std::string_view kTop = "/logs";
 std::string Html(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (c == '&') out += "&amp;";
-    else if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (c == '"') out += "&#34;";
-    else out += c;
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&#34;";
+    else
+      out += c;
   }
   return out;
 }
@@ -25,7 +30,8 @@ std::string Html(std::string_view text) {
 std::string LinkTo(std::string_view name) {
   std::string out;
   for (const unsigned char c : name) {
-    const bool plain = std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.' || c == '~' || c == '/';
+    const bool plain =
+        std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.' || c == '~' || c == '/';
     out += plain ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c);
   }
   return out;
@@ -36,8 +42,7 @@ https::Answer Listing(fs::FileSystem& files, const std::string& path) {
   if (!entries.ok()) return TextReply(404, "404 page not found");
   std::string body = "<!doctype html>\n<pre>\n";
   for (const auto& entry : *entries) {
-    const std::string name =
-        entry.name + (entry.kind == fs::FileInfo::Kind::kDirectory ? "/" : "");
+    const std::string name = entry.name + (entry.kind == fs::FileInfo::Kind::kDirectory ? "/" : "");
     body += fmt::format("<a href=\"./{}\">{}</a>\n", LinkTo(name), Html(name));
   }
   return {.code = 200,

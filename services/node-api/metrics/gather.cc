@@ -6,11 +6,12 @@ namespace splitlet::node_api {
 
 std::string UpText(const std::vector<std::string>& processes,
                    const std::map<std::string, std::string>& answered) {
+  static constexpr const char* kName = "splitlet_scrape_up";
   std::string text =
-      "# HELP splitlet_scrape_up Whether the process has said its metrics: 1 or 0\n"
-      "# TYPE splitlet_scrape_up gauge\n";
+      fmt::format("# HELP {} Whether the process has said its metrics: 1 or 0\n# TYPE {} gauge\n",
+                  kName, kName);
   for (const std::string& process : processes)
-    text += fmt::format("splitlet_scrape_up{{process=\"{}\"}} {}\n", process,
+    text += fmt::format("{}{{process=\"{}\"}} {}\n", kName, process,
                         answered.contains(process) ? 1 : 0);
   return text;
 }
@@ -23,12 +24,11 @@ void Gather::Get(Done done) {
   const uint64_t round = ++round_;
   if (missing_ == 0) return Finish();
   for (const std::string& process : deps_.processes)
-    deps_.source->Ask(process, After(deps_.clock, kLimit),
-                      [this, round, process](StatusOr<std::string> text) {
-                        deps_.loop.Post([this, round, process, text = std::move(text)] {
-                          OnAnswer(round, process, text);
-                        });
-                      });
+    deps_.source->Ask(
+        process, After(deps_.clock, kLimit), [this, round, process](StatusOr<std::string> text) {
+          deps_.loop.Post(
+              [this, round, process, text = std::move(text)] { OnAnswer(round, process, text); });
+        });
 }
 
 void Gather::OnAnswer(uint64_t round, const std::string& process, StatusOr<std::string> text) {

@@ -40,9 +40,12 @@ bool IsOfProcess(std::string_view family) {
 size_t EndOfLabels(std::string_view line) {
   bool quoted = false;
   for (size_t i = 0; i < line.size(); ++i) {
-    if (quoted && line[i] == '\\') ++i;
-    else if (line[i] == '"') quoted = !quoted;
-    else if (!quoted && line[i] == '}') return i;
+    if (quoted && line[i] == '\\')
+      ++i;
+    else if (line[i] == '"')
+      quoted = !quoted;
+    else if (!quoted && line[i] == '}')
+      return i;
   }
   return std::string_view::npos;
 }
@@ -93,8 +96,10 @@ void AddSample(std::string_view line, const std::string& process, Families& fami
   Family& family = families[FamilyOf(name, families)];
   if (IsOfProcess(name)) series = WithProcess(series, process);
   const auto [place, is_new] = family.values.emplace(series, value);
-  if (is_new) family.order.push_back(series);
-  else if (family.type == "counter" || family.type == "histogram") place->second += value;
+  if (is_new)
+    family.order.push_back(series);
+  else if (family.type == "counter" || family.type == "histogram")
+    place->second += value;
 }
 
 }  // namespace
@@ -105,8 +110,10 @@ std::string MergeMetrics(const std::vector<Scraped>& scraped, const Wanted& want
     std::string_view text = each.text;
     while (!text.empty()) {
       const std::string_view line = NextLine(text);
-      if (line.starts_with('#')) AddComment(line, families);
-      else if (!line.empty()) AddSample(line, each.process, families);
+      if (line.starts_with('#'))
+        AddComment(line, families);
+      else if (!line.empty())
+        AddSample(line, each.process, families);
     }
   }
   std::string out;

@@ -2,7 +2,7 @@
 
 /// The metrics of all processes as those of one kubelet.
 /// Threads: any; a line that is no metric is left out.
-/// Source: docs/behaviour/node-api.md, "Metrics"; Prometheus text format 0.0.4.
+/// Source: docs/behaviour/node-api.md, "Metrics".
 
 #include <functional>
 #include <string>

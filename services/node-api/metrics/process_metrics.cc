@@ -21,8 +21,8 @@ class ProcessMetrics final : public MetricsSource {
     deps_.strands.Run("scrape/" + process, [this, process, deadline, done = std::move(done)] {
       auto address = AddressOf(process, deadline);
       if (!address.ok()) return done(address.status());
-      deps_.caller.Begin({.url = "http://" + *address + "/metrics", .max_bytes = kMaxText}, deadline,
-                         [done](http::Outcome outcome) {
+      deps_.caller.Begin({.url = "http://" + *address + "/metrics", .max_bytes = kMaxText},
+                         deadline, [done](http::Outcome outcome) {
                            if (!outcome.status.ok()) return done(outcome.status);
                            if (outcome.code != 200)
                              return done(Unavailable("it answers {}", outcome.code));

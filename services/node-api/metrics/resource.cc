@@ -13,8 +13,10 @@ std::string Escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
     if (c == '\\' || c == '"') out += '\\';
-    if (c == '\n') out += "\\n";
-    else out += c;
+    if (c == '\n')
+      out += "\\n";
+    else
+      out += c;
   }
   return out;
 }
@@ -47,9 +49,8 @@ double Seconds(uint64_t ns) { return static_cast<double>(ns) / 1e9; }
 void WriteContainers(MetricsWriter& out, const std::vector<PodUse>& pods, auto value) {
   for (const PodUse& pod : pods)
     for (const ContainerUse& container : pod.containers)
-      out.Sample(
-          {{"container", container.name}, {"namespace", pod.name_space}, {"pod", pod.name}},
-          value(container));
+      out.Sample({{"container", container.name}, {"namespace", pod.name_space}, {"pod", pod.name}},
+                 value(container));
 }
 
 void WritePods(MetricsWriter& out, const std::vector<PodUse>& pods, auto value) {
@@ -89,16 +90,26 @@ struct Series {
 };
 
 constexpr Series kSeries[] = {
-    {"container_cpu_usage_seconds_total", "counter", "Cumulative cpu time consumed in seconds.",
-     [](const ContainerUse& use) { return Seconds(use.cpu_ns); }, {"cpu", "total"}},
-    {"container_fs_usage_bytes", "gauge",
+    {"container_cpu_usage_seconds_total",
+     "counter",
+     "Cumulative cpu time consumed in seconds.",
+     [](const ContainerUse& use) { return Seconds(use.cpu_ns); },
+     {"cpu", "total"}},
+    {"container_fs_usage_bytes",
+     "gauge",
      "Number of bytes that are consumed by the container on this filesystem.",
-     [](const ContainerUse& use) { return static_cast<double>(use.layer_bytes); }, {"device", ""}},
-    {"container_memory_working_set_bytes", "gauge", "Current working set in bytes.",
-     [](const ContainerUse& use) { return static_cast<double>(use.working_set); }, {}},
-    {"container_start_time_seconds", "gauge",
+     [](const ContainerUse& use) { return static_cast<double>(use.layer_bytes); },
+     {"device", ""}},
+    {"container_memory_working_set_bytes",
+     "gauge",
+     "Current working set in bytes.",
+     [](const ContainerUse& use) { return static_cast<double>(use.working_set); },
+     {}},
+    {"container_start_time_seconds",
+     "gauge",
      "Start time of the container since unix epoch in seconds.",
-     [](const ContainerUse& use) { return static_cast<double>(use.started_at_ns) / 1e9; }, {}},
+     [](const ContainerUse& use) { return static_cast<double>(use.started_at_ns) / 1e9; },
+     {}},
 };
 
 }  // namespace

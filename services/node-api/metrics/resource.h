@@ -1,6 +1,7 @@
 #pragma once
 
-/// /metrics/resource and /metrics/cadvisor. Threads: any; nothing fails.
+/// /metrics/resource and /metrics/cadvisor.
+/// Threads: any; nothing fails.
 /// Source: docs/behaviour/node-api.md, "Metrics".
 
 #include <string>

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Containers in the spec of a pod. Threads: any; nothing fails.
+/// Containers in the spec of a pod.
+/// Threads: any; nothing fails.
 
 #include <string>
 

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Lists of pods as the API has them. Threads: any; nothing fails.
+/// Lists of pods as the API has them.
+/// Threads: any; nothing fails.
 /// Source: docs/behaviour/node-api.md, "Pods".
 
 #include <memory>

@@ -16,9 +16,8 @@ bool IsShown(const v1::DesiredRecord& record) {
 
 PodSeen PodViews::SeenOf(const std::shared_ptr<const v1::DesiredRecord>& desired) const {
   const std::string key(bus::KeyOf(desired->uid()));
-  return {.desired = desired,
-          .status = views_.status.Find(key),
-          .runtime = views_.runtime.Find(key)};
+  return {
+      .desired = desired, .status = views_.status.Find(key), .runtime = views_.runtime.Find(key)};
 }
 
 std::vector<PodSeen> PodViews::All() const {

@@ -20,8 +20,8 @@ namespace splitlet::node_api {
 
 struct PodSeen {
   std::shared_ptr<const v1::DesiredRecord> desired;
-  std::shared_ptr<const v1::PodStatusRecord> status;   // null: none yet
-  std::shared_ptr<const v1::RuntimeRecord> runtime;  // likewise
+  std::shared_ptr<const v1::PodStatusRecord> status;  // null: none yet
+  std::shared_ptr<const v1::RuntimeRecord> runtime;   // likewise
 };
 
 class PodViews {

@@ -63,9 +63,8 @@ std::vector<PodUse> UseOfPods(const Figures& figures, const RuntimeRecords& reco
     std::ranges::sort(pod.containers, {}, &ContainerUse::name);
     if (!pod.containers.empty()) pods.push_back(std::move(pod));
   }
-  std::ranges::sort(pods, {}, [](const PodUse& pod) {
-    return std::tie(pod.name_space, pod.name, pod.uid);
-  });
+  std::ranges::sort(pods, {},
+                    [](const PodUse& pod) { return std::tie(pod.name_space, pod.name, pod.uid); });
   return pods;
 }
 

@@ -23,7 +23,7 @@ struct ContainerUse {
 
 struct PodUse {
   std::string name_space, name, uid;
-  int64_t started_at_ns = 0;  // of its sandbox
+  int64_t started_at_ns = 0;             // of its sandbox
   std::vector<ContainerUse> containers;  // that run
   uint64_t cpu_ns() const;
   uint64_t working_set() const;

@@ -37,8 +37,8 @@ void WriteFs(kube::JsonWriter& writer, int64_t at, const v1::FsFigures& fs) {
   out.Time("time", at);
   out.Number("availableBytes", fs.available_bytes());
   out.Number("capacityBytes", fs.capacity_bytes());
-  out.Number("usedBytes", fs.has_used_bytes() ? fs.used_bytes()
-                                              : fs.capacity_bytes() - fs.available_bytes());
+  out.Number("usedBytes",
+             fs.has_used_bytes() ? fs.used_bytes() : fs.capacity_bytes() - fs.available_bytes());
   out.Number("inodesFree", fs.inodes_free());
   out.Number("inodes", fs.inodes());
   out.Number("inodesUsed",
@@ -127,8 +127,7 @@ std::string SummaryJson(const Figures& figures, const std::vector<PodUse>& pods,
     WriteNode(summary, figures, options);
     kube::JsonWriter& list = summary.Member("pods");
     list.BeginList();
-    for (const PodUse& pod : pods)
-      WritePod(list, pod, figures.reply, options.only_cpu_and_memory);
+    for (const PodUse& pod : pods) WritePod(list, pod, figures.reply, options.only_cpu_and_memory);
     list.EndList();
   }
   return writer.Take();

@@ -1,6 +1,7 @@
 #pragma once
 
-/// The summary of /stats/summary. Threads: any; nothing fails.
+/// The summary of /stats/summary.
+/// Threads: any; nothing fails.
 /// Source: docs/behaviour/node-api.md, "Figures".
 
 #include <string>

@@ -90,14 +90,14 @@ void PodStreams::Serve(Asked asked) {
   }
   const bool attach = asked.route == Route::kAttach;
   if (attach && other)
-    return asked.responder->Send(TextReply(
-        500, fmt::format("pod {}_{} not found", place->pod, place->name_space)));
+    return asked.responder->Send(
+        TextReply(500, fmt::format("pod {}_{} not found", place->pod, place->name_space)));
   const std::string id = RunningContainer(*seen, place->container);
   if (id.empty())
-    return asked.responder->Send(TextReply(
-        500, attach ? fmt::format("container {} not found in pod {}_{}", place->container,
-                                  place->pod, place->name_space)
-                    : fmt::format("container not found (\"{}\")", place->container)));
+    return asked.responder->Send(
+        TextReply(500, attach ? fmt::format("container {} not found in pod {}_{}", place->container,
+                                            place->pod, place->name_space)
+                              : fmt::format("container not found (\"{}\")", place->container)));
   query.request.set_container_id(id);
   if (const auto pod = attach ? PodOf(*seen) : nullptr) {
     query.request.set_tty(HasTerminal(*pod, place->container));
@@ -108,22 +108,23 @@ void PodStreams::Serve(Asked asked) {
 
 void PodStreams::Open(v1::OpenStreamRequest request, Asked asked) {
   if (waiting_ >= kMaxWaiting)
-    return asked.responder->Send(ErrorReply(ResourceExhausted("too many streams are being opened")));
+    return asked.responder->Send(
+        ErrorReply(ResourceExhausted("too many streams are being opened")));
   ++waiting_;
-  deps_.strands.Run(
-      fmt::format("stream/{}", ++last_),
-      [this, request = std::move(request), asked = std::move(asked)] {
-        auto url = deps_.source->Open(request, After(deps_.clock, kOpenLimit));
-        deps_.loop.Post([this, url = std::move(url), asked] {
-          --waiting_;
-          if (!url.ok()) return asked.responder->Send(ErrorReply(url.status()));
-          if (!IsUpgrade(asked.request))
-            return asked.responder->Send(TextReply(500, "Upgrade request required"));
-          auto backend = BackendFor(asked.request, *url);
-          if (!backend.ok()) return asked.responder->Send(ErrorReply(backend.status()));
-          asked.responder->PassTo(*std::move(backend));
-        });
-      });
+  deps_.strands.Run(fmt::format("stream/{}", ++last_),
+                    [this, request = std::move(request), asked = std::move(asked)] {
+                      auto url = deps_.source->Open(request, After(deps_.clock, kOpenLimit));
+                      deps_.loop.Post([this, url = std::move(url), asked] {
+                        --waiting_;
+                        if (!url.ok()) return asked.responder->Send(ErrorReply(url.status()));
+                        if (!IsUpgrade(asked.request))
+                          return asked.responder->Send(TextReply(500, "Upgrade request required"));
+                        auto backend = BackendFor(asked.request, *url);
+                        if (!backend.ok())
+                          return asked.responder->Send(ErrorReply(backend.status()));
+                        asked.responder->PassTo(*std::move(backend));
+                      });
+                    });
 }
 
 void PodStreams::Run(const PodSeen& seen, const std::string& container, Asked asked) {

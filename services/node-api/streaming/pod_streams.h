@@ -27,7 +27,8 @@ class Channel;
 
 namespace splitlet::node_api {
 
-/// pod-worker as node-api calls it. Threads: strands; calls block up to their deadline.
+/// pod-worker as node-api calls it.
+/// Threads: strands; calls block up to their deadline.
 class StreamSource {
  public:
   virtual ~StreamSource() = default;

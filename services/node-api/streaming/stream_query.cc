@@ -131,9 +131,8 @@ StatusOr<https::Backend> BackendFor(const https::Request& request, const std::st
     address = address.substr(1, address.size() - 2);
   if (address == "localhost" || address.empty()) address = "127.0.0.1";
   const std::string target(slash == std::string_view::npos ? "/" : rest.substr(slash));
-  return https::Backend{.address = address,
-                        .port = static_cast<uint16_t>(*port),
-                        .head = HeadFor(request, target)};
+  return https::Backend{
+      .address = address, .port = static_cast<uint16_t>(*port), .head = HeadFor(request, target)};
 }
 
 }  // namespace splitlet::node_api

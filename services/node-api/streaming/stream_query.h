@@ -30,8 +30,8 @@ StreamQuery ReadStreamQuery(Route route, const Query& query, const https::Reques
 
 bool IsUpgrade(const https::Request& request);
 
-/// The request as the runtime's server gets it: at its own path, without credentials. INVALID_ARGUMENT
-/// for a URL that cannot be reached from here.
+/// The request as the runtime's server gets it: at its own path, without credentials.
+/// INVALID_ARGUMENT for a URL that cannot be reached from here.
 StatusOr<https::Backend> BackendFor(const https::Request& request, const std::string& url);
 
 }  // namespace splitlet::node_api
