@@ -4,7 +4,7 @@
 /// are passed on to another server after an upgrade. Connections, headers, bodies, times are
 /// bounded.
 /// Owns:    its connections. One that is cut leaves all lists at once.
-/// Threads: one of its own; the handler runs on it and must not block. Responder and Stream from any.
+/// Threads: one of its own; the handler runs on it and must not block. Responder, Stream from any.
 /// Errors:  from Start, by errno or INVALID_ARGUMENT for the address. A client's go to the client.
 /// Source:  docs/behaviour/node-api.md, "Listeners"; RFC 9112.
 

@@ -28,8 +28,8 @@ class JsonObject {
     writer_.Key(key);
     writer_.String(value);
   }
-  template <class Number>
-  void Number(std::string_view key, Number value) {
+  template <class T>
+  void Number(std::string_view key, T value) {
     writer_.Key(key);
     writer_.Plain(fmt::format("{}", value));
   }
