@@ -16,6 +16,7 @@
 #include "libs/rpc/guard.h"
 #include "splitlet/v1/node_images.grpc.pb.h"
 #include "splitlet/v1/services.grpc.pb.h"
+#include "splitlet/v1/stats.grpc.pb.h"
 #include "splitlet/v1/streams.grpc.pb.h"
 
 namespace splitlet::daemon {
@@ -72,6 +73,7 @@ std::string NameOf(const grpc::Service& service) {
   is.operator()<v1::Status>();
   is.operator()<v1::Gc>();
   is.operator()<v1::NodeImages>();
+  is.operator()<v1::NodeStats>();
   return name;
 }
 

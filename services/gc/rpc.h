@@ -17,10 +17,11 @@ namespace splitlet::gc {
 
 class GcService;
 
-/// The process: the service, its calls and those of NodeImages, and the runtime's client, which
-/// outlives the service.
+/// The process: the service, its calls, those of NodeImages and of figures, and the runtime's
+/// client, which outlives the service.
 std::unique_ptr<daemon::Service> ServeGc(daemon::ServiceContext& context,
                                          std::unique_ptr<GcService> service,
+                                         std::unique_ptr<grpc::Service> stats,
                                          std::shared_ptr<cri::GrpcRuntime> runtime);
 
 }  // namespace splitlet::gc

@@ -190,6 +190,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                              .strands = p.runtime_strands,
                              .reader = p.runtime,
                              .streaming = *p.streaming,
+                             .exec = p.runtime,
                              .has_pod = [&workers = *p.workers](const std::string& uid) {
                                return HasLivePod(workers, uid);
                              }});
