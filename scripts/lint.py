@@ -37,6 +37,7 @@ LIB_ARROWS = {
     "apiclient": {"exec", "fs", "http", "kube", "process"},
     "http": {"base"},
     "trace": {"http", "rpc"},
+    "x509": {"base"},
     "daemon": {"config", "exec", "bus", "fs", "rpc", "trace"},
     "operate": {"bus", "kube", "process", "rpc"},
 }
