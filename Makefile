@@ -8,18 +8,23 @@
 #   make fuzz    feed what takes foreign bytes with mutations for MINUTES (10), preset asan; stops at the first that breaks
 #   make chaos   random faults for MINUTES (10) on a stack of its own; report in build/chaos
 #
-# Variables of run and stop: STATE_DIR, MANIFESTS, RUNTIME_ENDPOINT, KUBELET_CONFIG, NODE_NAME, DEMO, PRESET.
+# Variables of run and stop: STATE_DIR, MANIFESTS, RUNTIME_ENDPOINT, KUBELET_CONFIG, NODE_NAME, KUBECONFIG, NODE_IP,
+# DEMO, PRESET.
 
 STATE_DIR ?= $(CURDIR)/.run
 MANIFESTS ?=
 RUNTIME_ENDPOINT ?=
 KUBELET_CONFIG ?=
 NODE_NAME ?=
+NODE_IP ?=
+# One that kubectl finds in the environment is no wish to be a node of that cluster.
+NODE_KUBECONFIG = $(if $(filter command,$(firstword $(origin KUBECONFIG))),$(KUBECONFIG))
 DEMO ?= 1
 PRESET ?= release
 
 STACK = STATE_DIR='$(STATE_DIR)' MANIFESTS='$(MANIFESTS)' RUNTIME_ENDPOINT='$(RUNTIME_ENDPOINT)' \
-  KUBELET_CONFIG='$(KUBELET_CONFIG)' NODE_NAME='$(NODE_NAME)' DEMO='$(DEMO)' PRESET='$(PRESET)'
+  KUBELET_CONFIG='$(KUBELET_CONFIG)' NODE_NAME='$(NODE_NAME)' NODE_KUBECONFIG='$(NODE_KUBECONFIG)' NODE_IP='$(NODE_IP)' \
+  DEMO='$(DEMO)' PRESET='$(PRESET)'
 
 PROGRAMS = splitlet-config-source splitlet-sync-loop splitlet-pod-worker splitlet-pleg splitlet-status \
   splitlet-gc splitletctl splitlet-chaos

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Starts the local stack in the background: nats-server, a private containerd and the six processes
-# under runit, and a demo pod. Returns 0 once the demo pod runs, else non-zero with a reason within
-# 120 seconds. Again on a running stack: starts what is missing, restarts what is configured anew.
+# Starts the local stack in the background: nats-server, a private containerd and the processes under runit,
+# and a demo pod. Returns 0 once the demo pod runs, and with NODE_KUBECONFIG once the API server calls the node
+# Ready, else non-zero with a reason within 120 seconds. Again on a running stack: starts what is missing,
+# restarts what is configured anew.
 #
 # Variables: STATE_DIR (.run), MANIFESTS ($STATE_DIR/manifests), RUNTIME_ENDPOINT (a private containerd),
-# KUBELET_CONFIG (none), NODE_NAME (this host), DEMO (1; 0 for no demo pod), PRESET (release),
-# BIN_DIR (build/$PRESET/bin). SPLITLET_FAILPOINTS reaches the processes.
+# KUBELET_CONFIG (none), NODE_NAME (this host), NODE_KUBECONFIG (none: no API server; not KUBECONFIG, which is
+# in many people's environment for kubectl), NODE_IP (found out), DEMO (1; 0 for no demo pod), PRESET
+# (release), BIN_DIR (build/$PRESET/bin). SPLITLET_FAILPOINTS reaches the processes.
 set -euo pipefail
 umask 022
 
@@ -45,6 +47,7 @@ check() {
     [[ -x $BIN_DIR/$process ]] || die "$BIN_DIR/$process is missing: make build"
   done
   check_config
+  [[ -z ${NODE_KUBECONFIG:-} || -r $NODE_KUBECONFIG ]] || die "KUBECONFIG: cannot read $NODE_KUBECONFIG"
   ((private)) || [[ -S ${endpoint#unix://} ]] || die "RUNTIME_ENDPOINT: $endpoint is not a unix socket"
 }
 
@@ -90,12 +93,14 @@ write_processes() {
   local process flags
   for process in "${PROCESSES[@]}"; do
     flags=(--run-dir "$STATE_DIR/run" --state-dir "$STATE_DIR/state" --root-dir "$STATE_DIR/kubelet"
-      --log-dir "$STATE_DIR/log/pods"
+      --log-dir "$STATE_DIR/log/pods" --cert-dir "$STATE_DIR/pki"
       --runtime-endpoint "$endpoint" --node-name "$NODE_NAME" --manifests "$MANIFESTS"
       --nats-url "$("$here/nats.sh" url "$STATE_DIR/nats")" --nats-creds "$STATE_DIR/nats/creds/$process"
       --nats-ca "$STATE_DIR/nats/tls/current/ca.pem"
       --http-address 127.0.0.1:0 --log-format text)
     [[ -z ${KUBELET_CONFIG:-} ]] || flags+=(--config "$(absolute "$KUBELET_CONFIG")")
+    [[ -z ${NODE_KUBECONFIG:-} ]] || flags+=(--kubeconfig "$(absolute "$NODE_KUBECONFIG")")
+    [[ -z ${NODE_IP:-} ]] || flags+=(--node-ip "$NODE_IP")
     if [[ ! -e $STATE_DIR/sv/$process/run ]]; then
       mkdir -p "$STATE_DIR/sv/$process"
       touch "$STATE_DIR/sv/$process/down"
@@ -206,12 +211,16 @@ fail_with_reasons() {
   exit 1
 }
 
-wait_for_pod() {
-  local what
-  for what in processes_healthy demo_running; do
-    [[ $what != demo_running || $DEMO != 0 ]] || continue
-    wait_for "$what"
-  done
+# As the API server has it.
+node_ready() {
+  ctl get node --kubeconfig "$(absolute "$NODE_KUBECONFIG")" "$NODE_NAME" -o json 2>/dev/null |
+    jq -e 'any(.status.conditions[]?; .type == "Ready" and .status == "True")' >/dev/null 2>&1
+}
+
+wait_for_stack() {
+  wait_for processes_healthy
+  [[ -z ${NODE_KUBECONFIG:-} ]] || wait_for node_ready
+  [[ $DEMO == 0 ]] || wait_for demo_running
 }
 
 wait_for() {
@@ -266,7 +275,7 @@ main() {
   "$here/nats.sh" ready "$STATE_DIR/nats" || die "nats-server did not start: $(last_lines nats)"
   place_demo
   start_processes
-  wait_for_pod
+  wait_for_stack
   wait_for_recorder
   report
 }

@@ -347,7 +347,7 @@ TEST(ConfigFile, FieldsWithoutEffectAreNamed) {
   EXPECT_EQ(ignored("evictionSoft: {memory.available: 1Gi}\noomScoreAdj: -999\n"
                     "evictionSoftGracePeriod: {memory.available: 1m}\nport: 10250\n"
                     "kernelMemcgNotification: true\nsplitlet: {offlineStart: true}\n"),
-            (Paths{"port", "oomScoreAdj", "kernelMemcgNotification", "splitlet.offlineStart"}));
+            (Paths{"oomScoreAdj", "kernelMemcgNotification"}));
   EXPECT_EQ(ignored("enforceNodeAllocatable: [pods]\npodPidsLimit: -1\ncgroupRoot: /a\n"),
             (Paths{"cgroupRoot", "enforceNodeAllocatable"}));
 }
@@ -388,6 +388,85 @@ TEST(ConfigFile, WhatIsDoneAnywayIsNotCalledWithoutEffect) {
                    "providerID: null\n")
                 .without_effect,
             std::vector<std::string>{});
+}
+
+TEST(ConfigFile, TheApiServer) {
+  const auto unset = Loaded("").api;
+  EXPECT_TRUE(unset.register_node);
+  EXPECT_EQ(unset.status_update_frequency, Duration{10s});
+  EXPECT_EQ(unset.status_report_frequency, Duration{5min});
+  EXPECT_EQ(unset.lease_duration_seconds, 40);
+  const auto api = Loaded(
+                       "kubeAPIQPS: 7\nkubeAPIBurst: 8\neventRecordQPS: 0\neventBurst: 9\n"
+                       "registerNode: false\nproviderID: a://b\nnodeStatusUpdateFrequency: 20s\n"
+                       "nodeLeaseDurationSeconds: 30\nnodeStatusMaxImages: -1\n"
+                       "configMapAndSecretChangeDetectionStrategy: Get\n"
+                       "enableControllerAttachDetach: false\nrotateCertificates: true\n"
+                       "serverTLSBootstrap: true\ncontentType: application/json\n"
+                       "registerWithTaints: [{key: a, value: b, effect: NoSchedule}, {key: c, "
+                       "effect: NoExecute}]\n")
+                       .api;
+  EXPECT_EQ(api.qps, 7);
+  EXPECT_EQ(api.burst, 8);
+  EXPECT_EQ(api.event_qps, 0);
+  EXPECT_EQ(api.event_burst, 9);
+  EXPECT_FALSE(api.register_node);
+  EXPECT_EQ(api.provider_id, "a://b");
+  EXPECT_EQ(api.status_update_frequency, Duration{20s});
+  EXPECT_EQ(api.status_report_frequency, Duration{20s});
+  EXPECT_EQ(api.lease_duration_seconds, 30);
+  EXPECT_EQ(api.status_max_images, -1);
+  EXPECT_EQ(api.change_detection, "Get");
+  EXPECT_FALSE(api.attach_detach_controller);
+  EXPECT_TRUE(api.rotate_certificates);
+  EXPECT_TRUE(api.server_tls_bootstrap);
+  EXPECT_EQ(api.content_type, "application/json");
+  ASSERT_EQ(api.register_with_taints.size(), 2U);
+  EXPECT_EQ(api.register_with_taints[0].value, "b");
+  EXPECT_EQ(api.register_with_taints[1].effect, "NoExecute");
+  EXPECT_EQ(Loaded("nodeStatusUpdateFrequency: 20s\nnodeStatusReportFrequency: 1m\n")
+                .api.status_report_frequency,
+            Duration{1min});
+}
+
+TEST(ConfigFile, TheServer) {
+  const auto unset = Loaded("").server;
+  EXPECT_TRUE(unset.enabled);
+  EXPECT_EQ(unset.port, 10250);
+  EXPECT_EQ(unset.read_only_port, 0);
+  EXPECT_TRUE(unset.webhook_authentication);
+  EXPECT_FALSE(unset.anonymous);
+  EXPECT_EQ(unset.authorization, "Webhook");
+  const auto server =
+      Loaded(
+          "enableServer: false\naddress: 127.0.0.1\nport: 1\nreadOnlyPort: 2\nhealthzPort: 0\n"
+          "tlsCertFile: /c\ntlsPrivateKeyFile: /k\ntlsMinVersion: VersionTLS13\n"
+          "tlsCipherSuites: [A, B]\nauthentication: {x509: {clientCAFile: /ca}, anonymous: "
+          "{enabled: true}, webhook: {enabled: false, cacheTTL: 1s}}\nauthorization: {mode: "
+          "AlwaysAllow, webhook: {cacheAuthorizedTTL: 2s, cacheUnauthorizedTTL: 3s}}\n"
+          "enableDebuggingHandlers: false\nenableSystemLogHandler: false\n"
+          "enableSystemLogQuery: true\nstreamingConnectionIdleTimeout: 5m\n")
+          .server;
+  EXPECT_FALSE(server.enabled);
+  EXPECT_EQ(server.address, "127.0.0.1");
+  EXPECT_EQ(server.port, 1);
+  EXPECT_EQ(server.read_only_port, 2);
+  EXPECT_EQ(server.healthz_port, 0);
+  EXPECT_EQ(server.tls_cert_file, "/c");
+  EXPECT_EQ(server.tls_key_file, "/k");
+  EXPECT_EQ(server.tls_min_version, "VersionTLS13");
+  EXPECT_EQ(server.tls_cipher_suites, (std::vector<std::string>{"A", "B"}));
+  EXPECT_EQ(server.client_ca_file, "/ca");
+  EXPECT_TRUE(server.anonymous);
+  EXPECT_FALSE(server.webhook_authentication);
+  EXPECT_EQ(server.token_ttl, Duration{1s});
+  EXPECT_EQ(server.authorization, "AlwaysAllow");
+  EXPECT_EQ(server.authorized_ttl, Duration{2s});
+  EXPECT_EQ(server.unauthorized_ttl, Duration{3s});
+  EXPECT_FALSE(server.debugging_handlers);
+  EXPECT_FALSE(server.system_log_handler);
+  EXPECT_TRUE(server.system_log_query);
+  EXPECT_EQ(server.stream_idle_timeout, Duration{5min});
 }
 
 TEST(ConfigFile, CgroupsOfWhatIsReserved) {

@@ -244,6 +244,72 @@ void FillImages(KubeletConfig& c, const ConfigReader& read) {
   Take(c.image_gc_low_threshold_percent, read.Int("imageGCLowThresholdPercent"));
 }
 
+void FillMachine(KubeletConfig::MachineSettings& c, const ConfigReader& read) {
+  c.fail_swap_on = read.Bool("failSwapOn");
+  Take(c.fail_cgroup_v1, read.Bool("failCgroupV1"));
+  c.iptables_chains = read.Bool("makeIPTablesUtilChains");
+  c.protect_kernel_defaults = read.Bool("protectKernelDefaults");
+  Take(c.swap_behavior, read.String("memorySwap.swapBehavior"));
+  c.set_up = read.Bool("splitlet.machineSetup");
+}
+
+void FillApi(KubeletConfig::Api& c, const ConfigReader& read) {
+  Take(c.content_type, read.String("contentType"));
+  Take(c.qps, read.Int("kubeAPIQPS"));
+  Take(c.burst, read.Int("kubeAPIBurst"));
+  Take(c.event_qps, read.Int("eventRecordQPS"));
+  Take(c.event_burst, read.Int("eventBurst"));
+  Take(c.register_node, read.Bool("registerNode"));
+  Take(c.provider_id, read.String("providerID"));
+  Take(c.pod_cidr, read.String("podCIDR"));
+  Take(c.status_update_frequency, read.Time("nodeStatusUpdateFrequency"));
+  // A file that sets only how often the status is computed reports it as often.
+  c.status_report_frequency =
+      read.Time("nodeStatusReportFrequency")
+          .value_or(read.Time("nodeStatusUpdateFrequency").value_or(c.status_report_frequency));
+  Take(c.lease_duration_seconds, read.Int("nodeLeaseDurationSeconds"));
+  Take(c.status_max_images, read.Int("nodeStatusMaxImages"));
+  Take(c.change_detection, read.String("configMapAndSecretChangeDetectionStrategy"));
+  Take(c.attach_detach_controller, read.Bool("enableControllerAttachDetach"));
+  Take(c.rotate_certificates, read.Bool("rotateCertificates"));
+  Take(c.server_tls_bootstrap, read.Bool("serverTLSBootstrap"));
+  const YAML::Node taints = read.Node("registerWithTaints");
+  if (!taints.IsDefined()) return;
+  for (const YAML::Node& taint : taints) {
+    const auto text = [&taint](const char* name) {
+      const YAML::Node value = taint[name];
+      return value.IsDefined() && value.IsScalar() ? value.Scalar() : std::string();
+    };
+    c.register_with_taints.push_back({text("key"), text("value"), text("effect")});
+  }
+}
+
+void FillServer(KubeletConfig::Server& c, const ConfigReader& read, const std::string& file) {
+  Take(c.enabled, read.Bool("enableServer"));
+  Take(c.address, read.String("address"));
+  Take(c.port, read.Int("port"));
+  Take(c.read_only_port, read.Int("readOnlyPort"));
+  Take(c.healthz_port, read.Int("healthzPort"));
+  Take(c.healthz_address, read.String("healthzBindAddress"));
+  Take(c.tls_cert_file, read.String("tlsCertFile"));
+  Take(c.tls_key_file, read.String("tlsPrivateKeyFile"));
+  Take(c.client_ca_file, read.String("authentication.x509.clientCAFile"));
+  for (std::string* path : {&c.tls_cert_file, &c.tls_key_file, &c.client_ca_file})
+    *path = Beside(file, *path);
+  c.tls_cipher_suites = read.Strings("tlsCipherSuites");
+  Take(c.tls_min_version, read.String("tlsMinVersion"));
+  Take(c.webhook_authentication, read.Bool("authentication.webhook.enabled"));
+  Take(c.anonymous, read.Bool("authentication.anonymous.enabled"));
+  Take(c.token_ttl, read.Time("authentication.webhook.cacheTTL"));
+  Take(c.authorization, read.String("authorization.mode"));
+  Take(c.authorized_ttl, read.Time("authorization.webhook.cacheAuthorizedTTL"));
+  Take(c.unauthorized_ttl, read.Time("authorization.webhook.cacheUnauthorizedTTL"));
+  Take(c.debugging_handlers, read.Bool("enableDebuggingHandlers"));
+  Take(c.system_log_handler, read.Bool("enableSystemLogHandler"));
+  Take(c.system_log_query, read.Bool("enableSystemLogQuery"));
+  Take(c.stream_idle_timeout, read.Time("streamingConnectionIdleTimeout"));
+}
+
 void FillLogging(KubeletConfig& c, const ConfigReader& read) {
   Take(c.log_format, read.String("logging.format"));
   Take(c.log_verbosity, read.Int("logging.verbosity"));
@@ -313,6 +379,9 @@ StatusOr<KubeletConfig> KubeletConfig::Load(const std::string& path, const std::
   FillContainers(config, read);
   FillEviction(config, read);
   FillImages(config, read);
+  FillMachine(config.machine, read);
+  FillApi(config.api, read);
+  FillServer(config.server, read, path);
   FillLogging(config, read);
   FillTracing(config, read);
   FillOwn(config.splitlet, read);

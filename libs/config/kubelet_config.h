@@ -109,10 +109,21 @@ class KubeletConfig {
   /// Of `shutdownGracePeriodByPodPriority`, in the order of the file.
   std::vector<ShutdownGrace> shutdown_grace_period_by_pod_priority;
   bool local_storage_capacity_isolation = true;
+  // The machine: what it must be, and what it is made. Unset is told apart from what a kubelet
+  // takes for it (docs/configuration.md).
+  struct MachineSettings {
+    std::optional<bool> fail_swap_on;             // failSwapOn
+    bool fail_cgroup_v1 = false;                  // failCgroupV1
+    std::optional<bool> iptables_chains;          // makeIPTablesUtilChains
+    std::optional<bool> protect_kernel_defaults;  // protectKernelDefaults
+    std::string swap_behavior;                    // memorySwap.swapBehavior; empty: NoSwap
+    /// splitlet.machineSetup; unset: on a node that has an API server.
+    std::optional<bool> set_up;
+  } machine;
   // API server.
   struct Api {
-    std::string content_type;         // contentType; empty: application/vnd.kubernetes.protobuf
-    int32_t qps = 50, burst = 100;    // kubeAPIQPS, kubeAPIBurst
+    std::string content_type;       // contentType; empty: application/vnd.kubernetes.protobuf
+    int32_t qps = 50, burst = 100;  // kubeAPIQPS, kubeAPIBurst
     int32_t event_qps = 50, event_burst = 100;  // eventRecordQPS, eventBurst
     bool register_node = true;
     std::vector<NodeTaint> register_with_taints;
@@ -120,7 +131,7 @@ class KubeletConfig {
     Duration status_update_frequency = std::chrono::seconds{10};
     Duration status_report_frequency = std::chrono::minutes{5};
     int32_t lease_duration_seconds = 40;
-    int32_t status_max_images = 50;  // -1: no limit
+    int32_t status_max_images = 50;          // -1: no limit
     std::string change_detection = "Watch";  // configMapAndSecretChangeDetectionStrategy
     bool attach_detach_controller = true;    // enableControllerAttachDetach
     bool rotate_certificates = false;

@@ -12,6 +12,7 @@
 
 #include "libs/base/one_line.h"
 #include "libs/config/scalars.h"
+#include "libs/kube/node_labels.h"
 
 #ifndef SPLITLET_VERSION
 #define SPLITLET_VERSION "0.0.0"
@@ -70,6 +71,14 @@ void Declare(CLI::App& app, Flags& flags) {
                  "CredentialProviderConfig: a file, or a folder of them");
   app.add_option("--image-credential-provider-bin-dir", flags.credential_provider_bin_dir,
                  "Folder of the programs that it names");
+  app.add_option("--kubeconfig", flags.kubeconfig,
+                 "API server of this node, and who it is there; without: pods of files alone");
+  app.add_option("--bootstrap-kubeconfig", flags.bootstrap_kubeconfig,
+                 "Who may ask for a certificate, while there is no --kubeconfig that can be used");
+  app.add_option("--cert-dir", flags.cert_dir, "Keys and certificates of this node")
+      ->capture_default_str();
+  app.add_option("--cloud-provider", flags.cloud_provider,
+                 "external: a cloud's controller says addresses and takes the first taint away");
   app.add_option("--log-format", flags.log_format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
@@ -128,6 +137,23 @@ Status CheckNodeIps(const std::vector<std::string>& ips) {
   return OkStatus();
 }
 
+Status CheckApiFlags(const Flags& flags) {
+  const std::array<std::pair<const char*, const std::string&>, 3> paths = {
+      {{"--kubeconfig", flags.kubeconfig},
+       {"--bootstrap-kubeconfig", flags.bootstrap_kubeconfig},
+       {"--cert-dir", flags.cert_dir}}};
+  for (const auto& [flag, path] : paths)
+    if (!path.empty() && !path.starts_with('/'))
+      return InvalidArgument("{}: \"{}\" is not an absolute path", flag, OneLine(path));
+  if (flags.cert_dir.empty()) return InvalidArgument("--cert-dir: want a folder");
+  if (!flags.bootstrap_kubeconfig.empty() && flags.kubeconfig.empty())
+    return InvalidArgument("--bootstrap-kubeconfig: needs --kubeconfig, which it makes");
+  if (!flags.cloud_provider.empty() && flags.cloud_provider != "external")
+    return InvalidArgument("--cloud-provider: \"{}\" is not external or empty",
+                           OneLine(flags.cloud_provider));
+  return OkStatus();
+}
+
 }  // namespace
 
 const char* Version() { return SPLITLET_VERSION; }
@@ -139,6 +165,9 @@ StatusOr<CommandLine> ParseCommandLine(const std::string& process, int argc,
   CLI::App app("splitlet " + process + ": one process of a Kubernetes node agent",
                "splitlet-" + process);
   Declare(app, line.flags);
+  std::vector<std::string> labels;
+  app.add_option("--node-labels", labels, "key=value,...: labels with which the node registers")
+      ->delimiter(',');
   app.add_flag("--check-config", line.check_only,
                "Check flags, file (strictly) and environment, then leave: 0 if they can be used, "
                "else 1");
@@ -159,6 +188,8 @@ StatusOr<CommandLine> ParseCommandLine(const std::string& process, int argc,
   line.log_level_given = app.count("--log-level") > 0;
   RETURN_IF_ERROR(CheckDirectories(line.flags), "flags");
   RETURN_IF_ERROR(CheckNodeIps(line.flags.node_ips), "flags");
+  RETURN_IF_ERROR(CheckApiFlags(line.flags), "flags");
+  ASSIGN_OR_RETURN(line.flags.node_labels, kube::ParseNodeLabels(labels), "flags: --node-labels");
   RETURN_IF_ERROR(SettleNodeName(line.flags, app.count("--node-name") > 0), "flags");
   return line;
 }

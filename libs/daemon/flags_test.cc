@@ -55,6 +55,19 @@ TEST(CommandLineFlags, BadOnesAreNamed) {
       {"no address", {"--node-ip", "a"}, "--node-ip: \"a\" is no IP address"},
       {"two addresses of a family", {"--node-ip", "10.0.0.1,10.0.0.2"}, "one of each family"},
       {"any address beside another", {"--node-ip", "::,10.0.0.2"}, "--node-ip: :: stands alone"},
+      {"a relative kubeconfig", {"--kubeconfig", "k"}, "--kubeconfig: \"k\" is not an absolute"},
+      {"a bootstrap without what it makes",
+       {"--bootstrap-kubeconfig", "/b"},
+       "--bootstrap-kubeconfig: needs --kubeconfig"},
+      {"no place for keys", {"--cert-dir", ""}, "--cert-dir"},
+      {"a cloud of old", {"--cloud-provider", "aws"}, "\"aws\" is not external or empty"},
+      {"labels that only a cluster gives",
+       {"--node-labels", "kubernetes.io/foo=bar,a=b,node-role.kubernetes.io/x=,x.k8s.io/y=z"},
+       "--node-labels: kubernetes.io/foo: a node may not give itself this label of kubernetes.io "
+       "or "
+       "k8s.io; node-role.kubernetes.io/x: a node"},
+      {"a label without a value", {"--node-labels", "a"}, "--node-labels: a: want key=value"},
+      {"a label with a bad value", {"--node-labels", "a=b c"}, "--node-labels: a: "},
       {"an empty node name", {"--node-name", "  "}, "--node-name: empty hostname is invalid"},
       {"a node name with an underscore",
        {"--node-name", "a_b"},
@@ -67,6 +80,17 @@ TEST(CommandLineFlags, BadOnesAreNamed) {
     EXPECT_NE(Message(line.status()).find(c.part), std::string::npos) << line.status();
     EXPECT_EQ(Message(line.status()).find('\n'), std::string::npos);
   }
+}
+
+TEST(CommandLineFlags, LabelsOfTheNode) {
+  const auto line = Parse({"--node-labels", "node.kubernetes.io/foo=bar,a=,kubernetes.io/arch=x",
+                           "--kubeconfig", "/etc/k", "--cloud-provider="});
+  ASSERT_TRUE(line.ok()) << line.status();
+  EXPECT_EQ(line->flags.node_labels,
+            (std::map<std::string, std::string>{
+                {"a", ""}, {"kubernetes.io/arch", "x"}, {"node.kubernetes.io/foo", "bar"}}));
+  EXPECT_EQ(line->flags.kubeconfig, "/etc/k");
+  EXPECT_EQ(line->flags.cert_dir, "/var/lib/kubelet/pki");
 }
 
 TEST(CommandLineFlags, TheNodeNameIsLowerCaseAndTrimmed) {

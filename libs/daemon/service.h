@@ -51,13 +51,13 @@ struct Flags {
   std::string http_address = "127.0.0.1:0";  // --http-address: metrics and health
   std::string credential_provider_config;    // --image-credential-provider-config: file or folder
   std::string credential_provider_bin_dir;   // --image-credential-provider-bin-dir
-  std::string kubeconfig;            // --kubeconfig; empty: this node has no API server
-  std::string bootstrap_kubeconfig;  // --bootstrap-kubeconfig: until there is a kubeconfig
-  std::string cert_dir = "/var/lib/kubelet/pki";  // --cert-dir: keys and certificates of this node
-  std::string cloud_provider;                     // --cloud-provider: empty or "external"
+  std::string kubeconfig;                    // --kubeconfig; empty: this node has no API server
+  std::string bootstrap_kubeconfig;          // --bootstrap-kubeconfig: until there is a kubeconfig
+  std::string cert_dir = "/var/lib/kubelet/pki";   // --cert-dir: keys and certificates of this node
+  std::string cloud_provider;                      // --cloud-provider: empty or "external"
   std::map<std::string, std::string> node_labels;  // --node-labels, at registration
-  std::string log_format = "text";           // --log-format: text or json
-  std::string log_level = "info";            // --log-level
+  std::string log_format = "text";                 // --log-format: text or json
+  std::string log_level = "info";                  // --log-level
 };
 
 /// Is the process fit? Live: its loop turns. Ready: it can do its work.
