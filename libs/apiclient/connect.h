@@ -1,9 +1,11 @@
 #pragma once
 
 /// The way to the API server that a kubeconfig names, by libcurl: a connection for each purpose,
-/// HTTP/2 where the server has it, credentials that are read anew when they change.
-/// Threads: as Transport; one thread of its own for all purposes of a process.
-/// Errors:  INVALID_ARGUMENT of the kubeconfig; those of Transport.
+/// HTTP/2 where the server has it, credentials that are read anew when they change (https_transport.h).
+/// Threads: as Transport; two threads of its own from the first request on. Connect itself blocks on
+///          a file.
+/// Errors:  INVALID_ARGUMENT of a kubeconfig that is there; those of Transport. One that becomes bad
+///          later is logged, and what was read of it before stays in use.
 /// Source:  docs/design.md, "Identity at the API server"; client-go rest.Config and transport.
 
 #include <memory>
@@ -13,10 +15,6 @@
 #include "libs/apiclient/transport.h"
 #include "libs/base/log.h"
 #include "libs/fs/file_system.h"
-
-namespace prometheus {
-class Registry;
-}
 
 namespace splitlet::apiclient {
 
