@@ -131,8 +131,7 @@ StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words) {
     const FlagRow* const row = FindFlag(word->name);
     if (row == nullptr && own == nullptr)
       return InvalidArgument("unknown flag: --{}", OneLine(word->name));
-    const bool alone =
-        row != nullptr && (row->value == FlagValue::kBool || row->name == "version");
+    const bool alone = row != nullptr && (row->value == FlagValue::kBool || row->name == "version");
     if (!word->value && alone) word->value = "true";
     if (!word->value && i + 1 == words.size())
       return InvalidArgument("flag needs an argument: --{}", word->name);

@@ -3,7 +3,7 @@
 /// The command line of a kubelet, taken apart by the table of flags.
 /// Threads: pure.
 /// Errors: INVALID_ARGUMENT that names the flag.
-/// Source: kubelet --help; pflag's notation.
+/// Source: kubelet --help.
 
 #include <string>
 #include <vector>
@@ -17,8 +17,8 @@ struct Arguments {
   enum class Print { kNothing, kHelp, kVersion } print = Print::kNothing;
   std::string config, config_dir;
   std::string directory = "/var/lib/splitlet-kubelet";  // --splitlet-dir: sockets, records, bus
-  std::string scripts;               // --splitlet-scripts: of nats.sh; empty: looked for
-  std::vector<std::string> passed;   // "--node-name", "a"
+  std::string scripts;              // --splitlet-scripts: of nats.sh; empty: looked for
+  std::vector<std::string> passed;  // "--node-name", "a"
   std::string node_ip;
   struct Override {
     const FlagRow* row = nullptr;

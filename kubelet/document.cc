@@ -22,9 +22,10 @@ namespace {
 constexpr uint64_t kMaxFile = 4u << 20;
 constexpr const char* kApiVersion = "kubelet.config.k8s.io/v1beta1";
 constexpr const char* kKind = "KubeletConfiguration";
-constexpr const char* kPaths[] = {
-    "staticPodPath", "authentication.x509.clientCAFile", "tlsCertFile", "tlsPrivateKeyFile",
-    "resolvConf",    "volumePluginDir",                  "podLogsDir"};
+constexpr const char* kPaths[] = {"staticPodPath", "authentication.x509.clientCAFile",
+                                  "tlsCertFile",   "tlsPrivateKeyFile",
+                                  "resolvConf",    "volumePluginDir",
+                                  "podLogsDir"};
 /// Of a machine with Linux.
 constexpr std::pair<const char*, const char*> kEvictionHard[] = {{"memory.available", "100Mi"},
                                                                  {"nodefs.available", "10%"},
@@ -200,8 +201,8 @@ StatusOr<Document> LoadDocument(fs::FileSystem& files, const Arguments& argument
   if (!applied.ok()) return applied;
   out.json = ToJson(document) + "\n";
   // Of the whole: what excludes one another may come from two places.
-  const auto checked = config::KubeletConfig::Load("configuration", out.json,
-                                                   config::Reading::kLenient);
+  const auto checked =
+      config::KubeletConfig::Load("configuration", out.json, config::Reading::kLenient);
   if (!checked.ok()) return checked.status();
   for (const std::string& field : checked->without_effect)
     out.warnings.push_back(fmt::format("{}: set without effect", field));

@@ -56,8 +56,7 @@ TEST_F(Documents, WithoutAFileTheNodeIsAsOpenAsAKubeletIs) {
   EXPECT_EQ(At(tree, "authentication.webhook.enabled"), "false");
   EXPECT_EQ(At(tree, "authorization.mode"), "AlwaysAllow");
   const auto loaded = Load({});
-  const auto read =
-      config::KubeletConfig::Load("x", loaded->json, config::Reading::kStrict);
+  const auto read = config::KubeletConfig::Load("x", loaded->json, config::Reading::kStrict);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_TRUE(read->eviction_hard.empty());
 }
@@ -73,8 +72,9 @@ TEST_F(Documents, TheFileReplacesWhatANodeWithoutOneHas) {
 }
 
 TEST_F(Documents, DropInsAreMergedInTheOrderOfTheirPaths) {
-  Write("/etc/k.yaml", kHead + "maxPods: 1\nclusterDNS: [10.0.0.1, 10.0.0.2]\n"
-                               "systemReserved: {cpu: 100m}\nclusterDomain: a\n");
+  Write("/etc/k.yaml", kHead +
+                           "maxPods: 1\nclusterDNS: [10.0.0.1, 10.0.0.2]\n"
+                           "systemReserved: {cpu: 100m}\nclusterDomain: a\n");
   DropIn("10-a.conf", "maxPods: 10\nsystemReserved: {memory: 1Gi}\nclusterDNS: [10.0.0.3]\n");
   DropIn("20-b.conf", "maxPods: 20\nclusterDomain: null\nfoo: 1\n");
   DropIn("30-c.yaml", "maxPods: 30\n");
@@ -106,8 +106,9 @@ TEST_F(Documents, DropInsFindDefaultsInPlace) {
   Write("/etc/k.yaml", kHead + "evictionHard: {memory.available: 1Gi}\n");
   Write("/etc/k.d/a.conf", kHead);
   EXPECT_EQ(Tree(both)["evictionHard"].size(), 1u);
-  Write("/etc/k.yaml", kHead + "evictionHard: {memory.available: 1Gi}\n"
-                               "mergeDefaultEvictionSettings: true\n");
+  Write("/etc/k.yaml", kHead +
+                           "evictionHard: {memory.available: 1Gi}\n"
+                           "mergeDefaultEvictionSettings: true\n");
   EXPECT_EQ(Tree(both)["evictionHard"].size(), 5u);
 
   Write("/etc/k.yaml", kHead);
@@ -129,15 +130,16 @@ TEST_F(Documents, WithDropInsAloneTheNodeIsAsOpenAsWithout) {
 }
 
 TEST_F(Documents, FlagsWin) {
-  Write("/etc/k.yaml", kHead + "maxPods: 200\nfeatureGates: {A: true, B: true}\n"
-                               "kubeReserved: {cpu: 1}\nseccompDefault: true\n");
-  const auto tree = Tree({"--config=/etc/k.yaml", "--max-pods=50", "--feature-gates=A=false",
-                          "--kube-reserved=memory=1Gi", "--kube-reserved=pid=100",
-                          "--seccomp-default=false", "--pod-manifest-path=m", "--cluster-dns=",
-                          "--eviction-hard=memory.available<100Mi,nodefs.available<10%",
-                          "--register-with-taints=a=b:NoSchedule,c:NoExecute",
-                          "--manifest-url-header=a:b,a:c", "--reserved-memory=0:memory=1Gi",
-                          "--vmodule=x=5", "--anonymous-auth=false"});
+  Write("/etc/k.yaml", kHead +
+                           "maxPods: 200\nfeatureGates: {A: true, B: true}\n"
+                           "kubeReserved: {cpu: 1}\nseccompDefault: true\n");
+  const auto tree =
+      Tree({"--config=/etc/k.yaml", "--max-pods=50", "--feature-gates=A=false",
+            "--kube-reserved=memory=1Gi", "--kube-reserved=pid=100", "--seccomp-default=false",
+            "--pod-manifest-path=m",
+            "--cluster-dns=", "--eviction-hard=memory.available<100Mi,nodefs.available<10%",
+            "--register-with-taints=a=b:NoSchedule,c:NoExecute", "--manifest-url-header=a:b,a:c",
+            "--reserved-memory=0:memory=1Gi", "--vmodule=x=5", "--anonymous-auth=false"});
   EXPECT_EQ(At(tree, "maxPods"), "50");
   EXPECT_EQ(At(tree, "featureGates.A"), "false");
   EXPECT_EQ(At(tree, "featureGates.B"), "true");

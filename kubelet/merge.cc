@@ -13,9 +13,8 @@ namespace splitlet::kubelet {
 namespace {
 
 bool SameLetters(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
+  return std::ranges::equal(
+      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
 /// "maxPods" for "maxpods"; the name itself when no field is called so.
@@ -112,8 +111,8 @@ YAML::Node WithFieldNames(const YAML::Node& document, const std::string& prefix)
   for (const auto& entry : document) {
     const std::string key = FieldName(prefix, entry.first.Scalar());
     const bool inside = config::IsObjectPath(prefix + key);
-    named[key] = inside ? WithFieldNames(entry.second, prefix + key + ".")
-                        : YAML::Clone(entry.second);
+    named[key] =
+        inside ? WithFieldNames(entry.second, prefix + key + ".") : YAML::Clone(entry.second);
   }
   return named;
 }

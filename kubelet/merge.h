@@ -2,7 +2,7 @@
 
 /// Documents of YAML laid over one another. For .cc files only: brings yaml-cpp.
 /// Threads: any; pure.
-/// Source: RFC 7386, "JSON Merge Patch".
+/// Source: RFC 7386.
 
 #include <yaml-cpp/yaml.h>
 

@@ -26,13 +26,11 @@ StatusOr<std::string> FindScripts(fs::FileSystem& files, const std::string& give
 
 /// What all processes are started with.
 std::vector<std::string> CommonFlags(const Stack& stack, const Arguments& arguments) {
-  std::vector<std::string> flags = {"--config",       stack.config(),
-                                    "--run-dir",      stack.folder + "/run",
-                                    "--state-dir",    stack.folder + "/state",
-                                    "--http-address", "127.0.0.1:0"};
+  std::vector<std::string> flags = {
+      "--config",    stack.config(),          "--run-dir",      stack.folder + "/run",
+      "--state-dir", stack.folder + "/state", "--http-address", "127.0.0.1:0"};
   flags.insert(flags.end(), arguments.passed.begin(), arguments.passed.end());
-  if (!arguments.node_ip.empty())
-    flags.insert(flags.end(), {"--node-ip", arguments.node_ip});
+  if (!arguments.node_ip.empty()) flags.insert(flags.end(), {"--node-ip", arguments.node_ip});
   return flags;
 }
 
@@ -50,14 +48,14 @@ StatusOr<Stack> FindStack(fs::FileSystem& files, const Arguments& arguments,
   Stack stack{.folder = arguments.directory, .programs = fs::ParentOf(self), .scripts = {}};
   while (stack.folder.size() > 1 && stack.folder.ends_with('/')) stack.folder.pop_back();
   if (stack.folder.size() > kLongestFolder)
-    return InvalidArgument("--splitlet-dir: it is {} characters long, unix sockets below it allow {}",
-                           stack.folder.size(), kLongestFolder);
+    return InvalidArgument(
+        "--splitlet-dir: it is {} characters long, unix sockets below it allow {}",
+        stack.folder.size(), kLongestFolder);
   for (const std::string& process : ProcessNames()) {
     const std::string program = stack.programs + "/splitlet-" + process;
     if (!files.Stat(program, true).ok()) return NotFound("{} is missing", program);
   }
-  ASSIGN_OR_RETURN(stack.scripts, FindScripts(files, arguments.scripts, stack.programs),
-                   "scripts");
+  ASSIGN_OR_RETURN(stack.scripts, FindScripts(files, arguments.scripts, stack.programs), "scripts");
   return stack;
 }
 
@@ -66,8 +64,8 @@ Status PrepareStack(fs::FileSystem& files, const Stack& stack, const Arguments& 
   RETURN_IF_ERROR(files.MakeDirs(stack.folder, 0755), "make {}", stack.folder);
   for (const auto& [name, mode] : {std::pair{"/run", 0755u}, {"/state", 0700u}, {"/nats", 0711u}})
     RETURN_IF_ERROR(files.MakeDirs(stack.folder + name, mode), "make {}{}", stack.folder, name);
-  RETURN_IF_ERROR(files.Replace(stack.config(), config, {.fsync = false, .mode = 0644}),
-                  "write {}", stack.config());
+  RETURN_IF_ERROR(files.Replace(stack.config(), config, {.fsync = false, .mode = 0644}), "write {}",
+                  stack.config());
   // Before anything is started: else each process would say it, again and again.
   auto check = CommandOf(stack, ProcessNames().front(), CommonFlags(stack, arguments));
   check.emplace_back("--check-config");
@@ -91,7 +89,7 @@ StatusOr<std::vector<SupervisedProgram>> ProgramsOf(fs::FileSystem& files, const
        .last = true}};
   for (const std::string& process : ProcessNames()) {
     auto flags = CommonFlags(stack, arguments);
-    flags.insert(flags.end(), {"--nats-url", "nats://127.0.0.1:" + port,  //
+    flags.insert(flags.end(), {"--nats-url", "nats://127.0.0.1:" + port,           //
                                "--nats-creds", stack.bus() + "/creds/" + process,  //
                                "--nats-ca", stack.bus() + "/tls/current/ca.pem"});
     programs.push_back({.name = process, .argv = CommandOf(stack, process, flags)});

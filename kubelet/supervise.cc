@@ -112,8 +112,10 @@ class Supervision {
  public:
   Supervision(const Clock& clock, const std::vector<SupervisedProgram>& programs,
               const SuperviseOptions& options)
-      : clock_(clock), programs_(programs), options_(options), table_(clock, Children(programs),
-                                                                      options.watchdog) {}
+      : clock_(clock),
+        programs_(programs),
+        options_(options),
+        table_(clock, Children(programs), options.watchdog) {}
 
   Status Run() {
     const sigset_t signals = Signals();
@@ -207,8 +209,7 @@ class Supervision {
       if (name.empty() || stopping_) continue;
       Say(fmt::format("{} ended ({} {}), started again in {} ms", name,
                       WIFSIGNALED(status) ? "signal" : "exit code",
-                      WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
-                      again / 1ms));
+                      WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), again / 1ms));
     }
   }
 

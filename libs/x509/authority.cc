@@ -110,9 +110,9 @@ StatusOr<std::string> Authority::Sign(std::string_view request_pem, Usage usage,
     return OpensslError("subject alternative names");
   RETURN_IF_ERROR(SetExtension(certificate.get(), NID_basic_constraints, "critical,CA:FALSE"),
                   "sign");
-  RETURN_IF_ERROR(SetExtension(certificate.get(), NID_key_usage,
-                               "critical,digitalSignature,keyEncipherment"),
-                  "sign");
+  RETURN_IF_ERROR(
+      SetExtension(certificate.get(), NID_key_usage, "critical,digitalSignature,keyEncipherment"),
+      "sign");
   RETURN_IF_ERROR(SetExtension(certificate.get(), NID_ext_key_usage,
                                usage == Usage::kClient ? "clientAuth" : "serverAuth"),
                   "sign");
@@ -121,10 +121,10 @@ StatusOr<std::string> Authority::Sign(std::string_view request_pem, Usage usage,
 
 StatusOr<Pair> MakeSelfSigned(const std::string& host, Names names, WallTime now) {
   const Validity validity{now - kBefore, now - kBefore + kYear};
-  ASSIGN_OR_RETURN(const Authority authority,
-                   Authority::Make(fmt::format("{}-ca@{}", host, SecondsOf(now)),
-                                   KeyKind::kRsa2048, validity),
-                   "sign for {}", host);
+  ASSIGN_OR_RETURN(
+      const Authority authority,
+      Authority::Make(fmt::format("{}-ca@{}", host, SecondsOf(now)), KeyKind::kRsa2048, validity),
+      "sign for {}", host);
   names.common_name = fmt::format("{}@{}", host, SecondsOf(now));
   auto& own = IsAddress(host) ? names.addresses : names.dns;
   if (std::ranges::find(own, host) == own.end()) own.insert(own.begin(), host);

@@ -102,7 +102,8 @@ TEST(X509Certificate, APairThatIsNoneIsRefused) {
   EXPECT_FALSE(CheckPair(*chain, Key()).ok());
   EXPECT_FALSE(CheckPair(*chain, "").ok());
   EXPECT_FALSE(CheckPair("", key).ok());
-  EXPECT_FALSE(CheckPair("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", key).ok());
+  EXPECT_FALSE(
+      CheckPair("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", key).ok());
 }
 
 TEST(X509SelfSigned, NamesTheHostAndWhatItIsReachedBy) {

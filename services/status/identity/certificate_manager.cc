@@ -79,10 +79,10 @@ void CertificateManager::Arm(Duration delay, void (CertificateManager::*what)())
 void CertificateManager::PlanRotation() {
   replace_at_ = RotationTime(*certificate_, deps_.random.Unit());
   if (!options_.rotate) return;
-  deps_.log.Info("certificate rotation deadline determined",
-                 {KV("purpose", options_.purpose),
-                  KV("expiration", FormatRfc3339(certificate_->not_after)),
-                  KV("deadline", FormatRfc3339(replace_at_))});
+  deps_.log.Info(
+      "certificate rotation deadline determined",
+      {KV("purpose", options_.purpose), KV("expiration", FormatRfc3339(certificate_->not_after)),
+       KV("deadline", FormatRfc3339(replace_at_))});
 }
 
 /// The wall clock decides, and only a look at it shows that it was set.
@@ -120,8 +120,8 @@ StatusOr<CertificateManager::Asked> CertificateManager::Ask(apiclient::Transport
                                                             const CertificateWish& wish,
                                                             bool keep_key) {
   Asked asked;
-  ASSIGN_OR_RETURN(asked.key,
-                   keep_key ? store_.EnsureKey() : x509::MakeKey(x509::KeyKind::kEcP256), "key");
+  ASSIGN_OR_RETURN(asked.key, keep_key ? store_.EnsureKey() : x509::MakeKey(x509::KeyKind::kEcP256),
+                   "key");
   ASSIGN_OR_RETURN(const std::string public_key, x509::PublicKeyOf(asked.key), "key");
   const std::string name = keep_key ? StableName(wish, public_key) : "";
   ASSIGN_OR_RETURN(const SigningRequest ours, MakeSigningRequest(wish, asked.key, name), "ask");
@@ -194,7 +194,8 @@ CertificateManager::Looked CertificateManager::LookAndSave(apiclient::Transport&
   if (!there.ok()) return {.outcome = kWaiting, .trouble = there.status(), .saved = {}};
   const Judgement judgement = Judge(*there);
   if (judgement.outcome == kRefused)
-    return {.outcome = kRefused, .trouble = FailedPrecondition("{}", judgement.reason), .saved = {}};
+    return {
+        .outcome = kRefused, .trouble = FailedPrecondition("{}", judgement.reason), .saved = {}};
   if (judgement.outcome == kWaiting) return {};
   auto saved = store_.Save(judgement.certificate, asked.key);
   // A full disk will do later; what is no pair with our key never will.
@@ -209,8 +210,7 @@ void CertificateManager::OnLooked(uint64_t attempt, const Looked& looked) {
   if (attempt != attempt_) return;
   switch (looked.outcome) {
     case Judgement::Outcome::kIssued: return OnSaved(*looked.saved);
-    case Judgement::Outcome::kRefused:
-      return Fail(Annotate(looked.trouble, asked_->name), true);
+    case Judgement::Outcome::kRefused: return Fail(Annotate(looked.trouble, asked_->name), true);
     case Judgement::Outcome::kWaiting: break;
   }
   if (deps_.clock.Now() - asked_at_ >= kSigningPatience)

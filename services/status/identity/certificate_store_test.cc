@@ -54,12 +54,14 @@ TEST_F(Store, LinksTheNewestAndKeepsTheOthers) {
   Save("b");
   EXPECT_EQ(Loaded(), "b");
   EXPECT_EQ(Names().size(), 3u);  // two files and a link
-  EXPECT_EQ(files.ReadSymlink(store.current()).value_or("").substr(0, 25), "/pki/kubelet-client-2026-");
+  EXPECT_EQ(files.ReadSymlink(store.current()).value_or("").substr(0, 25),
+            "/pki/kubelet-client-2026-");
 }
 
 TEST_F(Store, MovesALinkThatACrashLeftBehind) {
   Save("a");
-  ASSERT_TRUE(files.Rename("/pki/kubelet-client-current.pem", "/pki/kubelet-client-updated.pem").ok());
+  ASSERT_TRUE(
+      files.Rename("/pki/kubelet-client-current.pem", "/pki/kubelet-client-updated.pem").ok());
   EXPECT_EQ(Loaded(), "a");
   EXPECT_TRUE(files.Stat(store.current(), false).ok());
 }

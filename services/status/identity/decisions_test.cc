@@ -57,7 +57,8 @@ TEST(WhyNeeded, NamesWhatIsMissing) {
       {"an address less is wanted", Of(more, kNow, kNow + 1h), server, ""},
       {"a name more is wanted", Of(node, kNow, kNow + 1h), server, "it lacks a DNS name"},
   };
-  for (const auto& c : kCases) EXPECT_EQ(WhyNeeded(c.certificate, c.wanted, kNow), c.want) << c.name;
+  for (const auto& c : kCases)
+    EXPECT_EQ(WhyNeeded(c.certificate, c.wanted, kNow), c.want) << c.name;
 }
 
 TEST(ServerNames, AreThoseOfTheNode) {
@@ -84,9 +85,12 @@ TEST(ClientPlan, DependsOnWhatIsThere) {
     bool stored;
     ClientPlan want;
   } kCases[] = {
-      {"", OkStatus(), false, kUse},       {"", bad, false, kUse},
-      {"", bad, true, kUse},               {"/b", OkStatus(), false, kUse},
-      {"/b", OkStatus(), true, kUse},      {"/b", bad, false, kBootstrap},
+      {"", OkStatus(), false, kUse},
+      {"", bad, false, kUse},
+      {"", bad, true, kUse},
+      {"/b", OkStatus(), false, kUse},
+      {"/b", OkStatus(), true, kUse},
+      {"/b", bad, false, kBootstrap},
       {"/b", bad, true, kWriteKubeconfig},
   };
   for (const auto& c : kCases) {
@@ -146,7 +150,7 @@ TEST_F(Requests, AreJudgedByTheirConditions) {
     const char* certificate;
     Judgement::Outcome want;
   } kCases[] = {
-      {"", "", kWaiting},     {"Approved", "", kWaiting},  {"Approved", "PEM", kIssued},
+      {"", "", kWaiting},       {"Approved", "", kWaiting},  {"Approved", "PEM", kIssued},
       {"Denied", "", kRefused}, {"Failed", "PEM", kRefused},
   };
   for (const auto& c : kCases) {

@@ -16,9 +16,9 @@ constexpr Duration kShowPeriod = std::chrono::seconds{30};
 
 void Show(prometheus::Gauge& gauge, const std::optional<x509::Certificate>& certificate,
           WallTime now) {
-  const double left =
-      certificate ? std::chrono::duration<double>(certificate->not_after - now).count()
-                  : std::numeric_limits<double>::infinity();
+  const double left = certificate
+                          ? std::chrono::duration<double>(certificate->not_after - now).count()
+                          : std::numeric_limits<double>::infinity();
   gauge.Set(left);
 }
 
@@ -74,8 +74,7 @@ Identity::Found Identity::Look() {
   found.client = client.Load();
   if (options_.server_bootstrap)
     found.server = CertificateStore(deps_.clock, deps_.files, StoreOptions(kServerPrefix)).Load();
-  found.kubeconfig =
-      InspectKubeconfig(deps_.files, options_.kubeconfig, deps_.clock.WallNow());
+  found.kubeconfig = InspectKubeconfig(deps_.files, options_.kubeconfig, deps_.clock.WallNow());
   if (!found.client.ok() || found.client->has_value()) return found;
   found.client = found.kubeconfig.certificate;
   if (!options_.rotate || !found.kubeconfig.inlined) return found;
@@ -93,8 +92,7 @@ void Identity::OnFound(const Found& found) {
   if (!found.client.ok())
     deps_.log.Error("cannot read the client certificate", {KV("err", found.client.status())});
   const bool usable =
-      found.client.ok() &&
-      WhyNeeded(*found.client, ClientNames(options_.node_name), now).empty();
+      found.client.ok() && WhyNeeded(*found.client, ClientNames(options_.node_name), now).empty();
   const ClientPlan plan = ChooseClientPlan(options_, found.kubeconfig, usable);
   const bool named = found.kubeconfig.certificate_file == current_;
   write_config_ = plan != ClientPlan::kUse || (!options_.bootstrap_kubeconfig.empty() && !named);
@@ -127,8 +125,7 @@ bool Identity::HasManager(const Found& found, ClientPlan plan) const {
          found.client->value().names.common_name == ClientNames(options_.node_name).common_name;
 }
 
-CertificateManager::Deps Identity::ManagerDeps(
-    std::function<apiclient::Transport*()> transport) {
+CertificateManager::Deps Identity::ManagerDeps(std::function<apiclient::Transport*()> transport) {
   return {.clock = deps_.clock,
           .loop = deps_.loop,
           .strands = deps_.strands,
@@ -243,9 +240,9 @@ void Identity::ShowTtl() {
 std::string Identity::Trouble() const {
   if (deps_.api != nullptr && !trouble_.empty()) return trouble_;
   if (deps_.api != nullptr && !has_client_)
-    return fmt::format("no client certificate: {}",
-                       client_ == nullptr || client_->trouble().empty() ? "not asked for yet"
-                                                                        : client_->trouble());
+    return fmt::format("no client certificate: {}", client_ == nullptr || client_->trouble().empty()
+                                                        ? "not asked for yet"
+                                                        : client_->trouble());
   if (client_ && !client_->usable())
     return fmt::format("the client certificate has expired: {}", client_->trouble());
   if (self_signed_) return self_signed_->trouble();

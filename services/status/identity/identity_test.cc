@@ -27,6 +27,7 @@ const std::string kCurrent = kFolder + "/kubelet-client-current.pem";
 class IdentityTest : public ::testing::Test {
  protected:
   IdentityTest() : authority_(MakeAuthority()) {
+    api.SetSigning(false);  // only when a test does
     Write(kBootstrap,
           "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
           "clusters: [{name: k, cluster: {server: 'https://10.0.0.9:6443', "
@@ -57,8 +58,7 @@ class IdentityTest : public ::testing::Test {
                       .api = standalone ? nullptr : &api,
                       .bootstrap = options.bootstrap_kubeconfig.empty() ? nullptr : &bootstrap,
                       .metrics = process_->registry};
-    process_->identity =
-        std::make_unique<Identity>(std::move(deps), options, [this] { ++told; });
+    process_->identity = std::make_unique<Identity>(std::move(deps), options, [this] { ++told; });
     process_->loop.Post([this] { process_->identity->Start(); });
     all.RunUntilIdle();
   }
@@ -120,9 +120,8 @@ class IdentityTest : public ::testing::Test {
   double Metric(const std::string& name) {
     for (const auto& family : process_->registry.Collect())
       if (family.name == name)
-        return family.type == prometheus::MetricType::Counter
-                   ? family.metric.at(0).counter.value
-                   : family.metric.at(0).gauge.value;
+        return family.type == prometheus::MetricType::Counter ? family.metric.at(0).counter.value
+                                                              : family.metric.at(0).gauge.value;
     return std::nan("");
   }
   /// As a node that was let in some time ago.
@@ -231,7 +230,7 @@ TEST_F(IdentityTest, WaitsForAServerThatIsAway) {
 }
 
 TEST_F(IdentityTest, AnAnswerThatIsLostIsFoundAgain) {
-  api.Inject({.method = "POST", .times = 1, .after_effect = true});
+  api.Inject({.method = "POST", .prefix = kSigningRequests, .times = 1, .after_effect = true});
   Start();
   Run(10s);
   EXPECT_EQ(Requests(), 1u);  // not a second one
@@ -275,8 +274,8 @@ TEST_F(IdentityTest, ACertificateOfAnotherKeyIsNotTaken) {
   ASSERT_TRUE(api.Get(path, object));
   const std::string request =
       *x509::MakeRequest(*x509::MakeKey(x509::KeyKind::kEcP256), ClientNames("n1"));
-  object.mutable_status()->set_certificate(*authority_.Sign(
-      request, x509::Usage::kClient, {clock.WallNow(), clock.WallNow() + 1h}));
+  object.mutable_status()->set_certificate(
+      *authority_.Sign(request, x509::Usage::kClient, {clock.WallNow(), clock.WallNow() + 1h}));
   Answer(path, object, "Approved");
   Run(20s);
   EXPECT_FALSE(identity().has_client());

@@ -2,7 +2,7 @@
 
 /// Whom the certificates of a node are for.
 /// Threads: any; pure.
-/// Source: kubelet pkg/kubelet/certificate; node authorization of Kubernetes.
+/// Source: kubelet pkg/kubelet/certificate.
 
 #include <string>
 #include <vector>

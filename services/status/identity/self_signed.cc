@@ -44,8 +44,9 @@ StatusOr<bool> SelfSigned::Look() const {
   for (const Status& status : {certificate.status(), key.status()})
     if (!status.ok() && status.code() != StatusCode::kNotFound) return status;
   if (certificate.ok() && !key.ok())
-    return FailedPrecondition("{} is there without {}: certificate and key must be supplied as a pair",
-                              certificate_, key_);
+    return FailedPrecondition(
+        "{} is there without {}: certificate and key must be supplied as a pair", certificate_,
+        key_);
   return certificate.ok();
 }
 
@@ -57,9 +58,8 @@ Status SelfSigned::Make(const x509::Names& names) const {
                    "make a certificate");
   FAIL_POINT("status.self-signed.before");
   RETURN_IF_ERROR(deps_.files.MakeDirs(options_.folder, kFolderMode), "make {}", options_.folder);
-  RETURN_IF_ERROR(
-      deps_.files.Replace(key_, pair.key, {.fsync = true, .mode = options_.key_mode}), "write {}",
-      key_);
+  RETURN_IF_ERROR(deps_.files.Replace(key_, pair.key, {.fsync = true, .mode = options_.key_mode}),
+                  "write {}", key_);
   FAIL_POINT("status.self-signed.between");
   RETURN_IF_ERROR(
       deps_.files.Replace(certificate_, pair.chain, {.fsync = true, .mode = kCertificateMode}),

@@ -3,7 +3,7 @@
 /// The API's object by which a node asks for a certificate, and what its answer means.
 /// Threads: any; pure.
 /// Errors: those of x509.
-/// Source: certificates.k8s.io/v1 CertificateSigningRequest; kubelet certificate bootstrap.
+/// Source: Kubernetes API, CertificateSigningRequest; kubelet certificate bootstrap.
 
 #include <string>
 
