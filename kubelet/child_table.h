@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "libs/base/clock.h"
+#include "libs/base/status.h"
 #include "libs/exec/work_queue.h"
 
 namespace splitlet::kubelet {

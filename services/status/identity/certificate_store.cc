@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kMaxFile = 1u << 20;
 constexpr uint32_t kFolderMode = 0755;
 
-bool IsNotFound(const Status& status) { return status.code() == StatusCode::kNotFound; }
+bool IsMissing(const Status& status) { return status.code() == StatusCode::kNotFound; }
 
 }  // namespace
 
@@ -28,7 +28,7 @@ CertificateStore::CertificateStore(const Clock& clock, fs::FileSystem& files, Op
 /// Somebody else's file is not replaced by a link.
 Status CertificateStore::CheckLink(const std::string& path) const {
   const auto info = files_.Stat(path, false);
-  if (IsNotFound(info.status())) return OkStatus();
+  if (IsMissing(info.status())) return OkStatus();
   if (!info.ok()) return info.status();
   if (info->kind == fs::FileInfo::Kind::kSymlink) return OkStatus();
   return FailedPrecondition("expected \"{}\" to be a symlink but it is a file", path);
@@ -44,7 +44,7 @@ Status CertificateStore::Recover() {
 StatusOr<std::optional<x509::Certificate>> CertificateStore::Load() {
   RETURN_IF_ERROR(Recover(), "recover {}", current_);
   const auto text = files_.Read(current_, kMaxFile);
-  if (IsNotFound(text.status())) return std::optional<x509::Certificate>();
+  if (IsMissing(text.status())) return std::optional<x509::Certificate>();
   if (!text.ok()) return Annotate(text.status(), current_);
   ASSIGN_OR_RETURN(x509::Certificate leaf, x509::CheckPair(*text, *text), "{}", current_);
   return std::optional(std::move(leaf));
