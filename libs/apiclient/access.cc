@@ -64,18 +64,17 @@ StatusOr<std::string> AccessReader::ReadPem(const Pem& pem) {
 
 StatusOr<ServerAccess> AccessReader::Make(const ClientConfig& config, const ServerAccess* refused) {
   ServerAccess access{.server = config.server,
-                .host = HostOf(config.server),
-                .tls_server_name = config.tls_server_name,
-                .insecure = config.insecure,
-                .compression = config.compression,
-                .proxy_url = config.proxy_url};
+                      .host = HostOf(config.server),
+                      .tls_server_name = config.tls_server_name,
+                      .insecure = config.insecure,
+                      .compression = config.compression,
+                      .proxy_url = config.proxy_url};
   ASSIGN_OR_RETURN(access.ca, ReadPem(config.ca), "certificate authority");
   ASSIGN_OR_RETURN(access.certificate, ReadPem(config.certificate), "client certificate");
   ASSIGN_OR_RETURN(access.key, ReadPem(config.key), "client key");
   const Status added = AddCredentials(config, refused, access);
   if (!added.ok()) return added;
-  if (!IsOneLine(access.authorization))
-    return Unauthenticated("the token is not one line of text");
+  if (!IsOneLine(access.authorization)) return Unauthenticated("the token is not one line of text");
   return access;
 }
 

@@ -4,7 +4,7 @@
 /// Threads: values; AccessReader blocks on files and on a plugin, and is one thread's.
 /// Errors:  UNAVAILABLE while there is no kubeconfig, it is bad, or a file of it cannot be read;
 ///          UNAUTHENTICATED when its plugin gives nothing. No secret stands in any.
-/// Source:  client-go rest.TLSConfigFor, transport.cachingFileTokenSource.
+/// Source:  docs/behaviour/api-client.md, "Credentials"; client-go rest.TLSConfigFor.
 
 #include <memory>
 #include <optional>
@@ -38,7 +38,9 @@ class AccessReader {
     process::ProgramRunner run;
   };
   AccessReader(Deps deps, std::string kubeconfig)
-      : deps_(std::move(deps)), kubeconfig_(std::move(kubeconfig)), plugin_({deps_.clock, deps_.run}) {}
+      : deps_(std::move(deps)),
+        kubeconfig_(std::move(kubeconfig)),
+        plugin_({deps_.clock, deps_.run}) {}
 
   /// As it is now. The same object while nothing has changed. `refused`: what the server did not
   /// take; a plugin is asked again when it is its.
@@ -50,7 +52,8 @@ class AccessReader {
   StatusOr<const ClientConfig*> ReadConfig();
   StatusOr<std::string> ReadPem(const Pem& pem);
   StatusOr<ServerAccess> Make(const ClientConfig& config, const ServerAccess* refused);
-  Status AddCredentials(const ClientConfig& config, const ServerAccess* refused, ServerAccess& access);
+  Status AddCredentials(const ClientConfig& config, const ServerAccess* refused,
+                        ServerAccess& access);
 
   const Deps deps_;
   const std::string kubeconfig_;

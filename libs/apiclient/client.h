@@ -10,7 +10,7 @@
 ///          UNAUTHENTICATED 401, PERMISSION_DENIED 403, RESOURCE_EXHAUSTED 429 and 413, UNAVAILABLE
 ///          5xx; its message is the Status object's. Those of Transport; DATA_LOSS for an answer
 ///          that cannot be read.
-/// Source:  client-go rest.Request; API conventions of Kubernetes, "Status".
+/// Source:  docs/behaviour/api-client.md, "One call"; client-go rest.Request.
 
 #include <cstdint>
 #include <memory>

@@ -5,9 +5,7 @@ namespace {
 
 using Buckets = prometheus::Histogram::BucketBoundaries;
 
-Buckets SecondsBuckets() {
-  return {0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60};
-}
+Buckets SecondsBuckets() { return {0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60}; }
 
 Buckets BytesBuckets() {
   return {64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216};
@@ -46,8 +44,7 @@ ClientMetrics::ClientMetrics(prometheus::Registry& registry)
                           .Register(registry)) {}
 
 void ClientMetrics::NoteCall(const Call& call) {
-  requests_
-      .Add({{"code", CodeLabel(call.code)}, {"method", call.method}, {"host", call.host}})
+  requests_.Add({{"code", CodeLabel(call.code)}, {"method", call.method}, {"host", call.host}})
       .Increment();
   const prometheus::Labels by{{"verb", call.method}, {"host", call.host}};
   seconds_.Add(by, SecondsBuckets()).Observe(Seconds(call.took));

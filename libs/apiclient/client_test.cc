@@ -32,8 +32,8 @@ class Calls : public testing::Test {
     metrics = std::make_shared<ClientMetrics>(registry);
     client = std::make_unique<Client>(clock, transport,
                                       Client::Options{.metrics = metrics, .wait = wait});
-    json = std::make_unique<Client>(
-        clock, transport, Client::Options{.content = ContentType::kJson, .wait = wait});
+    json = std::make_unique<Client>(clock, transport,
+                                    Client::Options{.content = ContentType::kJson, .wait = wait});
     node.mutable_metadata()->set_name("n1");
     node.mutable_metadata()->set_resource_version("7");
   }
@@ -66,9 +66,9 @@ TEST_F(Calls, AreWhatTheirNamesSay) {
   EXPECT_EQ(into.metadata().resource_version(), "7");
   ASSERT_TRUE(client->Create("/api/v1/nodes", {"v1", "Node", node}, nullptr, In(10s)).ok());
   ASSERT_TRUE(client->Update("/api/v1/nodes/n1", {"v1", "Node", node}, &into, In(10s)).ok());
-  ASSERT_TRUE(client->Patch("/api/v1/nodes/n1/status", {PatchType::kStrategicMerge, "{}"}, &into,
-                            In(10s))
-                  .ok());
+  ASSERT_TRUE(
+      client->Patch("/api/v1/nodes/n1/status", {PatchType::kStrategicMerge, "{}"}, &into, In(10s))
+          .ok());
   ASSERT_TRUE(
       client->Delete("/api/v1/nodes/n1", {.uid = "u", .grace_period_seconds = 0}, In(10s)).ok());
   const struct {
@@ -145,16 +145,18 @@ TEST_F(Calls, AnErrorMayBeProtobuf) {
   const std::string bytes(
       "k8s\0"
       "\x0a\x0c\x0a\x02v1\x12\x06Status"
-      "\x12\x1b\x12\x07" "Failure\x1a\x04gone\x22\x07" "Expired0\x9a\x03",
+      "\x12\x1b\x12\x07"
+      "Failure\x1a\x04gone\x22\x07"
+      "Expired0\x9a\x03",
       47);
   EXPECT_EQ(StatusOfObject(bytes).code(), StatusCode::kOutOfRange);
   EXPECT_EQ(Message(StatusOfObject(bytes)), "gone");
 }
 
 TEST_F(Calls, GarbageIsDataLossAndIsNotQuoted) {
-  for (const std::string body : {std::string("hunter2"), std::string("k8s\0hunter2", 11),
-                                 std::string(R"({"metadata":{"name":["hunter2"]}})"),
-                                 std::string()}) {
+  for (const std::string body :
+       {std::string("hunter2"), std::string("k8s\0hunter2", 11),
+        std::string(R"({"metadata":{"name":["hunter2"]}})"), std::string()}) {
     transport.answers.push_back(Answered(200, body));
     Node into;
     const Status status = client->Get("/x", &into, In(10s));
@@ -220,9 +222,10 @@ TEST_F(Calls, AreCounted) {
                                     code)),
               std::string::npos)
         << text;
-  EXPECT_NE(text.find("rest_client_request_duration_seconds_count{host=\"server:6443\",verb=\"GET\"} "
-                      "3"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("rest_client_request_duration_seconds_count{host=\"server:6443\",verb=\"GET\"} "
+                "3"),
+      std::string::npos)
       << text;
 }
 

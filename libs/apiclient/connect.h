@@ -1,12 +1,14 @@
 #pragma once
 
 /// The way to the API server that a kubeconfig names, by libcurl: a connection for each purpose,
-/// HTTP/2 where the server has it, credentials that are read anew when they change (https_transport.h).
-/// Threads: as Transport; two threads of its own from the first request on. Connect itself blocks on
-///          a file.
-/// Errors:  INVALID_ARGUMENT of a kubeconfig that is there; those of Transport. One that becomes bad
-///          later is logged, and what was read of it before stays in use.
-/// Source:  docs/design.md, "Identity at the API server"; client-go rest.Config and transport.
+/// HTTP/2 where the server has it, credentials that are read anew when they change
+/// (https_transport.h).
+/// Threads: as Transport; two threads of its own from the first request on. Connect itself blocks
+///          on a file.
+/// Errors:  INVALID_ARGUMENT of a kubeconfig that is there, FAILED_PRECONDITION without libcurl;
+///          those of Transport. A kubeconfig that becomes bad later is logged, and what was read of
+///          it before stays in use.
+/// Source:  docs/behaviour/api-client.md, "The way there"; client-go rest.Config and transport.
 
 #include <memory>
 #include <string>

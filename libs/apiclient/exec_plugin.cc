@@ -78,8 +78,9 @@ PluginCredentials::Kept PluginCredentials::Run(const ClientConfig& config, const
   auto kept = Ask(config, ca);
   if (kept.ok()) return std::move(*kept);
   const std::string& hint = config.exec->install_hint;
-  return {.answer = Unauthenticated("{}{}{}", Message(kept.status()), hint.empty() ? "" : "; ", hint),
-          .since = deps_.clock.Now()};
+  return {
+      .answer = Unauthenticated("{}{}{}", Message(kept.status()), hint.empty() ? "" : "; ", hint),
+      .since = deps_.clock.Now()};
 }
 
 StatusOr<PluginCredentials::Kept> PluginCredentials::Ask(const ClientConfig& config,

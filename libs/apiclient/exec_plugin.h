@@ -2,9 +2,9 @@
 
 /// Credentials that a program says, kept until they expire or the server refuses them.
 /// Threads: one, which blocks while the program runs; GiveUp from any.
-/// Errors:  UNAUTHENTICATED with the install hint; kept for ten seconds, so that a plugin that fails
-///          is not run for each request. Nothing that it prints stands in them.
-/// Source:  Kubernetes, "client-go credential plugins"; client.authentication.k8s.io/v1.
+/// Errors:  UNAUTHENTICATED with the install hint; kept for ten seconds, so that a plugin that
+///          fails is not run for each request. Nothing that it prints stands in them.
+/// Source:  docs/behaviour/api-client.md, "Credentials"; client-go credential plugins.
 
 #include <memory>
 #include <optional>

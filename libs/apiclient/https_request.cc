@@ -50,7 +50,8 @@ HostAndPort Split(const std::string& authority) {
 
 }  // namespace
 
-/// Source: RFC 9110, 10.2.3. Of the three forms of a date, the one that may be written.
+/// Of the three forms of a date, the one that may be written.
+/// Source: RFC 9110.
 std::optional<Duration> ParseRetryAfter(std::string_view value, WallTime now) {
   constexpr int64_t kMostSeconds = 24 * 3600;
   int64_t seconds = 0;
@@ -107,14 +108,15 @@ Status HttpsRequest::Prepare(Duration left) {
   return OkStatus();
 }
 
-/// Where its certificate is for another name, that name is in the URL, and is connected to elsewhere.
+/// Where its certificate is for another name, that name is in the URL, and is connected to
+/// elsewhere.
 Status HttpsRequest::SetPlace() {
   const ServerAccess& access = *call_.access;
   std::string url = access.server;
   if (!access.tls_server_name.empty() && url.starts_with("https://")) {
     const auto [host, port] = Split(access.host);
-    const std::string prefix = access.server.substr(std::string_view("https://").size() +
-                                                    access.host.size());
+    const std::string prefix =
+        access.server.substr(std::string_view("https://").size() + access.host.size());
     url = fmt::format("https://{}:{}{}", access.tls_server_name, port, prefix);
     AddLine(connect_to_, fmt::format("{}:{}:{}:{}", access.tls_server_name, port, host, port));
     Set(CURLOPT_CONNECT_TO, connect_to_.get());
@@ -248,8 +250,7 @@ Status HttpsRequest::ErrorOf(CURLcode code) const {
   const std::string why = OneLine(error_[0] != '\0' ? error_.data() : curl_.easy_strerror(code));
   switch (static_cast<int>(code)) {
     case CURLE_OPERATION_TIMEDOUT: return DeadlineExceeded("{}: {}", call_.access->host, why);
-    case CURLE_SSL_CERTPROBLEM:
-      return Unauthenticated("client certificate: {}", why);
+    case CURLE_SSL_CERTPROBLEM: return Unauthenticated("client certificate: {}", why);
     case CURLE_URL_MALFORMAT:
       return InvalidArgument("{}: not the address of a server", call_.access->server);
     default: return Unavailable("{}: {}", call_.access->host, why);

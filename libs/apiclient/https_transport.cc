@@ -29,7 +29,7 @@ class HttpsTransport::Engine {
  private:
   struct Active {
     Call call;
-    int told = 0;  // of the deadline's token
+    int told = 0;                           // of the deadline's token
     std::unique_ptr<HttpsRequest> request;  // null: it waits for what it is made with
     std::optional<Response> refused;        // the 401 that it got
     std::shared_ptr<const ServerAccess> refused_access;
@@ -198,8 +198,8 @@ HttpsTransport::HttpsTransport(Deps deps, Options options)
     : deps_(std::move(deps)),
       options_(std::move(options)),
       multi_(deps_.curl, deps_.clock),
-      reader_({.clock = deps_.clock, .files = deps_.files, .run = deps_.run},
-              options_.kubeconfig) {}
+      reader_({.clock = deps_.clock, .files = deps_.files, .run = deps_.run}, options_.kubeconfig) {
+}
 
 HttpsTransport::~HttpsTransport() {
   reader_.GiveUp();

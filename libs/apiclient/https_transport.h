@@ -2,9 +2,9 @@
 
 /// Requests to an API server by libcurl on one thread. All of them share a connection where the
 /// server has HTTP/2, else each has one, which the next one takes over. What they are made with
-/// (access.h) is read by a second thread: at first, when ten seconds have passed since, and when the
-/// server answers 401; then the request is sent once more, if something has changed. Connections
-/// made with a certificate of before serve only what goes on on them.
+/// (access.h) is read by a second thread: at first, when ten seconds have passed since, and when
+/// the server answers 401; then the request is sent once more, if something has changed.
+/// Connections made with a certificate of before serve only what goes on on them.
 /// Owns:    the requests under way, their connections, two threads from the first request on.
 /// Threads: Begin, BeginStream and host from any. Callbacks come on its first thread, also from its
 ///          end, or before Begin returns.
@@ -13,7 +13,7 @@
 ///          does, what was read last stays in use, and the log says so.
 /// Killed:  its end gives up all that is under way, with CANCELLED, and waits for no name that is
 ///          looked up.
-/// Source:  client-go transport and tools/clientcmd.
+/// Source:  docs/behaviour/api-client.md, "The way there"; client-go transport.
 
 #include <condition_variable>
 #include <cstdint>

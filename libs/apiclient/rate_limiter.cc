@@ -30,8 +30,7 @@ StatusOr<Duration> RateLimiter::Reserve(const Deadline& deadline) {
   tokens_ = std::min(burst_, tokens_ + passed * qps_);
   filled_ = now;
   const double missing = std::max(0.0, 1 - tokens_);
-  const auto turn =
-      std::chrono::ceil<Duration>(std::chrono::duration<double>(missing / qps_));
+  const auto turn = std::chrono::ceil<Duration>(std::chrono::duration<double>(missing / qps_));
   if (turn > Duration{0} && now + turn > deadline.at)
     return DeadlineExceeded("the rate limit of this client leaves no time for it");
   tokens_ -= 1;

@@ -165,8 +165,7 @@ void Reflector::Impl::List(int page_size) {
 }
 
 void Reflector::Impl::AskPage(const std::shared_ptr<Listing>& listing) {
-  if (const Status point = BeforeList(); !point.ok())
-    return OnPage(listing, {.status = point});
+  if (const Status point = BeforeList(); !point.ok()) return OnPage(listing, {.status = point});
   std::string query = Query();
   if (listing->page_size > 0) query += fmt::format("&limit={}", listing->page_size);
   if (!listing->next.empty()) {
@@ -176,24 +175,24 @@ void Reflector::Impl::AskPage(const std::shared_ptr<Listing>& listing) {
   }
   if (!query.empty()) query.front() = '?';
   const auto begun = deps_.clock.Now();
-  deps_.transport.Begin(
-      {.path = options_.path + query, .accept = AcceptOf(options_.content)},
-      {begun + kPageLimit, listing->cancel},
-      [weak = weak_from_this(), listing, begun](StatusOr<Response> answer) {
-        const Self self = weak.lock();
-        if (self == nullptr) return;
-        const auto kept = std::make_shared<StatusOr<Response>>(std::move(answer));
-        self->deps_.strands.Run(self->options_.strand, [weak, listing, begun, kept] {
-          const Self me = weak.lock();
-          if (me == nullptr) return;
-          const Duration took = me->deps_.clock.Now() - begun;
-          auto outcome = ReadPage(*listing, *kept, *me->options_.list);
-          outcome.took = took;
-          me->deps_.loop.Post([weak, listing, outcome = std::move(outcome)] {
-            if (const Self then = weak.lock()) then->OnPage(listing, outcome);
-          });
-        });
-      });
+  deps_.transport.Begin({.path = options_.path + query, .accept = AcceptOf(options_.content)},
+                        {begun + kPageLimit, listing->cancel},
+                        [weak = weak_from_this(), listing, begun](StatusOr<Response> answer) {
+                          const Self self = weak.lock();
+                          if (self == nullptr) return;
+                          const auto kept = std::make_shared<StatusOr<Response>>(std::move(answer));
+                          self->deps_.strands.Run(
+                              self->options_.strand, [weak, listing, begun, kept] {
+                                const Self me = weak.lock();
+                                if (me == nullptr) return;
+                                const Duration took = me->deps_.clock.Now() - begun;
+                                auto outcome = ReadPage(*listing, *kept, *me->options_.list);
+                                outcome.took = took;
+                                me->deps_.loop.Post([weak, listing, outcome = std::move(outcome)] {
+                                  if (const Self then = weak.lock()) then->OnPage(listing, outcome);
+                                });
+                              });
+                        });
 }
 
 Reflector::Impl::PageOutcome Reflector::Impl::ReadPage(Listing& listing,
@@ -250,8 +249,7 @@ void Reflector::Impl::Watch() {
   const auto watching = std::make_shared<Watching>(*options_.item);
   watching->begun = deps_.clock.Now();
   watching_ = watching;
-  if (const Status point = BeforeWatch(); !point.ok())
-    return OnWatchEnded(point, std::nullopt);
+  if (const Status point = BeforeWatch(); !point.ok()) return OnWatchEnded(point, std::nullopt);
   const auto weak = weak_from_this();
   SetTimer(kHeadLimit, [this] { OnWatchEnded(DeadlineExceeded("no answer"), std::nullopt); });
   deps_.transport.BeginStream(

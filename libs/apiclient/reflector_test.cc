@@ -19,7 +19,8 @@ using k8s::io::api::core::v1::NodeList;
 /// ADDED of the Node "n1" of resource version "7": length, type, object in its envelope.
 const std::string kGoldenFrame(
     "\0\0\0\x26"
-    "\x0a\x05" "ADDED"
+    "\x0a\x05"
+    "ADDED"
     "\x12\x1d\x0a\x1b"
     "k8s\0"
     "\x0a\x0a\x0a\x02v1\x12\x04Node"
@@ -140,11 +141,9 @@ class Following : public testing::Test {
 
 TEST_F(Following, ListsInPagesAndWatchesFromThere) {
   reflector->Start();
-  EXPECT_EQ(Path(),
-            "/api/v1/nodes?fieldSelector=metadata.name%3Dn1&limit=2&resourceVersion=0");
+  EXPECT_EQ(Path(), "/api/v1/nodes?fieldSelector=metadata.name%3Dn1&limit=2&resourceVersion=0");
   Answer(Answered(200, ListOf({"a", "b"}, "5", "next page")));
-  EXPECT_EQ(Path(),
-            "/api/v1/nodes?fieldSelector=metadata.name%3Dn1&limit=2&continue=next%20page");
+  EXPECT_EQ(Path(), "/api/v1/nodes?fieldSelector=metadata.name%3Dn1&limit=2&continue=next%20page");
   EXPECT_EQ(TakeSeen(), Seen{});
   EXPECT_EQ(reflector->sync().code(), StatusCode::kUnavailable);
   Answer(Answered(200, ListOf({"c"}, "5")));
@@ -232,9 +231,11 @@ TEST_F(Following, AVersionThatTheServerDoesNotHaveIsNotInsistedOn) {
 
 TEST_F(Following, FailuresAreTriedAgainLaterAndLater) {
   reflector->Start();
-  for (const auto& [least, most] : {std::pair{800ms, 1700ms}, {1600ms, 3300ms}, {3200ms, 6500ms},
-                                    {6400ms, 12900ms}, {12800ms, 25700ms}, {15000ms, 30100ms},
-                                    {15000ms, 30100ms}}) {
+  const struct {
+    Duration least, most;
+  } kWaits[] = {{800ms, 1700ms},    {1600ms, 3300ms},   {3200ms, 6500ms},  {6400ms, 12900ms},
+                {12800ms, 25700ms}, {15000ms, 30100ms}, {15000ms, 30100ms}};
+  for (const auto& [least, most] : kWaits) {
     Answer(Unavailable("connection refused"));
     const Duration waited = UntilAsked();
     EXPECT_GE(waited, least);
@@ -291,9 +292,9 @@ TEST_F(Following, WatchesThatEndAtOnceAreNotBegunAtOnce) {
 }
 
 TEST_F(Following, GarbageIsListedAnew) {
-  for (const std::string garbage : {std::string("{\"type\":\n"), std::string("\xff\xff\xff\xff", 4),
-                                    std::string("\0\0\0\3abc", 7), std::string("{}\n"),
-                                    std::string("HTTP/1.1 200")}) {
+  for (const std::string garbage :
+       {std::string("{\"type\":\n"), std::string("\xff\xff\xff\xff", 4),
+        std::string("\0\0\0\3abc", 7), std::string("{}\n"), std::string("HTTP/1.1 200")}) {
     transport.asked.clear();
     Make();
     Follow();

@@ -79,8 +79,7 @@ class TestAuthority {
     X509_NAME* const subject = X509_get_subject_name(made.get());
     X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC,
                                reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0);
-    X509_set_issuer_name(made.get(),
-                         is_own ? subject : X509_get_subject_name(certificate_.get()));
+    X509_set_issuer_name(made.get(), is_own ? subject : X509_get_subject_name(certificate_.get()));
     if (is_own) Add(*made, NID_basic_constraints, "critical,CA:TRUE");
     if (!names.empty()) Add(*made, NID_subject_alt_name, names);
     CHECK(X509_sign(made.get(), is_own ? &key : key_.get(), EVP_sha256()) > 0);

@@ -23,13 +23,11 @@ bool Gate::Wait(const Clock& clock, const WaitUntil& wait, Clock::Time until) co
   return opened_.wait_for(lock, Remaining(clock, {until}), [this] { return open_; });
 }
 
-bool Pause(const Clock& clock, const WaitUntil& wait, Duration duration,
-           const Deadline& deadline) {
+bool Pause(const Clock& clock, const WaitUntil& wait, Duration duration, const Deadline& deadline) {
   // Shared: a token that is being cancelled may still be inside Open.
   const auto given_up = std::make_shared<Gate>();
   int told = 0;
-  if (deadline.cancel != nullptr)
-    told = deadline.cancel->Add([given_up] { given_up->Open(); });
+  if (deadline.cancel != nullptr) told = deadline.cancel->Add([given_up] { given_up->Open(); });
   const bool cancelled = given_up->Wait(clock, wait, clock.Now() + duration);
   if (told != 0) deadline.cancel->Remove(told);
   return !cancelled;

@@ -68,9 +68,9 @@ StatusOr<std::optional<std::string_view>> WatchReader::NextFrame() {
 StatusOr<WatchItem> WatchReader::Read(std::string_view frame) const {
   Event event;
   const bool is_json = frame.starts_with('{');
-  const bool readable =
-      is_json ? kube::DecodeInto(frame, "", kube::Strictness::kLenient, event).ok()
-              : event.ParseFromArray(frame.data(), static_cast<int>(frame.size()));
+  const bool readable = is_json
+                            ? kube::DecodeInto(frame, "", kube::Strictness::kLenient, event).ok()
+                            : event.ParseFromArray(frame.data(), static_cast<int>(frame.size()));
   if (!readable) return DataLoss("an event that cannot be read");
   const auto kind = KindOf(event.type());
   if (!kind) return DataLoss("an event of an unknown type");

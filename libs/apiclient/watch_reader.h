@@ -4,7 +4,7 @@
 /// frames of protobuf with a length of four bytes before them. The first byte tells which.
 /// Threads: one at a time; for strands.
 /// Errors:  DATA_LOSS for what cannot be read; nothing can be read after it.
-/// Source:  API concepts of Kubernetes, "Efficient detection of changes"; apimachinery's framers.
+/// Source:  Kubernetes API, efficient detection of changes.
 
 #include <memory>
 #include <optional>

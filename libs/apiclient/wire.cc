@@ -35,8 +35,7 @@ StatusCode CodeOf(int code, const std::string& reason) {
     case 403: return StatusCode::kPermissionDenied;
     case 404: return StatusCode::kNotFound;
     case 405: return StatusCode::kUnimplemented;
-    case 409:
-      return reason == "AlreadyExists" ? StatusCode::kAlreadyExists : StatusCode::kAborted;
+    case 409: return reason == "AlreadyExists" ? StatusCode::kAlreadyExists : StatusCode::kAborted;
     case 410: return StatusCode::kOutOfRange;
     case 413:
     case 429: return StatusCode::kResourceExhausted;

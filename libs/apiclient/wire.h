@@ -3,7 +3,7 @@
 /// Objects of the API as an API server sends and takes them: JSON, or protobuf in its envelope.
 /// Threads: any; pure functions.
 /// Errors:  DATA_LOSS for what cannot be read. No part of it is quoted: it may be a secret.
-/// Source:  API concepts of Kubernetes, "Kubernetes Protobuf encoding"; API conventions, "Status".
+/// Source:  Kubernetes API, encoding in protobuf; Kubernetes API conventions, Status.
 
 #include <string>
 #include <string_view>
