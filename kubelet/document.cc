@@ -115,7 +115,7 @@ StatusOr<YAML::Node> ApplyDropIns(fs::FileSystem& files, const std::string& dire
     const auto parsed = Parse(path, text);
     if (!parsed.ok()) return parsed.status();
     YAML::Node patch = WithFieldNames(*parsed);
-    const Status fit = CheckDropIn(path, patch);
+    const Status fit = CheckDropIn(path, *parsed);
     if (!fit.ok()) return fit;
     patch = config::WithoutExtras(patch);
     MakePathsAbsolute(patch, folder);

@@ -164,8 +164,9 @@ TEST_F(Requests, AreJudgedByTheirConditions) {
     object.mutable_status()->set_certificate(c.certificate);
     const Judgement judgement = Judge(object);
     EXPECT_EQ(judgement.outcome, c.want) << c.condition;
-    if (c.want == kRefused)
-      EXPECT_EQ(judgement.reason, std::string(c.condition) + ": Why: because");
+    const std::string reason =
+        c.want == kRefused ? std::string(c.condition) + ": Why: because" : "";
+    EXPECT_EQ(judgement.reason, reason);
   }
 }
 

@@ -252,13 +252,15 @@ TEST_F(IdentityTest, WhatNobodySignsIsAskedForAnewWithAnotherKey) {
 
 TEST_F(IdentityTest, WhatIsDeniedIsAskedForAnewMoreAndMoreSlowly) {
   Start();
-  for (int i = 0; i < 12; ++i) {
-    DenyAll();
-    Run(10s);
+  bool told_why = false;
+  for (int i = 0; i < 120; ++i) {
+    if (i % 10 == 0) DenyAll();
+    Run(1s);
+    told_why = told_why || identity().Trouble().find("Denied: Test") != std::string::npos;
   }
+  EXPECT_TRUE(told_why);
   EXPECT_GE(Requests(), 4u);
   EXPECT_LE(Requests(), 7u);  // after 2, 4, 8, 16 and 32 s
-  EXPECT_THAT(identity().Trouble(), HasSubstr("Denied: Test"));
   SignAll(24h);
   Run(50s);
   SignAll(24h);
@@ -289,7 +291,7 @@ TEST_F(IdentityTest, TheClientCertificateIsReplacedInTime) {
   Run(69h);
   EXPECT_EQ(Requests(), 1u);
   EXPECT_NEAR(Metric("kubelet_certificate_manager_client_ttl_seconds"), 31 * 3600, 120);
-  Run(22h);
+  for (int i = 0; i < 22 * 6 && Requests() == 1; ++i) Run(10min);
   ASSERT_EQ(Requests(), 2u);
   const int calls = bootstrap.calls;
   SignAll(100h);
