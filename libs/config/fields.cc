@@ -276,6 +276,8 @@ constexpr auto kFields = std::to_array<Field>({
           "a folder of ConfigMap, Secret, Service and RuntimeClass manifests; static pods may name "
           "them in variables"),
     Works({"splitlet.offlineStart", kBool}, kApi),
+    Works({"splitlet.machineSetup", kBool, kCounts},
+          "sysctls and chains of iptables; unset: on a node that has an API server"),
     {"splitlet.maxBlockingThreads", kInt, kCounts, "", 4, 4096},
     Works({"splitlet.lockFailPoints", kBool}, "locked for SPLITLET_FAILPOINTS, too"),
     {"splitlet.users", kUserMap, kCounts, kUsers, 0, UINT32_MAX - 1LL},

@@ -250,6 +250,7 @@ void FillMachine(KubeletConfig::MachineSettings& c, const ConfigReader& read) {
   c.iptables_chains = read.Bool("makeIPTablesUtilChains");
   c.protect_kernel_defaults = read.Bool("protectKernelDefaults");
   Take(c.swap_behavior, read.String("memorySwap.swapBehavior"));
+  c.set_up = read.Bool("splitlet.machineSetup");
 }
 
 void FillApi(KubeletConfig::Api& c, const ConfigReader& read) {

@@ -117,6 +117,8 @@ class KubeletConfig {
     std::optional<bool> iptables_chains;          // makeIPTablesUtilChains
     std::optional<bool> protect_kernel_defaults;  // protectKernelDefaults
     std::string swap_behavior;                    // memorySwap.swapBehavior; empty: NoSwap
+    /// splitlet.machineSetup; unset: on a node that has an API server.
+    std::optional<bool> set_up;
   } machine;
   // API server.
   struct Api {
