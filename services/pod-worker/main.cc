@@ -53,6 +53,7 @@ struct Process final : daemon::Service {
                          .slow_rounds = kHangsAfter}) {}
   void Start() override {
     workers->Start();
+    machine->Start();
     if (objects) objects->Start([this] { workers->OnObjectsChanged(); });
   }
   void BeginStop() override {
@@ -90,6 +91,7 @@ struct Process final : daemon::Service {
   std::unique_ptr<cri::Streaming> streaming;
   cgroup::RealKernel kernel;
   cgroup::SystemdSlices slices;
+  std::unique_ptr<MachineSetup> machine;
   std::unique_ptr<peers::DesiredOwner> owner;
   std::unique_ptr<FolderObjects> objects;  // null: this node has none
   std::unique_ptr<PodWorkerService> workers;
@@ -123,6 +125,12 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
         FolderObjects::Deps{context.loop(), context.strands(), context.files(),
                             fs::MakeInotifyWatcher(), context.log()},
         config.objects_path);
+  if (config.machine.checked_sysctls)
+    RETURN_IF_ERROR(EnsureSysctls(p.kernel, SysctlRule::kCheck), "protectKernelDefaults");
+  p.machine = std::make_unique<MachineSetup>(
+      MachineSetup::Deps{context.loop(), context.strands(), p.kernel, process::RunProgram,
+                         context.events(), context.log(), config.node.name},
+      config.machine);
   p.workers = std::make_unique<PodWorkerService>(Deps{context.clock(),
                                                       context.loop(),
                                                       context.strands(),

@@ -24,10 +24,10 @@ Firewall::Firewall(process::ProgramRunner run, Family family)
     : run_(std::move(run)), family_(family) {}
 
 Status Firewall::Run(const std::string& table, std::vector<std::string> args) {
-  process::Program program{
-      .argv = {family_ == Family::kIpv4 ? "iptables" : "ip6tables", "-w", kWaitForLock, "-t", table},
-      .env = {{"LC_ALL", "C"}},
-      .limit = kLimit};
+  process::Program program{.argv = {family_ == Family::kIpv4 ? "iptables" : "ip6tables", "-w",
+                                    kWaitForLock, "-t", table},
+                           .env = {{"LC_ALL", "C"}},
+                           .limit = kLimit};
   program.argv.insert(program.argv.end(), args.begin(), args.end());
   std::string what;
   for (const std::string& word : program.argv) what += (what.empty() ? "" : " ") + word;
@@ -52,12 +52,11 @@ Status Firewall::EnsureRule(const std::string& where, const std::string& chain,
 
 Status Firewall::EnsureLoopbackDrop() {
   RETURN_IF_ERROR(EnsureChain("filter", kFirewall), "chain {}", kFirewall);
-  RETURN_IF_ERROR(
-      EnsureRule("-A", kFirewall,
-                 {"-m", "comment", "--comment", "block incoming localnet connections", "-d",
-                  "127.0.0.0/8", "!", "-s", "127.0.0.0/8", "-m", "conntrack", "!", "--ctstate",
-                  "RELATED,ESTABLISHED,DNAT", "-j", "DROP"}),
-      "packets to loopback");
+  RETURN_IF_ERROR(EnsureRule("-A", kFirewall,
+                             {"-m", "comment", "--comment", "block incoming localnet connections",
+                              "-d", "127.0.0.0/8", "!", "-s", "127.0.0.0/8", "-m", "conntrack", "!",
+                              "--ctstate", "RELATED,ESTABLISHED,DNAT", "-j", "DROP"}),
+                  "packets to loopback");
   RETURN_IF_ERROR(EnsureRule("-I", "OUTPUT", {"-j", kFirewall}), "jump from OUTPUT");
   return Annotate(EnsureRule("-I", "INPUT", {"-j", kFirewall}), "jump from INPUT");
 }

@@ -23,8 +23,8 @@
 namespace splitlet::pod_worker {
 
 struct MachineSettings {
-  bool sysctls = false;    // are set
-  bool protected_ = false;  // are as they must be already, or the process does not start
+  bool sysctls = false;          // are set
+  bool checked_sysctls = false;  // are as they must be, or the process does not start
   bool chains = false;
 };
 

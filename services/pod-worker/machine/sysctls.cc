@@ -3,8 +3,6 @@
 #include <array>
 #include <string>
 
-#include "libs/base/text.h"
-
 namespace splitlet::pod_worker {
 namespace {
 
@@ -21,10 +19,13 @@ constexpr auto kSysctls = std::to_array<Sysctl>({
     {"kernel/keys/root_maxbytes", "25000000"},
 });
 
+/// Without the end of the line.
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
 Status EnsureOne(cgroup::Kernel& kernel, const Sysctl& sysctl, SysctlRule rule) {
   const std::string path = std::string("/proc/sys/") + sysctl.name;
   ASSIGN_OR_RETURN(const std::string text, kernel.Read(path), "{}", path);
-  const std::string now = Trimmed(text);
+  const std::string now = FirstLine(text);
   if (now == sysctl.value) return OkStatus();
   if (rule == SysctlRule::kCheck)
     return FailedPrecondition("{}: want {}, not {}", path, sysctl.value, now);
