@@ -56,6 +56,7 @@ struct Process final : daemon::Service {
                          .slow_rounds = kHangsAfter}) {}
   void Start() override {
     workers->Start();
+    machine->Start();
     if (objects) objects->Start([this] { workers->OnObjectsChanged(); });
     if (api_objects)
       api_objects->Start([this](const std::string& uid) { workers->OnObjectsChanged(uid); });
@@ -95,6 +96,7 @@ struct Process final : daemon::Service {
   std::unique_ptr<cri::Streaming> streaming;
   cgroup::RealKernel kernel;
   cgroup::SystemdSlices slices;
+  std::unique_ptr<MachineSetup> machine;
   std::unique_ptr<peers::DesiredOwner> owner;
   std::unique_ptr<FolderObjects> objects;  // null: this node has none
   Random api_jitter{RandomSeed()};
@@ -154,6 +156,12 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                             fs::MakeInotifyWatcher(), context.log()},
         config.objects_path);
   RETURN_IF_ERROR(ConnectApi(context, p), "objects of pods");
+  if (config.machine.checked_sysctls)
+    RETURN_IF_ERROR(EnsureSysctls(p.kernel, SysctlRule::kCheck), "protectKernelDefaults");
+  p.machine = std::make_unique<MachineSetup>(
+      MachineSetup::Deps{context.loop(), context.strands(), p.kernel, process::RunProgram,
+                         context.events(), context.log(), config.node.name},
+      config.machine);
   p.workers = std::make_unique<PodWorkerService>(Deps{context.clock(),
                                                       context.loop(),
                                                       context.strands(),
