@@ -42,6 +42,19 @@ StatusConfig LoadStatusConfig(const config::KubeletConfig& file, const daemon::F
   config.lease_duration_seconds = file.api.lease_duration_seconds;
   config.api_timeout = std::min(config.status_update_frequency,
                                 Duration{std::chrono::seconds{config.lease_duration_seconds}});
+  config.api_qps = file.api.qps;
+  config.api_burst = file.api.burst;
+  config.event_qps = file.api.event_qps;
+  config.event_burst = file.api.event_burst;
+  config.identity = {.node_name = flags.node_name,
+                     .kubeconfig = flags.kubeconfig,
+                     .bootstrap_kubeconfig = flags.bootstrap_kubeconfig,
+                     .cert_dir = flags.cert_dir,
+                     .rotate = file.api.rotate_certificates,
+                     .server_bootstrap = file.server.enabled && file.api.server_tls_bootstrap,
+                     .self_signed = file.server.enabled && file.server.tls_cert_file.empty() &&
+                                    !file.api.server_tls_bootstrap,
+                     .for_group = !file.splitlet.users.empty()};
   return config;
 }
 
