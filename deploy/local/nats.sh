@@ -25,7 +25,7 @@ source "$here/lib.sh"
 
 readonly SERVER_NAME=splitlet-bus VALID_FROM=19700101000000Z VALID_UNTIL=99991231235959Z
 
-# process, its table, the tables it views, a signal of another process that it hears besides
+# process, its table (-: none), the tables it views, a signal of another process that it hears besides
 readonly TABLES='
 config-source desired   workers
 sync-loop     admission desired,runtime,workers,pressure,podstatus
@@ -33,6 +33,7 @@ pod-worker    workers   desired   pleg.pod-changed
 pleg          runtime   -
 status        podstatus desired,admission,workers,runtime,pressure
 gc            pressure  desired,workers,runtime
+node-api      -         desired,runtime,podstatus
 '
 
 owner_of() { awk -v table="$1" '$2 == table {print $1}' <<<"$TABLES"; }
@@ -56,14 +57,15 @@ user() {
 }
 
 process_user() {
-  local process=$1 table=$2 views=$3 signals=$4 view subscribe=()
+  local process=$1 table=$2 views=$3 signals=$4 view subscribe=() publish=("splitlet.*.$1.>")
+  [[ $table == - ]] || publish+=("splitlet.*.$table")
   if [[ $views != - ]]; then
     for view in ${views//,/ }; do
       subscribe+=("splitlet.*.$view" "splitlet.*.$(owner_of "$view").>")
     done
   fi
   [[ -z $signals ]] || subscribe+=("splitlet.*.$signals")
-  user "$process" "$(quoted "splitlet.*.$table" "splitlet.*.$process.>")" \
+  user "$process" "$(quoted "${publish[@]}")" \
     "${subscribe[*]:+$(quoted "${subscribe[@]}")}"
 }
 

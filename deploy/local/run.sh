@@ -32,6 +32,10 @@ if [[ -n ${RUNTIME_ENDPOINT:-} && $RUNTIME_ENDPOINT != "$endpoint" ]]; then
   endpoint=$RUNTIME_ENDPOINT
 fi
 readonly private endpoint
+# A node of an API server has the kubelet's HTTPS API, too.
+processes=("${PROCESSES[@]}")
+[[ -z ${NODE_KUBECONFIG:-} ]] || processes+=(node-api)
+readonly processes
 
 ctl() { timeout -s KILL 10 "$BIN_DIR/splitletctl" --state-dir "$STATE_DIR" "$@"; }
 
@@ -43,7 +47,7 @@ check() {
   [[ $STATE_DIR =~ ^[A-Za-z0-9._/@%+=-]+$ ]] || die "STATE_DIR: letters, digits and ._/@%+=- only: $STATE_DIR"
   ((${#STATE_DIR} <= MAX_STATE_DIR)) || die "STATE_DIR is ${#STATE_DIR} characters long, unix sockets below it" \
     "allow $MAX_STATE_DIR: choose a shorter one, as in: make run STATE_DIR=/tmp/splitlet"
-  for process in "${PROCESSES[@]/#/splitlet-}" splitletctl; do
+  for process in "${processes[@]/#/splitlet-}" splitletctl; do
     [[ -x $BIN_DIR/$process ]] || die "$BIN_DIR/$process is missing: make build"
   done
   check_config
@@ -91,7 +95,7 @@ write_service() {
 # Not started before the runtime and its images are there: a first attempt that fails costs a back-off.
 write_processes() {
   local process flags
-  for process in "${PROCESSES[@]}"; do
+  for process in "${processes[@]}"; do
     flags=(--run-dir "$STATE_DIR/run" --state-dir "$STATE_DIR/state" --root-dir "$STATE_DIR/kubelet"
       --log-dir "$STATE_DIR/log/pods" --cert-dir "$STATE_DIR/pki"
       --runtime-endpoint "$endpoint" --node-name "$NODE_NAME" --manifests "$MANIFESTS"
@@ -152,7 +156,7 @@ load_images() {
 
 start_processes() {
   local process
-  for process in "${PROCESSES[@]}"; do
+  for process in "${processes[@]}"; do
     rm -f "$STATE_DIR/sv/$process/down"
     sv up "$STATE_DIR/sv/$process" >/dev/null
   done
@@ -189,7 +193,7 @@ demo_running() {
 # Prints the first process that is not up or not older than a second.
 young_process() {
   local process state
-  for process in "${PROCESSES[@]}"; do
+  for process in "${processes[@]}"; do
     state=$(sv status "$STATE_DIR/sv/$process" 2>/dev/null || true)
     if [[ ! $state =~ ^run:.*\)\ ([0-9]+)s ]] || ((BASH_REMATCH[1] <= 1)); then
       say "$process"
@@ -203,7 +207,7 @@ fail_with_reasons() {
   note "error: $1"
   note "$(ctl get pods 2>&1 || true)"
   note "$(ctl get processes 2>&1 || true)"
-  for process in "${PROCESSES[@]}"; do
+  for process in "${processes[@]}"; do
     note "--- $process (the end of $STATE_DIR/log/$process/current)"
     note "$(last_lines "$process" 3)"
   done
@@ -246,7 +250,7 @@ report() {
   ctl get pods
   printf '\n%s\n' "logs       $STATE_DIR/log/<process>/current, of pods: $STATE_DIR/log/pods"
   printf '%s\n' "manifests  $MANIFESTS" metrics
-  for process in "${PROCESSES[@]}"; do
+  for process in "${processes[@]}"; do
     address=$(cat "$STATE_DIR/run/$process/http.addr" 2>/dev/null || say unknown)
     printf '           %-14s http://%s/metrics\n' "$process" "$address"
   done

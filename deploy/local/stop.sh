@@ -48,7 +48,7 @@ main() {
   need_commands sv runsv flock
   lock_stack
   end_supervisor
-  end_services 10 "${PROCESSES[@]}" recorder
+  end_services 10 "${PROCESSES[@]}" node-api recorder
   if is_private; then
     let_containerd_end
     "$here/runtime.sh" stop "$PRIVATE_RUNTIME"

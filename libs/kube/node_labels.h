@@ -2,7 +2,7 @@
 
 /// The labels with which a node may register itself. Any thread.
 /// Errors: INVALID_ARGUMENT that names every label that may not be.
-/// Source: kubelet --node-labels; admission NodeRestriction.
+/// Source: kubelet --node-labels.
 
 #include <map>
 #include <string>

@@ -3,9 +3,9 @@
 /// The chains of iptables that a kubelet keeps: a hint for others which of the two implementations
 /// this machine uses, a drop of packets to loopback from elsewhere, and a canary that tells when
 /// somebody has emptied the tables.
-/// Threads: any, one call at a time; blocks on the program iptables, 30 s at most for a call of it.
-/// Errors:  NOT_FOUND: this machine has no iptables. UNAVAILABLE and others of RunProgram, with what
-///          was to be done.
+/// Threads: any, one call at a time; blocks on the program iptables, up to 30 s for each call.
+/// Errors:  NOT_FOUND: this machine has no iptables. UNAVAILABLE and others of RunProgram, with
+///          what was to be done.
 /// Source:  docs/behaviour/machine.md, "Chains"; kubelet syncIPTablesRules.
 
 #include <string>

@@ -7,7 +7,7 @@
 /// Killed:  the next start does it again; what is there stays.
 /// Threads: the loop's; all that blocks on one strand.
 /// Errors:  logged when they change; the chains are tried again at the next minute.
-/// Source:  docs/behaviour/machine.md; docs/design.md, "The node's protection".
+/// Source:  docs/behaviour/machine.md.
 
 #include <memory>
 #include <string>
