@@ -36,6 +36,7 @@ LIB_ARROWS = {
     "cri": {"exec", "kube", "logs", "rpc"},
     "apiclient": {"exec", "fs", "http", "kube", "process"},
     "http": {"base"},
+    "https": {"fs"},
     "trace": {"http", "rpc"},
     "x509": {"base"},
     "daemon": {"config", "exec", "bus", "fs", "rpc", "trace"},

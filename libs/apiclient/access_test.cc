@@ -144,7 +144,7 @@ TEST_F(Reading, APluginThatFailsIsNotRunAllTheTimeAndShowsNoSecret) {
   EXPECT_EQ(Error(), "UNAUTHENTICATED exec plugin login: run: exit code 1; get it");
   EXPECT_EQ(Error(), "UNAUTHENTICATED exec plugin login: run: exit code 1; get it");
   EXPECT_EQ(runs.size(), 1u);
-  for (const std::string text :
+  for (const std::string& text :
        {std::string("hunter2"), Credential(""), Credential(R"("clientKeyData":"hunter2")"),
         Credential(R"("token":"hunter2","expirationTimestamp":"hunter2")"),
         std::string(R"({"kind":"ExecCredential","apiVersion":"v2","status":{"token":"hunter2"}})"),

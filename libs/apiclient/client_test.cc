@@ -154,7 +154,7 @@ TEST_F(Calls, AnErrorMayBeProtobuf) {
 }
 
 TEST_F(Calls, GarbageIsDataLossAndIsNotQuoted) {
-  for (const std::string body :
+  for (const std::string& body :
        {std::string("hunter2"), std::string("k8s\0hunter2", 11),
         std::string(R"({"metadata":{"name":["hunter2"]}})"), std::string()}) {
     transport.answers.push_back(Answered(200, body));

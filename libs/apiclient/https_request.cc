@@ -230,7 +230,9 @@ size_t HttpsRequest::OnHeader(std::string_view line) {
     if (name == "content-type") answer_.content_type = value;
     if (name == "retry-after") answer_.retry_after = ParseRetryAfter(value, call_.now);
   }
-  if (Trim(line).empty() && Streams()) call_.on_data({});
+  if (!Trim(line).empty() || answer_.code < 200) return line.size();
+  head_is_over_ = true;
+  if (Streams()) call_.on_data({});
   return line.size();
 }
 
@@ -259,6 +261,7 @@ Status HttpsRequest::ErrorOf(CURLcode code) const {
 
 StatusOr<Response> HttpsRequest::TakeAnswer(CURLcode code) {
   if (code != CURLE_OK) return ErrorOf(code);
+  if (!head_is_over_) return Unavailable("{}: it ended in the head", call_.access->host);
   return std::move(answer_);
 }
 

@@ -64,6 +64,7 @@ class HttpsRequest {
   std::array<char, CURL_ERROR_SIZE> error_{};
   Response answer_;
   size_t head_bytes_ = 0;
+  bool head_is_over_ = false;  // of the answer, not of a "100 Continue" before it
   bool too_long_ = false;
 };
 

@@ -8,6 +8,7 @@
 /// Owns:    the requests under way, their connections, two threads from the first request on.
 /// Threads: Begin, BeginStream and host from any. Callbacks come on its first thread, also from its
 ///          end, or before Begin returns.
+///          The process ignores SIGPIPE, which a connection that breaks may give.
 /// Errors:  as Transport says; RESOURCE_EXHAUSTED also above 4,096 requests at once. Without a
 ///          kubeconfig UNAVAILABLE. When one that was there goes, or becomes bad, or a file of it
 ///          does, what was read last stays in use, and the log says so.

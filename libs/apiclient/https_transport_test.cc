@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <future>
 
@@ -18,6 +19,7 @@ namespace {
 class Https : public testing::Test {
  protected:
   Https() {
+    signal(SIGPIPE, SIG_IGN);  // as every process of ours does
     folder = testing::TempDir() + "https_transport/" +
              testing::UnitTest::GetInstance()->current_test_info()->name();
     std::filesystem::remove_all(folder);
@@ -44,12 +46,15 @@ class Https : public testing::Test {
   void Start(Duration read_every = 10s) {
     const auto curl = http::LoadCurl();
     ASSERT_TRUE(curl.ok()) << curl.status();
-    transport = std::make_unique<HttpsTransport>(
-        HttpsTransport::Deps{
-            .clock = clock, .files = files, .log = Log(sink), .curl = **curl, .run = process::RunProgram},
-        HttpsTransport::Options{.kubeconfig = folder + "/config",
-                                .user_agent = "kubelet/v1 test",
-                                .read_every = read_every});
+    transport =
+        std::make_unique<HttpsTransport>(HttpsTransport::Deps{.clock = clock,
+                                                              .files = files,
+                                                              .log = Log(sink),
+                                                              .curl = **curl,
+                                                              .run = process::RunProgram},
+                                         HttpsTransport::Options{.kubeconfig = folder + "/config",
+                                                                 .user_agent = "kubelet/v1 test",
+                                                                 .read_every = read_every});
   }
   std::future<StatusOr<Response>> Begin(Request request, Deadline deadline) {
     const auto answer = std::make_shared<std::promise<StatusOr<Response>>>();
@@ -108,9 +113,9 @@ TEST_F(Https, RequestsAreAsAskedAndOneConnectionServesThemInTurn) {
   EXPECT_EQ(server.connections, 1);
   ASSERT_EQ(seen.size(), 5u);
   EXPECT_EQ(seen[0].head.find("POST /api/v1/nodes?a=b HTTP/1.1\r\n"), 0u) << seen[0].head;
-  for (const char* line : {"Authorization: Bearer secret", "User-Agent: kubelet/v1 test",
-                           "Accept: application/json", "Content-Type: text/plain",
-                           "Accept-Encoding: gzip", "Content-Length: 3"})
+  for (const char* line :
+       {"Authorization: Bearer secret", "User-Agent: kubelet/v1 test", "Accept: application/json",
+        "Content-Type: text/plain", "Accept-Encoding: gzip", "Content-Length: 3"})
     EXPECT_TRUE(seen[0].Has(line)) << line << "\n" << seen[0].head;
   EXPECT_EQ(seen[0].body, std::string("a\0b", 3));
   EXPECT_EQ(seen[1].head.find("GET /x HTTP/1.1\r\n"), 0u);
@@ -299,7 +304,8 @@ TEST_F(Https, ConnectionsThatBreakAreUnavailable) {
     TestApiServer::Serve serve;
   } kCases[] = {
       {"before the answer", [](const auto&, Peer&) { return false; }},
-      {"in the head", [](const auto&, Peer& p) { return p.Write("HTTP/1.1 200 OK\r\nA") && false; }},
+      {"in the head",
+       [](const auto&, Peer& p) { return p.Write("HTTP/1.1 200 OK\r\nA") && false; }},
       {"in the body",
        [](const auto&, Peer& p) {
          return p.Write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc") && false;

@@ -5,6 +5,7 @@
 #include <prometheus/text_serializer.h>
 
 #include "k8s.io/api/core/v1/node.pb.h"
+#include "k8s.io/apimachinery/pkg/apis/meta/v1/status.pb.h"
 #include "libs/apiclient/client_metrics.h"
 #include "libs/apiclient/scripted_transport.h"
 #include "libs/apiclient/watch_reader.h"
@@ -33,6 +34,20 @@ std::string Line(const char* type, const std::string& name, int version) {
       R"("resourceVersion":"{}"}}}}}})"
       "\n",
       type, name, version);
+}
+
+std::string Frame(const std::string& type, const std::string& name, int version) {
+  Node node;
+  node.mutable_metadata()->set_name(name);
+  node.mutable_metadata()->set_resource_version(std::to_string(version));
+  k8s::io::apimachinery::pkg::apis::meta::v1::WatchEvent event;
+  event.set_type(type);
+  event.mutable_object()->set_raw(EncodeObject(ContentType::kProtobuf, {"v1", "Node", node}));
+  const std::string bytes = event.SerializeAsString();
+  std::string frame;
+  for (int shift = 24; shift >= 0; shift -= 8)
+    frame += static_cast<char>((bytes.size() >> shift) & 0xff);
+  return frame + bytes;
 }
 
 std::string ErrorLine(int code) {
@@ -292,7 +307,7 @@ TEST_F(Following, WatchesThatEndAtOnceAreNotBegunAtOnce) {
 }
 
 TEST_F(Following, GarbageIsListedAnew) {
-  for (const std::string garbage :
+  for (const std::string& garbage :
        {std::string("{\"type\":\n"), std::string("\xff\xff\xff\xff", 4),
         std::string("\0\0\0\3abc", 7), std::string("{}\n"), std::string("HTTP/1.1 200")}) {
     transport.asked.clear();
@@ -318,7 +333,7 @@ TEST_F(Following, AListThatIsGarbageIsTriedAgain) {
 TEST_F(Following, MuchAtOnceReachesTheLoopInParts) {
   Follow();
   std::string all;
-  for (int i = 0; i < 1200; ++i) all += Line("MODIFIED", "a", 6 + i);
+  for (int i = 0; i < 1200; ++i) all += Frame("MODIFIED", "a", 6 + i);
   Piece(all);
   EXPECT_EQ(TakeSeen().size(), 1200u);
   Answer(Answered(200));
@@ -328,7 +343,7 @@ TEST_F(Following, MuchAtOnceReachesTheLoopInParts) {
 TEST_F(Following, WhatIsBufferedIsBoundedAndNothingIsLost) {
   Follow();
   Piece(Line("ADDED", "a", 6));
-  const std::string block = Line("MODIFIED", std::string(1 << 20, 'x'), 7);
+  const std::string block = Frame("MODIFIED", std::string(1 << 20, 'x'), 7);
   const auto token = last().deadline.cancel;
   const auto on_data = last().on_data;
   const auto done = last().done;

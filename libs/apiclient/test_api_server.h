@@ -26,7 +26,7 @@ namespace splitlet::apiclient {
 /// One connection, as its thread has it.
 class Peer {
  public:
-  Peer(int socket, SSL_CTX* context, int number) : number(number), socket_(socket) {
+  Peer(int socket, SSL_CTX* context, int count) : number(count), socket_(socket) {
     if (context == nullptr) return;
     tls_.reset(SSL_new(context));
     SSL_set_fd(tls_.get(), socket_);
