@@ -3,7 +3,7 @@
 /// Settings of the kernel that a node relies on: one that runs out of memory kills and does not
 /// stop, one that panics begins anew, and keys for the containers of many pods.
 /// Threads: any; blocks on files of the kernel.
-/// Errors:  FAILED_PRECONDITION that names each setting that is otherwise, or cannot be read or set.
+/// Errors:  FAILED_PRECONDITION naming each setting that is otherwise, or cannot be read or set.
 /// Source:  docs/behaviour/machine.md, "Sysctls"; kubelet setupKernelTunables.
 
 #include "libs/base/status.h"
