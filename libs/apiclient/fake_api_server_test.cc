@@ -532,7 +532,9 @@ TEST_F(FakeApi, Faults) {
     const Response answer = Ask("GET", kWeb);
     EXPECT_EQ(Outcome(answer), c.want);
     EXPECT_EQ(answer.retry_after, c.fault.retry_after);
-    if (!fault.body.empty()) EXPECT_EQ(answer.body, fault.body);
+    if (!fault.body.empty()) {
+      EXPECT_EQ(answer.body, fault.body);
+    }
     api.ClearFaults();
   }
   api.Inject({.method = "PATCH", .times = 1, .after_effect = true});
