@@ -9,6 +9,7 @@ namespace splitlet {
 // clang-format off
 namespace config_source { int Main(int argc, char** argv); }
 namespace gc { int Main(int argc, char** argv); }
+namespace node_api { int Main(int argc, char** argv); }
 namespace pleg { int Main(int argc, char** argv); }
 namespace pod_worker { int Main(int argc, char** argv); }
 namespace status { int Main(int argc, char** argv); }
@@ -23,6 +24,7 @@ constexpr struct {
 } kPrograms[] = {
     {"splitlet-config-source", config_source::Main},
     {"splitlet-gc", gc::Main},
+    {"splitlet-node-api", node_api::Main},
     {"splitlet-pleg", pleg::Main},
     {"splitlet-pod-worker", pod_worker::Main},
     {"splitlet-status", status::Main},

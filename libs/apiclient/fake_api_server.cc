@@ -225,22 +225,17 @@ FakeApiServer::FakeApiServer(const Clock& clock, Options options)
 FakeApiServer::~FakeApiServer() = default;
 
 void FakeApiServer::Begin(Request request, Deadline deadline, Done done) {
-  BeginAs(Admin(), std::move(request), std::move(deadline), std::move(done));
+  BeginAs(Admin(), std::move(request), std::move(deadline), {nullptr, std::move(done)});
 }
 
 void FakeApiServer::BeginStream(Request request, Deadline deadline, OnData on_data, Done done) {
-  BeginStreamAs(Admin(), std::move(request), std::move(deadline), std::move(on_data),
-                std::move(done));
+  BeginAs(Admin(), std::move(request), std::move(deadline), {std::move(on_data), std::move(done)});
 }
 
-void FakeApiServer::BeginAs(const FakeUser& user, Request request, Deadline deadline, Done done) {
-  impl_->Start({user, std::move(request), std::move(deadline), nullptr, std::move(done)});
-}
-
-void FakeApiServer::BeginStreamAs(const FakeUser& user, Request request, Deadline deadline,
-                                  OnData on_data, Done done) {
-  impl_->Start(
-      {user, std::move(request), std::move(deadline), std::move(on_data), std::move(done)});
+void FakeApiServer::BeginAs(const FakeUser& user, Request request, Deadline deadline,
+                            Listener listener) {
+  impl_->Start({user, std::move(request), std::move(deadline), std::move(listener.on_data),
+                std::move(listener.done)});
 }
 
 void FakeApiServer::Put(const std::string& path, const google::protobuf::Message& object) {

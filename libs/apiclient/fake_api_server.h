@@ -6,7 +6,7 @@
 /// Threads: any; answers of what does not wait come before Begin returns. Watches answer on the
 ///          thread that made the change.
 /// Errors:  those that it is told to give.
-/// Source:  API concepts and conventions of Kubernetes.
+/// Source:  Kubernetes API, concepts; Kubernetes API conventions.
 
 #include <cstdint>
 #include <functional>
@@ -48,9 +48,11 @@ class FakeApiServer final : public Transport {
   void Begin(Request request, Deadline deadline, Done done) override;
   void BeginStream(Request request, Deadline deadline, OnData on_data, Done done) override;
   /// The same as somebody; the others are asked by "admin" of the group system:masters.
-  void BeginAs(const FakeUser& user, Request request, Deadline deadline, Done done);
-  void BeginStreamAs(const FakeUser& user, Request request, Deadline deadline, OnData on_data,
-                     Done done);
+  struct Listener {
+    OnData on_data;  // empty: the whole answer goes to `done`
+    Done done;
+  };
+  void BeginAs(const FakeUser& user, Request request, Deadline deadline, Listener listener);
 
   // What a test does as somebody else; `path` is of the object: "/api/v1/namespaces/a/pods/web".
   // Each CHECKs that the server takes it.

@@ -4,8 +4,7 @@
 /// Threads: any; the keys never change.
 /// Errors:  INVALID_ARGUMENT of a PEM that cannot be read, or a request whose signature is wrong.
 /// Units:   wall times.
-/// Source:  RFC 5280, RFC 2986; Kubernetes documentation, "Certificates and Certificate Signing
-///          Requests".
+/// Source:  RFC 5280; RFC 2986; Kubernetes API, "Certificates and Certificate Signing Requests".
 
 #include <memory>
 #include <string>

@@ -3,7 +3,7 @@
 /// What the server in memory says of itself: versions, groups, resources, health; as much as
 /// kubectl asks for.
 /// Threads: pure functions, any; nothing fails.
-/// Source: Kubernetes documentation, "The Kubernetes API", "Kubernetes API health endpoints".
+/// Source: Kubernetes API, "Discovery API", "Kubernetes API health endpoints".
 
 #include <optional>
 #include <string>

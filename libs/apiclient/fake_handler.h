@@ -4,7 +4,7 @@
 /// after it: accounts of namespaces, certificates, binding.
 /// Threads: one at a time.
 /// Errors:  as Status objects in the answers.
-/// Source:  Kubernetes API reference; API concepts.
+/// Source:  Kubernetes API, reference and concepts.
 
 #include <map>
 #include <memory>

@@ -2,7 +2,7 @@
 
 /// The kinds that the server in memory knows, and how their paths are written.
 /// Threads: values and pure functions, any; nothing fails.
-/// Source: Kubernetes API reference; API concepts, "Resource URIs".
+/// Source: Kubernetes API, reference; Kubernetes API, "Resource URIs".
 
 #include <optional>
 #include <string>

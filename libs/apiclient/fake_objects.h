@@ -5,7 +5,7 @@
 /// Threads: pure functions, any.
 /// Errors: INVALID_ARGUMENT of a body that is not of its kind; DATA_LOSS of a content type that the
 ///         server does not read.
-/// Source: API concepts of Kubernetes, "Alternate representations of resources"; API conventions,
+/// Source: Kubernetes API, "Alternate representations of resources"; Kubernetes API conventions,
 ///         "Response Status Kind".
 
 #include <memory>

@@ -4,8 +4,7 @@
 /// Threads: pure functions, any.
 /// Errors: INVALID_ARGUMENT of a patch that makes no sense; FAILED_PRECONDITION of an operation of
 ///         a JSON patch that cannot be done.
-/// Source: RFC 7396 and 6902; "Update API Objects in Place Using kubectl patch" of the Kubernetes
-///         documentation, strategic merge patch.
+/// Source: RFC 7396; RFC 6902; Kubernetes API conventions, "Strategic Merge Patch".
 
 #include <string_view>
 

@@ -5,8 +5,8 @@
 /// Threads: one at a time.
 /// Errors:  NOT_FOUND and ABORTED of what a token is bound to; FAILED_PRECONDITION of a request
 ///          that validation refuses.
-/// Source:  Kubernetes documentation, "Authenticating", "Authorization", "Managing Service
-///          Accounts", "Certificates and Certificate Signing Requests".
+/// Source:  Kubernetes API, "Authenticating", "Authorization", "Certificates and Certificate
+///          Signing Requests".
 
 #include <map>
 #include <optional>

@@ -269,7 +269,10 @@ Status PrepareCreate(const Place& place, Message& object, const RulesContext& co
   }
   Place named = place;
   named.name = meta.name();
-  if (const std::string wrong = kube::CheckDnsSubdomain(meta.name()); !wrong.empty())
+  // The names of requests for certificates are free: kubelets' are in base64.
+  const bool free_name = place.kind->resource == "certificatesigningrequests";
+  const std::string wrong = free_name ? std::string() : kube::CheckDnsSubdomain(meta.name());
+  if (!wrong.empty())
     return Invalid(named,
                    fmt::format("metadata.name: Invalid value: \"{}\": {}", meta.name(), wrong));
   if (place.kind->namespaced) {

@@ -4,7 +4,7 @@
 /// defaults, what a subresource may change, graceful deletion.
 /// Threads: pure functions, any.
 /// Errors: ABORTED for a conflict, FAILED_PRECONDITION for what validation refuses.
-/// Source: API conventions of Kubernetes, "Metadata", "Spec and Status"; documentation, "Pod
+/// Source: Kubernetes API conventions, "Metadata", "Spec and Status"; Kubernetes API, "Pod
 ///         Lifecycle", "Finalizers".
 
 #include <memory>

@@ -4,7 +4,7 @@
 /// Threads: values, any.
 /// Errors: INVALID_ARGUMENT of a selector that cannot be read, or of a field that the kind cannot
 ///         be selected by.
-/// Source: Kubernetes documentation, "Labels and Selectors", "Field Selectors".
+/// Source: Kubernetes API, "Labels and Selectors", "Field Selectors".
 
 #include <string>
 #include <string_view>

@@ -4,8 +4,7 @@
 /// a window, and lists that are still being read in pages.
 /// Threads: one at a time.
 /// Errors:  OUT_OF_RANGE for a revision or a page that is too old.
-/// Source:  API concepts of Kubernetes, "Resource versions", "Retrieving large results sets in
-///          chunks".
+/// Source:  Kubernetes API, "Resource versions", "Retrieving large results sets in chunks".
 
 #include <cstdint>
 #include <deque>

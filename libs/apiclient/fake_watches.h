@@ -3,7 +3,7 @@
 /// The watches of the server in memory: each has frames that wait for it, and may end.
 /// Threads: all but Deliver under the server's lock; Deliver without it, from any thread. What a
 ///          watch hears is in order, and one at a time.
-/// Source: API concepts of Kubernetes, "Efficient detection of changes", "Watch bookmarks".
+/// Source: Kubernetes API, "Efficient detection of changes", "Watch bookmarks".
 
 #include <deque>
 #include <list>

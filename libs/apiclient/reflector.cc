@@ -54,6 +54,7 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
         callbacks_(std::make_shared<const Callbacks>(std::move(callbacks))),
         backoff_(deps_.clock, {.initial = kFirstBackoff, .max = kLastBackoff, .jitter = 1}) {
     CHECK(options_.item != nullptr && options_.list != nullptr, "{}", options_.path);
+    if (options_.newest) list_version_.clear();
   }
 
   void Start() { List(options_.page_size); }

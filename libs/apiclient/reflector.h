@@ -47,6 +47,9 @@ class Reflector {
     /// Of an item, and of the list that the server gives.
     const google::protobuf::Message* item = nullptr;
     const google::protobuf::Message* list = nullptr;
+    /// The first list is of what the server has now. Else it may be of a copy of it, in which
+    /// something is missing, or there still, that an earlier start has seen otherwise.
+    bool newest = false;
     std::string strand;  // key of the decoding
   };
   struct Callbacks {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "splitlet/v1/services.pb.h"
+#include "splitlet/v1/stats.pb.h"
 #include "splitlet/v1/streams.pb.h"
 
 namespace splitlet::daemon {
@@ -18,7 +19,8 @@ const Access::Users kUsers = {{"config-source", 901}, {"sync-loop", 902}, {"pod-
 std::vector<std::string> AllMethods() {
   std::vector<std::string> methods;
   for (const auto* file :
-       {v1::ListRequest::descriptor()->file(), v1::OpenStreamRequest::descriptor()->file()})
+       {v1::ListRequest::descriptor()->file(), v1::OpenStreamRequest::descriptor()->file(),
+        v1::NodeStatsRequest::descriptor()->file()})
     for (int s = 0; s < file->service_count(); ++s)
       for (int m = 0; m < file->service(s)->method_count(); ++m)
         methods.push_back(file->service(s)->full_name() + "/" +
@@ -54,6 +56,7 @@ TEST(Access, EachProcessMayCallWhatTheDesignSaysAndNoMore) {
       "pod-worker -> config-source: Tables/List",
       "pod-worker -> config-source: ConfigSource/GetPod",
       "status -> config-source: Tables/List",
+      "status -> config-source: ConfigSource/GetPod",
       "status -> sync-loop: Tables/List",
       "status -> pod-worker: Tables/List",
       "status -> pod-worker: PodWorker/ListWorkers",
@@ -71,10 +74,14 @@ TEST(Access, EachProcessMayCallWhatTheDesignSaysAndNoMore) {
       "node-api -> config-source: Tables/List",
       "node-api -> status: Tables/List",
       "node-api -> pleg: Tables/List",
+      "node-api -> pod-worker: PodStreams/OpenStream",
+      "node-api -> pod-worker: PodStreams/RunCommand",
+      "node-api -> gc: NodeStats/GetNodeStats",
   };
   for (const auto& [process, uid] : kUsers) {
     if (process == "ctl") continue;
     want.insert("status -> " + process + ": Admin/GetProcess");
+    want.insert("node-api -> " + process + ": Admin/GetProcess");
     want.insert(process + " -> status: Status/RecordEvent");
   }
   EXPECT_EQ(AllRights(), want);
@@ -89,8 +96,8 @@ TEST(Access, RootMayCallEverythingAndTheUserOfSplitletctlAllButOne) {
 }
 
 TEST(Access, StrangersMayNotEvenConnect) {
-  EXPECT_EQ(At("pod-worker").Callers(), (std::vector<uint32_t>{0, 901, 902, 905, 906, 908}));
-  EXPECT_EQ(At("node-api").Callers(), (std::vector<uint32_t>{0, 905, 908}));
+  EXPECT_EQ(At("pod-worker").Callers(), (std::vector<uint32_t>{0, 901, 902, 905, 906, 907, 908}));
+  EXPECT_EQ(At("node-api").Callers(), (std::vector<uint32_t>{0, 905, 907, 908}));
   for (const std::string& method : AllMethods())
     EXPECT_FALSE(At("status").MayCall(method, 1000)) << method;
 }

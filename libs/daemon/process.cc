@@ -14,7 +14,9 @@
 #include "libs/daemon/admin.h"
 #include "libs/exec/on_loop.h"
 #include "libs/rpc/guard.h"
+#include "splitlet/v1/node_images.grpc.pb.h"
 #include "splitlet/v1/services.grpc.pb.h"
+#include "splitlet/v1/stats.grpc.pb.h"
 #include "splitlet/v1/streams.grpc.pb.h"
 
 namespace splitlet::daemon {
@@ -70,6 +72,8 @@ std::string NameOf(const grpc::Service& service) {
   is.operator()<v1::Pleg>();
   is.operator()<v1::Status>();
   is.operator()<v1::Gc>();
+  is.operator()<v1::NodeImages>();
+  is.operator()<v1::NodeStats>();
   return name;
 }
 

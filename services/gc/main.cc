@@ -12,6 +12,7 @@
 #include "services/gc/gc_service.h"
 #include "services/gc/rpc.h"
 #include "services/gc/shutdown/logind.h"
+#include "services/gc/stats/stats_rpc.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::gc {
@@ -75,8 +76,15 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
       .log = context.log(),
       .metrics = context.metrics(),
       .events = context.events()};
-  return ServeGc(context.loop(), std::make_unique<GcService>(std::move(deps), std::move(config)),
-                 runtime);
+  auto stats = MakeStatsRpc({.loop = context.loop(),
+                             .strands = context.strands(),
+                             .sources = {.clock = context.clock(),
+                                         .files = files,
+                                         .images = *runtime,
+                                         .stats = *runtime,
+                                         .root_dir = context.flags().root_dir}});
+  return ServeGc(context, std::make_unique<GcService>(std::move(deps), std::move(config)),
+                 std::move(stats), runtime);
 }
 
 }  // namespace

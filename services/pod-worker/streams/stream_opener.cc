@@ -12,12 +12,17 @@ using Request = v1::OpenStreamRequest;
 
 constexpr int kMaxWords = 4096;
 constexpr int kMaxPorts = 128;
+constexpr size_t kMaxOutput = 1 << 20;
 
 cri::StreamChannels ChannelsOf(const Request& request) {
   return {.tty = request.tty(),
           .in = request.send_stdin(),
           .out = request.want_stdout(),
           .err = request.want_stderr()};
+}
+
+std::string LastOf(const std::string& output) {
+  return output.size() <= kMaxOutput ? output : output.substr(output.size() - kMaxOutput);
 }
 
 Status CheckPorts(const Request& request) {
@@ -52,9 +57,9 @@ Status StreamOpener::CheckRuns(const Request& request, const Deadline& deadline)
   const auto containers = reader_.ListContainers({.pod_uid = request.uid()}, deadline);
   if (!containers.ok()) return Annotate(containers.status(), "list the pod's containers");
   const auto found =
-      std::ranges::find(*containers, cri::ContainerId(request.container_id()), &cri::Container::id);
+      std::ranges::find(*containers, cri::ContainerId(container_id), &cri::Container::id);
   if (found == containers->end())
-    return NotFound("container {} is none of this pod", request.container_id());
+    return NotFound("container {} is none of this pod", container_id);
   if (found->state != cri::ContainerState::kRunning)
     return FailedPrecondition("container {} does not run", found->name);
   return OkStatus();
@@ -73,13 +78,34 @@ StatusOr<std::string> StreamOpener::OpenPorts(const Request& request, const Dead
 StatusOr<std::string> StreamOpener::Open(const Request& request, const Deadline& deadline) {
   RETURN_IF_ERROR(CheckStreamRequest(request), "request");
   if (request.kind() == Request::PORT_FORWARD) return OpenPorts(request, deadline);
-  if (Status runs = CheckRuns(request, deadline); !runs.ok()) return runs;
+  if (Status runs = CheckRuns(request.uid(), request.container_id(), deadline); !runs.ok())
+    return runs;
   const cri::ContainerId id(request.container_id());
   if (request.kind() == Request::ATTACH)
     return Annotate(streaming_.OpenAttach(id, ChannelsOf(request), deadline), "Attach");
   return Annotate(streaming_.OpenExec(id, {request.command().begin(), request.command().end()},
                                       ChannelsOf(request), deadline),
                   "Exec");
+}
+
+StatusOr<v1::RunCommandReply> StreamOpener::Run(const v1::RunCommandRequest& request,
+                                                const Deadline& deadline) {
+  if (request.uid().empty() || request.container_id().empty() || request.command().empty())
+    return InvalidArgument("pod, container and command are needed");
+  if (request.command_size() > kMaxWords)
+    return InvalidArgument("a command of {} words", request.command_size());
+  if (Status runs = CheckRuns(request.uid(), request.container_id(), deadline); !runs.ok())
+    return runs;
+  ASSIGN_OR_RETURN(const cri::ExecResult result,
+                   exec_.ExecSync(cri::ContainerId(request.container_id()),
+                                  {request.command().begin(), request.command().end()},
+                                  Duration{0}, deadline),
+                   "ExecSync");
+  v1::RunCommandReply reply;
+  reply.set_exit_code(result.exit_code);
+  reply.set_output(LastOf(result.out));
+  reply.set_errors(LastOf(result.err));
+  return reply;
 }
 
 }  // namespace splitlet::pod_worker

@@ -58,7 +58,7 @@ class StreamOpenerTest : public ::testing::Test {
   }
   StatusOr<std::string> Open(const Request& request) {
     FakeStreaming streaming;
-    return StreamOpener(runtime, streaming).Open(request, Soon());
+    return StreamOpener(runtime, streaming, runtime).Open(request, Soon());
   }
 
   FakeClock clock;

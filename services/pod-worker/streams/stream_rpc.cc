@@ -11,11 +11,12 @@ namespace splitlet::pod_worker {
 namespace {
 
 constexpr Duration kLimit = 20s;
+constexpr Duration kCommandLimit = 55s;  // within what any call may take here
 
 class StreamRpc final : public v1::PodStreams::Service {
  public:
   explicit StreamRpc(StreamDeps deps)
-      : deps_(std::move(deps)), opener_(deps_.reader, deps_.streaming) {}
+      : deps_(std::move(deps)), opener_(deps_.reader, deps_.streaming, deps_.exec) {}
 
   grpc::Status OpenStream(grpc::ServerContext*, const v1::OpenStreamRequest* request,
                           v1::OpenStreamReply* reply) override {
@@ -32,7 +33,34 @@ class StreamRpc final : public v1::PodStreams::Service {
     return grpc::Status::OK;
   }
 
+  grpc::Status RunCommand(grpc::ServerContext*, const v1::RunCommandRequest* request,
+                          v1::RunCommandReply* reply) override {
+    if (++running_ > kMaxCommands) {
+      --running_;
+      return rpc::ToGrpc(ResourceExhausted("too many commands are run"));
+    }
+    auto result = rpc::OnLoopLater<v1::RunCommandReply>(
+        deps_.loop, kCommandLimit,
+        [this, asked = *request](auto done) { RunOnStrand(asked, std::move(done)); });
+    --running_;
+    if (!result.ok()) return rpc::ToGrpc(result.status());
+    reply->Swap(&*result);
+    return grpc::Status::OK;
+  }
+
  private:
+  /// On the loop. Not the strand of the pod's streams: a command may take its time.
+  void RunOnStrand(const v1::RunCommandRequest& request,
+                   std::function<void(StatusOr<v1::RunCommandReply>)> done) {
+    if (!deps_.has_pod(request.uid()))
+      return done(NotFound("there is no pod {} on this node", request.uid()));
+    const std::string strand = fmt::format("command/{}", ++last_command_);
+    deps_.strands.Run(strand, [this, request, done = std::move(done),
+                               deadline = After(deps_.clock, kCommandLimit)] {
+      done(opener_.Run(request, deadline));
+    });
+  }
+
   /// On the loop. Each pod has a strand for streams: what is done for the pod may hang.
   void OpenOnStrand(const v1::OpenStreamRequest& request,
                     std::function<void(StatusOr<std::string>)> done) {
@@ -46,7 +74,8 @@ class StreamRpc final : public v1::PodStreams::Service {
 
   StreamDeps deps_;
   StreamOpener opener_;
-  std::atomic<int> waiting_{0};
+  std::atomic<int> waiting_{0}, running_{0};
+  uint64_t last_command_ = 0;  // of the loop
 };
 
 }  // namespace

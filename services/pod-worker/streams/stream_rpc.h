@@ -1,7 +1,7 @@
 #pragma once
 
-/// The gRPC face of streams. Root and operators may call it (libs/base/processes.h has no row).
-/// In:    calls of OpenStream.
+/// The gRPC face of streams, for operators and node-api.
+/// In:    calls of OpenStream and RunCommand.
 /// Owns:  nothing; how many calls wait.
 /// Out:   calls to the runtime, on strands of their own.
 /// Killed at any line: streams that are open go on, since they are the runtime's.
@@ -24,8 +24,8 @@ class Service;
 
 namespace splitlet::pod_worker {
 
-/// Calls that wait at once.
-inline constexpr int kMaxOpening = 4;
+/// Calls that wait at once, and commands that run.
+inline constexpr int kMaxOpening = 4, kMaxCommands = 4;
 
 struct StreamDeps {
   const Clock& clock;
@@ -33,6 +33,7 @@ struct StreamDeps {
   exec::Strands& strands;
   cri::Reader& reader;
   cri::Streaming& streaming;
+  cri::Exec& exec;
   std::function<bool(const std::string& uid)> has_pod;  // on the loop
 };
 /// What `deps` names outlives the result.

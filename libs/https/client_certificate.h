@@ -1,0 +1,37 @@
+#pragma once
+
+/// What a certificate says of its owner, and lists of certificates.
+/// Threads: any.
+/// Errors:  INVALID_ARGUMENT for text that holds no certificate.
+/// Source:  docs/behaviour/node-api.md, "Authentication".
+
+#include <openssl/x509.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libs/https/tls.h"
+
+namespace splitlet::https {
+
+template <auto kFree>
+struct OpenSslFree {
+  template <class T>
+  void operator()(T* object) const {
+    kFree(object);
+  }
+};
+using Certificate = std::unique_ptr<X509, OpenSslFree<&X509_free>>;
+
+/// All that a file of them holds, at least one.
+StatusOr<std::vector<Certificate>> ReadCertificates(const std::string& pem);
+
+/// None: it names nobody, or its uid is no single text.
+std::optional<ClientCertificate> Describe(X509& certificate);
+
+/// The last error of OpenSSL on this thread, as a text for people; clears what is there.
+std::string TakeOpenSslError();
+
+}  // namespace splitlet::https

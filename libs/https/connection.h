@@ -1,0 +1,97 @@
+#pragma once
+
+/// One connection: requests one after the other, each answered before the next is read.
+/// Owns:    its wire, its place in the list, one timer for what it waits for now.
+/// Threads: the server's; what Responder and Stream say is posted there.
+/// Errors:  a client that does what it may not is answered 4xx, or cut.
+/// Source:  docs/behaviour/node-api.md, "Listeners"; RFC 9112.
+
+#include <array>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "libs/https/core.h"
+#include "libs/https/server.h"
+#include "libs/https/tunnel.h"
+#include "libs/https/wire.h"
+
+namespace splitlet::https {
+
+class ChunkQueue;
+
+class Connection final : public TunnelClient, public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(std::shared_ptr<Core> core, std::unique_ptr<Wire> wire, std::string peer);
+
+  /// `place`: its own in the list of all.
+  void Start(std::list<std::shared_ptr<Connection>>::iterator place);
+  /// At once, and out of all lists.
+  void Cut();
+  bool known() const { return known_; }
+  bool idle() const { return state_ == State::kIdle || state_ == State::kHandshake; }
+
+  // Of the request with this number; others have had their answer.
+  void SetKnown() { known_ = true; }
+  void OnGone(uint64_t request, std::function<void()> gone);
+  void Send(uint64_t request, Answer answer);
+  void Begin(uint64_t request, Answer head, std::shared_ptr<ChunkQueue> queue);
+  void PassTo(uint64_t request, Backend backend);
+  /// Something has come into the queue.
+  void Pump(const std::shared_ptr<ChunkQueue>& queue);
+
+  void ReadBytes(std::function<void(std::string bytes)> done) override;
+  void WriteBytes(std::string bytes, std::function<void(bool written)> done) override;
+  void FailTunnel(const std::string& why) override;
+  void EndTunnel() override;
+
+ private:
+  enum class State { kHandshake, kIdle, kReading, kAnswering, kTunnel, kClosing, kCut };
+  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+
+  void Arm(Duration limit);
+  void Disarm();
+  void AwaitRequest();
+  void Read();
+  void OnRead(boost::system::error_code error, size_t n);
+  void Parse();
+  void Refuse(boost::system::error_code error);
+  void Handle();
+  Request TakeRequest();
+  void WritePiece(size_t from);
+  void OnWritten();
+  void Finish();
+  void Close();
+  void TellGone();
+  std::string HeadOf(const Answer& answer, const std::string& length) const;
+
+  const std::shared_ptr<Core> core_;
+  const std::unique_ptr<Wire> wire_;
+  const std::string peer_;
+  std::list<std::shared_ptr<Connection>>::iterator place_;
+  boost::asio::steady_timer timer_;
+  uint64_t armed_ = 0;
+  State state_ = State::kHandshake;
+  bool known_ = false;
+
+  bool reading_ = false, client_gone_ = false, continued_ = false;
+  std::array<char, 8 << 10> incoming_{};
+  std::string pending_;  // read and not yet used
+  std::optional<Parser> parser_;
+
+  uint64_t request_ = 0;  // the number of the one that is answered
+  bool answered_ = false, keep_alive_ = false, head_only_ = false, chunked_ = false;
+  std::function<void()> on_gone_;
+  std::string outgoing_;
+  bool writing_ = false;
+  std::shared_ptr<ChunkQueue> queue_;
+  std::shared_ptr<Tunnel> tunnel_;
+  std::function<void(std::string)> tunnel_read_;
+};
+
+}  // namespace splitlet::https

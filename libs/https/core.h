@@ -1,0 +1,55 @@
+#pragma once
+
+/// What a server and its connections share, until the last of both is gone.
+/// Threads: Post and the counters from any, the rest on the server's.
+/// Errors:  none.
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "libs/https/server.h"
+
+namespace splitlet::https {
+
+class Connection;
+
+struct Core {
+  Core(ServerOptions o, Handler h) : options(std::move(o)), handler(std::move(h)) {}
+
+  /// Runs it on the server's thread, or never once the server has stopped.
+  void Post(std::function<void()> task) {
+    const std::lock_guard lock(mutex);
+    if (!ended) boost::asio::post(context, std::move(task));
+  }
+  /// The thread: until nothing is left to be done.
+  void Run() {
+    context.run();
+    {
+      const std::lock_guard lock(mutex);
+      ended = true;
+    }
+    context.restart();
+    context.poll();
+  }
+
+  const ServerOptions options;
+  const Handler handler;
+  boost::asio::io_context context{1};
+  boost::asio::steady_timer grace{context};            // while it stops
+  std::list<std::shared_ptr<Connection>> connections;  // the oldest first
+  std::shared_ptr<const ClientAuthority> authority;
+  bool stopping = false;
+  std::atomic<size_t> count{0};  // of connections
+  std::atomic<uint64_t> displaced{0};
+  std::mutex mutex;
+  bool ended = false;  // by mutex
+};
+
+}  // namespace splitlet::https

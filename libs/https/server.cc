@@ -1,0 +1,170 @@
+#include "libs/https/server.h"
+
+#include <algorithm>
+#include <boost/asio/steady_timer.hpp>
+#include <cctype>
+#include <thread>
+
+#include "libs/https/connection.h"
+#include "libs/https/core.h"
+#include "libs/https/wire.h"
+
+namespace splitlet::https {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using tcp = asio::ip::tcp;
+
+class AsioServer final : public Server {
+ public:
+  AsioServer(ServerOptions options, Handler handler)
+      : core_(std::make_shared<Core>(std::move(options), std::move(handler))),
+        acceptor_(core_->context),
+        pause_(core_->context) {}
+  ~AsioServer() override { Stop(Duration{0}); }
+  AsioServer(const AsioServer&) = delete;
+  AsioServer& operator=(const AsioServer&) = delete;
+
+  Status Listen();
+  uint16_t port() const override { return port_; }
+  void SetTls(std::shared_ptr<const TlsContext> context) override {
+    core_->Post([this, context = std::move(context)] { tls_ = context; });
+  }
+  void SetClientAuthority(std::shared_ptr<const ClientAuthority> authority) override {
+    core_->Post(
+        [core = core_.get(), authority = std::move(authority)] { core->authority = authority; });
+  }
+  size_t connections() const override { return core_->count; }
+  uint64_t displaced() const override { return core_->displaced; }
+  void Stop(Duration grace) override;
+
+ private:
+  void Accept();
+  void AcceptLater();
+  void Take(tcp::socket socket, const tcp::endpoint& peer);
+  bool MakeRoom();
+  void BeginStop(Duration grace);
+  void CutAll();
+
+  const std::shared_ptr<Core> core_;
+  tcp::acceptor acceptor_;
+  asio::steady_timer pause_;
+  std::shared_ptr<const TlsContext> tls_;
+  uint16_t port_ = 0;
+  std::thread thread_;
+};
+
+Status AsioServer::Listen() {
+  error_code error;
+  const auto address = asio::ip::make_address(core_->options.address, error);
+  if (error) return InvalidArgument("\"{}\" is not an IP address", core_->options.address);
+  const tcp::endpoint endpoint(address, core_->options.port);
+  acceptor_.open(endpoint.protocol(), error);
+  if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+  if (!error) acceptor_.bind(endpoint, error);
+  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+  if (error) return ErrnoStatus(error.value());
+  port_ = acceptor_.local_endpoint(error).port();
+  Accept();
+  thread_ = std::thread([core = core_] { core->Run(); });
+  return OkStatus();
+}
+
+void AsioServer::Accept() {
+  acceptor_.async_accept([this](error_code error, tcp::socket socket) {
+    if (error == asio::error::operation_aborted || core_->stopping) return;
+    if (error) return AcceptLater();
+    error_code gone;
+    const tcp::endpoint peer = socket.remote_endpoint(gone);
+    if (!gone) Take(std::move(socket), peer);
+    Accept();
+  });
+}
+
+/// Out of file descriptors, say: trying again at once would turn in a circle.
+void AsioServer::AcceptLater() {
+  pause_.expires_after(std::chrono::milliseconds(100));
+  pause_.async_wait([this](error_code error) {
+    if (!error && !core_->stopping) Accept();
+  });
+}
+
+void AsioServer::Take(tcp::socket socket, const tcp::endpoint& peer) {
+  if (core_->options.tls && tls_ == nullptr) return;  // the handshake fails: no certificate yet
+  if (!MakeRoom()) return;
+  error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
+  socket.set_option(asio::socket_base::keep_alive(true), ignored);
+  auto wire =
+      core_->options.tls ? MakeTlsWire(std::move(socket), tls_) : MakePlainWire(std::move(socket));
+  auto& all = core_->connections;
+  const auto place = all.insert(
+      all.end(), std::make_shared<Connection>(core_, std::move(wire), peer.address().to_string()));
+  ++core_->count;
+  // A copy: one that fails at once leaves the list while it starts.
+  const std::shared_ptr<Connection> connection = *place;
+  connection->Start(place);
+}
+
+/// Whoever can reach the port may connect: who is nobody makes room for who came later.
+bool AsioServer::MakeRoom() {
+  auto& all = core_->connections;
+  if (all.size() < core_->options.max_connections) return true;
+  const auto stranger =
+      std::ranges::find_if(all, [](const auto& connection) { return !connection->known(); });
+  if (stranger == all.end()) return false;
+  ++core_->displaced;
+  const std::shared_ptr<Connection> cut = *stranger;
+  cut->Cut();
+  return true;
+}
+
+void AsioServer::BeginStop(Duration grace) {
+  core_->stopping = true;
+  error_code ignored;
+  acceptor_.close(ignored);
+  const auto all = core_->connections;
+  for (const auto& connection : all)
+    if (connection->idle()) connection->Cut();
+  pause_.cancel();
+  if (core_->connections.empty()) return;
+  if (grace <= Duration{0}) return CutAll();
+  core_->grace.expires_after(grace);
+  core_->grace.async_wait([this](error_code) { CutAll(); });
+}
+
+void AsioServer::CutAll() {
+  const auto all = core_->connections;
+  for (const auto& connection : all) connection->Cut();
+}
+
+void AsioServer::Stop(Duration grace) {
+  if (!thread_.joinable()) return;
+  core_->Post([this, grace] { BeginStop(grace); });
+  thread_.join();
+}
+
+bool SameName(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) {
+    return std::tolower(static_cast<unsigned char>(x)) ==
+           std::tolower(static_cast<unsigned char>(y));
+  });
+}
+
+}  // namespace
+
+std::string_view Request::Header(std::string_view name) const {
+  for (const auto& [key, value] : headers)
+    if (SameName(key, name)) return value;
+  return {};
+}
+
+StatusOr<std::unique_ptr<Server>> StartServer(ServerOptions options, Handler handler) {
+  const std::string place = fmt::format("{}:{}", options.address, options.port);
+  auto server = std::make_unique<AsioServer>(std::move(options), std::move(handler));
+  RETURN_IF_ERROR(server->Listen(), "listen on {}", place);
+  return server;
+}
+
+}  // namespace splitlet::https

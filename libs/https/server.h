@@ -1,0 +1,120 @@
+#pragma once
+
+/// An HTTP/1.1 server, over TLS or plain: whole answers, streams of chunks, and connections that
+/// are passed on to another server after an upgrade. Connections, headers, bodies, times are
+/// bounded.
+/// Owns:    its connections. One that is cut leaves all lists at once.
+/// Threads: one of its own; the handler runs on it and must not block. Responder, Stream from any.
+/// Errors:  from Start, by errno or INVALID_ARGUMENT for the address. A client's go to the client.
+/// Source:  docs/behaviour/node-api.md, "Listeners"; RFC 9112.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+#include "libs/https/tls.h"
+
+namespace splitlet::https {
+
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+struct Request {
+  std::string method;  // "GET"
+  std::string target;  // as sent: "/pods?x=1"
+  std::string path;    // without query, percent escapes as sent
+  std::string query;   // without '?', as sent
+  Headers headers;     // in the order sent
+  std::string body;
+  std::string peer;  // the client's IP address
+  bool tls = false;
+  std::optional<ClientCertificate> client;  // by the authority that the server has now
+  bool head_only() const { return method == "HEAD"; }
+  /// The first of that name, whatever its case; empty: none.
+  std::string_view Header(std::string_view name) const;
+};
+
+struct Answer {
+  int code = 200;
+  Headers headers;  // Content-Length, Transfer-Encoding and Connection are the server's
+  std::string body;
+};
+
+/// The body of an answer in chunks. Gone without End: the connection is cut, so that the client
+/// sees that something is missing.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  /// Takes the bytes at once, whatever waits; nothing for an empty one. False: nobody reads any
+  /// more.
+  virtual bool Write(std::string_view bytes) = 0;
+  /// Blocks until little waits to be sent: back-pressure for who may block. False: nobody reads any
+  /// more.
+  virtual bool WaitForRoom() = 0;
+  virtual void End() = 0;
+  virtual bool gone() const = 0;
+};
+
+/// A server that a connection is passed on to.
+struct Backend {
+  std::string address;  // an IP address
+  uint16_t port = 0;
+  std::string head;  // the request that it gets, with the empty line at its end
+};
+
+/// Answers one request, once. Gone without an answer: 500.
+class Responder {
+ public:
+  virtual ~Responder() = default;
+  /// The connection is no stranger's: it is not cut to make room for others.
+  virtual void SetKnown() = 0;
+  /// Called once, on the server's thread, when the client goes or is cut before the answer's end.
+  virtual void OnGone(std::function<void()> gone) = 0;
+  virtual void Send(Answer answer) = 0;
+  /// The head goes out at once. `head.body` is the first chunk.
+  virtual std::shared_ptr<Stream> Begin(Answer head) = 0;
+  /// Sends the backend's head there, and on 101 all bytes both ways until either side ends. An
+  /// answer of 400 or more is passed on, any other is 500, and so is a backend that is not there.
+  virtual void PassTo(Backend backend) = 0;
+};
+
+using Handler = std::function<void(Request request, std::shared_ptr<Responder> responder)>;
+
+struct ServerOptions {
+  std::string address = "127.0.0.1";  // an IP address
+  uint16_t port = 0;                  // 0: any
+  bool tls = true;
+  size_t max_connections = 1000;  // above: the oldest stranger is cut; without one, the newest
+  size_t max_header_bytes = 64 << 10;
+  size_t max_body_bytes = 1 << 20;
+  Duration handshake_limit = std::chrono::seconds{10};
+  Duration header_limit = std::chrono::seconds{10};  // from its first byte on; likewise the body
+  Duration idle_limit = std::chrono::seconds{90};
+  Duration write_limit = std::chrono::seconds{60};  // of a piece of a whole answer
+  Duration stream_limit = std::chrono::hours{4};    // of a piece of a stream; of a quiet upgrade
+};
+
+class Server {
+ public:
+  virtual ~Server() = default;  // as Stop without grace
+  /// With the port that was really taken.
+  virtual uint16_t port() const = 0;
+  /// For handshakes from now on. Before the first one handshakes fail.
+  virtual void SetTls(std::shared_ptr<const TlsContext> context) = 0;
+  /// For requests from now on; null: no client has a certificate that counts.
+  virtual void SetClientAuthority(std::shared_ptr<const ClientAuthority> authority) = 0;
+  virtual size_t connections() const = 0;
+  /// Connections that were cut to make room, so far.
+  virtual uint64_t displaced() const = 0;
+  /// Takes no more requests; those under way have `grace`. Joins the thread.
+  virtual void Stop(Duration grace) = 0;
+};
+StatusOr<std::unique_ptr<Server>> StartServer(ServerOptions options, Handler handler);
+
+}  // namespace splitlet::https

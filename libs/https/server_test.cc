@@ -1,0 +1,276 @@
+#include "libs/https/server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <future>
+#include <thread>
+
+#include "libs/https/test_client.h"
+
+namespace splitlet::https {
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+void WaitUntil(const std::function<bool()>& holds) {
+  for (int i = 0; i < 2000 && !holds(); ++i) ::poll(nullptr, 0, 5);
+  EXPECT_TRUE(holds());
+}
+
+ServerOptions Plain() { return {.tls = false}; }
+
+std::unique_ptr<Server> Started(ServerOptions options, Handler handler) {
+  auto server = StartServer(std::move(options), std::move(handler));
+  CHECK(server.ok(), "{}", ToString(server.status()));
+  return *std::move(server);
+}
+
+void Echo(Request request, std::shared_ptr<Responder> responder) {
+  responder->Send({.code = 200,
+                   .headers = {{"Content-Type", "text/plain"}},
+                   .body = fmt::format("{} {}?{} x={} [{}]\n", request.method, request.path,
+                                       request.query, request.Header("x-one"), request.body)});
+}
+
+TEST(Server, AnswersOneRequestAfterTheOther) {
+  const auto server = Started(Plain(), Echo);
+  TestClient client(server->port());
+  EXPECT_THAT(client.Ask("GET /a/b?c=d HTTP/1.1\r\nX-One: 1", "]\n"),
+              AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), HasSubstr("Content-Length: "),
+                    EndsWith("\r\n\r\nGET /a/b?c=d x=1 []\n")));
+  EXPECT_THAT(client.Ask("POST /p HTTP/1.1\r\nContent-Length: 3\r\n\r\nabcGET /q HTTP/1.1", "[]\n"),
+              AllOf(HasSubstr("POST /p? x= [abc]\n"), HasSubstr("GET /q? x= []\n")));
+  client.Write("PUT /c HTTP/1.1\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n");
+  EXPECT_EQ(client.ReadUntil("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+  client.Write("2\r\nxy\r\n1\r\nz\r\n0\r\n\r\n");
+  EXPECT_THAT(client.ReadUntil("]\n"), HasSubstr("PUT /c? x= [xyz]"));
+  EXPECT_THAT(client.Ask("HEAD /h HTTP/1.0", "\r\n\r\n"), HasSubstr("Connection: close\r\n"));
+  EXPECT_THAT(client.ReadAll(), IsEmpty());
+}
+
+TEST(Server, RefusesWhatIsTooMuchOrNoHttp) {
+  ServerOptions options = Plain();
+  options.max_header_bytes = 16 << 10;
+  options.max_body_bytes = 100;
+  options.header_limit = std::chrono::milliseconds{200};
+  const auto server = Started(options, Echo);
+  const struct {
+    const char* name;
+    std::string sent, code;
+  } kCases[] = {
+      {"a header beyond the bound", "GET / HTTP/1.1\r\nA: " + std::string(40 << 10, 'a'), " 431 "},
+      {"a body beyond the bound", "POST / HTTP/1.1\r\nContent-Length: 101\r\n\r\n", " 413 "},
+      {"no HTTP", "\x16\x03\x01 hello\r\n\r\n", " 400 "},
+      {"a header that never ends is cut", "GET / HTTP/1.1\r\nA: a", ""},
+      {"a body that never comes is cut", "POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n", ""},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    TestClient client(server->port());
+    client.Write(c.sent);
+    const std::string answer = client.ReadAll();
+    if (c.code.empty())
+      EXPECT_EQ(answer, "");
+    else
+      EXPECT_THAT(answer, HasSubstr(c.code));
+  }
+  WaitUntil([&] { return server->connections() == 0; });
+}
+
+TEST(Server, AClientThatSaysNothingIsCut) {
+  ServerOptions options = Plain();
+  options.idle_limit = std::chrono::milliseconds{100};
+  const auto server = Started(options, Echo);
+  TestClient silent(server->port());
+  EXPECT_EQ(silent.ReadAll(), "");
+  TestClient later(server->port());
+  later.Ask("GET / HTTP/1.1", "]\n");
+  EXPECT_EQ(later.ReadAll(), "");
+  WaitUntil([&] { return server->connections() == 0; });
+}
+
+TEST(Server, AHalfClosedClientGetsItsAnswer) {
+  const auto server = Started(Plain(), Echo);
+  TestClient client(server->port());
+  client.Write("GET /half HTTP/1.1\r\n\r\n");
+  client.HalfClose();
+  EXPECT_THAT(client.ReadAll(), EndsWith("GET /half? x= []\n"));
+}
+
+TEST(Server, AHandlerThatForgetsIsA500) {
+  const auto server = Started(Plain(), [](const Request&, const std::shared_ptr<Responder>&) {});
+  TestClient client(server->port());
+  EXPECT_THAT(client.Ask("GET / HTTP/1.1", "Error\n"), HasSubstr(" 500 "));
+}
+
+TEST(Server, StreamsWithBackPressureAndSeesTheClientGo) {
+  std::promise<std::shared_ptr<Stream>> begun;
+  std::promise<void> gone;
+  const auto server = Started(Plain(), [&](const Request&, std::shared_ptr<Responder> responder) {
+    responder->OnGone([&gone] { gone.set_value(); });
+    begun.set_value(responder->Begin({.code = 200, .headers = {}, .body = "first"}));
+  });
+  auto client = std::make_unique<TestClient>(server->port());
+  EXPECT_THAT(
+      client->Ask("GET / HTTP/1.1", "first\r\n"),
+      AllOf(HasSubstr("Transfer-Encoding: chunked\r\n"), EndsWith("\r\n\r\n5\r\nfirst\r\n")));
+  const auto stream = begun.get_future().get();
+  EXPECT_TRUE(stream->Write("second"));
+  EXPECT_EQ(client->ReadUntil("second\r\n"), "6\r\nsecond\r\n");
+  EXPECT_TRUE(stream->WaitForRoom());
+
+  std::atomic<size_t> written{0};
+  std::thread writer([&] {
+    while (stream->WaitForRoom() && stream->Write(std::string(64 << 10, 'x'))) written += 64 << 10;
+  });
+  size_t before = 1;
+  while (before != written) {  // until neither side takes any more
+    before = written;
+    ::poll(nullptr, 0, 200);
+  }
+  EXPECT_LT(written, 64U << 20);
+  client.reset();
+  writer.join();
+  gone.get_future().get();
+  EXPECT_TRUE(stream->gone());
+  WaitUntil([&] { return server->connections() == 0; });
+}
+
+TEST(Server, AStreamEndsOrIsCut) {
+  std::shared_ptr<Stream> stream;
+  const auto server =
+      Started(Plain(), [&](const Request& request, std::shared_ptr<Responder> responder) {
+        auto made = responder->Begin({});
+        made->Write("a");
+        if (request.path == "/whole") made->End();
+      });
+  TestClient whole(server->port());
+  EXPECT_THAT(whole.Ask("GET /whole HTTP/1.1", "0\r\n\r\n"), HasSubstr("a\r\n0\r\n\r\n"));
+  EXPECT_THAT(whole.Ask("GET /part HTTP/1.1", "0\r\n\r\n"), Not(HasSubstr("0\r\n\r\n")));
+  TestClient old(server->port());
+  EXPECT_THAT(old.Ask("GET /whole HTTP/1.0", "0\r\n\r\n"), EndsWith("\r\n\r\na"));
+}
+
+TEST(Server, StrangersMakeRoomAndKnownOnesStay) {
+  ServerOptions options = Plain();
+  options.max_connections = 200;
+  const auto server = Started(options, [](Request request, std::shared_ptr<Responder> responder) {
+    responder->SetKnown();
+    Echo(std::move(request), responder);
+  });
+  TestClient known(server->port());
+  known.Ask("GET / HTTP/1.1", "]\n");
+  std::vector<std::unique_ptr<TestClient>> idle;
+  for (int i = 0; i < 2000; ++i) idle.push_back(std::make_unique<TestClient>(server->port()));
+  WaitUntil([&] { return server->displaced() == 1801; });
+  EXPECT_EQ(server->connections(), 200U);
+  EXPECT_THAT(known.Ask("GET /still HTTP/1.1", "]\n"), HasSubstr("/still"));
+  EXPECT_EQ(idle.front()->Read(), "");
+  EXPECT_THAT(idle.back()->Ask("GET /newest HTTP/1.1", "]\n"), HasSubstr("/newest"));
+}
+
+TEST(Server, StopsWithGraceForWhatIsUnderWay) {
+  std::promise<std::shared_ptr<Responder>> asked;
+  auto server = Started(Plain(), [&](const Request&, std::shared_ptr<Responder> responder) {
+    asked.set_value(std::move(responder));
+  });
+  TestClient idle(server->port()), busy(server->port());
+  busy.Write("GET / HTTP/1.1\r\n\r\n");
+  auto responder = asked.get_future().get();
+  std::thread stopping([&] { server->Stop(std::chrono::seconds{10}); });
+  EXPECT_EQ(idle.ReadAll(), "");
+  responder->Send({.code = 200, .headers = {}, .body = "late"});
+  EXPECT_THAT(busy.ReadAll(), AllOf(HasSubstr("Connection: close\r\n"), EndsWith("late")));
+  stopping.join();
+  responder->Send({});  // nobody is there any more
+}
+
+/// Answers one connection with `answer`, then sends back what it gets until `end` has come.
+class OneShotBackend {
+ public:
+  explicit OneShotBackend(std::string answer) : answer_(std::move(answer)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof(address);
+    auto* any = reinterpret_cast<sockaddr*>(&address);
+    CHECK(::bind(listener_, any, length) == 0 && ::listen(listener_, 8) == 0);
+    CHECK(::getsockname(listener_, any, &length) == 0);
+    port = ntohs(address.sin_port);
+    thread_ = std::thread([this] { Run(); });
+  }
+  ~OneShotBackend() {
+    ::shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    ::close(listener_);
+  }
+  uint16_t port = 0;
+  std::string head;
+
+ private:
+  void Run() {
+    const int connection = ::accept(listener_, nullptr, nullptr);
+    if (connection < 0) return;
+    char buffer[4096];
+    while (head.find("\r\n\r\n") == std::string::npos) {
+      const ssize_t n = ::recv(connection, buffer, sizeof(buffer), 0);
+      if (n <= 0) break;
+      head.append(buffer, static_cast<size_t>(n));
+    }
+    ::send(connection, answer_.data(), answer_.size(), MSG_NOSIGNAL);
+    std::string got;
+    while (answer_.find(" 101 ") != std::string::npos && got.find("end") == std::string::npos) {
+      const ssize_t n = ::recv(connection, buffer, sizeof(buffer), 0);
+      if (n <= 0) break;
+      got.append(buffer, static_cast<size_t>(n));
+      ::send(connection, buffer, static_cast<size_t>(n), MSG_NOSIGNAL);
+    }
+    ::close(connection);
+  }
+  const std::string answer_;
+  const int listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  std::thread thread_;
+};
+
+std::string PassedTo(uint16_t port, const std::string& sent) {
+  const auto server = Started(Plain(), [port](const Request&,
+                                              std::shared_ptr<Responder> responder) {
+    responder->PassTo({.address = "127.0.0.1", .port = port, .head = "POST /x HTTP/1.1\r\n\r\n"});
+  });
+  TestClient client(server->port());
+  client.Write("POST /exec HTTP/1.1\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade\r\n\r\n" + sent);
+  return client.ReadAll();
+}
+
+TEST(Server, PassesAnUpgradedConnectionOn) {
+  const std::string upgraded = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\n\r\n";
+  {
+    OneShotBackend backend(upgraded + "hi");
+    EXPECT_EQ(PassedTo(backend.port, "early end"), upgraded + "hiearly end");
+  }
+  const std::string refused = "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno";
+  {
+    OneShotBackend backend(refused);
+    EXPECT_EQ(PassedTo(backend.port, ""), refused);
+  }
+  {
+    OneShotBackend backend("HTTP/1.1 302 Found\r\nLocation: /y\r\n\r\n");
+    EXPECT_THAT(PassedTo(backend.port, ""),
+                AllOf(HasSubstr(" 500 "), HasSubstr("invalid upgrade response: status code 302")));
+  }
+  uint16_t nobody = 0;
+  {
+    OneShotBackend backend("");
+    nobody = backend.port;
+  }
+  EXPECT_THAT(PassedTo(nobody, ""), HasSubstr("error dialing backend: "));
+}
+
+}  // namespace
+}  // namespace splitlet::https

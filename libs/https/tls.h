@@ -1,0 +1,53 @@
+#pragma once
+
+/// What a server needs for TLS: its certificate and key, who signs certificates of clients, and who
+/// a client is by its certificate. Sessions are not resumed, so that each connection shows its own.
+/// Threads: immutable once made; any.
+/// Errors:  INVALID_ARGUMENT for what is no certificate, key, version or cipher suite.
+/// Source:  docs/behaviour/node-api.md, "TLS"; Go's names of versions and cipher suites.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+
+typedef struct ssl_st SSL;  // NOLINT(modernize-use-using): OpenSSL's own declaration
+
+namespace splitlet::https {
+
+/// Who a client is by a certificate that an authority has signed.
+struct ClientCertificate {
+  std::string common_name;
+  std::vector<std::string> organizations;
+  std::string uid;     // of attribute 1.3.6.1.4.1.57683.2; empty: none
+  std::string sha256;  // hex, of the certificate
+};
+
+/// Certificates that may sign those of clients.
+class ClientAuthority {
+ public:
+  virtual ~ClientAuthority() = default;
+  /// Of the peer of a connection, by its chain as of now; none: no certificate, none of ours, past
+  /// its time, not made for clients, or without a name.
+  virtual std::optional<ClientCertificate> Verify(SSL* connection) const = 0;
+};
+StatusOr<std::shared_ptr<const ClientAuthority>> MakeClientAuthority(const std::string& ca_pem);
+
+struct TlsSettings {
+  std::string min_version = "VersionTLS12";  // or VersionTLS13; a lower one is taken as 12
+  std::vector<std::string> cipher_suites;    // of TLS 1.2, by IANA's names; empty: the library's
+};
+
+/// A certificate with its key, ready for handshakes.
+class TlsContext;
+/// `client_ca_pem`: asks clients for a certificate of these; empty: asks for none. A wrong one is
+/// no error of the handshake, whoever it is shows with each request.
+StatusOr<std::shared_ptr<const TlsContext>> MakeTlsContext(const TlsSettings& settings,
+                                                           const std::string& certificate_pem,
+                                                           const std::string& key_pem,
+                                                           const std::string& client_ca_pem);
+
+}  // namespace splitlet::https

@@ -1,0 +1,152 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "libs/fs/fake_file_system.h"
+#include "libs/https/server.h"
+#include "libs/https/test_client.h"
+#include "libs/https/tls_files.h"
+
+namespace splitlet::https {
+namespace {
+
+using testing::HasSubstr;
+
+const TestIdentity& Authority() {
+  static const TestIdentity authority({.common_name = "ca", .organizations = {}, .usage = "CA"});
+  return authority;
+}
+
+/// Says who the client is.
+std::unique_ptr<Server> WhoAmI() {
+  auto server = StartServer({}, [](const Request& request, std::shared_ptr<Responder> responder) {
+    std::string text = "nobody";
+    if (request.client)
+      text = fmt::format(
+          "{} of {}", request.client->common_name,
+          request.client->organizations.empty() ? "none" : request.client->organizations[0]);
+    responder->Send({.code = 200, .headers = {}, .body = text + "\n"});
+  });
+  CHECK(server.ok(), "{}", ToString(server.status()));
+  return *std::move(server);
+}
+
+class TlsServer : public testing::Test {
+ protected:
+  void Serve(const TlsSettings& settings = {}) {
+    const TestIdentity identity({});
+    files_.Replace("/s.crt", identity.certificate_pem(), {}).IgnoreError();
+    files_.Replace("/s.key", identity.key_pem(), {}).IgnoreError();
+    files_.Replace("/ca.crt", Authority().certificate_pem(), {}).IgnoreError();
+    found_ = std::make_unique<TlsFiles>(files_, settings,
+                                        TlsFiles::Places{{{"/s.crt", "/s.key"}}, "/ca.crt"});
+    ASSERT_EQ(found_->Apply(*server_), OkStatus());
+  }
+  /// The body of an answer.
+  std::string Ask(const TestClient::Tls& tls) {
+    TestClient client(server_->port());
+    if (!client.Handshake(tls)) return "no handshake";
+    const std::string head = client.Ask("GET / HTTP/1.1", "\r\n\r\n");
+    return head.empty() ? "no answer" : client.ReadUntil("\n");
+  }
+
+  FakeClock clock_;
+  fs::FakeFileSystem files_{clock_};
+  std::unique_ptr<Server> server_ = WhoAmI();
+  std::unique_ptr<TlsFiles> found_;
+};
+
+TEST_F(TlsServer, KnowsClientsByTheirCertificates) {
+  Serve();
+  const TestIdentity alice(
+      {.common_name = "alice", .organizations = {"dev"}, .usage = "clientAuth"}, &Authority());
+  const TestIdentity server_only({.common_name = "bob", .organizations = {}}, &Authority());
+  const TestIdentity past({.common_name = "past",
+                           .organizations = {},
+                           .usage = "clientAuth",
+                           .not_before = -7200,
+                           .not_after = -3600},
+                          &Authority());
+  const TestIdentity own({.common_name = "mallory", .organizations = {}, .usage = "clientAuth"});
+  const TestIdentity nameless({.common_name = "", .organizations = {"dev"}, .usage = "clientAuth"},
+                              &Authority());
+  EXPECT_EQ(Ask({}), "nobody\n");
+  EXPECT_EQ(Ask({.identity = &alice}), "alice of dev\n");
+  EXPECT_EQ(Ask({.identity = &server_only}), "nobody\n");
+  EXPECT_EQ(Ask({.identity = &past}), "nobody\n");
+  EXPECT_EQ(Ask({.identity = &own}), "nobody\n");
+  EXPECT_EQ(Ask({.identity = &nameless}), "nobody\n");
+}
+
+TEST_F(TlsServer, HasNoOldVersions) {
+  EXPECT_EQ(Ask({}), "no handshake");  // there is no certificate yet
+  Serve();
+  EXPECT_EQ(Ask({.max_version = TLS1_1_VERSION}), "no handshake");
+  EXPECT_EQ(Ask({.max_version = TLS1_2_VERSION}), "nobody\n");
+  Serve({.min_version = "VersionTLS13", .cipher_suites = {}});
+  EXPECT_EQ(Ask({.max_version = TLS1_2_VERSION}), "no handshake");
+  EXPECT_EQ(Ask({}), "nobody\n");
+  Serve({.min_version = "", .cipher_suites = {"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"}});
+  EXPECT_EQ(Ask({.max_version = TLS1_2_VERSION}), "nobody\n");
+}
+
+TEST_F(TlsServer, TakesNewFilesAndKeepsGoodOnes) {
+  Serve();
+  const auto name = [this] {
+    TestClient client(server_->port());
+    return client.Handshake({}) ? client.server_name() : "no handshake";
+  };
+  EXPECT_EQ(name(), "localhost");
+  const TestIdentity next({.common_name = "next", .organizations = {}});
+  files_.Replace("/s.crt", next.certificate_pem(), {}).IgnoreError();
+  EXPECT_EQ(found_->Apply(*server_).code(), StatusCode::kInvalidArgument);  // key of the old one
+  EXPECT_EQ(name(), "localhost");
+  files_.Replace("/s.key", next.key_pem(), {}).IgnoreError();
+  EXPECT_EQ(found_->Apply(*server_), OkStatus());
+  EXPECT_EQ(name(), "next");
+
+  const TestIdentity other_ca({.common_name = "ca2", .organizations = {}, .usage = "CA"});
+  const TestIdentity carol({.common_name = "carol", .organizations = {}, .usage = "clientAuth"},
+                           &other_ca);
+  EXPECT_EQ(Ask({.identity = &carol}), "nobody\n");
+  files_.Replace("/ca.crt", "nothing", {}).IgnoreError();
+  EXPECT_THAT(Message(found_->Apply(*server_)), HasSubstr("/ca.crt: client CA: there is no"));
+  files_.Replace("/ca.crt", other_ca.certificate_pem(), {}).IgnoreError();
+  EXPECT_EQ(found_->Apply(*server_), OkStatus());
+  EXPECT_EQ(Ask({.identity = &carol}), "carol of none\n");
+}
+
+TEST(TlsContext, WhatCannotBe) {
+  const TestIdentity one({}), other({});
+  const struct {
+    const char* name;
+    TlsSettings settings;
+    std::string certificate, key, ca, error;
+  } kCases[] = {
+      {"an unknown version",
+       {"VersionTLS9", {}},
+       one.certificate_pem(),
+       one.key_pem(),
+       "",
+       "unknown tls version \"VersionTLS9\""},
+      {"an unknown suite",
+       {"", {"TLS_FOO"}},
+       one.certificate_pem(),
+       one.key_pem(),
+       "",
+       "Cipher suite TLS_FOO not supported or doesn't exist"},
+      {"no certificate", {}, "x", one.key_pem(), "", "certificate: "},
+      {"another's key", {}, one.certificate_pem(), other.key_pem(), "", "key"},
+      {"no authority", {}, one.certificate_pem(), one.key_pem(), "x", "client CA: "},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const auto made = MakeTlsContext(c.settings, c.certificate, c.key, c.ca);
+    EXPECT_EQ(made.status().code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(Message(made.status()), HasSubstr(c.error));
+  }
+}
+
+}  // namespace
+}  // namespace splitlet::https

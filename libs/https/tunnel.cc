@@ -1,0 +1,147 @@
+#include "libs/https/tunnel.h"
+
+#include <boost/asio/write.hpp>
+#include <charconv>
+#include <utility>
+
+namespace splitlet::https {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using tcp = asio::ip::tcp;
+
+constexpr Duration kDialLimit = std::chrono::seconds{30};
+constexpr Duration kErrorLimit = std::chrono::seconds{10};  // of the body of a refusal
+constexpr size_t kMaxAnswerHead = 64 << 10;
+
+/// Of "HTTP/1.1 101 Switching Protocols"; 0: it is no such line.
+int CodeOf(const std::string& answer) {
+  const auto space = answer.find(' ');
+  int code = 0;
+  if (!answer.starts_with("HTTP/1.") || space == std::string::npos) return 0;
+  const char* first = answer.data() + space + 1;
+  const auto [end, wrong] = std::from_chars(first, answer.data() + answer.size(), code);
+  return wrong == std::errc{} && end == first + 3 ? code : 0;
+}
+
+}  // namespace
+
+Tunnel::Tunnel(asio::io_context& context, Backend backend, Duration idle_limit,
+               std::shared_ptr<TunnelClient> client)
+    : backend_(std::move(backend)),
+      idle_limit_(idle_limit),
+      client_(std::move(client)),
+      socket_(context),
+      timer_(context) {}
+
+void Tunnel::Arm(Duration limit) {
+  timer_.expires_after(limit);
+  timer_.async_wait([self = shared_from_this(), armed = ++armed_](error_code error) {
+    if (!error && armed == self->armed_) self->End();
+  });
+}
+
+void Tunnel::Close() {
+  client_.reset();
+  timer_.cancel();
+  error_code ignored;
+  socket_.close(ignored);
+}
+
+void Tunnel::End() {
+  const auto client = std::move(client_);
+  Close();
+  if (client != nullptr) client->EndTunnel();
+}
+
+void Tunnel::Fail(const std::string& why) {
+  const auto client = std::move(client_);
+  Close();
+  if (client != nullptr) client->FailTunnel(why);
+}
+
+void Tunnel::Start() {
+  error_code error;
+  const auto address = asio::ip::make_address(backend_.address, error);
+  if (error) return Fail("error dialing backend: " + error.message());
+  Arm(kDialLimit);
+  socket_.async_connect(tcp::endpoint(address, backend_.port),
+                        [self = shared_from_this()](error_code failed) {
+                          if (self->client_ == nullptr) return;
+                          if (failed)
+                            return self->Fail("error dialing backend: " + failed.message());
+                          self->SendHead();
+                        });
+}
+
+void Tunnel::SendHead() {
+  error_code ignored;
+  socket_.set_option(tcp::no_delay(true), ignored);
+  asio::async_write(socket_, asio::buffer(backend_.head),
+                    [self = shared_from_this()](error_code error, size_t) {
+                      if (self->client_ == nullptr) return;
+                      if (error) return self->Fail("error sending request: " + error.message());
+                      self->ReadAnswer();
+                    });
+}
+
+void Tunnel::ReadAnswer() {
+  socket_.async_read_some(asio::buffer(incoming_),
+                          [self = shared_from_this()](error_code error, size_t n) {
+                            if (self->client_ == nullptr) return;
+                            if (error)
+                              return self->Fail("error reading the answer: " + error.message());
+                            self->answer_.append(self->incoming_.data(), n);
+                            if (self->answer_.find("\r\n\r\n") != std::string::npos)
+                              return self->OnAnswer();
+                            if (self->answer_.size() > kMaxAnswerHead)
+                              return self->Fail("invalid upgrade response: its head is too long");
+                            self->ReadAnswer();
+                          });
+}
+
+void Tunnel::OnAnswer() {
+  const int code = CodeOf(answer_);
+  if (code != 101 && code < 400)
+    return Fail(fmt::format("invalid upgrade response: status code {}", code));
+  if (code != 101) idle_limit_ = kErrorLimit;
+  Arm(idle_limit_);
+  client_->WriteBytes(std::move(answer_), [self = shared_from_this(), code](bool written) {
+    if (self->client_ == nullptr) return;
+    if (!written) return self->End();
+    self->FromBackend();
+    if (code == 101) self->FromClient();
+  });
+}
+
+void Tunnel::FromBackend() {
+  socket_.async_read_some(
+      asio::buffer(incoming_), [self = shared_from_this()](error_code error, size_t n) {
+        if (self->client_ == nullptr) return;
+        if (error) return self->End();
+        self->client_->WriteBytes(std::string(self->incoming_.data(), n), [self](bool written) {
+          if (self->client_ == nullptr) return;
+          if (!written) return self->End();
+          self->Arm(self->idle_limit_);
+          self->FromBackend();
+        });
+      });
+}
+
+void Tunnel::FromClient() {
+  client_->ReadBytes([self = shared_from_this()](std::string bytes) {
+    if (self->client_ == nullptr) return;
+    if (bytes.empty()) return self->End();
+    self->to_backend_ = std::move(bytes);
+    asio::async_write(self->socket_, asio::buffer(self->to_backend_),
+                      [self](error_code error, size_t) {
+                        if (self->client_ == nullptr) return;
+                        if (error) return self->End();
+                        self->Arm(self->idle_limit_);
+                        self->FromClient();
+                      });
+  });
+}
+
+}  // namespace splitlet::https

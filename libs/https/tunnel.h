@@ -1,0 +1,63 @@
+#pragma once
+
+/// Bytes both ways between a client and a backend, after the backend has agreed to an upgrade.
+/// Owns:    the connection to the backend.
+/// Threads: the server's.
+/// Errors:  told to the client's end.
+/// Source:  docs/behaviour/node-api.md, "Streams".
+
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "libs/https/server.h"
+
+namespace splitlet::https {
+
+/// The connection of the client, which outlives the tunnel's use of it.
+class TunnelClient {
+ public:
+  virtual ~TunnelClient() = default;
+  /// What has come or comes next; empty: the end.
+  virtual void ReadBytes(std::function<void(std::string bytes)> done) = 0;
+  virtual void WriteBytes(std::string bytes, std::function<void(bool written)> done) = 0;
+  /// Instead of the backend's answer.
+  virtual void FailTunnel(const std::string& why) = 0;
+  /// The last that a tunnel says.
+  virtual void EndTunnel() = 0;
+};
+
+class Tunnel : public std::enable_shared_from_this<Tunnel> {
+ public:
+  /// `client`: kept until the end.
+  Tunnel(boost::asio::io_context& context, Backend backend, Duration idle_limit,
+         std::shared_ptr<TunnelClient> client);
+  void Start();
+  /// Without a word to the client.
+  void Close();
+
+ private:
+  void Arm(Duration limit);
+  void SendHead();
+  void ReadAnswer();
+  void OnAnswer();
+  void FromBackend();
+  void FromClient();
+  void Fail(const std::string& why);
+  void End();
+
+  Backend backend_;
+  Duration idle_limit_;
+  std::shared_ptr<TunnelClient> client_;  // null: closed
+  boost::asio::ip::tcp::socket socket_;
+  boost::asio::steady_timer timer_;
+  uint64_t armed_ = 0;
+  std::string answer_, to_backend_;
+  std::array<char, 16 << 10> incoming_{};
+};
+
+}  // namespace splitlet::https

@@ -1,0 +1,37 @@
+#pragma once
+
+/// The bytes of one connection, over TLS or plain.
+/// Threads: the server's. What is passed on must keep the wire alive until it is called.
+/// Errors:  as Asio has them; what a closed wire was asked ends with one.
+
+#include <openssl/ssl.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/system/error_code.hpp>
+#include <functional>
+#include <memory>
+
+#include "libs/https/tls.h"
+
+namespace splitlet::https {
+
+class Wire {
+ public:
+  using Done = std::function<void(boost::system::error_code error, size_t bytes)>;
+  virtual ~Wire() = default;
+  virtual void Handshake(std::function<void(boost::system::error_code)> done) = 0;
+  virtual void ReadSome(boost::asio::mutable_buffer into, Done done) = 0;
+  /// All of it. `bytes` stay where they are until `done`.
+  virtual void Write(boost::asio::const_buffer bytes, Done done) = 0;
+  /// Says that no more will be written.
+  virtual void ShutDown(std::function<void()> done) = 0;
+  virtual void Close() = 0;
+  /// Null: plain.
+  virtual SSL* ssl() = 0;
+};
+std::unique_ptr<Wire> MakePlainWire(boost::asio::ip::tcp::socket socket);
+std::unique_ptr<Wire> MakeTlsWire(boost::asio::ip::tcp::socket socket,
+                                  std::shared_ptr<const TlsContext> context);
+
+}  // namespace splitlet::https

@@ -1,0 +1,121 @@
+#include "services/gc/stats/node_stats.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "splitlet/v1/stats.pb.h"
+
+namespace splitlet::gc {
+namespace {
+
+constexpr uint64_t kMaxFile = 1 << 20;
+constexpr uint64_t kNanosOfTick = 10'000'000;  // USER_HZ is 100 on every system
+
+std::string ReadOrEmpty(fs::FileSystem& files, const std::string& path) {
+  auto text = files.Read(path, kMaxFile);
+  return text.ok() ? *std::move(text) : std::string();
+}
+
+/// kB of a line "Name:   123 kB", as bytes.
+std::optional<uint64_t> MemoryLine(const std::string& meminfo, const std::string& name) {
+  std::istringstream lines(meminfo);
+  std::string key, unit;
+  uint64_t value = 0;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    if (words >> key >> value && key == name + ":") return value * 1024;
+  }
+  return std::nullopt;
+}
+
+std::optional<int64_t> NumberIn(const std::string& text) {
+  std::istringstream words(text);
+  int64_t value = 0;
+  if (words >> value) return value;
+  return std::nullopt;
+}
+
+/// Of "0.00 0.01 0.05 1/123 4567": all that there are.
+std::optional<int64_t> Processes(const std::string& loadavg) {
+  const auto slash = loadavg.find('/');
+  if (slash == std::string::npos) return std::nullopt;
+  return NumberIn(loadavg.substr(slash + 1));
+}
+
+void FillNode(fs::FileSystem& files, v1::NodeFigures& node) {
+  const std::string stat = ReadOrEmpty(files, "/proc/stat");
+  if (const auto cpu = CpuUsage(stat)) node.set_cpu_usage_core_ns(*cpu);
+  if (const auto booted = BootTimeOf(stat)) node.set_booted_at_wall_ns(*booted * 1'000'000'000);
+  if (const auto memory = MemoryOf(ReadOrEmpty(files, "/proc/meminfo"))) {
+    node.set_memory_total_bytes(memory->total);
+    node.set_memory_available_bytes(memory->available);
+    node.set_memory_usage_bytes(memory->usage);
+    node.set_memory_working_set_bytes(memory->working_set);
+  }
+  const auto pids = NumberIn(ReadOrEmpty(files, "/proc/sys/kernel/pid_max"));
+  const auto threads = NumberIn(ReadOrEmpty(files, "/proc/sys/kernel/threads-max"));
+  if (pids && threads) node.set_max_pids(std::min(*pids, *threads));
+  if (const auto running = Processes(ReadOrEmpty(files, "/proc/loadavg")))
+    node.set_running_pids(*running);
+}
+
+void FillFs(const fs::DiskUsage& usage, v1::FsFigures& figures) {
+  figures.set_capacity_bytes(usage.capacity_bytes);
+  figures.set_available_bytes(usage.available_bytes);
+  figures.set_inodes(usage.inodes);
+  figures.set_inodes_free(usage.inodes_free);
+}
+
+}  // namespace
+
+std::optional<uint64_t> CpuUsage(const std::string& stat) {
+  std::istringstream words(stat);
+  std::string name;
+  uint64_t user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft = 0, steal = 0;
+  if (!(words >> name >> user >> nice >> system >> idle >> wait >> irq >> soft >> steal) ||
+      name != "cpu")
+    return std::nullopt;
+  return (user + nice + system + irq + soft) * kNanosOfTick;
+}
+
+std::optional<int64_t> BootTimeOf(const std::string& stat) {
+  const auto at = stat.find("\nbtime ");
+  if (at == std::string::npos) return std::nullopt;
+  return NumberIn(stat.substr(at + 7));
+}
+
+std::optional<MemoryFigures> MemoryOf(const std::string& meminfo) {
+  const auto total = MemoryLine(meminfo, "MemTotal"), free = MemoryLine(meminfo, "MemFree");
+  if (!total || !free || *free > *total) return std::nullopt;
+  MemoryFigures memory{.total = *total, .usage = *total - *free};
+  const uint64_t inactive = MemoryLine(meminfo, "Inactive(file)").value_or(0);
+  memory.working_set = memory.usage - std::min(inactive, memory.usage);
+  memory.available = memory.total - memory.working_set;
+  return memory;
+}
+
+StatusOr<v1::NodeStatsReply> ReadNodeStats(const StatsSources& from, const Deadline& deadline) {
+  v1::NodeStatsReply reply;
+  reply.set_at_wall_ns(ToNanos(from.clock.WallNow()));
+  FillNode(from.files, *reply.mutable_node());
+  ASSIGN_OR_RETURN(const auto disk, from.files.Usage(from.root_dir), "{}", from.root_dir);
+  FillFs(disk, *reply.mutable_node_fs());
+  ASSIGN_OR_RETURN(const auto containers, from.stats.ListContainerStats(deadline),
+                   "list container stats");
+  for (const auto& container : containers) {
+    v1::ContainerFigures& figures = *reply.add_containers();
+    figures.set_id(container.id.str());
+    figures.set_cpu_usage_core_ns(container.cpu_usage_ns);
+    figures.set_memory_working_set_bytes(container.memory_working_set_bytes);
+    figures.set_writable_layer_bytes(container.writable_layer_bytes);
+  }
+  ASSIGN_OR_RETURN(const auto images, from.images.ImageFsInfo(deadline), "image file system");
+  if (images.empty()) return reply;
+  if (const auto usage = from.files.Usage(images.front().mountpoint); usage.ok())
+    FillFs(*usage, *reply.mutable_image_fs());
+  reply.mutable_image_fs()->set_used_bytes(images.front().used_bytes);
+  reply.mutable_image_fs()->set_inodes_used(images.front().inodes_used);
+  return reply;
+}
+
+}  // namespace splitlet::gc

@@ -1,0 +1,74 @@
+#pragma once
+
+/// Who asks: by the certificate of the connection, by a token that the API server knows, or nobody.
+/// A credential that is shown and wrong is never taken for nobody.
+/// In:    requests.
+/// Owns:  what the API server said of tokens, for two minutes, under a keyed hash.
+/// Out:   questions to the API server, one for all that show the same token at once.
+/// Killed at any line: tokens are asked about again.
+/// Threads: loop thread only.
+/// Errors: UNAUTHENTICATED, with why for the log; RESOURCE_EXHAUSTED when too many wait.
+/// Source: docs/behaviour/node-api.md, "Authentication".
+
+#include <functional>
+#include <list>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "libs/base/status.h"
+#include "libs/https/server.h"
+#include "services/node-api/auth/identity.h"
+#include "services/node-api/auth/review_calls.h"
+#include "services/node-api/metrics.h"
+
+namespace splitlet::node_api {
+
+class Authenticator {
+ public:
+  struct Options {
+    bool webhook = true, anonymous = false;
+    Duration token_ttl = std::chrono::minutes{2};
+    std::string secret;  // of this start; keys what is kept of tokens
+  };
+  struct Deps {
+    const Clock& clock;
+    ReviewCalls& calls;
+    NodeApiMetrics& metrics;
+  };
+  static constexpr size_t kMaxTokens = 4096;
+
+  Authenticator(Deps deps, Options options) : deps_(deps), options_(std::move(options)) {}
+  Authenticator(const Authenticator&) = delete;
+  Authenticator& operator=(const Authenticator&) = delete;
+
+  using Done = std::function<void(StatusOr<User> who)>;
+  void Authenticate(const https::Request& request, Done done);
+
+ private:
+  using Answer = StatusOr<std::optional<User>>;
+  struct Kept {
+    std::optional<User> user;
+    Clock::Time until;
+    std::list<std::string>::iterator place;
+  };
+  void AskAbout(const std::string& token, std::function<void(Answer)> done);
+  void OnReviewed(const std::string& key, const Answer& answer);
+  void Keep(const std::string& key, std::optional<User> user);
+  std::string KeyOf(const std::string& token) const;
+
+  Deps deps_;
+  const Options options_;
+  std::unordered_map<std::string, Kept> kept_;
+  std::list<std::string> order_;  // of kept_, the oldest first
+  std::map<std::string, std::vector<std::function<void(Answer)>>> asked_;
+};
+
+/// Of "Authorization: Bearer x", or of a WebSocket's list of protocols; none: it shows none.
+std::optional<std::string> TokenOf(const https::Request& request);
+/// The list without what stands for a token.
+std::string WithoutTokens(std::string_view protocols);
+
+}  // namespace splitlet::node_api

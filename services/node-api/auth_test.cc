@@ -1,0 +1,231 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/node-api/auth/attributes.h"
+#include "services/node-api/node_api_fixture.h"
+
+namespace splitlet::node_api {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(Attributes, EachPathAsksForItsOwn) {
+  const struct {
+    const char* path;
+    std::vector<std::string_view> want;
+  } kCases[] = {
+      {"/stats/summary", {"stats"}},
+      {"/metrics", {"metrics"}},
+      {"/metrics/resource", {"metrics"}},
+      {"/logs/syslog", {"log"}},
+      {"/checkpoint/a/b/c", {"checkpoint"}},
+      {"/pods", {"pods", "proxy"}},
+      {"/runningpods/", {"pods", "proxy"}},
+      {"/healthz/ping", {"healthz", "proxy"}},
+      {"/configz", {"configz", "proxy"}},
+      {"/podsx", {"proxy"}},
+      {"/Pods", {"proxy"}},
+      {"/exec/a/b/c", {"proxy"}},
+      {"/attach/a/b/c", {"proxy"}},
+      {"/portForward/a/b", {"proxy"}},
+      {"/run/a/b/c", {"proxy"}},
+      {"/containerLogs/a/b/c", {"proxy"}},
+      {"/debug/pprof/", {"proxy"}},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.path);
+    EXPECT_EQ(SubresourcesOf(c.path), c.want);
+  }
+  EXPECT_EQ(VerbOf("POST"), "create");
+  EXPECT_EQ(VerbOf("HEAD"), "");
+}
+
+using Auth = NodeApiTest;
+
+constexpr const char* kPaths[] = {"/healthz",
+                                  "/healthz/ping",
+                                  "/pods",
+                                  "/stats/summary",
+                                  "/metrics",
+                                  "/metrics/cadvisor",
+                                  "/metrics/resource",
+                                  "/metrics/probes",
+                                  "/metrics/slis",
+                                  "/run/a/b/c",
+                                  "/exec/a/b/c",
+                                  "/attach/a/b/c",
+                                  "/portForward/a/b",
+                                  "/containerLogs/a/b/c",
+                                  "/runningpods/",
+                                  "/logs/",
+                                  "/logs/syslog",
+                                  "/debug/pprof/",
+                                  "/configz",
+                                  "/checkpoint/a/b/c"};
+
+TEST_F(Auth, NobodyGetsInWithoutCredentials) {
+  reviewer->rights = {"bob get pods"};
+  Start();
+  for (const char* path : kPaths) {
+    for (const char* method :
+         {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"}) {
+      SCOPED_TRACE(fmt::format("{} {}", method, path));
+      EXPECT_EQ(Text({.method = method, .target = path, .token = ""}), "401 Unauthorized");
+      EXPECT_EQ(Text({.method = method, .target = path, .token = "bad"}), "401 Unauthorized");
+    }
+  }
+  EXPECT_THAT(reviewer->asked, IsEmpty());
+}
+
+TEST_F(Auth, NobodyGetsInWithoutRights) {
+  Start();
+  for (const char* path : kPaths) {
+    for (const char* method : {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}) {
+      SCOPED_TRACE(fmt::format("{} {}", method, path));
+      EXPECT_THAT(Text({.method = method, .target = path}), HasSubstr("403 Forbidden (user=bob"));
+    }
+  }
+}
+
+TEST_F(Auth, WhoIsWhoAndMayDoWhat) {
+  reviewer->rights = {"bob get pods", "alice get proxy", "root get metrics",
+                      "system:anonymous get healthz"};
+  reviewer->tokens["proxy"] = {.name = "alice", .uid = "", .groups = {}, .extra = {}};
+  reviewer->tokens["root"] = {.name = "root", .uid = "", .groups = {}, .extra = {}};
+  config.server.anonymous = true;
+  Start();
+  const https::ClientCertificate bob{
+      .common_name = "bob", .organizations = {"dev"}, .uid = "", .sha256 = "ab"};
+  const struct {
+    const char* name;
+    Ask ask;
+    std::string want;
+  } kCases[] = {
+      {"pods alone", {.target = "/pods"}, "200 "},
+      {"pods alone is not configz",
+       {.target = "/configz"},
+       "403 Forbidden (user=bob, verb=get, resource=nodes, subresource(s)=[configz proxy])"},
+      {"proxy is pods too", {.target = "/pods", .token = "proxy"}, "200 "},
+      {"proxy is configz too", {.target = "/configz", .token = "proxy"}, "200 "},
+      {"proxy is not metrics",
+       {.target = "/metrics", .token = "proxy"},
+       "403 Forbidden (user=alice, verb=get, resource=nodes, subresource(s)=[metrics])"},
+      {"HEAD has no verb",
+       {.method = "HEAD", .target = "/metrics", .token = "root"},
+       "403 Forbidden (user=root, verb=, resource=nodes, subresource(s)=[metrics])"},
+      {"a certificate", {.token = "", .client = bob}, "200 "},
+      {"a certificate comes before a token", {.token = "bad", .client = bob}, "200 "},
+      {"anonymous", {.target = "/healthz", .token = ""}, "200 ok"},
+      {"anonymous may not all",
+       {.token = ""},
+       "403 Forbidden (user=system:anonymous, verb=get, resource=nodes, subresource(s)=[pods "
+       "proxy])"},
+      {"a wrong token is not anonymous",
+       {.target = "/healthz", .token = "bad"},
+       "401 Unauthorized"},
+      {"no Bearer",
+       {.token = "", .headers = {{"Authorization", "Basic Ym9i"}}},
+       "403 Forbidden (user=system:anonymous, verb=get, resource=nodes, subresource(s)=[pods "
+       "proxy])"},
+      {"bearer in lower case",
+       {.token = "", .headers = {{"authorization", "bearer good"}}},
+       "200 "},
+      {"a token among protocols",
+       {.token = "",
+        .headers = {{"Sec-WebSocket-Protocol",
+                     "base64url.bearer.authorization.k8s.io.Z29vZA, v4.channel.k8s.io"}}},
+       "200 "},
+      {"a path that hides another", {.target = "/pods/../configz"}, "404 404 page not found"},
+      {"an escaped one", {.target = "/%70ods"}, "200 "},
+      {"unknown paths ask nobody", {.target = "/nosuch", .token = ""}, "404 404 page not found"},
+      {"without its slash", {.target = "/stats", .token = ""}, "301 Moved Permanently"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_THAT(Text(c.ask), testing::StartsWith(c.want));
+  }
+}
+
+TEST_F(Auth, ACertificatesOwnerAsTheApiServerSeesIt) {
+  reviewer->rights = {"alice get pods"};
+  Start();
+  EXPECT_EQ(Code({.token = "",
+                  .client = https::ClientCertificate{.common_name = "alice",
+                                                     .organizations = {"dev", "ops"},
+                                                     .uid = "7",
+                                                     .sha256 = "ab"}}),
+            200);
+  const User& seen = reviewer->users.at(0);
+  EXPECT_THAT(seen.groups, ElementsAre("dev", "ops", "system:authenticated"));
+  EXPECT_EQ(seen.uid, "7");
+  EXPECT_THAT(seen.extra.at("authentication.kubernetes.io/credential-id"),
+              ElementsAre("X509SHA256=ab"));
+}
+
+TEST_F(Auth, AnswersAreKeptForAWhile) {
+  reviewer->rights = {"bob get metrics"};
+  Start();
+  EXPECT_EQ(Code({.target = "/metrics/resource"}), 200);
+  EXPECT_THAT(reviewer->asked, ElementsAre("get metrics"));
+  EXPECT_EQ(Code({.target = "/configz"}), 403);
+  EXPECT_EQ(Code({.target = "/configz"}), 403);
+  EXPECT_EQ(reviewer->asked.size(), 3U);  // configz, proxy
+  EXPECT_EQ(reviewer->token_calls, 1);
+
+  reviewer->trouble = Unavailable("the API server is away");
+  EXPECT_EQ(Code({.target = "/metrics/slis"}), 200);
+  all.Advance(std::chrono::seconds{31});
+  EXPECT_EQ(Code({.target = "/configz"}), 0);  // it is asked again, and again
+  all.Advance(std::chrono::seconds{20});
+  EXPECT_EQ(Code({.target = "/metrics/slis"}), 200);
+  all.Advance(std::chrono::minutes{3});
+  const auto late = Send({.target = "/metrics/slis"});
+  all.Advance(std::chrono::seconds{20});
+  EXPECT_EQ(late->answer->code, 401);
+}
+
+TEST_F(Auth, AnErrorOfTheReviewIsNoRefusal) {
+  Start();
+  reviewer->trouble = Internal("broken");
+  EXPECT_EQ(Text({.token = "", .client = https::ClientCertificate{.common_name = "alice"}}),
+            "500 Authorization error (user=alice, verb=get, resource=nodes, subresource=pods)");
+  EXPECT_EQ(Text({}), "401 Unauthorized");
+}
+
+TEST_F(Auth, OneQuestionForAllThatAskAtOnce) {
+  AllowAll();
+  Start();
+  for (int i = 0; i < 5; ++i)
+    loop.Post([this] {
+      service->OnRequest(Surface::kSecured,
+                         {.method = "GET",
+                          .target = "/configz",
+                          .path = "/configz",
+                          .headers = {{"Authorization", "Bearer good"}}},
+                         std::make_shared<FakeResponder>(std::make_shared<Answered>()));
+    });
+  all.Advance(1ms);
+  EXPECT_EQ(reviewer->token_calls, 1);
+}
+
+TEST_F(Auth, WithoutAnApiServerTokensAreNobodys) {
+  config.has_api_server = false;
+  Start();
+  EXPECT_EQ(Text({}), "401 Unauthorized: this node has no API server that could be asked");
+  EXPECT_EQ(Text({.token = ""}), "401 Unauthorized");
+  EXPECT_THAT(Text({.token = "", .client = https::ClientCertificate{.common_name = "alice"}}),
+              HasSubstr("403 Forbidden (user=alice"));
+}
+
+TEST_F(Auth, WithoutAnApiServerACertificateIsEnoughWhereAllIsAllowed) {
+  config.has_api_server = false;
+  AllowAll();
+  Start();
+  EXPECT_EQ(Code({.token = "", .client = https::ClientCertificate{.common_name = "alice"}}), 200);
+  EXPECT_EQ(Code({.token = ""}), 401);
+}
+
+}  // namespace
+}  // namespace splitlet::node_api

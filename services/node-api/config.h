@@ -1,0 +1,36 @@
+#pragma once
+
+/// What node-api takes from flags and KubeletConfiguration.
+/// Threads: values.
+/// Errors: INVALID_ARGUMENT with key and reason.
+/// Source: docs/behaviour/node-api.md, "Settings".
+
+#include <string>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+#include "libs/config/kubelet_config.h"
+
+namespace splitlet::daemon {
+struct Flags;
+}
+
+namespace splitlet::node_api {
+
+struct NodeApiConfig {
+  std::string node_name;
+  std::string cert_dir;  // of this node's own certificate
+  config::KubeletConfig::Server server;
+  bool has_api_server = false;  // who could be asked about tokens and rights
+  Duration sync_loop_limit{0};  // it may keep silent so long, then /healthz is red
+  std::string node_logs_dir = "/var/log";
+  std::string configz;  // what /configz answers
+  /// A pair of the configuration, or those of --cert-dir.
+  std::vector<std::pair<std::string, std::string>> certificates;
+};
+
+StatusOr<NodeApiConfig> LoadNodeApiConfig(const config::KubeletConfig& file,
+                                          const daemon::Flags& flags);
+
+}  // namespace splitlet::node_api

@@ -1,0 +1,203 @@
+#include "services/node-api/endpoints.h"
+
+#include <utility>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "services/node-api/logs/log_choice.h"
+#include "services/node-api/logs/log_query.h"
+#include "services/node-api/logs/node_logs.h"
+#include "services/node-api/pods/containers.h"
+#include "services/node-api/pods/pod_list.h"
+#include "services/node-api/replies.h"
+#include "services/node-api/stats/summary.h"
+#include "services/node-api/url.h"
+
+namespace splitlet::node_api {
+namespace {
+
+constexpr const char* kNotFound = "404: Page Not Found";
+
+bool IsProbe(std::string_view family) {
+  return family == "prober_probe_total" || family == "prober_probe_duration_seconds";
+}
+
+}  // namespace
+
+Endpoints::Endpoints(EndpointDeps deps, const NodeApiConfig& config)
+    : deps_(std::move(deps)),
+      config_(config),
+      health_({.clock = deps_.clock,
+               .loop = deps_.loop,
+               .strands = deps_.strands,
+               .log = deps_.log,
+               .ask_sync_loop = deps_.ask_sync_loop},
+              config.sync_loop_limit),
+      log_streams_({.loop = deps_.loop,
+                    .strands = deps_.strands,
+                    .files = deps_.log_files,
+                    .watch = deps_.watch_log}),
+      pod_streams_({.clock = deps_.clock,
+                    .loop = deps_.loop,
+                    .strands = deps_.strands,
+                    .pods = deps_.pods,
+                    .source = deps_.streams}),
+      stats_({.clock = deps_.clock,
+              .loop = deps_.loop,
+              .strands = deps_.strands,
+              .source = deps_.stats}),
+      gather_({.clock = deps_.clock,
+               .loop = deps_.loop,
+               .strands = deps_.strands,
+               .source = deps_.processes,
+               .processes = deps_.process_names,
+               .own = deps_.own_metrics,
+               .own_name = "node-api"}) {}
+
+void Endpoints::Start() {
+  health_.Start();
+  deps_.pods.OnRuntime([this] { log_streams_.OnRuntime(deps_.pods); });
+}
+
+void Endpoints::Serve(Asked asked) {
+  switch (asked.route) {
+    case Route::kHealthz:
+      return asked.responder->Send(
+          health_.Answer(asked.path, Query(asked.request.query), asked.surface));
+    case Route::kPods: return ServePods(asked);
+    case Route::kRunningPods: return ServeRunningPods(asked);
+    case Route::kStats: return ServeSummary(asked);
+    case Route::kMetrics:
+    case Route::kProbes: return ServeMetrics(asked);
+    case Route::kCadvisor:
+    case Route::kResource: return ServeFigures(asked);
+    case Route::kSlis: return ServeSlis(asked);
+    case Route::kContainerLogs: return ServeContainerLog(asked);
+    case Route::kLogs: return ServeNodeLog(asked);
+    case Route::kRun:
+    case Route::kExec:
+    case Route::kAttach:
+    case Route::kPortForward:
+      return pod_streams_.Serve({.route = asked.route,
+                                 .path = std::move(asked.path),
+                                 .request = std::move(asked.request),
+                                 .responder = std::move(asked.responder)});
+    case Route::kConfigz: {
+      https::Answer answer = JsonReply(config_.configz);
+      answer.headers.emplace_back("X-Content-Type-Options", "nosniff");
+      return asked.responder->Send(std::move(answer));
+    }
+    case Route::kCheckpoint: return ServeCheckpoint(asked);
+    case Route::kProfile: return asked.responder->Send(TextReply(404, kNotFound));
+  }
+}
+
+void Endpoints::ServePods(const Asked& asked) {
+  if (const std::string problem = deps_.pods.problem(); !problem.empty())
+    return asked.responder->Send(TextReply(500, problem));
+  deps_.strands.Run("pods", [pods = deps_.pods.All(), responder = asked.responder] {
+    responder->Send(JsonReply(PodListJson(pods)));
+  });
+}
+
+void Endpoints::ServeRunningPods(const Asked& asked) {
+  if (asked.path != "/runningpods/") return asked.responder->Send(TextReply(404, kNotFound));
+  if (const std::string problem = deps_.pods.problem(); !problem.empty())
+    return asked.responder->Send(TextReply(500, problem));
+  asked.responder->Send(JsonReply(RunningPodsJson(deps_.pods.Runtime())));
+}
+
+void Endpoints::ServeContainerLog(const Asked& asked) {
+  const auto steps = StepsOf(asked.path);
+  if (steps.size() != 4) return asked.responder->Send(TextReply(404, kNotFound));
+  const LogQuery query = ReadLogQuery(Query(asked.request.query), deps_.clock.WallNow());
+  if (query.refusal) return asked.responder->Send(*query.refusal);
+  const auto seen = deps_.pods.Find(steps[1], steps[2]);
+  if (!seen.ok())
+    return asked.responder->Send(
+        TextReply(404, fmt::format("pod \"{}\" does not exist", steps[2])));
+  const LogChoice choice = ChooseLog(*seen, steps[3], query.previous);
+  if (choice.refusal) return asked.responder->Send(*choice.refusal);
+  log_streams_.ServeLog({.path = choice.path,
+                         .options = query.options,
+                         .uid = seen->desired->uid(),
+                         .container_id = choice.container_id,
+                         .running = choice.running},
+                        asked.responder);
+}
+
+void Endpoints::ServeNodeLog(const Asked& asked) {
+  if (config_.server.system_log_query && !Query(asked.request.query).All("query").empty())
+    return asked.responder->Send(
+        TextReply(501, "queries of the journal are not served; logs are at /logs/"));
+  deps_.strands.Run("node-log", [this, asked] {
+    NodeLog found = FindNodeLog(deps_.files, config_.node_logs_dir, asked.path);
+    if (found.answer) return asked.responder->Send(*std::move(found.answer));
+    deps_.loop.Post([this, path = found.path, responder = asked.responder] {
+      log_streams_.ServeFile(path, responder);
+    });
+  });
+}
+
+void Endpoints::ServeSummary(const Asked& asked) {
+  if (asked.path != "/stats/summary") return asked.responder->Send(TextReply(404, kNotFound));
+  const Query query(asked.request.method == "POST" && asked.request.query.empty()
+                        ? asked.request.body
+                        : asked.request.query);
+  const bool reduced = query.Get("only_cpu_and_memory") == "true";
+  stats_.Get([this, reduced, responder = asked.responder](const auto& figures) {
+    if (!figures.ok())
+      return responder->Send(TextReply(500, "Internal Error: " + Message(figures.status())));
+    responder->Send(
+        JsonReply(SummaryJson(**figures, UseOfPods(**figures, deps_.pods.Runtime()),
+                              {.node_name = config_.node_name, .only_cpu_and_memory = reduced})));
+  });
+}
+
+void Endpoints::ServeMetrics(const Asked& asked) {
+  const bool probes = asked.route == Route::kProbes;
+  gather_.Get([this, probes, responder = asked.responder](const std::vector<Scraped>& scraped) {
+    deps_.strands.Run("merge", [scraped, probes, responder] {
+      responder->Send(MetricsReply(MergeMetrics(scraped, [probes](std::string_view family) {
+        if (!probes) return !IsProbe(family);
+        return IsProbe(family) || family == "process_start_time_seconds";
+      })));
+    });
+  });
+}
+
+void Endpoints::ServeFigures(const Asked& asked) {
+  const bool resource = asked.route == Route::kResource;
+  stats_.Get([this, resource, responder = asked.responder](const auto& figures) {
+    if (!figures.ok())
+      return responder->Send(resource ? MetricsReply(ResourceError())
+                                      : TextReply(500, Message(figures.status())));
+    const auto pods = UseOfPods(**figures, deps_.pods.Runtime());
+    responder->Send(MetricsReply(resource ? ResourceMetrics(**figures, pods)
+                                          : CadvisorMetrics(**figures, pods, deps_.machine)));
+  });
+}
+
+void Endpoints::ServeSlis(const Asked& asked) {
+  asked.responder->Send(
+      MetricsReply(health_.Metrics() +
+                   MergeMetrics({{"node-api", deps_.own_metrics()}}, [](std::string_view family) {
+                     return family == "process_start_time_seconds";
+                   })));
+}
+
+/// Checkpoints of containers are not made here: pod-worker has no call for them.
+void Endpoints::ServeCheckpoint(const Asked& asked) {
+  const auto steps = StepsOf(asked.path);
+  if (steps.size() != 4) return asked.responder->Send(TextReply(404, kNotFound));
+  const auto seen = deps_.pods.Find(steps[1], steps[2]);
+  if (!seen.ok()) return asked.responder->Send(TextReply(404, "pod does not exist"));
+  const auto pod = PodOf(*seen);
+  if (pod == nullptr || FindContainer(*pod, steps[3]) == Sort::kNone)
+    return asked.responder->Send(
+        TextReply(404, fmt::format("container {} does not exist", steps[3])));
+  asked.responder->Send(TextReply(
+      501, fmt::format("checkpointing of {}/{}/{} failed (this node makes no checkpoints)",
+                       steps[1], steps[2], steps[3])));
+}
+
+}  // namespace splitlet::node_api

@@ -1,0 +1,87 @@
+#pragma once
+
+/// What each path answers, once who asks may ask.
+/// It routes: each request goes to the part that can answer it.
+/// In:    requests that are allowed.
+/// Owns:  the parts: log streams, pod streams, figures, gathered metrics, health.
+/// Out:   answers.
+/// Killed at any line: clients ask again.
+/// Threads: loop thread; what blocks on strands.
+/// Errors: as answers.
+/// Source: docs/behaviour/node-api.md, "Paths".
+
+#include <memory>
+#include <string>
+
+#include "libs/base/log.h"
+#include "libs/exec/exec.h"
+#include "libs/fs/file_system.h"
+#include "libs/https/server.h"
+#include "services/node-api/config.h"
+#include "services/node-api/health.h"
+#include "services/node-api/logs/log_streams.h"
+#include "services/node-api/metrics/gather.h"
+#include "services/node-api/metrics/resource.h"
+#include "services/node-api/pods/pod_views.h"
+#include "services/node-api/routes.h"
+#include "services/node-api/stats/stats_cache.h"
+#include "services/node-api/streaming/pod_streams.h"
+
+namespace splitlet::node_api {
+
+struct EndpointDeps {
+  const Clock& clock;
+  exec::EventLoop& loop;
+  exec::Strands& strands;
+  fs::FileSystem& files;
+  const Log& log;
+  PodViews& pods;
+  std::shared_ptr<logs::LogFiles> log_files;
+  std::function<std::unique_ptr<logs::LogWatch>(const std::string& path)> watch_log;
+  std::shared_ptr<StreamSource> streams;
+  std::shared_ptr<StatsSource> stats;
+  std::shared_ptr<MetricsSource> processes;
+  std::vector<std::string> process_names;  // of the others
+  std::function<std::string()> own_metrics;
+  std::function<Status(const Deadline& deadline)> ask_sync_loop;
+  MachineLabels machine;
+};
+
+class Endpoints {
+ public:
+  Endpoints(EndpointDeps deps, const NodeApiConfig& config);
+  Endpoints(const Endpoints&) = delete;
+  Endpoints& operator=(const Endpoints&) = delete;
+
+  struct Asked {
+    Route route = Route::kHealthz;
+    Surface surface = Surface::kSecured;
+    std::string path;  // decoded
+    https::Request request;
+    std::shared_ptr<https::Responder> responder;
+  };
+  void Start();
+  void Serve(Asked asked);
+  void Stop() { log_streams_.Stop(); }
+
+ private:
+  void ServePods(const Asked& asked);
+  void ServeRunningPods(const Asked& asked);
+  void ServeContainerLog(const Asked& asked);
+  void ServeNodeLog(const Asked& asked);
+  void ServeSummary(const Asked& asked);
+  void ServeMetrics(const Asked& asked);
+  void ServeFigures(const Asked& asked);
+  void ServeSlis(const Asked& asked);
+  void ServeCheckpoint(const Asked& asked);
+
+  EndpointDeps deps_;
+  const NodeApiConfig& config_;
+  HealthChecks health_;
+  LogStreams log_streams_;
+  PodStreams pod_streams_;
+  StatsCache stats_;
+  Gather gather_;
+};
+
+}  // namespace splitlet::node_api

@@ -1,0 +1,319 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/node-api/logs/log_query.h"
+#include "services/node-api/node_api_fixture.h"
+
+namespace splitlet::node_api {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class Endpoint : public NodeApiTest {
+ protected:
+  Endpoint() { AllowAll(); }
+};
+
+TEST_F(Endpoint, MethodsAndForms) {
+  Start();
+  PutPod();
+  const struct {
+    const char* name;
+    Ask ask;
+    std::string want;
+  } kCases[] = {
+      {"a wrong method", {.method = "POST"}, "405 405: Method Not Allowed"},
+      {"a form that nobody has",
+       {.headers = {{"Accept", "application/yaml"}}},
+       "406 406: Not Acceptable"},
+      {"any form", {.headers = {{"Accept", "*/*"}}}, "200 {\"kind\":\"PodList\""},
+      {"below stats", {.target = "/stats/container"}, "404 404: Page Not Found"},
+      {"below runningpods", {.target = "/runningpods/x"}, "404 404: Page Not Found"},
+      {"logs need their pod", {.target = "/containerLogs/default/web"}, "404 404: Page Not Found"},
+      {"no profiles", {.target = "/debug/pprof/"}, "404 404: Page Not Found"},
+      {"configz", {.target = "/configz"}, R"(200 {"kubeletconfig":{}})"},
+      {"checkpoint of nobody",
+       {.method = "POST", .target = "/checkpoint/default/no/app"},
+       "404 pod does not exist"},
+      {"checkpoint of no container",
+       {.method = "POST", .target = "/checkpoint/default/web/no"},
+       "404 container no does not"},
+      {"checkpoint",
+       {.method = "POST", .target = "/checkpoint/default/web/app"},
+       "501 checkpointing of default/web/app failed"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_THAT(Text(c.ask), StartsWith(c.want));
+  }
+  EXPECT_EQ(Send({.method = "POST"})->Header("Allow"), "GET");
+  EXPECT_EQ(Send({.target = "/stats?x=1", .token = ""})->Header("Location"), "/stats/?x=1");
+}
+
+TEST_F(Endpoint, TheReadOnlyPortServesSome) {
+  Start();
+  const struct {
+    const char* target;
+    std::string want;
+  } kCases[] = {
+      {"/pods", "200 {"},
+      {"/healthz", "200 ok"},
+      {"/metrics/slis", "200 #"},
+      {"/stats/summary", "200 {"},
+      {"/exec/a/b/c", "405 Debug endpoints are disabled."},
+      {"/run/a/b/c", "405 Debug endpoints are disabled."},
+      {"/containerLogs/a/b/c", "405 Debug endpoints are disabled."},
+      {"/logs/", "405 Debug endpoints are disabled."},
+      {"/configz", "404 404 page not found"},
+      {"/checkpoint/a/b/c", "404 404 page not found"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.target);
+    EXPECT_THAT(Text({.target = c.target, .token = "", .surface = Surface::kReadOnly}),
+                StartsWith(c.want));
+  }
+}
+
+TEST_F(Endpoint, HandlersThatAreSwitchedOff) {
+  config.server.debugging_handlers = false;
+  Start();
+  EXPECT_EQ(Text({.method = "POST", .target = "/run/a/b/c"}), "405 Debug endpoints are disabled.");
+  EXPECT_EQ(Code({.target = "/pods"}), 200);
+  EXPECT_EQ(Code({.target = "/configz"}), 404);
+}
+
+TEST_F(Endpoint, LogsOfTheNodeThatAreSwitchedOff) {
+  config.server.system_log_handler = false;
+  Start();
+  EXPECT_EQ(Text({.target = "/logs/"}), "405 logs endpoint is disabled.");
+}
+
+TEST_F(Endpoint, PodsAsTheyAreShown) {
+  Start();
+  EXPECT_EQ(Text({}), R"(200 {"kind":"PodList","apiVersion":"v1","metadata":{},"items":null})");
+  PutPod();
+  EXPECT_THAT(Text({}), AllOf(HasSubstr(R"("name":"web")"), HasSubstr(R"("phase":"Running")"),
+                              HasSubstr(R"("reason":"ImagePullBackOff")")));
+  EXPECT_THAT(Text({.target = "/runningpods/"}),
+              AllOf(HasSubstr(R"("name":"app")"), Not(HasSubstr(R"("name":"done")"))));
+}
+
+TEST_F(Endpoint, Healthz) {
+  Start();
+  const auto text = [this](const std::string& target, Surface surface = Surface::kSecured) {
+    return Text({.target = target, .surface = surface});
+  };
+  EXPECT_EQ(text("/healthz"), "200 ok");
+  EXPECT_EQ(text("/healthz?verbose"),
+            "200 [+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed");
+  sync_loop = Unavailable("it is stuck");
+  all.Advance(std::chrono::minutes{4});
+  EXPECT_EQ(text("/healthz"), "200 ok");
+  all.Advance(std::chrono::minutes{2});
+  EXPECT_EQ(text("/healthz"),
+            "500 [+]ping ok\n[+]log ok\n[-]syncloop failed: reason withheld\nhealthz check failed");
+  EXPECT_THAT(text("/healthz/syncloop"),
+              AllOf(StartsWith("500 internal server error: "), HasSubstr("it is stuck")));
+  EXPECT_EQ(text("/healthz/ping"), "200 ok");
+  EXPECT_EQ(text("/healthz/nosuch"), "404 404 page not found");
+  EXPECT_EQ(text("/healthz?exclude=syncloop"), "200 ok");
+  EXPECT_THAT(text("/healthz?exclude=syncloop&exclude=nope&verbose"),
+              HasSubstr("no matches for \"nope\""));
+  EXPECT_EQ(text("/healthz", Surface::kHealthz), "200 ok");
+  EXPECT_EQ(text("/healthz/syncloop", Surface::kHealthz), "404 404 page not found");
+  EXPECT_EQ(text("/pods", Surface::kHealthz), "404 404 page not found");
+  EXPECT_THAT(text("/metrics/slis"),
+              HasSubstr(R"(kubernetes_healthcheck{name="syncloop",type="healthz"} 0)"));
+}
+
+TEST_F(Endpoint, LogsOfContainers) {
+  Start();
+  PutPod();
+  log_files->Make("/logs/app.log",
+                  "2026-01-02T03:04:05.6Z stdout F one\n2026-01-02T03:04:06Z stderr F two\n");
+  log_files->Make("/logs/done.log", "2026-01-02T03:04:05Z stdout F last\n");
+  const auto log = [this](const std::string& rest) {
+    const auto answered = Send({.target = "/containerLogs/default/web/" + rest});
+    return answered->answer ? fmt::format("{} {}{}", answered->answer->code, answered->answer->body,
+                                          answered->streamed)
+                            : "no answer";
+  };
+  EXPECT_EQ(log("app"), "200 one\ntwo\n");
+  EXPECT_EQ(log("app?tailLines=1&timestamps=true"), "200 2026-01-02T03:04:06.000000000Z two\n");
+  EXPECT_EQ(log("app?limitBytes=2"), "200 on");
+  EXPECT_EQ(log("done"), "200 last\n");
+  EXPECT_EQ(log("waits"),
+            "400 container \"waits\" in pod \"web\" is waiting to start: trying and failing to "
+            "pull image\n");
+  EXPECT_EQ(log("app?previous=true"),
+            "400 previous terminated container \"app\" in pod \"web\" not found\n");
+  EXPECT_EQ(log("nosuch"), "404 container \"nosuch\" not found in pod \"web\"\n");
+  EXPECT_EQ(Text({.target = "/containerLogs/default/no/app"}), "404 pod \"no\" does not exist");
+}
+
+TEST(LogQuery, WhatIsRefused) {
+  const struct {
+    const char* query;
+    int code;  // 0: it is taken
+  } kCases[] = {
+      {"", 0},
+      {"tailLines=-1", 422},
+      {"tailLines=abc", 400},
+      {"tailLines=5&tail=all", 0},
+      {"tail=x", 400},
+      {"limitBytes=0", 422},
+      {"sinceSeconds=0", 422},
+      {"sinceSeconds=5&sinceTime=2026-01-01T00:00:00Z", 422},
+      {"sinceTime=yesterday", 400},
+      {"sinceTime=2026-01-01T00:00:00Z", 0},
+      {"stream=All", 0},
+      {"stream=Stdout", 400},
+      {"follow", 0},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.query);
+    const LogQuery read = ReadLogQuery(Query(c.query), WallFromNanos(1'800'000'000'000'000'000));
+    EXPECT_EQ(read.refusal ? read.refusal->code : 0, c.code);
+  }
+  EXPECT_TRUE(ReadLogQuery(Query("follow"), {}).options.follow);
+  EXPECT_FALSE(ReadLogQuery(Query("follow=False"), {}).options.follow);
+  EXPECT_EQ(ReadLogQuery(Query("tailLines=5&tail=all"), {}).options.tail_lines, std::nullopt);
+}
+
+TEST_F(Endpoint, LogsOfTheNode) {
+  EXPECT_TRUE(files.Replace("/var/log/syslog", "content", {}).ok());
+  EXPECT_TRUE(files.Replace("/var/log/a<b/x", "", {}).ok());
+  log_files->Make("/var/log/syslog", "content");
+  Start();
+  EXPECT_THAT(Text({.target = "/logs/"}),
+              AllOf(HasSubstr("<a href=\"./syslog\">syslog</a>"), HasSubstr("a&lt;b/</a>")));
+  EXPECT_EQ(Send({.target = "/logs/syslog"})->streamed, "content");
+  EXPECT_EQ(Code({.target = "/logs/nosuch"}), 404);
+  EXPECT_EQ(Code({.target = "/logs/../etc/passwd"}), 404);
+  EXPECT_EQ(Code({.target = "/logs/%2e%2e/etc/passwd"}), 404);
+}
+
+const https::Headers kUpgrade = {{"Connection", "Upgrade"},
+                                 {"Upgrade", "SPDY/3.1"},
+                                 {"X-Stream-Protocol-Version", "v4.channel.k8s.io"},
+                                 {"Host", "node-a:10250"}};
+
+TEST_F(Endpoint, Streams) {
+  Start();
+  PutPod();
+  const https::Headers socket = {{"Connection", "keep-alive, Upgrade"}, {"Upgrade", "websocket"}};
+  const struct {
+    const char* name;
+    Ask ask;
+    std::string want;
+  } kCases[] = {
+      {"no stream",
+       {.method = "POST", .target = "/exec/default/web/app?command=ls"},
+       "400 you must specify at least 1 of stdin, stdout, stderr"},
+      {"no pod",
+       {.method = "POST", .target = "/exec/default/no/app?command=ls&output=1"},
+       "404 pod does not exist"},
+      {"no container",
+       {.method = "POST", .target = "/exec/default/web/no?command=ls&output=1"},
+       "500 container not found (\"no\")"},
+      {"one that has ended",
+       {.method = "POST", .target = "/exec/default/web/done?command=ls&output=1"},
+       "500 container not found (\"done\")"},
+      {"attach to no container",
+       {.method = "POST", .target = "/attach/default/web/no?output=1"},
+       "500 container no not found in pod web_default"},
+      {"attach to another life",
+       {.method = "POST", .target = "/attach/default/web/u9/app?output=1"},
+       "500 pod web_default not found"},
+      {"no upgrade",
+       {.method = "POST", .target = "/exec/default/web/app?command=ls&output=1"},
+       "500 Upgrade request required"},
+      {"exec",
+       {.method = "POST",
+        .target = "/exec/default/web/app?command=ls&output=1",
+        .headers = kUpgrade},
+       "passed on"},
+      {"exec in any life",
+       {.method = "GET",
+        .target = "/exec/default/web/u9/app?command=ls&output=1",
+        .headers = kUpgrade},
+       "passed on"},
+      {"ports",
+       {.method = "POST", .target = "/portForward/default/web", .headers = kUpgrade},
+       "passed on"},
+      {"ports of another life",
+       {.method = "POST", .target = "/portForward/default/web/u9", .headers = kUpgrade},
+       "404 pod not found"},
+      {"a socket without ports",
+       {.target = "/portForward/default/web", .headers = socket},
+       "400 query parameter \"port\" is required"},
+      {"a socket with a wrong port",
+       {.target = "/portForward/default/web?port=0", .headers = socket},
+       "400 unable to parse"},
+      {"a socket with ports",
+       {.target = "/portForward/default/web?port=80,81", .headers = socket},
+       "passed on"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_THAT(Text(c.ask), StartsWith(c.want));
+  }
+  EXPECT_EQ(streams->opened.back().ports_size(), 2);
+}
+
+TEST_F(Endpoint, WhatTheRuntimesServerGets) {
+  Start();
+  PutPod();
+  const auto passed = Send({.method = "POST",
+                            .target = "/exec/default/web/app?command=ls&command=/&output=1&tty=1"
+                                      "&error=1",
+                            .headers = kUpgrade});
+  ASSERT_TRUE(passed->backend);
+  EXPECT_EQ(passed->backend->address, "127.0.0.1");
+  EXPECT_EQ(passed->backend->port, 4321);
+  EXPECT_EQ(passed->backend->head,
+            "POST /exec/token HTTP/1.1\r\nHost: node-a:10250\r\nConnection: Upgrade\r\n"
+            "Upgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n"
+            "X-Forwarded-For: 10.0.0.7\r\nContent-Length: 0\r\n\r\n");
+  const auto& opened = streams->opened.back();
+  EXPECT_EQ(opened.container_id(), "c1");
+  EXPECT_EQ(opened.command_size(), 2);
+  EXPECT_FALSE(opened.want_stderr());
+  EXPECT_TRUE(opened.tty());
+}
+
+TEST_F(Endpoint, WhatTheRuntimeRefuses) {
+  Start();
+  PutPod();
+  const Ask exec{.method = "POST", .target = "/exec/default/web/app?command=ls&output=1"};
+  streams->url = ResourceExhausted("too many");
+  const auto busy = Send(exec);
+  EXPECT_EQ(busy->answer->code, 429);
+  EXPECT_EQ(busy->Header("Retry-After"), "60");
+  streams->url = NotFound("gone");
+  EXPECT_EQ(Text(exec), "404 gone");
+  streams->url = Unavailable("away");
+  EXPECT_EQ(Text(exec), "500 away");
+  streams->url = std::string("https://127.0.0.1:1/x");
+  EXPECT_EQ(Code(exec), 500);
+}
+
+TEST_F(Endpoint, Run) {
+  Start();
+  PutPod();
+  const Ask run{.method = "POST", .target = "/run/default/web/app?cmd=ls%20/"};
+  streams->reply->set_output("bin\n");
+  streams->reply->set_errors("odd\n");
+  EXPECT_EQ(Text(run), "200 bin\nodd");
+  EXPECT_EQ(streams->ran.back().command_size(), 2);
+  streams->reply->set_exit_code(3);
+  EXPECT_EQ(Text(run), "500 command terminated with exit code 3");
+  EXPECT_EQ(Text({.method = "POST", .target = "/run/default/no/app?cmd=ls"}),
+            "404 pod does not exist");
+}
+
+}  // namespace
+}  // namespace splitlet::node_api

@@ -1,0 +1,64 @@
+#pragma once
+
+/// What was answered, kept for tests.
+/// Threads: one.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "libs/https/server.h"
+
+namespace splitlet::node_api {
+
+struct Answered {
+  std::optional<https::Answer> answer;  // also the head of a stream
+  std::optional<https::Backend> backend;
+  std::string streamed;
+  bool streams = false, ended = false, known = false;
+  std::function<void()> gone;
+  std::string Header(std::string_view name) const {
+    if (answer)
+      for (const auto& [key, value] : answer->headers)
+        if (key == name) return value;
+    return "";
+  }
+};
+
+class FakeStream final : public https::Stream {
+ public:
+  explicit FakeStream(std::shared_ptr<Answered> answered) : answered_(std::move(answered)) {}
+  bool Write(std::string_view bytes) override {
+    answered_->streamed += bytes;
+    return true;
+  }
+  bool WaitForRoom() override { return true; }
+  void End() override { answered_->ended = true; }
+  bool gone() const override { return false; }
+
+ private:
+  const std::shared_ptr<Answered> answered_;
+};
+
+class FakeResponder final : public https::Responder {
+ public:
+  explicit FakeResponder(std::shared_ptr<Answered> answered) : answered_(std::move(answered)) {}
+  void SetKnown() override { answered_->known = true; }
+  void OnGone(std::function<void()> gone) override { answered_->gone = std::move(gone); }
+  void Send(https::Answer answer) override {
+    CHECK(!answered_->answer, "answered twice");
+    answered_->answer = std::move(answer);
+  }
+  std::shared_ptr<https::Stream> Begin(https::Answer head) override {
+    Send(std::move(head));
+    answered_->streams = true;
+    return std::make_shared<FakeStream>(answered_);
+  }
+  void PassTo(https::Backend backend) override { answered_->backend = std::move(backend); }
+
+ private:
+  const std::shared_ptr<Answered> answered_;
+};
+
+}  // namespace splitlet::node_api

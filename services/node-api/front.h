@@ -1,0 +1,58 @@
+#pragma once
+
+/// Lets requests in: which path it is, who asks, whether they may, and then what is answered.
+/// In:    requests of all three ports.
+/// Owns:  authenticator and authorizer.
+/// Out:   refusals; allowed requests to the endpoints.
+/// Killed at any line: clients ask again.
+/// Threads: loop thread only.
+/// Errors: as answers: 404, 301 and 405 before anybody is asked who they are, then 401, 403, 500.
+/// Source: docs/behaviour/node-api.md, "A request".
+
+#include <functional>
+#include <memory>
+
+#include "libs/base/log.h"
+#include "services/node-api/auth/authenticator.h"
+#include "services/node-api/auth/authorizer.h"
+#include "services/node-api/auth/review_calls.h"
+#include "services/node-api/config.h"
+#include "services/node-api/endpoints.h"
+#include "services/node-api/metrics.h"
+
+namespace splitlet::node_api {
+
+class Front {
+ public:
+  struct Deps {
+    const Clock& clock;
+    exec::EventLoop& loop;
+    exec::Strands& strands;
+    const Log& log;
+    NodeApiMetrics& metrics;
+    std::shared_ptr<Reviewer> reviewer;  // null: there is no API server
+    std::string secret;                  // of this start
+    std::function<void(Endpoints::Asked asked)> serve;
+  };
+  Front(Deps deps, const NodeApiConfig& config);
+  Front(const Front&) = delete;
+  Front& operator=(const Front&) = delete;
+
+  void OnRequest(Surface surface, https::Request request,
+                 std::shared_ptr<https::Responder> responder);
+
+ private:
+  using Shared = std::shared_ptr<Endpoints::Asked>;
+  void OnAuthenticated(const Shared& asked, const StatusOr<User>& who);
+  void OnAuthorized(const Shared& asked, const Status& may);
+  void Serve(const Shared& asked);
+  void Refuse(const Shared& asked, const char* why, https::Answer answer);
+
+  Deps deps_;
+  const NodeApiConfig& config_;
+  ReviewCalls calls_;
+  Authenticator authenticator_;
+  Authorizer authorizer_;
+};
+
+}  // namespace splitlet::node_api

@@ -1,0 +1,155 @@
+#include "services/node-api/listeners.h"
+
+#include <utility>
+
+#include "libs/base/fail_point.h"
+
+namespace splitlet::node_api {
+namespace {
+
+constexpr size_t kMaxOfHealth = 64;
+
+https::TlsFiles::Places PlacesOf(const NodeApiConfig& config) {
+  https::TlsFiles::Places places{.pairs = {}, .client_ca = config.server.client_ca_file};
+  for (const auto& [certificate, key] : config.certificates)
+    places.pairs.push_back({certificate, key});
+  return places;
+}
+
+}  // namespace
+
+Listeners::Listeners(Deps deps, const NodeApiConfig& config)
+    : deps_(std::move(deps)), timer_(deps_.loop, kPeriod, [this] { OnTimer(); }) {
+  const auto& server = config.server;
+  if (server.enabled && server.port > 0) {
+    AddPort(Surface::kSecured, "secured",
+            {.address = server.address,
+             .port = static_cast<uint16_t>(server.port),
+             .stream_limit = server.stream_idle_timeout});
+    tls_ = std::make_shared<https::TlsFiles>(
+        deps_.files,
+        https::TlsSettings{.min_version = server.tls_min_version,
+                           .cipher_suites = server.tls_cipher_suites},
+        PlacesOf(config));
+    tls_trouble_ = "there is no certificate yet";
+  }
+  if (server.enabled && server.read_only_port > 0)
+    AddPort(Surface::kReadOnly, "read-only",
+            {.address = server.address,
+             .port = static_cast<uint16_t>(server.read_only_port),
+             .tls = false});
+  if (server.healthz_port > 0)
+    AddPort(Surface::kHealthz, "healthz",
+            {.address = server.healthz_address,
+             .port = static_cast<uint16_t>(server.healthz_port),
+             .tls = false,
+             .max_connections = kMaxOfHealth});
+}
+
+void Listeners::AddPort(Surface surface, const char* name, https::ServerOptions options) {
+  ports_.push_back({.surface = surface,
+                    .name = name,
+                    .options = std::move(options),
+                    .server = nullptr,
+                    .trouble = "it does not listen yet"});
+}
+
+void Listeners::Start() { OnTimer(); }
+
+void Listeners::OnTimer() {
+  if (std::exchange(looking_, true)) return;
+  for (size_t i = 0; i < ports_.size(); ++i)
+    if (ports_[i].server == nullptr) Listen(i);
+  LookAtFiles();
+  UpdateMetrics();
+}
+
+void Listeners::Listen(size_t index) {
+  deps_.strands.Run(
+      "listen", [this, index, options = ports_[index].options, surface = ports_[index].surface] {
+        FAIL_POINT_VOID("node-api.listen.before");
+        auto started = deps_.start_server(
+            options,
+            [this, surface](https::Request request, std::shared_ptr<https::Responder> responder) {
+              deps_.loop.Post(
+                  [this, surface, request = std::move(request), responder = std::move(responder)] {
+                    deps_.on_request(surface, request, responder);
+                  });
+            });
+        StatusOr<std::shared_ptr<https::Server>> shared = started.status();
+        if (started.ok()) shared = std::shared_ptr<https::Server>(*std::move(started));
+        deps_.loop.Post([this, index, shared = std::move(shared)] { OnListening(index, shared); });
+      });
+}
+
+void Listeners::OnListening(size_t index, StatusOr<std::shared_ptr<https::Server>> server) {
+  Port& port = ports_[index];
+  Tell(port.trouble, server.status(), port.name);
+  if (!server.ok() || stopped_) return;
+  port.server = *std::move(server);
+  deps_.log.Info("Starting to listen",
+                 {KV("server", port.name), KV("address", port.options.address),
+                  KV("port", port.server->port())});
+  if (port.surface == Surface::kSecured) LookAtFiles();
+}
+
+/// A problem is logged when it comes and when it changes.
+void Listeners::Tell(std::string& known, const Status& now, const char* what) {
+  const std::string text = Message(now);
+  if (std::exchange(known, text) == text || now.ok()) return;
+  deps_.log.Warn("a port of the node's API is not served as it should be",
+                 {KV("server", what), KV("err", now)});
+}
+
+void Listeners::LookAtFiles() {
+  const auto server = ports_.empty() ? nullptr : ports_.front().server;
+  if (tls_ == nullptr || server == nullptr) {
+    looking_ = false;
+    return;
+  }
+  deps_.strands.Run("tls", [this, server, tls = tls_] {
+    const auto found = tls->Look();
+    if (found.changed) {
+      server->SetClientAuthority(found.authority);
+      if (found.context != nullptr) server->SetTls(found.context);
+    }
+    deps_.loop.Post([this, problem = found.problem, has = found.context != nullptr] {
+      looking_ = false;
+      has_certificate_ = has;
+      Tell(tls_trouble_, problem, "secured");
+    });
+  });
+}
+
+void Listeners::UpdateMetrics() {
+  deps_.metrics.has_certificate.Set(has_certificate_ ? 1 : 0);
+  for (const Port& port : ports_) {
+    if (port.server == nullptr) continue;
+    deps_.metrics.connections.Add({{"server", port.name}})
+        .Set(static_cast<double>(port.server->connections()));
+    deps_.metrics.displaced.Add({{"server", port.name}})
+        .Set(static_cast<double>(port.server->displaced()));
+  }
+}
+
+std::string Listeners::problem() const {
+  for (const Port& port : ports_)
+    if (port.surface == Surface::kSecured && !port.trouble.empty())
+      return fmt::format("{} port: {}", port.name, port.trouble);
+  return tls_ != nullptr && !has_certificate_ ? tls_trouble_ : "";
+}
+
+std::vector<std::string> Listeners::Notes() const {
+  std::vector<std::string> notes;
+  for (const Port& port : ports_)
+    if (!port.trouble.empty()) notes.push_back(fmt::format("{} port: {}", port.name, port.trouble));
+  if (!tls_trouble_.empty()) notes.push_back("certificate: " + tls_trouble_);
+  return notes;
+}
+
+void Listeners::Stop(Duration grace) {
+  for (const Port& port : ports_)
+    if (port.server != nullptr) port.server->Stop(grace);
+}
+
+}  // namespace splitlet::node_api

@@ -1,0 +1,83 @@
+#pragma once
+
+/// The three ports: secured, read-only and of health. One that is taken is tried again; the
+/// certificate is read from its files when they come, and again when they change.
+/// In:    settings; timers.
+/// Owns:  the servers.
+/// Out:   requests, to the loop.
+/// Killed at any line: connections end with the process.
+/// Threads: loop thread; listening and files on a strand; the servers have their own.
+/// Errors: in problem(), and once in the log.
+/// Source: docs/behaviour/node-api.md, "Ports".
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libs/base/log.h"
+#include "libs/exec/exec.h"
+#include "libs/exec/periodic.h"
+#include "libs/fs/file_system.h"
+#include "libs/https/server.h"
+#include "libs/https/tls_files.h"
+#include "services/node-api/config.h"
+#include "services/node-api/metrics.h"
+#include "services/node-api/routes.h"
+
+namespace splitlet::node_api {
+
+class Listeners {
+ public:
+  using StartServer = std::function<StatusOr<std::unique_ptr<https::Server>>(
+      https::ServerOptions options, https::Handler handler)>;
+  using OnRequest = std::function<void(Surface surface, https::Request request,
+                                       std::shared_ptr<https::Responder> responder)>;
+  struct Deps {
+    exec::EventLoop& loop;
+    exec::Strands& strands;
+    fs::FileSystem& files;
+    const Log& log;
+    NodeApiMetrics& metrics;
+    StartServer start_server;
+    OnRequest on_request;  // on the loop
+  };
+  static constexpr Duration kPeriod = std::chrono::seconds{5};
+
+  Listeners(Deps deps, const NodeApiConfig& config);
+  Listeners(const Listeners&) = delete;
+  Listeners& operator=(const Listeners&) = delete;
+
+  void Start();
+  /// Why not everything is served; empty: it is.
+  std::string problem() const;
+  std::vector<std::string> Notes() const;
+  /// On a thread that may block. Nothing is served from then on.
+  void Stop(Duration grace);
+
+ private:
+  struct Port {
+    Surface surface = Surface::kSecured;
+    const char* name = "";
+    https::ServerOptions options;
+    std::shared_ptr<https::Server> server;  // null: not yet
+    std::string trouble;
+  };
+  void AddPort(Surface surface, const char* name, https::ServerOptions options);
+  void OnTimer();
+  void Listen(size_t index);
+  void OnListening(size_t index, StatusOr<std::shared_ptr<https::Server>> server);
+  void LookAtFiles();
+  void Tell(std::string& known, const Status& now, const char* what);
+  void UpdateMetrics();
+
+  Deps deps_;
+  std::vector<Port> ports_;
+  std::shared_ptr<https::TlsFiles> tls_;  // of the strand
+  std::string tls_trouble_;
+  bool has_certificate_ = false, looking_ = false, stopped_ = false;
+  exec::Periodic timer_;
+};
+
+}  // namespace splitlet::node_api

@@ -1,0 +1,22 @@
+#pragma once
+
+/// Which file is meant by namespace, pod and container.
+/// Threads: any; nothing fails.
+/// Source: docs/behaviour/node-api.md, "Logs of containers".
+
+#include <optional>
+#include <string>
+
+#include "libs/https/server.h"
+#include "services/node-api/pods/pod_views.h"
+
+namespace splitlet::node_api {
+
+struct LogChoice {
+  std::optional<https::Answer> refusal;
+  std::string path, container_id;
+  bool running = false;
+};
+LogChoice ChooseLog(const PodSeen& seen, const std::string& container, bool previous);
+
+}  // namespace splitlet::node_api

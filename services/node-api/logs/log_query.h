@@ -1,0 +1,23 @@
+#pragma once
+
+/// What of a container's log is asked for.
+/// Threads: any; nothing fails.
+/// Source: docs/behaviour/node-api.md, "Logs of containers".
+
+#include <optional>
+
+#include "libs/base/clock.h"
+#include "libs/https/server.h"
+#include "libs/logs/log_reader.h"
+#include "services/node-api/url.h"
+
+namespace splitlet::node_api {
+
+struct LogQuery {
+  std::optional<https::Answer> refusal;
+  logs::LogOptions options;
+  bool previous = false;
+};
+LogQuery ReadLogQuery(const Query& query, WallTime now);
+
+}  // namespace splitlet::node_api

@@ -1,0 +1,94 @@
+#include "services/node-api/logs/log_streams.h"
+
+#include <utility>
+
+#include "libs/base/fail_point.h"
+#include "services/node-api/replies.h"
+
+namespace splitlet::node_api {
+namespace {
+
+constexpr size_t kFilePiece = 64 << 10;
+
+Status ToStream(https::Stream& out, std::string_view bytes) {
+  if (!out.WaitForRoom() || !out.Write(bytes)) return Cancelled("the client is gone");
+  return OkStatus();
+}
+
+Status CopyFile(logs::LogFiles& files, const std::string& path, https::Stream& out) {
+  ASSIGN_OR_RETURN(const auto file, files.Open(path), "open {}", path);
+  for (uint64_t offset = 0;;) {
+    ASSIGN_OR_RETURN(const std::string piece, file->ReadAt(offset, kFilePiece), "read {}", path);
+    if (piece.empty()) return OkStatus();
+    if (Status sent = ToStream(out, piece); !sent.ok()) return sent;
+    offset += piece.size();
+  }
+}
+
+/// An error comes after the head: its text is the last of the body.
+void End(https::Stream& out, const Status& status) {
+  if (!status.ok() && status.code() != StatusCode::kCancelled) out.Write(Message(status) + "\n");
+  out.End();
+}
+
+}  // namespace
+
+void LogStreams::Serve(Serving serving, std::shared_ptr<https::Responder> responder, Work work) {
+  if (serving_.size() >= kMaxStreams)
+    return responder->Send(TextReply(429, "too many logs are being read"));
+  const uint64_t number = ++last_;
+  const auto flags = serving.flags;
+  flags->cancelled = stopped_;
+  serving_.emplace(number, std::move(serving));
+  responder->OnGone([flags] { flags->cancelled = true; });
+  std::shared_ptr<https::Stream> out = responder->Begin({});
+  deps_.strands.Run(fmt::format("log/{}", number),
+                    [this, number, flags, out = std::move(out), work = std::move(work)] {
+                      FAIL_POINT_VOID("node-api.log.before");
+                      work(*out, *flags);
+                      deps_.loop.Post([this, number] { serving_.erase(number); });
+                    });
+}
+
+void LogStreams::ServeLog(Wanted wanted, std::shared_ptr<https::Responder> responder) {
+  auto flags = std::make_shared<Flags>();
+  flags->running = wanted.running;
+  Serve(
+      {wanted.uid, wanted.container_id, flags}, std::move(responder),
+      [this, path = wanted.path, options = wanted.options](https::Stream& out, const Flags& told) {
+        const auto watch = deps_.watch(path);
+        const logs::LogSource source{
+            .files = *deps_.files,
+            .watch = *watch,
+            .is_writing = [&told] { return told.running.load(); },
+            .is_cancelled = [&told, &out] { return told.cancelled || out.gone(); }};
+        const auto read = logs::ReadLog(
+            source, path, options,
+            [&out](logs::Stream, std::string_view bytes) { return ToStream(out, bytes); });
+        End(out, read.status());
+      });
+}
+
+void LogStreams::ServeFile(const std::string& path, std::shared_ptr<https::Responder> responder) {
+  Serve({"", "", std::make_shared<Flags>()}, std::move(responder),
+        [this, path](https::Stream& out, const Flags&) {
+          End(out, CopyFile(*deps_.files, path, out));
+        });
+}
+
+void LogStreams::OnRuntime(const PodViews& views) {
+  std::map<std::string, std::shared_ptr<const v1::RuntimeRecord>> records;
+  if (serving_.empty()) return;
+  for (const auto& record : views.Runtime()) records[record->pod().uid()] = record;
+  for (auto& [number, serving] : serving_) {
+    const auto found = records.find(serving.uid);
+    serving.flags->running = found != records.end() && Runs(*found->second, serving.container_id);
+  }
+}
+
+void LogStreams::Stop() {
+  stopped_ = true;
+  for (auto& [number, serving] : serving_) serving.flags->cancelled = true;
+}
+
+}  // namespace splitlet::node_api

@@ -1,0 +1,73 @@
+#pragma once
+
+/// Files as streams: logs of containers, also while they are written, and files of the node.
+/// In:    what is asked for, already allowed; what the runtime shows of containers that are
+/// followed.
+/// Owns:  who is being served, and which containers they wait for.
+/// Out:   chunks, on a strand of its own for each.
+/// Killed at any line: the connection ends with the process.
+/// Threads: loop thread; files on strands.
+/// Errors: before the first byte as an answer of 400, later as text at the end.
+/// Source: docs/behaviour/node-api.md, "Logs of containers".
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "libs/exec/exec.h"
+#include "libs/https/server.h"
+#include "libs/logs/log_reader.h"
+#include "services/node-api/pods/pod_views.h"
+
+namespace splitlet::node_api {
+
+class LogStreams {
+ public:
+  struct Deps {
+    exec::EventLoop& loop;
+    exec::Strands& strands;
+    std::shared_ptr<logs::LogFiles> files;
+    std::function<std::unique_ptr<logs::LogWatch>(const std::string& path)> watch;
+  };
+  static constexpr size_t kMaxStreams = 32;  // each takes a thread while it lasts
+
+  explicit LogStreams(Deps deps) : deps_(std::move(deps)) {}
+  LogStreams(const LogStreams&) = delete;
+  LogStreams& operator=(const LogStreams&) = delete;
+
+  struct Wanted {
+    std::string path;
+    logs::LogOptions options;
+    std::string uid, container_id;  // whose log it is, to know when it ends
+    bool running = false;           // now
+  };
+  void ServeLog(Wanted wanted, std::shared_ptr<https::Responder> responder);
+  /// A whole file of the node, as it is.
+  void ServeFile(const std::string& path, std::shared_ptr<https::Responder> responder);
+  /// What is followed may have ended.
+  void OnRuntime(const PodViews& views);
+  /// All end soon.
+  void Stop();
+  size_t size() const { return serving_.size(); }
+
+ private:
+  /// Told from the loop, read on the strand.
+  struct Flags {
+    std::atomic<bool> running{false}, cancelled{false};
+  };
+  struct Serving {
+    std::string uid, container_id;
+    std::shared_ptr<Flags> flags;
+  };
+  using Work = std::function<void(https::Stream& out, const Flags& flags)>;
+  void Serve(Serving serving, std::shared_ptr<https::Responder> responder, Work work);
+
+  Deps deps_;
+  uint64_t last_ = 0;
+  bool stopped_ = false;
+  std::map<uint64_t, Serving> serving_;
+};
+
+}  // namespace splitlet::node_api

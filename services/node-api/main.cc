@@ -1,0 +1,125 @@
+#include "libs/apiclient/client.h"
+#include "libs/apiclient/connect.h"
+#include "libs/base/processes.h"
+#include "libs/config/kubelet_config.h"
+#include "libs/daemon/flags.h"
+#include "libs/daemon/run_service.h"
+#include "libs/daemon/service.h"
+#include "libs/http/async_client.h"
+#include "libs/node/machine.h"
+#include "libs/node/system_info.h"
+#include "libs/peers/peer_health.h"
+#include "services/node-api/metrics/process_metrics.h"
+#include "services/node-api/node_api_service.h"
+
+namespace splitlet::node_api {
+namespace {
+
+/// A connection to the API server, and who asks over it.
+struct ApiServer {
+  std::unique_ptr<apiclient::Transport> transport;
+  std::unique_ptr<apiclient::Client> client;
+  std::unique_ptr<Reviewer> reviewer;
+};
+
+StatusOr<std::shared_ptr<Reviewer>> ConnectReviewer(daemon::ServiceContext& context) {
+  if (context.flags().kubeconfig.empty()) return std::shared_ptr<Reviewer>();
+  auto server = std::make_shared<ApiServer>();
+  ASSIGN_OR_RETURN(server->transport,
+                   apiclient::Connect({.clock = context.clock(),
+                                       .files = context.files(),
+                                       .log = context.log(),
+                                       .kubeconfig = context.flags().kubeconfig,
+                                       .user_agent = fmt::format("kubelet/v1.36.0 splitlet/{}",
+                                                                 daemon::Version())}),
+                   "kubeconfig");
+  server->client = std::make_unique<apiclient::Client>(context.clock(), *server->transport,
+                                                       apiclient::Client::Options{});
+  server->reviewer = MakeReviewer(*server->client);
+  return std::shared_ptr<Reviewer>(server, server->reviewer.get());
+}
+
+std::vector<std::string> OtherProcesses() {
+  std::vector<std::string> names;
+  for (const std::string& name : ProcessNames())
+    if (name != "node-api") names.push_back(name);
+  return names;
+}
+
+MachineLabels ReadMachineLabels(daemon::ServiceContext& context) {
+  const node::SystemInfo system = node::ReadSystemInfo(context.files());
+  const auto machine = node::ReadMachine(context.files(), context.flags().root_dir);
+  return {.machine_id = system.machine_id,
+          .system_uuid = system.system_uuid,
+          .boot_id = system.boot_id,
+          .cpus = machine.ok() ? machine->cpus : 0};
+}
+
+/// The service with the client that asks for metrics, which outlives the questions.
+class Process final : public daemon::Service {
+ public:
+  explicit Process(std::shared_ptr<http::AsyncClient> http) : http_(std::move(http)) {}
+  void SetService(std::unique_ptr<NodeApiService> service) { service_ = std::move(service); }
+  void Start() override { service_->Start(); }
+  daemon::Health GetHealth() const override { return service_->GetHealth(); }
+  void BeginStop() override { service_->BeginStop(); }
+  void WaitStopped() override {
+    service_->WaitStopped();
+    http_->Stop();
+  }
+  std::vector<std::string> Notes() const override { return service_->Notes(); }
+  std::vector<grpc::Service*> GrpcServices() override { return service_->GrpcServices(); }
+
+ private:
+  const std::shared_ptr<http::AsyncClient> http_;
+  std::unique_ptr<NodeApiService> service_;
+};
+
+StatusOr<std::unique_ptr<daemon::Service>> MakeNodeApi(daemon::ServiceContext& context) {
+  ASSIGN_OR_RETURN(auto config, LoadNodeApiConfig(context.config(), context.flags()),
+                   "configuration");
+  auto& bus = context.bus();
+  ASSIGN_OR_RETURN(auto desired, bus::ViewOf<v1::DesiredRecord>(bus, "desired"), "view desired");
+  ASSIGN_OR_RETURN(auto status, bus::ViewOf<v1::PodStatusRecord>(bus, "podstatus"),
+                   "view podstatus");
+  ASSIGN_OR_RETURN(auto runtime, bus::ViewOf<v1::RuntimeRecord>(bus, "runtime"), "view runtime");
+  ASSIGN_OR_RETURN(auto reviewer, ConnectReviewer(context), "API server");
+  auto http = std::make_shared<http::AsyncClient>(context.clock());
+  const auto peer = [&context](const std::string& process) { return context.Peer(process); };
+  const std::shared_ptr<peers::PeerHealth> health = peers::MakePeerHealth(context.clock(), peer);
+  NodeApiDeps deps{
+      .clock = context.clock(),
+      .loop = context.loop(),
+      .strands = context.strands(),
+      .files = context.files(),
+      .views = {std::move(desired), std::move(status), std::move(runtime)},
+      .reviewer = std::move(reviewer),
+      .streams = MakeStreamSource(context.clock(), context.Peer("pod-worker")),
+      .stats = MakeStatsSource(context.clock(), context.Peer("gc")),
+      .processes = MakeProcessMetrics(
+          {.clock = context.clock(), .strands = context.strands(), .caller = *http, .peer = peer}),
+      .process_names = OtherProcesses(),
+      .ask_sync_loop =
+          [health](const Deadline& deadline) {
+            const auto answer = health->Ask("sync-loop", deadline);
+            if (!answer.ok()) return answer.status();
+            return answer->healthy ? OkStatus() : Unavailable("{}", answer->reason);
+          },
+      .log_files = logs::MakeLogFiles(),
+      .watch_log = logs::MakeLogWatch,
+      .start_server = https::StartServer,
+      .machine = ReadMachineLabels(context),
+      .secret = fmt::format("{:016x}{:016x}", RandomSeed(), RandomSeed()),
+      .log = context.log(),
+      .metrics = context.metrics()};
+  auto process = std::make_unique<Process>(std::move(http));
+  process->SetService(std::make_unique<NodeApiService>(std::move(deps), std::move(config)));
+  return process;
+}
+
+}  // namespace
+
+/// Called by services/main.cc.
+int Main(int argc, char** argv) { return daemon::RunService("node-api", argc, argv, MakeNodeApi); }
+
+}  // namespace splitlet::node_api

@@ -1,0 +1,76 @@
+#include "services/node-api/metrics.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace splitlet::node_api {
+namespace {
+
+constexpr auto kMethods = std::to_array<std::string_view>(
+    {"OPTIONS", "GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "CONNECT"});
+constexpr auto kPaths = std::to_array<std::string_view>(
+    {"attach", "checkpoint", "configz", "containerLogs", "debug", "exec", "healthz", "logs",
+     "metrics", "metrics/cadvisor", "metrics/probes", "metrics/resource", "metrics/slis", "pods",
+     "portForward", "run", "runningpods", "stats"});
+
+prometheus::Family<prometheus::Counter>& Counter(prometheus::Registry& registry, const char* name,
+                                                 const char* help) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
+}
+
+prometheus::Family<prometheus::Gauge>& Gauge(prometheus::Registry& registry, const char* name,
+                                             const char* help) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
+}
+
+/// "metrics/cadvisor" of "/metrics/cadvisor/x", "pods" of "/pods".
+std::string BucketOf(const std::string& path) {
+  const auto second = path.find('/', 1);
+  std::string bucket = path.substr(path.empty() ? 0 : 1, second - 1);
+  if (bucket == "metrics" && second != std::string::npos)
+    bucket = path.substr(1, path.find('/', second + 1) - 1);
+  return std::ranges::find(kPaths, bucket) == kPaths.end() ? "other" : bucket;
+}
+
+}  // namespace
+
+NodeApiMetrics::NodeApiMetrics(prometheus::Registry& registry)
+    : requests(Counter(registry, "kubelet_http_requests_total", "Requests of the node's API")),
+      request_seconds(prometheus::BuildHistogram()
+                          .Name("kubelet_http_requests_duration_seconds")
+                          .Help("Time until a request of the node's API was answered")
+                          .Register(registry)),
+      inflight(Gauge(registry, "kubelet_http_inflight_requests",
+                     "Requests of the node's API that are being answered")),
+      authn_requests(Counter(registry, "apiserver_delegated_authn_request_total",
+                             "Tokens that the API server was asked about, by code")),
+      authz_requests(Counter(registry, "apiserver_delegated_authz_request_total",
+                             "Rights that the API server was asked about, by code")),
+      refused(Counter(registry, "splitlet_node_api_refused_total",
+                      "Requests that were refused, by reason")),
+      connections(Gauge(registry, "splitlet_node_api_connections", "Open connections, by server")),
+      displaced(Gauge(registry, "splitlet_node_api_displaced_connections",
+                      "Connections of strangers that were cut to make room, by server")),
+      has_certificate(Gauge(registry, "splitlet_node_api_has_certificate",
+                            "1 while there is a certificate to serve with")
+                          .Add({})) {}
+
+prometheus::Labels RequestLabels::Get() const {
+  return {{"method", method},
+          {"path", path},
+          {"server_type", server_type},
+          {"long_running", long_running}};
+}
+
+RequestLabels LabelsOf(const std::string& method, const std::string& path, bool read_only) {
+  const std::string bucket = BucketOf(path);
+  // Port forwarding counts as short, as a kubelet's does.
+  const bool lasts = bucket == "exec" || bucket == "attach" || bucket == "debug";
+  return {.method = std::ranges::find(kMethods, method) == kMethods.end() ? "other" : method,
+          .path = bucket,
+          .server_type = read_only ? "readonly" : "readwrite",
+          .long_running = lasts ? "true" : "false"};
+}
+
+}  // namespace splitlet::node_api

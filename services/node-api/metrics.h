@@ -1,0 +1,43 @@
+#pragma once
+
+/// All metrics of node-api.
+/// Threads: any.
+/// Errors: none.
+/// Units: seconds.
+/// Source: docs/behaviour/node-api.md, "Metrics".
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include <string>
+
+namespace splitlet::node_api {
+
+struct NodeApiMetrics {
+  explicit NodeApiMetrics(prometheus::Registry& registry);
+
+  using Counters = prometheus::Family<prometheus::Counter>;
+  using Gauges = prometheus::Family<prometheus::Gauge>;
+  using Histograms = prometheus::Family<prometheus::Histogram>;
+  Counters& requests;                  // method, path, server_type, long_running
+  Histograms& request_seconds;         // likewise
+  Gauges& inflight;                    // likewise
+  Counters& authn_requests;            // code: of TokenReviews
+  Counters& authz_requests;            // code: of SubjectAccessReviews
+  Counters& refused;                   // why: unauthenticated, forbidden, unanswered, busy
+  Gauges& connections;                 // server
+  Gauges& displaced;                   // server: cut to make room, so far
+  prometheus::Gauge& has_certificate;  // 1: there is one to serve with
+};
+
+/// Labels of one request. `path`: the decoded one.
+struct RequestLabels {
+  std::string method, path, server_type, long_running;
+  prometheus::Labels Get() const;
+};
+RequestLabels LabelsOf(const std::string& method, const std::string& path, bool read_only);
+
+}  // namespace splitlet::node_api

@@ -1,0 +1,67 @@
+#pragma once
+
+/// Asks all processes for their metrics at once, each for at most a second.
+/// In:    who wants metrics.
+/// Owns:  one gathering under way; who comes meanwhile gets what it brings.
+/// Out:   questions to the processes.
+/// Killed at any line: who scrapes comes again.
+/// Threads: loop thread; the source as it says.
+/// Errors: none: a process that does not answer is missing, and splitlet_scrape_up says so.
+/// Source: docs/behaviour/node-api.md, "Metrics".
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libs/base/status.h"
+#include "libs/exec/exec.h"
+#include "services/node-api/metrics/merge.h"
+
+namespace splitlet::node_api {
+
+class MetricsSource {
+ public:
+  using Done = std::function<void(StatusOr<std::string> text)>;
+  virtual ~MetricsSource() = default;
+  /// `done` once, from any thread, also before this returns.
+  virtual void Ask(const std::string& process, const Deadline& deadline, Done done) = 0;
+};
+
+class Gather {
+ public:
+  struct Deps {
+    const Clock& clock;
+    exec::EventLoop& loop;
+    exec::Strands& strands;
+    std::shared_ptr<MetricsSource> source;
+    std::vector<std::string> processes;  // without this one
+    std::function<std::string()> own;    // on the loop
+    std::string own_name;
+  };
+  static constexpr Duration kLimit = std::chrono::seconds{1};
+
+  explicit Gather(Deps deps) : deps_(std::move(deps)) {}
+  Gather(const Gather&) = delete;
+  Gather& operator=(const Gather&) = delete;
+
+  using Done = std::function<void(const std::vector<Scraped>& scraped)>;
+  void Get(Done done);
+
+ private:
+  void OnAnswer(uint64_t round, const std::string& process, StatusOr<std::string> text);
+  void Finish();
+
+  Deps deps_;
+  uint64_t round_ = 0;
+  std::vector<Done> waiting_;
+  std::map<std::string, std::string> texts_;  // of those that have answered
+  size_t missing_ = 0;
+};
+
+/// splitlet_scrape_up{process}, 1 or 0, as text.
+std::string UpText(const std::vector<std::string>& processes,
+                   const std::map<std::string, std::string>& answered);
+
+}  // namespace splitlet::node_api

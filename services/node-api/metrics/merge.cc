@@ -1,0 +1,130 @@
+#include "services/node-api/metrics/merge.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <optional>
+
+#include "libs/daemon/metrics_text.h"
+
+namespace splitlet::node_api {
+namespace {
+
+struct Family {
+  std::string help, type;
+  std::vector<std::string> order;        // of series, as they came
+  std::map<std::string, double> values;  // by name and labels
+};
+using Families = std::map<std::string, Family>;
+
+std::string_view NextLine(std::string_view& text) {
+  const auto end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
+std::string_view NextWord(std::string_view& text) {
+  const auto end = text.find(' ');
+  const std::string_view word = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return word;
+}
+
+bool IsOfProcess(std::string_view family) {
+  return family.starts_with("process_") || family.starts_with("splitlet_");
+}
+
+/// Where the labels of a series end; npos: it has none, or they do not end.
+size_t EndOfLabels(std::string_view line) {
+  bool quoted = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (quoted && line[i] == '\\')
+      ++i;
+    else if (line[i] == '"')
+      quoted = !quoted;
+    else if (!quoted && line[i] == '}')
+      return i;
+  }
+  return std::string_view::npos;
+}
+
+std::string WithProcess(std::string_view series, const std::string& process) {
+  const std::string label = "process=\"" + process + "\"";
+  const auto open = series.find('{');
+  if (open == std::string_view::npos) return std::string(series) + "{" + label + "}";
+  const std::string_view labels = series.substr(open + 1);
+  if (labels.starts_with("process=\"") || labels.find(",process=\"") != std::string_view::npos)
+    return std::string(series);
+  return std::string(series.substr(0, open + 1)) + label + (labels == "}" ? "" : ",") +
+         std::string(labels);
+}
+
+/// Of "name_bucket" of a histogram "name".
+std::string FamilyOf(std::string_view name, const Families& families) {
+  if (families.contains(std::string(name))) return std::string(name);
+  for (const std::string_view ending : {"_bucket", "_sum", "_count"}) {
+    if (!name.ends_with(ending)) continue;
+    const std::string base(name.substr(0, name.size() - ending.size()));
+    if (families.contains(base)) return base;
+  }
+  return std::string(name);
+}
+
+void AddComment(std::string_view line, Families& families) {
+  NextWord(line);  // '#'
+  const std::string_view what = NextWord(line);
+  const std::string name(NextWord(line));
+  if (what == "HELP" && families[name].help.empty()) families[name].help = line;
+  if (what == "TYPE" && families[name].type.empty()) families[name].type = line;
+}
+
+void AddSample(std::string_view line, const std::string& process, Families& families) {
+  const auto open = line.find('{');
+  const auto labels_end = open == std::string_view::npos ? 0 : EndOfLabels(line);
+  if (labels_end == std::string_view::npos) return;
+  const auto blank = line.find(' ', labels_end);
+  if (blank == std::string_view::npos) return;
+  std::string series(line.substr(0, blank));
+  std::string_view rest = line.substr(blank + 1);
+  const std::string number(NextWord(rest));
+  char* end = nullptr;
+  const double value = std::strtod(number.c_str(), &end);
+  if (end == number.c_str()) return;
+  const std::string name = series.substr(0, series.find('{'));
+  Family& family = families[FamilyOf(name, families)];
+  if (IsOfProcess(name)) series = WithProcess(series, process);
+  const auto [place, is_new] = family.values.emplace(series, value);
+  if (is_new)
+    family.order.push_back(series);
+  else if (family.type == "counter" || family.type == "histogram")
+    place->second += value;
+}
+
+}  // namespace
+
+std::string MergeMetrics(const std::vector<Scraped>& scraped, const Wanted& wanted) {
+  Families families;
+  for (const Scraped& each : scraped) {
+    std::string_view text = each.text;
+    while (!text.empty()) {
+      const std::string_view line = NextLine(text);
+      if (line.starts_with('#'))
+        AddComment(line, families);
+      else if (!line.empty())
+        AddSample(line, each.process, families);
+    }
+  }
+  std::string out;
+  for (const auto& [name, family] : families) {
+    if (family.order.empty() || !wanted(name)) continue;
+    if (!family.help.empty()) out += "# HELP " + name + " " + family.help + "\n";
+    if (!family.type.empty()) out += "# TYPE " + name + " " + family.type + "\n";
+    for (const std::string& series : family.order)
+      out += series + " " + daemon::NumberText(family.values.at(series)) + "\n";
+  }
+  return out;
+}
+
+}  // namespace splitlet::node_api

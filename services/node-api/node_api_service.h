@@ -1,0 +1,74 @@
+#pragma once
+
+/// The process node-api: the kubelet's HTTPS API, for kubectl, scrapers and the API server.
+/// In:    views desired, podstatus, runtime; requests of its ports; answers of the other processes.
+/// Owns:  no table; the parts own what is asked for: Listeners, Front, Endpoints.
+/// Out:   answers; questions to the API server, gc, pod-worker and sync-loop.
+/// Killed at any line: connections end, and the next start serves again; nothing depends on it.
+/// Threads: loop thread; what blocks on strands; a thread for each port.
+/// Errors: as said at each.
+/// Source: docs/behaviour/node-api.md.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libs/daemon/service.h"
+#include "services/node-api/config.h"
+#include "services/node-api/endpoints.h"
+#include "services/node-api/front.h"
+#include "services/node-api/listeners.h"
+#include "services/node-api/metrics.h"
+
+namespace splitlet::node_api {
+
+struct NodeApiDeps {
+  const Clock& clock;
+  exec::EventLoop& loop;
+  exec::Strands& strands;
+  fs::FileSystem& files;
+  PodViews::Views views;
+  std::shared_ptr<Reviewer> reviewer;  // null: there is no API server
+  std::shared_ptr<StreamSource> streams;
+  std::shared_ptr<StatsSource> stats;
+  std::shared_ptr<MetricsSource> processes;
+  std::vector<std::string> process_names;
+  std::function<Status(const Deadline& deadline)> ask_sync_loop;
+  std::shared_ptr<logs::LogFiles> log_files;
+  std::function<std::unique_ptr<logs::LogWatch>(const std::string& path)> watch_log;
+  Listeners::StartServer start_server;
+  MachineLabels machine;
+  std::string secret;  // of this start; nobody else knows it
+  Log log;
+  prometheus::Registry& metrics;
+};
+
+class NodeApiService final : public daemon::Service {
+ public:
+  NodeApiService(NodeApiDeps deps, NodeApiConfig config);
+  NodeApiService(const NodeApiService&) = delete;
+  NodeApiService& operator=(const NodeApiService&) = delete;
+
+  void Start() override;
+  daemon::Health GetHealth() const override;
+  void BeginStop() override { endpoints_.Stop(); }
+  void WaitStopped() override { listeners_.Stop(std::chrono::milliseconds{500}); }
+  std::vector<std::string> Notes() const override { return listeners_.Notes(); }
+  std::vector<grpc::Service*> GrpcServices() override { return {}; }
+
+  void OnRequest(Surface surface, https::Request request,
+                 std::shared_ptr<https::Responder> responder) {
+    front_.OnRequest(surface, std::move(request), std::move(responder));
+  }
+
+ private:
+  NodeApiDeps deps_;
+  const NodeApiConfig config_;
+  NodeApiMetrics metrics_;
+  PodViews pods_;
+  Endpoints endpoints_;
+  Front front_;
+  Listeners listeners_;
+};
+
+}  // namespace splitlet::node_api

@@ -1,0 +1,57 @@
+#pragma once
+
+/// The pods of this node, by what config-source, status and pleg say of them.
+/// In:    views desired, podstatus, runtime.
+/// Owns:  nothing.
+/// Threads: loop thread only.
+/// Errors: NOT_FOUND for a pod that is not of this node.
+/// Source: docs/behaviour/node-api.md, "Pods".
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libs/base/status.h"
+#include "libs/bus/typed.h"
+#include "libs/kube/pod_types.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::node_api {
+
+struct PodSeen {
+  std::shared_ptr<const v1::DesiredRecord> desired;
+  std::shared_ptr<const v1::PodStatusRecord> status;  // null: none yet
+  std::shared_ptr<const v1::RuntimeRecord> runtime;   // likewise
+};
+
+class PodViews {
+ public:
+  struct Views {
+    bus::View<v1::DesiredRecord> desired;
+    bus::View<v1::PodStatusRecord> status;
+    bus::View<v1::RuntimeRecord> runtime;
+  };
+  explicit PodViews(Views views) : views_(std::move(views)) {}
+
+  /// All that are known from their sources and not only remembered as removed; no mirrors.
+  std::vector<PodSeen> All() const;
+  StatusOr<PodSeen> Find(const std::string& name_space, const std::string& name) const;
+  std::vector<std::shared_ptr<const v1::RuntimeRecord>> Runtime() const;
+  /// Why what they say is not to be relied on; empty: it is.
+  std::string problem() const;
+  /// Told of each change of what the runtime shows.
+  void OnRuntime(std::function<void()> changed);
+
+ private:
+  PodSeen SeenOf(const std::shared_ptr<const v1::DesiredRecord>& desired) const;
+  Views views_;
+};
+
+/// With its status; on any thread. Null: its record cannot be read.
+std::shared_ptr<kube::Pod> PodOf(const PodSeen& seen);
+
+/// The newest container of that name that runs; empty: none does.
+std::string RunningContainer(const PodSeen& seen, const std::string& name);
+bool Runs(const v1::RuntimeRecord& record, const std::string& container_id);
+
+}  // namespace splitlet::node_api

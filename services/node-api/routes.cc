@@ -1,0 +1,99 @@
+#include "services/node-api/routes.h"
+
+#include <algorithm>
+#include <array>
+
+namespace splitlet::node_api {
+namespace {
+
+struct Row {
+  std::string_view path;
+  Route route;
+  enum class Below { kNot, kToo, kOnly } below;  // only: the path itself is sent to "path/"
+  std::string_view methods;
+  bool debugging;
+  enum class ReadOnly { kServed, kDisabled, kUnknown } read_only;
+};
+using Below = Row::Below;
+using ReadOnly = Row::ReadOnly;
+
+constexpr auto kRows = std::to_array<Row>({
+    {"/healthz", Route::kHealthz, Below::kToo, "", false, ReadOnly::kServed},
+    {"/pods", Route::kPods, Below::kNot, "GET", false, ReadOnly::kServed},
+    {"/stats", Route::kStats, Below::kOnly, "GET, POST", false, ReadOnly::kServed},
+    {"/metrics", Route::kMetrics, Below::kNot, "", false, ReadOnly::kServed},
+    {"/metrics/cadvisor", Route::kCadvisor, Below::kNot, "", false, ReadOnly::kServed},
+    {"/metrics/resource", Route::kResource, Below::kNot, "", false, ReadOnly::kServed},
+    {"/metrics/probes", Route::kProbes, Below::kNot, "", false, ReadOnly::kServed},
+    {"/metrics/slis", Route::kSlis, Below::kNot, "", false, ReadOnly::kServed},
+    {"/run", Route::kRun, Below::kToo, "POST", true, ReadOnly::kDisabled},
+    {"/exec", Route::kExec, Below::kToo, "GET, POST", true, ReadOnly::kDisabled},
+    {"/attach", Route::kAttach, Below::kToo, "GET, POST", true, ReadOnly::kDisabled},
+    {"/portForward", Route::kPortForward, Below::kToo, "GET, POST", true, ReadOnly::kDisabled},
+    {"/containerLogs", Route::kContainerLogs, Below::kToo, "GET", true, ReadOnly::kDisabled},
+    {"/runningpods", Route::kRunningPods, Below::kOnly, "GET", true, ReadOnly::kDisabled},
+    {"/logs", Route::kLogs, Below::kOnly, "GET", true, ReadOnly::kDisabled},
+    {"/debug/pprof", Route::kProfile, Below::kOnly, "GET", true, ReadOnly::kDisabled},
+    {"/configz", Route::kConfigz, Below::kNot, "", true, ReadOnly::kUnknown},
+    {"/checkpoint", Route::kCheckpoint, Below::kOnly, "POST", true, ReadOnly::kUnknown},
+});
+
+const Row* RowOf(std::string_view path) {
+  const auto row = std::ranges::find_if(kRows, [path](const Row& each) {
+    if (path == each.path) return true;
+    return each.below != Below::kNot && path.starts_with(each.path) &&
+           path[each.path.size()] == '/';
+  });
+  return row == kRows.end() ? nullptr : row;
+}
+
+const Row& RowOf(Route route) { return *std::ranges::find(kRows, route, &Row::route); }
+
+Match Disabled(const char* text) {
+  return {.kind = Match::Kind::kDisabled, .route = Route::kHealthz, .text = text};
+}
+
+}  // namespace
+
+Match FindRoute(std::string_view path, Surface surface,
+                const config::KubeletConfig::Server& settings) {
+  const Row* row = RowOf(path);
+  if (row == nullptr) return {};
+  if (surface == Surface::kHealthz)
+    return path == "/healthz" || path == "/healthz/ping"
+               ? Match{.kind = Match::Kind::kServed, .route = row->route, .text = ""}
+               : Match{};
+  const bool closed =
+      row->debugging && (surface == Surface::kReadOnly || !settings.debugging_handlers);
+  if (closed && row->read_only == ReadOnly::kUnknown) return {};
+  if (path == row->path && row->below == Below::kOnly)
+    return {.kind = Match::Kind::kRedirect, .route = row->route, .text = ""};
+  if (closed) return Disabled("Debug endpoints are disabled.");
+  if (row->route == Route::kLogs && !settings.system_log_handler)
+    return Disabled("logs endpoint is disabled.");
+  return {.kind = Match::Kind::kServed, .route = row->route, .text = ""};
+}
+
+std::string_view MethodsOf(Route route) { return RowOf(route).methods; }
+
+bool TakesMethod(Route route, std::string_view method) {
+  std::string_view methods = MethodsOf(route);
+  if (methods.empty()) return true;
+  while (!methods.empty()) {
+    const auto comma = methods.find(", ");
+    if (methods.substr(0, comma) == method) return true;
+    methods.remove_prefix(comma == std::string_view::npos ? methods.size() : comma + 2);
+  }
+  return false;
+}
+
+bool IsUnacceptable(Route route, std::string_view accept) {
+  const bool json = route == Route::kPods || route == Route::kStats ||
+                    route == Route::kRunningPods || route == Route::kCheckpoint;
+  if (!json || accept.empty()) return false;
+  for (const std::string_view taken : {"*/*", "application/*", "application/json"})
+    if (accept.find(taken) != std::string_view::npos) return false;
+  return true;
+}
+
+}  // namespace splitlet::node_api

@@ -1,0 +1,64 @@
+#pragma once
+
+/// Which path is what, on which port, and by which methods.
+/// Threads: any; nothing fails.
+/// Source: docs/behaviour/node-api.md, "Paths".
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libs/config/kubelet_config.h"
+
+namespace splitlet::node_api {
+
+enum class Surface {
+  kSecured,   // who asks is authenticated and authorized
+  kReadOnly,  // nobody is asked who they are; some paths only
+  kHealthz,   // /healthz and /healthz/ping, of this process alone
+};
+
+enum class Route {
+  kHealthz,
+  kPods,
+  kStats,
+  kMetrics,
+  kCadvisor,
+  kResource,
+  kProbes,
+  kSlis,
+  kRun,
+  kExec,
+  kAttach,
+  kPortForward,
+  kContainerLogs,
+  kRunningPods,
+  kLogs,
+  kProfile,
+  kConfigz,
+  kCheckpoint,
+};
+
+struct Match {
+  enum class Kind {
+    kUnknown,   // 404, before anybody is asked who they are
+    kRedirect,  // to the same path with a slash
+    kDisabled,  // 405 with `text`
+    kServed,
+  };
+  Kind kind = Kind::kUnknown;
+  Route route = Route::kHealthz;
+  std::string text;
+};
+
+/// `path`: decoded.
+Match FindRoute(std::string_view path, Surface surface,
+                const config::KubeletConfig::Server& settings);
+
+/// "GET, POST"; empty: any.
+std::string_view MethodsOf(Route route);
+bool TakesMethod(Route route, std::string_view method);
+/// It answers JSON, and `accept` does not take that.
+bool IsUnacceptable(Route route, std::string_view accept);
+
+}  // namespace splitlet::node_api

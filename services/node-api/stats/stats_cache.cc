@@ -1,0 +1,85 @@
+#include "services/node-api/stats/stats_cache.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <utility>
+
+#include "libs/base/fail_point.h"
+#include "libs/rpc/unary.h"
+#include "splitlet/v1/stats.grpc.pb.h"
+
+namespace splitlet::node_api {
+namespace {
+
+class RpcStatsSource final : public StatsSource {
+ public:
+  RpcStatsSource(const Clock& clock, const std::shared_ptr<grpc::Channel>& channel)
+      : clock_(clock), stub_(v1::NodeStats::NewStub(channel)) {}
+
+  StatusOr<v1::NodeStatsReply> Get(const Deadline& deadline) override {
+    FAIL_POINT("node-api.stats.before");
+    rpc::ClientCall call(clock_, deadline);
+    return rpc::Unary(call, *stub_, &v1::NodeStats::Stub::GetNodeStats, v1::NodeStatsRequest());
+  }
+
+ private:
+  const Clock& clock_;
+  const std::unique_ptr<v1::NodeStats::Stub> stub_;
+};
+
+std::map<std::string, uint64_t> UsageOf(const v1::NodeStatsReply& reply) {
+  std::map<std::string, uint64_t> usage;
+  if (reply.node().has_cpu_usage_core_ns()) usage[""] = reply.node().cpu_usage_core_ns();
+  for (const auto& container : reply.containers())
+    usage[container.id()] = container.cpu_usage_core_ns();
+  return usage;
+}
+
+/// Of a counter that went down there is no rate: it is another's now.
+std::map<std::string, uint64_t> Rates(const v1::NodeStatsReply& before,
+                                      const v1::NodeStatsReply& after) {
+  std::map<std::string, uint64_t> rates;
+  const int64_t elapsed = after.at_wall_ns() - before.at_wall_ns();
+  if (elapsed <= 0) return rates;
+  const auto old = UsageOf(before);
+  for (const auto& [id, usage] : UsageOf(after)) {
+    const auto found = old.find(id);
+    if (found == old.end() || usage < found->second) continue;
+    const double used = static_cast<double>(usage - found->second);
+    rates[id] = static_cast<uint64_t>(used / static_cast<double>(elapsed) * 1e9);
+  }
+  return rates;
+}
+
+}  // namespace
+
+std::unique_ptr<StatsSource> MakeStatsSource(const Clock& clock,
+                                             std::shared_ptr<grpc::Channel> channel) {
+  return std::make_unique<RpcStatsSource>(clock, channel);
+}
+
+void StatsCache::Get(Done done) {
+  if (last_ != nullptr && deps_.clock.Now() - asked_at_ < kFresh) return done(last_);
+  waiting_.push_back(std::move(done));
+  if (waiting_.size() > 1) return;
+  deps_.strands.Run("stats", [this] {
+    auto reply = deps_.source->Get(After(deps_.clock, kLimit));
+    deps_.loop.Post([this, reply = std::move(reply)] { OnReply(reply); });
+  });
+}
+
+void StatsCache::OnReply(StatusOr<v1::NodeStatsReply> reply) {
+  const auto waiting = std::exchange(waiting_, {});
+  if (!reply.ok()) {
+    for (const auto& done : waiting) done(reply.status());
+    return;
+  }
+  auto figures = std::make_shared<Figures>();
+  if (last_ != nullptr) figures->nano_cores = Rates(last_->reply, *reply);
+  figures->reply = *std::move(reply);
+  asked_at_ = deps_.clock.Now();
+  last_ = std::move(figures);
+  for (const auto& done : waiting) done(last_);
+}
+
+}  // namespace splitlet::node_api

@@ -1,0 +1,68 @@
+#pragma once
+
+/// What the node and its containers use, asked of gc at most every few seconds.
+/// In:    who wants figures.
+/// Owns:  the last answer; a rate of CPU for what was in the last two.
+/// Out:   calls to gc, one at a time, on a strand.
+/// Killed at any line: gc is asked again; rates come with the second answer.
+/// Threads: loop thread; the source on a strand.
+/// Errors: those of the call.
+/// Source: docs/behaviour/node-api.md, "Figures".
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libs/base/status.h"
+#include "libs/exec/exec.h"
+#include "splitlet/v1/stats.pb.h"
+
+namespace grpc {
+class Channel;
+}
+
+namespace splitlet::node_api {
+
+class StatsSource {
+ public:
+  virtual ~StatsSource() = default;
+  virtual StatusOr<v1::NodeStatsReply> Get(const Deadline& deadline) = 0;  // on a strand
+};
+std::unique_ptr<StatsSource> MakeStatsSource(const Clock& clock,
+                                             std::shared_ptr<grpc::Channel> channel);
+
+struct Figures {
+  v1::NodeStatsReply reply;
+  std::map<std::string, uint64_t> nano_cores;  // by container id, "" is the node; where known
+};
+
+class StatsCache {
+ public:
+  struct Deps {
+    const Clock& clock;
+    exec::EventLoop& loop;
+    exec::Strands& strands;
+    std::shared_ptr<StatsSource> source;
+  };
+  static constexpr Duration kFresh = std::chrono::seconds{5}, kLimit = std::chrono::seconds{9};
+
+  explicit StatsCache(Deps deps) : deps_(std::move(deps)) {}
+  StatsCache(const StatsCache&) = delete;
+  StatsCache& operator=(const StatsCache&) = delete;
+
+  using Done = std::function<void(const StatusOr<std::shared_ptr<const Figures>>& figures)>;
+  void Get(Done done);
+
+ private:
+  void OnReply(StatusOr<v1::NodeStatsReply> reply);
+
+  Deps deps_;
+  std::shared_ptr<const Figures> last_;
+  Clock::Time asked_at_;
+  std::vector<Done> waiting_;
+};
+
+}  // namespace splitlet::node_api

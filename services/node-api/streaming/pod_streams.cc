@@ -1,0 +1,155 @@
+#include "services/node-api/streaming/pod_streams.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <utility>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/fail_point.h"
+#include "libs/rpc/unary.h"
+#include "services/node-api/pods/containers.h"
+#include "services/node-api/replies.h"
+#include "services/node-api/streaming/stream_query.h"
+#include "splitlet/v1/streams.grpc.pb.h"
+
+namespace splitlet::node_api {
+namespace {
+
+constexpr Duration kOpenLimit = std::chrono::seconds{20};
+constexpr Duration kRunLimit = std::chrono::seconds{55};
+
+class RpcStreamSource final : public StreamSource {
+ public:
+  RpcStreamSource(const Clock& clock, std::shared_ptr<grpc::Channel> channel)
+      : clock_(clock), stub_(v1::PodStreams::NewStub(channel)) {}
+
+  StatusOr<std::string> Open(const v1::OpenStreamRequest& request,
+                             const Deadline& deadline) override {
+    FAIL_POINT("node-api.stream.before");
+    rpc::ClientCall call(clock_, deadline);
+    auto reply = rpc::Unary(call, *stub_, &v1::PodStreams::Stub::OpenStream, request);
+    if (!reply.ok()) return reply.status();
+    return reply->url();
+  }
+  StatusOr<v1::RunCommandReply> Run(const v1::RunCommandRequest& request,
+                                    const Deadline& deadline) override {
+    FAIL_POINT("node-api.run.before");
+    rpc::ClientCall call(clock_, deadline);
+    return rpc::Unary(call, *stub_, &v1::PodStreams::Stub::RunCommand, request);
+  }
+
+ private:
+  const Clock& clock_;
+  const std::unique_ptr<v1::PodStreams::Stub> stub_;
+};
+
+https::Answer ErrorReply(const Status& status) {
+  if (status.code() == StatusCode::kNotFound) return TextReply(404, Message(status));
+  if (status.code() != StatusCode::kResourceExhausted) return TextReply(500, Message(status));
+  https::Answer answer = TextReply(429, Message(status));
+  answer.headers.emplace_back("Retry-After", "60");
+  return answer;
+}
+
+/// Split at single blanks, without quotes.
+std::vector<std::string> WordsOf(const std::string& command) {
+  std::vector<std::string> words;
+  size_t from = 0;
+  while (true) {
+    const auto blank = command.find(' ', from);
+    words.push_back(command.substr(from, blank - from));
+    if (blank == std::string::npos) return words;
+    from = blank + 1;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<StreamSource> MakeStreamSource(const Clock& clock,
+                                               std::shared_ptr<grpc::Channel> channel) {
+  return std::make_unique<RpcStreamSource>(clock, std::move(channel));
+}
+
+void PodStreams::Serve(Asked asked) {
+  const auto place = ReadStreamPath(asked.route, asked.path);
+  if (!place) return asked.responder->Send(TextReply(404, "404: Page Not Found"));
+  const auto seen = deps_.pods.Find(place->name_space, place->pod);
+  if (asked.route == Route::kRun) {
+    if (!seen.ok()) return asked.responder->Send(TextReply(404, "pod does not exist"));
+    return Run(*seen, place->container, std::move(asked));
+  }
+  StreamQuery query = ReadStreamQuery(asked.route, Query(asked.request.query), asked.request);
+  if (query.refusal) return asked.responder->Send(*query.refusal);
+  if (!seen.ok()) return asked.responder->Send(TextReply(404, "pod does not exist"));
+  const std::string& uid = seen->desired->uid();
+  const bool other = !place->uid.empty() && place->uid != uid;
+  query.request.set_uid(uid);
+  if (asked.route == Route::kPortForward) {
+    if (other) return asked.responder->Send(TextReply(404, "pod not found"));
+    return Open(std::move(query.request), std::move(asked));
+  }
+  const bool attach = asked.route == Route::kAttach;
+  if (attach && other)
+    return asked.responder->Send(
+        TextReply(500, fmt::format("pod {}_{} not found", place->pod, place->name_space)));
+  const std::string id = RunningContainer(*seen, place->container);
+  if (id.empty())
+    return asked.responder->Send(
+        TextReply(500, attach ? fmt::format("container {} not found in pod {}_{}", place->container,
+                                            place->pod, place->name_space)
+                              : fmt::format("container not found (\"{}\")", place->container)));
+  query.request.set_container_id(id);
+  if (const auto pod = attach ? PodOf(*seen) : nullptr) {
+    query.request.set_tty(HasTerminal(*pod, place->container));
+    if (query.request.tty()) query.request.set_want_stderr(false);
+  }
+  Open(std::move(query.request), std::move(asked));
+}
+
+void PodStreams::Open(v1::OpenStreamRequest request, Asked asked) {
+  if (waiting_ >= kMaxWaiting)
+    return asked.responder->Send(
+        ErrorReply(ResourceExhausted("too many streams are being opened")));
+  ++waiting_;
+  deps_.strands.Run(fmt::format("stream/{}", ++last_),
+                    [this, request = std::move(request), asked = std::move(asked)] {
+                      auto url = deps_.source->Open(request, After(deps_.clock, kOpenLimit));
+                      deps_.loop.Post([this, url = std::move(url), asked] {
+                        --waiting_;
+                        if (!url.ok()) return asked.responder->Send(ErrorReply(url.status()));
+                        if (!IsUpgrade(asked.request))
+                          return asked.responder->Send(TextReply(500, "Upgrade request required"));
+                        auto backend = BackendFor(asked.request, *url);
+                        if (!backend.ok())
+                          return asked.responder->Send(ErrorReply(backend.status()));
+                        asked.responder->PassTo(*std::move(backend));
+                      });
+                    });
+}
+
+void PodStreams::Run(const PodSeen& seen, const std::string& container, Asked asked) {
+  v1::RunCommandRequest request;
+  request.set_uid(seen.desired->uid());
+  request.set_container_id(RunningContainer(seen, container));
+  if (request.container_id().empty())
+    return asked.responder->Send(
+        TextReply(500, fmt::format("container not found (\"{}\")", container)));
+  for (auto& word : WordsOf(Query(asked.request.query).Get("cmd"))) request.add_command(word);
+  if (waiting_ >= kMaxWaiting)
+    return asked.responder->Send(ErrorReply(ResourceExhausted("too many commands are run")));
+  ++waiting_;
+  deps_.strands.Run(
+      fmt::format("stream/{}", ++last_), [this, request, responder = asked.responder] {
+        auto reply = deps_.source->Run(request, After(deps_.clock, kRunLimit));
+        deps_.loop.Post([this, reply = std::move(reply), responder] {
+          --waiting_;
+          if (!reply.ok()) return responder->Send(TextReply(500, Message(reply.status())));
+          if (reply->exit_code() != 0)
+            return responder->Send(TextReply(
+                500, fmt::format("command terminated with exit code {}", reply->exit_code())));
+          responder->Send(JsonReply(reply->output() + reply->errors()));
+        });
+      });
+}
+
+}  // namespace splitlet::node_api

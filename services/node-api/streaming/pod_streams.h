@@ -1,0 +1,75 @@
+#pragma once
+
+/// exec, attach, portForward and run: pod-worker has the runtime open a stream, and its bytes are
+/// passed through; a command without a stream pod-worker runs itself.
+/// In:    requests that are allowed.
+/// Owns:  how many calls wait.
+/// Out:   calls to pod-worker, on strands; connections that are passed on to the runtime's server.
+/// Killed at any line: the connections end with the process, and with them the commands.
+/// Threads: loop thread; calls on strands.
+/// Errors: answers in a kubelet's words.
+/// Source: docs/behaviour/node-api.md, "Streams".
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "libs/base/status.h"
+#include "libs/exec/exec.h"
+#include "libs/https/server.h"
+#include "services/node-api/pods/pod_views.h"
+#include "services/node-api/routes.h"
+#include "splitlet/v1/streams.pb.h"
+
+namespace grpc {
+class Channel;
+}
+
+namespace splitlet::node_api {
+
+/// pod-worker as node-api calls it.
+/// Threads: strands; calls block up to their deadline.
+class StreamSource {
+ public:
+  virtual ~StreamSource() = default;
+  /// The URL of the runtime's streaming server.
+  virtual StatusOr<std::string> Open(const v1::OpenStreamRequest& request,
+                                     const Deadline& deadline) = 0;
+  virtual StatusOr<v1::RunCommandReply> Run(const v1::RunCommandRequest& request,
+                                            const Deadline& deadline) = 0;
+};
+std::unique_ptr<StreamSource> MakeStreamSource(const Clock& clock,
+                                               std::shared_ptr<grpc::Channel> channel);
+
+class PodStreams {
+ public:
+  struct Deps {
+    const Clock& clock;
+    exec::EventLoop& loop;
+    exec::Strands& strands;
+    const PodViews& pods;
+    std::shared_ptr<StreamSource> source;
+  };
+  static constexpr int kMaxWaiting = 16;
+
+  explicit PodStreams(Deps deps) : deps_(std::move(deps)) {}
+
+  /// `path`: decoded. Routes kExec, kAttach, kPortForward and kRun.
+  struct Asked {
+    Route route = Route::kExec;
+    std::string path;
+    https::Request request;
+    std::shared_ptr<https::Responder> responder;
+  };
+  void Serve(Asked asked);
+
+ private:
+  void Open(v1::OpenStreamRequest request, Asked asked);
+  void Run(const PodSeen& seen, const std::string& container, Asked asked);
+
+  Deps deps_;
+  uint64_t last_ = 0;
+  int waiting_ = 0;
+};
+
+}  // namespace splitlet::node_api
