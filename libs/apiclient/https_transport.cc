@@ -202,13 +202,13 @@ HttpsTransport::HttpsTransport(Deps deps, Options options)
 }
 
 HttpsTransport::~HttpsTransport() {
-  reader_.GiveUp();
   {
     const std::lock_guard lock(mutex_);
     inbox_.stop = true;
     asked_.notify_all();
     multi_.Wake();
   }
+  reader_.GiveUp();  // after it: what a plugin says now is nobody's answer
   if (engine_thread_.joinable()) engine_thread_.join();
   if (reader_thread_.joinable()) reader_thread_.join();
 }

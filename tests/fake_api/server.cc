@@ -52,7 +52,7 @@ class Exchange {
   void OnData(std::string_view data) {
     const std::lock_guard lock(mutex_);
     BeginLocked();
-    if (stream_ != nullptr) stream_->Write(data);
+    if (stream_ != nullptr && !data.empty()) stream_->Write(data);
   }
   void OnDone(const StatusOr<Response>& answer) {
     const std::lock_guard lock(mutex_);
