@@ -5,7 +5,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
-#include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
 
 #include <array>
 #include <utility>

@@ -42,10 +42,10 @@ class ConnectionResponder final : public Responder {
   }
   void Send(Answer answer) override {
     answered_ = true;
-    core_->Post([connection = connection_, request = request_,
-                 answer = std::move(answer)]() mutable {
-      connection->Send(request, std::move(answer));
-    });
+    core_->Post(
+        [connection = connection_, request = request_, answer = std::move(answer)]() mutable {
+          connection->Send(request, std::move(answer));
+        });
   }
   std::shared_ptr<Stream> Begin(Answer head) override;
   void PassTo(Backend backend) override {
@@ -68,9 +68,10 @@ class ConnectionStream final : public Stream {
                    std::shared_ptr<ChunkQueue> queue)
       : core_(std::move(core)), connection_(std::move(connection)), queue_(std::move(queue)) {}
   ~ConnectionStream() override {
-    if (!ended_) core_->Post([connection = connection_, queue = queue_] {
-      if (!queue->gone()) connection->Cut();
-    });
+    if (!ended_)
+      core_->Post([connection = connection_, queue = queue_] {
+        if (!queue->gone()) connection->Cut();
+      });
   }
   ConnectionStream(const ConnectionStream&) = delete;
   ConnectionStream& operator=(const ConnectionStream&) = delete;
@@ -100,10 +101,10 @@ class ConnectionStream final : public Stream {
 std::shared_ptr<Stream> ConnectionResponder::Begin(Answer head) {
   answered_ = true;
   auto queue = std::make_shared<ChunkQueue>();
-  core_->Post([connection = connection_, request = request_, queue,
-               head = std::move(head)]() mutable {
-    connection->Begin(request, std::move(head), queue);
-  });
+  core_->Post(
+      [connection = connection_, request = request_, queue, head = std::move(head)]() mutable {
+        connection->Begin(request, std::move(head), queue);
+      });
   return std::make_shared<ConnectionStream>(core_, connection_, std::move(queue));
 }
 
@@ -237,9 +238,15 @@ void Connection::Refuse(error_code error) {
 
 Request Connection::TakeRequest() {
   const auto& got = parser_->get();
-  Request request{.method = TextOf(got.method_string()), .target = TextOf(got.target()),
-                  .path = "", .query = "", .headers = {}, .body = got.body(), .peer = peer_,
-                  .tls = wire_->ssl() != nullptr, .client = std::nullopt};
+  Request request{.method = TextOf(got.method_string()),
+                  .target = TextOf(got.target()),
+                  .path = "",
+                  .query = "",
+                  .headers = {},
+                  .body = got.body(),
+                  .peer = peer_,
+                  .tls = wire_->ssl() != nullptr,
+                  .client = std::nullopt};
   const auto mark = request.target.find('?');
   request.path = request.target.substr(0, mark);
   if (mark != std::string::npos) request.query = request.target.substr(mark + 1);
@@ -283,8 +290,8 @@ void Connection::Send(uint64_t request, Answer answer) {
   if (state_ != State::kAnswering || request != request_ || std::exchange(answered_, true)) return;
   keep_alive_ = keep_alive_ && !core_->stopping;
   const bool bodyless = answer.code == 204 || answer.code == 304;
-  outgoing_ = HeadOf(
-      answer, bodyless ? "" : fmt::format("Content-Length: {}\r\n", answer.body.size()));
+  outgoing_ =
+      HeadOf(answer, bodyless ? "" : fmt::format("Content-Length: {}\r\n", answer.body.size()));
   if (!head_only_ && !bodyless) outgoing_ += answer.body;
   WritePiece(0);
 }
@@ -321,8 +328,7 @@ void Connection::Begin(uint64_t request, Answer head, std::shared_ptr<ChunkQueue
   queue_ = std::move(queue);
   if (client_gone_) return Cut();
   if (!head.body.empty())
-    outgoing_ +=
-        chunked_ ? fmt::format("{:x}\r\n{}\r\n", head.body.size(), head.body) : head.body;
+    outgoing_ += chunked_ ? fmt::format("{:x}\r\n{}\r\n", head.body.size(), head.body) : head.body;
   WritePiece(0);
 }
 
@@ -371,9 +377,8 @@ void Connection::PassTo(uint64_t request, Backend backend) {
 
 void Connection::ReadBytes(std::function<void(std::string bytes)> done) {
   if (client_gone_ || !pending_.empty()) {
-    asio::post(core_->context, [done = std::move(done), bytes = std::exchange(pending_, {})] {
-      done(bytes);
-    });
+    asio::post(core_->context,
+               [done = std::move(done), bytes = std::exchange(pending_, {})] { done(bytes); });
     return;
   }
   tunnel_read_ = std::move(done);
@@ -382,10 +387,8 @@ void Connection::ReadBytes(std::function<void(std::string bytes)> done) {
 
 void Connection::WriteBytes(std::string bytes, std::function<void(bool written)> done) {
   outgoing_ = std::move(bytes);
-  wire_->Write(asio::buffer(outgoing_),
-               [self = shared_from_this(), done = std::move(done)](error_code error, size_t) {
-                 done(!error);
-               });
+  wire_->Write(asio::buffer(outgoing_), [self = shared_from_this(), done = std::move(done)](
+                                            error_code error, size_t) { done(!error); });
 }
 
 void Connection::FailTunnel(const std::string& why) {

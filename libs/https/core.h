@@ -42,7 +42,7 @@ struct Core {
   const ServerOptions options;
   const Handler handler;
   boost::asio::io_context context{1};
-  boost::asio::steady_timer grace{context};  // while it stops
+  boost::asio::steady_timer grace{context};            // while it stops
   std::list<std::shared_ptr<Connection>> connections;  // the oldest first
   std::shared_ptr<const ClientAuthority> authority;
   bool stopping = false;

@@ -32,9 +32,8 @@ class AsioServer final : public Server {
     core_->Post([this, context = std::move(context)] { tls_ = context; });
   }
   void SetClientAuthority(std::shared_ptr<const ClientAuthority> authority) override {
-    core_->Post([core = core_.get(), authority = std::move(authority)] {
-      core->authority = authority;
-    });
+    core_->Post(
+        [core = core_.get(), authority = std::move(authority)] { core->authority = authority; });
   }
   size_t connections() const override { return core_->count; }
   uint64_t displaced() const override { return core_->displaced; }
@@ -97,12 +96,11 @@ void AsioServer::Take(tcp::socket socket, const tcp::endpoint& peer) {
   error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);
   socket.set_option(asio::socket_base::keep_alive(true), ignored);
-  auto wire = core_->options.tls ? MakeTlsWire(std::move(socket), tls_)
-                                 : MakePlainWire(std::move(socket));
+  auto wire =
+      core_->options.tls ? MakeTlsWire(std::move(socket), tls_) : MakePlainWire(std::move(socket));
   auto& all = core_->connections;
-  const auto place =
-      all.insert(all.end(), std::make_shared<Connection>(core_, std::move(wire),
-                                                         peer.address().to_string()));
+  const auto place = all.insert(
+      all.end(), std::make_shared<Connection>(core_, std::move(wire), peer.address().to_string()));
   ++core_->count;
   // A copy: one that fails at once leaves the list while it starts.
   const std::shared_ptr<Connection> connection = *place;

@@ -1,9 +1,10 @@
 #pragma once
 
-/// An HTTP/1.1 server, over TLS or plain: whole answers, streams of chunks, and connections that are
-/// passed on to another server after an upgrade. Connections, headers, bodies and times are bounded.
+/// An HTTP/1.1 server, over TLS or plain: whole answers, streams of chunks, and connections that
+/// are passed on to another server after an upgrade. Connections, headers, bodies, times are
+/// bounded.
 /// Owns:    its connections. One that is cut leaves all lists at once.
-/// Threads: one of its own; the handler runs on it and must not block. Responder and Stream from any.
+/// Threads: one of its own; the handler runs on it and must not block. Responder, Stream from any.
 /// Errors:  from Start, by errno or INVALID_ARGUMENT for the address. A client's go to the client.
 /// Source:  docs/behaviour/node-api.md, "Listeners"; RFC 9112.
 

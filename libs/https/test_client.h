@@ -1,7 +1,8 @@
 #pragma once
 
 /// A blocking client on loopback, byte by byte, over TLS or plain, for tests. Reads give up after
-/// ten seconds. Threads: one.
+/// ten seconds.
+/// Threads: one.
 
 #include <arpa/inet.h>
 #include <openssl/err.h>

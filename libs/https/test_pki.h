@@ -1,6 +1,7 @@
 #pragma once
 
-/// Certificates and keys in memory, for tests. Threads: any; what fails is a CHECK.
+/// Certificates and keys in memory, for tests.
+/// Threads: any; what fails is a CHECK.
 
 #include <openssl/bio.h>
 #include <openssl/evp.h>
@@ -22,7 +23,7 @@ class TestIdentity {
   struct Wanted {
     std::string common_name = "localhost";
     std::vector<std::string> organizations;
-    std::string usage = "serverAuth";  // or clientAuth; "CA": it may sign
+    std::string usage = "serverAuth";           // or clientAuth; "CA": it may sign
     long not_before = -3600, not_after = 3600;  // seconds from now
   };
   /// `issuer` null: signed by itself.

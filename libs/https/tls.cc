@@ -48,18 +48,26 @@ StatusOr<std::string> SuiteList(const std::vector<std::string>& names) {
   return list;
 }
 
-/// HTTP/2 is not offered.
-int ChooseProtocol(SSL*, const unsigned char** out, unsigned char* out_length,
-                   const unsigned char* in, unsigned in_length, void*) {
+/// The place of http/1.1 in a list of names with their lengths before them; HTTP/2 is not offered.
+std::optional<size_t> FindProtocol(std::string_view offered) {
   static constexpr std::string_view kOurs = "http/1.1";
-  for (unsigned at = 0; at < in_length; at += 1U + in[at]) {
-    const std::string_view offered(reinterpret_cast<const char*>(in + at + 1), in[at]);
-    if (offered != kOurs) continue;
-    *out = in + at + 1;
-    *out_length = in[at];
-    return SSL_TLSEXT_ERR_OK;
-  }
-  return SSL_TLSEXT_ERR_NOACK;
+  for (size_t at = 0; at < offered.size(); at += 1U + static_cast<unsigned char>(offered[at]))
+    if (offered.substr(at + 1, static_cast<unsigned char>(offered[at])) == kOurs) return at;
+  return std::nullopt;
+}
+
+void ChooseProtocol(SSL_CTX* context) {
+  SSL_CTX_set_alpn_select_cb(
+      context,
+      [](SSL*, const unsigned char** out, unsigned char* length, const unsigned char* in,
+         unsigned in_length, void*) {
+        const auto at = FindProtocol({reinterpret_cast<const char*>(in), in_length});
+        if (!at) return SSL_TLSEXT_ERR_NOACK;
+        *out = in + *at + 1;
+        *length = in[*at];
+        return SSL_TLSEXT_ERR_OK;
+      },
+      nullptr);
 }
 
 /// Who the client is shows with each request, by the authority of then.
@@ -86,7 +94,7 @@ Status SetUp(SSL_CTX* context, const TlsSettings& settings) {
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(context, 0);
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
-  SSL_CTX_set_alpn_select_cb(context, &ChooseProtocol, nullptr);
+  ChooseProtocol(context);
   return OkStatus();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-/// What TlsContext is, for the wire. Threads: as tls.h says; nothing fails.
+/// What TlsContext is, for the wire.
+/// Threads: as tls.h says; nothing fails.
 
 #include <boost/asio/ssl/context.hpp>
 

@@ -31,8 +31,8 @@ class TlsFiles {
       : files_(files), settings_(std::move(settings)), places_(std::move(places)) {}
 
   struct Found {
-    bool changed = false;  // since the last look
-    std::shared_ptr<const TlsContext> context;          // null: none yet
+    bool changed = false;                              // since the last look
+    std::shared_ptr<const TlsContext> context;         // null: none yet
     std::shared_ptr<const ClientAuthority> authority;  // null: none
     Status problem;  // with what was there to be read; the rest stands
   };

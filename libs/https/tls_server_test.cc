@@ -23,9 +23,9 @@ std::unique_ptr<Server> WhoAmI() {
   auto server = StartServer({}, [](const Request& request, std::shared_ptr<Responder> responder) {
     std::string text = "nobody";
     if (request.client)
-      text = fmt::format("{} of {}", request.client->common_name,
-                         request.client->organizations.empty() ? "none"
-                                                               : request.client->organizations[0]);
+      text = fmt::format(
+          "{} of {}", request.client->common_name,
+          request.client->organizations.empty() ? "none" : request.client->organizations[0]);
     responder->Send({.code = 200, .headers = {}, .body = text + "\n"});
   });
   CHECK(server.ok(), "{}", ToString(server.status()));
@@ -39,8 +39,8 @@ class TlsServer : public testing::Test {
     files_.Replace("/s.crt", identity.certificate_pem(), {}).IgnoreError();
     files_.Replace("/s.key", identity.key_pem(), {}).IgnoreError();
     files_.Replace("/ca.crt", Authority().certificate_pem(), {}).IgnoreError();
-    found_ = std::make_unique<TlsFiles>(
-        files_, settings, TlsFiles::Places{{{"/s.crt", "/s.key"}}, "/ca.crt"});
+    found_ = std::make_unique<TlsFiles>(files_, settings,
+                                        TlsFiles::Places{{{"/s.crt", "/s.key"}}, "/ca.crt"});
     ASSERT_EQ(found_->Apply(*server_), OkStatus());
   }
   /// The body of an answer.
@@ -51,7 +51,8 @@ class TlsServer : public testing::Test {
     return head.empty() ? "no answer" : client.ReadUntil("\n");
   }
 
-  fs::FakeFileSystem files_;
+  FakeClock clock_;
+  fs::FakeFileSystem files_{clock_};
   std::unique_ptr<Server> server_ = WhoAmI();
   std::unique_ptr<TlsFiles> found_;
 };
@@ -123,9 +124,17 @@ TEST(TlsContext, WhatCannotBe) {
     TlsSettings settings;
     std::string certificate, key, ca, error;
   } kCases[] = {
-      {"an unknown version", {"VersionTLS9", {}}, one.certificate_pem(), one.key_pem(), "",
+      {"an unknown version",
+       {"VersionTLS9", {}},
+       one.certificate_pem(),
+       one.key_pem(),
+       "",
        "unknown tls version \"VersionTLS9\""},
-      {"an unknown suite", {"", {"TLS_FOO"}}, one.certificate_pem(), one.key_pem(), "",
+      {"an unknown suite",
+       {"", {"TLS_FOO"}},
+       one.certificate_pem(),
+       one.key_pem(),
+       "",
        "Cipher suite TLS_FOO not supported or doesn't exist"},
       {"no certificate", {}, "x", one.key_pem(), "", "certificate: "},
       {"another's key", {}, one.certificate_pem(), other.key_pem(), "", "key"},

@@ -87,16 +87,18 @@ void Tunnel::SendHead() {
 }
 
 void Tunnel::ReadAnswer() {
-  socket_.async_read_some(
-      asio::buffer(incoming_), [self = shared_from_this()](error_code error, size_t n) {
-        if (self->client_ == nullptr) return;
-        if (error) return self->Fail("error reading the answer: " + error.message());
-        self->answer_.append(self->incoming_.data(), n);
-        if (self->answer_.find("\r\n\r\n") != std::string::npos) return self->OnAnswer();
-        if (self->answer_.size() > kMaxAnswerHead)
-          return self->Fail("invalid upgrade response: its head is too long");
-        self->ReadAnswer();
-      });
+  socket_.async_read_some(asio::buffer(incoming_),
+                          [self = shared_from_this()](error_code error, size_t n) {
+                            if (self->client_ == nullptr) return;
+                            if (error)
+                              return self->Fail("error reading the answer: " + error.message());
+                            self->answer_.append(self->incoming_.data(), n);
+                            if (self->answer_.find("\r\n\r\n") != std::string::npos)
+                              return self->OnAnswer();
+                            if (self->answer_.size() > kMaxAnswerHead)
+                              return self->Fail("invalid upgrade response: its head is too long");
+                            self->ReadAnswer();
+                          });
 }
 
 void Tunnel::OnAnswer() {

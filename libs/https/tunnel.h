@@ -4,7 +4,7 @@
 /// Owns:    the connection to the backend.
 /// Threads: the server's.
 /// Errors:  told to the client's end.
-/// Source:  docs/behaviour/node-api.md, "Raw upgrade proxy".
+/// Source:  docs/behaviour/node-api.md, "Streams".
 
 #include <array>
 #include <boost/asio/io_context.hpp>
