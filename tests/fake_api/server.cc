@@ -83,6 +83,9 @@ class RealServer final : public Server {
   RealServer(const Clock& clock, apiclient::FakeApiServer& api, Options options)
       : clock_(clock), api_(api), options_(std::move(options)) {}
 
+  /// What still waits lets go of its connection first.
+  ~RealServer() override { api_.SetAway(true); }
+
   Status Listen() {
     ASSIGN_OR_RETURN(
         const auto context,
