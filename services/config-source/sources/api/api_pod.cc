@@ -68,11 +68,11 @@ StatusOr<SourcePodRef> TakeApiPod(const kube::Pod& pod) {
   if (!good.ok()) return good;
   kube::Pod taken = pod;
   taken.mutable_metadata()->clear_managed_fields();
+  if (const size_t size = taken.ByteSizeLong(); size > kMaxPodBytes)
+    return InvalidArgument("the pod takes {} bytes, more than {}", size, kMaxPodBytes);
   if (const std::string field = FindNoText(taken); !field.empty())
     return InvalidArgument("{}: is not UTF-8 without NUL", field);
   auto bytes = std::make_shared<const std::string>(SerializeStable(taken));
-  if (bytes->size() > kMaxPodBytes)
-    return InvalidArgument("the pod takes {} bytes, more than {}", bytes->size(), kMaxPodBytes);
   return std::make_shared<const SourcePod>(SourcePod{.uid = meta.uid(),
                                                      .name = meta.name(),
                                                      .name_space = meta.namespace_(),

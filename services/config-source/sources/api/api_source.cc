@@ -43,7 +43,8 @@ void ApiSource::Start(std::vector<SourcePodRef> remembered, OnSet on_set) {
   for (auto& pod : remembered) {
     const bool unconfirmed = pod->unconfirmed;
     remembered_.insert(pod->uid);
-    pods_[kube::PodKey(pod->name_space, pod->name)] = {
+    const std::string key = kube::PodKey(pod->name_space, pod->name);
+    pods_[key] = {
         .pod = std::move(pod), .problem = {}, .problem_since = {}, .unconfirmed = unconfirmed};
   }
   deps_.on_watched(false);

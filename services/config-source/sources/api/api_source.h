@@ -25,6 +25,7 @@
 #include "libs/base/random.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
+#include "libs/kube/pod_types.h"
 #include "services/config-source/sources/source.h"
 
 namespace splitlet::config_source {
