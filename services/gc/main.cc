@@ -75,8 +75,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
       .log = context.log(),
       .metrics = context.metrics(),
       .events = context.events()};
-  return ServeGc(context, std::make_unique<GcService>(std::move(deps), std::move(config)),
-                 runtime);
+  return ServeGc(context, std::make_unique<GcService>(std::move(deps), std::move(config)), runtime);
 }
 
 }  // namespace
