@@ -68,6 +68,9 @@ class ClusterTest : public StatusServiceTest {
   void AddApi(StatusDeps& deps) override {
     deps.node_api = std::make_unique<Relay>(server, node_way);
     deps.lease_api = std::make_unique<Relay>(server, lease_way);
+    deps.list_addresses = [] {
+      return std::vector<node::InterfaceAddress>{{.interface = "eth0", .address = "192.0.2.1"}};
+    };
     deps.api_wait = [this](Clock::Time until, const std::function<bool()>& done) {
       return all.WaitInStep(until, done);
     };

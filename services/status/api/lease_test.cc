@@ -100,13 +100,13 @@ TEST_F(LeaseTest, GoesOnWithoutItsNodeAndWhateverTheWallClockSays) {
   ExpectRenewedFor(30s);
 }
 
-TEST_F(LeaseTest, AWayThatSwallowsRequestsIsGivenUpAfterTenSeconds) {
+TEST_F(LeaseTest, AWayThatSwallowsRequestsIsGivenUp) {
   StartHeld();
   lease_way.swallows = true;
   all.Advance(30s);
   lease_way.swallows = false;
-  all.Advance(16s);
-  EXPECT_LT(LeaseAge(), 16s);
+  all.Advance(5min);
+  ExpectRenewedFor(15s);
 }
 
 TEST_F(LeaseTest, KilledAtEachRequestTheNextStartGoesOn) {

@@ -24,12 +24,12 @@ class NodeSyncTest : public ClusterTest {
 
 TEST_F(NodeSyncTest, ANewNodeIsRegisteredAndReady) {
   StartReady();
-  const kube::Node node = ServerNode();
-  EXPECT_EQ(node.metadata().labels().at("kubernetes.io/hostname"), "node-a");
-  EXPECT_EQ(node.status().capacity().at("cpu").string(), "4");
-  EXPECT_EQ(node.status().node_info().container_runtime_version(), "containerd://1.7.0");
-  EXPECT_EQ(node.status().node_info().boot_id(), "boot-1");
-  EXPECT_EQ(node.status().daemon_endpoints().kubelet_endpoint().port(), 10250);
+  const kube::Node stored = ServerNode();
+  EXPECT_EQ(stored.metadata().labels().at("kubernetes.io/hostname"), "node-a");
+  EXPECT_EQ(stored.status().capacity().at("cpu").string(), "4");
+  EXPECT_EQ(stored.status().node_info().container_runtime_version(), "containerd://1.7.0");
+  EXPECT_EQ(stored.status().node_info().boot_id(), "boot-1");
+  EXPECT_EQ(stored.status().daemon_endpoints().kubelet_endpoint().port(), 10250);
   EXPECT_EQ(ServerCondition("MemoryPressure").status(), "Unknown") << "gc has not spoken";
   EXPECT_TRUE(Record().registered());
   EXPECT_EQ(Told("Starting"), 1);
@@ -41,9 +41,9 @@ TEST_F(NodeSyncTest, ANewNodeIsRegisteredAndReady) {
 
 TEST_F(NodeSyncTest, TheServersLabelsAndTaintsAreTheRecords) {
   StartReady();
-  Change([](kube::Node& node) {
-    (*node.mutable_metadata()->mutable_labels())["disk"] = "ssd";
-    auto& taint = *node.mutable_spec()->add_taints();
+  Change([](kube::Node& changed) {
+    (*changed.mutable_metadata()->mutable_labels())["disk"] = "ssd";
+    auto& taint = *changed.mutable_spec()->add_taints();
     taint.set_key("k");
     taint.set_effect("NoSchedule");
   });
@@ -51,9 +51,9 @@ TEST_F(NodeSyncTest, TheServersLabelsAndTaintsAreTheRecords) {
   EXPECT_EQ(Record().labels().at("disk"), "ssd");
   ASSERT_EQ(Record().taints_size(), 1);
   EXPECT_EQ(Record().taints(0).key(), "k");
-  Change([](kube::Node& node) {
-    node.mutable_metadata()->mutable_labels()->erase("disk");
-    node.mutable_spec()->clear_taints();
+  Change([](kube::Node& changed) {
+    changed.mutable_metadata()->mutable_labels()->erase("disk");
+    changed.mutable_spec()->clear_taints();
   });
   all.Advance(1s);
   EXPECT_FALSE(Record().labels().contains("disk"));
@@ -100,11 +100,11 @@ TEST_F(NodeSyncTest, WithoutAChangeItIsReportedEveryFiveMinutesAlone) {
   all.Advance(2min);
   EXPECT_EQ(Asked("PATCH", kTestNode), 0U);
   const auto before = ServerCondition("Ready").last_heartbeat_time().seconds();
-  all.Advance(36min);
+  all.Advance(18min);
   const size_t reports = Asked("PATCH", kTestNode);
-  EXPECT_GE(reports, 6U) << "the first one after 2.5 to 7.5 min";
-  EXPECT_LE(reports, 8U);
-  EXPECT_GT(ServerCondition("Ready").last_heartbeat_time().seconds(), before + 30 * 60);
+  EXPECT_GE(reports, 3U) << "the first one after 2.5 to 7.5 min";
+  EXPECT_LE(reports, 4U);
+  EXPECT_GT(ServerCondition("Ready").last_heartbeat_time().seconds(), before + 10 * 60);
 }
 
 TEST_F(NodeSyncTest, ANodeThatIsThereKeepsWhatOthersGaveIt) {
@@ -113,11 +113,11 @@ TEST_F(NodeSyncTest, ANodeThatIsThereKeepsWhatOthersGaveIt) {
     "status":{"nodeInfo":{"bootID":"boot-0"},"capacity":{"example.com/dongle":"3"},
     "conditions":[{"type":"NetworkUnavailable","status":"False"}]}})");
   StartReady();
-  const kube::Node node = ServerNode();
-  EXPECT_EQ(node.metadata().labels().at("mine"), "x");
-  EXPECT_EQ(node.spec().pod_cidr(), "10.0.0.0/24");
-  EXPECT_EQ(node.status().conditions_size(), 5);
-  EXPECT_EQ(node.status().conditions(0).type(), "NetworkUnavailable");
+  const kube::Node stored = ServerNode();
+  EXPECT_EQ(stored.metadata().labels().at("mine"), "x");
+  EXPECT_EQ(stored.spec().pod_cidr(), "10.0.0.0/24");
+  EXPECT_EQ(stored.status().conditions_size(), 5);
+  EXPECT_EQ(stored.status().conditions(0).type(), "NetworkUnavailable");
   EXPECT_EQ(Told("Rebooted"), 1);
   EXPECT_EQ(Told("NodeNotSchedulable"), 1);
   Change([](kube::Node& changed) { changed.mutable_spec()->clear_unschedulable(); });
@@ -176,7 +176,7 @@ TEST_F(NodeSyncTest, TheLeaseGoesOnWhileReportsHang) {
   }
   EXPECT_EQ(ServerCondition("Ready").status(), "True");
   node_way.swallows = false;
-  all.Advance(90s);
+  all.Advance(5min);
   EXPECT_EQ(ServerCondition("Ready").status(), "False");
 }
 
@@ -237,8 +237,8 @@ TEST_F(NodeSyncTest, OfAnExternalCloudTheAddressesAreTheClouds) {
   EXPECT_EQ(ServerNode().spec().taints(0).key(), kExternalCloudTaint);
   ASSERT_EQ(ServerNode().status().addresses_size(), 1);
   EXPECT_EQ(ServerNode().status().addresses(0).type(), "Hostname");
-  Change([](kube::Node& node) {
-    auto& address = *node.mutable_status()->add_addresses();
+  Change([](kube::Node& changed) {
+    auto& address = *changed.mutable_status()->add_addresses();
     address.set_type("InternalIP");
     address.set_address("203.0.113.7");
   });
