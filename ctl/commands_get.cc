@@ -14,6 +14,9 @@
 #include "ctl/objects.h"
 #include "ctl/processes.h"
 #include "k8s.io/api/core/v1/node.pb.h"
+#include "libs/apiclient/client.h"
+#include "libs/apiclient/connect.h"
+#include "libs/base/log.h"
 #include "libs/base/one_line.h"
 #include "libs/bus/names.h"
 #include "libs/fs/real_file_system.h"
@@ -27,6 +30,12 @@ namespace splitlet::ctl {
 namespace {
 
 constexpr int kWatchMs = 300;
+
+/// What goes wrong is the command's answer.
+class NoLog final : public LogSink {
+  bool Enabled(LogLevel) const override { return false; }
+  void Write(LogLevel, std::string_view, const std::vector<LogField>&) override {}
+};
 
 PodSelector SelectorOf(const GetOptions& options,
                        operate::Client::Detail detail = operate::Client::Detail::kList) {
@@ -112,6 +121,31 @@ StatusOr<std::shared_ptr<kube::Node>> ReadNode(const operate::Context& context,
   return MakeNode(record.node(), facts);
 }
 
+constexpr Duration kServerLimit = std::chrono::seconds{8};
+
+/// As the API server has it.
+StatusOr<std::shared_ptr<kube::Node>> AskServer(const operate::Context& context,
+                                                const GetOptions& options) {
+  if (options.name.empty())
+    return InvalidArgument("--kubeconfig: want the name of a node beside it");
+  const Clock& clock = context.client.clock();
+  fs::RealFileSystem files;
+  NoLog silent;
+  ASSIGN_OR_RETURN(const auto transport,
+                   apiclient::Connect({.clock = clock,
+                                       .files = files,
+                                       .log = Log(silent),
+                                       .kubeconfig = options.kubeconfig,
+                                       .user_agent = "splitletctl"}),
+                   "--kubeconfig");
+  apiclient::Client client(clock, *transport, {});
+  auto node = std::make_shared<kube::Node>();
+  RETURN_IF_ERROR(client.Get("/api/v1/nodes/" + apiclient::Escaped(options.name), node.get(),
+                             After(clock, kServerLimit)),
+                  "node {}", options.name);
+  return node;
+}
+
 }  // namespace
 
 Status GetPods(const operate::Context& context, const GetOptions& options) {
@@ -167,7 +201,8 @@ Status DescribePodCommand(const operate::Context& context, const GetOptions& opt
 Status GetNode(const operate::Context& context, const GetOptions& options) {
   if (Status valid = CheckOutput(options.output, {"wide", "json", "yaml", "name"}); !valid.ok())
     return valid;
-  const auto node = ReadNode(context, options.name);
+  const auto node =
+      options.kubeconfig.empty() ? ReadNode(context, options.name) : AskServer(context, options);
   if (!node.ok()) return node.status();
   const ApiObject object{"Node", **node};
   const bool one = !options.name.empty();

@@ -16,6 +16,7 @@ struct GetOptions {
   std::string output;      // "", wide, json, yaml
   std::string name;        // of one pod: "web" or "default/web"
   std::string name_space;  // only this; empty: all
+  std::string kubeconfig;  // of an API server that is asked instead of the node; empty: the node
   bool watch = false;
   bool all_namespaces = false;
   bool no_headers = false;

@@ -80,6 +80,8 @@ void DeclareGet(CLI::App& app, Arguments& a, Command& run) {
   pod->callback([&a, &run] { run = [&a](const operate::Context& c) { return GetPod(c, a.get); }; });
   CLI::App* node = get->add_subcommand("node", "This node")->alias("nodes")->alias("no");
   node->add_option("name", a.get.name);
+  node->add_option("--kubeconfig", a.get.kubeconfig,
+                   "Ask this API server for the node named, not the processes of this one");
   node->add_option("-o,--output", a.get.output, "wide, json, yaml or name");
   node->add_flag("--no-headers", a.get.no_headers, "Rows only");
   node->callback(

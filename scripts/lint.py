@@ -38,6 +38,7 @@ LIB_ARROWS = {
     "http": {"base"},
     "https": {"fs"},
     "trace": {"http", "rpc"},
+    "x509": {"base"},
     "daemon": {"config", "exec", "bus", "fs", "rpc", "trace"},
     "operate": {"bus", "kube", "process", "rpc"},
 }
@@ -45,7 +46,7 @@ LIB_ARROWS = {
 HEADERLESS = {(owner, name) for owner, names in {
     "cri": "fake_controls fake_state",
 }.items() for name in names.split()}
-TOOLS = ("ctl", "chaos")  # programs for people, a folder each; what they share is in libs/operate
+TOOLS = ("ctl", "chaos", "kubelet")  # programs for people, a folder each; what they share is in libs/operate
 MAX_FILE_LINES = 700
 MAX_FUNCTION_LINES = 70
 MAX_PARAMETERS = 4

@@ -1,10 +1,14 @@
 #pragma once
 
 /// The way to the API server that a kubeconfig names, by libcurl: a connection for each purpose,
-/// HTTP/2 where the server has it, credentials that are read anew when they change.
-/// Threads: as Transport; one thread of its own for all purposes of a process.
-/// Errors:  INVALID_ARGUMENT of the kubeconfig; those of Transport.
-/// Source:  docs/design.md, "Identity at the API server"; client-go rest.Config and transport.
+/// HTTP/2 where the server has it, credentials that are read anew when they change
+/// (https_transport.h).
+/// Threads: as Transport; two threads of its own from the first request on. Connect itself blocks
+///          on a file.
+/// Errors:  INVALID_ARGUMENT of a kubeconfig that is there, FAILED_PRECONDITION without libcurl;
+///          those of Transport. A kubeconfig that becomes bad later is logged, and what was read of
+///          it before stays in use.
+/// Source:  docs/behaviour/api-client.md, "The way there"; client-go rest.Config and transport.
 
 #include <memory>
 #include <string>
@@ -13,10 +17,6 @@
 #include "libs/apiclient/transport.h"
 #include "libs/base/log.h"
 #include "libs/fs/file_system.h"
-
-namespace prometheus {
-class Registry;
-}
 
 namespace splitlet::apiclient {
 

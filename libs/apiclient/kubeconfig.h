@@ -31,6 +31,7 @@ struct ExecPlugin {
   std::string api_version;  // client.authentication.k8s.io/v1 or v1beta1
   std::string install_hint;
   bool provide_cluster_info = false;
+  bool operator==(const ExecPlugin&) const = default;
 };
 
 struct ClientConfig {

@@ -8,11 +8,10 @@
 /// Killed:  the next start lists.
 /// Threads: the loop's; decoding on the strand that it is given.
 /// Errors:  410 and an event that cannot be read: listed anew. All others: tried again after a
-///          back-off of 0.8 s to 30 s with jitter, or as Retry-After says; each is logged once while
-///          it is the same. A watch that ends goes on where it was. Nothing is ever taken away
-///          because the server could not be asked.
-/// Source:  client-go tools/cache Reflector; API concepts of Kubernetes, "Efficient detection of
-///          changes".
+///          back-off of 0.8 s to 30 s with jitter, or as Retry-After says; each is logged once
+///          while it is the same. A watch that ends goes on where it was. Nothing is ever taken
+///          away because the server could not be asked.
+/// Source:  docs/behaviour/api-client.md, "Lists and watches"; client-go tools/cache Reflector.
 
 #include <functional>
 #include <memory>
@@ -48,6 +47,9 @@ class Reflector {
     /// Of an item, and of the list that the server gives.
     const google::protobuf::Message* item = nullptr;
     const google::protobuf::Message* list = nullptr;
+    /// The first list is of what the server has now. Else it may be of a copy of it, in which
+    /// something is missing, or there still, that an earlier start has seen otherwise.
+    bool newest = false;
     std::string strand;  // key of the decoding
   };
   struct Callbacks {

@@ -40,8 +40,11 @@ class Transport {
   /// `done` once, with the whole answer.
   virtual void Begin(Request request, Deadline deadline, Done done) = 0;
   /// What a 2xx answer holds goes to `on_data` in pieces as it comes, and `done`'s body is empty;
-  /// any other answer is whole in `done`.
+  /// any other answer is whole in `done`. The first piece is empty: the head has come, and the
+  /// server answers with 2xx.
   virtual void BeginStream(Request request, Deadline deadline, OnData on_data, Done done) = 0;
+  /// Of the server, with its port, for metrics; empty while it is not known.
+  virtual std::string host() const { return {}; }
 };
 
 }  // namespace splitlet::apiclient

@@ -48,7 +48,7 @@ struct CallRight {
 
 inline constexpr auto kCallRights = std::to_array<CallRight>({
     {"*", "Admin/GetProcess", "status|node-api"},
-    {"config-source", "ConfigSource/GetPod", "sync-loop|pod-worker|gc"},
+    {"config-source", "ConfigSource/GetPod", "sync-loop|pod-worker|gc|status"},
     {"pod-worker", "PodWorker/UpdatePod", "sync-loop"},
     {"pod-worker", "PodWorker/KillPod", "sync-loop|gc"},
     {"pod-worker", "PodWorker/HoldForRemoval", "gc"},
@@ -56,6 +56,7 @@ inline constexpr auto kCallRights = std::to_array<CallRight>({
     {"pod-worker", "PodWorker/ListWorkers", "status"},
     {"pod-worker", "PodStreams/OpenStream", "node-api"},
     {"pod-worker", "PodStreams/RunCommand", "node-api"},
+    {"gc", "NodeImages/ListImages", "status"},
     {"pleg", "Pleg/GetPodStatus", "status"},
     {"pleg", "Pleg/GetHealth", "status"},
     {"status", "Status/RecordEvent", "*"},

@@ -491,14 +491,21 @@ TEST(ConfigFile, ProtectionThatCannotBeGivenIsRefused) {
        "cgroupRoot: /a_b cannot be named by slices: \"_\" and \".slice\" have a meaning there "
        "(line "
        "5)"},
-      {"a machine that must be as a kubelet wants it", "protectKernelDefaults: true\n",
-       "protectKernelDefaults: true asks for more than this version can give: sysctls of the "
-       "machine are neither written nor checked yet (line 3)"},
+      {"CPUs of one's own", "cpuManagerPolicy: static\n",
+       "cpuManagerPolicy: static asks for more than this version can give: the managers of CPUs, "
+       "memory and topology are not built yet (line 3)"},
+      {"memory of one's own", "memoryManagerPolicy: Static\n",
+       "memoryManagerPolicy: Static asks for more than this version can give: the managers of "
+       "CPUs, "
+       "memory and topology are not built yet (line 3)"},
+      {"all on one side of the machine", "topologyManagerPolicy: single-numa-node\n",
+       "topologyManagerPolicy: single-numa-node asks for more than this version can give: the "
+       "managers of CPUs, memory and topology are not built yet (line 3)"},
       {"room that is kept for the system by force",
        "enforceNodeAllocatable: [pods, system-reserved]\nsystemReservedCgroup: /sys\n",
        "enforceNodeAllocatable: system-reserved needs cgroupsPerQOS: true (line 3)"},
   });
-  for (const char* body : {"podPidsLimit: 5\n", "protectKernelDefaults: true\n"})
+  for (const char* body : {"podPidsLimit: 5\n", "cpuManagerPolicy: static\n"})
     EXPECT_FALSE(KubeletConfig::Load("k.yaml", kHead + std::string(body), Reading::kLenient).ok())
         << body;
 }

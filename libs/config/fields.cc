@@ -46,6 +46,7 @@ constexpr std::string_view kSignals =
 constexpr std::string_view kTlsVersions = "VersionTLS10|VersionTLS11|VersionTLS12|VersionTLS13";
 
 constexpr std::string_view kApi = "with `--kubeconfig`";
+constexpr std::string_view kSetUp = "with `splitlet.machineSetup`";
 constexpr std::string_view kWithTree = "with `cgroupsPerQOS: true`";
 constexpr std::string_view kReservedCgroups = "processes of the system are not moved to a cgroup";
 constexpr std::string_view kWithReserved =
@@ -144,8 +145,7 @@ constexpr auto kFields = std::to_array<Field>({
     {"allowedUnsafeSysctls", kStrings},
     Works({"hairpinMode", kString, kUnset, "promiscuous-bridge|hairpin-veth|none"},
           "a kubelet only checks it, too"),
-    NotYet({"makeIPTablesUtilChains", kBool, kCounts}, "the rules of iptables are not made yet",
-           "false"),
+    Works({"makeIPTablesUtilChains", kBool, kCounts}, kSetUp),
     Works({"iptablesMasqueradeBit", kInt, kCounts, "", 0, 31}, "a kubelet only checks it, too"),
     Works({"iptablesDropBit", kInt, kCounts, "", 0, 31}, "a kubelet only checks it, too"),
     Works({"runOnce", kBool}, "only false; running once went away with Kubernetes 1.35"),
@@ -195,16 +195,19 @@ constexpr auto kFields = std::to_array<Field>({
           "in what is allocatable; `kubeReserved.cpu` counts no more beside it"),
     Works({"qosReserved", kPercentMap, kUnset, "memory"},
           "only empty; it needs the feature gate QOSReserved, which is off"),
-    NotYet({"cpuManagerPolicy", kString, kUnset, "none|static"}, kManagers, "none"),
+    OrRefused(NotYet({"cpuManagerPolicy", kString, kUnset, "none|static"}, kManagers, "none"),
+              "none"),
     NotYet({"cpuManagerPolicyOptions", kStringMap}, kManagers),
     NotYet({"cpuManagerReconcilePeriod", kDuration, kUnset, "", 0, kMax}, kManagers),
-    NotYet({"memoryManagerPolicy", kString, kUnset, "None|Static"}, kManagers, "None"),
+    OrRefused(NotYet({"memoryManagerPolicy", kString, kUnset, "None|Static"}, kManagers, "None"),
+              "None"),
     NotYet({"reservedMemory", kObjects}, kManagers),
     {"reservedMemory[].numaNode", kInt, kCounts, "", 0, kInt32Max},
     {"reservedMemory[].limits", kQuantityMap},
-    NotYet(
-        {"topologyManagerPolicy", kString, kUnset, "none|best-effort|restricted|single-numa-node"},
-        kManagers, "none"),
+    OrRefused(NotYet({"topologyManagerPolicy", kString, kUnset,
+                      "none|best-effort|restricted|single-numa-node"},
+                     kManagers, "none"),
+              "none"),
     NotYet({"topologyManagerScope", kString, kUnset, "container|pod"}, kManagers, "container"),
     NotYet({"topologyManagerPolicyOptions", kStringMap}, kManagers),
     {"cpuCFSQuota", kBool, kCounts},
@@ -217,17 +220,17 @@ constexpr auto kFields = std::to_array<Field>({
           "it belongs to the feature gate MemoryQoS, which is off"),
     Works({"memoryReservationPolicy", kString, kUnset, "None|TieredReservation"},
           "only None; TieredReservation needs the feature gate MemoryQoS, which is off"),
-    NotYet({"failSwapOn", kBool, kCounts}, "swap is not looked at; containers get none", "false"),
-    NotYet({"memorySwap.swapBehavior", kString, kUnset, "NoSwap|LimitedSwap"},
-           "containers get no swap yet", "NoSwap"),
-    NotYet({"failCgroupV1", kBool, kCounts}, "both versions of cgroups are taken", "false"),
+    Works({"failSwapOn", kBool, kCounts}, "unset: true with `--kubeconfig`, false without"),
+    Works({"memorySwap.swapBehavior", kString, kUnset, "NoSwap|LimitedSwap"},
+          "LimitedSwap needs version 2 of cgroups"),
+    Works({"failCgroupV1", kBool, kCounts}, "unset: false, where a kubelet's is true"),
     Never({"oomScoreAdj", kInt, kCounts, "", -1000, 1000},
           "the supervisor sets it: `OOMScoreAdjust=` of the units"),
     Never({"maxOpenFiles", kInt, kUnset, "", 0, kMax},
           "the supervisor sets it: `LimitNOFILE=` of the units"),
-    OrRefused(NotYet({"protectKernelDefaults", kBool},
-                     "sysctls of the machine are neither written nor checked yet", "false"),
-              "false"),
+    Works({"protectKernelDefaults", kBool},
+          "true: pod-worker does not start where they are otherwise; else they are set, with "
+          "`splitlet.machineSetup`"),
     Works({"localStorageCapacityIsolation", kBool, kCounts},
           "limits of pods and of emptyDir volumes; what is allocatable counts ephemeral storage "
           "either way"),

@@ -56,6 +56,7 @@ TEST(Access, EachProcessMayCallWhatTheDesignSaysAndNoMore) {
       "pod-worker -> config-source: Tables/List",
       "pod-worker -> config-source: ConfigSource/GetPod",
       "status -> config-source: Tables/List",
+      "status -> config-source: ConfigSource/GetPod",
       "status -> sync-loop: Tables/List",
       "status -> pod-worker: Tables/List",
       "status -> pod-worker: PodWorker/ListWorkers",

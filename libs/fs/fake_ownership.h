@@ -26,6 +26,20 @@ class FakeOwnership final : public Ownership {
     return found->second;
   }
 
+  /// Unset: nobody gave it to a user.
+  std::optional<uint32_t> UserOf(const std::string& path) {
+    const auto info = files_.Stat(path, true);
+    const auto found = info.ok() ? users_.find(info->inode) : users_.end();
+    if (found == users_.end()) return std::nullopt;
+    return found->second;
+  }
+
+  Status GiveToUser(const std::string& path, uint32_t user) override {
+    ASSIGN_OR_RETURN(const auto info, files_.Stat(path, false), "stat");
+    if (error_.ok()) users_[info.inode] = user;
+    return error_;
+  }
+
   StatusOr<GroupChange> GiveToGroup(const std::string& path, GroupAccess access) override {
     ASSIGN_OR_RETURN(const auto info, files_.Stat(path, false), "stat");
     GroupChange change{.entries = 1, .failed = error_.ok() ? 0u : 1u, .first_failure = error_};
@@ -44,6 +58,7 @@ class FakeOwnership final : public Ownership {
  private:
   FakeFileSystem& files_;
   std::map<uint64_t, GroupAccess> given_;  // by inode
+  std::map<uint64_t, uint32_t> users_;     // by inode
   Status error_;
 };
 

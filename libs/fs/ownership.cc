@@ -99,4 +99,10 @@ StatusOr<GroupChange> RealOwnership::GiveToGroup(const std::string& path, GroupA
   return change;
 }
 
+Status RealOwnership::GiveToUser(const std::string& path, uint32_t user) {
+  if (::fchownat(AT_FDCWD, path.c_str(), user, static_cast<gid_t>(-1), AT_SYMLINK_NOFOLLOW) != 0)
+    return ErrnoStatus(errno);
+  return OkStatus();
+}
+
 }  // namespace splitlet::fs

@@ -31,11 +31,14 @@ class Ownership {
   /// The file or directory and all below it, links themselves and never what they lead to.
   /// Directories hand the group on to what is made in them. An error: nothing is there.
   virtual StatusOr<GroupChange> GiveToGroup(const std::string& path, GroupAccess access) = 0;
+  /// The file itself, never what a link leads to; group and mode stay.
+  virtual Status GiveToUser(const std::string& path, uint32_t user) = 0;
 };
 
 class RealOwnership final : public Ownership {
  public:
   StatusOr<GroupChange> GiveToGroup(const std::string& path, GroupAccess access) override;
+  Status GiveToUser(const std::string& path, uint32_t user) override;
 };
 
 }  // namespace splitlet::fs

@@ -36,6 +36,8 @@ class GrpcPeerHealth final : public PeerHealth {
                                     .message = condition.message(),
                                     .status = condition.status()});
     runtime.features = std::move(*reply.mutable_features());
+    runtime.name = reply.runtime_name();
+    runtime.version = reply.runtime_version();
     answer.runtime = std::move(runtime);
     return answer;
   }

@@ -32,6 +32,7 @@ struct RuntimeState {
   };
   std::vector<Condition> conditions;
   v1::NodeFeatures features;
+  std::string name, version;  // "containerd", "1.6.20"; empty: not said yet
 };
 
 struct PeerAnswer {

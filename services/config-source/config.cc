@@ -14,7 +14,11 @@ StatusOr<ConfigSourceConfig> LoadConfigSourceConfig(const config::KubeletConfig&
                             .static_pod_url_header = file.static_pod_url_header,
                             .http_check_frequency = file.http_check_frequency,
                             .facts_directory = flags.state_dir + "/config-source",
-                            .has_objects = !file.splitlet.objects_path.empty()};
+                            .has_objects = !file.splitlet.objects_path.empty(),
+                            .kubeconfig = flags.kubeconfig,
+                            .offline_start = file.splitlet.offline_start};
+  if (file.api.content_type == "application/json")
+    config.api_content = apiclient::ContentType::kJson;
   if (!flags.manifests.empty()) config.static_pod_path = flags.manifests;
   while (config.static_pod_path.size() > 1 && config.static_pod_path.ends_with('/'))
     config.static_pod_path.pop_back();

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "libs/apiclient/client.h"
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
 
@@ -30,6 +31,9 @@ struct ConfigSourceConfig {
   Duration http_check_frequency = std::chrono::seconds{20};
   std::string facts_directory;  // for ever
   bool has_objects = false;     // static pods may name config maps and secrets in variables
+  std::string kubeconfig;       // empty: no source `api`
+  apiclient::ContentType api_content = apiclient::ContentType::kProtobuf;
+  bool offline_start = false;  // remembered pods of the API may start without it
 };
 
 StatusOr<ConfigSourceConfig> LoadConfigSourceConfig(const config::KubeletConfig& file,

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/apiclient/transport.h"
 #include "libs/base/fail_point.h"
 #include "libs/bus/fake_bus.h"
 #include "libs/bus/typed.h"
@@ -37,6 +38,23 @@ class SharedFetcher final : public HttpFetcher {
 
  private:
   FakeHttpFetcher& fetcher_;
+};
+
+/// Likewise, the way to an API server.
+class SharedTransport final : public apiclient::Transport {
+ public:
+  explicit SharedTransport(apiclient::Transport& server) : server_(server) {}
+  void Begin(apiclient::Request request, Deadline deadline, Done done) override {
+    server_.Begin(std::move(request), std::move(deadline), std::move(done));
+  }
+  void BeginStream(apiclient::Request request, Deadline deadline, OnData on_data,
+                   Done done) override {
+    server_.BeginStream(std::move(request), std::move(deadline), std::move(on_data),
+                        std::move(done));
+  }
+
+ private:
+  apiclient::Transport& server_;
 };
 
 inline std::string Manifest(const std::string& name, const std::string& image = "nginx:1.25",
@@ -86,6 +104,7 @@ class TestNode {
                          .files = files,
                          .watcher = std::move(watcher),
                          .fetcher = std::make_unique<SharedFetcher>(fetcher),
+                         .api = api == nullptr ? nullptr : std::make_unique<SharedTransport>(*api),
                          .table = *bus::Own<v1::DesiredRecord>(process->bus, "desired"),
                          .workers = *bus::ViewOf<v1::WorkerRecord>(process->bus, "workers"),
                          .log = Log(sink),
@@ -200,6 +219,7 @@ class TestNode {
   bus::FakeBusNetwork network{clock, 1};
   FakeLogSink sink;
   FakeHttpFetcher fetcher;
+  apiclient::Transport* api = nullptr;  // null: this node has no API server
   exec::FakeLoop other_loop{all, all.NewOwner("others")};
   std::unique_ptr<bus::FakeBus> worker_bus =
       std::make_unique<bus::FakeBus>(network, "pod-worker", other_loop);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "libs/apiclient/client_metrics.h"
 #include "libs/base/span.h"
 #include "libs/base/trace.h"
 #include "libs/kube/pod_types.h"
+#include "services/config-source/sources/api/api_source.h"
 #include "services/config-source/sources/file/file_source.h"
 #include "services/config-source/sources/http/http_source.h"
 #include "splitlet/v1/records.pb.h"
@@ -75,6 +77,23 @@ void ConfigSourceService::MakeSources() {
         HttpSource::Options{config_.static_pod_url, config_.static_pod_url_header,
                             config_.node_name, config_.http_check_frequency, config_.has_objects}));
   }
+  if (deps_.api != nullptr) {
+    AddSource(std::make_unique<ApiSource>(
+        ApiSource::Deps{.clock = deps_.clock,
+                        .loop = deps_.loop,
+                        .strands = deps_.strands,
+                        .transport = std::move(deps_.api),
+                        .metrics = std::make_shared<apiclient::ClientMetrics>(deps_.metrics),
+                        .log = deps_.log,
+                        .on_watched =
+                            [this](bool watched) {
+                              metrics_.watched.Add({{"source", std::string(kube::kApiSource)}})
+                                  .Set(watched ? 1 : 0);
+                            },
+                        .seed = random_.Next()},
+        ApiSource::Options{config_.node_name, config_.kubeconfig, config_.api_content,
+                           config_.offline_start}));
+  }
 }
 
 void ConfigSourceService::AddSource(std::unique_ptr<Source> source) {
@@ -100,8 +119,8 @@ void ConfigSourceService::OnFactsRead() {
   std::vector<std::string> unconfigured;
   for (const auto& [uid, pod] : wanted) {
     if (!sources_.contains(pod->source)) unconfigured.push_back(uid);
-    remembered[pod->source].push_back(std::make_shared<const SourcePod>(
-        SourcePod{uid, pod->name, pod->name_space, pod->origin, pod->pod}));
+    remembered[pod->source].push_back(std::make_shared<const SourcePod>(SourcePod{
+        uid, pod->name, pod->name_space, pod->origin, pod->pod, false, pod->unconfirmed}));
   }
   for (const auto& uid : unconfigured) Remove(uid);
   for (auto& [name, state] : sources_) {
@@ -138,16 +157,27 @@ bool ConfigSourceService::Merge(SourceState& state) {
         .Add({{"source", state.source->name()},
               {"operation", std::string(OperationName(change.operation))}})
         .Increment();
-    const KnownPod& pod = store_.pods().at(change.uid);
-    deps_.log.Info("desired pod changed",
-                   {KV("operation", OperationName(change.operation)),
-                    KV("pod", kube::PodKey(pod.name_space, pod.name)), KV("podUID", change.uid),
-                    KV("source", pod.source), KV("path", pod.origin),
-                    KV(kTraceIdField, TraceIdOf(pod.traceparent))});
+    LogChange(change);
   }
   ReportIgnored(state, result.ignored);
   CountPods();
   return removed;
+}
+
+void ConfigSourceService::LogChange(const Change& change) const {
+  const auto at = store_.pods().find(change.uid);
+  if (at == store_.pods().end()) return;  // a mirror pod has gone
+  const KnownPod& pod = at->second;
+  const std::vector<LogField> fields = {KV("operation", OperationName(change.operation)),
+                                        KV("pod", kube::PodKey(pod.name_space, pod.name)),
+                                        KV("podUID", change.uid),
+                                        KV("source", pod.source),
+                                        KV("path", pod.origin),
+                                        KV(kTraceIdField, TraceIdOf(pod.traceparent))};
+  // What the node itself wrote comes back as a change of the status.
+  if (change.operation == Operation::kReconcile || pod.mirror)
+    return deps_.log.Debug("desired pod changed", fields);
+  deps_.log.Info("desired pod changed", fields);
 }
 
 /// Pods of the set that mean what is known of them, and the problem each one has.
@@ -163,6 +193,7 @@ void ConfigSourceService::TakeStanding(SourceState& state, const MergeResult& re
   for (const WantedPod& wanted : state.set.pods) {
     if (ignored.contains(wanted.pod) || skip.contains(wanted.pod->uid)) continue;
     store_.SetFrom(wanted.pod->uid, wanted.pod->bytes);
+    if (!wanted.unconfirmed) store_.Confirm(wanted.pod->uid);
     store_.PutAgain(wanted.pod->uid, wanted.problem);
   }
 }
@@ -173,7 +204,9 @@ bool ConfigSourceService::Apply(SourceState& state, const Change& change) {
   switch (change.operation) {
     case Operation::kRemove: Remove(change.uid); return true;
     case Operation::kAdd:
-      if (!workers_known_ && !store_.pods().contains(change.uid)) return false;
+      // A mirror pod has no worker.
+      if (!workers_known_ && !change.pod->mirror && !store_.pods().contains(change.uid))
+        return false;
       Add(state.source->name(), change);
       return true;
     case Operation::kUpdate:
@@ -190,7 +223,7 @@ void ConfigSourceService::Add(const std::string& source, const Change& change) {
   const SourcePod& pod = *change.pod;
   int64_t after = 0;
   for (const auto& [uid, other] : store_.pods())
-    if (other.source == source && other.origin == pod.origin)
+    if (!pod.origin.empty() && other.source == source && other.origin == pod.origin)
       after = std::max(after, other.incarnation);
   const Incarnation numbers = ChooseIncarnation(at == store_.pods().end() ? nullptr : &at->second,
                                                 worker ? &*worker : nullptr, now, after);
@@ -198,6 +231,7 @@ void ConfigSourceService::Add(const std::string& source, const Change& change) {
                    .name_space = pod.name_space,
                    .source = source,
                    .origin = pod.origin,
+                   .mirror = pod.mirror,
                    .incarnation = numbers.incarnation,
                    .generation = numbers.generation,
                    .seen_at = now,
@@ -207,7 +241,10 @@ void ConfigSourceService::Add(const std::string& source, const Change& change) {
 
 void ConfigSourceService::Remove(const std::string& uid) {
   KnownPod pod = store_.pods().at(uid);
+  // Nothing runs for it that has to end first.
+  if (pod.mirror) return store_.DropMirror(uid, MakeTraceparent(random_));
   pod.removed = true;
+  pod.unconfirmed = false;
   pod.generation = NextNumber(pod.generation, deps_.clock.WallNow());
   pod.problem.clear();
   Set(uid, std::move(pod));
@@ -226,13 +263,18 @@ void ConfigSourceService::Set(const std::string& uid, KnownPod pod) {
 void ConfigSourceService::Update(const Change& change) {
   KnownPod pod = store_.pods().at(change.uid);
   const WallTime now = deps_.clock.WallNow();
-  pod.pod = StampPod(*change.pod->bytes, pod.pod.get(), pod.source, now);
+  const bool status_only = change.operation == Operation::kReconcile;
+  pod.pod = status_only ? WithStatus(*pod.pod, *change.pod->bytes)
+                        : StampPod(*change.pod->bytes, pod.pod.get(), pod.source, now);
   pod.from = change.pod->bytes;
+  pod.unconfirmed = false;
   pod.name = change.pod->name;
   pod.name_space = change.pod->name_space;
   pod.origin = change.pod->origin;
   pod.problem.clear();
-  if (change.operation != Operation::kReconcile) pod.generation = NextNumber(pod.generation, now);
+  // No change of the pod, and so of its trace: for the node, its status is what it says itself.
+  if (status_only) return store_.Set(change.uid, std::move(pod));
+  pod.generation = NextNumber(pod.generation, now);
   Set(change.uid, std::move(pod));
 }
 
@@ -317,7 +359,9 @@ std::optional<WorkerIncarnation> ConfigSourceService::WorkerIncarnationOf(
   // gone.
   const bool lives_again =
       !working && record->shutdown_boot() != 0 && record->shutdown_boot() != deps_.clock.Now().boot;
-  const bool by_itself = !lives_again && (record->evicted() || !record->verdict().phase().empty());
+  // An API server gives a UID one life: what its worker has ended does not begin anew.
+  const bool by_itself = !lives_again && (record->evicted() || !record->verdict().phase().empty() ||
+                                          record->source() == kube::kApiSource);
   return WorkerIncarnation{.incarnation = record->incarnation(),
                            .generation = record->generation(),
                            .finished = record->state() == v1::FINISHED,
@@ -367,7 +411,10 @@ void ConfigSourceService::OnPut(const std::string& uid) {
 void ConfigSourceService::CountPods() {
   std::map<std::string, int> wanted;
   int removed = 0;
-  for (const auto& [uid, pod] : store_.pods()) pod.removed ? ++removed : ++wanted[pod.source];
+  for (const auto& [uid, pod] : store_.pods()) {
+    if (pod.mirror) continue;
+    pod.removed ? ++removed : ++wanted[pod.source];
+  }
   metrics_.removed_pods.Set(removed);
   for (const auto& [name, state] : sources_) {
     metrics_.pods.Add({{"source", name}}).Set(wanted[name]);

@@ -1,8 +1,9 @@
 #pragma once
 
 /// Where pods come from: merges the sets of all sources into the table `desired`.
-/// In:    sets of the sources (files, URL), `workers`.
-/// Owns:  table `desired`: pod UID -> pod, source, incarnation, generation, WANTED or REMOVED.
+/// In:    sets of the sources (files, URL, API server), `workers`.
+/// Owns:  table `desired`: pod UID -> pod, source, incarnation, generation, and whether it is
+/// WANTED, REMOVED, UNCONFIRMED or a MIRROR.
 /// Out:   puts to `desired`; completeness of each source; event FailedValidation.
 /// Killed at any line: facts of every pod are on disk before its record is put; the next start
 /// reads them, reads every source, and removes nothing before its source was read.
@@ -17,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "libs/apiclient/transport.h"
 #include "libs/base/log.h"
 #include "libs/base/random.h"
 #include "libs/bus/typed.h"
@@ -41,8 +43,9 @@ struct ConfigSourceDeps {
   exec::EventLoop& loop;
   exec::Strands& strands;
   fs::FileSystem& files;
-  std::unique_ptr<fs::FileWatcher> watcher;  // for the source `file`
-  std::unique_ptr<HttpFetcher> fetcher;      // for the source `http`
+  std::unique_ptr<fs::FileWatcher> watcher;   // for the source `file`
+  std::unique_ptr<HttpFetcher> fetcher;       // for the source `http`
+  std::unique_ptr<apiclient::Transport> api;  // for the source `api`; null: this node has none
   bus::Table<v1::DesiredRecord> table;
   bus::View<v1::WorkerRecord> workers;
   Log log;
@@ -107,6 +110,7 @@ class ConfigSourceService {
   void Update(const Change& change);
   /// A change: it begins a trace.
   void Set(const std::string& uid, KnownPod pod);
+  void LogChange(const Change& change) const;
   void TakeStanding(SourceState& state, const MergeResult& result);
   void ReportIgnored(SourceState& state, const std::vector<Ignored>& ignored);
   void WithdrawIfFinished(const std::string& uid);

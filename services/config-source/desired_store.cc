@@ -6,6 +6,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/base/text.h"
 #include "libs/base/trace.h"
+#include "libs/kube/pod_types.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::config_source {
@@ -23,6 +24,12 @@ std::string StrandOf(const std::string& uid) {
 StatusOr<fs::FactStore::All> ReadFacts(const fs::FactStore& facts) {
   FAIL_POINT("config-source.read-facts");
   return facts.ReadAll();
+}
+
+v1::DesiredRecord::State StateOf(const KnownPod& pod) {
+  if (pod.removed) return v1::DesiredRecord::REMOVED;
+  if (pod.mirror) return v1::DesiredRecord::MIRROR;
+  return pod.unconfirmed ? v1::DesiredRecord::UNCONFIRMED : v1::DesiredRecord::WANTED;
 }
 
 Status SaveFact(const fs::FactStore& facts, const std::string& key, const std::string& bytes) {
@@ -98,6 +105,10 @@ void DesiredStore::Remember(const fs::FactStore::Fact& fact) {
   pod.source = record.source();
   pod.origin = record.origin();
   pod.removed = record.state() == v1::DesiredRecord::REMOVED;
+  // What another boot knew of a manifest is looked at before it is told; the API may be away long.
+  pod.unconfirmed = !pod.removed && pod.source == kube::kApiSource &&
+                    (record.state() == v1::DesiredRecord::UNCONFIRMED ||
+                     record.put_at().boot() != deps_.clock.Now().boot);
   pod.incarnation = record.incarnation();
   pod.generation = record.generation();
   pod.seen_at = WallFromNanos(record.seen_at_wall_ns());
@@ -146,7 +157,9 @@ bool DesiredStore::IsUnknown(const std::string& uid) const {
 }
 
 void DesiredStore::Set(const std::string& uid, KnownPod pod) {
+  const bool mirror = pod.mirror;
   pods_.insert_or_assign(uid, std::move(pod));
+  if (mirror) return PutDesired(uid);
   withdrawn_.erase(bus::KeyOf(uid));  // its file is written over
   Progress& progress = progress_[uid];
   if (progress.saving) {
@@ -158,6 +171,19 @@ void DesiredStore::Set(const std::string& uid, KnownPod pod) {
 
 void DesiredStore::SetFrom(const std::string& uid, std::shared_ptr<const std::string> from) {
   pods_.at(uid).from = std::move(from);
+}
+
+void DesiredStore::Confirm(const std::string& uid) {
+  if (!pods_.at(uid).unconfirmed) return;
+  KnownPod pod = pods_.at(uid);
+  pod.unconfirmed = false;
+  Set(uid, std::move(pod));
+}
+
+void DesiredStore::DropMirror(const std::string& uid, const std::string& traceparent) {
+  CHECK(pods_.at(uid).mirror);
+  RemoveDesired(uid, traceparent);
+  on_put_(uid);
 }
 
 void DesiredStore::PutAgain(const std::string& uid, const std::string& problem) {
@@ -238,13 +264,18 @@ void DesiredStore::Withdraw(const std::string& uid, const std::string& tracepare
   // Once it does, OnSaved puts the record, and the pod is looked at again.
   const Progress& progress = progress_[uid];
   if (progress.saving || progress.retry != 0) return;
+  const int64_t incarnation = pods_.at(uid).incarnation;
+  RemoveDesired(uid, traceparent);
+  withdrawn_[bus::KeyOf(uid)] = {uid, incarnation};
+  on_put_(uid);
+}
+
+void DesiredStore::RemoveDesired(const std::string& uid, const std::string& traceparent) {
   FAIL_POINT_VOID("config-source.remove.before");
   deps_.table.Remove(bus::KeyOf(uid), traceparent);
   FAIL_POINT_VOID("config-source.remove.after");
-  withdrawn_[bus::KeyOf(uid)] = {uid, pods_.at(uid).incarnation};
   progress_.erase(uid);
   pods_.erase(uid);
-  on_put_(uid);
 }
 
 std::optional<int64_t> DesiredStore::WithdrawnIncarnation(const std::string& key) const {
@@ -294,7 +325,7 @@ v1::DesiredRecord DesiredStore::RecordOf(const std::string& uid) const {
   record.set_origin(ToText(pod.origin));  // file names are any bytes
   record.set_incarnation(pod.incarnation);
   record.set_generation(pod.generation);
-  record.set_state(pod.removed ? v1::DesiredRecord::REMOVED : v1::DesiredRecord::WANTED);
+  record.set_state(StateOf(pod));
   record.set_pod(*pod.pod);
   record.set_seen_at_wall_ns(ToNanos(pod.seen_at));
   record.set_problem(ToText(pod.problem));

@@ -68,10 +68,15 @@ class DesiredStore {
   /// Why facts cannot be read, or those of a pod not be written; empty when all can.
   std::string error() const;
 
-  /// Takes over `pod` as it is to be: file, then table. The record carries its traceparent.
+  /// Takes over `pod` as it is to be: file, then table. The record carries its traceparent. A
+  /// mirror pod has no file: nothing rests on what it was.
   void Set(const std::string& uid, KnownPod pod);
   /// Remembers what the source gave, where that means the same as the record.
   void SetFrom(const std::string& uid, std::shared_ptr<const std::string> from);
+  /// A pod of another boot is wanted in this one; no effect on others.
+  void Confirm(const std::string& uid);
+  /// A mirror pod leaves the table.
+  void DropMirror(const std::string& uid, const std::string& traceparent);
   /// Puts a remembered pod that still stands, or one with another problem; there is nothing to save
   /// in either case.
   void PutAgain(const std::string& uid, const std::string& problem);
@@ -99,6 +104,8 @@ class DesiredStore {
   void OnSaved(const std::string& uid, const Status& saved);
   void OnForgotten(const std::string& uid, const Status& forgotten);
   void PutDesired(const std::string& uid);
+  /// And forgets what was known of it.
+  void RemoveDesired(const std::string& uid, const std::string& traceparent);
   void RetryLater(const std::string& uid, const Status& status, exec::Task again);
   LogField TraceField(const std::string& uid) const;
   v1::DesiredRecord RecordOf(const std::string& uid) const;

@@ -84,6 +84,8 @@ std::optional<Operation> ClassifyBytes(const std::string& stored, const std::str
 }
 
 std::optional<Operation> OperationFor(const KnownPod* known, const SourcePod& pod) {
+  // Nobody turns a pod into a mirror pod, or back: the server forbids it.
+  if (known != nullptr && known->mirror != pod.mirror) return std::nullopt;
   if (known == nullptr || known->removed) return Operation::kAdd;
   if (known->pod == pod.bytes) return std::nullopt;
   if (known->from != nullptr && (known->from == pod.bytes || *known->from == *pod.bytes))
@@ -174,6 +176,15 @@ std::shared_ptr<const std::string> StampPod(const std::string& wanted, const std
     annotations[std::string(kube::kConfigSeen)] = FormatSeen(now);
   }
   annotations[std::string(kube::kConfigSource)] = source;
+  return std::make_shared<const std::string>(SerializeStable(pod));
+}
+
+std::shared_ptr<const std::string> WithStatus(const std::string& stored,
+                                              const std::string& wanted) {
+  kube::Pod pod, newer;
+  CHECK(newer.ParseFromString(wanted), "a source delivered bytes that are no pod");
+  if (!pod.ParseFromString(stored)) return std::make_shared<const std::string>(wanted);
+  *pod.mutable_status() = std::move(*newer.mutable_status());
   return std::make_shared<const std::string>(SerializeStable(pod));
 }
 

@@ -28,6 +28,8 @@ std::string_view OperationName(Operation operation);
 struct KnownPod {
   std::string name, name_space, source, origin;
   bool removed = false;
+  bool mirror = false;       // the API's image of a static pod: never to run
+  bool unconfirmed = false;  // remembered from another boot: starts and stops nothing
   int64_t incarnation = 0, generation = 0;
   WallTime seen_at;                        // first, in this incarnation
   std::string problem;                     // why the last good version still stands
@@ -68,5 +70,8 @@ std::string FormatSeen(WallTime time);
 /// is nullptr for a new pod.
 std::shared_ptr<const std::string> StampPod(const std::string& wanted, const std::string* stored,
                                             const std::string& source, WallTime now);
+
+/// `stored` with the status of `wanted`. Both serialised.
+std::shared_ptr<const std::string> WithStatus(const std::string& stored, const std::string& wanted);
 
 }  // namespace splitlet::config_source

@@ -101,6 +101,22 @@ TEST(Merge, ASetIsComparedWithWhatIsKnown) {
   }
 }
 
+TEST(Merge, AMirrorPodIsOneFromItsFirstSightToItsLast) {
+  SourcePod mirror = *Named("um", "web");
+  mirror.mirror = true;
+  const auto seen = std::make_shared<const SourcePod>(mirror);
+  EXPECT_EQ(Show(ComputeMerge({}, "api", SetOf({seen}))), "ADD um");
+  KnownPod known = Known(seen, "api");
+  known.mirror = true;
+  EXPECT_EQ(Show(ComputeMerge({{"um", known}}, "api", SetOf({seen}))), "");
+  EXPECT_EQ(Show(ComputeMerge({{"um", known}}, "api", SetOf({}))), "REMOVE um");
+  EXPECT_EQ(Show(ComputeMerge({{"um", known}}, "api", SetOf({Named("um", "other")}))), "")
+      << "as an ordinary pod it would be started";
+  EXPECT_EQ(Show(ComputeMerge({{"us", Known(Named("us", "web"), "file")}}, "api", SetOf({seen}))),
+            "ADD um")
+      << "beside its static pod, which has its full name";
+}
+
 TEST(Merge, UndecidedPodsStay) {
   const auto a = Named("ua", "a"), b = Named("ub", "b");
   SourceSet set;
@@ -217,6 +233,21 @@ TEST(StampPod, AnUpdateKeepsTheTimeOfTheFirst) {
       out.ParseFromString(*StampPod(SerializeStable(changed), first.get(), "file", kNow + 1h)));
   EXPECT_EQ(kube::AnnotationOf(out, kube::kConfigSeen), FormatSeen(kNow));
   EXPECT_EQ(out.spec().containers(0).image(), "nginx:2");
+}
+
+TEST(WithStatus, TakesNothingButTheStatus) {
+  kube::Pod wanted = Web(), out;
+  wanted.mutable_status()->set_phase("Running");
+  wanted.mutable_metadata()->set_resource_version("7");
+  const auto stored = StampPod(SerializeStable(Web()), nullptr, "api", kNow);
+  ASSERT_TRUE(out.ParseFromString(*WithStatus(*stored, SerializeStable(wanted))));
+  EXPECT_EQ(out.status().phase(), "Running");
+  EXPECT_EQ(out.metadata().resource_version(), "");
+  EXPECT_EQ(kube::AnnotationOf(out, kube::kConfigSeen), FormatSeen(kNow));
+  kube::Pod before;
+  ASSERT_TRUE(before.ParseFromString(*stored));
+  EXPECT_EQ(Classify(before, wanted), Operation::kReconcile);
+  EXPECT_EQ(Classify(out, wanted), std::nullopt);
 }
 
 TEST(FormatSeen, HasNineDigitsAndAZone) {

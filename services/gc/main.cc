@@ -83,7 +83,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
                                          .images = *runtime,
                                          .stats = *runtime,
                                          .root_dir = context.flags().root_dir}});
-  return ServeGc(context.loop(), std::make_unique<GcService>(std::move(deps), std::move(config)),
+  return ServeGc(context, std::make_unique<GcService>(std::move(deps), std::move(config)),
                  std::move(stats), runtime);
 }
 

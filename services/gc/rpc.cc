@@ -7,6 +7,7 @@
 #include "libs/cri/grpc_runtime.h"
 #include "libs/rpc/rpc.h"
 #include "services/gc/gc_service.h"
+#include "services/gc/images/image_list_rpc.h"
 #include "splitlet/v1/services.grpc.pb.h"
 
 namespace splitlet::gc {
@@ -66,30 +67,35 @@ class GcRpc final : public v1::Gc::Service {
 
 class GcProcess final : public daemon::Service {
  public:
-  GcProcess(exec::EventLoop& loop, std::unique_ptr<GcService> service,
+  GcProcess(daemon::ServiceContext& context, std::unique_ptr<GcService> service,
             std::unique_ptr<grpc::Service> stats, std::shared_ptr<cri::GrpcRuntime> runtime)
       : runtime_(std::move(runtime)),
         service_(std::move(service)),
-        rpc_(loop, *service_),
+        rpc_(context.loop(), *service_),
+        images_(ServeNodeImages(context.clock(), *runtime_)),
         stats_(std::move(stats)) {}
   void Start() override { service_->Start(); }
   void BeginStop() override { runtime_->GiveUp(); }
   daemon::Health GetHealth() const override { return service_->GetHealth(); }
-  std::vector<grpc::Service*> GrpcServices() override { return {&rpc_, stats_.get()}; }
+  std::vector<grpc::Service*> GrpcServices() override {
+    return {&rpc_, images_.get(), stats_.get()};
+  }
 
  private:
   std::shared_ptr<cri::GrpcRuntime> runtime_;
   std::unique_ptr<GcService> service_;
   GcRpc rpc_;
+  std::unique_ptr<grpc::Service> images_;
   const std::unique_ptr<grpc::Service> stats_;
 };
 
 }  // namespace
 
-std::unique_ptr<daemon::Service> ServeGc(exec::EventLoop& loop, std::unique_ptr<GcService> service,
+std::unique_ptr<daemon::Service> ServeGc(daemon::ServiceContext& context,
+                                         std::unique_ptr<GcService> service,
                                          std::unique_ptr<grpc::Service> stats,
                                          std::shared_ptr<cri::GrpcRuntime> runtime) {
-  return std::make_unique<GcProcess>(loop, std::move(service), std::move(stats),
+  return std::make_unique<GcProcess>(context, std::move(service), std::move(stats),
                                      std::move(runtime));
 }
 

@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "libs/daemon/service.h"
-#include "libs/exec/exec.h"
 
 namespace splitlet::cri {
 class GrpcRuntime;
@@ -18,9 +17,10 @@ namespace splitlet::gc {
 
 class GcService;
 
-/// The process: the service, its calls, those of figures, and the runtime's client, which outlives
-/// the service.
-std::unique_ptr<daemon::Service> ServeGc(exec::EventLoop& loop, std::unique_ptr<GcService> service,
+/// The process: the service, its calls, those of NodeImages and of figures, and the runtime's
+/// client, which outlives the service.
+std::unique_ptr<daemon::Service> ServeGc(daemon::ServiceContext& context,
+                                         std::unique_ptr<GcService> service,
                                          std::unique_ptr<grpc::Service> stats,
                                          std::shared_ptr<cri::GrpcRuntime> runtime);
 

@@ -8,6 +8,7 @@
 #include "libs/fs/state_id.h"
 #include "libs/node/addresses.h"
 #include "services/pod-worker/cgroups/pod_limits.h"
+#include "services/pod-worker/machine/swap.h"
 
 namespace splitlet::pod_worker {
 
@@ -82,6 +83,32 @@ StatusOr<CgroupSettings> CgroupsOf(const config::KubeletConfig& kubelet,
   return cgroups;
 }
 
+/// A node of an API server is set up as a kubelet's; another one where the file says so.
+MachineSettings MachineOf(const daemon::Flags& flags, const config::KubeletConfig& kubelet) {
+  const auto& machine = kubelet.machine;
+  const bool set_up = machine.set_up.value_or(!flags.kubeconfig.empty());
+  const bool checked = machine.protect_kernel_defaults.value_or(false);
+  return {.sysctls = set_up && !checked,
+          .checked_sysctls = checked,
+          .chains = set_up && machine.iptables_chains.value_or(true)};
+}
+
+/// What keeps a node from starting. How much swap there is goes to `node`.
+Status CheckMachine(const daemon::Flags& flags, const config::KubeletConfig& kubelet,
+                    fs::FileSystem& files, NodeInfo& node) {
+  const auto& machine = kubelet.machine;
+  if (machine.fail_cgroup_v1 && !node.cgroups.v2)
+    return FailedPrecondition(
+        "failCgroupV1: this machine has version 1 of cgroups, and the file says not to start with "
+        "it");
+  ASSIGN_OR_RETURN(node.swap_bytes, ReadSwapBytes(files), "swap");
+  node.cgroups.limited_swap = machine.swap_behavior == "LimitedSwap";
+  return CheckSwap({.fail_on_swap = machine.fail_swap_on.value_or(!flags.kubeconfig.empty()),
+                    .behavior = machine.swap_behavior,
+                    .cgroup_v2 = node.cgroups.v2},
+                   node.swap_bytes);
+}
+
 }  // namespace
 
 StatusOr<Config> LoadConfig(const daemon::Flags& flags, const config::KubeletConfig& kubelet,
@@ -136,6 +163,8 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const config::KubeletCon
                  .selinux = ReadSelinux(files),
                  .huge_pages = machine.huge_pages,
                  .thermal_paths = ReadThermalPaths(files)};
+  RETURN_IF_ERROR(CheckMachine(flags, kubelet, files, config.node), "machine");
+  config.machine = MachineOf(flags, kubelet);
   return config;
 }
 

@@ -9,6 +9,7 @@
 #include "services/pod-worker/cgroups/pod_cgroups.h"
 #include "services/pod-worker/images/image_access.h"
 #include "services/pod-worker/images/provider_config.h"
+#include "services/pod-worker/machine/machine_setup.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/user_namespaces/user_ids.h"
 
@@ -27,6 +28,7 @@ struct Config {
   std::vector<CredentialProvider> credential_providers = {};
   std::string objects_path;  // empty: none
   CgroupSettings cgroups = {};
+  MachineSettings machine = {};
   StatusOr<IdPool> user_ids = Unavailable("not read");  // for pods with a user namespace
 };
 

@@ -2,6 +2,7 @@
 
 #include "k8s.io/api/core/v1/probe.pb.h"
 #include "runtime/v1/api.pb.h"
+#include "services/pod-worker/objects/api_fixture.h"
 #include "services/pod-worker/pod_worker_fixture.h"
 
 /// Killed at each of its fail points, at each time it passes them, pod-worker ends in the same
@@ -30,6 +31,8 @@ class Crashes : public TestNode {
                    made.annotations().at("splitlet.dev/incarnation"),
                made.linux().security_context().namespace_options());
     };
+    PutAccount(server_, "app");
+    api = &server_;
     FailPoints::SetCurrent(&points_);
     all.SetAfterStep([this](const auto& step, bool crashed) {
       if (crashed && process != nullptr && step.owner == process->owner) died_ = true;
@@ -70,6 +73,7 @@ class Crashes : public TestNode {
     probe.mutable_handler()->mutable_exec()->add_command("check");
     auto job = TestPod{.name = "job", .uid = "uid-job", .policy = "Never", .source = "api"}.Make();
     job.mutable_spec()->mutable_containers(0)->set_image("pulled:1");
+    AddToken(job);
     const auto victim = TestPod{.name = "victim", .uid = "uid-victim", .source = "api"}.Make();
     auto crew =
         TestPod{
@@ -204,6 +208,19 @@ class Crashes : public TestNode {
       RunFor(1s);
     }
   }
+  static void AddToken(kube::Pod& pod) {
+    pod.mutable_spec()->set_service_account_name("app");
+    auto& from = *pod.mutable_spec()->add_volumes();
+    from.set_name("token");
+    auto& projected = *from.mutable_volume_source()->mutable_projected();
+    projected.set_default_mode(0644);
+    auto& token = *projected.add_sources()->mutable_service_account_token();
+    token.set_path("token");
+    token.set_expiration_seconds(3600);
+    MountAt(*pod.mutable_spec()->mutable_containers(0), "token");
+  }
+
+  apiclient::FakeApiServer server_{clock};
   FailPoints points_{FailPoints::Actions{.crash = [] { throw exec::Scheduler::CrashedHere{}; },
                                          .delay = [](int64_t) {}}};
   std::map<std::string, Wanted> wanted_;

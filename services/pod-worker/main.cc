@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <random>
 
+#include "libs/apiclient/client_metrics.h"
+#include "libs/apiclient/connect.h"
 #include "libs/cri/grpc_runtime.h"
 #include "libs/cri/grpc_streaming.h"
 #include "libs/daemon/lock_file.h"
@@ -35,6 +37,7 @@ constexpr int kHangsAfter = 30;
 /// For calls that make something when the process is to end: cut off, containerd calls a container
 /// failed that it was about to start.
 constexpr Duration kStopGrace = 3s;
+constexpr const char* kUserAgent = "kubelet/v1.36.0 (linux/amd64) splitlet-pod-worker";
 
 struct Process final : daemon::Service {
   Process(daemon::ServiceContext& context, const Config& config, daemon::RuntimeLock lock)
@@ -53,7 +56,10 @@ struct Process final : daemon::Service {
                          .slow_rounds = kHangsAfter}) {}
   void Start() override {
     workers->Start();
+    machine->Start();
     if (objects) objects->Start([this] { workers->OnObjectsChanged(); });
+    if (api_objects)
+      api_objects->Start([this](const std::string& uid) { workers->OnObjectsChanged(uid); });
   }
   void BeginStop() override {
     workers->BeginStop();
@@ -90,8 +96,12 @@ struct Process final : daemon::Service {
   std::unique_ptr<cri::Streaming> streaming;
   cgroup::RealKernel kernel;
   cgroup::SystemdSlices slices;
+  std::unique_ptr<MachineSetup> machine;
   std::unique_ptr<peers::DesiredOwner> owner;
   std::unique_ptr<FolderObjects> objects;  // null: this node has none
+  Random api_jitter{RandomSeed()};
+  std::unique_ptr<apiclient::Transport> api;  // null: this node has no API server
+  std::unique_ptr<ApiCache> api_objects;      // likewise
   std::unique_ptr<PodWorkerService> workers;
   exec::StrandPool runtime_strands;  // ends before what it uses
   exec::Periodic retry{loop, kRetryThreads, [this] { runtime_strands.Retry(); }};
@@ -104,6 +114,28 @@ bool HasLivePod(const PodWorkerService& workers, const std::string& uid) {
     if (worker.uid() == uid)
       return worker.state() == v1::SYNCING || worker.state() == v1::TERMINATING;
   return false;
+}
+
+Status ConnectApi(daemon::ServiceContext& context, Process& p) {
+  const std::string& kubeconfig = context.flags().kubeconfig;
+  if (kubeconfig.empty()) return OkStatus();
+  const auto& settings = context.config().api;
+  ASSIGN_OR_RETURN(p.api,
+                   apiclient::Connect({.clock = context.clock(),
+                                       .files = context.files(),
+                                       .log = context.log(),
+                                       .kubeconfig = kubeconfig,
+                                       .user_agent = kUserAgent}),
+                   "API server");
+  const auto content = settings.content_type == apiclient::kJsonType
+                           ? apiclient::ContentType::kJson
+                           : apiclient::ContentType::kProtobuf;
+  p.api_objects = std::make_unique<ApiCache>(
+      ApiContext{context.clock(), context.loop(), context.strands(), *p.api, p.api_jitter,
+                 context.log(), content,
+                 std::make_shared<apiclient::ClientMetrics>(context.metrics())},
+      ChangeDetectionOf(settings.change_detection));
+  return OkStatus();
 }
 
 StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext& context) {
@@ -123,6 +155,13 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
         FolderObjects::Deps{context.loop(), context.strands(), context.files(),
                             fs::MakeInotifyWatcher(), context.log()},
         config.objects_path);
+  RETURN_IF_ERROR(ConnectApi(context, p), "objects of pods");
+  if (config.machine.checked_sysctls)
+    RETURN_IF_ERROR(EnsureSysctls(p.kernel, SysctlRule::kCheck), "protectKernelDefaults");
+  p.machine = std::make_unique<MachineSetup>(
+      MachineSetup::Deps{context.loop(), context.strands(), p.kernel, process::RunProgram,
+                         context.events(), context.log(), config.node.name},
+      config.machine);
   p.workers = std::make_unique<PodWorkerService>(Deps{context.clock(),
                                                       context.loop(),
                                                       context.strands(),
@@ -148,7 +187,9 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                                                       std::random_device{}(),
                                                       p.ObjectsView(),
                                                       &p.kernel,
-                                                      &p.slices},
+                                                      &p.slices,
+                                                      process::RunProgram,
+                                                      p.api_objects.get()},
                                                  std::move(config));
   RETURN_IF_ERROR(p.workers->PrepareCgroups(), "cgroups of pods");
   p.calls = MakeRpc(context.loop(), *p.workers);

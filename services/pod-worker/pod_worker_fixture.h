@@ -180,6 +180,7 @@ class TestNode {
     HeldCalls calls;
     bus::FakeBus bus;
     prometheus::Registry registry;
+    std::unique_ptr<ApiCache> api_objects;  // null: this node has no API server
     std::unique_ptr<PodWorkerService> service;
   };
 
@@ -202,6 +203,10 @@ class TestNode {
 
   void Start() {
     process = std::make_unique<Process>(*this);
+    if (api != nullptr)
+      process->api_objects = std::make_unique<ApiCache>(
+          ApiContext{clock, process->loop, process->strands, *api, api_jitter, Log(sink)},
+          change_detection);
     process->service = std::make_unique<PodWorkerService>(
         Deps{.clock = clock,
              .loop = process->loop,
@@ -231,11 +236,14 @@ class TestNode {
              .objects = objects,
              .kernel = &kernel,
              .slices = &slices,
-             .run_program = run_program},
+             .run_program = run_program,
+             .api_objects = process->api_objects.get()},
         config);
     process->loop.Post([p = process.get()] {
       EXPECT_TRUE(p->service->PrepareCgroups().ok());
       p->service->Start();
+      if (p->api_objects)
+        p->api_objects->Start([p](const std::string& uid) { p->service->OnObjectsChanged(uid); });
     });
     all.RunUntilIdle();
   }
@@ -408,6 +416,9 @@ class TestNode {
   http::FakeCaller http;  // of servers in pods
   std::function<std::shared_ptr<const ObjectSource>()> objects;
   process::ProgramRunner run_program;
+  apiclient::Transport* api = nullptr;  // null: this node has no API server
+  ChangeDetection change_detection = ChangeDetection::kWatch;
+  Random api_jitter{1};
   std::unique_ptr<Process> process;
 
  private:

@@ -44,6 +44,7 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
       stop_({observer_, deps_.runner, deps_.long_calls, deps_.clock, deps_.events,
              config_.request_timeout}),
       random_(deps_.seed),
+      objects_(deps_.objects, deps_.api_objects),
       store_(
           {.clock = deps_.clock,
            .loop = deps_.loop,
@@ -69,7 +70,7 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
                .records = pull_records_,
                .node_credentials = node_credentials_,
                .providers = providers_,
-               .objects = deps_.objects,
+               .objects = [this](const Worker& worker) { return objects_.View(worker); },
                .log = deps_.log,
                .request_timeout = config_.request_timeout,
                .waiting = [this](const PullRequest& pull) { return WaitingFor(pull); },
@@ -181,7 +182,7 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
            .loop = deps_.loop,
            .strands = deps_.runtime_strands,
            .sync = sync_,
-           .objects = deps_.objects,
+           .objects = [this](const Worker& worker) { return objects_.View(worker); },
            .records = records_,
            .metrics = metrics_,
            .random = random_,
@@ -304,6 +305,14 @@ void PodWorkerService::OnObjectsChanged() {
     if (worker->state == WorkerState::kSyncing &&
         (worker->traits.shows_objects || !worker->sync_error.empty()))
       due_.Add(uid, Duration{0});
+}
+
+/// One that waits for an answer is due in any case.
+void PodWorkerService::OnObjectsChanged(const std::string& uid) {
+  const Worker* worker = Find(uid);
+  if (worker == nullptr || worker->state != WorkerState::kSyncing) return;
+  if (worker->traits.shows_objects || !worker->sync_error.empty() || due_.Contains(uid))
+    due_.Add(uid, Duration{0});
 }
 
 daemon::Health PodWorkerService::GetHealth() const {
@@ -543,6 +552,8 @@ void PodWorkerService::Advance(const std::string& uid,
   if (const Clock::Time until = holds_.HeldUntil(uid))
     return due_.Add(uid, until - deps_.clock.Now());
   if (!MayStart(*worker) || !HasUserIds(*worker)) return;
+  if (const Duration wait = objects_.Prepare(*worker); wait > Duration{0})
+    return due_.Add(uid, wait);
   if (!worker->synced_once) keeper_.OnPodsChanged();
   syncs_.Begin(*worker, std::move(listing));
 }
@@ -616,6 +627,7 @@ bool PodWorkerService::PastDeadline(Worker& worker) {
 void PodWorkerService::AfterFinish(Worker& worker) {
   const std::string uid = worker.uid;
   puller_.Forget(uid);
+  objects_.Forget(uid);
   user_ids_.Release(uid);  // the file that says finished has none
   worker.user_ids.reset();
   worker.restarts = {CrashBackoff(config_.crash_loop_max), {}, {}};

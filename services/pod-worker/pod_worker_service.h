@@ -40,6 +40,7 @@
 #include "services/pod-worker/hooks/hook_runner.h"
 #include "services/pod-worker/images/puller.h"
 #include "services/pod-worker/metrics.h"
+#include "services/pod-worker/objects/pod_objects.h"
 #include "services/pod-worker/probes/exec_prober.h"
 #include "services/pod-worker/probes/network_prober.h"
 #include "services/pod-worker/probes/probe_scheduler.h"
@@ -103,6 +104,7 @@ struct Deps {
   cgroup::Kernel* kernel = nullptr;                                   // of cgroups; null: none
   cgroup::Slices* slices = nullptr;                                   // of systemd; null: none
   process::ProgramRunner run_program = process::RunProgram;           // of plugins
+  ApiCache* api_objects = nullptr;  // of API pods; null: this node has no API server
 };
 
 class PodWorkerService {
@@ -132,6 +134,8 @@ class PodWorkerService {
   /// Objects that pods name have changed: those that wait for one are looked at again, and those
   /// that show some in volumes.
   void OnObjectsChanged();
+  /// The same of one pod.
+  void OnObjectsChanged(const std::string& uid);
   /// Answers when the deadline is on disk.
   void OnKillPod(const v1::KillPodRequest& request, Done<v1::KillPodReply> done,
                  const std::string& traceparent = {});
@@ -201,6 +205,7 @@ class PodWorkerService {
   PodStop stop_;
   Random random_;
   Workers workers_;
+  PodObjects objects_;
   WorkerStore store_;
   CredentialProviders providers_;
   ImagePuller puller_;

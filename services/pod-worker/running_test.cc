@@ -47,12 +47,12 @@ TEST_F(Running, TheGrantIsOnDiskBeforeTheAnswer) {
 
 TEST_F(Running, WhatIsNotCarriedOutIsToldOnceInALife) {
   auto pod = TestPod{}.Make();
-  pod.mutable_spec()->add_image_pull_secrets()->set_name("secret");
+  pod.mutable_spec()->add_resource_claims()->set_name("gpu");
   ASSERT_TRUE(RunPod(pod).ok());
   EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
   ASSERT_EQ(events.Count("FeatureNotSupported"), 1);
   EXPECT_EQ(events.Text("FeatureNotSupported"),
-            "pod: imagePullSecrets is not carried out by this version");
+            "pod: resourceClaims is not carried out by this version");
   EXPECT_TRUE(std::ranges::any_of(
       events.events, [](const auto& e) { return e.warning && e.reason == "FeatureNotSupported"; }));
   EXPECT_TRUE(std::ranges::any_of(sink.lines(), [](const auto& line) {
@@ -73,7 +73,7 @@ TEST_F(Running, AnEditThatAsksForWhatIsNotCarriedOutIsTold) {
   auto pod = TestPod{}.Make();
   ASSERT_TRUE(RunPod(pod).ok());
   EXPECT_EQ(events.Count("FeatureNotSupported"), 0);
-  pod.mutable_spec()->add_image_pull_secrets()->set_name("secret");
+  pod.mutable_spec()->add_resource_claims()->set_name("gpu");
   ASSERT_TRUE(RunPod(pod, 1, 2).ok());
   EXPECT_EQ(events.Count("FeatureNotSupported"), 1);
 }

@@ -1,5 +1,7 @@
 #include "services/status/config.h"
 
+#include <algorithm>
+
 #include "libs/base/processes.h"
 #include "libs/config/kubelet_config.h"
 #include "libs/daemon/service.h"
@@ -24,6 +26,35 @@ StatusConfig LoadStatusConfig(const config::KubeletConfig& file, const daemon::F
                    .kube_reserved = file.kube_reserved,
                    .reserved_cpus = file.reserved_system_cpus,
                    .eviction_hard = file.eviction_hard};
+  config.in_cluster = !flags.kubeconfig.empty();
+  config.node = {.name = flags.node_name,
+                 .provider_id = file.api.provider_id,
+                 .external_cloud = flags.cloud_provider == "external",
+                 .attach_detach = file.api.attach_detach_controller,
+                 .node_ips = flags.node_ips,
+                 .labels = flags.node_labels,
+                 .taints = file.api.register_with_taints,
+                 .port = file.server.enabled ? file.server.port : 0,
+                 .max_images = file.api.status_max_images};
+  config.register_node = file.api.register_node;
+  config.status_update_frequency = file.api.status_update_frequency;
+  config.status_report_frequency = file.api.status_report_frequency;
+  config.lease_duration_seconds = file.api.lease_duration_seconds;
+  config.api_timeout = std::min(config.status_update_frequency,
+                                Duration{std::chrono::seconds{config.lease_duration_seconds}});
+  config.api_qps = file.api.qps;
+  config.api_burst = file.api.burst;
+  config.event_qps = file.api.event_qps;
+  config.event_burst = file.api.event_burst;
+  config.identity = {.node_name = flags.node_name,
+                     .kubeconfig = flags.kubeconfig,
+                     .bootstrap_kubeconfig = flags.bootstrap_kubeconfig,
+                     .cert_dir = flags.cert_dir,
+                     .rotate = file.api.rotate_certificates,
+                     .server_bootstrap = file.server.enabled && file.api.server_tls_bootstrap,
+                     .self_signed = file.server.enabled && file.server.tls_cert_file.empty() &&
+                                    !file.api.server_tls_bootstrap,
+                     .for_group = !file.splitlet.users.empty()};
   return config;
 }
 

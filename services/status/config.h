@@ -5,12 +5,15 @@
 /// Errors: none.
 /// Source: docs/behaviour/configuration.md, "Reading the file"; docs/safety.md, rule 24.
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "libs/base/clock.h"
 #include "libs/node/resources.h"
+#include "services/status/api/node_object.h"
+#include "services/status/identity/identity.h"
 
 namespace splitlet::config {
 class KubeletConfig;
@@ -36,6 +39,18 @@ struct StatusConfig {
   std::map<std::string, Duration> answer_limits = HealthLimits();
   /// After that long without pod-worker statuses of pods are put without its flags.
   Duration worker_wait = std::chrono::minutes{5};
+  // The node at the API server.
+  bool in_cluster = false;  // there is one
+  NodeSettings node;
+  bool register_node = true;
+  Duration status_update_frequency = std::chrono::seconds{10};
+  Duration status_report_frequency = std::chrono::minutes{5};
+  int32_t lease_duration_seconds = 40;
+  Duration api_timeout = std::chrono::seconds{10};  // of each request for node and lease
+  uint64_t seed = 1;                                // of jitter
+  int32_t api_qps = 50, api_burst = 100;            // of pods; not above 0: no limit
+  int32_t event_qps = 50, event_burst = 100;
+  IdentityOptions identity;  // without a kubeconfig: none
 };
 
 StatusConfig LoadStatusConfig(const config::KubeletConfig& file, const daemon::Flags& flags);

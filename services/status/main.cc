@@ -1,12 +1,26 @@
+#include "libs/apiclient/connect.h"
+#include "libs/base/random.h"
 #include "libs/bus/typed.h"
 #include "libs/config/kubelet_config.h"
 #include "libs/daemon/run_service.h"
 #include "libs/daemon/service.h"
+#include "libs/node/machine.h"
+#include "libs/peers/desired_owner.h"
 #include "services/status/rpc.h"
 #include "services/status/status_service.h"
 
 namespace splitlet::status {
 namespace {
+
+StatusOr<std::unique_ptr<apiclient::Transport>> ConnectApi(daemon::ServiceContext& context,
+                                                           const std::string& kubeconfig) {
+  return apiclient::Connect({.clock = context.clock(),
+                             .files = context.files(),
+                             .log = context.log(),
+                             .kubeconfig = kubeconfig,
+                             .user_agent = fmt::format("kubelet/{} (linux/{}) splitlet-status",
+                                                       kKubeletVersion, node::Architecture())});
+}
 
 StatusOr<std::unique_ptr<daemon::Service>> MakeStatusService(daemon::ServiceContext& context) {
   auto& bus = context.bus();
@@ -34,7 +48,19 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeStatusService(daemon::ServiceCont
                   .list_addresses = node::ListInterfaceAddresses,
                   .log = context.log(),
                   .metrics = context.metrics()};
+  if (const daemon::Flags& flags = context.flags(); !flags.kubeconfig.empty()) {
+    ASSIGN_OR_RETURN(deps.node_api, ConnectApi(context, flags.kubeconfig), "API, for the node");
+    ASSIGN_OR_RETURN(deps.lease_api, ConnectApi(context, flags.kubeconfig), "API, for the lease");
+    ASSIGN_OR_RETURN(deps.pods_api, ConnectApi(context, flags.kubeconfig), "API, for pods");
+    if (!flags.bootstrap_kubeconfig.empty())
+      ASSIGN_OR_RETURN(deps.bootstrap_api, ConnectApi(context, flags.bootstrap_kubeconfig),
+                       "API, for the first certificate");
+    deps.images = peers::MakeNodeImages(context.clock(), context.Peer("gc"));
+    deps.finished = MakeFinishedPods(context.clock(), context.Peer("pod-worker"));
+    deps.owner = peers::MakeDesiredOwner(context.clock(), context.Peer("config-source"));
+  }
   auto config = LoadStatusConfig(context.config(), context.flags());
+  config.seed = RandomSeed();
   return ServeStatus(context.loop(),
                      std::make_unique<StatusService>(std::move(deps), std::move(config)));
 }

@@ -22,12 +22,52 @@ constexpr std::array<const char*, 11> kWaitingReasons = {"ContainerCreating",
                                                          "RunContainerError",
                                                          "Other"};
 
+prometheus::Gauge& AddGauge(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
+}
+
 }  // namespace
 
 std::string WaitingReason(const std::string& reason) {
   for (const char* known : kWaitingReasons)
     if (reason == known) return reason;
   return "Other";
+}
+
+NodeApiMetrics::NodeApiMetrics(prometheus::Registry& registry)
+    : registered(AddGauge(registry, "splitlet_node_registered",
+                          "1 once the API server has shown this node")),
+      registrations(prometheus::BuildCounter()
+                        .Name("splitlet_node_registrations_total")
+                        .Help("Attempts to register this node at the API server")
+                        .Register(registry)),
+      reports(prometheus::BuildCounter()
+                  .Name("splitlet_node_reports_total")
+                  .Help("Rounds in which this node's status was computed for the API server")
+                  .Register(registry)),
+      renewals(prometheus::BuildCounter()
+                   .Name("splitlet_node_lease_renewals_total")
+                   .Help("Rounds in which the lease of this node was to be renewed")
+                   .Register(registry)),
+      renewed_at(AddGauge(registry, "splitlet_node_lease_renewed_timestamp_seconds",
+                          "When the lease of this node was renewed last; 0: never")),
+      startup(AddGauge(registry, "kubelet_node_startup_duration_seconds",
+                       "From the boot of the machine to the node's first being Ready")),
+      before_process(AddGauge(registry, "kubelet_node_startup_pre_kubelet_duration_seconds",
+                              "From the boot of the machine to the start of this process")),
+      before_registration(AddGauge(registry,
+                                   "kubelet_node_startup_pre_registration_duration_seconds",
+                                   "From the start of this process to the first registration")),
+      registration(AddGauge(registry, "kubelet_node_startup_registration_duration_seconds",
+                            "From the first attempt to register to the last")),
+      after_registration(AddGauge(registry,
+                                  "kubelet_node_startup_post_registration_duration_seconds",
+                                  "From the registration to the node's first being Ready")) {
+  for (const char* result : {"ok", "error"}) {
+    registrations.Add({{"result", result}});
+    renewals.Add({{"result", result}});
+  }
+  for (const char* result : {"sent", "unchanged", "error"}) reports.Add({{"result", result}});
 }
 
 StatusMetrics::StatusMetrics(prometheus::Registry& registry, const std::string& node)
@@ -80,7 +120,8 @@ StatusMetrics::StatusMetrics(prometheus::Registry& registry, const std::string& 
       events_handled(prometheus::BuildCounter()
                          .Name("splitlet_status_events_handled_total")
                          .Help("Events recorded by all processes, by what became of them")
-                         .Register(registry)) {
+                         .Register(registry)),
+      node_api(registry) {
   for (const char* result : {"new", "counted", "spam", "displaced"})
     events_handled.Add({{"result", result}});
   for (const char* phase : {"Pending", "Running", "Succeeded", "Failed"})

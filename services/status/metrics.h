@@ -16,6 +16,20 @@
 
 namespace splitlet::status {
 
+/// Of the node at the API server.
+struct NodeApiMetrics {
+  explicit NodeApiMetrics(prometheus::Registry& registry);
+
+  prometheus::Gauge& registered;                           // 1 once the server has the node
+  prometheus::Family<prometheus::Counter>& registrations;  // result: ok, error
+  prometheus::Family<prometheus::Counter>& reports;        // result: sent, unchanged, error
+  prometheus::Family<prometheus::Counter>& renewals;       // of the lease; result: ok, error
+  prometheus::Gauge& renewed_at;                           // since the epoch
+  // Of a node that this process has made: from the boot of the machine to the node's being Ready.
+  prometheus::Gauge &startup, &before_process, &before_registration, &registration,
+      &after_registration;
+};
+
 struct StatusMetrics {
   StatusMetrics(prometheus::Registry& registry, const std::string& node_name);
 
@@ -30,6 +44,7 @@ struct StatusMetrics {
   prometheus::Histogram& pod_start;                         // first seen to Running
   prometheus::Gauge& events;                                // kept
   prometheus::Family<prometheus::Counter>& events_handled;  // result: new, counted, spam, displaced
+  NodeApiMetrics node_api;
 };
 
 /// The label for a reason: one of a closed set.

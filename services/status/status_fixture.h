@@ -42,6 +42,8 @@ class FakePeers final : public peers::PeerHealth {
     answer.reason = fmt::format("{}", fmt::join(errors, ", "));
     answer.runtime = peers::RuntimeState{.pleg_errors = std::move(errors)};
     if (!answers_.runtime_known) return answer;
+    answer.runtime->name = "containerd";
+    answer.runtime->version = "1.7.0";
     answer.runtime->known = true;
     answer.runtime->features.set_known(true);
     answer.runtime->features.set_supplemental_groups_policy(true);
@@ -122,10 +124,13 @@ class StatusServiceTest : public ::testing::Test {
                     .list_addresses = [] { return std::vector<node::InterfaceAddress>(); },
                     .log = Log(log_sink),
                     .metrics = process->registry};
+    AddApi(deps);
     process->service = std::make_unique<StatusService>(std::move(deps), config);
     process->loop.Post([this] { process->service->Start(); });
     Settle();
   }
+  /// Standalone, unless a test has an API server.
+  virtual void AddApi(StatusDeps& /*deps*/) {}
   void Crash() {
     all.Drop(process->owner);
     process.reset();

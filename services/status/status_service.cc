@@ -1,7 +1,9 @@
 #include "services/status/status_service.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "libs/apiclient/client_metrics.h"
 #include "libs/bus/names.h"
 
 namespace splitlet::status {
@@ -30,7 +32,11 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
              .metrics = metrics_,
              .log = deps_.log,
              .record_events = [this](auto events) { OnEvents(std::move(events)); },
-             .on_addresses = [this] { pods_.MarkAll(); }},
+             .on_addresses = [this] { OnAddresses(); },
+             .on_conditions =
+                 [this] {
+                   if (node_sync_ != nullptr) node_sync_->Kick();
+                 }},
             config_),
       pods_({.clock = deps_.clock,
              .loop = deps_.loop,
@@ -42,23 +48,137 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
              .addresses = node_.addresses(),
              .features = peers_.runtime().features,
              .metrics = metrics_,
-             .log = deps_.log},
-            config_.worker_wait) {
+             .log = deps_.log,
+             .on_told =
+                 [this](const std::string& key) {
+                   if (server_pods_ != nullptr) server_pods_->OnStatus(key);
+                 }},
+            config_.worker_wait),
+      random_(config_.seed) {
   metrics_.node_name.Set(1);
-  deps_.desired.OnChange([this](const auto& change) { pods_.OnDesired(change); });
-  deps_.admission.OnChange(
-      [this](const auto& change) { pods_.MarkChanged(change.key, change.traceparent); });
-  deps_.workers.OnChange(
-      [this](const auto& change) { pods_.MarkChanged(change.key, change.traceparent); });
-  deps_.runtime.OnChange(
-      [this](const auto& change) { pods_.MarkChanged(change.key, change.traceparent); });
+  if (deps_.node_api != nullptr || deps_.lease_api != nullptr || deps_.pods_api != nullptr)
+    api_metrics_ = std::make_shared<apiclient::ClientMetrics>(deps_.metrics);
+  MakeNodeApi();
+  MakePodsApi();
+  MakeIdentity();
+  ListenToViews();
+}
+
+void StatusService::ListenToViews() {
+  const auto mark = [this](const auto& change) {
+    pods_.MarkChanged(change.key, change.traceparent);
+  };
+  deps_.desired.OnChange([this](const auto& change) {
+    pods_.OnDesired(change);
+    if (server_pods_ != nullptr) server_pods_->OnDesired(change.key);
+  });
+  deps_.admission.OnChange(mark);
+  deps_.workers.OnChange([this, mark](const auto& change) {
+    mark(change);
+    if (server_pods_ != nullptr) server_pods_->OnWorker(change.key);
+  });
+  deps_.runtime.OnChange(mark);
   deps_.pressure.OnChange([this](const auto& change) {
     if (change.key == bus::kNodeKey) node_.Refresh();
   });
-  deps_.desired.OnState([this] { pods_.OnViewState(); });
+  const auto on_state = [this] {
+    pods_.OnViewState();
+    if (server_pods_ != nullptr) server_pods_->OnViewState();
+  };
+  deps_.desired.OnState(on_state);
   deps_.admission.OnState([this] { pods_.OnViewState(); });
-  deps_.workers.OnState([this] { pods_.OnViewState(); });
+  deps_.workers.OnState(on_state);
   deps_.runtime.OnState([this] { pods_.OnRuntimeState(); });
+}
+
+std::shared_ptr<apiclient::Client> StatusService::PodsClient(double qps, int burst) {
+  auto options = ApiOptions();
+  if (qps > 0)
+    options.limiter = std::make_shared<apiclient::RateLimiter>(deps_.clock, qps, std::max(burst, 1),
+                                                               deps_.api_wait);
+  return std::make_shared<apiclient::Client>(deps_.clock, *deps_.pods_api, std::move(options));
+}
+
+void StatusService::MakePodsApi() {
+  if (deps_.pods_api == nullptr) return;
+  server_pods_ = std::make_unique<PodsAtServer>(
+      PodsAtServer::Deps{.clock = deps_.clock,
+                         .loop = deps_.loop,
+                         .strands = deps_.strands,
+                         .client = PodsClient(config_.api_qps, config_.api_burst),
+                         .events = PodsClient(config_.event_qps, config_.event_burst),
+                         .finished = deps_.finished,
+                         .owner = deps_.owner,
+                         .table = deps_.table,
+                         .desired = deps_.desired,
+                         .workers = deps_.workers,
+                         .node_name = config_.node_name,
+                         .metrics = deps_.metrics,
+                         .log = deps_.log});
+}
+
+void StatusService::MakeIdentity() {
+  if (config_.identity.kubeconfig.empty()) return;
+  identity_ = std::make_unique<Identity>(IdentityDeps{.clock = deps_.clock,
+                                                      .loop = deps_.loop,
+                                                      .strands = deps_.strands,
+                                                      .files = deps_.files,
+                                                      .random = random_,
+                                                      .log = deps_.log,
+                                                      .api = deps_.node_api.get(),
+                                                      .bootstrap = deps_.bootstrap_api.get(),
+                                                      .metrics = deps_.metrics},
+                                         config_.identity, [this] {
+                                           if (node_sync_ != nullptr) node_sync_->Kick();
+                                         });
+}
+
+void StatusService::OnServerNode(const kube::Node& node) {
+  node_.OnServerNode(node);
+  const bool going = node.metadata().has_deletion_timestamp();
+  if (server_pods_ != nullptr) server_pods_->OnNode(going ? "" : node.metadata().uid());
+}
+
+void StatusService::OnAddresses() {
+  pods_.MarkAll();
+  if (identity_ == nullptr) return;
+  std::vector<NodeAddress> addresses;
+  for (const std::string& address : node_.addresses())
+    addresses.push_back({.type = "InternalIP", .address = address});
+  addresses.push_back({.type = "Hostname", .address = config_.node_name});
+  identity_->OnAddresses(addresses);
+}
+
+apiclient::Client::Options StatusService::ApiOptions() const {
+  return {.metrics = api_metrics_, .wait = deps_.api_wait};
+}
+
+void StatusService::MakeNodeApi() {
+  if (deps_.node_api != nullptr)
+    node_sync_ = std::make_unique<NodeSync>(
+        NodeSync::Deps{.clock = deps_.clock,
+                       .loop = deps_.loop,
+                       .strands = deps_.strands,
+                       .files = deps_.files,
+                       .transport = *deps_.node_api,
+                       .client = ApiOptions(),
+                       .table = deps_.table,
+                       .runtime = peers_.runtime(),
+                       .images = deps_.images.get(),
+                       .metrics = metrics_.node_api,
+                       .log = deps_.log,
+                       .on_node = [this](const kube::Node& node) { OnServerNode(node); },
+                       .record_events = [this](auto events) { OnEvents(std::move(events)); }},
+        config_);
+  if (deps_.lease_api != nullptr)
+    lease_ = std::make_unique<NodeLease>(NodeLease::Deps{.clock = deps_.clock,
+                                                         .loop = deps_.loop,
+                                                         .strands = deps_.strands,
+                                                         .transport = *deps_.lease_api,
+                                                         .client = ApiOptions(),
+                                                         .metrics = metrics_.node_api,
+                                                         .log = deps_.log},
+                                         config_);
 }
 
 void StatusService::Start() {
@@ -68,16 +188,29 @@ void StatusService::Start() {
                                                 [this] { OnReconcileTimer(); });
   node_.ReadSoon();
   peers_.AskAll();
+  if (identity_ != nullptr) identity_->Start();
+  if (lease_ != nullptr) lease_->Start();
+  if (node_sync_ != nullptr) node_sync_->Start();
+}
+
+void StatusService::BeginStop() {
+  if (identity_ != nullptr) identity_->BeginStop();
+  if (server_pods_ != nullptr) server_pods_->BeginStop();
+  if (lease_ != nullptr) lease_->BeginStop();
+  if (node_sync_ != nullptr) node_sync_->BeginStop();
 }
 
 daemon::Health StatusService::GetHealth() const {
   if (!node_.machine_problem().empty()) return {false, node_.machine_problem()};
+  if (config_.in_cluster && !node_.refused_addresses().empty())
+    return {false, node_.refused_addresses()};
   if (!pods_.MayPublish()) return {false, "desired or workers were not live yet"};
   return {};
 }
 
 void StatusService::OnReconcileTimer() {
   pods_.OnReconcile();
+  if (server_pods_ != nullptr) server_pods_->OnReconcile();
   node_.ReadSoon();
   peers_.AskAll();
   node_.Refresh();
@@ -99,11 +232,15 @@ void StatusService::OnEvents(std::vector<v1::EventRecord> events) {
   const uint64_t displaced = events_.displaced();
   for (auto& event : events) {
     const char* result = "new";
-    switch (events_.Record(std::move(event))) {
+    const EventStore::Result taken = events_.Record(std::move(event));
+    switch (taken) {
       case EventStore::Result::kNew: break;
       case EventStore::Result::kCounted: result = "counted"; break;
       case EventStore::Result::kSpam: result = "spam"; break;
     }
+    if (server_pods_ != nullptr && taken != EventStore::Result::kSpam)
+      server_pods_->OnEvent(events_.newest_key(), events_.newest(),
+                            taken == EventStore::Result::kNew);
     metrics_.events_handled.Add({{"result", result}}).Increment();
   }
   const auto gone = static_cast<double>(events_.displaced() - displaced);

@@ -3,10 +3,13 @@
 /// The process status: what the API shows of pods and of the node, and the events.
 /// It routes: each input goes to the part whose state it changes.
 /// In:    views desired, admission, workers, runtime, pressure; answers of the other processes to
-/// health calls; events recorded by all of them; a pass over everything each 10 s.
+/// health calls; events recorded by all of them; a pass over everything each 10 s; the node as the
+/// API server has it.
 /// Owns:  table `podstatus`: pod UID -> API status with version; key `node` -> NodeRecord. The
-/// parts own the state: StatusTable, NodeStatus, PeerMonitor, EventStore.
-/// Out:   puts to `podstatus`.
+/// parts own the state: StatusTable, NodeStatus, PeerMonitor, EventStore, and, where there is an
+/// API server, NodeSync, NodeLease, PodsAtServer and Identity.
+/// Out:   puts to `podstatus`; at the API server the Node and its Lease, statuses of pods, mirror
+/// pods and events; the node's certificates.
 /// Killed at any line: nothing is lost but the events; the next start computes every record again
 /// from its views.
 /// Threads: loop thread only.
@@ -17,7 +20,10 @@
 #include <string>
 #include <vector>
 
+#include "libs/apiclient/client.h"
+#include "libs/apiclient/transport.h"
 #include "libs/base/log.h"
+#include "libs/base/random.h"
 #include "libs/bus/typed.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
@@ -25,8 +31,12 @@
 #include "libs/fs/file_system.h"
 #include "libs/node/addresses.h"
 #include "libs/peers/peer_health.h"
+#include "services/status/api/lease.h"
+#include "services/status/api/node_sync.h"
+#include "services/status/api/pods_at_server.h"
 #include "services/status/config.h"
 #include "services/status/events/event_store.h"
+#include "services/status/identity/identity.h"
 #include "services/status/metrics.h"
 #include "services/status/node/node_status.h"
 #include "services/status/node/peer_monitor.h"
@@ -50,6 +60,15 @@ struct StatusDeps {
   node::ListAddresses list_addresses;  // on a strand
   Log log;
   prometheus::Registry& metrics;
+  // The API server, a connection for each purpose; null: this node has none.
+  std::unique_ptr<apiclient::Transport> node_api = nullptr, lease_api = nullptr, pods_api = nullptr;
+  apiclient::WaitUntil api_wait = nullptr;  // how strands wait for it; not set: on the real clock
+  /// By the bootstrap kubeconfig; null: there is none.
+  std::unique_ptr<apiclient::Transport> bootstrap_api = nullptr;
+  std::unique_ptr<peers::NodeImages> images = nullptr;  // null: nobody knows them
+  // Asked before something is deleted at the server; there where `pods_api` is.
+  std::shared_ptr<FinishedPods> finished = nullptr;
+  std::shared_ptr<peers::DesiredOwner> owner = nullptr;
 };
 
 class StatusService {
@@ -59,6 +78,8 @@ class StatusService {
   StatusService& operator=(const StatusService&) = delete;
 
   void Start();
+  /// Gives up calls of the API server that are under way.
+  void BeginStop();
   daemon::Health GetHealth() const;
 
   /// Computed from what is known now; "node" is the node. NOT_FOUND for a pod that is not wanted
@@ -71,6 +92,14 @@ class StatusService {
 
  private:
   void OnReconcileTimer();
+  void OnServerNode(const kube::Node& node);
+  void OnAddresses();
+  void ListenToViews();
+  apiclient::Client::Options ApiOptions() const;
+  std::shared_ptr<apiclient::Client> PodsClient(double qps, int burst);
+  void MakeNodeApi();
+  void MakePodsApi();
+  void MakeIdentity();
 
   StatusDeps deps_;
   StatusConfig config_;
@@ -80,6 +109,12 @@ class StatusService {
   NodeStatus node_;
   StatusTable pods_;
   std::unique_ptr<exec::Periodic> reconcile_;
+  std::shared_ptr<apiclient::ClientMetrics> api_metrics_;  // null: no API server
+  std::unique_ptr<NodeSync> node_sync_;                    // null: no API server
+  std::unique_ptr<NodeLease> lease_;                       // null: no API server
+  std::unique_ptr<PodsAtServer> server_pods_;              // null: no API server
+  Random random_;
+  std::unique_ptr<Identity> identity_;  // null: no API server
 };
 
 }  // namespace splitlet::status

@@ -28,7 +28,8 @@ struct SyncLoopConfig {
   std::vector<std::string> allowed_unsafe_sysctls;
   int64_t max_pods = 110;
   bool kill_foreign_pods = false;
-  uint64_t seed = 1;  // of jitter
+  bool offline_start = false;  // pods of the API may start before the server has the node
+  uint64_t seed = 1;           // of jitter
 };
 
 SyncLoopConfig MakeSyncLoopConfig(const daemon::Flags& flags, const config::KubeletConfig& kubelet,

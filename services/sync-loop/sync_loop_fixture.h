@@ -164,7 +164,8 @@ class Node {
                                         .node_annotation = kOurs,
                                         .facts_dir = "/run/sync-loop/admission",
                                         .kernel_release = "6.1.0",
-                                        .kill_foreign_pods = kill_foreign});
+                                        .kill_foreign_pods = kill_foreign,
+                                        .offline_start = offline_start});
     service->Start();
   }
   void Crash() {
@@ -216,6 +217,7 @@ class Node {
   }
   void PutNode(const std::string& cpu = "1", const std::string& zone = "a") {
     v1::PodStatusRecord record;
+    record.mutable_node()->set_registered(registered);
     (*record.mutable_node()->mutable_labels())["zone"] = zone;
     (*record.mutable_node()->mutable_allocatable())["cpu"] = cpu;
     (*record.mutable_node()->mutable_allocatable())["memory"] = "1Gi";
@@ -266,7 +268,9 @@ class Node {
   FakeLogSink log_sink;
   FakeEvents events;
   FakePodWorker worker{workers, owners};
-  v1::NodeFeatures features;  // in the node's record when it is put next
+  v1::NodeFeatures features;   // in the node's record when it is put next
+  bool registered = true;      // likewise
+  bool offline_start = false;  // from the next start on
   ConfigAnswer config;
   std::unique_ptr<SyncLoopService> service;
 

@@ -110,6 +110,7 @@ class Threads : public testing::Test {
     }
     void PutNode() {
       v1::PodStatusRecord record;
+      record.mutable_node()->set_registered(true);
       auto& allocatable = *record.mutable_node()->mutable_allocatable();
       allocatable["cpu"] = "1";
       allocatable["memory"] = "1Gi";

@@ -10,9 +10,6 @@
 namespace splitlet::config_source {
 namespace {
 
-/// A record holds the pod and a little more, and is limited to 16 MiB.
-constexpr size_t kMaxPodBytes = 15u << 20;
-
 Status CheckUid(const std::string& uid) {
   const std::string problem = kube::CheckUid(uid);
   if (problem.empty()) return OkStatus();

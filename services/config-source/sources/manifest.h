@@ -18,6 +18,8 @@ namespace splitlet::config_source {
 
 /// A payload that reaches this many bytes is refused.
 inline constexpr uint64_t kMaxConfigBytes = 10 * (1u << 20);
+/// A record holds the pod and a little more, and is limited to 16 MiB.
+inline constexpr size_t kMaxPodBytes = 15u << 20;
 
 using Origin = kube::StaticPodOrigin;
 

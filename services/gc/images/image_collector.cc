@@ -35,6 +35,8 @@ bool ImageCollector::AddWantedImages(std::set<std::string>& names) const {
   deps_.desired.ForEach(
       [&](const std::string&, const std::shared_ptr<const v1::DesiredRecord>& record) {
         k8s::io::api::core::v1::Pod pod;
+        // Of a mirror pod its static pod says what runs.
+        if (record != nullptr && record->state() == v1::DesiredRecord::MIRROR) return;
         if (record == nullptr || !pod.ParseFromString(record->pod())) {
           readable = false;
           return;

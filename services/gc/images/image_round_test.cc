@@ -6,6 +6,7 @@
 #include "k8s.io/api/core/v1/volume.pb.h"
 #include "k8s.io/api/core/v1/volume_source.pb.h"
 #include "services/gc/gc_fixture.h"
+#include "services/gc/images/image_list_rpc.h"
 
 namespace splitlet::gc {
 namespace {
@@ -163,6 +164,20 @@ TEST(GcImages, TooLittleFreedIsAnEventAndFailingTwiceAnother) {
   EXPECT_GE(std::ranges::count(node.events.reasons, "FreeDiskSpaceFailed"), 1);
   node.all.Advance(5min);
   EXPECT_GE(std::ranges::count(node.events.reasons, "ImageGCFailed"), 1);
+}
+
+TEST(GcImages, TheLargestAreShownFirst) {
+  std::vector<cri::Image> images;
+  for (const uint64_t size : {20U, 40U, 10U, 40U})
+    images.push_back({.id = std::to_string(images.size()), .size_bytes = size});
+  const auto shown = [&](size_t limit) {
+    std::string ids;
+    for (const auto& image : LargestImages(images, limit)) ids += image.id;
+    return ids;
+  };
+  EXPECT_EQ(shown(3), "130");
+  EXPECT_EQ(shown(9), "1302");
+  EXPECT_EQ(shown(0), "1302");
 }
 
 TEST(GcImages, AThresholdOfHundredLeavesImagesAlone) {

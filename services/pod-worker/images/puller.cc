@@ -117,7 +117,7 @@ void ImagePuller::Pull(const Worker& worker, const std::string& image,
              .pod = worker.grant->pod,
              .tagged = kube::WithDefaultTag(image).value_or(image),
              .who = RefOf(worker),
-             .objects = deps_.objects ? deps_.objects() : nullptr,
+             .objects = deps_.objects(worker),
              .span = Span("pull image", SpanKind::kInternal, worker.traceparent)});
   flight->members.push_back(
       {{worker.uid, worker.incarnation, image, deps_.clock.Now()}, worker.ending});

@@ -66,8 +66,8 @@ class ImagePuller {
     PullRecords& records;
     const NodeCredentials& node_credentials;
     CredentialProviders& providers;
-    /// Null, or without one: this node has no objects.
-    std::function<std::shared_ptr<const ObjectSource>()> objects;
+    /// That the pod sees; null: none.
+    std::function<std::shared_ptr<const ObjectSource>(const Worker& worker)> objects;
     const Log& log;
     Duration request_timeout;
     /// The worker that waits for this pull; nullptr when its incarnation ends or is another one.

@@ -1,12 +1,14 @@
 #pragma once
 
 /// API objects that pods of this node name, as they are at one time: config maps, secrets,
-/// services, runtime classes, persistent volumes and claims on them. Where they come from is behind
-/// this.
+/// services, runtime classes, persistent volumes and claims on them, tokens of service accounts.
+/// Where they come from is behind this.
 /// Threads: any; an object of this kind does not change.
 /// Errors:  NOT_FOUND: there is no such object. UNAVAILABLE: nobody knows yet.
 /// Source:  docs/behaviour/objects.md.
 
+#include <compare>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,6 +39,14 @@ using RuntimeClass = k8s::io::api::node::v1::RuntimeClass;
 
 struct ObjectName {
   std::string name_space, name;
+  auto operator<=>(const ObjectName&) const = default;
+};
+
+/// A token of the pod's own service account, as a projected volume asks for it.
+struct TokenWish {
+  std::string audience;  // empty: the API server
+  int64_t seconds = 0;   // of its life
+  auto operator<=>(const TokenWish&) const = default;
 };
 
 class ObjectSource {
@@ -51,6 +61,12 @@ class ObjectSource {
   /// Of one namespace, by name.
   virtual StatusOr<std::vector<ObjectPtr<Service>>> Services(
       const std::string& name_space) const = 0;
+  /// Of the pod for which this source was made.
+  virtual StatusOr<std::string> GetToken(const TokenWish&) const {
+    return Unimplemented("a service account token needs an API server");
+  }
+  /// False: the volume of the claim is for one pod, and another one of this node has it.
+  virtual bool MayUse(const ObjectName&) const { return true; }
 };
 
 }  // namespace splitlet::pod_worker

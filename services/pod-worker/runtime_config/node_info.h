@@ -21,8 +21,9 @@ namespace splitlet::pod_worker {
 
 struct Cgroups {
   bool v2 = false;
-  bool oom_group = false;  // a container that runs out of memory is killed whole
-  bool swap = false;       // the kernel can limit swap
+  bool oom_group = false;     // a container that runs out of memory is killed whole
+  bool swap = false;          // the kernel can limit swap
+  bool limited_swap = false;  // Burstable containers may take a part of it
 };
 
 struct NodeInfo {
@@ -30,6 +31,7 @@ struct NodeInfo {
   std::string annotation;        // value of splitlet.dev/node: "<state id>/<node name>"
   std::vector<std::string> ips;  // first is the primary one
   int64_t memory_bytes = 0;      // of the machine
+  int64_t swap_bytes = 0;        // likewise
   struct Allocatable {           // what a missing limit means in the downward API
     int64_t cpu_millicores = 0, memory_bytes = 0, storage_bytes = 0;
   } allocatable;

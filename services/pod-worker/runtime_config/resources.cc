@@ -1,6 +1,7 @@
 #include "services/pod-worker/runtime_config/resources.h"
 
 #include <algorithm>
+#include <string>
 
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
@@ -100,10 +101,25 @@ void SetOomGroup(const NodeInfo& node, runtime::v1::LinuxContainerResources& out
   if (node.cgroups.oom_group) (*out.mutable_unified())["memory.oom.group"] = "1";
 }
 
-void SetSwap(const NodeInfo& node, runtime::v1::LinuxContainerResources& out) {
+/// The part of the node's swap that is the container's part of its memory; for containers of
+/// Burstable pods that ask for memory and may take more, and are not critical.
+int64_t SwapOf(const kube::Pod& pod, const kube::Container& container, const NodeInfo& node) {
+  const auto qos = kube::ComputeQos(pod);
+  if (!node.cgroups.limited_swap || node.memory_bytes <= 0 || kube::IsCritical(pod) || !qos.ok() ||
+      *qos != kube::QosClass::kBurstable)
+    return 0;
+  const auto request = RequestOf(container.resources(), "memory", false);
+  const auto limit = LimitOf(container.resources(), "memory", false);
+  if (!request || *request <= 0 || request == limit) return 0;
+  const double part = static_cast<double>(*request) / static_cast<double>(node.memory_bytes);
+  return static_cast<int64_t>(part * static_cast<double>(node.swap_bytes));
+}
+
+void SetSwap(const kube::Pod& pod, const kube::Container& container, const NodeInfo& node,
+             runtime::v1::LinuxContainerResources& out) {
   if (!node.cgroups.swap) return;
   if (node.cgroups.v2) {
-    (*out.mutable_unified())["memory.swap.max"] = "0";
+    (*out.mutable_unified())["memory.swap.max"] = std::to_string(SwapOf(pod, container, node));
   } else {
     out.set_memory_swap_limit_in_bytes(out.memory_limit_in_bytes());
   }
@@ -140,7 +156,7 @@ void SetContainerResources(const kube::Pod& pod, const kube::Container& containe
   out.set_oom_score_adj(OomScoreAdj(pod, container, node));
   SetHugePages(pod, container, node, out);
   SetOomGroup(node, out);
-  SetSwap(node, out);
+  SetSwap(pod, container, node, out);
 }
 
 void SetPodResources(const kube::Pod& pod, const NodeInfo& node,

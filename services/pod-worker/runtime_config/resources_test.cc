@@ -55,6 +55,37 @@ TEST(Resources, WhatTheNodeAsksFor) {
   EXPECT_EQ(out.memory_swap_limit_in_bytes(), 1 << 30);
 }
 
+TEST(Resources, APartOfTheNodesSwap) {
+  constexpr int64_t kGi = int64_t{1} << 30;
+  NodeInfo node = kNode;
+  node.cgroups = {.v2 = true, .swap = true, .limited_swap = true};
+  node.memory_bytes = 16 * kGi;
+  node.swap_bytes = 8 * kGi;
+  const struct {
+    const char *name, *request, *limit, *priority_class, *want;
+  } kCases[] = {
+      {"Burstable", "1Gi", "2Gi", "", "536870912"},
+      {"Burstable without a limit", "1Gi", "", "", "536870912"},
+      {"as much as it asks for", "1Gi", "1Gi", "", "0"},
+      {"BestEffort", "", "", "", "0"},
+      {"a critical pod", "1Gi", "2Gi", "system-node-critical", "0"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    kube::Pod pod = TestPod{}.Make();
+    auto& resources = *pod.mutable_spec()->mutable_containers(0)->mutable_resources();
+    if (*c.request != 0) (*resources.mutable_requests())["memory"].set_string(c.request);
+    if (*c.limit != 0) (*resources.mutable_limits())["memory"].set_string(c.limit);
+    if (*c.priority_class != 0) {
+      pod.mutable_spec()->set_priority_class_name(c.priority_class);
+      pod.mutable_spec()->set_priority(2000001000);
+    }
+    runtime::v1::LinuxContainerResources out;
+    SetContainerResources(pod, pod.spec().containers(0), node, out);
+    EXPECT_EQ(out.unified().at("memory.swap.max"), c.want);
+  }
+}
+
 TEST(Resources, OfTheNodeAsItsFilesSay) {
   FakeClock clock;
   fs::FakeFileSystem files(clock);

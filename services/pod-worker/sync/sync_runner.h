@@ -39,7 +39,8 @@ class SyncRunner {
     exec::EventLoop& loop;
     exec::Strands& strands;
     const PodSync& sync;
-    const std::function<std::shared_ptr<const ObjectSource>()>& objects;  // empty: none
+    /// That the pod sees; null: none.
+    std::function<std::shared_ptr<const ObjectSource>(const Worker& worker)> objects;
     const DiskRecords& records;
     Metrics& metrics;
     Random& random;

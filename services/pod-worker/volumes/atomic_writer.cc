@@ -179,4 +179,8 @@ Status Publish(const std::string& dir, const Payload& payload, const Publishing&
   return Publisher(dir, payload, how).Run();
 }
 
+bool IsPublished(fs::FileSystem& files, const std::string& dir) {
+  return files.Stat(fmt::format("{}/{}", dir, kData), true).ok();
+}
+
 }  // namespace splitlet::pod_worker

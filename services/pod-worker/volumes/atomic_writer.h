@@ -28,4 +28,7 @@ struct Publishing {
 /// `dir` is there. A set with equal contents stays, whatever its modes.
 Status Publish(const std::string& dir, const Payload& payload, const Publishing& how);
 
+/// There is a set that readers see.
+bool IsPublished(fs::FileSystem& files, const std::string& dir);
+
 }  // namespace splitlet::pod_worker

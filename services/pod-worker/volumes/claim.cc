@@ -5,6 +5,7 @@
 
 #include "k8s.io/api/core/v1/persistent_volume.pb.h"
 #include "k8s.io/api/core/v1/persistent_volume_claim.pb.h"
+#include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/reference.pb.h"
 #include "k8s.io/api/core/v1/scheduling.pb.h"
 #include "k8s.io/api/core/v1/volume.pb.h"
@@ -39,10 +40,25 @@ Status CheckBound(const PersistentVolume& volume, const Claim& claim) {
   return OkStatus();
 }
 
-StatusOr<ObjectPtr<PersistentVolume>> Resolve(const std::string& volume_name,
-                                              const ObjectName& name, const ObjectSource& objects) {
-  const auto claim = objects.GetClaim(name);
+/// A claim that was made for a volume of a pod is that pod's alone.
+Status CheckMadeFor(const kube::Pod& pod, const Claim& claim) {
+  const auto& owners = claim.metadata().owner_references();
+  const bool owned = std::ranges::any_of(owners, [&pod](const auto& owner) {
+    return owner.controller() && owner.uid() == pod.metadata().uid();
+  });
+  if (owned) return OkStatus();
+  return FailedPrecondition("PVC {0}/{1} was not created for pod {0}/{2} (pod is not owner)",
+                            claim.metadata().namespace_(), claim.metadata().name(),
+                            pod.metadata().name());
+}
+
+StatusOr<ObjectPtr<PersistentVolume>> Resolve(const kube::Volume& of, const kube::Pod& pod,
+                                              const ObjectSource& objects) {
+  const std::string& volume_name = of.name();
+  const auto claim = objects.GetClaim({pod.metadata().namespace_(), ClaimNameOf(of, pod)});
   if (!claim.ok()) return Annotate(claim.status(), "failed to fetch PVC from API server");
+  if (of.volume_source().has_ephemeral())
+    if (Status made_for = CheckMadeFor(pod, **claim); !made_for.ok()) return made_for;
   if (IsGoing(**claim)) return FailedPrecondition("PVC is being deleted");
   if ((*claim)->status().phase() != "Bound") return FailedPrecondition("PVC is not bound");
   const std::string& wanted = (*claim)->spec().volume_name();
@@ -59,11 +75,17 @@ StatusOr<ObjectPtr<PersistentVolume>> Resolve(const std::string& volume_name,
 
 }  // namespace
 
+std::string ClaimNameOf(const kube::Volume& volume, const kube::Pod& pod) {
+  const auto& source = volume.volume_source();
+  if (source.has_ephemeral()) return pod.metadata().name() + "-" + volume.name();
+  return source.persistent_volume_claim().claim_name();
+}
+
 StatusOr<ObjectPtr<PersistentVolume>> VolumeOfClaim(const kube::Volume& volume,
-                                                    const std::string& name_space,
+                                                    const kube::Pod& pod,
                                                     const ObjectSource& objects) {
-  const ObjectName name{name_space, volume.volume_source().persistent_volume_claim().claim_name()};
-  auto found = Resolve(volume.name(), name, objects);
+  const ObjectName name{pod.metadata().namespace_(), ClaimNameOf(volume, pod)};
+  auto found = Resolve(volume, pod, objects);
   if (!found.ok())
     return MakeStatus(found.status().code(), "error processing PVC {}/{}: {}", name.name_space,
                       name.name, Message(found.status()));

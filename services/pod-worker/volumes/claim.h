@@ -13,10 +13,12 @@
 
 namespace splitlet::pod_worker {
 
-/// `volume`: has a persistentVolumeClaim. The volume found is bound to that claim and holds a file
-/// system.
+/// Of the claim that the volume names, or that was made for it; empty: it has none.
+std::string ClaimNameOf(const kube::Volume& volume, const kube::Pod& pod);
+
+/// `volume`: has a claim. The volume found is bound to that claim and holds a file system.
 StatusOr<ObjectPtr<PersistentVolume>> VolumeOfClaim(const kube::Volume& volume,
-                                                    const std::string& name_space,
+                                                    const kube::Pod& pod,
                                                     const ObjectSource& objects);
 
 /// The same volume as if the pod had named it itself; under the name of the persistent volume.

@@ -45,7 +45,7 @@ TEST(VolumeOfClaim, OnlyOneThatIsBound) {
     SCOPED_TRACE(c.objects);
     const auto objects = ReadObjects(c.objects, "f.yaml");
     ASSERT_TRUE(objects.ok()) << objects.status();
-    const auto found = VolumeOfClaim(pod.spec().volumes(0), "default", *objects);
+    const auto found = VolumeOfClaim(pod.spec().volumes(0), pod, *objects);
     EXPECT_EQ(found.ok() ? (*found)->metadata().name() : std::string(Message(found.status())),
               c.want);
   }

@@ -55,13 +55,18 @@ bool ShowsObjects(const kube::Pod& pod) {
 Status ObjectVolume::SetUp(const kube::Volume& volume, const VolumeInput& in,
                            const std::string& path) {
   auto payload = MakePayload(volume, {in.pod, deps_.node, in.objects});
+  // A container starts again whether the API server is there or not.
+  const bool unknown = payload.status().code() == StatusCode::kUnavailable;
+  if (unknown && in.for_start && IsPublished(deps_.files, path)) return OkStatus();
   if (!payload.ok()) return payload.status();
   const FsGroup group = FsGroupOf(in.pod);
   const int64_t bytes = TmpfsBytes(in.pod, deps_.node.allocatable.memory_bytes, 0);
   const Status made = kind_.in_memory ? deps_.dirs.EnsureTmpfs(path, bytes, group)
                                       : deps_.dirs.EnsureOnDisk(path, group);
   if (!made.ok()) return made;
-  const auto give = [this, &group](const std::string& set) {
+  const auto give = [this, &group, &payload](const std::string& set) {
+    for (const auto& [name, file] : *payload)
+      if (file.user) deps_.dirs.GiveToUser(fmt::format("{}/{}", set, name), *file.user);
     if (group) deps_.dirs.GiveToGroup(set, {.group = *group, .read_only = true});
   };
   const Status published = Publish(path, *payload, {deps_.files, deps_.clock.WallNow(), give});

@@ -14,6 +14,8 @@ namespace {
 
 using Values = std::map<std::string, std::string>;
 
+constexpr uint32_t kPrivate = 0600;
+
 /// An object's keys, and how its absence reads.
 struct Source {
   StatusOr<Values> values;
@@ -79,6 +81,37 @@ Status AddConfigMap(const Reference& from, uint32_t mode, const PayloadInput& in
                    from.items(), mode, out);
 }
 
+/// The user that all containers run as, where that is said.
+std::optional<uint32_t> UserOf(const kube::Pod& pod) {
+  std::optional<int64_t> user;
+  bool first = true;
+  for (const auto* list : {&pod.spec().init_containers(), &pod.spec().containers()}) {
+    for (const auto& container : *list) {
+      const auto& own = container.security_context();
+      const auto& all = pod.spec().security_context();
+      if (!own.has_run_as_user() && !all.has_run_as_user()) return std::nullopt;
+      const int64_t id = own.has_run_as_user() ? own.run_as_user() : all.run_as_user();
+      if (!first && user != id) return std::nullopt;
+      user = id;
+      first = false;
+    }
+  }
+  if (!user) return std::nullopt;
+  return static_cast<uint32_t>(*user);
+}
+
+/// Whoever else is in the pod does not read it, where it is known who is to.
+Status AddToken(const k8s::io::api::core::v1::ServiceAccountTokenProjection& from, uint32_t mode,
+                const PayloadInput& in, Payload& out) {
+  if (in.objects == nullptr) return Unimplemented("a service account token needs an API server");
+  auto token = in.objects->GetToken({from.audience(), from.expiration_seconds()});
+  if (!token.ok()) return token.status();
+  const auto user = UserOf(in.pod);
+  const bool known = user || in.pod.spec().security_context().has_fs_group();
+  out[from.path()] = {*std::move(token), known ? kPrivate : mode, user};
+  return OkStatus();
+}
+
 Status AddPart(const k8s::io::api::core::v1::VolumeProjection& part, uint32_t mode,
                const PayloadInput& in, Payload& out) {
   if (part.has_config_map()) return AddConfigMap(part.config_map(), mode, in, out);
@@ -90,8 +123,13 @@ Status AddPart(const k8s::io::api::core::v1::VolumeProjection& part, uint32_t mo
                      from.items(), mode, out);
   }
   if (part.has_service_account_token())
-    return Unimplemented("a service account token needs an API server");
-  return Unimplemented("this version projects config maps, secrets and the downward API only");
+    return AddToken(part.service_account_token(), mode, in, out);
+  // Off in this version of a kubelet, too.
+  if (part.has_cluster_trust_bundle())
+    return Unimplemented("ClusterTrustBundle projection is not supported in this version");
+  if (part.has_pod_certificate())
+    return Unimplemented("PodCertificate projection is not supported in this version");
+  return Unimplemented("this version projects config maps, secrets, tokens and the downward API");
 }
 
 /// Defaulting sets it; without one nobody said who may read the files.

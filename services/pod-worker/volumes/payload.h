@@ -1,7 +1,7 @@
 #pragma once
 
 /// What the files of a volume are to hold that shows API objects or the pod itself: configMap,
-/// secret, downwardAPI, and projected, which puts several of them together.
+/// secret, downwardAPI, and projected, which puts several of them and tokens together.
 /// Threads: pure but for the source of objects, any.
 /// Errors:  in a kubelet's words: `configmap "a" not found`, `references non-existent secret key:
 ///          k`; UNAVAILABLE while nobody knows what objects there are.
@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "libs/base/status.h"
@@ -22,6 +23,7 @@ namespace splitlet::pod_worker {
 struct PayloadFile {
   std::string content;
   uint32_t mode = 0;
+  std::optional<uint32_t> user = std::nullopt;  // whose it is, where that is not root
   bool operator==(const PayloadFile&) const = default;
 };
 using Payload = std::map<std::string, PayloadFile>;  // by path below the volume

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
+#include "k8s.io/api/core/v1/security.pb.h"
 #include "services/pod-worker/objects/object_set.h"
 #include "services/pod-worker/volumes/volumes_fixture.h"
 
@@ -99,6 +102,63 @@ TEST(Payload, SeveralPartsInOne) {
             "configmap \"none\" not found");
   EXPECT_EQ(Shown("projected: {sources: [{serviceAccountToken: {path: token}}]}"),
             "a service account token needs an API server");
+}
+
+class WithTokens final : public ObjectSource {
+ public:
+  StatusOr<ObjectPtr<ConfigMap>> GetConfigMap(const ObjectName&) const override { return none_; }
+  StatusOr<ObjectPtr<Secret>> GetSecret(const ObjectName&) const override { return none_; }
+  StatusOr<ObjectPtr<RuntimeClass>> GetRuntimeClass(const std::string&) const override {
+    return none_;
+  }
+  StatusOr<ObjectPtr<Claim>> GetClaim(const ObjectName&) const override { return none_; }
+  StatusOr<ObjectPtr<PersistentVolume>> GetPersistentVolume(const std::string&) const override {
+    return none_;
+  }
+  StatusOr<std::vector<ObjectPtr<Service>>> Services(const std::string&) const override {
+    return none_;
+  }
+  StatusOr<std::string> GetToken(const TokenWish& wish) const override {
+    return fmt::format("{}/{}", wish.audience, wish.seconds);
+  }
+
+ private:
+  const Status none_ = NotFound("none");
+};
+
+TEST(Payload, ATokenIsForWhoeverIsKnownToReadIt) {
+  const struct {
+    const char* name;
+    std::optional<int64_t> pod_user, user, other_user, group;
+    std::optional<uint32_t> want_user;
+    uint32_t want_mode;
+  } kCases[] = {
+      {"nobody says who", {}, {}, {}, {}, {}, 0644},
+      {"all containers are one user", 1000, {}, {}, {}, 1000, 0600},
+      {"each says the same", {}, 7, 7, {}, 7, 0600},
+      {"two users", 1000, 7, {}, {}, {}, 0644},
+      {"one says nothing", {}, 7, {}, {}, {}, 0644},
+      {"a group", {}, {}, {}, 2000, {}, 0600},
+  };
+  auto pod = PodWithVolumes(
+      "[{name: v, projected: {sources: [{serviceAccountToken: {path: a/t, audience: vault}}]}}]",
+      {"v"});
+  *pod.mutable_spec()->add_containers() = pod.spec().containers(0);
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    auto asks = pod;
+    auto& spec = *asks.mutable_spec();
+    if (c.pod_user) spec.mutable_security_context()->set_run_as_user(*c.pod_user);
+    if (c.group) spec.mutable_security_context()->set_fs_group(*c.group);
+    if (c.user) spec.mutable_containers(0)->mutable_security_context()->set_run_as_user(*c.user);
+    if (c.other_user)
+      spec.mutable_containers(1)->mutable_security_context()->set_run_as_user(*c.other_user);
+    const WithTokens objects;
+    const auto payload = MakePayload(asks.spec().volumes(0), {asks, {}, &objects});
+    ASSERT_TRUE(payload.ok()) << payload.status();
+    const PayloadFile want{"vault/3600", c.want_mode, c.want_user};
+    EXPECT_EQ(payload->at("a/t"), want);
+  }
 }
 
 TEST(Payload, WithoutAModeNobodyMayRead) {

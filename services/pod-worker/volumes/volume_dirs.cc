@@ -42,6 +42,13 @@ void VolumeDirs::GiveToGroup(const std::string& path, fs::GroupAccess access) {
                     KV("entries", change.ok() ? change->failed : 0), KV("err", why)});
 }
 
+void VolumeDirs::GiveToUser(const std::string& path, uint32_t user) {
+  const Status given = deps_.ownership.GiveToUser(path, user);
+  if (!given.ok())
+    deps_.log.Warn("cannot give a file of a volume to the user of its pod",
+                   {KV("path", path), KV("user", user), KV("err", given)});
+}
+
 Status VolumeDirs::EnsureMounted(fs::MountRequest request) {
   RETURN_IF_ERROR(deps_.files.MakeDirs(request.path, kVolumeMode), "make directory");
   ASSIGN_OR_RETURN(const bool mounted, deps_.mounts.IsMountPoint(request.path),

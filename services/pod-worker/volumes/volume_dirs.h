@@ -3,7 +3,7 @@
 /// Directories of volumes on disk, in memory and on huge pages: made, given to the pod's group and
 /// removed.
 /// Threads: any, one call for a volume at a time; blocks on files and mounts.
-/// Errors:  what the kernel says. A group that cannot be given is a line in the log.
+/// Errors:  what the kernel says. An owner that cannot be given is a line in the log.
 /// Units:   bytes.
 /// Killed at any line: a directory is there only with its group; one that was not finished has
 ///          another name, and is finished by the next call or removed with the rest.
@@ -42,6 +42,8 @@ class VolumeDirs {
   Status EnsureHugePages(const std::string& path, const std::string& page_size, FsGroup group);
   /// All that is at `path`. `read_only`: for containers.
   void GiveToGroup(const std::string& path, fs::GroupAccess access);
+  /// One file, whose mode stays.
+  void GiveToUser(const std::string& path, uint32_t user);
   /// The directory with all in it, and what is mounted on it.
   Status Remove(const std::string& path);
 

@@ -73,16 +73,20 @@ VolumePlugin* VolumeManager::Find(const kube::Volume& volume) const {
 
 StatusOr<kube::Volume> VolumeManager::Resolve(const kube::Volume& volume,
                                               const VolumeInput& in) const {
-  if (!volume.volume_source().has_persistent_volume_claim()) return volume;
+  const std::string claim = ClaimNameOf(volume, in.pod);
+  if (claim.empty()) return volume;
   StatusOr<ObjectPtr<PersistentVolume>> found = Unavailable("this node has no objects");
-  if (in.objects != nullptr)
-    found = VolumeOfClaim(volume, in.pod.metadata().namespace_(), *in.objects);
+  if (in.objects != nullptr) found = VolumeOfClaim(volume, in.pod, *in.objects);
   if (!found.ok())
     return MakeStatus(found.status().code(),
                       "Unable to attach or mount volumes: unmounted volumes=[{0}], unattached "
                       "volumes=[], failed to process volumes=[{0}]: {1}",
                       volume.name(), Message(found.status()));
-  return AsVolumeOfPod(**found, deps_.node.name);
+  auto real = AsVolumeOfPod(**found, deps_.node.name);
+  if (real.ok() && !in.objects->MayUse({in.pod.metadata().namespace_(), claim}))
+    return SetUpFailed(*real, FailedPrecondition("volume uses the ReadWriteOncePod access mode and "
+                                                 "is already in use by another pod"));
+  return real;
 }
 
 StatusOr<std::string> VolumeManager::PathOf(const kube::Volume& volume, const VolumePlugin& plugin,
@@ -119,11 +123,12 @@ StatusOr<VolumePaths> VolumeManager::SetUp(const VolumeInput& in, const node::Po
   RETURN_IF_ERROR(deps_.files.MakeDirs(place.path, kPodDirMode),
                   "error making pod data directories");
   Status first;
+  const VolumeInput for_start{in.pod, in.objects, true};
   for (const auto& [volume, path, plugin] : wanted) {
     Status made = plugin->folder().empty()
                       ? OkStatus()
                       : deps_.files.MakeDirs(FolderOf(*plugin, place.path), kPodDirMode);
-    if (made.ok()) made = plugin->SetUp(volume, in, path);
+    if (made.ok()) made = plugin->SetUp(volume, for_start, path);
     if (first.ok() && !made.ok()) first = SetUpFailed(volume, made);
   }
   if (!first.ok()) return first;

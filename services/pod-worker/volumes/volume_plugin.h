@@ -24,6 +24,8 @@ using VolumeSource = k8s::io::api::core::v1::VolumeSource;
 struct VolumeInput {
   const kube::Pod& pod;
   const ObjectSource* objects;  // null: this node has none
+  /// While nobody knows what a volume is to show, what it shows already is good enough.
+  bool for_start = false;
 };
 
 class VolumePlugin {

@@ -28,9 +28,11 @@ std::string InOneOrder(const kube::Pod& pod) {
   return bytes;
 }
 
+/// Of an API pod the status follows what the node tells, in no new generation.
 std::optional<std::string> WithoutResources(const std::string& bytes) {
   kube::Pod pod;
   if (!pod.ParseFromString(bytes)) return std::nullopt;
+  pod.clear_status();
   auto& spec = *pod.mutable_spec();
   spec.clear_resources();
   for (auto& container : *spec.mutable_containers()) container.clear_resources();

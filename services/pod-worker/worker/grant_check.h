@@ -32,8 +32,8 @@ struct GrantAnswer {
 /// `record`: what `desired` holds of the UID; nullptr: nothing.
 GrantAnswer CheckGrant(const v1::UpdatePodRequest& request, const v1::DesiredRecord* record);
 
-/// Are these two, serialised, the same pod but for what its containers are given of the node's
-/// resources?
+/// Are these two, serialised, the same pod but for its status and for what its containers are given
+/// of the node's resources?
 bool SameButResources(const std::string& pod, const std::string& other);
 
 }  // namespace splitlet::pod_worker

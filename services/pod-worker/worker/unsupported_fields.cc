@@ -10,7 +10,7 @@ namespace splitlet::pod_worker {
 
 std::string UnsupportedFields(const kube::Pod& pod) {
   std::vector<std::string> fields;
-  if (pod.spec().image_pull_secrets_size() > 0) fields.emplace_back("imagePullSecrets");
+  if (pod.spec().resource_claims_size() > 0) fields.emplace_back("resourceClaims");
   if (fields.empty()) return "";
   return fmt::format("pod: {} {} not carried out by this version", fmt::join(fields, ", "),
                      fields.size() == 1 ? "is" : "are");

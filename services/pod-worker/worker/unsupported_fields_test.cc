@@ -29,8 +29,9 @@ TEST(NotCarriedOut, NamesTheField) {
          app.add_restart_policy_rules()->set_action("RestartAllContainers");
        },
        ""},
-      {"one field", [](auto& spec) { spec.add_image_pull_secrets(); },
-       "pod: imagePullSecrets is not carried out by this version"},
+      {"pull secrets are carried out", [](auto& spec) { spec.add_image_pull_secrets(); }, ""},
+      {"one field", [](auto& spec) { spec.add_resource_claims(); },
+       "pod: resourceClaims is not carried out by this version"},
       {"ephemeral containers are carried out", [](auto& spec) { spec.add_ephemeral_containers(); },
        ""},
   };

@@ -38,6 +38,9 @@ class EventStore {
   Result Record(v1::EventRecord event);
   /// In the order of their last occurrence; of one object, or of all for an empty uid.
   std::vector<v1::EventRecord> List(const std::string& uid) const;
+  /// Of the last one that Record has taken: all its occurrences, and which one it is.
+  const v1::EventRecord& newest() const { return events_.back().event; }
+  const std::string& newest_key() const { return *events_.back().key; }
   size_t size() const { return events_.size(); }
   /// Older ones that had to go to make room.
   uint64_t displaced() const { return displaced_; }

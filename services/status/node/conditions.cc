@@ -142,4 +142,16 @@ std::vector<v1::NodeCondition> ComputeNodeConditions(const NodeConditionInputs& 
   return conditions;
 }
 
+std::string ConditionEvent(const v1::NodeCondition& condition) {
+  const bool met = condition.status() == "True";
+  if (condition.type() == "Ready") return met ? "NodeReady" : "NodeNotReady";
+  if (condition.type() == "MemoryPressure")
+    return met ? "NodeHasInsufficientMemory" : "NodeHasSufficientMemory";
+  if (condition.type() == "DiskPressure")
+    return met ? "NodeHasDiskPressure" : "NodeHasNoDiskPressure";
+  if (condition.type() == "PIDPressure")
+    return met ? "NodeHasInsufficientPID" : "NodeHasSufficientPID";
+  return {};
+}
+
 }  // namespace splitlet::status

@@ -56,4 +56,7 @@ struct NodeConditionInputs {
 /// MemoryPressure, DiskPressure, PIDPressure, Ready. `since` moves only when the status does.
 std::vector<v1::NodeCondition> ComputeNodeConditions(const NodeConditionInputs& in);
 
+/// Reason of the event that tells of this condition: "NodeReady"; empty: none.
+std::string ConditionEvent(const v1::NodeCondition& condition);
+
 }  // namespace splitlet::status

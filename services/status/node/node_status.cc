@@ -3,31 +3,34 @@
 #include <algorithm>
 #include <utility>
 
+#include "k8s.io/api/core/v1/node.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/bus/names.h"
-#include "libs/kube/pod_types.h"
 
 namespace splitlet::status {
 namespace {
-
-/// Reason of the event when a condition changes between True and False; empty: none.
-std::string EventReason(const v1::NodeCondition& condition) {
-  const bool met = condition.status() == "True";
-  if (condition.type() == "Ready") return met ? "NodeReady" : "NodeNotReady";
-  if (condition.type() == "MemoryPressure")
-    return met ? "NodeHasInsufficientMemory" : "NodeHasSufficientMemory";
-  if (condition.type() == "DiskPressure")
-    return met ? "NodeHasDiskPressure" : "NodeHasNoDiskPressure";
-  if (condition.type() == "PIDPressure")
-    return met ? "NodeHasInsufficientPID" : "NodeHasSufficientPID";
-  return {};
-}
 
 std::vector<std::string> MissingCapacity(const std::optional<node::NodeResources>& resources) {
   std::vector<std::string> missing;
   for (const std::string name : {"cpu", "memory", "pods", "ephemeral-storage"})
     if (!resources || !resources->capacity.contains(name)) missing.push_back(name);
   return missing;
+}
+
+v1::NodeTaint MakeTaint(const std::string& key, const std::string& value,
+                        const std::string& effect) {
+  v1::NodeTaint taint;
+  taint.set_key(key);
+  taint.set_value(value);
+  taint.set_effect(effect);
+  return taint;
+}
+
+bool SameStatuses(const std::vector<v1::NodeCondition>& a,
+                  const std::vector<v1::NodeCondition>& b) {
+  return std::ranges::equal(a, b, [](const auto& one, const auto& other) {
+    return one.type() == other.type() && one.status() == other.status();
+  });
 }
 
 }  // namespace
@@ -70,6 +73,8 @@ void NodeStatus::OnAddresses(const StatusOr<std::vector<std::string>>& addresses
   if (problem != address_problem_ && !problem.empty())
     deps_.log.Error("no address of the node", {KV("err", addresses.status())});
   address_problem_ = problem;
+  const bool refused = addresses.status().code() == StatusCode::kInvalidArgument;
+  refused_addresses_ = refused ? Message(addresses.status()) : "";
   if (!addresses.ok() || *addresses == addresses_) return;
   addresses_ = *addresses;
   Refresh();
@@ -106,11 +111,11 @@ void NodeStatus::Refresh() {
                                            .before = conditions_,
                                            .now = deps_.clock.WallNow()});
   RecordEvents(conditions);
+  const bool changed = !SameStatuses(conditions_, conditions);
   conditions_ = std::move(conditions);
   v1::NodeRecord node;
   node.set_name(config_.node_name);
-  for (const auto& [name, value] : node::OwnLabels(config_.node_name))
-    (*node.mutable_labels())[name] = value;
+  AddLabelsAndTaints(node);
   for (const auto& [name, amount] : resources_->capacity)
     (*node.mutable_capacity())[name] = amount.ToString();
   for (const auto& [name, amount] : resources_->allocatable)
@@ -125,6 +130,33 @@ void NodeStatus::Refresh() {
       deps_.metrics.node_ready.Set(condition.status() == "True" ? 1 : 0);
   }
   PutNode(std::move(node));
+  if (changed) deps_.on_conditions();
+}
+
+void NodeStatus::OnServerNode(const kube::Node& node) {
+  ServerNode seen;
+  for (const auto& [name, value] : node.metadata().labels()) seen.labels[name] = value;
+  for (const auto& taint : node.spec().taints())
+    seen.taints.push_back(MakeTaint(taint.key(), taint.value(), taint.effect()));
+  server_node_ = std::move(seen);
+  Refresh();
+}
+
+/// Until the server shows this node they are those that it registers with.
+void NodeStatus::AddLabelsAndTaints(v1::NodeRecord& node) const {
+  std::map<std::string, std::string> labels;
+  if (server_node_) {
+    node.set_registered(true);
+    labels = server_node_->labels;
+    for (const auto& taint : server_node_->taints) *node.add_taints() = taint;
+  } else if (config_.in_cluster) {
+    labels = InitialLabels(config_.node);
+    for (const auto& taint : config_.node.taints)
+      *node.add_taints() = MakeTaint(taint.key, taint.value, taint.effect);
+  } else {
+    for (const auto& [name, value] : node::OwnLabels(config_.node_name)) labels[name] = value;
+  }
+  for (const auto& [name, value] : labels) (*node.mutable_labels())[name] = value;
 }
 
 void NodeStatus::PutNode(v1::NodeRecord node) {
@@ -153,7 +185,7 @@ void NodeStatus::RecordEvents(const std::vector<v1::NodeCondition>& after) {
     if ((before->status() == "Unknown" && !seen_first) || condition.status() == "Unknown") continue;
     v1::EventRecord event;
     event.set_type("Normal");
-    event.set_reason(EventReason(condition));
+    event.set_reason(ConditionEvent(condition));
     event.set_message("Node " + config_.node_name + " status is now: " + event.reason());
     event.set_component("kubelet");
     event.set_kind("Node");

@@ -3,7 +3,7 @@
 /// The record of the node: capacity, labels, addresses, conditions. The one writer of conditions
 /// and of their events.
 /// In:    the machine and its addresses, read when StatusService says; the state of PeerMonitor;
-/// the pressure that gc puts.
+/// the pressure that gc puts; labels and taints that the API server has, where there is one.
 /// Owns:  key `node` of table `podstatus`; the conditions as last put.
 /// Out:   puts to `podstatus`; events of conditions that change.
 /// Killed at any line: nothing is lost; the next start reads the machine again.
@@ -12,6 +12,7 @@
 /// Source: docs/safety.md, rule 24.
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@
 #include "libs/bus/typed.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
+#include "libs/kube/pod_types.h"
 #include "libs/node/addresses.h"
 #include "services/status/config.h"
 #include "services/status/metrics.h"
@@ -45,7 +47,8 @@ class NodeStatus {
     StatusMetrics& metrics;
     const Log& log;
     std::function<void(std::vector<v1::EventRecord>)> record_events;
-    std::function<void()> on_addresses;  // pods show the node's address
+    std::function<void()> on_addresses;   // pods show the node's address
+    std::function<void()> on_conditions;  // the status of one has changed
   };
   NodeStatus(Deps deps, const StatusConfig& config);
   ~NodeStatus();
@@ -56,16 +59,21 @@ class NodeStatus {
   void ReadSoon();
   /// Computes the record, and puts it when it differs.
   void Refresh();
+  /// As the API server has this node, from now on.
+  void OnServerNode(const kube::Node& node);
   /// The last ones that were found.
   const std::vector<std::string>& addresses() const { return addresses_; }
   /// Why the machine is not known; empty: it is.
   const std::string& machine_problem() const { return machine_problem_; }
+  /// Why the addresses of --node-ip can never be this node's; empty: they may.
+  const std::string& refused_addresses() const { return refused_addresses_; }
 
  private:
   void ReadMachineSoon();
   void ReadAddressesSoon();
   void OnMachine(const StatusOr<node::Machine>& machine);
   void OnAddresses(const StatusOr<std::vector<std::string>>& addresses);
+  void AddLabelsAndTaints(v1::NodeRecord& node) const;
   void PutNode(v1::NodeRecord node);
   void RecordEvents(const std::vector<v1::NodeCondition>& after);
 
@@ -74,9 +82,14 @@ class NodeStatus {
   std::optional<node::Machine> machine_;
   std::optional<node::NodeResources> resources_;
   std::vector<std::string> addresses_;
-  std::string address_problem_;
+  std::string address_problem_, refused_addresses_;
   std::string machine_problem_ = "the machine has not been read yet";
   std::vector<v1::NodeCondition> conditions_;
+  struct ServerNode {
+    std::map<std::string, std::string> labels;
+    std::vector<v1::NodeTaint> taints;
+  };
+  std::optional<ServerNode> server_node_;  // none: the server has not shown it yet
   std::shared_ptr<bool> alive_;
 };
 

@@ -33,6 +33,23 @@ bool HasUnseen(const kube::PodStatus& status, const v1::ObservedPod* observed) {
                      status.init_container_statuses().end(), unseen);
 }
 
+/// What the API shows of one of its pods counts as the last status where there is none of ours, and
+/// a terminal phase there is a floor in any case. False: there is no last status.
+bool TakeFromApi(const kube::Pod& pod, bool has_previous, kube::PodStatus& previous) {
+  const kube::PodStatus& shown = pod.status();
+  const bool told = shown.start_time().seconds() > 0 || IsTerminal(shown.phase());
+  if (!has_previous) {
+    if (told) previous = shown;
+    return told;
+  }
+  if (IsTerminal(shown.phase()) && !IsTerminal(previous.phase())) {
+    previous.set_phase(shown.phase());
+    previous.set_reason(shown.reason());
+    previous.set_message(shown.message());
+  }
+  return true;
+}
+
 const kube::ContainerStatus* FindIn(
     const google::protobuf::RepeatedPtrField<kube::ContainerStatus>& list,
     const std::string& name) {
@@ -216,18 +233,19 @@ void StatusTable::Refresh(const std::string& key) {
     await_listing_.insert(key);
     return;
   }
-  StatusInputs in{
-      .pod = pod,
-      .desired = *desired,
-      .admission = admission,
-      .worker = worker,
-      .runtime = runtime == nullptr ? nullptr : &runtime->pod(),
-      .previous = has_previous ? &previous : nullptr,
-      .rejected = IsRejected(key, admission, worker, has_previous ? &previous : nullptr),
-      .workers_live = deps_.workers.live(),
-      .listing_covers = ListingCovers(key, worker),
-      .features = &deps_.features,
-      .now = deps_.clock.WallNow()};
+  const bool is_api = desired->source() == kube::kApiSource;
+  const bool has_last = is_api ? TakeFromApi(pod, has_previous, previous) : has_previous;
+  StatusInputs in{.pod = pod,
+                  .desired = *desired,
+                  .admission = admission,
+                  .worker = worker,
+                  .runtime = runtime == nullptr ? nullptr : &runtime->pod(),
+                  .previous = has_last ? &previous : nullptr,
+                  .rejected = IsRejected(key, admission, worker, has_last ? &previous : nullptr),
+                  .workers_live = deps_.workers.live(),
+                  .listing_covers = ListingCovers(key, worker),
+                  .features = &deps_.features,
+                  .now = deps_.clock.WallNow()};
   in.host_ips = deps_.addresses;
   const kube::PodStatus status = ComputePodStatus(in);
   await_listing_.erase(key);
@@ -271,6 +289,7 @@ void StatusTable::PutPodStatus(const std::string& key, const v1::PodStatusRecord
   }
   deps_.metrics.changes.Increment();
   known_[key].put_at = deps_.clock.Now();
+  if (deps_.on_told) deps_.on_told(key);
 }
 
 void StatusTable::CountChange(const v1::PodStatusRecord& record, const kube::PodStatus* before,
@@ -331,6 +350,7 @@ void StatusTable::RemovePod(const std::string& key, const std::string& tracepare
   }
   FAIL_POINT_VOID("status.remove.before");
   deps_.table.Remove(key, trace);
+  if (deps_.on_told) deps_.on_told(key);
 }
 
 StatusOr<std::unique_ptr<v1::PodStatusRecord>> StatusTable::Get(const std::string& uid) {

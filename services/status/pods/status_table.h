@@ -11,6 +11,7 @@
 /// Errors: a record that cannot be put is counted and logged, and put with the next pass.
 /// Source: docs/safety.md, rules 20 to 22.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -40,6 +41,8 @@ class StatusTable {
     const v1::NodeFeatures& features;           // of the runtime, now
     StatusMetrics& metrics;
     const Log& log;
+    /// A record was put or removed; may be left out.
+    std::function<void(const std::string& key)> on_told = nullptr;
   };
   /// After `worker_wait` without pod-worker statuses are put without its flags.
   StatusTable(const Deps& deps, Duration worker_wait);

@@ -58,6 +58,7 @@ PodAdmitter::PodAdmitter(const Deps& deps, const SyncLoopConfig& config)
       sysctls_(config.kernel_release, config.allowed_unsafe_sysctls),
       node_name_(config.node_name),
       max_pods_(config.max_pods),
+      offline_start_(config.offline_start),
       room_({deps_.known, deps_.store, deps_.victims, deps_.grants}),
       waits_(deps.loop, deps.clock, [this](const std::string& key) { OnWaitOver(key); }) {}
 
@@ -246,10 +247,19 @@ std::shared_ptr<const v1::PressureRecord> PodAdmitter::Pressure() const {
   return known ? std::move(record) : nullptr;
 }
 
+/// A pod of the API server is judged by what the server says of the node. Where such pods may start
+/// without the server, config-source has not let them come before it was away for long.
+std::string PodAdmitter::WhyNodeUnknown(const PodDigest& digest) const {
+  if (digest.is_static) {
+    const bool wait = !node_ && deps_.clock.Now() - started_ < kNodeWait;
+    return wait ? "the node's record is not known yet" : "";
+  }
+  if (!node_) return "the node's record is not known";
+  return node_->registered || offline_start_ ? "" : "the API server does not have this node yet";
+}
+
 std::string PodAdmitter::TryDecideByNode(const std::string& key, const PodDigest& digest) {
-  if (!node_ && !digest.is_static) return "the node's record is not known";
-  if (!node_ && deps_.clock.Now() - started_ < kNodeWait)
-    return "the node's record is not known yet";
+  if (std::string why = WhyNodeUnknown(digest); !why.empty()) return why;
   kube::Pod pod;
   if (!pod.ParseFromString(digest.record->pod())) return "its record cannot be understood";
   const auto requests = RequestsOf(pod);
@@ -274,7 +284,7 @@ std::string PodAdmitter::TryDecideByNode(const std::string& key, const PodDigest
   Decision decision{.refusal = FindRefusal(input, load), .requests = *requests};
   if (decision.refusal) {
     const bool lacks_room = LacksRoom(decision.refusal);
-    if (std::string why = WhyRefusalWaits(key, *decision.refusal); !why.empty()) {
+    if (std::string why = WhyRefusalWaits(key, digest, *decision.refusal); !why.empty()) {
       if (lacks_room) room_.Await(key, *requests);
       return why;
     }
@@ -340,7 +350,8 @@ std::string PodAdmitter::MakeRoom(const AdmissionInput& input, const NodeLoad& l
   return "";
 }
 
-std::string PodAdmitter::WhyRefusalWaits(const std::string& key, const Refusal& refusal) {
+std::string PodAdmitter::WhyRefusalWaits(const std::string& key, const PodDigest& digest,
+                                         const Refusal& refusal) {
   switch (refusal.ground) {
     case Refusal::Ground::kPod:
     case Refusal::Ground::kPressure: return "";
@@ -352,6 +363,8 @@ std::string PodAdmitter::WhyRefusalWaits(const std::string& key, const Refusal& 
     }
     case Refusal::Ground::kNodeLabels: break;
   }
+  if (!digest.is_static && !node_->registered)
+    return fmt::format("{}, but the API server has not said what the node is", refusal.reason);
   const Clock::Time now = deps_.clock.Now();
   std::optional<Clock::Time>& since = waiting_[key].mismatch_since;
   if (!since) since = now;

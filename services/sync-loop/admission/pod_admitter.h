@@ -112,13 +112,15 @@ class PodAdmitter {
   /// Nothing: decided, or nothing to decide. Else what it waits for; so below.
   std::string TryDecide(const std::string& key);
   std::string TryDecideByNode(const std::string& key, const PodDigest& digest);
+  std::string WhyNodeUnknown(const PodDigest& digest) const;
   /// For a pod that lacks room: it pushes out others, waits, or is refused.
   std::string TryDecideWithoutRoom(const std::string& key, const PodDigest& digest,
                                    const AdmissionInput& input, Decision& decision);
   /// Turns a refusal into victims, or says what it has to wait for.
   std::string MakeRoom(const AdmissionInput& input, const NodeLoad& load, Decision& decision);
   std::string WhyWaits(const std::string& key, const PodDigest& digest);
-  std::string WhyRefusalWaits(const std::string& key, const Refusal& refusal);
+  std::string WhyRefusalWaits(const std::string& key, const PodDigest& digest,
+                              const Refusal& refusal);
   /// The other pods of its source are known too, or have had their time.
   bool IsSourceKnown(const PodDigest& digest);
   /// Of this boot, from a live view; else nullptr.
@@ -134,6 +136,7 @@ class PodAdmitter {
   SysctlPolicy sysctls_;
   std::string node_name_;
   int64_t max_pods_;
+  bool offline_start_;
   std::optional<NodeDigest> node_;
   Clock::Time started_;
 

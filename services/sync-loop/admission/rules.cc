@@ -32,6 +32,15 @@ std::optional<Refusal> PressureRefusal(const AdmissionInput& input, const NodeLo
                  fmt::format("The node had condition: [{}]. ", fmt::join(input.pressure, " "))};
 }
 
+/// What this node declares nowhere, and API servers let nobody ask for without being told to.
+std::optional<Refusal> FeatureRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
+  const auto& spec = input.pod.spec();
+  if (!kube::HasUserNamespace(spec) || !spec.host_network()) return std::nullopt;
+  return Refusal{Ground::kPod, "PodFeatureUnsupported",
+                 "Pod requires node features that are not available: "
+                 "UserNamespacesHostNetworkSupport"};
+}
+
 /// Critical ones too.
 std::optional<Refusal> ShutdownRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
   if (!input.shutting_down) return std::nullopt;
@@ -74,6 +83,9 @@ std::optional<Refusal> GroupsRefusal(const AdmissionInput& input, const NodeLoad
 }
 
 std::optional<Refusal> AppArmorRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
+  // One that has run was enforced then.
+  const std::string& phase = input.pod.status().phase();
+  if (!phase.empty() && phase != "Pending") return std::nullopt;
   if (!AsksForAppArmor(input.pod) || AbilitiesOf(input).apparmor) return std::nullopt;
   return Refusal{Ground::kPod, "AppArmor",
                  "Cannot enforce AppArmor: AppArmor is not enabled on the host"};
@@ -162,6 +174,7 @@ std::optional<Refusal> PlacementRefusal(const AdmissionInput& input, const NodeL
 NodeDigest ReadNode(const v1::NodeRecord& record) {
   NodeDigest node;
   node.name = record.name();
+  node.registered = record.registered();
   node.labels = {record.labels().begin(), record.labels().end()};
   for (const auto& taint : record.taints())
     node.taints.push_back({taint.key(), taint.value(), taint.effect()});
@@ -186,9 +199,10 @@ NodeDigest ReadNode(const v1::NodeRecord& record) {
 
 std::optional<Refusal> FindRefusal(const AdmissionInput& input, const NodeLoad& load) {
   using Find = std::optional<Refusal> (*)(const AdmissionInput&, const NodeLoad&);
-  std::array<Find, 10> order = {
-      PressureRefusal,  SysctlRefusal,   OsRefusal,       GroupsRefusal,        ResourceRefusal,
-      PlacementRefusal, AppArmorRefusal, ShutdownRefusal, UserNamespaceRefusal, ReadOnlyRefusal};
+  std::array<Find, 11> order = {PressureRefusal,      SysctlRefusal,   OsRefusal,
+                                GroupsRefusal,        ResourceRefusal, PlacementRefusal,
+                                AppArmorRefusal,      FeatureRefusal,  ShutdownRefusal,
+                                UserNamespaceRefusal, ReadOnlyRefusal};
   // For a critical pod room could be made; so what cannot be mended is reported first.
   if (kube::IsCritical(input.pod)) {
     const auto resources = std::find(order.begin(), order.end(), &ResourceRefusal);

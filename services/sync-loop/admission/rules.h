@@ -29,6 +29,7 @@ struct NodeDigest {
   std::vector<kube::Taint> taints;
   Amounts allocatable;  // empty: not known, refuses nothing
   NodeAbilities abilities;
+  bool registered = false;  // the API server has it: labels and taints are the server's
 };
 /// A quantity that does not parse counts as not known.
 NodeDigest ReadNode(const v1::NodeRecord& record);

@@ -429,6 +429,8 @@ TEST(Admission, WhatCannotBeEnforcedIsRefused) {
       {"a user namespace", "spec: {containers: [{name: c}], hostUsers: false}",
        "UserNamespacesNotSupported: can't set `spec.hostUsers: false`, runtime does not support "
        "user namespaces"},
+      {"the host's users and network",
+       "spec: {containers: [{name: c}], hostUsers: true, hostNetwork: true}", "admitted"},
       {"the host's users", "spec: {containers: [{name: c}], hostUsers: true}", "admitted"},
   };
   for (const auto& c : kCases) {
@@ -445,6 +447,24 @@ TEST(Admission, WhatCannotBeEnforcedIsRefused) {
                             .user_namespaces = {.first = true, .any = true}};
     EXPECT_EQ(world.Judge(c.pod), "admitted");
   }
+}
+
+TEST(Admission, ThePodsOwnUsersOnTheHostsNetworkAreAFeatureOfOtherNodes) {
+  World world;
+  world.node.abilities = {.known = true, .user_namespaces = {.first = true, .any = true}};
+  EXPECT_EQ(world.Judge("spec: {containers: [{name: c}], hostUsers: false, hostNetwork: true}"),
+            "PodFeatureUnsupported: Pod requires node features that are not available: "
+            "UserNamespacesHostNetworkSupport");
+}
+
+TEST(Admission, AProfileIsAskedForOnlyBeforeThePodHasRun) {
+  World world;
+  world.node.abilities = {.known = true};
+  const std::string pod =
+      "spec: {containers: [{name: c}], securityContext: {appArmorProfile: {type: RuntimeDefault}}}";
+  EXPECT_TRUE(world.Judge(pod).starts_with("AppArmor"));
+  EXPECT_TRUE(world.Judge(pod + "\nstatus: {phase: Pending}").starts_with("AppArmor"));
+  EXPECT_EQ(world.Judge(pod + "\nstatus: {phase: Running}"), "admitted");
 }
 
 TEST(Admission, WhatIsNotReadOnlyAllTheWayDownIsRefusedWhereThatWasAsked) {

@@ -53,7 +53,10 @@ NextCall ComputeNextCall(const CallInput& input) {
       worker->state != Worker::kFinished)
     return EndOf(input);
   const bool begun = worker != nullptr && worker->incarnation == pod.incarnation && worker->granted;
-  if ((pod.ending || pod.terminal) && !begun) return EndOf(input);
+  // A phase that the node itself has told comes back after its worker has ended; this one is
+  // somebody else's word.
+  const bool ended_by_others = pod.terminal && begun && worker->state == Worker::kSyncing;
+  if (((pod.ending || pod.terminal) && !begun) || ended_by_others) return EndOf(input);
   if (!input.admitted) return {};
   if (input.preempted && worker == nullptr)
     return input.worker_known ? Kill(pod.incarnation) : NextCall{};

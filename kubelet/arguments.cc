@@ -1,0 +1,171 @@
+#include "kubelet/arguments.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "libs/base/one_line.h"
+
+namespace splitlet::kubelet {
+namespace {
+
+struct Word {
+  std::string name;
+  std::optional<std::string> value;
+};
+
+/// "--a=b", "--a", "-v", "-v=2", "-v2".
+StatusOr<Word> Split(const std::string& text) {
+  const bool is_long = text.starts_with("--");
+  if (!text.starts_with('-') || text.size() < (is_long ? 3u : 2u))
+    return InvalidArgument("unknown command \"{}\"", OneLine(text));
+  std::string rest = text.substr(is_long ? 2 : 1);
+  const size_t equals = rest.find('=');
+  Word word;
+  if (equals != std::string::npos) word.value = rest.substr(equals + 1);
+  word.name = rest.substr(0, equals);
+  if (is_long) return word;
+  if (word.name == "h") word.name = "help";
+  const bool joined = word.name.size() > 1 && word.name.front() == 'v' && !word.value;
+  if (!joined) return word;
+  return Word{"v", word.name.substr(1)};
+}
+
+bool IsNumber(const std::string& text) {
+  int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc{} && last == end && !text.empty();
+}
+
+Status CheckValue(const FlagRow& row, const std::string& value) {
+  if (row.value == FlagValue::kBool && value != "true" && value != "false")
+    return InvalidArgument("--{}: want true or false, not \"{}\"", row.name, OneLine(value));
+  if (row.value == FlagValue::kInt && !IsNumber(value))
+    return InvalidArgument("--{}: want a number, not \"{}\"", row.name, OneLine(value));
+  return OkStatus();
+}
+
+bool IsAddress(const std::string& text) {
+  in6_addr address{};
+  return inet_pton(AF_INET, text.c_str(), &address) == 1 ||
+         inet_pton(AF_INET6, text.c_str(), &address) == 1;
+}
+
+/// Those that can be read.
+std::string Addresses(const std::string& value, std::vector<std::string>& warnings) {
+  std::string good;
+  for (size_t begin = 0; begin <= value.size();) {
+    const size_t end = std::min(value.find(',', begin), value.size());
+    std::string one = value.substr(begin, end - begin);
+    while (one.starts_with(' ')) one.erase(0, 1);
+    while (one.ends_with(' ')) one.pop_back();
+    if (IsAddress(one)) {
+      good += (good.empty() ? "" : ",") + one;
+    } else if (!one.empty()) {
+      warnings.push_back(fmt::format("--node-ip: \"{}\" is no address", OneLine(one)));
+    }
+    begin = end + 1;
+  }
+  return good;
+}
+
+Status TakeOwn(const FlagRow& row, const std::string& value, Arguments& out) {
+  if (row.name == "config") out.config = value;
+  if (row.name == "config-dir") out.config_dir = value;
+  if (row.name == "node-ip") out.node_ip = Addresses(value, out.warnings);
+  if (row.name == "help" && value == "true") out.print = Arguments::Print::kHelp;
+  if (row.name == "version" && value != "false") out.print = Arguments::Print::kVersion;
+  return OkStatus();
+}
+
+/// As Go reads a truth.
+std::string Plain(const FlagRow& row, std::string value) {
+  if (row.value != FlagValue::kBool) return value;
+  for (const char* yes : {"1", "t", "T", "TRUE", "True"})
+    if (value == yes) return "true";
+  for (const char* no : {"0", "f", "F", "FALSE", "False"})
+    if (value == no) return "false";
+  return value;
+}
+
+Status Take(const FlagRow& row, const std::string& given, Arguments& out) {
+  const std::string value = Plain(row, given);
+  RETURN_IF_ERROR(CheckValue(row, value), "flags");
+  switch (row.fate) {
+    case FlagFate::kHere: return TakeOwn(row, value, out);
+    case FlagFate::kPassed:
+      if (value.empty()) return OkStatus();  // as if it were not there
+      out.passed.push_back("--" + std::string(row.target));
+      out.passed.push_back(value);
+      return OkStatus();
+    case FlagFate::kField: out.overrides.push_back({&row, value}); return OkStatus();
+    case FlagFate::kNothing:
+      if (!value.empty() && value != "false")
+        out.warnings.push_back(fmt::format("--{}: does nothing here: {}", row.name, row.target));
+      return OkStatus();
+    case FlagFate::kRefused:
+      if (value.empty() || value == "false") return OkStatus();
+      return InvalidArgument("--{}: not supported: {}", row.name, row.target);
+  }
+  UNREACHABLE();
+}
+
+/// Flags of our own, which no kubelet has.
+std::string* FindOwn(const std::string& name, Arguments& out) {
+  if (name == "splitlet-dir") return &out.directory;
+  return name == "splitlet-scripts" ? &out.scripts : nullptr;
+}
+
+}  // namespace
+
+StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words) {
+  Arguments out;
+  for (size_t i = 0; i < words.size(); ++i) {
+    auto word = Split(words[i]);
+    if (!word.ok()) return word.status();
+    std::string* const own = FindOwn(word->name, out);
+    const FlagRow* const row = FindFlag(word->name);
+    if (row == nullptr && own == nullptr)
+      return InvalidArgument("unknown flag: --{}", OneLine(word->name));
+    const bool alone = row != nullptr && (row->value == FlagValue::kBool || row->name == "version");
+    if (!word->value && alone) word->value = "true";
+    if (!word->value && i + 1 == words.size())
+      return InvalidArgument("flag needs an argument: --{}", word->name);
+    const std::string value = word->value ? *word->value : words[++i];
+    if (own != nullptr) {
+      *own = value;
+    } else {
+      const Status taken = Take(*row, value, out);
+      if (!taken.ok()) return taken;
+    }
+  }
+  if (!out.directory.starts_with('/'))
+    return InvalidArgument("--splitlet-dir: \"{}\" is not an absolute path",
+                           OneLine(out.directory));
+  return out;
+}
+
+std::string HelpText() {
+  std::string text =
+      "splitlet-kubelet: the node agent splitlet with the command line of a kubelet.\n\n"
+      "  --splitlet-dir DIR      sockets, records and the bus (/var/lib/splitlet-kubelet)\n"
+      "  --splitlet-scripts DIR  where nats.sh is\n\nFlags of a kubelet:\n";
+  for (const FlagRow& row : FlagRows()) {
+    const char* becomes = "";
+    switch (row.fate) {
+      case FlagFate::kHere: break;
+      case FlagFate::kPassed: becomes = "to every process as --"; break;
+      case FlagFate::kField: becomes = "field "; break;
+      case FlagFate::kNothing: becomes = "nothing: "; break;
+      case FlagFate::kRefused: becomes = "refused: "; break;
+    }
+    text += fmt::format("  --{:<46} {}{}\n", row.name, becomes, row.target);
+  }
+  return text;
+}
+
+}  // namespace splitlet::kubelet

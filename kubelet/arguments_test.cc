@@ -1,0 +1,103 @@
+#include "kubelet/arguments.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "libs/config/fields.h"
+
+namespace splitlet::kubelet {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(FlagTable, IsSortedAndNamesFieldsThatThereAre) {
+  std::string_view before;
+  for (const FlagRow& row : FlagRows()) {
+    EXPECT_LT(before, row.name);
+    before = row.name;
+    EXPECT_EQ(FindFlag(row.name), &row);
+    const bool is_field = row.target == "featureGates" || config::FindField(row.target) != nullptr;
+    EXPECT_TRUE(row.fate != FlagFate::kField || is_field) << row.name;
+    EXPECT_TRUE(row.fate == FlagFate::kHere || !row.target.empty()) << row.name;
+  }
+}
+
+TEST(FlagTable, IsWhatThePageSays) {
+  std::ifstream file(TREE "/docs/kubelet-flags.md");
+  std::stringstream page;
+  page << file.rdbuf();
+  std::string rows;
+  for (const FlagRow& row : FlagRows()) {
+    std::string becomes(row.target);
+    if (row.fate == FlagFate::kField) becomes = fmt::format("field `{}`", row.target);
+    if (row.fate == FlagFate::kPassed) becomes = fmt::format("`--{}` of every process", row.target);
+    if (row.fate == FlagFate::kNothing)
+      becomes = fmt::format("nothing, with a warning: {}", row.target);
+    if (row.fate == FlagFate::kRefused) becomes = fmt::format("refused: {}", row.target);
+    rows += fmt::format("| `--{}` | {} |\n", row.name, becomes);
+  }
+  EXPECT_THAT(page.str(), HasSubstr(rows));
+}
+
+TEST(Arguments, AreTakenAsPflagTakesThem) {
+  const auto read = ParseArguments(
+      {"--config=/a.yaml", "--config-dir", "/a.d", "--kubeconfig=/k", "--hostname_override", "n1",
+       "--rotate-certificates", "--max-pods=50", "-v=4", "--cloud-provider=", "--node-ip",
+       "10.0.0.1,nonsense, fd00::1", "--runtime-cgroups=/system.slice/containerd.service",
+       "--fail-swap-on=F", "--lock-file="});
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->config, "/a.yaml");
+  EXPECT_EQ(read->config_dir, "/a.d");
+  EXPECT_THAT(read->passed, ElementsAre("--kubeconfig", "/k", "--node-name", "n1"));
+  EXPECT_EQ(read->node_ip, "10.0.0.1,fd00::1");
+  ASSERT_EQ(read->overrides.size(), 4u);
+  EXPECT_EQ(read->overrides[0].row->target, "rotateCertificates");
+  EXPECT_EQ(read->overrides[0].value, "true");
+  EXPECT_EQ(read->overrides[1].value, "50");
+  EXPECT_EQ(read->overrides[2].row->target, "logging.verbosity");
+  EXPECT_EQ(read->overrides[3].value, "false");
+  ASSERT_EQ(read->warnings.size(), 2u);
+  EXPECT_THAT(read->warnings[0], HasSubstr("\"nonsense\" is no address"));
+  EXPECT_THAT(read->warnings[1], HasSubstr("--runtime-cgroups: does nothing here"));
+}
+
+TEST(Arguments, WhatIsWrongIsOneLineThatNamesIt) {
+  const struct {
+    std::vector<std::string> words;
+    const char* want;
+  } kCases[] = {
+      {{"--no-such-flag=1"}, "unknown flag: --no-such-flag"},
+      {{"-x"}, "unknown flag: --x"},
+      {{"run"}, "unknown command \"run\""},
+      {{"--"}, "unknown command \"--\""},
+      {{"--config"}, "flag needs an argument: --config"},
+      {{"--max-pods=many"}, "--max-pods: want a number, not \"many\""},
+      {{"--max-pods="}, "--max-pods: want a number, not \"\""},
+      {{"--rotate-certificates=maybe"}, "--rotate-certificates: want true or false"},
+      {{"--lock-file=/run/lock"}, "--lock-file: not supported"},
+      {{"--rotate-certificates", "true"}, "unknown command \"true\""},
+      {{"--splitlet-dir=x"}, "--splitlet-dir: \"x\" is not an absolute path"},
+  };
+  for (const auto& c : kCases) {
+    const auto read = ParseArguments(c.words);
+    ASSERT_FALSE(read.ok()) << c.want;
+    EXPECT_THAT(Message(read.status()), HasSubstr(c.want));
+    EXPECT_EQ(Message(read.status()).find('\n'), std::string::npos);
+  }
+}
+
+TEST(Arguments, HelpAndVersionAreSeen) {
+  EXPECT_EQ(ParseArguments({"--help"})->print, Arguments::Print::kHelp);
+  EXPECT_EQ(ParseArguments({"-h"})->print, Arguments::Print::kHelp);
+  EXPECT_EQ(ParseArguments({"--version"})->print, Arguments::Print::kVersion);
+  EXPECT_EQ(ParseArguments({"--version=raw"})->print, Arguments::Print::kVersion);
+  EXPECT_EQ(ParseArguments({})->print, Arguments::Print::kNothing);
+  EXPECT_THAT(HelpText(), HasSubstr("--kubeconfig"));
+}
+
+}  // namespace
+}  // namespace splitlet::kubelet

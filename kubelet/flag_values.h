@@ -1,0 +1,22 @@
+#pragma once
+
+/// Values of flags as what they set in the configuration. For .cc files only: brings yaml-cpp.
+/// Threads: pure.
+/// Errors: INVALID_ARGUMENT that names the flag.
+/// Source: kubelet --help, k8s.io/component-base/cli/flag.
+
+#include <yaml-cpp/yaml.h>
+
+#include <string>
+#include <vector>
+
+#include "kubelet/flag_table.h"
+#include "libs/base/status.h"
+
+namespace splitlet::kubelet {
+
+/// Of all `values` that the flag was given, in their order: lists and maps of several are one, of
+/// anything else the last counts.
+StatusOr<YAML::Node> FieldValue(const FlagRow& row, const std::vector<std::string>& values);
+
+}  // namespace splitlet::kubelet

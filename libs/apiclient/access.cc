@@ -1,0 +1,109 @@
+#include "libs/apiclient/access.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "libs/kube/time_text.h"
+
+namespace splitlet::apiclient {
+namespace {
+
+constexpr uint64_t kMaxFile = 4u << 20;
+
+std::string HostOf(const std::string& server) {
+  const size_t at = server.find("://");
+  const std::string rest = server.substr(at == std::string::npos ? 0 : at + 3);
+  return rest.substr(0, rest.find('/'));
+}
+
+std::string Trimmed(std::string text) {
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
+  text.erase(std::find_if_not(text.rbegin(), text.rend(), is_blank).base(), text.end());
+  text.erase(text.begin(), std::find_if_not(text.begin(), text.end(), is_blank));
+  return text;
+}
+
+/// A header ends where its line does.
+bool IsOneLine(const std::string& text) {
+  return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < ' '; });
+}
+
+}  // namespace
+
+std::string BasicAuthorization(const std::string& user, const std::string& password) {
+  return "Basic " + kube::EncodeBase64(user + ":" + password);
+}
+
+StatusOr<std::shared_ptr<const ServerAccess>> AccessReader::Read(const ServerAccess* refused) {
+  const auto config = ReadConfig();
+  if (!config.ok()) return config.status();
+  auto access = Make(**config, refused);
+  if (!access.ok()) return access.status();
+  if (last_ == nullptr || *last_ != *access) last_ = std::make_shared<const ServerAccess>(*access);
+  return last_;
+}
+
+StatusOr<const ClientConfig*> AccessReader::ReadConfig() {
+  const auto text = deps_.files.Read(kubeconfig_, kMaxFile);
+  if (!text.ok()) return Unavailable("{}: {}", kubeconfig_, Message(text.status()));
+  if (config_ && *text == text_) return &*config_;
+  auto config = ReadKubeconfig(*text, kubeconfig_);
+  if (!config.ok()) return Unavailable("{}", Message(config.status()));  // it may be mended
+  if (!config_ || config_->exec != config->exec) plugin_.Forget();
+  config_ = std::move(*config);
+  text_ = *text;
+  return &*config_;
+}
+
+StatusOr<std::string> AccessReader::ReadPem(const Pem& pem) {
+  if (pem.file.empty()) return pem.data;
+  auto text = deps_.files.Read(pem.file, kMaxFile);
+  if (!text.ok()) return Unavailable("{}: {}", pem.file, Message(text.status()));
+  return text;
+}
+
+StatusOr<ServerAccess> AccessReader::Make(const ClientConfig& config, const ServerAccess* refused) {
+  ServerAccess access{.server = config.server,
+                      .host = HostOf(config.server),
+                      .tls_server_name = config.tls_server_name,
+                      .insecure = config.insecure,
+                      .compression = config.compression,
+                      .proxy_url = config.proxy_url};
+  ASSIGN_OR_RETURN(access.ca, ReadPem(config.ca), "certificate authority");
+  ASSIGN_OR_RETURN(access.certificate, ReadPem(config.certificate), "client certificate");
+  ASSIGN_OR_RETURN(access.key, ReadPem(config.key), "client key");
+  const Status added = AddCredentials(config, refused, access);
+  if (!added.ok()) return added;
+  if (!IsOneLine(access.authorization)) return Unauthenticated("the token is not one line of text");
+  return access;
+}
+
+Status AccessReader::AddCredentials(const ClientConfig& config, const ServerAccess* refused,
+                                    ServerAccess& access) {
+  if (!config.user.empty()) {
+    access.authorization = BasicAuthorization(config.user, config.password);
+    return OkStatus();
+  }
+  std::string token = config.token;
+  if (!config.token_file.empty()) {
+    // The token in the kubeconfig is for when the file cannot be read.
+    auto text = deps_.files.Read(config.token_file, kMaxFile);
+    if (text.ok()) token = Trimmed(std::move(*text));
+    if (!text.ok() && token.empty())
+      return Unavailable("token: {}: {}", config.token_file, Message(text.status()));
+  }
+  const bool has_own = !token.empty() || !access.certificate.empty();
+  if (config.exec && !has_own) {
+    // The plugin's word of before is what was refused, unless it has another since.
+    const bool again = refused != nullptr && last_ != nullptr && *refused == *last_;
+    ASSIGN_OR_RETURN(const PluginAnswer answer, plugin_.Get(config, access.ca, again),
+                     "exec plugin {}", config.exec->command);
+    token = answer.token;
+    access.certificate = answer.certificate;
+    access.key = answer.key;
+  }
+  if (!token.empty()) access.authorization = "Bearer " + token;
+  return OkStatus();
+}
+
+}  // namespace splitlet::apiclient

@@ -1,0 +1,69 @@
+#pragma once
+
+/// What a request to the API server is made with: a kubeconfig and all files that it names, read.
+/// Threads: values; AccessReader blocks on files and on a plugin, and is one thread's.
+/// Errors:  UNAVAILABLE while there is no kubeconfig, it is bad, or a file of it cannot be read;
+///          UNAUTHENTICATED when its plugin gives nothing. No secret stands in any.
+/// Source:  docs/behaviour/api-client.md, "Credentials"; client-go rest.TLSConfigFor.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "libs/apiclient/exec_plugin.h"
+#include "libs/apiclient/kubeconfig.h"
+
+namespace splitlet::apiclient {
+
+/// Never changes once it is made.
+struct ServerAccess {
+  std::string server;           // "https://10.0.0.1:6443/prefix"
+  std::string host;             // of it, with its port
+  std::string tls_server_name;  // empty: its host
+  bool insecure = false;
+  bool compression = true;
+  std::string proxy_url;
+  std::string ca, certificate, key;  // PEM; no CA: those of the system
+  std::string authorization;         // value of the header; empty: none
+
+  bool operator==(const ServerAccess&) const = default;
+};
+
+class AccessReader {
+ public:
+  struct Deps {
+    const Clock& clock;
+    fs::FileSystem& files;
+    process::ProgramRunner run;
+  };
+  AccessReader(Deps deps, std::string kubeconfig)
+      : deps_(std::move(deps)),
+        kubeconfig_(std::move(kubeconfig)),
+        plugin_({deps_.clock, deps_.run}) {}
+
+  /// As it is now. The same object while nothing has changed. `refused`: what the server did not
+  /// take; a plugin is asked again when it is its.
+  StatusOr<std::shared_ptr<const ServerAccess>> Read(const ServerAccess* refused);
+  /// Ends a plugin that runs, and those that would run later. From any thread.
+  void GiveUp() { plugin_.GiveUp(); }
+
+ private:
+  StatusOr<const ClientConfig*> ReadConfig();
+  StatusOr<std::string> ReadPem(const Pem& pem);
+  StatusOr<ServerAccess> Make(const ClientConfig& config, const ServerAccess* refused);
+  Status AddCredentials(const ClientConfig& config, const ServerAccess* refused,
+                        ServerAccess& access);
+
+  const Deps deps_;
+  const std::string kubeconfig_;
+  std::string text_;  // that was read last
+  std::optional<ClientConfig> config_;
+  std::shared_ptr<const ServerAccess> last_;
+  PluginCredentials plugin_;
+};
+
+/// "Basic dXNlcjpwYXNz"
+std::string BasicAuthorization(const std::string& user, const std::string& password);
+
+}  // namespace splitlet::apiclient

@@ -1,0 +1,178 @@
+#include "libs/apiclient/access.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "libs/apiclient/https_request.h"
+#include "libs/fs/fake_file_system.h"
+#include "libs/kube/time_text.h"
+
+namespace splitlet::apiclient {
+namespace {
+
+const std::string kFile = "/etc/kubelet.conf";
+
+class Reading : public testing::Test {
+ protected:
+  void Write(const std::string& path, const std::string& text) {
+    ASSERT_TRUE(files.Replace(path, text, {}).ok());
+  }
+  void WriteConfig(const std::string& user, const std::string& cluster = "") {
+    Write(kFile,
+          "apiVersion: v1\nkind: Config\ncurrent-context: x\n"
+          "contexts: [{name: x, context: {cluster: c, user: u}}]\n"
+          "clusters: [{name: c, cluster: {server: 'https://10.0.0.1:6443/api'" +
+              cluster + "}}]\nusers: [{name: u, user: {" + user + "}}]\n");
+  }
+  ServerAccess Must() {
+    const auto read = reader.Read(nullptr);
+    EXPECT_TRUE(read.ok()) << read.status();
+    return read.ok() ? **read : ServerAccess{};
+  }
+  std::string Error() {
+    const auto read = reader.Read(nullptr);
+    EXPECT_FALSE(read.ok());
+    return fmt::format("{} {}", CodeName(read.status().code()), Message(read.status()));
+  }
+  void WritePlugin() {
+    WriteConfig(
+        "exec: {command: login, args: [now], env: [{name: WHO, value: me}], installHint: get it, "
+        "provideClusterInfo: true, apiVersion: client.authentication.k8s.io/v1}",
+        ", certificate-authority-data: " + kube::EncodeBase64("CA"));
+  }
+  static std::string Credential(const std::string& status) {
+    return R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{)" +
+           status + "}}";
+  }
+
+  FakeClock clock;
+  fs::FakeFileSystem files{clock};
+  std::vector<process::Program> runs;
+  StatusOr<std::string> prints = Unavailable("exit code 1");
+  AccessReader reader{{.clock = clock,
+                       .files = files,
+                       .run =
+                           [this](const process::Program& program) {
+                             runs.push_back(program);
+                             return prints;
+                           }},
+                      kFile};
+};
+
+TEST_F(Reading, AKubeconfigThatIsNotThereMayCome) {
+  EXPECT_EQ(Error().find("UNAVAILABLE /etc/kubelet.conf: "), 0u);
+  Write(kFile, "kind: Config\napiVersion: v1\n");
+  EXPECT_EQ(Error().find("UNAVAILABLE /etc/kubelet.conf: current-context"), 0u);
+  WriteConfig("token: t");
+  const ServerAccess access = Must();
+  EXPECT_EQ(access.server, "https://10.0.0.1:6443/api");
+  EXPECT_EQ(access.host, "10.0.0.1:6443");
+  EXPECT_EQ(access.authorization, "Bearer t");
+}
+
+TEST_F(Reading, IsTheSameWhileNothingChanges) {
+  WriteConfig("client-certificate: c, client-key: k");
+  EXPECT_EQ(Error().find("UNAVAILABLE client certificate: /etc/c: "), 0u);
+  Write("/etc/c", "CERT");
+  Write("/etc/k", "KEY");
+  const auto first = reader.Read(nullptr);
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(*first, *reader.Read(nullptr));
+  Write("/etc/c", "CERT 2");
+  const auto second = reader.Read(nullptr);
+  EXPECT_NE(*first, *second);
+  EXPECT_EQ((*first)->certificate, "CERT");
+  EXPECT_EQ((*second)->certificate, "CERT 2");
+  EXPECT_EQ((*second)->key, "KEY");
+}
+
+TEST_F(Reading, ATokenFileWinsAndIsReadEachTime) {
+  WriteConfig("token: old, tokenFile: t");
+  EXPECT_EQ(Must().authorization, "Bearer old");
+  Write("/etc/t", " new\n");
+  EXPECT_EQ(Must().authorization, "Bearer new");
+  Write("/etc/t", "a\nX-Other: b");
+  EXPECT_EQ(Error(), "UNAUTHENTICATED the token is not one line of text");
+}
+
+TEST_F(Reading, AUserHasAPassword) {
+  WriteConfig("username: u, password: p");
+  EXPECT_EQ(Must().authorization, "Basic dTpw");
+}
+
+TEST_F(Reading, APluginIsToldWhatItNeedsAndItsWordIsKept) {
+  WritePlugin();
+  prints = Credential(R"("token":"t","expirationTimestamp":"2026-01-01T00:10:00Z")");
+  EXPECT_EQ(Must().authorization, "Bearer t");
+  EXPECT_EQ(Must().authorization, "Bearer t");
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].argv, (std::vector<std::string>{"login", "now"}));
+  EXPECT_EQ(runs[0].env.at("WHO"), "me");
+  EXPECT_TRUE(runs[0].secret_output);
+  EXPECT_EQ(runs[0].env.at("KUBERNETES_EXEC_INFO"),
+            R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","spec":)"
+            R"({"interactive":false,"cluster":{"server":"https://10.0.0.1:6443/api",)"
+            R"("tls-server-name":"","insecure-skip-tls-verify":false,)"
+            R"("certificate-authority-data":"Q0E=","proxy-url":"","disable-compression":false}}})");
+  clock.Advance(10min);
+  prints = Credential(R"("clientCertificateData":"C","clientKeyData":"K")");
+  const ServerAccess access = Must();
+  EXPECT_EQ(access.authorization, "");
+  EXPECT_EQ(access.certificate, "C");
+  EXPECT_EQ(access.key, "K");
+  EXPECT_EQ(runs.size(), 2u);
+}
+
+TEST_F(Reading, APluginIsAskedAgainWhenItsWordIsRefused) {
+  WritePlugin();
+  prints = Credential(R"("token":"t")");
+  const auto first = reader.Read(nullptr);
+  ASSERT_TRUE(first.ok());
+  clock.Advance(11s);
+  prints = Credential(R"("token":"u")");
+  const auto second = reader.Read(first->get());
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ((*second)->authorization, "Bearer u");
+  EXPECT_EQ(*reader.Read(first->get()), *second) << "of somebody who was refused before";
+  EXPECT_EQ(*reader.Read(second->get()), *second) << "it was asked just now";
+  EXPECT_EQ(runs.size(), 2u);
+}
+
+TEST_F(Reading, APluginThatFailsIsNotRunAllTheTimeAndShowsNoSecret) {
+  WritePlugin();
+  EXPECT_EQ(Error(), "UNAUTHENTICATED exec plugin login: run: exit code 1; get it");
+  EXPECT_EQ(Error(), "UNAUTHENTICATED exec plugin login: run: exit code 1; get it");
+  EXPECT_EQ(runs.size(), 1u);
+  for (const std::string& text :
+       {std::string("hunter2"), Credential(""), Credential(R"("clientKeyData":"hunter2")"),
+        Credential(R"("token":"hunter2","expirationTimestamp":"hunter2")"),
+        std::string(R"({"kind":"ExecCredential","apiVersion":"v2","status":{"token":"hunter2"}})"),
+        std::string(R"({"kind":"Other","status":{"token":"hunter2"}})")}) {
+    clock.Advance(11s);
+    prints = text;
+    const std::string error = Error();
+    EXPECT_EQ(error.find("UNAUTHENTICATED exec plugin login: answer: "), 0u) << error;
+    EXPECT_EQ(error.find("hunter2"), std::string::npos) << error;
+  }
+}
+
+TEST_F(Reading, ACredentialOfItsOwnNeedsNoPlugin) {
+  WriteConfig("token: t, exec: {command: c, apiVersion: client.authentication.k8s.io/v1}");
+  EXPECT_EQ(Must().authorization, "Bearer t");
+  EXPECT_TRUE(runs.empty());
+}
+
+TEST(RetryAfter, IsSecondsOrADate) {
+  const WallTime now{std::chrono::sys_days{std::chrono::year{2026} / 1 / 1}};
+  EXPECT_EQ(ParseRetryAfter("7", now), 7s);
+  EXPECT_EQ(ParseRetryAfter("0", now), 0s);
+  EXPECT_EQ(ParseRetryAfter("Thu, 01 Jan 2026 00:01:00 GMT", now), 60s);
+  EXPECT_EQ(ParseRetryAfter("Wed, 31 Dec 2025 00:01:00 GMT", now), 0s);
+  EXPECT_EQ(ParseRetryAfter("99999999999", now), 24h);
+  for (const char* text : {"", "-1", "soon", "1.5", "7 ", "Thu, 01 Jan"})
+    EXPECT_EQ(ParseRetryAfter(text, now), std::nullopt) << text;
+}
+
+}  // namespace
+}  // namespace splitlet::apiclient

@@ -1,0 +1,110 @@
+#include "libs/apiclient/exec_plugin.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <utility>
+
+#include "libs/kube/time_text.h"
+#include "splitlet/v1/exec_credential.pb.h"
+
+namespace splitlet::apiclient {
+namespace {
+
+constexpr const char* kKind = "ExecCredential";
+constexpr Duration kMaxRun = 60s;
+constexpr Duration kForgive = 10s;
+constexpr size_t kMaxAnswer = 1u << 20;
+
+/// What KUBERNETES_EXEC_INFO holds.
+std::string InfoFor(const ClientConfig& config, const std::string& ca) {
+  v1::ExecCredential info;
+  info.set_kind(kKind);
+  info.set_api_version(config.exec->api_version);
+  info.mutable_spec()->set_interactive(false);
+  if (config.exec->provide_cluster_info) {
+    auto& cluster = *info.mutable_spec()->mutable_cluster();
+    cluster.set_server(config.server);
+    cluster.set_tls_server_name(config.tls_server_name);
+    cluster.set_insecure_skip_tls_verify(config.insecure);
+    cluster.set_certificate_authority_data(ca);
+    cluster.set_proxy_url(config.proxy_url);
+    cluster.set_disable_compression(!config.compression);
+  }
+  google::protobuf::util::JsonPrintOptions all;
+  all.always_print_primitive_fields = true;
+  std::string json;
+  CHECK(google::protobuf::util::MessageToJsonString(info.spec(), &json, all).ok());
+  // Only its own part of the kind is told: the rest is what it answers.
+  return fmt::format(R"({{"kind":"{}","apiVersion":"{}","spec":{}}})", info.kind(),
+                     info.api_version(), json);
+}
+
+StatusOr<v1::ExecCredentialStatus> ReadAnswer(const std::string& text,
+                                              const std::string& api_version) {
+  v1::ExecCredential answer;
+  google::protobuf::util::JsonParseOptions lenient;
+  lenient.ignore_unknown_fields = true;
+  if (!google::protobuf::util::JsonStringToMessage(text, &answer, lenient).ok())
+    return InvalidArgument("it prints no ExecCredential in JSON");
+  if (answer.kind() != kKind) return InvalidArgument("kind: want {}", kKind);
+  if (answer.api_version() != api_version)
+    return InvalidArgument("apiVersion: want {}", api_version);
+  const auto& status = answer.status();
+  if (status.client_certificate_data().empty() != status.client_key_data().empty())
+    return InvalidArgument("status: a certificate without a key, or a key without its certificate");
+  if (status.token().empty() && status.client_key_data().empty())
+    return InvalidArgument("status: neither a token nor a certificate");
+  return status;
+}
+
+}  // namespace
+
+StatusOr<PluginAnswer> PluginCredentials::Get(const ClientConfig& config, const std::string& ca,
+                                              bool again) {
+  // A server that refuses everybody does not have it run all the time.
+  const bool is_new = kept_ && deps_.clock.Now() - kept_->since < kForgive;
+  if (again && !is_new) kept_.reset();
+  if (!IsGood()) kept_ = Run(config, ca);
+  return kept_->answer;
+}
+
+bool PluginCredentials::IsGood() const {
+  if (!kept_) return false;
+  if (!kept_->answer.ok()) return deps_.clock.Now() - kept_->since < kForgive;
+  return !kept_->expires || deps_.clock.WallNow() < *kept_->expires;
+}
+
+PluginCredentials::Kept PluginCredentials::Run(const ClientConfig& config, const std::string& ca) {
+  auto kept = Ask(config, ca);
+  if (kept.ok()) return std::move(*kept);
+  const std::string& hint = config.exec->install_hint;
+  return {
+      .answer = Unauthenticated("{}{}{}", Message(kept.status()), hint.empty() ? "" : "; ", hint),
+      .since = deps_.clock.Now()};
+}
+
+StatusOr<PluginCredentials::Kept> PluginCredentials::Ask(const ClientConfig& config,
+                                                         const std::string& ca) {
+  process::Program program{.argv = {config.exec->command},
+                           .env = config.exec->env,
+                           .limit = kMaxRun,
+                           .max_output_bytes = kMaxAnswer,
+                           .cancel = &stop_,
+                           .secret_output = true};
+  program.argv.insert(program.argv.end(), config.exec->args.begin(), config.exec->args.end());
+  program.env["KUBERNETES_EXEC_INFO"] = InfoFor(config, ca);
+  ASSIGN_OR_RETURN(const std::string text, deps_.run(program), "run");
+  ASSIGN_OR_RETURN(const auto status, ReadAnswer(text, config.exec->api_version), "answer");
+  Kept kept{.answer = PluginAnswer{.token = status.token(),
+                                   .certificate = status.client_certificate_data(),
+                                   .key = status.client_key_data()},
+            .since = deps_.clock.Now()};
+  if (!status.expiration_timestamp().empty()) {
+    const auto time = kube::ParseTime(status.expiration_timestamp());
+    if (!time.ok()) return InvalidArgument("answer: status.expirationTimestamp: not a time");
+    kept.expires = WallTime{std::chrono::seconds{time->seconds} + Duration{time->nanos}};
+  }
+  return kept;
+}
+
+}  // namespace splitlet::apiclient

@@ -1,0 +1,54 @@
+#pragma once
+
+/// Credentials that a program says, kept until they expire or the server refuses them.
+/// Threads: one, which blocks while the program runs; GiveUp from any.
+/// Errors:  UNAUTHENTICATED with the install hint; kept for ten seconds, so that a plugin that
+///          fails is not run for each request. Nothing that it prints stands in them.
+/// Source:  docs/behaviour/api-client.md, "Credentials"; client-go credential plugins.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "libs/apiclient/kubeconfig.h"
+#include "libs/base/cancel.h"
+#include "libs/base/clock.h"
+#include "libs/process/run_program.h"
+
+namespace splitlet::apiclient {
+
+struct PluginAnswer {
+  std::string token;
+  std::string certificate, key;  // PEM
+};
+
+class PluginCredentials {
+ public:
+  struct Deps {
+    const Clock& clock;
+    process::ProgramRunner run;
+  };
+  explicit PluginCredentials(Deps deps) : deps_(std::move(deps)) {}
+
+  /// `ca`: the PEM of the cluster. `again`: what is kept was refused.
+  StatusOr<PluginAnswer> Get(const ClientConfig& config, const std::string& ca, bool again);
+  /// Another plugin is meant from now on.
+  void Forget() { kept_.reset(); }
+  void GiveUp() { stop_.Cancel(); }
+
+ private:
+  struct Kept {
+    StatusOr<PluginAnswer> answer;
+    Clock::Time since;
+    std::optional<WallTime> expires;  // none: never
+  };
+  bool IsGood() const;
+  Kept Run(const ClientConfig& config, const std::string& ca);
+  StatusOr<Kept> Ask(const ClientConfig& config, const std::string& ca);
+
+  const Deps deps_;
+  CancelToken stop_;
+  std::optional<Kept> kept_;
+};
+
+}  // namespace splitlet::apiclient

@@ -1,0 +1,123 @@
+#include "libs/apiclient/wire.h"
+
+#include <google/protobuf/message.h>
+
+#include <vector>
+
+#include "k8s.io/apimachinery/pkg/apis/meta/v1/status.pb.h"
+#include "k8s.io/apimachinery/pkg/runtime/runtime.pb.h"
+#include "libs/base/one_line.h"
+#include "libs/base/text.h"
+#include "libs/kube/codec.h"
+#include "libs/kube/encode.h"
+
+namespace splitlet::apiclient {
+namespace {
+
+using google::protobuf::Message;
+using ApiStatus = k8s::io::apimachinery::pkg::apis::meta::v1::Status;
+using Envelope = k8s::io::apimachinery::pkg::runtime::Unknown;
+
+constexpr std::string_view kMagic("k8s\0", 4);
+constexpr size_t kMaxMessage = 1024;
+
+bool Parse(std::string_view bytes, Message& into) {
+  return into.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+
+StatusCode CodeOf(int code, const std::string& reason) {
+  switch (code) {
+    case 400:
+    case 406:
+    case 415:
+    case 422: return StatusCode::kInvalidArgument;
+    case 401: return StatusCode::kUnauthenticated;
+    case 403: return StatusCode::kPermissionDenied;
+    case 404: return StatusCode::kNotFound;
+    case 405: return StatusCode::kUnimplemented;
+    case 409: return reason == "AlreadyExists" ? StatusCode::kAlreadyExists : StatusCode::kAborted;
+    case 410: return StatusCode::kOutOfRange;
+    case 413:
+    case 429: return StatusCode::kResourceExhausted;
+    default: return code >= 500 ? StatusCode::kUnavailable : StatusCode::kUnknown;
+  }
+}
+
+Status ErrorOf(int code, const ApiStatus& status) {
+  const std::string& said = status.message().empty() ? status.reason() : status.message();
+  return MakeStatus(CodeOf(code, status.reason()), "{}",
+                    said.empty() ? fmt::format("the API server answers {}", code)
+                                 : OneLine(ToText(said, kMaxMessage)));
+}
+
+/// False: it is something else, of which nothing is kept.
+bool ReadStatus(std::string_view bytes, ApiStatus& status) {
+  const auto type = DecodeObject(bytes, status);
+  if (type.ok() && type->kind == "Status") return true;
+  status.Clear();
+  return false;
+}
+
+}  // namespace
+
+std::string EncodeObject(ContentType type, const Content& content) {
+  if (type == ContentType::kJson)
+    return kube::ToJson(content.object, {.api_version = std::string(content.api_version),
+                                         .kind = std::string(content.kind)});
+  Envelope envelope;
+  envelope.mutable_type_meta()->set_api_version(std::string(content.api_version));
+  envelope.mutable_type_meta()->set_kind(std::string(content.kind));
+  CHECK(content.object.SerializeToString(envelope.mutable_raw()));
+  std::string bytes(kMagic);
+  CHECK(envelope.AppendToString(&bytes));
+  return bytes;
+}
+
+std::string_view MimeOf(ContentType type) {
+  return type == ContentType::kJson ? kJsonType : kProtobufType;
+}
+
+std::string AcceptOf(ContentType type) {
+  if (type == ContentType::kJson) return std::string(kJsonType);
+  return fmt::format("{},{}", kProtobufType, kJsonType);
+}
+
+StatusOr<TypeOfObject> DecodeObject(std::string_view bytes, Message& into) {
+  if (bytes.starts_with(kMagic)) {
+    Envelope envelope;
+    if (!Parse(bytes.substr(kMagic.size()), envelope))
+      return DataLoss("an envelope that cannot be read");
+    if (!Parse(envelope.raw(), into))
+      return DataLoss("protobuf that is no {}", into.GetDescriptor()->name());
+    return TypeOfObject{envelope.type_meta().api_version(), envelope.type_meta().kind()};
+  }
+  k8s::io::apimachinery::pkg::runtime::TypeMeta type;
+  if (!kube::DecodeInto(bytes, "", kube::Strictness::kLenient, type).ok() ||
+      !kube::DecodeInto(bytes, "", kube::Strictness::kLenient, into).ok())
+    return DataLoss("neither protobuf of Kubernetes nor JSON of a {}",
+                    into.GetDescriptor()->name());
+  return TypeOfObject{type.api_version(), type.kind()};
+}
+
+Status StatusOf(const Response& response) {
+  if (response.code >= 200 && response.code < 300) return OkStatus();
+  ApiStatus status;
+  if (ReadStatus(response.body, status) || response.body.empty())
+    return ErrorOf(response.code, status);
+  // Of something on the way, such as a proxy.
+  status.set_message(fmt::format("the API server answers {}: {}", response.code,
+                                 ToText(response.body, kMaxMessage / 4)));
+  return ErrorOf(response.code, status);
+}
+
+Status StatusOfObject(std::string_view bytes) {
+  ApiStatus status;
+  if (!ReadStatus(bytes, status)) return DataLoss("an error that cannot be read");
+  return ErrorOf(status.code() == 0 ? 500 : status.code(), status);
+}
+
+Status ReadObject(const Response& response, Message& into) {
+  return DecodeObject(response.body, into).status();
+}
+
+}  // namespace splitlet::apiclient

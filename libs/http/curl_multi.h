@@ -1,0 +1,55 @@
+#pragma once
+
+/// libcurl's multi handle on epoll: transfers of one thread, which another may wake.
+/// Owns:    the connections; not the transfers.
+/// Threads: Wake from any; all else from one.
+/// Errors:  CHECK for what libcurl refuses although it is set up.
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/http/curl_library.h"
+
+namespace splitlet::http {
+
+class CurlMulti {
+ public:
+  CurlMulti(const CurlLibrary& curl, const Clock& clock);
+  ~CurlMulti();
+  CurlMulti(const CurlMulti&) = delete;
+  CurlMulti& operator=(const CurlMulti&) = delete;
+
+  /// False: the machine has no descriptor for it, or libcurl no memory.
+  bool IsUsable() const { return epoll_ >= 0 && wake_ >= 0 && multi_ != nullptr; }
+  /// Ends the wait of Step.
+  void Wake() const;
+  void Add(CURL* transfer);
+  /// One that has ended, too.
+  void Remove(CURL* transfer);
+  using Ended = std::vector<std::pair<CURL*, CURLcode>>;
+  /// Waits until something happens, or `until`; then goes on with what can. Those that ended.
+  Ended Step(std::optional<Clock::Time> until);
+
+ private:
+  using Multi = std::unique_ptr<CURLM, decltype(CurlLibrary::multi_cleanup)>;
+
+  template <class Value>
+  void Set(CURLMoption option, Value value);
+  bool Watch(int operation, int socket, uint32_t events) const;
+  void WantSocket(int socket, int what) const;
+  void WantTimer(long timeout_ms);
+  int WaitMs(std::optional<Clock::Time> until) const;
+  void Act(curl_socket_t socket, int mask);
+
+  const CurlLibrary& curl_;
+  const Clock& clock_;
+  const int epoll_;
+  const int wake_;
+  std::optional<Clock::Time> timer_;
+  Multi multi_;
+};
+
+}  // namespace splitlet::http

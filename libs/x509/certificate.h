@@ -1,0 +1,33 @@
+#pragma once
+
+/// What certificates in PEM say.
+/// Threads: any.
+/// Errors: INVALID_ARGUMENT, the reason only.
+/// Units: wall times; those beyond the year 2200 are shown as that.
+/// Source: RFC 5280.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+#include "libs/x509/names.h"
+
+namespace splitlet::x509 {
+
+struct Certificate {
+  Names names;
+  std::string issuer;  // its common name
+  WallTime not_before, not_after;
+  std::string public_key;  // DER
+  bool authority = false;
+};
+
+/// In the order of the text, at least one. Other blocks are passed over.
+StatusOr<std::vector<Certificate>> ReadCertificates(std::string_view pem);
+
+/// The first certificate of `chain`, if the key in `key` is its own.
+StatusOr<Certificate> CheckPair(std::string_view chain, std::string_view key);
+
+}  // namespace splitlet::x509

@@ -1,0 +1,103 @@
+#pragma once
+
+/// The source `api`: the pods that an API server has bound to this node, listed and watched once
+/// the server has the node. What was listed stays wanted while the server is away; what a list or a
+/// watch does not have any more goes.
+/// In:    the node's object, until it is there; pods of the server.
+/// Out:   sets of pods, one for all that comes in a turn of the loop.
+/// Killed at any line: nothing is lost; the next start lists, and what is remembered stands until
+/// then.
+/// Threads: loop thread; the node is asked for on a strand.
+/// Errors: in the sets.
+/// Source: docs/behaviour/config-sources.md, "API server"; docs/safety.md, rules 6 and 9.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libs/apiclient/client.h"
+#include "libs/apiclient/reflector.h"
+#include "libs/base/log.h"
+#include "libs/base/random.h"
+#include "libs/exec/exec.h"
+#include "libs/exec/work_queue.h"
+#include "services/config-source/sources/source.h"
+
+namespace splitlet::config_source {
+
+class ApiSource final : public Source {
+ public:
+  struct Deps {
+    const Clock& clock;
+    exec::EventLoop& loop;
+    exec::Strands& strands;
+    std::unique_ptr<apiclient::Transport> transport;    // for this source alone
+    std::shared_ptr<apiclient::ClientMetrics> metrics;  // null: none
+    Log log;
+    std::function<void(bool)> on_watched;  // changes are told at once, or no more
+    uint64_t seed = 1;                     // of jitter
+  };
+  struct Options {
+    std::string node_name;
+    std::string place;  // of the server, for people
+    apiclient::ContentType content = apiclient::ContentType::kProtobuf;
+    bool offline_start = false;
+  };
+  ApiSource(Deps deps, Options options);
+  ~ApiSource() override;
+
+  const std::string& name() const override { return name_; }
+  const std::string& place() const override { return options_.place; }
+  void Start(std::vector<SourcePodRef> remembered, OnSet on_set) override;
+
+ private:
+  struct Entry {
+    SourcePodRef pod;
+    std::string problem;  // why a newer version cannot be used
+    WallTime problem_since;
+    bool unconfirmed = false;
+  };
+  using Entries = std::map<std::string, Entry>;  // by "namespace/name"
+
+  void AskForNode();
+  void OnNode(const Status& status);
+  void Watch();
+  void OnList(const std::vector<apiclient::Reflector::Object>& objects);
+  void OnEvent(apiclient::Reflector::Event event, const kube::Pod& pod);
+  void OnSync(const Status& status);
+  /// `before`: where its last good version is, if any.
+  void Take(const kube::Pod& pod, const Entries& before);
+  /// Empty: none any more.
+  void SetTrouble(std::string trouble);
+  /// Whether the server was there at all.
+  void NoteReach(const Status& status);
+  void OnOfflineTimer();
+  void StartOffline();
+  void PutSetSoon();
+  void PutSet();
+  std::string WhyIncomplete() const;
+
+  const std::string name_;
+  Deps deps_;
+  const Options options_;
+  Random random_;
+  exec::Backoff node_backoff_;
+  apiclient::Client client_;
+  OnSet on_set_;
+  Entries pods_;
+  std::map<std::string, Problem> unusable_;  // likewise; without a good version
+  std::set<std::string> remembered_;         // UIDs; empty once the pods are listed
+  bool listed_ = false;                      // in this start
+  bool set_posted_ = false;
+  std::string trouble_;
+  WallTime trouble_since_;
+  std::optional<Clock::Time> away_since_;  // the server gives no answer at all
+  exec::TimerId node_timer_ = 0, offline_timer_ = 0;
+  std::unique_ptr<apiclient::Reflector> reflector_;  // once the server has the node
+};
+
+}  // namespace splitlet::config_source

@@ -1,0 +1,87 @@
+#include "services/pod-worker/machine/machine_setup.h"
+
+#include <utility>
+
+namespace splitlet::pod_worker {
+namespace {
+
+constexpr Duration kCanaryPeriod = std::chrono::minutes{1};
+constexpr const char* kStrand = "machine";
+
+/// On the strand: what was emptied, or never made, is made.
+Status KeepChains(Firewall& firewall) {
+  ASSIGN_OR_RETURN(const bool emptied, firewall.WasEmptied(), "canary");
+  return emptied ? firewall.Ensure() : OkStatus();
+}
+
+}  // namespace
+
+MachineSetup::MachineSetup(Deps deps, MachineSettings settings)
+    : deps_(std::move(deps)), settings_(settings) {
+  if (!settings_.chains) return;
+  for (const auto family : {Firewall::Family::kIpv4, Firewall::Family::kIpv6})
+    chains_.push_back(std::make_unique<Chains>(Chains{Firewall(deps_.run, family), "", false}));
+}
+
+MachineSetup::~MachineSetup() { *alive_ = false; }
+
+void MachineSetup::Start() {
+  if (settings_.sysctls)
+    deps_.strands.Run(kStrand, [this, alive = alive_] {
+      const Status status = EnsureSysctls(deps_.kernel, SysctlRule::kSet);
+      deps_.loop.Post([this, alive, status] {
+        if (*alive) OnSysctls(status);
+      });
+    });
+  if (chains_.empty()) return;
+  tick_ = std::make_unique<exec::Periodic>(deps_.loop, kCanaryPeriod, [this] { OnTick(); });
+  OnTick();
+}
+
+void MachineSetup::OnTick() {
+  if (under_way_ > 0) return;  // the next minute
+  for (const auto& chains : chains_)
+    if (!chains->missing) EnsureSoon(*chains);
+}
+
+void MachineSetup::EnsureSoon(Chains& chains) {
+  ++under_way_;
+  deps_.strands.Run(kStrand, [this, &chains, alive = alive_] {
+    const Status status = KeepChains(chains.firewall);
+    deps_.loop.Post([this, &chains, alive, status] {
+      if (!*alive) return;
+      --under_way_;
+      OnEnsured(chains, status);
+    });
+  });
+}
+
+void MachineSetup::OnEnsured(Chains& chains, const Status& status) {
+  const char* family = chains.firewall.family() == Firewall::Family::kIpv4 ? "IPv4" : "IPv6";
+  if (status.code() == StatusCode::kNotFound) {
+    chains.missing = true;
+    deps_.log.Info("no iptables on this machine", {{"ipFamily", family}});
+    return;
+  }
+  const std::string trouble = status.ok() ? "" : Message(status);
+  if (trouble == chains.trouble) return;
+  chains.trouble = trouble;
+  if (status.ok()) {
+    deps_.log.Info("chains of iptables are there", {{"ipFamily", family}});
+  } else {
+    deps_.log.Warn("chains of iptables cannot be made", {{"ipFamily", family}, KV("err", status)});
+  }
+}
+
+void MachineSetup::OnSysctls(const Status& status) {
+  if (status.ok()) return;
+  deps_.log.Warn("settings of the kernel cannot be made", {KV("err", status)});
+  deps_.events.Record({.warning = true,
+                       .reason = "KernelSettingsFailed",
+                       .message = Message(status),
+                       .name = deps_.node_name,
+                       .uid = deps_.node_name,
+                       .about_node = true});
+}
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,68 @@
+#pragma once
+
+/// Makes this machine what pods of a node rely on: settings of the kernel, chains of iptables.
+/// In:      Start; a look at the canary each minute.
+/// Owns:    nothing; the kernel has it.
+/// Out:     an event of the node when a setting cannot be made.
+/// Killed:  the next start does it again; what is there stays.
+/// Threads: the loop's; all that blocks on one strand.
+/// Errors:  logged when they change; the chains are tried again at the next minute.
+/// Source:  docs/behaviour/machine.md; docs/design.md, "The node's protection".
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libs/base/log.h"
+#include "libs/daemon/service.h"
+#include "libs/exec/exec.h"
+#include "libs/exec/periodic.h"
+#include "services/pod-worker/machine/firewall.h"
+#include "services/pod-worker/machine/sysctls.h"
+
+namespace splitlet::pod_worker {
+
+struct MachineSettings {
+  bool sysctls = false;          // are set
+  bool checked_sysctls = false;  // are as they must be, or the process does not start
+  bool chains = false;
+};
+
+class MachineSetup {
+ public:
+  struct Deps {
+    exec::EventLoop& loop;
+    exec::Strands& strands;
+    cgroup::Kernel& kernel;
+    process::ProgramRunner run;
+    daemon::EventRecorder& events;
+    Log log;
+    std::string node_name;
+  };
+  MachineSetup(Deps deps, MachineSettings settings);
+  ~MachineSetup();
+  MachineSetup(const MachineSetup&) = delete;
+  MachineSetup& operator=(const MachineSetup&) = delete;
+
+  void Start();
+
+ private:
+  struct Chains {
+    Firewall firewall;
+    std::string trouble;   // that was logged last
+    bool missing = false;  // the program: there is nothing to keep
+  };
+  void OnTick();
+  void EnsureSoon(Chains& chains);
+  void OnEnsured(Chains& chains, const Status& status);
+  void OnSysctls(const Status& status);
+
+  Deps deps_;
+  const MachineSettings settings_;
+  std::vector<std::unique_ptr<Chains>> chains_;
+  size_t under_way_ = 0;
+  std::unique_ptr<exec::Periodic> tick_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace splitlet::pod_worker

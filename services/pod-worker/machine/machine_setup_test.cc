@@ -1,0 +1,234 @@
+#include "services/pod-worker/machine/machine_setup.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "libs/daemon/fake_event_recorder.h"
+#include "libs/exec/fake_exec.h"
+#include "libs/fs/fake_file_system.h"
+#include "services/pod-worker/machine/swap.h"
+
+namespace splitlet::pod_worker {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// Files of /proc/sys.
+class FakeSysctls final : public cgroup::Kernel {
+ public:
+  FakeSysctls() {
+    for (const char* name : {"vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic",
+                             "kernel/panic_on_oops", "kernel/keys/root_maxkeys"})
+      files["/proc/sys/" + std::string(name)] = "0\n";
+    files["/proc/sys/kernel/keys/root_maxbytes"] = "25000000\n";
+  }
+  StatusOr<std::string> Read(const std::string& path) override {
+    const auto found = files.find(path);
+    if (found == files.end()) return ErrnoStatus(ENOENT);
+    return found->second;
+  }
+  Status Write(const std::string& path, const std::string& value) override {
+    if (read_only) return ErrnoStatus(EROFS);
+    files[path] = value + "\n";
+    written.push_back(path + "=" + value);
+    return OkStatus();
+  }
+  Status MakeDir(const std::string&) override { return ErrnoStatus(EPERM); }
+  Status RemoveDir(const std::string&) override { return ErrnoStatus(EPERM); }
+  StatusOr<std::vector<std::string>> ListDirs(const std::string&) override {
+    return ErrnoStatus(ENOENT);
+  }
+  Status Kill(int64_t) override { return ErrnoStatus(EPERM); }
+
+  std::map<std::string, std::string> files;
+  std::vector<std::string> written;
+  bool read_only = false;
+};
+
+/// The tables of a machine as iptables knows them: "filter" -> chain -> its rules.
+class FakeTables {
+ public:
+  FakeTables() { tables_["filter"] = {{"INPUT", {"-j other"}}, {"OUTPUT", {}}}; }
+
+  StatusOr<std::string> Run(const process::Program& program) {
+    ++calls;
+    if (!installed.contains(program.argv[0])) return ErrnoStatus(ENOENT);
+    const std::string &table = program.argv[4], &verb = program.argv[5], &chain = program.argv[6];
+    if (!broken.empty() && verb == "-N") return Unavailable("exit code 4: {}", broken);
+    std::string rule;
+    for (size_t i = 7; i < program.argv.size(); ++i)
+      rule += (rule.empty() ? "" : " ") + program.argv[i];
+    auto& chains = tables_[table];
+    if (verb == "-N") {
+      chains[chain];
+    } else if (!chains.contains(chain)) {
+      return Unavailable("exit code 1: no chain by that name");
+    } else if (verb == "-C") {
+      const auto& rules = chains[chain];
+      if (std::ranges::find(rules, rule) == rules.end())
+        return Unavailable("exit code 1: bad rule");
+    } else if (verb == "-A") {
+      chains[chain].push_back(rule);
+    } else if (verb == "-I") {
+      chains[chain].insert(chains[chain].begin(), rule);
+    }
+    return std::string();
+  }
+  void Empty() {
+    tables_.clear();
+    tables_["filter"] = {{"INPUT", {}}, {"OUTPUT", {}}};
+  }
+  const std::vector<std::string>& Rules(const std::string& table, const std::string& chain) {
+    return tables_.at(table).at(chain);
+  }
+  bool Has(const std::string& table, const std::string& chain) {
+    return tables_[table].contains(chain);
+  }
+
+  std::set<std::string> installed = {"iptables"};
+  std::string broken;  // why no chain can be made
+  int calls = 0;
+
+ private:
+  std::map<std::string, std::map<std::string, std::vector<std::string>>> tables_;
+};
+
+class MachineSetupTest : public testing::Test {
+ protected:
+  void Start(MachineSettings settings) {
+    setup_ = std::make_unique<MachineSetup>(
+        MachineSetup::Deps{loop_, strands_, sysctls_,
+                           [this](const process::Program& program) { return tables_.Run(program); },
+                           events_, Log(sink_), "node-a"},
+        settings);
+    setup_->Start();
+    loop_.RunUntilIdle();
+  }
+  size_t Lines(const std::string& message) const {
+    const auto lines = sink_.lines();
+    return static_cast<size_t>(std::ranges::count(lines, message, &FakeLogSink::Line::message));
+  }
+
+  FakeClock clock_;
+  exec::FakeLoop loop_{clock_};
+  exec::FakeStrands strands_{loop_};
+  FakeSysctls sysctls_;
+  FakeTables tables_;
+  daemon::FakeEventRecorder events_;
+  FakeLogSink sink_;
+  std::unique_ptr<MachineSetup> setup_;
+};
+
+TEST_F(MachineSetupTest, NothingIsTouchedUnlessItIsAskedFor) {
+  Start({});
+  loop_.Advance(5min);
+  EXPECT_TRUE(sysctls_.written.empty());
+  EXPECT_EQ(tables_.calls, 0);
+}
+
+TEST_F(MachineSetupTest, WhatIsOtherwiseIsSet) {
+  Start({.sysctls = true});
+  EXPECT_THAT(sysctls_.written,
+              ElementsAre("/proc/sys/vm/overcommit_memory=1", "/proc/sys/kernel/panic=10",
+                          "/proc/sys/kernel/panic_on_oops=1",
+                          "/proc/sys/kernel/keys/root_maxkeys=1000000"));
+  EXPECT_EQ(events_.Count("KernelSettingsFailed"), 0u);
+}
+
+TEST_F(MachineSetupTest, WhatCannotBeSetIsToldOnce) {
+  sysctls_.read_only = true;
+  sysctls_.files.erase("/proc/sys/vm/panic_on_oom");
+  Start({.sysctls = true});
+  ASSERT_EQ(events_.events().size(), 1u);
+  const auto event = events_.events()[0];
+  EXPECT_TRUE(event.about_node && event.warning);
+  EXPECT_EQ(event.name, "node-a");
+  EXPECT_THAT(event.message, HasSubstr("/proc/sys/vm/overcommit_memory: "));
+  EXPECT_THAT(event.message, HasSubstr("/proc/sys/vm/panic_on_oom: "));
+  EXPECT_EQ(Lines("settings of the kernel cannot be made"), 1u);
+}
+
+TEST_F(MachineSetupTest, ProtectedSettingsAreOnlyLookedAt) {
+  const Status status = EnsureSysctls(sysctls_, SysctlRule::kCheck);
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status), HasSubstr("/proc/sys/kernel/panic: want 10, not 0"));
+  EXPECT_TRUE(sysctls_.written.empty());
+  ASSERT_TRUE(EnsureSysctls(sysctls_, SysctlRule::kSet).ok());
+  EXPECT_TRUE(EnsureSysctls(sysctls_, SysctlRule::kCheck).ok());
+}
+
+TEST_F(MachineSetupTest, ChainsAreMadeOnceAndAgainWhenSomebodyEmptiesTheTables) {
+  Start({.chains = true});
+  EXPECT_TRUE(tables_.Has("mangle", "KUBE-IPTABLES-HINT"));
+  for (const char* table : {"mangle", "nat", "filter"})
+    EXPECT_TRUE(tables_.Has(table, "KUBE-KUBELET-CANARY")) << table;
+  EXPECT_THAT(tables_.Rules("filter", "INPUT"), ElementsAre("-j KUBE-FIREWALL", "-j other"));
+  EXPECT_THAT(tables_.Rules("filter", "OUTPUT"), ElementsAre("-j KUBE-FIREWALL"));
+  EXPECT_THAT(tables_.Rules("filter", "KUBE-FIREWALL"),
+              ElementsAre("-m comment --comment block incoming localnet connections -d 127.0.0.0/8 "
+                          "! -s 127.0.0.0/8 -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j "
+                          "DROP"));
+  EXPECT_EQ(Lines("no iptables on this machine"), 1u) << "of IPv6";
+  const int calls = tables_.calls;
+  loop_.Advance(1min);
+  EXPECT_EQ(tables_.calls, calls + 3) << "a look at each canary, and IPv6 is not tried again";
+  tables_.Empty();
+  loop_.Advance(1min);
+  EXPECT_THAT(tables_.Rules("filter", "INPUT"), ElementsAre("-j KUBE-FIREWALL"));
+  EXPECT_TRUE(tables_.Has("nat", "KUBE-KUBELET-CANARY"));
+}
+
+TEST_F(MachineSetupTest, AStartThatWasCutShortIsFinished) {
+  const auto run = [this](const process::Program& program) { return tables_.Run(program); };
+  Firewall firewall(run, Firewall::Family::kIpv4);
+  for (const char* chain : {"KUBE-FIREWALL", "KUBE-KUBELET-CANARY"})
+    ASSERT_TRUE(tables_.Run({.argv = {"iptables", "-w", "5", "-t", "filter", "-N", chain}}).ok());
+  Start({.chains = true});
+  EXPECT_THAT(tables_.Rules("filter", "OUTPUT"), ElementsAre("-j KUBE-FIREWALL"));
+  EXPECT_EQ(tables_.Rules("filter", "KUBE-FIREWALL").size(), 1u);
+  EXPECT_FALSE(firewall.WasEmptied().value_or(true));
+}
+
+TEST_F(MachineSetupTest, ChainsThatCannotBeMadeAreTriedAgain) {
+  tables_.broken = "Permission denied";
+  Start({.chains = true});
+  loop_.Advance(1min);
+  EXPECT_EQ(Lines("chains of iptables cannot be made"), 1u) << "while the reason is the same";
+  tables_.broken.clear();
+  loop_.Advance(1min);
+  EXPECT_EQ(Lines("chains of iptables are there"), 1u);
+  EXPECT_TRUE(tables_.Has("mangle", "KUBE-IPTABLES-HINT"));
+}
+
+TEST(Swap, OfTheMachine) {
+  FakeClock clock;
+  fs::FakeFileSystem files(clock);
+  EXPECT_EQ(ReadSwapBytes(files).value_or(-1), 0) << "no file, no swap";
+  ASSERT_TRUE(files.MakeDirs("/proc", 0755).ok());
+  const std::string head = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n";
+  ASSERT_TRUE(files.Replace("/proc/swaps", head, {.mode = 0444}).ok());
+  EXPECT_EQ(ReadSwapBytes(files).value_or(-1), 0);
+  ASSERT_TRUE(files
+                  .Replace("/proc/swaps",
+                           head + "/dev/sda2 partition\t1024\t0\t-2\n/a\\040b file\t2\t0\t-3\n",
+                           {.mode = 0444})
+                  .ok());
+  EXPECT_EQ(ReadSwapBytes(files).value_or(-1), 1026 * 1024);
+}
+
+TEST(Swap, KeepsANodeFromStarting) {
+  EXPECT_TRUE(CheckSwap({.fail_on_swap = true}, 0).ok());
+  EXPECT_TRUE(CheckSwap({.fail_on_swap = false}, 1).ok());
+  EXPECT_THAT(Message(CheckSwap({.fail_on_swap = true}, 1)),
+              HasSubstr("please disable swap or set --fail-swap-on flag to false"));
+  EXPECT_TRUE(CheckSwap({.behavior = "LimitedSwap", .cgroup_v2 = true}, 1).ok());
+  EXPECT_EQ(Message(CheckSwap({.behavior = "LimitedSwap"}, 1)),
+            "swap feature is enabled and LimitedSwap but it is only supported with cgroupv2");
+}
+
+}  // namespace
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,46 @@
+#include "services/pod-worker/machine/sysctls.h"
+
+#include <array>
+#include <string>
+
+namespace splitlet::pod_worker {
+namespace {
+
+struct Sysctl {
+  const char *name, *value;
+};
+
+constexpr auto kSysctls = std::to_array<Sysctl>({
+    {"vm/overcommit_memory", "1"},
+    {"vm/panic_on_oom", "0"},
+    {"kernel/panic", "10"},
+    {"kernel/panic_on_oops", "1"},
+    {"kernel/keys/root_maxkeys", "1000000"},
+    {"kernel/keys/root_maxbytes", "25000000"},
+});
+
+/// Without the end of the line.
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+Status EnsureOne(cgroup::Kernel& kernel, const Sysctl& sysctl, SysctlRule rule) {
+  const std::string path = std::string("/proc/sys/") + sysctl.name;
+  ASSIGN_OR_RETURN(const std::string text, kernel.Read(path), "{}", path);
+  const std::string now = FirstLine(text);
+  if (now == sysctl.value) return OkStatus();
+  if (rule == SysctlRule::kCheck)
+    return FailedPrecondition("{}: want {}, not {}", path, sysctl.value, now);
+  return Annotate(kernel.Write(path, sysctl.value), path);
+}
+
+}  // namespace
+
+Status EnsureSysctls(cgroup::Kernel& kernel, SysctlRule rule) {
+  std::string troubles;
+  for (const Sysctl& sysctl : kSysctls) {
+    const Status done = EnsureOne(kernel, sysctl, rule);
+    if (!done.ok()) troubles += (troubles.empty() ? "" : "; ") + Message(done);
+  }
+  return troubles.empty() ? OkStatus() : FailedPrecondition("{}", troubles);
+}
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,20 @@
+#pragma once
+
+/// Settings of the kernel that a node relies on: one that runs out of memory kills and does not
+/// stop, one that panics begins anew, and keys for the containers of many pods.
+/// Threads: any; blocks on files of the kernel.
+/// Errors:  FAILED_PRECONDITION that names each setting that is otherwise, or cannot be read or set.
+/// Source:  docs/behaviour/machine.md, "Sysctls"; kubelet setupKernelTunables.
+
+#include "libs/base/status.h"
+#include "libs/cgroup/kernel.h"
+
+namespace splitlet::pod_worker {
+
+enum class SysctlRule {
+  kSet,    // what is otherwise is set
+  kCheck,  // protectKernelDefaults: what is otherwise is an error
+};
+Status EnsureSysctls(cgroup::Kernel& kernel, SysctlRule rule);
+
+}  // namespace splitlet::pod_worker

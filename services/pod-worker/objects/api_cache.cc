@@ -1,0 +1,154 @@
+#include "services/pod-worker/objects/api_cache.h"
+
+#include <google/protobuf/message.h>
+
+#include <utility>
+#include <vector>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "k8s.io/api/core/v1/service.pb.h"
+#include "k8s.io/api/node/v1/runtime_class.pb.h"
+#include "services/pod-worker/objects/api_view.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+using google::protobuf::Message;
+
+std::string ServiceKey(const Message& object) {
+  const auto& meta = static_cast<const Service&>(object).metadata();
+  return meta.namespace_() + "/" + meta.name();
+}
+
+/// A cluster has thousands, and variables are made of little.
+WatchedCollection::Object PartOfService(const Message& object) {
+  const auto& whole = static_cast<const Service&>(object);
+  auto part = std::make_shared<Service>();
+  part->mutable_metadata()->set_name(whole.metadata().name());
+  part->mutable_metadata()->set_namespace_(whole.metadata().namespace_());
+  part->mutable_spec()->set_cluster_ip(whole.spec().cluster_ip());
+  part->mutable_spec()->set_type(whole.spec().type());
+  *part->mutable_spec()->mutable_ports() = whole.spec().ports();
+  return part;
+}
+
+std::string ClassKey(const Message& object) {
+  return static_cast<const RuntimeClass&>(object).metadata().name();
+}
+
+}  // namespace
+
+ApiCache::ApiCache(ApiContext context, ChangeDetection strategy)
+    : context_(std::move(context)),
+      calls_(context_),
+      config_maps_({context_, calls_, strategy,
+                    [this](const std::string& uid, bool changed) { OnAnswer(uid, changed); }},
+                   ReferencedObjects::ConfigMaps()),
+      secrets_({context_, calls_, strategy,
+                [this](const std::string& uid, bool changed) { OnAnswer(uid, changed); }},
+               ReferencedObjects::Secrets()),
+      claims_({context_, calls_,
+               [this](const std::string& uid, bool changed) { OnAnswer(uid, changed); }}),
+      tokens_({context_, calls_,
+               [this](const std::string& uid, bool changed) { OnAnswer(uid, changed); }}),
+      services_(context_, {.path = "/api/v1/services",
+                           .item = &Service::default_instance(),
+                           .list = &k8s::io::api::core::v1::ServiceList::default_instance(),
+                           .key = ServiceKey,
+                           .part = PartOfService}),
+      runtime_classes_(context_,
+                       {.path = "/apis/node.k8s.io/v1/runtimeclasses",
+                        .item = &RuntimeClass::default_instance(),
+                        .list = &k8s::io::api::node::v1::RuntimeClassList::default_instance(),
+                        .key = ClassKey}) {}
+
+ApiCache::~ApiCache() = default;
+
+void ApiCache::Start(OnChange on_change) {
+  on_change_ = std::move(on_change);
+  services_.Start([this] { OnCollection(); });
+  runtime_classes_.Start([this] { OnCollection(); });
+}
+
+void ApiCache::Hold(const kube::Pod& pod, int64_t order) {
+  const auto& meta = pod.metadata();
+  const References names = ReferencesOf(pod);
+  Pod& held = pods_[meta.uid()];
+  held.name_space = meta.namespace_();
+  held.names = names;
+  held.has_class = !pod.spec().runtime_class_name().empty();
+  config_maps_.Hold(meta.uid(), meta.namespace_(), names.config_maps);
+  secrets_.Hold(meta.uid(), meta.namespace_(), names.secrets);
+  claims_.Hold({meta.uid(), meta.namespace_(), order}, names.claims);
+  tokens_.Hold({meta.uid(), meta.name(), meta.namespace_(), pod.spec().service_account_name()},
+               names.tokens);
+}
+
+void ApiCache::Release(const std::string& uid) {
+  if (pods_.erase(uid) == 0) return;
+  config_maps_.Release(uid);
+  secrets_.Release(uid);
+  claims_.Release(uid);
+  tokens_.Release(uid);
+}
+
+Duration ApiCache::Prepare(const std::string& uid) {
+  Pod& pod = pods_.at(uid);
+  bool all = services_.answered() && (!pod.has_class || runtime_classes_.answered());
+  // Each is asked, whatever the others say.
+  all = config_maps_.Refresh(uid) && all;
+  all = secrets_.Refresh(uid) && all;
+  all = claims_.Refresh(uid) && all;
+  all = tokens_.Refresh(uid) && all;
+  const Clock::Time now = context_.clock.Now();
+  if (!all && !pod.waits_since) pod.waits_since = now;
+  const Duration left = all ? Duration{0} : *pod.waits_since + kWait - now;
+  if (left > Duration{0}) return left;
+  pod.waits_since.reset();
+  return Duration{0};
+}
+
+void ApiCache::OnAnswer(const std::string& uid, bool changed) {
+  const auto pod = pods_.find(uid);
+  if (pod != pods_.end() && (changed || pod->second.waits_since)) on_change_(uid);
+}
+
+/// Those that wait, or were refused because it was not known.
+void ApiCache::OnCollection() {
+  std::vector<std::string> uids;
+  for (const auto& [uid, pod] : pods_) uids.push_back(uid);
+  for (const auto& uid : uids) on_change_(uid);
+}
+
+std::shared_ptr<const ObjectSource> ApiCache::View(const std::string& uid) {
+  const Pod& pod = pods_.at(uid);
+  ApiView::Content content;
+  for (const auto& name : pod.names.config_maps)
+    content.config_maps.emplace(name, config_maps_.Find({pod.name_space, name}));
+  for (const auto& name : pod.names.secrets)
+    content.secrets.emplace(name, secrets_.Find({pod.name_space, name}));
+  content.claims = claims_.Of(uid);
+  content.tokens = tokens_.Of(uid);
+  content.services = services_.objects();
+  content.runtime_classes = runtime_classes_.objects();
+  content.runtime_classes_trouble = runtime_classes_.trouble();
+  return std::make_shared<ApiView>(std::move(content));
+}
+
+std::shared_ptr<const ObjectSource> ApiCache::ViewBeside(
+    std::shared_ptr<const ObjectSource> own) const {
+  ApiView::Content content;
+  content.services = services_.objects();
+  content.runtime_classes = runtime_classes_.objects();
+  content.runtime_classes_trouble = runtime_classes_.trouble();
+  return std::make_shared<StaticView>(std::move(own),
+                                      std::make_shared<ApiView>(std::move(content)));
+}
+
+ChangeDetection ChangeDetectionOf(const std::string& strategy) {
+  if (strategy == "Cache") return ChangeDetection::kCache;
+  return strategy == "Get" ? ChangeDetection::kGet : ChangeDetection::kWatch;
+}
+
+}  // namespace splitlet::pod_worker

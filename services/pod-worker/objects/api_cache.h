@@ -1,0 +1,79 @@
+#pragma once
+
+/// What pods of this node name at an API server, and no more: config maps, secrets, claims and
+/// tokens while a pod names them; services and runtime classes, which no pod names by themselves.
+/// In:      which pods there are; answers of the API server.
+/// Owns:    nothing by itself: each kind is in a class of its own.
+/// Out:     the callback of Start for a pod that waits for an answer, or of which something has
+///          changed.
+/// Killed:  the next start reads everything again; what pods have mounted stays.
+/// Threads: the loop's; a view is a value for any.
+/// Errors:  those of ObjectSource, in a kubelet's words.
+/// Source:  docs/behaviour/objects.md, "From an API server".
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "libs/kube/pod_types.h"
+#include "services/pod-worker/objects/claim_lookups.h"
+#include "services/pod-worker/objects/referenced_objects.h"
+#include "services/pod-worker/objects/references.h"
+#include "services/pod-worker/objects/tokens.h"
+#include "services/pod-worker/objects/watched_collection.h"
+
+namespace splitlet::pod_worker {
+
+class ApiCache {
+ public:
+  /// A sync waits so long for answers, then goes on with what is known.
+  static constexpr Duration kWait = 1s;
+  using OnChange = std::function<void(const std::string& uid)>;
+
+  ApiCache(ApiContext context, ChangeDetection strategy);
+  ~ApiCache();
+  ApiCache(const ApiCache&) = delete;
+  ApiCache& operator=(const ApiCache&) = delete;
+
+  void Start(OnChange on_change);
+  /// What the pod names is held from now on. `order`: of two pods that both want what is for one
+  /// the lower one has it.
+  void Hold(const kube::Pod& pod, int64_t order);
+  void Release(const std::string& uid);
+  bool Holds(const std::string& uid) const { return pods_.contains(uid); }
+  /// A sync is about to begin: asks for what is too old. How long it has to wait for that at most;
+  /// 0: not at all.
+  Duration Prepare(const std::string& uid);
+  /// For a pod that is held.
+  std::shared_ptr<const ObjectSource> View(const std::string& uid);
+  /// For a static pod: services and runtime classes, and what `own` says of all else, which may be
+  /// null.
+  std::shared_ptr<const ObjectSource> ViewBeside(std::shared_ptr<const ObjectSource> own) const;
+
+ private:
+  struct Pod {
+    std::string name_space;
+    References names;
+    bool has_class = false;
+    std::optional<Clock::Time> waits_since;
+  };
+  void OnAnswer(const std::string& uid, bool changed);
+  void OnCollection();
+
+  const ApiContext context_;
+  OnChange on_change_;
+  ApiCalls calls_;
+  ReferencedObjects config_maps_, secrets_;
+  ClaimLookups claims_;
+  PodTokens tokens_;
+  WatchedCollection services_, runtime_classes_;
+  std::map<std::string, Pod> pods_;  // by UID
+};
+
+/// "Watch", "Cache", "Get" of configMapAndSecretChangeDetectionStrategy.
+ChangeDetection ChangeDetectionOf(const std::string& strategy);
+
+}  // namespace splitlet::pod_worker

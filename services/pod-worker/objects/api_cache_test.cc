@@ -1,0 +1,345 @@
+#include "services/pod-worker/objects/api_cache.h"
+
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include "k8s.io/api/core/v1/persistent_volume.pb.h"
+#include "k8s.io/api/core/v1/persistent_volume_claim.pb.h"
+#include "k8s.io/api/core/v1/service.pb.h"
+#include "k8s.io/api/node/v1/runtime_class.pb.h"
+#include "libs/exec/fake_exec.h"
+#include "services/pod-worker/objects/api_fixture.h"
+#include "services/pod-worker/volumes/volumes_fixture.h"
+
+namespace splitlet::pod_worker {
+namespace {
+
+class ApiCacheTest : public testing::Test {
+ protected:
+  void Use(ChangeDetection strategy) {
+    cache_.reset();
+    cache_ = std::make_unique<ApiCache>(
+        ApiContext{clock_, loop_, strands_, api_, random_, Log(sink_)}, strategy);
+    cache_->Start([this](const std::string& uid) { changed_.push_back(uid); });
+    loop_.RunUntilIdle();
+    changed_.clear();
+    api_.TakeSeen();
+  }
+  void SetUp() override { Use(ChangeDetection::kWatch); }
+
+  static kube::Pod PodThatNames(const std::string& volumes, const std::string& uid = "uid-web") {
+    auto pod = PodWithVolumes(volumes, {});
+    pod.mutable_metadata()->set_uid(uid);
+    return pod;
+  }
+  static kube::Pod PodOfMap(const std::string& name, const std::string& uid = "uid-web") {
+    return PodThatNames("[{name: v, configMap: {name: " + name + "}}]", uid);
+  }
+  /// As before a sync: how long it has to wait.
+  Duration Prepare(const std::string& uid = "uid-web") {
+    const Duration wait = cache_->Prepare(uid);
+    loop_.RunUntilIdle();
+    return wait;
+  }
+  void Hold(const kube::Pod& pod, int64_t order = 1) {
+    cache_->Hold(pod, order);
+    Prepare(pod.metadata().uid());
+  }
+  std::string ValueOf(const std::string& name, const std::string& uid = "uid-web") {
+    const auto found = cache_->View(uid)->GetConfigMap({"default", name});
+    return found.ok() ? (*found)->data().at("K") : std::string(ToString(found.status()));
+  }
+  void Put(const std::string& name, const std::string& value) {
+    PutConfigMap(api_, name, value);
+    loop_.RunUntilIdle();
+  }
+  std::vector<std::string> TakeChanged() { return std::exchange(changed_, {}); }
+
+  FakeClock clock_;
+  exec::FakeLoop loop_{clock_};
+  exec::FakeStrands strands_{loop_};
+  apiclient::FakeApiServer api_{clock_, {.loop = &loop_}};
+  Random random_{1};
+  FakeLogSink sink_;
+  std::unique_ptr<ApiCache> cache_;
+  std::vector<std::string> changed_;
+};
+
+const std::vector<std::string> kWeb{"uid-web"};
+
+TEST_F(ApiCacheTest, AConfigMapComesChangesAndGoes) {
+  cache_->Hold(PodOfMap("m"), 1);
+  EXPECT_EQ(ValueOf("m"),
+            "failed to sync configmap cache: timed out waiting for the condition (UNAVAILABLE)");
+  EXPECT_EQ(Prepare(), ApiCache::kWait);
+  EXPECT_EQ(TakeChanged(), kWeb) << "it waits for the first answer";
+  EXPECT_EQ(Prepare(), Duration{0});
+  EXPECT_EQ(ValueOf("m"), "configmap \"m\" not found (NOT_FOUND)");
+  Put("m", "one");
+  EXPECT_EQ(TakeChanged(), kWeb);
+  EXPECT_EQ(ValueOf("m"), "one");
+  const auto before = cache_->View("uid-web");
+  Put("m", "two");
+  EXPECT_EQ(TakeChanged(), kWeb);
+  EXPECT_EQ(ValueOf("m"), "two");
+  EXPECT_EQ((*before->GetConfigMap({"default", "m"}))->data().at("K"), "one") << "a view stays";
+  api_.Remove(PathOf("configmaps", "m"));
+  loop_.RunUntilIdle();
+  EXPECT_EQ(TakeChanged(), kWeb);
+  EXPECT_EQ(ValueOf("m"), "configmap \"m\" not found (NOT_FOUND)");
+}
+
+TEST_F(ApiCacheTest, OnlyWhatIsNamedIsAskedForAndOnce) {
+  PutConfigMap(api_, "m", "one");
+  PutConfigMap(api_, "other", "two");
+  Hold(PodOfMap("m", "uid-a"));
+  Hold(PodOfMap("m", "uid-b"));
+  EXPECT_EQ(TakeCount(api_, "GET", "/api/v1/namespaces/default/configmaps?"), 2)
+      << "a list and a watch";
+  EXPECT_EQ(ValueOf("m", "uid-b"), "one");
+  EXPECT_EQ(ToString(cache_->View("uid-b")->GetConfigMap({"default", "other"}).status()),
+            "object \"default\"/\"other\" not registered (UNAVAILABLE)");
+  TakeChanged();
+  Put("other", "three");
+  EXPECT_TRUE(TakeChanged().empty());
+  Put("m", "two");
+  EXPECT_EQ(TakeChanged(), (std::vector<std::string>{"uid-a", "uid-b"}));
+}
+
+TEST_F(ApiCacheTest, WhatNobodyNamesAnyMoreIsForgotten) {
+  PutConfigMap(api_, "m", "one");
+  Hold(PodOfMap("m", "uid-a"));
+  Hold(PodOfMap("m", "uid-b"));
+  cache_->Release("uid-a");
+  Put("m", "two");
+  EXPECT_EQ(ValueOf("m", "uid-b"), "two");
+  cache_->Release("uid-b");
+  api_.TakeSeen();
+  TakeChanged();
+  Put("m", "three");
+  EXPECT_TRUE(TakeChanged().empty());
+  loop_.Advance(20min);
+  EXPECT_EQ(TakeCount(api_, "GET", "/api/v1/namespaces/default/configmaps"), 0);
+}
+
+/// Else the object would be unknown for a moment, and a container would wait.
+TEST_F(ApiCacheTest, AnEditOfThePodKeepsWhatItNamesStill) {
+  PutConfigMap(api_, "m", "one");
+  Hold(PodOfMap("m"));
+  api_.TakeSeen();
+  cache_->Hold(
+      PodThatNames("[{name: v, configMap: {name: m}}, {name: w, configMap: {name: next}}]"), 1);
+  EXPECT_EQ(ValueOf("m"), "one");
+  loop_.RunUntilIdle();
+  EXPECT_EQ(TakeCount(api_, "GET", "/api/v1/namespaces/default/configmaps?"), 2);
+}
+
+TEST_F(ApiCacheTest, AnImmutableObjectIsNotWatchedOn) {
+  PutSecret(api_, "s", "b25l", true);
+  Hold(PodThatNames("[{name: v, secret: {secretName: s}}]"));
+  loop_.RunUntilIdle();
+  api_.TakeSeen();
+  api_.EndWatches();
+  loop_.Advance(20min);
+  EXPECT_EQ(TakeCount(api_, "GET", "/api/v1/namespaces/default/secrets"), 0);
+  const auto secret = cache_->View("uid-web")->GetSecret({"default", "s"});
+  ASSERT_TRUE(secret.ok()) << secret.status();
+  EXPECT_EQ((*secret)->data().at("K"), "one");
+  cache_->Release("uid-web");
+  Hold(PodThatNames("[{name: v, secret: {secretName: s}}]"));
+  EXPECT_GT(TakeCount(api_, "GET", "/api/v1/namespaces/default/secrets"), 0)
+      << "it went with its pod";
+}
+
+TEST_F(ApiCacheTest, WhileTheServerIsAwayWhatIsKnownStays) {
+  PutConfigMap(api_, "m", "one");
+  Hold(PodOfMap("m"));
+  api_.SetAway(true);
+  loop_.Advance(1min);
+  EXPECT_EQ(ValueOf("m"), "one");
+  EXPECT_EQ(Prepare(), Duration{0}) << "a container that starts again waits for nobody";
+  cache_->Hold(PodOfMap("next", "uid-new"), 2);
+  Prepare("uid-new");
+  loop_.Advance(5s);
+  EXPECT_EQ(Prepare("uid-new"), Duration{0});
+  EXPECT_TRUE(ValueOf("next", "uid-new").starts_with("failed to sync configmap cache: "));
+  EXPECT_TRUE(ValueOf("next", "uid-new").ends_with("(UNAVAILABLE)"));
+  PutConfigMap(api_, "m", "two");
+  PutConfigMap(api_, "next", "new");
+  api_.SetAway(false);
+  loop_.Advance(1min);
+  EXPECT_EQ(ValueOf("m") + ValueOf("next", "uid-new"), "twonew");
+}
+
+TEST_F(ApiCacheTest, ASyncWaitsForAnswersThatDoNotComeASecond) {
+  api_.Inject({.prefix = "/api/v1/namespaces/default/configmaps", .hang = true});
+  cache_->Hold(PodOfMap("m"), 1);
+  EXPECT_EQ(Prepare(), 1s);
+  loop_.Advance(400ms);
+  EXPECT_EQ(Prepare(), 600ms);
+  loop_.Advance(600ms);
+  EXPECT_EQ(Prepare(), Duration{0});
+}
+
+TEST_F(ApiCacheTest, WithStrategyCacheWhatWasReadIsGoodForAMinute) {
+  Use(ChangeDetection::kCache);
+  PutConfigMap(api_, "m", "one");
+  Hold(PodOfMap("m"));
+  EXPECT_EQ(ValueOf("m"), "one");
+  Put("m", "two");
+  loop_.Advance(50s);
+  EXPECT_EQ(Prepare(), Duration{0});
+  EXPECT_EQ(ValueOf("m"), "one");
+  loop_.Advance(10s);
+  EXPECT_GT(Prepare(), Duration{0});
+  EXPECT_EQ(ValueOf("m"), "two");
+  Put("m", "three");
+  cache_->Hold(PodOfMap("m", "uid-new"), 2);
+  EXPECT_GT(Prepare("uid-new"), Duration{0});
+  EXPECT_EQ(ValueOf("m", "uid-new"), "three") << "no older than the pod";
+}
+
+TEST_F(ApiCacheTest, WithStrategyGetEachSyncReads) {
+  Use(ChangeDetection::kGet);
+  PutConfigMap(api_, "m", "one");
+  Hold(PodOfMap("m"));
+  EXPECT_EQ(ValueOf("m"), "one");
+  EXPECT_EQ(Prepare(), Duration{0}) << "the sync that waited for it";
+  Put("m", "two");
+  loop_.Advance(2s);
+  EXPECT_GT(Prepare(), Duration{0});
+  EXPECT_EQ(ValueOf("m"), "two");
+  api_.SetAway(true);
+  loop_.Advance(2s);
+  Prepare();
+  EXPECT_EQ(ValueOf("m"), "two");
+  api_.SetAway(false);
+  api_.Remove(PathOf("configmaps", "m"));
+  loop_.Advance(2s);
+  Prepare();
+  EXPECT_EQ(ValueOf("m"), "configmap \"m\" not found (NOT_FOUND)");
+}
+
+TEST_F(ApiCacheTest, ServicesOfThePodsNamespaceAndNoMore) {
+  const auto names = [this](const std::string& name_space) {
+    std::vector<std::string> found;
+    const auto services = cache_->View("uid-web")->Services(name_space);
+    if (!services.ok()) return std::string(ToString(services.status()));
+    for (const auto& service : *services)
+      found.push_back(service->metadata().name() + "=" + service->spec().cluster_ip());
+    return fmt::format("{}", fmt::join(found, " "));
+  };
+  const auto put = [this](const std::string& path, const std::string& ip) {
+    Service service;
+    service.mutable_spec()->set_cluster_ip(ip);
+    (*service.mutable_spec()->mutable_selector())["app"] = "x";
+    api_.Put(path, service);
+  };
+  api_.SetAway(true);
+  Use(ChangeDetection::kWatch);
+  cache_->Hold(PodOfMap("m"), 1);
+  EXPECT_EQ(
+      names("default"),
+      "services have not yet been read at least once, cannot construct envvars (UNAVAILABLE)");
+  put("/api/v1/namespaces/default/services/a", "10.0.0.1");
+  put("/api/v1/namespaces/default/services/b", "10.0.0.2");
+  put("/api/v1/namespaces/kube/services/c", "10.0.0.3");
+  api_.SetAway(false);
+  loop_.Advance(1min);
+  EXPECT_EQ(names("default"), "a=10.0.0.1 b=10.0.0.2");
+  EXPECT_FALSE(TakeChanged().empty()) << "those that were refused are looked at again";
+  EXPECT_TRUE((*cache_->View("uid-web")->Services("default"))[0]->spec().selector().empty())
+      << "what nobody needs is not held";
+  put("/api/v1/namespaces/default/services/b", "10.0.0.9");
+  api_.Remove("/api/v1/namespaces/default/services/a");
+  loop_.RunUntilIdle();
+  EXPECT_EQ(names("default"), "b=10.0.0.9");
+}
+
+TEST_F(ApiCacheTest, AStaticPodSeesTheNodesOwnAndWaitsForNothing) {
+  Service service;
+  service.mutable_spec()->set_cluster_ip("10.0.0.1");
+  api_.SetAway(true);
+  Use(ChangeDetection::kWatch);
+  EXPECT_TRUE(cache_->ViewBeside(nullptr)->Services("default").value().empty());
+  api_.Put("/api/v1/namespaces/default/services/a", service);
+  api_.SetAway(false);
+  loop_.Advance(1min);
+  EXPECT_EQ(cache_->ViewBeside(nullptr)->Services("default").value().size(), 1u);
+  EXPECT_EQ(cache_->ViewBeside(nullptr)->GetSecret({"default", "s"}).status().code(),
+            StatusCode::kNotFound);
+}
+
+class Claims : public ApiCacheTest {
+ protected:
+  static kube::Pod PodOfClaim(const std::string& uid = "uid-web") {
+    return PodThatNames("[{name: v, persistentVolumeClaim: {claimName: data}}]", uid);
+  }
+  void PutClaim(const std::string& phase, const std::string& volume) {
+    Claim claim;
+    claim.mutable_spec()->set_volume_name(volume);
+    claim.mutable_status()->set_phase(phase);
+    api_.Put(PathOf("persistentvolumeclaims", "data"), claim);
+    EXPECT_TRUE(api_.Get(PathOf("persistentvolumeclaims", "data"), claim));
+    claim_uid_ = claim.metadata().uid();
+  }
+  void PutVolume(const std::string& mode = "ReadWriteOnce") {
+    PersistentVolume volume;
+    volume.mutable_spec()->mutable_claim_ref()->set_uid(claim_uid_);
+    volume.mutable_spec()->add_access_modes(mode);
+    api_.Put("/api/v1/persistentvolumes/disk", volume);
+  }
+  std::string Phase() {
+    const auto claim = cache_->View("uid-web")->GetClaim({"default", "data"});
+    return claim.ok() ? (*claim)->status().phase() : std::string(ToString(claim.status()));
+  }
+  std::string claim_uid_;
+};
+
+TEST_F(Claims, AreAskedForUntilTheyAreBound) {
+  Hold(PodOfClaim());
+  EXPECT_TRUE(Phase().ends_with("(NOT_FOUND)")) << Phase();
+  PutClaim("Pending", "");
+  loop_.Advance(2s);
+  TakeChanged();
+  Prepare();
+  EXPECT_EQ(TakeChanged(), kWeb) << "what changed is looked at at once";
+  EXPECT_EQ(Phase(), "Pending");
+  loop_.Advance(2s);
+  Prepare();
+  EXPECT_TRUE(TakeChanged().empty()) << "the same as before";
+  PutClaim("Bound", "disk");
+  PutVolume();
+  loop_.Advance(2s);
+  Prepare();
+  EXPECT_EQ(Phase(), "Bound");
+  EXPECT_TRUE(cache_->View("uid-web")->GetPersistentVolume("disk").ok());
+  api_.TakeSeen();
+  api_.SetAway(true);
+  loop_.Advance(2s);
+  EXPECT_EQ(Prepare(), Duration{0});
+  EXPECT_EQ(Phase(), "Bound");
+  EXPECT_EQ(TakeCount(api_, "GET", "/api/v1/namespaces/default/persistentvolumeclaims"), 0)
+      << "a binding stays";
+}
+
+TEST_F(Claims, AVolumeForOnePodIsTheFirstPods) {
+  PutClaim("Bound", "disk");
+  PutVolume("ReadWriteOncePod");
+  const ObjectName claim{"default", "data"};
+  cache_->Hold(PodOfClaim("uid-a"), 7);
+  cache_->Hold(PodOfClaim("uid-b"), 3);
+  Prepare("uid-a");
+  EXPECT_FALSE(cache_->View("uid-a")->MayUse(claim)) << "the other one came before";
+  EXPECT_TRUE(cache_->View("uid-b")->MayUse(claim));
+  cache_->Hold(PodOfClaim("uid-c"), 1);
+  EXPECT_FALSE(cache_->View("uid-c")->MayUse(claim)) << "it is in use";
+  TakeChanged();
+  cache_->Release("uid-b");
+  EXPECT_EQ(TakeChanged(), (std::vector<std::string>{"uid-a", "uid-c"}));
+  EXPECT_FALSE(cache_->View("uid-a")->MayUse(claim));
+  EXPECT_TRUE(cache_->View("uid-c")->MayUse(claim));
+}
+
+}  // namespace
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,63 @@
+#pragma once
+
+/// Short calls to an API server that hold no thread: begun on the loop, answered there.
+/// In:      what its owner asks for.
+/// Out:     one request each; answers on the loop.
+/// Threads: the loop's.
+/// Errors:  those of the transport and of apiclient::StatusOf. Nothing is tried again here.
+/// Killed:  nobody waits for an answer; the next start asks again.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "libs/apiclient/wire.h"
+#include "libs/base/log.h"
+#include "libs/base/random.h"
+#include "libs/exec/exec.h"
+
+namespace splitlet::apiclient {
+class ClientMetrics;
+}
+
+namespace splitlet::pod_worker {
+
+/// What reaches an API server from here.
+struct ApiContext {
+  const Clock& clock;
+  exec::EventLoop& loop;
+  exec::Strands& strands;
+  apiclient::Transport& transport;
+  Random& random;
+  Log log;
+  apiclient::ContentType content = apiclient::ContentType::kProtobuf;
+  std::shared_ptr<apiclient::ClientMetrics> metrics = nullptr;  // null: none
+};
+
+class ApiCalls {
+ public:
+  using Message = google::protobuf::Message;
+  using Done = std::function<void(const Status& status)>;
+  /// After it a call has failed.
+  static constexpr Duration kTimeout = 10s;
+
+  /// `context` outlives it.
+  explicit ApiCalls(const ApiContext& context) : context_(context) {}
+  /// No answer comes after it.
+  ~ApiCalls() = default;
+  ApiCalls(const ApiCalls&) = delete;
+  ApiCalls& operator=(const ApiCalls&) = delete;
+
+  /// `into`: filled before `done` when that gets OK.
+  void Get(const std::string& path, std::shared_ptr<Message> into, Done done);
+  void Post(const std::string& path, const apiclient::Content& content,
+            std::shared_ptr<Message> into, Done done);
+
+ private:
+  void Begin(apiclient::Request request, std::shared_ptr<Message> into, Done done);
+
+  const ApiContext& context_;
+  const std::shared_ptr<const bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,58 @@
+#pragma once
+
+/// All objects of one kind, watched: what cannot be asked for by the names that pods say.
+/// In:      lists and events of the API server.
+/// Owns:    what of each object is needed.
+/// Out:     the callback of Start, when the collection is known for the first time, or cannot be.
+/// Killed:  the next start lists again.
+/// Threads: the loop's; what objects() gives is a value.
+/// Errors:  trouble(): why nothing is known yet. What was known stays while the server is away.
+/// Source:  docs/behaviour/objects.md, "From an API server".
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "services/pod-worker/objects/referenced_objects.h"
+
+namespace splitlet::pod_worker {
+
+class WatchedCollection {
+ public:
+  using Object = apiclient::Reflector::Object;
+  using Objects = std::map<std::string, Object>;  // by "<namespace>/<name>", or name
+  struct Options {
+    std::string path;
+    const google::protobuf::Message* item = nullptr;
+    const google::protobuf::Message* list = nullptr;
+    std::string (*key)(const google::protobuf::Message& object) = nullptr;
+    /// The part of it that is held; null: whole.
+    Object (*part)(const google::protobuf::Message& object) = nullptr;
+  };
+  WatchedCollection(const ApiContext& context, Options options);
+  ~WatchedCollection();
+
+  /// `on_answer`: also when it is known why nothing is.
+  void Start(std::function<void()> on_answer);
+  /// As they are now; null: not known yet.
+  std::shared_ptr<const Objects> objects() const { return objects_; }
+  /// It is known what there is, or why not.
+  bool answered() const { return objects_ != nullptr || !trouble_.ok(); }
+  const Status& trouble() const { return trouble_; }
+
+ private:
+  Object PartOf(const Object& object) const;
+  void OnList(std::vector<Object> objects);
+  void OnEvent(apiclient::Reflector::Event event, const Object& object);
+  void OnSync(const Status& status);
+
+  const Options options_;
+  std::function<void()> on_answer_;
+  std::shared_ptr<Objects> objects_;  // nobody else changes it
+  Status trouble_;
+  apiclient::Reflector reflector_;
+};
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,40 @@
+#include "services/status/api/pod_metrics.h"
+
+namespace splitlet::status {
+namespace {
+
+const prometheus::Histogram::BucketBoundaries kSyncBuckets = {0.01, 0.05, 0.1, 0.5, 1, 5,
+                                                              10,   20,   30,  45,  60};
+
+}  // namespace
+
+PodApiMetrics::PodApiMetrics(prometheus::Registry& registry)
+    : sync_duration(prometheus::BuildHistogram()
+                        .Name("kubelet_pod_status_sync_duration_seconds")
+                        .Help("Time from the change of a pod's status until the API server has it")
+                        .Register(registry)
+                        .Add({}, kSyncBuckets)),
+      unsent(prometheus::BuildGauge()
+                 .Name("splitlet_status_unsent_pods")
+                 .Help("Pod statuses that the API server does not have yet")
+                 .Register(registry)
+                 .Add({})),
+      errors(prometheus::BuildCounter()
+                 .Name("splitlet_status_api_errors_total")
+                 .Help("Calls about pods that the API server did not carry out")
+                 .Register(registry)),
+      mirrors(prometheus::BuildGauge()
+                  .Name("kubelet_mirror_pods")
+                  .Help("Mirror pods of this node")
+                  .Register(registry)
+                  .Add({})),
+      events_sent(prometheus::BuildCounter()
+                      .Name("splitlet_status_events_sent_total")
+                      .Help("Events for the API server, by what became of them")
+                      .Register(registry)) {
+  for (const char* call : {"write", "delete", "create-mirror", "delete-mirror"})
+    errors.Add({{"call", call}});
+  for (const char* result : {"sent", "refused", "dropped"}) events_sent.Add({{"result", result}});
+}
+
+}  // namespace splitlet::status

@@ -1,0 +1,262 @@
+#include "services/status/identity/identity.h"
+
+#include <limits>
+#include <utility>
+
+#include "services/status/identity/rotation.h"
+
+namespace splitlet::status {
+namespace {
+
+constexpr const char* kStrand = "certificate-client";  // that of the manager: one at a time
+constexpr const char* kClientPrefix = "kubelet-client";
+constexpr const char* kServerPrefix = "kubelet-server";
+constexpr Duration kWriteAgain = std::chrono::seconds{5};
+constexpr Duration kShowPeriod = std::chrono::seconds{30};
+
+void Show(prometheus::Gauge& gauge, const std::optional<x509::Certificate>& certificate,
+          WallTime now) {
+  const double left = certificate
+                          ? std::chrono::duration<double>(certificate->not_after - now).count()
+                          : std::numeric_limits<double>::infinity();
+  gauge.Set(left);
+}
+
+}  // namespace
+
+ClientPlan ChooseClientPlan(const IdentityOptions& options, const KubeconfigState& kubeconfig,
+                            bool stored_is_usable) {
+  if (options.bootstrap_kubeconfig.empty() || kubeconfig.usable.ok()) return ClientPlan::kUse;
+  return stored_is_usable ? ClientPlan::kWriteKubeconfig : ClientPlan::kBootstrap;
+}
+
+Identity::Identity(IdentityDeps deps, IdentityOptions options, std::function<void()> on_client)
+    : deps_(std::move(deps)),
+      options_(std::move(options)),
+      current_(options_.cert_dir + "/" + kClientPrefix + "-current.pem"),
+      on_client_(std::move(on_client)) {
+  if (deps_.api != nullptr && options_.rotate) client_metrics_.emplace(deps_.metrics);
+  if (deps_.api != nullptr && options_.server_bootstrap) server_metrics_.emplace(deps_.metrics);
+}
+
+Identity::~Identity() { deps_.loop.CancelTimer(timer_); }
+
+CertificateStore::Options Identity::StoreOptions(const char* prefix) const {
+  return {.folder = options_.cert_dir, .prefix = prefix, .mode = KeyMode()};
+}
+
+void Identity::Start() {
+  if (options_.self_signed) {
+    self_signed_ = std::make_unique<SelfSigned>(
+        SelfSigned::Deps{deps_.clock, deps_.loop, deps_.strands, deps_.files, deps_.log},
+        SelfSigned::Options{options_.cert_dir, options_.node_name, KeyMode()});
+    self_signed_->Start();
+  }
+  if (deps_.api == nullptr) return;
+  trouble_ = "the kubeconfig is not read yet";
+  deps_.strands.Run(kStrand, [this] {
+    auto found = std::make_shared<Found>(Look());
+    deps_.loop.Post([this, found] { OnFound(*found); });
+  });
+}
+
+void Identity::BeginStop() {
+  stopped_ = true;
+  deps_.loop.CancelTimer(timer_);
+  timer_ = 0;
+  if (client_) client_->BeginStop();
+  if (server_) server_->BeginStop();
+}
+
+Identity::Found Identity::Look() {
+  Found found;
+  CertificateStore client(deps_.clock, deps_.files, StoreOptions(kClientPrefix));
+  found.client = client.Load();
+  if (options_.server_bootstrap)
+    found.server = CertificateStore(deps_.clock, deps_.files, StoreOptions(kServerPrefix)).Load();
+  found.kubeconfig = InspectKubeconfig(deps_.files, options_.kubeconfig, deps_.clock.WallNow());
+  if (!found.client.ok() || found.client->has_value()) return found;
+  found.client = found.kubeconfig.certificate;
+  if (!options_.rotate || !found.kubeconfig.inlined) return found;
+  // A first certificate from elsewhere: kept under the name that a kubeconfig is expected to have,
+  // and replaced by one whose key nobody else has seen.
+  const auto saved = client.Save(found.kubeconfig.inlined->chain, found.kubeconfig.inlined->key);
+  deps_.log.LogIfError(saved.status(), "save the certificate of the kubeconfig");
+  found.replace_client = true;
+  return found;
+}
+
+void Identity::OnFound(const Found& found) {
+  if (stopped_) return;
+  const WallTime now = deps_.clock.WallNow();
+  if (!found.client.ok())
+    deps_.log.Error("cannot read the client certificate", {KV("err", found.client.status())});
+  const bool usable =
+      found.client.ok() && WhyNeeded(*found.client, ClientNames(options_.node_name), now).empty();
+  const ClientPlan plan = ChooseClientPlan(options_, found.kubeconfig, usable);
+  const bool named = found.kubeconfig.certificate_file == current_;
+  write_config_ = plan != ClientPlan::kUse || (!options_.bootstrap_kubeconfig.empty() && !named);
+  trouble_.clear();
+  if (plan != ClientPlan::kUse)
+    deps_.log.Info("the node is let in by its bootstrap kubeconfig",
+                   {KV("reason", found.kubeconfig.usable)});
+  if (HasManager(found, plan)) StartClient(found);
+  if (client_ && options_.bootstrap_kubeconfig.empty() && !named)
+    deps_.log.Warn("the kubeconfig does not name the certificate that is rotated",
+                   {KV("kubeconfig", options_.kubeconfig), KV("certificate", current_)});
+  if (server_metrics_) StartServer(found);
+  if (plan == ClientPlan::kWriteKubeconfig) FinishClient(true);
+  if (plan == ClientPlan::kUse) {
+    if (!options_.bootstrap_kubeconfig.empty()) FinishClient(false);
+    has_client_ = true;
+    on_client_();
+  }
+  if (!client_metrics_ && !server_metrics_) return;
+  ShowTtl();
+  show_ = std::make_unique<exec::Periodic>(deps_.loop, kShowPeriod, [this] { ShowTtl(); });
+}
+
+/// A kubeconfig that shows who the node is by other means, or as somebody else, is left alone.
+bool Identity::HasManager(const Found& found, ClientPlan plan) const {
+  if (plan != ClientPlan::kUse) return true;
+  if (!found.client.ok() || !found.client->has_value()) return false;
+  if (options_.rotate) return true;
+  return !options_.bootstrap_kubeconfig.empty() &&
+         found.client->value().names.common_name == ClientNames(options_.node_name).common_name;
+}
+
+CertificateManager::Deps Identity::ManagerDeps(std::function<apiclient::Transport*()> transport) {
+  return {.clock = deps_.clock,
+          .loop = deps_.loop,
+          .strands = deps_.strands,
+          .files = deps_.files,
+          .random = deps_.random,
+          .log = deps_.log,
+          .transport = std::move(transport)};
+}
+
+void Identity::StartClient(const Found& found) {
+  client_ = std::make_unique<CertificateManager>(
+      ManagerDeps([this] { return ClientTransport(); }),
+      CertificateManager::Options{.purpose = "client",
+                                  .store = StoreOptions(kClientPrefix),
+                                  .wish = {.names = ClientNames(options_.node_name),
+                                           .signer = "kubernetes.io/kube-apiserver-client-kubelet",
+                                           .usage = "client auth"},
+                                  .rotate = options_.rotate,
+                                  .keep_key = true,
+                                  .needs_address = false},
+      CertificateManager::Callbacks{.on_saved = [this] { OnClientSaved(); },
+                                    .on_replaced = [](Duration) {},
+                                    .on_failure =
+                                        [this] {
+                                          if (client_metrics_)
+                                            client_metrics_->renew_errors.Increment();
+                                        }});
+  client_->Start(found.client.ok() ? *found.client : std::nullopt, found.replace_client);
+}
+
+void Identity::StartServer(const Found& found) {
+  if (!found.server.ok())
+    deps_.log.Error("cannot read the serving certificate", {KV("err", found.server.status())});
+  server_ = std::make_unique<CertificateManager>(
+      ManagerDeps([this] { return has_client_ ? deps_.api : nullptr; }),
+      CertificateManager::Options{.purpose = "server",
+                                  .store = StoreOptions(kServerPrefix),
+                                  .wish = {.names = ServerNames(options_.node_name, addresses_),
+                                           .signer = "kubernetes.io/kubelet-serving",
+                                           .usage = "server auth"},
+                                  .rotate = true,
+                                  .keep_key = false,
+                                  .needs_address = true},
+      CertificateManager::Callbacks{
+          .on_saved = [this] { ShowTtl(); },
+          .on_replaced =
+              [this](Duration life) {
+                server_metrics_->rotation.Observe(std::chrono::duration<double>(life).count());
+              },
+          .on_failure = [this] { server_metrics_->renew_errors.Increment(); }});
+  server_->Start(found.server.ok() ? *found.server : std::nullopt, false);
+}
+
+/// Its own certificate while it is good; an expired one lets nobody in.
+apiclient::Transport* Identity::ClientTransport() const {
+  const bool own = has_client_ && (client_ == nullptr || client_->usable());
+  return own || deps_.bootstrap == nullptr ? deps_.api : deps_.bootstrap;
+}
+
+void Identity::OnClientSaved() {
+  ShowTtl();
+  FinishClient(write_config_);
+}
+
+/// The kept key goes last: until the kubeconfig names its certificate the next start needs it.
+void Identity::FinishClient(bool write_config) {
+  timer_ = 0;
+  const KubeconfigWrite write{.path = options_.kubeconfig,
+                              .bootstrap = options_.bootstrap_kubeconfig,
+                              .certificate = current_,
+                              .mode = KeyMode()};
+  deps_.strands.Run(kStrand, [this, write, write_config] {
+    Status done = write_config ? WriteKubeconfig(deps_.files, write) : OkStatus();
+    if (done.ok())
+      done = CertificateStore(deps_.clock, deps_.files, StoreOptions(kClientPrefix)).DropKey();
+    if (write_config) {
+      deps_.loop.Post([this, done] { OnConfigWritten(done); });
+    } else {
+      deps_.log.LogIfError(done, "remove the key of a request");
+    }
+  });
+}
+
+void Identity::OnConfigWritten(const Status& written) {
+  if (stopped_) return;
+  if (!written.ok()) {
+    if (trouble_ != Message(written))
+      deps_.log.Error("cannot write the kubeconfig", {KV("err", written)});
+    trouble_ = Message(written);
+    timer_ = deps_.loop.RunAfter(kWriteAgain, [this] { FinishClient(true); });
+    return;
+  }
+  trouble_.clear();
+  write_config_ = false;
+  deps_.log.Info("kubeconfig written", {KV("kubeconfig", options_.kubeconfig)});
+  if (!std::exchange(has_client_, true)) on_client_();
+}
+
+void Identity::OnAddresses(const std::vector<NodeAddress>& addresses) {
+  addresses_ = addresses;
+  const x509::Names names = ServerNames(options_.node_name, addresses);
+  if (self_signed_) self_signed_->OnAddresses(names);
+  if (server_) server_->SetNames(names);
+}
+
+void Identity::ShowTtl() {
+  const WallTime now = deps_.clock.WallNow();
+  if (client_metrics_ && client_) Show(client_metrics_->ttl, client_->certificate(), now);
+  if (server_metrics_ && server_) Show(server_metrics_->ttl, server_->certificate(), now);
+}
+
+std::string Identity::Trouble() const {
+  if (deps_.api != nullptr && !trouble_.empty()) return trouble_;
+  if (deps_.api != nullptr && !has_client_)
+    return fmt::format("no client certificate: {}", client_ == nullptr || client_->trouble().empty()
+                                                        ? "not asked for yet"
+                                                        : client_->trouble());
+  if (client_ && !client_->usable())
+    return fmt::format("the client certificate has expired: {}", client_->trouble());
+  if (self_signed_) return self_signed_->trouble();
+  return {};
+}
+
+std::string Identity::serving_certificate_file() const {
+  if (server_metrics_) return options_.cert_dir + "/kubelet-server-current.pem";
+  return options_.self_signed ? options_.cert_dir + "/kubelet.crt" : std::string();
+}
+
+std::string Identity::serving_key_file() const {
+  if (server_metrics_) return options_.cert_dir + "/kubelet-server-current.pem";
+  return options_.self_signed ? options_.cert_dir + "/kubelet.key" : std::string();
+}
+
+}  // namespace splitlet::status

@@ -1,0 +1,122 @@
+#pragma once
+
+/// Who this node is at the API server and to those who call it: its client certificate and
+/// kubeconfig, and the certificate that its HTTPS API is served with.
+/// In:    kubeconfig and folder of certificates, at start; OnAddresses; what its parts save.
+/// Owns:  the plan: whether the node has to be let in by its bootstrap kubeconfig. The parts own
+///        the rest: CertificateManager, SelfSigned.
+/// Out:   the kubeconfig; the files of CertificateStore and SelfSigned; on_client.
+/// Killed at any line: the next start finds what was there, down to the request that nobody has
+///        signed yet, and goes on.
+/// Threads: the loop's; files and calls on strands.
+/// Errors: none leave it; GetHealth says what is missing.
+/// Source: docs/design.md, "Identity at the API server"; kubelet certificate bootstrap.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libs/apiclient/transport.h"
+#include "libs/base/log.h"
+#include "libs/base/random.h"
+#include "libs/exec/exec.h"
+#include "libs/exec/periodic.h"
+#include "libs/fs/file_system.h"
+#include "services/status/identity/certificate_manager.h"
+#include "services/status/identity/kubeconfig_file.h"
+#include "services/status/identity/metrics.h"
+#include "services/status/identity/names.h"
+#include "services/status/identity/self_signed.h"
+
+namespace splitlet::status {
+
+struct IdentityDeps {
+  const Clock& clock;
+  exec::EventLoop& loop;
+  exec::Strands& strands;
+  fs::FileSystem& files;
+  Random& random;
+  Log log;
+  apiclient::Transport* api = nullptr;        // by the kubeconfig; null: standalone
+  apiclient::Transport* bootstrap = nullptr;  // by the bootstrap kubeconfig; null: none
+  prometheus::Registry& metrics;
+};
+
+struct IdentityOptions {
+  std::string node_name;
+  std::string kubeconfig, bootstrap_kubeconfig;  // paths; empty: none
+  std::string cert_dir;
+  bool rotate = false;            // rotateCertificates
+  bool server_bootstrap = false;  // serverTLSBootstrap
+  bool self_signed = false;       // no other certificate for the server, which is enabled
+  bool for_group = false;         // processes are users of their own, and their group reads keys
+};
+
+/// What to do about the client certificate at start.
+enum class ClientPlan {
+  kUse,              // what the kubeconfig says
+  kWriteKubeconfig,  // the certificate is there already, from just before a crash
+  kBootstrap,        // ask for one by the bootstrap kubeconfig
+};
+ClientPlan ChooseClientPlan(const IdentityOptions& options, const KubeconfigState& kubeconfig,
+                            bool stored_is_usable);
+
+class Identity {
+ public:
+  /// `on_client`: the kubeconfig can be used, from the start or from now on; once.
+  Identity(IdentityDeps deps, IdentityOptions options, std::function<void()> on_client);
+  Identity(const Identity&) = delete;
+  Identity& operator=(const Identity&) = delete;
+  ~Identity();
+
+  void Start();
+  void BeginStop();
+  /// Of the node, as its status has them; each time they change.
+  void OnAddresses(const std::vector<NodeAddress>& addresses);
+
+  bool has_client() const { return has_client_; }
+  /// Why the node cannot speak to the API server, or be spoken to; "" : it can.
+  std::string Trouble() const;
+  /// Files of the certificate that the HTTPS API is served with, whether they are there or not.
+  std::string serving_certificate_file() const;
+  std::string serving_key_file() const;
+
+ private:
+  struct Found {
+    KubeconfigState kubeconfig;
+    StatusOr<std::optional<x509::Certificate>> client, server;
+    bool replace_client = false;  // it is that of the kubeconfig, which is not one of ours
+  };
+
+  Found Look();
+  void OnFound(const Found& found);
+  bool HasManager(const Found& found, ClientPlan plan) const;
+  void StartClient(const Found& found);
+  void StartServer(const Found& found);
+  apiclient::Transport* ClientTransport() const;
+  void OnClientSaved();
+  void FinishClient(bool write_config);
+  void OnConfigWritten(const Status& written);
+  void ShowTtl();
+  CertificateManager::Deps ManagerDeps(std::function<apiclient::Transport*()> transport);
+  CertificateStore::Options StoreOptions(const char* prefix) const;
+  uint32_t KeyMode() const { return options_.for_group ? 0640 : 0600; }
+
+  IdentityDeps deps_;
+  const IdentityOptions options_;
+  const std::string current_;  // link to the newest client certificate
+  std::function<void()> on_client_;
+  std::optional<ClientCertificateMetrics> client_metrics_;
+  std::optional<ServerCertificateMetrics> server_metrics_;
+  std::unique_ptr<CertificateManager> client_, server_;
+  std::unique_ptr<SelfSigned> self_signed_;
+  std::unique_ptr<exec::Periodic> show_;
+  std::vector<NodeAddress> addresses_;
+  bool has_client_ = false, write_config_ = false, stopped_ = false;
+  std::string trouble_;
+  exec::TimerId timer_ = 0;
+};
+
+}  // namespace splitlet::status

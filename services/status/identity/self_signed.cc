@@ -1,0 +1,96 @@
+#include "services/status/identity/self_signed.h"
+
+#include <utility>
+
+#include "libs/base/fail_point.h"
+#include "libs/x509/authority.h"
+
+namespace splitlet::status {
+namespace {
+
+constexpr const char* kStrand = "self-signed";
+constexpr Duration kAgain = std::chrono::seconds{30};
+constexpr uint64_t kMaxFile = 1u << 20;
+constexpr uint32_t kFolderMode = 0755;
+constexpr uint32_t kCertificateMode = 0644;
+
+}  // namespace
+
+SelfSigned::SelfSigned(Deps deps, Options options)
+    : deps_(std::move(deps)),
+      options_(std::move(options)),
+      certificate_(options_.folder + "/kubelet.crt"),
+      key_(options_.folder + "/kubelet.key") {}
+
+SelfSigned::~SelfSigned() { deps_.loop.CancelTimer(timer_); }
+
+void SelfSigned::Start() {
+  timer_ = deps_.loop.RunAfter(kAddressPatience, [this] {
+    timer_ = 0;
+    waited_ = true;
+    Begin();
+  });
+}
+
+void SelfSigned::OnAddresses(const x509::Names& names) {
+  names_ = names;
+  known_ = !names.addresses.empty();
+  if (known_ && trouble_.empty()) Begin();
+}
+
+StatusOr<bool> SelfSigned::Look() const {
+  const auto certificate = deps_.files.Read(certificate_, kMaxFile);
+  const auto key = deps_.files.Read(key_, kMaxFile);
+  for (const Status& status : {certificate.status(), key.status()})
+    if (!status.ok() && status.code() != StatusCode::kNotFound) return status;
+  if (certificate.ok() && !key.ok())
+    return FailedPrecondition(
+        "{} is there without {}: certificate and key must be supplied as a pair", certificate_,
+        key_);
+  return certificate.ok();
+}
+
+Status SelfSigned::Make(const x509::Names& names) const {
+  ASSIGN_OR_RETURN(const bool there, Look(), "look for a certificate of the server");
+  if (there) return OkStatus();
+  ASSIGN_OR_RETURN(const x509::Pair pair,
+                   x509::MakeSelfSigned(options_.host, names, deps_.clock.WallNow()),
+                   "make a certificate");
+  FAIL_POINT("status.self-signed.before");
+  RETURN_IF_ERROR(deps_.files.MakeDirs(options_.folder, kFolderMode), "make {}", options_.folder);
+  RETURN_IF_ERROR(deps_.files.Replace(key_, pair.key, {.fsync = true, .mode = options_.key_mode}),
+                  "write {}", key_);
+  FAIL_POINT("status.self-signed.between");
+  RETURN_IF_ERROR(
+      deps_.files.Replace(certificate_, pair.chain, {.fsync = true, .mode = kCertificateMode}),
+      "write {}", certificate_);
+  FAIL_POINT("status.self-signed.after");
+  return OkStatus();
+}
+
+void SelfSigned::Begin() {
+  if (done_ || working_ || (!known_ && !waited_)) return;
+  working_ = true;
+  deps_.strands.Run(kStrand, [this, names = names_] {
+    const Status made = Make(names);
+    deps_.loop.Post([this, made] { OnMade(made); });
+  });
+}
+
+void SelfSigned::OnMade(const Status& made) {
+  working_ = false;
+  done_ = made.ok();
+  const std::string trouble = done_ ? std::string() : Message(made);
+  if (trouble != std::exchange(trouble_, trouble) && !done_)
+    deps_.log.Error("no certificate for the server", {KV("err", made)});
+  deps_.loop.CancelTimer(timer_);
+  timer_ = 0;
+  if (done_) return;
+  timer_ = deps_.loop.RunAfter(kAgain, [this] {
+    timer_ = 0;
+    waited_ = true;
+    Begin();
+  });
+}
+
+}  // namespace splitlet::status

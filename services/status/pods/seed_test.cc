@@ -1,0 +1,107 @@
+#include <gmock/gmock.h>
+
+#include "services/status/status_fixture.h"
+
+/// What the API shows of one of its pods when status starts, or when somebody else ends it there.
+
+namespace splitlet::status {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+class Seed : public StatusServiceTest {
+ protected:
+  void WantFromApi(const kube::PodStatus& shown) {
+    kube::Pod pod;
+    pod.mutable_metadata()->set_name("web");
+    pod.mutable_metadata()->set_uid("u1");
+    pod.mutable_spec()->set_restart_policy("Always");
+    pod.mutable_spec()->add_containers()->set_name("a");
+    *pod.mutable_status() = shown;
+    v1::DesiredRecord record;
+    record.set_uid("u1");
+    record.set_name("web");
+    record.set_namespace_("default");
+    record.set_source("api");
+    record.set_state(v1::DesiredRecord::WANTED);
+    record.set_incarnation(1);
+    record.set_generation(1);
+    record.set_pod(pod.SerializeAsString());
+    ASSERT_TRUE(desired->rows.Put("u1", record).ok());
+  }
+  static kube::PodStatus MakeShown(const std::string& phase) {
+    kube::PodStatus shown;
+    shown.set_phase(phase);
+    shown.mutable_start_time()->set_seconds(1000);
+    auto* ready = shown.add_conditions();
+    ready->set_type("Ready");
+    ready->set_status("True");
+    ready->mutable_last_transition_time()->set_seconds(1001);
+    auto* container = shown.add_container_statuses();
+    container->set_name("a");
+    container->set_container_id("containerd://c1");
+    container->set_ready(true);
+    container->set_started(true);
+    container->mutable_state()->mutable_running()->mutable_started_at()->set_seconds(1001);
+    return shown;
+  }
+};
+
+TEST_F(Seed, ATerminalPhaseThatTheApiShowsIsTheFirstThatIsTold) {
+  std::vector<std::string> phases;
+  CollectPhases(phases);
+  auto shown = MakeShown("Failed");
+  shown.set_reason("Evicted");
+  WantFromApi(shown);
+  Start();
+  all.Advance(20s);
+  EXPECT_EQ(phases, Strings{"Failed"});
+  EXPECT_EQ(Shown("u1").reason(), "Evicted");
+}
+
+TEST_F(Seed, TheStartTimeAndTheTimesOfConditionsAreThoseOfBefore) {
+  WantFromApi(MakeShown("Running"));
+  Work("u1", v1::SYNCING);
+  Observe("u1", true);
+  runtime->Complete(clock.Now());
+  Start();
+  all.Advance(2s);
+  const auto status = Shown("u1");
+  EXPECT_EQ(status.phase(), "Running");
+  EXPECT_EQ(status.start_time().seconds(), 1000);
+  for (const auto& condition : status.conditions()) {
+    if (condition.type() != "Ready") continue;
+    EXPECT_EQ(condition.last_transition_time().seconds(), 1001);
+  }
+}
+
+TEST_F(Seed, APodThatNobodyHasToldOfHasNoPast) {
+  kube::PodStatus shown;
+  shown.set_phase("Pending");
+  shown.set_qos_class("BestEffort");
+  WantFromApi(shown);
+  Start();
+  EXPECT_EQ(Shown("u1").phase(), "Pending");
+  EXPECT_FALSE(Shown("u1").has_start_time());
+}
+
+TEST_F(Seed, APodThatSomebodyElseEndsInTheApiStaysEnded) {
+  Start();
+  WantFromApi(MakeShown("Running"));
+  Work("u1", v1::SYNCING);
+  Observe("u1", true);
+  Settle();
+  ASSERT_EQ(Shown("u1").phase(), "Running");
+  auto failed = MakeShown("Failed");
+  failed.set_reason("NodeLost");
+  WantFromApi(failed);
+  Settle();
+  EXPECT_EQ(Shown("u1").phase(), "Failed");
+  EXPECT_EQ(Shown("u1").reason(), "NodeLost");
+  WantFromApi(MakeShown("Running"));
+  all.Advance(20s);
+  EXPECT_EQ(Shown("u1").phase(), "Failed");
+}
+
+}  // namespace
+}  // namespace splitlet::status

@@ -1,0 +1,119 @@
+// fake-api: an API server in memory, with HTTPS before it. See README.md.
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+
+#include "libs/apiclient/fake_api_server.h"
+#include "libs/base/random.h"
+#include "tests/fake_api/commands.h"
+#include "tests/fake_api/files.h"
+#include "tests/fake_api/server.h"
+#include "tests/harness/unix_socket.h"
+
+namespace splitlet::fake_api {
+namespace {
+
+struct Flags {
+  std::string dir, control, address = "127.0.0.1", node = "node";
+  uint16_t port = 0;
+  bool rbac = false, schedule = false;
+};
+
+void ServeOne(int fd, Commands& commands) {
+  std::string line;
+  char buffer[4096];
+  while (line.find('\n') == std::string::npos) {
+    const ssize_t got = recv(fd, buffer, sizeof buffer, 0);
+    if (got <= 0) break;
+    line.append(buffer, static_cast<size_t>(got));
+  }
+  line.resize(std::min(line.find('\n'), line.size()));
+  const auto answer = commands.Run(line);
+  std::string text = answer.ok() ? "OK " + *answer
+                                 : fmt::format("ERROR {} {}", CodeName(answer.status().code()),
+                                               Message(answer.status()));
+  text += '\n';
+  size_t sent = 0;
+  while (sent < text.size()) {
+    const ssize_t n = send(fd, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+    if (n <= 0) break;
+    sent += static_cast<size_t>(n);
+  }
+  close(fd);
+}
+
+StatusOr<std::unique_ptr<Server>> StartServer(const Clock& clock, apiclient::FakeApiServer& api,
+                                              const Flags& flags) {
+  const WallTime now = clock.WallNow();
+  ASSIGN_OR_RETURN(auto authority, LoadOrMakeAuthority(flags.dir, now), "{}", flags.dir);
+  const auto issued = authority->Issue(
+      {.common_name = "kube-apiserver",
+       .dns_names = {"localhost", "kubernetes", "kubernetes.default.svc"},
+       .addresses = {"127.0.0.1", flags.address == "0.0.0.0" ? "127.0.0.2" : flags.address}},
+      {.from = now - std::chrono::hours{1},
+       .until = now + std::chrono::hours{24 * 365},
+       .server = true});
+  Server::Options options{.address = flags.address,
+                          .port = flags.port,
+                          .certificate = issued.certificate,
+                          .key = issued.key,
+                          .client_ca = authority->certificate(),
+                          .rbac = flags.rbac};
+  const apiclient::FakeAuthority& ca = *authority;
+  api.SetAuthority(std::move(authority));
+  api.PublishCa();
+  api.AddToken(kBootstrapToken,
+               {"system:bootstrap:abcdef", "", {"system:bootstrappers", "system:authenticated"}});
+  api.SetScheduling(flags.schedule);
+  ASSIGN_OR_RETURN(auto server, Server::Start(clock, api, std::move(options)), "start");
+  const std::string host = flags.address == "0.0.0.0" ? "127.0.0.1" : flags.address;
+  const std::string url = fmt::format("https://{}:{}", host, server->port());
+  RETURN_IF_ERROR(WriteKubeconfigs(ca, {flags.dir, url, flags.node}, now), "kubeconfigs");
+  return server;
+}
+
+int Run(const Flags& flags) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  const RealClock clock;
+  apiclient::FakeApiServer api(clock, {.seed = RandomSeed(), .ticks = true});
+  const auto server = StartServer(clock, api, flags);
+  CHECK(server.ok(), "{}", server.status());
+  Commands commands(clock, api, **server);
+  const harness::ListeningSocket control(flags.control);
+  const int stop = signalfd(-1, &signals, SFD_CLOEXEC);
+  pollfd fds[] = {{control.fd(), POLLIN, 0}, {stop, POLLIN, 0}};
+  while ((fds[1].revents & POLLIN) == 0) {
+    poll(fds, 2, 100);  // what is over by now is seen this often
+    api.Tick();
+    if ((fds[0].revents & POLLIN) != 0)
+      ServeOne(accept4(control.fd(), nullptr, nullptr, SOCK_CLOEXEC), commands);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace splitlet::fake_api
+
+int main(int argc, char** argv) {
+  splitlet::fake_api::Flags flags;
+  CLI::App app("An API server in memory");
+  app.add_option("--dir", flags.dir, "where keys and kubeconfigs are written")->required();
+  app.add_option("--control", flags.control, "where commands are taken; empty: DIR/control");
+  app.add_option("--address", flags.address, "of this machine");
+  app.add_option("--port", flags.port, "0: any");
+  app.add_option("--node", flags.node, "whose name node.kubeconfig has");
+  app.add_flag("--rbac", flags.rbac, "refuse who is not known or may not");
+  app.add_flag("--schedule", flags.schedule, "bind pods to the only node");
+  CLI11_PARSE(app, argc, argv);
+  if (flags.control.empty()) flags.control = flags.dir + "/control";
+  return splitlet::fake_api::Run(flags);
+}
