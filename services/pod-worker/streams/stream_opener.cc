@@ -53,13 +53,13 @@ Status CheckStreamRequest(const Request& request) {
 }
 
 /// The runtime knows containers that are no pod's of this node: only those of the pod count.
-Status StreamOpener::CheckRuns(const Request& request, const Deadline& deadline) {
-  const auto containers = reader_.ListContainers({.pod_uid = request.uid()}, deadline);
+Status StreamOpener::CheckRuns(const std::string& uid, const std::string& container_id,
+                               const Deadline& deadline) {
+  const auto containers = reader_.ListContainers({.pod_uid = uid}, deadline);
   if (!containers.ok()) return Annotate(containers.status(), "list the pod's containers");
   const auto found =
       std::ranges::find(*containers, cri::ContainerId(container_id), &cri::Container::id);
-  if (found == containers->end())
-    return NotFound("container {} is none of this pod", container_id);
+  if (found == containers->end()) return NotFound("container {} is none of this pod", container_id);
   if (found->state != cri::ContainerState::kRunning)
     return FailedPrecondition("container {} does not run", found->name);
   return OkStatus();
@@ -96,11 +96,11 @@ StatusOr<v1::RunCommandReply> StreamOpener::Run(const v1::RunCommandRequest& req
     return InvalidArgument("a command of {} words", request.command_size());
   if (Status runs = CheckRuns(request.uid(), request.container_id(), deadline); !runs.ok())
     return runs;
-  ASSIGN_OR_RETURN(const cri::ExecResult result,
-                   exec_.ExecSync(cri::ContainerId(request.container_id()),
-                                  {request.command().begin(), request.command().end()},
-                                  Duration{0}, deadline),
-                   "ExecSync");
+  ASSIGN_OR_RETURN(
+      const cri::ExecResult result,
+      exec_.ExecSync(cri::ContainerId(request.container_id()),
+                     {request.command().begin(), request.command().end()}, Duration{0}, deadline),
+      "ExecSync");
   v1::RunCommandReply reply;
   reply.set_exit_code(result.exit_code);
   reply.set_output(LastOf(result.out));

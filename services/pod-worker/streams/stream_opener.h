@@ -19,7 +19,7 @@ namespace splitlet::v1 {
 class OpenStreamRequest;
 class RunCommandReply;
 class RunCommandRequest;
-}
+}  // namespace splitlet::v1
 
 namespace splitlet::pod_worker {
 
@@ -35,8 +35,7 @@ class StreamOpener {
   /// The URL of the runtime's streaming server.
   StatusOr<std::string> Open(const v1::OpenStreamRequest& request, const Deadline& deadline);
   /// To the command's end, or the deadline's.
-  StatusOr<v1::RunCommandReply> Run(const v1::RunCommandRequest& request,
-                                    const Deadline& deadline);
+  StatusOr<v1::RunCommandReply> Run(const v1::RunCommandRequest& request, const Deadline& deadline);
 
  private:
   StatusOr<std::string> OpenPorts(const v1::OpenStreamRequest& request, const Deadline& deadline);
