@@ -1,3 +1,5 @@
+#include <grpcpp/impl/codegen/service_type.h>
+
 #include "libs/config/kubelet_config.h"
 #include "libs/cri/grpc_runtime.h"
 #include "libs/daemon/lock_file.h"

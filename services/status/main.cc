@@ -52,9 +52,10 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeStatusService(daemon::ServiceCont
     ASSIGN_OR_RETURN(deps.node_api, ConnectApi(context, flags.kubeconfig), "API, for the node");
     ASSIGN_OR_RETURN(deps.lease_api, ConnectApi(context, flags.kubeconfig), "API, for the lease");
     ASSIGN_OR_RETURN(deps.pods_api, ConnectApi(context, flags.kubeconfig), "API, for pods");
-    if (!flags.bootstrap_kubeconfig.empty())
+    if (!flags.bootstrap_kubeconfig.empty()) {
       ASSIGN_OR_RETURN(deps.bootstrap_api, ConnectApi(context, flags.bootstrap_kubeconfig),
                        "API, for the first certificate");
+    }
     deps.images = peers::MakeNodeImages(context.clock(), context.Peer("gc"));
     deps.finished = MakeFinishedPods(context.clock(), context.Peer("pod-worker"));
     deps.owner = peers::MakeDesiredOwner(context.clock(), context.Peer("config-source"));

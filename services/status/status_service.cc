@@ -69,8 +69,9 @@ void StatusService::ListenToViews() {
     pods_.MarkChanged(change.key, change.traceparent);
   };
   deps_.desired.OnChange([this](const auto& change) {
-    pods_.OnDesired(change);
+    // First: what is put for the change is compared with what the server shows now.
     if (server_pods_ != nullptr) server_pods_->OnDesired(change.key);
+    pods_.OnDesired(change);
   });
   deps_.admission.OnChange(mark);
   deps_.workers.OnChange([this, mark](const auto& change) {
