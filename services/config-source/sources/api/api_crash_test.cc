@@ -135,7 +135,7 @@ TEST(ApiSourceCrash, AtEveryFailPointEndsAsIfNothingHadHappened) {
                             "config-source.save-fact.after", "config-source.put.before",
                             "config-source.put.after", "config-source.remove.before",
                             "config-source.remove.after", "config-source.complete.before"}) {
-    for (const int n : {1, 2, 3, 5, 8}) {
+    for (const int n : {1, 2, 5}) {
       SCOPED_TRACE(fmt::format("killed at {}, pass {}", point, n));
       ApiCrashes node;
       node.CrashAt(point, n);
@@ -145,7 +145,7 @@ TEST(ApiSourceCrash, AtEveryFailPointEndsAsIfNothingHadHappened) {
       EXPECT_TRUE(node.harm().empty()) << node.harm().front();
     }
   }
-  EXPECT_GE(deaths, 20);
+  EXPECT_GE(deaths, 15);
 }
 
 }  // namespace

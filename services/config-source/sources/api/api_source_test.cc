@@ -279,7 +279,7 @@ TEST_F(ApiSourceTest, AServerThatAnswersIsNotAway) {
 TEST_F(ApiSourceTest, APodThatCannotBeUsedKeepsItsLastGoodVersion) {
   StartWithApiPod();
   kube::Pod bad = AtServer("web");
-  bad.mutable_spec()->mutable_containers(0)->set_image("\xff");
+  bad.mutable_spec()->mutable_containers(0)->set_image(std::string("a\0b", 3));
   PutPod(bad);
   RunFor(1s);
   EXPECT_EQ(ShowApi(), "web!");

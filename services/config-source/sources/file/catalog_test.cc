@@ -39,7 +39,8 @@ struct Catalog {
   std::string Show() const {
     const SourceSet set = files.Set();
     std::string text;
-    for (const auto& [pod, problem] : set.pods) text += pod->uid + (problem.empty() ? " " : "! ");
+    for (const WantedPod& wanted : set.pods)
+      text += wanted.pod->uid + (wanted.problem.empty() ? " " : "! ");
     for (const auto& uid : set.undecided) text += "(" + uid + ") ";
     return text + (set.complete ? "complete" : "incomplete: " + set.reason);
   }
