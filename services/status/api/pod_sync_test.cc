@@ -70,8 +70,8 @@ TEST_F(PodSyncTest, ConditionsOfOthersStayAndEqualContentIsNoPatch) {
   Run(1s);
   EXPECT_EQ(Calls(), Strings{kWrite});
   Strings types;
-  for (const auto& condition : AtServer("web").status().conditions())
-    types.push_back(condition.type());
+  const kube::Pod merged = AtServer("web");
+  for (const auto& condition : merged.status().conditions()) types.push_back(condition.type());
   EXPECT_THAT(types, ::testing::Contains("example.com/gate"));
   EXPECT_EQ(types.size(), 4U);
 }
