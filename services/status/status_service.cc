@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "k8s.io/api/core/v1/node.pb.h"
 #include "libs/apiclient/client_metrics.h"
 #include "libs/bus/names.h"
 

@@ -43,8 +43,8 @@ class ApiReviewer final : public Reviewer {
     authn::TokenReview review, answer;
     review.mutable_spec()->set_token(token);
     RETURN_IF_ERROR(
-        client_.Create("/apis/authentication.k8s.io/v1/tokenreviews", "authentication.k8s.io/v1",
-                       "TokenReview", review, &answer, deadline),
+        client_.Create("/apis/authentication.k8s.io/v1/tokenreviews",
+                       {"authentication.k8s.io/v1", "TokenReview", review}, &answer, deadline),
         "TokenReview");
     if (answer.status().authenticated()) return std::optional(UserOf(answer.status().user()));
     if (!answer.status().error().empty()) return Unauthenticated("{}", answer.status().error());
@@ -54,10 +54,10 @@ class ApiReviewer final : public Reviewer {
   StatusOr<bool> MayAccess(const AccessQuestion& question, const Deadline& deadline) override {
     authz::SubjectAccessReview review, answer;
     FillSpec(question, *review.mutable_spec());
-    RETURN_IF_ERROR(
-        client_.Create("/apis/authorization.k8s.io/v1/subjectaccessreviews",
-                       "authorization.k8s.io/v1", "SubjectAccessReview", review, &answer, deadline),
-        "SubjectAccessReview");
+    RETURN_IF_ERROR(client_.Create("/apis/authorization.k8s.io/v1/subjectaccessreviews",
+                                   {"authorization.k8s.io/v1", "SubjectAccessReview", review},
+                                   &answer, deadline),
+                    "SubjectAccessReview");
     if (answer.status().allowed() && answer.status().denied())
       return Internal("the API server both allows and denies it");
     return answer.status().allowed();
