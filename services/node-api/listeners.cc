@@ -76,8 +76,9 @@ void Listeners::Listen(size_t index) {
                     deps_.on_request(surface, request, responder);
                   });
             });
-        StatusOr<std::shared_ptr<https::Server>> shared = started.status();
-        if (started.ok()) shared = std::shared_ptr<https::Server>(*std::move(started));
+        using Shared = StatusOr<std::shared_ptr<https::Server>>;
+        Shared shared = started.ok() ? Shared(std::shared_ptr<https::Server>(*std::move(started)))
+                                     : Shared(started.status());
         deps_.loop.Post([this, index, shared = std::move(shared)] { OnListening(index, shared); });
       });
 }
