@@ -444,7 +444,7 @@ TEST(ConfigFile, TheServer) {
           "tlsCipherSuites: [A, B]\nauthentication: {x509: {clientCAFile: /ca}, anonymous: "
           "{enabled: true}, webhook: {enabled: false, cacheTTL: 1s}}\nauthorization: {mode: "
           "AlwaysAllow, webhook: {cacheAuthorizedTTL: 2s, cacheUnauthorizedTTL: 3s}}\n"
-          "enableDebuggingHandlers: false\nenableSystemLogHandler: false\n"
+          "enableDebuggingHandlers: false\nenableSystemLogHandler: true\n"
           "enableSystemLogQuery: true\nstreamingConnectionIdleTimeout: 5m\n")
           .server;
   EXPECT_FALSE(server.enabled);
@@ -464,7 +464,6 @@ TEST(ConfigFile, TheServer) {
   EXPECT_EQ(server.authorized_ttl, Duration{2s});
   EXPECT_EQ(server.unauthorized_ttl, Duration{3s});
   EXPECT_FALSE(server.debugging_handlers);
-  EXPECT_FALSE(server.system_log_handler);
   EXPECT_TRUE(server.system_log_query);
   EXPECT_EQ(server.stream_idle_timeout, Duration{5min});
 }

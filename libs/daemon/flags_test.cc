@@ -84,7 +84,7 @@ TEST(CommandLineFlags, BadOnesAreNamed) {
 
 TEST(CommandLineFlags, LabelsOfTheNode) {
   const auto line = Parse({"--node-labels", "node.kubernetes.io/foo=bar,a=,kubernetes.io/arch=x",
-                           "--kubeconfig", "/etc/k", "--cloud-provider="});
+                           "--kubeconfig", "/etc/k"});
   ASSERT_TRUE(line.ok()) << line.status();
   EXPECT_EQ(line->flags.node_labels,
             (std::map<std::string, std::string>{

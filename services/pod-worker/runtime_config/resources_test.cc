@@ -72,7 +72,7 @@ TEST(Resources, APartOfTheNodesSwap) {
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
-    kube::Pod pod = TestPod{}.Make();
+    kube::Pod pod = TestPod{.source = "api"}.Make();
     auto& resources = *pod.mutable_spec()->mutable_containers(0)->mutable_resources();
     if (*c.request != 0) (*resources.mutable_requests())["memory"].set_string(c.request);
     if (*c.limit != 0) (*resources.mutable_limits())["memory"].set_string(c.limit);
