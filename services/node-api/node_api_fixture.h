@@ -18,10 +18,17 @@
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
 #include "libs/logs/fake_log_files.h"
+#include "libs/logs/log_watch.h"
 #include "services/node-api/fake_responder.h"
 #include "services/node-api/node_api_service.h"
 
 namespace splitlet::node_api {
+
+/// Of logs that nobody writes.
+class NothingChanges final : public logs::LogWatch {
+ public:
+  bool Wait() override { return false; }
+};
 
 class FakeReviewer final : public Reviewer {
  public:
@@ -107,26 +114,27 @@ class NodeApiTest : public ::testing::Test {
   }
 
   void Start() {
-    NodeApiDeps deps{.clock = clock,
-                     .loop = loop,
-                     .strands = strands,
-                     .files = files,
-                     .views = {*bus::ViewOf<v1::DesiredRecord>(bus, "desired"),
-                               *bus::ViewOf<v1::PodStatusRecord>(bus, "podstatus"),
-                               *bus::ViewOf<v1::RuntimeRecord>(bus, "runtime")},
-                     .reviewer = config.has_api_server ? reviewer : nullptr,
-                     .streams = streams,
-                     .stats = stats,
-                     .processes = processes,
-                     .process_names = {"pleg", "gc"},
-                     .ask_sync_loop = [this](const Deadline&) { return sync_loop; },
-                     .log_files = log_files,
-                     .watch_log = [](const std::string&) { return nullptr; },
-                     .start_server = {},
-                     .machine = {.machine_id = "m", .system_uuid = "s", .boot_id = "b", .cpus = 4},
-                     .secret = "secret",
-                     .log = Log(log_sink),
-                     .metrics = registry};
+    NodeApiDeps deps{
+        .clock = clock,
+        .loop = loop,
+        .strands = strands,
+        .files = files,
+        .views = {*bus::ViewOf<v1::DesiredRecord>(bus, "desired"),
+                  *bus::ViewOf<v1::PodStatusRecord>(bus, "podstatus"),
+                  *bus::ViewOf<v1::RuntimeRecord>(bus, "runtime")},
+        .reviewer = config.has_api_server ? reviewer : nullptr,
+        .streams = streams,
+        .stats = stats,
+        .processes = processes,
+        .process_names = {"pleg", "gc"},
+        .ask_sync_loop = [this](const Deadline&) { return sync_loop; },
+        .log_files = log_files,
+        .watch_log = [](const std::string&) { return std::make_unique<NothingChanges>(); },
+        .start_server = {},
+        .machine = {.machine_id = "m", .system_uuid = "s", .boot_id = "b", .cpus = 4},
+        .secret = "secret",
+        .log = Log(log_sink),
+        .metrics = registry};
     service = std::make_unique<NodeApiService>(std::move(deps), config);
     loop.Post([this] { service->Start(); });
     all.Advance(2s);

@@ -26,6 +26,7 @@ TEST(NodeStats, ReadsTheKernelsFigures) {
 TEST(NodeStats, AFigureThatIsNotKnownIsAbsent) {
   FakeClock clock;
   fs::FakeFileSystem files(clock);
+  ASSERT_TRUE(files.MakeDirs("/kubelet", 0755).ok());
   files.SetUsage("/",
                  {.capacity_bytes = 100, .available_bytes = 40, .inodes = 9, .inodes_free = 5});
   cri::FakeRuntime runtime(clock);
