@@ -112,7 +112,7 @@ TEST_F(FiguresTest, MetricsOfAllProcesses) {
   Start();
   EXPECT_THAT(Text({.target = "/metrics"}),
               AllOf(HasSubstr("splitlet_scrape_up{process=\"pleg\"} 1\n"),
-                    HasSubstr("splitlet_scrape_up{process=\"gc\"} 0\n"),
+                    HasSubstr("splitlet_scrape_up{process=\"gc\"} 0"),
                     HasSubstr("kubelet_http_requests_total{"), Not(HasSubstr("prober_probe"))));
   EXPECT_THAT(Text({.target = "/metrics/probes"}),
               AllOf(HasSubstr("prober_probe_total{result=\"failed\"} 1"),
