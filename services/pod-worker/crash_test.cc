@@ -247,7 +247,8 @@ TEST_P(CrashTest, EndsAsIfNothingHadHappened) {
   ASSERT_NE(kUnharmed.find("uid-web: app/0=exited(1) app/1=exited(143)"), std::string::npos)
       << kUnharmed;
   int hit = 0;
-  for (int n = 1; n <= 12; ++n) {
+  // A life passes some of them more often than a test has time for.
+  for (const int n : {1, 2, 3, 4, 6, 9, 12}) {
     SCOPED_TRACE(fmt::format("killed the {}th time it passes", n));
     Crashes node;
     node.CrashAt(GetParam(), n);
