@@ -74,6 +74,7 @@ class Crashes : public TestNode {
     auto job = TestPod{.name = "job", .uid = "uid-job", .policy = "Never", .source = "api"}.Make();
     job.mutable_spec()->mutable_containers(0)->set_image("pulled:1");
     AddToken(job);
+    server_.Put(PathOf("pods", job.metadata().name()), job);
     const auto victim = TestPod{.name = "victim", .uid = "uid-victim", .source = "api"}.Make();
     auto crew =
         TestPod{
