@@ -22,7 +22,8 @@ ALONE = ("node-api",)  # built, and not started with the others
 OF_PROMETHEUS = {"up": set(), "ALERTS": {"alertname", "alertstate", "severity"}}
 TARGET_LABELS = {"instance", "job", "metrics_path", "process"}
 # Sections of the page that are not about one process.
-SHARED_SECTIONS = {"Every process": PROCESSES, "Container runtime: every process that calls it": ("pod-worker", "pleg", "gc")}
+SHARED_SECTIONS = {"Every process": PROCESSES, "Container runtime: every process that calls it": ("pod-worker", "pleg", "gc"),
+                   "API server": ("config-source", "pod-worker", "status", "node-api")}
 KEYWORDS = {"by", "without", "on", "ignoring", "group_left", "group_right", "and", "or", "unless", "bool", "offset", "inf", "nan"}
 VARIABLES = {"$__rate_interval": "1m", "$__range": "1h", "$__interval": "15s", "$instance": ".*", "$process": ".*"}
 

@@ -24,7 +24,7 @@ PodApiMetrics::PodApiMetrics(prometheus::Registry& registry)
                  .Help("Calls about pods that the API server did not carry out")
                  .Register(registry)),
       mirrors(prometheus::BuildGauge()
-                  .Name("kubelet_mirror_pods")
+                  .Name("splitlet_status_mirror_pods")
                   .Help("Mirror pods of this node")
                   .Register(registry)
                   .Add({})),
