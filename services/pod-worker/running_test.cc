@@ -45,16 +45,11 @@ TEST_F(Running, TheGrantIsOnDiskBeforeTheAnswer) {
   EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
 }
 
-/// A claim on a device, which no static pod may have.
-void AddClaim(kube::Pod& pod) {
-  auto& claim = *pod.mutable_spec()->add_resource_claims();
-  claim.set_name("gpu");
-  claim.set_resource_claim_name("gpu-0");
-}
-
 TEST_F(Running, WhatIsNotCarriedOutIsToldOnceInALife) {
   auto pod = TestPod{.source = "api"}.Make();
-  AddClaim(pod);
+  auto& claim = *pod.mutable_spec()->add_resource_claims();  // no static pod may have one
+  claim.set_name("gpu");
+  claim.set_resource_claim_name("gpu-0");
   ASSERT_TRUE(RunPod(pod).ok());
   EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
   ASSERT_EQ(events.Count("FeatureNotSupported"), 1);
@@ -80,7 +75,9 @@ TEST_F(Running, AnEditThatAsksForWhatIsNotCarriedOutIsTold) {
   auto pod = TestPod{.source = "api"}.Make();
   ASSERT_TRUE(RunPod(pod).ok());
   EXPECT_EQ(events.Count("FeatureNotSupported"), 0);
-  AddClaim(pod);
+  auto& claim = *pod.mutable_spec()->add_resource_claims();  // no static pod may have one
+  claim.set_name("gpu");
+  claim.set_resource_claim_name("gpu-0");
   ASSERT_TRUE(RunPod(pod, 1, 2).ok());
   EXPECT_EQ(events.Count("FeatureNotSupported"), 1);
 }
