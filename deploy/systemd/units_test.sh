@@ -46,9 +46,9 @@ systemd-sysusers --dry-run --root="$work/root" "$work/root/usr/lib/sysusers.d/sp
 [[ $(grep -c "Would create user 'splitlet-\|Creating user 'splitlet-" "$work/users") == 6 ]] ||
   { cat "$work/users" && exit 1; }
 
-# Manifests come from a URL; probes and hooks go to pods. All others stay on loopback.
+# Manifests come from a URL; probes and hooks go to pods; status speaks to the API server. All others stay on loopback.
 open=$(grep -l '^IPAddressAllow=any' "$work"/root/usr/lib/systemd/system/*.service | xargs -n 1 basename | sort | xargs)
-[[ $open == 'splitlet-config-source.service splitlet-pod-worker.service' ]] ||
+[[ $open == 'splitlet-config-source.service splitlet-pod-worker.service splitlet-status.service' ]] ||
   { echo "beyond loopback: $open" && exit 1; }
 
 # systemd answers openat2 with ENOSYS where this is set.
