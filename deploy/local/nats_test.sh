@@ -73,7 +73,7 @@ start() {
 check_tables() {
   local process table views other
   while read -r process table views; do
-    expect yes "$process" publish "splitlet.n1.$table"
+    [[ $table == - ]] || expect yes "$process" publish "splitlet.n1.$table"
     expect yes "$process" publish "splitlet.n1.$process.look"
     expect yes "$process" subscribe "_INBOX.$process.7"
     expect no "$process" subscribe "_INBOX.ctl.7"
@@ -93,6 +93,7 @@ pod-worker workers desired
 pleg runtime -
 status podstatus desired,admission,workers,runtime,pressure
 gc pressure desired,workers,runtime
+node-api - desired,runtime,podstatus
 TABLE
 }
 
