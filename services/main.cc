@@ -22,12 +22,9 @@ constexpr struct {
   std::string_view name;
   int (*main)(int argc, char** argv);
 } kPrograms[] = {
-    {"splitlet-config-source", config_source::Main},
-    {"splitlet-gc", gc::Main},
-    {"splitlet-node-api", node_api::Main},
-    {"splitlet-pleg", pleg::Main},
-    {"splitlet-pod-worker", pod_worker::Main},
-    {"splitlet-status", status::Main},
+    {"splitlet-config-source", config_source::Main}, {"splitlet-gc", gc::Main},
+    {"splitlet-node-api", node_api::Main},           {"splitlet-pleg", pleg::Main},
+    {"splitlet-pod-worker", pod_worker::Main},       {"splitlet-status", status::Main},
     {"splitlet-sync-loop", sync_loop::Main},
 };
 

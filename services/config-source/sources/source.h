@@ -22,14 +22,14 @@ struct SourcePod {
   std::string uid, name, name_space;
   std::string origin;                        // manifest's path or URL
   std::shared_ptr<const std::string> bytes;  // serialised Pod, equal for equal pods
-  bool mirror = false;       // the API's image of a static pod: never to run
+  bool mirror = false;                       // the API's image of a static pod: never to run
   bool unconfirmed = false;  // remembered from another boot, and nobody has confirmed it since
 };
 using SourcePodRef = std::shared_ptr<const SourcePod>;
 
 struct WantedPod {
   SourcePodRef pod;
-  std::string problem;  // why this is the last good version; empty when it is the newest
+  std::string problem;       // why this is the last good version; empty when it is the newest
   bool unconfirmed = false;  // remembered from another boot: starts and stops nothing
 };
 
