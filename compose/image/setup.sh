@@ -4,7 +4,7 @@
 set -euo pipefail
 umask 022
 
-readonly STACK=/stack GROUP=7000 RUNTIME_GROUP=7001 API_GROUP=7013 KUBECONFIG=/kubeconfig
+readonly STACK=/stack GROUP=7000 RUNTIME_GROUP=7001 API_GROUP=7013 LOG_GROUP=7014 KUBECONFIG=/kubeconfig
 # Processes and the user each runs as; the two that make and remove files of pods are root with few capabilities.
 readonly USERS='
 config-source 7002
@@ -113,8 +113,8 @@ grafana() {
 }
 
 own 0755 0:0 "$STACK"/{run,pods,lock,host,manifests,prometheus}
-# What is new below belongs to the group, which reads it: node-api, and pleg.
-own 2755 "0:$GROUP" "$STACK/logs"
+# What is new below belongs to the group, which reads it.
+own 2755 "0:$LOG_GROUP" "$STACK/logs"
 own 0711 0:0 "$STACK"/{state,creds}
 own 0750 0:0 "$STACK/kubelet"
 own 0750 "0:$RUNTIME_GROUP" "$STACK/run/containerd"
