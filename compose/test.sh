@@ -293,6 +293,8 @@ refuses_strangers() {
 }
 wait_until 60 refuses_strangers || die "no 401 on 10250: $(ctl get processes 2>&1)"
 expect_privileges node-api 7006 0
+[[ -z $(find "$CLONE/compose/.run/logs/pods" -name '*.log' ! \( -gid 7014 -perm 0640 \)) ]] ||
+  die "logs are not for their group: $(ls -lR "$CLONE/compose/.run/logs/pods")"
 [[ $(stat -c '%u:%g %a' "$CLONE/compose/.run/cluster/kubeconfig") == '0:7013 640' ]] || die 'rights of the kubeconfig'
 [[ -z $(find "$CLONE/compose/.run/pki" -type f -perm /007 -name '*.key') ]] || die 'keys of the node are open'
 same_demo || die "the pod changed: $before -> $(demo)"

@@ -213,6 +213,11 @@ KUBECONFIG
   in_system systemctl restart splitlet.target || die 'restart with a kubeconfig'
   wait_until 60 node_api_runs || die "node-api does not come: $(in_system splitletctl get processes 2>&1; units)"
   wait_until 60 refuses_strangers || die "node-api does not refuse: $(in_system splitletctl get processes 2>&1)"
+  in_system setpriv --reuid=splitlet-node-api --regid=splitlet --init-groups \
+    sh -c 'cat /var/log/pods/*/*/*.log /etc/splitlet/kubeconfig /var/lib/splitlet/pki/*' >/dev/null ||
+    die "node-api may not read: $(in_system ls -lR /var/log/pods /etc/splitlet /var/lib/splitlet/pki)"
+  ! in_system setpriv --reuid=splitlet-sync-loop --regid=splitlet --init-groups cat /etc/splitlet/kubeconfig 2>/dev/null ||
+    die 'sync-loop reads the kubeconfig'
   in_system splitletctl process kill node-api >/dev/null || die 'splitletctl process kill node-api'
   wait_until 20 has_restarted node-api || die 'node-api was not started again'
   wait_until 40 refuses_strangers || die 'node-api does not serve after a kill'
