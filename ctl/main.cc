@@ -226,8 +226,7 @@ void DeclareProcess(CLI::App& app, Arguments& a, Command& run) {
       {"up", "Start it after down"}};
   for (const auto& [name, help] : kActions) {
     CLI::App* action = process->add_subcommand(name, help);
-    action->add_option("process", a.process.process, "A process, nats or containerd")
-        ->required();
+    action->add_option("process", a.process.process, "A process, nats or containerd")->required();
     action->callback([&a, &run, word = std::string(name)] {
       a.process.action = word;
       run = [&a](const operate::Context& c) { return ProcessCommand(c, a.process); };

@@ -14,7 +14,8 @@ using testing::Contains;
 
 /// Name -> its command, of what is started for a command line that passes `passed` on.
 std::map<std::string, std::vector<std::string>> CommandsFor(std::vector<std::string> passed) {
-  fs::FakeFileSystem files;
+  const FakeClock clock;
+  fs::FakeFileSystem files(clock);
   EXPECT_TRUE(files.Replace("/s/nats/port", "4222\n", {}).ok());
   const Stack stack{.folder = "/s", .programs = "/bin", .scripts = "/lib"};
   Arguments arguments;
