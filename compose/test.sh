@@ -297,11 +297,11 @@ expect_privileges node-api 7006 0
   die "logs are not for their group: $(ls -lR "$CLONE/compose/.run/logs/pods")"
 [[ $(stat -c '%u:%g %a' "$CLONE/compose/.run/cluster/kubeconfig") == '0:7013 640' ]] || die 'rights of the kubeconfig'
 [[ -z $(find "$CLONE/compose/.run/pki" -type f -perm /007 -name '*.key') ]] || die 'keys of the node are open'
-same_demo || die "the pod changed: $before -> $(demo)"
+wait_until 60 same_demo || die "the pod changed: $before -> $(demo)"
 compose --profile cluster rm -sf node-api >"$work/leave.txt" 2>&1 || { cat "$work/leave.txt" >&2 && die 'rm of node-api'; }
 compose up -d >>"$work/leave.txt" 2>&1 || { cat "$work/leave.txt" >&2 && die 'up without the profile'; }
 wait_until 60 all_live || die "after the API server is gone: $(ctl get processes 2>&1)"
-same_demo || die "the pod changed: $before -> $(demo)"
+wait_until 60 same_demo || die "the pod changed: $before -> $(demo)"
 
 begin 'pods of one'"'"'s own'
 mkdir "$work/pods"
