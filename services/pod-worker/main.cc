@@ -157,10 +157,11 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
         config.objects_path);
   RETURN_IF_ERROR(ConnectApi(context, p), "objects of pods");
   if (config.machine.checked_sysctls)
-    RETURN_IF_ERROR(EnsureSysctls(p.kernel, SysctlRule::kCheck), "protectKernelDefaults");
+    RETURN_IF_ERROR(EnsureSysctls(context.files(), fs::WriteInPlace, SysctlRule::kCheck),
+                    "protectKernelDefaults");
   p.machine = std::make_unique<MachineSetup>(
-      MachineSetup::Deps{context.loop(), context.strands(), p.kernel, process::RunProgram,
-                         context.events(), context.log(), config.node.name},
+      MachineSetup::Deps{context.loop(), context.strands(), context.files(), fs::WriteInPlace,
+                         process::RunProgram, context.events(), context.log(), config.node.name},
       config.machine);
   p.workers = std::make_unique<PodWorkerService>(Deps{context.clock(),
                                                       context.loop(),

@@ -28,7 +28,7 @@ MachineSetup::~MachineSetup() { *alive_ = false; }
 void MachineSetup::Start() {
   if (settings_.sysctls)
     deps_.strands.Run(kStrand, [this, alive = alive_] {
-      const Status status = EnsureSysctls(deps_.kernel, SysctlRule::kSet);
+      const Status status = EnsureSysctls(deps_.files, deps_.write, SysctlRule::kSet);
       deps_.loop.Post([this, alive, status] {
         if (*alive) OnSysctls(status);
       });

@@ -33,7 +33,8 @@ class MachineSetup {
   struct Deps {
     exec::EventLoop& loop;
     exec::Strands& strands;
-    cgroup::Kernel& kernel;
+    fs::FileSystem& files;
+    fs::InPlaceWriter write;
     process::ProgramRunner run;
     daemon::EventRecorder& events;
     Log log;

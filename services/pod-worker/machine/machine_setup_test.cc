@@ -18,35 +18,31 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// Files of /proc/sys.
-class FakeSysctls final : public cgroup::Kernel {
+class FakeSysctls {
  public:
-  FakeSysctls() {
+  explicit FakeSysctls(const Clock& clock) : files(clock) {
     for (const char* name : {"vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic",
                              "kernel/panic_on_oops", "kernel/keys/root_maxkeys"})
-      files["/proc/sys/" + std::string(name)] = "0\n";
-    files["/proc/sys/kernel/keys/root_maxbytes"] = "25000000\n";
+      Set("/proc/sys/" + std::string(name), "0");
+    Set("/proc/sys/kernel/keys/root_maxbytes", "25000000");
   }
-  StatusOr<std::string> Read(const std::string& path) override {
-    const auto found = files.find(path);
-    if (found == files.end()) return ErrnoStatus(ENOENT);
-    return found->second;
+  fs::InPlaceWriter Writer() {
+    return [this](const std::string& path, std::string_view value) -> Status {
+      if (read_only) return ErrnoStatus(EROFS);
+      Set(path, value);
+      written.push_back(fmt::format("{}={}", path, value));
+      return OkStatus();
+    };
   }
-  Status Write(const std::string& path, const std::string& value) override {
-    if (read_only) return ErrnoStatus(EROFS);
-    files[path] = value + "\n";
-    written.push_back(path + "=" + value);
-    return OkStatus();
-  }
-  Status MakeDir(const std::string&) override { return ErrnoStatus(EPERM); }
-  Status RemoveDir(const std::string&) override { return ErrnoStatus(EPERM); }
-  StatusOr<std::vector<std::string>> ListDirs(const std::string&) override {
-    return ErrnoStatus(ENOENT);
-  }
-  Status Kill(int64_t) override { return ErrnoStatus(EPERM); }
 
-  std::map<std::string, std::string> files;
+  fs::FakeFileSystem files;
   std::vector<std::string> written;
   bool read_only = false;
+
+ private:
+  void Set(const std::string& path, std::string_view value) {
+    CHECK(files.Replace(path, std::string(value) + "\n", {}).ok(), "{}", path);
+  }
 };
 
 /// The tables of a machine as iptables knows them: "filter" -> chain -> its rules.
@@ -101,7 +97,7 @@ class MachineSetupTest : public testing::Test {
  protected:
   void Start(MachineSettings settings) {
     setup_ = std::make_unique<MachineSetup>(
-        MachineSetup::Deps{loop_, strands_, sysctls_,
+        MachineSetup::Deps{loop_, strands_, sysctls_.files, sysctls_.Writer(),
                            [this](const process::Program& program) { return tables_.Run(program); },
                            events_, Log(sink_), "node-a"},
         settings);
@@ -116,7 +112,7 @@ class MachineSetupTest : public testing::Test {
   FakeClock clock_;
   exec::FakeLoop loop_{clock_};
   exec::FakeStrands strands_{loop_};
-  FakeSysctls sysctls_;
+  FakeSysctls sysctls_{clock_};
   FakeTables tables_;
   daemon::FakeEventRecorder events_;
   FakeLogSink sink_;
@@ -141,7 +137,7 @@ TEST_F(MachineSetupTest, WhatIsOtherwiseIsSet) {
 
 TEST_F(MachineSetupTest, WhatCannotBeSetIsToldOnce) {
   sysctls_.read_only = true;
-  sysctls_.files.erase("/proc/sys/vm/panic_on_oom");
+  ASSERT_TRUE(sysctls_.files.Remove("/proc/sys/vm/panic_on_oom").ok());
   Start({.sysctls = true});
   ASSERT_EQ(events_.events().size(), 1u);
   const auto event = events_.events()[0];
@@ -153,12 +149,12 @@ TEST_F(MachineSetupTest, WhatCannotBeSetIsToldOnce) {
 }
 
 TEST_F(MachineSetupTest, ProtectedSettingsAreOnlyLookedAt) {
-  const Status status = EnsureSysctls(sysctls_, SysctlRule::kCheck);
+  const Status status = EnsureSysctls(sysctls_.files, sysctls_.Writer(), SysctlRule::kCheck);
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(Message(status), HasSubstr("/proc/sys/kernel/panic: want 10, not 0"));
   EXPECT_TRUE(sysctls_.written.empty());
-  ASSERT_TRUE(EnsureSysctls(sysctls_, SysctlRule::kSet).ok());
-  EXPECT_TRUE(EnsureSysctls(sysctls_, SysctlRule::kCheck).ok());
+  ASSERT_TRUE(EnsureSysctls(sysctls_.files, sysctls_.Writer(), SysctlRule::kSet).ok());
+  EXPECT_TRUE(EnsureSysctls(sysctls_.files, sysctls_.Writer(), SysctlRule::kCheck).ok());
 }
 
 TEST_F(MachineSetupTest, ChainsAreMadeOnceAndAgainWhenSomebodyEmptiesTheTables) {
