@@ -181,6 +181,7 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const config::KubeletCon
   ASSIGN_OR_RETURN(config.node.memory_qos, MemoryQosOf(flags, files, cgroups.v2), "MemoryQoS");
   RETURN_IF_ERROR(CheckMachine(flags, kubelet, files, config.node), "machine");
   config.machine = MachineOf(flags, kubelet);
+  config.machine.swap_on = config.node.swap_bytes > 0;
   return config;
 }
 

@@ -149,7 +149,8 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                     "protectKernelDefaults");
   p.machine = std::make_unique<MachineSetup>(
       MachineSetup::Deps{context.loop(), context.strands(), context.files(), fs::WriteInPlace,
-                         process::RunProgram, context.events(), context.log(), config.node.name},
+                         p.mounts, process::RunProgram, context.events(), context.log(),
+                         config.node.name, config.node.pod_roots.root_dir},
       config.machine);
   p.workers = std::make_unique<PodWorkerService>(Deps{context.clock(),
                                                       context.loop(),

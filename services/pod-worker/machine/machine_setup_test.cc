@@ -9,6 +9,7 @@
 #include "libs/daemon/fake_event_recorder.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
+#include "libs/fs/fake_mounts.h"
 #include "services/pod-worker/machine/swap.h"
 
 namespace splitlet::pod_worker {
@@ -97,9 +98,9 @@ class MachineSetupTest : public testing::Test {
  protected:
   void Start(MachineSettings settings) {
     setup_ = std::make_unique<MachineSetup>(
-        MachineSetup::Deps{loop_, strands_, sysctls_.files, sysctls_.Writer(),
+        MachineSetup::Deps{loop_, strands_, sysctls_.files, sysctls_.Writer(), mounts_,
                            [this](const process::Program& program) { return tables_.Run(program); },
-                           events_, Log(sink_), "node-a"},
+                           events_, Log(sink_), "node-a", "/kubelet"},
         settings);
     setup_->Start();
     loop_.RunUntilIdle();
@@ -113,6 +114,7 @@ class MachineSetupTest : public testing::Test {
   exec::FakeLoop loop_{clock_};
   exec::FakeStrands strands_{loop_};
   FakeSysctls sysctls_{clock_};
+  fs::FakeMounts mounts_{sysctls_.files};
   FakeTables tables_;
   daemon::FakeEventRecorder events_;
   FakeLogSink sink_;
@@ -155,6 +157,33 @@ TEST_F(MachineSetupTest, ProtectedSettingsAreOnlyLookedAt) {
   EXPECT_TRUE(sysctls_.written.empty());
   ASSERT_TRUE(EnsureSysctls(sysctls_.files, sysctls_.Writer(), SysctlRule::kSet).ok());
   EXPECT_TRUE(EnsureSysctls(sysctls_.files, sysctls_.Writer(), SysctlRule::kCheck).ok());
+}
+
+TEST_F(MachineSetupTest, WhetherVolumesInMemoryMayComeToADiskIsTold) {
+  const struct {
+    const char *name, *release, *uid_map;
+    bool mounts, swap_on;
+    int told;
+  } kCases[] = {
+      {"without swap nothing is tried", "5.10.0", "0 0 4294967295\n", false, false, 0},
+      {"a kernel that keeps it off", "6.4.0-1-amd64\n", "0 0 4294967295\n", false, true, 0},
+      {"a later one", "7.0.1", "0 0 4294967295\n", false, true, 0},
+      {"an older one that takes the option", "6.1.0-28-amd64", "0 0 4294967295\n", true, true, 0},
+      {"one that does not", "6.1.0-28-amd64", "0 0 4294967295\n", false, true, 1},
+      {"in a user namespace", "6.12.0", "0 100000 65536\n", true, true, 1},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const size_t before = events_.Count("PossibleMemoryBackedVolumesOnDisk");
+    ASSERT_TRUE(sysctls_.files.Replace("/proc/sys/kernel/osrelease", c.release, {}).ok());
+    ASSERT_TRUE(sysctls_.files.Replace("/proc/self/uid_map", c.uid_map, {}).ok());
+    mounts_.FailMount(c.mounts ? OkStatus() : InvalidArgument("Invalid argument"));
+    Start({.swap_on = c.swap_on});
+    EXPECT_EQ(events_.Count("PossibleMemoryBackedVolumesOnDisk") - before,
+              static_cast<size_t>(c.told));
+    EXPECT_TRUE(mounts_.mounted().empty());
+    EXPECT_FALSE(sysctls_.files.Stat("/kubelet/tmpfs-noswap-test", false).ok());
+  }
 }
 
 TEST_F(MachineSetupTest, ChainsAreMadeOnceAndAgainWhenSomebodyEmptiesTheTables) {
