@@ -30,6 +30,11 @@ TEST(MemoryQosOfAFile, OffUnlessItsGateIsOn) {
     EXPECT_EQ(ReadMemoryQos(kHead + c.body).value(), c.want);
   }
   EXPECT_EQ(ReadMemoryQos("a: [").status().code(), StatusCode::kInvalidArgument);
+  const auto refused = KubeletConfig::Load(
+      "k.yaml", kHead + "memoryReservationPolicy: TieredReservation\n", Reading::kStrict);
+  EXPECT_EQ(Message(refused.status()),
+            "k.yaml: memoryReservationPolicy: TieredReservation needs the feature gate MemoryQoS "
+            "(line 3)");
 }
 
 TEST(MemoryQosOfAFile, WhatDoesNothingWithoutItIsNamed) {
