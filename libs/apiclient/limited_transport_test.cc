@@ -46,11 +46,11 @@ TEST_F(LimitedTransportTest, ABurstGoesAtOnceAndTheRestInItsTurn) {
   limited_->BeginStream(
       {.path = "/d"}, After(clock_, 1s), [](std::string_view) {}, [](const StatusOr<Response>&) {});
   EXPECT_THAT(Sent(), ElementsAre("/a", "/b"));
-  clock_.Advance(99ms);
+  loop_.Advance(99ms);
   EXPECT_THAT(Sent(), ElementsAre("/a", "/b"));
-  clock_.Advance(2ms);
+  loop_.Advance(2ms);
   EXPECT_THAT(Sent(), ElementsAre("/a", "/b", "/c"));
-  clock_.Advance(100ms);
+  loop_.Advance(100ms);
   EXPECT_THAT(Sent(), ElementsAre("/a", "/b", "/c", "/d"));
   EXPECT_EQ(limited_->host(), below_->host());
 }
@@ -62,7 +62,7 @@ TEST_F(LimitedTransportTest, WhatIsTooLateOrGivenUpIsNeverSent) {
   EXPECT_THAT(ended_, ElementsAre(StatusCode::kDeadlineExceeded));
   Ask("/given-up", {clock_.Now() + 1s, token});
   token->Cancel();
-  clock_.Advance(1s);
+  loop_.Advance(1s);
   EXPECT_THAT(ended_, ElementsAre(StatusCode::kDeadlineExceeded, StatusCode::kCancelled));
   EXPECT_THAT(Sent(), ElementsAre("/a", "/b"));
 }
@@ -70,7 +70,7 @@ TEST_F(LimitedTransportTest, WhatIsTooLateOrGivenUpIsNeverSent) {
 TEST_F(LimitedTransportTest, WhatStillWaitsAtTheEndHearsSo) {
   for (const char* path : {"/a", "/b", "/c"}) Ask(path, After(clock_, 1s));
   limited_.reset();
-  clock_.Advance(1s);
+  loop_.Advance(1s);
   EXPECT_THAT(ended_, ElementsAre(StatusCode::kCancelled));
 }
 

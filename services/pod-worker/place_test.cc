@@ -163,8 +163,12 @@ TEST_F(Place, AServerOfAVolumeThatHangsHoldsUpItsPodAlone) {
   FailPoints::SetCurrent(&points);
   ASSERT_TRUE(points.Set("pod-worker.mount-nfs.before", "1*delay(100s)->off").ok());
   std::vector<std::string> ran;
-  run_program = [&ran](const process::Program& program) -> StatusOr<std::string> {
+  run_program = [this, &ran](const process::Program& program) -> StatusOr<std::string> {
     ran.push_back(fmt::format("{}", fmt::join(program.argv, " ")));
+    RETURN_IF_ERROR(
+        files.Replace("/proc/self/mountinfo",
+                      fmt::format("40 1 0:40 / {} rw - nfs s:/e rw\n", program.argv.back()), {}),
+        "mounts");
     return std::string();
   };
   auto far = TestPod{.name = "far", .uid = "uid-far"}.Make();
