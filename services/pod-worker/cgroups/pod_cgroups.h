@@ -1,8 +1,8 @@
 #pragma once
 
 /// The cgroups of pods: made and limited before a pod gets its sandbox, taken down when nothing of
-/// the pod is left. Only what is marked is ever taken down: one of a kubelet's pod gets its mark when
-/// the pod is taken over.
+/// the pod is left. Only what is marked is ever taken down: one of a kubelet's pod gets its mark
+/// when the pod is taken over.
 /// In:      pods as PodSync, TerminationRunner and CgroupKeeper have them.
 /// Owns:    the marks, "<run>/pod-worker/cgroups/<uid>": the path, on disk before the cgroup.
 /// Killed:  a pod without sandbox gets its cgroup made and limited again; a mark without a pod is

@@ -366,7 +366,8 @@ class Pass {
   }
 
   /// Containers go on with what they have when it cannot be brought up to date. Volumes of a pod
-  /// that was taken over from a kubelet are where they would be made, and are set up as for a start.
+  /// that was taken over from a kubelet are where they would be made, and are set up as for a
+  /// start.
   void RefreshVolumes() {
     const auto place = node::FindPodPlace(deps_.files, deps_.node.pod_roots, pod_.metadata().uid());
     if (!place.ok()) return;
