@@ -135,8 +135,8 @@ list() {
   what_runs >"$work/running" || die "the runtime does not answer at $RUNTIME_ENDPOINT"
   while IFS=$'\t' read -r uid name attempt id pid; do
     start=$(sed -E 's/^.*\) //' "/proc/$pid/stat" 2>/dev/null | cut -d ' ' -f 20) || start=gone
-    say "$uid ${name:--} $attempt $id $pid ${start:-gone}"
-  done < <(jq -r '[.uid, .name, .attempt, .id, .pid] | @tsv' "$work/running") | sort
+    say "$uid $name $attempt $id $pid ${start:-gone}"
+  done < <(jq -r '[.uid, (if .name == "" then "-" else .name end), .attempt, .id, .pid] | @tsv' "$work/running") | sort
 }
 
 # sandboxes FILTER: of the last list, "UID NAMESPACE POD PID" of each that the filter of jq takes.

@@ -4,8 +4,8 @@
 /// runtime, the directory below its root, cgroup, logs. By hand: what splitlet must read, not what
 /// it writes, so never by code of a service.
 /// Errors: a refusal of the runtime or of the kernel is returned.
-/// Source: docs/takeover.md; docs/behaviour/runtime-config.md; kuberuntime, cm and the volume
-/// plugins of a kubelet.
+/// Source: docs/takeover.md; docs/behaviour/runtime-config.md; kuberuntime
+/// generatePodSandboxConfig.
 
 #include <string>
 
