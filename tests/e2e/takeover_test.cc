@@ -255,14 +255,6 @@ TEST_F(Takeover, WhatIsGivenBackIsWhatAKubeletWouldAdopt) {
   for (const char* name : {"data", "quick", "wrapped_settings"})
     EXPECT_TRUE(fs::exists(
         fmt::format("{}/plugins/kubernetes.io~empty-dir/{}/ready", pod_.Directory(), name)));
-
-  StartAll();
-  ExpectRunning("web");
-  ExpectRunning("fresh");
-  ExpectUntouched();
-  EXPECT_EQ(RestartsOf("web"), 2);
-  EXPECT_EQ(Newest("fresh", "app").id, fresh.id);
-  EXPECT_EQ(RestartsOf("fresh"), 0);
 }
 
 /// The script that operators run, with this test in the place of systemd: files say what it wants
