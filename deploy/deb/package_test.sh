@@ -47,7 +47,7 @@ check_contents() {
     done
   done
   for file in usr/bin/splitletctl usr/bin/splitlet-kubelet usr/share/man/man1/splitletctl.1.gz usr/share/man/man8/splitlet.8.gz etc/default/splitlet \
-    usr/lib/systemd/system/splitlet.target usr/lib/sysusers.d/splitlet.conf usr/lib/tmpfiles.d/splitlet.conf \
+    usr/lib/splitlet/takeover usr/lib/systemd/system/splitlet.target usr/lib/sysusers.d/splitlet.conf usr/lib/tmpfiles.d/splitlet.conf \
     usr/share/bash-completion/completions/splitletctl usr/share/zsh/vendor-completions/_splitletctl \
     usr/share/fish/vendor_completions.d/splitletctl.fish usr/share/doc/splitlet/copyright usr/share/doc/splitlet/changelog.gz; do
     grep -qx "./$file" "$work/files" || die "$file is not in the package"

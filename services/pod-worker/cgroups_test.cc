@@ -101,6 +101,31 @@ TEST_F(Cgroups, APodOfBeforeStaysWhereItIs) {
   EXPECT_THAT(PodDirs(), IsEmpty());
 }
 
+/// As a kubelet leaves it: else the next container would be outside of the pod's limits, and the
+/// cgroup would stay for ever.
+TEST_F(Cgroups, OneThatAKubeletMadeForARunningPodIsTakenOver) {
+  const auto pod = TestPod{}.Make();
+  const std::string path = "/kubepods/besteffort/poduid-web";
+  config.cgroups.enabled = false;
+  Start();
+  ASSERT_TRUE(RunPod(pod).ok());
+  config.cgroups.enabled = true;
+  Kill();
+  for (const char* dir : {"/kubepods", "/kubepods/besteffort", path.c_str()})
+    ASSERT_TRUE(kernel.MakeDir(kTop + dir).ok());
+  Start();
+  RunFor(2min);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+  EXPECT_THAT(Marks(), ElementsAre("uid-web"));
+  NodeInfo node;
+  const Log log(sink);
+  const PodCgroups cgroups({&kernel, files, node, log, "/run/pod-worker/cgroups"}, config.cgroups);
+  EXPECT_EQ(cgroups.ParentOf("uid-web").value_or("none"), path) << "of its next container";
+  End(pod);
+  EXPECT_THAT(PodDirs(), IsEmpty());
+  EXPECT_THAT(Marks(), IsEmpty());
+}
+
 TEST_F(Cgroups, APodKeepsItsOwnWhenNewOnesGetNone) {
   const auto pod = TestPod{}.Make();
   Start();

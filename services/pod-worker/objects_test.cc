@@ -87,6 +87,21 @@ TEST_F(Objects, AVolumeWaitsForItsObjectFollowsItAndGoesWithThePod) {
   EXPECT_EQ(files.Read(dir + "/K", 10).value_or(""), "red") << "it keeps what it had";
 }
 
+/// No mark says that its directory is ours.
+TEST_F(Objects, AVolumeOfAPodTakenOverFromAKubeletFollowsItsObjectWithoutARestart) {
+  auto pod = PodWithVolumes("[{name: v, configMap: {name: settings}}]", {"v"});
+  (*pod.mutable_metadata()->mutable_annotations())["kubernetes.io/config.source"] = "file";
+  Put("settings.yaml", MapOf("settings", "blue"));
+  ASSERT_TRUE(RunPod(pod).ok());
+  ASSERT_TRUE(files.RemoveTree("/state/pods/uid-web").ok());
+  Put("settings.yaml", MapOf("settings", "red"));
+  EXPECT_EQ(
+      files.Read("/kubelet/pods/uid-web/volumes/kubernetes.io~configmap/v/K", 10).value_or(""),
+      "red");
+  EXPECT_TRUE(files.Stat("/state/pods/uid-web/root", false).ok());
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+}
+
 /// Else what is optional would be left out of a container that starts before the first look.
 TEST_F(Objects, BeforeTheFirstLookNobodyKnows) {
   const FolderObjects fresh(

@@ -115,6 +115,29 @@ Status PodCgroups::Limit(const kube::Pod& pod, const cgroup::Name& name) const {
   return tree_->Set(name, limits);
 }
 
+StatusOr<cgroup::Name> PodCgroups::NameOf(const kube::Pod& pod) const {
+  ASSIGN_OR_RETURN(const auto qos, kube::QosOf(pod), "class");
+  return InTree(cgroup::PodName(settings_.root, qos, pod.metadata().uid()));
+}
+
+Status PodCgroups::Mark(const std::string& uid, const cgroup::Name& name) const {
+  FAIL_POINT("pod-worker.mark-cgroup.before");
+  RETURN_IF_ERROR(deps_.files.Replace(MarkOf(uid), cgroup::CgroupfsPath(name) + "\n", {}), "{}",
+                  MarkOf(uid));
+  FAIL_POINT("pod-worker.mark-cgroup.after");
+  return OkStatus();
+}
+
+Status PodCgroups::Adopt(const kube::Pod& pod) const {
+  if (!settings_.enabled || !tree_) return OkStatus();
+  const std::string& uid = pod.metadata().uid();
+  ASSIGN_OR_RETURN(const auto mark, ReadMark(uid), "mark");
+  if (mark) return OkStatus();
+  ASSIGN_OR_RETURN(const auto name, NameOf(pod), "name");
+  ASSIGN_OR_RETURN(const bool there, tree_->Exists(name), "{}", cgroup::CgroupfsPath(name));
+  return there ? Mark(uid, name) : OkStatus();
+}
+
 /// A pod keeps the cgroup that it was given, whatever the configuration says by now.
 StatusOr<std::string> PodCgroups::Ensure(const kube::Pod& pod) const {
   if (!tree_) return std::string();
@@ -122,12 +145,8 @@ StatusOr<std::string> PodCgroups::Ensure(const kube::Pod& pod) const {
   ASSIGN_OR_RETURN(auto name, ReadMark(uid), "mark");
   if (!name && !settings_.enabled) return std::string();
   if (!name) {
-    ASSIGN_OR_RETURN(const auto qos, kube::QosOf(pod), "class");
-    name = InTree(cgroup::PodName(settings_.root, qos, uid));
-    FAIL_POINT("pod-worker.mark-cgroup.before");
-    RETURN_IF_ERROR(deps_.files.Replace(MarkOf(uid), cgroup::CgroupfsPath(*name) + "\n", {}), "{}",
-                    MarkOf(uid));
-    FAIL_POINT("pod-worker.mark-cgroup.after");
+    ASSIGN_OR_RETURN(name, NameOf(pod), "name");
+    RETURN_IF_ERROR(Mark(uid, *name), "mark");
   }
   const std::string path = cgroup::CgroupfsPath(*name);
   RETURN_IF_ERROR(tree_->Make(*name), "{}", path);

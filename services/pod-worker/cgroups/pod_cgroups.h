@@ -1,7 +1,8 @@
 #pragma once
 
 /// The cgroups of pods: made and limited before a pod gets its sandbox, taken down when nothing of
-/// the pod is left. Only what is marked is ever taken down: a cgroup of a kubelet's pod is none.
+/// the pod is left. Only what is marked is ever taken down: one of a kubelet's pod gets its mark
+/// when the pod is taken over.
 /// In:      pods as PodSync, TerminationRunner and CgroupKeeper have them.
 /// Owns:    the marks, "<run>/pod-worker/cgroups/<uid>": the path, on disk before the cgroup.
 /// Killed:  a pod without sandbox gets its cgroup made and limited again; a mark without a pod is
@@ -67,6 +68,9 @@ class PodCgroups {
   /// For the pod's sandbox, which is about to be made: its cgroup_parent; empty: the runtime places
   /// it. One that could not be limited is logged.
   StatusOr<std::string> Ensure(const kube::Pod& pod) const;
+  /// Of a pod that runs: one that bears its name and no mark, as a kubelet leaves it, is ours from
+  /// now on, so that the pod's next containers are in it and it ends with the pod.
+  Status Adopt(const kube::Pod& pod) const;
   /// For containers in the sandbox that the pod has.
   StatusOr<std::string> ParentOf(const std::string& uid) const;
   /// It was made here, and is there no more.
@@ -84,6 +88,8 @@ class PodCgroups {
   cgroup::Name InTree(const cgroup::Name& name) const {
     return cgroup::InTree(settings_.driver, name);
   }
+  StatusOr<cgroup::Name> NameOf(const kube::Pod& pod) const;
+  Status Mark(const std::string& uid, const cgroup::Name& name) const;
   Status EnforceReserved() const;
   Status KeepMemory(const ClassRequests& requests) const;
   Status Limit(const kube::Pod& pod, const cgroup::Name& name) const;

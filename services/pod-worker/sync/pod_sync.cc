@@ -141,9 +141,11 @@ class Pass {
   }
 
   StatusOr<bool> LostCgroup() {
-    for (const auto& sandbox : seen_->sandboxes())
-      if (sandbox.state() == v1::SandboxRecord::READY)
-        return deps_.cgroups.IsGone(pod_.metadata().uid());
+    for (const auto& sandbox : seen_->sandboxes()) {
+      if (sandbox.state() != v1::SandboxRecord::READY) continue;
+      RETURN_IF_ERROR(deps_.cgroups.Adopt(pod_), "adopt");
+      return deps_.cgroups.IsGone(pod_.metadata().uid());
+    }
     return false;
   }
 
@@ -363,11 +365,15 @@ class Pass {
     return OkStatus();
   }
 
-  /// Containers go on with what they have when it cannot be brought up to date.
+  /// Containers go on with what they have when it cannot be brought up to date. Volumes of a pod
+  /// that was taken over from a kubelet are where they would be made, and are set up as for a
+  /// start.
   void RefreshVolumes() {
     const auto place = node::FindPodPlace(deps_.files, deps_.node.pod_roots, pod_.metadata().uid());
-    if (!place.ok() || !place->ours) return;
-    const Status fresh = deps_.volumes.Refresh({pod_, input_.objects.get()}, *place);
+    if (!place.ok()) return;
+    const VolumeInput input{pod_, input_.objects.get()};
+    const Status fresh = place->ours ? deps_.volumes.Refresh(input, *place)
+                                     : deps_.volumes.SetUp(input, *place).status();
     if (!fresh.ok()) events_.Warning("FailedMount", Message(fresh));
   }
 
