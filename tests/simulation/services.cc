@@ -361,7 +361,7 @@ class Gc final : public Process {
     config.shutdown_dir = "/run/gc/shutdown";
     if (node.pods_end_with_it()) config.shutdown_groups = gc::PlainGroups(30s, 10s);
     config.root_dir = "/kubelet";
-    config.log_max_bytes = 0;                  // the containers of this runtime write nothing
+    config.log_max_bytes = 0;  // the containers of this runtime write nothing
     auto& runtime = node.runtime();
     service = std::make_unique<gc::GcService>(
         gc::GcDeps{.clock = node.clock(),

@@ -15,10 +15,10 @@ VolumeMetrics::VolumeMetrics(prometheus::Registry& registry)
                      "Capacity in bytes of the volume")),
       available(Gauge(registry, "kubelet_volume_stats_available_bytes",
                       "Number of available bytes in the volume")),
-      used(Gauge(registry, "kubelet_volume_stats_used_bytes",
-                 "Number of used bytes in the volume")),
-      inodes(Gauge(registry, "kubelet_volume_stats_inodes",
-                   "Maximum number of inodes in the volume")),
+      used(
+          Gauge(registry, "kubelet_volume_stats_used_bytes", "Number of used bytes in the volume")),
+      inodes(
+          Gauge(registry, "kubelet_volume_stats_inodes", "Maximum number of inodes in the volume")),
       inodes_free(Gauge(registry, "kubelet_volume_stats_inodes_free",
                         "Number of free inodes in the volume")),
       inodes_used(Gauge(registry, "kubelet_volume_stats_inodes_used",
