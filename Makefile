@@ -27,7 +27,7 @@ STACK = STATE_DIR='$(STATE_DIR)' MANIFESTS='$(MANIFESTS)' RUNTIME_ENDPOINT='$(RU
   DEMO='$(DEMO)' PRESET='$(PRESET)'
 
 PROGRAMS = splitlet-config-source splitlet-sync-loop splitlet-pod-worker splitlet-pleg splitlet-status \
-  splitlet-gc splitletctl splitlet-chaos
+  splitlet-gc splitlet-node-api splitlet-kubelet splitletctl splitlet-chaos
 
 MINUTES ?= 10
 

@@ -50,6 +50,7 @@ splitlet_unit(pod-worker PORT 10273 DESCRIPTION "makes, restarts and ends pods"
 splitlet_unit(pleg PORT 10274 DESCRIPTION "what the runtime shows")
 splitlet_unit(status PORT 10275 DESCRIPTION "status of pods and node")
 splitlet_unit(gc PORT 10276 DESCRIPTION "removes what is left over" CAPABILITIES "CAP_DAC_OVERRIDE CAP_FOWNER")
+splitlet_unit(node-api PORT 10277 DESCRIPTION "the kubelet's HTTPS API")
 
 install(FILES deploy/systemd/splitlet.target deploy/systemd/splitlet-setup.service deploy/systemd/splitlet-nats.service
               deploy/systemd/splitlet-recorder.service
@@ -91,9 +92,10 @@ set(CPACK_DEBIAN_CHAOS_PACKAGE_NAME splitlet-chaos)
 set(CPACK_PACKAGE_VERSION "${PROJECT_VERSION}")
 set(CPACK_PACKAGE_CONTACT "splitlet maintainers <maintainers@splitlet.dev>")
 set(CPACK_COMPONENT_UNSPECIFIED_DESCRIPTION "Kubernetes node agent taken apart into cooperating processes
-Six processes and a bus do the work of a kubelet for static pods, on any
-CRI runtime. A crash, a leak or an upgrade of one of them does not take the
-others down, and each can be killed, traced, limited and measured alone.")
+Seven processes and a bus do the work of a kubelet on any CRI runtime, for
+static pods or as a node of a cluster. A crash, a leak or an upgrade of one
+of them does not take the others down, and each can be killed, traced,
+limited and measured alone.")
 set(CPACK_COMPONENT_CHAOS_DESCRIPTION "Faults on a running splitlet, and what must hold
 Breaks a running stack on purpose and judges what
 comes of it: splitletctl chaos. Nothing that a node in production needs.")

@@ -8,7 +8,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 bin=${1:-$here/../build/release/bin}
 programs=()
-for process in config-source sync-loop pod-worker pleg status gc; do
+for process in config-source sync-loop pod-worker pleg status gc node-api; do
   programs+=("$bin/splitlet-$process")
 done
 rm -rf "$here/.prebuilt"

@@ -31,7 +31,7 @@ cleanup() {
   fi
   if [[ -d $CLONE ]]; then
     ((code == 0 || code == 77)) || compose logs --tail=8 >&2 2>/dev/null || true
-    compose down -v --remove-orphans >/dev/null 2>&1 || true
+    compose --profile cluster down -v --remove-orphans >/dev/null 2>&1 || true
     docker image rm splitlet.local/{processes,nats,runtime,prometheus}:"$TAG" >/dev/null 2>&1 || true
   fi
   [[ -z $host ]] || stop_host_runtime
@@ -223,7 +223,7 @@ expect_privileges node 65534 0
 
 begin 'sizes'
 size=$(docker image inspect -f '{{.Size}}' "splitlet.local/processes:$TAG")
-say "the image of the six processes: $((size / 1000000)) MB"
+say "the image of the processes: $((size / 1000000)) MB"
 ((size < 120000000)) || die 'that is more than 120 MB'
 
 before=$(demo)
@@ -265,6 +265,43 @@ address=$(docker exec "$(container runtime)" hostname -i | awk '{print $1}')
 docker exec "$(container prometheus)" bash -c "exec 3<>/dev/tcp/$address/9090" || die "Prometheus does not listen on $address"
 in_demo ping -c 1 -w 5 "$address" >/dev/null || die "the pod does not reach $address at all, which would show nothing"
 ! in_demo wget -T 5 -q -O /dev/null "http://$address:9090/-/ready" 2>"$work/wget.txt" || die 'a pod reads from Prometheus'
+
+begin 'a node of an API server: node-api with the others; away again, and nobody misses it'
+# The server is not there; node-api serves with a certificate that status made, and refuses who is nobody.
+cat >"$work/kubeconfig" <<'KUBECONFIG'
+apiVersion: v1
+kind: Config
+current-context: away
+clusters: [{name: away, cluster: {server: "https://192.0.2.1:1", insecure-skip-tls-verify: true}}]
+users: [{name: node, user: {token: none}}]
+contexts: [{name: away, context: {cluster: away, user: node}}]
+KUBECONFIG
+chmod 0600 "$work/kubeconfig"
+KUBECONFIG_FILE=$work/kubeconfig compose --profile cluster up -d >"$work/cluster.txt" 2>&1 ||
+  { cat "$work/cluster.txt" >&2 && die 'up with the profile cluster'; }
+seven_run() {
+  ctl get processes -o json 2>/dev/null |
+    jq -e 'length == 7 and any(.[]; .name == "node-api" and .busConnected)' >/dev/null
+}
+wait_until 60 seven_run || die "node-api is not among them: $(ctl get processes 2>&1)"
+wait_until 60 is_healthy node-api || die "node-api is not healthy: $(inspect node-api '{{json .State.Health}}')"
+refuses_strangers() {
+  local answer
+  answer=$(printf 'GET /pods HTTP/1.1\r\nHost: node\r\nConnection: close\r\n\r\n' |
+    docker exec -i "$(container runtime)" timeout 5 openssl s_client -quiet -connect 127.0.0.1:10250 2>/dev/null) || true
+  [[ $answer == 'HTTP/1.1 401 '* ]]
+}
+wait_until 60 refuses_strangers || die "no 401 on 10250: $(ctl get processes 2>&1)"
+expect_privileges node-api 7006 0
+[[ -z $(find "$CLONE/compose/.run/logs/pods" -name '*.log' ! \( -gid 7014 -perm 0640 \)) ]] ||
+  die "logs are not for their group: $(ls -lR "$CLONE/compose/.run/logs/pods")"
+[[ $(stat -c '%u:%g %a' "$CLONE/compose/.run/cluster/kubeconfig") == '0:7013 640' ]] || die 'rights of the kubeconfig'
+[[ -z $(find "$CLONE/compose/.run/pki" -type f -perm /007 -name '*.key') ]] || die 'keys of the node are open'
+wait_until 60 same_demo || die "the pod changed: $before -> $(demo)"
+compose --profile cluster rm -sf node-api >"$work/leave.txt" 2>&1 || { cat "$work/leave.txt" >&2 && die 'rm of node-api'; }
+compose up -d >>"$work/leave.txt" 2>&1 || { cat "$work/leave.txt" >&2 && die 'up without the profile'; }
+wait_until 60 all_live || die "after the API server is gone: $(ctl get processes 2>&1)"
+wait_until 60 same_demo || die "the pod changed: $before -> $(demo)"
 
 begin 'pods of one'"'"'s own'
 mkdir "$work/pods"

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "ctl/doctor.h"
+#include "ctl/processes.h"
 #include "libs/base/one_line.h"
 #include "libs/base/processes.h"
 #include "libs/operate/layout.h"
@@ -23,11 +24,8 @@ std::string FaultTable(const v1::FaultList& list, const FaultOptions& options) {
 }
 
 Status CheckProcess(const std::string& process) {
-  const auto& names = ProcessNames();
-  if (std::ranges::find(names, process) != names.end()) return OkStatus();
-  std::string list;
-  for (const auto& name : names) list += (list.empty() ? "" : ", ") + name;
-  return InvalidArgument("there is no process {}: want one of {}", process, list);
+  if (FindProcess(process) != nullptr) return OkStatus();
+  return InvalidArgument("there is no process {}: want one of {}", process, ListOfProcesses());
 }
 
 }  // namespace

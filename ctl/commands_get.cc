@@ -19,6 +19,7 @@
 #include "libs/base/log.h"
 #include "libs/base/one_line.h"
 #include "libs/bus/names.h"
+#include "libs/daemon/api_server.h"
 #include "libs/fs/real_file_system.h"
 #include "libs/node/machine.h"
 #include "libs/node/system_info.h"
@@ -136,7 +137,7 @@ StatusOr<std::shared_ptr<kube::Node>> AskServer(const operate::Context& context,
                                        .files = files,
                                        .log = Log(silent),
                                        .kubeconfig = options.kubeconfig,
-                                       .user_agent = "splitletctl"}),
+                                       .user_agent = daemon::UserAgentOf("ctl")}),
                    "--kubeconfig");
   apiclient::Client client(clock, *transport, {});
   auto node = std::make_shared<kube::Node>();

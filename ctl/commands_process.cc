@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <signal.h>
 
-#include <algorithm>
 #include <ostream>
 
+#include "ctl/processes.h"
 #include "libs/base/processes.h"
 #include "libs/operate/layout.h"
 #include "libs/operate/supervisor.h"
@@ -13,14 +13,12 @@
 namespace splitlet::ctl {
 namespace {
 
-/// The six, and what the local stack runs beside them.
+/// The processes, and what the local stack runs beside them.
 Status CheckService(const std::string& service) {
-  std::vector<std::string> names = ProcessNames();
-  names.insert(names.end(), {"nats", "containerd"});
-  if (std::ranges::find(names, service) != names.end()) return OkStatus();
-  std::string list;
-  for (const auto& name : names) list += (list.empty() ? "" : ", ") + name;
-  return InvalidArgument("there is no process {}: want one of {}", service, list);
+  if (FindProcess(service) != nullptr || service == "nats" || service == "containerd")
+    return OkStatus();
+  return InvalidArgument("there is no process {}: want one of {}, nats, containerd", service,
+                         ListOfProcesses());
 }
 
 Status Send(operate::Supervisor& supervisor, const operate::Context& context,

@@ -15,7 +15,7 @@ constexpr const char* kBash = R"(_splitletctl() {
     esac
   done
   ((${#top[@]} > 1)) || top=()
-  local processes="config-source sync-loop pod-worker pleg status gc" choices=""
+  local processes="config-source sync-loop pod-worker pleg status gc node-api" choices=""
   case "${words[*]}" in
     "") choices="get describe logs exec attach events recorder record trace gc fault process chaos doctor completion --state-dir --help --version" ;;
     get) choices="pods pod node events processes sources" ;;
@@ -52,7 +52,7 @@ constexpr const char* kBash = R"(_splitletctl() {
     process) choices="kill stop cont restart down up" ;;
     "process "*) choices="$processes nats containerd" ;;
     chaos) choices="run flood" ;;
-    "chaos flood") choices=$processes ;;
+    "chaos flood") choices=${processes% node-api} ;;
     "chaos run")
       case $current in
         -*) choices="--seed --repeat --minutes --report --label --dry-run" ;;
@@ -115,16 +115,17 @@ complete -c splitletctl -n '__splitletctl_is logs' -s c -r
 complete -c splitletctl -n '__splitletctl_is logs' -l tail -r
 complete -c splitletctl -n '__splitletctl_is logs' -l since -r
 complete -c splitletctl -n '__splitletctl_is logs' -l timestamps
-complete -c splitletctl -n '__splitletctl_is logs' -l process -r -a 'config-source sync-loop pod-worker pleg status gc nats containerd'
+complete -c splitletctl -n '__splitletctl_is logs' -l process -r -a 'config-source sync-loop pod-worker pleg status gc node-api nats containerd'
 complete -c splitletctl -n '__splitletctl_is recorder' -a run
 complete -c splitletctl -n '__splitletctl_is record' -a discard
 complete -c splitletctl -n '__splitletctl_is gc' -l dry-run
 complete -c splitletctl -n '__splitletctl_is events' -l since -r
 complete -c splitletctl -n '__splitletctl_is events' -s f
 complete -c splitletctl -n '__splitletctl_is fault' -a 'set list clear'
-complete -c splitletctl -n '__splitletctl_is fault set; or __splitletctl_is fault list; or __splitletctl_is fault clear; or __splitletctl_is chaos flood' -a 'config-source sync-loop pod-worker pleg status gc'
+complete -c splitletctl -n '__splitletctl_is fault set; or __splitletctl_is fault list; or __splitletctl_is fault clear' -a 'config-source sync-loop pod-worker pleg status gc node-api'
+complete -c splitletctl -n '__splitletctl_is chaos flood' -a 'config-source sync-loop pod-worker pleg status gc'
 complete -c splitletctl -n '__splitletctl_is process' -a 'kill stop cont restart down up'
-complete -c splitletctl -n '__splitletctl_is process kill; or __splitletctl_is process stop; or __splitletctl_is process cont; or __splitletctl_is process restart; or __splitletctl_is process down; or __splitletctl_is process up' -a 'config-source sync-loop pod-worker pleg status gc nats containerd'
+complete -c splitletctl -n '__splitletctl_is process kill; or __splitletctl_is process stop; or __splitletctl_is process cont; or __splitletctl_is process restart; or __splitletctl_is process down; or __splitletctl_is process up' -a 'config-source sync-loop pod-worker pleg status gc node-api nats containerd'
 complete -c splitletctl -n '__splitletctl_is chaos' -a 'run flood'
 complete -c splitletctl -n '__splitletctl_is chaos run' -F
 complete -c splitletctl -n '__splitletctl_is completion' -a 'bash zsh fish'

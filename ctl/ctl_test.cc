@@ -253,6 +253,10 @@ void AddViewTo(operate::ProcessView& process, const std::string& table, const st
   view.set_complete(complete);
 }
 
+TEST(ProcessLists, HaveAllThatANodeCanHave) {
+  EXPECT_EQ(ListOfProcesses(), "config-source, sync-loop, pod-worker, pleg, status, gc, node-api");
+}
+
 TEST(ProcessTables, OneThatIsDownHidesNoOther) {
   const operate::ProcessView down{.name = "gc",
                                   .problem = "gc does not run (nothing listens on run/gc/rpc.sock)",

@@ -139,7 +139,7 @@ void DeclareLogs(CLI::App& app, Arguments& a, Command& run) {
   logs->add_option("--tail", a.logs.tail, "The last lines only");
   logs->add_option("--limit-bytes", a.logs.limit_bytes, "No more bytes than these");
   logs->add_flag("--timestamps", a.logs.timestamps, "Before each line");
-  logs->add_option("--process", a.logs.process, "One of the six, nats or containerd");
+  logs->add_option("--process", a.logs.process, "A process, nats or containerd");
   logs->callback([&a, &run] { run = [&a](const operate::Context& c) { return Logs(c, a.logs); }; });
 }
 
@@ -226,8 +226,7 @@ void DeclareProcess(CLI::App& app, Arguments& a, Command& run) {
       {"up", "Start it after down"}};
   for (const auto& [name, help] : kActions) {
     CLI::App* action = process->add_subcommand(name, help);
-    action->add_option("process", a.process.process, "One of the six, nats or containerd")
-        ->required();
+    action->add_option("process", a.process.process, "A process, nats or containerd")->required();
     action->callback([&a, &run, word = std::string(name)] {
       a.process.action = word;
       run = [&a](const operate::Context& c) { return ProcessCommand(c, a.process); };

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "libs/base/one_line.h"
+#include "libs/base/processes.h"
 #include "libs/operate/text.h"
 #include "splitlet/v1/services.pb.h"
 
@@ -122,6 +123,13 @@ std::string ProblemsJson(const v1::Source& source) {
 }
 
 }  // namespace
+
+std::string ListOfProcesses() {
+  std::string list;
+  for (const ProcessRow& row : kProcesses)
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", row.name);
+  return list;
+}
 
 std::string ProcessTable(const std::vector<operate::ProcessView>& processes, WallTime now) {
   operate::Table table(

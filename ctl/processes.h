@@ -17,6 +17,9 @@ class Sources;
 
 namespace splitlet::ctl {
 
+/// "config-source, sync-loop, ...": all that a node can have.
+std::string ListOfProcesses();
+
 /// Starts and age, health and why not, bus and views, the last error.
 std::string ProcessTable(const std::vector<operate::ProcessView>& processes, WallTime now);
 /// A pid of 0 is shown as none.

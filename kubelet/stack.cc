@@ -1,5 +1,6 @@
 #include "kubelet/stack.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "libs/base/processes.h"
@@ -12,6 +13,18 @@ namespace {
 constexpr uint64_t kMaxPort = 64;
 constexpr size_t kLongestFolder = 75;  // unix sockets below it allow no more
 constexpr const char* kScript = "nats.sh";
+
+bool HasApiServer(const Arguments& arguments) {
+  const auto flag = std::ranges::find(arguments.passed, "--kubeconfig");
+  return arguments.passed.end() - flag > 1 && !std::next(flag)->empty();
+}
+
+std::vector<std::string> ProcessesOf(const Arguments& arguments) {
+  std::vector<std::string> names = ProcessNames();
+  if (!HasApiServer(arguments)) return names;
+  names.insert(names.end(), ClusterProcessNames().begin(), ClusterProcessNames().end());
+  return names;
+}
 
 StatusOr<std::string> FindScripts(fs::FileSystem& files, const std::string& given,
                                   const std::string& programs) {
@@ -51,7 +64,7 @@ StatusOr<Stack> FindStack(fs::FileSystem& files, const Arguments& arguments,
     return InvalidArgument(
         "--splitlet-dir: it is {} characters long, unix sockets below it allow {}",
         stack.folder.size(), kLongestFolder);
-  for (const std::string& process : ProcessNames()) {
+  for (const std::string& process : ProcessesOf(arguments)) {
     const std::string program = stack.programs + "/splitlet-" + process;
     if (!files.Stat(program, true).ok()) return NotFound("{} is missing", program);
   }
@@ -64,6 +77,9 @@ Status PrepareStack(fs::FileSystem& files, const Stack& stack, const Arguments& 
   RETURN_IF_ERROR(files.MakeDirs(stack.folder, 0755), "make {}", stack.folder);
   for (const auto& [name, mode] : {std::pair{"/run", 0755u}, {"/state", 0700u}, {"/nats", 0711u}})
     RETURN_IF_ERROR(files.MakeDirs(stack.folder + name, mode), "make {}{}", stack.folder, name);
+  if (!HasApiServer(arguments))
+    for (const std::string& process : ClusterProcessNames())
+      RETURN_IF_ERROR(files.RemoveTree(stack.folder + "/run/" + process), "forget {}", process);
   RETURN_IF_ERROR(files.Replace(stack.config(), config, {.fsync = false, .mode = 0644}), "write {}",
                   stack.config());
   // Before anything is started: else each process would say it, again and again.
@@ -87,7 +103,7 @@ StatusOr<std::vector<SupervisedProgram>> ProgramsOf(fs::FileSystem& files, const
        .argv = {stack.scripts + "/" + kScript, "serve", stack.bus()},
        .notifies = false,
        .last = true}};
-  for (const std::string& process : ProcessNames()) {
+  for (const std::string& process : ProcessesOf(arguments)) {
     auto flags = CommonFlags(stack, arguments);
     flags.insert(flags.end(), {"--nats-url", "nats://127.0.0.1:" + port,           //
                                "--nats-creds", stack.bus() + "/creds/" + process,  //

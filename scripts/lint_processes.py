@@ -8,11 +8,13 @@ import re
 from typing import NamedTuple
 
 TABLE = "libs/base/processes.h"
-ROW = re.compile(r'\{"(?P<name>[a-z-]+)", "(?P<table>[a-z]*)", "(?P<views>[a-z|]*)", (?P<port>\d+)')
+ROW = re.compile(r'\{"(?P<name>[a-z-]+)", "(?P<table>[a-z]*)", "(?P<views>[a-z|]*)", (?P<port>\d+)'
+                 r'(?P<rest>(?:[^{}]|\{[^{}]*\})*)\}')
+ROW_OF_CLUSTER = "RunsOn::kClusterNode"
 
-# path -> what stands there for each process, with {name}, {table}, {port} and {views} ("-" without any)
+# path -> what stands there for each process, with {name}, {port}, {table} and {views} ("-" without any), and {owns} in words
 EACH = {
-    "ARCHITECTURE.md": r"^\| {name} \| `{table}`",
+    "ARCHITECTURE.md": r"^\| {name} \| {owns}[ :]",
     "Makefile": r"\bsplitlet-{name}(?![\w-])",
     "cmake/package.cmake": r"^splitlet_unit\({name} PORT {port} ",
     "compose/docker-compose.yml": r'^    command: \[{name}, "{port}"\]',
@@ -25,16 +27,19 @@ EACH = {
     "docs/metrics.md": r"^\| {name} \| {port} \|",
     "services/CMakeLists.txt": r"^add_subdirectory\({name}\)",
 }
-# path -> the list of all of them, with {names} separated by blanks or {quoted} by commas
+# path -> the list of all of them, with {names} separated by blanks or {quoted} by commas; {every} are those of every
+# node, {cluster} those of a cluster's
 ALL = {
     "compose/prebuilt.sh": r"^for process in {names}; do",
     "ctl/completion.cc": r'local processes="{names}"',
-    "deploy/local/lib.sh": r"^readonly PROCESSES=\({names}\)",
+    "deploy/local/lib.sh": r"^readonly PROCESSES=\({every}\) CLUSTER_PROCESSES=\({cluster}\)$",
     "tests/monitoring/check.py": r"^PROCESSES = \({quoted}\)",
 }
 # Files of Prometheus: the label names a process.
 LABELLED = "compose/prometheus/rules/alerts.yml"
 LABEL = re.compile(r'\bprocess="([^"]*)"')
+# Where targets are counted: those of every node, and no others.
+MISSED = r'process!~"\|{names}"}}\) < {count}\b'
 UNIT = "deploy/systemd/processes/{name}.conf"
 
 
@@ -43,11 +48,14 @@ class Process(NamedTuple):
     table: str
     views: str
     port: str
+    owns: str
+    of_cluster: bool
 
 
 def processes(text):
-    """The rows of the table that are built: those with a port."""
-    return [Process(m["name"], m["table"], m["views"].replace("|", ",") or "-", m["port"])
+    """The rows of the table."""
+    return [Process(m["name"], m["table"] or "-", m["views"].replace("|", ",") or "-", m["port"],
+                    f"`{m['table']}`" if m["table"] else "nothing", ROW_OF_CLUSTER in m["rest"])
             for m in ROW.finditer(re.sub(r",\s+", ", ", text))]
 
 
@@ -65,18 +73,23 @@ def check(root):
     for path, pattern in EACH.items():
         text = read(path)
         for row in rows:
-            want = pattern.format(**{key: re.escape(value) for key, value in row._asdict().items()})
+            want = pattern.format(**{key: re.escape(str(value)) for key, value in row._asdict().items()})
             if not re.search(want, text, re.MULTILINE):
                 yield path, 1, f"{row.name} does not stand here as {TABLE} has it ({want})"
     names = [row.name for row in rows]
     for path, pattern in ALL.items():
-        want = pattern.format(names=" ".join(names), quoted=", ".join(f'"{name}"' for name in names))
+        want = pattern.format(names=" ".join(names), quoted=", ".join(f'"{name}"' for name in names),
+                              every=" ".join(row.name for row in rows if not row.of_cluster),
+                              cluster=" ".join(row.name for row in rows if row.of_cluster))
         if not re.search(want, read(path), re.MULTILINE):
             yield path, 1, f"the processes are not those of {TABLE} ({want})"
     for name in names:
         if not os.path.exists(os.path.join(root, UNIT.format(name=name))):
             yield UNIT.format(name=name), 1, f"{TABLE} has {name}, and it has no unit"
     alerts = read(LABELLED)
+    if not re.search(MISSED.format(names="\\|".join(row.name for row in rows if row.of_cluster),
+                                   count=sum(not row.of_cluster for row in rows)), alerts):
+        yield LABELLED, 1, f"what is missed are not the processes of every node in {TABLE}"
     for match in LABEL.finditer(alerts):
         if match[1] not in names:
             yield LABELLED, alerts[:match.start()].count("\n") + 1, f"{TABLE} has no process {match[1]}"

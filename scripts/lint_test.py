@@ -284,28 +284,31 @@ class Citations(unittest.TestCase):
 
 
 class Processes(unittest.TestCase):
-    """A tree with one process, and what is said when one of its places says something else."""
+    """A tree with a process of every node and one of a cluster's, and what is said when a place says something else."""
 
-    TABLE = 'constexpr auto kProcesses = {\n    {"gc", "pressure", "desired|workers", 7,\n     5min},\n    {"later", "", "desired"},\n'
+    TABLE = ('constexpr auto kProcesses = {\n    {"gc", "pressure", "desired|workers", 7,\n     minutes{5}},\n'
+             '    {"web", "", "desired", 8, {}, false,\n     RunsOn::kClusterNode},\n    {"later", "", "desired"},\n')
     TREE = {
-        "ARCHITECTURE.md": "| gc | `pressure`: disk signals |\n",
-        "Makefile": "PROGRAMS = splitlet-gc\n",
-        "cmake/package.cmake": 'splitlet_unit(gc PORT 7 DESCRIPTION "x")\n',
-        "compose/docker-compose.yml": '    command: [gc, "7"]\n',
-        "compose/image/programs.sh": "(splitlet-gc)\n",
-        "compose/image/setup.sh": "gc  0\n",
-        "compose/kubelet.yaml": "    gc: 0\n",
-        "compose/prebuilt.sh": "for process in gc; do\n",
-        "compose/prometheus/nodes.yml": "regex: '.+:7', target_label: process, replacement: gc}\n",
-        "compose/prometheus/rules/alerts.yml": 'up{process="gc"} == 0\n',
-        "ctl/completion.cc": 'local processes="gc" choices=""\n',
-        "deploy/deb/prerm": "stop splitlet-gc splitlet-nats\n",
-        "deploy/local/lib.sh": "readonly PROCESSES=(gc)\n",
-        "deploy/local/nats.sh": "gc   pressure  desired,workers\n",
+        "ARCHITECTURE.md": "| gc | `pressure`: disk signals |\n| web | nothing | desired |\n",
+        "Makefile": "PROGRAMS = splitlet-gc splitlet-web\n",
+        "cmake/package.cmake": 'splitlet_unit(gc PORT 7 DESCRIPTION "x")\nsplitlet_unit(web PORT 8 DESCRIPTION "x")\n',
+        "compose/docker-compose.yml": '    command: [gc, "7"]\n    command: [web, "8"]\n',
+        "compose/image/programs.sh": "(splitlet-gc splitlet-web)\n",
+        "compose/image/setup.sh": "gc  0\nweb 1\n",
+        "compose/kubelet.yaml": "    gc: 0\n    web: 1\n",
+        "compose/prebuilt.sh": "for process in gc web; do\n",
+        "compose/prometheus/nodes.yml": ("regex: '.+:7', target_label: process, replacement: gc}\n"
+                                         "regex: '.+:8', target_label: process, replacement: web}\n"),
+        "compose/prometheus/rules/alerts.yml": 'up{process="gc"} == 0\ncount(up{process!~"|web"}) < 1\n',
+        "ctl/completion.cc": 'local processes="gc web" choices=""\n',
+        "deploy/deb/prerm": "stop splitlet-gc splitlet-web splitlet-nats\n",
+        "deploy/local/lib.sh": "readonly PROCESSES=(gc) CLUSTER_PROCESSES=(web)\n",
+        "deploy/local/nats.sh": "gc   pressure  desired,workers\nweb  -         desired\n",
         "deploy/systemd/processes/gc.conf": "\n",
-        "docs/metrics.md": "| gc | 7 |\n",
-        "services/CMakeLists.txt": "add_subdirectory(gc)\n",
-        "tests/monitoring/check.py": 'PROCESSES = ("gc")\n',
+        "deploy/systemd/processes/web.conf": "\n",
+        "docs/metrics.md": "| gc | 7 |\n| web | 8 |\n",
+        "services/CMakeLists.txt": "add_subdirectory(gc)\nadd_subdirectory(web)\n",
+        "tests/monitoring/check.py": 'PROCESSES = ("gc", "web")\n',
     }
 
     def findings(self, **changed):
@@ -329,13 +332,17 @@ class Processes(unittest.TestCase):
     def test_numbers_and_tables_count(self):
         for name, was, now in (("docs/metrics.md", "7", "8"), ("compose/docker-compose.yml", "7", "70"),
                                ("deploy/local/nats.sh", "desired,workers", "desired"),
-                               ("ARCHITECTURE.md", "pressure", "runtime")):
+                               ("deploy/local/nats.sh", "-  ", "pod"), ("deploy/local/lib.sh", " CLUSTER_PROCESSES=(web)", ""),
+                               ("deploy/local/lib.sh", "(gc) CLUSTER_PROCESSES=(web)", "(gc web) CLUSTER_PROCESSES=()"),
+                               ("compose/prometheus/rules/alerts.yml", "< 1", "< 2"),
+                               ("compose/prometheus/rules/alerts.yml", "|web", ""),
+                               ("ARCHITECTURE.md", "pressure", "runtime"), ("ARCHITECTURE.md", "nothing", "`pods`")):
             with self.subTest(name):
                 self.assertEqual(self.findings(**{name: self.TREE[name].replace(was, now)}), [name])
 
     def test_a_process_more_is_missed_everywhere(self):
-        table = self.TABLE.replace('{"later", "", "desired"}', '{"later", "", "desired", 8}')
-        self.assertEqual(len(set(self.findings(**{lint.lint_processes.TABLE: table}))), len(self.TREE) - 1)  # alerts have none
+        table = self.TABLE.replace('{"later", "", "desired"}', '{"later", "", "desired", 9}')
+        self.assertEqual(len(set(self.findings(**{lint.lint_processes.TABLE: table}))), len(self.TREE) - 1)  # two units, one more
 
     def test_a_tree_without_the_table_has_nothing_to_check(self):
         self.assertEqual(self.findings(**{lint.lint_processes.TABLE: ""}), [])

@@ -6,7 +6,7 @@
 set -euo pipefail
 
 readonly PROGRAMS=(splitlet-config-source splitlet-sync-loop splitlet-pod-worker splitlet-pleg splitlet-status
-  splitlet-gc splitletctl)
+  splitlet-gc splitlet-node-api splitletctl)
 
 # Of scripts/packages.txt, the sections that a build needs.
 packages() {

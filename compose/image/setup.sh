@@ -4,7 +4,7 @@
 set -euo pipefail
 umask 022
 
-readonly STACK=/stack GROUP=7000 RUNTIME_GROUP=7001
+readonly STACK=/stack GROUP=7000 RUNTIME_GROUP=7001 API_GROUP=7013 LOG_GROUP=7014 KUBECONFIG=/kubeconfig
 # Processes and the user each runs as; the two that make and remove files of pods are root with few capabilities.
 readonly USERS='
 config-source 7002
@@ -13,6 +13,7 @@ pod-worker    0
 pleg          7004
 status        7005
 gc            0
+node-api      7006
 '
 
 # own MODE USER[:GROUP] DIRECTORY...
@@ -64,6 +65,20 @@ processes() {
   done
 }
 
+# The kubeconfig for those that ask the API server, and the folder of the node's certificates, which status makes. Without one
+# (/dev/null) nothing is left of node-api, so that nobody misses it.
+cluster() {
+  own 0750 "0:$API_GROUP" "$STACK/cluster"
+  own 2750 "7005:$API_GROUP" "$STACK/pki"
+  if [[ -s $KUBECONFIG ]]; then
+    install -m 0640 -g "$API_GROUP" "$KUBECONFIG" "$STACK/cluster/.kubeconfig"
+    mv "$STACK/cluster/.kubeconfig" "$STACK/cluster/kubeconfig"
+  else
+    rm -f "$STACK/cluster/kubeconfig"
+    find "$STACK/run/node-api" -mindepth 1 -delete
+  fi
+}
+
 # For splitletctl doctor on the host, which looks from this directory.
 endpoint() { printf '%s\n' "$RUNTIME_ENDPOINT" >"$STACK/endpoint"; }
 
@@ -81,6 +96,7 @@ targets() {
   while read -r process _; do
     [[ -n $process ]] || continue
     port=$((port + 1))
+    [[ $process != node-api || -s $KUBECONFIG ]] || continue
     jq -n --arg target "127.0.0.1:$port" --arg node "$NODE_NAME" --arg process "$process" \
       '{targets: [$target], labels: {instance: $node, metrics_path: "/metrics", process: $process}}'
   done <<<"$USERS" | jq -s . >"$STACK/prometheus/.targets"
@@ -96,12 +112,15 @@ grafana() {
   chmod 0400 "$home/password"
 }
 
-own 0755 0:0 "$STACK"/{run,pods,logs,lock,host,manifests,prometheus}
+own 0755 0:0 "$STACK"/{run,pods,lock,host,manifests,prometheus}
+# What is new below belongs to the group, which reads it.
+own 2755 "0:$LOG_GROUP" "$STACK/logs"
 own 0711 0:0 "$STACK"/{state,creds}
 own 0750 0:0 "$STACK/kubelet"
 own 0750 "0:$RUNTIME_GROUP" "$STACK/run/containerd"
 bus
 processes
+cluster
 endpoint
 targets
 grafana

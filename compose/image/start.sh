@@ -1,6 +1,6 @@
 #!/bin/sh
 # start.sh PROCESS PORT [FLAG...]: a process with the flags that all of the stack share; any other command as it is.
-# NODE_NAME and RUNTIME_ENDPOINT come from the compose file.
+# NODE_NAME and RUNTIME_ENDPOINT come from the compose file, KUBECONFIG_FILE and NODE_IP from who calls it.
 case ${2-} in
   [0-9]*) ;;
   *) exec "$@" ;;
@@ -8,6 +8,12 @@ esac
 process=$1
 port=$2
 shift 2
+if [ -n "${KUBECONFIG_FILE:-}" ]; then
+  set -- --kubeconfig /etc/splitlet/cluster/kubeconfig --cert-dir /etc/splitlet/pki ${NODE_IP:+--node-ip "$NODE_IP"} "$@"
+elif [ "$process" = node-api ]; then
+  echo 'KUBECONFIG_FILE is not set: node-api is for a node of an API server' >&2
+  exit 1
+fi
 exec "splitlet-$process" --config /etc/splitlet/kubelet.yaml --node-name "$NODE_NAME" \
   --run-dir /run/splitlet --state-dir /var/lib/splitlet --root-dir "${ROOT_DIR:-/var/lib/kubelet}" --log-dir "${LOGS_DIR:-/var/log/splitlet}/pods" \
   --manifests /etc/splitlet/manifests --runtime-endpoint "$RUNTIME_ENDPOINT" \

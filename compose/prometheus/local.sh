@@ -13,7 +13,7 @@ readonly STATE_DIR LISTEN=${LISTEN:-127.0.0.1:9090} HOME_DIR=$STATE_DIR/promethe
 # The addresses as they are now; the file is replaced only when one has changed.
 write_targets() {
   local process address
-  for process in "${PROCESSES[@]}"; do
+  for process in "${PROCESSES[@]}" "${CLUSTER_PROCESSES[@]}"; do
     address=$(cat "$STATE_DIR/run/$process/http.addr" 2>/dev/null) || continue
     jq -n --arg address "$address" --arg process "$process" --arg node "$(uname -n)" \
       '{targets: [$address], labels: {instance: $node, metrics_path: "/metrics", process: $process}}'

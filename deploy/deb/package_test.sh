@@ -40,7 +40,7 @@ check_size() {
 check_contents() {
   local process file depends
   dpkg-deb -c "$work/splitlet.deb" | awk '{print $6}' >"$work/files"
-  for process in "${PROCESSES[@]}"; do
+  for process in "${PROCESSES[@]}" "${CLUSTER_PROCESSES[@]}"; do
     for file in usr/bin/splitlet-$process usr/lib/systemd/system/splitlet-$process.service \
       usr/share/man/man8/splitlet-$process.8.gz; do
       grep -qx "./$file" "$work/files" || die "$file is not in the package"
@@ -131,13 +131,17 @@ install_it() {
 
 check_installed() {
   local program user
-  for program in "${PROCESSES[@]/#/splitlet-}" splitletctl splitlet-chaos; do
+  for program in "${PROCESSES[@]/#/splitlet-}" "${CLUSTER_PROCESSES[@]/#/splitlet-}" splitletctl splitlet-chaos; do
     in_root "$program" --version >/dev/null || die "$program does not start"
   done
-  for user in config-source sync-loop pleg status; do
+  for user in config-source sync-loop pleg status node-api; do
     grep -q "^    $user: $(in_root id -u "splitlet-$user")\$" "$root/etc/splitlet/kubelet.yaml" || die "user of $user"
     [[ " $(in_root id -Gn "splitlet-$user") " == *' splitlet '* ]] || die "$user is not in the group"
   done
+  [[ $(in_root getent group splitlet-api | cut -d: -f4 | tr , '\n' | sort | xargs) == \
+    'splitlet-config-source splitlet-node-api splitlet-status' ]] || die "who reads the kubeconfig: $(in_root getent group splitlet-api)"
+  [[ $(in_root stat -c '%U:%G %a' /var/lib/splitlet/pki) == 'splitlet-status:splitlet-api 2750' ]] || die '/var/lib/splitlet/pki'
+  [[ $(in_root stat -c '%U:%G %a' /var/log/pods) == 'root:splitlet-logs 2755' ]] || die '/var/log/pods'
   [[ $(stat -c %a "$root/etc/splitlet/bus") == 700 ]] || die '/etc/splitlet/bus is open'
   in_root systemd-analyze verify --man=no splitlet.target splitlet-pod-worker.service >"$work/verify" 2>&1 || true
   ! grep splitlet "$work/verify" || die 'systemd-analyze verify'
@@ -149,6 +153,12 @@ check_setup() {
     die 'setup with its capabilities'
   [[ $(stat -c '%U %a' "$root/etc/splitlet/bus/pleg.creds") == 'root 600' ]] || die 'passwords of the bus'
   [[ $(in_root stat -c '%U:%G %a' /var/lib/splitlet/nats/tls/current/server.key) == 'root:splitlet-nats 640' ]] || die 'key of the bus'
+  [[ ! -e $root/run/splitlet/cluster.env ]] || die 'a node without a kubeconfig is told of an API server'
+  touch "$root/etc/splitlet/kubeconfig"
+  in_root setpriv --bounding-set=-all,+chown,+dac_override,+fowner --inh-caps=-all --no-new-privs /usr/lib/splitlet/setup ||
+    die 'setup with a kubeconfig'
+  grep -q 'kubeconfig=/etc/splitlet/kubeconfig' "$root/run/splitlet/cluster.env" || die 'processes are not told of the kubeconfig'
+  [[ $(in_root stat -c '%U:%G %a' /etc/splitlet/kubeconfig) == 'root:splitlet-api 640' ]] || die 'rights of the kubeconfig'
   in_root setpriv --reuid=splitlet-nats --regid=splitlet-nats --init-groups --bounding-set=-all --inh-caps=-all --no-new-privs \
     nats-server -t --config /var/lib/splitlet/nats/nats.conf >"$work/nats.txt" 2>&1 || { cat "$work/nats.txt" && die 'nats-server'; }
 }

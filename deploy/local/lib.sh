@@ -105,8 +105,9 @@ package_mirror() { package_sources | awk '$2 == "bookworm" {print $1; exit}'; }
 
 # What run.sh and stop.sh know of one stack; STATE_DIR is absolute by then.
 
+# Those of every node, and those that only a node of an API server has (docs/cluster.md).
 # shellcheck disable=SC2034  # used by the scripts that source this file
-readonly PROCESSES=(config-source sync-loop pod-worker pleg status gc)
+readonly PROCESSES=(config-source sync-loop pod-worker pleg status gc) CLUSTER_PROCESSES=(node-api)
 
 # Two commands on one stack would undo each other's steps; the second waits.
 lock_stack() {

@@ -32,9 +32,8 @@ if [[ -n ${RUNTIME_ENDPOINT:-} && $RUNTIME_ENDPOINT != "$endpoint" ]]; then
   endpoint=$RUNTIME_ENDPOINT
 fi
 readonly private endpoint
-# A node of an API server has the kubelet's HTTPS API, too.
 processes=("${PROCESSES[@]}")
-[[ -z ${NODE_KUBECONFIG:-} ]] || processes+=(node-api)
+[[ -z ${NODE_KUBECONFIG:-} ]] || processes+=("${CLUSTER_PROCESSES[@]}")
 readonly processes
 
 ctl() { timeout -s KILL 10 "$BIN_DIR/splitletctl" --state-dir "$STATE_DIR" "$@"; }
@@ -55,7 +54,7 @@ check() {
   ((private)) || [[ -S ${endpoint#unix://} ]] || die "RUNTIME_ENDPOINT: $endpoint is not a unix socket"
 }
 
-# Before anything is started: the processes would say it six times, again and again.
+# Before anything is started: the processes would all say it, again and again.
 check_config() {
   local reason
   [[ -n ${KUBELET_CONFIG:-} ]] || return 0
@@ -113,6 +112,17 @@ write_processes() {
       [[ ! -e $STATE_DIR/sv/$process/down ]]; then
       changed+=("$process")
     fi
+  done
+}
+
+# A stack that has no API server any more has had these. runsvdir ends their runsv when the folder is gone.
+forget_cluster() {
+  local process
+  [[ -z ${NODE_KUBECONFIG:-} ]] || return 0
+  for process in "${CLUSTER_PROCESSES[@]}"; do
+    [[ ! -p $STATE_DIR/sv/$process/supervise/ok ]] ||
+      sv -w 15 force-stop "$STATE_DIR/sv/$process" >/dev/null || note "warning: $process did not end in time"
+    rm -rf --one-file-system "${STATE_DIR:?}/sv/$process" "${STATE_DIR:?}/run/$process"
   done
 }
 
@@ -179,10 +189,11 @@ place_demo() {
 
 last_lines() { tail -n "${2:-2}" "$STATE_DIR/log/$1/current" 2>/dev/null || true; }
 
-# Also on the bus: a pod may run before the last of them is there.
+# Also on the bus: a pod may run before the last of them is there. The certificate of node-api may take a person who
+# signs it, and a node is Ready without.
 processes_healthy() {
-  ctl get processes -o json 2>/dev/null |
-    jq -e --argjson want "${#PROCESSES[@]}" 'length == $want and all(.[]; .healthy and .busConnected)' >/dev/null 2>&1
+  ctl get processes -o json 2>/dev/null | jq -e --argjson want "${#processes[@]}" \
+    'length == $want and all(.[]; .busConnected and (.healthy or .name == "node-api"))' >/dev/null 2>&1
 }
 
 demo_running() {
@@ -273,6 +284,7 @@ main() {
   mkdir -p "$STATE_DIR"
   lock_stack
   check_same_runtime
+  forget_cluster
   write_stack
   start_supervisor
   load_images

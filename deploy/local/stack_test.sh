@@ -28,6 +28,7 @@ cleanup() {
     STATE_DIR=$stack "$here/stop.sh" >/dev/null 2>&1 || note "warning: stop.sh failed for $stack"
   done
   ! mountpoint -q "$SECOND" || umount "$SECOND" || note "warning: $SECOND is still mounted"
+  [[ -z ${api:-} ]] || kill "$api" 2>/dev/null || true
   "$here/runtime.sh" stop "$OWN_RUNTIME" || note "warning: runtime.sh stop failed"
   rm -rf --one-file-system "$work"
   exit "$code"
@@ -56,6 +57,11 @@ demo_container() {
 healthy() {
   ctl "$1" get processes -o json 2>/dev/null |
     jq -e 'length == 6 and all(.[]; .healthy)' >/dev/null 2>&1
+}
+
+seven_healthy() {
+  ctl "$1" get processes -o json 2>/dev/null |
+    jq -e 'length == 7 and all(.[]; .healthy)' >/dev/null 2>&1
 }
 
 pid_of() { cat "$1/sv/$2/supervise/pid" 2>/dev/null; }
@@ -190,6 +196,29 @@ begin 'a stopped stack starts again'
 run "$FIRST" node-a
 demo_container "$FIRST" node-a >/dev/null
 stop_and_look "$FIRST"
+
+begin 'with a kubeconfig there is node-api; without it, nobody misses it'
+if [[ -x $BIN_DIR/fake-api ]]; then
+  "$BIN_DIR/fake-api" --dir "$work/api" --node node-a >"$work/api.txt" 2>&1 &
+  api=$!
+  wait_until 30 test -s "$work/api/admin.kubeconfig" || die "fake-api: $(cat "$work/api.txt")"
+  port=$((21000 + $$ % 9000))
+  printf '%s\n' 'apiVersion: kubelet.config.k8s.io/v1beta1' 'kind: KubeletConfiguration' "port: $port" \
+    'healthzPort: 0' 'failSwapOn: false' 'splitlet: {machineSetup: false}' >"$work/cluster.yaml"
+  NODE_KUBECONFIG=$work/api/node.kubeconfig KUBELET_CONFIG=$work/cluster.yaml run "$FIRST" node-a
+  wait_until 30 seven_healthy "$FIRST" || die "not all are there: $(ctl "$FIRST" get processes 2>&1)"
+  before=$(demo_container "$FIRST" node-a)
+  kill -KILL "$(pid_of "$FIRST" node-api)"
+  wait_until 30 seven_healthy "$FIRST" || die "node-api is not back: $(ctl "$FIRST" get processes 2>&1)"
+  run "$FIRST" node-a
+  wait_until 30 healthy "$FIRST" || die "somebody misses node-api: $(ctl "$FIRST" get processes 2>&1)"
+  ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || die 'node-api runs on'
+  [[ $(demo_container "$FIRST" node-a) == "$before" ]] || die "the pod changed: $before -> $(demo_container "$FIRST" node-a)"
+  stop_and_look "$FIRST"
+  kill "$api"
+else
+  note 'SKIPPED: no fake-api is built'
+fi
 
 begin 'with a runtime of somebody else, stop leaves the pods as they are'
 RUNTIME_ENDPOINT=$("$here/runtime.sh" start "$OWN_RUNTIME")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ends what run.sh started in STATE_DIR (.run): the six processes, nats-server, and with the private
+# Ends what run.sh started in STATE_DIR (.run): the processes, nats-server, and with the private
 # containerd every container, mount, network namespace, bridge and firewall rule of it. Logs, manifests
 # and what the agent remembers for ever stay. With a runtime of somebody else (RUNTIME_ENDPOINT of run.sh) only
 # the agent ends; its pods stay as they are, as do its facts about them. On a stopped stack: no effect.
@@ -48,7 +48,7 @@ main() {
   need_commands sv runsv flock
   lock_stack
   end_supervisor
-  end_services 10 "${PROCESSES[@]}" node-api recorder
+  end_services 10 "${PROCESSES[@]}" "${CLUSTER_PROCESSES[@]}" recorder
   if is_private; then
     let_containerd_end
     "$here/runtime.sh" stop "$PRIVATE_RUNTIME"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The package under a systemd that really runs: PID 1 of namespaces of its own, on an overlay of this machine's root,
 # so that nothing here changes. The units start in their sandboxes, a pod runs on a private containerd, every process is
-# killed and comes back, and the pod stays through that and through the end of the agent.
+# killed and comes back, and the pod stays through that, through a kubeconfig that comes and goes, and through the end of
+# the agent.
 #
 # Needs root and a Debian with the package's dependencies, systemd and containerd; says what is missing and is skipped
 # where it cannot be had. BIN_DIR names the programs (of the release build, else of
@@ -39,6 +40,7 @@ inside() {
   check_pod
   check_kills
   check_switches
+  check_cluster
   check_stop
   check_reinstall
   say 'all steps passed'
@@ -47,7 +49,7 @@ inside() {
 leave() {
   local code=$? unit
   if ((code != 0 && code != 77)) && [[ -n ${systemd:-} ]]; then
-    for unit in splitlet-setup "${PROCESSES_AND_BUS[@]/#/splitlet-}"; do
+    for unit in splitlet-setup splitlet-node-api "${PROCESSES_AND_BUS[@]/#/splitlet-}"; do
       in_system journalctl --no-pager -q -b -n 5 -u "$unit" >&2 || true
     done
   fi
@@ -178,6 +180,55 @@ check_switches() {
   in_system splitletctl process up pleg || die 'splitletctl process up pleg'
   wait_until 40 all_live || die "after all that: $(in_system splitletctl get processes 2>&1)"
   wait_until 20 same_container || die "the pod changed: $before -> $(container)"
+}
+
+# Who is nobody is refused; a port that nobody has is no answer.
+refuses_strangers() {
+  [[ $(in_system python3 -c 'import ssl, urllib.error, urllib.request
+try:
+    urllib.request.urlopen("https://127.0.0.1:10250/pods", timeout=5, context=ssl._create_unverified_context())
+except urllib.error.HTTPError as error:
+    print(error.code)' 2>/dev/null) == 401 ]]
+}
+node_api_runs() {
+  in_system splitletctl get processes -o json 2>/dev/null |
+    jq -e 'length == 7 and any(.[]; .name == "node-api" and .busConnected)' >/dev/null
+}
+
+# A kubeconfig makes it a node of an API server, here of one that is not there: node-api comes, with a certificate that status
+# made. Without the kubeconfig it goes, and nobody misses it. The pod stays through both.
+check_cluster() {
+  ! in_system systemctl -q is-active splitlet-node-api || die 'node-api runs without an API server'
+  # The machine's sysctls and swap stay as they are.
+  sed -i 's/^splitlet:$/failSwapOn: false\n&\n  machineSetup: false/' "$root/etc/splitlet/kubelet.yaml"
+  cat >"$root/etc/splitlet/kubeconfig" <<'KUBECONFIG'
+apiVersion: v1
+kind: Config
+current-context: away
+clusters: [{name: away, cluster: {server: "https://127.0.0.1:1", insecure-skip-tls-verify: true}}]
+users: [{name: node, user: {token: none}}]
+contexts: [{name: away, context: {cluster: away, user: node}}]
+KUBECONFIG
+  chmod 0600 "$root/etc/splitlet/kubeconfig"
+  in_system systemctl restart splitlet.target || die 'restart with a kubeconfig'
+  wait_until 60 node_api_runs || die "node-api does not come: $(in_system splitletctl get processes 2>&1; units)"
+  wait_until 60 refuses_strangers || die "node-api does not refuse: $(in_system splitletctl get processes 2>&1)"
+  in_system setpriv --reuid=splitlet-node-api --regid=splitlet --init-groups \
+    sh -c 'cat /var/log/pods/*/*/*.log /etc/splitlet/kubeconfig /var/lib/splitlet/pki/*' >/dev/null ||
+    die "node-api may not read: $(in_system ls -lR /var/log/pods /etc/splitlet /var/lib/splitlet/pki)"
+  ! in_system setpriv --reuid=splitlet-sync-loop --regid=splitlet --init-groups cat /etc/splitlet/kubeconfig 2>/dev/null ||
+    die 'sync-loop reads the kubeconfig'
+  in_system splitletctl process kill node-api >/dev/null || die 'splitletctl process kill node-api'
+  wait_until 20 has_restarted node-api || die 'node-api was not started again'
+  wait_until 40 refuses_strangers || die 'node-api does not serve after a kill'
+  ! in_system journalctl --no-pager -q -b -g 'Permissions Violation|refused a connection' || die 'a process wants more than it may'
+  wait_until 20 same_container || die "the pod changed: $before -> $(container)"
+  rm "$root/etc/splitlet/kubeconfig"
+  in_system systemctl restart splitlet.target || die 'restart without the kubeconfig'
+  wait_until 60 all_live || die "after the kubeconfig is gone: $(in_system splitletctl get processes 2>&1; units)"
+  ! in_system systemctl -q is-active splitlet-node-api || die 'node-api runs on'
+  wait_until 20 same_container || die "the pod changed: $before -> $(container)"
+  say 'a kubeconfig came and went; the pod stayed'
 }
 
 check_stop() {

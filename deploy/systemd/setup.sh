@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# What must be there before the first process starts and cannot come with a package: passwords and keys of the bus, and
-# the identity of the node. Installed as /usr/lib/splitlet/setup; keeps what is there. ROOT is for tests.
+# What must be there before the first process starts and cannot come with a package: passwords and keys of the bus, the
+# identity of the node, and whether it has an API server. Installed as /usr/lib/splitlet/setup; keeps what is there. ROOT is
+# for tests.
 set -euo pipefail
 umask 077
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 readonly STATE=${ROOT:-}/var/lib/splitlet PASSWORDS=${ROOT:-}/etc/splitlet/bus
+readonly CONFIG=${ROOT:-}/etc/splitlet RUN=${ROOT:-}/run/splitlet
 
 # The processes read theirs as a credential of their unit, so that all files belong to root.
 bus() {
@@ -31,5 +33,39 @@ identity() {
   done
 }
 
+# given FLAG: in /etc/default/splitlet, which wins.
+given() { [[ " ${SPLITLET_OPTIONS:-} " == *" $1"[=\ ]* ]]; }
+
+# Read by the processes that ask the API server; the target of a link is somebody else's.
+hand_over() {
+  local file
+  for file in kubeconfig bootstrap-kubeconfig; do
+    [[ -f $CONFIG/$file && ! -L $CONFIG/$file ]] || continue
+    chown root:splitlet-api "$CONFIG/$file"
+    chmod 0640 "$CONFIG/$file"
+  done
+}
+
+# Units of all processes read what is written here, and node-api is started where it is. Without an API server nothing is
+# left of node-api, so that nobody misses it.
+cluster() {
+  local options=()
+  rm -f "$RUN/cluster.env"
+  if given --kubeconfig; then
+    :
+  elif [[ -e $CONFIG/kubeconfig ]]; then
+    options+=(--kubeconfig=/etc/splitlet/kubeconfig)
+  elif [[ -e $CONFIG/bootstrap-kubeconfig ]]; then
+    options+=(--kubeconfig=/var/lib/splitlet/pki/kubeconfig --bootstrap-kubeconfig=/etc/splitlet/bootstrap-kubeconfig)
+  else
+    rm -rf --one-file-system "$RUN/node-api"
+    return
+  fi
+  given --cert-dir || options+=(--cert-dir=/var/lib/splitlet/pki)
+  hand_over
+  printf 'SPLITLET_CLUSTER="%s"\n' "${options[*]}" >"$RUN/cluster.env"
+}
+
 bus
 identity
+cluster

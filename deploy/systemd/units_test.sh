@@ -18,6 +18,7 @@ splitlet-pod-worker    4.7
 splitlet-pleg          1.5
 splitlet-status        1.5
 splitlet-gc            2.0
+splitlet-node-api      1.6
 splitlet-nats          1.5
 splitlet-recorder      1.5
 splitlet-setup         1.7
@@ -43,12 +44,13 @@ fi
 # Says what it would do; a line that it does not take shows here, not when somebody installs the package.
 systemd-sysusers --dry-run --root="$work/root" "$work/root/usr/lib/sysusers.d/splitlet.conf" >"$work/users" 2>&1 ||
   { cat "$work/users" && exit 1; }
-[[ $(grep -c "Would create user 'splitlet-\|Creating user 'splitlet-" "$work/users") == 6 ]] ||
+[[ $(grep -c "Would create user 'splitlet-\|Creating user 'splitlet-" "$work/users") == 7 ]] ||
   { cat "$work/users" && exit 1; }
 
-# Manifests come from a URL; probes and hooks go to pods; status speaks to the API server. All others stay on loopback.
+# Manifests come from a URL; probes and hooks go to pods; three speak to the API server, and one is asked from anywhere. All
+# others stay on loopback.
 open=$(grep -l '^IPAddressAllow=any' "$work"/root/usr/lib/systemd/system/*.service | xargs -n 1 basename | sort | xargs)
-[[ $open == 'splitlet-config-source.service splitlet-pod-worker.service splitlet-status.service' ]] ||
+[[ $open == 'splitlet-config-source.service splitlet-node-api.service splitlet-pod-worker.service splitlet-status.service' ]] ||
   { echo "beyond loopback: $open" && exit 1; }
 
 # systemd answers openat2 with ENOSYS where this is set.
@@ -62,6 +64,36 @@ namespace=$(awk -F= '/^(Private(Tmp|Devices|Mounts)|Protect(System|Home|KernelTu
   END {for (name in last) if (last[name] != "no" && last[name] != "default") print name}' \
   "$work/root/usr/lib/systemd/system/splitlet-pod-worker.service")
 [[ -z $namespace ]] || { echo "pod-worker gets a mount namespace of its own by ${namespace//$'\n'/ }" && exit 1; }
+
+# setup decides whether the node has an API server. Files keep their owners here, and so do those of the bus.
+state=$work/setup
+mkdir -p "$state"/etc/splitlet "$state"/run/splitlet "$work/bin"
+printf '#!/bin/sh\nexit 0\n' >"$work/bin/chown"
+chmod +x "$work/bin/chown"
+settings=$state/run/splitlet/cluster.env
+
+# set_up WANTED [OPTIONS]: what the units are then told, or `none`.
+set_up() {
+  local found=none
+  ROOT=$state PATH=$work/bin:$PATH SPLITLET_OPTIONS=${2:-} "$work/root/usr/lib/splitlet/setup" >"$work/setup.txt" 2>&1 ||
+    { cat "$work/setup.txt" && exit 1; }
+  [[ ! -e $settings ]] || found=$(<"$settings")
+  [[ $found == "$1" ]] || { echo "with \"${2:-}\" and $(ls "$state/etc/splitlet"): $found, want $1" && exit 1; }
+}
+set_up none
+set_up 'SPLITLET_CLUSTER="--cert-dir=/var/lib/splitlet/pki"' '--log-format json --kubeconfig=/k'
+set_up 'SPLITLET_CLUSTER=""' '--kubeconfig /k --cert-dir /c'
+touch "$state/etc/splitlet/bootstrap-kubeconfig"
+set_up 'SPLITLET_CLUSTER="--kubeconfig=/var/lib/splitlet/pki/kubeconfig --bootstrap-kubeconfig=/etc/splitlet/bootstrap-kubeconfig --cert-dir=/var/lib/splitlet/pki"'
+touch "$state/etc/splitlet/kubeconfig"
+mkdir "$state/run/splitlet/node-api"
+set_up 'SPLITLET_CLUSTER="--kubeconfig=/etc/splitlet/kubeconfig --cert-dir=/var/lib/splitlet/pki"'
+set_up 'SPLITLET_CLUSTER="--kubeconfig=/etc/splitlet/kubeconfig"' --cert-dir=/c
+[[ $(stat -c %a "$state/etc/splitlet/kubeconfig") == 640 && -d $state/run/splitlet/node-api ]] ||
+  { echo 'the kubeconfig is not for the group alone, or node-api is forgotten' && exit 1; }
+rm "$state"/etc/splitlet/{kubeconfig,bootstrap-kubeconfig}
+set_up none
+[[ ! -e $state/run/splitlet/node-api ]] || { echo 'node-api is missed on a node that has left its cluster' && exit 1; }
 
 while read -r unit limit; do
   [[ -n $unit ]] || continue

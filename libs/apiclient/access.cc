@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "libs/base/trim.h"
 #include "libs/kube/time_text.h"
 
 namespace splitlet::apiclient {
@@ -14,13 +15,6 @@ std::string HostOf(const std::string& server) {
   const size_t at = server.find("://");
   const std::string rest = server.substr(at == std::string::npos ? 0 : at + 3);
   return rest.substr(0, rest.find('/'));
-}
-
-std::string Trimmed(std::string text) {
-  const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
-  text.erase(std::find_if_not(text.rbegin(), text.rend(), is_blank).base(), text.end());
-  text.erase(text.begin(), std::find_if_not(text.begin(), text.end(), is_blank));
-  return text;
 }
 
 /// A header ends where its line does.
@@ -88,7 +82,7 @@ Status AccessReader::AddCredentials(const ClientConfig& config, const ServerAcce
   if (!config.token_file.empty()) {
     // The token in the kubeconfig is for when the file cannot be read.
     auto text = deps_.files.Read(config.token_file, kMaxFile);
-    if (text.ok()) token = Trimmed(std::move(*text));
+    if (text.ok()) token = Trimmed(*text);
     if (!text.ok() && token.empty())
       return Unavailable("token: {}: {}", config.token_file, Message(text.status()));
   }

@@ -16,14 +16,14 @@ RateLimiter::RateLimiter(const Clock& clock, double qps, int burst, WaitUntil wa
 }
 
 Status RateLimiter::Wait(const Deadline& deadline) {
-  const auto turn = Reserve(deadline);
+  const auto turn = Take(deadline);
   if (!turn.ok()) return turn.status();
   if (*turn == Duration{0} || Pause(clock_, wait_, *turn, deadline)) return OkStatus();
   GiveBack();
   return Cancelled("given up while the rate limit was waited for");
 }
 
-StatusOr<Duration> RateLimiter::Reserve(const Deadline& deadline) {
+StatusOr<Duration> RateLimiter::Take(const Deadline& deadline) {
   const std::lock_guard lock(mutex_);
   const Clock::Time now = clock_.Now();
   const double passed = std::chrono::duration<double>(now - filled_).count();

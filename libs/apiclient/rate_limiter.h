@@ -1,7 +1,7 @@
 #pragma once
 
 /// Bounds the calls of one purpose: a bucket of `burst` that fills with `qps`. Shared by clients.
-/// Threads: any; Wait blocks, so on strands alone.
+/// Threads: any; Wait blocks, so on strands alone, and Take does not.
 /// Errors:  DEADLINE_EXCEEDED at once for one whose turn would come too late; CANCELLED.
 /// Source:  client-go flowcontrol, kubeAPIQPS and kubeAPIBurst.
 
@@ -19,10 +19,10 @@ class RateLimiter {
   RateLimiter(const Clock& clock, double qps, int burst, WaitUntil wait = nullptr);
   /// Until it is this one's turn; they come in the order in which they asked.
   Status Wait(const Deadline& deadline);
+  /// Takes a turn, and says how long from now on it is to be waited for.
+  StatusOr<Duration> Take(const Deadline& deadline);
 
  private:
-  /// Takes one out, and says when it will be there.
-  StatusOr<Duration> Reserve(const Deadline& deadline);
   void GiveBack();
 
   const Clock& clock_;

@@ -18,14 +18,18 @@
 
 namespace splitlet {
 
+/// kClusterNode: on a node that has an API server; nobody misses it elsewhere (docs/cluster.md).
+enum class RunsOn { kEveryNode, kClusterNode };
+
 /// Lists are written "sync-loop|gc". Columns that are empty: none.
 struct ProcessRow {
   std::string_view name;     // the program is splitlet-NAME
   std::string_view table;    // that it owns
   std::string_view views;    // tables of others; it may list them
-  uint16_t port = 0;         // of metrics and health, in packages and compose; 0: not built yet
+  uint16_t port = 0;         // of metrics and health, in packages and compose
   Duration health_limit{0};  // for status's questions, then the node is not ready; 0: not asked
   bool calls_runtime = false;
+  RunsOn runs_on = RunsOn::kEveryNode;
 };
 
 inline constexpr auto kProcesses = std::to_array<ProcessRow>({
@@ -36,7 +40,7 @@ inline constexpr auto kProcesses = std::to_array<ProcessRow>({
     {"pleg", "runtime", "", 10274, std::chrono::minutes{3}, true},
     {"status", "podstatus", "desired|admission|workers|runtime|pressure", 10275},
     {"gc", "pressure", "desired|workers|runtime", 10276, std::chrono::minutes{5}, true},
-    {"node-api", "", "desired|runtime|podstatus"},
+    {"node-api", "", "desired|runtime|podstatus", 10277, {}, false, RunsOn::kClusterNode},
 });
 
 /// Who may call what besides the lists of the tables that it views. "*": each process.
@@ -79,13 +83,24 @@ constexpr const ProcessRow* FindProcess(std::string_view name) {
   return row == kProcesses.end() ? nullptr : row;
 }
 
-/// Those that are built, in the order of a pod's way.
+/// Those of every node, in the order of a pod's way.
 inline const std::vector<std::string>& ProcessNames() {
   static const std::vector<std::string> names = [] {
-    std::vector<std::string> built;
+    std::vector<std::string> all;
     for (const ProcessRow& row : kProcesses)
-      if (row.port != 0) built.emplace_back(row.name);
-    return built;
+      if (row.runs_on == RunsOn::kEveryNode) all.emplace_back(row.name);
+    return all;
+  }();
+  return names;
+}
+
+/// Those that only a node of an API server has.
+inline const std::vector<std::string>& ClusterProcessNames() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const ProcessRow& row : kProcesses)
+      if (row.runs_on == RunsOn::kClusterNode) all.emplace_back(row.name);
+    return all;
   }();
   return names;
 }

@@ -25,7 +25,7 @@ const std::map<std::string, std::vector<std::string>>& FilesOf(Version version) 
       {"pids", {"pids.max"}}};
   static const std::map<std::string, std::vector<std::string>> kV2 = {
       {"cpu", {"cpu.weight", "cpu.max"}},
-      {"memory", {"memory.max"}},
+      {"memory", {"memory.max", "memory.min", "memory.low"}},
       {"pids", {"pids.max"}},
       {"hugetlb", {"hugetlb.2MB.max"}}};
   return version == Version::kV1 ? kV1 : kV2;

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "libs/fs/fd.h"
+#include "libs/fs/write_in_place.h"
 
 namespace splitlet::cgroup {
 
@@ -31,14 +32,8 @@ StatusOr<std::string> RealKernel::Read(const std::string& path) {
   return fs::ReadFile(fd, kMaxFile);
 }
 
-/// One call of write: the kernel takes each as a whole value.
 Status RealKernel::Write(const std::string& path, const std::string& value) {
-  const fs::Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd.ok()) return ErrnoStatus(errno);
-  const ssize_t wrote = ::write(fd.get(), value.data(), value.size());
-  if (wrote < 0) return ErrnoStatus(errno);
-  if (static_cast<size_t>(wrote) != value.size()) return DataLoss("written in part");
-  return OkStatus();
+  return fs::WriteInPlace(path, value);
 }
 
 Status RealKernel::MakeDir(const std::string& path) {

@@ -63,6 +63,10 @@ dbus::Values SliceProperties(Version version, const Limits& limits) {
   }
   if (limits.memory_bytes)
     all.push_back(Property(v2 ? "MemoryMax" : "MemoryLimit", Amount(*limits.memory_bytes)));
+  if (v2 && limits.memory_min_bytes)
+    all.push_back(Property("MemoryMin", Amount(*limits.memory_min_bytes)));
+  if (v2 && limits.memory_low_bytes)
+    all.push_back(Property("MemoryLow", Amount(*limits.memory_low_bytes)));
   if (limits.pids) all.push_back(Property("TasksMax", Amount(*limits.pids)));
   return all;
 }

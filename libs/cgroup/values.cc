@@ -34,6 +34,10 @@ void AddV2(const Limits& limits, std::vector<Setting>& out) {
     out.push_back({"cpu", "cpu.max", std::move(value)});
   }
   if (limits.memory_bytes) out.push_back({"memory", "memory.max", OrMax(*limits.memory_bytes)});
+  if (limits.memory_min_bytes)
+    out.push_back({"memory", "memory.min", fmt::format("{}", *limits.memory_min_bytes)});
+  if (limits.memory_low_bytes)
+    out.push_back({"memory", "memory.low", fmt::format("{}", *limits.memory_low_bytes)});
 }
 
 }  // namespace

@@ -31,9 +31,12 @@ int64_t CpuWeight(int64_t shares);
 /// What is not set is not written.
 struct Limits {
   std::optional<int64_t> cpu_shares = {};
-  std::optional<int64_t> cpu_quota_us = {};        // kUnlimited: none
-  int64_t cpu_period_us = 0;                       // with a quota
-  std::optional<int64_t> memory_bytes = {};        // kUnlimited: none
+  std::optional<int64_t> cpu_quota_us = {};  // kUnlimited: none
+  int64_t cpu_period_us = 0;                 // with a quota
+  std::optional<int64_t> memory_bytes = {};  // kUnlimited: none
+  // Version 2: what is left to it while there is any other memory, and while there is other memory
+  // to take.
+  std::optional<int64_t> memory_min_bytes = {}, memory_low_bytes = {};
   std::optional<int64_t> pids = {};                // kUnlimited: none
   std::map<std::string, int64_t> huge_pages = {};  // size, "2MB" -> bytes
   bool operator==(const Limits&) const = default;

@@ -38,6 +38,8 @@ TEST(CgroupValues, FilesOfEachVersion) {
                    .cpu_quota_us = 50'000,
                    .cpu_period_us = 100'000,
                    .memory_bytes = 1 << 20,
+                   .memory_min_bytes = 1 << 19,
+                   .memory_low_bytes = 0,
                    .pids = 100,
                    .huge_pages = {{"2MB", 4 << 20}}};
   EXPECT_THAT(SettingsOf(Version::kV1, all),
@@ -50,7 +52,9 @@ TEST(CgroupValues, FilesOfEachVersion) {
   EXPECT_THAT(
       SettingsOf(Version::kV2, all),
       ElementsAre(Setting{"cpu", "cpu.weight", "39"}, Setting{"cpu", "cpu.max", "50000 100000"},
-                  Setting{"memory", "memory.max", "1048576"}, Setting{"pids", "pids.max", "100"},
+                  Setting{"memory", "memory.max", "1048576"},
+                  Setting{"memory", "memory.min", "524288"}, Setting{"memory", "memory.low", "0"},
+                  Setting{"pids", "pids.max", "100"},
                   Setting{"hugetlb", "hugetlb.2MB.max", "4194304"}));
 }
 

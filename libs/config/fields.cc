@@ -51,6 +51,8 @@ constexpr std::string_view kWithTree = "with `cgroupsPerQOS: true`";
 constexpr std::string_view kReservedCgroups = "processes of the system are not moved to a cgroup";
 constexpr std::string_view kWithReserved =
     "with `enforceNodeAllocatable`; it has to be there when pod-worker starts";
+constexpr std::string_view kMemoryQos =
+    "with `featureGates.MemoryQoS: true` and version 2 of cgroups";
 constexpr std::string_view kManagers =
     "the managers of CPUs, memory and topology are not built yet";
 
@@ -216,10 +218,9 @@ constexpr auto kFields = std::to_array<Field>({
     {"podsPerCore", kInt, kUnset, "", 0, kInt32Max},
     Works({"podPidsLimit", kInt, kCounts}, "with `cgroupsPerQOS: true`; refused without"),
     Works({"singleProcessOOMKill", kBool, kCounts}, "false needs version 2 of cgroups"),
-    Never({"memoryThrottlingFactor", kFloat, kCounts},
-          "it belongs to the feature gate MemoryQoS, which is off"),
+    Works({"memoryThrottlingFactor", kFloat, kCounts}, kMemoryQos),
     Works({"memoryReservationPolicy", kString, kUnset, "None|TieredReservation"},
-          "only None; TieredReservation needs the feature gate MemoryQoS, which is off"),
+          "TieredReservation with `featureGates.MemoryQoS: true`; refused without"),
     Works({"failSwapOn", kBool, kCounts}, "unset: true with `--kubeconfig`, false without"),
     Works({"memorySwap.swapBehavior", kString, kUnset, "NoSwap|LimitedSwap"},
           "LimitedSwap needs version 2 of cgroups"),
@@ -252,7 +253,8 @@ constexpr auto kFields = std::to_array<Field>({
     {"shutdownGracePeriodByPodPriority[].priority", kInt, kCounts, "", INT32_MIN, kInt32Max},
     {"shutdownGracePeriodByPodPriority[].shutdownGracePeriodSeconds", kInt, kCounts, "", 0,
      kInt32Max},
-    Never({"featureGates", kBoolMap}, "features are as Kubernetes 1.36 has them by default"),
+    Works({"featureGates", kBoolMap},
+          "MemoryQoS alone; all others are as Kubernetes 1.36 has them by default"),
     Never({"showHiddenMetricsForVersion", kString, kUnset, "1.35"},
           "no metric of 1.36 is hidden here"),
     Works({"logging.format", kString, kUnset, "text|json"}, "`--log-format` wins"),

@@ -102,6 +102,17 @@ StatusOr<Checked> Check(const YAML::Node& document, Reading reading) {
   return checked;
 }
 
+/// Gates that turn on what is here, and what does nothing without them.
+void NameGated(const ConfigReader& read, std::vector<std::string>& without_effect) {
+  constexpr std::string_view kGate = "MemoryQoS";
+  const bool on = read.Bool(fmt::format("featureGates.{}", kGate)).value_or(false);
+  if (!on && read.Has("memoryThrottlingFactor"))
+    without_effect.emplace_back("memoryThrottlingFactor");
+  const auto gates = read.Map("featureGates");
+  if (std::ranges::any_of(gates, [&](const auto& gate) { return gate.first != kGate; }))
+    without_effect.emplace_back("featureGates");
+}
+
 template <class T, class U>
 void Take(T& target, const std::optional<U>& value) {
   if (value) target = static_cast<T>(*value);
@@ -372,6 +383,7 @@ StatusOr<KubeletConfig> KubeletConfig::Load(const std::string& path, const std::
   KubeletConfig config;
   config.passed_over = std::move(checked.passed_over);
   config.without_effect = std::move(checked.without_effect);
+  NameGated(read, config.without_effect);
   FillSources(config, read, path);
   FillRuntime(config, read);
   FillNode(config, read, path);

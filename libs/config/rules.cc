@@ -190,7 +190,8 @@ class Rules {
     const double factor = read_.Float("memoryThrottlingFactor").value_or(0.9);
     if (factor <= 0 || factor > 1)
       Add("memoryThrottlingFactor", fmt::format("{} is not in (0, 1]", factor));
-    if (read_.String("memoryReservationPolicy") == "TieredReservation")
+    if (read_.String("memoryReservationPolicy") == "TieredReservation" &&
+        !read_.Bool("featureGates.MemoryQoS").value_or(false))
       Add("memoryReservationPolicy", "TieredReservation needs the feature gate MemoryQoS");
     if (!read_.Map("qosReserved").empty())
       Add("qosReserved", "it needs the feature gate QOSReserved");

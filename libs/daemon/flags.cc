@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "libs/base/one_line.h"
+#include "libs/base/trim.h"
 #include "libs/config/scalars.h"
 #include "libs/kube/node_labels.h"
 
@@ -23,13 +24,6 @@ namespace {
 
 /// From this on a kubelet tells of single steps.
 constexpr int32_t kDebugVerbosity = 4;
-
-std::string Trimmed(std::string text) {
-  const auto space = [](unsigned char c) { return std::isspace(c) != 0; };
-  text.erase(text.begin(), std::ranges::find_if_not(text, space));
-  while (!text.empty() && space(static_cast<unsigned char>(text.back()))) text.pop_back();
-  return text;
-}
 
 std::string Lower(std::string text) {
   std::ranges::transform(text, text.begin(),
@@ -112,7 +106,7 @@ Status CheckDirectories(const Flags& flags) {
 
 Status SettleNodeName(Flags& flags, bool given) {
   const std::string name = given ? flags.node_name : HostName();
-  flags.node_name = Lower(Trimmed(name));
+  flags.node_name = Lower(std::string(Trimmed(name)));
   const Status checked = config::CheckNodeName(flags.node_name);
   if (!checked.ok()) return InvalidArgument("--node-name: {}", OneLine(Message(checked)));
   return OkStatus();

@@ -7,6 +7,7 @@
 #include <future>
 #include <thread>
 
+#include "libs/http/test_server.h"
 #include "libs/https/test_client.h"
 
 namespace splitlet::https {
@@ -191,52 +192,21 @@ TEST(Server, StopsWithGraceForWhatIsUnderWay) {
   responder->Send({});  // nobody is there any more
 }
 
-/// Answers one connection with `answer`, then sends back what it gets until `end` has come.
-class OneShotBackend {
- public:
-  explicit OneShotBackend(std::string answer) : answer_(std::move(answer)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof(address);
-    auto* any = reinterpret_cast<sockaddr*>(&address);
-    CHECK(::bind(listener_, any, length) == 0 && ::listen(listener_, 8) == 0);
-    CHECK(::getsockname(listener_, any, &length) == 0);
-    port = ntohs(address.sin_port);
-    thread_ = std::thread([this] { Run(); });
-  }
-  ~OneShotBackend() {
-    ::shutdown(listener_, SHUT_RDWR);
-    thread_.join();
-    ::close(listener_);
-  }
-  uint16_t port = 0;
-  std::string head;
-
- private:
-  void Run() {
-    const int connection = ::accept(listener_, nullptr, nullptr);
-    if (connection < 0) return;
-    char buffer[4096];
-    while (head.find("\r\n\r\n") == std::string::npos) {
-      const ssize_t n = ::recv(connection, buffer, sizeof(buffer), 0);
-      if (n <= 0) break;
-      head.append(buffer, static_cast<size_t>(n));
-    }
-    ::send(connection, answer_.data(), answer_.size(), MSG_NOSIGNAL);
+/// Answers with `answer`; over a connection that it upgrades it sends back what it gets until `end`
+/// has come.
+http::Server::Serve Answers(const std::string& answer) {
+  return [answer](const std::string&, int connection) {
+    http::Send(connection, answer);
     std::string got;
-    while (answer_.find(" 101 ") != std::string::npos && got.find("end") == std::string::npos) {
+    char buffer[4096];
+    while (answer.find(" 101 ") != std::string::npos && got.find("end") == std::string::npos) {
       const ssize_t n = ::recv(connection, buffer, sizeof(buffer), 0);
       if (n <= 0) break;
       got.append(buffer, static_cast<size_t>(n));
-      ::send(connection, buffer, static_cast<size_t>(n), MSG_NOSIGNAL);
+      http::Send(connection, std::string(buffer, static_cast<size_t>(n)));
     }
-    ::close(connection);
-  }
-  const std::string answer_;
-  const int listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  std::thread thread_;
-};
+  };
+}
 
 std::string PassedTo(uint16_t port, const std::string& sent) {
   const auto server = Started(Plain(), [port](const Request&,
@@ -251,22 +221,22 @@ std::string PassedTo(uint16_t port, const std::string& sent) {
 TEST(Server, PassesAnUpgradedConnectionOn) {
   const std::string upgraded = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\n\r\n";
   {
-    OneShotBackend backend(upgraded + "hi");
+    http::Server backend(Answers(upgraded + "hi"));
     EXPECT_EQ(PassedTo(backend.port, "early end"), upgraded + "hiearly end");
   }
   const std::string refused = "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno";
   {
-    OneShotBackend backend(refused);
+    http::Server backend(Answers(refused));
     EXPECT_EQ(PassedTo(backend.port, ""), refused);
   }
   {
-    OneShotBackend backend("HTTP/1.1 302 Found\r\nLocation: /y\r\n\r\n");
+    http::Server backend(Answers("HTTP/1.1 302 Found\r\nLocation: /y\r\n\r\n"));
     EXPECT_THAT(PassedTo(backend.port, ""),
                 AllOf(HasSubstr(" 500 "), HasSubstr("invalid upgrade response: status code 302")));
   }
   uint16_t nobody = 0;
   {
-    OneShotBackend backend("");
+    http::Server backend(Answers(""));
     nobody = backend.port;
   }
   EXPECT_THAT(PassedTo(nobody, ""), HasSubstr("error dialing backend: "));

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "libs/base/one_line.h"
+#include "libs/base/trim.h"
 #include "libs/node/pod_place.h"
 
 namespace splitlet::node {
@@ -18,12 +19,6 @@ std::optional<int64_t> ToInt(std::string_view text, int base = 10) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
-}
-
-std::string Trimmed(const std::string& text) {
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
 }
 
 constexpr int64_t kKib = 1024, kMib = 1024 * kKib, kGib = 1024 * kMib;
@@ -41,7 +36,7 @@ HugePages Named(int64_t bytes) {
 StatusOr<std::set<int64_t>> ParseCpuList(std::string_view list) {
   constexpr int64_t kMostCpus = 1 << 16;
   std::set<int64_t> cpus;
-  std::istringstream in{Trimmed(std::string(list))};
+  std::istringstream in{std::string(Trimmed(list))};
   std::string range;
   while (std::getline(in, range, ',')) {
     const size_t dash = range.find('-');

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "libs/base/text.h"
+#include "libs/base/trim.h"
 
 namespace splitlet::node {
 namespace {
@@ -19,12 +20,7 @@ std::string ReadFirst(fs::FileSystem& files, std::initializer_list<const char*> 
   return {};
 }
 
-std::string FirstLine(const std::string& text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string::npos) return {};
-  const std::string line = text.substr(begin, text.find('\n', begin) - begin);
-  return ToText(line.substr(0, line.find_last_not_of(" \t\r") + 1), kMaxFact);
-}
+std::string FactOf(std::string_view text) { return ToText(FirstLine(text), kMaxFact); }
 
 /// Without the quotes and backslashes of a shell.
 std::string Unquoted(std::string_view value) {
@@ -46,18 +42,17 @@ std::string ParseOsImage(const std::string& os_release) {
   std::istringstream in(os_release);
   std::string line;
   while (std::getline(in, line))
-    if (line.starts_with(kKey))
-      return FirstLine(Unquoted(std::string_view(line).substr(kKey.size())));
+    if (line.starts_with(kKey)) return FactOf(Unquoted(std::string_view(line).substr(kKey.size())));
   return "Linux";
 }
 
 SystemInfo ReadSystemInfo(fs::FileSystem& files) {
   SystemInfo info;
-  info.machine_id = FirstLine(ReadFirst(files, {"/etc/machine-id", "/var/lib/dbus/machine-id"}));
-  info.system_uuid = FirstLine(ReadFirst(files, {"/sys/class/dmi/id/product_uuid"}));
+  info.machine_id = FactOf(ReadFirst(files, {"/etc/machine-id", "/var/lib/dbus/machine-id"}));
+  info.system_uuid = FactOf(ReadFirst(files, {"/sys/class/dmi/id/product_uuid"}));
   if (info.system_uuid.empty()) info.system_uuid = info.machine_id;
-  info.boot_id = FirstLine(ReadFirst(files, {"/proc/sys/kernel/random/boot_id"}));
-  info.kernel_version = FirstLine(ReadFirst(files, {"/proc/sys/kernel/osrelease"}));
+  info.boot_id = FactOf(ReadFirst(files, {"/proc/sys/kernel/random/boot_id"}));
+  info.kernel_version = FactOf(ReadFirst(files, {"/proc/sys/kernel/osrelease"}));
   info.os_image = ParseOsImage(ReadFirst(files, {"/etc/os-release", "/usr/lib/os-release"}));
   return info;
 }

@@ -25,6 +25,11 @@ constexpr Duration kGcLimit = 120s;
 constexpr Duration kDiscardLimit = 15s;
 constexpr Duration kStreamLimit = 25s;
 
+/// How often the process was started in this boot.
+std::string StartsFile(const Layout& layout, const std::string& process) {
+  return layout.run_dir + "/" + process + "/starts";
+}
+
 struct Callee {
   const Clock& clock;
   const StatusOr<std::shared_ptr<grpc::Channel>>& channel;
@@ -187,7 +192,7 @@ StatusOr<std::shared_ptr<kube::PodStatus>> Client::GetPodStatus(const std::strin
 
 ProcessView Client::Ask(const std::string& process) const {
   ProcessView view{.name = process};
-  std::ifstream starts(layout_.run_dir + "/" + process + "/starts");
+  std::ifstream starts(StartsFile(layout_, process));
   uint64_t boot = 0, count = 0;
   if (starts >> boot >> count && count > 0) view.restarts = count - 1;
   auto info = Call<v1::Admin>({clock_, ChannelTo(process), process + " does not answer"},
@@ -202,8 +207,17 @@ ProcessView Client::Ask(const std::string& process) const {
   return view;
 }
 
+std::vector<std::string> Client::ProcessesHere() const {
+  std::vector<std::string> names = ProcessNames();
+  for (const std::string& name : ClusterProcessNames()) {
+    std::error_code unseen;
+    if (std::filesystem::exists(StartsFile(layout_, name), unseen)) names.push_back(name);
+  }
+  return names;
+}
+
 std::vector<ProcessView> Client::ListProcesses() const {
-  const auto& names = ProcessNames();
+  const auto names = ProcessesHere();
   std::vector<ProcessView> views(names.size());
   std::vector<std::jthread> threads;
   for (size_t i = 0; i < names.size(); ++i)

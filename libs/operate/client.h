@@ -56,6 +56,10 @@ class Client {
   NodePods ListPods(Detail detail) const;
   /// As `status` has it now.
   StatusOr<std::shared_ptr<kube::PodStatus>> GetPodStatus(const std::string& uid) const;
+  /// Those of every node, and what of a cluster's was started here since the stack last started
+  /// without an API server (docs/cluster.md).
+  std::vector<std::string> ProcessesHere() const;
+  /// Each of them.
   std::vector<ProcessView> ListProcesses() const;
   /// One of them.
   ProcessView Ask(const std::string& process) const;

@@ -1,7 +1,7 @@
 #include "services/config-source/config.h"
 
 #include "libs/config/kubelet_config.h"
-#include "libs/daemon/service.h"
+#include "libs/daemon/api_server.h"
 
 namespace splitlet::config_source {
 
@@ -16,9 +16,8 @@ StatusOr<ConfigSourceConfig> LoadConfigSourceConfig(const config::KubeletConfig&
                             .facts_directory = flags.state_dir + "/config-source",
                             .has_objects = !file.splitlet.objects_path.empty(),
                             .kubeconfig = flags.kubeconfig,
+                            .api_content = daemon::ApiContentOf(file),
                             .offline_start = file.splitlet.offline_start};
-  if (file.api.content_type == "application/json")
-    config.api_content = apiclient::ContentType::kJson;
   if (!flags.manifests.empty()) config.static_pod_path = flags.manifests;
   while (config.static_pod_path.size() > 1 && config.static_pod_path.ends_with('/'))
     config.static_pod_path.pop_back();

@@ -1,6 +1,6 @@
-#include "libs/apiclient/connect.h"
 #include "libs/base/random.h"
 #include "libs/config/kubelet_config.h"
+#include "libs/daemon/api_server.h"
 #include "libs/daemon/run_service.h"
 #include "libs/daemon/service.h"
 #include "libs/fs/file_watcher.h"
@@ -13,9 +13,6 @@
 
 namespace splitlet::config_source {
 namespace {
-
-/// Servers and their audit logs know a node agent by its first word.
-constexpr std::string_view kUserAgent = "kubelet/v1.36.0 (linux/amd64) splitlet-config-source";
 
 StatusOr<std::unique_ptr<daemon::Service>> MakeConfigSource(daemon::ServiceContext& context) {
   ASSIGN_OR_RETURN(auto config, LoadConfigSourceConfig(context.config(), context.flags()),
@@ -36,15 +33,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeConfigSource(daemon::ServiceConte
                         .metrics = context.metrics(),
                         .events = context.events(),
                         .seed = RandomSeed()};
-  if (!config.kubeconfig.empty()) {
-    ASSIGN_OR_RETURN(deps.api,
-                     apiclient::Connect({.clock = context.clock(),
-                                         .files = context.files(),
-                                         .log = context.log(),
-                                         .kubeconfig = config.kubeconfig,
-                                         .user_agent = std::string(kUserAgent)}),
-                     "API server");
-  }
+  ASSIGN_OR_RETURN(deps.api, daemon::ConnectApi(context), "pods of the API server");
   return ServeConfigSource(
       context.loop(), std::make_unique<ConfigSourceService>(std::move(deps), std::move(config)));
 }

@@ -406,8 +406,6 @@ TEST(Inventory, NamesOnDisk) {
   EXPECT_EQ(ContainerIdOfLink("web_default_app-0123456789ab.log"), "0123456789ab");
   EXPECT_EQ(ContainerIdOfLink("web_default_app-01.log"), "") << "too short for an id";
   EXPECT_EQ(ContainerIdOfLink("web"), "");
-  EXPECT_EQ(ParseMountPoints("36 35 98:0 / /mnt/a rw\n37 35 98:0 / /mnt/b rw - x\nbroken\n"),
-            (List{"/mnt/a", "/mnt/b"}));
 }
 
 TEST(Images, NamesAreCompleted) {

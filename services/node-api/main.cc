@@ -1,8 +1,7 @@
 #include "libs/apiclient/client.h"
-#include "libs/apiclient/connect.h"
 #include "libs/base/processes.h"
 #include "libs/config/kubelet_config.h"
-#include "libs/daemon/flags.h"
+#include "libs/daemon/api_server.h"
 #include "libs/daemon/run_service.h"
 #include "libs/daemon/service.h"
 #include "libs/fs/read_within.h"
@@ -25,18 +24,12 @@ struct ApiServer {
 };
 
 StatusOr<std::shared_ptr<Reviewer>> ConnectReviewer(daemon::ServiceContext& context) {
-  if (context.flags().kubeconfig.empty()) return std::shared_ptr<Reviewer>();
   auto server = std::make_shared<ApiServer>();
-  ASSIGN_OR_RETURN(server->transport,
-                   apiclient::Connect({.clock = context.clock(),
-                                       .files = context.files(),
-                                       .log = context.log(),
-                                       .kubeconfig = context.flags().kubeconfig,
-                                       .user_agent = fmt::format("kubelet/v1.36.0 splitlet/{}",
-                                                                 daemon::Version())}),
-                   "kubeconfig");
-  server->client = std::make_unique<apiclient::Client>(context.clock(), *server->transport,
-                                                       apiclient::Client::Options{});
+  ASSIGN_OR_RETURN(server->transport, daemon::ConnectApi(context), "reviews");
+  if (server->transport == nullptr) return std::shared_ptr<Reviewer>();
+  server->client = std::make_unique<apiclient::Client>(
+      context.clock(), *server->transport,
+      apiclient::Client::Options{.content = daemon::ApiContentOf(context.config())});
   server->reviewer = MakeReviewer(*server->client);
   return std::shared_ptr<Reviewer>(server, server->reviewer.get());
 }

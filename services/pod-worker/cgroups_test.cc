@@ -154,16 +154,18 @@ TEST_F(Cgroups, WhatIsLeftBehindIsKilled) {
 
 /// The pages of a volume in memory are charged to it.
 TEST_F(Cgroups, StaysWhileAVolumeOfThePodDoes) {
-  auto pod = TestPod{}.Make();
+  auto pod = Asking({}, "1", "");
   auto& volume = *pod.mutable_spec()->add_volumes();
   volume.set_name("cache");
   volume.mutable_volume_source()->mutable_empty_dir()->set_medium("Memory");
   MountAt(*pod.mutable_spec()->mutable_containers(0), "cache");
   Start();
   ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(Value("/kubepods/burstable/poduid-web/cpu.weight"), "39");
   mounts.FailUnmount(FailedPrecondition("busy"));
   End(pod);
-  EXPECT_THAT(PodDirs(), ElementsAre("/kubepods/besteffort/poduid-web"));
+  EXPECT_THAT(PodDirs(), ElementsAre("/kubepods/burstable/poduid-web"));
+  EXPECT_EQ(Value("/kubepods/burstable/poduid-web/cpu.weight"), "1") << "it competes with nobody";
   mounts.FailUnmount(OkStatus());
   RunFor(5s);
   EXPECT_THAT(PodDirs(), IsEmpty());
@@ -254,6 +256,35 @@ TEST_F(Cgroups, TheSharesOfAClassFollowItsPods) {
   kernel.Drop(kTop + "/kubepods/besteffort");
   RunFor(61s);
   EXPECT_EQ(Value("/kubepods/besteffort/cpu.weight"), "1") << "made again";
+}
+
+TEST_F(Cgroups, MemoryOfPodsIsKeptForThemAndAbove) {
+  config.node.memory_qos = {.on = true, .keep = true};
+  const auto burst = Asking({.name = "burst", .uid = "uid-burst"}, "1000", "");
+  const auto full = Asking({.name = "full", .uid = "uid-full"}, "500", "500");
+  Start();
+  for (const auto& pod : {burst, full}) ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(Value("/kubepods/poduid-full/memory.min"), "500");
+  EXPECT_EQ(Value("/kubepods/poduid-full/memory.low"), "");
+  EXPECT_EQ(Value("/kubepods/burstable/poduid-burst/memory.low"), "1000");
+  EXPECT_EQ(Value("/kubepods/burstable/memory.low"), "1000");
+  EXPECT_EQ(Value("/kubepods/memory.min"), "1500");
+  End(burst);
+  EXPECT_EQ(Value("/kubepods/burstable/memory.low"), "0");
+  EXPECT_EQ(Value("/kubepods/memory.min"), "500");
+  config.node.memory_qos.keep = false;
+  Restart();
+  RunFor(61s);
+  EXPECT_EQ(Value("/kubepods/memory.min"), "0") << "what was kept is given back";
+}
+
+TEST_F(Cgroups, WithoutTheFeatureNoMemoryIsKept) {
+  const auto full = Asking({.name = "full", .uid = "uid-full"}, "500", "500");
+  Start();
+  ASSERT_TRUE(RunPod(full).ok());
+  for (const char* file : {"/kubepods/memory.min", "/kubepods/burstable/memory.low",
+                           "/kubepods/poduid-full/memory.min"})
+    EXPECT_EQ(Value(file), "") << file;
 }
 
 /// With slices of systemd, on a bus.

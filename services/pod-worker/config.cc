@@ -1,8 +1,11 @@
 #include "services/pod-worker/config.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 
+#include "libs/config/memory_qos.h"
 #include "libs/daemon/lock_file.h"
 #include "libs/fs/path.h"
 #include "libs/fs/state_id.h"
@@ -18,7 +21,7 @@ size_t ParallelPulls(const config::KubeletConfig& kubelet) {
   return kubelet.serialize_image_pulls ? 1 : static_cast<size_t>(kubelet.max_parallel_image_pulls);
 }
 
-constexpr uint64_t kMaxProcFile = 1u << 20;
+constexpr uint64_t kMaxProcFile = 1u << 20, kMaxConfig = 1u << 20;
 
 node::NodeLimits LimitsOf(const config::KubeletConfig& kubelet) {
   return {.max_pods = kubelet.max_pods,
@@ -81,6 +84,18 @@ StatusOr<CgroupSettings> CgroupsOf(const config::KubeletConfig& kubelet,
   cgroups.enforced = kubelet.enforce_allocatable;
   RETURN_IF_ERROR(AddReserved(kubelet, cgroups), "enforceNodeAllocatable");
   return cgroups;
+}
+
+/// Version 1 of cgroups keeps no memory for anybody.
+StatusOr<MemoryQos> MemoryQosOf(const daemon::Flags& flags, fs::FileSystem& files, bool v2) {
+  if (flags.config_file.empty() || !v2) return MemoryQos{};
+  ASSIGN_OR_RETURN(const auto text, files.Read(flags.config_file, kMaxConfig), "{}",
+                   flags.config_file);
+  ASSIGN_OR_RETURN(const auto read, config::ReadMemoryQos(text), "{}", flags.config_file);
+  return MemoryQos{.on = read.enabled,
+                   .keep = read.tiered,
+                   .throttling_factor = read.throttling_factor,
+                   .page_bytes = ::sysconf(_SC_PAGESIZE)};
 }
 
 /// A node of an API server is set up as a kubelet's; another one where the file says so.
@@ -163,8 +178,10 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const config::KubeletCon
                  .selinux = ReadSelinux(files),
                  .huge_pages = machine.huge_pages,
                  .thermal_paths = ReadThermalPaths(files)};
+  ASSIGN_OR_RETURN(config.node.memory_qos, MemoryQosOf(flags, files, cgroups.v2), "MemoryQoS");
   RETURN_IF_ERROR(CheckMachine(flags, kubelet, files, config.node), "machine");
   config.machine = MachineOf(flags, kubelet);
+  config.machine.swap_on = config.node.swap_bytes > 0;
   return config;
 }
 

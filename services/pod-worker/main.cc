@@ -4,9 +4,9 @@
 #include <random>
 
 #include "libs/apiclient/client_metrics.h"
-#include "libs/apiclient/connect.h"
 #include "libs/cri/grpc_runtime.h"
 #include "libs/cri/grpc_streaming.h"
+#include "libs/daemon/api_server.h"
 #include "libs/daemon/lock_file.h"
 #include "libs/daemon/run_service.h"
 #include "libs/dbus/connection.h"
@@ -37,7 +37,6 @@ constexpr int kHangsAfter = 30;
 /// For calls that make something when the process is to end: cut off, containerd calls a container
 /// failed that it was about to start.
 constexpr Duration kStopGrace = 3s;
-constexpr const char* kUserAgent = "kubelet/v1.36.0 (linux/amd64) splitlet-pod-worker";
 
 struct Process final : daemon::Service {
   Process(daemon::ServiceContext& context, const Config& config, daemon::RuntimeLock lock)
@@ -117,24 +116,13 @@ bool HasLivePod(const PodWorkerService& workers, const std::string& uid) {
 }
 
 Status ConnectApi(daemon::ServiceContext& context, Process& p) {
-  const std::string& kubeconfig = context.flags().kubeconfig;
-  if (kubeconfig.empty()) return OkStatus();
-  const auto& settings = context.config().api;
-  ASSIGN_OR_RETURN(p.api,
-                   apiclient::Connect({.clock = context.clock(),
-                                       .files = context.files(),
-                                       .log = context.log(),
-                                       .kubeconfig = kubeconfig,
-                                       .user_agent = kUserAgent}),
-                   "API server");
-  const auto content = settings.content_type == apiclient::kJsonType
-                           ? apiclient::ContentType::kJson
-                           : apiclient::ContentType::kProtobuf;
+  ASSIGN_OR_RETURN(p.api, daemon::ConnectApi(context), "objects of pods");
+  if (p.api == nullptr) return OkStatus();
   p.api_objects = std::make_unique<ApiCache>(
       ApiContext{context.clock(), context.loop(), context.strands(), *p.api, p.api_jitter,
-                 context.log(), content,
+                 context.log(), daemon::ApiContentOf(context.config()),
                  std::make_shared<apiclient::ClientMetrics>(context.metrics())},
-      ChangeDetectionOf(settings.change_detection));
+      ChangeDetectionOf(context.config().api.change_detection));
   return OkStatus();
 }
 
@@ -155,12 +143,14 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
         FolderObjects::Deps{context.loop(), context.strands(), context.files(),
                             fs::MakeInotifyWatcher(), context.log()},
         config.objects_path);
-  RETURN_IF_ERROR(ConnectApi(context, p), "objects of pods");
+  RETURN_IF_ERROR(ConnectApi(context, p), "--kubeconfig");
   if (config.machine.checked_sysctls)
-    RETURN_IF_ERROR(EnsureSysctls(p.kernel, SysctlRule::kCheck), "protectKernelDefaults");
+    RETURN_IF_ERROR(EnsureSysctls(context.files(), fs::WriteInPlace, SysctlRule::kCheck),
+                    "protectKernelDefaults");
   p.machine = std::make_unique<MachineSetup>(
-      MachineSetup::Deps{context.loop(), context.strands(), p.kernel, process::RunProgram,
-                         context.events(), context.log(), config.node.name},
+      MachineSetup::Deps{context.loop(), context.strands(), context.files(), fs::WriteInPlace,
+                         p.mounts, process::RunProgram, context.events(), context.log(),
+                         config.node.name, config.node.pod_roots.root_dir},
       config.machine);
   p.workers = std::make_unique<PodWorkerService>(Deps{context.clock(),
                                                       context.loop(),

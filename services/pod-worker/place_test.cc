@@ -1,3 +1,5 @@
+#include <fmt/ranges.h>
+
 #include "libs/node/pod_place.h"
 #include "services/pod-worker/pod_worker_fixture.h"
 
@@ -153,6 +155,36 @@ TEST_F(Place, WithAMarkThatNamesAnotherNothingIsMadeOrRemoved) {
   RunFor(60s);
   EXPECT_TRUE(Exists(std::string("/kubelet/pods/uid-other") + kScratch + "/f"));
   EXPECT_NE(Record()->state(), v1::FINISHED) << "its volumes may be there still";
+}
+
+TEST_F(Place, AServerOfAVolumeThatHangsHoldsUpItsPodAlone) {
+  FailPoints points(
+      {[] {}, [this](int64_t nanoseconds) { all.Charge(std::chrono::nanoseconds{nanoseconds}); }});
+  FailPoints::SetCurrent(&points);
+  ASSERT_TRUE(points.Set("pod-worker.mount-nfs.before", "1*delay(100s)->off").ok());
+  std::vector<std::string> ran;
+  run_program = [&ran](const process::Program& program) -> StatusOr<std::string> {
+    ran.push_back(fmt::format("{}", fmt::join(program.argv, " ")));
+    return std::string();
+  };
+  auto far = TestPod{.name = "far", .uid = "uid-far"}.Make();
+  auto& volume = *far.mutable_spec()->add_volumes();
+  volume.set_name("v");
+  auto& nfs = *volume.mutable_volume_source()->mutable_nfs();
+  nfs.set_server("s");
+  nfs.set_path("/e");
+  MountAt(*far.mutable_spec()->mutable_containers(0), "v");
+  Start();
+  RunPod(far).IgnoreError();
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  RunFor(10s);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+  EXPECT_EQ(Show("uid-far"), "");
+  RunFor(2min);
+  EXPECT_EQ(Show("uid-far"), "app/0=running sandbox/0=ready");
+  EXPECT_EQ(ran, std::vector<std::string>{
+                     "mount -t nfs s:/e /kubelet/pods/uid-far/volumes/kubernetes.io~nfs/v"});
+  FailPoints::SetCurrent(nullptr);
 }
 
 }  // namespace

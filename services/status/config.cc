@@ -4,7 +4,6 @@
 
 #include "libs/base/processes.h"
 #include "libs/config/kubelet_config.h"
-#include "libs/daemon/service.h"
 
 namespace splitlet::status {
 
@@ -42,10 +41,9 @@ StatusConfig LoadStatusConfig(const config::KubeletConfig& file, const daemon::F
   config.lease_duration_seconds = file.api.lease_duration_seconds;
   config.api_timeout = std::min(config.status_update_frequency,
                                 Duration{std::chrono::seconds{config.lease_duration_seconds}});
-  config.api_qps = file.api.qps;
-  config.api_burst = file.api.burst;
-  config.event_qps = file.api.event_qps;
-  config.event_burst = file.api.event_burst;
+  config.api_content = daemon::ApiContentOf(file);
+  config.api_rate = daemon::ApiRateOf(file.api.qps, file.api.burst);
+  config.event_rate = daemon::ApiRateOf(file.api.event_qps, file.api.event_burst);
   config.identity = {.node_name = flags.node_name,
                      .kubeconfig = flags.kubeconfig,
                      .bootstrap_kubeconfig = flags.bootstrap_kubeconfig,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "libs/base/clock.h"
+#include "libs/daemon/api_server.h"
 #include "libs/node/resources.h"
 #include "services/status/api/node_object.h"
 #include "services/status/identity/identity.h"
@@ -48,8 +49,9 @@ struct StatusConfig {
   int32_t lease_duration_seconds = 40;
   Duration api_timeout = std::chrono::seconds{10};  // of each request for node and lease
   uint64_t seed = 1;                                // of jitter
-  int32_t api_qps = 50, api_burst = 100;            // of pods; not above 0: no limit
-  int32_t event_qps = 50, event_burst = 100;
+  apiclient::ContentType api_content = apiclient::ContentType::kProtobuf;
+  daemon::ApiRate api_rate{.qps = 50, .burst = 100};  // of pods
+  daemon::ApiRate event_rate{.qps = 50, .burst = 100};
   IdentityOptions identity;  // without a kubeconfig: none
 };
 

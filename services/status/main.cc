@@ -1,10 +1,9 @@
-#include "libs/apiclient/connect.h"
 #include "libs/base/random.h"
 #include "libs/bus/typed.h"
 #include "libs/config/kubelet_config.h"
+#include "libs/daemon/api_server.h"
 #include "libs/daemon/run_service.h"
 #include "libs/daemon/service.h"
-#include "libs/node/machine.h"
 #include "libs/peers/desired_owner.h"
 #include "services/status/rpc.h"
 #include "services/status/status_service.h"
@@ -12,14 +11,11 @@
 namespace splitlet::status {
 namespace {
 
+/// How fast pods and events may ask is bounded for each (StatusConfig); node and lease wait for
+/// nobody.
 StatusOr<std::unique_ptr<apiclient::Transport>> ConnectApi(daemon::ServiceContext& context,
                                                            const std::string& kubeconfig) {
-  return apiclient::Connect({.clock = context.clock(),
-                             .files = context.files(),
-                             .log = context.log(),
-                             .kubeconfig = kubeconfig,
-                             .user_agent = fmt::format("kubelet/{} (linux/{}) splitlet-status",
-                                                       kKubeletVersion, node::Architecture())});
+  return daemon::ConnectApi(context, {.kubeconfig = kubeconfig, .limited = false});
 }
 
 StatusOr<std::unique_ptr<daemon::Service>> MakeStatusService(daemon::ServiceContext& context) {

@@ -93,30 +93,29 @@ void StatusService::ListenToViews() {
   deps_.runtime.OnState([this] { pods_.OnRuntimeState(); });
 }
 
-std::shared_ptr<apiclient::Client> StatusService::PodsClient(double qps, int burst) {
+std::shared_ptr<apiclient::Client> StatusService::PodsClient(const daemon::ApiRate& rate) {
   auto options = ApiOptions();
-  if (qps > 0)
-    options.limiter = std::make_shared<apiclient::RateLimiter>(deps_.clock, qps, std::max(burst, 1),
-                                                               deps_.api_wait);
+  options.limiter =
+      std::make_shared<apiclient::RateLimiter>(deps_.clock, rate.qps, rate.burst, deps_.api_wait);
   return std::make_shared<apiclient::Client>(deps_.clock, *deps_.pods_api, std::move(options));
 }
 
 void StatusService::MakePodsApi() {
   if (deps_.pods_api == nullptr) return;
-  server_pods_ = std::make_unique<PodsAtServer>(
-      PodsAtServer::Deps{.clock = deps_.clock,
-                         .loop = deps_.loop,
-                         .strands = deps_.strands,
-                         .client = PodsClient(config_.api_qps, config_.api_burst),
-                         .events = PodsClient(config_.event_qps, config_.event_burst),
-                         .finished = deps_.finished,
-                         .owner = deps_.owner,
-                         .table = deps_.table,
-                         .desired = deps_.desired,
-                         .workers = deps_.workers,
-                         .node_name = config_.node_name,
-                         .metrics = deps_.metrics,
-                         .log = deps_.log});
+  server_pods_ =
+      std::make_unique<PodsAtServer>(PodsAtServer::Deps{.clock = deps_.clock,
+                                                        .loop = deps_.loop,
+                                                        .strands = deps_.strands,
+                                                        .client = PodsClient(config_.api_rate),
+                                                        .events = PodsClient(config_.event_rate),
+                                                        .finished = deps_.finished,
+                                                        .owner = deps_.owner,
+                                                        .table = deps_.table,
+                                                        .desired = deps_.desired,
+                                                        .workers = deps_.workers,
+                                                        .node_name = config_.node_name,
+                                                        .metrics = deps_.metrics,
+                                                        .log = deps_.log});
 }
 
 void StatusService::MakeIdentity() {
@@ -152,7 +151,7 @@ void StatusService::OnAddresses() {
 }
 
 apiclient::Client::Options StatusService::ApiOptions() const {
-  return {.metrics = api_metrics_, .wait = deps_.api_wait};
+  return {.content = config_.api_content, .metrics = api_metrics_, .wait = deps_.api_wait};
 }
 
 void StatusService::MakeNodeApi() {

@@ -96,7 +96,7 @@ class StatusService {
   void OnAddresses();
   void ListenToViews();
   apiclient::Client::Options ApiOptions() const;
-  std::shared_ptr<apiclient::Client> PodsClient(double qps, int burst);
+  std::shared_ptr<apiclient::Client> PodsClient(const daemon::ApiRate& rate);
   void MakeNodeApi();
   void MakePodsApi();
   void MakeIdentity();

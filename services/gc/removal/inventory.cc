@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <optional>
-#include <sstream>
 #include <utility>
 
+#include "libs/fs/mount_table.h"
 #include "libs/fs/path.h"
 #include "libs/node/pod_place.h"
 
@@ -56,8 +56,8 @@ std::string WhyBlocked(fs::FileSystem& files, const std::string& dir,
 }
 
 std::optional<std::vector<std::string>> ReadMountPoints(fs::FileSystem& files) {
-  const auto text = files.Read("/proc/self/mountinfo", kMaxMountInfoBytes);
-  if (text.ok()) return ParseMountPoints(*text);
+  const auto text = files.Read(fs::kMountTable, kMaxMountInfoBytes);
+  if (text.ok()) return fs::ParseMountPoints(*text);
   // Without /proc a mount is still seen when its directory is emptied.
   if (text.status().code() == StatusCode::kNotFound) return std::vector<std::string>();
   return std::nullopt;
@@ -174,20 +174,6 @@ std::string ContainerIdOfLink(const std::string& name) {
   if (dash == std::string_view::npos) return "";
   const std::string_view id = stem.substr(dash + 1);
   return id.size() < kMinIdLength ? "" : std::string(id);
-}
-
-std::vector<std::string> ParseMountPoints(std::string_view mountinfo) {
-  std::vector<std::string> points;
-  std::istringstream lines{std::string(mountinfo)};
-  for (std::string line; std::getline(lines, line);) {
-    // 36 35 98:0 /root /mount/point options...
-    std::istringstream fields(line);
-    std::string field;
-    for (int i = 0; i < 5 && fields >> field; ++i) {
-      if (i == 4) points.push_back(field);
-    }
-  }
-  return points;
 }
 
 }  // namespace splitlet::gc

@@ -65,7 +65,5 @@ StatusOr<Inventory> ReadInventory(fs::FileSystem& files, cri::Reader& reader, co
 std::string UidOfLogDirectory(const std::string& name);
 /// The container id in the name of a link; empty when there is none of at least 6 characters.
 std::string ContainerIdOfLink(const std::string& name);
-/// Mount points of /proc/self/mountinfo.
-std::vector<std::string> ParseMountPoints(std::string_view mountinfo);
 
 }  // namespace splitlet::gc

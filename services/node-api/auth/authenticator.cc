@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 
+#include "libs/base/trim.h"
 #include "libs/kube/time_text.h"
 
 namespace splitlet::node_api {
@@ -14,12 +15,6 @@ namespace {
 
 constexpr std::string_view kProtocolPrefix = "base64url.bearer.authorization.k8s.io.";
 constexpr size_t kMaxToken = 32 << 10;
-
-std::string_view Trimmed(std::string_view text) {
-  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
-  return text;
-}
 
 std::vector<std::string_view> ListOf(std::string_view text) {
   std::vector<std::string_view> items;

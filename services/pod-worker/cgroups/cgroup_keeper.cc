@@ -2,11 +2,11 @@
 
 namespace splitlet::pod_worker {
 
-int64_t CgroupKeeper::BurstableMillicores() const {
-  int64_t sum = 0;
+ClassRequests CgroupKeeper::SumOfPods() const {
+  ClassRequests sum;
   for (const auto& [uid, worker] : deps_.workers)
     if (worker->state == WorkerState::kSyncing || worker->state == WorkerState::kTerminating)
-      sum += worker->traits.burstable_millicores;
+      sum += worker->traits.class_requests;
   return sum;
 }
 
@@ -19,9 +19,9 @@ void CgroupKeeper::SetShares() {
   again_ = setting_;
   if (setting_) return;
   setting_ = true;
-  deps_.strands.Run("cgroups", [this, millicores = BurstableMillicores()] {
+  deps_.strands.Run("cgroups", [this, requests = SumOfPods()] {
     const Status limited = deps_.cgroups.LimitAll();
-    const Status set = deps_.cgroups.SetShares(millicores);
+    const Status set = deps_.cgroups.SetShares(requests);
     deps_.loop.Post([this, limited, set] { OnSharesSet(limited, set); });
   });
 }

@@ -55,7 +55,7 @@ class CgroupKeeper {
   void OnMarkedListed(const StatusOr<std::vector<std::string>>& uids);
   /// On the pod's strand. What has a sandbox has somebody who will come.
   Status DestroyForgotten(const std::string& uid) const;
-  int64_t BurstableMillicores() const;
+  ClassRequests SumOfPods() const;
 
   const Deps deps_;
   bool setting_ = false, again_ = false;

@@ -2,7 +2,6 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/fail_point.h"
-#include "services/pod-worker/cgroups/pod_limits.h"
 
 namespace splitlet::pod_worker {
 
@@ -57,16 +56,29 @@ Status PodCgroups::Prepare() const {
       "class Burstable");
   // What the kernel refuses, as a limit below what is used, it may take later.
   deps_.log.LogIfError(LimitAll(), "limit all pods");
-  if (!shared) deps_.log.LogIfError(SetShares(0), "shares of the classes of pods");
+  if (!shared) deps_.log.LogIfError(SetShares({}), "shares of the classes of pods");
   return OkStatus();
 }
 
-Status PodCgroups::SetShares(int64_t burstable_millicores) const {
+/// Where nothing is kept, what was before is taken back.
+Status PodCgroups::KeepMemory(const ClassRequests& requests) const {
+  const MemoryQos& qos = deps_.node.memory_qos;
+  if (!qos.on) return OkStatus();
+  const int64_t burstable = qos.keep ? requests.burstable_memory_bytes : 0;
+  const int64_t guaranteed = qos.keep ? requests.guaranteed_memory_bytes : 0;
+  const Status all = tree_->Set(InTree(cgroup::NodeName(settings_.root)),
+                                {.memory_min_bytes = guaranteed + burstable});
+  const Status low = tree_->Set(InTree(cgroup::QosName(settings_.root, kube::QosClass::kBurstable)),
+                                {.memory_min_bytes = 0, .memory_low_bytes = burstable});
+  return all.ok() ? low : all;
+}
+
+Status PodCgroups::SetShares(const ClassRequests& requests) const {
   if (!settings_.enabled || !tree_) return OkStatus();
   const struct {
     kube::QosClass qos;
     int64_t millicores;
-  } kClasses[] = {{kube::QosClass::kBurstable, burstable_millicores},
+  } kClasses[] = {{kube::QosClass::kBurstable, requests.burstable_millicores},
                   {kube::QosClass::kBestEffort, 0}};
   Status first;
   for (const auto& each : kClasses) {
@@ -75,7 +87,8 @@ Status PodCgroups::SetShares(int64_t burstable_millicores) const {
     if (set.ok()) set = tree_->Set(name, QosCgroupLimits(each.millicores, deps_.node.huge_pages));
     if (!set.ok() && first.ok()) first = set;
   }
-  return first;
+  const Status kept = KeepMemory(requests);
+  return first.ok() ? kept : first;
 }
 
 StatusOr<std::optional<cgroup::Name>> PodCgroups::ReadMark(const std::string& uid) const {
@@ -96,7 +109,8 @@ Status PodCgroups::Limit(const kube::Pod& pod, const cgroup::Name& name) const {
                                     .cpu_quota = deps_.node.cpu_quota,
                                     .cpu_period_us = deps_.node.cpu_period_us,
                                     .pids = settings_.pod_pids,
-                                    .huge_pages = deps_.node.huge_pages}),
+                                    .huge_pages = deps_.node.huge_pages,
+                                    .keep_memory = deps_.node.memory_qos.keep}),
                    "limits");
   return tree_->Set(name, limits);
 }
@@ -133,6 +147,14 @@ StatusOr<bool> PodCgroups::IsGone(const std::string& uid) const {
   if (!name) return false;
   ASSIGN_OR_RETURN(const bool there, tree_->Exists(*name), "{}", cgroup::CgroupfsPath(*name));
   return !there;
+}
+
+Status PodCgroups::LowerShares(const std::string& uid) const {
+  if (!tree_) return OkStatus();
+  ASSIGN_OR_RETURN(const auto name, ReadMark(uid), "mark");
+  if (!name) return OkStatus();
+  ASSIGN_OR_RETURN(const bool there, tree_->Exists(*name), "{}", cgroup::CgroupfsPath(*name));
+  return there ? tree_->Set(*name, {.cpu_shares = cgroup::kMinShares}) : OkStatus();
 }
 
 Status PodCgroups::Destroy(const std::string& uid) const {

@@ -20,6 +20,7 @@
 #include "libs/cgroup/tree.h"
 #include "libs/fs/file_system.h"
 #include "libs/kube/pod_types.h"
+#include "services/pod-worker/cgroups/pod_limits.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 
 namespace splitlet::pod_worker {
@@ -61,8 +62,8 @@ class PodCgroups {
   const CgroupSettings& settings() const { return settings_; }
   /// What all pods may use together.
   Status LimitAll() const;
-  /// Of the classes; all is tried, the first error told.
-  Status SetShares(int64_t burstable_millicores) const;
+  /// Of the classes, and the memory that is kept for them; all is tried, the first error told.
+  Status SetShares(const ClassRequests& requests) const;
   /// For the pod's sandbox, which is about to be made: its cgroup_parent; empty: the runtime places
   /// it. One that could not be limited is logged.
   StatusOr<std::string> Ensure(const kube::Pod& pod) const;
@@ -70,6 +71,8 @@ class PodCgroups {
   StatusOr<std::string> ParentOf(const std::string& uid) const;
   /// It was made here, and is there no more.
   StatusOr<bool> IsGone(const std::string& uid) const;
+  /// Nothing of it runs any more, and it has to stay: it competes with no pod for CPU.
+  Status LowerShares(const std::string& uid) const;
   /// Idempotent. FAILED_PRECONDITION while processes still end.
   Status Destroy(const std::string& uid) const;
   /// UIDs of all pods that have one of ours.
@@ -82,6 +85,7 @@ class PodCgroups {
     return cgroup::InTree(settings_.driver, name);
   }
   Status EnforceReserved() const;
+  Status KeepMemory(const ClassRequests& requests) const;
   Status Limit(const kube::Pod& pod, const cgroup::Name& name) const;
 
   const Deps deps_;

@@ -55,6 +55,8 @@ StatusOr<cgroup::Limits> PodCgroupLimits(const PodLimitsInput& in) {
   out.cpu_shares = cgroup::CpuShares(kube::Of(requests, kube::kCpu).MilliValue());
   const bool guaranteed = qos == kube::QosClass::kGuaranteed;
   if (guaranteed || IsLimited(in.pod, kube::kCpu)) SetQuota(in, limits, out);
+  const int64_t kept = kube::Of(requests, kube::kMemory).Value();
+  if (in.keep_memory && kept > 0) (guaranteed ? out.memory_min_bytes : out.memory_low_bytes) = kept;
   const int64_t memory = kube::Of(limits, kube::kMemory).Value();
   if ((guaranteed || IsLimited(in.pod, kube::kMemory)) && memory > 0) out.memory_bytes = memory;
   return out;
@@ -106,11 +108,26 @@ cgroup::Limits QosCgroupLimits(int64_t millicores, const std::vector<node::HugeP
   return out;
 }
 
-int64_t BurstableMillicores(const kube::Pod& pod) {
+ClassRequests& ClassRequests::operator+=(const ClassRequests& other) {
+  burstable_millicores += other.burstable_millicores;
+  burstable_memory_bytes += other.burstable_memory_bytes;
+  guaranteed_memory_bytes += other.guaranteed_memory_bytes;
+  return *this;
+}
+
+ClassRequests ClassRequestsOf(const kube::Pod& pod) {
   const auto qos = kube::QosOf(pod);
   const auto requests = kube::PodRequests(pod);
-  if (!qos.ok() || !requests.ok() || *qos != kube::QosClass::kBurstable) return 0;
-  return kube::Of(*requests, kube::kCpu).MilliValue();
+  if (!qos.ok() || !requests.ok()) return {};
+  const int64_t memory = kube::Of(*requests, kube::kMemory).Value();
+  switch (*qos) {
+    case kube::QosClass::kGuaranteed: return {.guaranteed_memory_bytes = memory};
+    case kube::QosClass::kBurstable:
+      return {.burstable_millicores = kube::Of(*requests, kube::kCpu).MilliValue(),
+              .burstable_memory_bytes = memory};
+    case kube::QosClass::kBestEffort: return {};
+  }
+  UNREACHABLE();
 }
 
 }  // namespace splitlet::pod_worker

@@ -24,6 +24,7 @@ struct PodLimitsInput {
   int64_t cpu_period_us = 100'000;
   int64_t pids = -1;                               // below 1: no limit
   const std::vector<node::HugePages>& huge_pages;  // sizes of the node
+  bool keep_memory = false;                        // that is requested
 };
 StatusOr<cgroup::Limits> PodCgroupLimits(const PodLimitsInput& input);
 
@@ -43,7 +44,13 @@ StatusOr<cgroup::Limits> ReservedLimits(const std::map<std::string, std::string>
 /// Of the classes that have a cgroup of their own; 2 shares for no CPU.
 cgroup::Limits QosCgroupLimits(int64_t millicores, const std::vector<node::HugePages>& huge_pages);
 
-/// What a pod adds to the shares of its class: 0 but for Burstable.
-int64_t BurstableMillicores(const kube::Pod& pod);
+/// What a pod adds to the cgroups above its own, and what all of them add.
+struct ClassRequests {
+  int64_t burstable_millicores = 0;
+  int64_t burstable_memory_bytes = 0, guaranteed_memory_bytes = 0;
+  ClassRequests& operator+=(const ClassRequests& other);
+  bool operator==(const ClassRequests&) const = default;
+};
+ClassRequests ClassRequestsOf(const kube::Pod& pod);
 
 }  // namespace splitlet::pod_worker

@@ -84,13 +84,48 @@ TEST(PodCgroupLimits, OfTheConfiguration) {
   EXPECT_EQ(limits->huge_pages.at("2MB"), 4 * kMi);
 }
 
+TEST(PodCgroupLimits, MemoryIsKeptByClassWhereItIsAskedFor) {
+  const struct {
+    const char* name;
+    kube::Pod pod;
+    bool keep;
+    std::optional<int64_t> min, low;
+  } kCases[] = {
+      {"Guaranteed", PodOf({{{}, {{"cpu", "1"}, {"memory", "64Mi"}}}}), true, 64 * kMi, {}},
+      {"Burstable",
+       PodOf({{{{"memory", "32Mi"}}, {}}, {{{"memory", "1Mi"}}, {}}}),
+       true,
+       {},
+       33 * kMi},
+      {"Burstable without a request of memory", PodOf({{{{"cpu", "1"}}, {}}}), true, {}, {}},
+      {"BestEffort", PodOf({{}}), true, {}, {}},
+      {"not kept", PodOf({{{}, {{"cpu", "1"}, {"memory", "64Mi"}}}}), false, {}, {}},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const auto limits = PodCgroupLimits({.pod = c.pod, .huge_pages = kHuge, .keep_memory = c.keep});
+    ASSERT_TRUE(limits.ok()) << limits.status();
+    EXPECT_EQ(limits->memory_min_bytes, c.min);
+    EXPECT_EQ(limits->memory_low_bytes, c.low);
+  }
+}
+
 TEST(PodCgroupLimits, OfClassesAndOfAllPods) {
   EXPECT_EQ(QosCgroupLimits(0, kHuge).cpu_shares, 2);
   EXPECT_EQ(QosCgroupLimits(1000, kHuge).cpu_shares, 1024);
   EXPECT_EQ(QosCgroupLimits(0, kHuge).huge_pages.at("2MB"), int64_t{1} << 62);
   EXPECT_FALSE(QosCgroupLimits(1000, kHuge).memory_bytes);
-  EXPECT_EQ(BurstableMillicores(PodOf({{{{"cpu", "500m"}}, {}}})), 500);
-  EXPECT_EQ(BurstableMillicores(PodOf({{{}, {{"cpu", "1"}, {"memory", "1Mi"}}}})), 0);
+  const ClassRequests burstable =
+      ClassRequestsOf(PodOf({{{{"cpu", "500m"}, {"memory", "2Mi"}}, {}}}));
+  const ClassRequests guaranteed =
+      ClassRequestsOf(PodOf({{{}, {{"cpu", "1"}, {"memory", "1Mi"}}}}));
+  EXPECT_EQ(burstable,
+            (ClassRequests{.burstable_millicores = 500, .burstable_memory_bytes = 2 * kMi}));
+  EXPECT_EQ(guaranteed, (ClassRequests{.guaranteed_memory_bytes = kMi}));
+  EXPECT_EQ(ClassRequestsOf(PodOf({{}})), ClassRequests{});
+  ClassRequests sum = burstable;
+  sum += guaranteed;
+  EXPECT_EQ(sum, (ClassRequests{500, 2 * kMi, kMi}));
 }
 
 TEST(PodCgroupLimits, OfWhatIsReserved) {

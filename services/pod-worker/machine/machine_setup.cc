@@ -2,11 +2,16 @@
 
 #include <utility>
 
+#include "services/pod-worker/machine/swap.h"
+
 namespace splitlet::pod_worker {
 namespace {
 
 constexpr Duration kCanaryPeriod = std::chrono::minutes{1};
 constexpr const char* kStrand = "machine";
+constexpr const char* kMayBeSwapped =
+    "The tmpfs noswap option is not supported. Memory-backed volumes (e.g. secrets, emptyDirs, "
+    "etc.) might be swapped to disk and should no longer be considered secure.";
 
 /// On the strand: what was emptied, or never made, is made.
 Status KeepChains(Firewall& firewall) {
@@ -28,9 +33,16 @@ MachineSetup::~MachineSetup() { *alive_ = false; }
 void MachineSetup::Start() {
   if (settings_.sysctls)
     deps_.strands.Run(kStrand, [this, alive = alive_] {
-      const Status status = EnsureSysctls(deps_.kernel, SysctlRule::kSet);
+      const Status status = EnsureSysctls(deps_.files, deps_.write, SysctlRule::kSet);
       deps_.loop.Post([this, alive, status] {
         if (*alive) OnSysctls(status);
+      });
+    });
+  if (settings_.swap_on)
+    deps_.strands.Run(kStrand, [this, alive = alive_] {
+      const bool kept_off = KeepsTmpfsOffSwap(deps_.files, deps_.mounts, deps_.root_dir);
+      deps_.loop.Post([this, alive, kept_off] {
+        if (*alive) OnSwapTried(kept_off);
       });
     });
   if (chains_.empty()) return;
@@ -79,6 +91,17 @@ void MachineSetup::OnSysctls(const Status& status) {
   deps_.events.Record({.warning = true,
                        .reason = "KernelSettingsFailed",
                        .message = Message(status),
+                       .name = deps_.node_name,
+                       .uid = deps_.node_name,
+                       .about_node = true});
+}
+
+void MachineSetup::OnSwapTried(bool kept_off) {
+  if (kept_off) return;
+  deps_.log.Warn("volumes in memory may be swapped to a disk");
+  deps_.events.Record({.warning = true,
+                       .reason = "PossibleMemoryBackedVolumesOnDisk",
+                       .message = kMayBeSwapped,
                        .name = deps_.node_name,
                        .uid = deps_.node_name,
                        .about_node = true});

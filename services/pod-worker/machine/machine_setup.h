@@ -3,7 +3,8 @@
 /// Makes this machine what pods of a node rely on: settings of the kernel, chains of iptables.
 /// In:      Start; a look at the canary each minute.
 /// Owns:    nothing; the kernel has it.
-/// Out:     an event of the node when a setting cannot be made.
+/// Out:     an event of the node when a setting cannot be made, or volumes in memory may come to a
+///          disk.
 /// Killed:  the next start does it again; what is there stays.
 /// Threads: the loop's; all that blocks on one strand.
 /// Errors:  logged when they change; the chains are tried again at the next minute.
@@ -17,6 +18,7 @@
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/periodic.h"
+#include "libs/fs/mounts.h"
 #include "services/pod-worker/machine/firewall.h"
 #include "services/pod-worker/machine/sysctls.h"
 
@@ -26,6 +28,7 @@ struct MachineSettings {
   bool sysctls = false;          // are set
   bool checked_sysctls = false;  // are as they must be, or the process does not start
   bool chains = false;
+  bool swap_on = false;  // what is in memory may come to a disk
 };
 
 class MachineSetup {
@@ -33,11 +36,14 @@ class MachineSetup {
   struct Deps {
     exec::EventLoop& loop;
     exec::Strands& strands;
-    cgroup::Kernel& kernel;
+    fs::FileSystem& files;
+    fs::InPlaceWriter write;
+    fs::Mounts& mounts;
     process::ProgramRunner run;
     daemon::EventRecorder& events;
     Log log;
     std::string node_name;
+    std::string root_dir;  // of pods
   };
   MachineSetup(Deps deps, MachineSettings settings);
   ~MachineSetup();
@@ -56,6 +62,7 @@ class MachineSetup {
   void EnsureSoon(Chains& chains);
   void OnEnsured(Chains& chains, const Status& status);
   void OnSysctls(const Status& status);
+  void OnSwapTried(bool kept_off);
 
   Deps deps_;
   const MachineSettings settings_;

@@ -9,6 +9,7 @@
 #include "libs/daemon/fake_event_recorder.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
+#include "libs/fs/fake_mounts.h"
 #include "services/pod-worker/machine/swap.h"
 
 namespace splitlet::pod_worker {
@@ -18,35 +19,31 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// Files of /proc/sys.
-class FakeSysctls final : public cgroup::Kernel {
+class FakeSysctls {
  public:
-  FakeSysctls() {
+  explicit FakeSysctls(const Clock& clock) : files(clock) {
     for (const char* name : {"vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic",
                              "kernel/panic_on_oops", "kernel/keys/root_maxkeys"})
-      files["/proc/sys/" + std::string(name)] = "0\n";
-    files["/proc/sys/kernel/keys/root_maxbytes"] = "25000000\n";
+      Set("/proc/sys/" + std::string(name), "0");
+    Set("/proc/sys/kernel/keys/root_maxbytes", "25000000");
   }
-  StatusOr<std::string> Read(const std::string& path) override {
-    const auto found = files.find(path);
-    if (found == files.end()) return ErrnoStatus(ENOENT);
-    return found->second;
+  fs::InPlaceWriter Writer() {
+    return [this](const std::string& path, std::string_view value) -> Status {
+      if (read_only) return ErrnoStatus(EROFS);
+      Set(path, value);
+      written.push_back(fmt::format("{}={}", path, value));
+      return OkStatus();
+    };
   }
-  Status Write(const std::string& path, const std::string& value) override {
-    if (read_only) return ErrnoStatus(EROFS);
-    files[path] = value + "\n";
-    written.push_back(path + "=" + value);
-    return OkStatus();
-  }
-  Status MakeDir(const std::string&) override { return ErrnoStatus(EPERM); }
-  Status RemoveDir(const std::string&) override { return ErrnoStatus(EPERM); }
-  StatusOr<std::vector<std::string>> ListDirs(const std::string&) override {
-    return ErrnoStatus(ENOENT);
-  }
-  Status Kill(int64_t) override { return ErrnoStatus(EPERM); }
 
-  std::map<std::string, std::string> files;
+  fs::FakeFileSystem files;
   std::vector<std::string> written;
   bool read_only = false;
+
+ private:
+  void Set(const std::string& path, std::string_view value) {
+    CHECK(files.Replace(path, std::string(value) + "\n", {}).ok(), "{}", path);
+  }
 };
 
 /// The tables of a machine as iptables knows them: "filter" -> chain -> its rules.
@@ -101,9 +98,9 @@ class MachineSetupTest : public testing::Test {
  protected:
   void Start(MachineSettings settings) {
     setup_ = std::make_unique<MachineSetup>(
-        MachineSetup::Deps{loop_, strands_, sysctls_,
+        MachineSetup::Deps{loop_, strands_, sysctls_.files, sysctls_.Writer(), mounts_,
                            [this](const process::Program& program) { return tables_.Run(program); },
-                           events_, Log(sink_), "node-a"},
+                           events_, Log(sink_), "node-a", "/kubelet"},
         settings);
     setup_->Start();
     loop_.RunUntilIdle();
@@ -116,7 +113,8 @@ class MachineSetupTest : public testing::Test {
   FakeClock clock_;
   exec::FakeLoop loop_{clock_};
   exec::FakeStrands strands_{loop_};
-  FakeSysctls sysctls_;
+  FakeSysctls sysctls_{clock_};
+  fs::FakeMounts mounts_{sysctls_.files};
   FakeTables tables_;
   daemon::FakeEventRecorder events_;
   FakeLogSink sink_;
@@ -141,7 +139,7 @@ TEST_F(MachineSetupTest, WhatIsOtherwiseIsSet) {
 
 TEST_F(MachineSetupTest, WhatCannotBeSetIsToldOnce) {
   sysctls_.read_only = true;
-  sysctls_.files.erase("/proc/sys/vm/panic_on_oom");
+  ASSERT_TRUE(sysctls_.files.Remove("/proc/sys/vm/panic_on_oom").ok());
   Start({.sysctls = true});
   ASSERT_EQ(events_.events().size(), 1u);
   const auto event = events_.events()[0];
@@ -153,12 +151,39 @@ TEST_F(MachineSetupTest, WhatCannotBeSetIsToldOnce) {
 }
 
 TEST_F(MachineSetupTest, ProtectedSettingsAreOnlyLookedAt) {
-  const Status status = EnsureSysctls(sysctls_, SysctlRule::kCheck);
+  const Status status = EnsureSysctls(sysctls_.files, sysctls_.Writer(), SysctlRule::kCheck);
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(Message(status), HasSubstr("/proc/sys/kernel/panic: want 10, not 0"));
   EXPECT_TRUE(sysctls_.written.empty());
-  ASSERT_TRUE(EnsureSysctls(sysctls_, SysctlRule::kSet).ok());
-  EXPECT_TRUE(EnsureSysctls(sysctls_, SysctlRule::kCheck).ok());
+  ASSERT_TRUE(EnsureSysctls(sysctls_.files, sysctls_.Writer(), SysctlRule::kSet).ok());
+  EXPECT_TRUE(EnsureSysctls(sysctls_.files, sysctls_.Writer(), SysctlRule::kCheck).ok());
+}
+
+TEST_F(MachineSetupTest, WhetherVolumesInMemoryMayComeToADiskIsTold) {
+  const struct {
+    const char *name, *release, *uid_map;
+    bool mounts, swap_on;
+    int told;
+  } kCases[] = {
+      {"without swap nothing is tried", "5.10.0", "0 0 4294967295\n", false, false, 0},
+      {"a kernel that keeps it off", "6.4.0-1-amd64\n", "0 0 4294967295\n", false, true, 0},
+      {"a later one", "7.0.1", "0 0 4294967295\n", false, true, 0},
+      {"an older one that takes the option", "6.1.0-28-amd64", "0 0 4294967295\n", true, true, 0},
+      {"one that does not", "6.1.0-28-amd64", "0 0 4294967295\n", false, true, 1},
+      {"in a user namespace", "6.12.0", "0 100000 65536\n", true, true, 1},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const size_t before = events_.Count("PossibleMemoryBackedVolumesOnDisk");
+    ASSERT_TRUE(sysctls_.files.Replace("/proc/sys/kernel/osrelease", c.release, {}).ok());
+    ASSERT_TRUE(sysctls_.files.Replace("/proc/self/uid_map", c.uid_map, {}).ok());
+    mounts_.FailMount(c.mounts ? OkStatus() : InvalidArgument("Invalid argument"));
+    Start({.swap_on = c.swap_on});
+    EXPECT_EQ(events_.Count("PossibleMemoryBackedVolumesOnDisk") - before,
+              static_cast<size_t>(c.told));
+    EXPECT_TRUE(mounts_.mounted().empty());
+    EXPECT_FALSE(sysctls_.files.Stat("/kubelet/tmpfs-noswap-test", false).ok());
+  }
 }
 
 TEST_F(MachineSetupTest, ChainsAreMadeOnceAndAgainWhenSomebodyEmptiesTheTables) {

@@ -7,6 +7,26 @@ namespace {
 
 constexpr uint64_t kMaxFile = 1u << 20;
 constexpr int64_t kKibi = 1024;
+constexpr int kNoswapMajor = 6, kNoswapMinor = 4;
+
+/// Of "6.1.0-28-amd64".
+bool IsAtLeast(const std::string& release, int major, int minor) {
+  std::istringstream text(release);
+  int own_major = 0, own_minor = 0;
+  char dot = 0;
+  text >> own_major >> dot >> own_minor;
+  return own_major > major || (own_major == major && own_minor >= minor);
+}
+
+/// Outside of one all ids are their own.
+bool IsInUserNamespace(fs::FileSystem& files) {
+  const auto map = files.Read("/proc/self/uid_map", kMaxFile);
+  if (!map.ok()) return false;
+  std::istringstream text(*map);
+  int64_t inside = 0, outside = 0, count = 0;
+  text >> inside >> outside >> count;
+  return inside != 0 || outside != 0 || count != 4294967295;
+}
 
 }  // namespace
 
@@ -25,6 +45,18 @@ StatusOr<int64_t> ReadSwapBytes(fs::FileSystem& files) {
     if (words >> file >> type >> kibibytes) sum += kibibytes * kKibi;
   }
   return sum;
+}
+
+bool KeepsTmpfsOffSwap(fs::FileSystem& files, fs::Mounts& mounts, const std::string& root_dir) {
+  if (IsInUserNamespace(files)) return false;
+  const auto release = files.Read("/proc/sys/kernel/osrelease", kMaxFile);
+  if (release.ok() && IsAtLeast(*release, kNoswapMajor, kNoswapMinor)) return true;
+  const std::string place = root_dir + "/tmpfs-noswap-test";
+  if (!files.MakeDirs(place, 0700).ok()) return false;
+  // One that a process left that was killed here would hide the answer.
+  const bool taken = mounts.Unmount(place).ok() &&
+                     mounts.Mount({.type = "tmpfs", .path = place, .options = "noswap"}).ok();
+  return (mounts.Unmount(place).ok() && files.Remove(place).ok()) && taken;
 }
 
 Status CheckSwap(const SwapRules& rules, int64_t swap_bytes) {

@@ -2,6 +2,9 @@
 
 #include <array>
 #include <string>
+#include <string_view>
+
+#include "libs/base/trim.h"
 
 namespace splitlet::pod_worker {
 namespace {
@@ -19,25 +22,25 @@ constexpr auto kSysctls = std::to_array<Sysctl>({
     {"kernel/keys/root_maxbytes", "25000000"},
 });
 
-/// Without the end of the line.
-std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+constexpr uint64_t kMaxFile = 4096;
 
-Status EnsureOne(cgroup::Kernel& kernel, const Sysctl& sysctl, SysctlRule rule) {
+Status EnsureOne(fs::FileSystem& files, const fs::InPlaceWriter& write, const Sysctl& sysctl,
+                 SysctlRule rule) {
   const std::string path = std::string("/proc/sys/") + sysctl.name;
-  ASSIGN_OR_RETURN(const std::string text, kernel.Read(path), "{}", path);
-  const std::string now = FirstLine(text);
+  ASSIGN_OR_RETURN(const std::string text, files.Read(path, kMaxFile), "{}", path);
+  const std::string_view now = FirstLine(text);
   if (now == sysctl.value) return OkStatus();
   if (rule == SysctlRule::kCheck)
     return FailedPrecondition("{}: want {}, not {}", path, sysctl.value, now);
-  return Annotate(kernel.Write(path, sysctl.value), path);
+  return Annotate(write(path, sysctl.value), path);
 }
 
 }  // namespace
 
-Status EnsureSysctls(cgroup::Kernel& kernel, SysctlRule rule) {
+Status EnsureSysctls(fs::FileSystem& files, const fs::InPlaceWriter& write, SysctlRule rule) {
   std::string troubles;
   for (const Sysctl& sysctl : kSysctls) {
-    const Status done = EnsureOne(kernel, sysctl, rule);
+    const Status done = EnsureOne(files, write, sysctl, rule);
     if (!done.ok()) troubles += (troubles.empty() ? "" : "; ") + Message(done);
   }
   return troubles.empty() ? OkStatus() : FailedPrecondition("{}", troubles);

@@ -7,7 +7,8 @@
 /// Source:  docs/behaviour/machine.md, "Sysctls"; kubelet setupKernelTunables.
 
 #include "libs/base/status.h"
-#include "libs/cgroup/kernel.h"
+#include "libs/fs/file_system.h"
+#include "libs/fs/write_in_place.h"
 
 namespace splitlet::pod_worker {
 
@@ -15,6 +16,6 @@ enum class SysctlRule {
   kSet,    // what is otherwise is set
   kCheck,  // protectKernelDefaults: what is otherwise is an error
 };
-Status EnsureSysctls(cgroup::Kernel& kernel, SysctlRule rule);
+Status EnsureSysctls(fs::FileSystem& files, const fs::InPlaceWriter& write, SysctlRule rule);
 
 }  // namespace splitlet::pod_worker

@@ -26,6 +26,14 @@ struct Cgroups {
   bool limited_swap = false;  // Burstable containers may take a part of it
 };
 
+/// Memory that is kept for pods, and above how much of it containers are slowed down.
+struct MemoryQos {
+  bool on = false;    // the feature gate, with version 2 of cgroups
+  bool keep = false;  // requests are kept: memory.min and memory.low
+  double throttling_factor = 0.9;
+  int64_t page_bytes = 4096;
+};
+
 struct NodeInfo {
   std::string name;
   std::string annotation;        // value of splitlet.dev/node: "<state id>/<node name>"
@@ -46,6 +54,7 @@ struct NodeInfo {
   bool cpu_quota = true;         // CPU limits are enforced
   int64_t cpu_period_us = 100'000;
   Cgroups cgroups;
+  MemoryQos memory_qos = {};
   bool selinux = false;  // the kernel enforces it, or would
   std::vector<node::HugePages> huge_pages;
   /// Directories under /sys that tell how hot the CPUs are: hidden from containers.

@@ -1,6 +1,7 @@
 #include "services/pod-worker/runtime_config/resources.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "k8s.io/api/core/v1/container.pb.h"
@@ -101,6 +102,31 @@ void SetOomGroup(const NodeInfo& node, runtime::v1::LinuxContainerResources& out
   if (node.cgroups.oom_group) (*out.mutable_unified())["memory.oom.group"] = "1";
 }
 
+/// Above it a container is slowed down before its limit kills it; whole pages. 0: nowhere.
+int64_t ThrottledAbove(int64_t request, int64_t limit, const NodeInfo& node) {
+  const int64_t most = limit > 0 ? limit : node.allocatable.memory_bytes;
+  if (request == limit || most <= 0) return 0;
+  const double above = static_cast<double>(request) +
+                       node.memory_qos.throttling_factor * static_cast<double>(most - request);
+  const auto page = static_cast<double>(node.memory_qos.page_bytes);
+  const int64_t bytes = static_cast<int64_t>(std::floor(above / page)) * node.memory_qos.page_bytes;
+  return bytes > request ? bytes : 0;
+}
+
+void SetMemoryQos(const kube::Pod& pod, const kube::Container& container, const NodeInfo& node,
+                  runtime::v1::LinuxContainerResources& out) {
+  if (!node.memory_qos.on) return;
+  const int64_t limit = LimitOf(container.resources(), "memory", false).value_or(0);
+  const int64_t request = RequestOf(container.resources(), "memory", false).value_or(limit);
+  const auto qos = kube::ComputeQos(pod);
+  if (node.memory_qos.keep && qos.ok() && request > 0) {
+    const bool guaranteed = *qos == kube::QosClass::kGuaranteed;
+    (*out.mutable_unified())[guaranteed ? "memory.min" : "memory.low"] = std::to_string(request);
+  }
+  if (const int64_t high = ThrottledAbove(request, limit, node); high > 0)
+    (*out.mutable_unified())["memory.high"] = std::to_string(high);
+}
+
 /// The part of the node's swap that is the container's part of its memory; for containers of
 /// Burstable pods that ask for memory and may take more, and are not critical.
 int64_t SwapOf(const kube::Pod& pod, const kube::Container& container, const NodeInfo& node) {
@@ -157,6 +183,7 @@ void SetContainerResources(const kube::Pod& pod, const kube::Container& containe
   SetHugePages(pod, container, node, out);
   SetOomGroup(node, out);
   SetSwap(pod, container, node, out);
+  SetMemoryQos(pod, container, node, out);
 }
 
 void SetPodResources(const kube::Pod& pod, const NodeInfo& node,

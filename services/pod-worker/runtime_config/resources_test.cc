@@ -86,6 +86,65 @@ TEST(Resources, APartOfTheNodesSwap) {
   }
 }
 
+TEST(Resources, MemoryThatIsKeptAndWhereAContainerIsSlowedDown) {
+  NodeInfo node = kNode;
+  node.allocatable.memory_bytes = int64_t{10} << 30;
+  node.cgroups.v2 = true;
+  const struct {
+    const char *name, *cpu, *request, *limit;
+    MemoryQos qos;
+    const char* want;
+  } kCases[] = {
+      {"off", "", "1Gi", "2Gi", {}, ""},
+      {"between request and limit", "", "1Gi", "2Gi", {.on = true}, "memory.high=2040107008"},
+      {"without a limit, of what pods may use",
+       "",
+       "1Gi",
+       "",
+       {.on = true},
+       "memory.high=9771048960"},
+      {"the factor counts",
+       "",
+       "1Gi",
+       "2Gi",
+       {.on = true, .throttling_factor = 0.5},
+       "memory.high=1610612736"},
+      {"whole pages",
+       "",
+       "1Gi",
+       "2Gi",
+       {.on = true, .page_bytes = 65536},
+       "memory.high=2040070144"},
+      {"not above the request", "", "4096", "4100", {.on = true}, ""},
+      {"as much as it asks for", "", "1Gi", "1Gi", {.on = true}, ""},
+      {"asks for nothing", "", "", "", {.on = true, .keep = true}, ""},
+      {"kept, Burstable",
+       "",
+       "1Gi",
+       "2Gi",
+       {.on = true, .keep = true},
+       "memory.high=2040107008 memory.low=1073741824"},
+      {"kept, Guaranteed", "1", "1Gi", "1Gi", {.on = true, .keep = true}, "memory.min=1073741824"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    kube::Pod pod = TestPod{}.Make();
+    auto& resources = *pod.mutable_spec()->mutable_containers(0)->mutable_resources();
+    if (*c.request != 0) (*resources.mutable_requests())["memory"].set_string(c.request);
+    if (*c.limit != 0) (*resources.mutable_limits())["memory"].set_string(c.limit);
+    for (auto* given : {resources.mutable_requests(), resources.mutable_limits()})
+      if (*c.cpu != 0) (*given)["cpu"].set_string(c.cpu);
+    node.memory_qos = c.qos;
+    runtime::v1::LinuxContainerResources out;
+    SetContainerResources(pod, pod.spec().containers(0), node, out);
+    std::string shown;
+    for (const auto& [file, value] :
+         std::map<std::string, std::string>(out.unified().begin(), out.unified().end()))
+      shown += fmt::format("{}{}={}", shown.empty() ? "" : " ", file, value);
+    EXPECT_EQ(shown, c.want);
+  }
+}
+
 TEST(Resources, OfTheNodeAsItsFilesSay) {
   FakeClock clock;
   fs::FakeFileSystem files(clock);

@@ -339,7 +339,12 @@ void TerminationRunner::CleanUp(Worker& worker) {
                       // a pod that nobody recorded may hold what is not to be ended here;
                       // CgroupKeeper looks.
                       if (!orphan) cleaned = deps_.volumes.TearDown(uid, source);
-                      if (!orphan && cleaned.ok()) cleaned = deps_.cgroups.Destroy(uid);
+                      if (!orphan && cleaned.ok()) {
+                        cleaned = deps_.cgroups.Destroy(uid);
+                      } else if (!orphan) {
+                        deps_.log.LogIfError(deps_.cgroups.LowerShares(uid),
+                                             "lower the shares of a pod that has ended");
+                      }
                       deps_.loop.Post([this, uid, cleaned] { OnCleanedUp(uid, cleaned); });
                     });
 }

@@ -3,6 +3,7 @@
 #include <list>
 #include <set>
 
+#include "k8s.io/api/core/v1/persistent_volume.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/volume.pb.h"
 #include "libs/base/fail_point.h"
@@ -10,6 +11,7 @@
 #include "services/pod-worker/volumes/claim.h"
 #include "services/pod-worker/volumes/empty_dir.h"
 #include "services/pod-worker/volumes/host_path.h"
+#include "services/pod-worker/volumes/nfs.h"
 #include "services/pod-worker/volumes/object_volume.h"
 
 namespace splitlet::pod_worker {
@@ -50,16 +52,18 @@ struct Wanted {
   const kube::Volume& volume;
   std::string path;
   VolumePlugin* plugin;
+  const std::vector<std::string>& mount_options;
 };
 
 }  // namespace
 
 VolumeManager::VolumeManager(Deps deps)
-    : deps_(deps),
+    : deps_(std::move(deps)),
       dirs_({deps_.files, deps_.mounts, deps_.ownership, deps_.log}),
       sub_paths_({deps_.files, deps_.mounts, deps_.log}) {
   plugins_.push_back(std::make_unique<HostPathVolume>(deps_.files));
   plugins_.push_back(std::make_unique<EmptyDirVolume>(dirs_, deps_.node.allocatable.memory_bytes));
+  plugins_.push_back(std::make_unique<NfsVolume>(NfsVolume::Deps{deps_.files, deps_.run}));
   for (const auto& kind : ObjectVolume::Kinds())
     plugins_.push_back(std::make_unique<ObjectVolume>(
         kind, ObjectVolume::Deps{deps_.files, dirs_, deps_.clock, deps_.node}));
@@ -71,10 +75,10 @@ VolumePlugin* VolumeManager::Find(const kube::Volume& volume) const {
   return nullptr;
 }
 
-StatusOr<kube::Volume> VolumeManager::Resolve(const kube::Volume& volume,
-                                              const VolumeInput& in) const {
+StatusOr<VolumeManager::Resolved> VolumeManager::Resolve(const kube::Volume& volume,
+                                                         const VolumeInput& in) const {
   const std::string claim = ClaimNameOf(volume, in.pod);
-  if (claim.empty()) return volume;
+  if (claim.empty()) return Resolved{volume};
   StatusOr<ObjectPtr<PersistentVolume>> found = Unavailable("this node has no objects");
   if (in.objects != nullptr) found = VolumeOfClaim(volume, in.pod, *in.objects);
   if (!found.ok())
@@ -86,7 +90,9 @@ StatusOr<kube::Volume> VolumeManager::Resolve(const kube::Volume& volume,
   if (real.ok() && !in.objects->MayUse({in.pod.metadata().namespace_(), claim}))
     return SetUpFailed(*real, FailedPrecondition("volume uses the ReadWriteOncePod access mode and "
                                                  "is already in use by another pod"));
-  return real;
+  if (!real.ok()) return real.status();
+  const auto& options = (*found)->spec().mount_options();
+  return Resolved{*std::move(real), {options.begin(), options.end()}};
 }
 
 StatusOr<std::string> VolumeManager::PathOf(const kube::Volume& volume, const VolumePlugin& plugin,
@@ -98,13 +104,14 @@ StatusOr<std::string> VolumeManager::PathOf(const kube::Volume& volume, const Vo
 StatusOr<VolumePaths> VolumeManager::SetUp(const VolumeInput& in, const node::PodPlace& place) {
   const std::set<std::string> mounted = MountedNames(in.pod);
   VolumePaths paths;
-  std::list<kube::Volume> made_of;
+  std::list<Resolved> made_of;
   std::vector<Wanted> wanted;
   for (const auto& volume : in.pod.spec().volumes()) {
     if (!mounted.contains(volume.name()) || volume.volume_source().has_image()) continue;
     auto resolved = Resolve(volume, in);
     if (!resolved.ok()) return resolved.status();
-    const kube::Volume& real = made_of.emplace_back(*std::move(resolved));
+    const Resolved& found = made_of.emplace_back(*std::move(resolved));
+    const kube::Volume& real = found.volume;
     VolumePlugin* const plugin = Find(real);
     if (plugin == nullptr)
       return InvalidArgument(
@@ -112,7 +119,7 @@ StatusOr<VolumePaths> VolumeManager::SetUp(const VolumeInput& in, const node::Po
     auto path = PathOf(real, *plugin, place.path);
     if (!path.ok()) return SetUpFailed(real, path.status());
     paths[volume.name()] = *path;
-    wanted.push_back({real, *std::move(path), plugin});
+    wanted.push_back({real, *std::move(path), plugin, found.mount_options});
   }
   FAIL_POINT("pod-worker.ensure-volumes.before");
   const std::string& uid = in.pod.metadata().uid();
@@ -123,8 +130,8 @@ StatusOr<VolumePaths> VolumeManager::SetUp(const VolumeInput& in, const node::Po
   RETURN_IF_ERROR(deps_.files.MakeDirs(place.path, kPodDirMode),
                   "error making pod data directories");
   Status first;
-  const VolumeInput for_start{in.pod, in.objects, true};
-  for (const auto& [volume, path, plugin] : wanted) {
+  for (const auto& [volume, path, plugin, options] : wanted) {
+    const VolumeInput for_start{in.pod, in.objects, true, options};
     Status made = plugin->folder().empty()
                       ? OkStatus()
                       : deps_.files.MakeDirs(FolderOf(*plugin, place.path), kPodDirMode);
@@ -172,6 +179,7 @@ Status VolumeManager::TearDown(const std::string& uid, const std::string& source
   for (const auto& plugin : plugins_) {
     if (plugin->folder().empty()) continue;
     const std::string folder = FolderOf(*plugin, place.path);
+    RETURN_IF_ERROR(plugin->Release(folder), "release volumes");
     auto volumes = deps_.files.List(folder);
     if (volumes.status().code() == StatusCode::kNotFound) continue;
     if (!volumes.ok()) return Annotate(volumes.status(), "list volumes");

@@ -21,6 +21,7 @@
 #include "libs/fs/mounts.h"
 #include "libs/fs/ownership.h"
 #include "libs/node/pod_place.h"
+#include "libs/process/run_program.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/volumes/sub_paths.h"
 #include "services/pod-worker/volumes/volume_dirs.h"
@@ -40,6 +41,7 @@ class VolumeManager {
     const Clock& clock;
     const NodeInfo& node;
     const Log& log;
+    process::ProgramRunner run = nullptr;  // null: what a program mounts is not supported
   };
   explicit VolumeManager(Deps deps);
 
@@ -59,8 +61,12 @@ class VolumeManager {
 
  private:
   VolumePlugin* Find(const kube::Volume& volume) const;
+  struct Resolved {
+    kube::Volume volume;
+    std::vector<std::string> mount_options = {};
+  };
   /// What is behind a claim; any other volume as it is.
-  StatusOr<kube::Volume> Resolve(const kube::Volume& volume, const VolumeInput& in) const;
+  StatusOr<Resolved> Resolve(const kube::Volume& volume, const VolumeInput& in) const;
   StatusOr<std::string> PathOf(const kube::Volume& volume, const VolumePlugin& plugin,
                                const std::string& pod_dir) const;
   Status MarkPod(const std::string& uid, const node::PodMark& mark);

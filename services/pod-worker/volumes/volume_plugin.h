@@ -8,6 +8,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "libs/base/status.h"
 #include "libs/kube/pod_types.h"
@@ -26,6 +27,7 @@ struct VolumeInput {
   const ObjectSource* objects;  // null: this node has none
   /// While nobody knows what a volume is to show, what it shows already is good enough.
   bool for_start = false;
+  std::vector<std::string> mount_options = {};  // of the persistent volume
 };
 
 class VolumePlugin {
@@ -38,9 +40,14 @@ class VolumePlugin {
   virtual StatusOr<std::string> HostPath(const VolumeSource&) const { return std::string(); }
   /// What it shows may change while containers have it: SetUp again brings it up to date.
   virtual bool refreshes() const { return false; }
+  /// Those of a persistent volume are for it.
+  virtual bool takes_mount_options() const { return false; }
   /// Idempotent, and goes on where a killed process left off. `path`: of the volume.
   virtual Status SetUp(const kube::Volume& volume, const VolumeInput& in,
                        const std::string& path) = 0;
+  /// Before anybody looks into `folder`, where its volumes of a pod are: what could hang is
+  /// unmounted. Idempotent.
+  virtual Status Release(const std::string& /*folder*/) { return OkStatus(); }
   /// Everything at `path` goes. Idempotent.
   virtual Status TearDown(const std::string& path) = 0;
 };

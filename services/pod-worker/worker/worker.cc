@@ -4,7 +4,6 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/trace.h"
 #include "libs/kube/user_namespace.h"
-#include "services/pod-worker/cgroups/pod_limits.h"
 #include "services/pod-worker/volumes/object_volume.h"
 #include "services/pod-worker/worker/unsupported_fields.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
@@ -76,7 +75,7 @@ StatusOr<PodTraits> TraitsOf(const std::string& bytes) {
   traits.has_probes = HasProbes(pod);
   traits.shows_objects = ShowsObjects(pod);
   traits.user_namespace = kube::HasUserNamespace(pod.spec());
-  traits.burstable_millicores = BurstableMillicores(pod);
+  traits.class_requests = ClassRequestsOf(pod);
   traits.unsupported_fields = UnsupportedFields(pod);
   return traits;
 }

@@ -17,6 +17,7 @@
 
 #include "libs/base/cancel.h"
 #include "libs/base/log.h"
+#include "services/pod-worker/cgroups/pod_limits.h"
 #include "services/pod-worker/events.h"
 #include "services/pod-worker/sync/pod_sync.h"
 #include "services/pod-worker/sync/post_start.h"
@@ -51,10 +52,10 @@ struct PodTraits {
   size_t containers = 0;
   std::set<std::string> inits, ephemerals;  // names of such containers
   bool has_probes = false;
-  bool shows_objects = false;        // in volumes, which a sync brings up to date
-  bool user_namespace = false;       // one of its own
-  int64_t burstable_millicores = 0;  // what it adds to the CPU of its class
-  std::string unsupported_fields;    // of what it asks for; for people
+  bool shows_objects = false;      // in volumes, which a sync brings up to date
+  bool user_namespace = false;     // one of its own
+  ClassRequests class_requests;    // what it adds to the cgroups above its own
+  std::string unsupported_fields;  // of what it asks for; for people
 };
 /// DATA_LOSS when the bytes are no pod.
 StatusOr<PodTraits> TraitsOf(const std::string& pod);

@@ -16,6 +16,7 @@
 
 #include "libs/base/clock.h"
 #include "libs/config/kubelet_config.h"
+#include "libs/kube/kubelet_version.h"
 #include "libs/kube/pod_types.h"
 #include "libs/node/system_info.h"
 #include "libs/peers/node_images.h"
@@ -24,7 +25,7 @@
 namespace splitlet::status {
 
 /// The kubelet whose behaviour this is; what the server and its clients compare versions with.
-inline constexpr std::string_view kKubeletVersion = "v1.36.0";
+using kube::kKubeletVersion;
 
 inline constexpr std::string_view kAttachDetachAnnotation =
     "volumes.kubernetes.io/controller-managed-attach-detach";

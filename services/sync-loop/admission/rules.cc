@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/resources.h"
@@ -35,10 +36,17 @@ std::optional<Refusal> PressureRefusal(const AdmissionInput& input, const NodeLo
 /// What this node declares nowhere, and API servers let nobody ask for without being told to.
 std::optional<Refusal> FeatureRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
   const auto& spec = input.pod.spec();
-  if (!kube::HasUserNamespace(spec) || !spec.host_network()) return std::nullopt;
+  std::vector<std::string_view> lacking;
+  // One that has run got its devices from whoever ran this node then.
+  const std::string& phase = input.pod.status().phase();
+  if (spec.resource_claims_size() > 0 && (phase.empty() || phase == "Pending"))
+    lacking.emplace_back("DynamicResourceAllocation");
+  if (kube::HasUserNamespace(spec) && spec.host_network())
+    lacking.emplace_back("UserNamespacesHostNetworkSupport");
+  if (lacking.empty()) return std::nullopt;
   return Refusal{Ground::kPod, "PodFeatureUnsupported",
-                 "Pod requires node features that are not available: "
-                 "UserNamespacesHostNetworkSupport"};
+                 fmt::format("Pod requires node features that are not available: {}",
+                             fmt::join(lacking, ", "))};
 }
 
 /// Critical ones too.

@@ -457,6 +457,18 @@ TEST(Admission, ThePodsOwnUsersOnTheHostsNetworkAreAFeatureOfOtherNodes) {
             "UserNamespacesHostNetworkSupport");
 }
 
+TEST(Admission, ClaimsOfDevicesAreAFeatureOfOtherNodesUnlessThePodRunsAlready) {
+  World world;
+  const std::string pod =
+      "spec: {containers: [{name: c}], resourceClaims: [{name: gpu, resourceClaimName: a}]}";
+  const std::string refused =
+      "PodFeatureUnsupported: Pod requires node features that are not available: "
+      "DynamicResourceAllocation";
+  EXPECT_EQ(world.Judge(pod), refused);
+  EXPECT_EQ(world.Judge(pod + "\nstatus: {phase: Pending}"), refused);
+  EXPECT_EQ(world.Judge(pod + "\nstatus: {phase: Running}"), "admitted");
+}
+
 TEST(Admission, AProfileIsAskedForOnlyBeforeThePodHasRun) {
   World world;
   world.node.abilities = {.known = true};

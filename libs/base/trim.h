@@ -1,0 +1,23 @@
+#pragma once
+
+/// Text without the blanks and line ends around it, as files of settings and of the kernel have
+/// them.
+/// Threads: any; nothing fails. What is given back is part of what was given.
+
+#include <string_view>
+
+namespace splitlet {
+
+inline std::string_view Trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n\v\f";
+  const auto begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+/// What stands before the first line end, likewise.
+inline std::string_view FirstLine(std::string_view text) {
+  return Trimmed(text.substr(0, text.find('\n')));
+}
+
+}  // namespace splitlet

@@ -1,0 +1,47 @@
+#include "libs/fs/mount_table.h"
+
+#include <sstream>
+
+namespace splitlet::fs {
+namespace {
+
+/// "\040" is a blank: three octal digits for what would end a field or a line.
+std::string Unescaped(const std::string& field) {
+  std::string text;
+  for (size_t i = 0; i < field.size(); ++i) {
+    const std::string digits = field[i] == '\\' ? field.substr(i + 1, 3) : "";
+    if (digits.size() == 3 && digits.find_first_not_of("01234567") == std::string::npos) {
+      text += static_cast<char>(std::stoi(digits, nullptr, 8));
+      i += 3;
+    } else {
+      text += field[i];
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> ParseMountPoints(std::string_view mountinfo) {
+  std::vector<std::string> points;
+  std::istringstream lines{std::string(mountinfo)};
+  for (std::string line; std::getline(lines, line);) {
+    // 36 35 98:0 /root /mount/point options...
+    std::istringstream fields(line);
+    std::string field;
+    for (int i = 0; i < 5 && fields >> field; ++i) {
+      if (i == 4) points.push_back(Unescaped(field));
+    }
+  }
+  return points;
+}
+
+std::vector<std::string> MountPointsBelow(std::string_view mountinfo, std::string_view folder) {
+  std::vector<std::string> below;
+  for (auto& point : ParseMountPoints(mountinfo))
+    if (point.starts_with(folder) && (point.size() == folder.size() || point[folder.size()] == '/'))
+      below.push_back(std::move(point));
+  return below;
+}
+
+}  // namespace splitlet::fs

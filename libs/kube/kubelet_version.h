@@ -1,0 +1,11 @@
+#pragma once
+
+/// The kubelet whose behaviour this node has, as a Node object and an API server's logs name it.
+
+#include <string_view>
+
+namespace splitlet::kube {
+
+inline constexpr std::string_view kKubeletVersion = "v1.36.0";
+
+}  // namespace splitlet::kube

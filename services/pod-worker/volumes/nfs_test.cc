@@ -1,0 +1,158 @@
+#include "services/pod-worker/volumes/nfs.h"
+
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "k8s.io/api/core/v1/volume.pb.h"
+#include "libs/base/fail_point.h"
+#include "libs/fs/fake_file_system.h"
+#include "libs/fs/mount_table.h"
+#include "services/pod-worker/volumes/volumes_fixture.h"
+
+namespace splitlet::pod_worker {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// A host with mount(8) and umount(8), and a server that may not answer.
+class NfsHost {
+ public:
+  explicit NfsHost(fs::FileSystem& files) : files_(files) { Tell(); }
+
+  StatusOr<std::string> Run(const process::Program& program) {
+    calls.push_back(fmt::format("{}", fmt::join(program.argv, " ")));
+    EXPECT_GT(program.limit, Duration{0});
+    const std::string& path = program.argv.back();
+    if (program.argv[0] == "mount") {
+      if (!mount_error.ok()) return mount_error;
+      mounted.push_back(path);
+    } else {
+      if (silent && program.argv[1] != "-f") return DeadlineExceeded("after 60s");
+      if (busy) return Unavailable("exit code 32: target is busy");
+      std::erase(mounted, path);
+    }
+    Tell();
+    return std::string();
+  }
+  void Tell() {
+    std::string table = "21 1 0:20 / /proc rw - proc proc rw\n";
+    for (const auto& path : mounted)
+      table += fmt::format("40 1 0:40 / {} rw - nfs4 s:/ rw\n", path);
+    ASSERT_TRUE(files_.Replace(fs::kMountTable, table, {}).ok());
+  }
+
+  std::vector<std::string> calls, mounted;
+  Status mount_error;
+  bool silent = false, busy = false;
+
+ private:
+  fs::FileSystem& files_;
+};
+
+class Nfs : public testing::Test {
+ protected:
+  ~Nfs() override { FailPoints::SetCurrent(nullptr); }
+  Status SetUpOne(const std::string& source, std::vector<std::string> options = {}) {
+    pod_ = PodWithVolumes("[{name: v, nfs: " + source + "}]", {"v"});
+    return plugin_.SetUp(pod_.spec().volumes(0), {pod_, nullptr, true, std::move(options)}, path_);
+  }
+  bool IsThere() { return files_.Stat(path_, false).ok(); }
+
+  const std::string folder_ = "/kubelet/pods/uid-web/volumes/kubernetes.io~nfs";
+  const std::string path_ = folder_ + "/v";
+  FakeClock clock_;
+  fs::FakeFileSystem files_{clock_};
+  NfsHost host_{files_};
+  const process::ProgramRunner run_ = [this](const auto& program) { return host_.Run(program); };
+  NfsVolume plugin_{{files_, run_}};
+  kube::Pod pod_;
+};
+
+TEST_F(Nfs, IsMountedOnceByTheHelperOfTheHostAndUnmountedWithThePod) {
+  ASSERT_TRUE(SetUpOne("{server: s, path: /export}").ok());
+  ASSERT_TRUE(SetUpOne("{server: s, path: /export}").ok()) << "again";
+  EXPECT_THAT(host_.calls, ElementsAre("mount -t nfs s:/export " + path_));
+  ASSERT_TRUE(plugin_.TearDown(path_).ok());
+  EXPECT_THAT(host_.mounted, IsEmpty());
+  EXPECT_FALSE(IsThere());
+  EXPECT_TRUE(plugin_.TearDown(path_).ok()) << "again";
+  EXPECT_EQ(host_.calls.size(), 2u);
+}
+
+TEST_F(Nfs, OptionsOfThePersistentVolumeAndReadOnly) {
+  ASSERT_TRUE(SetUpOne("{server: s, path: /e, readOnly: true}", {"nfsvers=4.1", "hard"}).ok());
+  EXPECT_THAT(host_.calls, ElementsAre("mount -t nfs -o nfsvers=4.1,hard,ro s:/e " + path_));
+}
+
+TEST_F(Nfs, WhatCannotBeMountedIsToldAndLeavesNothing) {
+  host_.mount_error = Unavailable("exit code 32: mount.nfs: access denied by server");
+  EXPECT_EQ(Message(SetUpOne("{server: s, path: /e}")),
+            "mount failed: exit code 32: mount.nfs: access denied by server");
+  EXPECT_FALSE(IsThere()) << "nobody writes beside the server";
+  host_.mount_error = OkStatus();
+  EXPECT_TRUE(SetUpOne("{server: s, path: /e}").ok());
+}
+
+TEST_F(Nfs, AServerThatDoesNotAnswerIsLeftByForce) {
+  ASSERT_TRUE(SetUpOne("{server: s, path: /e}").ok());
+  host_.silent = true;
+  // Who looks at what is mounted there would hang.
+  files_.Fail(path_, DeadlineExceeded("it hangs"));
+  ASSERT_TRUE(plugin_.Release(folder_).ok());
+  EXPECT_EQ(host_.calls.back(), "umount -f " + path_);
+  EXPECT_THAT(host_.mounted, IsEmpty());
+}
+
+TEST_F(Nfs, OneThatIsBusyStays) {
+  ASSERT_TRUE(SetUpOne("{server: s, path: /e}").ok());
+  host_.busy = true;
+  EXPECT_THAT(Message(plugin_.TearDown(path_)), HasSubstr("target is busy"));
+  EXPECT_TRUE(IsThere());
+  host_.busy = false;
+  EXPECT_TRUE(plugin_.TearDown(path_).ok());
+}
+
+TEST_F(Nfs, WhatAHelperOfBeforeMountedTooIsUnmounted) {
+  ASSERT_TRUE(SetUpOne("{server: s, path: /e}").ok());
+  host_.mounted = {path_, path_ + "/below"};
+  host_.Tell();
+  ASSERT_TRUE(plugin_.TearDown(path_).ok());
+  EXPECT_THAT(host_.calls,
+              ElementsAre(HasSubstr("mount"), "umount " + path_ + "/below", "umount " + path_));
+}
+
+TEST_F(Nfs, KilledAnywhereTheNextStartGoesOn) {
+  for (const char* point : {"pod-worker.mount-nfs.before", "pod-worker.mount-nfs.after",
+                            "pod-worker.unmount-nfs.before", "pod-worker.unmount-nfs.after"}) {
+    SCOPED_TRACE(point);
+    FailPoints points({[] {}, [](int64_t) {}});
+    FailPoints::SetCurrent(&points);
+    ASSERT_TRUE(points.Set(point, "1*return(aborted)->off").ok());
+    const bool made = SetUpOne("{server: s, path: /e}").ok();
+    if (!made) {
+      ASSERT_TRUE(SetUpOne("{server: s, path: /e}").ok());
+    }
+    const bool gone = plugin_.TearDown(path_).ok();
+    EXPECT_NE(made, gone) << "the point was passed once";
+    EXPECT_TRUE(plugin_.TearDown(path_).ok());
+    EXPECT_THAT(host_.mounted, IsEmpty());
+    EXPECT_FALSE(IsThere());
+    FailPoints::SetCurrent(nullptr);
+  }
+}
+
+TEST_F(Nfs, WithoutProgramsItIsNoKindOfThisNode) {
+  const process::ProgramRunner none;
+  EXPECT_FALSE(NfsVolume({files_, none})
+                   .Takes(pod_.spec().volumes_size() > 0 ? pod_.spec().volumes(0).volume_source()
+                                                         : VolumeSource()));
+  ASSERT_TRUE(SetUpOne("{server: s, path: /e}").ok());
+  EXPECT_FALSE(NfsVolume({files_, none}).Takes(pod_.spec().volumes(0).volume_source()));
+  EXPECT_TRUE(plugin_.Takes(pod_.spec().volumes(0).volume_source()));
+}
+
+}  // namespace
+}  // namespace splitlet::pod_worker
