@@ -2,6 +2,7 @@
 #include "libs/base/processes.h"
 #include "libs/config/kubelet_config.h"
 #include "libs/daemon/api_server.h"
+#include "libs/daemon/flags.h"
 #include "libs/daemon/run_service.h"
 #include "libs/daemon/service.h"
 #include "libs/fs/read_within.h"
