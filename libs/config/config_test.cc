@@ -4,6 +4,7 @@
 
 #include "libs/config/kubelet_config.h"
 #include "libs/config/scalars.h"
+#include "libs/config/volume_stats.h"
 
 namespace splitlet::config {
 namespace {
@@ -516,6 +517,26 @@ TEST(ConfigFile, JsonIsYaml) {
       Reading::kStrict);
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->max_pods, 5);
+}
+
+TEST(ConfigFile, HowOftenVolumesAreMeasured) {
+  using namespace std::chrono_literals;
+  const struct {
+    const char* name;
+    std::string content;
+    Duration want;
+  } kCases[] = {
+      {"no file", "", 1min},
+      {"not said", kHead, 1min},
+      {"zero is not said", kHead + std::string("volumeStatsAggPeriod: 0s\n"), 1min},
+      {"a period", kHead + std::string("volumeStatsAggPeriod: 90s\n"), 90s},
+      {"off", kHead + std::string("volumeStatsAggPeriod: -1s\n"), -1s},
+      {"no document", "{", 1min},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(VolumeStatsPeriod(c.content), c.want);
+  }
 }
 
 TEST(Scalars, Durations) {

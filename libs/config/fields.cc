@@ -176,7 +176,7 @@ constexpr auto kFields = std::to_array<Field>({
     {"seccompDefault", kBool, kCounts},
     {"userNamespaces.idsPerPod", kInt, kCounts, "", 65536, 4294967295},
     NotYet({"volumePluginDir", kString}, "FlexVolume is not built"),
-    NotYet({"volumeStatsAggPeriod", kDuration}, "volumes are not measured yet"),
+    Works({"volumeStatsAggPeriod", kDuration}, "below zero: volumes are not measured"),
     // cgroups, resources, managers.
     Works({"cgroupRoot", kString}, kWithTree),
     Works({"cgroupsPerQOS", kBool, kCounts},

@@ -593,7 +593,7 @@ Status GrpcRuntime::ReopenContainerLog(const ContainerId& id, Deadline deadline)
 
 // Stats.
 
-StatusOr<std::vector<ContainerStats>> GrpcRuntime::ListContainerStats(Deadline deadline) {
+StatusOr<std::vector<ContainerUsage>> GrpcRuntime::ListContainerUsage(Deadline deadline) {
   FAIL_POINT("cri.list-container-stats.before");
   v1::ListContainerStatsResponse response;
   const Status status =
@@ -603,9 +603,17 @@ StatusOr<std::vector<ContainerStats>> GrpcRuntime::ListContainerStats(Deadline d
       });
   FAIL_POINT("cri.list-container-stats.after");
   if (!status.ok()) return status;
-  std::vector<ContainerStats> listed;
-  for (const auto& stats : response.stats()) listed.push_back(FromProto(stats));
+  std::vector<ContainerUsage> listed;
+  for (const auto& stats : response.stats()) listed.push_back(UsageFromProto(stats));
   return listed;
+}
+
+StatusOr<std::vector<ContainerStats>> GrpcRuntime::ListContainerStats(Deadline deadline) {
+  const auto listed = ListContainerUsage(std::move(deadline));
+  if (!listed.ok()) return listed.status();
+  std::vector<ContainerStats> stats;
+  for (const auto& usage : *listed) stats.push_back(usage.stats);
+  return stats;
 }
 
 }  // namespace splitlet::cri

@@ -15,6 +15,7 @@
 
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
+#include "libs/cri/container_usage.h"
 #include "libs/cri/cri.h"
 #include "libs/cri/long_calls.h"
 
@@ -62,6 +63,7 @@ class GrpcRuntime final : public Reader,
                           public Images,
                           public Logs,
                           public Stats,
+                          public Usage,
                           public LongCalls {
  public:
   /// The registry gets kubelet_runtime_operations_*; one GrpcRuntime for each registry. Both
@@ -113,6 +115,7 @@ class GrpcRuntime final : public Reader,
   Status ReopenContainerLog(const ContainerId& id, Deadline deadline) override;
 
   StatusOr<std::vector<ContainerStats>> ListContainerStats(Deadline deadline) override;
+  StatusOr<std::vector<ContainerUsage>> ListContainerUsage(Deadline deadline) override;
 
   void BeginStopContainer(const ContainerId& id, int64_t grace_seconds, Deadline deadline,
                           Stopped done) override;

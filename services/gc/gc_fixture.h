@@ -27,6 +27,7 @@
 #include "services/gc/gc_service.h"
 #include "services/gc/oom/fake_kernel_log.h"
 #include "services/gc/shutdown/fake_shutdown_source.h"
+#include "services/gc/stats/fake_usage.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 
@@ -123,6 +124,7 @@ struct TestNode {
                                       files.Replace(path, (before.ok() ? *before : "") + text, {});
                                   CHECK(put.ok(), "{}", put);
                                 }}};
+  FakeUsage usage{runtime};
   bus::FakeBusNetwork network{clock, 1};
   bus::FakeBus config_bus{network, "config-source", loop}, worker_bus{network, "pod-worker", loop},
       pleg_bus{network, "pleg", loop}, reader_bus{network, "status", loop};
@@ -140,6 +142,7 @@ struct TestNode {
   StatusOr<bool> known = false;
   std::vector<std::string> asked_sources;
   GcConfig config;
+  Duration volume_stats_period = std::chrono::minutes{1};
   std::unique_ptr<Process> process;
 
   TestNode() {
@@ -170,10 +173,12 @@ struct TestNode {
                 .images = runtime,
                 .logs = runtime,
                 .stats = runtime,
+                .usage = usage,
                 .compress = [this](const std::string& from,
                                    const std::string& to) { return Compress(from, to); },
                 .stop_sandbox = [this](const cri::SandboxId& id,
                                        const Deadline& d) { return runtime.StopPodSandbox(id, d); },
+                .runtime_pid = [] { return std::nullopt; },
                 .meter = std::make_unique<FakeTreeMeter>(disk),
                 .kernel_log = std::make_unique<FakeKernelLog>(kernel_log),
                 .shutdown = std::make_unique<FakeShutdownSource>(machine),
@@ -181,6 +186,7 @@ struct TestNode {
                 .kills = std::make_unique<FakeKillClient>(kills),
                 .desired_client = std::make_unique<peers::FakeDesiredOwner>(
                     [this](const auto&, const auto&) { return known; }, nullptr, &asked_sources),
+                .volume_stats_period = volume_stats_period,
                 .pressure = *bus::Own<v1::PressureRecord>(process->bus, "pressure"),
                 .desired = *bus::ViewOf<v1::DesiredRecord>(process->bus, "desired"),
                 .workers = *bus::ViewOf<v1::WorkerRecord>(process->bus, "workers"),

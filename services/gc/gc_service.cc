@@ -111,7 +111,29 @@ GcService::GcService(GcDeps deps, GcConfig config)
             .strands = deps_.strands,
             .kernel_log = *deps_.kernel_log,
             .removal_log = removal_log_,
-            .log = deps_.log}) {
+            .log = deps_.log}),
+      volumes_({.clock = deps_.clock,
+                .loop = deps_.loop,
+                .strands = deps_.strands,
+                .sources = {deps_.clock, deps_.files, deps_.reader, *deps_.meter},
+                .desired = deps_.desired,
+                .runtime = deps_.runtime,
+                .metrics = deps_.metrics,
+                .period = deps_.volume_stats_period},
+               config_),
+      stats_({.loop = deps_.loop,
+              .strands = deps_.strands,
+              .sources = {.clock = deps_.clock,
+                          .files = deps_.files,
+                          .images = deps_.images,
+                          .usage = deps_.usage,
+                          .meter = *deps_.meter,
+                          .runtime_pid = deps_.runtime_pid,
+                          .root_dir = config_.root_dir,
+                          .pods_dir = config_.pods_dir,
+                          .pod_logs_dir = config_.pod_logs_dir},
+              .runtime = deps_.runtime,
+              .volumes = volumes_}) {
   deps_.runtime.OnChange([this](const bus::View<v1::RuntimeRecord>::Change& change) {
     logs_.OnRuntimeChange(change.key, change.after.get());
     if (change.after != nullptr) OnRuntimeChange(*change.after);
@@ -140,6 +162,7 @@ void GcService::Start() {
   shutdown_.Start();
   evictor_.Start();
   oom_.Start();
+  volumes_.Start();
 }
 
 daemon::Health GcService::GetHealth() const {

@@ -6,7 +6,7 @@
 /// `runtime`, Gc.Run calls.
 /// Owns:  table `pressure`: key `node` -> signals and conditions. The parts own the state:
 /// RoundQueue, RemainsCollector, ImageCollector, LogRotation, RemovedLogs, PressureMonitor,
-/// Evictor, GracefulShutdown, RemovalLog.
+/// Evictor, GracefulShutdown, VolumeMonitor, RemovalLog.
 /// Out:   puts to `pressure`; holds of pod-worker; removals in the runtime and on disk; ends of
 /// pods that have to go; events of the node.
 /// Killed at any line: the next round lists everything anew and goes on; a directory moved aside is
@@ -17,6 +17,8 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
@@ -40,6 +42,8 @@
 #include "services/gc/report.h"
 #include "services/gc/round_queue.h"
 #include "services/gc/shutdown/graceful_shutdown.h"
+#include "services/gc/stats/stats_reader.h"
+#include "services/gc/stats/volume_monitor.h"
 
 namespace splitlet::gc {
 
@@ -53,14 +57,17 @@ struct GcDeps {
   cri::Images& images;
   cri::Logs& logs;
   cri::Stats& stats;
+  cri::Usage& usage;
   Compress compress;
   StopSandbox stop_sandbox;
+  std::function<std::optional<int64_t>()> runtime_pid;  // on a strand; nothing: not known
   std::unique_ptr<TreeMeter> meter;
   std::unique_ptr<KernelLog> kernel_log;
   std::unique_ptr<ShutdownSource> shutdown;
   std::unique_ptr<peers::HoldClient> workers_client;
   std::unique_ptr<peers::KillClient> kills;
   std::unique_ptr<peers::DesiredOwner> desired_client;
+  Duration volume_stats_period;  // not above 0: volumes are not measured
   bus::Table<v1::PressureRecord> pressure;
   bus::View<v1::DesiredRecord> desired;
   bus::View<v1::WorkerRecord> workers;
@@ -81,6 +88,7 @@ class GcService {
   void Run(bool dry_run, Done done);
   /// What the last round of each kind did, in one.
   Report GetReport() const;
+  void GetStats(StatsReader::Done done) { stats_.Read(std::move(done)); }
 
  private:
   void OnRuntimeChange(const v1::RuntimeRecord& record);
@@ -104,6 +112,8 @@ class GcService {
   Evictor evictor_;
   GracefulShutdown shutdown_;
   OomWatcher oom_;
+  VolumeMonitor volumes_;
+  StatsReader stats_;
 };
 
 }  // namespace splitlet::gc

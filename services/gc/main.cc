@@ -1,6 +1,7 @@
 #include <grpcpp/impl/codegen/service_type.h>
 
 #include "libs/config/kubelet_config.h"
+#include "libs/config/volume_stats.h"
 #include "libs/cri/grpc_runtime.h"
 #include "libs/daemon/lock_file.h"
 #include "libs/daemon/run_service.h"
@@ -14,11 +15,22 @@
 #include "services/gc/gc_service.h"
 #include "services/gc/rpc.h"
 #include "services/gc/shutdown/logind.h"
-#include "services/gc/stats/stats_rpc.h"
+#include "services/gc/stats/system_usage.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::gc {
 namespace {
+
+constexpr uint64_t kMaxConfigBytes = 1 << 20;
+
+/// How often volumes are measured.
+StatusOr<Duration> ReadVolumeStatsPeriod(daemon::ServiceContext& context) {
+  const std::string& file = context.flags().config_file;
+  if (file.empty()) return config::kVolumeStatsPeriod;
+  ASSIGN_OR_RETURN(const std::string content, context.files().Read(file, kMaxConfigBytes), "{}",
+                   file);
+  return config::VolumeStatsPeriod(content);
+}
 
 /// The runtime's client, and the right to use it.
 struct Locked {
@@ -50,6 +62,8 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
                    "view workers");
   ASSIGN_OR_RETURN(auto pods, bus::ViewOf<v1::RuntimeRecord>(context.bus(), "runtime"),
                    "view runtime");
+  ASSIGN_OR_RETURN(const Duration volume_stats_period, ReadVolumeStatsPeriod(context),
+                   "configuration");
   GcDeps deps{
       .clock = context.clock(),
       .loop = context.loop(),
@@ -60,17 +74,20 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
       .images = *runtime,
       .logs = *runtime,
       .stats = *runtime,
+      .usage = *runtime,
       .compress = fs::GzipFile,
       .stop_sandbox =
           [&runner = *runtime](const cri::SandboxId& id, Deadline deadline) {
             return runner.StopPodSandbox(id, std::move(deadline));
           },
+      .runtime_pid = [endpoint] { return ListenerOf(endpoint); },
       .meter = MakeTreeMeter(),
       .kernel_log = MakeKernelLog(),
       .shutdown = MakeLogind(dbus::ConnectTo(context.clock(), dbus::SystemBusAddress())),
       .workers_client = peers::MakeHoldClient(context.clock(), context.Peer("pod-worker")),
       .kills = peers::MakeKillClient(context.clock(), context.Peer("pod-worker")),
       .desired_client = peers::MakeDesiredOwner(context.clock(), context.Peer("config-source")),
+      .volume_stats_period = volume_stats_period,
       .pressure = std::move(pressure),
       .desired = std::move(desired),
       .workers = std::move(workers),
@@ -78,15 +95,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
       .log = context.log(),
       .metrics = context.metrics(),
       .events = context.events()};
-  auto stats = MakeStatsRpc({.loop = context.loop(),
-                             .strands = context.strands(),
-                             .sources = {.clock = context.clock(),
-                                         .files = files,
-                                         .images = *runtime,
-                                         .stats = *runtime,
-                                         .root_dir = context.flags().root_dir}});
-  return ServeGc(context, std::make_unique<GcService>(std::move(deps), std::move(config)),
-                 std::move(stats), runtime);
+  return ServeGc(context, std::make_unique<GcService>(std::move(deps), std::move(config)), runtime);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "libs/rpc/rpc.h"
 #include "services/gc/gc_service.h"
 #include "services/gc/images/image_list_rpc.h"
+#include "services/gc/stats/stats_rpc.h"
 #include "splitlet/v1/services.grpc.pb.h"
 
 namespace splitlet::gc {
@@ -68,12 +69,13 @@ class GcRpc final : public v1::Gc::Service {
 class GcProcess final : public daemon::Service {
  public:
   GcProcess(daemon::ServiceContext& context, std::unique_ptr<GcService> service,
-            std::unique_ptr<grpc::Service> stats, std::shared_ptr<cri::GrpcRuntime> runtime)
+            std::shared_ptr<cri::GrpcRuntime> runtime)
       : runtime_(std::move(runtime)),
         service_(std::move(service)),
         rpc_(context.loop(), *service_),
         images_(ServeNodeImages(context.clock(), *runtime_)),
-        stats_(std::move(stats)) {}
+        stats_(MakeStatsRpc(context.loop(),
+                            [this](auto done) { service_->GetStats(std::move(done)); })) {}
   void Start() override { service_->Start(); }
   void BeginStop() override { runtime_->GiveUp(); }
   daemon::Health GetHealth() const override { return service_->GetHealth(); }
@@ -93,10 +95,8 @@ class GcProcess final : public daemon::Service {
 
 std::unique_ptr<daemon::Service> ServeGc(daemon::ServiceContext& context,
                                          std::unique_ptr<GcService> service,
-                                         std::unique_ptr<grpc::Service> stats,
                                          std::shared_ptr<cri::GrpcRuntime> runtime) {
-  return std::make_unique<GcProcess>(context, std::move(service), std::move(stats),
-                                     std::move(runtime));
+  return std::make_unique<GcProcess>(context, std::move(service), std::move(runtime));
 }
 
 }  // namespace splitlet::gc

@@ -21,7 +21,6 @@ class GcService;
 /// client, which outlives the service.
 std::unique_ptr<daemon::Service> ServeGc(daemon::ServiceContext& context,
                                          std::unique_ptr<GcService> service,
-                                         std::unique_ptr<grpc::Service> stats,
                                          std::shared_ptr<cri::GrpcRuntime> runtime);
 
 }  // namespace splitlet::gc

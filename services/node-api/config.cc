@@ -19,6 +19,26 @@ std::vector<std::pair<std::string, std::string>> CertificatesOf(
   return {{current, current}, {cert_dir + "/kubelet.crt", cert_dir + "/kubelet.key"}};
 }
 
+/// Under a kubelet's names.
+std::map<std::string, std::string> FlagsOf(const daemon::Flags& flags) {
+  std::string node_ips;
+  for (const std::string& ip : flags.node_ips) node_ips += (node_ips.empty() ? "" : ",") + ip;
+  std::string labels;
+  for (const auto& [name, value] : flags.node_labels)
+    labels += (labels.empty() ? "" : ",") + name + "=" + value;
+  return {{"bootstrap-kubeconfig", flags.bootstrap_kubeconfig},
+          {"cert-dir", flags.cert_dir},
+          {"cloud-provider", flags.cloud_provider},
+          {"config", flags.config_file},
+          {"hostname-override", flags.node_name},
+          {"image-credential-provider-bin-dir", flags.credential_provider_bin_dir},
+          {"image-credential-provider-config", flags.credential_provider_config},
+          {"kubeconfig", flags.kubeconfig},
+          {"node-ip", node_ips},
+          {"node-labels", labels},
+          {"root-dir", flags.root_dir}};
+}
+
 }  // namespace
 
 StatusOr<NodeApiConfig> LoadNodeApiConfig(const config::KubeletConfig& file,
@@ -36,6 +56,7 @@ StatusOr<NodeApiConfig> LoadNodeApiConfig(const config::KubeletConfig& file,
                        .has_api_server = !flags.kubeconfig.empty(),
                        .sync_loop_limit = std::max(2 * file.sync_frequency, kShortestLimit),
                        .configz = ConfigzText(file, flags),
+                       .flags = FlagsOf(flags),
                        .certificates = CertificatesOf(server, flags.cert_dir)};
 }
 

@@ -5,7 +5,9 @@
 /// Errors: INVALID_ARGUMENT with key and reason.
 /// Source: docs/behaviour/node-api.md, "Settings".
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libs/base/clock.h"
@@ -25,7 +27,8 @@ struct NodeApiConfig {
   bool has_api_server = false;  // who could be asked about tokens and rights
   Duration sync_loop_limit{0};  // it may keep silent so long, then /healthz is red
   std::string node_logs_dir = "/var/log";
-  std::string configz;  // what /configz answers
+  std::string configz;                       // what /configz answers
+  std::map<std::string, std::string> flags;  // what /flagz shows
   /// A pair of the configuration, or those of --cert-dir.
   std::vector<std::pair<std::string, std::string>> certificates;
 };

@@ -1,11 +1,14 @@
 #include "services/node-api/endpoints.h"
 
+#include <charconv>
 #include <utility>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/random.h"
 #include "services/node-api/logs/log_choice.h"
 #include "services/node-api/logs/log_query.h"
 #include "services/node-api/logs/node_logs.h"
+#include "services/node-api/metrics/resource.h"
 #include "services/node-api/pods/containers.h"
 #include "services/node-api/pods/pod_list.h"
 #include "services/node-api/replies.h"
@@ -16,9 +19,17 @@ namespace splitlet::node_api {
 namespace {
 
 constexpr const char* kNotFound = "404: Page Not Found";
+constexpr int kMaxLogQueries = 4;  // each takes a thread while it lasts
+constexpr const char* kKubeletVersion = "1.36.0";
 
 bool IsProbe(std::string_view family) {
   return family == "prober_probe_total" || family == "prober_probe_duration_seconds";
+}
+
+bool IsWholeNumber(const std::string& text) {
+  int64_t value = 0;
+  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return wrong == std::errc{} && end == text.data() + text.size() && !text.empty();
 }
 
 }  // namespace
@@ -51,7 +62,12 @@ Endpoints::Endpoints(EndpointDeps deps, const NodeApiConfig& config)
                .source = deps_.processes,
                .processes = deps_.process_names,
                .own = deps_.own_metrics,
-               .own_name = "node-api"}) {}
+               .own_name = "node-api"}),
+      zpages_({.started_at = deps_.clock.WallNow(),
+               .version = kKubeletVersion,
+               .flags = config.flags,
+               .paths = PathsOf(config.server)},
+              RandomSeed()) {}
 
 void Endpoints::Start() {
   health_.Start();
@@ -86,6 +102,10 @@ void Endpoints::Serve(Asked asked) {
       answer.headers.emplace_back("X-Content-Type-Options", "nosniff");
       return asked.responder->Send(std::move(answer));
     }
+    case Route::kFlagz: return asked.responder->Send(zpages_.Flagz(asked.request.Header("Accept")));
+    case Route::kStatusz:
+      return asked.responder->Send(
+          zpages_.Statusz(asked.request.Header("Accept"), deps_.clock.WallNow()));
     case Route::kCheckpoint: return ServeCheckpoint(asked);
     case Route::kProfile: return asked.responder->Send(TextReply(404, kNotFound));
   }
@@ -126,9 +146,11 @@ void Endpoints::ServeContainerLog(const Asked& asked) {
 }
 
 void Endpoints::ServeNodeLog(const Asked& asked) {
-  if (config_.server.system_log_query && !Query(asked.request.query).All("query").empty())
-    return asked.responder->Send(
-        TextReply(501, "queries of the journal are not served; logs are at /logs/"));
+  if (config_.server.system_log_query) {
+    NodeLogAsked query = ReadNodeLogQuery(Query(asked.request.query));
+    if (query.refusal) return asked.responder->Send(*std::move(query.refusal));
+    if (query.any) return ServeNodeLogQuery(query.query, asked.responder);
+  }
   deps_.strands.Run("node-log", [this, asked] {
     NodeLog found = FindNodeLog(deps_.files, config_.node_logs_dir, asked.path);
     if (found.answer) return asked.responder->Send(*std::move(found.answer));
@@ -136,6 +158,19 @@ void Endpoints::ServeNodeLog(const Asked& asked) {
       log_streams_.ServeFile(path, responder);
     });
   });
+}
+
+void Endpoints::ServeNodeLogQuery(const NodeLogQuery& query,
+                                  std::shared_ptr<https::Responder> responder) {
+  if (log_queries_ >= kMaxLogQueries)
+    return responder->Send(TextReply(429, "too many ask for logs of this node"));
+  ++log_queries_;
+  deps_.strands.Run(fmt::format("node-log-query-{}", log_queries_),
+                    [this, query, responder = std::move(responder)] {
+                      responder->Send(RunNodeLogQuery(
+                          {deps_.run_program, deps_.read_within, config_.node_logs_dir}, query));
+                      deps_.loop.Post([this] { --log_queries_; });
+                    });
 }
 
 void Endpoints::ServeSummary(const Asked& asked) {
@@ -185,7 +220,8 @@ void Endpoints::ServeSlis(const Asked& asked) {
                    })));
 }
 
-/// Checkpoints of containers are not made here: pod-worker has no call for them.
+/// Checkpoints of containers are not made here: pod-worker has no call for them. So the answer is
+/// that of a kubelet whose runtime has none.
 void Endpoints::ServeCheckpoint(const Asked& asked) {
   const auto steps = StepsOf(asked.path);
   if (steps.size() != 4) return asked.responder->Send(TextReply(404, kNotFound));
@@ -195,8 +231,12 @@ void Endpoints::ServeCheckpoint(const Asked& asked) {
   if (pod == nullptr || FindContainer(*pod, steps[3]) == Sort::kNone)
     return asked.responder->Send(
         TextReply(404, fmt::format("container {} does not exist", steps[3])));
+  if (const auto limits = Query(asked.request.query).All("timeout");
+      !limits.empty() && !IsWholeNumber(limits.back()))
+    return asked.responder->Send(TextReply(404, "cannot parse value of timeout parameter"));
   asked.responder->Send(TextReply(
-      501, fmt::format("checkpointing of {}/{}/{} failed (this node makes no checkpoints)",
+      500, fmt::format("checkpointing of {}/{}/{} failed (rpc error: code = Unimplemented desc = "
+                       "unknown method CheckpointContainer for service runtime.v1.RuntimeService)",
                        steps[1], steps[2], steps[3])));
 }
 

@@ -20,12 +20,14 @@
 #include "services/node-api/config.h"
 #include "services/node-api/health.h"
 #include "services/node-api/logs/log_streams.h"
+#include "services/node-api/logs/node_log_query.h"
+#include "services/node-api/metrics/cadvisor.h"
 #include "services/node-api/metrics/gather.h"
-#include "services/node-api/metrics/resource.h"
 #include "services/node-api/pods/pod_views.h"
 #include "services/node-api/routes.h"
 #include "services/node-api/stats/stats_cache.h"
 #include "services/node-api/streaming/pod_streams.h"
+#include "services/node-api/zpages.h"
 
 namespace splitlet::node_api {
 
@@ -45,6 +47,8 @@ struct EndpointDeps {
   std::function<std::string()> own_metrics;
   std::function<Status(const Deadline& deadline)> ask_sync_loop;
   MachineLabels machine;
+  process::ProgramRunner run_program;
+  fs::WithinReader read_within;
 };
 
 class Endpoints {
@@ -69,6 +73,7 @@ class Endpoints {
   void ServeRunningPods(const Asked& asked);
   void ServeContainerLog(const Asked& asked);
   void ServeNodeLog(const Asked& asked);
+  void ServeNodeLogQuery(const NodeLogQuery& query, std::shared_ptr<https::Responder> responder);
   void ServeSummary(const Asked& asked);
   void ServeMetrics(const Asked& asked);
   void ServeFigures(const Asked& asked);
@@ -82,6 +87,8 @@ class Endpoints {
   PodStreams pod_streams_;
   StatsCache stats_;
   Gather gather_;
+  ZPages zpages_;
+  int log_queries_ = 0;  // that run
 };
 
 }  // namespace splitlet::node_api

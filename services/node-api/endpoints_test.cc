@@ -43,7 +43,7 @@ TEST_F(Endpoint, MethodsAndForms) {
        "404 container no does not"},
       {"checkpoint",
        {.method = "POST", .target = "/checkpoint/default/web/app"},
-       "501 checkpointing of default/web/app failed"},
+       "500 checkpointing of default/web/app failed"},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);

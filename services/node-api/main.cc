@@ -2,12 +2,15 @@
 #include "libs/base/processes.h"
 #include "libs/config/kubelet_config.h"
 #include "libs/daemon/api_server.h"
+#include "libs/daemon/flags.h"
 #include "libs/daemon/run_service.h"
 #include "libs/daemon/service.h"
+#include "libs/fs/read_within.h"
 #include "libs/http/async_client.h"
 #include "libs/node/machine.h"
 #include "libs/node/system_info.h"
 #include "libs/peers/peer_health.h"
+#include "libs/process/run_program.h"
 #include "services/node-api/metrics/process_metrics.h"
 #include "services/node-api/node_api_service.h"
 
@@ -45,7 +48,10 @@ MachineLabels ReadMachineLabels(daemon::ServiceContext& context) {
   return {.machine_id = system.machine_id,
           .system_uuid = system.system_uuid,
           .boot_id = system.boot_id,
-          .cpus = machine.ok() ? machine->cpus : 0};
+          .cpus = machine.ok() ? machine->cpus : 0,
+          .kernel_version = system.kernel_version,
+          .os_image = system.os_image,
+          .version = std::string(daemon::Version())};
 }
 
 /// The service with the client that asks for metrics, which outlives the questions.
@@ -102,6 +108,8 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeNodeApi(daemon::ServiceContext& c
       .watch_log = logs::MakeLogWatch,
       .start_server = https::StartServer,
       .machine = ReadMachineLabels(context),
+      .run_program = process::RunProgram,
+      .read_within = fs::ReadWithin,
       .secret = fmt::format("{:016x}{:016x}", RandomSeed(), RandomSeed()),
       .log = context.log(),
       .metrics = context.metrics()};

@@ -9,10 +9,26 @@ namespace {
 
 constexpr auto kMethods = std::to_array<std::string_view>(
     {"OPTIONS", "GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "CONNECT"});
-constexpr auto kPaths = std::to_array<std::string_view>(
-    {"attach", "checkpoint", "configz", "containerLogs", "debug", "exec", "healthz", "logs",
-     "metrics", "metrics/cadvisor", "metrics/probes", "metrics/resource", "metrics/slis", "pods",
-     "portForward", "run", "runningpods", "stats"});
+constexpr auto kPaths = std::to_array<std::string_view>({"attach",
+                                                         "checkpoint",
+                                                         "configz",
+                                                         "containerLogs",
+                                                         "debug",
+                                                         "exec",
+                                                         "flagz",
+                                                         "healthz",
+                                                         "logs",
+                                                         "metrics",
+                                                         "metrics/cadvisor",
+                                                         "metrics/probes",
+                                                         "metrics/resource",
+                                                         "metrics/slis",
+                                                         "pods",
+                                                         "portForward",
+                                                         "run",
+                                                         "runningpods",
+                                                         "stats",
+                                                         "statusz"});
 
 prometheus::Family<prometheus::Counter>& Counter(prometheus::Registry& registry, const char* name,
                                                  const char* help) {

@@ -4,6 +4,7 @@
 /// about tokens and rights, gc, pod-worker, files.
 /// Threads: one.
 
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -131,7 +132,17 @@ class NodeApiTest : public ::testing::Test {
         .log_files = log_files,
         .watch_log = [](const std::string&) { return std::make_unique<NothingChanges>(); },
         .start_server = {},
-        .machine = {.machine_id = "m", .system_uuid = "s", .boot_id = "b", .cpus = 4},
+        .machine = {.machine_id = "m",
+                    .system_uuid = "s",
+                    .boot_id = "b",
+                    .cpus = 4,
+                    .kernel_version = "6.1",
+                    .os_image = "Debian",
+                    .version = "1"},
+        .run_program = [this](const process::Program& program) { return RunProgram(program); },
+        .read_within = [this](
+                           const std::string& root, const std::string& path,
+                           uint64_t max_bytes) { return files.Read(root + "/" + path, max_bytes); },
         .secret = "secret",
         .log = Log(log_sink),
         .metrics = registry};
@@ -180,6 +191,12 @@ class NodeApiTest : public ::testing::Test {
   int Code(const Ask& ask) {
     const auto answered = Send(ask);
     return answered->answer ? answered->answer->code : 0;
+  }
+  StatusOr<std::string> RunProgram(const process::Program& program) {
+    ran.push_back(fmt::format("{}", fmt::join(program.argv, " ")));
+    const auto found = programs.find(ran.back());
+    if (found == programs.end()) return NotFound("no such program");
+    return found->second;
   }
   void AllowAll() { config.server.authorization = "AlwaysAllow"; }
 
@@ -263,6 +280,8 @@ class NodeApiTest : public ::testing::Test {
   std::shared_ptr<FakeMetricsSource> processes = std::make_shared<FakeMetricsSource>();
   std::shared_ptr<logs::FakeLogFiles> log_files = std::make_shared<logs::FakeLogFiles>();
   Status sync_loop;
+  std::map<std::string, StatusOr<std::string>> programs;  // command line -> what it prints
+  std::vector<std::string> ran;
   std::unique_ptr<NodeApiService> service;
 };
 

@@ -22,7 +22,9 @@ EndpointDeps PartsOf(NodeApiDeps& deps, PodViews& pods) {
           .process_names = deps.process_names,
           .own_metrics = [&registry = deps.metrics] { return daemon::Scrape(registry); },
           .ask_sync_loop = deps.ask_sync_loop,
-          .machine = deps.machine};
+          .machine = deps.machine,
+          .run_program = deps.run_program,
+          .read_within = deps.read_within};
 }
 
 }  // namespace

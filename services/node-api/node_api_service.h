@@ -38,6 +38,8 @@ struct NodeApiDeps {
   std::function<std::unique_ptr<logs::LogWatch>(const std::string& path)> watch_log;
   Listeners::StartServer start_server;
   MachineLabels machine;
+  process::ProgramRunner run_program;
+  fs::WithinReader read_within;
   std::string secret;  // of this start; nobody else knows it
   Log log;
   prometheus::Registry& metrics;

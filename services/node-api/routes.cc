@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace splitlet::node_api {
 namespace {
@@ -35,6 +36,8 @@ constexpr auto kRows = std::to_array<Row>({
     {"/logs", Route::kLogs, Below::kOnly, "GET", true, ReadOnly::kDisabled},
     {"/debug/pprof", Route::kProfile, Below::kOnly, "GET", true, ReadOnly::kDisabled},
     {"/configz", Route::kConfigz, Below::kNot, "", true, ReadOnly::kUnknown},
+    {"/flagz", Route::kFlagz, Below::kNot, "", true, ReadOnly::kUnknown},
+    {"/statusz", Route::kStatusz, Below::kNot, "", true, ReadOnly::kUnknown},
     {"/checkpoint", Route::kCheckpoint, Below::kOnly, "POST", true, ReadOnly::kUnknown},
 });
 
@@ -72,6 +75,14 @@ Match FindRoute(std::string_view path, Surface surface,
   if (row->route == Route::kLogs && !settings.system_log_handler)
     return Disabled("logs endpoint is disabled.");
   return {.kind = Match::Kind::kServed, .route = row->route, .text = ""};
+}
+
+std::vector<std::string> PathsOf(const config::KubeletConfig::Server& settings) {
+  std::set<std::string> paths;
+  for (const Row& row : kRows)
+    if (!row.debugging || settings.debugging_handlers)
+      paths.emplace(row.path.substr(0, row.path.find('/', 1)));
+  return {paths.begin(), paths.end()};
 }
 
 std::string_view MethodsOf(Route route) { return RowOf(route).methods; }

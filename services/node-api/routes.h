@@ -36,6 +36,8 @@ enum class Route {
   kLogs,
   kProfile,
   kConfigz,
+  kFlagz,
+  kStatusz,
   kCheckpoint,
 };
 
@@ -54,6 +56,9 @@ struct Match {
 /// `path`: decoded.
 Match FindRoute(std::string_view path, Surface surface,
                 const config::KubeletConfig::Server& settings);
+
+/// First steps of what the secured port serves, sorted: "/configz".
+std::vector<std::string> PathsOf(const config::KubeletConfig::Server& settings);
 
 /// "GET, POST"; empty: any.
 std::string_view MethodsOf(Route route);

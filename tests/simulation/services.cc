@@ -9,6 +9,7 @@
 #include "services/gc/gc_service.h"
 #include "services/gc/oom/fake_kernel_log.h"
 #include "services/gc/shutdown/fake_shutdown_source.h"
+#include "services/gc/stats/fake_usage.h"
 #include "services/pleg/pleg_service.h"
 #include "services/pod-worker/pod_worker_service.h"
 #include "services/status/status_service.h"
@@ -348,7 +349,7 @@ class GcWorkers final : public peers::HoldClient {
 
 class Gc final : public Process {
  public:
-  explicit Gc(SimNode& node) : Process(node, "gc") {
+  explicit Gc(SimNode& node) : Process(node, "gc"), usage_(node.runtime()) {
     gc::GcConfig config;
     config.node_name = kNode;
     config.state_id = kStateId;
@@ -372,17 +373,20 @@ class Gc final : public Process {
                    .images = runtime,
                    .logs = runtime,
                    .stats = runtime,
+                   .usage = usage_,
                    .compress = nullptr,
                    .stop_sandbox =
                        [&runtime](const cri::SandboxId& id, Deadline deadline) {
                          return runtime.StopPodSandbox(id, std::move(deadline));
                        },
+                   .runtime_pid = [] { return std::nullopt; },
                    .meter = std::make_unique<gc::FakeTreeMeter>(disk_),
                    .kernel_log = std::make_unique<gc::FakeKernelLog>(kernel_log_),
                    .shutdown = std::make_unique<gc::FakeShutdownSource>(node.machine()),
                    .workers_client = std::make_unique<GcWorkers>(node),
                    .kills = std::make_unique<SyncLoopWorkers>(node),
                    .desired_client = std::make_unique<peers::FakeDesiredOwner>(AskingIn(node)),
+                   .volume_stats_period = Duration{0},  // nobody asks for figures here
                    .pressure = Own<v1::PressureRecord>(*this, "pressure"),
                    .desired = View<v1::DesiredRecord>(*this, "desired"),
                    .workers = View<v1::WorkerRecord>(*this, "workers"),
@@ -396,6 +400,7 @@ class Gc final : public Process {
   std::unique_ptr<gc::GcService> service;
 
  private:
+  gc::FakeUsage usage_;
   gc::FakeTreeMeter::Disk disk_;
   gc::FakeKernelLog::State kernel_log_;
 };

@@ -1,8 +1,12 @@
 #include "services/gc/stats/node_stats.h"
 
 #include <algorithm>
+#include <set>
 #include <sstream>
+#include <utility>
 
+#include "services/gc/stats/interfaces.h"
+#include "services/gc/stats/system_usage.h"
 #include "splitlet/v1/stats.pb.h"
 
 namespace splitlet::gc {
@@ -42,6 +46,24 @@ std::optional<int64_t> Processes(const std::string& loadavg) {
   return NumberIn(loadavg.substr(slash + 1));
 }
 
+void FillFaults(const std::string& vmstat, v1::NodeFigures& node) {
+  std::istringstream words(vmstat);
+  std::string name;
+  for (uint64_t value = 0; words >> name >> value;) {
+    if (name == "pgfault") node.set_page_faults(value);
+    if (name == "pgmajfault") node.set_major_page_faults(value);
+  }
+}
+
+void FillPressure(fs::FileSystem& files, v1::NodeFigures& node) {
+  v1::PressureFigures cpu, memory, io;
+  if (ParsePressure(ReadOrEmpty(files, "/proc/pressure/cpu"), cpu))
+    *node.mutable_cpu_pressure() = cpu;
+  if (ParsePressure(ReadOrEmpty(files, "/proc/pressure/memory"), memory))
+    *node.mutable_memory_pressure() = memory;
+  if (ParsePressure(ReadOrEmpty(files, "/proc/pressure/io"), io)) *node.mutable_io_pressure() = io;
+}
+
 void FillNode(fs::FileSystem& files, v1::NodeFigures& node) {
   const std::string stat = ReadOrEmpty(files, "/proc/stat");
   if (const auto cpu = CpuUsage(stat)) node.set_cpu_usage_core_ns(*cpu);
@@ -51,7 +73,16 @@ void FillNode(fs::FileSystem& files, v1::NodeFigures& node) {
     node.set_memory_available_bytes(memory->available);
     node.set_memory_usage_bytes(memory->usage);
     node.set_memory_working_set_bytes(memory->working_set);
+    node.set_memory_rss_bytes(memory->rss);
+    node.set_swap_total_bytes(memory->swap_total);
+    node.set_swap_usage_bytes(memory->swap_used);
   }
+  FillFaults(ReadOrEmpty(files, "/proc/vmstat"), node);
+  FillPressure(files, node);
+  // The first process is in the machine's own network, whatever network this one is in.
+  std::string net = ReadOrEmpty(files, "/proc/1/net/dev");
+  if (net.empty()) net = ReadOrEmpty(files, "/proc/net/dev");
+  for (auto& each : ParseInterfaces(net)) *node.add_interfaces() = std::move(each);
   const auto pids = NumberIn(ReadOrEmpty(files, "/proc/sys/kernel/pid_max"));
   const auto threads = NumberIn(ReadOrEmpty(files, "/proc/sys/kernel/threads-max"));
   if (pids && threads) node.set_max_pids(std::min(*pids, *threads));
@@ -64,6 +95,48 @@ void FillFs(const fs::DiskUsage& usage, v1::FsFigures& figures) {
   figures.set_available_bytes(usage.available_bytes);
   figures.set_inodes(usage.inodes);
   figures.set_inodes_free(usage.inodes_free);
+}
+
+std::set<std::string> IdsOf(const std::vector<cri::ContainerUsage>& containers,
+                            const StatsInput& input) {
+  std::set<std::string> ids;
+  for (const auto& container : containers) ids.insert(container.stats.id.str());
+  for (const PodToRead& pod : input.pods) {
+    if (!pod.sandbox.empty()) ids.insert(pod.sandbox);
+    for (const auto& [id, name] : pod.containers) ids.insert(id);
+  }
+  return ids;
+}
+
+struct Cgroups {
+  fs::FileSystem& files;
+  const cgroup::Layout& layout;
+  const CgroupTree& tree;
+};
+
+void FillContainer(const Cgroups& from, const cri::ContainerUsage& container,
+                   v1::ContainerFigures& figures) {
+  figures.set_id(container.stats.id.str());
+  figures.set_cpu_usage_core_ns(container.stats.cpu_usage_ns);
+  figures.set_memory_working_set_bytes(container.stats.memory_working_set_bytes);
+  figures.set_writable_layer_bytes(container.stats.writable_layer_bytes);
+  if (container.layer_inodes) figures.set_writable_layer_inodes(*container.layer_inodes);
+  const auto found = from.tree.by_id.find(figures.id());
+  if (found == from.tree.by_id.end()) return;
+  auto usage = ReadCgroup(from.files, from.layout, {.path = found->second, .other = {}});
+  if (!HasUsage(usage)) return;
+  usage.set_processes(ProcessesIn(from.files, from.layout, found->second).size());
+  *figures.mutable_usage() = std::move(usage);
+}
+
+Status FillImages(const StatsSources& from, const Deadline& deadline, v1::NodeStatsReply& reply) {
+  ASSIGN_OR_RETURN(const auto images, from.images.ImageFsInfo(deadline), "image file system");
+  if (images.empty()) return OkStatus();
+  if (const auto usage = from.files.Usage(images.front().mountpoint); usage.ok())
+    FillFs(*usage, *reply.mutable_image_fs());
+  reply.mutable_image_fs()->set_used_bytes(images.front().used_bytes);
+  reply.mutable_image_fs()->set_inodes_used(images.front().inodes_used);
+  return OkStatus();
 }
 
 }  // namespace
@@ -91,30 +164,39 @@ std::optional<MemoryFigures> MemoryOf(const std::string& meminfo) {
   const uint64_t inactive = MemoryLine(meminfo, "Inactive(file)").value_or(0);
   memory.working_set = memory.usage - std::min(inactive, memory.usage);
   memory.available = memory.total - memory.working_set;
+  memory.rss = MemoryLine(meminfo, "AnonPages").value_or(0);
+  memory.swap_total = MemoryLine(meminfo, "SwapTotal").value_or(0);
+  memory.swap_used =
+      memory.swap_total - std::min(memory.swap_total, MemoryLine(meminfo, "SwapFree").value_or(0));
   return memory;
 }
 
-StatusOr<v1::NodeStatsReply> ReadNodeStats(const StatsSources& from, const Deadline& deadline) {
+StatusOr<v1::NodeStatsReply> ReadNodeStats(const StatsSources& from, const StatsInput& input,
+                                           const Deadline& deadline) {
   v1::NodeStatsReply reply;
   reply.set_at_wall_ns(ToNanos(from.clock.WallNow()));
   FillNode(from.files, *reply.mutable_node());
   ASSIGN_OR_RETURN(const auto disk, from.files.Usage(from.root_dir), "{}", from.root_dir);
   FillFs(disk, *reply.mutable_node_fs());
-  ASSIGN_OR_RETURN(const auto containers, from.stats.ListContainerStats(deadline),
+  ASSIGN_OR_RETURN(const auto containers, from.usage.ListContainerUsage(deadline),
                    "list container stats");
-  for (const auto& container : containers) {
-    v1::ContainerFigures& figures = *reply.add_containers();
-    figures.set_id(container.id.str());
-    figures.set_cpu_usage_core_ns(container.cpu_usage_ns);
-    figures.set_memory_working_set_bytes(container.memory_working_set_bytes);
-    figures.set_writable_layer_bytes(container.writable_layer_bytes);
+  // A machine whose cgroups are not to be seen from here has the runtime's figures alone.
+  const auto mounted = cgroup::ParseLayout(ReadOrEmpty(from.files, "/proc/self/mountinfo"));
+  const cgroup::Layout layout = mounted.ok() ? *mounted : cgroup::Layout{};
+  const CgroupTree tree = FindCgroups(from.files, layout, IdsOf(containers, input));
+  for (const auto& container : containers)
+    FillContainer({from.files, layout, tree}, container, *reply.add_containers());
+  const PodSources pods{from.files,    from.meter,    layout,           tree,
+                        from.root_dir, from.pods_dir, from.pod_logs_dir};
+  for (const PodToRead& pod : input.pods) {
+    const auto volumes = input.volumes.find(pod.uid);
+    *reply.add_pods() =
+        ReadPod(pods, pod,
+                volumes == input.volumes.end() ? std::vector<MeasuredVolume>() : volumes->second);
   }
-  ASSIGN_OR_RETURN(const auto images, from.images.ImageFsInfo(deadline), "image file system");
-  if (images.empty()) return reply;
-  if (const auto usage = from.files.Usage(images.front().mountpoint); usage.ok())
-    FillFs(*usage, *reply.mutable_image_fs());
-  reply.mutable_image_fs()->set_used_bytes(images.front().used_bytes);
-  reply.mutable_image_fs()->set_inodes_used(images.front().inodes_used);
+  for (auto& each : ReadSystem({from.files, layout, tree, from.runtime_pid()}))
+    *reply.add_system_containers() = std::move(each);
+  RETURN_IF_ERROR(FillImages(from, deadline, reply), "images");
   return reply;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What this node, its disks and its containers use now.
+/// What this node, its disks, pods and containers use now.
 /// Threads: a strand; it blocks on files and on the runtime. The parsers are pure.
 /// Errors:  the runtime's for containers and images; a file that cannot be read leaves its figures
 ///          out.
@@ -8,13 +8,18 @@
 /// Source:  docs/behaviour/node-api.md, "Figures"; proc(5).
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
-#include "libs/cri/cri.h"
+#include "libs/cri/container_usage.h"
 #include "libs/fs/file_system.h"
+#include "services/gc/eviction/tree_meter.h"
+#include "services/gc/stats/pod_usage.h"
+#include "services/gc/stats/volume_monitor.h"
 
 namespace splitlet::v1 {
 class NodeStatsReply;
@@ -26,11 +31,21 @@ struct StatsSources {
   const Clock& clock;
   fs::FileSystem& files;
   cri::Images& images;
-  cri::Stats& stats;
-  std::string root_dir;  // of the pods' directories
+  cri::Usage& usage;
+  TreeMeter& meter;
+  std::function<std::optional<int64_t>()> runtime_pid;
+  std::string root_dir;                // of the pods' directories
+  std::string pods_dir, pod_logs_dir;  // see GcConfig
 };
 
-StatusOr<v1::NodeStatsReply> ReadNodeStats(const StatsSources& from, const Deadline& deadline);
+/// What the tables say of pods.
+struct StatsInput {
+  std::vector<PodToRead> pods;
+  MeasuredVolumes volumes;
+};
+
+StatusOr<v1::NodeStatsReply> ReadNodeStats(const StatsSources& from, const StatsInput& input,
+                                           const Deadline& deadline);
 
 /// Of all CPUs, without idling, from /proc/stat.
 std::optional<uint64_t> CpuUsage(const std::string& stat);
@@ -38,7 +53,8 @@ std::optional<uint64_t> CpuUsage(const std::string& stat);
 std::optional<int64_t> BootTimeOf(const std::string& stat);
 
 struct MemoryFigures {
-  uint64_t total = 0, available = 0, usage = 0, working_set = 0;
+  uint64_t total = 0, available = 0, usage = 0, working_set = 0, rss = 0;
+  uint64_t swap_total = 0, swap_used = 0;
 };
 /// From /proc/meminfo. What is available is all but the working set, as a kubelet counts it.
 std::optional<MemoryFigures> MemoryOf(const std::string& meminfo);

@@ -9,12 +9,11 @@
 namespace splitlet::gc {
 namespace {
 
-constexpr Duration kLimit = std::chrono::seconds{10};
 constexpr int kMaxWaiting = 4;
 
 class StatsRpc final : public v1::NodeStats::Service {
  public:
-  explicit StatsRpc(StatsDeps deps) : deps_(std::move(deps)) {}
+  StatsRpc(exec::EventLoop& loop, AskStats ask) : loop_(loop), ask_(std::move(ask)) {}
 
   grpc::Status GetNodeStats(grpc::ServerContext*, const v1::NodeStatsRequest*,
                             v1::NodeStatsReply* reply) override {
@@ -22,11 +21,8 @@ class StatsRpc final : public v1::NodeStats::Service {
       --waiting_;
       return rpc::ToGrpc(ResourceExhausted("too many ask for figures"));
     }
-    auto read = rpc::OnLoopLater<v1::NodeStatsReply>(deps_.loop, kLimit, [this](auto done) {
-      deps_.strands.Run("stats", [this, done = std::move(done)] {
-        done(ReadNodeStats(deps_.sources, After(deps_.sources.clock, kLimit)));
-      });
-    });
+    auto read = rpc::OnLoopLater<v1::NodeStatsReply>(loop_, StatsReader::kLimit,
+                                                     [this](auto done) { ask_(std::move(done)); });
     --waiting_;
     if (!read.ok()) return rpc::ToGrpc(read.status());
     reply->Swap(&*read);
@@ -34,14 +30,15 @@ class StatsRpc final : public v1::NodeStats::Service {
   }
 
  private:
-  StatsDeps deps_;
+  exec::EventLoop& loop_;
+  const AskStats ask_;
   std::atomic<int> waiting_{0};
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeStatsRpc(StatsDeps deps) {
-  return std::make_unique<StatsRpc>(std::move(deps));
+std::unique_ptr<grpc::Service> MakeStatsRpc(exec::EventLoop& loop, AskStats ask) {
+  return std::make_unique<StatsRpc>(loop, std::move(ask));
 }
 
 }  // namespace splitlet::gc

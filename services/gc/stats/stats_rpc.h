@@ -1,13 +1,13 @@
 #pragma once
 
-/// The gRPC service NodeStats: what this node and its containers use now.
-/// Threads: handlers run on gRPC's threads; the figures are read on the strand "stats".
+/// The gRPC service NodeStats: what this node, its pods and containers use now.
+/// Threads: handlers run on gRPC's threads and ask on the loop.
 /// Errors:  gRPC codes; RESOURCE_EXHAUSTED when too many calls wait.
 
 #include <memory>
 
 #include "libs/exec/exec.h"
-#include "services/gc/stats/node_stats.h"
+#include "services/gc/stats/stats_reader.h"
 
 namespace grpc {
 class Service;
@@ -15,12 +15,9 @@ class Service;
 
 namespace splitlet::gc {
 
-struct StatsDeps {
-  exec::EventLoop& loop;
-  exec::Strands& strands;
-  StatsSources sources;
-};
-/// What `deps` names outlives the result.
-std::unique_ptr<grpc::Service> MakeStatsRpc(StatsDeps deps);
+/// Runs on the loop.
+using AskStats = std::function<void(StatsReader::Done done)>;
+/// The loop and what `ask` names outlive the result.
+std::unique_ptr<grpc::Service> MakeStatsRpc(exec::EventLoop& loop, AskStats ask);
 
 }  // namespace splitlet::gc

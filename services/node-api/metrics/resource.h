@@ -1,6 +1,6 @@
 #pragma once
 
-/// /metrics/resource and /metrics/cadvisor.
+/// /metrics/resource, of which the resource metrics API is made.
 /// Threads: any; nothing fails.
 /// Source: docs/behaviour/node-api.md, "Metrics".
 
@@ -14,12 +14,5 @@ namespace splitlet::node_api {
 std::string ResourceMetrics(const Figures& figures, const std::vector<PodUse>& pods);
 /// When there are no figures.
 std::string ResourceError();
-
-struct MachineLabels {
-  std::string machine_id, system_uuid, boot_id;
-  int64_t cpus = 0;
-};
-std::string CadvisorMetrics(const Figures& figures, const std::vector<PodUse>& pods,
-                            const MachineLabels& machine);
 
 }  // namespace splitlet::node_api

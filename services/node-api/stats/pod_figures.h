@@ -4,6 +4,7 @@
 /// Threads: any; nothing fails.
 /// Source: docs/behaviour/node-api.md, "Figures".
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,7 +18,10 @@ namespace splitlet::node_api {
 struct ContainerUse {
   std::string name, id, image;
   int64_t started_at_ns = 0;
-  uint64_t cpu_ns = 0, working_set = 0, layer_bytes = 0;
+  v1::UsageFigures usage;  // of its cgroup; without one what the runtime says
+  uint64_t layer_bytes = 0;
+  std::optional<uint64_t> layer_inodes;
+  std::optional<v1::LogFigures> log;
   std::optional<uint64_t> nano_cores;
 };
 
@@ -25,13 +29,21 @@ struct PodUse {
   std::string name_space, name, uid;
   int64_t started_at_ns = 0;             // of its sandbox
   std::vector<ContainerUse> containers;  // that run
-  uint64_t cpu_ns() const;
-  uint64_t working_set() const;
-  std::optional<uint64_t> nano_cores() const;
+  v1::UsageFigures usage;                // of its cgroup; without one the sum of the containers'
+  std::optional<uint64_t> nano_cores;
+  v1::PodFigures figures;  // network, volumes and what else gc says of it
 };
 
 using RuntimeRecords = std::vector<std::shared_ptr<const v1::RuntimeRecord>>;
 /// Pods with a container that runs; by name.
 std::vector<PodUse> UseOfPods(const Figures& figures, const RuntimeRecords& records);
+
+/// The whole machine as if it were a cgroup, "/".
+v1::UsageFigures UsageOfNode(const v1::NodeFigures& node);
+
+/// Names of rates in Figures.
+std::string PodKey(const std::string& uid);
+std::string SystemKey(const std::string& name);
+std::optional<uint64_t> RateOf(const Figures& figures, const std::string& key);
 
 }  // namespace splitlet::node_api

@@ -6,6 +6,7 @@
 
 #include "libs/base/fail_point.h"
 #include "libs/rpc/unary.h"
+#include "services/node-api/stats/pod_figures.h"
 #include "splitlet/v1/stats.grpc.pb.h"
 
 namespace splitlet::node_api {
@@ -31,7 +32,14 @@ std::map<std::string, uint64_t> UsageOf(const v1::NodeStatsReply& reply) {
   std::map<std::string, uint64_t> usage;
   if (reply.node().has_cpu_usage_core_ns()) usage[""] = reply.node().cpu_usage_core_ns();
   for (const auto& container : reply.containers())
-    usage[container.id()] = container.cpu_usage_core_ns();
+    usage[container.id()] = container.has_usage() ? container.usage().cpu_usage_core_ns()
+                                                  : container.cpu_usage_core_ns();
+  for (const auto& pod : reply.pods())
+    if (pod.usage().has_cpu_usage_core_ns())
+      usage[PodKey(pod.uid())] = pod.usage().cpu_usage_core_ns();
+  for (const auto& system : reply.system_containers())
+    if (system.usage().has_cpu_usage_core_ns())
+      usage[SystemKey(system.name())] = system.usage().cpu_usage_core_ns();
   return usage;
 }
 

@@ -36,7 +36,8 @@ std::unique_ptr<StatsSource> MakeStatsSource(const Clock& clock,
 
 struct Figures {
   v1::NodeStatsReply reply;
-  std::map<std::string, uint64_t> nano_cores;  // by container id, "" is the node; where known
+  /// Where known: by container id, PodKey or SystemKey; "" is the node.
+  std::map<std::string, uint64_t> nano_cores;
 };
 
 class StatsCache {

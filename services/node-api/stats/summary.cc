@@ -1,39 +1,109 @@
 #include "services/node-api/stats/summary.h"
 
+#include <algorithm>
+
 #include "services/node-api/json.h"
 
 namespace splitlet::node_api {
 namespace {
 
-struct Cpu {
-  std::optional<uint64_t> total_ns, nano_cores;
-};
+constexpr std::string_view kDefaultInterface = "eth0";
 
-void WriteCpu(JsonObject& out, int64_t at, const Cpu& cpu) {
+void WriteStall(JsonObject& out, std::string_view name, const v1::StallFigures& stall) {
+  JsonObject member(out.Member(name));
+  member.Number("total", stall.total_us());
+  member.Number("avg10", stall.avg10());
+  member.Number("avg60", stall.avg60());
+  member.Number("avg300", stall.avg300());
+}
+
+void WritePsi(JsonObject& out, const v1::PressureFigures& pressure) {
+  JsonObject psi(out.Member("psi"));
+  WriteStall(psi, "full", pressure.full());
+  WriteStall(psi, "some", pressure.some());
+}
+
+void WriteCpu(JsonObject& out, int64_t at, const v1::UsageFigures& usage,
+              const std::optional<uint64_t>& nano_cores) {
   JsonObject member(out.Member("cpu"));
   member.Time("time", at);
-  if (cpu.nano_cores) member.Number("usageNanoCores", *cpu.nano_cores);
-  if (cpu.total_ns) member.Number("usageCoreNanoSeconds", *cpu.total_ns);
+  if (nano_cores) member.Number("usageNanoCores", *nano_cores);
+  if (usage.has_cpu_usage_core_ns())
+    member.Number("usageCoreNanoSeconds", usage.cpu_usage_core_ns());
+  if (usage.has_cpu_pressure()) WritePsi(member, usage.cpu_pressure());
 }
 
-void WriteWorkingSet(JsonObject& out, int64_t at, uint64_t bytes) {
+void WriteMemory(JsonObject& out, int64_t at, const v1::UsageFigures& usage) {
   JsonObject member(out.Member("memory"));
   member.Time("time", at);
-  member.Number("workingSetBytes", bytes);
+  const uint64_t working_set = usage.memory_working_set_bytes();
+  if (usage.has_memory_limit_bytes() && usage.has_memory_working_set_bytes())
+    member.Number("availableBytes",
+                  usage.memory_limit_bytes() - std::min(usage.memory_limit_bytes(), working_set));
+  if (usage.has_memory_usage_bytes()) member.Number("usageBytes", usage.memory_usage_bytes());
+  if (usage.has_memory_working_set_bytes()) member.Number("workingSetBytes", working_set);
+  if (usage.has_memory_rss_bytes()) member.Number("rssBytes", usage.memory_rss_bytes());
+  if (usage.has_page_faults()) member.Number("pageFaults", usage.page_faults());
+  if (usage.has_major_page_faults()) member.Number("majorPageFaults", usage.major_page_faults());
+  if (usage.has_memory_pressure()) WritePsi(member, usage.memory_pressure());
 }
 
-void WriteNodeMemory(JsonObject& out, int64_t at, const v1::NodeFigures& node) {
-  JsonObject member(out.Member("memory"));
+void WriteSwap(JsonObject& out, int64_t at, const v1::UsageFigures& usage) {
+  if (!usage.has_swap_usage_bytes()) return;
+  JsonObject member(out.Member("swap"));
   member.Time("time", at);
-  if (node.has_memory_available_bytes())
-    member.Number("availableBytes", node.memory_available_bytes());
-  if (node.has_memory_usage_bytes()) member.Number("usageBytes", node.memory_usage_bytes());
-  if (node.has_memory_working_set_bytes())
-    member.Number("workingSetBytes", node.memory_working_set_bytes());
+  if (usage.has_swap_limit_bytes())
+    member.Number(
+        "swapAvailableBytes",
+        usage.swap_limit_bytes() - std::min(usage.swap_limit_bytes(), usage.swap_usage_bytes()));
+  member.Number("swapUsageBytes", usage.swap_usage_bytes());
 }
 
-void WriteFs(kube::JsonWriter& writer, int64_t at, const v1::FsFigures& fs) {
-  JsonObject out(writer);
+struct Used {
+  int64_t at = 0;
+  const v1::UsageFigures& usage;
+  std::optional<uint64_t> nano_cores;
+  bool reduced = false;
+};
+
+void WriteUsage(JsonObject& out, const Used& used) {
+  WriteCpu(out, used.at, used.usage, used.nano_cores);
+  WriteMemory(out, used.at, used.usage);
+  WriteSwap(out, used.at, used.usage);
+  if (used.reduced || !used.usage.has_io_pressure()) return;
+  JsonObject io(out.Member("io"));
+  io.Time("time", used.at);
+  WritePsi(io, used.usage.io_pressure());
+}
+
+void WriteInterface(JsonObject& out, const v1::InterfaceFigures& figures) {
+  out.Text("name", figures.name());
+  out.Number("rxBytes", figures.rx_bytes());
+  out.Number("rxErrors", figures.rx_errors());
+  out.Number("txBytes", figures.tx_bytes());
+  out.Number("txErrors", figures.tx_errors());
+}
+
+/// Figures without a name of an interface are those of eth0.
+void WriteNetwork(JsonObject& out, int64_t at, const auto& interfaces) {
+  if (interfaces.empty()) return;
+  JsonObject network(out.Member("network"));
+  network.Time("time", at);
+  if (interfaces[0].name() == kDefaultInterface) {
+    WriteInterface(network, interfaces[0]);
+  } else {
+    network.Text("name", "");
+  }
+  kube::JsonWriter& list = network.Member("interfaces");
+  list.BeginList();
+  for (const auto& each : interfaces) {
+    JsonObject member(list);
+    WriteInterface(member, each);
+  }
+  list.EndList();
+}
+
+void WriteFsMembers(JsonObject& out, int64_t at, const v1::FsFigures& fs) {
   out.Time("time", at);
   out.Number("availableBytes", fs.available_bytes());
   out.Number("capacityBytes", fs.capacity_bytes());
@@ -45,15 +115,47 @@ void WriteFs(kube::JsonWriter& writer, int64_t at, const v1::FsFigures& fs) {
              fs.has_inodes_used() ? fs.inodes_used() : fs.inodes() - fs.inodes_free());
 }
 
-/// A file system of which one thing uses so much.
-void WriteShare(kube::JsonWriter& writer, const v1::NodeStatsReply& reply, uint64_t used) {
+void WriteFs(kube::JsonWriter& writer, int64_t at, const v1::FsFigures& fs) {
   JsonObject out(writer);
-  out.Time("time", reply.at_wall_ns());
-  if (reply.has_image_fs()) {
-    out.Number("availableBytes", reply.image_fs().available_bytes());
-    out.Number("capacityBytes", reply.image_fs().capacity_bytes());
+  WriteFsMembers(out, at, fs);
+}
+
+struct Share {
+  int64_t at = 0;
+  const v1::FsFigures* fs = nullptr;  // null: not known
+  uint64_t bytes = 0;
+  std::optional<uint64_t> inodes;
+};
+
+/// A file system of which one thing uses so much.
+void WriteShare(kube::JsonWriter& writer, const Share& share) {
+  JsonObject out(writer);
+  out.Time("time", share.at);
+  if (share.fs != nullptr) {
+    out.Number("availableBytes", share.fs->available_bytes());
+    out.Number("capacityBytes", share.fs->capacity_bytes());
   }
-  out.Number("usedBytes", used);
+  out.Number("usedBytes", share.bytes);
+  if (share.fs != nullptr) {
+    out.Number("inodesFree", share.fs->inodes_free());
+    out.Number("inodes", share.fs->inodes());
+  }
+  if (share.inodes) out.Number("inodesUsed", *share.inodes);
+}
+
+void WriteSystemContainers(JsonObject& node, const Figures& figures, bool reduced) {
+  kube::JsonWriter& list = node.Member("systemContainers");
+  list.BeginList();
+  for (const auto& system : figures.reply.system_containers()) {
+    JsonObject out(list);
+    out.Text("name", system.name());
+    if (system.started_at_wall_ns() > 0) out.Time("startTime", system.started_at_wall_ns());
+    WriteUsage(out, {.at = figures.reply.at_wall_ns(),
+                     .usage = system.usage(),
+                     .nano_cores = RateOf(figures, SystemKey(system.name())),
+                     .reduced = reduced});
+  }
+  list.EndList();
 }
 
 void WriteNode(JsonObject& summary, const Figures& figures, const SummaryOptions& options) {
@@ -62,14 +164,14 @@ void WriteNode(JsonObject& summary, const Figures& figures, const SummaryOptions
   const int64_t at = reply.at_wall_ns();
   JsonObject out(summary.Member("node"));
   out.Text("nodeName", options.node_name);
+  WriteSystemContainers(out, figures, options.only_cpu_and_memory);
   if (node.booted_at_wall_ns() > 0) out.Time("startTime", node.booted_at_wall_ns());
-  Cpu cpu;
-  if (node.has_cpu_usage_core_ns()) cpu.total_ns = node.cpu_usage_core_ns();
-  if (const auto rate = figures.nano_cores.find(""); rate != figures.nano_cores.end())
-    cpu.nano_cores = rate->second;
-  WriteCpu(out, at, cpu);
-  WriteNodeMemory(out, at, node);
+  WriteUsage(out, {.at = at,
+                   .usage = UsageOfNode(node),
+                   .nano_cores = RateOf(figures, ""),
+                   .reduced = options.only_cpu_and_memory});
   if (options.only_cpu_and_memory) return;
+  WriteNetwork(out, at, node.interfaces());
   WriteFs(out.Member("fs"), at, reply.node_fs());
   if (reply.has_image_fs()) {
     JsonObject runtime(out.Member("runtime"));
@@ -83,15 +185,59 @@ void WriteNode(JsonObject& summary, const Figures& figures, const SummaryOptions
   rlimit.Number("curproc", node.running_pids());
 }
 
+const v1::FsFigures* ImageFs(const v1::NodeStatsReply& reply) {
+  return reply.has_image_fs() ? &reply.image_fs() : nullptr;
+}
+
 void WriteContainer(kube::JsonWriter& writer, const ContainerUse& container,
                     const v1::NodeStatsReply& reply, bool reduced) {
+  const int64_t at = reply.at_wall_ns();
   JsonObject out(writer);
   out.Text("name", container.name);
   out.Time("startTime", container.started_at_ns);
-  WriteCpu(out, reply.at_wall_ns(),
-           {.total_ns = container.cpu_ns, .nano_cores = container.nano_cores});
-  WriteWorkingSet(out, reply.at_wall_ns(), container.working_set);
-  if (!reduced) WriteShare(out.Member("rootfs"), reply, container.layer_bytes);
+  WriteUsage(
+      out,
+      {.at = at, .usage = container.usage, .nano_cores = container.nano_cores, .reduced = reduced});
+  if (reduced) return;
+  WriteShare(out.Member("rootfs"), {.at = at,
+                                    .fs = ImageFs(reply),
+                                    .bytes = container.layer_bytes,
+                                    .inodes = container.layer_inodes});
+  if (!container.log) return;
+  WriteShare(out.Member("logs"), {.at = at,
+                                  .fs = &reply.node_fs(),
+                                  .bytes = container.log->used_bytes(),
+                                  .inodes = container.log->inodes_used()});
+}
+
+void WriteVolumes(JsonObject& pod, const PodUse& use) {
+  if (use.figures.volumes().empty()) return;
+  kube::JsonWriter& list = pod.Member("volume");
+  list.BeginList();
+  for (const auto& volume : use.figures.volumes()) {
+    JsonObject out(list);
+    out.Text("name", volume.name());
+    if (!volume.claim().empty()) {
+      JsonObject claim(out.Member("pvcRef"));
+      claim.Text("name", volume.claim());
+      claim.Text("namespace", use.name_space);
+    }
+    WriteFsMembers(out, volume.at_wall_ns(), volume.fs());
+  }
+  list.EndList();
+}
+
+/// Layers of containers, logs and volumes on the node's own disk; room and inodes are the disk's.
+Share EphemeralStorage(const PodUse& pod, const v1::NodeStatsReply& reply) {
+  Share share{.at = reply.at_wall_ns(),
+              .fs = &reply.node_fs(),
+              .bytes = pod.figures.local_bytes(),
+              .inodes = pod.figures.local_inodes()};
+  for (const auto& container : pod.containers) {
+    share.bytes += container.layer_bytes;
+    *share.inodes += container.layer_inodes.value_or(0);
+  }
+  return share;
 }
 
 void WritePod(kube::JsonWriter& writer, const PodUse& pod, const v1::NodeStatsReply& reply,
@@ -106,15 +252,19 @@ void WritePod(kube::JsonWriter& writer, const PodUse& pod, const v1::NodeStatsRe
   out.Time("startTime", pod.started_at_ns);
   kube::JsonWriter& list = out.Member("containers");
   list.BeginList();
-  uint64_t layers = 0;
-  for (const auto& container : pod.containers) {
-    WriteContainer(list, container, reply, reduced);
-    layers += container.layer_bytes;
-  }
+  for (const auto& container : pod.containers) WriteContainer(list, container, reply, reduced);
   list.EndList();
-  WriteCpu(out, reply.at_wall_ns(), {.total_ns = pod.cpu_ns(), .nano_cores = pod.nano_cores()});
-  WriteWorkingSet(out, reply.at_wall_ns(), pod.working_set());
-  if (!reduced) WriteShare(out.Member("ephemeral-storage"), reply, layers);
+  WriteUsage(out, {.at = reply.at_wall_ns(),
+                   .usage = pod.usage,
+                   .nano_cores = pod.nano_cores,
+                   .reduced = reduced});
+  if (reduced) return;
+  WriteNetwork(out, reply.at_wall_ns(), pod.figures.interfaces());
+  WriteVolumes(out, pod);
+  WriteShare(out.Member("ephemeral-storage"), EphemeralStorage(pod, reply));
+  if (!pod.figures.has_processes()) return;
+  JsonObject processes(out.Member("process_stats"));
+  processes.Number("process_count", pod.figures.processes());
 }
 
 }  // namespace

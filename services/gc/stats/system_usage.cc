@@ -1,0 +1,99 @@
+#include "services/gc/stats/system_usage.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "libs/fs/fd.h"
+#include "splitlet/v1/stats.pb.h"
+
+namespace splitlet::gc {
+namespace {
+
+constexpr uint64_t kMaxFile = 1 << 20;
+constexpr std::string_view kUnit = "splitlet-";
+
+std::string ReadOrEmpty(fs::FileSystem& files, const std::string& path) {
+  auto text = files.Read(path, kMaxFile);
+  return text.ok() ? *std::move(text) : std::string();
+}
+
+CgroupAt CgroupOf(const SystemSources& from, const std::string& pid) {
+  return ParseProcCgroup(ReadOrEmpty(from.files, "/proc/" + pid + "/cgroup"), from.layout.version);
+}
+
+/// As units of systemd, each process of this agent has a cgroup beside the others'.
+bool IsUnit(std::string_view name) { return name.starts_with(kUnit) && name.ends_with(".service"); }
+
+v1::UsageFigures ReadOurs(const SystemSources& from, const CgroupAt& own) {
+  const auto slash = own.path.rfind('/');
+  if (slash == std::string::npos || !IsUnit(std::string_view(own.path).substr(slash + 1)))
+    return ReadCgroup(from.files, from.layout, own);
+  const std::string parent = own.path.substr(0, slash);
+  v1::UsageFigures sum;
+  const auto units = from.files.List(MountOf(from.layout, "memory") + parent);
+  if (!units.ok()) return sum;
+  for (const auto& unit : *units) {
+    if (!IsUnit(unit.name)) continue;
+    AddUsage(sum,
+             ReadCgroup(from.files, from.layout, {.path = parent + "/" + unit.name, .other = {}}));
+  }
+  sum.set_cgroup(own.path);
+  return sum;
+}
+
+/// A cgroup is as old as its directory.
+int64_t StartOf(const SystemSources& from, const std::string& path) {
+  const auto info = from.files.Stat(MountOf(from.layout, "memory") + path, true);
+  return info.ok() ? ToNanos(info->modified) : 0;
+}
+
+}  // namespace
+
+std::vector<v1::SystemContainerFigures> ReadSystem(const SystemSources& from) {
+  std::vector<v1::SystemContainerFigures> all;
+  const auto add = [&](const char* name, const std::string& path, v1::UsageFigures usage) {
+    if (path.empty() || !HasUsage(usage)) return;
+    v1::SystemContainerFigures& figures = all.emplace_back();
+    figures.set_name(name);
+    figures.set_started_at_wall_ns(StartOf(from, path));
+    *figures.mutable_usage() = std::move(usage);
+  };
+  const CgroupAt own = CgroupOf(from, "self");
+  add("kubelet", own.path, ReadOurs(from, own));
+  if (from.runtime_pid) {
+    const CgroupAt runtime = CgroupOf(from, std::to_string(*from.runtime_pid));
+    add("runtime", runtime.path, ReadCgroup(from.files, from.layout, runtime));
+  }
+  const std::string& pods = from.tree.all_pods;
+  add("pods", pods, ReadCgroup(from.files, from.layout, {.path = pods, .other = {}}));
+  return all;
+}
+
+std::optional<int64_t> ListenerOf(const std::string& endpoint) {
+  constexpr std::string_view kScheme = "unix://";
+  const std::string path =
+      endpoint.starts_with(kScheme) ? endpoint.substr(kScheme.size()) : endpoint;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof(address.sun_path)) return std::nullopt;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const fs::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  // The kernel notes who listens; nothing is sent, so that a runtime that hangs does not matter.
+  if (!socket.ok() ||
+      ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
+    return std::nullopt;
+  ucred listener{};
+  socklen_t size = sizeof(listener);
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &listener, &size) != 0)
+    return std::nullopt;
+  // The first process listens for others, which it starts on demand.
+  return listener.pid > 1 ? std::optional<int64_t>(listener.pid) : std::nullopt;
+}
+
+}  // namespace splitlet::gc

@@ -1,0 +1,344 @@
+#include "services/node-api/metrics/cadvisor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "services/node-api/metrics/metrics_writer.h"
+
+namespace splitlet::node_api {
+namespace {
+
+using U = v1::UsageFigures;
+
+/// What has a cgroup: a container, a pod, all pods, the machine.
+struct Subject {
+  MetricLabels labels;
+  const U* usage = nullptr;
+  int64_t started_at_ns = 0;
+};
+
+/// All labels are there, blank where they say nothing.
+MetricLabels LabelsOf(const PodUse* pod, const ContainerUse* container, const U& usage) {
+  return {{"container", container == nullptr ? "" : container->name},
+          {"id", usage.cgroup()},
+          {"image", container == nullptr ? "" : container->image},
+          {"name", container == nullptr ? "" : container->id},
+          {"namespace", pod == nullptr ? "" : pod->name_space},
+          {"pod", pod == nullptr ? "" : pod->name}};
+}
+
+MetricLabels With(MetricLabels labels, const char* name, std::string value) {
+  labels.emplace_back(name, std::move(value));
+  return labels;
+}
+
+/// Of pods without a cgroup of their own there is no series: a sum is not what a cgroup used.
+std::vector<Subject> SubjectsOf(const v1::NodeStatsReply& reply, const U& node,
+                                const std::vector<PodUse>& pods) {
+  std::vector<Subject> all;
+  all.push_back({LabelsOf(nullptr, nullptr, node), &node, reply.node().booted_at_wall_ns()});
+  for (const auto& system : reply.system_containers()) {
+    const U& usage = system.usage();
+    const bool twice = std::ranges::any_of(
+        all, [&usage](const Subject& known) { return known.usage->cgroup() == usage.cgroup(); });
+    if (!twice)
+      all.push_back({LabelsOf(nullptr, nullptr, usage), &usage, system.started_at_wall_ns()});
+  }
+  for (const PodUse& pod : pods) {
+    if (!pod.usage.cgroup().empty())
+      all.push_back({LabelsOf(&pod, nullptr, pod.usage), &pod.usage, pod.started_at_ns});
+    for (const ContainerUse& container : pod.containers)
+      all.push_back(
+          {LabelsOf(&pod, &container, container.usage), &container.usage, container.started_at_ns});
+  }
+  return all;
+}
+
+struct Series {
+  const char* name;
+  const char* type;
+  const char* help;
+  bool (U::*has)() const;
+  uint64_t (U::*get)() const;
+  double unit = 1;
+  std::pair<const char*, const char*> label = {};  // beside those of all
+  bool zero_without = false;                       // what has no limit has 0
+};
+
+constexpr double kNanos = 1e-9;
+
+constexpr Series kSeries[] = {
+    {"container_cpu_cfs_periods_total", "counter",
+     "Number of elapsed enforcement period intervals.", &U::has_cpu_periods, &U::cpu_periods},
+    {"container_cpu_cfs_throttled_periods_total", "counter",
+     "Number of throttled period intervals.", &U::has_cpu_throttled_periods,
+     &U::cpu_throttled_periods},
+    {"container_cpu_cfs_throttled_seconds_total", "counter",
+     "Total time duration the container has been throttled.", &U::has_cpu_throttled_ns,
+     &U::cpu_throttled_ns, kNanos},
+    {"container_cpu_system_seconds_total", "counter",
+     "Cumulative system cpu time consumed in seconds.", &U::has_cpu_system_ns, &U::cpu_system_ns,
+     kNanos},
+    {"container_cpu_usage_seconds_total",
+     "counter",
+     "Cumulative cpu time consumed in seconds.",
+     &U::has_cpu_usage_core_ns,
+     &U::cpu_usage_core_ns,
+     kNanos,
+     {"cpu", "total"}},
+    {"container_cpu_user_seconds_total", "counter", "Cumulative user cpu time consumed in seconds.",
+     &U::has_cpu_user_ns, &U::cpu_user_ns, kNanos},
+    {"container_memory_cache", "gauge", "Number of bytes of page cache memory.",
+     &U::has_memory_cache_bytes, &U::memory_cache_bytes},
+    {"container_memory_mapped_file", "gauge", "Size of memory mapped files in bytes.",
+     &U::has_memory_mapped_bytes, &U::memory_mapped_bytes},
+    {"container_memory_rss", "gauge", "Size of RSS in bytes.", &U::has_memory_rss_bytes,
+     &U::memory_rss_bytes},
+    {"container_memory_swap", "gauge", "Container swap usage in bytes.", &U::has_swap_usage_bytes,
+     &U::swap_usage_bytes},
+    {"container_memory_usage_bytes", "gauge",
+     "Current memory usage in bytes, including all memory regardless of when it was accessed",
+     &U::has_memory_usage_bytes, &U::memory_usage_bytes},
+    {"container_memory_working_set_bytes", "gauge", "Current working set in bytes.",
+     &U::has_memory_working_set_bytes, &U::memory_working_set_bytes},
+    {"container_processes", "gauge", "Number of processes running inside the container.",
+     &U::has_processes, &U::processes},
+    {"container_spec_cpu_period", "gauge", "CPU period of the container.", &U::has_cpu_period_us,
+     &U::cpu_period_us},
+    {"container_spec_cpu_quota", "gauge", "CPU quota of the container.", &U::has_cpu_quota_us,
+     &U::cpu_quota_us},
+    {"container_spec_cpu_shares", "gauge", "CPU share of the container.", &U::has_cpu_shares,
+     &U::cpu_shares},
+    {"container_spec_memory_limit_bytes",
+     "gauge",
+     "Memory limit for the container.",
+     &U::has_memory_limit_bytes,
+     &U::memory_limit_bytes,
+     1,
+     {},
+     true},
+    {"container_spec_memory_swap_limit_bytes",
+     "gauge",
+     "Memory swap limit for the container.",
+     &U::has_swap_limit_bytes,
+     &U::swap_limit_bytes,
+     1,
+     {},
+     true},
+    {"container_threads", "gauge", "Number of threads running inside the container.",
+     &U::has_threads, &U::threads},
+};
+
+void WriteSeries(MetricsWriter& out, const std::vector<Subject>& subjects) {
+  for (const Series& series : kSeries) {
+    out.Family(series.name, series.type, series.help);
+    for (const Subject& subject : subjects) {
+      const U& usage = *subject.usage;
+      if (!(usage.*series.has)() && !(series.zero_without && !usage.cgroup().empty())) continue;
+      const double value = static_cast<double>((usage.*series.get)()) * series.unit;
+      out.Sample(series.label.first == nullptr
+                     ? subject.labels
+                     : With(subject.labels, series.label.first, series.label.second),
+                 value);
+    }
+  }
+}
+
+void WriteFaults(MetricsWriter& out, const std::vector<Subject>& subjects) {
+  out.Family("container_memory_failures_total", "counter",
+             "Cumulative count of memory allocation failures.");
+  const auto write = [&out](const Subject& subject, const char* type, uint64_t value) {
+    MetricLabels labels = With(subject.labels, "failure_type", type);
+    out.Sample(With(std::move(labels), "scope", "hierarchy"), static_cast<double>(value));
+  };
+  for (const Subject& subject : subjects) {
+    if (subject.usage->has_page_faults()) write(subject, "pgfault", subject.usage->page_faults());
+    if (subject.usage->has_major_page_faults())
+      write(subject, "pgmajfault", subject.usage->major_page_faults());
+  }
+}
+
+struct Pressure {
+  const char* name;
+  const char* help;
+  bool (U::*has)() const;
+  const v1::PressureFigures& (U::*get)() const;
+  bool all;  // stalled: all tasks wait, not some
+};
+constexpr Pressure kPressure[] = {
+    {"container_pressure_cpu_stalled_seconds_total",
+     "Total time duration no tasks in the container could make progress due to CPU congestion.",
+     &U::has_cpu_pressure, &U::cpu_pressure, true},
+    {"container_pressure_cpu_waiting_seconds_total",
+     "Total time duration tasks in the container have waited due to CPU congestion.",
+     &U::has_cpu_pressure, &U::cpu_pressure, false},
+    {"container_pressure_io_stalled_seconds_total",
+     "Total time duration no tasks in the container could make progress due to IO congestion.",
+     &U::has_io_pressure, &U::io_pressure, true},
+    {"container_pressure_io_waiting_seconds_total",
+     "Total time duration tasks in the container have waited due to IO congestion.",
+     &U::has_io_pressure, &U::io_pressure, false},
+    {"container_pressure_memory_stalled_seconds_total",
+     "Total time duration no tasks in the container could make progress due to memory congestion.",
+     &U::has_memory_pressure, &U::memory_pressure, true},
+    {"container_pressure_memory_waiting_seconds_total",
+     "Total time duration tasks in the container have waited due to memory congestion.",
+     &U::has_memory_pressure, &U::memory_pressure, false},
+};
+
+void WritePressure(MetricsWriter& out, const std::vector<Subject>& subjects) {
+  for (const Pressure& pressure : kPressure) {
+    out.Family(pressure.name, "counter", pressure.help);
+    for (const Subject& subject : subjects) {
+      if (!(subject.usage->*pressure.has)()) continue;
+      const v1::PressureFigures& figures = (subject.usage->*pressure.get)();
+      const uint64_t us = pressure.all ? figures.full().total_us() : figures.some().total_us();
+      out.Sample(subject.labels, static_cast<double>(us) / 1e6);
+    }
+  }
+}
+
+void WriteTimes(MetricsWriter& out, const std::vector<Subject>& subjects, int64_t at_ns) {
+  out.Family("container_last_seen", "gauge", "Last time a container was seen by the exporter");
+  for (const Subject& subject : subjects)
+    out.Sample(subject.labels, static_cast<double>(at_ns / 1'000'000'000));
+  out.Family("container_start_time_seconds", "gauge",
+             "Start time of the container since unix epoch in seconds.");
+  for (const Subject& subject : subjects)
+    if (subject.started_at_ns > 0)
+      out.Sample(subject.labels, static_cast<double>(subject.started_at_ns) / 1e9);
+}
+
+struct Device {
+  const char* name;
+  const char* help;
+  uint64_t (v1::DeviceFigures::*get)() const;
+};
+constexpr Device kDevices[] = {
+    {"container_fs_reads_bytes_total", "Cumulative count of bytes read",
+     &v1::DeviceFigures::read_bytes},
+    {"container_fs_reads_total", "Cumulative count of reads completed", &v1::DeviceFigures::reads},
+    {"container_fs_writes_bytes_total", "Cumulative count of bytes written",
+     &v1::DeviceFigures::write_bytes},
+    {"container_fs_writes_total", "Cumulative count of writes completed",
+     &v1::DeviceFigures::writes},
+};
+
+void WriteDisks(MetricsWriter& out, const std::vector<Subject>& subjects,
+                const v1::NodeStatsReply& reply, const std::vector<PodUse>& pods) {
+  for (const Device& device : kDevices) {
+    out.Family(device.name, "counter", device.help);
+    for (const Subject& subject : subjects)
+      for (const auto& figures : subject.usage->devices())
+        out.Sample(With(subject.labels, "device", figures.name()),
+                   static_cast<double>((figures.*device.get)()));
+  }
+  const auto of_layers = [&](const char* name, const char* help, auto value) {
+    out.Family(name, "gauge", help);
+    for (const PodUse& pod : pods)
+      for (const ContainerUse& container : pod.containers)
+        out.Sample(With(LabelsOf(&pod, &container, container.usage), "device", ""),
+                   static_cast<double>(value(container)));
+  };
+  of_layers("container_fs_usage_bytes",
+            "Number of bytes that are consumed by the container on this filesystem.",
+            [](const ContainerUse& use) { return use.layer_bytes; });
+  if (!reply.has_image_fs()) return;
+  const v1::FsFigures& fs = reply.image_fs();
+  of_layers("container_fs_limit_bytes",
+            "Number of bytes that can be consumed by the container on this filesystem.",
+            [&fs](const ContainerUse&) { return fs.capacity_bytes(); });
+  of_layers("container_fs_inodes_total", "Number of Inodes",
+            [&fs](const ContainerUse&) { return fs.inodes(); });
+  of_layers("container_fs_inodes_free", "Number of available Inodes",
+            [&fs](const ContainerUse&) { return fs.inodes_free(); });
+}
+
+struct Network {
+  const char* name;
+  const char* help;
+  uint64_t (v1::InterfaceFigures::*get)() const;
+};
+constexpr Network kNetworks[] = {
+    {"container_network_receive_bytes_total", "Cumulative count of bytes received",
+     &v1::InterfaceFigures::rx_bytes},
+    {"container_network_receive_errors_total",
+     "Cumulative count of errors encountered while receiving", &v1::InterfaceFigures::rx_errors},
+    {"container_network_receive_packets_dropped_total",
+     "Cumulative count of packets dropped while receiving", &v1::InterfaceFigures::rx_dropped},
+    {"container_network_receive_packets_total", "Cumulative count of packets received",
+     &v1::InterfaceFigures::rx_packets},
+    {"container_network_transmit_bytes_total", "Cumulative count of bytes transmitted",
+     &v1::InterfaceFigures::tx_bytes},
+    {"container_network_transmit_errors_total",
+     "Cumulative count of errors encountered while transmitting", &v1::InterfaceFigures::tx_errors},
+    {"container_network_transmit_packets_dropped_total",
+     "Cumulative count of packets dropped while transmitting", &v1::InterfaceFigures::tx_dropped},
+    {"container_network_transmit_packets_total", "Cumulative count of packets transmitted",
+     &v1::InterfaceFigures::tx_packets},
+};
+
+void WriteNetworks(MetricsWriter& out, const v1::NodeStatsReply& reply, const U& node,
+                   const std::vector<PodUse>& pods) {
+  for (const Network& network : kNetworks) {
+    out.Family(network.name, "counter", network.help);
+    const auto write = [&out, &network](const MetricLabels& labels, const auto& interfaces) {
+      for (const auto& each : interfaces)
+        out.Sample(With(labels, "interface", each.name()),
+                   static_cast<double>((each.*network.get)()));
+    };
+    write(LabelsOf(nullptr, nullptr, node), reply.node().interfaces());
+    for (const PodUse& pod : pods)
+      write(LabelsOf(&pod, nullptr, pod.usage), pod.figures.interfaces());
+  }
+}
+
+void WriteMachine(MetricsWriter& out, const v1::NodeFigures& node, const MachineLabels& machine) {
+  const MetricLabels labels = {{"boot_id", machine.boot_id},
+                               {"machine_id", machine.machine_id},
+                               {"system_uuid", machine.system_uuid}};
+  const auto write = [&](const char* name, const char* help, double value) {
+    out.Family(name, "gauge", help);
+    out.Sample(labels, value);
+  };
+  if (machine.cpus > 0)
+    write("machine_cpu_cores", "Number of logical CPU cores.", static_cast<double>(machine.cpus));
+  if (node.has_memory_total_bytes())
+    write("machine_memory_bytes", "Amount of memory installed on the machine.",
+          static_cast<double>(node.memory_total_bytes()));
+  if (node.has_swap_total_bytes())
+    write("machine_swap_bytes", "Amount of swap memory available on the machine.",
+          static_cast<double>(node.swap_total_bytes()));
+  out.Family("cadvisor_version_info", "gauge",
+             "A metric with a constant '1' value labeled by kernel version, OS version and "
+             "version of who measures.");
+  out.Sample({{"cadvisorRevision", ""},
+              {"cadvisorVersion", machine.version},
+              {"dockerVersion", ""},
+              {"kernelVersion", machine.kernel_version},
+              {"osVersion", machine.os_image}},
+             1, false);
+  out.Family("container_scrape_error", "gauge",
+             "1 if there was an error while getting container metrics, 0 otherwise");
+  out.Sample({}, 0, false);
+}
+
+}  // namespace
+
+std::string CadvisorMetrics(const Figures& figures, const std::vector<PodUse>& pods,
+                            const MachineLabels& machine) {
+  const v1::NodeStatsReply& reply = figures.reply;
+  const U node = UsageOfNode(reply.node());
+  const auto subjects = SubjectsOf(reply, node, pods);
+  MetricsWriter out(reply.at_wall_ns());
+  WriteSeries(out, subjects);
+  WriteFaults(out, subjects);
+  WritePressure(out, subjects);
+  WriteTimes(out, subjects, reply.at_wall_ns());
+  WriteDisks(out, subjects, reply, pods);
+  WriteNetworks(out, reply, node, pods);
+  WriteMachine(out, reply.node(), machine);
+  return out.Take();
+}
+
+}  // namespace splitlet::node_api

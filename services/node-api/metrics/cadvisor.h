@@ -1,0 +1,22 @@
+#pragma once
+
+/// /metrics/cadvisor: containers, pods, the node agent's own cgroups and the machine.
+/// Threads: any; nothing fails.
+/// Source: docs/behaviour/node-api.md, "Metrics".
+
+#include <string>
+#include <vector>
+
+#include "services/node-api/stats/pod_figures.h"
+
+namespace splitlet::node_api {
+
+struct MachineLabels {
+  std::string machine_id, system_uuid, boot_id;
+  int64_t cpus = 0;
+  std::string kernel_version, os_image, version = {};  // of the machine; of splitlet
+};
+std::string CadvisorMetrics(const Figures& figures, const std::vector<PodUse>& pods,
+                            const MachineLabels& machine);
+
+}  // namespace splitlet::node_api
