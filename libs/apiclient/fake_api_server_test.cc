@@ -114,6 +114,22 @@ TEST_F(FakeApi, APodIsCreatedWithWhatTheServerFillsIn) {
   EXPECT_EQ(pod.spec().containers(0).image_pull_policy(), "Always");
 }
 
+TEST_F(FakeApi, TextOfASecretBecomesData) {
+  const std::string secrets = "/api/v1/namespaces/default/secrets";
+  const auto data_after = [&](const Response& response) {
+    EXPECT_EQ(response.code / 100, 2) << response.body;
+    const Json secret = JsonOf(Ask("GET", secrets + "/s"));
+    EXPECT_EQ(secret.Find("stringData"), nullptr);
+    return WriteJson(*secret.Find("data"));
+  };
+  EXPECT_EQ(data_after(Ask("POST", secrets,
+                           R"({"metadata":{"name":"s"},"data":{"a":"YQ==","b":"Yg=="},)"
+                           R"("stringData":{"b":"c"}})")),
+            R"({"a":"YQ==","b":"Yw=="})");
+  EXPECT_EQ(data_after(Ask("PATCH", secrets + "/s", R"({"stringData":{"a":"d"}})", kStrategic)),
+            R"({"a":"ZA==","b":"Yw=="})");
+}
+
 TEST_F(FakeApi, Refusals) {
   PutBoundPod("web");
   api.PutJson("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1", "{}");

@@ -56,16 +56,35 @@ Json MergePlainList(Json list, const Json& patch) {
   return list;
 }
 
-/// Those that `order` names come first and as it says; the others keep their order behind.
-void Sort(Json& list, const Json& order, const std::string& key) {
-  const auto place = [&](const Json& item) {
-    const auto same = [&](const Json& wanted) {
-      return key.empty() ? wanted == item : wanted.TextOf(key) == item.TextOf(key);
+/// Those that `order` names stand as it says, and the others as in `before`. Between the two
+/// `before` decides where it has both; else what `order` names comes first, so that a new item
+/// leads the list.
+void Sort(Json& list, const Json& before, const Json& order, const std::string& key) {
+  const auto place = [&key](const Json& in, const Json& item) {
+    const auto same = [&](const Json& one) {
+      return key.empty() ? one == item : one.TextOf(key) == item.TextOf(key);
     };
-    return std::find_if(order.items.begin(), order.items.end(), same) - order.items.begin();
+    return std::find_if(in.items.begin(), in.items.end(), same) - in.items.begin();
   };
-  std::stable_sort(list.items.begin(), list.items.end(),
-                   [&](const Json& a, const Json& b) { return place(a) < place(b); });
+  const auto unknown = static_cast<ptrdiff_t>(before.items.size());
+  std::vector<Json> named, others;
+  for (auto& item : list.items) {
+    const bool is_named = place(order, item) < static_cast<ptrdiff_t>(order.items.size());
+    (is_named ? named : others).push_back(std::move(item));
+  }
+  std::stable_sort(named.begin(), named.end(),
+                   [&](const Json& a, const Json& b) { return place(order, a) < place(order, b); });
+  list.items.clear();
+  auto next = named.begin();
+  for (auto& other : others) {
+    const auto goes_before = [&](const Json& item) {
+      const auto at = place(before, item), others_at = place(before, other);
+      return at == unknown || others_at == unknown || at < others_at;
+    };
+    while (next != named.end() && goes_before(*next)) list.items.push_back(std::move(*next++));
+    list.items.push_back(std::move(other));
+  }
+  std::move(next, named.end(), std::back_inserter(list.items));
 }
 
 StatusOr<Json> MergeKeyedList(Json list, const Json& patch, const Merging& merging) {
@@ -114,12 +133,18 @@ void DeleteFromPlainLists(Json& document, const Json& patch) {
   }
 }
 
-void SetOrders(Json& document, const Json& patch, const kube::TypeInfo* type) {
+/// A list that is merged, without an order beside it, has that of the patch.
+void SetOrders(Json& document, const Json& before, const Json& patch, const kube::TypeInfo* type) {
+  const Json nothing;
   for (const auto& [key, value] : patch.members) {
-    if (!key.starts_with(kOrderPrefix)) continue;
-    const std::string name = key.substr(kOrderPrefix.size());
-    if (Json* list = document.Find(name); list != nullptr && list->is_list())
-      Sort(*list, value, MergingOf(type, name).key);
+    const bool is_order = key.starts_with(kOrderPrefix);
+    const std::string name = is_order ? key.substr(kOrderPrefix.size()) : key;
+    if (!is_order && patch.Find(std::string(kOrderPrefix) + key) != nullptr) continue;
+    const Merging merging = MergingOf(type, name);
+    Json* const list = document.Find(name);
+    const Json* const old = before.Find(name);
+    if (list == nullptr || !list->is_list() || !value.is_list() || !merging.merges_list) continue;
+    Sort(*list, old == nullptr ? nothing : *old, value, merging.key);
   }
 }
 
@@ -252,6 +277,7 @@ StatusOr<Json> StrategicMergePatch(Json document, const Json& patch, const kube:
   if (directive == "delete") return Json::Map();
   if (!directive.empty() && directive != "merge")
     return InvalidArgument("Unknown patch type found: {}", directive);
+  const Json original = document;
   RetainKeys(document, patch);
   DeleteFromPlainLists(document, patch);
   for (const auto& [key, value] : patch.members) {
@@ -267,7 +293,7 @@ StatusOr<Json> StrategicMergePatch(Json document, const Json& patch, const kube:
       *before = std::move(*merged);
     }
   }
-  SetOrders(document, patch, type);
+  SetOrders(document, original, patch, type);
   return document;
 }
 

@@ -23,7 +23,15 @@ TEST(FakePatch, StrategicMergeOfPods) {
       {"conditions merge by their type",
        R"({"status":{"conditions":[{"type":"Ready","status":"False"},{"type":"A","status":"True"}]}})",
        R"({"status":{"conditions":[{"type":"Ready","status":"True"},{"type":"B","status":"True"}]}})",
-       R"({"status":{"conditions":[{"type":"Ready","status":"True"},{"type":"A","status":"True"},)"
+       R"({"status":{"conditions":[{"type":"Ready","status":"True"},{"type":"B","status":"True"},)"
+       R"({"type":"A","status":"True"}]}})"},
+      {"a new item comes first", R"({"status":{"podIPs":[{"ip":"10.0.0.1"}]}})",
+       R"({"status":{"podIPs":[{"ip":"fd00::1"}]}})",
+       R"({"status":{"podIPs":[{"ip":"fd00::1"},{"ip":"10.0.0.1"}]}})"},
+      {"what the patch does not name keeps its place",
+       R"({"status":{"conditions":[{"type":"A"},{"type":"B"},{"type":"C"}]}})",
+       R"({"status":{"conditions":[{"type":"C","status":"True"},{"type":"B","status":"True"}]}})",
+       R"({"status":{"conditions":[{"type":"A"},{"type":"C","status":"True"},)"
        R"({"type":"B","status":"True"}]}})"},
       {"the order that the patch names is taken",
        R"({"status":{"conditions":[{"type":"A"},{"type":"B"}]}})",

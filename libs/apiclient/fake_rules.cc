@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "k8s.io/api/certificates/v1/certificates.pb.h"
+#include "k8s.io/api/core/v1/config.pb.h"
 #include "k8s.io/api/core/v1/namespace.pb.h"
 #include "k8s.io/api/core/v1/persistent_volume.pb.h"
 #include "k8s.io/api/core/v1/persistent_volume_claim.pb.h"
@@ -79,7 +80,16 @@ void CreateService(core::Service& service, Random& random) {
   }
 }
 
+/// `stringData` can only be written: it wins over `data`, and is shown there.
+void TakeStringData(Message& object) {
+  auto* const secret = dynamic_cast<core::Secret*>(&object);
+  if (secret == nullptr) return;
+  for (const auto& [key, value] : secret->string_data()) (*secret->mutable_data())[key] = value;
+  secret->clear_string_data();
+}
+
 Status CreateOf(const Place& place, Message& object, Random& random) {
+  TakeStringData(object);
   if (auto* pod = dynamic_cast<core::Pod*>(&object)) return CreatePod(place, *pod);
   if (auto* service = dynamic_cast<core::Service*>(&object)) CreateService(*service, random);
   if (auto* claim = dynamic_cast<core::PersistentVolumeClaim*>(&object)) {
@@ -296,6 +306,7 @@ StatusOr<std::unique_ptr<Message>> PrepareUpdate(const Place& place, const Messa
   const bool whole = place.subresource.empty();
   auto after = Copy(whole ? given : before);
   if (whole) {
+    TakeStringData(*after);
     if (place.kind->has_status) CopyField(before, *after, "status");
     if (auto* pod = dynamic_cast<core::Pod*>(after.get())) {
       if (const Status done = kube::ApplyDefaults(*pod); !done.ok())

@@ -186,13 +186,21 @@ void AddFields(const pb::Message& from, const pb::Message& to, Members& out) {
   }
 }
 
+/// With an order: what is new would come first, and a server takes the first address for the pod's.
+struct ListPatch {
+  std::string order, items;  // empty: nothing differs
+};
+
 /// Of a list whose items are merged by `name`.
 template <class List, class Key>
-std::string ListPatch(const List& from, const List& to, std::string_view name, Key key) {
-  Members items;
+ListPatch MakeListPatch(const List& from, const List& to, std::string_view name, Key key) {
+  Members items, order;
   std::map<std::string, const typename List::value_type*> old;
   for (const auto& item : from) old[key(item)] = &item;
   for (const auto& item : to) {
+    Members place;
+    place.Add(name, Quoted(key(item)));
+    order.AddText(place.Object());
     const auto it = old.find(key(item));
     if (it == old.end()) {
       items.AddText(kube::ToJson(item));
@@ -211,7 +219,7 @@ std::string ListPatch(const List& from, const List& to, std::string_view name, K
     removed.Add(name, Quoted(gone));
     items.AddText(removed.Object());
   }
-  return items.empty() ? std::string() : items.List();
+  return items.empty() ? ListPatch{} : ListPatch{order.List(), items.List()};
 }
 
 template <class Quantities>
@@ -234,13 +242,19 @@ void AddIfAny(std::string_view name, const std::string& json, Members& out) {
   if (!json.empty()) out.Add(name, json);
 }
 
+void AddIfAny(const std::string& name, const ListPatch& patch, Members& out) {
+  if (patch.items.empty()) return;
+  out.Add("$setElementOrder/" + name, patch.order);
+  out.Add(name, patch.items);
+}
+
 /// The fields that are merged by part; they leave both.
 void AddMergedFields(kube::PodStatus& from, kube::PodStatus& to, Members& out) {
   const auto type = [](const auto& condition) { return condition.type(); };
   const auto ip = [](const auto& address) { return address.ip(); };
-  AddIfAny("conditions", ListPatch(from.conditions(), to.conditions(), "type", type), out);
-  AddIfAny("podIPs", ListPatch(from.pod_ips(), to.pod_ips(), "ip", ip), out);
-  AddIfAny("hostIPs", ListPatch(from.host_ips(), to.host_ips(), "ip", ip), out);
+  AddIfAny("conditions", MakeListPatch(from.conditions(), to.conditions(), "type", type), out);
+  AddIfAny("podIPs", MakeListPatch(from.pod_ips(), to.pod_ips(), "ip", ip), out);
+  AddIfAny("hostIPs", MakeListPatch(from.host_ips(), to.host_ips(), "ip", ip), out);
   AddIfAny("allocatedResources",
            QuantitiesPatch(from.allocated_resources(), to.allocated_resources()), out);
   Members resources;

@@ -128,12 +128,24 @@ TEST(MakeStatusPatch, HasWhatDiffersAndNullForWhatIsGone) {
   AddCondition(to, "Initialized", "True");
   AddCondition(to, "PodScheduled", "True");
   EXPECT_EQ(MakeStatusPatch("u1", from, to),
-            R"({"metadata":{"uid":"u1"},"status":{"conditions":[)"
+            R"({"metadata":{"uid":"u1"},"status":{"$setElementOrder/conditions":)"
+            R"([{"type":"Ready"},{"type":"Initialized"},{"type":"PodScheduled"}],"conditions":[)"
             R"({"status":"False","reason":null,"type":"Ready"},)"
             R"({"type":"PodScheduled","status":"True"},)"
             R"({"$patch":"delete","type":"PodResizePending"}],)"
+            R"("$setElementOrder/podIPs":[{"ip":"10.0.0.2"}],)"
             R"("podIPs":[{"ip":"10.0.0.2"},{"$patch":"delete","ip":"10.0.0.1"}],)"
             R"("phase":"Failed","reason":null,"nominatedNodeName":null}})");
+}
+
+TEST(MakeStatusPatch, ASecondAddressStaysTheSecond) {
+  kube::PodStatus from, to;
+  from.add_host_ips()->set_ip("192.0.2.1");
+  to.add_host_ips()->set_ip("192.0.2.1");
+  to.add_host_ips()->set_ip("2001:db8::1");
+  EXPECT_EQ(MakeStatusPatch("u1", from, to),
+            R"({"metadata":{"uid":"u1"},"status":{"$setElementOrder/hostIPs":)"
+            R"([{"ip":"192.0.2.1"},{"ip":"2001:db8::1"}],"hostIPs":[{"ip":"2001:db8::1"}]}})");
 }
 
 TEST(MakeStatusPatch, ListsOfContainersAreReplacedWhole) {
