@@ -63,7 +63,8 @@ ClusterApi::ClusterApi()
 
 std::string ClusterApi::Config() const {
   return fmt::format(
-      "failSwapOn: false\naddress: 127.0.0.1\nport: {}\nhealthzPort: 0\nauthentication: {{x509: "
+      "failSwapOn: false\ncontainerLogMaxSize: 1Gi\naddress: 127.0.0.1\nport: {}\nhealthzPort: "
+      "0\nauthentication: {{x509: "
       "{{clientCAFile: {}}}}}\nauthorization: {{mode: AlwaysAllow}}\nsplitlet: {{machineSetup: "
       "false}}\n",
       port_, dir_ / "clients.pem");
