@@ -22,6 +22,7 @@ namespace core = k8s::io::api::core::v1;
 using namespace std::chrono_literals;
 
 constexpr Duration kLimit = 300s;
+constexpr size_t kAtOnce = 8;  // requests of this client
 constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 
 /// One that the kernel gives; nobody else is likely to be given it before the node takes it.
@@ -76,11 +77,15 @@ std::vector<std::string> ClusterApi::Flags() const {
 
 void ClusterApi::SendAll(const std::vector<apiclient::Request>& requests) {
   std::atomic<size_t> answered{0}, refused{0};
-  for (const auto& request : requests)
+  size_t begun = 0;
+  for (const auto& request : requests) {
+    CHECK(WaitEvery(200us, kLimit, [&] { return begun - answered < kAtOnce; }));
+    ++begun;
     transport_->Begin(request, After(clock_, kLimit), [&](const auto& answer) {
       if (!answer.ok() || answer->code / 100 != 2) ++refused;
       ++answered;
     });
+  }
   CHECK(WaitEvery(1ms, kLimit, [&] { return answered == requests.size(); }));
   CHECK(refused == 0, "{} requests were refused", refused.load());
 }

@@ -34,7 +34,7 @@ class ClusterApi {
   uint16_t node_api_port() const { return port_; }
   const https::TestIdentity& client() const { return client_; }
 
-  /// All at once, over as many connections as the client opens; returns when all have answered.
+  /// As quickly as eight connections take them; returns when all have answered.
   void Create(const std::vector<std::string>& pods);
   void Delete(const std::vector<std::string>& names);
   apiclient::Transport& transport() { return *transport_; }
