@@ -306,6 +306,21 @@ TEST_F(FakeApi, AnEvictionDeletesUnlessABudgetForbids) {
   EXPECT_EQ(pod.status().conditions(0).type(), "DisruptionTarget");
 }
 
+TEST_F(FakeApi, AnEphemeralContainerThatIsAddedHasItsDefaults) {
+  PutPod("web", R"("nodeName":"n1",)", R"("app":"web")");
+  EXPECT_EQ(Ask("PATCH", std::string(kWeb) + "/ephemeralcontainers",
+                R"({"spec":{"ephemeralContainers":[{"name":"debug","image":"busybox:1"}]}})",
+                kStrategic)
+                .code,
+            200);
+  core::Pod pod;
+  ASSERT_TRUE(api.Get(kWeb, pod));
+  ASSERT_EQ(pod.spec().ephemeral_containers_size(), 1);
+  const auto& added = pod.spec().ephemeral_containers(0).ephemeral_container_common();
+  EXPECT_EQ(added.image_pull_policy(), "IfNotPresent");
+  EXPECT_EQ(added.termination_message_path(), "/dev/termination-log");
+}
+
 TEST_F(FakeApi, Selectors) {
   PutPod("a", R"("nodeName":"n1",)", R"("app":"web","tier":"front")");
   PutPod("b", R"("nodeName":"n2",)", R"("app":"db")");

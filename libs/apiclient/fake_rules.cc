@@ -308,13 +308,14 @@ StatusOr<std::unique_ptr<Message>> PrepareUpdate(const Place& place, const Messa
   if (whole) {
     TakeStringData(*after);
     if (place.kind->has_status) CopyField(before, *after, "status");
-    if (auto* pod = dynamic_cast<core::Pod*>(after.get())) {
-      if (const Status done = kube::ApplyDefaults(*pod); !done.ok())
-        return Invalid(place, splitlet::Message(done));
-    }
   } else {
     UpdateSubresource(place.subresource, given, *after);
     MetaOf(*after) = MetaOf(given);
+  }
+  auto* pod = dynamic_cast<core::Pod*>(after.get());
+  if (pod != nullptr && (whole || place.subresource == "ephemeralcontainers")) {
+    if (const Status done = kube::ApplyDefaults(*pod); !done.ok())
+      return Invalid(place, splitlet::Message(done));
   }
   const bool is_pod = place.kind == &PodKind();
   MergeMetadata(MetaOf(before), is_pod && !whole, MetaOf(*after));

@@ -1,5 +1,7 @@
 #include "tests/bench/fake_node.h"
 
+#include <utility>
+
 #include "libs/cri/grpc_runtime.h"
 #include "tests/fake_cri/control.h"
 
@@ -7,14 +9,15 @@ namespace splitlet::bench {
 
 using namespace std::chrono_literals;
 
-FakeNode::FakeNode(const std::string& config)
+FakeNode::FakeNode(const std::string& config, std::vector<std::string> flags)
     : dir_("pb"),
       endpoint_("unix://" + dir_.path() + "/cri.sock"),
       control_(dir_.path() + "/ctl.sock"),
       view_(endpoint_),
       node_({.runtime_endpoint = endpoint_,
-             .config = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n" +
-                       config}) {
+             .config =
+                 "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n" + config,
+             .flags = std::move(flags)}) {
   keeper_.Start("fake-cri",
                 {.argv = {harness::BinDir() + "/fake-cri", "--socket", dir_.path() + "/cri.sock",
                           "--control", control_, "--events", "containerd"},

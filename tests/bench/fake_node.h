@@ -4,6 +4,7 @@
 /// Errors: what cannot be started ends the benchmark.
 
 #include <string>
+#include <vector>
 
 #include "tests/harness/child.h"
 #include "tests/harness/node.h"
@@ -13,8 +14,9 @@ namespace splitlet::bench {
 
 class FakeNode {
  public:
-  /// `config`: lines of the KubeletConfiguration; the defaults are those of the kubelet.
-  explicit FakeNode(const std::string& config = {});
+  /// `config`: lines of the KubeletConfiguration; the defaults are those of the kubelet. `flags`:
+  /// more of all processes.
+  explicit FakeNode(const std::string& config = {}, std::vector<std::string> flags = {});
 
   /// How often the runtime was asked for `method`, such as ListContainers, since it started.
   int Calls(const std::string& method) const;

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -110,12 +109,7 @@ class Bench {
   void Burst(int pods) {
     Result burst{.name = fmt::format("{} pods at once: all running", pods), .unit = "ms"};
     burst.ratio = 1.10;
-    double best = 0;
-    for (const int width : {2, 4, 8, 16, pods}) {
-      const double took = RawBurst(pods, width);
-      if (best == 0 || took < best) best = took;
-    }
-    burst.floor = {best};
+    burst.floor = {raw_.BestBurstMs(view_, pods)};
     burst.values = {SplitletBurst(pods)};
     Print(burst);
   }
@@ -231,26 +225,6 @@ class Bench {
         Ms(raw_.StatusOf(own[0].id).started_at_ns - raw_.StatusOf(own[1].id).finished_at_ns));
     node_.RemoveManifest(name + ".yaml");
     CHECK(WaitFor(60s, [&] { return node_.IsGone(name); }));
-  }
-
-  double RawBurst(int pods, int width) {
-    std::atomic<int> next{0};
-    std::vector<Raw::Pod> all(static_cast<size_t>(pods));
-    const int64_t began = ToNanos(raw_.clock().WallNow());
-    {
-      std::vector<std::jthread> threads;
-      for (int t = 0; t < width; ++t)
-        threads.emplace_back([&, width] {
-          for (int i = next++; i < pods; i = next++)
-            all[static_cast<size_t>(i)] = raw_.Start(10000 + width * 1000 + i);
-        });
-    }
-    int64_t last = began;
-    for (const auto& pod : all) last = std::max(last, raw_.StartedAt(pod.container));
-    const double took = Ms(last - began);
-    std::fprintf(stderr, "raw burst of %d pods, %d at a time: %.0f ms\n", pods, width, took);
-    raw_.Clear(view_);
-    return took;
   }
 
   void PutAll(int pods, const std::string& prefix) {

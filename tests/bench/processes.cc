@@ -13,13 +13,18 @@ namespace {
 
 using namespace std::chrono_literals;
 
-double PssOf(pid_t pid) {
-  std::istringstream lines(harness::ReadFile(fmt::format("/proc/{}/smaps_rollup", pid)));
+/// Of a file that says "Pss: 17 kB".
+double MbIn(const std::string& file, const std::string& field) {
+  std::istringstream lines(harness::ReadFile(file));
   std::string word;
   double kb = 0;
   while (lines >> word)
-    if (word == "Pss:") lines >> kb;
+    if (word == field) lines >> kb;
   return kb / 1024;
+}
+
+double PssOf(pid_t pid) {
+  return pid == 0 ? 0 : MbIn(fmt::format("/proc/{}/smaps_rollup", pid), "Pss:");
 }
 
 double TicksOf(pid_t pid) {
@@ -49,6 +54,17 @@ double Processes::SixMb() const {
 
 /// The keeper runs `bash nats.sh serve`, which becomes the server.
 double Processes::ServerMb() const { return PssOf(node_.keeper().PidOf("nats")); }
+
+double Processes::AllMb() const {
+  double sum = ServerMb();
+  for (const ProcessRow& row : kProcesses)
+    sum += PssOf(node_.keeper().PidOf(std::string(row.name)));
+  return sum;
+}
+
+double Processes::PeakMbOf(const std::string& process) const {
+  return MbIn(fmt::format("/proc/{}/status", node_.keeper().PidOf(process)), "VmHWM:");
+}
 
 double Processes::CpuSeconds() const {
   double ticks = TicksOf(node_.keeper().PidOf("nats"));

@@ -16,6 +16,10 @@ class Processes {
 
   double SixMb() const;  // PSS; printed one by one on stderr
   double ServerMb() const;
+  /// PSS of nats-server and whatever runs of the processes, node-api included.
+  double AllMb() const;
+  /// The most that a process ever had in memory.
+  double PeakMbOf(const std::string& process) const;
   double CpuSeconds() const;  // of all seven, since each started
   double CpuSecondsOf(const std::string& process) const;
   /// Memory and idle CPU of all seven with that many pods, over 20 s after all has settled; the

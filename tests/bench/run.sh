@@ -7,7 +7,7 @@ set -euo pipefail
 tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 readonly BUILD=$tree/build/release
 readonly LINES=$tree/build/bench.lines
-benches=(codec_bench bus_bench path_bench scale_bench probe_bench)
+benches=(codec_bench bus_bench path_bench scale_bench probe_bench cluster_bench)
 
 if [[ $EUID -eq 0 ]]; then
   benches+=(node_bench)
@@ -15,13 +15,13 @@ else
   printf 'node benchmarks SKIPPED: they run containers, which needs root\n' >&2
 fi
 
-"$tree/scripts/build.sh" release splitlet-{config-source,sync-loop,pod-worker,pleg,status,gc} fake-cri \
+"$tree/scripts/build.sh" release splitlet-{config-source,sync-loop,pod-worker,pleg,status,gc,node-api} fake-api fake-cri \
   "${benches[@]}"
 : >"$LINES"
 for bench in "${benches[@]}"; do
   printf '=== %s\n' "$bench" >&2
   arguments=()
-  [[ $bench != node_bench ]] || arguments=(--rounds "${ROUNDS:-20}" --pods "${PODS:-100}")
+  [[ $bench != node_bench && $bench != cluster_bench ]] || arguments=(--rounds "${ROUNDS:-20}" --pods "${PODS:-100}")
   "$BUILD/tests/$bench" "${arguments[@]}" >>"$LINES"
 done
 jq --slurp . "$LINES" >"$tree/build/bench.json"

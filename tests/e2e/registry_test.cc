@@ -1,70 +1,15 @@
 // Pulls from registries on loopback, good and bad ones (registry.py), by real containerd.
 
-#include <fcntl.h>
-#include <gmock/gmock.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "tests/e2e/registry.h"
 
-#include <array>
-#include <cstdio>
+#include <gmock/gmock.h>
+
 #include <filesystem>
 
-#include "libs/kube/time_text.h"
 #include "tests/e2e/fixture.h"
 
 namespace splitlet::e2e {
 namespace {
-
-/// Ends with the test, whose end of a pipe is its input.
-class Registry {
- public:
-  Registry() {
-    EXPECT_EQ(harness::RunToEnd(
-                  {.argv = {"bash", harness::SourceDir() + "/deploy/local/images.sh", "build"},
-                   .env = {},
-                   .output = out_ / "images"},
-                  120s),
-              0);
-    const std::string built = harness::ReadFile(out_ / "images");
-    const size_t begin = built.rfind('/', built.find("/busybox-"));
-    const size_t line = built.rfind('\n', begin) + 1;
-    const std::string archive = built.substr(line, built.find('\n', begin) - line);
-    std::array<int, 2> input{};
-    EXPECT_EQ(pipe2(input.data(), O_CLOEXEC), 0);
-    pid_ = fork();
-    if (pid_ == 0) {
-      dup2(input[0], 0);
-      if (std::freopen((out_ / "said").c_str(), "w", stdout) == nullptr) _exit(1);
-      const std::string script = harness::SourceDir() + "/tests/e2e/registry.py";
-      execlp("python3", "python3", script.c_str(), archive.c_str(), nullptr);
-      _exit(127);
-    }
-    close(input[0]);
-    input_ = input[1];
-    EXPECT_TRUE(WaitFor(kSoon, [&] { return Said().ends_with('\n'); }));
-    host_ = "127.0.0.1:" + Said();
-    host_.pop_back();
-  }
-  ~Registry() {
-    close(input_);
-    waitpid(pid_, nullptr, 0);
-  }
-  Registry(const Registry&) = delete;
-  Registry& operator=(const Registry&) = delete;
-
-  const std::string& host() const { return host_; }
-  /// Somebody has half of an image that is held.
-  bool Holds() const { return Said().find("held") != std::string::npos; }
-  void Release() const { EXPECT_EQ(write(input_, "\n", 1), 1); }
-
- private:
-  std::string Said() const { return harness::ReadFile(out_ / "said"); }
-
-  const harness::TempDir out_{"rg"};
-  pid_t pid_ = 0;
-  int input_ = -1;
-  std::string host_;
-};
 
 class Registries : public E2eTest {
  protected:
@@ -80,10 +25,6 @@ class Registries : public E2eTest {
                                               "splitlet: {{objectsPath: {}}}\n",
                                               folder_.path()),
                         .flags = std::move(flags)});
-  }
-  std::string Login() const {
-    return R"({"auths": {")" + registry_->host() + R"(": {"auth": ")" +
-           kube::EncodeBase64("team:hunter2") + R"("}}})";
   }
   void PutPod(const std::string& name, const std::string& image, const std::string& more = "") {
     node_->PutManifest(name + ".yaml", fmt::format(R"(apiVersion: v1
@@ -119,7 +60,7 @@ TEST_F(Registries, ASecretOpensAPrivateImageForItsPodsAlone) {
   harness::WriteFile(folder_ / "login.yaml",
                      "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\ntype: "
                      "kubernetes.io/dockerconfigjson\nstringData: {.dockerconfigjson: '" +
-                         Login() + "'}\n");
+                         registry_->Login() + "'}\n");
   PutPod("with", "private/app:1", "  imagePullSecrets: [{name: login}]\n");
   ExpectRunning("with");
   PutPod("later", "private/app:1");
@@ -131,7 +72,7 @@ TEST_F(Registries, ASecretOpensAPrivateImageForItsPodsAlone) {
 
 TEST_F(Registries, TheNodesOwnCredentialsAreForAllPods) {
   StartNode();
-  harness::WriteFile(node_->dir() + "/kubelet/config.json", Login());
+  harness::WriteFile(node_->dir() + "/kubelet/config.json", registry_->Login());
   PutPod("one", "private/node:1");
   ExpectRunning("one");
   PutPod("two", "private/node:1");

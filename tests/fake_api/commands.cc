@@ -53,8 +53,15 @@ StatusOr<std::string> Commands::Run(const std::string& line) {
   if (words.empty()) return Unknown(line);
   if (words[0] == "seen") return TakeSeen();
   if (words[0] == "fault" && words.size() >= 4) return SetFault(words);
+  if (words[0] == "repeat" && words.size() >= 3) return Repeat(NumberOf(words[1]), Rest(line, 2));
   if (words.size() == 1 || words[1] == "on" || words[1] == "off") return RunSwitch(words);
   return RunObject(words, line);
+}
+
+StatusOr<std::string> Commands::Repeat(int times, const std::string& line) {
+  StatusOr<std::string> last = std::string();
+  for (int i = 0; i < times && last.ok(); ++i) last = Run(line);
+  return last;
 }
 
 StatusOr<std::string> Commands::RunSwitch(const Words& words) {

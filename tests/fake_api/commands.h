@@ -25,6 +25,7 @@ class Commands {
   StatusOr<std::string> Ask(const std::string& method, const std::string& path,
                             const std::string& body);
   StatusOr<std::string> RunObject(const Words& words, const std::string& line);
+  StatusOr<std::string> Repeat(int times, const std::string& line);
   StatusOr<std::string> RunSwitch(const Words& words);
   StatusOr<std::string> SetFault(const Words& words);
   std::string TakeSeen();

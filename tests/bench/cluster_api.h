@@ -1,0 +1,90 @@
+#pragma once
+
+/// fake-api and the node of it that a benchmark measures, as an administrator sees both.
+/// Threads: one; PodWatch keeps what its connection's thread tells it.
+/// Errors:  what cannot be started or is refused ends the benchmark.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "libs/apiclient/transport.h"
+#include "libs/base/cancel.h"
+#include "libs/fs/real_file_system.h"
+#include "libs/https/test_pki.h"
+#include "tests/bench/no_log.h"
+#include "tests/fake_api/api_server_process.h"
+#include "tests/harness/child.h"
+
+namespace splitlet::bench {
+
+/// The node `node-1` of this server has the defaults of a kubelet; its HTTPS API is on a port of
+/// its own, for who shows `client()`.
+class ClusterApi {
+ public:
+  ClusterApi();
+
+  std::string Config() const;  // a KubeletConfiguration without its kind
+  std::vector<std::string> Flags() const;
+  uint16_t node_api_port() const { return port_; }
+  const https::TestIdentity& client() const { return client_; }
+
+  /// As quickly as eight connections take them; returns when all have answered.
+  void Create(const std::vector<std::string>& pods);
+  void Delete(const std::vector<std::string>& names);
+  apiclient::Transport& transport() { return *transport_; }
+  fake_api::ApiServerProcess& process() { return process_; }
+  const Clock& clock() const { return clock_; }
+
+ private:
+  void SendAll(const std::vector<apiclient::Request>& requests);
+
+  const RealClock clock_;
+  fs::RealFileSystem files_;
+  NoLog sink_;
+  const harness::TempDir dir_{"ba"};
+  fake_api::ApiServerProcess process_;
+  const uint16_t port_;
+  const https::TestIdentity ca_{{.common_name = "clients", .usage = "CA"}};
+  const https::TestIdentity client_{
+      {.common_name = "admin", .organizations = {"system:masters"}, .usage = "clientAuth"}, &ca_};
+  std::unique_ptr<apiclient::Transport> transport_;
+};
+
+/// A pod of the node with one container `app`; the rest of its container as JSON: `,"args":[]`.
+std::string PodJson(const std::string& name, const std::string& of_container);
+
+/// When the server first had what a pod is, by a watch over TLS.
+class PodWatch {
+ public:
+  enum class State { kRunning, kReady, kGone };
+
+  /// Has begun on return. The server ends it after a while: one for each part.
+  explicit PodWatch(ClusterApi& api);
+  ~PodWatch();
+  PodWatch(const PodWatch&) = delete;
+  PodWatch& operator=(const PodWatch&) = delete;
+
+  Clock::Time Await(const std::string& name, State state);
+  /// Of all, the last.
+  Clock::Time AwaitAll(const std::vector<std::string>& names, State state);
+
+ private:
+  void OnData(std::string_view data);
+  void OnLine(std::string_view line, Clock::Time now);
+  std::optional<Clock::Time> Seen(const std::string& name, State state) const;
+
+  const Clock& clock_;
+  const std::shared_ptr<CancelToken> ending_;
+  std::string rest_;  // of the connection's thread
+  mutable std::mutex mutex_;
+  std::map<std::pair<std::string, State>, Clock::Time> seen_;
+  bool begun_ = false, ended_ = false;
+};
+
+}  // namespace splitlet::bench

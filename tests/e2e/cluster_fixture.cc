@@ -1,0 +1,189 @@
+#include "tests/e2e/cluster_fixture.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "k8s.io/api/core/v1/node.pb.h"
+#include "libs/fs/fd.h"
+
+namespace splitlet::e2e {
+namespace {
+
+namespace core = k8s::io::api::core::v1;
+
+constexpr uint16_t kFirstPort = 23000;
+constexpr uint16_t kPorts = 900;
+
+/// The machine of the tests stays as it is. Who asks node-api is known by certificate, and the
+/// server says what they may.
+constexpr const char* kConfig = R"(apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+fileCheckFrequency: 2s
+syncFrequency: 10s
+failSwapOn: false
+address: 127.0.0.1
+port: {}
+healthzPort: 0
+serverTLSBootstrap: true
+authentication:
+  anonymous: {{enabled: false}}
+  webhook: {{enabled: true}}
+  x509: {{clientCAFile: {}}}
+authorization: {{mode: Webhook}}
+splitlet: {{machineSetup: false}}
+)";
+
+bool IsFree(uint16_t port) {
+  const fs::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+}
+
+uint16_t FreePort() {
+  for (int tries = 0; tries < kPorts; ++tries) {
+    const auto port = static_cast<uint16_t>(kFirstPort + (getpid() + tries) % kPorts);
+    if (IsFree(port)) return port;
+  }
+  CHECK(false, "no port between {} and {} is free", kFirstPort, kFirstPort + kPorts);
+  return 0;
+}
+
+std::vector<std::string> NamesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+    names.push_back(entry.path());
+  return names;
+}
+
+}  // namespace
+
+std::string PodText::Json() const {
+  const std::string command =
+      script.empty() ? "" : fmt::format(R"(,"command":["/bin/sh","-c","{}"])", script);
+  return fmt::format(
+      R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":"default"{}}},)"
+      R"("spec":{{"nodeName":"node-1","terminationGracePeriodSeconds":{}{},"containers":[{{)"
+      R"("name":"app","image":"{}"{}{}}}]}}}})",
+      name, of_metadata, grace, of_spec, script.empty() ? "splitlet.local/pause:1" : image, command,
+      of_container);
+}
+
+std::string ClusterTest::Config() const {
+  return fmt::format(kConfig, port_, api_dir_->path() + "/ca.crt");
+}
+
+void ClusterTest::StartCluster() {
+  api_dir_ = std::make_unique<harness::TempDir>("api");
+  api_ = std::make_unique<fake_api::ApiServerProcess>(
+      fake_api::ApiServerProcess::Options{.program = harness::BinDir() + "/fake-api",
+                                          .dir = api_dir_->path(),
+                                          .node = "node-1",
+                                          .flags = {}});
+  api_->Start();
+  port_ = FreePort();
+  StartNode({.config = Config(),
+             .flags = {"--kubeconfig", api_->Kubeconfig("node"), "--cert-dir",
+                       api_dir_->path() + "/pki"}});
+  if (node_->keeper().PidOf("node-api") == 0) node_->StartProcess("node-api");
+  ASSERT_TRUE(WaitFor(kSoon, [&] { return NodeIs("Ready", "True"); })) << "the node is not ready";
+}
+
+void ClusterTest::TearDown() {
+  E2eTest::TearDown();
+  api_.reset();
+}
+
+void ClusterTest::CreatePod(const PodText& pod) {
+  const auto made = api_->Send(fmt::format("post {} {}", kPodsPath, pod.Json()));
+  ASSERT_TRUE(made.ok()) << made.status();
+}
+
+std::vector<core::Pod> ClusterTest::PodsAtServer() {
+  const auto list = Read<core::PodList>(kPodsPath);
+  return list ? std::vector<core::Pod>(list->items().begin(), list->items().end())
+              : std::vector<core::Pod>();
+}
+
+std::string ClusterTest::PhaseOf(const std::string& pod) {
+  const auto found = Read<core::Pod>(PathOf(pod));
+  return found ? found->status().phase() : "gone";
+}
+
+bool ClusterTest::NodeIs(const std::string& condition, const std::string& status) {
+  const auto node = Read<core::Node>(kNodePath);
+  return node && std::ranges::any_of(node->status().conditions(), [&](const auto& c) {
+           return c.type() == condition && c.status() == status;
+         });
+}
+
+void ClusterTest::ExpectPhase(const std::string& pod, const std::string& phase) {
+  std::string last;
+  ASSERT_TRUE(WaitFor(kSoon,
+                      [&] {
+                        last = PhaseOf(pod);
+                        return last == phase;
+                      }))
+      << pod << " is " << last << " at the server, not " << phase;
+}
+
+void ClusterTest::ExpectAllReady(const std::vector<std::string>& pods) {
+  std::set<std::string> missing;
+  ASSERT_TRUE(WaitFor(kSoon,
+                      [&] {
+                        missing = {pods.begin(), pods.end()};
+                        for (const auto& pod : PodsAtServer())
+                          for (const auto& condition : pod.status().conditions())
+                            if (condition.type() == "Ready" && condition.status() == "True" &&
+                                pod.status().phase() == "Running")
+                              missing.erase(pod.metadata().name());
+                        return missing.empty();
+                      }))
+      << missing.size() << " are not ready at the server, such as " << *missing.begin();
+}
+
+void ClusterTest::ExpectNoPodsAtServer() {
+  ASSERT_TRUE(WaitFor(kSoon,
+                      [&] {
+                        const auto list = Read<core::PodList>(kPodsPath);
+                        return list && list->items().empty();
+                      }))
+      << PodsAtServer().size() << " pods are still at the server";
+}
+
+std::string ClusterTest::Leftovers() {
+  std::string left;
+  for (const auto& s : view_->Sandboxes()) left += "sandbox " + s.id.str() + "\n";
+  for (const auto& c : view_->Containers()) left += "container " + c.id.str() + "\n";
+  for (const char* folder : {"/kubelet/pods", "/pods"})
+    for (const auto& name : NamesIn(node_->dir() + folder)) left += name + "\n";
+  const std::string socket = Endpoint().substr(std::string_view("unix://").size());
+  const std::string runtime = socket.substr(0, socket.rfind('/')) + "/state/";
+  std::ifstream mounts("/proc/self/mounts");
+  for (std::string line; std::getline(mounts, line);)
+    if (line.find(" " + node_->dir() + "/kubelet/pods") != std::string::npos ||
+        line.find(" " + runtime) != std::string::npos)
+      left += "mount " + line + "\n";
+  return left;
+}
+
+void ClusterTest::ExpectNothingLeft() {
+  std::string left;
+  EXPECT_TRUE(WaitFor(kSoon, [&] {
+    left = Leftovers();
+    return left.empty();
+  })) << left;
+  EXPECT_TRUE(node_->Pods().empty());
+}
+
+}  // namespace splitlet::e2e
