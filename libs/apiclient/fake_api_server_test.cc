@@ -308,11 +308,11 @@ TEST_F(FakeApi, AnEvictionDeletesUnlessABudgetForbids) {
 
 TEST_F(FakeApi, AnEphemeralContainerThatIsAddedHasItsDefaults) {
   PutPod("web", R"("nodeName":"n1",)", R"("app":"web")");
-  EXPECT_EQ(Ask("PATCH", std::string(kWeb) + "/ephemeralcontainers",
-                R"({"spec":{"ephemeralContainers":[{"name":"debug","image":"busybox:1"}]}})",
-                kStrategic)
-                .code,
-            200);
+  EXPECT_EQ(
+      Ask("PATCH", std::string(kWeb) + "/ephemeralcontainers",
+          R"({"spec":{"ephemeralContainers":[{"name":"debug","image":"busybox:1"}]}})", kStrategic)
+          .code,
+      200);
   core::Pod pod;
   ASSERT_TRUE(api.Get(kWeb, pod));
   ASSERT_EQ(pod.spec().ephemeral_containers_size(), 1);
