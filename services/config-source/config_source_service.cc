@@ -222,9 +222,14 @@ void ConfigSourceService::Add(const std::string& source, const Change& change) {
   const auto worker = WorkerIncarnationOf(change.uid);
   const SourcePod& pod = *change.pod;
   int64_t after = 0;
-  for (const auto& [uid, other] : store_.pods())
+  for (const auto& [uid, other] : store_.pods()) {
+    newest_ = std::max(newest_, other.incarnation);
     if (!pod.origin.empty() && other.source == source && other.origin == pod.origin)
       after = std::max(after, other.incarnation);
+  }
+  // With the wall clock set back a pod that is forgotten here could get the number of a life that
+  // pod-worker still remembers as finished.
+  if (NextNumber(0, now) < newest_) after = newest_;
   const Incarnation numbers = ChooseIncarnation(at == store_.pods().end() ? nullptr : &at->second,
                                                 worker ? &*worker : nullptr, now, after);
   Set(change.uid, {.name = pod.name,
@@ -257,6 +262,7 @@ void ConfigSourceService::Set(const std::string& uid, KnownPod pod) {
   span.Set("k8s.namespace.name", pod.name_space);
   span.Set("splitlet.source", pod.source);
   pod.traceparent = span.traceparent();
+  newest_ = std::max(newest_, pod.incarnation);
   store_.Set(uid, std::move(pod));
 }
 

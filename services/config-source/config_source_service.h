@@ -133,6 +133,7 @@ class ConfigSourceService {
   // A pod without facts waits until `workers` was complete once: its containers may run, and with
   // another number than theirs they would be of an earlier incarnation.
   bool workers_known_ = false;
+  int64_t newest_ = 0;  // the highest incarnation that was seen since the start
 };
 
 }  // namespace splitlet::config_source

@@ -19,6 +19,29 @@ TEST(ConfigSourceFacts, WithoutItsFileAPodGoesOnInTheLifeItsWorkerKnows) {
   EXPECT_GT(node.Find("web")->generation(), before->generation());
 }
 
+TEST(ConfigSourceFacts, AForgottenPodBeginsALaterLifeHoweverFarTheWallClockIsSetBack) {
+  for (const bool restarted : {false, true}) {
+    SCOPED_TRACE(restarted);
+    TestNode node;
+    const auto before = node.StartWithWeb();
+    node.Write("/m/later.yaml", Manifest("later"));
+    node.RunFor(1s);
+    node.Delete("/m/web.yaml");
+    node.RunFor(1s);
+    node.PutWorker(*before, v1::FINISHED);
+    node.RunFor(1s);
+    node.workers.Remove(before->uid());
+    node.RunFor(1s);
+    ASSERT_EQ(node.Show(), "later");
+    if (restarted) node.Restart();
+    node.clock.SetWall(node.clock.WallNow() - 6h);
+    node.Write("/m/web.yaml", Manifest("web"));
+    node.RunFor(1s);
+    ASSERT_EQ(node.Find("web")->uid(), before->uid());
+    EXPECT_GT(node.Find("web")->incarnation(), before->incarnation());
+  }
+}
+
 TEST(ConfigSourceFacts, AFactOfANewerVersionMakesItsPodUnknown) {
   TestNode node;
   node.Write("/m/web.yaml", Manifest("web", "nginx", "fixed"));
