@@ -75,6 +75,11 @@ VolumePlugin* VolumeManager::Find(const kube::Volume& volume) const {
   return nullptr;
 }
 
+struct VolumeManager::Resolved {
+  kube::Volume volume;
+  std::vector<std::string> mount_options = {};
+};
+
 StatusOr<VolumeManager::Resolved> VolumeManager::Resolve(const kube::Volume& volume,
                                                          const VolumeInput& in) const {
   const std::string claim = ClaimNameOf(volume, in.pod);

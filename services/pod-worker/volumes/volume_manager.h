@@ -61,10 +61,7 @@ class VolumeManager {
 
  private:
   VolumePlugin* Find(const kube::Volume& volume) const;
-  struct Resolved {
-    kube::Volume volume;
-    std::vector<std::string> mount_options = {};
-  };
+  struct Resolved;
   /// What is behind a claim; any other volume as it is.
   StatusOr<Resolved> Resolve(const kube::Volume& volume, const VolumeInput& in) const;
   StatusOr<std::string> PathOf(const kube::Volume& volume, const VolumePlugin& plugin,
