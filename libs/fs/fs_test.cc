@@ -461,6 +461,20 @@ TEST_F(RemoveTree, AFolderIsMadeInWhatWasThereAndNotInALinkThatTookItsPlace) {
   EXPECT_FALSE(std::filesystem::exists(dir_.path() + "/nothing"));
 }
 
+TEST_F(RemoveTree, AFolderThatIsMadePassesTheGroupOnLikeTheOneItIsIn) {
+  ASSERT_EQ(::chmod(tree().c_str(), 02755), 0);
+  for (const mode_t umask_of_us : {022, 0}) {
+    const std::string top = fmt::format("{}/{}", tree(), umask_of_us);
+    const mode_t before = ::umask(umask_of_us);
+    const Status made = files_.MakeDirs(top + "/deeper", 0775);
+    ::umask(before);
+    ASSERT_EQ(made, OkStatus());
+    struct stat info {};
+    ASSERT_EQ(::stat((top + "/deeper").c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 07777u, 02775u);
+  }
+}
+
 TEST(Gzip, AFileIsCompressedWithItsModeAndReadsBack) {
   const TempDir dir;
   RealFileSystem files;

@@ -98,6 +98,15 @@ Status SyncFolder(const std::string& path) {
   return OkStatus();
 }
 
+/// A folder that was just made gets its mode whatever the umask. The bit by which it passes its
+/// group on stays: a change would need a right that a process under systemd may lack.
+Status SetMode(const Fd& fd, mode_t mode) {
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) return LastError();
+  if ((info.st_mode & 07777 & ~S_ISGID) == mode) return OkStatus();
+  return ::fchmod(fd.get(), mode | (info.st_mode & S_ISGID)) == 0 ? OkStatus() : LastError();
+}
+
 /// The folder, opened; every missing one on the way is made with `mode`. What is made is held open
 /// while the next is made in it, so that nobody can put a link in its place.
 StatusOr<Fd> MakeFolder(const std::string& path, mode_t mode) {
@@ -120,7 +129,7 @@ StatusOr<Fd> MakeFolder(const std::string& path, mode_t mode) {
       if (!made && errno != EEXIST) return LastError();
       Fd next(::openat(fd.get(), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
       if (!next.ok()) return LastError();
-      if (made && ::fchmod(next.get(), mode) != 0) return LastError();
+      if (made) RETURN_IF_ERROR(SetMode(next, mode), "mode of {}", name);
       fd = std::move(next);
     }
     return fd;
