@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The way of kubectl to a container, as an API server has it: kubectl_front.py FOLDER NODE_API_PORT
 
-Serves plain HTTP on loopback, and prints its port. Logs, exec, attach and port-forward of a pod go to node-api with the
+Serves plain HTTP on loopback, and prints its port once node-api serves. Logs, exec, attach and port-forward of a pod go to node-api with the
 path and query that an API server makes of them; a question for a DaemonSet has the answer that there is one; all
 else goes to the API server. FOLDER is that of fake-api: who asks is its admin, whatever kubectl says. Each connection
 has one request.
@@ -17,6 +17,7 @@ import ssl
 import sys
 import tempfile
 import threading
+import time
 from urllib.parse import parse_qsl, urlencode
 
 POD = re.compile(r"/api/v1/namespaces/([^/]+)/pods/([^/]+)/(log|exec|attach|portforward)")
@@ -66,6 +67,15 @@ class Front:
             self.tls.check_hostname = False
             self.tls.load_cert_chain(pair.name)
 
+    def wait_for_node_api(self):
+        """It listens before it has a certificate, and then ends each connection."""
+        while True:
+            try:
+                with socket.create_connection(("127.0.0.1", self.node_api_port)) as plain, self.tls.wrap_socket(plain):
+                    return
+            except OSError:
+                time.sleep(0.1)
+
     def answer(self, client):
         with client:
             head = b""
@@ -108,6 +118,7 @@ def pass_on(client, backend):
 def main():
     front = Front(pathlib.Path(sys.argv[1]), int(sys.argv[2]))
     listener = socket.create_server(("127.0.0.1", 0))
+    front.wait_for_node_api()
     print(listener.getsockname()[1], flush=True)
     while True:
         client, _ = listener.accept()
