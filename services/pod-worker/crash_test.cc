@@ -1,5 +1,7 @@
 #include <fmt/ranges.h>
 
+#include <set>
+
 #include "k8s.io/api/core/v1/probe.pb.h"
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/objects/api_fixture.h"
@@ -34,6 +36,7 @@ class Crashes : public TestNode {
     PutAccount(server_, "app");
     api = &server_;
     FailPoints::SetCurrent(&points_);
+    run_program = [this](const process::Program& program) { return MountOrUnmount(program); };
     all.SetAfterStep([this](const auto& step, bool crashed) {
       if (crashed && process != nullptr && step.owner == process->owner) died_ = true;
     });
@@ -74,6 +77,11 @@ class Crashes : public TestNode {
     auto job = TestPod{.name = "job", .uid = "uid-job", .policy = "Never", .source = "api"}.Make();
     job.mutable_spec()->mutable_containers(0)->set_image("pulled:1");
     AddToken(job);
+    auto& share = *job.mutable_spec()->add_volumes();
+    share.set_name("share");
+    share.mutable_volume_source()->mutable_nfs()->set_server("s");
+    share.mutable_volume_source()->mutable_nfs()->set_path("/e");
+    MountAt(*job.mutable_spec()->mutable_containers(0), "share");
     server_.Put(PathOf("pods", job.metadata().name()), job);
     const auto victim = TestPod{.name = "victim", .uid = "uid-victim", .source = "api"}.Make();
     auto crew =
@@ -146,6 +154,7 @@ class Crashes : public TestNode {
                           record->verdict().phase(), record->verdict().reason());
     }
     for (const auto& [path, mount] : mounts.mounted()) text += "mounted: " + path + "\n";
+    for (const auto& path : shares_) text += "mounted share: " + path + "\n";
     for (const auto& dir : kernel.Dirs()) text += "cgroup: " + dir + "\n";
     for (const auto& violation : runtime.Violations()) text += violation + "\n";
     return text;
@@ -222,9 +231,24 @@ class Crashes : public TestNode {
   }
 
   apiclient::FakeApiServer server_{clock};
+  /// What the kernel has mounted outlives the process.
+  StatusOr<std::string> MountOrUnmount(const process::Program& program) {
+    const std::string& path = program.argv.back();
+    if (program.argv.front() == "mount")
+      shares_.insert(path);
+    else
+      EXPECT_EQ(shares_.erase(path), 1U) << path;
+    std::string table;
+    for (const auto& share : shares_)
+      table += fmt::format("40 1 0:40 / {} rw - nfs s:/e rw\n", share);
+    RETURN_IF_ERROR(files.Replace("/proc/self/mountinfo", table, {}), "mounts");
+    return std::string();
+  }
+
   FailPoints points_{FailPoints::Actions{.crash = [] { throw exec::Scheduler::CrashedHere{}; },
                                          .delay = [](int64_t) {}}};
   std::map<std::string, Wanted> wanted_;
+  std::set<std::string> shares_;
   bool died_ = false, evict_ = false;
 };
 
