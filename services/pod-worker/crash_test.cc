@@ -77,11 +77,7 @@ class Crashes : public TestNode {
     auto job = TestPod{.name = "job", .uid = "uid-job", .policy = "Never", .source = "api"}.Make();
     job.mutable_spec()->mutable_containers(0)->set_image("pulled:1");
     AddToken(job);
-    auto& share = *job.mutable_spec()->add_volumes();
-    share.set_name("share");
-    share.mutable_volume_source()->mutable_nfs()->set_server("s");
-    share.mutable_volume_source()->mutable_nfs()->set_path("/e");
-    MountAt(*job.mutable_spec()->mutable_containers(0), "share");
+    AddShare(job);
     server_.Put(PathOf("pods", job.metadata().name()), job);
     const auto victim = TestPod{.name = "victim", .uid = "uid-victim", .source = "api"}.Make();
     auto crew =
@@ -231,6 +227,13 @@ class Crashes : public TestNode {
   }
 
   apiclient::FakeApiServer server_{clock};
+  static void AddShare(kube::Pod& pod) {
+    auto& share = *pod.mutable_spec()->add_volumes();
+    share.set_name("share");
+    share.mutable_volume_source()->mutable_nfs()->set_server("s");
+    share.mutable_volume_source()->mutable_nfs()->set_path("/e");
+    MountAt(*pod.mutable_spec()->mutable_containers(0), "share");
+  }
   /// What the kernel has mounted outlives the process.
   StatusOr<std::string> MountOrUnmount(const process::Program& program) {
     const std::string& path = program.argv.back();
