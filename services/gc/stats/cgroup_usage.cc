@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "libs/base/trim.h"
 #include "libs/cgroup/names.h"
 #include "splitlet/v1/stats.pb.h"
 
@@ -19,8 +20,8 @@ constexpr uint64_t kNanosOfTick = 10'000'000;  // USER_HZ is 100 on every system
 constexpr uint64_t kNoLimit = uint64_t{1} << 62;
 constexpr size_t kMaxDirectories = 50'000;
 
-std::optional<uint64_t> NumberIn(std::string_view text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+std::optional<uint64_t> NumberIn(std::string_view file) {
+  const std::string_view text = Trimmed(file);
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;

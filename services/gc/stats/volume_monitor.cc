@@ -55,7 +55,6 @@ MeasuredVolumes VolumeMonitor::Get() const {
 void VolumeMonitor::OnTimer() {
   if (deps_.period <= Duration{0} || measuring_) return;
   auto jobs = Due();
-  PutMetrics();
   if (jobs.empty()) return;
   measuring_ = true;
   deps_.strands.Run("volumes", [this, jobs = std::move(jobs)] {
@@ -83,7 +82,8 @@ std::vector<VolumeMonitor::Job> VolumeMonitor::Due() {
                     .name_space = desired->namespace_(),
                     .volumes = VolumesOf(pod, record->pod())});
   });
-  std::erase_if(pods_, [&up](const auto& pod) { return !up.contains(pod.first); });
+  if (std::erase_if(pods_, [&up](const auto& pod) { return !up.contains(pod.first); }) > 0)
+    PutMetrics();
   return jobs;
 }
 
