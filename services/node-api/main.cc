@@ -35,13 +35,6 @@ StatusOr<std::shared_ptr<Reviewer>> ConnectReviewer(daemon::ServiceContext& cont
   return std::shared_ptr<Reviewer>(server, server->reviewer.get());
 }
 
-std::vector<std::string> OtherProcesses() {
-  std::vector<std::string> names;
-  for (const std::string& name : ProcessNames())
-    if (name != "node-api") names.push_back(name);
-  return names;
-}
-
 MachineLabels ReadMachineLabels(daemon::ServiceContext& context) {
   const node::SystemInfo system = node::ReadSystemInfo(context.files());
   const auto machine = node::ReadMachine(context.files(), context.flags().root_dir);
@@ -97,7 +90,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeNodeApi(daemon::ServiceContext& c
       .stats = MakeStatsSource(context.clock(), context.Peer("gc")),
       .processes = MakeProcessMetrics(
           {.clock = context.clock(), .strands = context.strands(), .caller = *http, .peer = peer}),
-      .process_names = OtherProcesses(),
+      .process_names = ProcessNames(),
       .ask_sync_loop =
           [health](const Deadline& deadline) {
             const auto answer = health->Ask("sync-loop", deadline);
