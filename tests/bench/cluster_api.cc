@@ -64,7 +64,8 @@ ClusterApi::ClusterApi()
 
 std::string ClusterApi::Config() const {
   return fmt::format(
-      "failSwapOn: false\ncontainerLogMaxSize: 1Gi\naddress: 127.0.0.1\nport: {}\nhealthzPort: "
+      "failSwapOn: false\nevictionHard: {{}}\ncontainerLogMaxSize: 1Gi\naddress: 127.0.0.1\nport: "
+      "{}\nhealthzPort: "
       "0\nauthentication: {{x509: "
       "{{clientCAFile: {}}}}}\nauthorization: {{mode: AlwaysAllow}}\nsplitlet: {{machineSetup: "
       "false}}\n",

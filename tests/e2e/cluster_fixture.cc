@@ -28,6 +28,7 @@ kind: KubeletConfiguration
 fileCheckFrequency: 2s
 syncFrequency: 10s
 failSwapOn: false
+evictionHard: {{}}
 address: 127.0.0.1
 port: {}
 healthzPort: 0

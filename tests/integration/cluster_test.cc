@@ -23,12 +23,14 @@ constexpr const char* kNode = "/api/v1/nodes/node-1";
 constexpr const char* kLease =
     "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/node-1";
 
-/// The machine of the tests stays as it is, and nobody takes a port of it.
+/// The machine of the tests stays as it is, nobody takes a port of it, and how full it is is no
+/// matter.
 constexpr const char* kConfig = R"(apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 fileCheckFrequency: 2s
 syncFrequency: 10s
 failSwapOn: false
+evictionHard: {}
 enableServer: false
 splitlet: {machineSetup: false}
 )";
