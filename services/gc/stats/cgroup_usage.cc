@@ -10,13 +10,12 @@
 
 #include "libs/base/trim.h"
 #include "libs/cgroup/names.h"
+#include "services/gc/stats/kernel_files.h"
 #include "splitlet/v1/stats.pb.h"
 
 namespace splitlet::gc {
 namespace {
 
-constexpr uint64_t kMaxFile = 1 << 20;
-constexpr uint64_t kNanosOfTick = 10'000'000;  // USER_HZ is 100 on every system
 constexpr uint64_t kNoLimit = uint64_t{1} << 62;
 constexpr size_t kMaxDirectories = 50'000;
 
@@ -38,8 +37,7 @@ class Files {
     const std::string mount = MountOf(layout_, controller);
     if (mount.empty()) return "";
     const std::string& path = at_.Of(controller);
-    auto text = files_.Read(mount + (path == "/" ? "" : path) + "/" + file, kMaxFile);
-    return text.ok() ? *std::move(text) : std::string();
+    return ReadOrEmpty(files_, mount + (path == "/" ? "" : path) + "/" + file);
   }
   std::optional<uint64_t> Number(const std::string& controller, const std::string& file) const {
     return NumberIn(Text(controller, file));
@@ -134,19 +132,6 @@ void ReadCpuV2(const Files& files, v1::UsageFigures& usage) {
   // The line that runtimes use from shares to weights, backwards.
   if (const auto weight = files.Number("cpu", "cpu.weight"); weight && *weight > 0)
     usage.set_cpu_shares(2 + (*weight - 1) * 262142 / 9999);
-}
-
-void ReadPressureV2(const Files& files, v1::UsageFigures& usage) {
-  const auto read = [&files](const char* controller, const char* file) {
-    v1::PressureFigures figures;
-    return std::pair(ParsePressure(files.Text(controller, file), figures), figures);
-  };
-  if (auto [is, figures] = read("cpu", "cpu.pressure"); is)
-    *usage.mutable_cpu_pressure() = std::move(figures);
-  if (auto [is, figures] = read("memory", "memory.pressure"); is)
-    *usage.mutable_memory_pressure() = std::move(figures);
-  if (auto [is, figures] = read("io", "io.pressure"); is)
-    *usage.mutable_io_pressure() = std::move(figures);
 }
 
 /// "252:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0"
@@ -289,7 +274,8 @@ v1::UsageFigures ReadCgroup(fs::FileSystem& files, const cgroup::Layout& layout,
   if (layout.version == cgroup::Version::kV2) {
     ReadCpuV2(of, usage);
     ReadMemoryV2(of, usage);
-    ReadPressureV2(of, usage);
+    FillPressure([&of](const std::string& name) { return of.Text(name, name + ".pressure"); },
+                 usage);
     ReadDevicesV2(of, usage);
   } else {
     ReadCpuV1(of, usage);
@@ -354,9 +340,7 @@ CgroupTree FindCgroups(fs::FileSystem& files, const cgroup::Layout& layout,
 std::vector<int64_t> ProcessesIn(fs::FileSystem& files, const cgroup::Layout& layout,
                                  const std::string& path) {
   std::vector<int64_t> pids;
-  const auto text = files.Read(MountOf(layout, "memory") + path + "/cgroup.procs", kMaxFile);
-  if (!text.ok()) return pids;
-  std::istringstream words(*text);
+  std::istringstream words(ReadOrEmpty(files, MountOf(layout, "memory") + path + "/cgroup.procs"));
   for (int64_t pid = 0; words >> pid;) pids.push_back(pid);
   return pids;
 }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "libs/cgroup/layout.h"
@@ -57,5 +58,15 @@ std::string MountOf(const cgroup::Layout& layout, const std::string& controller)
 
 /// Of a file of pressure stalls; false: it is none.
 bool ParsePressure(const std::string& text, v1::PressureFigures& figures);
+
+/// Of the machine or of a cgroup. `text_of`: the file of "cpu", "memory" or "io".
+template <class TextOf, class Figures>
+void FillPressure(const TextOf& text_of, Figures& figures) {
+  using Pressure = std::remove_cvref_t<decltype(*figures.mutable_cpu_pressure())>;
+  Pressure cpu, memory, io;
+  if (ParsePressure(text_of("cpu"), cpu)) *figures.mutable_cpu_pressure() = cpu;
+  if (ParsePressure(text_of("memory"), memory)) *figures.mutable_memory_pressure() = memory;
+  if (ParsePressure(text_of("io"), io)) *figures.mutable_io_pressure() = io;
+}
 
 }  // namespace splitlet::gc

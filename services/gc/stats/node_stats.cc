@@ -6,19 +6,13 @@
 #include <utility>
 
 #include "services/gc/stats/interfaces.h"
+#include "services/gc/stats/kernel_files.h"
 #include "services/gc/stats/system_usage.h"
+#include "services/gc/stats/volumes.h"
 #include "splitlet/v1/stats.pb.h"
 
 namespace splitlet::gc {
 namespace {
-
-constexpr uint64_t kMaxFile = 1 << 20;
-constexpr uint64_t kNanosOfTick = 10'000'000;  // USER_HZ is 100 on every system
-
-std::string ReadOrEmpty(fs::FileSystem& files, const std::string& path) {
-  auto text = files.Read(path, kMaxFile);
-  return text.ok() ? *std::move(text) : std::string();
-}
 
 /// kB of a line "Name:   123 kB", as bytes.
 std::optional<uint64_t> MemoryLine(const std::string& meminfo, const std::string& name) {
@@ -32,7 +26,7 @@ std::optional<uint64_t> MemoryLine(const std::string& meminfo, const std::string
   return std::nullopt;
 }
 
-std::optional<int64_t> NumberIn(const std::string& text) {
+std::optional<int64_t> FirstNumber(const std::string& text) {
   std::istringstream words(text);
   int64_t value = 0;
   if (words >> value) return value;
@@ -43,7 +37,7 @@ std::optional<int64_t> NumberIn(const std::string& text) {
 std::optional<int64_t> Processes(const std::string& loadavg) {
   const auto slash = loadavg.find('/');
   if (slash == std::string::npos) return std::nullopt;
-  return NumberIn(loadavg.substr(slash + 1));
+  return FirstNumber(loadavg.substr(slash + 1));
 }
 
 void FillFaults(const std::string& vmstat, v1::NodeFigures& node) {
@@ -53,15 +47,6 @@ void FillFaults(const std::string& vmstat, v1::NodeFigures& node) {
     if (name == "pgfault") node.set_page_faults(value);
     if (name == "pgmajfault") node.set_major_page_faults(value);
   }
-}
-
-void FillPressure(fs::FileSystem& files, v1::NodeFigures& node) {
-  v1::PressureFigures cpu, memory, io;
-  if (ParsePressure(ReadOrEmpty(files, "/proc/pressure/cpu"), cpu))
-    *node.mutable_cpu_pressure() = cpu;
-  if (ParsePressure(ReadOrEmpty(files, "/proc/pressure/memory"), memory))
-    *node.mutable_memory_pressure() = memory;
-  if (ParsePressure(ReadOrEmpty(files, "/proc/pressure/io"), io)) *node.mutable_io_pressure() = io;
 }
 
 void FillNode(fs::FileSystem& files, v1::NodeFigures& node) {
@@ -78,23 +63,19 @@ void FillNode(fs::FileSystem& files, v1::NodeFigures& node) {
     node.set_swap_usage_bytes(memory->swap_used);
   }
   FillFaults(ReadOrEmpty(files, "/proc/vmstat"), node);
-  FillPressure(files, node);
+  const auto stalls = [&files](const std::string& of) {
+    return ReadOrEmpty(files, "/proc/pressure/" + of);
+  };
+  FillPressure(stalls, node);
   // The first process is in the machine's own network, whatever network this one is in.
   std::string net = ReadOrEmpty(files, "/proc/1/net/dev");
   if (net.empty()) net = ReadOrEmpty(files, "/proc/net/dev");
   for (auto& each : ParseInterfaces(net)) *node.add_interfaces() = std::move(each);
-  const auto pids = NumberIn(ReadOrEmpty(files, "/proc/sys/kernel/pid_max"));
-  const auto threads = NumberIn(ReadOrEmpty(files, "/proc/sys/kernel/threads-max"));
+  const auto pids = FirstNumber(ReadOrEmpty(files, "/proc/sys/kernel/pid_max"));
+  const auto threads = FirstNumber(ReadOrEmpty(files, "/proc/sys/kernel/threads-max"));
   if (pids && threads) node.set_max_pids(std::min(*pids, *threads));
   if (const auto running = Processes(ReadOrEmpty(files, "/proc/loadavg")))
     node.set_running_pids(*running);
-}
-
-void FillFs(const fs::DiskUsage& usage, v1::FsFigures& figures) {
-  figures.set_capacity_bytes(usage.capacity_bytes);
-  figures.set_available_bytes(usage.available_bytes);
-  figures.set_inodes(usage.inodes);
-  figures.set_inodes_free(usage.inodes_free);
 }
 
 std::set<std::string> IdsOf(const std::vector<cri::ContainerUsage>& containers,
@@ -133,7 +114,7 @@ Status FillImages(const StatsSources& from, const Deadline& deadline, v1::NodeSt
   ASSIGN_OR_RETURN(const auto images, from.images.ImageFsInfo(deadline), "image file system");
   if (images.empty()) return OkStatus();
   if (const auto usage = from.files.Usage(images.front().mountpoint); usage.ok())
-    FillFs(*usage, *reply.mutable_image_fs());
+    *reply.mutable_image_fs() = FiguresOf(*usage);
   reply.mutable_image_fs()->set_used_bytes(images.front().used_bytes);
   reply.mutable_image_fs()->set_inodes_used(images.front().inodes_used);
   return OkStatus();
@@ -154,7 +135,7 @@ std::optional<uint64_t> CpuUsage(const std::string& stat) {
 std::optional<int64_t> BootTimeOf(const std::string& stat) {
   const auto at = stat.find("\nbtime ");
   if (at == std::string::npos) return std::nullopt;
-  return NumberIn(stat.substr(at + 7));
+  return FirstNumber(stat.substr(at + 7));
 }
 
 std::optional<MemoryFigures> MemoryOf(const std::string& meminfo) {
@@ -177,7 +158,7 @@ StatusOr<v1::NodeStatsReply> ReadNodeStats(const StatsSources& from, const Stats
   reply.set_at_wall_ns(ToNanos(from.clock.WallNow()));
   FillNode(from.files, *reply.mutable_node());
   ASSIGN_OR_RETURN(const auto disk, from.files.Usage(from.root_dir), "{}", from.root_dir);
-  FillFs(disk, *reply.mutable_node_fs());
+  *reply.mutable_node_fs() = FiguresOf(disk);
   ASSIGN_OR_RETURN(const auto containers, from.usage.ListContainerUsage(deadline),
                    "list container stats");
   // A machine whose cgroups are not to be seen from here has the runtime's figures alone.

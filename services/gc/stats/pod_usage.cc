@@ -4,21 +4,20 @@
 
 #include "libs/node/pod_place.h"
 #include "services/gc/stats/interfaces.h"
+#include "services/gc/stats/kernel_files.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/stats.pb.h"
 
 namespace splitlet::gc {
 namespace {
 
-constexpr uint64_t kMaxFile = 1 << 20;
-
 void FillInterfaces(const PodSources& from, const std::vector<int64_t>& pids,
                     v1::PodFigures& figures) {
   for (const int64_t pid : pids) {
     if (pid <= 0) continue;  // of a namespace that is not ours
-    const auto text = from.files.Read(fmt::format("/proc/{}/net/dev", pid), kMaxFile);
-    if (!text.ok()) continue;  // it has ended
-    for (auto& each : ParseInterfaces(*text)) *figures.add_interfaces() = std::move(each);
+    const auto text = ReadOrEmpty(from.files, fmt::format("/proc/{}/net/dev", pid));
+    if (text.empty()) continue;  // it has ended
+    for (auto& each : ParseInterfaces(text)) *figures.add_interfaces() = std::move(each);
     return;
   }
 }

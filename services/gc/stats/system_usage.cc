@@ -10,18 +10,13 @@
 #include <utility>
 
 #include "libs/fs/fd.h"
+#include "services/gc/stats/kernel_files.h"
 #include "splitlet/v1/stats.pb.h"
 
 namespace splitlet::gc {
 namespace {
 
-constexpr uint64_t kMaxFile = 1 << 20;
 constexpr std::string_view kUnit = "splitlet-";
-
-std::string ReadOrEmpty(fs::FileSystem& files, const std::string& path) {
-  auto text = files.Read(path, kMaxFile);
-  return text.ok() ? *std::move(text) : std::string();
-}
 
 CgroupAt CgroupOf(const SystemSources& from, const std::string& pid) {
   return ParseProcCgroup(ReadOrEmpty(from.files, "/proc/" + pid + "/cgroup"), from.layout.version);

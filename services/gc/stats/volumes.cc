@@ -76,6 +76,8 @@ StatusOr<std::string> HostPathOf(const VolumeSources& from, const VolumeToMeasur
   return NotFound("{} has no mount at {}", volume.container_id, volume.container_path);
 }
 
+}  // namespace
+
 v1::FsFigures FiguresOf(const fs::DiskUsage& disk) {
   v1::FsFigures figures;
   figures.set_capacity_bytes(disk.capacity_bytes);
@@ -84,8 +86,6 @@ v1::FsFigures FiguresOf(const fs::DiskUsage& disk) {
   figures.set_inodes_free(disk.inodes_free);
   return figures;
 }
-
-}  // namespace
 
 std::vector<VolumeToMeasure> VolumesOf(const kube::Pod& pod, const v1::ObservedPod& seen) {
   std::vector<VolumeToMeasure> volumes;

@@ -43,4 +43,7 @@ struct VolumeSources {
 StatusOr<v1::FsFigures> MeasureVolume(const VolumeSources& from, const VolumeToMeasure& volume,
                                       const std::string& pod_dir);
 
+/// Without what is used: how much of a file system is one volume's, it does not say.
+v1::FsFigures FiguresOf(const fs::DiskUsage& disk);
+
 }  // namespace splitlet::gc

@@ -1,0 +1,19 @@
+#pragma once
+
+/// Text of the files in which the kernel tells its figures.
+/// Threads: a strand; reading blocks.
+/// Errors:  none: a file that cannot be read is empty.
+/// Source:  proc(5), cgroups(7).
+
+#include <cstdint>
+#include <string>
+
+#include "libs/fs/file_system.h"
+
+namespace splitlet::gc {
+
+inline constexpr uint64_t kNanosOfTick = 10'000'000;  // USER_HZ is 100 on every system
+
+std::string ReadOrEmpty(fs::FileSystem& files, const std::string& path);
+
+}  // namespace splitlet::gc
