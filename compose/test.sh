@@ -214,7 +214,7 @@ expect_privileges config-source 7002 0
 expect_privileges sync-loop 7003 0
 expect_privileges pleg 7004 0
 expect_privileges status 7005 0
-expect_privileges pod-worker 0 0x1b
+expect_privileges pod-worker 0 0x20001b
 expect_privileges gc 0 0xa
 expect_privileges nats 7010 0
 expect_privileges recorder 7011 0
