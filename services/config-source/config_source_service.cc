@@ -90,7 +90,8 @@ void ConfigSourceService::MakeSources() {
                               metrics_.watched.Add({{"source", std::string(kube::kApiSource)}})
                                   .Set(watched ? 1 : 0);
                             },
-                        .seed = random_.Next()},
+                        .seed = random_.Next(),
+                        .wait = deps_.api_wait},
         ApiSource::Options{config_.node_name, config_.kubeconfig, config_.api_content,
                            config_.offline_start}));
   }

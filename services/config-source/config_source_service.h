@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "libs/apiclient/transport.h"
+#include "libs/apiclient/waiting.h"
 #include "libs/base/log.h"
 #include "libs/base/random.h"
 #include "libs/bus/typed.h"
@@ -51,7 +52,8 @@ struct ConfigSourceDeps {
   Log log;
   prometheus::Registry& metrics;
   daemon::EventRecorder& events;
-  uint64_t seed = 1;  // of trace ids
+  uint64_t seed = 1;                        // of trace ids
+  apiclient::WaitUntil api_wait = nullptr;  // how strands wait for it; not set: on the real clock
 };
 
 /// What GetSources shows.

@@ -115,7 +115,8 @@ void StatusService::MakePodsApi() {
                                                         .workers = deps_.workers,
                                                         .node_name = config_.node_name,
                                                         .metrics = deps_.metrics,
-                                                        .log = deps_.log});
+                                                        .log = deps_.log,
+                                                        .seed = config_.seed});
 }
 
 void StatusService::MakeIdentity() {

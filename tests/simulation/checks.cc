@@ -5,6 +5,7 @@
 
 #include "libs/cgroup/names.h"
 #include "libs/fs/path.h"
+#include "tests/simulation/api_server.h"
 #include "tests/simulation/node.h"
 
 namespace splitlet::simulation {
@@ -79,17 +80,19 @@ std::vector<std::string> SimNode::Violations() {
   for (const auto& line : UnexplainedErrors())
     found.push_back("an error in a log that no fault explains: " + line);
   for (const auto& [name, wanted] : wanted_) CheckPod(name, wanted, found);
-  const auto is_wanted = [this](const std::string& pod) {
-    return std::ranges::any_of(wanted_,
-                               [&pod](const auto& entry) { return IsOf(pod, entry.first); });
+  const auto is_wanted = [this](const std::string& pod, const std::string& uid) {
+    return IsWantedAtServer(uid) || std::ranges::any_of(wanted_, [&pod](const auto& entry) {
+             return IsOf(pod, entry.first);
+           });
   };
   for (const auto& container : runtime_->Containers()) {
     const std::string pod = LabelOf(container, "io.kubernetes.pod.name");
-    if (container.state == cri::ContainerState::kRunning && !is_wanted(pod))
+    if (container.state == cri::ContainerState::kRunning &&
+        !is_wanted(pod, LabelOf(container, "io.kubernetes.pod.uid")))
       found.push_back(fmt::format("{}/{} runs and nobody wants it", pod, container.name));
   }
   for (const auto& sandbox : runtime_->Sandboxes())
-    if (sandbox.state == cri::SandboxState::kReady && !is_wanted(sandbox.pod_name))
+    if (sandbox.state == cri::SandboxState::kReady && !is_wanted(sandbox.pod_name, sandbox.pod_uid))
       found.push_back(
           fmt::format("the sandbox of {} is ready and nobody wants it", sandbox.pod_name));
   CheckCgroups(found);
@@ -115,6 +118,11 @@ std::string SimNode::Describe() const {
   std::string text;
   for (const auto& [name, wanted] : wanted_)
     text += fmt::format("wanted: {} version {}\n", name, wanted.version);
+  if (api_ != nullptr)
+    for (const auto& pod : api_->Pods())
+      text += fmt::format("at the server: {} {} {}{}\n", pod.metadata().name(),
+                          pod.metadata().uid(), pod.status().phase(),
+                          pod.metadata().has_deletion_timestamp() ? " asked to go" : "");
   for (const auto& sandbox : runtime_->Sandboxes())
     text += fmt::format("sandbox {} #{} {}\n", sandbox.pod_name, sandbox.attempt,
                         sandbox.state == cri::SandboxState::kReady ? "ready" : "not ready");

@@ -3,24 +3,15 @@
 
 #include <cerrno>
 
+#include "tests/simulation/api_server.h"
 #include "tests/simulation/node.h"
+#include "tests/simulation/pod_truth.h"
 #include "tests/simulation/shell.h"
 
 namespace splitlet::simulation {
 namespace {
 
 constexpr int kNames = 8;
-
-const char* ContainerOf(SimNode::Wanted::Kind kind) {
-  using enum SimNode::Wanted::Kind;
-  switch (kind) {
-    case kSteady: return "steady";
-    case kCrashing: return "crashing";
-    case kJob: return "job";
-    case kOnce: return "once";
-  }
-  UNREACHABLE();
-}
 
 /// A host port, and more than half of the node: one name each, always the same.
 std::string RoomOf(const std::string& name) {
@@ -42,6 +33,17 @@ constexpr const char* kHooks =
 std::string PathOf(const std::string& name) { return "/manifests/" + name + ".yaml"; }
 
 }  // namespace
+
+const char* ContainerOf(SimNode::Wanted::Kind kind) {
+  using enum SimNode::Wanted::Kind;
+  switch (kind) {
+    case kSteady: return "steady";
+    case kCrashing: return "crashing";
+    case kJob: return "job";
+    case kOnce: return "once";
+  }
+  UNREACHABLE();
+}
 
 void SimNode::PutManifest(const std::string& name) {
   const Wanted& wanted = wanted_.at(name);
@@ -109,6 +111,7 @@ void SimNode::WatchRuns() {
       violations_.push_back(fmt::format("at {} s: pod {} ran twice in its life {}",
                                         clock_.Now().monotonic / 1s, life.first, life.second));
   }
+  if (api_ != nullptr) api_->WatchRuntime();
 }
 
 void SimNode::ChangeManifests(const FaultPlan& plan) {
@@ -150,6 +153,7 @@ void SimNode::Disturb(const FaultPlan& plan) {
   if (plan.lose_containers && Chance(0.05)) LoseContainer();
   if (plan.step_clock && Chance(0.03))
     clock_.SetWall(clock_.WallNow() + Duration{1h} * (static_cast<int64_t>(random_.Below(13)) - 6));
+  if (api_ != nullptr && plan.disturb_server && Chance(0.05)) api_->Disturb();
   WatchRuns();
 }
 
@@ -170,7 +174,9 @@ void SimNode::ArmFailPoint() {
   FailPoints& points = found->second->shell().fail_points;
   std::vector<std::string> own;
   for (const auto& info : points.List())
-    if (info.name.starts_with(found->first + ".")) own.push_back(info.name);
+    if (info.name.starts_with(found->first + ".") ||
+        (api_ != nullptr && info.name.starts_with("apiclient.")))
+      own.push_back(info.name);
   if (!own.empty()) CHECK(points.Set(own[random_.Below(own.size())], "1*crash").ok());
 }
 

@@ -5,6 +5,7 @@
 #include "libs/base/hash.h"
 #include "libs/bus/typed.h"
 #include "splitlet/v1/records.pb.h"
+#include "tests/simulation/api_server.h"
 #include "tests/simulation/shell.h"
 
 namespace splitlet::simulation {
@@ -32,6 +33,10 @@ constexpr std::string_view kOfDisturbedFiles[] = {
     "remembered pods cannot be read", "cannot read the files of this process",
     "admissions cannot be read", "what is remembered of a shutdown of the node cannot be read"};
 
+/// And what one of a server that cannot be had does.
+constexpr std::string_view kOfDisturbedServer[] = {
+    "cannot register the node", "cannot report the node", "cannot renew the lease of the node"};
+
 /// Keeps the errors that no fault explains; all lines are shown when SPLITLET_SIMULATION_LOG is
 /// set.
 class SimNode::Sink final : public LogSink {
@@ -46,11 +51,13 @@ class SimNode::Sink final : public LogSink {
                     current, "DIWE"[static_cast<int>(level)], message);
     for (const auto& field : fields) line += fmt::format(" {}={}", field.key, field.value);
     if (shown_) fmt::print(stderr, "{}\n", line);
-    const bool explained = files_disturbed && std::ranges::count(kOfDisturbedFiles, message) > 0;
+    const bool explained =
+        (files_disturbed && std::ranges::count(kOfDisturbedFiles, message) > 0) ||
+        (server_disturbed && std::ranges::count(kOfDisturbedServer, message) > 0);
     if (level == LogLevel::kError && !explained) errors.push_back(line);
   }
   std::string current;
-  bool files_disturbed = false;
+  bool files_disturbed = false, server_disturbed = false;
   std::vector<std::string> errors;
 
  private:
@@ -102,6 +109,27 @@ SimNode::~SimNode() {
   for (auto& [name, process] : running_) scheduler_.Drop(process->shell().owner);
   running_.clear();
   graveyard_.clear();
+}
+
+void SimNode::JoinCluster(uint64_t seed) {
+  CHECK(files_.Replace("/proc/sys/kernel/random/boot_id", "boot-1\n", {}).ok());
+  api_ = std::make_unique<ApiServer>(ApiServer::Deps{
+      .scheduler = scheduler_,
+      .runtime = *runtime_,
+      .node_name = "sim",
+      .seed = seed,
+      .report = [this](const std::string& what) {
+        if (violations_.empty())
+          violations_.push_back(fmt::format("after step {} at {} s: {}", scheduler_.steps(),
+                                            clock_.Now().monotonic / 1s, what));
+      }});
+}
+
+void SimNode::OnEvent(const daemon::PodEvent& event) {
+  const auto found = running_.find("status");
+  if (api_ == nullptr || found == running_.end()) return;
+  Process* const status = found->second.get();
+  status->shell().loop.Post([status, event] { status->OnEvent(event); });
 }
 
 void SimNode::StartAll() {
@@ -194,11 +222,13 @@ std::string SimNode::AnyProcess() {
 void SimNode::RunFor(Duration duration, const FaultPlan& plan) {
   const auto end = clock_.Now() + duration;
   sink_->files_disturbed = sink_->files_disturbed || plan.disturb_files;
+  sink_->server_disturbed = sink_->server_disturbed || plan.disturb_server;
   // In tasks of the world, so that both also happen while calls are under way.
   auto act = std::make_shared<std::function<void()>>();
   *act = [this, plan, end, weak = std::weak_ptr(act)] {
     if (clock_.Now() >= end) return;
     if (Chance(0.3)) ChangeManifests(plan);
+    if (api_ != nullptr) api_->ChangePods(/*rough=*/plan.disturb_server);
     Disturb(plan);
     if (const auto again = weak.lock())
       world_.RunAfter(Duration{1ms} * static_cast<int64_t>(1 + random_.Below(2000)),
@@ -213,6 +243,7 @@ void SimNode::HealAndSettle() {
   runtime_failures_ = 0;
   runtime_slow_ = false;
   files_.SetHook(nullptr);
+  if (api_ != nullptr) api_->Heal();
   network_.SetFaults({});
   network_.SetUp(true);
   for (auto& [name, process] : running_) {

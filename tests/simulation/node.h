@@ -30,6 +30,10 @@ namespace splitlet::v1 {
 class PodStatusRecord;
 }
 
+namespace splitlet::daemon {
+struct PodEvent;
+}
+
 namespace splitlet::bus {
 template <class R>
 class View;
@@ -48,10 +52,14 @@ struct FaultPlan {
   bool move_manifests = false;   // away and back, so that the pod keeps its UID
   bool lose_containers = false;  // removed by somebody else
   bool step_clock = false;       // the machine's wall clock, by hours
+  bool disturb_server = false;   // the API server away, slow; answers that are errors, or are lost
   static FaultPlan None() { return {}; }
-  static FaultPlan All() { return {true, true, true, true, true, true, true, true, true, true}; }
+  static FaultPlan All() {
+    return {true, true, true, true, true, true, true, true, true, true, true};
+  }
 };
 
+class ApiServer;
 class SimNode;
 
 /// One start of one process: its own loop, strands, end of the bus. Destroyed when no frame of it
@@ -65,6 +73,8 @@ class Process {
   virtual void Start() = 0;
   /// Why it is not ready or does not vouch for its table; shown beside a violation.
   virtual std::string Complaint() const { return {}; }
+  /// Somebody has recorded it.
+  virtual void OnEvent(const daemon::PodEvent& /*event*/) {}
 
   struct Shell;
   Shell& shell() { return *shell_; }
@@ -95,6 +105,9 @@ class SimNode {
   /// Pods end before the machine goes down, of processes started from now on.
   void EndPodsWithIt() { pods_end_with_it_ = true; }
   bool pods_end_with_it() const { return pods_end_with_it_; }
+  /// Before the start: its pods come from an API server too.
+  void JoinCluster(uint64_t seed);
+  ApiServer* api() { return api_.get(); }  // null: it has none
   /// What goes down, or says so.
   gc::FakeShutdownSource::Machine& machine() { return machine_; }
   void StartAll();
@@ -135,6 +148,8 @@ class SimNode {
                                  const Deadline& deadline);
   /// The runtime is about to be told to end a container.
   void OnStop(const cri::ContainerId& id);
+  /// status hears of it, if it is there.
+  void OnEvent(const daemon::PodEvent& event);
   /// A server in the pod of this manifest has answered a probe.
   void OnProbed(const std::string& name) { probed_.insert(name); }
   /// A call to the running process of that name: `ask` runs on its loop and calls back once.
@@ -189,6 +204,17 @@ class SimNode {
   /// A pod has its cgroup as long as it has its sandbox.
   void CheckCgroups(std::vector<std::string>& found) const;
   std::vector<std::string> CheckStatusTable(const bus::View<v1::PodStatusRecord>& view) const;
+  /// Where the API server differs from what is true, and from what `podstatus` says
+  /// (server_checks.cc).
+  std::vector<std::string> CheckServer(const bus::View<v1::PodStatusRecord>& view) const;
+  void CheckApiPods(const bus::View<v1::PodStatusRecord>& view,
+                    std::vector<std::string>& found) const;
+  void CheckMirrors(const bus::View<v1::PodStatusRecord>& view,
+                    std::vector<std::string>& found) const;
+  void CheckNodeObject(std::vector<std::string>& found) const;
+  /// What was recorded of a pod is bounded.
+  void CheckEvents(std::vector<std::string>& found) const;
+  bool IsWantedAtServer(const std::string& uid) const;
   /// What is told of a pod, at any time: an end stays, and a container is ready when it was probed,
   /// and stays so while it runs.
   void WatchStatus();
@@ -206,6 +232,7 @@ class SimNode {
   bus::FakeBusNetwork network_;
   std::unique_ptr<Sink> sink_;
   exec::FakeLoop world_;
+  std::unique_ptr<ApiServer> api_;  // null: none
   gc::FakeShutdownSource::Machine machine_;
   std::unique_ptr<bus::FakeBus> watcher_;
   std::unique_ptr<bus::View<v1::PodStatusRecord>> told_;

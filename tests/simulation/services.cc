@@ -1,6 +1,8 @@
 // The services on the fakes of the simulated node, and the calls between them.
 
+#include "libs/apiclient/limited_transport.h"
 #include "libs/cri/stranded_calls.h"
+#include "libs/daemon/event_recorder.h"
 #include "libs/http/fake_caller.h"
 #include "libs/peers/fake_desired_owner.h"
 #include "services/config-source/config_source_service.h"
@@ -16,6 +18,7 @@
 #include "services/sync-loop/sync_loop_service.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
+#include "tests/simulation/api_server.h"
 #include "tests/simulation/node.h"
 #include "tests/simulation/shell.h"
 
@@ -35,6 +38,14 @@ bus::View<R> View(Process& process, const char* table) {
   return *bus::ViewOf<R>(process.shell().bus, table);
 }
 
+/// As libs/daemon/api_server.h has it; null: this node has no API server.
+std::unique_ptr<apiclient::Transport> Limited(SimNode& node, Process& process) {
+  if (node.api() == nullptr) return nullptr;
+  return std::make_unique<apiclient::LimitedTransport>(
+      node.api()->Connect(process.shell().owner), process.shell().loop,
+      std::make_unique<apiclient::RateLimiter>(node.clock(), 50, 100));
+}
+
 class ConfigSource final : public Process {
  public:
   explicit ConfigSource(SimNode& node) : Process(node, "config-source") {
@@ -42,20 +53,26 @@ class ConfigSource final : public Process {
     config.node_name = kNode;
     config.static_pod_path = "/manifests";
     config.facts_directory = "/state/config-source";
-    service = std::make_unique<config_source::ConfigSourceService>(
-        config_source::ConfigSourceDeps{
-            .clock = node.clock(),
-            .loop = shell().loop,
-            .strands = shell().strands,
-            .files = node.files(),
-            .watcher = std::make_unique<fs::FakeFileWatcher>(node.files()),
-            .fetcher = std::make_unique<config_source::FakeHttpFetcher>(),
-            .table = Own<v1::DesiredRecord>(*this, "desired"),
-            .workers = View<v1::WorkerRecord>(*this, "workers"),
-            .log = Log(node.sink()),
-            .metrics = shell().registry,
-            .events = shell().events},
-        config);
+    config_source::ConfigSourceDeps deps{
+        .clock = node.clock(),
+        .loop = shell().loop,
+        .strands = shell().strands,
+        .files = node.files(),
+        .watcher = std::make_unique<fs::FakeFileWatcher>(node.files()),
+        .fetcher = std::make_unique<config_source::FakeHttpFetcher>(),
+        .api = Limited(node, *this),
+        .table = Own<v1::DesiredRecord>(*this, "desired"),
+        .workers = View<v1::WorkerRecord>(*this, "workers"),
+        .log = Log(node.sink()),
+        .metrics = shell().registry,
+        .events = shell().events};
+    if (ApiServer* const api = node.api(); api != nullptr) {
+      config.kubeconfig = "/kubeconfig";
+      deps.seed = api->NextSeed();
+      deps.api_wait = api->Waiting();
+    }
+    service =
+        std::make_unique<config_source::ConfigSourceService>(std::move(deps), std::move(config));
   }
   void Start() override { service->Start(); }
   std::string Complaint() const override {
@@ -123,7 +140,18 @@ class PodWorker final : public Process {
   explicit PodWorker(SimNode& node)
       : Process(node, "pod-worker"),
         owner_(AskingIn(node), FindingIn(node)),
-        calls_(node, shell().strands) {
+        calls_(node, shell().strands),
+        api_(Limited(node, *this)),
+        jitter_(node.api() == nullptr ? 1 : node.api()->NextSeed()) {
+    if (api_ != nullptr)
+      objects_ =
+          std::make_unique<pod_worker::ApiCache>(pod_worker::ApiContext{.clock = node.clock(),
+                                                                        .loop = shell().loop,
+                                                                        .strands = shell().strands,
+                                                                        .transport = *api_,
+                                                                        .random = jitter_,
+                                                                        .log = Log(node.sink())},
+                                                 pod_worker::ChangeDetection::kWatch);
     pod_worker::Config config;
     config.node = {.name = kNode,
                    .annotation = kAnnotation,
@@ -161,7 +189,8 @@ class PodWorker final : public Process {
                          .metrics = shell().registry,
                          .log = Log(node.sink()),
                          .http = http_,
-                         .kernel = &node.kernel()},
+                         .kernel = &node.kernel(),
+                         .api_objects = objects_.get()},
         config);
     http_.answer = [&node](const http::Exchange& asked) {
       node.OnProbed(asked.url.substr(asked.url.rfind('/') + 1));
@@ -171,13 +200,20 @@ class PodWorker final : public Process {
   void Start() override {
     CHECK(service->PrepareCgroups().ok());
     service->Start();
+    if (objects_ != nullptr)
+      objects_->Start([this](const std::string& uid) { service->OnObjectsChanged(uid); });
   }
-  std::unique_ptr<pod_worker::PodWorkerService> service;
 
  private:
   http::FakeCaller http_;
   peers::FakeDesiredOwner owner_;
   WatchedCalls calls_;
+  std::unique_ptr<apiclient::Transport> api_;  // null: this node has no API server
+  Random jitter_;
+  std::unique_ptr<pod_worker::ApiCache> objects_;  // null: likewise
+
+ public:
+  std::unique_ptr<pod_worker::PodWorkerService> service;  // ends before what it uses
 };
 
 class SyncLoopWorkers final : public peers::GrantClient {
@@ -273,6 +309,11 @@ class StatusPeers final : public peers::PeerHealth {
             const auto health = pleg->service->GetPlegHealth();
             answer.runtime = peers::RuntimeState{.known = health.conditions_size() > 0,
                                                  .features = health.features()};
+            for (const auto& condition : health.conditions())
+              answer.runtime->conditions.push_back({.type = condition.type(),
+                                                    .reason = condition.reason(),
+                                                    .message = condition.message(),
+                                                    .status = condition.status()});
           }
           done(std::move(answer));
         });
@@ -282,34 +323,78 @@ class StatusPeers final : public peers::PeerHealth {
   SimNode& node_;
 };
 
+/// Which pods are over, as pod-worker says.
+class Finished final : public status::FinishedPods {
+ public:
+  explicit Finished(SimNode& node) : node_(node) {}
+  StatusOr<std::map<std::string, int64_t>> List(const Deadline& deadline) override {
+    using Pods = StatusOr<std::map<std::string, int64_t>>;
+    return node_.Call<Pods>(
+        "pod-worker", deadline, [](Process& target, const std::function<void(Pods)>& done) {
+          std::map<std::string, int64_t> finished;
+          for (const auto& worker : static_cast<PodWorker&>(target).service->GetWorkers())
+            if (worker.state() == v1::FINISHED) finished[worker.uid()] = worker.incarnation();
+          done(std::move(finished));
+        });
+  }
+
+ private:
+  SimNode& node_;
+};
+
+v1::EventRecord RecordOf(const daemon::PodEvent& event) {
+  v1::EventRecord record;
+  record.set_type(event.warning ? "Warning" : "Normal");
+  record.set_reason(event.reason);
+  record.set_message(event.message);
+  record.set_component("kubelet");
+  record.set_kind(event.about_node ? "Node" : "Pod");
+  record.set_namespace_(event.name_space);
+  record.set_name(event.name);
+  record.set_uid(event.uid);
+  if (const auto path = daemon::FieldPathOf(event); !path.empty()) record.set_field_path(path);
+  record.set_count(1);
+  return record;
+}
+
 class StatusProcess final : public Process {
  public:
   explicit StatusProcess(SimNode& node) : Process(node, "status") {
     status::StatusConfig config;
     config.node_name = kNode;
     config.root_dir = "/kubelet";
-    service = std::make_unique<status::StatusService>(
-        status::StatusDeps{.clock = node.clock(),
-                           .loop = shell().loop,
-                           .strands = shell().strands,
-                           .files = node.files(),
-                           .table = Own<v1::PodStatusRecord>(*this, "podstatus"),
-                           .desired = View<v1::DesiredRecord>(*this, "desired"),
-                           .admission = View<v1::AdmissionRecord>(*this, "admission"),
-                           .workers = View<v1::WorkerRecord>(*this, "workers"),
-                           .runtime = View<v1::RuntimeRecord>(*this, "runtime"),
-                           .pressure = View<v1::PressureRecord>(*this, "pressure"),
-                           .peers = std::make_unique<StatusPeers>(node),
-                           .list_addresses =
-                               [] {
-                                 return std::vector<node::InterfaceAddress>{
-                                     {.interface = "eth0", .address = "192.0.2.1"}};
-                               },
-                           .log = Log(node.sink()),
-                           .metrics = shell().registry},
-        config);
+    status::StatusDeps deps{.clock = node.clock(),
+                            .loop = shell().loop,
+                            .strands = shell().strands,
+                            .files = node.files(),
+                            .table = Own<v1::PodStatusRecord>(*this, "podstatus"),
+                            .desired = View<v1::DesiredRecord>(*this, "desired"),
+                            .admission = View<v1::AdmissionRecord>(*this, "admission"),
+                            .workers = View<v1::WorkerRecord>(*this, "workers"),
+                            .runtime = View<v1::RuntimeRecord>(*this, "runtime"),
+                            .pressure = View<v1::PressureRecord>(*this, "pressure"),
+                            .peers = std::make_unique<StatusPeers>(node),
+                            .list_addresses =
+                                [] {
+                                  return std::vector<node::InterfaceAddress>{
+                                      {.interface = "eth0", .address = "192.0.2.1"}};
+                                },
+                            .log = Log(node.sink()),
+                            .metrics = shell().registry};
+    if (ApiServer* const api = node.api(); api != nullptr) {
+      for (auto* const way : {&deps.node_api, &deps.lease_api, &deps.pods_api})
+        *way = api->Connect(shell().owner);
+      deps.api_wait = api->Waiting();
+      deps.finished = std::make_shared<Finished>(node);
+      deps.owner = std::make_shared<peers::FakeDesiredOwner>(AskingIn(node));
+      config.in_cluster = true;
+      config.node = {.name = kNode, .port = 10250};
+      config.seed = api->NextSeed();
+    }
+    service = std::make_unique<status::StatusService>(std::move(deps), config);
   }
   void Start() override { service->Start(); }
+  void OnEvent(const daemon::PodEvent& event) override { service->OnEvents({RecordOf(event)}); }
   std::unique_ptr<status::StatusService> service;
 };
 

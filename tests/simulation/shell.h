@@ -8,11 +8,21 @@
 
 #include "libs/base/fail_point.h"
 #include "libs/bus/fake_bus.h"
-#include "libs/daemon/fake_event_recorder.h"
+#include "libs/daemon/service.h"
 #include "libs/exec/fake_exec.h"
 #include "tests/simulation/node.h"
 
 namespace splitlet::simulation {
+
+/// Events go to status, if it is there.
+class EventsOf final : public daemon::EventRecorder {
+ public:
+  explicit EventsOf(SimNode& node) : node_(node) {}
+  void Record(daemon::PodEvent event) override { node_.OnEvent(event); }
+
+ private:
+  SimNode& node_;
+};
 
 struct Process::Shell {
   Shell(SimNode& node, const std::string& process)
@@ -21,6 +31,7 @@ struct Process::Shell {
         loop(node.scheduler(), owner),
         strands(loop),
         bus(node.network(), process, loop),
+        events(node),
         fail_points({[] { throw exec::Scheduler::CrashedHere{}; },
                      [&node](int64_t ns) { node.scheduler().Charge(Duration{ns}); }}) {}
   std::string name;
@@ -29,7 +40,7 @@ struct Process::Shell {
   exec::FakeStrands strands;
   bus::FakeBus bus;
   prometheus::Registry registry;
-  daemon::FakeEventRecorder events;
+  EventsOf events;
   FailPoints fail_points;
 };
 

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "tests/simulation/api_server.h"
 #include "tests/simulation/node.h"
 
 namespace splitlet::simulation {
@@ -30,6 +31,7 @@ struct Outcome {
 Outcome RunSeed(uint64_t seed, const FaultPlan& plan,
                 const std::function<void(SimNode&)>& also = nullptr) {
   SimNode node(seed);
+  if (seed % 3 == 0) node.JoinCluster(seed);
   AddServices(node);
   if (also) also(node);
   node.StartAll();
@@ -81,6 +83,7 @@ TEST(Simulation, WithoutTheRegularLookPodsAreAsWanted) {
 TEST(Simulation, ASeedReplaysExactly) {
   EXPECT_EQ(RunSeed(7, FaultPlan::All()).digest, RunSeed(7, FaultPlan::All()).digest);
   EXPECT_NE(RunSeed(7, FaultPlan::All()).digest, RunSeed(8, FaultPlan::All()).digest);
+  EXPECT_EQ(RunSeed(9, FaultPlan::All()).digest, RunSeed(9, FaultPlan::All()).digest);
 }
 
 /// The checks find a node that does not do its work: one process is there and does nothing.
@@ -96,6 +99,29 @@ TEST(Simulation, ANodeWithAnIdleProcessIsFoundOut) {
       node.AddKind(idle, [&idle](SimNode& n) { return std::make_unique<Idle>(n, idle); });
     };
     EXPECT_FALSE(RunSeed(1, {.pause_processes = true}, without).violations.empty());
+  }
+}
+
+/// The same of a node whose API server never takes what it tells.
+TEST(Simulation, ANodeThatTellsTheServerNothingIsFoundOut) {
+  const struct {
+    const char* method;
+    const char* prefix;
+    const char* found;
+  } kCases[] = {
+      {"PATCH", "/api/v1/namespaces/default/pods", "the mirror pod p"},
+      {"DELETE", "/api/v1/namespaces/default/pods", "which was asked to go"},
+      {"POST", "/api/v1/namespaces/default/pods", "has no mirror pod"},
+      {"PATCH", "/api/v1/nodes", "cannot report the node"},
+      {"", "/apis/coordination.k8s.io", "cannot renew the lease"},
+      {"GET", "/api/v1/pods", "pods cannot be watched"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(fmt::format("{} {}", c.method, c.prefix));
+    const Outcome run = RunSeed(3, FaultPlan::None(), [&c](SimNode& node) {
+      node.api()->Break({.method = c.method, .prefix = c.prefix, .code = 500});
+    });
+    EXPECT_NE(Join(run.violations).find(c.found), std::string::npos) << Join(run.violations);
   }
 }
 

@@ -7,17 +7,14 @@
 #include "libs/bus/typed.h"
 #include "libs/kube/pod_types.h"
 #include "splitlet/v1/records.pb.h"
+#include "tests/simulation/api_server.h"
 #include "tests/simulation/node.h"
+#include "tests/simulation/pod_truth.h"
 
 namespace splitlet::simulation {
 namespace {
 
 using Found = std::vector<std::string>;
-
-std::string ValueOf(const cri::StringMap& map, std::string_view key) {
-  const auto found = map.find(std::string(key));
-  return found == map.end() ? std::string() : found->second;
-}
 
 /// "c web-1 running", one for each sandbox and container, sorted.
 using Parts = std::set<std::string>;
@@ -70,20 +67,6 @@ Found CheckRuntimeTable(const cri::FakeRuntime& runtime, const bus::View<v1::Run
   return found;
 }
 
-/// What is true of one pod.
-struct Truth {
-  const cri::Container* newest = nullptr;
-  const cri::Sandbox* sandbox = nullptr;  // ready
-  bool ends = false;                      // is to end by itself
-  bool lost = false;                      // somebody has removed a container of it
-};
-
-bool IsTrue(const kube::PodStatus& status, std::string_view condition) {
-  return std::ranges::any_of(status.conditions(), [&](const auto& c) {
-    return c.type() == condition && c.status() == "True";
-  });
-}
-
 /// Of a container as the API shows it: whether it says what the runtime says.
 std::string WrongAboutContainer(const kube::ContainerStatus& status, const cri::Container& real,
                                 bool lost) {
@@ -105,6 +88,40 @@ std::string WrongAboutContainer(const kube::ContainerStatus& status, const cri::
   return end.exit_code() == real.exit_code ? "" : "its exit code is wrong";
 }
 
+const kube::ContainerStatus* WithId(const kube::PodStatus& status, const std::string& id) {
+  for (const auto& container : status.container_statuses())
+    if (container.container_id() == id) return &container;
+  return nullptr;
+}
+
+}  // namespace
+
+std::string ValueOf(const cri::StringMap& map, std::string_view key) {
+  const auto found = map.find(std::string(key));
+  return found == map.end() ? std::string() : found->second;
+}
+
+bool IsTrue(const kube::PodStatus& status, std::string_view condition) {
+  return std::ranges::any_of(status.conditions(), [&](const auto& c) {
+    return c.type() == condition && c.status() == "True";
+  });
+}
+
+Truth TruthOf(const std::string& uid, SimNode::Wanted::Kind kind,
+              const std::vector<cri::Sandbox>& sandboxes,
+              const std::vector<cri::Container>& containers) {
+  Truth truth;
+  for (const auto& sandbox : sandboxes)
+    if (sandbox.pod_uid == uid && sandbox.state == cri::SandboxState::kReady)
+      truth.sandbox = &sandbox;
+  for (const auto& container : containers)
+    if (ValueOf(container.labels, kube::kPodUidLabel) == uid &&
+        (truth.newest == nullptr || truth.newest->attempt < container.attempt))
+      truth.newest = &container;
+  truth.ends = kind == SimNode::Wanted::Kind::kJob || kind == SimNode::Wanted::Kind::kOnce;
+  return truth;
+}
+
 std::string WrongAboutPod(const kube::PodStatus& status, const Truth& truth) {
   const bool unseen = truth.ends && truth.lost;  // nobody knows how it ended
   if (unseen && status.phase() == "Failed") return "";
@@ -124,14 +141,6 @@ std::string WrongAboutPod(const kube::PodStatus& status, const Truth& truth) {
                        status.pod_ip());
   return "";
 }
-
-const kube::ContainerStatus* WithId(const kube::PodStatus& status, const std::string& id) {
-  for (const auto& container : status.container_statuses())
-    if (container.container_id() == id) return &container;
-  return nullptr;
-}
-
-}  // namespace
 
 void SimNode::WatchStatus() {
   watcher_ = std::make_unique<bus::FakeBus>(network_, "watcher", world_);
@@ -180,7 +189,7 @@ std::vector<std::string> SimNode::CheckStatusTable(
   const auto containers = runtime_->Containers();
   std::map<std::string, int> shown;  // by the name of the manifest
   view.ForEach([&](const std::string& uid, const auto& record) {
-    if (record == nullptr || record->has_node()) return;
+    if (record == nullptr || record->has_node() || record->source() == kube::kApiSource) return;
     const auto wanted = std::ranges::find_if(wanted_, [&record](const auto& entry) {
       return record->name().starts_with(entry.first + "-");
     });
@@ -189,18 +198,10 @@ std::vector<std::string> SimNode::CheckStatusTable(
       return;
     }
     ++shown[wanted->first];
-    Truth truth;
-    for (const auto& sandbox : sandboxes)
-      if (sandbox.pod_uid == uid && sandbox.state == cri::SandboxState::kReady)
-        truth.sandbox = &sandbox;
-    for (const auto& container : containers)
-      if (ValueOf(container.labels, kube::kPodUidLabel) == uid &&
-          (truth.newest == nullptr || truth.newest->attempt < container.attempt))
-        truth.newest = &container;
     kube::PodStatus status;
     if (!status.ParseFromString(record->status())) found.push_back("a status cannot be read");
     const auto kind = wanted->second.kind;
-    truth.ends = kind == Wanted::Kind::kJob || kind == Wanted::Kind::kOnce;
+    Truth truth = TruthOf(uid, kind, sandboxes, containers);
     truth.lost = wanted->second.lost;
     auto wrong = WrongAboutPod(status, truth);
     const LifeOfPod life{uid, std::to_string(record->incarnation())};
@@ -229,8 +230,8 @@ std::vector<std::string> SimNode::CheckTables() {
   do {
     scheduler_.Advance(100ms);
     found = CheckRuntimeTable(*runtime_, runtime);
-    const auto wrong = CheckStatusTable(podstatus);
-    found.insert(found.end(), wrong.begin(), wrong.end());
+    for (const auto& wrong : {CheckStatusTable(podstatus), CheckServer(podstatus)})
+      found.insert(found.end(), wrong.begin(), wrong.end());
   } while (!found.empty() && clock_.Now() < end);
   if (found.empty()) return found;
   // What the others say of it shows where it stopped.

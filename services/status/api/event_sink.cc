@@ -110,7 +110,7 @@ EventSink::EventSink(Deps deps, Options options)
     : deps_(std::move(deps)),
       options_(options),
       stop_(std::make_shared<CancelToken>()),
-      random_(RandomSeed()),
+      random_(deps_.seed),
       alive_(std::make_shared<bool>(true)) {}
 
 EventSink::~EventSink() {

@@ -44,6 +44,7 @@ class EventSink {
     std::function<std::string(const std::string& uid)> pod_version;
     PodApiMetrics& metrics;
     Log log;
+    uint64_t seed = 1;  // of jitter
   };
   struct Options {
     size_t max_waiting = 1000;

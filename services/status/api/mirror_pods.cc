@@ -103,7 +103,7 @@ struct MirrorPods::Answer {
 MirrorPods::MirrorPods(Deps deps)
     : deps_(std::move(deps)),
       stop_(std::make_shared<CancelToken>()),
-      random_(RandomSeed()),
+      random_(deps_.seed),
       backoff_(deps_.clock, {.initial = kFirstWait, .max = kLongestWait, .jitter = 0.1}),
       queue_(deps_.loop, deps_.clock, [this](const std::string& name) { Reconcile(name); }),
       alive_(std::make_shared<bool>(true)) {}

@@ -67,6 +67,7 @@ class MirrorPods {
     Log log;
     /// `key`: of the static pod in the tables.
     std::function<void(const std::string& key)> on_change;
+    uint64_t seed = 1;  // of jitter
   };
   explicit MirrorPods(Deps deps);
   ~MirrorPods();

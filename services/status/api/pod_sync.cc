@@ -30,7 +30,7 @@ bool IsReach(const Status& status) {
 PodSync::PodSync(Deps deps)
     : deps_(std::move(deps)),
       stop_(std::make_shared<CancelToken>()),
-      random_(RandomSeed()),
+      random_(deps_.seed),
       backoff_(deps_.clock, {.initial = kFirstWait, .max = kLongestWait, .jitter = 0.2}),
       queue_(deps_.loop, deps_.clock, [this](const std::string& key) { Work(key); }),
       alive_(std::make_shared<bool>(true)) {}

@@ -47,6 +47,7 @@ class PodSync {
     MirrorPods& mirrors;
     PodApiMetrics& metrics;
     Log log;
+    uint64_t seed = 1;  // of jitter
   };
   explicit PodSync(Deps deps);
   ~PodSync();

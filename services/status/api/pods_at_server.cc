@@ -15,7 +15,8 @@ PodsAtServer::PodsAtServer(const Deps& deps)
                 .node_name = deps.node_name,
                 .metrics = metrics_,
                 .log = deps.log,
-                .on_change = [this](const std::string& key) { statuses_.OnMirror(key); }}),
+                .on_change = [this](const std::string& key) { statuses_.OnMirror(key); },
+                .seed = deps.seed}),
       statuses_({.clock = deps.clock,
                  .loop = deps.loop,
                  .strands = deps.strands,
@@ -25,7 +26,8 @@ PodsAtServer::PodsAtServer(const Deps& deps)
                  .desired = deps.desired,
                  .mirrors = mirrors_,
                  .metrics = metrics_,
-                 .log = deps.log}),
+                 .log = deps.log,
+                 .seed = deps.seed + 1}),
       events_({.clock = deps.clock,
                .loop = deps.loop,
                .strands = deps.strands,
@@ -33,7 +35,8 @@ PodsAtServer::PodsAtServer(const Deps& deps)
                .node_name = deps.node_name,
                .pod_version = [this](const std::string& uid) { return PodVersion(uid); },
                .metrics = metrics_,
-               .log = deps.log}) {}
+               .log = deps.log,
+               .seed = deps.seed + 2}) {}
 
 void PodsAtServer::BeginStop() {
   mirrors_.BeginStop();

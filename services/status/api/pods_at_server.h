@@ -29,6 +29,7 @@ class PodsAtServer {
     std::string node_name;
     prometheus::Registry& metrics;
     Log log;
+    uint64_t seed = 1;  // of jitter
   };
   explicit PodsAtServer(const Deps& deps);
   PodsAtServer(const PodsAtServer&) = delete;

@@ -31,7 +31,10 @@ ApiSource::ApiSource(Deps deps, Options options)
       random_(deps_.seed),
       node_backoff_(deps_.clock, kNodeBackoff),
       client_(deps_.clock, *deps_.transport,
-              {.content = options_.content, .limiter = nullptr, .metrics = deps_.metrics}) {}
+              {.content = options_.content,
+               .limiter = nullptr,
+               .metrics = deps_.metrics,
+               .wait = deps_.wait}) {}
 
 ApiSource::~ApiSource() {
   deps_.loop.CancelTimer(node_timer_);

@@ -41,6 +41,7 @@ class ApiSource final : public Source {
     Log log;
     std::function<void(bool)> on_watched;  // changes are told at once, or no more
     uint64_t seed = 1;                     // of jitter
+    apiclient::WaitUntil wait = nullptr;   // of strands; not set: on the real clock
   };
   struct Options {
     std::string node_name;

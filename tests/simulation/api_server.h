@@ -1,0 +1,101 @@
+#pragma once
+
+/// The API server of a simulated node, and those who use it: they make pods, change and delete
+/// them, and delete mirror pods, also while the node cannot reach the server, or gets errors, late
+/// answers or none. What the node writes there is watched.
+/// Threads: one.
+/// Errors: violations are reported, not thrown.
+/// Source: docs/design.md, "Simulation"; docs/safety.md, rules 20 and 23.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/apiclient/fake_api_server.h"
+#include "libs/apiclient/waiting.h"
+#include "libs/base/random.h"
+#include "libs/cri/fake_runtime.h"
+#include "libs/exec/fake_exec.h"
+#include "libs/kube/pod_types.h"
+#include "tests/simulation/node.h"
+
+namespace splitlet::simulation {
+
+class ApiServer {
+ public:
+  struct Deps {
+    exec::Scheduler& scheduler;
+    const cri::FakeRuntime& runtime;
+    std::string node_name;
+    uint64_t seed = 1;
+    std::function<void(std::string)> report;  // of a violation
+  };
+  explicit ApiServer(Deps deps);
+
+  /// A way of one process to it; what is under way when that dies never arrives.
+  std::unique_ptr<apiclient::Transport> Connect(exec::Scheduler::Owner client);
+  /// How a strand waits for an answer.
+  apiclient::WaitUntil Waiting();
+  uint64_t NextSeed() { return random_.Next(); }
+
+  /// Somebody makes, changes or deletes something. `rough`: without its grace, too.
+  void ChangePods(bool rough);
+  void Disturb();
+  void Heal();
+  /// It does so for ever, whatever heals.
+  void Break(const apiclient::FakeApiServer::Fault& fault);
+  /// Of a pod that is gone from the server by the node's word nothing begins to run any more.
+  void WatchRuntime();
+
+  struct Pod {
+    std::string name;
+    SimNode::Wanted::Kind kind;
+  };
+  /// By UID; nobody has asked them to go.
+  const std::map<std::string, Pod>& wanted() const { return wanted_; }
+  /// All that it has, mirror pods too.
+  std::vector<kube::Pod> Pods() const;
+  const apiclient::FakeApiServer& server() const { return server_; }
+
+ private:
+  class Way;
+  struct Exchange;
+  struct Shown {
+    std::string name, phase;
+    bool mirror = false, deleting = false;
+    std::map<std::string, int32_t> restarts;  // by container
+  };
+
+  bool Chance(double p) { return random_.Unit() < p; }
+  Duration Latency();
+  void Send(const std::shared_ptr<Exchange>& exchange);
+  void CarryOut(const std::shared_ptr<Exchange>& exchange);
+  void Answer(const std::shared_ptr<Exchange>& exchange, StatusOr<apiclient::Response> answer);
+  void InOrder(const std::shared_ptr<Exchange>& exchange, std::function<void()> task);
+  void Create(const std::string& name);
+  void Change(const std::string& name);
+  void Delete(const std::string& path, const std::string& uid, bool rough);
+  void DeleteMirror(bool rough);
+  /// Compares what it has with what it had.
+  void Look(bool by_user);
+  void NoteGone(const std::string& uid, const Shown& before);
+  static Shown ShownOf(const kube::Pod& pod);
+
+  Deps deps_;
+  FakeClock& clock_;
+  Random random_;
+  exec::FakeLoop loop_;
+  apiclient::FakeApiServer server_;
+  bool slow_ = false;
+  std::vector<apiclient::FakeApiServer::Fault> broken_;
+  std::map<std::string, Pod> wanted_;
+  std::map<std::string, Shown> shown_;  // by UID
+  /// Deleted by the node: UID -> the containers that it had then.
+  std::map<std::string, std::set<std::string>> gone_;
+};
+
+}  // namespace splitlet::simulation

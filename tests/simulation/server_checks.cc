@@ -1,0 +1,156 @@
+// What the API server must have of a simulated node at rest: each pod that nobody asked to go with
+// the status that is true, no other, one mirror pod for each static pod, the node and its lease.
+
+#include <algorithm>
+
+#include "k8s.io/api/coordination/v1/lease.pb.h"
+#include "k8s.io/api/core/v1/event.pb.h"
+#include "k8s.io/api/core/v1/node.pb.h"
+#include "libs/bus/typed.h"
+#include "splitlet/v1/records.pb.h"
+#include "tests/simulation/api_server.h"
+#include "tests/simulation/node.h"
+#include "tests/simulation/pod_truth.h"
+
+namespace splitlet::simulation {
+namespace {
+
+using Found = std::vector<std::string>;
+
+/// Of a pod, in the ten minutes of a run. What status keeps to itself of a storm begins anew with
+/// each of its starts, of which a run has ten or so; a quiet run has 44 of a pod that crashes.
+constexpr int kMaxEvents = 150;
+
+/// All of a status that does not go by the clock.
+std::string Shown(const kube::PodStatus& status) {
+  std::string text = fmt::format("{} {} {} {}", status.phase(), status.reason(), status.message(),
+                                 status.pod_ip());
+  std::vector<std::string> conditions;
+  for (const auto& condition : status.conditions())
+    conditions.push_back(condition.type() + "=" + condition.status());
+  std::ranges::sort(conditions);
+  for (const auto& condition : conditions) text += " " + condition;
+  for (const auto& c : status.container_statuses())
+    text += fmt::format("; {} {} {} restarts {} {}{}{} code {}", c.name(), c.container_id(),
+                        c.ready() ? "ready" : "not ready", c.restart_count(),
+                        c.state().has_running() ? "running" : "",
+                        c.state().has_terminated() ? "terminated" : "",
+                        c.state().has_waiting() ? c.state().waiting().reason() : "",
+                        c.state().terminated().exit_code());
+  return text;
+}
+
+std::string Differs(const kube::PodStatus& server, const v1::PodStatusRecord& record) {
+  kube::PodStatus told;
+  if (!told.ParseFromString(record.status())) return "its record cannot be read";
+  const std::string there = Shown(server), here = Shown(told);
+  return there == here ? "" : fmt::format("the server has\n    {}\n  and not\n    {}", there, here);
+}
+
+}  // namespace
+
+bool SimNode::IsWantedAtServer(const std::string& uid) const {
+  return api_ != nullptr && api_->wanted().contains(uid);
+}
+
+void SimNode::CheckApiPods(const bus::View<v1::PodStatusRecord>& view, Found& found) const {
+  const auto sandboxes = runtime_->Sandboxes();
+  const auto containers = runtime_->Containers();
+  std::set<std::string> there;
+  for (const auto& pod : api_->Pods()) {
+    if (kube::IsMirror(pod)) continue;
+    const std::string& uid = pod.metadata().uid();
+    const auto wanted = api_->wanted().find(uid);
+    if (wanted == api_->wanted().end()) {
+      found.push_back(
+          fmt::format("the server has {} still, which was asked to go", pod.metadata().name()));
+      continue;
+    }
+    there.insert(uid);
+    const auto kind = wanted->second.kind;
+    const Truth truth = TruthOf(uid, kind, sandboxes, containers);
+    auto wrong = WrongAboutPod(pod.status(), truth);
+    const bool runs =
+        truth.newest != nullptr && truth.newest->state == cri::ContainerState::kRunning;
+    if (wrong.empty() && kind == Wanted::Kind::kSteady && !runs) wrong = "it does not run";
+    const auto record = view.Find(bus::KeyOf(uid));
+    if (wrong.empty())
+      wrong = record == nullptr ? "`podstatus` does not have it" : Differs(pod.status(), *record);
+    if (wrong.empty() && kind == Wanted::Kind::kOnce &&
+        !runs_.contains({uid, std::to_string(record->incarnation())}))
+      wrong = "it has never run";
+    if (!wrong.empty())
+      found.push_back(fmt::format("the server's {} ({}): {}", pod.metadata().name(), uid, wrong));
+  }
+  for (const auto& [uid, pod] : api_->wanted())
+    if (!there.contains(uid))
+      found.push_back(fmt::format("the server has lost {} ({})", pod.name, uid));
+  view.ForEach([&](const std::string&, const auto& record) {
+    if (record != nullptr && record->source() == kube::kApiSource &&
+        !IsWantedAtServer(record->uid()))
+      found.push_back(fmt::format("`podstatus` shows {}, which is gone", record->name()));
+  });
+}
+
+void SimNode::CheckMirrors(const bus::View<v1::PodStatusRecord>& view, Found& found) const {
+  std::map<std::string, kube::Pod> mirrors;
+  for (const auto& pod : api_->Pods())
+    if (kube::IsMirror(pod)) mirrors[pod.metadata().name()] = pod;
+  view.ForEach([&](const std::string&, const auto& record) {
+    if (record == nullptr || record->has_node() || !kube::IsStaticSource(record->source())) return;
+    const auto mirror = mirrors.find(record->name());
+    if (mirror == mirrors.end())
+      return found.push_back(fmt::format("{} has no mirror pod", record->name()));
+    const kube::Pod pod = std::move(mirror->second);
+    mirrors.erase(mirror);
+    if (kube::AnnotationOf(pod, kube::kConfigMirror) != record->uid())
+      return found.push_back(fmt::format("{} has the mirror pod of another", record->name()));
+    const auto wrong = Differs(pod.status(), *record);
+    if (!wrong.empty())
+      found.push_back(fmt::format("the mirror pod {}: {}", record->name(), wrong));
+  });
+  for (const auto& [name, pod] : mirrors)
+    found.push_back(fmt::format("the mirror pod {} is left behind", name));
+}
+
+void SimNode::CheckNodeObject(Found& found) const {
+  k8s::io::api::core::v1::Node node;
+  if (!api_->server().Get("/api/v1/nodes/sim", node))
+    return found.push_back("the server does not have the node");
+  const auto& conditions = node.status().conditions();
+  if (std::ranges::none_of(conditions, [](const auto& condition) {
+        return condition.type() == "Ready" && condition.status() == "True";
+      }))
+    found.push_back("the server does not have the node as ready");
+  k8s::io::api::coordination::v1::Lease lease;
+  if (!api_->server().Get("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/sim",
+                          lease))
+    return found.push_back("the node has no lease");
+  const auto& renewed = lease.spec().renew_time();
+  const auto at = WallFromNanos(renewed.seconds() * 1'000'000'000 + renewed.nanos());
+  if (clock_.WallNow() - at > 40s) found.push_back("the lease of the node has run out");
+}
+
+void SimNode::CheckEvents(Found& found) const {
+  const std::string collection = "/api/v1/namespaces/default/events";
+  std::map<std::string, int> times;  // by the UID of the object
+  for (const auto& path : api_->server().List(collection)) {
+    k8s::io::api::core::v1::Event event;
+    if (api_->server().Get(path, event)) times[event.involved_object().uid()] += event.count();
+  }
+  for (const auto& [uid, count] : times)
+    if (count > kMaxEvents)
+      found.push_back(fmt::format("the server has {} events of {}", count, uid));
+}
+
+std::vector<std::string> SimNode::CheckServer(const bus::View<v1::PodStatusRecord>& view) const {
+  Found found;
+  if (api_ == nullptr) return found;
+  CheckApiPods(view, found);
+  CheckMirrors(view, found);
+  CheckNodeObject(found);
+  CheckEvents(found);
+  return found;
+}
+
+}  // namespace splitlet::simulation
