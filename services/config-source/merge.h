@@ -71,7 +71,7 @@ std::string FormatSeen(WallTime time);
 std::shared_ptr<const std::string> StampPod(const std::string& wanted, const std::string* stored,
                                             const std::string& source, WallTime now);
 
-/// `stored` with the status of `wanted`. Both serialised.
+/// `stored` with the status of `wanted` and its version. Both serialised.
 std::shared_ptr<const std::string> WithStatus(const std::string& stored, const std::string& wanted);
 
 }  // namespace splitlet::config_source

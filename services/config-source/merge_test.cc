@@ -235,14 +235,17 @@ TEST(StampPod, AnUpdateKeepsTheTimeOfTheFirst) {
   EXPECT_EQ(out.spec().containers(0).image(), "nginx:2");
 }
 
-TEST(WithStatus, TakesNothingButTheStatus) {
+/// With an older version a status that somebody else wrote would pass for an answer of the past.
+TEST(WithStatus, TakesTheStatusAndItsVersionAndNothingElse) {
   kube::Pod wanted = Web(), out;
   wanted.mutable_status()->set_phase("Running");
   wanted.mutable_metadata()->set_resource_version("7");
+  wanted.mutable_metadata()->set_generation(7);
   const auto stored = StampPod(SerializeStable(Web()), nullptr, "api", kNow);
   ASSERT_TRUE(out.ParseFromString(*WithStatus(*stored, SerializeStable(wanted))));
   EXPECT_EQ(out.status().phase(), "Running");
-  EXPECT_EQ(out.metadata().resource_version(), "");
+  EXPECT_EQ(out.metadata().resource_version(), "7");
+  EXPECT_EQ(out.metadata().generation(), 0);
   EXPECT_EQ(kube::AnnotationOf(out, kube::kConfigSeen), FormatSeen(kNow));
   kube::Pod before;
   ASSERT_TRUE(before.ParseFromString(*stored));

@@ -95,6 +95,7 @@ TEST_F(Endpoint, PodsAsTheyAreShown) {
   Start();
   EXPECT_EQ(Text({}), R"(200 {"kind":"PodList","apiVersion":"v1","metadata":{},"items":null})");
   PutPod();
+  EXPECT_EQ(Text({.target = "/pods/"}), Text({}));
   EXPECT_THAT(Text({}), AllOf(HasSubstr(R"("name":"web")"), HasSubstr(R"("phase":"Running")"),
                               HasSubstr(R"("reason":"ImagePullBackOff")")));
   EXPECT_THAT(Text({.target = "/runningpods/"}),

@@ -42,6 +42,7 @@ constexpr auto kRows = std::to_array<Row>({
 });
 
 const Row* RowOf(std::string_view path) {
+  if (path == "/pods/") path.remove_suffix(1);
   const auto row = std::ranges::find_if(kRows, [path](const Row& each) {
     if (path == each.path) return true;
     return each.below != Below::kNot && path.starts_with(each.path) &&

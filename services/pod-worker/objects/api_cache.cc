@@ -100,10 +100,12 @@ Duration ApiCache::Prepare(const std::string& uid) {
   all = config_maps_.Refresh(uid) && all;
   all = secrets_.Refresh(uid) && all;
   all = claims_.Refresh(uid) && all;
-  all = tokens_.Refresh(uid) && all;
+  const bool tokens = tokens_.Refresh(uid);
+  all = all && tokens;
   const Clock::Time now = context_.clock.Now();
   if (!all && !pod.waits_since) pod.waits_since = now;
-  const Duration left = all ? Duration{0} : *pod.waits_since + kWait - now;
+  const Duration most = tokens ? kWait : kTokenWait;
+  const Duration left = all ? Duration{0} : *pod.waits_since + most - now;
   if (left > Duration{0}) return left;
   pod.waits_since.reset();
   return Duration{0};

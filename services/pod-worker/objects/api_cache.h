@@ -29,8 +29,9 @@ namespace splitlet::pod_worker {
 
 class ApiCache {
  public:
-  /// A sync waits so long for answers, then goes on with what is known.
-  static constexpr Duration kWait = 1s;
+  /// A sync waits so long for answers, then goes on with what is known. For a token, without which
+  /// no pod of a service account starts, longer: a server with much to do is no trouble to tell of.
+  static constexpr Duration kWait = 1s, kTokenWait = 10s;
   using OnChange = std::function<void(const std::string& uid)>;
 
   ApiCache(ApiContext context, ChangeDetection strategy);

@@ -181,6 +181,20 @@ TEST_F(ApiCacheTest, ASyncWaitsForAnswersThatDoNotComeASecond) {
   EXPECT_EQ(Prepare(), Duration{0});
 }
 
+TEST_F(ApiCacheTest, ATokenIsWaitedForLongerThanTheRest) {
+  api_.Inject({.prefix = "/api/v1/namespaces/default/serviceaccounts", .hang = true});
+  auto pod = PodThatNames(
+      "[{name: v, projected: {sources: [{serviceAccountToken: {path: token}},"
+      " {configMap: {name: m, optional: true}}]}}]");
+  pod.mutable_spec()->set_service_account_name("default");
+  cache_->Hold(pod, 1);
+  EXPECT_EQ(Prepare(), 10s);
+  loop_.Advance(9s);
+  EXPECT_EQ(Prepare(), 1s);
+  loop_.Advance(1s);
+  EXPECT_EQ(Prepare(), Duration{0});
+}
+
 TEST_F(ApiCacheTest, WithStrategyCacheWhatWasReadIsGoodForAMinute) {
   Use(ChangeDetection::kCache);
   PutConfigMap(api_, "m", "one");

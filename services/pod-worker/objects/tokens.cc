@@ -17,6 +17,9 @@ constexpr Duration kOldest = 24h;
 constexpr Duration kJitter = 10s;
 constexpr Duration kFirstRetry = 1s;
 constexpr Duration kLastRetry = 30s;
+/// A server's admission knows of a pod a little later than its watchers do.
+constexpr Duration kSoon = 200ms;
+constexpr int kSoonTries = 5;
 
 TokenRequest RequestFor(const TokenOwner& owner, const TokenWish& wish) {
   TokenRequest request;
@@ -72,6 +75,7 @@ void PodTokens::Ask(const TokenOwner& owner, const TokenWish& wish, Token& token
         FAIL_POINT_VOID("pod-worker.token-request.after");
         Token* const asked = Find(uid, wish, number);
         if (asked == nullptr) return;
+        if (AsksSoon(uid, wish, *asked, status)) return;
         asked->asking = false;
         const bool given = status.ok() && !into->status().token().empty();
         const int64_t seconds = into->spec().expiration_seconds();
@@ -83,6 +87,20 @@ void PodTokens::Ask(const TokenOwner& owner, const TokenWish& wish, Token& token
         }
         deps_.on_answer(uid, given);
       });
+}
+
+bool PodTokens::AsksSoon(const std::string& uid, const TokenWish& wish, Token& token,
+                         const Status& status) {
+  const bool early = token.value.empty() && token.failures == 0 && token.refusals < kSoonTries;
+  if (!early || status.code() != StatusCode::kPermissionDenied) return false;
+  ++token.refusals;
+  deps_.context.loop.RunAfter(
+      kSoon, [this, alive = std::weak_ptr<const bool>(alive_), uid, wish, number = token.number] {
+        if (alive.expired()) return;
+        Token* const waiting = Find(uid, wish, number);
+        if (waiting != nullptr) Ask(pods_.at(uid).owner, wish, *waiting);
+      });
+  return true;
 }
 
 PodTokens::Token* PodTokens::Find(const std::string& uid, const TokenWish& wish, uint64_t number) {

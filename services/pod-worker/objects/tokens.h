@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -52,6 +53,7 @@ class PodTokens {
     bool asking = false;
     Status trouble;  // of the last request
     int failures = 0;
+    int refusals = 0;  // that were not taken for an answer
     Clock::Time retry_at;
   };
   struct Pod {
@@ -59,6 +61,8 @@ class PodTokens {
     std::map<TokenWish, Token> tokens;
   };
   void Ask(const TokenOwner& owner, const TokenWish& wish, Token& token);
+  /// A refusal of the first requests may be early: it is waited for another answer.
+  bool AsksSoon(const std::string& uid, const TokenWish& wish, Token& token, const Status& status);
   Token* Find(const std::string& uid, const TokenWish& wish, uint64_t number);
   void OnToken(Token& token, const std::string& value, std::chrono::seconds life);
   void OnTrouble(Token& token, const Status& status);
@@ -67,6 +71,7 @@ class PodTokens {
   const Deps deps_;
   std::map<std::string, Pod> pods_;  // by UID
   uint64_t last_number_ = 0;
+  const std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
 };
 
 }  // namespace splitlet::pod_worker

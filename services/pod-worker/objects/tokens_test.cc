@@ -122,6 +122,32 @@ TEST_F(Tokens, WhatIsRefusedIsNotAskedForInALoop) {
   EXPECT_FALSE(Value().starts_with("error")) << Value();
 }
 
+/// A real server's admission learns of a pod after its watchers do.
+TEST_F(Tokens, ARefusalThatIsEarlyIsNotTold) {
+  api_.Inject({.prefix = PathOf("serviceaccounts", "app/token"), .times = 2, .code = 403});
+  EXPECT_FALSE(Refresh());
+  EXPECT_EQ(told_, 0);
+  EXPECT_FALSE(Refresh()) << "it is waited for";
+  EXPECT_EQ(TakeRequests(), 1);
+  loop_.Advance(400ms);
+  EXPECT_EQ(changed_, 1);
+  EXPECT_TRUE(Refresh());
+  EXPECT_FALSE(Value().starts_with("error")) << Value();
+  EXPECT_EQ(TakeRequests(), 2);
+}
+
+TEST_F(Tokens, ARefusalThatStaysIsToldAfterASecond) {
+  api_.Inject({.prefix = PathOf("serviceaccounts", "app/token"), .code = 403});
+  Refresh();
+  loop_.Advance(900ms);
+  EXPECT_EQ(told_, 0);
+  loop_.Advance(100ms);
+  EXPECT_EQ(told_, 1);
+  EXPECT_TRUE(Refresh());
+  EXPECT_EQ(TakeRequests(), 6);
+  EXPECT_TRUE(Value().starts_with("error: failed to fetch token: ")) << Value();
+}
+
 TEST_F(Tokens, GoWithTheirPod) {
   Refresh();
   const std::string first = Value();

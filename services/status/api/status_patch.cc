@@ -262,7 +262,8 @@ void AddMergedFields(kube::PodStatus& from, kube::PodStatus& to, Members& out) {
            resources);
   AddIfAny("requests", QuantitiesPatch(from.resources().requests(), to.resources().requests()),
            resources);
-  if (!resources.empty()) out.Add("resources", resources.Object());
+  const bool gone = from.has_resources() && !to.has_resources();
+  if (gone || !resources.empty()) out.Add("resources", gone ? "null" : resources.Object());
   for (auto* status : {&from, &to}) {
     status->clear_conditions();
     status->clear_pod_ips();

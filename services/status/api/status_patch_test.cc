@@ -171,6 +171,10 @@ TEST(MakeStatusPatch, QuantitiesByName) {
   EXPECT_EQ(MakeStatusPatch("u1", from, to),
             R"({"metadata":{"uid":"u1"},"status":{"allocatedResources":{"cpu":"2","memory":null},)"
             R"("resources":{"limits":{"cpu":"2"}}}})");
+  EXPECT_EQ(MakeStatusPatch("u1", to, {}),
+            R"({"metadata":{"uid":"u1"},"status":{"allocatedResources":{"cpu":null},)"
+            R"("resources":null}})")
+      << "an empty object would stay";
 }
 
 }  // namespace
