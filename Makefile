@@ -6,7 +6,7 @@
 #   make bench   measure; prints a table (ROUNDS and PODS: its size)
 #   make vm-test the package in a virtual machine of its own, with reboots and power cuts; minutes, VM_DIR keeps its root
 #   make fuzz    feed what takes foreign bytes with mutations for MINUTES (10), preset asan; stops at the first that breaks
-#   make chaos   random faults for MINUTES (10) on a stack of its own; report in build/chaos
+#   make chaos   random faults for MINUTES (10) on a stack of its own, or SCENARIO of tests/chaos; report in build/chaos
 #
 # Variables of run and stop: STATE_DIR, MANIFESTS, RUNTIME_ENDPOINT, KUBELET_CONFIG, NODE_NAME, KUBECONFIG, NODE_IP,
 # DEMO, PRESET.
@@ -30,6 +30,7 @@ PROGRAMS = splitlet-config-source splitlet-sync-loop splitlet-pod-worker splitle
   splitlet-gc splitlet-node-api splitlet-kubelet splitletctl splitlet-chaos
 
 MINUTES ?= 10
+SCENARIO ?= random
 
 .PHONY: setup build run stop test test-readme vm-test bench fuzz chaos lint tidy clean
 
@@ -62,8 +63,9 @@ fuzz: PRESET = asan
 fuzz: setup
 	@MINUTES='$(MINUTES)' PRESET='$(PRESET)' scripts/fuzz.sh
 
+chaos: PROGRAMS += fake-api
 chaos: build
-	@MINUTES='$(MINUTES)' REPORT=build/chaos PRESET='$(PRESET)' tests/chaos/run.sh random
+	@MINUTES='$(MINUTES)' REPORT=build/chaos PRESET='$(PRESET)' tests/chaos/run.sh $(SCENARIO)
 
 lint: setup
 	@scripts/lint.sh

@@ -41,12 +41,16 @@ bool IsRunning(const Snapshot& snapshot, const std::string& id) {
   });
 }
 
-const ReportedPod* ReportedOf(const Snapshot& snapshot, const std::string& full_name) {
+const ReportedPod* OneOf(const std::vector<ReportedPod>& pods, const std::string& full_name) {
   const ReportedPod* best = nullptr;
-  for (const auto& reported : snapshot.reported)
+  for (const auto& reported : pods)
     if (reported.name == full_name && (best == nullptr || reported.phase == "Running"))
       best = &reported;
   return best;
+}
+
+const ReportedPod* ReportedOf(const Snapshot& snapshot, const std::string& full_name) {
+  return OneOf(snapshot.reported, full_name);
 }
 
 bool IsSidecar(const kube::Container& init) { return init.restart_policy() == "Always"; }
@@ -84,7 +88,9 @@ bool DelaysStops(FaultKind kind, const std::string& target) {
     case FaultKind::kTakePort:
     case FaultKind::kFlood:
     case FaultKind::kCollect:
-    case FaultKind::kBreakManifest: return false;
+    case FaultKind::kBreakManifest:
+    case FaultKind::kServerAnswers:
+    case FaultKind::kEndWatches: return false;
   }
   UNREACHABLE();
 }
@@ -176,8 +182,9 @@ void Checker::OnInspected(const Snapshot& snapshot) {
   CheckReruns(snapshot);
   CheckHooks(snapshot);
   if (snapshot.status_answered) CheckTerminal(snapshot);
+  if (snapshot.runtime_answered) CheckRuntime(snapshot);
+  if (snapshot.server_answered) CheckServer(snapshot);
   if (!snapshot.runtime_answered) return;
-  CheckRuntime(snapshot);
   CheckOrder(snapshot);
   CheckRoom(snapshot);
   CheckStops(snapshot);
@@ -191,6 +198,10 @@ void Checker::CheckRuntime(const Snapshot& snapshot) {
   for (const auto& c : snapshot.containers) {
     if (c.never_ran) never_ran_[{c.uid, c.name}].insert(c.id);
     if (!IsOurs(c.pod) || c.state != State::kRunning) continue;
+    if (left_server_.contains(c.uid))
+      Found("resurrected", ours_[c.pod],
+            fmt::format("container {} runs although the API server has no such pod any more",
+                        c.name));
     ++running[{c.uid, c.name}];
     uids[c.pod].insert(c.uid);
     // Of a fixed UID it may be another incarnation, whose status is not reported yet: `no-rerun`
@@ -230,6 +241,26 @@ void Checker::CheckTerminal(const Snapshot& snapshot) {
       terminal_[reported.uid] = {ours_[reported.name], reported.phase};
     }
   }
+}
+
+/// What ran when a pod had just left was seen before the server was asked: the next inspection
+/// tells.
+void Checker::CheckServer(const Snapshot& snapshot) {
+  std::set<std::string> present;
+  for (const auto& served : snapshot.served) {
+    if (!IsOurs(served.name)) continue;
+    // One mirror pod of a fixed UID may be that of several incarnations.
+    if (templates_[served.name]->same_uid) continue;
+    if (const auto before = served_terminal_.find(served.uid);
+        before != served_terminal_.end() && before->second != served.phase)
+      Found("terminal", ours_[served.name],
+            fmt::format("phase {} after {} at the API server", served.phase, before->second));
+    else if (IsTerminal(served.phase))
+      served_terminal_[served.uid] = served.phase;
+    if (!served.mirror) present.insert(served.uid);
+  }
+  std::ranges::set_difference(served_, present, std::inserter(left_server_, left_server_.end()));
+  served_ = std::move(present);
 }
 
 void Checker::CheckReruns(const Snapshot& snapshot) {
@@ -401,6 +432,9 @@ void Checker::CheckUnharmed(const Snapshot& snapshot) {
     const ReportedPod* reported = ReportedOf(snapshot, wanted.full_name);
     if (!wanted.unharmed.empty() && reported != nullptr && !reported->ready)
       Found("unharmed", name + " status", "is told not to be ready while it runs");
+    const ReportedPod* served = OneOf(snapshot.served, wanted.full_name);
+    if (!wanted.unharmed.empty() && served != nullptr && !served->ready)
+      Found("unharmed", name + " server", "is not ready at the API server while it runs");
   }
 }
 
@@ -439,6 +473,7 @@ std::vector<Violation> Checker::AtRest(const Snapshot& snapshot) const {
     CheckPod(wanted, snapshot, found);
     CheckReported(wanted, snapshot, found);
   }
+  if (scenario_.api_server) CheckAtServer(snapshot, found);
   CheckHooksRun(snapshot, found);
   for (auto& leftover : AfterAll(snapshot)) found.push_back(std::move(leftover));
   return found;
@@ -538,6 +573,38 @@ void Checker::CheckReported(const Wanted& wanted, const Snapshot& snapshot,
     CheckRestarts(wanted, snapshot, *reported, found);
 }
 
+void Checker::CheckAtServer(const Snapshot& snapshot, std::vector<Violation>& found) const {
+  if (!snapshot.server_answered) return;
+  if (!snapshot.node_ready) found.push_back(Make("server", "node", "is not Ready there"));
+  for (const auto& [name, wanted] : wanted_) CheckServed(wanted, snapshot, found);
+}
+
+void Checker::CheckServed(const Wanted& wanted, const Snapshot& snapshot,
+                          std::vector<Violation>& found) const {
+  const std::string& name = wanted.pod.name;
+  const ReportedPod* reported = ReportedOf(snapshot, wanted.full_name);
+  if (reported == nullptr) return;  // that is said already
+  const auto wrong = [&](std::string text) { found.push_back(Make("server", name, text)); };
+  const auto count = std::ranges::count(snapshot.served, wanted.full_name, &ReportedPod::name);
+  if (count != 1) return wrong(fmt::format("is {} times at the API server", count));
+  const ReportedPod& served = *OneOf(snapshot.served, wanted.full_name);
+  const bool api = wanted.pod.from->api;
+  if (served.deleting) return wrong("is being deleted at the API server");
+  if (served.mirror == api) return wrong(api ? "is a mirror pod" : "is no mirror pod");
+  if (api && served.uid != reported->uid)
+    return wrong(fmt::format("is {} at the API server and {} here", served.uid, reported->uid));
+  // A mirror pod is compared by the UID that the manifest's content makes, if it gives none.
+  if (served.version != wanted.pod.version && !wanted.pod.from->same_uid)
+    return wrong(fmt::format("is version {} there, want {}", served.version, wanted.pod.version));
+  if (served.phase != reported->phase || served.ready != reported->ready)
+    return wrong(fmt::format("is {}, {} at the API server and {}, {} here", served.phase,
+                             served.ready ? "ready" : "not ready", reported->phase,
+                             reported->ready ? "ready" : "not ready"));
+  if (wanted.pod.from->ends == Ends::kRestarts) return;  // it changes each second
+  if (served.containers != reported->containers)
+    wrong("the API server has other containers than the node reports");
+}
+
 void Checker::CheckRestarts(const Wanted& wanted, const Snapshot& snapshot,
                             const ReportedPod& reported, std::vector<Violation>& found) const {
   const std::string& name = wanted.pod.name;
@@ -587,6 +654,12 @@ std::vector<Violation> Checker::AfterAll(const Snapshot& snapshot) const {
     if (unwanted(reported.name))
       found.push_back(
           Make("status", ours_.at(reported.name), "still has a status, but is removed"));
+  if (scenario_.api_server && !snapshot.server_answered)
+    found.push_back(Make("server", kApiServer, "does not answer"));
+  for (const auto& served : snapshot.served)
+    if (unwanted(served.name))
+      found.push_back(
+          Make("server", ours_.at(served.name), "is still at the API server, but is removed"));
   return found;
 }
 

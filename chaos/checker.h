@@ -5,7 +5,9 @@
 ///   one-sandbox     never two ready sandboxes of a pod
 ///   one-pod         never containers of two UIDs under one full name
 ///   no-rerun        a pod that may run once has not started twice in one incarnation
-///   terminal        a pod whose status says that it has ended runs nothing, and stays ended
+///   terminal        a pod whose status says that it has ended runs nothing, and stays ended; at
+///                   the API server, too
+///   resurrected     nothing runs of a pod that the API server has no more
 ///   order           sidecars start before and end after what the spec has behind them
 ///   room            what runs fits into the processors, and no two pods have one host port
 ///   grace           from TERM to the end no more than the grace period; from the removal no less
@@ -13,7 +15,7 @@
 ///   unharmed        what the scenario calls so is not restarted and stays ready
 ///   process-back    a process that died is there again in time
 ///   memory, descriptors   of each process below their limits
-/// and at rest: runs, ends, unwanted, status, restarts.
+/// and at rest: runs, ends, unwanted, status, restarts, server.
 /// Called by Engine.
 /// Threads: one.
 /// Errors: none; what breaks a rule is a violation, announced once for each subject.
@@ -80,6 +82,7 @@ class Checker {
   void ExpectStops(const Wanted& wanted, WallTime at, const Snapshot& last);
   void CheckRuntime(const Snapshot& snapshot);
   void CheckTerminal(const Snapshot& snapshot);
+  void CheckServer(const Snapshot& snapshot);
   void CheckReruns(const Snapshot& snapshot);
   void CheckHooks(const Snapshot& snapshot);
   /// None began although many should have.
@@ -103,6 +106,10 @@ class Checker {
                     std::vector<Violation>& found) const;
   void CheckReported(const Wanted& wanted, const Snapshot& snapshot,
                      std::vector<Violation>& found) const;
+  /// The API server has each pod once, as the node reports it, and calls the node ready.
+  void CheckServed(const Wanted& wanted, const Snapshot& snapshot,
+                   std::vector<Violation>& found) const;
+  void CheckAtServer(const Snapshot& snapshot, std::vector<Violation>& found) const;
   /// Its last container was ended by the runtime before its process ran.
   bool EndedUnrun(const ReportedPod& reported) const;
   void CheckRestarts(const Wanted& wanted, const Snapshot& snapshot, const ReportedPod& reported,
@@ -118,6 +125,10 @@ class Checker {
   std::map<std::string, std::map<std::string, std::optional<WallTime>>> first_starts_;
   std::map<std::string, Stop> stops_;         // by container id
   std::map<std::string, Terminal> terminal_;  // by UID
+  // At the API server, by the UID there: pods that ended, all that were no mirrors, those that
+  // went.
+  std::map<std::string, std::string> served_terminal_;
+  std::set<std::string> served_, left_server_;
   std::map<std::pair<std::string, std::string>, std::set<std::string>> never_ran_;  // UID and name
   std::map<std::string, Clock::Time> absent_;  // process -> since
   std::vector<Disturbance> disturbances_;

@@ -65,6 +65,7 @@ const char* NameOf(State state) {
 }  // namespace
 
 Status CheckPlan(const Scenario& scenario, const Plan& plan, Node& node) {
+  if (scenario.api_server) RETURN_IF_ERROR(node.CanServe(), "{}: apiServer", scenario.file);
   for (const Step& step : plan.steps) {
     if (step.kind != Step::Kind::kBegin) continue;
     const Status can = node.CanDo(step.action);
@@ -92,7 +93,9 @@ StatusOr<Outcome> Engine::Run() {
   if (Status can = CheckPlan(scenario_, plan_, deps_.node); !can.ok()) return can;
   began_ = deps_.clock.Now();
   outcome_.timeline.began = deps_.clock.WallNow();
-  outcome_.timeline.processes = Services();
+  for (const auto& service : Services())
+    if (scenario_.api_server || (service != kApiServer && service != kNodeApi))
+      outcome_.timeline.processes.push_back(service);
   before_ = deps_.node.HostResources();
   const Status started = StartPods();
   if (started.ok() && !Stopped()) CarryOut();
@@ -355,6 +358,8 @@ void Engine::Record(const Snapshot& now) {
     Note("runtime", now.runtime_answered ? "answers" : "does not answer");
   if (now.status_answered != last_.status_answered)
     Note("status", now.status_answered ? "answers" : "does not answer");
+  if (now.server_answered != last_.server_answered)
+    Note(kApiServer, now.server_answered ? "answers" : "does not answer");
   if (!now.runtime_answered) return;
   interrupted_calls_.OnListed(now, Elapsed());
   RecordContainers(now);

@@ -24,6 +24,11 @@ Status FakeNode::CanDo(const Action& action) {
 
 Status FakeNode::PutPod(const PodToRun& pod) {
   Advance();
+  if (pod.from->api && ServerAway()) return Unavailable("the API server is away");
+  if (pod.from->api && std::ranges::any_of(incarnations_, [&pod](const Incarnation& i) {
+        return i.pod.name == pod.name;
+      }))
+    return AlreadyExists("{}", pod.name);
   ++puts;
   for (Incarnation& incarnation : incarnations_) {
     if (incarnation.pod.name != pod.name || incarnation.removed) continue;
@@ -53,6 +58,7 @@ Status FakeNode::RemovePod(const std::string& name) {
   Advance();
   for (Incarnation& incarnation : incarnations_) {
     if (incarnation.pod.name != name || incarnation.removed) continue;
+    if (incarnation.pod.from->api && ServerAway()) return Unavailable("the API server is away");
     if (misses_removals && incarnation.pod.from->same_uid) continue;
     incarnation.removed = clock_.Now();
     if (bug_ == Bug::kForgetsRemoval && WorkerAway()) incarnation.lost = true;
@@ -128,6 +134,14 @@ void FakeNode::Advance() {
     if (!incarnation.over) continue;
     if (bug_ == Bug::kLeaksMount) host_resources_.insert("mount /pods/" + incarnation.uid);
     if (bug_ == Bug::kKeepsStatus) kept_.push_back(ReportedOf(incarnation));
+    if (bug_ == Bug::kKeepsObject) kept_there_.push_back(ServedOf(incarnation));
+    if (bug_ == Bug::kResurrects && incarnation.pod.from->api)
+      undead_.push_back({.id = fmt::format("u{}", ++last_id_),
+                         .sandbox = "s" + incarnation.uid,
+                         .pod = FullName(incarnation.pod.name),
+                         .uid = incarnation.uid,
+                         .name = "app",
+                         .state = SeenContainer::State::kExited});
   }
   for (const Incarnation& incarnation : incarnations_)
     if (incarnation.over) ended_names_.insert(incarnation.pod.name);
@@ -211,6 +225,9 @@ Status FakeNode::Begin(const Action& action) {
   if (action.kind == FaultKind::kKill || action.kind == FaultKind::kRestart) {
     pids_[action.target] = ++last_pid_;
     if (bug_ == Bug::kStaysDead) dead_.insert(action.target);
+    if (bug_ == Bug::kRevivesThere && action.target == "status") revives_ = true;
+    if (action.target == "pod-worker")
+      for (auto& undead : undead_) undead.state = SeenContainer::State::kRunning;
     if (action.target == "pod-worker") OnWorkerKilled();
     if (action.target == "containerd" && bug_ == Bug::kForgetsTasks)
       host_resources_.insert(fmt::format("task {}", ++last_id_));
@@ -271,6 +288,18 @@ ReportedPod FakeNode::ReportedOf(const Incarnation& incarnation) const {
   return reported;
 }
 
+ReportedPod FakeNode::ServedOf(const Incarnation& incarnation) const {
+  ReportedPod served = ReportedOf(incarnation);
+  served.mirror = !incarnation.pod.from->api;
+  served.deleting = incarnation.removed.has_value();
+  served.version = bug_ == Bug::kOldMirror && served.mirror ? 0 : incarnation.pod.version;
+  if (served.mirror) served.uid = "mirror-" + served.uid;
+  if (bug_ == Bug::kStaleThere && !served.containers.empty() && incarnation.restarts > 0)
+    served.containers[0].id = "fake://" + incarnation.containers.front();
+  if (revives_ && served.phase == "Succeeded") served.phase = "Running";
+  return served;
+}
+
 Snapshot FakeNode::Inspect() {
   Advance();
   Snapshot s{.at = clock_.Now(),
@@ -278,9 +307,14 @@ Snapshot FakeNode::Inspect() {
              .runtime_answered = true,
              .status_answered = true,
              .reported = kept_,
+             .server_answered = !ServerAway(),
+             .node_ready = bug_ != Bug::kNodeNotReady,
+             .served = kept_there_,
              .witnesses = witnesses_};
   for (const Incarnation& incarnation : incarnations_) {
     s.reported.push_back(ReportedOf(incarnation));
+    if (bug_ != Bug::kNoMirror || incarnation.pod.from->api)
+      s.served.push_back(ServedOf(incarnation));
     const std::string pod = FullName(incarnation.pod.name);
     if (incarnation.containers.empty()) continue;
     const bool alive = incarnation.running || incarnation.pod.from->ends == Ends::kRestarts;
@@ -314,6 +348,7 @@ Snapshot FakeNode::Inspect() {
                               .name = "app",
                               .state = State::kRunning});
   }
+  s.containers.insert(s.containers.end(), undead_.begin(), undead_.end());
   for (const auto& name : Services()) {
     const auto pid = pids_.try_emplace(name, 50).first->second;
     const bool gone = dead_.contains(name) || (away_.contains(name) && bug_ != Bug::kNone);

@@ -46,6 +46,13 @@ enum class Bug {
   kHooksAgain,        // a restarted worker runs the hooks of what it stops once more
   kNeverHooks,        // runs none
   kEndedForEver,      // a UID that has ended does not run in another incarnation
+  kKeepsObject,       // the API server has a pod that is gone
+  kResurrects,        // a restarted worker starts what the API server has no more
+  kRevivesThere,      // a restarted status reports what has ended as running to the API server
+  kNoMirror,          // the API server does not have the pods of manifests
+  kOldMirror,         // or has them as they were first
+  kStaleThere,        // it has the first containers only
+  kNodeNotReady,
   // Of the runtime, not of the agent:
   kForgetsTasks,  // killed, it loses sight of one that it was making
 };
@@ -64,6 +71,7 @@ class FakeNode final : public Node {
   FakeNode(FakeClock& clock, Bug bug) : clock_(clock), bug_(bug) {}
 
   Status CanDo(const Action& action) override;
+  Status CanServe() override { return serves ? OkStatus() : FailedPrecondition("no API server"); }
   Status PutPod(const PodToRun& pod) override;
   Status RemovePod(const std::string& name) override;
   Status Begin(const Action& action) override;
@@ -79,6 +87,7 @@ class FakeNode final : public Node {
   std::vector<BusLine> BusBetween(WallTime from, WallTime to) override;
 
   std::optional<FaultKind> cannot;  // what CanDo refuses
+  bool serves = true;               // the node has an API server
   uint32_t earlier_attempts = 0;    // of incarnations before, under the same UID
   bool first_start_fails = false;   // the runtime ends each first container before it runs
   Duration begin_takes{0};          // each fault
@@ -113,6 +122,8 @@ class FakeNode final : public Node {
   void OnWorkerKilled();
   bool WorkerAway() const { return away_.contains("pod-worker"); }
   ReportedPod ReportedOf(const Incarnation& incarnation) const;
+  ReportedPod ServedOf(const Incarnation& incarnation) const;
+  bool ServerAway() const { return away_.contains(kApiServer); }
 
   FakeClock& clock_;
   const Bug bug_;
@@ -123,7 +134,9 @@ class FakeNode final : public Node {
   std::map<std::string, Witness> witnesses_;
   std::map<std::string, pid_t> pids_;
   std::set<std::string> away_, dead_, host_resources_ = {"mount /there/before"};
-  std::vector<ReportedPod> kept_;
+  std::vector<ReportedPod> kept_, kept_there_;
+  std::vector<SeenContainer> undead_;
+  bool revives_ = false;
   int last_id_ = 0;
   pid_t last_pid_ = 100;
 };

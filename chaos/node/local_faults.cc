@@ -92,6 +92,9 @@ Status LocalFaults::CanDo(const Action& action) {
     case FaultKind::kFlood:
     case FaultKind::kCollect:
     case FaultKind::kUpgrade: return OkStatus();
+    case FaultKind::kServerAnswers:
+    case FaultKind::kEndWatches:
+      return deps_.server.exists() ? OkStatus() : FailedPrecondition("the stack has no API server");
   }
   UNREACHABLE();
 }
@@ -145,8 +148,7 @@ Status LocalFaults::Begin(const Action& action) {
     case FaultKind::kLoseMessages:
     case FaultKind::kDelayMessages:
     case FaultKind::kClockJump: return SetPoints(action, true);
-    case FaultKind::kPartition:
-      return partition_.Cut(action.target, deps_.supervisor.PidOf(action.target).value_or(0));
+    case FaultKind::kPartition: return Cut(action.target);
     case FaultKind::kFillDisk: return Fill(action.target);
     case FaultKind::kLimitMemory: return LimitMemory(action, true);
     case FaultKind::kHangPod: return HangPod(action, true);
@@ -158,6 +160,8 @@ Status LocalFaults::Begin(const Action& action) {
     case FaultKind::kCollect: return Collect();
     case FaultKind::kUpgrade: return Upgrade(action.target, true);
     case FaultKind::kReboot: return Reboot(deps_.paths, deps_.supervisor);
+    case FaultKind::kServerAnswers: return deps_.server.Set(action.points[0].term);
+    case FaultKind::kEndWatches: return deps_.server.EndWatches(action.points[0].term);
   }
   UNREACHABLE();
 }
@@ -186,11 +190,13 @@ Status LocalFaults::End(const Action& action) {
     case FaultKind::kTakePort: return TakePort(action.target, false);
     case FaultKind::kFlood: return Flood(action.target, false);
     case FaultKind::kUpgrade: return Upgrade(action.target, false);
+    case FaultKind::kServerAnswers: return deps_.server.Unset(action.points[0].term);
     case FaultKind::kKill:
     case FaultKind::kRestart:
     case FaultKind::kEndContainer:
     case FaultKind::kRemoveContainer:
     case FaultKind::kCollect:
+    case FaultKind::kEndWatches:
     case FaultKind::kReboot: return OkStatus();
   }
   UNREACHABLE();
@@ -218,9 +224,16 @@ Status LocalFaults::Again(const Action& action) {
     case FaultKind::kFlood:
     case FaultKind::kCollect:
     case FaultKind::kUpgrade:
-    case FaultKind::kReboot: return OkStatus();
+    case FaultKind::kReboot:
+    case FaultKind::kServerAnswers:  // ApiServer looks after it
+    case FaultKind::kEndWatches: return OkStatus();
   }
   UNREACHABLE();
+}
+
+Status LocalFaults::Cut(const std::string& target) {
+  if (target == kApiServer) return partition_.CutPort(target, deps_.paths.api_port);
+  return partition_.Cut(target, deps_.supervisor.PidOf(target).value_or(0));
 }
 
 Status LocalFaults::SetPoints(const Action& action, bool on) {

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "chaos/node/api_server.h"
 #include "chaos/node/fail_points.h"
 #include "chaos/node/local_paths.h"
 #include "chaos/node/node.h"
@@ -34,6 +35,7 @@ struct LocalFaultsDeps {
   const LocalPaths& paths;
   operate::Supervisor& supervisor;
   cri::GrpcRuntime& runtime;
+  ApiServer& server;
   const Snapshot& last;  // of the last inspection to which the runtime answered
 };
 
@@ -54,6 +56,7 @@ class LocalFaults {
   Status CanSetPoints(const Action& action);
   Status CanFill(const std::string& folder) const;
   Status SetPoints(const Action& action, bool on);
+  Status Cut(const std::string& target);
   Status EndToRestart(const std::string& process);
   Status Fill(const std::string& folder);
   Status LimitMemory(const Action& action, bool on);

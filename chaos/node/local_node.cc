@@ -15,6 +15,7 @@
 
 #include "chaos/node/host_resources.h"
 #include "chaos/node/manifest.h"
+#include "chaos/node/reported_pod.h"
 #include "chaos/node/text_files.h"
 #include "chaos/runtime_leaks.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
@@ -52,16 +53,7 @@ SeenContainer::State StateOf(cri::ContainerState state) {
 ReportedPod ToReported(const v1::PodStatusRecord& record) {
   ReportedPod reported{.name = record.name(), .uid = record.uid(), .phase = "", .containers = {}};
   kube::PodStatus status;
-  if (!status.ParseFromString(record.status())) return reported;
-  reported.phase = status.phase();
-  for (const auto& condition : status.conditions())
-    if (condition.type() == "Ready") reported.ready = condition.status() == "True";
-  for (const auto& c : status.container_statuses())
-    reported.containers.push_back({.name = c.name(),
-                                   .id = c.container_id(),
-                                   .restarts = c.restart_count(),
-                                   .ready = c.ready(),
-                                   .running = c.state().has_running()});
+  if (status.ParseFromString(record.status())) ReadStatus(status, reported);
   return reported;
 }
 
@@ -102,10 +94,17 @@ LocalNode::LocalNode(const operate::Client& client, LocalPaths paths)
       paths_(std::move(paths)),
       supervisor_(operate::FindSupervisor(client.layout())),
       runtime_(std::make_unique<Runtime>(paths_.endpoint, client.clock())),
+      server_({.socket = paths_.api_control,
+               .pid =
+                   [this] {
+                     const pid_t pid = supervisor_->PidOf(kApiServer).value_or(0);
+                     return pid != 0 && operate::IsStopped(pid) ? 0 : pid;
+                   }}),
       faults_(std::make_unique<LocalFaults>(LocalFaultsDeps{.client = client_,
                                                             .paths = paths_,
                                                             .supervisor = *supervisor_,
                                                             .runtime = runtime_->client,
+                                                            .server = server_,
                                                             .last = last_})) {}
 
 LocalNode::~LocalNode() = default;
@@ -131,14 +130,42 @@ StatusOr<std::unique_ptr<LocalNode>> LocalNode::Open(const operate::Client& clie
   return node;
 }
 
+Status LocalNode::CanServe() {
+  if (server_.exists()) return OkStatus();
+  return FailedPrecondition("the stack has no service {} (tests/chaos/run.sh starts one)",
+                            kApiServer);
+}
+
+Status LocalNode::CreateObjects() {
+  for (const auto& [path, json] : ObjectsOfVolumes())
+    if (const Status made = server_.Create(path, json);
+        !made.ok() && made.code() != StatusCode::kAlreadyExists)
+      return made;
+  return OkStatus();
+}
+
+std::string LocalNode::ServedPath(const std::string& pod) const {
+  return kServedPods + ("/" + FullName(pod));
+}
+
 Status LocalNode::PutPod(const PodToRun& pod) {
   faults_->OnManifestReplaced(pod.name);
-  return WriteByRename(
-      paths_.ManifestPath(pod.name),
-      ManifestOf(pod, {.witness_dir = paths_.witnesses(), .processors = get_nprocs()}));
+  const std::string manifest = ManifestOf(
+      pod,
+      {.witness_dir = paths_.witnesses(), .processors = get_nprocs(), .node = paths_.node_name});
+  if (!pod.from->api) return WriteByRename(paths_.ManifestPath(pod.name), manifest);
+  if (pod.from->volumes) RETURN_IF_ERROR(CreateObjects(), "objects of volumes");
+  RETURN_IF_ERROR(server_.Create(kServedPods, manifest), "create");
+  served_.insert(pod.name);
+  return OkStatus();
 }
 
 Status LocalNode::RemovePod(const std::string& name) {
+  if (served_.contains(name)) {
+    RETURN_IF_ERROR(server_.Delete(ServedPath(name)), "delete");
+    served_.erase(name);
+    return OkStatus();
+  }
   faults_->OnManifestReplaced(name);
   return unlink(paths_.ManifestPath(name).c_str()) == 0 || errno == ENOENT ? OkStatus()
                                                                            : ErrnoStatus(errno);
@@ -147,9 +174,11 @@ Status LocalNode::RemovePod(const std::string& name) {
 Snapshot LocalNode::Inspect() {
   Snapshot snapshot{.at = client_.clock().Now(), .wall = client_.clock().WallNow()};
   faults_->RetryFailPoints();
+  server_.Retry();
   InspectProcesses(snapshot);
   InspectRuntime(snapshot);
   InspectStatus(snapshot);
+  InspectServer(snapshot);
   InspectWitnesses(snapshot);
   snapshot.wall = client_.clock().WallNow();
   if (snapshot.runtime_answered) last_ = snapshot;
@@ -208,6 +237,16 @@ void LocalNode::InspectStatus(Snapshot& snapshot) {
     if (uid != "node" && record.ParseFromString(bytes))
       snapshot.reported.push_back(ToReported(record));
   }
+}
+
+void LocalNode::InspectServer(Snapshot& snapshot) {
+  if (!server_.exists()) return;
+  auto pods = server_.ListPods();
+  const auto ready = server_.IsReady(paths_.node_name);
+  snapshot.server_answered = pods.ok() && ready.ok();
+  if (!snapshot.server_answered) return;
+  snapshot.served = *std::move(pods);
+  snapshot.node_ready = *ready;
 }
 
 void LocalNode::InspectProcesses(Snapshot& snapshot) {

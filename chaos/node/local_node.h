@@ -1,7 +1,8 @@
 #pragma once
 
 /// A local stack (deploy/local, runit) as a node under chaos. What is true is read from the CRI
-/// socket, /proc, /sys/fs/cgroup and the disk. Made by RunScenario, called by Engine and Checker.
+/// socket, /proc, /sys/fs/cgroup, the disk and the API server of the stack. Made by RunScenario,
+/// called by Engine and Checker.
 /// Threads: one.
 /// Errors: as Node's; Open names what is missing to do chaos here at all.
 /// Source: deploy/local/README.md.
@@ -9,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "chaos/node/api_server.h"
 #include "chaos/node/local_faults.h"
 #include "chaos/node/local_paths.h"
 #include "chaos/node/node.h"
@@ -26,6 +28,7 @@ class LocalNode final : public Node {
   ~LocalNode() override;
 
   Status CanDo(const Action& action) override { return faults_->CanDo(action); }
+  Status CanServe() override;
   Status PutPod(const PodToRun& pod) override;
   Status RemovePod(const std::string& name) override;
   Status Begin(const Action& action) override { return faults_->Begin(action); }
@@ -48,6 +51,11 @@ class LocalNode final : public Node {
   void InspectStatus(Snapshot& snapshot);
   void InspectProcesses(Snapshot& snapshot);
   void InspectWitnesses(Snapshot& snapshot);
+  void InspectServer(Snapshot& snapshot);
+  /// What pods of the API server with volumes want there.
+  Status CreateObjects();
+  /// Of its object.
+  std::string ServedPath(const std::string& pod) const;
 
   const operate::Client& client_;
   const LocalPaths paths_;
@@ -60,6 +68,8 @@ class LocalNode final : public Node {
   };
   std::optional<Start> StartOf(const std::string& container);
 
+  ApiServer server_;
+  std::set<std::string> served_;  // pods that were put there
   Snapshot last_;
   std::set<std::string> ids_;            // sandboxes and containers ever seen
   std::map<std::string, Start> starts_;  // by container

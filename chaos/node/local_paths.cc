@@ -30,6 +30,8 @@ StatusOr<LocalPaths> FindLocalPaths() {
   paths.root = FlagOf("pod-worker", "--root-dir");
   paths.endpoint = FlagOf("pod-worker", "--runtime-endpoint");
   paths.node_name = FlagOf("pod-worker", "--node-name");
+  paths.api_control = FlagOf("api-server", "--control");
+  paths.api_port = FlagOf("api-server", "--port");
   for (const auto& path : {paths.manifests, paths.logs, paths.run, paths.state, paths.root,
                            paths.endpoint, paths.node_name})
     if (path.empty())

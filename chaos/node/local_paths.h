@@ -14,6 +14,8 @@ namespace splitlet::chaos {
 
 struct LocalPaths {
   std::string top, manifests, logs, run, state, root, endpoint, node_name;
+  // Of the API server that the stack has beside it; empty: none.
+  std::string api_control, api_port;
   std::string work() const { return top + "/chaos"; }
   std::string witnesses() const { return work() + "/witness"; }
   /// Of a private containerd; empty when the runtime is somebody else's.

@@ -8,6 +8,8 @@
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/probe.pb.h"
+#include "k8s.io/api/core/v1/volume.pb.h"
+#include "k8s.io/api/core/v1/volume_source.pb.h"
 #include "libs/kube/codec.h"
 
 namespace splitlet::chaos {
@@ -18,13 +20,74 @@ namespace core = k8s::io::api::core::v1;
 /// In the name of an image: another word for each time that a pod is put.
 constexpr std::string_view kLife = "{life}";
 
+/// What the container finds in its volumes, and which of them it can write to.
+struct VolumeKinds {
+  std::vector<std::string> filled, writable;
+};
+VolumeKinds KindsOf(bool api) {
+  VolumeKinds kinds{.filled = {"downward/name", "projected/name"}, .writable = {"disk", "memory"}};
+  if (api)
+    for (const char* file :
+         {"config/word", "secret/word", "projected/config", "projected/secret", "projected/token"})
+      kinds.filled.emplace_back(file);
+  return kinds;
+}
+
+/// It ends with 9 when one is not as it should be.
+std::string CheckOfVolumes(bool api) {
+  const VolumeKinds kinds = KindsOf(api);
+  std::string script;
+  for (const auto& file : kinds.filled)
+    script += fmt::format("[ -s /volumes/{} ] || exit 9\n", file);
+  for (const auto& folder : kinds.writable)
+    script += fmt::format("echo more >> /volumes/{}/file || exit 9\n", folder);
+  return script;
+}
+
+core::DownwardAPIVolumeFile NameFile() {
+  core::DownwardAPIVolumeFile file;
+  file.set_path("name");
+  file.mutable_field_ref()->set_field_path("metadata.name");
+  return file;
+}
+
+void AddVolumes(bool api, kube::PodSpec& spec) {
+  const auto add = [&spec](const std::string& name) {
+    auto& mount = *spec.mutable_containers(0)->add_volume_mounts();
+    mount.set_name(name);
+    mount.set_mount_path("/volumes/" + name);
+    auto& volume = *spec.add_volumes();
+    volume.set_name(name);
+    return volume.mutable_volume_source();
+  };
+  add("disk")->mutable_empty_dir();
+  add("memory")->mutable_empty_dir()->set_medium("Memory");
+  *add("downward")->mutable_downward_api()->add_items() = NameFile();
+  auto& projected = *add("projected")->mutable_projected();
+  *projected.add_sources()->mutable_downward_api()->add_items() = NameFile();
+  if (!api) return;  // a static pod may not want objects of the API server
+  spec.set_service_account_name("default");
+  add("config")->mutable_config_map()->mutable_local_object_reference()->set_name("chaos");
+  add("secret")->mutable_secret()->set_secret_name("chaos");
+  auto& config = *projected.add_sources()->mutable_config_map();
+  config.mutable_local_object_reference()->set_name("chaos");
+  config.add_items()->set_key("word");
+  config.mutable_items(0)->set_path("config");
+  auto& secret = *projected.add_sources()->mutable_secret();
+  secret.mutable_local_object_reference()->set_name("chaos");
+  secret.add_items()->set_key("word");
+  secret.mutable_items(0)->set_path("secret");
+  projected.add_sources()->mutable_service_account_token()->set_path("token");
+}
+
 /// `forever` is for scripts that only want to be there: it hears TERM at once.
 std::string Script(const PodToRun& pod) {
   return fmt::format(
       "w() {{ read -r up rest < /proc/uptime; echo \"$1 $up\" >> /witness/{}; }}\n"
       "forever() {{ while :; do sleep 3600 & wait $!; done; }}\n"
-      "trap '{}' TERM\nw start\n{}\n",
-      pod.witness, pod.from->ignores_term ? "w term" : "w term; exit 0", pod.from->script);
+      "trap '{}' TERM\nw start\n{}{}\n",
+      pod.witness, pod.from->ignores_term ? "w term" : "w term; exit 0",
+      pod.from->volumes ? CheckOfVolumes(pod.from->api) : "", pod.from->script);
 }
 
 constexpr std::string_view kPostStart = "post", kPreStop = "pre";
@@ -65,7 +128,7 @@ std::string ManifestOf(const PodToRun& pod, const Place& place) {
   made.mutable_metadata()->set_name(pod.name);
   auto& labels = *made.mutable_metadata()->mutable_labels();
   labels["splitlet.dev/chaos"] = pod.from->name;
-  labels["splitlet.dev/version"] = fmt::format("{}", pod.version);
+  labels[kVersionLabel] = fmt::format("{}", pod.version);
   if (pod.from->same_uid) made.mutable_metadata()->set_uid("chaos-" + pod.name);
   if (!pod.from->script.empty()) {
     auto& container = *made.mutable_spec()->mutable_containers(0);
@@ -75,6 +138,7 @@ std::string ManifestOf(const PodToRun& pod, const Place& place) {
     if (const auto at = image.find(kLife); at != std::string::npos)
       image.replace(at, kLife.size(), pod.witness);
     AddProbesAndHooks(pod, container);
+    if (pod.from->volumes) AddVolumes(pod.from->api, *made.mutable_spec());
     auto& mount = *container.add_volume_mounts();
     mount.set_name("witness");
     mount.set_mount_path("/witness");
@@ -85,7 +149,21 @@ std::string ManifestOf(const PodToRun& pod, const Place& place) {
       (*container.mutable_resources()->mutable_requests())["cpu"].set_string(
           fmt::format("{}m", 10 * place.processors * pod.from->cpu_percent));
   }
-  return kube::ToJson(made, {.api_version = "v1", .kind = "Pod", .indent = 2}) + "\n";
+  if (!pod.from->api)
+    return kube::ToJson(made, {.api_version = "v1", .kind = "Pod", .indent = 2}) + "\n";
+  made.mutable_metadata()->set_name(pod.name + "-" + place.node);  // as a static pod is called
+  made.mutable_metadata()->set_namespace_("default");
+  made.mutable_spec()->set_node_name(place.node);
+  return kube::ToJson(made, {.api_version = "v1", .kind = "Pod"});
+}
+
+std::vector<std::pair<std::string, std::string>> ObjectsOfVolumes() {
+  const std::string path = "/api/v1/namespaces/default/";
+  return {
+      {path + "configmaps", R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"chaos"},)"
+                            R"("data":{"word":"of a config map"}})"},
+      {path + "secrets", R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":"chaos"},)"
+                         R"("data":{"word":"b2YgYSBzZWNyZXQ="}})"}};
 }
 
 Witness ParseWitness(const std::string& text, WallTime boot) {

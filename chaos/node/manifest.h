@@ -1,12 +1,14 @@
 #pragma once
 
-/// The manifest of a pod of a scenario, and what its container writes about itself. Called by
-/// LocalNode.
+/// The manifest of a pod of a scenario, or its object at the API server, and what its container
+/// writes about itself. Called by LocalNode.
 /// Threads: pure functions, any.
 /// Errors: none.
 /// Units: seconds since the boot in a witness file.
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "chaos/node/node.h"
 
@@ -15,9 +17,18 @@ namespace splitlet::chaos {
 struct Place {
   std::string witness_dir;  // where containers write a line at each start, TERM and hook
   int processors = 1;       // of the node
+  std::string node;         // its name
 };
 
-/// JSON. Only a pod with a script has its witness, and its share of the processors.
+/// Of each pod: the version of its PodToRun.
+inline constexpr const char* kVersionLabel = "splitlet.dev/version";
+
+/// Objects that pods of the API server with `volumes` want, in its namespace default: path of the
+/// collection and JSON.
+std::vector<std::pair<std::string, std::string>> ObjectsOfVolumes();
+
+/// JSON, on one line for the API server. Only a pod with a script has its witness, and its share of
+/// the processors.
 std::string ManifestOf(const PodToRun& pod, const Place& place);
 
 /// "start 123.45\nterm 130.00\n", with the wall time of the boot. Other lines say nothing.

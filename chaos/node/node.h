@@ -37,16 +37,20 @@ struct SeenContainer {
   int restarts = 0;                 // of its incarnation; the attempt goes on over all of the UID
 };
 
-/// As the node's own status of a pod has it.
+/// As the node's own status of a pod has it, or the API server.
 struct ReportedContainer {
   std::string name, id;
   int restarts = 0;
   bool ready = false, running = false;
+  bool operator==(const ReportedContainer&) const = default;
 };
 struct ReportedPod {
   std::string name, uid, phase;
   bool ready = false;
   std::vector<ReportedContainer> containers;
+  // Of one at the API server: of a static pod, told to go, and the `version` of its PodToRun.
+  bool mirror = false, deleting = false;
+  int version = -1;
 };
 
 struct SeenProcess {
@@ -70,6 +74,9 @@ struct Snapshot {
   std::vector<SeenSandbox> sandboxes;
   std::vector<SeenContainer> containers;
   std::vector<ReportedPod> reported;
+  bool server_answered = false;     // the API server
+  bool node_ready = false;          // there
+  std::vector<ReportedPod> served;  // pods that it has
   std::vector<SeenProcess> processes;
   std::map<std::string, Witness> witnesses;  // by the name that the manifest gave: "web-3.2"
 };
@@ -79,7 +86,7 @@ struct BusLine {
   std::string text;
 };
 
-/// A pod to be put on the node: a manifest of its own.
+/// A pod to be put on the node: a manifest of its own, or an object of the API server.
 struct PodToRun {
   std::string name;     // web-3
   std::string witness;  // name of the file that its container writes; empty: none
@@ -93,6 +100,7 @@ class Node {
 
   /// One line that says why this cannot be done here, and what to do about it.
   virtual Status CanDo(const Action& action) = 0;
+  virtual Status CanServe() = 0;  // it is the node of an API server that takes pods
 
   virtual Status PutPod(const PodToRun& pod) = 0;
   virtual Status RemovePod(const std::string& name) = 0;
@@ -105,7 +113,7 @@ class Node {
   virtual Snapshot Inspect() = 0;
   /// When this container ended, as the runtime says; nothing when it does not know any more.
   virtual std::optional<WallTime> EndOf(const std::string& container) = 0;
-  /// The full name of a pod: "web-3-node".
+  /// The full name of a pod: "web-3-node"; one of the API server is called so there.
   virtual std::string FullName(const std::string& pod) const = 0;
   /// What does not answer or says that it is not well; empty: all are well.
   virtual std::vector<std::string> Unwell() = 0;

@@ -154,6 +154,14 @@ Status Partition::Cut(const std::string& process, pid_t pid) {
   return OkStatus();
 }
 
+Status Partition::CutPort(const std::string& server, const std::string& port) {
+  if (cuttings_.contains(server)) return OkStatus();
+  Cutting& cutting = cuttings_[server];
+  for (const char* end : {"--dport", "--sport"})
+    RETURN_IF_ERROR(AddRule(cutting, {"-o", "lo", "-p", "tcp", end, port, "-j", "DROP"}), "cut");
+  return OkStatus();
+}
+
 Status Partition::Heal(const std::string& process) {
   auto taken = cuttings_.extract(process);
   if (taken.empty()) return OkStatus();

@@ -2,7 +2,7 @@
 
 /// Cuts a process off the bus: packets between it and nats-server are dropped by iptables, those of
 /// its present connection by port, those of connections to come by a cgroup of its own that its
-/// supervisor is put into as well. Called by LocalFaults.
+/// supervisor is put into as well. Or a server off all its clients. Called by LocalFaults.
 /// Threads: one.
 /// Errors: of iptables and of the cgroup file system. What was made is undone by Heal, and by the
 /// destructor.
@@ -26,6 +26,8 @@ class Partition {
 
   Status CanCut() const;
   Status Cut(const std::string& process, pid_t pid);
+  /// No packet of this machine to the server's port, or from it.
+  Status CutPort(const std::string& server, const std::string& port);
   Status Heal(const std::string& process);
 
  private:

@@ -90,15 +90,24 @@ Status SetBootId(const std::string& process, const std::string& id) {
   return chmod(path.c_str(), 0755) == 0 ? OkStatus() : ErrnoStatus(errno);
 }
 
+/// The API server is another machine's.
+std::vector<std::string> ServicesHere(operate::Supervisor& supervisor) {
+  std::vector<std::string> here;
+  for (const auto& service : Services())
+    if (service != kApiServer && supervisor.PidOf(service).ok()) here.push_back(service);
+  return here;
+}
+
 }  // namespace
 
 Status Reboot(const LocalPaths& paths, operate::Supervisor& supervisor) {
-  for (const auto& service : Services()) LetEnd(service);
+  const auto services = ServicesHere(supervisor);
+  for (const auto& service : services) LetEnd(service);
   int killed = 0;
-  for (const auto& service : Services()) killed += supervisor.Signal(service, SIGKILL).ok() ? 1 : 0;
+  for (const auto& service : services) killed += supervisor.Signal(service, SIGKILL).ok() ? 1 : 0;
   if (killed == 0) return FailedPrecondition("nothing runs");
   KillContainers(paths);
-  for (const auto& service : Services())
+  for (const auto& service : services)
     if (const Status down = supervisor.TakeDown(service); !down.ok()) return down;
   KillContainers(paths);
   std::error_code error;
@@ -111,9 +120,10 @@ Status Reboot(const LocalPaths& paths, operate::Supervisor& supervisor) {
   Random random(static_cast<uint64_t>(ToNanos(clock.WallNow())));
   const std::string id =
       fmt::format("{:08x}-0000-4000-8000-{:012x}", random.Next() >> 32, random.Next() >> 16);
-  for (const auto& process : Processes())
-    RETURN_IF_ERROR(SetBootId(process, id), "boot id of {}", process);
-  for (const auto& service : Services())
+  for (const auto& service : services)
+    if (service != "nats" && service != "containerd")
+      RETURN_IF_ERROR(SetBootId(service, id), "boot id of {}", service);
+  for (const auto& service : services)
     RETURN_IF_ERROR(supervisor.BringUp(service), "start after the reboot");
   return OkStatus();
 }

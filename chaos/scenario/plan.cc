@@ -92,6 +92,8 @@ class Planner {
     for (const std::string& target : targets) {
       Action action{.kind = fault.kind, .target = target, .bytes = fault.bytes, .lasting = lasting};
       action.points = PointsOf(fault);
+      if (!fault.answers.empty())
+        action.points = {{kApiServer, fault.answers[random_.Below(fault.answers.size())]}};
       if (fault.kind == FaultKind::kHangPod || fault.kind == FaultKind::kEndContainer ||
           fault.kind == FaultKind::kRemoveContainer || fault.kind == FaultKind::kBreakManifest)
         action.target = DrawPod(target);
@@ -160,8 +162,10 @@ std::string Describe(const Action& action) {
 }
 
 std::string KeyOf(const Action& action) {
-  return fmt::format("{} {} {}", NameOf(action.kind), action.target,
-                     action.kind == FaultKind::kFailPoint ? action.points[0].name : "");
+  std::string part;
+  if (action.kind == FaultKind::kFailPoint) part = action.points[0].name;
+  if (action.kind == FaultKind::kServerAnswers) part = action.points[0].term;
+  return fmt::format("{} {} {}", NameOf(action.kind), action.target, part);
 }
 
 Plan MakePlan(const Scenario& scenario, uint64_t seed) { return Planner(scenario, seed).Make(); }

@@ -49,7 +49,14 @@ constexpr auto kKinds = std::to_array<KindName>({
     {FaultKind::kCollect, "collect"},
     {FaultKind::kUpgrade, "upgrade"},
     {FaultKind::kReboot, "reboot"},
+    {FaultKind::kServerAnswers, "serverAnswers"},
+    {FaultKind::kEndWatches, "endWatches"},
 });
+
+/// How the server answers while it is told to fail, and how it ends watches.
+constexpr auto kAnswers = std::to_array<std::string_view>(
+    {"401", "403", "409", "429", "500", "503", "504", "drop", "lose", "hang", "garbage"});
+constexpr auto kWatchEnds = std::to_array<std::string_view>({"closed", "expired"});
 
 template <class Names>
 std::string Joined(const Names& names) {
@@ -66,7 +73,8 @@ bool Lasts(FaultKind kind) {
     case FaultKind::kEndContainer:
     case FaultKind::kRemoveContainer:
     case FaultKind::kCollect:
-    case FaultKind::kReboot: return false;
+    case FaultKind::kReboot:
+    case FaultKind::kEndWatches: return false;
     case FaultKind::kPause:
     case FaultKind::kDown:
     case FaultKind::kFailPoint:
@@ -81,7 +89,8 @@ bool Lasts(FaultKind kind) {
     case FaultKind::kBreakManifest:
     case FaultKind::kTakePort:
     case FaultKind::kFlood:
-    case FaultKind::kUpgrade: return true;
+    case FaultKind::kUpgrade:
+    case FaultKind::kServerAnswers: return true;
   }
   UNREACHABLE();
 }
@@ -100,6 +109,7 @@ class Parser {
     fields.ReadNumber("seed", 0, INT64_MAX, seed);
     scenario_.seed = static_cast<uint64_t>(seed);
     fields.Read("duration", scenario_.duration);
+    fields.Read("apiServer", scenario_.api_server);
     if (scenario_.name.empty()) fields.Wrong("name", "required");
     if (scenario_.duration == Duration{0}) fields.Wrong("duration", "must be above 0");
     ReadPods(fields);
@@ -132,6 +142,8 @@ class Parser {
   void ReadWhat(Fields& fields, Fault& fault);
   void ReadFailPoint(Fields& fields, Fault& fault);
   void ReadServices(Fields& fields, const std::string& key, Fault& fault);
+  std::vector<std::string> AllowedServices(FaultKind kind) const;
+  void ReadAnswers(Fields& fields, const std::string& key, Fault& fault);
   void ReadTemplates(Fields& fields, const std::string& key, Fault& fault);
   void ReadLimits(const YAML::Node& node);
   const PodTemplate* Find(const std::string& name) const {
@@ -170,6 +182,9 @@ void Parser::ReadPod(const YAML::Node& node, const std::string& path) {
   fields.Read("start", pod.at_start);
   fields.Read("sameUid", pod.same_uid);
   fields.Read("unharmed", pod.unharmed);
+  fields.Read("api", pod.api);
+  if (pod.api && !scenario_.api_server) fields.Wrong("api", "the scenario wants no apiServer");
+  if (pod.api && pod.same_uid) fields.Wrong("sameUid", "the API server gives each pod its own UID");
   static constexpr auto kEnds =
       std::to_array<std::pair<std::string_view, Ends>>({{"running", Ends::kRuns},
                                                         {"succeeded", Ends::kSucceeds},
@@ -212,6 +227,7 @@ void Parser::ReadScript(Fields& fields, PodTemplate& pod) {
   read_number("hostPort", 65535, pod.host_port);
   fields.Read("probed", pod.probed);
   fields.Read("hooked", pod.hooked);
+  fields.Read("volumes", pod.volumes);
   auto& spec = *made->mutable_spec();
   spec.set_restart_policy(policy);
   spec.set_termination_grace_period_seconds(grace / 1s);
@@ -302,8 +318,11 @@ void Parser::ReadLoad(const YAML::Node& node, const std::string& path) {
     ++ways;
     fields.Read(name, load.pods);
     load.kind = kind;
-    if (Find(load.pods) == nullptr)
+    const PodTemplate* found = Find(load.pods);
+    if (found == nullptr)
       fields.Wrong(name, "there is no entry of pods with name " + load.pods);
+    else if (kind == Kind::kUpdate && found->api)
+      fields.Wrong(name, load.pods + " has no manifest that could be another one");
   }
   if (ways != 1) fields.Wrong("", "want exactly one of create, delete, update and wave");
   int64_t batch = 1;
@@ -320,20 +339,46 @@ void Parser::ReadServices(Fields& fields, const std::string& key, Fault& fault) 
     fault.targets = Processes();
     return;
   }
-  const bool others = fault.kind == FaultKind::kKill || fault.kind == FaultKind::kPause ||
-                      fault.kind == FaultKind::kDown || fault.kind == FaultKind::kRestart ||
-                      fault.kind == FaultKind::kTakePort;
-  const auto& allowed = others ? Services() : Processes();
+  const auto allowed = AllowedServices(fault.kind);
   for (const auto& target : fault.targets)
     if (std::ranges::find(allowed, target) == allowed.end())
       fields.Wrong(key, fmt::format("{} is no process: want any, all or one of {}", target,
                                     Joined(allowed)));
 }
 
+std::vector<std::string> Parser::AllowedServices(FaultKind kind) const {
+  std::vector<std::string> allowed = Processes();
+  const bool whole = kind == FaultKind::kKill || kind == FaultKind::kPause ||
+                     kind == FaultKind::kDown || kind == FaultKind::kRestart;
+  if (whole || kind == FaultKind::kTakePort) allowed.insert(allowed.end(), {"nats", "containerd"});
+  if (scenario_.api_server && (whole || kind == FaultKind::kPartition))
+    allowed.emplace_back(kApiServer);
+  if (scenario_.api_server && whole) allowed.emplace_back(kNodeApi);
+  return allowed;
+}
+
+void Parser::ReadAnswers(Fields& fields, const std::string& key, Fault& fault) {
+  fault.targets = {kApiServer};
+  fields.Read(key, fault.answers);
+  if (!scenario_.api_server) fields.Wrong(key, "the scenario wants no apiServer");
+  const auto check = [&](const auto& known) {
+    for (const auto& answer : fault.answers)
+      if (std::ranges::find(known, answer) == known.end())
+        fields.Wrong(key, fmt::format("{}: want one of {}", answer, Joined(known)));
+  };
+  if (fault.kind == FaultKind::kServerAnswers)
+    check(kAnswers);
+  else
+    check(kWatchEnds);
+}
+
 void Parser::ReadTemplates(Fields& fields, const std::string& key, Fault& fault) {
   fields.Read(key, fault.targets);
   for (const auto& target : fault.targets)
-    if (Find(target) == nullptr) fields.Wrong(key, "there is no entry of pods with name " + target);
+    if (const PodTemplate* found = Find(target); found == nullptr)
+      fields.Wrong(key, "there is no entry of pods with name " + target);
+    else if (fault.kind == FaultKind::kBreakManifest && found->api)
+      fields.Wrong(key, target + " has no manifest");
 }
 
 void Parser::ReadFailPoint(Fields& fields, Fault& fault) {
@@ -389,6 +434,8 @@ void Parser::ReadWhat(Fields& fields, Fault& fault) {
       fault.targets = {"node"};
       return;
     }
+    case FaultKind::kServerAnswers:
+    case FaultKind::kEndWatches: return ReadAnswers(fields, key, fault);
   }
   if (fault.kind == FaultKind::kLoseMessages)
     fields.ReadPercent(key, fault.percent);
@@ -463,7 +510,7 @@ const std::vector<std::string>& Processes() { return ProcessNames(); }
 const std::vector<std::string>& Services() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> names = ProcessNames();
-    names.insert(names.end(), {"nats", "containerd"});
+    names.insert(names.end(), {"nats", "containerd", kNodeApi, kApiServer});
     return names;
   }();
   return all;

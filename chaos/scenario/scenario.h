@@ -29,6 +29,7 @@ struct PodTemplate {
   bool at_start = true;   // else only load makes them
   bool same_uid = false;  // each pod keeps its UID over deletion and update
   bool unharmed = false;  // no container of it may end, and it may not become unready
+  bool api = false;       // an object of the API server; else a manifest
   Ends ends = Ends::kRuns;
   // Either a script for one container of the local stack's image, ...
   std::string script;
@@ -38,6 +39,7 @@ struct PodTemplate {
   int host_port = 0;
   bool probed = false;                   // by commands, of all three kinds
   bool hooked = false;                   // postStart and preStop, which write that they begin
+  bool volumes = false;                  // one of each kind, which its script finds filled
   std::shared_ptr<const kube::Pod> pod;  // ... or a whole pod; never null
 };
 
@@ -77,6 +79,8 @@ enum class FaultKind {
   kCollect,          // gc is asked to make a round
   kUpgrade,          // the program is another file from then on
   kReboot,           // everything dies at once, and the boot id is another one
+  kServerAnswers,    // the API server has one answer for everything
+  kEndWatches,       // it ends all watches, and may have forgotten what was
 };
 std::string_view NameOf(FaultKind kind);  // as in a scenario: "failPoint"
 
@@ -87,6 +91,7 @@ struct Fault {
   std::vector<std::string> targets;  // one is drawn; processes, pods (templates) or a folder
   bool all_targets = false;          // not one but each of them, at once
   std::string point, term;           // of kFailPoint
+  std::vector<std::string> answers;  // of kServerAnswers and kEndWatches; one is drawn
   Duration delay{0}, jump{0};
   double percent = 0;
   uint64_t bytes = 0;
@@ -103,6 +108,7 @@ struct Limits {
 
 struct Scenario {
   std::string name, about, file;
+  bool api_server = false;  // it is a scenario of a node that has one
   uint64_t seed = 1;
   Duration duration{30s};
   std::vector<PodTemplate> pods;
@@ -111,9 +117,13 @@ struct Scenario {
   Limits limits;
 };
 
-/// Services that can be killed, paused and taken down; and the processes of splitlet among them.
+/// Services that can be killed, paused and taken down; and the processes of splitlet among them
+/// that every node has.
 const std::vector<std::string>& Services();
 const std::vector<std::string>& Processes();
+/// Services of a stack that has an API server, beside the others.
+inline constexpr const char* kApiServer = "api-server";
+inline constexpr const char* kNodeApi = "node-api";
 
 /// Reads a file that a scenario names, relative to it.
 using ReadFile = std::function<StatusOr<std::string>(const std::string& name)>;

@@ -27,6 +27,9 @@ std::string ErrorOf(const std::string& text) {
 
 const std::string kPods = "name: a\nduration: 10s\npods:\n- {name: web, run: forever}\n";
 
+const std::string kApi = "name: a\napiServer: true\nduration: 10s\n";
+const std::string kApiPods = kApi + "pods:\n- {name: web, run: forever, api: true}\n";
+
 struct ErrorCase {
   const char* name;
   std::string text, want;
@@ -38,9 +41,8 @@ const ErrorCase kErrorCases[] = {
     {"an alias of itself", "&a [*a]", "s.yaml: expected a map of fields (line 1)"},
     {"nesting", std::string(400, '['), "s.yaml: bad file (line 1)"},
     {"an unknown field", kPods + "fault: []",
-     "s.yaml: fault: unknown field; want one of about, duration, faults, limits, load, name, "
-     "pods, "
-     "seed (line 5)"},
+     "s.yaml: fault: unknown field; want one of about, apiServer, duration, faults, limits, load, "
+     "name, pods, seed (line 5)"},
     {"a field twice", kPods + "name: b", "s.yaml: name: is given twice (line 5)"},
     {"no name", "duration: 1s\npods: [{name: w, run: x}]", "s.yaml: name: required (line 1)"},
     {"no pods", "name: a\nduration: 1s", "s.yaml: pods: required: at least one (line 1)"},
@@ -135,6 +137,47 @@ const ErrorCase kErrorCases[] = {
      "s.yaml: faults[0].loseMessages: "},
     {"load of an unknown pod", kPods + "load:\n- {every: 1s, delete: db}\n",
      "s.yaml: load[0].delete: there is no entry of pods with name db (line 6)"},
+    {"an API server that is neither yes nor no", kPods + "apiServer: fake\n",
+     "s.yaml: apiServer: want true or false, found fake (line 5)"},
+    {"a pod of a server that is not wanted",
+     "name: a\nduration: 1s\npods:\n- {name: w, run: x, api: true}\n",
+     "s.yaml: pods[0].api: the scenario wants no apiServer (line 4)"},
+    {"a pod that is of the server in part", kApi + "pods:\n- {name: w, run: x, api: 1}\n",
+     "s.yaml: pods[0].api: want true or false, found 1 (line 5)"},
+    {"a UID that the server would not give",
+     kApi + "pods:\n- {name: w, run: x, api: true, sameUid: true}\n",
+     "s.yaml: pods[0].sameUid: the API server gives each pod its own UID (line 5)"},
+    {"volumes of what has no script of ours",
+     "name: a\nduration: 1s\npods:\n- name: w\n  volumes: true\n  manifest: |\n    apiVersion: v1\n"
+     "    kind: Pod\n    spec: {containers: [{name: c, image: i}]}\n",
+     "s.yaml: pods[0].volumes: unknown field"},
+    {"volumes by number", kApi + "pods:\n- {name: w, run: x, volumes: 3}\n",
+     "s.yaml: pods[0].volumes: want true or false, found 3 (line 5)"},
+    {"another manifest of what has none", kApiPods + "load:\n- {at: 1s, update: web}\n",
+     "s.yaml: load[0].update: web has no manifest that could be another one (line 7)"},
+    {"a broken manifest of what has none",
+     kApiPods + "faults:\n- {at: 1s, breakManifest: web, for: 1s}\n",
+     "s.yaml: faults[0].breakManifest: web has no manifest (line 7)"},
+    {"a server that is not there", kPods + "faults:\n- {at: 1s, kill: api-server}\n",
+     "s.yaml: faults[0].kill: api-server is no process: want any, all or one of config-source"},
+    {"a process of a cluster's node", kPods + "faults:\n- {at: 1s, kill: node-api}\n",
+     "s.yaml: faults[0].kill: node-api is no process: want any, all or one of config-source"},
+    {"a port of the server", kApiPods + "faults:\n- {at: 1s, takePort: api-server, for: 1s}\n",
+     "s.yaml: faults[0].takePort: api-server is no process: want any, all or one of "
+     "config-source, sync-loop, pod-worker, pleg, status, gc, nats, containerd (line 7)"},
+    {"answers of no server", kPods + "faults:\n- {at: 1s, serverAnswers: drop, for: 1s}\n",
+     "s.yaml: faults[0].serverAnswers: the scenario wants no apiServer (line 6)"},
+    {"an answer that is none", kApiPods + "faults:\n- {at: 1s, serverAnswers: 418, for: 1s}\n",
+     "s.yaml: faults[0].serverAnswers: 418: want one of 401, 403, 409, 429, 500, 503, 504, drop, "
+     "lose, hang, garbage (line 7)"},
+    {"answers for ever", kApiPods + "faults:\n- {at: 1s, serverAnswers: drop}\n",
+     "s.yaml: faults[0].for: serverAnswers wants to know how long (line 7)"},
+    {"watches that end somehow", kApiPods + "faults:\n- {at: 1s, endWatches: true}\n",
+     "s.yaml: faults[0].endWatches: true: want one of closed, expired (line 7)"},
+    {"watches that end for a time", kApiPods + "faults:\n- {at: 1s, endWatches: closed, for: 1s}\n",
+     "s.yaml: faults[0].for: endWatches is over at once (line 7)"},
+    {"watches of no server", kPods + "faults:\n- {at: 1s, endWatches: closed}\n",
+     "s.yaml: faults[0].endWatches: the scenario wants no apiServer (line 6)"},
     {"a list where a map should be", kPods + "limits: [1]\n",
      "s.yaml: limits: expected a map of fields (line 5)"},
 };
@@ -178,6 +221,27 @@ TEST(Scenarios, SayWhatIsDoneWhen) {
   EXPECT_EQ(s->faults[3].targets, (std::vector<std::string>{"gc", "pleg"}));
   EXPECT_EQ(s->limits.memory_bytes, 100u << 20);
   EXPECT_EQ(s->limits.settle, Duration{30s});
+}
+
+TEST(Scenarios, MayBeOfANodeOfAnApiServer) {
+  const auto s = ParseScenario(
+      "name: a\nduration: 10s\napiServer: true\npods:\n"
+      "- {name: web, run: forever, api: true, volumes: true}\n- {name: static, run: forever}\n"
+      "faults:\n- {at: 1s, partition: api-server, for: 2s}\n"
+      "- {at: 2s, kill: [api-server, node-api]}\n"
+      "- {at: 3s, serverAnswers: [429, hang], for: 1s..2s}\n- {at: 4s, endWatches: expired}\n"
+      "- {at: 5s, kill: any}\n",
+      "s.yaml", FromDisk);
+  ASSERT_TRUE(s.ok()) << s.status();
+  EXPECT_TRUE(s->api_server);
+  EXPECT_TRUE(s->pods[0].api && s->pods[0].volumes);
+  EXPECT_FALSE(s->pods[1].api || s->pods[1].volumes);
+  EXPECT_EQ(s->faults[0].targets, std::vector<std::string>{"api-server"});
+  EXPECT_EQ(s->faults[1].targets, (std::vector<std::string>{"api-server", "node-api"}));
+  EXPECT_EQ(s->faults[2].targets, std::vector<std::string>{"api-server"});
+  EXPECT_EQ(s->faults[2].answers, (std::vector<std::string>{"429", "hang"}));
+  EXPECT_EQ(s->faults[3].answers, std::vector<std::string>{"expired"});
+  EXPECT_EQ(s->faults[4].targets, Processes()) << "any is of every node";
 }
 
 /// Every scenario of the tree.

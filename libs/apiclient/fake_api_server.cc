@@ -7,6 +7,7 @@
 
 #include "k8s.io/apimachinery/pkg/apis/meta/v1/meta.pb.h"
 #include "libs/apiclient/fake_handler.h"
+#include "libs/apiclient/fake_journal.h"
 #include "libs/base/cancel.h"
 #include "libs/exec/exec.h"
 #include "libs/kube/codec.h"
@@ -61,7 +62,15 @@ class FakeApiServer::Impl : public std::enable_shared_from_this<Impl> {
       : clock(the_clock),
         options(the_options),
         handler(the_clock, the_options.seed, the_options.window,
-                [this](const Store::Change& change) { watches.OnChange(change); }) {}
+                [this](const Store::Change& change) {
+                  if (journal != nullptr) journal->OnChange(change);
+                  watches.OnChange(change);
+                }) {
+    if (options.keep.empty()) return;
+    auto opened = Journal::Open(options.keep, handler.store());
+    CHECK(opened.ok(), "{}", opened.status());
+    journal = *std::move(opened);
+  }
 
   void Start(Pending pending) {
     Tick();
@@ -104,6 +113,7 @@ class FakeApiServer::Impl : public std::enable_shared_from_this<Impl> {
   const Options options;
   std::mutex mutex;
   Watches watches;
+  std::unique_ptr<Journal> journal;  // before what writes into it
   Handler handler;
   std::vector<Fault> faults;
   std::deque<Seen> seen;
@@ -331,6 +341,10 @@ void FakeApiServer::Compact() {
 
 void FakeApiServer::SendBookmarks() {
   impl_->With([&] { impl_->watches.BookmarkAll(impl_->handler.store().revision()); });
+}
+
+Response FakeApiServer::Serve(const Request& request) {
+  return impl_->With([&] { return impl_->handler.Serve(request, Admin()); });
 }
 
 std::vector<FakeApiServer::Seen> FakeApiServer::TakeSeen() {

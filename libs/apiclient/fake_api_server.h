@@ -40,6 +40,7 @@ class FakeApiServer final : public Transport {
     exec::EventLoop* loop = nullptr;  // outlives the server
     bool ticks = false;               // somebody calls Tick now and then
     size_t window = 10'000;           // changes that a watch may begin before
+    std::string keep = {};            // a file that it goes on from; empty: it forgets
   };
   explicit FakeApiServer(const Clock& clock);
   FakeApiServer(const Clock& clock, Options options);
@@ -87,6 +88,9 @@ class FakeApiServer final : public Transport {
   /// Changes before now can no longer be watched from: 410.
   void Compact();
   void SendBookmarks();
+
+  /// As the operator of the server: nothing of the above hits it, and it is not `seen`. No watch.
+  Response Serve(const Request& request);
 
   /// "PATCH /api/v1/nodes/n1/status", in the order in which they came; with its body.
   struct Seen {

@@ -132,6 +132,12 @@ void Store::Compact() {
   snapshots_.clear();
 }
 
+void Store::Restore(Objects objects, int64_t revision) {
+  objects_ = std::move(objects);
+  revision_ = std::max(revision_, revision);
+  Compact();
+}
+
 void Store::Record(Change change) {
   changes_.push_back(std::move(change));
   if (changes_.size() > window_) {

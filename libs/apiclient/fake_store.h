@@ -57,8 +57,11 @@ class Store {
   /// Of all kinds, after `revision`.
   StatusOr<std::vector<const Change*>> Since(int64_t revision) const;
   void Compact();
-  /// The next revision is above this one.
-  void SkipTo(int64_t revision) { revision_ = std::max(revision_, revision); }
+  /// By kind, then by key.
+  using Objects = std::map<const Kind*, std::map<std::string, Object>>;
+  /// What is there from now on, as it is; nobody is told, and changes before can no longer be
+  /// watched from. The next revision is above this one.
+  void Restore(Objects objects, int64_t revision);
 
  private:
   struct Snapshot {
@@ -72,7 +75,7 @@ class Store {
   OnChange on_change_;
   int64_t revision_ = 1;
   int64_t compacted_ = 0;
-  std::map<const Kind*, std::map<std::string, Object>> objects_;
+  Objects objects_;
   std::deque<Change> changes_;
   std::map<uint64_t, Snapshot> snapshots_;
   uint64_t last_snapshot_ = 0;

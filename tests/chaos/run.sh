@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs chaos scenarios on a local stack of its own, started here and ended again, on a file system of its own
 # for the state, and one for the pods' logs, so that they can be filled. A scenario has the processes' configuration
-# from config/NAME.yaml where that is there.
+# from config/NAME.yaml where that is there. One with `apiServer: true` has fake-api beside the processes, which keeps
+# its objects whatever happens to it, and config/api-server.yaml; without a fake-api in BIN_DIR it is left out.
 #
 #   run.sh [NAME...]     these scenarios of this folder; without: a short fixed set
 #
@@ -17,7 +18,7 @@ source "$tree/deploy/local/lib.sh"
 
 BIN_DIR=$(absolute "${BIN_DIR:-$tree/build/${PRESET:-dev}/bin}")
 export BIN_DIR
-readonly BIN_DIR REGISTRY_PORT=18500 FIXED=(smoke grace-is-kept reboot sidecars)
+readonly BIN_DIR REGISTRY_PORT=18500 API_PORT=25443 FIXED=(smoke grace-is-kept reboot sidecars api-away)
 
 [[ $EUID -eq 0 ]] || { note "skipped: running containers needs root" && exit 77; }
 if [[ ${1:-} == --after ]]; then
@@ -41,6 +42,7 @@ dead() { ! kill -0 "$1" 2>/dev/null; }
 end() {
   end_run
   [[ -z $registry ]] || kill "$registry" 2>/dev/null || true
+  [[ ! -d $dir/api ]] || heal_api
   [[ ${KEEP:-0} == 0 ]] || { note "the stack is left running: STATE_DIR=$dir" && return; }
   STATE_DIR=$dir "$tree/deploy/local/stop.sh" >/dev/null || note "warning: the stack in $dir did not stop cleanly"
   unmount_below "$dir"
@@ -56,6 +58,40 @@ start_registry() {
 }
 
 registry_answers() { (: </dev/tcp/127.0.0.1/"$REGISTRY_PORT") 2>/dev/null; }
+
+wants_api() { grep -q '^apiServer: true' "$here/$1.yaml"; }
+
+# What a run that was killed has left of a partition.
+heal_api() {
+  local end
+  for end in --dport --sport; do
+    while iptables -w 5 -D OUTPUT -o lo -p tcp "$end" "$API_PORT" -j DROP 2>/dev/null; do :; done
+  done
+}
+
+# A service of the stack. It runs once before: the processes want its kubeconfig to be there.
+write_api() {
+  local home=$dir/sv/api-server node command pid
+  [[ ! -d $home ]] || return 0
+  node=$(uname -n)
+  command=("$BIN_DIR/fake-api" --dir "$dir/api" --port "$API_PORT" --node "${node,,}"
+    --control "$dir/api/control" --keep "$dir/api/objects")
+  mkdir -p "$dir/api" "$home/log" "$dir/log/api-server"
+  "${command[@]}" >"$dir/api.log" 2>&1 &
+  pid=$!
+  wait_until 20 test -s "$dir/api/admin.kubeconfig" || { cat "$dir/api.log" && exit 1; }
+  kill "$pid"
+  wait "$pid" || true
+  printf '#!/usr/bin/env bash\nexec svlogd %q\n' "$dir/log/api-server" >"$home/log/run"
+  printf '#!/usr/bin/env bash\nexec 2>&1\nexec %s\n' "${command[*]}" >"$home/run"
+  chmod +x "$home/log/run" "$home/run"
+}
+
+forget_api() {
+  [[ -d $dir/sv/api-server ]] || return 0
+  sv -w 15 force-stop "$dir/sv/api-server" >/dev/null || note 'warning: fake-api did not end in time'
+  rm -rf "$dir/sv/api-server" "$dir/api"
+}
 
 # Ends the stack when the process with this id is gone and has not done so.
 end_after() {
@@ -75,12 +111,16 @@ mount_small() {
 
 # Starts the stack, or what of it is configured in another way.
 start_stack() {
-  local config=$here/config/$1.yaml
+  local config=$here/config/$1.yaml kubeconfig=
+  ! wants_api "$1" || kubeconfig=$dir/api/node.kubeconfig
+  [[ -r $config || -z $kubeconfig ]] || config=$here/config/api-server.yaml
   [[ -r $config ]] || config=
-  [[ $config != "${configured-none}" ]] || return 0
-  configured=$config
-  KUBELET_CONFIG=$config STATE_DIR=$dir DEMO=0 "$tree/deploy/local/run.sh" >"$dir/start.log" ||
-    { cat "$dir/start.log" && exit 1; }
+  [[ $config:$kubeconfig != "${configured-none}" ]] || return 0
+  configured=$config:$kubeconfig
+  [[ -z $kubeconfig ]] || write_api
+  NODE_KUBECONFIG=$kubeconfig KUBELET_CONFIG=$config STATE_DIR=$dir DEMO=0 "$tree/deploy/local/run.sh" \
+    >"$dir/start.log" || { cat "$dir/start.log" && exit 1; }
+  [[ -n $kubeconfig ]] || forget_api
 }
 
 run_one() {
@@ -107,6 +147,10 @@ main() {
   mount_small log/pods 10000
   [[ $# -gt 0 ]] || set -- "${FIXED[@]}"
   for name in "$@"; do
+    if wants_api "$name" && [[ ! -x $BIN_DIR/fake-api ]]; then
+      note "SKIPPED: $name: no fake-api is built"
+      continue
+    fi
     start_stack "$name"
     start_registry "$name"
     run_one "$name" || failed+=("$name")

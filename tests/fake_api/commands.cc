@@ -30,20 +30,12 @@ Status Unknown(const std::string& line) { return InvalidArgument("\"{}\" is no c
 
 StatusOr<std::string> Commands::Ask(const std::string& method, const std::string& path,
                                     const std::string& body) {
-  StatusOr<std::string> result = splitlet::Unavailable("no answer");
   const auto type =
       method == "PATCH" ? "application/strategic-merge-patch+json" : "application/json";
-  api_.Begin({.method = method, .path = path, .content_type = type, .body = body},
-             After(clock_, 10s), [&result](const StatusOr<apiclient::Response>& answer) {
-               if (!answer.ok()) {
-                 result = answer.status();
-               } else if (answer->code / 100 != 2) {
-                 result = MakeStatus(apiclient::StatusCodeOf(answer->code), answer->body);
-               } else {
-                 result = answer->body;
-               }
-             });
-  return result;
+  const auto answer =
+      api_.Serve({.method = method, .path = path, .content_type = type, .body = body});
+  if (answer.code / 100 == 2) return answer.body;
+  return MakeStatus(apiclient::StatusCodeOf(answer.code), answer.body);
 }
 
 StatusOr<std::string> Commands::Run(const std::string& line) {

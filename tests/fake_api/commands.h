@@ -15,8 +15,7 @@ namespace splitlet::fake_api {
 
 class Commands {
  public:
-  Commands(const Clock& clock, apiclient::FakeApiServer& api, Server& server)
-      : clock_(clock), api_(api), server_(server) {}
+  Commands(apiclient::FakeApiServer& api, Server& server) : api_(api), server_(server) {}
   /// The answer without "OK ".
   StatusOr<std::string> Run(const std::string& line);
 
@@ -30,7 +29,6 @@ class Commands {
   StatusOr<std::string> SetFault(const Words& words);
   std::string TakeSeen();
 
-  const Clock& clock_;
   apiclient::FakeApiServer& api_;
   Server& server_;
 };

@@ -88,5 +88,43 @@ TEST_F(FakeApiProgram, AwayAndBackOnTheSamePort) {
   EXPECT_FALSE(server_.Get(kPath).ok()) << "objects are in memory only";
 }
 
+TEST_F(FakeApiProgram, WhatIsToldToFailDoesNotHitItsOperator) {
+  ASSERT_TRUE(server_.Send("fault * / code 500").ok());
+  ASSERT_TRUE(server_.SetAway(true).ok());
+  EXPECT_TRUE(server_
+                  .Send(fmt::format("post /api/v1/namespaces/default/pods "
+                                    R"({{"metadata":{{"name":"web"}},{})",
+                                    kPod + 1))
+                  .ok());
+  EXPECT_TRUE(server_.Get(kPath).ok());
+  EXPECT_EQ(*server_.Send("seen"), "[]");
+}
+
+TEST_F(FakeApiProgram, KeepsItsObjectsOverAKillWhenItIsToldTo) {
+  ApiServerProcess keeps({.program = FAKE_API,
+                          .dir = dir_ / "keeps",
+                          .node = "n1",
+                          .flags = {"--keep", dir_ / "objects"}});
+  const std::string gone = "/api/v1/namespaces/default/pods/gone";
+  keeps.Start();
+  ASSERT_TRUE(keeps.Put(kPath, kPod).ok());
+  ASSERT_TRUE(keeps.Put(gone, kPod).ok());
+  ASSERT_TRUE(keeps.Send("delete " + gone + R"( {"gracePeriodSeconds":0})").ok());
+  const auto before = keeps.Get(kPath);
+  const auto account = keeps.Get("/api/v1/namespaces/default/serviceaccounts/default");
+  ASSERT_TRUE(before.ok() && account.ok());
+  for (int i = 0; i < 2; ++i) {
+    keeps.Kill(SIGKILL);
+    keeps.Start();
+    EXPECT_EQ(*keeps.Get(kPath), *before) << "with its UID and resourceVersion";
+    EXPECT_EQ(*keeps.Get("/api/v1/namespaces/default/serviceaccounts/default"), *account);
+    EXPECT_EQ(keeps.Get(gone).status().code(), StatusCode::kNotFound);
+  }
+  ASSERT_TRUE(keeps.Delete(kPath).ok());
+  keeps.Kill(SIGKILL);
+  keeps.Start();
+  EXPECT_THAT(*keeps.Get(kPath), HasSubstr("deletionTimestamp"));
+}
+
 }  // namespace
 }  // namespace splitlet::fake_api

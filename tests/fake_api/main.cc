@@ -19,7 +19,7 @@ namespace splitlet::fake_api {
 namespace {
 
 struct Flags {
-  std::string dir, control, address = "127.0.0.1", node = "node";
+  std::string dir, control, keep, address = "127.0.0.1", node = "node";
   uint16_t port = 0;
   bool rbac = false, schedule = false;
 };
@@ -84,10 +84,10 @@ int Run(const Flags& flags) {
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   const RealClock clock;
-  apiclient::FakeApiServer api(clock, {.seed = RandomSeed(), .ticks = true});
+  apiclient::FakeApiServer api(clock, {.seed = RandomSeed(), .ticks = true, .keep = flags.keep});
   const auto server = StartServer(clock, api, flags);
   CHECK(server.ok(), "{}", server.status());
-  Commands commands(clock, api, **server);
+  Commands commands(api, **server);
   const harness::ListeningSocket control(flags.control);
   const int stop = signalfd(-1, &signals, SFD_CLOEXEC);
   pollfd fds[] = {{control.fd(), POLLIN, 0}, {stop, POLLIN, 0}};
@@ -111,6 +111,7 @@ int main(int argc, char** argv) {
   app.add_option("--address", flags.address, "of this machine");
   app.add_option("--port", flags.port, "0: any");
   app.add_option("--node", flags.node, "whose name node.kubeconfig has");
+  app.add_option("--keep", flags.keep, "a file with its objects, which a restart then keeps");
   app.add_flag("--rbac", flags.rbac, "refuse who is not known or may not");
   app.add_flag("--schedule", flags.schedule, "bind pods to the only node");
   CLI11_PARSE(app, argc, argv);

@@ -1,0 +1,207 @@
+// Rules about pods of an API server: a node that is right breaks none, each naive one is caught.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "chaos/engine.h"
+#include "chaos/node/fake_node.h"
+#include "chaos/node/manifest.h"
+#include "chaos/node/reported_pod.h"
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/codec.h"
+
+namespace splitlet::chaos {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr const char* kScenario = R"(
+name: api
+apiServer: true
+duration: 40s
+limits: {settle: 20s}
+pods:
+- {name: web, count: 2, run: forever, unharmed: true}
+- {name: api, count: 2, run: forever, api: true, unharmed: true}
+- {name: more, count: 4, run: forever, api: true}
+- {name: job, count: 2, run: "exit 0", expect: succeeded, api: true}
+- {name: loop, run: "exit 1", expect: restarting, api: true}
+- {name: cut, count: 2, run: forever, api: true}
+- {name: edited, count: 2, run: forever}
+load:
+- {delete: more, every: 4s}
+- {create: more, every: 3s}
+- {delete: job, every: 9s}
+- {create: job, every: 8s}
+- {update: edited, every: 6s}
+faults:
+- {every: 3s, kill: [pod-worker, status]}
+- {every: 6s, endContainer: cut}
+- {at: 14s, down: pod-worker, for: 5s}
+- {at: 8s, down: api-server, for: 5s}
+- {at: 20s, serverAnswers: ["429", drop], for: 4s}
+- {at: 25s, endWatches: expired}
+- {at: 28s, partition: api-server, for: 4s}
+)";
+
+Scenario Parsed(const std::string& text) {
+  auto scenario = ParseScenario(
+      text, "api.yaml", [](const std::string&) -> StatusOr<std::string> { return NotFound("no"); });
+  EXPECT_TRUE(scenario.ok()) << scenario.status();
+  return scenario.ok() ? *std::move(scenario) : Scenario{};
+}
+
+struct Trial {
+  FakeClock clock;
+  FakePacer pacer{clock};
+  FakeNode node;
+  Scenario scenario = Parsed(kScenario);
+  explicit Trial(Bug bug) : node(clock, bug) {}
+
+  StatusOr<Outcome> Go(uint64_t seed) {
+    Engine engine(
+        {.node = node, .clock = clock, .pacer = pacer, .stopped = nullptr, .progress = nullptr},
+        scenario, seed);
+    return engine.Run();
+  }
+};
+
+std::vector<std::string> Violations(Bug bug, uint64_t seed) {
+  Trial trial(bug);
+  const auto outcome = trial.Go(seed);
+  EXPECT_TRUE(outcome.ok()) << outcome.status();
+  std::vector<std::string> found;
+  if (outcome.ok())
+    for (const auto& v : outcome->violations)
+      found.push_back(v.rule + " " + v.subject + ": " + v.text);
+  return found;
+}
+
+TEST(ApiPods, ANodeThatIsRightBreaksNoRule) {
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    SCOPED_TRACE(seed);
+    EXPECT_THAT(Violations(Bug::kNone, seed), IsEmpty());
+  }
+}
+
+TEST(ApiPods, EachNaiveAgentIsCaughtByItsRule) {
+  const struct {
+    Bug bug;
+    const char* want;
+  } kCases[] = {
+      {Bug::kKeepsObject, "is still at the API server, but is removed"},
+      {Bug::kResurrects, "runs although the API server has no such pod any more"},
+      {Bug::kRevivesThere, "phase Running after Succeeded at the API server"},
+      {Bug::kNoMirror, "server web-0: is 0 times at the API server"},
+      {Bug::kOldMirror, "is version 0 there, want "},
+      {Bug::kStaleThere, "the API server has other containers than the node reports"},
+      {Bug::kNodeNotReady, "server node: is not Ready there"},
+      {Bug::kDoublesOnKill, "one-container api-"},
+      {Bug::kForgetsRemoval, "unwanted more-"},
+      {Bug::kUnreadyOnKill, "unharmed api-0 server: is not ready at the API server"},
+      {Bug::kMiscounts, "restarts cut-"},
+  };
+  for (const auto& c : kCases) {
+    std::vector<std::string> found;
+    const auto is_it = [&c](const std::string& v) { return v.find(c.want) != std::string::npos; };
+    for (uint64_t seed = 1; seed <= 8 && std::ranges::none_of(found, is_it); ++seed)
+      for (auto& violation : Violations(c.bug, seed)) found.push_back(std::move(violation));
+    EXPECT_THAT(found, Contains(testing::Truly(is_it))) << c.want;
+  }
+}
+
+TEST(ApiPods, WhatTheServerDoesNotTakeIsCountedAndIsNoViolation) {
+  Trial trial(Bug::kNone);
+  trial.scenario = Parsed(R"(
+name: away
+apiServer: true
+duration: 10s
+limits: {settle: 20s}
+pods: [{name: a, count: 2, run: forever, api: true}, {name: b, count: 2, run: forever, api: true, start: false}]
+load: [{at: 3s, delete: a}, {at: 3s, create: b}, {at: 8s, create: b}]
+faults: [{at: 2s, down: api-server, for: 3s}]
+)");
+  const auto outcome = trial.Go(1);
+  ASSERT_TRUE(outcome.ok()) << outcome.status();
+  EXPECT_THAT(outcome->violations, IsEmpty());
+  EXPECT_EQ(outcome->failed.at("delete"), 1);
+  EXPECT_EQ(outcome->failed.at("create"), 1);
+  EXPECT_EQ(outcome->done.at("create"), 3);
+}
+
+TEST(ApiPods, AStackWithoutAServerIsRefusedBeforeAnythingIsDone) {
+  Trial trial(Bug::kNone);
+  trial.node.serves = false;
+  const auto outcome = trial.Go(1);
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(Message(outcome.status()), "api.yaml: apiServer: no API server");
+  EXPECT_EQ(trial.node.puts, 0);
+}
+
+TEST(ApiPods, AnAnswerIsDrawnForEachTimeAndEachEndsForItself) {
+  const Scenario scenario =
+      Parsed(std::string(kScenario) + "- {every: 1s, serverAnswers: [drop, hang], for: 500ms}\n");
+  std::set<std::string> keys;
+  for (const Step& step : MakePlan(scenario, 1).steps)
+    if (step.action.kind == FaultKind::kServerAnswers && step.kind == Step::Kind::kBegin)
+      keys.insert(KeyOf(step.action));
+  EXPECT_THAT(keys, Contains("serverAnswers api-server drop"));
+  EXPECT_THAT(keys, Contains("serverAnswers api-server hang"));
+}
+
+kube::Pod Made(const PodTemplate& from, const std::string& node) {
+  const PodToRun run{.name = "v-0", .witness = "v-0.1.3", .from = &from, .version = 3};
+  const std::string text = ManifestOf(run, {.witness_dir = "/w", .node = node});
+  EXPECT_EQ(text.find('\n'), from.api ? std::string::npos : text.find('\n'));
+  kube::Pod pod;
+  const auto read = kube::DecodeInto(text, "pod", kube::Strictness::kStrict, pod);
+  EXPECT_TRUE(read.ok()) << read.status() << text;
+  return pod;
+}
+
+TEST(ApiPods, AreBoundToTheNodeAndCalledAsAStaticPodIs) {
+  const Scenario scenario = Parsed(
+      "name: a\napiServer: true\nduration: 1s\npods:\n- {name: v, run: x, api: true, volumes: "
+      "true}\n"
+      "- {name: s, run: x, volumes: true}");
+  const kube::Pod pod = Made(scenario.pods[0], "n1");
+  EXPECT_EQ(pod.metadata().name(), "v-0-n1");
+  EXPECT_EQ(pod.metadata().namespace_(), "default");
+  EXPECT_EQ(pod.spec().node_name(), "n1");
+  EXPECT_EQ(pod.metadata().labels().at(kVersionLabel), "3");
+  EXPECT_EQ(pod.spec().volumes_size(), 7) << "two empty ones, four with content, the witness";
+  const std::string script = pod.spec().containers(0).command(2);
+  EXPECT_THAT(script, HasSubstr("[ -s /volumes/secret/word ] || exit 9\n"));
+  const kube::Pod plain = Made(scenario.pods[1], "n1");
+  EXPECT_EQ(plain.spec().node_name(), "");
+  EXPECT_EQ(plain.spec().volumes_size(), 5) << "a static pod has no objects of the server";
+  EXPECT_THAT(plain.spec().containers(0).command(2), Not(HasSubstr("secret")));
+}
+
+TEST(ApiPods, AreReadFromTheServersList) {
+  const auto pods = ParsePodList(
+      R"({"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"a","uid":"u",)"
+      R"("labels":{"splitlet.dev/version":"4"},"deletionTimestamp":"2026-01-01T00:00:00Z",)"
+      R"("annotations":{"kubernetes.io/config.mirror":"h"}},"status":{"phase":"Running",)"
+      R"("conditions":[{"type":"Ready","status":"True"}],"containerStatuses":[{"name":"app",)"
+      R"("containerID":"containerd://c","restartCount":2,"ready":true,"state":{"running":{}}}]}},)"
+      R"({"metadata":{"name":"b"}}]})");
+  ASSERT_TRUE(pods.ok()) << pods.status();
+  ASSERT_EQ(pods->size(), 2u);
+  const ReportedPod& a = pods->at(0);
+  EXPECT_TRUE(a.name == "a" && a.uid == "u" && a.phase == "Running");
+  EXPECT_TRUE(a.ready && a.mirror && a.deleting);
+  EXPECT_EQ(a.version, 4);
+  const ReportedContainer app{
+      .name = "app", .id = "containerd://c", .restarts = 2, .ready = true, .running = true};
+  EXPECT_EQ(a.containers, std::vector{app});
+  EXPECT_FALSE(pods->at(1).ready || pods->at(1).mirror || pods->at(1).deleting);
+  EXPECT_EQ(pods->at(1).version, -1);
+  EXPECT_FALSE(ParsePodList("no").ok());
+}
+
+}  // namespace
+}  // namespace splitlet::chaos

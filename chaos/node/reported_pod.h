@@ -1,0 +1,22 @@
+#pragma once
+
+/// Pods as their status has them, at the node or at the API server. Called by LocalNode and
+/// ApiServer.
+/// Threads: pure functions, any.
+/// Errors: INVALID_ARGUMENT for what is no list of pods.
+
+#include <string>
+#include <vector>
+
+#include "chaos/node/node.h"
+#include "libs/kube/pod_types.h"
+
+namespace splitlet::chaos {
+
+/// Phase, readiness and containers.
+void ReadStatus(const kube::PodStatus& status, ReportedPod& pod);
+
+/// A PodList as JSON.
+StatusOr<std::vector<ReportedPod>> ParsePodList(const std::string& json);
+
+}  // namespace splitlet::chaos
