@@ -120,7 +120,8 @@ void ApiServer::CarryOut(const std::shared_ptr<Exchange>& exchange) {
                 [this, exchange](StatusOr<apiclient::Response> answer) {
                   Answer(exchange, std::move(answer));
                 });
-  if (exchange->request.method != "GET") Look(/*by_user=*/false);
+  if (exchange->request.method != "GET" && exchange->request.path.starts_with(kPods))
+    Look(/*by_user=*/false);
 }
 
 void ApiServer::Answer(const std::shared_ptr<Exchange>& exchange,

@@ -31,7 +31,7 @@ struct Outcome {
 Outcome RunSeed(uint64_t seed, const FaultPlan& plan,
                 const std::function<void(SimNode&)>& also = nullptr) {
   SimNode node(seed);
-  if (seed % 3 == 0) node.JoinCluster(seed);
+  if (seed % 6 == 3) node.JoinCluster(seed);
   AddServices(node);
   if (also) also(node);
   node.StartAll();
