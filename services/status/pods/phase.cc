@@ -7,6 +7,7 @@
 
 #include "libs/cri/observe.h"
 #include "libs/kube/restart_policy.h"
+#include "services/status/pods/resize.h"
 
 namespace splitlet::status {
 namespace {
@@ -248,6 +249,9 @@ void AddConditions(const ConditionInputs& in, kube::PodStatus& status) {
       *status.add_conditions() = foreign;
   if (!in.disrupted.empty())
     Add(in, "DisruptionTarget", {"True", "TerminationByKubelet", in.disrupted}, status);
+  if (in.resize_refused)
+    Add(in, "PodResizePending", {"True", std::string(kResizeReason), std::string(kResizeMessage)},
+        status);
   Verdict sandbox{.status = "False"};
   if (in.sandbox_as_shown) {
     sandbox.status = ToldOf(in, "PodReadyToStartContainers");

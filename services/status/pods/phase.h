@@ -35,8 +35,9 @@ struct ConditionInputs {
   // For transition times. Without it, as after a start of the process, they are what the records
   // show; what they do not show begins now.
   const kube::PodStatus* previous = nullptr;
-  bool restarting = false;  // all containers begin anew
-  std::string disrupted;    // message of DisruptionTarget; empty: no such condition
+  bool restarting = false;      // all containers begin anew
+  bool resize_refused = false;  // other resources are wanted than the pod has
+  std::string disrupted;        // message of DisruptionTarget; empty: no such condition
   WallTime now;
 };
 inline constexpr std::string_view kAllRestarting = "AllContainersRestarting";

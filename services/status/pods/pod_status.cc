@@ -288,6 +288,7 @@ kube::PodStatus ComputePodStatus(const StatusInputs& all) {
                  .sandbox_as_shown = seen.pod == nullptr && IsEnding(in.worker) && !done,
                  .previous = in.previous,
                  .restarting = restarting,
+                 .resize_refused = in.resize_refused && !done,
                  .disrupted = Disrupted(in, shown.phase),
                  .now = in.now},
                 status);

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "services/status/status_fixture.h"
@@ -11,12 +12,15 @@ using Strings = std::vector<std::string>;
 
 class Seed : public StatusServiceTest {
  protected:
-  void WantFromApi(const kube::PodStatus& shown) {
+  void WantFromApi(const kube::PodStatus& shown, const std::string& cpu = "") {
     kube::Pod pod;
     pod.mutable_metadata()->set_name("web");
     pod.mutable_metadata()->set_uid("u1");
     pod.mutable_spec()->set_restart_policy("Always");
-    pod.mutable_spec()->add_containers()->set_name("a");
+    auto& asked = *pod.mutable_spec()->add_containers();
+    asked.set_name("a");
+    pod.mutable_metadata()->set_generation(++generation);
+    if (!cpu.empty()) (*asked.mutable_resources()->mutable_requests())["cpu"].set_string(cpu);
     *pod.mutable_status() = shown;
     v1::DesiredRecord record;
     record.set_uid("u1");
@@ -25,10 +29,26 @@ class Seed : public StatusServiceTest {
     record.set_source("api");
     record.set_state(v1::DesiredRecord::WANTED);
     record.set_incarnation(1);
-    record.set_generation(1);
+    record.set_generation(generation);
     record.set_pod(pod.SerializeAsString());
     ASSERT_TRUE(desired->rows.Put("u1", record).ok());
   }
+  /// "Infeasible 2": reason and generation of the condition that a resize waits.
+  std::string ShowResize() {
+    const auto status = Shown("u1");
+    for (const auto& condition : status.conditions())
+      if (condition.type() == "PodResizePending" && condition.status() == "True")
+        return fmt::format("{} {}", condition.reason(), condition.observed_generation());
+    return "none";
+  }
+  std::string ShowCpu() {
+    const auto status = Shown("u1");
+    return fmt::format("{} {}",
+                       status.container_statuses(0).allocated_resources().at("cpu").string(),
+                       status.allocated_resources().at("cpu").string());
+  }
+  int64_t generation = 0;  // of the pod at the API server
+
   static kube::PodStatus MakeShown(const std::string& phase) {
     kube::PodStatus shown;
     shown.set_phase(phase);
@@ -101,6 +121,25 @@ TEST_F(Seed, APodThatSomebodyElseEndsInTheApiStaysEnded) {
   WantFromApi(MakeShown("Running"));
   all.Advance(20s);
   EXPECT_EQ(Shown("u1").phase(), "Failed");
+}
+
+TEST_F(Seed, AResizeIsInfeasibleAndThePodIsShownWithWhatItHas) {
+  Start();
+  WantFromApi({}, "1");
+  Work("u1", v1::SYNCING);
+  Observe("u1", true);
+  Settle();
+  EXPECT_EQ(ShowResize(), "none");
+  EXPECT_EQ(ShowCpu(), "1 1");
+  WantFromApi(Shown("u1"), "2");
+  Settle();
+  EXPECT_EQ(ShowResize(), "Infeasible 2");
+  EXPECT_EQ(ShowCpu(), "1 1");
+  EXPECT_EQ(Shown("u1").observed_generation(), 2);
+  EXPECT_EQ(Shown("u1").phase(), "Running");
+  WantFromApi(Shown("u1"), "1000m");
+  Settle();
+  EXPECT_EQ(ShowResize(), "none") << "it was taken back";
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "libs/base/trace.h"
 #include "services/status/pods/phase.h"
 #include "services/status/pods/pod_status.h"
+#include "services/status/pods/resize.h"
 
 namespace splitlet::status {
 namespace {
@@ -235,6 +236,7 @@ void StatusTable::Refresh(const std::string& key) {
   }
   const bool is_api = desired->source() == kube::kApiSource;
   const bool has_last = is_api ? TakeFromApi(pod, has_previous, previous) : has_previous;
+  const bool resize_refused = is_api && has_last && TakeAllocated(previous, pod);
   StatusInputs in{.pod = pod,
                   .desired = *desired,
                   .admission = admission,
@@ -242,6 +244,7 @@ void StatusTable::Refresh(const std::string& key) {
                   .runtime = runtime == nullptr ? nullptr : &runtime->pod(),
                   .previous = has_last ? &previous : nullptr,
                   .rejected = IsRejected(key, admission, worker, has_last ? &previous : nullptr),
+                  .resize_refused = resize_refused,
                   .workers_live = deps_.workers.live(),
                   .listing_covers = ListingCovers(key, worker),
                   .features = &deps_.features,

@@ -1,0 +1,22 @@
+#pragma once
+
+/// A change of resources in a pod that runs, which this node does not make: what is shown instead.
+/// Threads: pure, any.
+/// Errors: none; a quantity that does not parse differs from every other.
+/// Source: docs/behaviour/status.md, "Containers".
+
+#include <string_view>
+
+#include "libs/kube/pod_types.h"
+
+namespace splitlet::status {
+
+inline constexpr std::string_view kResizeReason = "Infeasible";
+inline constexpr std::string_view kResizeMessage =
+    "This node does not resize pods: the resources stay as they were admitted";
+
+/// Gives the containers of `pod` back what they had in `previous`, which was told of it. True: they
+/// had something else.
+bool TakeAllocated(const kube::PodStatus& previous, kube::Pod& pod);
+
+}  // namespace splitlet::status
