@@ -25,7 +25,8 @@ StatusOr<std::string> Exchange(const std::string& socket_path, const std::string
     return InvalidArgument("the path {} is too long", socket_path);
   socket_path.copy(address.sun_path, sizeof address.sun_path - 1);
   const fs::Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const timeval limit{5, 0};
+  // Whoever gives up early does not know whether it will be done.
+  const timeval limit{20, 0};
   setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     return Unavailable("the API server does not answer on {}", socket_path);

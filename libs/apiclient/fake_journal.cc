@@ -62,6 +62,10 @@ StatusOr<std::unique_ptr<Journal>> Journal::Open(const std::string& file, Store&
   std::error_code error;
   std::filesystem::remove(fresh, error);
   std::unique_ptr<Journal> journal(new Journal(fresh));
+  // Secrets are in it.
+  std::filesystem::permissions(
+      fresh, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, error);
+  if (error) return Unavailable("{} cannot be written", file);
   for (const Kind& kind : Kinds())
     for (const Object& object : store.List(kind, ""))
       journal->out_ << LineOf(store.revision(), kind, object, false);

@@ -18,7 +18,12 @@ constexpr const char* kGone = "/api/v1/namespaces/default/configmaps/gone";
 
 class JournalTest : public testing::Test {
  protected:
-  ~JournalTest() override { std::filesystem::remove(file_); }
+  JournalTest() { Clean(); }
+  ~JournalTest() override { Clean(); }
+  void Clean() const {
+    std::filesystem::remove(file_);
+    std::filesystem::remove(file_ + ".new");
+  }
   FakeApiServer Start(uint64_t seed) {
     return FakeApiServer(clock_, {.seed = seed, .keep = file_});
   }
@@ -44,6 +49,7 @@ TEST_F(JournalTest, AServerGoesOnFromWhatWasAnswered) {
     first.PutJson(kGone, "{}");
     first.PutJson(kWeb, R"({"data":{"a":"2"}})");
     first.Remove(kGone);
+    EXPECT_EQ(std::filesystem::status(file_).permissions(), std::filesystem::perms(0600));
     web = first.GetJson(kWeb);
     account = Ask(first, "/api/v1/namespaces/default/serviceaccounts");
   }

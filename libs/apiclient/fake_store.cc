@@ -11,6 +11,8 @@
 namespace splitlet::apiclient {
 namespace {
 
+constexpr int64_t kUnrecorded = 1000;
+
 /// Of a page: which list it goes on with, and where.
 struct Token {
   uint64_t snapshot = 0;
@@ -134,7 +136,8 @@ void Store::Compact() {
 
 void Store::Restore(Objects objects, int64_t revision) {
   objects_ = std::move(objects);
-  revision_ = std::max(revision_, revision);
+  // Versions that were given away without a change are in no record of changes.
+  revision_ = std::max(revision_, revision) + kUnrecorded;
   Compact();
 }
 

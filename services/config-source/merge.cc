@@ -186,7 +186,8 @@ std::shared_ptr<const std::string> WithStatus(const std::string& stored,
   if (!pod.ParseFromString(stored)) return std::make_shared<const std::string>(wanted);
   *pod.mutable_status() = std::move(*newer.mutable_status());
   // It says which state of the server the status is of.
-  pod.mutable_metadata()->set_resource_version(newer.metadata().resource_version());
+  if (newer.metadata().has_resource_version())
+    pod.mutable_metadata()->set_resource_version(newer.metadata().resource_version());
   return std::make_shared<const std::string>(SerializeStable(pod));
 }
 

@@ -73,23 +73,24 @@ heal_api() {
 write_api() {
   local home=$dir/sv/api-server node command pid
   [[ ! -d $home ]] || return 0
-  node=$(uname -n)
+  node=${NODE_NAME:-$(uname -n)}
   command=("$BIN_DIR/fake-api" --dir "$dir/api" --port "$API_PORT" --node "${node,,}"
     --control "$dir/api/control" --keep "$dir/api/objects")
   mkdir -p "$dir/api" "$home/log" "$dir/log/api-server"
-  "${command[@]}" >"$dir/api.log" 2>&1 &
+  SPLITLET_STACK=$dir "${command[@]}" >"$dir/api.log" 2>&1 &
   pid=$!
-  wait_until 20 test -s "$dir/api/admin.kubeconfig" || { cat "$dir/api.log" && exit 1; }
+  wait_until 20 test -s "$dir/api/admin.kubeconfig" || { kill "$pid" && cat "$dir/api.log" && exit 1; }
   kill "$pid"
   wait "$pid" || true
   printf '#!/usr/bin/env bash\nexec svlogd %q\n' "$dir/log/api-server" >"$home/log/run"
-  printf '#!/usr/bin/env bash\nexec 2>&1\nexec %s\n' "${command[*]}" >"$home/run"
+  printf '#!/usr/bin/env bash\nexec 2>&1\nexec %s\n' "${command[*]@Q}" >"$home/run"
   chmod +x "$home/log/run" "$home/run"
 }
 
 forget_api() {
   [[ -d $dir/sv/api-server ]] || return 0
   sv -w 15 force-stop "$dir/sv/api-server" >/dev/null || note 'warning: fake-api did not end in time'
+  heal_api
   rm -rf "$dir/sv/api-server" "$dir/api"
 }
 
@@ -138,7 +139,7 @@ run_one() {
 }
 
 main() {
-  local name failed=()
+  local name ran=0 failed=()
   trap end EXIT
   trap 'exit 143' INT TERM HUP
   [[ ${KEEP:-0} != 0 ]] || setsid --fork "$here/run.sh" --after $$ "$dir" </dev/null >/dev/null 2>&1
@@ -151,11 +152,13 @@ main() {
       note "SKIPPED: $name: no fake-api is built"
       continue
     fi
+    ran=1
     start_stack "$name"
     start_registry "$name"
     run_one "$name" || failed+=("$name")
   done
   [[ ${#failed[@]} -eq 0 ]] || die "violations in: ${failed[*]}"
+  ((ran)) || exit 77
 }
 
 if [[ ${1:-} == --after ]]; then

@@ -3,7 +3,7 @@
 /// Text of the files in which the kernel tells its figures.
 /// Threads: a strand; reading blocks.
 /// Errors:  none: a file that cannot be read is empty.
-/// Source:  proc(5), cgroups(7).
+/// Source:  docs/behaviour/node-api.md, "Figures"; proc(5).
 
 #include <cstdint>
 #include <string>

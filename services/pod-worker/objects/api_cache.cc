@@ -93,7 +93,7 @@ void ApiCache::Release(const std::string& uid) {
   tokens_.Release(uid);
 }
 
-Duration ApiCache::Prepare(const std::string& uid) {
+Duration ApiCache::Prepare(const std::string& uid, bool is_new) {
   Pod& pod = pods_.at(uid);
   bool all = services_.answered() && (!pod.has_class || runtime_classes_.answered());
   // Each is asked, whatever the others say.
@@ -104,7 +104,7 @@ Duration ApiCache::Prepare(const std::string& uid) {
   all = all && tokens;
   const Clock::Time now = context_.clock.Now();
   if (!all && !pod.waits_since) pod.waits_since = now;
-  const Duration most = tokens ? kWait : kTokenWait;
+  const Duration most = is_new && !tokens ? kTokenWait : kWait;
   const Duration left = all ? Duration{0} : *pod.waits_since + most - now;
   if (left > Duration{0}) return left;
   pod.waits_since.reset();

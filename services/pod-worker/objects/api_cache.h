@@ -30,7 +30,8 @@ namespace splitlet::pod_worker {
 class ApiCache {
  public:
   /// A sync waits so long for answers, then goes on with what is known. For a token, without which
-  /// no pod of a service account starts, longer: a server with much to do is no trouble to tell of.
+  /// no pod of a service account starts, its first one longer: a server with much to do is no
+  /// trouble to tell of.
   static constexpr Duration kWait = 1s, kTokenWait = 10s;
   using OnChange = std::function<void(const std::string& uid)>;
 
@@ -46,8 +47,8 @@ class ApiCache {
   void Release(const std::string& uid);
   bool Holds(const std::string& uid) const { return pods_.contains(uid); }
   /// A sync is about to begin: asks for what is too old. How long it has to wait for that at most;
-  /// 0: not at all.
-  Duration Prepare(const std::string& uid);
+  /// 0: not at all. `is_new`: nothing of the pod runs.
+  Duration Prepare(const std::string& uid, bool is_new);
   /// For a pod that is held.
   std::shared_ptr<const ObjectSource> View(const std::string& uid);
   /// For a static pod: services and runtime classes, and what `own` says of all else, which may be

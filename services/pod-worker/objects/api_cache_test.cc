@@ -36,8 +36,8 @@ class ApiCacheTest : public testing::Test {
     return PodThatNames("[{name: v, configMap: {name: " + name + "}}]", uid);
   }
   /// As before a sync: how long it has to wait.
-  Duration Prepare(const std::string& uid = "uid-web") {
-    const Duration wait = cache_->Prepare(uid);
+  Duration Prepare(const std::string& uid = "uid-web", bool is_new = true) {
+    const Duration wait = cache_->Prepare(uid, is_new);
     loop_.RunUntilIdle();
     return wait;
   }
@@ -181,7 +181,7 @@ TEST_F(ApiCacheTest, ASyncWaitsForAnswersThatDoNotComeASecond) {
   EXPECT_EQ(Prepare(), Duration{0});
 }
 
-TEST_F(ApiCacheTest, ATokenIsWaitedForLongerThanTheRest) {
+TEST_F(ApiCacheTest, ATokenIsWaitedForLongerThanTheRestByAPodOfWhichNothingRuns) {
   api_.Inject({.prefix = "/api/v1/namespaces/default/serviceaccounts", .hang = true});
   auto pod = PodThatNames(
       "[{name: v, projected: {sources: [{serviceAccountToken: {path: token}},"
@@ -193,6 +193,7 @@ TEST_F(ApiCacheTest, ATokenIsWaitedForLongerThanTheRest) {
   EXPECT_EQ(Prepare(), 1s);
   loop_.Advance(1s);
   EXPECT_EQ(Prepare(), Duration{0});
+  EXPECT_EQ(Prepare("uid-web", false), 1s) << "others go on soon with the one they have";
 }
 
 TEST_F(ApiCacheTest, WithStrategyCacheWhatWasReadIsGoodForAMinute) {

@@ -13,7 +13,10 @@ Duration PodObjects::Prepare(const Worker& worker) {
     held = life;
     api_->Hold(pod, worker.incarnation);
   }
-  return api_->Holds(worker.uid) ? api_->Prepare(worker.uid) : Duration{0};
+  if (!api_->Holds(worker.uid)) return Duration{0};
+  // One that was granted to an earlier life of this process may run, and its token may be good.
+  const bool is_new = !worker.synced_once && worker.granted_at;
+  return api_->Prepare(worker.uid, is_new);
 }
 
 void PodObjects::Forget(const std::string& uid) {

@@ -10,7 +10,8 @@
 namespace splitlet::status {
 namespace {
 
-// What a runtime shows of a limit is in whole milli CPUs and pages.
+constexpr int64_t kNanosOfSecond = 1'000'000'000;
+// What a runtime shows of a limit is rounded: a quota of CPU is 1 ms at least, memory is in pages.
 constexpr int64_t kCpuStepMillis = 10, kMemoryStepBytes = 4096;
 
 /// `inexact`: of a limit, as the runtime has it.
@@ -33,13 +34,24 @@ bool AreSame(const Quantities& a, const Quantities& b, bool inexact) {
   });
 }
 
+/// When the container that was told of last began, in seconds of the wall clock; 0: it never did.
+int64_t BeganAt(const kube::ContainerStatus& told) {
+  for (const auto* state : {&told.state(), &told.last_state()}) {
+    if (state->has_running()) return state->running().started_at().seconds();
+    if (state->has_terminated()) return state->terminated().started_at().seconds();
+  }
+  return 0;
+}
+
 template <class Statuses, class Containers>
-bool TakeFrom(const Statuses& statuses, Containers& containers) {
+bool TakeFrom(const Statuses& statuses, int64_t admitted_at, Containers& containers) {
   bool differ = false;
   for (auto& container : containers) {
     const auto told = std::ranges::find_if(
         statuses, [&container](const auto& status) { return status.name() == container.name(); });
     if (told == statuses.end() || !told->has_resources()) continue;
+    // After a reboot the pod is admitted anew, with what is wanted then.
+    if (const int64_t began = BeganAt(*told); began != 0 && began < admitted_at) continue;
     auto& asked = *container.mutable_resources();
     const auto& limits = told->resources().limits();
     if (AreSame(asked.requests(), told->allocated_resources(), false) &&
@@ -54,12 +66,15 @@ bool TakeFrom(const Statuses& statuses, Containers& containers) {
 
 }  // namespace
 
-bool TakeAllocated(const kube::PodStatus& previous, kube::Pod& pod) {
+bool TakeAllocated(const kube::PodStatus& previous, int64_t admitted_at_wall_ns, kube::Pod& pod) {
   // The server counts changes from one on.
   if (pod.metadata().generation() <= 1) return false;
+  const int64_t admitted_at = admitted_at_wall_ns / kNanosOfSecond;
   auto& spec = *pod.mutable_spec();
-  const bool regular = TakeFrom(previous.container_statuses(), *spec.mutable_containers());
-  const bool init = TakeFrom(previous.init_container_statuses(), *spec.mutable_init_containers());
+  const bool regular =
+      TakeFrom(previous.container_statuses(), admitted_at, *spec.mutable_containers());
+  const bool init =
+      TakeFrom(previous.init_container_statuses(), admitted_at, *spec.mutable_init_containers());
   return regular || init;
 }
 

@@ -15,8 +15,9 @@ inline constexpr std::string_view kResizeReason = "Infeasible";
 inline constexpr std::string_view kResizeMessage =
     "This node does not resize pods: the resources stay as they were admitted";
 
-/// Gives the containers of `pod` back what they had in `previous`, which was told of it. True: they
-/// had something else.
-bool TakeAllocated(const kube::PodStatus& previous, kube::Pod& pod);
+/// Gives the containers of `pod` back what they had in `previous`, which was told of it, unless
+/// they began before the pod was admitted; 0: not known when that was. True: they had something
+/// else.
+bool TakeAllocated(const kube::PodStatus& previous, int64_t admitted_at_wall_ns, kube::Pod& pod);
 
 }  // namespace splitlet::status

@@ -69,7 +69,7 @@ TEST(TakeAllocated, WhatIsAResize) {
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
     kube::Pod pod = PodOf(c.asked);
-    EXPECT_EQ(TakeAllocated(StatusOf(had), pod), c.want);
+    EXPECT_EQ(TakeAllocated(StatusOf(had), 0, pod), c.want);
     if (!c.want) continue;
     EXPECT_EQ(Of(pod.spec().containers(0).resources().requests()), had.requests);
     EXPECT_EQ(Of(pod.spec().containers(0).resources().limits()), had.limits);
@@ -79,12 +79,43 @@ TEST(TakeAllocated, WhatIsAResize) {
 TEST(TakeAllocated, OfWhatWasNeverToldOrNeverChangedNothingIsKnown) {
   const Asked had = {{{"cpu", "1"}}, {}}, now = {{{"cpu", "2"}}, {}};
   kube::Pod untold = PodOf(now), first = PodOf(now, 1);
-  EXPECT_FALSE(TakeAllocated({}, untold));
-  EXPECT_FALSE(TakeAllocated(StatusOf(had), first));
+  EXPECT_FALSE(TakeAllocated({}, 0, untold));
+  EXPECT_FALSE(TakeAllocated(StatusOf(had), 0, first));
   kube::PodStatus waiting = StatusOf(had);
   waiting.mutable_container_statuses(0)->clear_resources();
-  EXPECT_FALSE(TakeAllocated(waiting, untold));
+  EXPECT_FALSE(TakeAllocated(waiting, 0, untold));
   EXPECT_EQ(untold.spec().containers(0).resources().requests().at("cpu").string(), "2");
+}
+
+TEST(TakeAllocated, OfAnEarlierAdmissionNothingStands) {
+  constexpr int64_t kAdmitted = 1'000'500'000'000;
+  const Asked had = {{{"cpu", "1"}}, {}}, now = {{{"cpu", "2"}}, {}};
+  const struct {
+    const char* name;
+    int64_t running, ended, ended_before;  // when it began, in seconds
+    bool want;
+  } kCases[] = {
+      {"runs since an earlier boot", 999, 0, 0, false},
+      {"has ended with an earlier boot", 0, 999, 0, false},
+      {"waits, and ran in an earlier boot", 0, 0, 999, false},
+      {"began in the second of the admission", 1000, 0, 0, true},
+      {"began again after it", 0, 1001, 999, true},
+      {"never began", 0, 0, 0, true},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    kube::PodStatus told = StatusOf(had);
+    auto& container = *told.mutable_container_statuses(0);
+    if (c.running > 0)
+      container.mutable_state()->mutable_running()->mutable_started_at()->set_seconds(c.running);
+    if (c.ended > 0)
+      container.mutable_state()->mutable_terminated()->mutable_started_at()->set_seconds(c.ended);
+    if (c.ended_before > 0)
+      container.mutable_last_state()->mutable_terminated()->mutable_started_at()->set_seconds(
+          c.ended_before);
+    kube::Pod pod = PodOf(now);
+    EXPECT_EQ(TakeAllocated(told, kAdmitted, pod), c.want);
+  }
 }
 
 }  // namespace

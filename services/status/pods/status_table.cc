@@ -236,7 +236,9 @@ void StatusTable::Refresh(const std::string& key) {
   }
   const bool is_api = desired->source() == kube::kApiSource;
   const bool has_last = is_api ? TakeFromApi(pod, has_previous, previous) : has_previous;
-  const bool resize_refused = is_api && has_last && TakeAllocated(previous, pod);
+  const bool resize_refused =
+      is_api && has_last &&
+      TakeAllocated(previous, admission == nullptr ? 0 : admission->decided_at_wall_ns(), pod);
   StatusInputs in{.pod = pod,
                   .desired = *desired,
                   .admission = admission,
