@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "k8s.io/api/core/v1/container_status.pb.h"
+#include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/quantity.h"
 #include "libs/kube/resources.h"
 

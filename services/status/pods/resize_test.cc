@@ -5,6 +5,9 @@
 #include <map>
 #include <string>
 
+#include "k8s.io/api/core/v1/container_status.pb.h"
+#include "k8s.io/api/core/v1/pod.pb.h"
+
 namespace splitlet::status {
 namespace {
 
