@@ -193,7 +193,9 @@ TEST_F(ApiCacheTest, ATokenIsWaitedForLongerThanTheRestByAPodOfWhichNothingRuns)
   EXPECT_EQ(Prepare(), 1s);
   loop_.Advance(1s);
   EXPECT_EQ(Prepare(), Duration{0});
-  EXPECT_EQ(Prepare("uid-web", false), 1s) << "others go on soon with the one they have";
+  pod.mutable_metadata()->set_uid("uid-old");
+  cache_->Hold(pod, 2);
+  EXPECT_EQ(Prepare("uid-old", false), 1s) << "it goes on soon with the one it has";
 }
 
 TEST_F(ApiCacheTest, WithStrategyCacheWhatWasReadIsGoodForAMinute) {
