@@ -83,7 +83,8 @@ write_api() {
   kill "$pid"
   wait "$pid" || true
   printf '#!/usr/bin/env bash\nexec svlogd %q\n' "$dir/log/api-server" >"$home/log/run"
-  printf '#!/usr/bin/env bash\nexec 2>&1\nexec %s\n' "${command[*]@Q}" >"$home/run"
+  # Words that need no quotes have none: flags are looked for in it.
+  { printf '#!/usr/bin/env bash\nexec 2>&1\nexec' && printf ' %q' "${command[@]}" && echo; } >"$home/run"
   chmod +x "$home/log/run" "$home/run"
 }
 
