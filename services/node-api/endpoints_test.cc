@@ -143,9 +143,16 @@ TEST_F(Endpoint, LogsOfContainers) {
                             : "no answer";
   };
   EXPECT_EQ(log("app"), "200 one\ntwo\n");
+  EXPECT_EQ(Send({.target = "/containerLogs/default/web/app"})->writes, 1u) << "not one by one";
   EXPECT_EQ(log("app?tailLines=1&timestamps=true"), "200 2026-01-02T03:04:06.000000000Z two\n");
   EXPECT_EQ(log("app?limitBytes=2"), "200 on");
   EXPECT_EQ(log("done"), "200 last\n");
+  on_log_wait = [this] {
+    log_files->Append("/logs/done.log", "2026-01-02T03:04:06Z stdout F late\n");
+  };
+  const auto followed = Send({.target = "/containerLogs/default/web/done?follow=true"});
+  EXPECT_EQ(followed->streamed, "last\nlate\n");
+  EXPECT_EQ(followed->writes, 2u) << "what is there is sent before more is waited for";
   EXPECT_EQ(log("waits"),
             "400 container \"waits\" in pod \"web\" is waiting to start: trying and failing to "
             "pull image\n");

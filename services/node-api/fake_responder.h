@@ -16,6 +16,7 @@ struct Answered {
   std::optional<https::Answer> answer;  // also the head of a stream
   std::optional<https::Backend> backend;
   std::string streamed;
+  size_t writes = 0;  // of what was streamed
   bool streams = false, ended = false, known = false;
   std::function<void()> gone;
   std::string Header(std::string_view name) const {
@@ -31,6 +32,7 @@ class FakeStream final : public https::Stream {
   explicit FakeStream(std::shared_ptr<Answered> answered) : answered_(std::move(answered)) {}
   bool Write(std::string_view bytes) override {
     answered_->streamed += bytes;
+    ++answered_->writes;
     return true;
   }
   bool WaitForRoom() override { return true; }

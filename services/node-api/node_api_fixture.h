@@ -25,10 +25,17 @@
 
 namespace splitlet::node_api {
 
-/// Of logs that nobody writes.
+/// Of logs that nobody writes, but `meanwhile`.
 class NothingChanges final : public logs::LogWatch {
  public:
-  bool Wait() override { return false; }
+  explicit NothingChanges(const std::function<void()>& meanwhile) : meanwhile_(meanwhile) {}
+  bool Wait() override {
+    if (meanwhile_) meanwhile_();
+    return false;
+  }
+
+ private:
+  const std::function<void()>& meanwhile_;
 };
 
 class FakeReviewer final : public Reviewer {
@@ -130,7 +137,8 @@ class NodeApiTest : public ::testing::Test {
         .process_names = {"pleg", "gc"},
         .ask_sync_loop = [this](const Deadline&) { return sync_loop; },
         .log_files = log_files,
-        .watch_log = [](const std::string&) { return std::make_unique<NothingChanges>(); },
+        .watch_log =
+            [this](const std::string&) { return std::make_unique<NothingChanges>(on_log_wait); },
         .start_server = {},
         .machine = {.machine_id = "m",
                     .system_uuid = "s",
@@ -279,6 +287,7 @@ class NodeApiTest : public ::testing::Test {
   std::shared_ptr<FakeStatsSource> stats = std::make_shared<FakeStatsSource>();
   std::shared_ptr<FakeMetricsSource> processes = std::make_shared<FakeMetricsSource>();
   std::shared_ptr<logs::FakeLogFiles> log_files = std::make_shared<logs::FakeLogFiles>();
+  std::function<void()> on_log_wait;
   Status sync_loop;
   std::map<std::string, StatusOr<std::string>> programs;  // command line -> what it prints
   std::vector<std::string> ran;

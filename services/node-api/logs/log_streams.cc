@@ -8,7 +8,7 @@
 namespace splitlet::node_api {
 namespace {
 
-constexpr size_t kFilePiece = 64 << 10;
+constexpr size_t kPiece = 64 << 10;
 
 Status ToStream(https::Stream& out, std::string_view bytes) {
   if (!out.WaitForRoom() || !out.Write(bytes)) return Cancelled("the client is gone");
@@ -18,12 +18,42 @@ Status ToStream(https::Stream& out, std::string_view bytes) {
 Status CopyFile(logs::LogFiles& files, const std::string& path, https::Stream& out) {
   ASSIGN_OR_RETURN(const auto file, files.Open(path), "open {}", path);
   for (uint64_t offset = 0;;) {
-    ASSIGN_OR_RETURN(const std::string piece, file->ReadAt(offset, kFilePiece), "read {}", path);
+    ASSIGN_OR_RETURN(const std::string piece, file->ReadAt(offset, kPiece), "read {}", path);
     if (piece.empty()) return OkStatus();
     if (Status sent = ToStream(out, piece); !sent.ok()) return sent;
     offset += piece.size();
   }
 }
+
+/// Lines are short and each write is a chunk of its own: they go out together.
+class Gathered {
+ public:
+  explicit Gathered(https::Stream& out) : out_(out) {}
+  Status Add(std::string_view bytes) {
+    bytes_ += bytes;
+    return bytes_.size() < kPiece ? OkStatus() : Flush();
+  }
+  Status Flush() {
+    const std::string bytes = std::exchange(bytes_, {});
+    return bytes.empty() ? OkStatus() : ToStream(out_, bytes);
+  }
+
+ private:
+  https::Stream& out_;
+  std::string bytes_;
+};
+
+/// Before it waits for more, all that there is goes out.
+class FlushingWatch final : public logs::LogWatch {
+ public:
+  FlushingWatch(Gathered& gathered, logs::LogWatch& watch) : gathered_(gathered), watch_(watch) {}
+  /// Whoever reads notices by itself that the client is gone.
+  bool Wait() override { return !gathered_.Flush().ok() || watch_.Wait(); }
+
+ private:
+  Gathered& gathered_;
+  logs::LogWatch& watch_;
+};
 
 /// An error comes after the head: its text is the last of the body.
 void End(https::Stream& out, const Status& status) {
@@ -56,16 +86,19 @@ void LogStreams::ServeLog(Wanted wanted, std::shared_ptr<https::Responder> respo
   Serve(
       {wanted.uid, wanted.container_id, flags}, std::move(responder),
       [this, path = wanted.path, options = wanted.options](https::Stream& out, const Flags& told) {
-        const auto watch = deps_.watch(path);
+        const auto changes = deps_.watch(path);
+        Gathered gathered(out);
+        FlushingWatch watch(gathered, *changes);
         const logs::LogSource source{
             .files = *deps_.files,
-            .watch = *watch,
+            .watch = watch,
             .is_writing = [&told] { return told.running.load(); },
             .is_cancelled = [&told, &out] { return told.cancelled || out.gone(); }};
         const auto read = logs::ReadLog(
             source, path, options,
-            [&out](logs::Stream, std::string_view bytes) { return ToStream(out, bytes); });
-        End(out, read.status());
+            [&gathered](logs::Stream, std::string_view bytes) { return gathered.Add(bytes); });
+        const Status sent = gathered.Flush();
+        End(out, read.ok() ? sent : read.status());
       });
 }
 
