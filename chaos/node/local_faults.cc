@@ -74,9 +74,6 @@ Status LocalFaults::CanDo(const Action& action) {
     case FaultKind::kLoseMessages:
     case FaultKind::kDelayMessages:
     case FaultKind::kClockJump: return CanSetPoints(action);
-    case FaultKind::kPartition:
-      if (action.target != kApiServer) return partition_.CanCut();
-      return deps_.server.exists() ? OkStatus() : FailedPrecondition("the stack has no API server");
     case FaultKind::kFillDisk: return CanFill(action.target);
     case FaultKind::kReboot:
       return deps_.paths.containerd().empty()
@@ -94,6 +91,9 @@ Status LocalFaults::CanDo(const Action& action) {
     case FaultKind::kFlood:
     case FaultKind::kCollect:
     case FaultKind::kUpgrade: return OkStatus();
+    case FaultKind::kPartition:
+      if (action.target != kApiServer) return partition_.CanCut();
+      [[fallthrough]];
     case FaultKind::kServerAnswers:
     case FaultKind::kEndWatches:
       return deps_.server.exists() ? OkStatus() : FailedPrecondition("the stack has no API server");

@@ -9,13 +9,11 @@
 namespace splitlet::chaos {
 namespace {
 
-constexpr const char* kMirror = "kubernetes.io/config.mirror";
-
 ReportedPod ToReported(const kube::Pod& pod) {
   const auto& meta = pod.metadata();
   ReportedPod reported{.name = meta.name(), .uid = meta.uid(), .phase = "", .containers = {}};
   ReadStatus(pod.status(), reported);
-  reported.mirror = meta.annotations().contains(kMirror);
+  reported.mirror = kube::IsMirror(pod);
   reported.deleting = meta.has_deletion_timestamp();
   if (const auto label = meta.labels().find(kVersionLabel); label != meta.labels().end()) {
     const std::string& text = label->second;
