@@ -47,19 +47,19 @@ faults:
 - {at: 28s, partition: api-server, for: 4s}
 )";
 
-Scenario Parsed(const std::string& text) {
+Scenario ApiScenario(const std::string& text) {
   auto scenario = ParseScenario(
       text, "api.yaml", [](const std::string&) -> StatusOr<std::string> { return NotFound("no"); });
   EXPECT_TRUE(scenario.ok()) << scenario.status();
   return scenario.ok() ? *std::move(scenario) : Scenario{};
 }
 
-struct Trial {
+struct ApiTrial {
   FakeClock clock;
   FakePacer pacer{clock};
   FakeNode node;
-  Scenario scenario = Parsed(kScenario);
-  explicit Trial(Bug bug) : node(clock, bug) {}
+  Scenario scenario = ApiScenario(kScenario);
+  explicit ApiTrial(Bug bug) : node(clock, bug) {}
 
   StatusOr<Outcome> Go(uint64_t seed) {
     Engine engine(
@@ -70,7 +70,7 @@ struct Trial {
 };
 
 std::vector<std::string> Violations(Bug bug, uint64_t seed) {
-  Trial trial(bug);
+  ApiTrial trial(bug);
   const auto outcome = trial.Go(seed);
   EXPECT_TRUE(outcome.ok()) << outcome.status();
   std::vector<std::string> found;
@@ -114,8 +114,8 @@ TEST(ApiPods, EachNaiveAgentIsCaughtByItsRule) {
 }
 
 TEST(ApiPods, WhatTheServerDoesNotTakeIsCountedAndIsNoViolation) {
-  Trial trial(Bug::kNone);
-  trial.scenario = Parsed(R"(
+  ApiTrial trial(Bug::kNone);
+  trial.scenario = ApiScenario(R"(
 name: away
 apiServer: true
 duration: 10s
@@ -133,7 +133,7 @@ faults: [{at: 2s, down: api-server, for: 3s}]
 }
 
 TEST(ApiPods, AStackWithoutAServerIsRefusedBeforeAnythingIsDone) {
-  Trial trial(Bug::kNone);
+  ApiTrial trial(Bug::kNone);
   trial.node.serves = false;
   const auto outcome = trial.Go(1);
   ASSERT_FALSE(outcome.ok());
@@ -142,8 +142,8 @@ TEST(ApiPods, AStackWithoutAServerIsRefusedBeforeAnythingIsDone) {
 }
 
 TEST(ApiPods, AnAnswerIsDrawnForEachTimeAndEachEndsForItself) {
-  const Scenario scenario =
-      Parsed(std::string(kScenario) + "- {every: 1s, serverAnswers: [drop, hang], for: 500ms}\n");
+  const Scenario scenario = ApiScenario(std::string(kScenario) +
+                                        "- {every: 1s, serverAnswers: [drop, hang], for: 500ms}\n");
   std::set<std::string> keys;
   for (const Step& step : MakePlan(scenario, 1).steps)
     if (step.action.kind == FaultKind::kServerAnswers && step.kind == Step::Kind::kBegin)
@@ -163,7 +163,7 @@ kube::Pod Made(const PodTemplate& from, const std::string& node) {
 }
 
 TEST(ApiPods, AreBoundToTheNodeAndCalledAsAStaticPodIs) {
-  const Scenario scenario = Parsed(
+  const Scenario scenario = ApiScenario(
       "name: a\napiServer: true\nduration: 1s\npods:\n- {name: v, run: x, api: true, volumes: "
       "true}\n"
       "- {name: s, run: x, volumes: true}");

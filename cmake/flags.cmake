@@ -19,6 +19,14 @@ target_compile_options(splitlet_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wswitch-enum -Werror
   # g++ 12 takes designated initializers that rely on defaults for incomplete ones.
   -Wno-missing-field-initializers)
+if(SPLITLET_UNITS)
+  # A class of one source with a member whose type is that source's own: what dev compiles says whether a header has one.
+  target_compile_options(splitlet_flags INTERFACE -Wno-subobject-linkage)
+endif()
+
+# These warnings of the g++ 12 optimizer have false positives inside the standard library (bug 105651).
+set(SPLITLET_OPTIMIZER_WARNINGS -Wno-restrict -Wno-error=maybe-uninitialized -Wno-error=array-bounds
+  -Wno-error=stringop-overflow -Wno-error=stringop-overread -Wno-error=free-nonheap-object)
 
 set(SPLITLET_SLOWNESS 1)  # what deadlines of tests that wait for processes are multiplied by
 if(SPLITLET_FLAVOUR STREQUAL "release")
@@ -26,13 +34,11 @@ if(SPLITLET_FLAVOUR STREQUAL "release")
   target_compile_options(splitlet_flags INTERFACE -fstack-protector-strong -fstack-clash-protection -fcf-protection
     -D_FORTIFY_SOURCE=2 -D_GLIBCXX_ASSERTIONS)
   target_link_options(splitlet_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack -pie)
-  # These warnings of the g++ 12 optimizer have false positives inside the standard library (bug 105651).
-  target_compile_options(splitlet_flags INTERFACE -O2 -g1 -Wno-restrict
-    -Wno-error=maybe-uninitialized -Wno-error=array-bounds -Wno-error=stringop-overflow
-    -Wno-error=stringop-overread -Wno-error=free-nonheap-object)
+  target_compile_options(splitlet_flags INTERFACE -O2 -g1 ${SPLITLET_OPTIMIZER_WARNINGS})
 elseif(SPLITLET_FLAVOUR STREQUAL "asan")
-  target_compile_options(splitlet_flags INTERFACE -O0 -g1 -fno-omit-frame-pointer
-    -fsanitize=address,undefined -fno-sanitize-recover=all)
+  # Compiled in half as much time again, tests take less than half of the time that they take without.
+  target_compile_options(splitlet_flags INTERFACE -O1 -g1 -fno-omit-frame-pointer
+    -fsanitize=address,undefined -fno-sanitize-recover=all ${SPLITLET_OPTIMIZER_WARNINGS})
   # Position-independent, a program begins with millions of relocations: descriptions of globals that are checked.
   target_link_options(splitlet_flags INTERFACE -fsanitize=address,undefined -no-pie)
   # Processes under test are started again when they die: an abort is a crash that the harness counts.

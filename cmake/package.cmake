@@ -46,7 +46,7 @@ endfunction()
 splitlet_unit(config-source PORT 10271 DESCRIPTION "where pods come from")
 splitlet_unit(sync-loop PORT 10272 DESCRIPTION "which pods may run")
 splitlet_unit(pod-worker PORT 10273 DESCRIPTION "makes, restarts and ends pods"
-              CAPABILITIES "CAP_CHOWN CAP_DAC_OVERRIDE CAP_FOWNER CAP_FSETID CAP_NET_ADMIN CAP_SYS_ADMIN")
+              CAPABILITIES "CAP_CHOWN CAP_DAC_OVERRIDE CAP_FOWNER CAP_FSETID CAP_KILL CAP_NET_ADMIN CAP_SYS_ADMIN")
 splitlet_unit(pleg PORT 10274 DESCRIPTION "what the runtime shows")
 splitlet_unit(status PORT 10275 DESCRIPTION "status of pods and node")
 splitlet_unit(gc PORT 10276 DESCRIPTION "removes what is left over" CAPABILITIES "CAP_DAC_OVERRIDE CAP_FOWNER")

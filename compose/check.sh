@@ -118,18 +118,18 @@ check_manifests() {
   done < <(find "$1" -maxdepth 1 -type f ! -name '.*' ! -perm -o=r)
 }
 
-# Read by root alone, and given on to those that ask the API server.
+# check_kubeconfig VARIABLE FILE: read by root alone, and given on to those that ask the API server.
 check_kubeconfig() {
-  local path=$1
+  local path=$2
   if [[ $path != ./* && $path != ../* && $path != /* ]]; then
-    problem "KUBECONFIG_FILE: $path is taken for the name of a volume" "write ./$path"
+    problem "$1: $path is taken for the name of a volume" "write ./$path"
     return
   fi
   [[ $path == /* ]] || path=$here/$path
   if [[ ! -f $path || ! -s $path ]]; then
-    problem "KUBECONFIG_FILE: $path is no file, or empty" 'relative paths count from the folder compose'
+    problem "$1: $path is no file, or empty" 'relative paths count from the folder compose'
   elif grep -qE '^[[:space:]-]*server: *"?https?://(127\.|localhost|\[::1\])' "$path"; then
-    problem "KUBECONFIG_FILE: the server in $path is on the loopback of each container" 'name an address that containers reach'
+    problem "$1: the server in $path is on the loopback of each container" 'name an address that containers reach'
   fi
 }
 
@@ -156,10 +156,11 @@ if [[ -n ${MANIFESTS:-} ]]; then
   check_manifests "$(cd "$here" && realpath -m -- "$MANIFESTS")"
 fi
 [[ -z ${KUBELET_CONFIG:-} ]] || check_path KUBELET_CONFIG "$KUBELET_CONFIG"
-if [[ -n ${KUBECONFIG_FILE:-} ]]; then
-  check_kubeconfig "$KUBECONFIG_FILE"
-elif [[ ,${COMPOSE_PROFILES:-}, == *,cluster,* ]]; then
-  problem 'the profile cluster is on, and KUBECONFIG_FILE names no kubeconfig' 'export KUBECONFIG_FILE=./node.kubeconfig'
+[[ -z ${KUBECONFIG_FILE:-} ]] || check_kubeconfig KUBECONFIG_FILE "$KUBECONFIG_FILE"
+[[ -z ${BOOTSTRAP_KUBECONFIG_FILE:-} ]] || check_kubeconfig BOOTSTRAP_KUBECONFIG_FILE "$BOOTSTRAP_KUBECONFIG_FILE"
+if [[ ,${COMPOSE_PROFILES:-}, == *,cluster,* && -z ${KUBECONFIG_FILE:-}${BOOTSTRAP_KUBECONFIG_FILE:-} ]]; then
+  problem 'the profile cluster is on, and KUBECONFIG_FILE names no kubeconfig' \
+    'export KUBECONFIG_FILE=./node.kubeconfig, or BOOTSTRAP_KUBECONFIG_FILE'
 fi
 check_runtime
 check_propagation

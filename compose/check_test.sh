@@ -90,6 +90,8 @@ done
 printf 'clusters:\n- cluster: {server: "https://10.0.0.1:6443"}\n' >"$work/kubeconfig"
 chmod 0600 "$work/kubeconfig"
 expect '' COMPOSE_PROFILES=cluster KUBECONFIG_FILE="$work/kubeconfig" "$check"
+expect '' COMPOSE_PROFILES=cluster BOOTSTRAP_KUBECONFIG_FILE="$work/kubeconfig" "$check"
+expect "BOOTSTRAP_KUBECONFIG_FILE: $work/nothing is no file" BOOTSTRAP_KUBECONFIG_FILE="$work/nothing" "$check"
 printf 'RUNTIME=host\nRUNTIME_DIR=%s\n' "$work" >"$work/host.env"
 expect 'no runtime of the host' "$check" "$work/host.env"
 expect '' RUNTIME=private "$check" "$work/host.env"

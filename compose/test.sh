@@ -297,6 +297,12 @@ expect_privileges node-api 7006 0
   die "logs are not for their group: $(ls -lR "$CLONE/compose/.run/logs/pods")"
 [[ $(stat -c '%u:%g %a' "$CLONE/compose/.run/cluster/kubeconfig") == '0:7013 640' ]] || die 'rights of the kubeconfig'
 [[ -z $(find "$CLONE/compose/.run/pki" -type f -perm /007 -name '*.key') ]] || die 'keys of the node are open'
+# With the same file as one to ask with: it takes the place of the other, and node-api stays.
+BOOTSTRAP_KUBECONFIG_FILE=$work/kubeconfig compose --profile cluster up -d >"$work/bootstrap.txt" 2>&1 ||
+  { cat "$work/bootstrap.txt" >&2 && die 'up with a bootstrap kubeconfig'; }
+wait_until 60 seven_run || die "node-api is not among them: $(ctl get processes 2>&1)"
+[[ $(stat -c '%n %u:%g %a' "$CLONE"/compose/.run/cluster/*) == "$CLONE/compose/.run/cluster/bootstrap-kubeconfig 0:7013 640" ]] ||
+  die "files of the cluster: $(ls -l "$CLONE/compose/.run/cluster")"
 wait_until 60 same_demo || die "the pod changed: $before -> $(demo)"
 compose --profile cluster rm -sf node-api >"$work/leave.txt" 2>&1 || { cat "$work/leave.txt" >&2 && die 'rm of node-api'; }
 compose up -d >>"$work/leave.txt" 2>&1 || { cat "$work/leave.txt" >&2 && die 'up without the profile'; }

@@ -5,6 +5,7 @@
 #include "ctl/doctor.h"
 #include "ctl/pods.h"
 #include "ctl/processes.h"
+#include "ctl/test_time.h"
 #include "ctl/trace.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/codec.h"
@@ -15,9 +16,6 @@
 
 namespace splitlet::ctl {
 namespace {
-
-const WallTime kNow{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21} +
-                    std::chrono::hours{12}};
 
 int64_t Before(Duration d) { return ToNanos(kNow - d); }
 
@@ -211,6 +209,7 @@ TEST(Describing, ShowsContainersProcessesAndEvents) {
   view.worker->set_state(v1::SYNCING);
   view.worker->set_granted(true);
   view.worker->set_sync_error("pull image: no route");
+  view.worker->set_admission_reason("waits for the pull of image \"x\" since 2026-01-01T00:00:00Z");
   auto event = std::make_shared<v1::EventRecord>();
   event->set_type("Warning");
   event->set_reason("BackOff");
@@ -224,6 +223,7 @@ TEST(Describing, ShowsContainersProcessesAndEvents) {
        {"Name:             web\n", "Status:           Running\n", "IP:               10.1.2.3\n",
         "Restart Count:  3\n", "Last State:     Terminated\n", "Exit Code:    1\n",
         "pod-worker:     SYNCING, granted\n", "sync error:   pull image: no route\n",
+        "waiting:      waits for the pull of image \"x\" since 2026-01-01T00:00:00Z\n",
         "30s (x4 over 10m)   pod-worker   Back-off restarting\n"})
     EXPECT_TRUE(Has(text, part)) << part << "\nin\n" << text;
   EXPECT_TRUE(Has(DescribePod(view, {}, kNow), "Events:           <none>\n"));

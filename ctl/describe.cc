@@ -7,6 +7,7 @@
 
 #include "ctl/events.h"
 #include "ctl/fields.h"
+#include "ctl/time_text.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/one_line.h"
 #include "libs/operate/pod_view.h"
@@ -17,11 +18,6 @@ namespace splitlet::ctl {
 namespace {
 
 namespace core = k8s::io::api::core::v1;
-using Time = k8s::io::apimachinery::pkg::apis::meta::v1::Time;
-
-std::string TimeText(const Time& time) {
-  return FormatRfc3339(WallFromNanos(time.seconds() * 1'000'000'000 + time.nanos()));
-}
 
 template <class Quantities>
 void AddQuantities(Fields& lines, std::string_view head, const Quantities& map) {
@@ -130,6 +126,7 @@ void AddProcesses(Fields& out, const operate::PodView& view) {
     lines.Add("pod-worker", fmt::format("{}{}", v1::WorkerState_Name(view.worker->state()),
                                         view.worker->granted() ? ", granted" : ""));
     lines.AddIf("  sync error", view.worker->sync_error());
+    lines.AddIf("  waiting", view.worker->admission_reason());
     for (const auto& note : view.worker->containers())
       lines.AddIf("  " + note.name(),
                   note.reason() + (note.message().empty() ? "" : ": " + note.message()));

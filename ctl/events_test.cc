@@ -2,13 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "ctl/test_time.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::ctl {
 namespace {
-
-const WallTime kNow{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21} +
-                    std::chrono::hours{12}};
 
 struct Given {
   const char* object;  // "Pod default/web"

@@ -47,4 +47,6 @@ std::string MapText(const Map& map) {
   return text.empty() ? "<none>" : text;
 }
 
+inline std::string OrNone(const std::string& text) { return text.empty() ? "<none>" : text; }
+
 }  // namespace splitlet::ctl

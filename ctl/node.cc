@@ -8,7 +8,9 @@
 #include <map>
 #include <set>
 
+#include "ctl/fields.h"
 #include "ctl/pods.h"
+#include "ctl/time_text.h"
 #include "k8s.io/api/core/v1/node.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/resources.h"
@@ -18,16 +20,9 @@ namespace splitlet::ctl {
 namespace {
 
 namespace core = k8s::io::api::core::v1;
-using Time = k8s::io::apimachinery::pkg::apis::meta::v1::Time;
 
 constexpr std::string_view kRolePrefix = "node-role.kubernetes.io/";
 constexpr std::string_view kUnschedulable = "node.kubernetes.io/unschedulable";
-
-std::string OrNone(const std::string& text) { return text.empty() ? "<none>" : text; }
-
-std::string TimeText(const Time& time) {
-  return FormatRfc3339(WallFromNanos(time.seconds() * 1'000'000'000 + time.nanos()));
-}
 
 void AddSystemInfo(const NodeFacts& facts, core::NodeSystemInfo& info) {
   info.set_machine_id(facts.system.machine_id);
@@ -95,7 +90,7 @@ std::string TaintsOf(const core::Node& node) {
 }
 
 template <class Quantities>
-void AddQuantities(Fields& out, std::string_view head, const Quantities& map) {
+void AddCapacity(Fields& out, std::string_view head, const Quantities& map) {
   out.Head(head);
   std::map<std::string, std::string> sorted;
   for (const auto& [name, quantity] : map) sorted[name] = quantity.string();
@@ -275,8 +270,8 @@ std::string DescribeNode(const kube::Node& node, const std::vector<operate::PodV
   for (const auto& address : node.status().addresses())
     addresses.Add(address.type(), address.address());
   out.Raw(addresses.text());
-  AddQuantities(out, "Capacity", node.status().capacity());
-  AddQuantities(out, "Allocatable", node.status().allocatable());
+  AddCapacity(out, "Capacity", node.status().capacity());
+  AddCapacity(out, "Allocatable", node.status().allocatable());
   AddSystem(out, node.status().node_info());
   const Demand sum = AddPods(out, node, pods, now);
   AddAllocated(out, node, sum);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ctl/objects.h"
+#include "ctl/test_time.h"
 #include "k8s.io/api/core/v1/node.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/codec.h"
@@ -10,9 +11,6 @@
 
 namespace splitlet::ctl {
 namespace {
-
-const WallTime kNow{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21} +
-                    std::chrono::hours{12}};
 
 const NodeFacts kFacts{.system = {.machine_id = "m1",
                                   .system_uuid = "u1",

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "ctl/fields.h"
 #include "ctl/objects.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/operate/text.h"
@@ -129,8 +130,6 @@ void ReadWide(const core::Pod& pod, PodRow& row) {
     met += HasCondition(pod.status(), gate.condition_type()) ? 1 : 0;
   row.readiness_gates = fmt::format("{}/{}", met, pod.spec().readiness_gates_size());
 }
-
-std::string OrNone(const std::string& text) { return text.empty() ? "<none>" : text; }
 
 const core::Pod& PodOf(const operate::PodView& view) {
   static const core::Pod none;

@@ -8,6 +8,7 @@
 
 #include "ctl/doctor.h"
 #include "ctl/processes.h"
+#include "ctl/test_time.h"
 #include "ctl/trace.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/codec.h"
@@ -19,9 +20,6 @@ namespace splitlet::ctl {
 namespace {
 
 using Outcome = OnceResult::Outcome;
-
-const WallTime kNow{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21} +
-                    std::chrono::hours{12}};
 
 operate::PodView ViewOf(const std::string& status) {
   operate::PodView view{.uid = "u1", .name = "web", .name_space = "default", .source = "file"};

@@ -34,7 +34,7 @@ LIB_ARROWS = {
     "bus": {"exec", "rpc"},
     "peers": {"rpc"},
     "cri": {"exec", "kube", "logs", "rpc"},
-    "apiclient": {"exec", "fs", "http", "kube", "process"},
+    "apiclient": {"exec", "fs", "http", "kube", "process", "x509"},
     "http": {"base"},
     "https": {"fs"},
     "trace": {"http", "rpc"},

@@ -24,7 +24,7 @@ namespace {
 constexpr int kListers = 4;
 constexpr size_t kConnections = 1500;
 constexpr int kEventsInACall = 200;
-constexpr Duration kCallLimit = 1s;
+constexpr Duration kFloodCallLimit = 1s;
 constexpr std::string_view kNoGrpc = "GET / HTTP/1.1\r\nHost: splitlet\r\n\r\n";
 
 std::string TableOf(const std::string& process) {
@@ -55,7 +55,7 @@ class Flooder {
     v1::ListRequest request;
     request.set_table(TableOf(order_.process));
     while (!order_.stopped()) {
-      rpc::ClientCall call(order_.clock, After(order_.clock, kCallLimit));
+      rpc::ClientCall call(order_.clock, After(order_.clock, kFloodCallLimit));
       const auto reader = stub->List(&call.context(), request);
       v1::ListItem item;
       while (reader->Read(&item)) {
@@ -76,7 +76,7 @@ class Flooder {
         event.set_name("nobody");
         event.set_message(fmt::format("{} {}", ++number, std::string(500, 'x')));
       }
-      rpc::ClientCall call(order_.clock, After(order_.clock, kCallLimit));
+      rpc::ClientCall call(order_.clock, After(order_.clock, kFloodCallLimit));
       v1::RecordEventReply reply;
       Count(counts_.events, stub->RecordEvent(&call.context(), request, &reply));
     }

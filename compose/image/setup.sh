@@ -4,7 +4,9 @@
 set -euo pipefail
 umask 022
 
-readonly STACK=/stack GROUP=7000 RUNTIME_GROUP=7001 API_GROUP=7013 LOG_GROUP=7014 KUBECONFIG=/kubeconfig
+readonly STACK=/stack GROUP=7000 RUNTIME_GROUP=7001 API_GROUP=7013 LOG_GROUP=7014
+# Given from outside, the second in place of the first; what is not given is empty.
+readonly KUBECONFIG=/kubeconfig BOOTSTRAP_KUBECONFIG=/bootstrap-kubeconfig
 # Processes and the user each runs as; the two that make and remove files of pods are root with few capabilities.
 readonly USERS='
 config-source 7002
@@ -65,18 +67,27 @@ processes() {
   done
 }
 
-# The kubeconfig for those that ask the API server, and the folder of the node's certificates, which status makes. Without one
-# (/dev/null) nothing is left of node-api, so that nobody misses it.
+in_cluster() { [[ -s $KUBECONFIG || -s $BOOTSTRAP_KUBECONFIG ]]; }
+
+# hand_over FILE: to those that ask the API server. One that is not given any more is taken from them.
+hand_over() {
+  local name=${1#/}
+  if [[ -s $1 ]]; then
+    install -m 0640 -g "$API_GROUP" "$1" "$STACK/cluster/.$name"
+    mv "$STACK/cluster/.$name" "$STACK/cluster/$name"
+  else
+    rm -f "$STACK/cluster/$name"
+  fi
+}
+
+# The kubeconfigs, and the folder of the node's certificates, which status makes, and of the kubeconfig that it writes in place
+# of a bootstrap one. Without any nothing is left of node-api, so that nobody misses it.
 cluster() {
   own 0750 "0:$API_GROUP" "$STACK/cluster"
   own 2750 "7005:$API_GROUP" "$STACK/pki"
-  if [[ -s $KUBECONFIG ]]; then
-    install -m 0640 -g "$API_GROUP" "$KUBECONFIG" "$STACK/cluster/.kubeconfig"
-    mv "$STACK/cluster/.kubeconfig" "$STACK/cluster/kubeconfig"
-  else
-    rm -f "$STACK/cluster/kubeconfig"
-    find "$STACK/run/node-api" -mindepth 1 -delete
-  fi
+  hand_over "$KUBECONFIG"
+  hand_over "$BOOTSTRAP_KUBECONFIG"
+  in_cluster || find "$STACK/run/node-api" -mindepth 1 -delete
 }
 
 # For splitletctl doctor on the host, which looks from this directory.
@@ -96,7 +107,7 @@ targets() {
   while read -r process _; do
     [[ -n $process ]] || continue
     port=$((port + 1))
-    [[ $process != node-api || -s $KUBECONFIG ]] || continue
+    [[ $process != node-api ]] || in_cluster || continue
     jq -n --arg target "127.0.0.1:$port" --arg node "$NODE_NAME" --arg process "$process" \
       '{targets: [$target], labels: {instance: $node, metrics_path: "/metrics", process: $process}}'
   done <<<"$USERS" | jq -s . >"$STACK/prometheus/.targets"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # start.sh PROCESS PORT [FLAG...]: a process with the flags that all of the stack share; any other command as it is.
-# NODE_NAME and RUNTIME_ENDPOINT come from the compose file, KUBECONFIG_FILE and NODE_IP from who calls it.
+# NODE_NAME and RUNTIME_ENDPOINT come from the compose file, KUBECONFIG_FILE or BOOTSTRAP_KUBECONFIG_FILE and NODE_IP from who
+# calls it.
 case ${2-} in
   [0-9]*) ;;
   *) exec "$@" ;;
@@ -8,10 +9,17 @@ esac
 process=$1
 port=$2
 shift 2
+kubeconfig=
 if [ -n "${KUBECONFIG_FILE:-}" ]; then
-  set -- --kubeconfig /etc/splitlet/cluster/kubeconfig --cert-dir /etc/splitlet/pki ${NODE_IP:+--node-ip "$NODE_IP"} "$@"
+  kubeconfig=/etc/splitlet/cluster/kubeconfig
+elif [ -n "${BOOTSTRAP_KUBECONFIG_FILE:-}" ]; then
+  kubeconfig=/etc/splitlet/pki/kubeconfig # status writes it when the server has let the node in
+  set -- --bootstrap-kubeconfig /etc/splitlet/cluster/bootstrap-kubeconfig "$@"
+fi
+if [ -n "$kubeconfig" ]; then
+  set -- --kubeconfig "$kubeconfig" --cert-dir /etc/splitlet/pki ${NODE_IP:+--node-ip "$NODE_IP"} "$@"
 elif [ "$process" = node-api ]; then
-  echo 'KUBECONFIG_FILE is not set: node-api is for a node of an API server' >&2
+  echo 'neither KUBECONFIG_FILE nor BOOTSTRAP_KUBECONFIG_FILE is set: node-api is for a node of an API server' >&2
   exit 1
 fi
 exec "splitlet-$process" --config /etc/splitlet/kubelet.yaml --node-name "$NODE_NAME" \

@@ -239,8 +239,9 @@ check_config() {
   if [[ $to == splitlet ]]; then
     "$SPLITLET" --config "$CONFIG" --root-dir "$ROOT_DIR" --node-name "$NODE_NAME" --check-config >"$work/config" 2>&1 ||
       fault config "splitlet does not take $CONFIG: $(tail -n 1 "$work/config")"
-    [[ $(setting cgroupsPerQOS) == true ]] ||
-      fault cgroups "$CONFIG does not say cgroupsPerQOS: true, which a kubelet takes for granted and splitlet does not"
+    # With an API server it is taken for granted, as in a kubelet.
+    [[ $(setting cgroupsPerQOS) == true || (-n $NODE_KUBECONFIG && -z $(setting cgroupsPerQOS)) ]] ||
+      fault cgroups "$CONFIG does not say cgroupsPerQOS: true, which a kubelet takes for granted and splitlet without NODE_KUBECONFIG does not"
   fi
   check_cgroups "${driver:-cgroupfs}"
 }

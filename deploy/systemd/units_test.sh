@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 readonly LIMITS='
 splitlet-config-source 1.6
 splitlet-sync-loop     1.5
-splitlet-pod-worker    4.7
+splitlet-pod-worker    4.8
 splitlet-pleg          1.5
 splitlet-status        1.5
 splitlet-gc            2.0

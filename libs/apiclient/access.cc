@@ -5,6 +5,7 @@
 
 #include "libs/base/trim.h"
 #include "libs/kube/time_text.h"
+#include "libs/x509/certificate.h"
 
 namespace splitlet::apiclient {
 namespace {
@@ -56,6 +57,21 @@ StatusOr<std::string> AccessReader::ReadPem(const Pem& pem) {
   return text;
 }
 
+/// False: there is none, or none that would let the node in.
+bool AccessReader::UseRotated(ServerAccess& access) {
+  if (rotated_.empty()) return false;
+  auto text = deps_.files.Read(rotated_, kMaxFile);
+  if (!text.ok()) return false;
+  if (*text != rotated_text_) {
+    const auto pair = x509::CheckPair(*text, *text);
+    rotated_until_ = pair.ok() ? pair->not_after : WallTime{};
+    rotated_text_ = *text;
+  }
+  if (rotated_until_ <= deps_.clock.WallNow()) return false;
+  access.certificate = access.key = std::move(*text);
+  return true;
+}
+
 StatusOr<ServerAccess> AccessReader::Make(const ClientConfig& config, const ServerAccess* refused) {
   ServerAccess access{.server = config.server,
                       .host = HostOf(config.server),
@@ -64,8 +80,10 @@ StatusOr<ServerAccess> AccessReader::Make(const ClientConfig& config, const Serv
                       .compression = config.compression,
                       .proxy_url = config.proxy_url};
   ASSIGN_OR_RETURN(access.ca, ReadPem(config.ca), "certificate authority");
-  ASSIGN_OR_RETURN(access.certificate, ReadPem(config.certificate), "client certificate");
-  ASSIGN_OR_RETURN(access.key, ReadPem(config.key), "client key");
+  if (config.certificate.empty() || !UseRotated(access)) {
+    ASSIGN_OR_RETURN(access.certificate, ReadPem(config.certificate), "client certificate");
+    ASSIGN_OR_RETURN(access.key, ReadPem(config.key), "client key");
+  }
   const Status added = AddCredentials(config, refused, access);
   if (!added.ok()) return added;
   if (!IsOneLine(access.authorization)) return Unauthenticated("the token is not one line of text");

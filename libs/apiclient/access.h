@@ -37,9 +37,12 @@ class AccessReader {
     fs::FileSystem& files;
     process::ProgramRunner run;
   };
-  AccessReader(Deps deps, std::string kubeconfig)
+  /// `rotated`: a file with certificate and key that take the place of those of the kubeconfig, if
+  /// it has some, while they are good; empty: none.
+  AccessReader(Deps deps, std::string kubeconfig, std::string rotated)
       : deps_(std::move(deps)),
         kubeconfig_(std::move(kubeconfig)),
+        rotated_(std::move(rotated)),
         plugin_({deps_.clock, deps_.run}) {}
 
   /// As it is now. The same object while nothing has changed. `refused`: what the server did not
@@ -51,14 +54,17 @@ class AccessReader {
  private:
   StatusOr<const ClientConfig*> ReadConfig();
   StatusOr<std::string> ReadPem(const Pem& pem);
+  bool UseRotated(ServerAccess& access);
   StatusOr<ServerAccess> Make(const ClientConfig& config, const ServerAccess* refused);
   Status AddCredentials(const ClientConfig& config, const ServerAccess* refused,
                         ServerAccess& access);
 
   const Deps deps_;
-  const std::string kubeconfig_;
+  const std::string kubeconfig_, rotated_;
   std::string text_;  // that was read last
   std::optional<ClientConfig> config_;
+  std::string rotated_text_;  // that was read last
+  WallTime rotated_until_;    // it is good; in the past for what is no pair
   std::shared_ptr<const ServerAccess> last_;
   PluginCredentials plugin_;
 };

@@ -7,11 +7,15 @@
 #include "libs/apiclient/https_request.h"
 #include "libs/fs/fake_file_system.h"
 #include "libs/kube/time_text.h"
+#include "libs/x509/authority.h"
+#include "libs/x509/key.h"
+#include "libs/x509/request.h"
 
 namespace splitlet::apiclient {
 namespace {
 
-const std::string kFile = "/etc/kubelet.conf";
+const std::string kKubeconfig = "/etc/kubelet.conf";
+const std::string kRotated = "/pki/kubelet-client-current.pem";
 
 class Reading : public testing::Test {
  protected:
@@ -19,7 +23,7 @@ class Reading : public testing::Test {
     ASSERT_TRUE(files.Replace(path, text, {}).ok());
   }
   void WriteConfig(const std::string& user, const std::string& cluster = "") {
-    Write(kFile,
+    Write(kKubeconfig,
           "apiVersion: v1\nkind: Config\ncurrent-context: x\n"
           "contexts: [{name: x, context: {cluster: c, user: u}}]\n"
           "clusters: [{name: c, cluster: {server: 'https://10.0.0.1:6443/api'" +
@@ -57,12 +61,13 @@ class Reading : public testing::Test {
                              runs.push_back(program);
                              return prints;
                            }},
-                      kFile};
+                      kKubeconfig,
+                      kRotated};
 };
 
 TEST_F(Reading, AKubeconfigThatIsNotThereMayCome) {
   EXPECT_EQ(Error().find("UNAVAILABLE /etc/kubelet.conf: "), 0u);
-  Write(kFile, "kind: Config\napiVersion: v1\n");
+  Write(kKubeconfig, "kind: Config\napiVersion: v1\n");
   EXPECT_EQ(Error().find("UNAVAILABLE /etc/kubelet.conf: current-context"), 0u);
   WriteConfig("token: t");
   const ServerAccess access = Must();
@@ -85,6 +90,52 @@ TEST_F(Reading, IsTheSameWhileNothingChanges) {
   EXPECT_EQ((*first)->certificate, "CERT");
   EXPECT_EQ((*second)->certificate, "CERT 2");
   EXPECT_EQ((*second)->key, "KEY");
+}
+
+TEST_F(Reading, ARotatedCertificateIsShownInPlaceOfTheKubeconfigsWhileItIsGood) {
+  const WallTime now = clock.WallNow();
+  const auto authority =
+      x509::Authority::Make("ca", x509::KeyKind::kEcP256, {now - 1h, now + 1000h});
+  const auto pair = [&](Duration life) {
+    const std::string key = *x509::MakeKey(x509::KeyKind::kEcP256);
+    const auto request = x509::MakeRequest(key, {.common_name = "system:node:n1"});
+    return *authority->Sign(*request, x509::Usage::kClient, {now - 1h, now + life}) + key;
+  };
+  const std::string first = pair(24h), second = pair(48h);
+  const std::string users[] = {"client-certificate: c, client-key: k",
+                               "client-certificate-data: Q0VSVA==, client-key-data: S0VZ"};
+  Write("/etc/c", "CERT");
+  Write("/etc/k", "KEY");
+  const struct {
+    const char* name;
+    std::string rotated;  // empty: none
+    Duration passed;
+    std::string certificate, key;
+  } kCases[] = {
+      {"nothing was rotated yet", "", 0s, "CERT", "KEY"},
+      {"no pair", "garbage", 0s, "CERT", "KEY"},
+      {"a certificate without its key", first.substr(0, first.find("-----BEGIN EC")), 0s, "CERT",
+       "KEY"},
+      {"the first", first, 0s, first, first},
+      {"the next", second, 12h, second, second},
+      {"it stays", second, 12h, second, second},
+      {"it has expired", second, 25h, "CERT", "KEY"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    clock.SetWall(clock.WallNow() + c.passed);
+    if (!c.rotated.empty()) Write(kRotated, c.rotated);
+    for (const auto& user : users) {
+      WriteConfig(user);
+      EXPECT_EQ(Must().certificate, c.certificate) << user;
+      EXPECT_EQ(Must().key, c.key) << user;
+    }
+  }
+  Write(kRotated, pair(1000h));
+  WriteConfig("client-certificate: gone, client-key: gone");
+  EXPECT_NE(Must().certificate, "") << "the kubeconfig's own is not needed any more";
+  WriteConfig("token: t");
+  EXPECT_EQ(Must().certificate, "") << "who shows no certificate shows none";
 }
 
 TEST_F(Reading, ATokenFileWinsAndIsReadEachTime) {

@@ -18,7 +18,8 @@ StatusOr<std::unique_ptr<Transport>> Connect(ConnectOptions options) {
                            .curl = *curl,
                            .run = process::RunProgram},
       HttpsTransport::Options{.kubeconfig = std::move(options.kubeconfig),
-                              .user_agent = std::move(options.user_agent)});
+                              .user_agent = std::move(options.user_agent),
+                              .rotated_certificate = std::move(options.rotated_certificate)});
 }
 
 }  // namespace splitlet::apiclient

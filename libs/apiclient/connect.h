@@ -24,8 +24,9 @@ struct ConnectOptions {
   const Clock& clock;
   fs::FileSystem& files;
   Log log;
-  std::string kubeconfig;  // path; may come later: until then UNAVAILABLE
-  std::string user_agent;  // "kubelet/v1.36.0 (linux/amd64) splitlet-status"
+  std::string kubeconfig;           // path; may come later: until then UNAVAILABLE
+  std::string user_agent;           // "kubelet/v1.36.0 (linux/amd64) splitlet-status"
+  std::string rotated_certificate;  // instead of the kubeconfig's, while it is good; empty: none
 };
 
 /// One for each purpose of a process, so that none delays another.

@@ -22,7 +22,7 @@ const FakeUser& Admin() {
   return admin;
 }
 
-std::string PathOf(const Request& request) {
+std::string RequestPath(const Request& request) {
   return request.path.substr(0, request.path.find('?'));
 }
 
@@ -186,7 +186,7 @@ class FakeApiServer::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   std::optional<Fault> TakeFault(const Request& request) {
-    const std::string path = PathOf(request);
+    const std::string path = RequestPath(request);
     for (auto& fault : faults) {
       const bool matches = (fault.method.empty() || fault.method == request.method) &&
                            path.starts_with(fault.prefix) && fault.times != 0;
@@ -303,7 +303,7 @@ std::vector<std::string> FakeApiServer::List(const std::string& collection) cons
   std::vector<std::string> paths;
   for (const auto& object : impl_->handler.store().List(*place.kind, place.name_space)) {
     const auto& meta = MetaOf(*object);
-    paths.push_back(apiclient::PathOf({place.kind, meta.namespace_(), meta.name(), {}}));
+    paths.push_back(PathOf({place.kind, meta.namespace_(), meta.name(), {}}));
   }
   return paths;
 }

@@ -10,7 +10,7 @@ namespace splitlet::apiclient {
 namespace {
 
 Json Bool(bool value) { return Json{Json::Kind::kPlain, value ? "true" : "false", {}, {}}; }
-Json Object(std::initializer_list<std::pair<const std::string, Json>> members) {
+Json JsonObject(std::initializer_list<std::pair<const std::string, Json>> members) {
   Json object = Json::Map();
   object.members = members;
   return object;
@@ -21,7 +21,7 @@ Json Strings(const std::vector<std::string>& texts) {
   return list;
 }
 Json Typed(const std::string& kind, const std::string& version) {
-  return Object({{"kind", Json::String(kind)}, {"apiVersion", Json::String(version)}});
+  return JsonObject({{"kind", Json::String(kind)}, {"apiVersion", Json::String(version)}});
 }
 
 Response Answer(const Json& json) {
@@ -32,15 +32,16 @@ Response Text(std::string text) {
 }
 
 Json VersionOf(const std::string& group) {
-  return Object({{"groupVersion", Json::String(group + "/v1")}, {"version", Json::String("v1")}});
+  return JsonObject(
+      {{"groupVersion", Json::String(group + "/v1")}, {"version", Json::String("v1")}});
 }
 
 Json GroupOf(const std::string& name) {
   Json versions = Json::List();
   versions.items.push_back(VersionOf(name));
-  return Object({{"name", Json::String(name)},
-                 {"versions", std::move(versions)},
-                 {"preferredVersion", VersionOf(name)}});
+  return JsonObject({{"name", Json::String(name)},
+                     {"versions", std::move(versions)},
+                     {"preferredVersion", VersionOf(name)}});
 }
 
 std::set<std::string> Groups() {
@@ -88,11 +89,11 @@ void SetKind(const std::string& subresource, const Kind& kind, Json& resource) {
 
 Json ResourceOf(const Kind& kind, const std::string& subresource) {
   Json resource =
-      Object({{"name", Json::String(subresource.empty() ? kind.resource
-                                                        : kind.resource + "/" + subresource)},
-              {"singularName", Json::String(subresource.empty() ? kind.singular : "")},
-              {"namespaced", Bool(kind.namespaced)},
-              {"verbs", Strings(VerbsOf(kind, subresource))}});
+      JsonObject({{"name", Json::String(subresource.empty() ? kind.resource
+                                                            : kind.resource + "/" + subresource)},
+                  {"singularName", Json::String(subresource.empty() ? kind.singular : "")},
+                  {"namespaced", Bool(kind.namespaced)},
+                  {"verbs", Strings(VerbsOf(kind, subresource))}});
   SetKind(subresource, kind, resource);
   if (!subresource.empty()) return resource;
   if (!kind.short_names.empty()) resource.members["shortNames"] = Strings(kind.short_names);
@@ -127,49 +128,49 @@ Json OpenApiIndex() {
   for (const auto& group : groups) {
     const std::string root = RootOf(group);
     paths.members[root] =
-        Object({{"serverRelativeURL", Json::String("/openapi/v3/" + root + "?hash=1")}});
+        JsonObject({{"serverRelativeURL", Json::String("/openapi/v3/" + root + "?hash=1")}});
   }
-  return Object({{"paths", std::move(paths)}});
+  return JsonObject({{"paths", std::move(paths)}});
 }
 
 /// Says of each kind that the server validates fields itself, which is all that kubectl looks for
 /// before it sends an object.
 std::optional<Json> OpenApiOf(const std::string& root) {
-  Json parameter = Object({{"name", Json::String("fieldValidation")},
-                           {"in", Json::String("query")},
-                           {"schema", Object({{"type", Json::String("string")}})}});
+  Json parameter = JsonObject({{"name", Json::String("fieldValidation")},
+                               {"in", Json::String("query")},
+                               {"schema", JsonObject({{"type", Json::String("string")}})}});
   Json parameters = Json::List();
   parameters.items.push_back(std::move(parameter));
   Json paths = Json::Map();
   for (const auto& kind : Kinds()) {
     if (RootOf(kind.group) != root) continue;
-    Json patch =
-        Object({{"parameters", parameters},
-                {"responses", Json::Map()},
-                {"x-kubernetes-group-version-kind", Object({{"group", Json::String(kind.group)},
-                                                            {"version", Json::String(kind.version)},
-                                                            {"kind", Json::String(kind.kind)}})}});
+    Json patch = JsonObject(
+        {{"parameters", parameters},
+         {"responses", Json::Map()},
+         {"x-kubernetes-group-version-kind", JsonObject({{"group", Json::String(kind.group)},
+                                                         {"version", Json::String(kind.version)},
+                                                         {"kind", Json::String(kind.kind)}})}});
     const std::string within = kind.namespaced ? "/namespaces/{namespace}/" : "/";
     paths.members["/" + root + within + kind.resource + "/{name}"] =
-        Object({{"patch", std::move(patch)}});
+        JsonObject({{"patch", std::move(patch)}});
   }
   if (paths.members.empty()) return std::nullopt;
-  return Object({{"openapi", Json::String("3.0.0")},
-                 {"info", Object({{"title", Json::String("Kubernetes")},
-                                  {"version", Json::String(std::string(kFakeVersion))}})},
-                 {"paths", std::move(paths)}});
+  return JsonObject({{"openapi", Json::String("3.0.0")},
+                     {"info", JsonObject({{"title", Json::String("Kubernetes")},
+                                          {"version", Json::String(std::string(kFakeVersion))}})},
+                     {"paths", std::move(paths)}});
 }
 
 Json Version() {
-  return Object({{"major", Json::String("1")},
-                 {"minor", Json::String("36")},
-                 {"gitVersion", Json::String(std::string(kFakeVersion))},
-                 {"gitCommit", Json::String("")},
-                 {"gitTreeState", Json::String("clean")},
-                 {"buildDate", Json::String("2026-01-01T00:00:00Z")},
-                 {"goVersion", Json::String("none")},
-                 {"compiler", Json::String("none")},
-                 {"platform", Json::String("linux/amd64")}});
+  return JsonObject({{"major", Json::String("1")},
+                     {"minor", Json::String("36")},
+                     {"gitVersion", Json::String(std::string(kFakeVersion))},
+                     {"gitCommit", Json::String("")},
+                     {"gitTreeState", Json::String("clean")},
+                     {"buildDate", Json::String("2026-01-01T00:00:00Z")},
+                     {"goVersion", Json::String("none")},
+                     {"compiler", Json::String("none")},
+                     {"platform", Json::String("linux/amd64")}});
 }
 
 Json RootPaths() {
@@ -177,7 +178,7 @@ Json RootPaths() {
   for (const auto& group : Groups()) paths.push_back("/apis/" + group + "/v1");
   for (const char* path : {"/healthz", "/livez", "/openapi/v3", "/readyz", "/version"})
     paths.emplace_back(path);
-  return Object({{"paths", Strings(paths)}});
+  return JsonObject({{"paths", Strings(paths)}});
 }
 
 std::optional<Json> Document(const std::string& path) {

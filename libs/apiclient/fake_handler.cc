@@ -37,12 +37,6 @@ std::string ValueOf(const std::map<std::string, std::string>& query, const std::
   return it == query.end() ? std::string() : it->second;
 }
 
-std::unique_ptr<Message> Copy(const Message& object) {
-  std::unique_ptr<Message> copy(object.New());
-  copy->CopyFrom(object);
-  return copy;
-}
-
 Status NoSuch(const Place& place) {
   return NotFound("{} \"{}\" not found", place.kind->full_name(), place.name);
 }

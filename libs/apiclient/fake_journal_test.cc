@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kWeb = "/api/v1/namespaces/default/configmaps/web";
+constexpr const char* kWebMap = "/api/v1/namespaces/default/configmaps/web";
 constexpr const char* kGone = "/api/v1/namespaces/default/configmaps/gone";
 
 class JournalTest : public testing::Test {
@@ -45,18 +45,18 @@ TEST_F(JournalTest, AServerGoesOnFromWhatWasAnswered) {
   std::string web, account;
   {
     FakeApiServer first = Start(1);
-    first.PutJson(kWeb, R"({"data":{"a":"1"}})");
+    first.PutJson(kWebMap, R"({"data":{"a":"1"}})");
     first.PutJson(kGone, "{}");
-    first.PutJson(kWeb, R"({"data":{"a":"2"}})");
+    first.PutJson(kWebMap, R"({"data":{"a":"2"}})");
     first.Remove(kGone);
     EXPECT_EQ(std::filesystem::status(file_).permissions(), std::filesystem::perms(0600));
-    web = first.GetJson(kWeb);
+    web = first.GetJson(kWebMap);
     account = Ask(first, "/api/v1/namespaces/default/serviceaccounts");
   }
-  Append(std::string("999999 ") + kWeb + R"( {"data":)");  // killed while it wrote
+  Append(std::string("999999 ") + kWebMap + R"( {"data":)");  // killed while it wrote
   for (uint64_t seed = 2; seed < 4; ++seed) {
     FakeApiServer next = Start(seed);
-    EXPECT_EQ(next.GetJson(kWeb), web) << "its UID and resourceVersion, too";
+    EXPECT_EQ(next.GetJson(kWebMap), web) << "its UID and resourceVersion, too";
     EXPECT_FALSE(next.Has(kGone));
     EXPECT_EQ(next.List("/api/v1/namespaces/default/configmaps").size(), 1u);
     EXPECT_THAT(Ask(next, "/api/v1/namespaces/default/serviceaccounts"), HasSubstr("\"default\""));
@@ -74,8 +74,8 @@ TEST_F(JournalTest, WhatWasBeforeCannotBeWatchedAndVersionsGrow) {
                 heard = answer.ok() ? answer->body : "";
               });
     EXPECT_EQ(heard.find("too old resource version") != std::string::npos, seed > 1) << heard;
-    api.PutJson(kWeb, fmt::format(R"({{"data":{{"seed":"{}"}}}})", seed));
-    const std::string json = api.GetJson(kWeb);
+    api.PutJson(kWebMap, fmt::format(R"({{"data":{{"seed":"{}"}}}})", seed));
+    const std::string json = api.GetJson(kWebMap);
     const std::string mark = "\"resourceVersion\":\"";
     const int64_t version = std::stoll(json.substr(json.find(mark) + mark.size()));
     EXPECT_GT(version, last);

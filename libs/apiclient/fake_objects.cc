@@ -117,6 +117,12 @@ const kube::ObjectMeta& MetaOf(const Message& object) {
   return static_cast<const kube::ObjectMeta&>(held);
 }
 
+std::unique_ptr<Message> Copy(const Message& object) {
+  std::unique_ptr<Message> copy(object.New());
+  copy->CopyFrom(object);
+  return copy;
+}
+
 void CopyField(const Message& from, Message& to, const std::string& name) {
   const auto* field = FieldOf(from, name);
   if (field == nullptr) return;

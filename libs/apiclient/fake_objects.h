@@ -33,6 +33,7 @@ std::string_view ContentTypeOf(Format format);
 
 kube::ObjectMeta& MetaOf(google::protobuf::Message& object);
 const kube::ObjectMeta& MetaOf(const google::protobuf::Message& object);
+std::unique_ptr<google::protobuf::Message> Copy(const google::protobuf::Message& object);
 /// A top-level field as it is in `from`, also when it is not there.
 void CopyField(const google::protobuf::Message& from, google::protobuf::Message& to,
                const std::string& name);

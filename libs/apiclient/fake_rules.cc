@@ -231,12 +231,6 @@ int64_t GraceOf(const Message& object, const DeleteRequest& request) {
   return grace < 0 ? 1 : grace;
 }
 
-std::unique_ptr<Message> Copy(const Message& object) {
-  std::unique_ptr<Message> copy(object.New());
-  copy->CopyFrom(object);
-  return copy;
-}
-
 /// Of what is being deleted already: the time may only become shorter.
 Deletion Shorten(const Message& before, const DeleteRequest& request) {
   const auto& meta = MetaOf(before);

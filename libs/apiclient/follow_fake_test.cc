@@ -55,11 +55,11 @@ class FollowFake : public testing::TestWithParam<ContentType> {
   }
   void Put(const std::string& name) {
     server.PutJson("/api/v1/nodes/" + name, "{}");
-    loop.RunUntilIdle();
+    loop.Advance(5ms);
   }
   void Remove(const std::string& name) {
     server.Remove("/api/v1/nodes/" + name);
-    loop.RunUntilIdle();
+    loop.Advance(5ms);
   }
   std::string Shown() const { return fmt::format("{}", fmt::join(names, " ")); }
 

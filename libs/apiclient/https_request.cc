@@ -140,6 +140,7 @@ void HttpsRequest::SetConnection(Duration left) {
   Set(CURLOPT_PIPEWAIT, 1L);  // for the streams of a connection that is being made
   Set(CURLOPT_BUFFERSIZE, kBuffer);
   Set(CURLOPT_SOCKOPTFUNCTION, &HttpsRequest::SocketCallback);
+  Set(CURLOPT_SOCKOPTDATA, &call_.connections);
   Set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 }
 
@@ -193,7 +194,7 @@ void HttpsRequest::SetRequest() {
   Set(CURLOPT_WRITEDATA, this);
 }
 
-int HttpsRequest::SocketCallback(void* /*user*/, curl_socket_t socket, curlsocktype /*purpose*/) {
+int HttpsRequest::SocketCallback(void* user, curl_socket_t socket, curlsocktype /*purpose*/) {
   const auto set = [socket](int level, int option, int value) {
     ::setsockopt(socket, level, option, &value, sizeof(value));
   };
@@ -202,6 +203,7 @@ int HttpsRequest::SocketCallback(void* /*user*/, curl_socket_t socket, curlsockt
   set(IPPROTO_TCP, TCP_KEEPINTVL, kKeepIntervalSeconds);
   set(IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeoutMs);
   set(IPPROTO_TCP, TCP_NODELAY, 1);
+  static_cast<Connections*>(user)->OnOpened(socket);
   return CURL_SOCKOPT_OK;
 }
 
@@ -257,6 +259,13 @@ Status HttpsRequest::ErrorOf(CURLcode code) const {
       return InvalidArgument("{}: not the address of a server", call_.access->server);
     default: return Unavailable("{}: {}", call_.access->host, why);
   }
+}
+
+Duration HttpsRequest::Waited() const {
+  curl_off_t sent_us = 0, all_us = 0;
+  curl_.easy_getinfo(handle_.get(), CURLINFO_PRETRANSFER_TIME_T, &sent_us);
+  curl_.easy_getinfo(handle_.get(), CURLINFO_TOTAL_TIME_T, &all_us);
+  return sent_us == 0 ? Duration{0} : Duration{std::chrono::microseconds{all_us - sent_us}};
 }
 
 StatusOr<Response> HttpsRequest::TakeAnswer(CURLcode code) {

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "libs/apiclient/access.h"
+#include "libs/apiclient/connections.h"
 #include "libs/apiclient/transport.h"
 #include "libs/http/curl_library.h"
 
@@ -23,6 +24,7 @@ class HttpsRequest {
     std::shared_ptr<const ServerAccess> access;
     std::string user_agent;
     WallTime now;
+    Connections& connections;   // outlives its connection
     Transport::OnData on_data;  // empty: the whole answer is kept
   };
   HttpsRequest(const http::CurlLibrary& curl, Call call);
@@ -34,6 +36,8 @@ class HttpsRequest {
   CURL* handle() const { return handle_.get(); }
   const std::shared_ptr<const ServerAccess>& access() const { return call_.access; }
   StatusOr<Response> TakeAnswer(CURLcode code);
+  /// For how long it has waited since it was sent, when it is over; 0 for one that never was.
+  Duration Waited() const;
 
  private:
   using Easy = std::unique_ptr<CURL, decltype(http::CurlLibrary::easy_cleanup)>;

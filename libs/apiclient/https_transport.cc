@@ -13,6 +13,8 @@ namespace {
 
 /// For how long what could not be read is not read again.
 constexpr Duration kReadAgain = 1s;
+/// How often the connections are looked at until they have been quiet for too long.
+constexpr int kChecksInTheLimit = 5;
 
 }  // namespace
 
@@ -50,12 +52,13 @@ class HttpsTransport::Engine {
       if (calls_.contains(id)) End(id, Cancelled("given up"));
     if (inbox.read) OnRead(std::move(*inbox.read));
     EndLate();
+    CheckQuiet();
     return true;
   }
 
-  /// Of those that wait. libcurl watches the others.
+  /// Of those that wait, and of the connections. libcurl watches the others.
   std::optional<Clock::Time> NextDeadline() const {
-    std::optional<Clock::Time> next;
+    std::optional<Clock::Time> next = check_at_;
     for (const uint64_t id : waiting_) {
       const Clock::Time at = calls_.at(id).call.deadline.at;
       if (!next || at < *next) next = at;
@@ -68,6 +71,17 @@ class HttpsTransport::Engine {
     for (const uint64_t id : std::vector<uint64_t>(waiting_))
       if (calls_.contains(id) && calls_.at(id).call.deadline.at <= now)
         End(id, DeadlineExceeded("the credentials were not read in time"));
+  }
+
+  void CheckQuiet() {
+    const auto now = Now();
+    if (check_at_ && *check_at_ <= now) {
+      owner_.connections_.EndQuiet(owner_.options_.quiet_limit);
+      check_at_.reset();
+    }
+    if (calls_.empty()) check_at_.reset();
+    if (!calls_.empty() && !check_at_)
+      check_at_ = now + owner_.options_.quiet_limit / kChecksInTheLimit;
   }
 
   void Refuse(Call& call) {
@@ -144,6 +158,7 @@ class HttpsTransport::Engine {
                                               .access = *access_,
                                               .user_agent = owner_.options_.user_agent,
                                               .now = owner_.deps_.clock.WallNow(),
+                                              .connections = owner_.connections_,
                                               .on_data = active.call.on_data});
     const Status ready = active.request->Prepare(left);
     if (!ready.ok()) return End(id, ready);
@@ -154,6 +169,9 @@ class HttpsTransport::Engine {
   void OnEnded(CURL* handle, CURLcode code) {
     const uint64_t id = ids_.at(handle);
     Active& active = calls_.at(id);
+    const Duration waited = active.request->Waited();
+    if (code == CURLE_OPERATION_TIMEDOUT && waited >= owner_.options_.least_wait)
+      owner_.connections_.EndUnanswered(waited);
     auto answer = active.request->TakeAnswer(code);
     const bool refused = answer.ok() && answer->code == 401 && !active.refused;
     if (!refused) return End(id, std::move(answer));
@@ -189,6 +207,7 @@ class HttpsTransport::Engine {
   std::vector<uint64_t> waiting_;  // for access_, in the order in which they came
   ReadResult access_ = Unavailable("not read yet");
   std::optional<Clock::Time> read_at_;
+  std::optional<Clock::Time> check_at_;  // the connections; while anything is under way
   bool reading_ = false;
   std::shared_ptr<const ServerAccess> refused_meanwhile_;  // since what is being read was asked for
   Status noted_;
@@ -198,8 +217,8 @@ HttpsTransport::HttpsTransport(Deps deps, Options options)
     : deps_(std::move(deps)),
       options_(std::move(options)),
       multi_(deps_.curl, deps_.clock),
-      reader_({.clock = deps_.clock, .files = deps_.files, .run = deps_.run}, options_.kubeconfig) {
-}
+      reader_({.clock = deps_.clock, .files = deps_.files, .run = deps_.run}, options_.kubeconfig,
+              options_.rotated_certificate) {}
 
 HttpsTransport::~HttpsTransport() {
   {

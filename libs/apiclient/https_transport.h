@@ -4,7 +4,9 @@
 /// server has HTTP/2, else each has one, which the next one takes over. What they are made with
 /// (access.h) is read by a second thread: at first, when ten seconds have passed since, and when
 /// the server answers 401; then the request is sent once more, if something has changed.
-/// Connections made with a certificate of before serve only what goes on on them.
+/// Connections made with a certificate of before serve only what goes on on them. One over which
+/// the server says nothing any more is ended with all that goes on on it: when a request on it has
+/// timed out, or when nothing has come for longer than the bookmarks of a watch let pass.
 /// Owns:    the requests under way, their connections, two threads from the first request on.
 /// Threads: Begin, BeginStream and host from any. Callbacks come on its first thread, also from its
 ///          end, or before Begin returns.
@@ -26,6 +28,7 @@
 #include <vector>
 
 #include "libs/apiclient/access.h"
+#include "libs/apiclient/connections.h"
 #include "libs/apiclient/transport.h"
 #include "libs/base/log.h"
 #include "libs/http/curl_multi.h"
@@ -44,8 +47,13 @@ class HttpsTransport final : public Transport {
   struct Options {
     std::string kubeconfig;
     std::string user_agent;
+    std::string rotated_certificate;  // as AccessReader's; empty: none
     Duration read_every = std::chrono::seconds{10};
     size_t max_calls = 4096;
+    /// A request that timed out earlier says nothing of its connection.
+    Duration least_wait = std::chrono::seconds{3};
+    /// A server sends each watch a bookmark a minute.
+    Duration quiet_limit = std::chrono::seconds{150};
   };
   HttpsTransport(Deps deps, Options options);
   ~HttpsTransport() override;
@@ -82,8 +90,9 @@ class HttpsTransport final : public Transport {
 
   const Deps deps_;
   const Options options_;
-  http::CurlMulti multi_;  // the first thread's, but for Wake
-  AccessReader reader_;    // the second thread's, but for GiveUp
+  Connections connections_;  // the first thread's
+  http::CurlMulti multi_;    // the first thread's, but for Wake
+  AccessReader reader_;      // the second thread's, but for GiveUp
 
   mutable std::mutex mutex_;  // of all below
   std::condition_variable asked_;

@@ -9,6 +9,7 @@
 #include "libs/apiclient/connect.h"
 #include "libs/apiclient/test_api_server.h"
 #include "libs/apiclient/test_authority.h"
+#include "libs/apiclient/test_http2.h"
 #include "libs/base/cancel.h"
 #include "libs/fs/real_file_system.h"
 #include "libs/kube/time_text.h"
@@ -43,18 +44,21 @@ class Https : public testing::Test {
   std::shared_ptr<SSL_CTX> Tls(const std::string& names = "IP:127.0.0.1") const {
     return authority.Server(names);
   }
-  void Start(Duration read_every = 10s) {
+  void Start(Duration read_every = 10s, Duration quiet_limit = 150s, Duration least_wait = 100ms) {
     const auto curl = http::LoadCurl();
     ASSERT_TRUE(curl.ok()) << curl.status();
-    transport =
-        std::make_unique<HttpsTransport>(HttpsTransport::Deps{.clock = clock,
-                                                              .files = files,
-                                                              .log = Log(sink),
-                                                              .curl = **curl,
-                                                              .run = process::RunProgram},
-                                         HttpsTransport::Options{.kubeconfig = folder + "/config",
-                                                                 .user_agent = "kubelet/v1 test",
-                                                                 .read_every = read_every});
+    transport = std::make_unique<HttpsTransport>(
+        HttpsTransport::Deps{.clock = clock,
+                             .files = files,
+                             .log = Log(sink),
+                             .curl = **curl,
+                             .run = process::RunProgram},
+        HttpsTransport::Options{.kubeconfig = folder + "/config",
+                                .user_agent = "kubelet/v1 test",
+                                .rotated_certificate = folder + "/rotated.pem",
+                                .read_every = read_every,
+                                .least_wait = least_wait,
+                                .quiet_limit = quiet_limit});
   }
   std::future<StatusOr<Response>> Begin(Request request, Deadline deadline) {
     const auto answer = std::make_shared<std::promise<StatusOr<Response>>>();
@@ -177,6 +181,18 @@ TEST_F(Https, ANewClientCertificateIsShownOnANewConnection) {
   std::filesystem::remove(folder + "/pair.pem");
   EXPECT_EQ(Get(), "200 two") << "what was read last stays in use";
   EXPECT_EQ(sink.lines().size(), 1u);
+}
+
+TEST_F(Https, ARotatedCertificateIsShownWhateverTheKubeconfigNames) {
+  TestApiServer server(
+      [](const TestApiServer::Asked&, Peer& peer) { return peer.Answer(200, peer.Name()); }, Tls());
+  const auto own = authority.Issue("own", ""), rotated = authority.Issue("rotated", "");
+  WriteConfig(Trusting(server), "client-certificate-data: " + kube::EncodeBase64(own.certificate) +
+                                    ", client-key-data: " + kube::EncodeBase64(own.key));
+  Start(0s);
+  EXPECT_EQ(Get(), "200 own");
+  Write("rotated.pem", rotated.certificate + rotated.key);
+  EXPECT_EQ(Get(), "200 rotated");
 }
 
 TEST_F(Https, AKeyThatIsNoneIsSaidAndNotShown) {
@@ -399,6 +415,126 @@ TEST_F(Https, AnAnswerThatIsTooLongIsCutOff) {
   Start();
   EXPECT_EQ(Get("/x", 60s), "RESOURCE_EXHAUSTED: the answer is longer than is taken");
   EXPECT_EQ(Get("/head"), "RESOURCE_EXHAUSTED: the answer is longer than is taken");
+}
+
+/// A server of HTTP/2, whose first connection is acknowledged by the kernel and answers nothing any
+/// more as soon as it hangs.
+class Http2 : public Https {
+ protected:
+  struct Stream {
+    std::promise<void> head;
+    std::promise<StatusOr<Response>> end;
+    bool opened = false;
+  };
+  void Serve(uint32_t stream, Http2Peer& peer) {
+    if (peer.number() == 1 && hangs) return;
+    if (first_.exchange(false) && streams_first) return peer.Head(stream);
+    peer.Answer(stream, fmt::format("by {}", peer.number()));
+  }
+  /// The first request: it has a head, and goes on.
+  std::shared_ptr<Stream> OpenStream() {
+    const auto opened = std::make_shared<Stream>();
+    transport->BeginStream(
+        {.path = "/watch"}, After(clock, 60s),
+        [opened](std::string_view) {
+          if (!std::exchange(opened->opened, true)) opened->head.set_value();
+        },
+        [opened](StatusOr<Response> answer) { opened->end.set_value(std::move(answer)); });
+    opened->head.get_future().wait();
+    return opened;
+  }
+  void StartHttp2(Duration quiet_limit = 150s, Duration least_wait = 100ms) {
+    WriteConfig(Trusting(server));
+    Start(10s, quiet_limit, least_wait);
+  }
+  void TearDown() override { transport.reset(); }
+
+  std::atomic<bool> hangs{false};
+  bool streams_first = true;
+  TestApiServer server{
+      nullptr, WithHttp2(Tls()), [this](Peer& peer) {
+        Http2Peer(peer).Run([this](uint32_t stream, Http2Peer& to) { Serve(stream, to); });
+      }};
+
+ private:
+  std::atomic<bool> first_{true};
+};
+
+TEST_F(Http2, AllRequestsShareAConnection) {
+  streams_first = false;
+  StartHttp2();
+  std::vector<std::future<StatusOr<Response>>> answers;
+  for (int i = 0; i < 60; ++i) answers.push_back(Begin({.path = "/x"}, After(clock, 30s)));
+  for (auto& answer : answers) EXPECT_EQ(Shown(answer.get()), "200 by 1");
+  EXPECT_EQ(server.connections, 1);
+}
+
+TEST_F(Http2, AConnectionOnWhichARequestWasNotAnsweredIsLeft) {
+  StartHttp2();
+  const auto watch = OpenStream();
+  EXPECT_EQ(Get(), "200 by 1") << "beside a stream";
+  hangs = true;
+  EXPECT_EQ(Get("/x", 500ms).find("DEADLINE_EXCEEDED: "), 0u);
+  EXPECT_EQ(Shown(watch->end.get_future().get()).find("UNAVAILABLE: "), 0u)
+      << "with all that goes on on it";
+  EXPECT_EQ(Get(), "200 by 2");
+  EXPECT_EQ(Get(), "200 by 2");
+}
+
+TEST_F(Http2, AnIdleConnectionThatHangsIsLeftToo) {
+  streams_first = false;
+  StartHttp2();
+  EXPECT_EQ(Get(), "200 by 1");
+  hangs = true;
+  EXPECT_EQ(Get("/x", 500ms).find("DEADLINE_EXCEEDED: "), 0u);
+  EXPECT_EQ(Get(), "200 by 2");
+}
+
+TEST_F(Http2, ARequestThatHadLittleTimeSaysNothingOfItsConnection) {
+  StartHttp2(150s, 20s);
+  const auto watch = OpenStream();
+  hangs = true;
+  EXPECT_EQ(Get("/x", 200ms).find("DEADLINE_EXCEEDED: "), 0u);
+  hangs = false;
+  EXPECT_EQ(Get(), "200 by 1");
+}
+
+TEST_F(Http2, AConnectionThatIsQuietForTooLongIsLeft) {
+  StartHttp2(300ms);
+  const auto watch = OpenStream();
+  EXPECT_EQ(Shown(watch->end.get_future().get()).find("UNAVAILABLE: "), 0u);
+  EXPECT_EQ(Get(), "200 by 2");
+}
+
+TEST_F(Https, ASlowAnswerDoesNotEndAConnectionOnWhichOthersAreGiven) {
+  std::promise<void> may_end;
+  const auto end = may_end.get_future().share();
+  TestApiServer server(nullptr, WithHttp2(Tls()), [end](Peer& peer) {
+    uint32_t watch = 0;
+    Http2Peer(peer).Run([&](uint32_t stream, Http2Peer& to) {
+      if (watch == 0) return to.Head(watch = stream);
+      while (end.wait_for(50ms) == std::future_status::timeout) to.Data(watch, "event", false);
+      to.Data(watch, "last", true);
+    });
+  });
+  WriteConfig(Trusting(server));
+  Start();
+  std::promise<StatusOr<Response>> ended;
+  std::promise<void> head;
+  std::string all;
+  transport->BeginStream(
+      {.path = "/watch"}, After(clock, 60s),
+      [&](std::string_view piece) {
+        if (piece.empty()) head.set_value();
+        all += piece;
+      },
+      [&](StatusOr<Response> answer) { ended.set_value(std::move(answer)); });
+  head.get_future().wait();
+  EXPECT_EQ(Get("/slow", 1s).find("DEADLINE_EXCEEDED: "), 0u);
+  may_end.set_value();
+  EXPECT_EQ(Shown(ended.get_future().get()), "200 ");
+  EXPECT_TRUE(all.ends_with("eventlast")) << all;
+  EXPECT_EQ(server.connections, 1);
 }
 
 TEST_F(Https, AProxyIsAskedToGoThere) {

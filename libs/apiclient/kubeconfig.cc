@@ -11,7 +11,7 @@ namespace splitlet::apiclient {
 
 namespace {
 
-constexpr uint64_t kMaxFile = 4u << 20;
+constexpr uint64_t kMaxKubeconfig = 4u << 20;
 constexpr std::string_view kExecVersions[] = {"client.authentication.k8s.io/v1",
                                               "client.authentication.k8s.io/v1beta1"};
 
@@ -140,7 +140,7 @@ StatusOr<ClientConfig> ReadKubeconfig(std::string_view text, const std::string& 
 }
 
 StatusOr<ClientConfig> LoadKubeconfig(fs::FileSystem& files, const std::string& file) {
-  ASSIGN_OR_RETURN(const std::string text, files.Read(file, kMaxFile), "{}", file);
+  ASSIGN_OR_RETURN(const std::string text, files.Read(file, kMaxKubeconfig), "{}", file);
   return ReadKubeconfig(text, file);
 }
 

@@ -31,6 +31,9 @@ constexpr Duration kFirstBackoff = 800ms, kLastBackoff = 15s;  // and up to as m
 constexpr size_t kMaxBuffered = 16u << 20;
 /// That reach the loop in one task.
 constexpr size_t kMaxBatch = 500;
+/// Where so many batches came in this time, what comes next is gathered for as long.
+constexpr Duration kGather = 5ms;
+constexpr int kFlood = 8;
 
 const std::string kBackoffKey;
 
@@ -83,9 +86,11 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
     explicit Watching(const google::protobuf::Message& item) : reader(item) {}
     const std::shared_ptr<CancelToken> cancel = std::make_shared<CancelToken>();
     WatchReader reader;  // the strand's
-    Clock::Time begun;   // the loop's, with the next two
+    Clock::Time begun;   // the loop's, with the next four
     bool opened = false;
     bool delivered = false;
+    int batches = 0;
+    Clock::Time batches_since;
 
     std::mutex mutex;  // of all below
     std::string buffer;
@@ -119,6 +124,7 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
   static Batch ReadBatch(Watching& watching);
   static void ReadItems(WatchReader& reader, Batch& batch);
   void OnBatch(const std::shared_ptr<Watching>& watching, const Batch& batch);
+  void OnGathered(const std::shared_ptr<Watching>& watching);
   bool Deliver(const std::shared_ptr<Watching>& watching, const Batch& batch);
   void OnOpened(Watching& watching);
   void OnWatchEnded(const Status& status, std::optional<Duration> retry_after);
@@ -248,7 +254,7 @@ void Reflector::Impl::Watch() {
   const uint64_t seconds =
       kMinWatchSeconds + deps_.random.Below(kMaxWatchSeconds - kMinWatchSeconds + 1);
   const auto watching = std::make_shared<Watching>(*options_.item);
-  watching->begun = deps_.clock.Now();
+  watching->begun = watching->batches_since = deps_.clock.Now();
   watching_ = watching;
   if (const Status point = BeforeWatch(); !point.ok()) return OnWatchEnded(point, std::nullopt);
   const auto weak = weak_from_this();
@@ -352,11 +358,30 @@ void Reflector::Impl::OnBatch(const std::shared_ptr<Watching>& watching, const B
       deps_.metrics->NoteWatch(deps_.transport.host(), batch.code);
     return OnWatchEnded(*batch.ended, batch.retry_after);
   }
+  bool now = batch.more;
   {
     const std::lock_guard lock(watching->mutex);
-    const bool more = batch.more || !watching->buffer.empty() || watching->end;
-    watching->busy = more;
-    if (!more) return;
+    now = now || watching->end;
+  }
+  if (now) return Decode(watching);
+  const Clock::Time at = deps_.clock.Now();
+  if (at - watching->batches_since >= kGather) {
+    watching->batches_since = at;
+    watching->batches = 0;
+  }
+  if (++watching->batches < kFlood) return OnGathered(watching);
+  // Where events come one after the other, two threads that wake for each cost more than all else.
+  deps_.loop.RunAfter(kGather, [weak = weak_from_this(), watching] {
+    if (const Self self = weak.lock()) self->OnGathered(watching);
+  });
+}
+
+void Reflector::Impl::OnGathered(const std::shared_ptr<Watching>& watching) {
+  if (watching != watching_) return;
+  {
+    const std::lock_guard lock(watching->mutex);
+    watching->busy = watching->end || !watching->buffer.empty();
+    if (!watching->busy) return;
   }
   Decode(watching);
 }

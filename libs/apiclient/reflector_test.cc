@@ -4,6 +4,8 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <set>
+
 #include "k8s.io/api/core/v1/node.pb.h"
 #include "k8s.io/apimachinery/pkg/apis/meta/v1/status.pb.h"
 #include "libs/apiclient/client_metrics.h"
@@ -105,8 +107,9 @@ class Following : public testing::Test {
     for (const auto& name : names) list.add_items()->mutable_metadata()->set_name(name);
     return EncodeObject(ContentType::kProtobuf, {"v1", "NodeList", list});
   }
+  /// With what came within a moment of a batch.
   std::vector<std::string> TakeSeen() {
-    loop.RunUntilIdle();
+    loop.Advance(5ms);
     return std::exchange(seen, {});
   }
   ScriptedTransport::Asked& last() {
@@ -177,6 +180,21 @@ TEST_F(Following, EventsComeInOrderHoweverTheyAreCut) {
   EXPECT_EQ(TakeSeen(), (Seen{"added a", "modified a", "deleted a"}));
 }
 
+TEST_F(Following, TheFirstOfAFloodComeAtOnceAndTheOthersInBatches) {
+  Follow();
+  std::set<Clock::Time> told;
+  on_event = [&] { told.insert(clock.Now()); };
+  const auto begun = clock.Now();
+  for (int i = 0; i < 100; ++i) {
+    Piece(Line("MODIFIED", "a", 6 + i));
+    loop.Advance(200us);
+  }
+  loop.Advance(5ms);
+  EXPECT_EQ(seen.size(), 100u);
+  EXPECT_EQ(*told.begin(), begun);
+  EXPECT_LE(told.size(), 40u);
+}
+
 TEST_F(Following, FramesOfProtobufAreReadAsTheyAreWritten) {
   Follow();
   Piece(kGoldenFrame.substr(0, 3));
@@ -200,7 +218,8 @@ TEST_F(Following, AWatchThatEndsGoesOnWhereItWas) {
 }
 
 TEST_F(Following, TheWatchIsAskedToEndByItself) {
-  Follow();
+  reflector->Start();
+  Answer(Answered(200, ListOf({}, "5")));
   const size_t at = Path().find("timeoutSeconds=") + 15;
   const int seconds = std::stoi(Path().substr(at));
   EXPECT_GE(seconds, 300);

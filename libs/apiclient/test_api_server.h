@@ -84,8 +84,12 @@ class TestApiServer {
   /// False: the connection is closed.
   using Serve = std::function<bool(const Asked&, Peer&)>;
 
-  explicit TestApiServer(Serve serve, std::shared_ptr<SSL_CTX> context = nullptr)
-      : serve_(std::move(serve)), context_(std::move(context)) {
+  /// What is said on a connection that is no HTTP/1.1.
+  using Talk = std::function<void(Peer&)>;
+
+  explicit TestApiServer(Serve serve, std::shared_ptr<SSL_CTX> context = nullptr,
+                         Talk talk = nullptr)
+      : serve_(std::move(serve)), talk_(std::move(talk)), context_(std::move(context)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -131,7 +135,8 @@ class TestApiServer {
     {
       Peer peer(socket, context_.get(), number);
       std::string buffer;
-      while (peer.usable()) {
+      if (talk_ && peer.usable()) talk_(peer);
+      while (!talk_ && peer.usable()) {
         const auto asked = ReadRequest(peer, buffer);
         if (asked.head.empty()) break;
         ++requests;
@@ -164,6 +169,7 @@ class TestApiServer {
   }
 
   const Serve serve_;
+  const Talk talk_;
   const std::shared_ptr<SSL_CTX> context_;
   const int listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   std::mutex mutex_;  // of the next three

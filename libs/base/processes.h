@@ -60,6 +60,7 @@ inline constexpr auto kCallRights = std::to_array<CallRight>({
     {"pod-worker", "PodWorker/ListWorkers", "status"},
     {"pod-worker", "PodStreams/OpenStream", "node-api"},
     {"pod-worker", "PodStreams/RunCommand", "node-api"},
+    {"pod-worker", "PodCheckpoints/Checkpoint", "node-api"},
     {"gc", "NodeImages/ListImages", "status"},
     {"pleg", "Pleg/GetPodStatus", "status"},
     {"pleg", "Pleg/GetHealth", "status"},

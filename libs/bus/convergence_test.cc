@@ -9,21 +9,11 @@
 #include "libs/base/random.h"
 #include "libs/bus/scope.h"
 #include "libs/bus/table_core.h"
+#include "libs/bus/test_desired.h"
 #include "libs/bus/view_core.h"
-#include "splitlet/v1/records.pb.h"
 
 namespace splitlet::bus {
 namespace {
-
-constexpr uint64_t kBoot = 1;
-const std::string kOwner = "config-source";
-
-std::string Desired(const std::string& source, const std::string& name) {
-  v1::DesiredRecord record;
-  record.set_source(source);
-  record.set_name(name);
-  return record.SerializeAsString();
-}
 
 /// A world of pods that an owner reads, forgets when it restarts, and reads again; and a line to a
 /// view on which anything can happen.

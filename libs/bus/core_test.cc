@@ -1,22 +1,13 @@
 #include <gtest/gtest.h>
 
 #include "libs/bus/table_core.h"
+#include "libs/bus/test_desired.h"
 #include "libs/bus/typed.h"
 #include "libs/bus/view_core.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::bus {
 namespace {
-
-constexpr uint64_t kBoot = 1;
-const std::string kOwner = "config-source";
-
-std::string Desired(const std::string& source, const std::string& name) {
-  v1::DesiredRecord record;
-  record.set_source(source);
-  record.set_name(name);
-  return record.SerializeAsString();
-}
 
 Completeness Scopes(std::set<std::string> scopes) {
   Completeness complete;

@@ -66,7 +66,8 @@ ListClient::ListClient(Connect connect, const Clock& clock)
 
 ListClient::~ListClient() {
   std::unique_lock lock(mutex_);
-  for (const auto& [call, owned] : calls_) call->Cancel();
+  for (const auto& [call, owned] : calls_)
+    if (owned != nullptr) call->Cancel();
   finished_.wait(lock, [this] { return calls_.empty(); });
 }
 
@@ -88,12 +89,16 @@ void ListClient::List(const std::string& owner, const std::string& table, const 
 }
 
 void ListClient::Finished(Call* call) {
-  // Destroyed outside of the lock: the last use of the call is this line.
+  // Destroyed outside of the lock, and before it counts as gone: it holds its channel, whose last
+  // holder must not be a thread of gRPC's.
   std::unique_ptr<Call> owned;
+  {
+    const std::lock_guard lock(mutex_);
+    owned = std::move(calls_.at(call));
+  }
+  owned.reset();
   const std::lock_guard lock(mutex_);
-  const auto it = calls_.find(call);
-  owned = std::move(it->second);
-  calls_.erase(it);
+  calls_.erase(call);
   finished_.notify_all();
 }
 

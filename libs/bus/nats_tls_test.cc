@@ -39,7 +39,9 @@ extern "C" time_t time(time_t* out) noexcept {
 namespace splitlet::bus {
 namespace {
 
-bool Eventually(const std::function<bool()>& condition) { return harness::WaitFor(30s, condition); }
+bool WithinHalfAMinute(const std::function<bool()>& condition) {
+  return harness::WaitFor(30s, condition);
+}
 
 /// A link and what it was told.
 class Client {
@@ -61,12 +63,12 @@ class Client {
                .lost = [] {}},
               clock_) {}
   bool Connects() {
-    return Eventually([this] { return link_.connected(); });
+    return WithinHalfAMinute([this] { return link_.connected(); });
   }
   bool connected() const { return link_.connected(); }
   /// Does not trust the server, and says so with these words.
   bool Refuses(const std::string& words) {
-    return Eventually([&] {
+    return WithinHalfAMinute([&] {
       const std::lock_guard lock(mutex_);
       return untrusted_ && errors_.find(words) != std::string::npos;
     });
@@ -162,7 +164,7 @@ TEST_F(NatsTlsTest, KeysAreReplacedWhileItRuns) {
   EXPECT_TRUE(after.Connects()) << after.errors();
   EXPECT_TRUE(before.connected()) << "a connection that stands is not cut";
   nats_.Kill(SIGKILL);
-  ASSERT_TRUE(Eventually([&] { return !before.connected(); }));
+  ASSERT_TRUE(WithinHalfAMinute([&] { return !before.connected(); }));
   nats_.Start();
   EXPECT_TRUE(before.Connects()) << "it trusts the CA that is there now: " << before.errors();
 }
@@ -251,7 +253,7 @@ TEST_F(NatsTlsTest, ASquatterOnThePortHearsNoPassword) {
     Squatter squatter(greeting);
     {
       Client client(squatter.url(), nats_.ca());
-      EXPECT_TRUE(Eventually([&] { return squatter.visits() >= 2; })) << client.errors();
+      EXPECT_TRUE(WithinHalfAMinute([&] { return squatter.visits() >= 2; })) << client.errors();
       EXPECT_FALSE(client.connected());
     }
     EXPECT_EQ(squatter.heard().find("CONNECT"), std::string::npos);

@@ -68,7 +68,7 @@ TEST(SliceProperties, AreALimitsNamesAtSystemd) {
   }
 }
 
-const Name kPod = SliceName({"kubepods", "burstable", "pod12-ab"});
+const Name kSlicedPod = SliceName({"kubepods", "burstable", "pod12-ab"});
 constexpr const char* kPodSlice = "kubepods-burstable-pod12_ab.slice";
 
 class SliceTree : public testing::TestWithParam<Version> {
@@ -90,10 +90,11 @@ class SliceTree : public testing::TestWithParam<Version> {
 };
 
 TEST_P(SliceTree, IsMadeBySystemdWithItsParentsAndLimited) {
-  ASSERT_TRUE(tree.Make(kPod).ok());
+  ASSERT_TRUE(tree.Make(kSlicedPod).ok());
   EXPECT_THAT(systemd.Running(),
               ElementsAre(kPodSlice, "kubepods-burstable.slice", "kubepods.slice"));
-  EXPECT_EQ(tree.Exists(kPod).value(), true) << "in hierarchies too that systemd leaves alone";
+  EXPECT_EQ(tree.Exists(kSlicedPod).value(), true)
+      << "in hierarchies too that systemd leaves alone";
   const auto made = systemd.PropertiesOf(kPodSlice);
   EXPECT_EQ(made.at("Wants"), dbus::Strings({"kubepods-burstable.slice"}));
   EXPECT_EQ(systemd.PropertiesOf("kubepods.slice").at("Wants"), dbus::Strings({"-.slice"}));
@@ -101,60 +102,60 @@ TEST_P(SliceTree, IsMadeBySystemdWithItsParentsAndLimited) {
   for (const char* what : {"MemoryAccounting", "CPUAccounting", "IOAccounting", "TasksAccounting"})
     EXPECT_EQ(made.at(what), Value(true)) << what;
   EXPECT_EQ(made.count("Delegate"), 0u) << "systemd refuses it for a slice";
-  const Status set = tree.Set(kPod, {.cpu_shares = 1024, .pids = 7});
+  const Status set = tree.Set(kSlicedPod, {.cpu_shares = 1024, .pids = 7});
   ASSERT_TRUE(set.ok()) << set;
   EXPECT_EQ(systemd.PropertiesOf(kPodSlice).at("TasksMax"), Value(uint64_t{7}));
-  EXPECT_EQ(kernel.Read(PathOf("pids", kPod) + "/pids.max").value(), "7");
-  ASSERT_TRUE(tree.Make(kPod).ok()) << "again";
+  EXPECT_EQ(kernel.Read(PathOf("pids", kSlicedPod) + "/pids.max").value(), "7");
+  ASSERT_TRUE(tree.Make(kSlicedPod).ok()) << "again";
 }
 
 TEST_P(SliceTree, AUnitThatIsThereIsTaken) {
   systemd.Load(kPodSlice);
-  const Status made = tree.Make(kPod);
+  const Status made = tree.Make(kSlicedPod);
   ASSERT_TRUE(made.ok()) << made;
   EXPECT_TRUE(systemd.Runs(kPodSlice));
 }
 
 TEST_P(SliceTree, ACgroupThatIsMissingUnderItsUnitIsMadeAgain) {
-  ASSERT_TRUE(tree.Make(kPod).ok());
-  kernel.Drop(PathOf("memory", kPod));
-  EXPECT_EQ(tree.Exists(kPod).value(), false);
-  ASSERT_TRUE(tree.Make(kPod).ok());
-  EXPECT_EQ(tree.Exists(kPod).value(), true);
+  ASSERT_TRUE(tree.Make(kSlicedPod).ok());
+  kernel.Drop(PathOf("memory", kSlicedPod));
+  EXPECT_EQ(tree.Exists(kSlicedPod).value(), false);
+  ASSERT_TRUE(tree.Make(kSlicedPod).ok());
+  EXPECT_EQ(tree.Exists(kSlicedPod).value(), true);
 }
 
 TEST_P(SliceTree, WhatIsLeftInItIsKilledAndUnitAndCgroupGo) {
-  ASSERT_TRUE(tree.Make(kPod).ok());
-  kernel.AddProcess(PathOf("pids", kPod), 17);
+  ASSERT_TRUE(tree.Make(kSlicedPod).ok());
+  kernel.AddProcess(PathOf("pids", kSlicedPod), 17);
   kernel.SetStubborn(17, 6);
-  EXPECT_EQ(tree.Destroy(kPod).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(tree.Destroy(kSlicedPod).code(), StatusCode::kFailedPrecondition);
   EXPECT_TRUE(systemd.Runs(kPodSlice)) << "its stop would wait for the process";
-  const Status gone = tree.Destroy(kPod);
+  const Status gone = tree.Destroy(kSlicedPod);
   ASSERT_TRUE(gone.ok()) << gone;
   EXPECT_FALSE(systemd.Runs(kPodSlice));
   EXPECT_TRUE(systemd.Runs("kubepods-burstable.slice"));
   for (const auto& dir : kernel.Dirs()) EXPECT_THAT(dir, testing::Not(HasSubstr("pod12")));
-  EXPECT_TRUE(tree.Destroy(kPod).ok()) << "again";
+  EXPECT_TRUE(tree.Destroy(kSlicedPod).ok()) << "again";
 }
 
 TEST_P(SliceTree, WithoutSystemdNothingIsMadeAndTheNextTryConnectsAnew) {
   daemon.FailConnect(Unavailable("no such file or directory"));
-  const Status away = tree.Make(kPod);
+  const Status away = tree.Make(kSlicedPod);
   EXPECT_EQ(away.code(), StatusCode::kUnavailable);
   EXPECT_EQ(
       Message(away),
       "slices: start: kubepods.slice: connect to systemd: connect: no such file or directory");
   EXPECT_THAT(kernel.Dirs(), IsEmpty()) << "one that systemd does not know would be nobody's";
   daemon.FailConnect(OkStatus());
-  ASSERT_TRUE(tree.Make(kPod).ok());
+  ASSERT_TRUE(tree.Make(kSlicedPod).ok());
   daemon.LoseAll();
-  ASSERT_TRUE(tree.Set(kPod, {.pids = 7}).ok()) << "lost, and connected again";
+  ASSERT_TRUE(tree.Set(kSlicedPod, {.pids = 7}).ok()) << "lost, and connected again";
   EXPECT_EQ(daemon.buses(), 1u);
 }
 
 TEST_P(SliceTree, AJobThatDoesNotEndWellIsAnError) {
   systemd.SetJobResult("failed");
-  const Status failed = tree.Make(kPod);
+  const Status failed = tree.Make(kSlicedPod);
   EXPECT_EQ(failed.code(), StatusCode::kAborted);
   EXPECT_THAT(Message(failed), HasSubstr("systemd ended the job as \"failed\""));
   systemd.SetJobResult("");
@@ -165,10 +166,10 @@ TEST_P(SliceTree, AJobThatDoesNotEndWellIsAnError) {
 
 /// What systemd does not take, the kernel is told all the same.
 TEST_P(SliceTree, ALimitThatSystemdRefusesIsStillWritten) {
-  ASSERT_TRUE(tree.Make(kPod).ok());
+  ASSERT_TRUE(tree.Make(kSlicedPod).ok());
   systemd.Fail("SetUnitProperties", InvalidArgument("Cannot set property"));
-  EXPECT_EQ(tree.Set(kPod, {.pids = 7}).code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(kernel.Read(PathOf("pids", kPod) + "/pids.max").value(), "7");
+  EXPECT_EQ(tree.Set(kSlicedPod, {.pids = 7}).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(kernel.Read(PathOf("pids", kSlicedPod) + "/pids.max").value(), "7");
 }
 
 /// Killed at each effect and begun again, it ends as if nothing had happened.
@@ -182,14 +183,14 @@ TEST_P(SliceTree, IsMadeAndTakenDownWhereverItIsKilled) {
     for (int n = 0; n < 3; ++n) {
       ASSERT_TRUE(points.Set(point, fmt::format("{}*delay(1ms)->1*crash->off", n + 1)).ok());
       for (const bool make : {true, false, true, false}) {
-        const auto run = [&] { return make ? tree.Make(kPod) : tree.Destroy(kPod); };
+        const auto run = [&] { return make ? tree.Make(kSlicedPod) : tree.Destroy(kSlicedPod); };
         try {
           EXPECT_TRUE(run().ok());
         } catch (const Killed&) {
           ++deaths;
           EXPECT_TRUE(run().ok()) << point;
         }
-        EXPECT_EQ(tree.Exists(kPod).value(), make);
+        EXPECT_EQ(tree.Exists(kSlicedPod).value(), make);
         EXPECT_EQ(systemd.Runs(kPodSlice), make) << point;
       }
       ASSERT_TRUE(points.Set(point, "off").ok());

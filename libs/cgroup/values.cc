@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace splitlet::cgroup {
 
@@ -10,6 +11,13 @@ namespace {
 
 constexpr int64_t kMinQuotaUs = 1000;
 constexpr int64_t kMaxWeight = 10000;
+
+/// `value * factor / 1000`, at most the greatest number: what a pod asks for may be absurd.
+int64_t Thousandths(int64_t value, int64_t factor) {
+  __extension__ using Wide = __int128;
+  constexpr Wide kMost = std::numeric_limits<int64_t>::max();
+  return static_cast<int64_t>(std::min(static_cast<Wide>(value) * factor / 1000, kMost));
+}
 
 std::string OrMax(int64_t value) { return value < 0 ? "max" : fmt::format("{}", value); }
 
@@ -43,12 +51,12 @@ void AddV2(const Limits& limits, std::vector<Setting>& out) {
 }  // namespace
 
 int64_t CpuShares(int64_t millicores) {
-  return std::clamp(millicores * 1024 / 1000, kMinShares, kMaxShares);
+  return std::clamp(Thousandths(millicores, 1024), kMinShares, kMaxShares);
 }
 
 int64_t CpuQuota(int64_t millicores, int64_t period_us) {
   if (millicores == 0) return 0;
-  return std::max(millicores * period_us / 1000, kMinQuotaUs);
+  return std::max(Thousandths(millicores, period_us), kMinQuotaUs);
 }
 
 int64_t CpuWeight(int64_t shares) {

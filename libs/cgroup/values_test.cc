@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace splitlet::cgroup {
 namespace {
 
 using testing::ElementsAre;
+
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 
 TEST(CgroupValues, SharesAndWeights) {
   const struct {
@@ -18,7 +22,8 @@ TEST(CgroupValues, SharesAndWeights) {
                 {1000, 1024, 39},
                 {1500, 1536, 59},
                 {256'000, 262'144, 10'000},
-                {1'000'000, 262'144, 10'000}};
+                {1'000'000, 262'144, 10'000},
+                {kMost, 262'144, 10'000}};
   for (const auto& c : kCases) {
     EXPECT_EQ(CpuShares(c.millicores), c.shares) << c.millicores;
     EXPECT_EQ(CpuWeight(c.shares), c.weight) << c.shares;
@@ -31,6 +36,8 @@ TEST(CgroupValues, Quotas) {
   EXPECT_EQ(CpuQuota(5, 100'000), 1000) << "the kernel's least";
   EXPECT_EQ(CpuQuota(1500, 100'000), 150'000);
   EXPECT_EQ(CpuQuota(500, 5000), 2500);
+  EXPECT_EQ(CpuQuota(kMost, 100), kMost / 10);
+  EXPECT_EQ(CpuQuota(kMost, 100'000), kMost);
 }
 
 TEST(CgroupValues, FilesOfEachVersion) {

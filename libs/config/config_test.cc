@@ -4,13 +4,11 @@
 
 #include "libs/config/kubelet_config.h"
 #include "libs/config/scalars.h"
+#include "libs/config/test_head.h"
 #include "libs/config/volume_stats.h"
 
 namespace splitlet::config {
 namespace {
-
-constexpr const char* kHead =
-    "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
 
 /// What Load says of a document that stands below the two lines of the head.
 std::string ErrorOf(const std::string& body) {
@@ -349,8 +347,8 @@ TEST(ConfigFile, FieldsWithoutEffectAreNamed) {
                     "evictionSoftGracePeriod: {memory.available: 1m}\nport: 10250\n"
                     "kernelMemcgNotification: true\nsplitlet: {offlineStart: true}\n"),
             (Paths{"oomScoreAdj", "kernelMemcgNotification"}));
-  EXPECT_EQ(ignored("enforceNodeAllocatable: [pods]\npodPidsLimit: -1\ncgroupRoot: /a\n"),
-            (Paths{"cgroupRoot", "enforceNodeAllocatable"}));
+  EXPECT_EQ(ignored("podPidsLimit: -1\ncgroupRoot: /a\ncgroupsPerQOS: false\n"),
+            Paths{"cgroupRoot"});
 }
 
 TEST(ConfigFile, TheEndOfPodsWithTheNodeMakesSense) {
@@ -482,9 +480,29 @@ TEST(ConfigFile, CgroupsOfWhatIsReserved) {
   EXPECT_EQ(Loaded("systemReservedCgroup: /x\n").system_reserved_cgroup.enforced, Enforced::kNot);
 }
 
+TEST(ConfigFile, PodsHaveCgroupsAsInAKubelet) {
+  const struct {
+    const char* body;
+    bool cluster, standalone;
+  } kCases[] = {
+      {"", true, false},
+      {"cgroupsPerQOS: true\n", true, true},
+      {"cgroupsPerQOS: false\nenforceNodeAllocatable: [none]\n", false, false},
+      {"splitlet: {machineSetup: false}\n", false, false},
+      {"splitlet: {machineSetup: true}\n", true, false},
+      {"cgroupsPerQOS: true\nsplitlet: {machineSetup: false}\n", true, true},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.body);
+    const auto config = Loaded(c.body);
+    EXPECT_EQ(config.HasPodCgroups(/*has_api_server=*/true), c.cluster);
+    EXPECT_EQ(config.HasPodCgroups(/*has_api_server=*/false), c.standalone);
+  }
+}
+
 TEST(ConfigFile, ProtectionThatCannotBeGivenIsRefused) {
   ExpectErrors({
-      {"a limit of processes", "podPidsLimit: 100\n",
+      {"a limit of processes", "podPidsLimit: 100\ncgroupsPerQOS: false\n",
        "podPidsLimit: it needs cgroupsPerQOS: true (line 3)"},
       {"a root that slices cannot name",
        "cgroupsPerQOS: true\ncgroupDriver: systemd\ncgroupRoot: /a_b\n",
@@ -502,10 +520,11 @@ TEST(ConfigFile, ProtectionThatCannotBeGivenIsRefused) {
        "topologyManagerPolicy: single-numa-node asks for more than this version can give: the "
        "managers of CPUs, memory and topology are not built yet (line 3)"},
       {"room that is kept for the system by force",
-       "enforceNodeAllocatable: [pods, system-reserved]\nsystemReservedCgroup: /sys\n",
-       "enforceNodeAllocatable: system-reserved needs cgroupsPerQOS: true (line 3)"},
+       "enforceNodeAllocatable: [system-reserved]\nsystemReservedCgroup: /sys\ncgroupsPerQOS: "
+       "false\n",
+       "enforceNodeAllocatable: it needs cgroupsPerQOS: true (line 3)"},
   });
-  for (const char* body : {"podPidsLimit: 5\n", "cpuManagerPolicy: static\n"})
+  for (const char* body : {"podPidsLimit: 5\ncgroupsPerQOS: false\n", "cpuManagerPolicy: static\n"})
     EXPECT_FALSE(KubeletConfig::Load("k.yaml", kHead + std::string(body), Reading::kLenient).ok())
         << body;
 }

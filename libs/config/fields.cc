@@ -46,8 +46,9 @@ constexpr std::string_view kSignals =
 constexpr std::string_view kTlsVersions = "VersionTLS10|VersionTLS11|VersionTLS12|VersionTLS13";
 
 constexpr std::string_view kApi = "with `--kubeconfig`";
+constexpr std::string_view kGo = "what it serves is of a Go program, and not there: 404; off: 405";
 constexpr std::string_view kSetUp = "with `splitlet.machineSetup`";
-constexpr std::string_view kWithTree = "with `cgroupsPerQOS: true`";
+constexpr std::string_view kWithTree = "with `cgroupsPerQOS`";
 constexpr std::string_view kReservedCgroups = "processes of the system are not moved to a cgroup";
 constexpr std::string_view kWithReserved =
     "with `enforceNodeAllocatable`; it has to be there when pod-worker starts";
@@ -109,10 +110,8 @@ constexpr auto kFields = std::to_array<Field>({
     {"enableDebuggingHandlers", kBool, kCounts},
     Never({"enableContentionProfiling", kBool}, "it looks into a Go program, and this is none",
           "false"),
-    Never({"enableProfilingHandler", kBool, kCounts},
-          "it looks into a Go program, and this is none", "false"),
-    Never({"enableDebugFlagsHandler", kBool, kCounts},
-          "it looks into a Go program, and this is none", "false"),
+    Works({"enableProfilingHandler", kBool, kCounts}, kGo),
+    Works({"enableDebugFlagsHandler", kBool, kCounts}, kGo),
     {"enableSystemLogHandler", kBool, kCounts},
     {"enableSystemLogQuery", kBool, kCounts},
     {"streamingConnectionIdleTimeout", kDuration},
@@ -134,7 +133,7 @@ constexpr auto kFields = std::to_array<Field>({
     {"registerWithTaints[].value", kString},
     {"registerWithTaints[].effect", kString, kCounts, "NoSchedule|PreferNoSchedule|NoExecute"},
     Works({"providerID", kString}, kApi),
-    NotYet({"podCIDR", kString}, "the runtime is not told"),
+    Works({"podCIDR", kString}, "that of the Node counts, once it has one"),
     Works({"nodeStatusUpdateFrequency", kDuration, kUnset, "", 0, kMax}, kApi),
     Works({"nodeStatusReportFrequency", kDuration, kUnset, "", 0, kMax}, kApi),
     Works({"nodeLeaseDurationSeconds", kInt, kUnset, "", 1, kInt32Max}, kApi),
@@ -180,9 +179,11 @@ constexpr auto kFields = std::to_array<Field>({
     // cgroups, resources, managers.
     Works({"cgroupRoot", kString}, kWithTree),
     Works({"cgroupsPerQOS", kBool, kCounts},
-          "only when it says true; unset, runtimes place pods, where a kubelet does"),
+          "unset: true, as in a kubelet, with `--kubeconfig` where `splitlet.machineSetup` is not "
+          "false; else "
+          "runtimes place pods"),
     Works({"cgroupDriver", kString, kUnset, "cgroupfs|systemd"},
-          "with `cgroupsPerQOS: true`; it has to be the runtime's, which is not asked"),
+          "with `cgroupsPerQOS`, of a runtime that does not say its own (containerd before 2.0)"),
     Never({"kubeletCgroups", kString}, "the supervisor places each process in a cgroup"),
     NotYet({"systemCgroups", kString}, kReservedCgroups),
     {"systemReserved", kQuantityMap, kUnset, kReserved},
@@ -192,7 +193,7 @@ constexpr auto kFields = std::to_array<Field>({
     Works({"enforceNodeAllocatable", kStrings, kUnset,
            "none|pods|system-reserved|system-reserved-compressible|kube-reserved|kube-reserved-"
            "compressible"},
-          "with `cgroupsPerQOS: true`, which all but pods and none need"),
+          "with `cgroupsPerQOS`, which all but pods and none need"),
     Works({"reservedSystemCPUs", kString},
           "in what is allocatable; `kubeReserved.cpu` counts no more beside it"),
     Works({"qosReserved", kPercentMap, kUnset, "memory"},
@@ -216,7 +217,7 @@ constexpr auto kFields = std::to_array<Field>({
     {"cpuCFSQuotaPeriod", kDuration, kCounts, "", kMillisecond, kSecond},
     {"maxPods", kInt, kUnset, "", 0, kInt32Max},
     {"podsPerCore", kInt, kUnset, "", 0, kInt32Max},
-    Works({"podPidsLimit", kInt, kCounts}, "with `cgroupsPerQOS: true`; refused without"),
+    Works({"podPidsLimit", kInt, kCounts}, "with `cgroupsPerQOS`; refused without"),
     Works({"singleProcessOOMKill", kBool, kCounts}, "false needs version 2 of cgroups"),
     Works({"memoryThrottlingFactor", kFloat, kCounts}, kMemoryQos),
     Works({"memoryReservationPolicy", kString, kUnset, "None|TieredReservation"},
@@ -236,9 +237,10 @@ constexpr auto kFields = std::to_array<Field>({
           "limits of pods and of emptyDir volumes; what is allocatable counts ephemeral storage "
           "either way"),
     // Eviction, shutdown, diagnostics.
-    Works({"evictionHard", kThresholds, kUnset, kSignals},
-          "conditions of the node, refusal and eviction of pods, what is allocatable; containerfs "
-          "and allocatableMemory are not measured"),
+    Works(
+        {"evictionHard", kThresholds, kUnset, kSignals},
+        "conditions of the node, refusal and eviction of pods, what is allocatable; containerfs is "
+        "not measured, allocatableMemory where pods are limited to what is allocatable"),
     Works({"evictionSoft", kThresholds, kUnset, kSignals}, "as evictionHard"),
     {"evictionSoftGracePeriod", kDurationMap, kUnset, kSignals, 0, kMax},
     {"evictionMinimumReclaim", kThresholds, kCounts, kSignals},

@@ -3,11 +3,10 @@
 #include "libs/base/mutate.h"
 #include "libs/config/kubelet_config.h"
 #include "libs/config/scalars.h"
+#include "libs/config/test_head.h"
 
 namespace splitlet::config {
 namespace {
-
-const std::string kHead = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
 
 const std::vector<std::string> kDocuments = {
     kHead +

@@ -191,7 +191,7 @@ KubeletConfig::ReservedCgroup ReservedOf(const ConfigReader& read, const std::st
 }
 
 void FillCgroups(KubeletConfig& c, const ConfigReader& read) {
-  Take(c.cgroups_per_qos, read.Bool("cgroupsPerQOS"));
+  c.cgroups_per_qos = read.Bool("cgroupsPerQOS");
   if (const auto root = read.String("cgroupRoot"); root && !root->empty()) c.cgroup_root = *root;
   if (const auto driver = read.String("cgroupDriver"); driver && !driver->empty())
     c.cgroup_driver = *driver;
@@ -200,10 +200,8 @@ void FillCgroups(KubeletConfig& c, const ConfigReader& read) {
   c.enforce_allocatable = enforced.empty() || std::ranges::find(enforced, "pods") != enforced.end();
   c.system_reserved_cgroup = ReservedOf(read, "systemReservedCgroup", "system-reserved");
   c.kube_reserved_cgroup = ReservedOf(read, "kubeReservedCgroup", "kube-reserved");
-  if (c.cgroups_per_qos) return;
-  if (c.cgroup_root != "/") c.without_effect.emplace_back("cgroupRoot");
-  if (!enforced.empty() && c.enforce_allocatable)
-    c.without_effect.emplace_back("enforceNodeAllocatable");
+  if (!c.cgroups_per_qos.value_or(true) && c.cgroup_root != "/")
+    c.without_effect.emplace_back("cgroupRoot");
 }
 
 void FillContainers(KubeletConfig& c, const ConfigReader& read) {

@@ -75,9 +75,10 @@ class KubeletConfig {
   std::map<std::string, std::string> system_reserved, kube_reserved;
   std::string reserved_system_cpus;  // "0-1,4"; empty: none
   // Cgroups of pods.
-  bool cgroups_per_qos = false;  // a kubelet's default is true
+  /// A kubelet's default is true; unset: on a node that has an API server and is set up as its own.
+  std::optional<bool> cgroups_per_qos;
   std::string cgroup_root = "/";
-  std::string cgroup_driver = "cgroupfs";  // or "systemd"
+  std::string cgroup_driver = "cgroupfs";  // or "systemd"; of a runtime that does not say its own
   int64_t pod_pids_limit = -1;             // below 1: none
   bool enforce_allocatable = true;         // on all pods together
   struct ReservedCgroup {
@@ -184,6 +185,10 @@ class KubeletConfig {
   std::string passed_over;
   /// Fields that the file sets and that do nothing here, in the order of docs/configuration.md.
   std::vector<std::string> without_effect;
+
+  bool HasPodCgroups(bool has_api_server) const {
+    return cgroups_per_qos.value_or(has_api_server && machine.set_up.value_or(true));
+  }
 
   static StatusOr<KubeletConfig> Load(const std::string& path, const std::string& content,
                                       Reading reading);

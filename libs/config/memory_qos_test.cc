@@ -3,11 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "libs/config/kubelet_config.h"
+#include "libs/config/test_head.h"
 
 namespace splitlet::config {
 namespace {
-
-const std::string kHead = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
 
 TEST(MemoryQosOfAFile, OffUnlessItsGateIsOn) {
   const struct {

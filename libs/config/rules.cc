@@ -107,8 +107,6 @@ class Rules {
       if (!plain && !compressible) continue;
       if (read_.String(cgroup).value_or("").empty())
         Add(kKey, fmt::format("{} needs {}", family, cgroup));
-      else if (!read_.Bool("cgroupsPerQOS").value_or(false))
-        Add(kKey, fmt::format("{} needs cgroupsPerQOS: true", family));
     }
     const bool enforces = !kinds.empty() && !kinds.contains("none");
     if (enforces && !read_.Bool("cgroupsPerQOS").value_or(true))
@@ -121,7 +119,7 @@ class Rules {
   }
 
   void CheckTree() {
-    const bool tree = read_.Bool("cgroupsPerQOS").value_or(false);
+    const bool tree = read_.Bool("cgroupsPerQOS").value_or(true);
     if (read_.Int("podPidsLimit").value_or(0) > 0 && !tree)
       Add("podPidsLimit", "it needs cgroupsPerQOS: true");
     const std::string root = read_.String("cgroupRoot").value_or("/");

@@ -79,9 +79,9 @@ bool TakeSign(std::string_view& text) {
 }
 
 int64_t Clamp(long double value) {
-  constexpr auto kMax = std::numeric_limits<int64_t>::max();
-  if (value >= static_cast<long double>(kMax)) return kMax;
-  if (value <= -static_cast<long double>(kMax)) return -kMax;
+  constexpr auto kLargest = std::numeric_limits<int64_t>::max();
+  if (value >= static_cast<long double>(kLargest)) return kLargest;
+  if (value <= -static_cast<long double>(kLargest)) return -kLargest;
   return static_cast<int64_t>(value);
 }
 

@@ -49,7 +49,7 @@ bool AllAmong(std::string_view words, const YAML::Node& value) {
          });
 }
 
-std::string Shown(const YAML::Node& value) {
+std::string ValuesOf(const YAML::Node& value) {
   if (value.IsScalar()) return value.Scalar();
   std::string text;
   for (const YAML::Node& item : value)
@@ -100,10 +100,10 @@ Unmet FindUnmet(const YAML::Node& document) {
     if (field.allowed.empty() || AllAmong(field.allowed, value)) {
       unmet.ignored.push_back(path);
     } else {
-      unmet.refused.push_back(
-          {path,
-           fmt::format("{} asks for more than this version can give: {}", Shown(value), field.note),
-           value.Mark().is_null() ? 0 : value.Mark().line + 1});
+      unmet.refused.push_back({path,
+                               fmt::format("{} asks for more than this version can give: {}",
+                                           ValuesOf(value), field.note),
+                               value.Mark().is_null() ? 0 : value.Mark().line + 1});
     }
   }
   return unmet;

@@ -10,12 +10,6 @@
 
 namespace splitlet::cri {
 
-namespace {
-
-constexpr int32_t kKilled = 137;
-
-}  // namespace
-
 void FakeRuntime::SetBehaviour(const std::string& pod_uid, const std::string& container,
                                std::vector<ContainerBehaviour> behaviours) {
   const std::lock_guard lock(mutex_);
@@ -86,6 +80,7 @@ size_t FakeRuntime::Hanging() const {
 void FakeRuntime::SetDown(bool down) {
   {
     const std::lock_guard lock(mutex_);
+    if (down && !world_->down) ++world_->downs;
     world_->down = down;
     if (down) world_->EndStreams(Unavailable("the runtime is down"));
   }

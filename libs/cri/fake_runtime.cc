@@ -17,6 +17,13 @@ namespace {
 constexpr Duration kRound = 10ms;
 constexpr Duration kLongestRound = 160ms;  // of hundreds that wait, none may take the machine
 
+/// By label, as a runtime filters; "" is every pod.
+bool IsOfPod(const StringMap& labels, const std::string& uid) {
+  if (uid.empty()) return true;
+  const auto label = labels.find(std::string(kPodUidLabel));
+  return label != labels.end() && label->second == uid;
+}
+
 class AdvancingWaiter final : public Waiter {
  public:
   explicit AdvancingWaiter(FakeClock& clock) : clock_(clock) {}
@@ -215,8 +222,7 @@ StatusOr<std::vector<Sandbox>> FakeRuntime::ListPodSandbox(const std::string& po
   return Serve<Answer>({"ListPodSandbox", pod_uid, deadline}, [&](World& world) -> Answer {
     std::vector<Sandbox> listed;
     for (const auto& [id, entry] : world.sandboxes) {
-      if (pod_uid.empty() || entry.record.pod_uid == pod_uid)
-        listed.push_back(AsListed(entry.record));
+      if (IsOfPod(entry.record.labels, pod_uid)) listed.push_back(AsListed(entry.record));
     }
     std::sort(listed.begin(), listed.end(), IsNewer<Sandbox>);
     return listed;
@@ -238,7 +244,7 @@ StatusOr<std::vector<Container>> FakeRuntime::ListContainers(const ContainerFilt
   return Serve<Answer>({"ListContainers", filter.pod_uid, deadline}, [&](World& world) -> Answer {
     std::vector<Container> listed;
     for (const auto& [id, entry] : world.containers) {
-      const bool of_pod = filter.pod_uid.empty() || world.PodUidOf(entry.record) == filter.pod_uid;
+      const bool of_pod = IsOfPod(entry.record.labels, filter.pod_uid);
       const bool of_sandbox =
           filter.sandbox_id.empty() || entry.record.sandbox_id == filter.sandbox_id;
       if (of_pod && of_sandbox) listed.push_back(AsListed(world.Show(entry)));
@@ -417,14 +423,21 @@ StatusOr<std::string> FakeRuntime::PullImage(const std::string& image,
                                              const runtime::v1::PodSandboxConfig& sandbox_config,
                                              Deadline deadline) {
   PullBehaviour pull;
+  uint64_t downs = 0;
   {
     const std::lock_guard lock(mutex_);
     const auto found = world_->pulls.find(NormalImageName(image));
     if (found != world_->pulls.end()) pull = found->second;
+    downs = world_->downs;
   }
   if (pull.takes > Duration{0}) {
-    RETURN_IF_ERROR(Wait(deadline, clock_.Now() + pull.takes, [] { return false; }), "pull {}",
-                    image);
+    // What it has of the image goes with it.
+    const auto is_lost = [this, downs] {
+      const std::lock_guard lock(mutex_);
+      return world_->downs != downs;
+    };
+    RETURN_IF_ERROR(Wait(deadline, clock_.Now() + pull.takes, is_lost), "pull {}", image);
+    if (is_lost()) return Unavailable("the runtime went while it pulled {}", image);
   }
   using Answer = StatusOr<std::string>;
   const std::string& uid = sandbox_config.metadata().uid();

@@ -191,6 +191,35 @@ TEST_F(FakeRuntimeTest, ImagesArePulledAndMissed) {
   EXPECT_EQ((*runtime_.ImageStatus(*ref, Soon()))->size_bytes, 77u);
 }
 
+TEST_F(FakeRuntimeTest, APullIsLostWithTheRuntimeThatDoesIt) {
+  /// Half of each wait passes, then the runtime is restarted.
+  class Restarting final : public Waiter {
+   public:
+    explicit Restarting(FakeClock& clock) : clock_(clock) {}
+    void WaitFor(Duration max, const std::function<bool()>& done) override {
+      clock_.Advance(max / 2);
+      runtime->SetDown(true);
+      runtime->SetDown(false);
+      if (!done()) clock_.Advance(max - max / 2);
+    }
+    FakeRuntime* runtime = nullptr;
+
+   private:
+    FakeClock& clock_;
+  };
+  Restarting waiter(clock_);
+  FakeRuntime runtime(clock_, {.waiter = &waiter});
+  waiter.runtime = &runtime;
+  runtime.SetPull("busybox", {.takes = 30s});
+  const Clock::Time before = clock_.Now();
+  EXPECT_EQ(runtime.PullImage("busybox", nullptr, pod_.Config(), Soon()).status().code(),
+            StatusCode::kUnavailable);
+  EXPECT_EQ(clock_.Now() - before, 15s);
+  EXPECT_FALSE((*runtime.ImageStatus("busybox", Soon())).has_value());
+  runtime.SetPull("busybox", {});
+  EXPECT_TRUE(runtime.PullImage("busybox", nullptr, pod_.Config(), Soon()).ok());
+}
+
 TEST_F(FakeRuntimeTest, StateSurvivesARestartOfTheRuntime) {
   const ContainerId id = StartOne(runtime_, pod_, "app");
   runtime_.AddForeignPod({"uid-9", "other", "kube-system", {"x"}, {}});

@@ -7,12 +7,6 @@
 #include "libs/base/hash.h"
 
 namespace splitlet::cri {
-namespace {
-
-constexpr std::string_view kPodUidLabel = "io.kubernetes.pod.uid";
-constexpr int32_t kKilled = 137;
-
-}  // namespace
 
 std::string NormalImageName(const std::string& image) {
   if (image.starts_with("sha256:")) return image;

@@ -18,6 +18,9 @@
 
 namespace splitlet::cri {
 
+inline constexpr std::string_view kPodUidLabel = "io.kubernetes.pod.uid";
+inline constexpr int32_t kKilled = 137;
+
 struct FakeRuntime::World {
   struct SandboxEntry {
     Sandbox record;
@@ -101,6 +104,7 @@ struct FakeRuntime::World {
   std::map<std::string, PullBehaviour> pulls;  // by normal name
 
   bool down = false;
+  uint64_t downs = 0;  // how often it went
   int last_fault = 0;
   std::map<int, FaultEntry> faults;
   std::map<std::string, size_t, std::less<>> calls;

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "splitlet/v1/checkpoints.pb.h"
 #include "splitlet/v1/services.pb.h"
 #include "splitlet/v1/stats.pb.h"
 #include "splitlet/v1/streams.pb.h"
@@ -20,7 +21,7 @@ std::vector<std::string> AllMethods() {
   std::vector<std::string> methods;
   for (const auto* file :
        {v1::ListRequest::descriptor()->file(), v1::OpenStreamRequest::descriptor()->file(),
-        v1::NodeStatsRequest::descriptor()->file()})
+        v1::NodeStatsRequest::descriptor()->file(), v1::CheckpointRequest::descriptor()->file()})
     for (int s = 0; s < file->service_count(); ++s)
       for (int m = 0; m < file->service(s)->method_count(); ++m)
         methods.push_back(file->service(s)->full_name() + "/" +
@@ -76,6 +77,7 @@ TEST(Access, EachProcessMayCallWhatTheDesignSaysAndNoMore) {
       "node-api -> pleg: Tables/List",
       "node-api -> pod-worker: PodStreams/OpenStream",
       "node-api -> pod-worker: PodStreams/RunCommand",
+      "node-api -> pod-worker: PodCheckpoints/Checkpoint",
       "node-api -> gc: NodeStats/GetNodeStats",
   };
   for (const auto& [process, uid] : kUsers) {

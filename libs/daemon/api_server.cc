@@ -33,18 +33,28 @@ ApiRate ApiRateOf(int32_t qps, int32_t burst) {
   return {.qps = qps > 0 ? qps : kDefaultQps, .burst = burst > 0 ? burst : kDefaultBurst};
 }
 
+std::string RotatedCertificateOf(const config::KubeletConfig& config, const std::string& cert_dir) {
+  return config.api.rotate_certificates ? cert_dir + "/kubelet-client-current.pem" : std::string();
+}
+
 StatusOr<std::unique_ptr<apiclient::Transport>> ConnectApi(ServiceContext& context,
                                                            ApiPurpose purpose) {
   const Flags& flags = context.flags();
   if (purpose.kubeconfig.empty()) purpose.kubeconfig = flags.kubeconfig;
   if (purpose.kubeconfig.empty()) return std::unique_ptr<apiclient::Transport>();
-  ASSIGN_OR_RETURN(auto transport,
-                   apiclient::Connect({.clock = context.clock(),
-                                       .files = context.files(),
-                                       .log = context.log(),
-                                       .kubeconfig = std::move(purpose.kubeconfig),
-                                       .user_agent = UserAgentOf(flags.process)}),
-                   "API server");
+  // By the bootstrap kubeconfig a node comes that has no certificate yet.
+  const bool own = purpose.kubeconfig == flags.kubeconfig;
+  ASSIGN_OR_RETURN(
+      auto transport,
+      apiclient::Connect(
+          {.clock = context.clock(),
+           .files = context.files(),
+           .log = context.log(),
+           .kubeconfig = std::move(purpose.kubeconfig),
+           .user_agent = UserAgentOf(flags.process),
+           .rotated_certificate =
+               own ? RotatedCertificateOf(context.config(), flags.cert_dir) : std::string()}),
+      "API server");
   if (!purpose.limited) return transport;
   const auto& api = context.config().api;
   const ApiRate rate = ApiRateOf(api.qps, api.burst);

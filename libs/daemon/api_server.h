@@ -32,6 +32,10 @@ struct ApiRate {
 /// What a client makes of a rate that the file sets to 0: no limit it is not.
 ApiRate ApiRateOf(int32_t qps, int32_t burst);
 
+/// The client certificate that status keeps in `cert_dir`: where rotateCertificates is set it is
+/// shown instead of the kubeconfig's own. Empty: not set.
+std::string RotatedCertificateOf(const config::KubeletConfig& config, const std::string& cert_dir);
+
 struct ApiPurpose {
   std::string kubeconfig;  // empty: --kubeconfig
   bool limited = true;     // by kubeAPIQPS and kubeAPIBurst; else by its user, or not at all

@@ -34,6 +34,13 @@ TEST(ApiServer, FormOfWhatIsSent) {
   }
 }
 
+TEST(ApiServer, ARotatedCertificateIsThatOfStatus) {
+  config::KubeletConfig config;
+  EXPECT_EQ(RotatedCertificateOf(config, "/pki"), "");
+  config.api.rotate_certificates = true;
+  EXPECT_EQ(RotatedCertificateOf(config, "/pki"), "/pki/kubelet-client-current.pem");
+}
+
 TEST(ApiServer, ARateOfNothingIsTheClientsOwn) {
   const struct {
     const char* name;

@@ -104,6 +104,15 @@ Status CheckDirectories(const Flags& flags) {
   return CheckRootDirectory(flags);
 }
 
+/// Where its links lead, as the kernel lists what is mounted below it. What is not there yet, or
+/// may not be looked at, stays as it is written.
+Status FollowRootDirectory(Flags& flags) {
+  std::error_code error;
+  const auto real = std::filesystem::weakly_canonical(flags.root_dir, error);
+  if (!error) flags.root_dir = real.string();
+  return CheckRootDirectory(flags);
+}
+
 Status SettleNodeName(Flags& flags, bool given) {
   const std::string name = given ? flags.node_name : HostName();
   flags.node_name = Lower(std::string(Trimmed(name)));
@@ -181,6 +190,7 @@ StatusOr<CommandLine> ParseCommandLine(const std::string& process, int argc,
   line.log_format_given = app.count("--log-format") > 0;
   line.log_level_given = app.count("--log-level") > 0;
   RETURN_IF_ERROR(CheckDirectories(line.flags), "flags");
+  RETURN_IF_ERROR(FollowRootDirectory(line.flags), "flags");
   RETURN_IF_ERROR(CheckNodeIps(line.flags.node_ips), "flags");
   RETURN_IF_ERROR(CheckApiFlags(line.flags), "flags");
   ASSIGN_OR_RETURN(line.flags.node_labels, kube::ParseNodeLabels(labels), "flags: --node-labels");

@@ -2,20 +2,20 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "libs/base/mutate.h"
 #include "libs/config/kubelet_config.h"
+#include "libs/config/test_head.h"
 
 namespace splitlet::daemon {
 namespace {
 
+using config::kHead;
 using config::KubeletConfig;
 using config::Reading;
-
-constexpr const char* kHead =
-    "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
 
 KubeletConfig Loaded(const std::string& body, const std::string& path = "/etc/k/config.yaml") {
   auto config = KubeletConfig::Load(path, kHead + body, Reading::kLenient);
@@ -80,6 +80,25 @@ TEST(CommandLineFlags, BadOnesAreNamed) {
     EXPECT_NE(Message(line.status()).find(c.part), std::string::npos) << line.status();
     EXPECT_EQ(Message(line.status()).find('\n'), std::string::npos);
   }
+}
+
+TEST(CommandLineFlags, LinksToTheRootDirectoryAreFollowed) {
+  const auto dir = std::filesystem::canonical(testing::TempDir()) / "flags-root-dir";
+  std::filesystem::remove_all(dir);
+  std::filesystem::create_directories(dir / "disk");
+  std::filesystem::create_directory_symlink(dir / "disk", dir / "link");
+  std::filesystem::create_directory_symlink("/", dir / "all");
+  const auto root_dir_for = [](const std::string& given) {
+    const auto line = Parse({"--root-dir", given.c_str()});
+    return line.ok() ? line->flags.root_dir : std::string(Message(line.status()));
+  };
+  const std::string disk = dir / "disk";
+  EXPECT_EQ(root_dir_for(disk), disk);
+  EXPECT_EQ(root_dir_for(dir / "link"), disk);
+  EXPECT_EQ(root_dir_for(dir / "link/kubelet"), disk + "/kubelet") << "it is made later";
+  EXPECT_EQ(root_dir_for("/none/kubelet"), "/none/kubelet");
+  EXPECT_EQ(root_dir_for(dir / "all"), "flags: --root-dir: \"/\" is not a clean path");
+  std::filesystem::remove_all(dir);
 }
 
 TEST(CommandLineFlags, LabelsOfTheNode) {

@@ -14,6 +14,7 @@
 #include "libs/daemon/admin.h"
 #include "libs/exec/on_loop.h"
 #include "libs/rpc/guard.h"
+#include "splitlet/v1/checkpoints.grpc.pb.h"
 #include "splitlet/v1/node_images.grpc.pb.h"
 #include "splitlet/v1/services.grpc.pb.h"
 #include "splitlet/v1/stats.grpc.pb.h"
@@ -69,6 +70,7 @@ std::string NameOf(const grpc::Service& service) {
   is.operator()<v1::SyncLoop>();
   is.operator()<v1::PodWorker>();
   is.operator()<v1::PodStreams>();
+  is.operator()<v1::PodCheckpoints>();
   is.operator()<v1::Pleg>();
   is.operator()<v1::Status>();
   is.operator()<v1::Gc>();

@@ -7,15 +7,14 @@
 #include <string>
 
 #include "libs/config/kubelet_config.h"
+#include "libs/config/test_head.h"
 
 namespace splitlet::daemon {
 namespace {
 
+using config::kHead;
 using config::KubeletConfig;
 using config::Reading;
-
-constexpr const char* kHead =
-    "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
 
 std::string PlanText(const std::string& file, const std::map<std::string, std::string>& variables) {
   KubeletConfig config;

@@ -183,7 +183,7 @@ Status SdError(int result) {
     case ECONNREFUSED:
     case EPIPE:
     case ESHUTDOWN:
-    case ENOENT: return Unavailable(Message(ErrnoStatus(-result)));
+    case ENOENT: return Unavailable(splitlet::Message(ErrnoStatus(-result)));
     case ETIMEDOUT: return DeadlineExceeded("no answer in time");
     default: return ErrnoStatus(-result);
   }

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/fsuid.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -350,6 +351,40 @@ TEST_P(FileSystemContract, AStateDirectoryHasOneId) {
 
 INSTANTIATE_TEST_SUITE_P(Real, FileSystemContract, testing::Values(true));
 INSTANTIATE_TEST_SUITE_P(Fake, FileSystemContract, testing::Values(false));
+
+/// Takes the right to look at what is not its own from this thread.
+class WithoutRights {
+ public:
+  WithoutRights() : before_(::setfsuid(65534)) {}
+  ~WithoutRights() { ::setfsuid(static_cast<uid_t>(before_)); }
+  WithoutRights(const WithoutRights&) = delete;
+  WithoutRights& operator=(const WithoutRights&) = delete;
+
+ private:
+  const int before_;
+};
+
+TEST(RealFiles, AListAsksNothingOfItsEntries) {
+  const TempDir dir;
+  RealFileSystem files;
+  const std::string folder = dir.path() + "/d";
+  ASSERT_TRUE(files.MakeDirs(folder + "/below", 0750).ok());
+  ASSERT_TRUE(files.Replace(folder + "/file", "", {}).ok());
+  ASSERT_TRUE(files.MakeSymlink("x", folder + "/link").ok());
+  ASSERT_EQ(::chmod(dir.path().c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(folder.c_str(), 0444), 0);
+  {
+    const WithoutRights limited;
+    EXPECT_FALSE(files.Stat(folder + "/below", false).ok()) << "as if it hung";
+    const auto entries = files.List(folder);
+    EXPECT_TRUE(entries.ok()) << entries.status();
+    std::vector<FileInfo::Kind> kinds;
+    for (const auto& entry : entries.value_or(std::vector<DirEntry>())) kinds.push_back(entry.kind);
+    using Kind = FileInfo::Kind;
+    EXPECT_EQ(kinds, (std::vector{Kind::kDirectory, Kind::kFile, Kind::kSymlink}));
+  }
+  ASSERT_EQ(::chmod(folder.c_str(), 0750), 0);
+}
 
 TEST(Path, ParentAndName) {
   const struct {

@@ -9,11 +9,10 @@
 #include <memory>
 
 #include "libs/fs/fd.h"
+#include "libs/fs/last_error.h"
 
 namespace splitlet::fs {
 namespace {
-
-Status LastError() { return ErrnoStatus(errno); }
 
 struct CloseGzip {
   void operator()(gzFile_s* file) const { (void)::gzclose(file); }

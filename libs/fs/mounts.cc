@@ -10,14 +10,13 @@
 
 #include "libs/base/fail_point.h"
 #include "libs/fs/fd.h"
+#include "libs/fs/last_error.h"
 #include "libs/fs/open_within.h"
 
 namespace splitlet::fs {
 namespace {
 
 constexpr mode_t kTargetDirMode = 0750, kTargetFileMode = 0640;
-
-Status LastError() { return ErrnoStatus(errno); }
 
 /// It was made by us or is left of another part of the volume.
 Status MakeTarget(const std::string& path, bool directory) {
@@ -35,8 +34,9 @@ Status MakeTarget(const std::string& path, bool directory) {
 
 StatusOr<bool> RealMounts::IsMountPoint(const std::string& path) {
   struct statx info {};
-  if (::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, 0, &info) != 0)
-    return ErrnoStatus(errno);
+  // A server is not asked: it may not answer.
+  constexpr int kFlags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
+  if (::statx(AT_FDCWD, path.c_str(), kFlags, 0, &info) != 0) return ErrnoStatus(errno);
   if ((info.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) == 0)
     return Unimplemented("the kernel does not tell mount points (Linux 5.8 does)");
   return (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;

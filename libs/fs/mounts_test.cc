@@ -14,17 +14,12 @@
 #include <vector>
 
 #include "libs/fs/fake_mounts.h"
+#include "libs/fs/group_of.h"
 #include "libs/fs/real_file_system.h"
 #include "tests/harness/child.h"
 
 namespace splitlet::fs {
 namespace {
-
-class FakeClock final : public Clock {
- public:
-  Time Now() const override { return {1, Duration{0}}; }
-  WallTime WallNow() const override { return {}; }
-};
 
 /// A file system of memory comes and goes with what was written to it.
 void CheckMount(FileSystem& files, Mounts& mounts, const std::string& dir) {
@@ -138,8 +133,8 @@ TEST_F(BindWithin, WhatIsMissingGetsTheModeOfTheVolume) {
   const Status bound = Bind("a/b");
   ::umask(before);
   ASSERT_TRUE(bound.ok()) << bound;
-  EXPECT_EQ(ModeOf(volume_ + "/a"), 02777u);
-  EXPECT_EQ(ModeOf(target_), 02777u);
+  EXPECT_EQ(ModeOf(volume_ + "/a"), 03777u);
+  EXPECT_EQ(ModeOf(target_), 03777u);
   ASSERT_TRUE(files_.Replace(volume_ + "/a/b/file", "seen", {}).ok());
   EXPECT_EQ(files_.Read(target_ + "/file", 10).value_or(""), "seen");
 }
@@ -209,6 +204,18 @@ TEST(Mounts, WhereNothingIsMountedNoRightIsNeeded) {
     ASSERT_TRUE(mounts.Unmount(dir).ok());
   }
   ASSERT_TRUE(files.RemoveTree(dir).ok());
+}
+
+TEST(GroupOf, IsThatOfWhatALinkLeadsTo) {
+  const harness::TempDir dir;
+  RealFileSystem files;
+  ASSERT_TRUE(files.MakeDirs(dir.path() + "/v", 0755).ok());
+  ASSERT_TRUE(files.MakeSymlink("v", dir.path() + "/link").ok());
+  const gid_t group = ::geteuid() == 0 ? 2000 : ::getegid();
+  ASSERT_EQ(::chown((dir.path() + "/v").c_str(), static_cast<uid_t>(-1), group), 0);
+  EXPECT_EQ(GroupOf(dir.path() + "/v").value_or(OfGroup{}), (OfGroup{group, 0755}));
+  EXPECT_EQ(GroupOf(dir.path() + "/link").value_or(OfGroup{}), (OfGroup{group, 0755}));
+  EXPECT_EQ(GroupOf(dir.path() + "/none").status().code(), StatusCode::kNotFound);
 }
 
 }  // namespace

@@ -4,32 +4,24 @@
 #include <fmt/ranges.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <vector>
 
 #include "libs/fs/fd.h"
+#include "libs/fs/last_error.h"
+#include "libs/fs/openat2.h"
 #include "libs/fs/path.h"
 
 namespace splitlet::fs {
 namespace {
 
-constexpr int kMaxTries = 16;
-
-Status LastError() { return ErrnoStatus(errno); }
-
 StatusOr<Fd> OpenBeneath(const Fd& top, const std::string& path, uint64_t flags) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC | flags;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  for (int tries = 0;; ++tries) {
-    Fd fd(static_cast<int>(::syscall(SYS_openat2, top.get(), path.c_str(), &how, sizeof(how))));
-    if (fd.ok()) return fd;
-    // Something on the way was renamed meanwhile; who keeps doing so gets nothing.
-    if (errno != EAGAIN || tries == kMaxTries) return LastError();
-  }
+  return OpenAt2(top, path, how);
 }
 
 /// The kernel's mode of a new directory is cut by the umask, this one is not. What is not ours is
@@ -46,7 +38,7 @@ StatusOr<Fd> MakeDirectory(const Fd& parent, const std::string& name, mode_t mod
 StatusOr<Fd> MakeBeneath(const Fd& top, const std::vector<std::string>& names) {
   struct stat info {};
   if (::fstat(top.get(), &info) != 0) return LastError();
-  const mode_t mode = info.st_mode & (S_ISGID | 0777);
+  const mode_t mode = info.st_mode & (S_ISGID | S_ISVTX | 0777);
   Fd dir(::fcntl(top.get(), F_DUPFD_CLOEXEC, 0));
   if (!dir.ok()) return LastError();
   std::string path;

@@ -4,18 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libs/base/fail_point.h"
 #include "libs/fs/fake_ownership.h"
 #include "libs/fs/real_file_system.h"
 #include "tests/harness/child.h"
 
 namespace splitlet::fs {
 namespace {
-
-class FakeClock final : public Clock {
- public:
-  Time Now() const override { return {1, Duration{0}}; }
-  WallTime WallNow() const override { return {}; }
-};
 
 struct Tree {
   std::string dir;
@@ -99,6 +94,24 @@ TEST(Ownership, AnotherGroupAndTheLinkItself) {
   EXPECT_EQ(GroupOf(dir.path() + "/v/out"), 2000u);
   EXPECT_EQ(GroupOf(dir.path() + "/outside/file"), ::getegid());
   EXPECT_EQ(ModeOf(dir.path() + "/v/a"), 04775u);
+}
+
+/// Killed on the way, the tree does not look as if it had been given.
+TEST(Ownership, TheTopIsGivenLast) {
+  const harness::TempDir dir;
+  RealFileSystem files;
+  RealOwnership ownership;
+  const std::string v = dir.path() + "/v";
+  ASSERT_TRUE(files.MakeDirs(v + "/a/b", 0700).ok());
+  FailPoints points({[] {}, [](int64_t) {}});
+  FailPoints::SetCurrent(&points);
+  ASSERT_TRUE(points.Set("fs.give-to-group.top", "1*return(aborted)->off").ok());
+  EXPECT_FALSE(ownership.GiveToGroup(v, {.group = ::getegid()}).ok());
+  EXPECT_EQ(ModeOf(v), 0700u);
+  EXPECT_EQ(ModeOf(v + "/a/b"), 02770u);
+  EXPECT_TRUE(ownership.GiveToGroup(v, {.group = ::getegid()}).ok());
+  EXPECT_EQ(ModeOf(v), 02770u);
+  FailPoints::SetCurrent(nullptr);
 }
 
 TEST(Ownership, WhatIsTooDeepIsCountedAndTheRestIsDone) {

@@ -8,11 +8,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
+#include <optional>
 #include <utility>
 
 #include "libs/base/fail_point.h"
+#include "libs/fs/dir.h"
 #include "libs/fs/fd.h"
+#include "libs/fs/last_error.h"
 #include "libs/fs/path.h"
 #include "libs/fs/remove_tree.h"
 
@@ -20,13 +22,6 @@ namespace splitlet::fs {
 namespace {
 
 constexpr uint32_t kFolderMode = 0750;
-
-struct CloseDir {
-  void operator()(DIR* dir) const { ::closedir(dir); }
-};
-using Dir = std::unique_ptr<DIR, CloseDir>;
-
-Status LastError() { return ErrnoStatus(errno); }
 
 FileInfo::Kind KindOf(mode_t mode) {
   if (S_ISREG(mode)) return FileInfo::Kind::kFile;
@@ -40,15 +35,26 @@ FileInfo::Kind KindOf(mode_t mode) {
 
 bool IsDotDir(std::string_view name) { return name == "." || name == ".."; }
 
-StatusOr<std::vector<std::string>> NamesIn(DIR* dir) {
-  std::vector<std::string> names;
+/// Unset: the file system does not say.
+std::optional<FileInfo::Kind> KindOf(const dirent& entry) {
+  if (entry.d_type == DT_UNKNOWN) return std::nullopt;
+  return KindOf(static_cast<mode_t>(DTTOIF(entry.d_type)));
+}
+
+struct Named {
+  std::string name;
+  std::optional<FileInfo::Kind> kind;
+};
+
+StatusOr<std::vector<Named>> EntriesOf(DIR* dir) {
+  std::vector<Named> entries;
   errno = 0;
   while (const dirent* entry = ::readdir(dir)) {
-    if (!IsDotDir(entry->d_name)) names.emplace_back(entry->d_name);
+    if (!IsDotDir(entry->d_name)) entries.push_back({entry->d_name, KindOf(*entry)});
     errno = 0;
   }
   if (errno != 0) return LastError();
-  return names;
+  return entries;
 }
 
 Status WriteAll(int fd, std::string_view content) {
@@ -182,19 +188,21 @@ Status RealFileSystem::Replace(const std::string& path, std::string_view content
   return OkStatus();
 }
 
+/// The entries are not looked at where the directory says what they are: something that hangs may
+/// be mounted on one of them.
 StatusOr<std::vector<DirEntry>> RealFileSystem::List(const std::string& path) {
   const Dir dir(::opendir(path.c_str()));
   if (dir == nullptr) return LastError();
-  ASSIGN_OR_RETURN(auto names, NamesIn(dir.get()), "read directory");
-  std::sort(names.begin(), names.end());
+  ASSIGN_OR_RETURN(auto found, EntriesOf(dir.get()), "read directory");
+  std::ranges::sort(found, {}, &Named::name);
   std::vector<DirEntry> entries;
-  for (auto& name : names) {
+  for (auto& [name, kind] : found) {
     struct stat info {};
-    if (::fstatat(::dirfd(dir.get()), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (!kind && ::fstatat(::dirfd(dir.get()), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
       if (errno == ENOENT) continue;  // removed meanwhile
       return LastError();
     }
-    entries.push_back({std::move(name), KindOf(info.st_mode)});
+    entries.push_back({std::move(name), kind.value_or(KindOf(info.st_mode))});
   }
   return entries;
 }

@@ -7,11 +7,12 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
-#include <memory>
 #include <utility>
 #include <vector>
 
+#include "libs/fs/dir.h"
 #include "libs/fs/fd.h"
+#include "libs/fs/last_error.h"
 #include "libs/fs/path.h"
 
 namespace splitlet::fs {
@@ -19,13 +20,6 @@ namespace {
 
 /// Directories open at a time. Each holds a descriptor and the kernel's last batch of entries.
 constexpr size_t kMaxOpen = 8;
-
-Status LastError() { return ErrnoStatus(errno); }
-
-struct CloseDir {
-  void operator()(DIR* dir) const { ::closedir(dir); }
-};
-using Dir = std::unique_ptr<DIR, CloseDir>;
 
 /// Names of pods go into messages: without what a terminal or a record would choke on.
 std::string Shown(const char* name) {

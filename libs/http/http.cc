@@ -7,17 +7,12 @@
 
 #include "libs/base/cancel.h"
 #include "libs/http/curl_library.h"
+#include "libs/http/lower.h"
 
 namespace splitlet::http {
 namespace {
 
 constexpr int kMaxRedirects = 10;
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
-}
 
 /// What libcurl's callbacks fill and ask.
 struct Sink {

@@ -11,6 +11,8 @@
 #include <charconv>
 #include <utility>
 
+#include "libs/http/lower.h"
+
 namespace splitlet::http {
 namespace {
 
@@ -18,12 +20,6 @@ constexpr int kMaxRequests = 10;
 constexpr size_t kMaxHead = 64u << 10;
 constexpr long kBuffer = 4096;
 constexpr long kUploadBuffer = 16384;
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
-}
 
 std::string_view Trim(std::string_view text) {
   const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };

@@ -1,9 +1,12 @@
 #pragma once
 
-/// What a stream has written and the connection has not yet sent.
+/// What a stream has written and the connection has not yet sent. Two buffers change hands: one is
+/// filled while the other is sent, and both keep their room, so that a long stream makes no memory
+/// anew.
 /// Threads: any.
 /// Errors:  none; what is put once nobody reads is refused.
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -16,52 +19,60 @@ namespace splitlet::https {
 
 class ChunkQueue {
  public:
-  static constexpr size_t kRoom = 256 << 10;
+  static constexpr size_t kRoom = 64 << 10;  // of the buffer that is filled
+  /// So many bytes before those of a buffer are for the head of a chunk: digits and a line break.
+  static constexpr size_t kHead = 16 + 2;
 
   enum class Put { kGone, kQueued, kWakes };  // kWakes: the connection has to be told
   Put Add(std::string_view bytes, bool last) {
     const std::lock_guard lock(mutex_);
     if (gone_ || ended_) return Put::kGone;
     if (bytes.empty() && !last) return Put::kQueued;
-    bytes_ += bytes;
+    if (buffer_.empty() && !bytes.empty()) buffer_.assign(kHead, ' ');
+    buffer_ += bytes;
     ended_ = last;
     return std::exchange(told_, true) ? Put::kQueued : Put::kWakes;
   }
   bool WaitForRoom() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return gone_ || bytes_.size() + sending_ < kRoom; });
+    changed_.wait(lock, [this] { return gone_ || buffer_.size() < kRoom; });
     return !gone_;
   }
-  bool gone() const {
-    const std::lock_guard lock(mutex_);
-    return gone_;
-  }
+  bool gone() const { return gone_; }  // asked for each line
 
   // Of the connection.
-  struct Taken {
-    std::string bytes;
-    bool last = false;  // nothing comes after it
-  };
-  Taken Take() {
+
+  /// Gives `buffer` away to be filled, for the one that is: empty, or kHead and then bytes. True:
+  /// nothing comes after it.
+  bool Take(std::string& buffer) {
     const std::lock_guard lock(mutex_);
-    sending_ = bytes_.size();
+    buffer.clear();
+    buffer_.swap(buffer);
     told_ = false;
     changed_.notify_all();
-    return {std::exchange(bytes_, {}), ended_};
+    return ended_;
   }
   void SetGone() {
     const std::lock_guard lock(mutex_);
     gone_ = true;
-    bytes_.clear();
+    buffer_ = {};
     changed_.notify_all();
+  }
+  /// Makes a chunk of what was taken, which is not empty, in its place. Returns where it begins.
+  static size_t MakeChunk(std::string& buffer) {
+    const std::string head = fmt::format("{:x}\r\n", buffer.size() - kHead);
+    const size_t begin = kHead - head.size();
+    buffer.replace(begin, head.size(), head);
+    buffer += "\r\n";
+    return begin;
   }
 
  private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::string bytes_;
-  size_t sending_ = 0;
-  bool told_ = false, ended_ = false, gone_ = false;
+  std::string buffer_;
+  bool told_ = false, ended_ = false;
+  std::atomic<bool> gone_{false};  // set by mutex
 };
 
 }  // namespace splitlet::https

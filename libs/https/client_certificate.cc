@@ -46,21 +46,25 @@ class StoreAuthority final : public ClientAuthority {
  public:
   explicit StoreAuthority(Store store) : store_(std::move(store)) {}
 
-  std::optional<ClientCertificate> Verify(SSL* connection) const override {
+  StatusOr<std::optional<ClientCertificate>> Verify(SSL* connection) const override {
     const Certificate own(SSL_get1_peer_certificate(connection));
-    if (own == nullptr || !IsSigned(own.get(), SSL_get_peer_cert_chain(connection)))
-      return std::nullopt;
+    if (own == nullptr) return std::optional<ClientCertificate>();
+    RETURN_IF_ERROR(CheckSigned(own.get(), SSL_get_peer_cert_chain(connection)),
+                    "client certificate");
     return Describe(*own);
   }
 
  private:
-  bool IsSigned(X509* certificate, STACK_OF(X509) * others) const {
+  Status CheckSigned(X509* certificate, STACK_OF(X509) * others) const {
     const StoreContext context(X509_STORE_CTX_new());
-    if (X509_STORE_CTX_init(context.get(), store_.get(), certificate, others) != 1) return false;
+    if (X509_STORE_CTX_init(context.get(), store_.get(), certificate, others) != 1)
+      return Internal("{}", TakeOpenSslError());
     X509_STORE_CTX_set_purpose(context.get(), X509_PURPOSE_SSL_CLIENT);
     const bool is_signed = X509_verify_cert(context.get()) == 1;
     ERR_clear_error();
-    return is_signed;
+    if (is_signed) return OkStatus();
+    return Unauthenticated("{}",
+                           X509_verify_cert_error_string(X509_STORE_CTX_get_error(context.get())));
   }
 
   const Store store_;
@@ -92,7 +96,7 @@ StatusOr<std::vector<Certificate>> ReadCertificates(const std::string& pem) {
   return all;
 }
 
-std::optional<ClientCertificate> Describe(X509& certificate) {
+StatusOr<std::optional<ClientCertificate>> Describe(X509& certificate) {
   ClientCertificate who;
   int uids = 0;
   const X509_NAME* name = X509_get_subject_name(&certificate);
@@ -107,9 +111,11 @@ std::optional<ClientCertificate> Describe(X509& certificate) {
       ++uids;
     }
   }
-  if (who.common_name.empty() || uids > 1 || (uids == 1 && who.uid.empty())) return std::nullopt;
+  if (who.common_name.empty()) return std::optional<ClientCertificate>();
+  if (uids > 1 || (uids == 1 && who.uid.empty()))
+    return Unauthenticated("client certificate: its uid is no single text");
   who.sha256 = Sha256Of(certificate);
-  return who;
+  return std::optional(std::move(who));
 }
 
 StatusOr<std::shared_ptr<const ClientAuthority>> MakeClientAuthority(const std::string& ca_pem) {

@@ -28,8 +28,8 @@ using Certificate = std::unique_ptr<X509, OpenSslFree<&X509_free>>;
 /// All that a file of them holds, at least one.
 StatusOr<std::vector<Certificate>> ReadCertificates(const std::string& pem);
 
-/// None: it names nobody, or its uid is no single text.
-std::optional<ClientCertificate> Describe(X509& certificate);
+/// None: it names nobody. UNAUTHENTICATED: its uid is no single text.
+StatusOr<std::optional<ClientCertificate>> Describe(X509& certificate);
 
 /// The last error of OpenSSL on this thread, as a text for people; clears what is there.
 std::string TakeOpenSslError();

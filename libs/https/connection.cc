@@ -3,6 +3,7 @@
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/rfc7230.hpp>
 #include <boost/beast/http/status.hpp>
+#include <iterator>
 #include <utility>
 
 #include "libs/https/chunk_queue.h"
@@ -16,9 +17,17 @@ using boost::system::error_code;
 
 constexpr size_t kMaxAhead = 64 << 10;  // read of a client that does not wait for its answer
 constexpr size_t kPieceBytes = 64 << 10;
+// Each takes far more room than its bytes: a short one of four bytes a hundred and more.
+constexpr auto kMaxFields = 256;
 constexpr Duration kCloseLimit = std::chrono::seconds{2};
 
 std::string TextOf(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+template <class Parser>
+bool HasTooManyFields(const Parser& parser) {
+  const auto& fields = parser.get();
+  return std::distance(fields.begin(), fields.end()) > kMaxFields;
+}
 
 /// Answers by what it posts to the connection's thread.
 class ConnectionResponder final : public Responder {
@@ -210,7 +219,10 @@ void Connection::Parse() {
   error_code error;
   const size_t used = parser_->put(asio::buffer(pending_), error);
   pending_.erase(0, used);
+  if (pending_.empty()) pending_.shrink_to_fit();
   if (error && error != http::error::need_more) return Refuse(error);
+  if (parser_->is_header_done() && HasTooManyFields(*parser_))
+    return Refuse(http::error::header_limit);
   if (parser_->is_done()) return Handle();
   const bool asks = parser_->is_header_done() && !continued_ &&
                     parser_->get()[http::field::expect] == "100-continue";
@@ -231,6 +243,7 @@ void Connection::Refuse(error_code error) {
   keep_alive_ = false;
   answered_ = false;
   head_only_ = false;
+  parser_.reset();
   Send(++request_, {.code = code,
                     .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
                     .body = fmt::format("{}\n", error.message())});
@@ -246,14 +259,20 @@ Request Connection::TakeRequest() {
                   .body = got.body(),
                   .peer = peer_,
                   .tls = wire_->ssl() != nullptr,
-                  .client = std::nullopt};
+                  .client = std::nullopt,
+                  .bad_client = ""};
   const auto mark = request.target.find('?');
   request.path = request.target.substr(0, mark);
   if (mark != std::string::npos) request.query = request.target.substr(mark + 1);
   for (const auto& field : got)
     request.headers.emplace_back(TextOf(field.name_string()), TextOf(field.value()));
-  if (request.tls && core_->authority != nullptr)
-    request.client = core_->authority->Verify(wire_->ssl());
+  if (request.tls && core_->authority != nullptr) {
+    auto client = core_->authority->Verify(wire_->ssl());
+    if (client.ok())
+      request.client = *std::move(client);
+    else
+      request.bad_client = Message(client.status());
+  }
   return request;
 }
 
@@ -299,7 +318,8 @@ void Connection::Send(uint64_t request, Answer answer) {
 void Connection::WritePiece(size_t from) {
   writing_ = true;
   Arm(queue_ == nullptr ? core_->options.write_limit : core_->options.stream_limit);
-  const size_t size = std::min(kPieceBytes, outgoing_.size() - from);
+  const size_t rest = outgoing_.size() - from;
+  const size_t size = queue_ == nullptr ? std::min(kPieceBytes, rest) : rest;
   wire_->Write(asio::buffer(outgoing_.data() + from, size),
                [self = shared_from_this(), next = from + size](error_code error, size_t) {
                  if (self->state_ == State::kCut) return;
@@ -334,19 +354,18 @@ void Connection::Begin(uint64_t request, Answer head, std::shared_ptr<ChunkQueue
 
 void Connection::Pump(const std::shared_ptr<ChunkQueue>& queue) {
   if (state_ != State::kAnswering || queue != queue_ || writing_) return;
-  ChunkQueue::Taken taken = queue_->Take();
-  outgoing_.clear();
-  if (!taken.bytes.empty())
-    outgoing_ = chunked_ ? fmt::format("{:x}\r\n{}\r\n", taken.bytes.size(), taken.bytes)
-                         : std::move(taken.bytes);
-  if (taken.last) {
+  const bool last = queue_->Take(outgoing_);
+  size_t begin = 0;
+  if (!outgoing_.empty())
+    begin = chunked_ ? ChunkQueue::MakeChunk(outgoing_) : size_t{ChunkQueue::kHead};
+  if (last) {
     queue_->SetGone();
     queue_.reset();
     on_gone_ = nullptr;
     if (chunked_) outgoing_ += "0\r\n\r\n";
     if (outgoing_.empty()) return Finish();
   }
-  if (!outgoing_.empty()) WritePiece(0);
+  if (!outgoing_.empty()) WritePiece(begin);
 }
 
 void Connection::Finish() {

@@ -1,6 +1,7 @@
 #include "libs/https/server.h"
 
 #include <algorithm>
+#include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cctype>
 #include <thread>
@@ -15,6 +16,13 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 using tcp = asio::ip::tcp;
+
+/// "10.0.0.7", also of one that came to a socket of IPv6.
+std::string TextOf(const asio::ip::address& peer) {
+  const bool mapped = peer.is_v6() && peer.to_v6().is_v4_mapped();
+  if (!mapped) return peer.to_string();
+  return asio::ip::make_address_v4(asio::ip::v4_mapped, peer.to_v6()).to_string();
+}
 
 class AsioServer final : public Server {
  public:
@@ -40,6 +48,7 @@ class AsioServer final : public Server {
   void Stop(Duration grace) override;
 
  private:
+  error_code Open(const tcp::endpoint& endpoint);
   void Accept();
   void AcceptLater();
   void Take(tcp::socket socket, const tcp::endpoint& peer);
@@ -59,16 +68,29 @@ Status AsioServer::Listen() {
   error_code error;
   const auto address = asio::ip::make_address(core_->options.address, error);
   if (error) return InvalidArgument("\"{}\" is not an IP address", core_->options.address);
-  const tcp::endpoint endpoint(address, core_->options.port);
-  acceptor_.open(endpoint.protocol(), error);
-  if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
-  if (!error) acceptor_.bind(endpoint, error);
-  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+  const uint16_t port = core_->options.port;
+  if (address.is_unspecified()) error = Open({asio::ip::address_v6::any(), port});
+  // A machine without IPv6 still has the other; a port that is taken is taken.
+  const bool alone = error && error != asio::error::address_in_use;
+  if (!address.is_unspecified() || (alone && address.is_v4())) error = Open({address, port});
   if (error) return ErrnoStatus(error.value());
   port_ = acceptor_.local_endpoint(error).port();
   Accept();
   thread_ = std::thread([core = core_] { core->Run(); });
   return OkStatus();
+}
+
+/// IPv6's "any" takes IPv4 in as well.
+error_code AsioServer::Open(const tcp::endpoint& endpoint) {
+  error_code error, ignored;
+  acceptor_.close(ignored);
+  acceptor_.open(endpoint.protocol(), error);
+  if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+  if (!error && endpoint.address().is_v6() && endpoint.address().is_unspecified())
+    acceptor_.set_option(asio::ip::v6_only(false), error);
+  if (!error) acceptor_.bind(endpoint, error);
+  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+  return error;
 }
 
 void AsioServer::Accept() {
@@ -100,7 +122,7 @@ void AsioServer::Take(tcp::socket socket, const tcp::endpoint& peer) {
       core_->options.tls ? MakeTlsWire(std::move(socket), tls_) : MakePlainWire(std::move(socket));
   auto& all = core_->connections;
   const auto place = all.insert(
-      all.end(), std::make_shared<Connection>(core_, std::move(wire), peer.address().to_string()));
+      all.end(), std::make_shared<Connection>(core_, std::move(wire), TextOf(peer.address())));
   ++core_->count;
   // A copy: one that fails at once leaves the list while it starts.
   const std::shared_ptr<Connection> connection = *place;

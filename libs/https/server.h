@@ -35,6 +35,7 @@ struct Request {
   std::string peer;  // the client's IP address
   bool tls = false;
   std::optional<ClientCertificate> client;  // by the authority that the server has now
+  std::string bad_client;                   // why the one that is shown counts for nothing
   bool head_only() const { return method == "HEAD"; }
   /// The first of that name, whatever its case; empty: none.
   std::string_view Header(std::string_view name) const;
@@ -87,11 +88,11 @@ class Responder {
 using Handler = std::function<void(Request request, std::shared_ptr<Responder> responder)>;
 
 struct ServerOptions {
-  std::string address = "127.0.0.1";  // an IP address
+  std::string address = "127.0.0.1";  // an IP address; 0.0.0.0 and ::, both families
   uint16_t port = 0;                  // 0: any
   bool tls = true;
-  size_t max_connections = 1000;  // above: the oldest stranger is cut; without one, the newest
-  size_t max_header_bytes = 64 << 10;
+  size_t max_connections = 1000;       // above: the oldest stranger is cut; without one, the newest
+  size_t max_header_bytes = 64 << 10;  // in at most 256 lines
   size_t max_body_bytes = 1 << 20;
   Duration handshake_limit = std::chrono::seconds{10};
   Duration header_limit = std::chrono::seconds{10};  // from its first byte on; likewise the body

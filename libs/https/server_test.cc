@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <fstream>
 #include <future>
+#include <iterator>
 #include <thread>
 
 #include "libs/http/test_server.h"
@@ -55,6 +57,13 @@ TEST(Server, AnswersOneRequestAfterTheOther) {
   EXPECT_THAT(client.ReadAll(), IsEmpty());
 }
 
+/// So many short ones.
+std::string Lines(int count) {
+  std::string lines;
+  for (int i = 0; i < count; ++i) lines += "a:\r\n";
+  return lines;
+}
+
 TEST(Server, RefusesWhatIsTooMuchOrNoHttp) {
   ServerOptions options = Plain();
   options.max_header_bytes = 16 << 10;
@@ -66,6 +75,11 @@ TEST(Server, RefusesWhatIsTooMuchOrNoHttp) {
     std::string sent, code;
   } kCases[] = {
       {"a header beyond the bound", "GET / HTTP/1.1\r\nA: " + std::string(40 << 10, 'a'), " 431 "},
+      {"as many headers as may be", "GET / HTTP/1.1\r\nConnection: close\r\n" + Lines(255) + "\r\n",
+       " 200 "},
+      {"one more", "GET / HTTP/1.1\r\n" + Lines(257) + "\r\n", " 431 "},
+      {"one more, and a body that never comes",
+       "POST / HTTP/1.1\r\nContent-Length: 9\r\n" + Lines(256) + "\r\n", " 431 "},
       {"a body beyond the bound", "POST / HTTP/1.1\r\nContent-Length: 101\r\n\r\n", " 413 "},
       {"no HTTP", "\x16\x03\x01 hello\r\n\r\n", " 400 "},
       {"a header that never ends is cut", "GET / HTTP/1.1\r\nA: a", ""},
@@ -82,6 +96,37 @@ TEST(Server, RefusesWhatIsTooMuchOrNoHttp) {
       EXPECT_THAT(answer, HasSubstr(c.code));
   }
   WaitUntil([&] { return server->connections() == 0; });
+}
+
+bool HasIpv6() {
+  std::ifstream addresses("/proc/net/if_inet6");
+  const std::string all(std::istreambuf_iterator<char>(addresses), {});
+  return all.find("00000000000000000000000000000001") != std::string::npos;
+}
+
+TEST(Server, AnyAddressIsOfBothFamilies) {
+  for (const char* any : {"0.0.0.0", "::"}) {
+    SCOPED_TRACE(any);
+    ServerOptions options = Plain();
+    options.address = any;
+    const auto server =
+        Started(options, [](const Request& request, const std::shared_ptr<Responder>& responder) {
+          responder->Send({.code = 200, .headers = {}, .body = request.peer + "\n"});
+        });
+    TestClient four(server->port());
+    EXPECT_THAT(four.Ask("GET / HTTP/1.1", "1\n"), EndsWith("\r\n\r\n127.0.0.1\n"));
+    if (!HasIpv6()) continue;
+    TestClient six(server->port(), AF_INET6);
+    EXPECT_THAT(six.Ask("GET / HTTP/1.1", "1\n"), EndsWith("\r\n\r\n::1\n"));
+    options.port = server->port();
+    EXPECT_EQ(StartServer(options, Echo).status().code(), ErrnoStatus(EADDRINUSE).code());
+  }
+}
+
+TEST(Server, OneAddressIsOfItsFamily) {
+  if (!HasIpv6()) GTEST_SKIP() << "this machine has no IPv6";
+  const auto server = Started(Plain(), Echo);
+  EXPECT_FALSE(TestClient(server->port(), AF_INET6).connected);
 }
 
 TEST(Server, AClientThatSaysNothingIsCut) {

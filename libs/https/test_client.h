@@ -23,14 +23,22 @@ namespace splitlet::https {
 
 class TestClient {
  public:
-  explicit TestClient(uint16_t port) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  /// `family`: AF_INET or AF_INET6.
+  explicit TestClient(uint16_t port, int family = AF_INET)
+      : socket_(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     const timeval limit{.tv_sec = 10, .tv_usec = 0};
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-    connected = ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+    sockaddr_in four{};
+    four.sin_family = AF_INET;
+    four.sin_port = htons(port);
+    four.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    sockaddr_in6 six{};
+    six.sin6_family = AF_INET6;
+    six.sin6_port = htons(port);
+    six.sin6_addr = IN6ADDR_LOOPBACK_INIT;
+    const auto* address = family == AF_INET6 ? reinterpret_cast<const sockaddr*>(&six)
+                                             : reinterpret_cast<const sockaddr*>(&four);
+    connected = ::connect(socket_, address, family == AF_INET6 ? sizeof(six) : sizeof(four)) == 0;
   }
   ~TestClient() { ::close(socket_); }
   TestClient(const TestClient&) = delete;
@@ -104,7 +112,7 @@ class TestClient {
   bool connected = false;
 
  private:
-  const int socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int socket_;
   std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context_{nullptr, &SSL_CTX_free};
   std::unique_ptr<SSL, void (*)(SSL*)> tls_{nullptr, &SSL_free};
   std::string seen_;

@@ -30,9 +30,10 @@ struct ClientCertificate {
 class ClientAuthority {
  public:
   virtual ~ClientAuthority() = default;
-  /// Of the peer of a connection, by its chain as of now; none: no certificate, none of ours, past
-  /// its time, not made for clients, or without a name.
-  virtual std::optional<ClientCertificate> Verify(SSL* connection) const = 0;
+  /// Of the peer of a connection, by its chain as of now; none: it shows none, or one of ours
+  /// without a name. UNAUTHENTICATED: one that is none of ours, past its time, not made for
+  /// clients, or says who it is in a way that cannot be read.
+  virtual StatusOr<std::optional<ClientCertificate>> Verify(SSL* connection) const = 0;
 };
 StatusOr<std::shared_ptr<const ClientAuthority>> MakeClientAuthority(const std::string& ca_pem);
 

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "libs/fs/fake_file_system.h"
@@ -21,7 +22,7 @@ const TestIdentity& Authority() {
 /// Says who the client is.
 std::unique_ptr<Server> WhoAmI() {
   auto server = StartServer({}, [](const Request& request, std::shared_ptr<Responder> responder) {
-    std::string text = "nobody";
+    std::string text = request.bad_client.empty() ? "nobody" : "refused";
     if (request.client)
       text = fmt::format(
           "{} of {}", request.client->common_name,
@@ -73,9 +74,9 @@ TEST_F(TlsServer, KnowsClientsByTheirCertificates) {
                               &Authority());
   EXPECT_EQ(Ask({}), "nobody\n");
   EXPECT_EQ(Ask({.identity = &alice}), "alice of dev\n");
-  EXPECT_EQ(Ask({.identity = &server_only}), "nobody\n");
-  EXPECT_EQ(Ask({.identity = &past}), "nobody\n");
-  EXPECT_EQ(Ask({.identity = &own}), "nobody\n");
+  EXPECT_EQ(Ask({.identity = &server_only}), "refused\n");
+  EXPECT_EQ(Ask({.identity = &past}), "refused\n");
+  EXPECT_EQ(Ask({.identity = &own}), "refused\n");
   EXPECT_EQ(Ask({.identity = &nameless}), "nobody\n");
 }
 
@@ -109,12 +110,53 @@ TEST_F(TlsServer, TakesNewFilesAndKeepsGoodOnes) {
   const TestIdentity other_ca({.common_name = "ca2", .organizations = {}, .usage = "CA"});
   const TestIdentity carol({.common_name = "carol", .organizations = {}, .usage = "clientAuth"},
                            &other_ca);
-  EXPECT_EQ(Ask({.identity = &carol}), "nobody\n");
+  EXPECT_EQ(Ask({.identity = &carol}), "refused\n");
   files_.Replace("/ca.crt", "nothing", {}).IgnoreError();
   EXPECT_THAT(Message(found_->Apply(*server_)), HasSubstr("/ca.crt: client CA: there is no"));
   files_.Replace("/ca.crt", other_ca.certificate_pem(), {}).IgnoreError();
   EXPECT_EQ(found_->Apply(*server_), OkStatus());
   EXPECT_EQ(Ask({.identity = &carol}), "carol of none\n");
+}
+
+/// What the chunks of an answer carry.
+std::string Joined(std::string_view answer) {
+  answer.remove_prefix(std::min(answer.find("\r\n\r\n") + 4, answer.size()));
+  std::string all;
+  while (true) {
+    const size_t line = answer.find("\r\n");
+    const size_t size = line == std::string_view::npos
+                            ? 0
+                            : std::stoul(std::string(answer.substr(0, line)), nullptr, 16);
+    if (size == 0 || answer.size() < line + 2 + size + 2) return all;
+    all += answer.substr(line + 2, size);
+    EXPECT_EQ(answer.substr(line + 2 + size, 2), "\r\n");
+    answer.remove_prefix(line + 2 + size + 2);
+  }
+}
+
+TEST(TlsStream, ALongOneComesWhole) {
+  std::string want;
+  for (int i = 0; i < 40'000; ++i) want += fmt::format("line {} {}\n", i, std::string(i % 97, 'x'));
+  std::thread writer;
+  auto server = StartServer({}, [&](const Request&, const std::shared_ptr<Responder>& responder) {
+    writer = std::thread([&want, out = responder->Begin({})] {
+      constexpr size_t kPiece = 33'333;
+      for (size_t at = 0; at < want.size() && out->WaitForRoom(); at += kPiece)
+        out->Write(std::string_view(want).substr(at, kPiece));
+      out->End();
+    });
+  });
+  ASSERT_TRUE(server.ok()) << ToString(server.status());
+  const TestIdentity identity({});
+  (*server)->SetTls(*MakeTlsContext({}, identity.certificate_pem(), identity.key_pem(), ""));
+  TestClient client((*server)->port());
+  ASSERT_TRUE(client.Handshake({}));
+  client.Write("GET / HTTP/1.1\r\nConnection: close\r\n\r\n");
+  std::string got;
+  for (std::string more = client.Read(); !more.empty(); more = client.Read()) got += more;
+  writer.join();
+  EXPECT_TRUE(got.ends_with("\r\n0\r\n\r\n"));
+  EXPECT_TRUE(Joined(got) == want);
 }
 
 TEST(TlsContext, WhatCannotBe) {

@@ -1,5 +1,8 @@
 #include "libs/https/wire.h"
 
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
@@ -49,7 +52,13 @@ class TlsWire final : public Wire {
     stream_.async_read_some(into, std::move(done));
   }
   void Write(asio::const_buffer bytes, Done done) override {
-    asio::async_write(stream_, bytes, std::move(done));
+    if (bytes.size() <= kRecordBytes) return asio::async_write(stream_, bytes, std::move(done));
+    // Each record is a write of its own to the socket: they travel together.
+    SetCork(1);
+    asio::async_write(stream_, bytes, [this, done = std::move(done)](error_code error, size_t n) {
+      SetCork(0);
+      done(error, n);
+    });
   }
   void ShutDown(std::function<void()> done) override {
     stream_.async_shutdown([done = std::move(done)](error_code) { done(); });
@@ -61,6 +70,13 @@ class TlsWire final : public Wire {
   SSL* ssl() override { return stream_.native_handle(); }
 
  private:
+  static constexpr size_t kRecordBytes = 16 << 10;  // the most that one takes
+
+  void SetCork(int value) {
+    ::setsockopt(stream_.next_layer().native_handle(), IPPROTO_TCP, TCP_CORK, &value,
+                 sizeof(value));
+  }
+
   const std::shared_ptr<const TlsContext> context_;  // before the stream, which uses it
   asio::ssl::stream<tcp::socket> stream_;
 };

@@ -3,6 +3,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/codec.h"
 #include "libs/kube/defaults.h"
+#include "libs/kube/test_spec.h"
 #include "libs/kube/validation.h"
 
 /// What an API server refuses, beyond the rules of rules_test.cc: selectors, annotations, values
@@ -29,11 +30,6 @@ std::string FirstError(const std::string& spec, const std::string& metadata = ""
   const auto errors = ValidatePod(*pod);
   return errors.empty() ? "" : errors[0].ToString();
 }
-
-std::string One(const std::string& more) {
-  return "containers: [{name: a, image: x, " + more + "}]";
-}
-std::string With(const std::string& more) { return "containers: [{name: a, image: x}], " + more; }
 
 struct Case {
   const char* name;

@@ -1,6 +1,7 @@
 #include "libs/kube/defaults.h"
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/huge_pages.h"
 #include "libs/kube/resources.h"
 
 namespace splitlet::kube {
@@ -156,10 +157,6 @@ void DefaultVolume(Volume& volume) {
     if (!spec.has_volume_mode()) spec.set_volume_mode("Filesystem");
   }
   DefaultLegacyDisks(source);
-}
-
-bool IsHugePages(std::string_view name) {
-  return name.substr(0, kHugePagesPrefix.size()) == kHugePagesPrefix;
 }
 
 /// spec.resources, where a manifest sets a part of them.

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kBlanks = " \t\r";
 
 /// What may be in an environment at all.
-bool IsName(std::string_view key) {
+bool IsVariableName(std::string_view key) {
   return !key.empty() && std::ranges::none_of(key, [](char c) { return c <= ' ' || c > '~'; });
 }
 
@@ -30,7 +30,7 @@ StatusOr<std::map<std::string, std::string>> ParseEnvFile(std::string_view text)
       continue;
     }
     const size_t equals = here.find('=');
-    if (equals == std::string_view::npos || !IsName(here.substr(0, equals)))
+    if (equals == std::string_view::npos || !IsVariableName(here.substr(0, equals)))
       return InvalidArgument("line {}: no KEY='value'", line);
     if (equals + 1 >= here.size() || here[equals + 1] != '\'')
       return InvalidArgument("line {}: the value is not in single quotes", line);

@@ -8,7 +8,7 @@ namespace {
 const struct {
   const char* text;
   const char* want;  // "K=v;..." or the error
-} kCases[] = {
+} kTexts[] = {
     {"", ""},
     {"A='1'", "A=1;"},
     {"A='1'\nB=''\n", "A=1;B=;"},
@@ -30,7 +30,7 @@ const struct {
 };
 
 TEST(ParseEnvFile, Lines) {
-  for (const auto& c : kCases) {
+  for (const auto& c : kTexts) {
     SCOPED_TRACE(c.text);
     const auto parsed = ParseEnvFile(c.text);
     std::string got;

@@ -7,21 +7,21 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/volume.pb.h"
 #include "k8s.io/api/core/v1/volume_source.pb.h"
+#include "libs/kube/letters.h"
 
 namespace splitlet::kube {
 namespace {
 
 constexpr size_t kMaxRepository = 255;
 
-bool IsLower(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 bool IsHex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
-struct Parts {
+struct ImageParts {
   std::string name, tag, digest;
 };
 
-Parts Split(const std::string& image) {
-  Parts parts{.name = image};
+ImageParts SplitImage(const std::string& image) {
+  ImageParts parts{.name = image};
   if (const size_t at = parts.name.find('@'); at != std::string::npos) {
     parts.digest = parts.name.substr(at + 1);
     parts.name.resize(at);
@@ -37,9 +37,9 @@ Parts Split(const std::string& image) {
 
 /// "[a-z0-9]+" pieces, separated inside by ".", "_", "__" or dashes.
 bool IsPathComponent(std::string_view text) {
-  if (text.empty() || !IsLower(text.front()) || !IsLower(text.back())) return false;
+  if (text.empty() || !IsLowerAlnum(text.front()) || !IsLowerAlnum(text.back())) return false;
   for (size_t i = 0; i < text.size();) {
-    if (IsLower(text[i])) {
+    if (IsLowerAlnum(text[i])) {
       ++i;
       continue;
     }
@@ -48,7 +48,7 @@ bool IsPathComponent(std::string_view text) {
     const size_t run = end - i;
     const bool good =
         (text[i] == '.' && run == 1) || (text[i] == '_' && run <= 2) || text[i] == '-';
-    if (!good || end >= text.size() || !IsLower(text[end])) return false;
+    if (!good || end >= text.size() || !IsLowerAlnum(text[end])) return false;
     i = end;
   }
   return true;
@@ -107,7 +107,7 @@ bool IsBareId(const std::string& image) {
 }  // namespace
 
 StatusOr<std::string> WithDefaultTag(const std::string& image) {
-  const Parts parts = Split(image);
+  const ImageParts parts = SplitImage(image);
   if (IsBareId(image))
     return InvalidArgument(
         "invalid repository name ({}), cannot specify 64-byte hexadecimal strings", image);
@@ -122,7 +122,7 @@ StatusOr<std::string> WithDefaultTag(const std::string& image) {
 }
 
 bool IsLatest(const std::string& image) {
-  const Parts parts = Split(image);
+  const ImageParts parts = SplitImage(image);
   return parts.digest.empty() && (parts.tag.empty() || parts.tag == "latest");
 }
 

@@ -4,14 +4,10 @@
 
 #include <algorithm>
 
+#include "libs/kube/letters.h"
+
 namespace splitlet::kube {
 namespace {
-
-bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsLetter(char c) { return IsLower(c) || (c >= 'A' && c <= 'Z'); }
-bool IsLowerAlnum(char c) { return IsLower(c) || IsDigit(c); }
-bool IsAlnum(char c) { return IsLetter(c) || IsDigit(c); }
 
 constexpr std::string_view kLabelRule =
     "must be lower-case letters, digits and '-', with a letter or digit at both ends";

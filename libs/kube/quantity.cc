@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "libs/base/text.h"
+#include "libs/kube/letters.h"
 
 namespace splitlet::kube {
 namespace {
@@ -47,8 +48,6 @@ struct Parts {
   int binary_exponent = 0;
   Quantity::Format format = Quantity::Format::kDecimal;
 };
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 Status ParseSuffix(std::string_view suffix, Parts& parts) {
   const auto* known = std::find_if(kSuffixes.begin(), kSuffixes.end(),

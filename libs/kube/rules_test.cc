@@ -9,6 +9,7 @@
 #include "libs/kube/names.h"
 #include "libs/kube/resources.h"
 #include "libs/kube/static_pod.h"
+#include "libs/kube/test_spec.h"
 #include "libs/kube/validation.h"
 
 namespace splitlet::kube {
@@ -28,8 +29,6 @@ Pod Defaulted(const std::string& spec, const std::string& metadata = "name: web"
   EXPECT_EQ(ApplyDefaults(pod), OkStatus());
   return pod;
 }
-
-constexpr const char* kGoodSpec = "containers: [{name: a, image: x}]";
 
 TEST(Defaults, AsAnApiServerFillsThemIn) {
   const Pod pod = Defaulted(
@@ -132,12 +131,6 @@ TEST(Defaults, PodLevelRequestsComeFromContainersOrLimits) {
   EXPECT_EQ(pod.spec().resources().requests().at("cpu").string(), "500m");
   EXPECT_EQ(pod.spec().resources().requests().at("memory").string(), "1Gi");
 }
-
-std::string One(const std::string& more) {
-  return "containers: [{name: a, image: x, " + more + "}]";
-}
-
-std::string With(const std::string& more) { return std::string(kGoodSpec) + ", " + more; }
 
 const struct {
   const char* name;

@@ -5,18 +5,13 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/codec.h"
 #include "libs/kube/defaults.h"
+#include "libs/kube/validate_metadata.h"
 #include "libs/kube/validation.h"
 
 namespace splitlet::kube {
 namespace {
 
 namespace core = k8s::io::api::core::v1;
-
-std::string LowerCase(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
-  return text;
-}
 
 void TolerateNoExecute(PodSpec& spec) {
   const auto same = [](const core::Toleration& t) {

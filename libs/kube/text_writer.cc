@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "libs/kube/json_text.h"
+#include "libs/kube/letters.h"
 #include "libs/kube/tokens.h"
 #include "libs/kube/yaml_tokens.h"
 
 namespace splitlet::kube {
 namespace {
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 /// Up to `most` digits at the front are passed over; false when there is none.
 bool SkipDigits(std::string_view& text, size_t most) {

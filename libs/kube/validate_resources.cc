@@ -1,6 +1,7 @@
 #include "libs/kube/validate_resources.h"
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/huge_pages.h"
 #include "libs/kube/names.h"
 #include "libs/kube/resources.h"
 #include "libs/kube/validation_parts.h"
@@ -11,8 +12,6 @@ namespace {
 bool StartsWith(std::string_view text, std::string_view head) {
   return text.substr(0, head.size()) == head;
 }
-
-bool IsHugePages(std::string_view name) { return StartsWith(name, kHugePagesPrefix); }
 
 /// vendor/name outside of kubernetes.io.
 bool IsExtended(std::string_view name) {
@@ -62,7 +61,7 @@ Resources CheckAmounts(const Map& amounts, const std::string& path, FieldErrors&
     if (amount.ok()) {
       parsed[name] = *amount;
     } else {
-      errors.Invalid(AtKey(path, name), text.string(), Message(amount.status()));
+      errors.Invalid(AtKey(path, name), text.string(), splitlet::Message(amount.status()));
     }
   }
   for (const auto& [name, amount] : parsed) {

@@ -36,9 +36,10 @@ class FakeLogFiles final : public LogFiles {
     File(FakeLogFiles& logs, std::shared_ptr<std::string> content)
         : logs_(logs), content_(std::move(content)) {}
     StatusOr<uint64_t> Size() override { return uint64_t{content_->size()}; }
-    StatusOr<std::string> ReadAt(uint64_t offset, size_t max) override {
-      return offset >= content_->size() ? std::string()
-                                        : content_->substr(static_cast<size_t>(offset), max);
+    Status ReadAt(uint64_t offset, size_t max, std::string& bytes) override {
+      bytes = offset >= content_->size() ? std::string()
+                                         : content_->substr(static_cast<size_t>(offset), max);
+      return OkStatus();
     }
     bool IsReplacedAt(const std::string& path) override {
       const auto found = logs_.files_.find(path);

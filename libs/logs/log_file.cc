@@ -24,15 +24,15 @@ class RealLogFile final : public LogFile {
     return static_cast<uint64_t>(info.st_size);
   }
 
-  StatusOr<std::string> ReadAt(uint64_t offset, size_t max) override {
-    std::string bytes(max, '\0');
+  Status ReadAt(uint64_t offset, size_t max, std::string& bytes) override {
+    bytes.resize(max);
     ssize_t got = -1;
     do {
       got = ::pread(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     } while (got < 0 && errno == EINTR);
-    if (got < 0) return ErrnoStatus(errno);
-    bytes.resize(static_cast<size_t>(got));
-    return bytes;
+    const int error = errno;
+    bytes.resize(static_cast<size_t>(std::max(got, ssize_t{0})));
+    return got < 0 ? ErrnoStatus(error) : OkStatus();
   }
 
   bool IsReplacedAt(const std::string& path) override {
@@ -66,10 +66,10 @@ std::unique_ptr<LogFiles> MakeLogFiles() { return std::make_unique<RealLogFiles>
 StatusOr<uint64_t> FindTail(LogFile& file, uint64_t lines) {
   ASSIGN_OR_RETURN(const uint64_t size, file.Size(), "size");
   uint64_t seen = 0;
+  std::string block;
   for (uint64_t end = size; end > 0;) {
     const uint64_t begin = end - std::min(end, kBlock);
-    ASSIGN_OR_RETURN(const std::string block, file.ReadAt(begin, static_cast<size_t>(end - begin)),
-                     "read");
+    RETURN_IF_ERROR(file.ReadAt(begin, static_cast<size_t>(end - begin), block), "read");
     for (size_t i = block.size(); i > 0; --i) {
       if (block[i - 1] == '\n' && seen++ == lines) return begin + i;
     }

@@ -18,8 +18,8 @@ class LogFile {
  public:
   virtual ~LogFile() = default;
   virtual StatusOr<uint64_t> Size() = 0;
-  /// At most `max` bytes from `offset`; empty at the end.
-  virtual StatusOr<std::string> ReadAt(uint64_t offset, size_t max) = 0;
+  /// At most `max` bytes from `offset`, in the place of what is in `bytes`; empty at the end.
+  virtual Status ReadAt(uint64_t offset, size_t max, std::string& bytes) = 0;
   /// True when `path` names another file by now; false when it names none.
   virtual bool IsReplacedAt(const std::string& path) = 0;
 };

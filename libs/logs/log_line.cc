@@ -2,6 +2,8 @@
 
 #include <rapidjson/document.h>
 
+#include <utility>
+
 #include "libs/kube/time_text.h"
 
 namespace splitlet::logs {
@@ -41,47 +43,55 @@ std::optional<std::string_view> StringOf(const rapidjson::Document& document, co
   return std::string_view(found->value.GetString(), found->value.GetStringLength());
 }
 
+bool ParseCri(std::string_view line, LogLine& parsed) {
+  const auto time = NextField(line);
+  if (!time || !SetTime(*time, parsed)) return false;
+  const auto stream_text = NextField(line);
+  const auto stream = stream_text ? ParseStream(*stream_text) : std::nullopt;
+  if (!stream) return false;
+  parsed.stream = *stream;
+  const auto tags = NextField(line);
+  if (!tags) return false;
+  const std::string_view tag = tags->substr(0, tags->find(':'));
+  if (tag != "F" && tag != "P") return false;
+  parsed.text = line;
+  if (tag == "F") parsed.text += '\n';
+  return true;
+}
+
+bool ParseDocker(std::string_view line, LogLine& parsed) {
+  if (!line.starts_with('{')) return false;
+  rapidjson::Document document;
+  // Iterative: what is nested deep must not take the stack.
+  document.Parse<rapidjson::kParseIterativeFlag>(line.data(), line.size());
+  if (document.HasParseError() || !document.IsObject()) return false;
+  const auto text = StringOf(document, "log"), stream_text = StringOf(document, "stream"),
+             time = StringOf(document, "time");
+  const auto stream = stream_text ? ParseStream(*stream_text) : std::nullopt;
+  if (!text || !stream || !time || !SetTime(*time, parsed)) return false;
+  parsed.stream = *stream;
+  parsed.text = *text;
+  return true;
+}
+
 }  // namespace
 
 std::optional<LogLine> ParseCriLine(std::string_view line) {
   LogLine parsed;
-  const auto time = NextField(line);
-  if (!time || !SetTime(*time, parsed)) return std::nullopt;
-  const auto stream_text = NextField(line);
-  const auto stream = stream_text ? ParseStream(*stream_text) : std::nullopt;
-  if (!stream) return std::nullopt;
-  parsed.stream = *stream;
-  const auto tags = NextField(line);
-  if (!tags) return std::nullopt;
-  const std::string_view tag = tags->substr(0, tags->find(':'));
-  if (tag != "F" && tag != "P") return std::nullopt;
-  parsed.text = line;
-  if (tag == "F") parsed.text += '\n';
-  return parsed;
+  return ParseCri(line, parsed) ? std::optional(std::move(parsed)) : std::nullopt;
 }
 
 std::optional<LogLine> ParseDockerLine(std::string_view line) {
-  if (!line.starts_with('{')) return std::nullopt;
-  rapidjson::Document document;
-  // Iterative: what is nested deep must not take the stack.
-  document.Parse<rapidjson::kParseIterativeFlag>(line.data(), line.size());
-  if (document.HasParseError() || !document.IsObject()) return std::nullopt;
-  const auto text = StringOf(document, "log"), stream_text = StringOf(document, "stream"),
-             time = StringOf(document, "time");
-  const auto stream = stream_text ? ParseStream(*stream_text) : std::nullopt;
   LogLine parsed;
-  if (!text || !stream || !time || !SetTime(*time, parsed)) return std::nullopt;
-  parsed.stream = *stream;
-  parsed.text = *text;
-  return parsed;
+  return ParseDocker(line, parsed) ? std::optional(std::move(parsed)) : std::nullopt;
 }
 
-std::optional<LogLine> ParseLine(Format format, std::string_view line) {
+bool ParseLine(Format format, std::string_view line, LogLine& parsed) {
   switch (format) {
-    case Format::kCri: return ParseCriLine(line);
-    case Format::kDocker: return ParseDockerLine(line);
+    case Format::kCri: return ParseCri(line, parsed);
+    case Format::kDocker: return ParseDocker(line, parsed);
     case Format::kUnknown:
-    case Format::kRaw: return std::nullopt;
+    case Format::kRaw: return false;
   }
   UNREACHABLE();
 }

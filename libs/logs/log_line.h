@@ -33,8 +33,8 @@ struct LogLine {
 /// `line` is without its line break.
 std::optional<LogLine> ParseCriLine(std::string_view line);
 std::optional<LogLine> ParseDockerLine(std::string_view line);
-/// Of kRaw and kUnknown there is none.
-std::optional<LogLine> ParseLine(Format format, std::string_view line);
+/// Into `parsed`, whose room is used again; false: it is none. Of kRaw and kUnknown there is none.
+bool ParseLine(Format format, std::string_view line, LogLine& parsed);
 /// What the first line of a file shows; kUnknown when it fits neither.
 Format FormatOf(std::string_view first_line);
 

@@ -27,17 +27,16 @@ class LinePrinter {
     if (format_ == Format::kUnknown)
       return InvalidArgument("unsupported log format: \"{}\"",
                              OneLine(line.substr(0, kShownOfBadLine)));
-    auto parsed = ParseLine(format_, line);
-    if (!parsed) {
+    if (!ParseLine(format_, line, parsed_)) {
       ++unreadable_;
       return OkStatus();
     }
     ++lines_;
-    if (options_.since && parsed->time < *options_.since) return OkStatus();
-    std::string text;
-    if (options_.timestamps && at_line_start_) text = FixedTime(parsed->time_text) + " ";
-    if (!parsed->text.empty()) at_line_start_ = parsed->text.ends_with('\n');
-    return Put(parsed->stream, text + parsed->text);
+    if (options_.since && parsed_.time < *options_.since) return OkStatus();
+    const bool begins = at_line_start_;
+    if (!parsed_.text.empty()) at_line_start_ = parsed_.text.ends_with('\n');
+    if (options_.timestamps && begins) parsed_.text.insert(0, FixedTime(parsed_.time_text) + " ");
+    return Put(parsed_.stream, parsed_.text);
   }
 
   /// All that was asked for is printed.
@@ -59,6 +58,7 @@ class LinePrinter {
   const LogOptions& options_;
   const LogSink& sink_;
   Format format_;
+  LogLine parsed_;  // its room serves all lines
   bool at_line_start_ = true;
   uint64_t room_ = 0, lines_ = 0, unreadable_ = 0;
 };
@@ -97,11 +97,10 @@ class LogReader {
   /// Every whole line that is there; what has no line break yet stays in `rest_`.
   Status ReadLines() {
     while (!IsOver()) {
-      auto bytes = file_->ReadAt(offset_, kChunk);
-      if (!bytes.ok()) return bytes.status();
-      if (bytes->empty()) return OkStatus();
-      offset_ += bytes->size();
-      if (Status printed = Split(*bytes); !printed.ok()) return printed;
+      if (Status read = file_->ReadAt(offset_, kChunk, chunk_); !read.ok()) return read;
+      if (chunk_.empty()) return OkStatus();
+      offset_ += chunk_.size();
+      if (Status printed = Split(chunk_); !printed.ok()) return printed;
     }
     return OkStatus();
   }
@@ -110,13 +109,19 @@ class LogReader {
     while (!IsOver()) {
       const size_t end = bytes.find('\n');
       const std::string_view piece = bytes.substr(0, end);
-      rest_.append(piece.substr(0, kMaxLineBytes - std::min(rest_.size(), kMaxLineBytes)));
+      if (end == std::string_view::npos || !rest_.empty()) Keep(piece);
       if (end == std::string_view::npos) return OkStatus();
-      const std::string line = std::exchange(rest_, {});
-      if (Status printed = printer_.Print(line, /*ended=*/true); !printed.ok()) return printed;
+      // Most lines lie whole in what was read.
+      const Status printed = printer_.Print(rest_.empty() ? piece : rest_, /*ended=*/true);
+      if (!printed.ok()) return printed;
+      rest_.clear();
       bytes.remove_prefix(end + 1);
     }
     return OkStatus();
+  }
+
+  void Keep(std::string_view piece) {
+    rest_.append(piece.substr(0, kMaxLineBytes - std::min(rest_.size(), kMaxLineBytes)));
   }
 
   /// To the end of this file, with a last line that has no line break.
@@ -167,7 +172,8 @@ class LogReader {
   LinePrinter printer_;
   std::unique_ptr<LogFile> file_;
   uint64_t offset_ = 0;
-  std::string rest_;  // of a line that goes on
+  std::string chunk_;  // of the file, as read
+  std::string rest_;   // of a line that goes on
   bool cancelled_ = false;
 };
 

@@ -12,7 +12,7 @@
 namespace splitlet::node {
 namespace {
 
-constexpr uint64_t kMaxProcFile = 4u << 20;
+constexpr uint64_t kMaxMeminfo = 4u << 20;
 
 std::optional<int64_t> ToInt(std::string_view text, int base = 10) {
   int64_t value = 0;
@@ -87,7 +87,7 @@ StatusOr<Machine> ReadMachine(fs::FileSystem& files, const std::string& root_dir
                    "read the list of CPUs");
   ASSIGN_OR_RETURN(machine.online, ParseCpuList(cpus), "list of CPUs");
   machine.cpus = static_cast<int64_t>(machine.online.size());
-  ASSIGN_OR_RETURN(const auto meminfo, files.Read("/proc/meminfo", kMaxProcFile),
+  ASSIGN_OR_RETURN(const auto meminfo, files.Read("/proc/meminfo", kMaxMeminfo),
                    "read /proc/meminfo");
   machine.memory_bytes = ParseMemTotal(meminfo);
   if (machine.cpus <= 0 || machine.memory_bytes <= 0)

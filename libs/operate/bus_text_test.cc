@@ -8,8 +8,8 @@
 namespace splitlet::operate {
 namespace {
 
-const WallTime kNow{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21} +
-                    std::chrono::hours{12}};
+const WallTime kSentAt{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21} +
+                       std::chrono::hours{12}};
 
 template <class R>
 std::string TableMessage(const std::string& key, const R& record) {
@@ -35,7 +35,7 @@ v1::RuntimeRecord RuntimeWith(v1::ContainerRecord::State state, int exit_code) {
 TEST(BusLines, SayWhatIsNew) {
   BusReader reader;
   const auto read = [&reader](const std::string& subject, const std::string& bytes) {
-    return reader.Read({.at = kNow + 7ms, .subject = subject, .bytes = bytes});
+    return reader.Read({.at = kSentAt + 7ms, .subject = subject, .bytes = bytes});
   };
   EXPECT_EQ(EventLine(read("splitlet.ab.runtime",
                            TableMessage("u1", RuntimeWith(v1::ContainerRecord::RUNNING, 0)))),
@@ -59,15 +59,16 @@ TEST(BusLines, SayWhatIsNew) {
 
 TEST(BusLines, StrangeMessagesAreNamed) {
   BusReader reader;
-  EXPECT_EQ(reader.Read({.at = kNow, .subject = "foreign", .bytes = ""}).text,
+  EXPECT_EQ(reader.Read({.at = kSentAt, .subject = "foreign", .bytes = ""}).text,
             "not a subject of splitlet");
-  EXPECT_EQ(reader.Read({.at = kNow, .subject = "splitlet.ab.runtime", .bytes = "\xFF\xFF"}).text,
-            "cannot be decoded");
+  EXPECT_EQ(
+      reader.Read({.at = kSentAt, .subject = "splitlet.ab.runtime", .bytes = "\xFF\xFF"}).text,
+      "cannot be decoded");
   v1::Envelope beat;
   beat.set_sequence(5);
   beat.mutable_beat()->add_complete("all");
   const BusEvent event = reader.Read(
-      {.at = kNow, .subject = "splitlet.ab.workers", .bytes = beat.SerializeAsString()});
+      {.at = kSentAt, .subject = "splitlet.ab.workers", .bytes = beat.SerializeAsString()});
   EXPECT_TRUE(event.beat);
   EXPECT_EQ(event.process, "pod-worker") << "the owner, when the message does not say";
   EXPECT_EQ(event.text, "beat, sequence 5, complete: all");

@@ -62,8 +62,8 @@ struct Picture {
 };
 
 /// Round numbers of seconds, six to twelve of them.
-double TickOf(double seconds) {
-  const double rough = std::max(seconds, 0.001) / 8;
+double TickOf(double length) {
+  const double rough = std::max(length, 0.001) / 8;
   const double power = std::pow(10, std::floor(std::log10(rough)));
   for (const double step : {1.0, 2.0, 5.0})
     if (step * power >= rough) return step * power;
@@ -72,9 +72,9 @@ double TickOf(double seconds) {
 
 std::string Grid(const Timeline& t, const Picture& picture) {
   std::string svg;
-  const double seconds = static_cast<double>(t.length / 1ms) / 1000.0;
-  const double tick = TickOf(seconds);
-  const int ticks = static_cast<int>(seconds / tick + 1e-9);
+  const double length = static_cast<double>(t.length / 1ms) / 1000.0;
+  const double tick = TickOf(length);
+  const int ticks = static_cast<int>(length / tick + 1e-9);
   for (int i = 0; i <= ticks; ++i) {
     const double s = i * tick;
     const double x = kLabel + s * picture.per_second;

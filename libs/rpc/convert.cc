@@ -10,7 +10,7 @@
 namespace splitlet::rpc {
 namespace {
 
-constexpr size_t kMaxMessageBytes = 16u << 10;
+constexpr size_t kMaxErrorBytes = 16u << 10;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return OkStatus();
   // A peer's message is percent-encoded on the wire and may hold any bytes; it ends up in records.
   return MakeStatus(static_cast<StatusCode>(status.error_code()),
-                    std::string_view(ToText(status.error_message(), kMaxMessageBytes)));
+                    std::string_view(ToText(status.error_message(), kMaxErrorBytes)));
 }
 
 void KeepLibraryUp() {

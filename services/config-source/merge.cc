@@ -3,6 +3,7 @@
 #include <google/protobuf/message.h>
 
 #include <algorithm>
+#include <charconv>
 #include <ctime>
 #include <set>
 
@@ -76,21 +77,40 @@ kube::Pod OnlyStatus(const kube::Pod& pod) {
   return out;
 }
 
-/// A record of ours that does not parse cannot be compared: it counts as changed.
-std::optional<Operation> ClassifyBytes(const std::string& stored, const std::string& wanted) {
-  kube::Pod before, after;
-  if (!before.ParseFromString(stored) || !after.ParseFromString(wanted)) return Operation::kUpdate;
-  return Classify(before, after);
+/// Versions are numbers that grow. What is only remembered may be of an earlier one.
+bool IsLaterVersion(const kube::ObjectMeta& before, const kube::ObjectMeta& after) {
+  const auto number = [](const std::string& text) {
+    uint64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+  };
+  return number(after.resource_version()) > number(before.resource_version());
 }
 
-std::optional<Operation> OperationFor(const KnownPod* known, const SourcePod& pod) {
+/// A record of ours that does not parse cannot be compared: it counts as changed. With `versions`
+/// what means the same is told again when the server has it in a later state: between the two it
+/// may have been something else, and what follows of the older one is no more.
+std::optional<Operation> ClassifyBytes(const std::string& stored, const std::string& wanted,
+                                       bool versions) {
+  kube::Pod before, after;
+  if (!before.ParseFromString(stored) || !after.ParseFromString(wanted)) return Operation::kUpdate;
+  const auto operation = Classify(before, after);
+  if (operation || !versions || !IsLaterVersion(before.metadata(), after.metadata()))
+    return operation;
+  return Operation::kReconcile;
+}
+
+std::optional<Operation> OperationFor(const KnownPod* known, const WantedPod& wanted) {
+  const SourcePod& pod = *wanted.pod;
   // Nobody turns a pod into a mirror pod, or back: the server forbids it.
   if (known != nullptr && known->mirror != pod.mirror) return std::nullopt;
   if (known == nullptr || known->removed) return Operation::kAdd;
   if (known->pod == pod.bytes) return std::nullopt;
   if (known->from != nullptr && (known->from == pod.bytes || *known->from == *pod.bytes))
     return std::nullopt;
-  return ClassifyBytes(*known->pod, *pod.bytes);
+  // What nobody has confirmed stays so.
+  const bool versions = known->source == kube::kApiSource && !wanted.unconfirmed;
+  return ClassifyBytes(*known->pod, *pod.bytes, versions);
 }
 
 }  // namespace
@@ -133,7 +153,7 @@ MergeResult ComputeMerge(const KnownPods& known, const std::string& source, cons
                                             pod.uid, foreign ? entry->source : source)});
       continue;
     }
-    if (const auto operation = OperationFor(entry, pod))
+    if (const auto operation = OperationFor(entry, wanted))
       result.changes.push_back({*operation, pod.uid, wanted.pod});
   }
   for (const auto& [uid, entry] : known) {

@@ -117,6 +117,38 @@ TEST(Merge, AMirrorPodIsOneFromItsFirstSightToItsLast) {
       << "beside its static pod, which has its full name";
 }
 
+/// A status that somebody else has put back to what it was would pass for what is known.
+TEST(Merge, ALaterVersionOfTheSamePodIsReconciled) {
+  const auto of_version = [](const std::string& version) {
+    kube::Pod pod = Web();
+    pod.mutable_status()->set_phase("Running");
+    pod.mutable_metadata()->set_resource_version(version);
+    return MakeSourcePod(pod);
+  };
+  const struct {
+    const char* name;
+    std::string source, version;
+    bool unconfirmed;
+    const char* want;
+  } cases[] = {
+      {"a later one", "api", "8", false, "RECONCILE u1"},
+      {"the same, remembered otherwise", "api", "7", false, ""},
+      {"an earlier one", "api", "6", false, ""},
+      {"of more digits", "api", "10", false, "RECONCILE u1"},
+      {"none", "api", "", false, ""},
+      {"of a file it means nothing", "file", "8", false, ""},
+      {"what nobody has confirmed stays so", "api", "8", true, ""},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    KnownPod known = Known(of_version("7"), c.source);
+    known.from = nullptr;
+    SourceSet set;
+    set.pods.push_back({.pod = of_version(c.version), .unconfirmed = c.unconfirmed});
+    EXPECT_EQ(Show(ComputeMerge({{"u1", known}}, c.source, set)), c.want);
+  }
+}
+
 TEST(Merge, UndecidedPodsStay) {
   const auto a = Named("ua", "a"), b = Named("ub", "b");
   SourceSet set;

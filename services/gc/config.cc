@@ -2,11 +2,23 @@
 
 #include <utility>
 
+#include "libs/cgroup/names.h"
 #include "libs/config/kubelet_config.h"
 #include "libs/daemon/service.h"
 #include "libs/fs/path.h"
 
 namespace splitlet::gc {
+namespace {
+
+/// Where pods are limited to what is allocatable, without what its driver makes of the name; empty:
+/// they are not.
+StatusOr<std::string> LimitedCgroup(const config::KubeletConfig& file, bool has_api_server) {
+  if (!file.HasPodCgroups(has_api_server) || !file.enforce_allocatable) return std::string();
+  ASSIGN_OR_RETURN(cgroup::Name root, cgroup::ParseCgroupfsPath(file.cgroup_root), "cgroupRoot");
+  return cgroup::CgroupfsPath(cgroup::NodeName(std::move(root)));
+}
+
+}  // namespace
 
 StatusOr<GcConfig> LoadGcConfig(const config::KubeletConfig& file, const daemon::Flags& flags,
                                 const std::string& state_id) {
@@ -14,6 +26,8 @@ StatusOr<GcConfig> LoadGcConfig(const config::KubeletConfig& file, const daemon:
   config.node_name = flags.node_name;
   config.state_id = state_id;
   config.root_dir = flags.root_dir;
+  ASSIGN_OR_RETURN(config.pods_cgroup, LimitedCgroup(file, !flags.kubeconfig.empty()),
+                   "cgroup of all pods");
   config.pods_dir = flags.state_dir + "/pods";
   config.pod_logs_dir = file.pod_logs_dir;
   config.links_dir = fs::ParentOf(file.pod_logs_dir) + "/containers";

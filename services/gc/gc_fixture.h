@@ -21,6 +21,7 @@
 #include "libs/cri/test_pod.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
+#include "libs/kube/pod_types.h"
 #include "libs/node/pod_place.h"
 #include "libs/peers/fake_desired_owner.h"
 #include "services/gc/eviction/fake_tree_meter.h"
@@ -110,6 +111,8 @@ struct TestNode {
   std::unique_ptr<cri::Waiter> waiter = cri::MakeAdvancingWaiter(clock);
   std::function<void(std::string_view method)> on_call;
   std::string failing;  // a call of the runtime
+  std::vector<int64_t> stop_graces;
+  std::string grace = "30";  // of pods, as their containers tell it
   cri::FakeRuntime runtime{clock,
                            {.waiter = waiter.get(),
                             .intercept =
@@ -178,6 +181,11 @@ struct TestNode {
                                    const std::string& to) { return Compress(from, to); },
                 .stop_sandbox = [this](const cri::SandboxId& id,
                                        const Deadline& d) { return runtime.StopPodSandbox(id, d); },
+                .stop_container =
+                    [this](const cri::ContainerId& id, int64_t seconds, const Deadline& d) {
+                      stop_graces.push_back(seconds);
+                      return runtime.StopContainer(id, seconds, d);
+                    },
                 .runtime_pid = [] { return std::nullopt; },
                 .meter = std::make_unique<FakeTreeMeter>(disk),
                 .kernel_log = std::make_unique<FakeKernelLog>(kernel_log),
@@ -225,8 +233,10 @@ struct TestNode {
     auto config_proto = pod.Config();
     (*config_proto.mutable_annotations())["kubernetes.io/config.source"] = source;
     sandbox = *runtime.RunPodSandbox(config_proto, "", deadline);
-    container =
-        *runtime.CreateContainer(sandbox, pod.ContainerConfig("app", 0), config_proto, deadline);
+    auto app = pod.ContainerConfig("app", 0);
+    auto& annotations = *app.mutable_annotations();
+    annotations[std::string(kube::kPodTerminationGracePeriod)] = grace;
+    container = *runtime.CreateContainer(sandbox, app, config_proto, deadline);
     ASSERT_TRUE(runtime.StartContainer(container, deadline).ok());
     ASSERT_TRUE(runtime.StopContainer(container, 0, deadline).ok());
     ASSERT_TRUE(runtime.StopPodSandbox(sandbox, deadline).ok());

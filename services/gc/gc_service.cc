@@ -31,7 +31,8 @@ GcService::GcService(GcDeps deps, GcConfig config)
                 .loop = deps_.loop,
                 .strands = deps_.strands,
                 .remover = {deps_.clock, deps_.files, deps_.reader, deps_.remover,
-                            deps_.stop_sandbox, *deps_.workers_client, *deps_.desired_client},
+                            deps_.stop_sandbox, deps_.stop_container, deps_.events,
+                            *deps_.workers_client, *deps_.desired_client},
                 .desired = deps_.desired,
                 .workers = deps_.workers,
                 .removal_log = removal_log_,
@@ -42,6 +43,7 @@ GcService::GcService(GcDeps deps, GcConfig config)
                .strands = deps_.strands,
                .images = {deps_.clock, deps_.files, deps_.reader, deps_.images, deps_.remover},
                .desired = deps_.desired,
+               .workers = deps_.workers,
                .removal_log = removal_log_,
                .metrics = metrics_,
                .log = deps_.log},
@@ -181,7 +183,7 @@ void GcService::Run(bool dry_run, Done done) {
   CHECK(deps_.loop.IsCurrent());
   if (rounds_.full()) return done(ResourceExhausted("{} rounds wait already", rounds_.waiting()));
   rounds_.Add([this, dry_run, done = std::move(done)] {
-    remains_.Collect(dry_run, [this, dry_run, done](const Report& remains) {
+    remains_.Collect({.dry_run = dry_run}, [this, dry_run, done](const Report& remains) {
       images_.Collect({.dry_run = dry_run}, [this, remains, done](const Report& images) {
         done(Joined(remains, images));
         rounds_.Next();
@@ -192,7 +194,7 @@ void GcService::Run(bool dry_run, Done done) {
 
 void GcService::OnRemovalTimer() {
   if (rounds_.full()) return;  // a queued round will cover this one
-  rounds_.Add([this] { remains_.Collect(false, [this](const Report&) { rounds_.Next(); }); });
+  rounds_.Add([this] { remains_.Collect({}, [this](const Report&) { rounds_.Next(); }); });
 }
 
 void GcService::OnImageTimer() {
@@ -201,9 +203,9 @@ void GcService::OnImageTimer() {
 }
 
 void GcService::MakeRoom(NodeReclaim what, std::function<void()> done) {
-  if (rounds_.full()) return deps_.loop.Post(std::move(done));  // those that wait free as much
+  if (rounds_.full()) return deps_.loop.Post(std::move(done));  // those that wait free most of it
   rounds_.Add([this, what, done = std::move(done)] {
-    remains_.Collect(false, [this, what, done](const Report&) {
+    remains_.Collect({.short_of_room = true}, [this, what, done](const Report&) {
       const auto end = [this, done](const Report&) {
         rounds_.Next();
         done();

@@ -60,6 +60,7 @@ struct GcDeps {
   cri::Usage& usage;
   Compress compress;
   StopSandbox stop_sandbox;
+  StopContainer stop_container;
   std::function<std::optional<int64_t>()> runtime_pid;  // on a strand; nothing: not known
   std::unique_ptr<TreeMeter> meter;
   std::unique_ptr<KernelLog> kernel_log;
@@ -88,7 +89,7 @@ class GcService {
   void Run(bool dry_run, Done done);
   /// What the last round of each kind did, in one.
   Report GetReport() const;
-  void GetStats(StatsReader::Done done) { stats_.Read(std::move(done)); }
+  void GetStats(bool details, StatsReader::Done done) { stats_.Read(details, std::move(done)); }
 
  private:
   void OnRuntimeChange(const v1::RuntimeRecord& record);

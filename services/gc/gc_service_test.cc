@@ -210,6 +210,67 @@ TEST(GcService, LogsThatCannotBeRemovedKeepTheirContainer) {
   EXPECT_TRUE(node.runtime.Sandboxes().empty());
 }
 
+TEST(GcService, AContainerInUnknownStateIsStoppedAndThenRemoved) {
+  TestNode node;
+  node.MakeEndedPod("u1");
+  ASSERT_TRUE(node.runtime.SetUnknown(node.container).ok());
+  node.Start();
+  node.CompleteViews();
+  const Report first = node.Run();
+  node.ExpectUntouched("u1");
+  EXPECT_TRUE(node.stop_graces.empty()) << "of a pod that nobody knows, not in the first round";
+  EXPECT_FALSE(first.kept.empty());
+
+  node.runtime.AddFault({.method = "StopContainer", .code = StatusCode::kInternal, .times = 1});
+  node.Run();
+  node.ExpectUntouched("u1");
+  EXPECT_EQ(node.runtime.Calls("RemoveContainer"), 0u) << "it may run on";
+  EXPECT_EQ(std::ranges::count(node.sink.lines(), std::string("garbage could not be removed"),
+                               [](const auto& line) { return std::string(line.message); }),
+            1);
+
+  EXPECT_EQ(node.Run().error, "");
+  EXPECT_EQ(node.stop_graces, (std::vector<int64_t>{30, 30}));
+  EXPECT_TRUE(node.runtime.Containers().empty());
+  EXPECT_TRUE(node.runtime.Sandboxes().empty());
+  EXPECT_TRUE(node.runtime.Violations().empty());
+  const auto told = std::ranges::find(node.events.all, "Killing", &daemon::PodEvent::reason);
+  ASSERT_NE(told, node.events.all.end());
+  EXPECT_EQ(told->message, "Container is in unknown state, try killing it before removal");
+  EXPECT_EQ(told->uid, "u1");
+  EXPECT_EQ(told->container, "app");
+}
+
+/// Nothing is started for its pod meanwhile, and the hold must not end before the container does.
+TEST(GcService, TheGraceOfAContainerInUnknownStateEndsWithTheHold) {
+  const struct {
+    const char* name;
+    std::string grace;  // as the container tells it; empty: it does not
+    int64_t want;
+  } kCases[] = {{"of its pod", "7", 7},
+                {"at least two seconds", "0", 2},
+                {"of a pod that tells none", "", 2},
+                {"what is no number is none", "soon", 2},
+                {"longer than the hold", "600", 45}};
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    TestNode node;
+    node.grace = c.grace;
+    node.MakeEndedPod("u1");
+    ASSERT_TRUE(node.runtime.SetUnknown(node.container).ok());
+    v1::WorkerRecord ended;  // so that one round is enough
+    ended.set_uid("u1");
+    ended.set_incarnation(1);
+    ended.set_state(v1::FINISHED);
+    ASSERT_TRUE(node.workers.Put("u1", ended).ok());
+    node.Start();
+    node.CompleteViews();
+    node.Run();
+    EXPECT_EQ(node.stop_graces, std::vector<int64_t>{c.want});
+    EXPECT_TRUE(node.runtime.Containers().empty());
+  }
+}
+
 TEST(GcService, ASandboxThatCannotBeStoppedIsNotRemoved) {
   TestNode node;
   node.MakeEndedPod("u1");

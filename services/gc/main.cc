@@ -80,6 +80,10 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
           [&runner = *runtime](const cri::SandboxId& id, Deadline deadline) {
             return runner.StopPodSandbox(id, std::move(deadline));
           },
+      .stop_container =
+          [&runner = *runtime](const cri::ContainerId& id, int64_t grace, Deadline deadline) {
+            return runner.StopContainer(id, grace, std::move(deadline));
+          },
       .runtime_pid = [endpoint] { return ListenerOf(endpoint); },
       .meter = MakeTreeMeter(),
       .kernel_log = MakeKernelLog(),

@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "libs/kube/image_name.h"
 #include "services/gc/images/image_usage.h"
-#include "services/gc/pressure/signals.h"
 #include "services/gc/removal/removal_plan.h"
 #include "services/gc/removal/removal_scope.h"
 #include "splitlet/v1/records.pb.h"
@@ -90,6 +90,41 @@ TEST(PodFate, OfPodsThatAreKnown) {
   });
 }
 
+TEST(PodFate, OfFinishedPodsWhileTheNodeIsShortOfRoom) {
+  const Records r;
+  v1::WorkerRecord with_the_node = r.finished;
+  with_the_node.set_shutdown_boot(7);
+  const D wanted{true, &r.wanted};
+  const auto short_of_room = [](const D& desired, const W& worker) {
+    return ScopeInput{.desired = desired,
+                      .worker = worker,
+                      .views_complete = true,
+                      .ours = true,
+                      .short_of_room = true};
+  };
+  Check({
+      {"what it left in the runtime may go",
+       short_of_room(wanted, {true, &r.finished}),
+       {RemovalScope::kRuntimeOnly}},
+      {"a pod that is only terminated keeps the newest",
+       short_of_room(wanted, {true, &r.terminated}),
+       {RemovalScope::kWanted}},
+      {"so does one that runs", short_of_room(wanted, {true, &r.syncing}), {RemovalScope::kWanted}},
+      {"one that ended with the node lives again",
+       short_of_room(wanted, {true, &with_the_node}),
+       {RemovalScope::kWanted}},
+      {"so does the next life of the UID",
+       short_of_room({true, &r.next_life}, {true, &r.finished}),
+       {RemovalScope::kWanted}},
+      {"an evicted pod loses its logs, too",
+       short_of_room(wanted, {true, &r.evicted}),
+       {RemovalScope::kKeepDirectory}},
+      {"a removed one everything",
+       short_of_room({true, &r.removed}, {true, &r.finished}),
+       {RemovalScope::kEverything}},
+  });
+}
+
 TEST(PodFate, OfEvictedUnknownAndForeignPods) {
   const Records r;
   Check({
@@ -99,14 +134,14 @@ TEST(PodFate, OfEvictedUnknownAndForeignPods) {
       {"an evicted pod that still ends keeps it",
        {D{true, &r.wanted}, W{true, &r.evicting}, true, true},
        {RemovalScope::kWanted}},
-      {"known to nobody is gone", {{}, {}, true, true}, {RemovalScope::kEverything, true}},
+      {"known to nobody is gone", {{}, {}, true, true}, {RemovalScope::kEverything, true, true}},
       {"known to nobody in incomplete views keeps the newest",
        {{}, {}, false, true},
        {RemovalScope::kWanted}},
       {"made by somebody else is foreign", {{}, {}, true, false}, {RemovalScope::kForeign}},
       {"made by somebody else may be taken over",
        {{}, {}, true, false, true},
-       {RemovalScope::kEverything, true}},
+       {RemovalScope::kEverything, true, true}},
       {"made by somebody else and adopted is not foreign",
        {D{true, &r.wanted}, W{true, &r.syncing}, true, false},
        {RemovalScope::kWanted}},
@@ -256,6 +291,12 @@ TEST(RemovalPlan, ByFateOfThePod) {
        {"s-a"},
        {"ns_n_a"},
        {}},
+      {"a finished pod keeps the directories of its logs and its own",
+       {RemovalScope::kRuntimeOnly},
+       {"c1", "c2"},
+       {"s-a"},
+       {},
+       {}},
       {"a wanted pod keeps its newest", {RemovalScope::kWanted}, {"c1"}, {}, {}, {}},
       {"an unknown pod keeps all", {RemovalScope::kUnknown}, {}, {}, {}, {}},
       {"a foreign pod keeps all", {RemovalScope::kForeign}, {}, {}, {}, {}},
@@ -286,17 +327,67 @@ TEST(RemovalPlan, ACreatedContainerGoesOnlyWithItsPod) {
   EXPECT_EQ(Names(world.Plan().containers), (List{"c1"}));
 }
 
-TEST(RemovalPlan, AContainerInUnknownStateIsKeptAndTold) {
+constexpr auto kLost = cri::ContainerState::kUnknown;
+
+TEST(RemovalPlan, AContainerInUnknownStateGoesWithItsPod) {
+  const struct {
+    const char* name;
+    Scope scope;
+    std::set<std::string> unknown_before;
+    List containers, sandboxes;
+    size_t kept;
+  } kCases[] = {
+      {"of a pod that has ended", {RemovalScope::kEverything}, {}, {"c1"}, {"s-a"}, 0},
+      {"of an evicted pod", {RemovalScope::kKeepDirectory}, {}, {"c1"}, {"s-a"}, 0},
+      {"of a pod that its worker has ended",
+       {RemovalScope::kEverything, true},
+       {},
+       {"c1"},
+       {"s-a"},
+       0},
+      {"of a pod that nobody knows, for the first time",
+       {RemovalScope::kEverything, true, true},
+       {},
+       {},
+       {},
+       1},
+      {"of a pod that nobody knows, again",
+       {RemovalScope::kEverything, true, true},
+       {"c1"},
+       {"c1"},
+       {"s-a"},
+       0},
+      {"of a pod that is wanted", {RemovalScope::kWanted}, {"c1"}, {}, {}, 0},
+      {"of a foreign pod", {RemovalScope::kForeign}, {"c1"}, {}, {}, 1},
+      {"of a pod whose record cannot be read", {RemovalScope::kUnknown}, {"c1"}, {}, {}, 1},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    World world;
+    world.scopes["a"] = c.scope;
+    world.Sandbox("s-a", "a", kNotReady, 9);
+    world.Container("c1", "a", kLost, 8);
+    world.inventory.unknown_before = c.unknown_before;
+    world.inventory.log_dirs.push_back({"ns_n_a", "a"});
+    const auto plan = world.Plan();
+    EXPECT_EQ(Names(plan.containers), c.containers);
+    EXPECT_EQ(Names(plan.sandboxes), c.sandboxes);
+    EXPECT_EQ(plan.log_dirs.empty(), c.containers.empty());
+    EXPECT_EQ(plan.kept.size(), c.kept);
+  }
+}
+
+TEST(RemovalPlan, OfAWantedPodAnOlderContainerInUnknownStateGoes) {
   World world;
-  world.Sandbox("s-a", "a", kNotReady, 9);
-  world.scopes["a"] = {RemovalScope::kEverything};
-  world.Container("c1", "a", cri::ContainerState::kUnknown, 8);
-  world.inventory.log_dirs.push_back({"ns_n_a", "a"});
-  const auto plan = world.Plan();
-  EXPECT_TRUE(plan.containers.empty());
-  EXPECT_TRUE(plan.sandboxes.empty()) << "it is still in use";
-  EXPECT_TRUE(plan.log_dirs.empty());
-  EXPECT_EQ(plan.kept.size(), 1u);
+  world.Sandbox("s-a", "a", kReady, 9);
+  world.Container("c1", "a", kDead, 9);
+  world.Container("c2", "a", kDead, 8);
+  world.Container("c3", "a", kLost, 7);
+  world.Container("c4", "a", kLost, 6);
+  EXPECT_EQ(Names(world.Plan().containers), (List{"c1", "c3"}))
+      << "the newest dead one stays beside the newest: it says how the container ended";
+  world.Container("c5", "a", kDead, 5);
+  EXPECT_EQ(Names(world.Plan().containers), (List{"c1", "c2", "c3", "c4"}));
 }
 
 TEST(RemovalPlan, OfDeadSandboxesTheNewestStays) {
@@ -521,35 +612,6 @@ TEST(Images, TheOldGoOnceTheirAgeCanBeKnown) {
   ASSERT_EQ(old.size(), 1u);
   EXPECT_EQ(old[0].id, "never");
   EXPECT_EQ(old[0].reason, "age");
-}
-
-TEST(Pressure, AConditionStaysFiveMinutesAfterItWasLastMet) {
-  FakeClock clock;
-  LastMet last_met;
-  Remember(last_met, {"nodefs.available", "imagefs.inodesFree"}, clock.Now(), 5min);
-  EXPECT_EQ(Conditions(last_met, clock.Now(), 5min), (List{"DiskPressure"}));
-  clock.Advance(4min);
-  Remember(last_met, {"memory.available"}, clock.Now(), 5min);
-  EXPECT_EQ(Conditions(last_met, clock.Now(), 5min), (List{"DiskPressure", "MemoryPressure"}));
-  clock.Advance(1min);
-  Remember(last_met, {}, clock.Now(), 5min);
-  EXPECT_EQ(Conditions(last_met, clock.Now(), 5min), (List{"MemoryPressure"}));
-  EXPECT_EQ(DecodeLastMet(EncodeLastMet(last_met), clock.Now().boot), last_met);
-}
-
-TEST(Pressure, MemoryAndProcessIdsFromTheKernel) {
-  const auto memory = MemorySignal(
-      "MemTotal:       1000 kB\nMemFree: 10 kB\nActive(anon): 100 kB\nInactive(anon): 50 "
-      "kB\nActive(file): 200 kB\n"
-      "Inactive(file): 300 kB\n");
-  ASSERT_TRUE(memory.has_value());
-  EXPECT_EQ(memory->capacity, 1000 * 1024);
-  EXPECT_EQ(memory->available, 650 * 1024);
-  EXPECT_FALSE(MemorySignal("").has_value());
-  const auto pids = PidSignal("0.20 0.18 0.12 1/80 11206\n", "32768\n", "1000\n");
-  ASSERT_TRUE(pids.has_value());
-  EXPECT_EQ(*pids, (PressureSignal{"pid.available", 920, 1000}));
-  EXPECT_FALSE(PidSignal("", "1", "1").has_value());
 }
 
 }  // namespace

@@ -74,8 +74,9 @@ class GcProcess final : public daemon::Service {
         service_(std::move(service)),
         rpc_(context.loop(), *service_),
         images_(ServeNodeImages(context.clock(), *runtime_)),
-        stats_(MakeStatsRpc(context.loop(),
-                            [this](auto done) { service_->GetStats(std::move(done)); })) {}
+        stats_(MakeStatsRpc(context.loop(), [this](bool details, auto done) {
+          service_->GetStats(details, std::move(done));
+        })) {}
   void Start() override { service_->Start(); }
   void BeginStop() override { runtime_->GiveUp(); }
   daemon::Health GetHealth() const override { return service_->GetHealth(); }

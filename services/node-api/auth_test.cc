@@ -62,6 +62,7 @@ constexpr const char* kPaths[] = {"/healthz",
                                   "/logs/",
                                   "/logs/syslog",
                                   "/debug/pprof/",
+                                  "/debug/flags/v",
                                   "/configz",
                                   "/checkpoint/a/b/c"};
 
@@ -88,6 +89,8 @@ TEST_F(Auth, NobodyGetsInWithoutRights) {
     }
   }
 }
+
+constexpr const char* kSocketToken = "base64url.bearer.authorization.k8s.io.Z29vZA";
 
 TEST_F(Auth, WhoIsWhoAndMayDoWhat) {
   reviewer->rights = {"bob get pods", "alice get proxy", "root get metrics",
@@ -122,9 +125,6 @@ TEST_F(Auth, WhoIsWhoAndMayDoWhat) {
        {.token = ""},
        "403 Forbidden (user=system:anonymous, verb=get, resource=nodes, subresource(s)=[pods "
        "proxy])"},
-      {"a wrong token is not anonymous",
-       {.target = "/healthz", .token = "bad"},
-       "401 Unauthorized"},
       {"no Bearer",
        {.token = "", .headers = {{"Authorization", "Basic Ym9i"}}},
        "403 Forbidden (user=system:anonymous, verb=get, resource=nodes, subresource(s)=[pods "
@@ -135,12 +135,52 @@ TEST_F(Auth, WhoIsWhoAndMayDoWhat) {
       {"a token among protocols",
        {.token = "",
         .headers = {{"Sec-WebSocket-Protocol",
-                     "base64url.bearer.authorization.k8s.io.Z29vZA, v4.channel.k8s.io"}}},
+                     fmt::format("{}, v4.channel.k8s.io", kSocketToken)}}},
        "200 "},
       {"a path that hides another", {.target = "/pods/../configz"}, "404 404 page not found"},
       {"an escaped one", {.target = "/%70ods"}, "200 "},
       {"unknown paths ask nobody", {.target = "/nosuch", .token = ""}, "404 404 page not found"},
       {"without its slash", {.target = "/stats", .token = ""}, "301 Moved Permanently"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_THAT(Text(c.ask), testing::StartsWith(c.want));
+  }
+}
+
+TEST_F(Auth, AWrongCredentialIsNobodysNorAnonymous) {
+  reviewer->rights = {"bob get pods", "system:anonymous get healthz"};
+  config.server.anonymous = true;
+  Start();
+  ASSERT_EQ(Text({.target = "/healthz", .token = ""}), "200 ok");
+  const struct {
+    const char* name;
+    Ask ask;
+    std::string want;
+  } kCases[] = {
+      {"a wrong token", {.target = "/healthz", .token = "bad"}, "401 Unauthorized"},
+      {"a wrong certificate",
+       {.target = "/healthz", .token = "", .bad_client = "unknown authority"},
+       "401 Unauthorized"},
+      {"a wrong certificate beside a good token", {.bad_client = "unknown authority"}, "200 "},
+      {"a wrong certificate beside a wrong token",
+       {.target = "/healthz", .token = "bad", .bad_client = "unknown authority"},
+       "401 Unauthorized"},
+      {"a token alone among protocols",
+       {.target = "/healthz", .token = "", .headers = {{"Sec-WebSocket-Protocol", kSocketToken}}},
+       "401 Unauthorized"},
+      {"two tokens among protocols",
+       {.target = "/healthz",
+        .token = "",
+        .headers = {{"Sec-WebSocket-Protocol",
+                     fmt::format("{0}, {0}, v4.channel.k8s.io", kSocketToken)}}},
+       "401 Unauthorized"},
+      {"a token among protocols that cannot be decoded",
+       {.target = "/healthz",
+        .token = "",
+        .headers = {{"Sec-WebSocket-Protocol",
+                     "base64url.bearer.authorization.k8s.io.?, v4.channel.k8s.io"}}},
+       "401 Unauthorized"},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
@@ -208,6 +248,44 @@ TEST_F(Auth, OneQuestionForAllThatAskAtOnce) {
     });
   all.Advance(1ms);
   EXPECT_EQ(reviewer->token_calls, 1);
+}
+
+TEST_F(Auth, WhoShowsTokensThatNobodyKnowsKeepsNobodyElseOut) {
+  reviewer->rights = {"alice get pods"};
+  reviewer->on_token = [this](const Deadline& deadline) { all.Charge(Remaining(clock, deadline)); };
+  Start();
+  constexpr int kStrangers = 3 * ReviewCalls::kMaxWaiting;
+  std::vector<std::shared_ptr<Answered>> strangers;
+  for (int i = 0; i < kStrangers; ++i) strangers.push_back(Begin({.token = fmt::format("{}", i)}));
+  all.Advance(1ms);
+  const auto with_code = [&strangers](int code) {
+    return std::ranges::count_if(
+        strangers, [code](const auto& each) { return each->answer && each->answer->code == code; });
+  };
+  EXPECT_EQ(with_code(429), kStrangers - ReviewCalls::kMaxWaiting);
+  EXPECT_EQ(Code({.token = "", .client = https::ClientCertificate{.common_name = "alice"}}), 200);
+  all.Advance(ReviewCalls::kLimit);
+  EXPECT_EQ(with_code(401), ReviewCalls::kMaxWaiting) << "somebody waits for longer than he may";
+}
+
+TEST_F(Auth, NoQuestionLastsForMoreThanHalfAMinute) {
+  Start();
+  std::vector<Duration> left;
+  reviewer->trouble = Unavailable("it hangs");
+  reviewer->on_access = [&](const Deadline& deadline) {
+    left.push_back(Remaining(clock, deadline));
+    all.Charge(left.back());
+  };
+  const auto asked =
+      Begin({.token = "", .client = https::ClientCertificate{.common_name = "alice"}});
+  all.Advance(29s);
+  EXPECT_FALSE(asked->answer);
+  all.Advance(2s);
+  ASSERT_TRUE(asked->answer);
+  EXPECT_EQ(asked->answer->code, 500);
+  ASSERT_EQ(left.size(), 3U);
+  EXPECT_EQ(left[0], ReviewCalls::kTryLimit);
+  EXPECT_LT(left[2], ReviewCalls::kTryLimit);
 }
 
 TEST_F(Auth, WithoutAnApiServerTokensAreNobodys) {

@@ -4,19 +4,23 @@
 
 #include "libs/daemon/service.h"
 #include "services/node-api/configz.h"
+#include "services/node-api/file_fields.h"
 
 namespace splitlet::node_api {
 namespace {
 
 constexpr Duration kShortestLimit = std::chrono::minutes{5};
 
-/// In the order in which they are looked for: one that the API server has signed, one of our own.
-std::vector<std::pair<std::string, std::string>> CertificatesOf(
-    const config::KubeletConfig::Server& server, const std::string& cert_dir) {
-  if (!server.tls_cert_file.empty() || !server.tls_key_file.empty())
-    return {{server.tls_cert_file, server.tls_key_file}};
+/// The one that the API server signs, whatever else is there and until it is there; one that is
+/// given; one of our own.
+std::pair<std::string, std::string> CertificateOf(const config::KubeletConfig& file,
+                                                  const std::string& cert_dir) {
+  const auto& server = file.server;
   const std::string current = cert_dir + "/kubelet-server-current.pem";
-  return {{current, current}, {cert_dir + "/kubelet.crt", cert_dir + "/kubelet.key"}};
+  if (file.api.server_tls_bootstrap) return {current, current};
+  if (!server.tls_cert_file.empty() || !server.tls_key_file.empty())
+    return {server.tls_cert_file, server.tls_key_file};
+  return {cert_dir + "/kubelet.crt", cert_dir + "/kubelet.key"};
 }
 
 /// Under a kubelet's names.
@@ -42,7 +46,7 @@ std::map<std::string, std::string> FlagsOf(const daemon::Flags& flags) {
 }  // namespace
 
 StatusOr<NodeApiConfig> LoadNodeApiConfig(const config::KubeletConfig& file,
-                                          const daemon::Flags& flags) {
+                                          const daemon::Flags& flags, const std::string& content) {
   const auto& server = file.server;
   if (server.authorization != "Webhook" && server.authorization != "AlwaysAllow")
     return InvalidArgument("authorization.mode: unknown authorization mode {}",
@@ -50,14 +54,19 @@ StatusOr<NodeApiConfig> LoadNodeApiConfig(const config::KubeletConfig& file,
   if (server.enabled && server.client_ca_file.empty() && !server.webhook_authentication &&
       !server.anonymous)
     return InvalidArgument("authentication: no authentication method configured");
+  ASSIGN_OR_RETURN(const FileFields fields, ReadFileFields(content), "{}", flags.config_file);
   return NodeApiConfig{.node_name = flags.node_name,
                        .cert_dir = flags.cert_dir,
                        .server = server,
+                       .handlers = {.debugging = server.debugging_handlers,
+                                    .system_logs = server.system_log_handler,
+                                    .profiles = fields.profiling_handler,
+                                    .flags = fields.debug_flags_handler},
                        .has_api_server = !flags.kubeconfig.empty(),
                        .sync_loop_limit = std::max(2 * file.sync_frequency, kShortestLimit),
-                       .configz = ConfigzText(file, flags),
+                       .configz = ConfigzText(file, flags, fields),
                        .flags = FlagsOf(flags),
-                       .certificates = CertificatesOf(server, flags.cert_dir)};
+                       .certificate = CertificateOf(file, flags.cert_dir)};
 }
 
 }  // namespace splitlet::node_api

@@ -8,11 +8,11 @@
 #include <map>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
 #include "libs/config/kubelet_config.h"
+#include "services/node-api/routes.h"
 
 namespace splitlet::daemon {
 struct Flags;
@@ -24,16 +24,17 @@ struct NodeApiConfig {
   std::string node_name;
   std::string cert_dir;  // of this node's own certificate
   config::KubeletConfig::Server server;
+  Handlers handlers;
   bool has_api_server = false;  // who could be asked about tokens and rights
   Duration sync_loop_limit{0};  // it may keep silent so long, then /healthz is red
   std::string node_logs_dir = "/var/log";
-  std::string configz;                       // what /configz answers
-  std::map<std::string, std::string> flags;  // what /flagz shows
-  /// A pair of the configuration, or those of --cert-dir.
-  std::vector<std::pair<std::string, std::string>> certificates;
+  std::string configz;                              // what /configz answers
+  std::map<std::string, std::string> flags;         // what /flagz shows
+  std::pair<std::string, std::string> certificate;  // that is served, and its key: paths
 };
 
+/// `content`: of the file, for what nobody else asks it; empty: there is none.
 StatusOr<NodeApiConfig> LoadNodeApiConfig(const config::KubeletConfig& file,
-                                          const daemon::Flags& flags);
+                                          const daemon::Flags& flags, const std::string& content);
 
 }  // namespace splitlet::node_api

@@ -1,6 +1,7 @@
 #pragma once
 
-/// What /configz answers: the settings that are in force, as a KubeletConfiguration.
+/// What /configz answers: the settings that are in force, as a KubeletConfiguration. What is empty
+/// is left out where a kubelet's JSON leaves it out.
 /// Threads: any; nothing fails.
 /// Source: docs/behaviour/node-api.md, "configz".
 
@@ -15,6 +16,9 @@ struct Flags;
 
 namespace splitlet::node_api {
 
-std::string ConfigzText(const config::KubeletConfig& file, const daemon::Flags& flags);
+struct FileFields;
+
+std::string ConfigzText(const config::KubeletConfig& file, const daemon::Flags& flags,
+                        const FileFields& fields);
 
 }  // namespace splitlet::node_api

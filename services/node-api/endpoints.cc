@@ -1,15 +1,12 @@
 #include "services/node-api/endpoints.h"
 
-#include <charconv>
 #include <utility>
 
-#include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/random.h"
 #include "services/node-api/logs/log_choice.h"
 #include "services/node-api/logs/log_query.h"
 #include "services/node-api/logs/node_logs.h"
 #include "services/node-api/metrics/resource.h"
-#include "services/node-api/pods/containers.h"
 #include "services/node-api/pods/pod_list.h"
 #include "services/node-api/replies.h"
 #include "services/node-api/stats/summary.h"
@@ -26,12 +23,6 @@ bool IsProbe(std::string_view family) {
   return family == "prober_probe_total" || family == "prober_probe_duration_seconds";
 }
 
-bool IsWholeNumber(const std::string& text) {
-  int64_t value = 0;
-  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return wrong == std::errc{} && end == text.data() + text.size() && !text.empty();
-}
-
 }  // namespace
 
 Endpoints::Endpoints(EndpointDeps deps, const NodeApiConfig& config)
@@ -44,7 +35,7 @@ Endpoints::Endpoints(EndpointDeps deps, const NodeApiConfig& config)
                .ask_sync_loop = deps_.ask_sync_loop},
               config.sync_loop_limit),
       log_streams_({.loop = deps_.loop,
-                    .strands = deps_.strands,
+                    .strands = deps_.log_strands,
                     .files = deps_.log_files,
                     .watch = deps_.watch_log}),
       pod_streams_({.clock = deps_.clock,
@@ -52,10 +43,21 @@ Endpoints::Endpoints(EndpointDeps deps, const NodeApiConfig& config)
                     .strands = deps_.strands,
                     .pods = deps_.pods,
                     .source = deps_.streams}),
+      checkpoints_({.clock = deps_.clock,
+                    .loop = deps_.loop,
+                    .strands = deps_.strands,
+                    .pods = deps_.pods,
+                    .source = deps_.checkpoints,
+                    .start_id = RandomSeed()}),
       stats_({.clock = deps_.clock,
               .loop = deps_.loop,
               .strands = deps_.strands,
               .source = deps_.stats}),
+      details_({.clock = deps_.clock,
+                .loop = deps_.loop,
+                .strands = deps_.strands,
+                .source = deps_.stats,
+                .details = true}),
       gather_({.clock = deps_.clock,
                .loop = deps_.loop,
                .strands = deps_.strands,
@@ -66,11 +68,12 @@ Endpoints::Endpoints(EndpointDeps deps, const NodeApiConfig& config)
       zpages_({.started_at = deps_.clock.WallNow(),
                .version = kKubeletVersion,
                .flags = config.flags,
-               .paths = PathsOf(config.server)},
+               .paths = PathsOf(config.handlers)},
               RandomSeed()) {}
 
 void Endpoints::Start() {
   health_.Start();
+  stats_.Start();
   deps_.pods.OnRuntime([this] { log_streams_.OnRuntime(deps_.pods); });
 }
 
@@ -106,7 +109,9 @@ void Endpoints::Serve(Asked asked) {
     case Route::kStatusz:
       return asked.responder->Send(
           zpages_.Statusz(asked.request.Header("Accept"), deps_.clock.WallNow()));
-    case Route::kCheckpoint: return ServeCheckpoint(asked);
+    case Route::kCheckpoint:
+      return checkpoints_.Serve(asked.path, asked.request, std::move(asked.responder));
+    case Route::kDebugFlags:
     case Route::kProfile: return asked.responder->Send(TextReply(404, kNotFound));
   }
 }
@@ -152,10 +157,10 @@ void Endpoints::ServeNodeLog(const Asked& asked) {
     if (query.any) return ServeNodeLogQuery(query.query, asked.responder);
   }
   deps_.strands.Run("node-log", [this, asked] {
-    NodeLog found = FindNodeLog(deps_.files, config_.node_logs_dir, asked.path);
+    NodeLog found = FindNodeLog(deps_.files, deps_.hold_below, config_.node_logs_dir, asked.path);
     if (found.answer) return asked.responder->Send(*std::move(found.answer));
-    deps_.loop.Post([this, path = found.path, responder = asked.responder] {
-      log_streams_.ServeFile(path, responder);
+    deps_.loop.Post([this, file = found.file, responder = asked.responder] {
+      log_streams_.ServeFile(file, responder);
     });
   });
 }
@@ -202,7 +207,8 @@ void Endpoints::ServeMetrics(const Asked& asked) {
 
 void Endpoints::ServeFigures(const Asked& asked) {
   const bool resource = asked.route == Route::kResource;
-  stats_.Get([this, resource, responder = asked.responder](const auto& figures) {
+  StatsCache& cache = resource ? stats_ : details_;
+  cache.Get([this, resource, responder = asked.responder](const auto& figures) {
     if (!figures.ok())
       return responder->Send(resource ? MetricsReply(ResourceError())
                                       : TextReply(500, Message(figures.status())));
@@ -213,31 +219,15 @@ void Endpoints::ServeFigures(const Asked& asked) {
 }
 
 void Endpoints::ServeSlis(const Asked& asked) {
+  if (asked.request.method == "DELETE") {
+    health_.ResetMetrics();
+    return asked.responder->Send(TextReply(200, "metrics reset"));
+  }
   asked.responder->Send(
       MetricsReply(health_.Metrics() +
                    MergeMetrics({{"node-api", deps_.own_metrics()}}, [](std::string_view family) {
                      return family == "process_start_time_seconds";
                    })));
-}
-
-/// Checkpoints of containers are not made here: pod-worker has no call for them. So the answer is
-/// that of a kubelet whose runtime has none.
-void Endpoints::ServeCheckpoint(const Asked& asked) {
-  const auto steps = StepsOf(asked.path);
-  if (steps.size() != 4) return asked.responder->Send(TextReply(404, kNotFound));
-  const auto seen = deps_.pods.Find(steps[1], steps[2]);
-  if (!seen.ok()) return asked.responder->Send(TextReply(404, "pod does not exist"));
-  const auto pod = PodOf(*seen);
-  if (pod == nullptr || FindContainer(*pod, steps[3]) == Sort::kNone)
-    return asked.responder->Send(
-        TextReply(404, fmt::format("container {} does not exist", steps[3])));
-  if (const auto limits = Query(asked.request.query).All("timeout");
-      !limits.empty() && !IsWholeNumber(limits.back()))
-    return asked.responder->Send(TextReply(404, "cannot parse value of timeout parameter"));
-  asked.responder->Send(TextReply(
-      500, fmt::format("checkpointing of {}/{}/{} failed (rpc error: code = Unimplemented desc = "
-                       "unknown method CheckpointContainer for service runtime.v1.RuntimeService)",
-                       steps[1], steps[2], steps[3])));
 }
 
 }  // namespace splitlet::node_api

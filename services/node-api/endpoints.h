@@ -3,7 +3,7 @@
 /// What each path answers, once who asks may ask.
 /// It routes: each request goes to the part that can answer it.
 /// In:    requests that are allowed.
-/// Owns:  the parts: log streams, pod streams, figures, gathered metrics, health.
+/// Owns:  the parts: log streams, pod streams, checkpoints, figures, gathered metrics, health.
 /// Out:   answers.
 /// Killed at any line: clients ask again.
 /// Threads: loop thread; what blocks on strands.
@@ -17,6 +17,7 @@
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
 #include "libs/https/server.h"
+#include "services/node-api/checkpoints/checkpoints.h"
 #include "services/node-api/config.h"
 #include "services/node-api/health.h"
 #include "services/node-api/logs/log_streams.h"
@@ -35,12 +36,14 @@ struct EndpointDeps {
   const Clock& clock;
   exec::EventLoop& loop;
   exec::Strands& strands;
+  exec::Strands& log_strands;  // one thread for each log that is read
   fs::FileSystem& files;
   const Log& log;
   PodViews& pods;
   std::shared_ptr<logs::LogFiles> log_files;
   std::function<std::unique_ptr<logs::LogWatch>(const std::string& path)> watch_log;
   std::shared_ptr<StreamSource> streams;
+  std::shared_ptr<CheckpointSource> checkpoints;
   std::shared_ptr<StatsSource> stats;
   std::shared_ptr<MetricsSource> processes;
   std::vector<std::string> process_names;  // of the others
@@ -48,7 +51,8 @@ struct EndpointDeps {
   std::function<Status(const Deadline& deadline)> ask_sync_loop;
   MachineLabels machine;
   process::ProgramRunner run_program;
-  fs::WithinReader read_within;
+  fs::WithinReader read_within;  // below the node's folder of logs, as hold_below
+  PathHolder hold_below;
 };
 
 class Endpoints {
@@ -60,13 +64,17 @@ class Endpoints {
   struct Asked {
     Route route = Route::kHealthz;
     Surface surface = Surface::kSecured;
-    std::string path;  // decoded
+    std::string path;      // decoded
+    std::string disabled;  // empty: it is served; else 405 with this
     https::Request request;
     std::shared_ptr<https::Responder> responder;
   };
   void Start();
   void Serve(Asked asked);
-  void Stop() { log_streams_.Stop(); }
+  void Stop() {
+    log_streams_.Stop();
+    checkpoints_.Stop();
+  }
 
  private:
   void ServePods(const Asked& asked);
@@ -78,14 +86,14 @@ class Endpoints {
   void ServeMetrics(const Asked& asked);
   void ServeFigures(const Asked& asked);
   void ServeSlis(const Asked& asked);
-  void ServeCheckpoint(const Asked& asked);
 
   EndpointDeps deps_;
   const NodeApiConfig& config_;
   HealthChecks health_;
   LogStreams log_streams_;
   PodStreams pod_streams_;
-  StatsCache stats_;
+  Checkpoints checkpoints_;
+  StatsCache stats_, details_;  // for all; for /metrics/cadvisor, which wants more
   Gather gather_;
   ZPages zpages_;
   int log_queries_ = 0;  // that run

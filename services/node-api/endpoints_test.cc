@@ -43,7 +43,7 @@ TEST_F(Endpoint, MethodsAndForms) {
        "404 container no does not"},
       {"checkpoint",
        {.method = "POST", .target = "/checkpoint/default/web/app"},
-       "500 checkpointing of default/web/app failed"},
+       R"(200 {"items":["/root/checkpoints/a.tar"]})"},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
@@ -78,17 +78,25 @@ TEST_F(Endpoint, TheReadOnlyPortServesSome) {
 }
 
 TEST_F(Endpoint, HandlersThatAreSwitchedOff) {
-  config.server.debugging_handlers = false;
+  config.handlers.debugging = false;
   Start();
   EXPECT_EQ(Text({.method = "POST", .target = "/run/a/b/c"}), "405 Debug endpoints are disabled.");
+  EXPECT_EQ(Code({.method = "POST", .target = "/run/a/b/c", .token = ""}), 401);
+  EXPECT_EQ(Text({.target = "/debug/pprof/"}), "405 Debug endpoints are disabled.");
+  EXPECT_EQ(Code({.method = "PUT", .target = "/debug/flags/v"}), 404);
   EXPECT_EQ(Code({.target = "/pods"}), 200);
   EXPECT_EQ(Code({.target = "/configz"}), 404);
 }
 
-TEST_F(Endpoint, LogsOfTheNodeThatAreSwitchedOff) {
-  config.server.system_log_handler = false;
+TEST_F(Endpoint, OneByOneTheyAreSwitchedOffToo) {
+  config.handlers = {.system_logs = false, .profiles = false, .flags = false};
   Start();
   EXPECT_EQ(Text({.target = "/logs/"}), "405 logs endpoint is disabled.");
+  EXPECT_EQ(Text({.target = "/debug/pprof/heap"}), "405 profiling endpoint is disabled.");
+  EXPECT_EQ(Text({.method = "PUT", .target = "/debug/flags/v"}), "405 flags endpoint is disabled.");
+  EXPECT_EQ(Text({.target = "/debug/flags/v"}), "405 flags endpoint is disabled.");
+  EXPECT_EQ(Code({.target = "/debug/flags/v", .token = ""}), 401);
+  EXPECT_EQ(Code({.target = "/debug/flags/v", .surface = Surface::kReadOnly}), 404);
 }
 
 TEST_F(Endpoint, PodsAsTheyAreShown) {
@@ -109,16 +117,19 @@ TEST_F(Endpoint, Healthz) {
   };
   EXPECT_EQ(text("/healthz"), "200 ok");
   EXPECT_EQ(text("/healthz?verbose"),
-            "200 [+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed");
+            "200 [+]ping ok\n[+]log ok\n[+]syncloop ok\n[+]device-plugin ok\n"
+            "healthz check passed");
   sync_loop = Unavailable("it is stuck");
   all.Advance(std::chrono::minutes{4});
   EXPECT_EQ(text("/healthz"), "200 ok");
   all.Advance(std::chrono::minutes{2});
   EXPECT_EQ(text("/healthz"),
-            "500 [+]ping ok\n[+]log ok\n[-]syncloop failed: reason withheld\nhealthz check failed");
+            "500 [+]ping ok\n[+]log ok\n[-]syncloop failed: reason withheld\n"
+            "[+]device-plugin ok\nhealthz check failed");
   EXPECT_THAT(text("/healthz/syncloop"),
               AllOf(StartsWith("500 internal server error: "), HasSubstr("it is stuck")));
   EXPECT_EQ(text("/healthz/ping"), "200 ok");
+  EXPECT_EQ(text("/healthz/device-plugin"), "200 ok");
   EXPECT_EQ(text("/healthz/nosuch"), "404 404 page not found");
   EXPECT_EQ(text("/healthz?exclude=syncloop"), "200 ok");
   EXPECT_THAT(text("/healthz?exclude=syncloop&exclude=nope&verbose"),
@@ -128,6 +139,12 @@ TEST_F(Endpoint, Healthz) {
   EXPECT_EQ(text("/pods", Surface::kHealthz), "404 404 page not found");
   EXPECT_THAT(text("/metrics/slis"),
               HasSubstr(R"(kubernetes_healthcheck{name="syncloop",type="healthz"} 0)"));
+  EXPECT_EQ(Text({.method = "DELETE", .target = "/metrics/slis"}), "200 metrics reset");
+  EXPECT_THAT(text("/metrics/slis"), Not(HasSubstr("name=\"syncloop\"")));
+  EXPECT_EQ(text("/healthz?exclude=syncloop"), "200 ok");
+  EXPECT_THAT(text("/metrics/slis"),
+              HasSubstr(R"(kubernetes_healthchecks_total{name="ping",status="success")"
+                        R"(,type="healthz"} 1)"));
 }
 
 TEST_F(Endpoint, LogsOfContainers) {
@@ -160,6 +177,24 @@ TEST_F(Endpoint, LogsOfContainers) {
             "400 previous terminated container \"app\" in pod \"web\" not found\n");
   EXPECT_EQ(log("nosuch"), "404 container \"nosuch\" not found in pod \"web\"\n");
   EXPECT_EQ(Text({.target = "/containerLogs/default/no/app"}), "404 pod \"no\" does not exist");
+}
+
+TEST_F(Endpoint, ManyReadLogsAtOnceAndHoldUpNobodyElse) {
+  Start();
+  PutPod();
+  log_files->Make("/logs/done.log", "2026-01-02T03:04:05Z stdout F one\n");
+  all.Pause(log_readers);
+  const Ask log{.target = "/containerLogs/default/web/done?follow=true"};
+  std::vector<std::shared_ptr<Answered>> readers;
+  for (size_t i = 0; i < LogStreams::kMaxStreams; ++i) readers.push_back(Send(log));
+  for (const auto& reader : readers) ASSERT_TRUE(reader->streams);
+  EXPECT_EQ(Text(log), "429 too many logs are being read");
+  EXPECT_EQ(Code({}), 200);
+  EXPECT_EQ(Code({.method = "POST", .target = "/run/default/web/app?cmd=ls"}), 200);
+  all.Resume(log_readers);
+  all.Advance(1ms);
+  EXPECT_EQ(readers.back()->streamed, "one\n");
+  EXPECT_EQ(Code(log), 200);
 }
 
 TEST(LogQuery, WhatIsRefused) {
@@ -195,11 +230,13 @@ TEST_F(Endpoint, LogsOfTheNode) {
   EXPECT_TRUE(files.Replace("/var/log/syslog", "content", {}).ok());
   EXPECT_TRUE(files.Replace("/var/log/a<b/x", "", {}).ok());
   log_files->Make("/var/log/syslog", "content");
+  leads_out = {"/link"};
   Start();
   EXPECT_THAT(Text({.target = "/logs/"}),
               AllOf(HasSubstr("<a href=\"./syslog\">syslog</a>"), HasSubstr("a&lt;b/</a>")));
   EXPECT_EQ(Send({.target = "/logs/syslog"})->streamed, "content");
   EXPECT_EQ(Code({.target = "/logs/nosuch"}), 404);
+  EXPECT_EQ(Text({.target = "/logs/link"}), "403 403 Forbidden");
   EXPECT_EQ(Code({.target = "/logs/../etc/passwd"}), 404);
   EXPECT_EQ(Code({.target = "/logs/%2e%2e/etc/passwd"}), 404);
 }
@@ -307,6 +344,20 @@ TEST_F(Endpoint, WhatTheRuntimeRefuses) {
   EXPECT_EQ(Text(exec), "500 away");
   streams->url = std::string("https://127.0.0.1:1/x");
   EXPECT_EQ(Code(exec), 500);
+}
+
+TEST_F(Endpoint, StreamsThatAreAskedForAtOnceWaitForTheirTurn) {
+  AllowAll();
+  Start();
+  PutPod();
+  const Ask exec{
+      .method = "POST", .target = "/exec/default/web/app?command=ls&output=1", .headers = kUpgrade};
+  ASSERT_EQ(Text(exec), "passed on");  // from here on it is known who asks
+  constexpr size_t kAtOnce = 100;
+  std::vector<std::shared_ptr<Answered>> sessions;
+  for (size_t i = 0; i < kAtOnce; ++i) sessions.push_back(Begin(exec));
+  all.Advance(1ms);
+  for (const auto& session : sessions) EXPECT_TRUE(session->backend);
 }
 
 TEST_F(Endpoint, Run) {

@@ -66,15 +66,32 @@ TEST_F(FiguresTest, Summary) {
   const std::string reduced = Text({.target = "/stats/summary?only_cpu_and_memory=true"});
   EXPECT_THAT(reduced, AllOf(HasSubstr(R"("cpu":)"), Not(HasSubstr(R"("fs":)")),
                              Not(HasSubstr("rootfs")), Not(HasSubstr("rlimit"))));
-  EXPECT_EQ(stats->calls, 1);  // one answer serves both
+  EXPECT_EQ(stats->calls, 2);  // that of the start, and one that serves both
 }
 
-TEST_F(FiguresTest, RatesComeWithTheSecondAnswer) {
+TEST_F(FiguresTest, TheFirstFiguresHaveRatesSinceTheStart) {
   Start();
   PutPod();
-  EXPECT_EQ(Code({.target = "/stats/summary"}), 200);
   all.Advance(std::chrono::seconds{10});
+  EXPECT_EQ(stats->calls, 1);
   stats->reply->set_at_wall_ns(stats->reply->at_wall_ns() + 10'000'000'000);
+  stats->reply->mutable_containers(0)->set_cpu_usage_core_ns(2'500'000'000);
+  EXPECT_THAT(Text({.target = "/stats/summary"}), HasSubstr(R"("usageNanoCores":100000000)"));
+}
+
+TEST_F(FiguresTest, RatesCountFromTheFirstAnswerThatGcGives) {
+  const auto reply = stats->reply;
+  stats->reply = Unavailable("gc starts");
+  Start();
+  PutPod();
+  const int before = stats->calls;
+  EXPECT_GT(before, 0);
+  all.Advance(std::chrono::seconds{10});
+  EXPECT_EQ(stats->calls, before + 2) << "every five seconds";
+  stats->reply = reply;
+  all.Advance(std::chrono::minutes{1});
+  EXPECT_EQ(stats->calls, before + 3) << "and no more than once";
+  stats->reply->set_at_wall_ns(reply->at_wall_ns() + 10'000'000'000);
   stats->reply->mutable_containers(0)->set_cpu_usage_core_ns(2'500'000'000);
   EXPECT_THAT(Text({.target = "/stats/summary"}), HasSubstr(R"("usageNanoCores":100000000)"));
 }

@@ -62,20 +62,26 @@ https::Answer WrongMethod(Route route) {
 
 }  // namespace
 
+ReviewCalls::Deps Front::CallsOf(const Deps& deps, const char* kind) {
+  return {.clock = deps.clock,
+          .loop = deps.loop,
+          .strands = deps.strands,
+          .reviewer = deps.reviewer,
+          .seed = RandomSeed(),
+          .kind = kind};
+}
+
 Front::Front(Deps deps, const NodeApiConfig& config)
     : deps_(std::move(deps)),
       config_(config),
-      calls_({.clock = deps_.clock,
-              .loop = deps_.loop,
-              .strands = deps_.strands,
-              .reviewer = deps_.reviewer,
-              .seed = RandomSeed()}),
-      authenticator_({.clock = deps_.clock, .calls = calls_, .metrics = deps_.metrics},
+      token_calls_(CallsOf(deps_, "token-review")),
+      access_calls_(CallsOf(deps_, "access-review")),
+      authenticator_({.clock = deps_.clock, .calls = token_calls_, .metrics = deps_.metrics},
                      {.webhook = config.server.webhook_authentication,
                       .anonymous = config.server.anonymous,
                       .token_ttl = config.server.token_ttl,
                       .secret = deps_.secret}),
-      authorizer_({.clock = deps_.clock, .calls = calls_, .metrics = deps_.metrics},
+      authorizer_({.clock = deps_.clock, .calls = access_calls_, .metrics = deps_.metrics},
                   {.always = config.server.authorization == "AlwaysAllow",
                    .node = config.node_name,
                    .allowed_ttl = config.server.authorized_ttl,
@@ -88,19 +94,18 @@ void Front::OnRequest(Surface surface, https::Request request,
     responder = std::make_shared<CountedResponder>(
         std::move(responder), deps_.metrics, deps_.clock,
         LabelsOf(request.method, path.value_or(""), surface == Surface::kReadOnly).Get());
-  const Match match = path ? FindRoute(*path, surface, config_.server) : Match{};
+  const Match match = path ? FindRoute(*path, surface, config_.handlers) : Match{};
   switch (match.kind) {
     case Match::Kind::kUnknown: return responder->Send(TextReply(404, "404 page not found"));
     case Match::Kind::kRedirect: return responder->Send(RedirectTo(request));
     case Match::Kind::kServed:
     case Match::Kind::kDisabled: break;
   }
-  // A stub says nothing of this node, so it asks nobody who they are.
-  if (match.kind == Match::Kind::kDisabled) return responder->Send(TextReply(405, match.text));
   const auto asked =
       std::make_shared<Endpoints::Asked>(Endpoints::Asked{.route = match.route,
                                                           .surface = surface,
                                                           .path = *path,
+                                                          .disabled = match.text,
                                                           .request = std::move(request),
                                                           .responder = std::move(responder)});
   if (surface != Surface::kSecured) return Serve(asked);
@@ -123,8 +128,9 @@ void Front::OnAuthenticated(const Shared& asked, const StatusOr<User>& who) {
     return Refuse(asked, "busy", TextReply(429, Message(who.status())));
   deps_.log.Debug("a request was not authenticated",
                   {KV("peer", asked->request.peer), KV("err", who.status())});
+  const auto token = TokenOf(asked->request);
   const bool alone = !config_.has_api_server && config_.server.webhook_authentication &&
-                     TokenOf(asked->request).has_value();
+                     token.ok() && token->has_value();
   Refuse(asked, "unauthenticated",
          TextReply(401, alone ? "Unauthorized: " + Message(who.status()) : "Unauthorized"));
 }
@@ -144,6 +150,7 @@ void Front::OnAuthorized(const Shared& asked, const Status& may) {
 
 void Front::Serve(const Shared& asked) {
   const https::Request& request = asked->request;
+  if (!asked->disabled.empty()) return asked->responder->Send(TextReply(405, asked->disabled));
   if (!TakesMethod(asked->route, request.method))
     return asked->responder->Send(WrongMethod(asked->route));
   if (IsUnacceptable(asked->route, request.Header("Accept")))

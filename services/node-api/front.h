@@ -6,7 +6,7 @@
 /// Out:   refusals; allowed requests to the endpoints.
 /// Killed at any line: clients ask again.
 /// Threads: loop thread only.
-/// Errors: as answers: 404, 301 and 405 before anybody is asked who they are, then 401, 403, 500.
+/// Errors: as answers: 404 and 301 before anybody is asked who they are, then 401, 403, 405, 500.
 /// Source: docs/behaviour/node-api.md, "A request".
 
 #include <functional>
@@ -43,6 +43,7 @@ class Front {
 
  private:
   using Shared = std::shared_ptr<Endpoints::Asked>;
+  static ReviewCalls::Deps CallsOf(const Deps& deps, const char* kind);
   void OnAuthenticated(const Shared& asked, const StatusOr<User>& who);
   void OnAuthorized(const Shared& asked, const Status& may);
   void Serve(const Shared& asked);
@@ -50,7 +51,7 @@ class Front {
 
   Deps deps_;
   const NodeApiConfig& config_;
-  ReviewCalls calls_;
+  ReviewCalls token_calls_, access_calls_;
   Authenticator authenticator_;
   Authorizer authorizer_;
 };

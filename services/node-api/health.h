@@ -45,6 +45,8 @@ class HealthChecks {
   https::Answer Answer(const std::string& path, const Query& query, Surface surface);
   /// kubernetes_healthcheck and kubernetes_healthchecks_total.
   std::string Metrics() const;
+  /// They begin anew.
+  void ResetMetrics();
 
  private:
   struct Part {

@@ -8,12 +8,13 @@ namespace splitlet::node_api {
 namespace {
 
 constexpr size_t kMaxOfHealth = 64;
+// A body is read before anybody is asked who he is, on a thousand connections at once; the longest
+// that means anything is the form of /stats/summary.
+constexpr size_t kMaxBody = 64 << 10;
 
 https::TlsFiles::Places PlacesOf(const NodeApiConfig& config) {
-  https::TlsFiles::Places places{.pairs = {}, .client_ca = config.server.client_ca_file};
-  for (const auto& [certificate, key] : config.certificates)
-    places.pairs.push_back({certificate, key});
-  return places;
+  const auto& [certificate, key] = config.certificate;
+  return {.pairs = {{certificate, key}}, .client_ca = config.server.client_ca_file};
 }
 
 }  // namespace
@@ -47,6 +48,7 @@ Listeners::Listeners(Deps deps, const NodeApiConfig& config)
 }
 
 void Listeners::AddPort(Surface surface, const char* name, https::ServerOptions options) {
+  options.max_body_bytes = kMaxBody;
   ports_.push_back({.surface = surface,
                     .name = name,
                     .options = std::move(options),

@@ -5,7 +5,8 @@
 #include "libs/daemon/flags.h"
 #include "libs/daemon/run_service.h"
 #include "libs/daemon/service.h"
-#include "libs/fs/read_within.h"
+#include "libs/exec/periodic.h"
+#include "libs/exec/strand_pool.h"
 #include "libs/http/async_client.h"
 #include "libs/node/machine.h"
 #include "libs/node/system_info.h"
@@ -47,16 +48,24 @@ MachineLabels ReadMachineLabels(daemon::ServiceContext& context) {
           .version = std::string(daemon::Version())};
 }
 
-/// The service with the client that asks for metrics, which outlives the questions.
+constexpr uint64_t kMaxConfigBytes = 1 << 20;
+/// Where no thread can be made, a reader of a log waits for so long.
+constexpr Duration kRetryThreads = std::chrono::seconds{5};
+
+/// The service with the client that asks for metrics, which outlives the questions, and with the
+/// threads that read logs.
 class Process final : public daemon::Service {
  public:
-  explicit Process(std::shared_ptr<http::AsyncClient> http) : http_(std::move(http)) {}
+  Process(std::shared_ptr<http::AsyncClient> http, exec::EventLoop& loop)
+      : http_(std::move(http)), retry_(loop, kRetryThreads, [this] { log_strands_.Retry(); }) {}
+  exec::Strands& log_strands() { return log_strands_; }
   void SetService(std::unique_ptr<NodeApiService> service) { service_ = std::move(service); }
   void Start() override { service_->Start(); }
   daemon::Health GetHealth() const override { return service_->GetHealth(); }
   void BeginStop() override { service_->BeginStop(); }
   void WaitStopped() override {
     service_->WaitStopped();
+    log_strands_.Stop();
     http_->Stop();
   }
   std::vector<std::string> Notes() const override { return service_->Notes(); }
@@ -65,10 +74,20 @@ class Process final : public daemon::Service {
  private:
   const std::shared_ptr<http::AsyncClient> http_;
   std::unique_ptr<NodeApiService> service_;
+  exec::StrandPool log_strands_{{.max_threads = LogStreams::kMaxStreams}};  // ends before it
+  exec::Periodic retry_;
 };
 
+/// Empty: there is no file.
+StatusOr<std::string> ReadConfigFile(daemon::ServiceContext& context) {
+  const std::string& file = context.flags().config_file;
+  if (file.empty()) return std::string();
+  return context.files().Read(file, kMaxConfigBytes);
+}
+
 StatusOr<std::unique_ptr<daemon::Service>> MakeNodeApi(daemon::ServiceContext& context) {
-  ASSIGN_OR_RETURN(auto config, LoadNodeApiConfig(context.config(), context.flags()),
+  ASSIGN_OR_RETURN(const std::string content, ReadConfigFile(context), "--config");
+  ASSIGN_OR_RETURN(auto config, LoadNodeApiConfig(context.config(), context.flags(), content),
                    "configuration");
   auto& bus = context.bus();
   ASSIGN_OR_RETURN(auto desired, bus::ViewOf<v1::DesiredRecord>(bus, "desired"), "view desired");
@@ -77,16 +96,19 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeNodeApi(daemon::ServiceContext& c
   ASSIGN_OR_RETURN(auto runtime, bus::ViewOf<v1::RuntimeRecord>(bus, "runtime"), "view runtime");
   ASSIGN_OR_RETURN(auto reviewer, ConnectReviewer(context), "API server");
   auto http = std::make_shared<http::AsyncClient>(context.clock());
-  const auto peer = [&context](const std::string& process) { return context.Peer(process); };
+  auto process = std::make_unique<Process>(http, context.loop());
+  const auto peer = [&context](const std::string& name) { return context.Peer(name); };
   const std::shared_ptr<peers::PeerHealth> health = peers::MakePeerHealth(context.clock(), peer);
   NodeApiDeps deps{
       .clock = context.clock(),
       .loop = context.loop(),
       .strands = context.strands(),
+      .log_strands = process->log_strands(),
       .files = context.files(),
       .views = {std::move(desired), std::move(status), std::move(runtime)},
       .reviewer = std::move(reviewer),
       .streams = MakeStreamSource(context.clock(), context.Peer("pod-worker")),
+      .checkpoints = MakeCheckpointSource(context.clock(), context.Peer("pod-worker")),
       .stats = MakeStatsSource(context.clock(), context.Peer("gc")),
       .processes = MakeProcessMetrics(
           {.clock = context.clock(), .strands = context.strands(), .caller = *http, .peer = peer}),
@@ -102,11 +124,11 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeNodeApi(daemon::ServiceContext& c
       .start_server = https::StartServer,
       .machine = ReadMachineLabels(context),
       .run_program = process::RunProgram,
-      .read_within = fs::ReadWithin,
+      .read_within = ReadBelow,
+      .hold_below = HoldBelow,
       .secret = fmt::format("{:016x}{:016x}", RandomSeed(), RandomSeed()),
       .log = context.log(),
       .metrics = context.metrics()};
-  auto process = std::make_unique<Process>(std::move(http));
   process->SetService(std::make_unique<NodeApiService>(std::move(deps), std::move(config)));
   return process;
 }

@@ -22,6 +22,7 @@
 #include "libs/logs/log_watch.h"
 #include "services/node-api/fake_responder.h"
 #include "services/node-api/node_api_service.h"
+#include "splitlet/v1/checkpoints.pb.h"
 
 namespace splitlet::node_api {
 
@@ -40,14 +41,17 @@ class NothingChanges final : public logs::LogWatch {
 
 class FakeReviewer final : public Reviewer {
  public:
-  StatusOr<std::optional<User>> ReviewToken(const std::string& token, const Deadline&) override {
+  StatusOr<std::optional<User>> ReviewToken(const std::string& token,
+                                            const Deadline& deadline) override {
     ++token_calls;
+    if (on_token) on_token(deadline);
     if (!trouble.ok()) return trouble;
     const auto found = tokens.find(token);
     if (found == tokens.end()) return std::optional<User>();
     return std::optional(found->second);
   }
-  StatusOr<bool> MayAccess(const AccessQuestion& question, const Deadline&) override {
+  StatusOr<bool> MayAccess(const AccessQuestion& question, const Deadline& deadline) override {
+    if (on_access) on_access(deadline);
     asked.push_back(question.verb + " " + question.subresource);
     users.push_back(question.user);
     if (!trouble.ok()) return trouble;
@@ -57,6 +61,7 @@ class FakeReviewer final : public Reviewer {
   std::map<std::string, User> tokens = {{"good", {.name = "bob", .groups = {"ops"}}}};
   std::set<std::string> rights;  // "bob get pods"
   Status trouble;
+  std::function<void(const Deadline&deadline)> on_token, on_access;
   int token_calls = 0;
   std::vector<std::string> asked;
   std::vector<User> users;
@@ -79,14 +84,34 @@ class FakeStreamSource final : public StreamSource {
   std::vector<v1::RunCommandRequest> ran;
 };
 
+class FakeCheckpointSource final : public CheckpointSource {
+ public:
+  StatusOr<v1::CheckpointReply> Ask(const v1::CheckpointRequest& request,
+                                    const Deadline& deadline) override {
+    asked.push_back(request);
+    if (deadline.cancel->cancelled()) return Cancelled("given up");
+    if (meanwhile) meanwhile();
+    v1::CheckpointReply reply;
+    if (unfinished-- > 0) return reply;
+    if (!location.ok()) return location.status();
+    reply.set_done(true);
+    reply.set_location(*location);
+    return reply;
+  }
+  StatusOr<std::string> location = std::string("/root/checkpoints/a.tar");
+  int unfinished = 0;  // so many times it is not yet done
+  std::function<void()> meanwhile;
+  std::vector<v1::CheckpointRequest> asked;
+};
+
 class FakeStatsSource final : public StatsSource {
  public:
-  StatusOr<v1::NodeStatsReply> Get(const Deadline&) override {
-    ++calls;
+  StatusOr<v1::NodeStatsReply> Get(bool details, const Deadline&) override {
+    ++(details ? detailed_calls : calls);
     return reply;
   }
   StatusOr<v1::NodeStatsReply> reply = v1::NodeStatsReply();
-  int calls = 0;
+  int calls = 0, detailed_calls = 0;
 };
 
 class FakeMetricsSource final : public MetricsSource {
@@ -126,12 +151,14 @@ class NodeApiTest : public ::testing::Test {
         .clock = clock,
         .loop = loop,
         .strands = strands,
+        .log_strands = log_strands,
         .files = files,
         .views = {*bus::ViewOf<v1::DesiredRecord>(bus, "desired"),
                   *bus::ViewOf<v1::PodStatusRecord>(bus, "podstatus"),
                   *bus::ViewOf<v1::RuntimeRecord>(bus, "runtime")},
         .reviewer = config.has_api_server ? reviewer : nullptr,
         .streams = streams,
+        .checkpoints = checkpoints,
         .stats = stats,
         .processes = processes,
         .process_names = {"pleg", "gc"},
@@ -151,6 +178,14 @@ class NodeApiTest : public ::testing::Test {
         .read_within = [this](
                            const std::string& root, const std::string& path,
                            uint64_t max_bytes) { return files.Read(root + "/" + path, max_bytes); },
+        .hold_below =
+            [this](const std::string& root, const std::string& path) {
+              if (leads_out.contains(path))
+                return StatusOr<HeldPath>(PermissionDenied("it leads out of {}", root));
+              std::string below = root + path;
+              while (below.ends_with('/')) below.pop_back();
+              return StatusOr<HeldPath>(HeldPath{.held = nullptr, .path = below});
+            },
         .secret = "secret",
         .log = Log(log_sink),
         .metrics = registry};
@@ -168,8 +203,15 @@ class NodeApiTest : public ::testing::Test {
     Surface surface = Surface::kSecured;
     std::optional<https::ClientCertificate> client = std::nullopt;
     std::string body = "";
+    std::string bad_client = "";
   };
   std::shared_ptr<Answered> Send(const Ask& ask) {
+    auto answered = Begin(ask);
+    all.Advance(1ms);
+    return answered;
+  }
+  /// Answered when time goes on.
+  std::shared_ptr<Answered> Begin(const Ask& ask) {
     https::Request request{.method = ask.method,
                            .target = ask.target,
                            .path = ask.target.substr(0, ask.target.find('?')),
@@ -177,7 +219,8 @@ class NodeApiTest : public ::testing::Test {
                            .body = ask.body,
                            .peer = "10.0.0.7",
                            .tls = ask.surface == Surface::kSecured,
-                           .client = ask.client};
+                           .client = ask.client,
+                           .bad_client = ask.bad_client};
     if (const auto mark = ask.target.find('?'); mark != std::string::npos)
       request.query = ask.target.substr(mark + 1);
     if (!ask.token.empty()) request.headers.emplace_back("Authorization", "Bearer " + ask.token);
@@ -185,7 +228,6 @@ class NodeApiTest : public ::testing::Test {
     loop.Post([this, ask, request, answered] {
       service->OnRequest(ask.surface, request, std::make_shared<FakeResponder>(answered));
     });
-    all.Advance(1ms);
     return answered;
   }
   /// "403 Forbidden (...)", without the line's end.
@@ -273,6 +315,9 @@ class NodeApiTest : public ::testing::Test {
   exec::Scheduler all{clock};
   exec::FakeLoop loop{all, all.NewOwner("node-api")};
   exec::FakeStrands strands{loop};
+  exec::Scheduler::Owner log_readers = all.NewOwner("readers of logs");
+  exec::FakeLoop log_loop{all, log_readers};
+  exec::FakeStrands log_strands{log_loop};
   bus::FakeBusNetwork network{clock, 1};
   Owner<v1::DesiredRecord> desired{*this, "config-source", "desired"};
   Owner<v1::PodStatusRecord> podstatus{*this, "status", "podstatus"};
@@ -284,10 +329,12 @@ class NodeApiTest : public ::testing::Test {
   NodeApiConfig config;
   std::shared_ptr<FakeReviewer> reviewer = std::make_shared<FakeReviewer>();
   std::shared_ptr<FakeStreamSource> streams = std::make_shared<FakeStreamSource>();
+  std::shared_ptr<FakeCheckpointSource> checkpoints = std::make_shared<FakeCheckpointSource>();
   std::shared_ptr<FakeStatsSource> stats = std::make_shared<FakeStatsSource>();
   std::shared_ptr<FakeMetricsSource> processes = std::make_shared<FakeMetricsSource>();
   std::shared_ptr<logs::FakeLogFiles> log_files = std::make_shared<logs::FakeLogFiles>();
   std::function<void()> on_log_wait;
+  std::set<std::string> leads_out;  // below the node's folder of logs: "/link"
   Status sync_loop;
   std::map<std::string, StatusOr<std::string>> programs;  // command line -> what it prints
   std::vector<std::string> ran;

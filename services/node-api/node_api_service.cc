@@ -11,12 +11,14 @@ EndpointDeps PartsOf(NodeApiDeps& deps, PodViews& pods) {
   return {.clock = deps.clock,
           .loop = deps.loop,
           .strands = deps.strands,
+          .log_strands = deps.log_strands,
           .files = deps.files,
           .log = deps.log,
           .pods = pods,
           .log_files = deps.log_files,
           .watch_log = deps.watch_log,
           .streams = deps.streams,
+          .checkpoints = deps.checkpoints,
           .stats = deps.stats,
           .processes = deps.processes,
           .process_names = deps.process_names,
@@ -24,7 +26,8 @@ EndpointDeps PartsOf(NodeApiDeps& deps, PodViews& pods) {
           .ask_sync_loop = deps.ask_sync_loop,
           .machine = deps.machine,
           .run_program = deps.run_program,
-          .read_within = deps.read_within};
+          .read_within = deps.read_within,
+          .hold_below = deps.hold_below};
 }
 
 }  // namespace

@@ -26,10 +26,12 @@ struct NodeApiDeps {
   const Clock& clock;
   exec::EventLoop& loop;
   exec::Strands& strands;
+  exec::Strands& log_strands;  // one thread for each log that is read
   fs::FileSystem& files;
   PodViews::Views views;
   std::shared_ptr<Reviewer> reviewer;  // null: there is no API server
   std::shared_ptr<StreamSource> streams;
+  std::shared_ptr<CheckpointSource> checkpoints;
   std::shared_ptr<StatsSource> stats;
   std::shared_ptr<MetricsSource> processes;
   std::vector<std::string> process_names;
@@ -39,7 +41,8 @@ struct NodeApiDeps {
   Listeners::StartServer start_server;
   MachineLabels machine;
   process::ProgramRunner run_program;
-  fs::WithinReader read_within;
+  fs::WithinReader read_within;  // below the node's folder of logs, as hold_below
+  PathHolder hold_below;
   std::string secret;  // of this start; nobody else knows it
   Log log;
   prometheus::Registry& metrics;

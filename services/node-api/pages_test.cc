@@ -75,7 +75,7 @@ TEST_F(Pages, Statusz) {
 
 TEST_F(Pages, AreNotThereWithoutDebuggingHandlers) {
   AllowAll();
-  config.server.debugging_handlers = false;
+  config.handlers.debugging = false;
   Start();
   for (const char* path : {"/flagz", "/statusz"}) {
     SCOPED_TRACE(path);
@@ -92,21 +92,6 @@ TEST_F(Pages, RightsOfTheirOwn) {
       Text({.target = "/flagz"}),
       AllOf(StartsWith("403 "), HasSubstr("subresource(s)=[configz]"), Not(HasSubstr("proxy"))));
   EXPECT_EQ(Code({.target = "/flagz", .token = ""}), 401);
-}
-
-TEST_F(Pages, CheckpointAsWithARuntimeThatHasNone) {
-  AllowAll();
-  Start();
-  PutPod();
-  const auto ask = [this](const std::string& target) {
-    return Text({.method = "POST", .target = "/checkpoint/default/" + target});
-  };
-  EXPECT_EQ(ask("no/app"), "404 pod does not exist");
-  EXPECT_EQ(ask("web/no"), "404 container no does not exist");
-  EXPECT_EQ(ask("web/app?timeout=abc"), "404 cannot parse value of timeout parameter");
-  EXPECT_THAT(ask("web/app?timeout=5"),
-              AllOf(StartsWith("500 checkpointing of default/web/app failed (rpc error: code = "),
-                    HasSubstr("Unimplemented")));
 }
 
 }  // namespace

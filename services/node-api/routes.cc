@@ -35,6 +35,7 @@ constexpr auto kRows = std::to_array<Row>({
     {"/runningpods", Route::kRunningPods, Below::kOnly, "GET", true, ReadOnly::kDisabled},
     {"/logs", Route::kLogs, Below::kOnly, "GET", true, ReadOnly::kDisabled},
     {"/debug/pprof", Route::kProfile, Below::kOnly, "GET", true, ReadOnly::kDisabled},
+    {"/debug/flags/v", Route::kDebugFlags, Below::kNot, "", true, ReadOnly::kUnknown},
     {"/configz", Route::kConfigz, Below::kNot, "", true, ReadOnly::kUnknown},
     {"/flagz", Route::kFlagz, Below::kNot, "", true, ReadOnly::kUnknown},
     {"/statusz", Route::kStatusz, Below::kNot, "", true, ReadOnly::kUnknown},
@@ -53,35 +54,37 @@ const Row* RowOf(std::string_view path) {
 
 const Row& RowOf(Route route) { return *std::ranges::find(kRows, route, &Row::route); }
 
-Match Disabled(const char* text) {
-  return {.kind = Match::Kind::kDisabled, .route = Route::kHealthz, .text = text};
+Match Disabled(const Row& row, const char* text) {
+  return {.kind = Match::Kind::kDisabled, .route = row.route, .text = text};
 }
 
 }  // namespace
 
-Match FindRoute(std::string_view path, Surface surface,
-                const config::KubeletConfig::Server& settings) {
+Match FindRoute(std::string_view path, Surface surface, const Handlers& handlers) {
   const Row* row = RowOf(path);
   if (row == nullptr) return {};
   if (surface == Surface::kHealthz)
     return path == "/healthz" || path == "/healthz/ping"
                ? Match{.kind = Match::Kind::kServed, .route = row->route, .text = ""}
                : Match{};
-  const bool closed =
-      row->debugging && (surface == Surface::kReadOnly || !settings.debugging_handlers);
+  const bool closed = row->debugging && (surface == Surface::kReadOnly || !handlers.debugging);
   if (closed && row->read_only == ReadOnly::kUnknown) return {};
   if (path == row->path && row->below == Below::kOnly)
     return {.kind = Match::Kind::kRedirect, .route = row->route, .text = ""};
-  if (closed) return Disabled("Debug endpoints are disabled.");
-  if (row->route == Route::kLogs && !settings.system_log_handler)
-    return Disabled("logs endpoint is disabled.");
+  if (closed) return Disabled(*row, "Debug endpoints are disabled.");
+  if (row->route == Route::kLogs && !handlers.system_logs)
+    return Disabled(*row, "logs endpoint is disabled.");
+  if (row->route == Route::kProfile && !handlers.profiles)
+    return Disabled(*row, "profiling endpoint is disabled.");
+  if (row->route == Route::kDebugFlags && !handlers.flags)
+    return Disabled(*row, "flags endpoint is disabled.");
   return {.kind = Match::Kind::kServed, .route = row->route, .text = ""};
 }
 
-std::vector<std::string> PathsOf(const config::KubeletConfig::Server& settings) {
+std::vector<std::string> PathsOf(const Handlers& handlers) {
   std::set<std::string> paths;
   for (const Row& row : kRows)
-    if (!row.debugging || settings.debugging_handlers)
+    if (!row.debugging || handlers.debugging)
       paths.emplace(row.path.substr(0, row.path.find('/', 1)));
   return {paths.begin(), paths.end()};
 }

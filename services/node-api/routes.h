@@ -8,8 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "libs/config/kubelet_config.h"
-
 namespace splitlet::node_api {
 
 enum class Surface {
@@ -35,6 +33,7 @@ enum class Route {
   kRunningPods,
   kLogs,
   kProfile,
+  kDebugFlags,
   kConfigz,
   kFlagz,
   kStatusz,
@@ -45,7 +44,7 @@ struct Match {
   enum class Kind {
     kUnknown,   // 404, before anybody is asked who they are
     kRedirect,  // to the same path with a slash
-    kDisabled,  // 405 with `text`
+    kDisabled,  // 405 with `text`, by whatever method
     kServed,
   };
   Kind kind = Kind::kUnknown;
@@ -53,12 +52,19 @@ struct Match {
   std::string text;
 };
 
+/// Which handlers are switched on.
+struct Handlers {
+  bool debugging = true;    // enableDebuggingHandlers
+  bool system_logs = true;  // enableSystemLogHandler
+  bool profiles = true;     // enableProfilingHandler
+  bool flags = true;        // enableDebugFlagsHandler
+};
+
 /// `path`: decoded.
-Match FindRoute(std::string_view path, Surface surface,
-                const config::KubeletConfig::Server& settings);
+Match FindRoute(std::string_view path, Surface surface, const Handlers& handlers);
 
 /// First steps of what the secured port serves, sorted: "/configz".
-std::vector<std::string> PathsOf(const config::KubeletConfig::Server& settings);
+std::vector<std::string> PathsOf(const Handlers& handlers);
 
 /// "GET, POST"; empty: any.
 std::string_view MethodsOf(Route route);

@@ -81,7 +81,12 @@ class SummaryTest : public NodeApiTest {
     usage.mutable_io_pressure()->mutable_full()->set_total_us(12);
     auto& device = *usage.add_devices();
     device.set_name("/dev/vda");
+    device.set_major(252);
+    device.set_minor(1);
     device.set_reads(n);
+    auto& operation = *device.add_operations();
+    operation.set_name("Read");
+    operation.set_bytes(n + 2);
   }
   std::string Get(const std::string& target) { return Text({.target = target}); }
 };
@@ -175,7 +180,10 @@ TEST_F(SummaryTest, CadvisorOfContainersPodsAndTheMachine) {
   stats->reply->mutable_containers(0)->mutable_usage()->clear_memory_limit_bytes();
   Start();
   PutPod();
+  const int calls = stats->calls;
   const std::string text = Get("/metrics/cadvisor");
+  EXPECT_EQ(stats->detailed_calls, 1);
+  EXPECT_EQ(stats->calls, calls);
   const std::string container =
       R"({container="app",id="/kubepods/podu1/c1",image="busybox",name="c1",namespace="default",pod="web")";
   const std::string pod =
@@ -199,7 +207,73 @@ TEST_F(SummaryTest, CadvisorOfContainersPodsAndTheMachine) {
         std::string(R"(kernelVersion="6.1",osVersion="Debian"} 1)"),
         std::string("container_scrape_error 0")})
     EXPECT_THAT(text, HasSubstr(line));
-  EXPECT_THAT(text, Not(HasSubstr("container_cpu_cfs")));  // no quota, no periods
+  for (const char* absent :
+       {"container_cpu_cfs",  // no quota, no periods
+        "container_fs_limit_bytes", "container_fs_inodes", "container_ulimits_soft"})
+    EXPECT_THAT(text, Not(HasSubstr(absent)));
+}
+
+TEST_F(SummaryTest, CadvisorWithDetails) {
+  auto& usage = *stats->reply->mutable_containers(0)->mutable_usage();
+  usage.set_open_files(9);
+  usage.set_sockets(0);
+  usage.set_max_threads(0);
+  usage.set_max_open_files(-1);
+  usage.set_memory_limit_hits(2);
+  usage.set_memory_max_usage_bytes(1200);
+  usage.set_memory_reservation_bytes(0);
+  usage.set_memory_kernel_bytes(11);
+  usage.set_memory_active_file_bytes(12);
+  usage.set_memory_inactive_file_bytes(13);
+  usage.set_oom_kills(3);
+  usage.set_cpu_burst_periods(4);
+  usage.set_cpu_burst_ns(5'000'000'000);
+  Start();
+  PutPod();
+  const std::string text = Get("/metrics/cadvisor");
+  const std::string container =
+      R"({container="app",id="/kubepods/podu1/c1",image="busybox",name="c1",namespace="default",pod="web")";
+  for (const std::string& line :
+       {"container_file_descriptors" + container + "} 9 ", "container_sockets" + container + "} 0 ",
+        "container_threads_max" + container + "} 0 ",
+        "container_ulimits_soft" + container + R"(,ulimit="max_open_files"} -1 )",
+        "container_memory_failcnt" + container + "} 2 ",
+        "container_memory_max_usage_bytes" + container + "} 1200 ",
+        "container_spec_memory_reservation_limit_bytes" + container + "} 0 ",
+        "container_memory_kernel_usage" + container + "} 11 ",
+        "container_memory_total_active_file_bytes" + container + "} 12 ",
+        "container_memory_total_inactive_file_bytes" + container + "} 13 ",
+        "container_oom_events_total" + container + "} 3 ",
+        "container_cpu_cfs_burst_periods_total" + container + "} 4 ",
+        "container_cpu_cfs_burst_seconds_total" + container + "} 5 ",
+        "container_blkio_device_usage_total" + container +
+            R"(,device="/dev/vda",major="252",minor="1",operation="Read"} 1002 )"})
+    EXPECT_THAT(text, HasSubstr(line));
+}
+
+TEST_F(SummaryTest, APodWithoutACgroupHasTheRoomOfItsContainers) {
+  const struct {
+    const char* name;
+    std::optional<uint64_t> limit;
+    const char* want;  // behind "time" of the pod
+  } kCases[] = {
+      {"a limit", 1500, R"("availableBytes":501,"usageBytes":1000,"workingSetBytes":999)"},
+      {"more used than the limit", 900, R"("availableBytes":0,"usageBytes":1000,)"},
+      {"no limit", std::nullopt, R"(Z","usageBytes":1000,"workingSetBytes":999)"},
+  };
+  stats->reply->mutable_pods(0)->clear_usage();
+  Start();
+  PutPod();
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    auto& usage = *stats->reply->mutable_containers(0)->mutable_usage();
+    usage.clear_memory_limit_bytes();
+    if (c.limit) usage.set_memory_limit_bytes(*c.limit);
+    all.Advance(std::chrono::seconds{10});
+    const std::string text = Get("/stats/summary");
+    const std::string pod = text.substr(text.find(R"("inodesUsed":2})"));  // behind containers
+    EXPECT_THAT(pod, HasSubstr(c.want));
+  }
 }
 
 }  // namespace

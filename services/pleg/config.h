@@ -32,11 +32,14 @@ struct PlegConfig {
   Duration status_threshold = std::chrono::seconds{30};
   Duration probe_period = std::chrono::minutes{1};  // while polling: look for a stream again
   /// containerd 1.6 sends the event of an exit before its CRI shows it (15 to 25 ms on a quiet
-  /// machine): look again after these when an event showed nothing new.
-  std::array<Duration, 7> look_again = {
-      std::chrono::milliseconds{5},  std::chrono::milliseconds{10}, std::chrono::milliseconds{10},
-      std::chrono::milliseconds{15}, std::chrono::milliseconds{40}, std::chrono::milliseconds{120},
-      std::chrono::milliseconds{225}};
+  /// machine, half a second and more on a very busy one): look again after these when an event
+  /// showed nothing new.
+  std::array<Duration, 9> look_again = {
+      std::chrono::milliseconds{5},   std::chrono::milliseconds{10},
+      std::chrono::milliseconds{10},  std::chrono::milliseconds{15},
+      std::chrono::milliseconds{40},  std::chrono::milliseconds{120},
+      std::chrono::milliseconds{225}, std::chrono::milliseconds{600},
+      std::chrono::milliseconds{1400}};
   /// The same for an id that no pod has: list again.
   std::array<Duration, 3> list_again = {
       std::chrono::milliseconds{20}, std::chrono::milliseconds{80}, std::chrono::milliseconds{320}};

@@ -154,12 +154,13 @@ void PlegService::OnListingFailed(const Status& status) {
 }
 
 void PlegService::Reconcile(const Listing& listing) {
+  strangers_ = listing.strangers;
   for (const auto& [uid, listed] : listing.pods) {
     Pod& pod = pods_[uid];
     pod.name = listed.name;
     pod.name_space = listed.name_space;
     pod.absent_at = {};
-    for (const auto& [id, state] : listed.states) unknown_ids_.erase(id);
+    TakeUnknownIds(listed.states, pod);
     if (pod.known && pod.listed_at >= listing.began && pod.error.ok())
       continue;  // the record is newer
     if (pod.known && pod.states == listed.states && pod.error.ok()) {
@@ -201,15 +202,27 @@ void PlegService::CountRunning(const Listing& listing) {
 void PlegService::LookForUnknownIds() {
   std::optional<Duration> soonest;
   for (auto it = unknown_ids_.begin(); it != unknown_ids_.end();) {
-    if (pod_of_.contains(it->first) || it->second >= config_.list_again.size()) {
+    if (pod_of_.contains(it->first) || strangers_.contains(it->first) ||
+        it->second.listings >= config_.list_again.size()) {
       it = unknown_ids_.erase(it);
       continue;
     }
-    const Duration wait = config_.list_again[it->second++];
+    const Duration wait = config_.list_again[it->second.listings++];
     soonest = std::min(soonest.value_or(wait), wait);
     ++it;
   }
   if (soonest) ArmRelist(*soonest);
+}
+
+void PlegService::TakeUnknownIds(const States& ids, Pod& pod) {
+  if (unknown_ids_.empty()) return;
+  for (const auto& [id, state] : ids) {
+    const auto unknown = unknown_ids_.extract(id);
+    if (unknown.empty()) continue;
+    // What is short has ended, and the runtime may not show it yet.
+    if (pod.unseen.size() < kMaxUnseen) pod.unseen.push_back(unknown.mapped().newest);
+    pod.looks = 0;
+  }
 }
 
 // Events.
@@ -221,8 +234,11 @@ void PlegService::OnContainerEvent(const cri::ContainerEvent& event) {
   const auto owner = pod_of_.find(event.container_id);
   if (uid.empty() && owner != pod_of_.end()) uid = owner->second;
   if (uid.empty()) {
-    if (event.kind == Kind::kDeleted) return;  // never seen, and gone
-    if (unknown_ids_.emplace(event.container_id, 0).second) RelistWithin(kGather);
+    // Never seen, and gone; or nobody's pod.
+    if (event.kind == Kind::kDeleted || strangers_.contains(event.container_id)) return;
+    const auto [unknown, first] = unknown_ids_.try_emplace(event.container_id);
+    unknown->second.newest = event;
+    if (first) RelistWithin(kGather);
     return;
   }
   if (event.kind == Kind::kDeleted && !pods_.contains(uid)) return;
@@ -309,6 +325,7 @@ void PlegService::TakeObserved(const std::string& uid, Pod& pod, v1::ObservedPod
   for (const auto& [id, state] : before) pod_of_.erase(id);
   pod.states = StatesOf(observed);
   for (const auto& [id, state] : pod.states) pod_of_[id] = uid;
+  TakeUnknownIds(pod.states, pod);
   pod.known = true;
   if (AnyEnded(before, pod.states)) pod.traceparent = MakeTraceparent(random_);
   if (AnyKilled(before, observed)) LookWhenSettled(uid, pod);

@@ -91,6 +91,11 @@ class PlegService {
     exec::TimerId settle_timer = 0;                // why something was killed may be known by then
     std::vector<PodDone> answer_now, answer_next;  // after the running inspection, after the next
   };
+  /// Named by events, and in no pod yet.
+  struct UnknownId {
+    size_t listings = 0;  // since
+    cri::ContainerEvent newest;
+  };
   static constexpr size_t kMaxWaiting = 100;
   static constexpr size_t kMaxUnseen = 64;
 
@@ -103,6 +108,8 @@ class PlegService {
   void Reconcile(const Listing& listing);
   void CountRunning(const Listing& listing);
   void LookForUnknownIds();
+  /// They are the pod's: what events have said of them counts from now on.
+  void TakeUnknownIds(const States& ids, Pod& pod);
 
   void Inspect(const std::string& uid);
   void OnInspected(const std::string& uid,
@@ -142,7 +149,8 @@ class PlegService {
   std::set<std::string> unvouched_;  // keys of the table
   std::set<std::string> awaited_;    // UIDs: a listing had them inspected, and soon all is known
   std::map<std::string, std::string> pod_of_;  // id of a sandbox or container -> UID
-  std::map<std::string, size_t> unknown_ids_;  // named by events, in no pod yet -> listings since
+  std::map<std::string, UnknownId> unknown_ids_;
+  std::set<std::string> strangers_;  // of the last listing
 
   bool listing_ = false, list_again_ = false, relist_soon_ = false;
   exec::TimerId relist_timer_ = 0;

@@ -309,6 +309,21 @@ TEST_F(PlegTest, AnExitThatIsToldBeforeItIsShownIsLookedForAgain) {
   }
 }
 
+TEST_F(PlegTest, AnExitThatIsToldBeforeItIsKnownWhoseItIsIsLookedForAgain) {
+  for (const Duration lag : {0ms, 30ms, 90ms, 400ms, 1500ms}) {
+    SCOPED_TRACE(lag.count());
+    const std::string name = fmt::format("short{}", lag.count());
+    Start(Streams::kContainerd);
+    runtime_.SetExitLag(lag);
+    RunPod(name);
+    ASSERT_TRUE(runtime_.ExitContainer(name, "app", 0).ok());
+    RunFor(lag * 2 + 50ms);
+    EXPECT_EQ(StateOf(name), v1::ContainerRecord::EXITED);
+    EXPECT_EQ(signals_.count("uid-" + name), 1u);
+    Kill();
+  }
+}
+
 TEST_F(PlegTest, NewsThatAreNoneCostNoInspection) {
   RunPod("web");
   Start(Streams::kCri);
@@ -323,6 +338,26 @@ TEST_F(PlegTest, NewsThatAreNoneCostNoInspection) {
   });
   RunFor(1s);
   EXPECT_EQ(runtime_.Calls("ContainerStatus"), inspections);
+}
+
+// As `crictl runp` makes them.
+TEST_F(PlegTest, WhatNoKubeletMadeIsNoPodAndCostsOneListing) {
+  Start(Streams::kContainerd);
+  std::vector<std::string> ids;
+  for (const char* name : {"a", "b", "c"}) {
+    auto config = cri::TestPod{name, fmt::format("uid-{}", name)}.Config();
+    config.clear_labels();
+    ids.push_back(runtime_.RunPodSandbox(config, "", Soon())->str());
+  }
+  RunFor(5s);
+  EXPECT_EQ(view_.size(), 0u);
+  EXPECT_TRUE(view_.completeness().not_vouched.empty());
+  const size_t listings = runtime_.Calls("ListPodSandbox");
+  EXPECT_LE(listings, 3u) << "those of the start, and one for what the events named";
+  for (const std::string& id : ids)
+    ASSERT_TRUE(runtime_.StopPodSandbox(cri::SandboxId(id), Soon()).ok());
+  RunFor(5s);
+  EXPECT_EQ(runtime_.Calls("ListPodSandbox"), listings);
 }
 
 TEST_F(PlegTest, LostAndDoubledEventsChangeNothingButLatency) {

@@ -43,9 +43,11 @@ std::vector<EventType> DiffOne(ObjectState before, ObjectState after) {
   UNREACHABLE();
 }
 
-std::string Label(const cri::Container& container, std::string_view key) {
-  const auto found = container.labels.find(std::string(key));
-  return found == container.labels.end() ? "" : found->second;
+/// Of a sandbox or a container.
+template <class Object>
+std::string Label(const Object& object, std::string_view key) {
+  const auto found = object.labels.find(std::string(key));
+  return found == object.labels.end() ? "" : found->second;
 }
 
 }  // namespace
@@ -97,8 +99,12 @@ Listing MakeListing(Clock::Time began, const std::vector<cri::Sandbox>& sandboxe
   Listing listing;
   listing.began = began;
   for (const auto& sandbox : sandboxes) {
-    if (sandbox.pod_uid.empty()) continue;
-    ListedPod& pod = listing.pods[sandbox.pod_uid];
+    const std::string uid = Label(sandbox, kube::kPodUidLabel);
+    if (uid.empty()) {
+      listing.strangers.insert(sandbox.id.str());
+      continue;
+    }
+    ListedPod& pod = listing.pods[uid];
     if (pod.name.empty()) {
       pod.name = sandbox.pod_name;
       pod.name_space = sandbox.pod_namespace;
@@ -109,7 +115,10 @@ Listing MakeListing(Clock::Time began, const std::vector<cri::Sandbox>& sandboxe
   for (const auto& container : containers) {
     ++listing.containers[container.state];
     const std::string uid = Label(container, kube::kPodUidLabel);
-    if (uid.empty()) continue;
+    if (uid.empty()) {
+      listing.strangers.insert(container.id.str());
+      continue;
+    }
     ListedPod& pod = listing.pods[uid];
     if (pod.name.empty()) {
       pod.name = Label(container, kube::kPodNameLabel);

@@ -6,6 +6,7 @@
 /// Source: docs/behaviour/relist.md, "Listing".
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,10 +55,12 @@ struct Listing {
   Clock::Time began;
   std::map<std::string, ListedPod> pods;  // by UID
   std::map<cri::ContainerState, size_t> containers;
+  std::set<std::string> strangers;  // ids of what no kubelet made
 };
 
-/// A container belongs to the pod of its label; one without a listed sandbox makes its pod all the
-/// same.
+/// A sandbox or container belongs to the pod of its label, by which an inspection finds it too; a
+/// container without a listed sandbox makes its pod all the same. One without the label belongs to
+/// nobody's pod, whatever its metadata say.
 Listing MakeListing(Clock::Time began, const std::vector<cri::Sandbox>& sandboxes,
                     const std::vector<cri::Container>& containers);
 

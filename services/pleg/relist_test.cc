@@ -67,7 +67,8 @@ cri::Sandbox MakeSandbox(const std::string& id, const std::string& uid, cri::San
   sandbox.id = cri::SandboxId(id);
   sandbox.pod_name = "web";
   sandbox.pod_namespace = "default";
-  sandbox.pod_uid = uid;
+  sandbox.pod_uid = uid.empty() ? "of-its-metadata" : uid;
+  if (!uid.empty()) sandbox.labels = {{"io.kubernetes.pod.uid", uid}};
   sandbox.state = state;
   return sandbox;
 }
@@ -77,7 +78,8 @@ cri::Container MakeContainer(const std::string& id, const std::string& uid,
   cri::Container container;
   container.id = cri::ContainerId(id);
   container.state = state;
-  container.labels = {{"io.kubernetes.pod.uid", uid}, {"io.kubernetes.pod.name", "db"}};
+  if (!uid.empty())
+    container.labels = {{"io.kubernetes.pod.uid", uid}, {"io.kubernetes.pod.name", "db"}};
   return container;
 }
 
@@ -97,6 +99,7 @@ TEST(RelistListing, ContainersWithoutASandboxMakeAPodToo) {
   EXPECT_EQ(listing.pods.at("b").name, "db");
   EXPECT_FALSE(listing.pods.at("b").running);
   EXPECT_EQ(listing.containers.at(cri::ContainerState::kRunning), 1u);
+  EXPECT_EQ(listing.strangers, (std::set<std::string>{"s3", "c3"}));
 }
 
 TEST(RelistWork, OnlyWhatHasEndedOrCannotBeTold) {

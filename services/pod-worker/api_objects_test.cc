@@ -68,7 +68,7 @@ TEST_F(ApiObjects, APodWaitsForTheConfigMapItNamesAndRunsWhenItComes) {
       if (env.key() == "V") value = env.value();
   };
   PutConfigMap(server, "settings", "blue");
-  Settle();
+  RunFor(10ms);
   EXPECT_EQ(Show(), kRuns) << "at once";
   EXPECT_EQ(value, "blue");
 }
@@ -100,17 +100,45 @@ TEST_F(ApiObjects, ASecretVolumeFollowsItsSecret) {
   EXPECT_EQ(events.Text("FailedMount"),
             "MountVolume.SetUp failed for volume \"v\" : secret \"login\" not found");
   PutSecret(server, "login", "b25l");
-  Settle();
+  RunFor(10ms);
   EXPECT_EQ(Show(), kRuns);
   EXPECT_EQ(ReadFile("K", "secret"), "one");
   PutSecret(server, "login", "dHdv");
-  Settle();
+  RunFor(10ms);
   EXPECT_EQ(ReadFile("K", "secret"), "two") << "at once";
   server.Remove(PathOf("secrets", "login"));
   RunFor(3min);
   EXPECT_EQ(ReadFile("K", "secret"), "two") << "it keeps what it had";
   for (const auto& line : sink.lines())
     for (const auto& field : line.fields) EXPECT_EQ(field.value.find("two"), std::string::npos);
+}
+
+/// A node's authorizer knows of a pod a little later than the node does.
+TEST_F(ApiObjects, ASecretThatIsRefusedForAMomentIsNoFailedMount) {
+  PutSecret(server, "login", "b25l");
+  server.Inject({.prefix = "/api/v1/namespaces/default/secrets", .times = 2, .code = 403});
+  ASSERT_TRUE(RunApiPod(PodOfApi("[{name: v, secret: {secretName: login}}]")).ok());
+  EXPECT_EQ(Show(), "") << "it waits";
+  RunFor(1s);
+  EXPECT_EQ(Show(), kRuns);
+  EXPECT_EQ(events.Count("FailedMount"), 0);
+}
+
+TEST_F(ApiObjects, ASecretThatStaysRefusedIsToldWithinASecond) {
+  PutSecret(server, "login", "b25l");
+  server.Inject({.prefix = "/api/v1/namespaces/default/secrets", .code = 403});
+  ASSERT_TRUE(RunApiPod(PodOfApi("[{name: v, secret: {secretName: login}}]")).ok());
+  RunFor(700ms);
+  EXPECT_EQ(events.Count("FailedMount"), 0);
+  RunFor(300ms);
+  EXPECT_EQ(events.Count("FailedMount"), 1);
+  EXPECT_TRUE(events.Text("FailedMount")
+                  .starts_with("MountVolume.SetUp failed for volume \"v\" : failed to sync secret "
+                               "cache: list /api/v1/namespaces/default/secrets: "))
+      << events.Text("FailedMount");
+  server.ClearFaults();
+  RunFor(1min);
+  EXPECT_EQ(Show(), kRuns);
 }
 
 TEST_F(ApiObjects, OnlyPodsThatNameAnObjectAreLookedAt) {
@@ -123,7 +151,7 @@ TEST_F(ApiObjects, OnlyPodsThatNameAnObjectAreLookedAt) {
   };
   const std::string before = inode("uid-other");
   PutConfigMap(server, "a", "one");
-  Settle();
+  RunFor(10ms);
   EXPECT_EQ(ReadFile("K", "configmap"), "one");
   EXPECT_EQ(inode("uid-other"), before);
 }

@@ -37,6 +37,12 @@ class Cgroups : public testing::Test, public TestNode {
   std::string Value(const std::string& path) {
     return kernel.Read(kTop + path).value_or("no such file");
   }
+  /// nothing: there is no such metric.
+  std::optional<double> Gauge(const std::string& name) const {
+    for (const auto& family : process->registry.Collect())
+      if (family.name == name) return family.metric.at(0).gauge.value;
+    return std::nullopt;
+  }
   std::vector<std::string> PodDirs() const {
     std::vector<std::string> dirs;
     for (const auto& dir : kernel.Dirs())
@@ -119,7 +125,10 @@ TEST_F(Cgroups, OneThatAKubeletMadeForARunningPodIsTakenOver) {
   EXPECT_THAT(Marks(), ElementsAre("uid-web"));
   NodeInfo node;
   const Log log(sink);
-  const PodCgroups cgroups({&kernel, files, node, log, "/run/pod-worker/cgroups"}, config.cgroups);
+  prometheus::Registry registry;
+  Metrics metrics(registry);
+  const PodCgroups cgroups({&kernel, files, node, clock, metrics, log, "/run/pod-worker/cgroups"},
+                           config.cgroups);
   EXPECT_EQ(cgroups.ParentOf("uid-web").value_or("none"), path) << "of its next container";
   End(pod);
   EXPECT_THAT(PodDirs(), IsEmpty());
@@ -230,6 +239,36 @@ TEST_F(Cgroups, WhatAllPodsMayUseIsLimitedAsSoonAsTheKernelTakesIt) {
   EXPECT_EQ(Value(limit), "4096");
 }
 
+/// That the files of this version are not there is logged, and keeps nothing from starting.
+TEST_F(Cgroups, TheNodeIsToldOnceOfTheFirstVersion) {
+  config.cgroups.layout = cgroup::Layout{.version = cgroup::Version::kV1, .mounts = {}};
+  for (const char* controller : {"cpu", "cpuset", "memory", "pids", "systemd", "unified"})
+    config.cgroups.layout->mounts[controller] = kTop;
+  Start();
+  RunFor(3min);
+  EXPECT_EQ(events.Count("CgroupV1"), 1);
+  EXPECT_THAT(events.Text("CgroupV1"), HasSubstr("Please migrate to cgroup v2."));
+  EXPECT_EQ(Gauge("kubelet_cgroup_version"), 1);
+}
+
+TEST_F(Cgroups, CallsAreMeasured) {
+  Start();
+  const auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  End(pod);
+  RunFor(2min);
+  std::map<std::string, uint64_t> counts;
+  for (const auto& family : process->registry.Collect())
+    if (family.name == "kubelet_cgroup_manager_duration_seconds")
+      for (const auto& metric : family.metric)
+        counts[metric.label.at(0).value] = metric.histogram.sample_count;
+  EXPECT_EQ(counts["create"], 1u);
+  EXPECT_EQ(counts["destroy"], 1u);
+  EXPECT_GT(counts["update"], 1u);
+  EXPECT_EQ(Gauge("kubelet_cgroup_version"), 2);
+  EXPECT_EQ(events.Count("CgroupV1"), 0);
+}
+
 TEST_F(Cgroups, TheNodeIsToldWhetherWhatIsReservedIsKept) {
   config.cgroups.enforced = true;
   config.cgroups.node_limits = {.memory_bytes = 4096};
@@ -259,7 +298,10 @@ TEST_F(Cgroups, ACgroupOfWhatIsReservedHasToBeThere) {
   config.cgroups.reserved = {{.of = "System", .name = {"system"}, .limits = {.pids = 10}}};
   NodeInfo node;
   const Log log(sink);
-  const PodCgroups cgroups({&kernel, files, node, log, "/run/pod-worker/cgroups"}, config.cgroups);
+  prometheus::Registry registry;
+  Metrics metrics(registry);
+  const PodCgroups cgroups({&kernel, files, node, clock, metrics, log, "/run/pod-worker/cgroups"},
+                           config.cgroups);
   EXPECT_EQ(Message(cgroups.Prepare()),
             "enforceNodeAllocatable: Failed to enforce System Reserved Cgroup Limits on "
             "\"/system\": \"/system\" cgroup does not exist");
@@ -294,6 +336,8 @@ TEST_F(Cgroups, MemoryOfPodsIsKeptForThemAndAbove) {
   EXPECT_EQ(Value("/kubepods/burstable/poduid-burst/memory.low"), "1000");
   EXPECT_EQ(Value("/kubepods/burstable/memory.low"), "1000");
   EXPECT_EQ(Value("/kubepods/memory.min"), "1500");
+  EXPECT_EQ(Gauge("kubelet_memory_qos_node_memory_min_bytes"), 1500);
+  EXPECT_EQ(Gauge("kubelet_memory_qos_node_memory_low_bytes"), 1000);
   End(burst);
   EXPECT_EQ(Value("/kubepods/burstable/memory.low"), "0");
   EXPECT_EQ(Value("/kubepods/memory.min"), "500");
@@ -301,6 +345,8 @@ TEST_F(Cgroups, MemoryOfPodsIsKeptForThemAndAbove) {
   Restart();
   RunFor(61s);
   EXPECT_EQ(Value("/kubepods/memory.min"), "0") << "what was kept is given back";
+  EXPECT_EQ(Gauge("kubelet_memory_qos_node_memory_min_bytes"), 0);
+  EXPECT_EQ(Gauge("kubelet_memory_qos_node_memory_low_bytes"), 0);
 }
 
 TEST_F(Cgroups, WithoutTheFeatureNoMemoryIsKept) {
@@ -310,6 +356,7 @@ TEST_F(Cgroups, WithoutTheFeatureNoMemoryIsKept) {
   for (const char* file : {"/kubepods/memory.min", "/kubepods/burstable/memory.low",
                            "/kubepods/poduid-full/memory.min"})
     EXPECT_EQ(Value(file), "") << file;
+  EXPECT_EQ(Gauge("kubelet_memory_qos_node_memory_min_bytes"), std::nullopt);
 }
 
 /// With slices of systemd, on a bus.

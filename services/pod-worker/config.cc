@@ -61,14 +61,23 @@ Status AddReserved(const config::KubeletConfig& kubelet, CgroupSettings& cgroups
 }
 
 /// Without cgroups of pods it is enough to find those that were made before.
-StatusOr<CgroupSettings> CgroupsOf(const config::KubeletConfig& kubelet,
+StatusOr<CgroupSettings> CgroupsOf(const config::KubeletConfig& kubelet, bool has_api_server,
                                    const node::Machine& machine, fs::FileSystem& files) {
-  CgroupSettings cgroups{.enabled = kubelet.cgroups_per_qos, .pod_pids = kubelet.pod_pids_limit};
+  CgroupSettings cgroups{.enabled = kubelet.HasPodCgroups(has_api_server),
+                         .pod_pids = kubelet.pod_pids_limit};
   const auto mountinfo = files.Read("/proc/self/mountinfo", kMaxProcFile);
   auto layout = mountinfo.ok() ? cgroup::ParseLayout(*mountinfo)
                                : StatusOr<cgroup::Layout>(mountinfo.status());
   if (layout.ok()) cgroups.layout = std::move(*layout);
-  if (!cgroups.enabled) return cgroups;
+  if (!cgroups.enabled) {
+    using Enforced = config::KubeletConfig::ReservedCgroup::Enforced;
+    if (kubelet.pod_pids_limit > 0)
+      return InvalidArgument("podPidsLimit: it needs cgroupsPerQOS: true");
+    if (kubelet.system_reserved_cgroup.enforced != Enforced::kNot ||
+        kubelet.kube_reserved_cgroup.enforced != Enforced::kNot)
+      return InvalidArgument("enforceNodeAllocatable: what is reserved needs cgroupsPerQOS: true");
+    return cgroups;
+  }
   RETURN_IF_ERROR(layout, "cgroupsPerQOS");
   cgroups.driver =
       kubelet.cgroup_driver == "systemd" ? cgroup::Driver::kSystemd : cgroup::Driver::kCgroupfs;
@@ -105,7 +114,8 @@ MachineSettings MachineOf(const daemon::Flags& flags, const config::KubeletConfi
   const bool checked = machine.protect_kernel_defaults.value_or(false);
   return {.sysctls = set_up && !checked,
           .checked_sysctls = checked,
-          .chains = set_up && machine.iptables_chains.value_or(true)};
+          .chains = set_up && machine.iptables_chains.value_or(true),
+          .shared_root = set_up};
 }
 
 /// What keeps a node from starting. How much swap there is goes to `node`.
@@ -154,7 +164,8 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const config::KubeletCon
   ASSIGN_OR_RETURN(const auto machine, node::ReadMachine(files, flags.root_dir), "machine");
   ASSIGN_OR_RETURN(const auto resources, node::ComputeNodeResources(machine, LimitsOf(kubelet)),
                    "allocatable");
-  ASSIGN_OR_RETURN(config.cgroups, CgroupsOf(kubelet, machine, files), "cgroups of pods");
+  ASSIGN_OR_RETURN(config.cgroups, CgroupsOf(kubelet, !flags.kubeconfig.empty(), machine, files),
+                   "cgroups of pods");
   config.user_ids = ReadIdPool(
       files, {.ids_per_pod = kubelet.user_namespace_ids_per_pod, .pods = kubelet.max_pods});
   // Without one pods start all the same: the network may come later.

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "k8s.io/api/core/v1/probe.pb.h"
 #include "prometheus/registry.h"
 #include "runtime/v1/api.pb.h"
@@ -97,6 +99,7 @@ TEST_F(Containers, OfTwoReadySandboxesBothAreStopped) {
   second.mutable_metadata()->set_namespace_("default");
   second.mutable_metadata()->set_uid("uid-web");
   second.mutable_metadata()->set_attempt(3);
+  (*second.mutable_labels())["io.kubernetes.pod.uid"] = "uid-web";
   ASSERT_TRUE(runtime.RunPodSandbox(second, "", After(clock, 1s)).ok());
   Changed();
   RunFor(5s);
@@ -176,9 +179,10 @@ TEST_F(Containers, ASandboxThatCannotBeMadeForAPodThatEndsIsNoEvent) {
   cri::Observer observer({runtime, clock, nullptr});
   const fs::WithinReader read_within;
   const Log log(sink);
-  VolumeManager volumes({files, mounts, ownership, clock, config.node, log});
-  const PodCgroups cgroups({&kernel, files, config.node, log, "/run/pod-worker/cgroups"},
-                           config.cgroups);
+  VolumeManager volumes({files, mounts, ownership, clock, config.node, log, metrics});
+  const PodCgroups cgroups(
+      {&kernel, files, config.node, clock, metrics, log, "/run/pod-worker/cgroups"},
+      config.cgroups);
   const PodSync sync({runtime, observer, traced, runtime, runtime, files, volumes, cgroups,
                       read_within, records, pulls, config.image_access, clock, config.node, events,
                       metrics, log, 1min});
@@ -211,6 +215,46 @@ TEST_F(Containers, ARuntimeThatSaysStoppedAndShowsARunningContainerIsAskedAgain)
   RunFor(5s);
   EXPECT_EQ(Record()->state(), v1::FINISHED);
   EXPECT_TRUE(runtime.Running("uid-web").empty());
+}
+
+TEST_F(Containers, ANameThatIsTooLongForAHostIsToldAndMakesNoSandbox) {
+  Kill();
+  config.node.cluster_domain = "cluster.local";
+  Start();
+  auto pod = TestPod{.name = "web-" + std::string(20, 'x')}.Make();
+  pod.mutable_spec()->set_subdomain("a-rather-long-subdomain");
+  pod.mutable_spec()->set_set_hostname_as_fqdn(true);
+  ASSERT_TRUE(RunPod(pod).ok());
+  RunFor(30s);
+  EXPECT_EQ(Show(), "");
+  EXPECT_EQ(runtime.Calls("RunPodSandbox"), 0u);
+  EXPECT_EQ(events.Text("FailedCreatePodSandBox"),
+            "Failed to create pod sandbox: failed to construct FQDN from pod hostname and cluster "
+            "domain, FQDN web-xxxxxxxxxxxxxxxxxxxx.a-rather-long-subdomain.default.svc.cluster."
+            "local is too long (64 characters is the max, 74 characters requested)");
+  pod.mutable_spec()->set_set_hostname_as_fqdn(false);
+  ASSERT_TRUE(RunPod(pod, 1, 2).ok());
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready") << "the host's own name is short enough";
+}
+
+/// Told before it can end: how it ends says nothing of what comes next.
+TEST_F(Containers, WhatIsStoppedToBeReplacedIsSaidToComeBack) {
+  auto pod = TestPod{.policy = "OnFailure"}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  runtime.AddImage("other:1");
+  pod.mutable_spec()->mutable_containers(0)->set_image("other:1");
+  process->calls.hold = true;
+  ASSERT_TRUE(RunPod(pod, 1, 2).ok());
+  ASSERT_EQ(process->calls.stops.size(), 1u);
+  EXPECT_EQ(NoteOf("app").reason(), "ContainerCreating");
+  process->calls.hold = false;
+  ASSERT_TRUE(runtime.ExitContainer("uid-web", "app", 0).ok());
+  std::exchange(process->calls.stops, {})[0](OkStatus());
+  RunFor(1s);
+  EXPECT_EQ(Show(), "app/0=exited(0) app/1=running sandbox/0=ready");
+  EXPECT_EQ(NoteOf("app").reason(), "ContainerCreating") << "others may see only the first yet";
+  Exit("app", 0);
+  EXPECT_EQ(NoteOf("app").reason(), "");
 }
 
 TEST_F(Containers, OneThatHasEndedForGoodIsProbedNoMoreAndHasNoSeries) {

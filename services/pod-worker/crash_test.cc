@@ -1,8 +1,12 @@
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 
+#include "k8s.io/api/core/v1/persistent_volume.pb.h"
+#include "k8s.io/api/core/v1/persistent_volume_claim.pb.h"
 #include "k8s.io/api/core/v1/probe.pb.h"
+#include "k8s.io/api/core/v1/reference.pb.h"
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/objects/api_fixture.h"
 #include "services/pod-worker/pod_worker_fixture.h"
@@ -34,6 +38,7 @@ class Crashes : public TestNode {
                made.linux().security_context().namespace_options());
     };
     PutAccount(server_, "app");
+    PutDisk();
     api = &server_;
     FailPoints::SetCurrent(&points_);
     run_program = [this](const process::Program& program) { return MountOrUnmount(program); };
@@ -79,7 +84,8 @@ class Crashes : public TestNode {
     AddToken(job);
     AddShare(job);
     server_.Put(PathOf("pods", job.metadata().name()), job);
-    const auto victim = TestPod{.name = "victim", .uid = "uid-victim", .source = "api"}.Make();
+    auto victim = TestPod{.name = "victim", .uid = "uid-victim", .source = "api"}.Make();
+    AddDisk(victim);
     auto crew =
         TestPod{
             .name = "crew", .uid = "uid-crew", .policy = "Never", .containers = {"lead", "mate"}}
@@ -119,6 +125,29 @@ class Crashes : public TestNode {
     Gone("uid-job");
     wanted_.erase("uid-job");
     Supervise(5s);
+  }
+
+  /// A pod whose container is of another image from a moment on.
+  void LiveThroughAReplacement() {
+    auto web = TestPod{.policy = "Never"}.Make();
+    runtime.AddImage("other:1");
+    Start();
+    Post(web, 1, 1);
+    Supervise(10s);
+    web.mutable_spec()->mutable_containers(0)->set_image("other:1");
+    Post(web, 1, 2);
+    Supervise(60s);
+  }
+
+  /// The newest container of this name has ended.
+  bool HasEnded(const std::string& uid, const std::string& name) const {
+    const cri::Container* newest = nullptr;
+    const auto all_of_them = runtime.Containers();
+    for (const auto& container : all_of_them)
+      if (container.labels.at("io.kubernetes.pod.uid") == uid && container.name == name &&
+          (newest == nullptr || container.attempt > newest->attempt))
+        newest = &container;
+    return newest != nullptr && newest->state == cri::ContainerState::kExited;
   }
 
   /// A pod that completes, is removed, and is remembered no more after an hour.
@@ -234,6 +263,27 @@ class Crashes : public TestNode {
     share.mutable_volume_source()->mutable_nfs()->set_path("/e");
     MountAt(*pod.mutable_spec()->mutable_containers(0), "share");
   }
+  /// A directory of the machine behind a claim.
+  void PutDisk() {
+    EXPECT_TRUE(files.MakeDirs("/srv/disk", 0755).ok());
+    Claim claim;
+    claim.mutable_spec()->set_volume_name("disk");
+    claim.mutable_status()->set_phase("Bound");
+    server_.Put(PathOf("persistentvolumeclaims", "data"), claim);
+    ASSERT_TRUE(server_.Get(PathOf("persistentvolumeclaims", "data"), claim));
+    PersistentVolume volume;
+    volume.mutable_spec()->mutable_claim_ref()->set_uid(claim.metadata().uid());
+    volume.mutable_spec()->mutable_persistent_volume_source()->mutable_local()->set_path(
+        "/srv/disk");
+    server_.Put("/api/v1/persistentvolumes/disk", volume);
+  }
+  static void AddDisk(kube::Pod& pod) {
+    auto& disk = *pod.mutable_spec()->add_volumes();
+    disk.set_name("disk");
+    disk.mutable_volume_source()->mutable_persistent_volume_claim()->set_claim_name("data");
+    MountAt(*pod.mutable_spec()->mutable_containers(0), "disk");
+    pod.mutable_spec()->mutable_security_context()->set_fs_group(3000);
+  }
   /// What the kernel has mounted outlives the process.
   StatusOr<std::string> MountOrUnmount(const process::Program& program) {
     const std::string& path = program.argv.back();
@@ -274,6 +324,7 @@ TEST_P(CrashTest, EndsAsIfNothingHadHappened) {
   }();
   ASSERT_NE(kUnharmed.find("uid-web: app/0=exited(1) app/1=exited(143)"), std::string::npos)
       << kUnharmed;
+  ASSERT_EQ(kUnharmed.find("local-volume"), std::string::npos) << kUnharmed;
   int hit = 0;
   // A life passes some of them more often than a test has time for.
   for (const int n : {1, 2, 3, 4, 6, 9, 12}) {
@@ -314,6 +365,37 @@ TEST(Forgetting, LeavesNothingAndSaysNothingElseWhereverItIsKilled) {
       }
     }
   }
+}
+
+/// From its stop until its successor runs everybody is told that the container comes back.
+TEST(Replacing, IsSaidToComeBackWhereverItIsKilled) {
+  int deaths = 0;
+  for (const char* point :
+       {"pod-worker.stop-container.before", "pod-worker.stop-container.after",
+        "pod-worker.create-container.before", "pod-worker.create-container.after",
+        "pod-worker.start-container.before", "pod-worker.start-container.after",
+        "fs.save-fact.before", "fs.save-fact.after"}) {
+    for (int n = 1; n <= 12; ++n) {
+      SCOPED_TRACE(fmt::format("killed the {}th time it passes {}", n, point));
+      Crashes node;
+      node.CrashAt(point, n);
+      std::string untold;
+      node.workers.OnChange([&](const auto& change) {
+        if (change.after == nullptr || !node.HasEnded("uid-web", "app")) return;
+        const auto& notes = change.after->containers();
+        const bool told = std::any_of(notes.begin(), notes.end(), [](const auto& note) {
+          return note.name() == "app" && !note.reason().empty();
+        });
+        if (!told) untold = change.after->ShortDebugString();
+      });
+      node.LiveThroughAReplacement();
+      EXPECT_EQ(untold, "");
+      EXPECT_EQ(node.Show(), "app/0=exited(143) app/1=running sandbox/0=ready");
+      if (node.deaths == 0) break;
+      ++deaths;
+    }
+  }
+  EXPECT_GT(deaths, 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(FailPoints, CrashTest, testing::ValuesIn(PointsHere()),

@@ -33,6 +33,12 @@ class PrivateImages : public testing::Test, public TestNode {
     ASSERT_TRUE(read.ok()) << read.status();
     for (const auto& [key, secret] : read->secrets) objects_.secrets[key] = secret;
   }
+  void RemoveImages() {
+    const auto images = runtime.ListImages(After(clock, 1s));
+    ASSERT_TRUE(images.ok()) << images.status();
+    for (const auto& image : *images)
+      ASSERT_TRUE(runtime.RemoveImage(image.id, After(clock, 1s)).ok());
+  }
   static kube::Pod PodOf(const std::string& name, const std::vector<std::string>& secrets,
                          const std::string& policy = "IfNotPresent") {
     auto pod = TestPod{.name = name, .uid = "uid-" + name}.Make();
@@ -168,12 +174,45 @@ TEST_F(PrivateImages, ASecretThatCannotBeUnderstoodHoldsItsPodBackAndShowsNothin
   PutSecret("broken", "hunter2");
   ASSERT_TRUE(RunPod(PodOf("a", {"broken"})).ok());
   EXPECT_EQ(NoteOf("app", "uid-a").message(),
-            "rpc error: code = InvalidArgument desc = pull secret default/broken: "
-            ".dockerconfigjson: not a JSON object");
+            "pull secret default/broken: .dockerconfigjson: not a JSON object");
   EXPECT_EQ(runtime.Calls("PullImage"), 0u);
   EXPECT_EQ(Files("pulling"), 0u);
   ASSERT_TRUE(RunPod(TestPod{.name = "other", .uid = "uid-other"}.Make()).ok());
   EXPECT_TRUE(Runs("other"));
+}
+
+TEST_F(PrivateImages, AsLongAsOneIsPulledItsPodSaysSinceWhen) {
+  PutSecret("team", Login("team"));
+  process->calls.hold = true;
+  const std::string text = fmt::format("waits for the pull of image \"{}\" since {}", kImage,
+                                       FormatRfc3339(clock.WallNow()));
+  ASSERT_TRUE(RunPod(PodOf("a", {"team"})).ok());
+  EXPECT_EQ(Record("uid-a")->admission_reason(), text);
+  RunFor(3min);
+  EXPECT_EQ(Record("uid-a")->admission_reason(), text);
+  ASSERT_EQ(process->calls.pulls.size(), 1u);
+  process->calls.pulls[0](NotFound("no such image"));
+  Settle();
+  EXPECT_EQ(NoteOf("app", "uid-a").reason(), "ErrImagePull");
+  EXPECT_EQ(Record("uid-a")->admission_reason(), "");
+  process->calls.hold = false;
+  RunFor(30s);
+  EXPECT_TRUE(Runs("a"));
+  EXPECT_EQ(Record("uid-a")->admission_reason(), "");
+}
+
+TEST_F(PrivateImages, APullThatCannotBeNotedIsNotBegun) {
+  PutSecret("team", Login("team"));
+  const std::string dir = config.node.pod_roots.root_dir + "/image_manager/pulling";
+  files.Fail(dir, Unavailable("no space left"));
+  ASSERT_TRUE(RunPod(PodOf("a", {"team"})).ok());
+  EXPECT_EQ(NoteOf("app", "uid-a").reason(), "ErrImagePull");
+  EXPECT_TRUE(NoteOf("app", "uid-a")
+                  .message()
+                  .starts_with("Failed to record image pull intent for container image "
+                               "\"reg.io/team/app:1\": "))
+      << NoteOf("app", "uid-a").message();
+  EXPECT_EQ(runtime.Calls("PullImage"), 0u);
 }
 
 /// A volume that is an image: pulled as a container's own.
@@ -241,6 +280,43 @@ TEST_F(PrivateImages, AnImageWithoutItsRecordHasToBePulledAgain) {
   EXPECT_FALSE(Runs("b"));
   ASSERT_TRUE(RunPod(PodOf("c", {"team"})).ok());
   EXPECT_TRUE(Runs("c"));
+}
+
+TEST_F(PrivateImages, RecordsOfImagesThatAreGoneGoWhileWeRun) {
+  PutSecret("team", Login("team"));
+  ASSERT_TRUE(RunPod(PodOf("a", {"team"})).ok());
+  RunFor(11min);
+  EXPECT_EQ(Files("pulled"), 1u) << "the image is there";
+  RemoveImages();
+  RunFor(6min);
+  EXPECT_EQ(Files("pulled"), 0u);
+}
+
+TEST_F(PrivateImages, ARuntimeThatDoesNotAnswerAtTheStartIsAskedAgain) {
+  PutSecret("team", Login("team"));
+  ASSERT_TRUE(RunPod(PodOf("a", {"team"})).ok());
+  Kill();
+  RemoveImages();
+  runtime.AddFault({.method = "ListImages"});
+  Start();
+  RunFor(20s);
+  EXPECT_EQ(Files("pulled"), 1u) << "nobody knows what is there";
+  runtime.ClearFaults();
+  RunFor(11s);
+  EXPECT_EQ(Files("pulled"), 0u);
+}
+
+TEST_F(PrivateImages, TheIntentOfAPullThatIsUnderWayStays) {
+  PutSecret("team", Login("team"));
+  ASSERT_TRUE(RunPod(PodOf("a", {"team"}, "Always")).ok());
+  ASSERT_TRUE(Runs("a"));
+  ASSERT_EQ(Files("pulled"), 1u);
+  process->calls.hold = true;
+  ASSERT_TRUE(RunPod(PodOf("b", {"team"}, "Always")).ok());
+  ASSERT_EQ(Files("pulling"), 1u);
+  RunFor(6min);
+  EXPECT_EQ(Files("pulling"), 1u) << "killed now, nobody would know whose the image is";
+  EXPECT_EQ(Files("pulled"), 1u);
 }
 
 }  // namespace

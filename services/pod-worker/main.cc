@@ -1,11 +1,15 @@
 #include <grpcpp/impl/codegen/service_type.h>
 
 #include <cstdlib>
+#include <optional>
 #include <random>
 
 #include "libs/apiclient/client_metrics.h"
+#include "libs/cri/cgroup_driver.h"
+#include "libs/cri/checkpoint.h"
 #include "libs/cri/grpc_runtime.h"
 #include "libs/cri/grpc_streaming.h"
+#include "libs/cri/network_config.h"
 #include "libs/daemon/api_server.h"
 #include "libs/daemon/lock_file.h"
 #include "libs/daemon/run_service.h"
@@ -13,8 +17,12 @@
 #include "libs/exec/periodic.h"
 #include "libs/exec/strand_pool.h"
 #include "libs/fs/inotify_watcher.h"
+#include "libs/fs/shared_mount.h"
 #include "libs/http/async_client.h"
 #include "libs/rpc/rpc.h"
+#include "services/pod-worker/cgroups/driver_choice.h"
+#include "services/pod-worker/checkpoints/checkpoint_rpc.h"
+#include "services/pod-worker/network/pod_cidr.h"
 #include "services/pod-worker/objects/folder_objects.h"
 #include "services/pod-worker/pod_worker_service.h"
 #include "services/pod-worker/rpc.h"
@@ -37,6 +45,8 @@ constexpr int kHangsAfter = 30;
 /// For calls that make something when the process is to end: cut off, containerd calls a container
 /// failed that it was about to start.
 constexpr Duration kStopGrace = 3s;
+/// For the runtime to name its driver of cgroups; at boot it may not be up yet.
+constexpr Duration kAskLimit = 5s;
 
 struct Process final : daemon::Service {
   Process(daemon::ServiceContext& context, const Config& config, daemon::RuntimeLock lock)
@@ -48,6 +58,10 @@ struct Process final : daemon::Service {
         http(context.clock()),
         streaming(
             cri::MakeGrpcStreaming(rpc::ConnectEndpoint(config.runtime_endpoint), context.clock())),
+        checkpointer(cri::MakeGrpcCheckpointer(rpc::ConnectEndpoint(config.runtime_endpoint),
+                                               context.clock())),
+        network(cri::MakeGrpcNetworkConfig(rpc::ConnectEndpoint(config.runtime_endpoint),
+                                           context.clock(), context.metrics())),
         slices(context.clock(), dbus::ConnectTo(context.clock(), dbus::SystemBusAddress())),
         owner(peers::MakeDesiredOwner(context.clock(), context.Peer("config-source"))),
         runtime_strands({.max_threads = kRuntimeThreads,
@@ -56,12 +70,14 @@ struct Process final : daemon::Service {
   void Start() override {
     workers->Start();
     machine->Start();
+    pod_cidr->Start();
     if (objects) objects->Start([this] { workers->OnObjectsChanged(); });
     if (api_objects)
       api_objects->Start([this](const std::string& uid) { workers->OnObjectsChanged(uid); });
   }
   void BeginStop() override {
     workers->BeginStop();
+    ending->Cancel();
     loop.RunAfter(kStopGrace, [this] { runtime.GiveUp(); });
   }
   /// Answers of long calls come on other threads, and go to the service.
@@ -83,7 +99,9 @@ struct Process final : daemon::Service {
   void DiscardRecord(const std::string& uid, Discarded done) override {
     workers->DiscardRecord(uid, std::move(done));
   }
-  std::vector<grpc::Service*> GrpcServices() override { return {calls.get(), streams.get()}; }
+  std::vector<grpc::Service*> GrpcServices() override {
+    return {calls.get(), streams.get(), checkpoints.get()};
+  }
 
   exec::EventLoop& loop;
   daemon::RuntimeLock runtime_lock;
@@ -93,6 +111,9 @@ struct Process final : daemon::Service {
   fs::RealMounts mounts;
   fs::RealOwnership ownership;
   std::unique_ptr<cri::Streaming> streaming;
+  std::unique_ptr<cri::Checkpointer> checkpointer;
+  std::unique_ptr<cri::NetworkConfig> network;
+  const std::shared_ptr<CancelToken> ending = std::make_shared<CancelToken>();
   cgroup::RealKernel kernel;
   cgroup::SystemdSlices slices;
   std::unique_ptr<MachineSetup> machine;
@@ -100,14 +121,16 @@ struct Process final : daemon::Service {
   std::unique_ptr<FolderObjects> objects;  // null: this node has none
   Random api_jitter{RandomSeed()};
   std::unique_ptr<apiclient::Transport> api;  // null: this node has no API server
+  std::optional<ApiContext> api_context;      // likewise
   std::unique_ptr<ApiCache> api_objects;      // likewise
+  std::unique_ptr<PodCidr> pod_cidr;
   std::unique_ptr<PodWorkerService> workers;
   exec::StrandPool runtime_strands;  // ends before what it uses
   exec::Periodic retry{loop, kRetryThreads, [this] { runtime_strands.Retry(); }};
-  std::unique_ptr<grpc::Service> calls, streams;
+  std::unique_ptr<grpc::Service> calls, streams, checkpoints;
 };
 
-/// One that nothing of runs any more has no streams.
+/// One that nothing of runs any more has no streams and no checkpoints.
 bool HasLivePod(const PodWorkerService& workers, const std::string& uid) {
   for (const v1::WorkerRecord& worker : workers.GetWorkers())
     if (worker.uid() == uid)
@@ -118,16 +141,84 @@ bool HasLivePod(const PodWorkerService& workers, const std::string& uid) {
 Status ConnectApi(daemon::ServiceContext& context, Process& p) {
   ASSIGN_OR_RETURN(p.api, daemon::ConnectApi(context), "objects of pods");
   if (p.api == nullptr) return OkStatus();
+  p.api_context.emplace(ApiContext{context.clock(), context.loop(), context.strands(), *p.api,
+                                   p.api_jitter, context.log(),
+                                   daemon::ApiContentOf(context.config()),
+                                   std::make_shared<apiclient::ClientMetrics>(context.metrics())});
   p.api_objects = std::make_unique<ApiCache>(
-      ApiContext{context.clock(), context.loop(), context.strands(), *p.api, p.api_jitter,
-                 context.log(), daemon::ApiContentOf(context.config()),
-                 std::make_shared<apiclient::ClientMetrics>(context.metrics())},
-      ChangeDetectionOf(context.config().api.change_detection));
+      *p.api_context, ChangeDetectionOf(context.config().api.change_detection));
   return OkStatus();
 }
 
+void MakePodCidr(daemon::ServiceContext& context, const Config& config, Process& p) {
+  p.pod_cidr =
+      std::make_unique<PodCidr>(PodCidr::Deps{.clock = context.clock(),
+                                              .loop = context.loop(),
+                                              .strands = p.runtime_strands,
+                                              .runtime = *p.network,
+                                              .log = context.log(),
+                                              .ending = p.ending,
+                                              .api = p.api_context ? &*p.api_context : nullptr},
+                                PodCidr::Settings{.node_name = config.node.name,
+                                                  .configured = context.config().api.pod_cidr,
+                                                  .call_limit = config.request_timeout});
+}
+
+/// Without it only what a container mounts for others is missing.
+void ShareRoot(daemon::ServiceContext& context, const std::string& root_dir) {
+  Status shared = context.files().MakeDirs(root_dir, 0750);
+  if (shared.ok()) shared = fs::MakeShared(root_dir);
+  if (!shared.ok())
+    context.log().Warn("mounts of containers are not seen by others",
+                       {{"path", root_dir}, KV("err", shared)});
+}
+
+/// What others call.
+void MakeFaces(daemon::ServiceContext& context, Process& p) {
+  const auto has_pod = [&workers = *p.workers](const std::string& uid) {
+    return HasLivePod(workers, uid);
+  };
+  p.calls = MakeRpc(context.loop(), *p.workers);
+  p.streams = MakeStreamRpc({.clock = context.clock(),
+                             .loop = context.loop(),
+                             .strands = p.runtime_strands,
+                             .reader = p.runtime,
+                             .streaming = *p.streaming,
+                             .exec = p.runtime,
+                             .has_pod = has_pod});
+  p.checkpoints = MakeCheckpointRpc(
+      {.loop = context.loop(),
+       .strands = p.runtime_strands,
+       .maker = CheckpointMaker({.clock = context.clock(),
+                                 .reader = p.runtime,
+                                 .checkpointer = *p.checkpointer,
+                                 .files = context.files(),
+                                 .folder = context.flags().root_dir + "/checkpoints",
+                                 .least_timeout = std::chrono::duration_cast<std::chrono::seconds>(
+                                     context.config().runtime_request_timeout),
+                                 .ending = p.ending}),
+       .has_pod = has_pod});
+}
+
+/// As it is in force: the runtime's driver of cgroups goes before the file's.
+config::KubeletConfig KubeletConfigOf(daemon::ServiceContext& context) {
+  config::KubeletConfig kubelet = context.config();
+  const daemon::Flags& flags = context.flags();
+  if (!kubelet.HasPodCgroups(!flags.kubeconfig.empty())) return kubelet;
+  const auto ask = [&] {
+    return cri::AskCgroupDriver(rpc::ConnectEndpoint(kubelet.container_runtime_endpoint),
+                                context.clock(), After(context.clock(), kAskLimit));
+  };
+  kubelet.cgroup_driver = ChooseDriver({.ask = ask,
+                                        .configured = kubelet.cgroup_driver,
+                                        .kept_path = flags.state_dir + "/pod-worker/cgroup-driver"},
+                                       context.files(), context.log());
+  return kubelet;
+}
+
 StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext& context) {
-  ASSIGN_OR_RETURN(auto config, LoadConfig(context.flags(), context.config(), context.files()),
+  ASSIGN_OR_RETURN(auto config,
+                   LoadConfig(context.flags(), KubeletConfigOf(context), context.files()),
                    "configuration");
   if (const char* const home = std::getenv("HOME"); home != nullptr) config.home = home;
   ASSIGN_OR_RETURN(auto lock, daemon::RuntimeLock::Take(config.runtime_endpoint, "pod-worker"),
@@ -144,9 +235,11 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                             fs::MakeInotifyWatcher(), context.log()},
         config.objects_path);
   RETURN_IF_ERROR(ConnectApi(context, p), "--kubeconfig");
+  MakePodCidr(context, config, p);
   if (config.machine.checked_sysctls)
     RETURN_IF_ERROR(EnsureSysctls(context.files(), fs::WriteInPlace, SysctlRule::kCheck),
                     "protectKernelDefaults");
+  if (config.machine.shared_root) ShareRoot(context, config.node.pod_roots.root_dir);
   p.machine = std::make_unique<MachineSetup>(
       MachineSetup::Deps{context.loop(), context.strands(), context.files(), fs::WriteInPlace,
                          p.mounts, process::RunProgram, context.events(), context.log(),
@@ -182,16 +275,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                                                       p.api_objects.get()},
                                                  std::move(config));
   RETURN_IF_ERROR(p.workers->PrepareCgroups(), "cgroups of pods");
-  p.calls = MakeRpc(context.loop(), *p.workers);
-  p.streams = MakeStreamRpc({.clock = context.clock(),
-                             .loop = context.loop(),
-                             .strands = p.runtime_strands,
-                             .reader = p.runtime,
-                             .streaming = *p.streaming,
-                             .exec = p.runtime,
-                             .has_pod = [&workers = *p.workers](const std::string& uid) {
-                               return HasLivePod(workers, uid);
-                             }});
+  MakeFaces(context, p);
   return process;
 }
 

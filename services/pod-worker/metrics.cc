@@ -7,6 +7,7 @@ namespace {
 using Buckets = prometheus::Histogram::BucketBoundaries;
 
 const Buckets kDefault{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10};
+const Buckets kStorage{.1, .25, .5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600};
 const Buckets kPull{1,   5,   10,  20,  30,  60,   120,  180,  240,
                     300, 360, 480, 600, 900, 1200, 1800, 2700, 3600};
 
@@ -71,6 +72,18 @@ Metrics::Metrics(prometheus::Registry& registry)
                   .Name("splitlet_pod_workers")
                   .Help("Workers by state.")
                   .Register(registry)),
+      total_volumes(prometheus::BuildGauge()
+                        .Name("volume_manager_total_volumes")
+                        .Help("Volumes of pods, wanted and made.")
+                        .Register(registry)),
+      storage_operation(HistogramFamily(registry, "storage_operation_duration_seconds",
+                                        "Volumes made, brought up to date or taken down.")),
+      cgroup_operation(HistogramFamily(registry, "kubelet_cgroup_manager_duration_seconds",
+                                       "Cgroups made, limited or taken down.")),
+      cgroup_version(prometheus::BuildGauge()
+                         .Name("kubelet_cgroup_version")
+                         .Help("Version of the cgroups that pods are in.")
+                         .Register(registry)),
       grants_refused(CounterFamily(registry, "splitlet_grants_refused_total",
                                    "Grants that are not of the pod that is wanted.")),
       hook_http_fallbacks(CounterFamily(registry, "kubelet_lifecycle_handler_http_fallbacks_total",
@@ -107,6 +120,21 @@ void Metrics::RemoveProbeDuration(prometheus::Histogram& histogram) {
   if (--probe_durations_[&histogram] > 0) return;
   probe_durations_.erase(&histogram);
   probe_duration.Remove(&histogram);
+}
+
+void Metrics::ObserveStorage(const std::string& plugin, const std::string& operation,
+                             Duration duration, bool good) {
+  storage_operation
+      .Add({{"volume_plugin", plugin},
+            {"operation_name", operation},
+            {"status", good ? "success" : "fail-unknown"},
+            {"migrated", "false"}},
+           kStorage)
+      .Observe(Seconds(duration));
+}
+
+void Metrics::ObserveCgroup(const std::string& operation, Duration duration) {
+  cgroup_operation.Add({{"operation_type", operation}}, kDefault).Observe(Seconds(duration));
 }
 
 void Metrics::ObservePlugin(const std::string& name, Duration duration, bool good) {

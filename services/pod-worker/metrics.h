@@ -34,12 +34,17 @@ struct Metrics {
   prometheus::Family<prometheus::Histogram>& image_pull;               // {image_size_in_bytes}
   prometheus::Family<prometheus::Histogram>& plugin_duration;          // {plugin_name}
   prometheus::Family<prometheus::Counter>& plugin_errors;              // {plugin_name}
-  prometheus::Family<prometheus::Counter>& probes;            // {probe_type, result, container,
-                                                              // pod, namespace, pod_uid}
-  prometheus::Family<prometheus::Histogram>& probe_duration;  // {probe_type, container, pod,
-                                                              // namespace}
-  prometheus::Family<prometheus::Gauge>& workers;             // {state}
-  prometheus::Family<prometheus::Counter>& grants_refused;    // {reason}
+  prometheus::Family<prometheus::Counter>& probes;               // {probe_type, result, container,
+                                                                 // pod, namespace, pod_uid}
+  prometheus::Family<prometheus::Histogram>& probe_duration;     // {probe_type, container, pod,
+                                                                 // namespace}
+  prometheus::Family<prometheus::Gauge>& workers;                // {state}
+  prometheus::Family<prometheus::Gauge>& total_volumes;          // {plugin_name, state}
+  prometheus::Family<prometheus::Histogram>& storage_operation;  // {volume_plugin, operation_name,
+                                                                 // status, migrated}
+  prometheus::Family<prometheus::Histogram>& cgroup_operation;   // {operation_type}
+  prometheus::Family<prometheus::Gauge>& cgroup_version;
+  prometheus::Family<prometheus::Counter>& grants_refused;  // {reason}
   prometheus::Counter& hook_http_fallbacks;
   prometheus::Counter& hook_sleeps_cut;
 
@@ -54,6 +59,11 @@ struct Metrics {
   prometheus::Histogram& AddProbeDuration(const prometheus::Labels& labels);
   void RemoveProbeDuration(prometheus::Histogram& histogram);
   void ObservePull(uint64_t bytes, Duration duration);
+  /// `operation`: volume_mount, volume_unmount.
+  void ObserveStorage(const std::string& plugin, const std::string& operation, Duration duration,
+                      bool good);
+  /// `operation`: create, update, destroy.
+  void ObserveCgroup(const std::string& operation, Duration duration);
   void ObservePlugin(const std::string& name, Duration duration, bool good);
 
  private:

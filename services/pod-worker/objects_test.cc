@@ -1,6 +1,8 @@
 #include <fmt/ranges.h>
 
 #include "k8s.io/api/core/v1/config.pb.h"
+#include "libs/fs/group_of.h"
+#include "libs/fs/real_file_system.h"
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/objects/folder_objects.h"
 #include "services/pod-worker/pod_worker_fixture.h"
@@ -218,6 +220,49 @@ TEST_F(Objects, TheOverheadOfARuntimeClassIsTheSandboxes) {
     ASSERT_TRUE(RunPod(pod).ok());
     EXPECT_EQ(memory > 0 ? std::to_string(memory) : events.Text("FailedCreatePodSandBox"), c.want);
   }
+}
+
+/// Its directory is one of the machine's, whose group the kernel tells.
+TEST_F(Objects, ALocalVolumeThatAnotherPodHasWithAnotherGroupIsToldAndShared) {
+  const std::string disk = testing::TempDir() + "local-disk";
+  fs::RealFileSystem real;
+  ASSERT_TRUE(real.MakeDirs(disk, 0755).ok());
+  const auto theirs = fs::GroupOf(disk);
+  ASSERT_TRUE(theirs.ok()) << theirs.status();
+  const uint32_t group = theirs->group;
+  ASSERT_TRUE(files.MakeDirs(disk, 0755).ok());
+  Put("disk.yaml",
+      "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: disk}\nspec: {local: {path: " +
+          disk +
+          "}}\n---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\n"
+          "spec: {volumeName: disk}\n");
+  const std::string place = "/volumes/kubernetes.io~local-volume/disk";
+  const auto run = [&](const std::string& name, uint32_t wanted) {
+    auto pod = PodWithVolumes("[{name: v, persistentVolumeClaim: {claimName: data}}]", {"v"});
+    (*pod.mutable_metadata()->mutable_annotations())["kubernetes.io/config.source"] = "file";
+    pod.mutable_metadata()->set_name(name);
+    pod.mutable_metadata()->set_uid("uid-" + name);
+    pod.mutable_spec()->mutable_security_context()->set_fs_group(wanted);
+    ASSERT_TRUE(RunPod(pod).ok());
+    EXPECT_EQ(Show("uid-" + name), "app/0=running sandbox/0=ready");
+    EXPECT_TRUE(mounts.mounted().contains("/kubelet/pods/uid-" + name + place));
+  };
+  run("first", group);
+  ASSERT_TRUE(files
+                  .Replace("/proc/self/mountinfo",
+                           "40 1 8:1 / /kubelet/pods/uid-first" + place + " rw - ext4 /dev/a rw\n",
+                           {})
+                  .ok());
+  run("same", group);
+  EXPECT_EQ(events.Count("AlreadyMountedVolume"), 0);
+  run("second", group + 1);
+  EXPECT_EQ(events.Text("AlreadyMountedVolume"),
+            fmt::format("The requested fsGroup is {}, but the volume disk has GID {}. The volume "
+                        "may not be shareable.",
+                        group + 1, group));
+  EXPECT_EQ(events.Count("AlreadyMountedVolume"), 1);
+  EXPECT_EQ(ownership.AccessOf(disk), (fs::GroupAccess{group, false}));
+  ASSERT_TRUE(real.RemoveTree(disk).ok());
 }
 
 }  // namespace

@@ -186,7 +186,7 @@ TEST_F(Place, AServerOfAVolumeThatHangsHoldsUpItsPodAlone) {
   hangs = false;
   RunFor(3min);
   EXPECT_EQ(Show("uid-far"), "app/0=running sandbox/0=ready");
-  EXPECT_EQ(ran.back(), "mount -t nfs s:/e /kubelet/pods/uid-far/volumes/kubernetes.io~nfs/v");
+  EXPECT_EQ(ran.back(), "mount -t nfs -- s:/e /kubelet/pods/uid-far/volumes/kubernetes.io~nfs/v");
 }
 
 }  // namespace

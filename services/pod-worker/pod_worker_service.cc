@@ -6,6 +6,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/base/trace.h"
 #include "libs/bus/bus.h"
+#include "services/pod-worker/images/pulls_text.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
@@ -23,6 +24,11 @@ constexpr Duration kIdsRetry = 10s;
 constexpr const char* kPastDeadline =
     "Pod was active on the node longer than the specified deadline";
 
+/// Its record is put when the runtime is listed: what comes back must not be taken for ended.
+bool ReplacesContainers(const Worker& worker) {
+  return worker.state == WorkerState::kSyncing && !worker.restarts.replacing.empty();
+}
+
 }  // namespace
 
 PodWorkerService::PodWorkerService(Deps deps, Config config)
@@ -34,8 +40,8 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
       metrics_(deps_.metrics),
       observer_({deps_.reader, deps_.clock, deps_.read_tail}),
       volumes_({deps_.files, deps_.mounts, deps_.ownership, deps_.clock, config_.node, deps_.log,
-                deps_.run_program}),
-      cgroups_({deps_.kernel, deps_.files, config_.node, deps_.log,
+                metrics_, deps_.run_program}),
+      cgroups_({deps_.kernel, deps_.files, config_.node, deps_.clock, metrics_, deps_.log,
                 config_.run_dir + "/pod-worker/cgroups", deps_.slices},
                config_.cgroups),
       sync_({deps_.reader, observer_, deps_.runner, deps_.remover, deps_.images, deps_.files,
@@ -260,6 +266,8 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
                .events = deps_.events,
                .log = deps_.log,
                .node_name = config_.node.name,
+               .metrics = deps_.metrics,
+               .memory_qos = config_.node.memory_qos,
                .request_timeout = config_.request_timeout,
                .is_forgotten =
                    [this](const std::string& uid) {
@@ -328,7 +336,7 @@ void PodWorkerService::OnRead(DiskRecords::All& records) {
   holds_.OnRead(records.holds);
   CountStates();
   for (const auto& [uid, worker] : workers_)
-    if (!worker->orphan) store_.PutWorkers(*worker);
+    if (!worker->orphan && !ReplacesContainers(*worker)) store_.PutWorkers(*worker);
   unreadable_.OnRead(std::move(records.unknown));
   deps_.desired.ForEach(
       [this](const std::string& key, const auto& record) { OnDesired(key, record, true); });
@@ -340,6 +348,8 @@ void PodWorkerService::OnRuntimeListed(const std::vector<cri::Sandbox>& sandboxe
   found_.OnRuntimeListed(sandboxes, containers);
   for (const auto& [uid, worker] : workers_)
     worker->started = worker->started || gate_.IsLeftover(*worker);
+  for (const auto& [uid, worker] : workers_)
+    if (ReplacesContainers(*worker)) store_.PutWorkers(*worker);
   deps_.table.SetComplete({{std::string(bus::kAll)}, deps_.clock.Now(), {}});
   deps_.log.Info("ready", {KV("pods", workers_.size()), KV("sandboxes", sandboxes.size())});
   AdvanceAll();
@@ -587,6 +597,8 @@ Worker* PodWorkerService::WaitingFor(const PullRequest& pull) const {
 }
 
 void PodWorkerService::OnPulled(Worker& worker, const PullResult& result) {
+  worker.waits_for =
+      PullsText(puller_.MemoryOf(worker.uid), worker.waits_for, deps_.clock.WallNow());
   if (result.pulled) return Advance(worker.uid);
   for (const auto& container : result.containers)
     worker.notes[container] = Note{result.reason, result.message, result.retry_at};

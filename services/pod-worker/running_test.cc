@@ -286,9 +286,9 @@ TEST_F(Running, AllContainersThatWaitForAnImageAreToldThatItsPullFailed) {
 }
 
 TEST_F(Running, AHundredPodsThatPullAtOnceRunInThirtySeconds) {
-  constexpr int kPods = 100;
+  constexpr int kCount = 100;
   const auto uid = [](int i) { return fmt::format("uid-{}", i); };
-  for (int i = 0; i < kPods; ++i) {
+  for (int i = 0; i < kCount; ++i) {
     auto pod = TestPod{.name = fmt::format("p{}", i), .uid = uid(i)}.Make();
     pod.mutable_spec()->mutable_containers(0)->set_image_pull_policy("Always");
     pod.mutable_spec()->mutable_containers(0)->set_image(fmt::format("image-{}:1", i));
@@ -296,15 +296,15 @@ TEST_F(Running, AHundredPodsThatPullAtOnceRunInThirtySeconds) {
   }
   const auto running = [&] {
     int count = 0;
-    for (int i = 0; i < kPods; ++i) count += static_cast<int>(runtime.Running(uid(i)).size());
+    for (int i = 0; i < kCount; ++i) count += static_cast<int>(runtime.Running(uid(i)).size());
     return count;
   };
   EXPECT_EQ(running(), config.registry_burst) << "and no more at first";
   RunFor(10100ms);
   EXPECT_EQ(running(), config.registry_burst + 10 * config.registry_qps);
   RunFor(19900ms);
-  EXPECT_EQ(running(), kPods);
-  EXPECT_EQ(runtime.Calls("PullImage"), size_t{kPods});
+  EXPECT_EQ(running(), kCount);
+  EXPECT_EQ(runtime.Calls("PullImage"), size_t{kCount});
   EXPECT_EQ(events.Count("BackOff"), 0);
 }
 

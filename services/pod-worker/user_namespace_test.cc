@@ -246,8 +246,8 @@ TEST_F(UserNamespaces, ReadOnlyAllTheWayDownIsRefusedWhereTheHandlerCannot) {
   ASSERT_TRUE(RunPod(WithMount("Enabled")).ok());
   EXPECT_EQ(NoteOf("app").reason(), "CreateContainerConfigError");
   EXPECT_EQ(NoteOf("app").message(),
-            "volume \"data\" requested recursive read-only mode, but it is not supported by the "
-            "runtime");
+            "failed to resolve recursive read-only mode: volume \"data\" requested recursive "
+            "read-only mode, but it is not supported by the runtime");
 }
 
 TEST_F(UserNamespaces, AProfileThatIsNotThereIsNamed) {

@@ -23,6 +23,8 @@ namespace splitlet::status {
 /// A way to the server that can be cut, or swallow requests.
 struct Way {
   bool cut = false, swallows = false;
+  apiclient::Transport* instead = nullptr;  // another server; null: the first
+  std::string unknown;  // a field of JSON that the server has never heard of; empty: none
 };
 
 class Relay final : public apiclient::Transport {
@@ -31,16 +33,21 @@ class Relay final : public apiclient::Transport {
   void Begin(apiclient::Request request, Deadline deadline, Done done) override {
     if (way_.swallows) return;
     if (way_.cut) return done(Unavailable("connection refused"));
-    to_.Begin(std::move(request), std::move(deadline), std::move(done));
+    const std::string field = "\"" + way_.unknown + "\":";
+    const size_t at = way_.unknown.empty() ? std::string::npos : request.body.find(field);
+    if (at != std::string::npos) request.body.insert(at + 1, "not");
+    To().Begin(std::move(request), std::move(deadline), std::move(done));
   }
   void BeginStream(apiclient::Request request, Deadline deadline, OnData on_data,
                    Done done) override {
     if (way_.swallows) return;
     if (way_.cut) return done(Unavailable("connection refused"));
-    to_.BeginStream(std::move(request), std::move(deadline), std::move(on_data), std::move(done));
+    To().BeginStream(std::move(request), std::move(deadline), std::move(on_data), std::move(done));
   }
 
  private:
+  apiclient::Transport& To() const { return way_.instead == nullptr ? to_ : *way_.instead; }
+
   apiclient::Transport& to_;
   const Way& way_;
 };

@@ -8,6 +8,30 @@
 #include "libs/bus/names.h"
 
 namespace splitlet::status {
+namespace {
+
+bool IsV6(const std::string& ip) { return ip.find(':') != std::string::npos; }
+
+std::vector<NodeAddress> AddressesOf(const kube::Node& node) {
+  std::vector<NodeAddress> addresses;
+  for (const auto& one : node.status().addresses())
+    addresses.push_back({.type = one.type(), .address = one.address()});
+  return addresses;
+}
+
+/// The first, and the first of the other family.
+/// Source: kubelet getHostIPsAnyWay, nodeutil GetNodeHostIPs.
+std::vector<std::string> HostIpsOf(const std::vector<NodeAddress>& addresses) {
+  std::vector<std::string> ips;
+  for (const char* type : {"InternalIP", "ExternalIP"})
+    for (const auto& one : addresses)
+      if (one.type == type &&
+          (ips.empty() || (ips.size() == 1 && IsV6(ips.front()) != IsV6(one.address))))
+        ips.push_back(one.address);
+  return ips;
+}
+
+}  // namespace
 
 StatusService::StatusService(StatusDeps deps, StatusConfig config)
     : deps_(std::move(deps)),
@@ -46,7 +70,7 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
              .admission = deps_.admission,
              .workers = deps_.workers,
              .runtime = deps_.runtime,
-             .addresses = node_.addresses(),
+             .addresses = host_ips(),
              .features = peers_.runtime().features,
              .metrics = metrics_,
              .log = deps_.log,
@@ -137,13 +161,23 @@ void StatusService::MakeIdentity() {
 
 void StatusService::OnServerNode(const kube::Node& node) {
   node_.OnServerNode(node);
+  if (auto addresses = AddressesOf(node); addresses != cloud_addresses_) {
+    cloud_addresses_ = std::move(addresses);
+    if (config_.node.external_cloud) OnAddresses();
+  }
   const bool going = node.metadata().has_deletion_timestamp();
   if (server_pods_ != nullptr) server_pods_->OnNode(going ? "" : node.metadata().uid());
 }
 
 void StatusService::OnAddresses() {
+  const bool of_cloud = config_.node.external_cloud;
+  if (of_cloud) cloud_ips_ = HostIpsOf(cloud_addresses_);
+  if (of_cloud && cloud_ips_.empty()) cloud_ips_ = node_.addresses();
   pods_.MarkAll();
   if (identity_ == nullptr) return;
+  // Who signs compares the names with the node's, which are the cloud's to say.
+  if (of_cloud && (config_.identity.server_bootstrap || !cloud_addresses_.empty()))
+    return identity_->OnAddresses(cloud_addresses_);
   std::vector<NodeAddress> addresses;
   for (const std::string& address : node_.addresses())
     addresses.push_back({.type = "InternalIP", .address = address});

@@ -94,6 +94,10 @@ class StatusService {
   void OnReconcileTimer();
   void OnServerNode(const kube::Node& node);
   void OnAddresses();
+  /// Of the node, as pods show them.
+  const std::vector<std::string>& host_ips() const {
+    return config_.node.external_cloud ? cloud_ips_ : node_.addresses();
+  }
   void ListenToViews();
   apiclient::Client::Options ApiOptions() const;
   std::shared_ptr<apiclient::Client> PodsClient(const daemon::ApiRate& rate);
@@ -107,6 +111,9 @@ class StatusService {
   EventStore events_;
   PeerMonitor peers_;
   NodeStatus node_;
+  // Of an external cloud, which says where the node is reached.
+  std::vector<NodeAddress> cloud_addresses_;  // as the server has them
+  std::vector<std::string> cloud_ips_;        // that pods show
   StatusTable pods_;
   std::unique_ptr<exec::Periodic> reconcile_;
   std::shared_ptr<apiclient::ClientMetrics> api_metrics_;  // null: no API server

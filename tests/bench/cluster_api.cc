@@ -21,7 +21,6 @@ namespace {
 namespace core = k8s::io::api::core::v1;
 using namespace std::chrono_literals;
 
-constexpr Duration kLimit = 300s;
 constexpr size_t kAtOnce = 8;  // requests of this client
 constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 
@@ -113,12 +112,13 @@ void ClusterApi::Delete(const std::vector<std::string>& names) {
   SendAll(requests);
 }
 
-std::string PodJson(const std::string& name, const std::string& of_container) {
+std::string PodJson(const std::string& name, const std::string& of_container,
+                    int64_t grace_seconds) {
   return fmt::format(
       R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":"default"}},)"
-      R"("spec":{{"nodeName":"node-1","terminationGracePeriodSeconds":1,"containers":[{{"name":)"
+      R"("spec":{{"nodeName":"node-1","terminationGracePeriodSeconds":{},"containers":[{{"name":)"
       R"("app","image":"splitlet.local/busybox:1"{}}}]}}}})",
-      name, of_container);
+      name, grace_seconds, of_container);
 }
 
 PodWatch::PodWatch(ClusterApi& api)

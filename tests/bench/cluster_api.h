@@ -4,6 +4,7 @@
 /// Threads: one; PodWatch keeps what its connection's thread tells it.
 /// Errors:  what cannot be started or is refused ends the benchmark.
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,6 +16,7 @@
 
 #include "libs/apiclient/transport.h"
 #include "libs/base/cancel.h"
+#include "libs/base/clock.h"
 #include "libs/fs/real_file_system.h"
 #include "libs/https/test_pki.h"
 #include "tests/bench/no_log.h"
@@ -22,6 +24,9 @@
 #include "tests/harness/child.h"
 
 namespace splitlet::bench {
+
+/// What takes longer ends the benchmark.
+inline constexpr Duration kLimit = std::chrono::seconds{300};
 
 /// The node `node-1` of this server has the defaults of a kubelet; its HTTPS API is on a port of
 /// its own, for who shows `client()`.
@@ -57,7 +62,8 @@ class ClusterApi {
 };
 
 /// A pod of the node with one container `app`; the rest of its container as JSON: `,"args":[]`.
-std::string PodJson(const std::string& name, const std::string& of_container);
+std::string PodJson(const std::string& name, const std::string& of_container,
+                    int64_t grace_seconds = 1);
 
 /// When the server first had what a pod is, by a watch over TLS.
 class PodWatch {

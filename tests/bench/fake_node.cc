@@ -28,6 +28,11 @@ FakeNode::FakeNode(const std::string& config, std::vector<std::string> flags)
   node_.Start();
 }
 
+void FakeNode::Tell(const std::string& command) const {
+  const auto done = fake_cri::Control(control_).Send(command);
+  CHECK(done.ok(), "{}", ToString(done.status()));
+}
+
 int FakeNode::Calls(const std::string& method) const {
   const auto count = fake_cri::Control(control_).Send("calls " + method);
   CHECK(count.ok(), "{}", ToString(count.status()));

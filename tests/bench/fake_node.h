@@ -20,6 +20,8 @@ class FakeNode {
 
   /// How often the runtime was asked for `method`, such as ListContainers, since it started.
   int Calls(const std::string& method) const;
+  /// A command of the runtime's control socket.
+  void Tell(const std::string& command) const;
   harness::Node& node() { return node_; }
   harness::RuntimeView& view() { return view_; }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -39,6 +40,42 @@ double TellsExitAfterMs(Raw& raw, const cri::ContainerId& id) {
   }
 }
 
+/// More of a manifest's container and pod.
+constexpr const char* kThreeVolumes = R"(    volumeMounts:
+    - {name: scratch, mountPath: /scratch}
+    - {name: memory, mountPath: /memory}
+    - {name: self, mountPath: /self}
+  volumes:
+  - {name: scratch, emptyDir: {}}
+  - {name: memory, emptyDir: {medium: Memory}}
+  - {name: self, downwardAPI: {items: [{path: name, fieldRef: {fieldPath: metadata.name}}]}}
+)";
+constexpr const char* kAllOfIt = R"(    resources:
+      requests: {cpu: 10m, memory: 16Mi}
+      limits: {cpu: 500m, memory: 64Mi}
+    readinessProbe: {exec: {command: ["true"]}, periodSeconds: 5}
+    livenessProbe: {exec: {command: ["true"]}, periodSeconds: 10}
+    volumeMounts:
+    - {name: scratch, mountPath: /scratch}
+    - {name: memory, mountPath: /memory}
+    - {name: self, mountPath: /self}
+    - {name: host, mountPath: /host, readOnly: true}
+    - {name: joined, mountPath: /joined}
+  initContainers:
+  - {name: first, image: splitlet.local/busybox:1, command: ["true"]}
+  - name: beside
+    image: splitlet.local/busybox:1
+    restartPolicy: Always
+    command: [/bin/sh, -c, "trap 'exit 0' TERM; sleep 100000 & wait"]
+  volumes:
+  - {name: scratch, emptyDir: {}}
+  - {name: memory, emptyDir: {medium: Memory}}
+  - {name: self, downwardAPI: {items: [{path: name, fieldRef: {fieldPath: metadata.name}}]}}
+  - {name: host, hostPath: {path: /etc, type: Directory}}
+  - name: joined
+    projected: {sources: [{downwardAPI: {items: [{path: name, fieldRef: {fieldPath: metadata.name}}]}}]}
+)";
+
 std::string Manifest(const std::string& name, const std::string& script) {
   return fmt::format(
       "apiVersion: v1\nkind: Pod\nmetadata: {{name: {}}}\nspec:\n  terminationGracePeriodSeconds: "
@@ -70,7 +107,7 @@ class Bench {
     stop.overhead_p50 = 50;
     for (int i = 0; i < rounds_; ++i) {
       RawOnce(i, start, stop);
-      SplitletOnce(i, start, stop);
+      SplitletOnce(fmt::format("one-{}", i), "", start.values, stop.values);
     }
     Print(start);
     Print(stop);
@@ -109,9 +146,42 @@ class Bench {
   void Burst(int pods) {
     Result burst{.name = fmt::format("{} pods at once: all running", pods), .unit = "ms"};
     burst.ratio = 1.10;
-    burst.floor = {raw_.BestBurstMs(view_, pods)};
-    burst.values = {SplitletBurst(pods)};
+    burst.floor = {raw_.BestBurst(view_, pods).started_ms};
+    burst.values = {SplitletBurst(pods, "")};
     Print(burst);
+  }
+
+  /// Against raw calls for plain pods: the volumes come on top of all else.
+  void Volumes(int pods) {
+    Result start{.name = fmt::format("{} pods with 3 volumes at once: all running", pods),
+                 .unit = "ms"};
+    Result stop{.name = "the same removed at once: all sandboxes stopped", .unit = "ms"};
+    start.ratio = stop.ratio = 1.15;
+    const Raw::Burst raw = raw_.BestBurst(view_, pods);
+    start.floor = {raw.started_ms};
+    stop.floor = {raw.stopped_ms};
+    start.values = {SplitletBurst(pods, kThreeVolumes)};
+    SettleFor(5s);
+    const auto removed = raw_.clock().Now();
+    RemoveManifests(pods, BurstPrefix(pods));
+    CHECK(WaitEvery(50ms, 300s, [&] { return view_.ReadySandboxes().empty(); }));
+    stop.values = {Ms((raw_.clock().Now() - removed).count())};
+    Print(start);
+    Print(stop);
+    AwaitNothing();
+  }
+
+  /// An init container, a sidecar, probes, five volumes and limits, against a plain pod.
+  void AllOfIt() {
+    Result start{.name = "one pod with all of it, to its container running, against a plain one",
+                 .unit = "ms"};
+    Result stop{.name = "its removal to sandbox stopped, against a plain one", .unit = "ms"};
+    for (int i = 0; i < rounds_; ++i) {
+      SplitletOnce(fmt::format("plain-{}", i), "", start.floor, stop.floor);
+      SplitletOnce(fmt::format("whole-{}", i), kAllOfIt, start.values, stop.values);
+    }
+    Print(start);
+    Print(stop);
   }
 
   void MemoryIdle() { processes_.ShowIdle(0); }
@@ -157,7 +227,10 @@ class Bench {
     CHECK(WaitFor(60s, [&] { return node_.IsGone(name); }));
   }
 
-  void RemoveBurst(int pods) { RemoveAll(pods, BurstPrefix(pods)); }
+  void RemoveBurst(int pods) {
+    RemoveManifests(pods, BurstPrefix(pods));
+    AwaitNothing();
+  }
 
  private:
   struct Probed {
@@ -187,17 +260,21 @@ class Bench {
     raw_.Remove(pod);
   }
 
-  void SplitletOnce(int i, Result& start, Result& stop) {
-    const std::string name = fmt::format("one-{}", i);
+  /// `more`: of its container and of the pod.
+  void SplitletOnce(const std::string& name, const std::string& more, std::vector<double>& starts,
+                    std::vector<double>& stops) {
     const int64_t began = ToNanos(raw_.clock().WallNow());
-    node_.PutManifest(name + ".yaml", Manifest(name, kScript));
+    node_.PutManifest(name + ".yaml", Manifest(name, kScript) + more);
     CHECK(WaitFor(60s, [&] { return node_.IsRunning(name); }), "{} does not run", name);
-    start.values.push_back(Ms(raw_.StartedAt(view_.RunningOf(name).at(0).id) - began));
+    const auto running = view_.RunningOf(name);
+    const auto app = std::ranges::find(running, "app", &cri::Container::name);
+    CHECK(app != running.end(), "{}", view_.Describe());
+    starts.push_back(Ms(raw_.StartedAt(app->id) - began));
     SettleFor(300ms);
     const auto removed = raw_.clock().Now();
     node_.RemoveManifest(name + ".yaml");
     CHECK(WaitEvery(5ms, 60s, [&] { return view_.ReadySandboxesOf(name).empty(); }));
-    stop.values.push_back(Ms((raw_.clock().Now() - removed).count()));
+    stops.push_back(Ms((raw_.clock().Now() - removed).count()));
     CHECK(WaitFor(60s, [&] { return node_.IsGone(name); }));
   }
 
@@ -227,24 +304,26 @@ class Bench {
     CHECK(WaitFor(60s, [&] { return node_.IsGone(name); }));
   }
 
-  void PutAll(int pods, const std::string& prefix) {
+  void PutAll(int pods, const std::string& prefix, const std::string& more) {
     for (int i = 0; i < pods; ++i) {
       const std::string name = fmt::format("{}-{}", prefix, i);
-      node_.PutManifest(name + ".yaml", Manifest(name, kScript));
+      node_.PutManifest(name + ".yaml", Manifest(name, kScript) + more);
     }
   }
 
-  void RemoveAll(int pods, const std::string& prefix) {
+  void RemoveManifests(int pods, const std::string& prefix) {
     for (int i = 0; i < pods; ++i) node_.RemoveManifest(fmt::format("{}-{}.yaml", prefix, i));
+  }
+  void AwaitNothing() {
     CHECK(WaitEvery(250ms, 300s,
                     [&] { return node_.Pods().empty() && view_.ReadySandboxes().empty(); }),
           "{}{}", view_.Describe(), node_.LogTails());
   }
 
-  double SplitletBurst(int pods) {
+  double SplitletBurst(int pods, const std::string& more) {
     const double cpu = processes_.CpuSeconds();
     const int64_t began = ToNanos(raw_.clock().WallNow());
-    PutAll(pods, BurstPrefix(pods));
+    PutAll(pods, BurstPrefix(pods), more);
     AwaitRunning(pods);
     int64_t last = began;
     for (const auto& c : view_.Containers()) last = std::max(last, raw_.StartedAt(c.id));
@@ -291,6 +370,8 @@ void Run(Bench& bench, const Plan& plan, const std::function<void()>& take_model
     bench.RemoveBurst(pods);
     bench.MemoryAfter();
   }
+  if (wanted("volumes")) bench.Volumes(pods);
+  if (wanted("all")) bench.AllOfIt();
   if (wanted("probes")) bench.ExecProbes();
   if (wanted("polling")) bench.RestartPolling();
 }
@@ -330,7 +411,9 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", rounds, "repetitions of each single-pod measurement");
   app.add_option("--pods", pods, "pods of the large burst");
   std::vector<std::string> parts;
-  app.add_option("--part", parts, "memory, start, restart, burst, probes, polling; all without it");
+  app.add_option(
+      "--part", parts,
+      "memory, start, restart, burst, volumes, all, probes, polling; all of them without it");
   CLI11_PARSE(app, argc, argv);
   return splitlet::bench::Main({rounds, pods, {parts.begin(), parts.end()}});
 }

@@ -3,22 +3,16 @@
 // a runtime that takes no time of its own (fake-cri); needs no root. Usage: probe_bench [--pods N]
 // [--containers N] [--seconds N] [--part cost|kill]...
 
-#include <arpa/inet.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
-#include <utility>
 
 #include "splitlet/v1/records.pb.h"
 #include "tests/bench/fake_node.h"
+#include "tests/bench/probe_target.h"
 #include "tests/bench/processes.h"
 #include "tests/bench/result.h"
 
@@ -28,59 +22,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kLimit = 600s;
-
-using Asked = std::map<std::string, std::vector<Clock::Time>>;  // by path
-
-/// Answers one request after the other, and keeps when each path was asked for.
-class Target {
- public:
-  Target() {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof(address);
-    auto* any = reinterpret_cast<sockaddr*>(&address);
-    CHECK(::bind(listener_, any, length) == 0 && ::listen(listener_, 4096) == 0);
-    CHECK(::getsockname(listener_, any, &length) == 0);
-    port = ntohs(address.sin_port);
-    thread_ = std::thread([this] { Run(); });
-  }
-  ~Target() {
-    ::shutdown(listener_, SHUT_RDWR);
-    thread_.join();
-    ::close(listener_);
-  }
-  /// Of each path, when it was asked for since the last Take.
-  Asked Take() {
-    const std::lock_guard lock(mutex_);
-    return std::exchange(asked_, {});
-  }
-  uint16_t port = 0;
-
- private:
-  void Run() {
-    while (true) {
-      const int connection = ::accept(listener_, nullptr, nullptr);
-      if (connection < 0) return;
-      char buffer[2048];
-      const ssize_t n = ::recv(connection, buffer, sizeof(buffer), 0);
-      const std::string_view request(buffer, n > 0 ? static_cast<size_t>(n) : 0);
-      if (request.starts_with("GET ")) {
-        const std::lock_guard lock(mutex_);
-        asked_[std::string(request.substr(4, request.find(' ', 4) - 4))].push_back(clock_.Now());
-      }
-      static constexpr std::string_view kAnswer =
-          "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
-      ::send(connection, kAnswer.data(), kAnswer.size(), MSG_NOSIGNAL);
-      ::close(connection);
-    }
-  }
-  const RealClock clock_;
-  const int listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  std::mutex mutex_;
-  Asked asked_;
-  std::thread thread_;
-};
 
 /// Readiness by HTTP and liveness by TCP of each container once a second; without a target no
 /// probes.
@@ -151,7 +92,7 @@ void Show(std::string name, const char* unit, std::vector<double> values, double
 
 class Bench {
  public:
-  Bench(FakeNode& fake, Target& target, int pods, int containers)
+  Bench(FakeNode& fake, ProbeTarget& target, int pods, int containers)
       : fake_(fake), target_(target), pods_(pods), containers_(containers) {}
 
   void Put(const std::string& prefix, bool probed) {
@@ -235,7 +176,7 @@ class Bench {
   }
 
   FakeNode& fake_;
-  Target& target_;
+  ProbeTarget& target_;
   const int pods_, containers_;
 };
 
@@ -246,7 +187,7 @@ struct Plan {
 };
 
 int Main(const Plan& plan) {
-  Target target;
+  ProbeTarget target;
   if (plan.Wants("cost")) {
     FakeNode fake(fmt::format("maxPods: {}\n", plan.pods + 10));
     Bench(fake, target, plan.pods, plan.containers).Cost(plan.seconds);

@@ -62,6 +62,10 @@ double Processes::AllMb() const {
   return sum;
 }
 
+double Processes::MbOf(const std::string& process) const {
+  return PssOf(node_.keeper().PidOf(process));
+}
+
 double Processes::PeakMbOf(const std::string& process) const {
   return MbIn(fmt::format("/proc/{}/status", node_.keeper().PidOf(process)), "VmHWM:");
 }

@@ -18,6 +18,7 @@ class Processes {
   double ServerMb() const;
   /// PSS of nats-server and whatever runs of the processes, node-api included.
   double AllMb() const;
+  double MbOf(const std::string& process) const;  // PSS
   /// The most that a process ever had in memory.
   double PeakMbOf(const std::string& process) const;
   double CpuSeconds() const;  // of all seven, since each started

@@ -44,11 +44,14 @@ class Raw {
   void CreateAndStart(Pod& pod, uint32_t attempt);
   void Stop(const Pod& pod, int64_t grace);
   void Remove(const Pod& pod);
-  /// So many pods, `width` at a time: milliseconds from the first call until the last one runs.
-  /// Leaves nothing of them.
-  double BurstMs(harness::RuntimeView& view, int pods, int width);
-  /// The best of some widths.
-  double BestBurstMs(harness::RuntimeView& view, int pods);
+  /// Milliseconds from the first call until the last one of many runs, or is stopped.
+  struct Burst {
+    double started_ms = 0, stopped_ms = 0;
+  };
+  /// `width` at a time. Leaves nothing of them.
+  Burst BurstOf(harness::RuntimeView& view, int pods, int width);
+  /// The best of some widths, each of the two by itself.
+  Burst BestBurst(harness::RuntimeView& view, int pods);
   /// Removes all that is in the runtime.
   void Clear(harness::RuntimeView& view);
 

@@ -7,7 +7,7 @@ set -euo pipefail
 tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 readonly BUILD=$tree/build/release
 readonly LINES=$tree/build/bench.lines
-benches=(codec_bench bus_bench path_bench scale_bench probe_bench cluster_bench)
+benches=(codec_bench bus_bench path_bench scale_bench probe_bench volume_bench cgroup_bench cluster_bench)
 
 if [[ $EUID -eq 0 ]]; then
   benches+=(node_bench)

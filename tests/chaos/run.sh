@@ -24,7 +24,7 @@ readonly BIN_DIR REGISTRY_PORT=18500 API_PORT=25443 FIXED=(smoke grace-is-kept r
 if [[ ${1:-} == --after ]]; then
   dir=$3
 else
-  dir=$(mktemp -d /tmp/chaos-XXXX)
+  dir=$(mktemp -d "${TMPDIR:-/tmp}/chaos-XXXX")
 fi
 readonly dir
 child=

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <limits>
+#include <sstream>
 
 #include "libs/cri/grpc_runtime.h"
 
@@ -51,8 +53,29 @@ void E2eTest::SetUp() {
 
 void E2eTest::TearDown() {
   if (view_ == nullptr) return;
+  // While the node runs: it may be at it.
+  std::set<std::string> leaked;
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return (leaked = LeakedMounts()).empty(); }))
+      << fmt::format("{}", fmt::join(leaked, "\n"));
   EndNode();
   RemoveAllPods();
+}
+
+/// Of pods that have nothing in the runtime any more.
+std::set<std::string> E2eTest::LeakedMounts() {
+  std::set<std::string> leaked, alive;
+  if (node_ == nullptr) return leaked;
+  for (const auto& sandbox : view_->Sandboxes()) alive.insert(sandbox.pod_uid);
+  const std::string pods = node_->dir() + "/kubelet/pods/";
+  std::istringstream mounts(harness::ReadFile("/proc/self/mounts"));
+  std::string device, place;
+  while (mounts >> device >> place) {
+    mounts.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+    if (!place.starts_with(pods)) continue;
+    const std::string uid = place.substr(pods.size(), place.find('/', pods.size()) - pods.size());
+    if (!alive.contains(uid)) leaked.insert(place);
+  }
+  return leaked;
 }
 
 void E2eTest::RemoveAllPods() {

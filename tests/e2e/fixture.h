@@ -1,12 +1,14 @@
 #pragma once
 
 /// Six real processes and nats-server on a private containerd of this test program, started once
-/// for all its tests. Needs root. After each test nothing of its pods may be left in the runtime.
+/// for all its tests. Needs root. After each test nothing of its pods may be left in the runtime,
+/// and no mount of a pod that is gone.
 /// Threads: one.
 
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,8 @@ using harness::WaitFor;
 using namespace std::chrono_literals;
 
 inline constexpr auto kSoon = 90s;  // far above what is needed, for a loaded machine
+/// A script that ends as soon as it is asked to.
+inline constexpr const char* kForever = "trap 'exit 0' TERM; while true; do sleep 0.1; done";
 
 class E2eTest : public harness::NodeTest {
  public:
@@ -41,6 +45,7 @@ class E2eTest : public harness::NodeTest {
   std::string scratch() const { return node_->dir() + "/scratch"; }  // mounted by hostPath in tests
 
  private:
+  std::set<std::string> LeakedMounts();
   void RemoveAllPods();
 };
 

@@ -12,8 +12,6 @@
 namespace splitlet::e2e {
 namespace {
 
-constexpr const char* kForever = "trap 'exit 0' TERM; while true; do sleep 0.1; done";
-
 class UnderLoad : public E2eTest {
  protected:
   /// One pod that was there before, and six that come while `disturb` is called after each.

@@ -11,8 +11,6 @@ namespace {
 
 using Pods = E2eTest;
 
-constexpr const char* kForever = "trap 'exit 0' TERM; while true; do sleep 0.1; done";
-
 TEST_F(Pods, AManifestBecomesARunningPodWithAnAddressAndALog) {
   StartNode();
   node_->PutManifest("web.yaml", PodYaml("web", "echo hello; sleep 1000"));

@@ -40,6 +40,19 @@ class Secured : public E2eTest {
     node_->RemoveManifest("refused.yaml");
     ExpectGone("refused");
   }
+  /// `manifest` of a pod "waits", whose container is never made.
+  void ExpectWaiting(const std::string& manifest, const std::string& reason) {
+    SCOPED_TRACE(reason);
+    node_->PutManifest("waits.yaml", manifest);
+    EXPECT_TRUE(WaitFor(kSoon, [&] {
+      const auto pod = node_->Pod("waits");
+      return pod != nullptr && pod->phase == "Pending" && pod->containers.size() == 1 &&
+             pod->containers[0].reason == reason;
+    }));
+    EXPECT_TRUE(view_->Containers().empty()) << "it never ran with less";
+    node_->RemoveManifest("waits.yaml");
+    ExpectGone("waits");
+  }
 };
 
 /// `context` of the container and `more` of the pod.
@@ -112,12 +125,6 @@ TEST_F(Secured, WhatCannotBeEnforcedIsRefusedInTheKubeletsWords) {
   if (!handlers) {
     ExpectRefused("  hostUsers: false\n", "UserNamespacesNotSupported",
                   "can't set `spec.hostUsers: false`, runtime does not support user namespaces");
-    ExpectRefused(
-        "  volumes: [{name: v, emptyDir: {}}]\n"
-        "  initContainers: [{name: i, image: splitlet.local/busybox:1, volumeMounts: [{name: v, "
-        "mountPath: /v, readOnly: true, recursiveReadOnly: Enabled}]}]\n",
-        "RecursiveReadOnlyMountsNotSupported",
-        "volume \"v\" requested recursive read-only mode, but it is not supported by the runtime");
   }
   if (!report->supplemental_groups_policy)
     ExpectRefused("  securityContext: {supplementalGroupsPolicy: Strict}\n",
@@ -128,6 +135,13 @@ TEST_F(Secured, WhatCannotBeEnforcedIsRefusedInTheKubeletsWords) {
                   "Cannot enforce AppArmor: AppArmor is not enabled on the host");
   ExpectRefused("  securityContext: {sysctls: [{name: net.core.somaxconn, value: '1'}]}\n",
                 "SysctlForbidden", "forbidden sysctl: \"net.core.somaxconn\" not allowlisted");
+  // Last: its sandbox is made.
+  if (!handlers)
+    ExpectWaiting(
+        harness::PodYaml("waits", "sleep 1000", "  volumes: [{name: v, emptyDir: {}}]\n") +
+            "    volumeMounts: [{name: v, mountPath: /v, readOnly: true, recursiveReadOnly: "
+            "Enabled}]\n",
+        "CreateContainerConfigError");
 }
 
 /// Where the runtime has user namespaces; containerd has from 2.0 on, with a new kernel and runc.

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::SizeIs;
 
-constexpr const char* kConfig = R"(apiVersion: kubelet.config.k8s.io/v1beta1
+constexpr const char* kTakeoverConfig = R"(apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 fileCheckFrequency: 2s
 syncFrequency: 10s
@@ -60,8 +60,9 @@ class Takeover : public E2eTest {
     tree_ = std::make_unique<cgroup::Tree>(kernel_, *layout);
     root_ = {fmt::format("splitlet-takeover-{}", getpid())};
     PutWord("old");
-    MakeNode({.runtime_endpoint = Endpoint(),
-              .config = fmt::format(kConfig, cgroup::CgroupfsPath(root_), objects_.path())});
+    MakeNode(
+        {.runtime_endpoint = Endpoint(),
+         .config = fmt::format(kTakeoverConfig, cgroup::CgroupfsPath(root_), objects_.path())});
     fs::create_directories(scratch());
     pod_ = {.root = node_->dir() + "/kubelet",
             .log_root = node_->dir() + "/pods",

@@ -131,5 +131,77 @@ spec:
   EXPECT_THAT(Mounted(), testing::IsEmpty());
 }
 
+/// With a claim on the directory `disk` of the machine.
+std::string PodWithDisk(const std::string& name, int group, bool read_only) {
+  return fmt::format(R"yaml(apiVersion: v1
+kind: Pod
+metadata: {{name: {0}}}
+spec:
+  terminationGracePeriodSeconds: 2
+  securityContext: {{runAsUser: 1000, runAsGroup: 1000, fsGroup: {1}}}
+  volumes: [{{name: data, persistentVolumeClaim: {{claimName: data, readOnly: {2}}}}}]
+  containers:
+  - name: app
+    image: splitlet.local/busybox:1
+    command: [/bin/sh, -c, "cat /data/old; echo new > /data/{0}; exec sleep 1000"]
+    volumeMounts: [{{name: data, mountPath: /data}}]
+)yaml",
+                     name, group, read_only);
+}
+
+struct Owned {
+  gid_t group;
+  mode_t mode;
+  bool operator==(const Owned&) const = default;
+};
+Owned OwnedBy(const std::string& path) {
+  struct stat info {};
+  EXPECT_EQ(::stat(path.c_str(), &info), 0) << path;
+  return {info.st_gid, info.st_mode & 07777};
+}
+
+TEST_F(Volumes, ALocalVolumeIsSharedWithTheGroupOfItsFirstPod) {
+  StartNode();
+  const std::string disk = node_->dir() + "/disk";
+  ASSERT_EQ(::mkdir(disk.c_str(), 0700), 0);
+  harness::WriteFile(disk + "/old", "kept\n");
+  ASSERT_EQ(::chmod((disk + "/old").c_str(), 0600), 0);
+  harness::WriteFile(
+      folder_ / "disk.yaml",
+      fmt::format("apiVersion: v1\nkind: PersistentVolume\nmetadata: {{name: disk}}\n"
+                  "spec: {{local: {{path: {}}}}}\n---\n"
+                  "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {{name: data}}\n"
+                  "spec: {{volumeName: disk}}\n",
+                  disk));
+  node_->PutManifest("first.yaml", PodWithDisk("first", 2000, false));
+  ExpectRunning("first");
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return harness::ReadFile(disk + "/first") == "new\n"; }));
+  EXPECT_EQ(OwnedBy(disk), (Owned{2000, 02770}));
+  EXPECT_EQ(OwnedBy(disk + "/old"), (Owned{2000, 0660}));
+  EXPECT_EQ(OwnedBy(disk + "/first").group, 2000u);
+
+  node_->PutManifest("second.yaml", PodWithDisk("second", 3000, true));
+  ExpectRunning("second");
+  EXPECT_EQ(OwnedBy(disk), (Owned{2000, 02770}));
+  const Node::Run described = node_->Ctl({"describe", "pod", "second-node-1"});
+  EXPECT_NE(described.output.find("The requested fsGroup is 3000, but the volume disk has GID "
+                                  "2000. The volume may not be shareable."),
+            std::string::npos)
+      << described.output;
+  EXPECT_THAT(Mounted(),
+              testing::UnorderedElementsAre(testing::HasSubstr("~local-volume/disk "),
+                                            testing::ContainsRegex("~local-volume/disk .* ro,")));
+
+  node_->Kill("pod-worker");
+  node_->RemoveManifest("first.yaml");
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return node_->Pod("first") == nullptr; }));
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return Mounted().size() == 1; })) << "the other pod's stays";
+  node_->RemoveManifest("second.yaml");
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return node_->Pod("second") == nullptr; }));
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return Mounted().empty(); }));
+  EXPECT_EQ(harness::ReadFile(disk + "/old"), "kept\n");
+  EXPECT_EQ(harness::ReadFile(disk + "/first"), "new\n");
+}
+
 }  // namespace
 }  // namespace splitlet::e2e

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <sstream>
+#include <string_view>
 
 #include "libs/apiclient/fake_json.h"
 
@@ -51,8 +52,14 @@ StatusOr<std::string> Commands::Run(const std::string& line) {
 }
 
 StatusOr<std::string> Commands::Repeat(int times, const std::string& line) {
+  constexpr std::string_view kNumber = "%i";
   StatusOr<std::string> last = std::string();
-  for (int i = 0; i < times && last.ok(); ++i) last = Run(line);
+  for (int i = 0; i < times && last.ok(); ++i) {
+    std::string numbered = line;
+    for (size_t at = numbered.find(kNumber); at != std::string::npos; at = numbered.find(kNumber))
+      numbered.replace(at, kNumber.size(), std::to_string(i));
+    last = Run(numbered);
+  }
   return last;
 }
 

@@ -54,6 +54,15 @@ TEST_F(FakeApiProgram, ObjectsOverTheControlSocket) {
   EXPECT_EQ(server_.Send("dance").status().code(), StatusCode::kInvalidArgument);
 }
 
+TEST_F(FakeApiProgram, WhatIsRepeatedMayDifferEachTime) {
+  const std::string path = "/api/v1/namespaces/default/configmaps/times";
+  const std::string put =
+      " put " + path +
+      R"( {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"times"},"data":{"A":"%i","B":"%i"}})";
+  ASSERT_TRUE(server_.Send("repeat 3" + put).ok());
+  EXPECT_THAT(*server_.Get(path), HasSubstr(R"("A":"2","B":"2")"));
+}
+
 TEST_F(FakeApiProgram, KubectlFindsItsWay) {
   if (!HasKubectl()) GTEST_SKIP() << "kubectl is not installed";
   ASSERT_TRUE(server_.Put(kPath, kPod).ok());

@@ -1,11 +1,13 @@
 #include "tests/fake_cri/commands.h"
 
+#include <fmt/ranges.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
 #include <algorithm>
 #include <charconv>
 #include <sstream>
+#include <utility>
 
 namespace splitlet::fake_cri {
 namespace {
@@ -162,6 +164,7 @@ StatusOr<std::string> Commands::Run(const std::string& line) {
   Status done;
   if (verb == "list") return ListAsJson(runtime_);
   if (verb == "calls") return std::to_string(runtime_.Calls(words[0]));
+  if (verb == "pod-cidrs") return PodCidrs(words);
   if (verb == "hanging") return std::to_string(runtime_.Hanging());
   if (verb == "exit") {
     done = Exit(words);
@@ -183,8 +186,12 @@ StatusOr<std::string> Commands::Run(const std::string& line) {
     done = Foreign(words);
   } else if (verb == "network") {
     done = Network(words);
+  } else if (verb == "streaming") {
+    done = Streaming(words);
   } else if (verb == "stop-everything") {
     runtime_.Reboot();
+  } else if (verb == "checkpoints") {
+    checkpoints_ = words[0] == "on";
   } else if (verb == "down") {
     runtime_.SetDown(words[0] == "on");
   } else {
@@ -192,6 +199,40 @@ StatusOr<std::string> Commands::Run(const std::string& line) {
   }
   if (!done.ok()) return done;
   return std::string();
+}
+
+std::string Commands::streaming_url() const {
+  const std::lock_guard lock(mutex_);
+  return streaming_url_;
+}
+
+Status Commands::Streaming(const Words& words) {
+  const bool off = words[0] == "off";
+  if (!off && !words[0].starts_with("http://")) return InvalidArgument("streaming URL|off");
+  const std::lock_guard lock(mutex_);
+  streaming_url_ = off ? "" : words[0];
+  return OkStatus();
+}
+
+Status Commands::OnPodCidr(const std::string& cidr) {
+  const std::lock_guard lock(mutex_);
+  std::string line = pod_cidr_error_.ok() ? cidr : "refused:" + cidr;
+  const bool again = !pod_cidrs_.empty() && pod_cidrs_.back() == line;
+  if (pod_cidr_error_.ok() || !again) pod_cidrs_.push_back(std::move(line));
+  return pod_cidr_error_;
+}
+
+StatusOr<std::string> Commands::PodCidrs(const Words& words) {
+  const std::lock_guard lock(mutex_);
+  if (words[0] == "ok") {
+    pod_cidr_error_ = OkStatus();
+  } else if (words[0] == "error" && words.size() > 1) {
+    ASSIGN_OR_RETURN(const StatusCode code, ParseCode(words[1]), "error");
+    pod_cidr_error_ = MakeStatus(code, "as told");
+  } else if (!words[0].empty()) {
+    return InvalidArgument("pod-cidrs [ok|error CODE]");
+  }
+  return fmt::format("{}", fmt::join(pod_cidrs_, " "));
 }
 
 Status Commands::Exit(const Words& words) {

@@ -11,8 +11,12 @@
 #include <filesystem>
 #include <thread>
 
+#include "libs/cri/cgroup_driver.h"
+#include "libs/cri/checkpoint.h"
 #include "libs/cri/fake_runtime.h"
 #include "libs/cri/grpc_runtime.h"
+#include "libs/cri/grpc_streaming.h"
+#include "libs/cri/network_config.h"
 #include "libs/cri/test_pod.h"
 #include "libs/rpc/rpc.h"
 #include "tests/fake_cri/commands.h"
@@ -101,6 +105,83 @@ TEST_F(FakeCriTest, KeepsItsStateWhenKilledAndDoesAsTold) {
   EXPECT_EQ(control_.Send("dance").status().code(), StatusCode::kInvalidArgument);
 }
 
+TEST_F(FakeCriTest, SaysItsDriverOfCgroups) {
+  const auto driver = cri::AskCgroupDriver(
+      rpc::ConnectEndpoint("unix://" + (directory_ / "s").string()), clock_, Soon());
+  ASSERT_TRUE(driver.ok()) << driver.status();
+  EXPECT_EQ(*driver, "cgroupfs");
+}
+
+TEST_F(FakeCriTest, MakesCheckpointsOfWhatRunsUnlessToldNotTo) {
+  const auto checkpointer = cri::MakeGrpcCheckpointer(
+      rpc::ConnectEndpoint("unix://" + (directory_ / "s").string()), clock_);
+  ASSERT_TRUE(runtime_.PullImage("busybox", nullptr, pod_.Config(), Soon()).ok());
+  const auto sandbox = runtime_.RunPodSandbox(pod_.Config(), "", Soon());
+  ASSERT_TRUE(sandbox.ok()) << sandbox.status();
+  const auto id =
+      runtime_.CreateContainer(*sandbox, pod_.ContainerConfig("app", 0), pod_.Config(), Soon());
+  ASSERT_TRUE(id.ok()) << id.status();
+  const std::string archive = (directory_ / "a.tar").string();
+  const auto make = [&] {
+    return checkpointer->CheckpointContainer(*id, archive, 5s, Soon()).code();
+  };
+  EXPECT_EQ(make(), StatusCode::kFailedPrecondition) << "it does not run";
+  ASSERT_TRUE(runtime_.StartContainer(*id, Soon()).ok());
+  ASSERT_TRUE(control_.Send("checkpoints off").ok());
+  EXPECT_EQ(make(), StatusCode::kUnimplemented);
+  EXPECT_FALSE(std::filesystem::exists(archive));
+  ASSERT_TRUE(control_.Send("checkpoints on").ok());
+  EXPECT_EQ(make(), StatusCode::kOk);
+  EXPECT_TRUE(std::filesystem::exists(archive));
+}
+
+TEST_F(FakeCriTest, KeepsWhatItIsToldOfTheNetworkUntilItEnds) {
+  const auto network = cri::MakeGrpcNetworkConfig(
+      rpc::ConnectEndpoint("unix://" + (directory_ / "s").string()), clock_, registry_);
+  const auto told = [this] { return control_.Send("pod-cidrs").value_or("nobody answers"); };
+  ASSERT_TRUE(network->UpdatePodCidr("10.1.0.0/24", Soon()).ok());
+  EXPECT_TRUE(network->Connected());
+  EXPECT_EQ(told(), "10.1.0.0/24");
+  ASSERT_TRUE(control_.Send("pod-cidrs error UNKNOWN").ok());
+  EXPECT_EQ(network->UpdatePodCidr("10.2.0.0/24", Soon()).code(), StatusCode::kUnknown);
+  EXPECT_TRUE(network->Connected()) << "it has only refused";
+  ASSERT_TRUE(control_.Send("pod-cidrs ok").ok());
+  ASSERT_TRUE(network->UpdatePodCidr("10.2.0.0/24,fd00::/64", Soon()).ok());
+  EXPECT_EQ(told(), "10.1.0.0/24 refused:10.2.0.0/24 10.2.0.0/24,fd00::/64");
+  Kill();
+  const Deadline deadline = Soon();
+  while (network->Connected()) {
+    ASSERT_GT(Remaining(clock_, deadline), 0s) << "the end of the connection is not noticed";
+    std::this_thread::yield();
+  }
+  Launch();
+  EXPECT_EQ(told(), "") << "it was in memory alone";
+  EXPECT_TRUE(network->UpdatePodCidr("10.2.0.0/24", Soon()).ok());
+  EXPECT_TRUE(network->Connected());
+}
+
+TEST_F(FakeCriTest, SaysWhereStreamsGo) {
+  ASSERT_TRUE(control_.Send("foreign web uid-1 app").ok());
+  const auto channel = rpc::ConnectEndpoint("unix://" + (directory_ / "s").string());
+  const auto streaming = cri::MakeGrpcStreaming(channel, clock_);
+  const auto containers = runtime_.ListContainers({.pod_uid = "uid-1"}, Soon());
+  ASSERT_TRUE(containers.ok() && containers->size() == 1) << containers.status();
+  const cri::ContainerId id = containers->front().id;
+  const cri::StreamChannels out{.out = true};
+  EXPECT_EQ(streaming->OpenExec(id, {"sh"}, out, Soon()).status().code(),
+            StatusCode::kUnimplemented);
+  ASSERT_TRUE(control_.Send("streaming http://127.0.0.1:1").ok());
+  const auto exec = streaming->OpenExec(id, {"sh"}, out, Soon());
+  const auto attach = streaming->OpenAttach(id, out, Soon());
+  ASSERT_TRUE(exec.ok() && attach.ok()) << exec.status() << attach.status();
+  EXPECT_EQ(*exec, "http://127.0.0.1:1/exec/1");
+  EXPECT_EQ(*attach, "http://127.0.0.1:1/attach/2");
+  EXPECT_EQ(streaming->OpenExec(cri::ContainerId("none"), {"sh"}, out, Soon()).status().code(),
+            StatusCode::kNotFound);
+  ASSERT_TRUE(control_.Send("streaming off").ok());
+  EXPECT_EQ(streaming->OpenAttach(id, out, Soon()).status().code(), StatusCode::kUnimplemented);
+}
+
 TEST(CommandsTest, LinesSayWhatContainersDo) {
   FakeClock clock;
   cri::FakeRuntime runtime(clock);
@@ -120,7 +201,7 @@ TEST(CommandsTest, LinesSayWhatContainersDo) {
   EXPECT_EQ(runtime.PullImage("broken", nullptr, pod.Config(), soon()).status().code(),
             StatusCode::kPermissionDenied);
   for (const char* line : {"", "behave web app nonsense", "behave web app exit_after=soon",
-                           "fault Version * explode", "pull x maybe", "exit web"}) {
+                           "fault Version * explode", "pull x maybe", "exit web", "streaming"}) {
     EXPECT_EQ(commands.Run(line).status().code(), StatusCode::kInvalidArgument) << line;
   }
 }

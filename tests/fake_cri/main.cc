@@ -102,7 +102,12 @@ int Run(const Flags& flags) {
   Commands commands(runtime);
   StateFile state(flags.state);
   state.Load(runtime, commands);
-  Server::Options options{flags.socket, EventMode::kCri, [&] { state.Save(runtime); }};
+  Server::Options options{
+      .socket = flags.socket,
+      .on_change = [&] { state.Save(runtime); },
+      .checkpoints = &commands.checkpoints(),
+      .streaming_url = [&] { return commands.streaming_url(); },
+      .on_pod_cidr = [&](const std::string& cidr) { return commands.OnPodCidr(cidr); }};
   if (flags.events == "none") options.events = EventMode::kNone;
   if (flags.events == "containerd") options.events = EventMode::kContainerd;
   const auto server = Server::Start(runtime, options);

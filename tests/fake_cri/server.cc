@@ -4,8 +4,10 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <fstream>
 #include <mutex>
 #include <utility>
 
@@ -299,6 +301,48 @@ class RuntimeServer final : public v1::RuntimeService::Service {
     });
   }
 
+  grpc::Status RuntimeConfig(ServerContext*, const v1::RuntimeConfigRequest*,
+                             v1::RuntimeConfigResponse* response) override {
+    response->mutable_linux()->set_cgroup_driver(v1::CGROUPFS);
+    return grpc::Status::OK;
+  }
+
+  /// What it writes is no archive.
+  grpc::Status CheckpointContainer(ServerContext* context,
+                                   const v1::CheckpointContainerRequest* request,
+                                   v1::CheckpointContainerResponse*) override {
+    if (backend_.options.checkpoints == nullptr || !*backend_.options.checkpoints)
+      return {grpc::StatusCode::UNIMPLEMENTED,
+              "unknown method CheckpointContainer for service runtime.v1.RuntimeService"};
+    const cri::ContainerId id(request->container_id());
+    const auto container = runtime_.ContainerStatus(id, backend_.DeadlineOf(*context));
+    if (!container.ok()) return Answer(container.status());
+    if (container->state != cri::ContainerState::kRunning)
+      return Answer(FailedPrecondition("container {} does not run", id));
+    std::ofstream file(request->location());
+    file << "checkpoint of " << id.str() << "\n" << std::flush;
+    return file.good() ? grpc::Status::OK : Answer(NotFound("{}", request->location()));
+  }
+
+  grpc::Status UpdateRuntimeConfig(ServerContext*, const v1::UpdateRuntimeConfigRequest* request,
+                                   v1::UpdateRuntimeConfigResponse*) override {
+    if (!backend_.options.on_pod_cidr)
+      return {grpc::StatusCode::UNIMPLEMENTED,
+              "unknown method UpdateRuntimeConfig for service runtime.v1.RuntimeService"};
+    return Answer(
+        backend_.options.on_pod_cidr(request->runtime_config().network_config().pod_cidr()));
+  }
+
+  grpc::Status Exec(ServerContext* context, const v1::ExecRequest* request,
+                    v1::ExecResponse* response) override {
+    return Stream(*context, "exec", request->container_id(), *response);
+  }
+
+  grpc::Status Attach(ServerContext* context, const v1::AttachRequest* request,
+                      v1::AttachResponse* response) override {
+    return Stream(*context, "attach", request->container_id(), *response);
+  }
+
   grpc::Status ListContainerStats(ServerContext* context, const v1::ListContainerStatsRequest*,
                                   v1::ListContainerStatsResponse* response) override {
     return Answer(runtime_.ListContainerStats(backend_.DeadlineOf(*context)), [&](const auto& all) {
@@ -334,8 +378,21 @@ class RuntimeServer final : public v1::RuntimeService::Service {
     return Answer(status);
   }
 
+  /// Each has a URL of its own, and is answered whatever it is for.
+  template <class Response>
+  grpc::Status Stream(const ServerContext& context, const char* kind, const std::string& container,
+                      Response& response) {
+    const std::string url =
+        backend_.options.streaming_url ? backend_.options.streaming_url() : std::string();
+    if (url.empty()) return {grpc::StatusCode::UNIMPLEMENTED, "no streaming server"};
+    return Answer(
+        runtime_.ContainerStatus(cri::ContainerId(container), backend_.DeadlineOf(context)),
+        [&](const auto&) { response.set_url(fmt::format("{}/{}/{}", url, kind, ++streams_)); });
+  }
+
   Backend& backend_;
   FakeRuntime& runtime_;
+  std::atomic<int> streams_{0};
 };
 
 class ImageServer final : public v1::ImageService::Service {

@@ -4,6 +4,7 @@
 /// containerd's event service. Answers as containerd (a taken name is UNKNOWN). gRPC's threads.
 /// Errors: at Start when the socket or the state file cannot be used.
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,6 +23,12 @@ class Server {
     EventMode events = EventMode::kCri;
     std::function<void()>
         on_change;  // after each call that may have changed the state, before its answer
+    const std::atomic<bool>* checkpoints = nullptr;  // it makes them now; null: it does not
+    /// Of the server that streams go to, asked for each; empty: UNIMPLEMENTED.
+    std::function<std::string()> streaming_url = {};
+    /// Answers UpdateRuntimeConfig, which names the range of addresses of pods; empty:
+    /// UNIMPLEMENTED.
+    std::function<Status(const std::string& cidr)> on_pod_cidr = {};
   };
   virtual ~Server() = default;
   static StatusOr<std::unique_ptr<Server>> Start(cri::FakeRuntime& runtime, Options options);

@@ -35,11 +35,11 @@ std::string Printed(const std::string& bytes, const LogOptions& options) {
 }
 
 void CheckLine(std::string_view line) {
+  LogLine parsed;
   for (const Format format : {Format::kCri, Format::kDocker}) {
-    const auto parsed = ParseLine(format, line);
-    if (!parsed) continue;
-    CHECK(parsed->text.size() <= line.size() + 1);
-    CHECK(FixedTime(parsed->time_text).size() >= 29, "{}", parsed->time_text);
+    if (!ParseLine(format, line, parsed)) continue;
+    CHECK(parsed.text.size() <= line.size() + 1);
+    CHECK(FixedTime(parsed.time_text).size() >= 29, "{}", parsed.time_text);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,9 +12,11 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 
 #include "libs/base/status.h"
+#include "libs/fs/mount_table.h"
 
 namespace splitlet::harness {
 namespace {
@@ -44,6 +47,19 @@ std::vector<std::string> Environment(const std::map<std::string, std::string>& a
 /// Tests and fail points end programs by SIGKILL, and stops by SIGTERM.
 bool IsCrash(int status) {
   return WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL && WTERMSIG(status) != SIGTERM;
+}
+
+std::vector<std::string> MountsBelow(const std::string& dir) {
+  return fs::MountPointsBelow(ReadFile(fs::kMountTable), dir);
+}
+
+/// What was mounted last goes first. One that is in use is taken out of the tree all the same.
+void UnmountBelow(const std::string& dir) {
+  auto points = MountsBelow(dir);
+  std::ranges::reverse(points);
+  for (const auto& point : points)
+    if (umount2(point.c_str(), UMOUNT_NOFOLLOW) != 0)
+      umount2(point.c_str(), UMOUNT_NOFOLLOW | MNT_DETACH);
 }
 
 }  // namespace
@@ -199,15 +215,24 @@ bool HoldsFor(Duration limit, const std::function<bool()>& condition) {
 }
 
 TempDir::TempDir(const std::string& prefix) {
-  std::string pattern = fmt::format("/tmp/{}.XXXXXX", prefix);
+  const char* parent = std::getenv("TMPDIR");
+  std::string pattern = fmt::format("{}/{}.XXXXXX", parent != nullptr ? parent : "/tmp", prefix);
   CHECK(mkdtemp(pattern.data()) != nullptr, "mkdtemp {}", pattern);
   path_ = pattern;
 }
 
 TempDir::~TempDir() {
   if (std::getenv("SPLITLET_KEEP_TEST_DIRS") != nullptr) return;
+  // Pods outlive the processes of their node, and so do their mounts. A removal would stop at them,
+  // after it had emptied what they show of other places.
+  UnmountBelow(path_);
   std::error_code error;
+  if (const auto left = MountsBelow(path_); !left.empty()) {
+    std::cerr << path_ << " is left behind, " << left.front() << " is mounted\n";
+    return;
+  }
   std::filesystem::remove_all(path_, error);
+  if (error) std::cerr << path_ << " is left behind: " << error.message() << "\n";
 }
 
 void WriteFile(const std::string& path, const std::string& content) {

@@ -76,7 +76,7 @@ bool WaitFor(Duration limit, const std::function<bool()>& condition);
 /// The same for `limit` long: true when the condition held each time that it was looked at.
 bool HoldsFor(Duration limit, const std::function<bool()>& condition);
 
-/// A directory of its own under /tmp with a short name, removed at the end unless
+/// A directory of its own under $TMPDIR, or /tmp, with a short name, removed at the end unless
 /// SPLITLET_KEEP_TEST_DIRS is set.
 class TempDir {
  public:

@@ -11,7 +11,7 @@
 namespace splitlet::harness {
 namespace {
 
-constexpr auto kCallLimit = std::chrono::seconds{5};
+constexpr auto kListLimit = std::chrono::seconds{5};
 
 const char* NameOf(cri::ContainerState state) {
   switch (state) {
@@ -60,12 +60,12 @@ cri::GrpcRuntime& RuntimeView::runtime() { return impl_->runtime; }
 const Clock& RuntimeView::clock() const { return impl_->clock; }
 
 std::vector<cri::Sandbox> RuntimeView::Sandboxes() {
-  auto all = impl_->runtime.ListPodSandbox("", After(impl_->clock, kCallLimit));
+  auto all = impl_->runtime.ListPodSandbox("", After(impl_->clock, kListLimit));
   return all.ok() ? *std::move(all) : std::vector<cri::Sandbox>{};
 }
 
 std::vector<cri::Container> RuntimeView::Containers() {
-  auto all = impl_->runtime.ListContainers({}, After(impl_->clock, kCallLimit));
+  auto all = impl_->runtime.ListContainers({}, After(impl_->clock, kListLimit));
   return all.ok() ? *std::move(all) : std::vector<cri::Container>{};
 }
 

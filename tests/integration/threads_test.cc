@@ -15,7 +15,7 @@ constexpr int kPods = 500;
 #endif
 constexpr size_t kMaxThreads = 100;
 constexpr auto kManyPods = 400s;  // far above what is needed, for a loaded machine
-constexpr const char* kConfig = R"(apiVersion: kubelet.config.k8s.io/v1beta1
+constexpr const char* kManyPodsConfig = R"(apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 fileCheckFrequency: 2s
 maxPods: 600
@@ -40,7 +40,7 @@ class ManyPods : public IntegrationTest {
 };
 
 TEST_F(ManyPods, HundredsEndAtOnceWithUnderAHundredThreads) {
-  ASSERT_NO_FATAL_FAILURE(StartNode({.config = kConfig}));
+  ASSERT_NO_FATAL_FAILURE(StartNode({.config = kManyPodsConfig}));
   const auto info = node_->Info("pod-worker");
   ASSERT_TRUE(info.ok()) << info.status();
   const auto name = [](int i) { return fmt::format("pod-{}", i); };

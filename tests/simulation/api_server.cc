@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "k8s.io/api/core/v1/config.pb.h"
 #include "libs/base/cancel.h"
 #include "libs/kube/defaults.h"
+#include "tests/simulation/pod_sorts.h"
 #include "tests/simulation/pod_truth.h"
 
 namespace splitlet::simulation {
 namespace {
 
-constexpr int kNames = 5;
+constexpr int kApiNames = 5;
 const std::string kPods = "/api/v1/namespaces/default/pods";
 
 std::string PathOf(const std::string& name) { return kPods + "/" + name; }
@@ -23,6 +25,44 @@ void AddHooks(const std::string& name, k8s::io::api::core::v1::Container& contai
   probe.set_period_seconds(5);
   probe.mutable_handler()->mutable_http_get()->set_path("/" + name);
   probe.mutable_handler()->mutable_http_get()->mutable_port()->set_int_val(80);
+}
+
+k8s::io::api::core::v1::Volume& AddVolume(const std::string& name, kube::Pod& pod) {
+  auto& mount = *pod.mutable_spec()->mutable_containers(0)->add_volume_mounts();
+  mount.set_name(name);
+  mount.set_mount_path("/" + name);
+  auto& volume = *pod.mutable_spec()->add_volumes();
+  volume.set_name(name);
+  return volume;
+}
+
+/// As volume_truth.h wants them.
+void AddVolumes(kube::Pod& pod) {
+  AddVolume("scratch", pod).mutable_volume_source()->mutable_empty_dir();
+  AddVolume("settings", pod)
+      .mutable_volume_source()
+      ->mutable_config_map()
+      ->mutable_local_object_reference()
+      ->set_name("settings");
+  AddVolume("login", pod).mutable_volume_source()->mutable_secret()->set_secret_name("login");
+  auto& about = *AddVolume("about", pod).mutable_volume_source()->mutable_downward_api();
+  for (const char* path : {"a", "b"}) {
+    auto& item = *about.add_items();
+    item.set_path(path);
+    item.mutable_field_ref()->set_field_path("metadata.labels['turn']");
+  }
+}
+
+/// The reason that the node will say.
+std::string AskTooMuch(kube::Pod& pod, bool of_labels) {
+  auto& spec = *pod.mutable_spec();
+  if (of_labels) {
+    (*spec.mutable_node_selector())["disk"] = "none";
+    return "NodeAffinity";
+  }
+  auto& requests = *spec.mutable_containers(0)->mutable_resources()->mutable_requests();
+  requests["cpu"].set_string("100");
+  return "OutOfcpu";
 }
 
 bool IsTerminal(const std::string& phase) { return phase == "Succeeded" || phase == "Failed"; }
@@ -70,9 +110,7 @@ ApiServer::ApiServer(Deps deps)
         fmt::format("/api/v1/namespaces/{}", name),
         fmt::format(R"({{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{}"}}}})",
                     name));
-  server_.PutJson(
-      "/api/v1/namespaces/default/configmaps/settings",
-      R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"settings","namespace":"default"},"data":{"a":"1"}})");
+  ChangeObjects();
 }
 
 std::unique_ptr<apiclient::Transport> ApiServer::Connect(exec::Scheduler::Owner client) {
@@ -150,8 +188,9 @@ void ApiServer::InOrder(const std::shared_ptr<Exchange>& exchange, std::function
 // What others do.
 
 void ApiServer::ChangePods(bool rough) {
-  const std::string name = fmt::format("api{}", random_.Below(kNames));
+  const std::string name = fmt::format("api{}", random_.Below(kApiNames));
   kube::Pod pod;
+  if (Chance(0.05)) ChangeObjects();
   if (rough && Chance(0.1)) {
     DeleteMirror(Chance(0.5));
   } else if (!server_.Get(PathOf(name), pod)) {
@@ -176,8 +215,10 @@ void ApiServer::Create(const std::string& name) {
   spec.set_termination_grace_period_seconds(5);
   auto& container = *spec.add_containers();
   container.set_name(ContainerOf(kind));
-  container.set_image("busybox:1");
+  const PodSort sort = SortOf(name);
+  container.set_image(sort.pulls ? fmt::format("app:{}", random_.Below(2)) : "busybox:1");
   container.add_command("run");
+  if (sort.volumes) AddVolumes(pod);
   if (kind == kSteady) AddHooks(name, container);
   if (Chance(0.5)) {
     auto& variable = *container.add_env();
@@ -186,11 +227,54 @@ void ApiServer::Create(const std::string& name) {
     from.mutable_local_object_reference()->set_name("settings");
     from.set_key("a");
   }
+  std::string refusal;
+  if (Chance(0.15)) {
+    refusal = AskTooMuch(pod, Chance(0.5));
+  } else if (sort.priority != 0) {
+    spec.set_priority(sort.priority);
+  }
   CHECK(kube::ApplyDefaults(pod).ok());
   pod.mutable_status()->set_phase("Pending");
   server_.Put(PathOf(name), pod);
   CHECK(server_.Get(PathOf(name), pod));
-  wanted_[pod.metadata().uid()] = {.name = name, .kind = kind};
+  const std::string& uid = pod.metadata().uid();
+  if (!refusal.empty()) refused_.insert(uid);
+  wanted_[uid] = {.name = name, .kind = kind, .refusal = refusal};
+}
+
+void ApiServer::ChangeObjects() {
+  const std::string value = fmt::format("turn {}", ++turn_);
+  k8s::io::api::core::v1::ConfigMap settings;
+  settings.mutable_metadata()->set_name("settings");
+  settings.mutable_metadata()->set_namespace_("default");
+  k8s::io::api::core::v1::Secret login;
+  login.mutable_metadata()->set_name("login");
+  login.mutable_metadata()->set_namespace_("default");
+  login.set_type("Opaque");
+  for (const char* key : {"a", "b"}) {
+    (*settings.mutable_data())[key] = value;
+    (*login.mutable_data())[key] = value;
+  }
+  server_.Put("/api/v1/namespaces/default/configmaps/settings", settings);
+  server_.Put("/api/v1/namespaces/default/secrets/login", login);
+}
+
+std::string ApiServer::ShownIn(const std::string& uid, const std::string& volume) const {
+  if (!volume.ends_with("/about")) return fmt::format("turn {}", turn_);
+  for (const auto& pod : Pods())
+    if (pod.metadata().uid() == uid) {
+      const auto turn = pod.metadata().labels().find("turn");
+      return turn == pod.metadata().labels().end() ? "" : turn->second;
+    }
+  return {};
+}
+
+void ApiServer::NoteReplaced(const std::string& uid) {
+  if (const auto pod = wanted_.find(uid); pod != wanted_.end()) pod->second.replaced = true;
+}
+
+void ApiServer::NoteEnds() {
+  for (auto& [uid, pod] : wanted_) pod.ended = pod.refusal.empty();
 }
 
 void ApiServer::Change(const std::string& name) {
@@ -218,7 +302,7 @@ void ApiServer::Disturb() {
   apiclient::FakeApiServer::Fault fault{.method = kMethods[random_.Below(std::size(kMethods))],
                                         .prefix = Chance(0.5) ? "/api/v1/namespaces" : "",
                                         .times = static_cast<int>(1 + random_.Below(20))};
-  switch (random_.Below(7)) {
+  switch (random_.Below(9)) {
     case 0: server_.SetAway(true); break;
     case 1: slow_ = true; break;
     case 2:
@@ -240,6 +324,14 @@ void ApiServer::Disturb() {
     case 6:
       server_.Compact();
       server_.EndWatches();
+      break;
+    case 7:
+      if (const auto node = "/api/v1/nodes/" + deps_.node_name; server_.Has(node))
+        server_.Remove(node);
+      break;
+    case 8:  // it does not know the node any more, and may not let go on what it has begun
+      if (Chance(0.5)) server_.EndWatches();
+      server_.Inject({.code = 401});
       break;
     default: UNREACHABLE();
   }
@@ -274,6 +366,7 @@ std::vector<kube::Pod> ApiServer::Pods() const {
 ApiServer::Shown ApiServer::ShownOf(const kube::Pod& pod) {
   Shown shown{.name = pod.metadata().name(),
               .phase = pod.status().phase(),
+              .reason = pod.status().reason(),
               .mirror = kube::IsMirror(pod),
               .deleting = pod.metadata().has_deletion_timestamp()};
   for (const auto& container : pod.status().container_statuses())
@@ -296,6 +389,11 @@ void ApiServer::Look(bool by_user) {
     if (IsTerminal(before.phase) && after.phase != before.phase)
       deps_.report(
           fmt::format("the server has {} {} after {}", before.name, after.phase, before.phase));
+    if (IsTerminal(before.phase) && !before.reason.empty() && after.reason != before.reason)
+      deps_.report(fmt::format("the server has \"{}\" of {} after \"{}\"", after.reason,
+                               before.name, before.reason));
+    // Who is refused has shown containers that wait, and shows none any more.
+    if (refused_.contains(uid) || after.reason == "NodeShutdown") continue;
     for (const auto& [container, count] : before.restarts) {
       const auto later = after.restarts.find(container);
       if (later == after.restarts.end() || later->second < count)
@@ -322,7 +420,11 @@ void ApiServer::NoteGone(const std::string& uid, const Shown& before) {
 
 void ApiServer::WatchRuntime() {
   for (const auto& container : deps_.runtime.Containers()) {
-    const auto gone = gone_.find(ValueOf(container.labels, kube::kPodUidLabel));
+    const std::string uid = ValueOf(container.labels, kube::kPodUidLabel);
+    if (refused_.contains(uid))
+      deps_.report(
+          fmt::format("{} is made for {}, which was to be refused", container.id.str(), uid));
+    const auto gone = gone_.find(uid);
     if (gone != gone_.end() && !gone->second.contains(container.id.str()))
       deps_.report(fmt::format("{} is made for {}, which was gone from the server",
                                container.id.str(), gone->first));

@@ -54,18 +54,26 @@ class ApiServer {
   struct Pod {
     std::string name;
     SimNode::Wanted::Kind kind;
+    std::string refusal;    // the reason with which the node refuses it; empty: it does not
+    bool replaced = false;  // a container of it ended and was made anew
+    bool ended = false;     // with the machine
   };
   /// By UID; nobody has asked them to go.
   const std::map<std::string, Pod>& wanted() const { return wanted_; }
   /// All that it has, mirror pods too.
   std::vector<kube::Pod> Pods() const;
   const apiclient::FakeApiServer& server() const { return server_; }
+  /// What the files of this volume of a pod are to show.
+  std::string ShownIn(const std::string& uid, const std::string& volume) const;
+  void NoteReplaced(const std::string& uid);
+  /// All that was there has ended with the machine.
+  void NoteEnds();
 
  private:
   class Way;
   struct Exchange;
   struct Shown {
-    std::string name, phase;
+    std::string name, phase, reason;
     bool mirror = false, deleting = false;
     std::map<std::string, int32_t> restarts;  // by container
   };
@@ -80,6 +88,8 @@ class ApiServer {
   void Change(const std::string& name);
   void Delete(const std::string& path, const std::string& uid, bool rough);
   void DeleteMirror(bool rough);
+  /// All values of both objects that pods show.
+  void ChangeObjects();
   /// Compares what it has with what it had.
   void Look(bool by_user);
   void NoteGone(const std::string& uid, const Shown& before);
@@ -93,6 +103,8 @@ class ApiServer {
   bool slow_ = false;
   std::vector<apiclient::FakeApiServer::Fault> broken_;
   std::map<std::string, Pod> wanted_;
+  std::set<std::string> refused_;       // UIDs, ever
+  int turn_ = 0;                        // of the objects
   std::map<std::string, Shown> shown_;  // by UID
   /// Deleted by the node: UID -> the containers that it had then.
   std::map<std::string, std::set<std::string>> gone_;

@@ -23,10 +23,7 @@ bool IsOf(const std::string& pod_name, const std::string& name) {
 }  // namespace
 
 void SimNode::CheckStep() {
-  if (!violations_.empty()) return;  // the first one tells most
-  for (const auto& violation : runtime_->Violations())
-    violations_.push_back(fmt::format("after step {} at {} s: {}", scheduler_.steps(),
-                                      clock_.Now().monotonic / 1s, violation));
+  for (const auto& violation : runtime_->Violations()) Report(violation);
 }
 
 void SimNode::CheckPod(const std::string& name, const Wanted& wanted,
@@ -96,6 +93,8 @@ std::vector<std::string> SimNode::Violations() {
       found.push_back(
           fmt::format("the sandbox of {} is ready and nobody wants it", sandbox.pod_name));
   CheckCgroups(found);
+  CheckVolumes(found);
+  CheckTold(found);
   if (!found.empty()) return found;  // the tables say the same, of more
   return CheckTables();
 }

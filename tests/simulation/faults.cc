@@ -5,8 +5,10 @@
 
 #include "tests/simulation/api_server.h"
 #include "tests/simulation/node.h"
+#include "tests/simulation/pod_sorts.h"
 #include "tests/simulation/pod_truth.h"
 #include "tests/simulation/shell.h"
+#include "tests/simulation/volume_truth.h"
 
 namespace splitlet::simulation {
 namespace {
@@ -30,7 +32,34 @@ constexpr const char* kHooks =
     "    lifecycle: {postStart: {exec: {command: [post-start]}}, "
     "preStop: {exec: {command: [pre-stop]}}}\n";
 
-std::string PathOf(const std::string& name) { return "/manifests/" + name + ".yaml"; }
+/// Behind a runtime that pulls.
+constexpr const char* kNoRoomForImage =
+    "failed to pull and unpack image: failed to copy: write: no space left on device";
+
+/// Two images, so that pods wait for one together, also when they are edited.
+std::string ImageOf(const std::string& name, int version) {
+  const PodSort sort = SortOf(name);
+  if (!sort.pulls) return "    image: busybox:1\n";
+  return fmt::format("    image: app:{}\n    imagePullPolicy: {}\n", version % 2,
+                     sort.pulls_always ? "Always" : "IfNotPresent");
+}
+
+constexpr const char* kMounts =
+    "    volumeMounts: [{name: scratch, mountPath: /scratch}, {name: about, mountPath: /about}]\n";
+/// As volume_truth.h wants them.
+constexpr const char* kVolumes =
+    "  volumes:\n  - {name: scratch, emptyDir: {}}\n"
+    "  - {name: about, downwardAPI: {items: ["
+    "{path: a, fieldRef: {fieldPath: \"metadata.labels['turn']\"}}, "
+    "{path: b, fieldRef: {fieldPath: \"metadata.labels['turn']\"}}]}}\n";
+
+std::string PriorityOf(const std::string& name) {
+  const int32_t priority = SortOf(name).priority;
+  if (priority == kNodeCritical) return "  priorityClassName: system-node-critical\n";
+  return priority == 0 ? "" : fmt::format("  priority: {}\n", priority);
+}
+
+std::string ManifestPathOf(const std::string& name) { return "/manifests/" + name + ".yaml"; }
 
 }  // namespace
 
@@ -50,18 +79,21 @@ void SimNode::PutManifest(const std::string& name) {
   const char* policy = wanted.kind == Wanted::Kind::kJob    ? "OnFailure"
                        : wanted.kind == Wanted::Kind::kOnce ? "Never"
                                                             : "Always";
-  const std::string yaml = fmt::format(
-      "apiVersion: v1\nkind: Pod\nmetadata: {{name: {0}}}\nspec:\n  restartPolicy: {1}\n"
-      "  terminationGracePeriodSeconds: 5\n  containers:\n  - name: {2}\n    image: busybox:1\n"
-      "    command: [\"run\", \"version-{3}\"]\n{4}{5}",
-      name, policy, ContainerOf(wanted.kind), wanted.version, wanted.room,
-      wanted.kind == Wanted::Kind::kSteady ? ProbeOf(name) + kHooks : "");
-  CHECK(files_.Replace(PathOf(name), yaml, {}).ok());
+  const bool volumes = SortOf(name).volumes;
+  std::string yaml = fmt::format(
+      "apiVersion: v1\nkind: Pod\nmetadata: {{name: {0}, labels: {{turn: \"{1}\"}}}}\nspec:\n"
+      "  restartPolicy: {2}\n  terminationGracePeriodSeconds: 5\n{3}{4}",
+      name, wanted.version, policy, PriorityOf(name), volumes ? kVolumes : "");
+  yaml += fmt::format(
+      "  containers:\n  - name: {}\n    command: [\"run\", \"version-{}\"]\n{}{}{}{}",
+      ContainerOf(wanted.kind), wanted.version, ImageOf(name, wanted.version), wanted.room,
+      volumes ? kMounts : "", wanted.kind == Wanted::Kind::kSteady ? ProbeOf(name) + kHooks : "");
+  CHECK(files_.Replace(ManifestPathOf(name), yaml, {}).ok());
 }
 
 void SimNode::BreakManifest(const std::string& name) {
   if (wanted_.at(name).away) return;
-  CHECK(files_.Replace(PathOf(name), "kind: Pod\nmetadata: {name: ", {}).ok());
+  CHECK(files_.Replace(ManifestPathOf(name), "kind: Pod\nmetadata: {name: ", {}).ok());
   world_.RunAfter(Duration{1s} * static_cast<int64_t>(1 + random_.Below(40)), [this, name] {
     const auto found = wanted_.find(name);
     if (found != wanted_.end() && !found->second.away) PutManifest(name);
@@ -72,7 +104,7 @@ void SimNode::MoveManifest(const std::string& name) {
   Wanted& wanted = wanted_.at(name);
   if (wanted.away) return;
   wanted.away = wanted.touched = true;
-  CHECK(files_.Remove(PathOf(name)).ok());
+  CHECK(files_.Remove(ManifestPathOf(name)).ok());
   world_.RunAfter(Duration{1s} * static_cast<int64_t>(1 + random_.Below(90)), [this, name] {
     const auto found = wanted_.find(name);
     if (found == wanted_.end() || !found->second.away) return;
@@ -107,10 +139,10 @@ void SimNode::WatchRuns() {
     if (container.name != "once" || container.started_at_ns == 0) continue;
     const LifeOfPod life = LifeOf(container);
     const auto [first, fresh] = runs_.try_emplace(life, container.id.str());
-    if (first->second != container.id.str() && violations_.empty())
-      violations_.push_back(fmt::format("at {} s: pod {} ran twice in its life {}",
-                                        clock_.Now().monotonic / 1s, life.first, life.second));
+    if (first->second != container.id.str())
+      Report(fmt::format("pod {} ran twice in its life {}", life.first, life.second));
   }
+  WatchVolumes();
   if (api_ != nullptr) api_->WatchRuntime();
 }
 
@@ -135,10 +167,10 @@ void SimNode::ChangeManifests(const FaultPlan& plan) {
   } else if (Chance(0.3)) {
     found->second.version = static_cast<int>(random_.Below(1000));
     found->second.touched = true;
-    found->second.away = false;
+    found->second.away = found->second.down = false;
     PutManifest(name);
   } else if (Chance(0.3)) {
-    if (!found->second.away) CHECK(files_.Remove(PathOf(name)).ok());
+    if (!found->second.away) CHECK(files_.Remove(ManifestPathOf(name)).ok());
     wanted_.erase(found);
   }
 }
@@ -150,22 +182,72 @@ void SimNode::Disturb(const FaultPlan& plan) {
   if (plan.disturb_bus && Chance(0.05)) DisturbBus();
   if (plan.disturb_runtime && Chance(0.05)) DisturbRuntime();
   if (plan.disturb_files && Chance(0.02)) DisturbFiles();
+  if (plan.restart_runtime && Chance(pulls_under_way_ > 0 ? 0.1 : 0.01)) RestartRuntime();
+  if (plan.fill_disk && Chance(0.03)) FillDisk();
   if (plan.lose_containers && Chance(0.05)) LoseContainer();
   if (plan.step_clock && Chance(0.03))
     clock_.SetWall(clock_.WallNow() + Duration{1h} * (static_cast<int64_t>(random_.Below(13)) - 6));
-  if (api_ != nullptr && plan.disturb_server && Chance(0.05)) api_->Disturb();
+  if (api_ != nullptr && plan.disturb_server) {
+    if (Chance(0.05)) api_->Disturb();
+    // Registered once in a start: who has deleted the node starts status again.
+    if (Chance(0.05) && !api_->server().Has("/api/v1/nodes/sim")) Kill("status");
+  }
   WatchRuns();
 }
 
 /// Memories are read by a start, so somebody starts.
 void SimNode::DisturbFiles() {
-  files_.SetHook([this](std::string_view operation, const std::string& path) {
-    const bool memory = path.starts_with("/state/") || path.starts_with("/run/");
-    return operation == "read" && memory && Chance(0.5) ? ErrnoStatus(EMFILE) : OkStatus();
-  });
+  files_unreadable_ = true;
   world_.RunAfter(Duration{1s} * static_cast<int64_t>(1 + random_.Below(10)),
-                  [this] { files_.SetHook(nullptr); });
+                  [this] { files_unreadable_ = false; });
   Kill(AnyProcess());
+}
+
+void SimNode::RestartRuntime() {
+  runtime_->SetDown(true);
+  world_.RunAfter(100ms * static_cast<int64_t>(1 + random_.Below(50)),
+                  [this] { runtime_->SetDown(false); });
+}
+
+/// Some files are still written, so that a volume stops in its middle.
+void SimNode::FillDisk() {
+  room_ = static_cast<int>(random_.Below(12));
+  cri::Fault fault;
+  fault.method = "PullImage";
+  fault.code = StatusCode::kUnknown;
+  fault.message = kNoRoomForImage;
+  const int full = runtime_->AddFault(fault);
+  world_.RunAfter(Duration{1s} * static_cast<int64_t>(1 + random_.Below(40)), [this, full] {
+    room_.reset();
+    runtime_->RemoveFault(full);
+  });
+}
+
+Status SimNode::OnFile(std::string_view operation, const std::string& path) {
+  const bool memory = path.starts_with("/state/") || path.starts_with("/run/");
+  if (files_unreadable_ && operation == "read" && memory && Chance(0.5)) return ErrnoStatus(EMFILE);
+  if (!room_ || !path.starts_with(kPodDirs)) return OkStatus();
+  const bool grows = operation == "replace" || operation == "make-symlink" ||
+                     (operation == "make-dirs" && !files_.Stat(path, true).ok());
+  if (!grows) return OkStatus();
+  if (*room_ > 0) {
+    --*room_;
+    return OkStatus();
+  }
+  if (path.find("/volumes/") != std::string::npos) {
+    ++lack_counts_.full_for_volumes;
+    lacked_room_.insert(UidOfPath(path));
+  }
+  return ErrnoStatus(ENOSPC);
+}
+
+void SimNode::OnPulled(const Status& status) {
+  --pulls_under_way_;
+  if (status.code() == StatusCode::kUnavailable &&
+      status.message().find("while it pulled") != std::string_view::npos)
+    ++lack_counts_.lost_pulls;
+  if (status.message().find(kNoRoomForImage) != std::string_view::npos)
+    ++lack_counts_.full_for_pulls;
 }
 
 void SimNode::ArmFailPoint() {

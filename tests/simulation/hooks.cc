@@ -2,6 +2,7 @@
 // and who is told to end without its preStop.
 
 #include "libs/base/cancel.h"
+#include "tests/simulation/api_server.h"
 #include "tests/simulation/node.h"
 
 namespace splitlet::simulation {
@@ -14,9 +15,7 @@ constexpr const char* kPreStop = "pre-stop";
 
 void SimNode::OnCommand(const cri::ContainerId& id, const std::string& command) {
   const bool again = !hooks_begun_.insert(id.str() + " " + command).second;
-  if (again && violations_.empty())
-    violations_.push_back(fmt::format("at {} s: {} of container {} begins again",
-                                      clock_.Now().monotonic / 1s, command, id.str()));
+  if (again) Report(fmt::format("{} of container {} begins again", command, id.str()));
   ++(command == kPreStop ? hook_counts_.pre_stops : hook_counts_.post_starts);
 }
 
@@ -39,6 +38,7 @@ StatusOr<cri::ExecResult> SimNode::Exec(const cri::ContainerId& id,
     const std::string& pod = container.labels.at("io.kubernetes.pod.name");
     for (auto& [name, wanted] : wanted_)
       if (pod.starts_with(name + "-")) wanted.touched = true;
+    if (api_ != nullptr) api_->NoteReplaced(container.labels.at("io.kubernetes.pod.uid"));
   }
   return result;
 }

@@ -87,6 +87,8 @@ SimNode::SimNode(uint64_t seed)
                                   return OnRuntimeCall(method);
                                 }});
   runtime_->AddImage("busybox:1");
+  runtime_->SetPull("app:0", {.takes = 8s});
+  runtime_->SetPull("app:1", {.takes = 20s});
   runtime_->SetImageFs({.mountpoint = "/images", .used_bytes = 1 << 20, .inodes_used = 1});
   CHECK(files_.MakeDirs("/images", 0755).ok());
   runtime_->SetEvents(false);
@@ -99,6 +101,9 @@ SimNode::SimNode(uint64_t seed)
   CHECK(files_.MakeDirs(kManifests, 0755).ok());
   CHECK(files_.Replace("/sys/devices/system/cpu/online", "0-3\n", {}).ok());
   CHECK(files_.Replace("/proc/meminfo", "MemTotal: 8388608 kB\n", {}).ok());
+  files_.SetHook([this](std::string_view operation, const std::string& path) {
+    return OnFile(operation, path);
+  });
   WatchStatus();
 }
 
@@ -113,19 +118,24 @@ SimNode::~SimNode() {
 
 void SimNode::JoinCluster(uint64_t seed) {
   CHECK(files_.Replace("/proc/sys/kernel/random/boot_id", "boot-1\n", {}).ok());
-  api_ = std::make_unique<ApiServer>(ApiServer::Deps{
-      .scheduler = scheduler_,
-      .runtime = *runtime_,
-      .node_name = "sim",
-      .seed = seed,
-      .report = [this](const std::string& what) {
-        if (violations_.empty())
-          violations_.push_back(fmt::format("after step {} at {} s: {}", scheduler_.steps(),
-                                            clock_.Now().monotonic / 1s, what));
-      }});
+  api_ = std::make_unique<ApiServer>(
+      ApiServer::Deps{.scheduler = scheduler_,
+                      .runtime = *runtime_,
+                      .node_name = "sim",
+                      .seed = seed,
+                      .report = [this](const std::string& what) { Report(what); }});
+}
+
+void SimNode::Report(const std::string& what) {
+  if (violations_.empty())
+    violations_.push_back(fmt::format("after step {} at {} s: {}", scheduler_.steps(),
+                                      clock_.Now().monotonic / 1s, what));
 }
 
 void SimNode::OnEvent(const daemon::PodEvent& event) {
+  if (event.reason == "FailedMount" &&
+      event.message.find("No space left on device") != std::string::npos)
+    told_of_room_.insert(event.uid);
   const auto found = running_.find("status");
   if (api_ == nullptr || found == running_.end()) return;
   Process* const status = found->second.get();
@@ -154,6 +164,7 @@ void SimNode::OnDead(const std::string& name) {
   const auto found = running_.find(name);
   if (found == running_.end()) return;
   ++crashes_;
+  if (name == "pod-worker") pulls_under_way_ = 0;
   found->second->shell().bus.Leave();
   graveyard_.push_back(std::move(found->second));
   running_.erase(found);
@@ -227,23 +238,30 @@ void SimNode::RunFor(Duration duration, const FaultPlan& plan) {
   auto act = std::make_shared<std::function<void()>>();
   *act = [this, plan, end, weak = std::weak_ptr(act)] {
     if (clock_.Now() >= end) return;
-    if (Chance(0.3)) ChangeManifests(plan);
-    if (api_ != nullptr) api_->ChangePods(/*rough=*/plan.disturb_server);
+    if (!plan.keep_pods && Chance(0.3)) ChangeManifests(plan);
+    if (!plan.keep_pods && api_ != nullptr) api_->ChangePods(/*rough=*/plan.disturb_server);
     Disturb(plan);
     if (const auto again = weak.lock())
       world_.RunAfter(Duration{1ms} * static_cast<int64_t>(1 + random_.Below(2000)),
                       [again] { (*again)(); });
   };
   world_.Post([act] { (*act)(); });
-  while (clock_.Now() < end) scheduler_.Advance(100ms);
+  while (clock_.Now() < end) {
+    scheduler_.Advance(100ms);
+    if (watch_ends_) WatchEnds();
+  }
 }
 
-void SimNode::HealAndSettle() {
+void SimNode::HealAndSettle(std::optional<Duration> time) {
   disturb_runtime_ = false;
   runtime_failures_ = 0;
   runtime_slow_ = false;
-  files_.SetHook(nullptr);
+  files_unreadable_ = false;
+  room_.reset();
+  runtime_->ClearFaults();
+  runtime_->SetDown(false);
   if (api_ != nullptr) api_->Heal();
+  if (api_ != nullptr && !api_->server().Has("/api/v1/nodes/sim")) Kill("status");
   network_.SetFaults({});
   network_.SetUp(true);
   for (auto& [name, process] : running_) {
@@ -255,7 +273,7 @@ void SimNode::HealAndSettle() {
     wanted.away = false;
     PutManifest(name);
   }
-  const auto end = clock_.Now() + 7min;  // longer than a crash loop's longest wait
+  const auto end = clock_.Now() + time.value_or(7min);
   while (clock_.Now() < end) {
     scheduler_.Advance(1s);
     WatchRuns();

@@ -25,6 +25,8 @@
 #include "libs/fs/fake_mounts.h"
 #include "libs/fs/fake_ownership.h"
 #include "services/gc/shutdown/fake_shutdown_source.h"
+#include "services/gc/shutdown/groups.h"
+#include "tests/simulation/end_watch.h"
 
 namespace splitlet::v1 {
 class PodStatusRecord;
@@ -53,9 +55,12 @@ struct FaultPlan {
   bool lose_containers = false;  // removed by somebody else
   bool step_clock = false;       // the machine's wall clock, by hours
   bool disturb_server = false;   // the API server away, slow; answers that are errors, or are lost
+  bool restart_runtime = false;  // it is down for a moment, and what it pulls is lost
+  bool fill_disk = false;        // no room for images, and soon none for volumes
+  bool keep_pods = false;        // no fault: nobody changes what is wanted
   static FaultPlan None() { return {}; }
   static FaultPlan All() {
-    return {true, true, true, true, true, true, true, true, true, true, true};
+    return {true, true, true, true, true, true, true, true, true, true, true, true, true, false};
   }
 };
 
@@ -96,6 +101,7 @@ class SimNode {
     bool touched = false;  // changed since it was first put: its container may have been replaced
     bool lost = false;     // somebody has removed a container of it
     bool away = false;     // for a moment: it comes back as it was
+    bool down = false;     // runs once, and ended with the machine
     std::string room;      // what it takes of the node, so that two versions never fit side by side
   };
 
@@ -103,8 +109,8 @@ class SimNode {
   void SetSyncFrequency(Duration frequency) { sync_frequency_ = frequency; }
   Duration sync_frequency() const { return sync_frequency_; }
   /// Pods end before the machine goes down, of processes started from now on.
-  void EndPodsWithIt() { pods_end_with_it_ = true; }
-  bool pods_end_with_it() const { return pods_end_with_it_; }
+  void EndPodsWithIt();
+  const gc::ShutdownGroups& shutdown_groups() const { return shutdown_groups_; }  // empty: not so
   /// Before the start: its pods come from an API server too.
   void JoinCluster(uint64_t seed);
   ApiServer* api() { return api_.get(); }  // null: it has none
@@ -113,8 +119,14 @@ class SimNode {
   void StartAll();
   /// Adds, changes and removes manifests at random, and disturbs as planned, for that long.
   void RunFor(Duration duration, const FaultPlan& plan);
-  /// Ends all disturbances and gives the node time to get to rest.
-  void HealAndSettle();
+  /// Ends all disturbances and gives the node time to get to rest. Unset: longer than a crash
+  /// loop's longest wait.
+  void HealAndSettle(std::optional<Duration> time = {});
+  /// The machine says that it goes down, and waits for a minute, disturbed as planned.
+  void GoDown(const FaultPlan& plan);
+  /// It is up again, and all processes are started: cgroups, mounts and what is kept for a boot are
+  /// gone.
+  void Reboot();
 
   /// All that was broken at any step, and what is not as wanted now.
   std::vector<std::string> Violations();
@@ -128,6 +140,11 @@ class SimNode {
     int stopped_without = 0;  // containers that were told to end before their preStop
   };
   const HookCounts& hooks() const { return hook_counts_; }
+  struct LackCounts {
+    int lost_pulls = 0;  // with the runtime
+    int full_for_pulls = 0, full_for_volumes = 0;
+  };
+  const LackCounts& lacks() const { return lack_counts_; }
   size_t wanted() const { return wanted_.size(); }
   uint64_t digest() const { return digest_; }  // of the whole course; equal for equal seeds
 
@@ -150,6 +167,13 @@ class SimNode {
   void OnStop(const cri::ContainerId& id);
   /// status hears of it, if it is there.
   void OnEvent(const daemon::PodEvent& event);
+  /// pod-worker is about to ask for a pull, and has its answer.
+  void OnPull() { ++pulls_under_way_; }
+  void OnPulled(const Status& status);
+  /// gc asks for the end of a pod, because the machine goes down.
+  void OnAskedToEnd(const std::string& uid);
+  /// What must not be has been; the first one tells most.
+  void Report(const std::string& what);
   /// A server in the pod of this manifest has answered a probe.
   void OnProbed(const std::string& name) { probed_.insert(name); }
   /// A call to the running process of that name: `ask` runs on its loop and calls back once.
@@ -185,6 +209,10 @@ class SimNode {
   void DisturbBus();
   void DisturbRuntime();
   void DisturbFiles();
+  void RestartRuntime();
+  void FillDisk();
+  /// Before each operation on a file.
+  Status OnFile(std::string_view operation, const std::string& path);
   void PauseOne();
   void ChangeManifests(const FaultPlan& plan);
   void PutManifest(const std::string& name);
@@ -203,6 +231,16 @@ class SimNode {
   std::vector<std::string> CheckTables();
   /// A pod has its cgroup as long as it has its sandbox.
   void CheckCgroups(std::vector<std::string>& found) const;
+  /// Volumes show all of what they are to show, or all of what was before (volume_checks.cc).
+  void WatchVolumes();
+  /// A pod has its volumes, up to date and nothing beside them, as long as it has its sandbox.
+  void CheckVolumes(std::vector<std::string>& found);
+  void CheckVolumesOf(const cri::Sandbox& sandbox, std::vector<std::string>& found);
+  /// Pods whose volumes had no room were told so, as far as nobody died who was to tell.
+  void CheckTold(std::vector<std::string>& found) const;
+  std::set<std::string> RunningPods() const;  // UIDs
+  /// Pods that were asked to end do so in their time.
+  void WatchEnds();
   std::vector<std::string> CheckStatusTable(const bus::View<v1::PodStatusRecord>& view) const;
   /// Where the API server differs from what is true, and from what `podstatus` says
   /// (server_checks.cc).
@@ -242,12 +280,18 @@ class SimNode {
   std::vector<FailPoints*> fail_point_stack_;
   std::map<std::string, Wanted> wanted_;
   std::set<std::string> names_used_, probed_;
-  bool disturb_runtime_ = false;
+  bool disturb_runtime_ = false, files_unreadable_ = false;
+  std::optional<int> room_;  // entries that the disk still takes; unset: any number
+  std::set<std::string> lacked_room_, told_of_room_;  // UIDs
+  int pulls_under_way_ = 0;
+  LackCounts lack_counts_;
   double runtime_failures_ = 0;
   bool runtime_slow_ = false;
   int crashes_ = 0;
   Duration sync_frequency_ = 60s;
-  bool pods_end_with_it_ = false;
+  gc::ShutdownGroups shutdown_groups_;
+  EndWatch ends_;
+  bool watch_ends_ = false;
   uint64_t digest_ = 0;
   std::vector<std::string> violations_;
   using LifeOfPod = std::pair<std::string, std::string>;  // UID, incarnation

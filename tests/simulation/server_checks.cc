@@ -40,9 +40,30 @@ std::string Shown(const kube::PodStatus& status) {
   return text;
 }
 
-std::string Differs(const kube::PodStatus& server, const v1::PodStatusRecord& record) {
+/// Of a pod that the node refused, or ended when the machine went down.
+std::string WrongEnd(const kube::PodStatus& status, const ApiServer::Pod& pod, const Truth& truth) {
+  using enum SimNode::Wanted::Kind;
+  if (pod.ended && (pod.kind == kJob || pod.kind == kOnce) && status.phase() == "Succeeded")
+    return "";
+  if (status.phase() != "Failed") return fmt::format("its phase is {}", status.phase());
+  const bool known = pod.ended
+                         ? status.reason() == "Terminated" || status.reason() == "NodeShutdown"
+                         : status.reason() == pod.refusal;
+  if (!known) return fmt::format("it has failed for \"{}\"", status.reason());
+  return truth.sandbox == nullptr ? "" : "it has a sandbox that is ready";
+}
+
+std::string Differs(kube::PodStatus server, const v1::PodStatusRecord& record) {
   kube::PodStatus told;
   if (!told.ParseFromString(record.status())) return "its record cannot be read";
+  // Others may set it too: a kubelet leaves it there, also when the next life of a static pod does
+  // not have it.
+  if (constexpr const char* kShared = "DisruptionTarget"; !IsTrue(told, kShared)) {
+    auto& conditions = *server.mutable_conditions();
+    const auto shared = std::ranges::find_if(
+        conditions, [](const auto& condition) { return condition.type() == kShared; });
+    if (shared != conditions.end()) conditions.erase(shared);
+  }
   const std::string there = Shown(server), here = Shown(told);
   return there == here ? "" : fmt::format("the server has\n    {}\n  and not\n    {}", there, here);
 }
@@ -68,15 +89,20 @@ void SimNode::CheckApiPods(const bus::View<v1::PodStatusRecord>& view, Found& fo
     }
     there.insert(uid);
     const auto kind = wanted->second.kind;
+    const bool over = wanted->second.ended || !wanted->second.refusal.empty();
+    const bool steady = kind == Wanted::Kind::kSteady && !over;
     const Truth truth = TruthOf(uid, kind, sandboxes, containers);
-    auto wrong = WrongAboutPod(pod.status(), truth);
+    auto wrong =
+        over ? WrongEnd(pod.status(), wanted->second, truth) : WrongAboutPod(pod.status(), truth);
     const bool runs =
         truth.newest != nullptr && truth.newest->state == cri::ContainerState::kRunning;
-    if (wrong.empty() && kind == Wanted::Kind::kSteady && !runs) wrong = "it does not run";
+    if (wrong.empty() && steady && !runs) wrong = "it does not run";
+    if (wrong.empty() && steady && !wanted->second.replaced && truth.newest->attempt != 0)
+      wrong = fmt::format("it is at attempt {} and never ended", truth.newest->attempt);
     const auto record = view.Find(bus::KeyOf(uid));
     if (wrong.empty())
       wrong = record == nullptr ? "`podstatus` does not have it" : Differs(pod.status(), *record);
-    if (wrong.empty() && kind == Wanted::Kind::kOnce &&
+    if (wrong.empty() && kind == Wanted::Kind::kOnce && !over &&
         !runs_.contains({uid, std::to_string(record->incarnation())}))
       wrong = "it has never run";
     if (!wrong.empty())

@@ -20,6 +20,7 @@
 #include "splitlet/v1/services.pb.h"
 #include "tests/simulation/api_server.h"
 #include "tests/simulation/node.h"
+#include "tests/simulation/pull_watch.h"
 #include "tests/simulation/shell.h"
 
 namespace splitlet::simulation {
@@ -96,14 +97,15 @@ peers::FakeDesiredOwner::Answer AskingIn(SimNode& node) {
 }
 
 peers::FakeDesiredOwner::Finder FindingIn(SimNode& node) {
-  using Found = StatusOr<peers::DesiredOwner::Record>;
+  using DesiredPod = StatusOr<peers::DesiredOwner::Record>;
   return [&node](const std::string& uid, const Deadline& deadline) {
-    return node.Call<Found>("config-source", deadline,
-                            [uid](Process& target, const std::function<void(Found)>& done) {
-                              auto pod = static_cast<ConfigSource&>(target).service->GetPod(uid);
-                              done(pod.ok() ? Found(peers::DesiredOwner::Record(std::move(*pod)))
-                                            : Found(pod.status()));
-                            });
+    return node.Call<DesiredPod>(
+        "config-source", deadline,
+        [uid](Process& target, const std::function<void(DesiredPod)>& done) {
+          auto pod = static_cast<ConfigSource&>(target).service->GetPod(uid);
+          done(pod.ok() ? DesiredPod(peers::DesiredOwner::Record(std::move(*pod)))
+                        : DesiredPod(pod.status()));
+        });
   };
 }
 
@@ -111,14 +113,24 @@ peers::FakeDesiredOwner::Finder FindingIn(SimNode& node) {
 class WatchedCalls final : public cri::LongCalls {
  public:
   WatchedCalls(SimNode& node, exec::Strands& strands)
-      : node_(node), strands_(strands), calls_(node.runtime(), strands) {}
+      : node_(node),
+        strands_(strands),
+        calls_(node.runtime(), strands),
+        pulls_([&node](const std::string& what) { node.Report(what); }) {}
   void BeginStopContainer(const cri::ContainerId& id, int64_t grace_seconds, Deadline deadline,
                           Stopped done) override {
     node_.OnStop(id);
     calls_.BeginStopContainer(id, grace_seconds, std::move(deadline), std::move(done));
   }
   void BeginPullImage(const cri::PullOrder& order, Deadline deadline, Pulled done) override {
-    calls_.BeginPullImage(order, std::move(deadline), std::move(done));
+    const int pull = pulls_.Begin(order.image, deadline.cancel);
+    node_.OnPull();
+    calls_.BeginPullImage(order, std::move(deadline),
+                          [this, pull, done = std::move(done)](const StatusOr<std::string>& ref) {
+                            pulls_.End(pull);
+                            node_.OnPulled(ref.status());
+                            done(ref);
+                          });
   }
   void BeginExecSync(const cri::ContainerId& id, const cri::ExecCommand& command, Deadline deadline,
                      Executed done) override {
@@ -132,6 +144,7 @@ class WatchedCalls final : public cri::LongCalls {
   SimNode& node_;
   exec::Strands& strands_;
   cri::StrandedCalls calls_;
+  PullWatch pulls_;
   int last_ = 0;
 };
 
@@ -166,6 +179,7 @@ class PodWorker final : public Process {
     config.state_dir = "/state";
     config.cgroups = {.enabled = true, .layout = cgroup::FakeKernel::V2(), .pod_pids = 64};
     config.sync_frequency = node.sync_frequency();
+    config.parallel_pulls = 3;
     service = std::make_unique<pod_worker::PodWorkerService>(
         pod_worker::Deps{.clock = node.clock(),
                          .loop = shell().loop,
@@ -230,6 +244,7 @@ class SyncLoopWorkers final : public peers::GrantClient {
   }
   Status KillPod(const v1::KillPodRequest& request, const Deadline& deadline,
                  const std::string& traceparent) override {
+    if (request.node_shutdown()) node_.OnAskedToEnd(request.uid());
     return node_
         .Call<StatusOr<v1::KillPodReply>>(
             "pod-worker", deadline,
@@ -444,7 +459,7 @@ class Gc final : public Process {
     config.facts_dir = "/run/gc/facts";
     config.victims_dir = "/run/gc/victims";
     config.shutdown_dir = "/run/gc/shutdown";
-    if (node.pods_end_with_it()) config.shutdown_groups = gc::PlainGroups(30s, 10s);
+    config.shutdown_groups = node.shutdown_groups();
     config.root_dir = "/kubelet";
     config.log_max_bytes = 0;  // the containers of this runtime write nothing
     auto& runtime = node.runtime();
@@ -463,6 +478,10 @@ class Gc final : public Process {
                    .stop_sandbox =
                        [&runtime](const cri::SandboxId& id, Deadline deadline) {
                          return runtime.StopPodSandbox(id, std::move(deadline));
+                       },
+                   .stop_container =
+                       [&runtime](const cri::ContainerId& id, int64_t grace, Deadline deadline) {
+                         return runtime.StopContainer(id, grace, std::move(deadline));
                        },
                    .runtime_pid = [] { return std::nullopt; },
                    .meter = std::make_unique<gc::FakeTreeMeter>(disk_),

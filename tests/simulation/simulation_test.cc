@@ -1,4 +1,5 @@
-// Desired pods run, whatever dies. --seed=N replays one seed; --seeds=N tries that many from 1 on.
+// Desired pods run, whatever dies. --seed=N replays one seed; --seeds=N tries that many from 1 on,
+// or from --from=N.
 
 #include <gtest/gtest.h>
 
@@ -12,6 +13,8 @@ namespace splitlet::simulation {
 namespace {
 
 uint64_t only_seed = 0;
+uint64_t shutdown_count = 5;
+uint64_t first_seed = 1;
 uint64_t seed_count = 200;
 
 std::string Join(const std::vector<std::string>& lines) {
@@ -26,6 +29,7 @@ struct Outcome {
   uint64_t digest = 0, steps = 0;
   int crashes = 0;
   SimNode::HookCounts hooks;
+  SimNode::LackCounts lacks;
 };
 
 Outcome RunSeed(uint64_t seed, const FaultPlan& plan,
@@ -37,13 +41,13 @@ Outcome RunSeed(uint64_t seed, const FaultPlan& plan,
   node.StartAll();
   node.RunFor(3min, plan);
   node.HealAndSettle();
-  return {node.Violations(), node.Describe(), node.digest(),
-          node.steps(),      node.crashes(),  node.hooks()};
+  return {node.Violations(), node.Describe(), node.digest(), node.steps(),
+          node.crashes(),    node.hooks(),    node.lacks()};
 }
 
 TEST(Simulation, DesiredPodsRunWhateverDies) {
-  const uint64_t first = only_seed != 0 ? only_seed : 1;
-  const uint64_t last = only_seed != 0 ? only_seed : seed_count;
+  const uint64_t first = only_seed != 0 ? only_seed : first_seed;
+  const uint64_t last = only_seed != 0 ? only_seed : first_seed + seed_count - 1;
   int crashes = 0;
   uint64_t steps = 0;
   for (uint64_t seed = first; seed <= last; ++seed) {
@@ -80,6 +84,74 @@ TEST(Simulation, WithoutTheRegularLookPodsAreAsWanted) {
   }
 }
 
+/// The machine goes down and comes up again. Pods end in their order, those of each priority within
+/// their time; nothing runs then, and in the next boot those live again that a kubelet would start.
+void GoDownAndUp(uint64_t seed, const FaultPlan& plan) {
+  SimNode node(seed);
+  if (seed % 2 == 0) node.JoinCluster(seed);
+  node.EndPodsWithIt();
+  AddServices(node);
+  node.StartAll();
+  node.RunFor(1min, FaultPlan::None());
+  ASSERT_FALSE(node.ViolationsAtTheEnd().empty()) << "pods run";
+  ASSERT_TRUE(node.machine().locked);
+  node.GoDown(plan);
+  if (plan.crash_processes) node.HealAndSettle(2min);
+  const auto at_the_end = node.ViolationsAtTheEnd();
+  ASSERT_TRUE(at_the_end.empty()) << Join(at_the_end) << node.Describe();
+  EXPECT_FALSE(node.machine().locked) << "the machine may go";
+  node.Reboot();
+  node.RunFor(1min, FaultPlan::None());
+  node.HealAndSettle();
+  const auto violations = node.Violations();
+  EXPECT_TRUE(violations.empty()) << Join(violations) << node.Describe();
+}
+
+TEST(Simulation, PodsEndInOrderWithTheMachineAndComeBackWithIt) {
+  for (uint64_t seed = first_seed; seed < first_seed + shutdown_count; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    GoDownAndUp(seed, {.keep_pods = true});
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(Simulation, PodsEndWithTheMachineWhateverDies) {
+  FaultPlan plan = FaultPlan::All();
+  plan.keep_pods = true;
+  for (uint64_t seed = first_seed; seed < first_seed + shutdown_count; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    GoDownAndUp(seed, plan);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+/// What a runtime pulls is lost when it restarts; who waits for it goes on all the same.
+TEST(Simulation, PullsThatTheRuntimeTakesAlongAreMadeAgain) {
+  SimNode::LackCounts lacks;
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    const Outcome run = RunSeed(seed, {.restart_runtime = true});
+    EXPECT_TRUE(run.violations.empty()) << Join(run.violations) << run.end;
+    lacks.lost_pulls += run.lacks.lost_pulls;
+  }
+  EXPECT_GT(lacks.lost_pulls, 0);
+}
+
+/// Pods wait for room, and are told what they wait for.
+TEST(Simulation, AFullDiskDelaysAndIsTold) {
+  SimNode::LackCounts lacks;
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    const Outcome run = RunSeed(seed, {.fill_disk = true});
+    EXPECT_TRUE(run.violations.empty()) << Join(run.violations) << run.end;
+    EXPECT_EQ(run.crashes, 0);
+    lacks.full_for_pulls += run.lacks.full_for_pulls;
+    lacks.full_for_volumes += run.lacks.full_for_volumes;
+  }
+  EXPECT_GT(lacks.full_for_pulls, 0);
+  EXPECT_GT(lacks.full_for_volumes, 0);
+}
+
 TEST(Simulation, ASeedReplaysExactly) {
   EXPECT_EQ(RunSeed(7, FaultPlan::All()).digest, RunSeed(7, FaultPlan::All()).digest);
   EXPECT_NE(RunSeed(7, FaultPlan::All()).digest, RunSeed(8, FaultPlan::All()).digest);
@@ -108,6 +180,7 @@ TEST(Simulation, ANodeThatTellsTheServerNothingIsFoundOut) {
     const char* method;
     const char* prefix;
     const char* found;
+    int code = 500;
   } kCases[] = {
       {"PATCH", "/api/v1/namespaces/default/pods", "the mirror pod p"},
       {"DELETE", "/api/v1/namespaces/default/pods", "which was asked to go"},
@@ -115,11 +188,12 @@ TEST(Simulation, ANodeThatTellsTheServerNothingIsFoundOut) {
       {"PATCH", "/api/v1/nodes", "cannot report the node"},
       {"", "/apis/coordination.k8s.io", "cannot renew the lease"},
       {"GET", "/api/v1/pods", "pods cannot be watched"},
+      {"", "", "cannot register the node", 401},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(fmt::format("{} {}", c.method, c.prefix));
     const Outcome run = RunSeed(3, FaultPlan::None(), [&c](SimNode& node) {
-      node.api()->Break({.method = c.method, .prefix = c.prefix, .code = 500});
+      node.api()->Break({.method = c.method, .prefix = c.prefix, .code = c.code});
     });
     EXPECT_NE(Join(run.violations).find(c.found), std::string::npos) << Join(run.violations);
   }
@@ -136,6 +210,8 @@ void ReadFlags(int argc, char** argv) {
     };
     read("--seed=", only_seed);
     read("--seeds=", seed_count);
+    read("--from=", first_seed);
+    read("--shutdowns=", shutdown_count);
   }
 }
 

@@ -143,6 +143,8 @@ std::string WrongAboutPod(const kube::PodStatus& status, const Truth& truth) {
 }
 
 void SimNode::WatchStatus() {
+  told_.reset();  // of the boot before
+  watcher_.reset();
   watcher_ = std::make_unique<bus::FakeBus>(network_, "watcher", world_);
   told_ = std::make_unique<bus::View<v1::PodStatusRecord>>(
       *bus::ViewOf<v1::PodStatusRecord>(*watcher_, "podstatus"));
@@ -150,10 +152,7 @@ void SimNode::WatchStatus() {
     if (change.before == nullptr || change.after == nullptr || change.after->has_node()) return;
     if (change.before->incarnation() != change.after->incarnation()) return;
     const auto wrong = WrongAfter(*change.before, *change.after);
-    if (wrong.empty() || !violations_.empty()) return;
-    violations_.push_back(fmt::format("after step {} at {} s: `podstatus` of {}: {}",
-                                      scheduler_.steps(), clock_.Now().monotonic / 1s,
-                                      change.after->name(), wrong));
+    if (!wrong.empty()) Report(fmt::format("`podstatus` of {}: {}", change.after->name(), wrong));
   });
 }
 
@@ -202,11 +201,11 @@ std::vector<std::string> SimNode::CheckStatusTable(
     if (!status.ParseFromString(record->status())) found.push_back("a status cannot be read");
     const auto kind = wanted->second.kind;
     Truth truth = TruthOf(uid, kind, sandboxes, containers);
-    truth.lost = wanted->second.lost;
+    truth.lost = wanted->second.lost || wanted->second.down;
     auto wrong = WrongAboutPod(status, truth);
     const LifeOfPod life{uid, std::to_string(record->incarnation())};
-    if (wrong.empty() && kind == Wanted::Kind::kOnce && !runs_.contains(life) &&
-        !maybe_ran_.contains(life))
+    if (wrong.empty() && kind == Wanted::Kind::kOnce && !wanted->second.down &&
+        !runs_.contains(life) && !maybe_ran_.contains(life))
       wrong = "it has never run in this life";
     if (!wrong.empty())
       found.push_back(fmt::format("`podstatus` of {}: {}", record->name(), wrong));

@@ -64,6 +64,12 @@ runtime_as_told() {
     sed 's|registry.k8s.io/pause:3.9|splitlet.local/pause:1|' >/run/as-told.sh
   grep -q bridge /run/as-told.sh || fail 'deploy/README.md has no block for containerd'
   bash -e /run/as-told.sh
+  cat >>/etc/containerd/config.toml <<'EOF'
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+  runtime_type = "io.containerd.runc.v2"
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+  SystemdCgroup = true
+EOF
   systemctl restart containerd
   for image in "$SRV"/*.tar; do ctr -n k8s.io images import "$image" >/dev/null; done
 }
@@ -77,16 +83,19 @@ install_package() {
   runtime_as_told
   systemctl disable -q --now nats-server
   install_objects
-  printf 'shutdownGracePeriod: 60s\nshutdownGracePeriodCriticalPods: 10s\n' >>/etc/splitlet/kubelet.yaml
+  printf '%s\n' 'shutdownGracePeriod: 60s' 'shutdownGracePeriodCriticalPods: 10s' 'cgroupsPerQOS: true' \
+    'cgroupDriver: systemd' 'podPidsLimit: 300' >>/etc/splitlet/kubelet.yaml
   systemctl enable -q --now splitlet.target
   for sample in "$SRV"/examples/*.yaml "$SRV"/examples/with-objects/shop.yaml "$SRV"/examples/with-objects/kept.yaml; do
     name=$(basename "$sample")
     patient <"$sample" >"$MANIFESTS/$name"
   done
   slow_goodbye >"$MANIFESTS/slow-goodbye.yaml"
+  limited >"$MANIFESTS/limited.yaml"
   await_all 600 'after the installation'
   systemd-inhibit --list | grep -q '^kubelet .*delay' || fail "no lock of logind: $(systemd-inhibit --list | paste -sd,)"
   splitletctl doctor >/dev/console 2>&1 || fail 'doctor'
+  limits_are_set
   say "AppArmor: $(confined)"
   [[ $(confined) == *enforce* ]] || fail 'containers are not confined'
 }
@@ -107,6 +116,35 @@ spec:
     volumeMounts: [{name: out, mountPath: /out}]
     lifecycle: {preStop: {exec: {command: [sh, -c, 'sleep 8; echo bye >>/out/said; sync']}}}
 EOF
+}
+
+limited() {
+  cat <<'EOF'
+apiVersion: v1
+kind: Pod
+metadata: {name: limited}
+spec:
+  terminationGracePeriodSeconds: 2
+  containers:
+  - name: app
+    image: splitlet.local/busybox:1
+    command: [sleep, '100000']
+    resources: {limits: {cpu: 200m, memory: 64Mi}}
+EOF
+}
+
+# Of systemd, on version 2 of cgroups, with a kubelet's names and values.
+limits_are_set() {
+  local uid slice file
+  uid=$(pods | jq -r '.items[] | select(.metadata.name | startswith("limited")) | .metadata.uid')
+  slice=/sys/fs/cgroup/kubepods.slice/kubepods-pod${uid//-/_}.slice
+  for file in memory.max=67108864 'cpu.max=20000 100000' pids.max=300; do
+    [[ $(cat "$slice/${file%%=*}" 2>&1) == "${file#*=}" ]] ||
+      fail "${file%%=*} of $slice: $(cat "$slice/${file%%=*}" 2>&1), wanted ${file#*=}"
+  done
+  [[ $(find "$slice" -mindepth 1 -name '*.scope' | wc -l) == 2 ]] || fail "sandbox and container are not below $slice"
+  [[ -d /sys/fs/cgroup/kubepods.slice/kubepods-besteffort.slice ]] || fail 'no class of BestEffort'
+  say "limits of a pod: memory.max, cpu.max and pids.max of $(basename "$slice")"
 }
 
 # Pods had their time before the machine went down, and the machine waited no longer than it had to.
@@ -165,7 +203,10 @@ clock_steps() {
 end_all() {
   rm "$MANIFESTS"/*.yaml
   wait_until 180 none_left || fail 'pods are left'
+  wait_until 60 no_slices || fail "slices are left: $(find /sys/fs/cgroup/kubepods.slice -name '*-pod*.slice' | paste -sd,)"
 }
+# Of pods: those of the classes stay.
+no_slices() { [[ -z $(find /sys/fs/cgroup/kubepods.slice -name '*-pod*.slice') ]]; }
 none_left() { [[ $(pods | jq '.items | length') == 0 && -z $(ctr -n k8s.io tasks list -q) ]]; }
 
 main() {

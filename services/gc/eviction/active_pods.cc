@@ -73,6 +73,11 @@ bool ActivePods::IsActive(const Candidate& pod) const {
   return worker != nullptr && Runs(*worker) && worker->incarnation() == pod.incarnation;
 }
 
+bool ActivePods::HasContainers(const std::string& uid, int64_t incarnation) const {
+  const auto worker = workers_.Find(bus::KeyOf(uid));
+  return worker != nullptr && IsOnItsWay(*worker) && worker->incarnation() == incarnation;
+}
+
 bool ActivePods::IsGone(const std::string& uid, int64_t incarnation) const {
   const std::string key = bus::KeyOf(uid);
   if (!workers_.Contains(key)) return workers_.LiveAndComplete();

@@ -50,6 +50,8 @@ class ActivePods {
   std::vector<Candidate> NotEnded(
       const std::function<bool(const std::string& uid, int64_t incarnation)>& which) const;
   bool IsActive(const Candidate& pod) const;
+  /// Containers of this incarnation may run yet.
+  bool HasContainers(const std::string& uid, int64_t incarnation) const;
   /// Everything of this incarnation has ended and was cleaned up, or nobody knows it any more.
   bool IsGone(const std::string& uid, int64_t incarnation) const;
 

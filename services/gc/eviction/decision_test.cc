@@ -41,6 +41,47 @@ TEST(EvictionThresholds, ComeFromTheConfiguration) {
                                     {"memory.available", "1Gi", 90s, "50Mi"}}));
 }
 
+TEST(EvictionThresholds, TheHardOneOfMemoryCountsForAllPodsTogether) {
+  const struct {
+    const char* name;
+    const char* pods_cgroup;
+    std::map<std::string, std::string> hard, soft;
+    std::vector<Threshold> want;
+  } kCases[] = {
+      {"pods are limited",
+       "/kubepods",
+       {{"memory.available", "100Mi"}},
+       {},
+       {{"memory.available", "100Mi", 0s, "50Mi"},
+        {"allocatableMemory.available", "100Mi", 0s, "50Mi"}}},
+      {"they are not",
+       "",
+       {{"memory.available", "100Mi"}},
+       {},
+       {{"memory.available", "100Mi", 0s, "50Mi"}}},
+      {"a soft one does not count for them",
+       "/kubepods",
+       {},
+       {{"memory.available", "1Gi"}},
+       {{"memory.available", "1Gi", 90s, "50Mi"}}},
+      {"one of their own stands",
+       "/kubepods",
+       {{"memory.available", "100Mi"}, {"allocatableMemory.available", "1Gi"}},
+       {},
+       {{"allocatableMemory.available", "1Gi", 0s, ""}, {"memory.available", "100Mi", 0s, "50Mi"}}},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    GcConfig config;
+    config.pods_cgroup = c.pods_cgroup;
+    config.eviction_hard = c.hard;
+    config.eviction_soft = c.soft;
+    config.eviction_soft_grace = {{"memory.available", 90s}};
+    config.eviction_minimum_reclaim = {{"memory.available", "50Mi"}};
+    EXPECT_EQ(ThresholdsOf(config), c.want);
+  }
+}
+
 TEST(EvictionThresholds, AreMetStrictlyBelowTheirValue) {
   const struct {
     const char* name;
@@ -149,6 +190,15 @@ TEST_F(Judging, MemoryComesFirst) {
   EXPECT_THAT(Keys(Look(0s, 50, 50).due), ElementsAre("memory.available", "nodefs.available"));
 }
 
+TEST_F(Judging, SoDoesThatOfAllPods) {
+  thresholds = {{"nodefs.available", "100", 0s, ""},
+                {"allocatableMemory.available", "100", 0s, ""}};
+  const auto judged =
+      Judge(thresholds, {{"allocatableMemory.available", 50, 1000}, {"nodefs.available", 50, 1000}},
+            states, At(0s));
+  EXPECT_THAT(Keys(judged.due), ElementsAre("allocatableMemory.available", "nodefs.available"));
+}
+
 TEST_F(Judging, WhatCannotBeReadIsNotMetAndItsGraceBeginsAnew) {
   thresholds = {{"memory.available", "100", 30s, ""}};
   Look(0s, 50);
@@ -183,6 +233,7 @@ TEST(EvictionThresholds, WhatTheNodeCanFreeItself) {
     NodeReclaim want;
   } kCases[] = {
       {"memory.available", false, {}},
+      {"allocatableMemory.available", false, {}},
       {"pid.available", true, {}},
       {"nodefs.available", false, {true, true}},
       {"nodefs.inodesFree", false, {true, true}},
@@ -198,6 +249,7 @@ TEST(EvictionThresholds, WhatTheNodeCanFreeItself) {
 
 TEST(EvictionThresholds, EverySignalHasAResource) {
   EXPECT_EQ(NameOf(*StarvedBy("memory.available")), "memory");
+  EXPECT_EQ(NameOf(*StarvedBy("allocatableMemory.available")), "memory");
   EXPECT_EQ(NameOf(*StarvedBy("nodefs.available")), "ephemeral-storage");
   EXPECT_EQ(NameOf(*StarvedBy("imagefs.available")), "ephemeral-storage");
   EXPECT_EQ(NameOf(*StarvedBy("nodefs.inodesFree")), "inodes");
@@ -240,6 +292,14 @@ PodUsage Disk(int64_t layer, int64_t logs, int64_t volumes) {
   usage.containers["app"].layer.bytes = layer;
   usage.containers["app"].logs.bytes = logs;
   usage.volumes.bytes = volumes;
+  return usage;
+}
+
+/// More than is counted.
+PodUsage TooLarge() {
+  PodUsage usage = Disk(0, 0, kMi);
+  usage.volumes.inodes = 1;
+  usage.volumes.more = true;
   return usage;
 }
 
@@ -335,6 +395,18 @@ TEST(EvictionRanking, WhoGoesFirstForDiskAndProcessIds) {
        true,
        {{.uid = "logs", .usage = Disk(1, 5 * kGi, 5)}, {.uid = "layers", .usage = Disk(2, 0, 0)}},
        {"layers", "logs"}},
+      {"disk: a tree too large to be counted is above its request, and the most",
+       "nodefs.available",
+       false,
+       {{.uid = "much", .usage = Disk(0, 0, 5 * kGi)},
+        {.uid = "too-much", .storage = "1Gi", .usage = TooLarge()}},
+       {"too-much", "much"}},
+      {"inodes: likewise, whatever it requests",
+       "nodefs.inodesFree",
+       false,
+       {{.uid = "many", .usage = Inodes(4'000'000)},
+        {.uid = "too-many", .storage = "1Gi", .usage = TooLarge()}},
+       {"too-many", "many"}},
       {"inodes: any at all, then priority, then count",
        "nodefs.inodesFree",
        false,
@@ -429,6 +501,66 @@ TEST(EvictionMessage, NamesThresholdAndContainersAboveTheirRequest) {
             "The node was low on resource: memory. ");
 }
 
+TEST(EvictionMessage, APodWithResourcesOfItsOwnIsNamedToo) {
+  const struct {
+    const char* name;
+    PodUsage usage;
+    const char *request, *limit;  // of the pod as a whole
+    Threshold threshold;
+    const char* want;
+  } kCases[] = {
+      {"above its request",
+       Memory(100 * kMi),
+       "90Mi",
+       nullptr,
+       {"memory.available", "100Mi", 0s, ""},
+       "The node was low on resource: memory. Pod web was using 100Mi, request is 90Mi, has larger "
+       "consumption of memory. Container app was using 100Mi, request is 64Mi, has larger "
+       "consumption of memory. "},
+      {"within it, though not its container",
+       Memory(100 * kMi),
+       "1Gi",
+       nullptr,
+       {"memory.available", "100Mi", 0s, ""},
+       "The node was low on resource: memory. Container app was using 100Mi, request is 64Mi, has "
+       "larger consumption of memory. "},
+      {"it requests no storage, whatever its container does",
+       Disk(0, kMi, 7 * kMi),
+       nullptr,
+       "1Gi",
+       {"nodefs.available", "10%", 0s, ""},
+       "The node was low on resource: ephemeral-storage. Pod web was using 8Mi, request is 0, has "
+       "larger consumption of ephemeral-storage. "},
+      {"process ids are nobody's",
+       Processes(5),
+       "90Mi",
+       nullptr,
+       {"pid.available", "100", 0s, ""},
+       "The node was low on resource: pids. "},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const Candidate made = Make({.uid = "u", .memory = "64Mi", .storage = "1Gi", .usage = c.usage});
+    auto pod = std::make_shared<kube::Pod>(*made.pod);
+    pod->mutable_metadata()->set_name("web");
+    auto& resources = *pod->mutable_spec()->mutable_resources();
+    if (c.request != nullptr) (*resources.mutable_requests())["memory"].set_string(c.request);
+    if (c.limit != nullptr) (*resources.mutable_limits())["memory"].set_string(c.limit);
+    EXPECT_EQ(EvictionMessage(c.threshold, nullptr, {"u", 1, pod, c.usage}), c.want);
+  }
+}
+
+TEST(EvictionRanking, OfAPodWithResourcesOfItsOwnNoRequestOfStorageCounts) {
+  Candidate own = Make({.uid = "own", .storage = "1Gi", .usage = Disk(0, 0, kMi)});
+  auto pod = std::make_shared<kube::Pod>(*own.pod);
+  (*pod->mutable_spec()->mutable_resources()->mutable_limits())["memory"].set_string("1Gi");
+  own.pod = pod;
+  std::vector<Candidate> candidates{
+      Make({.uid = "within", .storage = "1Gi", .usage = Disk(0, 0, 5 * kMi)}), own};
+  Rank(Starved::kStorage, {}, candidates);
+  EXPECT_EQ(candidates.front().uid, "own");
+}
+
 TEST(EvictionMessage, OfStorageCountsLayerAndLogs) {
   const Candidate victim = Make({.uid = "u", .usage = Disk(3 * kMi, kMi, 7 * kGi)});
   const PressureSignal signal{"nodefs.available", 50, 1000};
@@ -486,7 +618,7 @@ TEST(LocalStorage, TheFirstLimitThatIsPassed) {
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
     PodUsage usage = Disk(c.layer, c.logs, c.rest);
-    usage.volume_bytes["tmp"] = c.volume_bytes;
+    usage.limited_volumes["tmp"].bytes = c.volume_bytes;
     EXPECT_EQ(FindExceeded(c.pod, usage, c.own_image_fs), c.want);
   }
 }
@@ -503,6 +635,35 @@ TEST(LocalStorage, AContainerAboveItsOwnBesideOneWithRoom) {
   EXPECT_EQ(FindExceeded(pod, usage, true), std::nullopt) << "its layer is on another disk";
   usage.containers["app"].logs.bytes = kMi + 1;
   EXPECT_EQ(FindExceeded(pod, usage, true), want);
+}
+
+TEST(LocalStorage, ATreeTooLargeToBeCountedPassesEveryLimit) {
+  const struct {
+    const char* name;
+    kube::Pod pod;
+    DiskFigures PodUsage::*volumes;
+    bool logs, volume;
+    const char* signal;  // nullptr: none is passed
+  } kCases[] = {
+      {"a volume", Limited("1Gi", nullptr), nullptr, false, true, "emptydirfs.limit"},
+      {"the pod's directory", Limited(nullptr, "1Gi"), &PodUsage::volumes, false, false,
+       "ephemeralpodfs.limit"},
+      {"logs of a container", Limited(nullptr, "1Gi"), nullptr, true, false,
+       "ephemeralpodfs.limit"},
+      {"without a limit", Limited(nullptr, nullptr), &PodUsage::volumes, true, true, nullptr},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    PodUsage usage = Disk(0, 0, 0);
+    if (c.volumes != nullptr) (usage.*c.volumes).more = true;
+    usage.containers["app"].logs.more = c.logs;
+    usage.limited_volumes["tmp"].more = c.volume;
+    const auto exceeded = FindExceeded(c.pod, usage, false);
+    ASSERT_EQ(exceeded.has_value(), c.signal != nullptr);
+    if (exceeded) {
+      EXPECT_EQ(exceeded->signal, c.signal);
+    }
+  }
 }
 
 TEST(LocalStorage, WhatHasToBeMeasured) {

@@ -13,11 +13,6 @@ constexpr const char* kStrand = "eviction";
 /// Of one disk's time, what measuring a pod for its own limits may take.
 constexpr int kMeasureShare = 50;
 
-const PressureSignal* Find(const std::vector<PressureSignal>& signals, const std::string& name) {
-  const auto found = std::ranges::find(signals, name, &PressureSignal::name);
-  return found == signals.end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 Evictor::Evictor(const Deps& deps, const GcConfig& config)
@@ -154,11 +149,15 @@ void Evictor::MeasurePods() {
   }
   told_nobody_ = false;
   const bool memory = StarvedBy(threshold_.signal) == Starved::kMemory;
-  const bool disk = !memory && threshold_.signal != "pid.available";
+  const bool processes = StarvedBy(threshold_.signal) == Starved::kPids;
   std::vector<UsageWish> wishes;
   for (const auto& pod : pods)
-    wishes.push_back(
-        {.uid = pod.uid, .pod = pod.pod, .memory = memory, .disk = disk, .volumes = {}});
+    wishes.push_back({.uid = pod.uid,
+                      .pod = pod.pod,
+                      .memory = memory,
+                      .disk = !memory && !processes,
+                      .processes = processes,
+                      .volumes = {}});
   step_ = Step::kMeasuring;
   deps_.strands.Run(kStrand, [this, pods = std::move(pods), wishes = std::move(wishes)] {
     auto usages = ReadUsage(deps_.usage, wishes, config_);
@@ -182,7 +181,7 @@ void Evictor::OnPodsMeasured(std::vector<Candidate> pods, const StatusOr<Usages>
   const auto worst =
       std::ranges::find_if(pods, [this](const Candidate& pod) { return pods_.IsActive(pod); });
   if (worst == pods.end()) return;
-  const PressureSignal* signal = Find(pass_.signals, threshold_.signal);
+  const PressureSignal* signal = FindSignal(pass_.signals, threshold_.signal);
   deps_.metrics.stats_age.Observe(
       std::chrono::duration<double>(deps_.clock.Now() - pass_.began).count());
   Evict(*worst, threshold_.signal,

@@ -14,12 +14,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr int64_t kMi = 1 << 20;
+constexpr int64_t kMebi = 1 << 20;
 
 struct NewPod {
   std::string uid;
   int32_t priority = 0;
-  int64_t memory = kMi;  // in use
+  int64_t memory = kMebi;  // in use
   std::string source = "api";
   std::string storage_limit = {}, volume_limit = {};
 };
@@ -126,7 +126,7 @@ class Eviction : public testing::Test {
 };
 
 TEST_F(Eviction, NothingIsAskedWhileTheNodeHasEnough) {
-  Add({.uid = "a", .memory = 900 * kMi});
+  Add({.uid = "a", .memory = 900 * kMebi});
   Start();
   calls.clear();
   node.all.Advance(59s);
@@ -136,8 +136,8 @@ TEST_F(Eviction, NothingIsAskedWhileTheNodeHasEnough) {
 }
 
 TEST_F(Eviction, TheWorstPodEndsAndTheNextOneOnlyWhenItIsGone) {
-  Add({.uid = "less", .memory = 10 * kMi});
-  Add({.uid = "more", .memory = 20 * kMi});
+  Add({.uid = "less", .memory = 10 * kMebi});
+  Add({.uid = "more", .memory = 20 * kMebi});
   Start();
   SetMemory(50);
   node.all.Advance(10s);
@@ -163,8 +163,8 @@ TEST_F(Eviction, TheWorstPodEndsAndTheNextOneOnlyWhenItIsGone) {
 }
 
 TEST_F(Eviction, OneThatDoesNotEndHoldsUpTheNextForHalfAMinuteAtMost) {
-  Add({.uid = "a", .memory = 20 * kMi});
-  Add({.uid = "b", .memory = 10 * kMi});
+  Add({.uid = "a", .memory = 20 * kMebi});
+  Add({.uid = "b", .memory = 10 * kMebi});
   Start();
   SetMemory(50);
   node.all.Advance(10s);
@@ -192,8 +192,8 @@ TEST_F(Eviction, EnoughIsEnough) {
 }
 
 TEST_F(Eviction, CriticalAndStaticPodsAreSpared) {
-  Add({.uid = "critical", .priority = 2'000'000'000, .memory = 300 * kMi});
-  Add({.uid = "static", .memory = 200 * kMi, .source = "file"});
+  Add({.uid = "critical", .priority = 2'000'000'000, .memory = 300 * kMebi});
+  Add({.uid = "static", .memory = 200 * kMebi, .source = "file"});
   Start();
   SetMemory(50);
   node.all.Advance(30s);
@@ -205,8 +205,8 @@ TEST_F(Eviction, CriticalAndStaticPodsAreSpared) {
 
 TEST_F(Eviction, StaticPodsGoWhereTheNodeSaysThatTheyMay) {
   node.config.evict_static_pods = true;
-  Add({.uid = "critical", .priority = 2'000'000'000, .memory = 300 * kMi, .source = "file"});
-  Add({.uid = "static", .memory = 200 * kMi, .source = "file"});
+  Add({.uid = "critical", .priority = 2'000'000'000, .memory = 300 * kMebi, .source = "file"});
+  Add({.uid = "static", .memory = 200 * kMebi, .source = "file"});
   Start();
   SetMemory(50);
   node.all.Advance(10s);
@@ -232,6 +232,97 @@ TEST_F(Eviction, ASoftThresholdWaitsItsGraceAndGivesThePodOne) {
   EXPECT_EQ(node.kills.kills[0].grace_period_seconds(), 20);
 }
 
+/// The kernel tells of process ids and cgroups.
+class KernelFigures : public Eviction {
+ protected:
+  KernelFigures() {
+    node.config.eviction_hard = {{"pid.available", "100"}};
+    Write("/proc/sys/kernel/pid_max", "1000\n");
+    Write("/proc/sys/kernel/threads-max", "5000\n");
+    Write("/proc/loadavg", "0.1 0.1 0.1 1/200 77\n");
+  }
+  void Write(const std::string& path, const std::string& text) {
+    ASSERT_TRUE(node.files.Replace(path, text, {}).ok());
+  }
+  void ShowCgroups() {
+    Write("/proc/self/mountinfo", "1 1 0:1 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+  }
+  void SetProcesses(const std::string& cgroup, int count) {
+    std::string pids;
+    for (int pid = 1; pid <= count; ++pid) pids += fmt::format("{}\n", pid);
+    Write("/sys/fs/cgroup" + cgroup + "/cgroup.procs", pids);
+  }
+  std::string ContainerOf(const std::string& uid) {
+    for (const auto& container : node.runtime.Containers())
+      if (container.labels.at(std::string(kube::kPodUidLabel)) == uid) return container.id.str();
+    return "";
+  }
+  void RunOut() {
+    Write("/proc/loadavg", "0.1 0.1 0.1 1/950 77\n");
+    node.all.Advance(10s);
+  }
+};
+
+TEST_F(KernelFigures, ThePodWithMostProcessesEnds) {
+  Add({.uid = "few"});
+  Add({.uid = "many"});
+  Add({.uid = "most", .priority = 1});
+  ShowCgroups();
+  SetProcesses("/kubepods/podfew/c", 3);
+  SetProcesses("/kubepods/burstable/podmany/c/below", 600);
+  SetProcesses("/kubepods/podmost/c", 900);
+  Start();
+  node.failing = "ListContainers";  // it may be short of them, too
+  RunOut();
+  ASSERT_THAT(Killed(), ElementsAre("many"));
+  EXPECT_EQ(node.kills.kills[0].message(),
+            "The node was low on resource: pids. Threshold quantity: 100, available: 50. ");
+  EXPECT_TRUE(HasCondition("PIDPressure"));
+}
+
+TEST_F(KernelFigures, WithoutCgroupsOfPodsThoseOfTheirContainersCount) {
+  Add({.uid = "few"});
+  Add({.uid = "many"});
+  ShowCgroups();
+  SetProcesses("/k8s.io/" + ContainerOf("few"), 3);
+  SetProcesses("/k8s.io/" + ContainerOf("many"), 600);
+  Start();
+  node.failing = "ListContainers";
+  RunOut();
+  EXPECT_THAT(Killed(), IsEmpty()) << "nobody knows whose they are";
+  node.failing.clear();
+  node.all.Advance(10s);
+  EXPECT_THAT(Killed(), ElementsAre("many"));
+}
+
+TEST_F(KernelFigures, WhereNoCgroupIsToBeSeenTheLowestPriorityEnds) {
+  Add({.uid = "high", .priority = 5});
+  Add({.uid = "low"});
+  Start();
+  RunOut();
+  EXPECT_THAT(Killed(), ElementsAre("low"));
+}
+
+TEST_F(KernelFigures, WhenAllPodsTogetherReachTheirLimitTheWorstOfThemEnds) {
+  node.config.eviction_hard = {{"memory.available", "100Mi"}};
+  node.config.pods_cgroup = "/kubepods";
+  Add({.uid = "less", .memory = 10 * kMebi});
+  Add({.uid = "more", .memory = 20 * kMebi});
+  ShowCgroups();
+  Write("/sys/fs/cgroup/kubepods/memory.max", fmt::format("{}\n", 400 * kMebi));
+  Write("/sys/fs/cgroup/kubepods/memory.current", fmt::format("{}\n", 250 * kMebi));
+  Start();
+  EXPECT_THAT(Killed(), IsEmpty());
+  Write("/sys/fs/cgroup/kubepods/memory.current", fmt::format("{}\n", 350 * kMebi));
+  node.all.Advance(10s);
+  ASSERT_THAT(Killed(), ElementsAre("more"));
+  EXPECT_THAT(node.kills.kills[0].message(),
+              HasSubstr("The node was low on resource: memory. Threshold quantity: 100Mi, "
+                        "available: 50Mi. "));
+  EXPECT_TRUE(HasCondition("MemoryPressure"));
+  EXPECT_THAT(Metrics(), HasSubstr("{eviction_signal=\"allocatableMemory.available\"} 1"));
+}
+
 TEST_F(Eviction, WhatNobodyUsesGoesBeforeAnyPod) {
   Add({.uid = "a"});
   node.runtime.AddImage("unused");
@@ -249,10 +340,36 @@ TEST_F(Eviction, WhatNobodyUsesGoesBeforeAnyPod) {
   EXPECT_THAT(Killed(), IsEmpty());
 }
 
+TEST_F(Eviction, SoDoesWhatFinishedPodsLeftInTheRuntime) {
+  Add({.uid = "runs"});
+  Add({.uid = "done"});
+  const Deadline deadline = After(node.clock, 1min);
+  for (const auto& container : node.runtime.Containers()) {
+    if (container.labels.at(std::string(kube::kPodUidLabel)) != "done") continue;
+    ASSERT_TRUE(node.runtime.StopContainer(container.id, 0, deadline).ok());
+    ASSERT_TRUE(node.runtime.StopPodSandbox(container.sandbox_id, deadline).ok());
+  }
+  PutWorker("done", v1::FINISHED, false);
+  const std::string logs = node.config.pod_logs_dir + "/default_done_done";
+  ASSERT_TRUE(node.files.Replace(logs + "/app/0.log", "x", {}).ok());
+  node.config.sandbox_image = "pause";
+  on_call = [this](std::string_view method) {
+    if (method == "RemoveContainer") node.files.SetUsage("/kubelet", {100, 60, 100, 50});
+  };
+  Start();
+  ASSERT_EQ(node.runtime.Containers().size(), 2U) << "while there is room it keeps its newest";
+  node.files.SetUsage("/kubelet", {100, 5, 100, 50});
+  node.all.Advance(20s);
+  EXPECT_EQ(node.runtime.Containers().size(), 1U);
+  EXPECT_EQ(node.runtime.Sandboxes().size(), 1U);
+  EXPECT_TRUE(node.Exists(logs));
+  EXPECT_THAT(Killed(), IsEmpty());
+}
+
 TEST_F(Eviction, WhenThatIsNotEnoughThePodThatFillsTheDiskEnds) {
   Add({.uid = "a"});
   Add({.uid = "b"});
-  node.disk.trees["/kubelet/pods/b"] = {50 * kMi, 10};
+  node.disk.trees["/kubelet/pods/b"] = {50 * kMebi, 10};
   Start();
   node.files.SetUsage("/kubelet", {100, 5, 100, 50});
   node.all.Advance(20s);
@@ -266,11 +383,11 @@ TEST_F(Eviction, PodsAboveTheirOwnLimitsEndInOnePass) {
   Add({.uid = "volume", .volume_limit = "1Mi"});
   Add({.uid = "storage", .storage_limit = "1Mi"});
   Add({.uid = "critical", .priority = 2'000'000'000, .volume_limit = "1Mi"});
-  node.disk.trees["/kubelet/pods/fine/volumes/kubernetes.io~empty-dir/tmp"] = {kMi, 1};
+  node.disk.trees["/kubelet/pods/fine/volumes/kubernetes.io~empty-dir/tmp"] = {kMebi, 1};
   for (const char* uid : {"volume", "critical"})
     node.disk.trees[fmt::format("/kubelet/pods/{}/volumes/kubernetes.io~empty-dir/tmp", uid)] = {
-        2 * kMi, 1};
-  node.disk.trees["/kubelet/pods/storage"] = {2 * kMi, 1};
+        2 * kMebi, 1};
+  node.disk.trees["/kubelet/pods/storage"] = {2 * kMebi, 1};
   Start();
   ASSERT_THAT(Killed(), testing::UnorderedElementsAre("volume", "storage"));
   for (const auto& kill : node.kills.kills) {
@@ -290,7 +407,7 @@ TEST_F(Eviction, PodsAboveTheirOwnLimitsEndInOnePass) {
 TEST_F(Eviction, WithoutTheIsolationOfLocalStorageNoLimitCounts) {
   node.config.local_storage_limits = false;
   Add({.uid = "volume", .volume_limit = "1Mi"});
-  node.disk.trees["/kubelet/pods/volume/volumes/kubernetes.io~empty-dir/tmp"] = {2 * kMi, 1};
+  node.disk.trees["/kubelet/pods/volume/volumes/kubernetes.io~empty-dir/tmp"] = {2 * kMebi, 1};
   Start();
   node.all.Advance(1min);
   EXPECT_THAT(Killed(), IsEmpty());
@@ -319,7 +436,7 @@ TEST_F(Eviction, NobodyEndsUnderAViewThatIsNotLive) {
 }
 
 TEST_F(Eviction, AKillIsRepeatedWhilePodWorkerIsAway) {
-  Add({.uid = "a", .memory = 20 * kMi});
+  Add({.uid = "a", .memory = 20 * kMebi});
   Add({.uid = "b"});
   Start();
   SetMemory(50);
@@ -334,6 +451,31 @@ TEST_F(Eviction, AKillIsRepeatedWhilePodWorkerIsAway) {
   EXPECT_EQ(CountEvents("Evicted"), 1);
 }
 
+TEST_F(Eviction, WhoRunsOnAfterItsTimeIsToldOnce) {
+  Add({.uid = "a"});
+  Start();
+  SetMemory(50);
+  node.all.Advance(10s);
+  ASSERT_EQ(CountEvents("Evicted"), 1);
+  PutWorker("a", v1::TERMINATING, true);
+  node.all.Advance(9s);
+  EXPECT_EQ(CountEvents("ExceededGracePeriod"), 0);
+  node.all.Advance(10s);
+  EXPECT_EQ(CountEvents("ExceededGracePeriod"), 1);
+}
+
+TEST_F(Eviction, WhoEndsInItsTimeIsNotToldSo) {
+  Add({.uid = "a"});
+  Start();
+  SetMemory(50);
+  node.all.Advance(10s);
+  ASSERT_EQ(CountEvents("Evicted"), 1);
+  PutWorker("a", v1::TERMINATED, true);
+  SetMemory(500);
+  node.all.Advance(1min);
+  EXPECT_EQ(CountEvents("ExceededGracePeriod"), 0);
+}
+
 TEST_F(Eviction, WhatIsRefusedIsNotAskedForAgainAtOnce) {
   Add({.uid = "a"});
   Start();
@@ -344,12 +486,88 @@ TEST_F(Eviction, WhatIsRefusedIsNotAskedForAgainAtOnce) {
   EXPECT_EQ(CountEvents("Evicted"), 0);
 }
 
+/// How the node comes to have too little of something, and how often it is looked at until a pod is
+/// told to go.
+struct Shortage {
+  const char* name;
+  std::string signal, value;  // of a threshold
+  Duration grace;             // of a soft one; 0: a hard one
+  int rounds;
+  void (*begin)(TestNode& node);
+};
+
+void StarveMemory(TestNode& node) {
+  const std::string text = "MemTotal: 1024000 kB\nActive(anon): 972800 kB\n";
+  ASSERT_TRUE(node.files.Replace("/proc/meminfo", text, {}).ok());
+}
+void FillDisk(TestNode& node) { node.files.SetUsage("/kubelet", {100, 5, 100, 50}); }
+void SetProcesses(TestNode& node, int count) {
+  for (const char* limit : {"/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"})
+    ASSERT_TRUE(node.files.Replace(limit, "1000\n", {}).ok());
+  const std::string load = fmt::format("0.20 0.18 0.12 1/{} 11206\n", count);
+  ASSERT_TRUE(node.files.Replace("/proc/loadavg", load, {}).ok());
+}
+void StarveProcesses(TestNode& node) { SetProcesses(node, 995); }
+
+const Shortage kShortages[] = {
+    {"memory", "memory.available", "100Mi", 0s, 1, &StarveMemory},
+    {"memory_below_a_soft_threshold", "memory.available", "100Mi", 30s, 1, &StarveMemory},
+    {"process_ids", "pid.available", "10", 0s, 1, &StarveProcesses},
+    {"disk_after_images_went", "nodefs.available", "10%", 0s, 2, &FillDisk},
+};
+
+/// The shortage begins so many seconds after a regular round.
+class RoundsUntilAKill : public Eviction,
+                         public testing::WithParamInterface<std::tuple<Shortage, int>> {};
+
+TEST_P(RoundsUntilAKill, AreTwoAtMost) {
+  const auto& [shortage, second] = GetParam();
+  node.config.eviction_hard = {{shortage.signal, shortage.value}};
+  if (shortage.grace > 0s) {
+    node.config.eviction_soft.swap(node.config.eviction_hard);
+    node.config.eviction_soft_grace = {{shortage.signal, shortage.grace}};
+  }
+  node.config.image_min_age = 0s;
+  node.config.sandbox_image = "pause";
+  node.runtime.AddImage("unused");
+  SetProcesses(node, 80);
+  Add({.uid = "a"});
+  Start();
+  // A look is what asks the runtime for its disk on the strand of the signals.
+  std::string strand;
+  int rounds = 0;
+  node.all.SetBeforeStep([&](const exec::Scheduler::Step& step) { strand = step.strand; });
+  on_call = [&](std::string_view method) {
+    if (method == "ImageFsInfo" && strand.ends_with("pressure")) ++rounds;
+  };
+  node.all.Advance(std::chrono::seconds{second});
+  shortage.begin(node);
+  node.all.Advance(shortage.grace);
+  ASSERT_THAT(Killed(), IsEmpty());
+  rounds = 0;
+  const Clock::Time due = node.clock.Now();
+  while (Killed().empty() && node.clock.Now() - due < 1min) node.all.Advance(100ms);
+  ASSERT_THAT(Killed(), ElementsAre("a"));
+  EXPECT_EQ(rounds, shortage.rounds);
+  EXPECT_LE(rounds, 2);
+  EXPECT_LE(node.clock.Now() - due, kPressurePeriod + 100ms);
+  EXPECT_EQ(calls["RemoveImage"], shortage.rounds - 1)
+      << "the round between them freed what it can";
+}
+
+INSTANTIATE_TEST_SUITE_P(Eviction, RoundsUntilAKill,
+                         testing::Combine(testing::ValuesIn(kShortages), testing::Values(1, 5, 9)),
+                         [](const auto& of) {
+                           return fmt::format("{}_{}s", std::get<0>(of.param).name,
+                                              std::get<1>(of.param));
+                         });
+
 class KilledAt : public Eviction, public testing::WithParamInterface<const char*> {};
 
 /// Whoever dies in between, one pod ends: the one that was chosen first.
 TEST_P(KilledAt, AnEffectOnePodEnds) {
-  Add({.uid = "a", .memory = 20 * kMi});
-  Add({.uid = "b", .memory = 10 * kMi});
+  Add({.uid = "a", .memory = 20 * kMebi});
+  Add({.uid = "b", .memory = 10 * kMebi});
   Start();
   FailPoints points(
       {.crash = [] { throw exec::Scheduler::CrashedHere{}; }, .delay = [](int64_t) {}});

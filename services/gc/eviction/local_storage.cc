@@ -26,13 +26,15 @@ std::optional<Quantity> StorageIn(const StatusOr<kube::Resources>& limits) {
   return found->second;
 }
 
-bool Above(int64_t used, const Quantity& limit) { return Quantity::FromInt(used) > limit; }
+bool Above(const DiskFigures& used, const Quantity& limit) {
+  return used.more || Quantity::FromInt(used.bytes) > limit;
+}
 
 std::optional<Exceeded> OfVolumes(const kube::Pod& pod, const PodUsage& usage) {
   for (const auto& volume : pod.spec().volumes()) {
     const auto limit = SizeLimit(volume);
-    const auto used = usage.volume_bytes.find(volume.name());
-    if (!limit || used == usage.volume_bytes.end() || !Above(used->second, *limit)) continue;
+    const auto used = usage.limited_volumes.find(volume.name());
+    if (!limit || used == usage.limited_volumes.end() || !Above(used->second, *limit)) continue;
     return Exceeded{"emptydirfs.limit",
                     fmt::format("Usage of EmptyDir volume \"{}\" exceeds the limit \"{}\". ",
                                 volume.name(), limit->ToString())};
@@ -42,7 +44,7 @@ std::optional<Exceeded> OfVolumes(const kube::Pod& pod, const PodUsage& usage) {
 
 std::optional<Exceeded> OfPod(const kube::Pod& pod, const PodUsage& usage) {
   const auto limit = StorageIn(kube::PodLimits(pod));
-  if (!limit || !Above(usage.disk(true, true).bytes, *limit)) return std::nullopt;
+  if (!limit || !Above(usage.disk(true, true), *limit)) return std::nullopt;
   return Exceeded{
       "ephemeralpodfs.limit",
       fmt::format("Pod ephemeral local storage usage exceeds the total limit of containers {}. ",
@@ -55,8 +57,9 @@ std::optional<Exceeded> OfContainers(const kube::Pod& pod, const PodUsage& usage
     const auto limit = StorageIn(kube::LimitsOf(container.resources()));
     const auto measured = usage.containers.find(container.name());
     if (!limit || measured == usage.containers.end()) continue;
-    const int64_t layer = own_image_fs ? 0 : measured->second.layer.bytes;
-    if (!Above(measured->second.logs.bytes + layer, *limit)) continue;
+    DiskFigures used = measured->second.logs;
+    if (!own_image_fs) used += measured->second.layer;
+    if (!Above(used, *limit)) continue;
     return Exceeded{"ephemeralcontainerfs.limit",
                     fmt::format("Container {} exceeded its local ephemeral storage limit \"{}\". ",
                                 container.name(), limit->ToString())};

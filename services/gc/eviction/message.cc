@@ -22,6 +22,26 @@ std::optional<int64_t> UsedBy(Starved resource, const ContainerUsage& usage, con
   return std::nullopt;
 }
 
+std::string LargerConsumption(const std::string& who, int64_t used, const Quantity& request,
+                              Starved resource) {
+  const Quantity amount = Quantity::FromInt(used, Quantity::Format::kBinary);
+  if (amount <= request) return "";
+  return fmt::format("{} was using {}, request is {}, has larger consumption of {}. ", who,
+                     amount.ToString(), request.ToString(), NameOf(resource));
+}
+
+/// Of a pod with resources of its own that uses more than it requests; else empty.
+std::string PodPart(const Candidate& victim, Starved resource) {
+  if (!HasPodLevelResources(*victim.pod)) return "";
+  const bool memory = resource == Starved::kMemory && victim.usage.has_memory;
+  const bool storage = resource == Starved::kStorage && victim.usage.has_disk;
+  if (!memory && !storage) return "";
+  return LargerConsumption(
+      "Pod " + victim.pod->metadata().name(),
+      memory ? victim.usage.memory_bytes() : victim.usage.disk(true, true).bytes,
+      RequestOf(*victim.pod, NameOf(resource)), resource);
+}
+
 /// Of one container that uses more than it requests; else empty.
 std::string ContainerPart(const kube::Container& container, Starved resource,
                           const PodUsage& usage) {
@@ -31,10 +51,7 @@ std::string ContainerPart(const kube::Container& container, Starved resource,
   if (!used) return "";
   const auto requests = kube::RequestsOf(container.resources());
   const Quantity request = requests.ok() ? kube::Of(*requests, NameOf(resource)) : Quantity();
-  const Quantity amount = Quantity::FromInt(*used, Quantity::Format::kBinary);
-  if (amount <= request) return "";
-  return fmt::format("Container {} was using {}, request is {}, has larger consumption of {}. ",
-                     container.name(), amount.ToString(), request.ToString(), NameOf(resource));
+  return LargerConsumption("Container " + container.name(), *used, request, resource);
 }
 
 }  // namespace
@@ -49,6 +66,7 @@ std::string EvictionMessage(const Threshold& threshold, const PressureSignal* si
       message += fmt::format("Threshold quantity: {}, available: {}. ", (*quantity)->ToString(),
                              Quantity::FromInt(signal->available, FormatOf(resource)).ToString());
   }
+  message += PodPart(victim, resource);
   for (const auto& container : victim.pod->spec().init_containers())
     message += ContainerPart(container, resource, victim.usage);
   for (const auto& container : victim.pod->spec().containers())

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
@@ -12,33 +13,34 @@ namespace {
 
 constexpr std::string_view kCriticalClasses[] = {"system-node-critical", "system-cluster-critical"};
 
+/// Of a tree that is too large to be counted.
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+
 /// Compared in order; the smaller goes first.
 using Keys = std::array<int64_t, 4>;
 
-int64_t RequestOf(const kube::Pod& pod, std::string_view resource) {
-  const auto requests = kube::PodRequests(pod);
-  return requests.ok() ? kube::Of(*requests, resource).Value() : 0;
-}
-
 Keys MemoryKeys(const Candidate& candidate) {
   if (!candidate.usage.has_memory) return {0, 0, 0, 0};
-  const int64_t over = candidate.usage.memory_bytes() - RequestOf(*candidate.pod, kube::kMemory);
+  const int64_t over =
+      candidate.usage.memory_bytes() - RequestOf(*candidate.pod, kube::kMemory).Value();
   return {1, over > 0 ? 0 : 1, candidate.pod->spec().priority(), -over};
 }
 
 Keys StorageKeys(const Candidate& candidate, DiskScope scope) {
   if (!candidate.usage.has_disk) return {0, 0, 0, 0};
-  const int64_t over = candidate.usage.disk(scope.layers, scope.rest).bytes -
-                       RequestOf(*candidate.pod, kube::kEphemeralStorage);
+  const DiskFigures used = candidate.usage.disk(scope.layers, scope.rest);
+  const int64_t over =
+      used.more ? kMost : used.bytes - RequestOf(*candidate.pod, kube::kEphemeralStorage).Value();
   return {1, over > 0 ? 0 : 1, candidate.pod->spec().priority(), -over};
 }
 
 /// Nobody requests inodes. What a pod requests of storage, in bytes, shields it nevertheless.
 Keys InodeKeys(const Candidate& candidate, DiskScope scope) {
   if (!candidate.usage.has_disk) return {0, 0, 0, 0};
-  const int64_t used = candidate.usage.disk(scope.layers, scope.rest).inodes;
-  const int64_t over = used - RequestOf(*candidate.pod, kube::kEphemeralStorage);
-  return {1, used > 0 ? 0 : 1, candidate.pod->spec().priority(), -over};
+  const DiskFigures used = candidate.usage.disk(scope.layers, scope.rest);
+  const int64_t over =
+      used.more ? kMost : used.inodes - RequestOf(*candidate.pod, kube::kEphemeralStorage).Value();
+  return {1, used.inodes > 0 ? 0 : 1, candidate.pod->spec().priority(), -over};
 }
 
 Keys PidKeys(const Candidate& candidate) {
@@ -57,6 +59,17 @@ Keys KeysOf(Starved resource, DiskScope scope, const Candidate& candidate) {
 }
 
 }  // namespace
+
+bool HasPodLevelResources(const kube::Pod& pod) {
+  const auto& resources = pod.spec().resources();
+  return resources.requests_size() > 0 || resources.limits_size() > 0;
+}
+
+kube::Quantity RequestOf(const kube::Pod& pod, std::string_view resource) {
+  if (resource == kube::kEphemeralStorage && HasPodLevelResources(pod)) return {};
+  const auto requests = kube::PodRequests(pod);
+  return requests.ok() ? kube::Of(*requests, resource) : kube::Quantity();
+}
 
 int64_t PodUsage::memory_bytes() const {
   int64_t sum = 0;

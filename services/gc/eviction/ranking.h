@@ -12,18 +12,22 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libs/kube/pod_types.h"
+#include "libs/kube/quantity.h"
 #include "services/gc/eviction/thresholds.h"
 
 namespace splitlet::gc {
 
 struct DiskFigures {
   int64_t bytes = 0, inodes = 0;
-  DiskFigures& operator+=(const DiskFigures& more) {
-    bytes += more.bytes;
-    inodes += more.inodes;
+  bool more = false;  // than is counted here, and than any limit or request
+  DiskFigures& operator+=(const DiskFigures& other) {
+    bytes += other.bytes;
+    inodes += other.inodes;
+    more = more || other.more;
     return *this;
   }
   bool operator==(const DiskFigures&) const = default;
@@ -40,7 +44,7 @@ struct PodUsage {
   bool has_memory = false, has_disk = false;
   std::optional<int64_t> processes;
   DiskFigures volumes;  // local ones, and the other files of the pod's directory
-  std::map<std::string, int64_t> volume_bytes;  // of those with a limit, by name
+  std::map<std::string, DiskFigures> limited_volumes;  // those with a limit, by name
 
   int64_t memory_bytes() const;
   /// `layers`: with what containers wrote into their root file systems; `rest`: logs and volumes.
@@ -53,6 +57,12 @@ struct Candidate {
   std::shared_ptr<const kube::Pod> pod;
   PodUsage usage;
 };
+
+/// It says for all its containers together what it requests, or may use.
+bool HasPodLevelResources(const kube::Pod& pod);
+/// What counts against its use. Of a pod with resources of its own the requests of its containers
+/// do not count for storage, which it cannot request itself.
+kube::Quantity RequestOf(const kube::Pod& pod, std::string_view resource);
 
 /// Which of a pod's files a signal is about.
 struct DiskScope {

@@ -16,11 +16,6 @@ int64_t AmountOf(const std::string& value, int64_t capacity) {
   return amount.ok() && *amount ? (*amount)->Value() : 0;
 }
 
-const PressureSignal* Find(const std::vector<PressureSignal>& signals, const std::string& name) {
-  const auto found = std::ranges::find(signals, name, &PressureSignal::name);
-  return found == signals.end() ? nullptr : &*found;
-}
-
 std::string Lookup(const std::map<std::string, std::string>& map, const std::string& key) {
   const auto found = map.find(key);
   return found == map.end() ? std::string() : found->second;
@@ -33,6 +28,13 @@ std::vector<Threshold> ThresholdsOf(const GcConfig& config) {
   for (const auto& [signal, value] : config.eviction_hard)
     thresholds.push_back(
         {signal, value, Duration{0}, Lookup(config.eviction_minimum_reclaim, signal)});
+  // One that the file names itself stands.
+  const auto memory = config.eviction_hard.find("memory.available");
+  const std::string pods_memory(kPodsMemorySignal);
+  if (!config.pods_cgroup.empty() && memory != config.eviction_hard.end() &&
+      !config.eviction_hard.contains(pods_memory))
+    thresholds.push_back({pods_memory, memory->second, Duration{0},
+                          Lookup(config.eviction_minimum_reclaim, memory->first)});
   for (const auto& [signal, value] : config.eviction_soft) {
     const auto grace = config.eviction_soft_grace.find(signal);
     if (grace == config.eviction_soft_grace.end()) continue;  // refused with the configuration
@@ -56,7 +58,7 @@ bool IsMet(const Threshold& threshold, const PressureSignal& signal, Counted cou
 
 bool AnyMet(const std::vector<Threshold>& thresholds, const std::vector<PressureSignal>& signals) {
   return std::ranges::any_of(thresholds, [&](const Threshold& threshold) {
-    const PressureSignal* signal = Find(signals, threshold.signal);
+    const PressureSignal* signal = FindSignal(signals, threshold.signal);
     return signal != nullptr && IsMet(threshold, *signal, Counted::kValueAndReclaim);
   });
 }
@@ -66,7 +68,7 @@ Judged Judge(const std::vector<Threshold>& thresholds, const std::vector<Pressur
   Judged judged;
   MetStates next;
   for (const auto& threshold : thresholds) {
-    const PressureSignal* signal = Find(signals, threshold.signal);
+    const PressureSignal* signal = FindSignal(signals, threshold.signal);
     if (signal == nullptr) continue;
     const std::string key = KeyOf(threshold);
     const auto before = states.find(key);
@@ -86,8 +88,14 @@ Judged Judge(const std::vector<Threshold>& thresholds, const std::vector<Pressur
   return judged;
 }
 
+const PressureSignal* FindSignal(const std::vector<PressureSignal>& signals,
+                                 const std::string& name) {
+  const auto found = std::ranges::find(signals, name, &PressureSignal::name);
+  return found == signals.end() ? nullptr : &*found;
+}
+
 std::optional<Starved> StarvedBy(const std::string& signal) {
-  if (signal == "memory.available") return Starved::kMemory;
+  if (signal == "memory.available" || signal == kPodsMemorySignal) return Starved::kMemory;
   if (signal == "pid.available") return Starved::kPids;
   if (signal.ends_with("fs.available")) return Starved::kStorage;
   if (signal.ends_with("fs.inodesFree")) return Starved::kInodes;

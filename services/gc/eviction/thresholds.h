@@ -27,7 +27,8 @@ struct Threshold {
   bool operator==(const Threshold&) const = default;
 };
 
-/// Hard ones first, each by signal.
+/// Hard ones first, each by signal. Where pods are limited to what is allocatable, the hard one of
+/// memory.available counts for what is left of that, too.
 std::vector<Threshold> ThresholdsOf(const GcConfig& config);
 /// "memory.available", "memory.available/soft": for what is remembered.
 std::string KeyOf(const Threshold& threshold);
@@ -54,6 +55,10 @@ struct Judged {
 /// A threshold whose signal could not be read is not met: nothing is done about what is not known.
 Judged Judge(const std::vector<Threshold>& thresholds, const std::vector<PressureSignal>& signals,
              MetStates& states, Clock::Time now);
+
+/// Null: it is none of them.
+const PressureSignal* FindSignal(const std::vector<PressureSignal>& signals,
+                                 const std::string& name);
 
 /// What a signal is about, by the name that events and messages use.
 enum class Starved { kMemory, kStorage, kInodes, kPids };

@@ -7,7 +7,9 @@
 #include <sys/syscall.h>
 
 #include <cerrno>
-#include <set>
+#include <climits>
+#include <cmath>
+#include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,78 +19,167 @@
 namespace splitlet::gc {
 namespace {
 
-constexpr size_t kMaxEntries = 5'000'000;
 constexpr int64_t kBlockBytes = 512;
+constexpr const char* kTop = ".";
 
+struct CloseDir {
+  void operator()(DIR* dir) const { ::closedir(dir); }
+};
+using Dir = std::unique_ptr<DIR, CloseDir>;
+
+/// A descriptor that no mount was crossed for: whoever serves one that is mounted here is not
+/// asked, and may not answer.
+fs::Fd OpenBelow(int at, const char* path, uint64_t flags) {
+  open_how how{};
+  how.flags = flags | O_CLOEXEC | O_NOFOLLOW;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
+  return fs::Fd(static_cast<int>(::syscall(SYS_openat2, at, path, &how, sizeof(how))));
+}
+
+/// The node lacks something, not the tree.
+bool IsLack(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
+
+/// The way from the top to the directory that is read. What lies beside it is still unread in its
+/// parents, so that memory grows with the depth alone, and that ends with the length of a path.
 class Walk {
  public:
-  explicit Walk(fs::Fd top) : top_(std::move(top)) { waiting_.emplace_back("."); }
+  Walk(fs::Fd top, const TreeLimits& limits) : top_(std::move(top)), limits_(limits) {}
 
   StatusOr<DiskFigures> Run() {
-    while (!waiting_.empty()) {
-      const std::string directory = std::move(waiting_.back());
-      waiting_.pop_back();
-      RETURN_IF_ERROR(Enter(directory), "directory");
-    }
+    RETURN_IF_ERROR(Enter(top_.get(), kTop), "top");
+    while (!levels_.empty() && !sum_.more) RETURN_IF_ERROR(Step(), "read");
+    sum_.inodes += std::llround(shares_);
     return sum_;
   }
 
  private:
-  struct CloseDir {
-    void operator()(DIR* dir) const { ::closedir(dir); }
+  struct Level {
+    Dir dir;      // none: closed, as it is one of the outer ones
+    long at = 0;  // where a closed one goes on
+    std::pair<uint64_t, uint64_t> id;
+    size_t parent_length = 0;  // of path_
   };
 
-  Status Enter(const std::string& directory) {
-    open_how how{};
-    how.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
-    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
-    fs::Fd fd(
-        static_cast<int>(::syscall(SYS_openat2, top_.get(), directory.c_str(), &how, sizeof(how))));
-    if (!fd.ok()) return OkStatus();  // gone, a link by now, a mount, or too deep
-    const std::unique_ptr<DIR, CloseDir> open(::fdopendir(fd.get()));
-    if (open == nullptr) return ErrnoStatus(errno);
-    const int at = fd.Release();
-    while (const dirent* entry = ::readdir(open.get())) {
-      const std::string_view name = entry->d_name;
-      if (name == "." || name == "..") continue;
-      RETURN_IF_ERROR(Count(at, directory, entry->d_name), "entry");
+  Status Step() {
+    Level& level = levels_.back();
+    if (level.dir == nullptr) {
+      ASSIGN_OR_RETURN(const bool same, Reopen(level), "open again");
+      if (!same) return Leave();  // what it still holds is where nobody looks, or elsewhere
     }
+    errno = 0;
+    const dirent* entry = ::readdir(level.dir.get());
+    if (entry == nullptr) return errno != 0 ? ErrnoStatus(errno) : Leave();
+    const std::string_view name = entry->d_name;
+    return name == "." || name == ".." ? OkStatus() : Count(::dirfd(level.dir.get()), *entry);
+  }
+
+  Status Leave() {
+    path_.resize(levels_.back().parent_length);
+    levels_.pop_back();
     return OkStatus();
   }
 
-  Status Count(int at, const std::string& directory, const char* name) {
-    if (++entries_ > kMaxEntries)
-      return ResourceExhausted("more than {} files are not counted", kMaxEntries);
-    struct stat found {};
-    if (::fstatat(at, name, &found, AT_SYMLINK_NOFOLLOW) != 0) return OkStatus();
-    if (S_ISDIR(found.st_mode)) {
-      waiting_.push_back(directory + "/" + name);
-    } else if (found.st_nlink > 1 && !linked_.emplace(found.st_dev, found.st_ino).second) {
+  Status Enter(int parent, const char* name) {
+    const size_t length = path_.size();
+    if (length + 1 + std::string_view(name).size() >= PATH_MAX) {
+      sum_.more = true;
       return OkStatus();
     }
+    fs::Fd fd = OpenBelow(parent, name, O_RDONLY | O_DIRECTORY);
+    if (!fd.ok()) return IsLack(errno) ? ErrnoStatus(errno) : OkStatus();  // gone, or a mount
+    struct stat found {};
+    if (::fstat(fd.get(), &found) != 0) return ErrnoStatus(errno);
+    Dir dir(::fdopendir(fd.get()));
+    if (dir == nullptr) return ErrnoStatus(errno);
+    fd.Release();
     sum_ += {found.st_blocks * kBlockBytes, 1};
+    if (length > 0) path_ += '/';
+    path_ += name;
+    levels_.push_back({std::move(dir), 0, {found.st_dev, found.st_ino}, length});
+    if (levels_.size() > limits_.open) Close(levels_[levels_.size() - 1 - limits_.open]);
     return OkStatus();
+  }
+
+  static void Close(Level& level) {
+    if (level.dir == nullptr) return;
+    level.at = ::telldir(level.dir.get());
+    level.dir = nullptr;
+  }
+
+  /// False: another directory is there by now, or none.
+  StatusOr<bool> Reopen(Level& level) {
+    fs::Fd fd = OpenBelow(top_.get(), path_.c_str(), O_RDONLY | O_DIRECTORY);
+    if (!fd.ok() && IsLack(errno)) return ErrnoStatus(errno);
+    struct stat found {};
+    if (!fd.ok() || ::fstat(fd.get(), &found) != 0) return false;
+    if (level.id != std::pair<uint64_t, uint64_t>{found.st_dev, found.st_ino}) return false;
+    level.dir = Dir(::fdopendir(fd.get()));
+    if (level.dir == nullptr) return ErrnoStatus(errno);
+    fd.Release();
+    ::seekdir(level.dir.get(), level.at);
+    return true;
+  }
+
+  /// Directories count when they are entered.
+  Status Count(int at, const dirent& entry) {
+    if (++entries_ > limits_.entries) {
+      sum_.more = true;
+      return OkStatus();
+    }
+    if (entry.d_type == DT_DIR) return Enter(at, entry.d_name);
+    const fs::Fd file = OpenBelow(at, entry.d_name, O_PATH);
+    if (!file.ok()) return IsLack(errno) ? ErrnoStatus(errno) : OkStatus();
+    struct stat found {};
+    if (::fstat(file.get(), &found) != 0) return OkStatus();
+    // Of a file system that does not tell in its entries.
+    if (S_ISDIR(found.st_mode)) return Enter(at, entry.d_name);
+    CountFile(found);
+    return OkStatus();
+  }
+
+  /// Those with many names count with the first of them. More than are remembered count with each
+  /// name for its share.
+  void CountFile(const struct stat& found) {
+    DiskFigures own{found.st_blocks * kBlockBytes, 1};
+    if (found.st_nlink > 1) {
+      const std::pair<uint64_t, uint64_t> id{found.st_dev, found.st_ino};
+      if (const auto known = linked_.find(id); known != linked_.end()) {
+        if (--known->second == 0) linked_.erase(known);
+        return;
+      }
+      full_ = full_ || linked_.size() >= limits_.linked;
+      if (full_) {
+        shares_ += 1.0 / static_cast<double>(found.st_nlink);
+        own = {own.bytes / static_cast<int64_t>(found.st_nlink), 0};
+      } else {
+        linked_.emplace(id, found.st_nlink - 1);
+      }
+    }
+    sum_ += own;
   }
 
   fs::Fd top_;
-  std::vector<std::string> waiting_;  // below the top
-  std::set<std::pair<uint64_t, uint64_t>> linked_;
+  const TreeLimits limits_;
+  std::vector<Level> levels_;                                 // outermost first
+  std::string path_;                                          // of the innermost, below the top
+  std::map<std::pair<uint64_t, uint64_t>, uint64_t> linked_;  // names that are still to come
+  bool full_ = false;
+  double shares_ = 0;
   size_t entries_ = 0;
   DiskFigures sum_;
 };
 
 class RealTreeMeter final : public TreeMeter {
  public:
+  explicit RealTreeMeter(const TreeLimits& limits) : limits_(limits) {}
+
   StatusOr<DiskFigures> Measure(const std::string& path) override {
     fs::Fd top(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
     if (!top.ok()) {
       if (errno == ENOENT) return DiskFigures{};
       return ErrnoStatus(errno);
     }
-    struct stat found {};
-    if (::fstat(top.get(), &found) != 0) return ErrnoStatus(errno);
-    ASSIGN_OR_RETURN(DiskFigures sum, Walk(std::move(top)).Run(), "measure {}", path);
-    return sum += {found.st_blocks * kBlockBytes, 1};
+    return Annotate(Walk(std::move(top), limits_).Run(), fmt::format("measure {}", path));
   }
 
   StatusOr<uint64_t> DeviceOf(const std::string& path) override {
@@ -96,10 +187,15 @@ class RealTreeMeter final : public TreeMeter {
     if (::stat(path.c_str(), &found) != 0) return ErrnoStatus(errno);
     return found.st_dev;
   }
+
+ private:
+  const TreeLimits limits_;
 };
 
 }  // namespace
 
-std::unique_ptr<TreeMeter> MakeTreeMeter() { return std::make_unique<RealTreeMeter>(); }
+std::unique_ptr<TreeMeter> MakeTreeMeter(const TreeLimits& limits) {
+  return std::make_unique<RealTreeMeter>(limits);
+}
 
 }  // namespace splitlet::gc

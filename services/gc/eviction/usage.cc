@@ -4,6 +4,8 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/node/pod_place.h"
+#include "services/gc/stats/cgroup_usage.h"
+#include "services/gc/stats/kernel_files.h"
 
 namespace splitlet::gc {
 namespace {
@@ -38,6 +40,51 @@ StatusOr<std::vector<Measured>> ReadContainers(const UsageSources& from) {
   return measured;
 }
 
+/// Ids of containers that run, by UID of their pods.
+using Running = std::map<std::string, std::vector<std::string>>;
+
+StatusOr<Running> ListRunning(const UsageSources& from) {
+  ASSIGN_OR_RETURN(const auto listed, from.reader.ListContainers({}, After(from.clock, kCallLimit)),
+                   "list containers");
+  Running running;
+  for (const auto& container : listed) {
+    const auto uid = container.labels.find(std::string(kube::kPodUidLabel));
+    if (container.state != cri::ContainerState::kRunning || uid == container.labels.end()) continue;
+    running[uid->second].push_back(container.id.str());
+  }
+  return running;
+}
+
+/// Of pods that have a cgroup of their own the runtime need not answer: it may be short of process
+/// ids itself.
+Status CountProcessesOf(const UsageSources& from, const std::vector<UsageWish>& wishes,
+                        Usages& usages) {
+  const auto layout = cgroup::ParseLayout(ReadOrEmpty(from.files, "/proc/self/mountinfo"));
+  if (!layout.ok()) return OkStatus();  // cgroups are not to be seen from here
+  const auto running = ListRunning(from);
+  std::set<std::string> ids;
+  if (running.ok())
+    for (const auto& [uid, own] : *running) ids.insert(own.begin(), own.end());
+  const CgroupTree tree = FindCgroups(from.files, *layout, ids);
+  const auto add = [&](const std::string& path, std::optional<int64_t>& sum) {
+    if (const auto count = CountProcesses(from.files, *layout, path))
+      sum = sum.value_or(0) + *count;
+  };
+  for (const auto& wish : wishes) {
+    auto& processes = usages[wish.uid].processes;
+    if (const auto pod = tree.by_uid.find(wish.uid); pod != tree.by_uid.end()) {
+      add(pod->second, processes);
+      continue;
+    }
+    RETURN_IF_ERROR(running, "runtime");
+    const auto own = running->find(wish.uid);
+    if (own == running->end()) continue;
+    for (const std::string& id : own->second)
+      if (const auto at = tree.by_id.find(id); at != tree.by_id.end()) add(at->second, processes);
+  }
+  return OkStatus();
+}
+
 /// Logs of its containers, and everything in its directory that nothing is mounted on.
 Status MeasureDisk(const UsageSources& from, const UsageWish& wish, const GcConfig& config,
                    PodUsage& usage) {
@@ -61,7 +108,7 @@ void MeasureVolumes(const UsageSources& from, const UsageWish& wish, const GcCon
   if (!place.ok()) return;
   for (const auto& name : wish.volumes) {
     const auto used = from.meter.Measure(place->path + "/volumes/kubernetes.io~empty-dir/" + name);
-    if (used.ok()) usage.volume_bytes[name] = used->bytes;
+    if (used.ok()) usage.limited_volumes[name] = *used;
   }
 }
 
@@ -70,11 +117,13 @@ void MeasureVolumes(const UsageSources& from, const UsageWish& wish, const GcCon
 StatusOr<Usages> ReadUsage(const UsageSources& from, const std::vector<UsageWish>& wishes,
                            const GcConfig& config) {
   Usages usages;
-  bool ask = false;
+  bool ask = false, processes = false;
   for (const auto& wish : wishes) {
     usages[wish.uid];
     ask = ask || wish.from_runtime();
+    processes = processes || wish.processes;
   }
+  if (processes) RETURN_IF_ERROR(CountProcessesOf(from, wishes, usages), "processes");
   if (ask) {
     ASSIGN_OR_RETURN(const auto measured, ReadContainers(from), "runtime");
     for (const auto& container : measured) {

@@ -1,9 +1,9 @@
 #pragma once
 
-/// What pods use of memory and local storage, measured when somebody has to know.
+/// What pods use of memory, local storage and process ids, measured when somebody has to know.
 /// Threads: a strand; calls block on runtime and disk.
 /// Errors: the runtime's; a tree that cannot be measured leaves its pod without figures of the
-/// disk.
+/// disk, one without a cgroup that is to be seen here without its processes.
 /// Source: docs/behaviour/eviction.md, "Figures".
 
 #include <map>
@@ -31,7 +31,7 @@ struct UsageSources {
 struct UsageWish {
   std::string uid;
   std::shared_ptr<const kube::Pod> pod;
-  bool memory = false, disk = false;
+  bool memory = false, disk = false, processes = false;
   std::set<std::string> volumes;  // emptyDirs, by name
   bool from_runtime() const { return memory || disk; }
 };

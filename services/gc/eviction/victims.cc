@@ -15,7 +15,8 @@
 namespace splitlet::gc {
 namespace {
 
-constexpr const char* kStrand = "eviction.victims";
+constexpr const char* kVictimStrand = "eviction.victims";
+constexpr Duration kLeastKillWait = std::chrono::seconds{10};  // what a kubelet waits at least
 
 v1::KillPodRequest RequestOf(const Victim& victim) {
   v1::KillPodRequest request;
@@ -89,7 +90,7 @@ Victims::Victims(Deps deps, const GcConfig& config)
       facts_(deps_.files, deps_.clock, {.directory = config.victims_dir, .this_boot_only = true}) {}
 
 void Victims::Start() {
-  deps_.strands.Run(kStrand, [this] {
+  deps_.strands.Run(kVictimStrand, [this] {
     auto facts = facts_.ReadAll();
     deps_.loop.Post([this, facts = std::move(facts)] { OnRead(facts); });
   });
@@ -136,7 +137,7 @@ void Victims::Add(Victim victim) {
 }
 
 void Victims::Save(const std::string& uid) {
-  deps_.strands.Run(kStrand, [this, uid, victim = victims_.at(uid).victim] {
+  deps_.strands.Run(kVictimStrand, [this, uid, victim = victims_.at(uid).victim] {
     const Status saved = SaveVictim(facts_, victim);
     deps_.loop.Post([this, uid, saved] {
       if (!victims_.contains(uid)) return;
@@ -151,7 +152,7 @@ void Victims::Save(const std::string& uid) {
 void Victims::Kill(const std::string& uid) {
   const auto flight = victims_.find(uid);
   if (flight == victims_.end() || flight->second.accepted) return;
-  deps_.strands.Run(kStrand, [this, uid, victim = flight->second.victim] {
+  deps_.strands.Run(kVictimStrand, [this, uid, victim = flight->second.victim] {
     const Status killed = KillVictim(deps_.pod_worker, victim, After(deps_.clock, kKillLimit));
     deps_.loop.Post([this, uid, killed] { OnKilled(uid, killed); });
   });
@@ -182,6 +183,7 @@ void Victims::OnKilled(const std::string& uid, const Status& status) {
                        .name_space = victim.name_space,
                        .name = victim.name,
                        .uid = uid});
+  TellLate(victim);
   OnWorkers();
 }
 
@@ -190,6 +192,21 @@ void Victims::OnWorkers() {
   for (const auto& [uid, flight] : victims_)
     if (flight.accepted && deps_.pods.IsGone(uid, flight.victim.incarnation)) gone.push_back(uid);
   for (const auto& uid : gone) Drop(uid, Then::kLookAgain);
+}
+
+void Victims::TellLate(const Victim& victim) {
+  const Duration wait =
+      std::max<Duration>(kLeastKillWait, std::chrono::seconds(victim.grace_seconds) * 3 / 2);
+  deps_.loop.RunAfter(wait, [this, victim] {
+    if (!deps_.pods.HasContainers(victim.uid, victim.incarnation)) return;
+    deps_.events.Record(
+        {.warning = true,
+         .reason = "ExceededGracePeriod",
+         .message = "Container runtime did not kill the pod within specified grace period.",
+         .name_space = victim.name_space,
+         .name = victim.name,
+         .uid = victim.uid});
+  });
 }
 
 /// From when it was chosen, whoever died since.
@@ -212,7 +229,7 @@ void Victims::Drop(const std::string& uid, Then then) {
 }
 
 void Victims::Forget(const std::string& uid) {
-  deps_.strands.Run(kStrand, [this, uid] {
+  deps_.strands.Run(kVictimStrand, [this, uid] {
     const Status forgotten = facts_.Forget(bus::KeyOf(uid));
     deps_.loop.Post([this, forgotten] { deps_.log.LogIfError(forgotten, "forget a victim"); });
   });

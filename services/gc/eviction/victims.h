@@ -75,6 +75,8 @@ class Victims {
   void Kill(const std::string& uid);
   void OnKilled(const std::string& uid, const Status& status);
   void WaitFor(const std::string& uid);
+  /// The event of a pod whose containers run on after their time.
+  void TellLate(const Victim& victim);
   enum class Then { kLookAgain, kWait };  // what was refused is not asked for again at once
   void Drop(const std::string& uid, Then then);
   void Forget(const std::string& uid);

@@ -30,13 +30,20 @@ void ImageCollector::Collect(ImageOrder order, Finish finish) {
   });
 }
 
+bool ImageCollector::IsOver(const std::string& key, const v1::DesiredRecord& desired) const {
+  const auto worker = deps_.workers.Find(key);
+  return worker != nullptr && worker->incarnation() == desired.incarnation() &&
+         worker->state() == v1::FINISHED && worker->shutdown_boot() == 0;
+}
+
 bool ImageCollector::AddWantedImages(std::set<std::string>& names) const {
   bool readable = true;
   deps_.desired.ForEach(
-      [&](const std::string&, const std::shared_ptr<const v1::DesiredRecord>& record) {
+      [&](const std::string& key, const std::shared_ptr<const v1::DesiredRecord>& record) {
         k8s::io::api::core::v1::Pod pod;
         // Of a mirror pod its static pod says what runs.
         if (record != nullptr && record->state() == v1::DesiredRecord::MIRROR) return;
+        if (record != nullptr && IsOver(key, *record)) return;
         if (record == nullptr || !pod.ParseFromString(record->pod())) {
           readable = false;
           return;

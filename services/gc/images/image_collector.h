@@ -2,7 +2,8 @@
 
 /// Rounds over images that nobody uses: those that are too old, and the longest unused ones until
 /// enough of the disk is free.
-/// In:    rounds to make, from GcService; the view `desired`, looked at before each removal.
+/// In:    rounds to make, from GcService; the views `desired` and `workers`, looked at before each
+/// removal.
 /// Owns:  when each image was in use (ImageUsage), the report of the last round, since when
 /// `desired` has not been complete.
 /// Out:   removals in the runtime; node events when too little could be freed.
@@ -29,7 +30,8 @@
 
 namespace splitlet::v1 {
 class DesiredRecord;
-}
+class WorkerRecord;
+}  // namespace splitlet::v1
 
 namespace splitlet::gc {
 
@@ -46,6 +48,7 @@ class ImageCollector {
     exec::Strands& strands;
     ImageDeps images;
     const bus::View<v1::DesiredRecord>& desired;
+    const bus::View<v1::WorkerRecord>& workers;
     RemovalLog& removal_log;
     GcMetrics& metrics;
     const Log& log;
@@ -70,7 +73,9 @@ class ImageCollector {
   void Next(const std::shared_ptr<Run>& run);
   void End(Run& run);
   void OnRemoved(const Report& report);
-  /// False when a pod's images cannot be read.
+  /// Nothing of it is started any more.
+  bool IsOver(const std::string& key, const v1::DesiredRecord& desired) const;
+  /// Of pods that are not over; false when a pod's images cannot be read.
   bool AddWantedImages(std::set<std::string>& names) const;
 
   Deps deps_;

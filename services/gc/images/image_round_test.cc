@@ -26,6 +26,7 @@ struct ImageNode : TestNode {
   }
   void Want(const k8s::io::api::core::v1::Pod& pod) {
     v1::DesiredRecord record;
+    record.set_incarnation(3);
     record.set_state(v1::DesiredRecord::WANTED);
     record.set_pod(pod.SerializeAsString());
     ASSERT_TRUE(desired.Put("p", record).ok());
@@ -53,6 +54,37 @@ TEST(GcImages, ImagesOfWantedPodsStayAndWithoutThePodsAllDo) {
   node.Run();
   EXPECT_EQ(node.Images(), 1u);
   EXPECT_TRUE(node.HasImage("x.io/a:1"));
+}
+
+TEST(GcImages, ThoseOfFinishedPodsAreNotWanted) {
+  const struct {
+    const char* name;
+    v1::WorkerState state;
+    int64_t incarnation;
+    uint64_t shutdown_boot;
+    bool stays;
+  } kCases[] = {
+      {"it is finished", v1::FINISHED, 3, 0, false},
+      {"it still ends", v1::TERMINATED, 3, 0, true},
+      {"its life before is finished", v1::FINISHED, 2, 0, true},
+      {"it ended with the node, and lives again", v1::FINISHED, 3, 7, true},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    ImageNode node;
+    node.WantPodWithImage("x.io/a:1");
+    v1::WorkerRecord worker;
+    worker.set_incarnation(c.incarnation);
+    worker.set_state(c.state);
+    worker.set_shutdown_boot(c.shutdown_boot);
+    ASSERT_TRUE(node.workers.Put("p", worker).ok());
+    node.files.SetUsage("/var/lib/containerd", {1000, 1, 100, 50});  // all of them have to go
+    node.Start();
+    node.CompleteViews();
+    node.all.Advance(5min);
+    EXPECT_EQ(node.HasImage("x.io/a:1"), c.stays);
+    EXPECT_FALSE(node.HasImage("x.io/b:1"));
+  }
 }
 
 TEST(GcImages, SoDoImagesOfEphemeralContainersAndVolumes) {

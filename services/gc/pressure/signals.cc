@@ -7,8 +7,13 @@
 #include <sstream>
 #include <utility>
 
+#include "libs/cgroup/names.h"
 #include "libs/node/pod_place.h"
 #include "libs/node/resources.h"
+#include "services/gc/stats/cgroup_usage.h"
+#include "services/gc/stats/kernel_files.h"
+#include "services/gc/stats/node_stats.h"
+#include "splitlet/v1/stats.pb.h"
 
 namespace splitlet::gc {
 namespace {
@@ -69,6 +74,16 @@ void AddDisk(const std::string& name, const StatusOr<fs::DiskUsage>& usage, Sign
                           static_cast<int64_t>(usage->inodes)});
 }
 
+void AddPodsMemory(fs::FileSystem& files, const GcConfig& config, Signals& signals) {
+  if (config.pods_cgroup.empty()) return;
+  const auto signal = ReadPodsMemory(files, config.pods_cgroup);
+  if (signal.ok()) {
+    signals.read.push_back(*signal);
+  } else {
+    signals.unread[std::string(kPodsMemorySignal)] = ToString(signal.status());
+  }
+}
+
 StatusOr<fs::DiskUsage> ImageFsUsage(const SignalSources& from) {
   ASSIGN_OR_RETURN(const auto listed, from.images.ImageFsInfo(After(from.clock, kImageFsLimit)),
                    "file system of the images");
@@ -83,6 +98,7 @@ Signals ReadSignals(const SignalSources& from, const GcConfig& config) {
   const ProcFiles memory = ReadProc(from.files, {"/proc/meminfo"});
   Add("memory.available", memory,
       memory.texts.ok() ? MemorySignal(memory.texts->front()) : std::nullopt, signals);
+  AddPodsMemory(from.files, config, signals);
   AddDisk("nodefs", node::UsageAt(from.files, config.root_dir), signals);
   AddDisk("imagefs", ImageFsUsage(from), signals);
   const ProcFiles pids = ReadProc(
@@ -94,21 +110,31 @@ Signals ReadSignals(const SignalSources& from, const GcConfig& config) {
 }
 
 std::optional<PressureSignal> MemorySignal(const std::string& meminfo) {
-  std::map<std::string, int64_t> bytes;
-  std::istringstream lines(meminfo);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream fields(line);
-    std::string name;
-    int64_t kib = 0;
-    if (fields >> name >> kib) bytes[name] = kib * 1024;
+  const auto memory = MemoryOf(meminfo);
+  if (!memory) return std::nullopt;
+  return PressureSignal{"memory.available", static_cast<int64_t>(memory->available),
+                        static_cast<int64_t>(memory->total)};
+}
+
+/// The runtime chooses the driver, and so how the cgroup is called. One that was left by another
+/// driver is empty: what has less left is the one.
+StatusOr<PressureSignal> ReadPodsMemory(fs::FileSystem& files, const std::string& cgroup) {
+  ASSIGN_OR_RETURN(const auto layout,
+                   cgroup::ParseLayout(ReadOrEmpty(files, "/proc/self/mountinfo")), "cgroups");
+  ASSIGN_OR_RETURN(const auto name, cgroup::ParseCgroupfsPath(cgroup), "cgroup of all pods");
+  std::optional<PressureSignal> least;
+  for (const auto driver : {cgroup::Driver::kCgroupfs, cgroup::Driver::kSystemd}) {
+    const std::string path = cgroup::CgroupfsPath(cgroup::InTree(driver, name));
+    const v1::UsageFigures usage = ReadCgroup(files, layout, {.path = path, .other = {}});
+    if (!usage.has_memory_limit_bytes() || !usage.has_memory_working_set_bytes()) continue;
+    const auto limit = static_cast<int64_t>(usage.memory_limit_bytes());
+    const auto used = static_cast<int64_t>(usage.memory_working_set_bytes());
+    const int64_t left = std::max<int64_t>(0, limit - used);
+    if (!least || left < least->available)
+      least = PressureSignal{std::string(kPodsMemorySignal), left, limit};
   }
-  if (!bytes.contains("MemTotal:")) return std::nullopt;
-  // The working set of everything: all but free memory, kernel memory, and file pages nobody used
-  // lately.
-  const int64_t working_set =
-      bytes["Active(anon):"] + bytes["Inactive(anon):"] + bytes["Active(file):"];
-  const int64_t capacity = bytes["MemTotal:"];
-  return PressureSignal{"memory.available", std::max<int64_t>(0, capacity - working_set), capacity};
+  if (!least) return Unavailable("cgroup {} has no limit of memory", cgroup);
+  return *least;
 }
 
 std::optional<PressureSignal> PidSignal(const std::string& loadavg, const std::string& pid_max,
@@ -126,14 +152,17 @@ std::optional<PressureSignal> PidSignal(const std::string& loadavg, const std::s
 
 std::vector<std::string> UnreadThresholds(const Signals& signals, const GcConfig& config) {
   std::vector<std::string> unread;
-  for (const auto& [name, why] : signals.unread)
-    if (config.eviction_hard.contains(name) || config.eviction_soft.contains(name))
+  for (const auto& [name, why] : signals.unread) {
+    const bool derived =
+        name == kPodsMemorySignal && config.eviction_hard.contains("memory.available");
+    if (derived || config.eviction_hard.contains(name) || config.eviction_soft.contains(name))
       unread.push_back(name);
+  }
   return unread;
 }
 
 std::string ConditionOf(const std::string& signal) {
-  if (signal == "memory.available") return "MemoryPressure";
+  if (signal == "memory.available" || signal == kPodsMemorySignal) return "MemoryPressure";
   if (signal == "pid.available") return "PIDPressure";
   if (signal.starts_with("nodefs.") || signal.starts_with("imagefs.")) return "DiskPressure";
   return "";

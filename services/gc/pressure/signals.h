@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libs/cri/cri.h"
@@ -24,6 +25,9 @@ struct PressureSignal {
   int64_t capacity = 0;
   bool operator==(const PressureSignal&) const = default;
 };
+
+/// Of what all pods together may use; a threshold of memory.available counts for it, too.
+inline constexpr std::string_view kPodsMemorySignal = "allocatableMemory.available";
 
 struct Signals {
   std::vector<PressureSignal> read;
@@ -41,6 +45,9 @@ Signals ReadSignals(const SignalSources& from, const GcConfig& config);
 std::optional<PressureSignal> MemorySignal(const std::string& meminfo);
 std::optional<PressureSignal> PidSignal(const std::string& loadavg, const std::string& pid_max,
                                         const std::string& threads_max);
+
+/// Of a cgroup: its limit less its working set.
+StatusOr<PressureSignal> ReadPodsMemory(fs::FileSystem& files, const std::string& cgroup);
 
 /// "DiskPressure" for "nodefs.available"; empty for an unknown signal.
 std::string ConditionOf(const std::string& signal);

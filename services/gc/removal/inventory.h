@@ -8,6 +8,7 @@
 /// Source: docs/safety.md, rule 25; docs/behaviour/garbage-collection.md, "Containers and
 /// sandboxes" and "Directories and logs".
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,8 @@ struct LogLink {
 
 struct Inventory {
   std::vector<cri::Container> containers;
+  /// What the round before found to be in unknown state, of pods that no record speaks of.
+  std::set<std::string> unknown_before;
   std::vector<cri::Sandbox> sandboxes;
   std::vector<LogDirectory> log_dirs;
   std::vector<PodDirectory> pod_dirs;
@@ -61,6 +64,8 @@ std::string AsideOfTree(const std::string& tree);
 StatusOr<Inventory> ReadInventory(fs::FileSystem& files, cri::Reader& reader, const Clock& clock,
                                   const GcConfig& config);
 
+/// Of a label or an annotation; empty: there is none.
+std::string ValueOf(const cri::StringMap& map, std::string_view key);
 /// The UID in the name of a log directory: what follows the last '_', or all of it.
 std::string UidOfLogDirectory(const std::string& name);
 /// The container id in the name of a link; empty when there is none of at least 6 characters.

@@ -7,11 +7,11 @@
 
 namespace splitlet::gc {
 
-void RemainsCollector::Collect(bool dry_run, Finish finish) {
-  deps_.strands.Run(std::string(kRoundStrand), [this, dry_run, finish = std::move(finish)] {
+void RemainsCollector::Collect(RemovalOrder order, Finish finish) {
+  deps_.strands.Run(std::string(kRoundStrand), [this, order, finish = std::move(finish)] {
     auto inventory = ReadInventory(deps_.remover.files, deps_.remover.reader, deps_.clock, config_);
-    deps_.loop.Post([this, dry_run, finish, inventory = std::move(inventory)] {
-      OnInventory(inventory, dry_run, finish);
+    deps_.loop.Post([this, order, finish, inventory = std::move(inventory)] {
+      OnInventory(inventory, order, finish);
     });
   });
 }
@@ -21,7 +21,8 @@ std::string RemainsCollector::RuntimeProblem() const {
   return listed_ ? "" : "the runtime has not been listed yet";
 }
 
-Scope RemainsCollector::ScopeOfPod(const std::string& uid, const PodTraces& traces) const {
+Scope RemainsCollector::ScopeOfPod(const std::string& uid, const PodTraces& traces,
+                                   bool short_of_room) const {
   const std::string key = bus::KeyOf(uid);
   const auto desired = deps_.desired.Find(key);
   const auto worker = deps_.workers.Find(key);
@@ -36,17 +37,18 @@ Scope RemainsCollector::ScopeOfPod(const std::string& uid, const PodTraces& trac
        .worker = {deps_.workers.Contains(key) && !only_found, worker.get()},
        .views_complete = deps_.desired.LiveAndComplete(scope) && deps_.workers.LiveAndComplete(),
        .ours = traces.ours,
-       .kill_foreign_pods = config_.kill_foreign_pods});
+       .kill_foreign_pods = config_.kill_foreign_pods,
+       .short_of_room = short_of_room});
 }
 
 /// The views are read after the listing: what was made in between is in them, or is not in the
 /// listing.
-void RemainsCollector::OnInventory(const StatusOr<Inventory>& inventory, bool dry_run,
+void RemainsCollector::OnInventory(const StatusOr<Inventory>& inventory, RemovalOrder order,
                                    const Finish& finish) {
   CHECK(deps_.loop.IsCurrent());
   if (!inventory.ok()) {
     Report report;
-    report.dry_run = dry_run;
+    report.dry_run = order.dry_run;
     report.at = deps_.clock.WallNow();
     report.error = ToString(inventory.status());
     deps_.removal_log.NodeEvent("ContainerGCFailed", report.error);
@@ -56,15 +58,21 @@ void RemainsCollector::OnInventory(const StatusOr<Inventory>& inventory, bool dr
   }
   listed_ = true;
   runtime_problem_.clear();
+  Inventory listed = *inventory;
+  listed.unknown_before = unknown_;
   RemovalPlan plan = ComputeRemovals(
-      *inventory,
-      [this](const std::string& uid, const PodTraces& traces) { return ScopeOfPod(uid, traces); },
+      listed,
+      [this, order](const std::string& uid, const PodTraces& traces) {
+        return ScopeOfPod(uid, traces, order.short_of_room);
+      },
       config_, deps_.clock.WallNow());
-  for (const auto& problem : inventory->problems) plan.kept.push_back(problem);
+  if (!order.dry_run) unknown_ = plan.unknown;
+  for (const auto& problem : listed.problems) plan.kept.push_back(problem);
   deps_.metrics.foreign_pods.Set(static_cast<double>(plan.foreign_pods));
   const Clock::Time began = deps_.clock.Now();
   deps_.strands.Run(std::string(kRoundStrand),
-                    [this, dry_run, finish, began, plan = std::move(plan), listed = *inventory] {
+                    [this, dry_run = order.dry_run, finish, began, plan = std::move(plan),
+                     listed = std::move(listed)] {
                       Remover remover(deps_.remover, config_);
                       Report report = dry_run ? remover.Describe(plan) : remover.Run(plan, listed);
                       deps_.loop.Post([this, finish, began, report = std::move(report)] {

@@ -3,7 +3,8 @@
 /// Rounds over what ended pods leave behind: containers, sandboxes, directories and links.
 /// In:    rounds to make, from GcService; views `desired` and `workers`, read when a round has
 /// listed disk and runtime.
-/// Owns:  the report of the last round, and whether the runtime could be listed.
+/// Owns:  the report of the last round, and what it saw in unknown state; whether the runtime could
+/// be listed.
 /// Out:   removals, through Remover, which asks the owners and takes a hold first.
 /// Killed at any line: the next round lists everything anew and goes on; a directory moved aside is
 /// emptied then; a hold that nobody releases ends after 60 s.
@@ -12,6 +13,7 @@
 /// Source: docs/safety.md, rules 8, 10 and 25.
 
 #include <functional>
+#include <set>
 #include <string>
 
 #include "libs/base/log.h"
@@ -32,6 +34,11 @@
 
 namespace splitlet::gc {
 
+struct RemovalOrder {
+  bool dry_run = false;
+  bool short_of_room = false;  // see ScopeInput
+};
+
 class RemainsCollector {
  public:
   using Finish = std::function<void(const Report&)>;
@@ -49,20 +56,21 @@ class RemainsCollector {
   RemainsCollector(const Deps& deps, const GcConfig& config) : deps_(deps), config_(config) {}
 
   /// One round; `finish` on the loop, once.
-  void Collect(bool dry_run, Finish finish);
+  void Collect(RemovalOrder order, Finish finish);
   const Report& last() const { return last_; }
   /// Why the runtime could not be listed in the last round, or was not yet; empty: it was.
   std::string RuntimeProblem() const;
 
  private:
-  void OnInventory(const StatusOr<Inventory>& inventory, bool dry_run, const Finish& finish);
+  void OnInventory(const StatusOr<Inventory>& inventory, RemovalOrder order, const Finish& finish);
   void OnRemoved(const Report& report);
-  Scope ScopeOfPod(const std::string& uid, const PodTraces& traces) const;
+  Scope ScopeOfPod(const std::string& uid, const PodTraces& traces, bool short_of_room) const;
 
   Deps deps_;
   const GcConfig& config_;
   Report last_;
-  bool listed_ = false;  // once in this start
+  bool listed_ = false;            // once in this start
+  std::set<std::string> unknown_;  // RemovalPlan::unknown of the last round
   std::string runtime_problem_;
 };
 

@@ -10,17 +10,20 @@
 namespace splitlet::gc {
 namespace {
 
-std::string Value(const cri::StringMap& map, std::string_view key) {
-  const auto it = map.find(std::string(key));
-  return it == map.end() ? std::string() : it->second;
-}
-
 std::string UidOf(const cri::Container& container) {
-  return Value(container.labels, kube::kPodUidLabel);
+  return ValueOf(container.labels, kube::kPodUidLabel);
 }
 
 const char* ReasonOf(RemovalScope scope) {
-  return scope == RemovalScope::kKeepDirectory ? "evicted pod" : "pod is gone";
+  switch (scope) {
+    case RemovalScope::kRuntimeOnly: return "finished pod, and the node is short of room";
+    case RemovalScope::kKeepDirectory: return "evicted pod";
+    case RemovalScope::kEverything: return "pod is gone";
+    case RemovalScope::kUnknown:
+    case RemovalScope::kForeign:
+    case RemovalScope::kWanted: break;  // nothing goes for its scope
+  }
+  UNREACHABLE();
 }
 
 class Planner {
@@ -31,9 +34,9 @@ class Planner {
       traces_[dir.uid] = {.ours = true, .source = dir.source};
     for (const auto& sandbox : inventory.sandboxes) {
       PodTraces& pod = traces_[sandbox.pod_uid];
-      if (Value(sandbox.annotations, kube::kNodeAnnotation).starts_with(config.state_id + "/"))
+      if (ValueOf(sandbox.annotations, kube::kNodeAnnotation).starts_with(config.state_id + "/"))
         pod.ours = true;
-      if (pod.source.empty()) pod.source = Value(sandbox.annotations, kube::kConfigSource);
+      if (pod.source.empty()) pod.source = ValueOf(sandbox.annotations, kube::kConfigSource);
     }
   }
 
@@ -57,8 +60,12 @@ class Planner {
     const Scope scope = uid.empty() ? Scope{RemovalScope::kForeign} : scope_of_(uid, traces_[uid]);
     return scopes_.emplace(uid, scope).first->second;
   }
-  static bool MayEmpty(const Scope& scope) {
+  static bool MayDropLogs(const Scope& scope) {
     return scope.scope == RemovalScope::kKeepDirectory || scope.scope == RemovalScope::kEverything;
+  }
+  /// What it has in the runtime.
+  static bool MayEmpty(const Scope& scope) {
+    return scope.scope == RemovalScope::kRuntimeOnly || MayDropLogs(scope);
   }
   static bool Untouchable(const Scope& scope) {
     return scope.scope == RemovalScope::kUnknown || scope.scope == RemovalScope::kForeign;
@@ -76,8 +83,17 @@ class Planner {
     if (container.state == cri::ContainerState::kExited) return true;
     // A created one is about to be started, unless its pod has ended.
     if (container.state == cri::ContainerState::kCreated) return MayEmpty(scope);
-    if (container.state == cri::ContainerState::kUnknown)
-      plan_.kept.push_back(fmt::format("container {}: its state is unknown", container.id.str()));
+    return container.state == cri::ContainerState::kUnknown && MayStop(container, scope);
+  }
+
+  /// One whose state nobody knows may run: of a pod that no record speaks of it is ended when it
+  /// was so in two rounds, as the pod itself would be.
+  bool MayStop(const cri::Container& container, const Scope& scope) {
+    if (!scope.unrecorded) return true;
+    plan_.unknown.insert(container.id.str());
+    if (inventory_.unknown_before.contains(container.id.str())) return true;
+    plan_.kept.push_back(fmt::format(
+        "container {}: its state is unknown; it is left for one more round", container.id.str()));
     return false;
   }
 
@@ -109,10 +125,18 @@ class Planner {
     }
   }
 
+  /// The oldest first. Where some stay, so does the newest dead one, also behind one whose state is
+  /// unknown.
   void Cut(Unit& unit, size_t keep, const std::string& reason) {
-    while (unit.size() > keep) {
-      const cri::Container& oldest = *unit.back();
-      unit.pop_back();
+    const auto dead = [](const cri::Container* container) {
+      return container->state != cri::ContainerState::kUnknown;
+    };
+    const auto newest_dead = std::ranges::find_if(unit, dead);
+    const cri::Container* last_end = keep > 0 && newest_dead != unit.end() ? *newest_dead : nullptr;
+    for (size_t i = unit.size(); i > keep; --i) {
+      const cri::Container& oldest = *unit[i - 1];
+      if (&oldest == last_end) continue;
+      unit.erase(unit.begin() + static_cast<ptrdiff_t>(i) - 1);
       planned_.insert(oldest.id.str());
       plan_.containers.push_back(Entry(oldest.id.str(), UidOf(oldest), reason));
     }
@@ -158,7 +182,7 @@ class Planner {
   void PlanLogDirs() {
     for (const auto& dir : inventory_.log_dirs) {
       const Scope& scope = ScopeFor(dir.uid);
-      if (!MayEmpty(scope) || !LeavesRuntime(dir.uid)) continue;
+      if (!MayDropLogs(scope) || !LeavesRuntime(dir.uid)) continue;
       plan_.log_dirs.push_back(Entry(dir.name, dir.uid, ReasonOf(scope.scope)));
     }
   }

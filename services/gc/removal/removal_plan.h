@@ -7,6 +7,7 @@
 /// sandboxes" and "Directories and logs".
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ struct RemovalPlan {
   std::vector<Removal> links;     // paths
   std::vector<std::string> kept;  // what was left and why, one line each
   size_t foreign_pods = 0;        // in the runtime
+  /// Containers in unknown state of pods that no record speaks of.
+  std::set<std::string> unknown;
 };
 
 /// A pod as runtime and disk show it.

@@ -20,6 +20,9 @@ Scope ScopeOfWorker(const v1::WorkerRecord& worker, const ScopeInput& input) {
   if (finished && desired == nullptr && input.views_complete)
     return {RemovalScope::kEverything, true};
   if (worker.evicted() && Ended(worker)) return {RemovalScope::kKeepDirectory};
+  // Its status rests on its worker's record. One that ended with the node lives again after it.
+  if (input.short_of_room && finished && worker.shutdown_boot() == 0)
+    return {RemovalScope::kRuntimeOnly};
   return {RemovalScope::kWanted};
 }
 
@@ -33,8 +36,9 @@ Scope ComputeScope(const ScopeInput& input) {
   if (input.worker.present) return ScopeOfWorker(*input.worker.record, input);
   if (input.desired.present) return {RemovalScope::kWanted};
   if (!input.ours && !input.kill_foreign_pods) return {RemovalScope::kForeign};
-  return input.views_complete ? Scope{RemovalScope::kEverything, true}
-                              : Scope{RemovalScope::kWanted};
+  return input.views_complete
+             ? Scope{.scope = RemovalScope::kEverything, .by_absence = true, .unrecorded = true}
+             : Scope{RemovalScope::kWanted};
 }
 
 }  // namespace splitlet::gc

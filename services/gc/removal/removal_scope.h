@@ -20,6 +20,7 @@ enum class RemovalScope {
   kUnknown,        // a record cannot be read: nothing of it is touched
   kForeign,        // made by somebody else: left alone
   kWanted,         // or not known well enough: the newest of each stays
+  kRuntimeOnly,    // finished, while the node is short of room: what is left in the runtime may go
   kKeepDirectory,  // evicted: what it left in the runtime and its logs may go
   kEverything,     // deleted and finished, or known to nobody: everything may go
 };
@@ -40,12 +41,16 @@ struct ScopeInput {
   /// Runtime or disk show that this node made it.
   bool ours = false;
   bool kill_foreign_pods = false;
+  /// The round is to free what it can before a pod has to go.
+  bool short_of_room = false;
 };
 
 struct Scope {
   RemovalScope scope = RemovalScope::kUnknown;
   /// Rests on the absence from `desired`: config-source has to be asked before anything is removed.
   bool by_absence = false;
+  /// No record of any owner speaks of it: nobody here has ended what it may still run.
+  bool unrecorded = false;
   bool operator==(const Scope&) const = default;
 };
 

@@ -1,10 +1,13 @@
 #include "services/gc/removal/remover.h"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
 #include "libs/base/fail_point.h"
 #include "libs/fs/path.h"
+#include "libs/kube/pod_types.h"
 
 namespace splitlet::gc {
 namespace {
@@ -12,6 +15,10 @@ namespace {
 constexpr Duration kAskLimit = std::chrono::seconds{5};
 /// pod-worker lists the runtime first, for at most 15 s: a hold is not taken for nobody.
 constexpr Duration kHoldLimit = std::chrono::seconds{20};
+
+constexpr int64_t kMinGrace = 2;  // seconds
+/// Of the hold, so much is left for the runtime after the grace of a container.
+constexpr Duration kStopMargin = std::chrono::seconds{5};
 
 constexpr std::string_view kNotGiven = "pod-worker did not give it free";
 
@@ -22,6 +29,18 @@ std::vector<std::string> Names(const std::vector<Removal>& removals,
     if (!refused.contains(removal.uid)) names.push_back(removal.name);
   }
   return names;
+}
+
+/// What the pod gave its containers, as the container itself tells.
+int64_t GraceOf(const cri::Container& container) {
+  for (const auto key : {kube::kPodDeletionGracePeriod, kube::kPodTerminationGracePeriod}) {
+    const std::string text = ValueOf(container.annotations, key);
+    int64_t seconds = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    if (!text.empty() && read.ec == std::errc() && read.ptr == text.data() + text.size())
+      return std::max(seconds, kMinGrace);
+  }
+  return kMinGrace;
 }
 
 std::set<std::string> SetOf(std::vector<std::string> names) {
@@ -176,14 +195,30 @@ Status Remover::RemoveContainer(const cri::ContainerId& id) {
   const auto container = deps_.reader.ContainerStatus(id, CallDeadline());
   if (container.status().code() == StatusCode::kNotFound) return OkStatus();
   RETURN_IF_ERROR(container, "status of the container");
-  if (container->state != cri::ContainerState::kExited &&
-      container->state != cri::ContainerState::kCreated)
+  if (container->state == cri::ContainerState::kRunning)
     return FailedPrecondition("it is not dead any more");
+  if (container->state == cri::ContainerState::kUnknown)
+    RETURN_IF_ERROR(StopUnknown(*container), "stop the container, whose state is unknown");
   RETURN_IF_ERROR(RemoveLogs(*container), "remove logs");
   FAIL_POINT("gc.remove-container.before");
   RETURN_IF_ERROR(deps_.remover.RemoveContainer(id, CallDeadline()), "remove container");
   FAIL_POINT("gc.remove-container.after");
   return OkStatus();
+}
+
+/// It may run. Its hook is not run; the grace ends with the hold.
+Status Remover::StopUnknown(const cri::Container& container) {
+  const auto left = std::chrono::duration_cast<std::chrono::seconds>(
+      hold_ends_ - deps_.clock.Now() - kStopMargin);
+  if (left.count() < kMinGrace) return DeadlineExceeded("the hold is nearly over");
+  deps_.events.Record({.reason = "Killing",
+                       .message = "Container is in unknown state, try killing it before removal",
+                       .name_space = ValueOf(container.labels, kube::kPodNamespaceLabel),
+                       .name = ValueOf(container.labels, kube::kPodNameLabel),
+                       .uid = ValueOf(container.labels, kube::kPodUidLabel),
+                       .container = container.name});
+  const int64_t grace = std::min<int64_t>(GraceOf(container), left.count());
+  return deps_.stop_container(container.id, grace, CallDeadline());
 }
 
 Status Remover::RemoveLogs(const cri::Container& container) {

@@ -9,6 +9,7 @@
 /// Source: docs/safety.md, rules 8 and 25; docs/behaviour/garbage-collection.md, "Containers and
 /// sandboxes" and "Directories and logs".
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
@@ -16,6 +17,7 @@
 #include <string_view>
 
 #include "libs/cri/cri.h"
+#include "libs/daemon/service.h"
 #include "libs/fs/file_system.h"
 #include "libs/peers/desired_owner.h"
 #include "libs/peers/pod_worker_client.h"
@@ -27,6 +29,9 @@ namespace splitlet::gc {
 
 /// StopPodSandbox alone, of the runtime's role that starts and stops.
 using StopSandbox = std::function<Status(const cri::SandboxId& id, Deadline deadline)>;
+/// StopContainer alone, likewise.
+using StopContainer =
+    std::function<Status(const cri::ContainerId& id, int64_t grace_seconds, Deadline deadline)>;
 
 struct RemoverDeps {
   const Clock& clock;
@@ -34,6 +39,8 @@ struct RemoverDeps {
   cri::Reader& reader;
   cri::Remover& remover;
   StopSandbox stop_sandbox;
+  StopContainer stop_container;
+  daemon::EventRecorder& events;
   peers::HoldClient& workers;
   peers::DesiredOwner& desired;
 };
@@ -56,6 +63,7 @@ class Remover {
   void RemoveDirectories(const RemovalPlan& plan);
   void RemoveLinks(const RemovalPlan& plan);
   Status RemoveContainer(const cri::ContainerId& id);
+  Status StopUnknown(const cri::Container& container);
   Status RemoveLogs(const cri::Container& container);
   Status RemoveSandbox(const cri::SandboxId& id);
   Status RemovePodDirectory(const Removal& removal);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "libs/kube/pod_types.h"
 #include "services/gc/gc_fixture.h"
 
 namespace splitlet::gc {
@@ -16,7 +17,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-constexpr int32_t kCritical = 2'000'000'000;
 constexpr const char* kTimesFile = "/kubelet/graceful_node_shutdown_state";
 
 /// A node with 20 s for its pods and then 10 s for critical ones; the machine waits 30 s.
@@ -147,7 +147,7 @@ TEST_F(NodeShutdown, AMachineThatDoesNotListenIsAskedFiveTimes) {
 TEST_F(NodeShutdown, PodsOfLowerPriorityEndFirst) {
   Add("web", 0, 30);
   Add("quick", -5, 3);
-  Add("dear", kCritical, 60);
+  Add("dear", kube::kSystemCriticalPriority, 60);
   Start();
   Say(true);
   EXPECT_THAT(Killed(), UnorderedElementsAre("web", "quick"));
@@ -175,7 +175,7 @@ TEST_F(NodeShutdown, PodsOfLowerPriorityEndFirst) {
 
 TEST_F(NodeShutdown, AGroupThatTakesTooLongDoesNotHoldUpTheNext) {
   Add("stuck");
-  Add("dear", kCritical);
+  Add("dear", kube::kSystemCriticalPriority);
   Start();
   Say(true);
   node.all.Advance(19s);
@@ -207,7 +207,7 @@ TEST_F(NodeShutdown, APodThatEndsAnywayGetsNoMoreThanTheGroupHas) {
 }
 
 TEST_F(NodeShutdown, APodThatComesLateEndsWithTheGroupWhoseTurnItIs) {
-  Add("dear", kCritical);
+  Add("dear", kube::kSystemCriticalPriority);
   Start();
   Say(true);
   ASSERT_THAT(Killed(), ElementsAre("dear"));
@@ -257,7 +257,7 @@ TEST_F(NodeShutdown, ItsTimesAreOnDiskAndInTheMetrics) {
 
 TEST_F(NodeShutdown, OneThatIsCalledOffLeavesTheNodeAsItWas) {
   Add("a");
-  Add("dear", kCritical);
+  Add("dear", kube::kSystemCriticalPriority);
   Start();
   Say(true);
   EXPECT_TRUE(ShowsShutdown());
@@ -283,7 +283,7 @@ TEST_F(NodeShutdown, CalledOffAfterTheLockWasGivenBackItIsTakenAgain) {
 
 TEST_F(NodeShutdown, GoesOnWithTheGroupInWhichItsProcessDied) {
   Add("stuck");
-  Add("dear", kCritical);
+  Add("dear", kube::kSystemCriticalPriority);
   Start();
   Say(true);
   node.all.Advance(15s);
@@ -367,7 +367,7 @@ TEST_F(NodeShutdown, ALockThatIsRefusedIsAskedForAgain) {
 
 TEST_F(NodeShutdown, AKillIsRepeatedWhilePodWorkerIsAway) {
   Add("a");
-  Add("dear", kCritical);
+  Add("dear", kube::kSystemCriticalPriority);
   Start();
   node.kills.status = Unavailable("starting");
   Say(true);
@@ -382,7 +382,7 @@ TEST_F(NodeShutdown, AKillIsRepeatedWhilePodWorkerIsAway) {
 
 TEST_F(NodeShutdown, WhoIsRefusedIsNotWaitedFor) {
   Add("a");
-  Add("dear", kCritical);
+  Add("dear", kube::kSystemCriticalPriority);
   Start();
   node.kills.status = FailedPrecondition("no such life of the pod");
   Say(true);

@@ -18,6 +18,7 @@ namespace {
 
 constexpr uint64_t kNoLimit = uint64_t{1} << 62;
 constexpr size_t kMaxDirectories = 50'000;
+constexpr uint64_t kMaxPidsFile = 40u << 20;  // of four million, the most that a kernel has
 
 std::optional<uint64_t> NumberIn(std::string_view file) {
   const std::string_view text = Trimmed(file);
@@ -101,6 +102,9 @@ void ReadMemoryV2(const Files& files, v1::UsageFigures& usage) {
        {{"anon", &U::set_memory_rss_bytes},
         {"file", &U::set_memory_cache_bytes},
         {"file_mapped", &U::set_memory_mapped_bytes},
+        {"active_file", &U::set_memory_active_file_bytes},
+        {"inactive_file", &U::set_memory_inactive_file_bytes},
+        {"kernel", &U::set_memory_kernel_bytes},
         {"pgfault", &U::set_page_faults},
         {"pgmajfault", &U::set_major_page_faults}},
        usage);
@@ -120,7 +124,9 @@ void ReadCpuV2(const Files& files, v1::UsageFigures& usage) {
         {"system_usec", &U::set_cpu_system_ns, 1000},
         {"nr_periods", &U::set_cpu_periods},
         {"nr_throttled", &U::set_cpu_throttled_periods},
-        {"throttled_usec", &U::set_cpu_throttled_ns, 1000}},
+        {"throttled_usec", &U::set_cpu_throttled_ns, 1000},
+        {"nr_bursts", &U::set_cpu_burst_periods},
+        {"burst_usec", &U::set_cpu_burst_ns, 1000}},
        usage);
   std::istringstream most(files.Text("cpu", "cpu.max"));
   std::string quota;
@@ -132,6 +138,20 @@ void ReadCpuV2(const Files& files, v1::UsageFigures& usage) {
   // The line that runtimes use from shares to weights, backwards.
   if (const auto weight = files.Number("cpu", "cpu.weight"); weight && *weight > 0)
     usage.set_cpu_shares(2 + (*weight - 1) * 262142 / 9999);
+}
+
+/// `number`: "252:0".
+void Name(const Files& files, const std::string& number, v1::DeviceFigures& device) {
+  device.set_name(files.DeviceName(number));
+  const auto colon = number.find(':');
+  device.set_major(NumberIn(number.substr(0, colon)).value_or(0));
+  device.set_minor(NumberIn(number.substr(colon + 1)).value_or(0));
+}
+
+void AddOperation(const std::string& name, uint64_t bytes, v1::DeviceFigures& device) {
+  v1::OperationFigures& operation = *device.add_operations();
+  operation.set_name(name);
+  operation.set_bytes(bytes);
 }
 
 /// "252:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0"
@@ -149,12 +169,24 @@ void ReadDevicesV2(const Files& files, v1::UsageFigures& usage) {
         table[word.substr(0, equals)] = *value;
     }
     v1::DeviceFigures& device = *usage.add_devices();
-    device.set_name(files.DeviceName(number));
+    Name(files, number, device);
     device.set_read_bytes(table["rbytes"]);
     device.set_reads(table["rios"]);
     device.set_write_bytes(table["wbytes"]);
     device.set_writes(table["wios"]);
+    AddOperation("Read", device.read_bytes(), device);
+    AddOperation("Write", device.write_bytes(), device);
   }
+}
+
+void ReadDetailsV2(const Files& files, v1::UsageFigures& usage) {
+  using U = v1::UsageFigures;
+  if (const auto most = files.Number("memory", "memory.peak"))
+    usage.set_memory_max_usage_bytes(*most);
+  if (const auto kept = files.Number("memory", "memory.min"))
+    usage.set_memory_reservation_bytes(*kept);
+  Take(files.Table("memory", "memory.events"),
+       {{"max", &U::set_memory_limit_hits}, {"oom_kill", &U::set_oom_kills}}, usage);
 }
 
 void ReadMemoryV1(const Files& files, v1::UsageFigures& usage) {
@@ -166,6 +198,8 @@ void ReadMemoryV1(const Files& files, v1::UsageFigures& usage) {
        {{"total_rss", &U::set_memory_rss_bytes},
         {"total_cache", &U::set_memory_cache_bytes},
         {"total_mapped_file", &U::set_memory_mapped_bytes},
+        {"total_active_file", &U::set_memory_active_file_bytes},
+        {"total_inactive_file", &U::set_memory_inactive_file_bytes},
         {"total_pgfault", &U::set_page_faults},
         {"total_pgmajfault", &U::set_major_page_faults},
         {"total_swap", &U::set_swap_usage_bytes}},
@@ -190,7 +224,9 @@ void ReadCpuV1(const Files& files, v1::UsageFigures& usage) {
   Take(stat,
        {{"nr_periods", &U::set_cpu_periods},
         {"nr_throttled", &U::set_cpu_throttled_periods},
-        {"throttled_time", &U::set_cpu_throttled_ns}},
+        {"throttled_time", &U::set_cpu_throttled_ns},
+        {"nr_bursts", &U::set_cpu_burst_periods},
+        {"burst_time", &U::set_cpu_burst_ns}},
        usage);
   if (const auto shares = files.Number("cpu", "cpu.shares")) usage.set_cpu_shares(*shares);
   if (const auto period = files.Number("cpu", "cpu.cfs_period_us"))
@@ -199,25 +235,66 @@ void ReadCpuV1(const Files& files, v1::UsageFigures& usage) {
   if (const auto quota = files.Number("cpu", "cpu.cfs_quota_us")) usage.set_cpu_quota_us(*quota);
 }
 
-/// Lines "252:0 Read 4096".
+void ReadDetailsV1(const Files& files, v1::UsageFigures& usage) {
+  using U = v1::UsageFigures;
+  if (const auto most = files.Number("memory", "memory.max_usage_in_bytes"))
+    usage.set_memory_max_usage_bytes(*most);
+  if (const auto hits = files.Number("memory", "memory.failcnt"))
+    usage.set_memory_limit_hits(*hits);
+  if (const auto kept = files.Number("memory", "memory.soft_limit_in_bytes"))
+    usage.set_memory_reservation_bytes(*kept >= kNoLimit ? 0 : *kept);
+  if (const auto kernel = files.Number("memory", "memory.kmem.usage_in_bytes"))
+    usage.set_memory_kernel_bytes(*kernel);
+  Take(files.Table("memory", "memory.oom_control"), {{"oom_kill", &U::set_oom_kills}}, usage);
+}
+
+/// "252:0 Read 4096".
+struct BlockLine {
+  std::string number, what;
+  uint64_t value = 0;
+};
+
+/// Without the sum of all devices, "Total 0": there are no lines where nothing was read or written.
+std::vector<BlockLine> BlockLines(const std::string& text) {
+  std::vector<BlockLine> all;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    BlockLine each;
+    if (words >> each.number >> each.what >> each.value) all.push_back(std::move(each));
+  }
+  return all;
+}
+
+/// Who schedules a device counts it, and others then may not: the first that knows of any counts.
+constexpr struct {
+  const char* bytes;
+  const char* times;
+} kBlockFiles[] = {
+    {"blkio.bfq.io_service_bytes_recursive", "blkio.bfq.io_serviced_recursive"},
+    {"blkio.io_service_bytes_recursive", "blkio.io_serviced_recursive"},
+    {"blkio.throttle.io_service_bytes_recursive", "blkio.throttle.io_serviced_recursive"},
+    {"blkio.throttle.io_service_bytes", "blkio.throttle.io_serviced"},
+};
+
 void ReadDevicesV1(const Files& files, v1::UsageFigures& usage) {
   std::map<std::string, v1::DeviceFigures> devices;
-  const auto read = [&](const char* file, auto on_read, auto on_write) {
-    std::istringstream lines(files.Text("blkio", file));
-    for (std::string line; std::getline(lines, line);) {
-      std::istringstream words(line);
-      std::string number, what;
-      uint64_t value = 0;
-      if (!(words >> number >> what >> value)) continue;
-      if (what == "Read") (devices[number].*on_read)(value);
-      if (what == "Write") (devices[number].*on_write)(value);
+  for (const auto& [bytes, times] : kBlockFiles) {
+    for (const BlockLine& line : BlockLines(files.Text("blkio", bytes))) {
+      v1::DeviceFigures& device = devices[line.number];
+      if (line.what == "Read") device.set_read_bytes(line.value);
+      if (line.what == "Write") device.set_write_bytes(line.value);
+      AddOperation(line.what, line.value, device);
     }
-  };
-  using D = v1::DeviceFigures;
-  read("blkio.throttle.io_service_bytes", &D::set_read_bytes, &D::set_write_bytes);
-  read("blkio.throttle.io_serviced", &D::set_reads, &D::set_writes);
+    if (devices.empty()) continue;
+    for (const BlockLine& line : BlockLines(files.Text("blkio", times))) {
+      if (line.what == "Read") devices[line.number].set_reads(line.value);
+      if (line.what == "Write") devices[line.number].set_writes(line.value);
+    }
+    break;
+  }
   for (auto& [number, device] : devices) {
-    device.set_name(files.DeviceName(number));
+    Name(files, number, device);
     *usage.add_devices() = std::move(device);
   }
 }
@@ -287,6 +364,19 @@ v1::UsageFigures ReadCgroup(fs::FileSystem& files, const cgroup::Layout& layout,
   return usage;
 }
 
+void ReadCgroupDetails(fs::FileSystem& files, const cgroup::Layout& layout, const CgroupAt& at,
+                       v1::UsageFigures& usage) {
+  const Files of(files, layout, at);
+  if (layout.version == cgroup::Version::kV2) {
+    ReadDetailsV2(of, usage);
+  } else {
+    ReadDetailsV1(of, usage);
+  }
+  const std::string most = of.Text("pids", "pids.max");
+  if (const auto threads = NumberIn(most)) usage.set_max_threads(*threads);
+  if (Trimmed(most) == "max") usage.set_max_threads(0);
+}
+
 bool HasUsage(const v1::UsageFigures& usage) {
   return usage.has_cpu_usage_core_ns() || usage.has_memory_usage_bytes() ||
          usage.has_memory_working_set_bytes();
@@ -343,6 +433,23 @@ std::vector<int64_t> ProcessesIn(fs::FileSystem& files, const cgroup::Layout& la
   std::istringstream words(ReadOrEmpty(files, MountOf(layout, "memory") + path + "/cgroup.procs"));
   for (int64_t pid = 0; words >> pid;) pids.push_back(pid);
   return pids;
+}
+
+std::optional<int64_t> CountProcesses(fs::FileSystem& files, const cgroup::Layout& layout,
+                                      const std::string& path) {
+  std::optional<int64_t> count;
+  std::deque<std::string> waiting{MountOf(layout, "memory") + path};
+  for (size_t seen = 0; !waiting.empty() && seen < kMaxDirectories; ++seen) {
+    const std::string at = std::move(waiting.front());
+    waiting.pop_front();
+    const auto pids = files.Read(at + "/cgroup.procs", kMaxPidsFile);
+    if (pids.ok()) count = count.value_or(0) + std::ranges::count(*pids, '\n');
+    const auto entries = files.List(at);
+    if (!entries.ok()) continue;  // gone meanwhile
+    for (const auto& entry : *entries)
+      if (entry.kind == fs::FileInfo::Kind::kDirectory) waiting.push_back(at + "/" + entry.name);
+  }
+  return count;
 }
 
 bool ParsePressure(const std::string& text, v1::PressureFigures& figures) {

@@ -37,6 +37,9 @@ CgroupAt ParseProcCgroup(const std::string& text, cgroup::Version version);
 /// Without any figure: it is not there.
 v1::UsageFigures ReadCgroup(fs::FileSystem& files, const cgroup::Layout& layout,
                             const CgroupAt& at);
+/// What memory has been through, and limits that few ask for; of a cgroup that has been read.
+void ReadCgroupDetails(fs::FileSystem& files, const cgroup::Layout& layout, const CgroupAt& at,
+                       v1::UsageFigures& usage);
 /// Figures that add up: time, memory, swap, processes.
 void AddUsage(v1::UsageFigures& sum, const v1::UsageFigures& more);
 bool HasUsage(const v1::UsageFigures& usage);
@@ -54,6 +57,9 @@ CgroupTree FindCgroups(fs::FileSystem& files, const cgroup::Layout& layout,
 /// In that cgroup itself. One of a namespace that is not ours has number 0.
 std::vector<int64_t> ProcessesIn(fs::FileSystem& files, const cgroup::Layout& layout,
                                  const std::string& path);
+/// In that cgroup and all below it; nothing: it is not there.
+std::optional<int64_t> CountProcesses(fs::FileSystem& files, const cgroup::Layout& layout,
+                                      const std::string& path);
 std::string MountOf(const cgroup::Layout& layout, const std::string& controller);
 
 /// Of a file of pressure stalls; false: it is none.

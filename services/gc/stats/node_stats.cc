@@ -7,6 +7,7 @@
 
 #include "services/gc/stats/interfaces.h"
 #include "services/gc/stats/kernel_files.h"
+#include "services/gc/stats/open_files.h"
 #include "services/gc/stats/system_usage.h"
 #include "services/gc/stats/volumes.h"
 #include "splitlet/v1/stats.pb.h"
@@ -110,6 +111,21 @@ void FillContainer(const Cgroups& from, const cri::ContainerUsage& container,
   *figures.mutable_usage() = std::move(usage);
 }
 
+void FillDetails(fs::FileSystem& files, const cgroup::Layout& layout, v1::NodeStatsReply& reply) {
+  const auto fill = [&](v1::UsageFigures& usage) {
+    ReadCgroupDetails(files, layout, {.path = usage.cgroup(), .other = {}}, usage);
+  };
+  for (auto& pod : *reply.mutable_pods())
+    if (pod.has_usage()) fill(*pod.mutable_usage());
+  OpenFilesBudget left;
+  for (auto& container : *reply.mutable_containers()) {
+    if (!container.has_usage()) continue;
+    v1::UsageFigures& usage = *container.mutable_usage();
+    fill(usage);
+    ReadOpenFiles(files, ProcessesIn(files, layout, usage.cgroup()), left, usage);
+  }
+}
+
 Status FillImages(const StatsSources& from, const Deadline& deadline, v1::NodeStatsReply& reply) {
   ASSIGN_OR_RETURN(const auto images, from.images.ImageFsInfo(deadline), "image file system");
   if (images.empty()) return OkStatus();
@@ -139,12 +155,15 @@ std::optional<int64_t> BootTimeOf(const std::string& stat) {
 }
 
 std::optional<MemoryFigures> MemoryOf(const std::string& meminfo) {
-  const auto total = MemoryLine(meminfo, "MemTotal"), free = MemoryLine(meminfo, "MemFree");
-  if (!total || !free || *free > *total) return std::nullopt;
-  MemoryFigures memory{.total = *total, .usage = *total - *free};
-  const uint64_t inactive = MemoryLine(meminfo, "Inactive(file)").value_or(0);
-  memory.working_set = memory.usage - std::min(inactive, memory.usage);
-  memory.available = memory.total - memory.working_set;
+  const auto total = MemoryLine(meminfo, "MemTotal");
+  if (!total) return std::nullopt;
+  MemoryFigures memory{.total = *total};
+  // Pages of processes and files, as the cgroup of the whole machine counts them; the kernel's own
+  // memory is not in it.
+  for (const char* const lru : {"Active(anon)", "Inactive(anon)", "Active(file)", "Unevictable"})
+    memory.working_set += MemoryLine(meminfo, lru).value_or(0);
+  memory.usage = memory.working_set + MemoryLine(meminfo, "Inactive(file)").value_or(0);
+  memory.available = memory.total - std::min(memory.total, memory.working_set);
   memory.rss = MemoryLine(meminfo, "AnonPages").value_or(0);
   memory.swap_total = MemoryLine(meminfo, "SwapTotal").value_or(0);
   memory.swap_used =
@@ -175,7 +194,8 @@ StatusOr<v1::NodeStatsReply> ReadNodeStats(const StatsSources& from, const Stats
         ReadPod(pods, pod,
                 volumes == input.volumes.end() ? std::vector<MeasuredVolume>() : volumes->second);
   }
-  for (auto& each : ReadSystem({from.files, layout, tree, from.runtime_pid()}))
+  if (input.details) FillDetails(from.files, layout, reply);
+  for (auto& each : ReadSystem({from.files, layout, tree, from.runtime_pid(), reply.node()}))
     *reply.add_system_containers() = std::move(each);
   RETURN_IF_ERROR(FillImages(from, deadline, reply), "images");
   return reply;

@@ -38,10 +38,11 @@ struct StatsSources {
   std::string pods_dir, pod_logs_dir;  // see GcConfig
 };
 
-/// What the tables say of pods.
+/// What the tables say of pods, and what is asked.
 struct StatsInput {
   std::vector<PodToRead> pods;
   MeasuredVolumes volumes;
+  bool details = false;  // see NodeStatsRequest
 };
 
 StatusOr<v1::NodeStatsReply> ReadNodeStats(const StatsSources& from, const StatsInput& input,

@@ -40,7 +40,8 @@ TEST(NodeStats, ReadsTheKernelsFigures) {
   EXPECT_EQ(BootTimeOf("cpu 1\nbtime 1700000000\nprocesses 3\n"), 1'700'000'000);
   EXPECT_EQ(BootTimeOf(""), std::nullopt);
   const auto memory = MemoryOf(
-      "MemTotal: 1000 kB\nMemFree: 200 kB\nActive(file): 10 kB\nInactive(file): 300 kB\n"
+      "MemTotal: 1000 kB\nMemFree: 100 kB\nActive(anon): 200 kB\nInactive(anon): 50 kB\n"
+      "Active(file): 240 kB\nInactive(file): 300 kB\nUnevictable: 10 kB\nSlab: 100 kB\n"
       "AnonPages: 50 kB\nSwapTotal: 40 kB\nSwapFree: 30 kB\n");
   ASSERT_TRUE(memory);
   EXPECT_EQ(memory->usage, 800U * 1024);
@@ -48,7 +49,7 @@ TEST(NodeStats, ReadsTheKernelsFigures) {
   EXPECT_EQ(memory->available, 500U * 1024);
   EXPECT_EQ(memory->rss, 50U * 1024);
   EXPECT_EQ(memory->swap_used, 10U * 1024);
-  EXPECT_FALSE(MemoryOf("MemTotal: 1 kB\n"));
+  EXPECT_FALSE(MemoryOf("MemFree: 1 kB\n"));
 }
 
 TEST(NodeStats, InterfacesWithTheDefaultOneFirst) {
@@ -89,6 +90,13 @@ TEST(CgroupUsage, Pressure) {
   EXPECT_FALSE(ParsePressure("nothing\n", figures));
 }
 
+class OneContainer final : public cri::Usage {
+ public:
+  StatusOr<std::vector<cri::ContainerUsage>> ListContainerUsage(Deadline) override {
+    return std::vector<cri::ContainerUsage>{{{.id = cri::ContainerId("c1")}, std::nullopt}};
+  }
+};
+
 class StatsOfNode : public testing::Test {
  protected:
   StatsOfNode() {
@@ -119,7 +127,7 @@ class StatsOfNode : public testing::Test {
     return ReadNodeStats({.clock = clock,
                           .files = files,
                           .images = runtime,
-                          .usage = usage,
+                          .usage = *containers,
                           .meter = meter,
                           .runtime_pid = [] { return std::optional<int64_t>(55); },
                           .root_dir = "/kubelet",
@@ -132,6 +140,7 @@ class StatsOfNode : public testing::Test {
   fs::FakeFileSystem files{clock};
   cri::FakeRuntime runtime{clock};
   FakeUsage usage{runtime};
+  cri::Usage* containers = &usage;
   FakeTreeMeter::Disk disk;
   FakeTreeMeter meter{disk};
 };
@@ -234,6 +243,54 @@ TEST_F(StatsOfNode, Version1AndSystemContainers) {
   EXPECT_EQ(theirs.usage().memory_rss_bytes(), 4U);
   EXPECT_FALSE(theirs.usage().has_memory_limit_bytes());
   EXPECT_EQ(theirs.usage().cpu_usage_core_ns(), 5000U);
+}
+
+TEST_F(StatsOfNode, PodsWithoutACommonCgroupAreTheWholeMachine) {
+  Write("/proc/stat", "cpu  100 10 50 9000 7 3 2 1 0 0\nbtime 1700000000\n");
+  Write("/proc/meminfo", "MemTotal: 1000 kB\nActive(anon): 500 kB\nInactive(file): 300 kB\n");
+  Write("/proc/pressure/io", "some avg10=0.00 avg60=0.00 avg300=0.00 total=9\n");
+  const auto stats = Read();
+  ASSERT_TRUE(stats.ok()) << stats.status();
+  ASSERT_EQ(stats->system_containers_size(), 1);
+  const auto& pods = stats->system_containers(0);
+  EXPECT_EQ(pods.name(), "pods");
+  EXPECT_EQ(pods.started_at_wall_ns(), 1'700'000'000'000'000'000);
+  EXPECT_EQ(pods.usage().cgroup(), "/");
+  EXPECT_EQ(pods.usage().cpu_usage_core_ns(), stats->node().cpu_usage_core_ns());
+  EXPECT_EQ(pods.usage().memory_limit_bytes(), 1000U * 1024);
+  EXPECT_EQ(pods.usage().memory_working_set_bytes(), 500U * 1024);
+  EXPECT_EQ(pods.usage().io_pressure().some().total_us(), 9U);
+}
+
+TEST_F(StatsOfNode, DetailsForWhoAsksForThem) {
+  const std::string pod = "/kubepods/podu1", container = pod + "/c1";
+  Write("/proc/self/mountinfo", kV2Mounts);
+  for (const std::string& path : {pod, container}) {
+    WriteV2(path, 5000);
+    Write("/sys/fs/cgroup" + path + "/memory.peak", "1500\n");
+    Write("/sys/fs/cgroup" + path + "/cgroup.procs", "77\n");
+  }
+  Write("/proc/77/status", "FDSize:\t64\n");
+  EXPECT_TRUE(files.MakeDirs("/proc/77/fd", 0755).ok());
+  EXPECT_TRUE(files.MakeSymlink("socket:[1]", "/proc/77/fd/0").ok());
+  OneContainer one;
+  containers = &one;
+  StatsInput input{.pods = {{.uid = "u1", .containers = {{"c1", "app"}}}}};
+  for (const bool details : {false, true}) {
+    SCOPED_TRACE(details);
+    input.details = details;
+    const auto stats = Read(input);
+    ASSERT_TRUE(stats.ok()) << stats.status();
+    ASSERT_EQ(stats->containers_size(), 1);
+    const auto& found = stats->containers(0).usage();
+    EXPECT_EQ(found.cgroup(), container);
+    EXPECT_EQ(found.memory_max_usage_bytes(), details ? 1500U : 0U);
+    EXPECT_EQ(found.sockets(), details ? 1U : 0U);
+    EXPECT_EQ(found.has_open_files(), details);
+    ASSERT_EQ(stats->pods_size(), 1);
+    EXPECT_EQ(stats->pods(0).usage().memory_max_usage_bytes(), details ? 1500U : 0U);
+    EXPECT_FALSE(stats->pods(0).usage().has_open_files());
+  }
 }
 
 TEST_F(StatsOfNode, CgroupsAreFoundByWhatTheirNamesSay) {

@@ -68,7 +68,7 @@ void FillDisk(const PodSources& from, const PodToRead& pod,
   sum += HostsFile(from, pod.uid);
   for (const auto& [id, name] : pod.containers) {
     const auto used = from.meter.Measure(logs + "/" + name);
-    if (!used.ok()) continue;
+    if (!used.ok() || used->more) continue;
     v1::LogFigures& log = *figures.add_logs();
     log.set_container(name);
     log.set_used_bytes(static_cast<uint64_t>(used->bytes));

@@ -7,8 +7,8 @@
 
 namespace splitlet::gc {
 
-void StatsReader::Read(Done done) {
-  StatsInput input{.pods = {}, .volumes = deps_.volumes.Get()};
+void StatsReader::Read(bool details, Done done) {
+  StatsInput input{.pods = {}, .volumes = deps_.volumes.Get(), .details = details};
   deps_.runtime.ForEach([&input](const std::string&, const auto& record) {
     if (record == nullptr) return;
     PodToRead pod = PodOf(record->pod());

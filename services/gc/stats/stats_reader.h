@@ -33,8 +33,8 @@ class StatsReader {
   StatsReader(const StatsReader&) = delete;
   StatsReader& operator=(const StatsReader&) = delete;
 
-  /// `done` on the strand.
-  void Read(Done done);
+  /// `details`: see NodeStatsRequest. `done` on the strand.
+  void Read(bool details, Done done);
 
  private:
   const Deps deps_;

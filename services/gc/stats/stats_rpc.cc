@@ -15,14 +15,15 @@ class StatsRpc final : public v1::NodeStats::Service {
  public:
   StatsRpc(exec::EventLoop& loop, AskStats ask) : loop_(loop), ask_(std::move(ask)) {}
 
-  grpc::Status GetNodeStats(grpc::ServerContext*, const v1::NodeStatsRequest*,
+  grpc::Status GetNodeStats(grpc::ServerContext*, const v1::NodeStatsRequest* request,
                             v1::NodeStatsReply* reply) override {
     if (++waiting_ > kMaxWaiting) {
       --waiting_;
       return rpc::ToGrpc(ResourceExhausted("too many ask for figures"));
     }
-    auto read = rpc::OnLoopLater<v1::NodeStatsReply>(loop_, StatsReader::kLimit,
-                                                     [this](auto done) { ask_(std::move(done)); });
+    auto read = rpc::OnLoopLater<v1::NodeStatsReply>(
+        loop_, StatsReader::kLimit,
+        [this, details = request->details()](auto done) { ask_(details, std::move(done)); });
     --waiting_;
     if (!read.ok()) return rpc::ToGrpc(read.status());
     reply->Swap(&*read);

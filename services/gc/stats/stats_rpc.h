@@ -15,8 +15,8 @@ class Service;
 
 namespace splitlet::gc {
 
-/// Runs on the loop.
-using AskStats = std::function<void(StatsReader::Done done)>;
+/// Runs on the loop. `details`: see NodeStatsRequest.
+using AskStats = std::function<void(bool details, StatsReader::Done done)>;
 /// The loop and what `ask` names outlive the result.
 std::unique_ptr<grpc::Service> MakeStatsRpc(exec::EventLoop& loop, AskStats ask);
 

@@ -42,8 +42,34 @@ v1::UsageFigures ReadOurs(const SystemSources& from, const CgroupAt& own) {
   return sum;
 }
 
+/// As if the machine were a cgroup.
+v1::UsageFigures WholeMachine(const v1::NodeFigures& node) {
+  v1::UsageFigures usage;
+  const auto take = [&node, &usage](auto has, auto get, auto set) {
+    if ((node.*has)()) (usage.*set)((node.*get)());
+  };
+  using N = v1::NodeFigures;
+  using U = v1::UsageFigures;
+  usage.set_cgroup("/");
+  take(&N::has_cpu_usage_core_ns, &N::cpu_usage_core_ns, &U::set_cpu_usage_core_ns);
+  take(&N::has_memory_usage_bytes, &N::memory_usage_bytes, &U::set_memory_usage_bytes);
+  take(&N::has_memory_working_set_bytes, &N::memory_working_set_bytes,
+       &U::set_memory_working_set_bytes);
+  take(&N::has_memory_total_bytes, &N::memory_total_bytes, &U::set_memory_limit_bytes);
+  take(&N::has_memory_rss_bytes, &N::memory_rss_bytes, &U::set_memory_rss_bytes);
+  take(&N::has_page_faults, &N::page_faults, &U::set_page_faults);
+  take(&N::has_major_page_faults, &N::major_page_faults, &U::set_major_page_faults);
+  take(&N::has_swap_usage_bytes, &N::swap_usage_bytes, &U::set_swap_usage_bytes);
+  take(&N::has_swap_total_bytes, &N::swap_total_bytes, &U::set_swap_limit_bytes);
+  if (node.has_cpu_pressure()) *usage.mutable_cpu_pressure() = node.cpu_pressure();
+  if (node.has_memory_pressure()) *usage.mutable_memory_pressure() = node.memory_pressure();
+  if (node.has_io_pressure()) *usage.mutable_io_pressure() = node.io_pressure();
+  return usage;
+}
+
 /// A cgroup is as old as its directory.
 int64_t StartOf(const SystemSources& from, const std::string& path) {
+  if (path == "/") return from.node.booted_at_wall_ns();
   const auto info = from.files.Stat(MountOf(from.layout, "memory") + path, true);
   return info.ok() ? ToNanos(info->modified) : 0;
 }
@@ -66,7 +92,11 @@ std::vector<v1::SystemContainerFigures> ReadSystem(const SystemSources& from) {
     add("runtime", runtime.path, ReadCgroup(from.files, from.layout, runtime));
   }
   const std::string& pods = from.tree.all_pods;
-  add("pods", pods, ReadCgroup(from.files, from.layout, {.path = pods, .other = {}}));
+  if (pods.empty()) {
+    add("pods", "/", WholeMachine(from.node));
+  } else {
+    add("pods", pods, ReadCgroup(from.files, from.layout, {.path = pods, .other = {}}));
+  }
   return all;
 }
 

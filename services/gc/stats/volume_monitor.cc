@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <set>
+#include <iterator>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/node/pod_place.h"
@@ -48,51 +48,70 @@ void VolumeMonitor::Start() { timer_.Kick(); }
 
 MeasuredVolumes VolumeMonitor::Get() const {
   MeasuredVolumes all;
-  for (const auto& [uid, pod] : pods_) all[uid] = pod.volumes;
+  for (const auto& [part, measured] : parts_) {
+    auto& volumes = all[part.uid];
+    volumes.insert(volumes.end(), measured.volumes.begin(), measured.volumes.end());
+  }
   return all;
 }
 
 void VolumeMonitor::OnTimer() {
-  if (deps_.period <= Duration{0} || measuring_) return;
-  auto jobs = Due();
-  if (jobs.empty()) return;
-  measuring_ = true;
-  deps_.strands.Run("volumes", [this, jobs = std::move(jobs)] {
-    std::vector<Result> results;
-    for (const Job& job : jobs) results.push_back(Measure(job));
-    deps_.loop.Post([this, results = std::move(results)] { OnMeasured(results); });
-  });
+  if (deps_.period <= Duration{0}) return;
+  for (Job& job : Due()) Start(std::move(job));
+}
+
+bool VolumeMonitor::IsDue(const Part& part) const {
+  if (under_way_.contains(part)) return false;
+  const auto known = parts_.find(part);
+  return known == parts_.end() || deps_.clock.Now() - known->second.at >= deps_.period;
 }
 
 /// Those that run, and were not measured for a period. What no longer runs is forgotten.
 std::vector<VolumeMonitor::Job> VolumeMonitor::Due() {
   std::vector<Job> jobs;
   std::set<std::string> up;
-  const auto now = deps_.clock.Now();
   deps_.runtime.ForEach([&](const std::string& key, const auto& record) {
     if (record == nullptr || !IsUp(record->pod())) return;
     const std::string& uid = record->pod().uid();
     up.insert(uid);
-    const auto known = pods_.find(uid);
-    if (known != pods_.end() && now - known->second.measured_at < deps_.period) return;
+    const Part folders{uid, false}, claims{uid, true};
+    if (!IsDue(folders) && !IsDue(claims)) return;
     const auto desired = deps_.desired.Find(key);
     kube::Pod pod;
     if (desired == nullptr || !pod.ParseFromString(desired->pod())) return;
-    jobs.push_back({.uid = uid,
-                    .name_space = desired->namespace_(),
-                    .volumes = VolumesOf(pod, record->pod())});
+    const auto volumes = VolumesOf(pod, record->pod());
+    for (const Part& part : {folders, claims}) {
+      if (!IsDue(part)) continue;
+      Job job{.part = part, .name_space = desired->namespace_(), .volumes = {}};
+      std::ranges::copy_if(volumes, std::back_inserter(job.volumes), [&](const auto& volume) {
+        return volume.folder.empty() == part.claims;
+      });
+      jobs.push_back(std::move(job));
+    }
   });
-  if (std::erase_if(pods_, [&up](const auto& pod) { return !up.contains(pod.first); }) > 0)
+  if (std::erase_if(parts_, [&up](const auto& entry) { return !up.contains(entry.first.uid); }) > 0)
     PutMetrics();
   return jobs;
 }
 
-VolumeMonitor::Result VolumeMonitor::Measure(Job job) const {
-  Result result{.job = std::move(job), .volumes = {}};
+void VolumeMonitor::Start(Job job) {
+  if (job.volumes.empty()) return OnMeasured(job, {});
+  const bool claims = job.part.claims;
+  // The next tick comes to those that have to wait.
+  if (claims && std::ranges::count_if(under_way_, &Part::claims) >= kMaxWithClaims) return;
+  under_way_.insert(job.part);
+  const std::string strand = claims ? "volumes/" + job.part.uid : "volumes";
+  deps_.strands.Run(strand, [this, job = std::move(job)] {
+    deps_.loop.Post([this, job, volumes = Measure(job)] { OnMeasured(job, volumes); });
+  });
+}
+
+std::vector<MeasuredVolume> VolumeMonitor::Measure(const Job& job) const {
+  std::vector<MeasuredVolume> measured;
   const auto place =
-      node::FindPodPlace(deps_.sources.files, {config_.pods_dir, config_.root_dir}, result.job.uid);
-  if (!place.ok()) return result;
-  for (const VolumeToMeasure& volume : result.job.volumes) {
+      node::FindPodPlace(deps_.sources.files, {config_.pods_dir, config_.root_dir}, job.part.uid);
+  if (!place.ok()) return measured;
+  for (const VolumeToMeasure& volume : job.volumes) {
     const auto began = deps_.clock.Now();
     auto fs = MeasureVolume(deps_.sources, volume, place->path);
     metrics_.seconds.Add({{"metric_source", volume.folder.empty() ? "statfs" : "du"}}, kBuckets)
@@ -103,28 +122,27 @@ VolumeMonitor::Result VolumeMonitor::Measure(Job job) const {
     figures.set_claim(volume.claim);
     *figures.mutable_fs() = *std::move(fs);
     figures.set_at_wall_ns(ToNanos(deps_.clock.WallNow()));
-    result.volumes.push_back(
+    measured.push_back(
         {std::make_shared<const v1::VolumeFigures>(std::move(figures)), volume.local});
   }
-  return result;
+  return measured;
 }
 
-void VolumeMonitor::OnMeasured(std::vector<Result> results) {
-  measuring_ = false;
-  for (Result& result : results)
-    pods_[result.job.uid] = {.measured_at = deps_.clock.Now(),
-                             .name_space = result.job.name_space,
-                             .volumes = std::move(result.volumes)};
-  PutMetrics();
+void VolumeMonitor::OnMeasured(const Job& job, std::vector<MeasuredVolume> volumes) {
+  CHECK(deps_.loop.IsCurrent());
+  under_way_.erase(job.part);
+  parts_[job.part] = {
+      .at = deps_.clock.Now(), .name_space = job.name_space, .volumes = std::move(volumes)};
+  if (job.part.claims) PutMetrics();
 }
 
 /// One series for each claim, whoever uses it.
 void VolumeMonitor::PutMetrics() {
   std::map<Claim, std::shared_ptr<const v1::VolumeFigures>> claims;
-  for (const auto& [uid, pod] : pods_)
-    for (const MeasuredVolume& volume : pod.volumes)
+  for (const auto& [part, measured] : parts_)
+    for (const MeasuredVolume& volume : measured.volumes)
       if (!volume.figures->claim().empty())
-        claims[{pod.name_space, volume.figures->claim()}] = volume.figures;
+        claims[{measured.name_space, volume.figures->claim()}] = volume.figures;
   for (auto shown = shown_.begin(); shown != shown_.end();) {
     if (claims.contains(shown->first)) {
       ++shown;

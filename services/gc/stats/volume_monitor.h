@@ -2,15 +2,19 @@
 
 /// How much the volumes of pods that run hold, measured again and again in the background.
 /// In:    views `desired` and `runtime`; a timer.
-/// Owns:  the last figures of each pod's volumes.
+/// Owns:  the last figures of each pod's volumes; which are being measured.
 /// Out:   kubelet_volume_stats_*.
 /// Killed at any line: they are measured anew.
-/// Threads: loop thread; what blocks on the strand "volumes", one volume after the other.
-/// Errors: a volume that cannot be measured has no figures.
+/// Threads: loop thread; folders of this machine on the strand "volumes", one after the other. A
+/// claim's server may hang: those of each pod on a strand of their own, of a few pods at a time.
+/// Errors: a volume that cannot be measured has no figures; one that hangs keeps its last ones.
 /// Source: docs/behaviour/node-api.md, "Volumes".
 
+#include <compare>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,6 +54,9 @@ class VolumeMonitor {
   };
   /// A pod that is new is measured after at most this.
   static constexpr Duration kTick = std::chrono::seconds{10};
+  /// Pods whose claims are measured at a time: each may hold a thread for as long as a server
+  /// hangs.
+  static constexpr int64_t kMaxWithClaims = 16;
 
   VolumeMonitor(Deps deps, const GcConfig& config);
   VolumeMonitor(const VolumeMonitor&) = delete;
@@ -59,34 +66,39 @@ class VolumeMonitor {
   MeasuredVolumes Get() const;
 
  private:
+  /// Of a pod: its volumes with a claim, or all others.
+  struct Part {
+    std::string uid;
+    bool claims = false;
+    auto operator<=>(const Part&) const = default;
+  };
   struct Job {
-    std::string uid, name_space;
+    Part part;
+    std::string name_space;
     std::vector<VolumeToMeasure> volumes;
   };
-  struct Pod {
-    Clock::Time measured_at;
+  struct Measured {
+    Clock::Time at;
     std::string name_space;
-    std::vector<MeasuredVolume> volumes;
-  };
-  struct Result {
-    Job job;
     std::vector<MeasuredVolume> volumes;
   };
   void OnTimer();
   std::vector<Job> Due();
-  Result Measure(Job job) const;
-  void OnMeasured(std::vector<Result> results);
+  bool IsDue(const Part& part) const;
+  void Start(Job job);
+  std::vector<MeasuredVolume> Measure(const Job& job) const;
+  void OnMeasured(const Job& job, std::vector<MeasuredVolume> volumes);
   void PutMetrics();
 
   Deps deps_;
   const GcConfig& config_;
   VolumeMetrics metrics_;
-  std::map<std::string, Pod> pods_;                   // by UID
+  std::map<Part, Measured> parts_;
+  std::set<Part> under_way_;
   using Claim = std::pair<std::string, std::string>;  // namespace, name
   std::map<Claim,
            std::vector<std::pair<prometheus::Family<prometheus::Gauge>*, prometheus::Gauge*>>>
       shown_;
-  bool measuring_ = false;
   exec::Periodic timer_;
 };
 

@@ -117,6 +117,7 @@ StatusOr<v1::FsFigures> MeasureVolume(const VolumeSources& from, const VolumeToM
   RETURN_IF_ERROR(from.files.Stat(path, false), "{}", path);
   ASSIGN_OR_RETURN(const auto disk, from.files.Usage(path), "{}", path);
   ASSIGN_OR_RETURN(const DiskFigures used, from.meter.Measure(path), "{}", path);
+  if (used.more) return ResourceExhausted("{}: more files than are counted", path);
   v1::FsFigures figures = FiguresOf(disk);
   figures.set_used_bytes(static_cast<uint64_t>(used.bytes));
   figures.set_inodes_used(static_cast<uint64_t>(used.inodes));

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <utility>
+
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/volume.pb.h"
 #include "k8s.io/api/core/v1/volume_source.pb.h"
@@ -75,11 +79,25 @@ class Volumes : public testing::Test {
     node.files.SetUsage("/disks", {1000, 300, 50, 20});
     node.disk.trees["/kubelet/pods/u1/volumes/kubernetes.io~empty-dir/tmp"] = {4096, 2};
   }
+  /// With the same claim, by the same container.
+  void RunSecondPod() {
+    v1::RuntimeRecord other;
+    other.mutable_pod()->set_uid("u2");
+    *other.mutable_pod()->add_sandboxes() = node.pods.Get("u1")->pod().sandboxes(0);
+    *other.mutable_pod()->add_containers() = node.pods.Get("u1")->pod().containers(0);
+    ASSERT_TRUE(node.pods.Put("u2", other).ok());
+    v1::DesiredRecord desired;
+    desired.set_uid("u2");
+    desired.set_namespace_("default");
+    desired.set_pod(pod.SerializeAsString());
+    ASSERT_TRUE(node.desired.Put("u2", desired).ok());
+    node.MakePodDir("u2");
+  }
   std::string Metrics() { return daemon::Scrape(node.process->registry); }
   v1::NodeStatsReply Stats() {
     StatusOr<v1::NodeStatsReply> reply = Internal("no answer");
     node.process->loop.Post(
-        [&] { node.service().GetStats([&](auto read) { reply = std::move(read); }); });
+        [&] { node.service().GetStats(false, [&](auto read) { reply = std::move(read); }); });
     node.all.RunUntilIdle();
     EXPECT_TRUE(reply.ok()) << reply.status();
     return reply.ok() ? *reply : v1::NodeStatsReply();
@@ -140,17 +158,7 @@ TEST_F(Volumes, ClaimsHaveMetricsWhileTheirPodsRun) {
                                      text.substr(blank + 1)));
   }
   // Another pod with the same claim changes nothing.
-  v1::RuntimeRecord other;
-  other.mutable_pod()->set_uid("u2");
-  *other.mutable_pod()->add_sandboxes() = node.pods.Get("u1")->pod().sandboxes(0);
-  *other.mutable_pod()->add_containers() = node.pods.Get("u1")->pod().containers(0);
-  ASSERT_TRUE(node.pods.Put("u2", other).ok());
-  v1::DesiredRecord desired;
-  desired.set_uid("u2");
-  desired.set_namespace_("default");
-  desired.set_pod(pod.SerializeAsString());
-  ASSERT_TRUE(node.desired.Put("u2", desired).ok());
-  node.MakePodDir("u2");
+  RunSecondPod();
   node.all.Advance(20s);
   const std::string text = Metrics();
   const std::string series = "kubelet_volume_stats_used_bytes{";
@@ -161,6 +169,71 @@ TEST_F(Volumes, ClaimsHaveMetricsWhileTheirPodsRun) {
   node.pods.Remove("u2");
   node.all.Advance(20s);
   EXPECT_THAT(Metrics(), Not(HasSubstr("persistentvolumeclaim")));
+}
+
+/// Names of the volumes that a pod has figures of, with what they hold.
+std::map<std::string, uint64_t> UsedIn(const v1::NodeStatsReply& stats, const std::string& uid) {
+  std::map<std::string, uint64_t> used;
+  for (const auto& each : stats.pods()) {
+    if (each.uid() != uid) continue;
+    for (const auto& volume : each.volumes()) used[volume.name()] = volume.fs().used_bytes();
+  }
+  return used;
+}
+
+TEST_F(Volumes, AClaimWhoseServerHangsHoldsUpNothingElse) {
+  bool first = true, hangs = true;
+  node.on_call = [&](std::string_view method) {
+    if (method != "ContainerStatus" || !std::exchange(first, false)) return;
+    node.all.WaitInStep(node.clock.Now() + 1h, [&] { return !hangs; });
+  };
+  node.Start();
+  RunPod();
+  RunSecondPod();
+  v1::NodeStatsReply during;
+  node.loop.RunAfter(2min, [&] {
+    node.disk.trees["/kubelet/pods/u1/volumes/kubernetes.io~empty-dir/tmp"] = {8192, 2};
+  });
+  node.loop.RunAfter(4min, [&] {
+    node.process->loop.Post(
+        [&] { node.service().GetStats(false, [&](auto read) { during = *std::move(read); }); });
+  });
+  node.loop.RunAfter(5min, [&] { hangs = false; });
+  node.all.Advance(6min);
+  ASSERT_FALSE(hangs);
+  using Used = std::map<std::string, uint64_t>;
+  EXPECT_EQ(UsedIn(during, "u1"), (Used{{"tmp", 8192}}));
+  EXPECT_EQ(UsedIn(during, "u2"), (Used{{"tmp", 0}, {"data", 0}}));
+  node.all.Advance(20s);
+  EXPECT_EQ(UsedIn(Stats(), "u1"), (Used{{"tmp", 8192}, {"data", 0}}));
+}
+
+TEST_F(Volumes, ClaimsOfAFewPodsAreMeasuredAtATime) {
+  int64_t under_way = 0, most = 0;
+  bool hang = true;
+  node.on_call = [&](std::string_view method) {
+    if (method != "ContainerStatus") return;
+    most = std::max(most, ++under_way);
+    node.all.WaitInStep(node.clock.Now() + 1min, [&] { return !hang; });
+    --under_way;
+  };
+  node.Start();
+  RunPod();
+  for (int64_t pods = 0; pods < 2 * VolumeMonitor::kMaxWithClaims; ++pods) {
+    v1::RuntimeRecord record = *node.pods.Get("u1");
+    const std::string uid = fmt::format("more-{}", pods);
+    record.mutable_pod()->set_uid(uid);
+    ASSERT_TRUE(node.pods.Put(uid, record).ok());
+    v1::DesiredRecord desired = *node.desired.Get("u1");
+    desired.set_uid(uid);
+    ASSERT_TRUE(node.desired.Put(uid, desired).ok());
+    node.MakePodDir(uid);
+  }
+  node.all.Advance(90s);
+  EXPECT_EQ(most, VolumeMonitor::kMaxWithClaims);
+  hang = false;
+  node.all.Advance(2min);
+  EXPECT_EQ(UsedIn(Stats(), "more-0").size(), 2U);
 }
 
 TEST_F(Volumes, ANegativePeriodSwitchesThemOff) {

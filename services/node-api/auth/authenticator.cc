@@ -43,13 +43,18 @@ std::optional<std::string> DecodeUrlBase64(std::string_view text) {
   return *std::move(decoded);
 }
 
-std::optional<std::string> ProtocolToken(std::string_view protocols) {
+StatusOr<std::optional<std::string>> ProtocolToken(std::string_view protocols) {
   std::vector<std::string_view> tokens;
   const auto items = ListOf(protocols);
   std::ranges::copy_if(items, std::back_inserter(tokens),
                        [](auto item) { return item.starts_with(kProtocolPrefix); });
-  if (tokens.size() != 1 || items.size() < 2) return std::nullopt;
-  return DecodeUrlBase64(tokens.front().substr(kProtocolPrefix.size()));
+  if (tokens.empty()) return std::optional<std::string>();
+  if (tokens.size() > 1) return Unauthenticated("more than one protocol stands for a token");
+  auto token = DecodeUrlBase64(tokens.front().substr(kProtocolPrefix.size()));
+  if (!token) return Unauthenticated("the protocol that stands for a token cannot be decoded");
+  if (token->empty()) return std::optional<std::string>();
+  if (items.size() < 2) return Unauthenticated("no protocol stands beside the token");
+  return token;
 }
 
 User WithGroup(User user) {
@@ -70,12 +75,12 @@ User UserOf(const https::ClientCertificate& certificate) {
 
 }  // namespace
 
-std::optional<std::string> TokenOf(const https::Request& request) {
+StatusOr<std::optional<std::string>> TokenOf(const https::Request& request) {
   const std::string_view header = Trimmed(request.Header("Authorization"));
   const auto blank = header.find(' ');
   if (blank != std::string_view::npos && IsBearer(header.substr(0, blank))) {
     const std::string_view token = Trimmed(header.substr(blank));
-    if (!token.empty()) return std::string(token.substr(0, token.find(' ')));
+    if (!token.empty()) return std::optional(std::string(token.substr(0, token.find(' '))));
   }
   return ProtocolToken(request.Header("Sec-WebSocket-Protocol"));
 }
@@ -92,8 +97,12 @@ std::string WithoutTokens(std::string_view protocols) {
 
 void Authenticator::Authenticate(const https::Request& request, Done done) {
   if (request.client) return done(WithGroup(UserOf(*request.client)));
-  const auto token = options_.webhook ? TokenOf(request) : std::nullopt;
+  const auto shown =
+      options_.webhook ? TokenOf(request) : StatusOr<std::optional<std::string>>(std::nullopt);
+  if (!shown.ok()) return done(shown.status());
+  const std::optional<std::string>& token = *shown;
   if (!token) {
+    if (!request.bad_client.empty()) return done(Unauthenticated("{}", request.bad_client));
     if (!options_.anonymous) return done(Unauthenticated("no credential is shown"));
     return done(
         User{.name = kAnonymous, .uid = "", .groups = {kUnauthenticatedGroup}, .extra = {}});

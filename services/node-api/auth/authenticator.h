@@ -67,7 +67,8 @@ class Authenticator {
 };
 
 /// Of "Authorization: Bearer x", or of a WebSocket's list of protocols; none: it shows none.
-std::optional<std::string> TokenOf(const https::Request& request);
+/// UNAUTHENTICATED: what stands for a token in that list cannot be one.
+StatusOr<std::optional<std::string>> TokenOf(const https::Request& request);
 /// The list without what stands for a token.
 std::string WithoutTokens(std::string_view protocols);
 

@@ -1,14 +1,18 @@
 #pragma once
 
-/// Questions to the API server off the loop: a few at a time, again when it is busy or away.
-/// In:    questions of authenticator and authorizer.
+/// Questions of one kind to the API server off the loop: a few at a time, again when it is busy or
+/// away, none for longer than half a minute.
+/// In:    questions of the authenticator, or of the authorizer: each has calls of its own, since
+///        strangers ask the first.
 /// Owns:  how many wait.
 /// Out:   calls to the reviewer, on strands of their own; answers on the loop.
 /// Killed at any line: who asked asks again.
 /// Threads: loop thread; the reviewer on strands.
-/// Errors: FAILED_PRECONDITION without an API server; RESOURCE_EXHAUSTED when too many wait.
+/// Errors: FAILED_PRECONDITION without an API server; RESOURCE_EXHAUSTED when too many wait;
+/// DEADLINE_EXCEEDED.
 /// Source: docs/behaviour/node-api.md, "Authentication".
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -30,11 +34,15 @@ class ReviewCalls {
     exec::Strands& strands;
     std::shared_ptr<Reviewer> reviewer;  // null: there is no API server
     uint64_t seed = 0;                   // of the jitter between tries
+    const char* kind = "review";         // what the strands are called
   };
-  static constexpr int kMaxWaiting = 256, kLanes = 8, kTries = 5;
+  static constexpr int kMaxWaiting = 128, kLanes = 4, kTries = 5;
   static constexpr Duration kTryLimit = std::chrono::seconds{10};
+  static constexpr Duration kLimit = std::chrono::seconds{30};  // waiting and pauses included
 
   explicit ReviewCalls(Deps deps) : deps_(std::move(deps)), random_(deps_.seed) {}
+  ReviewCalls(const ReviewCalls&) = delete;
+  ReviewCalls& operator=(const ReviewCalls&) = delete;
 
   template <class R>
   using Call = std::function<StatusOr<R>(Reviewer& reviewer, const Deadline& deadline)>;
@@ -49,32 +57,58 @@ class ReviewCalls {
     if (waiting_ >= kMaxWaiting)
       return done(ResourceExhausted("too many ask for what the API server has to be asked"));
     ++waiting_;
-    Try<R>(std::move(call), std::move(done), 1);
+    const auto question =
+        std::make_shared<Question<R>>(std::move(call), std::move(done), After(deps_.clock, kLimit));
+    question->timer = deps_.loop.RunAfter(kLimit, [this, question] { End<R>(question, Late()); });
+    Try<R>(question);
   }
   int waiting() const { return waiting_; }
 
  private:
   template <class R>
-  void Try(Call<R> call, Done<R> done, int number) {
-    const std::string lane = fmt::format("review/{}", lane_ = (lane_ + 1) % kLanes);
-    deps_.strands.Run(lane, [this, call, done, number] {
-      auto answer = call(*deps_.reviewer, After(deps_.clock, kTryLimit));
-      deps_.loop.Post([this, call, done, number, answer = std::move(answer)] {
-        OnAnswer<R>(call, done, number, answer);
-      });
+  struct Question {
+    Question(Call<R> c, Done<R> d, Deadline l)
+        : call(std::move(c)), limit(std::move(l)), done(std::move(d)) {}
+    const Call<R> call;
+    const Deadline limit;
+    Done<R> done;  // null: it is answered; of the loop, as all that follows
+    exec::TimerId timer = 0;
+    int tries = 0;
+  };
+  template <class R>
+  using Shared = std::shared_ptr<Question<R>>;
+
+  template <class R>
+  void Try(const Shared<R>& question) {
+    if (!question->done) return;
+    ++question->tries;
+    const std::string lane = fmt::format("{}/{}", deps_.kind, lane_ = (lane_ + 1) % kLanes);
+    deps_.strands.Run(lane, [this, question] {
+      const Duration left = std::min(kTryLimit, Remaining(deps_.clock, question->limit));
+      StatusOr<R> answer = left <= Duration{0}
+                               ? StatusOr<R>(Late())
+                               : question->call(*deps_.reviewer, After(deps_.clock, left));
+      deps_.loop.Post(
+          [this, question, answer = std::move(answer)] { OnAnswer<R>(question, answer); });
     });
   }
   template <class R>
-  void OnAnswer(const Call<R>& call, const Done<R>& done, int number, StatusOr<R> answer) {
-    if (answer.ok() || !IsRetryable(answer.status().code()) || number >= kTries) {
-      --waiting_;
-      return done(std::move(answer));
-    }
-    deps_.loop.RunAfter(random_.Jitter(PauseAfter(number), 0.2),
-                        [this, call, done, number] { Try<R>(call, done, number + 1); });
+  void OnAnswer(const Shared<R>& question, const StatusOr<R>& answer) {
+    if (!question->done) return;
+    if (answer.ok() || !IsRetryable(answer.status().code()) || question->tries >= kTries)
+      return End<R>(question, answer);
+    deps_.loop.RunAfter(random_.Jitter(PauseAfter(question->tries), 0.2),
+                        [this, question] { Try<R>(question); });
   }
-  static Duration PauseAfter(int number) {
-    return std::chrono::milliseconds(std::lround(500 * std::pow(1.5, number - 1)));
+  template <class R>
+  void End(const Shared<R>& question, const StatusOr<R>& answer) {
+    deps_.loop.CancelTimer(question->timer);
+    --waiting_;
+    std::exchange(question->done, nullptr)(answer);
+  }
+  static Status Late() { return DeadlineExceeded("the API server has not answered in time"); }
+  static Duration PauseAfter(int tries) {
+    return std::chrono::milliseconds(std::lround(500 * std::pow(1.5, tries - 1)));
   }
 
   Deps deps_;

@@ -8,7 +8,7 @@
 namespace splitlet::node_api {
 namespace {
 
-constexpr size_t kPiece = 64 << 10;
+constexpr size_t kPiece = 32 << 10;  // two fill a stream's room
 
 Status ToStream(https::Stream& out, std::string_view bytes) {
   if (!out.WaitForRoom() || !out.Write(bytes)) return Cancelled("the client is gone");
@@ -16,9 +16,10 @@ Status ToStream(https::Stream& out, std::string_view bytes) {
 }
 
 Status CopyFile(logs::LogFiles& files, const std::string& path, https::Stream& out) {
-  ASSIGN_OR_RETURN(const auto file, files.Open(path), "open {}", path);
+  ASSIGN_OR_RETURN(const auto file, files.Open(path), "open it");
+  std::string piece;
   for (uint64_t offset = 0;;) {
-    ASSIGN_OR_RETURN(const std::string piece, file->ReadAt(offset, kPiece), "read {}", path);
+    RETURN_IF_ERROR(file->ReadAt(offset, kPiece, piece), "read it");
     if (piece.empty()) return OkStatus();
     if (Status sent = ToStream(out, piece); !sent.ok()) return sent;
     offset += piece.size();
@@ -34,8 +35,10 @@ class Gathered {
     return bytes_.size() < kPiece ? OkStatus() : Flush();
   }
   Status Flush() {
-    const std::string bytes = std::exchange(bytes_, {});
-    return bytes.empty() ? OkStatus() : ToStream(out_, bytes);
+    if (bytes_.empty()) return OkStatus();
+    const Status sent = ToStream(out_, bytes_);
+    bytes_.clear();
+    return sent;
   }
 
  private:
@@ -102,10 +105,10 @@ void LogStreams::ServeLog(Wanted wanted, std::shared_ptr<https::Responder> respo
       });
 }
 
-void LogStreams::ServeFile(const std::string& path, std::shared_ptr<https::Responder> responder) {
+void LogStreams::ServeFile(const HeldPath& file, std::shared_ptr<https::Responder> responder) {
   Serve({"", "", std::make_shared<Flags>()}, std::move(responder),
-        [this, path](https::Stream& out, const Flags&) {
-          End(out, CopyFile(*deps_.files, path, out));
+        [this, file](https::Stream& out, const Flags&) {
+          End(out, CopyFile(*deps_.files, file.path, out));
         });
 }
 

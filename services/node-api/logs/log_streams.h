@@ -19,6 +19,7 @@
 #include "libs/exec/exec.h"
 #include "libs/https/server.h"
 #include "libs/logs/log_reader.h"
+#include "services/node-api/logs/hold_below.h"
 #include "services/node-api/pods/pod_views.h"
 
 namespace splitlet::node_api {
@@ -27,11 +28,11 @@ class LogStreams {
  public:
   struct Deps {
     exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Strands& strands;  // of readers alone: one that follows keeps its thread for hours
     std::shared_ptr<logs::LogFiles> files;
     std::function<std::unique_ptr<logs::LogWatch>(const std::string& path)> watch;
   };
-  static constexpr size_t kMaxStreams = 32;  // each takes a thread while it lasts
+  static constexpr size_t kMaxStreams = 256;  // each takes a thread while it lasts
 
   explicit LogStreams(Deps deps) : deps_(std::move(deps)) {}
   LogStreams(const LogStreams&) = delete;
@@ -45,7 +46,7 @@ class LogStreams {
   };
   void ServeLog(Wanted wanted, std::shared_ptr<https::Responder> responder);
   /// A whole file of the node, as it is.
-  void ServeFile(const std::string& path, std::shared_ptr<https::Responder> responder);
+  void ServeFile(const HeldPath& file, std::shared_ptr<https::Responder> responder);
   /// What is followed may have ended.
   void OnRuntime(const PodViews& views);
   /// All end soon.

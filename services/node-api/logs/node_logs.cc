@@ -52,21 +52,24 @@ https::Answer Listing(fs::FileSystem& files, const std::string& path) {
 
 }  // namespace
 
-NodeLog FindNodeLog(fs::FileSystem& files, const std::string& folder, std::string_view path) {
+NodeLog FindNodeLog(fs::FileSystem& files, const PathHolder& hold, const std::string& folder,
+                    std::string_view path) {
   path.remove_prefix(kTop.size());
-  std::string below(path);
-  while (below.ends_with('/')) below.pop_back();
-  const auto info = files.Stat(folder + below, /*follow=*/true);
-  if (!info.ok())
-    return {.answer = info.status().code() == StatusCode::kPermissionDenied
-                          ? TextReply(403, "403 Forbidden")
-                          : TextReply(404, "404 page not found"),
-            .path = ""};
+  const auto refused = [](const Status& status) {
+    return NodeLog{.answer = status.code() == StatusCode::kPermissionDenied
+                                 ? TextReply(403, "403 Forbidden")
+                                 : TextReply(404, "404 page not found"),
+                   .file = {}};
+  };
+  const auto held = hold(folder, std::string(path));
+  if (!held.ok()) return refused(held.status());
+  const auto info = files.Stat(held->path, /*follow=*/true);
+  if (!info.ok()) return refused(info.status());
   if (info->kind == fs::FileInfo::Kind::kDirectory)
-    return {.answer = Listing(files, folder + below), .path = ""};
+    return {.answer = Listing(files, held->path), .file = {}};
   if (info->kind != fs::FileInfo::Kind::kFile)
-    return {.answer = TextReply(403, "403 Forbidden"), .path = ""};
-  return {.answer = std::nullopt, .path = folder + below};
+    return {.answer = TextReply(403, "403 Forbidden"), .file = {}};
+  return {.answer = std::nullopt, .file = *held};
 }
 
 }  // namespace splitlet::node_api

@@ -11,14 +11,16 @@
 
 #include "libs/fs/file_system.h"
 #include "libs/https/server.h"
+#include "services/node-api/logs/hold_below.h"
 
 namespace splitlet::node_api {
 
 struct NodeLog {
   std::optional<https::Answer> answer;  // of a folder, or of what is not there
-  std::string path;                     // else: of the file to be sent
+  HeldPath file;                        // else: that is to be sent
 };
 /// `path`: decoded, "/logs/...".
-NodeLog FindNodeLog(fs::FileSystem& files, const std::string& folder, std::string_view path);
+NodeLog FindNodeLog(fs::FileSystem& files, const PathHolder& hold, const std::string& folder,
+                    std::string_view path);
 
 }  // namespace splitlet::node_api

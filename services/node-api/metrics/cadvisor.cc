@@ -68,6 +68,10 @@ struct Series {
 constexpr double kNanos = 1e-9;
 
 constexpr Series kSeries[] = {
+    {"container_cpu_cfs_burst_periods_total", "counter", "Number of periods when burst occurs.",
+     &U::has_cpu_burst_periods, &U::cpu_burst_periods},
+    {"container_cpu_cfs_burst_seconds_total", "counter", "Total time duration when burst occurs.",
+     &U::has_cpu_burst_ns, &U::cpu_burst_ns, kNanos},
     {"container_cpu_cfs_periods_total", "counter",
      "Number of elapsed enforcement period intervals.", &U::has_cpu_periods, &U::cpu_periods},
     {"container_cpu_cfs_throttled_periods_total", "counter",
@@ -88,21 +92,37 @@ constexpr Series kSeries[] = {
      {"cpu", "total"}},
     {"container_cpu_user_seconds_total", "counter", "Cumulative user cpu time consumed in seconds.",
      &U::has_cpu_user_ns, &U::cpu_user_ns, kNanos},
+    {"container_file_descriptors", "gauge", "Number of open file descriptors for the container.",
+     &U::has_open_files, &U::open_files},
     {"container_memory_cache", "gauge", "Number of bytes of page cache memory.",
      &U::has_memory_cache_bytes, &U::memory_cache_bytes},
+    {"container_memory_failcnt", "counter", "Number of memory usage hits limits",
+     &U::has_memory_limit_hits, &U::memory_limit_hits},
+    {"container_memory_kernel_usage", "gauge", "Size of kernel memory allocated in bytes.",
+     &U::has_memory_kernel_bytes, &U::memory_kernel_bytes},
     {"container_memory_mapped_file", "gauge", "Size of memory mapped files in bytes.",
      &U::has_memory_mapped_bytes, &U::memory_mapped_bytes},
+    {"container_memory_max_usage_bytes", "gauge", "Maximum memory usage recorded in bytes",
+     &U::has_memory_max_usage_bytes, &U::memory_max_usage_bytes},
     {"container_memory_rss", "gauge", "Size of RSS in bytes.", &U::has_memory_rss_bytes,
      &U::memory_rss_bytes},
     {"container_memory_swap", "gauge", "Container swap usage in bytes.", &U::has_swap_usage_bytes,
      &U::swap_usage_bytes},
+    {"container_memory_total_active_file_bytes", "gauge", "Current total active file in bytes.",
+     &U::has_memory_active_file_bytes, &U::memory_active_file_bytes},
+    {"container_memory_total_inactive_file_bytes", "gauge", "Current total inactive file in bytes.",
+     &U::has_memory_inactive_file_bytes, &U::memory_inactive_file_bytes},
     {"container_memory_usage_bytes", "gauge",
      "Current memory usage in bytes, including all memory regardless of when it was accessed",
      &U::has_memory_usage_bytes, &U::memory_usage_bytes},
     {"container_memory_working_set_bytes", "gauge", "Current working set in bytes.",
      &U::has_memory_working_set_bytes, &U::memory_working_set_bytes},
+    {"container_oom_events_total", "counter",
+     "Count of out of memory events observed for the container", &U::has_oom_kills, &U::oom_kills},
     {"container_processes", "gauge", "Number of processes running inside the container.",
      &U::has_processes, &U::processes},
+    {"container_sockets", "gauge", "Number of open sockets for the container.", &U::has_sockets,
+     &U::sockets},
     {"container_spec_cpu_period", "gauge", "CPU period of the container.", &U::has_cpu_period_us,
      &U::cpu_period_us},
     {"container_spec_cpu_quota", "gauge", "CPU quota of the container.", &U::has_cpu_quota_us,
@@ -117,6 +137,9 @@ constexpr Series kSeries[] = {
      1,
      {},
      true},
+    {"container_spec_memory_reservation_limit_bytes", "gauge",
+     "Memory reservation limit for the container.", &U::has_memory_reservation_bytes,
+     &U::memory_reservation_bytes},
     {"container_spec_memory_swap_limit_bytes",
      "gauge",
      "Memory swap limit for the container.",
@@ -127,6 +150,9 @@ constexpr Series kSeries[] = {
      true},
     {"container_threads", "gauge", "Number of threads running inside the container.",
      &U::has_threads, &U::threads},
+    {"container_threads_max", "gauge",
+     "Maximum number of threads allowed inside the container, infinity if value is zero",
+     &U::has_max_threads, &U::max_threads},
 };
 
 void WriteSeries(MetricsWriter& out, const std::vector<Subject>& subjects) {
@@ -156,6 +182,16 @@ void WriteFaults(MetricsWriter& out, const std::vector<Subject>& subjects) {
     if (subject.usage->has_major_page_faults())
       write(subject, "pgmajfault", subject.usage->major_page_faults());
   }
+}
+
+void WriteUlimits(MetricsWriter& out, const std::vector<Subject>& subjects) {
+  out.Family("container_ulimits_soft", "gauge",
+             "Soft ulimit values for the container root process. Unlimited if -1, except priority "
+             "and nice");
+  for (const Subject& subject : subjects)
+    if (subject.usage->has_max_open_files())
+      out.Sample(With(subject.labels, "ulimit", "max_open_files"),
+                 static_cast<double>(subject.usage->max_open_files()));
 }
 
 struct Pressure {
@@ -224,8 +260,24 @@ constexpr Device kDevices[] = {
      &v1::DeviceFigures::writes},
 };
 
+void WriteOperations(MetricsWriter& out, const std::vector<Subject>& subjects) {
+  out.Family("container_blkio_device_usage_total", "counter", "Blkio Device bytes usage");
+  for (const Subject& subject : subjects)
+    for (const auto& device : subject.usage->devices())
+      for (const auto& operation : device.operations()) {
+        MetricLabels labels = With(subject.labels, "device", device.name());
+        labels.emplace_back("major", std::to_string(device.major()));
+        labels.emplace_back("minor", std::to_string(device.minor()));
+        labels.emplace_back("operation", operation.name());
+        out.Sample(labels, static_cast<double>(operation.bytes()));
+      }
+}
+
+/// How large the file system of a container's layer is, no kubelet says with containerd: only what
+/// the container has written.
 void WriteDisks(MetricsWriter& out, const std::vector<Subject>& subjects,
-                const v1::NodeStatsReply& reply, const std::vector<PodUse>& pods) {
+                const std::vector<PodUse>& pods) {
+  WriteOperations(out, subjects);
   for (const Device& device : kDevices) {
     out.Family(device.name, "counter", device.help);
     for (const Subject& subject : subjects)
@@ -233,25 +285,12 @@ void WriteDisks(MetricsWriter& out, const std::vector<Subject>& subjects,
         out.Sample(With(subject.labels, "device", figures.name()),
                    static_cast<double>((figures.*device.get)()));
   }
-  const auto of_layers = [&](const char* name, const char* help, auto value) {
-    out.Family(name, "gauge", help);
-    for (const PodUse& pod : pods)
-      for (const ContainerUse& container : pod.containers)
-        out.Sample(With(LabelsOf(&pod, &container, container.usage), "device", ""),
-                   static_cast<double>(value(container)));
-  };
-  of_layers("container_fs_usage_bytes",
-            "Number of bytes that are consumed by the container on this filesystem.",
-            [](const ContainerUse& use) { return use.layer_bytes; });
-  if (!reply.has_image_fs()) return;
-  const v1::FsFigures& fs = reply.image_fs();
-  of_layers("container_fs_limit_bytes",
-            "Number of bytes that can be consumed by the container on this filesystem.",
-            [&fs](const ContainerUse&) { return fs.capacity_bytes(); });
-  of_layers("container_fs_inodes_total", "Number of Inodes",
-            [&fs](const ContainerUse&) { return fs.inodes(); });
-  of_layers("container_fs_inodes_free", "Number of available Inodes",
-            [&fs](const ContainerUse&) { return fs.inodes_free(); });
+  out.Family("container_fs_usage_bytes", "gauge",
+             "Number of bytes that are consumed by the container on this filesystem.");
+  for (const PodUse& pod : pods)
+    for (const ContainerUse& container : pod.containers)
+      out.Sample(With(LabelsOf(&pod, &container, container.usage), "device", ""),
+                 static_cast<double>(container.layer_bytes));
 }
 
 struct Network {
@@ -335,7 +374,8 @@ std::string CadvisorMetrics(const Figures& figures, const std::vector<PodUse>& p
   WriteFaults(out, subjects);
   WritePressure(out, subjects);
   WriteTimes(out, subjects, reply.at_wall_ns());
-  WriteDisks(out, subjects, reply, pods);
+  WriteUlimits(out, subjects);
+  WriteDisks(out, subjects, pods);
   WriteNetworks(out, reply, node, pods);
   WriteMachine(out, reply.node(), machine);
   return out.Take();

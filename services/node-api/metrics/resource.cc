@@ -59,13 +59,13 @@ void WriteStarts(MetricsWriter& out, const std::vector<PodUse>& pods) {
                    false);
 }
 
-struct Family {
+struct ResourceFamily {
   const char* name;
   const char* type;
   const char* help;
   Value value;
 };
-constexpr Family kContainers[] = {
+constexpr ResourceFamily kContainers[] = {
     {"container_cpu_usage_seconds_total", "counter",
      "Cumulative cpu time consumed by the container in core-seconds", kCpu},
     {"container_memory_working_set_bytes", "gauge", "Current working set of the container in bytes",
@@ -75,13 +75,13 @@ constexpr Family kContainers[] = {
     {"container_swap_usage_bytes", "gauge", "Current amount of the container swap usage in bytes",
      kSwap},
 };
-constexpr Family kNode[] = {
+constexpr ResourceFamily kNode[] = {
     {"node_cpu_usage_seconds_total", "counter",
      "Cumulative cpu time consumed by the node in core-seconds", kCpu},
     {"node_memory_working_set_bytes", "gauge", "Current working set of the node in bytes", kMemory},
     {"node_swap_usage_bytes", "gauge", "Current swap usage of the node in bytes", kSwap},
 };
-constexpr Family kPods[] = {
+constexpr ResourceFamily kPods[] = {
     {"pod_cpu_usage_seconds_total", "counter",
      "Cumulative cpu time consumed by the pod in core-seconds", kCpu},
     {"pod_memory_working_set_bytes", "gauge", "Current working set of the pod in bytes", kMemory},
@@ -92,17 +92,17 @@ constexpr Family kPods[] = {
 
 std::string ResourceMetrics(const Figures& figures, const std::vector<PodUse>& pods) {
   MetricsWriter out(figures.reply.at_wall_ns());
-  for (const Family& family : kContainers) {
+  for (const ResourceFamily& family : kContainers) {
     out.Family(family.name, family.type, family.help);
     WriteContainers(out, pods, family.value);
   }
   WriteStarts(out, pods);
   const U node = UsageOfNode(figures.reply.node());
-  for (const Family& family : kNode) {
+  for (const ResourceFamily& family : kNode) {
     out.Family(family.name, family.type, family.help);
     if (const auto number = family.value(node)) out.Sample({}, *number);
   }
-  for (const Family& family : kPods) {
+  for (const ResourceFamily& family : kPods) {
     out.Family(family.name, family.type, family.help);
     WritePods(out, pods, family.value);
   }

@@ -46,6 +46,19 @@ std::optional<ContainerUse> UseOf(const v1::ContainerRecord& container, const In
   return use;
 }
 
+/// A pod without a cgroup has the room that its containers with a limit have together; none has a
+/// limit: it is not known.
+void AddRoom(const PodUse& pod, v1::UsageFigures& sum) {
+  std::optional<uint64_t> room;
+  for (const auto& container : pod.containers) {
+    const v1::UsageFigures& usage = container.usage;
+    if (!usage.has_memory_limit_bytes() || !usage.has_memory_working_set_bytes()) continue;
+    const uint64_t limit = usage.memory_limit_bytes();
+    room = room.value_or(0) + limit - std::min(limit, usage.memory_working_set_bytes());
+  }
+  if (room) sum.set_memory_limit_bytes(sum.memory_working_set_bytes() + *room);
+}
+
 void AddUp(const PodUse& pod, v1::UsageFigures& sum) {
   using U = v1::UsageFigures;
   const auto add = [&pod, &sum](auto has, auto get, void (U::*set)(uint64_t)) {
@@ -60,6 +73,7 @@ void AddUp(const PodUse& pod, v1::UsageFigures& sum) {
   add(&U::has_page_faults, &U::page_faults, &U::set_page_faults);
   add(&U::has_major_page_faults, &U::major_page_faults, &U::set_major_page_faults);
   add(&U::has_swap_usage_bytes, &U::swap_usage_bytes, &U::set_swap_usage_bytes);
+  AddRoom(pod, sum);
 }
 
 std::optional<uint64_t> SumOfRates(const PodUse& pod) {

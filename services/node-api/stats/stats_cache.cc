@@ -17,10 +17,12 @@ class RpcStatsSource final : public StatsSource {
   RpcStatsSource(const Clock& clock, const std::shared_ptr<grpc::Channel>& channel)
       : clock_(clock), stub_(v1::NodeStats::NewStub(channel)) {}
 
-  StatusOr<v1::NodeStatsReply> Get(const Deadline& deadline) override {
+  StatusOr<v1::NodeStatsReply> Get(bool details, const Deadline& deadline) override {
     FAIL_POINT("node-api.stats.before");
     rpc::ClientCall call(clock_, deadline);
-    return rpc::Unary(call, *stub_, &v1::NodeStats::Stub::GetNodeStats, v1::NodeStatsRequest());
+    v1::NodeStatsRequest request;
+    request.set_details(details);
+    return rpc::Unary(call, *stub_, &v1::NodeStats::Stub::GetNodeStats, request);
   }
 
  private:
@@ -66,12 +68,20 @@ std::unique_ptr<StatsSource> MakeStatsSource(const Clock& clock,
   return std::make_unique<RpcStatsSource>(clock, channel);
 }
 
+void StatsCache::Start() {
+  if (last_ != nullptr) return;
+  Get([this](const auto& figures) {
+    asked_at_ = {};  // for rates alone: who wants figures gets newer ones
+    if (!figures.ok()) deps_.loop.RunAfter(kFresh, [this] { Start(); });
+  });
+}
+
 void StatsCache::Get(Done done) {
-  if (last_ != nullptr && deps_.clock.Now() - asked_at_ < kFresh) return done(last_);
+  if (last_ != nullptr && asked_at_ && deps_.clock.Now() - asked_at_ < kFresh) return done(last_);
   waiting_.push_back(std::move(done));
   if (waiting_.size() > 1) return;
-  deps_.strands.Run("stats", [this] {
-    auto reply = deps_.source->Get(After(deps_.clock, kLimit));
+  deps_.strands.Run(deps_.details ? "stats-details" : "stats", [this] {
+    auto reply = deps_.source->Get(deps_.details, After(deps_.clock, kLimit));
     deps_.loop.Post([this, reply = std::move(reply)] { OnReply(reply); });
   });
 }

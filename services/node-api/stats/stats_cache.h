@@ -4,7 +4,8 @@
 /// In:    who wants figures.
 /// Owns:  the last answer; a rate of CPU for what was in the last two.
 /// Out:   calls to gc, one at a time, on a strand.
-/// Killed at any line: gc is asked again; rates come with the second answer.
+/// Killed at any line: gc is asked again; once at the start, so that the first figures that anybody
+/// wants have rates.
 /// Threads: loop thread; the source on a strand.
 /// Errors: those of the call.
 /// Source: docs/behaviour/node-api.md, "Figures".
@@ -29,7 +30,8 @@ namespace splitlet::node_api {
 class StatsSource {
  public:
   virtual ~StatsSource() = default;
-  virtual StatusOr<v1::NodeStatsReply> Get(const Deadline& deadline) = 0;  // on a strand
+  /// On a strand. `details`: see NodeStatsRequest.
+  virtual StatusOr<v1::NodeStatsReply> Get(bool details, const Deadline& deadline) = 0;
 };
 std::unique_ptr<StatsSource> MakeStatsSource(const Clock& clock,
                                              std::shared_ptr<grpc::Channel> channel);
@@ -47,6 +49,7 @@ class StatsCache {
     exec::EventLoop& loop;
     exec::Strands& strands;
     std::shared_ptr<StatsSource> source;
+    bool details = false;
   };
   static constexpr Duration kFresh = std::chrono::seconds{5}, kLimit = std::chrono::seconds{9};
 
@@ -55,6 +58,8 @@ class StatsCache {
   StatsCache& operator=(const StatsCache&) = delete;
 
   using Done = std::function<void(const StatusOr<std::shared_ptr<const Figures>>& figures)>;
+  /// Asks once what rates count from; again every few seconds while gc does not answer.
+  void Start();
   void Get(Done done);
 
  private:
@@ -62,7 +67,7 @@ class StatsCache {
 
   Deps deps_;
   std::shared_ptr<const Figures> last_;
-  Clock::Time asked_at_;
+  Clock::Time asked_at_;  // none: what there is was asked for nobody
   std::vector<Done> waiting_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <functional>
 #include <utility>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
@@ -15,7 +16,7 @@
 namespace splitlet::node_api {
 namespace {
 
-constexpr Duration kOpenLimit = std::chrono::seconds{20};
+constexpr Duration kOpenLimit = std::chrono::seconds{30};  // with the wait for its turn
 constexpr Duration kRunLimit = std::chrono::seconds{55};
 
 class RpcStreamSource final : public StreamSource {
@@ -111,9 +112,11 @@ void PodStreams::Open(v1::OpenStreamRequest request, Asked asked) {
     return asked.responder->Send(
         ErrorReply(ResourceExhausted("too many streams are being opened")));
   ++waiting_;
-  deps_.strands.Run(fmt::format("stream/{}", ++last_),
-                    [this, request = std::move(request), asked = std::move(asked)] {
-                      auto url = deps_.source->Open(request, After(deps_.clock, kOpenLimit));
+  const size_t lane = std::hash<std::string>{}(request.uid()) % kLanes;
+  deps_.strands.Run(fmt::format("stream/{}", lane),
+                    [this, request = std::move(request), asked = std::move(asked),
+                     deadline = After(deps_.clock, kOpenLimit)] {
+                      auto url = deps_.source->Open(request, deadline);
                       deps_.loop.Post([this, url = std::move(url), asked] {
                         --waiting_;
                         if (!url.ok()) return asked.responder->Send(ErrorReply(url.status()));
@@ -135,21 +138,20 @@ void PodStreams::Run(const PodSeen& seen, const std::string& container, Asked as
     return asked.responder->Send(
         TextReply(500, fmt::format("container not found (\"{}\")", container)));
   for (auto& word : WordsOf(Query(asked.request.query).Get("cmd"))) request.add_command(word);
-  if (waiting_ >= kMaxWaiting)
+  if (running_ >= kMaxRunning)
     return asked.responder->Send(ErrorReply(ResourceExhausted("too many commands are run")));
-  ++waiting_;
-  deps_.strands.Run(
-      fmt::format("stream/{}", ++last_), [this, request, responder = asked.responder] {
-        auto reply = deps_.source->Run(request, After(deps_.clock, kRunLimit));
-        deps_.loop.Post([this, reply = std::move(reply), responder] {
-          --waiting_;
-          if (!reply.ok()) return responder->Send(TextReply(500, Message(reply.status())));
-          if (reply->exit_code() != 0)
-            return responder->Send(TextReply(
-                500, fmt::format("command terminated with exit code {}", reply->exit_code())));
-          responder->Send(JsonReply(reply->output() + reply->errors()));
-        });
-      });
+  ++running_;
+  deps_.strands.Run(fmt::format("run/{}", ++last_), [this, request, responder = asked.responder] {
+    auto reply = deps_.source->Run(request, After(deps_.clock, kRunLimit));
+    deps_.loop.Post([this, reply = std::move(reply), responder] {
+      --running_;
+      if (!reply.ok()) return responder->Send(TextReply(500, Message(reply.status())));
+      if (reply->exit_code() != 0)
+        return responder->Send(TextReply(
+            500, fmt::format("command terminated with exit code {}", reply->exit_code())));
+      responder->Send(JsonReply(reply->output() + reply->errors()));
+    });
+  });
 }
 
 }  // namespace splitlet::node_api

@@ -50,7 +50,11 @@ class PodStreams {
     const PodViews& pods;
     std::shared_ptr<StreamSource> source;
   };
-  static constexpr int kMaxWaiting = 16;
+  /// Streams that wait to be opened: as many as there are connections. Commands that run.
+  static constexpr int kMaxWaiting = 1000, kMaxRunning = 16;
+  /// So many are opened at once, within what pod-worker takes: those of a pod one after the other,
+  /// as it does it too. A pod that hangs keeps few others waiting, and nobody is refused for it.
+  static constexpr size_t kLanes = 4;
 
   explicit PodStreams(Deps deps) : deps_(std::move(deps)) {}
 
@@ -69,7 +73,7 @@ class PodStreams {
 
   Deps deps_;
   uint64_t last_ = 0;
-  int waiting_ = 0;
+  int waiting_ = 0, running_ = 0;
 };
 
 }  // namespace splitlet::node_api

@@ -22,7 +22,7 @@ void CgroupKeeper::SetShares() {
   deps_.strands.Run("cgroups", [this, requests = SumOfPods()] {
     const Status limited = deps_.cgroups.LimitAll();
     const Status set = deps_.cgroups.SetShares(requests);
-    deps_.loop.Post([this, limited, set] { OnSharesSet(limited, set); });
+    deps_.loop.Post([this, limited, set, requests] { OnSharesSet(limited, set, requests); });
   });
 }
 
@@ -45,6 +45,12 @@ void CgroupKeeper::TellLimited(const Status& limited) {
     NodeEvent(false, "NodeAllocatableEnforced", "Updated Node allocatable limit across pods");
   if (!limited.ok()) NodeEvent(true, "FailedNodeAllocatableEnforcement", trouble);
   if (!first) return;
+  const auto& layout = deps_.cgroups.settings().layout;
+  if (layout && layout->version == cgroup::Version::kV1)
+    NodeEvent(true, "CgroupV1",
+              "cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future "
+              "release. Please migrate to cgroup v2. More information at "
+              "https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1");
   // Else this process would not have started.
   for (const ReservedCgroup& each : deps_.cgroups.settings().reserved)
     NodeEvent(
@@ -53,8 +59,10 @@ void CgroupKeeper::TellLimited(const Status& limited) {
                     each.of == "System" ? "system" : "kube", cgroup::CgroupfsPath(each.name)));
 }
 
-void CgroupKeeper::OnSharesSet(const Status& limited, const Status& set) {
+void CgroupKeeper::OnSharesSet(const Status& limited, const Status& set,
+                               const ClassRequests& requests) {
   setting_ = false;
+  if (set.ok()) memory_.Set(requests);
   TellLimited(limited);
   const Status& status = limited.ok() ? set : limited;
   const std::string trouble = status.ok() ? "" : Message(status);

@@ -19,6 +19,7 @@
 #include "libs/cri/cri.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
+#include "services/pod-worker/cgroups/memory_qos_metrics.h"
 #include "services/pod-worker/cgroups/pod_cgroups.h"
 #include "services/pod-worker/worker/workers.h"
 
@@ -37,18 +38,21 @@ class CgroupKeeper {
     daemon::EventRecorder& events;
     const Log& log;
     std::string node_name;
+    prometheus::Registry& metrics;
+    const MemoryQos& memory_qos;
     Duration request_timeout;
     /// Nobody works for the pod, and nothing is on disk that would make somebody.
     std::function<bool(const std::string& uid)> is_forgotten;
   };
-  explicit CgroupKeeper(Deps deps) : deps_(std::move(deps)) {}
+  explicit CgroupKeeper(Deps deps)
+      : deps_(std::move(deps)), memory_(deps_.metrics, deps_.memory_qos) {}
 
   void OnPodsChanged();
   void OnTick();
 
  private:
   void SetShares();
-  void OnSharesSet(const Status& limited, const Status& set);
+  void OnSharesSet(const Status& limited, const Status& set, const ClassRequests& requests);
   /// The node's events: what is reserved is kept, or why not.
   void TellLimited(const Status& limited);
   void NodeEvent(bool warning, const std::string& reason, const std::string& message);
@@ -58,6 +62,7 @@ class CgroupKeeper {
   ClassRequests SumOfPods() const;
 
   const Deps deps_;
+  MemoryQosMetrics memory_;
   bool setting_ = false, again_ = false;
   std::string trouble_;  // of the last time
   std::optional<std::string>

@@ -13,8 +13,10 @@ constexpr uint64_t kMaxMark = 4096;
 
 PodCgroups::PodCgroups(Deps deps, CgroupSettings settings)
     : deps_(std::move(deps)), settings_(std::move(settings)) {
-  if (deps_.kernel != nullptr && settings_.layout)
-    tree_.emplace(*deps_.kernel, *settings_.layout, deps_.slices);
+  if (deps_.kernel == nullptr || !settings_.layout) return;
+  tree_.emplace(*deps_.kernel, *settings_.layout, deps_.slices);
+  deps_.metrics.cgroup_version.Add({}).Set(settings_.layout->version == cgroup::Version::kV2 ? 2
+                                                                                             : 1);
 }
 
 Status PodCgroups::EnforceReserved() const {
@@ -33,7 +35,7 @@ Status PodCgroups::LimitAll() const {
   if (!settings_.enabled || !tree_) return OkStatus();
   const cgroup::Name node = InTree(cgroup::NodeName(settings_.root));
   RETURN_IF_ERROR(tree_->Make(node), "{}", cgroup::CgroupfsPath(node));
-  RETURN_IF_ERROR(tree_->Set(node, settings_.node_limits),
+  RETURN_IF_ERROR(Measured("update", [&] { return tree_->Set(node, settings_.node_limits); }),
                   "Failed to update Node Allocatable Limits \"{}\"", cgroup::CgroupfsPath(node));
   return OkStatus();
 }
@@ -84,7 +86,10 @@ Status PodCgroups::SetShares(const ClassRequests& requests) const {
   for (const auto& each : kClasses) {
     const cgroup::Name name = InTree(cgroup::QosName(settings_.root, each.qos));
     Status set = tree_->Make(name);
-    if (set.ok()) set = tree_->Set(name, QosCgroupLimits(each.millicores, deps_.node.huge_pages));
+    if (set.ok())
+      set = Measured("update", [&] {
+        return tree_->Set(name, QosCgroupLimits(each.millicores, deps_.node.huge_pages));
+      });
     if (!set.ok() && first.ok()) first = set;
   }
   const Status kept = KeepMemory(requests);
@@ -149,8 +154,9 @@ StatusOr<std::string> PodCgroups::Ensure(const kube::Pod& pod) const {
     RETURN_IF_ERROR(Mark(uid, *name), "mark");
   }
   const std::string path = cgroup::CgroupfsPath(*name);
-  RETURN_IF_ERROR(tree_->Make(*name), "{}", path);
-  deps_.log.LogIfError(Limit(pod, *name), "limit the cgroup of a pod");
+  RETURN_IF_ERROR(Measured("create", [&] { return tree_->Make(*name); }), "{}", path);
+  deps_.log.LogIfError(Measured("update", [&] { return Limit(pod, *name); }),
+                       "limit the cgroup of a pod");
   return path;
 }
 
@@ -180,7 +186,8 @@ Status PodCgroups::Destroy(const std::string& uid) const {
   if (!tree_) return OkStatus();
   ASSIGN_OR_RETURN(const auto name, ReadMark(uid), "mark");
   if (!name) return OkStatus();
-  RETURN_IF_ERROR(tree_->Destroy(*name), "{}", cgroup::CgroupfsPath(*name));
+  RETURN_IF_ERROR(Measured("destroy", [&] { return tree_->Destroy(*name); }), "{}",
+                  cgroup::CgroupfsPath(*name));
   FAIL_POINT("pod-worker.unmark-cgroup.before");
   RETURN_IF_ERROR(deps_.files.Remove(MarkOf(uid)), "{}", MarkOf(uid));
   FAIL_POINT("pod-worker.unmark-cgroup.after");

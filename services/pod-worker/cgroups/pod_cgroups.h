@@ -16,12 +16,14 @@
 #include <string>
 #include <vector>
 
+#include "libs/base/clock.h"
 #include "libs/base/log.h"
 #include "libs/base/status.h"
 #include "libs/cgroup/tree.h"
 #include "libs/fs/file_system.h"
 #include "libs/kube/pod_types.h"
 #include "services/pod-worker/cgroups/pod_limits.h"
+#include "services/pod-worker/metrics.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 
 namespace splitlet::pod_worker {
@@ -50,6 +52,8 @@ class PodCgroups {
     cgroup::Kernel* kernel;  // null: none
     fs::FileSystem& files;
     const NodeInfo& node;
+    const Clock& clock;
+    Metrics& metrics;
     const Log& log;
     std::string marks_dir;
     cgroup::Slices* slices = nullptr;  // null: no systemd
@@ -87,6 +91,14 @@ class PodCgroups {
   std::string MarkOf(const std::string& uid) const { return deps_.marks_dir + "/" + uid; }
   cgroup::Name InTree(const cgroup::Name& name) const {
     return cgroup::InTree(settings_.driver, name);
+  }
+  /// Does one of the tree's calls, and measures it.
+  template <class Call>
+  Status Measured(const char* operation, const Call& call) const {
+    const auto begin = deps_.clock.Now();
+    const Status done = call();
+    deps_.metrics.ObserveCgroup(operation, deps_.clock.Now() - begin);
+    return done;
   }
   StatusOr<cgroup::Name> NameOf(const kube::Pod& pod) const;
   Status Mark(const std::string& uid, const cgroup::Name& name) const;

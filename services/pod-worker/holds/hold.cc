@@ -7,6 +7,12 @@
 #include "services/pod-worker/runtime_config/names.h"
 
 namespace splitlet::pod_worker {
+namespace {
+
+/// Its status rests on what is on disk, not on what the runtime still has.
+bool IsOver(PodNeed pod) { return pod == PodNeed::kNothing || pod == PodNeed::kRemains; }
+
+}  // namespace
 
 HoldAnswer ComputeHold(const HoldWishes& wishes, const std::vector<cri::Sandbox>& sandboxes,
                        const std::vector<cri::Container>& containers,
@@ -29,14 +35,16 @@ HoldAnswer ComputeHold(const HoldWishes& wishes, const std::vector<cri::Sandbox>
     const std::string uid = LabelOf(container.labels, kube::kPodUidLabel);
     const bool newest = names.emplace(uid, container.name).second;
     const PodNeed pod = need(uid);
+    const bool over = IsOver(pod);
     // Nobody starts what was made for a pod that is over.
-    const bool left_over =
-        container.state == cri::ContainerState::kCreated && pod == PodNeed::kNothing;
+    const bool left_over = container.state == cri::ContainerState::kCreated && over;
     const bool dead = container.state == cri::ContainerState::kExited || left_over;
-    if (!dead) busy_sandboxes.insert(container.sandbox_id.str());
-    if (!dead || !asked_containers.contains(container.id.str())) continue;
-    if (pod == PodNeed::kEverything || (pod != PodNeed::kNothing && newest)) continue;
-    grant(container.id.str(), uid, answer.removable.container_ids);
+    // gc stops it first, like the worker before it makes a successor.
+    const bool unknown = container.state == cri::ContainerState::kUnknown;
+    const bool free = (dead || unknown) && asked_containers.contains(container.id.str()) &&
+                      pod != PodNeed::kEverything && (over || !newest);
+    if (!dead && !free) busy_sandboxes.insert(container.sandbox_id.str());
+    if (free) grant(container.id.str(), uid, answer.removable.container_ids);
   }
 
   const std::set<std::string> asked_sandboxes(wishes.sandbox_ids.begin(), wishes.sandbox_ids.end());
@@ -47,7 +55,7 @@ HoldAnswer ComputeHold(const HoldWishes& wishes, const std::vector<cri::Sandbox>
         sandbox.state == cri::SandboxState::kNotReady && !busy_sandboxes.contains(sandbox.id.str());
     if (!dead || !asked_sandboxes.contains(sandbox.id.str())) continue;
     const PodNeed pod = need(sandbox.pod_uid);
-    if (pod == PodNeed::kEverything || (pod != PodNeed::kNothing && newest)) continue;
+    if (pod == PodNeed::kEverything || (!IsOver(pod) && newest)) continue;
     grant(sandbox.id.str(), sandbox.pod_uid, answer.removable.sandbox_ids);
   }
   return answer;

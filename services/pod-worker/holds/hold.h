@@ -22,7 +22,7 @@ struct HoldWishes {
 /// How far a pod is, as removal sees it.
 enum class PodNeed {
   kNothing,     // no worker, or all of it may go
-  kRemains,     // finished, but its object is still wanted: directories and logs stay
+  kRemains,     // finished, but its object is still wanted: its directories stay
   kNewest,      // unfinished: what its next attempt needs stays
   kEverything,  // being worked on at this moment
 };

@@ -22,7 +22,12 @@ TEST(Hold, NothingThatAPodStillNeeds) {
       Dead("busy-1", "busy", "app"),
       Dead("busy-0", "busy", "app"),
       Dead("done-1", "done", "app"),
-      Dead("done-0", "done", "app")};
+      Dead("done-0", "done", "app"),
+      Dead("live-lost-1", "live", "lost", cri::ContainerState::kUnknown),
+      Dead("live-lost-0", "live", "lost", cri::ContainerState::kUnknown),
+      Dead("gone-lost", "gone", "lost", cri::ContainerState::kUnknown),
+      Dead("busy-lost-1", "busy", "lost", cri::ContainerState::kUnknown),
+      Dead("busy-lost-0", "busy", "lost", cri::ContainerState::kUnknown)};
   const std::vector<cri::Sandbox> sandboxes{
       {.id = cri::SandboxId("live-new"), .pod_uid = "live"},
       {.id = cri::SandboxId("live-old"), .pod_uid = "live"},
@@ -36,14 +41,40 @@ TEST(Hold, NothingThatAPodStillNeeds) {
   const HoldAnswer answer =
       ComputeHold({.uids = {"live", "gone", "done", "busy"},
                    .container_ids = {"live-2", "live-1", "made", "gone-1", "gone-made", "busy-0",
-                                     "done-1", "done-0", "unknown"},
+                                     "done-1", "done-0", "unknown", "live-lost-1", "live-lost-0",
+                                     "gone-lost", "busy-lost-0"},
                    .sandbox_ids = {"live-new", "live-old", "gone-new", "gone-ready"}},
                   sandboxes, containers, need);
   EXPECT_EQ(answer.removable.uids, std::vector<std::string>{"gone"});
   EXPECT_EQ(answer.removable.container_ids,
-            (std::vector<std::string>{"live-1", "gone-1", "gone-made", "done-0"}));
+            (std::vector<std::string>{"live-1", "gone-1", "gone-made", "done-1", "done-0",
+                                      "live-lost-0", "gone-lost"}));
   EXPECT_EQ(answer.removable.sandbox_ids, (std::vector<std::string>{"live-old", "gone-new"}));
   EXPECT_EQ(answer.held_uids, (std::set<std::string>{"live", "gone", "done"}));
+}
+
+/// It may run, and then in this sandbox.
+TEST(Hold, ASandboxGoesWithTheContainerOfUnknownStateOnlyWhenThatMayGo) {
+  const struct {
+    const char* name;
+    PodNeed need;
+    std::vector<std::string> asked, want;
+  } kCases[] = {
+      {"both go", PodNeed::kNothing, {"c1"}, {"s1"}},
+      {"nobody asked for the container", PodNeed::kNothing, {}, {}},
+      {"the pod is finished", PodNeed::kRemains, {"c1"}, {"s1"}},
+      {"the pod still counts on it", PodNeed::kNewest, {"c1"}, {}},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    cri::Container lost = Dead("c1", "a", "app", cri::ContainerState::kUnknown);
+    lost.sandbox_id = cri::SandboxId("s1");
+    const HoldAnswer answer = ComputeHold({.container_ids = c.asked, .sandbox_ids = {"s1"}},
+                                          {{.id = cri::SandboxId("s2"), .pod_uid = "a"},
+                                           {.id = cri::SandboxId("s1"), .pod_uid = "a"}},
+                                          {lost}, [&c](const std::string&) { return c.need; });
+    EXPECT_EQ(answer.removable.sandbox_ids, c.want);
+  }
 }
 
 }  // namespace

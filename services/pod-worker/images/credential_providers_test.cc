@@ -72,7 +72,7 @@ TEST_F(ProviderConfig, WhatIsWrongIsNamed) {
       {with("10m", "10 parsecs"), "providers[0]: defaultCacheDuration: "},
       {with("args:", "arguments:"), "arguments: unknown field"},
       {with("args: [get, -v]", "tokenAttributes: {cacheType: Token}"),
-       "tokenAttributes: tokens of service accounts are not supported"},
+       "tokenAttributes: this version sends no tokens of service accounts to plugins"},
       {Config(std::string(kProvider) + kProvider), "providers[1]: name: helper is there twice"},
       {Config(" []"), "no provider"},
       {Config(kProvider, "v2"), "/etc/p.yaml"},

@@ -14,7 +14,7 @@ namespace splitlet::pod_worker {
 namespace {
 
 /// "user:password user:password" for an image.
-std::string Users(const Keyring& keyring, const std::string& image) {
+std::string CredentialsFor(const Keyring& keyring, const std::string& image) {
   std::string out;
   for (const auto& credential : keyring.For(RepositoryOf(image)))
     out += (out.empty() ? "" : " ") + credential.user + ":" + credential.password;
@@ -53,11 +53,11 @@ TEST(Keyring, WhichKeysAreForAnImage) {
     SCOPED_TRACE(c.keys + " for " + c.image);
     Keyring keyring;
     ASSERT_TRUE(keyring.Add("{" + c.keys + "}", Keyring::Shape::kMap, std::nullopt).ok());
-    EXPECT_EQ(Users(keyring, c.image), c.want);
+    EXPECT_EQ(CredentialsFor(keyring, c.image), c.want);
     Keyring auths;
     ASSERT_TRUE(
         auths.Add("{\"auths\": {" + c.keys + "}}", Keyring::Shape::kAuths, std::nullopt).ok());
-    EXPECT_EQ(Users(auths, c.image), c.want);
+    EXPECT_EQ(CredentialsFor(auths, c.image), c.want);
   }
 }
 
@@ -79,7 +79,7 @@ TEST(Keyring, WhatCannotBeUnderstoodAddsNothingAndShowsNothing) {
     SCOPED_TRACE(c.text);
     Keyring keyring;
     EXPECT_EQ(Message(keyring.Add(c.text, Keyring::Shape::kAuths, std::nullopt)), c.want);
-    EXPECT_EQ(Users(keyring, "a.io/x"), "");
+    EXPECT_EQ(CredentialsFor(keyring, "a.io/x"), "");
   }
   Keyring empty;
   EXPECT_TRUE(empty.Add("{}", Keyring::Shape::kAuths, std::nullopt).ok());
@@ -111,7 +111,7 @@ TEST(PullSecrets, OfBothKindsInTheOrderOfThePod) {
   const auto secrets =
       PullSecretsOf(PodWithSecrets({"old", "", "none", "wrong-type", "new"}), &*objects);
   ASSERT_TRUE(secrets.ok()) << secrets.status();
-  EXPECT_EQ(Users(secrets->keyring, "reg.io/x"), "old:p new:p");
+  EXPECT_EQ(CredentialsFor(secrets->keyring, "reg.io/x"), "old:p new:p");
   EXPECT_EQ(secrets->missing, std::vector<std::string>{"none"});
   EXPECT_EQ(secrets->keyring.For("reg.io/x").at(0).secret->name, "old");
 
@@ -126,20 +126,20 @@ TEST(NodeCredentials, TheFirstFileThatCanBeUsed) {
   fs::FakeFileSystem files(clock);
   const NodeCredentials node(files, "/kubelet", "/root");
   std::vector<std::string> problems;
-  EXPECT_EQ(Users(node.Read(problems), "reg.io/x"), "");
+  EXPECT_EQ(CredentialsFor(node.Read(problems), "reg.io/x"), "");
   const auto put = [&files](const std::string& path, const std::string& text) {
     ASSERT_TRUE(files.Replace(path, text, {}).ok());
   };
   put("/.dockercfg", "{" + Entry("reg.io", "old") + "}");
-  EXPECT_EQ(Users(node.Read(problems), "reg.io/x"), "old:p");
+  EXPECT_EQ(CredentialsFor(node.Read(problems), "reg.io/x"), "old:p");
   put("/root/.docker/config.json", "{\"auths\": {" + Entry("reg.io", "home") + "}}");
-  EXPECT_EQ(Users(node.Read(problems), "reg.io/x"), "home:p");
+  EXPECT_EQ(CredentialsFor(node.Read(problems), "reg.io/x"), "home:p");
   EXPECT_EQ(problems, std::vector<std::string>{});
   put("/kubelet/config.json", "hunter2");
-  EXPECT_EQ(Users(node.Read(problems), "reg.io/x"), "home:p");
+  EXPECT_EQ(CredentialsFor(node.Read(problems), "reg.io/x"), "home:p");
   EXPECT_EQ(problems, std::vector<std::string>{"/kubelet/config.json: not a JSON object"});
   put("/kubelet/config.json", "{\"auths\": {" + Entry("reg.io", "root") + "}}");
-  EXPECT_EQ(Users(node.Read(problems), "reg.io/x"), "root:p");
+  EXPECT_EQ(CredentialsFor(node.Read(problems), "reg.io/x"), "root:p");
 }
 
 TEST(Access, WhenARecordIsAskedFor) {

@@ -13,7 +13,7 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-constexpr uint64_t kMaxFile = 1u << 20;
+constexpr uint64_t kMaxProviderConfig = 1u << 20;
 constexpr std::string_view kKind = "CredentialProviderConfig";
 constexpr std::array<std::string_view, 3> kConfigVersions = {
     "kubelet.config.k8s.io/v1", "kubelet.config.k8s.io/v1beta1", "kubelet.config.k8s.io/v1alpha1"};
@@ -56,7 +56,7 @@ StatusOr<CredentialProvider> Checked(const v1::CredentialProvider& provider,
                            OneLine(provider.default_cache_duration()));
   if (provider.has_token_attributes())
     return InvalidArgument(
-        "tokenAttributes: tokens of service accounts are not supported: they need an API server");
+        "tokenAttributes: this version sends no tokens of service accounts to plugins");
   CredentialProvider out{
       .name = provider.name(),
       .argv = {bin_dir + "/" + provider.name()},
@@ -90,7 +90,7 @@ StatusOr<std::vector<std::string>> FilesOf(fs::FileSystem& files, const std::str
 
 Status AddFile(fs::FileSystem& files, const std::string& path, const std::string& bin_dir,
                std::vector<CredentialProvider>& providers) {
-  ASSIGN_OR_RETURN(const std::string text, files.Read(path, kMaxFile), "{}", path);
+  ASSIGN_OR_RETURN(const std::string text, files.Read(path, kMaxProviderConfig), "{}", path);
   const auto decoded = kube::Decode(text, path, kube::Strictness::kStrict, Kinds());
   if (!decoded.ok()) return decoded.status();
   const auto document = decoded->As<v1::CredentialProviderConfig>();

@@ -22,6 +22,9 @@ namespace {
 /// an end.
 constexpr Duration kPullLimit = 24h;
 
+/// Records are looked through so often, and again so soon when the runtime has not answered.
+constexpr Duration kSettlePeriod = 5min, kSettleRetry = 10s;
+
 Status MayPull() {
   FAIL_POINT("pod-worker.pull-image.before");
   return OkStatus();
@@ -29,7 +32,7 @@ Status MayPull() {
 
 StatusOr<std::string> Answered(const std::string& image, const StatusOr<std::string>& ref) {
   FAIL_POINT("pod-worker.pull-image.after");
-  if (ref.ok() && ref->empty()) return Internal("imageRef of image \"{}\" is not set", image);
+  if (ref.ok() && ref->empty()) return Unknown("imageRef of image \"{}\" is not set", image);
   return ref;
 }
 
@@ -93,12 +96,27 @@ void ImagePuller::MarkUsed(const std::string& uid, const std::string& image) {
   memories_[uid][image].pulled_ref.clear();
 }
 
+/// Of an image that is pulled now the intent stays what it is. Whoever is not listed has no records
+/// any more: this runs where they are written, so the list is newer than all of them.
 void ImagePuller::Settle() {
-  deps_.strands.Run(kRecords, [this] {
-    if (deps_.records.IsEmpty()) return;
-    const auto images = deps_.images.ListImages(After(deps_.clock, deps_.request_timeout));
-    const Status settled = images.ok() ? deps_.records.Settle(*images) : images.status();
-    deps_.log.LogIfError(settled, "settle the records of pulls");
+  if (stopping_) return;
+  std::set<std::string> under_way;
+  for (const auto& [image, intent] : intents_) under_way.insert(kube::NormalImageName(image));
+  deps_.strands.Run(kRecords, [this, under_way] {
+    const auto again = [this](Duration wait) {
+      deps_.loop.Post([this, wait] { deps_.loop.RunAfter(wait, [this] { Settle(); }); });
+    };
+    if (deps_.records.IsEmpty()) return again(kSettlePeriod);
+    auto images = deps_.images.ListImages(After(deps_.clock, deps_.request_timeout));
+    // That the runtime does not answer is said elsewhere.
+    if (!images.ok()) return again(kSettleRetry);
+    const auto is_pulled = [&under_way](const auto& name) { return under_way.contains(name); };
+    for (auto& image : *images) {
+      std::erase_if(image.tags, is_pulled);
+      std::erase_if(image.digests, is_pulled);
+    }
+    deps_.log.LogIfError(deps_.records.Settle(*images), "settle the records of pulls");
+    again(kSettlePeriod);
   });
 }
 
@@ -127,7 +145,9 @@ void ImagePuller::Pull(const Worker& worker, const std::string& image,
     const auto post = [this, flight](const Status& ready) {
       deps_.loop.Post([this, flight, ready] { OnPrepared(flight, ready); });
     };
-    if (const Status ready = Prepare(*flight); !ready.ok()) return post(ready);
+    // No answer of a registry: its text is shown as it is.
+    if (const Status ready = Prepare(*flight); !ready.ok())
+      return post(Unknown("{}", Message(ready)));
     deps_.providers.Find(RepositoryOf(flight->image),
                          [flight, post](std::vector<Credential> found) {
                            std::ranges::move(found, std::back_inserter(flight->credentials));
@@ -209,9 +229,9 @@ void ImagePuller::NoteIntent(const FlightPtr& flight) {
   deps_.strands.Run(kRecords, [this, flight] {
     const Status noted = deps_.records.PutIntent(flight->tagged);
     if (!noted.ok())
-      return OnAnswer(flight, Internal("Failed to record image pull intent for container image "
-                                       "\"{}\": {}",
-                                       flight->image, Message(noted)));
+      return OnAnswer(flight, Unknown("Failed to record image pull intent for container image "
+                                      "\"{}\": {}",
+                                      flight->image, Message(noted)));
     Ask(flight);
   });
 }

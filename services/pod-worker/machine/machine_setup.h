@@ -28,7 +28,8 @@ struct MachineSettings {
   bool sysctls = false;          // are set
   bool checked_sysctls = false;  // are as they must be, or the process does not start
   bool chains = false;
-  bool swap_on = false;  // what is in memory may come to a disk
+  bool swap_on = false;      // what is in memory may come to a disk
+  bool shared_root = false;  // of pods: what containers mount in volumes is seen by others
 };
 
 class MachineSetup {

@@ -22,12 +22,12 @@ constexpr auto kSysctls = std::to_array<Sysctl>({
     {"kernel/keys/root_maxbytes", "25000000"},
 });
 
-constexpr uint64_t kMaxFile = 4096;
+constexpr uint64_t kMaxSysctl = 4096;
 
 Status EnsureOne(fs::FileSystem& files, const fs::InPlaceWriter& write, const Sysctl& sysctl,
                  SysctlRule rule) {
   const std::string path = std::string("/proc/sys/") + sysctl.name;
-  ASSIGN_OR_RETURN(const std::string text, files.Read(path, kMaxFile), "{}", path);
+  ASSIGN_OR_RETURN(const std::string text, files.Read(path, kMaxSysctl), "{}", path);
   const std::string_view now = FirstLine(text);
   if (now == sysctl.value) return OkStatus();
   if (rule == SysctlRule::kCheck)

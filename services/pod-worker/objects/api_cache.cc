@@ -14,15 +14,15 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-using google::protobuf::Message;
+using Proto = google::protobuf::Message;
 
-std::string ServiceKey(const Message& object) {
+std::string ServiceKey(const Proto& object) {
   const auto& meta = static_cast<const Service&>(object).metadata();
   return meta.namespace_() + "/" + meta.name();
 }
 
 /// A cluster has thousands, and variables are made of little.
-WatchedCollection::Object PartOfService(const Message& object) {
+WatchedCollection::Object PartOfService(const Proto& object) {
   const auto& whole = static_cast<const Service&>(object);
   auto part = std::make_shared<Service>();
   part->mutable_metadata()->set_name(whole.metadata().name());
@@ -33,7 +33,7 @@ WatchedCollection::Object PartOfService(const Message& object) {
   return part;
 }
 
-std::string ClassKey(const Message& object) {
+std::string ClassKey(const Proto& object) {
   return static_cast<const RuntimeClass&>(object).metadata().name();
 }
 

@@ -198,6 +198,79 @@ TEST_F(ApiCacheTest, ATokenIsWaitedForLongerThanTheRestByAPodOfWhichNothingRuns)
   EXPECT_EQ(Prepare("uid-old", false), 1s) << "it goes on soon with the one it has";
 }
 
+/// A real server's authorizer learns of a pod after its watchers do.
+TEST_F(ApiCacheTest, ARefusalIsToldWhenItLasts) {
+  const struct {
+    const char* name;
+    ChangeDetection strategy;
+    int refusals;  // below 0: all
+    Duration told_after;
+    const char* value;  // then, or how it begins
+    int requests;       // until then, but for watches
+  } kCases[] = {
+      {"a watch that is refused once", ChangeDetection::kWatch, 1, 200ms, "one", 2},
+      {"a watch that is refused for a while", ChangeDetection::kWatch, 4, 800ms, "one", 5},
+      {"a watch that stays refused", ChangeDetection::kWatch, -1, 800ms,
+       "failed to sync configmap cache: list /api/v1/namespaces/default/configmaps: ", 5},
+      {"a read that is refused twice", ChangeDetection::kCache, 2, 400ms, "one", 3},
+      {"a read that stays refused", ChangeDetection::kGet, -1, 800ms,
+       "failed to sync configmap cache: ", 5},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    Use(c.strategy);
+    PutConfigMap(api_, "m", "one");
+    api_.Inject({.method = "GET",
+                 .prefix = "/api/v1/namespaces/default/configmaps",
+                 .times = c.refusals,
+                 .code = 403});
+    Hold(PodOfMap("m"));
+    EXPECT_EQ(ValueOf("m"),
+              "failed to sync configmap cache: timed out waiting for the condition (UNAVAILABLE)");
+    loop_.Advance(c.told_after - 1ms);
+    EXPECT_TRUE(TakeChanged().empty());
+    EXPECT_GT(Prepare(), Duration{0}) << "it is waited for";
+    loop_.Advance(1ms);
+    EXPECT_EQ(TakeChanged(), kWeb);
+    EXPECT_EQ(TakeCount(api_, "GET", "/api/v1/namespaces/default/configmaps"), c.requests);
+    EXPECT_EQ(Prepare(), Duration{0});
+    EXPECT_TRUE(ValueOf("m").starts_with(c.value)) << ValueOf("m");
+    api_.ClearFaults();
+    loop_.Advance(1min);
+    Prepare();
+    EXPECT_EQ(ValueOf("m"), "one");
+  }
+}
+
+TEST_F(ApiCacheTest, WhatWasRefusedIsNotAskedForWhenNobodyNamesItAnyMore) {
+  api_.Inject({.prefix = "/api/v1/namespaces/default/configmaps", .code = 403});
+  Hold(PodOfMap("m"));
+  cache_->Release("uid-web");
+  api_.TakeSeen();
+  loop_.Advance(1min);
+  EXPECT_EQ(TakeCount(api_, "GET", "/api/v1/namespaces/default/configmaps"), 0);
+  Hold(PodOfMap("m"));
+  cache_.reset();
+  loop_.Advance(1min);
+}
+
+TEST_F(ApiCacheTest, OnlyARefusalIsEarly) {
+  api_.Inject({.prefix = "/api/v1/namespaces/default/configmaps", .code = 500});
+  Hold(PodOfMap("m"));
+  EXPECT_EQ(TakeChanged(), kWeb) << "told at once";
+  EXPECT_EQ(Prepare(), Duration{0});
+}
+
+TEST_F(ApiCacheTest, WhatIsKnownIsNotForgottenForARefusal) {
+  PutConfigMap(api_, "m", "one");
+  Hold(PodOfMap("m"));
+  api_.Inject({.prefix = "/api/v1/namespaces/default/configmaps", .code = 403});
+  api_.EndWatches();
+  loop_.Advance(1min);
+  EXPECT_EQ(ValueOf("m"), "one");
+  EXPECT_EQ(Prepare(), Duration{0});
+}
+
 TEST_F(ApiCacheTest, WithStrategyCacheWhatWasReadIsGoodForAMinute) {
   Use(ChangeDetection::kCache);
   PutConfigMap(api_, "m", "one");

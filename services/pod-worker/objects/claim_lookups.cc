@@ -12,7 +12,7 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-constexpr Duration kRetry = 1s;
+constexpr Duration kClaimRetry = 1s;
 
 /// What a pod may notice of an answer.
 std::string Digest(const ClaimLookups::Found& found) {
@@ -67,7 +67,7 @@ bool ClaimLookups::Refresh(const std::string& uid) {
   bool all = true;
   for (const auto& name : names->second) {
     Entry& entry = entries_.at(name);
-    const bool waits = entry.answered && now - entry.answered_at < kRetry;
+    const bool waits = entry.answered && now - entry.answered_at < kClaimRetry;
     if (!entry.asking && !IsBound(entry) && !waits) Ask(name, entry);
     all = all && entry.answered;
   }

@@ -20,6 +20,9 @@ constexpr Duration kTtl = 60s;
 /// A sync that begins takes what was read for it.
 constexpr Duration kJustRead = 1s;
 constexpr Duration kRetry = 1s;
+/// The server's authorizer knows of a pod a little later than its watchers do. What is refused in
+/// that time is asked for again so often; all of it is within what a sync waits (ApiCache::kWait).
+constexpr Duration kEarly = 800ms, kSoon = 200ms;
 
 template <class T>
 const T& As(const Proto& object) {
@@ -47,6 +50,7 @@ struct ReferencedObjects::Entry {
   Status trouble;      // why the last question was not answered
   bool asking = false;
   std::optional<Clock::Time> read_at, failed_at;
+  std::optional<Clock::Time> refused_at;  // first, and nothing was known
 };
 
 ReferencedObjects::Kind ReferencedObjects::ConfigMaps() {
@@ -142,8 +146,32 @@ void ReferencedObjects::OnObject(const ObjectName& name, Object object) {
 void ReferencedObjects::OnTrouble(const ObjectName& name, const Status& status) {
   const auto found = entries_.find(name);
   if (found == entries_.end()) return;
-  found->second->trouble = status;
-  if (!status.ok() && !found->second->known) Tell(*found->second, false);
+  Entry& entry = *found->second;
+  if (AsksSoon(name, entry, status)) return;
+  entry.trouble = status;
+  if (!status.ok() && !entry.known) Tell(entry, false);
+}
+
+bool ReferencedObjects::AsksSoon(const ObjectName& name, Entry& entry, const Status& status) {
+  if (entry.known || status.code() != StatusCode::kPermissionDenied) return false;
+  if (entry.asking) return true;
+  const Clock::Time now = deps_.context.clock.Now();
+  if (!entry.refused_at) entry.refused_at = now;
+  if (now + kSoon - *entry.refused_at > kEarly) return false;
+  entry.asking = true;
+  deps_.context.loop.RunAfter(
+      kSoon, [this, alive = std::weak_ptr<const bool>(alive_), name, number = entry.number] {
+        if (!alive.expired()) ReadSoon(name, number);
+      });
+  return true;
+}
+
+void ReferencedObjects::ReadSoon(const ObjectName& name, uint64_t number) {
+  const auto found = entries_.find(name);
+  if (found == entries_.end() || found->second->number != number) return;
+  Entry& entry = *found->second;
+  entry.asking = false;
+  if (!entry.known) Read(name, entry);
 }
 
 void ReferencedObjects::Read(const ObjectName& name, Entry& entry) {
@@ -163,10 +191,14 @@ void ReferencedObjects::OnRead(const ObjectName& name, uint64_t number, const St
   if (found == entries_.end() || found->second->number != number) return;
   Entry& entry = *found->second;
   entry.asking = false;
+  // The watch has said more since.
+  if (deps_.strategy == ChangeDetection::kWatch && entry.known) return;
+  if (AsksSoon(name, entry, status)) return;
   const bool answered = status.ok() || status.code() == StatusCode::kNotFound;
   (answered ? entry.read_at : entry.failed_at) = deps_.context.clock.Now();
   if (answered) return OnObject(name, status.ok() ? object : nullptr);
-  entry.trouble = status;
+  const bool watch_says = entry.watch != nullptr && !entry.watch->sync().ok();
+  entry.trouble = watch_says ? entry.watch->sync() : status;
   Tell(entry, false);
 }
 

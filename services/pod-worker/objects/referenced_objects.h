@@ -7,8 +7,8 @@
 /// Out:     on_answer for each pod that names an object of which something was learnt.
 /// Killed:  the next start reads them again.
 /// Threads: the loop's; a watch decodes on a strand of its own.
-/// Errors:  NOT_FOUND: there is none; UNAVAILABLE: not known yet. What was known stays while the
-///          server is away.
+/// Errors:  NOT_FOUND: there is none; UNAVAILABLE: not known yet, and a refusal counts as that for
+///          its first 0.8 s. What was known stays while the server is away.
 /// Source:  docs/behaviour/objects.md, "From an API server"; kubelet watch_based_manager,
 ///          cache_based_manager. A node may read one only by its name, while a pod names it.
 
@@ -76,6 +76,9 @@ class ReferencedObjects {
   void OnObject(const ObjectName& name, Object object);
   void OnTrouble(const ObjectName& name, const Status& status);
   void OnRead(const ObjectName& name, uint64_t number, const Status& status, const Object& object);
+  /// A refusal of the first questions may be early: it is waited for another answer.
+  bool AsksSoon(const ObjectName& name, Entry& entry, const Status& status);
+  void ReadSoon(const ObjectName& name, uint64_t number);
   void Tell(const Entry& entry, bool changed);
   bool IsFresh(const Entry& entry) const;
 
@@ -84,6 +87,7 @@ class ReferencedObjects {
   std::map<ObjectName, std::unique_ptr<Entry>> entries_;
   std::map<std::string, std::set<ObjectName>> names_;  // by UID of the pod
   uint64_t last_number_ = 0;
+  const std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
 };
 
 }  // namespace splitlet::pod_worker

@@ -18,7 +18,7 @@ constexpr Duration kJitter = 10s;
 constexpr Duration kFirstRetry = 1s;
 constexpr Duration kLastRetry = 30s;
 /// A server's admission knows of a pod a little later than its watchers do.
-constexpr Duration kSoon = 200ms;
+constexpr Duration kSoonRetry = 200ms;
 constexpr int kSoonTries = 5;
 
 TokenRequest RequestFor(const TokenOwner& owner, const TokenWish& wish) {
@@ -94,12 +94,12 @@ bool PodTokens::AsksSoon(const std::string& uid, const TokenWish& wish, Token& t
   const bool early = token.value.empty() && token.failures == 0 && token.refusals < kSoonTries;
   if (!early || status.code() != StatusCode::kPermissionDenied) return false;
   ++token.refusals;
-  deps_.context.loop.RunAfter(
-      kSoon, [this, alive = std::weak_ptr<const bool>(alive_), uid, wish, number = token.number] {
-        if (alive.expired()) return;
-        Token* const waiting = Find(uid, wish, number);
-        if (waiting != nullptr) Ask(pods_.at(uid).owner, wish, *waiting);
-      });
+  deps_.context.loop.RunAfter(kSoonRetry, [this, alive = std::weak_ptr<const bool>(alive_), uid,
+                                           wish, number = token.number] {
+    if (alive.expired()) return;
+    Token* const waiting = Find(uid, wish, number);
+    if (waiting != nullptr) Ask(pods_.at(uid).owner, wish, *waiting);
+  });
   return true;
 }
 

@@ -81,7 +81,9 @@ Status AddVolumeMount(const ContainerInput& in, int place, runtime::v1::Containe
   const auto propagation = PropagationOf(mount.mount_propagation());
   if (!propagation.ok()) return propagation.status();
   const auto recursive = RecursiveReadOnly(mount, in.isolation.recursive_read_only);
-  if (!recursive.ok()) return recursive.status();
+  if (!recursive.ok())
+    return InvalidArgument("failed to resolve recursive read-only mode: {}",
+                           std::string(recursive.status().message()));
   auto& to = *out.add_mounts();
   to.set_container_path(Absolute(mount.mount_path()));
   to.set_host_path(part == in.files.sub_paths.end() ? found->second : part->second);

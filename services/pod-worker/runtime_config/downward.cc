@@ -66,7 +66,7 @@ std::string Lines(const Map& map) {
 }
 
 template <class Map>
-std::string Lookup(const Map& map, const std::string& key) {
+std::string ValueOf(const Map& map, const std::string& key) {
   const auto found = map.find(key);
   return found == map.end() ? "" : found->second;
 }
@@ -110,8 +110,8 @@ StatusOr<std::string> FieldValue(const std::string& path, const DownwardInput& i
   if (path == "metadata.uid") return meta.uid();
   if (path == "metadata.labels") return Lines(meta.labels());
   if (path == "metadata.annotations") return Lines(meta.annotations());
-  if (Subscript(path, "metadata.labels", key)) return Lookup(meta.labels(), key);
-  if (Subscript(path, "metadata.annotations", key)) return Lookup(meta.annotations(), key);
+  if (Subscript(path, "metadata.labels", key)) return ValueOf(meta.labels(), key);
+  if (Subscript(path, "metadata.annotations", key)) return ValueOf(meta.annotations(), key);
   if (path == "spec.nodeName") return in.node.name;
   if (path == "spec.serviceAccountName") return in.pod.spec().service_account_name();
   if (path == "status.hostIP") return in.node.ips.empty() ? "" : in.node.ips.front();

@@ -24,8 +24,8 @@ class Service;
 
 namespace splitlet::pod_worker {
 
-/// Calls that wait at once, and commands that run.
-inline constexpr int kMaxOpening = 4, kMaxCommands = 4;
+/// Calls that wait at once, of which node-api makes four, and commands that run.
+inline constexpr int kMaxOpening = 6, kMaxCommands = 4;
 
 struct StreamDeps {
   const Clock& clock;

@@ -23,7 +23,6 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-constexpr uint32_t kLogDirMode = 0755;
 constexpr uint32_t kHostsMode = 0644;
 constexpr uint32_t kTerminationLogMode = 0666;
 constexpr uint64_t kMaxHostsFile = 1u << 20;
@@ -146,7 +145,10 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
     return Fail(start, "RunContainerError", started, id.str());
   }
   started_any_ = true;
-  out_.notes[start.name] = std::nullopt;
+  // Who has not seen it yet must not take the one before it for one that has ended for good.
+  out_.notes[start.name] = out_.restarts.replacing.contains(start.exited_id)
+                               ? std::optional(Note{kContainerCreating, "", std::nullopt})
+                               : std::nullopt;
   context_.events.Normal("Started", "Container started", start.name);
   context_.deps.log.Info(
       "container started",

@@ -5,6 +5,7 @@
 /// Errors:  the first is returned; each has its event and its note.
 /// Source:  docs/behaviour/pod-sync.md, "Steps" and "Reasons and events".
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -24,6 +25,9 @@ class PodSandboxConfig;
 }  // namespace runtime::v1
 
 namespace splitlet::pod_worker {
+
+/// Of a pod's log directory and those of its containers in it.
+inline constexpr uint32_t kLogDirMode = 0755;
 
 /// One that is gone is OK.
 Status RemoveContainer(cri::Remover& remover, const cri::ContainerId& id, Deadline deadline);

@@ -20,6 +20,7 @@
 #include "services/pod-worker/sync/begun_attempts.h"
 #include "services/pod-worker/sync/container_start.h"
 #include "services/pod-worker/sync/restart_all.h"
+#include "services/pod-worker/volumes/local.h"
 #include "services/pod-worker/volumes/object_volume.h"
 #include "services/pod-worker/volumes/volume_manager.h"
 #include "splitlet/v1/records.pb.h"
@@ -29,7 +30,6 @@ namespace splitlet::pod_worker {
 namespace {
 
 constexpr uint64_t kMaxResolverFile = 10u << 20;
-constexpr uint32_t kLogDirMode = 0755;
 constexpr Duration kQuiet = 500ms;
 
 /// By SIGKILL or SIGTERM, and not for memory.
@@ -105,7 +105,7 @@ class Pass {
     }
     RETURN_IF_ERROR(Forget(todo.forget), "forget what has begun");
     RemoveRecords(todo.remove);
-    NoteRunning();
+    ClearNotes();
     if (HookUnderWay()) return OkStatus();
     if (!todo.create_sandbox_attempt && todo.start.empty() && todo.start_init.empty() &&
         todo.start_ephemeral.empty()) {
@@ -340,11 +340,25 @@ class Pass {
     });
   }
 
-  void NoteRunning() {
-    for (const auto& record : seen_->containers())
-      if (record.state() == v1::ContainerRecord::RUNNING &&
-          !input_.failed_hooks.contains(record.id()))
+  /// Of what runs, or has ended without being replaced, nothing is said; unless the actions that
+  /// follow have to. What runs may not be seen yet by those who saw the one that it replaces.
+  void ClearNotes() {
+    for (const auto& record : seen_->containers()) {
+      const bool ended = record.state() == v1::ContainerRecord::EXITED && !IsReplaced(record) &&
+                         NewestRecord(*seen_, record.name()) == &record;
+      const bool runs = record.state() == v1::ContainerRecord::RUNNING && !Replaces(record);
+      if ((ended || runs) && !input_.failed_hooks.contains(record.id()))
         out_.notes[record.name()] = std::nullopt;
+    }
+  }
+  bool IsReplaced(const v1::ContainerRecord& record) const {
+    return out_.restarts.replacing.contains(record.id());
+  }
+  bool Replaces(const v1::ContainerRecord& record) const {
+    const auto& all = seen_->containers();
+    return std::any_of(all.begin(), all.end(), [&](const v1::ContainerRecord& other) {
+      return other.name() == record.name() && IsReplaced(other);
+    });
   }
 
   Status PrepareVolumes() {
@@ -355,7 +369,10 @@ class Pass {
                                                  Message(place.status())));
       return place.status();
     }
-    auto paths = deps_.volumes.SetUp({pod_, input_.objects.get()}, *place);
+    const VolumeInput input{pod_, input_.objects.get()};
+    for (auto& text : VolumesOfOtherGroups(input, {deps_.files, fs::GroupOf, place->path}))
+      events_.Warning("AlreadyMountedVolume", std::move(text));
+    auto paths = deps_.volumes.SetUp(input, *place);
     if (!paths.ok()) {
       events_.Warning("FailedMount", Message(paths.status()));
       return paths.status();
@@ -412,10 +429,10 @@ class Pass {
       (*with_overhead->mutable_spec()->mutable_overhead())[resource].set_string(amount);
     }
     const kube::Pod& pod = with_overhead ? *with_overhead : pod_;
-    RETURN_IF_ERROR(MakeSandboxConfig({pod, deps_.node, dns.dns, attempt, input_.incarnation,
-                                       isolation_, cgroup_parent_},
-                                      config),
-                    "sandbox config");
+    const Status made = MakeSandboxConfig(
+        {pod, deps_.node, dns.dns, attempt, input_.incarnation, isolation_, cgroup_parent_},
+        config);
+    if (!made.ok()) return made;  // its words are those of an event
     return config;
   }
 

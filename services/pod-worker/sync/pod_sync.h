@@ -39,6 +39,10 @@ class ObservedPod;
 
 namespace splitlet::pod_worker {
 
+/// Reason of a note: the container was stopped to be replaced, and the runtime has it still. It
+/// shows only while that one is the newest that is seen, so that nobody takes it for one that has
+/// ended for good.
+inline constexpr const char* kContainerCreating = "ContainerCreating";
 /// What a container waits for, as its status shows it.
 struct Note {
   std::string reason, message;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kBatches = 6;  // in a period
 /// With the wait for its batch, the look at a pod comes at most half a period late.
-constexpr double kJitter = 1.0 / 3;
+constexpr double kBatchJitter = 1.0 / 3;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ Clock::Time NextBatch(Clock::Time now, Duration wait, Duration period) {
 void RegularLooks::Add(const std::string& uid) {
   Forget(uid);
   const Clock::Time at =
-      NextBatch(deps_.clock.Now(), deps_.random.Jitter(deps_.period, kJitter), deps_.period);
+      NextBatch(deps_.clock.Now(), deps_.random.Jitter(deps_.period, kBatchJitter), deps_.period);
   due_[uid] = at;
   batches_[at].insert(uid);
   if (batches_.begin()->first == at && batches_.begin()->second.size() == 1) Arm();

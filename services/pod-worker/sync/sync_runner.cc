@@ -8,6 +8,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/probe.pb.h"
 #include "libs/base/trace.h"
+#include "services/pod-worker/images/pulls_text.h"
 #include "services/pod-worker/termination/stop_order.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -58,6 +59,8 @@ void SyncRunner::OnSynced(const std::string& uid, SyncOutcome outcome, Duration 
   if (!outcome.stop.empty()) return StopReplaced(*worker, outcome);
   for (const auto& [image, containers] : outcome.pulls)
     deps_.puller.Pull(*worker, image, containers);
+  worker->waits_for =
+      PullsText(deps_.puller.MemoryOf(uid), worker->waits_for, deps_.clock.WallNow());
   Schedule(*worker, outcome);
   deps_.store.PutWorkers(*worker);
   // The change is carried out; what happens to the pod from now on is none of its steps.
@@ -203,8 +206,12 @@ void SyncRunner::Complete(Worker& worker, const SyncOutcome& outcome) {
 /// disk before the stop, because a stopped container does not say why it was stopped.
 void SyncRunner::StopReplaced(Worker& worker, SyncOutcome& outcome) {
   bool changed = false;
-  for (const auto& item : outcome.stop)
-    if (item.replaced) changed = worker.restarts.replacing.insert(item.id).second || changed;
+  for (const auto& item : outcome.stop) {
+    if (!item.replaced) continue;
+    changed = worker.restarts.replacing.insert(item.id).second || changed;
+    worker.notes.try_emplace(item.name, Note{kContainerCreating, "", std::nullopt});
+  }
+  if (changed) deps_.store.PutWorkers(worker);
   kube::Pod pod;
   StopRun run{
       .steps = {std::move(outcome.stop)}, .grace_seconds = kMinGrace, .hooks = !outcome.unhooked};

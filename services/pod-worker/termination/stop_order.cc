@@ -15,7 +15,7 @@ bool MayRun(const v1::ContainerRecord& record) {
          record.state() == v1::ContainerRecord::UNKNOWN;
 }
 
-ContainerStop PodStop(const v1::ContainerRecord& record) {
+ContainerStop StopOf(const v1::ContainerRecord& record) {
   return {record.id(), record.name(), fmt::format("Stopping container {}", record.name()), false};
 }
 
@@ -62,12 +62,12 @@ std::vector<std::vector<ContainerStop>> StopOrder(const kube::Pod* pod,
     const bool sidecar =
         std::find(sidecars.begin(), sidecars.end(), record.name()) != sidecars.end();
     if (!MayRun(record) || sidecar) continue;
-    (IsEphemeral(pod, record.name()) ? aside : steps[0]).push_back(PodStop(record));
+    (IsEphemeral(pod, record.name()) ? aside : steps[0]).push_back(StopOf(record));
   }
   for (auto name = sidecars.rbegin(); name != sidecars.rend(); ++name) {
     std::vector<ContainerStop> step;
     for (const auto& record : seen.containers())
-      if (MayRun(record) && record.name() == *name) step.push_back(PodStop(record));
+      if (MayRun(record) && record.name() == *name) step.push_back(StopOf(record));
     steps.push_back(std::move(step));
   }
   std::erase_if(steps, [](const auto& step) { return step.empty(); });

@@ -73,6 +73,21 @@ StatusOr<ObjectPtr<PersistentVolume>> Resolve(const kube::Volume& of, const kube
   return volume;
 }
 
+/// What the labels of the node's object say, its scheduler has looked at: here only those are known
+/// that a node gives itself.
+bool MayBeHere(k8s::io::api::core::v1::NodeSelector wanted, const std::string& node_name) {
+  const auto labels = node::OwnLabels(node_name);
+  for (auto& term : *wanted.mutable_node_selector_terms()) {
+    auto& all = *term.mutable_match_expressions();
+    const auto unknown = std::remove_if(
+        all.begin(), all.end(), [&labels](const auto& one) { return !labels.contains(one.key()); });
+    if (unknown == all.end()) continue;
+    all.erase(unknown, all.end());
+    if (all.empty() && term.match_fields().empty()) return true;
+  }
+  return kube::MatchesNode(wanted, labels, node_name);
+}
+
 }  // namespace
 
 std::string ClaimNameOf(const kube::Volume& volume, const kube::Pod& pod) {
@@ -98,8 +113,7 @@ StatusOr<kube::Volume> AsVolumeOfPod(const PersistentVolume& persistent,
   const auto& spec = persistent.spec();
   const auto& from = spec.persistent_volume_source();
   const auto& affinity = spec.node_affinity();
-  if (affinity.has_required() &&
-      !kube::MatchesNode(affinity.required(), node::OwnLabels(node_name), node_name))
+  if (affinity.has_required() && !MayBeHere(affinity.required(), node_name))
     return FailedPrecondition(
         "MountVolume.NodeAffinity check failed for volume \"{}\" : no matching NodeSelectorTerms",
         name);
@@ -115,7 +129,6 @@ StatusOr<kube::Volume> AsVolumeOfPod(const PersistentVolume& persistent,
     *source.mutable_host_path() = from.host_path();
   } else if (from.has_local()) {
     source.mutable_host_path()->set_path(from.local().path());
-    source.mutable_host_path()->set_type("Directory");
   } else if (from.has_nfs()) {
     *source.mutable_nfs() = from.nfs();
   } else {

@@ -21,7 +21,8 @@ StatusOr<ObjectPtr<PersistentVolume>> VolumeOfClaim(const kube::Volume& volume,
                                                     const kube::Pod& pod,
                                                     const ObjectSource& objects);
 
-/// The same volume as if the pod had named it itself; under the name of the persistent volume.
+/// The same volume as if the pod had named it itself; under the name of the persistent volume. A
+/// local one, which no pod can name, has its directory as the path on the host.
 /// Errors: "MountVolume.NodeAffinity check failed for volume ...".
 StatusOr<kube::Volume> AsVolumeOfPod(const PersistentVolume& volume, const std::string& node_name);
 

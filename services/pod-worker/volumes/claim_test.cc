@@ -51,12 +51,51 @@ TEST(VolumeOfClaim, OnlyOneThatIsBound) {
   }
 }
 
+TEST(AsVolumeOfPod, ItsNodesAreThoseThatTheirSchedulerChose) {
+  const std::string here = "{key: kubernetes.io/hostname, operator: In, values: [node-1]}",
+                    other = "{key: kubernetes.io/hostname, operator: In, values: [node-2]}",
+                    zone = "{key: topology.kubernetes.io/zone, operator: In, values: [a]}",
+                    without = "{key: example.com/old, operator: DoesNotExist}";
+  const struct {
+    std::string terms;
+    bool may;
+  } kCases[] = {
+      {"[{matchExpressions: [" + here + "]}]", true},
+      {"[{matchExpressions: [" + other + "]}]", false},
+      {"[{matchExpressions: [" + zone + "]}]", true},
+      {"[{matchExpressions: [" + zone + ", " + without + "]}]", true},
+      {"[{matchExpressions: [" + zone + ", " + other + "]}]", false},
+      {"[{matchExpressions: [" + other + ", " + zone + ", " + here + "]}]", false},
+      {"[{matchExpressions: [" + other + "]}, {matchExpressions: [" + zone + "]}]", true},
+      {"[{matchExpressions: [" + zone +
+           "], matchFields: [{key: metadata.name, operator: In, "
+           "values: [node-2]}]}]",
+       false},
+      {"[{matchExpressions: [" + zone +
+           "], matchFields: [{key: metadata.name, operator: In, "
+           "values: [node-1]}]}]",
+       true},
+      {"[{}]", false},
+      {"[{matchExpressions: [{key: kubernetes.io/os, operator: NotIn, values: [linux]}]}]", false},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.terms);
+    const auto objects = ReadObjects(
+        "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: disk}\nspec: {nfs: {server: a, "
+        "path: /b}, nodeAffinity: {required: {nodeSelectorTerms: " +
+            c.terms + "}}}\n",
+        "f.yaml");
+    ASSERT_TRUE(objects.ok()) << objects.status();
+    EXPECT_EQ(AsVolumeOfPod(**objects->GetPersistentVolume("disk"), "node-1").ok(), c.may);
+  }
+}
+
 TEST(AsVolumeOfPod, TheKindsThatANodeHasByItself) {
   const struct {
     std::string spec, want;
   } kCases[] = {
       {"hostPath: {path: /srv/a, type: DirectoryOrCreate}", "/srv/a DirectoryOrCreate"},
-      {"local: {path: /srv/b}", "/srv/b Directory"},
+      {"local: {path: /srv/b}", "/srv/b "},
       {"nfs: {server: a, path: /b}", "nfs a"},
       {"csi: {driver: d, volumeHandle: h}",
        "Unable to attach or mount volumes: persistent volume \"disk\" of type \"csi\" is not "
@@ -66,7 +105,7 @@ TEST(AsVolumeOfPod, TheKindsThatANodeHasByItself) {
        "supported for this volume type"},
       {"local: {path: /srv/b}, nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: "
        "[{key: kubernetes.io/hostname, operator: In, values: [node-1]}]}]}}",
-       "/srv/b Directory"},
+       "/srv/b "},
       {"local: {path: /srv/b}, nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: "
        "[{key: kubernetes.io/hostname, operator: In, values: [node-2]}]}]}}",
        "MountVolume.NodeAffinity check failed for volume \"disk\" : no matching NodeSelectorTerms"},

@@ -7,6 +7,7 @@
 #include "k8s.io/api/core/v1/volume.pb.h"
 #include "libs/kube/quantity.h"
 #include "libs/kube/resources.h"
+#include "services/pod-worker/cgroups/pod_limits.h"
 
 namespace splitlet::pod_worker {
 
@@ -49,8 +50,8 @@ int64_t TmpfsBytes(const kube::Pod& pod, int64_t allocatable, int64_t size_limit
   const auto at_most = [&bytes](int64_t limit) {
     if (limit > 0 && (bytes == 0 || limit < bytes)) bytes = limit;
   };
-  if (const auto limits = kube::PodLimits(pod); limits.ok())
-    at_most(kube::Of(*limits, kube::kMemory).Value());
+  if (const auto limits = PodCgroupLimits({.pod = pod, .huge_pages = {}}); limits.ok())
+    at_most(limits->memory_bytes.value_or(0));
   at_most(size_limit);
   return bytes;
 }

@@ -13,8 +13,9 @@
 
 namespace splitlet::pod_worker {
 
-/// What a tmpfs of the pod may hold: the least of what the node has for pods, of the pod's limit
-/// and of the volume's own; 0 is no limit of its own.
+/// What a tmpfs of the pod may hold: the least of what the node has for pods, of the limit of the
+/// pod's cgroup, which it has only where every container or the pod has one, and of the volume's
+/// own; 0 is no limit of its own.
 int64_t TmpfsBytes(const kube::Pod& pod, int64_t allocatable, int64_t size_limit);
 
 class EmptyDirVolume final : public VolumePlugin {

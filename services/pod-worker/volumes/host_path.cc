@@ -42,9 +42,7 @@ Status HostPathVolume::SetUp(const kube::Volume& volume, const VolumeInput&,
     if (type == "DirectoryOrCreate") {
       RETURN_IF_ERROR(files_.MakeDirs(path, 0755), "make {}", path);
     } else {
-      const std::string parent = path.substr(0, path.rfind('/'));
-      RETURN_IF_ERROR(files_.Stat(parent, true), "parent of {}", path);
-      RETURN_IF_ERROR(files_.Replace(path, "", {.mode = 0644}), "make {}", path);
+      RETURN_IF_ERROR(make_file_(path, 0644), "make {}", path);
     }
     info = files_.Stat(path, true);
   }

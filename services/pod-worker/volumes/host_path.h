@@ -5,21 +5,27 @@
 /// Errors:  "hostPath type check failed: /x is not a directory".
 /// Source:  docs/behaviour/volumes.md, "hostPath".
 
+#include <utility>
+
 #include "libs/fs/file_system.h"
+#include "libs/fs/new_file.h"
 #include "services/pod-worker/volumes/volume_plugin.h"
 
 namespace splitlet::pod_worker {
 
 class HostPathVolume final : public VolumePlugin {
  public:
-  explicit HostPathVolume(fs::FileSystem& files) : files_(files) {}
+  HostPathVolume(fs::FileSystem& files, fs::NewFileMaker make_file)
+      : files_(files), make_file_(std::move(make_file)) {}
   bool Takes(const VolumeSource& source) const override;
+  std::string name() const override { return "kubernetes.io/host-path"; }
   StatusOr<std::string> HostPath(const VolumeSource& source) const override;
   Status SetUp(const kube::Volume& volume, const VolumeInput& in, const std::string& path) override;
   Status TearDown(const std::string&) override { return OkStatus(); }
 
  private:
   fs::FileSystem& files_;
+  const fs::NewFileMaker make_file_;
 };
 
 }  // namespace splitlet::pod_worker

@@ -5,13 +5,13 @@
 #include "k8s.io/api/core/v1/volume.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/fs/mount_table.h"
+#include "services/pod-worker/volumes/mount_table.h"
 
 namespace splitlet::pod_worker {
 
 namespace {
 
 constexpr uint32_t kMode = 0750;
-constexpr uint64_t kMaxTable = 16u << 20;
 /// Of a server that does not answer.
 constexpr Duration kMountLimit = std::chrono::minutes{2}, kUnmountLimit = std::chrono::minutes{1};
 
@@ -22,9 +22,8 @@ bool NfsVolume::Takes(const VolumeSource& source) const {
 }
 
 StatusOr<std::vector<std::string>> NfsVolume::MountedBelow(const std::string& folder) const {
-  const auto table = deps_.files.Read(fs::kMountTable, kMaxTable);
-  if (table.status().code() == StatusCode::kNotFound) return std::vector<std::string>();
-  RETURN_IF_ERROR(table, "{}", fs::kMountTable);
+  const auto table = ReadMountTable(deps_.files);
+  if (!table.ok()) return table.status();
   return fs::MountPointsBelow(*table, folder);
 }
 
@@ -36,7 +35,7 @@ Status NfsVolume::Mount(const kube::Volume& volume, const VolumeInput& in,
   process::Program mount{.argv = {"mount", "-t", "nfs"}, .limit = kMountLimit};
   if (!options.empty())
     mount.argv.insert(mount.argv.end(), {"-o", fmt::format("{}", fmt::join(options, ","))});
-  mount.argv.insert(mount.argv.end(), {fmt::format("{}:{}", nfs.server(), nfs.path()), path});
+  mount.argv.insert(mount.argv.end(), {"--", fmt::format("{}:{}", nfs.server(), nfs.path()), path});
   FAIL_POINT("pod-worker.mount-nfs.before");
   RETURN_IF_ERROR(deps_.run(mount), "mount failed");
   FAIL_POINT("pod-worker.mount-nfs.after");

@@ -74,7 +74,7 @@ class Nfs : public testing::Test {
 TEST_F(Nfs, IsMountedOnceByTheHelperOfTheHostAndUnmountedWithThePod) {
   ASSERT_TRUE(SetUpOne("{server: s, path: /export}").ok());
   ASSERT_TRUE(SetUpOne("{server: s, path: /export}").ok()) << "again";
-  EXPECT_THAT(host_.calls, ElementsAre("mount -t nfs s:/export " + path_));
+  EXPECT_THAT(host_.calls, ElementsAre("mount -t nfs -- s:/export " + path_));
   ASSERT_TRUE(plugin_.TearDown(path_).ok());
   EXPECT_THAT(host_.mounted, IsEmpty());
   EXPECT_FALSE(IsThere());
@@ -84,7 +84,12 @@ TEST_F(Nfs, IsMountedOnceByTheHelperOfTheHostAndUnmountedWithThePod) {
 
 TEST_F(Nfs, OptionsOfThePersistentVolumeAndReadOnly) {
   ASSERT_TRUE(SetUpOne("{server: s, path: /e, readOnly: true}", {"nfsvers=4.1", "hard"}).ok());
-  EXPECT_THAT(host_.calls, ElementsAre("mount -t nfs -o nfsvers=4.1,hard,ro s:/e " + path_));
+  EXPECT_THAT(host_.calls, ElementsAre("mount -t nfs -o nfsvers=4.1,hard,ro -- s:/e " + path_));
+}
+
+TEST_F(Nfs, AServerIsNoOption) {
+  ASSERT_TRUE(SetUpOne("{server: '-oexec', path: /e}").ok());
+  EXPECT_THAT(host_.calls, ElementsAre("mount -t nfs -- -oexec:/e " + path_));
 }
 
 TEST_F(Nfs, WhatCannotBeMountedIsToldAndLeavesNothing) {

@@ -1,9 +1,12 @@
 #include "services/pod-worker/volumes/object_volume.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/volume.pb.h"
+#include "libs/fs/path.h"
 #include "services/pod-worker/volumes/atomic_writer.h"
 #include "services/pod-worker/volumes/empty_dir.h"
 #include "services/pod-worker/volumes/payload.h"
@@ -22,18 +25,31 @@ constexpr ObjectVolume::Kind kObjectKinds[] = {
     {"kubernetes.io~projected", [](const VolumeSource& s) { return s.has_projected(); }, true},
 };
 
-std::string WithSlash(const std::string& path) { return path.ends_with('/') ? path : path + "/"; }
+/// The names on the way to a place in a container, from its root, above which ".." does not lead.
+std::vector<std::string> StepsTo(std::string_view path) {
+  std::vector<std::string> steps;
+  for (auto& name : fs::NamesOf(path)) {
+    if (name != "..")
+      steps.push_back(std::move(name));
+    else if (!steps.empty())
+      steps.pop_back();
+  }
+  return steps;
+}
 
 /// Where other volumes of a container are mounted inside this one, which nobody may write: paths
-/// below it.
+/// below it. Whoever wrote the pod chose the texts: no step of a path leads out of the volume.
 void AddNested(const kube::Container& container, const std::string& volume,
                std::vector<std::string>& nested) {
   for (const auto& mount : container.volume_mounts()) {
     if (mount.name() != volume) continue;
-    const std::string root = WithSlash(mount.mount_path());
-    for (const auto& other : container.volume_mounts())
-      if (other.mount_path().starts_with(root) && other.mount_path().size() > root.size())
-        nested.push_back(other.mount_path().substr(root.size()));
+    const auto root = StepsTo(mount.mount_path());
+    for (const auto& other : container.volume_mounts()) {
+      const auto steps = StepsTo(other.mount_path());
+      const auto [at, below] = std::ranges::mismatch(root, steps);
+      if (at == root.end() && below != steps.end())
+        nested.push_back(fmt::format("{}", fmt::join(below, steps.end(), "/")));
+    }
   }
 }
 

@@ -13,7 +13,7 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-constexpr uint32_t kDirMode = 0750;
+constexpr uint32_t kSubPathMode = 0750;
 
 std::string RootOf(const std::string& pod_dir) { return pod_dir + "/volume-subpaths"; }
 
@@ -70,7 +70,7 @@ StatusOr<std::map<int, std::string>> SubPaths::Bind(const Request& request) {
     const std::string dir =
         fmt::format("{}/{}/{}", RootOf(request.pod_dir), part.volume, container);
     const std::string target = fmt::format("{}/{}", dir, part.mount);
-    Status done = deps_.files.MakeDirs(dir, kDirMode);
+    Status done = deps_.files.MakeDirs(dir, kSubPathMode);
     if (done.ok()) done = deps_.mounts.BindWithin({volume->second, part.path, target});
     if (!done.ok()) {
       deps_.log.Warn("cannot prepare a subPath",

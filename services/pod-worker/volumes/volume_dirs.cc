@@ -23,13 +23,16 @@ FsGroup FsGroupOf(const kube::Pod& pod) {
   return static_cast<uint32_t>(context.fs_group());
 }
 
+/// Its mode comes after it, as the umask of this process takes some of it away: one that was killed
+/// in between left a name that nobody uses.
 Status VolumeDirs::EnsureOnDisk(const std::string& path, FsGroup group) {
   const auto there = deps_.files.Stat(path, false);
-  if (!group || there.status().code() != StatusCode::kNotFound)
+  if (there.status().code() != StatusCode::kNotFound)
     return Annotate(deps_.files.MakeDirs(path, kVolumeMode), "make directory");
   const std::string beside = fs::NewContentPath(path);
+  RETURN_IF_ERROR(deps_.files.RemoveTree(beside), "remove what is left");
   RETURN_IF_ERROR(deps_.files.MakeDirs(beside, kVolumeMode), "make directory");
-  GiveToGroup(beside, {*group});
+  if (group) GiveToGroup(beside, {*group});
   return Annotate(deps_.files.Rename(beside, path), "name directory");
 }
 

@@ -1,5 +1,6 @@
 #include "services/pod-worker/volumes/volume_manager.h"
 
+#include <algorithm>
 #include <list>
 #include <set>
 
@@ -11,6 +12,8 @@
 #include "services/pod-worker/volumes/claim.h"
 #include "services/pod-worker/volumes/empty_dir.h"
 #include "services/pod-worker/volumes/host_path.h"
+#include "services/pod-worker/volumes/local.h"
+#include "services/pod-worker/volumes/mounted_names.h"
 #include "services/pod-worker/volumes/nfs.h"
 #include "services/pod-worker/volumes/object_volume.h"
 
@@ -27,25 +30,50 @@ std::string KindOf(const kube::Volume& volume) {
   return set.empty() ? "none" : set.front()->json_name();
 }
 
-std::set<std::string> MountedNames(const kube::Pod& pod) {
+/// As block devices.
+std::set<std::string> DeviceNames(const kube::Pod& pod) {
   std::set<std::string> names;
-  for (const auto& container : pod.spec().init_containers())
-    for (const auto& mount : container.volume_mounts()) names.insert(mount.name());
-  for (const auto& container : pod.spec().containers())
-    for (const auto& mount : container.volume_mounts()) names.insert(mount.name());
+  const auto add = [&names](const auto& container) {
+    for (const auto& device : container.volume_devices()) names.insert(device.name());
+  };
+  std::ranges::for_each(pod.spec().init_containers(), add);
+  std::ranges::for_each(pod.spec().containers(), add);
   for (const auto& container : pod.spec().ephemeral_containers())
-    for (const auto& mount : container.ephemeral_container_common().volume_mounts())
-      names.insert(mount.name());
+    add(container.ephemeral_container_common());
   return names;
 }
 
+/// One that names its own step is told as it is.
 Status SetUpFailed(const kube::Volume& volume, const Status& why) {
+  if (Message(why).starts_with("MountVolume.")) return why;
   return MakeStatus(why.code(), "MountVolume.SetUp failed for volume \"{}\" : {}", volume.name(),
                     Message(why));
 }
 
 std::string FolderOf(const VolumePlugin& plugin, const std::string& pod_dir) {
   return fmt::format("{}/volumes/{}", pod_dir, plugin.folder());
+}
+
+VolumePlugin* OfFolder(const std::vector<std::unique_ptr<VolumePlugin>>& plugins,
+                       std::string_view folder) {
+  for (const auto& plugin : plugins)
+    if (plugin->folder() == folder) return plugin.get();
+  return nullptr;
+}
+
+std::vector<prometheus::Labels> ByPlugin(const std::vector<std::string>& plugins,
+                                         const std::string& state) {
+  std::vector<prometheus::Labels> labels;
+  for (const auto& plugin : plugins) labels.push_back({{"plugin_name", plugin}, {"state", state}});
+  return labels;
+}
+
+std::vector<prometheus::Labels> AsWanted(const std::vector<std::string>& plugins) {
+  return ByPlugin(plugins, "desired_state_of_world");
+}
+
+std::vector<prometheus::Labels> AsMade(const std::vector<std::string>& plugins) {
+  return ByPlugin(plugins, "actual_state_of_world");
 }
 
 struct Wanted {
@@ -59,11 +87,15 @@ struct Wanted {
 
 VolumeManager::VolumeManager(Deps deps)
     : deps_(std::move(deps)),
+      wanted_(deps_.metrics.total_volumes),
+      made_(deps_.metrics.total_volumes),
       dirs_({deps_.files, deps_.mounts, deps_.ownership, deps_.log}),
       sub_paths_({deps_.files, deps_.mounts, deps_.log}) {
-  plugins_.push_back(std::make_unique<HostPathVolume>(deps_.files));
+  plugins_.push_back(std::make_unique<HostPathVolume>(deps_.files, fs::MakeNewFile));
   plugins_.push_back(std::make_unique<EmptyDirVolume>(dirs_, deps_.node.allocatable.memory_bytes));
   plugins_.push_back(std::make_unique<NfsVolume>(NfsVolume::Deps{deps_.files, deps_.run}));
+  plugins_.push_back(std::make_unique<LocalVolume>(
+      LocalVolume::Deps{deps_.files, deps_.mounts, dirs_, deps_.run, fs::GroupOf}));
   for (const auto& kind : ObjectVolume::Kinds())
     plugins_.push_back(std::make_unique<ObjectVolume>(
         kind, ObjectVolume::Deps{deps_.files, dirs_, deps_.clock, deps_.node}));
@@ -75,9 +107,27 @@ VolumePlugin* VolumeManager::Find(const kube::Volume& volume) const {
   return nullptr;
 }
 
+/// Measured as a kubelet measures a mount, or what shows something new.
+Status VolumeManager::Make(VolumePlugin& plugin, const kube::Volume& volume, const VolumeInput& in,
+                           const std::string& path) const {
+  const auto begin = deps_.clock.Now();
+  Status made = plugin.SetUp(volume, in, path);
+  deps_.metrics.ObserveStorage(plugin.name(), "volume_mount", deps_.clock.Now() - begin, made.ok());
+  return made;
+}
+
+Status VolumeManager::TakeDown(VolumePlugin& plugin, const std::string& path) const {
+  const auto begin = deps_.clock.Now();
+  Status gone = plugin.TearDown(path);
+  deps_.metrics.ObserveStorage(plugin.name(), "volume_unmount", deps_.clock.Now() - begin,
+                               gone.ok());
+  return gone;
+}
+
 struct VolumeManager::Resolved {
   kube::Volume volume;
   std::vector<std::string> mount_options = {};
+  bool local = false;  // a persistent volume of that kind, which no pod can name itself
 };
 
 StatusOr<VolumeManager::Resolved> VolumeManager::Resolve(const kube::Volume& volume,
@@ -97,7 +147,11 @@ StatusOr<VolumeManager::Resolved> VolumeManager::Resolve(const kube::Volume& vol
                                                  "is already in use by another pod"));
   if (!real.ok()) return real.status();
   const auto& options = (*found)->spec().mount_options();
-  return Resolved{*std::move(real), {options.begin(), options.end()}};
+  Resolved resolved{*std::move(real), {options.begin(), options.end()}};
+  resolved.local = (*found)->spec().persistent_volume_source().has_local();
+  if (resolved.local && volume.volume_source().persistent_volume_claim().read_only())
+    resolved.mount_options.emplace_back(LocalVolume::kReadOnly);
+  return resolved;
 }
 
 StatusOr<std::string> VolumeManager::PathOf(const kube::Volume& volume, const VolumePlugin& plugin,
@@ -107,59 +161,99 @@ StatusOr<std::string> VolumeManager::PathOf(const kube::Volume& volume, const Vo
 }
 
 StatusOr<VolumePaths> VolumeManager::SetUp(const VolumeInput& in, const node::PodPlace& place) {
-  const std::set<std::string> mounted = MountedNames(in.pod);
+  const std::set<std::string> mounted = MountedNames(in.pod), devices = DeviceNames(in.pod);
   VolumePaths paths;
   std::list<Resolved> made_of;
   std::vector<Wanted> wanted;
+  Status first;
+  const auto fail = [&first](const Status& why) { first.Update(why); };
   for (const auto& volume : in.pod.spec().volumes()) {
+    if (devices.contains(volume.name()))
+      fail(InvalidArgument(
+          "Unable to attach or mount volumes: volume \"{}\": block volumes are not supported",
+          volume.name()));
     if (!mounted.contains(volume.name()) || volume.volume_source().has_image()) continue;
     auto resolved = Resolve(volume, in);
-    if (!resolved.ok()) return resolved.status();
+    if (!resolved.ok()) {
+      fail(resolved.status());
+      continue;
+    }
     const Resolved& found = made_of.emplace_back(*std::move(resolved));
     const kube::Volume& real = found.volume;
-    VolumePlugin* const plugin = Find(real);
-    if (plugin == nullptr)
-      return InvalidArgument(
-          "Unable to attach or mount volumes: volume type \"{}\" is not supported", KindOf(real));
+    VolumePlugin* const plugin =
+        found.local ? OfFolder(plugins_, LocalVolume::kFolder) : Find(real);
+    if (plugin == nullptr) {
+      fail(InvalidArgument("Unable to attach or mount volumes: volume type \"{}\" is not supported",
+                           KindOf(real)));
+      continue;
+    }
     auto path = PathOf(real, *plugin, place.path);
-    if (!path.ok()) return SetUpFailed(real, path.status());
+    if (!path.ok()) {
+      fail(SetUpFailed(real, path.status()));
+      continue;
+    }
     paths[volume.name()] = *path;
     wanted.push_back({real, *std::move(path), plugin, found.mount_options});
   }
-  FAIL_POINT("pod-worker.ensure-volumes.before");
   const std::string& uid = in.pod.metadata().uid();
+  std::vector<std::string> wanted_plugins, made_plugins;
+  for (const auto& each : wanted) wanted_plugins.push_back(each.plugin->name());
+  wanted_.Set(uid, AsWanted(wanted_plugins));
+  FAIL_POINT("pod-worker.ensure-volumes.before");
   if (!place.ours) {
     const Status marked = MarkPod(uid, {place.path, kube::SourceOf(in.pod)});
     if (!marked.ok()) return marked;
   }
   RETURN_IF_ERROR(deps_.files.MakeDirs(place.path, kPodDirMode),
                   "error making pod data directories");
-  Status first;
   for (const auto& [volume, path, plugin, options] : wanted) {
     const VolumeInput for_start{in.pod, in.objects, true, options};
     Status made = plugin->folder().empty()
                       ? OkStatus()
                       : deps_.files.MakeDirs(FolderOf(*plugin, place.path), kPodDirMode);
-    if (made.ok()) made = plugin->SetUp(volume, for_start, path);
-    if (first.ok() && !made.ok()) first = SetUpFailed(volume, made);
+    if (made.ok()) made = Make(*plugin, volume, for_start, path);
+    if (made.ok())
+      made_plugins.push_back(plugin->name());
+    else
+      fail(SetUpFailed(volume, made));
   }
+  made_.Set(uid, AsMade(made_plugins));
   if (!first.ok()) return first;
   FAIL_POINT("pod-worker.ensure-volumes.after");
   return paths;
 }
 
+void VolumeManager::CountFound(const VolumeInput& in) {
+  const std::string& uid = in.pod.metadata().uid();
+  if (wanted_.Knows(uid)) return;
+  std::vector<std::string> plugins;
+  const std::set<std::string> mounted = MountedNames(in.pod);
+  for (const auto& volume : in.pod.spec().volumes()) {
+    if (!mounted.contains(volume.name()) || volume.volume_source().has_image()) continue;
+    const auto found = Resolve(volume, in);
+    if (!found.ok()) continue;
+    const VolumePlugin* const plugin =
+        found->local ? OfFolder(plugins_, LocalVolume::kFolder) : Find(found->volume);
+    if (plugin != nullptr) plugins.push_back(plugin->name());
+  }
+  wanted_.Set(uid, AsWanted(plugins));
+  made_.Set(uid, AsMade(plugins));
+}
+
 Status VolumeManager::Refresh(const VolumeInput& in, const node::PodPlace& place) {
+  CountFound(in);
+  Status first;
   std::set<std::string> mounted;
   for (const auto& volume : in.pod.spec().volumes()) {
     VolumePlugin* const plugin = Find(volume);
     if (plugin == nullptr || !plugin->refreshes()) continue;
     if (mounted.empty()) mounted = MountedNames(in.pod);
     if (!mounted.contains(volume.name())) continue;
-    ASSIGN_OR_RETURN(const auto path, PathOf(volume, *plugin, place.path), "{}", volume.name());
-    const Status made = plugin->SetUp(volume, in, path);
-    if (!made.ok()) return SetUpFailed(volume, made);
+    const auto path = PathOf(volume, *plugin, place.path);
+    const Status made = path.ok() ? Make(*plugin, volume, in, *path) : path.status();
+    if (!made.ok()) first.Update(SetUpFailed(volume, made));
   }
-  return OkStatus();
+  return first;
 }
 
 Status VolumeManager::MarkPod(const std::string& uid, const node::PodMark& mark) {
@@ -171,11 +265,16 @@ Status VolumeManager::MarkPod(const std::string& uid, const node::PodMark& mark)
 }
 
 Status VolumeManager::TearDown(const std::string& uid, const std::string& source) {
+  wanted_.Set(uid, {});
   ASSIGN_OR_RETURN(const auto place, node::FindPodPlace(deps_.files, deps_.node.pod_roots, uid),
                    "pod directory");
   if (!place.ours) {
     const auto there = deps_.files.Stat(place.path, false);
-    if (there.status().code() == StatusCode::kNotFound) return OkStatus();
+    if (there.status().code() == StatusCode::kNotFound) {
+      wanted_.Forget(uid);
+      made_.Forget(uid);
+      return OkStatus();
+    }
     RETURN_IF_ERROR(there, "look at {}", place.path);
     RETURN_IF_ERROR(MarkPod(uid, {place.path, source}), "mark of the pod");
   }
@@ -189,10 +288,12 @@ Status VolumeManager::TearDown(const std::string& uid, const std::string& source
     if (volumes.status().code() == StatusCode::kNotFound) continue;
     if (!volumes.ok()) return Annotate(volumes.status(), "list volumes");
     for (const auto& volume : *volumes)
-      RETURN_IF_ERROR(plugin->TearDown(fmt::format("{}/{}", folder, volume.name)), "volume \"{}\"",
+      RETURN_IF_ERROR(TakeDown(*plugin, fmt::format("{}/{}", folder, volume.name)), "volume \"{}\"",
                       volume.name);
     RETURN_IF_ERROR(deps_.files.RemoveTree(folder), "remove volumes");
   }
+  wanted_.Forget(uid);
+  made_.Forget(uid);
   FAIL_POINT("pod-worker.remove-volumes.after");
   return OkStatus();
 }

@@ -3,7 +3,7 @@
 /// The volumes of pods: made before containers start, kept up to date while they run, taken down
 /// when nothing of the pod runs.
 /// In:      pods as PodSync and TerminationRunner have them.
-/// Owns:    nothing in memory: what is there is on the disk and in the kernel.
+/// Owns:    nothing in memory but counts: what is there is on the disk and in the kernel.
 /// Killed:  the next start sets up or takes down again; both are idempotent.
 /// Threads: any, one call for a pod at a time; calls block on files and mounts.
 /// Errors:  the text that the event FailedMount shows.
@@ -17,11 +17,13 @@
 #include "libs/base/clock.h"
 #include "libs/base/log.h"
 #include "libs/base/status.h"
+#include "libs/daemon/owned_gauges.h"
 #include "libs/fs/file_system.h"
 #include "libs/fs/mounts.h"
 #include "libs/fs/ownership.h"
 #include "libs/node/pod_place.h"
 #include "libs/process/run_program.h"
+#include "services/pod-worker/metrics.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/volumes/sub_paths.h"
 #include "services/pod-worker/volumes/volume_dirs.h"
@@ -41,6 +43,7 @@ class VolumeManager {
     const Clock& clock;
     const NodeInfo& node;
     const Log& log;
+    Metrics& metrics;
     process::ProgramRunner run = nullptr;  // null: what a program mounts is not supported
   };
   explicit VolumeManager(Deps deps);
@@ -66,9 +69,15 @@ class VolumeManager {
   StatusOr<Resolved> Resolve(const kube::Volume& volume, const VolumeInput& in) const;
   StatusOr<std::string> PathOf(const kube::Volume& volume, const VolumePlugin& plugin,
                                const std::string& pod_dir) const;
+  Status Make(VolumePlugin& plugin, const kube::Volume& volume, const VolumeInput& in,
+              const std::string& path) const;
+  Status TakeDown(VolumePlugin& plugin, const std::string& path) const;
+  /// A pod that ran before this process counts from its next sync on.
+  void CountFound(const VolumeInput& in);
   Status MarkPod(const std::string& uid, const node::PodMark& mark);
 
   const Deps deps_;
+  daemon::OwnedGauges wanted_, made_;  // by UID of the pod
   VolumeDirs dirs_;
   SubPaths sub_paths_;
   std::vector<std::unique_ptr<VolumePlugin>> plugins_;

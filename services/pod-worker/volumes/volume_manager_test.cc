@@ -1,16 +1,20 @@
 #include "services/pod-worker/volumes/volume_manager.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "k8s.io/api/core/v1/volume.pb.h"
 #include "libs/fs/fake_mounts.h"
 #include "libs/fs/fake_ownership.h"
+#include "libs/fs/path.h"
 #include "libs/fs/real_file_system.h"
 #include "services/pod-worker/objects/object_set.h"
 #include "services/pod-worker/pods_fixture.h"
 #include "services/pod-worker/volumes/empty_dir.h"
+#include "services/pod-worker/volumes/host_path.h"
 #include "services/pod-worker/volumes/object_volume.h"
 #include "services/pod-worker/volumes/volumes_fixture.h"
+#include "tests/harness/child.h"
 
 namespace splitlet::pod_worker {
 namespace {
@@ -20,6 +24,9 @@ constexpr const char* kSecret = "apiVersion: v1\nkind: Secret\nmetadata: {name: 
 
 class Volumes : public testing::Test {
  protected:
+  std::string RefreshError(const kube::Pod& pod) {
+    return std::string(Message(manager_.Refresh({pod, &objects_}, Place())));
+  }
   StatusOr<VolumePaths> SetUpAll(const kube::Pod& pod) {
     return manager_.SetUp({pod, &objects_}, Place());
   }
@@ -46,7 +53,9 @@ class Volumes : public testing::Test {
   ObjectSet objects_;
   FakeLogSink sink_;
   const Log log_{sink_};
-  VolumeManager manager_{{files_, mounts_, ownership_, clock_, node_, log_}};
+  prometheus::Registry registry_;
+  Metrics metrics_{registry_};
+  VolumeManager manager_{{files_, mounts_, ownership_, clock_, node_, log_, metrics_}};
   const std::string dir_ = "/kubelet/pods/uid-web/volumes/";
 };
 
@@ -91,6 +100,55 @@ TEST_F(Volumes, EachKindHasItsPlaceAndGoesWithThePod) {
   EXPECT_TRUE(manager_.TearDown("uid-web", "file").ok()) << "again";
 }
 
+TEST_F(Volumes, AreCountedAndTimedByPlugin) {
+  Put(std::string(kMap) + "data: {a: one}\n");
+  const auto pod = PodWithVolumes(
+      "[{name: map, configMap: {name: settings}}, {name: gone, secret: {secretName: login}}]",
+      {"map", "gone"});
+  const std::string wanted = "desired_state_of_world", made = "actual_state_of_world";
+  const auto count = [&](const std::string& plugin, const std::string& state) {
+    return metrics_.total_volumes.Add({{"plugin_name", plugin}, {"state", state}}).Value();
+  };
+  const auto timed = [&](const std::string& plugin, const std::string& operation,
+                         const std::string& status) {
+    return metrics_.storage_operation
+        .Add({{"volume_plugin", plugin},
+              {"operation_name", operation},
+              {"status", status},
+              {"migrated", "false"}},
+             prometheus::Histogram::BucketBoundaries{})
+        .Collect()
+        .histogram.sample_count;
+  };
+  EXPECT_FALSE(SetUpAll(pod).ok()) << "there is no such secret";
+  EXPECT_EQ(count("kubernetes.io/configmap", wanted), 1);
+  EXPECT_EQ(count("kubernetes.io/configmap", made), 1);
+  EXPECT_EQ(count("kubernetes.io/secret", wanted), 1);
+  EXPECT_EQ(count("kubernetes.io/secret", made), 0);
+  EXPECT_EQ(timed("kubernetes.io/configmap", "volume_mount", "success"), 1u);
+  EXPECT_EQ(timed("kubernetes.io/secret", "volume_mount", "fail-unknown"), 1u);
+  ASSERT_TRUE(manager_.TearDown("uid-web", "file").ok());
+  EXPECT_EQ(timed("kubernetes.io/configmap", "volume_unmount", "success"), 1u);
+  EXPECT_EQ(count("kubernetes.io/configmap", wanted), 0);
+  EXPECT_EQ(count("kubernetes.io/configmap", made), 0);
+  EXPECT_EQ(count("kubernetes.io/secret", wanted), 0);
+}
+
+TEST_F(Volumes, OfAPodThatRanBeforeAreCountedWithItsNextSync) {
+  Put(std::string(kMap) + "data: {a: one}\n");
+  const auto pod =
+      PodWithVolumes("[{name: map, configMap: {name: settings}}, {name: scratch, emptyDir: {}}]",
+                     {"map", "scratch"});
+  ASSERT_TRUE(SetUpAll(pod).ok());
+  prometheus::Registry registry;
+  Metrics metrics(registry);
+  VolumeManager next({files_, mounts_, ownership_, clock_, node_, log_, metrics});
+  ASSERT_TRUE(next.Refresh({pod, &objects_}, Place()).ok());
+  for (const char* plugin : {"kubernetes.io/configmap", "kubernetes.io/empty-dir"})
+    for (const char* state : {"desired_state_of_world", "actual_state_of_world"})
+      EXPECT_EQ(metrics.total_volumes.Add({{"plugin_name", plugin}, {"state", state}}).Value(), 1);
+}
+
 TEST_F(Volumes, WhatCannotBeMadeIsAnError) {
   const struct {
     std::string volume, error;
@@ -131,11 +189,68 @@ TEST_F(Volumes, OneThatNobodyMountsIsNotMade) {
   EXPECT_EQ(paths->size(), 1u);
 }
 
+TEST_F(Volumes, OneThatIsToBeABlockDeviceIsRefused) {
+  auto pod = PodWithVolumes(
+      "[{name: v, emptyDir: {}}, {name: raw, persistentVolumeClaim: {claimName: data}}]", {"v"});
+  pod.mutable_spec()->mutable_containers(0)->add_volume_devices()->set_name("raw");
+  const std::string refused =
+      "Unable to attach or mount volumes: volume \"raw\": block volumes are not supported";
+  EXPECT_EQ(Message(SetUpAll(pod).status()), refused) << "it would start without its device";
+  auto& container = *pod.mutable_spec()->mutable_containers(0);
+  *pod.mutable_spec()->add_init_containers() = container;
+  container.clear_volume_devices();
+  EXPECT_EQ(Message(SetUpAll(pod).status()), refused) << "of an init container";
+  pod.mutable_spec()->clear_init_containers();
+  EXPECT_TRUE(SetUpAll(pod).ok());
+}
+
 TEST_F(Volumes, OneThatFailsDoesNotHoldUpTheOthers) {
-  const auto done = SetUpAll(PodWithVolumes(
-      "[{name: bad, configMap: {name: none}}, {name: good, emptyDir: {}}]", {"bad", "good"}));
-  EXPECT_FALSE(done.ok());
-  EXPECT_TRUE(IsThere(dir_ + "kubernetes.io~empty-dir/good"));
+  const std::string claim = "{name: claim, persistentVolumeClaim: {claimName: data}}",
+                    kind = "{name: kind, nfs: {server: a, path: /b}}",
+                    path = "{name: path, hostPath: {path: /a/../b}}",
+                    map = "{name: map, configMap: {name: none}}",
+                    good = "{name: good, emptyDir: {}}";
+  const struct {
+    std::string volumes, first;
+  } kCases[] = {
+      {claim + "," + kind + "," + path + "," + map + "," + good,
+       "Unable to attach or mount volumes: unmounted volumes=[claim], unattached volumes=[], "
+       "failed to process volumes=[claim]: error processing PVC default/data: failed to fetch PVC "
+       "from API server: persistentvolumeclaim \"data\" not found"},
+      {kind + "," + map + "," + good,
+       "Unable to attach or mount volumes: volume type \"nfs\" is not supported"},
+      {path + "," + map + "," + good,
+       "MountVolume.SetUp failed for volume \"path\" : invalid HostPath `/a/../b`: must not "
+       "contain '..'"},
+      {good + "," + map + "," + claim,
+       "Unable to attach or mount volumes: unmounted volumes=[claim], unattached volumes=[], "
+       "failed to process volumes=[claim]: error processing PVC default/data: failed to fetch PVC "
+       "from API server: persistentvolumeclaim \"data\" not found"},
+      {map + "," + good,
+       "MountVolume.SetUp failed for volume \"map\" : configmap \"none\" not found"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.volumes);
+    const auto done =
+        SetUpAll(PodWithVolumes("[" + c.volumes + "]", {"claim", "kind", "path", "map", "good"}));
+    EXPECT_EQ(Message(done.status()), c.first);
+    EXPECT_TRUE(IsThere(dir_ + "kubernetes.io~empty-dir/good"));
+    ASSERT_TRUE(manager_.TearDown("uid-web", "file").ok());
+  }
+}
+
+/// A token would expire in its file.
+TEST_F(Volumes, OneThatCannotBeBroughtUpToDateDoesNotHoldUpTheOthers) {
+  Put(std::string(kMap) + "data: {a: one}\n---\n" + kSecret + "stringData: {b: one}\n");
+  const auto pod = PodWithVolumes(
+      "[{name: v, configMap: {name: settings}}, {name: key, secret: {secretName: login}}]",
+      {"v", "key"});
+  const auto paths = SetUpAll(pod);
+  ASSERT_TRUE(paths.ok()) << paths.status();
+  Put(std::string(kSecret) + "stringData: {b: two}\n");
+  EXPECT_EQ(RefreshError(pod),
+            "MountVolume.SetUp failed for volume \"v\" : configmap \"settings\" not found");
+  EXPECT_EQ(files_.Read(paths->at("key") + "/b", 10).value_or(""), "two");
 }
 
 TEST_F(Volumes, RefreshBringsObjectsUpToDate) {
@@ -149,10 +264,10 @@ TEST_F(Volumes, RefreshBringsObjectsUpToDate) {
   ASSERT_TRUE(paths.ok()) << paths.status();
   Put(std::string(kMap) + "data: {a: two}\n");
   ASSERT_TRUE(files_.RemoveTree("/gone").ok());
-  ASSERT_TRUE(manager_.Refresh({pod, &objects_}, Place()).ok()) << "host paths are not looked at";
+  EXPECT_EQ(RefreshError(pod), "") << "host paths are not looked at";
   EXPECT_EQ(files_.Read(paths->at("v") + "/a", 10).value_or(""), "two");
   objects_ = {};
-  EXPECT_EQ(Message(manager_.Refresh({pod, &objects_}, Place())),
+  EXPECT_EQ(RefreshError(pod),
             "MountVolume.SetUp failed for volume \"v\" : configmap \"settings\" not found");
   EXPECT_EQ(files_.Read(paths->at("v") + "/a", 10).value_or(""), "two") << "it keeps what it had";
   EXPECT_TRUE(ShowsObjects(pod));
@@ -167,6 +282,54 @@ TEST_F(Volumes, AnotherVolumeMayBeMountedInsideOne) {
   const auto paths = SetUpAll(pod);
   ASSERT_TRUE(paths.ok()) << paths.status();
   EXPECT_TRUE(IsThere(paths->at("v") + "/x/y")) << "the volume is read-only for the runtime";
+}
+
+/// Both paths are what the author of the pod likes.
+TEST_F(Volumes, NothingIsMadeOutsideOfOneForAnotherThatIsMountedInside) {
+  Put(std::string(kMap) + "data: {a: one}\n");
+  const struct {
+    std::string volume, other, made;  // "": nothing
+  } kCases[] = {{"/c", "/c/x/y", "x/y"},
+                {"/c/", "/c/./x//y/", "x/y"},
+                {"/c", "/b/../c/x", "x"},
+                {"/../c", "/c/x", "x"},
+                {"c", "/c/x", "x"},
+                {"/c", "/c/x/../y", "y"},
+                {"/c", "/c/../../../../../../../../../etc/evil", ""},
+                {"/c", "/c/x/../../../../etc/evil", ""},
+                {"/c", "/c/../c/../../../../../../etc/evil", ""},
+                {"/c", "c/../../../../../../../../etc/evil", ""},
+                {"c", "c/../../../../../../../../etc/evil", ""},
+                {"/c", "/c/..", ""},
+                {"/c", "/c/../c2/x", ""},
+                {"/c", "/c/.", ""},
+                {"/c", "/c/x/..", ""},
+                {"/c", "/b/../c//", ""},
+                {"/c", "/c2/x", ""},
+                {"/c", "/c/x/../a", ""}};
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.volume + " and " + c.other);
+    auto pod = PodWithVolumes("[{name: v, configMap: {name: settings}}, {name: w, emptyDir: {}}]",
+                              {"v", "w"});
+    auto& mounts = *pod.mutable_spec()->mutable_containers(0)->mutable_volume_mounts();
+    mounts[0].set_mount_path(c.volume);
+    mounts[1].set_mount_path(c.other);
+    const std::string volume = dir_ + "kubernetes.io~configmap/v";
+    std::vector<std::string> inside;
+    files_.SetHook([&](std::string_view operation, const std::string& path) {
+      const auto steps = fs::NamesOf(path);
+      EXPECT_EQ(std::count(steps.begin(), steps.end(), ".."), 0) << operation << " " << path;
+      if (operation == "make-dirs" && path.starts_with(volume + "/") &&
+          !path.starts_with(volume + "/.."))
+        inside.push_back(path.substr(volume.size() + 1));
+      return OkStatus();
+    });
+    const auto paths = SetUpAll(pod);
+    EXPECT_TRUE(paths.ok()) << paths.status();
+    files_.SetHook(nullptr);
+    EXPECT_EQ(inside, c.made.empty() ? std::vector<std::string>() : std::vector{c.made});
+    ASSERT_TRUE(manager_.TearDown("uid-web", "file").ok());
+  }
 }
 
 TEST_F(Volumes, BelongToTheGroupOfTheirPod) {
@@ -251,6 +414,36 @@ TEST_F(Volumes, KilledAnywhereTheNextStartGoesOn) {
   EXPECT_TRUE(mounts_.mounted().empty());
 }
 
+TEST_F(Volumes, ADirectoryThatIsNotFinishedHasNotItsName) {
+  const std::string path = dir_ + "kubernetes.io~empty-dir/v";
+  files_.SetHook([](std::string_view operation, const std::string&) {
+    return operation == "rename" ? Cancelled("killed") : OkStatus();
+  });
+  EXPECT_FALSE(SetUpAll(PodWithVolumes("[{name: v, emptyDir: {}}]", {"v"})).ok());
+  files_.SetHook(nullptr);
+  EXPECT_FALSE(IsThere(path)) << "the next start would take it for one with its mode";
+  EXPECT_TRUE(SetUpAll(PodWithVolumes("[{name: v, emptyDir: {}}]", {"v"})).ok());
+  EXPECT_TRUE(IsThere(path));
+}
+
+TEST(OnDisk, WhatAKilledProcessMadeWithoutItsModeIsMadeAnew) {
+  fs::RealFileSystem files;
+  fs::RealMounts mounts;
+  fs::RealOwnership ownership;
+  FakeLogSink sink;
+  const Log log(sink);
+  VolumeDirs dirs({files, mounts, ownership, log});
+  const harness::TempDir dir;
+  const std::string path = dir.path() + "/v", beside = fs::NewContentPath(path);
+  ASSERT_TRUE(files.MakeDirs(beside + "/old", 0700).ok());
+  ASSERT_TRUE(dirs.EnsureOnDisk(path, std::nullopt).ok());
+  struct stat info {};
+  ASSERT_EQ(::stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0777u);
+  EXPECT_TRUE(files.List(path)->empty());
+  EXPECT_EQ(files.Stat(beside, false).status().code(), StatusCode::kNotFound);
+}
+
 TEST(Tmpfs, HoldsTheLeastOfAll) {
   const auto pod = [](const std::string& limit) {
     return PodWithVolumes("[{name: v, emptyDir: {}}]", {"v"},
@@ -262,6 +455,15 @@ TEST(Tmpfs, HoldsTheLeastOfAll) {
   EXPECT_EQ(TmpfsBytes(pod(""), 1024 * kMi, 0), 1024 * kMi);
   EXPECT_EQ(TmpfsBytes(pod("2Gi"), 1024 * kMi, 0), 1024 * kMi);
   EXPECT_EQ(TmpfsBytes(pod("16Mi"), 0, 0), 16 * kMi) << "what the node has is not known";
+  kube::Pod two = pod("64Mi");
+  auto& other = *two.mutable_spec()->add_containers();
+  EXPECT_EQ(TmpfsBytes(two, 1024 * kMi, 0), 1024 * kMi) << "the other one may use all";
+  (*other.mutable_resources()->mutable_limits())["memory"].set_string("32Mi");
+  EXPECT_EQ(TmpfsBytes(two, 1024 * kMi, 0), 96 * kMi);
+  two.mutable_spec()->add_init_containers();
+  EXPECT_EQ(TmpfsBytes(two, 1024 * kMi, 0), 1024 * kMi) << "so may one that begins";
+  (*two.mutable_spec()->mutable_resources()->mutable_limits())["memory"].set_string("128Mi");
+  EXPECT_EQ(TmpfsBytes(two, 1024 * kMi, 0), 128 * kMi) << "the pod has a limit of its own";
 }
 
 TEST(HugePages, TheSizeIsThatOfTheRequest) {
@@ -296,7 +498,9 @@ TEST(HostPath, EachKindOfDeviceIsToldApart) {
   fs::RealOwnership ownership;
   FakeLogSink sink;
   const Log log(sink);
-  VolumeManager manager({files, mounts, ownership, clock, node, log});
+  prometheus::Registry registry;
+  Metrics metrics(registry);
+  VolumeManager manager({files, mounts, ownership, clock, node, log, metrics});
   for (const std::string type : {"CharDevice", "BlockDevice", "Socket", "File"}) {
     const auto pod =
         PodWithVolumes("[{name: v, hostPath: {path: /dev/null, type: " + type + "}}]", {"v"});
@@ -307,9 +511,38 @@ TEST(HostPath, EachKindOfDeviceIsToldApart) {
   ASSERT_TRUE(files.RemoveTree(root).ok());
 }
 
+TEST(HostPath, AFileIsMadeOnlyWhereThereIsNone) {
+  fs::RealFileSystem files;
+  const harness::TempDir dir;
+  const std::string path = dir.path() + "/file";
+  const auto set_up = [&](const std::string& at, const fs::NewFileMaker& make) {
+    const auto pod =
+        PodWithVolumes("[{name: v, hostPath: {path: " + at + ", type: FileOrCreate}}]", {"v"});
+    return HostPathVolume(files, make).SetUp(pod.spec().volumes(0), {pod, nullptr}, at);
+  };
+  ASSERT_TRUE(set_up(path, fs::MakeNewFile).ok());
+  struct stat info {};
+  ASSERT_EQ(::stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0644u);
+  EXPECT_EQ(info.st_size, 0);
+  ASSERT_TRUE(files.Replace(path, "kept", {}).ok());
+  ASSERT_TRUE(set_up(path, fs::MakeNewFile).ok());
+  EXPECT_EQ(files.Read(path, 10).value_or(""), "kept");
+  ASSERT_TRUE(files.Remove(path).ok());
+  // Another pod is faster.
+  const Status made = set_up(path, [&files](const std::string& at, uint32_t mode) {
+    EXPECT_TRUE(files.Replace(at, "theirs", {}).ok());
+    return fs::MakeNewFile(at, mode);
+  });
+  EXPECT_TRUE(made.ok()) << made;
+  EXPECT_EQ(files.Read(path, 10).value_or(""), "theirs");
+  EXPECT_EQ(files.List(dir.path())->size(), 1u) << "nothing is left beside it";
+  EXPECT_FALSE(set_up(dir.path() + "/none/file", fs::MakeNewFile).ok())
+      << "its directory is not made";
+}
+
 TEST_F(Volumes, AClaimIsTheVolumeThatItIsBoundTo) {
-  const std::string volume =
-      "[{name: data, persistentVolumeClaim: {claimName: data, readOnly: true}}]";
+  const std::string volume = "[{name: data, persistentVolumeClaim: {claimName: data}}]";
   EXPECT_EQ(Message(SetUpAll(PodWithVolumes(volume, {"data"})).status()),
             "Unable to attach or mount volumes: unmounted volumes=[data], unattached volumes=[], "
             "failed to process volumes=[data]: error processing PVC default/data: failed to fetch "
@@ -319,16 +552,53 @@ TEST_F(Volumes, AClaimIsTheVolumeThatItIsBoundTo) {
       "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\n"
       "spec: {volumeName: disk}\n");
   objects_.BindClaims();
-  EXPECT_EQ(
-      Message(SetUpAll(PodWithVolumes(volume, {"data"})).status()),
-      "MountVolume.SetUp failed for volume \"disk\" : hostPath type check failed: /srv/disk is "
-      "not a directory");
+  EXPECT_EQ(Message(SetUpAll(PodWithVolumes(volume, {"data"})).status()),
+            "MountVolume.NewMounter initialization failed for volume \"disk\" : path \"/srv/disk\" "
+            "does not exist");
   ASSERT_TRUE(files_.MakeDirs("/srv/disk", 0755).ok());
-  const auto paths = SetUpAll(PodWithVolumes(volume, {"data"}));
+  auto pod = PodWithVolumes(volume, {"data"});
+  pod.mutable_spec()->mutable_security_context()->set_fs_group(2000);
+  const auto paths = SetUpAll(pod);
   ASSERT_TRUE(paths.ok()) << paths.status();
-  EXPECT_EQ(*paths, (VolumePaths{{"data", "/srv/disk"}}));
+  const std::string place = dir_ + "kubernetes.io~local-volume/disk";
+  EXPECT_EQ(*paths, (VolumePaths{{"data", place}}));
+  ASSERT_TRUE(mounts_.mounted().contains(place));
+  EXPECT_EQ(mounts_.mounted().at(place).options, "/srv/disk");
+  EXPECT_EQ(ownership_.AccessOf("/srv/disk"), (fs::GroupAccess{2000, false}));
   ASSERT_TRUE(manager_.TearDown("uid-web", "file").ok());
+  EXPECT_TRUE(mounts_.mounted().empty());
   EXPECT_TRUE(IsThere("/srv/disk")) << "it outlives its pods";
+}
+
+TEST_F(Volumes, AClaimThatIsOnlyReadIsMountedSo) {
+  Put("apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: disk}\n"
+      "spec: {local: {path: /srv/disk}, mountOptions: [noatime]}\n---\n"
+      "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\n"
+      "spec: {volumeName: disk}\n");
+  objects_.BindClaims();
+  ASSERT_TRUE(files_.MakeDirs("/srv/disk", 0755).ok());
+  std::vector<std::string> ran;
+  VolumeManager manager({files_, mounts_, ownership_, clock_, node_, log_, metrics_,
+                         [&ran](const process::Program& program) -> StatusOr<std::string> {
+                           ran = program.argv;
+                           return std::string();
+                         }});
+  const auto pod = PodWithVolumes(
+      "[{name: data, persistentVolumeClaim: {claimName: data, readOnly: true}}]", {"data"});
+  ASSERT_TRUE(manager.SetUp({pod, &objects_}, Place()).ok());
+  EXPECT_EQ(ran, (std::vector<std::string>{"mount", "-o", "remount,bind,noatime,ro",
+                                           dir_ + "kubernetes.io~local-volume/disk"}));
+}
+
+/// The same words in a manifest are a path on the host, whatever type they name.
+TEST_F(Volumes, NoPodNamesALocalVolumeItself) {
+  ASSERT_TRUE(files_.MakeDirs("/srv/disk", 0755).ok());
+  auto pod = PodWithVolumes("[{name: v, hostPath: {path: /srv/disk}}]", {"v"});
+  pod.mutable_spec()->mutable_security_context()->set_fs_group(2000);
+  const auto paths = SetUpAll(pod);
+  ASSERT_TRUE(paths.ok()) << paths.status();
+  EXPECT_EQ(paths->at("v"), "/srv/disk");
+  EXPECT_EQ(ownership_.AccessOf("/srv/disk"), std::nullopt);
 }
 
 }  // namespace

@@ -36,6 +36,12 @@ class VolumePlugin {
   virtual bool Takes(const VolumeSource& source) const = 0;
   /// The plugin's name as a folder below "<pod>/volumes"; empty: it has nothing there.
   virtual std::string_view folder() const { return ""; }
+  /// As a kubelet's metrics have it.
+  virtual std::string name() const {
+    std::string name(folder());
+    if (const size_t at = name.find('~'); at != std::string::npos) name[at] = '/';
+    return name;
+  }
   /// Where the volume is when the plugin has no folder.
   virtual StatusOr<std::string> HostPath(const VolumeSource&) const { return std::string(); }
   /// What it shows may change while containers have it: SetUp again brings it up to date.

@@ -1,10 +1,36 @@
 #include "services/pod-worker/worker/recovery.h"
 
+#include <map>
 #include <utility>
 
+#include "libs/kube/pod_types.h"
+#include "services/pod-worker/runtime_config/names.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
 
 namespace splitlet::pod_worker {
+
+namespace {
+
+/// The note of a container that is replaced is in no file, but its id is: while the runtime has it
+/// and no successor of it has ended, the container comes back, however the first one has ended.
+void NoteReplaced(const Workers& workers, const std::vector<cri::Container>& containers) {
+  std::map<std::pair<Worker*, std::string>, const cri::Container*> newest;
+  for (const auto& container : containers) {
+    Worker* worker = workers.Find(LabelOf(container.labels, kube::kPodUidLabel));
+    if (worker == nullptr || worker->restarts.replacing.empty()) continue;
+    if (worker->restarts.replacing.contains(container.id.str()))
+      worker->notes.try_emplace(container.name, Note{kContainerCreating, "", std::nullopt});
+    auto& known = newest[{worker, container.name}];
+    if (known == nullptr || cri::IsNewer(container, *known)) known = &container;
+  }
+  for (const auto& [key, container] : newest) {
+    const auto& [worker, name] = key;
+    const bool replaced = worker->restarts.replacing.contains(container->id.str());
+    if (container->state == cri::ContainerState::kExited && !replaced) worker->notes.erase(name);
+  }
+}
+
+}  // namespace
 
 void Recovery::ReadRecords() {
   deps_.strands.Run("recover", [this] {
@@ -99,6 +125,7 @@ void Recovery::OnRuntimeListed(const StatusOr<std::vector<cri::Sandbox>>& sandbo
   }
   deps_.on_runtime_answer("");
   is_listed_ = true;
+  NoteReplaced(deps_.workers, *containers);
   deps_.on_listed(*sandboxes, *containers);
 }
 

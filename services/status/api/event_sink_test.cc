@@ -147,6 +147,22 @@ TEST_F(EventSinkTest, ManySimilarOnesAreOne) {
   EXPECT_EQ(combined, 1);
 }
 
+TEST_F(EventSinkTest, AfterTooManyTheNextOneHasTheWholeCount) {
+  for (int i = 0; i < 200; ++i) Record(Make("BackOff"));
+  Record(Make("Failed"));
+  loop.RunUntilIdle();
+  ASSERT_EQ(AtServer().size(), 1U);
+  EXPECT_EQ(AtServer()[0].count(), 25);
+  clock.Advance(301s);
+  Record(Make("BackOff"));
+  clock.Advance(301s);
+  Record(Make("Failed"));
+  loop.RunUntilIdle();
+  const auto events = AtServer();
+  ASSERT_EQ(events.size(), 2U);
+  for (const auto& event : events) EXPECT_EQ(event.count(), event.reason() == "BackOff" ? 201 : 2);
+}
+
 TEST_F(EventSinkTest, ARefusedOneIsDroppedAndTheOthersAreSent) {
   server.Inject({.method = "POST", .prefix = kEvents, .times = 1, .code = 403});
   Record(Make("First"));

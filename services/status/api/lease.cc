@@ -7,18 +7,18 @@
 #include "k8s.io/api/core/v1/node.pb.h"
 #include "libs/base/fail_point.h"
 #include "services/status/api/registration.h"
+#include "services/status/api/tries.h"
 
 namespace splitlet::status {
 namespace {
 
-constexpr const char* kStrand = "api/lease";
+constexpr const char* kLeaseStrand = "api/lease";
 constexpr const char* kNamespace = "kube-node-lease";
 constexpr const char* kLeasesPath =
     "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 constexpr const char* kApiVersion = "coordination.k8s.io/v1";
-constexpr int kTries = 5;
 constexpr int kRenewalsOfALease = 4;  // in its duration
-constexpr double kPeriodJitter = 0.04;
+constexpr double kRenewalJitter = 0.04;
 constexpr Duration kFirstEnsureWait = std::chrono::milliseconds{200};
 constexpr Duration kMaxEnsureWait = std::chrono::seconds{7};
 
@@ -29,6 +29,7 @@ struct NodeLease::Round {
   const Clock& clock;
   std::shared_ptr<apiclient::Client> client;
   std::shared_ptr<CancelToken> stop;
+  Tries tries;
   std::string node;
   int32_t duration_seconds = 0;
   Duration timeout{0};
@@ -99,7 +100,7 @@ StatusOr<std::shared_ptr<const NodeLease::Lease>> NodeLease::Round::Create(
 StatusOr<std::shared_ptr<const NodeLease::Lease>> NodeLease::Round::Update(
     std::shared_ptr<const Lease> lease) const {
   Status last = Cancelled("given up");
-  for (int i = 0; i < kTries && !stop->cancelled(); ++i) {
+  for (int done = 1; !stop->cancelled(); ++done) {
     Lease next = *lease;
     SetTimes(next);
     // A renewal does not wait for an owner, which a later one can still set.
@@ -110,15 +111,20 @@ StatusOr<std::shared_ptr<const NodeLease::Lease>> NodeLease::Round::Update(
     FAIL_POINT("status.renew-lease.after");
     if (last.ok()) return std::shared_ptr<const Lease>(std::move(updated));
     if (last.code() == StatusCode::kNotFound) break;
-    if (last.code() != StatusCode::kAborted) continue;
-    if (auto newer = Read(); newer.ok()) lease = *std::move(newer);
+    if (last.code() == StatusCode::kAborted)
+      if (auto newer = Read(); newer.ok()) lease = *std::move(newer);
+    if (!tries.Another(done, last)) break;
   }
   return Annotate(last, "update lease");
 }
 
 NodeLease::Renewed NodeLease::Round::Run() const {
   if (held != nullptr) {
-    if (auto renewed = Update(held); renewed.ok()) return {.lease = *std::move(renewed)};
+    auto renewed = Update(held);
+    if (renewed.ok()) return {.lease = *std::move(renewed)};
+    // It was not looked at; the next round asks again.
+    if (renewed.status().code() == StatusCode::kResourceExhausted)
+      return {.status = renewed.status(), .lease = held};
   }
   auto lease = Read();
   if (lease.status().code() == StatusCode::kNotFound) {
@@ -171,15 +177,17 @@ void NodeLease::Renew() {
   Round round{.clock = deps_.clock,
               .client = client_,
               .stop = stop_,
+              .tries = {deps_.clock, deps_.client.wait, stop_},
               .node = config_.node.name,
               .duration_seconds = config_.lease_duration_seconds,
               .timeout = config_.api_timeout,
               .held = held_};
-  deps_.strands.Run(kStrand, [this, alive = alive_, &loop = deps_.loop, round = std::move(round)] {
-    loop.Post([this, alive, renewed = round.Run()] {
-      if (*alive) OnRenewed(renewed);
-    });
-  });
+  deps_.strands.Run(kLeaseStrand,
+                    [this, alive = alive_, &loop = deps_.loop, round = std::move(round)] {
+                      loop.Post([this, alive, renewed = round.Run()] {
+                        if (*alive) OnRenewed(renewed);
+                      });
+                    });
 }
 
 void NodeLease::OnRenewed(const Renewed& renewed) {
@@ -203,7 +211,7 @@ void NodeLease::OnRenewed(const Renewed& renewed) {
   ensure_wait_ = kFirstEnsureWait;
   const Duration period =
       Duration{std::chrono::seconds{config_.lease_duration_seconds}} / kRenewalsOfALease;
-  Schedule(random_.Jitter(period, kPeriodJitter));
+  Schedule(random_.Jitter(period, kRenewalJitter));
 }
 
 }  // namespace splitlet::status

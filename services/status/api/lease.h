@@ -7,7 +7,8 @@
 /// Out:     creates and renews the Lease.
 /// Killed:  the next start reads the lease and renews it; until then it runs out.
 /// Threads: the loop's; requests on the strand "api/lease".
-/// Errors:  logged when they change. A renewal is tried five times in a round; a lease that cannot
+/// Errors:  logged when they change. A renewal is tried five times in a round, and once where the
+///          server has no room; a lease that cannot
 ///          be had is tried again after 0.2 s to 7 s. A node that is not there yet is no error.
 /// Source:  docs/behaviour/node.md, "Lease"; docs/safety.md, rule 24; kubelet nodelease controller.
 

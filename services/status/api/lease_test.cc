@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "libs/base/cancel.h"
+#include "services/status/api/tries.h"
 #include "services/status/cluster_fixture.h"
 
 namespace splitlet::status {
@@ -14,10 +16,10 @@ class LeaseTest : public ClusterTest {
     all.Advance(3s);
     ASSERT_TRUE(server.Has(kTestLease));
   }
-  void ExpectRenewedFor(Duration duration) {
+  void ExpectRenewedFor(Duration duration, Duration oldest = 11s) {
     for (Duration passed{0}; passed < duration; passed += 1s) {
       all.Advance(1s);
-      ASSERT_LT(LeaseAge(), 11s);
+      ASSERT_LT(LeaseAge(), oldest);
     }
   }
 };
@@ -77,8 +79,45 @@ TEST_F(LeaseTest, OneThatWasDeletedIsMadeAgain) {
 TEST_F(LeaseTest, FiveFailuresAreNotTheEndOfARound) {
   StartHeld();
   server.Inject({.method = "PUT", .prefix = kTestLease, .times = 9, .code = 500});
-  ExpectRenewedFor(30s);
+  ExpectRenewedFor(30s, 13s);
   EXPECT_EQ(Logged(LogLevel::kError), 0U);
+}
+
+TEST_F(LeaseTest, AServerThatHasNoRoomIsAskedOnceInARound) {
+  StartHeld();
+  server.Inject({.method = "PUT", .prefix = kTestLease, .code = 429});
+  server.TakeSeen();
+  all.Advance(60s);
+  const auto asked = server.TakeSeen();
+  const auto count = std::ranges::count_if(
+      asked, [](const auto& one) { return one.path.starts_with(kTestLease); });
+  EXPECT_GE(count, 5);
+  EXPECT_LE(count, 7);
+  server.ClearFaults();
+  all.Advance(11s);
+  EXPECT_LT(LeaseAge(), 11s);
+}
+
+TEST(Tries, AreEverFurtherApartWhileTheServerCannot) {
+  FakeClock clock;
+  std::vector<Duration> pauses;
+  const auto stop = std::make_shared<CancelToken>();
+  const Tries tries{clock,
+                    [&](Clock::Time until, const std::function<bool()>& done) {
+                      pauses.push_back(until - clock.Now());
+                      return done();
+                    },
+                    stop};
+  int done = 1;
+  while (tries.Another(done, Unavailable("503"))) ++done;
+  EXPECT_EQ(done, 5);
+  EXPECT_EQ(pauses, (std::vector<Duration>{100ms, 200ms, 400ms}));
+  pauses.clear();
+  EXPECT_TRUE(tries.Another(4, Aborted("conflict")));
+  EXPECT_FALSE(tries.Another(1, ResourceExhausted("429")));
+  stop->Cancel();
+  EXPECT_FALSE(tries.Another(1, Unavailable("503")));
+  EXPECT_TRUE(pauses.empty());
 }
 
 TEST_F(LeaseTest, AServerThatWasAwayGetsItSoon) {

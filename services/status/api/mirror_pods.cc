@@ -8,14 +8,14 @@
 namespace splitlet::status {
 namespace {
 
-constexpr Duration kFirstWait = std::chrono::seconds{1};
-constexpr Duration kLongestWait = std::chrono::seconds{60};
+constexpr Duration kFirstMirrorWait = std::chrono::seconds{1};
+constexpr Duration kLongestMirrorWait = std::chrono::seconds{60};
 /// One that was made and is not shown for so long is looked for again.
 constexpr Duration kShownAfter = std::chrono::seconds{60};
-constexpr size_t kStrands = 8;
+constexpr size_t kMirrorStrands = 8;
 
-std::string StrandOf(const std::string& full_name) {
-  return "api/mirror-" + std::to_string(std::hash<std::string>{}(full_name) % kStrands);
+std::string MirrorStrandOf(const std::string& full_name) {
+  return "api/mirror-" + std::to_string(std::hash<std::string>{}(full_name) % kMirrorStrands);
 }
 
 std::optional<Mirror> ReadMirror(const kube::Pod& pod) {
@@ -35,7 +35,8 @@ Status SendCreate(apiclient::Client& client, const kube::Pod& pod, const Deadlin
   return status;
 }
 
-Status SendDelete(apiclient::Client& client, const PodObject& object, const Deadline& deadline) {
+Status SendMirrorDelete(apiclient::Client& client, const PodObject& object,
+                        const Deadline& deadline) {
   FAIL_POINT("status.delete-mirror.before");
   const Status status =
       client.Delete(PathOf(object), {.uid = object.uid, .grace_period_seconds = 0}, deadline);
@@ -104,7 +105,8 @@ MirrorPods::MirrorPods(Deps deps)
     : deps_(std::move(deps)),
       stop_(std::make_shared<CancelToken>()),
       random_(deps_.seed),
-      backoff_(deps_.clock, {.initial = kFirstWait, .max = kLongestWait, .jitter = 0.1}),
+      backoff_(deps_.clock,
+               {.initial = kFirstMirrorWait, .max = kLongestMirrorWait, .jitter = 0.1}),
       queue_(deps_.loop, deps_.clock, [this](const std::string& name) { Reconcile(name); }),
       alive_(std::make_shared<bool>(true)) {}
 
@@ -297,7 +299,7 @@ void MirrorPods::Delete(const std::string& full_name, Name& name, bool orphan) {
       // Wanted after all: `desired` as seen here is behind.
       if (!known.ok() || *known) return answer;
     }
-    answer.status = SendDelete(*client, mirror.object, deadline);
+    answer.status = SendMirrorDelete(*client, mirror.object, deadline);
     const bool other = answer.status.code() == StatusCode::kAborted;  // of its name, another UID
     if (other || answer.status.code() == StatusCode::kNotFound) answer.status = OkStatus();
     if (answer.status.ok()) answer.removed = mirror.object;
@@ -307,7 +309,7 @@ void MirrorPods::Delete(const std::string& full_name, Name& name, bool orphan) {
 
 void MirrorPods::Run(const std::string& full_name,
                      std::function<Answer(const Deadline& deadline)> work) {
-  deps_.strands.Run(StrandOf(full_name),
+  deps_.strands.Run(MirrorStrandOf(full_name),
                     [this, alive = alive_, &loop = deps_.loop, &clock = deps_.clock, stop = stop_,
                      full_name, work = std::move(work)] {
                       const Deadline deadline{clock.Now() + kCallTimeout, stop};
@@ -345,7 +347,8 @@ void MirrorPods::OnAnswer(const std::string& full_name, const Answer& answer) {
     Tell(answer.there->hash);
   }
   if (!answer.removed.uid.empty()) OnGone(answer.removed);
-  queue_.Add(full_name, answer.there || !answer.removed.uid.empty() ? Duration{0} : kFirstWait);
+  queue_.Add(full_name,
+             answer.there || !answer.removed.uid.empty() ? Duration{0} : kFirstMirrorWait);
 }
 
 void MirrorPods::Tell(const std::string& hash) {

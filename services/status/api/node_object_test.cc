@@ -91,6 +91,14 @@ TEST_F(NodeObject, ANewOneHasWhatItRegistersWith) {
   EXPECT_EQ(MakeInitialNode(settings, facts).metadata().annotations_size(), 0);
 }
 
+/// With `ExtendWebSocketsToKubelet` in it API servers would send what node-api does not translate.
+TEST_F(NodeObject, DeclaresNoStreamsByWebSocket) {
+  node.mutable_status()->add_declared_features("ExtendWebSocketsToKubelet");
+  Update();
+  ASSERT_EQ(node.status().declared_features_size(), 1);
+  EXPECT_EQ(node.status().declared_features(0), "RestartAllContainersOnContainerExits");
+}
+
 TEST_F(NodeObject, OfAnExternalCloudIsNotInitializedYet) {
   settings.external_cloud = true;
   node = MakeInitialNode(settings, facts);

@@ -136,7 +136,7 @@ rapidjson::Document Parsed(const google::protobuf::Message& message) {
   return document;
 }
 
-std::string Written(const Value& value) {
+std::string JsonOf(const Value& value) {
   rapidjson::StringBuffer buffer;
   rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
   value.Accept(writer);
@@ -150,7 +150,41 @@ void TakeOut(Value& from, const char* name, Value& into) {
   from.RemoveMember(name);
 }
 
+template <class Items>
+bool SameItems(const Items& a, const Items& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return x.SerializeAsString() == y.SerializeAsString();
+  });
+}
+
 }  // namespace
+
+Unkept Unkept::In(const kube::Node& sent, const kube::Node& stored) {
+  const auto &a = sent.status(), &b = stored.status();
+  return {.declared_features = !std::ranges::equal(a.declared_features(), b.declared_features()),
+          .runtime_handlers = !SameItems(a.runtime_handlers(), b.runtime_handlers()),
+          .features = a.features().SerializeAsString() != b.features().SerializeAsString(),
+          .swap = a.node_info().swap().capacity() != b.node_info().swap().capacity()};
+}
+
+Unkept Unkept::operator|(const Unkept& other) const {
+  return {.declared_features = declared_features || other.declared_features,
+          .runtime_handlers = runtime_handlers || other.runtime_handlers,
+          .features = features || other.features,
+          .swap = swap || other.swap};
+}
+
+void Unkept::LeaveAsIn(const kube::Node& stored, kube::Node& node) const {
+  const auto& from = stored.status();
+  auto& to = *node.mutable_status();
+  if (declared_features) *to.mutable_declared_features() = from.declared_features();
+  if (runtime_handlers) *to.mutable_runtime_handlers() = from.runtime_handlers();
+  if (features) *to.mutable_features() = from.features();
+  if (!swap) return;
+  to.mutable_node_info()->clear_swap();
+  if (from.node_info().has_swap())
+    *to.mutable_node_info()->mutable_swap() = from.node_info().swap();
+}
 
 NodePatch MakeNodePatch(const kube::Node& before, const kube::Node& after) {
   rapidjson::Document old = Parsed(before.status()), now = Parsed(after.status());
@@ -181,7 +215,7 @@ NodePatch MakeNodePatch(const kube::Node& before, const kube::Node& after) {
     differ.Add(patch, "metadata", std::move(metadata));
   }
   if (!status.ObjectEmpty()) differ.Add(patch, "status", std::move(status));
-  if (!patch.ObjectEmpty()) result.json = Written(patch);
+  if (!patch.ObjectEmpty()) result.json = JsonOf(patch);
   return result;
 }
 

@@ -19,4 +19,17 @@ struct NodePatch {
 
 NodePatch MakeNodePatch(const kube::Node& before, const kube::Node& after);
 
+/// Parts of a status that a server does not keep as they were sent, since it does not know them
+/// yet, or has them switched off. Sent again they would be a change in each round, and a write of
+/// the server's for nothing.
+struct Unkept {
+  bool declared_features = false, runtime_handlers = false, features = false, swap = false;
+
+  /// `stored`: what the server has made of `sent`.
+  static Unkept In(const kube::Node& sent, const kube::Node& stored);
+  Unkept operator|(const Unkept& other) const;
+  /// These parts of `node` become what `stored` has of them.
+  void LeaveAsIn(const kube::Node& stored, kube::Node& node) const;
+};
+
 }  // namespace splitlet::status

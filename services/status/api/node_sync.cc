@@ -9,6 +9,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/bus/names.h"
 #include "services/status/api/node_patch.h"
+#include "services/status/api/tries.h"
 #include "services/status/node/conditions.h"
 
 namespace splitlet::status {
@@ -17,7 +18,6 @@ namespace {
 namespace core = k8s::io::api::core::v1;
 
 constexpr const char* kStrand = "api/node";
-constexpr int kTries = 5;
 constexpr double kPeriodJitter = 0.04;
 constexpr Duration kFirstRegisterWait = std::chrono::milliseconds{100};
 constexpr Duration kMaxRegisterWait = std::chrono::seconds{7};
@@ -62,11 +62,13 @@ struct NodeSync::Report {
   const Clock& clock;
   std::shared_ptr<apiclient::Client> client;
   std::shared_ptr<CancelToken> stop;
+  Tries tries;
   const NodeSettings& settings;
   Duration timeout;
   NodeFacts facts;
   std::shared_ptr<const kube::Node> known;  // null: to be asked for
   bool due = false;                         // also when nothing has changed
+  Unkept unkept;                            // of this server
 
   Deadline NextDeadline() const {
     auto deadline = After(clock, timeout);
@@ -82,6 +84,7 @@ struct NodeSync::Reported {
   std::shared_ptr<const kube::Node> node;  // as the server has it now
   std::string boot_id_before;
   bool patched = false, changed = false;
+  Unkept unkept;
 };
 
 Status NodeSync::Report::Once(bool first, Reported& result) const {
@@ -97,11 +100,16 @@ Status NodeSync::Report::Once(bool first, Reported& result) const {
   }
   kube::Node after = *before;
   UpdateNode(settings, facts, after);
-  const NodePatch patch = MakeNodePatch(*before, after);
+  const kube::Node all = after;
+  unkept.LeaveAsIn(*before, after);
+  NodePatch patch = MakeNodePatch(*before, after);
   result.changed = patch.changed;
+  result.unkept = unkept;
   result.node = before;
   result.boot_id_before = before->status().node_info().boot_id();
   if (patch.json.empty() || (!patch.changed && !due)) return OkStatus();
+  // It may have been upgraded since.
+  if (due) patch = MakeNodePatch(*before, all);
   auto patched = std::make_shared<kube::Node>();
   FAIL_POINT("status.patch-node.before");
   RETURN_IF_ERROR(
@@ -109,6 +117,7 @@ Status NodeSync::Report::Once(bool first, Reported& result) const {
                     patched.get(), NextDeadline()),
       "patch status");
   FAIL_POINT("status.patch-node.after");
+  result.unkept = due ? Unkept::In(all, *patched) : unkept | Unkept::In(after, *patched);
   result.node = std::move(patched);
   result.patched = true;
   return OkStatus();
@@ -116,9 +125,9 @@ Status NodeSync::Report::Once(bool first, Reported& result) const {
 
 NodeSync::Reported NodeSync::Report::Run() const {
   Reported result;
-  for (int i = 0; i < kTries; ++i) {
-    result.status = Once(i == 0, result);
-    if (result.status.ok() || stop->cancelled()) break;
+  for (int done = 1;; ++done) {
+    result.status = Once(done == 1, result);
+    if (result.status.ok() || !tries.Another(done, result.status)) break;
   }
   return result;
 }
@@ -167,24 +176,18 @@ void NodeSync::StartWatch() {
                                     .item = &core::Node::default_instance(),
                                     .list = &core::NodeList::default_instance(),
                                     .strand = "api/node-watch"},
-      apiclient::Reflector::Callbacks{
-          // A list that began before the node was made says nothing of it: an empty one is
-          // passed over.
-          .on_list =
-              [this](const std::vector<apiclient::Reflector::Object>& objects) {
-                for (const auto& object : objects)
-                  OnNode(std::static_pointer_cast<const kube::Node>(object));
-              },
-          .on_event =
-              [this](apiclient::Reflector::Event event,
-                     const apiclient::Reflector::Object& object) {
-                if (event == apiclient::Reflector::Event::kDeleted) {
-                  deleted_ = true;
-                  return;
-                }
-                OnNode(std::static_pointer_cast<const kube::Node>(object));
-              },
-          .on_sync = [](const Status&) {}});
+      apiclient::Reflector::Callbacks{.on_list = [this](const auto& objects) { OnListed(objects); },
+                                      .on_event =
+                                          [this](apiclient::Reflector::Event event,
+                                                 const apiclient::Reflector::Object& object) {
+                                            if (event == apiclient::Reflector::Event::kDeleted) {
+                                              deleted_ = true;
+                                              return;
+                                            }
+                                            OnNode(
+                                                std::static_pointer_cast<const kube::Node>(object));
+                                          },
+                                      .on_sync = [](const Status&) {}});
   watch_->Start();
 }
 
@@ -322,11 +325,13 @@ void NodeSync::ReportSoon(const NodeFacts& facts) {
   Report report{.clock = deps_.clock,
                 .client = client_,
                 .stop = stop_,
+                .tries = {deps_.clock, deps_.client.wait, stop_},
                 .settings = config_.node,
                 .timeout = config_.api_timeout,
                 .facts = facts,
                 .known = deleted_ ? nullptr : node_,
-                .due = due};
+                .due = due,
+                .unkept = unkept_};
   deps_.strands.Run(kStrand,
                     [this, alive = alive_, &loop = deps_.loop, report = std::move(report)] {
                       loop.Post([this, alive, reported = report.Run()] {
@@ -352,6 +357,7 @@ void NodeSync::OnReported(const Reported& reported) {
     }
     NoteBoot(reported.boot_id_before);
     if (reported.patched) deleted_ = false;
+    unkept_ = reported.unkept;
     OnNode(reported.node);
   } else {
     NoteFailure("cannot report the node", reported.status);
@@ -386,11 +392,33 @@ void NodeSync::NoteSchedulable(const kube::Node& node) {
               "Node " + config_.node.name + " status is now: " + std::string(reason));
 }
 
+/// One that began before the node was made says nothing of it: an empty one is passed over. The
+/// first may be of a copy in which something is missing; a later one is never older than what was
+/// seen, unless the server was restored: then that is lost.
+void NodeSync::OnListed(const std::vector<apiclient::Reflector::Object>& objects) {
+  const bool is_first = !std::exchange(listed_, true);
+  for (const auto& object : objects) {
+    auto node = std::static_pointer_cast<const kube::Node>(object);
+    if (is_first) {
+      OnNode(std::move(node));
+    } else if (node->metadata().name() == config_.node.name) {
+      SetNode(std::move(node));
+    }
+  }
+}
+
 void NodeSync::OnNode(std::shared_ptr<const kube::Node> node) {
   if (node->metadata().name() != config_.node.name) return;
   if (node_ != nullptr && IsOlder(*node, *node_)) return;
+  SetNode(std::move(node));
+}
+
+void NodeSync::SetNode(std::shared_ptr<const kube::Node> node) {
   const bool another = node_ != nullptr && node_->metadata().uid() != node->metadata().uid();
-  if (another) deleted_ = false;
+  if (another) {
+    deleted_ = false;
+    unkept_ = {};
+  }
   node_ = std::move(node);
   deps_.metrics.registered.Set(1);
   NoteSchedulable(*node_);

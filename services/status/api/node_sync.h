@@ -29,6 +29,7 @@
 #include "libs/fs/file_system.h"
 #include "libs/peers/peer_health.h"
 #include "services/status/api/node_object.h"
+#include "services/status/api/node_patch.h"
 #include "services/status/api/registration.h"
 #include "services/status/config.h"
 #include "services/status/metrics.h"
@@ -89,10 +90,12 @@ class NodeSync {
   void OnRegistered(const StatusOr<Registered>& registered);
   void ReportSoon(const NodeFacts& facts);
   void OnReported(const Reported& reported);
+  void OnListed(const std::vector<apiclient::Reflector::Object>& objects);
   void NoteFailure(const char* what, const Status& status);
   void NoteBoot(const std::string& boot_id_before);
   void NoteSchedulable(const kube::Node& node);
   void NoteReady();
+  void SetNode(std::shared_ptr<const kube::Node> node);
   void RecordEvent(const char* type, const char* reason, std::string message);
 
   Deps deps_;
@@ -104,6 +107,8 @@ class NodeSync {
   std::optional<std::vector<peers::NodeImage>> images_;
   std::shared_ptr<const kube::Node> node_;
   bool deleted_ = false;  // the server has said so since
+  bool listed_ = false;   // once
+  Unkept unkept_;
   bool registered_ = false;
   Duration register_wait_;
   Clock::Time started_, last_round_, last_report_;  // last_report_: no time before the first

@@ -220,6 +220,60 @@ TEST_F(NodeSyncTest, AConflictOrAnErrorIsTriedAgainInTheSameRound) {
   EXPECT_EQ(Logged(LogLevel::kError), 0U);
 }
 
+TEST_F(NodeSyncTest, AServerThatHasNoRoomIsAskedOnceInARound) {
+  StartReady();
+  server.Inject({.method = "PATCH", .prefix = kTestNode, .code = 429});
+  answers.runtime_down = true;
+  all.Advance(60s);
+  const size_t asked = Asked("PATCH", kTestNode);
+  EXPECT_GE(asked, 5U);
+  EXPECT_LE(asked, 8U);
+  server.ClearFaults();
+  all.Advance(11s);
+  EXPECT_EQ(ServerCondition("Ready").status(), "False");
+}
+
+TEST_F(NodeSyncTest, WhatTheServerDoesNotKeepIsNotSentAgainInEachRound) {
+  StartReady();
+  node_way.unknown = "declaredFeatures";
+  Change([](kube::Node& changed) { changed.mutable_status()->clear_declared_features(); });
+  all.Advance(2min);
+  EXPECT_LE(Asked("PATCH", kTestNode), 2U);
+  answers.runtime_down =
+      true;  // another change is told all the same, and nothing is forgotten by it
+  all.Advance(1min);
+  EXPECT_EQ(ServerCondition("Ready").status(), "False");
+  EXPECT_LE(Asked("PATCH", kTestNode), 2U);
+  EXPECT_EQ(ServerNode().status().declared_features_size(), 0);
+  node_way.unknown.clear();
+  all.Advance(10min);
+  EXPECT_EQ(ServerNode().status().declared_features_size(), 1) << "it was upgraded";
+}
+
+TEST_F(NodeSyncTest, AServerThatWasRestoredIsToldAgain) {
+  StartReady();
+  for (int i = 0; i < 100; ++i)
+    Change([i](kube::Node& changed) {
+      (*changed.mutable_metadata()->mutable_labels())["step"] = std::to_string(i);
+    });
+  all.Advance(1s);
+  ASSERT_EQ(Record().labels().at("step"), "99");
+  apiclient::FakeApiServer restored{clock};  // whose versions are far behind
+  kube::Node early = ServerNode();
+  (*early.mutable_metadata()->mutable_labels())["step"] = "0";
+  early.mutable_status()->clear_conditions();
+  restored.Put(kTestNode, early);
+  restored.Inject({.method = "GET", .prefix = kNodesPath, .times = 1, .code = 410});
+  node_way.instead = &restored;
+  server.EndWatches();
+  all.Advance(60s);
+  EXPECT_EQ(Record().labels().at("step"), "0");
+  kube::Node told;
+  ASSERT_TRUE(restored.Get(kTestNode, told));
+  EXPECT_EQ(told.status().conditions_size(), 4);
+  Crash();
+}
+
 TEST_F(NodeSyncTest, WallClocksMayJump) {
   StartReady();
   const auto before = ServerCondition("Ready").last_transition_time().seconds();
@@ -248,6 +302,34 @@ TEST_F(NodeSyncTest, OfAnExternalCloudTheAddressesAreTheClouds) {
   all.Advance(6min);
   ASSERT_EQ(ServerNode().status().addresses_size(), 2);
   EXPECT_EQ(ServerNode().status().addresses(1).address(), "203.0.113.7");
+}
+
+TEST_F(NodeSyncTest, OfAnExternalCloudPodsShowTheCloudsAddresses) {
+  config.node.external_cloud = true;
+  StartReady();
+  Want("u1");
+  const auto host_ips = [&] {
+    all.Advance(3s);
+    kube::PodStatus shown;
+    const auto record = podstatus->Find("u1");
+    EXPECT_TRUE(record != nullptr && shown.ParseFromString(record->status()));
+    std::string ips = shown.host_ip() + ":";
+    for (const auto& one : shown.host_ips()) ips += " " + one.ip();
+    return ips;
+  };
+  EXPECT_EQ(host_ips(), "192.0.2.1: 192.0.2.1") << "as long as the cloud has not spoken";
+  Change([](kube::Node& changed) {
+    const auto add = [&](const char* type, const char* text) {
+      auto& address = *changed.mutable_status()->add_addresses();
+      address.set_type(type);
+      address.set_address(text);
+    };
+    add("ExternalIP", "203.0.113.7");
+    add("ExternalIP", "2001:db8::7");
+    add("InternalIP", "10.0.0.7");
+    add("InternalDNS", "node-a.internal");
+  });
+  EXPECT_EQ(host_ips(), "10.0.0.7: 10.0.0.7 2001:db8::7");
 }
 
 TEST_F(NodeSyncTest, ALoopbackAddressIsRefused) {

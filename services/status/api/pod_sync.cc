@@ -73,6 +73,9 @@ void PodSync::NoteShown(const std::string& key) {
     return;
   }
   if (target->shown == nullptr) return;
+  // Only a list goes back, of a server that was restored: what it was told since is lost to it.
+  if (IsLater(pod.shown_version, target->shown->version).value_or(false)) pod.server.reset();
+  pod.shown_version = target->shown->version;
   const bool newer =
       pod.server == nullptr || IsLater(target->shown->version, pod.server->version).value_or(true);
   // Rule 23: what was read before the answer to the last patch says nothing of it.

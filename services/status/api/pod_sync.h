@@ -70,6 +70,7 @@ class PodSync {
     uint64_t sent = 0;                        // version of the record that `server` has
     std::string uid;                          // of the object that has it
     std::shared_ptr<const ServerPod> server;  // null: not known, read first
+    std::string shown_version;                // that config-source had last
     Clock::Time unsent_since;                 // no time: nothing waits
     bool busy = false, again = false;
     bool first = true;     // nothing was written since the start

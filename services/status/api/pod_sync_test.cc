@@ -76,6 +76,20 @@ TEST_F(PodSyncTest, ConditionsOfOthersStayAndEqualContentIsNoPatch) {
   EXPECT_EQ(types.size(), 4U);
 }
 
+TEST_F(PodSyncTest, AServerThatWasRestoredIsToldAgain) {
+  Start();
+  const std::string uid = Running();
+  Run(10s);
+  follows = false;
+  Edit("web", [](kube::PodStatus& status) { status = MakeStatus("Pending"); });
+  kube::Pod restored = AtServer("web");
+  restored.mutable_metadata()->set_resource_version("1");  // lower than any that was seen
+  PutDesired(restored, "api", v1::DesiredRecord::WANTED);
+  Run(15s);
+  EXPECT_EQ(Calls(), Strings{kWrite});
+  EXPECT_EQ(AtServer("web").status().phase(), "Running");
+}
+
 TEST_F(PodSyncTest, OfSeveralChangesTheLatestIsWritten) {
   Start();
   const std::string uid = Running();
@@ -162,7 +176,8 @@ TEST_F(PodSyncTest, WhatWasSeenBeforeTheLastAnswerIsNoForeignEdit) {
   old.mutable_status()->set_phase("Pending");
   PutDesired(old, "api", v1::DesiredRecord::WANTED);
   Run(30s);
-  EXPECT_THAT(server.TakeSeen(), IsEmpty());
+  // It is looked at once: the server may have been restored from a copy.
+  for (const auto& seen : server.TakeSeen()) EXPECT_EQ(seen.method, "GET") << seen.path;
   EXPECT_EQ(AtServer("web").status().phase(), "Succeeded");
 }
 

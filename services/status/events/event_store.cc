@@ -78,7 +78,8 @@ void EventStore::Aggregate(v1::EventRecord& event) {
 
 EventStore::Result EventStore::Record(v1::EventRecord event) {
   BoundTexts(event);
-  if (!TakeToken(event)) return Result::kSpam;
+  // What is too much is counted all the same, so that the next one that passes tells of it.
+  const bool passes = TakeToken(event);
   Aggregate(event);
   const int64_t now = ToNanos(clock_.WallNow());
   const bool combined = event.message().rfind(kCombined, 0) == 0;
@@ -96,12 +97,12 @@ EventStore::Result EventStore::Record(v1::EventRecord event) {
     old.set_message(event.message());
     known->second->at = clock_.Now();
     events_.splice(events_.end(), events_, known->second);
-    return Result::kCounted;
+    return passes ? Result::kCounted : Result::kSpam;
   }
   events_.push_back({std::move(event), clock_.Now(), nullptr});
   events_.back().key = &by_key_.emplace(key, std::prev(events_.end())).first->first;
   Trim();
-  return Result::kNew;
+  return passes ? Result::kNew : Result::kSpam;
 }
 
 void EventStore::Trim() {

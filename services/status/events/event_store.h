@@ -29,7 +29,11 @@ class EventStore {
     double burst = 25;  // for each source, object and type
     Duration refill = std::chrono::seconds{300};
   };
-  enum class Result { kNew, kCounted, kSpam };
+  enum class Result {
+    kNew,
+    kCounted,
+    kSpam,  // kept and counted as the others, but too much to be told to anybody
+  };
 
   EventStore(const Clock& clock, Options options) : clock_(clock), options_(options) {}
   explicit EventStore(const Clock& clock) : EventStore(clock, Options{}) {}
@@ -38,7 +42,7 @@ class EventStore {
   Result Record(v1::EventRecord event);
   /// In the order of their last occurrence; of one object, or of all for an empty uid.
   std::vector<v1::EventRecord> List(const std::string& uid) const;
-  /// Of the last one that Record has taken: all its occurrences, and which one it is.
+  /// Of the last one that was recorded: all its occurrences, and which one it is.
   const v1::EventRecord& newest() const { return events_.back().event; }
   const std::string& newest_key() const { return *events_.back().key; }
   size_t size() const { return events_.size(); }

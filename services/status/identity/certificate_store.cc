@@ -6,12 +6,10 @@
 
 #include "libs/base/fail_point.h"
 #include "libs/x509/key.h"
+#include "services/status/identity/pem_files.h"
 
 namespace splitlet::status {
 namespace {
-
-constexpr uint64_t kMaxFile = 1u << 20;
-constexpr uint32_t kFolderMode = 0755;
 
 bool IsMissing(const Status& status) { return status.code() == StatusCode::kNotFound; }
 
@@ -43,7 +41,7 @@ Status CertificateStore::Recover() {
 
 StatusOr<std::optional<x509::Certificate>> CertificateStore::Load() {
   RETURN_IF_ERROR(Recover(), "recover {}", current_);
-  const auto text = files_.Read(current_, kMaxFile);
+  const auto text = files_.Read(current_, kMaxPemFile);
   if (IsMissing(text.status())) return std::optional<x509::Certificate>();
   if (!text.ok()) return Annotate(text.status(), current_);
   ASSIGN_OR_RETURN(x509::Certificate leaf, x509::CheckPair(*text, *text), "{}", current_);
@@ -78,7 +76,7 @@ StatusOr<x509::Certificate> CertificateStore::Save(const std::string& chain,
   ASSIGN_OR_RETURN(x509::Certificate leaf, x509::CheckPair(chain, key), "certificate");
   const std::string path = DataPath();
   FAIL_POINT("status.save-certificate.before");
-  RETURN_IF_ERROR(files_.MakeDirs(options_.folder, kFolderMode), "make {}", options_.folder);
+  RETURN_IF_ERROR(files_.MakeDirs(options_.folder, kPemFolderMode), "make {}", options_.folder);
   const std::string text = chain + (chain.ends_with('\n') ? "" : "\n") + key;
   RETURN_IF_ERROR(files_.Replace(path, text, {.fsync = true, .mode = options_.mode}), "write {}",
                   path);
@@ -88,11 +86,11 @@ StatusOr<x509::Certificate> CertificateStore::Save(const std::string& chain,
 }
 
 StatusOr<std::string> CertificateStore::EnsureKey() {
-  const auto kept = files_.Read(key_, kMaxFile);
+  const auto kept = files_.Read(key_, kMaxPemFile);
   if (kept.ok() && x509::PublicKeyOf(*kept).ok()) return *kept;
   ASSIGN_OR_RETURN(const std::string made, x509::MakeKey(x509::KeyKind::kEcP256), "key");
   FAIL_POINT("status.save-key.before");
-  RETURN_IF_ERROR(files_.MakeDirs(options_.folder, kFolderMode), "make {}", options_.folder);
+  RETURN_IF_ERROR(files_.MakeDirs(options_.folder, kPemFolderMode), "make {}", options_.folder);
   RETURN_IF_ERROR(files_.Replace(key_, made, {.fsync = true, .mode = 0600}), "write {}", key_);
   FAIL_POINT("status.save-key.after");
   return made;

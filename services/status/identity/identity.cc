@@ -101,8 +101,9 @@ void Identity::OnFound(const Found& found) {
     deps_.log.Info("the node is let in by its bootstrap kubeconfig",
                    {KV("reason", found.kubeconfig.usable)});
   if (HasManager(found, plan)) StartClient(found);
+  // Every process shows it all the same.
   if (client_ && options_.bootstrap_kubeconfig.empty() && !named)
-    deps_.log.Warn("the kubeconfig does not name the certificate that is rotated",
+    deps_.log.Info("the certificate that is rotated is shown instead of the kubeconfig's",
                    {KV("kubeconfig", options_.kubeconfig), KV("certificate", current_)});
   if (server_metrics_) StartServer(found);
   if (plan == ClientPlan::kWriteKubeconfig) FinishClient(true);

@@ -4,17 +4,16 @@
 
 #include "libs/base/fail_point.h"
 #include "libs/kube/encode.h"
+#include "services/status/identity/pem_files.h"
 #include "services/status/identity/rotation.h"
 #include "splitlet/v1/kubeconfig.pb.h"
 
 namespace splitlet::status {
 namespace {
 
-constexpr uint64_t kMaxFile = 1u << 20;
-
 StatusOr<std::string> TextOf(fs::FileSystem& files, const apiclient::Pem& pem) {
   if (pem.file.empty()) return pem.data;
-  return Annotate(files.Read(pem.file, kMaxFile), pem.file);
+  return Annotate(files.Read(pem.file, kMaxPemFile), pem.file);
 }
 
 Status Judge(fs::FileSystem& files, const std::string& path, WallTime now, KubeconfigState& out) {

@@ -4,14 +4,13 @@
 
 #include "libs/base/fail_point.h"
 #include "libs/x509/authority.h"
+#include "services/status/identity/pem_files.h"
 
 namespace splitlet::status {
 namespace {
 
-constexpr const char* kStrand = "self-signed";
+constexpr const char* kSelfSignedStrand = "self-signed";
 constexpr Duration kAgain = std::chrono::seconds{30};
-constexpr uint64_t kMaxFile = 1u << 20;
-constexpr uint32_t kFolderMode = 0755;
 constexpr uint32_t kCertificateMode = 0644;
 
 }  // namespace
@@ -39,8 +38,8 @@ void SelfSigned::OnAddresses(const x509::Names& names) {
 }
 
 StatusOr<bool> SelfSigned::Look() const {
-  const auto certificate = deps_.files.Read(certificate_, kMaxFile);
-  const auto key = deps_.files.Read(key_, kMaxFile);
+  const auto certificate = deps_.files.Read(certificate_, kMaxPemFile);
+  const auto key = deps_.files.Read(key_, kMaxPemFile);
   for (const Status& status : {certificate.status(), key.status()})
     if (!status.ok() && status.code() != StatusCode::kNotFound) return status;
   if (certificate.ok() && !key.ok())
@@ -57,7 +56,8 @@ Status SelfSigned::Make(const x509::Names& names) const {
                    x509::MakeSelfSigned(options_.host, names, deps_.clock.WallNow()),
                    "make a certificate");
   FAIL_POINT("status.self-signed.before");
-  RETURN_IF_ERROR(deps_.files.MakeDirs(options_.folder, kFolderMode), "make {}", options_.folder);
+  RETURN_IF_ERROR(deps_.files.MakeDirs(options_.folder, kPemFolderMode), "make {}",
+                  options_.folder);
   RETURN_IF_ERROR(deps_.files.Replace(key_, pair.key, {.fsync = true, .mode = options_.key_mode}),
                   "write {}", key_);
   FAIL_POINT("status.self-signed.between");
@@ -71,7 +71,7 @@ Status SelfSigned::Make(const x509::Names& names) const {
 void SelfSigned::Begin() {
   if (done_ || working_ || (!known_ && !waited_)) return;
   working_ = true;
-  deps_.strands.Run(kStrand, [this, names = names_] {
+  deps_.strands.Run(kSelfSignedStrand, [this, names = names_] {
     const Status made = Make(names);
     deps_.loop.Post([this, made] { OnMade(made); });
   });

@@ -158,6 +158,19 @@ TEST(EventStore, ABurstOfOneObjectIsCutAtTwentyFive) {
   EXPECT_EQ(record("u1"), 0);
   clock.Advance(2s);
   EXPECT_EQ(record("u1"), 1);
+  EXPECT_EQ(store.List("u1").back().count(), 32U) << "with those of which nobody was told";
+}
+
+TEST(EventStore, WhatIsTooMuchIsOneWithItsRelatives) {
+  FakeClock clock;
+  EventStore store(clock);
+  for (int i = 0; i < 25; ++i) store.Record(Event("Pulled", "m"));
+  for (int i = 1; i <= 12; ++i)
+    EXPECT_EQ(store.Record(Event("Failed", std::to_string(i))), EventStore::Result::kSpam);
+  clock.Advance(301s);
+  EXPECT_EQ(store.Record(Event("Failed", "13")), EventStore::Result::kCounted);
+  EXPECT_EQ(store.newest().message(), "(combined from similar events): 13");
+  EXPECT_EQ(store.newest().count(), 4U);
 }
 
 TEST(EventStore, IsBoundedAndForgetsAfterAnHour) {

@@ -173,16 +173,15 @@ void NodeStatus::PutNode(v1::NodeRecord node) {
   FAIL_POINT_VOID("status.put-node.after");
 }
 
+/// A pressure is told when this process first knows of it, met or not; after that, and of Ready, a
+/// change alone. What nobody knows for a while has not changed.
 void NodeStatus::RecordEvents(const std::vector<v1::NodeCondition>& after) {
   std::vector<v1::EventRecord> events;
   for (const auto& condition : after) {
-    const auto before =
-        std::find_if(conditions_.begin(), conditions_.end(),
-                     [&](const v1::NodeCondition& old) { return old.type() == condition.type(); });
-    if (before == conditions_.end() || before->status() == condition.status()) continue;
-    // What was met before anybody could see it gets its event, too: nobody else records one.
-    const bool seen_first = before->status() == "Unknown" && condition.status() == "True";
-    if ((before->status() == "Unknown" && !seen_first) || condition.status() == "Unknown") continue;
+    if (condition.status() == "Unknown") continue;
+    const auto [last, first] = recorded_.try_emplace(condition.type(), condition.status());
+    if (first ? condition.type() == "Ready" : last->second == condition.status()) continue;
+    last->second = condition.status();
     v1::EventRecord event;
     event.set_type("Normal");
     event.set_reason(ConditionEvent(condition));

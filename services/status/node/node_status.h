@@ -4,8 +4,8 @@
 /// and of their events.
 /// In:    the machine and its addresses, read when StatusService says; the state of PeerMonitor;
 /// the pressure that gc puts; labels and taints that the API server has, where there is one.
-/// Owns:  key `node` of table `podstatus`; the conditions as last put.
-/// Out:   puts to `podstatus`; events of conditions that change.
+/// Owns:  key `node` of table `podstatus`; the conditions as last put and as events last told them.
+/// Out:   puts to `podstatus`; events of conditions that change, of pressures with each start.
 /// Killed at any line: nothing is lost; the next start reads the machine again.
 /// Threads: loop thread; machine and addresses on strands.
 /// Errors: a machine that cannot be read is in machine_problem(), and there is no record before.
@@ -85,6 +85,7 @@ class NodeStatus {
   std::string address_problem_, refused_addresses_;
   std::string machine_problem_ = "the machine has not been read yet";
   std::vector<v1::NodeCondition> conditions_;
+  std::map<std::string, std::string> recorded_;  // status that the last event told, by type
   struct ServerNode {
     std::map<std::string, std::string> labels;
     std::vector<v1::NodeTaint> taints;

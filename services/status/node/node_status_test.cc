@@ -50,6 +50,12 @@ class NodeRecordTest : public ::testing::Test {
     if (record == nullptr) return {"no record"};
     return {record->node().addresses().begin(), record->node().addresses().end()};
   }
+  std::string ConditionOf(const std::string& type) const {
+    const auto record = podstatus.Find("node");
+    for (const auto& condition : record->node().conditions())
+      if (condition.type() == type) return condition.status();
+    return "none";
+  }
   ptrdiff_t Told(const std::string& reason) const {
     return std::ranges::count(service->ListEvents("node-a"), reason, &v1::EventRecord::reason);
   }
@@ -87,18 +93,39 @@ TEST_F(NodeRecordTest, TheNodesAddressesFollowTheMachines) {
   EXPECT_EQ(Shown(), Texts{"192.0.2.2"}) << "not known is not gone";
 }
 
-TEST_F(NodeRecordTest, APressureIsToldOnceByThisProcessAlone) {
+/// As the events of a kubelet that starts, and no more of them: they come with each start.
+TEST_F(NodeRecordTest, EachPressureIsToldWhenItIsKnownAndWhenItChanges) {
   v1::PressureRecord met;
   met.add_conditions("DiskPressure");
   Start();
+  all.Advance(11s);
+  EXPECT_EQ(Told("NodeHasSufficientMemory"), 0) << "gc has not said anything yet";
   ASSERT_TRUE(pressure.Put("node", met).ok());
   all.Advance(11s);
   EXPECT_EQ(Told("NodeHasDiskPressure"), 1) << "also when it was there before anybody looked";
+  EXPECT_EQ(Told("NodeHasSufficientMemory"), 1);
+  EXPECT_EQ(Told("NodeHasSufficientPID"), 1);
+  EXPECT_EQ(Told("NodeHasNoDiskPressure"), 0);
+  ASSERT_TRUE(pressure.Put("node", {}).ok());
+  all.Advance(1min);
+  EXPECT_EQ(Told("NodeHasNoDiskPressure"), 1);
+  EXPECT_EQ(Told("NodeHasDiskPressure"), 1);
+  EXPECT_EQ(Told("NodeHasSufficientMemory"), 1) << "nothing changed";
+  EXPECT_EQ(Told("NodeHasSufficientPID"), 1);
+}
+
+TEST_F(NodeRecordTest, APressureThatNobodyKnowsForAWhileIsNotToldAgain) {
+  Start();
   ASSERT_TRUE(pressure.Put("node", {}).ok());
   all.Advance(11s);
   EXPECT_EQ(Told("NodeHasNoDiskPressure"), 1);
-  EXPECT_EQ(Told("NodeHasDiskPressure"), 1);
-  EXPECT_EQ(Told("NodeHasSufficientMemory"), 0) << "nothing changed";
+  pressure.Remove("node");
+  all.Advance(11s);
+  ASSERT_EQ(ConditionOf("DiskPressure"), "Unknown");
+  ASSERT_TRUE(pressure.Put("node", {}).ok());
+  all.Advance(11s);
+  ASSERT_EQ(ConditionOf("DiskPressure"), "False");
+  EXPECT_EQ(Told("NodeHasNoDiskPressure"), 1);
 }
 
 }  // namespace

@@ -80,6 +80,8 @@ std::string IdOf(const v1::ObservedPod& observed, const v1::ContainerRecord& rec
   return observed.runtime_name() + "://" + record.id();
 }
 
+constexpr std::string_view kPostStartHookError = "PostStartHookError";
+
 void SetLost(core::ContainerState* state, std::string_view message) {
   auto* terminated = state->mutable_terminated();
   terminated->set_exit_code(cri::kLostExitCode);
@@ -202,13 +204,17 @@ class Builder {
     status_.set_image_id("");
     status_.set_restart_count(0);
     status_.mutable_last_state();
-    const bool initializing = in_.pod.spec().init_containers_size() > 0;
-    status_.mutable_state()->mutable_waiting()->set_reason(initializing ? "PodInitializing"
-                                                                        : "ContainerCreating");
+    SetBegins(status_);
     SetMounts(container_, in_, previous_, status_);
     if (previous_ == nullptr) return;
     status_.set_restart_count(previous_->restart_count());
     *status_.mutable_last_state() = previous_->last_state();
+  }
+
+  void SetBegins(kube::ContainerStatus& status) const {
+    const bool initializing = in_.pod.spec().init_containers_size() > 0;
+    status.mutable_state()->mutable_waiting()->set_reason(initializing ? "PodInitializing"
+                                                                       : "ContainerCreating");
   }
 
   /// No record of the container, but there was one: lost only where the observation covers all.
@@ -253,6 +259,8 @@ class Builder {
     kube::ContainerStatus status;
     status.set_name(container_.name());
     *status.mutable_state() = StateOf(observed, record);
+    // A kubelet looks again only after it has started it, and so never shows it without a reason.
+    if (record.state() == v1::ContainerRecord::CREATED) SetBegins(status);
     status.mutable_last_state();
     if (!cri::IsLost(record)) status.set_container_id(IdOf(observed, record));
     status.set_image(record.image().empty() ? container_.image() : record.image());
@@ -290,7 +298,7 @@ class Builder {
         "treat it as exited normally");
   }
 
-  bool IsDue() const {
+  bool IsDue(const v1::ContainerNote& note) const {
     if (in_.deleted) return false;
     if (kind_ == Kind::kEphemeral && seen_.newest != nullptr)
       return seen_.newest->state() == v1::ContainerRecord::CREATED;
@@ -300,13 +308,17 @@ class Builder {
     if (seen_.newest->state() != v1::ContainerRecord::EXITED) return true;
     const int32_t code = seen_.newest->exit_code();
     if (kind_ == Kind::kInit && code == 0) return false;
+    // What is stopped to be replaced comes back however it ended: an API server that was told of a
+    // good end would not take that it runs again. Of a hook that failed there is a note in any
+    // case.
+    if (note.reason() != kPostStartHookError) return true;
     return kube::RestartsAfterExit(in_.pod, container_, code);
   }
 
   /// Why it does not run yet: pull and start errors, back-off.
   void SetNote() {
     const v1::ContainerNote* note = FindNote(in_.worker, container_.name());
-    if (note == nullptr || !IsDue()) return;
+    if (note == nullptr || !IsDue(*note)) return;
     if (status_.state().has_terminated()) *status_.mutable_last_state() = status_.state();
     status_.clear_state();
     auto* waiting = status_.mutable_state()->mutable_waiting();

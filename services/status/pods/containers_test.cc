@@ -13,7 +13,7 @@ namespace {
 
 using State = v1::ContainerRecord;
 
-struct Case {
+struct PodWithSandbox {
   kube::Pod pod;
   v1::DesiredRecord desired;
   v1::WorkerRecord worker;
@@ -21,7 +21,7 @@ struct Case {
   kube::PodStatus previous;
   const v1::NodeFeatures* features = nullptr;
 
-  explicit Case(const std::string& spec) {
+  explicit PodWithSandbox(const std::string& spec) {
     const auto decoded = kube::DecodeInto(
         "metadata: {name: web, namespace: default, uid: u1, generation: 7}\nspec: "
         "{restartPolicy: Always, " +
@@ -61,7 +61,7 @@ struct Case {
 };
 
 TEST(ContainerUser, IsShownWhereTheRuntimeSaysIt) {
-  Case pod("containers: [{name: a, image: x}]");
+  PodWithSandbox pod("containers: [{name: a, image: x}]");
   auto& record = pod.Add("a", State::RUNNING);
   EXPECT_FALSE(pod.Compute().container_statuses(0).has_user());
   record.mutable_user()->set_uid(1000);
@@ -113,7 +113,7 @@ TEST(ContainerResources, AreAsAllocatedAndOfWhatRunsAsTheRuntimeHasSetThem) {
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
-    Case pod("containers: [{name: a, image: x, resources: " + c.asked + "}]");
+    PodWithSandbox pod("containers: [{name: a, image: x, resources: " + c.asked + "}]");
     auto& actual = *pod.Add("a", c.state).mutable_resources();
     actual.set_cpu_request_millis(c.request);
     actual.set_cpu_limit_millis(c.limit);
@@ -123,7 +123,7 @@ TEST(ContainerResources, AreAsAllocatedAndOfWhatRunsAsTheRuntimeHasSetThem) {
 }
 
 TEST(ContainerResources, BeforeItIsMadeAContainerHasNone) {
-  Case pod("containers: [{name: a, image: x, resources: {requests: {cpu: 1}}}]");
+  PodWithSandbox pod("containers: [{name: a, image: x, resources: {requests: {cpu: 1}}}]");
   EXPECT_FALSE(pod.Compute().container_statuses(0).has_resources());
   pod.Add("a", State::CREATED);
   const auto status = pod.Compute();
@@ -132,18 +132,64 @@ TEST(ContainerResources, BeforeItIsMadeAContainerHasNone) {
   EXPECT_EQ(status.container_statuses(0).allocated_resources_status_size(), 0);
 }
 
+TEST(ContainerStates, WhatIsMadeAndNotStartedIsStillBeingCreated) {
+  PodWithSandbox plain("containers: [{name: a, image: x}]");
+  plain.Add("a", State::CREATED);
+  EXPECT_EQ(plain.Compute().container_statuses(0).state().waiting().reason(), "ContainerCreating");
+  PodWithSandbox init("initContainers: [{name: i, image: x}], containers: [{name: a, image: x}]");
+  init.Add("i", State::CREATED);
+  EXPECT_EQ(init.Compute().init_container_statuses(0).state().waiting().reason(),
+            "PodInitializing");
+}
+
+/// An API server takes no container that runs after one that has ended for good.
+TEST(ContainerStates, WhatIsReplacedHasNotEndedForGood) {
+  const struct {
+    std::string policy, note;
+    int32_t exit_code;
+    std::string want;
+  } kCases[] = {
+      {"OnFailure", "", 0, "ended"},
+      {"OnFailure", "ContainerCreating", 0, "ContainerCreating"},
+      {"OnFailure", "CrashLoopBackOff", 0, "CrashLoopBackOff"},
+      {"Never", "", 1, "ended"},
+      {"Never", "ContainerCreating", 1, "ContainerCreating"},
+      {"Never", "ErrImagePull", 143, "ErrImagePull"},
+      {"Never", "PostStartHookError", 143, "ended"},
+      {"Always", "PostStartHookError", 143, "PostStartHookError"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.policy + " " + c.note);
+    PodWithSandbox pod("containers: [{name: a, image: x}]");
+    pod.pod.mutable_spec()->set_restart_policy(c.policy);
+    pod.Add("a", State::RUNNING);
+    pod.Compute();
+    pod.seen.clear_containers();
+    pod.Add("a", State::EXITED, c.exit_code);
+    if (!c.note.empty()) {
+      auto& note = *pod.worker.add_containers();
+      note.set_name("a");
+      note.set_reason(c.note);
+    }
+    const auto status = pod.Compute().container_statuses(0);
+    EXPECT_EQ(status.state().has_terminated() ? "ended" : status.state().waiting().reason(),
+              c.want);
+    EXPECT_EQ(status.last_state().has_terminated(), c.want != "ended");
+  }
+}
+
 TEST(PodResources, AreTheSums) {
-  Case pod(
+  PodWithSandbox pod(
       "containers: [{name: a, image: x, resources: {requests: {cpu: 1}, limits: {memory: 1Gi}}}, "
       "{name: b, image: x, resources: {requests: {cpu: 500m}}}]");
   const auto status = pod.Compute();
   EXPECT_EQ(Shown(status.resources()), "requests cpu=1500m, limits memory=1Gi");
   EXPECT_EQ(status.allocated_resources().at("cpu").string(), "1500m");
-  EXPECT_FALSE(Case("containers: [{name: a, image: x}]").Compute().has_resources());
+  EXPECT_FALSE(PodWithSandbox("containers: [{name: a, image: x}]").Compute().has_resources());
 }
 
 TEST(ContainerMounts, AreShownWithWhatIsReadOnly) {
-  Case pod(
+  PodWithSandbox pod(
       "containers: [{name: a, image: x, volumeMounts: [{name: v, mountPath: /v}, {name: w, "
       "mountPath: /w, readOnly: true}]}]");
   pod.Add("a", State::RUNNING);
@@ -165,7 +211,7 @@ TEST(ContainerMounts, RecursivelyReadOnlyWhereTheHandlerCan) {
                 {"IfPossible", nullptr, "vm", "Enabled"}};
   for (const auto& c : kCases) {
     SCOPED_TRACE(std::string(c.mode) + " " + (c.handler == nullptr ? "not known" : c.handler));
-    Case pod(
+    PodWithSandbox pod(
         "containers: [{name: a, image: x, volumeMounts: [{name: v, mountPath: /v, readOnly: true, "
         "recursiveReadOnly: " +
         std::string(c.mode) + "}]}]");
@@ -187,7 +233,7 @@ TEST(ContainerMounts, RecursivelyReadOnlyWhereTheHandlerCan) {
 }
 
 TEST(Started, ComesWithTheSuccessOfTheStartupProbe) {
-  Case pod(
+  PodWithSandbox pod(
       "containers: [{name: a, image: x, startupProbe: {exec: {command: [x]}}, readinessProbe: "
       "{exec: {command: [x]}}}]");
   pod.Add("a", State::RUNNING);
@@ -204,7 +250,7 @@ TEST(Started, ComesWithTheSuccessOfTheStartupProbe) {
 }
 
 TEST(Succeeded, ThePodIsCompletedAndNotReady) {
-  Case pod("containers: [{name: a, image: x}]");
+  PodWithSandbox pod("containers: [{name: a, image: x}]");
   pod.pod.mutable_spec()->set_restart_policy("Never");
   pod.worker.set_state(v1::TERMINATED);
   pod.worker.mutable_verdict()->set_phase("Succeeded");
@@ -223,7 +269,7 @@ TEST(Succeeded, ThePodIsCompletedAndNotReady) {
 }
 
 TEST(Sidecar, OneThatEndedWellStaysSoInItsBackOff) {
-  Case pod(
+  PodWithSandbox pod(
       "containers: [{name: a, image: x}], initContainers: [{name: s, image: x, restartPolicy: "
       "Always}]");
   pod.Add("a", State::RUNNING);
@@ -238,7 +284,7 @@ TEST(Sidecar, OneThatEndedWellStaysSoInItsBackOff) {
 }
 
 TEST(InitContainer, OneThatFailsAndRunsAgainLeavesARunningPodRunning) {
-  Case pod("containers: [{name: a, image: x}], initContainers: [{name: i, image: x}]");
+  PodWithSandbox pod("containers: [{name: a, image: x}], initContainers: [{name: i, image: x}]");
   pod.Add("a", State::EXITED, 1);
   pod.Add("i", State::EXITED, 1);
   EXPECT_EQ(pod.Compute().phase(), "Running");
@@ -249,7 +295,7 @@ constexpr const char* kDebugged =
     "image: x}]";
 
 TEST(EphemeralStatus, FollowsTheRuntimeAndDecidesNothing) {
-  Case pod(kDebugged);
+  PodWithSandbox pod(kDebugged);
   pod.Add("a", State::RUNNING);
   auto status = pod.Compute();
   ASSERT_EQ(status.ephemeral_container_statuses_size(), 2);
@@ -279,7 +325,7 @@ TEST(EphemeralStatus, FollowsTheRuntimeAndDecidesNothing) {
 }
 
 TEST(EphemeralStatus, SaysWhyOneWaits) {
-  Case pod(kDebugged);
+  PodWithSandbox pod(kDebugged);
   pod.Add("a", State::RUNNING);
   auto& note = *pod.worker.add_containers();
   note.set_name("debug");
@@ -297,7 +343,7 @@ TEST(EphemeralStatus, SaysWhyOneWaits) {
 
 /// Through the whole end of a pod: what runs less and less.
 TEST(DyingPod, ItsConditionsGoOneWayOnly) {
-  Case pod("containers: [{name: a, image: x}, {name: b, image: x}]");
+  PodWithSandbox pod("containers: [{name: a, image: x}, {name: b, image: x}]");
   pod.Add("a", State::RUNNING);
   pod.Add("b", State::RUNNING);
   const auto said = [&pod](const char* type) {

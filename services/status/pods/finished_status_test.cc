@@ -31,6 +31,8 @@ TEST(FinishedStatus, ComesToTheSamePhaseAgain) {
     worker.set_state(v1::FINISHED);
     StatusInputs in{.pod = pod, .desired = desired, .worker = &worker, .now = WallFromNanos(1)};
     const kube::PodStatus first = ComputePodStatus(in);
+    // Of one that ended before anything of it began nobody is told that it ran.
+    EXPECT_EQ(first.phase(), "Pending");
     in.previous = &first;
     EXPECT_EQ(ComputePodStatus(in).phase(), first.phase());
   }

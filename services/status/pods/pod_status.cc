@@ -198,6 +198,19 @@ bool HasRun(const ContainerStatuses& containers) {
   return false;
 }
 
+/// Some regular container was made in this life: the runtime or its worker knew it, or it was
+/// shown.
+bool HasBegun(const StatusInputs& in, const v1::ObservedPod& present) {
+  for (const auto& container : in.pod.spec().containers()) {
+    const auto same = [&](const auto& one) { return one.name() == container.name(); };
+    if (std::any_of(present.containers().begin(), present.containers().end(), same)) return true;
+    if (in.previous == nullptr) continue;
+    for (const auto& shown : in.previous->container_statuses())
+      if (same(shown) && !shown.container_id().empty()) return true;
+  }
+  return false;
+}
+
 void SetStart(const StatusInputs& in, kube::PodStatus& status) {
   if (in.worker != nullptr && in.worker->start_time_wall_ns() > 0) {
     SetTime(status.mutable_start_time(), in.worker->start_time_wall_ns());
@@ -264,10 +277,12 @@ kube::PodStatus ComputePodStatus(const StatusInputs& all) {
                          .features = in.features});
   // First: it is what the next status is computed from, which must come to the same phase.
   if (done) CloseContainers(in.pod, containers);
-  const std::string_view computed = ComputePhase({.pod = in.pod,
-                                                  .containers = containers,
-                                                  .initialized = IsInitialized(in.pod, seen.pod),
-                                                  .terminal = done});
+  std::string_view computed = ComputePhase({.pod = in.pod,
+                                            .containers = containers,
+                                            .initialized = IsInitialized(in.pod, seen.pod),
+                                            .terminal = done});
+  // Such as a static pod whose manifest was replaced while it waited for the one before it.
+  if (done && !HasBegun(in, present)) computed = kPending;
   Shown shown = ChoosePhase(in, computed);
   if (!done && IsTerminal(computed) && in.previous == nullptr && !HasRun(containers))
     shown.phase = std::string(kPending);

@@ -51,19 +51,7 @@ bool AsksForAppArmor(const kube::Pod& pod) {
 }
 
 bool AsksForAbilities(const kube::Pod& pod) {
-  return AsksForStrictGroups(pod) || AsksForAppArmor(pod) || kube::HasUserNamespace(pod.spec()) ||
-         RecursiveReadOnlyVolume(pod);
-}
-
-std::optional<std::string> RecursiveReadOnlyVolume(const kube::Pod& pod) {
-  const auto find = [](const auto& containers) -> std::optional<std::string> {
-    for (const auto& container : containers)
-      for (const auto& mount : container.volume_mounts())
-        if (mount.recursive_read_only() == "Enabled") return mount.name();
-    return std::nullopt;
-  };
-  const auto of_inits = find(pod.spec().init_containers());
-  return of_inits ? of_inits : find(pod.spec().containers());
+  return AsksForStrictGroups(pod) || AsksForAppArmor(pod) || kube::HasUserNamespace(pod.spec());
 }
 
 bool MayHave(const NodeAbilities::Handlers& handlers, const kube::Pod& pod) {

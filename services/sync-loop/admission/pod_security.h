@@ -7,7 +7,6 @@
 /// Errors: none.
 /// Source: docs/safety.md, rule 29; docs/behaviour/admission.md, "The checks".
 
-#include <optional>
 #include <string>
 
 #include "libs/kube/pod_types.h"
@@ -24,14 +23,12 @@ struct NodeAbilities {
   struct Handlers {
     bool first = false, any = false;  // the default one; some one
   };
-  Handlers user_namespaces, recursive_read_only;
+  Handlers user_namespaces;
 };
 
 bool AsksForStrictGroups(const kube::Pod& pod);
 /// Some container shall run under a profile.
 bool AsksForAppArmor(const kube::Pod& pod);
-/// The first mount that has to be read-only with all that is mounted below it.
-std::optional<std::string> RecursiveReadOnlyVolume(const kube::Pod& pod);
 /// It cannot be decided before the node's abilities are known.
 bool AsksForAbilities(const kube::Pod& pod);
 

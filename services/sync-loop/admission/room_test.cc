@@ -11,7 +11,7 @@ namespace splitlet::sync_loop {
 namespace {
 
 using Calls = std::vector<std::string>;
-constexpr auto kRemoved = v1::DesiredRecord::REMOVED;
+constexpr auto kRemovedState = v1::DesiredRecord::REMOVED;
 
 const std::string kPort =
     "containers: [{name: c, ports: [{containerPort: 80, hostPort: 80, protocol: TCP}]}]";
@@ -32,7 +32,7 @@ Node::Want Static(const std::string& uid, const std::string& spec, int64_t incar
 }
 
 Node::Want Removed(Node::Want want) {
-  want.state = kRemoved;
+  want.state = kRemovedState;
   return want;
 }
 
@@ -107,7 +107,7 @@ TEST(Room, AStaticPodWaitsAlsoAfterARebootAndAfterAnAdmissionThatWasNeverGranted
   EXPECT_EQ(node.worker.TakeCalls(), Calls{"CREATE first 1/1"}) << "the older one, as before";
   EXPECT_EQ(node.events.all, Calls{kNoPort});
   EXPECT_EQ(node.Verdict("second"), std::string("waiting, ") + kNoPort);
-  node.Put({.uid = "first", .spec = kPort, .source = "file", .state = kRemoved});
+  node.Put({.uid = "first", .spec = kPort, .source = "file", .state = kRemovedState});
   node.Advance(10s);
   EXPECT_EQ(node.Verdict("second"), "admitted") << "nothing of the first is granted or will be";
 }
@@ -121,7 +121,7 @@ TEST(Room, AnApiPodWaitsForWhatEndsAndIsRefusedForWhatStays) {
   node.Put({.uid = "refused", .spec = Cpu("600m")});
   node.Settle();
   EXPECT_TRUE(node.Verdict("refused").starts_with("OutOfcpu"));
-  node.Put({.uid = "a", .spec = Cpu("600m"), .state = kRemoved});
+  node.Put({.uid = "a", .spec = Cpu("600m"), .state = kRemovedState});
   node.Settle();
   node.Put({.uid = "waits", .spec = Cpu("600m"), .created = 1});
   node.Put({.uid = "late", .spec = Cpu("500m"), .created = 2});
@@ -154,7 +154,7 @@ TEST(Room, NoYoungerApiPodTakesWhatAStaticPodWaitsFor) {
             .spec = Cpu("800m"),
             .source = "file",
             .incarnation = 2000,
-            .state = kRemoved});
+            .state = kRemovedState});
   node.Settle();
   node.Put({.uid = "youngest", .spec = Cpu("150m"), .created = 4});
   node.Settle();
@@ -184,7 +184,7 @@ TEST(Room, AWorkerWhoseEndWasNotSeenCountsNoMore) {
   node.StartLoop();
   node.Put({.uid = "a", .spec = Cpu("600m")});
   node.Settle();
-  node.Put({.uid = "a", .spec = Cpu("600m"), .state = kRemoved});
+  node.Put({.uid = "a", .spec = Cpu("600m"), .state = kRemovedState});
   node.Settle();
   node.Put({.uid = "b", .spec = Cpu("600m")});
   node.Advance(5s);
@@ -217,7 +217,7 @@ TEST(Room, ARunningPodWithoutAFileHoldsWhatItWants) {
   node.StartLoop();
   node.Put({.uid = "a", .spec = Cpu("600m")});
   node.Settle();
-  node.Put({.uid = "a", .spec = Cpu("600m"), .state = kRemoved});
+  node.Put({.uid = "a", .spec = Cpu("600m"), .state = kRemovedState});
   node.Settle();
   node.Crash();
   ASSERT_TRUE(node.files.RemoveTree("/run/sync-loop").ok());

@@ -107,15 +107,6 @@ std::optional<Refusal> UserNamespaceRefusal(const AdmissionInput& input, const N
                  "can't set `spec.hostUsers: false`, runtime does not support user namespaces"};
 }
 
-std::optional<Refusal> ReadOnlyRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
-  const auto volume = RecursiveReadOnlyVolume(input.pod);
-  if (!volume || MayHave(AbilitiesOf(input).recursive_read_only, input.pod)) return std::nullopt;
-  return Refusal{Ground::kPod, "RecursiveReadOnlyMountsNotSupported",
-                 fmt::format("volume \"{}\" requested recursive read-only mode, but it is not "
-                             "supported by the runtime",
-                             *volume)};
-}
-
 Refusal Lack(std::string_view resource, int64_t requested, int64_t used, int64_t capacity) {
   return {Ground::kResources, fmt::format("OutOf{}", resource),
           fmt::format("Node didn't have enough resource: {}, requested: {}, used: {}, capacity: {}",
@@ -195,22 +186,18 @@ NodeDigest ReadNode(const v1::NodeRecord& record) {
                     .strict_groups = features.supplemental_groups_policy(),
                     .apparmor = features.apparmor()};
   for (const auto& handler : features.handlers()) {
-    const auto take = [&handler](NodeAbilities::Handlers& to, bool can) {
-      if (handler.name().empty()) to.first = can;
-      to.any = to.any || can;
-    };
-    take(node.abilities.user_namespaces, handler.user_namespaces());
-    take(node.abilities.recursive_read_only, handler.recursive_read_only_mounts());
+    auto& can = node.abilities.user_namespaces;
+    if (handler.name().empty()) can.first = handler.user_namespaces();
+    can.any = can.any || handler.user_namespaces();
   }
   return node;
 }
 
 std::optional<Refusal> FindRefusal(const AdmissionInput& input, const NodeLoad& load) {
   using Find = std::optional<Refusal> (*)(const AdmissionInput&, const NodeLoad&);
-  std::array<Find, 11> order = {PressureRefusal,      SysctlRefusal,   OsRefusal,
-                                GroupsRefusal,        ResourceRefusal, PlacementRefusal,
-                                AppArmorRefusal,      FeatureRefusal,  ShutdownRefusal,
-                                UserNamespaceRefusal, ReadOnlyRefusal};
+  std::array<Find, 10> order = {
+      PressureRefusal,  SysctlRefusal,   OsRefusal,      GroupsRefusal,   ResourceRefusal,
+      PlacementRefusal, AppArmorRefusal, FeatureRefusal, ShutdownRefusal, UserNamespaceRefusal};
   // For a critical pod room could be made; so what cannot be mended is reported first.
   if (kube::IsCritical(input.pod)) {
     const auto resources = std::find(order.begin(), order.end(), &ResourceRefusal);

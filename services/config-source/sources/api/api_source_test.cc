@@ -75,7 +75,8 @@ TEST_F(ApiSourceTest, WhatEachChangeIs) {
   CountChanges();
   PutPod(pod);
   RunFor(1s);
-  EXPECT_EQ(changes_, 0) << "finalizers mean nothing";
+  EXPECT_EQ(FindApi("web")->generation(), first->generation()) << "finalizers mean nothing";
+  EXPECT_EQ(changes_, 1) << "but the version";
 
   pod = AtServer("web");
   pod.mutable_status()->set_phase("Running");
@@ -152,6 +153,28 @@ TEST_F(ApiSourceTest, AWatchThatIsTooOldIsListedAgainAndRemovesNothing) {
   RunFor(2min);
   EXPECT_EQ(ShowApi(), "late web");
   EXPECT_GE(Count(server.TakeSeen(), /*watch=*/false), 1);
+}
+
+/// What was there between the two lists is gone; that something was, the version says.
+TEST_F(ApiSourceTest, AStatusThatSomebodyPutBackIsOfTheLaterVersion) {
+  StartWithApiPod();
+  const auto first = FindApi("web");
+  server.SetAway(true);
+  RunFor(10s);
+  kube::Pod pod = AtServer("web");
+  for (const char* phase : {"Running", ""}) {
+    pod.mutable_status()->set_phase(phase);
+    PutPod(pod);
+  }
+  server.Compact();
+  server.SetAway(false);
+  RunFor(2min);
+  const auto again = FindApi("web");
+  EXPECT_EQ(again->generation(), first->generation());
+  EXPECT_NE(PodIn(*again).metadata().resource_version(),
+            PodIn(*first).metadata().resource_version());
+  EXPECT_EQ(PodIn(*again).metadata().resource_version(),
+            AtServer("web").metadata().resource_version());
 }
 
 TEST_F(ApiSourceTest, AWatchThatEndsGoesOnWhereItWas) {

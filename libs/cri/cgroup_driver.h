@@ -1,0 +1,24 @@
+#pragma once
+
+/// By which driver a runtime makes cgroups. Who places pods in cgroups has to use the same.
+/// Threads: any; blocks until the answer or the deadline.
+/// Errors: gRPC codes, unchanged; UNIMPLEMENTED: the runtime does not say (containerd before 2.0).
+/// Source: CRI v1, RuntimeConfig.
+
+#include <memory>
+#include <string>
+
+#include "libs/base/clock.h"
+#include "libs/base/status.h"
+
+namespace grpc {
+class Channel;
+}
+
+namespace splitlet::cri {
+
+/// "systemd" or "cgroupfs".
+StatusOr<std::string> AskCgroupDriver(const std::shared_ptr<grpc::Channel>& channel,
+                                      const Clock& clock, Deadline deadline);
+
+}  // namespace splitlet::cri

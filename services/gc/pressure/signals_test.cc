@@ -1,0 +1,132 @@
+#include "services/gc/pressure/signals.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libs/fs/fake_file_system.h"
+
+namespace splitlet::gc {
+namespace {
+
+using namespace std::chrono_literals;
+using List = std::vector<std::string>;
+
+TEST(Pressure, AConditionStaysFiveMinutesAfterItWasLastMet) {
+  FakeClock clock;
+  LastMet last_met;
+  Remember(last_met, {"nodefs.available", "imagefs.inodesFree"}, clock.Now(), 5min);
+  EXPECT_EQ(Conditions(last_met, clock.Now(), 5min), (List{"DiskPressure"}));
+  clock.Advance(4min);
+  Remember(last_met, {"memory.available"}, clock.Now(), 5min);
+  EXPECT_EQ(Conditions(last_met, clock.Now(), 5min), (List{"DiskPressure", "MemoryPressure"}));
+  clock.Advance(1min);
+  Remember(last_met, {}, clock.Now(), 5min);
+  EXPECT_EQ(Conditions(last_met, clock.Now(), 5min), (List{"MemoryPressure"}));
+  EXPECT_EQ(DecodeLastMet(EncodeLastMet(last_met), clock.Now().boot), last_met);
+}
+
+TEST(Pressure, OfAllPodsTogetherTheirCgroupTells) {
+  const std::string v2 = "1 1 0:1 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+  std::string v1;
+  for (const char* controller : {"cpu", "memory", "pids"})
+    v1 += fmt::format("1 1 0:1 / /sys/fs/cgroup/{0} rw - cgroup cgroup rw,{0}\n", controller);
+  const struct {
+    const char* name;
+    std::string mounts;
+    std::map<std::string, std::string> files;  // below /sys/fs/cgroup
+    std::optional<PressureSignal> want;
+  } kCases[] = {
+      {"the limit less the working set",
+       v2,
+       {{"kubepods/memory.max", "1000\n"},
+        {"kubepods/memory.current", "700\n"},
+        {"kubepods/memory.stat", "anon 400\ninactive_file 100\n"}},
+       PressureSignal{"allocatableMemory.available", 400, 1000}},
+      {"likewise in version 1",
+       v1,
+       {{"memory/kubepods/memory.limit_in_bytes", "1000\n"},
+        {"memory/kubepods/memory.usage_in_bytes", "700\n"},
+        {"memory/kubepods/memory.stat", "total_inactive_file 100\n"}},
+       PressureSignal{"allocatableMemory.available", 400, 1000}},
+      {"of the driver systemd",
+       v2,
+       {{"kubepods.slice/memory.max", "1000\n"}, {"kubepods.slice/memory.current", "700\n"}},
+       PressureSignal{"allocatableMemory.available", 300, 1000}},
+      {"the runtime has another driver than before",
+       v2,
+       {{"kubepods/memory.max", "2000\n"},
+        {"kubepods/memory.current", "0\n"},
+        {"kubepods.slice/memory.max", "1000\n"},
+        {"kubepods.slice/memory.current", "700\n"}},
+       PressureSignal{"allocatableMemory.available", 300, 1000}},
+      {"more is in use than a limit that was set later",
+       v2,
+       {{"kubepods/memory.max", "1000\n"}, {"kubepods/memory.current", "1700\n"}},
+       PressureSignal{"allocatableMemory.available", 0, 1000}},
+      {"there is no limit yet",
+       v2,
+       {{"kubepods/memory.max", "max\n"}, {"kubepods/memory.current", "700\n"}},
+       std::nullopt},
+      {"there is no cgroup", v2, {}, std::nullopt},
+      {"cgroups are not to be seen", "", {}, std::nullopt},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    FakeClock clock;
+    fs::FakeFileSystem files(clock);
+    EXPECT_TRUE(files.Replace("/proc/self/mountinfo", c.mounts, {}).ok());
+    for (const auto& [path, text] : c.files)
+      EXPECT_TRUE(files.Replace("/sys/fs/cgroup/" + path, text, {}).ok());
+    const auto signal = ReadPodsMemory(files, "/kubepods");
+    EXPECT_EQ(signal.ok() ? std::optional(*signal) : std::nullopt, c.want);
+  }
+  EXPECT_EQ(ConditionOf("allocatableMemory.available"), "MemoryPressure");
+}
+
+TEST(Pressure, WhatCannotBeReadHoldsTheConditionsOfItsThresholds) {
+  const struct {
+    const char* name;
+    std::map<std::string, std::string> hard;
+    List want;
+  } kCases[] = {
+      {"derived from that of the node",
+       {{"memory.available", "1Gi"}},
+       {"allocatableMemory.available"}},
+      {"no threshold of memory", {{"nodefs.available", "10%"}}, {}},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    GcConfig config;
+    config.eviction_hard = c.hard;
+    Signals signals;
+    signals.unread["allocatableMemory.available"] = "no limit";
+    EXPECT_EQ(UnreadThresholds(signals, config), c.want);
+  }
+}
+
+TEST(Pressure, MemoryAndProcessIdsFromTheKernel) {
+  const auto memory = MemorySignal(
+      "MemTotal:       1000 kB\nMemFree: 10 kB\nActive(anon): 100 kB\nInactive(anon): 50 "
+      "kB\nActive(file): 200 kB\n"
+      "Inactive(file): 300 kB\n");
+  ASSERT_TRUE(memory.has_value());
+  EXPECT_EQ(memory->capacity, 1000 * 1024);
+  EXPECT_EQ(memory->available, 650 * 1024);
+  EXPECT_FALSE(MemorySignal("").has_value());
+  const auto locked =
+      MemorySignal("MemTotal: 1000 kB\nActive(anon): 100 kB\nUnevictable: 300 kB\n");
+  ASSERT_TRUE(locked.has_value());
+  EXPECT_EQ(locked->available, 600 * 1024) << "what is locked in memory is in use";
+  const auto pids = PidSignal("0.20 0.18 0.12 1/80 11206\n", "32768\n", "1000\n");
+  ASSERT_TRUE(pids.has_value());
+  EXPECT_EQ(*pids, (PressureSignal{"pid.available", 920, 1000}));
+  EXPECT_FALSE(PidSignal("", "1", "1").has_value());
+}
+
+}  // namespace
+}  // namespace splitlet::gc

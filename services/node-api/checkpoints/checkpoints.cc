@@ -1,0 +1,145 @@
+#include "services/node-api/checkpoints/checkpoints.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <array>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/fail_point.h"
+#include "libs/rpc/unary.h"
+#include "services/node-api/pods/containers.h"
+#include "services/node-api/replies.h"
+#include "services/node-api/url.h"
+#include "splitlet/v1/checkpoints.grpc.pb.h"
+
+namespace splitlet::node_api {
+namespace {
+
+constexpr Duration kCallLimit = std::chrono::seconds{55};  // pod-worker answers before
+
+class RpcCheckpointSource final : public CheckpointSource {
+ public:
+  RpcCheckpointSource(const Clock& clock, const std::shared_ptr<grpc::Channel>& channel)
+      : clock_(clock), stub_(v1::PodCheckpoints::NewStub(channel)) {}
+
+  StatusOr<v1::CheckpointReply> Ask(const v1::CheckpointRequest& request,
+                                    const Deadline& deadline) override {
+    FAIL_POINT("node-api.checkpoint.before");
+    rpc::ClientCall call(clock_, deadline);
+    return rpc::Unary(call, *stub_, &v1::PodCheckpoints::Stub::Checkpoint, request);
+  }
+
+ private:
+  const Clock& clock_;
+  const std::unique_ptr<v1::PodCheckpoints::Stub> stub_;
+};
+
+/// As Go's gRPC names it.
+std::string_view GoName(StatusCode code) {
+  static constexpr auto kNames = std::to_array<std::pair<StatusCode, std::string_view>>({
+      {StatusCode::kCancelled, "Canceled"},
+      {StatusCode::kInvalidArgument, "InvalidArgument"},
+      {StatusCode::kDeadlineExceeded, "DeadlineExceeded"},
+      {StatusCode::kNotFound, "NotFound"},
+      {StatusCode::kAlreadyExists, "AlreadyExists"},
+      {StatusCode::kPermissionDenied, "PermissionDenied"},
+      {StatusCode::kResourceExhausted, "ResourceExhausted"},
+      {StatusCode::kFailedPrecondition, "FailedPrecondition"},
+      {StatusCode::kAborted, "Aborted"},
+      {StatusCode::kUnimplemented, "Unimplemented"},
+      {StatusCode::kInternal, "Internal"},
+      {StatusCode::kUnavailable, "Unavailable"},
+  });
+  for (const auto& [known, name] : kNames)
+    if (known == code) return name;
+  return "Unknown";
+}
+
+https::Answer Failed(const std::string& name, const std::string& why) {
+  return TextReply(500, fmt::format("checkpointing of {} failed ({})", name, why));
+}
+
+https::Answer AnswerOf(const std::string& name, const StatusOr<v1::CheckpointReply>& reply) {
+  if (!reply.ok())
+    return Failed(name, fmt::format("rpc error: code = {} desc = {}", GoName(reply.status().code()),
+                                    Message(reply.status())));
+  return JsonReply(fmt::format(R"({{"items":["{}"]}})", reply->location()));
+}
+
+/// The last one counts; none is 0, and what is no number nullopt.
+std::optional<int64_t> TimeoutOf(const Query& query) {
+  const auto all = query.All("timeout");
+  if (all.empty()) return 0;
+  const std::string_view text = all.back();
+  int64_t seconds = 0;
+  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (wrong != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return seconds;
+}
+
+}  // namespace
+
+std::unique_ptr<CheckpointSource> MakeCheckpointSource(const Clock& clock,
+                                                       std::shared_ptr<grpc::Channel> channel) {
+  return std::make_unique<RpcCheckpointSource>(clock, channel);
+}
+
+void Checkpoints::Serve(const std::string& path, const https::Request& request,
+                        std::shared_ptr<https::Responder> responder) {
+  const auto steps = StepsOf(path);
+  if (steps.size() != 4) return responder->Send(TextReply(404, "404: Page Not Found"));
+  const std::string& container = steps[3];
+  const auto seen = deps_.pods.Find(steps[1], steps[2]);
+  if (!seen.ok()) return responder->Send(TextReply(404, "pod does not exist"));
+  const auto pod = PodOf(*seen);
+  if (pod == nullptr || FindContainer(*pod, container) == Sort::kNone)
+    return responder->Send(TextReply(404, fmt::format("container {} does not exist", container)));
+  const auto timeout = TimeoutOf(Query(request.query));
+  if (!timeout) return responder->Send(TextReply(404, "cannot parse value of timeout parameter"));
+  const Wanted wanted{.name = fmt::format("{}/{}/{}", steps[1], steps[2], container),
+                      .uid = seen->desired->uid(),
+                      .container_id = RunningContainer(*seen, container),
+                      .timeout_seconds = *timeout};
+  if (wanted.container_id.empty())
+    return responder->Send(Failed(wanted.name, fmt::format("container {} not found", container)));
+  if (*timeout < 0)
+    return responder->Send(
+        Failed(wanted.name, "CheckpointContainer requires the timeout value to be > 0"));
+  if (waiting_.size() >= kMaxWaiting)
+    return responder->Send(TextReply(429, "too many checkpoints are waited for"));
+  Make(wanted, std::move(responder));
+}
+
+void Checkpoints::Make(const Wanted& wanted, std::shared_ptr<https::Responder> responder) {
+  const uint64_t number = ++last_;
+  v1::CheckpointRequest request;
+  request.set_request_id(fmt::format("{:016x}-{}", deps_.start_id, number));
+  request.set_uid(wanted.uid);
+  request.set_container_id(wanted.container_id);
+  request.set_timeout_seconds(wanted.timeout_seconds);
+  const auto cancel = std::make_shared<CancelToken>();
+  waiting_.emplace(number, cancel);
+  responder->OnGone([cancel] { cancel->Cancel(); });
+  deps_.strands.Run(
+      fmt::format("checkpoint/{}", number),
+      [this, number, request, cancel, name = wanted.name, responder = std::move(responder)] {
+        StatusOr<v1::CheckpointReply> reply = v1::CheckpointReply();
+        while (reply.ok() && !reply->done()) {
+          Deadline deadline = After(deps_.clock, kCallLimit);
+          deadline.cancel = cancel;
+          reply = deps_.source->Ask(request, deadline);
+        }
+        responder->Send(AnswerOf(name, reply));
+        deps_.loop.Post([this, number] { waiting_.erase(number); });
+      });
+}
+
+void Checkpoints::Stop() {
+  for (const auto& [number, cancel] : waiting_) cancel->Cancel();
+}
+
+}  // namespace splitlet::node_api

@@ -1,0 +1,79 @@
+#pragma once
+
+/// Archives of running containers: pod-worker has the runtime write them, which may take minutes.
+/// In:    requests that are allowed.
+/// Owns:  who waits for one.
+/// Out:   calls to pod-worker, on strands.
+/// Killed at any line: the archive may be made or not; the client asks again.
+/// Threads: loop thread; calls on strands.
+/// Errors: answers in a kubelet's words.
+/// Source: docs/behaviour/node-api.md, "Checkpoints".
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "libs/base/cancel.h"
+#include "libs/base/status.h"
+#include "libs/exec/exec.h"
+#include "libs/https/server.h"
+#include "services/node-api/pods/pod_views.h"
+
+namespace grpc {
+class Channel;
+}
+namespace splitlet::v1 {
+class CheckpointReply;
+class CheckpointRequest;
+}  // namespace splitlet::v1
+
+namespace splitlet::node_api {
+
+/// pod-worker as node-api calls it.
+/// Threads: strands; calls block up to their deadline.
+class CheckpointSource {
+ public:
+  virtual ~CheckpointSource() = default;
+  virtual StatusOr<v1::CheckpointReply> Ask(const v1::CheckpointRequest& request,
+                                            const Deadline& deadline) = 0;
+};
+std::unique_ptr<CheckpointSource> MakeCheckpointSource(const Clock& clock,
+                                                       std::shared_ptr<grpc::Channel> channel);
+
+class Checkpoints {
+ public:
+  struct Deps {
+    const Clock& clock;
+    exec::EventLoop& loop;
+    exec::Strands& strands;
+    const PodViews& pods;
+    std::shared_ptr<CheckpointSource> source;
+    uint64_t start_id;  // before the numbers of its requests; another one in each start
+  };
+  static constexpr size_t kMaxWaiting = 4;  // each takes a thread while it lasts
+
+  explicit Checkpoints(Deps deps) : deps_(std::move(deps)) {}
+  Checkpoints(const Checkpoints&) = delete;
+  Checkpoints& operator=(const Checkpoints&) = delete;
+
+  /// `path`: decoded.
+  void Serve(const std::string& path, const https::Request& request,
+             std::shared_ptr<https::Responder> responder);
+  /// Nobody waits any longer.
+  void Stop();
+
+ private:
+  struct Wanted {
+    std::string name;  // "default/web/app"
+    std::string uid, container_id;
+    int64_t timeout_seconds = 0;
+  };
+  void Make(const Wanted& wanted, std::shared_ptr<https::Responder> responder);
+
+  Deps deps_;
+  uint64_t last_ = 0;
+  std::map<uint64_t, std::shared_ptr<CancelToken>> waiting_;
+};
+
+}  // namespace splitlet::node_api

@@ -1,0 +1,71 @@
+#include "services/node-api/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "libs/daemon/service.h"
+
+namespace splitlet::node_api {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(NodeApiConfig, WhichCertificateIsServed) {
+  const struct {
+    const char* name;
+    bool bootstrap;
+    std::string certificate, key;
+    std::pair<std::string, std::string> want;
+  } kCases[] = {
+      {"one of our own", false, "", "", {"/pki/kubelet.crt", "/pki/kubelet.key"}},
+      {"one that is given", false, "/a.crt", "/a.key", {"/a.crt", "/a.key"}},
+      {"half of a pair is none", false, "/a.crt", "", {"/a.crt", ""}},
+      {"one that the API server signs, and no other meanwhile",
+       true,
+       "",
+       "",
+       {"/pki/kubelet-server-current.pem", "/pki/kubelet-server-current.pem"}},
+      {"also where one is given",
+       true,
+       "/a.crt",
+       "/a.key",
+       {"/pki/kubelet-server-current.pem", "/pki/kubelet-server-current.pem"}},
+  };
+  daemon::Flags flags;
+  flags.cert_dir = "/pki";
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    config::KubeletConfig file;
+    file.api.server_tls_bootstrap = c.bootstrap;
+    file.server.tls_cert_file = c.certificate;
+    file.server.tls_key_file = c.key;
+    const auto config = LoadNodeApiConfig(file, flags, "");
+    ASSERT_TRUE(config.ok()) << config.status();
+    EXPECT_EQ(config->certificate, c.want);
+  }
+}
+
+TEST(NodeApiConfig, WhichHandlersAreOn) {
+  const auto load = [](const std::string& content) {
+    return LoadNodeApiConfig({}, {}, content).value().handlers;
+  };
+  EXPECT_TRUE(load("").profiles && load("").flags);
+  EXPECT_FALSE(load("enableProfilingHandler: false\n").profiles);
+  EXPECT_TRUE(load("enableProfilingHandler: false\n").flags);
+  EXPECT_FALSE(load("enableDebugFlagsHandler: false\n").flags);
+}
+
+TEST(NodeApiConfig, WhatEndsTheStart) {
+  const daemon::Flags flags;
+  config::KubeletConfig file;
+  file.server.authorization = "Maybe";
+  EXPECT_THAT(Message(LoadNodeApiConfig(file, flags, "").status()),
+              HasSubstr("unknown authorization mode Maybe"));
+  file.server.authorization = "Webhook";
+  file.server.webhook_authentication = false;
+  EXPECT_THAT(Message(LoadNodeApiConfig(file, flags, "").status()),
+              HasSubstr("no authentication method configured"));
+}
+
+}  // namespace
+}  // namespace splitlet::node_api

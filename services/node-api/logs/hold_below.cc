@@ -1,0 +1,106 @@
+#include "services/node-api/logs/hold_below.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "libs/fs/path.h"
+
+namespace splitlet::node_api {
+namespace {
+
+constexpr int kMaxLinks = 40;  // the kernel's own limit
+constexpr int kName = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+
+Status LeadsOut(const std::string& root) { return PermissionDenied("it leads out of {}", root); }
+
+/// A way from the folder, step by step. Each step is taken from a descriptor and follows no link,
+/// so whatever is renamed meanwhile, it ends below. openat2 would do the same in one call, but a
+/// sandbox may not have it.
+class Way {
+ public:
+  Way(const std::string& root, fs::Fd top, const std::string& path) : root_(root) {
+    Prepend(path);
+    steps_.push_back(std::move(top));
+  }
+
+  StatusOr<fs::Fd> Go() {
+    while (!names_.empty()) {
+      const std::string name = std::exchange(names_.front(), "");
+      names_.pop_front();
+      RETURN_IF_ERROR(name == ".." ? Back() : Step(name), "{}", name);
+    }
+    return std::move(steps_.back());
+  }
+
+ private:
+  void Prepend(std::string_view path) {
+    const auto names = fs::NamesOf(path);
+    names_.insert(names_.begin(), names.begin(), names.end());
+  }
+
+  Status Back() {
+    if (steps_.size() == 1) return LeadsOut(root_);
+    steps_.pop_back();
+    return OkStatus();
+  }
+
+  Status Step(const std::string& name) {
+    fs::Fd next(::openat(steps_.back().get(), name.c_str(), kName));
+    if (!next.ok()) return ErrnoStatus(errno);
+    struct stat info {};
+    if (::fstat(next.get(), &info) != 0) return ErrnoStatus(errno);
+    if (S_ISLNK(info.st_mode)) return Follow(next);
+    steps_.push_back(std::move(next));
+    return OkStatus();
+  }
+
+  Status Follow(const fs::Fd& link) {
+    if (++links_ > kMaxLinks) return ErrnoStatus(ELOOP);
+    std::array<char, 4096> buffer;
+    const ssize_t size = ::readlinkat(link.get(), "", buffer.data(), buffer.size());
+    if (size < 0) return ErrnoStatus(errno);
+    std::string_view target(buffer.data(), static_cast<size_t>(size));
+    if (target.starts_with('/')) {
+      if (!target.starts_with(root_ + "/")) return LeadsOut(root_);
+      target.remove_prefix(root_.size());
+      steps_.erase(steps_.begin() + 1, steps_.end());
+    }
+    Prepend(target);
+    return OkStatus();
+  }
+
+  const std::string& root_;
+  std::deque<std::string> names_;  // still to go
+  std::vector<fs::Fd> steps_;      // from the folder to where the way has come
+  int links_ = 0;
+};
+
+}  // namespace
+
+StatusOr<HeldPath> HoldBelow(const std::string& root, const std::string& path) {
+  fs::Fd top(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!top.ok()) return ErrnoStatus(errno);
+  auto end = Way(root, std::move(top), path).Go();
+  if (!end.ok()) return end.status();
+  HeldPath held{.held = std::make_shared<const fs::Fd>(*std::move(end)), .path = ""};
+  held.path = fmt::format("/proc/self/fd/{}", held.held->get());
+  return held;
+}
+
+StatusOr<std::string> ReadBelow(const std::string& root, const std::string& path,
+                                uint64_t max_bytes) {
+  const auto held = HoldBelow(root, path);
+  if (!held.ok()) return held.status();
+  const fs::Fd file(::open(held->path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.ok()) return ErrnoStatus(errno);
+  return fs::ReadFile(file, max_bytes);
+}
+
+}  // namespace splitlet::node_api

@@ -1,0 +1,29 @@
+#pragma once
+
+/// How much memory is kept for pods: a kubelet's metrics, which are there with the feature alone.
+/// Threads: one.
+/// Errors:  none.
+/// Units:   bytes.
+/// Source:  docs/behaviour/cgroups.md, "Memory that is kept".
+
+#include <prometheus/gauge.h>
+#include <prometheus/registry.h>
+
+#include "services/pod-worker/cgroups/pod_limits.h"
+#include "services/pod-worker/runtime_config/node_info.h"
+
+namespace splitlet::pod_worker {
+
+class MemoryQosMetrics {
+ public:
+  MemoryQosMetrics(prometheus::Registry& registry, const MemoryQos& qos);
+  /// As the cgroups of all pods and of class Burstable have it now.
+  void Set(const ClassRequests& requests);
+
+ private:
+  const MemoryQos& qos_;
+  prometheus::Gauge* min_ = nullptr;  // null: without the feature
+  prometheus::Gauge* low_ = nullptr;
+};
+
+}  // namespace splitlet::pod_worker

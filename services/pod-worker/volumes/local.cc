@@ -1,0 +1,161 @@
+#include "services/pod-worker/volumes/local.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "k8s.io/api/core/v1/persistent_volume.pb.h"
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "k8s.io/api/core/v1/volume.pb.h"
+#include "k8s.io/api/core/v1/volume_source.pb.h"
+#include "libs/base/fail_point.h"
+#include "libs/fs/mount_table.h"
+#include "libs/fs/path.h"
+#include "libs/kube/names.h"
+#include "services/pod-worker/volumes/claim.h"
+#include "services/pod-worker/volumes/mount_table.h"
+#include "services/pod-worker/volumes/mounted_names.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+using Kind = fs::FileInfo::Kind;
+
+constexpr uint32_t kOfGroup = 02770;  // what a directory that was given has at least
+
+Status NoMounter(const std::string& volume, const std::string& why) {
+  return FailedPrecondition("MountVolume.NewMounter initialization failed for volume \"{}\" : {}",
+                            volume, why);
+}
+
+StatusOr<std::vector<std::string>> ReadMountPoints(fs::FileSystem& files) {
+  const auto table = ReadMountTable(files);
+  if (!table.ok()) return table.status();
+  return fs::ParseMountPoints(*table);
+}
+
+/// At the same place of another pod's directory, whatever root directory that is below.
+bool IsOfAnotherPod(const std::string& point, const std::string& path) {
+  const std::string folder = fs::ParentOf(point);
+  return point != path && fs::NameOf(point) == fs::NameOf(path) &&
+         fs::NameOf(folder) == LocalVolume::kFolder && fs::ParentOf(folder).ends_with("/volumes");
+}
+
+bool AnotherPodHas(const std::vector<std::string>& points, const std::string& path) {
+  return std::ranges::any_of(
+      points, [&path](const std::string& point) { return IsOfAnotherPod(point, path); });
+}
+
+}  // namespace
+
+Status CheckLocal(const std::string& volume, const std::string& directory,
+                  const StatusOr<fs::FileInfo>& there) {
+  if (kube::HasParentStep(directory))
+    return InvalidArgument("invalid path: {} must not contain '..'", directory);
+  if (there.status().code() == StatusCode::kNotFound)
+    return NoMounter(volume, fmt::format("path \"{}\" does not exist", directory));
+  if (!there.ok())
+    return NoMounter(volume, fmt::format("{}: {}", directory, Message(there.status())));
+  if (there->kind == Kind::kDirectory) return OkStatus();
+  if (there->kind != Kind::kBlockDevice)
+    return NoMounter(volume, "only directory and block device are supported");
+  return NoMounter(volume,
+                   fmt::format("block device {} is neither formatted nor mounted here: mount it on "
+                               "the host and name the directory",
+                               directory));
+}
+
+Status LocalVolume::GiveToGroup(const std::string& directory, const VolumeInput& in,
+                                const std::string& path) const {
+  const FsGroup group = FsGroupOf(in.pod);
+  const bool read_only = std::ranges::find(in.mount_options, kReadOnly) != in.mount_options.end();
+  if (!group || read_only) return OkStatus();
+  ASSIGN_OR_RETURN(const auto points, ReadMountPoints(deps_.files), "look for its mounts");
+  if (AnotherPodHas(points, path)) return OkStatus();
+  const bool unless_it_has =
+      in.pod.spec().security_context().fs_group_change_policy() == "OnRootMismatch";
+  if (unless_it_has && Matches(directory, *group)) return OkStatus();
+  const auto info = deps_.files.Stat(directory, false);
+  const bool link = info.ok() && info->kind == Kind::kSymlink;
+  deps_.dirs.GiveToGroup(link ? directory + "/." : directory, {.group = *group});
+  return OkStatus();
+}
+
+/// Its top is given last, so that one that was given half-way does not match.
+bool LocalVolume::Matches(const std::string& directory, uint32_t group) const {
+  const auto has = deps_.group_of(directory);
+  return has.ok() && has->group == group && (has->mode & kOfGroup) == kOfGroup;
+}
+
+Status LocalVolume::Bind(const std::string& directory, const std::string& path) const {
+  FAIL_POINT("pod-worker.bind-local.before");
+  RETURN_IF_ERROR(deps_.mounts.BindWithin({.root = directory, .path = ".", .target = path}),
+                  "bind {}", directory);
+  FAIL_POINT("pod-worker.bind-local.after");
+  return OkStatus();
+}
+
+/// Again at each set-up: whether a process of before came so far is not asked.
+Status LocalVolume::SetOptions(const std::vector<std::string>& options,
+                               const std::string& path) const {
+  if (options.empty()) return OkStatus();
+  if (deps_.run == nullptr) return Unimplemented("mount options need mount(8)");
+  return Annotate(
+      deps_
+          .run({.argv = {"mount", "-o", fmt::format("remount,bind,{}", fmt::join(options, ",")),
+                         path}})
+          .status(),
+      "mount options");
+}
+
+Status LocalVolume::SetUp(const kube::Volume& volume, const VolumeInput& in,
+                          const std::string& path) {
+  const std::string& directory = volume.volume_source().host_path().path();
+  const auto mounted = deps_.mounts.IsMountPoint(path);
+  if (!mounted.ok() && mounted.status().code() != StatusCode::kNotFound)
+    return Annotate(mounted.status(), "look for its mount");
+  if (!mounted.ok() || !*mounted) {
+    const Status usable = CheckLocal(volume.name(), directory, deps_.files.Stat(directory, true));
+    if (!usable.ok()) return usable;
+    RETURN_IF_ERROR(GiveToGroup(directory, in, path), "group");
+    RETURN_IF_ERROR(Bind(directory, path), "mount");
+  }
+  return SetOptions(in.mount_options, path);
+}
+
+/// Never what is in it.
+Status LocalVolume::TearDown(const std::string& path) {
+  FAIL_POINT("pod-worker.unbind-local.before");
+  RETURN_IF_ERROR(deps_.mounts.Unmount(path), "unmount {}", path);
+  FAIL_POINT("pod-worker.unbind-local.after");
+  return Annotate(deps_.files.Remove(path), "remove directory");
+}
+
+std::vector<std::string> VolumesOfOtherGroups(const VolumeInput& in, const GroupCheck& check) {
+  std::vector<std::string> texts;
+  const FsGroup group = FsGroupOf(in.pod);
+  if (!group || in.objects == nullptr) return texts;
+  const std::set<std::string> mounted = MountedNames(in.pod);
+  for (const auto& volume : in.pod.spec().volumes()) {
+    if (!mounted.contains(volume.name()) || ClaimNameOf(volume, in.pod).empty()) continue;
+    const auto found = VolumeOfClaim(volume, in.pod, *in.objects);
+    if (!found.ok() || !(*found)->spec().persistent_volume_source().has_local()) continue;
+    const std::string& name = (*found)->metadata().name();
+    const std::string path =
+        fmt::format("{}/volumes/{}/{}", check.pod_dir, LocalVolume::kFolder, name);
+    const auto points = ReadMountPoints(check.files);
+    if (!points.ok() || std::ranges::find(*points, path) != points->end()) continue;
+    if (!AnotherPodHas(*points, path)) continue;
+    const auto theirs = check.group_of((*found)->spec().persistent_volume_source().local().path());
+    if (!theirs.ok() || theirs->group == *group) continue;
+    texts.push_back(
+        fmt::format("The requested fsGroup is {}, but the volume {} has GID {}. The volume may not "
+                    "be shareable.",
+                    *group, name, theirs->group));
+  }
+  return texts;
+}
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,73 @@
+#pragma once
+
+/// local: a directory of this machine behind a persistent volume, bound into the directory of each
+/// pod that has a claim on it. The first of them gives it to its group.
+/// Killed at any line: what is mounted is seen by the next start. The group gets the directory
+///          before it is bound, so that one that is bound has its group.
+/// Threads: any, one call for a volume at a time; blocks on files, mounts and, where there are
+///          mount options, mount(8).
+/// Errors:  `path "/x" does not exist`, "only directory and block device are supported" and the
+///          like, with "MountVolume.NewMounter initialization failed" before them; what the kernel
+///          says of a mount.
+/// Source:  docs/behaviour/volumes.md, "Local volumes"; kubelet plugin local.
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libs/fs/file_system.h"
+#include "libs/fs/group_of.h"
+#include "libs/fs/mounts.h"
+#include "libs/process/run_program.h"
+#include "services/pod-worker/volumes/volume_dirs.h"
+#include "services/pod-worker/volumes/volume_plugin.h"
+
+namespace splitlet::pod_worker {
+
+class LocalVolume final : public VolumePlugin {
+ public:
+  static constexpr std::string_view kFolder = "kubernetes.io~local-volume";
+  static constexpr std::string_view kReadOnly = "ro";  // the mount option
+
+  struct Deps {
+    fs::FileSystem& files;
+    fs::Mounts& mounts;
+    VolumeDirs& dirs;
+    const process::ProgramRunner& run;  // empty: mount options are refused
+    fs::GroupReader group_of;
+  };
+  explicit LocalVolume(Deps deps) : deps_(std::move(deps)) {}
+  /// No pod names one itself; whoever finds one behind a claim knows.
+  bool Takes(const VolumeSource&) const override { return false; }
+  std::string_view folder() const override { return kFolder; }
+  bool takes_mount_options() const override { return true; }
+  /// The directory stands in `volume` as a host path; the name is that of the persistent volume.
+  Status SetUp(const kube::Volume& volume, const VolumeInput& in, const std::string& path) override;
+  Status TearDown(const std::string& path) override;
+
+ private:
+  Status GiveToGroup(const std::string& directory, const VolumeInput& in,
+                     const std::string& path) const;
+  bool Matches(const std::string& directory, uint32_t group) const;
+  Status Bind(const std::string& directory, const std::string& path) const;
+  Status SetOptions(const std::vector<std::string>& options, const std::string& path) const;
+
+  const Deps deps_;
+};
+
+/// Whether what is `there` can be the volume: a directory. A block device would have to be
+/// formatted first, which nobody can take back.
+Status CheckLocal(const std::string& volume, const std::string& directory,
+                  const StatusOr<fs::FileInfo>& there);
+
+struct GroupCheck {
+  fs::FileSystem& files;
+  fs::GroupReader group_of;
+  std::string pod_dir;
+};
+/// What the event AlreadyMountedVolume says: of each local volume that SetUp is about to mount for
+/// the pod, and another pod has with another group, which keeps it.
+std::vector<std::string> VolumesOfOtherGroups(const VolumeInput& in, const GroupCheck& check);
+
+}  // namespace splitlet::pod_worker

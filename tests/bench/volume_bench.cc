@@ -1,0 +1,157 @@
+// Pods with volumes on a runtime that takes no time of its own (fake-cri): how soon a changed
+// config map is in the files of all of them, and what hundreds with probes and volumes take of
+// memory. Needs no root. Usage: volume_bench [--rounds N] [--part config|memory]...
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/bench/fake_node.h"
+#include "tests/bench/probe_target.h"
+#include "tests/bench/processes.h"
+#include "tests/bench/result.h"
+
+namespace splitlet::bench {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kLimit = 300s;
+
+/// With a volume on disk, one of a config map and one of the downward API; `more` is of its
+/// container.
+std::string Manifest(const std::string& name, const std::string& more) {
+  return fmt::format(R"(apiVersion: v1
+kind: Pod
+metadata: {{name: {}}}
+spec:
+  terminationGracePeriodSeconds: 1
+  volumes:
+  - {{name: scratch, emptyDir: {{}}}}
+  - {{name: settings, configMap: {{name: settings}}}}
+  - {{name: self, downwardAPI: {{items: [{{path: name, fieldRef: {{fieldPath: metadata.name}}}}]}}}}
+  containers:
+  - name: app
+    image: splitlet.local/busybox:1
+    command: [sleep, "1000"]
+    volumeMounts:
+    - {{name: scratch, mountPath: /scratch}}
+    - {{name: settings, mountPath: /settings}}
+    - {{name: self, mountPath: /self}}
+{})",
+                     name, more);
+}
+
+class Bench {
+ public:
+  Bench(FakeNode& fake, const std::string& objects) : fake_(fake), objects_(objects) {
+    SetWord("first");
+  }
+
+  void Put(size_t pods, const std::string& more) {
+    for (size_t i = 0; i < pods; ++i)
+      fake_.node().PutManifest(fmt::format("pod-{}.yaml", i),
+                               Manifest(fmt::format("pod-{}", i), more));
+    CHECK(WaitEvery(100ms, kLimit, [&] { return fake_.view().Running().size() == pods; }), "{}",
+          fake_.node().LogTails());
+    std::this_thread::sleep_for(5s);  // the burst's own syncs
+  }
+
+  /// From the rename of the manifest in the folder of objects to the last file.
+  void Config(size_t pods, int rounds) {
+    Result changed{
+        .name = fmt::format("volumes: config map changed to file changed in {} pods", pods),
+        .unit = "ms"};
+    changed.limit_p50 = 2000;
+    const auto files = Files(pods);
+    for (int i = 0; i < rounds; ++i) {
+      const std::string word = fmt::format("word-{}", i);
+      const auto began = fake_.view().clock().Now();
+      SetWord(word);
+      for (const auto& file : files)
+        CHECK(WaitEvery(2ms, kLimit, [&] { return harness::ReadFile(file) == word; }), "{}: {}{}",
+              file, harness::ReadFile(file), fake_.node().LogTails());
+      changed.values.push_back(Ms((fake_.view().clock().Now() - began).count()));
+      std::this_thread::sleep_for(1s);
+    }
+    Print(changed);
+  }
+
+  void Memory(size_t pods) {
+    Result memory{
+        .name = fmt::format("volumes: PSS of the six, {} pods with 2 probes and 3 volumes", pods),
+        .unit = "MB"};
+    memory.limit_p50 = 70;
+    std::this_thread::sleep_for(30s);
+    const auto all = fake_.node().Pods();
+    const auto ready = std::ranges::count_if(all, [](const auto& pod) { return pod.ready; });
+    CHECK(ready == static_cast<std::ptrdiff_t>(pods), "{} of {} pods are ready", ready, pods);
+    memory.values = {Processes(fake_.node()).SixMb()};
+    Print(memory);
+  }
+
+ private:
+  void SetWord(const std::string& word) {
+    harness::WriteFile(objects_ + "/.settings",
+                       fmt::format("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: settings}}\n"
+                                   "data: {{word: {}}}\n",
+                                   word));
+    std::filesystem::rename(objects_ + "/.settings", objects_ + "/settings.yaml");
+  }
+  std::vector<std::string> Files(size_t pods) {
+    std::vector<std::string> files;
+    for (const auto& pod : fake_.node().Pods())
+      files.push_back(
+          fmt::format("{}/kubelet/pods/{}/volumes/kubernetes.io~configmap/settings/word",
+                      fake_.node().dir(), pod.uid));
+    CHECK(files.size() == pods);
+    return files;
+  }
+
+  FakeNode& fake_;
+  const std::string objects_;
+};
+
+std::string ConfigOf(const std::string& objects) {
+  return fmt::format("maxPods: 400\nsplitlet: {{objectsPath: {}}}\n", objects);
+}
+
+int Main(int rounds, const std::set<std::string>& parts) {
+  const auto asked = [&](const char* part) { return parts.empty() || parts.contains(part); };
+  if (asked("config")) {
+    const harness::TempDir objects("ob");
+    FakeNode fake(ConfigOf(objects.path()));
+    Bench bench(fake, objects.path());
+    bench.Put(100, "");
+    bench.Config(100, rounds);
+  }
+  if (asked("memory")) {
+    const ProbeTarget target;
+    const harness::TempDir objects("ob");
+    FakeNode fake(ConfigOf(objects.path()));
+    Bench bench(fake, objects.path());
+    bench.Put(250, fmt::format("    readinessProbe: {{httpGet: {{host: 127.0.0.1, port: {0}}}}}\n"
+                               "    livenessProbe: {{tcpSocket: {{host: 127.0.0.1, port: {0}}}}}\n",
+                               target.port));
+    bench.Memory(250);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace splitlet::bench
+
+int main(int argc, char** argv) {
+  CLI::App app("Pods with volumes");
+  int rounds = 10;
+  app.add_option("--rounds", rounds, "changes of the config map");
+  std::set<std::string> parts;
+  app.add_option("--part", parts, "config or memory; both without it")
+      ->check(CLI::IsMember({"config", "memory"}));
+  CLI11_PARSE(app, argc, argv);
+  return splitlet::bench::Main(rounds, parts);
+}

@@ -1,0 +1,60 @@
+#include "tests/integration/serving_fixture.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include "libs/fs/fd.h"
+
+namespace splitlet::integration {
+namespace {
+
+/// One that the kernel gives; nobody else is likely to be given it before the node takes it.
+uint16_t FreePort() {
+  const fs::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  auto* any = reinterpret_cast<sockaddr*>(&address);
+  CHECK(::bind(socket.get(), any, length) == 0 && ::getsockname(socket.get(), any, &length) == 0);
+  return ntohs(address.sin_port);
+}
+
+}  // namespace
+
+void ServingTest::StartNodeToServe(const std::string& more_config,
+                                   const std::map<std::string, uint32_t>& users) {
+  port_ = FreePort();
+  harness::WriteFile(files_ / "clients.pem", ca_.certificate_pem());
+  harness::WriteFile(files_ / "server.pem", server_.certificate_pem());
+  harness::WriteFile(files_ / "server.key", server_.key_pem());
+  StartNode({.config = fmt::format(
+                 "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+                 "fileCheckFrequency: 2s\nsyncFrequency: 10s\nfailSwapOn: false\n"
+                 "evictionHard: {{}}\naddress: 127.0.0.1\nport: {}\nhealthzPort: 0\n"
+                 "tlsCertFile: {}\ntlsPrivateKeyFile: {}\n"
+                 "authentication: {{webhook: {{enabled: false}}, x509: {{clientCAFile: {}}}}}\n"
+                 "authorization: {{mode: AlwaysAllow}}\n{}",
+                 port_, files_ / "server.pem", files_ / "server.key", files_ / "clients.pem",
+                 more_config.empty() ? "splitlet: {machineSetup: false}\n" : more_config),
+             .users = users});
+}
+
+std::unique_ptr<https::TestClient> ServingTest::Connect() {
+  auto client = std::make_unique<https::TestClient>(port_);
+  if (!client->connected || !client->Handshake({.identity = &client_})) return nullptr;
+  return client;
+}
+
+std::string ServingTest::Ask(const std::string& method, const std::string& target) {
+  const auto client = Connect();
+  if (client == nullptr) return "";
+  client->Write(method + " " + target +
+                " HTTP/1.1\r\nHost: node\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+  const std::string answer = client->ReadAll();
+  const size_t body = answer.find("\r\n\r\n");
+  if (body == std::string::npos) return "";
+  return answer.substr(9, 3) + " " + answer.substr(body + 4);
+}
+
+}  // namespace splitlet::integration

@@ -1,0 +1,65 @@
+#pragma once
+
+/// Looks at how pods end when a machine goes down: a group is asked when those below it have ended
+/// or have had their time, and who was asked ends in the time that it has.
+/// Threads: one.
+/// Errors: what is wrong, as text; empty: nothing.
+/// Source: docs/behaviour/node-shutdown.md, "Groups".
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "libs/base/clock.h"
+#include "services/gc/shutdown/groups.h"
+
+namespace splitlet::simulation {
+
+class EndWatch {
+ public:
+  /// `up`: pods that run, and the group of each.
+  void Begin(Clock::Time now, gc::ShutdownGroups groups, std::map<std::string, size_t> up) {
+    began_ = now;
+    groups_ = std::move(groups);
+    up_ = std::move(up);
+    asked_.clear();
+  }
+  /// `running`: all that runs now.
+  std::string OnAsked(Clock::Time now, const std::string& uid,
+                      const std::set<std::string>& running) {
+    asked_.try_emplace(uid, now);
+    const auto found = up_.find(uid);
+    if (found == up_.end()) return {};
+    for (const auto& [other, group] : up_)
+      if (group < found->second && running.contains(other) && now < EarliestAfter(group))
+        return fmt::format("{} is asked to end before {} of a lower priority has ended", uid,
+                           other);
+    return {};
+  }
+  /// `most`: from the question to the end, of any pod.
+  std::string Overdue(Clock::Time now, Duration most, const std::set<std::string>& running) const {
+    for (const auto& [uid, when] : asked_)
+      if (now - when > most && running.contains(uid))
+        return fmt::format("{} was asked to end {} s ago and runs", uid,
+                           (now - when) / Duration{1s});
+    return {};
+  }
+
+ private:
+  /// When the time of this group and those below it can be over.
+  Clock::Time EarliestAfter(size_t group) const {
+    int64_t seconds = 0;
+    for (size_t i = 0; i <= group; ++i) seconds += groups_[i].seconds;
+    return began_ + std::chrono::seconds{seconds};
+  }
+
+  Clock::Time began_;
+  gc::ShutdownGroups groups_;
+  std::map<std::string, size_t> up_;
+  std::map<std::string, Clock::Time> asked_;
+};
+
+}  // namespace splitlet::simulation

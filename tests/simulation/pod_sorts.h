@@ -1,0 +1,37 @@
+#pragma once
+
+/// What a pod of the simulation has besides what its container does: by the number in its name,
+/// "p3" or "p3-sim" of a manifest, "api3" at the server.
+/// Threads: pure.
+/// Errors: none.
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <string>
+
+namespace splitlet::simulation {
+
+struct PodSort {
+  int32_t priority = 0;
+  bool pulls = false;         // its image is not there from the start
+  bool pulls_always = false;  // before each start of a container
+  bool volumes = false;
+};
+
+inline constexpr int32_t kNodeCritical = 2'000'001'000;
+
+inline PodSort SortOf(const std::string& pod_name) {
+  const auto digit = std::find_if(pod_name.begin(), pod_name.end(),
+                                  [](unsigned char c) { return std::isdigit(c); });
+  switch (digit == pod_name.end() ? '0' : *digit) {
+    case '2': return {.volumes = true};
+    case '3': return {.priority = 1000, .volumes = true};
+    case '4': return {.priority = kNodeCritical, .pulls = true};
+    case '5': return {.pulls = true};
+    case '6': return {.pulls = true, .pulls_always = true};
+    default: return {};
+  }
+}
+
+}  // namespace splitlet::simulation

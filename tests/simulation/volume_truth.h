@@ -1,0 +1,29 @@
+#pragma once
+
+/// Volumes of simulated pods as they are on disk. Those that show objects have the files "a" and
+/// "b", whose contents are always alike.
+/// Threads: one.
+/// Errors: what is wrong, as text; empty: nothing.
+/// Source: docs/behaviour/volumes.md, "Objects as files".
+
+#include <string>
+#include <vector>
+
+#include "libs/fs/fake_file_system.h"
+
+namespace splitlet::simulation {
+
+inline const std::string kPodDirs = "/kubelet/pods/";
+
+/// "" where the path is not of a pod.
+std::string UidOfPath(const std::string& path);
+/// "kubernetes.io~empty-dir/scratch" for each that a pod has on disk, and what was not finished.
+std::vector<std::string> VolumesOf(fs::FakeFileSystem& files, const std::string& uid);
+bool ShowsObjects(const std::string& volume);
+
+/// What a reader of the volume finds at this moment: one set of files, whole; or none yet.
+std::string WrongSet(fs::FakeFileSystem& files, const std::string& dir);
+/// What is there beside the set that readers see.
+std::string LeftInVolume(fs::FakeFileSystem& files, const std::string& dir);
+
+}  // namespace splitlet::simulation

@@ -1,0 +1,100 @@
+// What looks at a simulated node finds what must not be there.
+
+#include <gtest/gtest.h>
+
+#include "services/pod-worker/volumes/atomic_writer.h"
+#include "tests/simulation/end_watch.h"
+#include "tests/simulation/pull_watch.h"
+#include "tests/simulation/volume_truth.h"
+
+namespace splitlet::simulation {
+namespace {
+
+TEST(EndWatch, FindsAGroupThatIsAskedTooEarly) {
+  FakeClock clock;
+  EndWatch watch;
+  watch.Begin(clock.Now(), {{.priority = 0, .seconds = 20}, {.priority = 1000, .seconds = 10}},
+              {{"low", 0}, {"high", 1}});
+  EXPECT_EQ(watch.OnAsked(clock.Now(), "low", {"low", "high"}), "");
+  EXPECT_EQ(watch.OnAsked(clock.Now(), "high", {"high"}), "") << "the other has ended";
+  EXPECT_EQ(watch.OnAsked(clock.Now(), "late", {"low"}), "") << "it was not there";
+  EXPECT_NE(watch.OnAsked(clock.Now() + 19s, "high", {"low", "high"}), "");
+  EXPECT_EQ(watch.OnAsked(clock.Now() + 20s, "high", {"low", "high"}), "") << "its time is over";
+}
+
+TEST(EndWatch, FindsWhoRunsOn) {
+  FakeClock clock;
+  EndWatch watch;
+  watch.Begin(clock.Now(), {{.priority = 0, .seconds = 20}}, {{"a", 0}});
+  EXPECT_EQ(watch.Overdue(clock.Now() + 9s, 8s, {"a"}), "") << "nobody has asked it";
+  watch.OnAsked(clock.Now(), "a", {"a"});
+  watch.OnAsked(clock.Now() + 5s, "a", {"a"});
+  EXPECT_EQ(watch.Overdue(clock.Now() + 8s, 8s, {"a"}), "");
+  EXPECT_EQ(watch.Overdue(clock.Now() + 9s, 8s, {}), "");
+  EXPECT_NE(watch.Overdue(clock.Now() + 9s, 8s, {"a"}), "") << "the first question counts";
+}
+
+TEST(PullWatch, FindsAnImageThatIsPulledTwiceAtOnce) {
+  std::vector<std::string> reported;
+  PullWatch watch([&reported](const std::string& what) { reported.push_back(what); });
+  const int first = watch.Begin("a", nullptr);
+  watch.Begin("b", nullptr);
+  watch.End(first);
+  const auto given_up = std::make_shared<CancelToken>();
+  watch.Begin("a", given_up);
+  given_up->Cancel();
+  watch.Begin("a", std::make_shared<CancelToken>());
+  EXPECT_TRUE(reported.empty());
+  watch.Begin("a", nullptr);
+  EXPECT_EQ(reported.size(), 1U);
+}
+
+class Volumes : public testing::Test {
+ protected:
+  std::string Wrong() { return WrongSet(files, dir) + LeftInVolume(files, dir); }
+  Status Publish(const std::string& a, const std::string& b) {
+    return pod_worker::Publish(dir, {{"a", {a}}, {"b", {b}}}, {files, clock.WallNow(), nullptr});
+  }
+  void SetUp() override {
+    ASSERT_TRUE(files.MakeDirs(dir, 0755).ok());
+    ASSERT_TRUE(Publish("1", "1").ok());
+    ASSERT_EQ(Wrong(), "");
+  }
+  FakeClock clock;
+  fs::FakeFileSystem files{clock};
+  const std::string dir = kPodDirs + "uid-1/volumes/kubernetes.io~secret/login";
+};
+
+TEST_F(Volumes, AreNamed) {
+  EXPECT_EQ(VolumesOf(files, "uid-1"), std::vector<std::string>{"kubernetes.io~secret/login"});
+  EXPECT_TRUE(VolumesOf(files, "uid-2").empty());
+  EXPECT_EQ(UidOfPath(dir), "uid-1");
+  EXPECT_EQ(UidOfPath(kPodDirs + "uid-1"), "uid-1");
+  EXPECT_EQ(UidOfPath("/kubelet/x"), "");
+}
+
+TEST_F(Volumes, HalfOfASetIsFound) {
+  ASSERT_TRUE(files.Replace(dir + "/..data/b", "2", {}).ok());
+  EXPECT_NE(WrongSet(files, dir), "") << "two sets at once";
+  ASSERT_TRUE(files.Remove(dir + "/..data/b").ok());
+  EXPECT_NE(WrongSet(files, dir), "") << "one is missing";
+}
+
+/// After a write that had no room for all of it readers have what they had.
+TEST_F(Volumes, WhatIsLeftOfASetIsFound) {
+  int room = 2;
+  files.SetHook([&room](std::string_view operation, const std::string&) {
+    return operation == "replace" && --room <= 0 ? ErrnoStatus(ENOSPC) : OkStatus();
+  });
+  EXPECT_FALSE(Publish("2", "2").ok());
+  EXPECT_EQ(WrongSet(files, dir), "");
+  EXPECT_NE(LeftInVolume(files, dir), "");
+  files.SetHook(nullptr);
+  ASSERT_TRUE(Publish("2", "2").ok());
+  EXPECT_EQ(Wrong(), "");
+  ASSERT_TRUE(files.Remove(dir + "/a").ok());
+  EXPECT_NE(LeftInVolume(files, dir), "") << "nobody finds it without its link";
+}
+
+}  // namespace
+}  // namespace splitlet::simulation
