@@ -36,8 +36,9 @@ if(SPLITLET_FLAVOUR STREQUAL "release")
   target_link_options(splitlet_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack -pie)
   target_compile_options(splitlet_flags INTERFACE -O2 -g1 ${SPLITLET_OPTIMIZER_WARNINGS})
 elseif(SPLITLET_FLAVOUR STREQUAL "asan")
-  # Compiled in half as much time again, tests take less than half of the time that they take without.
-  target_compile_options(splitlet_flags INTERFACE -O1 -g1 -fno-omit-frame-pointer
+  # What the sanitizers add to the code, -Og removes where nothing can be found: it compiles as fast as -O0 and in two
+  # thirds of the time of -O1, and tests take half of the time that they take at -O0.
+  target_compile_options(splitlet_flags INTERFACE -Og -g1 -fno-omit-frame-pointer
     -fsanitize=address,undefined -fno-sanitize-recover=all ${SPLITLET_OPTIMIZER_WARNINGS})
   # Position-independent, a program begins with millions of relocations: descriptions of globals that are checked.
   target_link_options(splitlet_flags INTERFACE -fsanitize=address,undefined -no-pie)

@@ -16,25 +16,29 @@ class SanitizersDeathTest : public testing::Test {
 };
 
 #if defined(__SANITIZE_ADDRESS__)
-int ReadAfterFree() {
+volatile int seen = 0;  // what is stored here, the optimizer has to compute
+
+void ReadAfterFree() {
   auto owner = std::make_unique<int>(1);
-  const volatile int* const seen = owner.get();
+  const volatile int* const gone = owner.get();
   owner.reset();
-  return *seen;
+  seen = *gone;
 }
 
-int ReadAfterReturn() {
-  const auto make = [] {
-    volatile int local = 1;
-    return [&local] { return local; };
-  };
-  const auto read = make();
-  return read();
+// In the caller's frame, the local would only be out of its scope.
+[[gnu::noinline]] auto ReaderOfALocal() {
+  volatile int local = 1;
+  return [&local] { return local; };
 }
 
-int Overflow() {
+void ReadAfterReturn() {
+  const auto read = ReaderOfALocal();
+  seen = read();
+}
+
+void Overflow() {
   const volatile int most = INT_MAX;
-  return most + 1;
+  seen = most + 1;
 }
 
 TEST_F(SanitizersDeathTest, MemoryThatIsGoneIsNotRead) {
