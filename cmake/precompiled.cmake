@@ -21,6 +21,8 @@ function(splitlet_precompiled_target sort)
     splitlet_flags absl::statusor fmt::fmt prometheus-cpp::core proto_cri proto_k8s proto_splitlet)
   target_compile_options(precompiled_${sort} PRIVATE -pthread -fpch-preprocess)
   target_precompile_headers(precompiled_${sort} PRIVATE ${ARGN})
+  set_target_properties(precompiled_${sort} PROPERTIES
+    CXX_COMPILER_LAUNCHER "${CMAKE_SOURCE_DIR}/cmake/precompile.sh;${CMAKE_CXX_COMPILER_LAUNCHER}")
 endfunction()
 
 # splitlet_precompiled(TARGET SORT DEPENDENCY...); SORT is library or test.
