@@ -46,6 +46,8 @@ core::Event ToObject(const v1::EventRecord& record) {
   event.mutable_metadata()->set_name(NameOf(record));
   event.mutable_metadata()->set_namespace_(record.namespace_());
   SetTime(record.first_wall_ns(), *event.mutable_metadata()->mutable_creation_timestamp());
+  event.mutable_metadata()->mutable_annotations()->insert(record.annotations().begin(),
+                                                          record.annotations().end());
   auto& object = *event.mutable_involved_object();
   object.set_kind(record.kind());
   object.set_api_version("v1");

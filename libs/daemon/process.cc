@@ -55,6 +55,7 @@ void Fill(v1::EventRecord& record, const PodEvent& event) {
   record.set_uid(event.uid);
   if (const auto path = FieldPathOf(event); !path.empty()) record.set_field_path(path);
   record.set_count(1);
+  record.mutable_annotations()->insert(event.annotations.begin(), event.annotations.end());
 }
 
 /// "splitlet.v1.Pleg"; empty: none of ours.

@@ -101,6 +101,7 @@ struct PodEvent {
   bool about_node = false;            // then name and uid are the node's name
   bool init_container = false;        // `container` is one
   bool ephemeral_container = false;   // likewise
+  std::map<std::string, std::string> annotations;
 };
 
 class EventRecorder {

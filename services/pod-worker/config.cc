@@ -115,7 +115,9 @@ MachineSettings MachineOf(const daemon::Flags& flags, const config::KubeletConfi
   return {.sysctls = set_up && !checked,
           .checked_sysctls = checked,
           .chains = set_up && machine.iptables_chains.value_or(true),
-          .shared_root = set_up};
+          .shared_root = set_up,
+          .resolver_config = kubelet.resolver_config,
+          .cluster_domain = !kubelet.cluster_domain.empty()};
 }
 
 /// What keeps a node from starting. How much swap there is goes to `node`.

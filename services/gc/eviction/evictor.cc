@@ -186,6 +186,7 @@ void Evictor::OnPodsMeasured(std::vector<Candidate> pods, const StatusOr<Usages>
       std::chrono::duration<double>(deps_.clock.Now() - pass_.began).count());
   Evict(*worst, threshold_.signal,
         {.message = EvictionMessage(threshold_, signal, *worst),
+         .annotations = EvictionAnnotations(threshold_, *worst),
          .grace_seconds =
              GraceSeconds(*worst->pod, threshold_.hard(), config_.eviction_max_grace_seconds)});
 }

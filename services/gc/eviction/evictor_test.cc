@@ -13,6 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Pair;
 
 constexpr int64_t kMebi = 1 << 20;
 
@@ -120,6 +121,14 @@ class Eviction : public testing::Test {
     return static_cast<int>(std::ranges::count(node.events.reasons, reason));
   }
 
+  /// Of the last event of the reason.
+  std::map<std::string, std::string> AnnotationsOf(const std::string& reason) {
+    std::map<std::string, std::string> annotations;
+    for (const auto& event : node.events.all)
+      if (event.reason == reason) annotations = event.annotations;
+    return annotations;
+  }
+
   TestNode node;
   std::map<std::string, int> calls;
   std::function<void(std::string_view)> on_call;
@@ -152,6 +161,9 @@ TEST_F(Eviction, TheWorstPodEndsAndTheNextOneOnlyWhenItIsGone) {
   EXPECT_EQ(kill.grace_period_seconds(), 1);
   EXPECT_EQ(kill.incarnation(), 1);
   EXPECT_EQ(CountEvents("Evicted"), 1);
+  EXPECT_THAT(AnnotationsOf("Evicted"), ElementsAre(Pair("offending_containers", "app"),
+                                                    Pair("offending_containers_usage", "20Mi"),
+                                                    Pair("starved_resource", "memory")));
   EXPECT_GE(CountEvents("EvictionThresholdMet"), 1);
   EXPECT_TRUE(HasCondition("MemoryPressure"));
   EXPECT_THAT(Metrics(), HasSubstr("kubelet_evictions{eviction_signal=\"memory.available\"} 1"));
@@ -623,6 +635,7 @@ TEST(Victim, IsOnDiskAsItWasChosen) {
                       .incarnation = 7,
                       .signal = "memory.available",
                       .message = "The node was low on resource: memory. ",
+                      .annotations = {{"offending_containers", ""}, {"starved_resource", "memory"}},
                       .grace_seconds = 20,
                       .own_limit = true,
                       .chosen_at = {3, 5s}};
@@ -630,7 +643,8 @@ TEST(Victim, IsOnDiskAsItWasChosen) {
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(EncodeVictim(*read), EncodeVictim(victim));
   EXPECT_EQ(read->chosen_at, victim.chosen_at);
-  for (const char* broken : {"", "no line", "1 a b\n", "x a b c\n", "1x a b c\n"})
+  EXPECT_EQ(read->annotations, victim.annotations);
+  for (const char* broken : {"", "no line", "1 a b\n", "x a b c\n", "1x a b c\n", "1 a b c d\n"})
     EXPECT_FALSE(DecodeVictim(broken, 3).ok()) << broken;
 }
 

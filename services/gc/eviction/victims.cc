@@ -51,9 +51,10 @@ Status KillVictim(peers::KillClient& pod_worker, const Victim& victim, const Dea
 
 /// The request, and before it what pod-worker does not need.
 std::string EncodeVictim(const Victim& victim) {
-  return fmt::format("{} {} {} {}\n", victim.chosen_at.monotonic.count(), victim.signal,
-                     victim.name_space, victim.name) +
-         RequestOf(victim).SerializeAsString();
+  std::string words = fmt::format("{} {} {} {}", victim.chosen_at.monotonic.count(), victim.signal,
+                                  victim.name_space, victim.name);
+  for (const auto& [name, value] : victim.annotations) words += fmt::format(" {}={}", name, value);
+  return words + "\n" + RequestOf(victim).SerializeAsString();
 }
 
 StatusOr<Victim> DecodeVictim(const std::string& bytes, uint64_t boot) {
@@ -67,7 +68,7 @@ StatusOr<Victim> DecodeVictim(const std::string& bytes, uint64_t boot) {
     words.push_back(bytes.substr(at, space - at));
     at = space + 1;
   }
-  if (words.size() != 4) return DataLoss("it has {} words", words.size());
+  if (words.size() < 4) return DataLoss("it has {} words", words.size());
   Victim victim{.uid = request.uid(),
                 .name_space = words[2],
                 .name = words[3],
@@ -82,6 +83,11 @@ StatusOr<Victim> DecodeVictim(const std::string& bytes, uint64_t boot) {
       std::from_chars(words[0].data(), words[0].data() + words[0].size(), ns);
   if (error != std::errc() || *rest != '\0') return DataLoss("its time cannot be read");
   victim.chosen_at = {boot, Duration{ns}};
+  for (size_t i = 4; i < words.size(); ++i) {
+    const size_t equals = words[i].find('=');
+    if (equals == std::string::npos) return DataLoss("it has an annotation without a value");
+    victim.annotations[words[i].substr(0, equals)] = words[i].substr(equals + 1);
+  }
   return victim;
 }
 
@@ -182,7 +188,8 @@ void Victims::OnKilled(const std::string& uid, const Status& status) {
                        .message = victim.message,
                        .name_space = victim.name_space,
                        .name = victim.name,
-                       .uid = uid});
+                       .uid = uid,
+                       .annotations = victim.annotations});
   TellLate(victim);
   OnWorkers();
 }

@@ -22,6 +22,7 @@
 #include "libs/fs/fact_store.h"
 #include "libs/peers/pod_worker_client.h"
 #include "services/gc/eviction/active_pods.h"
+#include "services/gc/eviction/message.h"
 #include "services/gc/metrics.h"
 
 namespace splitlet::gc {
@@ -35,6 +36,7 @@ struct Victim {
   int64_t incarnation = 0;
   std::string signal;  // for the metric
   std::string message;
+  Annotations annotations;  // of the event
   int64_t grace_seconds = 1;
   bool own_limit = false;
   Clock::Time chosen_at;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "services/pod-worker/machine/swap.h"
+#include "services/pod-worker/runtime_config/dns.h"
 
 namespace splitlet::pod_worker {
 namespace {
@@ -43,6 +44,13 @@ void MachineSetup::Start() {
       const bool kept_off = KeepsTmpfsOffSwap(deps_.files, deps_.mounts, deps_.root_dir);
       deps_.loop.Post([this, alive, kept_off] {
         if (*alive) OnSwapTried(kept_off);
+      });
+    });
+  if (!settings_.resolver_config.empty())
+    deps_.strands.Run(kStrand, [this, alive = alive_] {
+      const std::string trouble = ResolverTrouble();
+      deps_.loop.Post([this, alive, trouble] {
+        if (*alive) OnResolverRead(trouble);
       });
     });
   if (chains_.empty()) return;
@@ -88,20 +96,34 @@ void MachineSetup::OnEnsured(Chains& chains, const Status& status) {
 void MachineSetup::OnSysctls(const Status& status) {
   if (status.ok()) return;
   deps_.log.Warn("settings of the kernel cannot be made", {KV("err", status)});
-  deps_.events.Record({.warning = true,
-                       .reason = "KernelSettingsFailed",
-                       .message = Message(status),
-                       .name = deps_.node_name,
-                       .uid = deps_.node_name,
-                       .about_node = true});
+  NodeWarning("KernelSettingsFailed", Message(status));
 }
 
 void MachineSetup::OnSwapTried(bool kept_off) {
   if (kept_off) return;
   deps_.log.Warn("volumes in memory may be swapped to a disk");
+  NodeWarning("PossibleMemoryBackedVolumesOnDisk", kMayBeSwapped);
+}
+
+std::string MachineSetup::ResolverTrouble() const {
+  const std::string& path = settings_.resolver_config;
+  const auto text = deps_.files.Read(path, kMaxResolverFile);
+  if (!text.ok()) return fmt::format("read {}: {}", path, Message(text.status()));
+  const auto file = ParseResolverFile(*text);
+  if (!file.ok()) return fmt::format("{}: {}", path, Message(file.status()));
+  return ResolverFileExcess(path, *file, settings_.cluster_domain);
+}
+
+void MachineSetup::OnResolverRead(const std::string& trouble) {
+  if (trouble.empty()) return;
+  deps_.log.Warn("pods do not get all that the resolver file is to give them", {{"err", trouble}});
+  NodeWarning("CheckLimitsForResolvConf", trouble);
+}
+
+void MachineSetup::NodeWarning(const char* reason, const std::string& message) {
   deps_.events.Record({.warning = true,
-                       .reason = "PossibleMemoryBackedVolumesOnDisk",
-                       .message = kMayBeSwapped,
+                       .reason = reason,
+                       .message = message,
                        .name = deps_.node_name,
                        .uid = deps_.node_name,
                        .about_node = true});

@@ -3,8 +3,8 @@
 /// Makes this machine what pods of a node rely on: settings of the kernel, chains of iptables.
 /// In:      Start; a look at the canary each minute.
 /// Owns:    nothing; the kernel has it.
-/// Out:     an event of the node when a setting cannot be made, or volumes in memory may come to a
-///          disk.
+/// Out:     an event of the node when a setting cannot be made, volumes in memory may come to a disk,
+///          or pods get less than the resolver file holds.
 /// Killed:  the next start does it again; what is there stays.
 /// Threads: the loop's; all that blocks on one strand.
 /// Errors:  logged when they change; the chains are tried again at the next minute.
@@ -28,8 +28,10 @@ struct MachineSettings {
   bool sysctls = false;          // are set
   bool checked_sysctls = false;  // are as they must be, or the process does not start
   bool chains = false;
-  bool swap_on = false;      // what is in memory may come to a disk
-  bool shared_root = false;  // of pods: what containers mount in volumes is seen by others
+  bool swap_on = false;              // what is in memory may come to a disk
+  bool shared_root = false;          // of pods: what containers mount in volumes is seen by others
+  std::string resolver_config = {};  // path; empty: no file
+  bool cluster_domain = false;       // pods search it too
 };
 
 class MachineSetup {
@@ -64,6 +66,10 @@ class MachineSetup {
   void OnEnsured(Chains& chains, const Status& status);
   void OnSysctls(const Status& status);
   void OnSwapTried(bool kept_off);
+  /// What is wrong with the resolver file, in a few words; empty: nothing.
+  std::string ResolverTrouble() const;
+  void OnResolverRead(const std::string& trouble);
+  void NodeWarning(const char* reason, const std::string& message);
 
   Deps deps_;
   const MachineSettings settings_;

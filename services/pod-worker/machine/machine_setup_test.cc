@@ -150,6 +150,37 @@ TEST_F(MachineSetupTest, WhatCannotBeSetIsToldOnce) {
   EXPECT_EQ(Lines("settings of the kernel cannot be made"), 1u);
 }
 
+TEST_F(MachineSetupTest, WhatPodsDoNotGetOfTheResolverFileIsTold) {
+  const struct {
+    const char *name, *file, *want;  // nullptr: no file; no event
+  } kCases[] = {
+      {"all is given", "nameserver 10.0.0.1\nsearch a b\n", nullptr},
+      {"too many domains",
+       "search a b c d e f g h i j k l m n o p q r s t u v w x y z 1 2 3 4 5 6 7\n",
+       "Resolv.conf file '/etc/resolv.conf' contains search line consisting of more than 29 "
+       "domains!"},
+      {"it is no such file", "nameserver\n", "/etc/resolv.conf: nameserver list is empty"},
+      {"it is not there", nullptr, "read /etc/resolv.conf: "},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    FakeSysctls machine{clock_};
+    daemon::FakeEventRecorder events;
+    if (c.file != nullptr) ASSERT_TRUE(machine.files.WriteAtomic("/etc/resolv.conf", c.file).ok());
+    MachineSetup setup({loop_, strands_, machine.files, machine.Writer(), mounts_,
+                        [this](const process::Program& program) { return tables_.Run(program); },
+                        events, Log(sink_), "node-a", "/kubelet"},
+                       {.resolver_config = "/etc/resolv.conf", .cluster_domain = true});
+    setup.Start();
+    loop_.RunUntilIdle();
+    ASSERT_EQ(events.events().size(), c.want == nullptr ? 0u : 1u);
+    if (c.want == nullptr) continue;
+    EXPECT_TRUE(events.events()[0].about_node && events.events()[0].warning);
+    EXPECT_EQ(events.events()[0].reason, "CheckLimitsForResolvConf");
+    EXPECT_THAT(events.events()[0].message, HasSubstr(c.want));
+  }
+}
+
 TEST_F(MachineSetupTest, ProtectedSettingsAreOnlyLookedAt) {
   const Status status = EnsureSysctls(sysctls_.files, sysctls_.Writer(), SysctlRule::kCheck);
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);

@@ -10,7 +10,7 @@ namespace splitlet::pod_worker {
 namespace {
 
 constexpr size_t kMaxServers = 3;
-constexpr size_t kMaxSearches = 32;
+constexpr size_t kMaxSearches = 32, kClusterSearches = 3;
 constexpr size_t kMaxSearchLine = 2048;
 constexpr size_t kMaxSearchPath = 253;
 
@@ -63,6 +63,8 @@ Dns PolicyDns(const kube::Pod& pod, const NodeInfo& node, const Dns& host, PodDn
   return host;
 }
 
+std::string SearchLine(const Dns& dns) { return fmt::format("{}", fmt::join(dns.searches, " ")); }
+
 void CutToLimits(PodDns& out) {
   Dns& dns = out.dns;
   if (dns.servers.size() > kMaxServers) {
@@ -77,14 +79,13 @@ void CutToLimits(PodDns& out) {
   if (dns.searches.size() > kMaxSearches) dns.searches.resize(kMaxSearches);
   std::erase_if(dns.searches,
                 [](const std::string& search) { return search.size() > kMaxSearchPath; });
-  while (fmt::format("{}", fmt::join(dns.searches, " ")).size() > kMaxSearchLine)
-    dns.searches.pop_back();
+  while (SearchLine(dns).size() > kMaxSearchLine) dns.searches.pop_back();
   if (dns.searches.size() == before) return;
   out.warnings.push_back(
       {"DNSConfigForming",
        fmt::format("Search Line limits were exceeded, some search paths have been omitted, the "
                    "applied search line is: {}",
-                   fmt::join(dns.searches, " "))});
+                   SearchLine(dns))});
 }
 
 }  // namespace
@@ -111,6 +112,25 @@ StatusOr<Dns> ParseResolverFile(const std::string& text) {
     }
   }
   return dns;
+}
+
+std::string ResolverFileExcess(const std::string& path, const Dns& file, bool cluster_domain) {
+  const size_t most = kMaxSearches - (cluster_domain ? kClusterSearches : 0);
+  if (file.searches.size() > most)
+    return fmt::format(
+        "Resolv.conf file '{}' contains search line consisting of more than {} domains!", path,
+        most);
+  for (const std::string& search : file.searches)
+    if (search.size() > kMaxSearchPath)
+      return fmt::format(
+          "Resolv.conf file \"{}\" contains a search path which length is more than allowed {} "
+          "chars!",
+          path, kMaxSearchPath);
+  if (SearchLine(file).size() > kMaxSearchLine)
+    return fmt::format(
+        "Resolv.conf file '{}' contains search line which length is more than allowed {} chars!",
+        path, kMaxSearchLine);
+  return "";
 }
 
 PodDns MakeDns(const kube::Pod& pod, const NodeInfo& node, const Dns& host) {

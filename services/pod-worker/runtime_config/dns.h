@@ -5,6 +5,7 @@
 /// Errors:  INVALID_ARGUMENT for a resolver file that cannot be understood.
 /// Source:  docs/behaviour/runtime-config.md, "DNS".
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,15 @@ struct Dns {
   bool operator==(const Dns&) const = default;
 };
 
+/// What is read of a resolver file, in bytes.
+inline constexpr uint64_t kMaxResolverFile = 10u << 20;
+
 /// A resolv.conf(5).
 StatusOr<Dns> ParseResolverFile(const std::string& text);
+
+/// What `file`, read from `path`, holds beyond what every pod gets of it, in a kubelet's words;
+/// empty: nothing. `cluster_domain`: pods have three searches of the cluster beside the file's.
+std::string ResolverFileExcess(const std::string& path, const Dns& file, bool cluster_domain);
 
 struct DnsWarning {
   std::string reason, message;

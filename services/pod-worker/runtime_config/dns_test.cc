@@ -70,5 +70,37 @@ TEST(Dns, ResolverFile) {
   EXPECT_FALSE(ParseResolverFile("nameserver\n").ok());
 }
 
+TEST(Dns, WhatAResolverFileHoldsBeyondWhatPodsGet) {
+  const auto searches = [](size_t count, size_t length) {
+    Dns dns;
+    for (size_t i = 0; i < count; ++i) dns.searches.push_back(std::string(length, 'a'));
+    return dns;
+  };
+  const struct {
+    const char* name;
+    Dns file;
+    bool cluster_domain;
+    const char* want;
+  } kCases[] = {
+      {"nothing", {}, true, ""},
+      {"as many as there may be", searches(32, 10), false, ""},
+      {"and beside those of the cluster", searches(29, 10), true, ""},
+      {"one more", searches(33, 10), false,
+       "Resolv.conf file '/r' contains search line consisting of more than 32 domains!"},
+      {"one more than beside those of the cluster", searches(30, 10), true,
+       "Resolv.conf file '/r' contains search line consisting of more than 29 domains!"},
+      {"a long one", searches(1, 254), false,
+       "Resolv.conf file \"/r\" contains a search path which length is more than allowed 253 "
+       "chars!"},
+      {"as long as they may be together", searches(9, 226), false, ""},
+      {"longer", searches(9, 227), false,
+       "Resolv.conf file '/r' contains search line which length is more than allowed 2048 chars!"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(ResolverFileExcess("/r", c.file, c.cluster_domain), c.want);
+  }
+}
+
 }  // namespace
 }  // namespace splitlet::pod_worker

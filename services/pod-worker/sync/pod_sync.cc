@@ -29,7 +29,6 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-constexpr uint64_t kMaxResolverFile = 10u << 20;
 constexpr Duration kQuiet = 500ms;
 
 /// By SIGKILL or SIGTERM, and not for memory.

@@ -93,6 +93,8 @@ core::Event EventOf(const v1::EventRecord& record, const std::string& node_name,
   if (!is_node && !record.namespace_().empty()) object.set_namespace_(record.namespace_());
   if (!pod_version.empty()) object.set_resource_version(pod_version);
   if (!record.field_path().empty()) object.set_field_path(record.field_path());
+  event.mutable_metadata()->mutable_annotations()->insert(record.annotations().begin(),
+                                                          record.annotations().end());
   event.set_type(record.type());
   event.set_reason(record.reason());
   event.set_message(record.message());

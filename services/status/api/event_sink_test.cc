@@ -70,12 +70,14 @@ class EventSinkTest : public ::testing::Test {
 TEST_F(EventSinkTest, AnEventOfAContainerIsAKubelets) {
   auto event = Make("Started", "Container started");
   event.set_field_path("spec.containers{a}");
+  (*event.mutable_annotations())["starved_resource"] = "memory";
   Record(event);
   loop.RunUntilIdle();
   const auto events = AtServer();
   ASSERT_EQ(events.size(), 1U);
   const auto& sent = events[0];
   EXPECT_EQ(sent.metadata().name(), fmt::format("web.{:x}", ToNanos(clock.WallNow())));
+  EXPECT_EQ(sent.metadata().annotations().at("starved_resource"), "memory");
   EXPECT_EQ(sent.involved_object().kind(), "Pod");
   EXPECT_EQ(sent.involved_object().api_version(), "v1");
   EXPECT_EQ(sent.involved_object().namespace_(), "default");

@@ -36,6 +36,7 @@ void Bound(Map& map, size_t limit) {
 /// As much as the API takes of an event; peers are asked for no more.
 void BoundTexts(v1::EventRecord& event) {
   constexpr size_t kMaxName = 253, kMaxWord = 128, kMaxMessage = 1024;
+  constexpr int kMaxAnnotations = 16;
   event.set_type(ToText(event.type(), kMaxWord));
   event.set_reason(ToText(event.reason(), kMaxWord));
   event.set_component(ToText(event.component(), kMaxWord));
@@ -45,6 +46,12 @@ void BoundTexts(v1::EventRecord& event) {
   event.set_uid(ToText(event.uid(), kMaxName));
   event.set_field_path(ToText(event.field_path(), kMaxMessage));
   event.set_message(ToText(event.message(), kMaxMessage));
+  if (event.annotations_size() > kMaxAnnotations) event.clear_annotations();
+  std::map<std::string, std::string> annotations;
+  for (const auto& [name, value] : event.annotations())
+    annotations[ToText(name, kMaxName)] = ToText(value, kMaxMessage);
+  event.mutable_annotations()->clear();
+  event.mutable_annotations()->insert(annotations.begin(), annotations.end());
 }
 
 }  // namespace

@@ -191,6 +191,7 @@ TEST(EventStore, WhatAPeerSaysIsTextAndBounded) {
   EventStore store(clock);
   auto event = Event("Failed\xFF", "exec \"\xFE\": " + std::string(100'000, 'x'), "u1");
   event.set_name(std::string(100'000, 'n'));
+  (*event.mutable_annotations())["starved_resource"] = "\xFE" + std::string(100'000, 'a');
   ASSERT_EQ(store.Record(event), EventStore::Result::kNew);
   const auto kept = store.List("u1");
   ASSERT_EQ(kept.size(), 1U);
@@ -198,6 +199,11 @@ TEST(EventStore, WhatAPeerSaysIsTextAndBounded) {
   EXPECT_TRUE(kept[0].message().starts_with("exec \"\uFFFD\": x"));
   EXPECT_EQ(kept[0].message().size(), 1024U);
   EXPECT_EQ(kept[0].name().size(), 253U);
+  EXPECT_EQ(kept[0].annotations().at("starved_resource").size(), 1024U);
+  for (int i = 0; i < 17; ++i) (*event.mutable_annotations())[std::to_string(i)] = "many";
+  event.set_reason("Other");
+  store.Record(event);
+  EXPECT_EQ(store.List("u1").back().annotations_size(), 0);
   v1::EventRecord parsed;
   EXPECT_TRUE(parsed.ParseFromString(kept[0].SerializeAsString()));
 }
