@@ -1,4 +1,5 @@
 #include <fmt/ranges.h>
+#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -361,6 +362,25 @@ TEST_F(Running, AVolumeOfAnotherKindIsNamedAndNothingStarts) {
   EXPECT_EQ(events.Text("FailedMount"),
             "Unable to attach or mount volumes: volume type \"nfs\" is not supported");
   EXPECT_NE(Record()->sync_error().find("not supported"), std::string::npos);
+}
+
+TEST_F(Running, EachVolumeThatCannotBeMadeIsTold) {
+  auto pod = TestPod{}.Make();
+  for (const char* name : {"v", "w"}) {
+    auto& volume = *pod.mutable_spec()->add_volumes();
+    volume.set_name(name);
+    volume.mutable_volume_source()->mutable_host_path()->set_path(std::string("/absent/") + name);
+    volume.mutable_volume_source()->mutable_host_path()->set_type("Directory");
+    MountAt(*pod.mutable_spec()->mutable_containers(0), name);
+  }
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(Show(), "");
+  std::vector<std::string> told;
+  for (const auto& event : events.events)
+    if (event.reason == "FailedMount") told.push_back(event.message);
+  EXPECT_THAT(told, testing::ElementsAre(testing::HasSubstr("for volume \"v\""),
+                                         testing::HasSubstr("for volume \"w\"")));
+  EXPECT_THAT(Record()->sync_error(), testing::HasSubstr("volume \"v\""));
 }
 
 TEST_F(Running, OneContainerThatCannotBeMadeDoesNotHoldBackTheOther) {

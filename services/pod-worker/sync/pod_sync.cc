@@ -371,11 +371,8 @@ class Pass {
     const VolumeInput input{pod_, input_.objects.get()};
     for (auto& text : VolumesOfOtherGroups(input, {deps_.files, fs::GroupOf, place->path}))
       events_.Warning("AlreadyMountedVolume", std::move(text));
-    auto paths = deps_.volumes.SetUp(input, *place);
-    if (!paths.ok()) {
-      events_.Warning("FailedMount", Message(paths.status()));
-      return paths.status();
-    }
+    auto paths = deps_.volumes.SetUp(input, *place, TellOfMount());
+    if (!paths.ok()) return paths.status();
     volumes_ = std::move(paths).value();
     pod_dir_ = place->path;
     return OkStatus();
@@ -388,9 +385,15 @@ class Pass {
     const auto place = node::FindPodPlace(deps_.files, deps_.node.pod_roots, pod_.metadata().uid());
     if (!place.ok()) return;
     const VolumeInput input{pod_, input_.objects.get()};
-    const Status fresh = place->ours ? deps_.volumes.Refresh(input, *place)
-                                     : deps_.volumes.SetUp(input, *place).status();
-    if (!fresh.ok()) events_.Warning("FailedMount", Message(fresh));
+    // Containers go on, whatever is told.
+    if (place->ours)
+      (void)deps_.volumes.Refresh(input, *place, TellOfMount());
+    else
+      (void)deps_.volumes.SetUp(input, *place, TellOfMount());
+  }
+
+  VolumeManager::OnFailed TellOfMount() {
+    return [this](const Status& why) { events_.Warning("FailedMount", Message(why)); };
   }
 
   /// `make`: for a sandbox that is to be made.

@@ -54,11 +54,9 @@ std::string FolderOf(const VolumePlugin& plugin, const std::string& pod_dir) {
   return fmt::format("{}/volumes/{}", pod_dir, plugin.folder());
 }
 
-VolumePlugin* OfFolder(const std::vector<std::unique_ptr<VolumePlugin>>& plugins,
-                       std::string_view folder) {
-  for (const auto& plugin : plugins)
-    if (plugin->folder() == folder) return plugin.get();
-  return nullptr;
+/// An image is mounted by the runtime.
+bool IsMadeHere(const kube::Volume& volume, const std::set<std::string>& mounted) {
+  return mounted.contains(volume.name()) && !volume.volume_source().has_image();
 }
 
 std::vector<prometheus::Labels> ByPlugin(const std::vector<std::string>& plugins,
@@ -96,6 +94,7 @@ VolumeManager::VolumeManager(Deps deps)
   plugins_.push_back(std::make_unique<NfsVolume>(NfsVolume::Deps{deps_.files, deps_.run}));
   plugins_.push_back(std::make_unique<LocalVolume>(
       LocalVolume::Deps{deps_.files, deps_.mounts, dirs_, deps_.run, fs::GroupOf}));
+  local_ = plugins_.back().get();
   for (const auto& kind : ObjectVolume::Kinds())
     plugins_.push_back(std::make_unique<ObjectVolume>(
         kind, ObjectVolume::Deps{deps_.files, dirs_, deps_.clock, deps_.node}));
@@ -154,25 +153,42 @@ StatusOr<VolumeManager::Resolved> VolumeManager::Resolve(const kube::Volume& vol
   return resolved;
 }
 
+VolumePlugin* VolumeManager::PluginOf(const Resolved& resolved) const {
+  return resolved.local ? local_ : Find(resolved.volume);
+}
+
 StatusOr<std::string> VolumeManager::PathOf(const kube::Volume& volume, const VolumePlugin& plugin,
                                             const std::string& pod_dir) const {
   if (plugin.folder().empty()) return plugin.HostPath(volume.volume_source());
   return fmt::format("{}/{}", FolderOf(plugin, pod_dir), volume.name());
 }
 
-StatusOr<VolumePaths> VolumeManager::SetUp(const VolumeInput& in, const node::PodPlace& place) {
+Status VolumeManager::MakePlace(const VolumeInput& in, const node::PodPlace& place) {
+  if (!place.ours)
+    RETURN_IF_ERROR(MarkPod(in.pod.metadata().uid(), {place.path, kube::SourceOf(in.pod)}),
+                    "error making pod data directories");
+  RETURN_IF_ERROR(deps_.files.MakeDirs(place.path, kPodDirMode),
+                  "error making pod data directories");
+  return OkStatus();
+}
+
+StatusOr<VolumePaths> VolumeManager::SetUp(const VolumeInput& in, const node::PodPlace& place,
+                                           const OnFailed& failed) {
   const std::set<std::string> mounted = MountedNames(in.pod), devices = DeviceNames(in.pod);
   VolumePaths paths;
   std::list<Resolved> made_of;
   std::vector<Wanted> wanted;
   Status first;
-  const auto fail = [&first](const Status& why) { first.Update(why); };
+  const auto fail = [&](const Status& why) {
+    first.Update(why);
+    failed(why);
+  };
   for (const auto& volume : in.pod.spec().volumes()) {
     if (devices.contains(volume.name()))
       fail(InvalidArgument(
           "Unable to attach or mount volumes: volume \"{}\": block volumes are not supported",
           volume.name()));
-    if (!mounted.contains(volume.name()) || volume.volume_source().has_image()) continue;
+    if (!IsMadeHere(volume, mounted)) continue;
     auto resolved = Resolve(volume, in);
     if (!resolved.ok()) {
       fail(resolved.status());
@@ -180,8 +196,7 @@ StatusOr<VolumePaths> VolumeManager::SetUp(const VolumeInput& in, const node::Po
     }
     const Resolved& found = made_of.emplace_back(*std::move(resolved));
     const kube::Volume& real = found.volume;
-    VolumePlugin* const plugin =
-        found.local ? OfFolder(plugins_, LocalVolume::kFolder) : Find(real);
+    VolumePlugin* const plugin = PluginOf(found);
     if (plugin == nullptr) {
       fail(InvalidArgument("Unable to attach or mount volumes: volume type \"{}\" is not supported",
                            KindOf(real)));
@@ -200,12 +215,10 @@ StatusOr<VolumePaths> VolumeManager::SetUp(const VolumeInput& in, const node::Po
   for (const auto& each : wanted) wanted_plugins.push_back(each.plugin->name());
   wanted_.Set(uid, AsWanted(wanted_plugins));
   FAIL_POINT("pod-worker.ensure-volumes.before");
-  if (!place.ours) {
-    const Status marked = MarkPod(uid, {place.path, kube::SourceOf(in.pod)});
-    if (!marked.ok()) return marked;
+  if (const Status ready = MakePlace(in, place); !ready.ok()) {
+    failed(ready);
+    return ready;
   }
-  RETURN_IF_ERROR(deps_.files.MakeDirs(place.path, kPodDirMode),
-                  "error making pod data directories");
   for (const auto& [volume, path, plugin, options] : wanted) {
     const VolumeInput for_start{in.pod, in.objects, true, options};
     Status made = plugin->folder().empty()
@@ -229,18 +242,17 @@ void VolumeManager::CountFound(const VolumeInput& in) {
   std::vector<std::string> plugins;
   const std::set<std::string> mounted = MountedNames(in.pod);
   for (const auto& volume : in.pod.spec().volumes()) {
-    if (!mounted.contains(volume.name()) || volume.volume_source().has_image()) continue;
+    if (!IsMadeHere(volume, mounted)) continue;
     const auto found = Resolve(volume, in);
     if (!found.ok()) continue;
-    const VolumePlugin* const plugin =
-        found->local ? OfFolder(plugins_, LocalVolume::kFolder) : Find(found->volume);
-    if (plugin != nullptr) plugins.push_back(plugin->name());
+    if (const VolumePlugin* const plugin = PluginOf(*found)) plugins.push_back(plugin->name());
   }
   wanted_.Set(uid, AsWanted(plugins));
   made_.Set(uid, AsMade(plugins));
 }
 
-Status VolumeManager::Refresh(const VolumeInput& in, const node::PodPlace& place) {
+Status VolumeManager::Refresh(const VolumeInput& in, const node::PodPlace& place,
+                              const OnFailed& failed) {
   CountFound(in);
   Status first;
   std::set<std::string> mounted;
@@ -251,15 +263,17 @@ Status VolumeManager::Refresh(const VolumeInput& in, const node::PodPlace& place
     if (!mounted.contains(volume.name())) continue;
     const auto path = PathOf(volume, *plugin, place.path);
     const Status made = path.ok() ? Make(*plugin, volume, in, *path) : path.status();
-    if (!made.ok()) first.Update(SetUpFailed(volume, made));
+    if (made.ok()) continue;
+    first.Update(SetUpFailed(volume, made));
+    failed(SetUpFailed(volume, made));
   }
   return first;
 }
 
 Status VolumeManager::MarkPod(const std::string& uid, const node::PodMark& mark) {
   FAIL_POINT("pod-worker.mark-pod.before");
-  RETURN_IF_ERROR(node::MarkPodPlace(deps_.files, deps_.node.pod_roots, uid, mark),
-                  "error making pod data directories");
+  const Status marked = node::MarkPodPlace(deps_.files, deps_.node.pod_roots, uid, mark);
+  if (!marked.ok()) return marked;
   FAIL_POINT("pod-worker.mark-pod.after");
   return OkStatus();
 }

@@ -9,6 +9,7 @@
 /// Errors:  the text that the event FailedMount shows.
 /// Source:  docs/behaviour/volumes.md; docs/safety.md, rule 25.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -46,13 +47,17 @@ class VolumeManager {
     Metrics& metrics;
     process::ProgramRunner run = nullptr;  // null: what a program mounts is not supported
   };
+  /// Hears of each failure of a call that goes on with other volumes; the call returns the first.
+  using OnFailed = std::function<void(const Status&)>;
   explicit VolumeManager(Deps deps);
 
   /// All that a container mounts; a volume that none does is not made, and an image the runtime
   /// mounts. Makes the pod's directory too, and marks it before. `place`: of the pod.
-  StatusOr<VolumePaths> SetUp(const VolumeInput& in, const node::PodPlace& place);
+  StatusOr<VolumePaths> SetUp(const VolumeInput& in, const node::PodPlace& place,
+                              const OnFailed& failed = Untold);
   /// Those that show objects, which may have changed since.
-  Status Refresh(const VolumeInput& in, const node::PodPlace& place);
+  Status Refresh(const VolumeInput& in, const node::PodPlace& place,
+                 const OnFailed& failed = Untold);
   /// What a container mounts of volumes that are set up, instead of them whole.
   StatusOr<std::map<int, std::string>> BindSubPaths(const SubPaths::Request& request) {
     return sub_paths_.Bind(request);
@@ -63,10 +68,12 @@ class VolumeManager {
   Status TearDown(const std::string& uid, const std::string& source);
 
  private:
+  static void Untold(const Status&) {}
   VolumePlugin* Find(const kube::Volume& volume) const;
   struct Resolved;
   /// What is behind a claim; any other volume as it is.
   StatusOr<Resolved> Resolve(const kube::Volume& volume, const VolumeInput& in) const;
+  VolumePlugin* PluginOf(const Resolved& resolved) const;
   StatusOr<std::string> PathOf(const kube::Volume& volume, const VolumePlugin& plugin,
                                const std::string& pod_dir) const;
   Status Make(VolumePlugin& plugin, const kube::Volume& volume, const VolumeInput& in,
@@ -74,6 +81,8 @@ class VolumeManager {
   Status TakeDown(VolumePlugin& plugin, const std::string& path) const;
   /// A pod that ran before this process counts from its next sync on.
   void CountFound(const VolumeInput& in);
+  /// The pod's directory, marked before.
+  Status MakePlace(const VolumeInput& in, const node::PodPlace& place);
   Status MarkPod(const std::string& uid, const node::PodMark& mark);
 
   const Deps deps_;
@@ -81,6 +90,7 @@ class VolumeManager {
   VolumeDirs dirs_;
   SubPaths sub_paths_;
   std::vector<std::unique_ptr<VolumePlugin>> plugins_;
+  VolumePlugin* local_ = nullptr;  // one of them
 };
 
 }  // namespace splitlet::pod_worker
