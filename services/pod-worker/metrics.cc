@@ -72,6 +72,10 @@ Metrics::Metrics(prometheus::Registry& registry)
                   .Name("splitlet_pod_workers")
                   .Help("Workers by state.")
                   .Register(registry)),
+      working_pods(prometheus::BuildGauge()
+                       .Name("kubelet_working_pods")
+                       .Help("Pods that have a worker, by what it does and who wants them.")
+                       .Register(registry)),
       total_volumes(prometheus::BuildGauge()
                         .Name("volume_manager_total_volumes")
                         .Help("Volumes of pods, wanted and made.")

@@ -39,6 +39,7 @@ struct Metrics {
   prometheus::Family<prometheus::Histogram>& probe_duration;     // {probe_type, container, pod,
                                                                  // namespace}
   prometheus::Family<prometheus::Gauge>& workers;                // {state}
+  prometheus::Family<prometheus::Gauge>& working_pods;           // {lifecycle, config, static}
   prometheus::Family<prometheus::Gauge>& total_volumes;          // {plugin_name, state}
   prometheus::Family<prometheus::Histogram>& storage_operation;  // {volume_plugin, operation_name,
                                                                  // status, migrated}

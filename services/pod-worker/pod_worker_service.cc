@@ -1,6 +1,7 @@
 #include "services/pod-worker/pod_worker_service.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "libs/base/fail_point.h"
@@ -437,6 +438,34 @@ void PodWorkerService::CountStates() {
   static constexpr const char* kNames[] = {"syncing", "terminating", "terminated", "finished"};
   for (const auto& [uid, worker] : workers_) ++by_state[kNames[static_cast<int>(worker->state)]];
   for (const auto& [state, count] : by_state) metrics_.workers.Add({{"state", state}}).Set(count);
+  CountWorkingPods();
+}
+
+/// As a kubelet counts them: one that nobody wants any more is an orphan, and of one that was only
+/// found in the runtime nobody knows what it was.
+void PodWorkerService::CountWorkingPods() {
+  static constexpr const char* kLifecycles[] = {"sync", "terminating", "terminated", "terminated"};
+  std::map<std::tuple<std::string, std::string, std::string>, int> counts;
+  for (const char* lifecycle : kLifecycles) {
+    for (const char* config : {"desired", "orphan"})
+      for (const char* is_static : {"", "true"}) counts[{lifecycle, config, is_static}] = 0;
+    counts[{lifecycle, "runtime_only", "unknown"}] = 0;
+  }
+  for (const auto& [uid, worker] : workers_) {
+    const char* lifecycle = kLifecycles[static_cast<int>(worker->state)];
+    if (worker->orphan) {
+      ++counts[{lifecycle, "runtime_only", "unknown"}];
+      continue;
+    }
+    const char* config = deps_.desired.Contains(bus::KeyOf(uid)) ? "desired" : "orphan";
+    ++counts[{lifecycle, config, kube::IsStaticSource(worker->source) ? "true" : ""}];
+  }
+  for (const auto& [labels, count] : counts)
+    metrics_.working_pods
+        .Add({{"lifecycle", std::get<0>(labels)},
+              {"config", std::get<1>(labels)},
+              {"static", std::get<2>(labels)}})
+        .Set(count);
 }
 
 void PodWorkerService::Collect() {

@@ -364,6 +364,32 @@ TEST_F(Running, AVolumeOfAnotherKindIsNamedAndNothingStarts) {
   EXPECT_NE(Record()->sync_error().find("not supported"), std::string::npos);
 }
 
+TEST_F(Running, WorkersAreCountedByWhoWantsTheirPods) {
+  const auto counts = [&] {
+    std::map<std::string, double> all;
+    for (const auto& family : process->registry.Collect())
+      if (family.name == "kubelet_working_pods")
+        for (const auto& metric : family.metric) {
+          std::map<std::string, std::string> labels;
+          for (const auto& label : metric.label) labels[label.name] = label.value;
+          all[labels["lifecycle"] + " " + labels["config"] + " " + labels["static"]] =
+              metric.gauge.value;
+        }
+    return all;
+  };
+  auto pod = TestPod{}.Make();
+  pod.mutable_spec()->set_termination_grace_period_seconds(300);
+  runtime.SetBehaviour("uid-web", "app", {{.term_after = std::nullopt}});
+  ASSERT_TRUE(RunPod(pod).ok());
+  RunFor(61s);
+  EXPECT_EQ(counts().size(), 15u) << "each combination that can be";
+  EXPECT_EQ(counts()["sync desired true"], 1);
+  Remove(pod);
+  RunFor(61s);
+  EXPECT_EQ(counts()["sync desired true"], 0);
+  EXPECT_EQ(counts()["terminating orphan true"], 1);
+}
+
 TEST_F(Running, EachVolumeThatCannotBeMadeIsTold) {
   auto pod = TestPod{}.Make();
   for (const char* name : {"v", "w"}) {
@@ -695,7 +721,7 @@ TEST_F(Running, MetricsAreThoseOnTheList) {
           "kubelet_pod_worker_duration_seconds", "kubelet_pod_worker_start_duration_seconds",
           "kubelet_run_podsandbox_duration_seconds", "kubelet_sleep_action_terminated_early_total",
           "kubelet_started_containers_total", "kubelet_started_pods_errors_total",
-          "kubelet_started_pods_total", "splitlet_pod_workers"}));
+          "kubelet_started_pods_total", "kubelet_working_pods", "splitlet_pod_workers"}));
 }
 
 TEST_F(Running, ManyPodsSideBySide) {
