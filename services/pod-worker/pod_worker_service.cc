@@ -1,13 +1,13 @@
 #include "services/pod-worker/pod_worker_service.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "libs/base/fail_point.h"
 #include "libs/base/trace.h"
 #include "libs/bus/bus.h"
 #include "services/pod-worker/images/pulls_text.h"
+#include "services/pod-worker/worker/worker_counts.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
@@ -335,7 +335,7 @@ daemon::Health PodWorkerService::GetHealth() const {
 
 void PodWorkerService::OnRead(DiskRecords::All& records) {
   holds_.OnRead(records.holds);
-  CountStates();
+  CountWorkers(workers_, deps_.desired, metrics_);
   for (const auto& [uid, worker] : workers_)
     if (!worker->orphan && !ReplacesContainers(*worker)) store_.PutWorkers(*worker);
   unreadable_.OnRead(std::move(records.unknown));
@@ -432,46 +432,10 @@ bool PodWorkerService::IsGone(const Worker& worker) const {
          deps_.desired.LiveAndComplete(worker.source);
 }
 
-void PodWorkerService::CountStates() {
-  std::map<std::string, int> by_state{
-      {"syncing", 0}, {"terminating", 0}, {"terminated", 0}, {"finished", 0}};
-  static constexpr const char* kNames[] = {"syncing", "terminating", "terminated", "finished"};
-  for (const auto& [uid, worker] : workers_) ++by_state[kNames[static_cast<int>(worker->state)]];
-  for (const auto& [state, count] : by_state) metrics_.workers.Add({{"state", state}}).Set(count);
-  CountWorkingPods();
-}
-
-/// As a kubelet counts them: one that nobody wants any more is an orphan, and of one that was only
-/// found in the runtime nobody knows what it was.
-void PodWorkerService::CountWorkingPods() {
-  static constexpr const char* kLifecycles[] = {"sync", "terminating", "terminated", "terminated"};
-  std::map<std::tuple<std::string, std::string, std::string>, int> counts;
-  for (const char* lifecycle : kLifecycles) {
-    for (const char* config : {"desired", "orphan"})
-      for (const char* is_static : {"", "true"}) counts[{lifecycle, config, is_static}] = 0;
-    counts[{lifecycle, "runtime_only", "unknown"}] = 0;
-  }
-  for (const auto& [uid, worker] : workers_) {
-    const char* lifecycle = kLifecycles[static_cast<int>(worker->state)];
-    if (worker->orphan) {
-      ++counts[{lifecycle, "runtime_only", "unknown"}];
-      continue;
-    }
-    const char* config = deps_.desired.Contains(bus::KeyOf(uid)) ? "desired" : "orphan";
-    ++counts[{lifecycle, config, kube::IsStaticSource(worker->source) ? "true" : ""}];
-  }
-  for (const auto& [labels, count] : counts)
-    metrics_.working_pods
-        .Add({{"lifecycle", std::get<0>(labels)},
-              {"config", std::get<1>(labels)},
-              {"static", std::get<2>(labels)}})
-        .Set(count);
-}
-
 void PodWorkerService::Collect() {
   const Clock::Time now = deps_.clock.Now();
   std::vector<std::string> old;
-  CountStates();
+  CountWorkers(workers_, deps_.desired, metrics_);
   found_.Collect();
   if (recovery_.is_read() && !stopping_) unreadable_.Collect();
   if (recovery_.is_listed() && !stopping_) keeper_.OnTick();

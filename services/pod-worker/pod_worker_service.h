@@ -158,8 +158,6 @@ class PodWorkerService {
   // Memory.
   Worker* Find(const std::string& uid) const { return workers_.Find(uid); }
   Worker& Add(std::unique_ptr<Worker> worker);
-  void CountStates();
-  void CountWorkingPods();
   void Collect();
   /// `traceparent`: of the change that took the pod away, where that is known.
   void ForgetIfGone(const Worker& worker, const std::string& traceparent = {});
