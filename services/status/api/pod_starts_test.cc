@@ -30,7 +30,7 @@ class PodStartsTest : public ApiTest {
   }
   void Want(const kube::Pod& pod, const std::string& source = "api") {
     PutDesired(pod, source, v1::DesiredRecord::WANTED);
-    all.RunUntilIdle();
+    all.Advance(Duration{0});
     starts->OnDesired(pod.metadata().uid());
   }
   void Event(const std::string& uid, const std::string& reason, const std::string& message = "") {
@@ -116,7 +116,7 @@ TEST_F(PodStartsTest, WhatIsMeasured) {
     kube::Pod pod = MakePod("u");
     c.edit(pod);
     PutDesired(pod, c.source, v1::DesiredRecord::WANTED);
-    all.RunUntilIdle();
+    all.Advance(Duration{0});
     one.OnDesired("u");
     all.Advance(2s);
     one.OnStored("u", MakeStatus("Pending"));
