@@ -366,16 +366,16 @@ TEST_F(Running, AVolumeOfAnotherKindIsNamedAndNothingStarts) {
 
 TEST_F(Running, WorkersAreCountedByWhoWantsTheirPods) {
   const auto counts = [&] {
-    std::map<std::string, double> all;
+    std::map<std::string, double> found;
     for (const auto& family : process->registry.Collect())
       if (family.name == "kubelet_working_pods")
         for (const auto& metric : family.metric) {
           std::map<std::string, std::string> labels;
           for (const auto& label : metric.label) labels[label.name] = label.value;
-          all[labels["lifecycle"] + " " + labels["config"] + " " + labels["static"]] =
+          found[labels["lifecycle"] + " " + labels["config"] + " " + labels["static"]] =
               metric.gauge.value;
         }
-    return all;
+    return found;
   };
   auto pod = TestPod{}.Make();
   pod.mutable_spec()->set_termination_grace_period_seconds(300);
