@@ -3,7 +3,8 @@
 /// How long pods of the API server took to start, without what nobody here can make shorter.
 /// In:      pods as `desired` has them, statuses that the server has taken, events of pulls.
 /// Owns:    of each pod that has not started yet: when it was made, its pulls.
-/// Out:     kubelet_pod_start_sli_duration_seconds and the metrics beside it; a log line for each pod.
+/// Out:     kubelet_pod_start_sli_duration_seconds and the metrics beside it; a log line of each
+///          pod.
 /// Killed:  a pod that was shown as started before is not measured, one that was not is.
 /// Threads: the loop's.
 /// Errors:  none. Pulls are known by their events, which are best effort: one that was lost counts
