@@ -190,6 +190,7 @@ TEST_F(Place, AServerOfAVolumeThatHangsHoldsUpItsPodAlone) {
 }
 
 TEST_F(Place, EachVolumeThatCannotBeMadeIsTold) {
+  Start();
   auto pod = TestPod{}.Make();
   for (const char* name : {"v", "w"}) {
     auto& volume = *pod.mutable_spec()->add_volumes();
