@@ -167,6 +167,8 @@ TEST_F(Eviction, TheWorstPodEndsAndTheNextOneOnlyWhenItIsGone) {
   EXPECT_GE(CountEvents("EvictionThresholdMet"), 1);
   EXPECT_TRUE(HasCondition("MemoryPressure"));
   EXPECT_THAT(Metrics(), HasSubstr("kubelet_evictions{eviction_signal=\"memory.available\"} 1"));
+  EXPECT_THAT(Metrics(), HasSubstr("kubelet_eviction_stats_age_seconds_count{eviction_signal="
+                                   "\"memory.available\"} 1"));
   node.all.Advance(19s);
   EXPECT_THAT(Killed(), ElementsAre("more")) << "it is still ending";
   PutWorker("more", v1::FINISHED, true);
