@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 
 #include "libs/base/processes.h"
@@ -182,14 +183,14 @@ TEST_F(Launcher, EndsProcessesAndNeverPods) {
 
 // KillMode=control-group: systemd ends the processes beside it, each with one TERM.
 TEST_F(Launcher, EndsWellWhenAllOfItsCgroupIsEnded) {
-  std::string id;
+  std::optional<cri::ContainerId> id;
   for (const bool launcher_first : {true, false}) {
     SCOPED_TRACE(launcher_first ? "it hears of it first" : "it hears of it last");
     notify_.Forget();
     Start();
     ASSERT_TRUE(WaitFor(kSoon, [&] { return notify_.Hears("READY=1"); }));
     ASSERT_TRUE(WaitFor(kSoon, [&] { return view_->RunningOf("web").size() == 1; }));
-    if (id.empty()) id = view_->RunningOf("web").at(0).id;
+    if (!id) id = view_->RunningOf("web").at(0).id;
     auto cgroup = CgroupOfUnit();
     ASSERT_GE(cgroup.size(), ProcessNames().size() + 2);  // and the bus, and the launcher
     if (!launcher_first) std::ranges::reverse(cgroup);
@@ -202,7 +203,7 @@ TEST_F(Launcher, EndsWellWhenAllOfItsCgroupIsEnded) {
     for (const pid_t pid : cgroup)
       EXPECT_TRUE(WaitFor(kSoon, [pid] { return kill(pid, 0) != 0; })) << pid;
     ASSERT_EQ(view_->RunningOf("web").size(), 1u);
-    EXPECT_EQ(view_->RunningOf("web").at(0).id, id);
+    EXPECT_EQ(view_->RunningOf("web").at(0).id, *id);
   }
 }
 
