@@ -1,5 +1,6 @@
 // splitlet-kubelet as a kubelet's unit would run it, on fake-cri.
 
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -7,10 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 
 #include "libs/base/processes.h"
@@ -45,6 +48,7 @@ class NotifySocket {
       heard_ += std::string(text.data(), static_cast<size_t>(got)) + "\n";
     return heard_.find(wanted + "\n") != std::string::npos;
   }
+  void Forget() { heard_.clear(); }
 
  private:
   const int fd_;
@@ -87,20 +91,50 @@ class Launcher : public ::testing::Test {
          .env = {{"NOTIFY_SOCKET", dir_ / "notify"}},
          .output = dir_ / "out"});
   }
+  static std::vector<pid_t> StartedBy(pid_t parent) {
+    std::vector<pid_t> children;
+    std::error_code gone;
+    const std::string tasks = fmt::format("/proc/{}/task", parent);
+    for (const auto& task : std::filesystem::directory_iterator(tasks, gone)) {
+      std::istringstream pids(ReadFile(task.path() / "children"));
+      for (pid_t pid = 0; pids >> pid;) children.push_back(pid);
+    }
+    return children;
+  }
+  /// What the cgroup of its unit would hold: it, then all that it started, and what those started.
+  std::vector<pid_t> CgroupOfUnit() const {
+    std::vector<pid_t> all = {pid_};
+    for (size_t i = 0; i < all.size(); ++i) {
+      const auto started = StartedBy(all[i]);
+      all.insert(all.end(), started.begin(), started.end());
+    }
+    return all;
+  }
+  /// Which processes of its stack there are, whoever their parent is.
+  std::vector<std::string> Left() const {
+    std::vector<std::string> left;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      const std::string words = ReadFile(entry.path() / "cmdline");
+      if (words.find(dir_ / "s") != std::string::npos) left.push_back(words);
+    }
+    return left;
+  }
   /// Its children, by the program's path.
   std::map<std::string, pid_t> Children() const {
     std::map<std::string, pid_t> children;
-    std::istringstream pids(ReadFile(fmt::format("/proc/{0}/task/{0}/children", pid_)));
-    for (pid_t pid = 0; pids >> pid;) {
+    for (const pid_t pid : StartedBy(pid_)) {
       std::string name = ReadFile(fmt::format("/proc/{}/cmdline", pid));
       name = name.substr(0, name.find('\0'));
       children[name.substr(name.rfind('/') + 1)] = pid;
     }
     return children;
   }
-  /// Its exit code; -1: it has not ended.
   int End(int signal) {
     kill(pid_, signal);
+    return ExitCode();
+  }
+  /// -1: it has not ended.
+  int ExitCode() {
     int status = 0;
     const bool ended = WaitFor(kSoon, [&] { return waitpid(pid_, &status, WNOHANG) == pid_; });
     if (!ended) return -1;
@@ -145,6 +179,32 @@ TEST_F(Launcher, EndsProcessesAndNeverPods) {
     return running.size() == 1 && running[0].id == id;
   }));
   EXPECT_EQ(End(SIGTERM), 0);
+}
+
+// KillMode=control-group: systemd ends the processes beside it, each with one TERM.
+TEST_F(Launcher, EndsWellWhenAllOfItsCgroupIsEnded) {
+  std::optional<cri::ContainerId> id;
+  for (const bool launcher_first : {true, false}) {
+    SCOPED_TRACE(launcher_first ? "it hears of it first" : "it hears of it last");
+    notify_.Forget();
+    Start();
+    ASSERT_TRUE(WaitFor(kSoon, [&] { return notify_.Hears("READY=1"); }));
+    ASSERT_TRUE(WaitFor(kSoon, [&] { return view_->RunningOf("web").size() == 1; }));
+    if (!id) id = view_->RunningOf("web").at(0).id;
+    auto cgroup = CgroupOfUnit();
+    ASSERT_GE(cgroup.size(), ProcessNames().size() + 2);  // and the bus, and the launcher
+    if (!launcher_first) std::ranges::reverse(cgroup);
+    for (const int signal : {SIGTERM, SIGCONT})
+      for (const pid_t pid : cgroup) kill(pid, signal);
+    EXPECT_EQ(ExitCode(), 0);
+    EXPECT_TRUE(notify_.Hears("STOPPING=1"));
+    EXPECT_TRUE(WaitFor(kSoon, [&] { return Left().empty(); }))
+        << fmt::format("{}", fmt::join(Left(), "\n"));
+    for (const pid_t pid : cgroup)
+      EXPECT_TRUE(WaitFor(kSoon, [pid] { return kill(pid, 0) != 0; })) << pid;
+    ASSERT_EQ(view_->RunningOf("web").size(), 1u);
+    EXPECT_EQ(view_->RunningOf("web").at(0).id, *id);
+  }
 }
 
 TEST_F(Launcher, ProcessesEndWithIt) {

@@ -6,6 +6,8 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=deploy/local/lib.sh
 source "$here/lib.sh"
+tree=$(absolute "$here/../..")
+readonly tree
 
 if [[ $EUID -ne 0 ]]; then
   note 'skipped: needs root'
@@ -47,6 +49,17 @@ ctl() {
 }
 
 run() { STATE_DIR=$1 NODE_NAME=$2 "$here/run.sh" >"$work/$2.txt" 2>&1 || { cat "$work/$2.txt" >&2 && return 1; }; }
+
+# type_of_page VARIABLE=VALUE...: what docs/cluster.md has people type to make a node of an API server, with the folder of
+# this test in it, and these besides. The programs are those that are built already.
+type_of_page() {
+  local typed words
+  typed=$(cd "$tree" && sed -n 's/^make \(run KUBECONFIG=.*\)$/\1/p' docs/cluster.md)
+  read -ra words <<<"${typed//\/tmp\/api/$work/api}"
+  [[ ${words[*]} == "run KUBECONFIG=$work/api/node.kubeconfig NODE_NAME=node-a "* ]] || die "docs/cluster.md says: $typed"
+  make -C "$tree" --no-print-directory --old-file=build "${words[@]}" "$@" >"$work/node-a.txt" 2>&1 ||
+    { cat "$work/node-a.txt" >&2 && return 1; }
+}
 
 # Container id and restart count of the demo's container, as the API shows them.
 demo_container() {
@@ -205,7 +218,7 @@ if [[ -x $BIN_DIR/fake-api ]]; then
   port=$((21000 + $$ % 9000))
   printf '%s\n' 'apiVersion: kubelet.config.k8s.io/v1beta1' 'kind: KubeletConfiguration' "port: $port" \
     'healthzPort: 0' 'failSwapOn: false' 'splitlet: {machineSetup: false}' >"$work/cluster.yaml"
-  NODE_KUBECONFIG=$work/api/node.kubeconfig KUBELET_CONFIG=$work/cluster.yaml run "$FIRST" node-a
+  type_of_page STATE_DIR="$FIRST" KUBELET_CONFIG="$work/cluster.yaml" DEMO=1
   wait_until 30 seven_healthy "$FIRST" || die "not all are there: $(ctl "$FIRST" get processes 2>&1)"
   before=$(demo_container "$FIRST" node-a)
   kill -KILL "$(pid_of "$FIRST" node-api)"

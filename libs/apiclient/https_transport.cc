@@ -77,11 +77,36 @@ class HttpsTransport::Engine {
     const auto now = Now();
     if (check_at_ && *check_at_ <= now) {
       owner_.connections_.EndQuiet(owner_.options_.quiet_limit);
+      ReadForWatches();
       check_at_.reset();
     }
     if (calls_.empty()) check_at_.reset();
     if (!calls_.empty() && !check_at_)
       check_at_ = now + owner_.options_.quiet_limit / kChecksInTheLimit;
+  }
+
+  /// Made with a certificate, and under way.
+  static bool IsCertifiedStream(const Active& active) {
+    return active.call.on_data && active.request != nullptr &&
+           !active.request->access()->certificate.empty();
+  }
+
+  /// They may go on for so long that nothing else asks whether their certificate is still shown.
+  void ReadForWatches() {
+    const bool due = !reading_ && read_at_ && Now() - *read_at_ >= owner_.options_.read_every;
+    if (due && std::ranges::any_of(calls_,
+                                   [](const auto& each) { return IsCertifiedStream(each.second); }))
+      AskToRead(nullptr);
+  }
+
+  /// The server knows who asks by the connection: a watch goes on as the one who began it.
+  void EndStreamsOfBefore() {
+    std::vector<uint64_t> ended;
+    for (const auto& [id, active] : calls_)
+      if (IsCertifiedStream(active) &&
+          active.request->access()->certificate != (*access_)->certificate)
+        ended.push_back(id);
+    for (const uint64_t id : ended) End(id, Unavailable("the client certificate has changed"));
   }
 
   void Refuse(Call& call) {
@@ -120,6 +145,7 @@ class HttpsTransport::Engine {
     if (result.ok()) {
       access_ = std::move(*result);
       owner_.SetHost((*access_)->host);
+      EndStreamsOfBefore();
     } else if (!access_.ok()) {
       access_ = result.status();
     }

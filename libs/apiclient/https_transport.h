@@ -4,9 +4,11 @@
 /// server has HTTP/2, else each has one, which the next one takes over. What they are made with
 /// (access.h) is read by a second thread: at first, when ten seconds have passed since, and when
 /// the server answers 401; then the request is sent once more, if something has changed.
-/// Connections made with a certificate of before serve only what goes on on them. One over which
-/// the server says nothing any more is ended with all that goes on on it: when a request on it has
-/// timed out, or when nothing has come for longer than the bookmarks of a watch let pass.
+/// It is read again, too, while streams go on that were made with a client certificate: they end
+/// with UNAVAILABLE when it changes. Connections made with one of before serve only the requests
+/// that are under way on them. One over which the server says nothing any more is ended with all
+/// that goes on on it: when a request on it has timed out, or when nothing has come for longer than
+/// the bookmarks of a watch let pass.
 /// Owns:    the requests under way, their connections, two threads from the first request on.
 /// Threads: Begin, BeginStream and host from any. Callbacks come on its first thread, also from its
 ///          end, or before Begin returns.

@@ -74,6 +74,23 @@ class Https : public testing::Test {
   std::string Get(const std::string& path = "/x", Duration limit = 20s) {
     return Shown(Begin({.path = path}, After(clock, limit)).get());
   }
+  struct Stream {
+    std::promise<void> head;
+    std::promise<StatusOr<Response>> end;
+    bool opened = false;
+  };
+  /// It has a head, and goes on.
+  std::shared_ptr<Stream> OpenStream() {
+    const auto opened = std::make_shared<Stream>();
+    transport->BeginStream(
+        {.path = "/watch"}, After(clock, 60s),
+        [opened](std::string_view) {
+          if (!std::exchange(opened->opened, true)) opened->head.set_value();
+        },
+        [opened](StatusOr<Response> answer) { opened->end.set_value(std::move(answer)); });
+    opened->head.get_future().wait();
+    return opened;
+  }
   static TestApiServer::Serve Says(const std::string& body) {
     return [body](const TestApiServer::Asked&, Peer& peer) { return peer.Answer(200, body); };
   }
@@ -192,6 +209,63 @@ TEST_F(Https, ARotatedCertificateIsShownWhateverTheKubeconfigNames) {
   Start(0s);
   EXPECT_EQ(Get(), "200 own");
   Write("rotated.pem", rotated.certificate + rotated.key);
+  EXPECT_EQ(Get(), "200 rotated");
+}
+
+/// Answers with the name that it was shown, and "/watch" without end.
+bool NamesOrStreams(const TestApiServer::Asked& asked, Peer& peer) {
+  if (!asked.head.starts_with("GET /watch ")) return peer.Answer(200, peer.Name());
+  peer.Write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+  peer.WaitForEnd();
+  return false;
+}
+
+TEST_F(Https, AWatchEndsWhenTheClientCertificateChanges) {
+  const auto pair = [this](const char* name) {
+    const auto issued = authority.Issue(name, "");
+    return issued.key + issued.certificate;
+  };
+  const std::string one = pair("one"), two = pair("two");
+  const struct {
+    const char* name;
+    std::string file, now;
+    bool ends;
+  } kCases[] = {
+      {"another certificate", "pair.pem", two, true},
+      {"none any more", "config", "token: x", true},
+      {"the same, written anew", "pair.pem", one, false},
+      {"another token beside it", "token", "b", false},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    TestApiServer server(NamesOrStreams, Tls());
+    WriteConfig(Trusting(server),
+                "client-certificate: pair.pem, client-key: pair.pem, tokenFile: token");
+    Write("pair.pem", one);
+    Write("token", "a");
+    Start(0s);
+    const auto watch = OpenStream();
+    if (c.file == "config") {
+      WriteConfig(Trusting(server), c.now);
+    } else {
+      Write(c.file, c.now);
+    }
+    EXPECT_EQ(Get().substr(0, 3), "200");
+    EXPECT_EQ(watch->end.get_future().wait_for(0s) == std::future_status::ready, c.ends);
+    transport.reset();
+  }
+}
+
+TEST_F(Https, AWatchEndsThoughNothingElseIsAsked) {
+  const auto own = authority.Issue("own", ""), rotated = authority.Issue("rotated", "");
+  TestApiServer server(NamesOrStreams, Tls());
+  WriteConfig(Trusting(server), "client-certificate-data: " + kube::EncodeBase64(own.certificate) +
+                                    ", client-key-data: " + kube::EncodeBase64(own.key));
+  Start(0s, 10s);  // looked at each two seconds
+  const auto watch = OpenStream();
+  Write("rotated.pem", rotated.certificate + rotated.key);
+  EXPECT_EQ(Shown(watch->end.get_future().get()),
+            "UNAVAILABLE: the client certificate has changed");
   EXPECT_EQ(Get(), "200 rotated");
 }
 
@@ -421,27 +495,10 @@ TEST_F(Https, AnAnswerThatIsTooLongIsCutOff) {
 /// more as soon as it hangs.
 class Http2 : public Https {
  protected:
-  struct Stream {
-    std::promise<void> head;
-    std::promise<StatusOr<Response>> end;
-    bool opened = false;
-  };
   void Serve(uint32_t stream, Http2Peer& peer) {
     if (peer.number() == 1 && hangs) return;
     if (first_.exchange(false) && streams_first) return peer.Head(stream);
     peer.Answer(stream, fmt::format("by {}", peer.number()));
-  }
-  /// The first request: it has a head, and goes on.
-  std::shared_ptr<Stream> OpenStream() {
-    const auto opened = std::make_shared<Stream>();
-    transport->BeginStream(
-        {.path = "/watch"}, After(clock, 60s),
-        [opened](std::string_view) {
-          if (!std::exchange(opened->opened, true)) opened->head.set_value();
-        },
-        [opened](StatusOr<Response> answer) { opened->end.set_value(std::move(answer)); });
-    opened->head.get_future().wait();
-    return opened;
   }
   void StartHttp2(Duration quiet_limit = 150s, Duration least_wait = 100ms) {
     WriteConfig(Trusting(server));

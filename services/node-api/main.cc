@@ -12,6 +12,7 @@
 #include "libs/node/system_info.h"
 #include "libs/peers/peer_health.h"
 #include "libs/process/run_program.h"
+#include "services/node-api/auth/review_transport.h"
 #include "services/node-api/metrics/process_metrics.h"
 #include "services/node-api/node_api_service.h"
 
@@ -27,8 +28,10 @@ struct ApiServer {
 
 StatusOr<std::shared_ptr<Reviewer>> ConnectReviewer(daemon::ServiceContext& context) {
   auto server = std::make_shared<ApiServer>();
-  ASSIGN_OR_RETURN(server->transport, daemon::ConnectApi(context), "reviews");
-  if (server->transport == nullptr) return std::shared_ptr<Reviewer>();
+  ASSIGN_OR_RETURN(auto transport, daemon::ConnectApi(context), "reviews");
+  if (transport == nullptr) return std::shared_ptr<Reviewer>();
+  server->transport =
+      std::make_unique<ReviewTransport>(context.clock(), std::move(transport), context.metrics());
   server->client = std::make_unique<apiclient::Client>(
       context.clock(), *server->transport,
       apiclient::Client::Options{.content = daemon::ApiContentOf(context.config())});

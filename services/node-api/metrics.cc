@@ -30,9 +30,17 @@ constexpr auto kPaths = std::to_array<std::string_view>({"attach",
                                                          "stats",
                                                          "statusz"});
 
+// Source: kubelet BuildAuth, whose metrics are those of the API machinery.
+const prometheus::Histogram::BucketBoundaries kReviewBuckets{0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10};
+
 prometheus::Family<prometheus::Counter>& Counter(prometheus::Registry& registry, const char* name,
                                                  const char* help) {
   return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
+}
+
+prometheus::Family<prometheus::Histogram>& Histogram(prometheus::Registry& registry,
+                                                     const char* name, const char* help) {
+  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
 }
 
 prometheus::Family<prometheus::Gauge>& Gauge(prometheus::Registry& registry, const char* name,
@@ -51,18 +59,28 @@ std::string BucketOf(const std::string& path) {
 
 }  // namespace
 
+ReviewMetrics::ReviewMetrics(prometheus::Registry& registry)
+    : tokens{Counter(registry, "apiserver_delegated_authn_request_total",
+                     "Tokens that the API server was asked about, by the code of its answer"),
+             Histogram(registry, "apiserver_delegated_authn_request_duration_seconds",
+                       "Time until the API server answered who shows a token")},
+      rights{Counter(registry, "apiserver_delegated_authz_request_total",
+                     "Rights that the API server was asked about, by the code of its answer"),
+             Histogram(registry, "apiserver_delegated_authz_request_duration_seconds",
+                       "Time until the API server answered who may do what")} {}
+
+void ReviewMetrics::Asked::Note(int code, double took) {
+  const prometheus::Labels labels{{"code", code == 0 ? "<error>" : std::to_string(code)}};
+  requests.Add(labels).Increment();
+  seconds.Add(labels, kReviewBuckets).Observe(took);
+}
+
 NodeApiMetrics::NodeApiMetrics(prometheus::Registry& registry)
     : requests(Counter(registry, "kubelet_http_requests_total", "Requests of the node's API")),
-      request_seconds(prometheus::BuildHistogram()
-                          .Name("kubelet_http_requests_duration_seconds")
-                          .Help("Time until a request of the node's API was answered")
-                          .Register(registry)),
+      request_seconds(Histogram(registry, "kubelet_http_requests_duration_seconds",
+                                "Time until a request of the node's API was answered")),
       inflight(Gauge(registry, "kubelet_http_inflight_requests",
                      "Requests of the node's API that are being answered")),
-      authn_requests(Counter(registry, "apiserver_delegated_authn_request_total",
-                             "Tokens that the API server was asked about, by code")),
-      authz_requests(Counter(registry, "apiserver_delegated_authz_request_total",
-                             "Rights that the API server was asked about, by code")),
       refused(Counter(registry, "splitlet_node_api_refused_total",
                       "Requests that were refused, by reason")),
       connections(Gauge(registry, "splitlet_node_api_connections", "Open connections, by server")),

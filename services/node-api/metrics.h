@@ -16,6 +16,20 @@
 
 namespace splitlet::node_api {
 
+/// Of what the API server is asked about those who call.
+struct ReviewMetrics {
+  explicit ReviewMetrics(prometheus::Registry& registry);
+
+  struct Asked {
+    prometheus::Family<prometheus::Counter>& requests;   // code
+    prometheus::Family<prometheus::Histogram>& seconds;  // likewise
+    /// `code`: of the answer; 0: there was none.
+    void Note(int code, double took);
+  };
+  Asked tokens;  // TokenReviews
+  Asked rights;  // SubjectAccessReviews
+};
+
 struct NodeApiMetrics {
   explicit NodeApiMetrics(prometheus::Registry& registry);
 
@@ -25,8 +39,6 @@ struct NodeApiMetrics {
   Counters& requests;                  // method, path, server_type, long_running
   Histograms& request_seconds;         // likewise
   Gauges& inflight;                    // likewise
-  Counters& authn_requests;            // code: of TokenReviews
-  Counters& authz_requests;            // code: of SubjectAccessReviews
   Counters& refused;                   // why: unauthenticated, forbidden, unanswered, busy
   Gauges& connections;                 // server
   Gauges& displaced;                   // server: cut to make room, so far

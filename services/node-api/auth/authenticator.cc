@@ -140,8 +140,6 @@ void Authenticator::AskAbout(const std::string& token, std::function<void(Answer
 }
 
 void Authenticator::OnReviewed(const std::string& key, const Answer& answer) {
-  const std::string code = answer.ok() ? "200" : std::string(CodeName(answer.status().code()));
-  deps_.metrics.authn_requests.Add({{"code", code}}).Increment();
   if (answer.ok()) Keep(key, *answer);
   const auto waiting = asked_.extract(key);
   for (const auto& done : waiting.mapped()) done(answer);

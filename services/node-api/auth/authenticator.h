@@ -22,7 +22,6 @@
 #include "libs/https/server.h"
 #include "services/node-api/auth/identity.h"
 #include "services/node-api/auth/review_calls.h"
-#include "services/node-api/metrics.h"
 
 namespace splitlet::node_api {
 
@@ -36,7 +35,6 @@ class Authenticator {
   struct Deps {
     const Clock& clock;
     ReviewCalls& calls;
-    NodeApiMetrics& metrics;
   };
   static constexpr size_t kMaxTokens = 4096;
 

@@ -65,9 +65,6 @@ void Authorizer::AskNext(Question question) {
         return reviewer.MayAccess(asked, deadline);
       },
       [this, key, question = std::move(question)](const StatusOr<bool>& answer) {
-        const std::string code =
-            answer.ok() ? "200" : std::string(CodeName(answer.status().code()));
-        deps_.metrics.authz_requests.Add({{"code", code}}).Increment();
         OnAnswer(question, key, answer);
       });
 }

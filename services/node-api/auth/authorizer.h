@@ -20,7 +20,6 @@
 #include "libs/base/status.h"
 #include "services/node-api/auth/identity.h"
 #include "services/node-api/auth/review_calls.h"
-#include "services/node-api/metrics.h"
 
 namespace splitlet::node_api {
 
@@ -34,7 +33,6 @@ class Authorizer {
   struct Deps {
     const Clock& clock;
     ReviewCalls& calls;
-    NodeApiMetrics& metrics;
   };
   static constexpr size_t kMaxKept = 8192, kMaxKeyBytes = 10000;
 
