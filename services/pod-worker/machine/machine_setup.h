@@ -3,8 +3,8 @@
 /// Makes this machine what pods of a node rely on: settings of the kernel, chains of iptables.
 /// In:      Start; a look at the canary each minute.
 /// Owns:    nothing; the kernel has it.
-/// Out:     an event of the node when a setting cannot be made, volumes in memory may come to a disk,
-///          or pods get less than the resolver file holds.
+/// Out:     an event of the node when a setting cannot be made, volumes in memory may come to a
+///          disk, or pods get less than the resolver file holds.
 /// Killed:  the next start does it again; what is there stays.
 /// Threads: the loop's; all that blocks on one strand.
 /// Errors:  logged when they change; the chains are tried again at the next minute.
