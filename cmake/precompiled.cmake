@@ -1,6 +1,6 @@
 # With SPLITLET_PRECOMPILED, headers that are not ours are parsed once for each preset, for all that see generated code;
-# elsewhere reading them back takes longer than parsing what is needed. dev and release do without, so that an include
-# that a source lacks is noticed. gRPC's headers are left out: they leave templates to be made in every unit.
+# elsewhere reading them back takes longer than parsing what is needed. dev does without, so that an include that a source
+# lacks is noticed. gRPC's headers are left out: they leave templates to be made in every unit.
 #
 # The headers are named as they are included, never by path, so that checkouts share through ccache what one compiled.
 

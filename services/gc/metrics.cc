@@ -7,11 +7,18 @@ namespace {
 
 const prometheus::Histogram::BucketBoundaries kRoundBuckets{0.01, 0.05, 0.1, 0.5, 1,
                                                             5,    10,   30,  60,  120};
+const prometheus::Histogram::BucketBoundaries kAgeBuckets{0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
+                                                          0.5,   1,    2.5,   5,    10};
 
 }  // namespace
 
 void GcMetrics::ObserveRound(const char* name, Duration took) const {
   round.Add({{"round", name}}, kRoundBuckets).Observe(std::chrono::duration<double>(took).count());
+}
+
+void GcMetrics::ObserveStatsAge(const std::string& signal_name, Duration age) const {
+  stats_age.Add({{"eviction_signal", signal_name}}, kAgeBuckets)
+      .Observe(std::chrono::duration<double>(age).count());
 }
 
 GcMetrics::GcMetrics(prometheus::Registry& registry)
@@ -56,8 +63,17 @@ GcMetrics::GcMetrics(prometheus::Registry& registry)
       stats_age(prometheus::BuildHistogram()
                     .Name("kubelet_eviction_stats_age_seconds")
                     .Help("Age of the signals by which a pod was chosen")
-                    .Register(registry)
-                    .Add({}, kRoundBuckets)),
+                    .Register(registry)),
+      orphans(prometheus::BuildGauge()
+                  .Name("kubelet_orphan_pod_cleaned_volumes")
+                  .Help("Pods that are gone whose directory was to go in the last round")
+                  .Register(registry)
+                  .Add({})),
+      orphan_errors(prometheus::BuildGauge()
+                        .Name("kubelet_orphan_pod_cleaned_volumes_errors")
+                        .Help("Of these, those whose directory could not be removed")
+                        .Register(registry)
+                        .Add({})),
       shutdown_start(prometheus::BuildGauge()
                          .Name("kubelet_graceful_shutdown_start_time_seconds")
                          .Help("Last graceful shutdown start time since unix epoch in seconds")

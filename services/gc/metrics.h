@@ -11,6 +11,8 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
+#include <string>
+
 #include "libs/base/clock.h"
 
 namespace splitlet::gc {
@@ -19,17 +21,21 @@ struct GcMetrics {
   explicit GcMetrics(prometheus::Registry& registry);
   /// `name`: label of `round`.
   void ObserveRound(const char* name, Duration took) const;
+  /// `signal_name`: of the one that a pod was chosen for.
+  void ObserveStatsAge(const std::string& signal_name, Duration age) const;
 
   prometheus::Family<prometheus::Counter>& images;   // reason: age, space
   prometheus::Family<prometheus::Counter>& removed;  // kind
   prometheus::Family<prometheus::Counter>& errors;   // kind; "round": one that ended early
   prometheus::Family<prometheus::Histogram>& round;  // round: removal, images
   prometheus::Counter& log_rotations;
-  prometheus::Gauge& foreign_pods;                     // in the runtime, made by somebody else
-  prometheus::Family<prometheus::Gauge>& signal;       // signal: what is available
-  prometheus::Family<prometheus::Gauge>& condition;    // condition: 1 or 0
-  prometheus::Family<prometheus::Counter>& evictions;  // eviction_signal
-  prometheus::Histogram& stats_age;                    // of figures that a pod was chosen by
+  prometheus::Gauge& foreign_pods;                       // in the runtime, made by somebody else
+  prometheus::Family<prometheus::Gauge>& signal;         // signal: what is available
+  prometheus::Family<prometheus::Gauge>& condition;      // condition: 1 or 0
+  prometheus::Family<prometheus::Counter>& evictions;    // eviction_signal
+  prometheus::Family<prometheus::Histogram>& stats_age;  // eviction_signal
+  prometheus::Gauge& orphans;         // of the last round: directories of pods that are gone
+  prometheus::Gauge& orphan_errors;   // of these, what stays
   prometheus::Gauge& shutdown_start;  // of the last one of the node; seconds since the epoch
   prometheus::Gauge& shutdown_end;    // 0 while it goes on
 };

@@ -364,5 +364,30 @@ TEST_F(Lives, AHugeGraceIsNotOverAtOnce) {
   EXPECT_EQ(Record()->state(), v1::FINISHED) << "its container ended when it was told to";
 }
 
+TEST_F(Lives, WorkersAreCountedByWhoWantsTheirPods) {
+  const auto counts = [&] {
+    std::map<std::string, double> found;
+    for (const auto& family : process->registry.Collect())
+      if (family.name == "kubelet_working_pods")
+        for (const auto& metric : family.metric) {
+          std::map<std::string, std::string> labels;
+          for (const auto& label : metric.label) labels[label.name] = label.value;
+          found[labels["lifecycle"] + " " + labels["config"] + " " + labels["static"]] =
+              metric.gauge.value;
+        }
+    return found;
+  };
+  const auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  RunFor(61s);
+  EXPECT_EQ(counts().size(), 15u) << "each combination that can be";
+  EXPECT_EQ(counts()["sync desired true"], 1);
+  process->calls.hold = true;
+  Remove(pod);
+  RunFor(61s);
+  EXPECT_EQ(counts()["sync desired true"], 0);
+  EXPECT_EQ(counts()["terminating orphan true"], 1);
+}
+
 }  // namespace
 }  // namespace splitlet::pod_worker

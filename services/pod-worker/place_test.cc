@@ -189,5 +189,25 @@ TEST_F(Place, AServerOfAVolumeThatHangsHoldsUpItsPodAlone) {
   EXPECT_EQ(ran.back(), "mount -t nfs -- s:/e /kubelet/pods/uid-far/volumes/kubernetes.io~nfs/v");
 }
 
+TEST_F(Place, EachVolumeThatCannotBeMadeIsTold) {
+  Start();
+  auto pod = TestPod{}.Make();
+  for (const char* name : {"v", "w"}) {
+    auto& volume = *pod.mutable_spec()->add_volumes();
+    volume.set_name(name);
+    volume.mutable_volume_source()->mutable_host_path()->set_path(std::string("/absent/") + name);
+    volume.mutable_volume_source()->mutable_host_path()->set_type("Directory");
+    MountAt(*pod.mutable_spec()->mutable_containers(0), name);
+  }
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(Show(), "");
+  std::vector<std::string> told;
+  for (const auto& event : events.events)
+    if (event.reason == "FailedMount") told.push_back(event.message);
+  EXPECT_THAT(told, testing::ElementsAre(testing::HasSubstr("for volume \"v\""),
+                                         testing::HasSubstr("for volume \"w\"")));
+  EXPECT_THAT(Record()->sync_error(), testing::HasSubstr("volume \"v\""));
+}
+
 }  // namespace
 }  // namespace splitlet::pod_worker

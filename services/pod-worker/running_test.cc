@@ -263,51 +263,6 @@ TEST_F(Running, AVolumeOfAnotherKindIsNamedAndNothingStarts) {
   EXPECT_NE(Record()->sync_error().find("not supported"), std::string::npos);
 }
 
-TEST_F(Running, WorkersAreCountedByWhoWantsTheirPods) {
-  const auto counts = [&] {
-    std::map<std::string, double> all;
-    for (const auto& family : process->registry.Collect())
-      if (family.name == "kubelet_working_pods")
-        for (const auto& metric : family.metric) {
-          std::map<std::string, std::string> labels;
-          for (const auto& label : metric.label) labels[label.name] = label.value;
-          all[labels["lifecycle"] + " " + labels["config"] + " " + labels["static"]] =
-              metric.gauge.value;
-        }
-    return all;
-  };
-  auto pod = TestPod{}.Make();
-  pod.mutable_spec()->set_termination_grace_period_seconds(300);
-  runtime.SetBehaviour("uid-web", "app", {{.term_after = std::nullopt}});
-  ASSERT_TRUE(RunPod(pod).ok());
-  RunFor(61s);
-  EXPECT_EQ(counts().size(), 15u) << "each combination that can be";
-  EXPECT_EQ(counts()["sync desired true"], 1);
-  Remove(pod);
-  RunFor(61s);
-  EXPECT_EQ(counts()["sync desired true"], 0);
-  EXPECT_EQ(counts()["terminating orphan true"], 1);
-}
-
-TEST_F(Running, EachVolumeThatCannotBeMadeIsTold) {
-  auto pod = TestPod{}.Make();
-  for (const char* name : {"v", "w"}) {
-    auto& volume = *pod.mutable_spec()->add_volumes();
-    volume.set_name(name);
-    volume.mutable_volume_source()->mutable_host_path()->set_path(std::string("/absent/") + name);
-    volume.mutable_volume_source()->mutable_host_path()->set_type("Directory");
-    MountAt(*pod.mutable_spec()->mutable_containers(0), name);
-  }
-  ASSERT_TRUE(RunPod(pod).ok());
-  EXPECT_EQ(Show(), "");
-  std::vector<std::string> told;
-  for (const auto& event : events.events)
-    if (event.reason == "FailedMount") told.push_back(event.message);
-  EXPECT_THAT(told, testing::ElementsAre(testing::HasSubstr("for volume \"v\""),
-                                         testing::HasSubstr("for volume \"w\"")));
-  EXPECT_THAT(Record()->sync_error(), testing::HasSubstr("volume \"v\""));
-}
-
 TEST_F(Running, OneContainerThatCannotBeMadeDoesNotHoldBackTheOther) {
   runtime.SetBehaviour("uid-web", "a", {{.create_error = InvalidArgument("bad mount")}});
   ASSERT_TRUE(RunPod(TestPod{.containers = {"a", "b"}}.Make()).ok());

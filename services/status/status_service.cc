@@ -77,7 +77,8 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
              .on_told =
                  [this](const std::string& key) {
                    if (server_pods_ != nullptr) server_pods_->OnStatus(key);
-                 }},
+                 },
+             .record_events = [this](auto events) { OnEvents(std::move(events)); }},
             config_.worker_wait),
       random_(config_.seed) {
   metrics_.node_name.Set(1);

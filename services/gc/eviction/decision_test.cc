@@ -5,7 +5,6 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/pod_types.h"
-#include "services/gc/eviction/local_storage.h"
 #include "services/gc/eviction/message.h"
 #include "services/gc/eviction/ranking.h"
 #include "services/gc/eviction/thresholds.h"
@@ -288,6 +287,13 @@ PodUsage Memory(int64_t bytes) {
   return usage;
 }
 
+/// With what no container that runs uses.
+PodUsage PodMemory(int64_t pod, int64_t container) {
+  PodUsage usage = Memory(container);
+  usage.cgroup_memory_bytes = pod;
+  return usage;
+}
+
 PodUsage Disk(int64_t layer, int64_t logs, int64_t volumes) {
   PodUsage usage;
   usage.has_disk = true;
@@ -362,6 +368,13 @@ TEST(EvictionRanking, WhoGoesFirst) {
        {{.uid = "a", .memory = "2Gi", .usage = Memory(3 * kGi)},
         {.uid = "b", .memory = "1Gi", .usage = Memory(3 * kGi)}},
        {"b", "a"}},
+      {"what the pod uses, not its containers that run",
+       "memory.available",
+       false,
+       {{.uid = "containers", .usage = Memory(3 * kGi)},
+        {.uid = "less", .usage = PodMemory(kGi, 4 * kGi)},
+        {.uid = "pod", .usage = PodMemory(5 * kGi, kMi)}},
+       {"pod", "containers", "less"}},
       {"one without figures goes first",
        "memory.available",
        false,
@@ -526,6 +539,13 @@ TEST(EvictionMessage, APodWithResourcesOfItsOwnIsNamedToo) {
        {"memory.available", "100Mi", 0s, ""},
        "The node was low on resource: memory. Container app was using 100Mi, request is 64Mi, has "
        "larger consumption of memory. "},
+      {"with what no container uses",
+       PodMemory(200 * kMi, 10 * kMi),
+       "90Mi",
+       nullptr,
+       {"memory.available", "100Mi", 0s, ""},
+       "The node was low on resource: memory. Pod web was using 200Mi, request is 90Mi, has larger "
+       "consumption of memory. "},
       {"it requests no storage, whatever its container does",
        Disk(0, kMi, 7 * kMi),
        nullptr,
@@ -555,20 +575,14 @@ TEST(EvictionMessage, APodWithResourcesOfItsOwnIsNamedToo) {
 TEST(EvictionMessage, ProgramsReadItInAnnotations) {
   const Threshold memory{"memory.available", "100Mi", 0s, ""};
   Candidate victim = Make({.uid = "u", .memory = "64Mi", .usage = Memory(100 * kMi)});
-  EXPECT_THAT(
-      EvictionAnnotations(memory, victim),
-      ElementsAre(Pair("offending_containers", "app"), Pair("offending_containers_usage", "100Mi"),
-                  Pair("starved_resource", "memory")));
   auto pod = std::make_shared<kube::Pod>(*victim.pod);
   pod->mutable_metadata()->set_name("web");
   (*pod->mutable_spec()->mutable_resources()->mutable_requests())["memory"].set_string("90Mi");
   victim.pod = pod;
   EXPECT_THAT(EvictionAnnotations(memory, victim),
               IsSupersetOf({Pair("offending_pod", "web"), Pair("offending_pod_usage", "100Mi")}));
-  victim = Make({.uid = "u", .usage = Processes(5)});
-  EXPECT_THAT(EvictionAnnotations({"pid.available", "100", 0s, ""}, victim),
-              ElementsAre(Pair("offending_containers", ""), Pair("offending_containers_usage", ""),
-                          Pair("starved_resource", "pids")));
+  EXPECT_EQ(EvictionAnnotations({"pid.available", "100", 0s, ""}, victim)["offending_containers"],
+            "");
 }
 
 TEST(EvictionRanking, OfAPodWithResourcesOfItsOwnNoRequestOfStorageCounts) {
@@ -596,107 +610,6 @@ TEST(EvictionMessage, OfInodesAndProcessIdsNamesNoContainer) {
   const PressureSignal signal{"pid.available", 50, 1000};
   EXPECT_EQ(EvictionMessage({"pid.available", "100", 0s, ""}, &signal, victim),
             "The node was low on resource: pids. Threshold quantity: 100, available: 50. ");
-}
-
-// --- Limits of a pod's own.
-
-kube::Pod Limited(const char* volume_limit, const char* container_limit) {
-  kube::Pod pod;
-  auto& container = *pod.mutable_spec()->add_containers();
-  container.set_name("app");
-  if (container_limit != nullptr)
-    (*container.mutable_resources()->mutable_limits())["ephemeral-storage"].set_string(
-        container_limit);
-  auto& volume = *pod.mutable_spec()->add_volumes();
-  volume.set_name("tmp");
-  auto& empty_dir = *volume.mutable_volume_source()->mutable_empty_dir();
-  if (volume_limit != nullptr) empty_dir.mutable_size_limit()->set_string(volume_limit);
-  return pod;
-}
-
-TEST(LocalStorage, TheFirstLimitThatIsPassed) {
-  const struct {
-    const char* name;
-    kube::Pod pod;
-    int64_t volume_bytes, layer, logs, rest;
-    bool own_image_fs;
-    std::optional<Exceeded> want;
-  } kCases[] = {
-      {"a volume above its limit", Limited("1Mi", nullptr), 2 * kMi, 0, 0, 2 * kMi, false,
-       Exceeded{"emptydirfs.limit",
-                "Usage of EmptyDir volume \"tmp\" exceeds the limit \"1Mi\". "}},
-      {"exactly the limit", Limited("1Mi", nullptr), kMi, 0, 0, kMi, false, std::nullopt},
-      {"a limit of nothing is none", Limited("0", nullptr), kMi, 0, 0, kMi, false, std::nullopt},
-      {"no limit", Limited(nullptr, nullptr), kGi, kGi, kGi, kGi, false, std::nullopt},
-      {"the pod above the sum of its limits", Limited(nullptr, "10Mi"), 0, kMi, kMi, 9 * kMi, false,
-       Exceeded{"ephemeralpodfs.limit",
-                "Pod ephemeral local storage usage exceeds the total limit of containers 10Mi. "}},
-      {"layers count for the pod on any disk", Limited(nullptr, "10Mi"), 0, 11 * kMi, 0, 0, true,
-       Exceeded{"ephemeralpodfs.limit",
-                "Pod ephemeral local storage usage exceeds the total limit of containers 10Mi. "}},
-      {"exactly the sum", Limited(nullptr, "10Mi"), 0, kMi, kMi, 8 * kMi, false, std::nullopt},
-  };
-  for (const auto& c : kCases) {
-    SCOPED_TRACE(c.name);
-    PodUsage usage = Disk(c.layer, c.logs, c.rest);
-    usage.limited_volumes["tmp"].bytes = c.volume_bytes;
-    EXPECT_EQ(FindExceeded(c.pod, usage, c.own_image_fs), c.want);
-  }
-}
-
-TEST(LocalStorage, AContainerAboveItsOwnBesideOneWithRoom) {
-  kube::Pod pod = Limited(nullptr, "1Mi");
-  auto& other = *pod.mutable_spec()->add_containers();
-  other.set_name("other");
-  (*other.mutable_resources()->mutable_limits())["ephemeral-storage"].set_string("1Gi");
-  PodUsage usage = Disk(kMi, kMi, 0);
-  const Exceeded want{"ephemeralcontainerfs.limit",
-                      "Container app exceeded its local ephemeral storage limit \"1Mi\". "};
-  EXPECT_EQ(FindExceeded(pod, usage, false), want);
-  EXPECT_EQ(FindExceeded(pod, usage, true), std::nullopt) << "its layer is on another disk";
-  usage.containers["app"].logs.bytes = kMi + 1;
-  EXPECT_EQ(FindExceeded(pod, usage, true), want);
-}
-
-TEST(LocalStorage, ATreeTooLargeToBeCountedPassesEveryLimit) {
-  const struct {
-    const char* name;
-    kube::Pod pod;
-    DiskFigures PodUsage::*volumes;
-    bool logs, volume;
-    const char* signal;  // nullptr: none is passed
-  } kCases[] = {
-      {"a volume", Limited("1Gi", nullptr), nullptr, false, true, "emptydirfs.limit"},
-      {"the pod's directory", Limited(nullptr, "1Gi"), &PodUsage::volumes, false, false,
-       "ephemeralpodfs.limit"},
-      {"logs of a container", Limited(nullptr, "1Gi"), nullptr, true, false,
-       "ephemeralpodfs.limit"},
-      {"without a limit", Limited(nullptr, nullptr), &PodUsage::volumes, true, true, nullptr},
-  };
-  for (const auto& c : kCases) {
-    SCOPED_TRACE(c.name);
-    PodUsage usage = Disk(0, 0, 0);
-    if (c.volumes != nullptr) (usage.*c.volumes).more = true;
-    usage.containers["app"].logs.more = c.logs;
-    usage.limited_volumes["tmp"].more = c.volume;
-    const auto exceeded = FindExceeded(c.pod, usage, false);
-    ASSERT_EQ(exceeded.has_value(), c.signal != nullptr);
-    if (exceeded) {
-      EXPECT_EQ(exceeded->signal, c.signal);
-    }
-  }
-}
-
-TEST(LocalStorage, WhatHasToBeMeasured) {
-  EXPECT_FALSE(LocalLimitsOf(Limited(nullptr, nullptr)).any());
-  EXPECT_FALSE(LocalLimitsOf(Limited("0", nullptr)).any());
-  EXPECT_THAT(LocalLimitsOf(Limited("1Mi", nullptr)).volumes, ElementsAre("tmp"));
-  EXPECT_FALSE(LocalLimitsOf(Limited("1Mi", nullptr)).pod_or_containers);
-  EXPECT_TRUE(LocalLimitsOf(Limited(nullptr, "1Mi")).pod_or_containers);
-}
-
-TEST(LocalStorage, WhatWasNotMeasuredPassesNoLimit) {
-  EXPECT_EQ(FindExceeded(Limited("1Mi", "1Mi"), {}, false), std::nullopt);
 }
 
 }  // namespace

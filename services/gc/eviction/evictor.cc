@@ -182,8 +182,7 @@ void Evictor::OnPodsMeasured(std::vector<Candidate> pods, const StatusOr<Usages>
       std::ranges::find_if(pods, [this](const Candidate& pod) { return pods_.IsActive(pod); });
   if (worst == pods.end()) return;
   const PressureSignal* signal = FindSignal(pass_.signals, threshold_.signal);
-  deps_.metrics.stats_age.Observe(
-      std::chrono::duration<double>(deps_.clock.Now() - pass_.began).count());
+  deps_.metrics.ObserveStatsAge(threshold_.signal, deps_.clock.Now() - pass_.began);
   Evict(*worst, threshold_.signal,
         {.message = EvictionMessage(threshold_, signal, *worst),
          .annotations = EvictionAnnotations(threshold_, *worst),

@@ -167,6 +167,8 @@ TEST_F(Eviction, TheWorstPodEndsAndTheNextOneOnlyWhenItIsGone) {
   EXPECT_GE(CountEvents("EvictionThresholdMet"), 1);
   EXPECT_TRUE(HasCondition("MemoryPressure"));
   EXPECT_THAT(Metrics(), HasSubstr("kubelet_evictions{eviction_signal=\"memory.available\"} 1"));
+  EXPECT_THAT(Metrics(), HasSubstr("kubelet_eviction_stats_age_seconds_count{eviction_signal="
+                                   "\"memory.available\"} 1"));
   node.all.Advance(19s);
   EXPECT_THAT(Killed(), ElementsAre("more")) << "it is still ending";
   PutWorker("more", v1::FINISHED, true);
@@ -291,6 +293,47 @@ TEST_F(KernelFigures, ThePodWithMostProcessesEnds) {
             "The node was low on resource: pids. Threshold quantity: 100, available: 50. ");
   EXPECT_TRUE(HasCondition("PIDPressure"));
 }
+
+/// Its one container uses 10Mi.
+struct FilledPod {
+  const char* name;
+  int64_t used, inactive_file;  // Mi, in its cgroup; 0 used: that cannot be read
+  bool runs;
+  const char* goes;
+};
+
+class MemoryOfCgroup : public KernelFigures, public testing::WithParamInterface<FilledPod> {};
+
+TEST_P(MemoryOfCgroup, SaysWhoGoesBeforeTheSumOfItsContainers) {
+  const FilledPod& c = GetParam();
+  node.config.eviction_hard = {{"memory.available", "100Mi"}};
+  Add({.uid = "filled", .memory = 10 * kMebi});
+  Add({.uid = "other", .memory = 20 * kMebi});
+  ShowCgroups();
+  const std::string cgroup = "/sys/fs/cgroup/kubepods/besteffort/podfilled";
+  ASSERT_TRUE(node.files.MakeDirs(cgroup, 0755).ok());
+  if (c.used > 0) Write(cgroup + "/memory.current", fmt::format("{}\n", c.used * kMebi));
+  Write(cgroup + "/memory.stat", fmt::format("inactive_file {}\n", c.inactive_file * kMebi));
+  Write("/sys/fs/cgroup/kubepods/podother/memory.current", fmt::format("{}\n", 20 * kMebi));
+  if (!c.runs) {
+    const cri::ContainerId container(ContainerOf("filled"));
+    ASSERT_TRUE(node.runtime.StopContainer(container, 0, After(node.clock, 1min)).ok());
+  }
+  Start();
+  SetMemory(50);
+  node.all.Advance(10s);
+  EXPECT_THAT(Killed(), ElementsAre(c.goes));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Eviction, MemoryOfCgroup,
+    testing::Values(FilledPod{"an_emptyDir_was_filled", 300, 0, true, "filled"},
+                    FilledPod{"files_that_can_be_dropped", 300, 295, true, "other"},
+                    FilledPod{"it_cannot_be_read", 0, 0, true, "other"},
+                    FilledPod{"filled_and_nothing_runs", 300, 0, false, "filled"},
+                    FilledPod{"little_and_nothing_runs", 5, 0, false, "other"},
+                    FilledPod{"unread_and_nothing_runs", 0, 0, false, "filled"}),
+    [](const auto& of) { return of.param.name; });
 
 TEST_F(KernelFigures, WithoutCgroupsOfPodsThoseOfTheirContainersCount) {
   Add({.uid = "few"});

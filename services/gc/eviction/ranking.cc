@@ -72,6 +72,7 @@ kube::Quantity RequestOf(const kube::Pod& pod, std::string_view resource) {
 }
 
 int64_t PodUsage::memory_bytes() const {
+  if (cgroup_memory_bytes) return *cgroup_memory_bytes;
   int64_t sum = 0;
   for (const auto& [name, container] : containers) sum += container.memory_bytes;
   return sum;

@@ -42,10 +42,12 @@ struct ContainerUsage {
 struct PodUsage {
   std::map<std::string, ContainerUsage> containers;  // running ones, by name
   bool has_memory = false, has_disk = false;
+  std::optional<int64_t> cgroup_memory_bytes;  // working set of the pod's own cgroup
   std::optional<int64_t> processes;
   DiskFigures volumes;  // local ones, and the other files of the pod's directory
   std::map<std::string, DiskFigures> limited_volumes;  // those with a limit, by name
 
+  /// Of the pod's cgroup; of its containers together where that is not to be seen.
   int64_t memory_bytes() const;
   /// `layers`: with what containers wrote into their root file systems; `rest`: logs and volumes.
   DiskFigures disk(bool layers, bool rest) const;

@@ -6,6 +6,7 @@
 #include "libs/node/pod_place.h"
 #include "services/gc/stats/cgroup_usage.h"
 #include "services/gc/stats/kernel_files.h"
+#include "splitlet/v1/stats.pb.h"
 
 namespace splitlet::gc {
 namespace {
@@ -38,6 +39,24 @@ StatusOr<std::vector<Measured>> ReadContainers(const UsageSources& from) {
     if (stats != by_id.end()) measured.push_back({key.first, key.second, *stats->second});
   }
   return measured;
+}
+
+/// Of pods that have a cgroup of their own: also what none of the containers that run is charged
+/// for, as files in memory that an init container left.
+void ReadPodMemory(const UsageSources& from, const std::vector<UsageWish>& wishes,
+                   const std::vector<Measured>& containers, Usages& usages) {
+  const auto layout = cgroup::ParseLayout(ReadOrEmpty(from.files, "/proc/self/mountinfo"));
+  if (!layout.ok()) return;  // cgroups are not to be seen from here
+  std::set<std::string> ids;
+  for (const auto& container : containers) ids.insert(container.stats.id.str());
+  const CgroupTree tree = FindCgroups(from.files, *layout, ids);
+  for (const auto& wish : wishes) {
+    const auto pod = tree.by_uid.find(wish.uid);
+    if (!wish.memory || pod == tree.by_uid.end()) continue;
+    const auto read = ReadCgroup(from.files, *layout, {.path = pod->second, .other = {}});
+    if (read.has_memory_working_set_bytes())
+      usages[wish.uid].cgroup_memory_bytes = static_cast<int64_t>(read.memory_working_set_bytes());
+  }
 }
 
 /// Ids of containers that run, by UID of their pods.
@@ -117,10 +136,11 @@ void MeasureVolumes(const UsageSources& from, const UsageWish& wish, const GcCon
 StatusOr<Usages> ReadUsage(const UsageSources& from, const std::vector<UsageWish>& wishes,
                            const GcConfig& config) {
   Usages usages;
-  bool ask = false, processes = false;
+  bool ask = false, memory = false, processes = false;
   for (const auto& wish : wishes) {
     usages[wish.uid];
     ask = ask || wish.from_runtime();
+    memory = memory || wish.memory;
     processes = processes || wish.processes;
   }
   if (processes) RETURN_IF_ERROR(CountProcessesOf(from, wishes, usages), "processes");
@@ -133,11 +153,12 @@ StatusOr<Usages> ReadUsage(const UsageSources& from, const std::vector<UsageWish
       own.memory_bytes = static_cast<int64_t>(container.stats.memory_working_set_bytes);
       own.layer.bytes = static_cast<int64_t>(container.stats.writable_layer_bytes);
     }
+    if (memory) ReadPodMemory(from, wishes, measured, usages);
   }
   for (const auto& wish : wishes) {
     PodUsage& usage = usages[wish.uid];
     const bool runs = !usage.containers.empty();
-    usage.has_memory = wish.memory && runs;
+    usage.has_memory = wish.memory && (runs || usage.cgroup_memory_bytes);
     usage.has_disk = wish.disk && MeasureDisk(from, wish, config, usage).ok();
     MeasureVolumes(from, wish, config, usage);
   }

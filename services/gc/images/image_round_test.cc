@@ -198,6 +198,23 @@ TEST(GcImages, TooLittleFreedIsAnEventAndFailingTwiceAnother) {
   EXPECT_GE(std::ranges::count(node.events.reasons, "ImageGCFailed"), 1);
 }
 
+TEST(GcImages, ADiskWithoutCapacityIsAnEventAndNoImageGoes) {
+  ImageNode node;
+  node.files.SetUsage("/var/lib/containerd", {});
+  node.Start();
+  node.CompleteViews();
+  node.all.Advance(5min);
+  EXPECT_EQ(node.Images(), 3u);
+  const auto event =
+      std::ranges::find(node.events.all, "InvalidDiskCapacity", &daemon::PodEvent::reason);
+  ASSERT_NE(event, node.events.all.end());
+  EXPECT_TRUE(event->about_node);
+  EXPECT_TRUE(event->warning);
+  EXPECT_EQ(event->message, "invalid capacity 0 on image filesystem");
+  EXPECT_EQ(node.service().GetReport().error, "invalid capacity 0 on image filesystem");
+  EXPECT_GE(std::ranges::count(node.events.reasons, "ImageGCFailed"), 1) << "the second time";
+}
+
 TEST(GcImages, TheLargestAreShownFirst) {
   std::vector<cri::Image> images;
   for (const uint64_t size : {20U, 40U, 10U, 40U})

@@ -22,6 +22,11 @@ struct RootNode : TestNode {
     CompleteViews();
     return Run();
   }
+  double Gauge(const std::string& name) {
+    for (const auto& family : process->registry.Collect())
+      if (family.name == name && !family.metric.empty()) return family.metric[0].gauge.value;
+    return -1;
+  }
   /// Killed at this point of a round.
   void RunAndDieAt(const std::string& point) {
     FailPoints points(
@@ -126,6 +131,8 @@ TEST(PodDirectories, WithAMountOrUserDataItStaysWithItsMark) {
   node.Put("/proc/self/mountinfo",
            "1 2 0:1 / /kubelet/pods/u2/volumes/kubernetes.io~empty-dir/tmp rw\n");
   const Report report = node.StartAndRun();
+  EXPECT_EQ(node.Gauge("kubelet_orphan_pod_cleaned_volumes"), 2);
+  EXPECT_EQ(node.Gauge("kubelet_orphan_pod_cleaned_volumes_errors"), 2);
   EXPECT_TRUE(Tells(report.kept, "orphaned pod \"u1\" found, but there are files"));
   EXPECT_TRUE(Tells(report.kept, "orphaned pod \"u2\" found, but /kubelet/pods/u2/volumes"));
   for (const char* uid : {"u1", "u2"}) {
@@ -140,6 +147,35 @@ TEST(PodDirectories, AMarkWithoutADirectoryGoes) {
   node.Put("/state/pods/u2/.root.new", "/kubelet/po");  // and here in the middle
   EXPECT_EQ(node.StartAndRun().error, "");
   EXPECT_TRUE(node.files.List("/state/pods")->empty());
+}
+
+TEST(PodDirectories, OfOrphansAreCountedWithEachRound) {
+  RootNode node;
+  for (const char* uid : {"gone", "blocked", "fails", "wanted"}) node.MakePodDir(uid);
+  node.Put("/kubelet/pods/blocked/volumes/kubernetes.io~nfs/v/file");
+  node.files.SetHook([](std::string_view operation, const std::string& path) -> Status {
+    const bool fails = operation == "rename" && path == "/kubelet/pods/fails";
+    return fails ? Internal("input/output error") : OkStatus();
+  });
+  v1::DesiredRecord desired;
+  desired.set_uid("wanted");
+  desired.set_state(v1::DesiredRecord::WANTED);
+  ASSERT_TRUE(node.desired.Put(bus::KeyOf("wanted"), desired).ok());
+  node.Start();
+  node.CompleteViews();
+  EXPECT_EQ(node.Gauge("kubelet_orphan_pod_cleaned_volumes"), 0);
+  node.Run(/*dry_run=*/true);
+  EXPECT_EQ(node.Gauge("kubelet_orphan_pod_cleaned_volumes"), 0);
+  node.Run();
+  EXPECT_EQ(node.Gauge("kubelet_orphan_pod_cleaned_volumes"), 3);
+  EXPECT_EQ(node.Gauge("kubelet_orphan_pod_cleaned_volumes_errors"), 2);
+  ASSERT_TRUE(node.files.Remove("/kubelet/pods/blocked/volumes/kubernetes.io~nfs/v/file").ok());
+  node.files.SetHook(nullptr);
+  node.Run();
+  EXPECT_EQ(node.Gauge("kubelet_orphan_pod_cleaned_volumes"), 2);
+  EXPECT_EQ(node.Gauge("kubelet_orphan_pod_cleaned_volumes_errors"), 0);
+  node.Run();
+  EXPECT_EQ(node.Gauge("kubelet_orphan_pod_cleaned_volumes"), 0);
 }
 
 /// What was moved aside is of the earlier life, and what has its name now of the next.

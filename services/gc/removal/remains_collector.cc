@@ -74,13 +74,27 @@ void RemainsCollector::OnInventory(const StatusOr<Inventory>& inventory, Removal
                     [this, dry_run = order.dry_run, finish, began, plan = std::move(plan),
                      listed = std::move(listed)] {
                       Remover remover(deps_.remover, config_);
+                      const size_t blocked = plan.blocked_pod_dirs;
                       Report report = dry_run ? remover.Describe(plan) : remover.Run(plan, listed);
-                      deps_.loop.Post([this, finish, began, report = std::move(report)] {
+                      deps_.loop.Post([this, finish, began, blocked, report = std::move(report)] {
                         deps_.metrics.ObserveRound("removal", deps_.clock.Now() - began);
+                        CountOrphans(report, blocked);
                         OnRemoved(report);
                         finish(report);
                       });
                     });
+}
+
+void RemainsCollector::CountOrphans(const Report& report, size_t blocked) {
+  if (report.dry_run) return;
+  size_t all = blocked, stay = blocked;
+  for (const auto& item : report.items) {
+    if (item.kind != "pod-dir") continue;
+    ++all;
+    if (!item.removed) ++stay;
+  }
+  deps_.metrics.orphans.Set(static_cast<double>(all));
+  deps_.metrics.orphan_errors.Set(static_cast<double>(stay));
 }
 
 void RemainsCollector::OnRemoved(const Report& report) {

@@ -193,6 +193,7 @@ class Planner {
       const Scope& scope = ScopeFor(dir.uid);
       if (scope.scope != RemovalScope::kEverything || !LeavesRuntime(dir.uid)) continue;
       if (!dir.blocked.empty()) {
+        ++plan_.blocked_pod_dirs;
         plan_.kept.push_back(
             fmt::format("orphaned pod \"{}\" found, but {}", dir.uid, dir.blocked));
         continue;

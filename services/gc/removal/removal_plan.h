@@ -34,6 +34,7 @@ struct RemovalPlan {
   std::vector<Removal> links;     // paths
   std::vector<std::string> kept;  // what was left and why, one line each
   size_t foreign_pods = 0;        // in the runtime
+  size_t blocked_pod_dirs = 0;    // of pods that are gone
   /// Containers in unknown state of pods that no record speaks of.
   std::set<std::string> unknown;
 };

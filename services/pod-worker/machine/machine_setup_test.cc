@@ -166,7 +166,9 @@ TEST_F(MachineSetupTest, WhatPodsDoNotGetOfTheResolverFileIsTold) {
     SCOPED_TRACE(c.name);
     FakeSysctls machine{clock_};
     daemon::FakeEventRecorder events;
-    if (c.file != nullptr) ASSERT_TRUE(machine.files.WriteAtomic("/etc/resolv.conf", c.file).ok());
+    if (c.file != nullptr) {
+      ASSERT_TRUE(machine.files.Replace("/etc/resolv.conf", c.file, {}).ok());
+    }
     MachineSetup setup({loop_, strands_, machine.files, machine.Writer(), mounts_,
                         [this](const process::Program& program) { return tables_.Run(program); },
                         events, Log(sink_), "node-a", "/kubelet"},

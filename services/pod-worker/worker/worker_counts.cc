@@ -20,6 +20,12 @@ void CountStates(const Workers& workers, Metrics& metrics) {
   for (const auto& [state, count] : counts) metrics.workers.Add({{"state", state}}).Set(count);
 }
 
+/// One that is unknown for a while counts as it did.
+bool IsWanted(const bus::View<v1::DesiredRecord>& desired, const std::string& key) {
+  const auto record = desired.Find(key);
+  return record == nullptr ? desired.Contains(key) : record->state() != v1::DesiredRecord::REMOVED;
+}
+
 }  // namespace
 
 /// As a kubelet counts them: one that nobody wants any more is an orphan, and of one that was only
@@ -39,7 +45,7 @@ void CountWorkers(const Workers& workers, const bus::View<v1::DesiredRecord>& de
       ++counts[{lifecycle, "runtime_only", "unknown"}];
       continue;
     }
-    const char* config = desired.Contains(bus::KeyOf(uid)) ? "desired" : "orphan";
+    const char* config = IsWanted(desired, bus::KeyOf(uid)) ? "desired" : "orphan";
     ++counts[{lifecycle, config, kube::IsStaticSource(worker->source) ? "true" : ""}];
   }
   for (const auto& [labels, count] : counts)

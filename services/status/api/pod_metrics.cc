@@ -6,6 +6,10 @@ namespace {
 const prometheus::Histogram::BucketBoundaries kSyncBuckets = {0.01, 0.05, 0.1, 0.5, 1, 5,
                                                               10,   20,   30,  45,  60};
 
+const prometheus::Histogram::BucketBoundaries kPodStartBuckets = {
+    0.5, 1,   2,   3,   4,   5,   6,   8,   10,   20,   30,   45,  60,
+    120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600};
+
 }  // namespace
 
 PodApiMetrics::PodApiMetrics(prometheus::Registry& registry)
@@ -14,6 +18,24 @@ PodApiMetrics::PodApiMetrics(prometheus::Registry& registry)
                         .Help("Time from the change of a pod's status until the API server has it")
                         .Register(registry)
                         .Add({}, kSyncBuckets)),
+      start_total(
+          prometheus::BuildHistogram()
+              .Name("kubelet_pod_start_total_duration_seconds")
+              .Help("Time from a pod's creation until the API server shows its containers running")
+              .Register(registry)
+              .Add({}, kPodStartBuckets)),
+      start_sli(
+          prometheus::BuildHistogram()
+              .Name("kubelet_pod_start_sli_duration_seconds")
+              .Help("The same without pulls and init containers, of pods without volumes that "
+                    "are attached")
+              .Register(registry)
+              .Add({}, kPodStartBuckets)),
+      first_network_start_sli(prometheus::BuildGauge()
+                                  .Name("kubelet_first_network_pod_start_sli_duration_seconds")
+                                  .Help("The same of the first pod with a network of its own")
+                                  .Register(registry)
+                                  .Add({})),
       unsent(prometheus::BuildGauge()
                  .Name("splitlet_status_unsent_pods")
                  .Help("Pod statuses that the API server does not have yet")

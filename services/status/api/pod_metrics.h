@@ -18,7 +18,10 @@ struct PodApiMetrics {
   explicit PodApiMetrics(prometheus::Registry& registry);
 
   prometheus::Histogram& sync_duration;  // a status changes to the API server has it
-  prometheus::Gauge& unsent;             // statuses that the API server does not have yet
+  prometheus::Histogram& start_total;    // a pod is made till the API server shows it as running
+  prometheus::Histogram& start_sli;      // less its pulls and init containers
+  prometheus::Gauge& first_network_start_sli;
+  prometheus::Gauge& unsent;  // statuses that the API server does not have yet
   prometheus::Family<prometheus::Counter>& errors;       // call
   prometheus::Gauge& mirrors;                            // known
   prometheus::Family<prometheus::Counter>& events_sent;  // result

@@ -207,6 +207,7 @@ void PodSync::OnWritten(const std::string& key, uint64_t version, const Target& 
     if (target.mirror) deps_.mirrors.OnGone(target.object);
     return;
   }
+  if (deps_.on_stored && pod.server != nullptr) deps_.on_stored(key, pod.server->status);
   pod.first = false;
   pod.sent = std::max(pod.sent, version);
   const auto record = deps_.table.Get(key);

@@ -14,6 +14,7 @@
 /// Source:  docs/behaviour/status.md, "To the API server"; docs/safety.md, rules 20 and 23.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -47,6 +48,8 @@ class PodSync {
     MirrorPods& mirrors;
     PodApiMetrics& metrics;
     Log log;
+    /// The server has this status of the pod now; may be left out.
+    std::function<void(const std::string& key, const kube::PodStatus&)> on_stored = nullptr;
     uint64_t seed = 1;  // of jitter
   };
   explicit PodSync(Deps deps);

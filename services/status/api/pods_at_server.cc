@@ -17,17 +17,21 @@ PodsAtServer::PodsAtServer(const Deps& deps)
                 .log = deps.log,
                 .on_change = [this](const std::string& key) { statuses_.OnMirror(key); },
                 .seed = deps.seed}),
-      statuses_({.clock = deps.clock,
-                 .loop = deps.loop,
-                 .strands = deps.strands,
-                 .client = deps.client,
-                 .finished = deps.finished,
-                 .table = deps.table,
-                 .desired = deps.desired,
-                 .mirrors = mirrors_,
-                 .metrics = metrics_,
-                 .log = deps.log,
-                 .seed = deps.seed + 1}),
+      statuses_(
+          {.clock = deps.clock,
+           .loop = deps.loop,
+           .strands = deps.strands,
+           .client = deps.client,
+           .finished = deps.finished,
+           .table = deps.table,
+           .desired = deps.desired,
+           .mirrors = mirrors_,
+           .metrics = metrics_,
+           .log = deps.log,
+           .on_stored = [this](const std::string& key,
+                               const kube::PodStatus& status) { starts_.OnStored(key, status); },
+           .seed = deps.seed + 1}),
+      starts_(deps.clock, deps.desired, metrics_, deps.log),
       events_({.clock = deps.clock,
                .loop = deps.loop,
                .strands = deps.strands,
@@ -47,6 +51,7 @@ void PodsAtServer::BeginStop() {
 void PodsAtServer::OnDesired(const std::string& key) {
   mirrors_.OnDesired(key);  // first: a status goes to the mirror pod that is there now
   statuses_.OnDesired(key);
+  starts_.OnDesired(key);
 }
 
 void PodsAtServer::OnReconcile() {

@@ -9,6 +9,7 @@
 
 #include "services/status/api/event_sink.h"
 #include "services/status/api/mirror_pods.h"
+#include "services/status/api/pod_starts.h"
 #include "services/status/api/pod_sync.h"
 
 namespace splitlet::status {
@@ -48,6 +49,7 @@ class PodsAtServer {
   /// Each 10 s.
   void OnReconcile();
   void OnEvent(const std::string& key, const v1::EventRecord& event, bool is_new) {
+    starts_.OnEvent(event);
     events_.OnEvent(key, event, is_new);
   }
 
@@ -58,6 +60,7 @@ class PodsAtServer {
   PodApiMetrics metrics_;
   MirrorPods mirrors_;
   PodSync statuses_;
+  PodStarts starts_;
   EventSink events_;
 };
 

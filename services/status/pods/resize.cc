@@ -1,17 +1,22 @@
 #include "services/status/pods/resize.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <string>
 
 #include "k8s.io/api/core/v1/container_status.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/encode.h"
+#include "libs/kube/json_text.h"
 #include "libs/kube/quantity.h"
 #include "libs/kube/resources.h"
 
 namespace splitlet::status {
 namespace {
 
+constexpr std::string_view kResizeWaits = "PodResizePending";
 constexpr int64_t kNanosOfSecond = 1'000'000'000;
 // What a runtime shows of a limit is rounded: a quota of CPU is 1 ms at least, memory is in pages.
 constexpr int64_t kCpuStepMillis = 10, kMemoryStepBytes = 4096;
@@ -66,7 +71,42 @@ bool TakeFrom(const Statuses& statuses, int64_t admitted_at, Containers& contain
   return differ;
 }
 
+const auto* FindResize(const kube::PodStatus& status) {
+  const auto at = std::ranges::find(status.conditions(), kResizeWaits,
+                                    [](const auto& condition) { return condition.type(); });
+  return at == status.conditions().end() || at->status() != "True" ? nullptr : &*at;
+}
+
+template <class Containers>
+std::string ResourcesOf(const char* name, const Containers& containers) {
+  if (containers.empty()) return "";
+  std::string text;
+  for (const auto& container : containers) {
+    text += text.empty() ? "{\"name\":" : ",{\"name\":";
+    kube::AppendJsonString(text, container.name());
+    text += ",\"resources\":" + kube::ToJson(container.resources()) + "}";
+  }
+  return fmt::format("\"{}\":[{}],", name, text);
+}
+
 }  // namespace
+
+bool IsNewResize(const kube::PodStatus* previous, const kube::PodStatus& status) {
+  const auto* now = FindResize(status);
+  if (now == nullptr) return false;
+  const auto* before = previous == nullptr ? nullptr : FindResize(*previous);
+  return before == nullptr || before->reason() != now->reason() ||
+         before->observed_generation() != now->observed_generation();
+}
+
+std::string ResizeText(const kube::Pod& asked) {
+  std::string text = fmt::format("Pod resize {}: {{", kResizeReason);
+  text += ResourcesOf("initContainers", asked.spec().init_containers());
+  text += ResourcesOf("containers", asked.spec().containers());
+  text += fmt::format("\"generation\":{},\"error\":", asked.metadata().generation());
+  kube::AppendJsonString(text, kResizeMessage);
+  return text + "}";
+}
 
 bool TakeAllocated(const kube::PodStatus& previous, int64_t admitted_at_wall_ns, kube::Pod& pod) {
   // The server counts changes from one on.

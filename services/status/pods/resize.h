@@ -5,6 +5,7 @@
 /// Errors: none; a quantity that does not parse differs from every other.
 /// Source: docs/behaviour/status.md, "Containers".
 
+#include <string>
 #include <string_view>
 
 #include "libs/kube/pod_types.h"
@@ -19,5 +20,11 @@ inline constexpr std::string_view kResizeMessage =
 /// they began before the pod was admitted; 0: not known when that was. True: they had something
 /// else.
 bool TakeAllocated(const kube::PodStatus& previous, int64_t admitted_at_wall_ns, kube::Pod& pod);
+
+/// Whether `status` shows a resize as waiting that `previous` did not; null: there was none.
+bool IsNewResize(const kube::PodStatus* previous, const kube::PodStatus& status);
+/// What the event ResizeInfeasible says: the resources that are asked for, as a kubelet writes
+/// them.
+std::string ResizeText(const kube::Pod& asked);
 
 }  // namespace splitlet::status

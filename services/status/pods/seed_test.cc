@@ -134,8 +134,18 @@ TEST_F(Seed, AResizeIsInfeasibleAndThePodIsShownWithWhatItHas) {
   WantFromApi(Shown("u1"), "2");
   Settle();
   EXPECT_EQ(ShowResize(), "Infeasible 2");
+  WantFromApi(Shown("u1"), "2");
+  Settle();
+  EXPECT_EQ(ShowResize(), "Infeasible 3");
+  const auto told = process->service->ListEvents("u1");
+  ASSERT_EQ(told.size(), 2U) << "one for each generation";
+  EXPECT_EQ(told[0].type() + " " + told[0].reason(), "Warning ResizeInfeasible");
+  EXPECT_EQ(told[0].message(),
+            "Pod resize Infeasible: {\"containers\":[{\"name\":\"a\",\"resources\":{\"requests\":{"
+            "\"cpu\":\"2\"}}}],\"generation\":2,\"error\":\"This node does not resize pods: the "
+            "resources stay as they were admitted\"}");
   EXPECT_EQ(ShowCpu(), "1 1");
-  EXPECT_EQ(Shown("u1").observed_generation(), 2);
+  EXPECT_EQ(Shown("u1").observed_generation(), 3);
   EXPECT_EQ(Shown("u1").phase(), "Running");
   WantFromApi(Shown("u1"), "1000m");
   Settle();

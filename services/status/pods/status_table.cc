@@ -268,6 +268,7 @@ void StatusTable::Refresh(const std::string& key) {
   record.set_version(before == nullptr ? 0 : before->version());
   if (before != nullptr && bus::SerializeSorted(*before) == bus::SerializeSorted(record)) return;
   CountChange(record, in.previous, status);
+  if (resize_refused && IsNewResize(in.previous, status)) TellResize(*desired);
   if (known_[key].phase != status.phase())
     deps_.log.Info("pod phase changed",
                    {KV("pod", kube::PodKey(desired->namespace_(), desired->name())),
@@ -323,6 +324,21 @@ void StatusTable::CountChange(const v1::PodStatusRecord& record, const kube::Pod
   if (desired == nullptr || desired->seen_at_wall_ns() == 0) return;
   const int64_t took = ToNanos(deps_.clock.WallNow()) - desired->seen_at_wall_ns();
   deps_.metrics.pod_start.Observe(static_cast<double>(std::max<int64_t>(took, 0)) / 1e9);
+}
+
+void StatusTable::TellResize(const v1::DesiredRecord& desired) {
+  kube::Pod asked;
+  if (!deps_.record_events || !asked.ParseFromString(desired.pod())) return;
+  v1::EventRecord event;
+  event.set_type("Warning");
+  event.set_reason("ResizeInfeasible");
+  event.set_message(ResizeText(asked));
+  event.set_component("kubelet");
+  event.set_kind("Pod");
+  event.set_namespace_(desired.namespace_());
+  event.set_name(desired.name());
+  event.set_uid(desired.uid());
+  deps_.record_events({std::move(event)});
 }
 
 void StatusTable::SetSeen(const std::string& key, const kube::PodStatus& status) {

@@ -24,6 +24,7 @@
 #include "libs/kube/pod_types.h"
 #include "services/status/metrics.h"
 #include "splitlet/v1/records.pb.h"
+#include "splitlet/v1/services.pb.h"
 
 namespace splitlet::status {
 
@@ -43,6 +44,8 @@ class StatusTable {
     const Log& log;
     /// A record was put or removed; may be left out.
     std::function<void(const std::string& key)> on_told = nullptr;
+    /// May be left out.
+    std::function<void(std::vector<v1::EventRecord>)> record_events = nullptr;
   };
   /// After `worker_wait` without pod-worker statuses are put without its flags.
   StatusTable(const Deps& deps, Duration worker_wait);
@@ -90,6 +93,7 @@ class StatusTable {
                    const kube::PodStatus& after);
   /// Counts the pod by phase and its containers by what they wait for.
   void SetSeen(const std::string& key, const kube::PodStatus& status);
+  void TellResize(const v1::DesiredRecord& desired);
   bool ListingCovers(const std::string& key, const v1::WorkerRecord* worker) const;
   /// Refused, and certain to have no grant; what was shown once stands.
   bool IsRejected(const std::string& key, const v1::AdmissionRecord* admission,

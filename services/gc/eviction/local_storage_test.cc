@@ -1,0 +1,125 @@
+#include "services/gc/eviction/local_storage.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+
+namespace splitlet::gc {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr int64_t kMiB = 1 << 20, kGiB = 1 << 30;
+
+PodUsage DiskUsed(int64_t layer, int64_t logs, int64_t volumes) {
+  PodUsage usage;
+  usage.has_disk = true;
+  usage.containers["app"].layer.bytes = layer;
+  usage.containers["app"].logs.bytes = logs;
+  usage.volumes.bytes = volumes;
+  return usage;
+}
+
+kube::Pod Limited(const char* volume_limit, const char* container_limit) {
+  kube::Pod pod;
+  auto& container = *pod.mutable_spec()->add_containers();
+  container.set_name("app");
+  if (container_limit != nullptr)
+    (*container.mutable_resources()->mutable_limits())["ephemeral-storage"].set_string(
+        container_limit);
+  auto& volume = *pod.mutable_spec()->add_volumes();
+  volume.set_name("tmp");
+  auto& empty_dir = *volume.mutable_volume_source()->mutable_empty_dir();
+  if (volume_limit != nullptr) empty_dir.mutable_size_limit()->set_string(volume_limit);
+  return pod;
+}
+
+TEST(LocalStorage, TheFirstLimitThatIsPassed) {
+  const struct {
+    const char* name;
+    kube::Pod pod;
+    int64_t volume_bytes, layer, logs, rest;
+    bool own_image_fs;
+    std::optional<Exceeded> want;
+  } kCases[] = {
+      {"a volume above its limit", Limited("1Mi", nullptr), 2 * kMiB, 0, 0, 2 * kMiB, false,
+       Exceeded{"emptydirfs.limit",
+                "Usage of EmptyDir volume \"tmp\" exceeds the limit \"1Mi\". "}},
+      {"exactly the limit", Limited("1Mi", nullptr), kMiB, 0, 0, kMiB, false, std::nullopt},
+      {"a limit of nothing is none", Limited("0", nullptr), kMiB, 0, 0, kMiB, false, std::nullopt},
+      {"no limit", Limited(nullptr, nullptr), kGiB, kGiB, kGiB, kGiB, false, std::nullopt},
+      {"the pod above the sum of its limits", Limited(nullptr, "10Mi"), 0, kMiB, kMiB, 9 * kMiB,
+       false,
+       Exceeded{"ephemeralpodfs.limit",
+                "Pod ephemeral local storage usage exceeds the total limit of containers 10Mi. "}},
+      {"layers count for the pod on any disk", Limited(nullptr, "10Mi"), 0, 11 * kMiB, 0, 0, true,
+       Exceeded{"ephemeralpodfs.limit",
+                "Pod ephemeral local storage usage exceeds the total limit of containers 10Mi. "}},
+      {"exactly the sum", Limited(nullptr, "10Mi"), 0, kMiB, kMiB, 8 * kMiB, false, std::nullopt},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    PodUsage usage = DiskUsed(c.layer, c.logs, c.rest);
+    usage.limited_volumes["tmp"].bytes = c.volume_bytes;
+    EXPECT_EQ(FindExceeded(c.pod, usage, c.own_image_fs), c.want);
+  }
+}
+
+TEST(LocalStorage, AContainerAboveItsOwnBesideOneWithRoom) {
+  kube::Pod pod = Limited(nullptr, "1Mi");
+  auto& other = *pod.mutable_spec()->add_containers();
+  other.set_name("other");
+  (*other.mutable_resources()->mutable_limits())["ephemeral-storage"].set_string("1Gi");
+  PodUsage usage = DiskUsed(kMiB, kMiB, 0);
+  const Exceeded want{"ephemeralcontainerfs.limit",
+                      "Container app exceeded its local ephemeral storage limit \"1Mi\". "};
+  EXPECT_EQ(FindExceeded(pod, usage, false), want);
+  EXPECT_EQ(FindExceeded(pod, usage, true), std::nullopt) << "its layer is on another disk";
+  usage.containers["app"].logs.bytes = kMiB + 1;
+  EXPECT_EQ(FindExceeded(pod, usage, true), want);
+}
+
+TEST(LocalStorage, ATreeTooLargeToBeCountedPassesEveryLimit) {
+  const struct {
+    const char* name;
+    kube::Pod pod;
+    DiskFigures PodUsage::*volumes;
+    bool logs, volume;
+    const char* signal;  // nullptr: none is passed
+  } kCases[] = {
+      {"a volume", Limited("1Gi", nullptr), nullptr, false, true, "emptydirfs.limit"},
+      {"the pod's directory", Limited(nullptr, "1Gi"), &PodUsage::volumes, false, false,
+       "ephemeralpodfs.limit"},
+      {"logs of a container", Limited(nullptr, "1Gi"), nullptr, true, false,
+       "ephemeralpodfs.limit"},
+      {"without a limit", Limited(nullptr, nullptr), &PodUsage::volumes, true, true, nullptr},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    PodUsage usage = DiskUsed(0, 0, 0);
+    if (c.volumes != nullptr) (usage.*c.volumes).more = true;
+    usage.containers["app"].logs.more = c.logs;
+    usage.limited_volumes["tmp"].more = c.volume;
+    const auto exceeded = FindExceeded(c.pod, usage, false);
+    ASSERT_EQ(exceeded.has_value(), c.signal != nullptr);
+    if (exceeded) {
+      EXPECT_EQ(exceeded->signal, c.signal);
+    }
+  }
+}
+
+TEST(LocalStorage, WhatHasToBeMeasured) {
+  EXPECT_FALSE(LocalLimitsOf(Limited(nullptr, nullptr)).any());
+  EXPECT_FALSE(LocalLimitsOf(Limited("0", nullptr)).any());
+  EXPECT_THAT(LocalLimitsOf(Limited("1Mi", nullptr)).volumes, ElementsAre("tmp"));
+  EXPECT_FALSE(LocalLimitsOf(Limited("1Mi", nullptr)).pod_or_containers);
+  EXPECT_TRUE(LocalLimitsOf(Limited(nullptr, "1Mi")).pod_or_containers);
+}
+
+TEST(LocalStorage, WhatWasNotMeasuredPassesNoLimit) {
+  EXPECT_EQ(FindExceeded(Limited("1Mi", "1Mi"), {}, false), std::nullopt);
+}
+
+}  // namespace
+}  // namespace splitlet::gc
