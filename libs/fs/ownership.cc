@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <deque>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,28 +19,76 @@
 namespace splitlet::fs {
 namespace {
 
-/// Each directory on the way holds a descriptor; what is deeper counts as failed.
-constexpr size_t kMaxDepth = 64;
+/// Directories that stay open on the way down. Of those below them one is open at a time: it is
+/// left for one in it, and ".." leads back.
+constexpr size_t kMaxKept = 64;
+/// Of so many that were left it is known where to go on. In one further up the entry that was
+/// entered is looked for, which costs its entries once in as many levels.
+constexpr size_t kMaxPlaces = 1024;
 constexpr mode_t kRead = 0440, kWrite = 0660, kDirectoryMode = S_ISGID | 0110;
 
-/// Through a descriptor: nobody can put another file in its place between the calls. True for a
-/// directory.
-StatusOr<bool> GiveEntry(int parent, const char* name, GroupAccess access) {
-  const Fd fd(::openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  if (!fd.ok()) return ErrnoStatus(errno);
+struct FileId {
+  dev_t device = 0;
+  ino_t inode = 0;
+  bool operator==(const FileId&) const = default;
+};
+
+StatusOr<FileId> IdOf(const Dir& dir) {
   struct stat info {};
-  if (::fstat(fd.get(), &info) != 0) return ErrnoStatus(errno);
+  if (::fstat(::dirfd(dir.get()), &info) != 0) return ErrnoStatus(errno);
+  return FileId{info.st_dev, info.st_ino};
+}
+
+/// Bind mounts of one file system have its device number: the kernel's mark tells them.
+StatusOr<mode_t> ModeOf(const Fd& fd, bool top) {
+  struct statx info {};
+  if (::statx(fd.get(), "", AT_EMPTY_PATH, STATX_TYPE | STATX_MODE, &info) != 0)
+    return ErrnoStatus(errno);
+  if (!top && (info.stx_attributes & info.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0)
+    return FailedPrecondition("something else is mounted there");
+  return info.stx_mode;
+}
+
+/// Through a descriptor: nobody can put another file in its place between the calls.
+StatusOr<mode_t> GiveEntry(const Fd& fd, GroupAccess access, bool top) {
+  const auto found = ModeOf(fd, top);
+  if (!found.ok()) return found;
   if (::fchownat(fd.get(), "", static_cast<uid_t>(-1), access.group, AT_EMPTY_PATH) != 0)
     return ErrnoStatus(errno);
-  if (S_ISLNK(info.st_mode)) return false;
-  mode_t mode = (info.st_mode & 07777) | (access.read_only ? kRead : kWrite);
-  if (S_ISDIR(info.st_mode)) mode |= kDirectoryMode;
+  if (S_ISLNK(*found)) return found;
+  mode_t mode = (*found & 07777) | (access.read_only ? kRead : kWrite);
+  if (S_ISDIR(*found)) mode |= kDirectoryMode;
   // A descriptor that only names a file has no fchmod. A new group takes bits away: always set.
   if (::chmod(fmt::format("/proc/self/fd/{}", fd.get()).c_str(), mode) != 0)
     return ErrnoStatus(errno);
-  return S_ISDIR(info.st_mode);
+  return found;
 }
 
+StatusOr<Dir> OpenDir(int parent, const char* name) {
+  Fd fd(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  Dir dir(fd.ok() ? ::fdopendir(fd.get()) : nullptr);
+  if (dir == nullptr) return ErrnoStatus(errno);
+  fd.Release();
+  return dir;
+}
+
+bool IsDots(const char* name) {
+  return std::string_view(name) == "." || std::string_view(name) == "..";
+}
+
+/// Reads on until this entry is read. False: it is not there.
+bool ReadUntil(const Dir& dir, const FileId& id) {
+  while (const dirent* entry = ::readdir(dir.get())) {
+    if (IsDots(entry->d_name) || (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN)) continue;
+    struct stat info {};
+    if (::fstatat(::dirfd(dir.get()), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+        FileId{info.st_dev, info.st_ino} == id)
+      return true;
+  }
+  return false;
+}
+
+/// Depth first. Descriptors and memory have a bound, the depth has none.
 class GroupWalk {
  public:
   explicit GroupWalk(GroupAccess access) : access_(access) {}
@@ -47,9 +97,9 @@ class GroupWalk {
   bool GiveBelow(const std::string& path) {
     struct stat top {};
     if (::lstat(path.c_str(), &top) != 0 || !S_ISDIR(top.st_mode)) return true;
-    if (const Status opened = Open(AT_FDCWD, path.c_str()); !opened.ok()) {
+    if (const Status entered = Enter(AT_FDCWD, path.c_str()); !entered.ok()) {
       ++change_.entries;
-      Fail(opened);
+      Fail(entered);
       return false;
     }
     GiveOpen();
@@ -59,17 +109,23 @@ class GroupWalk {
   GroupChange change() && { return std::move(change_); }
 
  private:
+  /// A directory that was left, and where its next entry is.
+  struct Place {
+    FileId id;
+    long next = 0;
+  };
+
   void GiveOpen() {
-    while (!open_.empty()) {
+    while (!kept_.empty()) {
+      const Dir& dir = deep_ == nullptr ? kept_.back() : deep_;
       errno = 0;
-      const dirent* entry = ::readdir(open_.back().get());
-      if (entry == nullptr) {
-        if (errno != 0) Fail(ErrnoStatus(errno));
-        open_.pop_back();
+      const dirent* entry = ::readdir(dir.get());
+      if (entry != nullptr) {
+        if (!IsDots(entry->d_name)) Give(::dirfd(dir.get()), entry->d_name, false);
         continue;
       }
-      const std::string_view name = entry->d_name;
-      if (name != "." && name != "..") Give(::dirfd(open_.back().get()), entry->d_name);
+      if (errno != 0) Fail(ErrnoStatus(errno));
+      Leave();
     }
   }
 
@@ -78,28 +134,69 @@ class GroupWalk {
     if (change_.first_failure.ok()) change_.first_failure = why;
   }
 
-  void Give(int parent, const char* name, bool entered = false) {
-    const auto directory = GiveEntry(parent, name, access_);
-    if (directory.status().code() == StatusCode::kNotFound) return;  // removed meanwhile
+  void Give(int parent, const char* name, bool top) {
+    const Fd fd(::openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd.ok() && errno == ENOENT) return;  // removed meanwhile
     ++change_.entries;
-    if (!directory.ok()) return Fail(directory.status());
-    if (!*directory || entered) return;
-    if (open_.size() == kMaxDepth)
-      return Fail(ResourceExhausted("more than {} directories deep", kMaxDepth));
-    if (const Status opened = Open(parent, name); !opened.ok()) Fail(opened);
+    if (!fd.ok()) return Fail(ErrnoStatus(errno));
+    const auto mode = GiveEntry(fd, access_, top);
+    if (!mode.ok()) return Fail(mode.status());
+    if (!S_ISDIR(*mode) || top) return;
+    if (const Status entered = Enter(fd.get(), "."); !entered.ok()) Fail(entered);
   }
 
-  Status Open(int parent, const char* name) {
-    Fd fd(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    Dir dir(fd.ok() ? ::fdopendir(fd.get()) : nullptr);
-    if (dir == nullptr) return ErrnoStatus(errno);
-    fd.Release();
-    open_.push_back(std::move(dir));
+  Status Enter(int parent, const char* name) {
+    ASSIGN_OR_RETURN(Dir dir, OpenDir(parent, name), "open");
+    if (kept_.size() < kMaxKept) {
+      kept_.push_back(std::move(dir));
+      return OkStatus();
+    }
+    if (deep_ != nullptr) {
+      ASSIGN_OR_RETURN(const FileId id, IdOf(deep_), "stat");
+      left_.push_back({id, ::telldir(deep_.get())});
+      if (left_.size() > kMaxPlaces) left_.pop_front();
+    }
+    deep_ = std::move(dir);
+    ++depth_;
+    return OkStatus();
+  }
+
+  void Leave() {
+    if (deep_ == nullptr) return kept_.pop_back();
+    Status back;
+    if (--depth_ > 0) back = GoBack();
+    if (!back.ok()) Fail(back);
+    if (depth_ > 0 && back.ok()) return;
+    deep_.reset();
+    depth_ = 0;
+    left_.clear();
+  }
+
+  /// To the directory that holds the innermost one. Somebody may have moved that: then the rest of
+  /// this part of the tree is given up, and the walk never comes above its top.
+  Status GoBack() {
+    ASSIGN_OR_RETURN(const FileId child, IdOf(deep_), "stat");
+    ASSIGN_OR_RETURN(Dir parent, OpenDir(::dirfd(deep_.get()), ".."), "open the parent");
+    ASSIGN_OR_RETURN(const FileId id, IdOf(parent), "stat");
+    const Status moved = Aborted("a directory was moved meanwhile");
+    if (left_.empty()) {
+      ASSIGN_OR_RETURN(const FileId top, IdOf(kept_.front()), "stat the top");
+      if (id == top || !ReadUntil(parent, child)) return moved;
+    } else {
+      const Place place = left_.back();
+      left_.pop_back();
+      if (id != place.id) return moved;
+      ::seekdir(parent.get(), place.next);
+    }
+    deep_ = std::move(parent);
     return OkStatus();
   }
 
   const GroupAccess access_;
-  std::vector<Dir> open_;
+  std::vector<Dir> kept_;
+  Dir deep_;                // the innermost one below them; null: there is none
+  uint64_t depth_ = 0;      // of `deep_` below the last of `kept_`
+  std::deque<Place> left_;  // above `deep_`, the nearest last
   GroupChange change_;
 };
 

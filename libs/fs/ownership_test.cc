@@ -1,11 +1,19 @@
 #include "libs/fs/ownership.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
 #include "libs/base/fail_point.h"
 #include "libs/fs/fake_ownership.h"
+#include "libs/fs/fd.h"
+#include "libs/fs/mounts.h"
 #include "libs/fs/real_file_system.h"
 #include "tests/harness/child.h"
 
@@ -114,20 +122,90 @@ TEST(Ownership, TheTopIsGivenLast) {
   FailPoints::SetCurrent(nullptr);
 }
 
-TEST(Ownership, WhatIsTooDeepIsCountedAndTheRestIsDone) {
+Fd Into(const Fd& parent, const char* name) {
+  Fd fd(::openat(parent.get(), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  EXPECT_TRUE(fd.ok()) << std::strerror(errno);
+  return fd;
+}
+
+mode_t ModeIn(const Fd& parent, const char* name) {
+  struct stat info {};
+  EXPECT_EQ(::fstatat(parent.get(), name, &info, AT_SYMLINK_NOFOLLOW), 0) << name;
+  return info.st_mode & 07777;
+}
+
+/// While it lives, little more can be opened than is open.
+class FewDescriptors {
+ public:
+  FewDescriptors() {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const rlimit few{128, before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  }
+  ~FewDescriptors() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before_), 0); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(Ownership, ATreeIsGivenHoweverDeepItIsWithFewDescriptors) {
+  constexpr int kDepth = 2000;  // more than the walk remembers the way back of
+  const std::vector<const char*> kFiles = {"a", "m", "z"};
   const harness::TempDir dir;
   RealFileSystem files;
   RealOwnership ownership;
-  std::string deep = dir.path() + "/v";
-  for (int i = 0; i < 70; ++i) deep += "/d";
-  ASSERT_TRUE(files.MakeDirs(deep, 0700).ok());
-  ASSERT_TRUE(files.Replace(dir.path() + "/v/z", "1", {.mode = 0400}).ok());
-  const auto done = ownership.GiveToGroup(dir.path() + "/v", {.group = ::getegid()});
+  const std::string v = dir.path() + "/v";
+  ASSERT_TRUE(files.MakeDirs(v, 0700).ok());
+  const auto top = [&v] { return Fd(::open(v.c_str(), O_RDONLY | O_DIRECTORY)); };
+  Fd at = top();
+  for (int i = 0; i < kDepth; ++i) {
+    for (const char* name : kFiles)
+      ASSERT_TRUE(Fd(::openat(at.get(), name, O_CREAT | O_WRONLY, 0400)).ok());
+    for (const char* name : {"b", "d", "y"}) ASSERT_EQ(::mkdirat(at.get(), name, 0700), 0);
+    at = Into(at, "d");
+  }
+  {
+    const FewDescriptors few;
+    const auto done = ownership.GiveToGroup(v, {.group = ::getegid()});
+    ASSERT_TRUE(done.ok()) << done.status();
+    EXPECT_EQ(done->entries, 6u * kDepth + 1) << "each once";
+    EXPECT_EQ(done->failed, 0u) << done->first_failure;
+  }
+  EXPECT_EQ(ModeOf(v), 02770u);
+  at = top();
+  for (int i = 0; i < kDepth && !HasFailure(); ++i) {
+    for (const char* name : kFiles) EXPECT_EQ(ModeIn(at, name), 0660u) << i;
+    for (const char* name : {"b", "d", "y"}) EXPECT_EQ(ModeIn(at, name), 02770u) << i;
+    at = Into(at, "d");
+  }
+  EXPECT_TRUE(files.RemoveTree(v).ok());
+}
+
+TEST(Ownership, WhatIsMountedInATreeIsNotOfItAndTheRestIsDone) {
+  const harness::TempDir dir;
+  RealFileSystem files;
+  RealOwnership ownership;
+  RealMounts mounts;
+  const std::string v = dir.path() + "/v", mounted = v + "/mounted";
+  ASSERT_TRUE(files.MakeDirs(mounted, 0700).ok());
+  ASSERT_TRUE(files.Replace(v + "/z", "1", {.mode = 0400}).ok());
+  const Status status =
+      mounts.Mount({.type = "tmpfs", .path = mounted, .options = "size=65536,mode=0700"});
+  if (status.code() == StatusCode::kPermissionDenied) GTEST_SKIP() << "may not mount here";
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(files.Replace(mounted + "/file", "1", {.mode = 0400}).ok());
+  const auto done = ownership.GiveToGroup(v, {.group = ::getegid()});
+  const mode_t of_root = ModeOf(mounted), of_file = ModeOf(mounted + "/file");
+  ASSERT_TRUE(ownership.GiveToGroup(mounted, {.group = ::getegid()}).ok());
+  EXPECT_EQ(ModeOf(mounted), 02770u) << "the top may be a mount";
+  ASSERT_TRUE(mounts.Unmount(mounted).ok());
   ASSERT_TRUE(done.ok()) << done.status();
+  EXPECT_EQ(done->entries, 3u);
   EXPECT_EQ(done->failed, 1u);
-  EXPECT_EQ(done->first_failure.code(), StatusCode::kResourceExhausted);
-  EXPECT_EQ(ModeOf(dir.path() + "/v/z"), 0660u);
-  EXPECT_EQ(ModeOf(deep), 0700u);
+  EXPECT_EQ(done->first_failure.code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(of_root, 0700u);
+  EXPECT_EQ(of_file, 0400u);
+  EXPECT_EQ(ModeOf(v + "/z"), 0660u);
 }
 
 }  // namespace

@@ -5,10 +5,116 @@
 #include "services/pod-worker/objects/object_set.h"
 #include "services/pod-worker/pod_worker_fixture.h"
 
-/// Images that not everybody may pull.
+/// Images that are pulled, and those that not everybody may pull.
 
 namespace splitlet::pod_worker {
 namespace {
+
+class Pulls : public testing::Test, public TestNode {
+ protected:
+  void SetUp() override { Start(); }
+};
+
+TEST_F(Pulls, ImagesArePulledOnceAndUsed) {
+  auto pod = TestPod{.containers = {"a", "b"}}.Make();
+  for (auto& container : *pod.mutable_spec()->mutable_containers()) container.set_image("new:1");
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(Show(), "a/0=running b/0=running sandbox/0=ready");
+  EXPECT_EQ(runtime.Calls("PullImage"), 1u);
+  EXPECT_EQ(events.Text("Pulling"), "Pulling image \"new:1\"");
+  EXPECT_NE(events.Text("Pulled").find("Successfully pulled image \"new:1\" in "),
+            std::string::npos);
+}
+
+TEST_F(Pulls, APullThatFailsBacksOff) {
+  auto pod = TestPod{}.Make();
+  pod.mutable_spec()->mutable_containers(0)->set_image("bad:1");
+  runtime.SetPull("bad:1", {.error = NotFound("no such image")});
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(NoteOf("app").reason(), "ErrImagePull");
+  EXPECT_EQ(runtime.Calls("PullImage"), 1u);
+  Changed();
+  EXPECT_EQ(NoteOf("app").reason(), "ImagePullBackOff");
+  EXPECT_EQ(runtime.Calls("PullImage"), 1u);
+  RunFor(13s);
+  EXPECT_EQ(runtime.Calls("PullImage"), 2u);
+  runtime.SetPull("bad:1", {});
+  RunFor(25s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
+TEST_F(Pulls, AllContainersThatWaitForAnImageAreToldThatItsPullFailed) {
+  auto pod = TestPod{.containers = {"a", "b"}}.Make();
+  for (auto& container : *pod.mutable_spec()->mutable_containers()) container.set_image("bad:1");
+  runtime.SetPull("bad:1", {.error = NotFound("no such image")});
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(NoteOf("a").reason(), "ErrImagePull");
+  EXPECT_EQ(NoteOf("b").reason(), "ErrImagePull");
+  EXPECT_EQ(runtime.Calls("PullImage"), 1u);
+}
+
+TEST_F(Pulls, AHundredPodsThatPullAtOnceRunInThirtySeconds) {
+  constexpr int kCount = 100;
+  const auto uid = [](int i) { return fmt::format("uid-{}", i); };
+  for (int i = 0; i < kCount; ++i) {
+    auto pod = TestPod{.name = fmt::format("p{}", i), .uid = uid(i)}.Make();
+    pod.mutable_spec()->mutable_containers(0)->set_image_pull_policy("Always");
+    pod.mutable_spec()->mutable_containers(0)->set_image(fmt::format("image-{}:1", i));
+    ASSERT_TRUE(RunPod(pod).ok());
+  }
+  const auto running = [&] {
+    int count = 0;
+    for (int i = 0; i < kCount; ++i) count += static_cast<int>(runtime.Running(uid(i)).size());
+    return count;
+  };
+  EXPECT_EQ(running(), config.registry_burst) << "and no more at first";
+  RunFor(10100ms);
+  EXPECT_EQ(running(), config.registry_burst + 10 * config.registry_qps);
+  RunFor(19900ms);
+  EXPECT_EQ(running(), kCount);
+  EXPECT_EQ(runtime.Calls("PullImage"), size_t{kCount});
+  EXPECT_EQ(events.Count("BackOff"), 0);
+}
+
+TEST_F(Pulls, APullOfAnEarlierLifeAnswersNothing) {
+  auto pod = TestPod{}.Make();
+  pod.mutable_spec()->mutable_containers(0)->set_image("new:1");
+  process->calls.hold = true;
+  ASSERT_TRUE(RunPod(pod).ok());
+  ASSERT_EQ(process->calls.pulls.size(), 1u);
+  ASSERT_TRUE(RunPod(pod, 2).ok());
+  RunFor(5s);
+  ASSERT_EQ(Record()->incarnation(), 2);
+  process->calls.pulls[0](std::string("sha256:earlier"));
+  RunFor(5s);
+  EXPECT_EQ(Show(), "sandbox/0=dead sandbox/1=ready") << "the answer is not of this life";
+  ASSERT_EQ(process->calls.pulls.size(), 2u) << "which pulls for itself";
+  EXPECT_EQ(events.Count("Pulled"), 0);
+  runtime.AddImage("new:1");
+  process->calls.pulls[1](runtime.ImageStatus("new:1", After(clock, 1s))->value().id);
+  Settle();
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
+TEST_F(Pulls, AfterARestartAPullIsBegunAgain) {
+  auto pod = TestPod{}.Make();
+  pod.mutable_spec()->mutable_containers(0)->set_image("new:1");
+  process->calls.hold = true;
+  ASSERT_TRUE(RunPod(pod).ok());
+  ASSERT_EQ(process->calls.pulls.size(), 1u);
+  Restart();
+  RunFor(5s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
+}
+
+TEST_F(Pulls, AnImageThatMayNotBePulledIsNamed) {
+  auto pod = TestPod{}.Make();
+  pod.mutable_spec()->mutable_containers(0)->set_image("absent:1");
+  pod.mutable_spec()->mutable_containers(0)->set_image_pull_policy("Never");
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(NoteOf("app").reason(), "ErrImageNeverPull");
+  EXPECT_EQ(runtime.Calls("PullImage"), 0u);
+}
 
 constexpr const char* kImage = "reg.io/team/app:1";
 

@@ -58,11 +58,12 @@ NodeCredentials::NodeCredentials(fs::FileSystem& files, const std::string& root_
     : files_(files) {
   using Shape = Keyring::Shape;
   places_.push_back({root_dir + "/config.json", Shape::kAuths});
+  places_.push_back({"/config.json", Shape::kAuths});
   if (!home.empty()) places_.push_back({home + "/.docker/config.json", Shape::kAuths});
   places_.push_back({"/.docker/config.json", Shape::kAuths});
   places_.push_back({root_dir + "/.dockercfg", Shape::kMap});
-  if (!home.empty()) places_.push_back({home + "/.dockercfg", Shape::kMap});
   places_.push_back({"/.dockercfg", Shape::kMap});
+  if (!home.empty()) places_.push_back({home + "/.dockercfg", Shape::kMap});
 }
 
 Keyring NodeCredentials::Read(std::vector<std::string>& problems) const {

@@ -25,8 +25,8 @@ struct PullSecrets {
 StatusOr<PullSecrets> PullSecretsOf(const kube::Pod& pod, const ObjectSource* objects);
 
 /// Of the files that a kubelet looks at, the first that is there and can be used:
-/// <root-dir>/config.json, ~/.docker/config.json, /.docker/config.json, then the same as
-/// .dockercfg.
+/// <root-dir>/config.json, /config.json, ~/.docker/config.json, /.docker/config.json, then
+/// .dockercfg in <root-dir>, / and ~. Its working directory is taken to be /.
 class NodeCredentials {
  public:
   /// `home`: empty where there is none.

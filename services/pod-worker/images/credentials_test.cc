@@ -135,8 +135,11 @@ TEST(NodeCredentials, TheFirstFileThatCanBeUsed) {
   put("/root/.docker/config.json", "{\"auths\": {" + Entry("reg.io", "home") + "}}");
   EXPECT_EQ(CredentialsFor(node.Read(problems), "reg.io/x"), "home:p");
   EXPECT_EQ(problems, std::vector<std::string>{});
+  put("/config.json", "{\"auths\": {" + Entry("reg.io", "slash") + "}}");
+  EXPECT_EQ(CredentialsFor(node.Read(problems), "reg.io/x"), "slash:p");
+  EXPECT_EQ(problems, std::vector<std::string>{});
   put("/kubelet/config.json", "hunter2");
-  EXPECT_EQ(CredentialsFor(node.Read(problems), "reg.io/x"), "home:p");
+  EXPECT_EQ(CredentialsFor(node.Read(problems), "reg.io/x"), "slash:p");
   EXPECT_EQ(problems, std::vector<std::string>{"/kubelet/config.json: not a JSON object"});
   put("/kubelet/config.json", "{\"auths\": {" + Entry("reg.io", "root") + "}}");
   EXPECT_EQ(CredentialsFor(node.Read(problems), "reg.io/x"), "root:p");

@@ -91,11 +91,41 @@ TEST(Images, BackOffAfterFailures) {
     EXPECT_EQ(DecideImage(question(), memory, nullptr).kind, ImageDecision::Kind::kPull);
     PullFailed(question(), NotFound("no such image"), random, memory);
   }
-  const auto special =
-      PullFailed(question(), Unknown("RegistryUnavailable: timeout"), random, memory);
-  EXPECT_EQ(special.reason, "RegistryUnavailable");
-  EXPECT_EQ(special.message,
-            "image pull failed for img:1 because the registry is unavailable: timeout");
+}
+
+TEST(Images, WhatARuntimeSaysOfAFailureIsAReasonOnlyAtTheBeginning) {
+  const struct {
+    const char* name;
+    Status error;
+    std::string reason, message;
+  } kCases[] = {
+      {"the registry is away", Unknown("RegistryUnavailable: timeout"), "RegistryUnavailable",
+       "image pull failed for img:1 because the registry is unavailable: timeout"},
+      {"a signature is wrong", Unknown("SignatureValidationFailed: no key"),
+       "SignatureValidationFailed",
+       "image pull failed for img:1 because the signature validation failed: no key"},
+      {"nothing follows", Unknown("SignatureValidationFailed"), "SignatureValidationFailed",
+       "image pull failed for img:1 because the signature validation failed"},
+      {"with a code of its own", Unavailable("SignatureValidationFailed: no key"), "ErrImagePull",
+       "rpc error: code = Unavailable desc = SignatureValidationFailed: no key"},
+      {"of several failures", Unknown("[SignatureValidationFailed: no key, unauthorized]"),
+       "ErrImagePull", "[SignatureValidationFailed: no key, unauthorized]"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    FakeClock clock;
+    Random random(1);
+    PullMemory memory;
+    const ImageQuestion question{"img:1", "Always", clock.Now()};
+    const auto failed = PullFailed(question, c.error, random, memory);
+    EXPECT_EQ(failed.reason, c.reason);
+    EXPECT_EQ(failed.message, c.message);
+    EXPECT_EQ(failed.events.at(0).message,
+              "Failed to pull image \"img:1\": " + PullErrorText(c.error));
+    EXPECT_EQ(failed.events.at(1).message, "Error: " + c.reason);
+    EXPECT_EQ(DecideImage(question, memory, nullptr).message,
+              fmt::format("Back-off pulling image \"img:1\": {}: {}", c.reason, c.message));
+  }
 }
 
 TEST(Images, PodsThatFailedTogetherComeBackApart) {

@@ -22,7 +22,7 @@ StatusOr<runtime::v1::MountPropagation> PropagationOf(const std::string& mode) {
   if (mode.empty() || mode == "None") return runtime::v1::PROPAGATION_PRIVATE;
   if (mode == "HostToContainer") return runtime::v1::PROPAGATION_HOST_TO_CONTAINER;
   if (mode == "Bidirectional") return runtime::v1::PROPAGATION_BIDIRECTIONAL;
-  return InvalidArgument("unknown mount propagation \"{}\"", mode);
+  return InvalidArgument("invalid MountPropagation mode: \"{}\"", mode);
 }
 
 StatusOr<bool> RecursiveReadOnly(const k8s::io::api::core::v1::VolumeMount& mount, bool can) {

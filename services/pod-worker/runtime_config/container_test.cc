@@ -98,6 +98,32 @@ TEST_F(ContainerConfigTest, CommandMountsAndNames) {
   EXPECT_TRUE(out_.image().annotations().empty()) << "those of the pod are none of the image";
 }
 
+TEST_F(ContainerConfigTest, MountsAreSeenAsFarAsTheySay) {
+  const struct {
+    const char* mode;
+    StatusOr<runtime::v1::MountPropagation> want;
+  } kCases[] = {
+      {"", runtime::v1::PROPAGATION_PRIVATE},
+      {"None", runtime::v1::PROPAGATION_PRIVATE},
+      {"HostToContainer", runtime::v1::PROPAGATION_HOST_TO_CONTAINER},
+      {"Bidirectional", runtime::v1::PROPAGATION_BIDIRECTIONAL},
+      {"bidirectional", InvalidArgument("invalid MountPropagation mode: \"bidirectional\"")},
+  };
+  auto& mount = *container().add_volume_mounts();
+  mount.set_name("data");
+  mount.set_mount_path("/data");
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.mode);
+    mount.set_mount_propagation(c.mode);
+    const Status made = Make();
+    EXPECT_TRUE(Message(made).ends_with(Message(c.want.status()))) << made;
+    ASSERT_EQ(made.ok(), c.want.ok());
+    if (c.want.ok()) {
+      EXPECT_EQ(out_.mounts(0).propagation(), *c.want);
+    }
+  }
+}
+
 TEST_F(ContainerConfigTest, NobodyInAContainerWritesFilesThatShowObjects) {
   auto& mount = *container().add_volume_mounts();
   mount.set_name("data");

@@ -3,6 +3,11 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <map>
+#include <memory>
+#include <set>
+
+#include "k8s.io/api/core/v1/config.pb.h"
 #include "k8s.io/api/core/v1/volume.pb.h"
 #include "libs/fs/fake_mounts.h"
 #include "libs/fs/fake_ownership.h"
@@ -442,6 +447,88 @@ TEST(OnDisk, WhatAKilledProcessMadeWithoutItsModeIsMadeAnew) {
   EXPECT_EQ(info.st_mode & 07777, 0777u);
   EXPECT_TRUE(files.List(path)->empty());
   EXPECT_EQ(files.Stat(beside, false).status().code(), StatusCode::kNotFound);
+}
+
+/// What is mounted is known, and what is written there is in the directory below it.
+class NamesOfMounts final : public fs::Mounts {
+ public:
+  StatusOr<bool> IsMountPoint(const std::string& path) override { return paths_.contains(path); }
+  Status Mount(const fs::MountRequest& request) override {
+    paths_.insert(request.path);
+    return OkStatus();
+  }
+  Status BindWithin(const fs::BindRequest& /*request*/) override { return Unimplemented("bind"); }
+  Status Unmount(const std::string& path) override {
+    paths_.erase(path);
+    return OkStatus();
+  }
+
+ private:
+  std::set<std::string> paths_;
+};
+
+/// Files and links below the directory, without directories.
+std::map<fs::FileInfo::Kind, size_t> CountBelow(fs::FileSystem& files, const std::string& dir) {
+  std::map<fs::FileInfo::Kind, size_t> counts;
+  const auto entries = files.List(dir);
+  EXPECT_TRUE(entries.ok()) << entries.status();
+  if (!entries.ok()) return counts;
+  for (const auto& entry : *entries) {
+    ++counts[entry.kind];
+    if (entry.kind != fs::FileInfo::Kind::kDirectory) continue;
+    for (const auto& [kind, count] : CountBelow(files, dir + "/" + entry.name))
+      counts[kind] += count;
+  }
+  return counts;
+}
+
+TEST(OnDisk, ASecretOfTenThousandKeysLeavesOneSetOfItsFilesAndNothingAtTheEnd) {
+  using Kind = fs::FileInfo::Kind;
+  constexpr size_t kKeys = 10'000;
+  const harness::TempDir dir;
+  FakeClock clock;
+  fs::RealFileSystem files;
+  NamesOfMounts mounts;
+  fs::RealOwnership ownership;
+  FakeLogSink sink;
+  const Log log(sink);
+  const NodeInfo node{.pod_roots = {dir.path() + "/state", dir.path() + "/kubelet"}};
+  prometheus::Registry registry;
+  Metrics metrics(registry);
+  VolumeManager manager({files, mounts, ownership, clock, node, log, metrics});
+  const auto place = node::FindPodPlace(files, node.pod_roots, "uid-web");
+  ASSERT_TRUE(place.ok()) << place.status();
+  const auto pod = PodWithVolumes("[{name: v, secret: {secretName: login}}]", {"v"});
+  const auto key = [](size_t i) { return fmt::format("key-{}", i); };
+  const auto secret = [&key](size_t first, char content) {
+    auto made = std::make_shared<Secret>();
+    for (size_t i = first; i < first + kKeys; ++i)
+      (*made->mutable_data())[key(i)] = std::string(100, content);
+    return made;
+  };
+  const auto check = [&](const std::string& path, size_t first, char content) {
+    auto counts = CountBelow(files, path);
+    EXPECT_EQ(counts[Kind::kFile], kKeys) << "one set of files";
+    EXPECT_EQ(counts[Kind::kSymlink], kKeys + 1) << "a link for each, and ..data";
+    EXPECT_EQ(counts[Kind::kDirectory], 1u);
+    for (const size_t i : {first, first + kKeys / 2, first + kKeys - 1})
+      EXPECT_EQ(files.Read(path + "/" + key(i), 200).value_or(""), std::string(100, content)) << i;
+  };
+
+  ObjectSet objects;
+  objects.secrets["default/login"] = secret(0, 'a');
+  const auto paths = manager.SetUp({pod, &objects}, *place);
+  ASSERT_TRUE(paths.ok()) << paths.status();
+  const std::string path = paths->at("v");
+  check(path, 0, 'a');
+  objects.secrets["default/login"] = secret(kKeys / 2, 'b');
+  const Status refreshed = manager.Refresh({pod, &objects}, *place);
+  ASSERT_TRUE(refreshed.ok()) << refreshed;
+  check(path, kKeys / 2, 'b');
+  EXPECT_FALSE(files.Stat(path + "/" + key(0), false).ok());
+  const Status gone = manager.TearDown("uid-web", "file");
+  ASSERT_TRUE(gone.ok()) << gone;
+  EXPECT_EQ(files.Stat(path, false).status().code(), StatusCode::kNotFound);
 }
 
 TEST(Tmpfs, HoldsTheLeastOfAll) {

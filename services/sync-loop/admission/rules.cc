@@ -212,8 +212,9 @@ std::optional<Refusal> FindRefusal(const AdmissionInput& input, const NodeLoad& 
 namespace {
 
 constexpr std::string_view kExtended = "OutOfExtendedResources", kOther = "Other";
-constexpr std::array<std::string_view, 13> kKept = {"AppArmor",
+constexpr std::array<std::string_view, 14> kKept = {"AppArmor",
                                                     "SupplementalGroupsPolicyNotSupported",
+                                                    "PodFeatureUnsupported",
                                                     "Evicted",
                                                     "SysctlForbidden",
                                                     "PodOSSelectorNodeLabelDoesNotMatch",

@@ -354,6 +354,7 @@ TEST(Admission, EveryReasonIsCountedFromTheBeginning) {
 
 TEST(Admission, ReasonLabelsAreAClosedSet) {
   EXPECT_EQ(ReasonLabel("OutOfcpu"), "OutOfcpu");
+  EXPECT_EQ(ReasonLabel("PodFeatureUnsupported"), "PodFeatureUnsupported");
   EXPECT_EQ(ReasonLabel("OutOfexample.com/gpu"), "OutOfExtendedResources");
   EXPECT_EQ(ReasonLabel("NodePorts"), "Other");
 }
