@@ -43,14 +43,20 @@ TEST_F(Pulls, APullThatFailsBacksOff) {
   EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
 }
 
-TEST_F(Pulls, AllContainersThatWaitForAnImageAreToldThatItsPullFailed) {
+TEST_F(Pulls, OfContainersThatWaitForOneOneHasFailedAndTheOthersBackOff) {
   auto pod = TestPod{.containers = {"a", "b"}}.Make();
   for (auto& container : *pod.mutable_spec()->mutable_containers()) container.set_image("bad:1");
   runtime.SetPull("bad:1", {.error = NotFound("no such image")});
   ASSERT_TRUE(RunPod(pod).ok());
   EXPECT_EQ(NoteOf("a").reason(), "ErrImagePull");
-  EXPECT_EQ(NoteOf("b").reason(), "ErrImagePull");
+  EXPECT_EQ(NoteOf("b").reason(), "ImagePullBackOff");
+  EXPECT_EQ(NoteOf("b").message(),
+            "Back-off pulling image \"bad:1\": ErrImagePull: " + NoteOf("a").message());
+  EXPECT_EQ(events.Count("BackOff"), 1);
   EXPECT_EQ(runtime.Calls("PullImage"), 1u);
+  runtime.SetPull("bad:1", {});
+  RunFor(25s);
+  EXPECT_EQ(runtime.Running("uid-web").size(), 2u);
 }
 
 TEST_F(Pulls, AHundredPodsThatPullAtOnceRunInThirtySeconds) {

@@ -593,8 +593,7 @@ void PodWorkerService::OnPulled(Worker& worker, const PullResult& result) {
   worker.waits_for =
       PullsText(puller_.MemoryOf(worker.uid), worker.waits_for, deps_.clock.WallNow());
   if (result.pulled) return Advance(worker.uid);
-  for (const auto& container : result.containers)
-    worker.notes[container] = Note{result.reason, result.message, result.retry_at};
+  for (const auto& [container, note] : result.notes) worker.notes[container] = note;
   if (result.retry_at) due_.Add(worker.uid, *result.retry_at - deps_.clock.Now());
   store_.PutWorkers(worker);
 }

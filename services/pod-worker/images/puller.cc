@@ -328,19 +328,18 @@ void ImagePuller::Tell(const Flight& flight, const Member& member) {
   const std::string& image = member.request.image;
   PullMemory& memory = memories_[worker->uid][image];
   memory.pulling = false;
-  PullResult result{.containers = std::exchange(memory.waiting, {})};
-  if (!flight.ref.ok()) return OnFailed(*worker, image, flight.ref.status(), std::move(result));
+  const auto containers = std::exchange(memory.waiting, {});
+  if (!flight.ref.ok()) return OnFailed(*worker, image, flight.ref.status(), containers);
   memory.pulled_ref = *flight.ref;
   const Duration waited = deps_.clock.Now() - member.request.asked;
   PodEvents events(deps_.events, RefOf(*worker));
-  for (const auto& container : result.containers)
+  for (const auto& container : containers)
     events.Normal("Pulled",
                   fmt::format("Successfully pulled image \"{}\" in {} ({} including waiting). "
                               "Image size: {} bytes.",
                               image, FormatMillis(flight.took), FormatMillis(waited), flight.bytes),
                   container);
-  result.pulled = true;
-  deps_.on_pulled(*worker, result);
+  deps_.on_pulled(*worker, {.pulled = true});
 }
 
 void ImagePuller::EndIntent(const Flight& flight) {
@@ -361,20 +360,22 @@ void ImagePuller::AddAccess(const ImageIdentity& image, const Credential& shown)
   });
 }
 
+/// As if they were started one after the other: the first has failed, the others are in back-off.
 void ImagePuller::OnFailed(Worker& worker, const std::string& image, const Status& why,
-                           PullResult result) {
-  const ImageDecision failed =
-      PullFailed({image, "", deps_.clock.Now()}, why, deps_.random, memories_[worker.uid][image]);
+                           const std::set<std::string>& containers) {
+  PullMemory& memory = memories_[worker.uid][image];
+  const ImageQuestion question{image, "", deps_.clock.Now()};
+  ImageDecision failed = PullFailed(question, why, deps_.random, memory);
+  PullResult result{.retry_at = failed.retry_at};
   PodEvents events(deps_.events, RefOf(worker));
-  for (const auto& container : result.containers) {
+  for (const auto& container : containers) {
     for (const auto& event : failed.events)
       event.warning ? events.Warning(event.reason, event.message, container)
                     : events.Normal(event.reason, event.message, container);
     deps_.metrics.CountStartError("container", failed.reason);
+    result.notes[container] = Note{failed.reason, failed.message, failed.retry_at};
+    failed = DecideImage(question, memory, nullptr);
   }
-  result.reason = failed.reason;
-  result.message = failed.message;
-  result.retry_at = failed.retry_at;
   deps_.on_pulled(worker, result);
 }
 

@@ -45,9 +45,8 @@ struct PullRequest {
 };
 
 struct PullResult {
-  std::set<std::string> containers;     // that waited for it
   bool pulled = false;                  // false: as the rest says
-  std::string reason, message;          // of the failure
+  std::map<std::string, Note> notes;    // by container, of those that waited for it
   std::optional<Clock::Time> retry_at;  // the end of the back-off
 };
 
@@ -112,7 +111,8 @@ class ImagePuller {
   void OnPulled(const FlightPtr& flight);
   void Tell(const Flight& flight, const Member& member);
   void EndIntent(const Flight& flight);
-  void OnFailed(Worker& worker, const std::string& image, const Status& why, PullResult result);
+  void OnFailed(Worker& worker, const std::string& image, const Status& why,
+                const std::set<std::string>& containers);
 
   const Deps deps_;
   PullQueue queue_;
