@@ -209,9 +209,11 @@ config::KubeletConfig KubeletConfigOf(daemon::ServiceContext& context) {
     return cri::AskCgroupDriver(rpc::ConnectEndpoint(kubelet.container_runtime_endpoint),
                                 context.clock(), After(context.clock(), kAskLimit));
   };
+  Metrics metrics(context.metrics());  // of the families that the service has, too
   kubelet.cgroup_driver = ChooseDriver({.ask = ask,
                                         .configured = kubelet.cgroup_driver,
-                                        .kept_path = flags.state_dir + "/pod-worker/cgroup-driver"},
+                                        .kept_path = flags.state_dir + "/pod-worker/cgroup-driver",
+                                        .metrics = metrics},
                                        context.files(), context.log());
   return kubelet;
 }

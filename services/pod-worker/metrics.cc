@@ -88,6 +88,10 @@ Metrics::Metrics(prometheus::Registry& registry)
                          .Name("kubelet_cgroup_version")
                          .Help("Version of the cgroups that pods are in.")
                          .Register(registry)),
+      losing_support(prometheus::BuildGauge()
+                         .Name("kubelet_cri_losing_support")
+                         .Help("1: the runtime lacks what that version of Kubernetes will need.")
+                         .Register(registry)),
       grants_refused(CounterFamily(registry, "splitlet_grants_refused_total",
                                    "Grants that are not of the pod that is wanted.")),
       hook_http_fallbacks(CounterFamily(registry, "kubelet_lifecycle_handler_http_fallbacks_total",

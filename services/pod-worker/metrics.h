@@ -45,6 +45,7 @@ struct Metrics {
                                                                  // status, migrated}
   prometheus::Family<prometheus::Histogram>& cgroup_operation;   // {operation_type}
   prometheus::Family<prometheus::Gauge>& cgroup_version;
+  prometheus::Family<prometheus::Gauge>& losing_support;    // {version}
   prometheus::Family<prometheus::Counter>& grants_refused;  // {reason}
   prometheus::Counter& hook_http_fallbacks;
   prometheus::Counter& hook_sleeps_cut;

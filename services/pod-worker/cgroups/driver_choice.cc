@@ -4,6 +4,8 @@ namespace splitlet::pod_worker {
 namespace {
 
 constexpr uint64_t kMaxBytes = 64;
+/// From which on a kubelet counts on a runtime that says its driver.
+constexpr const char* kNeededFrom = "1.37.0";
 
 bool IsDriver(const std::string& name) { return name == "systemd" || name == "cgroupfs"; }
 
@@ -20,7 +22,10 @@ std::string ChooseDriver(const DriverChoice& choice, fs::FileSystem& files, cons
                    "keep the driver of cgroups");
     return *said;
   }
-  if (said.status().code() == StatusCode::kUnimplemented) return choice.configured;
+  if (said.status().code() == StatusCode::kUnimplemented) {
+    choice.metrics.losing_support.Add({{"version", kNeededFrom}}).Set(1);
+    return choice.configured;
+  }
   const auto kept = files.Read(choice.kept_path, kMaxBytes);
   const std::string taken = kept.ok() && IsDriver(*kept) ? *kept : choice.configured;
   log.Warn("the runtime does not say its driver of cgroups",

@@ -11,6 +11,7 @@
 #include "libs/base/log.h"
 #include "libs/base/status.h"
 #include "libs/fs/file_system.h"
+#include "services/pod-worker/metrics.h"
 
 namespace splitlet::pod_worker {
 
@@ -20,6 +21,7 @@ struct DriverChoice {
   /// What the runtime said last. A node whose runtime is away goes on by that, since its pods have
   /// cgroups of that driver.
   std::string kept_path;
+  Metrics& metrics;
 };
 
 /// "systemd" or "cgroupfs". What `configured` says counts where the runtime does not say, or never

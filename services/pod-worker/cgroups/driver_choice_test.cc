@@ -7,6 +7,16 @@
 namespace splitlet::pod_worker {
 namespace {
 
+/// The version that the metric names; empty: there is no metric.
+std::string LosingSupport(const prometheus::Registry& registry) {
+  for (const auto& family : registry.Collect()) {
+    if (family.name != "kubelet_cri_losing_support" || family.metric.empty()) continue;
+    EXPECT_EQ(family.metric.at(0).gauge.value, 1);
+    return family.metric.at(0).label.at(0).value;
+  }
+  return "";
+}
+
 TEST(ChooseDriver, TheRuntimesGoesFirst) {
   const std::string kPath = "/state/pod-worker/cgroup-driver";
   const struct {
@@ -33,11 +43,17 @@ TEST(ChooseDriver, TheRuntimesGoesFirst) {
     if (!c.kept.empty()) {
       ASSERT_TRUE(files.Replace(kPath, c.kept, {}).ok());
     }
-    EXPECT_EQ(ChooseDriver(
-                  {.ask = [&] { return c.said; }, .configured = c.configured, .kept_path = kPath},
-                  files, Log(sink)),
+    prometheus::Registry registry;
+    Metrics metrics(registry);
+    EXPECT_EQ(ChooseDriver({.ask = [&] { return c.said; },
+                            .configured = c.configured,
+                            .kept_path = kPath,
+                            .metrics = metrics},
+                           files, Log(sink)),
               c.want);
     EXPECT_EQ(files.Read(kPath, 64).value_or(""), c.kept_then);
+    EXPECT_EQ(LosingSupport(registry),
+              c.said.status().code() == StatusCode::kUnimplemented ? "1.37.0" : "");
   }
 }
 
