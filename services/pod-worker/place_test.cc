@@ -1,4 +1,5 @@
 #include <fmt/ranges.h>
+#include <gmock/gmock.h>
 
 #include "libs/node/pod_place.h"
 #include "services/pod-worker/pod_worker_fixture.h"
