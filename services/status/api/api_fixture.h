@@ -258,7 +258,7 @@ class ApiTest : public ::testing::Test {
   bus::FakeBus worker_bus{network, "pod-worker", other_loop};
   bus::Table<v1::DesiredRecord> desired_rows;
   bus::Table<v1::WorkerRecord> worker_rows;
-  apiclient::FakeApiServer server{clock};
+  apiclient::FakeApiServer server{clock, {.ticks = true}};
   std::shared_ptr<FakeFinished> finished = std::make_shared<FakeFinished>();
   bool static_known = false;  // as config-source answers when it is asked
   std::shared_ptr<peers::DesiredOwner> owner = std::make_shared<peers::FakeDesiredOwner>(

@@ -147,6 +147,32 @@ TEST_F(MirrorPodsTest, DeletedByAUserItIsMadeAgain) {
   }
 }
 
+TEST_F(MirrorPodsTest, MadeAgainWhileTheOldOneIsReadItGetsTheStatusToo) {
+  Start();
+  WantStatic("web-node-a", "hash1");
+  Tell("hash1", "web-node-a", "Running");
+  Run(1s);
+  const std::string before = UidAtServer();
+  Kill();
+  server.Inject({.method = "GET", .prefix = kWebPath, .hang = true});
+  other_loop.RunAfter(2s, [this] {
+    server.Remove(kWebPath);
+    Follow();
+  });
+  other_loop.RunAfter(3s, [this] {
+    Follow();
+    follows = false;  // nothing more is to be seen of it
+  });
+  other_loop.RunAfter(4s, [this, before] {
+    EXPECT_NE(UidAtServer(), before);
+    EXPECT_NE(UidAtServer(), "");
+    server.ClearFaults();
+  });
+  Start();
+  Run(5s);
+  EXPECT_EQ(AtServer("web-node-a").status().phase(), "Running");
+}
+
 TEST_F(MirrorPodsTest, StaysUntilTheContainersOfItsStaticPodHaveStopped) {
   Start();
   WantStatic("web-node-a", "hash1");

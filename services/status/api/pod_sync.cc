@@ -204,6 +204,8 @@ void PodSync::OnWritten(const std::string& key, uint64_t version, const Target& 
   if (written.gone) {
     pod.gone = true;
     pod.unsent_since = {};
+    // Its mirror pod may have been made again meanwhile.
+    if (std::exchange(pod.again, false)) queue_.Add(key);
     if (target.mirror) deps_.mirrors.OnGone(target.object);
     return;
   }
