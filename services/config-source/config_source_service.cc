@@ -20,6 +20,7 @@ std::string EventMessage(const SourcePod& pod, const std::string& source, const 
                      kube::FullName(pod.name, pod.name_space), pod.uid, source, why);
 }
 
+constexpr uint64_t kNumbersPassed = 1000;  // at most, of incarnations
 constexpr std::string_view kWorkersUnknown =
     "pod-worker has not said yet which lives of its pods the runtime shows";
 
@@ -229,8 +230,10 @@ void ConfigSourceService::Add(const std::string& source, const Change& change) {
       after = std::max(after, other.incarnation);
   }
   // With the wall clock set back a pod that is forgotten here could get the number of a life that
-  // pod-worker still remembers as finished.
-  if (NextNumber(0, now) < newest_) after = newest_;
+  // pod-worker still remembers as finished. One that was given before the start is not known here:
+  // it is hit only by chance, and a lower number is put right when its worker shows.
+  if (NextNumber(0, now) < newest_)
+    after = newest_ + static_cast<int64_t>(random_.Below(kNumbersPassed));
   const Incarnation numbers = ChooseIncarnation(at == store_.pods().end() ? nullptr : &at->second,
                                                 worker ? &*worker : nullptr, now, after);
   Set(change.uid, {.name = pod.name,

@@ -52,7 +52,7 @@ struct ConfigSourceDeps {
   Log log;
   prometheus::Registry& metrics;
   daemon::EventRecorder& events;
-  uint64_t seed = 1;                        // of trace ids
+  uint64_t seed = 1;                        // of trace ids and of numbers passed over
   apiclient::WaitUntil api_wait = nullptr;  // how strands wait for it; not set: on the real clock
 };
 

@@ -42,6 +42,29 @@ TEST(ConfigSourceFacts, AForgottenPodBeginsALaterLifeHoweverFarTheWallClockIsSet
   }
 }
 
+TEST(ConfigSourceFacts, ALifeThatNoFileKnowsOfIsNotBegunAgainByCounting) {
+  TestNode node;
+  node.Write("/m/other.yaml", Manifest("other"));
+  node.Start();
+  node.RunFor(1s);
+  node.clock.SetWall(node.clock.WallNow() - 6h);
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.RunFor(1s);
+  const auto before = node.Find("web");
+  ASSERT_GT(before->incarnation(), node.Find("other")->incarnation());
+  node.Delete("/m/web.yaml");
+  node.RunFor(1s);
+  node.PutWorker(*before, v1::FINISHED);
+  node.RunFor(1s);
+  node.workers.Remove(before->uid());
+  node.RunFor(1s);
+  node.Restart();
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.RunFor(1s);
+  ASSERT_EQ(node.Find("web")->uid(), before->uid());
+  EXPECT_NE(node.Find("web")->incarnation(), before->incarnation());
+}
+
 TEST(ConfigSourceFacts, AFactOfANewerVersionMakesItsPodUnknown) {
   TestNode node;
   node.Write("/m/web.yaml", Manifest("web", "nginx", "fixed"));

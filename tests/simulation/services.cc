@@ -67,6 +67,8 @@ class ConfigSource final : public Process {
         .log = Log(node.sink()),
         .metrics = shell().registry,
         .events = shell().events};
+    // Of each start another, as in a real one.
+    deps.seed = static_cast<uint64_t>(node.clock().Now().monotonic.count());
     if (ApiServer* const api = node.api(); api != nullptr) {
       config.kubeconfig = "/kubeconfig";
       deps.seed = api->NextSeed();
