@@ -2,12 +2,10 @@
 
 #include <array>
 
+#include "services/status/start_buckets.h"
+
 namespace splitlet::status {
 namespace {
-
-const prometheus::Histogram::BucketBoundaries kStartBuckets = {
-    0.5, 1,   2,   3,   4,   5,   6,   8,   10,   20,   30,   45,  60,
-    120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600};
 
 /// The reasons that a kubelet gives; what a runtime makes up is counted as one.
 constexpr std::array<const char*, 11> kWaitingReasons = {"ContainerCreating",
@@ -111,7 +109,7 @@ StatusMetrics::StatusMetrics(prometheus::Registry& registry, const std::string& 
                     .Name("kubelet_pod_start_duration_seconds")
                     .Help("Time from the first sight of a pod to its phase Running")
                     .Register(registry)
-                    .Add({}, kStartBuckets)),
+                    .Add({}, kPodStartBuckets)),
       events(prometheus::BuildGauge()
                  .Name("splitlet_status_events")
                  .Help("Events that are kept")

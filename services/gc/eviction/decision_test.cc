@@ -7,6 +7,7 @@
 #include "libs/kube/pod_types.h"
 #include "services/gc/eviction/message.h"
 #include "services/gc/eviction/ranking.h"
+#include "services/gc/eviction/test_usage.h"
 #include "services/gc/eviction/thresholds.h"
 
 namespace splitlet::gc {
@@ -17,8 +18,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::IsSupersetOf;
 using testing::Pair;
-
-constexpr int64_t kMi = 1 << 20, kGi = 1 << 30;
 
 std::vector<std::string> Keys(const std::vector<Threshold>& thresholds) {
   std::vector<std::string> keys;
@@ -291,15 +290,6 @@ PodUsage Memory(int64_t bytes) {
 PodUsage PodMemory(int64_t pod, int64_t container) {
   PodUsage usage = Memory(container);
   usage.cgroup_memory_bytes = pod;
-  return usage;
-}
-
-PodUsage Disk(int64_t layer, int64_t logs, int64_t volumes) {
-  PodUsage usage;
-  usage.has_disk = true;
-  usage.containers["app"].layer.bytes = layer;
-  usage.containers["app"].logs.bytes = logs;
-  usage.volumes.bytes = volumes;
   return usage;
 }
 

@@ -4,22 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "services/gc/eviction/test_usage.h"
 
 namespace splitlet::gc {
 namespace {
 
 using testing::ElementsAre;
-
-constexpr int64_t kMiB = 1 << 20, kGiB = 1 << 30;
-
-PodUsage DiskUsed(int64_t layer, int64_t logs, int64_t volumes) {
-  PodUsage usage;
-  usage.has_disk = true;
-  usage.containers["app"].layer.bytes = layer;
-  usage.containers["app"].logs.bytes = logs;
-  usage.volumes.bytes = volumes;
-  return usage;
-}
 
 kube::Pod Limited(const char* volume_limit, const char* container_limit) {
   kube::Pod pod;
@@ -43,24 +33,23 @@ TEST(LocalStorage, TheFirstLimitThatIsPassed) {
     bool own_image_fs;
     std::optional<Exceeded> want;
   } kCases[] = {
-      {"a volume above its limit", Limited("1Mi", nullptr), 2 * kMiB, 0, 0, 2 * kMiB, false,
+      {"a volume above its limit", Limited("1Mi", nullptr), 2 * kMi, 0, 0, 2 * kMi, false,
        Exceeded{"emptydirfs.limit",
                 "Usage of EmptyDir volume \"tmp\" exceeds the limit \"1Mi\". "}},
-      {"exactly the limit", Limited("1Mi", nullptr), kMiB, 0, 0, kMiB, false, std::nullopt},
-      {"a limit of nothing is none", Limited("0", nullptr), kMiB, 0, 0, kMiB, false, std::nullopt},
-      {"no limit", Limited(nullptr, nullptr), kGiB, kGiB, kGiB, kGiB, false, std::nullopt},
-      {"the pod above the sum of its limits", Limited(nullptr, "10Mi"), 0, kMiB, kMiB, 9 * kMiB,
-       false,
+      {"exactly the limit", Limited("1Mi", nullptr), kMi, 0, 0, kMi, false, std::nullopt},
+      {"a limit of nothing is none", Limited("0", nullptr), kMi, 0, 0, kMi, false, std::nullopt},
+      {"no limit", Limited(nullptr, nullptr), kGi, kGi, kGi, kGi, false, std::nullopt},
+      {"the pod above the sum of its limits", Limited(nullptr, "10Mi"), 0, kMi, kMi, 9 * kMi, false,
        Exceeded{"ephemeralpodfs.limit",
                 "Pod ephemeral local storage usage exceeds the total limit of containers 10Mi. "}},
-      {"layers count for the pod on any disk", Limited(nullptr, "10Mi"), 0, 11 * kMiB, 0, 0, true,
+      {"layers count for the pod on any disk", Limited(nullptr, "10Mi"), 0, 11 * kMi, 0, 0, true,
        Exceeded{"ephemeralpodfs.limit",
                 "Pod ephemeral local storage usage exceeds the total limit of containers 10Mi. "}},
-      {"exactly the sum", Limited(nullptr, "10Mi"), 0, kMiB, kMiB, 8 * kMiB, false, std::nullopt},
+      {"exactly the sum", Limited(nullptr, "10Mi"), 0, kMi, kMi, 8 * kMi, false, std::nullopt},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
-    PodUsage usage = DiskUsed(c.layer, c.logs, c.rest);
+    PodUsage usage = Disk(c.layer, c.logs, c.rest);
     usage.limited_volumes["tmp"].bytes = c.volume_bytes;
     EXPECT_EQ(FindExceeded(c.pod, usage, c.own_image_fs), c.want);
   }
@@ -71,12 +60,12 @@ TEST(LocalStorage, AContainerAboveItsOwnBesideOneWithRoom) {
   auto& other = *pod.mutable_spec()->add_containers();
   other.set_name("other");
   (*other.mutable_resources()->mutable_limits())["ephemeral-storage"].set_string("1Gi");
-  PodUsage usage = DiskUsed(kMiB, kMiB, 0);
+  PodUsage usage = Disk(kMi, kMi, 0);
   const Exceeded want{"ephemeralcontainerfs.limit",
                       "Container app exceeded its local ephemeral storage limit \"1Mi\". "};
   EXPECT_EQ(FindExceeded(pod, usage, false), want);
   EXPECT_EQ(FindExceeded(pod, usage, true), std::nullopt) << "its layer is on another disk";
-  usage.containers["app"].logs.bytes = kMiB + 1;
+  usage.containers["app"].logs.bytes = kMi + 1;
   EXPECT_EQ(FindExceeded(pod, usage, true), want);
 }
 
@@ -97,7 +86,7 @@ TEST(LocalStorage, ATreeTooLargeToBeCountedPassesEveryLimit) {
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
-    PodUsage usage = DiskUsed(0, 0, 0);
+    PodUsage usage = Disk(0, 0, 0);
     if (c.volumes != nullptr) (usage.*c.volumes).more = true;
     usage.containers["app"].logs.more = c.logs;
     usage.limited_volumes["tmp"].more = c.volume;

@@ -1,14 +1,12 @@
 #include "services/status/api/pod_metrics.h"
 
+#include "services/status/start_buckets.h"
+
 namespace splitlet::status {
 namespace {
 
 const prometheus::Histogram::BucketBoundaries kSyncBuckets = {0.01, 0.05, 0.1, 0.5, 1, 5,
                                                               10,   20,   30,  45,  60};
-
-const prometheus::Histogram::BucketBoundaries kPodStartBuckets = {
-    0.5, 1,   2,   3,   4,   5,   6,   8,   10,   20,   30,   45,  60,
-    120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600};
 
 }  // namespace
 
