@@ -90,7 +90,7 @@ Process::Process(Flags flags, config::KubeletConfig config,
       started_at_(clock_.WallNow()),
       sink_(clock_, {.origin = {flags_.process, getpid()},
                      .json = flags_.log_format == "json",
-                     .level = LevelOf(flags_.log_level)}),
+                     .level = LevelOf(flags_.log_level).value_or(LogLevel::kInfo)}),
       log_(sink_),
       metrics_(registry_, flags_.process, Version()),
       call_metrics_(registry_),
@@ -213,7 +213,8 @@ Status Process::StartBus() {
 Status Process::StartRpc() {
   admin_ = MakeAdminService(flags_.process,
                             {[this](v1::ProcessInfo& info) { Describe(info); },
-                             [this](const std::string& uid) { return DiscardRecord(uid); }});
+                             [this](const std::string& uid) { return DiscardRecord(uid); },
+                             [this](LogLevel level) { return SetLogLevel(level); }});
   std::vector<grpc::Service*> services = {admin_.get(), &bus_->TablesService()};
   exec::OnLoop(loop_, [this, &services] {
     for (grpc::Service* service : service_->GrpcServices()) services.push_back(service);
@@ -335,6 +336,7 @@ void Process::Describe(v1::ProcessInfo& info) const {
     info.add_notes("metrics are not served: " + trouble);
   info.set_restarts(start_.before);
   for (const auto& note : seen.notes) info.add_notes(ToText(note));
+  info.set_log_level(std::string(NameOf(sink_.level())));
 }
 
 StatusOr<std::vector<std::string>> Process::DiscardRecord(const std::string& uid) {
@@ -343,6 +345,14 @@ StatusOr<std::vector<std::string>> Process::DiscardRecord(const std::string& uid
         log_.Info("what cannot be read of a pod is put aside", {KV("podUID", OneLine(uid))});
         service_->DiscardRecord(uid, std::move(done));
       });
+}
+
+/// The line is written at whatever level: without it nobody could tell why a log falls silent.
+LogLevel Process::SetLogLevel(LogLevel level) {
+  const LogLevel before = sink_.SetLevel(level);
+  sink_.Write(LogLevel::kInfo, "the log level is set",
+              {KV("level", NameOf(level)), KV("before", NameOf(before))});
+  return before;
 }
 
 std::shared_ptr<grpc::Channel> Process::Peer(const std::string& process) {
