@@ -72,25 +72,6 @@ TEST_F(Ending, WhoWantsALifeAgainWhoseRecordHasGoneIsToldThatItIsOver) {
   EXPECT_EQ(Record()->verdict().phase(), "Succeeded");
 }
 
-TEST_F(Ending, AWantedLifeThatIsOverIsShownSoBeforeAnybodyAsksForIt) {
-  const auto pod = TestPod{.policy = "Never"}.Make();
-  ASSERT_TRUE(RunPod(pod).ok());
-  Exit("app", 0);
-  Settle();
-  for (const bool restart : {false, true}) {
-    SCOPED_TRACE(restart ? "with a restart" : "without a restart");
-    Remove(pod);
-    Gone("uid-web");
-    Settle();
-    ASSERT_FALSE(workers.Contains("uid-web"));
-    Want(pod);
-    if (restart) Restart();
-    ASSERT_NE(Record(), nullptr);
-    EXPECT_EQ(Record()->state(), v1::FINISHED);
-    EXPECT_EQ(Record()->verdict().phase(), "Succeeded");
-  }
-}
-
 TEST_F(Ending, ASourceThatBeginsBelowALifeThatIsOverIsToldOfIt) {
   const auto pod = TestPod{.policy = "Never"}.Make();
   ASSERT_TRUE(RunPod(pod, 5).ok());
