@@ -266,7 +266,8 @@ TEST(ConfigFile, SoftThresholdsHaveTheirGraceAndReclaim) {
       "evictionSoft: {memory.available: 1Gi, nodefs.available: 15%}\n"
       "evictionSoftGracePeriod: {memory.available: 1m30s, nodefs.available: 2m}\n"
       "evictionMinimumReclaim: {memory.available: 0Mi}\nevictionMaxPodGracePeriod: 60\n"
-      "splitlet: {evictStaticPods: true}\n");
+      "kernelMemcgNotification: true\nsplitlet: {evictStaticPods: true}\n");
+  EXPECT_TRUE(config.kernel_memcg_notification);
   EXPECT_EQ(config.eviction_soft.at("nodefs.available"), "15%");
   EXPECT_EQ(config.eviction_soft_grace_period.at("memory.available"), Duration{90s});
   EXPECT_EQ(config.eviction_minimum_reclaim.at("memory.available"), "0Mi");
@@ -275,6 +276,7 @@ TEST(ConfigFile, SoftThresholdsHaveTheirGraceAndReclaim) {
   EXPECT_TRUE(config.splitlet.evict_static_pods);
   const KubeletConfig plain = Loaded("localStorageCapacityIsolation: false\n");
   EXPECT_FALSE(plain.local_storage_capacity_isolation);
+  EXPECT_FALSE(plain.kernel_memcg_notification);
   EXPECT_FALSE(plain.splitlet.evict_static_pods);
   EXPECT_TRUE(plain.eviction_soft.empty());
 }
@@ -343,10 +345,12 @@ TEST(ConfigFile, FieldsWithoutEffectAreNamed) {
   using Paths = std::vector<std::string>;
   EXPECT_EQ(ignored("maxPods: 5\nseccompDefault: true\nsplitlet: {lockFailPoints: true}\n"),
             Paths{});
-  EXPECT_EQ(ignored("evictionSoft: {memory.available: 1Gi}\noomScoreAdj: -999\n"
-                    "evictionSoftGracePeriod: {memory.available: 1m}\nport: 10250\n"
-                    "kernelMemcgNotification: true\nsplitlet: {offlineStart: true}\n"),
-            (Paths{"oomScoreAdj", "kernelMemcgNotification"}));
+  EXPECT_EQ(
+      ignored(
+          "evictionSoft: {memory.available: 1Gi}\noomScoreAdj: -999\n"
+          "evictionSoftGracePeriod: {memory.available: 1m}\nport: 10250\n"
+          "kernelMemcgNotification: true\nvolumePluginDir: /p\nsplitlet: {offlineStart: true}\n"),
+      (Paths{"volumePluginDir", "oomScoreAdj"}));
   EXPECT_EQ(ignored("podPidsLimit: -1\ncgroupRoot: /a\ncgroupsPerQOS: false\n"),
             Paths{"cgroupRoot"});
 }

@@ -237,17 +237,18 @@ constexpr auto kFields = std::to_array<Field>({
           "limits of pods and of emptyDir volumes; what is allocatable counts ephemeral storage "
           "either way"),
     // Eviction, shutdown, diagnostics.
-    Works(
-        {"evictionHard", kThresholds, kUnset, kSignals},
-        "conditions of the node, refusal and eviction of pods, what is allocatable; containerfs is "
-        "not measured, allocatableMemory where pods are limited to what is allocatable"),
+    Works({"evictionHard", kThresholds, kUnset, kSignals},
+          "conditions of the node, refusal and eviction of pods, what is allocatable; containerfs "
+          "has the thresholds of nodefs, allocatableMemory counts where pods are limited to what "
+          "is allocatable"),
     Works({"evictionSoft", kThresholds, kUnset, kSignals}, "as evictionHard"),
     {"evictionSoftGracePeriod", kDurationMap, kUnset, kSignals, 0, kMax},
     {"evictionMinimumReclaim", kThresholds, kCounts, kSignals},
     {"evictionMaxPodGracePeriod", kInt, kUnset, "", INT32_MIN, kInt32Max},
     {"evictionPressureTransitionPeriod", kDuration, kUnset, "", 0, kMax},
     {"mergeDefaultEvictionSettings", kBool, kCounts},
-    NotYet({"kernelMemcgNotification", kBool}, "memory is looked at every 10 s", "false"),
+    Works({"kernelMemcgNotification", kBool},
+          "with cgroups of version 1; elsewhere memory is looked at every 10 s, as without it"),
     Works({"shutdownGracePeriod", kDuration, kUnset, "", kSecond, kMax},
           "needs logind on the system's D-Bus; where there is none, gc says so and tries again"),
     {"shutdownGracePeriodCriticalPods", kDuration, kUnset, "", kSecond, kMax},

@@ -233,6 +233,7 @@ void FillEviction(KubeletConfig& c, const ConfigReader& read) {
   Take(c.eviction_pressure_transition_period, read.Time("evictionPressureTransitionPeriod"));
   Take(c.eviction_max_pod_grace_period_seconds, read.Int("evictionMaxPodGracePeriod"));
   Take(c.local_storage_capacity_isolation, read.Bool("localStorageCapacityIsolation"));
+  Take(c.kernel_memcg_notification, read.Bool("kernelMemcgNotification"));
   c.eviction_soft = MapOf(read, "evictionSoft");
   c.eviction_minimum_reclaim = MapOf(read, "evictionMinimumReclaim");
   for (const auto& [signal, text] : read.Map("evictionSoftGracePeriod")) {

@@ -110,6 +110,7 @@ class KubeletConfig {
   /// Of `shutdownGracePeriodByPodPriority`, in the order of the file.
   std::vector<ShutdownGrace> shutdown_grace_period_by_pod_priority;
   bool local_storage_capacity_isolation = true;
+  bool kernel_memcg_notification = false;
   // The machine: what it must be, and what it is made. Unset is told apart from what a kubelet
   // takes for it (docs/configuration.md).
   struct MachineSettings {

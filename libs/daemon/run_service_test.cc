@@ -335,20 +335,20 @@ TEST_F(RunServiceTest, AConfigurationIsCheckedWithoutStartingAnything) {
 
 TEST_F(RunServiceTest, WhatTheFileSetsInVainIsToldOnce) {
   const std::string config =
-      Write("maxPodz: 3\noomScoreAdj: -500\nkernelMemcgNotification: true\nmaxPods: 3\n");
+      Write("maxPodz: 3\noomScoreAdj: -500\nvolumePluginDir: /p\nmaxPods: 3\n");
   const pid_t pid = Start({"--config", config});
   ASSERT_TRUE(Serves(pid) && Says("started")) << ReadAll(Stderr());
   const std::string log = ReadAll(Stderr());
   for (const char* text :
        {"Using lenient decoding as strict decoding failed", "maxPodz: unknown key (line 3)",
-        "oomScoreAdj, kernelMemcgNotification"}) {
+        "volumePluginDir, oomScoreAdj"}) {
     SCOPED_TRACE(text);
     const size_t at = log.find(text);
     ASSERT_NE(at, std::string::npos) << log;
     EXPECT_EQ(log.find(text, at + 1), std::string::npos) << log;
   }
   const std::string metrics = Scrape();
-  for (const char* field : {"oomScoreAdj", "kernelMemcgNotification"})
+  for (const char* field : {"oomScoreAdj", "volumePluginDir"})
     EXPECT_NE(metrics.find(fmt::format("splitlet_config_ignored_fields{{field=\"{}\"}} 1", field)),
               std::string::npos)
         << metrics;

@@ -11,12 +11,14 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/bus/fake_bus.h"
+#include "libs/cgroup/fake_memory_alarm.h"
 #include "libs/cri/fake_runtime.h"
 #include "libs/cri/test_pod.h"
 #include "libs/exec/fake_exec.h"
@@ -126,6 +128,7 @@ struct TestNode {
                                       files.Replace(path, (before.ok() ? *before : "") + text, {});
                                   CHECK(put.ok(), "{}", put);
                                 }}};
+  cri::Images* images = &runtime;
   bus::FakeBusNetwork network{clock, 1};
   bus::FakeBus config_bus{network, "config-source", loop}, worker_bus{network, "pod-worker", loop},
       pleg_bus{network, "pleg", loop}, reader_bus{network, "status", loop};
@@ -139,6 +142,7 @@ struct TestNode {
   FakeKillClient::State kills;
   FakeTreeMeter::Disk disk;
   FakeKernelLog::State kernel_log;
+  std::optional<cgroup::FakeMemoryAlarm::State> memory_alarm;  // as it was asked for
   FakeShutdownSource::Machine machine;
   StatusOr<bool> known = false;
   std::vector<std::string> asked_sources;
@@ -171,7 +175,7 @@ struct TestNode {
                 .files = files,
                 .reader = runtime,
                 .remover = runtime,
-                .images = runtime,
+                .images = *images,
                 .logs = runtime,
                 .stats = runtime,
                 .compress = [this](const std::string& from,
@@ -186,6 +190,9 @@ struct TestNode {
                 .runtime_pid = [] { return std::nullopt; },
                 .meter = std::make_unique<FakeTreeMeter>(disk),
                 .kernel_log = std::make_unique<FakeKernelLog>(kernel_log),
+                .memory_alarm = memory_alarm
+                                    ? std::make_unique<cgroup::FakeMemoryAlarm>(*memory_alarm)
+                                    : nullptr,
                 .shutdown = std::make_unique<FakeShutdownSource>(machine),
                 .workers_client = std::make_unique<FakeWorkerClient>(holds),
                 .kills = std::make_unique<FakeKillClient>(kills),

@@ -72,6 +72,8 @@ GcService::GcService(GcDeps deps, GcConfig config)
                  .strands = deps_.strands,
                  .files = deps_.files,
                  .images = deps_.images,
+                 .meter = *deps_.meter,
+                 .memory_alarm = std::move(deps_.memory_alarm),
                  .table = deps_.pressure,
                  .metrics = metrics_,
                  .log = deps_.log,
@@ -205,13 +207,14 @@ void GcService::OnImageTimer() {
 void GcService::MakeRoom(NodeReclaim what, std::function<void()> done) {
   if (rounds_.full()) return deps_.loop.Post(std::move(done));  // those that wait free most of it
   rounds_.Add([this, what, done = std::move(done)] {
-    remains_.Collect({.short_of_room = true}, [this, what, done](const Report&) {
-      const auto end = [this, done](const Report&) {
-        rounds_.Next();
-        done();
-      };
+    const auto end = [this, done](const Report&) {
+      rounds_.Next();
+      done();
+    };
+    const auto images = [this, what, end](const Report&) {
       what.images ? images_.Collect({.all_unused = true}, end) : end({});
-    });
+    };
+    what.containers ? remains_.Collect({.short_of_room = true}, images) : images({});
   });
 }
 

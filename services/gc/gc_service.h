@@ -22,6 +22,7 @@
 
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
+#include "libs/cgroup/memory_alarm.h"
 #include "libs/cri/cri.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
@@ -63,6 +64,7 @@ struct GcDeps {
   std::function<std::optional<int64_t>()> runtime_pid;  // on a strand; nothing: not known
   std::unique_ptr<TreeMeter> meter;
   std::unique_ptr<KernelLog> kernel_log;
+  std::unique_ptr<cgroup::MemoryAlarm> memory_alarm;  // null: nobody asks for it
   std::unique_ptr<ShutdownSource> shutdown;
   std::unique_ptr<peers::HoldClient> workers_client;
   std::unique_ptr<peers::KillClient> kills;

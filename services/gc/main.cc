@@ -1,5 +1,6 @@
 #include <grpcpp/impl/codegen/service_type.h>
 
+#include "libs/cgroup/memory_alarm.h"
 #include "libs/config/kubelet_config.h"
 #include "libs/config/volume_stats.h"
 #include "libs/cri/grpc_runtime.h"
@@ -86,6 +87,8 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
       .runtime_pid = [endpoint] { return ListenerOf(endpoint); },
       .meter = MakeTreeMeter(),
       .kernel_log = MakeKernelLog(),
+      .memory_alarm =
+          context.config().kernel_memcg_notification ? cgroup::MakeMemoryAlarm() : nullptr,
       .shutdown = MakeLogind(dbus::ConnectTo(context.clock(), dbus::SystemBusAddress())),
       .workers_client = peers::MakeHoldClient(context.clock(), context.Peer("pod-worker")),
       .kills = peers::MakeKillClient(context.clock(), context.Peer("pod-worker")),

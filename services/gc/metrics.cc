@@ -43,6 +43,11 @@ GcMetrics::GcMetrics(prometheus::Registry& registry)
                         .Help("Logs of containers that were put aside for a new one")
                         .Register(registry)
                         .Add({})),
+      memory_alarms(prometheus::BuildCounter()
+                        .Name("splitlet_gc_memory_alarms_total")
+                        .Help("How often the kernel told that memory passed a threshold")
+                        .Register(registry)
+                        .Add({})),
       foreign_pods(prometheus::BuildGauge()
                        .Name("splitlet_gc_foreign_pods")
                        .Help("Pods in the runtime that nobody here made")

@@ -29,6 +29,7 @@ struct GcMetrics {
   prometheus::Family<prometheus::Counter>& errors;   // kind; "round": one that ended early
   prometheus::Family<prometheus::Histogram>& round;  // round: removal, images
   prometheus::Counter& log_rotations;
+  prometheus::Counter& memory_alarms;                    // of the kernel
   prometheus::Gauge& foreign_pods;                       // in the runtime, made by somebody else
   prometheus::Family<prometheus::Gauge>& signal;         // signal: what is available
   prometheus::Family<prometheus::Gauge>& condition;      // condition: 1 or 0

@@ -226,6 +226,7 @@ void WriteResources(JsonObject& out, const KubeletConfig& file, const daemon::Fl
   out.Text("memoryReservationPolicy", fields.memory_qos.tiered ? "TieredReservation" : "None");
   if (fields.memory_qos.enabled) JsonObject(out.Member("featureGates")).Flag("MemoryQoS", true);
   out.Flag("localStorageCapacityIsolation", file.local_storage_capacity_isolation);
+  if (file.kernel_memcg_notification) out.Flag("kernelMemcgNotification", true);
   for (const Constant& constant : kConstants) out.Member(constant.key).Plain(constant.json);
 }
 

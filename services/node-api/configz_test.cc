@@ -47,6 +47,8 @@ TEST(Configz, ShowsWhatNobodySetsAsAKubeletDoes) {
 }
 
 TEST(Configz, LeavesOutWhatIsEmptyWhereAKubeletDoes) {
+  EXPECT_THAT(Shown("kernelMemcgNotification: true\n"),
+              HasSubstr(R"("kernelMemcgNotification":true)"));
   const std::string all = Shown("evictionHard: {}\n");
   for (const char* key : {"staticPodPath",
                           "staticPodURL",
@@ -54,6 +56,7 @@ TEST(Configz, LeavesOutWhatIsEmptyWhereAKubeletDoes) {
                           "clusterDNS",
                           "clusterDomain",
                           "registerWithTaints",
+                          "kernelMemcgNotification",
                           "readOnlyPort",
                           "rotateCertificates",
                           "serverTLSBootstrap",

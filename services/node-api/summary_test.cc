@@ -124,6 +124,22 @@ TEST_F(SummaryTest, EverythingThatIsKnownOfTheNode) {
     EXPECT_THAT(text, HasSubstr(part));
 }
 
+TEST_F(SummaryTest, ContainersThatWriteApartFromImagesHaveTheDiskThatTheyWriteTo) {
+  SetFs(*stats->reply->mutable_container_fs(), 700);
+  Start();
+  PutPod();
+  const std::string text = Get("/stats/summary");
+  EXPECT_THAT(text,
+              testing::ContainsRegex(
+                  R"re("imageFs":[{]"time":"[^"]*","availableBytes":299,"capacityBytes":300)re"));
+  EXPECT_THAT(text,
+              testing::ContainsRegex(
+                  R"re("containerFs":[{]"time":"[^"]*","availableBytes":699,"capacityBytes":700)re"));
+  EXPECT_THAT(text,
+              testing::ContainsRegex(
+                  R"re("rootfs":[{]"time":"[^"]*","availableBytes":699,"capacityBytes":700)re"));
+}
+
 TEST_F(SummaryTest, TheReducedFormHasTimeMemoryAndSwapAlone) {
   Start();
   PutPod();

@@ -486,6 +486,7 @@ class Gc final : public Process {
                    .runtime_pid = [] { return std::nullopt; },
                    .meter = std::make_unique<gc::FakeTreeMeter>(disk_),
                    .kernel_log = std::make_unique<gc::FakeKernelLog>(kernel_log_),
+                   .memory_alarm = nullptr,
                    .shutdown = std::make_unique<gc::FakeShutdownSource>(node.machine()),
                    .workers_client = std::make_unique<GcWorkers>(node),
                    .kills = std::make_unique<SyncLoopWorkers>(node),

@@ -38,7 +38,21 @@ TEST(EvictionThresholds, ComeFromTheConfiguration) {
   EXPECT_EQ(ThresholdsOf(config),
             (std::vector<Threshold>{{"memory.available", "100Mi", 0s, "50Mi"},
                                     {"nodefs.available", "10%", 0s, ""},
+                                    {"containerfs.available", "10%", 0s, ""},
                                     {"memory.available", "1Gi", 90s, "50Mi"}}));
+}
+
+TEST(EvictionThresholds, ThoseOfNodefsCountForContainerfsWhichHasNoneOfItsOwn) {
+  GcConfig config;
+  config.eviction_hard = {{"containerfs.available", "50%"}, {"nodefs.inodesFree", "5%"}};
+  config.eviction_soft = {{"containerfs.inodesFree", "50%"}, {"nodefs.available", "20%"}};
+  config.eviction_soft_grace = {{"containerfs.inodesFree", 1s}, {"nodefs.available", 90s}};
+  config.eviction_minimum_reclaim = {{"containerfs.available", "9%"}, {"nodefs.available", "1%"}};
+  EXPECT_EQ(ThresholdsOf(config),
+            (std::vector<Threshold>{{"nodefs.inodesFree", "5%", 0s, ""},
+                                    {"containerfs.inodesFree", "5%", 0s, ""},
+                                    {"nodefs.available", "20%", 90s, "1%"},
+                                    {"containerfs.available", "20%", 90s, "1%"}}));
 }
 
 TEST(EvictionThresholds, TheHardOneOfMemoryCountsForAllPodsTogether) {
@@ -226,25 +240,43 @@ TEST(EvictionThresholds, AnyOfAllCountsWithItsReclaim) {
       AnyMet(thresholds, {{"memory.available", 99, 1000}, {"nodefs.available", 120, 1000}}));
 }
 
-TEST(EvictionThresholds, WhatTheNodeCanFreeItself) {
+constexpr DiskLayout kOneDisk{1, 1, 1}, kImagesApart{1, 2, 2}, kImagesAlone{1, 2, 1},
+    kThreeDisks{1, 2, 3};
+
+/// The table of docs/behaviour/eviction.md, "Disks".
+TEST(EvictionDisks, WhatCanBeFreedAndWhatOfAPodCounts) {
+  constexpr NodeReclaim kNothing{}, kBoth{true, true}, kDead{true, false}, kUnused{false, true};
+  constexpr DiskScope kAll{}, kLayers{true, false}, kRest{false, true}, kNone{false, false};
   const struct {
     const char* signal;
-    bool own_image_fs;
-    NodeReclaim want;
+    DiskLayout layout;
+    NodeReclaim reclaim;
+    DiskScope scope;
   } kCases[] = {
-      {"memory.available", false, {}},
-      {"allocatableMemory.available", false, {}},
-      {"pid.available", true, {}},
-      {"nodefs.available", false, {true, true}},
-      {"nodefs.inodesFree", false, {true, true}},
-      {"nodefs.available", true, {}},
-      {"imagefs.available", false, {true, true}},
-      {"imagefs.inodesFree", true, {true, true}},
+      {"memory.available", kOneDisk, kNothing, kAll},
+      {"allocatableMemory.available", kImagesApart, kNothing, kAll},
+      {"pid.available", kThreeDisks, kNothing, kAll},
+      {"nodefs.available", kOneDisk, kBoth, kAll},
+      {"nodefs.inodesFree", kOneDisk, kBoth, kAll},
+      {"imagefs.available", kOneDisk, kBoth, kAll},
+      {"nodefs.available", kImagesApart, kNothing, kRest},
+      {"imagefs.inodesFree", kImagesApart, kBoth, kLayers},
+      {"nodefs.inodesFree", kImagesAlone, kDead, kAll},
+      {"imagefs.available", kImagesAlone, kUnused, kNone},
+      {"containerfs.available", kImagesAlone, kDead, kAll},
+      {"nodefs.available", kThreeDisks, kNothing, kRest},
+      {"imagefs.inodesFree", kThreeDisks, kUnused, kNone},
+      {"containerfs.inodesFree", kThreeDisks, kDead, kLayers},
   };
   for (const auto& c : kCases) {
-    SCOPED_TRACE(fmt::format("{} {}", c.signal, c.own_image_fs));
-    EXPECT_EQ(ReclaimFor(c.signal, c.own_image_fs), c.want);
+    SCOPED_TRACE(
+        fmt::format("{} {} {} {}", c.signal, c.layout.pods, c.layout.images, c.layout.containers));
+    EXPECT_EQ(ReclaimFor(c.signal, c.layout), c.reclaim);
+    EXPECT_EQ(ScopeOfSignal(c.signal, c.layout), c.scope);
   }
+  EXPECT_TRUE(kOneDisk.one());
+  for (const auto& layout : {kImagesApart, kImagesAlone, kThreeDisks, DiskLayout{1, 1, 2}})
+    EXPECT_FALSE(layout.one());
 }
 
 TEST(EvictionThresholds, EverySignalHasAResource) {
@@ -254,6 +286,8 @@ TEST(EvictionThresholds, EverySignalHasAResource) {
   EXPECT_EQ(NameOf(*StarvedBy("imagefs.available")), "ephemeral-storage");
   EXPECT_EQ(NameOf(*StarvedBy("nodefs.inodesFree")), "inodes");
   EXPECT_EQ(NameOf(*StarvedBy("imagefs.inodesFree")), "inodes");
+  EXPECT_EQ(NameOf(*StarvedBy("containerfs.available")), "ephemeral-storage");
+  EXPECT_EQ(NameOf(*StarvedBy("containerfs.inodesFree")), "inodes");
   EXPECT_EQ(NameOf(*StarvedBy("pid.available")), "pids");
   EXPECT_EQ(StarvedBy("moon.available"), std::nullopt);
 }
@@ -317,7 +351,7 @@ PodUsage Processes(int64_t count) {
 struct RankingCase {
   const char* name;
   const char* signal;
-  bool own_image_fs;
+  DiskLayout layout;
   std::vector<PodSpec> pods;
   std::vector<std::string> want;
 };
@@ -326,7 +360,7 @@ void ExpectOrder(const RankingCase& c) {
   SCOPED_TRACE(c.name);
   std::vector<Candidate> candidates;
   for (const auto& pod : c.pods) candidates.push_back(Make(pod));
-  Rank(*StarvedBy(c.signal), ScopeOfSignal(c.signal, c.own_image_fs), candidates);
+  Rank(*StarvedBy(c.signal), ScopeOfSignal(c.signal, c.layout), candidates);
   std::vector<std::string> order;
   for (const auto& candidate : candidates) order.push_back(candidate.uid);
   EXPECT_EQ(order, c.want);
@@ -336,43 +370,43 @@ TEST(EvictionRanking, WhoGoesFirst) {
   const RankingCase kCases[] = {
       {"both above their request: the lower priority, though it exceeds less",
        "memory.available",
-       false,
+       kOneDisk,
        {{.uid = "high", .priority = 100, .usage = Memory(5 * kGi)},
         {.uid = "low", .priority = 0, .usage = Memory(kMi)}},
        {"low", "high"}},
       {"above its request before below, whatever is used",
        "memory.available",
-       false,
+       kOneDisk,
        {{.uid = "big", .memory = "12Gi", .usage = Memory(10 * kGi)},
         {.uid = "small", .memory = "512Mi", .usage = Memory(kGi)}},
        {"small", "big"}},
       {"exactly its request is not above it",
        "memory.available",
-       false,
+       kOneDisk,
        {{.uid = "equal", .memory = "1Gi", .usage = Memory(kGi)},
         {.uid = "above", .priority = 100, .memory = "1Gi", .usage = Memory(kGi + 1)}},
        {"above", "equal"}},
       {"of one priority, what exceeds more",
        "memory.available",
-       false,
+       kOneDisk,
        {{.uid = "a", .memory = "2Gi", .usage = Memory(3 * kGi)},
         {.uid = "b", .memory = "1Gi", .usage = Memory(3 * kGi)}},
        {"b", "a"}},
       {"what the pod uses, not its containers that run",
        "memory.available",
-       false,
+       kOneDisk,
        {{.uid = "containers", .usage = Memory(3 * kGi)},
         {.uid = "less", .usage = PodMemory(kGi, 4 * kGi)},
         {.uid = "pod", .usage = PodMemory(5 * kGi, kMi)}},
        {"pod", "containers", "less"}},
       {"one without figures goes first",
        "memory.available",
-       false,
+       kOneDisk,
        {{.uid = "a", .usage = Memory(3 * kGi)}, {.uid = "new", .priority = 100}},
        {"new", "a"}},
       {"negative priorities",
        "memory.available",
-       false,
+       kOneDisk,
        {{.uid = "zero", .usage = Memory(3 * kGi)},
         {.uid = "less", .priority = -5, .usage = Memory(1)}},
        {"less", "zero"}},
@@ -384,7 +418,7 @@ TEST(EvictionRanking, WhoGoesFirstForDiskAndProcessIds) {
   const RankingCase kCases[] = {
       {"disk: above its request first, then priority, then amount",
        "nodefs.available",
-       false,
+       kOneDisk,
        {{.uid = "within", .priority = -1, .storage = "1Gi", .usage = Disk(kMi, kMi, kMi)},
         {.uid = "dear", .priority = 5, .usage = Disk(kGi, kGi, kGi)},
         {.uid = "more", .usage = Disk(0, 0, 5 * kMi)},
@@ -392,29 +426,35 @@ TEST(EvictionRanking, WhoGoesFirstForDiskAndProcessIds) {
        {"more", "less", "dear", "within"}},
       {"images on a disk of their own: layers do not count for the node's",
        "nodefs.available",
-       true,
+       kImagesApart,
        {{.uid = "layers", .usage = Disk(5 * kGi, 1, 1)}, {.uid = "logs", .usage = Disk(0, 5, 5)}},
        {"logs", "layers"}},
       {"and nothing else counts for theirs",
        "imagefs.available",
-       true,
+       kImagesApart,
        {{.uid = "logs", .usage = Disk(1, 5 * kGi, 5)}, {.uid = "layers", .usage = Disk(2, 0, 0)}},
        {"layers", "logs"}},
+      {"images alone on theirs are no pod's: by priority",
+       "imagefs.available",
+       kImagesAlone,
+       {{.uid = "much", .priority = 1, .usage = Disk(kGi, kGi, kGi)},
+        {.uid = "less", .usage = Disk(kMi, kMi, kMi)}},
+       {"less", "much"}},
       {"disk: a tree too large to be counted is above its request, and the most",
        "nodefs.available",
-       false,
+       kOneDisk,
        {{.uid = "much", .usage = Disk(0, 0, 5 * kGi)},
         {.uid = "too-much", .storage = "1Gi", .usage = TooLarge()}},
        {"too-much", "much"}},
       {"inodes: likewise, whatever it requests",
        "nodefs.inodesFree",
-       false,
+       kOneDisk,
        {{.uid = "many", .usage = Inodes(4'000'000)},
         {.uid = "too-many", .storage = "1Gi", .usage = TooLarge()}},
        {"too-many", "many"}},
       {"inodes: any at all, then priority, then count",
        "nodefs.inodesFree",
-       false,
+       kOneDisk,
        {{.uid = "none", .priority = -1, .usage = Inodes(0)},
         {.uid = "few", .usage = Inodes(3)},
         {.uid = "many", .usage = Inodes(9)},
@@ -422,13 +462,13 @@ TEST(EvictionRanking, WhoGoesFirstForDiskAndProcessIds) {
        {"unknown", "many", "few", "none"}},
       {"inodes: a request of storage shields",
        "nodefs.inodesFree",
-       false,
+       kOneDisk,
        {{.uid = "asks", .storage = "1Gi", .usage = Inodes(100'000)},
         {.uid = "asks-not", .usage = Inodes(2)}},
        {"asks-not", "asks"}},
       {"process ids: priority before everything",
        "pid.available",
-       false,
+       kOneDisk,
        {{.uid = "high", .priority = 1, .usage = Processes(900)},
         {.uid = "few", .usage = Processes(2)},
         {.uid = "many", .usage = Processes(50)},

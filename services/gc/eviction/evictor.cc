@@ -66,15 +66,14 @@ void Evictor::MeasureLimits() {
                       .volumes = limits.volumes});
   step_ = Step::kMeasuring;
   deps_.strands.Run(kStrand, [this, due = std::move(due), wishes = std::move(wishes), now,
-                              layout = own_image_fs_] {
-    auto own = layout;
-    if (const auto found =
-            layout ? StatusOr<bool>(*layout) : HasOwnImageFs(deps_.usage, deps_.images, config_);
-        found.ok())
-      own = *found;
+                              layout = layout_]() mutable {
+    if (!layout) {
+      const auto found = FindDiskLayout(deps_.usage, deps_.images, config_);
+      if (found.ok()) layout = *found;
+    }
     auto usages = ReadUsage(deps_.usage, wishes, config_);
-    deps_.loop.Post([this, due, usages = std::move(usages), now, own] {
-      own_image_fs_ = own;
+    deps_.loop.Post([this, due, usages = std::move(usages), now, layout] {
+      layout_ = layout;
       const Clock::Time end = deps_.clock.Now();
       for (const auto& limited : due)
         measure_next_[limited.pod.uid] = end + (end - now) * kMeasureShare;
@@ -92,7 +91,8 @@ void Evictor::OnLimitsMeasured(const std::vector<ActivePods::Limited>& pods,
   for (const auto& [pod, limits] : pods) {
     const auto usage = usages->find(pod.uid);
     if (usage == usages->end() || !pods_.IsActive(pod)) continue;
-    const auto exceeded = FindExceeded(*pod.pod, usage->second, own_image_fs_.value_or(false));
+    const auto exceeded =
+        FindExceeded(*pod.pod, usage->second, !layout_.value_or(DiskLayout{}).one());
     if (!exceeded) continue;
     Evict(pod, exceeded->signal, {.message = exceeded->message, .own_limit = true});
   }
@@ -107,27 +107,27 @@ void Evictor::ActOnThreshold() {
   if (!resource) return End();
   deps_.removal_log.NodeEvent("EvictionThresholdMet", "Attempting to reclaim " + NameOf(*resource));
   const bool disk = *resource == Starved::kStorage || *resource == Starved::kInodes;
-  if (disk && !own_image_fs_) return FindLayout();
+  if (disk && !layout_) return FindLayout();
   Free();
 }
 
 void Evictor::FindLayout() {
   step_ = Step::kMeasuring;
   deps_.strands.Run(kStrand, [this] {
-    const auto own = HasOwnImageFs(deps_.usage, deps_.images, config_);
-    deps_.loop.Post([this, own] {
-      if (own.ok()) {
-        own_image_fs_ = *own;
+    const auto found = FindDiskLayout(deps_.usage, deps_.images, config_);
+    deps_.loop.Post([this, found] {
+      if (found.ok()) {
+        layout_ = *found;
         return Free();
       }
-      NoteUnread(own.status());
+      NoteUnread(found.status());
       End();
     });
   });
 }
 
 void Evictor::Free() {
-  const NodeReclaim what = ReclaimFor(threshold_.signal, own_image_fs_.value_or(false));
+  const NodeReclaim what = ReclaimFor(threshold_.signal, layout_.value_or(DiskLayout{}));
   if (!what.any()) return MeasurePods();
   step_ = Step::kFreeing;
   deps_.reclaim(what, [this] { OnFreed(); });
@@ -177,7 +177,7 @@ void Evictor::OnPodsMeasured(std::vector<Candidate> pods, const StatusOr<Usages>
     if (usage != usages->end()) pod.usage = usage->second;
   }
   Rank(*StarvedBy(threshold_.signal),
-       ScopeOfSignal(threshold_.signal, own_image_fs_.value_or(false)), pods);
+       ScopeOfSignal(threshold_.signal, layout_.value_or(DiskLayout{})), pods);
   const auto worst =
       std::ranges::find_if(pods, [this](const Candidate& pod) { return pods_.IsActive(pod); });
   if (worst == pods.end()) return;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "services/gc/eviction/active_pods.h"
+#include "services/gc/eviction/disk_layout.h"
 #include "services/gc/eviction/thresholds.h"
 #include "services/gc/eviction/usage.h"
 #include "services/gc/eviction/victims.h"
@@ -84,7 +85,7 @@ class Evictor {
   Pass pass_;  // the one that is acted on
   Threshold threshold_;
   Clock::Time freed_at_;
-  std::optional<bool> own_image_fs_;
+  std::optional<DiskLayout> layout_;
   std::map<std::string, Clock::Time> measure_next_;  // own limits, by UID
   bool told_nobody_ = false;
   std::string unread_;  // why, as last logged

@@ -1,11 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prometheus/text_serializer.h>
-
-#include <algorithm>
 
 #include "libs/base/fail_point.h"
-#include "services/gc/gc_fixture.h"
+#include "services/gc/eviction/eviction_fixture.h"
 
 namespace splitlet::gc {
 namespace {
@@ -14,129 +11,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
-
-constexpr int64_t kMebi = 1 << 20;
-
-struct NewPod {
-  std::string uid;
-  int32_t priority = 0;
-  int64_t memory = kMebi;  // in use
-  std::string source = "api";
-  std::string storage_limit = {}, volume_limit = {};
-};
-
-/// Pods run; how much the node has is said in /proc/meminfo and by the size of its disks.
-class Eviction : public testing::Test {
- protected:
-  Eviction() {
-    node.config.eviction_hard = {{"memory.available", "100Mi"}, {"nodefs.available", "10%"}};
-    node.config.pressure_transition = 5min;
-    SetMemory(500);
-    node.on_call = [this](std::string_view method) {
-      ++calls[std::string(method)];
-      if (on_call) on_call(method);
-    };
-    // pod-worker: has it on disk, and says so.
-    node.kills.on_kill = [this](const v1::KillPodRequest& request) {
-      node.loop.Post([this, request] { PutWorker(request.uid(), v1::TERMINATING, true); });
-    };
-  }
-
-  void SetMemory(int64_t available_mi) {
-    const std::string text = fmt::format("MemTotal: {} kB\nActive(anon): {} kB\n", 1000 * 1024,
-                                         (1000 - available_mi) * 1024);
-    ASSERT_TRUE(node.files.Replace("/proc/meminfo", text, {}).ok());
-  }
-
-  void PutWorker(const std::string& uid, v1::WorkerState state, bool evicted) {
-    v1::WorkerRecord worker;
-    worker.set_uid(uid);
-    worker.set_incarnation(1);
-    worker.set_granted(true);
-    worker.set_state(state);
-    worker.set_evicted(evicted);
-    ASSERT_TRUE(node.workers.Put(bus::KeyOf(uid), worker).ok());
-  }
-
-  void Add(const NewPod& spec) {
-    node.runtime.AddImage("busybox");
-    const cri::TestPod pod{.name = spec.uid, .uid = spec.uid};
-    const Deadline deadline = After(node.clock, 1min);
-    const auto sandbox = *node.runtime.RunPodSandbox(pod.Config(), "", deadline);
-    const auto container = *node.runtime.CreateContainer(sandbox, pod.ContainerConfig("app", 0),
-                                                         pod.Config(), deadline);
-    ASSERT_TRUE(node.runtime.StartContainer(container, deadline).ok());
-    node.runtime.SetStats(container,
-                          {.id = container,
-                           .cpu_usage_ns = 1,
-                           .memory_working_set_bytes = static_cast<uint64_t>(spec.memory),
-                           .writable_layer_bytes = 4096});
-    v1::DesiredRecord desired;
-    desired.set_uid(spec.uid);
-    desired.set_incarnation(1);
-    desired.set_state(v1::DesiredRecord::WANTED);
-    desired.set_pod(MakePod(spec).SerializeAsString());
-    ASSERT_TRUE(node.desired.Put(bus::KeyOf(spec.uid), desired).ok());
-    PutWorker(spec.uid, v1::SYNCING, false);
-  }
-
-  static kube::Pod MakePod(const NewPod& spec) {
-    kube::Pod pod;
-    pod.mutable_metadata()->set_uid(spec.uid);
-    pod.mutable_metadata()->set_name(spec.uid);
-    pod.mutable_metadata()->set_namespace_("default");
-    (*pod.mutable_metadata()->mutable_annotations())[std::string(kube::kConfigSource)] =
-        spec.source;
-    pod.mutable_spec()->set_priority(spec.priority);
-    pod.mutable_spec()->set_termination_grace_period_seconds(30);
-    auto& container = *pod.mutable_spec()->add_containers();
-    container.set_name("app");
-    container.set_image("busybox");
-    if (!spec.storage_limit.empty())
-      (*container.mutable_resources()->mutable_limits())["ephemeral-storage"].set_string(
-          spec.storage_limit);
-    if (!spec.volume_limit.empty()) {
-      auto& volume = *pod.mutable_spec()->add_volumes();
-      volume.set_name("tmp");
-      volume.mutable_volume_source()->mutable_empty_dir()->mutable_size_limit()->set_string(
-          spec.volume_limit);
-    }
-    return pod;
-  }
-
-  void Start() {
-    node.Start();
-    node.CompleteViews();
-    node.all.Advance(10s);
-  }
-  std::vector<std::string> Killed() {
-    std::vector<std::string> uids;
-    for (const auto& kill : node.kills.kills) uids.push_back(kill.uid());
-    return uids;
-  }
-  std::string Metrics() {
-    return prometheus::TextSerializer().Serialize(node.process->registry.Collect());
-  }
-  bool HasCondition(const std::string& condition) {
-    const auto record = node.pressure.Find("node");
-    return std::ranges::find(record->conditions(), condition) != record->conditions().end();
-  }
-  int CountEvents(const std::string& reason) {
-    return static_cast<int>(std::ranges::count(node.events.reasons, reason));
-  }
-
-  /// Of the last event of the reason.
-  std::map<std::string, std::string> AnnotationsOf(const std::string& reason) {
-    std::map<std::string, std::string> annotations;
-    for (const auto& event : node.events.all)
-      if (event.reason == reason) annotations = event.annotations;
-    return annotations;
-  }
-
-  TestNode node;
-  std::map<std::string, int> calls;
-  std::function<void(std::string_view)> on_call;
-};
 
 TEST_F(Eviction, NothingIsAskedWhileTheNodeHasEnough) {
   Add({.uid = "a", .memory = 900 * kMebi});
@@ -250,37 +124,6 @@ TEST_F(Eviction, ASoftThresholdWaitsItsGraceAndGivesThePodOne) {
   EXPECT_EQ(node.kills.kills[0].grace_period_seconds(), 20);
 }
 
-/// The kernel tells of process ids and cgroups.
-class KernelFigures : public Eviction {
- protected:
-  KernelFigures() {
-    node.config.eviction_hard = {{"pid.available", "100"}};
-    Write("/proc/sys/kernel/pid_max", "1000\n");
-    Write("/proc/sys/kernel/threads-max", "5000\n");
-    Write("/proc/loadavg", "0.1 0.1 0.1 1/200 77\n");
-  }
-  void Write(const std::string& path, const std::string& text) {
-    ASSERT_TRUE(node.files.Replace(path, text, {}).ok());
-  }
-  void ShowCgroups() {
-    Write("/proc/self/mountinfo", "1 1 0:1 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-  }
-  void SetProcesses(const std::string& cgroup, int count) {
-    std::string pids;
-    for (int pid = 1; pid <= count; ++pid) pids += fmt::format("{}\n", pid);
-    Write("/sys/fs/cgroup" + cgroup + "/cgroup.procs", pids);
-  }
-  std::string ContainerOf(const std::string& uid) {
-    for (const auto& container : node.runtime.Containers())
-      if (container.labels.at(std::string(kube::kPodUidLabel)) == uid) return container.id.str();
-    return "";
-  }
-  void RunOut() {
-    Write("/proc/loadavg", "0.1 0.1 0.1 1/950 77\n");
-    node.all.Advance(10s);
-  }
-};
-
 TEST_F(KernelFigures, ThePodWithMostProcessesEnds) {
   Add({.uid = "few"});
   Add({.uid = "many"});
@@ -380,97 +223,6 @@ TEST_F(KernelFigures, WhenAllPodsTogetherReachTheirLimitTheWorstOfThemEnds) {
                         "available: 50Mi. "));
   EXPECT_TRUE(HasCondition("MemoryPressure"));
   EXPECT_THAT(Metrics(), HasSubstr("{eviction_signal=\"allocatableMemory.available\"} 1"));
-}
-
-TEST_F(Eviction, WhatNobodyUsesGoesBeforeAnyPod) {
-  Add({.uid = "a"});
-  node.runtime.AddImage("unused");
-  node.config.image_min_age = 0s;
-  node.config.sandbox_image = "pause";
-  on_call = [this](std::string_view method) {
-    if (method == "RemoveImage") node.files.SetUsage("/kubelet", {100, 60, 100, 50});
-  };
-  Start();
-  node.files.SetUsage("/kubelet", {100, 5, 100, 50});
-  node.all.Advance(20s);
-  EXPECT_EQ(calls["RemoveImage"], 1);
-  EXPECT_GE(CountEvents("EvictionThresholdMet"), 1);
-  EXPECT_TRUE(HasCondition("DiskPressure"));
-  EXPECT_THAT(Killed(), IsEmpty());
-}
-
-TEST_F(Eviction, SoDoesWhatFinishedPodsLeftInTheRuntime) {
-  Add({.uid = "runs"});
-  Add({.uid = "done"});
-  const Deadline deadline = After(node.clock, 1min);
-  for (const auto& container : node.runtime.Containers()) {
-    if (container.labels.at(std::string(kube::kPodUidLabel)) != "done") continue;
-    ASSERT_TRUE(node.runtime.StopContainer(container.id, 0, deadline).ok());
-    ASSERT_TRUE(node.runtime.StopPodSandbox(container.sandbox_id, deadline).ok());
-  }
-  PutWorker("done", v1::FINISHED, false);
-  const std::string logs = node.config.pod_logs_dir + "/default_done_done";
-  ASSERT_TRUE(node.files.Replace(logs + "/app/0.log", "x", {}).ok());
-  node.config.sandbox_image = "pause";
-  on_call = [this](std::string_view method) {
-    if (method == "RemoveContainer") node.files.SetUsage("/kubelet", {100, 60, 100, 50});
-  };
-  Start();
-  ASSERT_EQ(node.runtime.Containers().size(), 2U) << "while there is room it keeps its newest";
-  node.files.SetUsage("/kubelet", {100, 5, 100, 50});
-  node.all.Advance(20s);
-  EXPECT_EQ(node.runtime.Containers().size(), 1U);
-  EXPECT_EQ(node.runtime.Sandboxes().size(), 1U);
-  EXPECT_TRUE(node.Exists(logs));
-  EXPECT_THAT(Killed(), IsEmpty());
-}
-
-TEST_F(Eviction, WhenThatIsNotEnoughThePodThatFillsTheDiskEnds) {
-  Add({.uid = "a"});
-  Add({.uid = "b"});
-  node.disk.trees["/kubelet/pods/b"] = {50 * kMebi, 10};
-  Start();
-  node.files.SetUsage("/kubelet", {100, 5, 100, 50});
-  node.all.Advance(20s);
-  ASSERT_THAT(Killed(), ElementsAre("b"));
-  EXPECT_THAT(node.kills.kills[0].message(),
-              HasSubstr("The node was low on resource: ephemeral-storage. "));
-}
-
-TEST_F(Eviction, PodsAboveTheirOwnLimitsEndInOnePass) {
-  Add({.uid = "fine", .volume_limit = "1Mi"});
-  Add({.uid = "volume", .volume_limit = "1Mi"});
-  Add({.uid = "storage", .storage_limit = "1Mi"});
-  Add({.uid = "critical", .priority = 2'000'000'000, .volume_limit = "1Mi"});
-  node.disk.trees["/kubelet/pods/fine/volumes/kubernetes.io~empty-dir/tmp"] = {kMebi, 1};
-  for (const char* uid : {"volume", "critical"})
-    node.disk.trees[fmt::format("/kubelet/pods/{}/volumes/kubernetes.io~empty-dir/tmp", uid)] = {
-        2 * kMebi, 1};
-  node.disk.trees["/kubelet/pods/storage"] = {2 * kMebi, 1};
-  Start();
-  ASSERT_THAT(Killed(), testing::UnorderedElementsAre("volume", "storage"));
-  for (const auto& kill : node.kills.kills) {
-    EXPECT_TRUE(kill.own_limit());
-    EXPECT_EQ(kill.grace_period_seconds(), 1);
-    EXPECT_EQ(
-        kill.message(),
-        kill.uid() == "volume"
-            ? "Usage of EmptyDir volume \"tmp\" exceeds the limit \"1Mi\". "
-            : "Pod ephemeral local storage usage exceeds the total limit of containers 1Mi. ");
-  }
-  EXPECT_EQ(CountEvents("Evicted"), 2);
-  EXPECT_EQ(CountEvents("EvictionThresholdMet"), 0);
-  EXPECT_THAT(Metrics(), HasSubstr("kubelet_evictions{eviction_signal=\"emptydirfs.limit\"} 1"));
-}
-
-TEST_F(Eviction, WithoutTheIsolationOfLocalStorageNoLimitCounts) {
-  node.config.local_storage_limits = false;
-  Add({.uid = "volume", .volume_limit = "1Mi"});
-  node.disk.trees["/kubelet/pods/volume/volumes/kubernetes.io~empty-dir/tmp"] = {2 * kMebi, 1};
-  Start();
-  node.all.Advance(1min);
-  EXPECT_THAT(Killed(), IsEmpty());
-  EXPECT_EQ(node.disk.measured, 0);
 }
 
 TEST_F(Eviction, WithoutFiguresNobodyEnds) {

@@ -88,12 +88,6 @@ DiskFigures PodUsage::disk(bool layers, bool rest) const {
   return sum;
 }
 
-DiskScope ScopeOfSignal(const std::string& signal, bool own_image_fs) {
-  if (!own_image_fs) return {};
-  const bool image_fs = signal.starts_with("imagefs.");
-  return {.layers = image_fs, .rest = !image_fs};
-}
-
 void Rank(Starved resource, DiskScope scope, std::vector<Candidate>& candidates) {
   std::vector<std::pair<Keys, Candidate>> keyed;
   keyed.reserve(candidates.size());

@@ -17,6 +17,7 @@
 
 #include "libs/kube/pod_types.h"
 #include "libs/kube/quantity.h"
+#include "services/gc/eviction/disk_layout.h"
 #include "services/gc/eviction/thresholds.h"
 
 namespace splitlet::gc {
@@ -65,12 +66,6 @@ bool HasPodLevelResources(const kube::Pod& pod);
 /// What counts against its use. Of a pod with resources of its own the requests of its containers
 /// do not count for storage, which it cannot request itself.
 kube::Quantity RequestOf(const kube::Pod& pod, std::string_view resource);
-
-/// Which of a pod's files a signal is about.
-struct DiskScope {
-  bool layers = true, rest = true;
-};
-DiskScope ScopeOfSignal(const std::string& signal, bool own_image_fs);
 
 /// Sorts so that the first goes first.
 void Rank(Starved resource, DiskScope scope, std::vector<Candidate>& candidates);

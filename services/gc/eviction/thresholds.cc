@@ -25,9 +25,14 @@ std::string Lookup(const std::map<std::string, std::string>& map, const std::str
 
 std::vector<Threshold> ThresholdsOf(const GcConfig& config) {
   std::vector<Threshold> thresholds;
-  for (const auto& [signal, value] : config.eviction_hard)
-    thresholds.push_back(
-        {signal, value, Duration{0}, Lookup(config.eviction_minimum_reclaim, signal)});
+  const auto add = [&](const std::string& signal, const std::string& value, Duration grace) {
+    if (IsContainerFs(signal)) return;
+    const std::string reclaim = Lookup(config.eviction_minimum_reclaim, signal);
+    thresholds.push_back({signal, value, grace, reclaim});
+    if (const auto same = SameForContainerFs(signal))
+      thresholds.push_back({*same, value, grace, reclaim});
+  };
+  for (const auto& [signal, value] : config.eviction_hard) add(signal, value, Duration{0});
   // One that the file names itself stands.
   const auto memory = config.eviction_hard.find("memory.available");
   const std::string pods_memory(kPodsMemorySignal);
@@ -38,8 +43,7 @@ std::vector<Threshold> ThresholdsOf(const GcConfig& config) {
   for (const auto& [signal, value] : config.eviction_soft) {
     const auto grace = config.eviction_soft_grace.find(signal);
     if (grace == config.eviction_soft_grace.end()) continue;  // refused with the configuration
-    thresholds.push_back(
-        {signal, value, grace->second, Lookup(config.eviction_minimum_reclaim, signal)});
+    add(signal, value, grace->second);
   }
   return thresholds;
 }
@@ -110,12 +114,6 @@ std::string NameOf(Starved resource) {
     case Starved::kPids: return "pids";
   }
   UNREACHABLE();
-}
-
-NodeReclaim ReclaimFor(const std::string& signal, bool own_image_fs) {
-  if (signal.starts_with("imagefs.")) return {true, true};
-  if (signal.starts_with("nodefs.") && !own_image_fs) return {true, true};
-  return {};
 }
 
 std::string EncodeMetStates(const MetStates& states) {

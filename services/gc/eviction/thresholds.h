@@ -1,7 +1,6 @@
 #pragma once
 
-/// Which eviction thresholds are met, which of them are to be acted on, and what of the node can be
-/// freed before a pod has to go.
+/// Which eviction thresholds are met, and which of them are to be acted on.
 /// Threads: pure.
 /// Errors: none; a value that makes no sense was refused with the configuration.
 /// Units: as the signals.
@@ -28,7 +27,8 @@ struct Threshold {
 };
 
 /// Hard ones first, each by signal. Where pods are limited to what is allocatable, the hard one of
-/// memory.available counts for what is left of that, too.
+/// memory.available counts for what is left of that, too. Those of nodefs count for containerfs,
+/// which has none of its own.
 std::vector<Threshold> ThresholdsOf(const GcConfig& config);
 /// "memory.available", "memory.available/soft": for what is remembered.
 std::string KeyOf(const Threshold& threshold);
@@ -65,14 +65,6 @@ enum class Starved { kMemory, kStorage, kInodes, kPids };
 std::optional<Starved> StarvedBy(const std::string& signal);
 /// "memory", "ephemeral-storage", "inodes", "pids"
 std::string NameOf(Starved resource);
-
-struct NodeReclaim {
-  bool containers = false, images = false;
-  bool any() const { return containers || images; }
-  bool operator==(const NodeReclaim&) const = default;
-};
-/// `own_image_fs`: images and container layers have a file system of their own.
-NodeReclaim ReclaimFor(const std::string& signal, bool own_image_fs);
 
 /// As a fact of this boot: lines "<key> <monotonic ns> <0 or 1>".
 std::string EncodeMetStates(const MetStates& states);

@@ -152,6 +152,7 @@ StatusOr<Usages> ReadUsage(const UsageSources& from, const std::vector<UsageWish
       auto& own = usage->second.containers[container.name];
       own.memory_bytes = static_cast<int64_t>(container.stats.memory_working_set_bytes);
       own.layer.bytes = static_cast<int64_t>(container.stats.writable_layer_bytes);
+      own.layer.inodes = static_cast<int64_t>(container.stats.writable_layer_inodes.value_or(0));
     }
     if (memory) ReadPodMemory(from, wishes, measured, usages);
   }
@@ -165,15 +166,14 @@ StatusOr<Usages> ReadUsage(const UsageSources& from, const std::vector<UsageWish
   return usages;
 }
 
-StatusOr<bool> HasOwnImageFs(const UsageSources& from, cri::Images& images,
-                             const GcConfig& config) {
+StatusOr<DiskLayout> FindDiskLayout(const UsageSources& from, cri::Images& images,
+                                    const GcConfig& config) {
   ASSIGN_OR_RETURN(const auto report, images.ImageFsInfo(After(from.clock, kCallLimit)),
                    "file system of the images");
   if (report.images.empty()) return Unavailable("the runtime names no file system of its images");
-  ASSIGN_OR_RETURN(const uint64_t theirs, from.meter.DeviceOf(report.images.front().mountpoint),
-                   "device of the images");
-  ASSIGN_OR_RETURN(const uint64_t ours, from.meter.DeviceOf(config.root_dir), "device of pods");
-  return theirs != ours;
+  return ReadDiskLayout(from.meter, {.pods = config.root_dir,
+                                     .images = report.images.front().mountpoint,
+                                     .containers = ContainerFsOf(report)});
 }
 
 }  // namespace splitlet::gc

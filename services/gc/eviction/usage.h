@@ -15,6 +15,7 @@
 #include "libs/cri/cri.h"
 #include "libs/fs/file_system.h"
 #include "services/gc/config.h"
+#include "services/gc/eviction/disk_layout.h"
 #include "services/gc/eviction/ranking.h"
 #include "services/gc/eviction/tree_meter.h"
 
@@ -41,7 +42,7 @@ using Usages = std::map<std::string, PodUsage>;  // by UID
 StatusOr<Usages> ReadUsage(const UsageSources& from, const std::vector<UsageWish>& wishes,
                            const GcConfig& config);
 
-/// Images and container layers lie on another device than the pods' directories.
-StatusOr<bool> HasOwnImageFs(const UsageSources& from, cri::Images& images, const GcConfig& config);
+StatusOr<DiskLayout> FindDiskLayout(const UsageSources& from, cri::Images& images,
+                                    const GcConfig& config);
 
 }  // namespace splitlet::gc

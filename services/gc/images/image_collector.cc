@@ -1,5 +1,7 @@
 #include "services/gc/images/image_collector.h"
 
+#include <fmt/ranges.h>
+
 #include <utility>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
@@ -69,6 +71,11 @@ void ImageCollector::OnListed(const StatusOr<ImageListing>& listing, ImageOrder 
     return end();
   }
   ImageListing found = *listing;
+  for (const auto& image : found.seen.images)
+    if (image.id.empty() && !order.dry_run)
+      deps_.removal_log.NodeEvent("InvalidImageID",
+                                  "ImageID is not valid, skipping, image: " +
+                                      fmt::format("{}", fmt::join(image.tags, ", ")));
   const bool readable = AddWantedImages(found.seen.wanted);
   usage_.Observe(found.seen, deps_.images.clock.Now());
   if (found.fs.capacity_bytes == 0) {

@@ -215,6 +215,55 @@ TEST(GcImages, ADiskWithoutCapacityIsAnEventAndNoImageGoes) {
   EXPECT_GE(std::ranges::count(node.events.reasons, "ImageGCFailed"), 1) << "the second time";
 }
 
+/// A runtime that lists an image which it cannot name.
+class OneWithoutId final : public cri::Images {
+ public:
+  explicit OneWithoutId(cri::Images& behind) : behind_(behind) {}
+  StatusOr<std::vector<cri::Image>> ListImages(Deadline deadline) override {
+    auto images = behind_.ListImages(std::move(deadline));
+    if (images.ok()) images->push_back({.tags = {"x.io/odd:1"}, .size_bytes = 900});
+    return images;
+  }
+  StatusOr<std::optional<cri::Image>> ImageStatus(const std::string& image,
+                                                  Deadline deadline) override {
+    return behind_.ImageStatus(image, std::move(deadline));
+  }
+  StatusOr<std::string> PullImage(const std::string& image, const runtime::v1::AuthConfig* auth,
+                                  const runtime::v1::PodSandboxConfig& sandbox,
+                                  Deadline deadline) override {
+    return behind_.PullImage(image, auth, sandbox, std::move(deadline));
+  }
+  StatusOr<cri::ImageFsReport> ImageFsInfo(Deadline deadline) override {
+    return behind_.ImageFsInfo(std::move(deadline));
+  }
+  StatusOr<std::string> SandboxImage(Deadline deadline) override {
+    return behind_.SandboxImage(std::move(deadline));
+  }
+
+ private:
+  cri::Images& behind_;
+};
+
+TEST(GcImages, OneWithoutAnIdIsAnEventAndNeverAskedFor) {
+  ImageNode node;
+  OneWithoutId images(node.runtime);
+  node.images = &images;
+  std::vector<std::string> removed;
+  node.on_call = [&](std::string_view method) {
+    if (method == "RemoveImage") removed.emplace_back(method);
+  };
+  node.Start();
+  node.CompleteViews();
+  node.all.Advance(5min);
+  EXPECT_EQ(node.Images(), 1u);
+  EXPECT_EQ(removed.size(), 2u) << "it would be enough for both, and the first to go";
+  const auto event =
+      std::ranges::find(node.events.all, "InvalidImageID", &daemon::PodEvent::reason);
+  ASSERT_NE(event, node.events.all.end());
+  EXPECT_TRUE(event->about_node && event->warning);
+  EXPECT_EQ(event->message, "ImageID is not valid, skipping, image: x.io/odd:1");
+}
+
 TEST(GcImages, TheLargestAreShownFirst) {
   std::vector<cri::Image> images;
   for (const uint64_t size : {20U, 40U, 10U, 40U})

@@ -60,6 +60,7 @@ void ImageUsage::Observe(const Seen& seen, Clock::Time now) {
   used.insert(seen.wanted.begin(), seen.wanted.end());
   std::map<std::string, Record> records;
   for (const auto& image : seen.images) {
+    if (image.id.empty()) continue;  // nobody could say which is to go
     const auto known = records_.find(image.id);
     Record record = known == records_.end() ? Record{.first_seen = now} : known->second;
     record.bytes = image.size_bytes;

@@ -12,6 +12,7 @@ namespace {
 constexpr const char* kStrand = "pressure";
 constexpr std::string_view kThresholdsFact = "thresholds";  // by condition: when last met
 constexpr std::string_view kMetFact = "met";                // by threshold: since when
+constexpr const char* kContainerFsSignal = "containerfs.available";
 constexpr Duration kFactsRetry = std::chrono::seconds{1};
 constexpr const char* kConditions[] = {"MemoryPressure", "DiskPressure", "PIDPressure"};
 
@@ -25,11 +26,30 @@ PressureMonitor::PressureMonitor(Deps deps, const GcConfig& config)
     : deps_(std::move(deps)),
       config_(config),
       facts_(deps_.files, deps_.clock, {.directory = config.facts_dir, .this_boot_only = true}),
+      memory_watch_({.clock = deps_.clock,
+                     .loop = deps_.loop,
+                     .files = deps_.files,
+                     .alarm = std::move(deps_.memory_alarm),
+                     .metrics = deps_.metrics,
+                     .log = deps_.log,
+                     .look = [this] { LookAgain(); }},
+                    config_),
       timer_(deps_.loop, kPressurePeriod, [this] { OnTimer(); }) {}
 
 PressureMonitor::~PressureMonitor() = default;
 
-void PressureMonitor::Start() { ReadFacts(); }
+void PressureMonitor::Start() {
+  LogVainThresholds();
+  ReadFacts();
+}
+
+void PressureMonitor::LookAgain() {
+  if (looking_) {
+    again_ = true;
+  } else {
+    timer_.Kick();
+  }
+}
 
 void PressureMonitor::SetShuttingDown(bool shutting_down) {
   if (std::exchange(shutting_down_, shutting_down) == shutting_down || record_ == nullptr) return;
@@ -71,12 +91,20 @@ void PressureMonitor::OnFactsRead(const StatusOr<fs::FactStore::All>& facts) {
 
 void PressureMonitor::OnTimer() {
   // A runtime that does not answer holds the strand up; one look at a time is enough.
-  if (!facts_read_ || deps_.strands.Pending(kStrand) > 0) return;
-  deps_.strands.Run(kStrand, [this] {
+  if (!facts_read_ || std::exchange(looking_, true)) return;
+  deps_.strands.Run(kStrand, [this, split = split_] {
     const Clock::Time began = deps_.clock.Now();
-    auto signals = ReadSignals({deps_.files, deps_.images, deps_.clock}, config_);
+    const auto memory = memory_watch_.Read();
+    auto signals = ReadSignals({.files = deps_.files,
+                                .images = deps_.images,
+                                .meter = deps_.meter,
+                                .clock = deps_.clock,
+                                .split = split},
+                               config_);
     const bool full = DiskIsFull(deps_.files, config_.pod_logs_dir);
-    deps_.loop.Post([this, began, full, signals = std::move(signals)] {
+    const Status watched = memory_watch_.Set(memory, signals.read);
+    deps_.loop.Post([this, began, full, watched, signals = std::move(signals)] {
+      memory_watch_.OnSet(watched);
       OnSignals(began, signals);
       if (full) deps_.on_full_disk();
     });
@@ -89,6 +117,8 @@ void PressureMonitor::OnSignals(Clock::Time began, const Signals& looked) {
   const LastMet before = last_met_;
   const MetStates met_before = met_;
   LogUnread(looked);
+  split_ = FindSignal(looked.read, kContainerFsSignal) != nullptr ||
+           looked.unread.contains(kContainerFsSignal);
   Hold(last_met_, UnreadThresholds(looked, config_), now);
   Pass pass{.began = began, .signals = looked.read, .judged = {}};
   pass.judged = Judge(ThresholdsOf(config_), looked.read, met_, now);
@@ -108,8 +138,10 @@ void PressureMonitor::OnSignals(Clock::Time began, const Signals& looked) {
 }
 
 void PressureMonitor::Publish(const Pass& pass, const std::vector<std::string>& conditions) {
+  looking_ = false;
   PutPressure(pass.signals, conditions);
   deps_.on_pass(pass);
+  if (std::exchange(again_, false)) timer_.Kick();
 }
 
 void PressureMonitor::PutPressure(const std::vector<PressureSignal>& signals,
@@ -138,6 +170,14 @@ void PressureMonitor::PutPressure(const std::vector<PressureSignal>& signals,
 void PressureMonitor::Put() {
   record_->set_shutting_down(shutting_down_);
   deps_.log.LogIfError(deps_.table.Put(bus::kNodeKey, *record_), "put pressure");
+}
+
+void PressureMonitor::LogVainThresholds() {
+  for (const auto* thresholds : {&config_.eviction_hard, &config_.eviction_soft})
+    for (const auto& [name, value] : *thresholds)
+      if (IsContainerFs(name))
+        deps_.log.Warn("no threshold of containerfs counts but those of nodefs",
+                       {KV("signal", name)});
 }
 
 /// Once for each time that it begins.

@@ -1,7 +1,7 @@
 #pragma once
 
 /// Measures what the node runs out of, and says which conditions follow.
-/// In:    a timer of 10 s; the facts of this boot, once.
+/// In:    a timer of 10 s; the alarm of memory; the facts of this boot, once.
 /// Owns:  table `pressure`: key `node` -> signals, conditions, whether the node shuts down; when
 /// each condition's thresholds were last met, since when each threshold is, and the files of both.
 /// Out:   puts to `pressure`; `on_pass` with each look; `on_full_disk` when not even what is needed
@@ -20,6 +20,7 @@
 
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
+#include "libs/cgroup/memory_alarm.h"
 #include "libs/cri/cri.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/periodic.h"
@@ -28,6 +29,7 @@
 #include "services/gc/config.h"
 #include "services/gc/eviction/thresholds.h"
 #include "services/gc/metrics.h"
+#include "services/gc/pressure/memory_watch.h"
 #include "services/gc/pressure/signals.h"
 
 namespace splitlet::v1 {
@@ -51,6 +53,8 @@ class PressureMonitor {
     exec::Strands& strands;
     fs::FileSystem& files;
     cri::Images& images;
+    TreeMeter& meter;
+    std::unique_ptr<cgroup::MemoryAlarm> memory_alarm;  // null: see MemoryWatch
     bus::Table<v1::PressureRecord>& table;
     GcMetrics& metrics;
     const Log& log;
@@ -63,8 +67,8 @@ class PressureMonitor {
   PressureMonitor& operator=(const PressureMonitor&) = delete;
 
   void Start();
-  /// A look soon, not only with the timer.
-  void LookAgain() { timer_.Kick(); }
+  /// A look soon, not only with the timer; one that begins after this.
+  void LookAgain();
   /// In the record at once; before there is one, with the first.
   void SetShuttingDown(bool shutting_down);
   /// Why nothing is measured; empty: it is.
@@ -77,6 +81,7 @@ class PressureMonitor {
   void OnSignals(Clock::Time began, const Signals& signals);
   void Publish(const Pass& pass, const std::vector<std::string>& conditions);
   void LogUnread(const Signals& signals);
+  void LogVainThresholds();
   void PutPressure(const std::vector<PressureSignal>& signals,
                    const std::vector<std::string>& conditions);
   void Put();
@@ -92,7 +97,11 @@ class PressureMonitor {
   std::vector<std::string> logged_conditions_;
   std::set<std::string> logged_unread_;
   bool shutting_down_ = false;
+  bool split_ = false;                          // see SignalSources
   std::unique_ptr<v1::PressureRecord> record_;  // as last put; none before the first pass
+  bool looking_ = false;                        // until what was seen is put
+  bool again_ = false;                          // a look is wanted after that
+  MemoryWatch memory_watch_;
   exec::Periodic timer_;
 };
 

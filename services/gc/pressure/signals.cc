@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <sstream>
 #include <utility>
 
 #include "libs/cgroup/names.h"
 #include "libs/node/pod_place.h"
 #include "libs/node/resources.h"
+#include "services/gc/eviction/disk_layout.h"
 #include "services/gc/stats/cgroup_usage.h"
 #include "services/gc/stats/kernel_files.h"
 #include "services/gc/stats/node_stats.h"
@@ -20,6 +22,7 @@ namespace {
 
 constexpr uint64_t kMaxProcBytes = 64u << 10;
 constexpr Duration kImageFsLimit = std::chrono::seconds{3};
+constexpr std::string_view kNodeFs = "nodefs.", kContainerFs = "containerfs.";
 
 std::optional<int64_t> Number(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
@@ -78,17 +81,34 @@ void AddPodsMemory(fs::FileSystem& files, const GcConfig& config, Signals& signa
   if (config.pods_cgroup.empty()) return;
   const auto signal = ReadPodsMemory(files, config.pods_cgroup);
   if (signal.ok()) {
-    signals.read.push_back(*signal);
+    signals.read.push_back(signal->signal);
   } else {
     signals.unread[std::string(kPodsMemorySignal)] = ToString(signal.status());
   }
 }
 
-StatusOr<fs::DiskUsage> ImageFsUsage(const SignalSources& from) {
-  ASSIGN_OR_RETURN(const auto report, from.images.ImageFsInfo(After(from.clock, kImageFsLimit)),
+StatusOr<cri::ImageFsReport> ReadRuntimeDisks(const SignalSources& from) {
+  ASSIGN_OR_RETURN(auto report, from.images.ImageFsInfo(After(from.clock, kImageFsLimit)),
                    "file system of the images");
   if (report.images.empty()) return Unavailable("the runtime names no file system of its images");
-  return node::UsageAt(from.files, report.images.front().mountpoint);
+  return report;
+}
+
+void AddRuntimeDisks(const SignalSources& from, const GcConfig& config, Signals& signals) {
+  const auto report = ReadRuntimeDisks(from);
+  if (!report.ok()) {
+    AddDisk("imagefs", report.status(), signals);
+    if (from.split) AddDisk("containerfs", report.status(), signals);
+    return;
+  }
+  const std::string& images = report->images.front().mountpoint;
+  const std::string& containers = ContainerFsOf(*report);
+  AddDisk("imagefs", node::UsageAt(from.files, images), signals);
+  if (containers == images) return;
+  const auto layout = ReadDiskLayout(
+      from.meter, {.pods = config.root_dir, .images = images, .containers = containers});
+  if (layout.ok() && layout->containers != layout->images)
+    AddDisk("containerfs", node::UsageAt(from.files, containers), signals);
 }
 
 }  // namespace
@@ -100,7 +120,7 @@ Signals ReadSignals(const SignalSources& from, const GcConfig& config) {
       memory.texts.ok() ? MemorySignal(memory.texts->front()) : std::nullopt, signals);
   AddPodsMemory(from.files, config, signals);
   AddDisk("nodefs", node::UsageAt(from.files, config.root_dir), signals);
-  AddDisk("imagefs", ImageFsUsage(from), signals);
+  AddRuntimeDisks(from, config, signals);
   const ProcFiles pids = ReadProc(
       from.files, {"/proc/loadavg", "/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"});
   std::optional<PressureSignal> left;
@@ -118,11 +138,11 @@ std::optional<PressureSignal> MemorySignal(const std::string& meminfo) {
 
 /// The runtime chooses the driver, and so how the cgroup is called. One that was left by another
 /// driver is empty: what has less left is the one.
-StatusOr<PressureSignal> ReadPodsMemory(fs::FileSystem& files, const std::string& cgroup) {
+StatusOr<PodsMemory> ReadPodsMemory(fs::FileSystem& files, const std::string& cgroup) {
   ASSIGN_OR_RETURN(const auto layout,
                    cgroup::ParseLayout(ReadOrEmpty(files, "/proc/self/mountinfo")), "cgroups");
   ASSIGN_OR_RETURN(const auto name, cgroup::ParseCgroupfsPath(cgroup), "cgroup of all pods");
-  std::optional<PressureSignal> least;
+  std::optional<PodsMemory> least;
   for (const auto driver : {cgroup::Driver::kCgroupfs, cgroup::Driver::kSystemd}) {
     const std::string path = cgroup::CgroupfsPath(cgroup::InTree(driver, name));
     const v1::UsageFigures usage = ReadCgroup(files, layout, {.path = path, .other = {}});
@@ -130,8 +150,8 @@ StatusOr<PressureSignal> ReadPodsMemory(fs::FileSystem& files, const std::string
     const auto limit = static_cast<int64_t>(usage.memory_limit_bytes());
     const auto used = static_cast<int64_t>(usage.memory_working_set_bytes());
     const int64_t left = std::max<int64_t>(0, limit - used);
-    if (!least || left < least->available)
-      least = PressureSignal{std::string(kPodsMemorySignal), left, limit};
+    if (!least || left < least->signal.available)
+      least = PodsMemory{{std::string(kPodsMemorySignal), left, limit}, path};
   }
   if (!least) return Unavailable("cgroup {} has no limit of memory", cgroup);
   return *least;
@@ -150,21 +170,34 @@ std::optional<PressureSignal> PidSignal(const std::string& loadavg, const std::s
   return PressureSignal{"pid.available", std::max<int64_t>(0, capacity - *running), capacity};
 }
 
+bool IsContainerFs(const std::string& signal) { return signal.starts_with(kContainerFs); }
+
+std::optional<std::string> SameForContainerFs(const std::string& signal) {
+  if (!signal.starts_with(kNodeFs)) return std::nullopt;
+  return std::string(kContainerFs) + signal.substr(kNodeFs.size());
+}
+
 std::vector<std::string> UnreadThresholds(const Signals& signals, const GcConfig& config) {
-  std::vector<std::string> unread;
-  for (const auto& [name, why] : signals.unread) {
-    const bool derived =
-        name == kPodsMemorySignal && config.eviction_hard.contains("memory.available");
-    if (derived || config.eviction_hard.contains(name) || config.eviction_soft.contains(name))
-      unread.push_back(name);
+  std::set<std::string> wanted;
+  for (const auto* thresholds : {&config.eviction_hard, &config.eviction_soft}) {
+    for (const auto& [name, value] : *thresholds) {
+      if (!IsContainerFs(name)) wanted.insert(name);
+      if (const auto same = SameForContainerFs(name)) wanted.insert(*same);
+    }
   }
+  if (config.eviction_hard.contains("memory.available"))
+    wanted.insert(std::string(kPodsMemorySignal));
+  std::vector<std::string> unread;
+  for (const auto& [name, why] : signals.unread)
+    if (wanted.contains(name)) unread.push_back(name);
   return unread;
 }
 
 std::string ConditionOf(const std::string& signal) {
   if (signal == "memory.available" || signal == kPodsMemorySignal) return "MemoryPressure";
   if (signal == "pid.available") return "PIDPressure";
-  if (signal.starts_with("nodefs.") || signal.starts_with("imagefs.")) return "DiskPressure";
+  for (const char* const disk : {"nodefs.", "imagefs.", "containerfs."})
+    if (signal.starts_with(disk)) return "DiskPressure";
   return "";
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-/// How much there is left of what nodes run out of, and which node conditions follow.
+/// How much there is left of what nodes run out of, and which node conditions follow. There are
+/// signals of containerfs only where containers write to another file system than that of images.
 /// Threads: ReadSignals blocks, the rest is pure.
 /// Errors: a signal that cannot be read is told beside those that can; what it said last stands.
 /// Units: bytes, inodes, process ids.
@@ -19,6 +20,8 @@
 
 namespace splitlet::gc {
 
+class TreeMeter;
+
 struct PressureSignal {
   std::string name;  // "nodefs.available"
   int64_t available = 0;
@@ -34,10 +37,18 @@ struct Signals {
   std::map<std::string, std::string> unread;  // name -> why
 };
 
+/// Whether this is about the file system that containers write to, which no threshold is set for.
+bool IsContainerFs(const std::string& signal);
+/// "containerfs.available" for "nodefs.available"; nothing for those that are not of nodefs.
+std::optional<std::string> SameForContainerFs(const std::string& signal);
+
 struct SignalSources {
   fs::FileSystem& files;
   cri::Images& images;
+  TreeMeter& meter;
   const Clock& clock;
+  /// When last looked, containers wrote to another file system than that of the images.
+  bool split = false;
 };
 Signals ReadSignals(const SignalSources& from, const GcConfig& config);
 
@@ -46,8 +57,12 @@ std::optional<PressureSignal> MemorySignal(const std::string& meminfo);
 std::optional<PressureSignal> PidSignal(const std::string& loadavg, const std::string& pid_max,
                                         const std::string& threads_max);
 
-/// Of a cgroup: its limit less its working set.
-StatusOr<PressureSignal> ReadPodsMemory(fs::FileSystem& files, const std::string& cgroup);
+struct PodsMemory {
+  PressureSignal signal;
+  std::string cgroup;  // as its driver calls it
+};
+/// Of the cgroup of all pods: its limit less its working set.
+StatusOr<PodsMemory> ReadPodsMemory(fs::FileSystem& files, const std::string& cgroup);
 
 /// "DiskPressure" for "nodefs.available"; empty for an unknown signal.
 std::string ConditionOf(const std::string& signal);

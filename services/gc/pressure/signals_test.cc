@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "libs/cri/fake_runtime.h"
 #include "libs/fs/fake_file_system.h"
+#include "services/gc/eviction/fake_tree_meter.h"
+#include "services/gc/eviction/thresholds.h"
 
 namespace splitlet::gc {
 namespace {
@@ -83,7 +86,7 @@ TEST(Pressure, OfAllPodsTogetherTheirCgroupTells) {
     for (const auto& [path, text] : c.files)
       EXPECT_TRUE(files.Replace("/sys/fs/cgroup/" + path, text, {}).ok());
     const auto signal = ReadPodsMemory(files, "/kubepods");
-    EXPECT_EQ(signal.ok() ? std::optional(*signal) : std::nullopt, c.want);
+    EXPECT_EQ(signal.ok() ? std::optional(signal->signal) : std::nullopt, c.want);
   }
   EXPECT_EQ(ConditionOf("allocatableMemory.available"), "MemoryPressure");
 }
@@ -97,7 +100,9 @@ TEST(Pressure, WhatCannotBeReadHoldsTheConditionsOfItsThresholds) {
       {"derived from that of the node",
        {{"memory.available", "1Gi"}},
        {"allocatableMemory.available"}},
-      {"no threshold of memory", {{"nodefs.available", "10%"}}, {}},
+      {"no threshold of memory", {{"nodefs.inodesFree", "10%"}}, {}},
+      {"derived from that of nodefs", {{"nodefs.available", "10%"}}, {"containerfs.available"}},
+      {"containerfs has none of its own", {{"containerfs.available", "10%"}}, {}},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
@@ -105,8 +110,89 @@ TEST(Pressure, WhatCannotBeReadHoldsTheConditionsOfItsThresholds) {
     config.eviction_hard = c.hard;
     Signals signals;
     signals.unread["allocatableMemory.available"] = "no limit";
+    signals.unread["containerfs.available"] = "no answer";
     EXPECT_EQ(UnreadThresholds(signals, config), c.want);
   }
+}
+
+TEST(Pressure, WhereContainersWriteIsMeasuredWhenItIsApartFromImages) {
+  const struct {
+    const char* name;
+    const char* containers;  // empty: the runtime does not say
+    uint64_t device;         // of that; images are on 2
+    bool known_before;
+    bool runtime_answers;
+    List read, unread;
+  } kCases[] = {
+      {"an older runtime", "", 0, false, true, {"imagefs.available", "imagefs.inodesFree"}, {}},
+      {"in one directory",
+       "/images",
+       2,
+       false,
+       true,
+       {"imagefs.available", "imagefs.inodesFree"},
+       {}},
+      {"on one disk", "/layers", 2, false, true, {"imagefs.available", "imagefs.inodesFree"}, {}},
+      {"on two",
+       "/layers",
+       3,
+       false,
+       true,
+       {"imagefs.available", "imagefs.inodesFree", "containerfs.available",
+        "containerfs.inodesFree"},
+       {}},
+      {"the runtime is away",
+       "/layers",
+       3,
+       false,
+       false,
+       {},
+       {"imagefs.available", "imagefs.inodesFree"}},
+      {"it is away, and they were on two",
+       "/layers",
+       3,
+       true,
+       false,
+       {},
+       {"containerfs.available", "containerfs.inodesFree", "imagefs.available",
+        "imagefs.inodesFree"}},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    FakeClock clock;
+    fs::FakeFileSystem files(clock);
+    for (const char* const path : {"/kubelet", "/images", "/layers"})
+      EXPECT_TRUE(files.MakeDirs(path, 0755).ok());
+    files.SetUsage("/images", {1000, 500, 100, 50});
+    files.SetUsage("/layers", {2000, 700, 100, 70});
+    cri::FakeRuntime runtime{clock};
+    runtime.SetImageFs({.mountpoint = "/images"});
+    if (*c.containers != '\0') runtime.SetContainerFs({.mountpoint = c.containers});
+    runtime.SetDown(!c.runtime_answers);
+    FakeTreeMeter::Disk disk;
+    disk.devices = {{"/kubelet", 1}, {"/images", 2}, {"/layers", c.device}};
+    FakeTreeMeter meter(disk);
+    GcConfig config;
+    config.root_dir = "/kubelet";
+    const Signals signals = ReadSignals({.files = files,
+                                         .images = runtime,
+                                         .meter = meter,
+                                         .clock = clock,
+                                         .split = c.known_before},
+                                        config);
+    List read, unread;
+    for (const auto& signal : signals.read)
+      if (!signal.name.starts_with("nodefs.")) read.push_back(signal.name);
+    for (const auto& [name, why] : signals.unread)
+      if (name.find("fs.") != std::string::npos) unread.push_back(name);
+    EXPECT_EQ(read, c.read);
+    EXPECT_EQ(unread, c.unread);
+    const auto* layers = FindSignal(signals.read, "containerfs.available");
+    if (layers != nullptr) {
+      EXPECT_EQ(*layers, (PressureSignal{"containerfs.available", 700, 2000}));
+    }
+  }
+  EXPECT_EQ(ConditionOf("containerfs.inodesFree"), "DiskPressure");
 }
 
 TEST(Pressure, MemoryAndProcessIdsFromTheKernel) {

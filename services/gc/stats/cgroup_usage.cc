@@ -20,14 +20,6 @@ constexpr uint64_t kNoLimit = uint64_t{1} << 62;
 constexpr size_t kMaxDirectories = 50'000;
 constexpr uint64_t kMaxPidsFile = 40u << 20;  // of four million, the most that a kernel has
 
-std::optional<uint64_t> NumberIn(std::string_view file) {
-  const std::string_view text = Trimmed(file);
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// Files of one cgroup.
 class Files {
  public:

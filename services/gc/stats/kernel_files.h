@@ -6,7 +6,9 @@
 /// Source:  docs/behaviour/node-api.md, "Figures"; proc(5).
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "libs/fs/file_system.h"
 
@@ -15,5 +17,7 @@ namespace splitlet::gc {
 inline constexpr uint64_t kNanosOfTick = 10'000'000;  // USER_HZ is 100 on every system
 
 std::string ReadOrEmpty(fs::FileSystem& files, const std::string& path);
+/// Of a file that holds nothing else.
+std::optional<uint64_t> NumberIn(std::string_view file);
 
 }  // namespace splitlet::gc

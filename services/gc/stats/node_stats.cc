@@ -127,14 +127,24 @@ void FillDetails(fs::FileSystem& files, const cgroup::Layout& layout, v1::NodeSt
   }
 }
 
+void FillRuntimeFs(fs::FileSystem& files, const cri::FsUsage& used, v1::FsFigures& figures) {
+  if (const auto usage = files.Usage(used.mountpoint); usage.ok()) figures = FiguresOf(*usage);
+  figures.set_used_bytes(used.used_bytes);
+  figures.set_inodes_used(used.inodes_used);
+}
+
 Status FillImages(const StatsSources& from, const Deadline& deadline, v1::NodeStatsReply& reply) {
   ASSIGN_OR_RETURN(const auto report, from.images.ImageFsInfo(deadline), "image file system");
   if (report.images.empty()) return OkStatus();
   const cri::FsUsage& images = report.images.front();
-  if (const auto usage = from.files.Usage(images.mountpoint); usage.ok())
-    *reply.mutable_image_fs() = FiguresOf(*usage);
-  reply.mutable_image_fs()->set_used_bytes(images.used_bytes);
-  reply.mutable_image_fs()->set_inodes_used(images.inodes_used);
+  FillRuntimeFs(from.files, images, *reply.mutable_image_fs());
+  if (report.containers.empty()) return OkStatus();
+  const cri::FsUsage& containers = report.containers.front();
+  const auto layout = ReadDiskLayout(
+      from.meter,
+      {.pods = from.root_dir, .images = images.mountpoint, .containers = containers.mountpoint});
+  if (layout.ok() && layout->containers != layout->images)
+    FillRuntimeFs(from.files, containers, *reply.mutable_container_fs());
   return OkStatus();
 }
 

@@ -154,6 +154,26 @@ TEST_F(StatsOfNode, AFigureThatIsNotKnownIsAbsent) {
   EXPECT_EQ(stats->system_containers_size(), 0);
 }
 
+TEST_F(StatsOfNode, WhereContainersWriteIsShownWhenItIsApartFromImages) {
+  for (const char* const path : {"/images", "/layers"})
+    EXPECT_TRUE(files.MakeDirs(path, 0755).ok());
+  files.SetUsage("/images", {.capacity_bytes = 200, .available_bytes = 80});
+  files.SetUsage("/layers", {.capacity_bytes = 300, .available_bytes = 90});
+  runtime.SetImageFs({.mountpoint = "/images", .used_bytes = 7, .inodes_used = 1});
+  runtime.SetContainerFs({.mountpoint = "/layers", .used_bytes = 8, .inodes_used = 2});
+  for (const bool apart : {false, true}) {
+    SCOPED_TRACE(apart);
+    disk.devices["/layers"] = apart ? 3 : 1;
+    const auto stats = Read();
+    ASSERT_TRUE(stats.ok()) << stats.status();
+    EXPECT_EQ(stats->image_fs().available_bytes(), 80U);
+    EXPECT_EQ(stats->image_fs().used_bytes(), 7U);
+    ASSERT_EQ(stats->has_container_fs(), apart);
+    EXPECT_EQ(stats->container_fs().available_bytes(), apart ? 90U : 0U);
+    EXPECT_EQ(stats->container_fs().used_bytes(), apart ? 8U : 0U);
+  }
+}
+
 TEST_F(StatsOfNode, PodsByTheirCgroupsNetworksAndFiles) {
   const std::string pods = "/kubepods.slice/kubepods-besteffort.slice";
   const std::string pod = pods + "/kubepods-besteffort-podu_1.slice";

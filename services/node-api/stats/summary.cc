@@ -158,6 +158,12 @@ void WriteSystemContainers(JsonObject& node, const Figures& figures, bool reduce
   list.EndList();
 }
 
+/// Of what containers write; null: the runtime does not say.
+const v1::FsFigures* ContainerFs(const v1::NodeStatsReply& reply) {
+  if (reply.has_container_fs()) return &reply.container_fs();
+  return reply.has_image_fs() ? &reply.image_fs() : nullptr;
+}
+
 void WriteNode(JsonObject& summary, const Figures& figures, const SummaryOptions& options) {
   const v1::NodeStatsReply& reply = figures.reply;
   const v1::NodeFigures& node = reply.node();
@@ -176,17 +182,13 @@ void WriteNode(JsonObject& summary, const Figures& figures, const SummaryOptions
   if (reply.has_image_fs()) {
     JsonObject runtime(out.Member("runtime"));
     WriteFs(runtime.Member("imageFs"), at, reply.image_fs());
-    WriteFs(runtime.Member("containerFs"), at, reply.image_fs());
+    WriteFs(runtime.Member("containerFs"), at, *ContainerFs(reply));
   }
   if (!node.has_max_pids() || !node.has_running_pids()) return;
   JsonObject rlimit(out.Member("rlimit"));
   rlimit.Time("time", at);
   rlimit.Number("maxpid", node.max_pids());
   rlimit.Number("curproc", node.running_pids());
-}
-
-const v1::FsFigures* ImageFs(const v1::NodeStatsReply& reply) {
-  return reply.has_image_fs() ? &reply.image_fs() : nullptr;
 }
 
 void WriteContainer(kube::JsonWriter& writer, const ContainerUse& container,
@@ -200,7 +202,7 @@ void WriteContainer(kube::JsonWriter& writer, const ContainerUse& container,
       {.at = at, .usage = container.usage, .nano_cores = container.nano_cores, .reduced = reduced});
   if (reduced) return;
   WriteShare(out.Member("rootfs"), {.at = at,
-                                    .fs = ImageFs(reply),
+                                    .fs = ContainerFs(reply),
                                     .bytes = container.layer_bytes,
                                     .inodes = container.layer_inodes});
   if (!container.log) return;
