@@ -29,6 +29,9 @@ struct Program {
   bool secret_output = false;     // which stands in no error
 };
 
+/// What is said of one that has not ended within its limit.
+Status NoEndInTime(const Program& program);
+
 /// What it printed to stdout. Children that it leaves behind are not waited for.
 StatusOr<std::string> RunProgram(const Program& program);
 
