@@ -30,6 +30,9 @@ struct Program {
   int* exit_code = nullptr;  // set where it came to its own end; of a signal 128 and its number
 };
 
+/// What is said of one that has not ended within its limit.
+Status NoEndInTime(const Program& program);
+
 /// What it printed to stdout. Children that it leaves behind are not waited for.
 StatusOr<std::string> RunProgram(const Program& program);
 

@@ -124,6 +124,7 @@ struct Process final : daemon::Service {
   std::optional<ApiContext> api_context;      // likewise
   std::unique_ptr<ApiCache> api_objects;      // likewise
   std::unique_ptr<PodCidr> pod_cidr;
+  std::unique_ptr<process::Programs> programs;
   std::unique_ptr<PodWorkerService> workers;
   exec::StrandPool runtime_strands;  // ends before what it uses
   exec::Periodic retry{loop, kRetryThreads, [this] { runtime_strands.Retry(); }};
@@ -200,6 +201,14 @@ void MakeFaces(daemon::ServiceContext& context, Process& p) {
        .has_pod = has_pod});
 }
 
+/// Those of a killed pod-worker are known by its directory of state, which is one process's alone.
+void MakePrograms(const Config& config, Process& p) {
+  p.programs = std::make_unique<process::RealPrograms>(process::RealPrograms::Options{
+      config.state_dir + "/pod-worker", [&p](const std::string& uid) {
+        p.loop.Post([&p, uid] { p.workers->OnVolumeProgramEnded(uid); });
+      }});
+}
+
 /// As it is in force: the runtime's driver of cgroups goes before the file's.
 config::KubeletConfig KubeletConfigOf(daemon::ServiceContext& context) {
   config::KubeletConfig kubelet = context.config();
@@ -247,6 +256,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                          p.mounts, process::RunProgram, context.events(), context.log(),
                          config.node.name, config.node.pod_roots.root_dir},
       config.machine);
+  MakePrograms(config, p);
   p.workers = std::make_unique<PodWorkerService>(Deps{context.clock(),
                                                       context.loop(),
                                                       context.strands(),
@@ -274,7 +284,8 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                                                       &p.kernel,
                                                       &p.slices,
                                                       process::RunProgram,
-                                                      p.api_objects.get()},
+                                                      p.api_objects.get(),
+                                                      p.programs.get()},
                                                  std::move(config));
   RETURN_IF_ERROR(p.workers->PrepareCgroups(), "cgroups of pods");
   MakeFaces(context, p);

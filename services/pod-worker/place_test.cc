@@ -190,6 +190,50 @@ TEST_F(Place, AServerOfAVolumeThatHangsHoldsUpItsPodAlone) {
   EXPECT_EQ(ran.back(), "mount -t nfs -- s:/e /kubelet/pods/uid-far/volumes/kubernetes.io~nfs/v");
 }
 
+/// No sync and no end of the pod waits for it, nor does a pod-worker that is killed meanwhile.
+TEST_F(Place, AMountThatLastsIsWaitedForWithoutAThreadAlsoOverAKill) {
+  std::vector<std::string> ran;
+  bool mounted = false;
+  run_program = [&](const process::Program& program) -> StatusOr<std::string> {
+    ran.push_back(program.argv[0]);
+    mounted = program.argv[0] == "mount";
+    const std::string line = fmt::format("40 1 0:40 / {} rw - nfs s:/e rw\n", program.argv.back());
+    RETURN_IF_ERROR(files.Replace("/proc/self/mountinfo", mounted ? line : "", {}), "mounts");
+    return std::string();
+  };
+  programs.Hold(true);
+  auto far = TestPod{.name = "far", .uid = "uid-far"}.Make();
+  auto& volume = *far.mutable_spec()->add_volumes();
+  volume.set_name("v");
+  auto& nfs = *volume.mutable_volume_source()->mutable_nfs();
+  nfs.set_server("s");
+  nfs.set_path("/e");
+  MountAt(*far.mutable_spec()->mutable_containers(0), "v");
+  Start();
+  ASSERT_TRUE(RunPod(far).ok());
+  RunFor(30s);
+  EXPECT_EQ(Show("uid-far"), "");
+  ASSERT_EQ(programs.running().size(), 1u);
+  Restart();
+  RunFor(30s);
+  EXPECT_EQ(programs.running().size(), 1u) << "the one of before";
+  programs.EndAll();
+  all.RunUntilIdle();
+  EXPECT_EQ(Show("uid-far"), "app/0=running sandbox/0=ready") << "at once";
+  EXPECT_EQ(events.Count("FailedMount"), 0);
+  EXPECT_TRUE(mounted);
+
+  Remove(far);
+  RunFor(60s);
+  EXPECT_EQ(programs.running().size(), 1u) << "umount(8)";
+  EXPECT_NE(Record("uid-far")->state(), v1::FINISHED);
+  programs.EndAll();
+  all.RunUntilIdle();
+  EXPECT_EQ(Record("uid-far")->state(), v1::FINISHED);
+  EXPECT_EQ(ran, (std::vector<std::string>{"mount", "umount"}));
+  EXPECT_EQ(events.Count("FailedKillPod"), 0);
+}
+
 TEST_F(Place, EachVolumeThatCannotBeMadeIsTold) {
   Start();
   auto pod = TestPod{}.Make();

@@ -31,6 +31,7 @@
 #include "libs/fs/fake_ownership.h"
 #include "libs/http/fake_caller.h"
 #include "libs/peers/fake_desired_owner.h"
+#include "libs/process/fake_programs.h"
 #include "services/pod-worker/pod_worker_service.h"
 #include "services/pod-worker/pods_fixture.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
@@ -237,8 +238,12 @@ class TestNode {
              .kernel = &kernel,
              .slices = &slices,
              .run_program = run_program,
-             .api_objects = process->api_objects.get()},
+             .api_objects = process->api_objects.get(),
+             .programs = run_program == nullptr ? nullptr : &programs},
         config);
+    programs.OnEnded([p = process.get()](const std::string& uid) {
+      p->loop.Post([p, uid] { p->service->OnVolumeProgramEnded(uid); });
+    });
     process->loop.Post([p = process.get()] {
       EXPECT_TRUE(p->service->PrepareCgroups().ok());
       p->service->Start();
@@ -416,6 +421,8 @@ class TestNode {
   http::FakeCaller http;  // of servers in pods
   std::function<std::shared_ptr<const ObjectSource>()> objects;
   process::ProgramRunner run_program;
+  /// They outlive a pod-worker that is killed.
+  process::FakePrograms programs{[this](const auto& program) { return run_program(program); }};
   apiclient::Transport* api = nullptr;  // null: this node has no API server
   ChangeDetection change_detection = ChangeDetection::kWatch;
   Random api_jitter{1};

@@ -41,7 +41,7 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
       metrics_(deps_.metrics),
       observer_({deps_.reader, deps_.clock, deps_.read_tail}),
       volumes_({deps_.files, deps_.mounts, deps_.ownership, deps_.clock, config_.node, deps_.log,
-                metrics_, deps_.run_program}),
+                metrics_, deps_.run_program, deps_.programs}),
       cgroups_({deps_.kernel, deps_.files, config_.node, deps_.clock, metrics_, deps_.log,
                 config_.run_dir + "/pod-worker/cgroups", deps_.slices},
                config_.cgroups),

@@ -105,6 +105,8 @@ struct Deps {
   cgroup::Slices* slices = nullptr;                                   // of systemd; null: none
   process::ProgramRunner run_program = process::RunProgram;           // of plugins
   ApiCache* api_objects = nullptr;  // of API pods; null: this node has no API server
+  /// Of volumes, which tell OnVolumeProgramEnded; null: none is mounted by a program that may last.
+  process::Programs* programs = nullptr;
 };
 
 class PodWorkerService {
@@ -136,6 +138,8 @@ class PodWorkerService {
   void OnObjectsChanged();
   /// The same of one pod.
   void OnObjectsChanged(const std::string& uid);
+  /// A program that the pod's volumes were waiting for has ended.
+  void OnVolumeProgramEnded(const std::string& uid) { Advance(uid); }
   /// Answers when the deadline is on disk.
   void OnKillPod(const v1::KillPodRequest& request, Done<v1::KillPodReply> done,
                  const std::string& traceparent = {});

@@ -120,6 +120,21 @@ Status SetMounts(const ContainerInput& in, runtime::v1::ContainerConfig& out) {
   return OkStatus();
 }
 
+Status SetDevices(const ContainerInput& in, runtime::v1::ContainerConfig& out) {
+  for (const auto& asked : in.container.volume_devices()) {
+    const auto found = in.files.volumes.find(asked.name());
+    if (found == in.files.volumes.end())
+      return InvalidArgument("cannot find volume \"{}\" to pass into container \"{}\"",
+                             asked.name(), in.container.name());
+    const bool read_only = SourceOf(in.pod, asked.name()).persistent_volume_claim().read_only();
+    auto& device = *out.add_devices();
+    device.set_container_path(asked.device_path());
+    device.set_host_path(found->second);
+    device.set_permissions(read_only ? "r" : "mrw");
+  }
+  return OkStatus();
+}
+
 Status SetCommand(const ContainerInput& in, runtime::v1::ContainerConfig& out) {
   const auto environment =
       MakeEnvironment({in.pod, in.container, in.node, in.pod_ips, in.files.env_files, in.objects});
@@ -167,6 +182,7 @@ Status MakeContainerConfig(const ContainerInput& in, runtime::v1::ContainerConfi
   if (const Status command = SetCommand(in, out); !command.ok()) return command;
   out.set_working_dir(container.working_dir());
   if (const Status mounts = SetMounts(in, out); !mounts.ok()) return mounts;
+  if (const Status devices = SetDevices(in, out); !devices.ok()) return devices;
   MapMounts(in.isolation, out);
   for (const auto& [key, value] : ContainerLabels(in.pod, container.name()))
     (*out.mutable_labels())[key] = value;

@@ -117,6 +117,7 @@ class Pass {
       return OkStatus();
     }
     RETURN_IF_ERROR(PrepareVolumes(), "volumes");
+    if (out_.waits_for_volumes) return OkStatus();
     return Start(todo);
   }
 
@@ -371,9 +372,10 @@ class Pass {
     const VolumeInput input{pod_, input_.objects.get()};
     for (auto& text : VolumesOfOtherGroups(input, {deps_.files, fs::GroupOf, place->path}))
       events_.Warning("AlreadyMountedVolume", std::move(text));
-    auto paths = deps_.volumes.SetUp(input, *place, TellOfMount());
-    if (!paths.ok()) return paths.status();
-    volumes_ = std::move(paths).value();
+    auto made = deps_.volumes.SetUp(input, *place, TellOfMount());
+    if (!made.ok()) return made.status();
+    out_.waits_for_volumes = made->progress == Progress::kUnderWay;
+    volumes_ = std::move(made->paths);
     pod_dir_ = place->path;
     return OkStatus();
   }
@@ -393,7 +395,7 @@ class Pass {
   }
 
   VolumeManager::OnFailed TellOfMount() {
-    return [this](const Status& why) { events_.Warning("FailedMount", Message(why)); };
+    return [this](const char* reason, const Status& why) { events_.Warning(reason, Message(why)); };
   }
 
   /// `make`: for a sandbox that is to be made.

@@ -93,6 +93,7 @@ struct SyncOutcome {
   bool acted = false;         // the runtime was asked to change something, whatever it answered
   bool settled = false;       // nothing was to be done, and every container was started before
   bool network_not_ready = false;
+  bool waits_for_volumes = false;  // which are under way: the next look comes when they have ended
 };
 
 /// Of a look, what the next one need not ask for: running containers, which listed as running have

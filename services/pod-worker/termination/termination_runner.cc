@@ -334,13 +334,14 @@ void TerminationRunner::CleanUp(Worker& worker) {
   worker.On(ActivityEvent::kStepBegun);
   deps_.strands.Run(worker.uid,
                     [this, uid = worker.uid, source = worker.source, orphan = worker.orphan] {
-                      Status cleaned;
+                      StatusOr<Progress> cleaned = Progress::kDone;
                       // Pages of volumes in memory are charged to the cgroup: it goes last. That of
                       // a pod that nobody recorded may hold what is not to be ended here;
                       // CgroupKeeper looks.
                       if (!orphan) cleaned = deps_.volumes.TearDown(uid, source);
-                      if (!orphan && cleaned.ok()) {
-                        cleaned = deps_.cgroups.Destroy(uid);
+                      const bool gone = cleaned.ok() && *cleaned == Progress::kDone;
+                      if (!orphan && gone) {
+                        cleaned = Done(deps_.cgroups.Destroy(uid));
                       } else if (!orphan) {
                         deps_.log.LogIfError(deps_.cgroups.LowerShares(uid),
                                              "lower the shares of a pod that has ended");
@@ -349,9 +350,11 @@ void TerminationRunner::CleanUp(Worker& worker) {
                     });
 }
 
-void TerminationRunner::OnCleanedUp(const std::string& uid, const Status& status) {
+/// What is under way asks for the next look when it has ended.
+void TerminationRunner::OnCleanedUp(const std::string& uid, const StatusOr<Progress>& cleaned) {
   Worker& worker = Busy(uid);
-  if (!status.ok()) return Fail(worker, Message(status));
+  if (!cleaned.ok()) return Fail(worker, Message(cleaned.status()));
+  if (*cleaned == Progress::kUnderWay) return deps_.on_step_ended(worker, false);
   worker.state = Next(worker.state, WorkerEvent::kCleanedUp);
   worker.finished_at = deps_.clock.Now();
   if (worker.grant) worker.grant->pod.clear();

@@ -114,7 +114,7 @@ class TerminationRunner {
   void StopSandboxes(const Worker& worker, std::vector<std::string> errors);
   void OnSandboxesStopped(const std::string& uid, const std::vector<std::string>& errors,
                           StatusOr<v1::ObservedPod> left);
-  void OnCleanedUp(const std::string& uid, const Status& status);
+  void OnCleanedUp(const std::string& uid, const StatusOr<Progress>& cleaned);
   void Settle(Worker& worker) const;
   void Fail(Worker& worker, const std::string& why);
   Worker& Busy(const std::string& uid) const;

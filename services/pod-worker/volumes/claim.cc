@@ -12,6 +12,7 @@
 #include "k8s.io/api/core/v1/volume_source.pb.h"
 #include "libs/kube/node_match.h"
 #include "libs/node/machine.h"
+#include "services/pod-worker/volumes/mounted_names.h"
 
 namespace splitlet::pod_worker {
 
@@ -67,9 +68,13 @@ StatusOr<BoundVolume> Find(const kube::Volume& of, const kube::Pod& pod,
   if (!volume.ok())
     return Annotate(volume.status(), fmt::format("failed to fetch PV {} from API server", wanted));
   if (Status bound = CheckBound(**volume, **claim); !bound.ok()) return bound;
-  if ((*volume)->spec().volume_mode() == "Block")
+  const bool block = (*volume)->spec().volume_mode() == "Block";
+  if (block && MountedNames(pod).contains(volume_name))
     return FailedPrecondition("volume {} has volumeMode Block, but is specified in volumeMounts",
                               volume_name);
+  if (!block && DeviceNames(pod).contains(volume_name))
+    return FailedPrecondition(
+        "volume {} has volumeMode Filesystem, but is specified in volumeDevices", volume_name);
   return BoundVolume{*std::move(claim), *std::move(volume)};
 }
 

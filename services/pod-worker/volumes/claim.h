@@ -20,7 +20,8 @@ struct BoundVolume {
   ObjectPtr<Claim> claim;
   ObjectPtr<PersistentVolume> volume;
 };
-/// `volume`: has a claim. The volume found is bound to that claim and holds a file system.
+/// `volume`: has a claim. The volume found is bound to that claim, and of the volumeMode that the
+/// pod's containers take it for.
 StatusOr<BoundVolume> VolumeOfClaim(const kube::Volume& volume, const kube::Pod& pod,
                                     const ObjectSource& objects);
 

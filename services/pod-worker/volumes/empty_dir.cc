@@ -58,25 +58,27 @@ int64_t TmpfsBytes(const kube::Pod& pod, int64_t allocatable, int64_t size_limit
 
 bool EmptyDirVolume::Takes(const VolumeSpec& spec) const { return spec.own().has_empty_dir(); }
 
-Status EmptyDirVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in,
-                             const VolumePlace& place) {
+StatusOr<Progress> EmptyDirVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                                         const VolumePlace& place) {
   const std::string& path = place.path;
   const auto& source = spec.own().empty_dir();
   const std::string& medium = source.medium();
   const FsGroup group = FsGroupOf(in.pod);
-  if (medium.empty()) return dirs_.EnsureOnDisk(path, group);
+  if (medium.empty()) return Done(dirs_.EnsureOnDisk(path, group));
   if (medium == "Memory") {
     const auto limit = kube::Quantity::Parse(source.size_limit().string());
-    return dirs_.EnsureTmpfs(
-        path, TmpfsBytes(in.pod, allocatable_, limit.ok() ? limit->Value() : 0), group);
+    return Done(dirs_.EnsureTmpfs(
+        path, TmpfsBytes(in.pod, allocatable_, limit.ok() ? limit->Value() : 0), group));
   }
   if (medium != kHugePages && !medium.starts_with(std::string(kHugePages) + "-"))
     return InvalidArgument("unknown storage medium \"{}\"", medium);
   const auto size = PageSize(medium, in.pod);
   if (!size.ok()) return size.status();
-  return dirs_.EnsureHugePages(path, *size, group);
+  return Done(dirs_.EnsureHugePages(path, *size, group));
 }
 
-Status EmptyDirVolume::TearDown(const VolumePlace& place) { return dirs_.Remove(place.path); }
+StatusOr<Progress> EmptyDirVolume::TearDown(const VolumePlace& place) {
+  return Done(dirs_.Remove(place.path));
+}
 
 }  // namespace splitlet::pod_worker

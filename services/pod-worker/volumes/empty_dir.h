@@ -23,8 +23,9 @@ class EmptyDirVolume final : public VolumePlugin {
   EmptyDirVolume(VolumeDirs& dirs, int64_t allocatable) : dirs_(dirs), allocatable_(allocatable) {}
   bool Takes(const VolumeSpec& spec) const override;
   std::string_view folder() const override { return "kubernetes.io~empty-dir"; }
-  Status SetUp(const VolumeSpec& spec, const VolumeInput& in, const VolumePlace& place) override;
-  Status TearDown(const VolumePlace& place) override;
+  StatusOr<Progress> SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                           const VolumePlace& place) override;
+  StatusOr<Progress> TearDown(const VolumePlace& place) override;
 
  private:
   VolumeDirs& dirs_;

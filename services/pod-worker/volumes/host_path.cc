@@ -43,10 +43,11 @@ StatusOr<std::string> HostPathVolume::HostPath(const VolumeSpec& spec, const Vol
   return path;
 }
 
-Status HostPathVolume::SetUp(const VolumeSpec& spec, const VolumeInput&, const VolumePlace&) {
+StatusOr<Progress> HostPathVolume::SetUp(const VolumeSpec& spec, const VolumeInput&,
+                                         const VolumePlace&) {
   const std::string& path = PathOnHost(spec).path();
   const std::string& type = PathOnHost(spec).type();
-  if (type.empty()) return OkStatus();
+  if (type.empty()) return Progress::kDone;
   auto info = files_.Stat(path, true);
   if (type.ends_with("OrCreate") && info.status().code() == StatusCode::kNotFound) {
     if (type == "DirectoryOrCreate") {
@@ -58,7 +59,7 @@ Status HostPathVolume::SetUp(const VolumeSpec& spec, const VolumeInput&, const V
   }
   if (!info.ok() || !IsKind(*info, type))
     return FailedPrecondition("hostPath type check failed: {} is not {}", path, InWords(type));
-  return OkStatus();
+  return Progress::kDone;
 }
 
 }  // namespace splitlet::pod_worker

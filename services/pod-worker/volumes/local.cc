@@ -121,7 +121,8 @@ Status LocalVolume::SetOptions(const std::vector<std::string>& options,
       "mount options");
 }
 
-Status LocalVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in, const VolumePlace& place) {
+StatusOr<Progress> LocalVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                                      const VolumePlace& place) {
   const std::string& directory = spec.source()->local().path();
   const std::string& path = place.path;
   const auto options = OptionsOf(spec);
@@ -135,16 +136,16 @@ Status LocalVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in, const V
     if (!read_only) RETURN_IF_ERROR(GiveToGroup(directory, in.pod, path), "group");
     RETURN_IF_ERROR(Bind(directory, path), "mount");
   }
-  return SetOptions(options, path);
+  return Done(SetOptions(options, path));
 }
 
 /// Never what is in it.
-Status LocalVolume::TearDown(const VolumePlace& place) {
+StatusOr<Progress> LocalVolume::TearDown(const VolumePlace& place) {
   const std::string& path = place.path;
   FAIL_POINT("pod-worker.unbind-local.before");
   RETURN_IF_ERROR(deps_.mounts.Unmount(path), "unmount {}", path);
   FAIL_POINT("pod-worker.unbind-local.after");
-  return Annotate(deps_.files.Remove(path), "remove directory");
+  return Done(Annotate(deps_.files.Remove(path), "remove directory"));
 }
 
 std::vector<std::string> VolumesOfOtherGroups(const VolumeInput& in, const GroupCheck& check) {

@@ -20,6 +20,7 @@
 #include "libs/fs/group_of.h"
 #include "libs/fs/mounts.h"
 #include "libs/process/run_program.h"
+#include "services/pod-worker/volumes/local_device.h"
 #include "services/pod-worker/volumes/volume_dirs.h"
 #include "services/pod-worker/volumes/volume_plugin.h"
 
@@ -36,13 +37,16 @@ class LocalVolume final : public VolumePlugin {
     const process::ProgramRunner& run;  // empty: mount options are refused
     fs::GroupReader group_of;
   };
-  explicit LocalVolume(Deps deps) : deps_(std::move(deps)) {}
+  explicit LocalVolume(Deps deps)
+      : deps_(std::move(deps)), device_({deps_.files, deps_.mounts, std::string(kFolder)}) {}
   /// No pod names one itself.
   bool Takes(const VolumeSpec& spec) const override;
   std::string_view folder() const override { return kFolder; }
+  BlockMapper* block() override { return &device_; }
   bool takes_mount_options() const override { return true; }
-  Status SetUp(const VolumeSpec& spec, const VolumeInput& in, const VolumePlace& place) override;
-  Status TearDown(const VolumePlace& place) override;
+  StatusOr<Progress> SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                           const VolumePlace& place) override;
+  StatusOr<Progress> TearDown(const VolumePlace& place) override;
 
  private:
   Status GiveToGroup(const std::string& directory, const kube::Pod& pod,
@@ -52,6 +56,7 @@ class LocalVolume final : public VolumePlugin {
   Status SetOptions(const std::vector<std::string>& options, const std::string& path) const;
 
   const Deps deps_;
+  LocalDevice device_;
 };
 
 /// Whether what is `there` can be the volume: a directory. A block device would have to be

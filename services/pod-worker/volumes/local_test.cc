@@ -53,12 +53,12 @@ class Local : public testing::Test {
                                               wish.directory, fmt::join(wish.options, ",")),
                                   claimed);
     EXPECT_TRUE(plugin_.Takes(spec));
-    const Status done = plugin_.SetUp(spec, {pod, nullptr, true}, {PlaceOf(wish.uid)});
+    const Status done = plugin_.SetUp(spec, {pod, nullptr, true}, {PlaceOf(wish.uid)}).status();
     Tell();
     return done;
   }
   Status TearDownOne(const std::string& uid) {
-    const Status done = plugin_.TearDown({PlaceOf(uid)});
+    const Status done = plugin_.TearDown({PlaceOf(uid)}).status();
     Tell();
     return done;
   }
@@ -242,8 +242,10 @@ TEST_F(Local, MountOptionsAreSetWhenItIsBound) {
   LocalVolume plain({files_, mounts_, dirs_, none, group_of_});
   const kube::Pod pod;
   const kube::Volume claimed = ClaimOf(true);
-  EXPECT_EQ(Message(plain.SetUp(BehindClaim("local: {path: /srv/disk}", claimed),
-                                {pod, nullptr, true}, {PlaceOf("a")})),
+  EXPECT_EQ(Message(plain
+                        .SetUp(BehindClaim("local: {path: /srv/disk}", claimed),
+                               {pod, nullptr, true}, {PlaceOf("a")})
+                        .status()),
             "mount options need mount(8)");
 }
 

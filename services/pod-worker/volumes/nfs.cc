@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <array>
+
 #include "k8s.io/api/core/v1/persistent_volume.pb.h"
 #include "k8s.io/api/core/v1/volume.pb.h"
 #include "k8s.io/api/core/v1/volume_source.pb.h"
@@ -16,20 +18,11 @@ constexpr uint32_t kMode = 0750;
 /// Of a server that does not answer.
 constexpr Duration kMountLimit = std::chrono::minutes{2}, kUnmountLimit = std::chrono::minutes{1};
 
-}  // namespace
+/// Of umount(8), one after the other: by force, and then out of everybody's sight, so that the
+/// kernel unmounts it when it can.
+constexpr std::array<const char*, 3> kUnmountFlags = {"", "-f", "-l"};
 
-bool NfsVolume::Takes(const VolumeSpec& spec) const {
-  const auto* behind = spec.source();
-  return deps_.run != nullptr && (behind != nullptr ? behind->has_nfs() : spec.own().has_nfs());
-}
-
-StatusOr<std::vector<std::string>> NfsVolume::MountedBelow(const std::string& folder) const {
-  const auto table = fs::ReadMountTable(deps_.files);
-  if (!table.ok()) return table.status();
-  return fs::MountPointsBelow(*table, folder);
-}
-
-Status NfsVolume::Mount(const VolumeSpec& spec, const std::string& path) const {
+process::Program MountProgram(const VolumeSpec& spec, const std::string& path) {
   const auto* behind = spec.source();
   const auto& nfs = behind != nullptr ? behind->nfs() : spec.own().nfs();
   std::vector<std::string> options = spec.mount_options();
@@ -38,48 +31,105 @@ Status NfsVolume::Mount(const VolumeSpec& spec, const std::string& path) const {
   if (!options.empty())
     mount.argv.insert(mount.argv.end(), {"-o", fmt::format("{}", fmt::join(options, ","))});
   mount.argv.insert(mount.argv.end(), {"--", fmt::format("{}:{}", nfs.server(), nfs.path()), path});
-  FAIL_POINT("pod-worker.mount-nfs.before");
-  RETURN_IF_ERROR(deps_.run(mount), "mount failed");
-  FAIL_POINT("pod-worker.mount-nfs.after");
-  return OkStatus();
+  return mount;
 }
 
-Status NfsVolume::SetUp(const VolumeSpec& spec, const VolumeInput&, const VolumePlace& place) {
-  const std::string& path = place.path;
-  ASSIGN_OR_RETURN(const auto mounted, MountedBelow(path), "look for its mount");
-  if (!mounted.empty()) return OkStatus();
-  RETURN_IF_ERROR(deps_.files.MakeDirs(path, kMode), "make directory");
-  Status made = Mount(spec, path);
+process::Program UnmountProgram(const std::string& flag, const std::string& path) {
+  process::Program unmount{.argv = {"umount"}, .limit = kUnmountLimit};
+  if (!flag.empty()) unmount.argv.push_back(flag);
+  unmount.argv.push_back(path);
+  return unmount;
+}
+
+process::ProgramKey MountKey(const VolumePlace& place) {
+  return {place.pod_uid, "mount " + place.path};
+}
+
+}  // namespace
+
+bool NfsVolume::Takes(const VolumeSpec& spec) const {
+  const auto* behind = spec.source();
+  return deps_.programs != nullptr &&
+         (behind != nullptr ? behind->has_nfs() : spec.own().has_nfs());
+}
+
+StatusOr<std::vector<std::string>> NfsVolume::MountedBelow(const std::string& folder) const {
+  const auto table = fs::ReadMountTable(deps_.files);
+  if (!table.ok()) return table.status();
+  return fs::MountPointsBelow(*table, folder);
+}
+
+StatusOr<Progress> NfsVolume::Mount(const VolumeSpec& spec, const VolumePlace& place) const {
+  const auto key = MountKey(place);
+  const auto mount = MountProgram(spec, place.path);
+  if (!deps_.programs->Knows(key)) FAIL_POINT("pod-worker.mount-nfs.before");
+  auto said = deps_.programs->Run(key, mount);
+  if (said && said->status().code() == StatusCode::kAborted) {
+    // Of an earlier process: the kernel knows what came of it.
+    ASSIGN_OR_RETURN(const auto mounted, MountedBelow(place.path), "look for its mount");
+    if (!mounted.empty()) return Progress::kDone;
+    said = deps_.programs->Run(key, mount);
+  }
+  if (!said) return Progress::kUnderWay;
+  RETURN_IF_ERROR(*said, "mount failed");
+  FAIL_POINT("pod-worker.mount-nfs.after");
+  return Progress::kDone;
+}
+
+StatusOr<Progress> NfsVolume::SetUp(const VolumeSpec& spec, const VolumeInput&,
+                                    const VolumePlace& place) {
+  const auto key = MountKey(place);
+  if (!deps_.programs->Knows(key)) {
+    ASSIGN_OR_RETURN(const auto mounted, MountedBelow(place.path), "look for its mount");
+    if (!mounted.empty()) return Progress::kDone;
+    RETURN_IF_ERROR(deps_.files.MakeDirs(place.path, kMode), "make directory");
+  }
+  auto made = Mount(spec, place);
   // What cannot be taken away now goes with the pod.
-  if (!made.ok()) TearDown(place).IgnoreError();
+  if (!made.ok() && !deps_.programs->Knows(key)) TearDown(place).IgnoreError();
   return made;
 }
 
-Status NfsVolume::Unmount(const std::string& path) const {
-  FAIL_POINT("pod-worker.unmount-nfs.before");
-  const auto plain = deps_.run({.argv = {"umount", path}, .limit = kUnmountLimit});
-  if (plain.status().code() == StatusCode::kDeadlineExceeded)
-    RETURN_IF_ERROR(deps_.run({.argv = {"umount", "-f", path}, .limit = kUnmountLimit}),
-                    "unmount by force");
-  else
-    RETURN_IF_ERROR(plain, "unmount");
+/// Where it was left off: by the last way that was begun.
+StatusOr<Progress> NfsVolume::Unmount(const std::string& pod_uid, const std::string& path) const {
+  const auto key = [&](size_t way) {
+    return process::ProgramKey{pod_uid, fmt::format("umount {} {}", kUnmountFlags[way], path)};
+  };
+  size_t way = kUnmountFlags.size() - 1;
+  while (way > 0 && !deps_.programs->Knows(key(way))) --way;
+  Status late;
+  for (; way < kUnmountFlags.size(); ++way) {
+    if (!deps_.programs->Knows(key(way))) FAIL_POINT("pod-worker.unmount-nfs.before");
+    const auto said = deps_.programs->Run(key(way), UnmountProgram(kUnmountFlags[way], path));
+    if (!said) return Progress::kUnderWay;
+    late = said->status();
+    if (late.code() != StatusCode::kDeadlineExceeded) break;
+  }
+  RETURN_IF_ERROR(late, "unmount");
   FAIL_POINT("pod-worker.unmount-nfs.after");
-  return OkStatus();
+  return Progress::kDone;
 }
 
 /// What was mounted last is the first to go, as often as it was mounted.
-Status NfsVolume::Release(const std::string& folder) {
-  if (deps_.files.Stat(folder, false).status().code() == StatusCode::kNotFound) return OkStatus();
-  ASSIGN_OR_RETURN(auto mounted, MountedBelow(folder), "look for mounts");
-  for (; !mounted.empty(); mounted.pop_back())
-    RETURN_IF_ERROR(Unmount(mounted.back()), "{}", mounted.back());
-  return OkStatus();
+StatusOr<Progress> NfsVolume::Release(const VolumePlace& folder) {
+  if (deps_.files.Stat(folder.path, false).status().code() == StatusCode::kNotFound)
+    return Progress::kDone;
+  ASSIGN_OR_RETURN(auto mounted, MountedBelow(folder.path), "look for mounts");
+  for (; !mounted.empty(); mounted.pop_back()) {
+    ASSIGN_OR_RETURN(const Progress gone, Unmount(folder.pod_uid, mounted.back()), "{}",
+                     mounted.back());
+    if (gone == Progress::kUnderWay) return gone;
+  }
+  return Progress::kDone;
 }
 
-/// Never what is in it: that is the server's.
-Status NfsVolume::TearDown(const VolumePlace& place) {
-  RETURN_IF_ERROR(Release(place.path), "release");
-  return Annotate(deps_.files.Remove(place.path), "remove directory");
+/// Never what is in it: that is the server's. A mount that is still under way may mount until it is
+/// gone.
+StatusOr<Progress> NfsVolume::TearDown(const VolumePlace& place) {
+  if (!deps_.programs->Forget(MountKey(place))) return Progress::kUnderWay;
+  ASSIGN_OR_RETURN(const Progress released, Release(place), "release");
+  if (released == Progress::kUnderWay) return released;
+  return Done(Annotate(deps_.files.Remove(place.path), "remove directory"));
 }
 
 }  // namespace splitlet::pod_worker

@@ -8,6 +8,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/fs/fake_file_system.h"
 #include "libs/fs/mount_table.h"
+#include "libs/process/fake_programs.h"
 #include "services/pod-worker/volumes/volumes_fixture.h"
 
 namespace splitlet::pod_worker {
@@ -30,7 +31,8 @@ class NfsHost {
       if (!mount_error.ok()) return mount_error;
       mounted.push_back(path);
     } else {
-      if (silent && program.argv[1] != "-f") return DeadlineExceeded("after 60s");
+      if (silent && program.argv[1] == path) return DeadlineExceeded("after 60s");
+      if (stubborn && program.argv[1] == "-f") return DeadlineExceeded("after 60s");
       if (busy) return Unavailable("exit code 32: target is busy");
       std::erase(mounted, path);
     }
@@ -46,7 +48,7 @@ class NfsHost {
 
   std::vector<std::string> calls, mounted;
   Status mount_error;
-  bool silent = false, busy = false;
+  bool silent = false, stubborn = false, busy = false;
 
  private:
   fs::FileSystem& files_;
@@ -57,17 +59,29 @@ class Nfs : public testing::Test {
   ~Nfs() override { FailPoints::SetCurrent(nullptr); }
   Status SetUpOne(const std::string& source) {
     pod_ = PodWithVolumes("[{name: v, nfs: " + source + "}]", {"v"});
-    return plugin_.SetUp({pod_.spec().volumes(0)}, {pod_, nullptr, true}, {path_});
+    return SetUpAgain().status();
+  }
+  StatusOr<Progress> SetUpAgain() {
+    return plugin_.SetUp({pod_.spec().volumes(0)}, {pod_, nullptr, true}, place_);
+  }
+  Status TakeDown() { return plugin_.TearDown(place_).status(); }
+  /// Of what runs, its words.
+  std::vector<std::string> Running() const {
+    std::vector<std::string> words;
+    for (const auto& [key, program] : programs_.running())
+      words.push_back(fmt::format("{}: {}", key.owner, fmt::join(program.argv, " ")));
+    return words;
   }
   bool IsThere() { return files_.Stat(path_, false).ok(); }
 
   const std::string folder_ = "/kubelet/pods/uid-web/volumes/kubernetes.io~nfs";
   const std::string path_ = folder_ + "/v";
+  const VolumePlace place_{.path = path_, .pod_uid = "uid-web"};
   FakeClock clock_;
   fs::FakeFileSystem files_{clock_};
   NfsHost host_{files_};
-  const process::ProgramRunner run_ = [this](const auto& program) { return host_.Run(program); };
-  NfsVolume plugin_{{files_, run_}};
+  process::FakePrograms programs_{[this](const auto& program) { return host_.Run(program); }};
+  NfsVolume plugin_{{files_, &programs_}};
   kube::Pod pod_;
 };
 
@@ -75,10 +89,10 @@ TEST_F(Nfs, IsMountedOnceByTheHelperOfTheHostAndUnmountedWithThePod) {
   ASSERT_TRUE(SetUpOne("{server: s, path: /export}").ok());
   ASSERT_TRUE(SetUpOne("{server: s, path: /export}").ok()) << "again";
   EXPECT_THAT(host_.calls, ElementsAre("mount -t nfs -- s:/export " + path_));
-  ASSERT_TRUE(plugin_.TearDown({path_}).ok());
+  ASSERT_TRUE(TakeDown().ok());
   EXPECT_THAT(host_.mounted, IsEmpty());
   EXPECT_FALSE(IsThere());
-  EXPECT_TRUE(plugin_.TearDown({path_}).ok()) << "again";
+  EXPECT_TRUE(TakeDown().ok()) << "again";
   EXPECT_EQ(host_.calls.size(), 2u);
 }
 
@@ -100,9 +114,9 @@ TEST_F(Nfs, OptionsOfThePersistentVolumeAndReadOnly) {
     const auto claimed = ClaimOf(c.claim_read_only);
     const auto spec = BehindClaim(c.spec, claimed);
     ASSERT_TRUE(plugin_.Takes(spec));
-    ASSERT_TRUE(plugin_.SetUp(spec, {pod_, nullptr, true}, {path_}).ok());
+    ASSERT_TRUE(plugin_.SetUp(spec, {pod_, nullptr, true}, place_).ok());
     EXPECT_THAT(host_.calls, ElementsAre("mount -t nfs " + c.want + "-- s:/e " + path_));
-    ASSERT_TRUE(plugin_.TearDown({path_}).ok());
+    ASSERT_TRUE(TakeDown().ok());
   }
 }
 
@@ -125,25 +139,95 @@ TEST_F(Nfs, AServerThatDoesNotAnswerIsLeftByForce) {
   host_.silent = true;
   // Who looks at what is mounted there would hang.
   files_.Fail(path_, DeadlineExceeded("it hangs"));
-  ASSERT_TRUE(plugin_.Release(folder_).ok());
+  EXPECT_EQ(plugin_.Release({.path = folder_}).value_or(Progress::kUnderWay), Progress::kDone);
   EXPECT_EQ(host_.calls.back(), "umount -f " + path_);
   EXPECT_THAT(host_.mounted, IsEmpty());
+}
+
+TEST_F(Nfs, OneThatNoForceUnmountsIsTakenOutOfSight) {
+  ASSERT_TRUE(SetUpOne("{server: s, path: /e}").ok());
+  host_.silent = host_.stubborn = true;
+  EXPECT_EQ(plugin_.Release({.path = folder_}).value_or(Progress::kUnderWay), Progress::kDone);
+  EXPECT_THAT(host_.calls, ElementsAre(HasSubstr("mount -t"), "umount " + path_,
+                                       "umount -f " + path_, "umount -l " + path_));
+}
+
+TEST_F(Nfs, NothingWaitsForAServer) {
+  programs_.Hold(true);
+  pod_ = PodWithVolumes("[{name: v, nfs: {server: s, path: /e}}]", {"v"});
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(SetUpAgain().value_or(Progress::kDone), Progress::kUnderWay);
+  EXPECT_THAT(Running(), ElementsAre("uid-web: mount -t nfs -- s:/e " + path_)) << "one";
+  programs_.EndAll();
+  EXPECT_EQ(SetUpAgain().value_or(Progress::kUnderWay), Progress::kDone);
+  EXPECT_EQ(SetUpAgain().value_or(Progress::kUnderWay), Progress::kDone);
+  EXPECT_EQ(host_.calls.size(), 1u);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(plugin_.TearDown(place_).value_or(Progress::kDone), Progress::kUnderWay);
+  EXPECT_THAT(Running(), ElementsAre("uid-web: umount " + path_));
+  host_.silent = true;
+  programs_.EndAll();
+  EXPECT_EQ(plugin_.TearDown(place_).value_or(Progress::kDone), Progress::kUnderWay);
+  EXPECT_EQ(plugin_.TearDown(place_).value_or(Progress::kDone), Progress::kUnderWay);
+  EXPECT_THAT(Running(), ElementsAre("uid-web: umount -f " + path_)) << "by force now";
+  programs_.EndAll();
+  EXPECT_EQ(plugin_.TearDown(place_).value_or(Progress::kUnderWay), Progress::kDone);
+  EXPECT_THAT(host_.mounted, IsEmpty());
+  EXPECT_FALSE(IsThere());
+}
+
+TEST_F(Nfs, AMountThatIsUnderWayEndsWithThePod) {
+  programs_.Hold(true);
+  pod_ = PodWithVolumes("[{name: v, nfs: {server: s, path: /e}}]", {"v"});
+  ASSERT_TRUE(SetUpAgain().ok());
+  programs_.Hang(true);
+  EXPECT_EQ(plugin_.TearDown(place_).value_or(Progress::kDone), Progress::kUnderWay)
+      << "it may mount until it is gone";
+  EXPECT_TRUE(IsThere());
+  host_.mounted = {path_};
+  host_.Tell();
+  programs_.EndAll();
+  programs_.Hold(false);
+  EXPECT_EQ(plugin_.TearDown(place_).value_or(Progress::kUnderWay), Progress::kDone);
+  EXPECT_THAT(host_.mounted, IsEmpty()) << "and has";
+  EXPECT_FALSE(IsThere());
+}
+
+/// What became of it only the kernel knows.
+TEST_F(Nfs, AMountOfAnEarlierProcessIsWaitedFor) {
+  for (const bool mounts : {true, false}) {
+    SCOPED_TRACE(mounts);
+    host_.calls.clear();
+    programs_.Hold(true);
+    pod_ = PodWithVolumes("[{name: v, nfs: {server: s, path: /e}}]", {"v"});
+    ASSERT_EQ(SetUpAgain().value_or(Progress::kDone), Progress::kUnderWay);
+    host_.mount_error = Aborted("it was begun by an earlier process, and has ended");
+    programs_.EndAll();
+    host_.mount_error = OkStatus();
+    if (mounts) host_.mounted = {path_};
+    host_.Tell();
+    programs_.Hold(false);
+    EXPECT_EQ(SetUpAgain().value_or(Progress::kUnderWay), Progress::kDone);
+    EXPECT_EQ(host_.calls.size(), mounts ? 1u : 2u) << "mounted anew where it was not";
+    EXPECT_THAT(host_.mounted, ElementsAre(path_));
+    ASSERT_TRUE(TakeDown().ok());
+  }
 }
 
 TEST_F(Nfs, OneThatIsBusyStays) {
   ASSERT_TRUE(SetUpOne("{server: s, path: /e}").ok());
   host_.busy = true;
-  EXPECT_THAT(Message(plugin_.TearDown({path_})), HasSubstr("target is busy"));
+  EXPECT_THAT(Message(TakeDown()), HasSubstr("target is busy"));
   EXPECT_TRUE(IsThere());
   host_.busy = false;
-  EXPECT_TRUE(plugin_.TearDown({path_}).ok());
+  EXPECT_TRUE(TakeDown().ok());
 }
 
 TEST_F(Nfs, WhatAHelperOfBeforeMountedTooIsUnmounted) {
   ASSERT_TRUE(SetUpOne("{server: s, path: /e}").ok());
   host_.mounted = {path_, path_ + "/below"};
   host_.Tell();
-  ASSERT_TRUE(plugin_.TearDown({path_}).ok());
+  ASSERT_TRUE(TakeDown().ok());
   EXPECT_THAT(host_.calls,
               ElementsAre(HasSubstr("mount"), "umount " + path_ + "/below", "umount " + path_));
 }
@@ -159,9 +243,9 @@ TEST_F(Nfs, KilledAnywhereTheNextStartGoesOn) {
     if (!made) {
       ASSERT_TRUE(SetUpOne("{server: s, path: /e}").ok());
     }
-    const bool gone = plugin_.TearDown({path_}).ok();
+    const bool gone = TakeDown().ok();
     EXPECT_NE(made, gone) << "the point was passed once";
-    EXPECT_TRUE(plugin_.TearDown({path_}).ok());
+    EXPECT_TRUE(TakeDown().ok());
     EXPECT_THAT(host_.mounted, IsEmpty());
     EXPECT_FALSE(IsThere());
     FailPoints::SetCurrent(nullptr);
@@ -169,10 +253,9 @@ TEST_F(Nfs, KilledAnywhereTheNextStartGoesOn) {
 }
 
 TEST_F(Nfs, WithoutProgramsItIsNoKindOfThisNode) {
-  const process::ProgramRunner none;
   ASSERT_TRUE(SetUpOne("{server: s, path: /e}").ok());
   const VolumeSpec spec{pod_.spec().volumes(0)};
-  EXPECT_FALSE(NfsVolume({files_, none}).Takes(spec));
+  EXPECT_FALSE(NfsVolume({files_, nullptr}).Takes(spec));
   EXPECT_TRUE(plugin_.Takes(spec));
 }
 

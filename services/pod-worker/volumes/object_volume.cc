@@ -68,14 +68,14 @@ bool ShowsObjects(const kube::Pod& pod) {
   });
 }
 
-Status ObjectVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in,
-                           const VolumePlace& place) {
+StatusOr<Progress> ObjectVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                                       const VolumePlace& place) {
   const kube::Volume& volume = spec.volume;
   const std::string& path = place.path;
   auto payload = MakePayload(volume, {in.pod, deps_.node, in.objects});
   // A container starts again whether the API server is there or not.
   const bool unknown = payload.status().code() == StatusCode::kUnavailable;
-  if (unknown && in.for_start && IsPublished(deps_.files, path)) return OkStatus();
+  if (unknown && in.for_start && IsPublished(deps_.files, path)) return Progress::kDone;
   if (!payload.ok()) return payload.status();
   const FsGroup group = FsGroupOf(in.pod);
   const int64_t bytes = TmpfsBytes(in.pod, deps_.node.allocatable.memory_bytes, 0);
@@ -99,9 +99,11 @@ Status ObjectVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in,
     RETURN_IF_ERROR(deps_.files.MakeDirs(fmt::format("{}/{}", path, below), kMountPointMode),
                     "make mount point {}", below);
   }
-  return OkStatus();
+  return Progress::kDone;
 }
 
-Status ObjectVolume::TearDown(const VolumePlace& place) { return deps_.dirs.Remove(place.path); }
+StatusOr<Progress> ObjectVolume::TearDown(const VolumePlace& place) {
+  return Done(deps_.dirs.Remove(place.path));
+}
 
 }  // namespace splitlet::pod_worker

@@ -35,8 +35,9 @@ class ObjectVolume final : public VolumePlugin {
   bool Takes(const VolumeSpec& spec) const override { return kind_.takes(spec.own()); }
   std::string_view folder() const override { return kind_.folder; }
   bool refreshes() const override { return true; }
-  Status SetUp(const VolumeSpec& spec, const VolumeInput& in, const VolumePlace& place) override;
-  Status TearDown(const VolumePlace& place) override;
+  StatusOr<Progress> SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                           const VolumePlace& place) override;
+  StatusOr<Progress> TearDown(const VolumePlace& place) override;
 
  private:
   const Kind kind_;

@@ -2,6 +2,7 @@
 
 #include "libs/fs/fake_mounts.h"
 #include "libs/fs/fake_ownership.h"
+#include "libs/process/fake_programs.h"
 #include "services/pod-worker/objects/object_set.h"
 #include "services/pod-worker/pods_fixture.h"
 #include "services/pod-worker/volumes/volume_manager.h"
@@ -27,8 +28,21 @@ class PersistentVolumes : public testing::Test {
     objects_.BindClaims();
   }
   StatusOr<VolumePaths> SetUp(const kube::Pod& pod) {
-    return manager_.SetUp({pod, &objects_},
-                          node::FindPodPlace(files_, node_.pod_roots, "uid-web").value());
+    auto made = manager_.SetUp({pod, &objects_},
+                               node::FindPodPlace(files_, node_.pod_roots, "uid-web").value(),
+                               [this](const char* reason, const Status& why) {
+                                 told_.push_back(fmt::format("{}: {}", reason, Message(why)));
+                               });
+    if (!made.ok()) return made.status();
+    progress_ = made->progress;
+    return std::move(made->paths);
+  }
+  /// The kernel's list has this server at `path`.
+  void Tell(const std::string& path) {
+    EXPECT_TRUE(files_
+                    .Replace("/proc/self/mountinfo",
+                             fmt::format("40 1 0:40 / {} rw - nfs a:/b rw\n", path), {})
+                    .ok());
   }
 
   FakeClock clock_;
@@ -41,12 +55,16 @@ class PersistentVolumes : public testing::Test {
   const Log log_{sink_};
   prometheus::Registry registry_;
   Metrics metrics_{registry_};
-  std::vector<std::string> ran_;
-  VolumeManager manager_{{files_, mounts_, ownership_, clock_, node_, log_, metrics_,
-                          [this](const process::Program& program) -> StatusOr<std::string> {
-                            ran_ = program.argv;
-                            return std::string();
-                          }}};
+  std::vector<std::string> told_;
+  Progress progress_ = Progress::kDone;
+  const process::ProgramRunner run_ = [this](const process::Program& program) {
+    if (program.argv[0] == "mount" && program.argv[1] == "-t") Tell(program.argv.back());
+    if (program.argv[0] == "umount") Tell("/none");
+    return StatusOr<std::string>(std::string());
+  };
+  process::FakePrograms programs_{run_};
+  VolumeManager manager_{
+      {files_, mounts_, ownership_, clock_, node_, log_, metrics_, run_, &programs_}};
   const std::string claim_ = "[{name: v, persistentVolumeClaim: {claimName: data}}]";
 };
 
@@ -87,6 +105,67 @@ TEST_F(PersistentVolumes, TheKindsThatANodeHasByItself) {
     const auto paths = SetUp(PodWithVolumes(claim_, {"v"}));
     EXPECT_EQ(paths.ok() ? paths->at("v") : Message(paths.status()), c.want);
     ASSERT_TRUE(manager_.TearDown("uid-web", "api").ok());
+  }
+}
+
+TEST_F(PersistentVolumes, OneThatIsUnderWayHoldsUpNoOther) {
+  programs_.Hold(true);
+  Put("nfs: {server: a, path: /b}");
+  const auto pod = PodWithVolumes(
+      "[{name: v, persistentVolumeClaim: {claimName: data}}, {name: w, emptyDir: {}}]", {"v", "w"});
+  const std::string scratch = "/kubelet/pods/uid-web/volumes/kubernetes.io~empty-dir/w";
+  ASSERT_TRUE(SetUp(pod).ok());
+  EXPECT_EQ(progress_, Progress::kUnderWay);
+  EXPECT_TRUE(files_.Stat(scratch, false).ok());
+  programs_.EndAll();
+  ASSERT_TRUE(SetUp(pod).ok());
+  EXPECT_EQ(progress_, Progress::kDone);
+  EXPECT_EQ(manager_.TearDown("uid-web", "api").value_or(Progress::kDone), Progress::kUnderWay);
+  EXPECT_FALSE(files_.Stat(scratch, false).ok());
+  programs_.EndAll();
+  EXPECT_EQ(manager_.TearDown("uid-web", "api").value_or(Progress::kUnderWay), Progress::kDone);
+  EXPECT_TRUE(told_.empty());
+}
+
+TEST_F(PersistentVolumes, AreTakenForWhatTheirVolumeModeSays) {
+  const std::string claim =
+      "Unable to attach or mount volumes: unmounted volumes=[v], unattached "
+      "volumes=[], failed to process volumes=[v]: error processing PVC "
+      "default/data: ";
+  const struct {
+    std::string spec;
+    bool as_device;
+    std::string want;
+  } kCases[] = {
+      {"local: {path: /srv/a}, volumeMode: Block", false,
+       "FailedMount: " + claim + "volume v has volumeMode Block, but is specified in volumeMounts"},
+      {"local: {path: /srv/a}", true,
+       "FailedMount: " + claim +
+           "volume v has volumeMode Filesystem, but is specified in volumeDevices"},
+      {"local: {path: /srv/a}, volumeMode: Block", true,
+       "FailedMapVolume: MapVolume.SetUpDevice failed for volume \"disk\" : /srv/a is not a block "
+       "device"},
+      {"hostPath: {path: /srv/a}, volumeMode: Block", true,
+       "FailedMapVolume: MapVolume.FindMapperPluginBySpec failed for volume \"disk\" : a volume of "
+       "type "
+       "\"hostPath\" is no block device"},
+      {"nfs: {server: a, path: /b}, volumeMode: Block", true,
+       "FailedMapVolume: MapVolume.FindMapperPluginBySpec failed for volume \"disk\" : a volume of "
+       "type "
+       "\"nfs\" is no block device"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.spec);
+    Put(c.spec);
+    auto pod = PodWithVolumes(claim_, {"v"});
+    if (c.as_device) {
+      auto& container = *pod.mutable_spec()->mutable_containers(0);
+      container.clear_volume_mounts();
+      container.add_volume_devices()->set_name("v");
+    }
+    told_.clear();
+    EXPECT_FALSE(SetUp(pod).ok());
+    EXPECT_EQ(told_, std::vector<std::string>{c.want});
   }
 }
 

@@ -22,10 +22,12 @@ namespace splitlet::pod_worker {
 namespace {
 
 constexpr uint32_t kPodDirMode = 0750;
+constexpr const char* kFailedMount = "FailedMount";
 
 /// One that names its own step is told as it is.
 Status SetUpFailed(const VolumeSpec& spec, const Status& why) {
-  if (Message(why).starts_with("MountVolume.")) return why;
+  if (Message(why).starts_with("MountVolume.") || Message(why).starts_with("MapVolume."))
+    return why;
   return MakeStatus(why.code(), "MountVolume.SetUp failed for volume \"{}\" : {}", spec.name(),
                     Message(why));
 }
@@ -43,18 +45,30 @@ std::string FolderOf(const VolumePlugin& plugin, const std::string& pod_dir) {
   return fmt::format("{}/volumes/{}", pod_dir, plugin.folder());
 }
 
+std::string DeviceFolderOf(const VolumePlugin& plugin, const std::string& pod_dir) {
+  return fmt::format("{}/volumeDevices/{}", pod_dir, plugin.folder());
+}
+
+Status NoBlockDevice(const VolumeSpec& spec) {
+  return FailedPrecondition(
+      "MapVolume.FindMapperPluginBySpec failed for volume \"{}\" : a volume of type \"{}\" is no "
+      "block device",
+      spec.name(), spec.kind());
+}
+
 /// `pod_dir`: "<root>/pods/<uid>".
 VolumePlace PlaceOf(const VolumePlugin& plugin, const std::string& pod_dir,
                     const std::string& volume) {
   if (plugin.folder().empty()) return {};
-  return {
-      .path = fmt::format("{}/{}", FolderOf(plugin, pod_dir), volume),
-      .shared = fmt::format("{}/plugins/{}", fs::ParentOf(fs::ParentOf(pod_dir)), plugin.name())};
+  return {.path = fmt::format("{}/{}", FolderOf(plugin, pod_dir), volume),
+          .device = fmt::format("{}/{}", DeviceFolderOf(plugin, pod_dir), volume),
+          .plugins_dir = fmt::format("{}/plugins", fs::ParentOf(fs::ParentOf(pod_dir))),
+          .pod_uid = std::string(fs::NameOf(pod_dir))};
 }
 
 /// An image is mounted by the runtime.
-bool IsMadeHere(const kube::Volume& volume, const std::set<std::string>& mounted) {
-  return mounted.contains(volume.name()) && !volume.volume_source().has_image();
+bool IsMadeHere(const kube::Volume& volume, const std::set<std::string>& used) {
+  return used.contains(volume.name()) && !volume.volume_source().has_image();
 }
 
 std::vector<prometheus::Labels> ByPlugin(const std::vector<std::string>& plugins,
@@ -76,7 +90,7 @@ VolumeManager::VolumeManager(Deps deps)
       sub_paths_({deps_.files, deps_.mounts, deps_.log}) {
   plugins_.push_back(std::make_unique<HostPathVolume>(deps_.files, fs::MakeNewFile));
   plugins_.push_back(std::make_unique<EmptyDirVolume>(dirs_, deps_.node.allocatable.memory_bytes));
-  plugins_.push_back(std::make_unique<NfsVolume>(NfsVolume::Deps{deps_.files, deps_.run}));
+  plugins_.push_back(std::make_unique<NfsVolume>(NfsVolume::Deps{deps_.files, deps_.programs}));
   plugins_.push_back(std::make_unique<LocalVolume>(
       LocalVolume::Deps{deps_.files, deps_.mounts, dirs_, deps_.run, fs::GroupOf}));
   for (const auto& kind : ObjectVolume::Kinds())
@@ -90,18 +104,21 @@ VolumePlugin* VolumeManager::PluginOf(const VolumeSpec& spec) const {
   return nullptr;
 }
 
-/// Measured as a kubelet measures a mount, or what shows something new.
-Status VolumeManager::Make(const Choice& choice, const VolumeInput& in) const {
+/// Measured as a kubelet measures a mount, or what shows something new; of what was under way, from
+/// when it was asked for last.
+StatusOr<Progress> VolumeManager::Make(const Choice& choice, const VolumeInput& in) const {
   const auto begin = deps_.clock.Now();
-  Status made = choice.plugin->SetUp(choice.spec, in, choice.place);
+  auto made = choice.plugin->SetUp(choice.spec, in, choice.place);
+  if (made.ok() && *made == Progress::kUnderWay) return made;
   deps_.metrics.ObserveStorage(choice.plugin->name(), "volume_mount", deps_.clock.Now() - begin,
                                made.ok());
   return made;
 }
 
-Status VolumeManager::TakeDown(VolumePlugin& plugin, const VolumePlace& place) const {
+StatusOr<Progress> VolumeManager::TakeDown(VolumePlugin& plugin, const VolumePlace& place) const {
   const auto begin = deps_.clock.Now();
-  Status gone = plugin.TearDown(place);
+  auto gone = plugin.TearDown(place);
+  if (gone.ok() && *gone == Progress::kUnderWay) return gone;
   deps_.metrics.ObserveStorage(plugin.name(), "volume_unmount", deps_.clock.Now() - begin,
                                gone.ok());
   return gone;
@@ -145,15 +162,16 @@ StatusOr<VolumeManager::Choice> VolumeManager::Choose(const kube::Volume& volume
   if (!spec.ok()) return spec.status();
   VolumePlugin* const plugin = PluginOf(*spec);
   if (plugin == nullptr) return NotSupported(*spec);
+  const bool as_device = spec->is_block();
   if (!plugin->takes_mount_options() && !spec->mount_options().empty())
     return FailedPrecondition(
         "MountVolume.MountOptionSupport check failed for volume \"{}\" : mount options are not "
         "supported for this volume type",
         spec->name());
   VolumePlace place = PlaceOf(*plugin, pod_dir, spec->name());
-  auto host_path = plugin->HostPath(*spec, place);
+  auto host_path = as_device ? StatusOr<std::string>(place.device) : plugin->HostPath(*spec, place);
   if (!host_path.ok()) return SetUpFailed(*spec, host_path.status());
-  return Choice{*std::move(spec), plugin, std::move(place), *std::move(host_path)};
+  return Choice{*std::move(spec), plugin, std::move(place), *std::move(host_path), as_device};
 }
 
 Status VolumeManager::MakePlace(const VolumeInput& in, const node::PodPlace& place) {
@@ -165,28 +183,35 @@ Status VolumeManager::MakePlace(const VolumeInput& in, const node::PodPlace& pla
   return OkStatus();
 }
 
-StatusOr<VolumePaths> VolumeManager::SetUp(const VolumeInput& in, const node::PodPlace& place,
-                                           const OnFailed& failed) {
-  const std::set<std::string> mounted = MountedNames(in.pod), devices = DeviceNames(in.pod);
-  VolumePaths paths;
+StatusOr<Progress> VolumeManager::Map(const Choice& choice) const {
+  BlockMapper* const mapper = choice.plugin->block();
+  if (mapper == nullptr) return NoBlockDevice(choice.spec);
+  auto mapped = mapper->Map(choice.spec, choice.place);
+  if (mapped.ok() || Message(mapped.status()).starts_with("MapVolume.")) return mapped;
+  return MakeStatus(mapped.status().code(),
+                    "MapVolume.MapBlockVolume failed for volume \"{}\" : {}", choice.spec.name(),
+                    Message(mapped.status()));
+}
+
+StatusOr<PodVolumes> VolumeManager::SetUp(const VolumeInput& in, const node::PodPlace& place,
+                                          const OnFailed& failed) {
+  std::set<std::string> used = MountedNames(in.pod);
+  used.merge(DeviceNames(in.pod));
+  PodVolumes volumes;
   std::vector<Choice> choices;
   Status first;
-  const auto fail = [&](const Status& why) {
+  const auto fail = [&](const char* reason, const Status& why) {
     first.Update(why);
-    failed(why);
+    failed(reason, why);
   };
   for (const auto& volume : in.pod.spec().volumes()) {
-    if (devices.contains(volume.name()))
-      fail(InvalidArgument(
-          "Unable to attach or mount volumes: volume \"{}\": block volumes are not supported",
-          volume.name()));
-    if (!IsMadeHere(volume, mounted)) continue;
+    if (!IsMadeHere(volume, used)) continue;
     auto choice = Choose(volume, in, place.path);
     if (!choice.ok()) {
-      fail(choice.status());
+      fail(kFailedMount, choice.status());
       continue;
     }
-    paths[volume.name()] = choice->host_path;
+    volumes.paths[volume.name()] = choice->host_path;
     choices.push_back(*std::move(choice));
   }
   const std::string& uid = in.pod.metadata().uid();
@@ -195,33 +220,36 @@ StatusOr<VolumePaths> VolumeManager::SetUp(const VolumeInput& in, const node::Po
   counts_.Set(OwnerOfWanted(uid), ByPlugin(wanted, "desired_state_of_world"));
   FAIL_POINT("pod-worker.ensure-volumes.before");
   if (const Status ready = MakePlace(in, place); !ready.ok()) {
-    failed(ready);
+    failed(kFailedMount, ready);
     return ready;
   }
   for (const auto& choice : choices) {
     const VolumePlugin& plugin = *choice.plugin;
-    Status done = plugin.folder().empty()
-                      ? OkStatus()
-                      : deps_.files.MakeDirs(FolderOf(plugin, place.path), kPodDirMode);
-    if (done.ok()) done = Make(choice, {in.pod, in.objects, true});
-    if (done.ok())
-      made.push_back(plugin.name());
+    const bool own_folder = !plugin.folder().empty() && !choice.as_device;
+    auto done = Done(!own_folder ? OkStatus()
+                                 : deps_.files.MakeDirs(FolderOf(plugin, place.path), kPodDirMode));
+    if (done.ok()) done = choice.as_device ? Map(choice) : Make(choice, {in.pod, in.objects, true});
+    if (!done.ok())
+      fail(choice.failed_reason(), SetUpFailed(choice.spec, done.status()));
+    else if (*done == Progress::kUnderWay)
+      volumes.progress = Progress::kUnderWay;
     else
-      fail(SetUpFailed(choice.spec, done));
+      made.push_back(plugin.name());
   }
   Count(uid, wanted, made);
   if (!first.ok()) return first;
   FAIL_POINT("pod-worker.ensure-volumes.after");
-  return paths;
+  return volumes;
 }
 
 void VolumeManager::CountFound(const VolumeInput& in) {
   const std::string& uid = in.pod.metadata().uid();
   if (counts_.Knows(OwnerOfWanted(uid))) return;
   std::vector<std::string> plugins;
-  const std::set<std::string> mounted = MountedNames(in.pod);
+  std::set<std::string> used = MountedNames(in.pod);
+  used.merge(DeviceNames(in.pod));
   for (const auto& volume : in.pod.spec().volumes()) {
-    if (!IsMadeHere(volume, mounted)) continue;
+    if (!IsMadeHere(volume, used)) continue;
     const auto spec = Resolve(volume, in);
     if (!spec.ok()) continue;
     if (const VolumePlugin* const plugin = PluginOf(*spec)) plugins.push_back(plugin->name());
@@ -240,10 +268,11 @@ Status VolumeManager::Refresh(const VolumeInput& in, const node::PodPlace& place
     if (plugin == nullptr || !plugin->refreshes()) continue;
     if (mounted.empty()) mounted = MountedNames(in.pod);
     if (!mounted.contains(volume.name())) continue;
-    const Status made = Make({spec, plugin, PlaceOf(*plugin, place.path, spec.name()), {}}, in);
+    const Status made =
+        Make({spec, plugin, PlaceOf(*plugin, place.path, spec.name()), {}}, in).status();
     if (made.ok()) continue;
     first.Update(SetUpFailed(spec, made));
-    failed(SetUpFailed(spec, made));
+    failed(kFailedMount, SetUpFailed(spec, made));
   }
   return first;
 }
@@ -256,7 +285,44 @@ Status VolumeManager::MarkPod(const std::string& uid, const node::PodMark& mark)
   return OkStatus();
 }
 
-Status VolumeManager::TearDown(const std::string& uid, const std::string& source) {
+StatusOr<Progress> VolumeManager::UnmapAll(VolumePlugin& plugin, const std::string& pod_dir) const {
+  const std::string folder = DeviceFolderOf(plugin, pod_dir);
+  auto devices = deps_.files.List(folder);
+  if (devices.status().code() == StatusCode::kNotFound) return Progress::kDone;
+  if (!devices.ok()) return Annotate(devices.status(), "list block devices");
+  Progress progress = Progress::kDone;
+  for (const auto& device : *devices) {
+    ASSIGN_OR_RETURN(const Progress gone,
+                     plugin.block()->Unmap(PlaceOf(plugin, pod_dir, device.name)),
+                     "block device \"{}\"", device.name);
+    if (gone == Progress::kUnderWay) progress = gone;
+  }
+  if (progress == Progress::kDone)
+    RETURN_IF_ERROR(deps_.files.RemoveTree(folder), "remove block devices");
+  return progress;
+}
+
+StatusOr<Progress> VolumeManager::TakeDownAll(VolumePlugin& plugin, const std::string& uid,
+                                              const std::string& pod_dir) const {
+  const std::string folder = FolderOf(plugin, pod_dir);
+  ASSIGN_OR_RETURN(Progress progress, plugin.Release({.path = folder, .pod_uid = uid}),
+                   "release volumes");
+  if (progress == Progress::kUnderWay) return progress;
+  auto volumes = deps_.files.List(folder);
+  if (volumes.status().code() == StatusCode::kNotFound) return progress;
+  if (!volumes.ok()) return Annotate(volumes.status(), "list volumes");
+  for (const auto& volume : *volumes) {
+    ASSIGN_OR_RETURN(const Progress gone, TakeDown(plugin, PlaceOf(plugin, pod_dir, volume.name)),
+                     "volume \"{}\"", volume.name);
+    if (gone == Progress::kUnderWay) progress = gone;
+  }
+  if (progress == Progress::kDone)
+    RETURN_IF_ERROR(deps_.files.RemoveTree(folder), "remove volumes");
+  return progress;
+}
+
+/// One that is under way holds up none of the others.
+StatusOr<Progress> VolumeManager::TearDown(const std::string& uid, const std::string& source) {
   counts_.Set(OwnerOfWanted(uid), {});
   ASSIGN_OR_RETURN(const auto place, node::FindPodPlace(deps_.files, deps_.node.pod_roots, uid),
                    "pod directory");
@@ -264,28 +330,27 @@ Status VolumeManager::TearDown(const std::string& uid, const std::string& source
     const auto there = deps_.files.Stat(place.path, false);
     if (there.status().code() == StatusCode::kNotFound) {
       Uncount(uid);
-      return OkStatus();
+      return Progress::kDone;
     }
     RETURN_IF_ERROR(there, "look at {}", place.path);
     RETURN_IF_ERROR(MarkPod(uid, {place.path, source}), "mark of the pod");
   }
   FAIL_POINT("pod-worker.remove-volumes.before");
   RETURN_IF_ERROR(sub_paths_.Release(place.path), "parts of volumes");
+  Progress progress = Progress::kDone;
   for (const auto& plugin : plugins_) {
     if (plugin->folder().empty()) continue;
-    const std::string folder = FolderOf(*plugin, place.path);
-    RETURN_IF_ERROR(plugin->Release(folder), "release volumes");
-    auto volumes = deps_.files.List(folder);
-    if (volumes.status().code() == StatusCode::kNotFound) continue;
-    if (!volumes.ok()) return Annotate(volumes.status(), "list volumes");
-    for (const auto& volume : *volumes)
-      RETURN_IF_ERROR(TakeDown(*plugin, PlaceOf(*plugin, place.path, volume.name)), "volume \"{}\"",
-                      volume.name);
-    RETURN_IF_ERROR(deps_.files.RemoveTree(folder), "remove volumes");
+    const auto unmapped = plugin->block() == nullptr ? StatusOr<Progress>(Progress::kDone)
+                                                     : UnmapAll(*plugin, place.path);
+    if (!unmapped.ok()) return unmapped;
+    const auto gone = TakeDownAll(*plugin, uid, place.path);
+    if (!gone.ok()) return gone;
+    if (std::max(*unmapped, *gone) == Progress::kUnderWay) progress = Progress::kUnderWay;
   }
+  if (progress == Progress::kUnderWay) return progress;
   Uncount(uid);
   FAIL_POINT("pod-worker.remove-volumes.after");
-  return OkStatus();
+  return progress;
 }
 
 }  // namespace splitlet::pod_worker

@@ -5,7 +5,8 @@
 /// In:      pods as PodSync and TerminationRunner have them.
 /// Owns:    nothing in memory but counts: what is there is on the disk and in the kernel.
 /// Killed:  the next start sets up or takes down again; both are idempotent.
-/// Threads: any, one call for a pod at a time; calls block on files and mounts.
+/// Threads: any, one call for a pod at a time; calls block on files and local mounts, and for a
+///          server none waits (Progress).
 /// Errors:  the text that the event FailedMount shows.
 /// Source:  docs/behaviour/volumes.md; docs/safety.md, rule 25.
 
@@ -23,6 +24,7 @@
 #include "libs/fs/mounts.h"
 #include "libs/fs/ownership.h"
 #include "libs/node/pod_place.h"
+#include "libs/process/programs.h"
 #include "libs/process/run_program.h"
 #include "services/pod-worker/metrics.h"
 #include "services/pod-worker/runtime_config/node_info.h"
@@ -32,8 +34,13 @@
 
 namespace splitlet::pod_worker {
 
-/// Name of the volume -> directory or file on the host.
+/// Name of the volume -> directory, file or block device on the host.
 using VolumePaths = std::map<std::string, std::string>;
+
+struct PodVolumes {
+  VolumePaths paths;
+  Progress progress = Progress::kDone;  // under way: they are not ready yet
+};
 
 class VolumeManager {
  public:
@@ -45,16 +52,18 @@ class VolumeManager {
     const NodeInfo& node;
     const Log& log;
     Metrics& metrics;
-    process::ProgramRunner run = nullptr;  // null: what a program mounts is not supported
+    process::ProgramRunner run = nullptr;   // null: what a program mounts is not supported
+    process::Programs* programs = nullptr;  // likewise, of what may last
   };
-  /// Hears of each failure of a call that goes on with other volumes; the call returns the first.
-  using OnFailed = std::function<void(const Status&)>;
+  /// Hears of each failure of a call that goes on with other volumes, with the reason of its event;
+  /// the call returns the first.
+  using OnFailed = std::function<void(const char* reason, const Status&)>;
   explicit VolumeManager(Deps deps);
 
   /// All that a container mounts; a volume that none does is not made, and an image the runtime
   /// mounts. Makes the pod's directory too, and marks it before. `place`: of the pod.
-  StatusOr<VolumePaths> SetUp(const VolumeInput& in, const node::PodPlace& place,
-                              const OnFailed& failed = Untold);
+  StatusOr<PodVolumes> SetUp(const VolumeInput& in, const node::PodPlace& place,
+                             const OnFailed& failed = Untold);
   /// Those that show objects, which may have changed since.
   Status Refresh(const VolumeInput& in, const node::PodPlace& place,
                  const OnFailed& failed = Untold);
@@ -65,16 +74,18 @@ class VolumeManager {
   /// Takes away what belongs to the pod alone. A pod that ran here without a mark, taken over from
   /// a kubelet or after the state was lost, gets one, so that the rest of its directory goes as
   /// well.
-  Status TearDown(const std::string& uid, const std::string& source);
+  StatusOr<Progress> TearDown(const std::string& uid, const std::string& source);
 
  private:
-  static void Untold(const Status&) {}
+  static void Untold(const char*, const Status&) {}
   /// A volume and who makes it.
   struct Choice {
     VolumeSpec spec;
     VolumePlugin* plugin;
     VolumePlace place;
     std::string host_path;
+    bool as_device = false;
+    const char* failed_reason() const { return as_device ? "FailedMapVolume" : "FailedMount"; }
   };
   /// With what is behind a claim; any other volume as it is.
   StatusOr<VolumeSpec> Resolve(const kube::Volume& volume, const VolumeInput& in) const;
@@ -82,8 +93,13 @@ class VolumeManager {
   VolumePlugin* PluginOf(const VolumeSpec& spec) const;
   StatusOr<Choice> Choose(const kube::Volume& volume, const VolumeInput& in,
                           const std::string& pod_dir) const;
-  Status Make(const Choice& choice, const VolumeInput& in) const;
-  Status TakeDown(VolumePlugin& plugin, const VolumePlace& place) const;
+  StatusOr<Progress> Make(const Choice& choice, const VolumeInput& in) const;
+  StatusOr<Progress> TakeDown(VolumePlugin& plugin, const VolumePlace& place) const;
+  StatusOr<Progress> Map(const Choice& choice) const;
+  /// All that it has of the pod.
+  StatusOr<Progress> UnmapAll(VolumePlugin& plugin, const std::string& pod_dir) const;
+  StatusOr<Progress> TakeDownAll(VolumePlugin& plugin, const std::string& uid,
+                                 const std::string& pod_dir) const;
   /// By the names of their plugins.
   void Count(const std::string& uid, const std::vector<std::string>& wanted,
              const std::vector<std::string>& made);

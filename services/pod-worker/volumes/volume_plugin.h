@@ -2,9 +2,10 @@
 
 /// One kind of volume: where it is on the host, how it is made ready and taken down. A new kind is
 /// one class behind this header and a line in volume_manager.cc, CSI included.
-/// Threads: any, one call for a volume of a pod at a time; calls block on files and mounts.
+/// Threads: any, one call for a volume of a pod at a time; calls block on files and local mounts.
+///          What may last, as a server's answer, is begun and not waited for (Progress).
 /// Errors:  what the event FailedMount shows behind "MountVolume.SetUp failed for volume".
-/// Source:  docs/behaviour/volumes.md; services/pod-worker/README.md, "Volumes".
+/// Source:  docs/behaviour/volumes.md, "Plugins".
 
 #include <string>
 #include <string_view>
@@ -23,11 +24,34 @@ struct VolumeInput {
   bool for_start = false;
 };
 
+/// How far a call has come. Under way: the same call is to be made again when something of its pod
+/// has ended that it has begun (process::Programs tells); it holds no thread meanwhile.
+enum class Progress { kDone, kUnderWay };
+
+/// Of a call that waits for nothing.
+inline StatusOr<Progress> Done(Status status) {
+  if (!status.ok()) return status;
+  return Progress::kDone;
+}
+
 /// Where a plugin puts what it makes for a volume of a pod.
 struct VolumePlace {
-  std::string path;  // "<pod>/volumes/<folder>/<name>"
-  /// "<root>/plugins/<plugin>": what pods share of a device, and where it is staged.
-  std::string shared = {};
+  std::string path;         // "<pod>/volumes/<folder>/<name>"
+  std::string device = {};  // "<pod>/volumeDevices/<folder>/<name>": leads to a block device
+  /// "<root>/plugins": below it is what pods share of a device, and where it is staged.
+  std::string plugins_dir = {};
+  std::string pod_uid = {};
+};
+
+/// The part of a plugin whose volumes containers may have as block devices. What it makes for a pod
+/// outside of `place.device` is made after that, and goes before it.
+class BlockMapper {
+ public:
+  virtual ~BlockMapper() = default;
+  /// `place.device` leads to the device then. Idempotent.
+  virtual StatusOr<Progress> Map(const VolumeSpec& spec, const VolumePlace& place) = 0;
+  /// Idempotent.
+  virtual StatusOr<Progress> Unmap(const VolumePlace& place) = 0;
 };
 
 class VolumePlugin {
@@ -48,16 +72,19 @@ class VolumePlugin {
   }
   /// What it shows may change while containers have it: SetUp again brings it up to date.
   virtual bool refreshes() const { return false; }
+  /// Null: its volumes are file systems only.
+  virtual BlockMapper* block() { return nullptr; }
   /// Those of a persistent volume are for it.
   virtual bool takes_mount_options() const { return false; }
   /// Idempotent, and goes on where a killed process left off.
-  virtual Status SetUp(const VolumeSpec& spec, const VolumeInput& in, const VolumePlace& place) = 0;
-  /// Before anybody looks into `folder`, where its volumes of a pod are: what could hang is
+  virtual StatusOr<Progress> SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                                   const VolumePlace& place) = 0;
+  /// Before anybody looks into the folder, where its volumes of a pod are: what could hang is
   /// unmounted. Idempotent.
-  virtual Status Release(const std::string& /*folder*/) { return OkStatus(); }
+  virtual StatusOr<Progress> Release(const VolumePlace& /*folder*/) { return Progress::kDone; }
   /// Everything at the path goes; what pods share goes with the last of them. The pod's spec is
   /// not known any more: what is needed of it, SetUp has left on the disk. Idempotent.
-  virtual Status TearDown(const VolumePlace& place) = 0;
+  virtual StatusOr<Progress> TearDown(const VolumePlace& place) = 0;
 };
 
 }  // namespace splitlet::pod_worker

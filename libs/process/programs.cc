@@ -1,0 +1,258 @@
+#include "libs/process/programs.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <utility>
+
+namespace splitlet::process {
+
+namespace {
+
+using PollTime = std::chrono::steady_clock;
+
+/// In the environment of each program: "<mark>\n<owner>\n<what>".
+constexpr const char* kMarkVariable = "SPLITLET_PROGRAM";
+constexpr size_t kMaxEnvironment = 1u << 20;
+
+std::string MarkOf(const std::string& mark, const ProgramKey& key) {
+  return fmt::format("{}\n{}\n{}", mark, key.owner, key.what);
+}
+
+/// Of the process's environment, if it is one of this mark.
+std::optional<ProgramKey> KeyIn(const std::string& environment, const std::string& mark) {
+  const std::string begin = fmt::format("{}={}\n", kMarkVariable, mark);
+  for (size_t at = 0; at < environment.size();) {
+    const size_t end = std::min(environment.find('\0', at), environment.size());
+    const std::string one = environment.substr(at, end - at);
+    at = end + 1;
+    if (!one.starts_with(begin)) continue;
+    const size_t line = one.find('\n', begin.size());
+    if (line == std::string::npos) return std::nullopt;
+    return ProgramKey{one.substr(begin.size(), line - begin.size()), one.substr(line + 1)};
+  }
+  return std::nullopt;
+}
+
+std::string ReadEnvironment(pid_t pid) {
+  const fs::Fd file(open(fmt::format("/proc/{}/environ", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  std::array<char, 4096> buffer{};
+  while (file.ok() && text.size() < kMaxEnvironment) {
+    const ssize_t n = read(file.get(), buffer.data(), buffer.size());
+    if (n <= 0) break;
+    text.append(buffer.data(), static_cast<size_t>(n));
+  }
+  return text;
+}
+
+/// A daemon that a program has started stays, and is none of it: it leads a session of its own.
+bool IsOfItsParentsSession(pid_t pid) { return getpgid(pid) != getsid(pid); }
+
+std::vector<pid_t> Processes() {
+  std::vector<pid_t> pids;
+  DIR* const dir = opendir("/proc");
+  if (dir == nullptr) return pids;
+  while (const dirent* const entry = readdir(dir)) {
+    char* end = nullptr;
+    const long pid = std::strtol(entry->d_name, &end, 10);
+    if (*end == '\0' && pid > 0) pids.push_back(static_cast<pid_t>(pid));
+  }
+  closedir(dir);
+  return pids;
+}
+
+}  // namespace
+
+RealPrograms::RealPrograms(Options options)
+    : options_(std::move(options)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  CHECK(wake_.ok(), "an eventfd");
+  FindLeft();
+}
+
+RealPrograms::~RealPrograms() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (const auto& [key, entry] : entries_)
+      if (entry.running != nullptr) entry.running->Kill();
+  }
+  Wake();
+  if (watcher_.joinable()) watcher_.join();
+}
+
+void RealPrograms::FindLeft() {
+  const std::lock_guard lock(mutex_);
+  for (const pid_t pid : Processes()) {
+    fs::Fd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    if (!process.ok() || !IsOfItsParentsSession(pid)) continue;
+    const auto key = KeyIn(ReadEnvironment(pid), options_.mark);
+    if (key) entries_[*key].left.push_back(std::move(process));
+  }
+  if (!entries_.empty()) EnsureWatched();
+}
+
+std::optional<StatusOr<std::string>> RealPrograms::Run(const ProgramKey& key,
+                                                       const Program& program) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = entries_.find(key); known != entries_.end()) {
+    Entry& entry = known->second;
+    entry.dropped = false;
+    if (!entry.deadline && entry.runs()) {
+      entry.deadline = PollTime::now() + program.limit;
+      entry.program = program;
+      Wake();
+    }
+    if (!entry.given) return std::nullopt;
+    auto given = *entry.given;
+    entry.dropped = true;
+    if (!entry.runs()) entries_.erase(known);
+    return given;
+  }
+  Entry& entry = entries_[key];
+  entry.program = program;
+  entry.program.cancel = nullptr;
+  entry.program.env[kMarkVariable] = MarkOf(options_.mark, key);
+  auto running = Running::Start(entry.program);
+  if (!running.ok()) {
+    entries_.erase(key);
+    return running.status();
+  }
+  entry.running = *std::move(running);
+  entry.deadline = PollTime::now() + program.limit;
+  EnsureWatched();
+  return std::nullopt;
+}
+
+bool RealPrograms::Knows(const ProgramKey& key) const {
+  const std::lock_guard lock(mutex_);
+  return entries_.contains(key);
+}
+
+bool RealPrograms::Forget(const ProgramKey& key) {
+  const std::lock_guard lock(mutex_);
+  const auto known = entries_.find(key);
+  if (known == entries_.end()) return true;
+  if (known->second.runs()) {
+    Kill(known->second);
+    known->second.dropped = true;
+    return false;
+  }
+  entries_.erase(known);
+  return true;
+}
+
+void RealPrograms::Kill(const Entry& entry) {
+  if (entry.running != nullptr) entry.running->Kill();
+  for (const auto& process : entry.left)
+    syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
+}
+
+void RealPrograms::EnsureWatched() {
+  if (watching_ || stopping_) return Wake();
+  if (watcher_.joinable()) watcher_.join();
+  watching_ = true;
+  watcher_ = std::thread([this] { Watch(); });
+}
+
+void RealPrograms::Wake() const { eventfd_write(wake_.get(), 1); }
+
+void RealPrograms::OnEnded(Entry& entry, StatusOr<std::string> given) {
+  if (!given.ok() && !entry.program.argv.empty())
+    given = Annotate(given.status(), entry.program.argv[0]);
+  if (!entry.given) entry.given = std::move(given);
+  entry.running.reset();
+  entry.left.clear();
+}
+
+/// True: its owner is to be told.
+bool RealPrograms::OnPolled(Entry& entry, const pollfd* polled) {
+  if (entry.running == nullptr) {
+    for (size_t i = entry.left.size(); i-- > 0;)
+      if (polled[i].revents != 0) entry.left.erase(entry.left.begin() + static_cast<ptrdiff_t>(i));
+    if (!entry.left.empty()) return false;
+    OnEnded(entry, Aborted("it was begun by an earlier process, and has ended"));
+    return true;
+  }
+  std::array<pollfd, Running::kPolled> own{};
+  std::copy_n(polled, own.size(), own.begin());
+  const Status trouble = entry.running->OnPolled(own);
+  if (!trouble.ok() && !entry.given) {
+    entry.running->Kill();
+    entry.given = Annotate(trouble, entry.program.argv[0]);
+  }
+  if (!entry.running->over()) return !trouble.ok();
+  OnEnded(entry, entry.running->End());
+  return true;
+}
+
+bool RealPrograms::GiveUpLate(Entry& entry) const {
+  if (entry.given || !entry.deadline || PollTime::now() < *entry.deadline) return false;
+  Kill(entry);
+  entry.given = Annotate(NoEndInTime(entry.program), entry.program.argv[0]);
+  return true;
+}
+
+void RealPrograms::Watch() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_ &&
+         std::ranges::any_of(entries_, [](const auto& each) { return each.second.runs(); }))
+    WatchOnce(lock);
+  watching_ = false;
+}
+
+/// Keys, and no entries, are kept over the wait, in which others come and go.
+void RealPrograms::WatchOnce(std::unique_lock<std::mutex>& lock) {
+  struct Polled {
+    ProgramKey key;
+    size_t at, count;
+  };
+  std::vector<Polled> of;
+  std::vector<pollfd> polled = {{wake_.get(), POLLIN, 0}};
+  auto until = PollTime::time_point::max();
+  for (const auto& [key, entry] : entries_) {
+    if (!entry.runs()) continue;
+    const size_t at = polled.size();
+    if (entry.running != nullptr) {
+      for (const auto& each : entry.running->Wants()) polled.push_back(each);
+    } else {
+      for (const auto& process : entry.left) polled.push_back({process.get(), POLLIN, 0});
+    }
+    of.push_back({key, at, polled.size() - at});
+    if (entry.deadline && !entry.given) until = std::min(until, *entry.deadline);
+  }
+  int wait = -1;
+  if (until != PollTime::time_point::max()) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - PollTime::now());
+    wait = static_cast<int>(std::max<int64_t>(left.count(), 0));
+  }
+  lock.unlock();
+  poll(polled.data(), polled.size(), wait);
+  lock.lock();
+  eventfd_t woken = 0;
+  if (polled[0].revents != 0) eventfd_read(wake_.get(), &woken);
+  std::vector<std::string> told;
+  for (const auto& [key, at, count] : of) {
+    const auto found = entries_.find(key);
+    if (found == entries_.end()) continue;
+    Entry& entry = found->second;
+    bool tell = OnPolled(entry, &polled[at]);
+    if (entry.runs()) tell = GiveUpLate(entry) || tell;
+    if (tell) told.push_back(key.owner);
+    if (entry.dropped && !entry.runs()) entries_.erase(found);
+  }
+  lock.unlock();
+  for (const auto& owner : told) options_.on_ended(owner);
+  lock.lock();
+}
+
+}  // namespace splitlet::process
