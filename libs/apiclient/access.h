@@ -36,6 +36,7 @@ class AccessReader {
     const Clock& clock;
     fs::FileSystem& files;
     process::ProgramRunner run;
+    std::shared_ptr<PluginMetrics> plugin_metrics = nullptr;  // null: none
   };
   /// `rotated`: a file with certificate and key that take the place of those of the kubeconfig, if
   /// it has some, while they are good; empty: none.
@@ -43,7 +44,7 @@ class AccessReader {
       : deps_(std::move(deps)),
         kubeconfig_(std::move(kubeconfig)),
         rotated_(std::move(rotated)),
-        plugin_({deps_.clock, deps_.run}) {}
+        plugin_({deps_.clock, deps_.run, deps_.plugin_metrics}) {}
 
   /// As it is now. The same object while nothing has changed. `refused`: what the server did not
   /// take; a plugin is asked again when it is its.

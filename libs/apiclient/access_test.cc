@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
+#include <memory>
 #include <vector>
 
 #include "libs/apiclient/https_request.h"
@@ -50,17 +53,48 @@ class Reading : public testing::Test {
            status + "}}";
   }
 
+  /// A certificate that is good for a year, an hour of it already gone, and its key.
+  std::string PairFields() {
+    const auto pair = x509::MakeSelfSigned("n", {}, clock.WallNow());
+    EXPECT_TRUE(pair.ok());
+    const auto quoted = [](std::string pem) {
+      for (size_t at = 0; (at = pem.find('\n', at)) != std::string::npos; at += 2)
+        pem.replace(at, 1, "\\n");
+      return "\"" + pem + "\"";
+    };
+    return fmt::format(R"("clientCertificateData":{},"clientKeyData":{})", quoted(pair->chain),
+                       quoted(pair->key));
+  }
+  /// Of the only series, or that with this label; a histogram's count.
+  double Metric(const std::string& name, const std::string& label = "") {
+    for (const auto& family : registry.Collect())
+      for (const auto& metric : family.name == name ? family.metric : decltype(family.metric){}) {
+        const bool is = label.empty() || std::ranges::any_of(metric.label, [&](const auto& one) {
+                          return one.value == label;
+                        });
+        if (is)
+          return metric.counter.value + metric.gauge.value +
+                 static_cast<double>(metric.histogram.sample_count);
+      }
+    return 0;
+  }
+
   FakeClock clock;
   fs::FakeFileSystem files{clock};
   std::vector<process::Program> runs;
   StatusOr<std::string> prints = Unavailable("exit code 1");
+  int exit_code = -1;  // that runs tell; below 0: none
+  prometheus::Registry registry;
   AccessReader reader{{.clock = clock,
                        .files = files,
                        .run =
                            [this](const process::Program& program) {
                              runs.push_back(program);
+                             if (exit_code >= 0 && program.exit_code != nullptr)
+                               *program.exit_code = exit_code;
                              return prints;
-                           }},
+                           },
+                       .plugin_metrics = std::make_shared<PluginMetrics>(registry)},
                       kKubeconfig,
                       kRotated};
 };
@@ -223,6 +257,44 @@ TEST(RetryAfter, IsSecondsOrADate) {
   EXPECT_EQ(ParseRetryAfter("99999999999", now), 24h);
   for (const char* text : {"", "-1", "soon", "1.5", "7 ", "Thu, 01 Jan"})
     EXPECT_EQ(ParseRetryAfter(text, now), std::nullopt) << text;
+}
+
+TEST_F(Reading, RunsOfAPluginAndItsCertificateHaveMetrics) {
+  const std::string calls = "rest_client_exec_plugin_call_total";
+  const std::string ttl = "rest_client_exec_plugin_ttl_seconds";
+  const std::string rotation = "rest_client_exec_plugin_certificate_rotation_age";
+  EXPECT_EQ(Metric(ttl), std::numeric_limits<double>::infinity());
+  WritePlugin();
+  exit_code = 3;
+  Error();
+  EXPECT_EQ(Metric(calls, "plugin_execution_error"), 1);
+  EXPECT_EQ(Metric(calls, "3"), 1);
+  exit_code = -1;
+  prints = NotFound("no such file");
+  clock.Advance(11s);
+  Error();
+  EXPECT_EQ(Metric(calls, "plugin_not_found_error"), 1);
+  prints = DeadlineExceeded("no end");
+  clock.Advance(11s);
+  Error();
+  EXPECT_EQ(Metric(calls, "client_internal_error"), 1);
+  clock.Advance(11s);
+  prints = Credential(PairFields());
+  const auto first = reader.Read(nullptr);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(Metric(calls, "no_error"), 1);
+  const double year = Metric(ttl);
+  EXPECT_GT(year, 86400 * 364);
+  clock.Advance(100s);
+  Must();
+  EXPECT_NEAR(Metric(ttl), year - 100, 1) << "it is looked at again";
+  EXPECT_EQ(Metric(rotation), 0);
+  prints = Credential(PairFields());
+  ASSERT_TRUE(reader.Read(first->get()).ok());
+  EXPECT_EQ(Metric(rotation), 1);
+  WriteConfig("token: t");
+  Must();
+  EXPECT_EQ(Metric(ttl), std::numeric_limits<double>::infinity()) << "no plugin is meant any more";
 }
 
 }  // namespace

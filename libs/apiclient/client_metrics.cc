@@ -1,5 +1,9 @@
 #include "libs/apiclient/client_metrics.h"
 
+#include <limits>
+
+#include "libs/base/status.h"
+
 namespace splitlet::apiclient {
 namespace {
 
@@ -12,6 +16,21 @@ Buckets BytesBuckets() {
 }
 
 std::string CodeLabel(int code) { return code == 0 ? "<error>" : std::to_string(code); }
+
+/// From ten minutes to four years.
+Buckets RotationBuckets() {
+  return {600, 1800, 3600, 14400, 86400, 604800, 2592000, 7776000, 15552000, 31104000, 124416000};
+}
+
+const char* LabelOf(PluginMetrics::Result result) {
+  switch (result) {
+    case PluginMetrics::Result::kDone: return "no_error";
+    case PluginMetrics::Result::kFailed: return "plugin_execution_error";
+    case PluginMetrics::Result::kNotFound: return "plugin_not_found_error";
+    case PluginMetrics::Result::kNoAnswer: return "client_internal_error";
+  }
+  UNREACHABLE();
+}
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -66,5 +85,36 @@ void ClientMetrics::NoteLimited(const std::string& method, const std::string& ho
 void ClientMetrics::NoteRetry(const std::string& method, const std::string& host, int code) {
   retries_.Add({{"code", CodeLabel(code)}, {"verb", method}, {"host", host}}).Increment();
 }
+
+PluginMetrics::PluginMetrics(prometheus::Registry& registry)
+    : runs_(prometheus::BuildCounter()
+                .Name("rest_client_exec_plugin_call_total")
+                .Help("Runs of the credential plugin, by its exit code and how they ended")
+                .Register(registry)),
+      ttl_(
+          prometheus::BuildGauge()
+              .Name("rest_client_exec_plugin_ttl_seconds")
+              .Help("How long the certificate of the credential plugin is still good; +Inf without "
+                    "one")
+              .Register(registry)
+              .Add({})),
+      rotation_age_(prometheus::BuildHistogram()
+                        .Name("rest_client_exec_plugin_certificate_rotation_age")
+                        .Help("Age in seconds of certificates of the credential plugin when the "
+                              "next one came")
+                        .Register(registry)
+                        .Add({}, RotationBuckets())) {
+  SetTtl(std::nullopt);
+}
+
+void PluginMetrics::NoteRun(Result result, int exit_code) {
+  runs_.Add({{"code", std::to_string(exit_code)}, {"call_status", LabelOf(result)}}).Increment();
+}
+
+void PluginMetrics::SetTtl(std::optional<Duration> left) {
+  ttl_.Set(left ? Seconds(*left) : std::numeric_limits<double>::infinity());
+}
+
+void PluginMetrics::NoteRotation(Duration age) { rotation_age_.Observe(Seconds(age)); }
 
 }  // namespace splitlet::apiclient

@@ -1,15 +1,18 @@
 #pragma once
 
 /// rest_client_*: what is asked of the API server and how long that takes, under client-go's names.
+/// Registered more than once in a registry they are the same series.
 /// Threads: any; nothing fails.
 /// Source:  docs/metrics.md; client-go metrics.
 
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
+#include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "libs/base/clock.h"
@@ -40,6 +43,25 @@ class ClientMetrics {
   prometheus::Family<prometheus::Histogram>& limited_seconds_;
   prometheus::Family<prometheus::Histogram>& sent_bytes_;
   prometheus::Family<prometheus::Histogram>& received_bytes_;
+};
+
+/// rest_client_exec_plugin_*, of a client whose kubeconfig may name a credential plugin.
+class PluginMetrics {
+ public:
+  explicit PluginMetrics(prometheus::Registry& registry);
+
+  /// How a run of the plugin ended, under client-go's names.
+  enum class Result { kDone, kFailed, kNotFound, kNoAnswer };
+  void NoteRun(Result result, int exit_code);
+  /// Of the certificate that it has given; none: it has not given one.
+  void SetTtl(std::optional<Duration> left);
+  /// How old the certificate was that another one has replaced.
+  void NoteRotation(Duration age);
+
+ private:
+  prometheus::Family<prometheus::Counter>& runs_;
+  prometheus::Gauge& ttl_;
+  prometheus::Histogram& rotation_age_;
 };
 
 }  // namespace splitlet::apiclient

@@ -16,7 +16,8 @@ StatusOr<std::unique_ptr<Transport>> Connect(ConnectOptions options) {
                            .files = options.files,
                            .log = options.log,
                            .curl = *curl,
-                           .run = process::RunProgram},
+                           .run = process::RunProgram,
+                           .plugin_metrics = std::move(options.plugin_metrics)},
       HttpsTransport::Options{.kubeconfig = std::move(options.kubeconfig),
                               .user_agent = std::move(options.user_agent),
                               .rotated_certificate = std::move(options.rotated_certificate)});

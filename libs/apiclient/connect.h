@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 
+#include "libs/apiclient/client_metrics.h"
 #include "libs/apiclient/kubeconfig.h"
 #include "libs/apiclient/transport.h"
 #include "libs/base/log.h"
@@ -27,6 +28,7 @@ struct ConnectOptions {
   std::string kubeconfig;           // path; may come later: until then UNAVAILABLE
   std::string user_agent;           // "kubelet/v1.36.0 (linux/amd64) splitlet-status"
   std::string rotated_certificate;  // instead of the kubeconfig's, while it is good; empty: none
+  std::shared_ptr<PluginMetrics> plugin_metrics = nullptr;  // null: none
 };
 
 /// One for each purpose of a process, so that none delays another.

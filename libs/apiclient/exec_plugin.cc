@@ -39,6 +39,11 @@ std::string InfoFor(const ClientConfig& config, const std::string& ca) {
                      info.api_version(), json);
 }
 
+/// It is not there, or may not be run.
+bool IsMissing(StatusCode code) {
+  return code == StatusCode::kNotFound || code == StatusCode::kPermissionDenied;
+}
+
 StatusOr<v1::ExecCredentialStatus> ReadAnswer(const std::string& text,
                                               const std::string& api_version) {
   v1::ExecCredential answer;
@@ -65,7 +70,47 @@ StatusOr<PluginAnswer> PluginCredentials::Get(const ClientConfig& config, const 
   const bool is_new = kept_ && deps_.clock.Now() - kept_->since < kForgive;
   if (again && !is_new) kept_.reset();
   if (!IsGood()) kept_ = Run(config, ca);
+  NoteCertificate(kept_->answer);
   return kept_->answer;
+}
+
+void PluginCredentials::Forget() {
+  kept_.reset();
+  certificate_.reset();
+  if (deps_.metrics != nullptr) deps_.metrics->SetTtl(std::nullopt);
+}
+
+/// What was good stays shown while the plugin fails: then its time runs out.
+void PluginCredentials::NoteCertificate(const StatusOr<PluginAnswer>& answer) {
+  if (deps_.metrics == nullptr) return;
+  if (answer.ok()) {
+    const auto given = x509::ReadCertificates(answer->certificate);
+    const auto last = std::exchange(certificate_, std::nullopt);
+    if (given.ok() && !given->empty()) certificate_ = given->front();
+    if (last && certificate_ && last->not_before != certificate_->not_before)
+      deps_.metrics->NoteRotation(deps_.clock.WallNow() - last->not_before);
+  }
+  deps_.metrics->SetTtl(
+      certificate_ ? std::optional<Duration>(certificate_->not_after - deps_.clock.WallNow())
+                   : std::nullopt);
+}
+
+/// Exit codes as client-go tells them: 1 for what has none.
+StatusOr<std::string> PluginCredentials::RunCounted(process::Program program) {
+  int exit_code = -1;
+  program.exit_code = &exit_code;
+  auto text = deps_.run(program);
+  if (deps_.metrics == nullptr) return text;
+  using enum PluginMetrics::Result;
+  if (text.ok())
+    deps_.metrics->NoteRun(kDone, 0);
+  else if (exit_code >= 0)
+    deps_.metrics->NoteRun(kFailed, exit_code);
+  else if (IsMissing(text.status().code()))
+    deps_.metrics->NoteRun(kNotFound, 1);
+  else
+    deps_.metrics->NoteRun(kNoAnswer, 1);
+  return text;
 }
 
 bool PluginCredentials::IsGood() const {
@@ -93,7 +138,7 @@ StatusOr<PluginCredentials::Kept> PluginCredentials::Ask(const ClientConfig& con
                            .secret_output = true};
   program.argv.insert(program.argv.end(), config.exec->args.begin(), config.exec->args.end());
   program.env["KUBERNETES_EXEC_INFO"] = InfoFor(config, ca);
-  ASSIGN_OR_RETURN(const std::string text, deps_.run(program), "run");
+  ASSIGN_OR_RETURN(const std::string text, RunCounted(std::move(program)), "run");
   ASSIGN_OR_RETURN(const auto status, ReadAnswer(text, config.exec->api_version), "answer");
   Kept kept{.answer = PluginAnswer{.token = status.token(),
                                    .certificate = status.client_certificate_data(),

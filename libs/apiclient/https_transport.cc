@@ -243,8 +243,11 @@ HttpsTransport::HttpsTransport(Deps deps, Options options)
     : deps_(std::move(deps)),
       options_(std::move(options)),
       multi_(deps_.curl, deps_.clock),
-      reader_({.clock = deps_.clock, .files = deps_.files, .run = deps_.run}, options_.kubeconfig,
-              options_.rotated_certificate) {}
+      reader_({.clock = deps_.clock,
+               .files = deps_.files,
+               .run = deps_.run,
+               .plugin_metrics = deps_.plugin_metrics},
+              options_.kubeconfig, options_.rotated_certificate) {}
 
 HttpsTransport::~HttpsTransport() {
   {

@@ -45,6 +45,7 @@ class HttpsTransport final : public Transport {
     Log log;
     const http::CurlLibrary& curl;
     process::ProgramRunner run;  // of credential plugins
+    std::shared_ptr<PluginMetrics> plugin_metrics = nullptr;  // null: none
   };
   struct Options {
     std::string kubeconfig;

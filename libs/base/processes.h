@@ -52,6 +52,7 @@ struct CallRight {
 
 inline constexpr auto kCallRights = std::to_array<CallRight>({
     {"*", "Admin/GetProcess", "status|node-api"},
+    {"*", "Admin/SetLogLevel", "node-api"},
     {"config-source", "ConfigSource/GetPod", "sync-loop|pod-worker|gc|status"},
     {"pod-worker", "PodWorker/UpdatePod", "sync-loop"},
     {"pod-worker", "PodWorker/KillPod", "sync-loop|gc"},

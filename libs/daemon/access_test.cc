@@ -84,6 +84,7 @@ TEST(Access, EachProcessMayCallWhatTheDesignSaysAndNoMore) {
     if (process == "ctl") continue;
     want.insert("status -> " + process + ": Admin/GetProcess");
     want.insert("node-api -> " + process + ": Admin/GetProcess");
+    want.insert("node-api -> " + process + ": Admin/SetLogLevel");
     want.insert(process + " -> status: Status/RecordEvent");
   }
   EXPECT_EQ(AllRights(), want);

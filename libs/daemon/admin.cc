@@ -6,6 +6,7 @@
 
 #include "libs/base/fail_point.h"
 #include "libs/base/text.h"
+#include "libs/daemon/log_sink.h"
 #include "libs/daemon/own_faults.h"
 #include "libs/rpc/rpc.h"
 #include "splitlet/v1/services.grpc.pb.h"
@@ -61,6 +62,15 @@ class AdminService final : public v1::Admin::Service {
     const auto paths = calls_.discard(request->uid());
     if (!paths.ok()) return rpc::ToGrpc(paths.status());
     for (const auto& path : *paths) reply->add_kept_aside(ToText(path));
+    return grpc::Status::OK;
+  }
+
+  grpc::Status SetLogLevel(grpc::ServerContext*, const v1::SetLogLevelRequest* request,
+                           v1::SetLogLevelReply* reply) override {
+    const auto level = LevelOf(request->level());
+    if (!level)
+      return {grpc::StatusCode::INVALID_ARGUMENT, "level: want debug, info, warn or error"};
+    reply->set_before(std::string(NameOf(calls_.set_log_level(*level))));
     return grpc::Status::OK;
   }
 

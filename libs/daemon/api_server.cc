@@ -53,7 +53,8 @@ StatusOr<std::unique_ptr<apiclient::Transport>> ConnectApi(ServiceContext& conte
            .kubeconfig = std::move(purpose.kubeconfig),
            .user_agent = UserAgentOf(flags.process),
            .rotated_certificate =
-               own ? RotatedCertificateOf(context.config(), flags.cert_dir) : std::string()}),
+               own ? RotatedCertificateOf(context.config(), flags.cert_dir) : std::string(),
+           .plugin_metrics = std::make_shared<apiclient::PluginMetrics>(context.metrics())}),
       "API server");
   if (!purpose.limited) return transport;
   const auto& api = context.config().api;

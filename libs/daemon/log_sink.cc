@@ -150,10 +150,21 @@ std::string FormatJson(const LogLine& line, const LogOrigin& origin, WallTime at
   return out + "}";
 }
 
-LogLevel LevelOf(std::string_view name) {
-  if (name == "debug") return LogLevel::kDebug;
-  if (name == "warn") return LogLevel::kWarn;
-  return name == "error" ? LogLevel::kError : LogLevel::kInfo;
+std::optional<LogLevel> LevelOf(std::string_view name) {
+  for (const LogLevel level :
+       {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarn, LogLevel::kError})
+    if (NameOf(level) == name) return level;
+  return std::nullopt;
+}
+
+std::string_view NameOf(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug: return "debug";
+    case LogLevel::kInfo: return "info";
+    case LogLevel::kWarn: return "warn";
+    case LogLevel::kError: return "error";
+  }
+  UNREACHABLE();
 }
 
 class StderrSink::Output {
@@ -204,6 +215,7 @@ class StderrSink::Output {
 StderrSink::StderrSink(const Clock& clock, Options options)
     : clock_(clock),
       options_(std::move(options)),
+      level_(options_.level),
       output_(std::make_unique<Output>(options_.patience)) {}
 
 StderrSink::~StderrSink() = default;

@@ -13,7 +13,9 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "libs/base/clock.h"
 #include "libs/base/log.h"
@@ -51,7 +53,10 @@ class StderrSink final : public LogSink {
   StderrSink(const Clock& clock, Options options);
   ~StderrSink() override;
 
-  bool Enabled(LogLevel level) const override { return level >= options_.level; }
+  bool Enabled(LogLevel level) const override { return level >= level_; }
+  LogLevel level() const { return level_; }
+  /// From now on, for lines of all threads. Returns what it was.
+  LogLevel SetLevel(LogLevel level) { return level_.exchange(level); }
   void Write(LogLevel level, std::string_view message,
              const std::vector<LogField>& fields) override;
 
@@ -69,13 +74,15 @@ class StderrSink final : public LogSink {
   class Output;
   const Clock& clock_;
   const Options options_;
+  std::atomic<LogLevel> level_;
   std::unique_ptr<Output> output_;
   mutable std::mutex mutex_;
   LastError last_error_;
   std::array<std::atomic<uint64_t>, 4> written_{};  // by level
 };
 
-/// "debug", "info", "warn", "error"; anything else is info.
-LogLevel LevelOf(std::string_view name);
+/// "debug", "info", "warn", "error"; none for anything else.
+std::optional<LogLevel> LevelOf(std::string_view name);
+std::string_view NameOf(LogLevel level);
 
 }  // namespace splitlet::daemon

@@ -136,13 +136,9 @@ Metrics::Metrics(prometheus::Registry& registry, const std::string& process,
 }
 
 void Metrics::Update(const StderrSink& log, const FailPoints& points) {
-  constexpr std::array<std::pair<LogLevel, const char*>, 4> kLevels = {
-      {{LogLevel::kDebug, "debug"},
-       {LogLevel::kInfo, "info"},
-       {LogLevel::kWarn, "warn"},
-       {LogLevel::kError, "error"}}};
-  for (const auto& [level, name] : kLevels)
-    Raise(log_lines.Add({{"level", name}}), log.written(level));
+  for (const LogLevel level :
+       {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarn, LogLevel::kError})
+    Raise(log_lines.Add({{"level", std::string(NameOf(level))}}), log.written(level));
   Raise(log_dropped, log.dropped());
   double armed = 0;
   for (const FailPoints::Info& point : points.List()) {

@@ -12,6 +12,7 @@
 #include "libs/base/text.h"
 #include "libs/bus/nats_bus.h"
 #include "libs/daemon/admin.h"
+#include "libs/daemon/mapped_files.h"
 #include "libs/exec/on_loop.h"
 #include "libs/rpc/guard.h"
 #include "splitlet/v1/checkpoints.grpc.pb.h"
@@ -24,7 +25,7 @@ namespace splitlet::daemon {
 namespace {
 
 constexpr Duration kTickPeriod = 1s;
-constexpr uint64_t kTicksPerTrim = 10, kTicksPerPort = 3;
+constexpr uint64_t kTicksPerTrim = 10, kTicksPerForget = 30, kTicksPerPort = 3;
 constexpr size_t kKeptFree = 64 << 10;
 constexpr Duration kSendLimit = 2s;
 constexpr Duration kRpcGrace = 300ms;
@@ -90,7 +91,7 @@ Process::Process(Flags flags, config::KubeletConfig config,
       started_at_(clock_.WallNow()),
       sink_(clock_, {.origin = {flags_.process, getpid()},
                      .json = flags_.log_format == "json",
-                     .level = LevelOf(flags_.log_level)}),
+                     .level = LevelOf(flags_.log_level).value_or(LogLevel::kInfo)}),
       log_(sink_),
       metrics_(registry_, flags_.process, Version()),
       call_metrics_(registry_),
@@ -213,7 +214,8 @@ Status Process::StartBus() {
 Status Process::StartRpc() {
   admin_ = MakeAdminService(flags_.process,
                             {[this](v1::ProcessInfo& info) { Describe(info); },
-                             [this](const std::string& uid) { return DiscardRecord(uid); }});
+                             [this](const std::string& uid) { return DiscardRecord(uid); },
+                             [this](LogLevel level) { return SetLogLevel(level); }});
   std::vector<grpc::Service*> services = {admin_.get(), &bus_->TablesService()};
   exec::OnLoop(loop_, [this, &services] {
     for (grpc::Service* service : service_->GrpcServices()) services.push_back(service);
@@ -277,6 +279,7 @@ void Process::Stop() {
 void Process::Tick() {
   // What a burst has left free at the end of the heap goes back to the machine.
   if (++ticks_ % kTicksPerTrim == 0) malloc_trim(kKeptFree);
+  if (ticks_ % kTicksPerForget == 0) ForgetPagesOfFiles();
   strands_.Retry();
   if (ticks_ % kTicksPerPort == 0 && !port_.listens())
     strands_.Run("metrics-port", [this] { port_.Retry(); });
@@ -335,6 +338,7 @@ void Process::Describe(v1::ProcessInfo& info) const {
     info.add_notes("metrics are not served: " + trouble);
   info.set_restarts(start_.before);
   for (const auto& note : seen.notes) info.add_notes(ToText(note));
+  info.set_log_level(std::string(NameOf(sink_.level())));
 }
 
 StatusOr<std::vector<std::string>> Process::DiscardRecord(const std::string& uid) {
@@ -343,6 +347,14 @@ StatusOr<std::vector<std::string>> Process::DiscardRecord(const std::string& uid
         log_.Info("what cannot be read of a pod is put aside", {KV("podUID", OneLine(uid))});
         service_->DiscardRecord(uid, std::move(done));
       });
+}
+
+/// The line is written at whatever level: without it nobody could tell why a log falls silent.
+LogLevel Process::SetLogLevel(LogLevel level) {
+  const LogLevel before = sink_.SetLevel(level);
+  sink_.Write(LogLevel::kInfo, "the log level is set",
+              {KV("level", NameOf(level)), KV("before", NameOf(before))});
+  return before;
 }
 
 std::shared_ptr<grpc::Channel> Process::Peer(const std::string& process) {

@@ -85,6 +85,7 @@ class Process final : public ServiceContext {
   std::string ServeMetrics();
   void Describe(v1::ProcessInfo& info) const;
   StatusOr<std::vector<std::string>> DiscardRecord(const std::string& uid);
+  LogLevel SetLogLevel(LogLevel level);
   Status SendEvents(const std::vector<PodEvent>& events);
 
   const Flags flags_;

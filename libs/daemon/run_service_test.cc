@@ -394,5 +394,31 @@ TEST_F(RunServiceTest, FaultsAreSetByCallAndByEnvironment) {
   EXPECT_EQ(term_of(cleared, "some.point"), "off");
 }
 
+TEST_F(RunServiceTest, TheLevelOfTheLogIsSetUntilItEnds) {
+  const pid_t first = Start({"--log-level", "warn"});
+  ASSERT_TRUE(Serves(first));
+  const auto stub = v1::Admin::NewStub(rpc::Connect(rpc::SocketPath(dir_ + "/run", "probe")));
+  const auto set = [&](const std::string& level) -> std::string {
+    v1::SetLogLevelRequest request;
+    request.set_level(level);
+    rpc::ClientCall call(clock_, After(clock_, 10s));
+    v1::SetLogLevelReply reply;
+    const Status status = rpc::FromGrpc(stub->SetLogLevel(&call.context(), request, &reply));
+    return status.ok() ? reply.before() : Message(status);
+  };
+  EXPECT_EQ(set("loud"), "level: want debug, info, warn or error");
+  EXPECT_EQ(set("debug"), "warn");
+  EXPECT_TRUE(Says("\"the log level is set\" level=\"debug\" before=\"warn\""));
+  const auto info = Ask();
+  EXPECT_EQ(info.ok() ? info->log_level() : "", "debug");
+  EXPECT_EQ(set("error"), "debug");
+  EXPECT_TRUE(Says("level=\"error\" before=\"debug\"")) << "whatever the new level";
+  kill(first, SIGTERM);
+  EXPECT_EQ(Wait(first), 0);
+  ASSERT_TRUE(Serves(Start({"--log-level", "warn"})));
+  const auto second = Ask();
+  EXPECT_EQ(second.ok() ? second->log_level() : "", "warn");
+}
+
 }  // namespace
 }  // namespace splitlet::daemon

@@ -123,6 +123,8 @@ class Run {
     int status = 0;
     while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
     if (!trouble.ok()) return trouble;
+    if (program_.exit_code != nullptr)
+      *program_.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::move(out_);
     const std::string how = WIFEXITED(status)
                                 ? fmt::format("exit code {}", WEXITSTATUS(status))

@@ -27,6 +27,7 @@ struct Program {
   size_t max_output_bytes = 1u << 20;
   CancelToken* cancel = nullptr;  // kills it
   bool secret_output = false;     // which stands in no error
+  int* exit_code = nullptr;  // set where it came to its own end; of a signal 128 and its number
 };
 
 /// What it printed to stdout. Children that it leaves behind are not waited for.
