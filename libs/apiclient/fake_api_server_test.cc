@@ -509,6 +509,35 @@ TEST_F(FakeApi, Tokens) {
   EXPECT_EQ(review(token).TextOf("authenticated"), "false");
 }
 
+TEST_F(FakeApi, APodWithoutPullSecretsGetsThoseOfItsServiceAccount) {
+  constexpr const char* kAccounts = "/api/v1/namespaces/default/serviceaccounts";
+  Ask("PATCH", std::string(kAccounts) + "/default", R"({"imagePullSecrets":[{"name":"common"}]})",
+      kStrategic);
+  Ask("POST", kAccounts,
+      R"({"metadata":{"name":"builder"},"imagePullSecrets":[{"name":"one"},{"name":"two"}]})");
+  const struct {
+    const char *spec, *want;
+  } kCases[] = {
+      {R"("restartPolicy":"Always")", "common"},
+      {R"("serviceAccountName":"builder")", "one two"},
+      {R"("serviceAccountName":"builder","imagePullSecrets":[{"name":"own"}])", "own"},
+      {R"("serviceAccountName":"unknown")", ""},
+  };
+  int number = 0;
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.spec);
+    const Json made =
+        JsonOf(Ask("POST", "/api/v1/namespaces/default/pods",
+                   fmt::format(R"({{"metadata":{{"name":"p{}"}},"spec":{{{},"containers":)"
+                               R"([{{"name":"app","image":"x"}}]}}}})",
+                               ++number, c.spec)));
+    std::vector<std::string> names;
+    if (const Json* secrets = made.Find("spec")->Find("imagePullSecrets"))
+      for (const auto& secret : secrets->items) names.push_back(secret.TextOf("name"));
+    EXPECT_EQ(fmt::format("{}", fmt::join(names, " ")), c.want);
+  }
+}
+
 TEST_F(FakeApi, AccessReviews) {
   api.Allow({.who = "jane", .verb = "get", .group = "", .resource = "nodes/log"});
   api.Allow({.who = "group:ops", .path = "/healthz"});

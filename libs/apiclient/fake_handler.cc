@@ -283,6 +283,7 @@ StatusOr<Response> Handler::Create(const Call& call, std::unique_ptr<Message> ob
         "on the request");
   if (Status checked = CheckNamespace(place); !checked.ok()) return checked;
   if (Status prepared = PrepareCreate(place, *object, Rules()); !prepared.ok()) return prepared;
+  if (place.kind->resource == "pods") AddPullSecrets(place, *object);
   place.name = MetaOf(*object).name();
   if (store_.Find(*place.kind, place.key()) != nullptr)
     return AlreadyExists("{} \"{}\" already exists", place.kind->full_name(), place.name);
@@ -544,6 +545,17 @@ void Handler::FillNamespace(const std::string& name) {
   root->mutable_metadata()->set_name("kube-root-ca.crt");
   (*root->mutable_data())["ca.crt"] = authority().certificate();
   make("configmaps", std::move(root));
+}
+
+void Handler::AddPullSecrets(const Place& place, Message& object) const {
+  auto& spec = *static_cast<core::Pod&>(object).mutable_spec();
+  if (spec.service_account_name().empty() || spec.image_pull_secrets_size() > 0) return;
+  const Place account{
+      &FindKind("serviceaccounts"), place.name_space, spec.service_account_name(), {}};
+  const Object found = store_.Find(*account.kind, account.key());
+  if (found == nullptr) return;
+  *spec.mutable_image_pull_secrets() =
+      static_cast<const core::ServiceAccount&>(*found).image_pull_secrets();
 }
 
 void Handler::Certify(const Place& place, const Message& object) {

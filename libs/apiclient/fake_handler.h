@@ -86,6 +86,8 @@ class Handler {
   /// What a controller does about an object that was written.
   void React(const Place& place, const Message& object);
   void EnsureNamespace(const std::string& name);
+  /// As admission of service accounts has it: a pod without pull secrets gets its account's.
+  void AddPullSecrets(const Place& place, Message& object) const;
   void Certify(const Place& place, const Message& object);
   void Schedule(const Place& place, const Message& object);
 

@@ -4,6 +4,7 @@
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
 #include <grpcpp/grpcpp.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <atomic>
@@ -27,6 +28,21 @@ using namespace std::chrono_literals;
 
 constexpr auto kCall = 120s;
 constexpr int kClearing = 8;
+
+/// For what may be asked twice: containerd now and then refuses what it does a moment later. It is
+/// told, since the figure that it is a part of is then too large.
+void Insist(const std::string& what, const std::function<Status()>& call) {
+  constexpr int kTries = 5;
+  constexpr int kPauseMs = 500;
+  for (int tries = 1;; ++tries) {
+    const Status done = call();
+    if (done.ok()) return;
+    CHECK(tries < kTries, "raw {} failed {} times: {}", what, kTries, done);
+    std::fprintf(stderr, "raw %s failed and is asked again: %s\n", what.c_str(),
+                 Message(done).c_str());
+    poll(nullptr, 0, kPauseMs);
+  }
+}
 
 template <class T>
 T Must(StatusOr<T> value) {
@@ -120,12 +136,15 @@ void Raw::CreateAndStart(Pod& pod, uint32_t attempt) {
 }
 
 void Raw::Stop(const Pod& pod, int64_t grace) {
-  CHECK(runtime_.StopContainer(pod.container, grace, After(clock_, kCall)).ok());
-  CHECK(runtime_.StopPodSandbox(pod.sandbox, After(clock_, kCall)).ok());
+  Insist("StopContainer of " + pod.container.str(),
+         [&] { return runtime_.StopContainer(pod.container, grace, After(clock_, kCall)); });
+  Insist("StopPodSandbox of " + pod.sandbox.str(),
+         [&] { return runtime_.StopPodSandbox(pod.sandbox, After(clock_, kCall)); });
 }
 
 void Raw::Remove(const Pod& pod) {
-  CHECK(runtime_.RemovePodSandbox(pod.sandbox, After(clock_, kCall)).ok());
+  Insist("RemovePodSandbox of " + pod.sandbox.str(),
+         [&] { return runtime_.RemovePodSandbox(pod.sandbox, After(clock_, kCall)); });
 }
 
 Raw::Burst Raw::BurstOf(harness::RuntimeView& view, int pods, int width) {
@@ -170,8 +189,10 @@ void Raw::Clear(harness::RuntimeView& view) {
   for (int t = 0; t < kClearing; ++t)
     threads.emplace_back([&] {
       for (size_t i = next++; i < all.size(); i = next++) {
-        CHECK(runtime_.StopPodSandbox(all[i].id, After(clock_, kCall)).ok());
-        CHECK(runtime_.RemovePodSandbox(all[i].id, After(clock_, kCall)).ok());
+        Insist("StopPodSandbox of " + all[i].pod_name,
+               [&] { return runtime_.StopPodSandbox(all[i].id, After(clock_, kCall)); });
+        Insist("RemovePodSandbox of " + all[i].pod_name,
+               [&] { return runtime_.RemovePodSandbox(all[i].id, After(clock_, kCall)); });
       }
     });
 }

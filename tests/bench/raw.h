@@ -1,7 +1,9 @@
 #pragma once
 
 /// Raw CRI calls: the floor of what is measured on a node, with the configuration of a node's pod,
-/// so that the runtime does the same work for both. A call that fails ends the program.
+/// so that the runtime does the same work for both. A call that makes something and
+/// fails ends the program, with what failed; one that ends or removes is told and made again, five
+/// times in all.
 /// Threads: any.
 
 #include <string>

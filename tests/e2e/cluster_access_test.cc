@@ -81,15 +81,21 @@ TEST_F(ClusterObjects, AProjectedTokenInAContainerIsOneOfItsAccountAndPod) {
   EXPECT_THAT(*answer, HasSubstr("system:serviceaccount:default:default"));
 }
 
+/// By the pod's service account; admission writes its pull secrets into the pod.
 TEST_F(ClusterObjects, APullSecretOfTheServerOpensAPrivateImage) {
   StartCluster();
   const Registry registry;
   const std::string image = registry.host() + "/private/app:1";
-  // An API server writes the pull secrets of a service account into its pods.
+  const auto account =
+      api_->Send(R"(post /api/v1/namespaces/default/serviceaccounts {"metadata":{"name":"puller"},)"
+                 R"("imagePullSecrets":[{"name":"login"}]})");
+  ASSERT_TRUE(account.ok()) << account.status();
   CreatePod({.name = "with",
              .script = "sleep 1000",
-             .of_spec = R"(,"imagePullSecrets":[{"name":"login"}])",
+             .of_spec = R"(,"serviceAccountName":"puller")",
              .image = image});
+  const auto made = Read<core::Pod>(PathOf("with"));
+  ASSERT_TRUE(made && made->spec().image_pull_secrets_size() == 1);
   const auto reason = [&](const std::string& name) {
     const auto pod = Read<core::Pod>(PathOf(name));
     return pod && pod->status().container_statuses_size() == 1

@@ -1,12 +1,14 @@
 // What must hold on a simulated node: after every step, and at rest.
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "libs/cgroup/names.h"
 #include "libs/fs/path.h"
 #include "tests/simulation/api_server.h"
 #include "tests/simulation/node.h"
+#include "tests/simulation/pod_sorts.h"
 
 namespace splitlet::simulation {
 namespace {
@@ -40,6 +42,14 @@ void SimNode::CheckPod(const std::string& name, const Wanted& wanted,
     if (container.state == cri::ContainerState::kExited && container.exit_code == 0) ++succeeded;
     attempt = std::max(attempt, container.attempt);
   }
+  if (IsEvicted(name)) {
+    if (ready != 0 || running != 0)
+      found.push_back(
+          fmt::format("{} was evicted and has {} ready sandboxes and {} running "
+                      "containers",
+                      name, ready, running));
+    return;
+  }
   switch (wanted.kind) {
     case Wanted::Kind::kSteady:
       if (ready != 1 || running != 1)
@@ -60,13 +70,38 @@ void SimNode::CheckPod(const std::string& name, const Wanted& wanted,
   }
 }
 
-void SimNode::CheckCgroups(std::vector<std::string>& found) const {
-  std::set<std::string> placed, ready;
+void SimNode::CheckLimits(const cri::Sandbox& sandbox, const std::string& dir,
+                          std::vector<std::string>& found) {
+  const bool limited = SortOf(sandbox.pod_name).limits;
+  // limits: {cpu: 500m, memory: 128Mi}, requests: {cpu: 250m}; a weight is that of 256 shares.
+  const struct {
+    const char *file, *want;
+  } kValues[] = {{"memory.max", limited ? "134217728" : "max"},
+                 {"cpu.max", limited ? "50000 100000" : "max"},
+                 {"cpu.weight", limited ? "10" : nullptr},
+                 {"pids.max", "64"}};
+  for (const auto& [file, want] : kValues) {
+    const auto value = kernel_.Read(dir + "/" + file);
+    // Empty: it was never written, and is what it is in the kernel from the start.
+    std::string text = value.ok() ? value->substr(0, value->find('\n')) : "missing";
+    if (text.empty()) text = "max";
+    if (want != nullptr && !text.starts_with(want))
+      found.push_back(fmt::format("{} of {} is {}, not {}", file, sandbox.pod_name, text, want));
+  }
+}
+
+void SimNode::CheckCgroups(std::vector<std::string>& found) {
+  std::map<std::string, std::string> placed;
+  std::set<std::string> ready;
   for (const auto& dir : kernel_.Dirs())
-    if (const auto uid = cgroup::PodUidOf(fs::NameOf(dir))) placed.insert(*uid);
+    if (const auto uid = cgroup::PodUidOf(fs::NameOf(dir))) placed[*uid] = dir;
   for (const auto& sandbox : runtime_->Sandboxes())
-    if (sandbox.state == cri::SandboxState::kReady) ready.insert(sandbox.pod_uid);
-  for (const auto& uid : placed)
+    if (sandbox.state == cri::SandboxState::kReady) {
+      ready.insert(sandbox.pod_uid);
+      if (const auto dir = placed.find(sandbox.pod_uid); dir != placed.end())
+        CheckLimits(sandbox, dir->second, found);
+    }
+  for (const auto& [uid, dir] : placed)
     if (!ready.contains(uid)) found.push_back("the cgroup of " + uid + " is left behind");
   for (const auto& uid : ready)
     if (!placed.contains(uid)) found.push_back("the pod " + uid + " has lost its cgroup");
@@ -95,6 +130,7 @@ std::vector<std::string> SimNode::Violations() {
   CheckCgroups(found);
   CheckVolumes(found);
   CheckTold(found);
+  CheckPressure(found);
   if (!found.empty()) return found;  // the tables say the same, of more
   return CheckTables();
 }

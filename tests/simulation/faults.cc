@@ -18,6 +18,8 @@ constexpr int kNames = 8;
 /// A host port, and more than half of the node: one name each, always the same.
 std::string RoomOf(const std::string& name) {
   if (name == "p0") return "    ports: [{containerPort: 80, hostPort: 8080}]\n";
+  if (SortOf(name).limits)
+    return "    resources: {requests: {cpu: 250m}, limits: {cpu: 500m, memory: 128Mi}}\n";
   if (name == "p1") return "    resources: {requests: {cpu: 2500m}}\n";
   return "";
 }
@@ -45,7 +47,8 @@ std::string ImageOf(const std::string& name, int version) {
 }
 
 constexpr const char* kMounts =
-    "    volumeMounts: [{name: scratch, mountPath: /scratch}, {name: about, mountPath: /about}]\n";
+    "    volumeMounts: [{name: scratch, mountPath: /scratch}, {name: about, mountPath: /about}, "
+    "{name: scratch, mountPath: /part, subPath: part}]\n";
 /// As volume_truth.h wants them.
 constexpr const char* kVolumes =
     "  volumes:\n  - {name: scratch, emptyDir: {}}\n"

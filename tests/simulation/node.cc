@@ -165,6 +165,7 @@ void SimNode::OnDead(const std::string& name) {
   if (found == running_.end()) return;
   ++crashes_;
   if (name == "pod-worker") pulls_under_way_ = 0;
+  if (name == "gc") OnGcDied();
   found->second->shell().bus.Leave();
   graveyard_.push_back(std::move(found->second));
   running_.erase(found);

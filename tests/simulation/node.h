@@ -27,6 +27,7 @@
 #include "services/gc/shutdown/fake_shutdown_source.h"
 #include "services/gc/shutdown/groups.h"
 #include "tests/simulation/end_watch.h"
+#include "tests/simulation/eviction_watch.h"
 
 namespace splitlet::v1 {
 class PodStatusRecord;
@@ -111,6 +112,13 @@ class SimNode {
   /// Pods end before the machine goes down, of processes started from now on.
   void EndPodsWithIt();
   const gc::ShutdownGroups& shutdown_groups() const { return shutdown_groups_; }  // empty: not so
+  /// gc ends pods when the node runs short of something, of processes started from now on.
+  void EvictUnderPressure();
+  const std::map<std::string, std::string>& eviction_hard() const { return eviction_hard_; }
+  enum class Shortage { kMemory, kDisk };
+  /// There is little of it for that long, while the node is disturbed as planned.
+  void RunShort(Shortage what, Duration duration, const FaultPlan& plan);
+  size_t evicted() const { return evictions_.shown().size(); }
   /// Before the start: its pods come from an API server too.
   void JoinCluster(uint64_t seed);
   ApiServer* api() { return api_.get(); }  // null: it has none
@@ -170,6 +178,9 @@ class SimNode {
   /// pod-worker is about to ask for a pull, and has its answer.
   void OnPull() { ++pulls_under_way_; }
   void OnPulled(const Status& status);
+  /// gc asks for the end of a pod, because the node is short of something; pod-worker has taken it.
+  void OnEvict(const std::string& uid);
+  void OnEvictionTaken(const std::string& uid) { evictions_.OnTaken(uid); }
   /// gc asks for the end of a pod, because the machine goes down.
   void OnAskedToEnd(const std::string& uid);
   /// What must not be has been; the first one tells most.
@@ -230,7 +241,16 @@ class SimNode {
   /// Where `runtime` and `podstatus` differ from what is true (table_checks.cc).
   std::vector<std::string> CheckTables();
   /// A pod has its cgroup as long as it has its sandbox.
-  void CheckCgroups(std::vector<std::string>& found) const;
+  void CheckCgroups(std::vector<std::string>& found);
+  /// The limits of a pod are those of its cgroup.
+  void CheckLimits(const cri::Sandbox& sandbox, const std::string& dir,
+                   std::vector<std::string>& found);
+  void SetShort(std::optional<Shortage> what);
+  void OnGcDied();
+  /// What is told while the node is short of something (pressure.cc).
+  void WatchPressure(const v1::PodStatusRecord& record);
+  void CheckPressure(std::vector<std::string>& found);
+  bool IsEvicted(const std::string& name) const;
   /// Volumes show all of what they are to show, or all of what was before (volume_checks.cc).
   void WatchVolumes();
   /// A pod has its volumes, up to date and nothing beside them, as long as it has its sandbox.
@@ -292,6 +312,10 @@ class SimNode {
   gc::ShutdownGroups shutdown_groups_;
   EndWatch ends_;
   bool watch_ends_ = false;
+  std::map<std::string, std::string> eviction_hard_;
+  EvictionWatch evictions_;
+  std::string pressure_;  // the condition that was to be said; empty: none
+  bool pressed_ = false;  // it was
   uint64_t digest_ = 0;
   std::vector<std::string> violations_;
   using LifeOfPod = std::pair<std::string, std::string>;  // UID, incarnation

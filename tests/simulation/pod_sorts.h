@@ -17,6 +17,7 @@ struct PodSort {
   bool pulls = false;         // its image is not there from the start
   bool pulls_always = false;  // before each start of a container
   bool volumes = false;
+  bool limits = false;  // of processor and memory; of manifests alone
 };
 
 inline constexpr int32_t kNodeCritical = 2'000'001'000;
@@ -28,8 +29,9 @@ inline PodSort SortOf(const std::string& pod_name) {
     case '2': return {.volumes = true};
     case '3': return {.priority = 1000, .volumes = true};
     case '4': return {.priority = kNodeCritical, .pulls = true};
-    case '5': return {.pulls = true};
+    case '5': return {.pulls = true, .limits = true};
     case '6': return {.pulls = true, .pulls_always = true};
+    case '7': return {.limits = true};
     default: return {};
   }
 }

@@ -246,15 +246,20 @@ class SyncLoopWorkers final : public peers::GrantClient {
   Status KillPod(const v1::KillPodRequest& request, const Deadline& deadline,
                  const std::string& traceparent) override {
     if (request.node_shutdown()) node_.OnAskedToEnd(request.uid());
-    return node_
-        .Call<StatusOr<v1::KillPodReply>>(
-            "pod-worker", deadline,
-            [request, traceparent](Process& target,
-                                   std::function<void(StatusOr<v1::KillPodReply>)> done) {
-              static_cast<PodWorker&>(target).service->OnKillPod(request, std::move(done),
-                                                                 traceparent);
-            })
-        .status();
+    const bool evicts = request.evict() && !request.node_shutdown();
+    if (evicts) node_.OnEvict(request.uid());
+    const Status ended =
+        node_
+            .Call<StatusOr<v1::KillPodReply>>(
+                "pod-worker", deadline,
+                [request, traceparent](Process& target,
+                                       std::function<void(StatusOr<v1::KillPodReply>)> done) {
+                  static_cast<PodWorker&>(target).service->OnKillPod(request, std::move(done),
+                                                                     traceparent);
+                })
+            .status();
+    if (evicts && ended.ok()) node_.OnEvictionTaken(request.uid());
+    return ended;
   }
 
  private:
@@ -462,6 +467,9 @@ class Gc final : public Process {
     config.shutdown_dir = "/run/gc/shutdown";
     config.shutdown_groups = node.shutdown_groups();
     config.root_dir = "/kubelet";
+    config.eviction_hard = node.eviction_hard();
+    config.evict_static_pods = true;
+    config.pressure_transition = 30s;
     config.log_max_bytes = 0;  // the containers of this runtime write nothing
     auto& runtime = node.runtime();
     service = std::make_unique<gc::GcService>(

@@ -152,6 +152,41 @@ TEST(Simulation, AFullDiskDelaysAndIsTold) {
   EXPECT_GT(lacks.full_for_volumes, 0);
 }
 
+/// Pods go one after the other until there is enough again; those that are critical stay, whoever
+/// was chosen goes, and what was said of the node is taken back.
+void RunShortOfSomething(uint64_t seed, const FaultPlan& plan) {
+  SimNode node(seed);
+  node.EvictUnderPressure();
+  AddServices(node);
+  node.StartAll();
+  node.RunFor(1min, FaultPlan::None());
+  const auto what = seed % 2 == 0 ? SimNode::Shortage::kDisk : SimNode::Shortage::kMemory;
+  node.RunShort(what, 90s, plan);
+  node.HealAndSettle();
+  const auto violations = node.Violations();
+  EXPECT_TRUE(violations.empty()) << Join(violations) << node.Describe();
+  EXPECT_GT(node.evicted(), 0U);
+}
+
+TEST(Simulation, UnderPressurePodsGoOneAfterTheOther) {
+  for (uint64_t seed = first_seed; seed < first_seed + shutdown_count; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    RunShortOfSomething(seed, {.keep_pods = true});
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(Simulation, UnderPressureWhoWasChosenGoesWhateverDies) {
+  for (uint64_t seed = first_seed; seed < first_seed + 2 * shutdown_count; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    RunShortOfSomething(seed, {.crash_processes = true,
+                               .crash_at_fail_points = true,
+                               .disturb_bus = true,
+                               .keep_pods = true});
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
 TEST(Simulation, ASeedReplaysExactly) {
   EXPECT_EQ(RunSeed(7, FaultPlan::All()).digest, RunSeed(7, FaultPlan::All()).digest);
   EXPECT_NE(RunSeed(7, FaultPlan::All()).digest, RunSeed(8, FaultPlan::All()).digest);
@@ -172,6 +207,37 @@ TEST(Simulation, ANodeWithAnIdleProcessIsFoundOut) {
     };
     EXPECT_FALSE(RunSeed(1, {.pause_processes = true}, without).violations.empty());
   }
+}
+
+/// A cgroup with other limits than its pod's, and a part of a volume that is not mounted.
+TEST(Simulation, LimitsAndPartsThatAreNotThereAreFoundOut) {
+  SimNode node(2);
+  AddServices(node);
+  node.StartAll();
+  node.RunFor(2min, FaultPlan::None());
+  node.HealAndSettle(1min);
+  ASSERT_TRUE(node.Violations().empty()) << Join(node.Violations());
+  int limits = 0;
+  for (const auto& dir : node.kernel().Dirs()) {
+    const auto value = node.kernel().Read(dir + "/memory.max");
+    if (!value.ok() || !value->starts_with("134217728") || dir.find("pod") == std::string::npos)
+      continue;
+    ++limits;
+    ASSERT_TRUE(node.kernel().Write(dir + "/memory.max", "max").ok());
+    EXPECT_NE(Join(node.Violations()).find("memory.max of "), std::string::npos);
+    ASSERT_TRUE(node.kernel().Write(dir + "/memory.max", "134217728").ok());
+  }
+  EXPECT_GT(limits, 0) << "no pod has limits";
+  int parts = 0;
+  const auto mounted = node.mounts().mounted();
+  for (const auto& [path, request] : mounted) {
+    if (path.find("/volume-subpaths/") == std::string::npos) continue;
+    ++parts;
+    ASSERT_TRUE(node.mounts().Unmount(path).ok());
+    EXPECT_NE(Join(node.Violations()).find("parts of volumes mounted"), std::string::npos);
+    break;
+  }
+  EXPECT_GT(parts, 0) << "no pod has parts of volumes";
 }
 
 /// The same of a node whose API server never takes what it tells.

@@ -142,6 +142,15 @@ std::string WrongAboutPod(const kube::PodStatus& status, const Truth& truth) {
   return "";
 }
 
+namespace {
+
+std::string WrongAboutEvicted(const kube::PodStatus& status) {
+  const bool right = status.phase() == "Failed" && status.reason() == "Evicted";
+  return right ? "" : fmt::format("evicted, it is shown {} ({})", status.phase(), status.reason());
+}
+
+}  // namespace
+
 void SimNode::WatchStatus() {
   told_.reset();  // of the boot before
   watcher_.reset();
@@ -149,6 +158,7 @@ void SimNode::WatchStatus() {
   told_ = std::make_unique<bus::View<v1::PodStatusRecord>>(
       *bus::ViewOf<v1::PodStatusRecord>(*watcher_, "podstatus"));
   told_->OnChange([this](const auto& change) {
+    if (change.after != nullptr) WatchPressure(*change.after);
     if (change.before == nullptr || change.after == nullptr || change.after->has_node()) return;
     if (change.before->incarnation() != change.after->incarnation()) return;
     const auto wrong = WrongAfter(*change.before, *change.after);
@@ -202,7 +212,8 @@ std::vector<std::string> SimNode::CheckStatusTable(
     const auto kind = wanted->second.kind;
     Truth truth = TruthOf(uid, kind, sandboxes, containers);
     truth.lost = wanted->second.lost || wanted->second.down;
-    auto wrong = WrongAboutPod(status, truth);
+    auto wrong =
+        IsEvicted(wanted->first) ? WrongAboutEvicted(status) : WrongAboutPod(status, truth);
     const LifeOfPod life{uid, std::to_string(record->incarnation())};
     if (wrong.empty() && kind == Wanted::Kind::kOnce && !wanted->second.down &&
         !runs_.contains(life) && !maybe_ran_.contains(life))

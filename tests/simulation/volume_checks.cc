@@ -29,6 +29,11 @@ void SimNode::CheckVolumesOf(const cri::Sandbox& sandbox, std::vector<std::strin
     if (of_api) wanted.insert(wanted.begin(), "kubernetes.io~configmap/settings");
     if (of_api) wanted.push_back("kubernetes.io~secret/login");
   }
+  if (const size_t parts = PartsOf(mounts_, sandbox.pod_uid),
+      due = wanted.empty() || of_api ? 0 : 1;
+      parts != due)
+    found.push_back(
+        fmt::format("{} has {} parts of volumes mounted, not {}", sandbox.pod_name, parts, due));
   const auto there = VolumesOf(files_, sandbox.pod_uid);
   if (there != wanted)
     found.push_back(

@@ -31,6 +31,13 @@ std::vector<std::string> VolumesOf(fs::FakeFileSystem& files, const std::string&
   return volumes;
 }
 
+size_t PartsOf(const fs::FakeMounts& mounts, const std::string& uid) {
+  const std::string below = kPodDirs + uid + "/volume-subpaths/";
+  size_t parts = 0;
+  for (const auto& [path, request] : mounts.mounted()) parts += path.starts_with(below) ? 1 : 0;
+  return parts;
+}
+
 bool ShowsObjects(const std::string& volume) {
   return !volume.starts_with("kubernetes.io~empty-dir/");
 }

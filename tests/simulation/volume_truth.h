@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "libs/fs/fake_file_system.h"
+#include "libs/fs/fake_mounts.h"
 
 namespace splitlet::simulation {
 
@@ -19,6 +20,8 @@ inline const std::string kPodDirs = "/kubelet/pods/";
 std::string UidOfPath(const std::string& path);
 /// "kubernetes.io~empty-dir/scratch" for each that a pod has on disk, and what was not finished.
 std::vector<std::string> VolumesOf(fs::FakeFileSystem& files, const std::string& uid);
+/// How many subPaths of the pod are bound.
+size_t PartsOf(const fs::FakeMounts& mounts, const std::string& uid);
 bool ShowsObjects(const std::string& volume);
 
 /// What a reader of the volume finds at this moment: one set of files, whole; or none yet.

@@ -4,6 +4,7 @@
 
 #include "services/pod-worker/volumes/atomic_writer.h"
 #include "tests/simulation/end_watch.h"
+#include "tests/simulation/eviction_watch.h"
 #include "tests/simulation/pull_watch.h"
 #include "tests/simulation/volume_truth.h"
 
@@ -47,6 +48,34 @@ TEST(PullWatch, FindsAnImageThatIsPulledTwiceAtOnce) {
   EXPECT_TRUE(reported.empty());
   watch.Begin("a", nullptr);
   EXPECT_EQ(reported.size(), 1U);
+}
+
+TEST(EvictionWatch, FindsWhatIsFoundOutOfTurn) {
+  FakeClock clock;
+  const auto now = clock.Now();
+  EvictionWatch watch;
+  EXPECT_EQ(watch.OnAsked(now, "a", false, {"a", "b"}), "");
+  EXPECT_EQ(watch.OnAsked(now, "a", false, {"a", "b"}), "") << "asked again";
+  EXPECT_NE(watch.OnAsked(now + 29s, "b", false, {"a", "b"}), "") << "the first still runs";
+  EXPECT_EQ(watch.OnAsked(now + 29s, "c", false, {"c"}), "") << "the others have gone";
+  EXPECT_NE(watch.OnAsked(now, "d", true, {"d"}), "") << "a critical one";
+}
+
+TEST(EvictionWatch, FindsWhoIsShownOtherwiseAndWhoIsSpared) {
+  FakeClock clock;
+  EvictionWatch watch;
+  EXPECT_NE(watch.OnShown("x", "Failed", "Evicted"), "") << "nobody has asked for it";
+  EXPECT_EQ(watch.OnShown("a", "Running", ""), "");
+  watch.OnAsked(clock.Now(), "a", false, {});
+  watch.OnTaken("a");
+  EXPECT_NE(watch.AtRest({}), "") << "it is not shown";
+  EXPECT_EQ(watch.AtRest({"a"}), "") << "it had ended by itself";
+  EXPECT_EQ(watch.OnShown("a", "Failed", "Evicted"), "");
+  EXPECT_EQ(watch.AtRest({}), "");
+  EXPECT_NE(watch.OnShown("a", "Failed", "Error"), "") << "for another reason";
+  EXPECT_NE(watch.OnShown("a", "Pending", ""), "");
+  watch.OnLeft("b");
+  EXPECT_NE(watch.AtRest({}), "") << "chosen by a gc that died";
 }
 
 class Volumes : public testing::Test {

@@ -1,0 +1,68 @@
+#pragma once
+
+/// Evictions for want of something on the node: one pod after the other, never one that is
+/// critical, and whoever was chosen goes, whatever happens to gc.
+/// Threads: one.
+/// Errors: what is wrong, as text; empty: nothing.
+/// Source: docs/behaviour/eviction.md, "The end of a victim"; services/gc/eviction/victims.h.
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "libs/base/clock.h"
+
+namespace splitlet::simulation {
+
+/// How long a second victim waits for the first to be gone.
+inline constexpr Duration kVictimsTurn = std::chrono::seconds{30};
+
+class EvictionWatch {
+ public:
+  /// gc asks for the end of a pod. `running`: UIDs of what runs.
+  std::string OnAsked(Clock::Time now, const std::string& uid, bool critical,
+                      const std::set<std::string>& running) {
+    if (critical) return fmt::format("the critical pod {} is evicted", uid);
+    const bool again = asked_.contains(uid);
+    std::string wrong;
+    for (const auto& [other, at] : asked_)
+      if (!again && now - at < kVictimsTurn && running.contains(other))
+        wrong = fmt::format("{} is evicted beside {}, which still runs", uid, other);
+    asked_.try_emplace(uid, now);
+    return wrong;
+  }
+  /// pod-worker has taken it.
+  void OnTaken(const std::string& uid) { taken_.insert(uid); }
+  /// gc has died and left this pod as chosen.
+  void OnLeft(const std::string& uid) { left_.insert(uid); }
+
+  /// What `podstatus` says of a pod, time after time.
+  std::string OnShown(const std::string& uid, const std::string& phase, const std::string& reason) {
+    const bool evicted = phase == "Failed" && reason == "Evicted";
+    if (evicted && !asked_.contains(uid))
+      return fmt::format("{} is shown as evicted, and nobody evicts it", uid);
+    if (evicted) shown_.insert(uid);
+    if (!evicted && shown_.contains(uid))
+      return fmt::format("{} was evicted, and is shown {} ({})", uid, phase, reason);
+    return {};
+  }
+  /// Nothing is asked any more. `ends`: those that may have ended by themselves before.
+  std::string AtRest(const std::set<std::string>& ends) const {
+    for (const auto& uid : taken_)
+      if (!shown_.contains(uid) && !ends.contains(uid))
+        return fmt::format("{} was evicted and is not shown so", uid);
+    for (const auto& uid : left_)
+      if (!taken_.contains(uid) && !ends.contains(uid))
+        return fmt::format("{} was chosen by a gc that died, and was spared", uid);
+    return {};
+  }
+  const std::set<std::string>& shown() const { return shown_; }
+
+ private:
+  std::map<std::string, Clock::Time> asked_;  // first
+  std::set<std::string> taken_, left_, shown_;
+};
+
+}  // namespace splitlet::simulation
