@@ -6,7 +6,6 @@
 #include "chaos/node/manifest.h"
 #include "chaos/report/report.h"
 #include "chaos/report/report_html.h"
-#include "chaos/runtime_leaks.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/codec.h"
 
@@ -486,37 +485,6 @@ TEST(Witnesses, AreReadLineByLine) {
   EXPECT_EQ(witness.starts[0], boot + 1500ms);
   ASSERT_EQ(witness.terms.size(), 2u);
   EXPECT_EQ(witness.terms[1], boot + 2250ms);
-}
-
-TEST(Forgotten, IsWhatTheRuntimeDoesNotList) {
-  const std::string known(64, 'a'), lost(64, 'b'), container(64, 'c');
-  const SeenSandbox sandbox{.id = known, .pod = "web-0-node", .uid = "u"};
-  const SeenContainer app{
-      .id = container, .sandbox = known, .pod = "web-0-node", .uid = "u", .name = "app"};
-  const auto listing = [](std::vector<SeenSandbox> sandboxes, std::vector<SeenContainer> apps) {
-    return Snapshot{
-        .runtime_answered = true, .sandboxes = std::move(sandboxes), .containers = std::move(apps)};
-  };
-  const struct {
-    const char* name;
-    std::string resource;
-    Snapshot listed;
-    bool leak;
-  } kCases[] = {
-      {"of a sandbox that is listed", "shim 7 of " + known, listing({sandbox}, {}), false},
-      {"of a container that is listed", "task " + container, listing({sandbox}, {app}), false},
-      {"of an id that is not listed", "cgroup /x/" + lost, listing({sandbox}, {app}), true},
-      {"the same of an empty runtime", "cgroup /x/" + lost, listing({}, {}), true},
-      {"a network while there is a sandbox", "network namespace cni-1", listing({sandbox}, {}),
-       false},
-      {"a network of no sandbox at all", "network namespace cni-1", listing({}, {}), true},
-      {"what somebody else has to remove", "mount /pods/u/volumes/v", listing({}, {}), false},
-      {"a directory of a pod", "pod directory chaos-same-0", listing({}, {}), false},
-      {"an address", "address 10.88.0.7", listing({}, {}), false},
-      {"anything while the runtime does not answer", "task " + lost, Snapshot{}, false},
-  };
-  for (const auto& c : kCases)
-    EXPECT_EQ(RuntimeLeaksOf({c.resource}, c.listed).size(), c.leak ? 1u : 0u) << c.name;
 }
 
 TEST(Forgotten, IsNothingThatNoCutCanHaveLost) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "chaos/runtime_leaks.h"
+#include "libs/operate/runtime_leaks.h"
 
 namespace splitlet::chaos {
 namespace {
@@ -23,7 +23,7 @@ void InterruptedCalls::OnListed(const Snapshot& listed, Duration now) {
 std::set<std::string> InterruptedCalls::Affected(const std::set<std::string>& resources) const {
   std::set<std::string> affected;
   for (const auto& resource : resources) {
-    const auto span = listed_.find(RuntimeIdOf(resource));
+    const auto span = listed_.find(operate::RuntimeIdOf(resource));
     const bool hit = span == listed_.end()
                          ? !times_.empty()  // it was being made, or its name has no id
                          : std::ranges::any_of(times_, [&span](const Span& time) {

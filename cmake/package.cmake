@@ -49,7 +49,7 @@ splitlet_unit(pod-worker PORT 10273 DESCRIPTION "makes, restarts and ends pods"
               CAPABILITIES "CAP_CHOWN CAP_DAC_OVERRIDE CAP_FOWNER CAP_FSETID CAP_KILL CAP_NET_ADMIN CAP_SYS_ADMIN")
 splitlet_unit(pleg PORT 10274 DESCRIPTION "what the runtime shows")
 splitlet_unit(status PORT 10275 DESCRIPTION "status of pods and node")
-splitlet_unit(gc PORT 10276 DESCRIPTION "removes what is left over" CAPABILITIES "CAP_DAC_OVERRIDE CAP_FOWNER")
+splitlet_unit(gc PORT 10276 DESCRIPTION "removes what is left over" CAPABILITIES "CAP_DAC_OVERRIDE CAP_FOWNER CAP_SYSLOG")
 splitlet_unit(node-api PORT 10277 DESCRIPTION "the kubelet's HTTPS API")
 
 install(FILES deploy/systemd/splitlet.target deploy/systemd/splitlet-setup.service deploy/systemd/splitlet-nats.service

@@ -15,11 +15,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "chaos/node/process_tree.h"
 #include "chaos/node/reboot.h"
 #include "chaos/node/text_files.h"
 #include "libs/cri/grpc_runtime.h"
 #include "libs/operate/command_line.h"
+#include "libs/process/process_tree.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::chaos {
@@ -284,7 +284,7 @@ Status LocalFaults::HangPod(const Action& action, bool on) {
   }
   for (const auto& sandbox : deps_.last.sandboxes) {
     if (sandbox.pod != deps_.paths.FullName(action.target) || !sandbox.ready) continue;
-    for (const pid_t shim : PidsWith({"containerd-shim", sandbox.id})) {
+    for (const pid_t shim : process::PidsWith({"containerd-shim", sandbox.id})) {
       if (kill(shim, SIGSTOP) != 0) return ErrnoStatus(errno);
       hung_[action.target] = shim;
       return OkStatus();

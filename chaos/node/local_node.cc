@@ -11,20 +11,22 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <set>
 #include <sstream>
 
-#include "chaos/node/host_resources.h"
 #include "chaos/node/manifest.h"
 #include "chaos/node/reported_pod.h"
 #include "chaos/node/text_files.h"
-#include "chaos/runtime_leaks.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/processes.h"
 #include "libs/cri/grpc_runtime.h"
 #include "libs/cri/observe.h"
 #include "libs/operate/bus_text.h"
 #include "libs/operate/flight_recorder.h"
+#include "libs/operate/host_resources.h"
 #include "libs/operate/layout.h"
+#include "libs/operate/runtime_leaks.h"
 #include "libs/rpc/rpc.h"
 #include "splitlet/v1/services.pb.h"
 
@@ -48,6 +50,15 @@ SeenContainer::State StateOf(cri::ContainerState state) {
     case cri::ContainerState::kUnknown: return SeenContainer::State::kUnknown;
   }
   UNREACHABLE();
+}
+
+operate::PodPlaces PlacesOf(const LocalPaths& paths) {
+  return {.tops = {paths.top},
+          .root = paths.root,
+          .state = paths.state,
+          .run = paths.run,
+          .logs = paths.logs,
+          .containerd = paths.containerd()};
 }
 
 ReportedPod ToReported(const v1::PodStatusRecord& record) {
@@ -200,7 +211,8 @@ void LocalNode::InspectRuntime(Snapshot& snapshot) {
   if (!containers.ok()) return;
   snapshot.runtime_answered = true;
   for (const auto& s : *sandboxes) {
-    ids_.insert(s.id.str());
+    pods_.ids.insert(s.id.str());
+    pods_.uids.insert(s.pod_uid);
     snapshot.sandboxes.push_back({.id = s.id.str(),
                                   .pod = s.pod_name,
                                   .uid = s.pod_uid,
@@ -208,7 +220,7 @@ void LocalNode::InspectRuntime(Snapshot& snapshot) {
                                   .ready = s.state == cri::SandboxState::kReady});
   }
   for (const auto& c : *containers) {
-    ids_.insert(c.id.str());
+    pods_.ids.insert(c.id.str());
     snapshot.containers.push_back({.id = c.id.str(),
                                    .sandbox = c.sandbox_id.str(),
                                    .pod = LabelOf(c.labels, kube::kPodNameLabel),
@@ -302,7 +314,9 @@ std::vector<std::string> LocalNode::Unwell() {
   return found;
 }
 
-std::set<std::string> LocalNode::HostResources() { return HostResourcesOf(paths_, ids_); }
+std::set<std::string> LocalNode::HostResources() {
+  return operate::HostResourcesOf(PlacesOf(paths_), pods_);
+}
 
 Status LocalNode::CleanUp() {
   const auto report = client_.RunGc(false);
@@ -315,10 +329,16 @@ Status LocalNode::CleanUp() {
 std::set<std::string> LocalNode::RemoveRuntimeLeaks(const std::set<std::string>& resources) {
   Snapshot now{};
   InspectRuntime(now);
-  const std::set<std::string> leaks = RuntimeLeaksOf(resources, now);
+  std::optional<std::set<std::string>> listed;
+  if (now.runtime_answered) {
+    listed.emplace();
+    for (const auto& s : now.sandboxes) listed->insert(s.id);
+    for (const auto& c : now.containers) listed->insert(c.id);
+  }
+  const std::set<std::string> leaks = operate::RuntimeLeaksOf(resources, listed);
   // Twice: a group goes when the processes in it, and groups below it, have gone.
   for (int i = 0; i < 2; ++i) {
-    for (const auto& resource : leaks) RemoveHostResource(paths_, resource);
+    for (const auto& resource : leaks) operate::RemoveHostResource(PlacesOf(paths_), resource);
     poll(nullptr, 0, 200);
   }
   return leaks;

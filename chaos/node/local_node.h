@@ -15,6 +15,7 @@
 #include "chaos/node/local_paths.h"
 #include "chaos/node/node.h"
 #include "libs/operate/client.h"
+#include "libs/operate/host_resources.h"
 #include "libs/operate/supervisor.h"
 
 namespace splitlet::chaos {
@@ -71,7 +72,7 @@ class LocalNode final : public Node {
   ApiServer server_;
   std::set<std::string> served_;  // pods that were put there
   Snapshot last_;
-  std::set<std::string> ids_;            // sandboxes and containers ever seen
+  operate::KnownPods pods_;              // ever seen
   std::map<std::string, Start> starts_;  // by container
   std::unique_ptr<LocalFaults> faults_;
 };

@@ -15,11 +15,11 @@
 #include <set>
 #include <sstream>
 
-#include "chaos/node/host_resources.h"
-#include "chaos/node/process_tree.h"
 #include "chaos/node/text_files.h"
 #include "chaos/scenario/scenario.h"
 #include "libs/base/random.h"
+#include "libs/operate/host_resources.h"
+#include "libs/process/process_tree.h"
 
 namespace splitlet::chaos {
 namespace {
@@ -38,7 +38,8 @@ void LetEnd(const std::string& service) {
 }
 
 void KillContainers(const LocalPaths& paths) {
-  KillTrees(PidsWith({"containerd-shim", paths.containerd() + "/containerd.sock"}));
+  process::KillTrees(
+      process::PidsWith({"containerd-shim", paths.containerd() + "/containerd.sock"}));
 }
 
 void DropMounts(const std::string& folder) {
@@ -68,7 +69,7 @@ std::set<std::string> TasksOf(const LocalPaths& paths) {
 /// No kernel has any after a reboot. The innermost first; one that is still being left waits.
 void DropCgroups(const std::set<std::string>& ids) {
   for (int i = 0; i < 20; ++i) {
-    std::vector<std::string> groups = CgroupsOf(ids);
+    std::vector<std::string> groups = operate::CgroupsOf({.ids = ids, .uids = {}});
     std::ranges::sort(groups, std::ranges::greater{}, &std::string::size);
     for (const auto& group : groups) rmdir(group.c_str());
     if (groups.empty()) return;

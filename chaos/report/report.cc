@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "chaos/runtime_leaks.h"
+#include "libs/operate/runtime_leaks.h"
 #include "libs/operate/text.h"
 
 namespace splitlet::chaos {
@@ -113,7 +113,7 @@ std::string ReportText(const Report& report) {
   Duration gap{0}, late{0};
   for (const auto& round : report.rounds) {
     leaks += round.runtime_leaks.size();
-    for (const auto& resource : round.runtime_leaks) ids.insert(RuntimeIdOf(resource));
+    for (const auto& resource : round.runtime_leaks) ids.insert(operate::RuntimeIdOf(resource));
     inspections += round.inspections;
     gap = std::max(gap, round.longest_gap);
     late = std::max(late, round.latest_step);

@@ -17,7 +17,7 @@ splitlet-sync-loop     1.5
 splitlet-pod-worker    4.8
 splitlet-pleg          1.5
 splitlet-status        1.5
-splitlet-gc            2.0
+splitlet-gc            2.3
 splitlet-node-api      1.6
 splitlet-nats          1.5
 splitlet-recorder      1.5
@@ -56,6 +56,16 @@ open=$(grep -l '^IPAddressAllow=any' "$work"/root/usr/lib/systemd/system/*.servi
 # systemd answers openat2 with ENOSYS where this is set.
 [[ $(sed -n 's/^RestrictSUIDSGID=//p' "$work/root/usr/lib/systemd/system/splitlet-pod-worker.service" | tail -n 1) == no ]] ||
   { echo 'pod-worker cannot use openat2' && exit 1; }
+
+# The kernel's log is where gc hears that the machine ran out of memory. It needs all of this, and nobody else any of it.
+gc=$work/root/usr/lib/systemd/system/splitlet-gc.service
+closed=$(sed -n 's/^ProtectKernelLogs=//p' "$gc" | tail -n 1)
+rights=$(grep -cE '^(BindReadOnlyPaths=-/dev/kmsg|CapabilityBoundingSet=.* CAP_SYSLOG)$' "$gc" || true)
+devices=$(sed -n 's/^DeviceAllow=//p' "$gc")
+[[ $closed == no && $rights == 2 && $devices == '/dev/kmsg r' ]] ||
+  { echo "gc cannot read the kernel's log, or has more devices: $closed, $rights, $devices" && exit 1; }
+readers=$(grep -l 'CAP_SYSLOG\|^DeviceAllow=\|/dev/kmsg' "$work"/root/usr/lib/systemd/system/*.service | xargs -n 1 basename | xargs)
+[[ $readers == splitlet-gc.service ]] || { echo "may read the kernel's log: $readers" && exit 1; }
 
 # What pod-worker mounts in a mount namespace of its own, no runtime would see: nothing may ask for one. The last line of a
 # setting counts.

@@ -156,15 +156,20 @@ ContainerStats FromProto(const runtime::v1::ContainerStats& stats) {
   to.cpu_usage_ns = stats.cpu().usage_core_nano_seconds().value();
   to.memory_working_set_bytes = stats.memory().working_set_bytes().value();
   to.writable_layer_bytes = stats.writable_layer().used_bytes().value();
+  if (stats.writable_layer().has_inodes_used())
+    to.writable_layer_inodes = stats.writable_layer().inodes_used().value();
   return to;
 }
 
-std::vector<FsUsage> FromProto(const runtime::v1::ImageFsInfoResponse& response) {
-  std::vector<FsUsage> listed;
-  for (const auto& fs : response.image_filesystems()) {
-    listed.push_back({fs.fs_id().mountpoint(), fs.used_bytes().value(), fs.inodes_used().value()});
-  }
-  return listed;
+ImageFsReport FromProto(const runtime::v1::ImageFsInfoResponse& response) {
+  const auto listed = [](const auto& file_systems) {
+    std::vector<FsUsage> to;
+    for (const auto& fs : file_systems)
+      to.push_back({fs.fs_id().mountpoint(), fs.used_bytes().value(), fs.inodes_used().value()});
+    return to;
+  };
+  return {.images = listed(response.image_filesystems()),
+          .containers = listed(response.container_filesystems())};
 }
 
 std::string SandboxImageIn(const std::string& config) {

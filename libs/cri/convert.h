@@ -21,7 +21,7 @@ StatusOr<Sandbox> FromProto(const runtime::v1::PodSandboxStatusResponse& respons
 StatusOr<Container> FromProto(const runtime::v1::ContainerStatusResponse& response);
 Image FromProto(const runtime::v1::Image& image);
 ContainerStats FromProto(const runtime::v1::ContainerStats& stats);
-std::vector<FsUsage> FromProto(const runtime::v1::ImageFsInfoResponse& response);
+ImageFsReport FromProto(const runtime::v1::ImageFsInfoResponse& response);
 /// `sandboxImage` of containerd's own configuration, as JSON; empty when it is not there.
 std::string SandboxImageIn(const std::string& config);
 

@@ -145,11 +145,18 @@ struct ExecResult {
 struct ContainerStats {
   ContainerId id;
   uint64_t cpu_usage_ns = 0, memory_working_set_bytes = 0, writable_layer_bytes = 0;
+  std::optional<uint64_t> writable_layer_inodes;  // unset: the runtime does not count them
 };
 
 struct FsUsage {
   std::string mountpoint;
   uint64_t used_bytes = 0, inodes_used = 0;
+};
+
+/// Where the runtime keeps images, and what containers write. A runtime that names no file system
+/// of containers keeps both in one place.
+struct ImageFsReport {
+  std::vector<FsUsage> images, containers;
 };
 
 /// A container event says only "look at this pod".
@@ -228,7 +235,7 @@ class Images {
                                           const runtime::v1::AuthConfig* auth,
                                           const runtime::v1::PodSandboxConfig& sandbox_config,
                                           Deadline deadline) = 0;
-  virtual StatusOr<std::vector<FsUsage>> ImageFsInfo(Deadline deadline) = 0;
+  virtual StatusOr<ImageFsReport> ImageFsInfo(Deadline deadline) = 0;
   /// The image that the runtime makes sandboxes of, as its configuration names it; empty where it
   /// does not say. Some pin it instead (Image::pinned).
   virtual StatusOr<std::string> SandboxImage(Deadline deadline) = 0;

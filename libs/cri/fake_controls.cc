@@ -34,7 +34,12 @@ void FakeRuntime::AddImage(const std::string& image, uint64_t size_bytes) {
 
 void FakeRuntime::SetImageFs(FsUsage usage) {
   const std::lock_guard lock(mutex_);
-  world_->image_fs = {std::move(usage)};
+  world_->image_fs.images = {std::move(usage)};
+}
+
+void FakeRuntime::SetContainerFs(FsUsage usage) {
+  const std::lock_guard lock(mutex_);
+  world_->image_fs.containers = {std::move(usage)};
 }
 
 void FakeRuntime::SetSandboxImage(const std::string& image) {

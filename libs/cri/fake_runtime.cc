@@ -450,9 +450,9 @@ StatusOr<std::string> FakeRuntime::PullImage(const std::string& image,
   });
 }
 
-StatusOr<std::vector<FsUsage>> FakeRuntime::ImageFsInfo(Deadline deadline) {
-  return Serve<StatusOr<std::vector<FsUsage>>>({"ImageFsInfo", "", deadline},
-                                               [](World& world) { return world.image_fs; });
+StatusOr<ImageFsReport> FakeRuntime::ImageFsInfo(Deadline deadline) {
+  return Serve<StatusOr<ImageFsReport>>({"ImageFsInfo", "", deadline},
+                                        [](World& world) { return world.image_fs; });
 }
 
 StatusOr<std::string> FakeRuntime::SandboxImage(Deadline deadline) {
@@ -479,7 +479,7 @@ StatusOr<std::vector<ContainerStats>> FakeRuntime::ListContainerStats(Deadline d
       if (!world.IsRunning(id)) continue;
       const auto set = world.stats.find(id);
       listed.push_back(set != world.stats.end() ? set->second
-                                                : ContainerStats{id, 1'000'000, 1 << 20, 4096});
+                                                : ContainerStats{id, 1'000'000, 1 << 20, 4096, 1});
     }
     return listed;
   });

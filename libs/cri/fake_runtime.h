@@ -134,7 +134,7 @@ class FakeRuntime final : public Reader,
   StatusOr<std::string> PullImage(const std::string& image, const runtime::v1::AuthConfig* auth,
                                   const runtime::v1::PodSandboxConfig& sandbox_config,
                                   Deadline deadline) override;
-  StatusOr<std::vector<FsUsage>> ImageFsInfo(Deadline deadline) override;
+  StatusOr<ImageFsReport> ImageFsInfo(Deadline deadline) override;
   StatusOr<std::string> SandboxImage(Deadline deadline) override;
   // Logs: a new file is made through `append_file`, when set.
   Status ReopenContainerLog(const ContainerId& id, Deadline deadline) override;
@@ -164,6 +164,8 @@ class FakeRuntime final : public Reader,
   void SetPull(const std::string& image, PullBehaviour behaviour);
   void AddImage(const std::string& image, uint64_t size_bytes = 1 << 20);
   void SetImageFs(FsUsage usage);
+  /// What containers write lies elsewhere than the images, from now on.
+  void SetContainerFs(FsUsage usage);
   /// What SandboxImage answers; "registry.k8s.io/pause:3.9" before. Not in the store by itself.
   void SetSandboxImage(const std::string& image);
   void PinImage(const std::string& image);

@@ -91,7 +91,7 @@ struct FakeRuntime::World {
   std::map<std::string, SandboxId> sandbox_names;      // name_namespace_uid_attempt
   std::map<std::string, ContainerId> container_names;  // name_uid_attempt
   std::map<std::string, Image> images;                 // by id
-  std::vector<FsUsage> image_fs{{"/var/lib/containerd", 1 << 30, 1000}};
+  ImageFsReport image_fs{.images = {{"/var/lib/containerd", 1 << 30, 1000}}, .containers = {}};
   std::string sandbox_image = "registry.k8s.io/pause:3.9";
   std::map<ContainerId, ContainerStats> stats;
   RuntimeReport report{

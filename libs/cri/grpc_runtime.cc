@@ -551,7 +551,7 @@ void GrpcRuntime::BeginPullImage(const PullOrder& order, Deadline deadline, Pull
       });
 }
 
-StatusOr<std::vector<FsUsage>> GrpcRuntime::ImageFsInfo(Deadline deadline) {
+StatusOr<ImageFsReport> GrpcRuntime::ImageFsInfo(Deadline deadline) {
   FAIL_POINT("cri.image-fs-info.before");
   v1::ImageFsInfoResponse response;
   const Status status = impl_->Invoke("image_fs_info", deadline, [&](grpc::ClientContext* context) {
@@ -593,7 +593,7 @@ Status GrpcRuntime::ReopenContainerLog(const ContainerId& id, Deadline deadline)
 
 // Stats.
 
-StatusOr<std::vector<ContainerUsage>> GrpcRuntime::ListContainerUsage(Deadline deadline) {
+StatusOr<std::vector<ContainerStats>> GrpcRuntime::ListContainerStats(Deadline deadline) {
   FAIL_POINT("cri.list-container-stats.before");
   v1::ListContainerStatsResponse response;
   const Status status =
@@ -603,17 +603,9 @@ StatusOr<std::vector<ContainerUsage>> GrpcRuntime::ListContainerUsage(Deadline d
       });
   FAIL_POINT("cri.list-container-stats.after");
   if (!status.ok()) return status;
-  std::vector<ContainerUsage> listed;
-  for (const auto& stats : response.stats()) listed.push_back(UsageFromProto(stats));
+  std::vector<ContainerStats> listed;
+  for (const auto& stats : response.stats()) listed.push_back(FromProto(stats));
   return listed;
-}
-
-StatusOr<std::vector<ContainerStats>> GrpcRuntime::ListContainerStats(Deadline deadline) {
-  const auto listed = ListContainerUsage(std::move(deadline));
-  if (!listed.ok()) return listed.status();
-  std::vector<ContainerStats> stats;
-  for (const auto& usage : *listed) stats.push_back(usage.stats);
-  return stats;
 }
 
 }  // namespace splitlet::cri

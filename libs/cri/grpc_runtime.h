@@ -15,7 +15,6 @@
 
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
-#include "libs/cri/container_usage.h"
 #include "libs/cri/cri.h"
 #include "libs/cri/long_calls.h"
 
@@ -63,7 +62,6 @@ class GrpcRuntime final : public Reader,
                           public Images,
                           public Logs,
                           public Stats,
-                          public Usage,
                           public LongCalls {
  public:
   /// The registry gets kubelet_runtime_operations_*; one GrpcRuntime for each registry. Both
@@ -108,14 +106,13 @@ class GrpcRuntime final : public Reader,
   StatusOr<std::string> PullImage(const std::string& image, const runtime::v1::AuthConfig* auth,
                                   const runtime::v1::PodSandboxConfig& sandbox_config,
                                   Deadline deadline) override;
-  StatusOr<std::vector<FsUsage>> ImageFsInfo(Deadline deadline) override;
+  StatusOr<ImageFsReport> ImageFsInfo(Deadline deadline) override;
   /// containerd says it in the verbose part of Status.
   StatusOr<std::string> SandboxImage(Deadline deadline) override;
 
   Status ReopenContainerLog(const ContainerId& id, Deadline deadline) override;
 
   StatusOr<std::vector<ContainerStats>> ListContainerStats(Deadline deadline) override;
-  StatusOr<std::vector<ContainerUsage>> ListContainerUsage(Deadline deadline) override;
 
   void BeginStopContainer(const ContainerId& id, int64_t grace_seconds, Deadline deadline,
                           Stopped done) override;

@@ -94,10 +94,11 @@ std::string LastLogLines(std::string_view log, bool cut) {
   if (lines.size() > kMaxLogMessageLines)
     first = std::max(first, lines.size() - kMaxLogMessageLines);
   std::string text;
+  logs::LineParser parser;
   for (size_t i = first; i < lines.size(); ++i) {
-    auto line = logs::ParseDockerLine(lines[i]);
-    if (!line) line = logs::ParseCriLine(lines[i]);
-    if (line) text += line->text;
+    auto line = parser.Docker(lines[i]);
+    if (!line) line = parser.Cri(lines[i]);
+    if (line) text.append(line->text).append(line->ends ? "\n" : "");
   }
   return text;
 }

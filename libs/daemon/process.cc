@@ -12,6 +12,7 @@
 #include "libs/base/text.h"
 #include "libs/bus/nats_bus.h"
 #include "libs/daemon/admin.h"
+#include "libs/daemon/mapped_files.h"
 #include "libs/exec/on_loop.h"
 #include "libs/rpc/guard.h"
 #include "splitlet/v1/checkpoints.grpc.pb.h"
@@ -24,7 +25,7 @@ namespace splitlet::daemon {
 namespace {
 
 constexpr Duration kTickPeriod = 1s;
-constexpr uint64_t kTicksPerTrim = 10, kTicksPerPort = 3;
+constexpr uint64_t kTicksPerTrim = 10, kTicksPerForget = 30, kTicksPerPort = 3;
 constexpr size_t kKeptFree = 64 << 10;
 constexpr Duration kSendLimit = 2s;
 constexpr Duration kRpcGrace = 300ms;
@@ -278,6 +279,7 @@ void Process::Stop() {
 void Process::Tick() {
   // What a burst has left free at the end of the heap goes back to the machine.
   if (++ticks_ % kTicksPerTrim == 0) malloc_trim(kKeptFree);
+  if (ticks_ % kTicksPerForget == 0) ForgetPagesOfFiles();
   strands_.Retry();
   if (ticks_ % kTicksPerPort == 0 && !port_.listens())
     strands_.Run("metrics-port", [this] { port_.Retry(); });

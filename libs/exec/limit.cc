@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kRecent = 64;
 constexpr size_t kSmallestWindow = 4;
-constexpr double kTolerated = 2;  // times slower than alone: no reason yet for fewer
+constexpr double kTolerated = 3;  // times slower than alone: no reason yet for fewer
 constexpr double kFewest = 0.5;   // of the limit, after one window
 
 template <class Container>

@@ -1,10 +1,10 @@
 #pragma once
 
-/// How many calls of one kind may run at once, found by itself: more while calls take at most twice
-/// as long as the quickest seen, fewer when they get slower by running together. On n cores it
-/// settles a little above 2n calls that only compute, and goes on growing for calls that wait. A
-/// call that takes much longer than the typical one stops counting, so that a hung pod never takes
-/// a place from others.
+/// How many calls of one kind may run at once, found by itself: more while calls take at most three
+/// times as long as the quickest seen, fewer when they get slower by running together. It settles
+/// at about four calls for each core where they only compute, and goes on growing for calls that
+/// wait. A call that takes much longer than the typical one stops counting, so that a hung pod
+/// never takes a place from others.
 /// Threads: Limit, Permit any; LimitCore one at a time.
 /// Errors: Acquire gives DEADLINE_EXCEEDED or CANCELLED.
 /// Source: docs/design.md, "Threads and time".

@@ -5,6 +5,8 @@
 namespace splitlet::fs {
 namespace {
 
+constexpr uint64_t kMaxTable = 16u << 20;
+
 /// "\040" is a blank: three octal digits for what would end a field or a line.
 std::string Unescaped(const std::string& field) {
   std::string text;
@@ -21,6 +23,13 @@ std::string Unescaped(const std::string& field) {
 }
 
 }  // namespace
+
+StatusOr<std::string> ReadMountTable(FileSystem& files) {
+  auto table = files.Read(kMountTable, kMaxTable);
+  if (table.status().code() == StatusCode::kNotFound) return std::string();
+  RETURN_IF_ERROR(table, "{}", kMountTable);
+  return table;
+}
 
 std::vector<std::string> ParseMountPoints(std::string_view mountinfo) {
   std::vector<std::string> points;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "libs/fs/fake_file_system.h"
+
 namespace splitlet::fs {
 namespace {
 
@@ -21,6 +23,16 @@ TEST(MountTable, BelowAFolderAndNotBesideIt) {
       "rw\n";
   EXPECT_THAT(MountPointsBelow(table, "/pods/u"), ElementsAre("/pods/u", "/pods/u/v", "/pods/u/v"));
   EXPECT_THAT(MountPointsBelow(table, "/pods/u/v/w"), ElementsAre());
+}
+
+TEST(MountTable, WithoutOneNothingIsMounted) {
+  FakeClock clock;
+  FakeFileSystem files(clock);
+  EXPECT_EQ(ReadMountTable(files).value_or("unread"), "");
+  ASSERT_TRUE(files.Replace(kMountTable, "36 35 98:0 / /mnt/a rw\n", {}).ok());
+  EXPECT_EQ(ReadMountTable(files).value_or(""), "36 35 98:0 / /mnt/a rw\n");
+  files.Fail(kMountTable, PermissionDenied("no"));
+  EXPECT_EQ(Message(ReadMountTable(files).status()), "/proc/self/mountinfo: read: no");
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <rapidjson/document.h>
 
-#include <utility>
+#include <algorithm>
 
 #include "libs/kube/time_text.h"
 
@@ -10,21 +10,12 @@ namespace splitlet::logs {
 namespace {
 
 constexpr size_t kSecondsEnd = 19;  // "2026-01-02T03:04:05"
+constexpr int64_t kNanosPerSecond = 1'000'000'000;
 
 std::optional<Stream> ParseStream(std::string_view text) {
   if (text == "stdout") return Stream::kStdout;
   if (text == "stderr") return Stream::kStderr;
   return std::nullopt;
-}
-
-/// False when it is no time, or none that nanoseconds since the epoch can say.
-bool SetTime(std::string_view text, LogLine& line) {
-  constexpr int64_t kMostSeconds = 9'000'000'000;
-  const auto time = kube::ParseTime(text);
-  if (!time.ok() || time->seconds < -kMostSeconds || time->seconds > kMostSeconds) return false;
-  line.time = WallFromNanos(time->seconds * 1'000'000'000 + time->nanos);
-  line.time_text = text;
-  return true;
 }
 
 /// The text before the next space, which is taken away with it; nullopt without a space.
@@ -43,62 +34,91 @@ std::optional<std::string_view> StringOf(const rapidjson::Document& document, co
   return std::string_view(found->value.GetString(), found->value.GetStringLength());
 }
 
-bool ParseCri(std::string_view line, LogLine& parsed) {
-  const auto time = NextField(line);
-  if (!time || !SetTime(*time, parsed)) return false;
-  const auto stream_text = NextField(line);
-  const auto stream = stream_text ? ParseStream(*stream_text) : std::nullopt;
-  if (!stream) return false;
-  parsed.stream = *stream;
-  const auto tags = NextField(line);
-  if (!tags) return false;
-  const std::string_view tag = tags->substr(0, tags->find(':'));
-  if (tag != "F" && tag != "P") return false;
-  parsed.text = line;
-  if (tag == "F") parsed.text += '\n';
+}  // namespace
+
+std::optional<WallTime> LineParser::InLastSecond(std::string_view text) const {
+  constexpr size_t kMostDigits = 9;
+  if (last_second_.empty() || !text.starts_with(last_second_)) return std::nullopt;
+  text.remove_prefix(kSecondsEnd);
+  if (!text.starts_with('.') || !text.ends_with('Z')) return std::nullopt;
+  const std::string_view digits = text.substr(1, text.size() - 2);
+  if (digits.empty() || digits.size() > kMostDigits) return std::nullopt;
+  int64_t nanos = 0;
+  for (const char digit : digits) {
+    if (digit < '0' || digit > '9') return std::nullopt;
+    nanos = nanos * 10 + (digit - '0');
+  }
+  for (size_t i = digits.size(); i < kMostDigits; ++i) nanos *= 10;
+  return WallFromNanos(last_seconds_ * kNanosPerSecond + nanos);
+}
+
+bool LineParser::SetTime(std::string_view text, LogLine& line) {
+  constexpr int64_t kMostSeconds = 9'000'000'000;
+  line.time_text = text;
+  if (const auto time = InLastSecond(text)) {
+    line.time = *time;
+    return true;
+  }
+  const auto time = kube::ParseTime(text);
+  if (!time.ok() || time->seconds < -kMostSeconds || time->seconds > kMostSeconds) return false;
+  line.time = WallFromNanos(time->seconds * kNanosPerSecond + time->nanos);
+  if (text.ends_with('Z')) {
+    last_second_ = text.substr(0, kSecondsEnd);
+    last_seconds_ = time->seconds;
+  }
   return true;
 }
 
-bool ParseDocker(std::string_view line, LogLine& parsed) {
-  if (!line.starts_with('{')) return false;
+std::optional<LogLine> LineParser::Cri(std::string_view line) {
+  LogLine parsed;
+  const auto time = NextField(line);
+  if (!time || !SetTime(*time, parsed)) return std::nullopt;
+  const auto stream_text = NextField(line);
+  const auto stream = stream_text ? ParseStream(*stream_text) : std::nullopt;
+  if (!stream) return std::nullopt;
+  parsed.stream = *stream;
+  const auto tags = NextField(line);
+  if (!tags) return std::nullopt;
+  const std::string_view tag = tags->substr(0, tags->find(':'));
+  if (tag != "F" && tag != "P") return std::nullopt;
+  parsed.text = line;
+  parsed.ends = tag == "F";
+  return parsed;
+}
+
+std::optional<LogLine> LineParser::Docker(std::string_view line) {
+  if (!line.starts_with('{')) return std::nullopt;
   rapidjson::Document document;
   // Iterative: what is nested deep must not take the stack.
   document.Parse<rapidjson::kParseIterativeFlag>(line.data(), line.size());
-  if (document.HasParseError() || !document.IsObject()) return false;
+  if (document.HasParseError() || !document.IsObject()) return std::nullopt;
   const auto text = StringOf(document, "log"), stream_text = StringOf(document, "stream"),
              time = StringOf(document, "time");
   const auto stream = stream_text ? ParseStream(*stream_text) : std::nullopt;
-  if (!text || !stream || !time || !SetTime(*time, parsed)) return false;
-  parsed.stream = *stream;
-  parsed.text = *text;
-  return true;
+  if (!text || !stream || !time) return std::nullopt;
+  decoded_.assign(*time).append(*text);  // the document goes away
+  const std::string_view kept = decoded_;
+  LogLine parsed{.time = {}, .time_text = {}, .stream = *stream, .text = kept.substr(time->size())};
+  if (!SetTime(kept.substr(0, time->size()), parsed)) return std::nullopt;
+  parsed.ends = parsed.text.ends_with('\n');
+  if (parsed.ends) parsed.text.remove_suffix(1);
+  return parsed;
 }
 
-}  // namespace
-
-std::optional<LogLine> ParseCriLine(std::string_view line) {
-  LogLine parsed;
-  return ParseCri(line, parsed) ? std::optional(std::move(parsed)) : std::nullopt;
-}
-
-std::optional<LogLine> ParseDockerLine(std::string_view line) {
-  LogLine parsed;
-  return ParseDocker(line, parsed) ? std::optional(std::move(parsed)) : std::nullopt;
-}
-
-bool ParseLine(Format format, std::string_view line, LogLine& parsed) {
+std::optional<LogLine> LineParser::Parse(Format format, std::string_view line) {
   switch (format) {
-    case Format::kCri: return ParseCri(line, parsed);
-    case Format::kDocker: return ParseDocker(line, parsed);
+    case Format::kCri: return Cri(line);
+    case Format::kDocker: return Docker(line);
     case Format::kUnknown:
-    case Format::kRaw: return false;
+    case Format::kRaw: return std::nullopt;
   }
   UNREACHABLE();
 }
 
 Format FormatOf(std::string_view first_line) {
-  if (ParseCriLine(first_line)) return Format::kCri;
-  if (ParseDockerLine(first_line)) return Format::kDocker;
+  LineParser parser;
+  if (parser.Cri(first_line)) return Format::kCri;
+  if (parser.Docker(first_line)) return Format::kDocker;
   return Format::kUnknown;
 }
 

@@ -23,18 +23,35 @@ enum class Format {
   kRaw,     // each line as it is: no container's
 };
 
+/// Lies in the line that it was made of, or in the parser.
 struct LogLine {
   WallTime time;
-  std::string time_text;  // as written; of the runtime's zone
+  std::string_view time_text;  // as written; of the runtime's zone
   Stream stream = Stream::kStdout;
-  std::string text;  // ends in a line break, unless the line goes on in the next one
+  std::string_view text;
+  bool ends = false;  // a line break follows the text; else it goes on in the next line
 };
 
-/// `line` is without its line break.
-std::optional<LogLine> ParseCriLine(std::string_view line);
-std::optional<LogLine> ParseDockerLine(std::string_view line);
-/// Into `parsed`, whose room is used again; false: it is none. Of kRaw and kUnknown there is none.
-bool ParseLine(Format format, std::string_view line, LogLine& parsed);
+/// Reads lines of one log. A line that it gives holds until the next one. `line` is without its
+/// line break.
+class LineParser {
+ public:
+  std::optional<LogLine> Cri(std::string_view line);
+  std::optional<LogLine> Docker(std::string_view line);
+  /// Of kRaw and kUnknown there is none.
+  std::optional<LogLine> Parse(Format format, std::string_view line);
+
+ private:
+  /// False when it is no time, or none that nanoseconds since the epoch can say.
+  bool SetTime(std::string_view text, LogLine& line);
+  /// Of a text like the last one but for its fraction: many lines are written in one second.
+  std::optional<WallTime> InLastSecond(std::string_view text) const;
+
+  std::string decoded_;      // text of Docker's
+  std::string last_second_;  // "2026-01-02T03:04:05" of UTC; empty: none yet
+  int64_t last_seconds_ = 0;
+};
+
 /// What the first line of a file shows; kUnknown when it fits neither.
 Format FormatOf(std::string_view first_line);
 

@@ -10,7 +10,7 @@ constexpr const char* kNone = "<none>";
 std::string Shown(const std::optional<LogLine>& line) {
   if (!line) return kNone;
   return std::string(line->stream == Stream::kStdout ? "out " : "err ") +
-         FormatRfc3339Micro(line->time) + " " + line->text;
+         FormatRfc3339Micro(line->time) + " " + std::string(line->text) + (line->ends ? "\n" : "");
 }
 
 TEST(LogLines, OfCri) {
@@ -38,9 +38,10 @@ TEST(LogLines, OfCri) {
       {"nothing", "", kNone},
       {"Docker's", R"({"log":"a\n","stream":"stdout","time":"2026-01-02T03:04:05Z"})", kNone},
   };
+  LineParser parser;
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
-    EXPECT_EQ(Shown(ParseCriLine(c.line)), c.want);
+    EXPECT_EQ(Shown(parser.Cri(c.line)), c.want);
   }
 }
 
@@ -63,9 +64,39 @@ TEST(LogLines, OfDocker) {
       {"cut", R"({"log":"a","stream":"std)", kNone},
       {"no object", "[1]", kNone},
   };
+  LineParser parser;
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
-    EXPECT_EQ(Shown(ParseDockerLine(c.line)), c.want);
+    EXPECT_EQ(Shown(parser.Docker(c.line)), c.want);
+  }
+}
+
+TEST(LogLines, OfOneSecond) {
+  const struct {
+    const char* name;
+    const char* time;
+    const char* want;
+  } kCases[] = {
+      {"the first one", "2026-01-02T03:04:05.1Z", "2026-01-02T03:04:05.100000Z"},
+      {"another fraction", "2026-01-02T03:04:05.678901234Z", "2026-01-02T03:04:05.678901Z"},
+      {"none", "2026-01-02T03:04:05Z", "2026-01-02T03:04:05.000000Z"},
+      {"more digits than count", "2026-01-02T03:04:05.1234567899Z", "2026-01-02T03:04:05.123456Z"},
+      {"another zone", "2026-01-02T03:04:05.1+01:00", "2026-01-02T02:04:05.100000Z"},
+      {"the next second", "2026-01-02T03:04:06.1Z", "2026-01-02T03:04:06.100000Z"},
+      {"and the one before", "2026-01-02T03:04:05.2Z", "2026-01-02T03:04:05.200000Z"},
+      {"a letter in the fraction", "2026-01-02T03:04:05.1x2Z", nullptr},
+      {"no fraction behind its point", "2026-01-02T03:04:05.Z", nullptr},
+      {"no zone", "2026-01-02T03:04:05.1", nullptr},
+  };
+  LineParser parser;
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const std::string line = std::string(c.time) + " stdout F a";
+    const auto parsed = parser.Cri(line);
+    ASSERT_EQ(parsed.has_value(), c.want != nullptr);
+    if (parsed) {
+      EXPECT_EQ(FormatRfc3339Micro(parsed->time), c.want);
+    }
   }
 }
 

@@ -21,22 +21,29 @@ class LinePrinter {
 
   /// One physical line without its line break; `ended`: it had one.
   Status Print(std::string_view line, bool ended) {
-    if (format_ == Format::kRaw)
-      return Put(Stream::kStdout, std::string(line) + (ended ? "\n" : ""));
+    if (format_ == Format::kRaw) {
+      const Status put = Put(Stream::kStdout, line);
+      return put.ok() && ended ? Put(Stream::kStdout, "\n") : put;
+    }
     if (format_ == Format::kUnknown) format_ = FormatOf(line);
     if (format_ == Format::kUnknown)
       return InvalidArgument("unsupported log format: \"{}\"",
                              OneLine(line.substr(0, kShownOfBadLine)));
-    if (!ParseLine(format_, line, parsed_)) {
+    const auto parsed = parser_.Parse(format_, line);
+    if (!parsed) {
       ++unreadable_;
       return OkStatus();
     }
     ++lines_;
-    if (options_.since && parsed_.time < *options_.since) return OkStatus();
+    if (options_.since && parsed->time < *options_.since) return OkStatus();
     const bool begins = at_line_start_;
-    if (!parsed_.text.empty()) at_line_start_ = parsed_.text.ends_with('\n');
-    if (options_.timestamps && begins) parsed_.text.insert(0, FixedTime(parsed_.time_text) + " ");
-    return Put(parsed_.stream, parsed_.text);
+    if (parsed->ends || !parsed->text.empty()) at_line_start_ = parsed->ends;
+    if (options_.timestamps && begins) {
+      const Status put = Put(parsed->stream, FixedTime(parsed->time_text) + " ");
+      if (!put.ok()) return put;
+    }
+    if (Status put = Put(parsed->stream, parsed->text); !put.ok()) return put;
+    return parsed->ends ? Put(parsed->stream, "\n") : OkStatus();
   }
 
   /// All that was asked for is printed.
@@ -58,7 +65,7 @@ class LinePrinter {
   const LogOptions& options_;
   const LogSink& sink_;
   Format format_;
-  LogLine parsed_;  // its room serves all lines
+  LineParser parser_;
   bool at_line_start_ = true;
   uint64_t room_ = 0, lines_ = 0, unreadable_ = 0;
 };

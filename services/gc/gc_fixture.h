@@ -28,7 +28,6 @@
 #include "services/gc/gc_service.h"
 #include "services/gc/oom/fake_kernel_log.h"
 #include "services/gc/shutdown/fake_shutdown_source.h"
-#include "services/gc/stats/fake_usage.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 
@@ -127,7 +126,6 @@ struct TestNode {
                                       files.Replace(path, (before.ok() ? *before : "") + text, {});
                                   CHECK(put.ok(), "{}", put);
                                 }}};
-  FakeUsage usage{runtime};
   bus::FakeBusNetwork network{clock, 1};
   bus::FakeBus config_bus{network, "config-source", loop}, worker_bus{network, "pod-worker", loop},
       pleg_bus{network, "pleg", loop}, reader_bus{network, "status", loop};
@@ -176,7 +174,6 @@ struct TestNode {
                 .images = runtime,
                 .logs = runtime,
                 .stats = runtime,
-                .usage = usage,
                 .compress = [this](const std::string& from,
                                    const std::string& to) { return Compress(from, to); },
                 .stop_sandbox = [this](const cri::SandboxId& id,

@@ -128,7 +128,7 @@ GcService::GcService(GcDeps deps, GcConfig config)
               .sources = {.clock = deps_.clock,
                           .files = deps_.files,
                           .images = deps_.images,
-                          .usage = deps_.usage,
+                          .stats = deps_.stats,
                           .meter = *deps_.meter,
                           .runtime_pid = deps_.runtime_pid,
                           .root_dir = config_.root_dir,

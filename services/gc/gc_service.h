@@ -57,7 +57,6 @@ struct GcDeps {
   cri::Images& images;
   cri::Logs& logs;
   cri::Stats& stats;
-  cri::Usage& usage;
   Compress compress;
   StopSandbox stop_sandbox;
   StopContainer stop_container;

@@ -74,7 +74,6 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
       .images = *runtime,
       .logs = *runtime,
       .stats = *runtime,
-      .usage = *runtime,
       .compress = fs::GzipFile,
       .stop_sandbox =
           [&runner = *runtime](const cri::SandboxId& id, Deadline deadline) {

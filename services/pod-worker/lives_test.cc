@@ -43,6 +43,22 @@ class Lives : public testing::Test, public TestNode {
   }
 };
 
+TEST_F(Lives, OneThatIsOverAndWantedIsShownSoBeforeAnybodyAsksForIt) {
+  const auto pod = TestPod{.policy = "Never"}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  Exit(0);
+  for (const bool restart : {false, true}) {
+    SCOPED_TRACE(restart ? "with a restart" : "without a restart");
+    MoveAway(pod, 1);
+    ASSERT_FALSE(workers.Contains("uid-web"));
+    Want(pod);
+    if (restart) Restart();
+    ASSERT_NE(Record(), nullptr);
+    EXPECT_EQ(Record()->state(), v1::FINISHED);
+    EXPECT_EQ(Record()->verdict().phase(), "Succeeded");
+  }
+}
+
 TEST_F(Lives, ANeverPodThatIsPutBackRunsAgain) {
   const auto pod = TestPod{.policy = "Never"}.Make();
   ASSERT_TRUE(RunPod(pod).ok());

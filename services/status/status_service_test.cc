@@ -166,7 +166,7 @@ TEST_F(StatusServiceTest, ARejectionShowsOnlyUnderCompleteWorkersWithoutGrant) {
   rejected.set_reason("OutOfpods");
   ASSERT_TRUE(admission->rows.Put("u1", rejected).ok());
   Settle();
-  EXPECT_EQ(Shown("u1").phase(), "Pending");
+  EXPECT_FALSE(podstatus->Contains("u1")) << "before this process it may have been Failed";
   workers->Complete();
   all.Advance(11s);
   EXPECT_EQ(Shown("u1").phase(), "Failed");
@@ -190,6 +190,31 @@ TEST_F(StatusServiceTest, ARejectionThatWasToldStandsWhileWorkersAreAway) {
   all.Advance(60s);
   EXPECT_EQ(podstatus->Find("u1")->version(), version);
   EXPECT_EQ(Shown("u1").container_statuses_size(), 0);
+}
+
+TEST_F(StatusServiceTest, ARejectionFromBeforeAStartIsNotPrecededByPending) {
+  std::vector<std::string> phases;
+  CollectPhases(phases);
+  Want("u1");
+  v1::AdmissionRecord rejected;
+  rejected.set_uid("u1");
+  rejected.set_incarnation(1);
+  rejected.set_verdict(v1::AdmissionRecord::REJECTED);
+  ASSERT_TRUE(admission->rows.Put("u1", rejected).ok());
+  Start();
+  Crash();
+  // pod-worker, started anew as well, says of it what it knows, and not yet that this is all.
+  workers->rows.SetComplete({});
+  v1::WorkerRecord asked_to_go;
+  asked_to_go.set_uid("u1");
+  asked_to_go.set_incarnation(1);
+  asked_to_go.set_state(v1::TERMINATING);
+  ASSERT_TRUE(workers->rows.Put("u1", asked_to_go).ok());
+  Start();
+  all.Advance(20s);
+  workers->Complete();
+  all.Advance(11s);
+  EXPECT_EQ(phases, (std::vector<std::string>{"Failed", "Failed"}));
 }
 
 TEST_F(StatusServiceTest, WhatCannotBeUnderstoodIsNoAbsence) {

@@ -13,7 +13,7 @@ namespace {
 using Adoption = E2eTest;
 
 TEST_F(Adoption, AKubeletsContainerRunsOnWithItsRestartCountAndIsGivenBack) {
-  node_ = std::make_unique<Node>(harness::NodeOptions{.runtime_endpoint = Endpoint()});
+  MakeNode({.runtime_endpoint = Endpoint()});
   const harness::KubeletPod pod{.name = "web",
                                 .uid = "0f9e8d7c-6b5a-4433-2211-00ffeeddccbb",
                                 .log_root = node_->dir() + "/pods"};

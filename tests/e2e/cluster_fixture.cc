@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "k8s.io/api/core/v1/node.pb.h"
@@ -59,14 +57,6 @@ uint16_t FreePort() {
   return 0;
 }
 
-std::vector<std::string> NamesIn(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
-    names.push_back(entry.path());
-  return names;
-}
-
 }  // namespace
 
 std::string PodText::Json() const {
@@ -103,6 +93,14 @@ void ClusterTest::StartCluster() {
 void ClusterTest::TearDown() {
   E2eTest::TearDown();
   api_.reset();
+}
+
+void ClusterTest::RemoveWantedPods() {
+  E2eTest::RemoveWantedPods();
+  for (const auto& pod : PodsAtServer())
+    EXPECT_TRUE(api_->Delete(fmt::format("/api/v1/namespaces/{}/pods/{}",
+                                         pod.metadata().namespace_(), pod.metadata().name()))
+                    .ok());
 }
 
 void ClusterTest::CreatePod(const PodText& pod) {
@@ -162,28 +160,12 @@ void ClusterTest::ExpectNoPodsAtServer() {
       << PodsAtServer().size() << " pods are still at the server";
 }
 
-std::string ClusterTest::Leftovers() {
-  std::string left;
-  for (const auto& s : view_->Sandboxes()) left += "sandbox " + s.id.str() + "\n";
-  for (const auto& c : view_->Containers()) left += "container " + c.id.str() + "\n";
-  for (const char* folder : {"/kubelet/pods", "/pods"})
-    for (const auto& name : NamesIn(node_->dir() + folder)) left += name + "\n";
-  const std::string socket = Endpoint().substr(std::string_view("unix://").size());
-  const std::string runtime = socket.substr(0, socket.rfind('/')) + "/state/";
-  std::ifstream mounts("/proc/self/mounts");
-  for (std::string line; std::getline(mounts, line);)
-    if (line.find(" " + node_->dir() + "/kubelet/pods") != std::string::npos ||
-        line.find(" " + runtime) != std::string::npos)
-      left += "mount " + line + "\n";
-  return left;
-}
-
 void ClusterTest::ExpectNothingLeft() {
-  std::string left;
+  std::set<std::string> left;
   EXPECT_TRUE(WaitFor(kSoon, [&] {
-    left = Leftovers();
+    left = leaks_->Left();
     return left.empty();
-  })) << left;
+  })) << fmt::format("{}", fmt::join(left, "\n"));
   EXPECT_TRUE(node_->Pods().empty());
 }
 

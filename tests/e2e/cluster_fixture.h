@@ -36,6 +36,7 @@ struct PodText {
 class ClusterTest : public E2eTest {
  protected:
   void TearDown() override;
+  void RemoveWantedPods() override;
 
   /// Returns when the server calls the node Ready.
   void StartCluster();
@@ -61,14 +62,13 @@ class ClusterTest : public E2eTest {
   /// All of them Running and ready at the server.
   void ExpectAllReady(const std::vector<std::string>& pods);
   void ExpectNoPodsAtServer();
-  /// Of no pod a sandbox, container, network namespace, mount, directory or log.
+  /// Of no pod anything, without gc having been asked to clean up.
   void ExpectNothingLeft();
 
   std::unique_ptr<harness::TempDir> api_dir_;
   std::unique_ptr<fake_api::ApiServerProcess> api_;
 
  private:
-  std::string Leftovers();
   std::string Config() const;
 
   uint16_t port_ = 0;

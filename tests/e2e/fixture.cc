@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <limits>
-#include <sstream>
+#include <iostream>
 
+#include "libs/base/processes.h"
 #include "libs/cri/grpc_runtime.h"
 
 namespace splitlet::e2e {
@@ -13,6 +13,9 @@ namespace {
 
 std::unique_ptr<harness::TempDir> runtime_dir;
 std::unique_ptr<harness::Keeper> keeper;
+
+/// After a kill of containerd: how long it and the agent have until what is left counts as lost.
+constexpr Duration kRuntimeCleans = 15s;
 
 std::string RuntimeScript() { return harness::SourceDir() + "/deploy/local/runtime.sh"; }
 
@@ -53,29 +56,57 @@ void E2eTest::SetUp() {
 
 void E2eTest::TearDown() {
   if (view_ == nullptr) return;
-  // While the node runs: it may be at it.
-  std::set<std::string> leaked;
-  EXPECT_TRUE(WaitFor(kSoon, [&] { return (leaked = LeakedMounts()).empty(); }))
-      << fmt::format("{}", fmt::join(leaked, "\n"));
+  // What a failed test has done so far is not known.
+  if (leaks_ != nullptr && !HasFailure()) ExpectNoLeaks();
   EndNode();
   RemoveAllPods();
 }
 
-/// Of pods that have nothing in the runtime any more.
-std::set<std::string> E2eTest::LeakedMounts() {
-  std::set<std::string> leaked, alive;
-  if (node_ == nullptr) return leaked;
-  for (const auto& sandbox : view_->Sandboxes()) alive.insert(sandbox.pod_uid);
-  const std::string pods = node_->dir() + "/kubelet/pods/";
-  std::istringstream mounts(harness::ReadFile("/proc/self/mounts"));
-  std::string device, place;
-  while (mounts >> device >> place) {
-    mounts.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
-    if (!place.starts_with(pods)) continue;
-    const std::string uid = place.substr(pods.size(), place.find('/', pods.size()) - pods.size());
-    if (!alive.contains(uid)) leaked.insert(place);
+void E2eTest::ExpectNoLeaks(Duration limit) {
+  RemoveWantedPods();
+  StartWhatIsDown();
+  std::string left;
+  const auto is_clean = [&] { return CleanUp(left); };
+  if (containerd_killed_ && !WaitFor(kRuntimeCleans, is_clean))
+    for (const auto& leak : leaks_->RemoveRuntimeLeaks(leaks_->Left()))
+      std::cerr << "containerd lost sight of it when it was killed: " << leak << "\n";
+  EXPECT_TRUE(WaitFor(limit, is_clean)) << "left over:\n" << left;
+}
+
+void E2eTest::RemoveWantedPods() {
+  std::error_code none;
+  for (const auto& file : std::filesystem::directory_iterator(node_->manifests(), none))
+    std::filesystem::remove_all(file.path());
+}
+
+void E2eTest::StartWhatIsDown() {
+  if (node_->keeper().PidOf("nats") == 0) node_->StartNats();
+  for (const auto& process : ProcessNames()) {
+    node_->Resume(process);
+    if (node_->keeper().PidOf(process) == 0) node_->StartProcess(process);
+    EXPECT_TRUE(WaitFor(kSoon, [&] { return node_->SetFault(process, "", "off").ok(); }))
+        << process << " does not answer";
   }
-  return leaked;
+}
+
+/// A pod that has been told to go may have been given minutes for it.
+void E2eTest::StopContainers() {
+  for (const auto& container : view_->Running())
+    if (const Status stopped =
+            view_->runtime().StopContainer(container.id, 0, After(view_->clock(), 30s));
+        !stopped.ok())
+      std::cerr << "stop " << container.id.str() << ": " << stopped << "\n";
+}
+
+bool E2eTest::CleanUp(std::string& why) {
+  StopContainers();
+  if (const auto gc = node_->RunGc(false); !gc.ok()) {
+    why = "gc: " + Message(gc.status());
+    return false;
+  }
+  const auto left = leaks_->Left();
+  why = fmt::format("{}", fmt::join(left, "\n"));
+  return left.empty();
 }
 
 void E2eTest::RemoveAllPods() {
@@ -96,6 +127,18 @@ void E2eTest::RemoveAllPods() {
   }
 }
 
+void E2eTest::MakeNode(harness::NodeOptions options) {
+  NodeTest::MakeNode(std::move(options));
+  const std::string& dir = node_->dir();
+  leaks_ = std::make_unique<harness::LeakCheck>(
+      *view_, operate::PodPlaces{.tops = {dir, runtime_dir->path()},
+                                 .root = dir + "/kubelet",
+                                 .state = dir + "/state",
+                                 .run = dir + "/run",
+                                 .logs = dir + "/pods",
+                                 .containerd = runtime_dir->path()});
+}
+
 void E2eTest::StartNode(harness::NodeOptions options) {
   options.runtime_endpoint = Endpoint();
   MakeNode(std::move(options));
@@ -114,7 +157,10 @@ void E2eTest::ExpectPhase(const std::string& name, const std::string& phase) {
       << name << " is " << last;
 }
 
-void E2eTest::KillContainerd() { keeper->Signal("containerd", 9); }
+void E2eTest::KillContainerd() {
+  containerd_killed_ = true;
+  keeper->Signal("containerd", 9);
+}
 
 std::string PodWithScratch(const std::string& name, const std::string& script,
                            const std::string& scratch, const std::string& more_spec) {

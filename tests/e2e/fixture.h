@@ -1,17 +1,17 @@
 #pragma once
 
 /// Six real processes and nats-server on a private containerd of this test program, started once
-/// for all its tests. Needs root. After each test nothing of its pods may be left in the runtime,
-/// and no mount of a pod that is gone.
+/// for all its tests. Needs root. At the end of each test that has not failed its pods are ended,
+/// and nothing of them may be left: see LeakCheck.
 /// Threads: one.
 
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "tests/harness/leak_check.h"
 #include "tests/harness/node_fixture.h"
 
 namespace splitlet::e2e {
@@ -35,18 +35,29 @@ class E2eTest : public harness::NodeTest {
   void SetUp() override;
   void TearDown() override;
 
+  void MakeNode(harness::NodeOptions options);
   void StartNode(harness::NodeOptions options = {});
   /// Waits until the API status of the pod has this phase.
   void ExpectPhase(const std::string& name, const std::string& phase);
   /// kill -9 of containerd; the test's keeper starts it again.
   void KillContainerd();
   static std::string Endpoint();
+  /// Ends all pods and has gc clean up, with every process up and without faults; then nothing may
+  /// be left of them within `limit`.
+  void ExpectNoLeaks(Duration limit = kSoon);
+  /// By whatever wants them.
+  virtual void RemoveWantedPods();
+  std::unique_ptr<harness::LeakCheck> leaks_;
 
   std::string scratch() const { return node_->dir() + "/scratch"; }  // mounted by hostPath in tests
 
  private:
-  std::set<std::string> LeakedMounts();
+  void StartWhatIsDown();
+  void StopContainers();
+  bool CleanUp(std::string& why);
   void RemoveAllPods();
+
+  bool containerd_killed_ = false;
 };
 
 /// PodYaml with `scratch` mounted at /scratch.

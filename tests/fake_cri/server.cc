@@ -353,6 +353,9 @@ class RuntimeServer final : public v1::RuntimeService::Service {
         made->mutable_memory()->mutable_working_set_bytes()->set_value(
             stats.memory_working_set_bytes);
         made->mutable_writable_layer()->mutable_used_bytes()->set_value(stats.writable_layer_bytes);
+        if (stats.writable_layer_inodes)
+          made->mutable_writable_layer()->mutable_inodes_used()->set_value(
+              *stats.writable_layer_inodes);
       }
     });
   }
@@ -434,13 +437,15 @@ class ImageServer final : public v1::ImageService::Service {
 
   grpc::Status ImageFsInfo(ServerContext* context, const v1::ImageFsInfoRequest*,
                            v1::ImageFsInfoResponse* response) override {
-    return Answer(runtime_.ImageFsInfo(backend_.DeadlineOf(*context)), [&](const auto& all) {
-      for (const auto& usage : all) {
-        auto* made = response->add_image_filesystems();
+    return Answer(runtime_.ImageFsInfo(backend_.DeadlineOf(*context)), [&](const auto& report) {
+      const auto fill = [](const cri::FsUsage& usage, v1::FilesystemUsage* made) {
         made->mutable_fs_id()->set_mountpoint(usage.mountpoint);
         made->mutable_used_bytes()->set_value(usage.used_bytes);
         made->mutable_inodes_used()->set_value(usage.inodes_used);
-      }
+      };
+      for (const auto& usage : report.images) fill(usage, response->add_image_filesystems());
+      for (const auto& usage : report.containers)
+        fill(usage, response->add_container_filesystems());
     });
   }
 

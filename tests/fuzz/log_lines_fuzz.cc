@@ -35,11 +35,14 @@ std::string Printed(const std::string& bytes, const LogOptions& options) {
 }
 
 void CheckLine(std::string_view line) {
-  LogLine parsed;
+  LineParser parser;
   for (const Format format : {Format::kCri, Format::kDocker}) {
-    if (!ParseLine(format, line, parsed)) continue;
-    CHECK(parsed.text.size() <= line.size() + 1);
-    CHECK(FixedTime(parsed.time_text).size() >= 29, "{}", parsed.time_text);
+    const auto parsed = parser.Parse(format, line);
+    if (!parsed) continue;
+    CHECK(parsed->text.size() <= line.size());
+    CHECK(FixedTime(parsed->time_text).size() >= 29, "{}", parsed->time_text);
+    const auto again = parser.Parse(format, line);
+    CHECK(again && again->time == parsed->time, "in the second that it knows");
   }
 }
 

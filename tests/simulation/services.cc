@@ -11,7 +11,6 @@
 #include "services/gc/gc_service.h"
 #include "services/gc/oom/fake_kernel_log.h"
 #include "services/gc/shutdown/fake_shutdown_source.h"
-#include "services/gc/stats/fake_usage.h"
 #include "services/pleg/pleg_service.h"
 #include "services/pod-worker/pod_worker_service.h"
 #include "services/status/status_service.h"
@@ -451,7 +450,7 @@ class GcWorkers final : public peers::HoldClient {
 
 class Gc final : public Process {
  public:
-  explicit Gc(SimNode& node) : Process(node, "gc"), usage_(node.runtime()) {
+  explicit Gc(SimNode& node) : Process(node, "gc") {
     gc::GcConfig config;
     config.node_name = kNode;
     config.state_id = kStateId;
@@ -475,7 +474,6 @@ class Gc final : public Process {
                    .images = runtime,
                    .logs = runtime,
                    .stats = runtime,
-                   .usage = usage_,
                    .compress = nullptr,
                    .stop_sandbox =
                        [&runtime](const cri::SandboxId& id, Deadline deadline) {
@@ -506,7 +504,6 @@ class Gc final : public Process {
   std::unique_ptr<gc::GcService> service;
 
  private:
-  gc::FakeUsage usage_;
   gc::FakeTreeMeter::Disk disk_;
   gc::FakeKernelLog::State kernel_log_;
 };

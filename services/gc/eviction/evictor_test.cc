@@ -66,7 +66,11 @@ class Eviction : public testing::Test {
     const auto container = *node.runtime.CreateContainer(sandbox, pod.ContainerConfig("app", 0),
                                                          pod.Config(), deadline);
     ASSERT_TRUE(node.runtime.StartContainer(container, deadline).ok());
-    node.runtime.SetStats(container, {container, 1, static_cast<uint64_t>(spec.memory), 4096});
+    node.runtime.SetStats(container,
+                          {.id = container,
+                           .cpu_usage_ns = 1,
+                           .memory_working_set_bytes = static_cast<uint64_t>(spec.memory),
+                           .writable_layer_bytes = 4096});
     v1::DesiredRecord desired;
     desired.set_uid(spec.uid);
     desired.set_incarnation(1);

@@ -167,10 +167,10 @@ StatusOr<Usages> ReadUsage(const UsageSources& from, const std::vector<UsageWish
 
 StatusOr<bool> HasOwnImageFs(const UsageSources& from, cri::Images& images,
                              const GcConfig& config) {
-  ASSIGN_OR_RETURN(const auto listed, images.ImageFsInfo(After(from.clock, kCallLimit)),
+  ASSIGN_OR_RETURN(const auto report, images.ImageFsInfo(After(from.clock, kCallLimit)),
                    "file system of the images");
-  if (listed.empty()) return Unavailable("the runtime names no file system of its images");
-  ASSIGN_OR_RETURN(const uint64_t theirs, from.meter.DeviceOf(listed.front().mountpoint),
+  if (report.images.empty()) return Unavailable("the runtime names no file system of its images");
+  ASSIGN_OR_RETURN(const uint64_t theirs, from.meter.DeviceOf(report.images.front().mountpoint),
                    "device of the images");
   ASSIGN_OR_RETURN(const uint64_t ours, from.meter.DeviceOf(config.root_dir), "device of pods");
   return theirs != ours;

@@ -82,9 +82,9 @@ StatusOr<ImageListing> ListImages(const ImageDeps& deps, const GcConfig& config)
   listing.sandbox_image_known =
       !listing.seen.wanted.empty() ||
       std::ranges::any_of(listing.seen.images, [](const auto& image) { return image.pinned; });
-  ASSIGN_OR_RETURN(const auto file_systems, deps.images.ImageFsInfo(deadline), "image file system");
-  if (file_systems.empty()) return NotFound("the runtime names no image file system");
-  listing.mountpoint = file_systems.front().mountpoint;
+  ASSIGN_OR_RETURN(const auto report, deps.images.ImageFsInfo(deadline), "image file system");
+  if (report.images.empty()) return NotFound("the runtime names no image file system");
+  listing.mountpoint = report.images.front().mountpoint;
   ASSIGN_OR_RETURN(const auto usage, deps.files.Usage(listing.mountpoint), "usage of {}",
                    listing.mountpoint);
   listing.fs = {usage.capacity_bytes, std::min(usage.available_bytes, usage.capacity_bytes)};

@@ -85,10 +85,10 @@ void AddPodsMemory(fs::FileSystem& files, const GcConfig& config, Signals& signa
 }
 
 StatusOr<fs::DiskUsage> ImageFsUsage(const SignalSources& from) {
-  ASSIGN_OR_RETURN(const auto listed, from.images.ImageFsInfo(After(from.clock, kImageFsLimit)),
+  ASSIGN_OR_RETURN(const auto report, from.images.ImageFsInfo(After(from.clock, kImageFsLimit)),
                    "file system of the images");
-  if (listed.empty()) return Unavailable("the runtime names no file system of its images");
-  return node::UsageAt(from.files, listed.front().mountpoint);
+  if (report.images.empty()) return Unavailable("the runtime names no file system of its images");
+  return node::UsageAt(from.files, report.images.front().mountpoint);
 }
 
 }  // namespace

@@ -12,7 +12,6 @@ namespace splitlet::gc {
 namespace {
 
 using Kind = fs::FileInfo::Kind;
-constexpr uint64_t kMaxMountInfoBytes = 4u << 20;
 constexpr int kMaxDepth = 32;
 constexpr std::string_view kEmptyDirs = "kubernetes.io~empty-dir";
 
@@ -56,11 +55,10 @@ std::string WhyBlocked(fs::FileSystem& files, const std::string& dir,
 }
 
 std::optional<std::vector<std::string>> ReadMountPoints(fs::FileSystem& files) {
-  const auto text = files.Read(fs::kMountTable, kMaxMountInfoBytes);
-  if (text.ok()) return fs::ParseMountPoints(*text);
   // Without /proc a mount is still seen when its directory is emptied.
-  if (text.status().code() == StatusCode::kNotFound) return std::vector<std::string>();
-  return std::nullopt;
+  const auto text = fs::ReadMountTable(files);
+  if (!text.ok()) return std::nullopt;
+  return fs::ParseMountPoints(*text);
 }
 
 void ListLogs(fs::FileSystem& files, const GcConfig& config, Inventory& inventory) {

@@ -79,10 +79,10 @@ void FillNode(fs::FileSystem& files, v1::NodeFigures& node) {
     node.set_running_pids(*running);
 }
 
-std::set<std::string> IdsOf(const std::vector<cri::ContainerUsage>& containers,
+std::set<std::string> IdsOf(const std::vector<cri::ContainerStats>& containers,
                             const StatsInput& input) {
   std::set<std::string> ids;
-  for (const auto& container : containers) ids.insert(container.stats.id.str());
+  for (const auto& container : containers) ids.insert(container.id.str());
   for (const PodToRead& pod : input.pods) {
     if (!pod.sandbox.empty()) ids.insert(pod.sandbox);
     for (const auto& [id, name] : pod.containers) ids.insert(id);
@@ -96,13 +96,14 @@ struct Cgroups {
   const CgroupTree& tree;
 };
 
-void FillContainer(const Cgroups& from, const cri::ContainerUsage& container,
+void FillContainer(const Cgroups& from, const cri::ContainerStats& container,
                    v1::ContainerFigures& figures) {
-  figures.set_id(container.stats.id.str());
-  figures.set_cpu_usage_core_ns(container.stats.cpu_usage_ns);
-  figures.set_memory_working_set_bytes(container.stats.memory_working_set_bytes);
-  figures.set_writable_layer_bytes(container.stats.writable_layer_bytes);
-  if (container.layer_inodes) figures.set_writable_layer_inodes(*container.layer_inodes);
+  figures.set_id(container.id.str());
+  figures.set_cpu_usage_core_ns(container.cpu_usage_ns);
+  figures.set_memory_working_set_bytes(container.memory_working_set_bytes);
+  figures.set_writable_layer_bytes(container.writable_layer_bytes);
+  if (container.writable_layer_inodes)
+    figures.set_writable_layer_inodes(*container.writable_layer_inodes);
   const auto found = from.tree.by_id.find(figures.id());
   if (found == from.tree.by_id.end()) return;
   auto usage = ReadCgroup(from.files, from.layout, {.path = found->second, .other = {}});
@@ -127,12 +128,13 @@ void FillDetails(fs::FileSystem& files, const cgroup::Layout& layout, v1::NodeSt
 }
 
 Status FillImages(const StatsSources& from, const Deadline& deadline, v1::NodeStatsReply& reply) {
-  ASSIGN_OR_RETURN(const auto images, from.images.ImageFsInfo(deadline), "image file system");
-  if (images.empty()) return OkStatus();
-  if (const auto usage = from.files.Usage(images.front().mountpoint); usage.ok())
+  ASSIGN_OR_RETURN(const auto report, from.images.ImageFsInfo(deadline), "image file system");
+  if (report.images.empty()) return OkStatus();
+  const cri::FsUsage& images = report.images.front();
+  if (const auto usage = from.files.Usage(images.mountpoint); usage.ok())
     *reply.mutable_image_fs() = FiguresOf(*usage);
-  reply.mutable_image_fs()->set_used_bytes(images.front().used_bytes);
-  reply.mutable_image_fs()->set_inodes_used(images.front().inodes_used);
+  reply.mutable_image_fs()->set_used_bytes(images.used_bytes);
+  reply.mutable_image_fs()->set_inodes_used(images.inodes_used);
   return OkStatus();
 }
 
@@ -178,7 +180,7 @@ StatusOr<v1::NodeStatsReply> ReadNodeStats(const StatsSources& from, const Stats
   FillNode(from.files, *reply.mutable_node());
   ASSIGN_OR_RETURN(const auto disk, from.files.Usage(from.root_dir), "{}", from.root_dir);
   *reply.mutable_node_fs() = FiguresOf(disk);
-  ASSIGN_OR_RETURN(const auto containers, from.usage.ListContainerUsage(deadline),
+  ASSIGN_OR_RETURN(const auto containers, from.stats.ListContainerStats(deadline),
                    "list container stats");
   // A machine whose cgroups are not to be seen from here has the runtime's figures alone.
   const auto mounted = cgroup::ParseLayout(ReadOrEmpty(from.files, "/proc/self/mountinfo"));

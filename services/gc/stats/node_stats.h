@@ -15,7 +15,7 @@
 
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
-#include "libs/cri/container_usage.h"
+#include "libs/cri/cri.h"
 #include "libs/fs/file_system.h"
 #include "services/gc/eviction/tree_meter.h"
 #include "services/gc/stats/pod_usage.h"
@@ -31,7 +31,7 @@ struct StatsSources {
   const Clock& clock;
   fs::FileSystem& files;
   cri::Images& images;
-  cri::Usage& usage;
+  cri::Stats& stats;
   TreeMeter& meter;
   std::function<std::optional<int64_t>()> runtime_pid;
   std::string root_dir;                // of the pods' directories

@@ -6,7 +6,6 @@
 #include "libs/cri/fake_runtime.h"
 #include "libs/fs/fake_file_system.h"
 #include "services/gc/eviction/fake_tree_meter.h"
-#include "services/gc/stats/fake_usage.h"
 #include "services/gc/stats/interfaces.h"
 #include "services/gc/stats/system_usage.h"
 #include "splitlet/v1/records.pb.h"
@@ -90,10 +89,10 @@ TEST(CgroupUsage, Pressure) {
   EXPECT_FALSE(ParsePressure("nothing\n", figures));
 }
 
-class OneContainer final : public cri::Usage {
+class OneContainer final : public cri::Stats {
  public:
-  StatusOr<std::vector<cri::ContainerUsage>> ListContainerUsage(Deadline) override {
-    return std::vector<cri::ContainerUsage>{{{.id = cri::ContainerId("c1")}, std::nullopt}};
+  StatusOr<std::vector<cri::ContainerStats>> ListContainerStats(Deadline) override {
+    return std::vector<cri::ContainerStats>{{.id = cri::ContainerId("c1")}};
   }
 };
 
@@ -127,7 +126,7 @@ class StatsOfNode : public testing::Test {
     return ReadNodeStats({.clock = clock,
                           .files = files,
                           .images = runtime,
-                          .usage = *containers,
+                          .stats = *containers,
                           .meter = meter,
                           .runtime_pid = [] { return std::optional<int64_t>(55); },
                           .root_dir = "/kubelet",
@@ -139,8 +138,7 @@ class StatsOfNode : public testing::Test {
   FakeClock clock;
   fs::FakeFileSystem files{clock};
   cri::FakeRuntime runtime{clock};
-  FakeUsage usage{runtime};
-  cri::Usage* containers = &usage;
+  cri::Stats* containers = &runtime;
   FakeTreeMeter::Disk disk;
   FakeTreeMeter meter{disk};
 };

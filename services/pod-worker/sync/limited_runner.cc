@@ -12,7 +12,10 @@ StatusOr<cri::SandboxId> LimitedRunner::RunPodSandbox(const runtime::v1::PodSand
 }
 
 Status LimitedRunner::StopPodSandbox(const cri::SandboxId& id, Deadline deadline) {
-  return runner_.StopPodSandbox(id, std::move(deadline));
+  ASSIGN_OR_RETURN(auto permit, sandbox_stops_.Acquire(deadline), "wait for a turn");
+  const Status stopped = runner_.StopPodSandbox(id, deadline);
+  if (!stopped.ok()) permit.Failed();
+  return stopped;
 }
 
 StatusOr<cri::ContainerId> LimitedRunner::CreateContainer(

@@ -1,7 +1,8 @@
 #pragma once
 
-/// A Runner whose creating calls are let through by a limit per kind that finds itself; stops are
-/// never held back.
+/// A Runner whose calls that are work for the runtime are let through by a limit per kind that
+/// finds itself. A stop of a container is never held back: it waits for the container, and whoever
+/// is to end has to be told at once.
 /// Threads: any.
 /// Errors:  those of the call, and DEADLINE_EXCEEDED or CANCELLED while waiting for a turn.
 /// Source:  docs/design.md, "Threads and time".
@@ -13,8 +14,12 @@ namespace splitlet::pod_worker {
 
 class LimitedRunner final : public cri::Runner {
  public:
-  LimitedRunner(cri::Runner& runner, const Clock& clock)
-      : runner_(runner), sandboxes_(clock, {}), creates_(clock, {}), starts_(clock, {}) {}
+  LimitedRunner(cri::Runner& runner, const Clock& clock, exec::LimitOptions each = {})
+      : runner_(runner),
+        sandboxes_(clock, each),
+        creates_(clock, each),
+        starts_(clock, each),
+        sandbox_stops_(clock, each) {}
 
   StatusOr<cri::SandboxId> RunPodSandbox(const runtime::v1::PodSandboxConfig& config,
                                          const std::string& handler, Deadline deadline) override;
@@ -29,7 +34,7 @@ class LimitedRunner final : public cri::Runner {
 
  private:
   cri::Runner& runner_;
-  exec::AdaptiveLimit sandboxes_, creates_, starts_;
+  exec::AdaptiveLimit sandboxes_, creates_, starts_, sandbox_stops_;
 };
 
 }  // namespace splitlet::pod_worker

@@ -52,10 +52,10 @@ Status CheckMadeFor(const kube::Pod& pod, const Claim& claim) {
                             pod.metadata().name());
 }
 
-StatusOr<ObjectPtr<PersistentVolume>> Resolve(const kube::Volume& of, const kube::Pod& pod,
-                                              const ObjectSource& objects) {
+StatusOr<BoundVolume> Find(const kube::Volume& of, const kube::Pod& pod,
+                           const ObjectSource& objects) {
   const std::string& volume_name = of.name();
-  const auto claim = objects.GetClaim({pod.metadata().namespace_(), ClaimNameOf(of, pod)});
+  auto claim = objects.GetClaim({pod.metadata().namespace_(), ClaimNameOf(of, pod)});
   if (!claim.ok()) return Annotate(claim.status(), "failed to fetch PVC from API server");
   if (of.volume_source().has_ephemeral())
     if (Status made_for = CheckMadeFor(pod, **claim); !made_for.ok()) return made_for;
@@ -70,7 +70,7 @@ StatusOr<ObjectPtr<PersistentVolume>> Resolve(const kube::Volume& of, const kube
   if ((*volume)->spec().volume_mode() == "Block")
     return FailedPrecondition("volume {} has volumeMode Block, but is specified in volumeMounts",
                               volume_name);
-  return volume;
+  return BoundVolume{*std::move(claim), *std::move(volume)};
 }
 
 /// What the labels of the node's object say, its scheduler has looked at: here only those are known
@@ -96,50 +96,22 @@ std::string ClaimNameOf(const kube::Volume& volume, const kube::Pod& pod) {
   return source.persistent_volume_claim().claim_name();
 }
 
-StatusOr<ObjectPtr<PersistentVolume>> VolumeOfClaim(const kube::Volume& volume,
-                                                    const kube::Pod& pod,
-                                                    const ObjectSource& objects) {
+StatusOr<BoundVolume> VolumeOfClaim(const kube::Volume& volume, const kube::Pod& pod,
+                                    const ObjectSource& objects) {
   const ObjectName name{pod.metadata().namespace_(), ClaimNameOf(volume, pod)};
-  auto found = Resolve(volume, pod, objects);
+  auto found = Find(volume, pod, objects);
   if (!found.ok())
     return MakeStatus(found.status().code(), "error processing PVC {}/{}: {}", name.name_space,
                       name.name, Message(found.status()));
   return found;
 }
 
-StatusOr<kube::Volume> AsVolumeOfPod(const PersistentVolume& persistent,
-                                     const std::string& node_name) {
-  const std::string& name = persistent.metadata().name();
-  const auto& spec = persistent.spec();
-  const auto& from = spec.persistent_volume_source();
-  const auto& affinity = spec.node_affinity();
-  if (affinity.has_required() && !MayBeHere(affinity.required(), node_name))
-    return FailedPrecondition(
-        "MountVolume.NodeAffinity check failed for volume \"{}\" : no matching NodeSelectorTerms",
-        name);
-  if (!spec.mount_options().empty() && from.has_host_path())
-    return FailedPrecondition(
-        "MountVolume.MountOptionSupport check failed for volume \"{}\" : mount options are not "
-        "supported for this volume type",
-        name);
-  kube::Volume volume;
-  volume.set_name(name);
-  auto& source = *volume.mutable_volume_source();
-  if (from.has_host_path()) {
-    *source.mutable_host_path() = from.host_path();
-  } else if (from.has_local()) {
-    source.mutable_host_path()->set_path(from.local().path());
-  } else if (from.has_nfs()) {
-    *source.mutable_nfs() = from.nfs();
-  } else {
-    std::vector<const google::protobuf::FieldDescriptor*> set;
-    from.GetReflection()->ListFields(from, &set);
-    return FailedPrecondition(
-        "Unable to attach or mount volumes: persistent volume \"{}\" of type \"{}\" is not "
-        "supported",
-        name, set.empty() ? "none" : set.front()->json_name());
-  }
-  return volume;
+Status CheckNodeAffinity(const PersistentVolume& volume, const std::string& node_name) {
+  const auto& affinity = volume.spec().node_affinity();
+  if (!affinity.has_required() || MayBeHere(affinity.required(), node_name)) return OkStatus();
+  return FailedPrecondition(
+      "MountVolume.NodeAffinity check failed for volume \"{}\" : no matching NodeSelectorTerms",
+      volume.metadata().name());
 }
 
 }  // namespace splitlet::pod_worker

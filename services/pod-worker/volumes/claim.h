@@ -1,6 +1,6 @@
 #pragma once
 
-/// The persistent volume behind a claim that a pod names, as a volume that a plugin makes ready.
+/// The persistent volume behind a claim that a pod names.
 /// Threads: a pure function, any.
 /// Errors:  "PVC is not bound" and the like, as the event FailedMount shows them.
 /// Source:  docs/behaviour/volumes.md, "Claims".
@@ -16,14 +16,15 @@ namespace splitlet::pod_worker {
 /// Of the claim that the volume names, or that was made for it; empty: it has none.
 std::string ClaimNameOf(const kube::Volume& volume, const kube::Pod& pod);
 
+struct BoundVolume {
+  ObjectPtr<Claim> claim;
+  ObjectPtr<PersistentVolume> volume;
+};
 /// `volume`: has a claim. The volume found is bound to that claim and holds a file system.
-StatusOr<ObjectPtr<PersistentVolume>> VolumeOfClaim(const kube::Volume& volume,
-                                                    const kube::Pod& pod,
-                                                    const ObjectSource& objects);
+StatusOr<BoundVolume> VolumeOfClaim(const kube::Volume& volume, const kube::Pod& pod,
+                                    const ObjectSource& objects);
 
-/// The same volume as if the pod had named it itself; under the name of the persistent volume. A
-/// local one, which no pod can name, has its directory as the path on the host.
 /// Errors: "MountVolume.NodeAffinity check failed for volume ...".
-StatusOr<kube::Volume> AsVolumeOfPod(const PersistentVolume& volume, const std::string& node_name);
+Status CheckNodeAffinity(const PersistentVolume& volume, const std::string& node_name);
 
 }  // namespace splitlet::pod_worker

@@ -46,12 +46,12 @@ TEST(VolumeOfClaim, OnlyOneThatIsBound) {
     const auto objects = ReadObjects(c.objects, "f.yaml");
     ASSERT_TRUE(objects.ok()) << objects.status();
     const auto found = VolumeOfClaim(pod.spec().volumes(0), pod, *objects);
-    EXPECT_EQ(found.ok() ? (*found)->metadata().name() : std::string(Message(found.status())),
+    EXPECT_EQ(found.ok() ? found->volume->metadata().name() : std::string(Message(found.status())),
               c.want);
   }
 }
 
-TEST(AsVolumeOfPod, ItsNodesAreThoseThatTheirSchedulerChose) {
+TEST(CheckNodeAffinity, ItsNodesAreThoseThatTheirSchedulerChose) {
   const std::string here = "{key: kubernetes.io/hostname, operator: In, values: [node-1]}",
                     other = "{key: kubernetes.io/hostname, operator: In, values: [node-2]}",
                     zone = "{key: topology.kubernetes.io/zone, operator: In, values: [a]}",
@@ -86,46 +86,7 @@ TEST(AsVolumeOfPod, ItsNodesAreThoseThatTheirSchedulerChose) {
             c.terms + "}}}\n",
         "f.yaml");
     ASSERT_TRUE(objects.ok()) << objects.status();
-    EXPECT_EQ(AsVolumeOfPod(**objects->GetPersistentVolume("disk"), "node-1").ok(), c.may);
-  }
-}
-
-TEST(AsVolumeOfPod, TheKindsThatANodeHasByItself) {
-  const struct {
-    std::string spec, want;
-  } kCases[] = {
-      {"hostPath: {path: /srv/a, type: DirectoryOrCreate}", "/srv/a DirectoryOrCreate"},
-      {"local: {path: /srv/b}", "/srv/b "},
-      {"nfs: {server: a, path: /b}", "nfs a"},
-      {"csi: {driver: d, volumeHandle: h}",
-       "Unable to attach or mount volumes: persistent volume \"disk\" of type \"csi\" is not "
-       "supported"},
-      {"hostPath: {path: /a}, mountOptions: [ro]",
-       "MountVolume.MountOptionSupport check failed for volume \"disk\" : mount options are not "
-       "supported for this volume type"},
-      {"local: {path: /srv/b}, nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: "
-       "[{key: kubernetes.io/hostname, operator: In, values: [node-1]}]}]}}",
-       "/srv/b "},
-      {"local: {path: /srv/b}, nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: "
-       "[{key: kubernetes.io/hostname, operator: In, values: [node-2]}]}]}}",
-       "MountVolume.NodeAffinity check failed for volume \"disk\" : no matching NodeSelectorTerms"},
-  };
-  for (const auto& c : kCases) {
-    SCOPED_TRACE(c.spec);
-    const auto objects = ReadObjects(
-        "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: disk}\nspec: {" + c.spec + "}\n",
-        "f.yaml");
-    ASSERT_TRUE(objects.ok()) << objects.status();
-    const auto volume = AsVolumeOfPod(**objects->GetPersistentVolume("disk"), "node-1");
-    if (!volume.ok()) {
-      EXPECT_EQ(Message(volume.status()), c.want);
-      continue;
-    }
-    EXPECT_EQ(volume->name(), "disk");
-    const auto& source = volume->volume_source();
-    EXPECT_EQ(source.has_nfs() ? "nfs " + source.nfs().server()
-                               : source.host_path().path() + " " + source.host_path().type(),
-              c.want);
+    EXPECT_EQ(CheckNodeAffinity(**objects->GetPersistentVolume("disk"), "node-1").ok(), c.may);
   }
 }
 

@@ -56,11 +56,12 @@ int64_t TmpfsBytes(const kube::Pod& pod, int64_t allocatable, int64_t size_limit
   return bytes;
 }
 
-bool EmptyDirVolume::Takes(const VolumeSource& source) const { return source.has_empty_dir(); }
+bool EmptyDirVolume::Takes(const VolumeSpec& spec) const { return spec.own().has_empty_dir(); }
 
-Status EmptyDirVolume::SetUp(const kube::Volume& volume, const VolumeInput& in,
-                             const std::string& path) {
-  const auto& source = volume.volume_source().empty_dir();
+Status EmptyDirVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                             const VolumePlace& place) {
+  const std::string& path = place.path;
+  const auto& source = spec.own().empty_dir();
   const std::string& medium = source.medium();
   const FsGroup group = FsGroupOf(in.pod);
   if (medium.empty()) return dirs_.EnsureOnDisk(path, group);
@@ -76,6 +77,6 @@ Status EmptyDirVolume::SetUp(const kube::Volume& volume, const VolumeInput& in,
   return dirs_.EnsureHugePages(path, *size, group);
 }
 
-Status EmptyDirVolume::TearDown(const std::string& path) { return dirs_.Remove(path); }
+Status EmptyDirVolume::TearDown(const VolumePlace& place) { return dirs_.Remove(place.path); }
 
 }  // namespace splitlet::pod_worker

@@ -21,10 +21,10 @@ int64_t TmpfsBytes(const kube::Pod& pod, int64_t allocatable, int64_t size_limit
 class EmptyDirVolume final : public VolumePlugin {
  public:
   EmptyDirVolume(VolumeDirs& dirs, int64_t allocatable) : dirs_(dirs), allocatable_(allocatable) {}
-  bool Takes(const VolumeSource& source) const override;
+  bool Takes(const VolumeSpec& spec) const override;
   std::string_view folder() const override { return "kubernetes.io~empty-dir"; }
-  Status SetUp(const kube::Volume& volume, const VolumeInput& in, const std::string& path) override;
-  Status TearDown(const std::string& path) override;
+  Status SetUp(const VolumeSpec& spec, const VolumeInput& in, const VolumePlace& place) override;
+  Status TearDown(const VolumePlace& place) override;
 
  private:
   VolumeDirs& dirs_;

@@ -1,11 +1,18 @@
 #include "services/pod-worker/volumes/host_path.h"
 
+#include "k8s.io/api/core/v1/persistent_volume.pb.h"
 #include "k8s.io/api/core/v1/volume.pb.h"
+#include "k8s.io/api/core/v1/volume_source.pb.h"
 #include "libs/kube/names.h"
 
 namespace splitlet::pod_worker {
 
 namespace {
+
+const k8s::io::api::core::v1::HostPathVolumeSource& PathOnHost(const VolumeSpec& spec) {
+  const auto* behind = spec.source();
+  return behind != nullptr ? behind->host_path() : spec.own().host_path();
+}
 
 bool IsKind(const fs::FileInfo& info, const std::string& type) {
   if (type.starts_with("Directory")) return info.kind == fs::FileInfo::Kind::kDirectory;
@@ -24,18 +31,21 @@ std::string_view InWords(const std::string& type) {
 
 }  // namespace
 
-bool HostPathVolume::Takes(const VolumeSource& source) const { return source.has_host_path(); }
+bool HostPathVolume::Takes(const VolumeSpec& spec) const {
+  const auto* behind = spec.source();
+  return behind != nullptr ? behind->has_host_path() : spec.own().has_host_path();
+}
 
-StatusOr<std::string> HostPathVolume::HostPath(const VolumeSource& source) const {
-  const std::string& path = source.host_path().path();
+StatusOr<std::string> HostPathVolume::HostPath(const VolumeSpec& spec, const VolumePlace&) const {
+  const std::string& path = PathOnHost(spec).path();
   if (kube::HasParentStep(path))
     return InvalidArgument("invalid HostPath `{}`: must not contain '..'", path);
   return path;
 }
 
-Status HostPathVolume::SetUp(const kube::Volume& volume, const VolumeInput&,
-                             const std::string& path) {
-  const std::string& type = volume.volume_source().host_path().type();
+Status HostPathVolume::SetUp(const VolumeSpec& spec, const VolumeInput&, const VolumePlace&) {
+  const std::string& path = PathOnHost(spec).path();
+  const std::string& type = PathOnHost(spec).type();
   if (type.empty()) return OkStatus();
   auto info = files_.Stat(path, true);
   if (type.ends_with("OrCreate") && info.status().code() == StatusCode::kNotFound) {

@@ -17,11 +17,11 @@ class HostPathVolume final : public VolumePlugin {
  public:
   HostPathVolume(fs::FileSystem& files, fs::NewFileMaker make_file)
       : files_(files), make_file_(std::move(make_file)) {}
-  bool Takes(const VolumeSource& source) const override;
+  bool Takes(const VolumeSpec& spec) const override;
   std::string name() const override { return "kubernetes.io/host-path"; }
-  StatusOr<std::string> HostPath(const VolumeSource& source) const override;
-  Status SetUp(const kube::Volume& volume, const VolumeInput& in, const std::string& path) override;
-  Status TearDown(const std::string&) override { return OkStatus(); }
+  StatusOr<std::string> HostPath(const VolumeSpec& spec, const VolumePlace& place) const override;
+  Status SetUp(const VolumeSpec& spec, const VolumeInput& in, const VolumePlace& place) override;
+  Status TearDown(const VolumePlace&) override { return OkStatus(); }
 
  private:
   fs::FileSystem& files_;

@@ -14,7 +14,6 @@
 #include "libs/fs/path.h"
 #include "libs/kube/names.h"
 #include "services/pod-worker/volumes/claim.h"
-#include "services/pod-worker/volumes/mount_table.h"
 #include "services/pod-worker/volumes/mounted_names.h"
 
 namespace splitlet::pod_worker {
@@ -23,6 +22,7 @@ namespace {
 
 using Kind = fs::FileInfo::Kind;
 
+constexpr const char* kReadOnly = "ro";
 constexpr uint32_t kOfGroup = 02770;  // what a directory that was given has at least
 
 Status NoMounter(const std::string& volume, const std::string& why) {
@@ -31,7 +31,7 @@ Status NoMounter(const std::string& volume, const std::string& why) {
 }
 
 StatusOr<std::vector<std::string>> ReadMountPoints(fs::FileSystem& files) {
-  const auto table = ReadMountTable(files);
+  const auto table = fs::ReadMountTable(files);
   if (!table.ok()) return table.status();
   return fs::ParseMountPoints(*table);
 }
@@ -41,6 +41,13 @@ bool IsOfAnotherPod(const std::string& point, const std::string& path) {
   const std::string folder = fs::ParentOf(point);
   return point != path && fs::NameOf(point) == fs::NameOf(path) &&
          fs::NameOf(folder) == LocalVolume::kFolder && fs::ParentOf(folder).ends_with("/volumes");
+}
+
+/// With what the claim asks for.
+std::vector<std::string> OptionsOf(const VolumeSpec& spec) {
+  auto options = spec.mount_options();
+  if (spec.read_only()) options.emplace_back(kReadOnly);
+  return options;
 }
 
 bool AnotherPodHas(const std::vector<std::string>& points, const std::string& path) {
@@ -67,15 +74,19 @@ Status CheckLocal(const std::string& volume, const std::string& directory,
                                directory));
 }
 
-Status LocalVolume::GiveToGroup(const std::string& directory, const VolumeInput& in,
+bool LocalVolume::Takes(const VolumeSpec& spec) const {
+  const auto* source = spec.source();
+  return source != nullptr && source->has_local();
+}
+
+Status LocalVolume::GiveToGroup(const std::string& directory, const kube::Pod& pod,
                                 const std::string& path) const {
-  const FsGroup group = FsGroupOf(in.pod);
-  const bool read_only = std::ranges::find(in.mount_options, kReadOnly) != in.mount_options.end();
-  if (!group || read_only) return OkStatus();
+  const FsGroup group = FsGroupOf(pod);
+  if (!group) return OkStatus();
   ASSIGN_OR_RETURN(const auto points, ReadMountPoints(deps_.files), "look for its mounts");
   if (AnotherPodHas(points, path)) return OkStatus();
   const bool unless_it_has =
-      in.pod.spec().security_context().fs_group_change_policy() == "OnRootMismatch";
+      pod.spec().security_context().fs_group_change_policy() == "OnRootMismatch";
   if (unless_it_has && Matches(directory, *group)) return OkStatus();
   const auto info = deps_.files.Stat(directory, false);
   const bool link = info.ok() && info->kind == Kind::kSymlink;
@@ -110,23 +121,26 @@ Status LocalVolume::SetOptions(const std::vector<std::string>& options,
       "mount options");
 }
 
-Status LocalVolume::SetUp(const kube::Volume& volume, const VolumeInput& in,
-                          const std::string& path) {
-  const std::string& directory = volume.volume_source().host_path().path();
+Status LocalVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in, const VolumePlace& place) {
+  const std::string& directory = spec.source()->local().path();
+  const std::string& path = place.path;
+  const auto options = OptionsOf(spec);
   const auto mounted = deps_.mounts.IsMountPoint(path);
   if (!mounted.ok() && mounted.status().code() != StatusCode::kNotFound)
     return Annotate(mounted.status(), "look for its mount");
   if (!mounted.ok() || !*mounted) {
-    const Status usable = CheckLocal(volume.name(), directory, deps_.files.Stat(directory, true));
+    const Status usable = CheckLocal(spec.name(), directory, deps_.files.Stat(directory, true));
     if (!usable.ok()) return usable;
-    RETURN_IF_ERROR(GiveToGroup(directory, in, path), "group");
+    const bool read_only = std::ranges::find(options, kReadOnly) != options.end();
+    if (!read_only) RETURN_IF_ERROR(GiveToGroup(directory, in.pod, path), "group");
     RETURN_IF_ERROR(Bind(directory, path), "mount");
   }
-  return SetOptions(in.mount_options, path);
+  return SetOptions(options, path);
 }
 
 /// Never what is in it.
-Status LocalVolume::TearDown(const std::string& path) {
+Status LocalVolume::TearDown(const VolumePlace& place) {
+  const std::string& path = place.path;
   FAIL_POINT("pod-worker.unbind-local.before");
   RETURN_IF_ERROR(deps_.mounts.Unmount(path), "unmount {}", path);
   FAIL_POINT("pod-worker.unbind-local.after");
@@ -141,14 +155,16 @@ std::vector<std::string> VolumesOfOtherGroups(const VolumeInput& in, const Group
   for (const auto& volume : in.pod.spec().volumes()) {
     if (!mounted.contains(volume.name()) || ClaimNameOf(volume, in.pod).empty()) continue;
     const auto found = VolumeOfClaim(volume, in.pod, *in.objects);
-    if (!found.ok() || !(*found)->spec().persistent_volume_source().has_local()) continue;
-    const std::string& name = (*found)->metadata().name();
+    if (!found.ok()) continue;
+    const auto& source = found->volume->spec().persistent_volume_source();
+    if (!source.has_local()) continue;
+    const std::string& name = found->volume->metadata().name();
     const std::string path =
         fmt::format("{}/volumes/{}/{}", check.pod_dir, LocalVolume::kFolder, name);
     const auto points = ReadMountPoints(check.files);
     if (!points.ok() || std::ranges::find(*points, path) != points->end()) continue;
     if (!AnotherPodHas(*points, path)) continue;
-    const auto theirs = check.group_of((*found)->spec().persistent_volume_source().local().path());
+    const auto theirs = check.group_of(source.local().path());
     if (!theirs.ok() || theirs->group == *group) continue;
     texts.push_back(
         fmt::format("The requested fsGroup is {}, but the volume {} has GID {}. The volume may not "

@@ -28,7 +28,6 @@ namespace splitlet::pod_worker {
 class LocalVolume final : public VolumePlugin {
  public:
   static constexpr std::string_view kFolder = "kubernetes.io~local-volume";
-  static constexpr std::string_view kReadOnly = "ro";  // the mount option
 
   struct Deps {
     fs::FileSystem& files;
@@ -38,16 +37,15 @@ class LocalVolume final : public VolumePlugin {
     fs::GroupReader group_of;
   };
   explicit LocalVolume(Deps deps) : deps_(std::move(deps)) {}
-  /// No pod names one itself; whoever finds one behind a claim knows.
-  bool Takes(const VolumeSource&) const override { return false; }
+  /// No pod names one itself.
+  bool Takes(const VolumeSpec& spec) const override;
   std::string_view folder() const override { return kFolder; }
   bool takes_mount_options() const override { return true; }
-  /// The directory stands in `volume` as a host path; the name is that of the persistent volume.
-  Status SetUp(const kube::Volume& volume, const VolumeInput& in, const std::string& path) override;
-  Status TearDown(const std::string& path) override;
+  Status SetUp(const VolumeSpec& spec, const VolumeInput& in, const VolumePlace& place) override;
+  Status TearDown(const VolumePlace& place) override;
 
  private:
-  Status GiveToGroup(const std::string& directory, const VolumeInput& in,
+  Status GiveToGroup(const std::string& directory, const kube::Pod& pod,
                      const std::string& path) const;
   bool Matches(const std::string& directory, uint32_t group) const;
   Status Bind(const std::string& directory, const std::string& path) const;

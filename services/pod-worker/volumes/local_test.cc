@@ -41,22 +41,24 @@ class Local : public testing::Test {
     std::vector<std::string> options = {};
     std::string directory = "/srv/disk";
     std::string change = {};  // the policy
+    bool read_only = false;   // the claim
   };
   Status SetUpOne(const Wish& wish) {
     kube::Pod pod;
     if (wish.group != 0) pod.mutable_spec()->mutable_security_context()->set_fs_group(wish.group);
     if (!wish.change.empty())
       pod.mutable_spec()->mutable_security_context()->set_fs_group_change_policy(wish.change);
-    kube::Volume volume;
-    volume.set_name("disk");
-    volume.mutable_volume_source()->mutable_host_path()->set_path(wish.directory);
-    const std::string path = PlaceOf(wish.uid);
-    const Status done = plugin_.SetUp(volume, {pod, nullptr, true, wish.options}, path);
+    const kube::Volume claimed = ClaimOf(wish.read_only);
+    const auto spec = BehindClaim(fmt::format("local: {{path: {}}}, mountOptions: [{}]",
+                                              wish.directory, fmt::join(wish.options, ",")),
+                                  claimed);
+    EXPECT_TRUE(plugin_.Takes(spec));
+    const Status done = plugin_.SetUp(spec, {pod, nullptr, true}, {PlaceOf(wish.uid)});
     Tell();
     return done;
   }
   Status TearDownOne(const std::string& uid) {
-    const Status done = plugin_.TearDown(PlaceOf(uid));
+    const Status done = plugin_.TearDown({PlaceOf(uid)});
     Tell();
     return done;
   }
@@ -157,6 +159,7 @@ TEST_F(Local, TheFirstPodGivesItToItsGroup) {
       {"a second pod does not change it", {{.group = 2000}, {.uid = "b", .group = 3000}}, 2000},
       {"nor after one without a group", {{}, {.uid = "b", .group = 3000}}, 0},
       {"not what is only read", {{.group = 2000, .options = {"ro"}}}, 0},
+      {"nor by a claim that only reads", {{.group = 2000, .read_only = true}}, 0},
       {"with other options", {{.group = 2000, .options = {"noatime"}}}, 2000},
   };
   uint32_t at = 0;
@@ -220,9 +223,9 @@ TEST_F(Local, ALinkIsWhatItLeadsTo) {
   ASSERT_TRUE(own.ok()) << own.status();
   kube::Pod pod;
   pod.mutable_spec()->mutable_security_context()->set_fs_group(own->group);
-  kube::Volume volume;
-  volume.mutable_volume_source()->mutable_host_path()->set_path(dir + "/link");
-  EXPECT_FALSE(plugin.SetUp(volume, {pod, nullptr, true, {}}, PlaceOf("a")).ok());
+  const kube::Volume claimed = ClaimOf();
+  const auto spec = BehindClaim("local: {path: " + dir + "/link}", claimed);
+  EXPECT_FALSE(plugin.SetUp(spec, {pod, nullptr, true}, {PlaceOf("a")}).ok());
   EXPECT_EQ(fs::GroupOf(dir + "/disk").value_or(fs::OfGroup{}).mode, 02770u);
   EXPECT_EQ(fs::GroupOf(dir + "/disk/data").value_or(fs::OfGroup{}).mode, 0660u);
   ASSERT_TRUE(real.RemoveTree(dir).ok());
@@ -233,10 +236,14 @@ TEST_F(Local, MountOptionsAreSetWhenItIsBound) {
   EXPECT_THAT(ran_, ElementsAre("mount -o remount,bind,noatime,ro " + PlaceOf("a")));
   ASSERT_TRUE(SetUpOne({.options = {"noatime", "ro"}}).ok());
   EXPECT_EQ(ran_.size(), 2u) << "a process of before may have died between the two";
+  ASSERT_TRUE(SetUpOne({.options = {"noatime"}, .read_only = true}).ok());
+  EXPECT_EQ(ran_.back(), "mount -o remount,bind,noatime,ro " + PlaceOf("a"));
   const process::ProgramRunner none;
   LocalVolume plain({files_, mounts_, dirs_, none, group_of_});
   const kube::Pod pod;
-  EXPECT_EQ(Message(plain.SetUp({}, {pod, nullptr, true, {"ro"}}, PlaceOf("a"))),
+  const kube::Volume claimed = ClaimOf(true);
+  EXPECT_EQ(Message(plain.SetUp(BehindClaim("local: {path: /srv/disk}", claimed),
+                                {pod, nullptr, true}, {PlaceOf("a")})),
             "mount options need mount(8)");
 }
 

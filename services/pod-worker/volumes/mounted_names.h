@@ -15,4 +15,7 @@ namespace splitlet::pod_worker {
 /// Names of the volumes that some container of the pod mounts.
 std::set<std::string> MountedNames(const kube::Pod& pod);
 
+/// Of those that one has as a block device.
+std::set<std::string> DeviceNames(const kube::Pod& pod);
+
 }  // namespace splitlet::pod_worker

@@ -2,10 +2,11 @@
 
 #include <fmt/ranges.h>
 
+#include "k8s.io/api/core/v1/persistent_volume.pb.h"
 #include "k8s.io/api/core/v1/volume.pb.h"
+#include "k8s.io/api/core/v1/volume_source.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/fs/mount_table.h"
-#include "services/pod-worker/volumes/mount_table.h"
 
 namespace splitlet::pod_worker {
 
@@ -17,21 +18,22 @@ constexpr Duration kMountLimit = std::chrono::minutes{2}, kUnmountLimit = std::c
 
 }  // namespace
 
-bool NfsVolume::Takes(const VolumeSource& source) const {
-  return source.has_nfs() && deps_.run != nullptr;
+bool NfsVolume::Takes(const VolumeSpec& spec) const {
+  const auto* behind = spec.source();
+  return deps_.run != nullptr && (behind != nullptr ? behind->has_nfs() : spec.own().has_nfs());
 }
 
 StatusOr<std::vector<std::string>> NfsVolume::MountedBelow(const std::string& folder) const {
-  const auto table = ReadMountTable(deps_.files);
+  const auto table = fs::ReadMountTable(deps_.files);
   if (!table.ok()) return table.status();
   return fs::MountPointsBelow(*table, folder);
 }
 
-Status NfsVolume::Mount(const kube::Volume& volume, const VolumeInput& in,
-                        const std::string& path) const {
-  const auto& nfs = volume.volume_source().nfs();
-  std::vector<std::string> options = in.mount_options;
-  if (nfs.read_only()) options.emplace_back("ro");
+Status NfsVolume::Mount(const VolumeSpec& spec, const std::string& path) const {
+  const auto* behind = spec.source();
+  const auto& nfs = behind != nullptr ? behind->nfs() : spec.own().nfs();
+  std::vector<std::string> options = spec.mount_options();
+  if (nfs.read_only() || spec.read_only()) options.emplace_back("ro");
   process::Program mount{.argv = {"mount", "-t", "nfs"}, .limit = kMountLimit};
   if (!options.empty())
     mount.argv.insert(mount.argv.end(), {"-o", fmt::format("{}", fmt::join(options, ","))});
@@ -42,14 +44,14 @@ Status NfsVolume::Mount(const kube::Volume& volume, const VolumeInput& in,
   return OkStatus();
 }
 
-Status NfsVolume::SetUp(const kube::Volume& volume, const VolumeInput& in,
-                        const std::string& path) {
+Status NfsVolume::SetUp(const VolumeSpec& spec, const VolumeInput&, const VolumePlace& place) {
+  const std::string& path = place.path;
   ASSIGN_OR_RETURN(const auto mounted, MountedBelow(path), "look for its mount");
   if (!mounted.empty()) return OkStatus();
   RETURN_IF_ERROR(deps_.files.MakeDirs(path, kMode), "make directory");
-  Status made = Mount(volume, in, path);
+  Status made = Mount(spec, path);
   // What cannot be taken away now goes with the pod.
-  if (!made.ok()) TearDown(path).IgnoreError();
+  if (!made.ok()) TearDown(place).IgnoreError();
   return made;
 }
 
@@ -75,9 +77,9 @@ Status NfsVolume::Release(const std::string& folder) {
 }
 
 /// Never what is in it: that is the server's.
-Status NfsVolume::TearDown(const std::string& path) {
-  RETURN_IF_ERROR(Release(path), "release");
-  return Annotate(deps_.files.Remove(path), "remove directory");
+Status NfsVolume::TearDown(const VolumePlace& place) {
+  RETURN_IF_ERROR(Release(place.path), "release");
+  return Annotate(deps_.files.Remove(place.path), "remove directory");
 }
 
 }  // namespace splitlet::pod_worker

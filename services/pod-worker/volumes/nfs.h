@@ -24,16 +24,16 @@ class NfsVolume final : public VolumePlugin {
     const process::ProgramRunner& run;  // empty: no kind of volume is mounted by a program
   };
   explicit NfsVolume(Deps deps) : deps_(deps) {}
-  bool Takes(const VolumeSource& source) const override;
+  bool Takes(const VolumeSpec& spec) const override;
   std::string_view folder() const override { return "kubernetes.io~nfs"; }
   bool takes_mount_options() const override { return true; }
-  Status SetUp(const kube::Volume& volume, const VolumeInput& in, const std::string& path) override;
+  Status SetUp(const VolumeSpec& spec, const VolumeInput& in, const VolumePlace& place) override;
   Status Release(const std::string& folder) override;
-  Status TearDown(const std::string& path) override;
+  Status TearDown(const VolumePlace& place) override;
 
  private:
   StatusOr<std::vector<std::string>> MountedBelow(const std::string& folder) const;
-  Status Mount(const kube::Volume& volume, const VolumeInput& in, const std::string& path) const;
+  Status Mount(const VolumeSpec& spec, const std::string& path) const;
   Status Unmount(const std::string& path) const;
 
   const Deps deps_;

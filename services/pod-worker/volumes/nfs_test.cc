@@ -55,9 +55,9 @@ class NfsHost {
 class Nfs : public testing::Test {
  protected:
   ~Nfs() override { FailPoints::SetCurrent(nullptr); }
-  Status SetUpOne(const std::string& source, std::vector<std::string> options = {}) {
+  Status SetUpOne(const std::string& source) {
     pod_ = PodWithVolumes("[{name: v, nfs: " + source + "}]", {"v"});
-    return plugin_.SetUp(pod_.spec().volumes(0), {pod_, nullptr, true, std::move(options)}, path_);
+    return plugin_.SetUp({pod_.spec().volumes(0)}, {pod_, nullptr, true}, {path_});
   }
   bool IsThere() { return files_.Stat(path_, false).ok(); }
 
@@ -75,16 +75,35 @@ TEST_F(Nfs, IsMountedOnceByTheHelperOfTheHostAndUnmountedWithThePod) {
   ASSERT_TRUE(SetUpOne("{server: s, path: /export}").ok());
   ASSERT_TRUE(SetUpOne("{server: s, path: /export}").ok()) << "again";
   EXPECT_THAT(host_.calls, ElementsAre("mount -t nfs -- s:/export " + path_));
-  ASSERT_TRUE(plugin_.TearDown(path_).ok());
+  ASSERT_TRUE(plugin_.TearDown({path_}).ok());
   EXPECT_THAT(host_.mounted, IsEmpty());
   EXPECT_FALSE(IsThere());
-  EXPECT_TRUE(plugin_.TearDown(path_).ok()) << "again";
+  EXPECT_TRUE(plugin_.TearDown({path_}).ok()) << "again";
   EXPECT_EQ(host_.calls.size(), 2u);
 }
 
 TEST_F(Nfs, OptionsOfThePersistentVolumeAndReadOnly) {
-  ASSERT_TRUE(SetUpOne("{server: s, path: /e, readOnly: true}", {"nfsvers=4.1", "hard"}).ok());
-  EXPECT_THAT(host_.calls, ElementsAre("mount -t nfs -o nfsvers=4.1,hard,ro -- s:/e " + path_));
+  const struct {
+    std::string spec;
+    bool claim_read_only;
+    std::string want;
+  } kCases[] = {
+      {"nfs: {server: s, path: /e}", false, ""},
+      {"nfs: {server: s, path: /e}, mountOptions: [nfsvers=4.1, hard]", false,
+       "-o nfsvers=4.1,hard "},
+      {"nfs: {server: s, path: /e, readOnly: true}, mountOptions: [hard]", false, "-o hard,ro "},
+      {"nfs: {server: s, path: /e}", true, "-o ro "},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.spec);
+    host_.calls.clear();
+    const auto claimed = ClaimOf(c.claim_read_only);
+    const auto spec = BehindClaim(c.spec, claimed);
+    ASSERT_TRUE(plugin_.Takes(spec));
+    ASSERT_TRUE(plugin_.SetUp(spec, {pod_, nullptr, true}, {path_}).ok());
+    EXPECT_THAT(host_.calls, ElementsAre("mount -t nfs " + c.want + "-- s:/e " + path_));
+    ASSERT_TRUE(plugin_.TearDown({path_}).ok());
+  }
 }
 
 TEST_F(Nfs, AServerIsNoOption) {
@@ -114,17 +133,17 @@ TEST_F(Nfs, AServerThatDoesNotAnswerIsLeftByForce) {
 TEST_F(Nfs, OneThatIsBusyStays) {
   ASSERT_TRUE(SetUpOne("{server: s, path: /e}").ok());
   host_.busy = true;
-  EXPECT_THAT(Message(plugin_.TearDown(path_)), HasSubstr("target is busy"));
+  EXPECT_THAT(Message(plugin_.TearDown({path_})), HasSubstr("target is busy"));
   EXPECT_TRUE(IsThere());
   host_.busy = false;
-  EXPECT_TRUE(plugin_.TearDown(path_).ok());
+  EXPECT_TRUE(plugin_.TearDown({path_}).ok());
 }
 
 TEST_F(Nfs, WhatAHelperOfBeforeMountedTooIsUnmounted) {
   ASSERT_TRUE(SetUpOne("{server: s, path: /e}").ok());
   host_.mounted = {path_, path_ + "/below"};
   host_.Tell();
-  ASSERT_TRUE(plugin_.TearDown(path_).ok());
+  ASSERT_TRUE(plugin_.TearDown({path_}).ok());
   EXPECT_THAT(host_.calls,
               ElementsAre(HasSubstr("mount"), "umount " + path_ + "/below", "umount " + path_));
 }
@@ -140,9 +159,9 @@ TEST_F(Nfs, KilledAnywhereTheNextStartGoesOn) {
     if (!made) {
       ASSERT_TRUE(SetUpOne("{server: s, path: /e}").ok());
     }
-    const bool gone = plugin_.TearDown(path_).ok();
+    const bool gone = plugin_.TearDown({path_}).ok();
     EXPECT_NE(made, gone) << "the point was passed once";
-    EXPECT_TRUE(plugin_.TearDown(path_).ok());
+    EXPECT_TRUE(plugin_.TearDown({path_}).ok());
     EXPECT_THAT(host_.mounted, IsEmpty());
     EXPECT_FALSE(IsThere());
     FailPoints::SetCurrent(nullptr);
@@ -151,12 +170,10 @@ TEST_F(Nfs, KilledAnywhereTheNextStartGoesOn) {
 
 TEST_F(Nfs, WithoutProgramsItIsNoKindOfThisNode) {
   const process::ProgramRunner none;
-  EXPECT_FALSE(NfsVolume({files_, none})
-                   .Takes(pod_.spec().volumes_size() > 0 ? pod_.spec().volumes(0).volume_source()
-                                                         : VolumeSource()));
   ASSERT_TRUE(SetUpOne("{server: s, path: /e}").ok());
-  EXPECT_FALSE(NfsVolume({files_, none}).Takes(pod_.spec().volumes(0).volume_source()));
-  EXPECT_TRUE(plugin_.Takes(pod_.spec().volumes(0).volume_source()));
+  const VolumeSpec spec{pod_.spec().volumes(0)};
+  EXPECT_FALSE(NfsVolume({files_, none}).Takes(spec));
+  EXPECT_TRUE(plugin_.Takes(spec));
 }
 
 }  // namespace

@@ -68,8 +68,10 @@ bool ShowsObjects(const kube::Pod& pod) {
   });
 }
 
-Status ObjectVolume::SetUp(const kube::Volume& volume, const VolumeInput& in,
-                           const std::string& path) {
+Status ObjectVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                           const VolumePlace& place) {
+  const kube::Volume& volume = spec.volume;
+  const std::string& path = place.path;
   auto payload = MakePayload(volume, {in.pod, deps_.node, in.objects});
   // A container starts again whether the API server is there or not.
   const bool unknown = payload.status().code() == StatusCode::kUnavailable;
@@ -100,6 +102,6 @@ Status ObjectVolume::SetUp(const kube::Volume& volume, const VolumeInput& in,
   return OkStatus();
 }
 
-Status ObjectVolume::TearDown(const std::string& path) { return deps_.dirs.Remove(path); }
+Status ObjectVolume::TearDown(const VolumePlace& place) { return deps_.dirs.Remove(place.path); }
 
 }  // namespace splitlet::pod_worker

@@ -32,11 +32,11 @@ class ObjectVolume final : public VolumePlugin {
     const NodeInfo& node;
   };
   ObjectVolume(Kind kind, Deps deps) : kind_(kind), deps_(deps) {}
-  bool Takes(const VolumeSource& source) const override { return kind_.takes(source); }
+  bool Takes(const VolumeSpec& spec) const override { return kind_.takes(spec.own()); }
   std::string_view folder() const override { return kind_.folder; }
   bool refreshes() const override { return true; }
-  Status SetUp(const kube::Volume& volume, const VolumeInput& in, const std::string& path) override;
-  Status TearDown(const std::string& path) override;
+  Status SetUp(const VolumeSpec& spec, const VolumeInput& in, const VolumePlace& place) override;
+  Status TearDown(const VolumePlace& place) override;
 
  private:
   const Kind kind_;

@@ -1,13 +1,13 @@
 #include "services/pod-worker/volumes/volume_manager.h"
 
 #include <algorithm>
-#include <list>
 #include <set>
 
 #include "k8s.io/api/core/v1/persistent_volume.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/volume.pb.h"
 #include "libs/base/fail_point.h"
+#include "libs/fs/path.h"
 #include "libs/kube/static_pod.h"
 #include "services/pod-worker/volumes/claim.h"
 #include "services/pod-worker/volumes/empty_dir.h"
@@ -23,35 +23,33 @@ namespace {
 
 constexpr uint32_t kPodDirMode = 0750;
 
-std::string KindOf(const kube::Volume& volume) {
-  std::vector<const google::protobuf::FieldDescriptor*> set;
-  const auto& source = volume.volume_source();
-  source.GetReflection()->ListFields(source, &set);
-  return set.empty() ? "none" : set.front()->json_name();
-}
-
-/// As block devices.
-std::set<std::string> DeviceNames(const kube::Pod& pod) {
-  std::set<std::string> names;
-  const auto add = [&names](const auto& container) {
-    for (const auto& device : container.volume_devices()) names.insert(device.name());
-  };
-  std::ranges::for_each(pod.spec().init_containers(), add);
-  std::ranges::for_each(pod.spec().containers(), add);
-  for (const auto& container : pod.spec().ephemeral_containers())
-    add(container.ephemeral_container_common());
-  return names;
-}
-
 /// One that names its own step is told as it is.
-Status SetUpFailed(const kube::Volume& volume, const Status& why) {
+Status SetUpFailed(const VolumeSpec& spec, const Status& why) {
   if (Message(why).starts_with("MountVolume.")) return why;
-  return MakeStatus(why.code(), "MountVolume.SetUp failed for volume \"{}\" : {}", volume.name(),
+  return MakeStatus(why.code(), "MountVolume.SetUp failed for volume \"{}\" : {}", spec.name(),
                     Message(why));
+}
+
+Status NotSupported(const VolumeSpec& spec) {
+  if (spec.persistent == nullptr)
+    return InvalidArgument("Unable to attach or mount volumes: volume type \"{}\" is not supported",
+                           spec.kind());
+  return FailedPrecondition(
+      "Unable to attach or mount volumes: persistent volume \"{}\" of type \"{}\" is not supported",
+      spec.name(), spec.kind());
 }
 
 std::string FolderOf(const VolumePlugin& plugin, const std::string& pod_dir) {
   return fmt::format("{}/volumes/{}", pod_dir, plugin.folder());
+}
+
+/// `pod_dir`: "<root>/pods/<uid>".
+VolumePlace PlaceOf(const VolumePlugin& plugin, const std::string& pod_dir,
+                    const std::string& volume) {
+  if (plugin.folder().empty()) return {};
+  return {
+      .path = fmt::format("{}/{}", FolderOf(plugin, pod_dir), volume),
+      .shared = fmt::format("{}/plugins/{}", fs::ParentOf(fs::ParentOf(pod_dir)), plugin.name())};
 }
 
 /// An image is mounted by the runtime.
@@ -66,27 +64,14 @@ std::vector<prometheus::Labels> ByPlugin(const std::vector<std::string>& plugins
   return labels;
 }
 
-std::vector<prometheus::Labels> AsWanted(const std::vector<std::string>& plugins) {
-  return ByPlugin(plugins, "desired_state_of_world");
-}
-
-std::vector<prometheus::Labels> AsMade(const std::vector<std::string>& plugins) {
-  return ByPlugin(plugins, "actual_state_of_world");
-}
-
-struct Wanted {
-  const kube::Volume& volume;
-  std::string path;
-  VolumePlugin* plugin;
-  const std::vector<std::string>& mount_options;
-};
+std::string OwnerOfWanted(const std::string& uid) { return uid + "/wanted"; }
+std::string OwnerOfMade(const std::string& uid) { return uid + "/made"; }
 
 }  // namespace
 
 VolumeManager::VolumeManager(Deps deps)
     : deps_(std::move(deps)),
-      wanted_(deps_.metrics.total_volumes),
-      made_(deps_.metrics.total_volumes),
+      counts_(deps_.metrics.total_volumes),
       dirs_({deps_.files, deps_.mounts, deps_.ownership, deps_.log}),
       sub_paths_({deps_.files, deps_.mounts, deps_.log}) {
   plugins_.push_back(std::make_unique<HostPathVolume>(deps_.files, fs::MakeNewFile));
@@ -94,73 +79,81 @@ VolumeManager::VolumeManager(Deps deps)
   plugins_.push_back(std::make_unique<NfsVolume>(NfsVolume::Deps{deps_.files, deps_.run}));
   plugins_.push_back(std::make_unique<LocalVolume>(
       LocalVolume::Deps{deps_.files, deps_.mounts, dirs_, deps_.run, fs::GroupOf}));
-  local_ = plugins_.back().get();
   for (const auto& kind : ObjectVolume::Kinds())
     plugins_.push_back(std::make_unique<ObjectVolume>(
         kind, ObjectVolume::Deps{deps_.files, dirs_, deps_.clock, deps_.node}));
 }
 
-VolumePlugin* VolumeManager::Find(const kube::Volume& volume) const {
+VolumePlugin* VolumeManager::PluginOf(const VolumeSpec& spec) const {
   for (const auto& plugin : plugins_)
-    if (plugin->Takes(volume.volume_source())) return plugin.get();
+    if (plugin->Takes(spec)) return plugin.get();
   return nullptr;
 }
 
 /// Measured as a kubelet measures a mount, or what shows something new.
-Status VolumeManager::Make(VolumePlugin& plugin, const kube::Volume& volume, const VolumeInput& in,
-                           const std::string& path) const {
+Status VolumeManager::Make(const Choice& choice, const VolumeInput& in) const {
   const auto begin = deps_.clock.Now();
-  Status made = plugin.SetUp(volume, in, path);
-  deps_.metrics.ObserveStorage(plugin.name(), "volume_mount", deps_.clock.Now() - begin, made.ok());
+  Status made = choice.plugin->SetUp(choice.spec, in, choice.place);
+  deps_.metrics.ObserveStorage(choice.plugin->name(), "volume_mount", deps_.clock.Now() - begin,
+                               made.ok());
   return made;
 }
 
-Status VolumeManager::TakeDown(VolumePlugin& plugin, const std::string& path) const {
+Status VolumeManager::TakeDown(VolumePlugin& plugin, const VolumePlace& place) const {
   const auto begin = deps_.clock.Now();
-  Status gone = plugin.TearDown(path);
+  Status gone = plugin.TearDown(place);
   deps_.metrics.ObserveStorage(plugin.name(), "volume_unmount", deps_.clock.Now() - begin,
                                gone.ok());
   return gone;
 }
 
-struct VolumeManager::Resolved {
-  kube::Volume volume;
-  std::vector<std::string> mount_options = {};
-  bool local = false;  // a persistent volume of that kind, which no pod can name itself
-};
+void VolumeManager::Count(const std::string& uid, const std::vector<std::string>& wanted,
+                          const std::vector<std::string>& made) {
+  counts_.Set(OwnerOfWanted(uid), ByPlugin(wanted, "desired_state_of_world"));
+  counts_.Set(OwnerOfMade(uid), ByPlugin(made, "actual_state_of_world"));
+}
 
-StatusOr<VolumeManager::Resolved> VolumeManager::Resolve(const kube::Volume& volume,
-                                                         const VolumeInput& in) const {
+void VolumeManager::Uncount(const std::string& uid) {
+  counts_.Forget(OwnerOfWanted(uid));
+  counts_.Forget(OwnerOfMade(uid));
+}
+
+StatusOr<VolumeSpec> VolumeManager::Resolve(const kube::Volume& volume,
+                                            const VolumeInput& in) const {
   const std::string claim = ClaimNameOf(volume, in.pod);
-  if (claim.empty()) return Resolved{volume};
-  StatusOr<ObjectPtr<PersistentVolume>> found = Unavailable("this node has no objects");
+  if (claim.empty()) return VolumeSpec{volume};
+  StatusOr<BoundVolume> found = Unavailable("this node has no objects");
   if (in.objects != nullptr) found = VolumeOfClaim(volume, in.pod, *in.objects);
   if (!found.ok())
     return MakeStatus(found.status().code(),
                       "Unable to attach or mount volumes: unmounted volumes=[{0}], unattached "
                       "volumes=[], failed to process volumes=[{0}]: {1}",
                       volume.name(), Message(found.status()));
-  auto real = AsVolumeOfPod(**found, deps_.node.name);
-  if (real.ok() && !in.objects->MayUse({in.pod.metadata().namespace_(), claim}))
-    return SetUpFailed(*real, FailedPrecondition("volume uses the ReadWriteOncePod access mode and "
-                                                 "is already in use by another pod"));
-  if (!real.ok()) return real.status();
-  const auto& options = (*found)->spec().mount_options();
-  Resolved resolved{*std::move(real), {options.begin(), options.end()}};
-  resolved.local = (*found)->spec().persistent_volume_source().has_local();
-  if (resolved.local && volume.volume_source().persistent_volume_claim().read_only())
-    resolved.mount_options.emplace_back(LocalVolume::kReadOnly);
-  return resolved;
+  VolumeSpec spec{volume, std::move(found->claim), std::move(found->volume)};
+  const Status here = CheckNodeAffinity(*spec.persistent, deps_.node.name);
+  if (!here.ok()) return here;
+  if (!in.objects->MayUse({in.pod.metadata().namespace_(), claim}))
+    return SetUpFailed(spec, FailedPrecondition("volume uses the ReadWriteOncePod access mode and "
+                                                "is already in use by another pod"));
+  return spec;
 }
 
-VolumePlugin* VolumeManager::PluginOf(const Resolved& resolved) const {
-  return resolved.local ? local_ : Find(resolved.volume);
-}
-
-StatusOr<std::string> VolumeManager::PathOf(const kube::Volume& volume, const VolumePlugin& plugin,
-                                            const std::string& pod_dir) const {
-  if (plugin.folder().empty()) return plugin.HostPath(volume.volume_source());
-  return fmt::format("{}/{}", FolderOf(plugin, pod_dir), volume.name());
+StatusOr<VolumeManager::Choice> VolumeManager::Choose(const kube::Volume& volume,
+                                                      const VolumeInput& in,
+                                                      const std::string& pod_dir) const {
+  auto spec = Resolve(volume, in);
+  if (!spec.ok()) return spec.status();
+  VolumePlugin* const plugin = PluginOf(*spec);
+  if (plugin == nullptr) return NotSupported(*spec);
+  if (!plugin->takes_mount_options() && !spec->mount_options().empty())
+    return FailedPrecondition(
+        "MountVolume.MountOptionSupport check failed for volume \"{}\" : mount options are not "
+        "supported for this volume type",
+        spec->name());
+  VolumePlace place = PlaceOf(*plugin, pod_dir, spec->name());
+  auto host_path = plugin->HostPath(*spec, place);
+  if (!host_path.ok()) return SetUpFailed(*spec, host_path.status());
+  return Choice{*std::move(spec), plugin, std::move(place), *std::move(host_path)};
 }
 
 Status VolumeManager::MakePlace(const VolumeInput& in, const node::PodPlace& place) {
@@ -176,8 +169,7 @@ StatusOr<VolumePaths> VolumeManager::SetUp(const VolumeInput& in, const node::Po
                                            const OnFailed& failed) {
   const std::set<std::string> mounted = MountedNames(in.pod), devices = DeviceNames(in.pod);
   VolumePaths paths;
-  std::list<Resolved> made_of;
-  std::vector<Wanted> wanted;
+  std::vector<Choice> choices;
   Status first;
   const auto fail = [&](const Status& why) {
     first.Update(why);
@@ -189,48 +181,35 @@ StatusOr<VolumePaths> VolumeManager::SetUp(const VolumeInput& in, const node::Po
           "Unable to attach or mount volumes: volume \"{}\": block volumes are not supported",
           volume.name()));
     if (!IsMadeHere(volume, mounted)) continue;
-    auto resolved = Resolve(volume, in);
-    if (!resolved.ok()) {
-      fail(resolved.status());
+    auto choice = Choose(volume, in, place.path);
+    if (!choice.ok()) {
+      fail(choice.status());
       continue;
     }
-    const Resolved& found = made_of.emplace_back(*std::move(resolved));
-    const kube::Volume& real = found.volume;
-    VolumePlugin* const plugin = PluginOf(found);
-    if (plugin == nullptr) {
-      fail(InvalidArgument("Unable to attach or mount volumes: volume type \"{}\" is not supported",
-                           KindOf(real)));
-      continue;
-    }
-    auto path = PathOf(real, *plugin, place.path);
-    if (!path.ok()) {
-      fail(SetUpFailed(real, path.status()));
-      continue;
-    }
-    paths[volume.name()] = *path;
-    wanted.push_back({real, *std::move(path), plugin, found.mount_options});
+    paths[volume.name()] = choice->host_path;
+    choices.push_back(*std::move(choice));
   }
   const std::string& uid = in.pod.metadata().uid();
-  std::vector<std::string> wanted_plugins, made_plugins;
-  for (const auto& each : wanted) wanted_plugins.push_back(each.plugin->name());
-  wanted_.Set(uid, AsWanted(wanted_plugins));
+  std::vector<std::string> wanted, made;
+  for (const auto& choice : choices) wanted.push_back(choice.plugin->name());
+  counts_.Set(OwnerOfWanted(uid), ByPlugin(wanted, "desired_state_of_world"));
   FAIL_POINT("pod-worker.ensure-volumes.before");
   if (const Status ready = MakePlace(in, place); !ready.ok()) {
     failed(ready);
     return ready;
   }
-  for (const auto& [volume, path, plugin, options] : wanted) {
-    const VolumeInput for_start{in.pod, in.objects, true, options};
-    Status made = plugin->folder().empty()
+  for (const auto& choice : choices) {
+    const VolumePlugin& plugin = *choice.plugin;
+    Status done = plugin.folder().empty()
                       ? OkStatus()
-                      : deps_.files.MakeDirs(FolderOf(*plugin, place.path), kPodDirMode);
-    if (made.ok()) made = Make(*plugin, volume, for_start, path);
-    if (made.ok())
-      made_plugins.push_back(plugin->name());
+                      : deps_.files.MakeDirs(FolderOf(plugin, place.path), kPodDirMode);
+    if (done.ok()) done = Make(choice, {in.pod, in.objects, true});
+    if (done.ok())
+      made.push_back(plugin.name());
     else
-      fail(SetUpFailed(volume, made));
+      fail(SetUpFailed(choice.spec, done));
   }
-  made_.Set(uid, AsMade(made_plugins));
+  Count(uid, wanted, made);
   if (!first.ok()) return first;
   FAIL_POINT("pod-worker.ensure-volumes.after");
   return paths;
@@ -238,17 +217,16 @@ StatusOr<VolumePaths> VolumeManager::SetUp(const VolumeInput& in, const node::Po
 
 void VolumeManager::CountFound(const VolumeInput& in) {
   const std::string& uid = in.pod.metadata().uid();
-  if (wanted_.Knows(uid)) return;
+  if (counts_.Knows(OwnerOfWanted(uid))) return;
   std::vector<std::string> plugins;
   const std::set<std::string> mounted = MountedNames(in.pod);
   for (const auto& volume : in.pod.spec().volumes()) {
     if (!IsMadeHere(volume, mounted)) continue;
-    const auto found = Resolve(volume, in);
-    if (!found.ok()) continue;
-    if (const VolumePlugin* const plugin = PluginOf(*found)) plugins.push_back(plugin->name());
+    const auto spec = Resolve(volume, in);
+    if (!spec.ok()) continue;
+    if (const VolumePlugin* const plugin = PluginOf(*spec)) plugins.push_back(plugin->name());
   }
-  wanted_.Set(uid, AsWanted(plugins));
-  made_.Set(uid, AsMade(plugins));
+  Count(uid, plugins, plugins);
 }
 
 Status VolumeManager::Refresh(const VolumeInput& in, const node::PodPlace& place,
@@ -257,15 +235,15 @@ Status VolumeManager::Refresh(const VolumeInput& in, const node::PodPlace& place
   Status first;
   std::set<std::string> mounted;
   for (const auto& volume : in.pod.spec().volumes()) {
-    VolumePlugin* const plugin = Find(volume);
+    const VolumeSpec spec{volume};
+    VolumePlugin* const plugin = PluginOf(spec);
     if (plugin == nullptr || !plugin->refreshes()) continue;
     if (mounted.empty()) mounted = MountedNames(in.pod);
     if (!mounted.contains(volume.name())) continue;
-    const auto path = PathOf(volume, *plugin, place.path);
-    const Status made = path.ok() ? Make(*plugin, volume, in, *path) : path.status();
+    const Status made = Make({spec, plugin, PlaceOf(*plugin, place.path, spec.name()), {}}, in);
     if (made.ok()) continue;
-    first.Update(SetUpFailed(volume, made));
-    failed(SetUpFailed(volume, made));
+    first.Update(SetUpFailed(spec, made));
+    failed(SetUpFailed(spec, made));
   }
   return first;
 }
@@ -279,14 +257,13 @@ Status VolumeManager::MarkPod(const std::string& uid, const node::PodMark& mark)
 }
 
 Status VolumeManager::TearDown(const std::string& uid, const std::string& source) {
-  wanted_.Set(uid, {});
+  counts_.Set(OwnerOfWanted(uid), {});
   ASSIGN_OR_RETURN(const auto place, node::FindPodPlace(deps_.files, deps_.node.pod_roots, uid),
                    "pod directory");
   if (!place.ours) {
     const auto there = deps_.files.Stat(place.path, false);
     if (there.status().code() == StatusCode::kNotFound) {
-      wanted_.Forget(uid);
-      made_.Forget(uid);
+      Uncount(uid);
       return OkStatus();
     }
     RETURN_IF_ERROR(there, "look at {}", place.path);
@@ -302,12 +279,11 @@ Status VolumeManager::TearDown(const std::string& uid, const std::string& source
     if (volumes.status().code() == StatusCode::kNotFound) continue;
     if (!volumes.ok()) return Annotate(volumes.status(), "list volumes");
     for (const auto& volume : *volumes)
-      RETURN_IF_ERROR(TakeDown(*plugin, fmt::format("{}/{}", folder, volume.name)), "volume \"{}\"",
+      RETURN_IF_ERROR(TakeDown(*plugin, PlaceOf(*plugin, place.path, volume.name)), "volume \"{}\"",
                       volume.name);
     RETURN_IF_ERROR(deps_.files.RemoveTree(folder), "remove volumes");
   }
-  wanted_.Forget(uid);
-  made_.Forget(uid);
+  Uncount(uid);
   FAIL_POINT("pod-worker.remove-volumes.after");
   return OkStatus();
 }

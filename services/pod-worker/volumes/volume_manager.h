@@ -69,16 +69,25 @@ class VolumeManager {
 
  private:
   static void Untold(const Status&) {}
-  VolumePlugin* Find(const kube::Volume& volume) const;
-  struct Resolved;
-  /// What is behind a claim; any other volume as it is.
-  StatusOr<Resolved> Resolve(const kube::Volume& volume, const VolumeInput& in) const;
-  VolumePlugin* PluginOf(const Resolved& resolved) const;
-  StatusOr<std::string> PathOf(const kube::Volume& volume, const VolumePlugin& plugin,
-                               const std::string& pod_dir) const;
-  Status Make(VolumePlugin& plugin, const kube::Volume& volume, const VolumeInput& in,
-              const std::string& path) const;
-  Status TakeDown(VolumePlugin& plugin, const std::string& path) const;
+  /// A volume and who makes it.
+  struct Choice {
+    VolumeSpec spec;
+    VolumePlugin* plugin;
+    VolumePlace place;
+    std::string host_path;
+  };
+  /// With what is behind a claim; any other volume as it is.
+  StatusOr<VolumeSpec> Resolve(const kube::Volume& volume, const VolumeInput& in) const;
+  /// Null: no plugin takes it.
+  VolumePlugin* PluginOf(const VolumeSpec& spec) const;
+  StatusOr<Choice> Choose(const kube::Volume& volume, const VolumeInput& in,
+                          const std::string& pod_dir) const;
+  Status Make(const Choice& choice, const VolumeInput& in) const;
+  Status TakeDown(VolumePlugin& plugin, const VolumePlace& place) const;
+  /// By the names of their plugins.
+  void Count(const std::string& uid, const std::vector<std::string>& wanted,
+             const std::vector<std::string>& made);
+  void Uncount(const std::string& uid);
   /// A pod that ran before this process counts from its next sync on.
   void CountFound(const VolumeInput& in);
   /// The pod's directory, marked before.
@@ -86,11 +95,10 @@ class VolumeManager {
   Status MarkPod(const std::string& uid, const node::PodMark& mark);
 
   const Deps deps_;
-  daemon::OwnedGauges wanted_, made_;  // by UID of the pod
+  daemon::OwnedGauges counts_;  // of what is wanted of a pod, and of what is made
   VolumeDirs dirs_;
   SubPaths sub_paths_;
   std::vector<std::unique_ptr<VolumePlugin>> plugins_;
-  VolumePlugin* local_ = nullptr;  // one of them
 };
 
 }  // namespace splitlet::pod_worker

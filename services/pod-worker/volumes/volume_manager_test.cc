@@ -565,12 +565,12 @@ TEST(HugePages, TheSizeIsThatOfTheRequest) {
   const auto set_up = [&](const std::string& medium, const std::string& limits) {
     const auto pod = PodWithVolumes("[{name: v, emptyDir: {medium: " + medium + "}}]", {"v"},
                                     "{limits: {" + limits + "}}");
-    return plugin.SetUp(pod.spec().volumes(0), {pod, nullptr}, "/pod/v");
+    return plugin.SetUp({pod.spec().volumes(0)}, {pod, nullptr}, {"/pod/v"});
   };
   ASSERT_TRUE(set_up("HugePages", "hugepages-2Mi: 4Mi, memory: 1Gi, cpu: 1").ok());
   EXPECT_EQ(mounts.mounted().at("/pod/v").type, "hugetlbfs");
   EXPECT_EQ(mounts.mounted().at("/pod/v").options, "pagesize=2Mi");
-  ASSERT_TRUE(plugin.TearDown("/pod/v").ok());
+  ASSERT_TRUE(plugin.TearDown({"/pod/v"}).ok());
   EXPECT_EQ(Message(set_up("HugePages", "hugepages-2Mi: 4Mi, hugepages-1Gi: 1Gi, memory: 1Gi")),
             "medium: HugePages can't be used if container requests multiple huge page sizes");
   EXPECT_FALSE(set_up("HugePages-1Gi", "hugepages-2Mi: 4Mi, memory: 1Gi").ok());
@@ -605,7 +605,7 @@ TEST(HostPath, AFileIsMadeOnlyWhereThereIsNone) {
   const auto set_up = [&](const std::string& at, const fs::NewFileMaker& make) {
     const auto pod =
         PodWithVolumes("[{name: v, hostPath: {path: " + at + ", type: FileOrCreate}}]", {"v"});
-    return HostPathVolume(files, make).SetUp(pod.spec().volumes(0), {pod, nullptr}, at);
+    return HostPathVolume(files, make).SetUp({pod.spec().volumes(0)}, {pod, nullptr}, {at});
   };
   ASSERT_TRUE(set_up(path, fs::MakeNewFile).ok());
   struct stat info {};

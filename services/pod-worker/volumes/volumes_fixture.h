@@ -1,6 +1,6 @@
 #pragma once
 
-/// A pod with volumes as a manifest has them, for tests.
+/// A pod with volumes as a manifest has them, and a persistent volume behind a claim, for tests.
 /// Threads: values.
 /// Errors:  of the test.
 
@@ -10,9 +10,12 @@
 #include <vector>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "k8s.io/api/core/v1/volume.pb.h"
 #include "libs/kube/codec.h"
 #include "libs/kube/defaults.h"
 #include "libs/kube/pod_types.h"
+#include "services/pod-worker/objects/object_set.h"
+#include "services/pod-worker/volumes/volume_spec.h"
 
 namespace splitlet::pod_worker {
 
@@ -33,6 +36,26 @@ inline kube::Pod PodWithVolumes(const std::string& volumes, const std::vector<st
   kube::Pod pod = *decoded->As<kube::Pod>();
   EXPECT_TRUE(kube::ApplyDefaults(pod).ok());
   return pod;
+}
+
+/// The persistent volume "disk", whose spec this is in YAML in flow style: "nfs: {server: a}". The
+/// volume of the pod is `claimed`.
+inline VolumeSpec BehindClaim(const std::string& spec, const kube::Volume& claimed) {
+  const auto objects = ReadObjects(
+      "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: disk}\nspec: {" + spec + "}\n",
+      "f.yaml");
+  EXPECT_TRUE(objects.ok()) << objects.status();
+  if (!objects.ok()) return {claimed};
+  return {claimed, nullptr, objects->GetPersistentVolume("disk").value_or(nullptr)};
+}
+
+inline kube::Volume ClaimOf(bool read_only = false) {
+  kube::Volume volume;
+  volume.set_name("v");
+  auto& claim = *volume.mutable_volume_source()->mutable_persistent_volume_claim();
+  claim.set_claim_name("data");
+  claim.set_read_only(read_only);
+  return volume;
 }
 
 }  // namespace splitlet::pod_worker

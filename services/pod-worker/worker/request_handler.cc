@@ -343,6 +343,7 @@ void RequestHandler::OnDesired(const v1::DesiredRecord& record, const std::strin
   switch (DecideDesired(ViewOf(record.uid()), {record.incarnation(), over})) {
     case DesiredAction::kNone: return;
     case DesiredAction::kAnnounceLater: return AnnounceAgain(*worker, false);
+    case DesiredAction::kAnnounce: return AnnounceAgain(*worker, true);
     case DesiredAction::kEndForLater:
       if (worker->next && over && worker->next->incarnation <= record.incarnation())
         worker->next.reset();

@@ -56,7 +56,7 @@ DesiredAction DecideDesired(const PodView& view, const DesiredQuestion& question
   if (question.incarnation < worker.incarnation) return kAnnounceLater;
   const bool later = question.incarnation > worker.incarnation;
   if (later && !IsFinished(worker)) return kEndForLater;
-  if (!question.over) return kNone;
+  if (!question.over) return !later && IsFinished(worker) ? kAnnounce : kNone;
   if (!later) return kEnd;
   return worker.saving || worker.busy ? kTryLater : kEndUngranted;
 }

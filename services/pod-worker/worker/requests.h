@@ -78,6 +78,7 @@ OrphanAction DecideOrphanKill(const PodView& view, bool desired);
 enum class DesiredAction {
   kNone,
   kAnnounceLater,  // the record is of an earlier incarnation: whoever put it may not know
+  kAnnounce,       // wanted in a life that is over: likewise
   kEndForLater,    // a later incarnation says that this one is over
   kEnd,            // REMOVED or a deletion timestamp; if nothing comes of it, it is announced again
   kTryLater,       // the worker of an earlier incarnation is finished, and not at rest

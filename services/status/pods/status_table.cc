@@ -86,8 +86,9 @@ bool StatusTable::KnowsWorkers() const { return workers_were_complete_ || Waited
 
 bool StatusTable::KnowsRuntime() const { return runtime_was_complete_ || WaitedLong(); }
 
-bool StatusTable::KnowsTooLittle(const std::string& key, bool removed) const {
+bool StatusTable::KnowsTooLittle(const std::string& key, const v1::DesiredRecord& desired) const {
   const auto worker = deps_.workers.Find(key);
+  const bool removed = desired.state() == v1::DesiredRecord::REMOVED;
   // Its worker is not known yet, or has gone as the last of the pod.
   if (removed && worker == nullptr) return true;
   if (WaitedLong()) return false;
@@ -96,6 +97,12 @@ bool StatusTable::KnowsTooLittle(const std::string& key, bool removed) const {
   // A terminal phase was perhaps shown already, before everything was started anew.
   if (worker != nullptr && !worker->verdict().phase().empty() && !IsWorkerDone(worker.get()))
     return true;
+  // Refused, but nobody vouches just now that it has no grant: Failed was perhaps shown.
+  const auto admissions = deps_.admission.Find(key);
+  const auto* admission = Matching(admissions, desired.incarnation());
+  const bool refused =
+      admission != nullptr && admission->verdict() == v1::AdmissionRecord::REJECTED;
+  if (refused && !deps_.workers.LiveAndComplete()) return true;
   const auto runtime = deps_.runtime.Find(key);
   // What runs would be called not ready, since no flag rises while nobody vouches for it.
   if (runtime != nullptr && runtime->pod().sandboxes_size() + runtime->pod().containers_size() > 0)
@@ -230,7 +237,7 @@ void StatusTable::Refresh(const std::string& key) {
   kube::PodStatus previous;
   const bool has_previous = before != nullptr && before->incarnation() == incarnation &&
                             previous.ParseFromString(before->status());
-  if (!has_previous && KnowsTooLittle(key, desired->state() == v1::DesiredRecord::REMOVED)) {
+  if (!has_previous && KnowsTooLittle(key, *desired)) {
     await_listing_.insert(key);
     return;
   }

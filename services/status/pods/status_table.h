@@ -83,7 +83,7 @@ class StatusTable {
   bool KnowsWorkers() const;
   bool KnowsRuntime() const;
   /// Too little for a first status of a pod: it would take back what was shown before the start.
-  bool KnowsTooLittle(const std::string& key, bool removed) const;
+  bool KnowsTooLittle(const std::string& key, const v1::DesiredRecord& desired) const;
   void FlushSoon();
   void FlushChanged();
   void Refresh(const std::string& key);

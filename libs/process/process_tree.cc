@@ -1,17 +1,27 @@
-#include "chaos/node/process_tree.h"
+#include "libs/process/process_tree.h"
 
 #include <signal.h>
 
+#include <array>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <sstream>
 
-#include "chaos/node/text_files.h"
-
-namespace splitlet::chaos {
+namespace splitlet::process {
 namespace {
 
 namespace stdfs = std::filesystem;
+
+/// By read(), which does not throw when the process has ended; empty then.
+std::string ReadProcFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  std::array<char, 4096> part{};
+  while (file.read(part.data(), part.size()) || file.gcount() > 0)
+    text.append(part.data(), static_cast<size_t>(file.gcount()));
+  return text;
+}
 
 std::map<pid_t, std::vector<pid_t>> Children() {
   std::map<pid_t, std::vector<pid_t>> children;
@@ -20,7 +30,7 @@ std::map<pid_t, std::vector<pid_t>> Children() {
        it.increment(error)) {
     const std::string name = it->path().filename().string();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::string line = ReadAll("/proc/" + name + "/stat");
+    const std::string line = ReadProcFile("/proc/" + name + "/stat");
     const auto close = line.rfind(')');
     if (close == std::string::npos) continue;
     std::istringstream rest(line.substr(close + 1));
@@ -47,7 +57,7 @@ std::vector<pid_t> PidsWith(const std::vector<std::string>& parts) {
        it.increment(error)) {
     const std::string name = it->path().filename().string();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::string line = ReadAll("/proc/" + name + "/cmdline");
+    const std::string line = ReadProcFile("/proc/" + name + "/cmdline");
     bool all = !line.empty();
     for (const auto& part : parts) all = all && line.find(part) != std::string::npos;
     if (all) pids.push_back(static_cast<pid_t>(std::strtol(name.c_str(), nullptr, 10)));
@@ -60,4 +70,4 @@ void KillTrees(const std::vector<pid_t>& roots) {
   for (const pid_t root : roots) KillAll(root, children);
 }
 
-}  // namespace splitlet::chaos
+}  // namespace splitlet::process

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace splitlet::chaos {
+namespace splitlet::process {
 
 /// Those whose command line has all of these parts.
 std::vector<pid_t> PidsWith(const std::vector<std::string>& parts);
@@ -17,4 +17,4 @@ std::vector<pid_t> PidsWith(const std::vector<std::string>& parts);
 /// SIGKILL for these and all that came from them.
 void KillTrees(const std::vector<pid_t>& roots);
 
-}  // namespace splitlet::chaos
+}  // namespace splitlet::process

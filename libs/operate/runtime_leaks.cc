@@ -1,6 +1,14 @@
-#include "chaos/runtime_leaks.h"
+#include "libs/operate/runtime_leaks.h"
 
-namespace splitlet::chaos {
+namespace splitlet::operate {
+namespace {
+
+bool IsOfANetwork(const std::string& resource) {
+  return resource.starts_with("network namespace ") || resource.starts_with("link ");
+}
+
+}  // namespace
+
 std::string RuntimeIdOf(const std::string& resource) {
   constexpr size_t kLength = 64;
   size_t run = 0;
@@ -13,19 +21,16 @@ std::string RuntimeIdOf(const std::string& resource) {
 }
 
 std::set<std::string> RuntimeLeaksOf(const std::set<std::string>& resources,
-                                     const Snapshot& listed) {
-  std::set<std::string> known, leaks;
-  if (!listed.runtime_answered) return {};
-  for (const auto& s : listed.sandboxes) known.insert(s.id);
-  for (const auto& c : listed.containers) known.insert(c.id);
+                                     const std::optional<std::set<std::string>>& listed) {
+  std::set<std::string> leaks;
+  if (!listed) return {};
   for (const auto& resource : resources) {
     const std::string id = RuntimeIdOf(resource);
     const bool nobodys =
-        id.empty() ? resource.starts_with("network namespace ") && listed.sandboxes.empty()
-                   : !known.contains(id);
+        id.empty() ? IsOfANetwork(resource) && listed->empty() : !listed->contains(id);
     if (nobodys) leaks.insert(resource);
   }
   return leaks;
 }
 
-}  // namespace splitlet::chaos
+}  // namespace splitlet::operate

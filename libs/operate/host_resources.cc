@@ -1,0 +1,193 @@
+#include "libs/operate/host_resources.h"
+
+#include <fmt/format.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+#include <string_view>
+
+#include "libs/operate/runtime_leaks.h"
+#include "libs/process/process_tree.h"
+#include "libs/process/run_program.h"
+
+namespace splitlet::operate {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+constexpr const char* kNamespaces = "/state/io.containerd.grpc.v1.cri/netns";
+constexpr const char* kTasks = "/state/io.containerd.runtime.v2.task/k8s.io";
+constexpr const char* kRunc = "/runc/k8s.io";
+/// libcni remembers what it set up in a directory of the machine.
+constexpr const char* kResults = "/var/lib/cni/results";
+
+std::string ReadText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The pod network of a private containerd; empty when there is none.
+struct PodNetwork {
+  std::string name, bridge;
+};
+
+/// The first value of this key; deploy/local/runtime.sh writes the file.
+std::string JsonTextOf(const std::string& json, const std::string& key) {
+  const std::string before = fmt::format("\"{}\": \"", key);
+  const auto found = json.find(before);
+  if (found == std::string::npos) return {};
+  const auto begin = found + before.size();
+  return json.substr(begin, json.find('"', begin) - begin);
+}
+
+PodNetwork NetworkOf(const std::string& containerd) {
+  const std::string json = ReadText(containerd + "/cni/net.d/10-bridge.conflist");
+  return {.name = JsonTextOf(json, "name"), .bridge = JsonTextOf(json, "bridge")};
+}
+
+void AddMounts(const std::vector<std::string>& tops, std::set<std::string>& resources) {
+  std::istringstream lines(ReadText("/proc/self/mountinfo"));
+  std::string line;
+  while (std::getline(lines, line)) {
+    std::istringstream words(line);
+    std::string word;
+    for (int i = 0; i < 5; ++i) words >> word;
+    const auto is_below = [&word](const auto& top) { return word.starts_with(top + "/"); };
+    if (std::ranges::any_of(tops, is_below)) resources.insert("mount " + word);
+  }
+}
+
+/// What is directly in a folder.
+void AddEntries(const std::string& what, const std::string& folder,
+                std::set<std::string>& resources) {
+  std::error_code error;
+  for (stdfs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    resources.insert(what + " " + it->path().filename().string());
+}
+
+/// Files at any depth that are named by an address; others are the plugin's own.
+void AddAddresses(const std::string& what, const std::string& folder,
+                  std::set<std::string>& resources) {
+  std::error_code error;
+  for (stdfs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (name.find_first_not_of("0123456789.:abcdef") == std::string::npos &&
+        name.find_first_of(".:") != std::string::npos)
+      resources.insert(what + " " + name);
+  }
+}
+
+/// Its plugins name the network in the comment of each rule, and give each sandbox a chain.
+void AddRules(const std::string& network, std::set<std::string>& resources) {
+  const auto all = process::RunProgram({.argv = {"iptables-save", "-t", "nat"},
+                                        .env = {},
+                                        .input = {},
+                                        .limit = std::chrono::seconds{10}});
+  if (!all.ok()) return;
+  std::istringstream lines(*all);
+  std::string line;
+  while (std::getline(lines, line))
+    if (line.find(fmt::format(R"(name: \"{}\")", network)) != std::string::npos)
+      resources.insert("iptables rule " + line);
+}
+
+void AddNetwork(const PodNetwork& network, std::set<std::string>& resources) {
+  AddEntries("link", "/sys/class/net/" + network.bridge + "/brif", resources);
+  AddRules(network.name, resources);
+  std::set<std::string> results;
+  AddEntries("result of libcni", kResults, results);
+  for (const auto& result : results)
+    if (result.find(" " + network.name + "-") != std::string::npos) resources.insert(result);
+}
+
+void AddRuntime(const std::string& containerd, std::set<std::string>& resources) {
+  AddEntries("network namespace", containerd + kNamespaces, resources);
+  AddEntries("container of runc", containerd + kRunc, resources);
+  AddEntries("task", containerd + kTasks, resources);
+  AddAddresses("address", containerd + "/cni/ipam", resources);
+  for (const pid_t shim : process::PidsWith({"containerd-shim", containerd + "/containerd.sock"}))
+    resources.insert(fmt::format("shim {} of {}", shim,
+                                 RuntimeIdOf(ReadText(fmt::format("/proc/{}/cmdline", shim)))));
+  if (const PodNetwork network = NetworkOf(containerd); !network.name.empty())
+    AddNetwork(network, resources);
+}
+
+/// Of a pod's own group: podUID, or kubepods-burstable-podUID.slice with _ for each -.
+std::string UidOf(std::string name) {
+  if (name.ends_with(".slice")) name.resize(name.size() - std::string_view(".slice").size());
+  const auto pod = name.rfind("pod");
+  if (pod == std::string::npos) return {};
+  name.erase(0, pod + 3);
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
+}  // namespace
+
+std::vector<std::string> CgroupsOf(const KnownPods& pods) {
+  std::vector<std::string> groups;
+  std::error_code error;
+  const auto skip = stdfs::directory_options::skip_permission_denied;
+  for (stdfs::recursive_directory_iterator it("/sys/fs/cgroup", skip, error), end;
+       !error && it != end; it.increment(error)) {
+    std::error_code gone;
+    if (!it->is_directory(gone)) continue;
+    if (it.depth() > 6) it.disable_recursion_pending();
+    const std::string name = it->path().filename().string();
+    if (pods.ids.contains(RuntimeIdOf(name)) || pods.uids.contains(UidOf(name)))
+      groups.push_back(it->path().string());
+  }
+  return groups;
+}
+
+void RemoveHostResource(const PodPlaces& places, const std::string& resource) {
+  std::error_code error;
+  const std::string id = RuntimeIdOf(resource);
+  const auto after = [&resource](std::string_view kind) -> std::optional<std::string> {
+    if (!resource.starts_with(kind)) return std::nullopt;
+    return resource.substr(kind.size());
+  };
+  if (const auto shim = after("shim "))
+    process::KillTrees({static_cast<pid_t>(std::strtol(shim->c_str(), nullptr, 10))});
+  if (const auto mount = after("mount ")) umount2(mount->c_str(), MNT_DETACH);
+  if (const auto group = after("cgroup ")) rmdir(group->c_str());
+  if (after("container of runc ")) stdfs::remove_all(places.containerd + kRunc + "/" + id, error);
+  if (const auto name = after("network namespace ")) {
+    const std::string file = places.containerd + kNamespaces + "/" + *name;
+    umount2(file.c_str(), MNT_DETACH);
+    unlink(file.c_str());
+  }
+  if (after("task ")) {
+    const std::string task = places.containerd + kTasks + "/" + id;
+    umount2((task + "/rootfs").c_str(), MNT_DETACH);
+    stdfs::remove_all(task, error);
+  }
+  if (const auto result = after("result of libcni "))
+    unlink(fmt::format("{}/{}", kResults, *result).c_str());
+}
+
+std::set<std::string> HostResourcesOf(const PodPlaces& places, const KnownPods& pods) {
+  std::set<std::string> resources;
+  AddMounts(places.tops, resources);
+  for (const auto& group : CgroupsOf(pods)) resources.insert("cgroup " + group);
+  if (!places.state.empty()) {
+    AddEntries("mark of a pod directory", places.state + "/pods", resources);
+    AddEntries("fact of pod-worker", places.state + "/pod-worker/pods", resources);
+    AddEntries("fact of config-source", places.state + "/config-source/pods", resources);
+  }
+  if (!places.root.empty()) AddEntries("pod directory", places.root + "/pods", resources);
+  if (!places.logs.empty()) AddEntries("log directory", places.logs, resources);
+  if (!places.run.empty()) AddEntries("admission", places.run + "/sync-loop/admission", resources);
+  if (!places.containerd.empty()) AddRuntime(places.containerd, resources);
+  return resources;
+}
+
+}  // namespace splitlet::operate
