@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <ostream>
+#include <utility>
 
 #include "ctl/doctor.h"
 #include "ctl/processes.h"
+#include "libs/base/log_level.h"
 #include "libs/base/one_line.h"
 #include "libs/base/processes.h"
 #include "libs/operate/layout.h"
@@ -28,7 +30,58 @@ Status CheckProcess(const std::string& process) {
   return InvalidArgument("there is no process {}: want one of {}", process, ListOfProcesses());
 }
 
+struct LevelChoice {
+  std::vector<std::string> processes;
+  std::string level;  // empty: only shown
+};
+
+/// One word is a level where there is such a level, else a process.
+StatusOr<LevelChoice> ReadLevelChoice(const std::vector<std::string>& words,
+                                      std::vector<std::string> all) {
+  LevelChoice choice{.processes = std::move(all), .level = ""};
+  if (words.empty()) return choice;
+  if (words.size() == 1 && LevelOf(words.front())) {
+    choice.level = words.front();
+    return choice;
+  }
+  if (Status known = CheckProcess(words.front()); !known.ok()) return known;
+  choice.processes = {words.front()};
+  if (words.size() == 1) return choice;
+  if (!LevelOf(words.back()))
+    return InvalidArgument("{}: want debug, info, warn or error", words.back());
+  choice.level = words.back();
+  return choice;
+}
+
+StatusOr<std::string> LevelLine(const operate::Context& context, const std::string& process,
+                                const std::string& level) {
+  if (!level.empty()) {
+    const auto before = context.client.SetLogLevel(process, level);
+    if (!before.ok()) return before.status();
+    return fmt::format("{}: {}, was {}", process, level, *before);
+  }
+  const operate::ProcessView view = context.client.Ask(process);
+  if (view.info == nullptr) return Unavailable("{}", view.problem);
+  return fmt::format("{}: {}", process, view.info->log_level());
+}
+
 }  // namespace
+
+Status LogLevelCommand(const operate::Context& context, const std::vector<std::string>& words) {
+  const auto choice = ReadLevelChoice(words, context.client.ProcessesHere());
+  if (!choice.ok()) return choice.status();
+  Status failed = OkStatus();
+  for (const std::string& process : choice->processes) {
+    const auto line = LevelLine(context, process, choice->level);
+    if (line.ok()) {
+      context.out << OneLine(*line) << "\n";
+      continue;
+    }
+    context.err << fmt::format("{}: {}\n", process, OneLine(Message(line.status())));
+    failed = line.status();
+  }
+  return failed;
+}
 
 Status Gc(const operate::Context& context, bool dry_run) {
   const auto answer = context.client.RunGc(dry_run);

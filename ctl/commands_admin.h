@@ -1,10 +1,11 @@
 #pragma once
 
-/// `gc`, `fault`, `record discard` and `doctor`. Called by main.
+/// `gc`, `fault`, `log-level`, `record discard` and `doctor`. Called by main.
 /// Threads: the main one.
 /// Errors: printed by main as one line; exit code 1.
 
 #include <string>
+#include <vector>
 
 #include "libs/base/status.h"
 #include "libs/operate/command_line.h"
@@ -19,6 +20,8 @@ struct FaultOptions {
 Status ListFaultsCommand(const operate::Context& context, const FaultOptions& options);
 Status SetFaultCommand(const operate::Context& context, const FaultOptions& options);
 Status ClearFaults(const operate::Context& context, const FaultOptions& options);
+/// `words`: [PROCESS] [LEVEL]. Without a level: shows what there is; without a process: of all.
+Status LogLevelCommand(const operate::Context& context, const std::vector<std::string>& words);
 /// NOT_FOUND when every process can read what it keeps of the pod.
 Status DiscardRecordCommand(const operate::Context& context, const std::string& uid);
 /// FAILED_PRECONDITION when something is bad.

@@ -17,7 +17,7 @@ constexpr const char* kBash = R"(_splitletctl() {
   ((${#top[@]} > 1)) || top=()
   local processes="config-source sync-loop pod-worker pleg status gc node-api" choices=""
   case "${words[*]}" in
-    "") choices="get describe logs exec attach events recorder record trace gc fault process chaos doctor completion --state-dir --help --version" ;;
+    "") choices="get describe logs exec attach events recorder record trace gc fault log-level process chaos doctor completion --state-dir --help --version" ;;
     get) choices="pods pod node events processes sources" ;;
     "get pods" | "get po")
       case $current in
@@ -49,6 +49,8 @@ constexpr const char* kBash = R"(_splitletctl() {
     "fault set" | "fault list" | "fault clear") choices=$processes ;;
     "fault set "* | "fault clear "*)
       choices=$(splitletctl "${top[@]}" fault list "${words[2]}" --no-headers 2>/dev/null | cut -d' ' -f1) ;;
+    log-level) choices="$processes debug info warn error" ;;
+    "log-level "*) choices="debug info warn error" ;;
     process) choices="kill stop cont restart down up" ;;
     "process "*) choices="$processes nats containerd" ;;
     chaos) choices="run flood" ;;
@@ -99,7 +101,7 @@ function __splitletctl_pods
 end
 complete -c splitletctl -f
 complete -c splitletctl -l state-dir -r -a '(__fish_complete_directories)' -d 'Directory of the stack'
-complete -c splitletctl -n '__splitletctl_is' -a 'get describe logs exec attach events recorder record trace gc fault process chaos doctor completion'
+complete -c splitletctl -n '__splitletctl_is' -a 'get describe logs exec attach events recorder record trace gc fault log-level process chaos doctor completion'
 complete -c splitletctl -n '__splitletctl_is get' -a 'pods pod node events processes sources'
 complete -c splitletctl -n '__splitletctl_is get events' -l for -r
 complete -c splitletctl -n '__splitletctl_is get events' -l types -r -a 'Warning Normal'
@@ -123,6 +125,7 @@ complete -c splitletctl -n '__splitletctl_is events' -l since -r
 complete -c splitletctl -n '__splitletctl_is events' -s f
 complete -c splitletctl -n '__splitletctl_is fault' -a 'set list clear'
 complete -c splitletctl -n '__splitletctl_is fault set; or __splitletctl_is fault list; or __splitletctl_is fault clear' -a 'config-source sync-loop pod-worker pleg status gc node-api'
+complete -c splitletctl -n '__splitletctl_is log-level' -a 'config-source sync-loop pod-worker pleg status gc node-api debug info warn error'
 complete -c splitletctl -n '__splitletctl_is chaos flood' -a 'config-source sync-loop pod-worker pleg status gc'
 complete -c splitletctl -n '__splitletctl_is process' -a 'kill stop cont restart down up'
 complete -c splitletctl -n '__splitletctl_is process kill; or __splitletctl_is process stop; or __splitletctl_is process cont; or __splitletctl_is process restart; or __splitletctl_is process down; or __splitletctl_is process up' -a 'config-source sync-loop pod-worker pleg status gc node-api nats containerd'

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iostream>
 #include <optional>
+#include <vector>
 
 #include "ctl/chaos_program.h"
 #include "ctl/commands_admin.h"
@@ -33,6 +34,7 @@ struct Arguments {
   EventOptions events;
   FaultOptions fault;
   std::string uid;
+  std::vector<std::string> log_level;
   ProcessOptions process;
   std::string trace_since = "1h", once_timeout = "5m";
   std::string shell, runtime_endpoint;
@@ -213,6 +215,16 @@ void DeclareFault(CLI::App& app, Arguments& a, Command& run) {
       [&a, &run] { run = [&a](const operate::Context& c) { return ClearFaults(c, a.fault); }; });
 }
 
+void DeclareLogLevel(CLI::App& app, Arguments& a, Command& run) {
+  CLI::App* level = app.add_subcommand(
+      "log-level", "What processes log, until they end: log-level [PROCESS] [LEVEL]");
+  level->add_option("words", a.log_level, "A process, and debug, info, warn or error")
+      ->expected(0, 2);
+  level->callback([&a, &run] {
+    run = [&a](const operate::Context& c) { return LogLevelCommand(c, a.log_level); };
+  });
+}
+
 void DeclareProcess(CLI::App& app, Arguments& a, Command& run) {
   CLI::App* process =
       app.add_subcommand("process", "Kill, stop or restart a process by its supervisor")
@@ -299,6 +311,7 @@ int main(int argc, char** argv) {
   DeclareBus(app, arguments, run);
   DeclareRecord(app, arguments, run);
   DeclareFault(app, arguments, run);
+  DeclareLogLevel(app, arguments, run);
   DeclareProcess(app, arguments, run);
   const CLI::App* chaos = DeclareChaos(app);
   DeclareOthers(app, arguments, run);

@@ -76,6 +76,8 @@ std::string Addresses(const std::string& value, std::vector<std::string>& warnin
 Status TakeOwn(const FlagRow& row, const std::string& value, Arguments& out) {
   if (row.name == "config") out.config = value;
   if (row.name == "config-dir") out.config_dir = value;
+  if (row.name == "lock-file") out.lock_file = value;
+  if (row.name == "exit-on-lock-contention") out.exit_on_lock_contention = value == "true";
   if (row.name == "node-ip") out.node_ip = Addresses(value, out.warnings);
   if (row.name == "help" && value == "true") out.print = Arguments::Print::kHelp;
   if (row.name == "version" && value != "false") out.print = Arguments::Print::kVersion;
@@ -143,6 +145,8 @@ StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words) {
       if (!taken.ok()) return taken;
     }
   }
+  if (out.exit_on_lock_contention && out.lock_file.empty())
+    return InvalidArgument("--exit-on-lock-contention: no --lock-file is given");
   if (!out.directory.starts_with('/'))
     return InvalidArgument("--splitlet-dir: \"{}\" is not an absolute path",
                            OneLine(out.directory));

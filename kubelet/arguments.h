@@ -20,6 +20,8 @@ struct Arguments {
   std::string scripts;              // --splitlet-scripts: of nats.sh; empty: looked for
   std::vector<std::string> passed;  // "--node-name", "a"
   std::string node_ip;
+  std::string lock_file;  // empty: none
+  bool exit_on_lock_contention = false;
   struct Override {
     const FlagRow* row = nullptr;
     std::string value;

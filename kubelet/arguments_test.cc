@@ -48,12 +48,14 @@ TEST(Arguments, AreTakenAsPflagTakesThem) {
       {"--config=/a.yaml", "--config-dir", "/a.d", "--kubeconfig=/k", "--hostname_override", "n1",
        "--rotate-certificates", "--max-pods=50", "-v=4", "--cloud-provider=", "--node-ip",
        "10.0.0.1,nonsense, fd00::1", "--runtime-cgroups=/system.slice/containerd.service",
-       "--fail-swap-on=F", "--lock-file="});
+       "--fail-swap-on=F", "--lock-file=/run/kubelet.lock", "--exit-on-lock-contention"});
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->config, "/a.yaml");
   EXPECT_EQ(read->config_dir, "/a.d");
   EXPECT_THAT(read->passed, ElementsAre("--kubeconfig", "/k", "--node-name", "n1"));
   EXPECT_EQ(read->node_ip, "10.0.0.1,fd00::1");
+  EXPECT_EQ(read->lock_file, "/run/kubelet.lock");
+  EXPECT_TRUE(read->exit_on_lock_contention);
   ASSERT_EQ(read->overrides.size(), 4u);
   EXPECT_EQ(read->overrides[0].row->target, "rotateCertificates");
   EXPECT_EQ(read->overrides[0].value, "true");
@@ -78,7 +80,7 @@ TEST(Arguments, WhatIsWrongIsOneLineThatNamesIt) {
       {{"--max-pods=many"}, "--max-pods: want a number, not \"many\""},
       {{"--max-pods="}, "--max-pods: want a number, not \"\""},
       {{"--rotate-certificates=maybe"}, "--rotate-certificates: want true or false"},
-      {{"--lock-file=/run/lock"}, "--lock-file: not supported"},
+      {{"--exit-on-lock-contention"}, "--exit-on-lock-contention: no --lock-file is given"},
       {{"--rotate-certificates", "true"}, "unknown command \"true\""},
       {{"--splitlet-dir=x"}, "--splitlet-dir: \"x\" is not an absolute path"},
   };

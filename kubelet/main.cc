@@ -5,11 +5,14 @@
 #include <climits>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kubelet/arguments.h"
 #include "kubelet/document.h"
+#include "kubelet/node_lock.h"
 #include "kubelet/stack.h"
 #include "kubelet/supervise.h"
 #include "libs/base/one_line.h"
@@ -27,6 +30,14 @@ std::string OwnPath() {
   return std::filesystem::read_symlink("/proc/self/exe", error).string();
 }
 
+/// None: none is asked for.
+StatusOr<std::optional<NodeLock>> TakeLock(const Arguments& arguments) {
+  if (arguments.lock_file.empty()) return std::optional<NodeLock>();
+  auto lock = NodeLock::Take(arguments.lock_file, arguments.exit_on_lock_contention);
+  if (!lock.ok()) return lock.status();
+  return std::optional<NodeLock>(std::move(*lock));
+}
+
 Status Run(const Arguments& arguments) {
   const RealClock clock;
   fs::RealFileSystem files;
@@ -39,11 +50,15 @@ Status Run(const Arguments& arguments) {
       std::fprintf(stderr, "splitlet-kubelet: warning: %s\n", warning.c_str());
   const auto stack = FindStack(files, arguments, OwnPath());
   if (!stack.ok()) return stack.status();
+  auto lock = TakeLock(arguments);
+  if (!lock.ok()) return lock.status();
   const Status prepared = PrepareStack(files, *stack, arguments, document->json);
   if (!prepared.ok()) return prepared;
   const auto programs = ProgramsOf(files, *stack, arguments);
   if (!programs.ok()) return programs.status();
-  return Supervise(clock, *programs, {.notify_path = stack->folder + "/run/notify.sock"});
+  return Supervise(clock, *programs,
+                   {.notify_path = stack->folder + "/run/notify.sock",
+                    .lock = *lock && arguments.exit_on_lock_contention ? &**lock : nullptr});
 }
 
 int Main(const std::vector<std::string>& words) {

@@ -183,13 +183,18 @@ class Supervision {
   }
 
   void Wait(Duration limit) {
-    std::array<pollfd, 2> polled = {{{signals_.get(), POLLIN, 0}, {messages_.get(), POLLIN, 0}}};
+    const int lock = options_.lock == nullptr || stopping_ ? -1 : options_.lock->watch();
+    std::array<pollfd, 3> polled = {
+        {{signals_.get(), POLLIN, 0}, {messages_.get(), POLLIN, 0}, {lock, POLLIN, 0}}};
     const auto millis = std::chrono::ceil<std::chrono::milliseconds>(limit);
     poll(polled.data(), polled.size(), static_cast<int>(millis.count()));
     while (const auto message = Receive(messages_.get()))
       table_.OnMessage(message->pid, message->text);
     ReadSignals();
     Reap();
+    if (lock < 0 || !options_.lock->IsContended()) return;
+    Say("another one has opened or removed the lock file: ending");
+    stopping_ = true;
   }
 
   void ReadSignals() {

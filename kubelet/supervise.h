@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "kubelet/node_lock.h"
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
 
@@ -27,6 +28,7 @@ struct SuperviseOptions {
   std::string notify_path;  // of the socket that the programs speak to
   Duration watchdog = std::chrono::seconds{30};
   Duration patience = std::chrono::seconds{10};  // from TERM to KILL
+  NodeLock* lock = nullptr;  // once it is contended all ends as if told to; null: it has none
 };
 
 /// Until it is told to end.

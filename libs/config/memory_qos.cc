@@ -8,15 +8,18 @@ namespace splitlet::config {
 StatusOr<MemoryQos> ReadMemoryQos(const std::string& content) {
   try {
     const YAML::Node document = YAML::Load(content);
-    const ConfigReader read(document);
-    MemoryQos qos{.enabled = read.Bool("featureGates.MemoryQoS").value_or(false)};
-    if (!qos.enabled) return qos;
-    qos.throttling_factor = read.Float("memoryThrottlingFactor").value_or(qos.throttling_factor);
-    qos.tiered = read.String("memoryReservationPolicy") == "TieredReservation";
-    return qos;
+    return ReadMemoryQos(ConfigReader(document));
   } catch (const YAML::Exception& e) {
     return InvalidArgument("not YAML: {}", OneLine(e.msg));
   }
+}
+
+MemoryQos ReadMemoryQos(const ConfigReader& read) {
+  MemoryQos qos{.enabled = read.Bool("featureGates.MemoryQoS").value_or(false)};
+  if (!qos.enabled) return qos;
+  qos.throttling_factor = read.Float("memoryThrottlingFactor").value_or(qos.throttling_factor);
+  qos.tiered = read.String("memoryReservationPolicy") == "TieredReservation";
+  return qos;
 }
 
 }  // namespace splitlet::config

@@ -12,6 +12,8 @@
 
 namespace splitlet::config {
 
+class ConfigReader;
+
 struct MemoryQos {
   bool enabled = false;            // featureGates.MemoryQoS
   double throttling_factor = 0.9;  // memoryThrottlingFactor
@@ -21,5 +23,6 @@ struct MemoryQos {
 
 /// Of a KubeletConfiguration.
 StatusOr<MemoryQos> ReadMemoryQos(const std::string& content);
+MemoryQos ReadMemoryQos(const ConfigReader& read);
 
 }  // namespace splitlet::config

@@ -10,10 +10,14 @@ Duration VolumeStatsPeriod(const std::string& content) {
   if (content.empty()) return kVolumeStatsPeriod;
   try {
     const YAML::Node document = YAML::Load(content);
-    return ConfigReader(document).Time("volumeStatsAggPeriod").value_or(kVolumeStatsPeriod);
+    return VolumeStatsPeriod(ConfigReader(document));
   } catch (const YAML::Exception&) {
     return kVolumeStatsPeriod;
   }
+}
+
+Duration VolumeStatsPeriod(const ConfigReader& read) {
+  return read.Time("volumeStatsAggPeriod").value_or(kVolumeStatsPeriod);
 }
 
 }  // namespace splitlet::config

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "libs/base/fail_point.h"
+#include "libs/base/log_level.h"
 #include "libs/base/text.h"
-#include "libs/daemon/log_sink.h"
 #include "libs/daemon/own_faults.h"
 #include "libs/rpc/rpc.h"
 #include "splitlet/v1/services.grpc.pb.h"

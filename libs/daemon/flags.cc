@@ -10,6 +10,7 @@
 #include <cctype>
 #include <filesystem>
 
+#include "libs/base/log_level.h"
 #include "libs/base/one_line.h"
 #include "libs/base/trim.h"
 #include "libs/config/scalars.h"
@@ -21,9 +22,6 @@
 
 namespace splitlet::daemon {
 namespace {
-
-/// From this on a kubelet tells of single steps.
-constexpr int32_t kDebugVerbosity = 4;
 
 std::string Lower(std::string text) {
   std::ranges::transform(text, text.begin(),
@@ -207,7 +205,7 @@ void Reconcile(CommandLine& line, config::KubeletConfig& config) {
   if (!flags.manifests.empty()) config.static_pod_path = flags.manifests;
   flags.manifests = config.static_pod_path;
   if (!line.log_format_given && !config.log_format.empty()) flags.log_format = config.log_format;
-  if (!line.log_level_given && config.log_verbosity >= kDebugVerbosity) flags.log_level = "debug";
+  if (!line.log_level_given) flags.log_level = NameOf(LevelOf(config.log_verbosity));
 }
 
 }  // namespace splitlet::daemon

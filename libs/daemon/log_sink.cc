@@ -144,27 +144,10 @@ std::string FormatJson(const LogLine& line, const LogOrigin& origin, WallTime at
                   Quoted(origin.process), Quoted(Bounded(line.message)));
   if (line.level == LogLevel::kWarn) out += ",\"severity\":\"warn\"";
   if (line.level != LogLevel::kError)
-    out += fmt::format(",\"v\":{}", line.level == LogLevel::kDebug ? 4 : 0);
+    out += fmt::format(",\"v\":{}", line.level == LogLevel::kDebug ? kDebugVerbosity : 0);
   for (const LogField& field : line.fields)
     out += fmt::format(",{}:{}", Quoted(field.key), Quoted(Bounded(field.value)));
   return out + "}";
-}
-
-std::optional<LogLevel> LevelOf(std::string_view name) {
-  for (const LogLevel level :
-       {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarn, LogLevel::kError})
-    if (NameOf(level) == name) return level;
-  return std::nullopt;
-}
-
-std::string_view NameOf(LogLevel level) {
-  switch (level) {
-    case LogLevel::kDebug: return "debug";
-    case LogLevel::kInfo: return "info";
-    case LogLevel::kWarn: return "warn";
-    case LogLevel::kError: return "error";
-  }
-  UNREACHABLE();
 }
 
 class StderrSink::Output {

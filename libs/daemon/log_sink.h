@@ -13,12 +13,12 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "libs/base/clock.h"
 #include "libs/base/log.h"
+#include "libs/base/log_level.h"
 
 namespace splitlet::daemon {
 
@@ -80,9 +80,5 @@ class StderrSink final : public LogSink {
   LastError last_error_;
   std::array<std::atomic<uint64_t>, 4> written_{};  // by level
 };
-
-/// "debug", "info", "warn", "error"; none for anything else.
-std::optional<LogLevel> LevelOf(std::string_view name);
-std::string_view NameOf(LogLevel level);
 
 }  // namespace splitlet::daemon

@@ -136,9 +136,8 @@ Metrics::Metrics(prometheus::Registry& registry, const std::string& process,
 }
 
 void Metrics::Update(const StderrSink& log, const FailPoints& points) {
-  for (const LogLevel level :
-       {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarn, LogLevel::kError})
-    Raise(log_lines.Add({{"level", std::string(NameOf(level))}}), log.written(level));
+  for (const auto& [level, name] : kLogLevels)
+    Raise(log_lines.Add({{"level", std::string(name)}}), log.written(level));
   Raise(log_dropped, log.dropped());
   double armed = 0;
   for (const FailPoints::Info& point : points.List()) {

@@ -182,6 +182,11 @@ std::string_view Request::Header(std::string_view name) const {
   return {};
 }
 
+void Request::SetHeader(std::string_view name, std::string_view value) {
+  std::erase_if(headers, [name](const auto& header) { return SameName(header.first, name); });
+  headers.emplace_back(name, value);
+}
+
 StatusOr<std::unique_ptr<Server>> StartServer(ServerOptions options, Handler handler) {
   const std::string place = fmt::format("{}:{}", options.address, options.port);
   auto server = std::make_unique<AsioServer>(std::move(options), std::move(handler));

@@ -39,6 +39,8 @@ struct Request {
   bool head_only() const { return method == "HEAD"; }
   /// The first of that name, whatever its case; empty: none.
   std::string_view Header(std::string_view name) const;
+  /// In the place of all of that name.
+  void SetHeader(std::string_view name, std::string_view value);
 };
 
 struct Answer {

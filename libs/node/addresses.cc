@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 namespace splitlet::node {
 namespace {
@@ -100,6 +101,25 @@ Status CheckWanted(const std::string& text, const std::vector<InterfaceAddress>&
              : NotFound("--node-ip: {} is not the address of any interface of this machine", text);
 }
 
+const std::vector<std::string> kAnyV4 = {"0.0.0.0"}, kAnyV6 = {"::"};
+
+/// Not a family alone.
+bool SaysWhich(const std::vector<std::string>& ips) {
+  return !ips.empty() && ips != kAnyV4 && ips != kAnyV6;
+}
+
+/// The first that is there; of the other family if there is no other.
+std::string OfName(const std::vector<InterfaceAddress>& all, const std::vector<std::string>& named,
+                   bool v6_first) {
+  std::string other;
+  for (const std::string& one : named) {
+    if (!CheckWanted(one, all).ok()) continue;
+    if (Parse(one)->v6 == v6_first) return one;
+    if (other.empty()) other = one;
+  }
+  return other;
+}
+
 }  // namespace
 
 StatusOr<std::vector<InterfaceAddress>> ListInterfaceAddresses() {
@@ -149,15 +169,33 @@ DefaultRoutes ReadDefaultRoutes(fs::FileSystem& files) {
   return routes;
 }
 
+ResolveName Remembering(ResolveName resolve) {
+  using Found = StatusOr<std::vector<std::string>>;
+  return [resolve = std::move(resolve),
+          last = std::make_shared<Found>(NotFound("not asked yet"))](const std::string& name) {
+    Found found = resolve(name);
+    if (found.ok() || !last->ok()) *last = std::move(found);
+    return *last;
+  };
+}
+
+bool AsksForName(const WantedAddresses& wanted) {
+  return !SaysWhich(wanted.ips) && !Parse(wanted.node_name);
+}
+
 StatusOr<std::vector<std::string>> ChooseAddresses(const std::vector<InterfaceAddress>& all,
                                                    const DefaultRoutes& routes,
-                                                   const std::vector<std::string>& wanted) {
-  const bool v6_first = wanted == std::vector<std::string>{"::"};
-  if (!wanted.empty() && !v6_first && wanted != std::vector<std::string>{"0.0.0.0"}) {
-    for (const std::string& one : wanted)
+                                                   const WantedAddresses& wanted,
+                                                   const std::vector<std::string>& named) {
+  if (SaysWhich(wanted.ips)) {
+    for (const std::string& one : wanted.ips)
       if (const Status fit = CheckWanted(one, all); !fit.ok()) return fit;
-    return wanted;
+    return wanted.ips;
   }
+  if (Parse(wanted.node_name)) return std::vector<std::string>{wanted.node_name};
+  const bool v6_first = wanted.ips == kAnyV6;
+  if (auto address = OfName(all, named, v6_first); !address.empty())
+    return std::vector<std::string>{std::move(address)};
   for (const bool v6 : {v6_first, !v6_first})
     if (auto address = OfRoute(all, v6 ? routes.v6 : routes.v4, v6); !address.empty())
       return std::vector<std::string>{std::move(address)};
@@ -169,10 +207,13 @@ StatusOr<std::vector<std::string>> ChooseAddresses(const std::vector<InterfaceAd
   return NotFound("no interface has an address by which others could reach this node");
 }
 
-StatusOr<std::vector<std::string>> ReadAddresses(fs::FileSystem& files, const ListAddresses& list,
-                                                 const std::vector<std::string>& wanted) {
-  ASSIGN_OR_RETURN(const auto all, list(), "list the addresses of this machine");
-  return ChooseAddresses(all, ReadDefaultRoutes(files), wanted);
+StatusOr<std::vector<std::string>> ReadAddresses(const AddressSources& sources,
+                                                 const WantedAddresses& wanted) {
+  ASSIGN_OR_RETURN(const auto all, sources.list(), "list the addresses of this machine");
+  std::vector<std::string> named;
+  if (sources.resolve && AsksForName(wanted))
+    named = sources.resolve(wanted.node_name).value_or(std::vector<std::string>());
+  return ChooseAddresses(all, ReadDefaultRoutes(sources.files), wanted, named);
 }
 
 }  // namespace splitlet::node

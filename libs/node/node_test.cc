@@ -191,7 +191,7 @@ const std::vector<InterfaceAddress> kAll = {
 
 std::string Chosen(const DefaultRoutes& routes, const std::vector<std::string>& wanted = {},
                    const std::vector<InterfaceAddress>& all = kAll) {
-  const auto chosen = ChooseAddresses(all, routes, wanted);
+  const auto chosen = ChooseAddresses(all, routes, {.ips = wanted, .node_name = "node-a"}, {});
   return chosen.ok() ? fmt::format("{}", fmt::join(*chosen, " "))
                      : std::string(Message(chosen.status()));
 }
@@ -205,6 +205,67 @@ TEST(Addresses, TheDefaultRouteSaysWhichIsTheNodes) {
   EXPECT_EQ(Chosen({}), "10.88.0.1") << "without a route any that is not local";
   EXPECT_EQ(Chosen({"eth0", ""}, {}, {}),
             "no interface has an address by which others could reach this node");
+}
+
+TEST(Addresses, TheNodesNameGoesBeforeTheDefaultRoute) {
+  const struct {
+    const char* name;
+    std::vector<std::string> ips, named;
+    std::string want;
+  } kCases[] = {
+      {"one that is there", {}, {"192.168.1.8"}, "192.168.1.8"},
+      {"of a node whose name is its loopback's too", {}, {"127.0.1.1", "10.88.0.1"}, "10.88.0.1"},
+      {"another machine's", {}, {"192.0.2.1"}, "192.168.1.7"},
+      {"IPv4 goes first", {}, {"fd00::7", "192.168.1.8"}, "192.168.1.8"},
+      {"IPv6 where it is preferred", {"::"}, {"192.168.1.8", "fd00::7"}, "fd00::7"},
+      {"IPv6 alone", {}, {"fd00::7"}, "fd00::7"},
+      {"no address", {}, {"nonsense"}, "192.168.1.7"},
+      {"--node-ip says which", {"10.88.0.1"}, {"192.168.1.8"}, "10.88.0.1"},
+  };
+  for (const auto& c : kCases) {
+    const auto chosen =
+        ChooseAddresses(kAll, {"eth0", "eth1"}, {.ips = c.ips, .node_name = "node-a"}, c.named);
+    ASSERT_TRUE(chosen.ok()) << c.name << chosen.status();
+    EXPECT_EQ(*chosen, std::vector<std::string>{c.want}) << c.name;
+  }
+}
+
+TEST(Addresses, TheNameIsLookedUpWhereItCounts) {
+  FakeClock clock;
+  fs::FakeFileSystem files(clock);
+  std::vector<std::string> asked;
+  StatusOr<std::vector<std::string>> answer = std::vector<std::string>{"192.168.1.8"};
+  const AddressSources sources{.files = files,
+                               .list = [] { return kAll; },
+                               .resolve =
+                                   [&](const std::string& name) {
+                                     asked.push_back(name);
+                                     return answer;
+                                   }};
+  const auto read = [&](std::vector<std::string> ips, const std::string& name) {
+    const auto found = ReadAddresses(sources, {.ips = std::move(ips), .node_name = name});
+    return found.ok() ? found->front() : Message(found.status());
+  };
+  EXPECT_EQ(read({}, "node-a"), "192.168.1.8");
+  answer = DeadlineExceeded("DNS is away");
+  EXPECT_EQ(read({}, "node-a"), "10.88.0.1") << "as without a name";
+  EXPECT_EQ(asked.size(), 2u);
+  EXPECT_EQ(read({"192.168.1.7"}, "node-a"), "192.168.1.7");
+  EXPECT_EQ(read({}, "10.9.8.7"), "10.9.8.7") << "the name is an address";
+  EXPECT_EQ(asked.size(), 2u);
+}
+
+TEST(Addresses, ANameStandsWhileItCannotBeLookedUp) {
+  StatusOr<std::vector<std::string>> answer = NotFound("nobody has it");
+  const ResolveName resolve = Remembering([&](const std::string&) { return answer; });
+  EXPECT_FALSE(resolve("node-a").ok());
+  answer = std::vector<std::string>{"192.168.1.8"};
+  EXPECT_EQ(*resolve("node-a"), *answer);
+  const auto before = *answer;
+  answer = DeadlineExceeded("DNS is away");
+  EXPECT_EQ(*resolve("node-a"), before);
+  answer = std::vector<std::string>{"10.88.0.1"};
+  EXPECT_EQ(*resolve("node-a"), *answer);
 }
 
 TEST(Addresses, ARouterHasItsOwnOnTheLoopback) {

@@ -266,6 +266,16 @@ StatusOr<std::shared_ptr<v1::DiscardRecordReply>> Client::DiscardRecord(
                          &v1::Admin::Stub::DiscardRecord, request);
 }
 
+StatusOr<std::string> Client::SetLogLevel(const std::string& process,
+                                          const std::string& level) const {
+  v1::SetLogLevelRequest request;
+  request.set_level(level);
+  const auto reply = Call<v1::Admin>({clock_, ChannelTo(process), process},
+                                     &v1::Admin::Stub::SetLogLevel, request);
+  if (!reply.ok()) return reply.status();
+  return (*reply)->before();
+}
+
 StatusOr<std::string> Client::OpenStream(const v1::OpenStreamRequest& request) const {
   const auto reply =
       Call<v1::PodStreams>({clock_, ChannelTo("pod-worker"), "pod-worker", kStreamLimit},

@@ -72,6 +72,8 @@ class Client {
   /// NOT_FOUND: the process can read what it keeps of the pod; UNIMPLEMENTED: it keeps nothing.
   StatusOr<std::shared_ptr<v1::DiscardRecordReply>> DiscardRecord(const std::string& process,
                                                                   const std::string& uid) const;
+  /// Until that process ends. Returns the level before.
+  StatusOr<std::string> SetLogLevel(const std::string& process, const std::string& level) const;
   StatusOr<std::shared_ptr<v1::FaultList>> ListFaults(const std::string& process) const;
   StatusOr<std::shared_ptr<v1::FaultList>> SetFault(const std::string& process,
                                                     const std::string& name,

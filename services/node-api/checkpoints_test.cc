@@ -24,10 +24,10 @@ class Checkpoint : public NodeApiTest {
 TEST_F(Checkpoint, IsAnArchiveThatPodWorkerNames) {
   StartWithPod();
   EXPECT_EQ(Make("web/app?timeout=5&timeout=300"), R"(200 {"items":["/root/checkpoints/a.tar"]})");
-  ASSERT_EQ(checkpoints->asked.size(), 1U);
-  EXPECT_EQ(checkpoints->asked[0].uid(), "u1");
-  EXPECT_EQ(checkpoints->asked[0].container_id(), "c1");
-  EXPECT_EQ(checkpoints->asked[0].timeout_seconds(), 300) << "the last one counts";
+  ASSERT_EQ(pod_calls->asked.size(), 1U);
+  EXPECT_EQ(pod_calls->asked[0].uid(), "u1");
+  EXPECT_EQ(pod_calls->asked[0].container_id(), "c1");
+  EXPECT_EQ(pod_calls->asked[0].timeout_seconds(), 300) << "the last one counts";
   EXPECT_EQ(
       Send({.method = "POST", .target = "/checkpoint/default/web/app"})->Header("Content-Type"),
       "application/json");
@@ -35,13 +35,13 @@ TEST_F(Checkpoint, IsAnArchiveThatPodWorkerNames) {
 
 TEST_F(Checkpoint, MayTakeLongerThanACall) {
   StartWithPod();
-  checkpoints->unfinished = 3;
+  pod_calls->unfinished = 3;
   EXPECT_EQ(Make("web/app"), R"(200 {"items":["/root/checkpoints/a.tar"]})");
-  ASSERT_EQ(checkpoints->asked.size(), 4U);
-  for (const auto& asked : checkpoints->asked)
-    EXPECT_EQ(asked.request_id(), checkpoints->asked[0].request_id()) << "it is one archive";
+  ASSERT_EQ(pod_calls->asked.size(), 4U);
+  for (const auto& asked : pod_calls->asked)
+    EXPECT_EQ(asked.request_id(), pod_calls->asked[0].request_id()) << "it is one archive";
   EXPECT_EQ(Make("web/app"), R"(200 {"items":["/root/checkpoints/a.tar"]})");
-  EXPECT_NE(checkpoints->asked[4].request_id(), checkpoints->asked[0].request_id());
+  EXPECT_NE(pod_calls->asked[4].request_id(), pod_calls->asked[0].request_id());
 }
 
 TEST_F(Checkpoint, WhatIsRefused) {
@@ -70,7 +70,7 @@ TEST_F(Checkpoint, WhatIsRefused) {
     SCOPED_TRACE(c.name);
     EXPECT_EQ(Make(c.target), c.want);
   }
-  EXPECT_TRUE(checkpoints->asked.empty());
+  EXPECT_TRUE(pod_calls->asked.empty());
   EXPECT_EQ(Code({.target = "/checkpoint/default/web/app"}), 405) << "GET";
 }
 
@@ -93,19 +93,19 @@ TEST_F(Checkpoint, WhatTheRuntimeRefusesHasTheWordsOfGo) {
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
-    checkpoints->location = c.status;
+    pod_calls->location = c.status;
     EXPECT_EQ(Make("web/app"), c.want);
   }
 }
 
 TEST_F(Checkpoint, NobodyWaitsOnceTheClientIsGoneOrTheProcessEnds) {
   StartWithPod();
-  checkpoints->unfinished = 1000;
-  checkpoints->meanwhile = [this] {
-    if (checkpoints->asked.size() == 3) service->BeginStop();
+  pod_calls->unfinished = 1000;
+  pod_calls->meanwhile = [this] {
+    if (pod_calls->asked.size() == 3) service->BeginStop();
   };
   EXPECT_THAT(Make("web/app"), HasSubstr("code = Canceled desc = given up"));
-  EXPECT_EQ(checkpoints->asked.size(), 4U);
+  EXPECT_EQ(pod_calls->asked.size(), 4U);
 }
 
 TEST_F(Checkpoint, HasARightOfItsOwn) {

@@ -19,6 +19,13 @@ constexpr const char* kNotFound = "404: Page Not Found";
 constexpr int kMaxLogQueries = 4;  // each takes a thread while it lasts
 constexpr const char* kKubeletVersion = "1.36.0";
 
+constexpr const char* kOwnName = "node-api";
+
+std::vector<std::string> WithSelf(std::vector<std::string> others) {
+  others.emplace_back(kOwnName);
+  return others;
+}
+
 bool IsProbe(std::string_view family) {
   return family == "prober_probe_total" || family == "prober_probe_duration_seconds";
 }
@@ -42,12 +49,12 @@ Endpoints::Endpoints(EndpointDeps deps, const NodeApiConfig& config)
                     .loop = deps_.loop,
                     .strands = deps_.strands,
                     .pods = deps_.pods,
-                    .source = deps_.streams}),
+                    .calls = deps_.pod_calls}),
       checkpoints_({.clock = deps_.clock,
                     .loop = deps_.loop,
                     .strands = deps_.strands,
                     .pods = deps_.pods,
-                    .source = deps_.checkpoints,
+                    .calls = deps_.pod_calls,
                     .start_id = RandomSeed()}),
       stats_({.clock = deps_.clock,
               .loop = deps_.loop,
@@ -64,7 +71,12 @@ Endpoints::Endpoints(EndpointDeps deps, const NodeApiConfig& config)
                .source = deps_.processes,
                .processes = deps_.process_names,
                .own = deps_.own_metrics,
-               .own_name = "node-api"}),
+               .own_name = kOwnName}),
+      log_levels_({.clock = deps_.clock,
+                   .loop = deps_.loop,
+                   .strands = deps_.strands,
+                   .target = deps_.levels,
+                   .processes = WithSelf(deps_.process_names)}),
       zpages_({.started_at = deps_.clock.WallNow(),
                .version = kKubeletVersion,
                .flags = config.flags,
@@ -111,7 +123,7 @@ void Endpoints::Serve(Asked asked) {
           zpages_.Statusz(asked.request.Header("Accept"), deps_.clock.WallNow()));
     case Route::kCheckpoint:
       return checkpoints_.Serve(asked.path, asked.request, std::move(asked.responder));
-    case Route::kDebugFlags:
+    case Route::kDebugFlags: return log_levels_.Serve(asked.request, std::move(asked.responder));
     case Route::kProfile: return asked.responder->Send(TextReply(404, kNotFound));
   }
 }
@@ -225,7 +237,7 @@ void Endpoints::ServeSlis(const Asked& asked) {
   }
   asked.responder->Send(
       MetricsReply(health_.Metrics() +
-                   MergeMetrics({{"node-api", deps_.own_metrics()}}, [](std::string_view family) {
+                   MergeMetrics({{kOwnName, deps_.own_metrics()}}, [](std::string_view family) {
                      return family == "process_start_time_seconds";
                    })));
 }

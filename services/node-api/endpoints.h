@@ -3,7 +3,8 @@
 /// What each path answers, once who asks may ask.
 /// It routes: each request goes to the part that can answer it.
 /// In:    requests that are allowed.
-/// Owns:  the parts: log streams, pod streams, checkpoints, figures, gathered metrics, health.
+/// Owns:  the parts: log streams, pod streams, checkpoints, figures, gathered metrics, levels of
+/// logs, health.
 /// Out:   answers.
 /// Killed at any line: clients ask again.
 /// Threads: loop thread; what blocks on strands.
@@ -20,6 +21,7 @@
 #include "services/node-api/checkpoints/checkpoints.h"
 #include "services/node-api/config.h"
 #include "services/node-api/health.h"
+#include "services/node-api/log_levels.h"
 #include "services/node-api/logs/log_streams.h"
 #include "services/node-api/logs/node_log_query.h"
 #include "services/node-api/metrics/cadvisor.h"
@@ -42,10 +44,10 @@ struct EndpointDeps {
   PodViews& pods;
   std::shared_ptr<logs::LogFiles> log_files;
   std::function<std::unique_ptr<logs::LogWatch>(const std::string& path)> watch_log;
-  std::shared_ptr<StreamSource> streams;
-  std::shared_ptr<CheckpointSource> checkpoints;
+  std::shared_ptr<PodCalls> pod_calls;
   std::shared_ptr<StatsSource> stats;
   std::shared_ptr<MetricsSource> processes;
+  std::shared_ptr<LevelTarget> levels;
   std::vector<std::string> process_names;  // of the others
   std::function<std::string()> own_metrics;
   std::function<Status(const Deadline& deadline)> ask_sync_loop;
@@ -95,6 +97,7 @@ class Endpoints {
   Checkpoints checkpoints_;
   StatsCache stats_, details_;  // for all; for /metrics/cadvisor, which wants more
   Gather gather_;
+  LogLevels log_levels_;
   ZPages zpages_;
   int log_queries_ = 0;  // that run
 };

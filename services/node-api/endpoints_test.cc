@@ -306,7 +306,7 @@ TEST_F(Endpoint, Streams) {
     SCOPED_TRACE(c.name);
     EXPECT_THAT(Text(c.ask), StartsWith(c.want));
   }
-  EXPECT_EQ(streams->opened.back().ports_size(), 2);
+  EXPECT_EQ(pod_calls->opened.back().ports_size(), 2);
 }
 
 TEST_F(Endpoint, WhatTheRuntimesServerGets) {
@@ -323,7 +323,7 @@ TEST_F(Endpoint, WhatTheRuntimesServerGets) {
             "POST /exec/token HTTP/1.1\r\nHost: node-a:10250\r\nConnection: Upgrade\r\n"
             "Upgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n"
             "X-Forwarded-For: 10.0.0.7\r\nContent-Length: 0\r\n\r\n");
-  const auto& opened = streams->opened.back();
+  const auto& opened = pod_calls->opened.back();
   EXPECT_EQ(opened.container_id(), "c1");
   EXPECT_EQ(opened.command_size(), 2);
   EXPECT_FALSE(opened.want_stderr());
@@ -334,15 +334,15 @@ TEST_F(Endpoint, WhatTheRuntimeRefuses) {
   Start();
   PutPod();
   const Ask exec{.method = "POST", .target = "/exec/default/web/app?command=ls&output=1"};
-  streams->url = ResourceExhausted("too many");
+  pod_calls->url = ResourceExhausted("too many");
   const auto busy = Send(exec);
   EXPECT_EQ(busy->answer->code, 429);
   EXPECT_EQ(busy->Header("Retry-After"), "60");
-  streams->url = NotFound("gone");
+  pod_calls->url = NotFound("gone");
   EXPECT_EQ(Text(exec), "404 gone");
-  streams->url = Unavailable("away");
+  pod_calls->url = Unavailable("away");
   EXPECT_EQ(Text(exec), "500 away");
-  streams->url = std::string("https://127.0.0.1:1/x");
+  pod_calls->url = std::string("https://127.0.0.1:1/x");
   EXPECT_EQ(Code(exec), 500);
 }
 
@@ -364,11 +364,11 @@ TEST_F(Endpoint, Run) {
   Start();
   PutPod();
   const Ask run{.method = "POST", .target = "/run/default/web/app?cmd=ls%20/"};
-  streams->reply->set_output("bin\n");
-  streams->reply->set_errors("odd\n");
+  pod_calls->reply->set_output("bin\n");
+  pod_calls->reply->set_errors("odd\n");
   EXPECT_EQ(Text(run), "200 bin\nodd");
-  EXPECT_EQ(streams->ran.back().command_size(), 2);
-  streams->reply->set_exit_code(3);
+  EXPECT_EQ(pod_calls->ran.back().command_size(), 2);
+  pod_calls->reply->set_exit_code(3);
   EXPECT_EQ(Text(run), "500 command terminated with exit code 3");
   EXPECT_EQ(Text({.method = "POST", .target = "/run/default/no/app?cmd=ls"}),
             "404 pod does not exist");

@@ -21,11 +21,11 @@ void Take(T& field, std::optional<V> value) {
 StatusOr<FileFields> ReadFileFields(const std::string& content) {
   FileFields fields;
   if (content.empty()) return fields;
-  ASSIGN_OR_RETURN(fields.memory_qos, config::ReadMemoryQos(content), "memory");
-  fields.volume_stats_period = config::VolumeStatsPeriod(content);
   try {
     const YAML::Node document = YAML::Load(content);
     const config::ConfigReader read(document);
+    fields.memory_qos = config::ReadMemoryQos(read);
+    fields.volume_stats_period = config::VolumeStatsPeriod(read);
     Take(fields.profiling_handler, read.Bool("enableProfilingHandler"));
     Take(fields.debug_flags_handler, read.Bool("enableDebugFlagsHandler"));
     Take(fields.hairpin_mode, read.String("hairpinMode"));

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "services/node-api/replies.h"
+#include "services/node-api/request_trace.h"
 #include "services/node-api/url.h"
 
 namespace splitlet::node_api {
@@ -155,6 +156,7 @@ void Front::Serve(const Shared& asked) {
     return asked->responder->Send(WrongMethod(asked->route));
   if (IsUnacceptable(asked->route, request.Header("Accept")))
     return asked->responder->Send(TextReply(406, "406: Not Acceptable"));
+  if (asked->surface != Surface::kHealthz) TraceRequest(*asked, random_);
   deps_.serve(std::move(*asked));
 }
 

@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "libs/base/log.h"
+#include "libs/base/random.h"
 #include "services/node-api/auth/authenticator.h"
 #include "services/node-api/auth/authorizer.h"
 #include "services/node-api/auth/review_calls.h"
@@ -54,6 +55,7 @@ class Front {
   ReviewCalls token_calls_, access_calls_;
   Authenticator authenticator_;
   Authorizer authorizer_;
+  Random random_{RandomSeed()};  // ids of traces
 };
 
 }  // namespace splitlet::node_api

@@ -110,11 +110,11 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeNodeApi(daemon::ServiceContext& c
       .files = context.files(),
       .views = {std::move(desired), std::move(status), std::move(runtime)},
       .reviewer = std::move(reviewer),
-      .streams = MakeStreamSource(context.clock(), context.Peer("pod-worker")),
-      .checkpoints = MakeCheckpointSource(context.clock(), context.Peer("pod-worker")),
+      .pod_calls = MakePodCalls(context.clock(), context.Peer("pod-worker")),
       .stats = MakeStatsSource(context.clock(), context.Peer("gc")),
       .processes = MakeProcessMetrics(
           {.clock = context.clock(), .strands = context.strands(), .caller = *http, .peer = peer}),
+      .levels = MakeLevelTarget(context.clock(), peer),
       .process_names = ProcessNames(),
       .ask_sync_loop =
           [health](const Deadline& deadline) {

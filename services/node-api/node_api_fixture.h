@@ -23,6 +23,7 @@
 #include "services/node-api/fake_responder.h"
 #include "services/node-api/node_api_service.h"
 #include "splitlet/v1/checkpoints.pb.h"
+#include "splitlet/v1/streams.pb.h"
 
 namespace splitlet::node_api {
 
@@ -67,41 +68,43 @@ class FakeReviewer final : public Reviewer {
   std::vector<User> users;
 };
 
-class FakeStreamSource final : public StreamSource {
+class FakePodCalls final : public PodCalls {
  public:
-  StatusOr<std::string> Open(const v1::OpenStreamRequest& request, const Deadline&) override {
+  StatusOr<std::string> OpenStream(const v1::OpenStreamRequest& request,
+                                   const CallOptions& options) override {
+    traces.push_back(options.traceparent);
     opened.push_back(request);
     return url;
   }
-  StatusOr<v1::RunCommandReply> Run(const v1::RunCommandRequest& request,
-                                    const Deadline&) override {
+  StatusOr<v1::RunCommandReply> RunCommand(const v1::RunCommandRequest& request,
+                                           const CallOptions& options) override {
+    traces.push_back(options.traceparent);
     ran.push_back(request);
     return reply;
   }
+  StatusOr<v1::CheckpointReply> Checkpoint(const v1::CheckpointRequest& request,
+                                           const CallOptions& options) override {
+    traces.push_back(options.traceparent);
+    asked.push_back(request);
+    if (options.deadline.cancel->cancelled()) return Cancelled("given up");
+    if (meanwhile) meanwhile();
+    v1::CheckpointReply made;
+    if (unfinished-- > 0) return made;
+    if (!location.ok()) return location.status();
+    made.set_done(true);
+    made.set_location(*location);
+    return made;
+  }
+
   StatusOr<std::string> url = std::string("http://127.0.0.1:4321/exec/token");
   StatusOr<v1::RunCommandReply> reply = v1::RunCommandReply();
   std::vector<v1::OpenStreamRequest> opened;
   std::vector<v1::RunCommandRequest> ran;
-};
-
-class FakeCheckpointSource final : public CheckpointSource {
- public:
-  StatusOr<v1::CheckpointReply> Ask(const v1::CheckpointRequest& request,
-                                    const Deadline& deadline) override {
-    asked.push_back(request);
-    if (deadline.cancel->cancelled()) return Cancelled("given up");
-    if (meanwhile) meanwhile();
-    v1::CheckpointReply reply;
-    if (unfinished-- > 0) return reply;
-    if (!location.ok()) return location.status();
-    reply.set_done(true);
-    reply.set_location(*location);
-    return reply;
-  }
   StatusOr<std::string> location = std::string("/root/checkpoints/a.tar");
-  int unfinished = 0;  // so many times it is not yet done
+  int unfinished = 0;  // so many times a checkpoint is not yet done
   std::function<void()> meanwhile;
   std::vector<v1::CheckpointRequest> asked;
+  std::vector<std::string> traces;  // traceparents of all calls
 };
 
 class FakeStatsSource final : public StatsSource {
@@ -122,6 +125,19 @@ class FakeMetricsSource final : public MetricsSource {
     done(found->second);
   }
   std::map<std::string, std::string> texts;
+};
+
+class FakeLevelTarget final : public LevelTarget {
+ public:
+  Status Set(const std::string& process, LogLevel level, const CallOptions& options) override {
+    traces.push_back(options.traceparent);
+    if (away.contains(process)) return Unavailable("it is away");
+    levels[process] = level;
+    return OkStatus();
+  }
+  std::set<std::string> away;
+  std::map<std::string, LogLevel> levels;
+  std::vector<std::string> traces;
 };
 
 class NodeApiTest : public ::testing::Test {
@@ -157,10 +173,10 @@ class NodeApiTest : public ::testing::Test {
                   *bus::ViewOf<v1::PodStatusRecord>(bus, "podstatus"),
                   *bus::ViewOf<v1::RuntimeRecord>(bus, "runtime")},
         .reviewer = config.has_api_server ? reviewer : nullptr,
-        .streams = streams,
-        .checkpoints = checkpoints,
+        .pod_calls = pod_calls,
         .stats = stats,
         .processes = processes,
+        .levels = levels,
         .process_names = {"pleg", "gc"},
         .ask_sync_loop = [this](const Deadline&) { return sync_loop; },
         .log_files = log_files,
@@ -328,10 +344,10 @@ class NodeApiTest : public ::testing::Test {
   prometheus::Registry registry;
   NodeApiConfig config;
   std::shared_ptr<FakeReviewer> reviewer = std::make_shared<FakeReviewer>();
-  std::shared_ptr<FakeStreamSource> streams = std::make_shared<FakeStreamSource>();
-  std::shared_ptr<FakeCheckpointSource> checkpoints = std::make_shared<FakeCheckpointSource>();
+  std::shared_ptr<FakePodCalls> pod_calls = std::make_shared<FakePodCalls>();
   std::shared_ptr<FakeStatsSource> stats = std::make_shared<FakeStatsSource>();
   std::shared_ptr<FakeMetricsSource> processes = std::make_shared<FakeMetricsSource>();
+  std::shared_ptr<FakeLevelTarget> levels = std::make_shared<FakeLevelTarget>();
   std::shared_ptr<logs::FakeLogFiles> log_files = std::make_shared<logs::FakeLogFiles>();
   std::function<void()> on_log_wait;
   std::set<std::string> leads_out;  // below the node's folder of logs: "/link"

@@ -30,10 +30,10 @@ struct NodeApiDeps {
   fs::FileSystem& files;
   PodViews::Views views;
   std::shared_ptr<Reviewer> reviewer;  // null: there is no API server
-  std::shared_ptr<StreamSource> streams;
-  std::shared_ptr<CheckpointSource> checkpoints;
+  std::shared_ptr<PodCalls> pod_calls;
   std::shared_ptr<StatsSource> stats;
   std::shared_ptr<MetricsSource> processes;
+  std::shared_ptr<LevelTarget> levels;
   std::vector<std::string> process_names;
   std::function<Status(const Deadline& deadline)> ask_sync_loop;
   std::shared_ptr<logs::LogFiles> log_files;

@@ -89,6 +89,8 @@ std::vector<std::string> PathsOf(const Handlers& handlers) {
   return {paths.begin(), paths.end()};
 }
 
+std::string_view PathOf(Route route) { return RowOf(route).path; }
+
 std::string_view MethodsOf(Route route) { return RowOf(route).methods; }
 
 bool TakesMethod(Route route, std::string_view method) {

@@ -66,6 +66,8 @@ Match FindRoute(std::string_view path, Surface surface, const Handlers& handlers
 /// First steps of what the secured port serves, sorted: "/configz".
 std::vector<std::string> PathsOf(const Handlers& handlers);
 
+/// "/exec"
+std::string_view PathOf(Route route);
 /// "GET, POST"; empty: any.
 std::string_view MethodsOf(Route route);
 bool TakesMethod(Route route, std::string_view method);

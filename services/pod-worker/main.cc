@@ -19,6 +19,7 @@
 #include "libs/fs/inotify_watcher.h"
 #include "libs/fs/shared_mount.h"
 #include "libs/http/async_client.h"
+#include "libs/process/look_up_host.h"
 #include "libs/rpc/rpc.h"
 #include "services/pod-worker/cgroups/driver_choice.h"
 #include "services/pod-worker/checkpoints/checkpoint_rpc.h"
@@ -229,7 +230,10 @@ config::KubeletConfig KubeletConfigOf(daemon::ServiceContext& context) {
 
 StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext& context) {
   ASSIGN_OR_RETURN(auto config,
-                   LoadConfig(context.flags(), KubeletConfigOf(context), context.files()),
+                   LoadConfig(context.flags(), KubeletConfigOf(context), context.files(),
+                              [](const std::string& name) {
+                                return process::LookUpHost(process::RunProgram, name);
+                              }),
                    "configuration");
   if (const char* const home = std::getenv("HOME"); home != nullptr) config.home = home;
   ASSIGN_OR_RETURN(auto lock, daemon::RuntimeLock::Take(config.runtime_endpoint, "pod-worker"),

@@ -5,6 +5,7 @@
 #include "libs/daemon/run_service.h"
 #include "libs/daemon/service.h"
 #include "libs/peers/desired_owner.h"
+#include "libs/process/look_up_host.h"
 #include "services/status/rpc.h"
 #include "services/status/status_service.h"
 
@@ -42,6 +43,9 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeStatusService(daemon::ServiceCont
                   .pressure = std::move(pressure),
                   .peers = std::move(peers),
                   .list_addresses = node::ListInterfaceAddresses,
+                  .resolve_name = node::Remembering([](const std::string& name) {
+                    return process::LookUpHost(process::RunProgram, name);
+                  }),
                   .log = context.log(),
                   .metrics = context.metrics()};
   if (const daemon::Flags& flags = context.flags(); !flags.kubeconfig.empty()) {

@@ -54,6 +54,7 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
              .pressure = deps_.pressure,
              .peers = peers_,
              .list_addresses = deps_.list_addresses,
+             .resolve_name = deps_.resolve_name,
              .metrics = metrics_,
              .log = deps_.log,
              .record_events = [this](auto events) { OnEvents(std::move(events)); },

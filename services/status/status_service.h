@@ -57,7 +57,8 @@ struct StatusDeps {
   bus::View<v1::RuntimeRecord> runtime;
   bus::View<v1::PressureRecord> pressure;
   std::unique_ptr<peers::PeerHealth> peers;
-  node::ListAddresses list_addresses;  // on a strand
+  node::ListAddresses list_addresses;   // on a strand
+  node::ResolveName resolve_name = {};  // likewise; null: the node's name is not looked up
   Log log;
   prometheus::Registry& metrics;
   // The API server, a connection for each purpose; null: this node has none.

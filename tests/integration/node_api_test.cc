@@ -186,6 +186,28 @@ TEST_F(NodeApi, ServesAsNobodyInATreeWithoutTheRuntime) {
   const auto stream = AwaitExec("web-node-1");
   ASSERT_NE(stream, nullptr);
   EXPECT_EQ(SentBack(*stream, "end"), "end\n");
+  EXPECT_EQ(Ask("PUT", "/debug/flags/v", "4"),
+            "200 successfully set klog.logging.verbosity to 4\n");
+}
+
+TEST_F(NodeApi, TheLevelOfLogsIsSetInEveryProcessUntilItEnds) {
+  StartServingNode();
+  ASSERT_TRUE(WaitFor(kSoon, [this] { return Ask("GET", "/healthz").starts_with("200 "); }));
+  EXPECT_EQ(Ask("PUT", "/debug/flags/v", "4"),
+            "200 successfully set klog.logging.verbosity to 4\n");
+  const auto level_of = [this](const std::string& process) {
+    const auto info = node_->Info(process);
+    return info.ok() ? info->log_level() : Message(info.status());
+  };
+  for (const auto& process : ProcessNames()) EXPECT_EQ(level_of(process), "debug") << process;
+  EXPECT_EQ(level_of("node-api"), "debug");
+  node_->KillAndAwait("pleg");
+  EXPECT_EQ(level_of("pleg"), "info");
+  EXPECT_EQ(node_->Ctl({"log-level", "pleg", "warn"}).output, "pleg: warn, was info\n");
+  EXPECT_EQ(node_->Ctl({"log-level", "pleg"}).output, "pleg: warn\n");
+  EXPECT_THAT(node_->Ctl({"log-level", "info"}).output,
+              testing::AllOf(HasSubstr("gc: info, was debug\n"), HasSubstr("node-api: info, ")));
+  EXPECT_THAT(node_->Ctl({"log-level", "loud"}).output, HasSubstr("there is no process loud"));
 }
 
 }  // namespace

@@ -46,11 +46,13 @@ std::unique_ptr<https::TestClient> ServingTest::Connect() {
   return client;
 }
 
-std::string ServingTest::Ask(const std::string& method, const std::string& target) {
+std::string ServingTest::Ask(const std::string& method, const std::string& target,
+                             const std::string& sent) {
   const auto client = Connect();
   if (client == nullptr) return "";
-  client->Write(method + " " + target +
-                " HTTP/1.1\r\nHost: node\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+  client->Write(fmt::format(
+      "{} {} HTTP/1.1\r\nHost: node\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{}", method,
+      target, sent.size(), sent));
   const std::string answer = client->ReadAll();
   const size_t body = answer.find("\r\n\r\n");
   if (body == std::string::npos) return "";

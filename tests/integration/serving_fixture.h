@@ -25,7 +25,8 @@ class ServingTest : public IntegrationTest {
   /// Null: nobody listens, or the handshake failed.
   std::unique_ptr<https::TestClient> Connect();
   /// "200 body"; empty: no answer.
-  std::string Ask(const std::string& method, const std::string& target);
+  std::string Ask(const std::string& method, const std::string& target,
+                  const std::string& body = "");
 
   const harness::TempDir files_{"ck"};  // certificates and keys
   const https::TestIdentity ca_{{.common_name = "clients", .usage = "CA"}}, server_{{}};

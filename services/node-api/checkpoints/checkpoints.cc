@@ -1,7 +1,5 @@
 #include "services/node-api/checkpoints/checkpoints.h"
 
-#include <grpcpp/grpcpp.h>
-
 #include <array>
 #include <charconv>
 #include <optional>
@@ -9,34 +7,15 @@
 #include <utility>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
-#include "libs/base/fail_point.h"
-#include "libs/rpc/unary.h"
 #include "services/node-api/pods/containers.h"
 #include "services/node-api/replies.h"
 #include "services/node-api/url.h"
-#include "splitlet/v1/checkpoints.grpc.pb.h"
+#include "splitlet/v1/checkpoints.pb.h"
 
 namespace splitlet::node_api {
 namespace {
 
 constexpr Duration kCallLimit = std::chrono::seconds{55};  // pod-worker answers before
-
-class RpcCheckpointSource final : public CheckpointSource {
- public:
-  RpcCheckpointSource(const Clock& clock, const std::shared_ptr<grpc::Channel>& channel)
-      : clock_(clock), stub_(v1::PodCheckpoints::NewStub(channel)) {}
-
-  StatusOr<v1::CheckpointReply> Ask(const v1::CheckpointRequest& request,
-                                    const Deadline& deadline) override {
-    FAIL_POINT("node-api.checkpoint.before");
-    rpc::ClientCall call(clock_, deadline);
-    return rpc::Unary(call, *stub_, &v1::PodCheckpoints::Stub::Checkpoint, request);
-  }
-
- private:
-  const Clock& clock_;
-  const std::unique_ptr<v1::PodCheckpoints::Stub> stub_;
-};
 
 /// As Go's gRPC names it.
 std::string_view GoName(StatusCode code) {
@@ -83,11 +62,6 @@ std::optional<int64_t> TimeoutOf(const Query& query) {
 
 }  // namespace
 
-std::unique_ptr<CheckpointSource> MakeCheckpointSource(const Clock& clock,
-                                                       std::shared_ptr<grpc::Channel> channel) {
-  return std::make_unique<RpcCheckpointSource>(clock, channel);
-}
-
 void Checkpoints::Serve(const std::string& path, const https::Request& request,
                         std::shared_ptr<https::Responder> responder) {
   const auto steps = StepsOf(path);
@@ -103,6 +77,7 @@ void Checkpoints::Serve(const std::string& path, const https::Request& request,
   const Wanted wanted{.name = fmt::format("{}/{}/{}", steps[1], steps[2], container),
                       .uid = seen->desired->uid(),
                       .container_id = RunningContainer(*seen, container),
+                      .traceparent = TraceparentOf(request),
                       .timeout_seconds = *timeout};
   if (wanted.container_id.empty())
     return responder->Send(Failed(wanted.name, fmt::format("container {} not found", container)));
@@ -124,18 +99,18 @@ void Checkpoints::Make(const Wanted& wanted, std::shared_ptr<https::Responder> r
   const auto cancel = std::make_shared<CancelToken>();
   waiting_.emplace(number, cancel);
   responder->OnGone([cancel] { cancel->Cancel(); });
-  deps_.strands.Run(
-      fmt::format("checkpoint/{}", number),
-      [this, number, request, cancel, name = wanted.name, responder = std::move(responder)] {
-        StatusOr<v1::CheckpointReply> reply = v1::CheckpointReply();
-        while (reply.ok() && !reply->done()) {
-          Deadline deadline = After(deps_.clock, kCallLimit);
-          deadline.cancel = cancel;
-          reply = deps_.source->Ask(request, deadline);
-        }
-        responder->Send(AnswerOf(name, reply));
-        deps_.loop.Post([this, number] { waiting_.erase(number); });
-      });
+  deps_.strands.Run(fmt::format("checkpoint/{}", number),
+                    [this, number, request, cancel, wanted, responder = std::move(responder)] {
+                      StatusOr<v1::CheckpointReply> reply = v1::CheckpointReply();
+                      while (reply.ok() && !reply->done()) {
+                        Deadline deadline = After(deps_.clock, kCallLimit);
+                        deadline.cancel = cancel;
+                        reply = deps_.calls->Checkpoint(
+                            request, {.deadline = deadline, .traceparent = wanted.traceparent});
+                      }
+                      responder->Send(AnswerOf(wanted.name, reply));
+                      deps_.loop.Post([this, number] { waiting_.erase(number); });
+                    });
 }
 
 void Checkpoints::Stop() {

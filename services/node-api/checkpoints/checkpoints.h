@@ -18,28 +18,10 @@
 #include "libs/base/status.h"
 #include "libs/exec/exec.h"
 #include "libs/https/server.h"
+#include "services/node-api/pods/pod_calls.h"
 #include "services/node-api/pods/pod_views.h"
 
-namespace grpc {
-class Channel;
-}
-namespace splitlet::v1 {
-class CheckpointReply;
-class CheckpointRequest;
-}  // namespace splitlet::v1
-
 namespace splitlet::node_api {
-
-/// pod-worker as node-api calls it.
-/// Threads: strands; calls block up to their deadline.
-class CheckpointSource {
- public:
-  virtual ~CheckpointSource() = default;
-  virtual StatusOr<v1::CheckpointReply> Ask(const v1::CheckpointRequest& request,
-                                            const Deadline& deadline) = 0;
-};
-std::unique_ptr<CheckpointSource> MakeCheckpointSource(const Clock& clock,
-                                                       std::shared_ptr<grpc::Channel> channel);
 
 class Checkpoints {
  public:
@@ -48,7 +30,7 @@ class Checkpoints {
     exec::EventLoop& loop;
     exec::Strands& strands;
     const PodViews& pods;
-    std::shared_ptr<CheckpointSource> source;
+    std::shared_ptr<PodCalls> calls;
     uint64_t start_id;  // before the numbers of its requests; another one in each start
   };
   static constexpr size_t kMaxWaiting = 4;  // each takes a thread while it lasts
@@ -66,7 +48,7 @@ class Checkpoints {
  private:
   struct Wanted {
     std::string name;  // "default/web/app"
-    std::string uid, container_id;
+    std::string uid, container_id, traceparent;
     int64_t timeout_seconds = 0;
   };
   void Make(const Wanted& wanted, std::shared_ptr<https::Responder> responder);

@@ -1,48 +1,19 @@
 #include "services/node-api/streaming/pod_streams.h"
 
-#include <grpcpp/grpcpp.h>
-
 #include <functional>
 #include <utility>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
-#include "libs/base/fail_point.h"
-#include "libs/rpc/unary.h"
 #include "services/node-api/pods/containers.h"
 #include "services/node-api/replies.h"
 #include "services/node-api/streaming/stream_query.h"
-#include "splitlet/v1/streams.grpc.pb.h"
+#include "splitlet/v1/streams.pb.h"
 
 namespace splitlet::node_api {
 namespace {
 
 constexpr Duration kOpenLimit = std::chrono::seconds{30};  // with the wait for its turn
 constexpr Duration kRunLimit = std::chrono::seconds{55};
-
-class RpcStreamSource final : public StreamSource {
- public:
-  RpcStreamSource(const Clock& clock, std::shared_ptr<grpc::Channel> channel)
-      : clock_(clock), stub_(v1::PodStreams::NewStub(channel)) {}
-
-  StatusOr<std::string> Open(const v1::OpenStreamRequest& request,
-                             const Deadline& deadline) override {
-    FAIL_POINT("node-api.stream.before");
-    rpc::ClientCall call(clock_, deadline);
-    auto reply = rpc::Unary(call, *stub_, &v1::PodStreams::Stub::OpenStream, request);
-    if (!reply.ok()) return reply.status();
-    return reply->url();
-  }
-  StatusOr<v1::RunCommandReply> Run(const v1::RunCommandRequest& request,
-                                    const Deadline& deadline) override {
-    FAIL_POINT("node-api.run.before");
-    rpc::ClientCall call(clock_, deadline);
-    return rpc::Unary(call, *stub_, &v1::PodStreams::Stub::RunCommand, request);
-  }
-
- private:
-  const Clock& clock_;
-  const std::unique_ptr<v1::PodStreams::Stub> stub_;
-};
 
 https::Answer ErrorReply(const Status& status) {
   if (status.code() == StatusCode::kNotFound) return TextReply(404, Message(status));
@@ -65,11 +36,6 @@ std::vector<std::string> WordsOf(const std::string& command) {
 }
 
 }  // namespace
-
-std::unique_ptr<StreamSource> MakeStreamSource(const Clock& clock,
-                                               std::shared_ptr<grpc::Channel> channel) {
-  return std::make_unique<RpcStreamSource>(clock, std::move(channel));
-}
 
 void PodStreams::Serve(Asked asked) {
   const auto place = ReadStreamPath(asked.route, asked.path);
@@ -113,21 +79,21 @@ void PodStreams::Open(v1::OpenStreamRequest request, Asked asked) {
         ErrorReply(ResourceExhausted("too many streams are being opened")));
   ++waiting_;
   const size_t lane = std::hash<std::string>{}(request.uid()) % kLanes;
-  deps_.strands.Run(fmt::format("stream/{}", lane),
-                    [this, request = std::move(request), asked = std::move(asked),
-                     deadline = After(deps_.clock, kOpenLimit)] {
-                      auto url = deps_.source->Open(request, deadline);
-                      deps_.loop.Post([this, url = std::move(url), asked] {
-                        --waiting_;
-                        if (!url.ok()) return asked.responder->Send(ErrorReply(url.status()));
-                        if (!IsUpgrade(asked.request))
-                          return asked.responder->Send(TextReply(500, "Upgrade request required"));
-                        auto backend = BackendFor(asked.request, *url);
-                        if (!backend.ok())
-                          return asked.responder->Send(ErrorReply(backend.status()));
-                        asked.responder->PassTo(*std::move(backend));
-                      });
-                    });
+  CallOptions options = OptionsFor(asked.request, After(deps_.clock, kOpenLimit));
+  deps_.strands.Run(
+      fmt::format("stream/{}", lane),
+      [this, request = std::move(request), asked = std::move(asked), options = std::move(options)] {
+        auto url = deps_.calls->OpenStream(request, options);
+        deps_.loop.Post([this, url = std::move(url), asked] {
+          --waiting_;
+          if (!url.ok()) return asked.responder->Send(ErrorReply(url.status()));
+          if (!IsUpgrade(asked.request))
+            return asked.responder->Send(TextReply(500, "Upgrade request required"));
+          auto backend = BackendFor(asked.request, *url);
+          if (!backend.ok()) return asked.responder->Send(ErrorReply(backend.status()));
+          asked.responder->PassTo(*std::move(backend));
+        });
+      });
 }
 
 void PodStreams::Run(const PodSeen& seen, const std::string& container, Asked asked) {
@@ -141,9 +107,10 @@ void PodStreams::Run(const PodSeen& seen, const std::string& container, Asked as
   if (running_ >= kMaxRunning)
     return asked.responder->Send(ErrorReply(ResourceExhausted("too many commands are run")));
   ++running_;
-  deps_.strands.Run(fmt::format("run/{}", ++last_), [this, request, responder = asked.responder] {
-    auto reply = deps_.source->Run(request, After(deps_.clock, kRunLimit));
-    deps_.loop.Post([this, reply = std::move(reply), responder] {
+  deps_.strands.Run(fmt::format("run/{}", ++last_), [this, request, asked] {
+    auto reply =
+        deps_.calls->RunCommand(request, OptionsFor(asked.request, After(deps_.clock, kRunLimit)));
+    deps_.loop.Post([this, reply = std::move(reply), responder = asked.responder] {
       --running_;
       if (!reply.ok()) return responder->Send(TextReply(500, Message(reply.status())));
       if (reply->exit_code() != 0)

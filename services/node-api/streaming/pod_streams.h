@@ -17,29 +17,12 @@
 #include "libs/base/status.h"
 #include "libs/exec/exec.h"
 #include "libs/https/server.h"
+#include "services/node-api/pods/pod_calls.h"
 #include "services/node-api/pods/pod_views.h"
 #include "services/node-api/routes.h"
 #include "splitlet/v1/streams.pb.h"
 
-namespace grpc {
-class Channel;
-}
-
 namespace splitlet::node_api {
-
-/// pod-worker as node-api calls it.
-/// Threads: strands; calls block up to their deadline.
-class StreamSource {
- public:
-  virtual ~StreamSource() = default;
-  /// The URL of the runtime's streaming server.
-  virtual StatusOr<std::string> Open(const v1::OpenStreamRequest& request,
-                                     const Deadline& deadline) = 0;
-  virtual StatusOr<v1::RunCommandReply> Run(const v1::RunCommandRequest& request,
-                                            const Deadline& deadline) = 0;
-};
-std::unique_ptr<StreamSource> MakeStreamSource(const Clock& clock,
-                                               std::shared_ptr<grpc::Channel> channel);
 
 class PodStreams {
  public:
@@ -48,7 +31,7 @@ class PodStreams {
     exec::EventLoop& loop;
     exec::Strands& strands;
     const PodViews& pods;
-    std::shared_ptr<StreamSource> source;
+    std::shared_ptr<PodCalls> calls;
   };
   /// Streams that wait to be opened: as many as there are connections. Commands that run.
   static constexpr int kMaxWaiting = 1000, kMaxRunning = 16;

@@ -43,8 +43,7 @@ void PodCidr::StartWatch() {
     if (event != Reflector::Event::kDeleted) OnNode(static_cast<const kube::Node&>(*node));
   };
   watch_ = std::make_unique<Reflector>(
-      Reflector::Deps{api.clock, api.loop, api.strands, api.transport, api.random, api.log,
-                      api.metrics},
+      WatchDeps(api),
       Reflector::Options{.path = "/api/v1/nodes",
                          .field_selector = "metadata.name=" + settings_.node_name,
                          .content = api.content,

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "libs/apiclient/reflector.h"
 #include "libs/apiclient/wire.h"
 #include "libs/base/log.h"
 #include "libs/base/random.h"
@@ -33,6 +34,17 @@ struct ApiContext {
   apiclient::ContentType content = apiclient::ContentType::kProtobuf;
   std::shared_ptr<apiclient::ClientMetrics> metrics = nullptr;  // null: none
 };
+
+/// With which a watch of objects is made.
+inline apiclient::Reflector::Deps WatchDeps(const ApiContext& context) {
+  return {.clock = context.clock,
+          .loop = context.loop,
+          .strands = context.strands,
+          .transport = context.transport,
+          .random = context.random,
+          .log = context.log,
+          .metrics = context.metrics};
+}
 
 class ApiCalls {
  public:

@@ -111,8 +111,7 @@ void ReferencedObjects::Watch(const ObjectName& name, Entry& entry) {
   const std::string path =
       fmt::format("/api/v1/namespaces/{}/{}", apiclient::Escaped(name.name_space), kind_.path);
   entry.watch = std::make_unique<apiclient::Reflector>(
-      apiclient::Reflector::Deps{context.clock, context.loop, context.strands, context.transport,
-                                 context.random, context.log, context.metrics},
+      WatchDeps(context),
       apiclient::Reflector::Options{
           .path = path,
           .field_selector = "metadata.name=" + name.name,

@@ -59,8 +59,9 @@ void NodeStatus::ReadMachineSoon() {
 void NodeStatus::ReadAddressesSoon() {
   if (deps_.strands.Pending("addresses") > 0) return;
   deps_.strands.Run("addresses", [this, alive = alive_, &files = deps_.files, &loop = deps_.loop,
-                                  list = deps_.list_addresses, wanted = config_.node_ips] {
-    auto addresses = node::ReadAddresses(files, list, wanted);
+                                  list = deps_.list_addresses, resolve = deps_.resolve_name,
+                                  ips = config_.node_ips, name = config_.node_name] {
+    auto addresses = node::ReadAddresses({files, list, resolve}, {.ips = ips, .node_name = name});
     loop.Post([this, alive, addresses = std::move(addresses)] {
       if (*alive) OnAddresses(addresses);
     });

@@ -43,7 +43,8 @@ class NodeStatus {
     bus::Table<v1::PodStatusRecord>& table;
     const bus::View<v1::PressureRecord>& pressure;
     const PeerMonitor& peers;
-    node::ListAddresses list_addresses;  // on a strand
+    node::ListAddresses list_addresses;   // on a strand
+    node::ResolveName resolve_name = {};  // likewise; null: the node's name is not looked up
     StatusMetrics& metrics;
     const Log& log;
     std::function<void(std::vector<v1::EventRecord>)> record_events;
