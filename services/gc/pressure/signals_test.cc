@@ -115,15 +115,38 @@ TEST(Pressure, WhatCannotBeReadHoldsTheConditionsOfItsThresholds) {
   }
 }
 
+/// A node whose images lie on a disk of their own, and a runtime that tells where containers write.
+struct Disks {
+  const char* name;
+  const char* containers;  // empty: the runtime does not say
+  uint64_t device;         // of that; images are on 2
+  bool known_before;
+  bool runtime_answers;
+  List read, unread;
+};
+Signals ReadFrom(const Disks& c) {
+  FakeClock clock;
+  fs::FakeFileSystem files(clock);
+  for (const char* const path : {"/kubelet", "/images", "/layers"})
+    EXPECT_TRUE(files.MakeDirs(path, 0755).ok());
+  files.SetUsage("/images", {1000, 500, 100, 50});
+  files.SetUsage("/layers", {2000, 700, 100, 70});
+  cri::FakeRuntime runtime{clock};
+  runtime.SetImageFs({.mountpoint = "/images"});
+  if (*c.containers != '\0') runtime.SetContainerFs({.mountpoint = c.containers});
+  runtime.SetDown(!c.runtime_answers);
+  FakeTreeMeter::Disk disk;
+  disk.devices = {{"/kubelet", 1}, {"/images", 2}, {"/layers", c.device}};
+  FakeTreeMeter meter(disk);
+  GcConfig config;
+  config.root_dir = "/kubelet";
+  return ReadSignals(
+      {.files = files, .images = runtime, .meter = meter, .clock = clock, .split = c.known_before},
+      config);
+}
+
 TEST(Pressure, WhereContainersWriteIsMeasuredWhenItIsApartFromImages) {
-  const struct {
-    const char* name;
-    const char* containers;  // empty: the runtime does not say
-    uint64_t device;         // of that; images are on 2
-    bool known_before;
-    bool runtime_answers;
-    List read, unread;
-  } kCases[] = {
+  const Disks kCases[] = {
       {"an older runtime", "", 0, false, true, {"imagefs.available", "imagefs.inodesFree"}, {}},
       {"in one directory",
        "/images",
@@ -159,27 +182,7 @@ TEST(Pressure, WhereContainersWriteIsMeasuredWhenItIsApartFromImages) {
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
-    FakeClock clock;
-    fs::FakeFileSystem files(clock);
-    for (const char* const path : {"/kubelet", "/images", "/layers"})
-      EXPECT_TRUE(files.MakeDirs(path, 0755).ok());
-    files.SetUsage("/images", {1000, 500, 100, 50});
-    files.SetUsage("/layers", {2000, 700, 100, 70});
-    cri::FakeRuntime runtime{clock};
-    runtime.SetImageFs({.mountpoint = "/images"});
-    if (*c.containers != '\0') runtime.SetContainerFs({.mountpoint = c.containers});
-    runtime.SetDown(!c.runtime_answers);
-    FakeTreeMeter::Disk disk;
-    disk.devices = {{"/kubelet", 1}, {"/images", 2}, {"/layers", c.device}};
-    FakeTreeMeter meter(disk);
-    GcConfig config;
-    config.root_dir = "/kubelet";
-    const Signals signals = ReadSignals({.files = files,
-                                         .images = runtime,
-                                         .meter = meter,
-                                         .clock = clock,
-                                         .split = c.known_before},
-                                        config);
+    const Signals signals = ReadFrom(c);
     List read, unread;
     for (const auto& signal : signals.read)
       if (!signal.name.starts_with("nodefs.")) read.push_back(signal.name);
