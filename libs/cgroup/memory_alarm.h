@@ -6,7 +6,7 @@
 /// something is set, or on that of the caller.
 /// Errors:  by errno (ErrnoStatus).
 /// Units:   bytes.
-/// Source:  the kernel's cgroup-v1/memory.rst, "Memory thresholds".
+/// Source:  cgroups(7).
 
 #include <cstdint>
 #include <functional>

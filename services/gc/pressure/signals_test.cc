@@ -115,49 +115,50 @@ TEST(Pressure, WhatCannotBeReadHoldsTheConditionsOfItsThresholds) {
   }
 }
 
+/// Images are on device 2.
+const struct Disks {
+  const char* name;
+  const char* containers;  // empty: the runtime does not say
+  uint64_t device;         // of that
+  bool known_before;
+  bool runtime_answers;
+  List read, unread;
+} kDisks[] = {
+    {"an older runtime", "", 0, false, true, {"imagefs.available", "imagefs.inodesFree"}, {}},
+    {"in one directory",
+     "/images",
+     2,
+     false,
+     true,
+     {"imagefs.available", "imagefs.inodesFree"},
+     {}},
+    {"on one disk", "/layers", 2, false, true, {"imagefs.available", "imagefs.inodesFree"}, {}},
+    {"on two",
+     "/layers",
+     3,
+     false,
+     true,
+     {"imagefs.available", "imagefs.inodesFree", "containerfs.available", "containerfs.inodesFree"},
+     {}},
+    {"the runtime is away",
+     "/layers",
+     3,
+     false,
+     false,
+     {},
+     {"imagefs.available", "imagefs.inodesFree"}},
+    {"it is away, and they were on two",
+     "/layers",
+     3,
+     true,
+     false,
+     {},
+     {"containerfs.available", "containerfs.inodesFree", "imagefs.available",
+      "imagefs.inodesFree"}},
+};
+
 TEST(Pressure, WhereContainersWriteIsMeasuredWhenItIsApartFromImages) {
-  const struct {
-    const char* name;
-    const char* containers;  // empty: the runtime does not say
-    uint64_t device;         // of that; images are on 2
-    bool known_before;
-    bool runtime_answers;
-    List read, unread;
-  } kCases[] = {
-      {"an older runtime", "", 0, false, true, {"imagefs.available", "imagefs.inodesFree"}, {}},
-      {"in one directory",
-       "/images",
-       2,
-       false,
-       true,
-       {"imagefs.available", "imagefs.inodesFree"},
-       {}},
-      {"on one disk", "/layers", 2, false, true, {"imagefs.available", "imagefs.inodesFree"}, {}},
-      {"on two",
-       "/layers",
-       3,
-       false,
-       true,
-       {"imagefs.available", "imagefs.inodesFree", "containerfs.available",
-        "containerfs.inodesFree"},
-       {}},
-      {"the runtime is away",
-       "/layers",
-       3,
-       false,
-       false,
-       {},
-       {"imagefs.available", "imagefs.inodesFree"}},
-      {"it is away, and they were on two",
-       "/layers",
-       3,
-       true,
-       false,
-       {},
-       {"containerfs.available", "containerfs.inodesFree", "imagefs.available",
-        "imagefs.inodesFree"}},
-  };
-  for (const auto& c : kCases) {
+  for (const auto& c : kDisks) {
     SCOPED_TRACE(c.name);
     FakeClock clock;
     fs::FakeFileSystem files(clock);
