@@ -6,7 +6,7 @@
 /// something is set, or on that of the caller.
 /// Errors:  by errno (ErrnoStatus).
 /// Units:   bytes.
-/// Source:  docs/behaviour/eviction.md, "Memory between two looks".
+/// Source:  cgroups(7).
 
 #include <cstdint>
 #include <functional>

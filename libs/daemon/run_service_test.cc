@@ -339,9 +339,8 @@ TEST_F(RunServiceTest, WhatTheFileSetsInVainIsToldOnce) {
   const pid_t pid = Start({"--config", config});
   ASSERT_TRUE(Serves(pid) && Says("started")) << ReadAll(Stderr());
   const std::string log = ReadAll(Stderr());
-  for (const char* text :
-       {"Using lenient decoding as strict decoding failed", "maxPodz: unknown key (line 3)",
-        "volumePluginDir, oomScoreAdj"}) {
+  for (const char* text : {"Using lenient decoding as strict decoding failed",
+                           "maxPodz: unknown key (line 3)", "volumePluginDir, oomScoreAdj"}) {
     SCOPED_TRACE(text);
     const size_t at = log.find(text);
     ASSERT_NE(at, std::string::npos) << log;

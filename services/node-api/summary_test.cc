@@ -132,9 +132,9 @@ TEST_F(SummaryTest, ContainersThatWriteApartFromImagesHaveTheDiskThatTheyWriteTo
   EXPECT_THAT(text,
               testing::ContainsRegex(
                   R"re("imageFs":[{]"time":"[^"]*","availableBytes":299,"capacityBytes":300)re"));
-  EXPECT_THAT(text,
-              testing::ContainsRegex(
-                  R"re("containerFs":[{]"time":"[^"]*","availableBytes":699,"capacityBytes":700)re"));
+  EXPECT_THAT(
+      text, testing::ContainsRegex(
+                R"re("containerFs":[{]"time":"[^"]*","availableBytes":699,"capacityBytes":700)re"));
   EXPECT_THAT(text,
               testing::ContainsRegex(
                   R"re("rootfs":[{]"time":"[^"]*","availableBytes":699,"capacityBytes":700)re"));

@@ -115,72 +115,50 @@ TEST(Pressure, WhatCannotBeReadHoldsTheConditionsOfItsThresholds) {
   }
 }
 
-/// A node whose images lie on a disk of their own, and a runtime that tells where containers write.
-struct Disks {
+/// Images are on device 2.
+const struct Disks {
   const char* name;
   const char* containers;  // empty: the runtime does not say
-  uint64_t device;         // of that; images are on 2
+  uint64_t device;         // of that
   bool known_before;
   bool runtime_answers;
   List read, unread;
+} kDisks[] = {
+    {"an older runtime", "", 0, false, true, {"imagefs.available", "imagefs.inodesFree"}, {}},
+    {"in one directory",
+     "/images",
+     2,
+     false,
+     true,
+     {"imagefs.available", "imagefs.inodesFree"},
+     {}},
+    {"on one disk", "/layers", 2, false, true, {"imagefs.available", "imagefs.inodesFree"}, {}},
+    {"on two",
+     "/layers",
+     3,
+     false,
+     true,
+     {"imagefs.available", "imagefs.inodesFree", "containerfs.available", "containerfs.inodesFree"},
+     {}},
+    {"the runtime is away",
+     "/layers",
+     3,
+     false,
+     false,
+     {},
+     {"imagefs.available", "imagefs.inodesFree"}},
+    {"it is away, and they were on two",
+     "/layers",
+     3,
+     true,
+     false,
+     {},
+     {"containerfs.available", "containerfs.inodesFree", "imagefs.available",
+      "imagefs.inodesFree"}},
 };
-Signals ReadFrom(const Disks& c) {
-  FakeClock clock;
-  fs::FakeFileSystem files(clock);
-  for (const char* const path : {"/kubelet", "/images", "/layers"})
-    EXPECT_TRUE(files.MakeDirs(path, 0755).ok());
-  files.SetUsage("/images", {1000, 500, 100, 50});
-  files.SetUsage("/layers", {2000, 700, 100, 70});
-  cri::FakeRuntime runtime{clock};
-  runtime.SetImageFs({.mountpoint = "/images"});
-  if (*c.containers != '\0') runtime.SetContainerFs({.mountpoint = c.containers});
-  runtime.SetDown(!c.runtime_answers);
-  FakeTreeMeter::Disk disk;
-  disk.devices = {{"/kubelet", 1}, {"/images", 2}, {"/layers", c.device}};
-  FakeTreeMeter meter(disk);
-  GcConfig config;
-  config.root_dir = "/kubelet";
-  return ReadSignals(
-      {.files = files, .images = runtime, .meter = meter, .clock = clock, .split = c.known_before},
-      config);
-}
 
 TEST(Pressure, WhereContainersWriteIsMeasuredWhenItIsApartFromImages) {
-  const Disks kCases[] = {
-      {"an older runtime", "", 0, false, true, {"imagefs.available", "imagefs.inodesFree"}, {}},
-      {"in one directory",
-       "/images",
-       2,
-       false,
-       true,
-       {"imagefs.available", "imagefs.inodesFree"},
-       {}},
-      {"on one disk", "/layers", 2, false, true, {"imagefs.available", "imagefs.inodesFree"}, {}},
-      {"on two",
-       "/layers",
-       3,
-       false,
-       true,
-       {"imagefs.available", "imagefs.inodesFree", "containerfs.available",
-        "containerfs.inodesFree"},
-       {}},
-      {"the runtime is away",
-       "/layers",
-       3,
-       false,
-       false,
-       {},
-       {"imagefs.available", "imagefs.inodesFree"}},
-      {"it is away, and they were on two",
-       "/layers",
-       3,
-       true,
-       false,
-       {},
-       {"containerfs.available", "containerfs.inodesFree", "imagefs.available",
-        "imagefs.inodesFree"}},
-  };
-  for (const auto& c : kCases) {
+  for (const auto& c : kDisks) {
     SCOPED_TRACE(c.name);
     const Signals signals = ReadFrom(c);
     List read, unread;
