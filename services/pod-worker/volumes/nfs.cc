@@ -45,6 +45,11 @@ process::ProgramKey MountKey(const VolumePlace& place) {
   return {place.pod_uid, "mount " + place.path};
 }
 
+process::ProgramKey UnmountKey(const std::string& pod_uid, const std::string& flag,
+                               const std::string& path) {
+  return {pod_uid, fmt::format("umount {} {}", flag, path)};
+}
+
 }  // namespace
 
 bool NfsVolume::Takes(const VolumeSpec& spec) const {
@@ -92,9 +97,7 @@ StatusOr<Progress> NfsVolume::SetUp(const VolumeSpec& spec, const VolumeInput&,
 
 /// Where it was left off: by the last way that was begun.
 StatusOr<Progress> NfsVolume::Unmount(const std::string& pod_uid, const std::string& path) const {
-  const auto key = [&](size_t way) {
-    return process::ProgramKey{pod_uid, fmt::format("umount {} {}", kUnmountFlags[way], path)};
-  };
+  const auto key = [&](size_t way) { return UnmountKey(pod_uid, kUnmountFlags[way], path); };
   size_t way = kUnmountFlags.size() - 1;
   while (way > 0 && !deps_.programs->Knows(key(way))) --way;
   Status late;
@@ -129,6 +132,9 @@ StatusOr<Progress> NfsVolume::TearDown(const VolumePlace& place) {
   if (!deps_.programs->Forget(MountKey(place))) return Progress::kUnderWay;
   ASSIGN_OR_RETURN(const Progress released, Release(place), "release");
   if (released == Progress::kUnderWay) return released;
+  // The list has said that they are done: nobody asks them any more.
+  for (const char* flag : kUnmountFlags)
+    (void)deps_.programs->Forget(UnmountKey(place.pod_uid, flag, place.path));
   return Done(Annotate(deps_.files.Remove(place.path), "remove directory"));
 }
 

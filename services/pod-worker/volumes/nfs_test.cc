@@ -174,6 +174,9 @@ TEST_F(Nfs, NothingWaitsForAServer) {
   EXPECT_EQ(plugin_.TearDown(place_).value_or(Progress::kUnderWay), Progress::kDone);
   EXPECT_THAT(host_.mounted, IsEmpty());
   EXPECT_FALSE(IsThere());
+  for (const char* flag : {"", "-f"})
+    EXPECT_FALSE(programs_.Knows({"uid-web", fmt::format("umount {} {}", flag, path_)}))
+        << "nothing is remembered of it";
 }
 
 TEST_F(Nfs, AMountThatIsUnderWayEndsWithThePod) {
