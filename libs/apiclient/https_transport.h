@@ -44,7 +44,7 @@ class HttpsTransport final : public Transport {
     fs::FileSystem& files;
     Log log;
     const http::CurlLibrary& curl;
-    process::ProgramRunner run;  // of credential plugins
+    process::ProgramRunner run;                               // of credential plugins
     std::shared_ptr<PluginMetrics> plugin_metrics = nullptr;  // null: none
   };
   struct Options {
