@@ -160,7 +160,27 @@ const struct Disks {
 TEST(Pressure, WhereContainersWriteIsMeasuredWhenItIsApartFromImages) {
   for (const auto& c : kDisks) {
     SCOPED_TRACE(c.name);
-    const Signals signals = ReadFrom(c);
+    FakeClock clock;
+    fs::FakeFileSystem files(clock);
+    for (const char* const path : {"/kubelet", "/images", "/layers"})
+      EXPECT_TRUE(files.MakeDirs(path, 0755).ok());
+    files.SetUsage("/images", {1000, 500, 100, 50});
+    files.SetUsage("/layers", {2000, 700, 100, 70});
+    cri::FakeRuntime runtime{clock};
+    runtime.SetImageFs({.mountpoint = "/images"});
+    if (*c.containers != '\0') runtime.SetContainerFs({.mountpoint = c.containers});
+    runtime.SetDown(!c.runtime_answers);
+    FakeTreeMeter::Disk disk;
+    disk.devices = {{"/kubelet", 1}, {"/images", 2}, {"/layers", c.device}};
+    FakeTreeMeter meter(disk);
+    GcConfig config;
+    config.root_dir = "/kubelet";
+    const Signals signals = ReadSignals({.files = files,
+                                         .images = runtime,
+                                         .meter = meter,
+                                         .clock = clock,
+                                         .split = c.known_before},
+                                        config);
     List read, unread;
     for (const auto& signal : signals.read)
       if (!signal.name.starts_with("nodefs.")) read.push_back(signal.name);
