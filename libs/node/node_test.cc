@@ -5,6 +5,7 @@
 
 #include "libs/fs/fake_file_system.h"
 #include "libs/node/addresses.h"
+#include "libs/node/cpu_topology.h"
 #include "libs/node/machine.h"
 #include "libs/node/pod_place.h"
 #include "libs/node/resources.h"
@@ -50,6 +51,35 @@ TEST_F(Files, TheSystemIsWhatItsFilesSay) {
   EXPECT_EQ(info.os_image, "Debian \"12\"");
   Put("/sys/class/dmi/id/product_uuid", "abc\n");
   EXPECT_EQ(ReadSystemInfo(files).system_uuid, "abc");
+}
+
+TEST_F(Files, CoresAndSocketsOfTheCpus) {
+  const struct {
+    const char* name;
+    std::vector<std::pair<const char*, const char*>> cpus;  // socket and core
+    CpuTopology want;
+  } kCases[] = {
+      {"two threads of a core", {{"0", "0"}, {"0", "0"}}, {1, 1}},
+      {"two sockets, which count their cores each",
+       {{"0", "0"}, {"0", "1"}, {"1", "0"}, {"1", "1"}, {"1", "1"}},
+       {4, 2}},
+      {"not known of one", {{"0", "0"}, {"", "1"}}, {0, 0}},
+      {"nothing is known", {{"", ""}}, {0, 0}},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    fs::FakeFileSystem machine(clock);
+    std::set<int64_t> online;
+    for (const auto& [socket, core] : c.cpus) {
+      const auto cpu = static_cast<int64_t>(online.size());
+      online.insert(cpu);
+      const std::string top = fmt::format("/sys/devices/system/cpu/cpu{}/topology/", cpu);
+      ASSERT_TRUE(
+          machine.Replace(top + "physical_package_id", std::string(socket) + "\n", {}).ok());
+      ASSERT_TRUE(machine.Replace(top + "core_id", std::string(core) + "\n", {}).ok());
+    }
+    EXPECT_EQ(ReadCpuTopology(machine, online), c.want);
+  }
 }
 
 TEST_F(Files, ASystemWithoutFilesIsLinux) {

@@ -111,7 +111,13 @@ TEST_F(FiguresTest, ResourceMetrics) {
               AllOf(HasSubstr("container_cpu_usage_seconds_total{container=\"app\",id=\"\",image="
                               "\"busybox\",name=\"c1\",namespace=\"default\",pod=\"web\",cpu="
                               "\"total\"} 1.5"),
-                    HasSubstr("machine_memory_bytes{boot_id=\"b\"")));
+                    HasSubstr("machine_memory_bytes{boot_id=\"b\""),
+                    HasSubstr("machine_cpu_cores{boot_id=\"b\",machine_id=\"m\","
+                              "system_uuid=\"s\"} 4\n"),
+                    HasSubstr("machine_cpu_physical_cores{boot_id=\"b\",machine_id=\"m\","
+                              "system_uuid=\"s\"} 2\n"),
+                    HasSubstr("machine_cpu_sockets{boot_id=\"b\",machine_id=\"m\","
+                              "system_uuid=\"s\"} 1\n")));
 }
 
 TEST_F(FiguresTest, WithoutGc) {

@@ -8,6 +8,7 @@
 #include "libs/exec/periodic.h"
 #include "libs/exec/strand_pool.h"
 #include "libs/http/async_client.h"
+#include "libs/node/cpu_topology.h"
 #include "libs/node/machine.h"
 #include "libs/node/system_info.h"
 #include "libs/peers/peer_health.h"
@@ -42,10 +43,14 @@ StatusOr<std::shared_ptr<Reviewer>> ConnectReviewer(daemon::ServiceContext& cont
 MachineLabels ReadMachineLabels(daemon::ServiceContext& context) {
   const node::SystemInfo system = node::ReadSystemInfo(context.files());
   const auto machine = node::ReadMachine(context.files(), context.flags().root_dir);
+  node::CpuTopology topology;
+  if (machine.ok()) topology = node::ReadCpuTopology(context.files(), machine->online);
   return {.machine_id = system.machine_id,
           .system_uuid = system.system_uuid,
           .boot_id = system.boot_id,
           .cpus = machine.ok() ? machine->cpus : 0,
+          .cores = topology.cores,
+          .sockets = topology.sockets,
           .kernel_version = system.kernel_version,
           .os_image = system.os_image,
           .version = std::string(daemon::Version())};

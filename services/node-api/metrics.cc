@@ -4,6 +4,9 @@
 #include <array>
 #include <string_view>
 
+#include "libs/kube/kubelet_version.h"
+#include "libs/node/machine.h"
+
 namespace splitlet::node_api {
 namespace {
 
@@ -57,6 +60,15 @@ std::string BucketOf(const std::string& path) {
   return std::ranges::find(kPaths, bucket) == kPaths.end() ? "other" : bucket;
 }
 
+/// "v1.36.0"; what a kubelet says of Git and of Go there is not here.
+prometheus::Labels BuildLabels(std::string_view version) {
+  const size_t first = version.find('.'), second = version.find('.', first + 1);
+  return {{"git_version", std::string(version)},
+          {"major", std::string(version.substr(1, first - 1))},
+          {"minor", std::string(version.substr(first + 1, second - first - 1))},
+          {"platform", "linux/" + std::string(node::Architecture())}};
+}
+
 }  // namespace
 
 ReviewMetrics::ReviewMetrics(prometheus::Registry& registry)
@@ -88,7 +100,12 @@ NodeApiMetrics::NodeApiMetrics(prometheus::Registry& registry)
                       "Connections of strangers that were cut to make room, by server")),
       has_certificate(Gauge(registry, "splitlet_node_api_has_certificate",
                             "1 while there is a certificate to serve with")
-                          .Add({})) {}
+                          .Add({})),
+      build_info(Gauge(registry, "kubernetes_build_info",
+                       "1, with the version of the kubelet whose behaviour this node has")
+                     .Add(BuildLabels(kube::kKubeletVersion))) {
+  build_info.Set(1);
+}
 
 prometheus::Labels RequestLabels::Get() const {
   return {{"method", method},

@@ -43,6 +43,7 @@ struct NodeApiMetrics {
   Gauges& connections;                 // server
   Gauges& displaced;                   // server: cut to make room, so far
   prometheus::Gauge& has_certificate;  // 1: there is one to serve with
+  prometheus::Gauge& build_info;       // git_version, major, minor, platform
 };
 
 /// Labels of one request. `path`: the decoded one.

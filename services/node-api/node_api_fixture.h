@@ -187,6 +187,8 @@ class NodeApiTest : public ::testing::Test {
                     .system_uuid = "s",
                     .boot_id = "b",
                     .cpus = 4,
+                    .cores = 2,
+                    .sockets = 1,
                     .kernel_version = "6.1",
                     .os_image = "Debian",
                     .version = "1"},

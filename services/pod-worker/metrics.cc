@@ -17,6 +17,9 @@ auto& HistogramFamily(prometheus::Registry& registry, const char* name, const ch
 auto& CounterFamily(prometheus::Registry& registry, const char* name, const char* help) {
   return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
 }
+auto& GaugeFamily(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
+}
 
 const char* SizeClass(uint64_t bytes) {
   constexpr uint64_t kMega = 1024 * 1024;
@@ -50,6 +53,13 @@ Metrics::Metrics(prometheus::Registry& registry)
       started_pods_errors(
           CounterFamily(registry, "kubelet_started_pods_errors_total", "Sandboxes that failed.")
               .Add({})),
+      started_user_pods(CounterFamily(registry, "kubelet_started_user_namespaced_pods_total",
+                                      "Sandboxes with users of their own about to be made.")
+                            .Add({})),
+      started_user_pods_errors(CounterFamily(registry,
+                                             "kubelet_started_user_namespaced_pods_errors_total",
+                                             "Sandboxes with users of their own that failed.")
+                                   .Add({})),
       started_containers(
           CounterFamily(registry, "kubelet_started_containers_total", "Starts tried.")),
       started_containers_errors(CounterFamily(registry, "kubelet_started_containers_errors_total",
@@ -60,6 +70,8 @@ Metrics::Metrics(prometheus::Registry& registry)
                                        "RunPodSandbox that failed.")),
       image_pull(HistogramFamily(registry, "kubelet_image_pull_duration_seconds",
                                  "Successful pulls, waiting included.")),
+      image_requests(CounterFamily(registry, "kubelet_image_manager_ensure_image_requests_total",
+                                   "Images that containers asked for.")),
       plugin_duration(HistogramFamily(registry, "kubelet_credential_provider_plugin_duration",
                                       "Runs of credential provider plugins, in seconds.")),
       plugin_errors(CounterFamily(registry, "kubelet_credential_provider_plugin_errors_total",
@@ -68,30 +80,20 @@ Metrics::Metrics(prometheus::Registry& registry)
                            "Runs of probes that said something of their container.")),
       probe_duration(HistogramFamily(registry, "prober_probe_duration_seconds",
                                      "Runs of probes that succeeded.")),
-      workers(prometheus::BuildGauge()
-                  .Name("splitlet_pod_workers")
-                  .Help("Workers by state.")
-                  .Register(registry)),
-      working_pods(prometheus::BuildGauge()
-                       .Name("kubelet_working_pods")
-                       .Help("Pods that have a worker, by what it does and who wants them.")
-                       .Register(registry)),
-      total_volumes(prometheus::BuildGauge()
-                        .Name("volume_manager_total_volumes")
-                        .Help("Volumes of pods, wanted and made.")
-                        .Register(registry)),
+      workers(GaugeFamily(registry, "splitlet_pod_workers", "Workers by state.")),
+      working_pods(GaugeFamily(registry, "kubelet_working_pods",
+                               "Pods that have a worker, by what it does and who wants them.")),
+      total_volumes(GaugeFamily(registry, "volume_manager_total_volumes",
+                                "Volumes of pods, wanted and made.")),
       storage_operation(HistogramFamily(registry, "storage_operation_duration_seconds",
                                         "Volumes made, brought up to date or taken down.")),
       cgroup_operation(HistogramFamily(registry, "kubelet_cgroup_manager_duration_seconds",
                                        "Cgroups made, limited or taken down.")),
-      cgroup_version(prometheus::BuildGauge()
-                         .Name("kubelet_cgroup_version")
-                         .Help("Version of the cgroups that pods are in.")
-                         .Register(registry)),
-      losing_support(prometheus::BuildGauge()
-                         .Name("kubelet_cri_losing_support")
-                         .Help("1: the runtime lacks what that version of Kubernetes will need.")
-                         .Register(registry)),
+      cgroup_version(GaugeFamily(registry, "kubelet_cgroup_version",
+                                 "Version of the cgroups that pods are in.")),
+      losing_support(
+          GaugeFamily(registry, "kubelet_cri_losing_support",
+                      "1: the runtime lacks what that version of Kubernetes will need.")),
       grants_refused(CounterFamily(registry, "splitlet_grants_refused_total",
                                    "Grants that are not of the pod that is wanted.")),
       hook_http_fallbacks(CounterFamily(registry, "kubelet_lifecycle_handler_http_fallbacks_total",
@@ -103,6 +105,23 @@ Metrics::Metrics(prometheus::Registry& registry)
 
 void Metrics::ObserveWorker(const std::string& operation, Duration duration) {
   worker_duration.Add({{"operation_type", operation}}, kDefault).Observe(Seconds(duration));
+}
+
+void Metrics::CountPod(bool user_namespace) {
+  started_pods.Increment();
+  if (user_namespace) started_user_pods.Increment();
+}
+
+void Metrics::CountPodError(bool user_namespace) {
+  started_pods_errors.Increment();
+  if (user_namespace) started_user_pods_errors.Increment();
+}
+
+void Metrics::CountImageRequest(const std::string& policy, const std::string& present,
+                                const std::string& pull) {
+  image_requests
+      .Add({{"pull_policy", policy}, {"present_locally", present}, {"pull_required", pull}})
+      .Increment();
 }
 
 void Metrics::ObserveSandbox(const std::string& handler, Duration duration, bool good) {

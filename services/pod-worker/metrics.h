@@ -27,11 +27,16 @@ struct Metrics {
   prometheus::Histogram& containers_per_pod;
   prometheus::Counter& started_pods;
   prometheus::Counter& started_pods_errors;
+  prometheus::Counter& started_user_pods;  // with users of their own
+  prometheus::Counter& started_user_pods_errors;
   prometheus::Family<prometheus::Counter>& started_containers;         // {container_type}
   prometheus::Family<prometheus::Counter>& started_containers_errors;  // {container_type, code}
   prometheus::Family<prometheus::Histogram>& run_sandbox;              // {runtime_handler}
   prometheus::Family<prometheus::Counter>& run_sandbox_errors;         // {runtime_handler}
   prometheus::Family<prometheus::Histogram>& image_pull;               // {image_size_in_bytes}
+  prometheus::Family<prometheus::Counter>& image_requests;             // {present_locally,
+                                                                       // pull_policy,
+                                                                       // pull_required}
   prometheus::Family<prometheus::Histogram>& plugin_duration;          // {plugin_name}
   prometheus::Family<prometheus::Counter>& plugin_errors;              // {plugin_name}
   prometheus::Family<prometheus::Counter>& probes;               // {probe_type, result, container,
@@ -54,6 +59,11 @@ struct Metrics {
     return std::chrono::duration<double>(duration).count();
   }
   void ObserveWorker(const std::string& operation, Duration duration);
+  /// A sandbox about to be made, or that failed. `user_namespace`: its pod asks for one.
+  void CountPod(bool user_namespace);
+  void CountPodError(bool user_namespace);
+  void CountImageRequest(const std::string& policy, const std::string& present,
+                         const std::string& pull);
   void ObserveSandbox(const std::string& handler, Duration duration, bool good);
   void CountStart(const std::string& type);
   void CountStartError(const std::string& type, const std::string& code);

@@ -571,11 +571,14 @@ TEST_F(Running, MetricsAreThoseOnTheList) {
   EXPECT_EQ(
       names,
       (std::set<std::string>{
-          "kubelet_containers_per_pod_count", "kubelet_lifecycle_handler_http_fallbacks_total",
-          "kubelet_pod_worker_duration_seconds", "kubelet_pod_worker_start_duration_seconds",
-          "kubelet_run_podsandbox_duration_seconds", "kubelet_sleep_action_terminated_early_total",
-          "kubelet_started_containers_total", "kubelet_started_pods_errors_total",
-          "kubelet_started_pods_total", "kubelet_working_pods", "splitlet_pod_workers"}));
+          "kubelet_containers_per_pod_count", "kubelet_image_manager_ensure_image_requests_total",
+          "kubelet_lifecycle_handler_http_fallbacks_total", "kubelet_pod_worker_duration_seconds",
+          "kubelet_pod_worker_start_duration_seconds", "kubelet_run_podsandbox_duration_seconds",
+          "kubelet_sleep_action_terminated_early_total", "kubelet_started_containers_total",
+          "kubelet_started_pods_errors_total", "kubelet_started_pods_total",
+          "kubelet_started_user_namespaced_pods_errors_total",
+          "kubelet_started_user_namespaced_pods_total", "kubelet_working_pods",
+          "splitlet_pod_workers"}));
 }
 
 TEST_F(Running, ManyPodsSideBySide) {

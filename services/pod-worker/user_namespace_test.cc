@@ -170,6 +170,25 @@ TEST_F(UserNamespaces, AHandlerWithoutThemIsRefusedAsAKubeletDoes) {
   EXPECT_EQ(Show(), "app/0=running sandbox/0=ready") << "it is tried again";
 }
 
+TEST_F(UserNamespaces, TheirSandboxesAreCountedApart) {
+  const auto counted = [this](const std::string& name) {
+    for (const auto& family : process->registry.Collect())
+      if (family.name == name) return family.metric.at(0).counter.value;
+    return -1.0;
+  };
+  const int fault = runtime.AddFault({.method = "RunPodSandbox", .code = StatusCode::kUnknown});
+  ASSERT_TRUE(RunPod(Isolated()).ok());
+  const double failed = counted("kubelet_started_user_namespaced_pods_errors_total");
+  EXPECT_GE(failed, 1);
+  EXPECT_EQ(counted("kubelet_started_pods_errors_total"), failed);
+  runtime.RemoveFault(fault);
+  RunFor(1min);
+  ASSERT_TRUE(RunPod(TestPod{.name = "plain", .uid = "uid-plain"}.Make()).ok());
+  const double isolated = counted("kubelet_started_user_namespaced_pods_total");
+  EXPECT_GT(isolated, failed);
+  EXPECT_EQ(counted("kubelet_started_pods_total"), isolated + 1);
+}
+
 class OneClass final : public ObjectSource {
  public:
   StatusOr<ObjectPtr<ConfigMap>> GetConfigMap(const ObjectName&) const override {

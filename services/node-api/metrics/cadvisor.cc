@@ -340,8 +340,12 @@ void WriteMachine(MetricsWriter& out, const v1::NodeFigures& node, const Machine
     out.Family(name, "gauge", help);
     out.Sample(labels, value);
   };
-  if (machine.cpus > 0)
-    write("machine_cpu_cores", "Number of logical CPU cores.", static_cast<double>(machine.cpus));
+  const auto write_count = [&](const char* name, const char* help, int64_t count) {
+    if (count > 0) write(name, help, static_cast<double>(count));
+  };
+  write_count("machine_cpu_cores", "Number of logical CPU cores.", machine.cpus);
+  write_count("machine_cpu_physical_cores", "Number of physical CPU cores.", machine.cores);
+  write_count("machine_cpu_sockets", "Number of CPU sockets.", machine.sockets);
   if (node.has_memory_total_bytes())
     write("machine_memory_bytes", "Amount of memory installed on the machine.",
           static_cast<double>(node.memory_total_bytes()));

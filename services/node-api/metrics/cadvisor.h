@@ -13,7 +13,7 @@ namespace splitlet::node_api {
 
 struct MachineLabels {
   std::string machine_id, system_uuid, boot_id;
-  int64_t cpus = 0;
+  int64_t cpus = 0, cores = 0, sockets = 0;            // 0: not known
   std::string kernel_version, os_image, version = {};  // of the machine; of splitlet
 };
 std::string CadvisorMetrics(const Figures& figures, const std::vector<PodUse>& pods,

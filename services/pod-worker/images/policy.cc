@@ -13,6 +13,8 @@ constexpr Duration kPullBackoffInitial = 10s;
 constexpr Duration kPullBackoffMax = 300s;
 constexpr Duration kPullBackoffForget = 600s;
 constexpr double kPullBackoffJitter = 0.2;
+constexpr const char* kBackOff = "ImagePullBackOff";
+constexpr const char* kNeverPull = "ErrImageNeverPull";
 
 bool InBackoff(const PullMemory& memory, Clock::Time now) {
   return memory.wait > Duration{0} && now - memory.failed_at < memory.wait;
@@ -39,13 +41,25 @@ ImageDecision Fail(std::string reason, std::string message, std::vector<ImageEve
   return decision;
 }
 
+std::optional<bool> PullRequired(const ImageDecision& decision) {
+  switch (decision.kind) {
+    case ImageDecision::Kind::kUse: return false;
+    case ImageDecision::Kind::kPull:
+    case ImageDecision::Kind::kWaitForPull: return true;
+    case ImageDecision::Kind::kFail: break;
+  }
+  if (decision.reason == kBackOff) return true;
+  if (decision.reason == kNeverPull) return false;
+  return std::nullopt;
+}
+
 ImageDecision DecidePull(const ImageQuestion& question, const PullMemory& memory) {
   if (memory.pulling) return {.kind = ImageDecision::Kind::kWaitForPull};
   if (!InBackoff(memory, question.now)) return {.kind = ImageDecision::Kind::kPull};
   const std::string short_text = fmt::format("Back-off pulling image \"{}\"", question.image);
   std::string message = short_text;
   if (!memory.reason.empty()) message += fmt::format(": {}: {}", memory.reason, memory.message);
-  ImageDecision decision = Fail("ImagePullBackOff", message, {{false, "BackOff", short_text}});
+  ImageDecision decision = Fail(kBackOff, message, {{false, "BackOff", short_text}});
   decision.retry_at = memory.failed_at + memory.wait;
   return decision;
 }
@@ -89,9 +103,21 @@ ImageDecision DecideImage(const ImageQuestion& question, const PullMemory& memor
   if (PullPolicyOf(question.policy, question.image) == "Never") {
     const std::string text = fmt::format(
         "Container image \"{}\" is not present with pull policy of Never", question.image);
-    return Fail("ErrImageNeverPull", text, {{true, "ErrImageNeverPull", text}});
+    return Fail(kNeverPull, text, {{true, kNeverPull, text}});
   }
   return DecidePull(question, memory);
+}
+
+std::optional<ImageRequest> RequestOf(const ImageQuestion& question, const PullMemory& memory,
+                                      std::optional<bool> present, const ImageDecision& decision) {
+  if (memory.pulling || !memory.pulled_ref.empty()) return std::nullopt;
+  const auto text = [](std::optional<bool> known) {
+    return known ? (*known ? "true" : "false") : "unknown";
+  };
+  std::string policy = PullPolicyOf(question.policy, question.image);
+  std::ranges::transform(policy, policy.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return ImageRequest{std::move(policy), text(present), text(PullRequired(decision))};
 }
 
 std::string PullErrorText(const Status& error) {

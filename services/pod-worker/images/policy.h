@@ -59,6 +59,16 @@ bool NeedsImageStatus(const ImageQuestion& question, const PullMemory& memory);
 ImageDecision DecideImage(const ImageQuestion& question, const PullMemory& memory,
                           const StatusOr<std::optional<cri::Image>>* local);
 
+/// A request for an image, as it is counted: "always"; the others "true", "false" or "unknown".
+struct ImageRequest {
+  std::string policy, present, pull;
+  bool operator==(const ImageRequest&) const = default;
+};
+/// `present`: whether the runtime has it, whoever may use it; nothing: that is not known. No
+/// request when the decision goes on with a pull that was counted when it was asked for.
+std::optional<ImageRequest> RequestOf(const ImageQuestion& question, const PullMemory& memory,
+                                      std::optional<bool> present, const ImageDecision& decision);
+
 /// As events and statuses show it.
 std::string PullErrorText(const Status& error);
 

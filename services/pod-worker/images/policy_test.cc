@@ -70,6 +70,67 @@ TEST(Images, Decisions) {
   EXPECT_EQ(ask("Always", nullptr).ref, "sha256:2");
 }
 
+TEST(Images, ARequestIsCountedOnceWithWhatWasKnown) {
+  using Kind = ImageDecision::Kind;
+  const struct {
+    const char* name;
+    const char* policy;
+    PullMemory memory;
+    std::optional<bool> present;
+    ImageDecision decision;
+    std::optional<ImageRequest> want;
+  } kCases[] = {
+      {"it is there",
+       "IfNotPresent",
+       {},
+       true,
+       {.kind = Kind::kUse},
+       ImageRequest{"ifnotpresent", "true", "false"}},
+      {"it is there and the pod may not use it",
+       "",
+       {},
+       true,
+       {.kind = Kind::kPull},
+       ImageRequest{"ifnotpresent", "true", "true"}},
+      {"nobody asked",
+       "Always",
+       {},
+       std::nullopt,
+       {.kind = Kind::kPull},
+       ImageRequest{"always", "unknown", "true"}},
+      {"pulling failed before",
+       "",
+       {},
+       false,
+       {.kind = Kind::kFail, .reason = "ImagePullBackOff"},
+       ImageRequest{"ifnotpresent", "false", "true"}},
+      {"it is not to be pulled",
+       "Never",
+       {},
+       false,
+       {.kind = Kind::kFail, .reason = "ErrImageNeverPull"},
+       ImageRequest{"never", "false", "false"}},
+      {"the runtime does not answer",
+       "",
+       {},
+       std::nullopt,
+       {.kind = Kind::kFail, .reason = "ImageInspectError"},
+       ImageRequest{"ifnotpresent", "unknown", "unknown"}},
+      {"it is being pulled", "", {.pulling = true}, false, {.kind = Kind::kWaitForPull}, {}},
+      {"it was pulled for this",
+       "",
+       {.pulled_ref = "sha256:1"},
+       std::nullopt,
+       {.kind = Kind::kUse},
+       {}},
+  };
+  FakeClock clock;
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(RequestOf({"img:1", c.policy, clock.Now()}, c.memory, c.present, c.decision), c.want);
+  }
+}
+
 TEST(Images, BackOffAfterFailures) {
   FakeClock clock;
   Random random(1);

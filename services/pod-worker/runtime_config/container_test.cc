@@ -70,6 +70,31 @@ TEST_F(ContainerConfigTest, AnImageVolumeIsMountedByTheRuntime) {
   EXPECT_EQ(out_.mounts(1).image_sub_path(), "weights");
 }
 
+TEST_F(ContainerConfigTest, ABlockDeviceIsGivenWithItsRights) {
+  for (const bool read_only : {false, true}) {
+    const std::string name = read_only ? "read" : "write";
+    auto& volume = *pod_.mutable_spec()->add_volumes();
+    volume.set_name(name);
+    auto& claim = *volume.mutable_volume_source()->mutable_persistent_volume_claim();
+    claim.set_claim_name(name);
+    claim.set_read_only(read_only);
+    auto& device = *container().add_volume_devices();
+    device.set_name(name);
+    device.set_device_path("/dev/" + name);
+  }
+  EXPECT_EQ(Message(Make()), "cannot find volume \"write\" to pass into container \"app\"");
+  files_.volumes["read"] = "/pods/r";
+  files_.volumes["write"] = "/pods/w";
+  out_.Clear();
+  ASSERT_TRUE(Make().ok());
+  ASSERT_EQ(out_.devices_size(), 2);
+  EXPECT_EQ(out_.devices(0).host_path(), "/pods/w");
+  EXPECT_EQ(out_.devices(0).container_path(), "/dev/write");
+  EXPECT_EQ(out_.devices(0).permissions(), "mrw");
+  EXPECT_EQ(out_.devices(1).host_path(), "/pods/r");
+  EXPECT_EQ(out_.devices(1).permissions(), "r");
+}
+
 TEST_F(ContainerConfigTest, CommandMountsAndNames) {
   auto& variable = *container().add_env();
   variable.set_name("A");

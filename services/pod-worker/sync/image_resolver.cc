@@ -35,9 +35,13 @@ ImageResolver::Answer ImageResolver::Resolve(const Wanted& wanted) {
   if (ask)
     local = context_.deps.images.ImageStatus(
         *tagged, After(context_.deps.clock, context_.deps.request_timeout));
+  const auto present =
+      ask && local.ok() ? std::optional(local->has_value()) : std::optional<bool>();
   // One that the pod has no right to is as good as absent.
   if (local.ok() && *local && !MayUse(image, {*tagged, (*local)->id})) local->reset();
   const ImageDecision decision = DecideImage(question, memory, ask ? &local : nullptr);
+  if (const auto request = RequestOf(question, memory, present, decision))
+    context_.deps.metrics.CountImageRequest(request->policy, request->present, request->pull);
   Answer answer{.image = local.ok() ? *local : std::nullopt};
   for (const auto& event : decision.events) {
     event.warning ? context_.events.Warning(event.reason, event.message, container)

@@ -486,12 +486,13 @@ class Pass {
     if (Ending()) return Cancelled("the pod is ending");
     RETURN_IF_ERROR(deps_.files.MakeDirs(config.log_directory(), kLogDirMode),
                     "make log directory");
-    deps_.metrics.started_pods.Increment();
+    const bool own_users = kube::HasUserNamespace(pod_.spec());
+    deps_.metrics.CountPod(own_users);
     const Clock::Time begin = deps_.clock.Now();
     auto id = RunSandbox(config, attempt, runtime_.handler);
     deps_.metrics.ObserveSandbox(runtime_.handler, deps_.clock.Now() - begin, id.ok());
     if (!id.ok()) {
-      deps_.metrics.started_pods_errors.Increment();
+      deps_.metrics.CountPodError(own_users);
       return SandboxFailed(id.status());
     }
     deps_.log.Info(
