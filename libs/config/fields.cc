@@ -111,7 +111,7 @@ constexpr auto kFields = std::to_array<Field>({
     Never({"enableContentionProfiling", kBool}, "it looks into a Go program, and this is none",
           "false"),
     Works({"enableProfilingHandler", kBool, kCounts}, kGo),
-    Works({"enableDebugFlagsHandler", kBool, kCounts}, kGo),
+    Works({"enableDebugFlagsHandler", kBool, kCounts}, "`PUT /debug/flags/v`; off: 405"),
     {"enableSystemLogHandler", kBool, kCounts},
     {"enableSystemLogQuery", kBool, kCounts},
     {"streamingConnectionIdleTimeout", kDuration},

@@ -113,11 +113,11 @@ TEST_F(FiguresTest, ResourceMetrics) {
                               "\"total\"} 1.5"),
                     HasSubstr("machine_memory_bytes{boot_id=\"b\""),
                     HasSubstr("machine_cpu_cores{boot_id=\"b\",machine_id=\"m\","
-                              "system_uuid=\"s\"} 4\n"),
+                              "system_uuid=\"s\"} 4 "),
                     HasSubstr("machine_cpu_physical_cores{boot_id=\"b\",machine_id=\"m\","
-                              "system_uuid=\"s\"} 2\n"),
+                              "system_uuid=\"s\"} 2 "),
                     HasSubstr("machine_cpu_sockets{boot_id=\"b\",machine_id=\"m\","
-                              "system_uuid=\"s\"} 1\n")));
+                              "system_uuid=\"s\"} 1 ")));
 }
 
 TEST_F(FiguresTest, WithoutGc) {
