@@ -47,67 +47,6 @@ class VolumeLimits : public E2eTest {
   const harness::TempDir folder_{"vl"};
 };
 
-/// One container swaps a directory of the volume for a link to a directory of the host and back,
-/// as fast as it can, while others that have it as subPath start again and again.
-TEST_F(VolumeLimits, ADirectoryThatIsSwappedForALinkNeverLeadsOut) {
-  StartNode();
-  const std::string outside = node_->dir() + "/outside";
-  ASSERT_EQ(::mkdir(outside.c_str(), 0755), 0);
-  harness::WriteFile(outside + "/of-the-host", "1");
-  std::string containers;
-  for (int i = 0; i < 4; ++i)
-    containers += fmt::format(R"yaml(  - name: app-{0}
-    image: splitlet.local/busybox:1
-    command: [/bin/sh, -c, "echo $(ls /part) >> /scratch/saw-{0}"]
-    volumeMounts:
-    - {{name: scratch, mountPath: /scratch}}
-    - {{name: disk, mountPath: /part, subPath: part}}
-)yaml",
-                              i);
-  node_->PutManifest("swap.yaml", fmt::format(R"yaml(apiVersion: v1
-kind: Pod
-metadata: {{name: swap}}
-spec:
-  terminationGracePeriodSeconds: 1
-  volumes:
-  - {{name: scratch, hostPath: {{path: {0}}}}}
-  - {{name: disk, emptyDir: {{}}}}
-  containers:
-  - name: swap
-    image: splitlet.local/busybox:1
-    command:
-    - /bin/sh
-    - -c
-    - |
-      cd /disk
-      while true; do
-        ln -s {1} part; rm -rf part; mkdir part; touch part/of-the-volume; rm -rf part
-        echo >> /scratch/swaps
-      done
-    volumeMounts:
-    - {{name: scratch, mountPath: /scratch}}
-    - {{name: disk, mountPath: /disk}}
-{2})yaml",
-                                              scratch(), outside, containers));
-  const auto saw = [this] {
-    std::vector<std::string> lines;
-    for (int i = 0; i < 4; ++i) {
-      std::istringstream text(harness::ReadFile(fmt::format("{}/saw-{}", scratch(), i)));
-      for (std::string line; std::getline(text, line);) lines.push_back(line);
-    }
-    return lines;
-  };
-  EXPECT_TRUE(WaitFor(kSoon, [&] { return saw().size() >= 40; })) << saw().size();
-  const std::string swaps = harness::ReadFile(scratch() + "/swaps");
-  EXPECT_GE(swaps.size(), 100u) << "swaps beside " << saw().size() << " starts";
-  const auto lines = saw();
-  const std::set<std::string> kinds(lines.begin(), lines.end());
-  for (const auto& kind : kinds) EXPECT_EQ(kind.find("of-the-host"), std::string::npos) << kind;
-  node_->RemoveManifest("swap.yaml");
-  EXPECT_TRUE(WaitFor(kSoon, [&] { return node_->Pod("swap") == nullptr; }));
-  EXPECT_EQ(harness::ReadFile(outside + "/of-the-host"), "1");
-}
-
 /// A directory of the host that is a shared mount, until the end.
 class SharedDirectory {
  public:
