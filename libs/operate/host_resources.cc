@@ -7,13 +7,14 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <sstream>
 #include <string_view>
 
+#include "libs/fs/mount_table.h"
+#include "libs/fs/real_file_system.h"
 #include "libs/operate/runtime_leaks.h"
+#include "libs/process/proc_files.h"
 #include "libs/process/process_tree.h"
 #include "libs/process/run_program.h"
 
@@ -28,9 +29,11 @@ constexpr const char* kRunc = "/runc/k8s.io";
 /// libcni remembers what it set up in a directory of the machine.
 constexpr const char* kResults = "/var/lib/cni/results";
 
+constexpr uint64_t kMaxFile = 16u << 20;
+
+/// Empty when it cannot be read.
 std::string ReadText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return fs::RealFileSystem().Read(path, kMaxFile).value_or(std::string());
 }
 
 /// The pod network of a private containerd; empty when there is none.
@@ -53,15 +56,10 @@ PodNetwork NetworkOf(const std::string& containerd) {
 }
 
 void AddMounts(const std::vector<std::string>& tops, std::set<std::string>& resources) {
-  std::istringstream lines(ReadText("/proc/self/mountinfo"));
-  std::string line;
-  while (std::getline(lines, line)) {
-    std::istringstream words(line);
-    std::string word;
-    for (int i = 0; i < 5; ++i) words >> word;
-    const auto is_below = [&word](const auto& top) { return word.starts_with(top + "/"); };
-    if (std::ranges::any_of(tops, is_below)) resources.insert("mount " + word);
-  }
+  const std::string table = ReadText(fs::kMountTable);
+  for (const auto& top : tops)
+    for (const auto& point : fs::MountPointsBelow(table, top))
+      if (point != top) resources.insert("mount " + point);
 }
 
 /// What is directly in a folder.
@@ -114,8 +112,8 @@ void AddRuntime(const std::string& containerd, std::set<std::string>& resources)
   AddEntries("task", containerd + kTasks, resources);
   AddAddresses("address", containerd + "/cni/ipam", resources);
   for (const pid_t shim : process::PidsWith({"containerd-shim", containerd + "/containerd.sock"}))
-    resources.insert(fmt::format("shim {} of {}", shim,
-                                 RuntimeIdOf(ReadText(fmt::format("/proc/{}/cmdline", shim)))));
+    resources.insert(
+        fmt::format("shim {} of {}", shim, RuntimeIdOf(process::ReadProcFile(shim, "cmdline"))));
   if (const PodNetwork network = NetworkOf(containerd); !network.name.empty())
     AddNetwork(network, resources);
 }

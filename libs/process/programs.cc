@@ -1,7 +1,5 @@
 #include "libs/process/programs.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -11,8 +9,9 @@
 #include <array>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <utility>
+
+#include "libs/process/proc_files.h"
 
 namespace splitlet::process {
 
@@ -22,7 +21,6 @@ using PollTime = std::chrono::steady_clock;
 
 /// In the environment of each program: "<mark>\n<owner>\n<what>".
 constexpr const char* kMarkVariable = "SPLITLET_PROGRAM";
-constexpr size_t kMaxEnvironment = 1u << 20;
 
 std::string MarkOf(const std::string& mark, const ProgramKey& key) {
   return fmt::format("{}\n{}\n{}", mark, key.owner, key.what);
@@ -43,33 +41,8 @@ std::optional<ProgramKey> KeyIn(const std::string& environment, const std::strin
   return std::nullopt;
 }
 
-std::string ReadEnvironment(pid_t pid) {
-  const fs::Fd file(open(fmt::format("/proc/{}/environ", pid).c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text;
-  std::array<char, 4096> buffer{};
-  while (file.ok() && text.size() < kMaxEnvironment) {
-    const ssize_t n = read(file.get(), buffer.data(), buffer.size());
-    if (n <= 0) break;
-    text.append(buffer.data(), static_cast<size_t>(n));
-  }
-  return text;
-}
-
 /// A daemon that a program has started stays, and is none of it: it leads a session of its own.
 bool IsOfItsParentsSession(pid_t pid) { return getpgid(pid) != getsid(pid); }
-
-std::vector<pid_t> Processes() {
-  std::vector<pid_t> pids;
-  DIR* const dir = opendir("/proc");
-  if (dir == nullptr) return pids;
-  while (const dirent* const entry = readdir(dir)) {
-    char* end = nullptr;
-    const long pid = std::strtol(entry->d_name, &end, 10);
-    if (*end == '\0' && pid > 0) pids.push_back(static_cast<pid_t>(pid));
-  }
-  closedir(dir);
-  return pids;
-}
 
 }  // namespace
 
@@ -92,10 +65,10 @@ RealPrograms::~RealPrograms() {
 
 void RealPrograms::FindLeft() {
   const std::lock_guard lock(mutex_);
-  for (const pid_t pid : Processes()) {
+  for (const pid_t pid : AllPids()) {
     fs::Fd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
     if (!process.ok() || !IsOfItsParentsSession(pid)) continue;
-    const auto key = KeyIn(ReadEnvironment(pid), options_.mark);
+    const auto key = KeyIn(ReadProcFile(pid, "environ"), options_.mark);
     if (key) entries_[*key].left.push_back(std::move(process));
   }
   if (!entries_.empty()) EnsureWatched();

@@ -31,11 +31,25 @@ class ProgramsTest : public testing::Test {
   }
   /// As a process leaves it that was killed while it ran.
   void LeaveBehind(const ProgramKey& key, const std::string& script) {
-    Program program = Script(script + " >/dev/null 2>&1 &");
+    RunMarked(key, script + " >/dev/null 2>&1 &");
+  }
+  /// It leads its session when this returns.
+  void LeaveDaemon(const ProgramKey& key) {
+    const std::string there = testing::TempDir() + mark_ + ".leads";
+    RunMarked(key, "setsid sh -c 'echo 1 >\"" + there +
+                       "\"; sleep 3 & wait' >/dev/null 2>&1 & "
+                       "until [ -s \"" +
+                       there + "\" ]; do sleep 0.01; done; rm \"" + there + "\"");
+  }
+
+ private:
+  void RunMarked(const ProgramKey& key, const std::string& script) {
+    Program program = Script(script);
     program.env["SPLITLET_PROGRAM"] = mark_ + "\n" + key.owner + "\n" + key.what;
     ASSERT_TRUE(RunProgram(program).ok());
   }
 
+ protected:
   /// Of this test: those of the one before may be about to end still.
   const std::string mark_ =
       std::to_string(getpid()) + testing::UnitTest::GetInstance()->current_test_info()->name();
@@ -106,7 +120,7 @@ TEST_F(ProgramsTest, OneThatAnEarlierProcessLeftIsGoneOnWith) {
   const ProgramKey key{"a", "hang /some where"}, late{"b", "late"};
   LeaveBehind(key, "sleep 1000");
   LeaveBehind(late, "sleep 1000");
-  LeaveBehind({"c", "daemon"}, "setsid sh -c 'sleep 3 & wait'");
+  LeaveDaemon({"c", "daemon"});
   const auto programs = Make();
   EXPECT_TRUE(programs->Knows(key));
   EXPECT_FALSE(programs->Knows({"c", "daemon"})) << "a daemon is nobody's helper";

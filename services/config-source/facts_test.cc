@@ -5,6 +5,16 @@
 namespace splitlet::config_source {
 namespace {
 
+/// Its manifest goes, its pod ends, and then nobody knows of it any more.
+void EndAndForgetWeb(TestNode& node, const v1::DesiredRecord& web) {
+  node.Delete("/m/web.yaml");
+  node.RunFor(1s);
+  node.PutWorker(web, v1::FINISHED);
+  node.RunFor(1s);
+  node.workers.Remove(web.uid());
+  node.RunFor(1s);
+}
+
 TEST(ConfigSourceFacts, WithoutItsFileAPodGoesOnInTheLifeItsWorkerKnows) {
   TestNode node;
   const auto before = node.StartWithWeb();
@@ -26,12 +36,7 @@ TEST(ConfigSourceFacts, AForgottenPodBeginsALaterLifeHoweverFarTheWallClockIsSet
     const auto before = node.StartWithWeb();
     node.Write("/m/later.yaml", Manifest("later"));
     node.RunFor(1s);
-    node.Delete("/m/web.yaml");
-    node.RunFor(1s);
-    node.PutWorker(*before, v1::FINISHED);
-    node.RunFor(1s);
-    node.workers.Remove(before->uid());
-    node.RunFor(1s);
+    EndAndForgetWeb(node, *before);
     ASSERT_EQ(node.Show(), "later");
     if (restarted) node.Restart();
     node.clock.SetWall(node.clock.WallNow() - 6h);
@@ -52,12 +57,7 @@ TEST(ConfigSourceFacts, ALifeThatNoFileKnowsOfIsNotBegunAgainByCounting) {
   node.RunFor(1s);
   const auto before = node.Find("web");
   ASSERT_GT(before->incarnation(), node.Find("other")->incarnation());
-  node.Delete("/m/web.yaml");
-  node.RunFor(1s);
-  node.PutWorker(*before, v1::FINISHED);
-  node.RunFor(1s);
-  node.workers.Remove(before->uid());
-  node.RunFor(1s);
+  EndAndForgetWeb(node, *before);
   node.Restart();
   node.Write("/m/web.yaml", Manifest("web"));
   node.RunFor(1s);
