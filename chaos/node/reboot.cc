@@ -117,6 +117,7 @@ Status Reboot(const LocalPaths& paths, operate::Supervisor& supervisor) {
   stdfs::remove_all(paths.containerd() + "/state", error);
   stdfs::remove_all(paths.containerd() + "/runc", error);
   DropCgroups(ids);
+  RETURN_IF_ERROR(operate::DropNetworkRules(paths.containerd()), "rules of the pod network");
   const RealClock clock;
   Random random(static_cast<uint64_t>(ToNanos(clock.WallNow())));
   const std::string id =

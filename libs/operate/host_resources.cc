@@ -29,7 +29,10 @@ constexpr const char* kRunc = "/runc/k8s.io";
 /// libcni remembers what it set up in a directory of the machine.
 constexpr const char* kResults = "/var/lib/cni/results";
 
+constexpr std::string_view kJump = " -j ";
+constexpr const char* kSandboxChain = "CNI-";
 constexpr uint64_t kMaxFile = 16u << 20;
+constexpr std::chrono::seconds kIptablesLimit{10};
 
 /// Empty when it cannot be read.
 std::string ReadText(const std::string& path) {
@@ -84,22 +87,24 @@ void AddAddresses(const std::string& what, const std::string& folder,
 }
 
 /// Its plugins name the network in the comment of each rule, and give each sandbox a chain.
-void AddRules(const std::string& network, std::set<std::string>& resources) {
+std::vector<std::string> RulesOf(const std::string& network) {
   const auto all = process::RunProgram({.argv = {"iptables-save", "-t", "nat"},
                                         .env = {},
                                         .input = {},
-                                        .limit = std::chrono::seconds{10}});
-  if (!all.ok()) return;
+                                        .limit = kIptablesLimit});
+  if (!all.ok()) return {};
+  std::vector<std::string> rules;
   std::istringstream lines(*all);
   std::string line;
   while (std::getline(lines, line))
     if (line.find(fmt::format(R"(name: \"{}\")", network)) != std::string::npos)
-      resources.insert("iptables rule " + line);
+      rules.push_back(line);
+  return rules;
 }
 
 void AddNetwork(const PodNetwork& network, std::set<std::string>& resources) {
   AddEntries("link", "/sys/class/net/" + network.bridge + "/brif", resources);
-  AddRules(network.name, resources);
+  for (const auto& rule : RulesOf(network.name)) resources.insert("iptables rule " + rule);
   std::set<std::string> results;
   AddEntries("result of libcni", kResults, results);
   for (const auto& result : results)
@@ -170,6 +175,29 @@ void RemoveHostResource(const PodPlaces& places, const std::string& resource) {
   }
   if (const auto result = after("result of libcni "))
     unlink(fmt::format("{}/{}", kResults, *result).c_str());
+}
+
+Status DropNetworkRules(const std::string& containerd) {
+  const std::string network = NetworkOf(containerd).name;
+  if (network.empty()) return OkStatus();
+  std::string deleted;
+  std::set<std::string> chains;
+  for (const auto& rule : RulesOf(network)) {
+    deleted += "-D" + rule.substr(std::string_view("-A").size()) + "\n";
+    const auto jump = rule.rfind(kJump);
+    if (jump == std::string::npos) continue;
+    const std::string chain = rule.substr(jump + kJump.size());
+    if (chain.starts_with(kSandboxChain)) chains.insert(chain);
+  }
+  if (deleted.empty()) return OkStatus();
+  std::string input = "*nat\n" + deleted;
+  for (const auto& chain : chains) input += fmt::format("-F {0}\n-X {0}\n", chain);
+  input += "COMMIT\n";
+  return process::RunProgram({.argv = {"iptables-restore", "-w", "5", "--noflush"},
+                              .env = {},
+                              .input = input,
+                              .limit = kIptablesLimit})
+      .status();
 }
 
 std::set<std::string> HostResourcesOf(const PodPlaces& places, const KnownPods& pods) {

@@ -132,7 +132,7 @@ TEST_F(Adoption, AnEditedImageReplacesAKubeletsContainer) {
     return running.size() == 1 && running[0].id != records_.running;
   }));
   ExpectExactly({"web"});
-  EXPECT_EQ(RestartsOf("web"), 3);
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return RestartsOf("web") == 3; })) << RestartsOf("web");
 }
 
 TEST_F(Adoption, WhatIsMadeHereCarriesExactlyAKubeletsLabelsAndAnnotations) {
