@@ -1,14 +1,19 @@
 // Volumes that are attacked, shared or large, in containers on real containerd.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/e2e/fixture.h"
@@ -27,7 +32,7 @@ class VolumeLimits : public E2eTest {
         {.runtime_endpoint = {},
          .config = fmt::format("apiVersion: kubelet.config.k8s.io/v1beta1\n"
                                "kind: KubeletConfiguration\n"
-                               "fileCheckFrequency: 2s\nsyncFrequency: 10s\n"
+                               "fileCheckFrequency: 2s\nsyncFrequency: 2s\n"
                                "crashLoopBackOff: {{maxContainerRestartPeriod: 1s}}\n"
                                "splitlet: {{objectsPath: {}}}\n",
                                folder_.path())});
@@ -46,6 +51,84 @@ class VolumeLimits : public E2eTest {
   }
   const harness::TempDir folder_{"vl"};
 };
+
+/// Exchanges a directory and a link again and again, until the end. The directory never dies of it.
+class Swapper {
+ public:
+  Swapper(std::string one, std::string other) : one_(std::move(one)), other_(std::move(other)) {}
+  ~Swapper() {
+    ends_ = true;
+    thread_.join();
+  }
+  Swapper(const Swapper&) = delete;
+  Swapper& operator=(const Swapper&) = delete;
+  int Swaps() const { return swaps_; }
+
+ private:
+  void Run() {
+    while (!ends_) {
+      if (::renameat2(AT_FDCWD, one_.c_str(), AT_FDCWD, other_.c_str(), RENAME_EXCHANGE) != 0)
+        return;
+      ++swaps_;
+      std::this_thread::sleep_for(50us);
+    }
+  }
+  const std::string one_, other_;
+  std::atomic<bool> ends_ = false;
+  std::atomic<int> swaps_ = 0;
+  std::thread thread_{[this] { Run(); }};
+};
+
+/// What a process in the volume could do, and faster: a directory of it is a link to a directory of
+/// the host in one moment and itself in the next, while containers that have it as subPath start.
+TEST_F(VolumeLimits, ADirectoryThatIsSwappedForALinkNeverLeadsOut) {
+  StartNode();
+  const std::string outside = node_->dir() + "/outside", disk = node_->dir() + "/disk";
+  std::filesystem::create_directories(outside);
+  std::filesystem::create_directories(disk + "/part");
+  harness::WriteFile(outside + "/of-the-host", "1");
+  harness::WriteFile(disk + "/part/of-the-volume", "1");
+  std::filesystem::create_directory_symlink(outside, disk + "/link");
+  std::string containers;
+  for (int i = 0; i < 4; ++i)
+    containers += fmt::format(R"yaml(  - name: app-{0}
+    image: splitlet.local/busybox:1
+    command: [/bin/sh, -c, "echo $(ls /part) >> /scratch/saw-{0}"]
+    volumeMounts:
+    - {{name: scratch, mountPath: /scratch}}
+    - {{name: disk, mountPath: /part, subPath: part}}
+)yaml",
+                              i);
+  const auto saw = [this] {
+    std::vector<std::string> lines;
+    for (int i = 0; i < 4; ++i) {
+      std::istringstream text(harness::ReadFile(fmt::format("{}/saw-{}", scratch(), i)));
+      for (std::string line; std::getline(text, line);) lines.push_back(line);
+    }
+    return lines;
+  };
+  {
+    const Swapper swapper(disk + "/part", disk + "/link");
+    node_->PutManifest("swap.yaml", fmt::format(R"yaml(apiVersion: v1
+kind: Pod
+metadata: {{name: swap}}
+spec:
+  terminationGracePeriodSeconds: 1
+  volumes:
+  - {{name: scratch, hostPath: {{path: {}}}}}
+  - {{name: disk, hostPath: {{path: {}}}}}
+  containers:
+{})yaml",
+                                                scratch(), disk, containers));
+    EXPECT_TRUE(WaitFor(kSoon, [&] { return saw().size() >= 30; })) << saw().size();
+    EXPECT_GE(swapper.Swaps(), 1000);
+  }
+  const auto lines = saw();
+  EXPECT_EQ(std::set(lines.begin(), lines.end()), std::set<std::string>{"of-the-volume"});
+  node_->RemoveManifest("swap.yaml");
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return node_->Pod("swap") == nullptr; }));
+  EXPECT_EQ(harness::ReadFile(outside + "/of-the-host"), "1");
+}
 
 /// A directory of the host that is a shared mount, until the end.
 class SharedDirectory {
