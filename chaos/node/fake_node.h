@@ -54,7 +54,7 @@ enum class Bug {
   kStaleThere,        // it has the first containers only
   kNodeNotReady,
   kForgetsForced,  // a pod that was deleted by force goes on
-  kEventStorm,     // an event of each pod at every look
+  kEventStorm,     // more events of each pod every second
   // Of the runtime, not of the agent:
   kForgetsTasks,  // killed, it loses sight of one that it was making
 };

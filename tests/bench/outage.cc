@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
@@ -77,8 +78,7 @@ class Outage {
       growth.values = {after.at(process) - before.at(process)};
       Print(growth);
     }
-    std::fprintf(stderr, "statuses that wait at its end: %.0f\n",
-                 Metric("splitlet_status_unsent_pods"));
+    std::fprintf(stderr, "statuses that wait at its end: %.0f\n", Unsent());
     Return();
   }
 
@@ -104,7 +104,7 @@ class Outage {
     Print(all);
     std::this_thread::sleep_for(kReturn);
     Result dropped{.name = "cluster: events given up meanwhile", .unit = ""};
-    dropped.values = {Metric("splitlet_status_events_sent_total{result=\"dropped\"}")};
+    dropped.values = {Metric("splitlet_status_events_sent_total{result=\"dropped\"}").value_or(0)};
     Print(dropped);
   }
 
@@ -145,12 +145,17 @@ class Outage {
     return sizes;
   }
 
-  double Unsent() { return Metric("splitlet_status_unsent_pods"); }
-  double Metric(const std::string& series) {
+  double Unsent() {
+    const auto unsent = Metric("splitlet_status_unsent_pods");
+    CHECK(unsent.has_value(), "status does not say how many statuses wait");
+    return *unsent;
+  }
+  /// Unset: there is no such series, since nothing of it has happened.
+  std::optional<double> Metric(const std::string& series) {
     std::istringstream metrics(fake_.node().HttpGet("status", "/metrics"));
     for (std::string line; std::getline(metrics, line);)
       if (line.starts_with(series + " ")) return std::stod(line.substr(line.rfind(' ')));
-    return 0;
+    return std::nullopt;
   }
 
   struct Shown {
