@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "chaos/engine.h"
+#include "chaos/event_rates.h"
 #include "chaos/node/fake_node.h"
 #include "chaos/node/manifest.h"
 #include "chaos/node/reported_pod.h"
@@ -30,10 +31,13 @@ pods:
 - {name: job, count: 2, run: "exit 0", expect: succeeded, api: true}
 - {name: loop, run: "exit 1", expect: restarting, api: true}
 - {name: cut, count: 2, run: forever, api: true}
+- {name: forced, count: 3, run: forever, api: true, forced: true}
 - {name: edited, count: 2, run: forever}
 load:
 - {delete: more, every: 4s}
 - {create: more, every: 3s}
+- {delete: forced, every: 5s}
+- {create: forced, every: 4s}
 - {delete: job, every: 9s}
 - {create: job, every: 8s}
 - {update: edited, every: 6s}
@@ -94,6 +98,9 @@ TEST(ApiPods, EachNaiveAgentIsCaughtByItsRule) {
   } kCases[] = {
       {Bug::kKeepsObject, "is still at the API server, but is removed"},
       {Bug::kResurrects, "runs although the API server has no such pod any more"},
+      {Bug::kResurrects, "resurrected forced-"},
+      {Bug::kForgetsForced, "unwanted forced-"},
+      {Bug::kEventStorm, "events about it in a minute at the API server, the limit is 100"},
       {Bug::kRevivesThere, "phase Running after Succeeded at the API server"},
       {Bug::kNoMirror, "server web-0: is 0 times at the API server"},
       {Bug::kOldMirror, "is version 0 there, want "},
@@ -201,6 +208,42 @@ TEST(ApiPods, AreReadFromTheServersList) {
   EXPECT_FALSE(pods->at(1).ready || pods->at(1).mirror || pods->at(1).deleting);
   EXPECT_EQ(pods->at(1).version, -1);
   EXPECT_FALSE(ParsePodList("no").ok());
+}
+
+TEST(ApiPods, EventsAreCountedForEachPodThatTheyAreAbout) {
+  const auto events = ParseEventList(
+      R"({"kind":"EventList","apiVersion":"v1","items":[)"
+      R"({"metadata":{"name":"a.1"},"involvedObject":{"kind":"Pod","name":"a","uid":"u"},"count":3},)"
+      R"({"metadata":{"name":"a.2"},"involvedObject":{"kind":"Pod","name":"a","uid":"u"}},)"
+      R"({"metadata":{"name":"n.1"},"involvedObject":{"kind":"Node","name":"n","uid":"n"},"count":9},)"
+      R"({"metadata":{"name":"b.1"},"involvedObject":{"kind":"Pod","name":"b","uid":"w"},"count":2}]})");
+  ASSERT_TRUE(events.ok()) << events.status();
+  ASSERT_EQ(events->size(), 2u);
+  EXPECT_TRUE(events->at(0).pod == "a" && events->at(0).uid == "u");
+  EXPECT_EQ(events->at(0).count, 4) << "one without a count is one";
+  EXPECT_EQ(events->at(1).count, 2);
+  EXPECT_FALSE(ParseEventList("no").ok());
+}
+
+TEST(ApiPods, OnlyEventsOfTheLastMinuteCount) {
+  EventRates rates;
+  const Clock::Time start{1, std::chrono::hours{1}};
+  const struct {
+    Duration at;
+    int64_t count, want;
+  } kSteps[] = {{0s, 5, 5},    {30s, 20, 20},  {59s, 25, 25}, {61s, 25, 20}, {91s, 25, 5},
+                {95s, 40, 20}, {130s, 40, 15}, {300s, 40, 0}, {301s, 41, 1}};
+  for (const auto& step : kSteps)
+    EXPECT_EQ(rates.InLastMinute("u", start + step.at, step.count), step.want) << step.at / 1s;
+  EXPECT_EQ(rates.InLastMinute("another", start, 7), 7);
+}
+
+TEST(ApiPods, OnlyThoseOfTheServerCanBeDeletedByForce) {
+  const auto scenario =
+      ParseScenario("name: a\nduration: 1s\npods: [{name: v, run: x, forced: true}]", "a.yaml",
+                    [](const std::string&) -> StatusOr<std::string> { return NotFound("no"); });
+  EXPECT_EQ(Message(scenario.status()),
+            "a.yaml: pods[0].forced: only pods of the API server are deleted so (line 3)");
 }
 
 }  // namespace

@@ -184,6 +184,8 @@ void Checker::OnInspected(const Snapshot& snapshot) {
   if (snapshot.status_answered) CheckTerminal(snapshot);
   if (snapshot.runtime_answered) CheckRuntime(snapshot);
   if (snapshot.server_answered) CheckServer(snapshot);
+  if (snapshot.server_answered) CheckEvents(snapshot);
+  if (snapshot.runtime_answered) CheckLeft(snapshot);
   if (!snapshot.runtime_answered) return;
   CheckOrder(snapshot);
   CheckRoom(snapshot);
@@ -198,10 +200,6 @@ void Checker::CheckRuntime(const Snapshot& snapshot) {
   for (const auto& c : snapshot.containers) {
     if (c.never_ran) never_ran_[{c.uid, c.name}].insert(c.id);
     if (!IsOurs(c.pod) || c.state != State::kRunning) continue;
-    if (left_server_.contains(c.uid))
-      Found("resurrected", ours_[c.pod],
-            fmt::format("container {} runs although the API server has no such pod any more",
-                        c.name));
     ++running[{c.uid, c.name}];
     uids[c.pod].insert(c.uid);
     // Of a fixed UID it may be another incarnation, whose status is not reported yet: `no-rerun`
@@ -220,7 +218,7 @@ void Checker::CheckRuntime(const Snapshot& snapshot) {
       Found("one-container", ours_[c.pod] + "/" + c.name,
             fmt::format("{} containers run at once", n->second));
   for (const auto& [pod, some] : uids)
-    if (some.size() > 1)
+    if (some.size() > 1 && !templates_[pod]->forced)  // the next one need not wait for its end
       Found("one-pod", ours_[pod],
             fmt::format("containers of {} UIDs run under its full name", some.size()));
 }
@@ -261,6 +259,35 @@ void Checker::CheckServer(const Snapshot& snapshot) {
   }
   std::ranges::set_difference(served_, present, std::inserter(left_server_, left_server_.end()));
   served_ = std::move(present);
+}
+
+/// Of a pod that was deleted by force the object goes first and its containers after it: they may
+/// end, and none may begin.
+void Checker::CheckLeft(const Snapshot& snapshot) {
+  std::set<std::string> forced_running;
+  for (const auto& c : snapshot.containers) {
+    if (!IsOurs(c.pod) || c.state != State::kRunning || !left_server_.contains(c.uid)) continue;
+    if (templates_[c.pod]->forced && !forced_over_.contains(c.uid)) {
+      forced_running.insert(c.uid);
+      continue;
+    }
+    Found(
+        "resurrected", ours_[c.pod],
+        fmt::format("container {} runs although the API server has no such pod any more", c.name));
+  }
+  std::ranges::set_difference(forced_running_, forced_running,
+                              std::inserter(forced_over_, forced_over_.end()));
+  forced_running_ = std::move(forced_running);
+}
+
+void Checker::CheckEvents(const Snapshot& snapshot) {
+  for (const SeenEvents& seen : snapshot.events) {
+    const int64_t told = event_rates_.InLastMinute(seen.uid, snapshot.at, seen.count);
+    if (IsOurs(seen.pod) && told > scenario_.limits.events)
+      Found("events", ours_[seen.pod],
+            fmt::format("{} events about it in a minute at the API server, the limit is {}", told,
+                        scenario_.limits.events));
+  }
 }
 
 void Checker::CheckReruns(const Snapshot& snapshot) {

@@ -7,7 +7,9 @@
 ///   no-rerun        a pod that may run once has not started twice in one incarnation
 ///   terminal        a pod whose status says that it has ended runs nothing, and stays ended; at
 ///                   the API server, too
-///   resurrected     nothing runs of a pod that the API server has no more
+///   resurrected     nothing runs of a pod that the API server has no more; of one that was deleted
+///                   by force, once all of it has ended
+///   events          the API server is told of a pod no more often in a minute than is allowed
 ///   order           sidecars start before and end after what the spec has behind them
 ///   room            what runs fits into the processors, and no two pods have one host port
 ///   grace           from TERM to the end no more than the grace period; from the removal no less
@@ -26,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "chaos/event_rates.h"
 #include "chaos/node/node.h"
 #include "chaos/violation.h"
 
@@ -83,6 +86,8 @@ class Checker {
   void CheckRuntime(const Snapshot& snapshot);
   void CheckTerminal(const Snapshot& snapshot);
   void CheckServer(const Snapshot& snapshot);
+  void CheckLeft(const Snapshot& snapshot);
+  void CheckEvents(const Snapshot& snapshot);
   void CheckReruns(const Snapshot& snapshot);
   void CheckHooks(const Snapshot& snapshot);
   /// None began although many should have.
@@ -129,6 +134,9 @@ class Checker {
   // went.
   std::map<std::string, std::string> served_terminal_;
   std::set<std::string> served_, left_server_;
+  // By UID: pods deleted by force of which something still ran, and then nothing any more.
+  std::set<std::string> forced_running_, forced_over_;
+  EventRates event_rates_;
   std::map<std::pair<std::string, std::string>, std::set<std::string>> never_ran_;  // UID and name
   std::map<std::string, Clock::Time> absent_;  // process -> since
   std::vector<Disturbance> disturbances_;

@@ -81,8 +81,9 @@ Status ApiServer::Create(const std::string& path, const std::string& json) {
   return Send(fmt::format("post {} {}", path, json)).status();
 }
 
-Status ApiServer::Delete(const std::string& path) {
-  const Status deleted = Send("delete " + path).status();
+Status ApiServer::Delete(const std::string& path, bool forced) {
+  const char* options = forced ? R"( {"gracePeriodSeconds":0})" : "";
+  const Status deleted = Send("delete " + path + options).status();
   return deleted.code() == StatusCode::kNotFound ? OkStatus() : deleted;
 }
 
@@ -90,6 +91,12 @@ StatusOr<std::vector<ReportedPod>> ApiServer::ListPods() {
   const auto json = Send(std::string("list ") + kServedPods);
   if (!json.ok()) return json.status();
   return ParsePodList(*json);
+}
+
+StatusOr<std::vector<SeenEvents>> ApiServer::ListEvents() {
+  const auto json = Send(std::string("list ") + kServedEvents);
+  if (!json.ok()) return json.status();
+  return ParseEventList(*json);
 }
 
 StatusOr<bool> ApiServer::IsReady(const std::string& node) {

@@ -20,6 +20,7 @@ namespace splitlet::chaos {
 
 /// Where its pods are.
 inline constexpr const char* kServedPods = "/api/v1/namespaces/default/pods";
+inline constexpr const char* kServedEvents = "/api/v1/namespaces/default/events";
 
 class ApiServer {
  public:
@@ -32,9 +33,11 @@ class ApiServer {
   bool exists() const { return !deps_.socket.empty(); }
 
   Status Create(const std::string& path, const std::string& json);
-  Status Delete(const std::string& path);
+  /// `forced`: at once, without the grace that is due to it.
+  Status Delete(const std::string& path, bool forced);
   /// Of the namespace default.
   StatusOr<std::vector<ReportedPod>> ListPods();
+  StatusOr<std::vector<SeenEvents>> ListEvents();
   StatusOr<bool> IsReady(const std::string& node);
 
   /// Until Unset each request gets this answer: "429", "drop". One that is down is told later.

@@ -98,6 +98,7 @@ void FakeNode::AdvanceIncarnation(Incarnation& incarnation) {
   const Clock::Time now = clock_.Now();
   const Ends ends = incarnation.pod.from->ends;
   if (WorkerAway() || incarnation.lost) return;
+  if (incarnation.removed && incarnation.pod.from->forced && bug_ == Bug::kForgetsForced) return;
   if (incarnation.removed) {
     Duration takes =
         incarnation.pod.from->ignores_term ? GraceOf(*incarnation.pod.from) : kStopTakes;
@@ -300,6 +301,14 @@ ReportedPod FakeNode::ServedOf(const Incarnation& incarnation) const {
   return served;
 }
 
+SeenEvents FakeNode::EventsOf(const Incarnation& incarnation) const {
+  const auto started = static_cast<int64_t>(incarnation.containers.size());
+  const int64_t seconds = (clock_.Now() - Clock::Time{}) / 1s;
+  return {.pod = FullName(incarnation.pod.name),
+          .uid = incarnation.uid,
+          .count = bug_ == Bug::kEventStorm ? started * 3 * seconds : started * 3};
+}
+
 Snapshot FakeNode::Inspect() {
   Advance();
   Snapshot s{.at = clock_.Now(),
@@ -313,8 +322,10 @@ Snapshot FakeNode::Inspect() {
              .witnesses = witnesses_};
   for (const Incarnation& incarnation : incarnations_) {
     s.reported.push_back(ReportedOf(incarnation));
-    if (bug_ != Bug::kNoMirror || incarnation.pod.from->api)
+    const bool left = incarnation.removed && incarnation.pod.from->forced;
+    if ((bug_ != Bug::kNoMirror || incarnation.pod.from->api) && !left)
       s.served.push_back(ServedOf(incarnation));
+    s.events.push_back(EventsOf(incarnation));
     const std::string pod = FullName(incarnation.pod.name);
     if (incarnation.containers.empty()) continue;
     const bool alive = incarnation.running || incarnation.pod.from->ends == Ends::kRestarts;

@@ -53,6 +53,8 @@ enum class Bug {
   kOldMirror,         // or has them as they were first
   kStaleThere,        // it has the first containers only
   kNodeNotReady,
+  kForgetsForced,  // a pod that was deleted by force goes on
+  kEventStorm,     // more events of each pod every second
   // Of the runtime, not of the agent:
   kForgetsTasks,  // killed, it loses sight of one that it was making
 };
@@ -123,6 +125,7 @@ class FakeNode final : public Node {
   bool WorkerAway() const { return away_.contains("pod-worker"); }
   ReportedPod ReportedOf(const Incarnation& incarnation) const;
   ReportedPod ServedOf(const Incarnation& incarnation) const;
+  SeenEvents EventsOf(const Incarnation& incarnation) const;
   bool ServerAway() const { return away_.contains(kApiServer); }
 
   FakeClock& clock_;

@@ -36,6 +36,8 @@ namespace {
 namespace stdfs = std::filesystem;
 
 constexpr Duration kInspectLimit = 1s;
+/// They are many, and a storm lasts.
+constexpr Duration kEventsPeriod = 3s;
 
 std::string LabelOf(const cri::StringMap& labels, std::string_view key) {
   const auto found = labels.find(std::string(key));
@@ -167,14 +169,14 @@ Status LocalNode::PutPod(const PodToRun& pod) {
   if (!pod.from->api) return WriteByRename(paths_.ManifestPath(pod.name), manifest);
   if (pod.from->volumes) RETURN_IF_ERROR(CreateObjects(), "objects of volumes");
   RETURN_IF_ERROR(server_.Create(kServedPods, manifest), "create");
-  served_.insert(pod.name);
+  served_[pod.name] = pod.from->forced;
   return OkStatus();
 }
 
 Status LocalNode::RemovePod(const std::string& name) {
-  if (served_.contains(name)) {
-    RETURN_IF_ERROR(server_.Delete(ServedPath(name)), "delete");
-    served_.erase(name);
+  if (const auto served = served_.find(name); served != served_.end()) {
+    RETURN_IF_ERROR(server_.Delete(ServedPath(name), served->second), "delete");
+    served_.erase(served);
     return OkStatus();
   }
   faults_->OnManifestReplaced(name);
@@ -259,6 +261,11 @@ void LocalNode::InspectServer(Snapshot& snapshot) {
   if (!snapshot.server_answered) return;
   snapshot.served = *std::move(pods);
   snapshot.node_ready = *ready;
+  if (snapshot.at >= events_due_) {
+    events_due_ = snapshot.at + kEventsPeriod;
+    if (auto events = server_.ListEvents(); events.ok()) events_ = *std::move(events);
+  }
+  snapshot.events = events_;
 }
 
 void LocalNode::InspectProcesses(Snapshot& snapshot) {

@@ -70,7 +70,9 @@ class LocalNode final : public Node {
   std::optional<Start> StartOf(const std::string& container);
 
   ApiServer server_;
-  std::set<std::string> served_;  // pods that were put there
+  std::map<std::string, bool> served_;  // pods that were put there -> whether forced
+  std::vector<SeenEvents> events_;      // as last listed
+  Clock::Time events_due_;
   Snapshot last_;
   operate::KnownPods pods_;              // ever seen
   std::map<std::string, Start> starts_;  // by container

@@ -53,6 +53,12 @@ struct ReportedPod {
   int version = -1;
 };
 
+/// What the API server was told of a pod: occurrences of all its events.
+struct SeenEvents {
+  std::string pod, uid;  // pod: its name there
+  int64_t count = 0;
+};
+
 struct SeenProcess {
   std::string name;
   pid_t pid = 0;  // 0: does not run
@@ -77,6 +83,7 @@ struct Snapshot {
   bool server_answered = false;     // the API server
   bool node_ready = false;          // there
   std::vector<ReportedPod> served;  // pods that it has
+  std::vector<SeenEvents> events;   // there; as of some seconds ago at most
   std::vector<SeenProcess> processes;
   std::map<std::string, Witness> witnesses;  // by the name that the manifest gave: "web-3.2"
 };

@@ -1,8 +1,11 @@
 #include "chaos/node/reported_pod.h"
 
+#include <algorithm>
 #include <charconv>
+#include <map>
 
 #include "chaos/node/manifest.h"
+#include "k8s.io/api/core/v1/event.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/codec.h"
 
@@ -42,6 +45,23 @@ StatusOr<std::vector<ReportedPod>> ParsePodList(const std::string& json) {
   std::vector<ReportedPod> pods;
   for (const auto& pod : list.items()) pods.push_back(ToReported(pod));
   return pods;
+}
+
+StatusOr<std::vector<SeenEvents>> ParseEventList(const std::string& json) {
+  k8s::io::api::core::v1::EventList list;
+  RETURN_IF_ERROR(kube::DecodeInto(json, "events", kube::Strictness::kLenient, list), "list");
+  std::map<std::string, SeenEvents> by_uid;
+  for (const auto& event : list.items()) {
+    const auto& about = event.involved_object();
+    if (about.kind() != "Pod") continue;
+    SeenEvents& seen = by_uid[about.uid()];
+    seen.pod = about.name();
+    seen.uid = about.uid();
+    seen.count += std::max(1, event.count());
+  }
+  std::vector<SeenEvents> all;
+  for (auto& [uid, seen] : by_uid) all.push_back(std::move(seen));
+  return all;
 }
 
 }  // namespace splitlet::chaos

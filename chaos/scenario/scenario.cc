@@ -185,6 +185,8 @@ void Parser::ReadPod(const YAML::Node& node, const std::string& path) {
   fields.Read("api", pod.api);
   if (pod.api && !scenario_.api_server) fields.Wrong("api", "the scenario wants no apiServer");
   if (pod.api && pod.same_uid) fields.Wrong("sameUid", "the API server gives each pod its own UID");
+  fields.Read("forced", pod.forced);
+  if (pod.forced && !pod.api) fields.Wrong("forced", "only pods of the API server are deleted so");
   static constexpr auto kEnds =
       std::to_array<std::pair<std::string_view, Ends>>({{"running", Ends::kRuns},
                                                         {"succeeded", Ends::kSucceeds},
@@ -494,6 +496,9 @@ void Parser::ReadLimits(const YAML::Node& node) {
   int64_t descriptors = limits.descriptors;
   fields.ReadNumber("descriptors", 1, 1'000'000, descriptors);
   limits.descriptors = static_cast<int>(descriptors);
+  int64_t events = limits.events;
+  fields.ReadNumber("events", 1, 1'000'000, events);
+  limits.events = static_cast<int>(events);
   fields.Finish();
 }
 

@@ -30,6 +30,7 @@ struct PodTemplate {
   bool same_uid = false;  // each pod keeps its UID over deletion and update
   bool unharmed = false;  // no container of it may end, and it may not become unready
   bool api = false;       // an object of the API server; else a manifest
+  bool forced = false;    // deletions of it give no grace: the object is gone at once
   Ends ends = Ends::kRuns;
   // Either a script for one container of the local stack's image, ...
   std::string script;
@@ -104,6 +105,7 @@ struct Limits {
   Duration grace{1s};    // how far from its grace period a stop may be
   uint64_t memory_bytes = 256u << 20;
   int descriptors = 1024;
+  int events = 100;  // at the API server about one pod in a minute, each occurrence
 };
 
 struct Scenario {

@@ -1,6 +1,6 @@
 // A node of an API server (fake-api): pods on real containerd against raw CRI calls of the same
 // run, which needs root, and what the connection costs, on a runtime that takes no time of its own
-// (fake-cri). Usage: cluster_bench [--rounds N] [--pods N] [--part NAME ...]
+// (fake-cri). Usage: cluster_bench [--rounds N] [--pods N] [--minutes N] [--part NAME ...]
 
 #include <arpa/inet.h>
 #include <openssl/ssl.h>
@@ -21,8 +21,10 @@
 #include "libs/http/test_server.h"
 #include "libs/https/test_client.h"
 #include "tests/bench/cluster_api.h"
+#include "tests/bench/container_sessions.h"
 #include "tests/bench/exec_sessions.h"
 #include "tests/bench/fake_node.h"
+#include "tests/bench/outage.h"
 #include "tests/bench/processes.h"
 #include "tests/bench/raw.h"
 #include "tests/bench/result.h"
@@ -39,6 +41,7 @@ constexpr const char* kIgnoresTerm = R"(,"command":["/bin/sh","-c","sleep 100000
 
 struct Plan {
   int rounds, pods;
+  double minutes;               // of the outage
   std::set<std::string> parts;  // empty: all
   bool Has(const std::string& part) const { return parts.empty() || parts.contains(part); }
 };
@@ -80,6 +83,35 @@ class OnContainerd {
  public:
   OnContainerd(ClusterApi& api, harness::RuntimeView& view, Raw& raw, const Plan& plan)
       : api_(api), view_(view), raw_(raw), plan_(plan) {}
+
+  /// `cat` in one container, against the same sessions straight to the runtime's server.
+  void Sessions(harness::Node& node, const std::string& endpoint) {
+    constexpr size_t kSessions = 50;
+    StartNodeApi(node, api_);
+    PodWatch watch(api_);
+    CreateAll(api_, {"shell"}, kWaits);
+    watch.Await("shell", State::kRunning);
+    const auto container = view_.RunningOf("shell").at(0).id;
+    CHECK(WaitEvery(50ms, kLimit, [&] { return ContainerSessions(1, Exec()).SilentNow() == 0; }),
+          "{}", node.LogTails());
+    Result all{.name = fmt::format("cluster: {} exec sessions at once in a container, until all "
+                                   "have answered",
+                                   kSessions),
+               .unit = "ms"};
+    all.floor = {ContainerSessions(kSessions, RawExec(endpoint, container)).answered_ms()};
+    const Processes processes(node);
+    const double before = processes.MbOf("node-api");
+    ContainerSessions sessions(kSessions, Exec());
+    all.values = {sessions.answered_ms()};
+    Result refused{.name = "cluster: of them refused, or without an answer", .unit = ""};
+    refused.limit_p50 = refused.limit_p99 = 0;
+    refused.values = {static_cast<double>(sessions.refused() + sessions.silent()),
+                      static_cast<double>(sessions.SilentNow())};
+    Result memory{.name = "cluster: PSS of node-api for them", .unit = "MB"};
+    memory.values = {processes.MbOf("node-api") - before};
+    for (const auto* result : {&refused, &all, &memory}) Print(*result);
+    api_.Delete({"shell"});
+  }
 
   /// A pod of the node that raw pods are made like.
   void TakeModel(const std::string& endpoint, const std::string& folder) {
@@ -155,6 +187,27 @@ class OnContainerd {
   }
 
  private:
+  ContainerSessions::Connect Exec() const {
+    return [this]() -> ContainerSessions::Way {
+      auto client = std::make_unique<https::TestClient>(api_.node_api_port());
+      if (!client->connected || !client->Handshake({.identity = &api_.client()})) return {};
+      return {std::move(client), "/exec/default/shell/app?command=cat&input=1&output=1"};
+    };
+  }
+  static ContainerSessions::Connect RawExec(const std::string& endpoint,
+                                            const cri::ContainerId& container) {
+    return [endpoint, container]() -> ContainerSessions::Way {
+      const std::string url = ExecUrl(endpoint, container, "cat");
+      const size_t port = url.rfind(':') + 1;
+      const size_t path = url.find('/', port);
+      CHECK(path != std::string::npos, "{}", url);
+      auto client = std::make_unique<https::TestClient>(
+          static_cast<uint16_t>(std::stoi(url.substr(port, path - port))));
+      if (!client->connected) return {};
+      return {std::move(client), url.substr(path)};
+    };
+  }
+
   ClusterApi& api_;
   harness::RuntimeView& view_;
   Raw& raw_;
@@ -162,9 +215,11 @@ class OnContainerd {
 };
 
 void RunOnContainerd(const Plan& plan) {
-  if (!plan.Has("start") && !plan.Has("delete") && !plan.Has("burst")) return;
+  const std::set<std::string> here = {"start", "delete", "burst", "sessions"};
+  if (std::ranges::none_of(here, [&](const auto& part) { return plan.Has(part); })) return;
   if (geteuid() != 0) {
-    std::fprintf(stderr, "start, delete, burst SKIPPED: they run containers, which needs root\n");
+    std::fprintf(stderr,
+                 "start, delete, burst, sessions SKIPPED: they run containers, which needs root\n");
     return;
   }
   const harness::TempDir dir("bn");
@@ -190,6 +245,7 @@ void RunOnContainerd(const Plan& plan) {
     if (plan.Has("start")) bench.Start();
     if (plan.Has("delete")) bench.Delete();
     if (plan.Has("burst")) bench.Burst();
+    if (plan.Has("sessions")) bench.Sessions(node, endpoint);
   }
   CHECK(run("stop") == 0, "{}", harness::ReadFile(dir / "log"));
 }
@@ -543,16 +599,21 @@ void RunOnFake(const Plan& plan) {
 
 int main(int argc, char** argv) {
   CLI::App app("A node of an API server");
-  splitlet::bench::Plan plan{.rounds = 20, .pods = 100, .parts = {}};
+  splitlet::bench::Plan plan{.rounds = 20, .pods = 100, .minutes = 10, .parts = {}};
   app.add_option("--rounds", plan.rounds, "repetitions of what is done to one pod");
   app.add_option("--pods", plan.pods, "pods of the burst and of the idle node");
+  app.add_option("--minutes", plan.minutes, "how long the server is away in the outage");
   std::vector<std::string> parts;
-  app.add_option(
-      "--part", parts,
-      "start, delete, burst; memory, steady, probes, services, exec, logs; all without it");
+  app.add_option("--part", parts,
+                 "start, delete, burst, sessions; memory, steady, probes, services, exec, logs; "
+                 "outage; all without it");
   CLI11_PARSE(app, argc, argv);
   plan.parts = {parts.begin(), parts.end()};
   splitlet::bench::RunOnContainerd(plan);
   splitlet::bench::RunOnFake(plan);
+  if (plan.Has("outage"))
+    splitlet::bench::MeasureOutage(
+        20, std::chrono::duration_cast<splitlet::Duration>(
+                std::chrono::duration<double, std::ratio<60>>(plan.minutes)));
   return 0;
 }

@@ -76,13 +76,43 @@ constexpr const char* kAllOfIt = R"(    resources:
     projected: {sources: [{downwardAPI: {items: [{path: name, fieldRef: {fieldPath: metadata.name}}]}}]}
 )";
 
-std::string Manifest(const std::string& name, const std::string& script) {
+std::string Manifest(const std::string& name, const std::string& script,
+                     const std::string& image = kImage) {
   return fmt::format(
       "apiVersion: v1\nkind: Pod\nmetadata: {{name: {}}}\nspec:\n  terminationGracePeriodSeconds: "
       "1\n  containers:\n"
       "  - name: app\n    image: {}\n    command: [\"/bin/sh\", \"-c\", \"{}\"]\n",
-      name, kImage, script);
+      name, image, script);
 }
+
+/// On loopback, about as quick as a network of one gigabit; it ends with the object.
+class Registry {
+ public:
+  Registry() {
+    keeper_.Start("registry",
+                  {.argv = {"python3", harness::SourceDir() + "/tests/chaos/registry.py",
+                            std::to_string(kPort), "100000000"},
+                   .env = {},
+                   .output = dir_ / "said"});
+  }
+  /// Another image for each name.
+  static std::string Image(int megabytes, const std::string& name) {
+    return fmt::format("127.0.0.1:{}/large/{}/{}:1", kPort, megabytes, name);
+  }
+  /// How often it has begun to send a large layer.
+  int Begun() const {
+    const std::string said = harness::ReadFile(dir_ / "said");
+    int count = 0;
+    for (size_t at = said.find("begins"); at != std::string::npos; at = said.find("begins", at + 1))
+      ++count;
+    return count;
+  }
+
+ private:
+  static constexpr int kPort = 18501;
+  const harness::TempDir dir_{"br"};
+  harness::Keeper keeper_;
+};
 
 class Bench {
  public:
@@ -154,6 +184,41 @@ class Bench {
     }
     burst.values = {std::ranges::min(tries)};
     Print(burst);
+  }
+
+  /// Of a large image from a registry on loopback, which has begun when the pods come; against the
+  /// same burst without it, and the same of raw calls, where the runtime alone has to do both.
+  void Pull(int pods) {
+    constexpr int kRounds = 3, kMegabytes = 500;
+    const Registry registry;
+    Result burst{.name = fmt::format("{} pods at once beside the pull of {} MB: all running", pods,
+                                     kMegabytes),
+                 .unit = "ms"};
+    burst.ratio = 1.2;
+    Result raw{.name = "raw pods at once beside it, against raw ones alone", .unit = "ms"};
+    Result pull{.name = "that pull, from its first byte until its container runs", .unit = "ms"};
+    for (int i = 0; i < kRounds; ++i) {
+      burst.floor.push_back(SplitletBurst(pods, ""));
+      RemoveBurst(pods);
+      const std::string name = fmt::format("pulled-{}", i);
+      node_.PutManifest(name + ".yaml", Manifest(name, kScript, registry.Image(kMegabytes, name)));
+      AwaitLarge(registry, 2 * i + 1);
+      const int64_t began = ToNanos(raw_.clock().WallNow());
+      burst.values.push_back(SplitletBurst(pods, ""));
+      CHECK(WaitFor(300s, [&] { return node_.IsRunning(name); }), "{}", node_.LogTails());
+      pull.values.push_back(Ms(raw_.StartedAt(view_.RunningOf(name).at(0).id) - began));
+      node_.RemoveManifest(name + ".yaml");
+      RemoveBurst(pods);
+      raw.floor.push_back(raw_.BurstOf(view_, pods, kRawWidth).started_ms);
+      const std::jthread pulling([&] {
+        const auto image = registry.Image(kMegabytes, fmt::format("raw-{}", i));
+        const auto done = view_.runtime().PullImage(image, nullptr, {}, After(view_.clock(), 300s));
+        CHECK(done.ok(), "{}", done.status());
+      });
+      AwaitLarge(registry, 2 * i + 2);
+      raw.values.push_back(raw_.BurstOf(view_, pods, kRawWidth).started_ms);
+    }
+    for (const auto* result : {&burst, &raw, &pull}) Print(*result);
   }
 
   /// Against raw calls for plain pods: the volumes come on top of all else.
@@ -254,6 +319,11 @@ class Bench {
     }
     return probed;
   }
+  static constexpr int kRawWidth = 8;  // at a time; near the best of all widths
+
+  void AwaitLarge(const Registry& registry, int count) {
+    CHECK(WaitEvery(10ms, 120s, [&] { return registry.Begun() == count; }), "{}", node_.LogTails());
+  }
   static std::string BurstPrefix(int pods) { return fmt::format("burst{}", pods); }
 
   void RawOnce(int i, Result& start, Result& stop) {
@@ -332,7 +402,7 @@ class Bench {
     PutAll(pods, BurstPrefix(pods), more);
     AwaitRunning(pods);
     int64_t last = began;
-    for (const auto& c : view_.Containers()) last = std::max(last, raw_.StartedAt(c.id));
+    for (const auto& c : RunningOfBurst(pods)) last = std::max(last, raw_.StartedAt(c.id));
     std::fprintf(stderr, "burst of %d pods: %.0f ms, %.2f s of CPU in all seven\n", pods,
                  Ms(last - began), processes_.CpuSeconds() - cpu);
     return Ms(last - began);
@@ -351,10 +421,18 @@ class Bench {
     return took;
   }
 
+  std::vector<cri::Container> RunningOfBurst(int pods) {
+    auto running = view_.Running();
+    std::erase_if(running, [&](const cri::Container& c) {
+      return !c.labels.at("io.kubernetes.pod.name").starts_with(BurstPrefix(pods) + "-");
+    });
+    return running;
+  }
+
   void AwaitRunning(int pods) {
-    CHECK(
-        WaitEvery(250ms, 300s, [&] { return view_.Running().size() == static_cast<size_t>(pods); }),
-        "{}{}", view_.Describe(), node_.LogTails());
+    CHECK(WaitEvery(250ms, 300s,
+                    [&] { return RunningOfBurst(pods).size() == static_cast<size_t>(pods); }),
+          "{}{}", view_.Describe(), node_.LogTails());
   }
   void SettleFor(Duration d) {
     harness::HoldsFor(d, [] { return true; });
@@ -389,6 +467,7 @@ void Run(Bench& bench, const Plan& plan, const std::function<void()>& take_model
     bench.RemoveBurst(pods);
     bench.MemoryAfter();
   }
+  if (wanted("pull")) bench.Pull(pods / 2);
   if (wanted("volumes")) bench.Volumes(pods);
   if (wanted("all")) bench.AllOfIt();
   if (wanted("probes")) bench.ExecProbes();
@@ -432,7 +511,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> parts;
   app.add_option(
       "--part", parts,
-      "memory, start, restart, burst, volumes, all, probes, polling; all of them without it");
+      "memory, start, restart, burst, pull, volumes, all, probes, polling; all of them without it");
   CLI11_PARSE(app, argc, argv);
   return splitlet::bench::Main({rounds, pods, {parts.begin(), parts.end()}});
 }

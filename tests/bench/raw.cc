@@ -107,6 +107,19 @@ RawConfig ConfigOf(const std::string& endpoint, const cri::Container& container,
   return config;
 }
 
+std::string ExecUrl(const std::string& endpoint, const cri::ContainerId& container,
+                    const std::string& command) {
+  const auto stub = v1::RuntimeService::NewStub(rpc::ConnectEndpoint(endpoint));
+  const RealClock clock;
+  v1::ExecRequest request;
+  request.set_container_id(container.str());
+  request.add_cmd(command);
+  request.set_stdin(true);
+  request.set_stdout(true);
+  rpc::ClientCall call(clock, After(clock, kCall));
+  return Must(rpc::Unary(call, *stub, &v1::RuntimeService::Stub::Exec, request)).url();
+}
+
 Raw::Pod Raw::Start(int number, const std::string& script) {
   Pod pod;
   pod.config = config_;

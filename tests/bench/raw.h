@@ -30,6 +30,10 @@ struct RawConfig {
 RawConfig ConfigOf(const std::string& endpoint, const cri::Container& container,
                    const std::string& folder);
 
+/// Where the runtime streams a command with its input and output: "http://127.0.0.1:4000/exec/x".
+std::string ExecUrl(const std::string& endpoint, const cri::ContainerId& container,
+                    const std::string& command);
+
 class Raw {
  public:
   Raw(harness::RuntimeView& view, std::string logs)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the release preset, runs the benchmarks, writes build/bench.json and prints a table.
-# The node's needs root; give ROUNDS and PODS to change its size. A missed target is told, not an error: figures
+# The node's needs root; give ROUNDS, PODS and MINUTES (of the API server's outage) to change its size. A missed target is told, not an error: figures
 # depend on the machine and on what else it does.
 set -euo pipefail
 
@@ -22,6 +22,7 @@ for bench in "${benches[@]}"; do
   printf '=== %s\n' "$bench" >&2
   arguments=()
   [[ $bench != node_bench && $bench != cluster_bench ]] || arguments=(--rounds "${ROUNDS:-20}" --pods "${PODS:-100}")
+  [[ $bench != cluster_bench ]] || arguments+=(--minutes "${MINUTES:-10}")
   "$BUILD/tests/$bench" "${arguments[@]}" >>"$LINES"
 done
 jq --slurp . "$LINES" >"$tree/build/bench.json"

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """A registry of images on loopback, for runs without a network: every repository that is asked for has one image.
 
-    registry.py PORT     serves until its parent has gone
+    registry.py PORT [BYTES_PER_SECOND]     serves until its parent has gone, each answer no faster than that
 
-Each image is busybox with a layer of its own, drawn from its name, so that none can be had from another. Nothing is
-on a disk. The API is the part of the distribution API that a pull needs: manifests and blobs, GET and HEAD.
+Each image is busybox with a layer of its own, drawn from its name, so that none can be had from another; that of
+large/N/NAME has N megabytes, and `large begins` and `large ends` are printed around each time that it is sent. Nothing
+is on a disk. The API is the part of the distribution API that a pull needs: manifests and blobs, GET and HEAD.
 """
 
 import functools
@@ -25,6 +26,10 @@ import time
 
 BUSYBOX = os.environ.get("BUSYBOX", "/bin/busybox")
 OWN_BYTES = 300_000
+MEGABYTE = 1_000_000
+LARGE = 20 * MEGABYTE  # from here on it is told when it is sent
+CHUNK = 256 * 1024
+LARGE_PATH = re.compile(r"large/([0-9]{1,4})/.+")
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"
 LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
@@ -40,14 +45,14 @@ def digest(content):
 class Layer:
     """A layer with these members: (tarfile.TarInfo, bytes)."""
 
-    def __init__(self, members):
+    def __init__(self, members, compresslevel=1):
         packed = io.BytesIO()
         with tarfile.open(fileobj=packed, mode="w") as archive:
             for member, content in members:
                 member.size = len(content)
                 archive.addfile(member, io.BytesIO(content))
         self.diff_id = digest(packed.getvalue())
-        self.content = gzip.compress(packed.getvalue(), compresslevel=1, mtime=0)
+        self.content = gzip.compress(packed.getvalue(), compresslevel=compresslevel, mtime=0)
 
 
 def folder(name):
@@ -78,11 +83,18 @@ def base_layer():
     return Layer(members)
 
 
+def own_layer(name):
+    content = random.Random(name)
+    if found := LARGE_PATH.fullmatch(name):  # nothing that could be compressed within a window of gzip
+        return Layer([program("own", content.randbytes(MEGABYTE) * int(found[1]))], compresslevel=0)
+    return Layer([program("own", content.randbytes(OWN_BYTES))])
+
+
 class Image:
     """The image of one repository."""
 
     def __init__(self, name):
-        layers = [base_layer(), Layer([program("own", random.Random(name).randbytes(OWN_BYTES))])]
+        layers = [base_layer(), own_layer(name)]
         config = json.dumps({
             "architecture": ARCHITECTURES.get(platform.machine(), platform.machine()),
             "os": "linux",
@@ -100,22 +112,31 @@ class Image:
 
 
 @functools.lru_cache(maxsize=64)
-def image_of(name):
+def small_image_of(name):
     return Image(name)
 
 
+@functools.lru_cache(maxsize=1)
+def large_image_of(name):
+    return Image(name)
+
+
+def image_of(name):
+    return large_image_of(name) if LARGE_PATH.fullmatch(name) else small_image_of(name)
+
+
 def find(path):
-    """What is at a path, as (type, content); None: nothing."""
+    """What is at a path, as (type, content, digest); None: nothing."""
     if path == "/v2/":
-        return "application/json", b"{}"
+        return "application/json", b"{}", digest(b"{}")
     if found := MANIFEST_PATH.fullmatch(path):
         manifest = image_of(found[1]).manifest
         if not found[2].startswith("sha256:") or found[2] == digest(manifest):
-            return MANIFEST, manifest
+            return MANIFEST, manifest, digest(manifest)
     if found := BLOB_PATH.fullmatch(path):
         blob = image_of(found[1]).blobs.get(found[2])
         if blob is not None:
-            return "application/octet-stream", blob
+            return "application/octet-stream", blob, found[2]
     return None
 
 
@@ -124,14 +145,27 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def answer(self, with_content):
         found = find(self.path.split("?")[0])
-        kind, content = found or ("application/json", b'{"errors": [{"code": "NOT_FOUND"}]}')
+        kind, content, name = found or ("application/json", b'{"errors": [{"code": "NOT_FOUND"}]}', None)
         self.send_response(200 if found else 404)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(content)))
-        self.send_header("Docker-Content-Digest", digest(content))
+        if name:
+            self.send_header("Docker-Content-Digest", name)
         self.end_headers()
         if with_content:
-            self.wfile.write(content)
+            self.send(content)
+
+    def send(self, content):
+        large = len(content) > LARGE
+        if large:
+            print("large begins", flush=True)
+        began = time.monotonic()
+        for at in range(0, len(content), CHUNK):
+            self.wfile.write(memoryview(content)[at : at + CHUNK])
+            if self.server.bytes_per_second:
+                time.sleep(max(0.0, began + (at + CHUNK) / self.server.bytes_per_second - time.monotonic()))
+        if large:
+            print("large ends", flush=True)
 
     def do_GET(self):
         self.answer(True)
@@ -151,7 +185,9 @@ def end_after(parent):
 
 def main():
     threading.Thread(target=end_after, args=(os.getppid(),), daemon=True).start()
-    http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
+    server.bytes_per_second = float(sys.argv[2]) if len(sys.argv) > 2 else 0
+    server.serve_forever()
 
 
 if __name__ == "__main__":

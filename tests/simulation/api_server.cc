@@ -8,6 +8,7 @@
 #include "libs/kube/defaults.h"
 #include "tests/simulation/pod_sorts.h"
 #include "tests/simulation/pod_truth.h"
+#include "tests/simulation/volume_truth.h"
 
 namespace splitlet::simulation {
 namespace {
@@ -34,6 +35,32 @@ k8s::io::api::core::v1::Volume& AddVolume(const std::string& name, kube::Pod& po
   auto& volume = *pod.mutable_spec()->add_volumes();
   volume.set_name(name);
   return volume;
+}
+
+/// Whole, and a part of it.
+void AddClaim(const std::string& name, kube::Pod& pod) {
+  AddVolume(name, pod).mutable_volume_source()->mutable_persistent_volume_claim()->set_claim_name(
+      name);
+  auto& part = *pod.mutable_spec()->mutable_containers(0)->add_volume_mounts();
+  part.set_name(name);
+  part.set_mount_path("/part-of-" + name);
+  part.set_sub_path("part");
+}
+
+/// A volume and the claim that it is bound to.
+void PutDisk(const std::string& name, const std::string& source, apiclient::FakeApiServer& server) {
+  const std::string claim = "/api/v1/namespaces/default/persistentvolumeclaims/" + name;
+  server.PutJson(claim,
+                 fmt::format(R"({{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{{)"
+                             R"("name":"{0}","namespace":"default","uid":"claim-{0}"}},"spec":{{)"
+                             R"("volumeName":"{0}"}},"status":{{"phase":"Bound"}}}})",
+                             name));
+  server.PutJson(
+      "/api/v1/persistentvolumes/" + name,
+      fmt::format(R"({{"apiVersion":"v1","kind":"PersistentVolume","metadata":{{"name":"{0}"}},)"
+                  R"("spec":{{{1},"claimRef":{{"kind":"PersistentVolumeClaim","namespace":)"
+                  R"("default","name":"{0}","uid":"claim-{0}"}}}},"status":{{"phase":"Bound"}}}})",
+                  name, source));
 }
 
 /// As volume_truth.h wants them.
@@ -110,6 +137,8 @@ ApiServer::ApiServer(Deps deps)
         fmt::format("/api/v1/namespaces/{}", name),
         fmt::format(R"({{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{}"}}}})",
                     name));
+  PutDisk("local", fmt::format(R"("local":{{"path":"{}"}})", kLocalDisk), server_);
+  PutDisk("host", fmt::format(R"("hostPath":{{"path":"{}"}})", kHostDisk), server_);
   ChangeObjects();
 }
 
@@ -219,6 +248,8 @@ void ApiServer::Create(const std::string& name) {
   container.set_image(sort.pulls ? fmt::format("app:{}", random_.Below(2)) : "busybox:1");
   container.add_command("run");
   if (sort.volumes) AddVolumes(pod);
+  if (sort.claims)
+    for (const char* disk : {"local", "host"}) AddClaim(disk, pod);
   if (kind == kSteady) AddHooks(name, container);
   if (Chance(0.5)) {
     auto& variable = *container.add_env();

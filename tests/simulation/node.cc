@@ -7,6 +7,7 @@
 #include "splitlet/v1/records.pb.h"
 #include "tests/simulation/api_server.h"
 #include "tests/simulation/shell.h"
+#include "tests/simulation/volume_truth.h"
 
 namespace splitlet::simulation {
 namespace {
@@ -91,6 +92,10 @@ SimNode::SimNode(uint64_t seed)
   runtime_->SetPull("app:1", {.takes = 20s});
   runtime_->SetImageFs({.mountpoint = "/images", .used_bytes = 1 << 20, .inodes_used = 1});
   CHECK(files_.MakeDirs("/images", 0755).ok());
+  for (const auto& disk : {kLocalDisk, kHostDisk}) {
+    CHECK(files_.MakeDirs(disk, 0755).ok());
+    CHECK(files_.Replace(disk + "/" + kKept, "1", {}).ok());
+  }
   runtime_->SetEvents(false);
   runtime_->SetBehaviour("", "crashing", {{.exit_after = 2s, .exit_code = 1}});
   runtime_->SetBehaviour("", "job", {{.exit_after = 5s, .exit_code = 0}});

@@ -17,6 +17,7 @@ struct PodSort {
   bool pulls = false;         // its image is not there from the start
   bool pulls_always = false;  // before each start of a container
   bool volumes = false;
+  bool claims = false;  // on the persistent volumes of volume_truth.h; of pods at the server alone
   bool limits = false;  // of processor and memory; of manifests alone
 };
 
@@ -25,9 +26,10 @@ inline constexpr int32_t kNodeCritical = 2'000'001'000;
 inline PodSort SortOf(const std::string& pod_name) {
   const auto digit = std::find_if(pod_name.begin(), pod_name.end(),
                                   [](unsigned char c) { return std::isdigit(c); });
+  const bool at_server = pod_name.starts_with("api");
   switch (digit == pod_name.end() ? '0' : *digit) {
-    case '2': return {.volumes = true};
-    case '3': return {.priority = 1000, .volumes = true};
+    case '2': return {.volumes = true, .claims = at_server};
+    case '3': return {.priority = 1000, .volumes = true, .claims = at_server};
     case '4': return {.priority = kNodeCritical, .pulls = true};
     case '5': return {.pulls = true, .limits = true};
     case '6': return {.pulls = true, .pulls_always = true};

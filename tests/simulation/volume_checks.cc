@@ -6,6 +6,7 @@
 #include "tests/simulation/api_server.h"
 #include "tests/simulation/node.h"
 #include "tests/simulation/pod_sorts.h"
+#include "tests/simulation/pod_truth.h"
 #include "tests/simulation/volume_truth.h"
 
 namespace splitlet::simulation {
@@ -19,18 +20,27 @@ void SimNode::WatchVolumes() {
       const auto wrong = WrongSet(files_, kPodDirs + pod.name + "/volumes/" + volume);
       if (!wrong.empty()) Report(wrong);
     }
+  for (const auto& container : runtime_->Containers()) {
+    if (container.state != cri::ContainerState::kRunning) continue;
+    const std::string uid = ValueOf(container.labels, kube::kPodUidLabel);
+    const std::string name = ValueOf(container.labels, kube::kPodNameLabel);
+    if (SortOf(name).claims && !IsLocalDiskBound(mounts_, uid))
+      Report(fmt::format("{} runs without its local volume", name));
+  }
 }
 
 void SimNode::CheckVolumesOf(const cri::Sandbox& sandbox, std::vector<std::string>& found) {
   std::vector<std::string> wanted;
   const bool of_api = IsWantedAtServer(sandbox.pod_uid);
+  const bool claims = SortOf(sandbox.pod_name).claims;
   if (SortOf(sandbox.pod_name).volumes) {
     wanted = {"kubernetes.io~downward-api/about", "kubernetes.io~empty-dir/scratch"};
     if (of_api) wanted.insert(wanted.begin(), "kubernetes.io~configmap/settings");
+    if (claims) wanted.push_back("kubernetes.io~local-volume/local");
     if (of_api) wanted.push_back("kubernetes.io~secret/login");
   }
   if (const size_t parts = PartsOf(mounts_, sandbox.pod_uid),
-      due = wanted.empty() || of_api ? 0 : 1;
+      due = wanted.empty() ? 0 : (of_api ? 2 : 1);
       parts != due)
     found.push_back(
         fmt::format("{} has {} parts of volumes mounted, not {}", sandbox.pod_name, parts, due));
@@ -38,6 +48,8 @@ void SimNode::CheckVolumesOf(const cri::Sandbox& sandbox, std::vector<std::strin
   if (there != wanted)
     found.push_back(
         fmt::format("{} has the volumes [{}]", sandbox.pod_name, fmt::join(there, ", ")));
+  if (claims && !IsLocalDiskBound(mounts_, sandbox.pod_uid))
+    found.push_back(sandbox.pod_name + " has not its local volume");
   for (const auto& volume : there) {
     if (!ShowsObjects(volume)) continue;
     const std::string dir = kPodDirs + sandbox.pod_uid + "/volumes/" + volume;
@@ -62,6 +74,9 @@ void SimNode::CheckVolumes(std::vector<std::string>& found) {
     for (const auto& pod : *pods)
       if (!ready.contains(pod.name) && !VolumesOf(files_, pod.name).empty())
         found.push_back("the volumes of " + pod.name + " are left behind");
+  for (const auto& disk : {kLocalDisk, kHostDisk})
+    if (!files_.Read(disk + "/" + kKept, 1 << 20).ok())
+      found.push_back("what was in " + disk + " is gone");
   for (const auto& [path, request] : mounts_.mounted())
     if (const auto uid = UidOfPath(path); !uid.empty() && !ready.contains(uid))
       found.push_back("a mount is left behind: " + path);

@@ -39,7 +39,17 @@ size_t PartsOf(const fs::FakeMounts& mounts, const std::string& uid) {
 }
 
 bool ShowsObjects(const std::string& volume) {
-  return !volume.starts_with("kubernetes.io~empty-dir/");
+  return !volume.starts_with("kubernetes.io~empty-dir/") &&
+         !volume.starts_with("kubernetes.io~local-volume/");
+}
+
+std::string LocalDiskOf(const std::string& uid) {
+  return kPodDirs + uid + "/volumes/kubernetes.io~local-volume/local";
+}
+
+bool IsLocalDiskBound(const fs::FakeMounts& mounts, const std::string& uid) {
+  const auto found = mounts.mounted().find(LocalDiskOf(uid));
+  return found != mounts.mounted().end() && found->second.options == kLocalDisk;
 }
 
 std::string WrongSet(fs::FakeFileSystem& files, const std::string& dir) {

@@ -1,7 +1,8 @@
 #pragma once
 
 /// Volumes of simulated pods as they are on disk. Those that show objects have the files "a" and
-/// "b", whose contents are always alike.
+/// "b", whose contents are always alike. Two persistent volumes are directories of the machine: one
+/// of type local, which is bound into each pod with a claim on it, and one of type hostPath.
 /// Threads: one.
 /// Errors: what is wrong, as text; empty: nothing.
 /// Source: docs/behaviour/volumes.md, "Objects as files".
@@ -15,6 +16,9 @@
 namespace splitlet::simulation {
 
 inline const std::string kPodDirs = "/kubelet/pods/";
+inline const std::string kLocalDisk = "/srv/local", kHostDisk = "/srv/host";
+/// In both of them, of somebody else.
+inline const std::string kKept = "kept";
 
 /// "" where the path is not of a pod.
 std::string UidOfPath(const std::string& path);
@@ -23,6 +27,9 @@ std::vector<std::string> VolumesOf(fs::FakeFileSystem& files, const std::string&
 /// How many subPaths of the pod are bound.
 size_t PartsOf(const fs::FakeMounts& mounts, const std::string& uid);
 bool ShowsObjects(const std::string& volume);
+/// Where the local one is, of a pod with a claim on it.
+std::string LocalDiskOf(const std::string& uid);
+bool IsLocalDiskBound(const fs::FakeMounts& mounts, const std::string& uid);
 
 /// What a reader of the volume finds at this moment: one set of files, whole; or none yet.
 std::string WrongSet(fs::FakeFileSystem& files, const std::string& dir);

@@ -102,6 +102,22 @@ TEST_F(Volumes, AreNamed) {
   EXPECT_EQ(UidOfPath("/kubelet/x"), "");
 }
 
+TEST_F(Volumes, ALocalOneIsBoundToItsOwnDirectory) {
+  fs::FakeMounts mounts{files};
+  for (const auto& disk : {kLocalDisk, kHostDisk}) ASSERT_TRUE(files.MakeDirs(disk, 0755).ok());
+  const std::string path = LocalDiskOf("uid-1");
+  EXPECT_EQ(UidOfPath(path), "uid-1");
+  EXPECT_FALSE(ShowsObjects("kubernetes.io~local-volume/local"));
+  EXPECT_FALSE(IsLocalDiskBound(mounts, "uid-1"));
+  ASSERT_TRUE(mounts.BindWithin({.root = kHostDisk, .path = ".", .target = path}).ok());
+  EXPECT_FALSE(IsLocalDiskBound(mounts, "uid-1")) << "to that of another volume";
+  ASSERT_TRUE(mounts.BindWithin({.root = kLocalDisk, .path = ".", .target = path}).ok());
+  EXPECT_TRUE(IsLocalDiskBound(mounts, "uid-1"));
+  EXPECT_FALSE(IsLocalDiskBound(mounts, "uid-2"));
+  ASSERT_TRUE(mounts.Unmount(path).ok());
+  EXPECT_FALSE(IsLocalDiskBound(mounts, "uid-1"));
+}
+
 TEST_F(Volumes, HalfOfASetIsFound) {
   ASSERT_TRUE(files.Replace(dir + "/..data/b", "2", {}).ok());
   EXPECT_NE(WrongSet(files, dir), "") << "two sets at once";
