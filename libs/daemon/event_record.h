@@ -4,8 +4,8 @@
 /// of the node.
 /// Threads: pure functions, any.
 /// Errors:  none.
-/// Source:  docs/behaviour/status.md; a kubelet's events of the node stand in namespace default and
-///          have the node's name as UID of what they are about.
+/// Source:  docs/behaviour/status.md; kubelet EventRecorder. Events of the node stand in namespace
+///          default, and have its name as the UID of what they are about.
 
 #include <string>
 

@@ -3,9 +3,11 @@
 /// Groups of files in memory. They stay with a file that gets another name.
 /// Threads: one.
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "libs/fs/fake_file_system.h"
 #include "libs/fs/ownership.h"
@@ -18,6 +20,8 @@ class FakeOwnership final : public Ownership {
 
   /// What each entry gives from now on.
   void Fail(const Status& why) { error_ = why; }
+  /// Before each entry of a group.
+  void SetOnEach(std::function<void()> on_each) { on_each_ = std::move(on_each); }
   /// Whose it is; unset: nobody gave it to a group.
   std::optional<GroupAccess> AccessOf(const std::string& path) {
     const auto info = files_.Stat(path, false);
@@ -40,26 +44,36 @@ class FakeOwnership final : public Ownership {
     return error_;
   }
 
-  StatusOr<GroupChange> GiveToGroup(const std::string& path, GroupAccess access) override {
-    ASSIGN_OR_RETURN(const auto info, files_.Stat(path, false), "stat");
-    GroupChange change{.entries = 1, .failed = error_.ok() ? 0u : 1u, .first_failure = error_};
-    if (error_.ok()) given_[info.inode] = access;
-    if (info.kind != FileInfo::Kind::kDirectory) return change;
-    ASSIGN_OR_RETURN(const auto entries, files_.List(path), "list");
-    for (const auto& entry : entries) {
-      ASSIGN_OR_RETURN(const auto below, GiveToGroup(path + "/" + entry.name, access), "{}",
-                       entry.name);
-      change.entries += below.entries;
-      change.failed += below.failed;
-    }
+  using Ownership::GiveToGroup;
+  StatusOr<GroupChange> GiveToGroup(const std::string& path, GroupAccess access,
+                                    const OnEntry& on_entry) override {
+    GroupChange change;
+    if (Status given = Give(path, access, on_entry, change); !given.ok()) return given;
     return change;
   }
 
  private:
+  Status Give(const std::string& path, GroupAccess access, const OnEntry& on_entry,
+              GroupChange& change) {
+    ASSIGN_OR_RETURN(const auto info, files_.Stat(path, false), "stat");
+    if (on_each_) on_each_();
+    ++change.entries;
+    if (!error_.ok()) ++change.failed;
+    if (change.first_failure.ok()) change.first_failure = error_;
+    if (error_.ok()) given_[info.inode] = access;
+    if (on_entry) on_entry(change.entries);
+    if (info.kind != FileInfo::Kind::kDirectory) return OkStatus();
+    ASSIGN_OR_RETURN(const auto entries, files_.List(path), "list");
+    for (const auto& entry : entries)
+      RETURN_IF_ERROR(Give(path + "/" + entry.name, access, on_entry, change), "{}", entry.name);
+    return OkStatus();
+  }
+
   FakeFileSystem& files_;
   std::map<uint64_t, GroupAccess> given_;  // by inode
   std::map<uint64_t, uint32_t> users_;     // by inode
   Status error_;
+  std::function<void()> on_each_;
 };
 
 }  // namespace splitlet::fs

@@ -91,7 +91,8 @@ bool ReadUntil(const Dir& dir, const FileId& id) {
 /// Depth first. Descriptors and memory have a bound, the depth has none.
 class GroupWalk {
  public:
-  explicit GroupWalk(GroupAccess access) : access_(access) {}
+  GroupWalk(GroupAccess access, const Ownership::OnEntry& on_entry)
+      : access_(access), on_entry_(on_entry) {}
 
   /// False: it cannot be looked into, which counts as one entry that failed.
   bool GiveBelow(const std::string& path) {
@@ -140,6 +141,7 @@ class GroupWalk {
     ++change_.entries;
     if (!fd.ok()) return Fail(ErrnoStatus(errno));
     const auto mode = GiveEntry(fd, access_, top);
+    if (on_entry_) on_entry_(change_.entries);
     if (!mode.ok()) return Fail(mode.status());
     if (!S_ISDIR(*mode) || top) return;
     if (const Status entered = Enter(fd.get(), "."); !entered.ok()) Fail(entered);
@@ -193,6 +195,7 @@ class GroupWalk {
   }
 
   const GroupAccess access_;
+  const Ownership::OnEntry& on_entry_;
   std::vector<Dir> kept_;
   Dir deep_;                // the innermost one below them; null: there is none
   uint64_t depth_ = 0;      // of `deep_` below the last of `kept_`
@@ -202,8 +205,9 @@ class GroupWalk {
 
 }  // namespace
 
-StatusOr<GroupChange> RealOwnership::GiveToGroup(const std::string& path, GroupAccess access) {
-  GroupWalk walk(access);
+StatusOr<GroupChange> RealOwnership::GiveToGroup(const std::string& path, GroupAccess access,
+                                                 const OnEntry& on_entry) {
+  GroupWalk walk(access, on_entry);
   const bool entered = walk.GiveBelow(path);
   // Last: one that belongs to the group says that all below it does.
   FAIL_POINT("fs.give-to-group.top");

@@ -7,6 +7,7 @@
 /// Source:  docs/behaviour/volumes.md, "fsGroup".
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "libs/base/status.h"
@@ -27,17 +28,25 @@ struct GroupChange {
 
 class Ownership {
  public:
+  using OnEntry = std::function<void(uint64_t entries)>;
   virtual ~Ownership() = default;
   /// The file or directory and all below it, links themselves and never what they lead to.
   /// Directories hand the group on to what is made in them. An error: nothing is there.
-  virtual StatusOr<GroupChange> GiveToGroup(const std::string& path, GroupAccess access) = 0;
+  /// `on_entry`: may be empty; hears after each entry how many are done, where the walk runs.
+  virtual StatusOr<GroupChange> GiveToGroup(const std::string& path, GroupAccess access,
+                                            const OnEntry& on_entry) = 0;
+  StatusOr<GroupChange> GiveToGroup(const std::string& path, GroupAccess access) {
+    return GiveToGroup(path, access, {});
+  }
   /// The file itself, never what a link leads to; group and mode stay.
   virtual Status GiveToUser(const std::string& path, uint32_t user) = 0;
 };
 
 class RealOwnership final : public Ownership {
  public:
-  StatusOr<GroupChange> GiveToGroup(const std::string& path, GroupAccess access) override;
+  using Ownership::GiveToGroup;
+  StatusOr<GroupChange> GiveToGroup(const std::string& path, GroupAccess access,
+                                    const OnEntry& on_entry) override;
   Status GiveToUser(const std::string& path, uint32_t user) override;
 };
 

@@ -36,9 +36,12 @@ void CheckWalk(const Tree& tree) {
     ASSERT_TRUE(tree.files.Replace(v + name, "1", {.mode = 0400}).ok());
   ASSERT_TRUE(tree.files.MakeSymlink("../outside", v + "/out").ok());
   ASSERT_TRUE(tree.files.MakeSymlink("none", v + "/dangling").ok());
-  const auto done = tree.ownership.GiveToGroup(v, {.group = ::getegid()});
+  std::vector<uint64_t> told;
+  const auto done = tree.ownership.GiveToGroup(
+      v, {.group = ::getegid()}, [&told](uint64_t entries) { told.push_back(entries); });
   ASSERT_TRUE(done.ok()) << done.status();
   EXPECT_EQ(done->entries, 7u);
+  EXPECT_EQ(told, (std::vector<uint64_t>{1, 2, 3, 4, 5, 6, 7}));
   EXPECT_EQ(done->failed, 0u) << done->first_failure;
   EXPECT_EQ(tree.ownership.GiveToGroup(tree.dir + "/none", {}).status().code(),
             StatusCode::kNotFound);

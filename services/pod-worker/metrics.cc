@@ -83,6 +83,9 @@ Metrics::Metrics(prometheus::Registry& registry)
       workers(GaugeFamily(registry, "splitlet_pod_workers", "Workers by state.")),
       working_pods(GaugeFamily(registry, "kubelet_working_pods",
                                "Pods that have a worker, by what it does and who wants them.")),
+      late_unmounts(GaugeFamily(registry, "splitlet_pods_with_late_unmount",
+                                "Pods that have ended and have volumes that hang.")
+                        .Add({})),
       total_volumes(GaugeFamily(registry, "volume_manager_total_volumes",
                                 "Volumes of pods, wanted and made.")),
       storage_operation(HistogramFamily(registry, "storage_operation_duration_seconds",

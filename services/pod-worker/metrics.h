@@ -39,12 +39,13 @@ struct Metrics {
                                                                        // pull_required}
   prometheus::Family<prometheus::Histogram>& plugin_duration;          // {plugin_name}
   prometheus::Family<prometheus::Counter>& plugin_errors;              // {plugin_name}
-  prometheus::Family<prometheus::Counter>& probes;               // {probe_type, result, container,
-                                                                 // pod, namespace, pod_uid}
-  prometheus::Family<prometheus::Histogram>& probe_duration;     // {probe_type, container, pod,
-                                                                 // namespace}
-  prometheus::Family<prometheus::Gauge>& workers;                // {state}
-  prometheus::Family<prometheus::Gauge>& working_pods;           // {lifecycle, config, static}
+  prometheus::Family<prometheus::Counter>& probes;            // {probe_type, result, container,
+                                                              // pod, namespace, pod_uid}
+  prometheus::Family<prometheus::Histogram>& probe_duration;  // {probe_type, container, pod,
+                                                              // namespace}
+  prometheus::Family<prometheus::Gauge>& workers;             // {state}
+  prometheus::Family<prometheus::Gauge>& working_pods;        // {lifecycle, config, static}
+  prometheus::Gauge& late_unmounts;
   prometheus::Family<prometheus::Gauge>& total_volumes;          // {plugin_name, state}
   prometheus::Family<prometheus::Histogram>& storage_operation;  // {volume_plugin, operation_name,
                                                                  // status, migrated}

@@ -234,6 +234,47 @@ TEST_F(Place, AMountThatLastsIsWaitedForWithoutAThreadAlsoOverAKill) {
   EXPECT_EQ(events.Count("FailedKillPod"), 0);
 }
 
+/// It cannot be killed, and its server may never answer.
+TEST_F(Place, AMountThatHangsInTheKernelIsToldWhenItsPodHasEnded) {
+  run_program = [](const process::Program&) { return StatusOr<std::string>(std::string()); };
+  programs.Hold(true);
+  programs.Hang(true);
+  auto far = TestPod{.name = "far", .uid = "uid-far"}.Make();
+  auto& volume = *far.mutable_spec()->add_volumes();
+  volume.set_name("v");
+  volume.mutable_volume_source()->mutable_nfs()->set_server("s");
+  volume.mutable_volume_source()->mutable_nfs()->set_path("/e");
+  MountAt(*far.mutable_spec()->mutable_containers(0), "v");
+  constexpr const char* kTold = "volumes of a pod that has ended are not unmounted in time";
+  const auto lines = [this] {
+    int count = 0;
+    for (const auto& line : sink.lines()) count += line.message == kTold ? 1 : 0;
+    return count;
+  };
+  const auto late = [this] { return Metrics(process->registry).late_unmounts.Value(); };
+  Start();
+  ASSERT_TRUE(RunPod(far).ok());
+  RunFor(10s);
+  Remove(far);
+  RunFor(2min);
+  EXPECT_EQ(lines(), 0);
+  EXPECT_EQ(late(), 0);
+  RunFor(2min);
+  EXPECT_EQ(lines(), 1);
+  EXPECT_EQ(late(), 1);
+  EXPECT_EQ(Record("uid-far")->state(), v1::TERMINATED);
+  EXPECT_THAT(Record("uid-far")->sync_error(), testing::HasSubstr("not unmounted yet"));
+  EXPECT_EQ(events.Count("FailedKillPod"), 0) << "a kubelet tells none";
+  Restart();
+  RunFor(4min);
+  EXPECT_EQ(lines(), 2) << "each process once";
+  programs.EndAll();
+  RunFor(1min);
+  EXPECT_EQ(Record("uid-far")->state(), v1::FINISHED);
+  EXPECT_EQ(Record("uid-far")->sync_error(), "");
+  EXPECT_EQ(late(), 0);
+}
+
 TEST_F(Place, EachVolumeThatCannotBeMadeIsTold) {
   Start();
   auto pod = TestPod{}.Make();

@@ -578,7 +578,7 @@ TEST_F(Running, MetricsAreThoseOnTheList) {
           "kubelet_started_pods_errors_total", "kubelet_started_pods_total",
           "kubelet_started_user_namespaced_pods_errors_total",
           "kubelet_started_user_namespaced_pods_total", "kubelet_working_pods",
-          "splitlet_pod_workers"}));
+          "splitlet_pod_workers", "splitlet_pods_with_late_unmount"}));
 }
 
 TEST_F(Running, ManyPodsSideBySide) {

@@ -204,7 +204,7 @@ StatusOr<CredentialProviders::Answer> CredentialProviders::Ask(const Question& q
   }
   RETURN_IF_ERROR(answer.keyring.Add(*text, Keyring::Shape::kAuth, std::nullopt), "answer: auth");
   if (account == nullptr) return answer;
-  // Kept for the account, one pod's token would be shown for others, and longer than it lasts.
+  // An answer for the account is given to all its pods, and is kept longer than the token is good.
   if (provider.token->cache_type != TokenAttributes::CacheType::kToken &&
       answer.keyring.HasPassword(account->token))
     return InvalidArgument(

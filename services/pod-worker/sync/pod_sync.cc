@@ -369,7 +369,11 @@ class Pass {
                                                  Message(place.status())));
       return place.status();
     }
-    const VolumeInput input{pod_, input_.objects.get()};
+    const VolumeInput input{.pod = pod_,
+                            .objects = input_.objects.get(),
+                            .warn = [this](const char* reason, const std::string& text) {
+                              events_.Warning(reason, text);
+                            }};
     for (auto& text : VolumesOfOtherGroups(input, {deps_.files, fs::GroupOf, place->path}))
       events_.Warning("AlreadyMountedVolume", std::move(text));
     auto made = deps_.volumes.SetUp(input, *place, TellOfMount());

@@ -18,6 +18,10 @@ namespace {
 
 constexpr Duration kRetry = 2s;
 constexpr Duration kAfterHook = 2s;
+/// So long a kubelet waits for the volumes of a pod that has ended. It tells no event then.
+constexpr Duration kUnmountWait = 2min + 3s;
+constexpr const char* kStillMounted =
+    "volumes are not unmounted yet: a program that mounts or unmounts one hangs";
 
 int64_t SecondsLeft(Clock::Time deadline, Clock::Time now) {
   return std::max<int64_t>(std::chrono::ceil<std::chrono::seconds>(deadline - now).count(), 0);
@@ -350,17 +354,35 @@ void TerminationRunner::CleanUp(Worker& worker) {
                     });
 }
 
-/// What is under way asks for the next look when it has ended.
 void TerminationRunner::OnCleanedUp(const std::string& uid, const StatusOr<Progress>& cleaned) {
   Worker& worker = Busy(uid);
   if (!cleaned.ok()) return Fail(worker, Message(cleaned.status()));
-  if (*cleaned == Progress::kUnderWay) return deps_.on_step_ended(worker, false);
+  if (*cleaned == Progress::kUnderWay) return OnUnmounting(worker);
+  if (std::exchange(worker.unmounts_late, false)) worker.sync_error.clear();
   worker.state = Next(worker.state, WorkerEvent::kCleanedUp);
   worker.finished_at = deps_.clock.Now();
   if (worker.grant) worker.grant->pod.clear();
   deps_.metrics.ObserveWorker("terminated", worker.finished_at - worker.ending_since);
   // What comes next waits for the save.
   deps_.store.Save(worker, {});
+  deps_.on_step_ended(worker, false);
+}
+
+/// What is under way asks for the next look when it has ended. One that hangs in the kernel may
+/// never.
+void TerminationRunner::OnUnmounting(Worker& worker) {
+  const Clock::Time now = deps_.clock.Now();
+  if (!worker.unmounting_since) worker.unmounting_since = now;
+  const Duration waited = now - worker.unmounting_since;
+  if (waited < kUnmountWait) {
+    deps_.look_again(worker.uid, kUnmountWait - waited);
+  } else if (!std::exchange(worker.unmounts_late, true)) {
+    deps_.log.Warn("volumes of a pod that has ended are not unmounted in time",
+                   {KV("pod", kube::PodKey(worker.name_space, worker.name)),
+                    KV("podUID", worker.uid), KV("err", kStillMounted), TraceField(worker)});
+    worker.sync_error = kStillMounted;
+    deps_.store.PutWorkers(worker);
+  }
   deps_.on_step_ended(worker, false);
 }
 

@@ -115,6 +115,7 @@ class TerminationRunner {
   void OnSandboxesStopped(const std::string& uid, const std::vector<std::string>& errors,
                           StatusOr<v1::ObservedPod> left);
   void OnCleanedUp(const std::string& uid, const StatusOr<Progress>& cleaned);
+  void OnUnmounting(Worker& worker);
   void Settle(Worker& worker) const;
   void Fail(Worker& worker, const std::string& why);
   Worker& Busy(const std::string& uid) const;

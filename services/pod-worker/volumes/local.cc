@@ -50,6 +50,12 @@ std::vector<std::string> OptionsOf(const VolumeSpec& spec) {
   return options;
 }
 
+/// "<uid>/volumes/...", as a kubelet shows it.
+std::string FromUidOn(const VolumePlace& place) {
+  const size_t at = place.pod_uid.empty() ? std::string::npos : place.path.find(place.pod_uid);
+  return at == std::string::npos ? place.path : place.path.substr(at);
+}
+
 bool AnotherPodHas(const std::vector<std::string>& points, const std::string& path) {
   return std::ranges::any_of(
       points, [&path](const std::string& point) { return IsOfAnotherPod(point, path); });
@@ -79,18 +85,20 @@ bool LocalVolume::Takes(const VolumeSpec& spec) const {
   return source != nullptr && source->has_local();
 }
 
-Status LocalVolume::GiveToGroup(const std::string& directory, const kube::Pod& pod,
-                                const std::string& path) const {
-  const FsGroup group = FsGroupOf(pod);
+Status LocalVolume::GiveToGroup(const std::string& directory, const VolumeInput& in,
+                                const VolumePlace& place) const {
+  const FsGroup group = FsGroupOf(in.pod);
   if (!group) return OkStatus();
   ASSIGN_OR_RETURN(const auto points, ReadMountPoints(deps_.files), "look for its mounts");
-  if (AnotherPodHas(points, path)) return OkStatus();
+  if (AnotherPodHas(points, place.path)) return OkStatus();
   const bool unless_it_has =
-      pod.spec().security_context().fs_group_change_policy() == "OnRootMismatch";
+      in.pod.spec().security_context().fs_group_change_policy() == "OnRootMismatch";
   if (unless_it_has && Matches(directory, *group)) return OkStatus();
   const auto info = deps_.files.Stat(directory, false);
   const bool link = info.ok() && info->kind == Kind::kSymlink;
-  deps_.dirs.GiveToGroup(link ? directory + "/." : directory, {.group = *group});
+  SlowWalk walk(deps_.clock, FromUidOn(place), in.warn);
+  deps_.dirs.GiveToGroup(link ? directory + "/." : directory, {.group = *group},
+                         [&walk](uint64_t entries) { walk.OnEntry(entries); });
   return OkStatus();
 }
 
@@ -133,7 +141,7 @@ StatusOr<Progress> LocalVolume::SetUp(const VolumeSpec& spec, const VolumeInput&
     const Status usable = CheckLocal(spec.name(), directory, deps_.files.Stat(directory, true));
     if (!usable.ok()) return usable;
     const bool read_only = std::ranges::find(options, kReadOnly) != options.end();
-    if (!read_only) RETURN_IF_ERROR(GiveToGroup(directory, in.pod, path), "group");
+    if (!read_only) RETURN_IF_ERROR(GiveToGroup(directory, in, place), "group");
     RETURN_IF_ERROR(Bind(directory, path), "mount");
   }
   return Done(SetOptions(options, path));

@@ -36,6 +36,7 @@ class LocalVolume final : public VolumePlugin {
     VolumeDirs& dirs;
     const process::ProgramRunner& run;  // empty: mount options are refused
     fs::GroupReader group_of;
+    const Clock& clock;
   };
   explicit LocalVolume(Deps deps)
       : deps_(std::move(deps)), device_({deps_.files, deps_.mounts, std::string(kFolder)}) {}
@@ -49,8 +50,8 @@ class LocalVolume final : public VolumePlugin {
   StatusOr<Progress> TearDown(const VolumePlace& place) override;
 
  private:
-  Status GiveToGroup(const std::string& directory, const kube::Pod& pod,
-                     const std::string& path) const;
+  Status GiveToGroup(const std::string& directory, const VolumeInput& in,
+                     const VolumePlace& place) const;
   bool Matches(const std::string& directory, uint32_t group) const;
   Status Bind(const std::string& directory, const std::string& path) const;
   Status SetOptions(const std::vector<std::string>& options, const std::string& path) const;

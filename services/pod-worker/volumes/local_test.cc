@@ -53,9 +53,13 @@ class Local : public testing::Test {
                                               wish.directory, fmt::join(wish.options, ",")),
                                   claimed);
     EXPECT_TRUE(plugin_.Takes(spec));
-    const Status done = plugin_.SetUp(spec, {pod, nullptr, true}, {PlaceOf(wish.uid)}).status();
+    const Status done =
+        plugin_.SetUp(spec, {pod, nullptr, true, warn_}, PlaceFor(wish.uid)).status();
     Tell();
     return done;
+  }
+  static VolumePlace PlaceFor(const std::string& uid) {
+    return {.path = PlaceOf(uid), .pod_uid = uid};
   }
   Status TearDownOne(const std::string& uid) {
     const Status done = plugin_.TearDown({PlaceOf(uid)}).status();
@@ -90,8 +94,47 @@ class Local : public testing::Test {
   };
   StatusOr<fs::OfGroup> of_group_ = fs::OfGroup{};
   const fs::GroupReader group_of_ = [this](const std::string&) { return of_group_; };
-  LocalVolume plugin_{{files_, mounts_, dirs_, run_, group_of_}};
+  std::vector<std::string> warnings_;  // "<reason>: <message>"
+  const WarnPod warn_ = [this](const char* reason, const std::string& message) {
+    warnings_.push_back(std::string(reason) + ": " + message);
+  };
+  LocalVolume plugin_{{files_, mounts_, dirs_, run_, group_of_, clock_}};
 };
+
+TEST_F(Local, AWalkThatLastsIsToldAfterHalfAMinuteAndEachMinute) {
+  constexpr const char* kLong =
+      "VolumePermissionChangeInProgress: Setting volume ownership for "
+      "a/volumes/kubernetes.io~local-volume/disk is taking longer than expected, consider using "
+      "OnRootMismatch - https://kubernetes.io/docs/tasks/configure-pod-container/security-context/"
+      "#configure-volume-permission-and-ownership-change-policy-for-pods";
+  const auto after = [](int entries) {
+    return fmt::format(
+        "VolumePermissionChangeInProgress: Setting volume ownership for "
+        "a/volumes/kubernetes.io~local-volume/disk, processed {} files.",
+        entries);
+  };
+  for (int i = 0; i < 18; ++i)
+    ASSERT_TRUE(files_.Replace(fmt::format("/srv/disk/f{}", i), "1", {}).ok());
+  const struct {
+    Duration each;  // of the 20 entries
+    std::vector<std::string> want;
+  } kCases[] = {
+      {1s, {}},
+      {2s, {kLong}},
+      {10s, {kLong, after(9), after(15)}},
+      {40s,
+       {kLong, after(3), after(5), after(7), after(9), after(11), after(13), after(15), after(17),
+        after(19)}},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.want.size());
+    warnings_.clear();
+    ownership_.SetOnEach([this, &c] { clock_.Advance(c.each); });
+    ASSERT_TRUE(SetUpOne({.group = 2000}).ok());
+    EXPECT_EQ(warnings_, c.want);
+    ASSERT_TRUE(TearDownOne("a").ok());
+  }
+}
 
 TEST_F(Local, IsBoundIntoThePodAndOutlivesIt) {
   ASSERT_TRUE(SetUpOne({}).ok());
@@ -217,7 +260,7 @@ TEST_F(Local, ALinkIsWhatItLeadsTo) {
   ASSERT_TRUE(real.Replace(dir + "/disk/data", "1", {.mode = 0600}).ok());
   ASSERT_TRUE(real.MakeSymlink("disk", dir + "/link").ok());
   VolumeDirs dirs({real, mounts_, ownership, log_});
-  LocalVolume plugin({real, mounts_, dirs, run_, group_of_});
+  LocalVolume plugin({real, mounts_, dirs, run_, group_of_, clock_});
   mounts_.FailMount(PermissionDenied("Operation not permitted"));
   const auto own = fs::GroupOf(dir);
   ASSERT_TRUE(own.ok()) << own.status();
@@ -239,7 +282,7 @@ TEST_F(Local, MountOptionsAreSetWhenItIsBound) {
   ASSERT_TRUE(SetUpOne({.options = {"noatime"}, .read_only = true}).ok());
   EXPECT_EQ(ran_.back(), "mount -o remount,bind,noatime,ro " + PlaceOf("a"));
   const process::ProgramRunner none;
-  LocalVolume plain({files_, mounts_, dirs_, none, group_of_});
+  LocalVolume plain({files_, mounts_, dirs_, none, group_of_, clock_});
   const kube::Pod pod;
   const kube::Volume claimed = ClaimOf(true);
   EXPECT_EQ(Message(plain

@@ -36,8 +36,9 @@ Status VolumeDirs::EnsureOnDisk(const std::string& path, FsGroup group) {
   return Annotate(deps_.files.Rename(beside, path), "name directory");
 }
 
-void VolumeDirs::GiveToGroup(const std::string& path, fs::GroupAccess access) {
-  const auto change = deps_.ownership.GiveToGroup(path, access);
+void VolumeDirs::GiveToGroup(const std::string& path, fs::GroupAccess access,
+                             const fs::Ownership::OnEntry& on_entry) {
+  const auto change = deps_.ownership.GiveToGroup(path, access, on_entry);
   const Status& why = change.ok() ? change->first_failure : change.status();
   if (!change.ok() || change->failed > 0)
     deps_.log.Warn("cannot give a volume to the group of its pod",

@@ -41,7 +41,8 @@ class VolumeDirs {
   /// `page_size`: "2Mi".
   Status EnsureHugePages(const std::string& path, const std::string& page_size, FsGroup group);
   /// All that is at `path`. `read_only`: for containers.
-  void GiveToGroup(const std::string& path, fs::GroupAccess access);
+  void GiveToGroup(const std::string& path, fs::GroupAccess access,
+                   const fs::Ownership::OnEntry& on_entry = {});
   /// One file, whose mode stays.
   void GiveToUser(const std::string& path, uint32_t user);
   /// The directory with all in it, and what is mounted on it.

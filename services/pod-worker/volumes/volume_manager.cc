@@ -92,7 +92,7 @@ VolumeManager::VolumeManager(Deps deps)
   plugins_.push_back(std::make_unique<EmptyDirVolume>(dirs_, deps_.node.allocatable.memory_bytes));
   plugins_.push_back(std::make_unique<NfsVolume>(NfsVolume::Deps{deps_.files, deps_.programs}));
   plugins_.push_back(std::make_unique<LocalVolume>(
-      LocalVolume::Deps{deps_.files, deps_.mounts, dirs_, deps_.run, fs::GroupOf}));
+      LocalVolume::Deps{deps_.files, deps_.mounts, dirs_, deps_.run, fs::GroupOf, deps_.clock}));
   for (const auto& kind : ObjectVolume::Kinds())
     plugins_.push_back(std::make_unique<ObjectVolume>(
         kind, ObjectVolume::Deps{deps_.files, dirs_, deps_.clock, deps_.node}));
@@ -228,7 +228,8 @@ StatusOr<PodVolumes> VolumeManager::SetUp(const VolumeInput& in, const node::Pod
     const bool own_folder = !plugin.folder().empty() && !choice.as_device;
     auto done = Done(!own_folder ? OkStatus()
                                  : deps_.files.MakeDirs(FolderOf(plugin, place.path), kPodDirMode));
-    if (done.ok()) done = choice.as_device ? Map(choice) : Make(choice, {in.pod, in.objects, true});
+    if (done.ok())
+      done = choice.as_device ? Map(choice) : Make(choice, {in.pod, in.objects, true, in.warn});
     if (!done.ok())
       fail(choice.failed_reason(), SetUpFailed(choice.spec, done.status()));
     else if (*done == Progress::kUnderWay)

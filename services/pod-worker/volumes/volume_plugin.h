@@ -13,6 +13,7 @@
 #include "libs/base/status.h"
 #include "libs/kube/pod_types.h"
 #include "services/pod-worker/objects/object_source.h"
+#include "services/pod-worker/volumes/slow_walk.h"
 #include "services/pod-worker/volumes/volume_spec.h"
 
 namespace splitlet::pod_worker {
@@ -22,6 +23,7 @@ struct VolumeInput {
   const ObjectSource* objects;  // null: this node has none
   /// While nobody knows what a volume is to show, what it shows already is good enough.
   bool for_start = false;
+  WarnPod warn = {};  // hears what takes long
 };
 
 /// How far a call has come. Under way: the same call is to be made again when something of its pod

@@ -93,6 +93,9 @@ struct Worker {
   Clock::Time granted_at;  // of this process, for metrics
   Clock::Time last_action;
   Clock::Time ending_since;  // of this process, for metrics
+  /// Since when programs are waited for that hold its volumes, and that this has been told.
+  Clock::Time unmounting_since;
+  bool unmounts_late = false;
 
   // What is being done.
   Activity activity = Activity::kIdle;
