@@ -21,6 +21,7 @@
 #include <thread>
 #include <utility>
 
+#include "libs/daemon/event_record.h"
 #include "libs/daemon/event_recorder.h"
 #include "libs/daemon/http_server.h"
 #include "libs/daemon/lock_file.h"
@@ -35,6 +36,7 @@
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
 #include "libs/fs/real_file_system.h"
+#include "splitlet/v1/services.pb.h"
 #include "tests/harness/child.h"
 
 namespace splitlet::daemon {
@@ -555,6 +557,19 @@ TEST(Recorder, AnEventNamesItsContainerAsAKubeletDoes) {
   EXPECT_EQ(FieldPathOf({.container = "i", .init_container = true}), "spec.initContainers{i}");
   EXPECT_EQ(FieldPathOf({.container = "e", .ephemeral_container = true}),
             "spec.ephemeralContainers{e}");
+}
+
+TEST(Events, OneOfTheNodeStandsInDefaultAndNamesItTwice) {
+  const auto event = NodeEvent("node-a", {.reason = "Rebooted", .message = "m", .warning = true});
+  const auto record = RecordOf(event);
+  EXPECT_EQ(record.kind(), "Node");
+  EXPECT_EQ(record.namespace_(), "default");
+  EXPECT_EQ(record.name(), "node-a");
+  EXPECT_EQ(record.uid(), "node-a");
+  EXPECT_EQ(record.type() + " " + record.reason() + " " + record.message(), "Warning Rebooted m");
+  EXPECT_EQ(record.component(), "kubelet");
+  EXPECT_EQ(record.field_path(), "");
+  EXPECT_EQ(RecordOf(NodeEvent("node-a", {})).type(), "Normal");
 }
 
 TEST(Recorder, WhileStatusIsAwayTheBoundHoldsAndLossIsCounted) {

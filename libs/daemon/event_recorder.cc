@@ -13,14 +13,6 @@ constexpr Duration kRetry = std::chrono::seconds{2};
 
 }  // namespace
 
-std::string FieldPathOf(const PodEvent& event) {
-  if (event.container.empty()) return "";
-  const std::string_view list = event.init_container        ? "initContainers"
-                                : event.ephemeral_container ? "ephemeralContainers"
-                                                            : "containers";
-  return fmt::format("spec.{}{{{}}}", list, event.container);
-}
-
 void BatchingRecorder::Record(PodEvent event) {
   {
     const std::lock_guard lock(mutex_);

@@ -16,9 +16,6 @@
 
 namespace splitlet::daemon {
 
-/// The container that an event is about, as a reference into the pod; empty: the whole pod.
-std::string FieldPathOf(const PodEvent& event);
-
 class BatchingRecorder final : public EventRecorder {
  public:
   struct Deps {

@@ -12,6 +12,7 @@
 #include "libs/base/text.h"
 #include "libs/bus/nats_bus.h"
 #include "libs/daemon/admin.h"
+#include "libs/daemon/event_record.h"
 #include "libs/daemon/mapped_files.h"
 #include "libs/exec/on_loop.h"
 #include "libs/rpc/guard.h"
@@ -40,23 +41,6 @@ std::string_view StateName(bus::ViewState state) {
     case bus::ViewState::kStale: return "stale";
   }
   UNREACHABLE();
-}
-
-/// For those who read the events of a node it is one agent, with the name that they know.
-constexpr const char* kComponent = "kubelet";
-
-void Fill(v1::EventRecord& record, const PodEvent& event) {
-  record.set_type(event.warning ? "Warning" : "Normal");
-  record.set_reason(event.reason);
-  record.set_message(event.message);
-  record.set_component(kComponent);
-  record.set_kind(event.about_node ? "Node" : "Pod");
-  record.set_namespace_(event.name_space);
-  record.set_name(event.name);
-  record.set_uid(event.uid);
-  if (const auto path = FieldPathOf(event); !path.empty()) record.set_field_path(path);
-  record.set_count(1);
-  record.mutable_annotations()->insert(event.annotations.begin(), event.annotations.end());
 }
 
 /// "splitlet.v1.Pleg"; empty: none of ours.
@@ -371,7 +355,7 @@ Status Process::SendEvents(const std::vector<PodEvent>& events) {
   const int64_t now = ToNanos(clock_.WallNow());
   for (const PodEvent& event : events) {
     v1::EventRecord& record = *request.add_events();
-    Fill(record, event);
+    record = RecordOf(event);
     record.set_first_wall_ns(now);
     record.set_last_wall_ns(now);
   }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "libs/base/trace.h"
+#include "libs/daemon/event_record.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::gc {
@@ -61,13 +62,8 @@ std::vector<LogField> RemovalLog::FieldsOf(const ReportItem& item) const {
 }
 
 void RemovalLog::NodeEvent(const std::string& reason, const std::string& message, bool warning) {
-  daemon::PodEvent event;
-  event.about_node = true;
-  event.warning = warning;
-  event.reason = reason;
-  event.message = message;
-  event.name = event.uid = node_name_;
-  events_.Record(std::move(event));
+  events_.Record(
+      daemon::NodeEvent(node_name_, {.reason = reason, .message = message, .warning = warning}));
 }
 
 }  // namespace splitlet::gc

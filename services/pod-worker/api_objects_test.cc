@@ -324,5 +324,61 @@ TEST_F(ApiObjects, WhatThisVersionDoesNotProjectIsSaid) {
             "supported in this version");
 }
 
+TEST_F(ApiObjects, AnImageThatCameWithAServiceAccountsTokenIsForItsPodsAlone) {
+  constexpr const char* kPrivate = "reg.io/team/app:1";
+  runtime.SetPull(kPrivate, {.login = "app:hunter2"});
+  config.credential_providers = {
+      {.name = "helper",
+       .argv = {"/bin/helper"},
+       .match_images = {"reg.io"},
+       .api_version = "credentialprovider.kubelet.k8s.io/v1",
+       .token = TokenAttributes{.audience = "reg.io", .require_account = true}}};
+  std::vector<std::string> asked;
+  run_program = [&asked](const process::Program& program) -> StatusOr<std::string> {
+    asked.push_back(program.input);
+    const bool is_app = program.input.find("\"team\":\"app\"") != std::string::npos;
+    return fmt::format(R"({{"kind": "CredentialProviderResponse", "cacheKeyType": "Image",
+        "apiVersion": "credentialprovider.kubelet.k8s.io/v1",
+        "auth": {{"reg.io": {{"username": "{}", "password": "hunter2"}}}}}})",
+                       is_app ? "app" : "other");
+  };
+  config.credential_providers[0].token->required_annotations = {"team"};
+  for (const char* name : {"app", "other"})
+    server.PutJson(PathOf("serviceaccounts", name),
+                   fmt::format(R"({{"apiVersion":"v1","kind":"ServiceAccount","metadata":)"
+                               R"({{"name":"{0}","namespace":"default","uid":"uid-of-{0}",)"
+                               R"("annotations":{{"team":"{0}"}}}}}})",
+                               name));
+  Restart();
+  const auto pod_of = [&](const std::string& name, const std::string& account,
+                          const std::string& policy) {
+    auto pod = PodOfApi("[]", name);
+    pod.mutable_spec()->set_service_account_name(account);
+    pod.mutable_spec()->mutable_containers(0)->set_image(kPrivate);
+    pod.mutable_spec()->mutable_containers(0)->set_image_pull_policy(policy);
+    return pod;
+  };
+  ASSERT_TRUE(RunApiPod(pod_of("a", "app", "IfNotPresent")).ok());
+  EXPECT_EQ(Show("uid-a"), kRuns);
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_NE(asked[0].find("\"serviceAccountToken\":\""), std::string::npos);
+  EXPECT_EQ(TakeCount(server, "POST", PathOf("serviceaccounts", "app/token")), 1);
+  for (const char* policy : {"IfNotPresent", "Never"}) {
+    const std::string name = std::string("b-") + (policy[0] == 'N' ? "never" : "present");
+    ASSERT_TRUE(RunApiPod(pod_of(name, "app", policy)).ok());
+    EXPECT_EQ(Show("uid-" + name), kRuns) << "of the same account";
+  }
+  EXPECT_EQ(runtime.Calls("PullImage"), 1u);
+  EXPECT_EQ(asked.size(), 1u);
+  EXPECT_EQ(TakeCount(server, "POST", PathOf("serviceaccounts", "app/token")), 0)
+      << "no pull, no token";
+  ASSERT_TRUE(RunApiPod(pod_of("c", "other", "IfNotPresent")).ok());
+  EXPECT_EQ(NoteOf("app", "uid-c").reason(), "ErrImagePull");
+  EXPECT_EQ(asked.size(), 2u);
+  for (const auto& line : sink.lines())
+    for (const auto& field : line.fields)
+      EXPECT_EQ(field.value.find("hunter2"), std::string::npos) << field.value;
+}
+
 }  // namespace
 }  // namespace splitlet::pod_worker

@@ -289,6 +289,7 @@ TEST_F(Cgroups, TheNodeIsToldWhetherWhatIsReservedIsKept) {
   EXPECT_EQ(events.Count("NodeAllocatableEnforced"), 2);
   EXPECT_EQ(events.events.back().message, "Updated Node allocatable limit across pods");
   EXPECT_TRUE(events.events.back().about_node);
+  EXPECT_EQ(events.events.back().name_space, "default");
 }
 
 TEST_F(Cgroups, ACgroupOfWhatIsReservedHasToBeThere) {

@@ -140,7 +140,7 @@ bool HasLivePod(const PodWorkerService& workers, const std::string& uid) {
   return false;
 }
 
-Status ConnectApi(daemon::ServiceContext& context, Process& p) {
+Status ConnectApi(daemon::ServiceContext& context, const Config& config, Process& p) {
   ASSIGN_OR_RETURN(p.api, daemon::ConnectApi(context), "objects of pods");
   if (p.api == nullptr) return OkStatus();
   p.api_context.emplace(ApiContext{context.clock(), context.loop(), context.strands(), *p.api,
@@ -148,7 +148,10 @@ Status ConnectApi(daemon::ServiceContext& context, Process& p) {
                                    daemon::ApiContentOf(context.config()),
                                    std::make_shared<apiclient::ClientMetrics>(context.metrics())});
   p.api_objects = std::make_unique<ApiCache>(
-      *p.api_context, ChangeDetectionOf(context.config().api.change_detection));
+      *p.api_context, ChangeDetectionOf(context.config().api.change_detection),
+      [providers = config.credential_providers](const kube::Pod& pod) {
+        return MayNeedAccount(providers, pod);
+      });
   return OkStatus();
 }
 
@@ -249,7 +252,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
         FolderObjects::Deps{context.loop(), context.strands(), context.files(),
                             fs::MakeInotifyWatcher(), context.log()},
         config.objects_path);
-  RETURN_IF_ERROR(ConnectApi(context, p), "--kubeconfig");
+  RETURN_IF_ERROR(ConnectApi(context, config, p), "--kubeconfig");
   MakePodCidr(context, config, p);
   if (config.machine.checked_sysctls)
     RETURN_IF_ERROR(EnsureSysctls(context.files(), fs::WriteInPlace, SysctlRule::kCheck),

@@ -207,7 +207,9 @@ class TestNode {
     if (api != nullptr)
       process->api_objects = std::make_unique<ApiCache>(
           ApiContext{clock, process->loop, process->strands, *api, api_jitter, Log(sink)},
-          change_detection);
+          change_detection, [this](const kube::Pod& pod) {
+            return MayNeedAccount(config.credential_providers, pod);
+          });
     process->service = std::make_unique<PodWorkerService>(
         Deps{.clock = clock,
              .loop = process->loop,

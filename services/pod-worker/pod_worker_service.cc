@@ -64,8 +64,10 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
            .is_held =
                [this](const std::string& uid) { return static_cast<bool>(holds_.HeldUntil(uid)); },
            .on_saved = [this](const std::string& uid) { Advance(uid); }}),
-      providers_({deps_.clock, deps_.runtime_strands, deps_.run_program, metrics_, deps_.log},
-                 config_.credential_providers),
+      providers_(
+          {deps_.clock, deps_.runtime_strands, deps_.run_program, metrics_, deps_.log, deps_.loop,
+           deps_.api_objects == nullptr ? nullptr : &deps_.api_objects->accounts()},
+          config_.credential_providers),
       puller_({.clock = deps_.clock,
                .loop = deps_.loop,
                .strands = deps_.runtime_strands,

@@ -172,12 +172,17 @@ class Bench {
     Print(restart);
   }
 
-  /// Leaves the pods there.
+  /// Leaves the pods of the last try there.
   void Burst(int pods) {
     Result burst{.name = fmt::format("{} pods at once: all running", pods), .unit = "ms"};
     burst.ratio = 1.10;
     burst.floor = {raw_.BestBurst(view_, pods).started_ms};
-    burst.values = {SplitletBurst(pods, "")};
+    std::vector<double> tries;
+    for (int i = 0; i < kBurstTries; ++i) {
+      if (i > 0) RemoveBurst(pods);
+      tries.push_back(SplitletBurst(pods, ""));
+    }
+    burst.values = {std::ranges::min(tries)};
     Print(burst);
   }
 
@@ -225,15 +230,16 @@ class Bench {
     const Raw::Burst raw = raw_.BestBurst(view_, pods);
     start.floor = {raw.started_ms};
     stop.floor = {raw.stopped_ms};
-    start.values = {SplitletBurst(pods, kThreeVolumes)};
-    SettleFor(5s);
-    const auto removed = raw_.clock().Now();
-    RemoveManifests(pods, BurstPrefix(pods));
-    CHECK(WaitEvery(50ms, 300s, [&] { return view_.ReadySandboxes().empty(); }));
-    stop.values = {Ms((raw_.clock().Now() - removed).count())};
+    std::vector<double> starts, stops;
+    for (int i = 0; i < kBurstTries; ++i) {
+      starts.push_back(SplitletBurst(pods, kThreeVolumes));
+      SettleFor(5s);
+      stops.push_back(SplitletBurstEnd(pods));
+    }
+    start.values = {std::ranges::min(starts)};
+    stop.values = {std::ranges::min(stops)};
     Print(start);
     Print(stop);
-    AwaitNothing();
   }
 
   /// An init container, a sidecar, probes, five volumes and limits, against a plain pod.
@@ -397,8 +403,8 @@ class Bench {
     AwaitRunning(pods);
     int64_t last = began;
     for (const auto& c : RunningOfBurst(pods)) last = std::max(last, raw_.StartedAt(c.id));
-    std::fprintf(stderr, "burst of %d pods: %.2f s of CPU in all seven\n", pods,
-                 processes_.CpuSeconds() - cpu);
+    std::fprintf(stderr, "burst of %d pods: %.0f ms, %.2f s of CPU in all seven\n", pods,
+                 Ms(last - began), processes_.CpuSeconds() - cpu);
     return Ms(last - began);
   }
 
@@ -409,6 +415,20 @@ class Bench {
     });
     return running;
   }
+
+  /// Until all sandboxes are stopped; returns when the pods are gone.
+  double SplitletBurstEnd(int pods) {
+    const double cpu = processes_.CpuSeconds();
+    const auto removed = raw_.clock().Now();
+    RemoveManifests(pods, BurstPrefix(pods));
+    CHECK(WaitEvery(50ms, 300s, [&] { return view_.ReadySandboxes().empty(); }));
+    const double took = Ms((raw_.clock().Now() - removed).count());
+    std::fprintf(stderr, "their end: %.0f ms, %.2f s of CPU in all seven\n", took,
+                 processes_.CpuSeconds() - cpu);
+    AwaitNothing();
+    return took;
+  }
+
   void AwaitRunning(int pods) {
     CHECK(WaitEvery(250ms, 300s,
                     [&] { return RunningOfBurst(pods).size() == static_cast<size_t>(pods); }),

@@ -2,7 +2,7 @@
 
 #include "libs/apiclient/limited_transport.h"
 #include "libs/cri/stranded_calls.h"
-#include "libs/daemon/event_recorder.h"
+#include "libs/daemon/event_record.h"
 #include "libs/http/fake_caller.h"
 #include "libs/peers/fake_desired_owner.h"
 #include "services/config-source/config_source_service.h"
@@ -363,21 +363,6 @@ class Finished final : public status::FinishedPods {
   SimNode& node_;
 };
 
-v1::EventRecord RecordOf(const daemon::PodEvent& event) {
-  v1::EventRecord record;
-  record.set_type(event.warning ? "Warning" : "Normal");
-  record.set_reason(event.reason);
-  record.set_message(event.message);
-  record.set_component("kubelet");
-  record.set_kind(event.about_node ? "Node" : "Pod");
-  record.set_namespace_(event.name_space);
-  record.set_name(event.name);
-  record.set_uid(event.uid);
-  if (const auto path = daemon::FieldPathOf(event); !path.empty()) record.set_field_path(path);
-  record.set_count(1);
-  return record;
-}
-
 class StatusProcess final : public Process {
  public:
   explicit StatusProcess(SimNode& node) : Process(node, "status") {
@@ -415,7 +400,9 @@ class StatusProcess final : public Process {
     service = std::make_unique<status::StatusService>(std::move(deps), config);
   }
   void Start() override { service->Start(); }
-  void OnEvent(const daemon::PodEvent& event) override { service->OnEvents({RecordOf(event)}); }
+  void OnEvent(const daemon::PodEvent& event) override {
+    service->OnEvents({daemon::RecordOf(event)});
+  }
   std::unique_ptr<status::StatusService> service;
 };
 

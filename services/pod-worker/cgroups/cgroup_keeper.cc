@@ -1,5 +1,7 @@
 #include "services/pod-worker/cgroups/cgroup_keeper.h"
 
+#include "libs/daemon/event_record.h"
+
 namespace splitlet::pod_worker {
 
 ClassRequests CgroupKeeper::SumOfPods() const {
@@ -27,13 +29,8 @@ void CgroupKeeper::SetShares() {
 }
 
 void CgroupKeeper::NodeEvent(bool warning, const std::string& reason, const std::string& message) {
-  daemon::PodEvent event;
-  event.about_node = true;
-  event.warning = warning;
-  event.reason = reason;
-  event.message = message;
-  event.name = event.uid = deps_.node_name;
-  deps_.events.Record(std::move(event));
+  deps_.events.Record(daemon::NodeEvent(
+      deps_.node_name, {.reason = reason, .message = message, .warning = warning}));
 }
 
 void CgroupKeeper::TellLimited(const Status& limited) {

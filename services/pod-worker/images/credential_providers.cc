@@ -14,12 +14,6 @@ namespace {
 
 constexpr const char* kState = "credential-providers";
 
-bool IsFor(const CredentialProvider& provider, const std::string& repository) {
-  return std::ranges::any_of(provider.match_images, [&repository](const std::string& pattern) {
-    return KeyMatches(pattern, repository);
-  });
-}
-
 /// What answers of each `cacheKeyType` are kept by; the narrowest first.
 std::string ImageKey(const std::string& repository) { return "image " + repository; }
 std::string RegistryKey(const std::string& repository) {
@@ -34,11 +28,17 @@ StatusOr<std::string> KeyOf(const std::string& type, const std::string& reposito
   return InvalidArgument("cacheKeyType: want Image, Registry or Global");
 }
 
-std::string RequestFor(const CredentialProvider& provider, const std::string& repository) {
+std::string RequestFor(const CredentialProvider& provider, const std::string& repository,
+                       const PluginAccount* account) {
   v1::CredentialProviderRequest request;
   request.set_kind("CredentialProviderRequest");
   request.set_api_version(provider.api_version);
   request.set_image(repository);
+  if (account != nullptr) {
+    request.set_service_account_token(account->token);
+    request.mutable_service_account_annotations()->insert(account->annotations.begin(),
+                                                          account->annotations.end());
+  }
   std::string json;
   CHECK(google::protobuf::util::MessageToJsonString(request, &json).ok(), "a request as JSON");
   return json;
@@ -58,11 +58,22 @@ StatusOr<v1::CredentialProviderResponse> ReadResponse(const CredentialProvider& 
   return response;
 }
 
+/// What a plugin says of its failure, unless a part of the token may be in it: it may have been
+/// told on its stderr, and cut off in the middle.
+Status WithoutToken(const Status& status, const PluginAccount* account) {
+  constexpr size_t kTelling = 16;
+  if (account == nullptr) return status;
+  const std::string begin = account->token.substr(0, kTelling);
+  if (begin.empty() || Message(status).find(begin) == std::string::npos) return status;
+  return MakeStatus(status.code(), "it failed, and what it says has the token in it");
+}
+
 }  // namespace
 
 /// One who waits for the answers of all plugins that are for a repository.
 struct CredentialProviders::Search {
   std::string repository;
+  TokenOwner pod;
   Found found;
   std::map<size_t, Keyring> answers;  // by provider
   size_t missing = 0;
@@ -78,87 +89,147 @@ struct CredentialProviders::Search {
   }
 };
 
-void CredentialProviders::Find(const std::string& repository, Found found) {
+void CredentialProviders::Find(const std::string& repository, const TokenOwner& pod, Found found) {
   const auto is_for = [&repository](const auto& provider) { return IsFor(provider, repository); };
   if (std::ranges::none_of(providers_, is_for)) return found({});
-  auto search =
-      std::make_shared<Search>(Search{.repository = repository, .found = std::move(found)});
+  auto search = std::make_shared<Search>(
+      Search{.repository = repository, .pod = pod, .found = std::move(found)});
   deps_.strands.Run(kState, [this, search] { Begin(search); });
 }
 
-void CredentialProviders::Begin(const std::shared_ptr<Search>& search) {
-  const std::string& repository = search->repository;
-  for (size_t i = 0; i < providers_.size(); ++i) {
-    if (!IsFor(providers_[i], repository)) continue;
-    if (const Keyring* kept = FindKept(i, repository)) {
-      search->answers[i] = *kept;
-      continue;
-    }
-    ++search->missing;
-    auto& waiting = asked_[{i, repository}];
-    waiting.push_back(search);
-    if (waiting.size() > 1) continue;
-    deps_.strands.Run(fmt::format("{}/{}/{}", kState, providers_[i].name, repository),
-                      [this, i, repository] {
-                        Run({i, repository});
-                      });
-  }
-  if (search->missing == 0) search->Finish();
+void CredentialProviders::Begin(const SearchPtr& search) {
+  std::vector<size_t> asked;
+  for (size_t i = 0; i < providers_.size(); ++i)
+    if (IsFor(providers_[i], search->repository)) asked.push_back(i);
+  search->missing = asked.size();  // before the first answers
+  for (const size_t i : asked) Consider(search, i);
 }
 
-void CredentialProviders::Run(const Question& question) {
-  const CredentialProvider& provider = providers_[question.first];
+/// What it wants to know of the pod's service account is asked for first.
+void CredentialProviders::Consider(const SearchPtr& search, size_t provider) {
+  const auto& attributes = providers_[provider].token;
+  if (!attributes) return AskOnce(search, provider, nullptr);
+  if (search->pod.service_account.empty())
+    return attributes->require_account ? search->OnAnswer(provider, {})
+                                       : AskOnce(search, provider, nullptr);
+  if (deps_.accounts == nullptr)
+    return OnAccount(search, provider, FailedPrecondition("this node has no API server"));
+  deps_.loop.Post([this, search, provider] {
+    deps_.accounts->GetAccount(search->pod, [=, this](const StatusOr<PodAccount>& account) {
+      deps_.strands.Run(kState, [=, this] { OnAccount(search, provider, account); });
+    });
+  });
+}
+
+/// An annotation that is missing is how an account says that it does not take part.
+void CredentialProviders::OnAccount(const SearchPtr& search, size_t provider,
+                                    const StatusOr<PodAccount>& account) {
+  if (!account.ok())
+    return OnToken(search, provider, nullptr, Annotate(account.status(), "service account"));
+  const TokenAttributes& attributes = *providers_[provider].token;
+  auto annotations = AnnotationsFor(attributes, account->annotations);
+  if (!annotations) return search->OnAnswer(provider, {});
+  const TokenOwner& pod = search->pod;
+  auto told = std::make_shared<PluginAccount>(
+      PluginAccount{.who = {account->uid, pod.name_space, pod.service_account},
+                    .annotations = *std::move(annotations)});
+  deps_.loop.Post([=, this] {
+    const auto& audience = providers_[provider].token->audience;
+    deps_.accounts->GetToken(search->pod, audience, [=, this](const StatusOr<std::string>& token) {
+      if (token.ok()) told->token = *token;
+      deps_.strands.Run(
+          kState, [=, this, status = token.status()] { OnToken(search, provider, told, status); });
+    });
+  });
+}
+
+void CredentialProviders::OnToken(const SearchPtr& search, size_t provider,
+                                  const AccountPtr& account, const Status& status) {
+  if (status.ok()) return AskOnce(search, provider, account);
+  Useless({provider, search->repository, {}}, status);
+  search->OnAnswer(provider, {});
+}
+
+void CredentialProviders::AskOnce(const SearchPtr& search, size_t provider,
+                                  const AccountPtr& account) {
+  Question question{provider, search->repository, {}};
+  if (account != nullptr)
+    question.account = AnswerKey(providers_[provider].token->cache_type, *account);
+  if (const Keyring* kept = FindKept(question)) return search->OnAnswer(provider, *kept);
+  auto& waiting = asked_[question];
+  waiting.push_back(search);
+  if (waiting.size() > 1) return;
+  deps_.strands.Run(fmt::format("{}/{}/{}/{}", kState, providers_[provider].name,
+                                question.repository, question.account),
+                    [this, question, account] { Run(question, account); });
+}
+
+void CredentialProviders::Run(const Question& question, const AccountPtr& account) {
+  const CredentialProvider& provider = providers_[question.provider];
   const auto begun = deps_.clock.Now();
-  auto answer = Ask(provider, question.second);
+  auto answer = Ask(question, account.get());
   deps_.metrics.ObservePlugin(provider.name, deps_.clock.Now() - begun, answer.ok());
   deps_.strands.Run(kState, [this, question, answer] { OnAnswer(question, answer); });
 }
 
 /// Forgets on the way what is over.
-const Keyring* CredentialProviders::FindKept(size_t provider, const std::string& repository) {
+const Keyring* CredentialProviders::FindKept(const Question& question) {
   std::erase_if(kept_,
                 [now = deps_.clock.Now()](const auto& one) { return one.second.until <= now; });
+  const auto& [provider, repository, account] = question;
   for (const auto& key : {ImageKey(repository), RegistryKey(repository), std::string(kGlobalKey)})
-    if (const auto found = kept_.find({provider, key}); found != kept_.end())
+    if (const auto found = kept_.find({provider, key, account}); found != kept_.end())
       return &found->second.keyring;
   return nullptr;
 }
 
-StatusOr<CredentialProviders::Answer> CredentialProviders::Ask(const CredentialProvider& provider,
-                                                               const std::string& repository) {
-  ASSIGN_OR_RETURN(const std::string text,
-                   deps_.run({.argv = provider.argv,
-                              .env = provider.env,
-                              .input = RequestFor(provider, repository),
-                              .limit = kMaxRun,
-                              .max_output_bytes = kMaxAnswer,
-                              .cancel = &stop_,
-                              .secret_output = true}),
-                   "credential provider plugin");
-  ASSIGN_OR_RETURN(const auto response, ReadResponse(provider, text), "answer");
+StatusOr<CredentialProviders::Answer> CredentialProviders::Ask(const Question& question,
+                                                               const PluginAccount* account) {
+  const CredentialProvider& provider = providers_[question.provider];
+  const auto text = deps_.run({.argv = provider.argv,
+                               .env = provider.env,
+                               .input = RequestFor(provider, question.repository, account),
+                               .limit = kMaxRun,
+                               .max_output_bytes = kMaxAnswer,
+                               .cancel = &stop_,
+                               .secret_output = true});
+  if (!text.ok())
+    return Annotate(WithoutToken(text.status(), account), "credential provider plugin");
+  ASSIGN_OR_RETURN(const auto response, ReadResponse(provider, *text), "answer");
   Answer answer{.keep = provider.keep};
-  ASSIGN_OR_RETURN(answer.key, KeyOf(response.cache_key_type(), repository), "answer");
+  ASSIGN_OR_RETURN(answer.key, KeyOf(response.cache_key_type(), question.repository), "answer");
   if (!response.cache_duration().empty()) {
     ASSIGN_OR_RETURN(answer.keep, config::ParseGoDuration(response.cache_duration()),
                      "answer: cacheDuration");
   }
-  RETURN_IF_ERROR(answer.keyring.Add(text, Keyring::Shape::kAuth, std::nullopt), "answer: auth");
+  RETURN_IF_ERROR(answer.keyring.Add(*text, Keyring::Shape::kAuth, std::nullopt), "answer: auth");
+  if (account == nullptr) return answer;
+  // Kept for the account, one pod's token would be shown for others, and longer than it lasts.
+  if (provider.token->cache_type != TokenAttributes::CacheType::kToken &&
+      answer.keyring.HasPassword(account->token))
+    return InvalidArgument(
+        "answer: auth: the service account token is a password: needs cacheType Token");
+  answer.keyring.SetAccount(account->who);
   return answer;
 }
 
 void CredentialProviders::OnAnswer(const Question& question, const StatusOr<Answer>& answer) {
   const auto waiting = std::exchange(asked_[question], {});
   asked_.erase(question);
-  const auto& [provider, repository] = question;
+  const auto& [provider, repository, account] = question;
   if (!answer.ok()) {
-    deps_.log.Warn("a credential provider plugin is of no use",
-                   {KV("plugin", providers_[provider].name), KV("repository", repository),
-                    KV("err", answer.status())});
+    Useless(question, answer.status());
   } else if (answer->keep > Duration{0}) {
-    kept_[{provider, answer->key}] = {answer->keyring, deps_.clock.Now() + answer->keep};
+    kept_[{provider, answer->key, account}] = {answer->keyring, deps_.clock.Now() + answer->keep};
   }
   for (const auto& search : waiting)
     search->OnAnswer(provider, answer.ok() ? answer->keyring : Keyring());
+}
+
+void CredentialProviders::Useless(const Question& question, const Status& why) const {
+  deps_.log.Warn("a credential provider plugin is of no use",
+                 {KV("plugin", providers_[question.provider].name),
+                  KV("repository", question.repository), KV("err", why)});
 }
 
 }  // namespace splitlet::pod_worker

@@ -53,6 +53,14 @@ StatusOr<PullSecrets> PullSecretsOf(const kube::Pod& pod, const ObjectSource* ob
   return secrets;
 }
 
+std::optional<AccountRef> AccountOf(const kube::Pod& pod, const ObjectSource* objects) {
+  const std::string& name = pod.spec().service_account_name();
+  if (name.empty() || objects == nullptr) return std::nullopt;
+  const auto account = objects->GetServiceAccount({pod.metadata().namespace_(), name});
+  if (!account.ok()) return std::nullopt;
+  return AccountRef{(*account)->metadata().uid(), pod.metadata().namespace_(), name};
+}
+
 NodeCredentials::NodeCredentials(fs::FileSystem& files, const std::string& root_dir,
                                  const std::string& home)
     : files_(files) {

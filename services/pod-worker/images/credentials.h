@@ -6,6 +6,7 @@
 /// Errors:  what is wrong with a secret or file, by its name; never a part of its content.
 /// Source:  docs/behaviour/images.md, "Credentials".
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct PullSecrets {
 
 /// `objects`: null: this node has none. One that cannot be understood fails them all.
 StatusOr<PullSecrets> PullSecretsOf(const kube::Pod& pod, const ObjectSource* objects);
+
+/// Unset: it has none, or nobody knows whether plugins may be told of it.
+std::optional<AccountRef> AccountOf(const kube::Pod& pod, const ObjectSource* objects);
 
 /// Of the files that a kubelet looks at, the first that is there and can be used:
 /// <root-dir>/config.json, /config.json, ~/.docker/config.json, /.docker/config.json, then

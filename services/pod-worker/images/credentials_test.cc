@@ -175,7 +175,7 @@ class Records : public testing::Test {
                      const std::string& image = "reg.io/x:1") {
     const auto origin = records_.Find({image, "sha256:1"});
     if (!origin.ok()) return std::string(Message(origin.status()));
-    const auto decision = DecideAccess(*origin, credentials);
+    const auto decision = DecideAccess(*origin, {credentials, account_});
     if (decision.add) {
       EXPECT_TRUE(records_.AddAccess({image, "sha256:1"}, decision.add).ok());
     }
@@ -185,8 +185,42 @@ class Records : public testing::Test {
   FakeClock clock_;
   fs::FakeFileSystem files_{clock_};
   PullRecords records_{files_, clock_, "/kubelet"};
+  std::optional<AccountRef> account_;  // of the pod that asks
   const cri::Image image_{.id = "sha256:1", .tags = {"reg.io/x:1"}};
 };
+
+TEST_F(Records, WhatCameWithATokenIsForPodsOfItsServiceAccount) {
+  const AccountRef app{"uid-app", "default", "app"};
+  const Credential used{"u", "p", std::nullopt, app};
+  const auto add = [&](const Credential& credential) {
+    return records_.AddAccess({"reg.io/x:1", "sha256:1"}, credential);
+  };
+  ASSERT_TRUE(add(used).ok());
+  EXPECT_EQ(Decide({}), "pull");
+  EXPECT_EQ(Decide({{"u", "p", std::nullopt}}), "pull") << "equal ones of nobody";
+  const struct {
+    AccountRef account;
+    std::string want;
+  } kCases[] = {
+      {app, "allowed"},
+      {{"uid-later", "default", "app"}, "pull"},
+      {{"uid-app", "other", "app"}, "pull"},
+      {{"uid-app", "default", "other"}, "pull"},
+  };
+  for (const auto& c : kCases) {
+    account_ = c.account;
+    EXPECT_EQ(Decide({}), c.want) << c.account.name_space << "/" << c.account.name;
+  }
+  account_ = app;
+  EXPECT_EQ(Decide({}, "mirror.io/x:1"), "pull") << "by another name";
+  ASSERT_TRUE(add(used).ok());
+  ASSERT_TRUE(add(Of("a", "1")).ok());
+  const auto origin = records_.Find({"reg.io/x:1", "sha256:1"});
+  ASSERT_TRUE(origin.ok());
+  EXPECT_EQ(origin->credentials->kubernetes_service_accounts_size(), 1);
+  EXPECT_EQ(origin->credentials->kubernetes_secrets_size(), 1);
+  EXPECT_EQ(Decide({}), "allowed");
+}
 
 TEST_F(Records, OnlyWhoShowsCredentialsThatTheRegistryTookMayUseIt) {
   EXPECT_FALSE(records_.Find({"reg.io/x:1", "sha256:1"})->pulled_here);

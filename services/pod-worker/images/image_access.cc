@@ -23,11 +23,11 @@ bool MustVerify(const AccessPolicy& policy, const std::string& image, bool pulle
   return pulled_here;
 }
 
-AccessDecision DecideAccess(const PullOrigin& origin, const std::vector<Credential>& credentials) {
+AccessDecision DecideAccess(const PullOrigin& origin, const PodShows& shows) {
   if (!origin.credentials) return {};
   if (origin.credentials->node_pods_accessible()) return {.allowed = true};
   AccessDecision decision;
-  for (const auto& credential : credentials) {
+  for (const auto& credential : shows.credentials) {
     if (!credential.secret) continue;
     const std::string hash = HashOf(credential);
     for (const auto& record : origin.credentials->kubernetes_secrets()) {
@@ -39,6 +39,9 @@ AccessDecision DecideAccess(const PullOrigin& origin, const std::vector<Credenti
         decision = {.allowed = true, .add = credential};
     }
   }
+  for (const auto& record : origin.credentials->kubernetes_service_accounts())
+    if (shows.account == AccountRef{record.uid(), record.namespace_(), record.name()})
+      return {.allowed = true};
   return decision;
 }
 

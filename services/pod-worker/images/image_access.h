@@ -31,7 +31,12 @@ struct AccessDecision {
   std::optional<Credential> add;  // what the record has to learn
 };
 
-/// `credentials`: those of the pod for the image.
-AccessDecision DecideAccess(const PullOrigin& origin, const std::vector<Credential>& credentials);
+/// What a pod shows: its credentials for the image, and its service account, if plugins may be told
+/// of that.
+struct PodShows {
+  std::vector<Credential> credentials;
+  std::optional<AccountRef> account = {};
+};
+AccessDecision DecideAccess(const PullOrigin& origin, const PodShows& shows);
 
 }  // namespace splitlet::pod_worker

@@ -123,6 +123,15 @@ Status Keyring::Add(std::string_view text, Shape shape, const std::optional<Secr
   return OkStatus();
 }
 
+void Keyring::SetAccount(const AccountRef& account) {
+  for (auto& entry : entries_) entry.credential.account = account;
+}
+
+bool Keyring::HasPassword(std::string_view password) const {
+  return std::ranges::any_of(
+      entries_, [password](const Entry& entry) { return entry.credential.password == password; });
+}
+
 void Keyring::Append(const Keyring& other) {
   entries_.insert(entries_.end(), other.entries_.begin(), other.entries_.end());
 }

@@ -22,9 +22,17 @@ struct SecretRef {
   auto operator<=>(const SecretRef&) const = default;
 };
 
+/// The service account of a pod whose token a plugin was given for credentials.
+struct AccountRef {
+  std::string uid, name_space, name;
+  auto operator<=>(const AccountRef&) const = default;
+};
+
+/// Without secret and account they are the node's.
 struct Credential {
   std::string user, password;
-  std::optional<SecretRef> secret;  // unset: they are the node's
+  std::optional<SecretRef> secret;
+  std::optional<AccountRef> account = {};
 };
 
 class Keyring {
@@ -36,6 +44,9 @@ class Keyring {
   };
   /// All or nothing. A registry that cannot be understood is left out, as by a kubelet.
   Status Add(std::string_view text, Shape shape, const std::optional<SecretRef>& secret);
+  /// All that it has came by the account's token.
+  void SetAccount(const AccountRef& account);
+  bool HasPassword(std::string_view password) const;
   /// After its own.
   void Append(const Keyring& other);
   /// Those for a repository ("docker.io/library/busybox"): of the longest path first.

@@ -3,10 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <string_view>
+#include <utility>
 
+#include "k8s.io/api/core/v1/container.pb.h"
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "k8s.io/api/core/v1/volume.pb.h"
+#include "k8s.io/api/core/v1/volume_source.pb.h"
 #include "libs/base/one_line.h"
 #include "libs/config/scalars.h"
 #include "libs/kube/codec.h"
+#include "libs/kube/names.h"
 #include "splitlet/v1/credential_provider.pb.h"
 
 namespace splitlet::pod_worker {
@@ -37,7 +44,73 @@ bool IsProgramName(std::string_view name) {
          name.find_first_of("/ ") == std::string_view::npos;
 }
 
-/// What `provider` says, with the field that is wrong.
+using Keys = google::protobuf::RepeatedPtrField<std::string>;
+
+Status CheckKeys(const char* field, const Keys& keys) {
+  std::set<std::string> seen;
+  for (int i = 0; i < keys.size(); ++i) {
+    std::string lower = keys[i];
+    std::ranges::transform(lower, lower.begin(), [](char c) {
+      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    if (const std::string wrong = kube::CheckQualifiedName(lower); !wrong.empty())
+      return InvalidArgument("{}[{}]: \"{}\": {}", field, i, OneLine(keys[i]), wrong);
+    if (!seen.insert(keys[i]).second)
+      return InvalidArgument("{}[{}]: {} is there twice", field, i, keys[i]);
+  }
+  return OkStatus();
+}
+
+Status CheckAnnotations(const v1::CredentialProviderTokenAttributes& from) {
+  const Keys& required = from.required_service_account_annotation_keys();
+  const Keys& optional = from.optional_service_account_annotation_keys();
+  if (Status keys = CheckKeys("requiredServiceAccountAnnotationKeys", required); !keys.ok())
+    return keys;
+  if (Status keys = CheckKeys("optionalServiceAccountAnnotationKeys", optional); !keys.ok())
+    return keys;
+  for (int i = 0; i < optional.size(); ++i)
+    if (std::find(required.begin(), required.end(), optional[i]) != required.end())
+      return InvalidArgument("optionalServiceAccountAnnotationKeys[{}]: {} is required too", i,
+                             optional[i]);
+  if (!from.require_service_account() && !required.empty())
+    return InvalidArgument(
+        "requireServiceAccount: has to be true with requiredServiceAccountAnnotationKeys");
+  return OkStatus();
+}
+
+StatusOr<TokenAttributes> CheckedToken(const v1::CredentialProviderTokenAttributes& from) {
+  using CacheType = TokenAttributes::CacheType;
+  if (from.service_account_token_audience().empty())
+    return InvalidArgument("serviceAccountTokenAudience: missing");
+  if (from.cache_type() != "Token" && from.cache_type() != "ServiceAccount")
+    return InvalidArgument("cacheType: want Token or ServiceAccount, got \"{}\"",
+                           OneLine(from.cache_type()));
+  if (!from.has_require_service_account()) return InvalidArgument("requireServiceAccount: missing");
+  if (Status annotations = CheckAnnotations(from); !annotations.ok()) return annotations;
+  const Keys& required = from.required_service_account_annotation_keys();
+  const Keys& optional = from.optional_service_account_annotation_keys();
+  return TokenAttributes{
+      .audience = from.service_account_token_audience(),
+      .cache_type = from.cache_type() == "Token" ? CacheType::kToken : CacheType::kServiceAccount,
+      .require_account = from.require_service_account(),
+      .required_annotations = {required.begin(), required.end()},
+      .optional_annotations = {optional.begin(), optional.end()}};
+}
+
+/// `version`: of the file.
+Status AddToken(const v1::CredentialProvider& from, const std::string& version,
+                CredentialProvider& out) {
+  if (!from.has_token_attributes()) return OkStatus();
+  for (const auto& [said, want] :
+       {std::pair{std::string_view(version), kConfigVersions[0]},
+        std::pair{std::string_view(from.api_version()), kPluginVersions[0]}})
+    if (said != want)
+      return InvalidArgument("tokenAttributes: needs apiVersion {}, got {}", want, said);
+  ASSIGN_OR_RETURN(out.token, CheckedToken(from.token_attributes()), "tokenAttributes");
+  return OkStatus();
+}
+
+/// What `provider` says, with the field that is wrong; without its tokenAttributes.
 StatusOr<CredentialProvider> Checked(const v1::CredentialProvider& provider,
                                      const std::string& bin_dir) {
   if (!IsProgramName(provider.name()))
@@ -54,9 +127,6 @@ StatusOr<CredentialProvider> Checked(const v1::CredentialProvider& provider,
   if (*keep < Duration{0})
     return InvalidArgument("defaultCacheDuration: {} is negative",
                            OneLine(provider.default_cache_duration()));
-  if (provider.has_token_attributes())
-    return InvalidArgument(
-        "tokenAttributes: this version sends no tokens of service accounts to plugins");
   CredentialProvider out{
       .name = provider.name(),
       .argv = {bin_dir + "/" + provider.name()},
@@ -97,6 +167,8 @@ Status AddFile(fs::FileSystem& files, const std::string& path, const std::string
   for (int i = 0; i < document->providers_size(); ++i) {
     ASSIGN_OR_RETURN(auto provider, Checked(document->providers(i), bin_dir), "{}: providers[{}]",
                      path, i);
+    RETURN_IF_ERROR(AddToken(document->providers(i), decoded->api_version, provider),
+                    "{}: providers[{}]", path, i);
     RETURN_IF_ERROR(CheckProgram(files, provider.argv[0]), "{}: providers[{}]", path, i);
     for (const auto& other : providers)
       if (other.name == provider.name)
@@ -107,7 +179,38 @@ Status AddFile(fs::FileSystem& files, const std::string& path, const std::string
   return OkStatus();
 }
 
+/// Each as it is written in the pod.
+std::set<std::string> ImagesOf(const kube::Pod& pod) {
+  std::set<std::string> images;
+  for (const auto& container : pod.spec().init_containers()) images.insert(container.image());
+  for (const auto& container : pod.spec().containers()) images.insert(container.image());
+  for (const auto& container : pod.spec().ephemeral_containers())
+    images.insert(container.ephemeral_container_common().image());
+  for (const auto& volume : pod.spec().volumes())
+    if (volume.volume_source().has_image())
+      images.insert(volume.volume_source().image().reference());
+  return images;
+}
+
 }  // namespace
+
+bool IsFor(const CredentialProvider& provider, const std::string& repository) {
+  return std::ranges::any_of(provider.match_images, [&repository](const std::string& pattern) {
+    return KeyMatches(pattern, repository);
+  });
+}
+
+bool MayNeedAccount(const std::vector<CredentialProvider>& providers, const kube::Pod& pod) {
+  if (pod.spec().service_account_name().empty() ||
+      std::ranges::none_of(providers, [](const auto& one) { return one.token.has_value(); }))
+    return false;
+  return std::ranges::any_of(ImagesOf(pod), [&providers](const std::string& image) {
+    const std::string repository = RepositoryOf(image);
+    return std::ranges::any_of(providers, [&repository](const auto& provider) {
+      return provider.token && IsFor(provider, repository);
+    });
+  });
+}
 
 StatusOr<std::vector<CredentialProvider>> ReadProviders(fs::FileSystem& files,
                                                         const std::string& config,

@@ -71,6 +71,16 @@ void AddSecret(const Credential& used, v1::ImagePullCredentialsRecord& record) {
   entry.set_credential_hash(HashOf(used));
 }
 
+void AddAccount(const AccountRef& account, v1::ImagePullCredentialsRecord& record) {
+  if (record.node_pods_accessible()) return;
+  for (const auto& one : record.kubernetes_service_accounts())
+    if (AccountRef{one.uid(), one.namespace_(), one.name()} == account) return;
+  auto& entry = *record.add_kubernetes_service_accounts();
+  entry.set_uid(account.uid);
+  entry.set_namespace_(account.name_space);
+  entry.set_name(account.name);
+}
+
 }  // namespace
 
 PullRecords::PullRecords(fs::FileSystem& files, const Clock& clock, const std::string& root_dir)
@@ -123,6 +133,8 @@ Status PullRecords::AddAccess(const ImageIdentity& image, const std::optional<Cr
   auto& access = (*record.mutable_credential_mapping())[Untagged(image.name)];
   if (used && used->secret) {
     AddSecret(*used, access);
+  } else if (used && used->account) {
+    AddAccount(*used->account, access);
   } else {
     access.Clear();
     access.set_node_pods_accessible(true);

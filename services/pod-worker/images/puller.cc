@@ -43,7 +43,8 @@ std::string StrandOf(PullId id) { return fmt::format("image-pull/{}", id); }
 
 bool AreEqual(const std::vector<Credential>& some, const std::vector<Credential>& others) {
   return std::ranges::equal(some, others, [](const Credential& a, const Credential& b) {
-    return a.user == b.user && a.password == b.password && a.secret == b.secret;
+    return a.user == b.user && a.password == b.password && a.secret == b.secret &&
+           a.account == b.account;
   });
 }
 
@@ -74,6 +75,7 @@ struct ImagePuller::Flight {
   std::string pod;              // the first, serialised
   std::string tagged;           // the image as the runtime is asked for it
   PodRef who;
+  TokenOwner owner;                             // of tokens of service accounts
   std::shared_ptr<const ObjectSource> objects;  // null: this node has none
   runtime::v1::PodSandboxConfig config;
   std::vector<Credential> credentials;  // tried one after the other; none: without
@@ -148,7 +150,7 @@ void ImagePuller::Pull(const Worker& worker, const std::string& image,
     // No answer of a registry: its text is shown as it is.
     if (const Status ready = Prepare(*flight); !ready.ok())
       return post(Unknown("{}", Message(ready)));
-    deps_.providers.Find(RepositoryOf(flight->image),
+    deps_.providers.Find(RepositoryOf(flight->image), flight->owner,
                          [flight, post](std::vector<Credential> found) {
                            std::ranges::move(found, std::back_inserter(flight->credentials));
                            post(OkStatus());
@@ -241,6 +243,8 @@ Status ImagePuller::Prepare(Flight& flight) {
   kube::Pod pod;
   if (!pod.ParseFromString(flight.pod)) return DataLoss("the granted pod does not parse");
   RETURN_IF_ERROR(MakeSandboxConfig({pod, deps_.node, {}, 0}, flight.config), "sandbox config");
+  const auto& meta = pod.metadata();
+  flight.owner = {meta.uid(), meta.name(), meta.namespace_(), pod.spec().service_account_name()};
   const auto secrets = PullSecretsOf(pod, flight.objects.get());
   if (!secrets.ok()) return secrets.status();
   if (!secrets->missing.empty())

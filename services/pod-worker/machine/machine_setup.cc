@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "libs/daemon/event_record.h"
 #include "services/pod-worker/machine/swap.h"
 #include "services/pod-worker/runtime_config/dns.h"
 
@@ -121,12 +122,8 @@ void MachineSetup::OnResolverRead(const std::string& trouble) {
 }
 
 void MachineSetup::NodeWarning(const char* reason, const std::string& message) {
-  deps_.events.Record({.warning = true,
-                       .reason = reason,
-                       .message = message,
-                       .name = deps_.node_name,
-                       .uid = deps_.node_name,
-                       .about_node = true});
+  deps_.events.Record(
+      daemon::NodeEvent(deps_.node_name, {.reason = reason, .message = message, .warning = true}));
 }
 
 }  // namespace splitlet::pod_worker

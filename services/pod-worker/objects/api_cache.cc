@@ -2,6 +2,7 @@
 
 #include <google/protobuf/message.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -39,8 +40,9 @@ std::string ClassKey(const Proto& object) {
 
 }  // namespace
 
-ApiCache::ApiCache(ApiContext context, ChangeDetection strategy)
+ApiCache::ApiCache(ApiContext context, ChangeDetection strategy, NeedsAccount needs_account)
     : context_(std::move(context)),
+      needs_account_(std::move(needs_account)),
       calls_(context_),
       config_maps_({context_, calls_, strategy,
                     [this](const std::string& uid, bool changed) { OnAnswer(uid, changed); }},
@@ -48,10 +50,15 @@ ApiCache::ApiCache(ApiContext context, ChangeDetection strategy)
       secrets_({context_, calls_, strategy,
                 [this](const std::string& uid, bool changed) { OnAnswer(uid, changed); }},
                ReferencedObjects::Secrets()),
+      // A node may read one of its pods', and not watch it.
+      accounts_({context_, calls_, ChangeDetection::kCache,
+                 [this](const std::string& uid, bool changed) { OnAnswer(uid, changed); }},
+                ReferencedObjects::ServiceAccounts()),
       claims_({context_, calls_,
                [this](const std::string& uid, bool changed) { OnAnswer(uid, changed); }}),
       tokens_({context_, calls_,
                [this](const std::string& uid, bool changed) { OnAnswer(uid, changed); }}),
+      pull_accounts_(context_, calls_),
       services_(context_, {.path = "/api/v1/services",
                            .item = &Service::default_instance(),
                            .list = &k8s::io::api::core::v1::ServiceList::default_instance(),
@@ -78,19 +85,35 @@ void ApiCache::Hold(const kube::Pod& pod, int64_t order) {
   held.name_space = meta.namespace_();
   held.names = names;
   held.has_class = !pod.spec().runtime_class_name().empty();
+  held.accounts.clear();
+  if (needs_account_ && needs_account_(pod))
+    held.accounts.insert(pod.spec().service_account_name());
+  accounts_.Hold(meta.uid(), meta.namespace_(), held.accounts);
   config_maps_.Hold(meta.uid(), meta.namespace_(), names.config_maps);
   secrets_.Hold(meta.uid(), meta.namespace_(), names.secrets);
   claims_.Hold({meta.uid(), meta.namespace_(), order}, names.claims);
   tokens_.Hold({meta.uid(), meta.name(), meta.namespace_(), pod.spec().service_account_name()},
                names.tokens);
+  pull_accounts_.Hold(meta.uid());
 }
 
 void ApiCache::Release(const std::string& uid) {
   if (pods_.erase(uid) == 0) return;
   config_maps_.Release(uid);
   secrets_.Release(uid);
+  accounts_.Release(uid);
   claims_.Release(uid);
   tokens_.Release(uid);
+  pull_accounts_.Release(uid);
+}
+
+/// Who the account is does not change while its pod runs: what else changes of it, pulls ask for.
+bool ApiCache::RefreshAccounts(const std::string& uid, const Pod& pod, bool is_new) {
+  const auto is_known = [this, &pod](const std::string& name) {
+    return accounts_.Find({pod.name_space, name}).ok();
+  };
+  if (!is_new && std::ranges::all_of(pod.accounts, is_known)) return true;
+  return accounts_.Refresh(uid);
 }
 
 Duration ApiCache::Prepare(const std::string& uid, bool is_new) {
@@ -100,6 +123,7 @@ Duration ApiCache::Prepare(const std::string& uid, bool is_new) {
   all = config_maps_.Refresh(uid) && all;
   all = secrets_.Refresh(uid) && all;
   all = claims_.Refresh(uid) && all;
+  all = RefreshAccounts(uid, pod, is_new) && all;
   const bool tokens = tokens_.Refresh(uid);
   all = all && tokens;
   const Clock::Time now = context_.clock.Now();
@@ -130,6 +154,8 @@ std::shared_ptr<const ObjectSource> ApiCache::View(const std::string& uid) {
     content.config_maps.emplace(name, config_maps_.Find({pod.name_space, name}));
   for (const auto& name : pod.names.secrets)
     content.secrets.emplace(name, secrets_.Find({pod.name_space, name}));
+  for (const auto& name : pod.accounts)
+    content.accounts.emplace(name, accounts_.Find({pod.name_space, name}));
   content.claims = claims_.Of(uid);
   content.tokens = tokens_.Of(uid);
   content.services = services_.objects();

@@ -16,10 +16,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "libs/kube/pod_types.h"
 #include "services/pod-worker/objects/claim_lookups.h"
+#include "services/pod-worker/objects/pull_accounts.h"
 #include "services/pod-worker/objects/referenced_objects.h"
 #include "services/pod-worker/objects/references.h"
 #include "services/pod-worker/objects/tokens.h"
@@ -35,7 +37,10 @@ class ApiCache {
   static constexpr Duration kWait = 1s, kTokenWait = 10s;
   using OnChange = std::function<void(const std::string& uid)>;
 
-  ApiCache(ApiContext context, ChangeDetection strategy);
+  /// Whether a plugin may be told of the pod's service account.
+  using NeedsAccount = std::function<bool(const kube::Pod& pod)>;
+
+  ApiCache(ApiContext context, ChangeDetection strategy, NeedsAccount needs_account = {});
   ~ApiCache();
   ApiCache(const ApiCache&) = delete;
   ApiCache& operator=(const ApiCache&) = delete;
@@ -54,23 +59,30 @@ class ApiCache {
   /// For a static pod: services and runtime classes, and what `own` says of all else, which may be
   /// null.
   std::shared_ptr<const ObjectSource> ViewBeside(std::shared_ptr<const ObjectSource> own) const;
+  /// Of pods that are held, for credential provider plugins.
+  AccountSource& accounts() { return pull_accounts_; }
 
  private:
   struct Pod {
     std::string name_space;
     References names;
+    std::set<std::string> accounts;  // its own, if plugins may be told of it
     bool has_class = false;
     std::optional<Clock::Time> waits_since;
   };
   void OnAnswer(const std::string& uid, bool changed);
   void OnCollection();
 
+  bool RefreshAccounts(const std::string& uid, const Pod& pod, bool is_new);
+
   const ApiContext context_;
+  const NeedsAccount needs_account_;
   OnChange on_change_;
   ApiCalls calls_;
-  ReferencedObjects config_maps_, secrets_;
+  ReferencedObjects config_maps_, secrets_, accounts_;
   ClaimLookups claims_;
   PodTokens tokens_;
+  PullAccounts pull_accounts_;
   WatchedCollection services_, runtime_classes_;
   std::map<std::string, Pod> pods_;  // by UID
 };

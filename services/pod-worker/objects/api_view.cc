@@ -74,6 +74,10 @@ StatusOr<std::vector<ObjectPtr<Service>>> ApiView::Services(const std::string& n
   return services;
 }
 
+StatusOr<ObjectPtr<ServiceAccount>> ApiView::GetServiceAccount(const ObjectName& name) const {
+  return FindIn<ServiceAccount>(content_.accounts, name);
+}
+
 StatusOr<std::string> ApiView::GetToken(const TokenWish& wish) const {
   const auto found = content_.tokens.find(wish);
   if (found == content_.tokens.end())

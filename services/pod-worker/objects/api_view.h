@@ -21,7 +21,7 @@ class ApiView final : public ObjectSource {
  public:
   using Known = std::map<std::string, StatusOr<apiclient::Reflector::Object>>;  // by name
   struct Content {
-    Known config_maps, secrets;  // of the pod's namespace, as claims and tokens
+    Known config_maps, secrets, accounts;  // of the pod's namespace, as claims and tokens
     std::map<std::string, ClaimLookups::Found> claims;
     PodTokens::Values tokens;
     std::shared_ptr<const WatchedCollection::Objects> services, runtime_classes;  // null: unknown
@@ -35,6 +35,7 @@ class ApiView final : public ObjectSource {
   StatusOr<ObjectPtr<Claim>> GetClaim(const ObjectName& name) const override;
   StatusOr<ObjectPtr<PersistentVolume>> GetPersistentVolume(const std::string& name) const override;
   StatusOr<std::vector<ObjectPtr<Service>>> Services(const std::string& name_space) const override;
+  StatusOr<ObjectPtr<ServiceAccount>> GetServiceAccount(const ObjectName& name) const override;
   StatusOr<std::string> GetToken(const TokenWish& wish) const override;
   bool MayUse(const ObjectName& claim) const override;
 

@@ -1,7 +1,8 @@
 #pragma once
 
 /// API objects that pods of this node name, as they are at one time: config maps, secrets,
-/// services, runtime classes, persistent volumes and claims on them, tokens of service accounts.
+/// services, runtime classes, persistent volumes and claims on them, service accounts and their
+/// tokens.
 /// Where they come from is behind this.
 /// Threads: any; an object of this kind does not change.
 /// Errors:  NOT_FOUND: there is no such object. UNAVAILABLE: nobody knows yet.
@@ -21,6 +22,7 @@ class PersistentVolume;
 class PersistentVolumeClaim;
 class Secret;
 class Service;
+class ServiceAccount;
 }  // namespace k8s::io::api::core::v1
 namespace k8s::io::api::node::v1 {
 class RuntimeClass;
@@ -35,6 +37,7 @@ using PersistentVolume = k8s::io::api::core::v1::PersistentVolume;
 using Claim = k8s::io::api::core::v1::PersistentVolumeClaim;
 using Secret = k8s::io::api::core::v1::Secret;
 using Service = k8s::io::api::core::v1::Service;
+using ServiceAccount = k8s::io::api::core::v1::ServiceAccount;
 using RuntimeClass = k8s::io::api::node::v1::RuntimeClass;
 
 struct ObjectName {
@@ -61,6 +64,10 @@ class ObjectSource {
   /// Of one namespace, by name.
   virtual StatusOr<std::vector<ObjectPtr<Service>>> Services(
       const std::string& name_space) const = 0;
+  /// Only for pods whose images may come with a token of it.
+  virtual StatusOr<ObjectPtr<ServiceAccount>> GetServiceAccount(const ObjectName&) const {
+    return NotFound("service accounts are not known here");
+  }
   /// Of the pod for which this source was made.
   virtual StatusOr<std::string> GetToken(const TokenWish&) const {
     return Unimplemented("a service account token needs an API server");

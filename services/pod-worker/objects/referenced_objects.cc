@@ -61,6 +61,15 @@ ReferencedObjects::Kind ReferencedObjects::Secrets() {
   return KindOf<Secret, k8s::io::api::core::v1::SecretList>("secret", "secrets");
 }
 
+ReferencedObjects::Kind ReferencedObjects::ServiceAccounts() {
+  return {"serviceaccount",
+          "serviceaccounts",
+          &ServiceAccount::default_instance(),
+          &k8s::io::api::core::v1::ServiceAccountList::default_instance(),
+          [](const Proto& object) -> const Meta& { return As<ServiceAccount>(object).metadata(); },
+          [](const Proto& /*object*/) { return false; }};
+}
+
 ReferencedObjects::ReferencedObjects(Deps deps, Kind kind) : deps_(std::move(deps)), kind_(kind) {}
 
 ReferencedObjects::~ReferencedObjects() = default;

@@ -48,6 +48,7 @@ class ReferencedObjects {
   };
   static Kind ConfigMaps();
   static Kind Secrets();
+  static Kind ServiceAccounts();
   struct Deps {
     const ApiContext& context;
     ApiCalls& calls;

@@ -151,4 +151,13 @@ PodTokens::Values PodTokens::Of(const std::string& uid) const {
   return values;
 }
 
+bool PodTokens::IsAwaited(const std::string& uid, const TokenWish& wish) const {
+  const auto pod = pods_.find(uid);
+  if (pod == pods_.end()) return false;
+  const auto found = pod->second.tokens.find(wish);
+  if (found == pod->second.tokens.end()) return false;
+  const Token& token = found->second;
+  return token.asking && (token.value.empty() || deps_.context.clock.Now() >= token.expires_at);
+}
+
 }  // namespace splitlet::pod_worker

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Tokens of service accounts for projected volumes: asked for with the pod they are bound to, kept
-/// while it names them, and asked for anew before they are old.
+/// Tokens of service accounts for projected volumes and plugins: asked for with the pod they are
+/// bound to, kept while it names them, and asked for anew before they are old.
 /// In:      what pods name; answers of the API server.
 /// Owns:    the tokens, in memory only, by UID of the pod.
 /// Out:     one TokenRequest at a time for each; on_answer for its pod.
@@ -18,14 +18,10 @@
 #include <set>
 #include <string>
 
+#include "services/pod-worker/objects/account_source.h"
 #include "services/pod-worker/objects/referenced_objects.h"
 
 namespace splitlet::pod_worker {
-
-/// Whose tokens: the service account's, bound to the pod.
-struct TokenOwner {
-  std::string uid, name, name_space, service_account;
-};
 
 class PodTokens {
  public:
@@ -44,6 +40,8 @@ class PodTokens {
   /// Asks for those that are missing or old. False: one that is missing is waited for.
   bool Refresh(const std::string& uid);
   Values Of(const std::string& uid) const;
+  /// It is asked for, and there is no good one until the answer comes.
+  bool IsAwaited(const std::string& uid, const TokenWish& wish) const;
 
  private:
   struct Token {

@@ -19,7 +19,8 @@ bool ImageResolver::MayUse(const std::string& image, const ImageIdentity& local)
   // What is wrong with the secrets is said by the pull.
   const auto secrets = PullSecretsOf(context_.pod, context_.input.objects.get());
   if (!secrets.ok()) return false;
-  auto access = DecideAccess(*origin, secrets->keyring.For(RepositoryOf(image)));
+  auto access = DecideAccess(*origin, {secrets->keyring.For(RepositoryOf(image)),
+                                       AccountOf(context_.pod, context_.input.objects.get())});
   if (access.add) out_.shown.emplace_back(local, *std::move(access.add));
   return access.allowed;
 }

@@ -8,6 +8,7 @@
 #include "k8s.io/api/core/v1/node.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/bus/names.h"
+#include "libs/daemon/event_record.h"
 #include "services/status/api/node_patch.h"
 #include "services/status/api/tries.h"
 #include "services/status/node/conditions.h"
@@ -150,7 +151,7 @@ NodeSync::~NodeSync() {
 void NodeSync::Start() {
   CHECK(deps_.loop.IsCurrent());
   started_ = deps_.clock.Now();
-  RecordEvent("Normal", "Starting", "Starting kubelet.");
+  RecordEvent(false, "Starting", "Starting kubelet.");
   ReadMachine();
   AskForImages();
   StartWatch();
@@ -312,8 +313,7 @@ void NodeSync::OnRegistered(const StatusOr<Registered>& registered) {
     if (!registered->created || reason.empty() || told.type() == "Ready" ||
         told.status() == "Unknown")
       continue;
-    RecordEvent("Normal", reason.c_str(),
-                "Node " + config_.node.name + " status is now: " + reason);
+    RecordEvent(false, reason.c_str(), "Node " + config_.node.name + " status is now: " + reason);
   }
   OnNode(registered->node);
   Schedule(Duration{0});
@@ -380,7 +380,7 @@ void NodeSync::NoteBoot(const std::string& boot_id_before) {
   const auto& boot_id = machine_->system.boot_id;
   if (boot_noted_ || boot_id.empty() || boot_id_before.empty() || boot_id_before == boot_id) return;
   boot_noted_ = true;
-  RecordEvent("Warning", "Rebooted",
+  RecordEvent(true, "Rebooted",
               "Node " + config_.node.name + " has been rebooted, boot id: " + boot_id);
 }
 
@@ -388,7 +388,7 @@ void NodeSync::NoteSchedulable(const kube::Node& node) {
   if (unschedulable_ == node.spec().unschedulable()) return;
   unschedulable_ = node.spec().unschedulable();
   const char* reason = unschedulable_ ? "NodeNotSchedulable" : "NodeSchedulable";
-  RecordEvent("Normal", reason,
+  RecordEvent(false, reason,
               "Node " + config_.node.name + " status is now: " + std::string(reason));
 }
 
@@ -445,17 +445,9 @@ void NodeSync::NoteReady() {
   created_ = {};
 }
 
-void NodeSync::RecordEvent(const char* type, const char* reason, std::string message) {
-  v1::EventRecord event;
-  event.set_type(type);
-  event.set_reason(reason);
-  event.set_message(std::move(message));
-  event.set_component("kubelet");
-  event.set_kind("Node");
-  event.set_namespace_("default");
-  event.set_name(config_.node.name);
-  event.set_uid(config_.node.name);
-  deps_.record_events({std::move(event)});
+void NodeSync::RecordEvent(bool warning, const char* reason, std::string message) {
+  deps_.record_events({daemon::RecordOf(daemon::NodeEvent(
+      config_.node.name, {.reason = reason, .message = std::move(message), .warning = warning}))});
 }
 
 }  // namespace splitlet::status

@@ -96,7 +96,7 @@ class NodeSync {
   void NoteSchedulable(const kube::Node& node);
   void NoteReady();
   void SetNode(std::shared_ptr<const kube::Node> node);
-  void RecordEvent(const char* type, const char* reason, std::string message);
+  void RecordEvent(bool warning, const char* reason, std::string message);
 
   Deps deps_;
   const StatusConfig& config_;

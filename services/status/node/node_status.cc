@@ -6,6 +6,7 @@
 #include "k8s.io/api/core/v1/node.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/bus/names.h"
+#include "libs/daemon/event_record.h"
 
 namespace splitlet::status {
 namespace {
@@ -183,19 +184,13 @@ void NodeStatus::RecordEvents(const std::vector<v1::NodeCondition>& after) {
     const auto [last, first] = recorded_.try_emplace(condition.type(), condition.status());
     if (first ? condition.type() == "Ready" : last->second == condition.status()) continue;
     last->second = condition.status();
-    v1::EventRecord event;
-    event.set_type("Normal");
-    event.set_reason(ConditionEvent(condition));
-    event.set_message("Node " + config_.node_name + " status is now: " + event.reason());
-    event.set_component("kubelet");
-    event.set_kind("Node");
-    event.set_namespace_("default");
-    event.set_name(config_.node_name);
-    event.set_uid(config_.node_name);
+    const std::string reason = ConditionEvent(condition);
+    events.push_back(daemon::RecordOf(daemon::NodeEvent(
+        config_.node_name,
+        {.reason = reason, .message = "Node " + config_.node_name + " status is now: " + reason})));
     deps_.log.Info("node condition changed",
                    {KV("node", config_.node_name), KV("condition", condition.type()),
                     KV("status", condition.status()), KV("reason", condition.message())});
-    events.push_back(std::move(event));
   }
   if (!events.empty()) deps_.record_events(std::move(events));
 }

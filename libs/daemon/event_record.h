@@ -1,0 +1,32 @@
+#pragma once
+
+/// Kubernetes events as every process tells them to status: one component, and one form for events
+/// of the node.
+/// Threads: pure functions, any.
+/// Errors:  none.
+/// Source:  docs/behaviour/status.md; a kubelet's events of the node stand in namespace default and
+///          have the node's name as UID of what they are about.
+
+#include <string>
+
+#include "libs/daemon/service.h"
+
+namespace splitlet::v1 {
+class EventRecord;
+}
+
+namespace splitlet::daemon {
+
+/// The container that an event is about, as a reference into the pod; empty: the whole pod.
+std::string FieldPathOf(const PodEvent& event);
+
+struct NodeEventText {
+  std::string reason, message;
+  bool warning = false;
+};
+PodEvent NodeEvent(const std::string& node_name, NodeEventText text);
+
+/// As status keeps it.
+v1::EventRecord RecordOf(const PodEvent& event);
+
+}  // namespace splitlet::daemon
