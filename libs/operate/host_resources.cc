@@ -88,10 +88,8 @@ void AddAddresses(const std::string& what, const std::string& folder,
 
 /// Its plugins name the network in the comment of each rule, and give each sandbox a chain.
 std::vector<std::string> RulesOf(const std::string& network) {
-  const auto all = process::RunProgram({.argv = {"iptables-save", "-t", "nat"},
-                                        .env = {},
-                                        .input = {},
-                                        .limit = kIptablesLimit});
+  const auto all = process::RunProgram(
+      {.argv = {"iptables-save", "-t", "nat"}, .env = {}, .input = {}, .limit = kIptablesLimit});
   if (!all.ok()) return {};
   std::vector<std::string> rules;
   std::istringstream lines(*all);

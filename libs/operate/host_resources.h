@@ -36,7 +36,7 @@ std::set<std::string> HostResourcesOf(const PodPlaces& places, const KnownPods& 
 void RemoveHostResource(const PodPlaces& places, const std::string& resource);
 
 /// The rules that plugins of its pod network made, with the chains: a kernel that starts has none.
-/// What no network of it made stays. OK when there are none. Errors: of iptables-restore.
+/// What no network of it made stays. OK when there are none; else what iptables-restore says.
 Status DropNetworkRules(const std::string& containerd);
 
 /// Groups of these pods and of what runs in them, wherever they are.

@@ -7,9 +7,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -57,7 +59,11 @@ class Swapper {
  public:
   Swapper(std::string one, std::string other) : one_(std::move(one)), other_(std::move(other)) {}
   ~Swapper() {
-    ends_ = true;
+    {
+      const std::lock_guard lock(mutex_);
+      ends_ = true;
+    }
+    ended_.notify_all();
     thread_.join();
   }
   Swapper(const Swapper&) = delete;
@@ -66,15 +72,18 @@ class Swapper {
 
  private:
   void Run() {
-    while (!ends_) {
+    std::unique_lock lock(mutex_);
+    // Between two, so that the containers have a processor, too.
+    while (!ended_.wait_for(lock, 50us, [this] { return ends_; })) {
       if (::renameat2(AT_FDCWD, one_.c_str(), AT_FDCWD, other_.c_str(), RENAME_EXCHANGE) != 0)
         return;
       ++swaps_;
-      std::this_thread::sleep_for(50us);
     }
   }
   const std::string one_, other_;
-  std::atomic<bool> ends_ = false;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool ends_ = false;
   std::atomic<int> swaps_ = 0;
   std::thread thread_{[this] { Run(); }};
 };
