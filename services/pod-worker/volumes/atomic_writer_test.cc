@@ -106,6 +106,39 @@ TEST_F(AtomicWriter, KilledAnywhereItGoesOnAndLeavesNothing) {
   }
 }
 
+TEST_F(AtomicWriter, ADiskThatIsFullAtAnyStepLeavesTheOldSetWhole) {
+  const Payload first = {{"a", {"1", 0644}}, {"b", {"1", 0644}}};
+  const Payload second = {{"a", {"2", 0644}}, {"c", {"2", 0644}}};
+  int failed = 0;
+  bool full = true;
+  for (int step = 1; full; ++step) {
+    fs::FakeFileSystem files(clock_);
+    ASSERT_TRUE(files.MakeDirs("/v", 0777).ok());
+    ASSERT_TRUE(Publish("/v", first, {files, kNow}).ok());
+    int left = step;
+    full = false;
+    files.SetHook([&](std::string_view operation, const std::string&) {
+      const bool takes_room = operation == "replace" || operation.starts_with("make-");
+      if (!takes_room || --left > 0) return OkStatus();
+      full = true;  // from here on
+      return ErrnoStatus(ENOSPC);
+    });
+    const Status done = Publish("/v", second, {files, kNow});
+    files.SetHook(nullptr);
+    if (!done.ok()) {
+      ++failed;
+      EXPECT_NE(Message(done).find("No space left on device"), std::string::npos) << done;
+    }
+    const std::string a = files.Read("/v/a", 10).value_or("none");
+    const std::string b = files.Read("/v/..data/b", 10).value_or("none");
+    EXPECT_TRUE((a == "1" && b == "1") || (a == "2" && b == "none")) << step << ": " << a << b;
+    ASSERT_TRUE(Publish("/v", second, {files, kNow}).ok()) << step;
+    EXPECT_EQ(files.List("/v")->size(), 4u) << step << ": a set, ..data, a, c";
+    EXPECT_EQ(files.Read("/v/c", 10).value_or(""), "2");
+  }
+  EXPECT_GE(failed, 5);
+}
+
 TEST(AtomicWriterOnDisk, ModesAreExactAndNamesAsLongAsTheyMayBe) {
   fs::RealFileSystem files;
   const std::string dir = testing::TempDir() + "/atomic-" + std::to_string(::getpid());
