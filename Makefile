@@ -3,7 +3,7 @@
 #   make run     start the local stack; returns when the demo pod runs    make stop    end it
 #   make test    build and run all tests, most with sanitizers            make lint    check format and rules
 #   make test-readme  type the commands of README.md, the long ones too, into a copy of the tree
-#   make bench   measure; prints a table (ROUNDS and PODS: its size)
+#   make bench   measure; prints a table (ROUNDS, PODS, MINUTES: its size)
 #   make vm-test the package in a virtual machine of its own, with reboots and power cuts; minutes, VM_DIR keeps its root
 #   make fuzz    feed what takes foreign bytes with mutations for MINUTES (10), preset asan; stops at the first that breaks
 #   make chaos   random faults for MINUTES (10) on a stack of its own, or SCENARIO of tests/chaos; report in build/chaos

@@ -232,7 +232,7 @@ TEST(ApiPods, OnlyEventsOfTheLastMinuteCount) {
     Duration at;
     int64_t count, want;
   } kSteps[] = {{0s, 5, 5},    {30s, 20, 20},  {59s, 25, 25}, {61s, 25, 20}, {91s, 25, 5},
-                {95s, 40, 20}, {130s, 40, 15}, {300s, 40, 0}, {301s, 41, 1}};
+                {95s, 40, 20}, {130s, 40, 15}, {300s, 40, 0}, {301s, 41, 1}, {302s, 3, 3}};
   for (const auto& step : kSteps)
     EXPECT_EQ(rates.InLastMinute("u", start + step.at, step.count), step.want) << step.at / 1s;
   EXPECT_EQ(rates.InLastMinute("another", start, 7), 7);

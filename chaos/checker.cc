@@ -183,9 +183,9 @@ void Checker::OnInspected(const Snapshot& snapshot) {
   CheckHooks(snapshot);
   if (snapshot.status_answered) CheckTerminal(snapshot);
   if (snapshot.runtime_answered) CheckRuntime(snapshot);
+  if (snapshot.runtime_answered) CheckLeft(snapshot);  // before what leaves in this look
   if (snapshot.server_answered) CheckServer(snapshot);
   if (snapshot.server_answered) CheckEvents(snapshot);
-  if (snapshot.runtime_answered) CheckLeft(snapshot);
   if (!snapshot.runtime_answered) return;
   CheckOrder(snapshot);
   CheckRoom(snapshot);
@@ -261,8 +261,8 @@ void Checker::CheckServer(const Snapshot& snapshot) {
   served_ = std::move(present);
 }
 
-/// Of a pod that was deleted by force the object goes first and its containers after it: they may
-/// end, and none may begin.
+/// Of a pod that was deleted by force the object goes first and its containers after it: once all
+/// of it has ended, nothing of it begins.
 void Checker::CheckLeft(const Snapshot& snapshot) {
   std::set<std::string> forced_running;
   for (const auto& c : snapshot.containers) {

@@ -177,6 +177,9 @@ TEST_F(FakeApi, Refusals) {
        R"({"spec":{}})", "404 NotFound"},
       {"a token of another pod", "POST", "/api/v1/namespaces/default/serviceaccounts/default/token",
        R"({"spec":{"boundObjectRef":{"kind":"Pod","name":"web","uid":"other"}}})", "409 Conflict"},
+      {"a token of an account of before", "POST",
+       "/api/v1/namespaces/default/serviceaccounts/default/token",
+       R"({"metadata":{"uid":"other"},"spec":{}})", "409 Conflict"},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);

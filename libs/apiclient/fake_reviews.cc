@@ -152,6 +152,9 @@ Status Reviews::AnswerTokenRequest(authentication::TokenRequest& request,
   const Place& place = context.account;
   const Object account = context.store.Find(*place.kind, place.key());
   if (account == nullptr) return NotFound("serviceaccounts \"{}\" not found", place.name);
+  if (const auto& want = request.metadata().uid(); !want.empty() && want != MetaOf(*account).uid())
+    return Aborted("service account \"{}\" has UID {}, not {}", place.name, MetaOf(*account).uid(),
+                   want);
   auto& spec = *request.mutable_spec();
   if (!spec.has_expiration_seconds()) spec.set_expiration_seconds(3600);
   if (spec.expiration_seconds() < 600)

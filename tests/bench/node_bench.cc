@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "libs/cri/grpc_runtime.h"
+#include "libs/kube/pod_types.h"
 #include "runtime/v1/api.pb.h"
 #include "tests/bench/processes.h"
 #include "tests/bench/raw.h"
@@ -201,22 +202,28 @@ class Bench {
       burst.floor.push_back(SplitletBurst(pods, ""));
       RemoveBurst(pods);
       const std::string name = fmt::format("pulled-{}", i);
-      node_.PutManifest(name + ".yaml", Manifest(name, kScript, registry.Image(kMegabytes, name)));
-      AwaitLarge(registry, 2 * i + 1);
+      const std::string pulled = registry.Image(kMegabytes, name);
+      int begun = registry.Begun();
+      node_.PutManifest(name + ".yaml", Manifest(name, kScript, pulled));
+      AwaitLarge(registry, begun);
       const int64_t began = ToNanos(raw_.clock().WallNow());
       burst.values.push_back(SplitletBurst(pods, ""));
       CHECK(WaitFor(300s, [&] { return node_.IsRunning(name); }), "{}", node_.LogTails());
       pull.values.push_back(Ms(raw_.StartedAt(view_.RunningOf(name).at(0).id) - began));
       node_.RemoveManifest(name + ".yaml");
       RemoveBurst(pods);
+      RemoveImage(pulled);
       raw.floor.push_back(raw_.BurstOf(view_, pods, kRawWidth).started_ms);
-      const std::jthread pulling([&] {
-        const auto image = registry.Image(kMegabytes, fmt::format("raw-{}", i));
+      const std::string image = registry.Image(kMegabytes, fmt::format("raw-{}", i));
+      begun = registry.Begun();
+      std::jthread pulling([&] {
         const auto done = view_.runtime().PullImage(image, nullptr, {}, After(view_.clock(), 300s));
         CHECK(done.ok(), "{}", done.status());
       });
-      AwaitLarge(registry, 2 * i + 2);
+      AwaitLarge(registry, begun);
       raw.values.push_back(raw_.BurstOf(view_, pods, kRawWidth).started_ms);
+      pulling.join();
+      RemoveImage(image);
     }
     for (const auto* result : {&burst, &raw, &pull}) Print(*result);
   }
@@ -321,8 +328,14 @@ class Bench {
   }
   static constexpr int kRawWidth = 8;  // at a time; near the best of all widths
 
-  void AwaitLarge(const Registry& registry, int count) {
-    CHECK(WaitEvery(10ms, 120s, [&] { return registry.Begun() == count; }), "{}", node_.LogTails());
+  /// It has begun to send more of them than before.
+  void AwaitLarge(const Registry& registry, int before) {
+    CHECK(WaitEvery(10ms, 120s, [&] { return registry.Begun() > before; }), "{}", node_.LogTails());
+  }
+  /// They are large, and may lie in memory.
+  void RemoveImage(const std::string& image) {
+    const Status removed = view_.runtime().RemoveImage(image, After(view_.clock(), 60s));
+    CHECK(removed.ok(), "{}", removed);
   }
   static std::string BurstPrefix(int pods) { return fmt::format("burst{}", pods); }
 
@@ -371,7 +384,8 @@ class Bench {
     CHECK(WaitFor(60s, [&] {
       own.clear();
       for (const auto& c : view_.Containers())
-        if (harness::IsPodNamed(c.labels.at("io.kubernetes.pod.name"), name)) own.push_back(c);
+        if (harness::IsPodNamed(c.labels.at(std::string(kube::kPodNameLabel)), name))
+          own.push_back(c);
       return own.size() == 2 && own[0].state != cri::ContainerState::kCreated;
     }));
     restart.values.push_back(
@@ -424,7 +438,7 @@ class Bench {
   std::vector<cri::Container> RunningOfBurst(int pods) {
     auto running = view_.Running();
     std::erase_if(running, [&](const cri::Container& c) {
-      return !c.labels.at("io.kubernetes.pod.name").starts_with(BurstPrefix(pods) + "-");
+      return !c.labels.at(std::string(kube::kPodNameLabel)).starts_with(BurstPrefix(pods) + "-");
     });
     return running;
   }

@@ -135,11 +135,12 @@ void CredentialProviders::OnAccount(const SearchPtr& search, size_t provider,
                     .annotations = *std::move(annotations)});
   deps_.loop.Post([=, this] {
     const auto& audience = providers_[provider].token->audience;
-    deps_.accounts->GetToken(search->pod, audience, [=, this](const StatusOr<std::string>& token) {
+    const auto on_token = [=, this](const StatusOr<std::string>& token) {
       if (token.ok()) told->token = *token;
       deps_.strands.Run(
           kState, [=, this, status = token.status()] { OnToken(search, provider, told, status); });
-    });
+    };
+    deps_.accounts->GetToken(search->pod, told->who.uid, audience, on_token);
   });
 }
 
@@ -199,8 +200,10 @@ StatusOr<CredentialProviders::Answer> CredentialProviders::Ask(const Question& q
   Answer answer{.keep = provider.keep};
   ASSIGN_OR_RETURN(answer.key, KeyOf(response.cache_key_type(), question.repository), "answer");
   if (!response.cache_duration().empty()) {
-    ASSIGN_OR_RETURN(answer.keep, config::ParseGoDuration(response.cache_duration()),
-                     "answer: cacheDuration");
+    const auto keep = config::ParseGoDuration(response.cache_duration());
+    // Nothing of an answer is quoted: it may be a secret.
+    if (!keep.ok()) return InvalidArgument("answer: cacheDuration: not a duration");
+    answer.keep = *keep;
   }
   RETURN_IF_ERROR(answer.keyring.Add(*text, Keyring::Shape::kAuth, std::nullopt), "answer: auth");
   if (account == nullptr) return answer;

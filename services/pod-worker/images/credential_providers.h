@@ -8,7 +8,8 @@
 ///          goes on with what the others have.
 /// Killed:  answers are asked for again.
 /// Threads: any; answers come on a strand. All state belongs to one strand.
-/// Limits:  kMaxRun for one run, kMaxAnswer bytes.
+/// Limits:  kMaxRun for one run, kMaxAnswer bytes. Before it, with tokenAttributes, the time of the
+///          two answers of the API server.
 /// Source:  docs/behaviour/images.md, "Credential provider plugins" and "Tokens for plugins".
 
 #include <functional>

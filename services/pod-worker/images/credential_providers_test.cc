@@ -216,7 +216,9 @@ class FakeAccounts final : public AccountSource {
     const auto found = accounts.find(pod.service_account);
     found == accounts.end() ? done(NotFound("serviceaccount not found")) : done(found->second);
   }
-  void GetToken(const TokenOwner& pod, const std::string& audience, OnToken done) override {
+  void GetToken(const TokenOwner& pod, const std::string& account, const std::string& audience,
+                OnToken done) override {
+    EXPECT_EQ(account, accounts.at(pod.service_account).uid);
     audiences.insert(audience);
     if (!trouble.ok()) return done(trouble);
     done(pod.uid + "-of-" + pod.service_account + "-is-a-secret");
@@ -375,6 +377,9 @@ TEST_F(Providers, OneThatFailsIsOfNoUseAndTheOthersAre) {
     runs_ = 0;
     EXPECT_EQ(Find("x.reg.io/a"), Users{"second"});
     EXPECT_EQ(runs_, 1) << "it is asked again";
+    for (const auto& line : sink_.lines())
+      for (const auto& field : line.fields)
+        EXPECT_EQ(field.value.find("long"), std::string::npos) << "nothing of it is quoted";
   }
   answers_.clear();
   answers_.insert({"a", Unavailable("/bin/a: exit code 1: out of order")});

@@ -41,7 +41,7 @@ AccessDecision DecideAccess(const PullOrigin& origin, const PodShows& shows) {
   }
   for (const auto& record : origin.credentials->kubernetes_service_accounts())
     if (shows.account == AccountRef{record.uid(), record.namespace_(), record.name()})
-      return {.allowed = true};
+      decision.allowed = true;
   return decision;
 }
 

@@ -32,7 +32,9 @@ class AccountSource {
   virtual ~AccountSource() = default;
   /// As the object is now.
   virtual void GetAccount(const TokenOwner& pod, OnAccount done) = 0;
-  virtual void GetToken(const TokenOwner& pod, const std::string& audience, OnToken done) = 0;
+  /// `account`: its UID. One that was made anew has another, and its tokens are others.
+  virtual void GetToken(const TokenOwner& pod, const std::string& account,
+                        const std::string& audience, OnToken done) = 0;
 };
 
 }  // namespace splitlet::pod_worker

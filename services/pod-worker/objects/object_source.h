@@ -49,6 +49,7 @@ struct ObjectName {
 struct TokenWish {
   std::string audience;  // empty: the API server
   int64_t seconds = 0;   // of its life
+  std::string account;   // UID that the service account has to have; empty: any
   auto operator<=>(const TokenWish&) const = default;
 };
 

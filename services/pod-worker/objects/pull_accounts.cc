@@ -40,10 +40,12 @@ void PullAccounts::GetAccount(const TokenOwner& pod, OnAccount done) {
       });
 }
 
-void PullAccounts::GetToken(const TokenOwner& pod, const std::string& audience, OnToken done) {
+void PullAccounts::GetToken(const TokenOwner& pod, const std::string& account,
+                            const std::string& audience, OnToken done) {
   const auto held = pods_.find(pod.uid);
   if (held == pods_.end()) return done(PodIsOver(pod));
-  const TokenWish wish{audience, kTokenSeconds};
+  const TokenWish wish{audience, kTokenSeconds, account};
+  std::erase_if(held->second.wishes, [&](const auto& one) { return one.account != account; });
   held->second.wishes.insert(wish);
   tokens_.Hold(pod, held->second.wishes);
   tokens_.Refresh(pod.uid);
@@ -68,7 +70,7 @@ void PullAccounts::OnAnswer(const std::string& uid) {
 StatusOr<std::string> PullAccounts::ValueOf(const std::string& uid, const TokenWish& wish) const {
   const auto values = tokens_.Of(uid);
   const auto found = values.find(wish);
-  if (found == values.end()) return NotFound("the pod is over");
+  if (found == values.end()) return NotFound("the service account was made anew");
   return found->second;
 }
 

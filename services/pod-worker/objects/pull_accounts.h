@@ -36,7 +36,8 @@ class PullAccounts final : public AccountSource {
   void Release(const std::string& uid);
 
   void GetAccount(const TokenOwner& pod, OnAccount done) override;
-  void GetToken(const TokenOwner& pod, const std::string& audience, OnToken done) override;
+  void GetToken(const TokenOwner& pod, const std::string& account, const std::string& audience,
+                OnToken done) override;
 
  private:
   struct Waiting {

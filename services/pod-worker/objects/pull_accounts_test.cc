@@ -30,8 +30,8 @@ class PullAccountsTest : public testing::Test {
     return out;
   }
   /// Answers come to `tokens_`.
-  void AskToken(const std::string& audience, const TokenOwner& pod = kWeb) {
-    accounts_.GetToken(pod, audience, [this](const StatusOr<std::string>& token) {
+  void AskToken(const std::string& audience, const std::string& account = "uid-app") {
+    accounts_.GetToken(kWeb, account, audience, [this](const StatusOr<std::string>& token) {
       tokens_.push_back(token.ok() ? *token : "error: " + Message(token.status()));
     });
   }
@@ -81,6 +81,23 @@ TEST_F(PullAccountsTest, ATokenIsAskedForOnceForAllWhoWaitAndKeptUntilItIsOld) {
   ASSERT_EQ(tokens_.size(), 5u);
   EXPECT_FALSE(different.contains(tokens_[4]));
   EXPECT_FALSE(tokens_[4].starts_with("error")) << tokens_[4];
+}
+
+TEST_F(PullAccountsTest, AnAccountThatWasMadeAnewHasOtherTokens) {
+  AskToken("reg.io");
+  loop_.RunUntilIdle();
+  AskToken("reg.io", "uid-later");
+  loop_.RunUntilIdle();
+  api_.PutJson(PathOf("serviceaccounts", "app"),
+               R"({"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"app",)"
+               R"("namespace":"default","uid":"uid-last"}})");
+  AskToken("reg.io", "uid-last");
+  loop_.RunUntilIdle();
+  ASSERT_EQ(tokens_.size(), 3u);
+  EXPECT_FALSE(tokens_[0].starts_with("error")) << tokens_[0];
+  EXPECT_NE(tokens_[1].find("has UID uid-app, not uid-later"), std::string::npos) << tokens_[1];
+  EXPECT_FALSE(tokens_[2].starts_with("error")) << tokens_[2];
+  EXPECT_NE(tokens_[0], tokens_[2]);
 }
 
 TEST_F(PullAccountsTest, ARefusalIsToldAndAskedAgainLater) {

@@ -23,6 +23,7 @@ constexpr int kSoonTries = 5;
 
 TokenRequest RequestFor(const TokenOwner& owner, const TokenWish& wish) {
   TokenRequest request;
+  if (!wish.account.empty()) request.mutable_metadata()->set_uid(wish.account);
   auto& spec = *request.mutable_spec();
   // Without one the server's own are meant.
   if (!wish.audience.empty()) spec.add_audiences(wish.audience);

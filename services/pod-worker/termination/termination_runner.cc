@@ -356,7 +356,12 @@ void TerminationRunner::CleanUp(Worker& worker) {
 
 void TerminationRunner::OnCleanedUp(const std::string& uid, const StatusOr<Progress>& cleaned) {
   Worker& worker = Busy(uid);
-  if (!cleaned.ok()) return Fail(worker, Message(cleaned.status()));
+  if (!cleaned.ok()) {
+    // What went wrong is told instead, and nothing hangs.
+    worker.unmounts_late = false;
+    worker.unmounting_since = {};
+    return Fail(worker, Message(cleaned.status()));
+  }
   if (*cleaned == Progress::kUnderWay) return OnUnmounting(worker);
   if (std::exchange(worker.unmounts_late, false)) worker.sync_error.clear();
   worker.state = Next(worker.state, WorkerEvent::kCleanedUp);
