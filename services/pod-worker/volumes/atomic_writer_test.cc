@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <functional>
 #include <set>
 
 #include "libs/fs/fake_file_system.h"
@@ -27,6 +28,26 @@ class AtomicWriter : public testing::Test {
     const auto entries = files_.List("/v");
     for (const auto& entry : *entries) names.insert(entry.name);
     return names;
+  }
+  using Hook = std::function<Status(std::string_view operation, const std::string& path)>;
+  /// One set is to replace another under this hook: what readers see then, and that the next try
+  /// ends it and leaves nothing of this one.
+  Status Replace(const Hook& hook) {
+    const Payload first = {{"a", {"1", 0644}}, {"b", {"1", 0644}}};
+    const Payload second = {{"a", {"2", 0644}}, {"c", {"2", 0644}}};
+    fs::FakeFileSystem files(clock_);
+    EXPECT_TRUE(files.MakeDirs("/v", 0777).ok());
+    EXPECT_TRUE(Publish("/v", first, {files, kNow}).ok());
+    files.SetHook(hook);
+    const Status done = Publish("/v", second, {files, kNow});
+    files.SetHook(nullptr);
+    const std::string a = files.Read("/v/a", 10).value_or("none");
+    const std::string b = files.Read("/v/..data/b", 10).value_or("none");
+    EXPECT_TRUE((a == "1" && b == "1") || (a == "2" && b == "none")) << a << b;
+    EXPECT_TRUE(Publish("/v", second, {files, kNow}).ok());
+    EXPECT_EQ(files.List("/v")->size(), 4u) << "a set, ..data, a, c";
+    EXPECT_EQ(files.Read("/v/c", 10).value_or(""), "2");
+    return done;
   }
   FakeClock clock_;
   fs::FakeFileSystem files_{clock_};
@@ -81,60 +102,35 @@ TEST_F(AtomicWriter, PathsThatLeadOutAreRefused) {
 }
 
 TEST_F(AtomicWriter, KilledAnywhereItGoesOnAndLeavesNothing) {
-  const Payload first = {{"a", {"1", 0644}}, {"b", {"1", 0644}}};
-  const Payload second = {{"a", {"2", 0644}}, {"c", {"2", 0644}}};
   bool killed = true;
   for (int step = 1; killed; ++step) {
-    fs::FakeFileSystem files(clock_);
-    ASSERT_TRUE(files.MakeDirs("/v", 0777).ok());
-    ASSERT_TRUE(Publish("/v", first, {files, kNow}).ok());
+    SCOPED_TRACE(step);
     int left = step;
     killed = false;
-    files.SetHook([&](std::string_view, const std::string&) {
+    const Status done = Replace([&](std::string_view, const std::string&) {
       killed = killed || --left == 0;
       return killed ? Cancelled("killed") : OkStatus();
     });
-    const Status done = Publish("/v", second, {files, kNow});
-    files.SetHook(nullptr);
     EXPECT_EQ(done.ok(), !killed);
-    const std::string a = files.Read("/v/a", 10).value_or("none");
-    const std::string b = files.Read("/v/..data/b", 10).value_or("none");
-    EXPECT_TRUE((a == "1" && b == "1") || (a == "2" && b == "none")) << step << ": " << a << b;
-    ASSERT_TRUE(Publish("/v", second, {files, kNow}).ok()) << step;
-    EXPECT_EQ(files.List("/v")->size(), 4u) << step << ": a set, ..data, a, c";
-    EXPECT_EQ(files.Read("/v/c", 10).value_or(""), "2");
   }
 }
 
 TEST_F(AtomicWriter, ADiskThatIsFullAtAnyStepLeavesTheOldSetWhole) {
-  const Payload first = {{"a", {"1", 0644}}, {"b", {"1", 0644}}};
-  const Payload second = {{"a", {"2", 0644}}, {"c", {"2", 0644}}};
   int failed = 0;
   bool full = true;
   for (int step = 1; full; ++step) {
-    fs::FakeFileSystem files(clock_);
-    ASSERT_TRUE(files.MakeDirs("/v", 0777).ok());
-    ASSERT_TRUE(Publish("/v", first, {files, kNow}).ok());
+    SCOPED_TRACE(step);
     int left = step;
     full = false;
-    files.SetHook([&](std::string_view operation, const std::string&) {
+    const Status done = Replace([&](std::string_view operation, const std::string&) {
       const bool takes_room = operation == "replace" || operation.starts_with("make-");
       if (!takes_room || --left > 0) return OkStatus();
       full = true;  // from here on
       return ErrnoStatus(ENOSPC);
     });
-    const Status done = Publish("/v", second, {files, kNow});
-    files.SetHook(nullptr);
-    if (!done.ok()) {
-      ++failed;
-      EXPECT_NE(Message(done).find("No space left on device"), std::string::npos) << done;
-    }
-    const std::string a = files.Read("/v/a", 10).value_or("none");
-    const std::string b = files.Read("/v/..data/b", 10).value_or("none");
-    EXPECT_TRUE((a == "1" && b == "1") || (a == "2" && b == "none")) << step << ": " << a << b;
-    ASSERT_TRUE(Publish("/v", second, {files, kNow}).ok()) << step;
-    EXPECT_EQ(files.List("/v")->size(), 4u) << step << ": a set, ..data, a, c";
-    EXPECT_EQ(files.Read("/v/c", 10).value_or(""), "2");
+    if (done.ok()) continue;
+    ++failed;
+    EXPECT_NE(Message(done).find("No space left on device"), std::string::npos) << done;
   }
   EXPECT_GE(failed, 5);
 }
