@@ -19,6 +19,12 @@ constexpr Duration kSlow =
 constexpr Duration kReportPeriod = std::chrono::milliseconds{100};
 // Several starts come at once in a burst; one listing shows them all.
 constexpr Duration kGather = std::chrono::milliseconds{20};
+// More pods than these are looked at by listings: one by one each look would make the runtime go
+// through all of its pods.
+constexpr size_t kFew = 4;
+// Between such listings, and so many times what the last one took.
+constexpr Duration kGatherMany = std::chrono::milliseconds{100};
+constexpr int kListingShare = 4;
 // Skipped of the short waits: another event comes when there is something to be seen.
 constexpr size_t kLooksWhileStopping = 5;
 constexpr Duration kStuckAfter = std::chrono::seconds{5};
@@ -36,11 +42,12 @@ Status BeforeInspection() {
   return OkStatus();
 }
 
-StatusOr<Listing> List(cri::Reader& reader, Clock::Time began, const Deadline& deadline) {
+StatusOr<std::shared_ptr<Listing>> List(cri::Reader& reader, Clock::Time began,
+                                        const Deadline& deadline) {
   RETURN_IF_ERROR(BeforeListing(), "relist");
-  ASSIGN_OR_RETURN(const auto sandboxes, reader.ListPodSandbox("", deadline), "ListPodSandbox");
-  ASSIGN_OR_RETURN(const auto containers, reader.ListContainers({}, deadline), "ListContainers");
-  return MakeListing(began, sandboxes, containers);
+  ASSIGN_OR_RETURN(auto sandboxes, reader.ListPodSandbox("", deadline), "ListPodSandbox");
+  ASSIGN_OR_RETURN(auto containers, reader.ListContainers({}, deadline), "ListContainers");
+  return std::make_shared<Listing>(MakeListing(began, std::move(sandboxes), std::move(containers)));
 }
 
 const char* NameOf(cri::ContainerState state) {
@@ -99,7 +106,7 @@ void PlegService::RelistSoon() { RelistWithin(Duration{0}); }
 
 void PlegService::RelistWithin(Duration delay) {
   if (listing_) {
-    list_again_ = true;
+    list_again_ = std::min(list_again_.value_or(delay), delay);
   } else if (!relist_soon_ || delay == Duration{0}) {
     relist_soon_ = true;
     ArmRelist(delay);
@@ -123,9 +130,10 @@ void PlegService::BeginRelist() {
       });
 }
 
-void PlegService::OnListed(Clock::Time began, const StatusOr<Listing>& listed) {
+void PlegService::OnListed(Clock::Time began, const StatusOr<std::shared_ptr<Listing>>& listed) {
   listing_ = false;
-  metrics_.relist_seconds.Observe(Seconds(deps_.clock.Now() - began));
+  listing_took_ = deps_.clock.Now() - began;
+  metrics_.relist_seconds.Observe(Seconds(listing_took_));
   if (listed.ok()) {
     const bool was_away = !list_error_.ok();
     if (was_away) deps_.log.Info("runtime answers again");
@@ -133,15 +141,14 @@ void PlegService::OnListed(Clock::Time began, const StatusOr<Listing>& listed) {
     last_listing_ = began;
     metrics_.last_seen.Set(
         Seconds(deps_.clock.WallNow().time_since_epoch() - (deps_.clock.Now() - began)));
-    CountRunning(*listed);
-    Reconcile(*listed);
+    CountRunning(**listed);
+    Reconcile(**listed);
     if (was_away) feed_.Probe();
   } else {
     OnListingFailed(listed.status());
   }
-  ArmRelist(std::exchange(list_again_, false) ? Duration{0}
-            : feed_.streaming()               ? config_.streaming_period
-                                              : config_.polling_period);
+  const Duration regular = feed_.streaming() ? config_.streaming_period : config_.polling_period;
+  ArmRelist(std::exchange(list_again_, std::nullopt).value_or(regular));
   LookForUnknownIds();
   PutCompleteness();
 }
@@ -151,25 +158,28 @@ void PlegService::OnListingFailed(const Status& status) {
     deps_.log.Warn("listing the runtime failed", {KV("err", status)});
   list_error_ = status;
   for (auto& done : std::exchange(answer_listing_, {})) done(status);
+  // Who waited for it does not wait for the next regular one.
+  for (const std::string& uid : std::set<std::string>(unseen_)) LookAgain(uid, pods_[uid]);
 }
 
-void PlegService::Reconcile(const Listing& listing) {
-  strangers_ = listing.strangers;
-  for (const auto& [uid, listed] : listing.pods) {
+void PlegService::Reconcile(Listing& listing) {
+  strangers_ = std::move(listing.strangers);
+  for (auto& [uid, listed] : listing.pods) {
     Pod& pod = pods_[uid];
     pod.name = listed.name;
     pod.name_space = listed.name_space;
     pod.absent_at = {};
-    TakeUnknownIds(listed.states, pod);
+    TakeUnknownIds(uid, listed.states, pod);
     if (pod.known && pod.listed_at >= listing.began && pod.error.ok())
       continue;  // the record is newer
     if (pod.known && pod.states == listed.states && pod.error.ok()) {
       SetVouched(uid, true);
+      LookAgain(uid, pod);
       continue;
     }
     SetVouched(uid, false);
     if (pod.error.ok()) awaited_.insert(uid);
-    Inspect(uid);
+    Inspect(uid, pod.listed_at < listing.began ? &listed.shown : nullptr);
   }
   std::vector<std::string> gone;
   for (auto& [uid, pod] : pods_) {
@@ -178,7 +188,9 @@ void PlegService::Reconcile(const Listing& listing) {
     gone.push_back(uid);
   }
   for (const auto& uid : gone) {
-    Forget(uid, pods_[uid]);
+    Pod& pod = pods_[uid];
+    Forget(uid, pod);
+    LookAgain(uid, pod);
     DropIfIdle(uid);
   }
   std::move(answer_listing_.begin(), answer_listing_.end(), std::back_inserter(answer_inspected_));
@@ -214,14 +226,13 @@ void PlegService::LookForUnknownIds() {
   if (soonest) ArmRelist(*soonest);
 }
 
-void PlegService::TakeUnknownIds(const States& ids, Pod& pod) {
+void PlegService::TakeUnknownIds(const std::string& uid, const States& ids, Pod& pod) {
   if (unknown_ids_.empty()) return;
   for (const auto& [id, state] : ids) {
     const auto unknown = unknown_ids_.extract(id);
     if (unknown.empty()) continue;
     // What is short has ended, and the runtime may not show it yet.
-    if (pod.unseen.size() < kMaxUnseen) pod.unseen.push_back(unknown.mapped().newest);
-    pod.looks = 0;
+    AddUnseen(uid, pod, unknown.mapped().newest);
   }
 }
 
@@ -244,43 +255,59 @@ void PlegService::OnContainerEvent(const cri::ContainerEvent& event) {
   if (event.kind == Kind::kDeleted && !pods_.contains(uid)) return;
   Pod& pod = pods_[uid];
   if (pod.known && pod.error.ok() && Shows(pod.states, event)) return;
-  if (pod.unseen.size() < kMaxUnseen) pod.unseen.push_back(event);
-  pod.looks = 0;
+  AddUnseen(uid, pod, event);
   deps_.loop.CancelTimer(std::exchange(pod.look_timer, 0));
   if (event.kind == Kind::kStopping) {
     pod.looks = kLooksWhileStopping;
-    if (!pod.inspecting) LookAgain(uid, pod);
+    LookAgain(uid, pod);
     return;
   }
-  Inspect(uid);
+  LookForUnseen(uid);
+}
+
+void PlegService::AddUnseen(const std::string& uid, Pod& pod, const cri::ContainerEvent& event) {
+  if (pod.unseen.size() < kMaxUnseen) pod.unseen.push_back(event);
+  pod.looks = 0;
+  unseen_.insert(uid);
+}
+
+void PlegService::LookForUnseen(const std::string& uid) {
+  if (unseen_.size() <= kFew) return Inspect(uid);
+  RelistWithin(std::max(kGatherMany, kListingShare * listing_took_));
 }
 
 // Inspections.
 
-void PlegService::Inspect(const std::string& uid) {
+void PlegService::Inspect(const std::string& uid, cri::PodListing* listed) {
   Pod& pod = pods_[uid];
   if (pod.inspecting) {
     pod.again = true;
     return;
   }
+  // Whoever asked since that listing began wants a newer one.
+  std::shared_ptr<cri::PodListing> shown;
+  if (listed != nullptr && pod.answer_next.empty())
+    shown = std::make_shared<cri::PodListing>(std::move(*listed));
   pod.inspecting = true;
   pod.inspecting_since = deps_.clock.Now();
   pod.answer_now = std::exchange(pod.answer_next, {});
   const Deadline deadline{pod.inspecting_since + config_.inspect_timeout};
   std::shared_ptr<const v1::RuntimeRecord> known;
   if (pod.known && pod.error.ok()) known = deps_.table.Get(bus::KeyOf(uid));
-  deps_.strands.Run("pod/" + uid, [this, alive = alive_, uid, deadline, known, loop = &deps_.loop] {
-    auto look = [&]() -> StatusOr<std::shared_ptr<v1::ObservedPod>> {
-      RETURN_IF_ERROR(BeforeInspection(), "inspect");
-      ASSIGN_OR_RETURN(auto observed,
-                       observer_.Observe(uid, deadline, known ? &known->pod() : nullptr),
-                       "inspect");
-      return std::make_shared<v1::ObservedPod>(std::move(observed));
-    };
-    loop->Post([this, alive, uid, observed = look()] {
-      if (*alive) OnInspected(uid, observed);
-    });
-  });
+  deps_.strands.Run(
+      "pod/" + uid, [this, alive = alive_, uid, deadline, known, shown, loop = &deps_.loop] {
+        auto look = [&]() -> StatusOr<std::shared_ptr<v1::ObservedPod>> {
+          RETURN_IF_ERROR(BeforeInspection(), "inspect");
+          ASSIGN_OR_RETURN(
+              auto observed,
+              observer_.Observe(uid, deadline, known ? &known->pod() : nullptr, shown.get()),
+              "inspect");
+          return std::make_shared<v1::ObservedPod>(std::move(observed));
+        };
+        loop->Post([this, alive, uid, observed = look()] {
+          if (*alive) OnInspected(uid, observed);
+        });
+      });
 }
 
 void PlegService::OnInspected(const std::string& uid,
@@ -325,7 +352,7 @@ void PlegService::TakeObserved(const std::string& uid, Pod& pod, v1::ObservedPod
   for (const auto& [id, state] : before) pod_of_.erase(id);
   pod.states = StatesOf(observed);
   for (const auto& [id, state] : pod.states) pod_of_[id] = uid;
-  TakeUnknownIds(pod.states, pod);
+  TakeUnknownIds(uid, pod.states, pod);
   pod.known = true;
   if (AnyEnded(before, pod.states)) pod.traceparent = MakeTraceparent(random_);
   if (AnyKilled(before, observed)) LookWhenSettled(uid, pod);
@@ -368,17 +395,21 @@ void PlegService::TakeError(const std::string& uid, Pod& pod, const Status& stat
 }
 
 // The next of the short waits, while an event named something that the runtime does not show yet.
+// An inspection that runs does it at its end.
 void PlegService::LookAgain(const std::string& uid, Pod& pod) {
+  if (pod.inspecting || pod.unseen.empty()) return;
   std::erase_if(pod.unseen,
                 [&pod](const cri::ContainerEvent& event) { return Shows(pod.states, event); });
-  if (pod.unseen.empty() || pod.looks >= config_.look_again.size()) {
+  if (pod.unseen.empty() || (pod.look_timer == 0 && pod.looks >= config_.look_again.size())) {
     pod.unseen.clear();
+    unseen_.erase(uid);
+    deps_.loop.CancelTimer(std::exchange(pod.look_timer, 0));
     return;
   }
-  deps_.loop.CancelTimer(pod.look_timer);
+  if (pod.look_timer != 0) return;
   pod.look_timer = deps_.loop.RunAfter(config_.look_again[pod.looks++], [this, uid] {
     pods_[uid].look_timer = 0;
-    Inspect(uid);
+    LookForUnseen(uid);
   });
 }
 
@@ -429,6 +460,7 @@ void PlegService::DropIfIdle(const std::string& uid) {
   const Pod& pod = pods_[uid];
   if (pod.known || pod.inspecting || !pod.error.ok() || pod.look_timer != 0) return;
   deps_.loop.CancelTimer(pod.settle_timer);
+  unseen_.erase(uid);
   pods_.erase(uid);
 }
 

@@ -85,7 +85,7 @@ class PlegService {
     std::string traceparent;  // begins when something of the pod ends; empty before
     bool inspecting = false, again = false;
     Clock::Time inspecting_since;
-    std::vector<cri::ContainerEvent> unseen;  // named by events and not shown yet
+    std::vector<cri::ContainerEvent> unseen;  // named by events and not shown yet; then in unseen_
     size_t looks = 0;                         // at what is unseen
     exec::TimerId look_timer = 0;
     exec::TimerId settle_timer = 0;                // why something was killed may be known by then
@@ -103,15 +103,21 @@ class PlegService {
   void RelistSoon();
   void RelistWithin(Duration delay);
   void ArmRelist(Duration delay);
-  void OnListed(Clock::Time began, const StatusOr<Listing>& listed);
+  void OnListed(Clock::Time began, const StatusOr<std::shared_ptr<Listing>>& listed);
   void OnListingFailed(const Status& status);
-  void Reconcile(const Listing& listing);
+  void Reconcile(Listing& listing);
   void CountRunning(const Listing& listing);
   void LookForUnknownIds();
   /// They are the pod's: what events have said of them counts from now on.
-  void TakeUnknownIds(const States& ids, Pod& pod);
+  void TakeUnknownIds(const std::string& uid, const States& ids, Pod& pod);
 
-  void Inspect(const std::string& uid);
+  /// `listed` may be null: what a listing has just shown of the pod, which is not listed again
+  /// then.
+  void Inspect(const std::string& uid, cri::PodListing* listed = nullptr);
+  /// At what an event has named: by an inspection, or by one listing for all where many have to be
+  /// looked at.
+  void LookForUnseen(const std::string& uid);
+  void AddUnseen(const std::string& uid, Pod& pod, const cri::ContainerEvent& event);
   void OnInspected(const std::string& uid,
                    const StatusOr<std::shared_ptr<v1::ObservedPod>>& observed);
   void TakeObserved(const std::string& uid, Pod& pod, v1::ObservedPod& observed);
@@ -151,9 +157,12 @@ class PlegService {
   std::map<std::string, std::string> pod_of_;  // id of a sandbox or container -> UID
   std::map<std::string, UnknownId> unknown_ids_;
   std::set<std::string> strangers_;  // of the last listing
+  std::set<std::string> unseen_;     // UIDs: an event named something that is not shown yet
 
-  bool listing_ = false, list_again_ = false, relist_soon_ = false;
+  bool listing_ = false, relist_soon_ = false;
+  std::optional<Duration> list_again_;  // after the one under way
   exec::TimerId relist_timer_ = 0;
+  Duration listing_took_{0};
   Clock::Time last_listing_;  // when the last good one began
   Status list_error_;
   bool complete_ = false;

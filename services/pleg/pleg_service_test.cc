@@ -309,6 +309,65 @@ TEST_F(PlegTest, AnExitThatIsToldBeforeItIsShownIsLookedForAgain) {
   }
 }
 
+// One by one, each look would make the runtime go through all of its pods.
+TEST_F(PlegTest, ManyExitsThatAreNotShownYetAreLookedForByCommonListings) {
+  constexpr size_t kPods = 30;
+  const auto name = [](size_t i) { return fmt::format("web{}", i); };
+  for (size_t i = 0; i < kPods; ++i) RunPod(name(i));
+  Start(Streams::kContainerd);
+  runtime_.SetExitLag(300ms);
+  const size_t listings = runtime_.Calls("ListContainers");
+  const size_t looks = runtime_.Calls("ContainerStatus");
+  for (size_t i = 0; i < kPods; ++i) ASSERT_TRUE(runtime_.ExitContainer(name(i), "app", 0).ok());
+  RunFor(450ms);
+  for (size_t i = 0; i < kPods; ++i) EXPECT_EQ(StateOf(name(i)), v1::ContainerRecord::EXITED) << i;
+  EXPECT_LE(runtime_.Calls("ListContainers") - listings, 15u);
+  EXPECT_LE(runtime_.Calls("ContainerStatus") - looks, kPods + 5);
+  ExpectTrue();
+  RunFor(5s);
+  EXPECT_LE(runtime_.Calls("ListContainers") - listings, 18u) << "nothing is left to look for";
+}
+
+TEST_F(PlegTest, CommonListingsThatFailAreMadeAgain) {
+  constexpr size_t kPods = 10;
+  const auto name = [](size_t i) { return fmt::format("web{}", i); };
+  for (size_t i = 0; i < kPods; ++i) RunPod(name(i));
+  Start(Streams::kContainerd);
+  runtime_.SetExitLag(200ms);
+  for (size_t i = 0; i < kPods; ++i) ASSERT_TRUE(runtime_.ExitContainer(name(i), "app", 0).ok());
+  RunFor(30ms);
+  runtime_.AddFault({.method = "ListPodSandbox", .code = StatusCode::kUnavailable, .times = 2});
+  RunFor(1s);
+  for (size_t i = 0; i < kPods; ++i) EXPECT_EQ(StateOf(name(i)), v1::ContainerRecord::EXITED) << i;
+  ExpectTrue();
+}
+
+// An event of something that never comes to be seen holds nothing up for ever.
+TEST_F(PlegTest, ManyEventsOfWhatIsNeverShownComeToAnEnd) {
+  for (int i = 0; i < 10; ++i) RunPod(fmt::format("web{}", i));
+  Start(Streams::kCri);
+  pleg_->loop.Post([&] {
+    for (int i = 0; i < 10; ++i)
+      pleg_->service->OnContainerEvent({cri::ContainerEvent::Kind::kStopped,
+                                        fmt::format("never{}", i), fmt::format("uid-web{}", i)});
+  });
+  RunFor(5s);
+  const size_t listings = runtime_.Calls("ListContainers");
+  RunFor(4s);
+  EXPECT_EQ(runtime_.Calls("ListContainers"), listings);
+  ExpectTrue();
+}
+
+TEST_F(PlegTest, WhatAListingHasShownIsNotListedAgainForItsPod) {
+  RunPod("web");
+  Start(Streams::kNone);
+  const size_t listings = runtime_.Calls("ListContainers");
+  ASSERT_TRUE(runtime_.ExitContainer("web", "app", 3).ok());
+  RunFor(1100ms);
+  EXPECT_EQ(StateOf("web"), v1::ContainerRecord::EXITED);
+  EXPECT_EQ(runtime_.Calls("ListContainers") - listings, 1u);
+}
+
 TEST_F(PlegTest, AnExitThatIsToldBeforeItIsKnownWhoseItIsIsLookedForAgain) {
   for (const Duration lag : {0ms, 30ms, 90ms, 400ms, 1500ms}) {
     SCOPED_TRACE(lag.count());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "libs/base/status.h"
 #include "libs/kube/pod_types.h"
@@ -94,11 +95,11 @@ bool AnyKilled(const States& before, const v1::ObservedPod& after) {
                      });
 }
 
-Listing MakeListing(Clock::Time began, const std::vector<cri::Sandbox>& sandboxes,
-                    const std::vector<cri::Container>& containers) {
+Listing MakeListing(Clock::Time began, std::vector<cri::Sandbox> sandboxes,
+                    std::vector<cri::Container> containers) {
   Listing listing;
   listing.began = began;
-  for (const auto& sandbox : sandboxes) {
+  for (auto& sandbox : sandboxes) {
     const std::string uid = Label(sandbox, kube::kPodUidLabel);
     if (uid.empty()) {
       listing.strangers.insert(sandbox.id.str());
@@ -111,8 +112,9 @@ Listing MakeListing(Clock::Time began, const std::vector<cri::Sandbox>& sandboxe
     }
     pod.running = pod.running || sandbox.state == cri::SandboxState::kReady;
     pod.states[sandbox.id.str()] = ToObjectState(sandbox.state);
+    pod.shown.sandboxes.push_back(std::move(sandbox));
   }
-  for (const auto& container : containers) {
+  for (auto& container : containers) {
     ++listing.containers[container.state];
     const std::string uid = Label(container, kube::kPodUidLabel);
     if (uid.empty()) {
@@ -125,7 +127,9 @@ Listing MakeListing(Clock::Time began, const std::vector<cri::Sandbox>& sandboxe
       pod.name_space = Label(container, kube::kPodNamespaceLabel);
     }
     pod.states[container.id.str()] = ToObjectState(container.state);
+    pod.shown.containers.push_back(std::move(container));
   }
+  for (auto& [uid, pod] : listing.pods) pod.shown.listed_at = began;
   return listing;
 }
 

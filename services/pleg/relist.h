@@ -12,6 +12,7 @@
 
 #include "libs/base/clock.h"
 #include "libs/cri/cri.h"
+#include "libs/cri/observe.h"
 
 namespace splitlet::v1 {
 class ObservedPod;
@@ -49,6 +50,7 @@ struct ListedPod {
   std::string name, name_space;
   bool running = false;  // has a ready sandbox
   States states;
+  cri::PodListing shown;  // the same in full, for an inspection
 };
 
 struct Listing {
@@ -61,8 +63,8 @@ struct Listing {
 /// A sandbox or container belongs to the pod of its label, by which an inspection finds it too; a
 /// container without a listed sandbox makes its pod all the same. One without the label belongs to
 /// nobody's pod, whatever its metadata say.
-Listing MakeListing(Clock::Time began, const std::vector<cri::Sandbox>& sandboxes,
-                    const std::vector<cri::Container>& containers);
+Listing MakeListing(Clock::Time began, std::vector<cri::Sandbox> sandboxes,
+                    std::vector<cri::Container> containers);
 
 States StatesOf(const v1::ObservedPod& pod);
 
