@@ -91,6 +91,14 @@ StatusMetrics::StatusMetrics(prometheus::Registry& registry, const std::string& 
                   .Name("splitlet_status_waiting_containers")
                   .Help("Containers that a status shows as waiting, by reason")
                   .Register(registry)),
+      pending_resizes(prometheus::BuildGauge()
+                          .Name("kubelet_pod_pending_resizes")
+                          .Help("Pods with a change of resources that is not made")
+                          .Register(registry)),
+      infeasible_resizes(prometheus::BuildCounter()
+                             .Name("kubelet_pod_infeasible_resizes_total")
+                             .Help("Changes of a pod's resources that were refused")
+                             .Register(registry)),
       changes(prometheus::BuildCounter()
                   .Name("splitlet_status_changes_total")
                   .Help("Pod statuses that differed from the last one")

@@ -33,12 +33,14 @@ struct NodeApiMetrics {
 struct StatusMetrics {
   StatusMetrics(prometheus::Registry& registry, const std::string& node_name);
 
-  prometheus::Gauge& node_name;                       // node: 1
-  prometheus::Gauge& node_ready;                      // 1 or 0
-  prometheus::Family<prometheus::Gauge>& unanswered;  // process
-  prometheus::Family<prometheus::Gauge>& pods;        // phase
-  prometheus::Family<prometheus::Gauge>& waiting;     // reason
-  prometheus::Counter& changes;                       // statuses put
+  prometheus::Gauge& node_name;                                 // node: 1
+  prometheus::Gauge& node_ready;                                // 1 or 0
+  prometheus::Family<prometheus::Gauge>& unanswered;            // process
+  prometheus::Family<prometheus::Gauge>& pods;                  // phase
+  prometheus::Family<prometheus::Gauge>& waiting;               // reason
+  prometheus::Family<prometheus::Gauge>& pending_resizes;       // reason
+  prometheus::Family<prometheus::Counter>& infeasible_resizes;  // reason_detail
+  prometheus::Counter& changes;                                 // statuses put
   prometheus::Counter& put_errors;
   prometheus::Family<prometheus::Counter>& terminated;      // container_type, exit_code, reason
   prometheus::Histogram& pod_start;                         // first seen to Running

@@ -91,6 +91,8 @@ std::string ResourcesOf(const char* name, const Containers& containers) {
 
 }  // namespace
 
+bool HasPendingResize(const kube::PodStatus& status) { return FindResize(status) != nullptr; }
+
 bool IsNewResize(const kube::PodStatus* previous, const kube::PodStatus& status) {
   const auto* now = FindResize(status);
   if (now == nullptr) return false;

@@ -47,6 +47,16 @@ class Seed : public StatusServiceTest {
                        status.container_statuses(0).allocated_resources().at("cpu").string(),
                        status.allocated_resources().at("cpu").string());
   }
+  double PendingResizes() {
+    return StatusMetrics(process->registry, "node-a")
+        .pending_resizes.Add({{"reason", "infeasible"}})
+        .Value();
+  }
+  double InfeasibleResizes() {
+    return StatusMetrics(process->registry, "node-a")
+        .infeasible_resizes.Add({{"reason_detail", "feature_gate_off"}})
+        .Value();
+  }
   int64_t generation = 0;  // of the pod at the API server
 
   static kube::PodStatus MakeShown(const std::string& phase) {
@@ -147,9 +157,13 @@ TEST_F(Seed, AResizeIsInfeasibleAndThePodIsShownWithWhatItHas) {
   EXPECT_EQ(ShowCpu(), "1 1");
   EXPECT_EQ(Shown("u1").observed_generation(), 3);
   EXPECT_EQ(Shown("u1").phase(), "Running");
+  EXPECT_EQ(InfeasibleResizes(), 2);
+  EXPECT_EQ(PendingResizes(), 1);
   WantFromApi(Shown("u1"), "1000m");
   Settle();
   EXPECT_EQ(ShowResize(), "none") << "it was taken back";
+  EXPECT_EQ(InfeasibleResizes(), 2);
+  EXPECT_EQ(PendingResizes(), 0);
 }
 
 }  // namespace

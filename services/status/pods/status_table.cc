@@ -6,6 +6,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/base/trace.h"
+#include "libs/daemon/event_record.h"
 #include "services/status/pods/phase.h"
 #include "services/status/pods/pod_status.h"
 #include "services/status/pods/resize.h"
@@ -334,18 +335,16 @@ void StatusTable::CountChange(const v1::PodStatusRecord& record, const kube::Pod
 }
 
 void StatusTable::TellResize(const v1::DesiredRecord& desired) {
+  deps_.metrics.infeasible_resizes.Add({{"reason_detail", std::string(kResizeMetricDetail)}})
+      .Increment();
   kube::Pod asked;
   if (!deps_.record_events || !asked.ParseFromString(desired.pod())) return;
-  v1::EventRecord event;
-  event.set_type("Warning");
-  event.set_reason("ResizeInfeasible");
-  event.set_message(ResizeText(asked));
-  event.set_component("kubelet");
-  event.set_kind("Pod");
-  event.set_namespace_(desired.namespace_());
-  event.set_name(desired.name());
-  event.set_uid(desired.uid());
-  deps_.record_events({std::move(event)});
+  deps_.record_events({daemon::RecordOf({.warning = true,
+                                         .reason = "ResizeInfeasible",
+                                         .message = ResizeText(asked),
+                                         .name_space = desired.namespace_(),
+                                         .name = desired.name(),
+                                         .uid = desired.uid()})});
 }
 
 void StatusTable::SetSeen(const std::string& key, const kube::PodStatus& status) {
@@ -365,6 +364,10 @@ void StatusTable::SetSeen(const std::string& key, const kube::PodStatus& status)
   count(status.container_statuses());
   for (const auto& reason : last.waiting)
     deps_.metrics.waiting.Add({{"reason", reason}}).Increment();
+  const bool resize = HasPendingResize(status);
+  if (resize == std::exchange(last.pending_resize, resize)) return;
+  auto& resizes = deps_.metrics.pending_resizes.Add({{"reason", std::string(kResizeMetricReason)}});
+  resize ? resizes.Increment() : resizes.Decrement();
 }
 
 void StatusTable::RemovePod(const std::string& key, const std::string& traceparent) {

@@ -74,6 +74,7 @@ class StatusTable {
     Clock::Time put_at;
     std::string phase;
     std::vector<std::string> waiting;  // reasons of its containers, as counted
+    bool pending_resize = false;       // as counted
     std::string traceparent;           // of the last change that had one
   };
 
