@@ -19,12 +19,14 @@ constexpr Duration kSlow =
 constexpr Duration kReportPeriod = std::chrono::milliseconds{100};
 // Several starts come at once in a burst; one listing shows them all.
 constexpr Duration kGather = std::chrono::milliseconds{20};
-// More pods than these are looked at by listings: one by one each look would make the runtime go
-// through all of its pods.
+// Where more pods than this wait for what an event named, common listings look for it: each look at
+// one pod makes the runtime go through all of its pods.
 constexpr size_t kFew = 4;
-// Between such listings, and so many times what the last one took.
+// A common listing begins so long after it is wanted, or so many times as long as the last one
+// took.
 constexpr Duration kGatherMany = std::chrono::milliseconds{100};
 constexpr int kListingShare = 4;
+constexpr Duration kGatherAtMost = std::chrono::seconds{1};
 // Skipped of the short waits: another event comes when there is something to be seen.
 constexpr size_t kLooksWhileStopping = 5;
 constexpr Duration kStuckAfter = std::chrono::seconds{5};
@@ -99,6 +101,7 @@ void PlegService::Start() {
 
 void PlegService::ArmRelist(Duration delay) {
   deps_.loop.CancelTimer(relist_timer_);
+  relist_due_ = deps_.clock.Now() + delay;
   relist_timer_ = deps_.loop.RunAfter(delay, [this] { BeginRelist(); });
 }
 
@@ -107,16 +110,18 @@ void PlegService::RelistSoon() { RelistWithin(Duration{0}); }
 void PlegService::RelistWithin(Duration delay) {
   if (listing_) {
     list_again_ = std::min(list_again_.value_or(delay), delay);
-  } else if (!relist_soon_ || delay == Duration{0}) {
-    relist_soon_ = true;
+  } else if (deps_.clock.Now() + delay < relist_due_) {
     ArmRelist(delay);
   }
+}
+
+Duration PlegService::CommonDelay() const {
+  return std::clamp(kListingShare * listing_took_, kGatherMany, kGatherAtMost);
 }
 
 void PlegService::BeginRelist() {
   if (listing_) return;
   listing_ = true;
-  relist_soon_ = false;
   answer_listing_ = std::exchange(answer_next_listing_, {});
   const Clock::Time began = deps_.clock.Now();  // before the question
   if (last_listing_) metrics_.relist_interval.Observe(Seconds(began - last_listing_));
@@ -148,7 +153,9 @@ void PlegService::OnListed(Clock::Time began, const StatusOr<std::shared_ptr<Lis
     OnListingFailed(listed.status());
   }
   const Duration regular = feed_.streaming() ? config_.streaming_period : config_.polling_period;
-  ArmRelist(std::exchange(list_again_, std::nullopt).value_or(regular));
+  const bool common = std::exchange(common_again_, false);
+  ArmRelist(std::min({regular, std::exchange(list_again_, std::nullopt).value_or(regular),
+                      common ? CommonDelay() : regular}));
   LookForUnknownIds();
   PutCompleteness();
 }
@@ -170,14 +177,17 @@ void PlegService::Reconcile(Listing& listing) {
     pod.name_space = listed.name_space;
     pod.absent_at = {};
     TakeUnknownIds(uid, listed.states, pod);
-    if (pod.known && pod.listed_at >= listing.began && pod.error.ok())
+    if (pod.known && pod.listed_at >= listing.began && pod.error.ok()) {
+      LookAgain(uid, pod);
       continue;  // the record is newer
+    }
     if (pod.known && pod.states == listed.states && pod.error.ok()) {
       SetVouched(uid, true);
       LookAgain(uid, pod);
       continue;
     }
     SetVouched(uid, false);
+    pod.differs_at = listing.began;
     if (pod.error.ok()) awaited_.insert(uid);
     Inspect(uid, pod.listed_at < listing.began ? &listed.shown : nullptr);
   }
@@ -223,7 +233,7 @@ void PlegService::LookForUnknownIds() {
     soonest = std::min(soonest.value_or(wait), wait);
     ++it;
   }
-  if (soonest) ArmRelist(*soonest);
+  if (soonest) RelistWithin(*soonest);
 }
 
 void PlegService::TakeUnknownIds(const std::string& uid, const States& ids, Pod& pod) {
@@ -256,7 +266,6 @@ void PlegService::OnContainerEvent(const cri::ContainerEvent& event) {
   Pod& pod = pods_[uid];
   if (pod.known && pod.error.ok() && Shows(pod.states, event)) return;
   AddUnseen(uid, pod, event);
-  deps_.loop.CancelTimer(std::exchange(pod.look_timer, 0));
   if (event.kind == Kind::kStopping) {
     pod.looks = kLooksWhileStopping;
     LookAgain(uid, pod);
@@ -268,12 +277,17 @@ void PlegService::OnContainerEvent(const cri::ContainerEvent& event) {
 void PlegService::AddUnseen(const std::string& uid, Pod& pod, const cri::ContainerEvent& event) {
   if (pod.unseen.size() < kMaxUnseen) pod.unseen.push_back(event);
   pod.looks = 0;
+  deps_.loop.CancelTimer(std::exchange(pod.look_timer, 0));
   unseen_.insert(uid);
 }
 
 void PlegService::LookForUnseen(const std::string& uid) {
-  if (unseen_.size() <= kFew) return Inspect(uid);
-  RelistWithin(std::max(kGatherMany, kListingShare * listing_took_));
+  if (unseen_.size() <= kFew || !list_error_.ok()) return Inspect(uid);
+  if (listing_) {
+    common_again_ = true;
+  } else {
+    RelistWithin(CommonDelay());
+  }
 }
 
 // Inspections.
@@ -327,6 +341,11 @@ void PlegService::OnInspected(const std::string& uid,
   } else {
     TakeObserved(uid, pod, **observed);
   }
+  const bool covers = !observed.ok() || pod.listed_at >= pod.differs_at;
+  if (!covers) {
+    SetVouched(uid, false);
+    if (awaited) awaited_.insert(uid);
+  }
   Answer(uid, pod, observed.status());
   if (again || !pod.answer_next.empty()) {
     Inspect(uid);
@@ -334,7 +353,7 @@ void PlegService::OnInspected(const std::string& uid,
     LookAgain(uid, pod);
   }
   DropIfIdle(uid);
-  awaited_.erase(uid);
+  if (covers) awaited_.erase(uid);
   awaited&& awaited_.empty() ? PutCompleteness() : PutCompletenessSoon();
 }
 

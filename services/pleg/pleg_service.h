@@ -6,9 +6,9 @@
 /// Out:   puts to `runtime`; its completeness (when the last listing began, pods not vouched for);
 /// signal `pod-changed` with the UID, after the put.
 /// Killed at any line: nothing is lost; the first listing after start rebuilds every record. An
-/// event only makes a pod be inspected, so events may be lost, doubled or late. Pods are inspected
-/// side by side, each with a deadline: one that hangs is named as not vouched for and holds up
-/// nothing.
+/// event only makes its pod be looked at, so events may be lost, doubled or late. Pods are
+/// inspected side by side, each with a deadline: one that hangs is named as not vouched for and
+/// holds up nothing.
 /// Threads: loop thread only; runtime calls run on strands.
 /// Errors: in GetHealth and in the records.
 /// Source: docs/behaviour/relist.md; docs/design.md, "Runtime events without waiting";
@@ -81,11 +81,12 @@ class PlegService {
     Clock::Time listed_at;
     std::string name, name_space;
     Clock::Time absent_at;    // a listing that began then did not show it
+    Clock::Time differs_at;   // a listing that began then showed something else
     Status error;             // of the last inspection
     std::string traceparent;  // begins when something of the pod ends; empty before
     bool inspecting = false, again = false;
     Clock::Time inspecting_since;
-    std::vector<cri::ContainerEvent> unseen;  // named by events and not shown yet; then in unseen_
+    std::vector<cri::ContainerEvent> unseen;  // named by events and not shown yet
     size_t looks = 0;                         // at what is unseen
     exec::TimerId look_timer = 0;
     exec::TimerId settle_timer = 0;                // why something was killed may be known by then
@@ -103,6 +104,7 @@ class PlegService {
   void RelistSoon();
   void RelistWithin(Duration delay);
   void ArmRelist(Duration delay);
+  Duration CommonDelay() const;
   void OnListed(Clock::Time began, const StatusOr<std::shared_ptr<Listing>>& listed);
   void OnListingFailed(const Status& status);
   void Reconcile(Listing& listing);
@@ -114,8 +116,7 @@ class PlegService {
   /// `listed` may be null: what a listing has just shown of the pod, which is not listed again
   /// then.
   void Inspect(const std::string& uid, cri::PodListing* listed = nullptr);
-  /// At what an event has named: by an inspection, or by one listing for all where many have to be
-  /// looked at.
+  /// Looks at what an event has named: by an inspection, or by one listing for all where many wait.
   void LookForUnseen(const std::string& uid);
   void AddUnseen(const std::string& uid, Pod& pod, const cri::ContainerEvent& event);
   void OnInspected(const std::string& uid,
@@ -157,10 +158,12 @@ class PlegService {
   std::map<std::string, std::string> pod_of_;  // id of a sandbox or container -> UID
   std::map<std::string, UnknownId> unknown_ids_;
   std::set<std::string> strangers_;  // of the last listing
-  std::set<std::string> unseen_;     // UIDs: an event named something that is not shown yet
+  std::set<std::string> unseen_;     // UIDs of pods with something unseen
 
-  bool listing_ = false, relist_soon_ = false;
+  bool listing_ = false;
   std::optional<Duration> list_again_;  // after the one under way
+  bool common_again_ = false;           // likewise, for many pods
+  Clock::Time relist_due_;              // of the timer
   exec::TimerId relist_timer_ = 0;
   Duration listing_took_{0};
   Clock::Time last_listing_;  // when the last good one began

@@ -1,0 +1,231 @@
+// Which looks an event leads to, and what they cost the runtime.
+
+#include "services/pleg/pleg_fixture.h"
+
+namespace splitlet::pleg {
+namespace {
+
+TEST_F(PlegTest, AnEventShowsAChangeAtOnce) {
+  for (const Streams streams : {Streams::kCri, Streams::kContainerd}) {
+    SCOPED_TRACE(static_cast<int>(streams));
+    const std::string name = streams == Streams::kCri ? "web" : "db";
+    Start(streams);
+    EXPECT_EQ(pleg_->service->GetPlegHealth().event_source(),
+              streams == Streams::kCri ? "cri" : "containerd");
+    RunFor(3s);
+    RunPod(name);
+    RunFor(20ms);
+    EXPECT_EQ(StateOf(name), v1::ContainerRecord::RUNNING);
+    ASSERT_TRUE(runtime_.ExitContainer(name, "app", 0).ok());
+    RunFor(20ms);
+    EXPECT_EQ(StateOf(name), v1::ContainerRecord::EXITED);
+    ExpectTrue();
+    Kill();
+  }
+}
+
+TEST_F(PlegTest, AnExitThatIsToldBeforeItIsShownIsLookedForAgain) {
+  for (const Duration lag : {3ms, 20ms, 90ms, 400ms}) {
+    SCOPED_TRACE(lag.count());
+    const std::string name = fmt::format("web{}", lag.count());
+    RunPod(name);
+    Start(Streams::kContainerd);
+    runtime_.SetExitLag(lag);
+    ASSERT_TRUE(runtime_.ExitContainer(name, "app", 0).ok());
+    RunFor(lag == 400ms ? 430ms : lag * 5 + 10ms);
+    EXPECT_EQ(StateOf(name), v1::ContainerRecord::EXITED);
+    Kill();
+  }
+}
+
+// One by one, each look would make the runtime go through all of its pods.
+TEST_F(PlegTest, ManyExitsThatAreNotShownYetAreLookedForByCommonListings) {
+  constexpr size_t kPods = 30;
+  const auto name = [](size_t i) { return fmt::format("web{}", i); };
+  for (size_t i = 0; i < kPods; ++i) RunPod(name(i));
+  Start(Streams::kContainerd);
+  runtime_.SetExitLag(300ms);
+  const size_t listings = runtime_.Calls("ListContainers");
+  for (size_t i = 0; i < kPods; ++i) ASSERT_TRUE(runtime_.ExitContainer(name(i), "app", 0).ok());
+  RunFor(450ms);
+  for (size_t i = 0; i < kPods; ++i) EXPECT_EQ(StateOf(name(i)), v1::ContainerRecord::EXITED) << i;
+  EXPECT_LE(runtime_.Calls("ListContainers") - listings, 15u);
+  ExpectTrue();
+  RunFor(5s);
+  EXPECT_LE(runtime_.Calls("ListContainers") - listings, 18u) << "nothing is left to look for";
+}
+
+TEST_F(PlegTest, CommonListingsThatFailAreMadeAgain) {
+  constexpr size_t kPods = 10;
+  const auto name = [](size_t i) { return fmt::format("web{}", i); };
+  for (size_t i = 0; i < kPods; ++i) RunPod(name(i));
+  Start(Streams::kContainerd);
+  runtime_.SetExitLag(200ms);
+  for (size_t i = 0; i < kPods; ++i) ASSERT_TRUE(runtime_.ExitContainer(name(i), "app", 0).ok());
+  RunFor(30ms);
+  runtime_.AddFault({.method = "ListPodSandbox", .code = StatusCode::kUnavailable, .times = 2});
+  RunFor(1s);
+  for (size_t i = 0; i < kPods; ++i) EXPECT_EQ(StateOf(name(i)), v1::ContainerRecord::EXITED) << i;
+  ExpectTrue();
+}
+
+// An event of something that never comes to be seen holds nothing up for ever.
+TEST_F(PlegTest, ManyEventsOfWhatIsNeverShownComeToAnEnd) {
+  for (int i = 0; i < 10; ++i) RunPod(fmt::format("web{}", i));
+  Start(Streams::kCri);
+  pleg_->loop.Post([&] {
+    for (int i = 0; i < 10; ++i)
+      pleg_->service->OnContainerEvent({cri::ContainerEvent::Kind::kStopped,
+                                        fmt::format("never{}", i), fmt::format("uid-web{}", i)});
+  });
+  RunFor(5s);
+  const size_t listings = runtime_.Calls("ListContainers");
+  RunFor(4s);
+  EXPECT_EQ(runtime_.Calls("ListContainers"), listings);
+  ExpectTrue();
+  ASSERT_TRUE(runtime_.ExitContainer("web0", "app", 0).ok());
+  RunFor(20ms);
+  EXPECT_EQ(StateOf("web0"), v1::ContainerRecord::EXITED) << "a few are looked at by themselves";
+}
+
+// A listing that took long says nothing of how long the next has to wait.
+TEST_F(PlegTest, CommonListingsThatHangArePutOffForNoLongerThanTheRegularOnes) {
+  constexpr size_t kPods = 10;
+  const auto name = [](size_t i) { return fmt::format("web{}", i); };
+  for (size_t i = 0; i < kPods; ++i) RunPod(name(i));
+  Start(Streams::kContainerd);
+  runtime_.SetExitLag(200ms);
+  const int fault =
+      runtime_.AddFault({.method = "ListPodSandbox", .kind = cri::Fault::Kind::kHang});
+  for (size_t i = 0; i < kPods; ++i) ASSERT_TRUE(runtime_.ExitContainer(name(i), "app", 0).ok());
+  RunFor(125s);
+  runtime_.RemoveFault(fault);
+  RunFor(15s);
+  for (size_t i = 0; i < kPods; ++i) EXPECT_EQ(StateOf(name(i)), v1::ContainerRecord::EXITED) << i;
+  ExpectTrue();
+  EXPECT_TRUE(pleg_->service->GetHealth().ready);
+}
+
+// What a look that began before a listing has found does not stand for what that listing showed.
+TEST_F(PlegTest, AListingIsAnsweredWithLooksThatBeganNoEarlierThanIt) {
+  const auto sandbox = RunPod("web");
+  Start(Streams::kNone);
+  runtime_.AddFault(
+      {.method = "ContainerStatus", .kind = cri::Fault::Kind::kDelay, .delay = 300ms, .times = 1});
+  ASSERT_TRUE(runtime_.ExitContainer("web", "app", 3).ok());
+  RunFor(1010ms);  // the look that its listing has led to runs
+  const cri::TestPod pod{"web", "uid-web"};
+  const auto second =
+      *runtime_.CreateContainer(sandbox, pod.ContainerConfig("app", 1), pod.Config(), Soon());
+  ASSERT_TRUE(runtime_.StartContainer(second, Soon()).ok());
+  const size_t before = runtime_.Calls("ContainerStatus");
+  size_t asked = 0;
+  pleg_->loop.Post([&] {
+    pleg_->service->OnRelist([&](const StatusOr<Clock::Time>& began) {
+      ASSERT_TRUE(began.ok()) << began.status();
+      asked = runtime_.Calls("ContainerStatus") - before;
+    });
+  });
+  RunFor(600ms);
+  EXPECT_EQ(asked, 2u) << "of both containers, by a look after the listing";
+  ExpectTrue();
+}
+
+// A new event does not wait for the look that an old one still has to come.
+TEST_F(PlegTest, ANewEventIsLookedForAtOnceBesideAnOldOneThatIsNotShown) {
+  const auto sandbox = RunPod("web");
+  Start(Streams::kContainerd);
+  pleg_->loop.Post([&] {
+    pleg_->service->OnContainerEvent({cri::ContainerEvent::Kind::kStopped, "never", "uid-web"});
+  });
+  RunFor(1100ms);  // the last look waits
+  runtime_.SetExitLag(30ms);
+  const cri::TestPod pod{"web", "uid-web"};
+  const auto second =
+      *runtime_.CreateContainer(sandbox, pod.ContainerConfig("next", 0), pod.Config(), Soon());
+  ASSERT_TRUE(runtime_.StartContainer(second, Soon()).ok());
+  ASSERT_TRUE(runtime_.ExitContainer("web", "next", 0).ok());
+  RunFor(150ms);
+  const auto containers = Find("web")->pod().containers();
+  ASSERT_EQ(containers.size(), 2);
+  EXPECT_TRUE(std::ranges::all_of(containers, [](const auto& each) {
+    return each.name() != "next" || each.state() == v1::ContainerRecord::EXITED;
+  }));
+}
+
+TEST_F(PlegTest, WhatAListingHasShownIsNotListedAgainForItsPod) {
+  RunPod("web");
+  Start(Streams::kNone);
+  const size_t listings = runtime_.Calls("ListContainers");
+  ASSERT_TRUE(runtime_.ExitContainer("web", "app", 3).ok());
+  RunFor(1100ms);
+  EXPECT_EQ(StateOf("web"), v1::ContainerRecord::EXITED);
+  EXPECT_EQ(runtime_.Calls("ListContainers") - listings, 1u);
+}
+
+TEST_F(PlegTest, AnExitThatIsToldBeforeItIsKnownWhoseItIsIsLookedForAgain) {
+  for (const Duration lag : {0ms, 30ms, 90ms, 400ms, 1500ms}) {
+    SCOPED_TRACE(lag.count());
+    const std::string name = fmt::format("short{}", lag.count());
+    Start(Streams::kContainerd);
+    runtime_.SetExitLag(lag);
+    RunPod(name);
+    ASSERT_TRUE(runtime_.ExitContainer(name, "app", 0).ok());
+    RunFor(lag * 2 + 50ms);
+    EXPECT_EQ(StateOf(name), v1::ContainerRecord::EXITED);
+    EXPECT_EQ(signals_.count("uid-" + name), 1u);
+    Kill();
+  }
+}
+
+TEST_F(PlegTest, NewsThatAreNoneCostNoInspection) {
+  RunPod("web");
+  Start(Streams::kCri);
+  ASSERT_TRUE(runtime_.ExitContainer("web", "app", 0).ok());
+  RunFor(1s);
+  const size_t inspections = runtime_.Calls("ContainerStatus");
+  const auto id = runtime_.Containers().front().id.str();
+  pleg_->loop.Post([&] {
+    pleg_->service->OnContainerEvent({cri::ContainerEvent::Kind::kStarted, id, "uid-web"});
+    pleg_->service->OnContainerEvent({cri::ContainerEvent::Kind::kStopped, id, ""});
+    pleg_->service->OnContainerEvent({cri::ContainerEvent::Kind::kDeleted, "never seen", ""});
+  });
+  RunFor(1s);
+  EXPECT_EQ(runtime_.Calls("ContainerStatus"), inspections);
+}
+
+// As `crictl runp` makes them.
+TEST_F(PlegTest, WhatNoKubeletMadeIsNoPodAndCostsOneListing) {
+  Start(Streams::kContainerd);
+  std::vector<std::string> ids;
+  for (const char* name : {"a", "b", "c"}) {
+    auto config = cri::TestPod{name, fmt::format("uid-{}", name)}.Config();
+    config.clear_labels();
+    ids.push_back(runtime_.RunPodSandbox(config, "", Soon())->str());
+  }
+  RunFor(5s);
+  EXPECT_EQ(view_.size(), 0u);
+  EXPECT_TRUE(view_.completeness().not_vouched.empty());
+  const size_t listings = runtime_.Calls("ListPodSandbox");
+  EXPECT_LE(listings, 3u) << "those of the start, and one for what the events named";
+  for (const std::string& id : ids)
+    ASSERT_TRUE(runtime_.StopPodSandbox(cri::SandboxId(id), Soon()).ok());
+  RunFor(5s);
+  EXPECT_EQ(runtime_.Calls("ListPodSandbox"), listings);
+}
+
+TEST_F(PlegTest, LostAndDoubledEventsChangeNothingButLatency) {
+  Start(Streams::kCri);
+  runtime_.DropEvents(1000);
+  RunPod("web");
+  RunFor(10s + 100ms);
+  EXPECT_EQ(StateOf("web"), v1::ContainerRecord::RUNNING);
+  runtime_.DropEvents(0);
+  runtime_.DoubleEvents(1000);
+  ASSERT_TRUE(runtime_.ExitContainer("web", "app", 0).ok());
+  RunFor(100ms);
+  ExpectTrue();
+}
+
+}  // namespace
+}  // namespace splitlet::pleg
