@@ -217,6 +217,28 @@ TEST_F(StatusServiceTest, ARejectionFromBeforeAStartIsNotPrecededByPending) {
   EXPECT_EQ(phases, (std::vector<std::string>{"Failed", "Failed"}));
 }
 
+TEST_F(StatusServiceTest, ARejectionThatNobodyTellsYetAfterAStartIsNotPrecededByPending) {
+  std::vector<std::string> phases;
+  CollectPhases(phases);
+  Want("u1");
+  v1::AdmissionRecord rejected;
+  rejected.set_uid("u1");
+  rejected.set_incarnation(1);
+  rejected.set_verdict(v1::AdmissionRecord::REJECTED);
+  ASSERT_TRUE(admission->rows.Put("u1", rejected).ok());
+  Start();
+  Crash();
+  // sync-loop, started anew as well, has not decided again.
+  admission.reset();
+  admission = std::make_unique<Owner<v1::AdmissionRecord>>(*this, "sync-loop", "admission");
+  Start();
+  all.Advance(3s);
+  ASSERT_TRUE(admission->rows.Put("u1", rejected).ok());
+  admission->Complete();
+  all.Advance(11s);
+  EXPECT_EQ(phases, (std::vector<std::string>{"Failed", "Failed"}));
+}
+
 TEST_F(StatusServiceTest, WhatCannotBeUnderstoodIsNoAbsence) {
   Start();
   Want("u1");

@@ -85,6 +85,8 @@ bool StatusTable::WaitedLong() const {
 
 bool StatusTable::KnowsWorkers() const { return workers_were_complete_ || WaitedLong(); }
 
+bool StatusTable::KnowsAdmissions() const { return admissions_were_known_ || WaitedLong(); }
+
 bool StatusTable::KnowsRuntime() const { return runtime_was_complete_ || WaitedLong(); }
 
 bool StatusTable::KnowsTooLittle(const std::string& key, const v1::DesiredRecord& desired) const {
@@ -104,6 +106,9 @@ bool StatusTable::KnowsTooLittle(const std::string& key, const v1::DesiredRecord
   const bool refused =
       admission != nullptr && admission->verdict() == v1::AdmissionRecord::REJECTED;
   if (refused && !deps_.workers.LiveAndComplete()) return true;
+  // Neither admitted nor refused, as far as is known, but nobody vouches just now that it is so.
+  const bool granted = worker != nullptr && worker->granted();
+  if (admission == nullptr && !granted && !deps_.admission.LiveAndComplete()) return true;
   const auto runtime = deps_.runtime.Find(key);
   // What runs would be called not ready, since no flag rises while nobody vouches for it.
   if (runtime != nullptr && runtime->pod().sandboxes_size() + runtime->pod().containers_size() > 0)
@@ -128,8 +133,12 @@ void StatusTable::OnViewState() {
   const bool workers_live = deps_.workers.live();
   const bool may_publish = MayPublish();
   const bool now_complete = !workers_were_complete_ && deps_.workers.LiveAndComplete();
-  if (now_complete || workers_live != workers_were_live_ || may_publish != could_publish_)
+  const bool admissions_known = deps_.admission.LiveAndComplete();
+  if (now_complete || workers_live != workers_were_live_ || may_publish != could_publish_ ||
+      (admissions_known && !admissions_are_known_))
     MarkAll();
+  admissions_are_known_ = admissions_known;
+  admissions_were_known_ = admissions_were_known_ || admissions_known;
   workers_were_complete_ = workers_were_complete_ || now_complete;
   workers_were_live_ = workers_live;
   could_publish_ = may_publish;
@@ -183,7 +192,7 @@ void StatusTable::Flush() {
 void StatusTable::SetCompleteOnce() {
   const bool all = deps_.desired.was_live() && deps_.admission.was_live() &&
                    deps_.workers.was_live() && KnowsWorkers() && deps_.runtime.was_live() &&
-                   KnowsRuntime();
+                   KnowsRuntime() && KnowsAdmissions();
   if (!all || !deps_.table.completeness().scopes.empty()) return;
   bus::Completeness complete;
   complete.scopes.insert(std::string(bus::kAll));

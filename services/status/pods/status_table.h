@@ -83,6 +83,7 @@ class StatusTable {
   /// It was complete once. Before, a pod without record is unknown.
   bool KnowsWorkers() const;
   bool KnowsRuntime() const;
+  bool KnowsAdmissions() const;
   /// Too little for a first status of a pod: it would take back what was shown before the start.
   bool KnowsTooLittle(const std::string& key, const v1::DesiredRecord& desired) const;
   void FlushSoon();
@@ -112,6 +113,7 @@ class StatusTable {
   bool could_publish_ = false;
   bool workers_were_live_ = false;
   bool workers_were_complete_ = false;
+  bool admissions_are_known_ = false, admissions_were_known_ = false;
   bool runtime_was_complete_ = false;
   std::shared_ptr<bool> alive_;
 };
