@@ -5,6 +5,28 @@
 namespace splitlet::pleg {
 namespace {
 
+class Looks : public PlegTest {
+ protected:
+  static std::string NameOf(size_t i) { return fmt::format("web{}", i); }
+  void RunMany(size_t pods) {
+    for (size_t i = 0; i < pods; ++i) RunPod(NameOf(i));
+  }
+  void ExitMany(size_t pods) {
+    for (size_t i = 0; i < pods; ++i) ASSERT_TRUE(runtime_.ExitContainer(NameOf(i), "app", 0).ok());
+  }
+  void ExpectExited(size_t pods) {
+    for (size_t i = 0; i < pods; ++i)
+      EXPECT_EQ(StateOf(NameOf(i)), v1::ContainerRecord::EXITED) << i;
+  }
+  /// One more in the pod "web".
+  void StartContainer(const cri::SandboxId& sandbox, const std::string& name, uint32_t attempt) {
+    const cri::TestPod pod{"web", "uid-web"};
+    const auto id = *runtime_.CreateContainer(sandbox, pod.ContainerConfig(name, attempt),
+                                              pod.Config(), Soon());
+    ASSERT_TRUE(runtime_.StartContainer(id, Soon()).ok());
+  }
+};
+
 TEST_F(PlegTest, AnEventShowsAChangeAtOnce) {
   for (const Streams streams : {Streams::kCri, Streams::kContainerd}) {
     SCOPED_TRACE(static_cast<int>(streams));
@@ -39,39 +61,37 @@ TEST_F(PlegTest, AnExitThatIsToldBeforeItIsShownIsLookedForAgain) {
 }
 
 // One by one, each look would make the runtime go through all of its pods.
-TEST_F(PlegTest, ManyExitsThatAreNotShownYetAreLookedForByCommonListings) {
+TEST_F(Looks, ManyExitsThatAreNotShownYetAreLookedForByCommonListings) {
   constexpr size_t kPods = 30;
-  const auto name = [](size_t i) { return fmt::format("web{}", i); };
-  for (size_t i = 0; i < kPods; ++i) RunPod(name(i));
+  RunMany(kPods);
   Start(Streams::kContainerd);
   runtime_.SetExitLag(300ms);
   const size_t listings = runtime_.Calls("ListContainers");
-  for (size_t i = 0; i < kPods; ++i) ASSERT_TRUE(runtime_.ExitContainer(name(i), "app", 0).ok());
+  ExitMany(kPods);
   RunFor(450ms);
-  for (size_t i = 0; i < kPods; ++i) EXPECT_EQ(StateOf(name(i)), v1::ContainerRecord::EXITED) << i;
+  ExpectExited(kPods);
   EXPECT_LE(runtime_.Calls("ListContainers") - listings, 15u);
   ExpectTrue();
   RunFor(5s);
   EXPECT_LE(runtime_.Calls("ListContainers") - listings, 18u) << "nothing is left to look for";
 }
 
-TEST_F(PlegTest, CommonListingsThatFailAreMadeAgain) {
+TEST_F(Looks, CommonListingsThatFailAreMadeAgain) {
   constexpr size_t kPods = 10;
-  const auto name = [](size_t i) { return fmt::format("web{}", i); };
-  for (size_t i = 0; i < kPods; ++i) RunPod(name(i));
+  RunMany(kPods);
   Start(Streams::kContainerd);
   runtime_.SetExitLag(200ms);
-  for (size_t i = 0; i < kPods; ++i) ASSERT_TRUE(runtime_.ExitContainer(name(i), "app", 0).ok());
+  ExitMany(kPods);
   RunFor(30ms);
   runtime_.AddFault({.method = "ListPodSandbox", .code = StatusCode::kUnavailable, .times = 2});
   RunFor(1s);
-  for (size_t i = 0; i < kPods; ++i) EXPECT_EQ(StateOf(name(i)), v1::ContainerRecord::EXITED) << i;
+  ExpectExited(kPods);
   ExpectTrue();
 }
 
 // An event of something that never comes to be seen holds nothing up for ever.
-TEST_F(PlegTest, ManyEventsOfWhatIsNeverShownComeToAnEnd) {
-  for (int i = 0; i < 10; ++i) RunPod(fmt::format("web{}", i));
+TEST_F(Looks, ManyEventsOfWhatIsNeverShownComeToAnEnd) {
+  RunMany(10);
   Start(Streams::kCri);
   pleg_->loop.Post([&] {
     for (int i = 0; i < 10; ++i)
@@ -89,35 +109,31 @@ TEST_F(PlegTest, ManyEventsOfWhatIsNeverShownComeToAnEnd) {
 }
 
 // A listing that took long says nothing of how long the next has to wait.
-TEST_F(PlegTest, CommonListingsThatHangArePutOffForNoLongerThanTheRegularOnes) {
+TEST_F(Looks, CommonListingsThatHangArePutOffForNoLongerThanTheRegularOnes) {
   constexpr size_t kPods = 10;
-  const auto name = [](size_t i) { return fmt::format("web{}", i); };
-  for (size_t i = 0; i < kPods; ++i) RunPod(name(i));
+  RunMany(kPods);
   Start(Streams::kContainerd);
   runtime_.SetExitLag(200ms);
   const int fault =
       runtime_.AddFault({.method = "ListPodSandbox", .kind = cri::Fault::Kind::kHang});
-  for (size_t i = 0; i < kPods; ++i) ASSERT_TRUE(runtime_.ExitContainer(name(i), "app", 0).ok());
+  ExitMany(kPods);
   RunFor(125s);
   runtime_.RemoveFault(fault);
   RunFor(15s);
-  for (size_t i = 0; i < kPods; ++i) EXPECT_EQ(StateOf(name(i)), v1::ContainerRecord::EXITED) << i;
+  ExpectExited(kPods);
   ExpectTrue();
   EXPECT_TRUE(pleg_->service->GetHealth().ready);
 }
 
 // What a look that began before a listing has found does not stand for what that listing showed.
-TEST_F(PlegTest, AListingIsAnsweredWithLooksThatBeganNoEarlierThanIt) {
+TEST_F(Looks, AListingIsAnsweredWithLooksThatBeganNoEarlierThanIt) {
   const auto sandbox = RunPod("web");
   Start(Streams::kNone);
   runtime_.AddFault(
       {.method = "ContainerStatus", .kind = cri::Fault::Kind::kDelay, .delay = 300ms, .times = 1});
   ASSERT_TRUE(runtime_.ExitContainer("web", "app", 3).ok());
   RunFor(1010ms);  // the look that its listing has led to runs
-  const cri::TestPod pod{"web", "uid-web"};
-  const auto second =
-      *runtime_.CreateContainer(sandbox, pod.ContainerConfig("app", 1), pod.Config(), Soon());
-  ASSERT_TRUE(runtime_.StartContainer(second, Soon()).ok());
+  StartContainer(sandbox, "app", 1);
   const size_t before = runtime_.Calls("ContainerStatus");
   size_t asked = 0;
   pleg_->loop.Post([&] {
@@ -132,7 +148,7 @@ TEST_F(PlegTest, AListingIsAnsweredWithLooksThatBeganNoEarlierThanIt) {
 }
 
 // A new event does not wait for the look that an old one still has to come.
-TEST_F(PlegTest, ANewEventIsLookedForAtOnceBesideAnOldOneThatIsNotShown) {
+TEST_F(Looks, ANewEventIsLookedForAtOnceBesideAnOldOneThatIsNotShown) {
   const auto sandbox = RunPod("web");
   Start(Streams::kContainerd);
   pleg_->loop.Post([&] {
@@ -140,10 +156,7 @@ TEST_F(PlegTest, ANewEventIsLookedForAtOnceBesideAnOldOneThatIsNotShown) {
   });
   RunFor(1100ms);  // the last look waits
   runtime_.SetExitLag(30ms);
-  const cri::TestPod pod{"web", "uid-web"};
-  const auto second =
-      *runtime_.CreateContainer(sandbox, pod.ContainerConfig("next", 0), pod.Config(), Soon());
-  ASSERT_TRUE(runtime_.StartContainer(second, Soon()).ok());
+  StartContainer(sandbox, "next", 0);
   ASSERT_TRUE(runtime_.ExitContainer("web", "next", 0).ok());
   RunFor(150ms);
   const auto containers = Find("web")->pod().containers();

@@ -168,6 +168,15 @@ class StatusServiceTest : public ::testing::Test {
     record.mutable_last_action_at()->set_monotonic_ns(clock.Now().monotonic.count());
     ASSERT_TRUE(workers->rows.Put(uid, record).ok());
   }
+  /// The answer of sync-loop to the first life of the pod.
+  void Reject(const std::string& uid, const std::string& reason = "") {
+    v1::AdmissionRecord record;
+    record.set_uid(uid);
+    record.set_incarnation(1);
+    record.set_verdict(v1::AdmissionRecord::REJECTED);
+    record.set_reason(reason);
+    ASSERT_TRUE(admission->rows.Put(uid, record).ok());
+  }
   void Decide(const std::string& uid, v1::WorkerState state, const std::string& phase) {
     v1::WorkerRecord record;
     record.set_uid(uid);

@@ -159,12 +159,7 @@ TEST_F(StatusServiceTest, ARejectionShowsOnlyUnderCompleteWorkersWithoutGrant) {
   Start();
   workers->rows.SetComplete({});
   Want("u1");
-  v1::AdmissionRecord rejected;
-  rejected.set_uid("u1");
-  rejected.set_incarnation(1);
-  rejected.set_verdict(v1::AdmissionRecord::REJECTED);
-  rejected.set_reason("OutOfpods");
-  ASSERT_TRUE(admission->rows.Put("u1", rejected).ok());
+  Reject("u1", "OutOfpods");
   Settle();
   EXPECT_FALSE(podstatus->Contains("u1")) << "before this process it may have been Failed";
   workers->Complete();
@@ -176,12 +171,7 @@ TEST_F(StatusServiceTest, ARejectionShowsOnlyUnderCompleteWorkersWithoutGrant) {
 TEST_F(StatusServiceTest, ARejectionThatWasToldStandsWhileWorkersAreAway) {
   Start();
   Want("u1");
-  v1::AdmissionRecord rejected;
-  rejected.set_uid("u1");
-  rejected.set_incarnation(1);
-  rejected.set_verdict(v1::AdmissionRecord::REJECTED);
-  rejected.set_reason("OutOfpods");
-  ASSERT_TRUE(admission->rows.Put("u1", rejected).ok());
+  Reject("u1", "OutOfpods");
   Settle();
   ASSERT_EQ(Shown("u1").reason(), "OutOfpods");
   const uint64_t version = podstatus->Find("u1")->version();
@@ -196,11 +186,7 @@ TEST_F(StatusServiceTest, ARejectionFromBeforeAStartIsNotPrecededByPending) {
   std::vector<std::string> phases;
   CollectPhases(phases);
   Want("u1");
-  v1::AdmissionRecord rejected;
-  rejected.set_uid("u1");
-  rejected.set_incarnation(1);
-  rejected.set_verdict(v1::AdmissionRecord::REJECTED);
-  ASSERT_TRUE(admission->rows.Put("u1", rejected).ok());
+  Reject("u1");
   Start();
   Crash();
   // pod-worker, started anew as well, says of it what it knows, and not yet that this is all.
@@ -221,11 +207,7 @@ TEST_F(StatusServiceTest, ARejectionThatNobodyTellsYetAfterAStartIsNotPrecededBy
   std::vector<std::string> phases;
   CollectPhases(phases);
   Want("u1");
-  v1::AdmissionRecord rejected;
-  rejected.set_uid("u1");
-  rejected.set_incarnation(1);
-  rejected.set_verdict(v1::AdmissionRecord::REJECTED);
-  ASSERT_TRUE(admission->rows.Put("u1", rejected).ok());
+  Reject("u1");
   Start();
   Crash();
   // sync-loop, started anew as well, has not decided again.
@@ -233,7 +215,7 @@ TEST_F(StatusServiceTest, ARejectionThatNobodyTellsYetAfterAStartIsNotPrecededBy
   admission = std::make_unique<Owner<v1::AdmissionRecord>>(*this, "sync-loop", "admission");
   Start();
   all.Advance(3s);
-  ASSERT_TRUE(admission->rows.Put("u1", rejected).ok());
+  Reject("u1");
   admission->Complete();
   all.Advance(11s);
   EXPECT_EQ(phases, (std::vector<std::string>{"Failed", "Failed"}));
@@ -263,11 +245,7 @@ TEST_F(StatusServiceTest, WhatCannotBeUnderstoodIsNoAbsence) {
   ASSERT_TRUE(raw_workers->Put("u2", "\xff\xff", "").ok());
   raw_workers->SetComplete({.scopes = {std::string(bus::kAll)}});
   Want("u2");
-  v1::AdmissionRecord rejected;
-  rejected.set_uid("u2");
-  rejected.set_incarnation(1);
-  rejected.set_verdict(v1::AdmissionRecord::REJECTED);
-  ASSERT_TRUE(admission->rows.Put("u2", rejected).ok());
+  Reject("u2");
   all.Advance(20s);
   EXPECT_EQ(Shown("u2").phase(), "Pending") << "it may have a grant";
 }
