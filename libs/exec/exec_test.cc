@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -278,97 +279,46 @@ TEST(StrandPool, TasksThatRunForLongTakeNoThreadFromTheOthers) {
   gate.Open();
 }
 
-/// A runtime whose calls take `alone` each up to `cores` at once, and share the cores beyond.
-double LimitFoundFor(Duration alone, double cores) {
-  LimitCore core({.initial = 2});
-  FakeClock clock;
-  for (int round = 0; round < 300; ++round) {
-    std::vector<LimitCore::Ticket> batch;
-    while (core.MayStart(clock.Now())) batch.push_back(core.Start(clock.Now()));
-    const double slower = std::max(1.0, static_cast<double>(batch.size()) / cores);
-    clock.Advance(std::chrono::duration_cast<Duration>(alone * slower));
-    for (const auto ticket : batch) core.Finish(ticket, clock.Now(), true);
-  }
-  return core.limit();
-}
-
-TEST(LimitCore, FindsWhatTheRuntimeCanDo) {
-  const struct {
-    const char* name;
-    double cores, at_least, at_most;
-  } kCases[] = {
-      {"two cores take a few calls at once", 2, 6, 10},
-      {"eight cores take more", 8, 24, 32},
-      {"calls that only wait reach the maximum", 1000, 64, 64},
-      {"a core that never had fewer than two at once takes them for alone", 0.5, 6, 10},
-  };
-  for (const auto& c : kCases) {
-    SCOPED_TRACE(c.name);
-    const double found = LimitFoundFor(20ms, c.cores);
-    EXPECT_GE(found, c.at_least);
-    EXPECT_LE(found, c.at_most);
-  }
-}
-
-TEST(LimitCore, AHungCallStopsCounting) {
-  LimitCore core({.initial = 2});
-  FakeClock clock;
-  for (int i = 0; i < 4; ++i) {
-    const auto ticket = core.Start(clock.Now());
-    clock.Advance(50ms);
-    core.Finish(ticket, clock.Now(), true);
-  }
-  const auto hung = core.Start(clock.Now());
-  const auto hung_too = core.Start(clock.Now());
-  EXPECT_FALSE(core.MayStart(clock.Now()));
-  EXPECT_EQ(core.NextSlow(clock.Now()), clock.Now() + 200ms);
-  clock.Advance(199ms);
-  EXPECT_FALSE(core.MayStart(clock.Now()));
-  clock.Advance(1ms);
-  EXPECT_TRUE(core.MayStart(clock.Now()));
-  EXPECT_FALSE(core.NextSlow(clock.Now()));
-  core.Finish(hung, clock.Now(), false);
-  core.Finish(hung_too, clock.Now(), false);
-  EXPECT_EQ(core.running(), 0u);
-}
-
-TEST(LimitCore, SlowCallsToohaveAnEnd) {
-  LimitCore core({.initial = 2, .max_running = 3});
-  FakeClock clock;
-  core.Start(clock.Now());
-  core.Start(clock.Now());
-  clock.Advance(1min);
-  core.Start(clock.Now());
-  clock.Advance(1min);
-  EXPECT_FALSE(core.MayStart(clock.Now()));
-}
-
-TEST(AdaptiveLimit, WaitersStartInOrderAndGiveUpAtTheirDeadlineOrWhenCancelled) {
-  RealClock clock;
-  AdaptiveLimit limit(clock, {.min = 1, .initial = 1, .slow_unmeasured = 1h});
-  auto first = limit.Acquire(After(clock, 10s));
-  ASSERT_TRUE(first.ok());
-  EXPECT_EQ(limit.Acquire(After(clock, 1ms)).status().code(), StatusCode::kDeadlineExceeded);
-  Deadline cancelled = After(clock, 1h);
+TEST(AdaptiveLimit, ThreadsWaitForTheirPlaceAndGiveUpWhenCancelled) {
+  RunningLoop running;
+  AdaptiveLimit limit(running.clock, running.loop, {.min = 1, .initial = 1, .slow_unmeasured = 1h});
+  std::optional<StatusOr<Permit>> first(limit.Acquire(0, After(running.clock, 10s)));
+  ASSERT_TRUE(first->ok());
+  EXPECT_EQ(limit.Acquire(0, After(running.clock, 1ms)).status().code(),
+            StatusCode::kDeadlineExceeded);
+  Deadline cancelled = After(running.clock, 1h);
   cancelled.cancel = std::make_shared<CancelToken>();
   std::thread giver([&] { cancelled.cancel->Cancel(); });
-  EXPECT_EQ(limit.Acquire(cancelled).status().code(), StatusCode::kCancelled);
+  EXPECT_EQ(limit.Acquire(0, cancelled).status().code(), StatusCode::kCancelled);
   giver.join();
   std::promise<void> got;
   std::thread waiter([&] {
-    if (limit.Acquire(After(clock, 10s)).ok()) got.set_value();
+    if (limit.Acquire(0, After(running.clock, 10s)).ok()) got.set_value();
   });
-  { const Permit done = std::move(*first); }
+  first.reset();
   got.get_future().wait();
   waiter.join();
 }
 
-TEST(AdaptiveLimit, AHungCallLetsOthersPass) {
-  RealClock clock;
-  AdaptiveLimit limit(clock, {.min = 1, .initial = 1, .slow_unmeasured = 5ms});
-  const auto hung = limit.Acquire(After(clock, 10s));
-  ASSERT_TRUE(hung.ok());
-  EXPECT_TRUE(limit.Acquire(After(clock, 10s)).ok());
+TEST(AdaptiveLimit, ManyThreadsPassThroughOnePlace) {
+  RunningLoop running;
+  AdaptiveLimit limit(running.clock, running.loop,
+                      {.min = 1, .max = 1, .initial = 1, .slow_unmeasured = 1h});
+  std::atomic<int> inside{0}, passed{0};
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 8; ++t)
+      threads.emplace_back([&] {
+        for (int i = 0; i < 20; ++i) {
+          const auto permit = limit.Acquire(0, After(running.clock, 1min));
+          EXPECT_TRUE(permit.ok());
+          EXPECT_EQ(++inside, 1);
+          --inside;
+          ++passed;
+        }
+      });
+  }
+  EXPECT_EQ(passed, 160);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <thread>
 
 #include "libs/base/cancel.h"
@@ -10,9 +11,11 @@ namespace splitlet::exec {
 namespace {
 
 constexpr size_t kRecent = 64;
+constexpr size_t kRecentThatWait = 8;  // who ends now is often unlike those before
 constexpr size_t kSmallestWindow = 4;
-constexpr double kTolerated = 3;  // times slower than alone: no reason yet for fewer
+constexpr double kTolerated = 2;  // times slower than alone: no reason yet for fewer
 constexpr double kFewest = 0.5;   // of the limit, after one window
+constexpr const char* kWaiting = "wait for a place among the running calls";
 
 template <class Container>
 Duration Median(const Container& values) {
@@ -24,114 +27,201 @@ Duration Median(const Container& values) {
 
 }  // namespace
 
-double DefaultInitial() { return std::max(4.0, 3.0 * std::thread::hardware_concurrency()); }
+double Cores() { return std::max(1.0, static_cast<double>(std::thread::hardware_concurrency())); }
 
-Duration LimitCore::SlowAfter() const {
-  if (recent_.empty()) return options_.slow_unmeasured;
-  return std::max(options_.slow_at_least, options_.slow_multiple * Median(recent_));
+LimitCore::LimitCore(LimitOptions options)
+    : options_(std::move(options)),
+      limit_(options_.initial > 0 ? options_.initial : std::max(4.0, 2 * options_.cores)) {
+  for (const CallKind& kind : options_.kinds) {
+    measured_.emplace_back();
+    measured_.back().counts_for = kind.waits ? options_.slow_at_least : options_.slow_unmeasured;
+  }
 }
 
 size_t LimitCore::Counting(Clock::Time now) const {
-  const Duration slow = SlowAfter();
-  return static_cast<size_t>(std::count_if(running_.begin(), running_.end(), [&](const auto& call) {
-    return now - call.second.started < slow;
+  return static_cast<size_t>(std::ranges::count_if(running_, [&](const auto& running) {
+    return now - running.second.started < measured_[running.second.kind].counts_for;
   }));
 }
 
 bool LimitCore::MayStart(Clock::Time now) const {
-  return running_.size() < options_.max_running && static_cast<double>(Counting(now)) + 1 <= limit_;
+  const auto hold = std::ranges::count_if(
+      running_, [&](const auto& running) { return !options_.kinds[running.second.kind].waits; });
+  return static_cast<size_t>(hold) < options_.max_running &&
+         static_cast<double>(Counting(now)) + 1 <= limit_;
 }
 
-LimitCore::Ticket LimitCore::Start(Clock::Time now) {
-  running_.emplace(++last_, Call{.started = now});
-  const bool full = static_cast<double>(Counting(now)) + 1 > limit_;
+LimitCore::Ticket LimitCore::Start(Kind kind, Clock::Time now) {
+  RememberWaiting(now);
+  running_.emplace(++last_, Call{.kind = kind, .started = now});
+  const size_t counting = Counting(now);
+  const bool full = static_cast<double>(counting) + 1 > limit_;
   for (auto& [ticket, call] : running_) {
-    call.beside = std::max(call.beside, running_.size());
+    call.beside = std::max(call.beside, counting);
     call.full = call.full || full;
   }
   return last_;
 }
 
 void LimitCore::Finish(Ticket ticket, Clock::Time now, bool measure) {
+  RememberWaiting(now);
   const auto it = running_.find(ticket);
   CHECK(it != running_.end(), "finished twice");
   const Call call = it->second;
   const Duration took = now - call.started;
   running_.erase(it);
-  if (!measure) return;
+  if (!measure || call.outlasts) return;
+  Remember(call.kind, took);
+  if (options_.kinds[call.kind].waits) return;
+  Measured& kind = measured_[call.kind];
+  const auto beside = static_cast<double>(std::max<size_t>(call.beside, 1));
+  // Of a burst that is the first thing seen: what it would have taken if it only computed.
+  if (kind.quickest == Duration{0})
+    kind.quickest =
+        std::chrono::duration_cast<Duration>(took * std::min(1.0, options_.cores / beside));
   // What a call takes alone changes with the machine.
-  if (quickest_ == Duration{0}) quickest_ = took;
-  if (static_cast<double>(call.beside) <= options_.min) quickest_ += (took - quickest_) / 4;
-  full_ = full_ || call.full;
-  recent_.push_back(took);
-  if (recent_.size() > kRecent) recent_.pop_front();
-  window_.push_back(took);
-  if (window_.size() >= std::max(kSmallestWindow, static_cast<size_t>(limit_ / 2))) Adapt();
+  if (beside <= options_.min) kind.quickest += (took - kind.quickest) / 4;
+  kind.full = kind.full || call.full;
+  kind.window.push_back(took);
+  if (kind.window.size() >= std::max(kSmallestWindow, static_cast<size_t>(limit_ / 2))) Adapt(kind);
+}
+
+void LimitCore::Remember(Kind kind, Duration took) {
+  const bool waits = options_.kinds[kind].waits;
+  Measured& measured = measured_[kind];
+  measured.recent.push_back(took);
+  if (measured.recent.size() > (waits ? kRecentThatWait : kRecent)) measured.recent.pop_front();
+  const Duration median = Median(measured.recent);
+  const Duration most = waits ? options_.slow_unmeasured : options_.slow_at_most;
+  measured.counts_for =
+      waits && median >= options_.slow_unmeasured
+          ? options_.slow_at_least
+          : std::max(options_.slow_at_least, std::min(options_.slow_multiple * median, most));
+}
+
+void LimitCore::RememberWaiting(Clock::Time now) {
+  for (auto& [ticket, call] : running_) {
+    if (!options_.kinds[call.kind].waits || call.outlasts) continue;
+    if (now - call.started < options_.slow_unmeasured) continue;
+    call.outlasts = true;
+    Remember(call.kind, options_.slow_unmeasured);
+  }
 }
 
 // The gradient rule: the limit follows how much slower calls have become, and always tries a few
 // more (the square root of the limit), so that it climbs quickly from a low one and settles where
 // the two meet.
-void LimitCore::Adapt() {
-  const Duration median = Median(window_);
-  const bool full = std::exchange(full_, false);
-  window_.clear();
-  quickest_ = std::min(quickest_, median);
+void LimitCore::Adapt(Measured& kind) {
+  const Duration median = Median(kind.window);
+  const bool full = std::exchange(kind.full, false);
+  kind.window.clear();
+  kind.quickest = std::min(kind.quickest, median);
   if (!full) return;
   const double slower = static_cast<double>(std::max(median, Duration{1}).count()) /
-                        static_cast<double>(std::max(quickest_, Duration{1}).count());
+                        static_cast<double>(std::max(kind.quickest, Duration{1}).count());
   const double next = limit_ * std::clamp(kTolerated / slower, kFewest, 1.0) + std::sqrt(limit_);
   limit_ = std::clamp(next, options_.min, options_.max);
 }
 
 Clock::Time LimitCore::NextSlow(Clock::Time now) const {
-  const Duration slow = SlowAfter();
+  Clock::Time next;
   for (const auto& [ticket, call] : running_) {
-    if (now - call.started < slow) return call.started + slow;
+    const Clock::Time slow = call.started + measured_[call.kind].counts_for;
+    if (slow > now && (!next || slow < next)) next = slow;
   }
-  return {};
+  return next;
 }
 
-StatusOr<Permit> AdaptiveLimit::Acquire(const Deadline& deadline) {
-  // A copy of the token's state under our lock: asking the token here could deadlock.
-  Waiter me;
-  const int token = deadline.cancel == nullptr ? 0 : deadline.cancel->Add([this, &me] {
-    const std::lock_guard cancel_lock(mutex_);
-    me.given_up = true;
-    me.wake.notify_one();
-  });
+void AdaptiveLimit::Begin(Kind kind, const Deadline& deadline, Begun begun) {
+  const auto waiter = std::make_shared<Waiter>(
+      Waiter{.kind = kind, .deadline = deadline, .begun = std::move(begun)});
+  if (deadline.cancel != nullptr)
+    waiter->on_cancel = deadline.cancel->Add([this, weak = std::weak_ptr(waiter)] {
+      if (const auto given_up = weak.lock()) GiveUp(*given_up);
+    });
+  {
+    const std::lock_guard lock(mutex_);
+    if (waiter->state == Waiter::kAnswered) return;
+    waiter->state = Waiter::kWaits;
+    waiter->place = {clock_.Now() - core_.head_start(kind), ++last_};
+    waiting_.emplace(waiter->place, waiter);
+  }
+  Pump();
+}
+
+StatusOr<Permit> AdaptiveLimit::Acquire(Kind kind, const Deadline& deadline) {
+  const auto got = std::make_shared<std::promise<StatusOr<Permit>>>();
+  Begin(kind, deadline, [got](StatusOr<Permit> permit) { got->set_value(std::move(permit)); });
+  return got->get_future().get();
+}
+
+/// By the token, whose lock is held: it is not touched here.
+void AdaptiveLimit::GiveUp(Waiter& waiter) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (waiter.state == Waiter::kAnswered) return;
+    if (waiter.state == Waiter::kWaits) waiting_.erase(waiter.place);
+    waiter.state = Waiter::kAnswered;
+  }
+  waiter.begun(Annotate(Cancelled("given up"), kWaiting));
+}
+
+/// What an answer leads to may end here again, at once: it is seen to by the round that runs.
+void AdaptiveLimit::Pump() {
   std::unique_lock lock(mutex_);
-  waiting_.push_back(&me);
-  const Status waited = WaitForTurn(me, deadline.at, lock);
-  std::erase(waiting_, &me);
-  const LimitCore::Ticket ticket = waited.ok() ? core_.Start(clock_.Now()) : 0;
-  WakeNext();
-  lock.unlock();
-  // Without the lock: the token's callback takes it.
-  if (deadline.cancel != nullptr) deadline.cancel->Remove(token);
-  RETURN_IF_ERROR(waited, "wait for a place among the running calls");
-  return Permit([this, ticket](bool measure) {
-    const std::lock_guard finish_lock(mutex_);
-    core_.Finish(ticket, clock_.Now(), measure);
-    WakeNext();
+  again_ = true;
+  if (pumping_) return;
+  pumping_ = true;
+  while (std::exchange(again_, false)) {
+    auto answers = TakeAnswers(clock_.Now());
+    lock.unlock();
+    for (auto& [waiter, permit] : answers) {
+      if (waiter->deadline.cancel != nullptr) waiter->deadline.cancel->Remove(waiter->on_cancel);
+      waiter->begun(std::move(permit));
+    }
+    lock.lock();
+  }
+  pumping_ = false;
+  WakeLater(clock_.Now());
+}
+
+std::vector<AdaptiveLimit::Answer> AdaptiveLimit::TakeAnswers(Clock::Time now) {
+  std::vector<Answer> answers;
+  bool room = true;
+  for (auto it = waiting_.begin(); it != waiting_.end();) {
+    const bool late = now >= it->second->deadline.at;
+    if (!late) room = room && core_.MayStart(now);
+    if (!late && !room) {
+      ++it;
+      continue;
+    }
+    it->second->state = Waiter::kAnswered;
+    answers.push_back({it->second, late ? StatusOr<Permit>(Annotate(
+                                              DeadlineExceeded("too many calls run"), kWaiting))
+                                        : Start(it->second->kind, now)});
+    it = waiting_.erase(it);
+  }
+  return answers;
+}
+
+Permit AdaptiveLimit::Start(Kind kind, Clock::Time now) {
+  return Permit([this, ticket = core_.Start(kind, now)](bool measure) {
+    {
+      const std::lock_guard lock(mutex_);
+      core_.Finish(ticket, clock_.Now(), measure);
+    }
+    Pump();
   });
 }
 
-void AdaptiveLimit::WakeNext() {
-  if (!waiting_.empty()) waiting_.front()->wake.notify_one();
-}
-
-Status AdaptiveLimit::WaitForTurn(Waiter& me, Clock::Time end, std::unique_lock<std::mutex>& lock) {
-  while (true) {
-    const Clock::Time now = clock_.Now();
-    if (me.given_up) return Cancelled("given up");
-    const bool first = waiting_.front() == &me;
-    if (first && core_.MayStart(now)) return OkStatus();
-    if (now >= end) return DeadlineExceeded("too many calls run");
-    const Clock::Time slow = first ? core_.NextSlow(now) : Clock::Time{};
-    const Clock::Time until = slow && slow < end ? slow : end;
-    me.wake.wait_until(lock, std::chrono::steady_clock::time_point(until.monotonic));
-  }
+void AdaptiveLimit::WakeLater(Clock::Time now) {
+  if (waiting_.empty()) return;
+  Clock::Time next = core_.NextSlow(now);
+  for (const auto& [place, waiter] : waiting_)
+    if (!next || waiter->deadline.at < next) next = waiter->deadline.at;
+  if (wakes_at_ > now && wakes_at_ <= next) return;
+  wakes_at_ = next;
+  loop_.RunAfter(next - now, [this] { Pump(); });
 }
 
 double AdaptiveLimit::limit() const {

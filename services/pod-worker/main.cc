@@ -55,7 +55,7 @@ struct Process final : daemon::Service {
         runtime_lock(std::move(lock)),
         runtime(rpc::ConnectEndpoint(config.runtime_endpoint), context.clock(), context.metrics(),
                 {.request = config.request_timeout}),
-        runner(runtime, context.clock()),
+        runner({runtime, runtime, context.clock(), context.loop()}),
         http(context.clock()),
         streaming(
             cri::MakeGrpcStreaming(rpc::ConnectEndpoint(config.runtime_endpoint), context.clock())),
@@ -275,7 +275,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                                                       p.runner,
                                                       p.runtime,
                                                       p.runtime,
-                                                      p.runtime,
+                                                      p.runner,
                                                       cri::MakeTailReader(),
                                                       context.files(),
                                                       p.mounts,

@@ -5,12 +5,18 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "libs/base/cancel.h"
+#include "libs/cri/grpc_runtime.h"
+#include "libs/exec/fake_exec.h"
 #include "runtime/v1/api.pb.h"
 
 namespace splitlet::pod_worker {
@@ -19,8 +25,20 @@ namespace {
 using namespace std::chrono_literals;
 
 /// A runtime whose calls stay until they are let go.
-class BusyRuntime final : public cri::Runner {
+class BusyRuntime final : public cri::Runner, public cri::LongCalls {
  public:
+  void BeginStopContainer(const cri::ContainerId& id, int64_t, Deadline, Stopped done) override {
+    const std::lock_guard lock(mutex_);
+    begun_.emplace_back(id.str(), cri::TraceScope::Current());
+    stops_.push_back(std::move(done));
+  }
+  void BeginPullImage(const cri::PullOrder& order, Deadline, Pulled done) override {
+    done("pulled " + order.image);
+  }
+  void BeginExecSync(const cri::ContainerId&, const cri::ExecCommand& command, Deadline,
+                     Executed done) override {
+    done(cri::ExecResult{.exit_code = static_cast<int32_t>(command.words.size())});
+  }
   StatusOr<cri::SandboxId> RunPodSandbox(const runtime::v1::PodSandboxConfig&, const std::string&,
                                          Deadline) override {
     Stay();
@@ -55,6 +73,25 @@ class BusyRuntime final : public cri::Runner {
     free_ = true;
     changed_.notify_all();
   }
+  /// Id and trace of each stop that was begun.
+  std::vector<std::pair<std::string, std::string>> begun() {
+    const std::lock_guard lock(mutex_);
+    return begun_;
+  }
+  size_t stops() {
+    const std::lock_guard lock(mutex_);
+    return stops_.size();
+  }
+  /// The first of those begun without waiting is over.
+  void AnswerFirst(const Status& status) {
+    Stopped done;
+    {
+      const std::lock_guard lock(mutex_);
+      done = std::move(stops_.front());
+      stops_.pop_front();
+    }
+    done(status);
+  }
   int most() {
     const std::lock_guard lock(mutex_);
     return most_;
@@ -73,37 +110,134 @@ class BusyRuntime final : public cri::Runner {
   std::condition_variable changed_;
   int running_ = 0, most_ = 0;
   bool free_ = false;
+  std::vector<std::pair<std::string, std::string>> begun_;
+  std::deque<Stopped> stops_;
 };
 
-TEST(LimitedRunner, WorkForTheRuntimeIsLimitedByKindAndStopsOfContainersAreNot) {
-  constexpr int kLimit = 2, kCalls = 6;
+TEST(LimitedRunner, WhatStartsHasOneLimitAndWhatEndsAnother) {
+  constexpr int kLimit = 2, kCallsOfEach = 3;
   const Deadline soon = After(RealClock{}, 1min);
+  using Call = std::function<Status(LimitedRunner&)>;
   const struct {
     const char* name;
-    std::function<Status(LimitedRunner&)> call;
+    std::vector<Call> calls;
     int at_once;
   } kCases[] = {
-      {"sandboxes", [&](auto& r) { return r.RunPodSandbox({}, "", soon).status(); }, kLimit},
-      {"containers", [&](auto& r) { return r.CreateContainer({}, {}, {}, soon).status(); }, kLimit},
-      {"starts", [&](auto& r) { return r.StartContainer({}, soon); }, kLimit},
-      {"stops of sandboxes", [&](auto& r) { return r.StopPodSandbox({}, soon); }, kLimit},
-      {"stops of containers", [&](auto& r) { return r.StopContainer({}, 30, soon); }, kCalls},
+      {"starts",
+       {[&](auto& r) { return r.RunPodSandbox({}, "", soon).status(); },
+        [&](auto& r) { return r.CreateContainer({}, {}, {}, soon).status(); },
+        [&](auto& r) { return r.StartContainer({}, soon); }},
+       kLimit},
+      {"ends",
+       {[&](auto& r) { return r.StopPodSandbox({}, soon); },
+        [&](auto& r) { return r.StopContainer({}, 30, soon); }},
+       kLimit},
+      {"both",
+       {[&](auto& r) { return r.StopPodSandbox({}, soon); },
+        [&](auto& r) { return r.StartContainer({}, soon); }},
+       2 * kLimit},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
-    const RealClock clock;
+    FakeClock clock;
+    exec::FakeLoop loop(clock);
     BusyRuntime runtime;
-    LimitedRunner runner(runtime, clock,
-                         {.min = kLimit, .max = kLimit, .initial = kLimit, .slow_unmeasured = 1h});
+    LimitedRunner runner({runtime, runtime, clock, loop},
+                         {.min = kLimit, .max = kLimit, .initial = kLimit, .slow_at_least = 1h});
     {
       std::vector<std::jthread> callers;
-      for (int i = 0; i < kCalls; ++i)
-        callers.emplace_back([&] { EXPECT_TRUE(c.call(runner).ok()); });
+      for (const auto& call : c.calls)
+        for (int i = 0; i < kCallsOfEach; ++i)
+          callers.emplace_back([&] { EXPECT_TRUE(call(runner).ok()); });
       runtime.AwaitCalls(c.at_once);
       runtime.LetGo();
     }
     EXPECT_EQ(runtime.most(), c.at_once);
   }
+}
+
+/// One place, on virtual time.
+struct OnePlace {
+  FakeClock clock;
+  exec::FakeLoop loop{clock};
+  BusyRuntime runtime;
+  LimitedRunner runner{{runtime, runtime, clock, loop}, {.min = 1, .max = 1, .initial = 1}};
+  std::vector<std::string> told;
+
+  /// No permit outlives its limit.
+  ~OnePlace() {
+    while (runtime.stops() > 0) runtime.AnswerFirst(Cancelled("the end"));
+  }
+  void Stop(const std::string& id, std::shared_ptr<CancelToken> cancel = nullptr) {
+    runner.BeginStopContainer(
+        cri::ContainerId(id), 30, {clock.Now() + 1min, std::move(cancel)},
+        [this, id](const Status& stopped) { told.push_back(fmt::format("{} {}", id, stopped)); });
+  }
+  std::vector<std::string> Begun() {
+    std::vector<std::string> ids;
+    for (const auto& [id, trace] : runtime.begun()) ids.push_back(id);
+    return ids;
+  }
+};
+
+TEST(LimitedRunner, AStopOfAContainerHoldsItsPlaceUntilItIsOver) {
+  OnePlace place;
+  place.Stop("a");
+  place.Stop("b");
+  EXPECT_EQ(place.Begun(), std::vector<std::string>{"a"});
+  place.runtime.AnswerFirst(OkStatus());
+  EXPECT_EQ(place.Begun(), (std::vector<std::string>{"a", "b"}));
+  place.runtime.AnswerFirst(Unavailable("gone"));
+  EXPECT_EQ(place.told, (std::vector<std::string>{"a OK", "b gone (UNAVAILABLE)"}));
+}
+
+TEST(LimitedRunner, ContainersThatDoNotEndAreAllToldSoon) {
+  OnePlace place;
+  constexpr int kContainers = 50;
+  for (int i = 0; i < kContainers; ++i) place.Stop(fmt::format("c{}", i));
+  place.loop.Advance(5s);
+  EXPECT_EQ(place.Begun().size(), kContainers) << "ten a second for each place";
+  EXPECT_EQ(place.told, std::vector<std::string>{});
+}
+
+TEST(LimitedRunner, AStopThatIsCancelledBeforeItsTurnIsNotBegun) {
+  OnePlace place;
+  const auto cancel = std::make_shared<CancelToken>();
+  place.Stop("a");
+  place.Stop("b", cancel);
+  cancel->Cancel();
+  place.runtime.AnswerFirst(OkStatus());
+  EXPECT_EQ(place.Begun(), std::vector<std::string>{"a"});
+  EXPECT_EQ(place.told,
+            (std::vector<std::string>{"b wait for a turn: wait for a place among the running "
+                                      "calls: given up (CANCELLED)",
+                                      "a OK"}));
+}
+
+TEST(LimitedRunner, AStopThatWaitedKeepsItsTrace) {
+  OnePlace place;
+  place.Stop("a");
+  {
+    const cri::TraceScope trace("of b");
+    place.Stop("b");
+  }
+  place.runtime.AnswerFirst(OkStatus());
+  ASSERT_EQ(place.runtime.begun().size(), 2u);
+  EXPECT_EQ(place.runtime.begun()[1].second, "of b");
+}
+
+TEST(LimitedRunner, PullsAndCommandsDoNotWaitHere) {
+  OnePlace place;
+  place.Stop("a");
+  std::string pulled;
+  place.runner.BeginPullImage({.image = "i", .sandbox_config = {}}, After(place.clock, 1min),
+                              [&](const StatusOr<std::string>& answer) { pulled = *answer; });
+  int32_t code = 0;
+  place.runner.BeginExecSync(
+      cri::ContainerId("c"), {.words = {"a", "b"}}, After(place.clock, 1min),
+      [&](const StatusOr<cri::ExecResult>& answer) { code = answer->exit_code; });
+  EXPECT_EQ(pulled, "pulled i");
+  EXPECT_EQ(code, 2);
 }
 
 }  // namespace
